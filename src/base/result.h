@@ -1,0 +1,47 @@
+// Result<T>: a value or an Error, for failures that are expected.
+//
+// Programmer errors are CHECKs (base/check.h), never Results. No exception crosses a folder.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace spate {
+
+// What went wrong, as far as a caller may want to react to it. Kept short on purpose: an exit
+// code or a retry hangs on the kind, everything else is in the message.
+enum class ErrorKind {
+  kInvalid,      // the input is wrong; the message names the place and the fix
+  kNotFound,     // the named thing does not exist
+  kExists,       // the named thing is there already
+  kPermission,   // the system or a policy forbids it
+  kBusy,         // somebody else holds it
+  kExhausted,    // no space, descriptors, processes, memory, or a limit of ours
+  kCorrupt,      // stored data is damaged or of a newer version
+  kUnavailable,  // the facility is missing on this machine
+  kIo,           // the system failed in another way
+};
+
+struct Error {
+  ErrorKind kind = ErrorKind::kIo;
+  std::string message;  // one or more full lines for a person, without a trailing newline
+};
+
+template <typename T>
+using Result = std::expected<T, Error>;
+using Status = std::expected<void, Error>;
+
+[[nodiscard]] inline std::unexpected<Error> Fail(ErrorKind kind, std::string message) {
+  return std::unexpected(Error{kind, std::move(message)});
+}
+
+// The same error with "context: " in front of its message.
+[[nodiscard]] inline std::unexpected<Error> Within(std::string_view context, Error error) {
+  error.message.insert(0, ": ");
+  error.message.insert(0, context);
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace spate

@@ -1,0 +1,85 @@
+// One execution of a task: its reference, its end, its output.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace spate {
+
+struct AttemptRef {
+  JobId job;
+  TaskIndex index = 0;
+  Attempt attempt;
+  friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
+};
+
+// Why an attempt ended as it did. The numbers are stored; new ones go to the end.
+enum class Cause : uint8_t {
+  kSuccess = 0,    // every process exited with 0 and every output check passed
+  kExit = 1,       // status holds the exit code
+  kSignal = 2,     // status holds the signal's number; the task was not ended by us
+  kTimeLimit = 3,  // ended by us at --time-limit
+  kMemory = 4,     // went over --memory and was ended, by the kernel or by us
+  kCheck = 5,      // exited with 0, but an output check failed
+  kNode = 6,       // its node (or its shepherd) vanished
+  kStart = 7,      // could not be started; status is 127 (not found) or 126 (not executable)
+  kStopped = 8,    // ended by us because its job was stopped; not a failure of the task
+};
+inline constexpr int kCauseCount = 9;
+const char* CauseName(Cause cause);  // "success", "exit", "signal", "time", "memory", "check", ...
+
+enum class MemorySource : uint8_t { kNone = 0, kCgroup = 1, kSampled = 2, kRusage = 3 };
+const char* MemorySourceName(MemorySource source);
+
+// Which process of an attempt: step, command within the step, rank of a gang (0 without one).
+struct ProcessEnd {
+  uint16_t step = 0;
+  uint16_t command = 0;
+  uint32_t rank = 0;
+  int32_t status = 0;  // exit code, or 128 + signal
+};
+
+// The end of an attempt, as its node saw it. It becomes one row of the journal.
+struct AttemptEnd {
+  AttemptRef ref;
+  Cause cause = Cause::kSuccess;
+  MemorySource memory_source = MemorySource::kNone;
+  uint16_t slot = 0;     // from 1; 0 when it never had one
+  int32_t status = 0;    // by cause: exit code, signal number, 126/127; else 0
+  Instant start;
+  Duration wall;
+  Duration user;
+  Duration system;
+  uint64_t peak_memory = 0;     // bytes, by memory_source
+  int64_t read_bytes = -1;      // -1: not asked
+  int64_t written_bytes = -1;
+  uint32_t left_behind = 0;     // processes that outlived the command and were ended
+  uint64_t stdout_total = 0;    // bytes that the attempt wrote
+  uint64_t stderr_total = 0;
+  std::string note;             // rare: which check failed, why it did not start, what was left
+  std::vector<ProcessEnd> processes;  // only when the attempt had more than one
+};
+
+// What an attempt wrote, on its way from shepherd to journal and terminal. A stream of up to
+// kInlineOutput bytes is inline; a longer one lies in a spool file, whole, and the last owner
+// of the TaskOutput unlinks it (the hub's store and the terminal may both read it).
+inline constexpr uint64_t kInlineOutput = 64 * 1024;
+
+struct OutputStream {
+  std::string bytes;       // all of it when spool is empty
+  std::string spool;       // path of a file that holds all of it, or empty
+  uint64_t total = 0;      // length in either case
+};
+struct TaskOutput {
+  OutputStream out;
+  OutputStream err;
+};
+using TaskOutputPtr = std::shared_ptr<const TaskOutput>;
+
+}  // namespace spate

@@ -1,0 +1,129 @@
+// A job as the engine sees it (JobPlan) and as a node runs it (JobSettings).
+//
+// A task's text stays on disk: the engine knows only how many tasks there are and which of a few
+// distinct requests each one makes. A node gets a task as a *row* (a line of a list, or the values
+// for a command's placeholders) and builds the body from it and the settings (format/expand.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/model/attempt.h"
+#include "core/model/needs.h"
+
+namespace spate {
+
+struct TaskRange {
+  TaskIndex first = 0;
+  uint32_t count = 0;
+  friend bool operator==(const TaskRange&, const TaskRange&) = default;
+};
+
+// Tasks first .. first+count-1 make the request with this number.
+struct RequestRun {
+  TaskIndex first = 0;
+  uint32_t count = 0;
+  uint32_t request = 0;
+  friend bool operator==(const RequestRun&, const RequestRun&) = default;
+};
+
+// Bit c is set when an attempt that ended by Cause c may be tried again.
+using CauseSet = uint16_t;
+constexpr CauseSet CauseBit(Cause c) { return static_cast<CauseSet>(1u << static_cast<int>(c)); }
+inline constexpr CauseSet kAllCauses =
+    CauseBit(Cause::kExit) | CauseBit(Cause::kSignal) | CauseBit(Cause::kTimeLimit) |
+    CauseBit(Cause::kMemory) | CauseBit(Cause::kCheck) | CauseBit(Cause::kNode) |
+    CauseBit(Cause::kStart);
+
+struct RetryPolicy {
+  uint32_t retries = 0;  // further tries after the first; a lost node's attempt is not a try
+  CauseSet retry_on = kAllCauses;
+  Duration delay;        // from the end of an attempt to the start of the next one
+  bool once = false;     // an attempt that was lost is never repeated: the task ends as unknown
+};
+
+// When to stop a job early, as GNU parallel's --halt.
+struct HaltRule {
+  enum class When : uint8_t { kNever, kSoon, kNow } when = When::kNever;  // now: end what runs
+  enum class What : uint8_t { kFail, kSuccess, kDone } what = What::kFail;
+  uint32_t count = 0;    // so many tasks, or
+  uint32_t percent = 0;  // so many of 100 of the job's tasks (and at least 3, as in parallel)
+};
+
+struct JobPolicy {
+  RetryPolicy retry;
+  HaltRule halt;
+  uint32_t max_failures = 0;  // tasks that failed for good; 0: no bound
+};
+
+struct JobPlan {
+  uint32_t task_count = 0;
+  bool open = false;                 // more tasks may be added (--follow)
+  std::vector<Needs> requests;       // distinct; at least one
+  std::vector<RequestRun> runs;      // sorted, covering all tasks
+  std::vector<TaskIndex> order;      // the order of starting; empty: by index
+  JobPolicy policy;
+};
+
+// How a row becomes a body.
+enum class RowKind : uint8_t {
+  kListLine,  // a line of a job list
+  kValues,    // values joined by '\0', for the placeholders of `command`
+};
+
+// Everything that the node must know of a job. Immutable once the job is open.
+struct JobSettings {
+  std::string name;
+  std::string cwd;                         // absolute
+  RowKind row_kind = RowKind::kListLine;
+  // kValues: the template. One word with blanks is shell text; several words are an argv.
+  std::vector<std::string> command;
+  std::vector<std::string> value_names;    // --header: the names of the columns
+  bool append_values = false;              // no placeholder in it: the values come at its end
+  bool has_source = true;                  // false: `command` is literal and runs once
+
+  std::vector<std::string> environment;    // --env NAME=value
+  std::string stdin_pattern;               // with placeholders; empty: the null device
+  std::string stdout_pattern;
+  std::string stderr_pattern;
+  int nice = 0;
+  bool measure_io = false;                 // read /proc/PID/io (20-50 us a task)
+  bool live_output = false;                // pass output on as it comes (--line-buffer)
+
+  Duration time_limit;                     // zero: none
+  uint32_t time_limit_percent = 0;         // of the median of what succeeded so far; 0: none
+  Duration warn_time;                      // zero: none
+  Duration kill_grace = Duration::Seconds(10);  // from TERM to KILL
+  Duration start_delay;                    // --delay: least time between two starts
+  uint64_t min_free_memory = 0;            // start nothing while less is free
+  double max_load = 0;                     // start nothing while the load is above; 0: no bound
+  Duration check_patience;                 // how long an output check waits for late attributes
+};
+
+// The final state of a task; before that it is queued or leased.
+enum class TaskState : uint8_t {
+  kQueued = 0,     // waiting, ready, or waiting for its retry delay
+  kLeased = 1,     // given to a node, running or about to
+  kSucceeded = 2,
+  kFailed = 3,
+  kCancelled = 4,  // withdrawn before it succeeded or failed
+  kUnknown = 5,    // lost, and --once forbids to repeat it
+};
+const char* TaskStateName(TaskState state);
+
+struct JobCounts {
+  uint32_t total = 0;
+  uint32_t queued = 0;
+  uint32_t leased = 0;
+  uint32_t succeeded = 0;
+  uint32_t failed = 0;
+  uint32_t cancelled = 0;
+  uint32_t unknown = 0;
+  uint32_t finished() const { return succeeded + failed + cancelled + unknown; }
+  friend bool operator==(const JobCounts&, const JobCounts&) = default;
+};
+
+}  // namespace spate

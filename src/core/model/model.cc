@@ -1,0 +1,80 @@
+// Names of the model's enumerations, and the arithmetic of needs against offers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/model/attempt.h"
+#include "core/model/body.h"
+#include "core/model/job.h"
+#include "core/model/needs.h"
+
+namespace spate {
+namespace {
+
+uint64_t Offered(const Offer& offer, const std::string& name) {
+  for (const NamedOffer& named : offer.named) {
+    if (named.name == name) return named.indices.size();
+  }
+  return 0;
+}
+
+std::string Cpus(uint32_t milli) { return fmt::format("{:g}", milli / 1000.0); }
+
+}  // namespace
+
+uint32_t FitCount(const Offer& offer, const Needs& needs) {
+  uint64_t fit = offer.slots;
+  if (needs.milli_cpus > 0) fit = std::min<uint64_t>(fit, offer.milli_cpus / needs.milli_cpus);
+  if (needs.memory > 0 && offer.memory > 0) fit = std::min(fit, offer.memory / needs.memory);
+  for (const NamedNeed& need : needs.named) {
+    if (need.count > 0) fit = std::min(fit, Offered(offer, need.name) / need.count);
+  }
+  return static_cast<uint32_t>(fit);
+}
+
+std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs) {
+  if (needs.milli_cpus > offer.milli_cpus) {
+    return fmt::format("needs {} cpus, {} offers {}", Cpus(needs.milli_cpus), offer.node_name,
+                       Cpus(offer.milli_cpus));
+  }
+  if (needs.memory > offer.memory && offer.memory > 0) {
+    return fmt::format("needs {} bytes of memory, {} offers {}", needs.memory, offer.node_name,
+                       offer.memory);
+  }
+  for (const NamedNeed& need : needs.named) {
+    uint64_t offered = Offered(offer, need.name);
+    if (need.count > offered) {
+      return fmt::format("needs {} of '{}', {} offers {}", need.count, need.name, offer.node_name,
+                         offered);
+    }
+  }
+  return std::nullopt;
+}
+
+const char* CauseName(Cause cause) {
+  constexpr const char* kNames[kCauseCount] = {"success", "exit", "signal", "time", "memory",
+                                               "check",   "node", "start",  "stopped"};
+  auto i = static_cast<size_t>(cause);
+  return i < kCauseCount ? kNames[i] : "?";
+}
+
+const char* MemorySourceName(MemorySource source) {
+  constexpr const char* kNames[] = {"none", "cgroup", "sampled", "rusage"};
+  auto i = static_cast<size_t>(source);
+  return i < std::size(kNames) ? kNames[i] : "?";
+}
+
+const char* CheckKindName(CheckKind kind) {
+  constexpr const char* kNames[] = {"exists", "exists+", "line", "line+"};
+  auto i = static_cast<size_t>(kind);
+  return i < std::size(kNames) ? kNames[i] : "?";
+}
+
+const char* TaskStateName(TaskState state) {
+  constexpr const char* kNames[] = {"queued", "leased",    "succeeded",
+                                    "failed", "cancelled", "unknown"};
+  auto i = static_cast<size_t>(state);
+  return i < std::size(kNames) ? kNames[i] : "?";
+}
+
+}  // namespace spate

@@ -1,0 +1,46 @@
+// What one task needs while it runs, and what a node offers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spate {
+
+// Processors are counted in thousandths, so that a task may ask for half of one.
+inline constexpr uint32_t kMilliCpu = 1000;
+
+struct NamedNeed {
+  std::string name;  // "gpus" is one of these; upper and lower case differ
+  uint32_t count = 0;
+  friend bool operator==(const NamedNeed&, const NamedNeed&) = default;
+};
+
+struct Needs {
+  uint32_t milli_cpus = kMilliCpu;
+  uint64_t memory = 0;           // bytes; 0: none asked, none enforced
+  std::vector<NamedNeed> named;  // sorted by name, counts > 0
+  friend bool operator==(const Needs&, const Needs&) = default;
+};
+
+struct NamedOffer {
+  std::string name;
+  std::vector<std::string> indices;  // one label for each piece: "0", "1", or names
+  friend bool operator==(const NamedOffer&, const NamedOffer&) = default;
+};
+
+struct Offer {
+  std::string node_name;
+  uint32_t slots = 0;        // attempts at once, from 1
+  uint32_t milli_cpus = 0;
+  uint64_t memory = 0;       // bytes; 0: unknown, never the bound
+  std::vector<NamedOffer> named;  // sorted by name
+};
+
+// How many attempts with these needs fit into an idle node at once (0: never).
+uint32_t FitCount(const Offer& offer, const Needs& needs);
+// Why FitCount is 0, in words ("needs 8 cpus, this machine offers 2"); nullopt when it fits.
+std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs);
+
+}  // namespace spate

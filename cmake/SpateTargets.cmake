@@ -9,8 +9,8 @@
 #   spate_script_test(name COMMAND program args... [APPS spate] [TIMEOUT 120] [LABELS ...] [SERIAL])
 #       A script as a ctest test, run in its own folder; exit status 77 means skipped. SPATE_BIN (folder of the programs)
 #       and SPATE_SOURCE are in its environment. It runs where the APPS that it names exist.
-#   spate_bench(bench_store SOURCES ... DEPS ...)
-#       A program in build/bench/.
+#   spate_bench(bench_store SOURCES ... DEPS ... [STATIC])
+#       A program in build/bench/, dynamic unless it says STATIC.
 #   spate_fuzz(joblist_fuzz SOURCES joblist_fuzz.cc DEPS format_joblist [CORPUS folder])
 #       LLVMFuzzerTestOneInput as a program in build/fuzz/; with SPATE_FUZZ only.
 #
@@ -64,6 +64,11 @@ function(_spate_program name folder sources deps)
   _spate_note(${name} ${deps})
 endfunction()
 
+function(_spate_link_static name)
+  target_link_options(${name} PRIVATE -static -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror)
+  target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/no_dlopen.cc")
+endfunction()
+
 function(spate_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
   _spate_sources(sources ${arg_SOURCES})
@@ -86,7 +91,7 @@ function(spate_app name)
     return()
   endif()
   if(SPATE_STATIC AND NOT arg_DYNAMIC)
-    target_link_options(${name} PRIVATE -static)
+    _spate_link_static(${name})
   endif()
   add_dependencies(spate_apps ${name})
   set_property(GLOBAL APPEND PROPERTY SPATE_APPS "${name}")
@@ -144,7 +149,7 @@ function(spate_bench name)
   cmake_parse_arguments(arg "STATIC" "" "SOURCES;DEPS" ${ARGN})
   _spate_program(${name} bench "${arg_SOURCES}" "${arg_DEPS}")
   if(TARGET ${name} AND arg_STATIC AND SPATE_STATIC)
-    target_link_options(${name} PRIVATE -static)
+    _spate_link_static(${name})
   endif()
 endfunction()
 

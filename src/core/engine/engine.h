@@ -1,0 +1,182 @@
+// Engine: the life of jobs and tasks, as one deterministic state machine.
+//
+// Events are past facts, records are what we will remember, sends are orders to nodes, notices
+// tell watchers. Step decides, emits records, applies them, and lists the actions that must wait
+// until the records are durable. State changes only in Apply, so that a restart (Apply over the
+// journal, then Resume) and live running share all code. No clock, no I/O, no chance: `now`
+// comes with the input.
+//
+// Thread: one at a time. Cost: an event costs by what it names, never by the number of tasks,
+// nodes or jobs (except the events that come once in a job's life).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/engine/record.h"
+#include "core/model/job.h"
+#include "core/model/limits.h"
+
+namespace spate::engine {
+
+// ---- Events ------------------------------------------------------------------------------------
+
+struct SubmitJob {
+  JobId job;  // new
+  JobPlan plan;
+};
+struct GrowJob {
+  JobId job;
+  uint32_t count = 0;
+  std::vector<Needs> new_requests;
+  std::vector<RequestRun> runs;
+};
+struct SealJob {
+  JobId job;
+};
+struct ChangePolicy {
+  JobId job;
+  JobPolicy policy;
+};
+struct WithdrawTasks {
+  JobId job;
+  std::vector<TaskRange> tasks;  // those that are not queued stay as they are
+};
+struct ReopenTasks {
+  JobId job;
+  std::vector<TaskRange> tasks;  // those that did not end, or succeeded, stay as they are
+};
+struct HoldJob {
+  JobId job;
+  bool end_running = false;  // also end what runs; such attempts end as kStopped and do not count
+};
+struct ReleaseJob {
+  JobId job;
+};
+struct NodeJoined {
+  NodeId node;
+  Offer offer;
+};
+// All its leases are lost.
+struct NodeLost {
+  NodeId node;
+};
+struct AttemptsEnded {
+  NodeId node;
+  std::vector<AttemptEnd> ends;  // late news (an older attempt, an unknown task) is ignored
+};
+// Answer to a Recall: leased tasks that had not been started.
+struct TasksReturned {
+  NodeId node;
+  JobId job;
+  Attempt attempt;
+  std::vector<TaskRange> tasks;
+};
+
+using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
+                           HoldJob, ReleaseJob, NodeJoined, NodeLost, AttemptsEnded,
+                           TasksReturned>;
+
+// ---- Actions -----------------------------------------------------------------------------------
+
+// Gives tasks to a node. The shell adds their rows.
+struct SendLease {
+  NodeId node;
+  JobId job;
+  Attempt attempt;
+  uint32_t request = 0;
+  Needs needs;
+  std::vector<TaskRange> tasks;
+};
+// Asks a node for what it has not started of a job.
+struct SendRecall {
+  NodeId node;
+  JobId job;
+};
+// Tells a node to end the attempts of a job that run there.
+struct SendStop {
+  NodeId node;
+  JobId job;
+};
+using Send = std::variant<SendLease, SendRecall, SendStop>;
+
+// ---- Notices -----------------------------------------------------------------------------------
+
+// An attempt's end is durable. `end` is what the journal has.
+struct NoticeEnded {
+  AttemptEnd end;
+  Verdict verdict = Verdict::kSucceeded;
+};
+// A task was leased again after a failed or lost attempt is told by NoticeEnded's kRetry.
+struct NoticeHeld {
+  JobId job;
+  HoldReason reason = HoldReason::kUser;
+};
+struct NoticeFinished {
+  JobId job;
+  JobCounts counts;
+};
+using Notice = std::variant<NoticeEnded, NoticeHeld, NoticeFinished>;
+
+struct Input {
+  Instant now;
+  std::span<const Event> events;
+};
+
+struct Output {
+  std::vector<Record> records;  // durable BEFORE anything below leaves the process
+  std::vector<Send> sends;
+  std::vector<Notice> notices;
+  Instant wake_at = Instant::Never();  // call Step again then, if nothing happened before
+
+  void Clear();
+};
+
+class Job;   // engine-private, core/engine/job_state.h
+class Node;  // engine-private
+
+class Engine {
+ public:
+  explicit Engine(const Limits& limits = kLimits);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Replay: changes state and does nothing else. Also used by Step for what it decides.
+  void Apply(const Record& record);
+
+  // Decides on events at input.now. Appends to `out` (call Clear before).
+  void Step(const Input& input, Output& out);
+
+  // After replay, once: nodes of the last life are gone, so their leases are lost (or wait for
+  // the node's report when `nodes_may_return`), and the actions that the state implies.
+  void Resume(Instant now, Output& out);
+
+  // What people may ask. Values, never references into the state.
+  std::optional<JobCounts> Counts(JobId job) const;
+  std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
+  HoldReason Held(JobId job) const;
+  bool Finished(JobId job) const;
+  // Why a task does not run now, in words; empty when it runs or has ended.
+  std::string Explain(JobId job, TaskIndex index, Instant now) const;
+
+  // Aborts when the state contradicts itself. Cost: all of the state; for tests and simulation.
+  void CheckInvariants() const;
+  // A digest of the state that replay must reproduce.
+  uint64_t Digest() const;
+  // Bytes that the state of jobs takes, about.
+  uint64_t StateBytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace spate::engine

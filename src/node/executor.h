@@ -1,0 +1,62 @@
+// Executor: what runs attempts on this machine. `process` runs them under shepherds
+// (node/process_executor.h); the simulator has a mock with the same events, limits and records.
+//
+// Slots: every order names a slot (from 1). A slot runs one attempt after another; a further
+// order for a busy slot is held ahead and started by the slot itself when the first one ends, so
+// that no round trip is lost. Events of a slot come in the order in which things happened.
+// Thread: the loop's. Events come as calls of ExecutorEvents, never from inside Start/Stop/....
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/model/attempt.h"
+#include "core/model/body.h"
+#include "core/model/job.h"
+
+namespace spate::node {
+
+struct StartOrder {
+  AttemptRef ref;
+  uint16_t slot = 0;
+  TaskBody body;              // environment complete but for what the job's settings hold
+  uint64_t memory_limit = 0;  // bytes, 0: none; set on the slot's cgroup where there is one
+  bool tell_start = false;    // an OnStarted is wanted (time limits, long tasks)
+  bool sample_memory = false; // OnMemory about every 200 ms is wanted
+};
+
+enum class EndHow : uint8_t {
+  kTerm,  // TERM to the command's process group
+  kKill,  // KILL to everything of the attempt, in rounds
+};
+
+class ExecutorEvents {
+ public:
+  virtual ~ExecutorEvents() = default;
+  virtual void OnStarted(const AttemptRef& ref, Instant when) = 0;
+  virtual void OnEnded(AttemptEnd end, TaskOutputPtr output) = 0;
+  // The order was taken back before it started.
+  virtual void OnTakenBack(const AttemptRef& ref) = 0;
+  // Live output (JobSettings::live_output): whole chunks as they come. stream is 1 or 2.
+  virtual void OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) = 0;
+  virtual void OnMemory(const AttemptRef& ref, uint64_t bytes) = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  // Before the first order of a job. Settings are shared and do not change.
+  virtual void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) = 0;
+  virtual void Start(StartOrder order) = 0;
+  // Takes back an order that has not started: OnTakenBack or, too late, OnEnded follows.
+  virtual void TakeBack(const AttemptRef& ref) = 0;
+  // Ends a running attempt; OnEnded follows, with `cause` where the end was not by itself.
+  virtual void End(const AttemptRef& ref, EndHow how, Cause cause) = 0;
+  // Stops (Ctrl-Z) or continues every process of every attempt.
+  virtual void Pause(bool paused) = 0;
+};
+
+}  // namespace spate::node

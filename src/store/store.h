@@ -1,0 +1,57 @@
+// Store: the journal of one hub or run. Records in, durable later; everything back at a restart.
+//
+// Threads: all functions are called on the loop's thread; completions arrive there too. The real
+// store commits on a thread of its own.
+// Guarantees: commits are in order; a completion means that the batch, and all before it, survive
+// a kill -9 of the process and a loss of power. A failed commit is fatal to the owner: it reports
+// once, and nothing later is ever written.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "core/engine/record.h"
+#include "core/model/attempt.h"
+
+namespace spate::store {
+
+// The rows (core/model/job.h) of consecutive tasks. A row is any bytes.
+struct RowChunk {
+  JobId job;
+  TaskIndex first = 0;
+  std::vector<std::string> rows;
+};
+
+struct Batch {
+  std::vector<RowChunk> rows;
+  std::vector<engine::Record> records;
+  // outputs[i] belongs to the i-th AttemptEnded of `records`; null or missing: it wrote nothing.
+  std::vector<TaskOutputPtr> outputs;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Queues a batch. `done` is called once on the loop's thread when it is durable, or with the
+  // error that ends this store. Batches are grouped: a commit starts at once when none ran in the
+  // last 2 ms, else at the next 2 ms or 1 MB.
+  virtual void Append(Batch batch, std::function<void(Status)> done) = 0;
+
+  // Bytes queued and not yet durable; the owner slows down when it grows.
+  virtual uint64_t Backlog() const = 0;
+
+  // Calls `visit` with every record in order. Only before the first Append.
+  // Error kCorrupt names the damaged row; the file is untouched.
+  virtual Status Replay(const std::function<void(const engine::Record&)>& visit) = 0;
+
+  // The rows of tasks first .. first+count-1, which must be durable or queued.
+  virtual Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) = 0;
+};
+
+}  // namespace spate::store

@@ -1,0 +1,78 @@
+// Messages between hub and node: columnar over ranges, never one object for each task. In one
+// process they are passed as they are (transport/inproc.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/model/attempt.h"
+#include "core/model/job.h"
+#include "core/model/needs.h"
+
+namespace spate::wire {
+
+// ---- Hub to node -------------------------------------------------------------------------------
+
+// Before the first lease of a job.
+struct OpenJob {
+  JobId job;
+  std::shared_ptr<const JobSettings> settings;
+};
+// Tasks to run, in this order. A node refuses an epoch older than the newest it has seen.
+struct Lease {
+  Epoch epoch;
+  JobId job;
+  Attempt attempt;
+  Needs needs;
+  std::vector<TaskRange> tasks;
+  std::vector<std::string> rows;  // one for each task, in the same order
+};
+// Give back what has not started.
+struct Recall {
+  Epoch epoch;
+  JobId job;
+};
+// End what runs (TERM, then KILL after the job's grace), and give back the rest.
+struct Stop {
+  Epoch epoch;
+  JobId job;
+};
+using ToNode = std::variant<OpenJob, Lease, Recall, Stop>;
+
+// ---- Node to hub -------------------------------------------------------------------------------
+
+struct Hello {
+  NodeId node;
+  Offer offer;
+};
+struct Ends {
+  std::vector<AttemptEnd> ends;
+  std::vector<TaskOutputPtr> outputs;  // one for each end; null: it wrote nothing
+};
+struct Returned {
+  JobId job;
+  Attempt attempt;
+  std::vector<TaskRange> tasks;
+};
+// One-way news for watchers; nothing depends on it.
+struct Running {
+  AttemptRef ref;
+  uint16_t slot = 0;
+};
+struct Live {
+  AttemptRef ref;
+  int stream = 1;
+  std::string bytes;
+};
+struct Slow {  // an attempt has passed the job's warn_time
+  AttemptRef ref;
+};
+struct Paused {  // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
+  std::string reason;  // empty: it goes on
+};
+using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused>;
+
+}  // namespace spate::wire

@@ -8,7 +8,8 @@
 #       A GoogleTest program in build/tests/, one ctest test. NO_MAIN: it brings its own main(). SERIAL: no other test beside it.
 #   spate_script_test(name COMMAND program args... [APPS spate] [TIMEOUT 120] [LABELS ...] [SERIAL])
 #       A script as a ctest test, run in its own folder; exit status 77 means skipped. SPATE_BIN (folder of the programs)
-#       and SPATE_SOURCE are in its environment. It runs where the APPS that it names exist.
+#       and SPATE_SOURCE are in its environment. APPS: the programs that it calls. LABELS sanitize: tools/check runs it under
+#       the sanitizers too (SPATE_SANITIZE is in the environment there).
 #   spate_bench(bench_store SOURCES ... DEPS ... [STATIC])
 #       A program in build/bench/, dynamic unless it says STATIC.
 #   spate_fuzz(joblist_fuzz SOURCES joblist_fuzz.cc DEPS format_joblist [CORPUS folder])
@@ -21,6 +22,10 @@ define_property(GLOBAL PROPERTY SPATE_TARGETS BRIEF_DOCS "Targets that spate_fin
 define_property(GLOBAL PROPERTY SPATE_APPS BRIEF_DOCS "Programs in build/bin")
 add_custom_target(spate_apps COMMENT "Programs in build/bin")
 add_custom_target(spate_fuzzers COMMENT "Fuzzers in build/fuzz")
+# Tests carry the label `unit` and that of their top folder (core, store ...). Those of the folders below are also `checked`:
+# tools/check runs them under the sanitizers, with every script test that has the label `sanitize`.
+set(SPATE_CHECKED_FOLDERS base core wire os shepherd store transport format client hub node sim)
+add_custom_target(spate_checked COMMENT "Tests that run under sanitizers")
 
 # Takes in every folder below `top` that has a CMakeLists.txt.
 function(spate_descend top)
@@ -131,7 +136,14 @@ function(spate_test name)
   if(arg_SERIAL)
     set(serial SERIAL)
   endif()
-  _spate_test_properties(${name} ${serial} TIMEOUT ${arg_TIMEOUT} LABELS unit ${arg_LABELS})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE top)
+  string(REGEX REPLACE "/.*" "" top "${top}")
+  set(labels unit)
+  if(top IN_LIST SPATE_CHECKED_FOLDERS)
+    list(APPEND labels checked ${top})
+    add_dependencies(spate_checked ${name})
+  endif()
+  _spate_test_properties(${name} ${serial} TIMEOUT ${arg_TIMEOUT} LABELS ${labels} ${arg_LABELS})
 endfunction()
 
 function(spate_script_test name)
@@ -143,6 +155,7 @@ function(spate_script_test name)
   _spate_test_properties(${name} ${serial} TIMEOUT ${arg_TIMEOUT} LABELS script ${arg_LABELS})
   set_property(GLOBAL APPEND PROPERTY SPATE_SCRIPT_TESTS "${name}")
   set_property(GLOBAL PROPERTY "SPATE_TEST_APPS_${name}" "${arg_APPS}")
+  set_property(GLOBAL PROPERTY "SPATE_TEST_LABELS_${name}" "${arg_LABELS}")
 endfunction()
 
 function(spate_bench name)
@@ -198,9 +211,14 @@ function(spate_finish)
   get_property(scripts GLOBAL PROPERTY SPATE_SCRIPT_TESTS)
   foreach(name IN LISTS scripts)
     get_property(apps GLOBAL PROPERTY "SPATE_TEST_APPS_${name}")
+    get_property(labels GLOBAL PROPERTY "SPATE_TEST_LABELS_${name}")
     foreach(app IN LISTS apps)
-      if(NOT TARGET ${app} AND NOT SPATE_LENIENT)
-        message(FATAL_ERROR "The test ${name} needs the program ${app}, which no folder declares.")
+      if(NOT TARGET ${app})
+        if(NOT SPATE_LENIENT)
+          message(FATAL_ERROR "The test ${name} needs the program ${app}, which no folder declares.")
+        endif()
+      elseif("sanitize" IN_LIST labels)
+        add_dependencies(spate_checked ${app})
       endif()
     endforeach()
   endforeach()

@@ -1,0 +1,31 @@
+// Clock: the steady clock, anchored once to the wall clock.
+//
+// CLOCK_MONOTONIC and not CLOCK_BOOTTIME: while a laptop sleeps its tasks do not run, so neither
+// do their time limits. CLOCK_MONOTONIC is one clock for all processes of a machine, so what a
+// shepherd measured can be translated.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace spate::os {
+
+// Nanoseconds of CLOCK_MONOTONIC. About 25 ns; from any thread, and in a forked child.
+int64_t MonotonicNanos();
+
+class Clock {
+ public:
+  // Reads the wall clock: from now on 'Now' counts steadily from there.
+  Clock();
+  // Never steps back. From any thread.
+  Instant Now() const { return FromMonotonic(MonotonicNanos()); }
+  // What `ns` of MonotonicNanos(), here or in another process of this machine, is as an Instant.
+  Instant FromMonotonic(int64_t ns) const { return {ns + offset_}; }
+  int64_t ToMonotonic(Instant when) const { return when.ns - offset_; }
+
+ private:
+  int64_t offset_;  // wall - monotonic at construction
+};
+
+}  // namespace spate::os

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""tools/arrows on small made-up trees: what it must say, and what it must let pass."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+HEADER = "#pragma once\n"
+
+
+def check(files):
+    """Runs tools/arrows over a tree of these files; returns (exit status, output)."""
+    with tempfile.TemporaryDirectory(prefix="spate-arrows-") as root:
+        for path, text in files.items():
+            path = os.path.join(root, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+        run = subprocess.run(["python3", os.path.join(SOURCE, "tools", "arrows"), root], capture_output=True, text=True, check=False)
+        return run.returncode, run.stdout + run.stderr
+
+
+class Arrows(unittest.TestCase):
+    def refused(self, files, *says):
+        status, out = check(files)
+        self.assertEqual(status, 1, out)
+        for text in says:
+            self.assertIn(text, out)
+
+    def passes(self, files):
+        status, out = check(files)
+        self.assertEqual(status, 0, out)
+
+    def test_includes(self):
+        tree = {"src/base/b.h": HEADER, "src/os/os.h": HEADER, "src/core/model/m.h": HEADER, "src/core/engine/e.h": HEADER,
+                "src/store/store.h": HEADER, "src/store/sqlite/s.h": HEADER, "src/store/postgres/p.h": HEADER,
+                "src/format/joblist/j.h": HEADER, "src/format/dag/d.h": HEADER, "src/cli/job/c.h": HEADER, "src/cli/io.h": HEADER,
+                "src/transport/t.h": HEADER, "src/transport/tcp/c.h": HEADER}
+        table = [
+            ("core/engine", "base/b.h", True), ("core/engine", "core/model/m.h", True), ("core/engine", "os/os.h", False),
+            ("core/model", "core/engine/e.h", False), ("core/agent", "core/engine/e.h", False), ("base", "core/model/m.h", False),
+            ("store/sqlite", "store/store.h", True), ("store/sqlite", "core/engine/e.h", True),
+            ("store/sqlite", "store/postgres/p.h", False), ("store", "store/sqlite/s.h", False),
+            ("format/joblist", "core/model/m.h", True), ("format/joblist", "format/dag/d.h", False),
+            ("cli", "format/joblist/j.h", True), ("cli/job", "cli/io.h", True), ("cli", "cli/job/c.h", True),
+            ("hub", "transport/t.h", True), ("hub", "transport/tcp/c.h", False), ("apps", "transport/tcp/c.h", True),
+            ("unheard_of", "base/b.h", False),
+        ]
+        for folder, header, ok in table:
+            with self.subTest(folder=folder, header=header):
+                files = {**tree, f"src/{folder}/x.cc": f'#include "{header}"\n'}
+                self.passes(files) if ok else self.refused(files, f"src/{folder}/x.cc:1:")
+
+    def test_headers(self):
+        table = [
+            ("src/os/x.cc", "<sys/epoll.h>", True), ("src/shepherd/x.cc", "<signal.h>", True), ("src/hub/x.cc", "<unistd.h>", False),
+            ("src/hub/x_test.cc", "<unistd.h>", True), ("src/core/engine/x_test.cc", "<unistd.h>", False),
+            ("src/core/engine/x.cc", "<thread>", False), ("src/core/engine/x.cc", "<fstream>", False), ("src/hub/x.cc", "<thread>", True),
+            ("src/store/x.cc", "<sqlite3.h>", True), ("src/cli/x.cc", "<sqlite3.h>", False), ("src/cli/x.cc", "<CLI/CLI.hpp>", True),
+            ("src/hub/x.cc", "<CLI/CLI.hpp>", False), ("include/spate/x.h", "<vector>", True), ("include/spate/x.h", "<unistd.h>", False),
+        ]
+        for path, header, ok in table:
+            with self.subTest(path=path, header=header):
+                files = {path: f"{HEADER if path.endswith('.h') else ''}#include {header}\n"}
+                self.passes(files) if ok else self.refused(files, path)
+
+    def test_names(self):
+        table = [
+            ("src/core/engine/x.cc", "auto t = std::chrono::steady_clock::now();", False),
+            ("src/os/x.cc", "auto t = std::chrono::steady_clock::now();", True),
+            ("src/core/engine/x.cc", "int r = rand();", False), ("src/core/engine/x.cc", "int r = prng.rand();", True),
+            ("src/core/engine/x.cc", "// rand() and steady_clock are banned here", True),
+            ("src/core/engine/x.cc", 'const char* s = "rand()";', True),
+            ("src/hub/x.cc", 'auto* v = getenv("HOME");', False), ("src/os/x.cc", 'auto* v = getenv("HOME");', True),
+            ("src/hub/x_test.cc", "std::this_thread::sleep_for(1s);", False), ("src/store/x.cc", "throw 1;", False),
+            ("src/core/model/x.cc", 'printf("x");', False), ("src/core/model/x.cc", 'fmt::format("x");', True),
+            ("src/hub/x.cc", "// FIX" "ME: later", False), ("src/hub/x.cc", "using namespace std;", False),
+            ("src/hub/x.cc", "using namespace std::literals;", True),
+        ]
+        for path, line, ok in table:
+            with self.subTest(path=path, line=line):
+                self.passes({path: line + "\n"}) if ok else self.refused({path: line + "\n"}, path)
+
+    def test_sizes(self):
+        self.passes({"src/base/x.cc": "x" * 100 + "\n"})
+        self.refused({"src/base/x.cc": "x" * 101 + "\n"}, "101 columns")
+        self.passes({"src/base/x.cc": ";\n" * 800})
+        self.refused({"src/base/x.cc": ";\n" * 801}, "801 lines")
+        self.refused({"src/base/x.h": "int x;\n"}, "#pragma once")
+
+    def test_functions(self):
+        def body(lines):
+            return "{\n" + "  a();\n" * (lines - 2) + "}\n"
+        wrapped = ["void F() %s", "namespace spate {\nvoid F() %s}\n", "class C {\n void F() const %s};\n",
+                   "auto F(int a,\n       int b) -> int %s", "namespace {\nC::C(int a) : a_{a}, b_(2) %s}\n"]
+        for text in wrapped:
+            with self.subTest(text=text):
+                extra = text.count("\n       ")
+                self.passes({"src/base/x.cc": text % body(70 - extra)})
+                self.refused({"src/base/x.cc": text % body(71)}, "function of")
+        self.passes({"src/base/x.cc": "const int kTable[] = {\n" + "  1,\n" * 90 + "};\n"})
+
+    def test_declared(self):
+        base = {"src/base/b.h": HEADER, "src/base/CMakeLists.txt": "spate_library(base)\n",
+                "src/os/CMakeLists.txt": "spate_library(os SOURCES o.cc DEPS base)\n",
+                "src/wire/w.cc": '#include "base/b.h"\n'}
+        self.passes({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc DEPS base)\n"})
+        self.refused({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc)\n"}, "does not name in DEPS")
+        self.refused({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc\n  DEPS base os)\n"},
+                     "wire may not depend on os")
+
+
+if __name__ == "__main__":
+    unittest.main()

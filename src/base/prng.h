@@ -18,7 +18,8 @@ class Prng {
   }
   // Uniform in [0, bound), bound > 0; the bias is below 2^-32 for bounds below 2^32.
   constexpr uint64_t Below(uint64_t bound) {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<uint64_t>((static_cast<Wide>(Next()) * bound) >> 64);
   }
   // True in about `percent` of 100 calls.
   constexpr bool Chance(unsigned percent) { return Below(100) < percent; }

@@ -35,7 +35,7 @@ struct Instant {
 
   friend constexpr auto operator<=>(Instant, Instant) = default;
   friend constexpr Instant operator+(Instant t, Duration d) {
-    return t.ns > Never().ns - d.ns ? Never() : Instant{t.ns + d.ns};
+    return d.ns > 0 && t.ns > Never().ns - d.ns ? Never() : Instant{t.ns + d.ns};
   }
   friend constexpr Instant operator-(Instant t, Duration d) { return {t.ns - d.ns}; }
   friend constexpr Duration operator-(Instant a, Instant b) { return {a.ns - b.ns}; }

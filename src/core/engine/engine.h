@@ -10,7 +10,6 @@
 // nodes or jobs (except the events that come once in a job's life).
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -139,8 +138,7 @@ struct Output {
   void Clear();
 };
 
-class Job;   // engine-private, core/engine/job_state.h
-class Node;  // engine-private
+struct EngineState;  // core/engine/engine_state.h
 
 class Engine {
  public:
@@ -155,8 +153,8 @@ class Engine {
   // Decides on events at input.now. Appends to `out` (call Clear before).
   void Step(const Input& input, Output& out);
 
-  // After replay, once: nodes of the last life are gone, so their leases are lost (or wait for
-  // the node's report when `nodes_may_return`), and the actions that the state implies.
+  // After replay, once. The nodes of the last life ended with it (`spate run`): what was leased
+  // then is queued again, its attempts ended as kStopped (with `once`, such tasks are unknown).
   void Resume(Instant now, Output& out);
 
   // What people may ask. Values, never references into the state.
@@ -175,8 +173,7 @@ class Engine {
   uint64_t StateBytes() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<EngineState> state_;
 };
 
 }  // namespace spate::engine

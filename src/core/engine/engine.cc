@@ -1,0 +1,316 @@
+// Engine: Apply, Step, Resume. What each event decides is in on_job.cc, on_node.cc, on_task.cc;
+// where tasks go is decided by place/.
+#include "core/engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+
+const char* VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSucceeded: return "succeeded";
+    case Verdict::kRetry: return "retry";
+    case Verdict::kFailed: return "failed";
+    case Verdict::kUnknown: return "unknown";
+  }
+  return "?";
+}
+
+void Output::Clear() {
+  records.clear();
+  sends.clear();
+  notices.clear();
+  wake_at = Instant::Never();
+}
+
+void StepContext::Record(engine::Record record) {
+  state.Apply(record);
+  out.records.push_back(std::move(record));
+}
+
+uint64_t ShareOf(const NodeState& node, const Needs& needs) {
+  uint32_t fit = FitCount(node.offer, needs);
+  return fit == 0 ? 0 : place::kWhole / fit;
+}
+
+JobState* EngineState::FindJob(JobId id) {
+  auto it = jobs.find(id);
+  return it == jobs.end() ? nullptr : &it->second;
+}
+
+std::map<LeaseKey, LeasedRange>::iterator FindLease(NodeState& node, const AttemptRef& ref) {
+  auto it = node.leases.upper_bound({ref.job, ref.attempt, ref.index});
+  if (it == node.leases.begin()) return node.leases.end();
+  --it;
+  bool inside = it->first.job == ref.job && it->first.attempt == ref.attempt &&
+                ref.index < it->first.first + it->second.count;
+  return inside ? it : node.leases.end();
+}
+
+bool IsCurrent(NodeState& node, const JobState& job, const AttemptRef& ref) {
+  return ref.index < job.task_count() && job.StateOf(ref.index) == TaskState::kLeased &&
+         job.CurrentAttempt(ref.index) == ref.attempt &&
+         FindLease(node, ref) != node.leases.end();
+}
+
+// ---- Apply -------------------------------------------------------------------------------------
+
+namespace {
+
+void TakeFromLease(NodeState& node, JobState& job, const AttemptRef& ref) {
+  auto it = FindLease(node, ref);
+  CHECK(it != node.leases.end());
+  uint64_t share = ShareOf(node, job.request(it->second.request));
+  CHECK(node.used >= share);
+  node.used -= share;
+  if (--it->second.left == 0) node.leases.erase(it);
+}
+
+class Applier {
+ public:
+  explicit Applier(EngineState& state) : state_(state) {}
+
+  void operator()(const JobAccepted& record) {
+    CHECK(!state_.jobs.contains(record.job));
+    state_.jobs.try_emplace(record.job, record.job, record.plan);
+    state_.active.insert(record.job);
+  }
+  void operator()(const JobGrown& record) {
+    JobOf(record.job).Grow(record);
+    Activate(record.job);
+  }
+  void operator()(const JobSealed& record) { JobOf(record.job).Seal(); }
+  void operator()(const PolicyChanged& record) { JobOf(record.job).SetPolicy(record.policy); }
+  void operator()(const TasksWithdrawn& record) {
+    for (TaskRange range : record.tasks) JobOf(record.job).Withdraw(range);
+  }
+  void operator()(const TasksReopened& record) {
+    for (TaskRange range : record.tasks) JobOf(record.job).Reopen(range);
+    Activate(record.job);
+  }
+  void operator()(const JobHeld& record) {
+    JobOf(record.job).Hold(record.reason);
+    state_.active.erase(record.job);
+  }
+  void operator()(const JobReleased& record) {
+    JobOf(record.job).Hold(HoldReason::kNone);
+    Activate(record.job);
+  }
+  void operator()(const Leased& record) {
+    JobState& job = JobOf(record.job);
+    NodeState& node = state_.nodes[record.node];
+    for (TaskRange range : record.tasks) {
+      uint32_t request = job.RequestOf(range.first);
+      job.Lease(range, record.attempt);
+      node.leases[{record.job, record.attempt, range.first}] = {range.count, range.count, request};
+      node.used += ShareOf(node, job.request(request)) * range.count;
+    }
+  }
+  void operator()(const Returned& record) {
+    JobState& job = JobOf(record.job);
+    NodeState& node = state_.nodes[record.node];
+    // From the last range to the first: each goes to the head of the queue.
+    for (size_t k = record.tasks.size(); k > 0; --k) {
+      TaskRange range = record.tasks[k - 1];
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        TakeFromLease(node, job, {record.job, i, record.attempt});
+      }
+      job.Return(range, record.attempt);
+    }
+  }
+  void operator()(const AttemptEnded& record) {
+    JobState& job = JobOf(record.end.ref.job);
+    TakeFromLease(state_.nodes[record.node], job, record.end.ref);
+    job.End(record);
+  }
+  void operator()(const JobFinished& record) {
+    JobOf(record.job).Finish();
+    state_.active.erase(record.job);
+  }
+
+ private:
+  JobState& JobOf(JobId id) {
+    JobState* job = state_.FindJob(id);
+    CHECK(job != nullptr);
+    return *job;
+  }
+  void Activate(JobId id) {
+    const JobState& job = JobOf(id);
+    if (job.held() == HoldReason::kNone && !job.finished()) state_.active.insert(id);
+  }
+
+  EngineState& state_;
+};
+
+}  // namespace
+
+void EngineState::Apply(const Record& record) { std::visit(Applier(*this), record); }
+
+// ---- Step --------------------------------------------------------------------------------------
+
+namespace {
+
+void Lease(StepContext& step, JobState& job, NodeId node, Head head) {
+  step.out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
+                                     job.request(head.request), head.tasks});
+  step.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
+}
+
+// Gives the heads of one job's queue to nodes with room. Looks at nodes once for each request
+// that comes to the head.
+void PlaceJob(StepContext& step, JobState& job) {
+  while (true) {
+    Head head = job.Peek(step.now, 1);
+    if (head.count == 0) return;
+    const Needs& needs = job.request(head.request);
+    std::vector<place::NodeView> views;
+    for (const auto& [id, node] : step.state.nodes) {
+      if (!node.present) continue;
+      auto wall = node.task_wall.find(job.id());
+      views.push_back({id, FitCount(node.offer, needs), node.used,
+                       wall == node.task_wall.end() ? Duration{} : wall->second});
+    }
+    auto assignments = place::Spread(std::move(views), job.counts().queued, step.state.limits);
+    if (assignments.empty()) return;
+    uint32_t request = head.request;
+    for (const place::Assignment& assignment : assignments) {
+      // A lease holds equal tasks; where fewer than the room stand at the head, look again.
+      head = job.Peek(step.now, assignment.count);
+      if (head.count == 0 || head.request != request) break;
+      bool all = head.count == assignment.count;
+      Lease(step, job, assignment.node, std::move(head));
+      if (!all) break;
+    }
+  }
+}
+
+}  // namespace
+
+Engine::Engine(const Limits& limits) : state_(std::make_unique<EngineState>(limits)) {}
+Engine::~Engine() = default;
+
+void Engine::Apply(const Record& record) { state_->Apply(record); }
+
+void Engine::Step(const Input& input, Output& out) {
+  StepContext step{*state_, input.now, out};
+  for (const Event& event : input.events) {
+    std::visit([&](const auto& e) { On(step, e); }, event);
+  }
+  // Placement may not change which jobs are active.
+  for (JobId id : state_->active) {
+    JobState& job = *state_->FindJob(id);
+    PlaceJob(step, job);
+    out.wake_at = std::min(out.wake_at, job.NextDue());
+  }
+}
+
+void Engine::Resume(Instant now, Output& out) {
+  StepContext step{*state_, now, out};
+  for (auto& [id, node] : state_->nodes) {
+    EndLeasesOf(step, id, Cause::kStopped, "the run was ended before this attempt");
+  }
+  for (auto& [id, job] : state_->jobs) CheckJob(step, job);
+  Step({now, {}}, out);
+}
+
+// ---- Questions ---------------------------------------------------------------------------------
+
+std::optional<JobCounts> Engine::Counts(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr) return std::nullopt;
+  return job->counts();
+}
+
+std::optional<TaskState> Engine::StateOf(JobId id, TaskIndex index) const {
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr || index >= job->task_count()) return std::nullopt;
+  return job->StateOf(index);
+}
+
+HoldReason Engine::Held(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job == nullptr ? HoldReason::kNone : job->held();
+}
+
+bool Engine::Finished(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job != nullptr && job->finished();
+}
+
+std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
+  JobState* job = state_->FindJob(id);
+  if (job == nullptr || index >= job->task_count()) return "there is no such task";
+  if (job->StateOf(index) != TaskState::kQueued) return "";
+  if (job->held() == HoldReason::kUser) return "its job is held; release or resume it";
+  if (job->held() == HoldReason::kHaltRule) return "its job was stopped by --halt; resume it";
+  if (job->held() == HoldReason::kMaxFailures) {
+    return "its job was stopped by --max-failures; resume it with a higher one";
+  }
+  if (Instant due = job->DueOf(index); due > now) {
+    return fmt::format("it waits {} before its next try", FormatDuration(due - now));
+  }
+  const Needs& needs = job->request(job->RequestOf(index));
+  bool any = false;
+  std::string never;
+  for (const auto& [node_id, node] : state_->nodes) {
+    if (!node.present) continue;
+    if (FitCount(node.offer, needs) > 0) any = true;
+    if (auto why = WhyNever(node.offer, needs)) never = *why;
+  }
+  if (any) return "other tasks are ahead of it; it starts when a slot is free";
+  return never.empty() ? "no node has joined" : "no node can ever run it: it " + never;
+}
+
+void Engine::CheckInvariants() const {
+  std::map<JobId, uint64_t> leased;
+  for (const auto& [id, node] : state_->nodes) {
+    uint64_t used = 0;
+    for (const auto& [key, range] : node.leases) {
+      JobState* job = state_->FindJob(key.job);
+      CHECK(job != nullptr);
+      uint32_t left = 0;
+      for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
+        left += job->StateOf(i) == TaskState::kLeased && job->CurrentAttempt(i) == key.attempt;
+      }
+      CHECK(left == range.left);
+      CHECK(left > 0);
+      leased[key.job] += left;
+      used += ShareOf(node, job->request(range.request)) * left;
+    }
+    if (node.present) CHECK(used == node.used);
+  }
+  for (const auto& [id, job] : state_->jobs) {
+    job.CheckInvariants();
+    CHECK(leased[id] == job.counts().leased);
+    bool active = job.held() == HoldReason::kNone && !job.finished();
+    CHECK(active == state_->active.contains(id));
+    CHECK(!job.finished() || job.AllEnded());
+  }
+}
+
+uint64_t Engine::Digest() const {
+  uint64_t hash = 0;
+  for (const auto& [id, job] : state_->jobs) hash = hash * 31 + job.Digest();
+  for (const auto& [id, node] : state_->nodes) {
+    for (const auto& [key, range] : node.leases) {
+      hash = hash * 31 + key.job.value * 131 + key.attempt.value * 1009 + key.first * 17 +
+             range.left * 7 + id.value;
+    }
+  }
+  return hash;
+}
+
+uint64_t Engine::StateBytes() const {
+  uint64_t bytes = sizeof(EngineState);
+  for (const auto& [id, job] : state_->jobs) bytes += job.StateBytes();
+  for (const auto& [id, node] : state_->nodes) bytes += 256 + node.leases.size() * 96;
+  return bytes;
+}
+
+}  // namespace spate::engine

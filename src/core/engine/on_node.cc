@@ -1,0 +1,44 @@
+// What happens to nodes: joined, lost, giving tasks back.
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+
+void On(StepContext& step, const NodeJoined& event) {
+  NodeState& node = step.state.nodes[event.node];
+  // What a node of this name held before it came (again) is gone.
+  EndLeasesOf(step, event.node, Cause::kNode, "its node started anew");
+  node.present = true;
+  node.offer = event.offer;
+  node.used = 0;
+}
+
+void On(StepContext& step, const NodeLost& event) {
+  auto it = step.state.nodes.find(event.node);
+  if (it == step.state.nodes.end()) return;
+  EndLeasesOf(step, event.node, Cause::kNode, "its node was lost");
+  it->second = NodeState{};
+}
+
+void On(StepContext& step, const TasksReturned& event) {
+  JobState* job = step.state.FindJob(event.job);
+  auto node = step.state.nodes.find(event.node);
+  if (job == nullptr || node == step.state.nodes.end()) return;
+  // Keep what this node really holds under this attempt; the rest is late news.
+  Returned record{event.node, event.job, event.attempt, {}};
+  for (TaskRange range : event.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (!IsCurrent(node->second, *job, {event.job, i, event.attempt})) continue;
+      if (!record.tasks.empty() && record.tasks.back().first + record.tasks.back().count == i) {
+        ++record.tasks.back().count;
+      } else {
+        record.tasks.push_back({i, 1});
+      }
+    }
+  }
+  if (!record.tasks.empty()) step.Record(std::move(record));
+}
+
+}  // namespace spate::engine

@@ -1,0 +1,78 @@
+// What happens to attempts: ended, lost. Here a task's fate is decided.
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+namespace {
+
+struct Fate {
+  Verdict verdict;
+  bool counts;
+};
+
+Fate Decide(const JobState& job, const AttemptEnd& end, const Limits& limits) {
+  const RetryPolicy& retry = job.policy().retry;
+  if (end.cause == Cause::kSuccess) return {Verdict::kSucceeded, true};
+  Trace trace = job.TraceOf(end.ref.index);
+  if (end.cause == Cause::kStopped || end.cause == Cause::kNode) {
+    // Lost or ended by us: no try is used up, and `once` forbids to repeat what may have run.
+    if (retry.once) return {Verdict::kUnknown, false};
+    if (end.cause == Cause::kStopped) return {Verdict::kRetry, false};
+    if (trace.losses + 1u >= limits.node_losses) return {Verdict::kFailed, false};
+    bool wanted = (retry.retry_on & CauseBit(Cause::kNode)) != 0;
+    return {wanted ? Verdict::kRetry : Verdict::kFailed, false};
+  }
+  bool wanted = (retry.retry_on & CauseBit(end.cause)) != 0;
+  bool left = trace.tries + 1u <= retry.retries && trace.attempt.value < UINT16_MAX - 1;
+  return {wanted && left ? Verdict::kRetry : Verdict::kFailed, true};
+}
+
+void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
+  Fate fate = Decide(job, end, step.state.limits);
+  step.out.notices.push_back(NoticeEnded{end, fate.verdict});
+  step.Record(AttemptEnded{node, std::move(end), fate.verdict, fate.counts, step.now});
+}
+
+// A moving average over about the last eight ends.
+void Learn(NodeState& node, const AttemptEnd& end) {
+  Duration& wall = node.task_wall[end.ref.job];
+  wall = wall.ns == 0 ? end.wall : Duration{wall.ns + (end.wall.ns - wall.ns) / 8};
+}
+
+}  // namespace
+
+void On(StepContext& step, const AttemptsEnded& event) {
+  auto node = step.state.nodes.find(event.node);
+  if (node == step.state.nodes.end()) return;
+  for (const AttemptEnd& end : event.ends) {
+    JobState* job = step.state.FindJob(end.ref.job);
+    if (job == nullptr || !IsCurrent(node->second, *job, end.ref)) continue;  // late news
+    Learn(node->second, end);
+    EndAttempt(step, event.node, *job, end);
+    CheckJob(step, *job);
+  }
+}
+
+void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const char* note) {
+  // A copy: ending tasks empties the node's leases under way.
+  auto leases = step.state.nodes[node].leases;
+  for (auto it = leases.rbegin(); it != leases.rend(); ++it) {
+    const auto& [key, range] = *it;
+    JobState& job = *step.state.FindJob(key.job);
+    // From the last to the first, since each goes to the head of the queue.
+    for (uint32_t k = range.count; k > 0; --k) {
+      AttemptEnd end;
+      end.ref = {key.job, key.first + k - 1, key.attempt};
+      if (!IsCurrent(step.state.nodes[node], job, end.ref)) continue;
+      end.cause = cause;
+      end.start = step.now;
+      end.note = note;
+      EndAttempt(step, node, job, std::move(end));
+    }
+    CheckJob(step, job);
+  }
+}
+
+}  // namespace spate::engine

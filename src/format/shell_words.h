@@ -1,0 +1,27 @@
+// Whether a command line needs a shell, as make decides it, and its words when it does not.
+//
+// The promise: where NeedsShell says no, `/bin/sh -c text` (dash or bash) would run the same
+// program with the same arguments.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spate::format {
+
+// True when `text` holds anything that is special to a POSIX shell: a quote, an operator, an
+// expansion, a NUL or newline, an assignment before the command, or a command that the shell
+// itself carries out (cd, exit, if, ...).
+bool NeedsShell(std::string_view text);
+
+// The words between blanks and tabs. For texts that need no shell.
+std::vector<std::string> SplitBlanks(std::string_view text);
+
+// {"/bin/sh", "-c", text}.
+std::vector<std::string> ShellArgv(std::string_view text);
+
+// The argv of a command line: its words when it needs no shell, else ShellArgv.
+std::vector<std::string> CommandArgv(std::string_view text);
+
+}  // namespace spate::format

@@ -26,17 +26,17 @@ constexpr std::array<bool, 256> kSpecial = [] {
 // What shells do themselves or read as syntax, where the same program from PATH could differ.
 // Sorted. Missing on purpose: echo, true and false, see FirstWordNeedsShell.
 constexpr std::array kShellWords = {
-    "."sv,        "alias"sv,  "bg"sv,      "bind"sv,      "break"sv,    "builtin"sv,  "caller"sv,
-    "case"sv,     "cd"sv,     "chdir"sv,   "command"sv,   "compgen"sv,  "complete"sv, "compopt"sv,
-    "continue"sv, "coproc"sv, "declare"sv, "dirs"sv,      "disown"sv,   "do"sv,       "done"sv,
-    "elif"sv,     "else"sv,   "enable"sv,  "esac"sv,      "eval"sv,     "exec"sv,     "exit"sv,
-    "export"sv,   "fc"sv,     "fg"sv,      "fi"sv,        "for"sv,      "function"sv, "getopts"sv,
-    "hash"sv,     "help"sv,   "history"sv, "if"sv,        "jobs"sv,     "kill"sv,     "let"sv,
-    "local"sv,    "login"sv,  "logout"sv,  "mapfile"sv,   "newgrp"sv,   "popd"sv,     "printf"sv,
-    "pushd"sv,    "pwd"sv,    "read"sv,    "readarray"sv, "readonly"sv, "return"sv,   "select"sv,
-    "set"sv,      "shift"sv,  "shopt"sv,   "source"sv,    "suspend"sv,  "test"sv,     "then"sv,
-    "time"sv,     "times"sv,  "trap"sv,    "type"sv,      "typeset"sv,  "ulimit"sv,   "umask"sv,
-    "unalias"sv,  "unset"sv,  "until"sv,   "wait"sv,      "while"sv,
+    "."sv,        "alias"sv,   "bg"sv,      "bind"sv,    "break"sv,     "builtin"sv,  "caller"sv,
+    "case"sv,     "cd"sv,      "chdir"sv,   "command"sv, "compgen"sv,   "complete"sv, "compopt"sv,
+    "continue"sv, "coproc"sv,  "declare"sv, "dirs"sv,    "disown"sv,    "do"sv,       "done"sv,
+    "elif"sv,     "else"sv,    "enable"sv,  "esac"sv,    "eval"sv,      "exec"sv,     "exit"sv,
+    "export"sv,   "fc"sv,      "fg"sv,      "fi"sv,      "for"sv,       "function"sv, "getopts"sv,
+    "hash"sv,     "help"sv,    "history"sv, "if"sv,      "in"sv,        "jobs"sv,     "kill"sv,
+    "let"sv,      "local"sv,   "login"sv,   "logout"sv,  "mapfile"sv,   "newgrp"sv,   "popd"sv,
+    "printf"sv,   "pushd"sv,   "pwd"sv,     "read"sv,    "readarray"sv, "readonly"sv, "return"sv,
+    "select"sv,   "set"sv,     "shift"sv,   "shopt"sv,   "source"sv,    "suspend"sv,  "test"sv,
+    "then"sv,     "time"sv,    "times"sv,   "trap"sv,    "type"sv,      "typeset"sv,  "ulimit"sv,
+    "umask"sv,    "unalias"sv, "unset"sv,   "until"sv,   "wait"sv,      "while"sv,
 };
 static_assert(std::ranges::is_sorted(kShellWords));
 

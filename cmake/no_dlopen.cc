@@ -1,6 +1,7 @@
-// A wholly static program cannot load shared objects, yet libsqlite3.a names dlopen for its extensions, which we never load.
-// SpateTargets.cmake has the linker turn those calls to these (--wrap), which say so at run time; glibc's would make every
-// link print a warning. In static programs only.
+// A wholly static program cannot load shared objects, yet libsqlite3.a names dlopen for its
+// extensions, which we never load. SpateTargets.cmake has the linker turn those calls to these
+// (--wrap), which say so at run time; glibc's would make every link print a warning. In static
+// programs only.
 
 extern "C" {
 

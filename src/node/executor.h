@@ -53,7 +53,8 @@ class Executor {
   virtual void Start(StartOrder order) = 0;
   // Takes back an order that has not started: OnTakenBack or, too late, OnEnded follows.
   virtual void TakeBack(const AttemptRef& ref) = 0;
-  // Ends a running attempt; OnEnded follows, with `cause` where the end was not by itself.
+  // Ends a running attempt; OnEnded follows, with `cause` where the end was not by itself. An
+  // order that does not run (any more, or yet) is left alone.
   virtual void End(const AttemptRef& ref, EndHow how, Cause cause) = 0;
   // Stops (Ctrl-Z) or continues every process of every attempt.
   virtual void Pause(bool paused) = 0;

@@ -1,0 +1,212 @@
+// Agent: events in. See agent.h for the machine, fill.cc for starts, timers.cc for limits.
+#include "core/agent/agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "core/agent/machine.h"
+
+namespace spate::agent {
+
+Agent::Agent(Offer offer, const Limits& limits)
+    : machine_(std::make_unique<Machine>(std::move(offer), limits)) {}
+Agent::~Agent() = default;
+void Agent::Step(Input input, Output& out) { machine_->Step(std::move(input), out); }
+bool Agent::WantsLoad() const { return machine_->WantsLoad(); }
+uint32_t Agent::busy() const { return machine_->busy(); }
+uint32_t Agent::waiting() const { return machine_->waiting(); }
+void Agent::CheckInvariants() const { machine_->CheckInvariants(); }
+
+Agent::Machine::Machine(Offer offer, const Limits& limits)
+    : limits_(limits), offer_(std::move(offer)), pool_(offer_) {
+  CHECK(offer_.slots > 0);
+  CHECK(offer_.slots <= limits_.slots);
+  slots_.resize(offer_.slots);
+  for (uint32_t slot = 1; slot <= offer_.slots; ++slot) {
+    free_slots_.insert(static_cast<uint16_t>(slot));
+  }
+}
+
+void Agent::Machine::Step(Input input, Output& out) {
+  now_ = input.now;
+  out_ = &out;
+  for (Event& event : input.events) {
+    std::visit([&](auto& e) { On(e); }, event);
+  }
+  Fill();
+  CheckTimers();
+  out_ = nullptr;
+}
+
+void Agent::Machine::On(JobOpened& event) {
+  jobs_[event.job].settings = std::move(event.settings);
+}
+
+void Agent::Machine::On(LeaseArrived& event) {
+  if (event.epoch < newest_epoch_) return;
+  newest_epoch_ = event.epoch;
+  CHECK(jobs_.contains(event.job));
+  for (TaskRange range : event.tasks) {
+    waiting_.push_back({event.job, event.attempt, event.needs, range});
+  }
+}
+
+void Agent::Machine::On(RecallArrived& event) {
+  ReturnWaiting(event.job);
+  TakeBackAhead(event.job);
+}
+
+void Agent::Machine::On(StopArrived& event) {
+  ReturnWaiting(event.job);
+  TakeBackAhead(event.job);
+  // Those held ahead too: one may start before its TakeBack arrives.
+  for (Slot& slot : slots_) {
+    for (Given& given : slot.given) {
+      if (given.ref.job == event.job) OrderEnd(given, Cause::kStopped, /*kill=*/false);
+    }
+  }
+}
+
+void Agent::Machine::ReturnWaiting(JobId job) {
+  for (size_t i = 0; i < waiting_.size();) {
+    if (waiting_[i].job != job) {
+      ++i;
+      continue;
+    }
+    ReportReturned report{job, waiting_[i].attempt, {}};
+    while (i < waiting_.size() && waiting_[i].job == job &&
+           waiting_[i].attempt == report.attempt) {
+      report.tasks.push_back(waiting_[i].tasks);
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    out_->orders.push_back(std::move(report));
+  }
+}
+
+void Agent::Machine::TakeBackAhead(JobId job) {
+  for (Slot& slot : slots_) {
+    for (size_t k = 1; k < slot.given.size(); ++k) {
+      Given& given = slot.given[k];
+      if (given.ref.job != job) continue;
+      given.give_to_hub = true;
+      if (given.taking_back) continue;
+      given.taking_back = true;
+      out_->orders.push_back(TakeBack{given.ref});
+    }
+  }
+}
+
+void Agent::Machine::On(AttemptStarted& event) {
+  auto place = Find(event.ref);
+  if (!place) return;
+  Given& given = slots_[place->first - 1].given[place->second];
+  given.since = event.when;
+  given.told_start = true;
+}
+
+void Agent::Machine::On(AttemptEnded& event) {
+  auto place = Find(event.end.ref, event.end.slot);
+  if (!place) return;
+  Remove(place->first, place->second);
+  Job& job = JobOf(event.end.ref.job);
+  Duration wall = event.end.wall;
+  job.wall = job.wall.ns == 0 ? wall : Duration{job.wall.ns + (wall.ns - job.wall.ns) / 8};
+  if (event.end.cause == Cause::kSuccess && job.settings->time_limit_percent > 0) {
+    job.walls.Add(wall);
+  }
+  out_->orders.push_back(ReportEnd{std::move(event.end)});
+}
+
+void Agent::Machine::On(OrderTakenBack& event) {
+  auto place = Find(event.ref);
+  if (!place) return;
+  Needs needs = slots_[place->first - 1].needs;
+  Given given = Remove(place->first, place->second);
+  if (given.give_to_hub) {
+    out_->orders.push_back(
+        ReportReturned{event.ref.job, event.ref.attempt, {{event.ref.index, 1}}});
+  } else {
+    waiting_.push_front({event.ref.job, event.ref.attempt, std::move(needs), {event.ref.index, 1}});
+  }
+}
+
+void Agent::Machine::On(MemorySampled& event) {
+  auto place = Find(event.ref);
+  if (!place) return;
+  Slot& slot = slots_[place->first - 1];
+  if (slot.needs.memory > 0 && event.bytes > slot.needs.memory && place->second == 0) {
+    OrderEnd(slot.given.front(), Cause::kMemory, /*kill=*/true);
+  }
+}
+
+void Agent::Machine::On(LoadSampled& event) { load_ = event; }
+
+void Agent::Machine::On(OutputBlocked& event) { output_blocked_ = event.blocked; }
+
+Given Agent::Machine::Remove(uint16_t number, size_t position) {
+  Slot& slot = slots_[number - 1];
+  Given given = slot.given[position];
+  slot.given.erase(slot.given.begin() + static_cast<std::ptrdiff_t>(position));
+  if (slot.given.empty()) {
+    pool_.PutBack(slot.needs, slot.resources);
+    slot.resources.clear();
+    free_slots_.insert(number);
+  } else if (position == 0) {
+    slot.given.front().since = now_;  // about now; exact when OnStarted comes
+  }
+  return given;
+}
+
+std::optional<std::pair<uint16_t, size_t>> Agent::Machine::Find(const AttemptRef& ref,
+                                                                uint16_t hint) const {
+  auto look = [&](uint16_t number) -> std::optional<std::pair<uint16_t, size_t>> {
+    const std::deque<Given>& given = slots_[number - 1].given;
+    for (size_t k = 0; k < given.size(); ++k) {
+      if (given[k].ref == ref) return std::pair(number, k);
+    }
+    return std::nullopt;
+  };
+  if (hint > 0 && hint <= slots_.size()) {
+    if (auto place = look(hint)) return place;
+  }
+  for (size_t number = 1; number <= slots_.size(); ++number) {
+    if (auto place = look(static_cast<uint16_t>(number))) return place;
+  }
+  return std::nullopt;
+}
+
+uint32_t Agent::Machine::busy() const {
+  uint32_t count = 0;
+  for (const Slot& slot : slots_) count += static_cast<uint32_t>(slot.given.size());
+  return count;
+}
+
+uint32_t Agent::Machine::waiting() const {
+  uint32_t count = 0;
+  for (const Waiting& waiting : waiting_) count += waiting.tasks.count;
+  return count;
+}
+
+void Agent::Machine::CheckInvariants() const {
+  uint64_t milli_cpus = 0;
+  uint64_t memory = 0;
+  uint32_t idle = 0;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    bool free = free_slots_.contains(static_cast<uint16_t>(i + 1));
+    CHECK(free == slot.given.empty());
+    if (free) {
+      ++idle;
+      continue;
+    }
+    milli_cpus += slot.needs.milli_cpus;
+    memory += slot.needs.memory;
+  }
+  CHECK(milli_cpus <= offer_.milli_cpus);
+  CHECK(offer_.memory == 0 || memory <= offer_.memory);
+  CHECK(pool_.Sound());
+  CHECK((idle == slots_.size()) <= pool_.Whole());
+}
+
+}  // namespace spate::agent

@@ -1,0 +1,144 @@
+// Agent: what a node decides. From its leases it starts attempts as its slots and resources allow,
+// holds a few ahead of short tasks, enforces limits, ends what must end, and reports.
+//
+// One deterministic machine like the engine (core/engine/engine.h): facts in, orders out, no clock
+// and no I/O. It has no memory beyond the process: what it held is the hub's to give again.
+// An attempt is a set of processes; the agent starts and ends it as one, and passes on the vector
+// of their ends.
+//
+// Order: attempts start in the order of their leases. One that does not fit now holds back those
+// behind it, so that large tasks are never starved by small ones.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/model/attempt.h"
+#include "core/model/job.h"
+#include "core/model/limits.h"
+#include "core/model/needs.h"
+
+namespace spate::agent {
+
+// ---- Events ------------------------------------------------------------------------------------
+
+struct JobOpened {
+  JobId job;
+  std::shared_ptr<const JobSettings> settings;
+};
+struct LeaseArrived {
+  Epoch epoch;  // older than the newest seen: refused
+  JobId job;
+  Attempt attempt;
+  Needs needs;
+  std::vector<TaskRange> tasks;
+};
+struct RecallArrived {
+  JobId job;
+};
+struct StopArrived {
+  JobId job;
+};
+struct AttemptStarted {
+  AttemptRef ref;
+  Instant when;
+};
+struct AttemptEnded {
+  AttemptEnd end;  // end.slot is the slot of its order
+};
+struct OrderTakenBack {
+  AttemptRef ref;
+};
+struct MemorySampled {
+  AttemptRef ref;
+  uint64_t bytes = 0;
+};
+// The machine, sampled by the shell while a job asks for it (Agent::WantsLoad).
+struct LoadSampled {
+  uint64_t free_memory = 0;
+  double load = 0;
+};
+// The terminal cannot take more output for now, or can again.
+struct OutputBlocked {
+  bool blocked = false;
+};
+
+using Event = std::variant<JobOpened, LeaseArrived, RecallArrived, StopArrived, AttemptStarted,
+                           AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled,
+                           OutputBlocked>;
+
+// ---- Orders and reports ------------------------------------------------------------------------
+
+struct StartAttempt {
+  AttemptRef ref;
+  uint16_t slot = 0;
+  Needs needs;
+  std::vector<NamedOffer> given;  // for each named need the indices that are the task's
+  bool tell_start = false;        // AttemptStarted is wanted
+  bool sample_memory = false;     // MemorySampled is wanted
+};
+struct TakeBack {
+  AttemptRef ref;
+};
+struct EndAttempt {
+  AttemptRef ref;
+  bool kill = false;  // KILL to everything; else TERM to the command
+  Cause cause = Cause::kStopped;
+};
+struct ReportEnd {
+  AttemptEnd end;
+};
+struct ReportReturned {
+  JobId job;
+  Attempt attempt;
+  std::vector<TaskRange> tasks;
+};
+struct ReportSlow {
+  AttemptRef ref;
+};
+// The node starts nothing for now, and why; empty: it goes on.
+struct ReportPaused {
+  std::string reason;
+};
+using Order = std::variant<StartAttempt, TakeBack, EndAttempt, ReportEnd, ReportReturned,
+                           ReportSlow, ReportPaused>;
+
+struct Input {
+  Instant now;
+  std::vector<Event> events;
+};
+struct Output {
+  std::vector<Order> orders;  // in the order in which they must be carried out
+  Instant wake_at = Instant::Never();
+};
+
+class Agent {
+ public:
+  explicit Agent(Offer offer, const Limits& limits = kLimits);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Takes the events by value: ends are moved into reports.
+  void Step(Input input, Output& out);
+
+  // A job holds starts back while memory is short or the load high: send LoadSampled every second.
+  bool WantsLoad() const;
+  // Attempts that run or are held ahead by slots, and leased tasks that wait for one.
+  uint32_t busy() const;
+  uint32_t waiting() const;
+
+  // Aborts when the state contradicts itself: resources oversold, a slot lost.
+  void CheckInvariants() const;
+
+ private:
+  class Machine;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace spate::agent

@@ -1,0 +1,133 @@
+// Which waiting attempts start now, and which are held ahead by busy slots.
+//
+// Short tasks end faster than a decision travels, so a busy slot may hold a few equal ones ahead,
+// which it starts by itself and which use its resources in turn. When another slot runs dry while
+// such a one is stuck behind a task that turned out long, it is taken back.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "core/agent/machine.h"
+
+namespace spate::agent {
+namespace {
+
+// Tasks shorter than this are held ahead; above it a round trip does not matter.
+constexpr Duration kShort = Duration::Millis(50);
+// So much work is held ahead by one slot, and so many tasks at most.
+constexpr Duration kAheadWork = Duration::Millis(4);
+constexpr size_t kAheadMost = 4;
+// A task held ahead is taken back for an idle slot when the one before it runs longer.
+constexpr Duration kStuck = Duration::Millis(20);
+
+}  // namespace
+
+bool Agent::Machine::WantsLoad() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    const JobSettings& settings = *entry.second.settings;
+    return settings.min_free_memory > 0 || settings.max_load > 0;
+  });
+}
+
+std::string Agent::Machine::WhyPaused() const {
+  if (waiting_.empty()) return "";
+  const JobSettings& settings = *jobs_.at(waiting_.front().job).settings;
+  if (output_blocked_) return "standard output takes no more";
+  if (load_.free_memory < settings.min_free_memory) {
+    return fmt::format("{} of memory is free, less than --min-free-memory {}",
+                       FormatSize(load_.free_memory), FormatSize(settings.min_free_memory));
+  }
+  if (settings.max_load > 0 && load_.load > settings.max_load) {
+    return fmt::format("the load is {:.1f}, above --max-load {:.1f}", load_.load,
+                       settings.max_load);
+  }
+  return "";
+}
+
+// Starts the first waiting attempt in a free slot; false when its needs are not free.
+bool Agent::Machine::StartFront(uint16_t number) {
+  Waiting& front = waiting_.front();
+  Job& job = JobOf(front.job);
+  Slot& slot = slots_[number - 1];
+  bool ahead = !slot.given.empty();
+  if (!ahead) {
+    auto resources = pool_.Take(front.needs);
+    if (!resources) return false;
+    slot.needs = front.needs;
+    slot.resources = std::move(*resources);
+    free_slots_.erase(number);
+  }
+  const JobSettings& settings = *job.settings;
+  AttemptRef ref{front.job, front.tasks.first, front.attempt};
+  bool timed = settings.time_limit.ns > 0 || settings.time_limit_percent > 0 ||
+               settings.warn_time.ns > 0;
+  slot.given.push_back({.ref = ref, .since = now_});
+  out_->orders.push_back(
+      StartAttempt{ref, number, slot.needs, slot.resources, timed, front.needs.memory > 0});
+  if (settings.start_delay.ns > 0) job.next_start = now_ + settings.start_delay;
+  ++front.tasks.first;
+  if (--front.tasks.count == 0) waiting_.pop_front();
+  return true;
+}
+
+void Agent::Machine::Fill() {
+  std::string paused = WhyPaused();
+  if (paused.empty() != paused_.empty()) out_->orders.push_back(ReportPaused{paused});
+  paused_ = paused;
+  if (!paused.empty()) return;
+  while (!waiting_.empty() && !free_slots_.empty()) {
+    Instant next = JobOf(waiting_.front().job).next_start;
+    if (next > now_) {
+      WakeAt(next);
+      return;
+    }
+    if (!StartFront(*free_slots_.begin())) break;
+  }
+  HoldAhead();
+  Unstick();
+}
+
+size_t Agent::Machine::AheadOf(const Job& job) const {
+  const JobSettings& settings = *job.settings;
+  bool immediate = settings.start_delay.ns == 0 && settings.min_free_memory == 0 &&
+                   settings.max_load == 0;
+  if (!immediate || job.wall.ns == 0 || job.wall >= kShort) return 0;
+  auto count = static_cast<size_t>(kAheadWork.ns / std::max<int64_t>(job.wall.ns, 1));
+  return std::clamp<size_t>(count, 1, kAheadMost);
+}
+
+void Agent::Machine::HoldAhead() {
+  if (waiting_.empty()) return;
+  for (size_t depth = 1; depth <= kAheadMost; ++depth) {
+    for (size_t number = 1; number <= slots_.size(); ++number) {
+      if (waiting_.empty()) return;
+      const Waiting& front = waiting_.front();
+      if (depth > AheadOf(JobOf(front.job))) return;
+      const Slot& slot = slots_[number - 1];
+      if (slot.given.size() != depth || slot.needs != front.needs) continue;
+      if (slot.given.front().ref.job != front.job || slot.given.front().ending) continue;
+      StartFront(static_cast<uint16_t>(number));
+    }
+  }
+}
+
+void Agent::Machine::Unstick() {
+  if (!waiting_.empty() || free_slots_.empty()) return;
+  size_t idle = free_slots_.size();
+  for (Slot& slot : slots_) {
+    if (slot.given.size() < 2 || idle == 0) continue;
+    Instant stuck_at = slot.given.front().since + kStuck;
+    if (stuck_at > now_) {
+      WakeAt(stuck_at);
+      continue;
+    }
+    Given& last = slot.given.back();
+    if (last.taking_back) continue;
+    last.taking_back = true;
+    out_->orders.push_back(TakeBack{last.ref});
+    --idle;
+  }
+}
+
+}  // namespace spate::agent

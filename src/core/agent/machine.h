@@ -1,0 +1,116 @@
+// The agent's state. Private to core/agent: agent.cc takes events in, fill.cc decides starts,
+// timers.cc decides limits.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "core/agent/median.h"
+#include "core/agent/pool.h"
+
+namespace spate::agent {
+
+struct Job {
+  std::shared_ptr<const JobSettings> settings;
+  Duration wall;             // a moving average of what ended lately; zero: not known yet
+  Median walls;              // of what succeeded; fed only when a limit hangs on it
+  Instant next_start;        // --delay
+};
+
+// Leased tasks that wait for a slot: one range of one lease.
+struct Waiting {
+  JobId job;
+  Attempt attempt;
+  Needs needs;
+  TaskRange tasks;
+};
+
+// An order that was given to a slot. The first of a slot runs (or is about to); the others are
+// held ahead and use the same resources after it.
+struct Given {
+  AttemptRef ref;
+  Instant since;                 // when it became the first of its slot, as far as is known
+  bool told_start = false;       // `since` is exact
+  bool warned = false;
+  bool ending = false;           // TERM was ordered
+  bool killed = false;           // KILL was ordered
+  bool taking_back = false;      // a TakeBack is under way
+  bool give_to_hub = false;      // when it comes back it is returned, not queued again
+  Cause cause = Cause::kStopped; // why it is being ended
+  Instant kill_at = Instant::Never();
+};
+
+struct Slot {
+  std::deque<Given> given;
+  Needs needs;
+  std::vector<NamedOffer> resources;
+};
+
+class Agent::Machine {
+ public:
+  Machine(Offer offer, const Limits& limits);
+
+  void Step(Input input, Output& out);
+  bool WantsLoad() const;
+  uint32_t busy() const;
+  uint32_t waiting() const;
+  void CheckInvariants() const;
+
+ private:
+  // agent.cc: one function for each event.
+  void On(JobOpened& event);
+  void On(LeaseArrived& event);
+  void On(RecallArrived& event);
+  void On(StopArrived& event);
+  void On(AttemptStarted& event);
+  void On(AttemptEnded& event);
+  void On(OrderTakenBack& event);
+  void On(MemorySampled& event);
+  void On(LoadSampled& event);
+  void On(OutputBlocked& event);
+  void ReturnWaiting(JobId job);
+  void TakeBackAhead(JobId job);
+  // Removes the order from its slot; frees the slot when it was the last one there.
+  Given Remove(uint16_t slot, size_t position);
+  // The slot and position of an order; nullopt for late news. `hint` is looked at first.
+  std::optional<std::pair<uint16_t, size_t>> Find(const AttemptRef& ref, uint16_t hint = 0) const;
+
+  // fill.cc: starts what may start.
+  void Fill();
+  bool StartFront(uint16_t slot);
+  void HoldAhead();
+  void Unstick();
+  std::string WhyPaused() const;
+  size_t AheadOf(const Job& job) const;
+
+  // timers.cc: limits, warnings, the escalation from TERM to KILL.
+  void CheckTimers();
+  void CheckSlot(Slot& slot);
+  std::optional<Duration> LimitOf(const Job& job) const;
+  void OrderEnd(Given& given, Cause cause, bool kill);
+  void WakeAt(Instant when);
+
+  Job& JobOf(JobId id) { return jobs_.at(id); }
+
+  const Limits limits_;
+  const Offer offer_;
+  Epoch newest_epoch_;
+  std::map<JobId, Job> jobs_;
+  std::deque<Waiting> waiting_;
+  std::vector<Slot> slots_;          // slots_[0] is slot 1
+  std::set<uint16_t> free_slots_;    // the lowest first, so that {%} stays small
+  ResourcePool pool_;
+  LoadSampled load_{UINT64_MAX, 0};
+  bool output_blocked_ = false;
+  std::string paused_;               // the reason last reported
+
+  // Valid during a Step.
+  Instant now_;
+  Output* out_ = nullptr;
+};
+
+}  // namespace spate::agent

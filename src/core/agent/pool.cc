@@ -1,0 +1,68 @@
+#include "core/agent/pool.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace spate::agent {
+
+ResourcePool::ResourcePool(const Offer& offer)
+    : offer_(offer), milli_cpus_(offer.milli_cpus), memory_(offer.memory) {
+  for (const NamedOffer& named : offer_.named) {
+    for (size_t i = 0; i < named.indices.size(); ++i) free_[named.name].insert(i);
+  }
+}
+
+std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
+  bool bounded_memory = offer_.memory > 0;
+  if (needs.milli_cpus > milli_cpus_) return std::nullopt;
+  if (bounded_memory && needs.memory > memory_) return std::nullopt;
+  for (const NamedNeed& need : needs.named) {
+    auto it = free_.find(need.name);
+    if (it == free_.end() || it->second.size() < need.count) return std::nullopt;
+  }
+  milli_cpus_ -= needs.milli_cpus;
+  if (bounded_memory) memory_ -= needs.memory;
+  std::vector<NamedOffer> given;
+  for (const NamedNeed& need : needs.named) {
+    const NamedOffer& offered = *std::find_if(
+        offer_.named.begin(), offer_.named.end(),
+        [&](const NamedOffer& named) { return named.name == need.name; });
+    NamedOffer& mine = given.emplace_back(NamedOffer{need.name, {}});
+    std::set<size_t>& free = free_[need.name];
+    for (uint32_t k = 0; k < need.count; ++k) {
+      mine.indices.push_back(offered.indices[*free.begin()]);
+      free.erase(free.begin());
+    }
+  }
+  return given;
+}
+
+void ResourcePool::PutBack(const Needs& needs, const std::vector<NamedOffer>& given) {
+  milli_cpus_ += needs.milli_cpus;
+  if (offer_.memory > 0) memory_ += needs.memory;
+  for (const NamedOffer& mine : given) {
+    const NamedOffer& offered = *std::find_if(
+        offer_.named.begin(), offer_.named.end(),
+        [&](const NamedOffer& named) { return named.name == mine.name; });
+    for (const std::string& label : mine.indices) {
+      // Labels may repeat (the same card offered twice): the first position that is taken.
+      for (size_t i = 0; i < offered.indices.size(); ++i) {
+        if (offered.indices[i] == label && free_[mine.name].insert(i).second) break;
+      }
+    }
+  }
+}
+
+bool ResourcePool::Whole() const {
+  if (milli_cpus_ != offer_.milli_cpus || memory_ != offer_.memory) return false;
+  return std::all_of(offer_.named.begin(), offer_.named.end(), [&](const NamedOffer& named) {
+    return free_.at(named.name).size() == named.indices.size();
+  });
+}
+
+bool ResourcePool::Sound() const {
+  return milli_cpus_ <= offer_.milli_cpus && memory_ <= offer_.memory;
+}
+
+}  // namespace spate::agent

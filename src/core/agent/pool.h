@@ -1,0 +1,32 @@
+// What a node has left to give. Allocations are taken and put back whole.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/needs.h"
+
+namespace spate::agent {
+
+class ResourcePool {
+ public:
+  explicit ResourcePool(const Offer& offer);
+
+  // The indices of the named resources, or nullopt (and nothing taken) when something is short.
+  std::optional<std::vector<NamedOffer>> Take(const Needs& needs);
+  void PutBack(const Needs& needs, const std::vector<NamedOffer>& given);
+
+  bool Whole() const;  // everything is back
+  bool Sound() const;  // nothing is oversold
+
+ private:
+  Offer offer_;
+  uint64_t milli_cpus_;
+  uint64_t memory_;
+  std::map<std::string, std::set<size_t>> free_;  // positions in the offer's indices
+};
+
+}  // namespace spate::agent

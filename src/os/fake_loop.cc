@@ -11,9 +11,7 @@ TimerId FakeLoop::At(Instant when, std::function<void()> fn) {
   return timers_.Add(when, std::move(fn));
 }
 
-Instant FakeLoop::NextTime() {
-  return posted_.empty() ? std::max(now_, timers_.NextTime()) : now_;
-}
+Instant FakeLoop::NextTime() { return posted_.empty() ? std::max(now_, timers_.NextTime()) : now_; }
 
 bool FakeLoop::Step() {
   if (!posted_.empty()) {

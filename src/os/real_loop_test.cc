@@ -254,7 +254,7 @@ TEST_F(RealLoopTest, SignalsComeOnTheLoopUntilRemoved) {
   Guard();
   loop_->Run();
   EXPECT_EQ(calls, 7);
-  struct sigaction action {};
+  struct sigaction action{};
   sigaction(SIGHUP, nullptr, &action);
   EXPECT_NE(action.sa_handler, SIG_DFL);
   loop_->OnSignal(SIGHUP, nullptr);

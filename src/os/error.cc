@@ -1,0 +1,98 @@
+#include "os/error.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/units.h"
+
+namespace spate::os {
+namespace {
+
+std::string_view NextStep(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "; free some space there, or choose another place";
+    case EDQUOT:
+      return "; the quota is used up: remove something, or choose another place";
+    case EMFILE:
+      return "; raise this process's limit of open files (ulimit -n)";
+    case ENFILE:
+      return "; the whole system has too many open files: try again later";
+    case EROFS:
+      return "; choose a place that can be written to";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+ErrorKind KindOfErrno(int error) {
+  switch (error) {
+    case ENOENT:
+    case ESRCH:
+      return ErrorKind::kNotFound;
+    case EEXIST:
+    case ENOTEMPTY:
+      return ErrorKind::kExists;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return ErrorKind::kPermission;
+    case EBUSY:
+    case ETXTBSY:
+    case EAGAIN:
+    case EDEADLK:
+      return ErrorKind::kBusy;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EFBIG:
+      return ErrorKind::kExhausted;
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case EINVAL:
+    case ELOOP:
+    case EBADF:
+      return ErrorKind::kInvalid;
+    case ENOSYS:
+    case EOPNOTSUPP:
+    case ENODEV:
+    case ENXIO:
+      return ErrorKind::kUnavailable;
+    default:
+      return ErrorKind::kIo;
+  }
+}
+
+std::string_view TextOfErrno(int error) {
+  // Unlike strerror it is safe with threads and does not depend on the locale.
+  const char* text = strerrordesc_np(error);
+  return text != nullptr ? text : "unknown error";
+}
+
+Error SystemError(int error, std::string_view verb, std::string_view path) {
+  return {KindOfErrno(error), fmt::format("cannot {} '{}': {}{}", verb, EscapeForScreen(path),
+                                          TextOfErrno(error), NextStep(error))};
+}
+
+Error SystemError(int error, std::string_view what) {
+  return {KindOfErrno(error),
+          fmt::format("cannot {}: {}{}", what, TextOfErrno(error), NextStep(error))};
+}
+
+std::unexpected<Error> FailErrno(std::string_view verb, std::string_view path) {
+  return std::unexpected(SystemError(errno, verb, path));
+}
+
+std::unexpected<Error> FailErrno(std::string_view what) {
+  return std::unexpected(SystemError(errno, what));
+}
+
+}  // namespace spate::os

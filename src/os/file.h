@@ -1,0 +1,139 @@
+// Files and folders by path. Errors name the path: "cannot open 'x': Permission denied".
+// From any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "os/fd.h"
+
+namespace spate::os {
+
+enum class FileKind : uint8_t { kFile, kDir, kSymlink, kPipe, kSocket, kCharDevice, kBlockDevice };
+
+struct FileInfo {
+  FileKind kind = FileKind::kFile;
+  uint64_t size = 0;
+  Instant modified;
+  uint32_t permissions = 0;  // 07777
+  uint32_t user = 0, group = 0;
+  uint64_t device = 0, inode = 0;
+};
+
+// Follows symbolic links, or not.
+Result<FileInfo> Stat(const std::string& path);
+Result<FileInfo> StatLink(const std::string& path);
+Result<FileInfo> StatFd(int fd, std::string_view name);
+// False for whatever reason it cannot be seen.
+bool Exists(const std::string& path);
+// This process may read, write or execute it ("r", "rw", "x", ...), by its effective ids.
+bool MayAccess(const std::string& path, std::string_view how);
+
+Result<Fd> OpenRead(const std::string& path);
+enum class OpenHow : uint8_t {
+  kTruncate,   // made when missing, emptied when not
+  kAppend,     // made when missing; every write goes to the end
+  kCreateNew,  // kExists when it is there, also as a dangling link
+  kReadWrite,  // made when missing, kept as it is
+};
+Result<Fd> OpenWrite(const std::string& path, OpenHow how, uint32_t permissions = 0666);
+// A folder itself, for the *At functions of the system and for FsyncDir.
+Result<Fd> OpenDir(const std::string& path);
+
+// kInvalid when it has more than `limit` bytes, or is a folder.
+Result<std::string> ReadFile(const std::string& path, size_t limit);
+Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permissions = 0666);
+// Readers see the old file or the whole new one, after a crash too. Costs two syncs.
+Status WriteFileAtomically(const std::string& path, std::string_view bytes,
+                           uint32_t permissions = 0666);
+
+Status Fsync(int fd, std::string_view name);  // data and what is needed to find it again
+Status FsyncDir(const std::string& path);
+Status Truncate(int fd, uint64_t size, std::string_view name);
+Status Rename(const std::string& from, const std::string& to);
+Status MakeSymlink(const std::string& target, const std::string& path);
+Result<std::string> ReadLink(const std::string& path);
+
+// kExists when it is there.
+Status MakeDir(const std::string& path, uint32_t permissions = 0777);
+// With its parents; fine when it is there.
+Status MakeDirs(const std::string& path, uint32_t permissions = 0777);
+// Fine when it is not there.
+Status RemoveFile(const std::string& path);
+Status RemoveEmptyDir(const std::string& path);
+// The file or the folder with all that is below; symbolic links are removed, never followed; other
+// file systems mounted below are left alone (kBusy). Fine when it is not there.
+Status RemoveTree(const std::string& path);
+
+struct DirEntry {
+  std::string name;
+  FileKind kind = FileKind::kFile;
+};
+// Sorted by name, without "." and "..".
+Result<std::vector<DirEntry>> ListDir(const std::string& path);
+
+std::string JoinPath(std::string_view dir, std::string_view name);  // an absolute name stays
+std::string DirName(std::string_view path);   // "a" for "a/b", "." for "b", "/" for "/b"
+std::string BaseName(std::string_view path);  // "b" for "a/b" and "a/b/"
+Result<std::string> CurrentDir();
+// By the current folder, without looking at links; "." and ".." and double slashes are resolved.
+Result<std::string> AbsolutePath(std::string_view path);
+// All links resolved; it must exist.
+Result<std::string> RealPath(const std::string& path);
+
+struct FileSystemFacts {
+  std::string name;         // "ext4", "nfs", "fuse.sshfs"; "unknown (0x...)" otherwise
+  bool is_network = false;  // shared with other machines, as far as one can tell
+  bool read_only = false;
+};
+// Of the nearest existing folder upwards.
+Result<FileSystemFacts> FileSystemOf(const std::string& path);
+
+struct Space {
+  uint64_t free = 0;  // bytes that this user may still write
+  uint64_t total = 0;
+  uint64_t free_files = 0;  // inodes; a file system without such a limit has a huge number
+};
+// Of the nearest existing folder upwards.
+Result<Space> SpaceOf(const std::string& path);
+
+// A whole file as bytes in memory, without reading it first. Another process that cuts the file
+// short meanwhile ends this one (SIGBUS): for files of ours only.
+class MappedFile {
+ public:
+  static Result<MappedFile> Map(int fd, std::string_view name);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// An exclusive lock on a file, for as long as the object (or a descriptor that a child inherited)
+// lives; the system drops it with the process, however that ends. It is an OFD lock, which network
+// file systems know too. The file stays: removing it would let two owners hold two files.
+class FileLock {
+ public:
+  // `owner` is one line that tells others who holds it; it becomes the file's content.
+  // kBusy, with the owner's line in the message, when somebody holds it (in this process too).
+  static Result<FileLock> TryLock(const std::string& path, std::string_view owner);
+  // What the last owner wrote, whether it still holds the lock or not; empty when unknown.
+  static std::string LastOwner(const std::string& path);
+  // Whether somebody holds it now. An own lock in this process counts too.
+  static Result<bool> IsHeld(const std::string& path);
+  int fd() const { return fd_.get(); }
+
+ private:
+  explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+}  // namespace spate::os

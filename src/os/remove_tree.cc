@@ -1,0 +1,143 @@
+// RemoveTree: works with descriptors of folders and names in them (O_NOFOLLOW, unlinkat), so that
+// nobody who swaps a folder for a symbolic link meanwhile can lead it elsewhere.
+//
+// It holds one descriptor for each level; what lies deeper than kDepth is moved up to the top
+// first, so that no depth exhausts descriptors or the stack.
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "os/error.h"
+#include "os/file.h"
+
+namespace spate::os {
+namespace {
+
+constexpr int kDepth = 64;
+
+class TreeRemover {
+ public:
+  TreeRemover(dev_t device, std::string shown) : device_(device), shown_(std::move(shown)) {}
+
+  // Empties the folder; true when nothing is left in it.
+  bool Empty(int dir, int depth) {
+    if (depth == 0) top_ = dir;
+    for (;;) {
+      std::vector<std::string> names = Names(dir);
+      bool moved = false;
+      for (const std::string& name : names) {
+        if (!RemoveEntry(dir, name, depth)) return false;
+        moved = moved || (depth == 0 && moved_since_list_);
+      }
+      // Deep folders that were moved up came after the list was read.
+      if (!moved) return !failed_;
+      moved_since_list_ = false;
+    }
+  }
+  Error TakeError() { return std::move(error_); }
+  void FailWith(int error) {
+    failed_ = true;
+    error_ = SystemError(error, "remove", shown_);
+  }
+
+ private:
+  std::vector<std::string> Names(int dir) {
+    std::vector<std::string> names;
+    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR* stream = copy < 0 ? nullptr : fdopendir(copy);
+    if (stream == nullptr) {
+      FailWith(errno);
+      return names;
+    }
+    while (dirent* entry = readdir(stream)) {
+      std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
+    closedir(stream);
+    return names;
+  }
+
+  bool RemoveEntry(int dir, const std::string& name, int depth) {
+    if (unlinkat(dir, name.c_str(), 0) == 0 || errno == ENOENT) return true;
+    int error = errno;
+    if (error == EACCES || error == EPERM) {
+      // A task may have taken the right to write from a folder of its own.
+      fchmod(dir, 0700);
+      if (unlinkat(dir, name.c_str(), 0) == 0) return true;
+      error = errno;
+    }
+    if (error != EISDIR && error != EPERM) {
+      FailWith(error);
+      return false;
+    }
+    if (depth >= kDepth) return MoveUp(dir, name);
+    return RemoveDir(dir, name, depth);
+  }
+
+  bool RemoveDir(int dir, const std::string& name, int depth) {
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    Fd child(openat(dir, name.c_str(), flags));
+    if (!child && errno == EACCES && Permit(dir, name)) {
+      child.Reset(openat(dir, name.c_str(), flags));
+    }
+    struct stat info{};
+    if (!child || fstat(child.get(), &info) != 0) {
+      FailWith(errno == ENOTDIR ? EPERM : errno);
+      return false;
+    }
+    if (info.st_dev != device_) {
+      FailWith(EBUSY);
+      return false;
+    }
+    if (!Empty(child.get(), depth + 1)) return false;
+    if (unlinkat(dir, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+    FailWith(errno);
+    return false;
+  }
+
+  // chmod of a folder that may not be opened, without ever following a link.
+  static bool Permit(int dir, const std::string& name) {
+    Fd at(openat(dir, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    return at && chmod(fmt::format("/proc/self/fd/{}", at.get()).c_str(), 0700) == 0;
+  }
+
+  bool MoveUp(int dir, const std::string& name) {
+    std::string fresh = fmt::format(".deep-{}-{}", getpid(), ++moves_);
+    if (renameat(dir, name.c_str(), top_, fresh.c_str()) != 0) {
+      FailWith(errno);
+      return false;
+    }
+    moved_since_list_ = true;
+    return true;
+  }
+
+  dev_t device_;
+  std::string shown_;
+  int top_ = -1;
+  int moves_ = 0;
+  bool moved_since_list_ = false;
+  bool failed_ = false;
+  Error error_;
+};
+
+}  // namespace
+
+Status RemoveTree(const std::string& path) {
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  if (errno != EISDIR && errno != EPERM) return FailErrno("remove", path);
+  Fd dir(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info{};
+  if (!dir || fstat(dir.get(), &info) != 0) return FailErrno("remove", path);
+  TreeRemover remover(info.st_dev, path);
+  if (!remover.Empty(dir.get(), 0)) return std::unexpected(remover.TakeError());
+  if (rmdir(path.c_str()) != 0 && errno != ENOENT) return FailErrno("remove", path);
+  return {};
+}
+
+}  // namespace spate::os

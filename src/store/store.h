@@ -4,7 +4,10 @@
 // store commits on a thread of its own.
 // Guarantees: commits are in order; a completion means that the batch, and all before it, survive
 // a kill -9 of the process and a loss of power. A failed commit is fatal to the owner: it reports
-// once, and nothing later is ever written.
+// once, by the `done` of the first batch that did not become durable; nothing later is ever
+// written, and no later `done` is called.
+// Precision: attempts are rounded (store/attempt_entry.h, RoundToStored): the owner rounds an end
+// before the engine sees it, so that live and replayed state are equal.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +43,8 @@ class Store {
 
   // Queues a batch. `done` is called once on the loop's thread when it is durable, or with the
   // error that ends this store. Batches are grouped: a commit starts at once when none ran in the
-  // last 2 ms, else at the next 2 ms or 1 MB.
+  // last 2 ms, else at the next 2 ms or 1 MB. A batch may be released on any thread. After the
+  // store's destruction no `done` is called.
   virtual void Append(Batch batch, std::function<void(Status)> done) = 0;
 
   // Bytes queued and not yet durable; the owner slows down when it grows.

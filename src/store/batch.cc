@@ -1,0 +1,43 @@
+#include "store/batch.h"
+
+namespace spate::store {
+namespace {
+
+constexpr uint64_t kRecordBytes = 256;  // the variant, and its share of the vectors' slack
+
+uint64_t Extra(const engine::JobAccepted& r) {
+  return r.plan.order.size() * sizeof(TaskIndex) + r.plan.runs.size() * sizeof(RequestRun) +
+         r.plan.requests.size() * sizeof(Needs);
+}
+uint64_t Extra(const engine::JobGrown& r) {
+  return r.runs.size() * sizeof(RequestRun) + r.new_requests.size() * sizeof(Needs);
+}
+uint64_t Extra(const engine::AttemptEnded& r) {
+  return r.end.note.size() + r.end.processes.size() * sizeof(ProcessEnd);
+}
+template <typename T>
+uint64_t Extra(const T& r) {
+  if constexpr (requires { r.tasks.size(); }) return r.tasks.size() * sizeof(TaskRange);
+  return 0;
+}
+
+}  // namespace
+
+uint64_t BatchBytes(const Batch& batch) {
+  uint64_t bytes = sizeof(Batch);
+  for (const RowChunk& chunk : batch.rows) {
+    bytes += sizeof(chunk) + chunk.rows.size() * sizeof(std::string);
+    for (const std::string& row : chunk.rows) bytes += row.size();
+  }
+  for (const engine::Record& record : batch.records) {
+    bytes += kRecordBytes + std::visit([](const auto& r) { return Extra(r); }, record);
+  }
+  for (const TaskOutputPtr& output : batch.outputs) {
+    if (output != nullptr) {
+      bytes += sizeof(TaskOutput) + output->out.bytes.size() + output->err.bytes.size();
+    }
+  }
+  return bytes;
+}
+
+}  // namespace spate::store

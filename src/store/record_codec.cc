@@ -1,0 +1,298 @@
+// One description of each record's fields serves both ways: Fields(archive, record) names them in
+// the order in which they are stored, and the archive is an Encoder or a Decoder. So what is
+// written is what is read, and a field is added in one place (with a new kRecordFormat).
+//
+// EncodeRecord and DecodeRecord are the way in. Invariants: Decode(Encode(r)) == r for every
+// record; DecodeRecord neither reads outside its input nor allocates more than a small multiple of
+// its length, whatever the bytes are.
+#include "store/record_codec.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+#include "store/bytes.h"
+
+namespace spate::store {
+namespace {
+
+using namespace std::string_view_literals;
+
+class Encoder {
+ public:
+  explicit Encoder(std::string& out) : bytes_(out) {}
+
+  template <typename T>
+    requires std::is_unsigned_v<T>
+  void Number(const T& v) {
+    bytes_.Varint(v);
+  }
+  template <typename Tag, typename Rep>
+  void Number(const Id<Tag, Rep>& v) {
+    bytes_.Varint(v.value);
+  }
+  void Flag(const bool& v) { bytes_.Byte(v ? 1 : 0); }
+  template <typename E>
+  void Choice(const E& v, E) {
+    bytes_.Byte(static_cast<uint8_t>(v));
+  }
+  void Time(const Duration& v) { bytes_.Zigzag(v.ns); }
+  void Text(const std::string& v) { bytes_.Text(v); }
+  template <typename T, typename Each>
+  void List(const std::vector<T>& v, Each each) {
+    bytes_.Varint(v.size());
+    for (const T& item : v) each(*this, item);
+  }
+
+ private:
+  ByteWriter bytes_;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(std::string_view in) : bytes_(in) {}
+  bool Complete() const { return bytes_.ok() && bytes_.left() == 0; }
+
+  template <typename T>
+    requires std::is_unsigned_v<T>
+  void Number(T& v) {
+    uint64_t read = bytes_.Varint();
+    if (read > std::numeric_limits<T>::max()) bytes_.Fail();
+    v = static_cast<T>(read);
+  }
+  template <typename Tag, typename Rep>
+  void Number(Id<Tag, Rep>& v) {
+    Number(v.value);
+  }
+  void Flag(bool& v) {
+    uint8_t read = bytes_.Byte();
+    if (read > 1) bytes_.Fail();
+    v = read == 1;
+  }
+  template <typename E>
+  void Choice(E& v, E last) {
+    uint8_t read = bytes_.Byte();
+    if (read > static_cast<uint8_t>(last)) bytes_.Fail();
+    v = static_cast<E>(read);
+  }
+  void Time(Duration& v) { v.ns = bytes_.Zigzag(); }
+  void Text(std::string& v) { v = bytes_.Text(); }
+  template <typename T, typename Each>
+  void List(std::vector<T>& v, Each each) {
+    uint64_t count = bytes_.Varint();
+    // Every item takes at least one byte, so a count beyond what is left is damage, and the
+    // memory taken is bounded by the input.
+    if (count > bytes_.left()) {
+      bytes_.Fail();
+      return;
+    }
+    v.reserve(count);
+    for (uint64_t i = 0; i < count && bytes_.ok(); ++i) each(*this, v.emplace_back());
+  }
+
+ private:
+  ByteReader bytes_;
+};
+
+constexpr auto kNumbers = [](auto& a, auto& v) { a.Number(v); };
+
+// T is const in the encoder's calls.
+template <typename T, typename U>
+concept Is = std::is_same_v<std::remove_const_t<T>, U>;
+
+constexpr auto kRanges = [](auto& a, auto& range) {
+  a.Number(range.first);
+  a.Number(range.count);
+};
+constexpr auto kRuns = [](auto& a, auto& run) {
+  a.Number(run.first);
+  a.Number(run.count);
+  a.Number(run.request);
+};
+constexpr auto kNeeds = [](auto& a, auto& needs) {
+  a.Number(needs.milli_cpus);
+  a.Number(needs.memory);
+  a.List(needs.named, [](auto& b, auto& named) {
+    b.Text(named.name);
+    b.Number(named.count);
+  });
+};
+
+void Fields(auto& a, Is<JobPolicy> auto& v) {
+  a.Number(v.retry.retries);
+  a.Number(v.retry.retry_on);
+  a.Time(v.retry.delay);
+  a.Flag(v.retry.once);
+  a.Choice(v.halt.when, HaltRule::When::kNow);
+  a.Choice(v.halt.what, HaltRule::What::kDone);
+  a.Number(v.halt.count);
+  a.Number(v.halt.percent);
+  a.Number(v.max_failures);
+}
+void Fields(auto& a, Is<JobPlan> auto& v) {
+  a.Number(v.task_count);
+  a.Flag(v.open);
+  a.List(v.requests, kNeeds);
+  a.List(v.runs, kRuns);
+  a.List(v.order, kNumbers);
+  Fields(a, v.policy);
+}
+void Fields(auto& a, Is<engine::JobAccepted> auto& v) {
+  a.Number(v.job);
+  Fields(a, v.plan);
+}
+void Fields(auto& a, Is<engine::JobGrown> auto& v) {
+  a.Number(v.job);
+  a.Number(v.count);
+  a.List(v.new_requests, kNeeds);
+  a.List(v.runs, kRuns);
+}
+void Fields(auto& a, Is<engine::JobSealed> auto& v) { a.Number(v.job); }
+void Fields(auto& a, Is<engine::PolicyChanged> auto& v) {
+  a.Number(v.job);
+  Fields(a, v.policy);
+}
+void Fields(auto& a, Is<engine::TasksWithdrawn> auto& v) {
+  a.Number(v.job);
+  a.List(v.tasks, kRanges);
+}
+void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
+  a.Number(v.job);
+  a.List(v.tasks, kRanges);
+}
+void Fields(auto& a, Is<engine::JobHeld> auto& v) {
+  a.Number(v.job);
+  a.Choice(v.reason, engine::HoldReason::kMaxFailures);
+}
+void Fields(auto& a, Is<engine::JobReleased> auto& v) { a.Number(v.job); }
+void Fields(auto& a, Is<engine::Leased> auto& v) {
+  a.Number(v.node);
+  a.Number(v.job);
+  a.Number(v.attempt);
+  a.List(v.tasks, kRanges);
+}
+void Fields(auto& a, Is<engine::Returned> auto& v) {
+  a.Number(v.node);
+  a.Number(v.job);
+  a.Number(v.attempt);
+  a.List(v.tasks, kRanges);
+}
+void Fields(auto& a, Is<engine::JobFinished> auto& v) {
+  a.Number(v.job);
+  a.Number(v.counts.total);
+  a.Number(v.counts.queued);
+  a.Number(v.counts.leased);
+  a.Number(v.counts.succeeded);
+  a.Number(v.counts.failed);
+  a.Number(v.counts.cancelled);
+  a.Number(v.counts.unknown);
+}
+
+RecordKind KindOf(const engine::JobAccepted&) { return RecordKind::kJobAccepted; }
+RecordKind KindOf(const engine::JobGrown&) { return RecordKind::kJobGrown; }
+RecordKind KindOf(const engine::JobSealed&) { return RecordKind::kJobSealed; }
+RecordKind KindOf(const engine::PolicyChanged&) { return RecordKind::kPolicyChanged; }
+RecordKind KindOf(const engine::TasksWithdrawn&) { return RecordKind::kTasksWithdrawn; }
+RecordKind KindOf(const engine::TasksReopened&) { return RecordKind::kTasksReopened; }
+RecordKind KindOf(const engine::JobHeld&) { return RecordKind::kJobHeld; }
+RecordKind KindOf(const engine::JobReleased&) { return RecordKind::kJobReleased; }
+RecordKind KindOf(const engine::Leased&) { return RecordKind::kLeased; }
+RecordKind KindOf(const engine::Returned&) { return RecordKind::kReturned; }
+RecordKind KindOf(const engine::JobFinished&) { return RecordKind::kJobFinished; }
+
+constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
+    "?"sv,         "job accepted"sv, "job grown"sv, "job sealed"sv,   "policy changed"sv,
+    "withdrawn"sv, "reopened"sv,     "job held"sv,  "job released"sv, "leased"sv,
+    "returned"sv,  "job finished"sv};
+
+template <typename T>
+Result<engine::Record> DecodeAs(int kind, std::string_view data) {
+  Decoder decoder(data);
+  T record;
+  Fields(decoder, record);
+  if (!decoder.Complete()) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("the bytes of a '{}' record are damaged", RecordKindName(kind)));
+  }
+  return engine::Record(std::move(record));
+}
+
+}  // namespace
+
+const char* RecordKindName(int kind) {
+  return kind >= 1 && kind <= kRecordKindLast ? kKindNames[kind].data() : "?";
+}
+
+EncodedRecord EncodeRecord(const engine::Record& record) {
+  EncodedRecord encoded;
+  encoded.data.push_back(static_cast<char>(kRecordFormat));
+  Encoder encoder(encoded.data);
+  std::visit(
+      [&](const auto& r) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(r)>, engine::AttemptEnded>) {
+          CHECK(!"an AttemptEnded is a row of the attempt table");
+        } else {
+          encoded.kind = KindOf(r);
+          Fields(encoder, r);
+        }
+      },
+      record);
+  return encoded;
+}
+
+Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
+  if (kind < 1 || kind > kRecordKindLast) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("record kind {} is unknown: the journal is damaged, or a newer spate "
+                            "wrote it",
+                            kind));
+  }
+  if (data.empty()) return Fail(ErrorKind::kCorrupt, "the bytes of a record are missing");
+  auto format = static_cast<uint8_t>(data.front());
+  if (format != kRecordFormat) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("a record has format {}, and this spate reads {}: the journal is "
+                            "damaged, or a newer spate wrote it",
+                            format, kRecordFormat));
+  }
+  data.remove_prefix(1);
+  switch (static_cast<RecordKind>(kind)) {
+    case RecordKind::kJobAccepted:
+      return DecodeAs<engine::JobAccepted>(kind, data);
+    case RecordKind::kJobGrown:
+      return DecodeAs<engine::JobGrown>(kind, data);
+    case RecordKind::kJobSealed:
+      return DecodeAs<engine::JobSealed>(kind, data);
+    case RecordKind::kPolicyChanged:
+      return DecodeAs<engine::PolicyChanged>(kind, data);
+    case RecordKind::kTasksWithdrawn:
+      return DecodeAs<engine::TasksWithdrawn>(kind, data);
+    case RecordKind::kTasksReopened:
+      return DecodeAs<engine::TasksReopened>(kind, data);
+    case RecordKind::kJobHeld:
+      return DecodeAs<engine::JobHeld>(kind, data);
+    case RecordKind::kJobReleased:
+      return DecodeAs<engine::JobReleased>(kind, data);
+    case RecordKind::kLeased:
+      return DecodeAs<engine::Leased>(kind, data);
+    case RecordKind::kReturned:
+      return DecodeAs<engine::Returned>(kind, data);
+    case RecordKind::kJobFinished:
+      return DecodeAs<engine::JobFinished>(kind, data);
+  }
+  return Fail(ErrorKind::kCorrupt, "unknown kind of record");
+}
+
+uint32_t RecordChecksum(uint64_t seq, int kind, std::string_view data) {
+  std::string head;
+  ByteWriter(head).Fixed64(seq);
+  ByteWriter(head).Byte(static_cast<uint8_t>(kind));
+  uint64_t head_hash = XXH3_64bits(head.data(), head.size());
+  return static_cast<uint32_t>(XXH3_64bits_withSeed(data.data(), data.size(), head_hash));
+}
+
+}  // namespace spate::store

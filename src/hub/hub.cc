@@ -1,0 +1,189 @@
+// Hub: see hub.h. The flow is one way: messages and orders become events, StepNow turns all that
+// came in one turn of the loop into one step, Handle commits, Release lets go.
+#include "hub/hub.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace spate::hub {
+
+Hub::Hub(os::Loop& loop, store::Store& store, Watcher& watcher, Epoch epoch, const Limits& limits)
+    : loop_(loop), store_(store), watcher_(watcher), epoch_(epoch), engine_(limits) {}
+
+Hub::~Hub() {
+  *alive_ = false;
+  loop_.Cancel(timer_);
+}
+
+Status Hub::Replay() {
+  return store_.Replay([this](const engine::Record& record) { engine_.Apply(record); });
+}
+
+void Hub::Resume() {
+  out_.Clear();
+  engine_.Resume(loop_.Now(), out_);
+  Handle(out_);
+}
+
+void Hub::Connect(NodeId node, NodeChannel& channel) {
+  links_[node] = {&channel, {}};
+  channel.OnMessage([this, node, alive = alive_](wire::ToHub message) {
+    if (*alive) OnMessage(node, std::move(message));
+  });
+}
+
+void Hub::Disconnect(NodeId node) {
+  if (links_.erase(node) > 0) Post(engine::NodeLost{node});
+}
+
+void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
+  settings_[job] = std::move(settings);
+}
+
+void Hub::Post(engine::Event event) {
+  if (failed_) return;
+  events_.push_back(std::move(event));
+  ScheduleStep();
+}
+
+void Hub::OnMessage(NodeId node, wire::ToHub message) {
+  if (failed_) return;
+  if (auto* hello = std::get_if<wire::Hello>(&message)) {
+    Post(engine::NodeJoined{node, std::move(hello->offer)});
+  } else if (auto* ends = std::get_if<wire::Ends>(&message)) {
+    for (size_t i = 0; i < ends->outputs.size(); ++i) {
+      if (ends->outputs[i]) outputs_[ends->ends[i].ref] = std::move(ends->outputs[i]);
+    }
+    Post(engine::AttemptsEnded{node, std::move(ends->ends)});
+  } else if (auto* returned = std::get_if<wire::Returned>(&message)) {
+    Post(engine::TasksReturned{node, returned->job, returned->attempt,
+                               std::move(returned->tasks)});
+  } else {
+    watcher_.OnNews(message);
+  }
+}
+
+void Hub::ScheduleStep() {
+  if (step_scheduled_) return;
+  step_scheduled_ = true;
+  loop_.Post([this, alive = alive_] {
+    if (*alive) StepNow();
+  });
+}
+
+void Hub::StepNow() {
+  step_scheduled_ = false;
+  if (failed_) return;
+  std::vector<engine::Event> events = std::exchange(events_, {});
+  out_.Clear();
+  engine_.Step({loop_.Now(), events}, out_);
+  Handle(out_);
+}
+
+void Hub::Handle(engine::Output& out) {
+  if (out.wake_at != Instant::Never()) {
+    loop_.Cancel(timer_);
+    timer_ = loop_.At(out.wake_at, [this] { ScheduleStep(); });
+  }
+  Unreleased& entry = unreleased_.emplace_back();
+  store::Batch batch;
+  for (const engine::Record& record : out.records) {
+    const auto* ended = std::get_if<engine::AttemptEnded>(&record);
+    if (ended == nullptr) continue;
+    TaskOutputPtr output;
+    if (!outputs_.empty()) {
+      if (auto it = outputs_.find(ended->end.ref); it != outputs_.end()) {
+        output = std::move(it->second);
+      }
+    }
+    batch.outputs.push_back(output);
+    entry.outputs.push_back(std::move(output));
+  }
+  outputs_.clear();  // what is left belonged to late news
+  entry.sends = std::exchange(out.sends, {});
+  entry.notices = std::exchange(out.notices, {});
+  if (out.records.empty()) {
+    entry.durable = true;
+    Release();
+    return;
+  }
+  batch.records = std::exchange(out.records, {});
+  store_.Append(std::move(batch), [this, alive = alive_](Status status) {
+    if (!*alive || failed_) return;
+    if (!status) return Fail(status.error());
+    // Commits are in order, so the oldest one that waits is the one that is durable now.
+    auto it = std::find_if(unreleased_.begin(), unreleased_.end(),
+                           [](const Unreleased& each) { return !each.durable; });
+    CHECK(it != unreleased_.end());
+    it->durable = true;
+    Release();
+  });
+}
+
+void Hub::Release() {
+  // The watcher may post, never release: what it causes comes in a later step.
+  CHECK(!releasing_);
+  releasing_ = true;
+  while (!unreleased_.empty() && unreleased_.front().durable && !failed_) {
+    Unreleased entry = std::move(unreleased_.front());
+    unreleased_.pop_front();
+    for (const engine::Send& send : entry.sends) SendToNode(send);
+    for (const engine::Notice& notice : entry.notices) {
+      if (const auto* ended = std::get_if<engine::NoticeEnded>(&notice)) {
+        TaskOutputPtr output = std::move(entry.outputs.front());
+        entry.outputs.pop_front();
+        watcher_.OnEnded(*ended, output);
+      } else if (const auto* held = std::get_if<engine::NoticeHeld>(&notice)) {
+        watcher_.OnHeld(*held);
+      } else {
+        watcher_.OnFinished(std::get<engine::NoticeFinished>(notice));
+      }
+    }
+  }
+  releasing_ = false;
+}
+
+void Hub::SendToNode(const engine::Send& send) {
+  if (const auto* lease = std::get_if<engine::SendLease>(&send)) {
+    SendLease(*lease);
+  } else if (const auto* recall = std::get_if<engine::SendRecall>(&send)) {
+    if (auto it = links_.find(recall->node); it != links_.end()) {
+      it->second.channel->Send(wire::Recall{epoch_, recall->job});
+    }
+  } else {
+    const auto& stop = std::get<engine::SendStop>(send);
+    if (auto it = links_.find(stop.node); it != links_.end()) {
+      it->second.channel->Send(wire::Stop{epoch_, stop.job});
+    }
+  }
+}
+
+void Hub::SendLease(const engine::SendLease& send) {
+  auto it = links_.find(send.node);
+  if (it == links_.end()) return;  // its loss is an event under way
+  NodeLink& link = it->second;
+  if (std::find(link.opened.begin(), link.opened.end(), send.job) == link.opened.end()) {
+    auto settings = settings_.find(send.job);
+    CHECK(settings != settings_.end());
+    link.channel->Send(wire::OpenJob{send.job, settings->second});
+    link.opened.push_back(send.job);
+  }
+  wire::Lease lease{epoch_, send.job, send.attempt, send.needs, send.tasks, {}};
+  for (TaskRange range : send.tasks) {
+    auto rows = store_.Rows(send.job, range.first, range.count);
+    if (!rows) return Fail(rows.error());
+    std::move(rows->begin(), rows->end(), std::back_inserter(lease.rows));
+  }
+  link.channel->Send(std::move(lease));
+}
+
+void Hub::Fail(const Error& error) {
+  failed_ = true;
+  events_.clear();
+  unreleased_.clear();
+  watcher_.OnStoreFailed(error);
+}
+
+}  // namespace spate::hub

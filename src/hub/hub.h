@@ -1,0 +1,115 @@
+// Hub: the thin shell around the engine. It feeds events in, makes records durable, and is the one
+// place that releases what follows from them: sends to nodes and notices to the watcher queue
+// behind the commit that covers them, in order.
+//
+// Thread: the loop's. A failed commit is fatal: the watcher is told once, nothing queued leaves,
+// and no event is taken any more.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/engine/engine.h"
+#include "os/loop.h"
+#include "store/store.h"
+#include "transport/channel.h"
+#include "wire/messages.h"
+
+namespace spate::hub {
+
+// What a watcher of jobs sees. Ends come once each, after they are durable; the rest is news.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) = 0;
+  virtual void OnHeld(const engine::NoticeHeld& notice) = 0;
+  virtual void OnFinished(const engine::NoticeFinished& notice) = 0;
+  // Running, Live, Slow, Paused: one-way news of nodes.
+  virtual void OnNews(const wire::ToHub& news) = 0;
+  virtual void OnStoreFailed(const Error& error) = 0;
+};
+
+using NodeChannel = transport::Channel<wire::ToNode, wire::ToHub>;
+
+class Hub {
+ public:
+  // All references outlive the hub. `epoch` is larger than in every earlier life of this store.
+  Hub(os::Loop& loop, store::Store& store, Watcher& watcher, Epoch epoch,
+      const Limits& limits = kLimits);
+  ~Hub();
+  Hub(const Hub&) = delete;
+  Hub& operator=(const Hub&) = delete;
+
+  // Before anything else at a restart: reads the journal back.
+  Status Replay();
+  // After Replay: ends what the last life left leased.
+  void Resume();
+
+  // A node that speaks through `channel`, which outlives the hub. It takes part from its Hello on.
+  void Connect(NodeId node, NodeChannel& channel);
+  void Disconnect(NodeId node);
+
+  // How a job's tasks run. Before its first lease; told to every node that gets one.
+  void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
+  // Takes events in. Rows that the events need must be appended to the store before.
+  void Post(engine::Event event);
+
+  const engine::Engine& engine() const { return engine_; }
+  // Nothing waits for a commit or a step.
+  bool Settled() const { return events_.empty() && unreleased_.empty(); }
+
+ private:
+  // What one step wants to do once its records are durable.
+  struct Unreleased {
+    bool durable = false;
+    std::vector<engine::Send> sends;
+    std::vector<engine::Notice> notices;
+    std::deque<TaskOutputPtr> outputs;  // one for each NoticeEnded, in order
+  };
+  struct NodeLink {
+    NodeChannel* channel = nullptr;
+    std::vector<JobId> opened;
+  };
+  struct RefHash {
+    size_t operator()(const AttemptRef& ref) const noexcept {
+      uint64_t key = uint64_t{ref.job.value} << 48 ^ uint64_t{ref.attempt.value} << 32 ^ ref.index;
+      return key * 0x9e3779b97f4a7c15u >> 7;
+    }
+  };
+
+  void OnMessage(NodeId node, wire::ToHub message);
+  void ScheduleStep();
+  void StepNow();
+  // Commits the output's records and queues the rest behind them.
+  void Handle(engine::Output& out);
+  void Release();
+  void SendToNode(const engine::Send& send);
+  void SendLease(const engine::SendLease& send);
+  void Fail(const Error& error);
+
+  os::Loop& loop_;
+  store::Store& store_;
+  Watcher& watcher_;
+  const Epoch epoch_;
+  engine::Engine engine_;
+
+  std::map<NodeId, NodeLink> links_;
+  std::map<JobId, std::shared_ptr<const JobSettings>> settings_;
+  std::vector<engine::Event> events_;
+  std::unordered_map<AttemptRef, TaskOutputPtr, RefHash> outputs_;  // of the ends in events_
+  std::deque<Unreleased> unreleased_;
+  engine::Output out_;
+  bool step_scheduled_ = false;
+  bool releasing_ = false;
+  bool failed_ = false;
+  os::TimerId timer_ = 0;
+  // Guards functions that the loop or the store calls later.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::hub

@@ -1,0 +1,227 @@
+// Node: see node.h.
+#include "node/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace spate::node {
+namespace {
+
+// One attempt of a task is under way on a node at a time, so job and index name it.
+uint64_t KeyOf(const AttemptRef& ref) { return uint64_t{ref.job.value} << 32 | ref.index; }
+
+constexpr Duration kLoadEvery = Duration::Seconds(1);
+
+// "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
+std::string VariableName(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    bool digit = c >= '0' && c <= '9';
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    out += letter || digit ? c : '_';
+  }
+  return out;
+}
+
+}  // namespace
+
+Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
+    : id_(id), node_name_(offer.node_name), parts_(std::move(parts)), agent_(offer, limits) {
+  parts_.channel.OnMessage([this, alive = alive_](wire::ToNode message) {
+    if (*alive) OnMessage(std::move(message));
+  });
+  parts_.channel.Send(wire::Hello{id_, std::move(offer)});
+}
+
+Node::~Node() {
+  *alive_ = false;
+  parts_.loop.Cancel(timer_);
+}
+
+void Node::OnMessage(wire::ToNode message) {
+  if (auto* open = std::get_if<wire::OpenJob>(&message)) {
+    auto settings = std::make_shared<JobSettings>(*open->settings);
+    settings->environment.push_back(fmt::format("SPATE_JOB_ID={}", open->job.value));
+    settings->environment.push_back("SPATE_NODE=" + node_name_);
+    OpenJob& job = jobs_[open->job];
+    job.settings = settings;
+    auto compiled = format::CompileJob(*settings, open->job);
+    if (compiled) {
+      job.compiled = std::move(*compiled);
+    } else {
+      job.problem = compiled.error().message;
+    }
+    parts_.executor.OpenJob(open->job, settings);
+    Take(agent::JobOpened{open->job, settings});
+  } else if (auto* lease = std::get_if<wire::Lease>(&message)) {
+    auto& rows = jobs_.at(lease->job).rows;
+    size_t row = 0;
+    for (TaskRange range : lease->tasks) {
+      for (uint32_t k = 0; k < range.count; ++k) {
+        CHECK(row < lease->rows.size());
+        rows[range.first + k] = std::move(lease->rows[row++]);
+      }
+    }
+    Take(agent::LeaseArrived{lease->epoch, lease->job, lease->attempt, std::move(lease->needs),
+                             std::move(lease->tasks)});
+  } else if (auto* recall = std::get_if<wire::Recall>(&message)) {
+    Take(agent::RecallArrived{recall->job});
+  } else {
+    Take(agent::StopArrived{std::get<wire::Stop>(message).job});
+  }
+}
+
+void Node::SetOutputBlocked(bool blocked) { Take(agent::OutputBlocked{blocked}); }
+
+void Node::OnStarted(const AttemptRef& ref, Instant when) {
+  Take(agent::AttemptStarted{ref, when});
+}
+
+void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
+  if (output) outputs_[KeyOf(end.ref)] = std::move(output);
+  Take(agent::AttemptEnded{std::move(end)});
+}
+
+void Node::OnTakenBack(const AttemptRef& ref) { Take(agent::OrderTakenBack{ref}); }
+
+void Node::OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) {
+  parts_.channel.Send(wire::Live{ref, stream, std::string(bytes)});
+}
+
+void Node::OnMemory(const AttemptRef& ref, uint64_t bytes) {
+  Take(agent::MemorySampled{ref, bytes});
+}
+
+void Node::Take(agent::Event event) {
+  events_.push_back(std::move(event));
+  if (step_scheduled_) return;
+  step_scheduled_ = true;
+  parts_.loop.Post([this, alive = alive_] {
+    if (*alive) StepNow();
+  });
+}
+
+void Node::StepNow() {
+  step_scheduled_ = false;
+  agent::Output out;
+  agent_.Step({parts_.loop.Now(), std::exchange(events_, {})}, out);
+  CarryOut(out);
+  parts_.loop.Cancel(timer_);
+  timer_ = 0;
+  if (out.wake_at != Instant::Never()) {
+    timer_ = parts_.loop.At(out.wake_at, [this] { StepNow(); });
+  }
+  if (!load_scheduled_ && parts_.sample_load && agent_.WantsLoad() && agent_.waiting() > 0) {
+    load_scheduled_ = true;
+    SampleLoad();
+  }
+}
+
+void Node::SampleLoad() {
+  MachineLoad load = parts_.sample_load();
+  Take(agent::LoadSampled{load.free_memory, load.load});
+  parts_.loop.At(parts_.loop.Now() + kLoadEvery, [this, alive = alive_] {
+    if (!*alive) return;
+    load_scheduled_ = agent_.waiting() > 0 || agent_.busy() > 0;
+    if (load_scheduled_) SampleLoad();
+  });
+}
+
+void Node::CarryOut(agent::Output& out) {
+  wire::Ends ends;
+  // Ends go in one message; what is returned after them must not overtake them.
+  auto flush = [&] {
+    if (!ends.ends.empty()) parts_.channel.Send(std::exchange(ends, {}));
+  };
+  for (agent::Order& order : out.orders) {
+    if (auto* start = std::get_if<agent::StartAttempt>(&order)) {
+      Start(*start);
+    } else if (auto* back = std::get_if<agent::TakeBack>(&order)) {
+      parts_.executor.TakeBack(back->ref);
+    } else if (auto* end = std::get_if<agent::EndAttempt>(&order)) {
+      parts_.executor.End(end->ref, end->kill ? EndHow::kKill : EndHow::kTerm, end->cause);
+    } else if (auto* report = std::get_if<agent::ReportEnd>(&order)) {
+      TaskOutputPtr output;
+      if (!outputs_.empty()) {
+        if (auto it = outputs_.find(KeyOf(report->end.ref)); it != outputs_.end()) {
+          output = std::move(it->second);
+          outputs_.erase(it);
+        }
+      }
+      jobs_.at(report->end.ref.job).rows.erase(report->end.ref.index);
+      ends.ends.push_back(std::move(report->end));
+      ends.outputs.push_back(std::move(output));
+    } else if (auto* returned = std::get_if<agent::ReportReturned>(&order)) {
+      for (TaskRange range : returned->tasks) {
+        for (uint32_t k = 0; k < range.count; ++k) {
+          jobs_.at(returned->job).rows.erase(range.first + k);
+        }
+      }
+      flush();
+      parts_.channel.Send(
+          wire::Returned{returned->job, returned->attempt, std::move(returned->tasks)});
+    } else if (auto* slow = std::get_if<agent::ReportSlow>(&order)) {
+      parts_.channel.Send(wire::Slow{slow->ref});
+    } else {
+      parts_.channel.Send(wire::Paused{std::move(std::get<agent::ReportPaused>(order).reason)});
+    }
+  }
+  flush();
+}
+
+void Node::Start(const agent::StartAttempt& order) {
+  const AttemptRef& ref = order.ref;
+  OpenJob& job = jobs_.at(ref.job);
+  std::string problem = job.problem;
+  if (job.compiled) {
+    // The row stays until the attempt has ended: an order may be taken back and started again.
+    auto body = format::Expand(*job.compiled, job.rows.at(ref.index), ref.index, order.slot);
+    if (body) {
+      Environment(order, body->environment);
+      parts_.executor.Start({ref, order.slot, std::move(*body), order.needs.memory,
+                             order.tell_start, order.sample_memory});
+      parts_.channel.Send(wire::Running{ref, order.slot});
+      return;
+    }
+    problem = body.error().message;
+  }
+  AttemptEnd end;
+  end.ref = ref;
+  end.slot = order.slot;
+  end.cause = Cause::kStart;
+  end.status = 126;
+  end.start = parts_.loop.Now();
+  end.note = std::move(problem);
+  Take(agent::AttemptEnded{std::move(end)});
+}
+
+void Node::Environment(const agent::StartAttempt& order,
+                       std::vector<std::string>& environment) const {
+  const AttemptRef& ref = order.ref;
+  uint32_t number = ref.index + 1;
+  environment.push_back(fmt::format("SPATE_TASK_ID={}.{}", ref.job.value, number));
+  environment.push_back(fmt::format("SPATE_TASK_INDEX={}", number));
+  environment.push_back(fmt::format("SPATE_ATTEMPT={}", ref.attempt.value));
+  environment.push_back(fmt::format("SPATE_SLOT={}", order.slot));
+  environment.push_back(fmt::format("SPATE_CPUS={:g}", order.needs.milli_cpus / 1000.0));
+  if (order.needs.memory > 0) {
+    environment.push_back(fmt::format("SPATE_MEMORY={}", order.needs.memory));
+  }
+  for (const NamedOffer& given : order.given) {
+    std::string indices = fmt::format("{}", fmt::join(given.indices, ","));
+    if (given.name == "gpus") {
+      environment.push_back("SPATE_GPUS=" + indices);
+      environment.push_back("CUDA_VISIBLE_DEVICES=" + indices);
+      environment.push_back("ROCR_VISIBLE_DEVICES=" + indices);
+    } else {
+      environment.push_back("SPATE_RESOURCE_" + VariableName(given.name) + "=" + indices);
+    }
+  }
+}
+
+}  // namespace spate::node

@@ -1,0 +1,86 @@
+// Node: the thin shell around the agent. Leases come in from the hub, bodies are built from their
+// rows, orders go to the executor, and what it tells goes through the agent back to the hub.
+//
+// Thread: the loop's. All that comes in one turn of the loop becomes one step of the agent.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "format/expand.h"
+#include "node/executor.h"
+#include "os/loop.h"
+#include "transport/channel.h"
+#include "wire/messages.h"
+
+namespace spate::node {
+
+// What the machine has free at the moment, for --min-free-memory and --max-load.
+struct MachineLoad {
+  uint64_t free_memory = 0;
+  double load = 0;
+};
+
+using HubChannel = transport::Channel<wire::ToHub, wire::ToNode>;
+
+class Node final : public ExecutorEvents {
+ public:
+  struct Parts {
+    os::Loop& loop;
+    HubChannel& channel;
+    Executor& executor;
+    std::function<MachineLoad()> sample_load;  // null: never sampled
+  };
+  // All parts outlive the node. Says hello at once.
+  Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
+  ~Node() override;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // The terminal (or whatever takes the output) cannot take more: start nothing for now.
+  void SetOutputBlocked(bool blocked);
+  const agent::Agent& agent() const { return agent_; }
+
+  // ExecutorEvents
+  void OnStarted(const AttemptRef& ref, Instant when) override;
+  void OnEnded(AttemptEnd end, TaskOutputPtr output) override;
+  void OnTakenBack(const AttemptRef& ref) override;
+  void OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) override;
+  void OnMemory(const AttemptRef& ref, uint64_t bytes) override;
+
+ private:
+  struct OpenJob {
+    std::shared_ptr<const JobSettings> settings;
+    // Empty when the settings do not compile; every task of the job then fails with `problem`.
+    std::optional<format::CompiledJob> compiled;
+    std::string problem;
+    std::unordered_map<TaskIndex, std::string> rows;  // of leased tasks that have not started
+  };
+
+  void OnMessage(wire::ToNode message);
+  void Take(agent::Event event);
+  void StepNow();
+  void CarryOut(agent::Output& out);
+  void Start(const agent::StartAttempt& order);
+  void Environment(const agent::StartAttempt& order, std::vector<std::string>& environment) const;
+  void SampleLoad();
+
+  const NodeId id_;
+  const std::string node_name_;
+  Parts parts_;
+  agent::Agent agent_;
+  std::map<JobId, OpenJob> jobs_;
+  std::unordered_map<uint64_t, TaskOutputPtr> outputs_;  // of ends on their way through the agent
+  std::vector<agent::Event> events_;
+  bool step_scheduled_ = false;
+  bool load_scheduled_ = false;
+  os::TimerId timer_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::node

@@ -1,0 +1,80 @@
+// Processes as /proc shows them, and how to end them. From any thread, unless said otherwise.
+//
+// A pid alone names nothing for long: it is used again after its process was waited for. Pairs of
+// pid and start time, pidfds, and children that this process has not waited for yet do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "os/fd.h"
+
+namespace spate::os {
+
+using Pid = int32_t;
+
+struct ProcessInfo {
+  Pid pid = 0;
+  Pid parent = 0;
+  Pid group = 0;
+  Pid session = 0;
+  char state = '?';         // as in ps: R S D T Z ...
+  uint64_t start_time = 0;  // clock ticks since boot; with the pid it names a process
+  uint64_t resident = 0;    // bytes
+  Duration user, system;    // its own and those of children that it waited for
+  std::string command;      // the first 15 bytes of the program's name
+};
+
+// All take the place where procfs is mounted, for tests.
+// kNotFound when there is no such process; zombies are still there.
+Result<ProcessInfo> InfoOf(Pid pid, const std::string& proc = "/proc");
+// One line of /proc/PID/stat.
+Result<ProcessInfo> ParseProcessStat(std::string_view line);
+// 0 when there is no such process.
+uint64_t StartTimeOf(Pid pid, const std::string& proc = "/proc");
+// Whether that very process still runs; zombies do not.
+bool IsAlive(Pid pid, uint64_t start_time, const std::string& proc = "/proc");
+
+// Children, zombies included. What starts or ends meanwhile may be missing.
+std::vector<Pid> ChildrenOf(Pid pid, const std::string& proc = "/proc");
+// Children, their children and so on; parents come before their children.
+std::vector<Pid> DescendantsOf(Pid pid, const std::string& proc = "/proc");
+// Resident bytes of the process and its descendants; pages that several share count for each.
+uint64_t RssOfTree(Pid pid, const std::string& proc = "/proc");
+// Resident bytes of the descendants alone.
+uint64_t RssOfDescendants(Pid pid, const std::string& proc = "/proc");
+
+// Orphans below this process become its children (kept over exec, not over fork).
+Status BecomeSubreaper();
+
+struct ReapedChild {
+  Pid pid = 0;
+  int wait_status = 0;       // as wait(2) gives it
+  bool was_running = false;  // it had not ended before it was killed here
+};
+struct EndedChildren {
+  uint32_t reaped = 0;
+  uint32_t killed = 0;    // of these, had to be killed
+  uint32_t rounds = 0;    // looks at the list of children
+  std::vector<Pid> left;  // empty when no child is left; else what would not go in time
+};
+// Ends everything below this process, which must be a subreaper and should have one thread that
+// waits for children: kills (SIGKILL) and reaps children, and those whom their death makes
+// children, in rounds, until none is left or `patience` is over. Only own unreaped children are
+// signalled, so no pid of others is ever hit. Costs one system call when there is no child.
+EndedChildren EndAllChildren(Duration patience,
+                             const std::function<void(const ReapedChild&)>& on_reaped = nullptr);
+
+// kUnavailable on kernels before 5.3.
+Result<Fd> PidfdOpen(Pid pid);
+// kNotFound when the process has ended.
+Status PidfdSignal(int pidfd, int signo);
+// Whether the process has ended (as a zombie or for good).
+bool PidfdEnded(int pidfd);
+
+}  // namespace spate::os

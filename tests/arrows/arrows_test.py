@@ -100,6 +100,8 @@ class Arrows(unittest.TestCase):
                 extra = text.count("\n       ")
                 self.passes({"src/base/x.cc": text % body(70 - extra)})
                 self.refused({"src/base/x.cc": text % body(71)}, "function of")
+        self.passes({"src/base/x_test.cc": "TEST(A, B) " + body(120)})
+        self.refused({"src/base/x_test.cc": "TEST(A, B) " + body(121)}, "function of")
         self.passes({"src/base/x.cc": "const int kTable[] = {\n" + "  1,\n" * 90 + "};\n"})
 
     def test_declared(self):

@@ -1,0 +1,185 @@
+// Reading of job lists; values for commands are in value_list.cc.
+#include "cli/run/task_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/units.h"
+#include "cli/run/value_list.h"
+#include "core/model/limits.h"
+#include "format/joblist/reader.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr size_t kPieceBytes = 256 * 1024;
+
+// Problems of lists, in the order in which they stand there.
+class Problems {
+ public:
+  void Add(std::string line) {
+    if (count_++ < kLimits.list_errors) lines_ += line + '\n';
+  }
+  bool any() const { return count_ > 0; }
+  Error Take() {
+    if (count_ > kLimits.list_errors) {
+      lines_ += fmt::format("... and {} more problems\n", count_ - kLimits.list_errors);
+    }
+    lines_ += "nothing was started";
+    return {ErrorKind::kInvalid, std::move(lines_)};
+  }
+
+ private:
+  uint64_t count_ = 0;
+  std::string lines_;
+};
+
+// The rows of all lists, end to end; a row ends where the next one begins.
+struct RowText {
+  std::string bytes;
+  std::vector<uint64_t> ends;
+};
+
+class ListLoader {
+ public:
+  ListLoader(const RunOptions& options, const LoadContext& context)
+      : options_(options), context_(context) {}
+
+  Status Load(const std::string& file) {
+    std::string name = file == "-" ? "standard input" : EscapeForScreen(file);
+    os::Fd opened;
+    int fd = context_.stdin_fd;
+    if (file != "-") {
+      auto open = os::OpenRead(file);
+      if (!open) return std::unexpected(open.error());
+      opened = std::move(*open);
+      fd = opened.get();
+      if (auto info = os::StatFd(fd, file)) {
+        text_->bytes.reserve(text_->bytes.size() + info->size);
+      }
+    }
+    format::JobListReader reader;
+    std::string piece(kPieceBytes, '\0');
+    while (true) {
+      auto size = os::ReadSome(fd, piece.data(), piece.size(), name);
+      if (!size) return Fail(ErrorKind::kInvalid, size.error().message);
+      if (*size == 0) break;
+      reader.Feed(std::string_view(piece).substr(0, *size));
+      while (auto entry = reader.Next()) Take(name, *entry);
+    }
+    reader.Finish();
+    while (auto entry = reader.Next()) Take(name, *entry);
+    return {};
+  }
+
+  Result<TaskList> Finish() {
+    if (problems_.any()) return std::unexpected(problems_.Take());
+    TaskList list;
+    list.count = static_cast<uint32_t>(text_->ends.size());
+    list.requests = std::move(table_.requests());
+    list.runs = std::move(table_.runs());
+    list.places = std::move(table_.places());
+    list.rows = [text = std::shared_ptr<const RowText>(text_)](const RowVisitor& visit) {
+      uint64_t start = 0;
+      for (uint64_t end : text->ends) {
+        visit(std::string_view(text->bytes).substr(start, end - start));
+        start = end;
+      }
+    };
+    return list;
+  }
+
+ private:
+  void Take(const std::string& name, const format::JobListReader::Entry& entry) {
+    auto place = [&] { return fmt::format("{}:{}", name, entry.line); };
+    if (!entry.parsed) {
+      problems_.Add(fmt::format("{}: {}", place(), entry.parsed.error().message));
+      return;
+    }
+    if (text_->ends.size() >= kLimits.tasks_per_job) {
+      if (text_->ends.size() == kLimits.tasks_per_job) {
+        problems_.Add(fmt::format("{}: more than {} tasks in one run; split the list", place(),
+                                  kLimits.tasks_per_job));
+      }
+      return;
+    }
+    const format::ListLine& line = *entry.parsed;
+    if (context_.run_input_checks && !line.checks.empty()) CheckInputs(place(), line);
+    Needs needs = options_.needs;
+    if (line.milli_cpus) needs.milli_cpus = *line.milli_cpus;
+    if (line.memory) needs.memory = *line.memory;
+    table_.Add(static_cast<TaskIndex>(text_->ends.size()), needs, place);
+    text_->bytes.append(entry.row);
+    text_->ends.push_back(text_->bytes.size());
+  }
+
+  void CheckInputs(const std::string& place, const format::ListLine& line) {
+    for (const Check& check : line.checks) {
+      if (check.when != CheckWhen::kIn) continue;
+      std::string why = context_.why_check_fails(check.kind, check.file.c_str());
+      if (!why.empty()) {
+        problems_.Add(fmt::format("{}: {} ({{check in {} ...}})", place, EscapeForScreen(why),
+                                  CheckKindName(check.kind)));
+      }
+    }
+  }
+
+  const RunOptions& options_;
+  const LoadContext& context_;
+  std::shared_ptr<RowText> text_ = std::make_shared<RowText>();
+  RequestTable table_;
+  Problems problems_;
+};
+
+}  // namespace
+
+uint32_t RequestTable::Add(TaskIndex index, const Needs& needs,
+                           const std::function<std::string()>& place) {
+  uint32_t request = 0;
+  if (!runs_.empty() && requests_[runs_.back().request] == needs) {
+    request = runs_.back().request;
+  } else {
+    auto it = std::find(requests_.begin(), requests_.end(), needs);
+    request = static_cast<uint32_t>(it - requests_.begin());
+    if (it == requests_.end()) {
+      requests_.push_back(needs);
+      places_.push_back(place());
+    }
+  }
+  if (!runs_.empty() && runs_.back().request == request) {
+    ++runs_.back().count;
+  } else {
+    runs_.push_back({index, 1, request});
+  }
+  return request;
+}
+
+Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context) {
+  if (options.sources.has_command) return LoadValueList(options, context);
+  ListLoader loader(options, context);
+  for (const std::string& file : options.sources.files) {
+    if (auto status = loader.Load(file); !status) return std::unexpected(status.error());
+  }
+  return loader.Finish();
+}
+
+GrownRequests RequestsOfAdded(const TaskList& list, const std::vector<uint32_t>& added,
+                              const std::vector<Needs>& before, TaskIndex first) {
+  RequestTable table(before);
+  auto run = list.runs.begin();
+  for (uint32_t position : added) {
+    while (position >= run->first + run->count) ++run;
+    table.Add(first++, list.requests[run->request], [] { return std::string(); });
+  }
+  GrownRequests grown;
+  grown.new_requests.assign(table.requests().begin() + static_cast<std::ptrdiff_t>(before.size()),
+                            table.requests().end());
+  grown.runs = std::move(table.runs());
+  return grown;
+}
+
+}  // namespace spate::cli

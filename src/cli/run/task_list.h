@@ -1,0 +1,61 @@
+// What a run is asked to do, read whole and found right before anything starts or is stored.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options/run_options.h"
+#include "cli/run/list_change.h"
+#include "core/model/body.h"
+#include "core/model/job.h"
+
+namespace spate::cli {
+
+struct TaskList {
+  uint32_t count = 0;
+  RowSource rows;                    // may be walked several times; keeps the text alive
+  std::vector<Needs> requests;       // distinct
+  std::vector<RequestRun> runs;
+  std::vector<std::string> places;   // places[r]: where request r first stands, "jobs.lst:12"
+};
+
+struct LoadContext {
+  // Why a file fails a check, empty when it passes; relative to the run's folder.
+  std::function<std::string(CheckKind, const char* file)> why_check_fails;
+  int stdin_fd = 0;
+  bool run_input_checks = true;      // not for --dry-run
+};
+
+// Reads the job lists or the values that the options name. Errors (kInvalid) hold one line for
+// each problem, with file, line and fix, as many as kLimits.list_errors, and count the rest.
+Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context);
+
+// The requests of tasks `first` on, when tasks were added to a list: new requests are numbered
+// after those of `before`.
+struct GrownRequests {
+  std::vector<Needs> new_requests;
+  std::vector<RequestRun> runs;
+};
+GrownRequests RequestsOfAdded(const TaskList& list, const std::vector<uint32_t>& added,
+                              const std::vector<Needs>& before, TaskIndex first);
+
+// Gathers the needs of tasks in order as runs of distinct requests.
+class RequestTable {
+ public:
+  explicit RequestTable(std::vector<Needs> known = {}) : requests_(std::move(known)) {}
+  // `place` is called when the request is new.
+  uint32_t Add(TaskIndex index, const Needs& needs, const std::function<std::string()>& place);
+  std::vector<Needs>& requests() { return requests_; }
+  std::vector<RequestRun>& runs() { return runs_; }
+  std::vector<std::string>& places() { return places_; }
+
+ private:
+  std::vector<Needs> requests_;
+  std::vector<RequestRun> runs_;
+  std::vector<std::string> places_;
+};
+
+}  // namespace spate::cli

@@ -1,0 +1,50 @@
+// Exit codes of `spate`, the one list. A code is never given a second meaning.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace spate::cli {
+
+enum ExitCode : int {
+  kExitSuccess = 0,
+  kExitTasksFailed = 1,
+  kExitUsage = 2,
+  kExitCouldNotRun = 3,
+  kExitHangup = 129,
+  kExitInterrupted = 130,
+  kExitOutputClosed = 141,
+  kExitTerminated = 143,
+};
+
+struct ExitCodeText {
+  int code;
+  std::string_view text;
+};
+// What help and the man page print.
+inline constexpr std::array<ExitCodeText, 8> kExitCodeTexts = {{
+    {kExitSuccess, "all tasks succeeded; for other commands: done"},
+    {kExitTasksFailed, "some tasks failed or did not run"},
+    {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
+    {kExitCouldNotRun, "could not run: no right, no space, state damaged or in use"},
+    {kExitHangup, "ended by SIGHUP; the state is kept, --resume goes on"},
+    {kExitInterrupted, "ended by Ctrl-C; the state is kept, --resume goes on"},
+    {kExitOutputClosed, "standard output was closed by its reader"},
+    {kExitTerminated, "ended by SIGTERM; the state is kept, --resume goes on"},
+}};
+
+// The code of a command that ends with an error of this kind.
+constexpr int ExitCodeOf(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kInvalid:
+    case ErrorKind::kNotFound:
+    case ErrorKind::kExists:
+      return kExitUsage;
+    default:
+      return kExitCouldNotRun;
+  }
+}
+
+}  // namespace spate::cli

@@ -1,0 +1,33 @@
+// The front of `spate`: takes the command line apart and calls who runs it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/options/words.h"
+
+namespace spate::cli {
+
+struct Invocation {
+  Words words;
+  // What was typed after the command's name, as it was: what a job keeps for --resume and retry.
+  std::vector<std::string> argv;
+};
+
+// Returns an exit code (cli/exit_code.h). Reports its own errors (cli/report.h).
+using Handler = std::function<int(const Invocation&)>;
+
+// Who runs the commands; apps/ fills it in. `run` gets `run` and `job retry`, the others the rest
+// of their noun. A command without a handler is "not part of this program".
+struct Wiring {
+  Handler run;
+  Handler job;
+  Handler task;
+  Handler state;
+};
+
+// The whole of main(): help, version, errors of usage, dispatch. Returns the exit code.
+int Main(int argc, char** argv, const Wiring& wiring);
+
+}  // namespace spate::cli

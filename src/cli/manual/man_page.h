@@ -1,0 +1,15 @@
+// Man pages in roff, made from the table of commands and options.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace spate::cli {
+
+// "spate", "spate-run", "spate-job", "spate-task", "spate-state"; other names are an error that
+// lists these.
+Result<std::string> ManPage(std::string_view name);
+
+}  // namespace spate::cli

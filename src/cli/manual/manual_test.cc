@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/manual/completion.h"
+#include "cli/manual/man_page.h"
+#include "cli/options/table.h"
+
+namespace spate::cli {
+namespace {
+
+// What `command` prints, with `script` in the file $1.
+std::string Shell(const std::string& script, const std::string& command) {
+  std::string file = testing::TempDir() + "spate-manual-XXXXXX";
+  int fd = ::mkstemp(file.data());
+  ::close(fd);
+  std::ofstream(file) << script;
+  std::string line = "set -- " + file + "; " + command;
+  std::FILE* pipe = ::popen(line.c_str(), "r");
+  std::string out;
+  for (int c; (c = std::fgetc(pipe)) != EOF;) out += static_cast<char>(c);
+  ::pclose(pipe);
+  std::filesystem::remove(file);
+  return out;
+}
+
+bool HasProgram(const std::string& name) {
+  return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
+  std::string pages;
+  for (auto name : {"spate", "spate-run", "spate-job", "spate-task", "spate-state"}) {
+    auto page = ManPage(name);
+    ASSERT_TRUE(page) << name;
+    pages += *page;
+  }
+  for (const OptionDef& def : Options()) {
+    std::string name;
+    for (char c : def.name()) name += c == '-' ? std::string("\\-") : std::string(1, c);
+    EXPECT_NE(pages.find("\\fB\\-\\-" + name + "\\fR"), std::string::npos) << def.name();
+  }
+  EXPECT_FALSE(ManPage("spate-x"));
+}
+
+TEST(ManPageTest, RoffHasNoComplaints) {
+  if (!HasProgram("groff")) GTEST_SKIP() << "needs groff";
+  for (auto name : {"spate", "spate-run", "spate-job", "spate-task", "spate-state"}) {
+    EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
+  }
+}
+
+std::string BashCompletes(const std::string& words, int at) {
+  std::string out = Shell(*Completion("bash"), "bash -c '. $0; COMP_WORDS=(" + words +
+                                                   "); COMP_CWORD=" + std::to_string(at) +
+                                                   "; _spate; echo ${COMPREPLY[*]}' $1 2>&1");
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+TEST(CompletionTest, Bash) {
+  if (!HasProgram("bash")) GTEST_SKIP() << "needs bash";
+  EXPECT_EQ(BashCompletes("spate r", 1), "run");
+  EXPECT_EQ(BashCompletes("spate job re", 2), "retry");
+  EXPECT_EQ(BashCompletes("spate run --keep-or", 2), "--keep-order");
+  EXPECT_EQ(BashCompletes("spate run --output j", 3), "json");
+  EXPECT_EQ(BashCompletes("spate job cat --st", 3), "--state --stream");
+  EXPECT_EQ(BashCompletes("spate job list --ta", 3), "");
+  EXPECT_EQ(BashCompletes("spate run --retries x", 3), "");
+  EXPECT_EQ(BashCompletes("spate run -- /usr/bi", 3), "/usr/bin");
+}
+
+TEST(CompletionTest, ZshAndFishReadTheirs) {
+  bool any = false;
+  for (std::string shell : {"zsh", "fish"}) {
+    ASSERT_TRUE(Completion(shell));
+    EXPECT_NE(Completion(shell)->find("keep-order"), std::string::npos);
+    if (!HasProgram(shell)) continue;
+    any = true;
+    EXPECT_EQ(Shell(*Completion(shell), shell + " -n $1 2>&1"), "");
+  }
+  EXPECT_FALSE(Completion("tcsh"));
+  if (!any) GTEST_SKIP() << "needs zsh or fish to read the scripts";
+}
+
+}  // namespace
+}  // namespace spate::cli

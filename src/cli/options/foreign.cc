@@ -1,0 +1,99 @@
+// The rest of GNU parallel's options (20221122), by what to write instead. Options that spate has
+// under the same name, or accepts as another name of its own, are in the table.
+#include "cli/options/foreign.h"
+
+#include <algorithm>
+
+namespace spate::cli {
+namespace {
+
+struct Foreign {
+  std::string_view names;  // separated by blanks
+  std::string_view hint;
+};
+
+constexpr Foreign kForeign[] = {
+    {"S sshlogin sshloginfile slf sshdelay ssh-delay ssh controlmaster M filter-hosts onall nonall "
+     "hgrp hostgroup hostgroups",
+     "spate run uses this machine only; run spate there, or put ssh into the command"},
+    {"transfer transferfile transferfiles transfer-file transfer-files tf return trc cleanup "
+     "basefile bf rsync-opts",
+     "spate run uses this machine only, so there is nothing to copy; leave it out"},
+    {"pipe spreadstdin pipepart pipe-part block blocksize block-size block-timeout bt recstart "
+     "recend regexp remove-rec-sep rrs round-robin round cat fifo tee shard bin group-by",
+     "not supported: spate gives values to commands, not pieces of standard input; split(1) the "
+     "input and run the command on the pieces"},
+    {"eta bar progress", "the bar on the terminal shows it already; leave it out"},
+    {"total-jobs totaljobs total", "spate counts the tasks itself; leave it out"},
+    {"memfree memsuspend", "use --min-free-memory SIZE"},
+    {"load", "use --max-load N"},
+    {"noswap", "use --min-free-memory SIZE"},
+    {"resume-failed resumefailed",
+     "use --resume to go on, and `spate job retry last` to run again what failed"},
+    {"retry-failed retryfailed", "use `spate job retry last`"},
+    {"no-keep-order nokeeporder nok no-k", "output comes as tasks end; leave it out"},
+    {"group g", "output is grouped by task already; leave it out"},
+    {"ungroup u latest-line latestline ll", "use --line-buffer"},
+    {"files output-as-files outputasfiles",
+     "use --results DIR, or --stdout PATTERN, or read it back with `spate job cat`"},
+    {"tagstring tag-string ctag ctagstring ctag-string", "use --tag"},
+    {"color colour color-failed colour-failed cf", "not supported; leave it out"},
+    {"link xapply linkinputsource xapplyinputsource",
+     "write :::+ instead of ::: for the source to link"},
+    {"I U i replace er extensionreplace bnr basenamereplace dnr dirnamereplace bner "
+     "basenameextensionreplace seqreplace slotreplace parens rpl plus",
+     "the placeholders have fixed names: {} {.} {/} {//} {/.} {#} {%} {1} ..."},
+    {"d delimiter", "values are lines; use --null for zero bytes"},
+    {"E e eof", "there is no end marker; cut the input before spate"},
+    {"L l max-lines maxlines", "use --max-args N"},
+    {"s max-chars maxchars", "use --max-args N; -X fills commands up to the system's limit"},
+    {"x exit", "not needed; leave it out"},
+    {"r no-run-if-empty norunifempty", "without values nothing runs; leave it out"},
+    {"m xargs", "use -X"},
+    {"csv", "use --colsep ,"},
+    {"skip-first-line", "use --header :"},
+    {"arg-sep argsep arg-file-sep argfilesep", "the separators are ::: and ::::"},
+    {"p interactive", "not supported; --dry-run prints what would be run"},
+    {"t verbose v", "use --dry-run to see the commands; `spate job tasks` shows what ran"},
+    {"D debug", "use `spate task explain` and `spate task info`"},
+    {"shellquote shell-quote shell_quote",
+     "values are quoted where a shell reads them; leave it out"},
+    {"quote", "values are quoted where a shell reads them; leave it out"},
+    {"semaphore fg bg wait id semaphore-name semaphorename semaphore-timeout semaphoretimeout st",
+     "not supported: use flock(1), or a job list with --resource"},
+    {"tmux tmux-pane tmuxpane tty T o open-tty", "tasks have no terminal; leave it out"},
+    {"compress compress-program use-compress-program decompress-program tmpdir tempdir",
+     "stored output is compressed already; leave it out"},
+    {"term-seq termseq", "use --kill-grace T (TERM, then KILL)"},
+    {"H", "use --halt"},
+    {"sql sqlmaster sqlworker sqlandworker sql-master sql-worker sql-and-worker",
+     "spate keeps every job in an SQLite file already; see `spate job list`"},
+    {"profile J record-env recordenv", "there are no profiles; write the options into a script"},
+    {"gnu tollef will-cite willcite nn nonotice no-notice citation plain",
+     "not needed; leave it out"},
+    {"process-slot-var processslotvar", "the variable is SPATE_SLOT; {%} is the placeholder"},
+    {"filter", "filter the values before spate"},
+    {"template tmpl shebang hashbang embed shell-completion parset", "not supported; leave it out"},
+    {"ctrlc ctrl-c no-ctrlc", "Ctrl-C once lets tasks end, twice ends them; leave it out"},
+    {"number-of-cpus number-of-cores number-of-sockets number-of-threads show-limits "
+     "max-line-length-allowed",
+     "not supported; nproc(1) tells the cores"},
+    {"use-sockets-instead-of-threads use-cores-instead-of-threads use-cpus-instead-of-cores",
+     "use -j 50% for one task on every second thread"},
+    {"V version", "write `spate --version`"},
+};
+
+}  // namespace
+
+std::optional<std::string_view> ForeignHint(std::string_view name) {
+  for (const Foreign& foreign : kForeign) {
+    for (size_t at = 0; at < foreign.names.size();) {
+      size_t end = std::min(foreign.names.find(' ', at), foreign.names.size());
+      if (foreign.names.substr(at, end - at) == name) return foreign.hint;
+      at = end + 1;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace spate::cli

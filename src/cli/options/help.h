@@ -1,0 +1,23 @@
+// Help texts, made from the table. Lines have at most 80 columns and end with a newline.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/options/table.h"
+
+namespace spate::cli {
+
+// `spate --help`: commands and exit codes.
+std::string GeneralHelp();
+// Ten lines for `spate` alone.
+std::string ShortHelp();
+// `spate COMMAND --help`; with `all` the details too.
+std::string CommandHelp(Command command, bool all);
+
+// "-j, --jobs N"
+std::string OptionSynopsis(const OptionDef& def);
+// `text` in lines of at most `width` columns, each after `indent` blanks. Paragraphs end at '\n'.
+std::string Wrap(std::string_view text, size_t indent, size_t width = 80);
+
+}  // namespace spate::cli

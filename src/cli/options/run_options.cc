@@ -1,0 +1,350 @@
+// From words to RunOptions: one small function for each group of options. An option that appears
+// in the table and not here does nothing, which RunOptionsTest.EveryOptionOfRunChangesSomething
+// finds.
+#include "cli/options/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/units.h"
+#include "core/model/limits.h"
+
+namespace spate::cli {
+namespace {
+
+// Reads the values of one Words; keeps the first error.
+class Reader {
+ public:
+  explicit Reader(const Words& words) : words_(words) {}
+
+  bool Has(Opt opt) const { return words_.Has(opt); }
+
+  // Calls parse(value) for the last value of `opt`, when there is one, and stores what it gives.
+  template <typename T, typename Parse>
+  bool Read(Opt opt, T& target, Parse parse) {
+    auto value = words_.Last(opt);
+    if (!value) return false;
+    auto parsed = parse(*value);
+    if (!parsed) return Keep(opt, parsed.error());
+    target = std::move(*parsed);
+    return true;
+  }
+
+  // The same for every value of a repeated option; add(parsed) takes it.
+  template <typename Parse, typename Add>
+  void ReadAll(Opt opt, Parse parse, Add add) {
+    for (const std::string& value : words_.All(opt)) {
+      auto parsed = parse(std::string_view(value));
+      if (!parsed) {
+        Keep(opt, parsed.error());
+        return;
+      }
+      add(std::move(*parsed));
+    }
+  }
+
+  void Text(Opt opt, std::string& target) {
+    Read(opt, target, [](std::string_view value) -> Result<std::string> {
+      if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
+      return std::string(value);
+    });
+  }
+
+  // One of a few words.
+  template <typename T>
+  void Choice(Opt opt, T& target, std::initializer_list<std::pair<std::string_view, T>> choices) {
+    Read(opt, target, [&](std::string_view value) -> Result<T> {
+      for (const auto& [name, meaning] : choices) {
+        if (name == value) return meaning;
+      }
+      return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not one of: {}", EscapeForScreen(value),
+                                                   Definition(opt).words));
+    });
+  }
+
+  bool Keep(Opt opt, const Error& error) {
+    if (error_.message.empty()) {
+      error_ = {error.kind, fmt::format("{}: {}", DashedName(opt), error.message)};
+    }
+    return false;
+  }
+
+  Status status() const {
+    if (error_.message.empty()) return {};
+    return std::unexpected(error_);
+  }
+
+ private:
+  const Words& words_;
+  Error error_;
+};
+
+auto CountUpTo(uint32_t max) {
+  return [max](std::string_view value) { return ParseCountUpTo(value, max); };
+}
+
+void ReadForm(Reader& in, OutputForm& form) {
+  in.Choice<OutputForm>(
+      Opt::kOutput, form,
+      {{"human", OutputForm::kHuman}, {"json", OutputForm::kJson}, {"quiet", OutputForm::kQuiet}});
+}
+
+Result<std::string> ParseColsep(std::string_view value) {
+  if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty; write for example ,");
+  return std::string(value);
+}
+
+Result<bool> ParseHeader(std::string_view value) {
+  if (value == ":") return true;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not understood; only --header : is, which takes the first value "
+                          "of each source as its name",
+                          EscapeForScreen(value)));
+}
+
+Result<uint32_t> ParseMaxArgs(std::string_view value) {
+  auto count = ParseCountUpTo(value, 100'000);
+  if (count && *count == 0) return Fail(ErrorKind::kInvalid, "'0' values are no task; write 1 up");
+  return count;
+}
+
+void ReadSources(Reader& in, const Words& words, SourceOptions& sources) {
+  sources.command = words.rest;
+  sources.has_command = words.has_rest;
+  sources.arg_files = words.All(Opt::kArgFile);
+  sources.null_separated = in.Has(Opt::kNull);
+  in.Read(Opt::kColsep, sources.colsep, ParseColsep);
+  in.Read(Opt::kHeader, sources.header, ParseHeader);
+  in.Read(Opt::kMaxArgs, sources.max_args, ParseMaxArgs);
+  sources.fill = in.Has(Opt::kFill);
+  in.Choice<TrimRule>(Opt::kTrim, sources.trim,
+                      {{"n", TrimRule::kNone},
+                       {"l", TrimRule::kLeft},
+                       {"r", TrimRule::kRight},
+                       {"lr", TrimRule::kBoth},
+                       {"rl", TrimRule::kBoth}});
+  sources.follow = in.Has(Opt::kFollow);
+}
+
+// The last one of a name counts.
+template <typename Named>
+void Put(std::vector<Named>& list, Named item) {
+  auto at = std::find_if(list.begin(), list.end(),
+                         [&](const Named& known) { return known.name >= item.name; });
+  if (at != list.end() && at->name == item.name) {
+    *at = std::move(item);
+  } else {
+    list.insert(at, std::move(item));
+  }
+}
+
+void ReadNeeds(Reader& in, RunOptions& options) {
+  options.cpus_given = in.Read(Opt::kCpus, options.needs.milli_cpus, ParseMilliCpus);
+  in.Read(Opt::kMemory, options.needs.memory, ParseSize);
+  uint32_t gpus = 0;
+  if (in.Read(Opt::kGpus, gpus, CountUpTo(1024)) && gpus > 0) {
+    Put(options.needs.named, NamedNeed{"gpus", gpus});
+  }
+  in.ReadAll(Opt::kResource, ParseNamedNeed,
+             [&](NamedNeed need) { Put(options.needs.named, std::move(need)); });
+  in.ReadAll(Opt::kOffer, ParseNamedOffer,
+             [&](NamedOffer offer) { Put(options.offers, std::move(offer)); });
+}
+
+void ReadSlots(Reader& in, RunOptions& options) {
+  JobSettings& settings = options.settings;
+  options.slots_given = in.Read(Opt::kJobs, options.slots, ParseSlotRule);
+  in.Read(Opt::kDelay, settings.start_delay, ParseDuration);
+  in.Read(Opt::kMinFreeMemory, settings.min_free_memory, ParseSize);
+  in.Read(Opt::kMaxLoad, options.max_load, ParseLoadBound);
+  in.Read(Opt::kNice, settings.nice,
+          [](std::string_view value) { return ParseInteger(value, -20, 19); });
+  in.Choice<TaskOrder>(Opt::kOrder, options.order,
+                       {{"given", TaskOrder::kGiven},
+                        {"shuffle", TaskOrder::kShuffle},
+                        {"longest", TaskOrder::kLongest}});
+}
+
+void ReadPolicy(Reader& in, const Words& words, RunOptions& options) {
+  JobSettings& settings = options.settings;
+  TimeLimit limit;
+  if (in.Read(Opt::kTimeLimit, limit, ParseTimeLimit)) {
+    settings.time_limit = limit.limit;
+    settings.time_limit_percent = limit.percent;
+  }
+  in.Read(Opt::kWarnTime, settings.warn_time, ParseDuration);
+  in.Read(Opt::kKillGrace, settings.kill_grace, ParseDuration);
+  RetryPolicy& retry = options.policy.retry;
+  in.Read(Opt::kRetries, retry.retries, CountUpTo(kLimits.retries));
+  in.Read(Opt::kRetryDelay, retry.delay, ParseDuration);
+  retry.once = in.Has(Opt::kOnce);
+  // Several --retry-on of one command line add up, as the commas do.
+  std::string causes = fmt::format("{}", fmt::join(words.All(Opt::kRetryOn), ","));
+  if (words.Last(Opt::kRetryOn)) {
+    in.Read(Opt::kRetryOn, retry.retry_on, [&](std::string_view) { return ParseCauses(causes); });
+  }
+  in.Read(Opt::kMaxFailures, options.policy.max_failures, CountUpTo(kLimits.tasks_per_job));
+  in.Read(Opt::kHalt, options.policy.halt, ParseHalt);
+}
+
+void ReadTask(Reader& in, RunOptions& options) {
+  JobSettings& settings = options.settings;
+  in.ReadAll(Opt::kEnv, ParseAssignment, [&](std::string assignment) {
+    std::string name = assignment.substr(0, assignment.find('=') + 1);
+    std::erase_if(settings.environment,
+                  [&](const std::string& known) { return known.starts_with(name); });
+    settings.environment.push_back(std::move(assignment));
+  });
+  in.Text(Opt::kCwd, options.cwd);
+  in.Text(Opt::kStdin, settings.stdin_pattern);
+  in.Text(Opt::kStdout, settings.stdout_pattern);
+  in.Text(Opt::kStderr, settings.stderr_pattern);
+  settings.measure_io = in.Has(Opt::kMeasureIo);
+  settings.live_output = in.Has(Opt::kLineBuffer);
+  in.Text(Opt::kName, settings.name);
+}
+
+void ReadShow(Reader& in, ShowOptions& show) {
+  ReadForm(in, show.form);
+  show.keep_order = in.Has(Opt::kKeepOrder);
+  show.tag = in.Has(Opt::kTag);
+  show.line_buffer = in.Has(Opt::kLineBuffer);
+  show.bar = !in.Has(Opt::kNoBar);
+  in.Text(Opt::kJoblog, show.joblog);
+  in.Text(Opt::kResults, show.results_dir);
+}
+
+Status CheckTogether(const RunOptions& options) {
+  if (options.sources.has_command && !options.sources.files.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("there is both a job list ('{}') and a command after --; give one of "
+                            "them (values for a command: -a FILE)",
+                            EscapeForScreen(options.sources.files.front())));
+  }
+  if (options.show.form == OutputForm::kJson && options.show.line_buffer) {
+    return Fail(ErrorKind::kInvalid,
+                "--output json: a task's output is part of its end; leave --line-buffer out");
+  }
+  if (options.resume && options.dry_run) {
+    return Fail(ErrorKind::kInvalid,
+                "--resume --dry-run: to see what is left to do, use `spate job tasks last "
+                "--filter queued`");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RunOptions> MakeRunOptions(const Words& words) {
+  RunOptions options;
+  Reader in(words);
+  if (words.command == Command::kRun) options.sources.files = words.words;
+  ReadSources(in, words, options.sources);
+  ReadNeeds(in, options);
+  ReadSlots(in, options);
+  ReadPolicy(in, words, options);
+  ReadTask(in, options);
+  ReadShow(in, options.show);
+  options.resume = in.Has(Opt::kResume);
+  options.dry_run = in.Has(Opt::kDryRun);
+  in.Read(Opt::kKeepOutput, options.keep_output, ParseSize);
+  in.Text(Opt::kState, options.state_dir);
+  in.ReadAll(
+      Opt::kKeep,
+      [&](std::string_view value) -> Result<bool> {
+        if (auto ok = ParseHistoryBound(value, options.keep); !ok) {
+          return std::unexpected(ok.error());
+        }
+        return true;
+      },
+      [](bool) {});
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
+  return options;
+}
+
+Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const std::string> given,
+                            Command given_command) {
+  auto first = ParseWords(Command::kRun, stored);
+  if (!first) return Within("options of the first run", first.error());
+  auto now = ParseWords(given_command, given);
+  if (!now) return std::unexpected(now.error());
+
+  Words both = std::move(*first);
+  std::erase_if(both.options, [&](const TypedOption& option) {
+    // -a and --retry-on add up on one command line only; what is given now takes their place.
+    bool replaced = (option.opt == Opt::kArgFile || option.opt == Opt::kRetryOn) &&
+                    now->Last(option.opt).has_value();
+    return option.opt == Opt::kResume || option.opt == Opt::kDryRun || replaced;
+  });
+  both.options.insert(both.options.end(), now->options.begin(), now->options.end());
+  if (given_command == Command::kRun && (!now->words.empty() || now->has_rest)) {
+    both.words = now->words;
+    both.rest = now->rest;
+    both.has_rest = now->has_rest;
+  }
+  return MakeRunOptions(both);
+}
+
+Status CheckSources(const RunOptions& options) {
+  const SourceOptions& sources = options.sources;
+  if (sources.has_command && sources.command.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "there is no command after --; write for example: spate run -- gzip {} ::: *.txt");
+  }
+  if (!sources.has_command && sources.files.empty() && !options.resume) {
+    return Fail(ErrorKind::kInvalid,
+                "nothing to run: name a job list (- for standard input), or write a command after "
+                "--\nSee: spate run --help");
+  }
+  if (sources.has_command) return {};
+  for (auto [given, name] : {std::pair{!sources.arg_files.empty(), "--arg-file"},
+                             {sources.null_separated, "--null"},
+                             {!sources.colsep.empty(), "--colsep"},
+                             {sources.header, "--header"},
+                             {sources.max_args > 0, "--max-args"},
+                             {sources.fill, "--fill"},
+                             {sources.trim != TrimRule::kNone, "--trim"}}) {
+    if (!given || options.resume) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{} is for the values of a command: write the command after --, as in "
+                            "spate run {} ... -- gzip {{}}",
+                            name, name));
+  }
+  return {};
+}
+
+uint32_t OfferedMilliCpus(const RunOptions& options, uint32_t cores) {
+  uint32_t count = std::max(cores, 1u);
+  if (options.slots_given && !options.cpus_given) {
+    count = std::max(count, SlotCount(options.slots, cores));
+  }
+  return count * kMilliCpu;
+}
+
+double MaxLoad(const RunOptions& options, uint32_t cores) {
+  if (options.max_load.percent > 0) return options.max_load.percent / 100 * cores;
+  return options.max_load.load;
+}
+
+JobSettings SettingsOf(const RunOptions& options, std::string_view cwd, uint32_t cores) {
+  JobSettings settings = options.settings;
+  settings.max_load = MaxLoad(options, cores);
+  std::filesystem::path folder(cwd);
+  if (!options.cwd.empty()) folder = (folder / options.cwd).lexically_normal();
+  settings.cwd = folder.string();
+  if (settings.cwd.size() > 1 && settings.cwd.ends_with('/')) settings.cwd.pop_back();
+  return settings;
+}
+
+Result<OutputForm> OutputFormOf(const Words& words) {
+  OutputForm form = OutputForm::kHuman;
+  Reader in(words);
+  ReadForm(in, form);
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  return form;
+}
+
+}  // namespace spate::cli

@@ -1,0 +1,100 @@
+// Everything that a person types for `spate run` and `spate job retry`, understood.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cli/options/values.h"
+#include "cli/options/words.h"
+#include "core/model/job.h"
+#include "core/model/needs.h"
+
+namespace spate::cli {
+
+enum class OutputForm : uint8_t { kHuman, kJson, kQuiet };
+enum class TaskOrder : uint8_t { kGiven, kShuffle, kLongest };
+enum class TrimRule : uint8_t { kNone, kLeft, kRight, kBoth };
+
+struct SourceOptions {
+  std::vector<std::string> files;    // job lists, "-" is standard input
+  std::vector<std::string> command;  // after `--`, untouched: template, ":::" and values
+  bool has_command = false;
+  std::vector<std::string> arg_files;  // -a, "-" is standard input
+  bool null_separated = false;
+  std::string colsep;     // empty: none
+  bool header = false;    // --header :
+  uint32_t max_args = 0;  // 0: not given
+  bool fill = false;      // -X
+  TrimRule trim = TrimRule::kNone;
+  bool follow = false;
+};
+
+struct ShowOptions {
+  OutputForm form = OutputForm::kHuman;
+  bool keep_order = false;
+  bool tag = false;
+  bool line_buffer = false;
+  bool bar = true;
+  std::string joblog;       // empty: none
+  std::string results_dir;  // empty: none
+};
+
+struct RunOptions {
+  SourceOptions sources;
+  ShowOptions show;
+  bool resume = false;
+  bool dry_run = false;
+
+  SlotRule slots;
+  bool slots_given = false;
+  bool cpus_given = false;
+  TaskOrder order = TaskOrder::kGiven;
+  LoadBound max_load;
+  std::vector<NamedOffer> offers;  // sorted by name; the last --offer of a name counts
+
+  Needs needs;           // --cpus, --memory, --gpus, --resource
+  JobPolicy policy;      // tries, halt, failures
+  JobSettings settings;  // all of it that is typed; cwd, rows and command are the caller's
+  std::string cwd;       // --cwd as typed; empty: where spate was started
+
+  uint64_t keep_output = uint64_t{1} << 30;
+  std::string state_dir;  // --state; empty: by the environment
+  HistoryBound keep;
+};
+
+// `words` of `run` or `job retry`. For a job retry the words before `--` are selectors and do not
+// land in sources.files.
+Result<RunOptions> MakeRunOptions(const Words& words);
+
+// What a run goes on with: the words after "run" that the first run was given, and those given
+// now, on top. Of an option given twice the last counts, --env, --resource and --offer by name;
+// files or a command given now take the place of the stored ones. --resume and --dry-run of the
+// first run do not count. Errors name the option.
+Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const std::string> given,
+                            Command given_command = Command::kRun);
+
+// Checks that belong to a new run: there must be something to run, in one of the forms.
+Status CheckSources(const RunOptions& options);
+
+// ---- What the engine and the node get ----------------------------------------------------------
+
+// The processors that the run offers: `cores`, or as many as -j asks for when only -j was given.
+uint32_t OfferedMilliCpus(const RunOptions& options, uint32_t cores);
+// --max-load as a number.
+double MaxLoad(const RunOptions& options, uint32_t cores);
+// The typed settings with those that depend on the machine. `cwd` is absolute: where spate was
+// started; --cwd, when relative, counts from there.
+JobSettings SettingsOf(const RunOptions& options, std::string_view cwd, uint32_t cores);
+
+// ---- For commands that only look ---------------------------------------------------------------
+
+// --output (or -q) of any command.
+Result<OutputForm> OutputFormOf(const Words& words);
+
+}  // namespace spate::cli

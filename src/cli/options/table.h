@@ -1,0 +1,150 @@
+// The one table of commands and options: the parser, --help, the man pages and the shells'
+// completions are all made from it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace spate::cli {
+
+enum class Command : uint8_t {
+  kRun,
+  kJobList,
+  kJobInfo,
+  kJobTasks,
+  kJobCat,
+  kJobRetry,
+  kJobForget,
+  kTaskInfo,
+  kTaskExplain,
+  kStateCheck,
+  kHelp,
+  kVersion,
+};
+
+using CommandSet = uint32_t;
+constexpr CommandSet Bit(Command c) { return 1u << static_cast<unsigned>(c); }
+
+struct CommandDef {
+  Command id;
+  std::string_view name;       // "run", "job list"
+  std::string_view arguments;  // of the usage line, after [OPTIONS]
+  std::string_view summary;    // one line, without a full stop
+  std::string_view details;    // paragraphs for --help-all and the man page
+  uint32_t words_min = 0;      // words that are no options, before `--`
+  uint32_t words_max = UINT32_MAX;
+  bool takes_command = false;  // whether `-- COMMAND...` may follow
+};
+
+enum class Opt : uint8_t {
+  kHelp,
+  kHelpAll,
+  // Where the tasks come from.
+  kArgFile,
+  kNull,
+  kColsep,
+  kHeader,
+  kMaxArgs,
+  kFill,
+  kTrim,
+  kFollow,
+  kResume,
+  kDryRun,
+  // What one task needs.
+  kCpus,
+  kMemory,
+  kGpus,
+  kResource,
+  kOffer,
+  // How many at once, and when.
+  kJobs,
+  kDelay,
+  kMinFreeMemory,
+  kMaxLoad,
+  kNice,
+  kOrder,
+  kShuf,
+  // Time, failures and tries.
+  kTimeLimit,
+  kWarnTime,
+  kKillGrace,
+  kRetries,
+  kRetryOn,
+  kRetryDelay,
+  kMaxFailures,
+  kHalt,
+  kOnce,
+  // The tasks' surroundings.
+  kEnv,
+  kCwd,
+  kStdin,
+  kStdout,
+  kStderr,
+  kMeasureIo,
+  // Output.
+  kKeepOrder,
+  kTag,
+  kLineBuffer,
+  kOutput,
+  kQuiet,
+  kNoBar,
+  kJoblog,
+  kResults,
+  kKeepOutput,
+  // State.
+  kName,
+  kState,
+  kKeep,
+  // History commands.
+  kAll,
+  kLimit,
+  kFilter,
+  kStream,
+  kOlderThan,
+};
+
+enum class Group : uint8_t {
+  kSources,
+  kNeeds,
+  kSlots,
+  kFailures,
+  kTask,
+  kOutput,
+  kState,
+  kSelect,
+  kGeneral,
+};
+std::string_view GroupTitle(Group group);
+inline constexpr int kGroupCount = 9;
+
+enum class Complete : uint8_t { kNothing, kFile, kFolder, kWords };
+
+struct OptionDef {
+  Opt id;
+  std::string_view names;     // "time-limit,timeout": the first is ours, the others are accepted
+  std::string_view letters;   // "jP", likewise
+  std::string_view argument;  // "N", empty for a switch
+  Group group = Group::kGeneral;
+  CommandSet commands = 0;  // where it applies
+  std::string_view help;    // one line for --help
+  std::string_view more;    // further sentences for --help-all and the man page
+  bool repeat = false;      // every value counts, not only the last one
+  Complete complete = Complete::kNothing;
+  std::string_view words;  // for kWords: "human json quiet"
+  // A switch that is short for another option with a value ("-q" for "--output quiet").
+  Opt short_for = Opt::kHelp;
+  std::string_view short_for_value;
+
+  std::string_view name() const { return names.substr(0, names.find(',')); }
+};
+
+std::span<const CommandDef> Commands();
+std::span<const OptionDef> Options();
+const CommandDef& Definition(Command command);
+const OptionDef& Definition(Opt opt);
+// "--jobs", the way messages name it.
+std::string DashedName(Opt opt);
+
+}  // namespace spate::cli

@@ -1,0 +1,371 @@
+// Cgroup and CgroupTree: plain files below /sys/fs/cgroup.
+//
+// A child cgroup has memory.max and the like only when its parent's cgroup.subtree_control names
+// the controller, and no cgroup but the root may both hold processes and hand controllers down
+// ("no internal processes"). Hence CgroupTree::HandDown: write; on EBUSY, when no other process is
+// in the parent, move ourselves into TREE/main and write again; else do without the controller.
+//
+// Kernels: cgroup.freeze 5.2, cgroup.kill 5.14, memory.peak 5.19, its reset 6.12. Older ones lack
+// the file, which is all that is asked.
+#include "os/cgroup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "base/units.h"
+#include "os/clock.h"
+#include "os/error.h"
+#include "os/file.h"
+
+namespace spate::os {
+namespace {
+
+constexpr std::string_view kPrefix = "spate-";
+constexpr size_t kFileLimit = 1 << 20;
+
+std::string ReadText(const std::string& path) { return ReadFile(path, kFileLimit).value_or(""); }
+
+bool HasWord(std::string_view text, std::string_view word) {
+  while (!text.empty()) {
+    size_t end = std::min(text.find_first_of(" \n"), text.size());
+    if (text.substr(0, end) == word) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+// The number behind `key` in a flat keyed file like memory.events.
+std::optional<uint64_t> KeyedNumber(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ' ') continue;
+    uint64_t value = 0;
+    const char* from = line.data() + key.size() + 1;
+    if (std::from_chars(from, line.data() + line.size(), value).ec == std::errc()) return value;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> FoldersIn(const std::string& dir) {
+  std::vector<std::string> names;
+  auto entries = ListDir(dir);
+  if (!entries) return names;
+  for (DirEntry& entry : *entries) {
+    if (entry.kind == FileKind::kDir) names.push_back(std::move(entry.name));
+  }
+  return names;
+}
+
+std::vector<Pid> PidsIn(const std::string& dir) {
+  std::vector<Pid> pids;
+  std::string text = ReadText(dir + "/cgroup.procs");
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    Pid pid = 0;
+    auto parsed = std::from_chars(at, end, pid);
+    if (parsed.ec == std::errc()) pids.push_back(pid);
+    at = std::max(parsed.ptr, at) + 1;
+  }
+  return pids;
+}
+
+// Below first, so that each folder is empty when its turn comes.
+void KillEach(const std::string& dir) {
+  for (const std::string& name : FoldersIn(dir)) KillEach(dir + "/" + name);
+  for (Pid pid : PidsIn(dir)) {
+    if (pid > 0) kill(pid, SIGKILL);
+  }
+}
+
+bool RemoveFolders(const std::string& dir) {
+  for (const std::string& name : FoldersIn(dir)) RemoveFolders(dir + "/" + name);
+  return rmdir(dir.c_str()) == 0 || errno == ENOENT;
+}
+
+// Writes once, as these files want it. errno is that of the failure.
+bool WriteOnce(const std::string& path, std::string_view text) {
+  Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// What to do about missing rights, where there is something to do.
+std::string_view Hint(const std::string& root = "") {
+  return Exists(root + "/run/systemd/system")
+             ? "; start it with `systemd-run --user --scope -p Delegate=yes` to change that"
+             : "";
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------------- Cgroup
+
+Result<Fd> Cgroup::OpenDir() const { return os::OpenDir(dir_); }
+
+std::optional<uint64_t> Cgroup::ReadNumber(const char* name) const {
+  std::string text = ReadText(dir_ + "/" + name);
+  uint64_t value = 0;
+  auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+Status Cgroup::Write(const char* name, std::string_view text) const {
+  std::string path = dir_ + "/" + name;
+  if (WriteOnce(path, text)) return {};
+  int error = errno;
+  Error result = SystemError(error, fmt::format("write {} to", text), path);
+  if (error == ENOENT && Exists(dir_)) result.kind = ErrorKind::kUnavailable;
+  return std::unexpected(std::move(result));
+}
+
+Status Cgroup::Enter(Pid pid) { return Write("cgroup.procs", fmt::format("{}", pid)); }
+
+std::vector<Pid> Cgroup::Pids() const { return PidsIn(dir_); }
+
+bool Cgroup::IsPopulated() const {
+  return KeyedNumber(ReadText(dir_ + "/cgroup.events"), "populated").value_or(0) != 0;
+}
+
+Status Cgroup::SetMemoryLimit(uint64_t bytes) {
+  auto limited = Write("memory.max", bytes == 0 ? "max" : fmt::format("{}", bytes));
+  if (!limited) return limited;
+  // Kernels without swap accounting have no such file, and no swap to forbid.
+  auto swap = Write("memory.swap.max", bytes == 0 ? "max" : "0");
+  if (!swap && swap.error().kind != ErrorKind::kUnavailable) return swap;
+  return {};
+}
+
+Status Cgroup::SetOomGroup(bool on) { return Write("memory.oom.group", on ? "1" : "0"); }
+
+Status Cgroup::SetProcessLimit(uint64_t count) {
+  return Write("pids.max", count == 0 ? "max" : fmt::format("{}", count));
+}
+
+std::optional<uint64_t> Cgroup::MemoryNow() const { return ReadNumber("memory.current"); }
+
+std::optional<uint64_t> Cgroup::MemoryPeak() {
+  if (!peak_) peak_.Reset(open((dir_ + "/memory.peak").c_str(), O_RDWR | O_CLOEXEC));
+  if (!peak_) return ReadNumber("memory.peak");  // before 6.12 it may only be read
+  char text[32];
+  ssize_t n = pread(peak_.get(), text, sizeof text, 0);
+  uint64_t value = 0;
+  if (n <= 0 || std::from_chars(text, text + n, value).ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+bool Cgroup::ResetPeak() {
+  if (!peak_) peak_.Reset(open((dir_ + "/memory.peak").c_str(), O_RDWR | O_CLOEXEC));
+  return peak_ && pwrite(peak_.get(), "0", 1, 0) == 1;
+}
+
+uint64_t Cgroup::OomKills() const {
+  return KeyedNumber(ReadText(dir_ + "/memory.events"), "oom_kill").value_or(0);
+}
+
+Status Cgroup::Freeze(bool on) { return Write("cgroup.freeze", on ? "1" : "0"); }
+
+Status Cgroup::KillAll(Duration patience) {
+  int64_t start = MonotonicNanos();
+  // The file tells by POLLPRI that a cgroup became empty.
+  Fd events(open((dir_ + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+  for (;;) {
+    if (!IsPopulated()) return {};
+    if (!WriteOnce(dir_ + "/cgroup.kill", "1")) {
+      (void)Freeze(true);
+      KillEach(dir_);
+      (void)Freeze(false);
+    }
+    if (!IsPopulated()) return {};
+    int64_t left = patience.ns - (MonotonicNanos() - start);
+    if (left <= 0) break;
+    pollfd p{.fd = events.get(), .events = POLLPRI, .revents = 0};
+    poll(&p, 1, static_cast<int>(std::min<int64_t>(left / 1000000 + 1, 20)));
+    char text[256];
+    (void)!pread(events.get(), text, sizeof text, 0);  // takes the news, or poll says it again
+  }
+  return Fail(ErrorKind::kBusy,
+              fmt::format("{} processes in '{}' do not end although they were killed",
+                          Pids().size(), dir_));
+}
+
+Status Cgroup::Remove(Duration patience) {
+  peak_.Reset();
+  if (RemoveFolders(dir_)) return {};
+  if (auto killed = KillAll(patience); !killed) return killed;
+  // A dying process may hold its cgroup for another moment.
+  int64_t end = MonotonicNanos() + std::max<int64_t>(patience.ns, 100'000'000);
+  while (!RemoveFolders(dir_)) {
+    if (errno != EBUSY || MonotonicNanos() > end) return FailErrno("remove", dir_);
+    poll(nullptr, 0, 1);
+  }
+  return {};
+}
+
+// ----------------------------------------------------------------------------------- CgroupTree
+
+CgroupTree::CgroupTree(std::string parent, std::string dir)
+    : parent_(std::move(parent)), dir_(std::move(dir)) {}
+
+Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& places) {
+  if (places.v2_dir.empty() || places.v2_read_only) {
+    return Fail(ErrorKind::kUnavailable, DescribeCgroups(places));
+  }
+  std::string name = fmt::format("{}{}-{}", kPrefix, getpid(), StartTimeOf(getpid()));
+  std::unique_ptr<CgroupTree> tree(new CgroupTree(places.v2_dir, JoinPath(places.v2_dir, name)));
+  if (mkdir(tree->dir_.c_str(), 0755) != 0 && errno != EEXIST) {
+    tree->removed_ = true;
+    std::string why =
+        errno == EACCES || errno == EPERM || errno == EROFS
+            ? fmt::format("this user may not make any in '{}'{}", places.v2_dir, Hint())
+            : fmt::format("none can be made in '{}' ({})", places.v2_dir, TextOfErrno(errno));
+    return Fail(ErrorKind::kUnavailable, "no cgroup is used: " + why);
+  }
+  // The first process to enter a slot must be allowed to; better to know now.
+  if (!MayAccess(JoinPath(places.v2_dir, "cgroup.procs"), "w")) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("no cgroup is used: this user may not move processes out of '{}'{}",
+                            places.v2_dir, Hint()));
+  }
+  std::string no_memory = tree->HandDown("memory", &tree->has_memory_);
+  std::string no_pids = tree->HandDown("pids", &tree->has_pids_);
+  if (no_memory.starts_with("no ") && places.FindV1("memory") != nullptr) {
+    no_memory = "its controller belongs to cgroup v1 on this machine";
+  }
+  tree->description_ = fmt::format("cgroup v2 in '{}' contains tasks", tree->dir_);
+  if (tree->has_memory_) {
+    tree->description_ += ", limits and measures their memory";
+  } else {
+    tree->description_ += ", but does not limit memory: " + no_memory;
+  }
+  return tree;
+}
+
+CgroupTree::~CgroupTree() {
+  if (!removed_) (void)Remove(Duration::Millis(200));
+}
+
+std::string CgroupTree::HandDown(std::string_view controller, bool* handed) {
+  if (!HasWord(ReadText(parent_ + "/cgroup.controllers"), controller)) {
+    return fmt::format("no {} controller is offered in '{}'", controller, parent_);
+  }
+  std::string plus = fmt::format("+{}", controller);
+  std::string control = parent_ + "/cgroup.subtree_control";
+  if (!HasWord(ReadText(control), controller)) {
+    bool written = WriteOnce(control, plus);
+    if (!written && errno == EBUSY && MoveSelfDown()) written = WriteOnce(control, plus);
+    if (!written) {
+      return errno == EBUSY
+                 ? fmt::format("other processes are in '{}' too{}", parent_, Hint())
+                 : fmt::format("'{}' does not hand it down ({})", parent_, TextOfErrno(errno));
+    }
+    handed_by_us_ += fmt::format("{}-{}", handed_by_us_.empty() ? "" : " ", controller);
+  }
+  if (!WriteOnce(dir_ + "/cgroup.subtree_control", plus)) {
+    return fmt::format("'{}' does not hand it down ({})", dir_, TextOfErrno(errno));
+  }
+  *handed = true;
+  return "";
+}
+
+bool CgroupTree::MoveSelfDown() {
+  std::vector<Pid> pids = PidsIn(parent_);
+  bool alone = pids.size() == 1 && pids.front() == getpid();
+  if (moved_ || !alone) {
+    errno = EBUSY;
+    return false;
+  }
+  std::string main = dir_ + "/main";
+  if (mkdir(main.c_str(), 0755) != 0 && errno != EEXIST) return false;
+  moved_ = WriteOnce(main + "/cgroup.procs", "0");
+  return moved_;
+}
+
+Result<Cgroup> CgroupTree::MakeSlot(uint32_t slot) {
+  std::string dir = fmt::format("{}/slot-{}", dir_, slot);
+  if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST) return FailErrno("make the cgroup", dir);
+  return Cgroup(dir);
+}
+
+Status CgroupTree::Remove(Duration patience) {
+  Status status;
+  for (const std::string& name : FoldersIn(dir_)) {
+    if (name == "main" && moved_) continue;
+    Status gone = Cgroup(dir_ + "/" + name).Remove(patience);
+    if (!gone) status = std::move(gone);
+  }
+  if (!status) return status;
+  // Controllers first: with them our old cgroup takes no process back.
+  WriteOnce(dir_ + "/cgroup.subtree_control", "-memory");
+  WriteOnce(dir_ + "/cgroup.subtree_control", "-pids");
+  if (!handed_by_us_.empty()) WriteOnce(parent_ + "/cgroup.subtree_control", handed_by_us_);
+  if (moved_ && !WriteOnce(parent_ + "/cgroup.procs", "0")) {
+    return FailErrno("return to the cgroup", parent_);
+  }
+  if (!RemoveFolders(dir_)) return FailErrno("remove", dir_);
+  removed_ = true;
+  return {};
+}
+
+// ------------------------------------------------------------------------------ sweep, describe
+
+uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience) {
+  if (places.v2_dir.empty() || places.v2_read_only) return 0;
+  uint32_t swept = 0;
+  for (const std::string& name : FoldersIn(places.v2_dir)) {
+    if (!name.starts_with(kPrefix)) continue;
+    const char* end = name.data() + name.size();
+    Pid pid = 0;
+    uint64_t start_time = 0;
+    auto first = std::from_chars(name.data() + kPrefix.size(), end, pid);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') continue;
+    auto second = std::from_chars(first.ptr + 1, end, start_time);
+    if (second.ec != std::errc() || second.ptr != end) continue;
+    if (IsAlive(pid, start_time)) continue;
+    if (Cgroup(JoinPath(places.v2_dir, name)).Remove(patience)) ++swept;
+  }
+  return swept;
+}
+
+std::string DescribeCgroups(const CgroupPlaces& places, const std::string& root) {
+  if (places.v2_mount.empty()) {
+    return places.v1.empty()
+               ? "no cgroup is used: none is mounted on this machine"
+               : "no cgroup is used: this machine has cgroup v1 only, which is not supported";
+  }
+  if (places.v2_dir.empty()) {
+    return fmt::format("no cgroup is used: the one of this process is not visible below '{}'",
+                       places.v2_mount);
+  }
+  if (places.v2_read_only) {
+    return fmt::format("no cgroup is used: '{}' is mounted read-only", places.v2_mount);
+  }
+  std::string dir = root + places.v2_dir;
+  if (!Exists(dir)) {
+    return fmt::format("no cgroup is used: '{}' does not exist", places.v2_dir);
+  }
+  if (!MayAccess(dir, "wx") || !MayAccess(dir + "/cgroup.procs", "w")) {
+    return fmt::format("no cgroup is used: this user may not make any in '{}'{}", places.v2_dir,
+                       Hint(root));
+  }
+  if (!HasWord(ReadText(dir + "/cgroup.controllers"), "memory")) {
+    return fmt::format(
+        "cgroup v2 in '{}' can contain tasks, but not limit memory: {}", places.v2_dir,
+        places.FindV1("memory") != nullptr ? "its controller belongs to cgroup v1 on this machine"
+                                           : "it offers no memory controller");
+  }
+  return fmt::format("cgroup v2 in '{}' can contain tasks and limit memory", places.v2_dir);
+}
+
+}  // namespace spate::os

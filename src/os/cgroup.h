@@ -1,0 +1,132 @@
+// Control groups, version 2: finding the one that this process sits in, and making a tree of our
+// own below it, one cgroup for each slot. Version 1 is recognised and described, never used.
+//
+// All of it is optional: whoever uses this works without, and tells the user Describe()'s sentence.
+// Thread: any, one at a time for each object.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "os/fd.h"
+#include "os/process.h"
+
+namespace spate::os {
+
+// Where the cgroups of this process are in the file system.
+struct CgroupPlaces {
+  struct V1 {
+    std::string controller;  // "memory"; "name=systemd" for one without controllers
+    std::string mount;
+    std::string dir;  // below mount, or mount itself
+  };
+  std::string v2_mount;  // empty: none
+  std::string v2_dir;    // of this process; empty: none, or not visible from here
+  bool v2_read_only = false;
+  std::vector<V1> v1;
+
+  const V1* FindV1(std::string_view controller) const;
+};
+
+// Reads ROOT/proc/self/mountinfo and ROOT/proc/self/cgroup. Paths in the result have no ROOT.
+CgroupPlaces FindCgroups(const std::string& root = "");
+CgroupPlaces ParseCgroups(std::string_view mountinfo, std::string_view proc_cgroup);
+
+// One cgroup v2 that we made. The object does not remove it: Remove() does.
+class Cgroup {
+ public:
+  // An existing one; nothing is checked.
+  explicit Cgroup(std::string dir) : dir_(std::move(dir)) {}
+
+  const std::string& dir() const { return dir_; }
+  // The folder's descriptor, for clone3(CLONE_INTO_CGROUP).
+  Result<Fd> Open() const { return OpenDir(); }
+
+  // Moves a process with its threads here; what it forks later stays here.
+  Status Enter(Pid pid);
+  std::vector<Pid> Pids() const;  // of this cgroup, not of those below
+  // Whether a process lives here or below; zombies do not.
+  bool IsPopulated() const;
+
+  // Memory of all processes here, page cache included; 0: no limit. Swap is forbidden with it, so
+  // that the limit is one of memory. kUnavailable without the controller.
+  Status SetMemoryLimit(uint64_t bytes);
+  // When the limit is hit the kernel kills all processes here and not the largest one only, those
+  // with oom_score_adj -1000 excepted.
+  Status SetOomGroup(bool on);
+  Status SetProcessLimit(uint64_t count);  // 0: none
+  std::optional<uint64_t> MemoryNow() const;
+  // The high-water mark since the cgroup was made, or since ResetPeak. Nothing before Linux 5.19.
+  std::optional<uint64_t> MemoryPeak();
+  // False before Linux 6.12: the mark stays, and covers earlier attempts as well.
+  bool ResetPeak();
+  // How many processes the kernel killed here for lack of memory, ever.
+  uint64_t OomKills() const;
+  Status Freeze(bool on);
+
+  // Kills all processes here and below (cgroup.kill, since Linux 5.14; else frozen and one by one)
+  // and waits until they are gone. kBusy when some are left after `patience`.
+  Status KillAll(Duration patience);
+  // Kills what is in it and removes it with all cgroups below. Fine when it is not there.
+  Status Remove(Duration patience);
+
+ private:
+  Result<Fd> OpenDir() const;
+  std::optional<uint64_t> ReadNumber(const char* name) const;
+  Status Write(const char* name, std::string_view text) const;
+
+  std::string dir_;
+  Fd peak_;  // kept open: a reset holds for one open file
+};
+
+// A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME", and below it
+// "slot-N" for each slot. Where controllers can only be handed down when no process sits above
+// them, and this process is the only one there, it moves itself into "main" below the tree.
+class CgroupTree {
+ public:
+  // kUnavailable with the reason when there can be no tree; nothing is left behind then.
+  static Result<std::unique_ptr<CgroupTree>> Create(const CgroupPlaces& places);
+  ~CgroupTree();  // Remove() with a short patience, when that was not done
+  CgroupTree(const CgroupTree&) = delete;
+  CgroupTree& operator=(const CgroupTree&) = delete;
+
+  const std::string& dir() const { return dir_; }
+  bool has_memory() const { return has_memory_; }
+  bool has_pids() const { return has_pids_; }
+  Result<Cgroup> MakeSlot(uint32_t slot);
+  // One sentence without a full stop: what is in use, and why not more.
+  const std::string& Describe() const { return description_; }
+
+  // Kills what is left in the slots and removes all; this process returns to where it was.
+  Status Remove(Duration patience);
+
+ private:
+  CgroupTree(std::string parent, std::string dir);
+  std::string HandDown(std::string_view controller, bool* handed);
+  bool MoveSelfDown();
+
+  std::string parent_;  // the cgroup that this process sat in
+  std::string dir_;
+  std::string description_;
+  std::string handed_by_us_;  // "-memory -pids": what to undo in parent_
+  bool has_memory_ = false;
+  bool has_pids_ = false;
+  bool moved_ = false;
+  bool removed_ = false;
+};
+
+// Ends and removes trees of dead runs below the cgroup of this process: those whose name tells a
+// process that does not live any more. Returns how many there were.
+uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience);
+
+// One sentence without a full stop: what cgroups this machine offers to this process, before any
+// tree is made.
+std::string DescribeCgroups(const CgroupPlaces& places, const std::string& root = "");
+
+}  // namespace spate::os

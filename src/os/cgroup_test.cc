@@ -1,0 +1,310 @@
+#include "os/cgroup.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "os/file.h"
+#include "os/temp_dir.h"
+
+namespace spate::os {
+namespace {
+
+// ------------------------------------------------------------------ tables of real machines
+
+struct PlacesRow {
+  const char* name;
+  const char* mountinfo;
+  const char* cgroup;
+  const char *v2_mount, *v2_dir;
+  const char* memory_dir;  // of v1
+};
+
+const PlacesRow kPlaces[] = {
+    {"user slice of systemd, v2",
+     "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 "
+     "rw,nsdelegate,memory_recursiveprot\n",
+     "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-r1.scope\n", "/sys/fs/cgroup",
+     "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/run-r1.scope", ""},
+    {"docker, v2 with a cgroup namespace",
+     "1020 1019 0:29 / /sys/fs/cgroup ro,nosuid,nodev,noexec,relatime - cgroup2 cgroup rw\n",
+     "0::/\n", "/sys/fs/cgroup", "/sys/fs/cgroup", ""},
+    {"docker, v1 without a cgroup namespace",
+     "716 715 0:33 /docker/ab12 /sys/fs/cgroup/memory ro,nosuid - cgroup cgroup rw,memory\n"
+     "717 715 0:34 /docker/ab12 /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n",
+     "11:memory:/docker/ab12\n5:cpu,cpuacct:/docker/ab12\n1:name=systemd:/docker/ab12\n", "", "",
+     "/sys/fs/cgroup/memory"},
+    {"slurm, v1",
+     "34 25 0:29 / /sys/fs/cgroup/memory rw,nosuid - cgroup cgroup rw,memory\n"
+     "35 25 0:30 / /sys/fs/cgroup/freezer rw,nosuid - cgroup cgroup rw,freezer\n",
+     "9:memory:/slurm/uid_1000/job_77/step_batch/task_0\n"
+     "3:freezer:/slurm/uid_1000/job_77/step_batch\n0::/system.slice/slurmd.service\n",
+     "", "", "/sys/fs/cgroup/memory/slurm/uid_1000/job_77/step_batch/task_0"},
+    {"hybrid, memory with v1",
+     "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+     "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
+     "4:memory:/api/5cfb\n1:name=systemd:/\n0::/\n", "/sys/fs/cgroup/unified",
+     "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory/api/5cfb"},
+    {"a part mounted elsewhere", "41 31 0:38 /other /mnt/cg rw - cgroup2 cgroup2 rw\n",
+     "0::/mine/x\n", "/mnt/cg", "", ""},
+    {"two mounts, the second shows us",
+     "41 31 0:38 /other /mnt/cg rw - cgroup2 cgroup2 rw\n"
+     "42 31 0:38 /mine /mnt/cg2 rw - cgroup2 cgroup2 rw\n",
+     "0::/mine/x\n", "/mnt/cg2", "/mnt/cg2/x", ""},
+    {"a prefix that is no folder", "41 31 0:38 /min /mnt/cg rw - cgroup2 cgroup2 rw\n",
+     "0::/mine\n", "/mnt/cg", "", ""},
+    {"moved out of the namespace", "41 31 0:38 / /mnt/cg rw - cgroup2 cgroup2 rw\n",
+     "0::/../outside\n", "/mnt/cg", "", ""},
+    {"nothing", "22 27 0:21 / /proc rw,relatime - proc proc rw\n", "", "", "", ""},
+};
+
+TEST(CgroupPlaces, Machines) {
+  for (const PlacesRow& row : kPlaces) {
+    SCOPED_TRACE(row.name);
+    CgroupPlaces places = ParseCgroups(row.mountinfo, row.cgroup);
+    EXPECT_EQ(places.v2_mount, row.v2_mount);
+    EXPECT_EQ(places.v2_dir, row.v2_dir);
+    const auto* memory = places.FindV1("memory");
+    EXPECT_EQ(memory == nullptr ? "" : memory->dir, row.memory_dir);
+  }
+}
+
+TEST(CgroupPlaces, ReadsFilesBelowARoot) {
+  TempDir root;
+  root.Write("proc/self/mountinfo", kPlaces[0].mountinfo);
+  root.Write("proc/self/cgroup", kPlaces[0].cgroup);
+  EXPECT_EQ(FindCgroups(root.path()).v2_dir, kPlaces[0].v2_dir);
+  EXPECT_EQ(FindCgroups(root.Path("none")).v2_mount, "");
+}
+
+TEST(DescribeCgroups, SaysWhyNotMore) {
+  TempDir root;
+  auto describe = [&](int row) {
+    return DescribeCgroups(ParseCgroups(kPlaces[row].mountinfo, kPlaces[row].cgroup), root.path());
+  };
+  std::string user = std::string(kPlaces[0].v2_dir);
+  EXPECT_EQ(describe(0), "no cgroup is used: '" + user + "' does not exist");
+  root.Write(user + "/cgroup.procs", "1");
+  root.Write(user + "/cgroup.controllers", "memory pids");
+  EXPECT_EQ(describe(0), "cgroup v2 in '" + user + "' can contain tasks and limit memory");
+  root.Write(user + "/cgroup.controllers", "cpu pids");
+  EXPECT_EQ(describe(0), "cgroup v2 in '" + user +
+                             "' can contain tasks, but not limit memory: it offers no memory "
+                             "controller");
+  EXPECT_EQ(describe(1), "no cgroup is used: '/sys/fs/cgroup' is mounted read-only");
+  EXPECT_EQ(describe(2),
+            "no cgroup is used: this machine has cgroup v1 only, which is not supported");
+  root.Write("sys/fs/cgroup/unified/cgroup.procs", "1");
+  root.Write("sys/fs/cgroup/unified/cgroup.controllers", "hugetlb");
+  EXPECT_EQ(describe(4),
+            "cgroup v2 in '/sys/fs/cgroup/unified' can contain tasks, but not limit memory: its "
+            "controller belongs to cgroup v1 on this machine");
+  EXPECT_EQ(describe(5),
+            "no cgroup is used: the one of this process is not visible below '/mnt/cg'");
+  EXPECT_EQ(describe(9), "no cgroup is used: none is mounted on this machine");
+}
+
+TEST(Cgroup, ReadsItsFiles) {
+  TempDir dir;
+  dir.Write("cgroup.events", "populated 1\nfrozen 0\n");
+  dir.Write("cgroup.procs", "12\n345\n");
+  dir.Write("memory.current", "8192\n");
+  dir.Write("memory.events", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 3\noom_group_kill 0\n");
+  Cgroup cgroup(dir.path());
+  EXPECT_TRUE(cgroup.IsPopulated());
+  EXPECT_EQ(cgroup.Pids(), (std::vector<Pid>{12, 345}));
+  EXPECT_EQ(cgroup.MemoryNow(), 8192u);
+  EXPECT_EQ(cgroup.MemoryPeak(), std::nullopt);
+  EXPECT_EQ(cgroup.OomKills(), 3u);
+  auto limited = cgroup.SetMemoryLimit(1);
+  ASSERT_FALSE(limited);
+  EXPECT_EQ(limited.error().kind, ErrorKind::kUnavailable);
+  EXPECT_FALSE(cgroup.ResetPeak());
+}
+
+// ------------------------------------------------------------------ the real thing
+
+class RealCgroup : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    tree_ = CgroupTree::Create(FindCgroups());
+    if (!tree_) GTEST_SKIP() << tree_.error().message;
+  }
+  // A process of the slot that runs `body` once it sits in it.
+  static pid_t StartIn(Cgroup& slot, void (*body)()) {
+    Pipe go = MakePipe().value();
+    pid_t pid = fork();
+    if (pid == 0) {
+      alarm(60);
+      char c;
+      go.write.Reset();
+      (void)!read(go.read.get(), &c, 1);
+      body();
+      _exit(0);
+    }
+    EXPECT_TRUE(slot.Enter(pid));
+    return pid;
+  }
+  static int StatusOf(pid_t pid) {
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+  }
+  static void WaitForever() {
+    for (;;) pause();
+  }
+  // Touches 64 MB.
+  static void TakeMemory() {
+    constexpr size_t kSize = 64 << 20;
+    void* block = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(block, 1, kSize);
+  }
+
+  Result<std::unique_ptr<CgroupTree>> tree_ = Fail(ErrorKind::kIo, "");
+};
+
+TEST_F(RealCgroup, ContainsKillsAndRemoves) {
+  std::string dir = (*tree_)->dir();
+  RecordProperty("describe", (*tree_)->Describe());
+  Cgroup slot = (*tree_)->MakeSlot(1).value();
+  EXPECT_FALSE(slot.IsPopulated());
+  EXPECT_TRUE(slot.KillAll(Duration::Seconds(1)));
+  pid_t pid = StartIn(slot, [] {
+    if (fork() == 0) setsid();
+    WaitForever();
+  });
+  EXPECT_TRUE(slot.IsPopulated());
+  auto killed = slot.KillAll(Duration::Seconds(20));
+  EXPECT_TRUE(killed) << killed.error().message;
+  EXPECT_EQ(WTERMSIG(StatusOf(pid)), SIGKILL);
+  EXPECT_FALSE(slot.IsPopulated());
+  // It can be used again, and a tree with somebody in it goes too.
+  pid = StartIn(slot, WaitForever);
+  EXPECT_EQ(slot.Pids(), std::vector<Pid>{pid});
+  auto removed = (*tree_)->Remove(Duration::Seconds(20));
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(WTERMSIG(StatusOf(pid)), SIGKILL);
+  EXPECT_FALSE(Exists(dir));
+}
+
+TEST_F(RealCgroup, Freezes) {
+  Cgroup slot = (*tree_)->MakeSlot(1).value();
+  pid_t pid = StartIn(slot, WaitForever);
+  auto frozen = slot.Freeze(true);
+  EXPECT_TRUE(frozen) << frozen.error().message;
+  EXPECT_TRUE(slot.KillAll(Duration::Seconds(20)));
+  EXPECT_EQ(WTERMSIG(StatusOf(pid)), SIGKILL);
+}
+
+TEST_F(RealCgroup, LimitsMemory) {
+  if (!(*tree_)->has_memory()) GTEST_SKIP() << (*tree_)->Describe();
+  Cgroup slot = (*tree_)->MakeSlot(1).value();
+  ASSERT_TRUE(slot.SetMemoryLimit(32 << 20));
+  ASSERT_TRUE(slot.SetOomGroup(true));
+  EXPECT_EQ(slot.OomKills(), 0u);
+  EXPECT_EQ(WTERMSIG(StatusOf(StartIn(slot, TakeMemory))), SIGKILL);
+  EXPECT_EQ(slot.OomKills(), 1u);
+  if (auto peak = slot.MemoryPeak()) {
+    EXPECT_GT(*peak, 16u << 20);
+    EXPECT_LE(*peak, 32u << 20);
+  }
+  // Without the limit the same task ends well, and its peak is seen.
+  ASSERT_TRUE(slot.SetMemoryLimit(0));
+  bool reset = slot.ResetPeak();
+  EXPECT_EQ(StatusOf(StartIn(slot, TakeMemory)), 0);
+  EXPECT_EQ(slot.OomKills(), 1u);
+  if (auto peak = slot.MemoryPeak()) {
+    EXPECT_GE(*peak, 64u << 20);
+    if (reset) {
+      EXPECT_EQ(StatusOf(StartIn(slot, [] {})), 0);
+      EXPECT_TRUE(slot.ResetPeak());
+      EXPECT_LT(slot.MemoryPeak().value(), 16u << 20);
+    }
+  }
+}
+
+TEST_F(RealCgroup, LimitsProcesses) {
+  if (!(*tree_)->has_pids()) GTEST_SKIP() << (*tree_)->Describe();
+  Cgroup slot = (*tree_)->MakeSlot(1).value();
+  ASSERT_TRUE(slot.SetProcessLimit(1));
+  int status = StatusOf(StartIn(slot, [] { _exit(fork() == -1 && errno == EAGAIN ? 0 : 1); }));
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
+  // A run that ends without cleaning up, with a task of its still there.
+  Pipe told = MakePipe().value();
+  pid_t run = fork();
+  if (run == 0) {
+    alarm(60);
+    auto tree = CgroupTree::Create(FindCgroups());
+    if (!tree) _exit(1);
+    Cgroup slot = (*tree)->MakeSlot(1).value();
+    pid_t task = fork();
+    if (task == 0) {
+      alarm(60);
+      WaitForever();
+    }
+    if (!slot.Enter(task)) _exit(1);
+    (void)WriteAll(told.write.get(), (*tree)->dir() + "\n", "pipe");
+    WaitForever();
+  }
+  char buffer[512];
+  size_t n = ReadSome(told.read.get(), buffer, sizeof buffer, "pipe").value();
+  ASSERT_GT(n, 1u);
+  std::string dir(buffer, n - 1);
+  SweepCgroups(FindCgroups(), Duration::Seconds(20));
+  EXPECT_TRUE(Exists(dir));
+  EXPECT_TRUE(Exists((*tree_)->dir()));
+  kill(run, SIGKILL);
+  StatusOf(run);
+  EXPECT_GE(SweepCgroups(FindCgroups(), Duration::Seconds(20)), 1u);
+  EXPECT_FALSE(Exists(dir));
+  EXPECT_TRUE(Exists((*tree_)->dir()));
+}
+
+// What `systemd-run --scope -p Delegate=yes` gives: a cgroup with this process, or with others too.
+class DelegatedCgroup : public RealCgroup, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(DelegatedCgroup, HandsControllersDownWhenAlone) {
+  bool alone = GetParam();
+  Cgroup scope = (*tree_)->MakeSlot(7).value();
+  pid_t other = alone ? 0 : StartIn(scope, WaitForever);
+  pid_t run = StartIn(
+      scope, +[] {
+        CgroupPlaces places = FindCgroups();
+        bool was_alone = Cgroup(places.v2_dir).Pids().size() == 1;
+        auto offered = ReadFile(places.v2_dir + "/cgroup.controllers", 4096).value_or("");
+        auto tree = CgroupTree::Create(places);
+        if (!tree) _exit(10);
+        bool expected = was_alone && offered.contains("memory");
+        if ((*tree)->has_memory() != expected) _exit(11);
+        Cgroup slot = (*tree)->MakeSlot(1).value();
+        pid_t task = StartIn(slot, WaitForever);
+        if (expected && !slot.SetMemoryLimit(64 << 20)) _exit(12);
+        if (!(*tree)->Remove(Duration::Seconds(20))) _exit(13);
+        StatusOf(task);
+        // Back where it was, nothing left behind.
+        if (FindCgroups().v2_dir != places.v2_dir) _exit(14);
+        auto entries = ListDir(places.v2_dir).value();
+    for (const DirEntry& entry : entries) {
+          if (entry.kind == FileKind::kDir) _exit(15);
+        }
+      });
+  int status = StatusOf(run);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(scope.KillAll(Duration::Seconds(20)));
+  if (other != 0) StatusOf(other);
+}
+INSTANTIATE_TEST_SUITE_P(Others, DelegatedCgroup, ::testing::Bool());
+
+}  // namespace
+}  // namespace spate::os

@@ -5,8 +5,32 @@
 #include <string>
 #include <vector>
 
+#include "core/model/limits.h"
+
 namespace spate::format {
 namespace {
+
+using Words = std::vector<std::string>;
+using namespace std::literals;
+
+JobSettings Values(Words command) {
+  JobSettings settings;
+  settings.row_kind = RowKind::kValues;
+  settings.command = std::move(command);
+  return settings;
+}
+
+Words Argv(const JobSettings& settings, std::string_view row, TaskIndex index = 6) {
+  auto job = CompileJob(settings, JobId(12));
+  if (!job) return {job.error().message};
+  auto body = Expand(*job, row, index, 3);
+  if (!body) return {body.error().message};
+  return body->steps.at(0).commands.at(0).argv;
+}
+
+std::string Text(const JobSettings& settings, std::string_view row) {
+  return CommandText(*CompileJob(settings, JobId(12)), row, 6, 3);
+}
 
 TEST(ExpandListLine, CommandAndOutputChecks) {
   auto job = CompileJob(JobSettings{}, JobId(7));
@@ -21,7 +45,184 @@ TEST(ExpandListLine, CommandAndOutputChecks) {
   EXPECT_EQ(body->steps, std::vector<Step>({{{{{"/bin/sh", "-c", "sort a > b"}}}}}));
   EXPECT_EQ(CommandText(*job, "sort a > {check out line+ b}", 0, 1), "sort a > b");
   EXPECT_EQ(CommandText(*job, "a {check", 0, 1), "a {check");
+  EXPECT_EQ(ValuesText(*job, "a b"), "");
   EXPECT_FALSE(Expand(*job, "a {check", 0, 1));
+  // Placeholders mean nothing in a list.
+  body = Expand(*job, "echo {} {#}", 0, 1);
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->steps, std::vector<Step>({{{{{"/bin/sh", "-c", "echo {} {#}"}}}}}));
+}
+
+TEST(ExpandValues, ArgvKeepsItsBoundaries) {
+  struct Case {
+    Words command;
+    std::string row;
+    Words argv;
+    std::string text;
+  };
+  for (const Case& c : std::vector<Case>{
+           {{"gzip", "-k", "{}"}, "a b", {"gzip", "-k", "a b"}, "gzip -k 'a b'"},
+           {{"sh", "-c", "echo $1; exit", "x", "{}"},
+            "$(b)",
+            {"sh", "-c", "echo $1; exit", "x", "$(b)"},
+            "sh -c 'echo $1; exit' x '$(b)'"},
+           {{"cp", "{1}", "{2}/{1/}"}, "p/a\0d"s, {"cp", "p/a", "d/a"}, "cp p/a d/a"},
+           {{"echo", "a  b", ""}, "x\0y"s, {"echo", "a  b", "", "x", "y"}, "echo 'a  b' '' x y"},
+           {{"echo", "{#}", "{%}"}, "x", {"echo", "7", "3"}, "echo 7 3"},
+           {{"true"}, "x", {"true", "x"}, "true x"},
+           {{"./{}"}, "a b", {"./a b"}, "'./a b'"},
+           {{"{}"}, "a", {"a"}, "a"},
+           {{"echo", "<{}>"}, "1\0002"s, {"echo", "<1", "2>"}, "echo '<1' '2>'"}}) {
+    EXPECT_EQ(Argv(Values(c.command), c.row), c.argv) << c.command[0];
+    EXPECT_EQ(Text(Values(c.command), c.row), c.text);
+  }
+  JobSettings repeat = Values({"echo", "<{}>"});
+  repeat.repeat_context = true;
+  EXPECT_EQ(Argv(repeat, "1\0002"s), Words({"echo", "<1>", "<2>"}));
+}
+
+TEST(ExpandValues, OneWordWithBlanksIsShellText) {
+  struct Case {
+    std::string command, row;
+    Words argv;
+    std::string text;
+  };
+  for (const Case& c :
+       std::vector<Case>{// Nothing in it needs a shell, whatever the value.
+                         {"gzip -k  {}", "a 'b", {"gzip", "-k", "a 'b"}, "gzip -k  'a '\\''b'"},
+                         {"gzip {}x {2}", "a\0 "s, {"gzip", "a", " x", " "}, "gzip a ' 'x ' '"},
+                         {"gzip -k", "$x", {"gzip", "-k", "$x"}, "gzip -k '$x'"},
+                         {"gzip -k {}", "", {"gzip", "-k", ""}, "gzip -k ''"},
+                         // Something does.
+                         {"gzip < {} > {.}.gz",
+                          "a b.x",
+                          {"/bin/sh", "-c", "gzip < 'a b.x' > 'a b'.gz"},
+                          "gzip < 'a b.x' > 'a b'.gz"},
+                         {"a|b", "x", {"/bin/sh", "-c", "a|b x"}, "a|b x"},
+                         {"exit", "3", {"/bin/sh", "-c", "exit 3"}, "exit 3"},
+                         {"exit {}", "3", {"/bin/sh", "-c", "exit 3"}, "exit 3"},
+                         // The value decides.
+                         {"{} 3", "exit", {"/bin/sh", "-c", "exit 3"}, "exit 3"},
+                         {"{} 3", "prog", {"prog", "3"}, "prog 3"},
+                         {" {} 3", "a b", {"/bin/sh", "-c", " 'a b' 3"}, " 'a b' 3"},
+                         {"echo {}", "-e", {"/bin/sh", "-c", "echo -e"}, "echo -e"},
+                         {"echo {}", "e", {"echo", "e"}, "echo e"},
+                         {"echo x{}", "-e", {"echo", "x-e"}, "echo x-e"}}) {
+    EXPECT_EQ(Argv(Values({c.command}), c.row), c.argv) << c.command;
+    EXPECT_EQ(Text(Values({c.command}), c.row), c.text);
+  }
+  EXPECT_EQ(ValuesText(*CompileJob(Values({"a"}), JobId(1)), "x\0y z"s), "x y z");
+}
+
+TEST(ExpandValues, WithoutASourceBracesAreLiteral) {
+  struct Case {
+    Words command, argv;
+  };
+  for (const Case& c : std::vector<Case>{{{"echo", "{}", "{1}"}, {"echo", "{}", "{1}"}},
+                                         {{"true"}, {"true"}},
+                                         {{"echo a"}, {"echo", "a"}},
+                                         {{"echo {}"}, {"/bin/sh", "-c", "echo {}"}},
+                                         {{"echo", "{=x=}"}, {"echo", "{=x=}"}}}) {
+    JobSettings settings = Values(c.command);
+    settings.has_source = false;
+    EXPECT_EQ(Argv(settings, ""), c.argv) << c.command[0];
+    EXPECT_EQ(ValuesText(*CompileJob(settings, JobId(1)), ""), "");
+  }
+}
+
+TEST(ExpandValues, FilesByPattern) {
+  JobSettings settings = Values({"sort"});
+  settings.value_names = {"in"};
+  settings.stdin_pattern = "{in}";
+  settings.stdout_pattern = "out/{job}/{#}-{/.}";
+  settings.stderr_pattern = "err.{index}.{%}";
+  auto job = CompileJob(settings, JobId(12));
+  ASSERT_TRUE(job);
+  auto body = Expand(*job, "a b/c.x", 6, 0);
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->stdin_file, "a b/c.x");
+  EXPECT_EQ(body->stdout_file, "out/12/7-c");
+  EXPECT_EQ(body->stderr_file, "err.7.1");
+
+  JobSettings list;
+  list.stdout_pattern = "out.{#}";
+  body = Expand(*CompileJob(list, JobId(1)), "true", 0, 1);
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->stdout_file, "out.1");
+  EXPECT_EQ(body->stderr_file, "");
+}
+
+TEST(CompileJob, ErrorsNameTheFix) {
+  JobSettings list;
+  list.stdout_pattern = "out/{/.}";
+  JobSettings literal = Values({"true"});
+  literal.has_source = false;
+  literal.stdin_pattern = "{1}";
+  struct Case {
+    JobSettings settings;
+    std::string message;
+  };
+  for (const Case& c : std::vector<Case>{
+           {list,
+            "--stdout 'out/{/.}': {/.} stands for a value, and the tasks have none: use {#} (the "
+            "task's number), {%} (its slot) or {job}"},
+           {literal,
+            "--stdin '{1}': {1} stands for a value, and the tasks have none: use {#} (the task's "
+            "number), {%} (its slot) or {job}"},
+           {Values({}),
+            "there is no command for the values: write one after --, as in `-- gzip {} ::: a b`; "
+            "lines that are commands themselves go into a job list"},
+           {Values({"echo", "{= s/a/b/ =}"}),
+            "'{= s/a/b/ =}': {= =} is Perl inside GNU parallel, which is not understood here: use "
+            "{.} {/} {//} {/.}, or let a shell change the value, as in `-- 'f={}; mv $f "
+            "${f%.x}.y'`"},
+           {Values({"echo", "a\0b"s}), "a word of the command holds a NUL byte: remove it"}}) {
+    auto job = CompileJob(c.settings, JobId(1));
+    ASSERT_FALSE(job) << c.message;
+    EXPECT_EQ(job.error().message, c.message);
+  }
+}
+
+TEST(CheckPositions, AgainstTheValuesOfARow) {
+  struct Case {
+    std::string word;
+    size_t values;
+    bool valid;
+  };
+  for (const Case& c : std::vector<Case>{{"{2}", 2, true},
+                                         {"{3}", 2, false},
+                                         {"{-2/}", 2, true},
+                                         {"x{-3/.}", 2, false},
+                                         {"{}{#}", 1, true}}) {
+    JobSettings settings = Values({"echo", c.word});
+    EXPECT_EQ(CheckPositions(settings, c.values).has_value(), c.valid) << c.word;
+    settings = Values({"echo"});
+    settings.stdout_pattern = c.word;
+    EXPECT_EQ(CheckPositions(settings, c.values).has_value(), c.valid) << c.word;
+    settings.has_source = false;
+    EXPECT_TRUE(CheckPositions(settings, c.values)) << c.word;
+  }
+  EXPECT_EQ(CheckPositions(Values({"cp", "{3}x"}), 2).error().message,
+            "{3} in '{3}x' asks for value 3, and each task has 2: use {} or a number from 1 to 2, "
+            "or add a source (:::)");
+}
+
+TEST(ExpandValues, RefusesWhatCannotBeStarted) {
+  const size_t word = kLimits.shell_text_bytes;
+  EXPECT_EQ(Argv(Values({"a", "{}"}), std::string(word, 'x')).size(), 2u);
+  EXPECT_EQ(Argv(Values({"a", "{}"}), std::string(word + 1, 'x')),
+            Words({"an argument of the command is 131,072 bytes long, and the system takes at "
+                   "most 131,071: pass it in a file"}));
+  EXPECT_EQ(Argv(Values({"a;b {}"}), std::string(word, 'x')),
+            Words({"an argument of the command is 131,075 bytes long, and the system takes at "
+                   "most 131,071: pass it in a file"}));
+  std::string row = "x";
+  for (int i = 0; i < 149'998; ++i) row += "\0x"s;
+  EXPECT_EQ(Argv(Values({"a", "{}"}), row).size(), 150'000u);
+  EXPECT_EQ(Argv(Values({"a", "{}"}), row + "\0x"s),
+            Words({"the command has 150,001 arguments of 1,500,010 bytes in all, and the system "
+                   "starts at most 1,500,000: give it fewer values at once (-n) or pass them in a "
+                   "file"}));
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ struct JobSettings {
   std::vector<std::string> value_names;    // --header: the names of the columns
   bool append_values = false;              // no placeholder in it: the values come at its end
   bool has_source = true;                  // false: `command` is literal and runs once
+  bool repeat_context = false;             // -X: a{}b with values 1 2 becomes a1b a2b
 
   std::vector<std::string> environment;    // --env NAME=value
   std::string stdin_pattern;               // with placeholders; empty: the null device

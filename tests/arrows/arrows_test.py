@@ -1,13 +1,22 @@
 #!/usr/bin/env python3
 """tools/arrows on small made-up trees: what it must say, and what it must let pass."""
 
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import os
-import subprocess
+import sys
 import tempfile
 import unittest
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 HEADER = "#pragma once\n"
+
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("arrows", os.path.join(SOURCE, "tools", "arrows"))
+arrows = importlib.util.module_from_spec(importlib.util.spec_from_loader("arrows", loader))
+loader.exec_module(arrows)
 
 
 def check(files):
@@ -18,8 +27,10 @@ def check(files):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
-        run = subprocess.run(["python3", os.path.join(SOURCE, "tools", "arrows"), root], capture_output=True, text=True, check=False)
-        return run.returncode, run.stdout + run.stderr
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            status = arrows.main([root])
+        return status, out.getvalue()
 
 
 class Arrows(unittest.TestCase):

@@ -100,6 +100,10 @@ bool WriteOnce(const std::string& path, std::string_view text) {
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
+bool TakesNoProcess(const std::string& dir) {
+  return ReadText(dir + "/cgroup.type").starts_with("domain invalid");
+}
+
 // What to do about missing rights, where there is something to do.
 std::string_view Hint(const std::string& root = "") {
   return Exists(root + "/run/systemd/system")
@@ -238,6 +242,10 @@ Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& place
                 fmt::format("no cgroup is used: this user may not move processes out of '{}'{}",
                             places.v2_dir, Hint()));
   }
+  if (TakesNoProcess(tree->dir_)) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("no cgroup is used: '{}' is split by threads", places.v2_dir));
+  }
   std::string no_memory = tree->HandDown("memory", &tree->has_memory_);
   std::string no_pids = tree->HandDown("pids", &tree->has_pids_);
   if (no_memory.starts_with("no ") && places.FindV1("memory") != nullptr) {
@@ -263,8 +271,8 @@ std::string CgroupTree::HandDown(std::string_view controller, bool* handed) {
   std::string plus = fmt::format("+{}", controller);
   std::string control = parent_ + "/cgroup.subtree_control";
   if (!HasWord(ReadText(control), controller)) {
-    bool written = WriteOnce(control, plus);
-    if (!written && errno == EBUSY && MoveSelfDown()) written = WriteOnce(control, plus);
+    bool written = WriteToParent(controller);
+    if (!written && errno == EBUSY && MoveSelfDown()) written = WriteToParent(controller);
     if (!written) {
       return errno == EBUSY
                  ? fmt::format("other processes are in '{}' too{}", parent_, Hint())
@@ -277,6 +285,17 @@ std::string CgroupTree::HandDown(std::string_view controller, bool* handed) {
   }
   *handed = true;
   return "";
+}
+
+// A controller that may be split by threads, as pids, can be handed down beside processes, but only
+// to cgroups of threads: ours turns "domain invalid" and takes no process. That is EBUSY to us.
+bool CgroupTree::WriteToParent(std::string_view controller) {
+  std::string control = parent_ + "/cgroup.subtree_control";
+  if (!WriteOnce(control, fmt::format("+{}", controller))) return false;
+  if (!TakesNoProcess(dir_)) return true;
+  WriteOnce(control, fmt::format("-{}", controller));
+  errno = EBUSY;
+  return false;
 }
 
 bool CgroupTree::MoveSelfDown() {

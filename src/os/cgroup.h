@@ -66,7 +66,8 @@ class Cgroup {
   std::optional<uint64_t> MemoryPeak();
   // False before Linux 6.12: the mark stays, and covers earlier attempts as well.
   bool ResetPeak();
-  // How many processes the kernel killed here for lack of memory, ever.
+  // Grows when the kernel kills a process here for lack of memory (by more than one for each,
+  // sometimes).
   uint64_t OomKills() const;
   Status Freeze(bool on);
 
@@ -109,6 +110,7 @@ class CgroupTree {
  private:
   CgroupTree(std::string parent, std::string dir);
   std::string HandDown(std::string_view controller, bool* handed);
+  bool WriteToParent(std::string_view controller);
   bool MoveSelfDown();
 
   std::string parent_;  // the cgroup that this process sat in

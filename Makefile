@@ -39,7 +39,7 @@ test: setup-build+test configure  ## install what is missing, build all, run all
 check: setup-build+test+check  ## all that the CI does: style, arrows, sanitizers, fuzzers (a short count of each)
 	@tools/check --quick
 
-check-full: setup-build+test+check  ## the same with everything, many seeds and longer fuzzing
+check-full: setup-build+test+check+full  ## the same with everything, many seeds and longer fuzzing
 	@tools/check --full
 
 bench: setup-build+bench configure  ## measure against the bare loop and rivals

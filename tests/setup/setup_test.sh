@@ -225,7 +225,7 @@ expect_calls 0
 
 name="the real list names a package once per section, and every section"
 status=0 out=
-for section in build test check bench; do
+for section in build test check full bench; do
   list=$("$source_root/tools/setup" --list $section)
   [ -n "$list" ] || bad "section $section is empty"
   [ -z "$(printf '%s\n' "$list" | sort | uniq -d)" ] || bad "doubles in $section"

@@ -119,7 +119,7 @@ void ReadSources(Reader& in, const Words& words, SourceOptions& sources) {
   in.Read(Opt::kHeader, sources.header, ParseHeader);
   in.Read(Opt::kMaxArgs, sources.max_args, ParseMaxArgs);
   sources.fill = in.Has(Opt::kFill);
-  in.Choice<TrimRule>(Opt::kTrim, sources.trim,
+  in.Choice<std::optional<TrimRule>>(Opt::kTrim, sources.trim,
                       {{"n", TrimRule::kNone},
                        {"l", TrimRule::kLeft},
                        {"r", TrimRule::kRight},
@@ -306,7 +306,7 @@ Status CheckSources(const RunOptions& options) {
                              {sources.header, "--header"},
                              {sources.max_args > 0, "--max-args"},
                              {sources.fill, "--fill"},
-                             {sources.trim != TrimRule::kNone, "--trim"}}) {
+                             {sources.trim.has_value(), "--trim"}}) {
     if (!given || options.resume) continue;
     return Fail(ErrorKind::kInvalid,
                 fmt::format("{} is for the values of a command: write the command after --, as in "

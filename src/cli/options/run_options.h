@@ -14,12 +14,12 @@
 #include "cli/options/words.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "format/sources/sources.h"
 
 namespace spate::cli {
 
 enum class OutputForm : uint8_t { kHuman, kJson, kQuiet };
 enum class TaskOrder : uint8_t { kGiven, kShuffle, kLongest };
-enum class TrimRule : uint8_t { kNone, kLeft, kRight, kBoth };
 
 struct SourceOptions {
   std::vector<std::string> files;    // job lists, "-" is standard input
@@ -31,7 +31,7 @@ struct SourceOptions {
   bool header = false;    // --header :
   uint32_t max_args = 0;  // 0: not given
   bool fill = false;      // -X
-  TrimRule trim = TrimRule::kNone;
+  std::optional<TrimRule> trim;  // not given: both ends with --colsep, else none
   bool follow = false;
 };
 

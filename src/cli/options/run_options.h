@@ -14,11 +14,11 @@
 #include "cli/options/words.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
-#include "format/sources/sources.h"
 
 namespace spate::cli {
 
 enum class OutputForm : uint8_t { kHuman, kJson, kQuiet };
+enum class TrimRule : uint8_t { kNone, kLeft, kRight, kBoth };
 enum class TaskOrder : uint8_t { kGiven, kShuffle, kLongest };
 
 struct SourceOptions {

@@ -46,7 +46,7 @@ bench: setup-build+bench configure  ## measure against the bare loop and rivals
 	@ninja -C $(BUILD) $(QUIET)
 	@if [ -x bench/run ]; then bench/run $(BUILD); else echo "bench: there is no bench/run"; exit 1; fi
 
-install:  ## install spate below PREFIX (/usr/local); honours DESTDIR
+install:  ## install spate, its man pages and completions below PREFIX (/usr/local); honours DESTDIR
 	@[ -x $(BUILD)/bin/spate ] || $(MAKE) --no-print-directory build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" --strip
 

@@ -1,0 +1,21 @@
+# What `make install` takes along besides the programs: man pages and completions, which `spate` writes itself from its option
+# definitions, and the licence.
+
+if(TARGET spate)
+  set(made "${PROJECT_BINARY_DIR}/manual")
+  set(spate_man_pages spate spate-run spate-job spate-task spate-state)
+  set(spate_completions bash zsh fish)
+  foreach(page IN LISTS spate_man_pages)
+    install(CODE "file(MAKE_DIRECTORY \"${made}\")
+      execute_process(COMMAND \"$<TARGET_FILE:spate>\" __man ${page} OUTPUT_FILE \"${made}/${page}.1\" COMMAND_ERROR_IS_FATAL ANY)")
+    install(FILES "${made}/${page}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  endforeach()
+  foreach(shell IN LISTS spate_completions)
+    install(CODE "execute_process(COMMAND \"$<TARGET_FILE:spate>\" __completion ${shell} OUTPUT_FILE \"${made}/${shell}\"
+      COMMAND_ERROR_IS_FATAL ANY)")
+  endforeach()
+  install(FILES "${made}/bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME spate)
+  install(FILES "${made}/zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _spate)
+  install(FILES "${made}/fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" RENAME spate.fish)
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/spate")

@@ -1,0 +1,21 @@
+#!/bin/sh
+# `make install` with DESTDIR and PREFIX puts the program, its man pages and completions below them, and nothing elsewhere.
+set -eu
+
+build=$(dirname "${SPATE_BIN:?}")
+work=$(mktemp -d "${TMPDIR:-/tmp}/spate-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory -C "${SPATE_SOURCE:?}" install BUILD="$build" PREFIX=/opt/here DESTDIR="$work" > "$work/log" 2>&1 ||
+  { cat "$work/log"; exit 1; }
+
+failures=0
+for file in bin/spate share/man/man1/spate.1 share/man/man1/spate-run.1 share/man/man1/spate-job.1 share/man/man1/spate-task.1 \
+    share/man/man1/spate-state.1 share/bash-completion/completions/spate share/zsh/site-functions/_spate \
+    share/fish/vendor_completions.d/spate.fish; do
+  [ -s "$work/opt/here/$file" ] || { echo "missing or empty: $file"; failures=1; }
+done
+"$work/opt/here/bin/spate" --version || failures=1
+strays=$(find "$work" -type f ! -path "$work/opt/here/*" ! -path "$work/log")
+[ -z "$strays" ] || { echo "outside PREFIX: $strays"; failures=1; }
+exit $failures

@@ -120,11 +120,11 @@ void ReadSources(Reader& in, const Words& words, SourceOptions& sources) {
   in.Read(Opt::kMaxArgs, sources.max_args, ParseMaxArgs);
   sources.fill = in.Has(Opt::kFill);
   in.Choice<std::optional<TrimRule>>(Opt::kTrim, sources.trim,
-                      {{"n", TrimRule::kNone},
-                       {"l", TrimRule::kLeft},
-                       {"r", TrimRule::kRight},
-                       {"lr", TrimRule::kBoth},
-                       {"rl", TrimRule::kBoth}});
+                                     {{"n", TrimRule::kNone},
+                                      {"l", TrimRule::kLeft},
+                                      {"r", TrimRule::kRight},
+                                      {"lr", TrimRule::kBoth},
+                                      {"rl", TrimRule::kBoth}});
   sources.follow = in.Has(Opt::kFollow);
 }
 

@@ -158,8 +158,10 @@ uint32_t RequestTable::Add(TaskIndex index, const Needs& needs,
   return request;
 }
 
-Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context) {
-  if (options.sources.has_command) return LoadValueList(options, context);
+Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
+                              JobSettings& settings) {
+  if (options.sources.has_command) return LoadValueList(options, context, settings);
+  settings.row_kind = RowKind::kListLine;
   ListLoader loader(options, context);
   for (const std::string& file : options.sources.files) {
     if (auto status = loader.Load(file); !status) return std::unexpected(status.error());

@@ -26,12 +26,15 @@ struct LoadContext {
   // Why a file fails a check, empty when it passes; relative to the run's folder.
   std::function<std::string(CheckKind, const char* file)> why_check_fails;
   int stdin_fd = 0;
+  uint32_t slots = 1;                // -X spreads values over so many tasks
   bool run_input_checks = true;      // not for --dry-run
 };
 
-// Reads the job lists or the values that the options name. Errors (kInvalid) hold one line for
-// each problem, with file, line and fix, as many as kLimits.list_errors, and count the rest.
-Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context);
+// Reads the job lists or the values that the options name, and fills in what they tell of the
+// settings. Errors (kInvalid) hold one line for each problem, with file, line and fix, as many as
+// kLimits.list_errors, and count the rest.
+Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
+                              JobSettings& settings);
 
 // The requests of tasks `first` on, when tasks were added to a list: new requests are numbered
 // after those of `before`.

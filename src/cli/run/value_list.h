@@ -5,6 +5,9 @@
 
 namespace spate::cli {
 
-Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context);
+// Fills in what only the sources tell of the settings: command, value names, whether there is a
+// source. Rows are made afresh on every walk and never held together; values of files are.
+Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context,
+                               JobSettings& settings);
 
 }  // namespace spate::cli

@@ -1,0 +1,176 @@
+#include "cli/run/value_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+
+#include "base/units.h"
+#include "core/model/limits.h"
+#include "format/expand.h"
+#include "format/sources/sources.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr size_t kValuesBytesMost = size_t{4} << 30;
+
+// The texts that values are views of, and the sources in order.
+struct Values {
+  std::deque<std::string> texts;
+  std::vector<format::SourceWords> words;
+  std::vector<format::SourceValues> sources;
+};
+
+// A pipe, a file or a socket brings values; a terminal or the null device does not.
+bool StdinIsSource(int fd) {
+  auto info = os::StatFd(fd, "standard input");
+  return info && (info->kind == os::FileKind::kPipe || info->kind == os::FileKind::kFile ||
+                  info->kind == os::FileKind::kSocket);
+}
+
+Status ReadSources(const RunOptions& options, const LoadContext& context, Values& values) {
+  bool stdin_taken = false;
+  for (const format::SourceWords& source : values.words) {
+    format::SourceValues& out = values.sources.emplace_back();
+    out.linked = source.linked;
+    if (!source.is_file) {
+      out.values.assign(source.values.begin(), source.values.end());
+      continue;
+    }
+    bool standard = source.file == "-";
+    if (standard && stdin_taken) {
+      return Fail(ErrorKind::kInvalid,
+                  "standard input is named as a source twice; it can be read only once");
+    }
+    stdin_taken |= standard;
+    std::string name = standard ? "standard input" : source.file;
+    auto text = standard ? os::ReadToEnd(context.stdin_fd, kValuesBytesMost, name)
+                         : os::ReadFile(source.file, kValuesBytesMost);
+    if (!text) return Fail(ErrorKind::kInvalid, text.error().message);
+    values.texts.push_back(std::move(*text));
+    auto split = format::SplitValues(values.texts.back(), options.sources.null_separated);
+    if (!split) return Within(EscapeForScreen(name), split.error());
+    out.values = std::move(*split);
+  }
+  return {};
+}
+
+std::optional<format::Trim> TrimOf(std::optional<TrimRule> rule) {
+  if (!rule) return std::nullopt;
+  switch (*rule) {
+    case TrimRule::kLeft: return format::Trim::kLeft;
+    case TrimRule::kRight: return format::Trim::kRight;
+    case TrimRule::kBoth: return format::Trim::kBoth;
+    case TrimRule::kNone: break;
+  }
+  return format::Trim::kNone;
+}
+
+// A command that runs once, as it stands.
+TaskList OneTask(const RunOptions& options) {
+  TaskList list;
+  list.count = 1;
+  list.requests = {options.needs};
+  list.runs = {{0, 1, 0}};
+  list.places = {"the command"};
+  list.rows = [](const RowVisitor& visit) { visit(""); };
+  return list;
+}
+
+// Walks all rows once; stops at the first error.
+Status Walk(const Values& values, const format::RowRules& rules,
+            const std::function<bool(std::string_view)>& visit) {
+  auto generator = format::RowGenerator::Make(values.sources, rules);
+  if (!generator) return std::unexpected(generator.error());
+  std::string row;
+  while (true) {
+    auto more = generator->Next(&row);
+    if (!more) return std::unexpected(more.error());
+    if (!*more || !visit(row)) return {};
+  }
+}
+
+format::RowRules RulesOf(const RunOptions& options, const LoadContext& context) {
+  format::RowRules rules;
+  const SourceOptions& sources = options.sources;
+  rules.colsep = sources.colsep;
+  rules.header = sources.header;
+  rules.trim = TrimOf(sources.trim);
+  rules.fill = sources.fill;
+  rules.max_records = sources.max_args > 0 ? sources.max_args : sources.fill ? UINT32_MAX : 1;
+  rules.slots = context.slots;
+  return rules;
+}
+
+}  // namespace
+
+Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context,
+                               JobSettings& settings) {
+  auto words = format::ParseCommandWords(options.sources.command);
+  if (!words) return std::unexpected(words.error());
+  auto values = std::make_shared<Values>();
+  for (const std::string& file : options.sources.arg_files) {
+    values->words.push_back({.is_file = true, .linked = false, .values = {}, .file = file});
+  }
+  std::move(words->sources.begin(), words->sources.end(), std::back_inserter(values->words));
+  if (values->words.empty() && StdinIsSource(context.stdin_fd)) {
+    values->words.push_back({.is_file = true, .linked = false, .values = {}, .file = "-"});
+  }
+  settings.row_kind = RowKind::kValues;
+  settings.command = std::move(words->command);
+  settings.has_source = !values->words.empty();
+  if (!settings.has_source) {
+    if (auto compiled = format::CompileJob(settings, JobId(1)); !compiled) {
+      return std::unexpected(compiled.error());
+    }
+    return OneTask(options);
+  }
+  if (auto status = ReadSources(options, context, *values); !status) {
+    return std::unexpected(status.error());
+  }
+  format::RowRules rules = RulesOf(options, context);
+  auto first = format::RowGenerator::Make(values->sources, rules);
+  if (!first) return std::unexpected(first.error());
+  settings.value_names = first->names();
+  auto compiled = format::CompileJob(settings, JobId(1));
+  if (!compiled) return std::unexpected(compiled.error());
+  rules.fits = [job = *compiled](std::string_view row) {
+    return format::Expand(job, row, 0, 1).has_value();
+  };
+
+  // One walk to count, and to find a row that cannot be started before anything is.
+  TaskList list;
+  uint64_t count = 0;
+  Status problem;
+  Status walked = Walk(*values, rules, [&](std::string_view row) {
+    if (++count > kLimits.tasks_per_job) {
+      problem = Fail(ErrorKind::kInvalid,
+                     fmt::format("the sources make more than {} tasks; split the run",
+                                 kLimits.tasks_per_job));
+    } else if (auto body = format::Expand(*compiled, row, static_cast<TaskIndex>(count - 1), 1);
+               !body) {
+      problem = Within(fmt::format("task {}", count), body.error());
+    }
+    return problem.has_value();
+  });
+  if (!walked) return std::unexpected(walked.error());
+  if (!problem) return std::unexpected(problem.error());
+  list.count = static_cast<uint32_t>(count);
+  list.requests = {options.needs};
+  if (count > 0) list.runs = {{0, list.count, 0}};
+  list.places = {"the command"};
+  list.rows = [values, rules](const RowVisitor& visit) {
+    // The first walk has shown that there is no error.
+    (void)Walk(*values, rules, [&](std::string_view row) {
+      visit(row);
+      return true;
+    });
+  };
+  return list;
+}
+
+}  // namespace spate::cli

@@ -1,0 +1,68 @@
+// What this process may use of its machine, and what is free of it now. Everything is read from
+// files (/proc, /sys, /etc, /dev) below a root that tests can choose, and from an Environment.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/cgroup.h"
+#include "os/environment.h"
+
+namespace spate::os {
+
+struct MachineFacts {
+  // What this process may use at most: the least of what the machine has, affinity, cgroup limits
+  // of versions 1 and 2, and what a batch system granted (Slurm, Grid Engine, PBS, LSF).
+  uint32_t cores = 1;
+  uint64_t memory = 0;  // bytes
+  // What bounds it, for people: "this machine", "CPU affinity", "cgroup", "SLURM_CPUS_ON_NODE".
+  std::string cores_by, memory_by;
+
+  uint32_t machine_cores = 1;  // online
+  uint64_t machine_memory = 0;
+
+  // One name for each usable GPU, as GPU_VARIABLE takes it: usually "0", "1", ...
+  std::vector<std::string> gpus;
+  std::string gpu_variable;  // "CUDA_VISIBLE_DEVICES" or "ROCR_VISIBLE_DEVICES"; empty without GPUs
+
+  std::string host_name;
+  std::string boot_id;  // another one after each start of the machine; empty when unknown
+  uint32_t user_id = 0;
+  std::string user_name;  // from /etc/passwd, else $USER, else "uid-N"
+  std::string home;       // $HOME, else from /etc/passwd; may be empty
+};
+
+class Machine {
+ public:
+  explicit Machine(const Environment& environment, std::string root = "");
+
+  const MachineFacts& facts() const { return facts_; }
+  const CgroupPlaces& cgroups() const { return places_; }
+  // Bytes that may be had without swapping, now: by the machine and by the cgroup limits.
+  uint64_t FreeMemory() const;
+  // Of the last minute; 0 when unknown.
+  double LoadAverage() const;
+
+ private:
+  void FindCores(const Environment& environment);
+  void FindMemory(const Environment& environment);
+  void FindGpus(const Environment& environment);
+  void FindNames(const Environment& environment);
+  // Folders of our cgroup and those above it, as far as they are visible; the innermost first.
+  std::vector<std::string> UpFrom(const std::string& dir, const std::string& mount) const;
+  std::optional<double> CgroupCores() const;
+  std::optional<uint64_t> CgroupMemory() const;
+
+  std::string root_;
+  CgroupPlaces places_;
+  MachineFacts facts_;
+};
+
+// The number of cpus in a list like "0-3,8,10-11"; 0 when it is not one.
+uint32_t CountCpuList(std::string_view list);
+
+}  // namespace spate::os

@@ -14,10 +14,14 @@ namespace spate::engine {
 
 const char* VerdictName(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kSucceeded: return "succeeded";
-    case Verdict::kRetry: return "retry";
-    case Verdict::kFailed: return "failed";
-    case Verdict::kUnknown: return "unknown";
+    case Verdict::kSucceeded:
+      return "succeeded";
+    case Verdict::kRetry:
+      return "retry";
+    case Verdict::kFailed:
+      return "failed";
+    case Verdict::kUnknown:
+      return "unknown";
   }
   return "?";
 }
@@ -55,8 +59,7 @@ std::map<LeaseKey, LeasedRange>::iterator FindLease(NodeState& node, const Attem
 
 bool IsCurrent(NodeState& node, const JobState& job, const AttemptRef& ref) {
   return ref.index < job.task_count() && job.StateOf(ref.index) == TaskState::kLeased &&
-         job.CurrentAttempt(ref.index) == ref.attempt &&
-         FindLease(node, ref) != node.leases.end();
+         job.CurrentAttempt(ref.index) == ref.attempt && FindLease(node, ref) != node.leases.end();
 }
 
 // ---- Apply -------------------------------------------------------------------------------------
@@ -87,11 +90,9 @@ class Applier {
   }
   void operator()(const JobSealed& record) { JobOf(record.job).Seal(); }
   void operator()(const PolicyChanged& record) { JobOf(record.job).SetPolicy(record.policy); }
-  void operator()(const TasksWithdrawn& record) {
-    for (TaskRange range : record.tasks) JobOf(record.job).Withdraw(range);
-  }
+  void operator()(const TasksWithdrawn& record) { JobOf(record.job).Withdraw(record.tasks); }
   void operator()(const TasksReopened& record) {
-    for (TaskRange range : record.tasks) JobOf(record.job).Reopen(range);
+    JobOf(record.job).Reopen(record.tasks);
     Activate(record.job);
   }
   void operator()(const JobHeld& record) {
@@ -99,7 +100,7 @@ class Applier {
     state_.active.erase(record.job);
   }
   void operator()(const JobReleased& record) {
-    JobOf(record.job).Hold(HoldReason::kNone);
+    JobOf(record.job).Release();
     Activate(record.job);
   }
   void operator()(const Leased& record) {
@@ -115,9 +116,7 @@ class Applier {
   void operator()(const Returned& record) {
     JobState& job = JobOf(record.job);
     NodeState& node = state_.nodes[record.node];
-    // From the last range to the first: each goes to the head of the queue.
-    for (size_t k = record.tasks.size(); k > 0; --k) {
-      TaskRange range = record.tasks[k - 1];
+    for (TaskRange range : record.tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
         TakeFromLease(node, job, {record.job, i, record.attempt});
       }
@@ -157,36 +156,71 @@ void EngineState::Apply(const Record& record) { std::visit(Applier(*this), recor
 namespace {
 
 void Lease(StepContext& step, JobState& job, NodeId node, Head head) {
-  step.out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
-                                     job.request(head.request), head.tasks});
+  step.out.sends.push_back(
+      SendLease{node, job.id(), head.attempt, head.request, job.request(head.request), head.tasks});
   step.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
 }
 
-// Gives the heads of one job's queue to nodes with room. Looks at nodes once for each request
-// that comes to the head.
-void PlaceJob(StepContext& step, JobState& job) {
-  while (true) {
-    Head head = job.Peek(step.now, 1);
+// A node that placement may still give tasks to in this step.
+struct OpenNode {
+  NodeId id;
+  const NodeState* state;
+};
+
+// What the open nodes can take of a request.
+std::vector<place::NodeView> ViewsFor(const std::vector<OpenNode>& nodes, JobId job,
+                                      const Needs& needs) {
+  std::vector<place::NodeView> views;
+  for (const auto& [id, node] : nodes) {
+    uint32_t fit = FitCount(node->offer, needs);
+    if (fit == 0) continue;
+    auto wall = node->task_wall.find(job);
+    views.push_back(
+        {id, fit, node->used, wall == node->task_wall.end() ? Duration{} : wall->second});
+  }
+  return views;
+}
+
+// Gives the heads of one job's queues to nodes with room. A request for which no node has room
+// waits, and its nodes are closed for what stands behind it, so that small tasks never starve
+// large ones; a request that fits none of them stands in nobody's way. Looks at nodes once for
+// each request that comes to the head.
+void PlaceJob(StepContext& step, JobState& job, std::vector<OpenNode>& nodes) {
+  std::vector<bool> passed;
+  while (!nodes.empty()) {
+    Head head = job.Peek(step.now, 1, passed);
     if (head.count == 0) return;
-    const Needs& needs = job.request(head.request);
-    std::vector<place::NodeView> views;
-    for (const auto& [id, node] : step.state.nodes) {
-      if (!node.present) continue;
-      auto wall = node.task_wall.find(job.id());
-      views.push_back({id, FitCount(node.offer, needs), node.used,
-                       wall == node.task_wall.end() ? Duration{} : wall->second});
-    }
-    auto assignments = place::Spread(std::move(views), job.counts().queued, step.state.limits);
-    if (assignments.empty()) return;
     uint32_t request = head.request;
+    const Needs& needs = job.request(request);
+    auto assignments =
+        place::Spread(ViewsFor(nodes, job.id(), needs), job.counts().queued, step.state.limits);
+    if (assignments.empty()) {
+      passed.resize(job.request_count());
+      passed[request] = true;
+      std::erase_if(nodes, [&](const OpenNode& n) { return FitCount(n.state->offer, needs) > 0; });
+      continue;
+    }
     for (const place::Assignment& assignment : assignments) {
       // A lease holds equal tasks; where fewer than the room stand at the head, look again.
-      head = job.Peek(step.now, assignment.count);
+      head = job.Peek(step.now, assignment.count, passed);
       if (head.count == 0 || head.request != request) break;
       bool all = head.count == assignment.count;
       Lease(step, job, assignment.node, std::move(head));
       if (!all) break;
     }
+  }
+}
+
+void Place(StepContext& step) {
+  std::vector<OpenNode> nodes;
+  for (const auto& [id, node] : step.state.nodes) {
+    if (node.present) nodes.push_back({id, &node});
+  }
+  // Placement may not change which jobs are active.
+  for (JobId id : step.state.active) {
+    JobState& job = *step.state.FindJob(id);
+    PlaceJob(step, job, nodes);
+    step.out.wake_at = std::min(step.out.wake_at, job.NextDue(step.now));
   }
 }
 
@@ -202,12 +236,7 @@ void Engine::Step(const Input& input, Output& out) {
   for (const Event& event : input.events) {
     std::visit([&](const auto& e) { On(step, e); }, event);
   }
-  // Placement may not change which jobs are active.
-  for (JobId id : state_->active) {
-    JobState& job = *state_->FindJob(id);
-    PlaceJob(step, job);
-    out.wake_at = std::min(out.wake_at, job.NextDue());
-  }
+  Place(step);
 }
 
 void Engine::Resume(Instant now, Output& out) {

@@ -80,8 +80,7 @@ struct TasksReturned {
 };
 
 using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
-                           HoldJob, ReleaseJob, NodeJoined, NodeLost, AttemptsEnded,
-                           TasksReturned>;
+                           HoldJob, ReleaseJob, NodeJoined, NodeLost, AttemptsEnded, TasksReturned>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 

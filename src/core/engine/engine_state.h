@@ -1,6 +1,7 @@
 // The engine's state, and the context in which one Step decides. Private to core/engine.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -80,6 +81,9 @@ std::map<LeaseKey, LeasedRange>::iterator FindLease(NodeState& node, const Attem
 bool IsCurrent(NodeState& node, const JobState& job, const AttemptRef& ref);
 // Ends every attempt that `node` holds, by this cause (kNode or kStopped).
 void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const char* note);
+// The existing tasks of `tasks` that are wanted, in the same order.
+std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>& tasks,
+                              const std::function<bool(TaskIndex)>& wanted);
 // Holds a job if a rule of its policy says so, and finishes it when all its tasks ended.
 void CheckJob(StepContext& step, JobState& job);
 // Sends a recall, or a stop, to every node that holds tasks of the job.

@@ -1,9 +1,11 @@
-// JobState: see job_state.h. The queue's invariant: a queued task is in exactly one of the three
-// queues, told by its bits (kWaits: delayed_, kAgain: requeued_, neither: fresh, at or after
-// cursor_). Entries whose bit is gone are stale and skipped when they come to the front.
+// JobState: see job_state.h. The queues' invariant: a queued task is in the queue of its request,
+// in exactly one part, told by its bits (kWaits: delayed, kAgain: requeued, neither: fresh, at or
+// after the cursor), and stands there once. Leases take from the fronts, which SkipStale then
+// cleans; Withdraw takes from anywhere, and cleans the whole.
 #include "core/engine/job_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -12,8 +14,8 @@ namespace {
 
 constexpr uint8_t kStateMask = 0x07;
 constexpr uint8_t kLeasedBefore = 0x08;  // attempt 1 was given out
-constexpr uint8_t kWaits = 0x10;         // in delayed_
-constexpr uint8_t kAgain = 0x20;         // in requeued_
+constexpr uint8_t kWaits = 0x10;         // in a queue's delayed
+constexpr uint8_t kAgain = 0x20;         // in a queue's requeued
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
@@ -32,6 +34,8 @@ JobState::JobState(JobId id, const JobPlan& plan)
       tasks_(plan.task_count, static_cast<uint8_t>(TaskState::kQueued)) {
   counts_.total = plan.task_count;
   counts_.queued = plan.task_count;
+  queues_.resize(requests_.size());
+  PlaceCursors(0);
 }
 
 uint32_t JobState::RequestOf(TaskIndex index) const {
@@ -54,21 +58,61 @@ Trace JobState::TraceOf(TaskIndex index) const {
   return {CurrentAttempt(index), 0, 0};
 }
 
+bool JobState::MayReopen(TaskIndex index) const {
+  TaskState state = StateOf(index);
+  return state == TaskState::kFailed || state == TaskState::kUnknown ||
+         state == TaskState::kCancelled;
+}
+
 bool JobState::Fresh(TaskIndex index) const {
   return tasks_[index] == static_cast<uint8_t>(TaskState::kQueued);
 }
 
-TaskIndex JobState::AtPosition(uint32_t position) const {
-  return order_.empty() ? position : order_[position];
+uint32_t JobState::SeekFresh(uint32_t request, uint32_t position) const {
+  if (queues_.size() == 1 || !order_.empty()) {
+    while (position < counts_.total) {
+      TaskIndex index = AtPosition(position);
+      if (Fresh(index) && (queues_.size() == 1 || RequestOf(index) == request)) break;
+      ++position;
+    }
+    return position;
+  }
+  if (position >= counts_.total) return position;
+  auto run = std::upper_bound(runs_.begin(), runs_.end(), position,
+                              [](TaskIndex i, const RequestRun& r) { return i < r.first; });
+  for (--run; run != runs_.end(); ++run) {
+    if (run->request != request) continue;
+    for (position = std::max(position, run->first); position < run->first + run->count;
+         ++position) {
+      if (Fresh(position)) return position;
+    }
+  }
+  return counts_.total;
 }
 
-bool JobState::Join(Head& head, TaskIndex index) const {
+void JobState::PlaceCursors(uint32_t position) {
+  uint32_t missing = 0;
+  for (Queue& queue : queues_) {
+    if (queue.cursor < position) continue;
+    queue.cursor = counts_.total;
+    ++missing;
+  }
+  while (missing > 0 && position < counts_.total) {
+    uint32_t request = RequestOf(AtPosition(position));
+    if (Queue& queue = queues_[request]; queue.cursor == counts_.total) {
+      queue.cursor = position;
+      --missing;
+    }
+    ++position;
+  }
+}
+
+bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
   Attempt attempt(static_cast<uint16_t>(CurrentAttempt(index).value + 1));
-  uint32_t request = RequestOf(index);
   if (head.count == 0) {
     head.attempt = attempt;
     head.request = request;
-  } else if (head.attempt != attempt || head.request != request) {
+  } else if (head.attempt != attempt) {
     return false;
   }
   if (!head.tasks.empty() && head.tasks.back().first + head.tasks.back().count == index) {
@@ -80,42 +124,95 @@ bool JobState::Join(Head& head, TaskIndex index) const {
   return true;
 }
 
-Head JobState::Peek(Instant now, uint32_t max) const {
-  Head head;
-  for (const TaskRange& range : requeued_) {
-    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      if (!Has(i, kAgain)) continue;
-      if (head.count == max || !Join(head, i)) return head;
+bool JobState::PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed) const {
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    const Queue& queue = queues_[request];
+    if (queue.requeued.empty() || (!passed.empty() && passed[request])) continue;
+    for (const TaskRange& range : queue.requeued) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        if (head.count == max || !Join(head, i, request)) return true;
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+bool JobState::PeekDelayed(Head& head, Instant now, const std::vector<bool>& passed) const {
+  uint32_t first = 0;
+  const Delayed* next = nullptr;
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    const Queue& queue = queues_[request];
+    if (queue.delayed.empty() || (!passed.empty() && passed[request])) continue;
+    const Delayed& top = queue.delayed.front();
+    if (top.at > now || (next != nullptr && top < *next)) continue;
+    next = &top;
+    first = request;
+  }
+  return next != nullptr && Join(head, next->index, first);
+}
+
+void JobState::PeekFresh(Head& head, uint32_t max, const std::vector<bool>& passed) const {
+  uint32_t first = 0;
+  uint32_t position = counts_.total;
+  uint32_t bound = counts_.total;  // where a task of another request has its turn
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    if (!passed.empty() && passed[request]) continue;
+    uint32_t cursor = queues_[request].cursor;
+    if (cursor < position) {
+      bound = position;
+      position = cursor;
+      first = request;
+    } else {
+      bound = std::min(bound, cursor);
     }
   }
-  if (head.count > 0) return head;
-  if (!delayed_.empty() && delayed_.top().at <= now) {
-    Join(head, delayed_.top().index);
-    return head;
+  while (position < bound && head.count < max) {
+    if (!Join(head, AtPosition(position), first)) return;
+    position = SeekFresh(first, position + 1);
   }
-  for (uint32_t position = cursor_; position < counts_.total; ++position) {
-    TaskIndex index = AtPosition(position);
-    if (!Fresh(index)) continue;
-    if (head.count == max || !Join(head, index)) break;
-  }
+}
+
+Head JobState::Peek(Instant now, uint32_t max, const std::vector<bool>& passed) const {
+  Head head;
+  if (max == 0 || counts_.queued == 0) return head;
+  if (PeekRequeued(head, max, passed) || PeekDelayed(head, now, passed)) return head;
+  PeekFresh(head, max, passed);
   return head;
+}
+
+Instant JobState::NextDue(Instant now) const {
+  Instant next = Instant::Never();
+  for (const Queue& queue : queues_) {
+    if (!queue.delayed.empty() && queue.delayed.front().at > now) {
+      next = std::min(next, queue.delayed.front().at);
+    }
+  }
+  return next;
 }
 
 Instant JobState::DueOf(TaskIndex index) const {
   if (!Has(index, kWaits)) return Instant{};
-  auto queue = delayed_;
-  while (!queue.empty() && queue.top().index != index) queue.pop();
-  return queue.empty() ? Instant{} : queue.top().at;
+  for (const Delayed& delayed : queues_[RequestOf(index)].delayed) {
+    if (delayed.index == index) return delayed.at;
+  }
+  return Instant{};
 }
 
 uint32_t& JobState::CountOf(TaskState state) {
   switch (state) {
-    case TaskState::kQueued: return counts_.queued;
-    case TaskState::kLeased: return counts_.leased;
-    case TaskState::kSucceeded: return counts_.succeeded;
-    case TaskState::kFailed: return counts_.failed;
-    case TaskState::kCancelled: return counts_.cancelled;
-    case TaskState::kUnknown: break;
+    case TaskState::kQueued:
+      return counts_.queued;
+    case TaskState::kLeased:
+      return counts_.leased;
+    case TaskState::kSucceeded:
+      return counts_.succeeded;
+    case TaskState::kFailed:
+      return counts_.failed;
+    case TaskState::kCancelled:
+      return counts_.cancelled;
+    case TaskState::kUnknown:
+      break;
   }
   return counts_.unknown;
 }
@@ -129,39 +226,72 @@ void JobState::SetState(TaskIndex index, TaskState state) {
   tasks_[index] = static_cast<uint8_t>((tasks_[index] & kLeasedBefore) | static_cast<int>(state));
 }
 
-void JobState::Requeue(TaskIndex index, bool at_head) {
+void JobState::Requeue(TaskIndex index) {
   SetState(index, TaskState::kQueued);
   tasks_[index] |= kAgain;
-  if (!requeued_.empty()) {
-    TaskRange& neighbour = at_head ? requeued_.front() : requeued_.back();
-    if (neighbour.first + neighbour.count == index) {
-      ++neighbour.count;
-      return;
-    }
-  }
-  if (at_head) {
-    requeued_.push_front({index, 1});
+  std::deque<TaskRange>& requeued = QueueOf(index).requeued;
+  if (!requeued.empty() && requeued.back().first + requeued.back().count == index) {
+    ++requeued.back().count;
   } else {
-    requeued_.push_back({index, 1});
+    requeued.push_back({index, 1});
   }
 }
 
-void JobState::SkipStale() {
-  while (!requeued_.empty()) {
-    TaskRange& front = requeued_.front();
+void JobState::Delay(TaskIndex index, Instant until) {
+  SetState(index, TaskState::kQueued);
+  tasks_[index] |= kWaits;
+  std::vector<Delayed>& delayed = QueueOf(index).delayed;
+  delayed.push_back({until, index});
+  std::push_heap(delayed.begin(), delayed.end());
+}
+
+void JobState::SkipStale(uint32_t request) {
+  Queue& queue = queues_[request];
+  while (!queue.requeued.empty()) {
+    TaskRange& front = queue.requeued.front();
     while (front.count > 0 && !Has(front.first, kAgain)) {
       ++front.first;
       --front.count;
     }
     if (front.count > 0) break;
-    requeued_.pop_front();
+    queue.requeued.pop_front();
   }
-  while (!delayed_.empty() && !Has(delayed_.top().index, kWaits)) delayed_.pop();
-  while (cursor_ < counts_.total && !Fresh(AtPosition(cursor_))) ++cursor_;
+  while (!queue.delayed.empty() && !Has(queue.delayed.front().index, kWaits)) {
+    std::pop_heap(queue.delayed.begin(), queue.delayed.end());
+    queue.delayed.pop_back();
+  }
+  queue.cursor = SeekFresh(request, queue.cursor);
+}
+
+void JobState::DropStale() {
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    Queue& queue = queues_[request];
+    for (const TaskRange& range : std::exchange(queue.requeued, {})) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        if (!Has(i, kAgain)) continue;
+        if (!queue.requeued.empty() &&
+            queue.requeued.back().first + queue.requeued.back().count == i) {
+          ++queue.requeued.back().count;
+        } else {
+          queue.requeued.push_back({i, 1});
+        }
+      }
+    }
+    std::erase_if(queue.delayed, [this](const Delayed& d) { return !Has(d.index, kWaits); });
+    std::make_heap(queue.delayed.begin(), queue.delayed.end());
+    queue.cursor = SeekFresh(request, queue.cursor);
+  }
+}
+
+void JobState::Release() {
+  held_ = HoldReason::kNone;
+  counts_at_release_ = counts_;
 }
 
 void JobState::Grow(const JobGrown& grown) {
+  uint32_t before = counts_.total;
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
+  queues_.resize(requests_.size(), Queue{.cursor = before});
   for (const RequestRun& run : grown.runs) {
     if (!runs_.empty() && runs_.back().request == run.request) {
       runs_.back().count += run.count;
@@ -176,27 +306,32 @@ void JobState::Grow(const JobGrown& grown) {
   counts_.total += grown.count;
   counts_.queued += grown.count;
   finished_ = false;
+  PlaceCursors(before);
 }
 
-void JobState::Withdraw(TaskRange tasks) {
-  for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
-    if (StateOf(i) == TaskState::kQueued) SetState(i, TaskState::kCancelled);
-  }
-  SkipStale();
-}
-
-void JobState::Reopen(TaskRange tasks) {
-  for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
-    TaskState state = StateOf(i);
-    if (state != TaskState::kFailed && state != TaskState::kUnknown &&
-        state != TaskState::kCancelled) {
-      continue;
+void JobState::Withdraw(const std::vector<TaskRange>& tasks) {
+  for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      CHECK(StateOf(i) == TaskState::kQueued);
+      SetState(i, TaskState::kCancelled);
     }
-    if (Attempt attempt = CurrentAttempt(i); attempt.value > 0) traces_[i] = {attempt, 0, 0};
-    Requeue(i, /*at_head=*/false);
+  }
+  DropStale();
+}
+
+void JobState::Reopen(const std::vector<TaskRange>& tasks) {
+  for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      CHECK(MayReopen(i));
+      if (Attempt attempt = CurrentAttempt(i); attempt.value > 0) traces_[i] = {attempt, 0, 0};
+      Requeue(i);
+    }
   }
   finished_ = false;
-  SkipStale();
+  // What was taken out of the counts does not count for --halt any more either.
+  counts_at_release_.failed = std::min(counts_at_release_.failed, counts_.failed);
+  counts_at_release_.unknown = std::min(counts_at_release_.unknown, counts_.unknown);
+  counts_at_release_.cancelled = std::min(counts_at_release_.cancelled, counts_.cancelled);
 }
 
 void JobState::Lease(TaskRange tasks, Attempt attempt) {
@@ -206,16 +341,14 @@ void JobState::Lease(TaskRange tasks, Attempt attempt) {
     tasks_[i] |= kLeasedBefore;
     if (attempt.value > 1) traces_[i].attempt = attempt;
   }
-  SkipStale();
+  SkipStale(RequestOf(tasks.first));
 }
 
 void JobState::Return(TaskRange tasks, Attempt attempt) {
-  // Backwards, so that they stand at the head in their old order.
-  for (uint32_t k = tasks.count; k > 0; --k) {
-    TaskIndex i = tasks.first + k - 1;
-    if (StateOf(i) == TaskState::kLeased && CurrentAttempt(i) == attempt) {
-      Requeue(i, /*at_head=*/true);
-    }
+  for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
+    CHECK(StateOf(i) == TaskState::kLeased);
+    CHECK(CurrentAttempt(i) == attempt);
+    Requeue(i);
   }
 }
 
@@ -240,27 +373,37 @@ void JobState::End(const AttemptEnded& ended) {
   if (ended.counts) ++trace.tries;
   if (ended.end.cause == Cause::kNode) ++trace.losses;
   if (ended.counts && policy_.retry.delay.ns > 0) {
-    SetState(i, TaskState::kQueued);
-    tasks_[i] |= kWaits;
-    delayed_.push({ended.ended + policy_.retry.delay, i});
+    Delay(i, ended.ended + policy_.retry.delay);
   } else {
-    Requeue(i, /*at_head=*/true);
+    Requeue(i);
   }
 }
 
 void JobState::CheckInvariants() const {
   JobCounts seen;
   seen.total = static_cast<uint32_t>(tasks_.size());
-  uint32_t waiting = 0;
-  uint32_t again = 0;
+  size_t waiting = 0;
+  size_t again = 0;
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
     switch (StateOf(i)) {
-      case TaskState::kQueued: ++seen.queued; break;
-      case TaskState::kLeased: ++seen.leased; break;
-      case TaskState::kSucceeded: ++seen.succeeded; break;
-      case TaskState::kFailed: ++seen.failed; break;
-      case TaskState::kCancelled: ++seen.cancelled; break;
-      case TaskState::kUnknown: ++seen.unknown; break;
+      case TaskState::kQueued:
+        ++seen.queued;
+        break;
+      case TaskState::kLeased:
+        ++seen.leased;
+        break;
+      case TaskState::kSucceeded:
+        ++seen.succeeded;
+        break;
+      case TaskState::kFailed:
+        ++seen.failed;
+        break;
+      case TaskState::kCancelled:
+        ++seen.cancelled;
+        break;
+      case TaskState::kUnknown:
+        ++seen.unknown;
+        break;
     }
     if (Has(i, kWaits)) ++waiting;
     if (Has(i, kAgain)) ++again;
@@ -269,34 +412,65 @@ void JobState::CheckInvariants() const {
     CHECK(StateOf(i) != TaskState::kLeased || Has(i, kLeasedBefore));
   }
   CHECK(seen == counts_);
-  CHECK(waiting <= delayed_.size());
-  uint64_t requeued = 0;
-  for (const TaskRange& range : requeued_) {
-    for (TaskIndex i = range.first; i < range.first + range.count; ++i) requeued += Has(i, kAgain);
+  // Each queued task stands once: all entries are true, and there are as many as tasks.
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    const Queue& queue = queues_[request];
+    for (const Delayed& delayed : queue.delayed) {
+      CHECK(Has(delayed.index, kWaits));
+      CHECK(RequestOf(delayed.index) == request);
+    }
+    waiting -= queue.delayed.size();
+    for (const TaskRange& range : queue.requeued) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        CHECK(Has(i, kAgain));
+        CHECK(RequestOf(i) == request);
+      }
+      again -= range.count;
+    }
+    CHECK(queue.cursor == SeekFresh(request, 0));
   }
-  CHECK(requeued >= again);
-  for (uint32_t position = 0; position < cursor_; ++position) CHECK(!Fresh(AtPosition(position)));
+  CHECK(waiting == 0);
+  CHECK(again == 0);
 }
 
 uint64_t JobState::Digest() const {
   uint64_t hash = Mix(id_.value, counts_.total);
   hash = Mix(hash, static_cast<uint64_t>(held_) * 4 + open_ * 2 + finished_);
+  hash = Mix(hash, counts_at_release_.failed);
+  hash = Mix(hash, counts_at_release_.succeeded);
+  hash = Mix(hash, counts_at_release_.finished());
+  hash = Mix(hash, uint64_t{policy_.retry.retries} << 32 | policy_.max_failures);
+  hash = Mix(hash, static_cast<uint64_t>(policy_.retry.delay.ns));
+  hash = Mix(hash, uint64_t{policy_.retry.retry_on} << 1 | policy_.retry.once);
+  hash = Mix(hash, uint64_t{policy_.halt.count} << 32 | policy_.halt.percent);
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
     hash = Mix(hash, tasks_[i]);
     if (!Fresh(i) && StateOf(i) != TaskState::kSucceeded) {
       Trace trace = TraceOf(i);
-      hash = Mix(hash, uint64_t{trace.attempt.value} << 32 | uint32_t{trace.tries} << 16 |
-                           trace.losses);
+      hash = Mix(hash,
+                 uint64_t{trace.attempt.value} << 32 | uint32_t{trace.tries} << 16 | trace.losses);
     }
   }
-  for (const TaskRange& range : requeued_) hash = Mix(hash, uint64_t{range.first} << 32 | range.count);
-  return Mix(hash, delayed_.size() * 7919 + cursor_);
+  for (const Queue& queue : queues_) {
+    for (const TaskRange& range : queue.requeued) {
+      hash = Mix(hash, uint64_t{range.first} << 32 | range.count);
+    }
+    for (const Delayed& delayed : queue.delayed) {
+      hash = Mix(hash, static_cast<uint64_t>(delayed.at.ns) ^ delayed.index);
+    }
+    hash = Mix(hash, queue.cursor);
+  }
+  return hash;
 }
 
 uint64_t JobState::StateBytes() const {
-  return sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
-         runs_.capacity() * sizeof(RequestRun) + traces_.size() * 48 +
-         requeued_.size() * sizeof(TaskRange) + delayed_.size() * sizeof(Delayed);
+  uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
+                   runs_.capacity() * sizeof(RequestRun) + traces_.size() * 48;
+  for (const Queue& queue : queues_) {
+    bytes += sizeof(Queue) + queue.requeued.size() * sizeof(TaskRange) +
+             queue.delayed.capacity() * sizeof(Delayed);
+  }
+  return bytes;
 }
 
 }  // namespace spate::engine

@@ -1,14 +1,13 @@
 // The engine's memory of one job: a byte for each task, ranges for what is queued, and a trace
 // only for the few tasks that are beyond their first attempt.
 //
-// Queue order: what was queued again (head of the job), then what waited for its retry delay and
-// is due, then fresh tasks. Peek looks, Lease (called by Apply alone) takes exactly what Peek
-// showed, live and in replay.
+// Queues hang on requests: each distinct request of the job has one, so that tasks for which no
+// node has room never stand in the way of others. Order: what was queued again (head of the job),
+// then what waited for its retry delay and is due, then fresh tasks, by their place in the plan.
+// Peek looks, Lease (called by Apply alone) takes exactly what Peek showed, live and in replay.
 #pragma once
 
 #include <deque>
-#include <optional>
-#include <queue>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +18,7 @@
 
 namespace spate::engine {
 
-// Equal tasks at the head of a job's queue: same request, same next attempt. In order of starting.
+// Equal tasks at the head of a job: same request, same next attempt. In order of starting.
 struct Head {
   std::vector<TaskRange> tasks;
   uint32_t count = 0;
@@ -46,18 +45,24 @@ class JobState {
   bool open() const { return open_; }
   bool finished() const { return finished_; }
   const Needs& request(uint32_t number) const { return requests_[number]; }
+  uint32_t request_count() const { return static_cast<uint32_t>(requests_.size()); }
+  // What the job had counted when it was last released; --halt looks at what came since.
+  const JobCounts& counts_at_release() const { return counts_at_release_; }
   uint32_t RequestOf(TaskIndex index) const;
   uint32_t task_count() const { return counts_.total; }
   TaskState StateOf(TaskIndex index) const { return static_cast<TaskState>(tasks_[index] & 7); }
   // The number of the newest attempt; 0 when there was none.
   Attempt CurrentAttempt(TaskIndex index) const;
   Trace TraceOf(TaskIndex index) const;
-  // At most `max` tasks that may be leased at `now`; count 0 when there is none. Cost: max.
-  Head Peek(Instant now, uint32_t max) const;
-  // When the next task that waits for its delay is due; Never without one.
-  Instant NextDue() const { return delayed_.empty() ? Instant::Never() : delayed_.top().at; }
+  // At most `max` tasks that may be leased at `now`; count 0 when there is none. Requests that
+  // are true in `passed` (empty: none) are left out. Cost: max, and the number of requests.
+  Head Peek(Instant now, uint32_t max, const std::vector<bool>& passed) const;
+  // When the next task that waits for its delay is due after `now`; Never without one. What is
+  // due already waits for room, not for time.
+  Instant NextDue(Instant now) const;
   // When this task's retry delay ends; the beginning of time when it waits for none. For people.
   Instant DueOf(TaskIndex index) const;
+  bool MayReopen(TaskIndex index) const;
   bool AllEnded() const { return !open_ && counts_.finished() == counts_.total; }
 
   // ---- Changes, by Engine::Apply alone
@@ -65,9 +70,10 @@ class JobState {
   void Seal() { open_ = false; }
   void SetPolicy(const JobPolicy& policy) { policy_ = policy; }
   void Hold(HoldReason reason) { held_ = reason; }
+  void Release();
   void Finish() { finished_ = true; }
-  void Withdraw(TaskRange tasks);
-  void Reopen(TaskRange tasks);
+  void Withdraw(const std::vector<TaskRange>& tasks);  // all queued
+  void Reopen(const std::vector<TaskRange>& tasks);    // all may be reopened
   void Lease(TaskRange tasks, Attempt attempt);
   void Return(TaskRange tasks, Attempt attempt);
   void End(const AttemptEnded& ended);
@@ -85,20 +91,40 @@ class JobState {
       return a.at != b.at ? a.at > b.at : a.index > b.index;
     }
   };
+  // The queued tasks of one request.
+  struct Queue {
+    std::deque<TaskRange> requeued;  // tasks with kAgain, and at its front nothing else
+    std::vector<Delayed> delayed;    // a heap of tasks with kWaits
+    uint32_t cursor = 0;             // the position of its first fresh task; total when none is
+  };
 
   bool Has(TaskIndex index, uint8_t bit) const { return (tasks_[index] & bit) != 0; }
   bool Fresh(TaskIndex index) const;
   void SetState(TaskIndex index, TaskState state);
   uint32_t& CountOf(TaskState state);
-  void Requeue(TaskIndex index, bool at_head);
-  TaskIndex AtPosition(uint32_t position) const;
-  // Drops what is no longer true from the fronts of the three queues.
-  void SkipStale();
+  Queue& QueueOf(TaskIndex index) { return queues_[RequestOf(index)]; }
+  void Requeue(TaskIndex index);
+  void Delay(TaskIndex index, Instant until);
+  TaskIndex AtPosition(uint32_t position) const {
+    return order_.empty() ? position : order_[position];
+  }
+  // The first position from `position` on whose task is fresh and makes this request.
+  uint32_t SeekFresh(uint32_t request, uint32_t position) const;
+  // Lets the cursors of queues without fresh tasks look at positions from `position` on.
+  void PlaceCursors(uint32_t position);
+  // After tasks were leased from a queue: drops them from its fronts.
+  void SkipStale(uint32_t request);
+  // After tasks were withdrawn from anywhere in the queues.
+  void DropStale();
   // Adds `index` to `head` if it is equal to what is there; false when it is not.
-  bool Join(Head& head, TaskIndex index) const;
+  bool Join(Head& head, TaskIndex index, uint32_t request) const;
+  bool PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed) const;
+  bool PeekDelayed(Head& head, Instant now, const std::vector<bool>& passed) const;
+  void PeekFresh(Head& head, uint32_t max, const std::vector<bool>& passed) const;
 
   JobId id_;
   JobCounts counts_;
+  JobCounts counts_at_release_;
   JobPolicy policy_;
   HoldReason held_ = HoldReason::kNone;
   bool open_ = false;
@@ -112,9 +138,7 @@ class JobState {
   std::vector<uint8_t> tasks_;
   std::unordered_map<TaskIndex, Trace> traces_;  // looked up, never walked to decide
 
-  std::deque<TaskRange> requeued_;
-  std::priority_queue<Delayed> delayed_;
-  uint32_t cursor_ = 0;  // positions of order_ before it are not fresh
+  std::vector<Queue> queues_;  // by request
 };
 
 }  // namespace spate::engine

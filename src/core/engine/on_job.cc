@@ -12,25 +12,56 @@ void On(StepContext& step, const SubmitJob& event) {
 }
 
 void On(StepContext& step, const GrowJob& event) {
+  if (step.state.FindJob(event.job) == nullptr || event.count == 0) return;
   step.Record(JobGrown{event.job, event.count, event.new_requests, event.runs});
 }
 
 void On(StepContext& step, const SealJob& event) {
+  JobState* job = step.state.FindJob(event.job);
+  if (job == nullptr || !job->open()) return;
   step.Record(JobSealed{event.job});
-  CheckJob(step, *step.state.FindJob(event.job));
+  CheckJob(step, *job);
 }
 
 void On(StepContext& step, const ChangePolicy& event) {
+  JobState* job = step.state.FindJob(event.job);
+  if (job == nullptr) return;
   step.Record(PolicyChanged{event.job, event.policy});
+  CheckJob(step, *job);
+}
+
+std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>& tasks,
+                              const std::function<bool(TaskIndex)>& wanted) {
+  std::vector<TaskRange> selected;
+  for (const TaskRange& range : tasks) {
+    uint64_t end = std::min<uint64_t>(uint64_t{range.first} + range.count, job.task_count());
+    for (TaskIndex i = range.first; i < end; ++i) {
+      if (!wanted(i)) continue;
+      if (!selected.empty() && selected.back().first + selected.back().count == i) {
+        ++selected.back().count;
+      } else {
+        selected.push_back({i, 1});
+      }
+    }
+  }
+  return selected;
 }
 
 void On(StepContext& step, const WithdrawTasks& event) {
-  step.Record(TasksWithdrawn{event.job, event.tasks});
-  CheckJob(step, *step.state.FindJob(event.job));
+  JobState* job = step.state.FindJob(event.job);
+  if (job == nullptr) return;
+  auto tasks =
+      Select(*job, event.tasks, [&](TaskIndex i) { return job->StateOf(i) == TaskState::kQueued; });
+  if (tasks.empty()) return;
+  step.Record(TasksWithdrawn{event.job, std::move(tasks)});
+  CheckJob(step, *job);
 }
 
 void On(StepContext& step, const ReopenTasks& event) {
-  step.Record(TasksReopened{event.job, event.tasks});
+  JobState* job = step.state.FindJob(event.job);
+  if (job == nullptr) return;
+  auto tasks = Select(*job, event.tasks, [&](TaskIndex i) { return job->MayReopen(i); });
+  if (!tasks.empty()) step.Record(TasksReopened{event.job, std::move(tasks)});
 }
 
 void On(StepContext& step, const HoldJob& event) {
@@ -47,6 +78,7 @@ void On(StepContext& step, const ReleaseJob& event) {
   JobState* job = step.state.FindJob(event.job);
   if (job == nullptr || job->held() == HoldReason::kNone) return;
   step.Record(JobReleased{event.job});
+  CheckJob(step, *job);  // --max-failures holds it again unless it was raised
 }
 
 void RecallJob(StepContext& step, JobId job, bool end_running) {
@@ -63,19 +95,25 @@ void RecallJob(StepContext& step, JobId job, bool end_running) {
 
 namespace {
 
-bool HaltReached(const HaltRule& rule, const JobCounts& counts) {
+bool HaltReached(const HaltRule& rule, const JobState& job) {
   if (rule.when == HaltRule::When::kNever) return false;
+  const JobCounts& now = job.counts();
+  const JobCounts& then = job.counts_at_release();
   uint32_t count = 0;
   switch (rule.what) {
-    case HaltRule::What::kFail: count = counts.failed + counts.unknown; break;
-    case HaltRule::What::kSuccess: count = counts.succeeded; break;
-    case HaltRule::What::kDone: count = counts.finished(); break;
+    case HaltRule::What::kFail:
+      count = now.failed + now.unknown - then.failed - then.unknown;
+      break;
+    case HaltRule::What::kSuccess:
+      count = now.succeeded - then.succeeded;
+      break;
+    case HaltRule::What::kDone:
+      count = now.finished() - then.finished();
+      break;
   }
-  if (rule.percent == 0) return count >= rule.count && count > 0;
-  // As GNU parallel: a percentage counts only once three tasks have ended.
-  constexpr uint32_t kLeastEnded = 3;
-  return counts.finished() >= kLeastEnded &&
-         uint64_t{count} * 100 >= uint64_t{rule.percent} * counts.total;
+  if (count == 0) return false;
+  if (rule.percent == 0) return count >= rule.count;
+  return uint64_t{count} * 100 >= uint64_t{rule.percent} * now.total;
 }
 
 }  // namespace
@@ -90,10 +128,11 @@ void CheckJob(StepContext& step, JobState& job) {
   if (job.held() != HoldReason::kNone) return;
   const JobPolicy& policy = job.policy();
   HoldReason reason = HoldReason::kNone;
-  if (HaltReached(policy.halt, job.counts())) reason = HoldReason::kHaltRule;
   if (policy.max_failures > 0 && job.counts().failed >= policy.max_failures) {
     reason = HoldReason::kMaxFailures;
   }
+  // The stricter of the two: --halt may end what runs.
+  if (HaltReached(policy.halt, job)) reason = HoldReason::kHaltRule;
   if (reason == HoldReason::kNone) return;
   step.Record(JobHeld{job.id(), reason});
   step.out.notices.push_back(NoticeHeld{job.id(), reason});

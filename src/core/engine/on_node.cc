@@ -8,7 +8,8 @@ namespace spate::engine {
 
 void On(StepContext& step, const NodeJoined& event) {
   NodeState& node = step.state.nodes[event.node];
-  // What a node of this name held before it came (again) is gone.
+  // What a node of this name held before it came (again) is gone. It is sent nothing for that.
+  node.present = false;
   EndLeasesOf(step, event.node, Cause::kNode, "its node started anew");
   node.present = true;
   node.offer = event.offer;
@@ -18,6 +19,7 @@ void On(StepContext& step, const NodeJoined& event) {
 void On(StepContext& step, const NodeLost& event) {
   auto it = step.state.nodes.find(event.node);
   if (it == step.state.nodes.end()) return;
+  it->second.present = false;
   EndLeasesOf(step, event.node, Cause::kNode, "its node was lost");
   it->second = NodeState{};
 }
@@ -27,18 +29,11 @@ void On(StepContext& step, const TasksReturned& event) {
   auto node = step.state.nodes.find(event.node);
   if (job == nullptr || node == step.state.nodes.end()) return;
   // Keep what this node really holds under this attempt; the rest is late news.
-  Returned record{event.node, event.job, event.attempt, {}};
-  for (TaskRange range : event.tasks) {
-    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      if (!IsCurrent(node->second, *job, {event.job, i, event.attempt})) continue;
-      if (!record.tasks.empty() && record.tasks.back().first + record.tasks.back().count == i) {
-        ++record.tasks.back().count;
-      } else {
-        record.tasks.push_back({i, 1});
-      }
-    }
-  }
-  if (!record.tasks.empty()) step.Record(std::move(record));
+  auto tasks = Select(*job, event.tasks, [&](TaskIndex i) {
+    return IsCurrent(node->second, *job, {event.job, i, event.attempt});
+  });
+  if (tasks.empty()) return;
+  step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
 }
 
 }  // namespace spate::engine

@@ -1,4 +1,6 @@
 // What happens to attempts: ended, lost. Here a task's fate is decided.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -31,6 +33,10 @@ Fate Decide(const JobState& job, const AttemptEnd& end, const Limits& limits) {
 
 void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
   Fate fate = Decide(job, end, step.state.limits);
+  uint32_t losses = end.cause == Cause::kNode ? job.TraceOf(end.ref.index).losses + 1u : 0;
+  if (losses >= step.state.limits.node_losses) {
+    end.note += fmt::format(" (it was present at {} losses)", losses);
+  }
   step.out.notices.push_back(NoticeEnded{end, fate.verdict});
   step.Record(AttemptEnded{node, std::move(end), fate.verdict, fate.counts, step.now});
 }
@@ -58,13 +64,11 @@ void On(StepContext& step, const AttemptsEnded& event) {
 void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const char* note) {
   // A copy: ending tasks empties the node's leases under way.
   auto leases = step.state.nodes[node].leases;
-  for (auto it = leases.rbegin(); it != leases.rend(); ++it) {
-    const auto& [key, range] = *it;
+  for (const auto& [key, range] : leases) {
     JobState& job = *step.state.FindJob(key.job);
-    // From the last to the first, since each goes to the head of the queue.
-    for (uint32_t k = range.count; k > 0; --k) {
+    for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
       AttemptEnd end;
-      end.ref = {key.job, key.first + k - 1, key.attempt};
+      end.ref = {key.job, i, key.attempt};
       if (!IsCurrent(step.state.nodes[node], job, end.ref)) continue;
       end.cause = cause;
       end.start = step.now;

@@ -84,8 +84,8 @@ struct JobFinished {
   JobCounts counts;
 };
 
-using Record = std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn,
-                            TasksReopened, JobHeld, JobReleased, Leased, Returned, AttemptEnded,
-                            JobFinished>;
+using Record =
+    std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
+                 JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished>;
 
 }  // namespace spate::engine

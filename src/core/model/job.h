@@ -50,7 +50,7 @@ struct HaltRule {
   enum class When : uint8_t { kNever, kSoon, kNow } when = When::kNever;  // now: end what runs
   enum class What : uint8_t { kFail, kSuccess, kDone } what = What::kFail;
   uint32_t count = 0;    // so many tasks, or
-  uint32_t percent = 0;  // so many of 100 of the job's tasks (and at least 3, as in parallel)
+  uint32_t percent = 0;  // so many of 100 of the job's tasks
 };
 
 struct JobPolicy {

@@ -1,0 +1,368 @@
+// The engine under text scripts (scripts/*.txt). Lines of a block:
+//
+//   submit j1 tasks=100 [cpus=2 ...]      or with several requests: submit j1 1-3:cpus=2 4:gpus=1
+//          [open] [order=3,1,2] + a policy: [retries=1] [delay=5s] [retry-on=exit,node] [once]
+//          [halt=now,fail=1|soon,done=30%] [max-failures=2]
+//   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1
+//   withdraw j1.3-4      reopen j1.3
+//   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2]      lost n1
+//   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
+//   return n1 j1.7-9 [attempt=1]
+//   at +5s                                 the clock goes on, before the block's step
+//   restart                                a new engine replays all records, then resumes
+//   counts j1   explain j1.3               questions, answered after the step
+//
+// The events of a block are one Step. After each block the invariants are checked, and a second
+// engine that applied the records alone must have the same digest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "core/engine/engine.h"
+#include "core/testing/script.h"
+
+namespace spate::engine {
+namespace {
+
+using script::Describe;
+using script::Line;
+using script::Name;
+
+// What the records, sends and notices of one Output look like in a script.
+class Writer {
+ public:
+  Writer(Instant now, script::Lines& lines) : now_(now), lines_(lines) {}
+
+  void Write(const Output& out) {
+    for (const Record& record : out.records) std::visit(*this, record);
+    for (const Send& send : out.sends) std::visit(*this, send);
+    for (const Notice& notice : out.notices) std::visit(*this, notice);
+    if (out.wake_at != Instant::Never()) lines_.Add("wake " + Describe(out.wake_at - now_));
+  }
+
+  void operator()(const JobAccepted& record) {
+    lines_.Add(fmt::format("record accepted {} tasks={}{}", Name(record.job),
+                           record.plan.task_count, record.plan.open ? " open" : ""));
+  }
+  void operator()(const JobGrown& record) {
+    lines_.Add(fmt::format("record grown {} tasks={}", Name(record.job), record.count));
+  }
+  void operator()(const JobSealed& record) { lines_.Add("record sealed " + Name(record.job)); }
+  void operator()(const PolicyChanged& record) { lines_.Add("record policy " + Name(record.job)); }
+  void operator()(const TasksWithdrawn& record) {
+    lines_.Add("record withdrawn " + Name(record.job, record.tasks));
+  }
+  void operator()(const TasksReopened& record) {
+    lines_.Add("record reopened " + Name(record.job, record.tasks));
+  }
+  void operator()(const JobHeld& record) {
+    lines_.Add(fmt::format("record held {} {}", Name(record.job), Reason(record.reason)));
+  }
+  void operator()(const JobReleased& record) { lines_.Add("record released " + Name(record.job)); }
+  void operator()(const Leased& record) {
+    lines_.Add(fmt::format("record leased {} {} attempt={}", Name(record.node),
+                           Name(record.job, record.tasks), record.attempt.value));
+  }
+  void operator()(const Returned& record) {
+    lines_.Add(fmt::format("record returned {} {} attempt={}", Name(record.node),
+                           Name(record.job, record.tasks), record.attempt.value));
+  }
+  void operator()(const AttemptEnded& record) {
+    const AttemptRef& ref = record.end.ref;
+    std::string after = fmt::format(" attempt={} {} {}{}", ref.attempt.value, Describe(record.end),
+                                    VerdictName(record.verdict), record.counts ? "" : " no-try");
+    if (!record.end.note.empty()) after += " '" + record.end.note + "'";
+    lines_.AddTask(fmt::format("record ended {} ", Name(record.node)), ref.job, ref.index, after);
+  }
+  void operator()(const JobFinished& record) {
+    lines_.Add(fmt::format("record finished {}:{}", Name(record.job), Counts(record.counts)));
+  }
+  void operator()(const SendLease& send) {
+    lines_.Add(fmt::format("send {} lease {} attempt={} request={} {}", Name(send.node),
+                           Name(send.job, send.tasks), send.attempt.value, send.request,
+                           Describe(send.needs)));
+  }
+  void operator()(const SendRecall& send) {
+    lines_.Add(fmt::format("send {} recall {}", Name(send.node), Name(send.job)));
+  }
+  void operator()(const SendStop& send) {
+    lines_.Add(fmt::format("send {} stop {}", Name(send.node), Name(send.job)));
+  }
+  void operator()(const NoticeEnded& notice) {
+    const AttemptRef& ref = notice.end.ref;
+    lines_.AddTask("notice ended ", ref.job, ref.index,
+                   fmt::format(" attempt={} {}", ref.attempt.value, VerdictName(notice.verdict)));
+  }
+  void operator()(const NoticeHeld& notice) {
+    lines_.Add(fmt::format("notice held {} {}", Name(notice.job), Reason(notice.reason)));
+  }
+  void operator()(const NoticeFinished& notice) {
+    lines_.Add(fmt::format("notice finished {}:{}", Name(notice.job), Counts(notice.counts)));
+  }
+
+  // Only what is not zero.
+  static std::string Counts(const JobCounts& counts) {
+    std::string text = fmt::format(" total={}", counts.total);
+    auto add = [&](const char* name, uint32_t count) {
+      if (count > 0) text += fmt::format(" {}={}", name, count);
+    };
+    add("queued", counts.queued);
+    add("leased", counts.leased);
+    add("succeeded", counts.succeeded);
+    add("failed", counts.failed);
+    add("cancelled", counts.cancelled);
+    add("unknown", counts.unknown);
+    return text;
+  }
+
+ private:
+  static const char* Reason(HoldReason reason) {
+    constexpr const char* kNames[] = {"none", "user", "halt", "max-failures"};
+    return kNames[static_cast<size_t>(reason)];
+  }
+
+  Instant now_;
+  script::Lines& lines_;
+};
+
+class EngineMachine : public script::Machine {
+ public:
+  void Input(Line& line) override {
+    using Handler = void (EngineMachine::*)(Line&);
+    constexpr struct {
+      const char* verb;
+      Handler handler;
+    } kVerbs[] = {
+        {"submit", &EngineMachine::Submit},
+        {"grow", &EngineMachine::Grow},
+        {"seal", &EngineMachine::Seal},
+        {"policy", &EngineMachine::Policy},
+        {"hold", &EngineMachine::Hold},
+        {"release", &EngineMachine::Release},
+        {"withdraw", &EngineMachine::Withdraw},
+        {"reopen", &EngineMachine::Reopen},
+        {"node", &EngineMachine::Node},
+        {"lost", &EngineMachine::Lost},
+        {"end", &EngineMachine::End},
+        {"return", &EngineMachine::Return},
+        {"at", &EngineMachine::At},
+        {"restart", &EngineMachine::Restart},
+        {"counts", &EngineMachine::Counts},
+        {"explain", &EngineMachine::Explain},
+    };
+    for (const auto& [verb, handler] : kVerbs) {
+      if (line.verb() == verb) return (this->*handler)(line);
+    }
+    line.Fail("there is no such verb");
+  }
+
+  std::vector<std::string> EndBlock() override {
+    if (!events_.empty() || !restarted_) {
+      Output out;
+      engine_->Step({now_, events_}, out);
+      Handle(out);
+    }
+    events_.clear();
+    restarted_ = false;
+    for (const auto& question : questions_) lines_.Add(question());
+    questions_.clear();
+    return lines_.Take();
+  }
+
+ private:
+  void Handle(const Output& out) {
+    Writer(now_, lines_).Write(out);
+    engine_->CheckInvariants();
+    for (const Record& record : out.records) replica_->Apply(record);
+    replica_->CheckInvariants();
+    CHECK(replica_->Digest() == engine_->Digest());
+    records_.insert(records_.end(), out.records.begin(), out.records.end());
+  }
+
+  static RetryPolicy RetryOf(Line& line) {
+    RetryPolicy retry;
+    retry.retries = static_cast<uint32_t>(line.Number("retries", 0));
+    retry.delay = line.Time("delay");
+    retry.once = line.Flag("once");
+    if (line.Has("retry-on")) {
+      retry.retry_on = 0;
+      std::string causes = line.Option("retry-on") + ",";
+      for (size_t at = 0, comma = 0; (comma = causes.find(',', at)) != std::string::npos;
+           at = comma + 1) {
+        std::string name = causes.substr(at, comma - at);
+        CauseSet bit = 0;
+        for (int i = 0; i < kCauseCount; ++i) {
+          if (name == CauseName(static_cast<Cause>(i))) bit = CauseBit(static_cast<Cause>(i));
+        }
+        if (bit == 0) line.Fail("retry-on: '" + name + "' is no cause");
+        retry.retry_on |= bit;
+      }
+    }
+    return retry;
+  }
+  static HaltRule HaltOf(Line& line) {
+    HaltRule halt;
+    std::string text = line.Option("halt");
+    if (text.empty()) return halt;
+    size_t comma = text.find(',');
+    size_t equals = text.find('=');
+    if (comma == std::string::npos || equals == std::string::npos) {
+      line.Fail("halt: write now,fail=1 or soon,done=30%");
+      return halt;
+    }
+    halt.when = text.starts_with("now") ? HaltRule::When::kNow : HaltRule::When::kSoon;
+    std::string what = text.substr(comma + 1, equals - comma - 1);
+    if (what == "success") halt.what = HaltRule::What::kSuccess;
+    if (what == "done") halt.what = HaltRule::What::kDone;
+    auto number = static_cast<uint32_t>(std::stoul(text.substr(equals + 1)));
+    (text.ends_with('%') ? halt.percent : halt.count) = number;
+    return halt;
+  }
+  static JobPolicy PolicyOf(Line& line) {
+    JobPolicy policy{.retry = RetryOf(line), .halt = HaltOf(line)};
+    policy.max_failures = static_cast<uint32_t>(line.Number("max-failures", 0));
+    return policy;
+  }
+
+  void Submit(Line& line) {
+    SubmitJob submit{line.Job(), {}};
+    JobPlan& plan = submit.plan;
+    plan.open = line.Flag("open");
+    plan.policy = PolicyOf(line);
+    std::string order = line.Option("order");
+    if (!order.empty()) {
+      auto ranges = script::ParseRanges(order);
+      if (!ranges) return line.Fail("order: write 3,1,2");
+      for (TaskRange range : *ranges) {
+        for (uint32_t i = 0; i < range.count; ++i) plan.order.push_back(range.first + i);
+      }
+    }
+    while (!line.Has("tasks") && line.HasWord()) AddRun(line, line.Word("tasks"), plan);
+    if (line.Has("tasks")) {
+      plan.task_count = static_cast<uint32_t>(line.Number("tasks", 0));
+      plan.requests = {line.TaskNeeds()};
+      if (plan.task_count > 0) plan.runs = {{0, plan.task_count, 0}};
+    }
+    events_.push_back(std::move(submit));
+  }
+  // "1-3:cpus=2,gpus=1"
+  static void AddRun(Line& line, const std::string& word, JobPlan& plan) {
+    size_t colon = word.find(':');
+    auto ranges = script::ParseRanges(std::string_view(word).substr(0, colon));
+    if (!ranges || colon == std::string::npos || ranges->front().first != plan.task_count) {
+      return line.Fail("'" + word + "': write runs of tasks as 1-3:cpus=2 4:gpus=1");
+    }
+    std::string options = word.substr(colon + 1);
+    std::replace(options.begin(), options.end(), ',', ' ');
+    Line needs_line("needs " + options);
+    Needs needs = needs_line.TaskNeeds();
+    if (auto ok = needs_line.Finish(); !ok) return line.Fail(ok.error().message);
+    auto same = std::find(plan.requests.begin(), plan.requests.end(), needs);
+    auto number = static_cast<uint32_t>(same - plan.requests.begin());
+    if (same == plan.requests.end()) plan.requests.push_back(needs);
+    plan.runs.push_back({ranges->front().first, ranges->front().count, number});
+    plan.task_count += ranges->front().count;
+  }
+  void Grow(Line& line) {
+    GrowJob grow{line.Job(), static_cast<uint32_t>(std::stoul("0" + line.Word("a count"))), {}, {}};
+    uint32_t first = engine_->Counts(grow.job).value_or(JobCounts{}).total;
+    uint32_t request = 0;
+    if (line.Has("cpus")) {
+      grow.new_requests = {line.TaskNeeds()};
+      request = static_cast<uint32_t>(line.Number("request", 1));
+    }
+    grow.runs = {{first, grow.count, request}};
+    events_.push_back(std::move(grow));
+  }
+  void Seal(Line& line) { events_.push_back(SealJob{line.Job()}); }
+  void Policy(Line& line) {
+    JobId job = line.Job();
+    events_.push_back(ChangePolicy{job, PolicyOf(line)});
+  }
+  void Hold(Line& line) {
+    JobId job = line.Job();
+    events_.push_back(HoldJob{job, line.Flag("end")});
+  }
+  void Release(Line& line) { events_.push_back(ReleaseJob{line.Job()}); }
+  void Withdraw(Line& line) {
+    auto [job, tasks] = line.TaskList();
+    events_.push_back(WithdrawTasks{job, std::move(tasks)});
+  }
+  void Reopen(Line& line) {
+    auto [job, tasks] = line.TaskList();
+    events_.push_back(ReopenTasks{job, std::move(tasks)});
+  }
+  void Node(Line& line) {
+    NodeId node = line.Node();
+    events_.push_back(NodeJoined{node, line.NodeOffer(Name(node))});
+  }
+  void Lost(Line& line) { events_.push_back(NodeLost{line.Node()}); }
+  void End(Line& line) {
+    AttemptsEnded event{line.Node(), {}};
+    auto [job, tasks] = line.TaskList();
+    Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
+    AttemptEnd end = line.End({job, 0, attempt});
+    for (TaskRange range : tasks) {
+      for (uint32_t i = 0; i < range.count; ++i) {
+        end.ref.index = range.first + i;
+        event.ends.push_back(end);
+      }
+    }
+    events_.push_back(std::move(event));
+  }
+  void Return(Line& line) {
+    NodeId node = line.Node();
+    auto [job, tasks] = line.TaskList();
+    Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
+    events_.push_back(TasksReturned{node, job, attempt, std::move(tasks)});
+  }
+  void At(Line& line) {
+    auto time = ParseDuration(line.Word("a time (+5s)").substr(1));
+    if (!time) return line.Fail("write at +5s");
+    now_ = now_ + *time;
+  }
+  void Restart(Line&) {
+    engine_ = std::make_unique<Engine>();
+    for (const Record& record : records_) engine_->Apply(record);
+    CHECK(engine_->Digest() == replica_->Digest());
+    Output out;
+    engine_->Resume(now_, out);
+    Handle(out);
+    restarted_ = true;
+  }
+  void Counts(Line& line) {
+    JobId job = line.Job();
+    questions_.push_back([this, job] {
+      auto counts = engine_->Counts(job);
+      return "counts " + Name(job) + ":" + (counts ? Writer::Counts(*counts) : " no such job");
+    });
+  }
+  void Explain(Line& line) {
+    AttemptRef ref = line.Ref();
+    questions_.push_back([this, ref] {
+      return fmt::format("explain {}: {}", Name(ref.job, {{ref.index, 1}}),
+                         engine_->Explain(ref.job, ref.index, now_));
+    });
+  }
+
+  Instant now_{1'700'000'000'000'000'000};
+  std::unique_ptr<Engine> engine_ = std::make_unique<Engine>();
+  std::unique_ptr<Engine> replica_ = std::make_unique<Engine>();
+  std::vector<Record> records_;
+  std::vector<Event> events_;
+  std::vector<std::function<std::string()>> questions_;
+  bool restarted_ = false;
+  script::Lines lines_;
+};
+
+std::unique_ptr<script::Machine> MakeEngineMachine() { return std::make_unique<EngineMachine>(); }
+
+}  // namespace
+}  // namespace spate::engine
+
+int main(int argc, char** argv) {
+  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::engine::MakeEngineMachine);
+}

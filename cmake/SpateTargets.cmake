@@ -131,6 +131,8 @@ function(spate_test name)
   if(NOT TARGET ${name})
     return()
   endif()
+  # GoogleTest's macros hold an if of their own: `if (x) EXPECT_EQ(...)` is no ambiguity.
+  target_compile_options(${name} PRIVATE -Wno-dangling-else)
   # One ctest test for each program: a process for each of thousands of cases would cost more than the cases do.
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 ${arg_ARGS} WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
   if(arg_SERIAL)
@@ -180,6 +182,7 @@ function(spate_fuzz name)
   if(arg_CORPUS)
     cmake_path(ABSOLUTE_PATH arg_CORPUS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
     # tools/check looks for the seeds beside the program.
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
     file(CREATE_LINK "${arg_CORPUS}" "${PROJECT_BINARY_DIR}/fuzz/${name}.corpus" SYMBOLIC)
   endif()
 endfunction()

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -121,6 +122,26 @@ void WaitForAnEnd(const std::vector<Pid>& children, int64_t ns) {
 }
 
 }  // namespace
+
+Pid OwnPid() { return getpid(); }
+
+Result<std::string> OwnProgram() { return ReadLink("/proc/self/exe"); }
+
+OpenFileLimit GetOpenFileLimit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return {limit.rlim_cur, limit.rlim_max};
+}
+
+Status SetOpenFileLimit(uint64_t now) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = now;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return FailErrno(fmt::format("set the limit of open files to {}", now));
+  }
+  return {};
+}
 
 Result<ProcessInfo> ParseProcessStat(std::string_view line) {
   // "12 (a) b) S 1 ...": the name may hold anything, so its end is the last parenthesis.

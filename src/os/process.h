@@ -30,6 +30,20 @@ struct ProcessInfo {
   std::string command;      // the first 15 bytes of the program's name
 };
 
+Pid OwnPid();
+// The file that this process runs, as the system knows it: good to start it again.
+Result<std::string> OwnProgram();
+
+// How many files this process may have open at once: its own limit, and what it may raise it to.
+struct OpenFileLimit {
+  uint64_t now = 0;
+  uint64_t most = 0;
+};
+OpenFileLimit GetOpenFileLimit();
+// Programs that use select(2) break with more than 1024, so whoever raises the limit for itself
+// gives tasks the earlier one.
+Status SetOpenFileLimit(uint64_t now);
+
 // All take the place where procfs is mounted, for tests.
 // kNotFound when there is no such process; zombies are still there.
 Result<ProcessInfo> InfoOf(Pid pid, const std::string& proc = "/proc");

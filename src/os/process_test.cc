@@ -62,6 +62,20 @@ TEST(Process, OwnFactsAndLife) {
   EXPECT_EQ(StartTimeOf(0x7ffffff0), 0u);
 }
 
+TEST(Process, OwnProgramAndLimits) {
+  EXPECT_EQ(OwnPid(), getpid());
+  EXPECT_TRUE(OwnProgram().value().ends_with("os_process_test"));
+  OpenFileLimit limit = GetOpenFileLimit();
+  EXPECT_LE(limit.now, limit.most);
+  ASSERT_TRUE(SetOpenFileLimit(limit.now - 1));
+  EXPECT_EQ(GetOpenFileLimit().now, limit.now - 1);
+  EXPECT_EQ(GetOpenFileLimit().most, limit.most);
+  ASSERT_TRUE(SetOpenFileLimit(limit.now));
+  if (limit.most < UINT64_MAX) {
+    EXPECT_FALSE(SetOpenFileLimit(limit.most + 1));
+  }
+}
+
 TEST(Process, ZombiesAreGone) {
   pid_t pid = fork();
   if (pid == 0) WaitForever();

@@ -1,0 +1,53 @@
+#include "os/signals.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <charconv>
+
+namespace spate::os {
+
+static_assert(kSignalHup == SIGHUP && kSignalInt == SIGINT && kSignalQuit == SIGQUIT);
+static_assert(kSignalKill == SIGKILL && kSignalPipe == SIGPIPE && kSignalTerm == SIGTERM);
+static_assert(kSignalChild == SIGCHLD && kSignalContinue == SIGCONT && kSignalStop == SIGSTOP);
+static_assert(kSignalTerminalStop == SIGTSTP && kSignalWindow == SIGWINCH);
+
+std::string SignalName(int signo) {
+  const char* name = sigabbrev_np(signo);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signo);
+}
+
+int SignalNumber(std::string_view text) {
+  int number = 0;
+  auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end.ec == std::errc() && end.ptr == text.data() + text.size()) {
+    return number > 0 && number < NSIG ? number : 0;
+  }
+  std::string upper;
+  for (char c : text) upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  if (upper.starts_with("SIG")) upper.erase(0, 3);
+  for (number = 1; number < NSIG; ++number) {
+    const char* name = sigabbrev_np(number);
+    if (name != nullptr && upper == name) return number;
+  }
+  return 0;
+}
+
+void IgnoreSignal(int signo) { signal(signo, SIG_IGN); }
+
+void StopSelf(int signo) { raise(signo); }
+
+void DieOfSignal(int signo) {
+  signal(signo, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signo);
+  raise(signo);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  // Signals that do not end a process by themselves.
+  _exit(128 + signo);
+}
+
+}  // namespace spate::os

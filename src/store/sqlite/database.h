@@ -1,0 +1,86 @@
+// Database and Statement: SQLite's C API with owners, Result and our kinds of error.
+//
+// Thread: a Database and its statements are used by one thread at a time (they are opened without
+// SQLite's own mutex).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace spate::store {
+
+class Statement;
+
+enum class DbMode : uint8_t {
+  kRead,    // writes nothing, also when it is the last to close
+  kWrite,   // the file must be there
+  kCreate,  // the file must not be there, or be empty
+};
+
+class Database {
+ public:
+  // Errors name the file.
+  static Result<Database> Open(const std::string& path, DbMode mode);
+
+  Status Run(const char* sql);  // one or more statements without results
+  Result<Statement> Prepare(std::string_view sql);
+  Result<int64_t> QueryInt(std::string_view sql);  // first column of the first row; 0 without one
+  // Syncs the database file itself (in WAL mode a commit syncs the log only). Not by a descriptor
+  // of our own: closing one would drop SQLite's locks on the file.
+  Status SyncFile();
+  // The last error of this connection, as ours. `code` is SQLite's result code.
+  Error ErrorOf(int code) const;
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const;
+  };
+  Database(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
+
+  std::unique_ptr<sqlite3, Close> db_;
+  std::string path_;
+};
+
+// A prepared statement. Parameters and columns count from 0. Bound bytes must live until Reset.
+class Statement {
+ public:
+  Statement() = default;
+
+  void Bind(int at, int64_t value);
+  void BindText(int at, std::string_view value);
+  void BindBlob(int at, std::string_view value);
+  void BindNull(int at);
+
+  // True: there is a row. False: done.
+  Result<bool> Step();
+  // Ready to be bound and stepped again. Bindings stay.
+  void Reset();
+  // Step and Reset, for a statement without rows.
+  Status RunOnce();
+
+  int64_t Int(int column) const;  // 0 for NULL
+  bool IsNull(int column) const;
+  std::string_view Bytes(int column) const;  // of text or blob; until the next Step or Reset
+  std::string Text(int column) const { return std::string(Bytes(column)); }
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Error ErrorOf(int code) const;
+
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::string path_;
+};
+
+}  // namespace spate::store

@@ -1,0 +1,75 @@
+// JobDir: STATE/jobs/N, the folder of one job, held by its lock.
+//
+//   lock      one line about the owner (pid, host, boot, start); held while a process runs the job
+//   job.db    the journal and history (docs/formats/journal.md)
+//   output    what the tasks wrote, one stream
+//   spool/    temporary files of the running process
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/file.h"
+
+namespace spate::store {
+
+// Who runs, or ran, a job. Text as it stands in the lock file.
+struct JobOwner {
+  int64_t pid = 0;
+  std::string host;
+  std::string boot;   // the kernel's boot id: a pid means nothing after a reboot
+  int64_t start = 0;  // clock ticks from boot to the process's start, against pids used again
+  std::string ToLine() const;
+  static JobOwner FromLine(std::string_view line);
+  static JobOwner ThisProcess();
+};
+
+struct JobDirOptions {
+  // For tests: take the file system of STATE for this one ("nfs").
+  std::string pretend_file_system;
+};
+
+class JobDir {
+ public:
+  // Makes STATE and the folder with the number after the largest one, and locks it.
+  // kUnavailable: STATE is on a network file system, where SQLite's log does not work; the message
+  // names a better place. kPermission: read-only, or another user's. kExhausted: full.
+  static Result<JobDir> Create(const std::string& state_dir, const JobDirOptions& options = {});
+  // Locks the folder of a job. kNotFound; kBusy with the pid of the process that runs it.
+  static Result<JobDir> Open(const std::string& state_dir, uint32_t number,
+                             const JobDirOptions& options = {});
+
+  uint32_t number() const { return number_; }
+  const std::string& path() const { return path_; }
+  std::string DbPath() const { return path_ + "/job.db"; }
+  std::string OutputPath() const { return path_ + "/output"; }
+  // Made by Create and emptied by Open: what lies there belongs to a dead process.
+  std::string SpoolPath() const { return path_ + "/spool"; }
+
+  // Removes the folder, for a job that came to nothing. The object is of no further use.
+  Status Remove();
+
+ private:
+  JobDir(std::string path, uint32_t number, os::FileLock lock)
+      : path_(std::move(path)), number_(number), lock_(std::move(lock)) {}
+
+  std::string path_;
+  uint32_t number_ = 0;
+  os::FileLock lock_;
+};
+
+// The numbers of the jobs in STATE, ascending; none when STATE is not there.
+Result<std::vector<uint32_t>> JobNumbers(const std::string& state_dir);
+std::string JobPath(const std::string& state_dir, uint32_t number);
+// The process that runs the job now; nullopt: nobody.
+Result<std::optional<JobOwner>> RunningOwner(const std::string& job_path);
+// Removes a job that nobody runs. kNotFound; kBusy with the pid.
+Status ForgetJob(const std::string& state_dir, uint32_t number);
+// Removes what forgotten jobs may have left when their removal was cut short.
+void SweepForgotten(const std::string& state_dir);
+
+}  // namespace spate::store

@@ -1,0 +1,87 @@
+#include "store/sqlite/output_file.h"
+
+#include <utility>
+
+namespace spate::store {
+namespace {
+
+constexpr size_t kBuffer = 1 << 20;
+
+// [offset, offset + size) of a spool file; empty when it cannot be read whole.
+std::string ReadSpool(const std::string& path, uint64_t offset, uint64_t size) {
+  auto fd = os::OpenRead(path);
+  if (!fd) return {};
+  auto bytes = os::ReadAt(fd->get(), offset, size, path);
+  if (!bytes || bytes->size() != size) return {};
+  return std::move(*bytes);
+}
+
+}  // namespace
+
+Status OutputFile::Open(uint64_t end) {
+  auto fd = os::OpenWrite(path_, os::OpenHow::kReadWrite, 0600);
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto info = os::StatFd(fd->get(), path_);
+  if (!info) return std::unexpected(std::move(info.error()));
+  if (info->size != end) {
+    if (auto cut = os::Truncate(fd->get(), end, path_); !cut) return cut;
+  }
+  fd_ = std::move(*fd);
+  written_ = end_ = synced_ = end;
+  return {};
+}
+
+Status OutputFile::Flush() {
+  if (buffer_.empty()) return {};
+  if (auto wrote = os::WriteAllAt(fd_.get(), buffer_, written_, path_); !wrote) return wrote;
+  written_ += buffer_.size();
+  buffer_.clear();
+  return {};
+}
+
+Result<uint64_t> OutputFile::AddStream(const OutputStream& stream) {
+  uint64_t before = buffer_.size();
+  if (!stream.spool.empty()) {
+    if (stream.total <= kWholeStream) {
+      buffer_ += ReadSpool(stream.spool, 0, stream.total);
+    } else {
+      std::string head = ReadSpool(stream.spool, 0, kStreamEnd);
+      std::string tail = ReadSpool(stream.spool, stream.total - kStreamEnd, kStreamEnd);
+      if (!head.empty() && !tail.empty()) buffer_.append(head).append(tail);
+    }
+  } else if (stream.bytes.size() <= kWholeStream) {
+    buffer_ += stream.bytes;
+  } else {
+    std::string_view bytes = stream.bytes;
+    buffer_.append(bytes.substr(0, kStreamEnd)).append(bytes.substr(bytes.size() - kStreamEnd));
+  }
+  uint64_t kept = buffer_.size() - before;
+  end_ += kept;
+  if (buffer_.size() >= kBuffer) {
+    if (auto flushed = Flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+  }
+  return kept;
+}
+
+Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
+  KeptOutput kept{.position = end_};
+  if (end_ + KeptOf(output.out.total) + KeptOf(output.err.total) > limit_) return KeptOutput{};
+  auto out = AddStream(output.out);
+  if (!out) return std::unexpected(std::move(out.error()));
+  auto err = AddStream(output.err);
+  if (!err) return std::unexpected(std::move(err.error()));
+  kept.stdout_bytes = *out;
+  kept.stderr_bytes = *err;
+  if (kept.bytes() == 0) kept.position = 0;
+  return kept;
+}
+
+Status OutputFile::Sync() {
+  if (end_ == synced_) return {};
+  if (auto flushed = Flush(); !flushed) return flushed;
+  if (auto synced = os::Fsync(fd_.get(), path_); !synced) return synced;
+  synced_ = end_;
+  return {};
+}
+
+}  // namespace spate::store

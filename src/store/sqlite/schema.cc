@@ -1,0 +1,200 @@
+// The schema, as docs/formats/journal.md describes it.
+//
+// How it is meant to be cheap: attempts and the log share one sequence of rowids, both only grow at
+// their end, and there is no index, so that a commit of some ends and a lease dirties two pages.
+// What is rare about an attempt lies in a table of its own, since every column costs a byte a row.
+#include "store/sqlite/schema.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace spate::store {
+namespace {
+
+constexpr const char* kTables = R"sql(
+CREATE TABLE meta(
+  key   TEXT PRIMARY KEY,
+  value
+) WITHOUT ROWID;
+
+CREATE TABLE job(
+  id         INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  argv       TEXT NOT NULL,
+  cwd        TEXT NOT NULL,
+  files      TEXT NOT NULL,
+  settings   TEXT NOT NULL,
+  user       TEXT NOT NULL,
+  host       TEXT NOT NULL,
+  pid        INTEGER NOT NULL,
+  runs       INTEGER NOT NULL,
+  created_us INTEGER NOT NULL,
+  started_us INTEGER NOT NULL,
+  ended_us   INTEGER,
+  state      TEXT NOT NULL,
+  total      INTEGER NOT NULL,
+  succeeded  INTEGER NOT NULL,
+  failed     INTEGER NOT NULL,
+  cancelled  INTEGER NOT NULL,
+  unknown    INTEGER NOT NULL
+);
+
+CREATE TABLE attempt(
+  seq        INTEGER PRIMARY KEY,
+  job        INTEGER NOT NULL,
+  idx        INTEGER NOT NULL,
+  attempt    INTEGER NOT NULL,
+  node       INTEGER NOT NULL,
+  slot       INTEGER NOT NULL,
+  cause      INTEGER NOT NULL,
+  status     INTEGER NOT NULL,
+  verdict    INTEGER NOT NULL,
+  flags      INTEGER NOT NULL,
+  start_us   INTEGER,
+  wall_us    INTEGER NOT NULL,
+  user_us    INTEGER NOT NULL,
+  system_us  INTEGER NOT NULL,
+  peak_kb    INTEGER NOT NULL,
+  output_pos INTEGER,
+  stdout_len INTEGER,
+  stderr_len INTEGER
+);
+
+CREATE TABLE attempt_rare(
+  seq           INTEGER PRIMARY KEY,
+  ended_ns      INTEGER,
+  read_bytes    INTEGER,
+  written_bytes INTEGER,
+  left_behind   INTEGER,
+  stdout_total  INTEGER,
+  stderr_total  INTEGER,
+  note          TEXT,
+  processes     BLOB
+);
+
+CREATE TABLE log(
+  seq      INTEGER PRIMARY KEY,
+  kind     INTEGER NOT NULL,
+  data     BLOB NOT NULL,
+  checksum INTEGER NOT NULL
+);
+
+CREATE TABLE rows(
+  first    INTEGER PRIMARY KEY,
+  count    INTEGER NOT NULL,
+  data     BLOB NOT NULL,
+  checksum INTEGER NOT NULL
+);
+
+CREATE VIEW attempts AS
+SELECT a.seq, a.job, a.idx + 1 AS task, a.attempt, a.node, a.slot,
+  CASE a.cause WHEN 0 THEN 'success' WHEN 1 THEN 'exit' WHEN 2 THEN 'signal' WHEN 3 THEN 'time'
+    WHEN 4 THEN 'memory' WHEN 5 THEN 'check' WHEN 6 THEN 'node' WHEN 7 THEN 'start'
+    WHEN 8 THEN 'stopped' ELSE a.cause END AS cause,
+  a.status,
+  CASE a.verdict WHEN 0 THEN 'succeeded' WHEN 1 THEN 'retry' WHEN 2 THEN 'failed'
+    WHEN 3 THEN 'unknown' ELSE a.verdict END AS verdict,
+  a.flags & 1 AS counts,
+  (a.start_us + m.value) / 1e6 AS start,
+  a.wall_us / 1e6 AS wall, a.user_us / 1e6 AS user, a.system_us / 1e6 AS system,
+  a.peak_kb,
+  CASE (a.flags >> 1) & 3 WHEN 0 THEN 'none' WHEN 1 THEN 'cgroup' WHEN 2 THEN 'sampled'
+    ELSE 'rusage' END AS memory_source,
+  r.read_bytes, r.written_bytes, COALESCE(r.left_behind, 0) AS left_behind,
+  a.output_pos, COALESCE(a.stdout_len, 0) AS stdout_kept, COALESCE(a.stderr_len, 0) AS stderr_kept,
+  COALESCE(r.stdout_total, a.stdout_len, 0) AS stdout_total,
+  COALESCE(r.stderr_total, a.stderr_len, 0) AS stderr_total,
+  r.note
+FROM attempt a LEFT JOIN attempt_rare r USING (seq), meta m WHERE m.key = 'base_us';
+
+CREATE VIEW task AS
+SELECT job, task,
+  CASE verdict WHEN 'retry' THEN 'queued' ELSE verdict END AS state,
+  tries, attempts, cause, status, start, wall, user, system, peak_kb, memory_source, note, seq
+FROM attempts JOIN (
+  SELECT MAX(seq) AS seq, COUNT(*) AS attempts, SUM(flags & 1) AS tries
+  FROM attempt GROUP BY job, idx) USING (seq);
+)sql";
+
+// Pages: a commit writes whole pages to the log, so that small ones mean fewer bytes; below 2 KB
+// the rows that share a page get few. The log is folded into the file at 4 MB.
+constexpr const char* kCreatePragmas =
+    "PRAGMA page_size = 2048; PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL;";
+constexpr const char* kWritePragmas =
+    "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2048; PRAGMA temp_store = MEMORY;"
+    "PRAGMA cache_size = -4096;";
+constexpr const char* kReadPragmas =
+    "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
+
+Status CheckVersion(Database& db) {
+  auto application = db.QueryInt("PRAGMA application_id");
+  if (!application) return std::unexpected(std::move(application.error()));
+  auto version = db.QueryInt("PRAGMA user_version");
+  if (!version) return std::unexpected(std::move(version.error()));
+  auto tables = db.QueryInt("SELECT COUNT(*) FROM sqlite_schema");
+  if (!tables) return std::unexpected(std::move(tables.error()));
+  std::string shown = EscapeForScreen(db.path());
+  if (*application == 0 && *version == 0 && *tables == 0) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("'{}' is empty: its job was not accepted when its process ended; "
+                            "run it anew",
+                            shown));
+  }
+  if (*application != kApplicationId) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("'{}' is not a journal of spate, or it is damaged; it was left as it "
+                            "is",
+                            shown));
+  }
+  if (*version != kSchemaVersion) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("'{}' has version {}, and this spate reads version {}: use the spate "
+                            "that wrote it, or a newer one; it was left as it is",
+                            shown, *version, kSchemaVersion));
+  }
+  if (*tables < 6) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("'{}' is damaged: tables are missing; it was left as it is", shown));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Database> CreateJobDb(const std::string& path, int64_t base_us) {
+  auto db = Database::Open(path, DbMode::kCreate);
+  if (!db) return db;
+  std::string tables = fmt::format(
+      "BEGIN;{}INSERT INTO meta VALUES('base_us', {});"
+      "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
+      kTables, base_us, kApplicationId, kSchemaVersion);
+  if (auto run = db->Run(kCreatePragmas); !run) return std::unexpected(std::move(run.error()));
+  if (auto run = db->Run(tables.c_str()); !run) return std::unexpected(std::move(run.error()));
+  if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
+  return db;
+}
+
+Result<Database> OpenJobDbToRead(const std::string& path) {
+  auto db = Database::Open(path, DbMode::kRead);
+  if (!db) return db;
+  if (auto run = db->Run(kReadPragmas); !run) return std::unexpected(std::move(run.error()));
+  if (auto checked = CheckVersion(*db); !checked) {
+    return std::unexpected(std::move(checked.error()));
+  }
+  return db;
+}
+
+Result<Database> OpenJobDb(const std::string& path) {
+  if (auto read = OpenJobDbToRead(path); !read) return read;
+  auto db = Database::Open(path, DbMode::kWrite);
+  if (!db) return db;
+  if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
+  return db;
+}
+
+Result<int64_t> BaseMicros(Database& db) {
+  return db.QueryInt("SELECT value FROM meta WHERE key = 'base_us'");
+}
+
+}  // namespace spate::store

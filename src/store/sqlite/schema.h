@@ -1,0 +1,27 @@
+// The tables and views of job.db, their version, and the right way to open them.
+#pragma once
+
+#include "store/sqlite/database.h"
+
+namespace spate::store {
+
+// PRAGMA application_id: "SPAT". Tools like file(1) see it.
+inline constexpr int64_t kApplicationId = 0x53504154;
+// PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
+inline constexpr int64_t kSchemaVersion = 1;
+
+// A fresh database, all tables empty, times counting from `base_us` (microseconds since 1970).
+// Nothing is synced; the connection commits durably from now on.
+Result<Database> CreateJobDb(const std::string& path, int64_t base_us);
+
+// For writing an existing one: checks it first by a connection that cannot write, so that a
+// damaged or newer file stays as it is. kCorrupt says which of the two.
+Result<Database> OpenJobDb(const std::string& path);
+
+// For reading, while another process may write. kNotFound also when its creation was cut short.
+Result<Database> OpenJobDbToRead(const std::string& path);
+
+// meta.base_us.
+Result<int64_t> BaseMicros(Database& db);
+
+}  // namespace spate::store

@@ -96,7 +96,9 @@ int main(int argc, char** argv) {
     one = std::max(one, Rate(OneParent, program, count, width));
     many = std::max(many, Rate(ManyParents, program, count / width * width, width));
   }
-  dprintf(report, "%s: one parent with %ld in flight %.0f/s, %ld parents with one each %.0f/s; "
-          "bare loop %.0f tasks/s\n", program, width, one, width, many, std::max(one, many));
+  dprintf(report,
+          "%s: one parent with %ld in flight %.0f/s, %ld parents with one each %.0f/s; "
+          "bare loop %.0f tasks/s\n",
+          program, width, one, width, many, std::max(one, many));
   return 0;
 }

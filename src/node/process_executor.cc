@@ -1,0 +1,384 @@
+// ProcessExecutor: one Slot for each shepherd. Frames for a shepherd are gathered in Slot::out and
+// sent together when the loop's turn is over; reports are read in bulk and become events.
+//
+// Which attempt is where, when a shepherd dies: every order has a sequence number, and the
+// shepherd writes the number of an order into a shared page before it starts it. Orders up to
+// that number that have not ended were lost with it (Cause::kNode); later ones never started and
+// are taken back. The events come only after the shepherd's orphans, which fall to this process
+// as a subreaper, are dead.
+#include "node/process_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "os/file.h"
+
+namespace spate::node {
+namespace {
+
+constexpr size_t kReadSize = 128 * 1024;
+constexpr Duration kCleanUpEvery = Duration::Millis(2);
+constexpr Duration kCleanUpPatience = Duration::Seconds(10);
+constexpr Duration kFirstLaunchDelay = Duration::Millis(50);
+constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
+constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
+
+// The last owner of the output removes its spool files.
+void DropOutput(const TaskOutput* output) {
+  for (const OutputStream* stream : {&output->out, &output->err}) {
+    if (!stream->spool.empty()) (void)os::RemoveFile(stream->spool);
+  }
+  delete output;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::Create(os::RealLoop& loop,
+                                                                 ProcessExecutorOptions options) {
+  CHECK(options.slots > 0);
+  auto launcher = shepherd::Launcher::Create();
+  if (!launcher) return std::unexpected(launcher.error());
+  std::unique_ptr<ProcessExecutor> executor(
+      new ProcessExecutor(loop, std::move(options), std::move(*launcher)));
+  const ProcessExecutorOptions& chosen = executor->options_;
+  for (uint16_t slot = 1; slot <= std::min(chosen.slots, chosen.made_at_start); ++slot) {
+    executor->SlotAt(slot);
+  }
+  return executor;
+}
+
+ProcessExecutor::ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options,
+                                 shepherd::Launcher launcher)
+    : loop_(loop),
+      options_(std::move(options)),
+      launcher_(std::move(launcher)),
+      slots_(options_.slots) {}
+
+ProcessExecutor::~ProcessExecutor() {
+  *exists_ = false;
+  for (auto& slot : slots_) {
+    if (!slot) continue;
+    loop_.Cancel(slot->timer);
+    if (!slot->alive) continue;
+    loop_.Unwatch(slot->shepherd.socket());
+    slot->shepherd.CloseSocket();
+  }
+  for (auto& slot : slots_) {
+    if (slot && slot->alive) slot->shepherd.Reaped(kEndPatience);
+  }
+  shepherd::EndOrphans(ShepherdPids());
+  if (options_.cgroup.empty()) return;
+  for (auto& slot : slots_) {
+    if (slot) (void)os::RemoveEmptyDir(SlotCgroup(*slot));
+  }
+}
+
+std::vector<pid_t> ProcessExecutor::ShepherdPids() const {
+  std::vector<pid_t> pids;
+  for (const auto& slot : slots_) {
+    if (slot && slot->shepherd.pid() > 0) pids.push_back(slot->shepherd.pid());
+  }
+  return pids;
+}
+
+std::string ProcessExecutor::SlotCgroup(const Slot& slot) {
+  return os::JoinPath(options_.cgroup, fmt::format("slot-{}", slot.number));
+}
+
+ProcessExecutor::Slot& ProcessExecutor::SlotAt(uint16_t number) {
+  CHECK(number >= 1);
+  CHECK(number <= slots_.size());
+  auto& slot = slots_[number - 1u];
+  if (!slot) {
+    slot = std::make_unique<Slot>();
+    slot->number = number;
+    SetUp(*slot);
+    Launch(*slot);
+  }
+  return *slot;
+}
+
+// The first orders of a new shepherd.
+void ProcessExecutor::SetUp(Slot& slot) {
+  slot.out.clear();
+  slot.sent = 0;
+  slot.opened.clear();
+  shepherd::Setup setup;
+  setup.slot = slot.number;
+  setup.spool_folder = options_.spool_folder;
+  setup.job_folder = options_.job_folder;
+  if (!options_.cgroup.empty()) {
+    std::string folder = SlotCgroup(slot);
+    Status made = os::MakeDir(folder);
+    if (made || made.error().kind == ErrorKind::kExists) setup.cgroup = std::move(folder);
+  }
+  shepherd::AppendSetup(slot.out, setup);
+  if (paused_) shepherd::AppendPause(slot.out, {true});
+}
+
+void ProcessExecutor::Launch(Slot& slot) {
+  auto made = launcher_.Launch();
+  if (!made) {
+    if (options_.on_trouble && slot.launch_delay.ns == 0) {
+      options_.on_trouble(
+          fmt::format("slot {} has to wait: {}; trying again", slot.number, made.error().message));
+    }
+    return LaunchLater(slot);
+  }
+  slot.shepherd = std::move(*made);
+  slot.alive = true;
+  slot.proven = false;
+  slot.reports = shepherd::FrameBuffer();
+  if (!options_.job_folder.empty()) {
+    Status noted = shepherd::RecordShepherd(options_.job_folder, slot.shepherd.pid());
+    if (!noted && options_.on_trouble) options_.on_trouble(noted.error().message);
+  }
+  loop_.WatchRead(slot.shepherd.socket(), [this, &slot] { OnReadable(slot); });
+  MarkDirty(slot);
+}
+
+void ProcessExecutor::LaunchLater(Slot& slot) {
+  slot.launch_delay = std::clamp(slot.launch_delay * 2, kFirstLaunchDelay, kLongestLaunchDelay);
+  slot.timer = loop_.At(loop_.Now() + slot.launch_delay, [this, &slot] {
+    slot.timer = 0;
+    Launch(slot);
+  });
+}
+
+void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) {
+  shepherd::JobOpening& opening = jobs_[job];
+  opening.job = job;
+  opening.cwd = settings->cwd;
+  opening.environment = settings->environment;
+  opening.nice = settings->nice;
+  opening.measure_io = settings->measure_io;
+  opening.live_output = settings->live_output;
+  opening.check_patience = settings->check_patience;
+}
+
+void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
+  if (!slot.opened.empty() && slot.opened.back() == job) return;
+  if (std::find(slot.opened.begin(), slot.opened.end(), job) != slot.opened.end()) return;
+  auto opening = jobs_.find(job);
+  CHECK(opening != jobs_.end());
+  shepherd::AppendOpenJob(slot.out, opening->second);
+  slot.opened.push_back(job);
+}
+
+void ProcessExecutor::Start(StartOrder order) {
+  CHECK(events_ != nullptr);
+  Slot& slot = SlotAt(order.slot);
+  OpenJobAt(slot, order.ref.job);
+  shepherd::Start start;
+  start.sequence = ++sequence_;
+  start.ref = order.ref;
+  start.tell_start = order.tell_start;
+  start.sample_memory = order.sample_memory;
+  start.memory_limit = order.memory_limit;
+  if (!shepherd::AppendStart(slot.out, start, order.body)) {
+    AttemptEnd end;
+    end.ref = order.ref;
+    end.slot = order.slot;
+    end.cause = Cause::kStart;
+    end.status = 126;
+    end.start = loop_.Now();
+    end.note = "the command is longer than 64 MB, or has a NUL byte in it";
+    loop_.Post([this, exists = exists_, end = std::move(end)] {
+      if (*exists) events_->OnEnded(end, no_output_);
+    });
+    return;
+  }
+  slot.orders.push_back({order.ref, start.sequence});
+  MarkDirty(slot);
+}
+
+ProcessExecutor::Slot* ProcessExecutor::SlotOf(const AttemptRef& ref) {
+  for (auto& slot : slots_) {
+    if (!slot) continue;
+    for (const Order& order : slot->orders) {
+      if (order.ref == ref) return slot.get();
+    }
+  }
+  return nullptr;
+}
+
+void ProcessExecutor::TakeBack(const AttemptRef& ref) {
+  Slot* slot = SlotOf(ref);
+  if (slot == nullptr) return;  // its end is on its way
+  shepherd::AppendTakeBack(slot->out, {ref});
+  MarkDirty(*slot);
+}
+
+void ProcessExecutor::End(const AttemptRef& ref, EndHow how, Cause cause) {
+  Slot* slot = SlotOf(ref);
+  if (slot == nullptr) return;
+  shepherd::AppendEnd(slot->out, {ref, how == EndHow::kKill, cause});
+  MarkDirty(*slot);
+}
+
+void ProcessExecutor::Pause(bool paused) {
+  paused_ = paused;
+  for (auto& slot : slots_) {
+    if (!slot) continue;
+    shepherd::AppendPause(slot->out, {paused});
+    Flush(*slot);  // this process may be about to stop itself
+  }
+}
+
+void ProcessExecutor::MarkDirty(Slot& slot) {
+  if (slot.dirty) return;
+  slot.dirty = true;
+  dirty_.push_back(&slot);
+  if (flush_posted_) return;
+  flush_posted_ = true;
+  loop_.Post([this, exists = exists_] {
+    if (*exists) FlushDirty();
+  });
+}
+
+void ProcessExecutor::FlushDirty() {
+  flush_posted_ = false;
+  for (Slot* slot : std::exchange(dirty_, {})) {
+    if (slot->dirty) Flush(*slot);
+  }
+}
+
+void ProcessExecutor::Flush(Slot& slot) {
+  slot.dirty = false;
+  if (!slot.alive || slot.watches_write) return;
+  while (slot.sent < slot.out.size()) {
+    auto put = slot.shepherd.Send(std::string_view(slot.out).substr(slot.sent));
+    if (!put) return;  // OnReadable sees its death
+    slot.sent += *put;
+    if (*put > 0) continue;
+    slot.watches_write = true;
+    loop_.WatchWrite(slot.shepherd.socket(), [this, &slot] {
+      loop_.UnwatchWrite(slot.shepherd.socket());
+      slot.watches_write = false;
+      Flush(slot);
+    });
+    return;
+  }
+  slot.out.clear();
+  slot.sent = 0;
+}
+
+void ProcessExecutor::OnReadable(Slot& slot) {
+  std::shared_ptr<bool> exists = exists_;
+  while (true) {
+    char* room = slot.reports.Room(kReadSize);
+    size_t size = slot.reports.room();
+    auto got = slot.shepherd.Receive(room, size);
+    if (!got) return OnDeath(slot);
+    if (*got == 0) break;
+    slot.reports.Filled(*got);
+    while (true) {
+      auto frame = slot.reports.Next();
+      if (frame && frame->data() == nullptr) break;
+      auto report = frame ? shepherd::DecodeReport(*frame) : std::unexpected(frame.error());
+      if (!report) return OnDeath(slot);
+      OnReport(slot, std::move(*report));
+      if (!*exists) return;
+    }
+    if (*got < size) break;
+  }
+  if (slot.dirty) Flush(slot);
+}
+
+void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
+  slot.proven = true;
+  slot.launch_delay = Duration();
+  if (auto* ended = std::get_if<shepherd::Ended>(&report)) {
+    OnEnd(slot, std::move(*ended));
+  } else if (auto* started = std::get_if<shepherd::Started>(&report)) {
+    events_->OnStarted(started->ref, loop_.clock().FromMonotonic(started->when));
+  } else if (auto* back = std::get_if<shepherd::TakenBack>(&report)) {
+    Forget(slot, back->ref);
+    events_->OnTakenBack(back->ref);
+  } else if (auto* live = std::get_if<shepherd::LiveOutput>(&report)) {
+    events_->OnOutput(live->ref, live->stream, live->bytes);
+  } else if (auto* sample = std::get_if<shepherd::MemorySample>(&report)) {
+    events_->OnMemory(sample->ref, sample->bytes);
+  }
+}
+
+void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
+  AttemptEnd& end = ended.end;
+  Forget(slot, end.ref);
+  end.slot = slot.number;
+  end.start = loop_.clock().FromMonotonic(end.start.ns);
+  TaskOutputPtr output = no_output_;
+  if (ended.output.out.total != 0 || ended.output.err.total != 0) {
+    output = TaskOutputPtr(new TaskOutput(std::move(ended.output)), DropOutput);
+  }
+  events_->OnEnded(std::move(end), std::move(output));
+}
+
+void ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {
+  auto order = std::find_if(slot.orders.begin(), slot.orders.end(),
+                            [&](const Order& one) { return one.ref == ref; });
+  if (order != slot.orders.end()) slot.orders.erase(order);
+}
+
+// Nothing more will come from it, whatever the reason.
+void ProcessExecutor::OnDeath(Slot& slot) {
+  loop_.Unwatch(slot.shepherd.socket());
+  slot.watches_write = false;
+  slot.alive = false;
+  slot.shepherd.CloseSocket();
+  slot.cleaning = true;
+  slot.cleaning_since = loop_.Now();
+  CleanUp(slot);
+}
+
+void ProcessExecutor::CleanUp(Slot& slot) {
+  slot.timer = 0;
+  // It may have ended by itself and be about to leave; after a moment it is made to.
+  bool late = loop_.Now() - slot.cleaning_since > Duration::Millis(100);
+  if (late) slot.shepherd.Kill();
+  bool done = slot.shepherd.Reaped(0) && shepherd::EndOrphans(ShepherdPids()) == 0;
+  if (!done && loop_.Now() - slot.cleaning_since < kCleanUpPatience) {
+    slot.timer = loop_.At(loop_.Now() + kCleanUpEvery, [this, &slot] { CleanUp(slot); });
+    return;
+  }
+  slot.cleaning = false;
+  HandBack(slot);
+}
+
+// Orders of a dead shepherd end or come back, and the slot gets a new one.
+void ProcessExecutor::HandBack(Slot& slot) {
+  uint64_t started = slot.shepherd.started_sequence();
+  std::deque<Order> orders = std::exchange(slot.orders, {});
+  bool proven = slot.proven || (!orders.empty() && orders.front().sequence <= started);
+  slot.shepherd = shepherd::ShepherdProcess();
+  SetUp(slot);
+  if (proven) {
+    Launch(slot);
+  } else {
+    if (options_.on_trouble && slot.launch_delay.ns == 0) {
+      options_.on_trouble(fmt::format(
+          "the shepherd of slot {} ended before it had done anything; trying again", slot.number));
+    }
+    LaunchLater(slot);
+  }
+  std::shared_ptr<bool> exists = exists_;
+  for (const Order& order : orders) {
+    if (!*exists) return;
+    if (order.sequence > started) {
+      events_->OnTakenBack(order.ref);
+      continue;
+    }
+    AttemptEnd end;
+    end.ref = order.ref;
+    end.slot = slot.number;
+    end.cause = Cause::kNode;
+    end.start = loop_.Now();
+    end.note = "its shepherd was killed";
+    events_->OnEnded(std::move(end), no_output_);
+  }
+}
+
+}  // namespace spate::node

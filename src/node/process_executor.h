@@ -1,0 +1,110 @@
+// ProcessExecutor: runs attempts as processes of this machine, each slot through a shepherd of its
+// own (shepherd/shepherd_main.h) that is made when the slot is first used and kept.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "node/executor.h"
+#include "os/real_loop.h"
+#include "shepherd/launch.h"
+#include "shepherd/protocol.h"
+
+namespace spate::node {
+
+struct ProcessExecutorOptions {
+  uint16_t slots = 1;          // orders name slots from 1 to this
+  uint16_t made_at_start = 2;  // shepherds that are made before the first order
+  std::string spool_folder;    // absolute and there; long output of tasks goes here
+  std::string job_folder;      // becomes SPATE_JOB_DIR of tasks; shepherds are written down there
+                               // (`shepherds`), so that EndLeftovers finds them. Empty: neither
+  std::string cgroup;          // a cgroup v2 folder of ours; each slot gets one below it. Or empty
+  // Told what a person should know, e.g. that shepherds cannot be started for now. May be empty.
+  std::function<void(std::string)> on_trouble;
+};
+
+// The process that owns one must have no children of its own but shepherds: all others are taken
+// for orphans of a killed shepherd, and ended, when that happens.
+class ProcessExecutor final : public Executor {
+ public:
+  // `loop` must outlive it.
+  static Result<std::unique_ptr<ProcessExecutor>> Create(os::RealLoop& loop,
+                                                         ProcessExecutorOptions options);
+  // Before the first order; `events` must live until the last one was answered, or this is gone.
+  void SetEvents(ExecutorEvents& events) { events_ = &events; }
+  // Ends all that runs, without events; waits for that (a second at most, unless a process hangs
+  // in the kernel).
+  ~ProcessExecutor() override;
+
+  void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) override;
+  void Start(StartOrder order) override;
+  void TakeBack(const AttemptRef& ref) override;
+  void End(const AttemptRef& ref, EndHow how, Cause cause) override;
+  void Pause(bool paused) override;
+
+  std::vector<pid_t> ShepherdPids() const;
+
+ private:
+  struct Order {
+    AttemptRef ref;
+    uint64_t sequence;
+  };
+  struct Slot {
+    uint16_t number = 0;
+    bool alive = false;     // there is a shepherd
+    bool cleaning = false;  // it died; its orphans are being ended
+    bool dirty = false;     // has something to send that nobody will
+    bool watches_write = false;
+    bool proven = false;  // this shepherd has reported something
+    shepherd::ShepherdProcess shepherd;
+    shepherd::FrameBuffer reports;
+    std::string out;  // frames for the shepherd, kept until there is one
+    size_t sent = 0;
+    std::deque<Order> orders;  // as given; the first is running or about to
+    std::vector<JobId> opened;
+    Duration launch_delay;
+    os::TimerId timer = 0;
+    Instant cleaning_since;
+  };
+
+  ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options, shepherd::Launcher launcher);
+
+  Slot& SlotAt(uint16_t number);
+  Slot* SlotOf(const AttemptRef& ref);
+  void Launch(Slot& slot);
+  void LaunchLater(Slot& slot);
+  void SetUp(Slot& slot);
+  std::string SlotCgroup(const Slot& slot);
+  void OpenJobAt(Slot& slot, JobId job);
+  void MarkDirty(Slot& slot);
+  void FlushDirty();
+  void Flush(Slot& slot);
+  void OnReadable(Slot& slot);
+  void OnReport(Slot& slot, shepherd::Report report);
+  void OnEnd(Slot& slot, shepherd::Ended ended);
+  void OnDeath(Slot& slot);
+  void CleanUp(Slot& slot);
+  void HandBack(Slot& slot);
+  void Forget(Slot& slot, const AttemptRef& ref);
+
+  os::RealLoop& loop_;
+  ExecutorEvents* events_ = nullptr;
+  const ProcessExecutorOptions options_;
+  shepherd::Launcher launcher_;
+  const TaskOutputPtr no_output_ = std::make_shared<const TaskOutput>();
+  std::unordered_map<JobId, shepherd::JobOpening> jobs_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // by number - 1; null until used
+  std::vector<Slot*> dirty_;
+  uint64_t sequence_ = 0;
+  bool flush_posted_ = false;
+  bool paused_ = false;
+  // Posted functions look here whether the executor still exists.
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::node

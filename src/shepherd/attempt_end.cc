@@ -1,0 +1,449 @@
+// The second half of AttemptRunner: from the end of the commands to the report.
+//
+// An attempt has ended when no process below this one is left (wait says ECHILD): this process is
+// a subreaper, so nothing that a task forks can be anywhere else. What outlives the commands has
+// a moment to end by itself (the far end of `> >(gzip)` does), then it is killed in rounds until
+// there is nothing left. Only then are the pipes emptied and the files checked.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/units.h"
+#include "os/clock.h"
+#include "shepherd/attempt_runner.h"
+#include "shepherd/output_check.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr int64_t kMilli = 1'000'000;
+// What outlives the commands may end by itself for so long.
+constexpr int64_t kLeftoverPatience = 50 * kMilli;
+// A round waits so long for those whom it killed.
+constexpr int64_t kRound = 50 * kMilli;
+// A process that does not die (its disk or server hangs) holds its slot no longer than this.
+constexpr int64_t kGiveUpAfter = 20'000 * kMilli;
+constexpr int64_t kSampleEvery = 200 * kMilli;
+constexpr int64_t kPipeRest = 5 * kMilli;
+constexpr int kMostNamed = 5;
+
+int64_t Nanos(const timeval& t) { return t.tv_sec * 1'000'000'000 + t.tv_usec * 1000; }
+
+// Lets time pass until a child has changed or `nanos` are over.
+void AwaitChild(int64_t nanos) {
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  timespec timeout{nanos / 1'000'000'000, nanos % 1'000'000'000};
+  sigtimedwait(&children, nullptr, &timeout);
+}
+
+int ExitCode(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// The value behind `name` in the text of /proc/PID/io.
+int64_t IoValue(const char* text, const char* name) {
+  const char* at = std::strstr(text, name);
+  return at == nullptr ? 0 : std::strtoll(at + std::strlen(name), nullptr, 10);
+}
+
+}  // namespace
+
+void AttemptRunner::OnChildren(int64_t now) {
+  if (phase_ == Phase::kIdle || phase_ == Phase::kChecking) return;
+  bool children_left = Reap(now);
+  if (phase_ == Phase::kWaitStart) return;
+  if (phase_ == Phase::kRunning) {
+    if (alive_ == 0) StepEnded(children_left, now);
+    return;
+  }
+  if (!children_left) TreeEnded(now);
+}
+
+bool AttemptRunner::Reap(int64_t now) {
+  while (true) {
+    if (job_->opening.measure_io) {
+      siginfo_t info{};
+      if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+        AddIo(info.si_pid);
+      }
+    }
+    int status = 0;
+    rusage usage;
+    pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid <= 0) return pid == 0;
+    AddUsage(usage);
+    bool ours = false;
+    for (CommandState& command : commands_) {
+      if (command.pid != pid) continue;
+      command.pid = 0;
+      command.ended = true;
+      command.status = status;
+      --alive_;
+      commands_ended_at_ = now;
+      ours = true;
+    }
+    if (!ours && counts_leftovers_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+      ++end_.left_behind;
+    }
+  }
+}
+
+void AttemptRunner::AddUsage(const rusage& usage) {
+  end_.user.ns += Nanos(usage.ru_utime);
+  end_.system.ns += Nanos(usage.ru_stime);
+  rusage_peak_ = std::max(rusage_peak_, static_cast<uint64_t>(usage.ru_maxrss) * 1024);
+}
+
+// Bytes by read and write calls, of a process that is dead and not reaped, and of all that it
+// waited for itself.
+void AttemptRunner::AddIo(pid_t pid) {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/%d/io", pid);
+  os::Fd fd(open(path, O_RDONLY | O_CLOEXEC));
+  char text[512];
+  ssize_t got = fd ? read(fd.get(), text, sizeof text - 1) : -1;
+  if (got <= 0) return;
+  text[got] = '\0';
+  end_.read_bytes = std::max<int64_t>(end_.read_bytes, 0) + IoValue(text, "rchar: ");
+  end_.written_bytes = std::max<int64_t>(end_.written_bytes, 0) + IoValue(text, "wchar: ");
+}
+
+void AttemptRunner::StepEnded(bool children_left, int64_t now) {
+  bool good = !start_failed_ && !ordered_cause_;
+  for (size_t i = step_first_; i < step_last_; ++i) good = good && commands_[i].status == 0;
+  if (good && step_last_ < view_.commands.size()) return StartStep(step_last_, now);
+  if (started_ == 0) commands_ended_at_ = now;
+  if (!children_left) return TreeEnded(now);
+  phase_ = Phase::kLeftovers;
+  phase_until_ = now + (ordered_cause_ ? 0 : kLeftoverPatience);
+  counts_leftovers_ = !ordered_cause_;
+}
+
+void AttemptRunner::OnTime(int64_t now) {
+  if (now >= sample_at_) Sample(now);
+  if (now < phase_until_ && now < retry_at_) return;
+  switch (phase_) {
+    case Phase::kWaitStart:
+      if (!paused_) return GoOnStarting(now);
+      retry_at_ = now + 100 * kMilli;
+      return;
+    case Phase::kLeftovers:
+      killing_since_ = now;
+      if (counts_leftovers_) NameLeftovers();
+      phase_ = Phase::kKilling;
+      [[fallthrough]];
+    case Phase::kKilling:
+      return KillRound(now);
+    case Phase::kChecking:
+      return Check(now);
+    case Phase::kIdle:
+    case Phase::kRunning:
+      return;
+  }
+}
+
+int64_t AttemptRunner::Deadline(int64_t now) const {
+  if (phase_ == Phase::kIdle) return kNever;
+  int64_t deadline = std::min(sample_at_, retry_at_);
+  if (phase_ != Phase::kRunning && phase_ != Phase::kWaitStart) {
+    deadline = std::min(deadline, phase_until_);
+  }
+  if (phase_ != Phase::kChecking) {
+    // PipeToPoll changes its mind at these times.
+    if (poll_out_at_ > now) deadline = std::min(deadline, poll_out_at_);
+    if (poll_err_at_ > now) deadline = std::min(deadline, poll_err_at_);
+  }
+  return deadline;
+}
+
+int AttemptRunner::PipeToPoll(int stream, int64_t now) const {
+  if (phase_ == Phase::kIdle || phase_ == Phase::kChecking) return -1;
+  if (stream == 1) return now >= poll_out_at_ ? out_.fd() : -1;
+  return now >= poll_err_at_ ? err_.fd() : -1;
+}
+
+void AttemptRunner::NameLeftovers() {
+  ProcessFacts facts;
+  tree_.Each([&](pid_t pid) {
+    if (!ReadFacts(pid, facts) || facts.state == 'Z') return;
+    if (++named_ > kMostNamed) return;
+    if (!leftovers_.empty()) leftovers_ += ", ";
+    leftovers_ += fmt::format("{} (pid {})", EscapeForScreen(facts.name), pid);
+  });
+}
+
+void AttemptRunner::KillRound(int64_t now) {
+  ++rounds_;
+  cgroup_.KillAll();
+  // A whole group dies at once, however fast it forks; a group's number cannot be another's while
+  // one of its members is a child of ours that was not reaped.
+  ProcessFacts facts;
+  tree_.Each([&](pid_t pid) {
+    if (rounds_ > 1 && ReadFacts(pid, facts) && facts.parent == getpid() &&
+        facts.group != getpgrp() && facts.group > 1) {
+      kill(-facts.group, SIGKILL);
+    }
+    kill(pid, SIGKILL);
+  });
+  tree_.SignalAll(SIGKILL);
+  if (group_ > 1 && alive_ > 0) kill(-group_, SIGKILL);
+  int64_t until = now + kRound;
+  while (Reap(now)) {
+    now = os::MonotonicNanos();
+    if (now >= until || rounds_ > 1) break;
+    AwaitChild(std::min(until - now, 5 * kMilli));
+  }
+  if (!Reap(now)) return TreeEnded(now);
+  if (now - killing_since_ > kGiveUpAfter) return GiveUp(now);
+  phase_until_ = now + (rounds_ < 100 ? 1 : 20) * kMilli;
+}
+
+void AttemptRunner::GiveUp(int64_t now) {
+  ProcessFacts facts;
+  tree_.Each([&](pid_t pid) {
+    if (!ReadFacts(pid, facts) || facts.state == 'Z') return;
+    Note(fmt::format("could not be ended: {} (pid {}, state {})", EscapeForScreen(facts.name), pid,
+                     facts.state));
+  });
+  for (CommandState& command : commands_) command.pid = 0;
+  commands_ended_at_ = std::max(commands_ended_at_, killing_since_);
+  worn_out_ = true;
+  TreeEnded(now);
+}
+
+void AttemptRunner::TreeEnded(int64_t now) {
+  in_file_.Reset();
+  out_file_.Reset();
+  err_file_.Reset();
+  links_.clear();
+  out_.Drain([this](std::string_view bytes) { PassOn(1, bytes); });
+  err_.Drain([this](std::string_view bytes) { PassOn(2, bytes); });
+  end_.wall = {std::max<int64_t>((started_ > 0 ? commands_ended_at_ : now) - end_.start.ns, 0)};
+  Outcome();
+  if (end_.cause != Cause::kSuccess || view_.checks.empty()) return Finish(now);
+  check_until_ = now + job_->opening.check_patience.ns;
+  check_delay_ = 20 * kMilli;
+  phase_ = Phase::kChecking;
+  sample_at_ = kNever;
+  Check(now);
+}
+
+// How the attempt ended, as far as the processes tell.
+void AttemptRunner::Outcome() {
+  end_.cause = Cause::kSuccess;
+  size_t ended = 0;
+  for (size_t i = 0; i < commands_.size(); ++i) {
+    const CommandState& command = commands_[i];
+    if (!command.ended) continue;
+    ++ended;
+    if (command.status == 0 || start_failed_) continue;
+    end_.cause = WIFSIGNALED(command.status) ? Cause::kSignal : Cause::kExit;
+    end_.status =
+        WIFSIGNALED(command.status) ? WTERMSIG(command.status) : WEXITSTATUS(command.status);
+  }
+  if (commands_.size() > 1) {
+    for (size_t i = 0; i < commands_.size(); ++i) {
+      if (!commands_[i].ended) continue;
+      end_.processes.push_back(
+          {view_.commands[i].step, view_.commands[i].command, 0, ExitCode(commands_[i].status)});
+    }
+  }
+  if (start_failed_) end_.cause = Cause::kStart;
+  if (end_.cause != Cause::kSuccess && cgroup_.WasOutOfMemory()) {
+    end_.cause = Cause::kMemory;
+    end_.status = 0;
+  }
+  if (ordered_cause_ && !start_failed_) {
+    end_.cause = *ordered_cause_;
+    end_.status = 0;
+  }
+}
+
+void AttemptRunner::Check(int64_t now) {
+  std::string failures;
+  bool late = false;
+  for (const StartView::CheckView& check : view_.checks) {
+    if (check_delay_ > 20 * kMilli) RefreshFolder(check.file);
+    std::string why = WhyCheckFails(check.kind, check.file);
+    if (why.empty()) continue;
+    if (!failures.empty()) failures += "\n";
+    failures += why;
+    late = late || (now < check_until_ && MayAppearLate(check.file));
+  }
+  if (late) {
+    phase_until_ = std::min(now + check_delay_, check_until_);
+    check_delay_ = std::min(check_delay_ * 2, 500 * kMilli);
+    return;
+  }
+  if (!failures.empty()) {
+    end_.cause = Cause::kCheck;
+    Note(failures);
+  }
+  Finish(now);
+}
+
+void AttemptRunner::Finish(int64_t) {
+  FillMemory();
+  if (end_.left_behind > 0) {
+    std::string text = "left behind: " + leftovers_;
+    uint32_t named = static_cast<uint32_t>(std::min(named_, kMostNamed));
+    if (leftovers_.empty()) {
+      text += fmt::format("{} processes", end_.left_behind);
+    } else if (end_.left_behind > named) {
+      text += fmt::format(" and {} more", end_.left_behind - named);
+    }
+    Note(text + ", ended");
+  }
+  if (!out_.trouble().empty()) Note(out_.trouble());
+  if (!err_.trouble().empty() && err_.trouble() != out_.trouble()) Note(err_.trouble());
+  end_.stdout_total = out_.total();
+  end_.stderr_total = err_.total();
+  AppendEnded(reports_, end_, out_.view(), err_.view());
+  phase_ = Phase::kIdle;
+  phase_until_ = kNever;
+}
+
+void AttemptRunner::FillMemory() {
+  if (started_ == 0) return;
+  end_.memory_source = MemorySource::kRusage;
+  end_.peak_memory = rusage_peak_;
+  if (sampled_peak_ > rusage_peak_) {
+    end_.memory_source = MemorySource::kSampled;
+    end_.peak_memory = sampled_peak_;
+  }
+  if (auto peak = cgroup_.Peak()) {
+    end_.memory_source = MemorySource::kCgroup;
+    end_.peak_memory = *peak;
+  }
+}
+
+void AttemptRunner::Sample(int64_t now) {
+  sample_at_ = now + kSampleEvery;
+  if (phase_ != Phase::kRunning) return;
+  uint64_t bytes = tree_.Resident();
+  sampled_peak_ = std::max(sampled_peak_, bytes);
+  if (view_.start.sample_memory) AppendMemorySample(reports_, {end_.ref, bytes});
+  uint64_t limit = view_.start.memory_limit;
+  if (limit != 0 && bytes > limit && !ordered_cause_) {
+    Note(fmt::format("used {} of memory, {} were allowed", FormatSize(bytes), FormatSize(limit)));
+    End(true, Cause::kMemory, now);
+  }
+}
+
+void AttemptRunner::OnPipe(int stream, int64_t now) {
+  OutputCollector& collector = stream == 1 ? out_ : err_;
+  std::string_view fresh;
+  OutputCollector::Taken taken = collector.Take(fresh);
+  if (taken.bytes > 0) PassOn(stream, fresh);
+  // Little came: let it gather for a moment instead of waking up for each line.
+  if (!taken.full) (stream == 1 ? poll_out_at_ : poll_err_at_) = now + kPipeRest;
+}
+
+void AttemptRunner::PassOn(int stream, std::string_view bytes) {
+  if (!job_->opening.live_output) return;
+  AppendLiveOutput(reports_, {end_.ref, static_cast<uint8_t>(stream), bytes});
+}
+
+void AttemptRunner::End(bool kill_all, Cause cause, int64_t now) {
+  switch (phase_) {
+    case Phase::kIdle:
+      return;
+    case Phase::kChecking:
+      check_until_ = now;  // no more patience; its processes have ended by themselves
+      return Check(now);
+    case Phase::kLeftovers:
+      phase_until_ = now;
+      return;
+    case Phase::kKilling:
+      return;
+    case Phase::kWaitStart:
+    case Phase::kRunning:
+      break;
+  }
+  if (!ordered_cause_) ordered_cause_ = cause;
+  if (alive_ == 0 || kill_all) {
+    retry_at_ = kNever;
+    killing_since_ = now;
+    phase_ = Phase::kKilling;
+    return KillRound(now);
+  }
+  bool group_told = false;
+  for (const CommandState& command : commands_) {
+    if (command.pid == 0) continue;
+    bool in_group = getpgid(command.pid) == group_;
+    pid_t whom = in_group ? -group_ : command.pid;
+    if (in_group && group_told) continue;
+    group_told = group_told || in_group;
+    kill(whom, SIGTERM);
+    kill(whom, SIGCONT);  // a stopped process would not see it
+  }
+}
+
+void AttemptRunner::SetPaused(bool paused) {
+  paused_ = paused;
+  if (phase_ != Phase::kRunning && phase_ != Phase::kWaitStart) return;
+  if (tree_.SignalAll(paused ? SIGSTOP : SIGCONT) < 0 && group_ > 1 && alive_ > 0) {
+    kill(-group_, paused ? SIGSTOP : SIGCONT);
+  }
+}
+
+bool AttemptRunner::EndAll(int64_t patience) {
+  int64_t until = os::MonotonicNanos() + patience;
+  counts_leftovers_ = false;
+  while (true) {
+    cgroup_.KillAll();
+    tree_.SignalAll(SIGKILL);
+    if (group_ > 1 && alive_ > 0) kill(-group_, SIGKILL);
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    if (pid < 0) break;
+    if (os::MonotonicNanos() >= until) return false;
+    AwaitChild(kMilli);
+  }
+  if (phase_ != Phase::kIdle) {
+    out_.Discard();
+    err_.Discard();
+  }
+  return true;
+}
+
+void AttemptRunner::Note(std::string_view text) {
+  if (!end_.note.empty()) end_.note += "\n";
+  end_.note += text;
+}
+
+Result<std::unique_ptr<AttemptRunner>> AttemptRunner::Create(const Setup& setup,
+                                                             std::string& reports) {
+  auto out = OutputCollector::Create(STDOUT_FILENO, setup.spool_folder);
+  if (!out) return std::unexpected(out.error());
+  auto err = OutputCollector::Create(STDERR_FILENO, setup.spool_folder);
+  if (!err) return std::unexpected(err.error());
+  return std::unique_ptr<AttemptRunner>(
+      new AttemptRunner(setup, std::move(*out), std::move(*err), reports));
+}
+
+AttemptRunner::AttemptRunner(const Setup& setup, OutputCollector out, OutputCollector err,
+                             std::string& reports)
+    : setup_(setup),
+      reports_(reports),
+      out_(std::move(out)),
+      err_(std::move(err)),
+      tree_(getpid()),
+      cgroup_(setup.cgroup) {
+  if (!setup.job_folder.empty()) job_folder_variable_ = "SPATE_JOB_DIR=" + setup.job_folder;
+}
+
+}  // namespace spate::shepherd

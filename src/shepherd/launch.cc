@@ -1,0 +1,206 @@
+// Makes shepherds vfork-style, so that the size of this process does not matter, from a process
+// that may have threads and signal handlers: all signals are blocked in the child until the new
+// program has set up its own.
+#include "shepherd/launch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "os/clock.h"
+#include "os/error.h"
+#include "shepherd/process_tree.h"
+#include "shepherd/shepherd_main.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kStackSize = 64 * 1024;
+
+struct Child {
+  int program;
+  const char* path;
+  char* const* argv;
+  int socket;
+  int progress;
+  int error;
+};
+
+// Runs on our memory until exec: system calls only.
+__attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int BecomeShepherd(
+    void* argument) {
+  auto* child = static_cast<Child*>(argument);
+  // Both are above the numbers that they get (see Launch).
+  dup2(child->socket, kSocketFd);
+  dup2(child->progress, kProgressFd);
+  if (child->program >= 0) {
+    syscall(SYS_execveat, child->program, "", child->argv, environ, AT_EMPTY_PATH);
+  }
+  execve(child->path, child->argv, environ);
+  child->error = errno;
+  _exit(127);
+}
+
+// The descriptor again, with a number that is out of the way.
+os::Fd MoveUp(os::Fd fd) { return os::Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kProgressFd + 1)); }
+
+}  // namespace
+
+ShepherdProcess::ShepherdProcess(ShepherdProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      socket_(std::move(other.socket_)),
+      progress_(std::exchange(other.progress_, nullptr)) {}
+
+ShepherdProcess& ShepherdProcess::operator=(ShepherdProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(socket_, other.socket_);
+  std::swap(progress_, other.progress_);
+  return *this;
+}
+
+ShepherdProcess::~ShepherdProcess() {
+  if (progress_ != nullptr) munmap(progress_, kPage);
+}
+
+uint64_t ShepherdProcess::started_sequence() const {
+  return progress_ == nullptr ? 0 : progress_->load(std::memory_order_acquire);
+}
+
+Result<size_t> ShepherdProcess::Send(std::string_view bytes) {
+  while (true) {
+    ssize_t put = send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (put >= 0) return static_cast<size_t>(put);
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return 0;
+    return Fail(ErrorKind::kUnavailable, "the shepherd is gone");
+  }
+}
+
+Result<size_t> ShepherdProcess::Receive(char* to, size_t size) {
+  while (true) {
+    ssize_t got = recv(socket_.get(), to, size, MSG_DONTWAIT);
+    if (got > 0) return static_cast<size_t>(got);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN)) return 0;
+    return Fail(ErrorKind::kUnavailable, "the shepherd is gone");
+  }
+}
+
+void ShepherdProcess::Kill() {
+  if (pid_ > 0) kill(pid_, SIGKILL);
+}
+
+bool ShepherdProcess::Reaped(int64_t patience) {
+  int64_t until = os::MonotonicNanos() + patience;
+  while (pid_ > 0) {
+    pid_t got = waitpid(pid_, nullptr, WNOHANG);
+    if (got == pid_ || (got < 0 && errno == ECHILD)) {
+      pid_ = -1;
+      break;
+    }
+    int64_t left = until - os::MonotonicNanos();
+    if (left <= 0) return false;
+    poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+Result<Launcher> Launcher::Create() {
+  Launcher launcher;
+  launcher.program_.Reset(open("/proc/self/exe", O_PATH | O_CLOEXEC));
+  const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (name != nullptr) launcher.program_path_ = name;
+  if (!launcher.program_ && access(launcher.program_path_.c_str(), X_OK) != 0) {
+    return Fail(ErrorKind::kUnavailable,
+                "cannot find this program's own file, which its shepherds need: mount /proc, or "
+                "start it by its full path");
+  }
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  struct sigaction action{};
+  sigaction(SIGCHLD, nullptr, &action);
+  if (action.sa_handler == SIG_IGN) {  // inherited: children would vanish without a status
+    action.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &action, nullptr);
+  }
+  return launcher;
+}
+
+Result<ShepherdProcess> Launcher::Launch() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return os::FailErrno("make a socket for a shepherd");
+  }
+  ShepherdProcess shepherd;
+  shepherd.socket_.Reset(ends[0]);
+  os::Fd theirs = MoveUp(os::Fd(ends[1]));
+  os::Fd memory(static_cast<int>(syscall(SYS_memfd_create, "spate-progress", MFD_CLOEXEC)));
+  os::Fd progress = MoveUp(std::move(memory));
+  if (!theirs || !progress || ftruncate(progress.get(), kPage) != 0) {
+    return os::FailErrno("make a page of memory for a shepherd");
+  }
+  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, progress.get(), 0);
+  void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (page != MAP_FAILED) shepherd.progress_ = static_cast<std::atomic<uint64_t>*>(page);
+  if (page == MAP_FAILED || stack == MAP_FAILED) {
+    return os::FailErrno("get memory for a shepherd");
+  }
+  char name[] = "spate-shepherd";
+  std::string argument = kShepherdArgument;
+  char* argv[] = {name, argument.data(), nullptr};
+  Child child{program_.get(), program_path_.c_str(), argv, theirs.get(), progress.get(), 0};
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid_t pid = clone(BecomeShepherd, static_cast<char*>(stack) + kStackSize,
+                    CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+  int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  munmap(stack, kStackSize);
+  if (pid < 0) {
+    errno = error;
+    return os::FailErrno("start a shepherd");
+  }
+  if (child.error != 0) {
+    waitpid(pid, nullptr, 0);
+    errno = child.error;
+    return os::FailErrno("execute", program_path_);
+  }
+  shepherd.pid_ = pid;
+  return shepherd;
+}
+
+int EndOrphans(const std::vector<pid_t>& keep) {
+  // Orphans that die are replaced by their own children: a few passes end most trees at once.
+  int left = 0;
+  for (int pass = 0; pass < 8; ++pass) {
+    left = 0;
+    ProcessTree ours(getpid());
+    for (pid_t child : ours.Children()) {
+      if (std::find(keep.begin(), keep.end(), child) != keep.end()) continue;
+      kill(child, SIGSTOP);
+      ProcessTree(child).SignalAll(SIGKILL);
+      kill(child, SIGKILL);
+      if (waitpid(child, nullptr, WNOHANG) == 0) ++left;
+    }
+    if (left == 0) break;
+  }
+  return left;
+}
+
+}  // namespace spate::shepherd

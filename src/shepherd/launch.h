@@ -1,0 +1,86 @@
+// The parent's side of shepherds: making them, and cleaning up after one that died.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/fd.h"
+
+namespace spate::shepherd {
+
+// One shepherd, as its parent holds it. Closing the socket ends it and what it runs.
+class ShepherdProcess {
+ public:
+  ShepherdProcess() = default;
+  ShepherdProcess(ShepherdProcess&& other) noexcept;
+  ShepherdProcess& operator=(ShepherdProcess&& other) noexcept;
+  ~ShepherdProcess();  // closes, does not wait
+
+  pid_t pid() const { return pid_; }
+  int socket() const { return socket_.get(); }
+  // Sequence of the last order that it took in hand; works after its death too.
+  uint64_t started_sequence() const;
+  void CloseSocket() { socket_.Reset(); }
+
+  // Sends what the socket takes now; less than all means that it is full. kUnavailable when the
+  // shepherd is gone.
+  Result<size_t> Send(std::string_view bytes);
+  // 0 when nothing is there now; kUnavailable when the shepherd is gone and all was read.
+  Result<size_t> Receive(char* to, size_t size);
+  void Kill();
+  // Whether it is dead and reaped; waits at most `patience` nanoseconds for that.
+  bool Reaped(int64_t patience);
+
+ private:
+  friend class Launcher;
+  pid_t pid_ = -1;
+  os::Fd socket_;
+  std::atomic<uint64_t>* progress_ = nullptr;
+};
+
+class Launcher {
+ public:
+  // Remembers this program's file, so that shepherds are of this version even when the file is
+  // replaced meanwhile, and makes this process a subreaper: orphans of a killed shepherd come to
+  // it.
+  static Result<Launcher> Create();
+
+  // kExhausted when there is no process or descriptor for it now.
+  Result<ShepherdProcess> Launch();
+
+ private:
+  Launcher() = default;
+  os::Fd program_;  // not valid without /proc
+  std::string program_path_;
+};
+
+// Kills all children of this process but those in `keep`, and everything below them. Returns how
+// many of them are left: call it again a little later until that is 0. For a process whose other
+// children are shepherds alone.
+int EndOrphans(const std::vector<pid_t>& keep);
+
+// What a run writes down for the case that it is killed together with its shepherds: one line for
+// each shepherd, "boot-id pid start-ticks", in the file `shepherds` of the job's folder.
+Status RecordShepherd(const std::string& job_folder, pid_t pid);
+
+struct Leftovers {
+  int ended = 0;                   // processes
+  std::vector<std::string> notes;  // "sleep (pid 12)", at most a few
+};
+// Ends what a killed run left running: shepherds that are still there, processes of their
+// sessions, processes whose environment has SPATE_JOB_DIR=job_folder, everything below those, and
+// everything in `cgroup` (may be empty). Waits up to `patience` nanoseconds for their end.
+//
+// How exact: with a cgroup nothing escapes. Without one a process is found when it still is in the
+// session of its shepherd, still has that variable, or descends from one that does; a process that
+// took a session of its own and emptied its environment is missed when shepherd and run were both
+// killed before they could end it. A process of somebody else is never taken for a leftover: a
+// session counts only when its number can be nobody else's.
+Leftovers EndLeftovers(const std::string& job_folder, const std::string& cgroup, int64_t patience);
+
+}  // namespace spate::shepherd

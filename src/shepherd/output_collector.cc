@@ -1,0 +1,123 @@
+// Reads a task's pipe into memory, then into a spool file.
+//
+// A task may change the flags of the pipe that it shares with us and with the tasks after it
+// (O_NONBLOCK is the usual one, and would make a later task lose output): they are put back after
+// every attempt. When the spool file cannot be written the output is still read, so that the task
+// goes on, and `trouble` says what is missing.
+#include "shepherd/output_collector.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/check.h"
+#include "os/error.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr size_t kReadSize = 64 * 1024;  // as much as a pipe holds
+
+}  // namespace
+
+Result<OutputCollector> OutputCollector::Create(int target, const std::string& spool_folder) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os::FailErrno("make a pipe for the output of tasks");
+  os::Fd read_end(ends[0]);
+  os::Fd write_end(ends[1]);
+  if (fcntl(read_end.get(), F_SETFL, O_NONBLOCK) != 0 || dup2(write_end.get(), target) < 0) {
+    return os::FailErrno("set up a pipe for the output of tasks");
+  }
+  int flags = fcntl(target, F_GETFL);
+  return OutputCollector(target, spool_folder, std::move(read_end), flags);
+}
+
+OutputCollector::OutputCollector(int target, const std::string& spool_folder, os::Fd read_end,
+                                 int flags)
+    : target_(target), spool_folder_(spool_folder), read_(std::move(read_end)), flags_(flags) {}
+
+void OutputCollector::Begin(const AttemptRef& ref) {
+  inline_.clear();
+  ref_ = ref;
+  spool_.Reset();
+  spooled_ = false;
+  total_ = 0;
+  stored_ = 0;
+  trouble_.clear();
+}
+
+OutputCollector::Taken OutputCollector::Take(std::string_view& fresh) {
+  // Read straight behind what is there; most tasks write little or nothing.
+  size_t before = spooled_ ? 0 : inline_.size();
+  ssize_t got = 0;
+  inline_.resize_and_overwrite(before + kReadSize, [&](char* data, size_t) {
+    do {
+      got = read(read_.get(), data + before, kReadSize);
+    } while (got < 0 && errno == EINTR);
+    return before + static_cast<size_t>(got > 0 ? got : 0);
+  });
+  if (got <= 0) return {};
+  fresh = std::string_view(inline_).substr(before);
+  total_ += fresh.size();
+  Keep(fresh);
+  return {fresh.size(), fresh.size() >= kReadSize / 2};
+}
+
+void OutputCollector::Keep(std::string_view bytes) {
+  if (!spooled_ && inline_.size() <= kInlineOutput) {
+    stored_ = inline_.size();
+    return;
+  }
+  if (!spooled_) {
+    spooled_ = true;
+    stored_ = 0;
+    spool_path_ = fmt::format("{}/{}-{}-{}.{}", spool_folder_, ref_.job.value, ref_.index,
+                              ref_.attempt.value, target_ == 1 ? "out" : "err");
+    spool_.Reset(open(spool_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!spool_) {
+      trouble_ = std::string("output beyond the first 64 KB is lost: cannot write ")
+                     .append(spool_path_)
+                     .append(": ")
+                     .append(os::TextOfErrno(errno));
+      head_.assign(inline_, 0, kInlineOutput);
+      stored_ = head_.size();
+    }
+    Spool(inline_);
+    return;
+  }
+  Spool(bytes);
+}
+
+void OutputCollector::Spool(std::string_view bytes) {
+  while (!bytes.empty() && trouble_.empty()) {
+    ssize_t put = write(spool_.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      trouble_ = std::string("a part of the output is lost: cannot write ")
+                     .append(spool_path_)
+                     .append(": ")
+                     .append(os::TextOfErrno(errno));
+      return;
+    }
+    stored_ += static_cast<uint64_t>(put);
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+}
+
+StreamView OutputCollector::view() const {
+  if (spooled_ && !spool_) return {head_, {}, stored_};
+  if (spooled_) return {{}, spool_path_, stored_};
+  return {inline_, {}, stored_};
+}
+
+void OutputCollector::ResetFlags() {
+  if (fcntl(target_, F_GETFL) != flags_) fcntl(target_, F_SETFL, flags_);
+}
+
+void OutputCollector::Discard() {
+  if (spool_) unlink(spool_path_.c_str());
+}
+
+}  // namespace spate::shepherd

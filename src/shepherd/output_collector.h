@@ -1,0 +1,73 @@
+// What an attempt writes to its stdout and stderr, as far as it is not redirected to files.
+//
+// Two pipes, made once for each shepherd, serve one attempt after another: at the end of an
+// attempt every process of it is dead, so reading until a pipe is empty gives all of its output
+// and nothing else. Up to kInlineOutput bytes stay in memory; a longer stream goes to a spool
+// file, whole.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "os/fd.h"
+#include "shepherd/protocol.h"
+
+namespace spate::shepherd {
+
+class OutputCollector {
+ public:
+  // Makes a pipe; `target` (1 or 2) of this process becomes its writing end, for tasks to inherit.
+  // Spool files go to `spool_folder`, named JOB-INDEX-ATTEMPT.out or .err.
+  static Result<OutputCollector> Create(int target, const std::string& spool_folder);
+
+  // Before an attempt.
+  void Begin(const AttemptRef& ref);
+
+  struct Taken {
+    size_t bytes = 0;   // 0: nothing there now
+    bool full = false;  // there may be more
+  };
+  // Reads at most one buffer; `fresh` is what came, valid until the next call.
+  Taken Take(std::string_view& fresh);
+  // The rest, when all writers are dead. For each piece: fn(bytes).
+  template <typename Fn>
+  void Drain(Fn fn) {
+    std::string_view fresh;
+    while (Take(fresh).bytes > 0) fn(fresh);
+    ResetFlags();
+  }
+  // What Begin to Drain collected; valid until the next Begin. The spool file is the reader's.
+  StreamView view() const;
+  uint64_t total() const { return total_; }
+  // Why a part of the output is missing, e.g. because the disk is full; empty when it is whole.
+  const std::string& trouble() const { return trouble_; }
+  // Removes the spool file of an attempt that nobody will hear of.
+  void Discard();
+
+  int fd() const { return read_.get(); }
+
+ private:
+  OutputCollector(int target, const std::string& spool_folder, os::Fd read_end, int flags);
+  void Keep(std::string_view bytes);
+  void Spool(std::string_view bytes);
+  void ResetFlags();
+
+  int target_;
+  std::string spool_folder_;
+  os::Fd read_;
+  int flags_;  // of the writing end, as tasks shall find it
+
+  std::string inline_;  // all of the stream, until it is too long
+  std::string head_;    // its beginning, when there is no spool file to hold it
+  AttemptRef ref_;
+  std::string spool_path_;
+  os::Fd spool_;
+  bool spooled_ = false;
+  uint64_t total_ = 0;   // bytes that the attempt wrote
+  uint64_t stored_ = 0;  // bytes that we have
+  std::string trouble_;
+};
+
+}  // namespace spate::shepherd

@@ -1,0 +1,76 @@
+// PATH as execvp reads it: an empty entry is the current folder, the first file that may be
+// executed wins, and one that may not be is reported only when no other is found.
+#include "shepherd/path_lookup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace spate::shepherd {
+namespace {
+
+constexpr size_t kMostRemembered = 256;
+
+template <typename Fn>
+void ForEachFolder(std::string_view search, Fn fn) {
+  while (true) {
+    size_t colon = search.find(':');
+    if (!fn(search.substr(0, colon)) || colon == search.npos) return;
+    search.remove_prefix(colon + 1);
+  }
+}
+
+}  // namespace
+
+const PathLookup::Found& PathLookup::Find(std::string_view name, std::string_view search) {
+  if (name.find('/') != name.npos || name.empty()) {
+    last_.path = name;
+    last_.error = name.empty() ? ENOENT : 0;
+    last_.remembered = false;
+    return last_;
+  }
+  if (search != search_) {
+    search_ = search;
+    known_.clear();
+    relative_ = false;
+    ForEachFolder(search_, [this](std::string_view folder) {
+      relative_ = relative_ || !folder.starts_with('/');
+      return true;
+    });
+  }
+  if (!relative_) {
+    auto it = known_.find(std::string(name));
+    if (it != known_.end()) return it->second;
+  }
+  last_ = Look(name);
+  if (last_.error != 0 || relative_) return last_;
+  if (known_.size() >= kMostRemembered) known_.clear();
+  Found& kept = known_[std::string(name)] = last_;
+  kept.remembered = true;
+  return last_;
+}
+
+void PathLookup::Forget(std::string_view name) { known_.erase(std::string(name)); }
+
+PathLookup::Found PathLookup::Look(std::string_view name) const {
+  Found found;
+  found.error = ENOENT;
+  ForEachFolder(search_, [&](std::string_view folder) {
+    std::string path(folder.empty() ? "." : folder);
+    path.append("/").append(name);
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0) return true;
+    if (!S_ISREG(info.st_mode) || faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0) {
+      if (S_ISREG(info.st_mode)) found.error = EACCES;
+      return true;
+    }
+    found.path = std::move(path);
+    found.error = 0;
+    return false;
+  });
+  return found;
+}
+
+}  // namespace spate::shepherd

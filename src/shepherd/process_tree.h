@@ -1,0 +1,86 @@
+// The processes below one of ours: finding, stopping, counting and ending them.
+//
+// A process that is a subreaper has all that its children fork below it, whatever they do. The
+// tree is read from /proc; it changes while it is read, so everything here works in rounds.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace spate::shepherd {
+
+struct ProcessFacts {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  char state = '?';
+  uint64_t start_ticks = 0;  // since boot; with the pid it names a process for ever
+  uint64_t resident = 0;     // bytes
+  std::string name;          // up to 15 bytes
+};
+// False when there is no such process, or no /proc.
+bool ReadFacts(pid_t pid, ProcessFacts& facts);
+
+// The pids of all processes that this one can see; empty without /proc.
+std::vector<pid_t> AllProcesses();
+
+class ProcessTree {
+ public:
+  // Of everything below `root`, which may be this process.
+  explicit ProcessTree(pid_t root);
+
+  // Calls fn(pid) for each process below the root, parents first, each as soon as it is found and
+  // before its children are read. Dead processes that were not reaped yet are among them.
+  // False when /proc cannot tell.
+  template <typename Fn>
+  bool Each(Fn fn) {
+    found_.clear();
+    next_.assign(1, root_);
+    if (!has_children_file_) TakeSnapshot();
+    bool told = true;
+    for (size_t i = 0; i < next_.size(); ++i) {
+      if (!ReadChildren(next_[i])) {
+        told = told && i != 0;
+        continue;
+      }
+      for (pid_t child : children_) {
+        if (IsKnown(child)) continue;
+        found_.push_back(child);
+        next_.push_back(child);
+        fn(child);
+      }
+    }
+    return told;
+  }
+
+  // The children of the root alone.
+  const std::vector<pid_t>& Children();
+
+  // Sends `signal` to each process, in passes until one finds nobody new: with SIGSTOP or
+  // SIGKILL nobody can escape by forking but a child whose parent died meanwhile, which the
+  // next pass finds. Returns how many got it, -1 when /proc cannot tell.
+  int SignalAll(int signal);
+  // Sum of the resident memory in bytes. Shared pages count for each process.
+  uint64_t Resident();
+
+ private:
+  bool ReadChildren(pid_t pid);
+  void TakeSnapshot();
+  bool IsKnown(pid_t pid) const;
+
+  pid_t root_;
+  bool has_children_file_ = true;  // CONFIG_PROC_CHILDREN; without it all of /proc is read
+  struct Link {
+    pid_t parent, pid;
+  };
+  std::vector<Link> snapshot_;   // only without children files
+  std::vector<pid_t> children_;  // of the last ReadChildren
+  std::vector<pid_t> found_;
+  std::vector<pid_t> next_;
+};
+
+}  // namespace spate::shepherd

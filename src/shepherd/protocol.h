@@ -1,0 +1,188 @@
+// What a shepherd and its parent say to each other, over a stream socket of one machine.
+//
+// Orders go to the shepherd, reports come from it. Both sides are the same program file, so there
+// is one version and the bytes are in the machine's order; see docs/formats/shepherd.md for the
+// grammar. Decoders take any bytes and return kCorrupt for what they do not understand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "core/model/attempt.h"
+#include "core/model/body.h"
+
+namespace spate::shepherd {
+
+inline constexpr uint8_t kProtocolVersion = 1;
+inline constexpr uint32_t kMaxFrame = 64u << 20;  // bytes of one frame, without its length
+
+// The first order. Paths are absolute, or empty for none.
+struct Setup {
+  uint16_t slot = 0;
+  std::string spool_folder;  // where long output goes; must exist
+  std::string cgroup;        // an empty cgroup v2 folder for the tasks of this slot
+  std::string job_folder;    // becomes SPATE_JOB_DIR of every task
+  friend bool operator==(const Setup&, const Setup&) = default;
+};
+
+// What the attempts of a job share; before the first Start of it.
+struct JobOpening {
+  JobId job;
+  std::string cwd;
+  std::vector<std::string> environment;  // NAME=value, on top of the shepherd's
+  int32_t nice = 0;
+  bool measure_io = false;
+  bool live_output = false;
+  Duration check_patience;
+  friend bool operator==(const JobOpening&, const JobOpening&) = default;
+};
+
+// A Start as the sender has it.
+struct Start {
+  uint64_t sequence = 0;  // grows from order to order of one shepherd; see StartedSequence
+  AttemptRef ref;
+  bool tell_start = false;
+  bool sample_memory = false;
+  uint64_t memory_limit = 0;
+};
+
+// A Start as the shepherd reads it: everything points into the frame, which must live as long.
+// The vectors keep their memory from one order to the next.
+struct StartView {
+  struct CheckView {
+    CheckKind kind;
+    const char* file;
+  };
+  struct CommandView {
+    uint16_t step;     // rises by 0 or 1 from command to command
+    uint16_t command;  // counts within the step
+    uint32_t first;    // words[first] is argv[0]; a null pointer ends the argv
+    uint32_t count;    // at least 1
+  };
+  Start start;
+  const char* stdin_file = "";
+  const char* stdout_file = "";
+  const char* stderr_file = "";
+  std::vector<const char*> environment;
+  std::vector<CheckView> checks;  // of CheckWhen::kOut only
+  std::vector<const char*> words;
+  std::vector<CommandView> commands;  // at least one
+
+  TaskBody ToBody() const;
+};
+
+struct TakeBack {
+  AttemptRef ref;
+  friend bool operator==(const TakeBack&, const TakeBack&) = default;
+};
+struct EndOrder {
+  AttemptRef ref;
+  bool kill = false;  // KILL to all in rounds; else TERM to the command's process group
+  Cause cause = Cause::kStopped;
+  friend bool operator==(const EndOrder&, const EndOrder&) = default;
+};
+struct Pause {
+  bool paused = false;
+  friend bool operator==(const Pause&, const Pause&) = default;
+};
+
+enum class OrderType : uint8_t {
+  kSetup = 1,
+  kOpenJob = 2,
+  kStart = 3,
+  kTakeBack = 4,
+  kEnd = 5,
+  kPause = 6,
+};
+
+// Each appends one whole frame to `out`.
+void AppendSetup(std::string& out, const Setup& setup);
+void AppendOpenJob(std::string& out, const JobOpening& job);
+// False, and nothing appended, when the body is too large for a frame or a text in it has a NUL.
+[[nodiscard]] bool AppendStart(std::string& out, const Start& start, const TaskBody& body);
+void AppendTakeBack(std::string& out, const TakeBack& order);
+void AppendEnd(std::string& out, const EndOrder& order);
+void AppendPause(std::string& out, const Pause& order);
+
+using Order = std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause>;
+// The type of a frame's content, which is not checked otherwise. 0 for an empty frame.
+uint8_t TypeOf(std::string_view frame);
+Result<Order> DecodeOrder(std::string_view frame);  // all but kStart
+Status DecodeStart(std::string_view frame, StartView& view);
+// Only what is in front of the body, for orders that are held ahead.
+Result<Start> DecodeStartHead(std::string_view frame);
+
+// Reports. Times are os::MonotonicNanos() of this machine in place of an Instant.
+struct Started {
+  AttemptRef ref;
+  int64_t when = 0;
+  friend bool operator==(const Started&, const Started&) = default;
+};
+struct TakenBack {
+  AttemptRef ref;
+  friend bool operator==(const TakenBack&, const TakenBack&) = default;
+};
+struct LiveOutput {
+  AttemptRef ref;
+  uint8_t stream = 1;
+  std::string_view bytes;  // points into the frame
+  friend bool operator==(const LiveOutput&, const LiveOutput&) = default;
+};
+struct MemorySample {
+  AttemptRef ref;
+  uint64_t bytes = 0;
+  friend bool operator==(const MemorySample&, const MemorySample&) = default;
+};
+struct Ended {
+  AttemptEnd end;  // slot is 0; start counts as above
+  TaskOutput output;
+};
+
+enum class ReportType : uint8_t {
+  kStarted = 65,
+  kTakenBack = 66,
+  kLiveOutput = 67,
+  kMemorySample = 68,
+  kEnded = 69,
+};
+
+void AppendStarted(std::string& out, const Started& report);
+void AppendTakenBack(std::string& out, const TakenBack& report);
+void AppendLiveOutput(std::string& out, const LiveOutput& report);
+void AppendMemorySample(std::string& out, const MemorySample& report);
+// The streams as they lie in the collector, so that nothing is copied twice.
+struct StreamView {
+  std::string_view bytes;  // all of it when spool is empty
+  std::string_view spool;
+  uint64_t total = 0;
+};
+void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdout_stream,
+                 const StreamView& stderr_stream);
+
+using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended>;
+Result<Report> DecodeReport(std::string_view frame);
+
+// Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill
+// was asked to hold.
+class FrameBuffer {
+ public:
+  // Room for at least `least` more bytes; write there, then say how many came.
+  char* Room(size_t least);
+  size_t room() const { return buffer_.size() - end_; }
+  void Filled(size_t bytes) { end_ += bytes; }
+  // The next whole frame without its length, valid until Room; an empty optional-like view with
+  // data() == nullptr when there is none yet. kCorrupt when a length is over kMaxFrame.
+  Result<std::string_view> Next();
+  size_t pending() const { return end_ - begin_; }
+
+ private:
+  std::string buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+};
+
+}  // namespace spate::shepherd

@@ -1,0 +1,320 @@
+// The shepherd's life: a ppoll loop over its socket, SIGCHLD (as a signalfd) and the two pipes of
+// its tasks' output.
+//
+// Startup: session of its own (no controlling terminal for tasks), subreaper, default signal
+// dispositions, the null device as 0; the first order is the Setup, with which 1 and 2 become the
+// pipes. Tasks inherit 0, 1 and 2 as they are, so that a plain task needs no dup2 at all.
+// Operation: orders that are held ahead are started at once when the attempt before has ended.
+// Reports wait for company while there is more to do, but no longer than kReportsWait.
+// Teardown: the socket hangs up (its other end closed or died): everything below is killed.
+//
+// Nothing here waits for anybody: not in writing reports, so that an order to kill is always
+// obeyed; a task with live output waits instead, when nobody takes the output.
+#include "shepherd/shepherd_main.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "os/clock.h"
+#include "os/fd.h"
+#include "shepherd/attempt_runner.h"
+#include "shepherd/protocol.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr int64_t kReportsWait = 2'000'000;      // nanoseconds
+constexpr size_t kReportsEnough = 64 * 1024;     // bytes: do not wait for more
+constexpr size_t kLiveOutputBound = 256 * 1024;  // bytes not taken: stop reading the task's pipes
+constexpr int64_t kEndPatience = 3'000'000'000;  // nanoseconds, at the end of the shepherd
+constexpr size_t kReadSize = 64 * 1024;
+
+enum ExitStatus { kGone = 0, kNoSetup = 70, kDamaged = 71, kWornOut = 72 };
+
+class Shepherd {
+ public:
+  Shepherd(int socket, std::atomic<uint64_t>* progress) : socket_(socket), progress_(progress) {}
+
+  int Run();
+
+ private:
+  struct Held {
+    Start start;
+    std::string frame;
+  };
+
+  bool SetUpProcess();
+  void Poll(int64_t now);
+  bool ReadOrders();
+  bool Obey(std::string_view frame);
+  bool ObeySetup(const Setup& setup);
+  void Hold(std::string_view frame, const Start& start);
+  void ObeyTakeBack(const AttemptRef& ref);
+  void ObeyEnd(const EndOrder& order);
+  void StartHeld(int64_t now);
+  void Flush(int64_t now, bool all = false);
+  void Leave(int status);
+  size_t unsent() const { return reports_.size() - sent_; }
+
+  int socket_;
+  std::atomic<uint64_t>* progress_;
+  os::Fd signals_;
+  FrameBuffer orders_;
+  std::unique_ptr<AttemptRunner> runner_;
+  std::deque<Held> held_;
+  std::vector<std::string> spare_frames_;  // their memory is used again
+  size_t window_ = 0;                      // orders in hand when the last ones came
+  bool paused_ = false;
+  std::string reports_;
+  size_t sent_ = 0;
+  int64_t reports_since_ = kNever;  // the oldest unsent report
+  bool socket_full_ = false;
+  std::optional<int> leaving_;
+};
+
+bool Shepherd::SetUpProcess() {
+  setsid();
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  prctl(PR_SET_NAME, "spate-shepherd", 0, 0, 0);
+  struct sigaction fresh{};
+  fresh.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) sigaction(number, &fresh, nullptr);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  signals_.Reset(signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC));
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0 || !signals_) return false;
+  for (int fd = 0; fd <= 2; ++fd) dup2(null, fd);
+  close(null);
+  return true;
+}
+
+int Shepherd::Run() {
+  if (!SetUpProcess()) return kNoSetup;
+  while (!leaving_) {
+    int64_t now = os::MonotonicNanos();
+    if (runner_) {
+      if (now >= runner_->Deadline(now - 1)) runner_->OnTime(now);
+      while (runner_->idle() && !paused_ && !held_.empty() && !leaving_) StartHeld(now);
+      if (runner_->worn_out()) Leave(kWornOut);
+    }
+    Flush(now);
+    if (!leaving_) Poll(now);
+  }
+  Flush(os::MonotonicNanos(), true);
+  if (runner_ && *leaving_ != kWornOut) runner_->EndAll(kEndPatience);
+  return *leaving_;
+}
+
+void Shepherd::Poll(int64_t now) {
+  enum { kSocket, kSignals, kOut, kErr, kCount };
+  bool read_pipes = runner_ && (!runner_->live() || unsent() < kLiveOutputBound);
+  pollfd fds[kCount] = {
+      {socket_, static_cast<short>(POLLIN | (socket_full_ ? POLLOUT : 0)), 0},
+      {signals_.get(), POLLIN, 0},
+      {read_pipes ? runner_->PipeToPoll(1, now) : -1, POLLIN, 0},
+      {read_pipes ? runner_->PipeToPoll(2, now) : -1, POLLIN, 0},
+  };
+  int64_t deadline = runner_ ? runner_->Deadline(now) : kNever;
+  if (unsent() > 0 && !socket_full_) deadline = std::min(deadline, reports_since_ + kReportsWait);
+  int64_t left = std::max<int64_t>(deadline - now, 0);
+  timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
+  int ready = ppoll(fds, kCount, deadline == kNever ? nullptr : &timeout, nullptr);
+  if (ready <= 0) return;
+  now = os::MonotonicNanos();
+  if (fds[kOut].revents != 0) runner_->OnPipe(1, now);
+  if (fds[kErr].revents != 0) runner_->OnPipe(2, now);
+  if (fds[kSignals].revents != 0) {
+    signalfd_siginfo info;
+    while (read(signals_.get(), &info, sizeof info) > 0) {
+      if (info.ssi_signo == SIGCHLD) break;  // the signal is pending once at most
+    }
+    if (runner_) runner_->OnChildren(now);
+  }
+  if ((fds[kSocket].revents & POLLOUT) != 0) socket_full_ = false;
+  if ((fds[kSocket].revents & ~POLLOUT) != 0 && !ReadOrders()) Leave(kGone);
+}
+
+// False when the other end is gone.
+bool Shepherd::ReadOrders() {
+  while (true) {
+    char* room = orders_.Room(kReadSize);
+    size_t size = orders_.room();
+    ssize_t got = recv(socket_, room, size, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN)) break;
+    if (got <= 0) return false;
+    orders_.Filled(static_cast<size_t>(got));
+    while (true) {
+      auto frame = orders_.Next();
+      if (!frame || (frame->data() != nullptr && !Obey(*frame))) {
+        Leave(kDamaged);
+        return true;
+      }
+      if (frame->data() == nullptr) break;
+    }
+    if (static_cast<size_t>(got) < size) break;
+  }
+  window_ = held_.size();
+  return true;
+}
+
+// False when the order makes no sense.
+bool Shepherd::Obey(std::string_view frame) {
+  if (TypeOf(frame) == static_cast<uint8_t>(OrderType::kStart)) {
+    auto start = DecodeStartHead(frame);
+    if (!start || !runner_) return false;
+    Hold(frame, *start);
+    return true;
+  }
+  auto order = DecodeOrder(frame);
+  if (!order) return false;
+  if (auto* setup = std::get_if<Setup>(&*order)) return ObeySetup(*setup);
+  if (!runner_) return false;
+  if (auto* job = std::get_if<JobOpening>(&*order)) {
+    runner_->OpenJob(std::move(*job));
+  } else if (auto* back = std::get_if<TakeBack>(&*order)) {
+    ObeyTakeBack(back->ref);
+  } else if (auto* end = std::get_if<EndOrder>(&*order)) {
+    ObeyEnd(*end);
+  } else if (auto* pause = std::get_if<Pause>(&*order)) {
+    paused_ = pause->paused;
+    runner_->SetPaused(paused_);
+  }
+  return true;
+}
+
+bool Shepherd::ObeySetup(const Setup& setup) {
+  if (runner_) return false;
+  auto runner = AttemptRunner::Create(setup, reports_);
+  if (!runner) {
+    Leave(kNoSetup);
+    return true;
+  }
+  runner_ = std::move(*runner);
+  return true;
+}
+
+void Shepherd::Hold(std::string_view frame, const Start& start) {
+  std::string copy;
+  if (!spare_frames_.empty()) {
+    copy = std::move(spare_frames_.back());
+    spare_frames_.pop_back();
+  }
+  copy.assign(frame);
+  held_.push_back({start, std::move(copy)});
+}
+
+void Shepherd::ObeyTakeBack(const AttemptRef& ref) {
+  auto held = std::find_if(held_.begin(), held_.end(),
+                           [&](const Held& one) { return one.start.ref == ref; });
+  if (held != held_.end()) {
+    held_.erase(held);
+  } else if (runner_->waits_to_start() && runner_->ref() == ref) {
+    runner_->TakeBack();
+  } else {
+    return;  // too late: its end follows, or was sent
+  }
+  AppendTakenBack(reports_, {ref});
+}
+
+void Shepherd::ObeyEnd(const EndOrder& order) {
+  int64_t now = os::MonotonicNanos();
+  if (!runner_->idle() && runner_->ref() == order.ref) {
+    runner_->End(order.kill, order.cause, now);
+    return;
+  }
+  auto held = std::find_if(held_.begin(), held_.end(),
+                           [&](const Held& one) { return one.start.ref == order.ref; });
+  if (held == held_.end()) return;
+  held_.erase(held);
+  AttemptEnd end;
+  end.ref = order.ref;
+  end.cause = order.cause;
+  end.start = {now};
+  AppendEnded(reports_, end, {}, {});
+}
+
+void Shepherd::StartHeld(int64_t now) {
+  Held next = std::move(held_.front());
+  held_.pop_front();
+  // Before the start: a parent that finds us dead must not believe that it never happened.
+  progress_->store(next.start.sequence, std::memory_order_release);
+  if (spare_frames_.size() < 64) spare_frames_.push_back(runner_->TakeFrame());
+  if (!runner_->Begin(std::move(next.frame), now)) Leave(kDamaged);
+}
+
+// Sends what is due: at once when little is left to do, else with what follows soon.
+void Shepherd::Flush(int64_t now, bool all) {
+  if (unsent() == 0 || socket_full_) return;
+  if (reports_since_ == kNever) reports_since_ = now;
+  bool due = all || !runner_ || (runner_->idle() && held_.empty()) || held_.size() <= window_ / 2 ||
+             unsent() >= kReportsEnough || now >= reports_since_ + kReportsWait;
+  if (!due) return;
+  while (unsent() > 0) {
+    ssize_t put = send(socket_, reports_.data() + sent_, unsent(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && (errno == EAGAIN)) {
+      socket_full_ = true;
+      reports_.erase(0, sent_);
+      sent_ = 0;
+      return;
+    }
+    if (put < 0) return Leave(kGone);
+    sent_ += static_cast<size_t>(put);
+  }
+  reports_.clear();
+  sent_ = 0;
+  reports_since_ = kNever;
+}
+
+void Shepherd::Leave(int status) {
+  if (!leaving_) leaving_ = status;
+}
+
+// Descriptors that our parent inherited from whoever started it are not for tasks.
+void CloseOthers(int first) {
+  if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+  long most = sysconf(_SC_OPEN_MAX);
+  for (int fd = first; fd < std::min(most, 65536L); ++fd) close(fd);
+}
+
+}  // namespace
+
+int ShepherdMain(int socket_fd, int progress_fd) {
+  CloseOthers(std::max(socket_fd, progress_fd) + 1);
+  fcntl(socket_fd, F_SETFD, FD_CLOEXEC);
+  fcntl(progress_fd, F_SETFD, FD_CLOEXEC);
+  void* page = mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, progress_fd, 0);
+  if (page == MAP_FAILED) return kNoSetup;
+  Shepherd shepherd(socket_fd, static_cast<std::atomic<uint64_t>*>(page));
+  return shepherd.Run();
+}
+
+std::optional<int> ShepherdEntry(int argc, char** argv) {
+  if (argc != 2 || std::strcmp(argv[1], kShepherdArgument) != 0) return std::nullopt;
+  struct stat info;
+  if (fstat(kSocketFd, &info) != 0 || !S_ISSOCK(info.st_mode)) return kNoSetup;
+  return ShepherdMain(kSocketFd, kProgressFd);
+}
+
+}  // namespace spate::shepherd

@@ -1,0 +1,159 @@
+// Starts programs vfork-style (clone with CLONE_VM and CLONE_VFORK).
+//
+// The child runs BecomeProgram on a stack of its own while this process is suspended. Until exec
+// it shares our memory, so the code there does system calls and nothing else: no allocation, no
+// C library function that takes a lock or changes state. It tells of a failed exec by writing the
+// errno into the memory that both share.
+//
+// Born into a cgroup: clone3 can do that in one step (Linux 5.7). It has no C library wrapper, and
+// a wrapper could not help: with a separate stack the child must not return. Hence the assembly.
+// Where it is missing the child moves itself, which is slower.
+#include "shepherd/spawn.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr size_t kStackSize = 64 * 1024;
+constexpr uint64_t kCloneIntoCgroup = 0x200000000ULL;
+constexpr int kMaxScriptArguments = 1 << 20;
+
+struct ChildContext {
+  const Program* program;
+  bool move_into_cgroup;  // the child writes itself into the cgroup
+  int exec_error;
+  int nice_error;
+  int cgroup_error;
+};
+
+// The kernel's mask is 64 bits; the C library's sigset_t is larger.
+void ClearSignalMask() {
+  uint64_t none = 0;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
+}
+
+// As execvp: a script without "#!" is run by the shell. The words are moved by one place in an
+// array on the stack, as nothing may be allocated here.
+void RunByShell(const Program& program) {
+  int count = 0;
+  while (program.argv[count] != nullptr && count < kMaxScriptArguments) ++count;
+  constexpr int kFew = 1024;
+  const char* words[kFew + 2];
+  if (count > kFew) {
+    errno = E2BIG;
+    return;
+  }
+  words[0] = "sh";
+  words[1] = program.path;
+  for (int i = 1; i <= count; ++i) words[i + 1] = program.argv[i];
+  execve("/bin/sh", const_cast<char* const*>(words), const_cast<char* const*>(program.envp));
+}
+
+__attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int BecomeProgram(
+    void* argument) {
+  auto* context = static_cast<ChildContext*>(argument);
+  const Program& program = *context->program;
+  if (context->move_into_cgroup) {
+    int procs = openat(program.cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    if (procs < 0 || write(procs, "0", 1) != 1) context->cgroup_error = errno;
+  }
+  setpgid(0, program.group);
+  // The tree dies with its shepherd even when nobody is left to end it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (program.in >= 0) dup2(program.in, STDIN_FILENO);
+  if (program.out >= 0) dup2(program.out, STDOUT_FILENO);
+  if (program.err >= 0) dup2(program.err, STDERR_FILENO);
+  if (program.nice != 0) {
+    errno = 0;
+    int now = getpriority(PRIO_PROCESS, 0);
+    if (setpriority(PRIO_PROCESS, 0, now + program.nice) != 0) context->nice_error = errno;
+  }
+  ClearSignalMask();
+  execve(program.path, const_cast<char* const*>(program.argv),
+         const_cast<char* const*>(program.envp));
+  if (errno == ENOEXEC) RunByShell(program);
+  context->exec_error = errno;
+  _exit(127);
+}
+
+#if defined(__x86_64__)
+// clone3 with a separate stack: the child calls `fn(argument)` and never comes back.
+long CloneThree(clone_args* arguments, int (*fn)(void*), void* argument) {
+  long result = SYS_clone3;
+  register int (*function)(void*) asm("r12") = fn;
+  register void* data asm("r13") = argument;
+  asm volatile(
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xor %%ebp, %%ebp\n\t"
+      "mov %%r13, %%rdi\n\t"
+      "call *%%r12\n\t"
+      "hlt\n"
+      "1:"
+      : "+a"(result)
+      : "D"(arguments), "S"(sizeof *arguments), "r"(function), "r"(data)
+      : "rcx", "r11", "memory", "cc");
+  return result;
+}
+
+// The pid, or -errno.
+long StartInCgroup(ChildContext& context, char* stack) {
+  clone_args arguments{};
+  arguments.flags = CLONE_VM | CLONE_VFORK | kCloneIntoCgroup;
+  arguments.exit_signal = SIGCHLD;
+  arguments.stack = reinterpret_cast<uint64_t>(stack);
+  arguments.stack_size = kStackSize;
+  arguments.cgroup = static_cast<uint64_t>(context.program->cgroup);
+  return CloneThree(&arguments, BecomeProgram, &context);
+}
+#else
+long StartInCgroup(ChildContext&, char*) { return -ENOSYS; }
+#endif
+
+}  // namespace
+
+Starter::Starter() {
+  void* memory = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  CHECK(memory != MAP_FAILED);
+  stack_ = static_cast<char*>(memory);
+}
+
+Starter::~Starter() { munmap(stack_, kStackSize); }
+
+StartResult Starter::StartProgram(const Program& program) {
+  ChildContext context{&program, false, 0, 0, 0};
+  long pid = -ENOSYS;
+  if (program.cgroup >= 0) pid = StartInCgroup(context, stack_);
+  if (pid == -ENOSYS || pid == -EINVAL || pid == -E2BIG) {
+    context.move_into_cgroup = program.cgroup >= 0;
+    pid = clone(BecomeProgram, stack_ + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
+    if (pid < 0) pid = -errno;
+  }
+  StartResult result;
+  if (pid < 0) {
+    result.fork_error = static_cast<int>(-pid);
+    return result;
+  }
+  result.pid = static_cast<pid_t>(pid);
+  result.exec_error = context.exec_error;
+  result.nice_error = context.nice_error;
+  return result;
+}
+
+}  // namespace spate::shepherd

@@ -120,6 +120,7 @@ class Arrows(unittest.TestCase):
                 "src/os/CMakeLists.txt": "spate_library(os SOURCES o.cc DEPS base)\n",
                 "src/wire/w.cc": '#include "base/b.h"\n'}
         self.passes({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc DEPS base)\n"})
+        self.passes({**base, "src/wire/CMakeLists.txt": "spate_library(wire)\nspate_app(w SOURCES w.cc DEPS base wire)\n"})
         self.refused({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc)\n"}, "does not name in DEPS")
         self.refused({**base, "src/wire/CMakeLists.txt": "spate_library(wire SOURCES w.cc\n  DEPS base os)\n"},
                      "wire may not depend on os")

@@ -23,9 +23,12 @@ define_property(GLOBAL PROPERTY SPATE_APPS BRIEF_DOCS "Programs in build/bin")
 add_custom_target(spate_apps COMMENT "Programs in build/bin")
 add_custom_target(spate_fuzzers COMMENT "Fuzzers in build/fuzz")
 # Tests carry the label `unit` and that of their top folder (core, store ...). Those of the folders below are also `checked`:
-# tools/check runs them under the sanitizers, with every script test that has the label `sanitize`.
+# tools/check runs them under the sanitizers, with every script test that has the label `sanitize`. Where there are threads, or
+# what drives them, the label is `threads` besides: the short check runs only those under TSan.
 set(SPATE_CHECKED_FOLDERS base core wire os shepherd store transport format client hub node sim)
+set(SPATE_THREADS_FOLDERS os shepherd store transport hub node)
 add_custom_target(spate_checked COMMENT "Tests that run under sanitizers")
+add_custom_target(spate_checked_threads COMMENT "Tests of code with threads")
 
 # Takes in every folder below `top` that has a CMakeLists.txt.
 function(spate_descend top)
@@ -145,6 +148,10 @@ function(spate_test name)
     list(APPEND labels checked ${top})
     add_dependencies(spate_checked ${name})
   endif()
+  if(top IN_LIST SPATE_THREADS_FOLDERS)
+    list(APPEND labels threads)
+    add_dependencies(spate_checked_threads ${name})
+  endif()
   _spate_test_properties(${name} ${serial} TIMEOUT ${arg_TIMEOUT} LABELS ${labels} ${arg_LABELS})
 endfunction()
 
@@ -222,6 +229,7 @@ function(spate_finish)
         endif()
       elseif("sanitize" IN_LIST labels)
         add_dependencies(spate_checked ${app})
+        add_dependencies(spate_checked_threads ${app})
       endif()
     endforeach()
   endforeach()

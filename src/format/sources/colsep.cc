@@ -9,6 +9,7 @@
 
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/units.h"
 
@@ -36,14 +37,21 @@ bool IsOneOf(char c, std::string_view set) { return set.find(c) != std::string_v
 // What Perl users type, as a POSIX extended regular expression, and as plain text while it is one.
 class Translation {
  public:
+  static constexpr size_t kLengthMax = 200;
+  static constexpr int kDepthMax = 4;
+
   explicit Translation(std::string_view separator) : separator_(separator) {}
 
   Status Run() {
+    if (separator_.size() > kLengthMax) {
+      return Bad(fmt::format("is longer than {} bytes: write a shorter one", kLengthMax));
+    }
     for (; at_ < separator_.size(); ++at_) {
       char c = separator_[at_];
       if (c == '\0') return Bad("holds a NUL byte; use -0 for NUL-separated values");
       Status status;
       if (c == '\\') {
+        operator_ = '\0';
         status = Backslash();
       } else if (in_brackets_) {
         InBrackets(c);
@@ -105,9 +113,16 @@ class Translation {
   }
 
   Status Outside(char c) {
-    if (c == '?' && at_ > 0 && IsOneOf(separator_[at_ - 1], "(*+?}")) {
-      return Bad(fmt::format("{}? is Perl's: write a POSIX extended regular expression",
-                             separator_[at_ - 1]));
+    char before = std::exchange(operator_, IsOneOf(c, "(*+?}") ? c : '\0');
+    if (before != '\0' && IsOneOf(c, before == '(' ? "?" : "*+?{")) {
+      return Bad(
+          fmt::format("{}{} is Perl's: write a POSIX extended regular expression", before, c));
+    }
+    depth_ += c == '(' ? 1 : c == ')' ? -1 : 0;
+    counts_ += c == '{' ? 1 : 0;
+    // The C library copies what is repeated, and a group in a group in a group grows without end.
+    if (depth_ > kDepthMax || counts_ > 1) {
+      return Bad("has too many groups in groups, or more than one {N}: write a simpler one");
     }
     regex_ += c;
     literal_ += c;
@@ -124,6 +139,9 @@ class Translation {
   std::string_view separator_;
   size_t at_ = 0;
   bool in_brackets_ = false;
+  char operator_ = '\0';  // the byte before, when it is one of ( * + ? }
+  int depth_ = 0;         // of groups
+  int counts_ = 0;        // of {N}
   std::string regex_;
   std::string literal_;
   bool is_literal_ = true;
@@ -174,17 +192,15 @@ void ColumnSplitter::Split(std::string_view value, std::vector<std::string_view>
     columns.push_back(value);
     return;
   }
-  size_t column = 0;  // where the column starts
-  size_t from = 0;    // where the next separator is looked for
-  while (from < value.size()) {
-    // REG_STARTEND lets a view be searched that ends in no NUL.
+  const std::string text(value);  // regexec wants a NUL behind it
+  size_t column = 0;              // where the column starts
+  size_t from = 0;                // where the next separator is looked for
+  while (from < text.size()) {
     regmatch_t match{};
-    match.rm_so = static_cast<regoff_t>(from);
-    match.rm_eo = static_cast<regoff_t>(value.size());
-    int flags = REG_STARTEND | (from > 0 ? REG_NOTBOL : 0);
-    if (regexec(&regex_->compiled, value.data(), 1, &match, flags) != 0) break;
-    auto start = static_cast<size_t>(match.rm_so);
-    auto end = static_cast<size_t>(match.rm_eo);
+    int flags = from > 0 ? REG_NOTBOL : 0;
+    if (regexec(&regex_->compiled, text.c_str() + from, 1, &match, flags) != 0) break;
+    size_t start = from + static_cast<size_t>(match.rm_so);
+    size_t end = from + static_cast<size_t>(match.rm_eo);
     if (end == start) {  // an assertion like $: nothing to cut at
       from = end + 1;
       continue;

@@ -35,6 +35,9 @@ TEST(ColumnSplitter, Columns) {
       {"\t", "a\tb", {"a", "b"}},
       {"\\|", "a|b\\", {"a", "b\\"}},
       {"\\.", "a.b", {"a", "b"}},
+      {"\\++", "a++b+c", {"a", "b", "c"}},
+      {"a+[+]?", "1a+2aa3", {"1", "2", "3"}},
+      {"((a))", "1a2", {"1", "2"}},
       {"\\\\", "a\\b", {"a", "b"}},
       {"\\s+", "a \t b  ", {"a", "b", ""}},
       {"\\s*;\\s*", "a ; b;c", {"a", "b", "c"}},
@@ -82,6 +85,13 @@ TEST(ColumnSplitter, Errors) {
             "expression"},
            {"(?:a)", "--colsep '(?:a)': (? is Perl's: write a POSIX extended regular expression"},
            {"a+?", "--colsep 'a+?': +? is Perl's: write a POSIX extended regular expression"},
+           {"a++", "--colsep 'a++': ++ is Perl's: write a POSIX extended regular expression"},
+           {"(((((a)))))",
+            "--colsep '(((((a)))))': has too many groups in groups, or more than one {N}: write a "
+            "simpler one"},
+           {"a{3}b{4}",
+            "--colsep 'a{3}b{4}': has too many groups in groups, or more than one {N}: write a "
+            "simpler one"},
            {"[\\S]",
             "--colsep '[\\S]': \\S is not understood in brackets: write a POSIX extended "
             "regular expression"},

@@ -135,7 +135,8 @@ struct RowGenerator::State {
   // -X: combinations that were taken and not given out yet, each joined by '\0'.
   std::deque<std::string> pending;
   size_t pending_bytes = 0;
-  size_t spread = 0;  // combinations of each of the last rows; 0: not reached
+  size_t spread = 0;      // combinations of each of the last rows; 0: not reached
+  size_t last_count = 0;  // of combinations that fitted into a row
   std::vector<std::string_view> columns;
 
   Status TakeHeader();
@@ -145,7 +146,7 @@ struct RowGenerator::State {
   Result<bool> NextFilled(std::string* row);
   void Refill(size_t limit);
   std::string JoinPending(size_t count) const;
-  size_t LargestFit(size_t limit) const;
+  size_t LargestFit(size_t limit);
 };
 
 Status RowGenerator::State::TakeHeader() {
@@ -235,14 +236,23 @@ std::string RowGenerator::State::JoinPending(size_t count) const {
   return row;
 }
 
-size_t RowGenerator::State::LargestFit(size_t limit) const {
-  if (!rules.fits || rules.fits(JoinPending(limit))) return limit;
+// Starts from what the last row held, so that the work is in proportion to the row and not to
+// what is pending.
+size_t RowGenerator::State::LargestFit(size_t limit) {
+  if (!rules.fits) return limit;
   size_t fit = 0;
-  size_t too_many = limit;
-  while (too_many - fit > 1) {
-    size_t middle = fit + (too_many - fit) / 2;
-    (rules.fits(JoinPending(middle)) ? fit : too_many) = middle;
+  size_t probe = std::min(limit, std::max<size_t>(last_count, 1));
+  while (rules.fits(JoinPending(probe))) {
+    fit = probe;
+    if (fit == limit) break;
+    probe = std::min(limit, probe * 2);
   }
+  // Unless all fit, `probe` are too many.
+  while (fit < limit && probe - fit > 1) {
+    size_t middle = fit + (probe - fit) / 2;
+    (rules.fits(JoinPending(middle)) ? fit : probe) = middle;
+  }
+  last_count = fit;
   return fit;
 }
 

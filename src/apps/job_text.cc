@@ -1,0 +1,79 @@
+#include "apps/job_text.h"
+
+#include <nlohmann/json.hpp>
+
+namespace spate::apps {
+namespace {
+
+// Words are any bytes, JSON strings are UTF-8: each byte becomes the code point of its value.
+std::string ToLatin(std::string_view bytes) {
+  std::string out;
+  for (char c : bytes) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      out += c;
+    } else {
+      out += static_cast<char>(0xC0 | byte >> 6);
+      out += static_cast<char>(0x80 | (byte & 0x3F));
+    }
+  }
+  return out;
+}
+
+std::string FromLatin(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0xC0 && i + 1 < text.size()) {
+      byte = static_cast<unsigned char>((byte & 0x03) << 6 |
+                                        (static_cast<unsigned char>(text[++i]) & 0x3F));
+    }
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string EncodeJobText(const JobSettings& settings) {
+  auto list = [](const std::vector<std::string>& words) {
+    nlohmann::json out = nlohmann::json::array();
+    for (const std::string& word : words) out.push_back(ToLatin(word));
+    return out;
+  };
+  nlohmann::json json;
+  json["rows"] = settings.row_kind == RowKind::kListLine ? "lines" : "values";
+  json["command"] = list(settings.command);
+  json["value_names"] = list(settings.value_names);
+  json["has_source"] = settings.has_source;
+  return json.dump();
+}
+
+Status DecodeJobText(std::string_view text, JobSettings& settings) {
+  auto damaged = [] {
+    return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list anew");
+  };
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return damaged();
+  auto list = [&](const char* name, std::vector<std::string>& out) {
+    auto it = json.find(name);
+    if (it == json.end() || !it->is_array()) return false;
+    out.clear();
+    for (const auto& word : *it) {
+      if (!word.is_string()) return false;
+      out.push_back(FromLatin(word.get_ref<const std::string&>()));
+    }
+    return true;
+  };
+  auto rows = json.find("rows");
+  auto source = json.find("has_source");
+  if (rows == json.end() || source == json.end() || !source->is_boolean()) return damaged();
+  if (!list("command", settings.command) || !list("value_names", settings.value_names)) {
+    return damaged();
+  }
+  settings.row_kind = *rows == "lines" ? RowKind::kListLine : RowKind::kValues;
+  settings.has_source = source->get<bool>();
+  return {};
+}
+
+}  // namespace spate::apps

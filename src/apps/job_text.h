@@ -1,0 +1,17 @@
+// What a job keeps of its command for later runs: everything that its rows need to become bodies
+// again and that its command line alone does not tell. JSON in the job's row (docs/formats).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/model/job.h"
+
+namespace spate::apps {
+
+std::string EncodeJobText(const JobSettings& settings);
+// Fills in row_kind, command, value_names and has_source. kCorrupt when it is not ours.
+Status DecodeJobText(std::string_view text, JobSettings& settings);
+
+}  // namespace spate::apps

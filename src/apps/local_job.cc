@@ -1,0 +1,372 @@
+// LocalJob: see local_job.h.
+#include "apps/local_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "apps/job_text.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/view/terminal_screen.h"
+#include "format/expand.h"
+#include "node/process_executor.h"
+#include "os/cgroup.h"
+#include "os/file.h"
+#include "shepherd/launch.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr uint32_t kRowsPerChunk = 1024;
+// Rows that wait to be written while a list is taken in.
+constexpr uint64_t kBacklogMost = 48u << 20;
+constexpr Duration kPatience = Duration::Seconds(5);
+
+Duration CheckPatience(const std::string& cwd) {
+  auto facts = os::FileSystemOf(cwd);
+  return facts && facts->is_network ? Duration::Seconds(30) : Duration{};
+}
+
+}  // namespace
+
+Result<Surroundings> Surroundings::Find() {
+  auto cwd = os::CurrentDir();
+  if (!cwd) return std::unexpected(cwd.error());
+  os::Environment environment = os::Environment::OfProcess();
+  return Surroundings{environment, os::Machine(environment), std::move(*cwd)};
+}
+
+std::string StateDirOf(const std::string& typed, const Surroundings& here) {
+  std::string dir = typed;
+  if (dir.empty()) dir = here.environment.GetOr("SPATE_STATE", "");
+  if (dir.empty()) {
+    if (std::string base = here.environment.GetOr("XDG_STATE_HOME", ""); !base.empty()) {
+      dir = os::JoinPath(base, "spate");
+    }
+  }
+  if (dir.empty()) {
+    dir = os::JoinPath(here.machine.facts().home, ".local/state/spate");
+  }
+  return os::JoinPath(here.cwd, dir);
+}
+
+Offer OfferOf(const cli::RunOptions& options, const Surroundings& here) {
+  const os::MachineFacts& facts = here.machine.facts();
+  Offer offer;
+  offer.node_name = facts.host_name;
+  offer.slots = cli::SlotCount(options.slots, facts.cores);
+  offer.milli_cpus = cli::OfferedMilliCpus(options, facts.cores);
+  offer.memory = facts.memory;
+  if (!facts.gpus.empty()) offer.named.push_back({"gpus", facts.gpus});
+  for (const NamedOffer& given : options.offers) {
+    std::erase_if(offer.named, [&](const NamedOffer& named) { return named.name == given.name; });
+    offer.named.push_back(given);
+  }
+  std::sort(offer.named.begin(), offer.named.end(),
+            [](const NamedOffer& a, const NamedOffer& b) { return a.name < b.name; });
+  return offer;
+}
+
+Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
+  std::string problems;
+  for (size_t i = 0; i < tasks.requests.size(); ++i) {
+    auto why = WhyNever(offer, tasks.requests[i]);
+    if (!why) continue;
+    problems += fmt::format("{}: it {}\n", tasks.places[i], *why);
+  }
+  if (problems.empty()) return {};
+  return Fail(ErrorKind::kInvalid,
+              problems + "ask for less, or tell what this machine has with --offer NAME=N\n"
+                         "nothing was started");
+}
+
+LocalJob::~LocalJob() = default;
+
+Status LocalJob::OpenStore(uint64_t keep_output) {
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  loop_ = std::move(*loop);
+  store::SqliteOptions options;
+  options.keep_output = keep_output;
+  auto store = store::SqliteStore::Open(dir_, *loop_, options);
+  if (!store) return std::unexpected(store.error());
+  store_ = std::move(*store);
+  return {};
+}
+
+Result<std::unique_ptr<LocalJob>> LocalJob::Create(const Surroundings& here,
+                                                   const std::string& state_dir,
+                                                   const cli::RunOptions& options,
+                                                   std::vector<std::string> argv) {
+  auto dir = store::JobDir::Create(state_dir);
+  if (!dir) return std::unexpected(dir.error());
+  std::unique_ptr<LocalJob> job(new LocalJob(here, std::move(*dir), state_dir));
+  job->options_ = options;
+  job->follow_ = options.sources.follow;
+  if (auto status = job->OpenStore(options.keep_output); !status) {
+    job->Discard();
+    return std::unexpected(status.error());
+  }
+  const os::MachineFacts& facts = here.machine.facts();
+  store::JobRow& row = job->row_;
+  row.job = job->id();
+  row.name = options.settings.name;
+  row.argv = std::move(argv);
+  row.cwd = here.cwd;
+  for (const std::string& file : options.sources.files) {
+    row.files.push_back(file == "-" ? file : os::JoinPath(here.cwd, file));
+  }
+  row.user = facts.user_name;
+  row.created = job->loop_->Now();
+  row.runs = 0;
+  return job;
+}
+
+Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
+                                                 const std::string& state_dir, uint32_t number,
+                                                 const ParseStored& parse) {
+  auto dir = store::JobDir::Open(state_dir, number);
+  if (!dir) return std::unexpected(dir.error());
+  std::unique_ptr<LocalJob> job(new LocalJob(here, std::move(*dir), state_dir));
+  // Before anything starts: what a killed run left is not to run beside its own repetition.
+  (void)shepherd::EndLeftovers(job->dir_.path(), "", kPatience.ns);
+  if (auto status = job->OpenStore(cli::RunOptions().keep_output); !status) {
+    return std::unexpected(status.error());
+  }
+  auto row = job->store_->ReadJob();
+  if (!row) return std::unexpected(row.error());
+  job->row_ = std::move(*row);
+  auto options = parse(job->row_.argv);
+  if (!options) return std::unexpected(options.error());
+  job->options_ = std::move(*options);
+  *job->settings_ = cli::SettingsOf(job->options_, job->row_.cwd, here.machine.facts().cores);
+  if (auto status = DecodeJobText(job->row_.settings, *job->settings_); !status) {
+    return std::unexpected(status.error());
+  }
+  job->MakeSession();
+  if (auto status = job->session_->Replay(); !status) return std::unexpected(status.error());
+  if (!job->engine().Counts(job->id())) {
+    return Fail(ErrorKind::kNotFound, fmt::format("job {} was never accepted", number));
+  }
+  job->requests_ = job->engine().Requests(job->id());
+  return job;
+}
+
+void LocalJob::MakeSession() {
+  const os::MachineFacts& facts = here_.machine.facts();
+  ++row_.runs;
+  row_.host = facts.host_name;
+  row_.pid = store::JobOwner::ThisProcess().pid;
+  row_.started = loop_->Now();
+  row_.ended.reset();
+  row_.state = store::JobState::kRunning;
+  settings_->check_patience = CheckPatience(settings_->cwd);
+  session_ = std::make_unique<RunSession>(
+      *loop_, *store_,
+      RunSession::Job{id(), settings_, OfferOf(options_, here_), Epoch(row_.runs)});
+}
+
+void LocalJob::PutRow() {
+  row_.settings = EncodeJobText(*settings_);
+  store_->PutJob(row_);
+}
+
+void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
+                        std::vector<TaskIndex> order) {
+  *settings_ = std::move(settings);
+  MakeSession();
+  PutRow();
+  std::vector<std::string> rows;
+  TaskIndex first = 0;
+  tasks.rows([&](std::string_view row) {
+    rows.emplace_back(row);
+    if (rows.size() < kRowsPerChunk) return;
+    TaskIndex chunk = std::exchange(first, first + kRowsPerChunk);
+    AppendRows(chunk, std::exchange(rows, {}));
+  });
+  if (!rows.empty()) AppendRows(first, std::move(rows));
+  JobPlan plan;
+  plan.task_count = tasks.count;
+  plan.open = follow_;
+  plan.requests = tasks.requests;
+  plan.runs = tasks.runs;
+  plan.order = std::move(order);
+  plan.policy = options_.policy;
+  requests_ = tasks.requests;
+  session_->Post(engine::SubmitJob{id(), std::move(plan)});
+}
+
+void LocalJob::AppendRows(TaskIndex first, std::vector<std::string> rows) {
+  store::Batch batch;
+  batch.rows.push_back({id(), first, std::move(rows)});
+  // A failure is told to the hub by its own next batch.
+  store_->Append(std::move(batch), [](Status) {});
+  if (store_->Backlog() < kBacklogMost) return;
+  std::function<void()> look = [&] {
+    if (store_->Backlog() < kBacklogMost / 2) return loop_->Stop();
+    loop_->At(loop_->Now() + Duration::Millis(1), look);
+  };
+  look();
+  loop_->Run();
+}
+
+cli::RowSource LocalJob::StoredRows() {
+  return [this](const cli::RowVisitor& visit) {
+    uint32_t total = counts().total;
+    for (TaskIndex first = 0; first < total; first += kRowsPerChunk) {
+      auto rows = store_->Rows(id(), first, std::min(kRowsPerChunk, total - first));
+      if (!rows) return;
+      for (const std::string& row : *rows) visit(row);
+    }
+  };
+}
+
+void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added) {
+  if (added.empty()) return;
+  TaskIndex first = counts().total;
+  cli::GrownRequests grown = cli::RequestsOfAdded(tasks, added, requests_, first);
+  std::vector<std::string> rows;
+  uint32_t position = 0;
+  size_t next = 0;
+  tasks.rows([&](std::string_view row) {
+    if (next < added.size() && added[next] == position) {
+      rows.emplace_back(row);
+      ++next;
+    }
+    ++position;
+  });
+  for (size_t i = 0; i < rows.size(); i += kRowsPerChunk) {
+    size_t count = std::min<size_t>(kRowsPerChunk, rows.size() - i);
+    auto begin = rows.begin() + static_cast<std::ptrdiff_t>(i);
+    AppendRows(first + static_cast<TaskIndex>(i),
+               {begin, begin + static_cast<std::ptrdiff_t>(count)});
+  }
+  requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
+  session_->Post(engine::GrowJob{id(), static_cast<uint32_t>(added.size()),
+                                 std::move(grown.new_requests), std::move(grown.runs)});
+}
+
+void LocalJob::TakeUp() {
+  PutRow();
+  session_->Resume();
+  session_->Post(engine::ChangePolicy{id(), options_.policy});
+  session_->Post(engine::ReleaseJob{id()});
+}
+
+std::string LocalJob::RowOf(TaskIndex index) {
+  auto rows = store_->Rows(id(), index, 1);
+  return rows && !rows->empty() ? std::move(rows->front()) : std::string();
+}
+
+std::vector<TaskRange> LocalJob::EndedTasks() const {
+  std::vector<TaskRange> ended;
+  for (TaskIndex i = 0; i < counts().total; ++i) {
+    TaskState state = *engine().StateOf(id(), i);
+    if (state != TaskState::kQueued && state != TaskState::kLeased) cli::AppendIndex(ended, i);
+  }
+  return ended;
+}
+
+Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bool resumed) {
+  auto compiled = format::CompileJob(*settings_, id());
+  if (!compiled) return std::unexpected(compiled.error());
+  compiled_ = std::move(*compiled);
+  cli::TaskTexts texts;
+  texts.command = [this](TaskIndex index) {
+    return format::CommandText(*compiled_, RowOf(index), index, 0);
+  };
+  texts.values = [this](TaskIndex index) {
+    std::string row = RowOf(index);
+    std::vector<std::string> values;
+    if (!settings_->has_source) return values;
+    if (settings_->row_kind == RowKind::kListLine) return std::vector{std::move(row)};
+    size_t start = 0;
+    for (size_t end = row.find('\0'); end != std::string::npos; end = row.find('\0', start)) {
+      values.push_back(row.substr(start, end - start));
+      start = end + 1;
+    }
+    values.push_back(row.substr(start));
+    return values;
+  };
+  cli::ViewParts parts{screen,
+                       std::move(texts),
+                       options_.show,
+                       options_.state_dir,
+                       options_.sources.files,
+                       settings_->value_names,
+                       /*columns=*/0,
+                       resumed,
+                       row_.cwd,
+                       dir_.SpoolPath()};
+  return cli::MakeRunView(std::move(parts), [this](const Error& error) {
+    loop_->Post([this, error] {
+      session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind));
+    });
+  });
+}
+
+Result<int> LocalJob::Run(bool resumed) {
+  if (auto status = session_->Settle(); !status) return std::unexpected(status.error());
+  cli::TerminalScreen screen(
+      *loop_, here_.environment, {}, [this](const Error& error, bool reader_gone) {
+        if (reader_gone) {
+          session_->EndRunning(cli::RunEnd::kOutputClosed, cli::kExitOutputClosed);
+        } else {
+          session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind));
+        }
+      });
+  auto view = MakeView(screen, resumed);
+  if (!view) return std::unexpected(view.error());
+
+  const os::CgroupPlaces& places = here_.machine.cgroups();
+  os::SweepCgroups(places, kPatience);
+  auto cgroups = os::CgroupTree::Create(places);
+  Offer offer = OfferOf(options_, here_);
+  node::ProcessExecutorOptions with;
+  with.slots = static_cast<uint16_t>(offer.slots);
+  with.spool_folder = dir_.SpoolPath();
+  with.job_folder = dir_.path();
+  if (cgroups) with.cgroup = (*cgroups)->dir();
+  with.on_trouble = [&](std::string text) {
+    (*view)->OnNews(cli::Remark{std::move(text), true}, loop_->Now());
+  };
+  (*view)->OnStart({id(), row_.name, offer.slots, follow_, resumed, counts(), EndedTasks(),
+                    loop_->Now()});
+  auto executor = node::ProcessExecutor::Create(*loop_, std::move(with));
+  if (!executor) return std::unexpected(executor.error());
+  (*executor)->SetEvents(*session_);
+  cli::RunEnd how = session_->Run(
+      **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }},
+      [this] {
+        return node::MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()};
+      });
+  executor->reset();  // ends what still runs
+  PutEnd();
+  (*view)->OnFinish({how, counts(), loop_->Now()});
+  // What the terminal has not taken yet: signals are seen in between.
+  while (!screen.Drain(Duration::Millis(100))) {
+    loop_->Post([this] { loop_->Stop(); });
+    loop_->Run();
+  }
+  return session_->exit_code();
+}
+
+void LocalJob::PutEnd() {
+  store::JobProgress progress;
+  progress.job = id();
+  progress.ended = loop_->Now();
+  progress.counts = counts();
+  progress.state =
+      engine().Finished(id()) ? store::JobState::kFinished : store::JobState::kStopped;
+  store_->PutProgress(progress);
+}
+
+void LocalJob::Discard() {
+  session_.reset();
+  store_.reset();
+  (void)dir_.Remove();
+}
+
+}  // namespace spate::apps

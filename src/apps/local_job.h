@@ -1,0 +1,107 @@
+// LocalJob: a job's folder, journal and engine on this machine, new or from an earlier run, ready
+// to be run. Steps: Create or Open, then SetTasks or TakeUp, then Run (once).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/run_session.h"
+#include "base/result.h"
+#include "cli/options/run_options.h"
+#include "cli/run/task_list.h"
+#include "cli/view/run_view.h"
+#include "os/environment.h"
+#include "os/machine.h"
+#include "os/real_loop.h"
+#include "store/sqlite/job_dir.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace spate::apps {
+
+// Where and by whom a run was started.
+struct Surroundings {
+  os::Environment environment;
+  os::Machine machine;
+  std::string cwd;  // absolute
+  static Result<Surroundings> Find();
+};
+
+// Where jobs live: as typed with --state, else $SPATE_STATE, $XDG_STATE_HOME/spate, or
+// ~/.local/state/spate. Absolute.
+std::string StateDirOf(const std::string& typed, const Surroundings& here);
+
+// What the machine offers to a run with these options.
+Offer OfferOf(const cli::RunOptions& options, const Surroundings& here);
+// Every request must fit into the offer; errors name the first place of each that does not.
+Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer);
+
+class LocalJob {
+ public:
+  // A new folder for a new job. `argv` is what was typed after "run".
+  static Result<std::unique_ptr<LocalJob>> Create(const Surroundings& here,
+                                                  const std::string& state_dir,
+                                                  const cli::RunOptions& options,
+                                                  std::vector<std::string> argv);
+  // The folder of an earlier job: its leftovers are ended, its journal is read back. kNotFound
+  // when the job was never accepted. `options`: those of its first run with those of now on top,
+  // made by `parse` from its first argv.
+  using ParseStored = std::function<Result<cli::RunOptions>(const std::vector<std::string>&)>;
+  static Result<std::unique_ptr<LocalJob>> Open(const Surroundings& here,
+                                                const std::string& state_dir, uint32_t number,
+                                                const ParseStored& parse);
+  ~LocalJob();
+
+  const cli::RunOptions& options() const { return options_; }
+  const store::JobRow& row() const { return row_; }
+  const JobSettings& settings() const { return *settings_; }
+  JobCounts counts() const { return session_->counts(); }
+  const engine::Engine& engine() const { return session_->engine(); }
+  JobId id() const { return JobId(dir_.number()); }
+  os::RealLoop& loop() { return *loop_; }
+
+  // New job: its tasks, and how they run. Durable when Run begins to report.
+  void SetTasks(const cli::TaskList& tasks, JobSettings settings, std::vector<TaskIndex> order);
+  // Earlier job: rows of its tasks, in order.
+  cli::RowSource StoredRows();
+  // Earlier job: tasks that are added at the end.
+  void AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added);
+  // Earlier job: goes on. Ends what its last run left leased, takes the options of now, and lets a
+  // held job go on.
+  void TakeUp();
+  void Post(engine::Event event) { session_->Post(std::move(event)); }
+  // Stores rows and waits while too much of them is queued.
+  void AppendRows(TaskIndex first, std::vector<std::string> rows);
+
+  // Runs it to its end and shows it. Returns the exit code.
+  Result<int> Run(bool resumed);
+  // Removes the folder of a job that came to nothing.
+  void Discard();
+
+ private:
+  LocalJob(const Surroundings& here, store::JobDir dir, std::string state_dir)
+      : here_(here), dir_(std::move(dir)), state_dir_(std::move(state_dir)) {}
+  Status OpenStore(uint64_t keep_output);
+  void MakeSession();
+  std::string RowOf(TaskIndex index);
+  Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
+  void PutRow();
+  void PutEnd();
+  std::vector<TaskRange> EndedTasks() const;
+
+  const Surroundings& here_;
+  store::JobDir dir_;
+  std::string state_dir_;
+  std::unique_ptr<os::RealLoop> loop_;
+  std::unique_ptr<store::SqliteStore> store_;
+  store::JobRow row_;
+  cli::RunOptions options_;
+  std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
+  std::vector<Needs> requests_;  // known to the engine, for AddTasks
+  std::optional<format::CompiledJob> compiled_;
+  std::unique_ptr<RunSession> session_;
+  bool follow_ = false;
+};
+
+}  // namespace spate::apps

@@ -1,0 +1,12 @@
+// `spate run` and `spate job retry` on this machine: what to run is read and checked, the job's
+// folder is made (or an earlier one opened), and a RunSession runs it.
+#pragma once
+
+#include "cli/main.h"
+
+namespace spate::apps {
+
+// Handler of both commands; reports its own errors. Returns the exit code.
+int RunLocally(const cli::Invocation& invocation);
+
+}  // namespace spate::apps

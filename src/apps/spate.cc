@@ -1,0 +1,11 @@
+// The program `spate`: wires the command line to what carries it out.
+#include "apps/local_run.h"
+#include "cli/main.h"
+#include "shepherd/shepherd_main.h"
+
+int main(int argc, char** argv) {
+  if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
+  spate::cli::Wiring wiring;
+  wiring.run = spate::apps::RunLocally;
+  return spate::cli::Main(argc, argv, wiring);
+}

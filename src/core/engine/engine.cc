@@ -267,6 +267,11 @@ HoldReason Engine::Held(JobId id) const {
   return job == nullptr ? HoldReason::kNone : job->held();
 }
 
+std::vector<Needs> Engine::Requests(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job == nullptr ? std::vector<Needs>{} : job->requests();
+}
+
 bool Engine::Finished(JobId id) const {
   const JobState* job = state_->FindJob(id);
   return job != nullptr && job->finished();

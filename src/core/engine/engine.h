@@ -160,6 +160,8 @@ class Engine {
   std::optional<JobCounts> Counts(JobId job) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
+  // The distinct requests of its tasks, as the job's records number them.
+  std::vector<Needs> Requests(JobId job) const;
   bool Finished(JobId job) const;
   // Why a task does not run now, in words; empty when it runs or has ended.
   std::string Explain(JobId job, TaskIndex index, Instant now) const;

@@ -44,6 +44,7 @@ class JobState {
   HoldReason held() const { return held_; }
   bool open() const { return open_; }
   bool finished() const { return finished_; }
+  const std::vector<Needs>& requests() const { return requests_; }
   const Needs& request(uint32_t number) const { return requests_[number]; }
   uint32_t request_count() const { return static_cast<uint32_t>(requests_.size()); }
   // What the job had counted when it was last released; --halt looks at what came since.

@@ -30,12 +30,36 @@ void On(StepContext& step, const ChangePolicy& event) {
   CheckJob(step, *job);
 }
 
+namespace {
+
+// The existing tasks of these ranges: in their order, or where some overlap in that of the tasks.
+std::vector<TaskRange> Disjoint(std::vector<TaskRange> tasks, uint32_t task_count) {
+  for (TaskRange& range : tasks) {
+    range.first = std::min(range.first, task_count);
+    range.count = std::min(range.count, task_count - range.first);
+  }
+  std::vector<TaskRange> sorted = tasks;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const TaskRange& a, const TaskRange& b) { return a.first < b.first; });
+  bool overlap = false;
+  TaskIndex end = 0;
+  for (TaskRange& range : sorted) {
+    TaskIndex range_end = std::max(end, range.first + range.count);
+    overlap |= range.first < end;
+    range.first = std::max(range.first, end);
+    range.count = range_end - range.first;
+    end = range_end;
+  }
+  return overlap ? sorted : tasks;
+}
+
+}  // namespace
+
 std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>& tasks,
                               const std::function<bool(TaskIndex)>& wanted) {
   std::vector<TaskRange> selected;
-  for (const TaskRange& range : tasks) {
-    uint64_t end = std::min<uint64_t>(uint64_t{range.first} + range.count, job.task_count());
-    for (TaskIndex i = range.first; i < end; ++i) {
+  for (const TaskRange& range : Disjoint(tasks, job.task_count())) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       if (!wanted(i)) continue;
       if (!selected.empty() && selected.back().first + selected.back().count == i) {
         ++selected.back().count;

@@ -13,7 +13,7 @@ void On(StepContext& step, const NodeJoined& event) {
   EndLeasesOf(step, event.node, Cause::kNode, "its node started anew");
   node.present = true;
   node.offer = event.offer;
-  node.used = 0;
+  CHECK(node.used == 0);
 }
 
 void On(StepContext& step, const NodeLost& event) {

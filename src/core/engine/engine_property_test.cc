@@ -1,0 +1,364 @@
+// The engine under random news, true and false, against a naive model (testing_model.h):
+// - no task is given out twice under one attempt number, or while it runs, waits, or has ended;
+// - every verdict follows the policy; counts add up; leases fit, and stay within what nodes hold;
+// - what records tell is the whole state: replay equals live after every step, and a restart from
+//   any prefix of the records resumes and comes to an end;
+// - every accepted task ends when all ends arrive.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "base/prng.h"
+#include "core/engine/engine.h"
+#include "core/engine/testing_model.h"
+
+namespace spate::engine {
+namespace {
+
+// Random choices of one operation hang on its number, so that shrinking a list of operations
+// leaves the others as they are.
+struct Op {
+  uint8_t kind = 0;
+  uint64_t seed = 0;
+};
+void showValue(const Op& op, std::ostream& os) {
+  os << "{" << int{op.kind} << ", " << op.seed << "}";
+}
+
+class World {
+ public:
+  void Run(const Op& op) {
+    Prng prng(op.seed);
+    Dispatch(op.kind, prng);
+    if (prng.Chance(70)) Step();
+  }
+
+  // With patience everything ends: nothing is held, one large node, every attempt succeeds.
+  void Finish() {
+    Step();
+    RestartAt(records_.size());
+    for (const auto& [id, job] : model_.jobs()) {
+      events_.push_back(ChangePolicy{id, {}});
+      events_.push_back(SealJob{id});
+      events_.push_back(ReleaseJob{id});
+    }
+    Join(NodeId(9), 64, 64, 4);
+    Step();
+    for (int round = 0; round < 10'000 && !AllFinished(); ++round) {
+      AttemptsEnded ends{NodeId(9), {}};
+      auto held = model_.held().find(NodeId(9));
+      if (held != model_.held().end()) {
+        for (const AttemptRef& ref : held->second) {
+          ends.ends.push_back({.ref = ref, .wall = Duration::Micros(500)});
+        }
+      }
+      if (ends.ends.empty()) {
+        RC_ASSERT(wake_at_ != Instant::Never());
+        RC_ASSERT(wake_at_ > now_);
+        now_ = wake_at_;
+      }
+      events_.push_back(std::move(ends));
+      Step();
+    }
+    RC_ASSERT(AllFinished());
+  }
+
+ private:
+  void Dispatch(uint8_t kind, Prng& prng) {
+    switch (kind % 16) {
+      case 0:
+        return Submit(prng);
+      case 1:
+      case 2:
+        return JoinSome(prng);
+      case 3:
+        return events_.push_back(NodeLost{AnyNode(prng)});
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+        return EndSome(prng);
+      case 9:
+        return FalseNews(prng);
+      case 10:
+        return ReturnSome(prng);
+      case 11:
+        return HoldOrRelease(prng);
+      case 12:
+        return WithdrawOrReopen(prng);
+      case 13:
+        return GrowOrSeal(prng);
+      case 14:
+        now_ = now_ + Duration::Seconds(static_cast<int64_t>(prng.Below(4)));
+        return;
+      default:
+        return Restart(prng);
+    }
+  }
+
+  void Step() {
+    Output out;
+    engine_->Step({now_, events_}, out);
+    for (const Event& event : events_) {
+      if (const auto* joined = std::get_if<NodeJoined>(&event)) {
+        model_.Join(joined->node, joined->offer);
+      }
+      if (const auto* lost = std::get_if<NodeLost>(&event)) model_.Lose(lost->node);
+    }
+    events_.clear();
+    Take(out, /*live=*/true);
+  }
+
+  // Everything that must hold of any output.
+  void Take(const Output& out, bool live) {
+    size_t leases = 0;
+    size_t ends = 0;
+    for (const Record& record : out.records) {
+      std::string problem = live ? model_.ApplyLive(record, now_) : model_.Apply(record);
+      if (!problem.empty()) RC_FAIL(problem);
+      replica_->Apply(record);
+      leases += std::holds_alternative<Leased>(record);
+      ends += std::holds_alternative<AttemptEnded>(record);
+      records_.push_back(record);
+    }
+    size_t sent = std::count_if(out.sends.begin(), out.sends.end(), [](const Send& send) {
+      return std::holds_alternative<SendLease>(send);
+    });
+    size_t told = std::count_if(out.notices.begin(), out.notices.end(), [](const Notice& notice) {
+      return std::holds_alternative<NoticeEnded>(notice);
+    });
+    RC_ASSERT(sent == leases);
+    RC_ASSERT(told == ends);
+    wake_at_ = out.wake_at;
+    RC_ASSERT(wake_at_ > now_);
+    engine_->CheckInvariants();
+    replica_->CheckInvariants();
+    RC_ASSERT(engine_->Digest() == replica_->Digest());
+    for (const auto& [id, job] : model_.jobs()) {
+      RC_ASSERT(engine_->Counts(id) == job.Counts());
+      RC_ASSERT(engine_->Finished(id) == job.finished);
+      RC_ASSERT(engine_->Held(id) == job.held);
+      JobCounts counts = job.Counts();
+      RC_ASSERT(job.finished == (!job.open && counts.finished() == counts.total));
+    }
+    // Walls are at least 40 ms here, so a node holds what runs and as much again, and a rounding.
+    for (const auto& [node, offer] : model_.offers()) {
+      if (node != NodeId(9)) RC_ASSERT(model_.Load(node) <= 2.5 + 1e-6);
+    }
+  }
+
+  void Restart(Prng& prng) {
+    Step();
+    // Now and then the last commits are lost, whose actions never left the process.
+    RestartAt(records_.size() - prng.Below(std::min<size_t>(records_.size(), 12) + 1));
+  }
+  void RestartAt(size_t prefix) {
+    std::vector<Record> records = std::move(records_);
+    records_.clear();
+    records.resize(prefix);
+    engine_ = std::make_unique<Engine>();
+    replica_ = std::make_unique<Engine>();
+    model_ = NaiveModel();
+    for (Record& record : records) {
+      engine_->Apply(record);
+      replica_->Apply(record);
+      std::string problem = model_.Apply(record);
+      if (!problem.empty()) RC_FAIL(problem);
+      records_.push_back(std::move(record));
+    }
+    Output out;
+    engine_->Resume(now_, out);
+    Take(out, /*live=*/false);
+    for (const auto& [node, held] : model_.held()) RC_ASSERT(held.empty());
+  }
+
+  bool AllFinished() const {
+    return std::all_of(model_.jobs().begin(), model_.jobs().end(),
+                       [](const auto& entry) { return entry.second.finished; });
+  }
+
+  // ---- Choices
+
+  static Needs AnyNeeds(Prng& prng) {
+    Needs needs;
+    needs.milli_cpus = static_cast<uint32_t>(250 << prng.Below(5));
+    if (prng.Chance(20)) needs.memory = 1 + prng.Below(4);
+    if (prng.Chance(15)) needs.named = {{"gpus", 1 + static_cast<uint32_t>(prng.Below(2))}};
+    return needs;
+  }
+  static JobPolicy AnyPolicy(Prng& prng) {
+    JobPolicy policy;
+    policy.retry.retries = static_cast<uint32_t>(prng.Below(4));
+    if (prng.Chance(30)) policy.retry.delay = Duration::Seconds(1 + prng.Below(3));
+    if (prng.Chance(15)) policy.retry.once = true;
+    if (prng.Chance(30)) policy.retry.retry_on = static_cast<CauseSet>(prng.Below(256));
+    if (prng.Chance(20)) policy.max_failures = 1 + static_cast<uint32_t>(prng.Below(5));
+    if (prng.Chance(20)) {
+      policy.halt.when = prng.Chance(50) ? HaltRule::When::kNow : HaltRule::When::kSoon;
+      policy.halt.what = static_cast<HaltRule::What>(prng.Below(3));
+      (prng.Chance(50) ? policy.halt.percent : policy.halt.count) =
+          1 + static_cast<uint32_t>(prng.Below(20));
+    }
+    return policy;
+  }
+  static std::vector<RequestRun> AnyRuns(Prng& prng, uint32_t first, uint32_t count,
+                                         uint32_t requests) {
+    std::vector<RequestRun> runs;
+    while (count > 0) {
+      uint32_t part = requests == 1 ? count : 1 + static_cast<uint32_t>(prng.Below(count));
+      runs.push_back({first, part, static_cast<uint32_t>(prng.Below(requests))});
+      first += part;
+      count -= part;
+    }
+    return runs;
+  }
+  JobId AnyJob(Prng& prng) { return JobId(1 + static_cast<uint32_t>(prng.Below(next_job_))); }
+  static NodeId AnyNode(Prng& prng) { return NodeId(1 + static_cast<uint32_t>(prng.Below(4))); }
+  static std::vector<TaskRange> AnyTasks(Prng& prng) {
+    std::vector<TaskRange> tasks;
+    for (uint64_t n = 1 + prng.Below(3); n > 0; --n) {
+      tasks.push_back({static_cast<uint32_t>(prng.Below(40)),
+                       static_cast<uint32_t>(prng.Chance(5) ? UINT32_MAX : prng.Below(20))});
+    }
+    return tasks;
+  }
+
+  void Submit(Prng& prng) {
+    JobPlan plan;
+    plan.task_count = static_cast<uint32_t>(prng.Below(40));
+    plan.open = prng.Chance(20);
+    for (uint64_t n = prng.Chance(60) ? 1 : 1 + prng.Below(4); n > 0; --n) {
+      plan.requests.push_back(AnyNeeds(prng));
+    }
+    auto requests = static_cast<uint32_t>(plan.requests.size());
+    plan.runs = AnyRuns(prng, 0, plan.task_count, requests);
+    if (prng.Chance(30)) {
+      for (uint32_t i = 0; i < plan.task_count; ++i) plan.order.push_back(i);
+      for (uint32_t i = plan.task_count; i > 1; --i) {
+        std::swap(plan.order[i - 1], plan.order[prng.Below(i)]);
+      }
+    }
+    plan.policy = AnyPolicy(prng);
+    events_.push_back(SubmitJob{JobId(next_job_++), std::move(plan)});
+    Step();
+  }
+  void Join(NodeId node, uint32_t slots, uint32_t cpus, uint32_t gpus) {
+    Offer offer{
+        .node_name = "n", .slots = slots, .milli_cpus = cpus * kMilliCpu, .memory = 4, .named = {}};
+    if (gpus > 0) offer.named = {{"gpus", std::vector<std::string>(gpus, "0")}};
+    events_.push_back(NodeJoined{node, offer});
+  }
+  void JoinSome(Prng& prng) {
+    Join(AnyNode(prng), 1 + static_cast<uint32_t>(prng.Below(6)),
+         1 + static_cast<uint32_t>(prng.Below(6)), static_cast<uint32_t>(prng.Below(3)));
+  }
+  void EndSome(Prng& prng) {
+    for (const auto& [node, held] : model_.held()) {
+      AttemptsEnded event{node, {}};
+      for (const AttemptRef& ref : held) {
+        if (!prng.Chance(40)) continue;
+        auto cause = prng.Chance(60) ? Cause::kSuccess : static_cast<Cause>(prng.Below(9));
+        event.ends.push_back({.ref = ref, .cause = cause, .wall = Duration::Millis(40)});
+        if (prng.Chance(10)) event.ends.push_back(event.ends.back());
+      }
+      if (!event.ends.empty()) events_.push_back(std::move(event));
+    }
+  }
+  void FalseNews(Prng& prng) {
+    Step();
+    AttemptsEnded event{AnyNode(prng), {}};
+    for (int i = 0; i < 5; ++i) {
+      AttemptRef ref{AnyJob(prng), static_cast<uint32_t>(prng.Below(45)),
+                     Attempt(static_cast<uint16_t>(prng.Below(5)))};
+      auto held = model_.held().find(event.node);
+      bool true_news = held != model_.held().end() && held->second.contains(ref);
+      if (!true_news) event.ends.push_back({.ref = ref, .wall = Duration::Millis(40)});
+    }
+    events_.push_back(std::move(event));
+    size_t before = records_.size();
+    Step();
+    RC_ASSERT(records_.size() == before);
+  }
+  void ReturnSome(Prng& prng) {
+    events_.push_back(TasksReturned{AnyNode(prng), AnyJob(prng),
+                                    Attempt(static_cast<uint16_t>(prng.Below(4))), AnyTasks(prng)});
+  }
+  void HoldOrRelease(Prng& prng) {
+    JobId job = AnyJob(prng);
+    if (prng.Chance(40)) {
+      events_.push_back(HoldJob{job, prng.Chance(50)});
+    } else {
+      events_.push_back(ReleaseJob{job});
+    }
+  }
+  void WithdrawOrReopen(Prng& prng) {
+    JobId job = AnyJob(prng);
+    if (prng.Chance(50)) {
+      events_.push_back(WithdrawTasks{job, AnyTasks(prng)});
+    } else {
+      events_.push_back(ReopenTasks{job, AnyTasks(prng)});
+    }
+  }
+  void GrowOrSeal(Prng& prng) {
+    Step();
+    JobId id = AnyJob(prng);
+    auto it = model_.jobs().find(id);
+    if (it == model_.jobs().end() || prng.Chance(30)) {
+      events_.push_back(SealJob{id});
+      events_.push_back(ChangePolicy{id, AnyPolicy(prng)});
+      return;
+    }
+    GrowJob grow{id, static_cast<uint32_t>(prng.Below(6)), {}, {}};
+    if (prng.Chance(30)) grow.new_requests.push_back(AnyNeeds(prng));
+    auto requests = static_cast<uint32_t>(it->second.requests.size() + grow.new_requests.size());
+    grow.runs = AnyRuns(prng, static_cast<uint32_t>(it->second.tasks.size()), grow.count, requests);
+    events_.push_back(std::move(grow));
+    Step();
+  }
+
+  Instant now_{1'700'000'000'000'000'000};
+  Instant wake_at_ = Instant::Never();
+  std::unique_ptr<Engine> engine_ = std::make_unique<Engine>();
+  std::unique_ptr<Engine> replica_ = std::make_unique<Engine>();
+  NaiveModel model_;
+  std::vector<Record> records_;
+  std::vector<Event> events_;
+  uint32_t next_job_ = 1;
+};
+
+rc::Gen<Op> AnyOp() {
+  return rc::gen::map(rc::gen::pair(rc::gen::inRange<int>(0, 16),
+                                    rc::gen::noShrink(rc::gen::inRange<uint64_t>(0, UINT64_MAX))),
+                      [](const std::pair<int, uint64_t>& pair) {
+                        return Op{static_cast<uint8_t>(pair.first), pair.second};
+                      });
+}
+
+class RandomNews : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(RandomNews, FollowsTheModelAndEnds) {
+  rc::detail::TestParams params;
+  params.seed = GetParam();
+  params.maxSuccess = 60;
+  params.maxSize = 150;
+  auto result = rc::detail::checkTestable(
+      [] {
+        auto ops = *rc::gen::container<std::vector<Op>>(AnyOp());
+        World world;
+        for (const Op& op : ops) world.Run(op);
+        world.Finish();
+      },
+      rc::detail::TestMetadata{}, params);
+  std::stringstream text;
+  rc::detail::printResultMessage(result, text);
+  EXPECT_TRUE(result.is<rc::detail::SuccessResult>())
+      << "seed " << GetParam() << ": " << text.str();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomNews, testing::Range<uint64_t>(1, 21));
+
+}  // namespace
+}  // namespace spate::engine

@@ -1,0 +1,244 @@
+#include "core/engine/testing_model.h"
+
+#include <fmt/format.h>
+
+namespace spate::engine {
+namespace {
+
+void ForEach(const std::vector<TaskRange>& tasks, const auto& f) {
+  for (const TaskRange& range : tasks) {
+    for (uint32_t i = 0; i < range.count; ++i) f(range.first + i);
+  }
+}
+
+void AddRuns(NaiveJob& job, const std::vector<RequestRun>& runs) {
+  for (const RequestRun& run : runs) {
+    job.tasks.insert(job.tasks.end(), run.count, NaiveTask{.request = run.request});
+  }
+}
+
+// The rules for the end of an attempt, once more and in other words.
+std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause cause) {
+  const RetryPolicy& retry = job.policy.retry;
+  bool retried = (retry.retry_on >> static_cast<int>(cause) & 1) != 0;
+  switch (cause) {
+    case Cause::kSuccess:
+      return {Verdict::kSucceeded, true};
+    case Cause::kStopped:
+      return {retry.once ? Verdict::kUnknown : Verdict::kRetry, false};
+    case Cause::kNode:
+      if (retry.once) return {Verdict::kUnknown, false};
+      return {retried && task.losses + 1 < 5 ? Verdict::kRetry : Verdict::kFailed, false};
+    default:
+      return {retried && task.tries < retry.retries ? Verdict::kRetry : Verdict::kFailed, true};
+  }
+}
+
+}  // namespace
+
+JobCounts NaiveJob::Counts() const {
+  JobCounts counts;
+  for (const NaiveTask& task : tasks) {
+    ++counts.total;
+    switch (task.state) {
+      case TaskState::kQueued:
+        ++counts.queued;
+        break;
+      case TaskState::kLeased:
+        ++counts.leased;
+        break;
+      case TaskState::kSucceeded:
+        ++counts.succeeded;
+        break;
+      case TaskState::kFailed:
+        ++counts.failed;
+        break;
+      case TaskState::kCancelled:
+        ++counts.cancelled;
+        break;
+      case TaskState::kUnknown:
+        ++counts.unknown;
+        break;
+    }
+  }
+  return counts;
+}
+
+std::string NaiveModel::Apply(const Record& record) {
+  std::string problem = Check(record);
+  if (problem.empty()) std::visit([this](const auto& r) { Do(r); }, record);
+  return problem;
+}
+
+std::string NaiveModel::ApplyLive(const Record& record, Instant now) {
+  if (const auto* leased = std::get_if<Leased>(&record); leased && jobs_.contains(leased->job)) {
+    const NaiveJob& job = jobs_.at(leased->job);
+    if (job.held != HoldReason::kNone) return "leased from a held job";
+    auto offer = offers_.find(leased->node);
+    if (offer == offers_.end()) return "leased to a node that is not there";
+    std::string problem;
+    ForEach(leased->tasks, [&](TaskIndex i) {
+      if (i >= job.tasks.size()) return;
+      const NaiveTask& task = job.tasks[i];
+      if (task.due > now) problem = "leased before it is due";
+      if (FitCount(offer->second, job.requests[task.request]) == 0) problem = "it never fits";
+    });
+    if (!problem.empty()) return problem;
+  }
+  return Apply(record);
+}
+
+std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks,
+                                   TaskState state) const {
+  const NaiveJob& job = jobs_.at(id);
+  if (tasks.empty()) return "a record about no task";
+  std::string problem;
+  std::set<TaskIndex> seen;
+  ForEach(tasks, [&](TaskIndex i) {
+    if (i >= job.tasks.size()) {
+      problem = "there is no such task";
+    } else if (job.tasks[i].state != state) {
+      problem = fmt::format("task {} is {}", i + 1, TaskStateName(job.tasks[i].state));
+    } else if (!seen.insert(i).second) {
+      problem = fmt::format("task {} is named twice", i + 1);
+    }
+  });
+  return problem;
+}
+
+std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
+  const AttemptRef& ref = record.end.ref;
+  auto held = held_.find(record.node);
+  if (held == held_.end() || !held->second.contains(ref)) return "ended where it is not held";
+  const NaiveJob& job = jobs_.at(ref.job);
+  const NaiveTask& task = job.tasks[ref.index];
+  if (task.state != TaskState::kLeased || task.attempt != ref.attempt.value) return "not current";
+  auto [verdict, counts] = Judge(job, task, record.end.cause);
+  if (record.verdict != verdict || record.counts != counts) {
+    return fmt::format("verdict {} for {}, and not {}", VerdictName(record.verdict),
+                       CauseName(record.end.cause), VerdictName(verdict));
+  }
+  return "";
+}
+
+std::string NaiveModel::Check(const Record& record) const {
+  if (const auto* accepted = std::get_if<JobAccepted>(&record)) {
+    return jobs_.contains(accepted->job) ? "accepted twice" : "";
+  }
+  if (const auto* ended = std::get_if<AttemptEnded>(&record)) return CheckEnd(*ended);
+  JobId id = std::visit(
+      [](const auto& r) {
+        if constexpr (requires { r.job; }) return r.job;
+        return JobId(0);
+      },
+      record);
+  auto it = jobs_.find(id);
+  if (it == jobs_.end()) return "a record about an unknown job";
+  const NaiveJob& job = it->second;
+  if (const auto* r = std::get_if<TasksWithdrawn>(&record)) {
+    return CheckTasks(id, r->tasks, TaskState::kQueued);
+  }
+  if (const auto* r = std::get_if<Returned>(&record)) {
+    return CheckTasks(id, r->tasks, TaskState::kLeased);
+  }
+  if (const auto* r = std::get_if<JobFinished>(&record)) {
+    if (job.open || job.finished) return "finished while open, or twice";
+    if (r->counts != job.Counts()) return "finished with wrong counts";
+    return r->counts.queued + r->counts.leased > 0 ? "finished with tasks left" : "";
+  }
+  if (const auto* r = std::get_if<Leased>(&record)) {
+    std::string problem = CheckTasks(id, r->tasks, TaskState::kQueued);
+    if (!problem.empty()) return problem;
+    if (job.finished) return "leased from a finished job";
+    uint32_t request = job.tasks[r->tasks.front().first].request;
+    ForEach(r->tasks, [&](TaskIndex i) {
+      if (given_.contains({id, i, r->attempt})) problem = "an attempt number is given twice";
+      if (r->attempt.value != job.tasks[i].attempt + 1) problem = "a number is left out";
+      if (job.tasks[i].request != request) problem = "a lease over two requests";
+    });
+    return problem;
+  }
+  return "";
+}
+
+void NaiveModel::Do(const JobAccepted& record) {
+  NaiveJob& job = jobs_[record.job];
+  job.requests = record.plan.requests;
+  job.policy = record.plan.policy;
+  job.open = record.plan.open;
+  AddRuns(job, record.plan.runs);
+}
+
+void NaiveModel::Do(const JobGrown& record) {
+  NaiveJob& job = jobs_[record.job];
+  job.requests.insert(job.requests.end(), record.new_requests.begin(), record.new_requests.end());
+  AddRuns(job, record.runs);
+  job.finished = false;
+}
+
+void NaiveModel::Do(const JobSealed& record) { jobs_[record.job].open = false; }
+
+void NaiveModel::Do(const PolicyChanged& record) { jobs_[record.job].policy = record.policy; }
+
+void NaiveModel::Do(const TasksWithdrawn& record) {
+  ForEach(record.tasks,
+          [&](TaskIndex i) { jobs_[record.job].tasks[i].state = TaskState::kCancelled; });
+}
+
+void NaiveModel::Do(const TasksReopened& record) {
+  NaiveJob& job = jobs_[record.job];
+  job.finished = false;
+  ForEach(record.tasks, [&](TaskIndex i) {
+    NaiveTask& task = job.tasks[i];
+    task = NaiveTask{.request = task.request, .attempt = task.attempt};
+  });
+}
+
+void NaiveModel::Do(const JobHeld& record) { jobs_[record.job].held = record.reason; }
+
+void NaiveModel::Do(const JobReleased& record) { jobs_[record.job].held = HoldReason::kNone; }
+
+void NaiveModel::Do(const Leased& record) {
+  ForEach(record.tasks, [&](TaskIndex i) {
+    NaiveTask& task = jobs_[record.job].tasks[i];
+    task.state = TaskState::kLeased;
+    task.attempt = record.attempt.value;
+    held_[record.node].insert({record.job, i, record.attempt});
+    given_.insert({record.job, i, record.attempt});
+  });
+}
+
+void NaiveModel::Do(const Returned& record) {
+  ForEach(record.tasks, [&](TaskIndex i) {
+    jobs_[record.job].tasks[i].state = TaskState::kQueued;
+    held_[record.node].erase({record.job, i, record.attempt});
+  });
+}
+
+void NaiveModel::Do(const AttemptEnded& record) {
+  NaiveJob& job = jobs_[record.end.ref.job];
+  NaiveTask& task = job.tasks[record.end.ref.index];
+  held_[record.node].erase(record.end.ref);
+  constexpr TaskState kStates[] = {TaskState::kSucceeded, TaskState::kQueued, TaskState::kFailed,
+                                   TaskState::kUnknown};
+  task.state = kStates[static_cast<size_t>(record.verdict)];
+  if (record.counts) ++task.tries;
+  if (record.end.cause == Cause::kNode) ++task.losses;
+  task.due = record.counts ? record.ended + job.policy.retry.delay : Instant{};
+}
+
+void NaiveModel::Do(const JobFinished& record) { jobs_[record.job].finished = true; }
+
+double NaiveModel::Load(NodeId node) const {
+  double load = 0;
+  auto held = held_.find(node);
+  auto offer = offers_.find(node);
+  if (held == held_.end() || offer == offers_.end()) return 0;
+  for (const AttemptRef& ref : held->second) {
+    const NaiveJob& job = jobs_.at(ref.job);
+    load += 1.0 / FitCount(offer->second, job.requests[job.tasks[ref.index].request]);
+  }
+  return load;
+}
+
+}  // namespace spate::engine

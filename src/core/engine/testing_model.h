@@ -1,0 +1,77 @@
+// A naive model of the engine, for its property test: everything in plain maps, told by the records
+// alone, and strict. It knows nothing of queues, ranges or costs.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/engine/engine.h"
+
+namespace spate::engine {
+
+struct NaiveTask {
+  uint32_t request = 0;
+  TaskState state = TaskState::kQueued;
+  uint32_t attempt = 0;  // the newest number given
+  uint32_t tries = 0;
+  uint32_t losses = 0;
+  Instant due;  // may not be leased before
+};
+
+struct NaiveJob {
+  std::vector<Needs> requests;
+  std::vector<NaiveTask> tasks;
+  JobPolicy policy;
+  bool open = false;
+  bool finished = false;
+  HoldReason held = HoldReason::kNone;
+
+  JobCounts Counts() const;
+};
+
+class NaiveModel {
+ public:
+  // What is wrong with this record at this point; empty when it is right. Then it is applied.
+  std::string Apply(const Record& record);
+  // As above, and what only a live engine can be asked: nothing is leased before it is due, from
+  // a held job, or to a node that is not there.
+  std::string ApplyLive(const Record& record, Instant now);
+
+  void Join(NodeId node, const Offer& offer) { offers_[node] = offer; }
+  void Lose(NodeId node) { offers_.erase(node); }
+  void LoseAll() { offers_.clear(); }
+
+  const std::map<JobId, NaiveJob>& jobs() const { return jobs_; }
+  const std::map<NodeId, Offer>& offers() const { return offers_; }
+  // What each node holds.
+  const std::map<NodeId, std::set<AttemptRef>>& held() const { return held_; }
+  // The share of the node that it holds, where 1 is a node of running tasks.
+  double Load(NodeId node) const;
+
+ private:
+  std::string Check(const Record& record) const;
+  std::string CheckTasks(JobId job, const std::vector<TaskRange>& tasks, TaskState state) const;
+  std::string CheckEnd(const AttemptEnded& record) const;
+  void Do(const JobAccepted& record);
+  void Do(const JobGrown& record);
+  void Do(const JobSealed& record);
+  void Do(const PolicyChanged& record);
+  void Do(const TasksWithdrawn& record);
+  void Do(const TasksReopened& record);
+  void Do(const JobHeld& record);
+  void Do(const JobReleased& record);
+  void Do(const Leased& record);
+  void Do(const Returned& record);
+  void Do(const AttemptEnded& record);
+  void Do(const JobFinished& record);
+
+  std::map<JobId, NaiveJob> jobs_;
+  std::map<NodeId, Offer> offers_;
+  std::map<NodeId, std::set<AttemptRef>> held_;
+  std::set<AttemptRef> given_;  // every attempt that was ever leased
+};
+
+}  // namespace spate::engine

@@ -45,6 +45,19 @@ ErrorKind KindOf(int code, int system_errno) {
   }
 }
 
+// The path as a URI; SQLite takes a parameter only that way.
+std::string FrozenUri(const std::string& path) {
+  std::string uri = "file:";
+  for (char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
 Error MakeError(sqlite3* db, int code, const std::string& path) {
   int extended = db == nullptr ? code : sqlite3_extended_errcode(db);
   if ((extended & 0xff) != (code & 0xff)) extended = code;
@@ -71,6 +84,9 @@ Result<Database> Database::Open(const std::string& path, DbMode mode) {
     case DbMode::kRead:
       flags |= SQLITE_OPEN_READONLY;
       break;
+    case DbMode::kFrozen:
+      flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+      break;
     case DbMode::kWrite:
       flags |= SQLITE_OPEN_READWRITE;
       break;
@@ -79,7 +95,8 @@ Result<Database> Database::Open(const std::string& path, DbMode mode) {
       break;
   }
   sqlite3* raw = nullptr;
-  int code = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
+  std::string name = mode == DbMode::kFrozen ? FrozenUri(path) : path;
+  int code = sqlite3_open_v2(name.c_str(), &raw, flags, nullptr);
   Database db(raw, path);
   if (code != SQLITE_OK) return std::unexpected(MakeError(raw, code, path));
   sqlite3_busy_timeout(raw, kBusyMillis);

@@ -20,7 +20,8 @@ namespace spate::store {
 class Statement;
 
 enum class DbMode : uint8_t {
-  kRead,    // writes nothing, also when it is the last to close
+  kRead,    // writes nothing to the database, also when it is the last to close
+  kFrozen,  // kRead of a file that nobody writes meanwhile: no locks, no files beside it
   kWrite,   // the file must be there
   kCreate,  // the file must not be there, or be empty
 };

@@ -8,20 +8,13 @@
 
 #include "base/units.h"
 #include "store/record_codec.h"
+#include "store/sqlite/attempt_columns.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
 namespace {
 
-constexpr std::string_view kAttempts =
-    "SELECT seq, job, idx, attempt, node, slot, cause, status, verdict, flags, start_us, wall_us, "
-    "user_us, system_us, peak_kb, output_pos, stdout_len, stderr_len FROM attempt ORDER BY seq";
-constexpr std::string_view kRare =
-    "SELECT seq, ended_ns, read_bytes, written_bytes, left_behind, stdout_total, stderr_total, "
-    "note, processes FROM attempt_rare ORDER BY seq";
 constexpr std::string_view kLog = "SELECT seq, kind, data, checksum FROM log ORDER BY seq";
-
-Duration Micros(const Statement& s, int column) { return Duration{s.Int(column) * 1000}; }
 
 }  // namespace
 
@@ -46,8 +39,10 @@ Result<JournalReader> JournalReader::Begin(Database& db) {
   auto base = BaseMicros(db);
   if (!base) return std::unexpected(std::move(base.error()));
   reader.base_us_ = *base;
-  const std::pair<Cursor*, std::string_view> all[] = {
-      {&reader.attempts_, kAttempts}, {&reader.rare_, kRare}, {&reader.log_, kLog}};
+  const std::pair<Cursor*, std::string> all[] = {
+      {&reader.attempts_, fmt::format("{} ORDER BY seq", kSelectAttempt)},
+      {&reader.rare_, fmt::format("{} ORDER BY seq", kSelectRare)},
+      {&reader.log_, std::string(kLog)}};
   for (const auto& [cursor, sql] : all) {
     auto prepared = db.Prepare(sql);
     if (!prepared) return std::unexpected(std::move(prepared.error()));
@@ -114,66 +109,21 @@ Result<const JournalEntry*> JournalReader::Next() {
 }
 
 Status JournalReader::ReadAttempt(AttemptEntry& entry) {
-  const Statement& s = attempts_.statement;
-  engine::AttemptEnded& r = entry.record;
-  AttemptEnd& e = r.end;
-  auto flags = static_cast<uint16_t>(s.Int(9));
-  int64_t cause = s.Int(6);
-  int64_t verdict = s.Int(8);
-  if (cause < 0 || cause >= kCauseCount || verdict < 0 || verdict > 3) {
-    return std::unexpected(Damage("attempt", entry_.seq, "unknown cause or verdict"));
-  }
-  r.node = NodeId(static_cast<uint32_t>(s.Int(4)));
-  r.verdict = static_cast<engine::Verdict>(verdict);
-  r.counts = (flags & 1) != 0;
-  e.ref = {JobId(static_cast<uint32_t>(s.Int(1))), static_cast<TaskIndex>(s.Int(2)),
-           Attempt(static_cast<uint16_t>(s.Int(3)))};
-  e.cause = static_cast<Cause>(cause);
-  e.memory_source = static_cast<MemorySource>((flags >> 1) & 3);
-  e.slot = static_cast<uint16_t>(s.Int(5));
-  e.status = static_cast<int32_t>(s.Int(7));
-  e.start = s.IsNull(10) ? Instant() : Instant{(s.Int(10) + base_us_) * 1000};
-  e.wall = Micros(s, 11);
-  e.user = Micros(s, 12);
-  e.system = Micros(s, 13);
-  e.peak_memory = static_cast<uint64_t>(s.Int(14)) * 1024;
-  entry.kept = {.position = static_cast<uint64_t>(s.Int(15)),
-                .stdout_bytes = static_cast<uint64_t>(s.Int(16)),
-                .stderr_bytes = static_cast<uint64_t>(s.Int(17))};
-  r.ended = e.start + e.wall;
-  e.read_bytes = e.written_bytes = -1;
-  e.left_behind = 0;
-  e.stdout_total = entry.kept.stdout_bytes;
-  e.stderr_total = entry.kept.stderr_bytes;
-  e.note.clear();
-  e.processes.clear();
+  std::optional<uint32_t> checksum = AttemptFromColumns(attempts_.statement, base_us_, entry);
+  if (!checksum) return std::unexpected(Damage("attempt", entry_.seq, "unknown cause or verdict"));
   if (rare_.seq && *rare_.seq < entry_.seq) {
     uint64_t seq = *rare_.seq;
     if (auto moved = rare_.Advance(); !moved) return moved;
     return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt"));
   }
   if (rare_.seq && *rare_.seq == entry_.seq) {
-    if (auto read = ReadRare(entry); !read) return read;
+    bool fine = RareFromColumns(rare_.statement, entry);
+    if (auto moved = rare_.Advance(); !moved) return moved;
+    if (!fine) return std::unexpected(Damage("attempt_rare", entry_.seq, "processes"));
   }
-  if (AttemptChecksum(entry_.seq, entry) != flags >> 3) {
+  if (AttemptChecksum(entry_.seq, entry) != *checksum) {
     return std::unexpected(Damage("attempt", entry_.seq, "checksum"));
   }
-  return {};
-}
-
-Status JournalReader::ReadRare(AttemptEntry& entry) {
-  const Statement& s = rare_.statement;
-  AttemptEnd& e = entry.record.end;
-  if (!s.IsNull(1)) entry.record.ended = Instant{s.Int(1)};
-  if (!s.IsNull(2)) e.read_bytes = s.Int(2);
-  if (!s.IsNull(3)) e.written_bytes = s.Int(3);
-  e.left_behind = static_cast<uint32_t>(s.Int(4));
-  if (!s.IsNull(5)) e.stdout_total = static_cast<uint64_t>(s.Int(5));
-  if (!s.IsNull(6)) e.stderr_total = static_cast<uint64_t>(s.Int(6));
-  e.note = s.Bytes(7);
-  bool fine = DecodeProcesses(s.Bytes(8), e.processes);
-  if (auto moved = rare_.Advance(); !moved) return moved;
-  if (!fine) return std::unexpected(Damage("attempt_rare", entry_.seq, "processes"));
   return {};
 }
 

@@ -41,7 +41,6 @@ class JournalReader {
   explicit JournalReader(Database& db) : db_(&db) {}
   Status ReadAttempt(AttemptEntry& entry);
   Status ReadLog();
-  Status ReadRare(AttemptEntry& entry);
   Error Damage(std::string_view table, uint64_t seq, std::string_view how) const;
 
   Database* db_;

@@ -8,6 +8,9 @@
 namespace spate::store {
 namespace {
 
+// Decoded chunks that are kept (and at least one).
+constexpr size_t kCacheBytes = 16 << 20;
+
 constexpr std::string_view kFind =
     "SELECT first, count, data, checksum FROM rows WHERE first <= ? ORDER BY first DESC LIMIT 1";
 
@@ -15,7 +18,7 @@ constexpr std::string_view kFind =
 
 Status RowReader::Prepare() {
   if (db_) return {};
-  auto db = OpenJobDbToRead(path_);
+  auto db = OpenJobDbToRead(path_, frozen_);
   if (!db) return std::unexpected(std::move(db.error()));
   auto find = db->Prepare(kFind);
   if (!find) return std::unexpected(std::move(find.error()));
@@ -53,7 +56,7 @@ Result<const DecodedChunk*> RowReader::Load(TaskIndex index) {
   held_bytes_ += chunk->bytes();
   chunks_.push_front(std::move(*chunk));
   by_first_[chunks_.front().first] = chunks_.begin();
-  while (held_bytes_ > cache_bytes_ && chunks_.size() > 1) {
+  while (held_bytes_ > kCacheBytes && chunks_.size() > 1) {
     held_bytes_ -= chunks_.back().bytes();
     by_first_.erase(chunks_.back().first);
     chunks_.pop_back();

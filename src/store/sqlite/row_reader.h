@@ -14,9 +14,9 @@ namespace spate::store {
 
 class RowReader {
  public:
-  // `cache_bytes` of decoded chunks are kept, and at least one chunk.
-  explicit RowReader(std::string db_path, size_t cache_bytes = 16 << 20)
-      : path_(std::move(db_path)), cache_bytes_(cache_bytes) {}
+  // `frozen` as in OpenJobDbToRead.
+  explicit RowReader(std::string db_path, bool frozen = false)
+      : path_(std::move(db_path)), frozen_(frozen) {}
 
   // The row of a task, a view until the next call. kNotFound; kCorrupt.
   Result<std::string_view> Row(TaskIndex index);
@@ -28,7 +28,7 @@ class RowReader {
   Result<const DecodedChunk*> Load(TaskIndex index);
 
   std::string path_;
-  size_t cache_bytes_;
+  bool frozen_;
   std::optional<Database> db_;
   Statement find_;
   std::list<DecodedChunk> chunks_;  // the newest used first

@@ -124,8 +124,7 @@ constexpr const char* kCreatePragmas =
 constexpr const char* kWritePragmas =
     "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2048; PRAGMA temp_store = MEMORY;"
     "PRAGMA cache_size = -4096;";
-constexpr const char* kReadPragmas =
-    "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
+constexpr const char* kReadPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
 
 Status CheckVersion(Database& db) {
   auto application = db.QueryInt("PRAGMA application_id");
@@ -175,8 +174,8 @@ Result<Database> CreateJobDb(const std::string& path, int64_t base_us) {
   return db;
 }
 
-Result<Database> OpenJobDbToRead(const std::string& path) {
-  auto db = Database::Open(path, DbMode::kRead);
+Result<Database> OpenJobDbToRead(const std::string& path, bool frozen) {
+  auto db = Database::Open(path, frozen ? DbMode::kFrozen : DbMode::kRead);
   if (!db) return db;
   if (auto run = db->Run(kReadPragmas); !run) return std::unexpected(std::move(run.error()));
   if (auto checked = CheckVersion(*db); !checked) {

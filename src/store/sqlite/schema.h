@@ -19,7 +19,8 @@ Result<Database> CreateJobDb(const std::string& path, int64_t base_us);
 Result<Database> OpenJobDb(const std::string& path);
 
 // For reading, while another process may write. kNotFound also when its creation was cut short.
-Result<Database> OpenJobDbToRead(const std::string& path);
+// `frozen`: nobody writes it until the database is closed, and it has no log beside it.
+Result<Database> OpenJobDbToRead(const std::string& path, bool frozen = false);
 
 // meta.base_us.
 Result<int64_t> BaseMicros(Database& db);

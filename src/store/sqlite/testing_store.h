@@ -76,6 +76,11 @@ class StoreWorld {
   SqliteOptions& options() { return options_; }
 
   void CloseStore() { store_.reset(); }
+  // Drops the lock too.
+  void LeaveJob() {
+    store_.reset();
+    dir_.reset();
+  }
   void Reopen() {
     store_.reset();
     auto store = SqliteStore::Open(*dir_, *loop_, options_);

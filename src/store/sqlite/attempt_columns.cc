@@ -1,0 +1,57 @@
+#include "store/sqlite/attempt_columns.h"
+
+namespace spate::store {
+namespace {
+
+Duration Micros(const Statement& s, int column) { return Duration{s.Int(column) * 1000}; }
+
+}  // namespace
+
+std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
+                                           AttemptEntry& entry) {
+  engine::AttemptEnded& r = entry.record;
+  AttemptEnd& e = r.end;
+  auto flags = static_cast<uint16_t>(s.Int(9));
+  int64_t cause = s.Int(6);
+  int64_t verdict = s.Int(8);
+  if (cause < 0 || cause >= kCauseCount || verdict < 0 || verdict > 3) return std::nullopt;
+  r.node = NodeId(static_cast<uint32_t>(s.Int(4)));
+  r.verdict = static_cast<engine::Verdict>(verdict);
+  r.counts = (flags & 1) != 0;
+  e.ref = {JobId(static_cast<uint32_t>(s.Int(1))), static_cast<TaskIndex>(s.Int(2)),
+           Attempt(static_cast<uint16_t>(s.Int(3)))};
+  e.cause = static_cast<Cause>(cause);
+  e.memory_source = static_cast<MemorySource>((flags >> 1) & 3);
+  e.slot = static_cast<uint16_t>(s.Int(5));
+  e.status = static_cast<int32_t>(s.Int(7));
+  e.start = s.IsNull(10) ? Instant() : Instant{(s.Int(10) + base_us) * 1000};
+  e.wall = Micros(s, 11);
+  e.user = Micros(s, 12);
+  e.system = Micros(s, 13);
+  e.peak_memory = static_cast<uint64_t>(s.Int(14)) * 1024;
+  entry.kept = {.position = static_cast<uint64_t>(s.Int(15)),
+                .stdout_bytes = static_cast<uint64_t>(s.Int(16)),
+                .stderr_bytes = static_cast<uint64_t>(s.Int(17))};
+  r.ended = e.start + e.wall;
+  e.read_bytes = e.written_bytes = -1;
+  e.left_behind = 0;
+  e.stdout_total = entry.kept.stdout_bytes;
+  e.stderr_total = entry.kept.stderr_bytes;
+  e.note.clear();
+  e.processes.clear();
+  return flags >> 3;
+}
+
+bool RareFromColumns(const Statement& s, AttemptEntry& entry) {
+  AttemptEnd& e = entry.record.end;
+  if (!s.IsNull(1)) entry.record.ended = Instant{s.Int(1)};
+  if (!s.IsNull(2)) e.read_bytes = s.Int(2);
+  if (!s.IsNull(3)) e.written_bytes = s.Int(3);
+  e.left_behind = static_cast<uint32_t>(s.Int(4));
+  if (!s.IsNull(5)) e.stdout_total = static_cast<uint64_t>(s.Int(5));
+  if (!s.IsNull(6)) e.stderr_total = static_cast<uint64_t>(s.Int(6));
+  e.note = s.Bytes(7);
+  return DecodeProcesses(s.Bytes(8), e.processes);
+}
+
+}  // namespace spate::store

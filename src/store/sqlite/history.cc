@@ -1,0 +1,179 @@
+#include "store/sqlite/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "store/sqlite/attempt_columns.h"
+#include "store/sqlite/output_file.h"
+#include "store/sqlite/schema.h"
+
+namespace spate::store {
+namespace {
+
+constexpr uint64_t kReadBytes = 256 << 10;
+
+}  // namespace
+
+Result<History> History::Open(const std::string& state_dir, uint32_t number) {
+  auto summary = SummarizeJob(state_dir, number);
+  if (!summary) return std::unexpected(std::move(summary.error()));
+  if (summary->standing == JobStanding::kDamaged) {
+    return Fail(ErrorKind::kCorrupt, std::move(summary->problem));
+  }
+  bool frozen = IsFrozen(summary->path);
+  auto db = OpenJobDbToRead(summary->path + "/job.db", frozen);
+  if (!db) return std::unexpected(std::move(db.error()));
+  auto base = BaseMicros(*db);
+  auto attempt = db->Prepare(fmt::format("{} WHERE seq = ?", kSelectAttempt));
+  auto rare = db->Prepare(fmt::format("{} WHERE seq = ?", kSelectRare));
+  for (const Error* e : {base ? nullptr : &base.error(), attempt ? nullptr : &attempt.error(),
+                         rare ? nullptr : &rare.error()}) {
+    if (e != nullptr) return std::unexpected(*e);
+  }
+  History history(std::move(*summary), std::move(*db), frozen);
+  history.base_us_ = *base;
+  history.attempt_ = std::move(*attempt);
+  history.rare_ = std::move(*rare);
+  return history;
+}
+
+Status History::Scan() {
+  if (scan_) return {};
+  auto scan = ScanTasks(db_);
+  if (!scan) return std::unexpected(std::move(scan.error()));
+  if (summary_.standing != JobStanding::kRunning) {
+    for (TaskStanding& task : scan->tasks) {
+      if (task.state == TaskState::kLeased) task.state = TaskState::kQueued;
+    }
+    scan->counts.queued += scan->counts.leased;
+    scan->counts.leased = 0;
+  }
+  scan_ = std::move(*scan);
+  return {};
+}
+
+Result<JobCounts> History::Counts() {
+  if (auto scanned = Scan(); !scanned) return std::unexpected(std::move(scanned.error()));
+  return scan_->counts;
+}
+
+Result<JobStatistics> History::Statistics() {
+  if (auto scanned = Scan(); !scanned) return std::unexpected(std::move(scanned.error()));
+  return scan_->statistics;
+}
+
+Result<AttemptEntry> History::ReadAttempt(uint64_t seq) {
+  AttemptEntry entry;
+  attempt_.Bind(0, static_cast<int64_t>(seq));
+  auto found = attempt_.Step();
+  std::optional<uint32_t> checksum;
+  if (found && *found) checksum = AttemptFromColumns(attempt_, base_us_, entry);
+  attempt_.Reset();
+  if (!found) return std::unexpected(std::move(found.error()));
+  rare_.Bind(0, static_cast<int64_t>(seq));
+  auto rare = rare_.Step();
+  bool fine = rare.has_value() && (!*rare || RareFromColumns(rare_, entry));
+  rare_.Reset();
+  if (!rare) return std::unexpected(std::move(rare.error()));
+  if (!checksum || !fine || *checksum != AttemptChecksum(seq, entry)) {
+    return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row {} of table attempt",
+                                                 EscapeForScreen(db_.path()), seq));
+  }
+  return entry;
+}
+
+Result<TaskSummary> History::SummaryOf(TaskIndex index) {
+  const TaskStanding& standing = scan_->tasks[index];
+  TaskSummary summary = {.index = index,
+                         .state = standing.state,
+                         .attempts = standing.attempts,
+                         .tries = standing.tries,
+                         .last = std::nullopt};
+  if (standing.last_seq != 0) {
+    auto last = ReadAttempt(standing.last_seq);
+    if (!last) return std::unexpected(std::move(last.error()));
+    summary.last = std::move(*last);
+  }
+  return summary;
+}
+
+Status History::Tasks(const TaskFilter& filter,
+                      const std::function<bool(const TaskSummary&)>& visit) {
+  if (auto scanned = Scan(); !scanned) return scanned;
+  uint64_t size = scan_->tasks.size();
+  uint64_t first = std::min<uint64_t>(filter.first, size);
+  uint64_t end = first + std::min(filter.count, size - first);
+  for (uint64_t i = first; i < end; ++i) {
+    if ((filter.states & TaskFilter::Bit(scan_->tasks[i].state)) == 0) continue;
+    auto summary = SummaryOf(static_cast<TaskIndex>(i));
+    if (!summary) return std::unexpected(std::move(summary.error()));
+    if (!visit(*summary)) break;
+  }
+  return {};
+}
+
+Result<TaskSummary> History::Task(TaskIndex index) {
+  if (auto scanned = Scan(); !scanned) return std::unexpected(std::move(scanned.error()));
+  if (index >= scan_->tasks.size()) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("job {} has {} tasks, and none with the number {}", summary_.number,
+                            scan_->tasks.size(), uint64_t{index} + 1));
+  }
+  return SummaryOf(index);
+}
+
+Result<std::vector<AttemptEntry>> History::Attempts(TaskIndex index) {
+  auto find = db_.Prepare("SELECT seq FROM attempt WHERE idx = ? ORDER BY seq");
+  if (!find) return std::unexpected(std::move(find.error()));
+  find->Bind(0, index);
+  std::vector<AttemptEntry> attempts;
+  for (;;) {
+    auto more = find->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return attempts;
+    auto attempt = ReadAttempt(static_cast<uint64_t>(find->Int(0)));
+    if (!attempt) return std::unexpected(std::move(attempt.error()));
+    attempts.push_back(std::move(*attempt));
+  }
+}
+
+Result<std::string> History::RowText(TaskIndex index) {
+  auto row = rows_.Row(index);
+  if (!row) return std::unexpected(std::move(row.error()));
+  return std::string(*row);
+}
+
+Result<History::OutputExtent> History::ReadOutput(const AttemptEntry& attempt, Stream stream,
+                                                  const OutputVisitor& visit) {
+  const AttemptEnd& end = attempt.record.end;
+  bool is_stdout = stream == Stream::kStdout;
+  OutputExtent extent = {.total = is_stdout ? end.stdout_total : end.stderr_total,
+                         .kept = is_stdout ? attempt.kept.stdout_bytes : attempt.kept.stderr_bytes};
+  if (extent.kept == 0) return extent;
+  std::string path = summary_.path + "/output";
+  if (!output_) {
+    auto opened = os::OpenRead(path);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    output_ = std::move(*opened);
+  }
+  uint64_t start = attempt.kept.position + (is_stdout ? 0 : attempt.kept.stdout_bytes);
+  uint64_t gap_at = extent.kept < extent.total ? kStreamEnd : UINT64_MAX;
+  for (uint64_t at = 0; at < extent.kept;) {
+    uint64_t size = std::min(kReadBytes, extent.kept - at);
+    if (at < gap_at) size = std::min(size, gap_at - at);
+    auto bytes = os::ReadAt(output_.get(), start + at, size, path);
+    if (!bytes) return std::unexpected(std::move(bytes.error()));
+    if (bytes->size() != size) {
+      return Fail(ErrorKind::kCorrupt,
+                  fmt::format("'{}' is shorter than the journal says: output of task {} is missing",
+                              EscapeForScreen(path), uint64_t{end.ref.index} + 1));
+    }
+    visit(*bytes, at == gap_at ? extent.total - extent.kept : 0);
+    at += size;
+  }
+  return extent;
+}
+
+}  // namespace spate::store

@@ -1,0 +1,89 @@
+// History: one job's journal for reading, while it runs or long afterwards, in this process or
+// another. Nothing is written.
+//
+// Thread: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/attempt_entry.h"
+#include "store/sqlite/database.h"
+#include "store/sqlite/job_list.h"
+#include "store/sqlite/row_reader.h"
+#include "store/sqlite/task_scan.h"
+
+namespace spate::store {
+
+enum class Stream : uint8_t { kStdout = 1, kStderr = 2 };
+
+struct TaskSummary {
+  TaskIndex index = 0;
+  TaskState state = TaskState::kQueued;
+  uint32_t attempts = 0;  // that have ended
+  uint32_t tries = 0;     // of them, those that count since the task was last reopened
+  std::optional<AttemptEntry> last;
+};
+
+struct TaskFilter {
+  uint32_t states = ~0u;  // bit s: tasks of TaskState s
+  TaskIndex first = 0;
+  uint64_t count = UINT64_MAX;  // of indices looked at, from `first`
+  static constexpr uint32_t Bit(TaskState state) { return 1u << static_cast<int>(state); }
+};
+
+class History {
+ public:
+  // kNotFound: no such job. kCorrupt: damaged or newer.
+  static Result<History> Open(const std::string& state_dir, uint32_t number);
+
+  const JobSummary& summary() const { return summary_; }
+  // From the journal itself, at the moment of the first call of one of these or of Tasks and Task;
+  // Refresh makes the next call look again. In a job that nobody runs, leased tasks are counted
+  // and shown as queued: they will be run again.
+  Result<JobCounts> Counts();
+  Result<JobStatistics> Statistics();
+  void Refresh() { scan_.reset(); }
+
+  // Tasks by index, until `visit` returns false.
+  Status Tasks(const TaskFilter& filter, const std::function<bool(const TaskSummary&)>& visit);
+  // kNotFound: the job has no such task.
+  Result<TaskSummary> Task(TaskIndex index);
+  // The attempts of a task that have ended, in order.
+  Result<std::vector<AttemptEntry>> Attempts(TaskIndex index);
+  // A task's row (core/model/job.h).
+  Result<std::string> RowText(TaskIndex index);
+
+  // Kept output in pieces. `skipped` bytes were left out just before a piece (of a long stream only
+  // the ends are kept). kept == 0 < total: nothing was kept.
+  struct OutputExtent {
+    uint64_t total = 0;
+    uint64_t kept = 0;
+  };
+  using OutputVisitor = std::function<void(std::string_view bytes, uint64_t skipped)>;
+  Result<OutputExtent> ReadOutput(const AttemptEntry& attempt, Stream stream,
+                                  const OutputVisitor& visit);
+
+ private:
+  History(JobSummary summary, Database db, bool frozen)
+      : summary_(std::move(summary)),
+        db_(std::move(db)),
+        rows_(summary_.path + "/job.db", frozen) {}
+  Status Scan();
+  Result<TaskSummary> SummaryOf(TaskIndex index);
+  Result<AttemptEntry> ReadAttempt(uint64_t seq);
+
+  JobSummary summary_;
+  Database db_;
+  int64_t base_us_ = 0;
+  Statement attempt_, rare_;
+  RowReader rows_;
+  os::Fd output_;
+  std::optional<TaskScan> scan_;
+};
+
+}  // namespace spate::store

@@ -1,0 +1,99 @@
+#include "store/sqlite/output_file.h"
+
+#include <gtest/gtest.h>
+
+#include "os/temp_dir.h"
+
+namespace spate::store {
+namespace {
+
+OutputStream Inline(const std::string& bytes) {
+  return {.bytes = bytes, .spool = "", .total = bytes.size()};
+}
+
+std::string Content(const os::TempDir& temp) {
+  return os::ReadFile(temp.Path("output"), 10 << 20).value();
+}
+
+TEST(OutputFile, StdoutThenStderr) {
+  os::TempDir temp;
+  OutputFile file(temp.Path("output"), 1000);
+  ASSERT_TRUE(file.Open(0));
+  EXPECT_EQ(*file.Add({Inline("out1"), Inline("err1")}), (KeptOutput{0, 4, 4}));
+  EXPECT_EQ(*file.Add({Inline(""), Inline("e")}), (KeptOutput{8, 0, 1}));
+  EXPECT_EQ(*file.Add({Inline(""), Inline("")}), KeptOutput());
+  ASSERT_TRUE(file.Sync());
+  EXPECT_EQ(Content(temp), "out1err1e");
+  EXPECT_EQ(file.end(), 9u);
+}
+
+TEST(OutputFile, IsCutBackOrFilledUpToTheDurableEnd) {
+  os::TempDir temp;
+  temp.Write("output", "durable, and torn");
+  OutputFile file(temp.Path("output"), 1000);
+  ASSERT_TRUE(file.Open(7));
+  EXPECT_EQ(file.Add({Inline("!"), {}})->position, 7u);
+  ASSERT_TRUE(file.Sync());
+  EXPECT_EQ(Content(temp), "durable!");
+  OutputFile longer(temp.Path("output"), 1000);
+  ASSERT_TRUE(longer.Open(10));
+  EXPECT_EQ(longer.Add({Inline("x"), {}})->position, 10u);
+  ASSERT_TRUE(longer.Sync());
+  EXPECT_EQ(Content(temp), std::string("durable!\0\0x", 11));
+}
+
+TEST(OutputFile, LongStreamsKeepTheirEnds) {
+  os::TempDir temp;
+  std::string long_text(100 << 10, 'a');
+  long_text += std::string(100 << 10, 'z');
+  std::string whole(kWholeStream, 'w');
+  std::string long_path = temp.Write("spool/1", long_text);
+  std::string whole_path = temp.Write("spool/2", whole);
+  OutputFile file(temp.Path("output"), 10 << 20);
+  ASSERT_TRUE(file.Open(0));
+  auto kept = file.Add({{.bytes = "", .spool = long_path, .total = long_text.size()},
+                        {.bytes = "", .spool = whole_path, .total = whole.size()}});
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(*kept, (KeptOutput{0, kWholeStream, kWholeStream}));
+  auto inlined = file.Add({Inline(long_text), {}});
+  EXPECT_EQ(inlined->stdout_bytes, kWholeStream);
+  ASSERT_TRUE(file.Sync());
+  std::string ends = std::string(kStreamEnd, 'a') + std::string(kStreamEnd, 'z');
+  EXPECT_EQ(Content(temp), ends + whole + ends);
+}
+
+TEST(OutputFile, ASpoolFileThatIsGoneKeepsNothing) {
+  os::TempDir temp;
+  OutputFile file(temp.Path("output"), 1 << 20);
+  ASSERT_TRUE(file.Open(0));
+  auto kept = file.Add({{.bytes = "", .spool = temp.Path("gone"), .total = 70000}, Inline("e")});
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(*kept, (KeptOutput{0, 0, 1}));
+}
+
+TEST(OutputFile, TheLimitOfTheJob) {
+  os::TempDir temp;
+  OutputFile file(temp.Path("output"), 10);
+  ASSERT_TRUE(file.Open(0));
+  EXPECT_EQ(file.Add({Inline("12345678"), {}})->bytes(), 8u);
+  EXPECT_EQ(*file.Add({Inline("abc"), {}}), KeptOutput());
+  ASSERT_TRUE(file.Sync());
+  EXPECT_EQ(Content(temp), "12345678");
+}
+
+TEST(OutputFile, MoreThanTheBuffer) {
+  os::TempDir temp;
+  OutputFile file(temp.Path("output"), 100 << 20);
+  ASSERT_TRUE(file.Open(0));
+  std::string expected;
+  for (int i = 0; i < 40; ++i) {
+    std::string text(60'000, static_cast<char>('a' + i % 26));
+    EXPECT_EQ(file.Add({Inline(text), {}})->position, expected.size());
+    expected += text;
+  }
+  ASSERT_TRUE(file.Sync());
+  EXPECT_EQ(Content(temp), expected);
+}
+
+}  // namespace
+}  // namespace spate::store

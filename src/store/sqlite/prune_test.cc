@@ -1,0 +1,117 @@
+#include "store/sqlite/prune.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "store/sqlite/job_list.h"
+#include "store/sqlite/testing_store.h"
+
+namespace spate::store {
+namespace {
+
+constexpr Instant kNow = {2'000'000'000LL * 1'000'000'000};
+constexpr int64_t kDay = 24 * 3600;
+
+class PruneTest : public testing::Test {
+ protected:
+  std::string state() const { return temp_.Path("state"); }
+
+  // A job whose folder last changed so many days ago, with some output.
+  JobDir Make(JobState end, int64_t days_ago, size_t output_bytes = 0) {
+    auto dir = JobDir::Create(state());
+    EXPECT_TRUE(dir);
+    auto store = SqliteStore::Open(*dir, *loop_);
+    JobRow row = ExampleJob(1);
+    row.state = end;
+    (*store)->PutJob(row);
+    store->reset();
+    EXPECT_TRUE(os::WriteFile(dir->OutputPath(), std::string(output_bytes, 'x')));
+    SetAge(dir->path(), days_ago);
+    return std::move(*dir);
+  }
+  static void SetAge(const std::string& path, int64_t days_ago) {
+    time_t at = kNow.ns / 1'000'000'000 - days_ago * kDay;
+    timespec times[2] = {{.tv_sec = at, .tv_nsec = 0}, {.tv_sec = at, .tv_nsec = 0}};
+    auto entries = os::ListDir(path);
+    for (const os::DirEntry& entry : *entries) {
+      EXPECT_EQ(utimensat(AT_FDCWD, (path + "/" + entry.name).c_str(), times, 0), 0);
+    }
+  }
+  std::vector<uint32_t> Removed(const PruneOptions& options) {
+    auto report = Prune(state(), options, kNow);
+    EXPECT_TRUE(report);
+    EXPECT_EQ(report->jobs, JobNumbers(state())->size());
+    return report->removed;
+  }
+
+  os::TempDir temp_;
+  std::unique_ptr<os::RealLoop> loop_ = std::move(*os::RealLoop::Create());
+};
+
+using Numbers = std::vector<uint32_t>;
+
+TEST_F(PruneTest, ByAge) {
+  {
+    auto a = Make(JobState::kFinished, 100);
+  }
+  {
+    auto b = Make(JobState::kStopped, 100);
+  }
+  {
+    auto c = Make(JobState::kFinished, 80);
+  }
+  auto running = Make(JobState::kRunning, 200);
+  EXPECT_EQ(Removed({}), (Numbers{1, 2}));
+  EXPECT_EQ(*JobNumbers(state()), (Numbers{3, 4}));
+}
+
+TEST_F(PruneTest, BySizeTheOldestFinishedFirst) {
+  {
+    auto a = Make(JobState::kFinished, 10, 1 << 20);
+  }
+  {
+    auto b = Make(JobState::kStopped, 30, 1 << 20);
+  }
+  {
+    auto c = Make(JobState::kFinished, 20, 1 << 20);
+  }
+  {
+    auto d = Make(JobState::kFinished, 5, 1 << 20);
+  }
+  EXPECT_EQ(Removed({.keep_size = 5 << 20}), Numbers{});
+  EXPECT_EQ(Removed({.keep_size = (3 << 20) + 200'000}), Numbers{3});
+  EXPECT_EQ(Removed({.keep_size = 0}), (Numbers{1, 4}));  // 2 can be resumed
+}
+
+TEST_F(PruneTest, NotTooOften) {
+  {
+    auto a = Make(JobState::kFinished, 10);
+  }
+  auto first = Prune(state(), {}, kNow);
+  EXPECT_FALSE(first->skipped);
+  auto mark = os::Stat(state() + "/pruned");
+  ASSERT_TRUE(mark);
+  PruneOptions hourly = {.at_most_every = Duration::Seconds(3600)};
+  EXPECT_TRUE(Prune(state(), hourly, mark->modified + Duration::Seconds(10))->skipped);
+  EXPECT_FALSE(Prune(state(), hourly, mark->modified + Duration::Seconds(3700))->skipped);
+}
+
+TEST_F(PruneTest, SweepsWhatAKilledRemovalLeft) {
+  {
+    auto a = Make(JobState::kFinished, 10);
+  }
+  temp_.Write("state/jobs/.forgotten-7-99/job.db", "");
+  EXPECT_EQ(Removed({}), Numbers{});
+  EXPECT_FALSE(os::Exists(state() + "/jobs/.forgotten-7-99"));
+}
+
+TEST_F(PruneTest, NoStateIsNoWork) {
+  auto report = Prune(temp_.Path("none"), {}, kNow);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->jobs, 0u);
+  EXPECT_FALSE(os::Exists(temp_.Path("none")));
+}
+
+}  // namespace
+}  // namespace spate::store

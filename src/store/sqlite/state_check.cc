@@ -1,0 +1,149 @@
+#include "store/sqlite/state_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "store/sqlite/job_list.h"
+#include "store/sqlite/journal_reader.h"
+#include "store/sqlite/row_chunk.h"
+#include "store/sqlite/schema.h"
+
+namespace spate::store {
+namespace {
+
+class Checker {
+ public:
+  Checker(const std::string& path, Database db,
+          const std::function<void(const engine::Record&)>& visit)
+      : path_(path), db_(std::move(db)), visit_(visit) {}
+
+  CheckReport Run() {
+    CheckStructure();
+    if (auto row = ReadJobRow(db_); !row) Problem(row.error().message);
+    CheckRecords();
+    CheckRows();
+    return std::move(report_);
+  }
+
+ private:
+  void Problem(std::string text) {
+    if (report_.problems.size() < CheckReport::kMaxProblems) {
+      report_.problems.push_back(std::move(text));
+    } else {
+      ++report_.more_problems;
+    }
+  }
+
+  void CheckStructure() {
+    auto check = db_.Prepare("PRAGMA quick_check(20)");
+    if (!check) return Problem(check.error().message);
+    for (;;) {
+      auto row = check->Step();
+      if (!row) return Problem(row.error().message);
+      if (!*row) return;
+      std::string text = check->Text(0);
+      if (text != "ok") Problem(fmt::format("'{}': {}", EscapeForScreen(db_.path()), text));
+    }
+  }
+
+  void CheckRecords() {
+    auto output = os::Stat(path_ + "/output");
+    output_size_ = output ? output->size : 0;
+    auto reader = JournalReader::Begin(db_);
+    if (!reader) return Problem(reader.error().message);
+    for (;;) {
+      auto entry = reader->Next();
+      if (!entry) {
+        Problem(entry.error().message);
+        continue;
+      }
+      if (*entry == nullptr) return;
+      if (const auto* attempt = std::get_if<AttemptEntry>(&(*entry)->what)) {
+        ++report_.attempts;
+        CheckAttempt((*entry)->seq, *attempt);
+        if (visit_) visit_(attempt->record);
+      } else {
+        ++report_.log_records;
+        const auto& record = std::get<engine::Record>((*entry)->what);
+        if (const auto* r = std::get_if<engine::JobAccepted>(&record)) {
+          tasks_ = r->plan.task_count;
+        }
+        if (const auto* r = std::get_if<engine::JobGrown>(&record)) tasks_ += r->count;
+        if (visit_) visit_(record);
+      }
+    }
+  }
+
+  void CheckAttempt(uint64_t seq, const AttemptEntry& attempt) {
+    TaskIndex index = attempt.record.end.ref.index;
+    if (index >= tasks_) {
+      Problem(fmt::format("row {} of table attempt is of task {}, and the job has {}", seq,
+                          uint64_t{index} + 1, tasks_));
+    }
+    const KeptOutput& kept = attempt.kept;
+    if (kept.bytes() == 0) return;
+    report_.output_bytes += kept.bytes();
+    if (kept.position < output_end_) {
+      Problem(fmt::format("the output of task {} overlaps another's", uint64_t{index} + 1));
+    }
+    output_end_ = std::max(output_end_, kept.position + kept.bytes());
+    if (output_end_ > output_size_) {
+      Problem(fmt::format("'{}/output' has {} bytes, and the output of task {} ends at {}",
+                          EscapeForScreen(path_), output_size_, uint64_t{index} + 1, output_end_));
+    }
+  }
+
+  void CheckRows() {
+    auto select = db_.Prepare("SELECT first, count, data, checksum FROM rows ORDER BY first");
+    if (!select) return Problem(select.error().message);
+    uint64_t end = 0;
+    for (;;) {
+      auto row = select->Step();
+      if (!row) return Problem(row.error().message);
+      if (!*row) break;
+      auto first = static_cast<uint64_t>(select->Int(0));
+      auto count = static_cast<uint64_t>(select->Int(1));
+      if (first != end && first < tasks_) {
+        Problem(fmt::format("the text of tasks {} to {} is missing or there twice",
+                            std::min(first, end) + 1, std::max(first, end)));
+      }
+      auto chunk = DecodeChunk(static_cast<TaskIndex>(first), count, select->Bytes(2),
+                               static_cast<uint32_t>(select->Int(3)));
+      if (!chunk) Problem(chunk.error().message);
+      report_.rows += count;
+      end = first + count;
+    }
+    if (end < tasks_) {
+      Problem(fmt::format("the text of tasks {} to {} is missing", end + 1, tasks_));
+    }
+  }
+
+  std::string path_;
+  Database db_;
+  const std::function<void(const engine::Record&)>& visit_;
+  CheckReport report_;
+  uint64_t tasks_ = 0;
+  uint64_t output_size_ = 0;
+  uint64_t output_end_ = 0;
+};
+
+}  // namespace
+
+Result<CheckReport> CheckJob(const std::string& state_dir, uint32_t number,
+                             const std::function<void(const engine::Record&)>& visit) {
+  std::string path = JobPath(state_dir, number);
+  if (!os::Exists(path + "/job.db")) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)));
+  }
+  auto db = OpenJobDbToRead(path + "/job.db", IsFrozen(path));
+  if (db) return Checker(path, std::move(*db), visit).Run();
+  if (db.error().kind != ErrorKind::kCorrupt) return std::unexpected(std::move(db.error()));
+  CheckReport report;
+  report.problems.push_back(std::move(db.error().message));
+  return report;
+}
+
+}  // namespace spate::store

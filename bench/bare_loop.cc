@@ -1,10 +1,11 @@
 // The bare loop: how many short programs this machine starts and reaps in a second when nothing
 // else is done. It is the measure of every rate that we promise (ratios, since machines differ).
 //
-//   bare_loop PROGRAM [COUNT] [N] [ROUNDS]     COUNT 20000, N = 2, ROUNDS 3
+//   bare_loop PROGRAM [COUNT] [N] [ROUNDS] [one|many]     COUNT 20000, N = 2, ROUNDS 3
 //
 // Two loops are measured and the better one counts: one parent with N children in flight, and N
-// parents with one each. Children are started vfork-style and write to the null device.
+// parents with one each; `one` or `many` measures only that. Children are started vfork-style and
+// write to the null device.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string_view>
 
 namespace {
 
@@ -78,13 +80,14 @@ double Rate(void (*loop)(const char*, long, long), const char* program, long cou
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: bare_loop PROGRAM [COUNT] [N] [ROUNDS]\n");
+    std::fprintf(stderr, "usage: bare_loop PROGRAM [COUNT] [N] [ROUNDS] [one|many]\n");
     return 2;
   }
   const char* program = argv[1];
   long count = argc > 2 ? std::atol(argv[2]) : 20000;
   long width = argc > 3 ? std::atol(argv[3]) : 2;
   int rounds = argc > 4 ? std::atoi(argv[4]) : 3;
+  std::string_view which = argc > 5 ? argv[5] : "";
   int report = dup(STDOUT_FILENO);
   fcntl(report, F_SETFD, FD_CLOEXEC);
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -93,8 +96,9 @@ int main(int argc, char** argv) {
   double one = 0;
   double many = 0;
   for (int i = 0; i < rounds; ++i) {
-    one = std::max(one, Rate(OneParent, program, count, width));
-    many = std::max(many, Rate(ManyParents, program, count / width * width, width));
+    if (which != "many") one = std::max(one, Rate(OneParent, program, count, width));
+    if (which != "one")
+      many = std::max(many, Rate(ManyParents, program, count / width * width, width));
   }
   dprintf(report,
           "%s: one parent with %ld in flight %.0f/s, %ld parents with one each %.0f/s; "

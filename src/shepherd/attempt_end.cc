@@ -185,8 +185,7 @@ void AttemptRunner::NameLeftovers() {
 }
 
 void AttemptRunner::KillRound(int64_t now) {
-  ++rounds_;
-  cgroup_.KillAll();
+  if (++rounds_ > 1) cgroup_.KillAll();
   // A whole group dies at once, however fast it forks; a group's number cannot be another's while
   // one of its members is a child of ours that was not reaped.
   ProcessFacts facts;
@@ -296,6 +295,7 @@ void AttemptRunner::Check(int64_t now) {
 
 void AttemptRunner::Finish(int64_t) {
   FillMemory();
+  cgroup_.Renew();
   if (end_.left_behind > 0) {
     std::string text = "left behind: " + leftovers_;
     uint32_t named = static_cast<uint32_t>(std::min(named_, kMostNamed));

@@ -1,8 +1,11 @@
 // Files of cgroup v2: memory.max, memory.oom.group, memory.peak, memory.events, cgroup.kill.
+// (Since Linux 6.14 a child that clone3 puts into a cgroup which was ever killed, while its parent's
+// was not, is killed at once: the kernel compares the counts of kills of the two. Hence Renew.)
 // They are opened once; an attempt costs a read and a write, none where there is no controller.
 #include "shepherd/slot_cgroup.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -35,9 +38,12 @@ uint64_t NumberIn(std::string_view text) {
 
 }  // namespace
 
-SlotCgroup::SlotCgroup(const std::string& folder) {
-  if (folder.empty()) return;
-  folder_.Reset(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+SlotCgroup::SlotCgroup(const std::string& folder) : path_(folder) {
+  if (!path_.empty()) Open();
+}
+
+void SlotCgroup::Open() {
+  folder_.Reset(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   kill_ = OpenAt(folder_, "cgroup.kill", O_WRONLY);
   memory_events_ = OpenAt(folder_, "memory.events", O_RDONLY);
   memory_peak_ = OpenAt(folder_, "memory.peak", O_RDWR);
@@ -80,6 +86,22 @@ uint64_t SlotCgroup::ReadOomKills() {
   return at == text.npos ? 0 : NumberIn(text.substr(at + 9));
 }
 
-bool SlotCgroup::KillAll() { return kill_ && pwrite(kill_.get(), "1", 1, 0) == 1; }
+bool SlotCgroup::KillAll() {
+  if (!kill_ || pwrite(kill_.get(), "1", 1, 0) != 1) return false;
+  killed_ = true;
+  return true;
+}
+
+void SlotCgroup::Renew() {
+  if (!killed_) return;
+  killed_ = false;
+  folder_.Reset();
+  kill_.Reset();
+  memory_peak_.Reset();
+  memory_events_.Reset();
+  limit_ = 0;
+  can_reset_peak_ = false;
+  if (rmdir(path_.c_str()) == 0 && mkdir(path_.c_str(), 0777) == 0) Open();
+}
 
 }  // namespace spate::shepherd

@@ -26,12 +26,18 @@ class SlotCgroup {
   std::optional<uint64_t> Peak();
   // Whether the kernel ended a process since Begin because of the limit.
   bool WasOutOfMemory();
-  // Kills all that is in it, atomically (Linux 5.14). False where that is not possible.
+  // Kills all that is in it, atomically (Linux 5.14). False where that is not possible. Nothing may
+  // be started in it any more until Renew.
   bool KillAll();
+  // Makes the cgroup afresh after KillAll; there is none any more when that fails.
+  void Renew();
 
  private:
+  void Open();
   uint64_t ReadOomKills();
 
+  std::string path_;
+  bool killed_ = false;
   os::Fd folder_;
   os::Fd memory_peak_;
   os::Fd memory_events_;

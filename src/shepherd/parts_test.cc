@@ -1,0 +1,232 @@
+// The shepherd's parts, each by itself: checks, PATH, the process tree.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "os/file.h"
+#include "os/temp_dir.h"
+#include "shepherd/output_check.h"
+#include "shepherd/path_lookup.h"
+#include "shepherd/process_tree.h"
+#include "shepherd/slot_cgroup.h"
+#include "shepherd/spawn.h"
+
+namespace spate::shepherd {
+namespace {
+
+TEST(OutputCheck, SaysWhatParasolSays) {
+  os::TempDir dir;
+  dir.Write("empty", "");
+  dir.Write("whole", "a\nb\n");
+  dir.Write("cut", "a\nb");
+  dir.Write("folder/file", "x\n");
+  ASSERT_EQ(chdir(dir.path().c_str()), 0);
+  using K = CheckKind;
+  struct {
+    K kind;
+    const char* file;
+    const char* why;
+  } cases[] = {
+      {K::kExists, "whole", ""},
+      {K::kExists, "empty", ""},
+      {K::kExists, "folder", ""},
+      {K::kExists, "none", "none does not exist"},
+      {K::kExists, "whole/below", "whole/below does not exist"},
+      {K::kExistsPlus, "whole", ""},
+      {K::kExistsPlus, "cut", ""},
+      {K::kExistsPlus, "empty", "empty is empty"},
+      {K::kExistsPlus, "folder", ""},
+      {K::kExistsPlus, "none", "none does not exist"},
+      {K::kLine, "whole", ""},
+      {K::kLine, "empty", ""},
+      {K::kLine, "cut", "cut has an incomplete last line"},
+      {K::kLine, "none", "none does not exist"},
+      {K::kLine, "folder", "folder cannot be read: Is a directory"},
+      {K::kLinePlus, "whole", ""},
+      {K::kLinePlus, "empty", "empty is empty"},
+      {K::kLinePlus, "cut", "cut has an incomplete last line"},
+      {K::kLinePlus, "none", "none does not exist"},
+      {K::kLine, "", " does not exist"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(WhyCheckFails(c.kind, c.file), c.why) << c.file << " " << static_cast<int>(c.kind);
+  }
+  EXPECT_FALSE(MayAppearLate("none"));
+}
+
+TEST(OutputCheck, DoesNotHangAtAPipe) {
+  os::TempDir dir;
+  ASSERT_EQ(mkfifo(dir.Path("fifo").c_str(), 0600), 0);
+  EXPECT_EQ(WhyCheckFails(CheckKind::kLine, dir.Path("fifo").c_str()), "");
+}
+
+TEST(PathLookup, FindsTheFirstThatMayBeExecuted) {
+  os::TempDir dir;
+  std::string first = dir.Path("first");
+  std::string second = dir.Path("second");
+  dir.Write("first/plain", "");
+  dir.Write("first/blocked", "");
+  dir.Write("second/blocked", "");
+  dir.Write("second/tool", "");
+  chmod((second + "/blocked").c_str(), 0755);
+  chmod((second + "/tool").c_str(), 0755);
+  std::string search = first + ":" + second;
+  PathLookup lookup;
+  EXPECT_EQ(lookup.Find("tool", search).path, second + "/tool");
+  EXPECT_TRUE(lookup.Find("tool", search).remembered);
+  EXPECT_EQ(lookup.Find("blocked", search).path, second + "/blocked");
+  EXPECT_EQ(lookup.Find("plain", search).error, EACCES);
+  EXPECT_EQ(lookup.Find("none", search).error, ENOENT);
+  EXPECT_EQ(lookup.Find("", search).error, ENOENT);
+  EXPECT_EQ(lookup.Find("./tool", search).path, "./tool");
+  // Another PATH is another matter.
+  EXPECT_EQ(lookup.Find("tool", first).error, ENOENT);
+  // What was remembered may be gone.
+  EXPECT_EQ(lookup.Find("tool", search).path, second + "/tool");
+  ASSERT_TRUE(os::RemoveFile(second + "/tool"));
+  lookup.Forget("tool");
+  EXPECT_EQ(lookup.Find("tool", search).error, ENOENT);
+}
+
+TEST(PathLookup, AnEmptyEntryIsTheCurrentFolder) {
+  os::TempDir dir;
+  dir.Write("tool", "");
+  chmod(dir.Path("tool").c_str(), 0755);
+  ASSERT_EQ(chdir(dir.path().c_str()), 0);
+  PathLookup lookup;
+  EXPECT_EQ(lookup.Find("tool", "/nowhere:").path, "./tool");
+  EXPECT_FALSE(lookup.Find("tool", "/nowhere:").remembered);
+  ASSERT_EQ(chdir("/"), 0);
+  EXPECT_EQ(lookup.Find("tool", "/nowhere:").error, ENOENT);
+}
+
+class SpawnTest : public testing::Test {
+ protected:
+  StartResult Start(const char* path, std::vector<const char*> argv) {
+    argv.push_back(nullptr);
+    static const char* const kEnvironment[] = {"A=1", nullptr};
+    Program program;
+    program.path = path;
+    program.argv = argv.data();
+    program.envp = kEnvironment;
+    program.cgroup = cgroup_;
+    return starter_.StartProgram(program);
+  }
+  int Wait(pid_t pid) {
+    int status = -1;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    return status;
+  }
+  Starter starter_;
+  int cgroup_ = -1;
+};
+
+TEST_F(SpawnTest, StartsAndTellsWhyNot) {
+  StartResult good = Start("/bin/sh", {"sh", "-c", "exit 7"});
+  ASSERT_GT(good.pid, 0);
+  EXPECT_EQ(good.exec_error, 0);
+  EXPECT_EQ(WEXITSTATUS(Wait(good.pid)), 7);
+  StartResult none = Start("/nowhere/tool", {"tool"});
+  ASSERT_GT(none.pid, 0);
+  EXPECT_EQ(none.exec_error, ENOENT);
+  EXPECT_EQ(WEXITSTATUS(Wait(none.pid)), 127);
+  StartResult folder = Start("/tmp", {"tmp"});
+  EXPECT_EQ(folder.exec_error, EACCES);
+  Wait(folder.pid);
+}
+
+TEST_F(SpawnTest, AScriptWithoutAFirstLineIsRunByTheShell) {
+  os::TempDir dir;
+  dir.Write("script", "exit $(( $1 + $# ))\n");
+  chmod(dir.Path("script").c_str(), 0755);
+  StartResult started = Start(dir.Path("script").c_str(), {"script", "40", "x"});
+  EXPECT_EQ(started.exec_error, 0);
+  EXPECT_EQ(WEXITSTATUS(Wait(started.pid)), 42);
+}
+
+TEST_F(SpawnTest, LeadsAGroupWithAnEmptySignalMask) {
+  sigset_t block;
+  sigemptyset(&block);
+  sigaddset(&block, SIGUSR1);
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &block, &before);
+  StartResult started = Start("/bin/sh", {"sh", "-c", "kill -USR1 $$; exit 1"});
+  int status = Wait(started.pid);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGUSR1);
+  started = Start("/bin/sleep", {"sleep", "100"});
+  EXPECT_EQ(getpgid(started.pid), started.pid);
+  kill(started.pid, SIGKILL);
+  Wait(started.pid);
+}
+
+// A folder of cgroup v2 that this test may use, or empty.
+std::string AnyCgroup() {
+  for (const char* top : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
+    if (!os::Exists(std::string(top) + "/cgroup.procs")) continue;
+    std::string folder = std::string(top) + "/spate-parts-test-" + std::to_string(getpid());
+    if (os::MakeDir(folder)) return folder;
+  }
+  return {};
+}
+
+TEST_F(SpawnTest, IsBornInACgroup) {
+  std::string folder = AnyCgroup();
+  if (folder.empty()) GTEST_SKIP() << "no cgroup v2 that may be written";
+  {
+    SlotCgroup cgroup(folder);
+    cgroup_ = cgroup.fd();
+    ASSERT_GE(cgroup_, 0);
+    StartResult started = Start("/bin/sleep", {"sleep", "100"});
+    ASSERT_GT(started.pid, 0);
+    auto inside = os::ReadFile(folder + "/cgroup.procs", 4096);
+    ASSERT_TRUE(inside.has_value());
+    EXPECT_EQ(*inside, std::to_string(started.pid) + "\n");
+    EXPECT_TRUE(cgroup.KillAll());
+    int status = Wait(started.pid);
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    cgroup.Renew();
+    cgroup_ = cgroup.fd();
+    ASSERT_GE(cgroup_, 0);
+    StartResult none = Start("/nowhere/tool", {"tool"});
+    EXPECT_EQ(none.exec_error, ENOENT);
+    EXPECT_EQ(Wait(none.pid), 127 << 8);
+  }
+  EXPECT_TRUE(os::RemoveEmptyDir(folder));
+}
+
+TEST(ProcessTree, FindsAndEndsWhatIsBelow) {
+  int ready[2];
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
+  pid_t top = fork();
+  if (top == 0) {
+    for (int i = 0; i < 3; ++i) {
+      if (fork() == 0) break;  // three children, each of which goes on here and makes its own
+    }
+    if (write(ready[1], "x", 1) != 1) _exit(1);
+    while (true) pause();
+  }
+  char byte;
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  ProcessTree tree(getpid());
+  int found = 0;
+  EXPECT_TRUE(tree.Each([&](pid_t) { ++found; }));
+  EXPECT_EQ(found, 4);
+  EXPECT_GT(tree.Resident(), 4u * 4096);
+  ProcessTree below(top);
+  EXPECT_EQ(below.SignalAll(SIGSTOP), 3);
+  EXPECT_EQ(below.SignalAll(SIGKILL), 3);
+  EXPECT_EQ(tree.SignalAll(SIGKILL), 4);
+  EXPECT_EQ(waitpid(top, nullptr, 0), top);
+  close(ready[0]);
+  close(ready[1]);
+}
+
+}  // namespace
+}  // namespace spate::shepherd

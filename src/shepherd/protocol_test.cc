@@ -1,0 +1,286 @@
+#include "shepherd/protocol.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace spate::shepherd {
+namespace {
+
+// The content of the only frame in `bytes`.
+std::string FrameOf(std::string_view bytes) {
+  FrameBuffer buffer;
+  std::memcpy(buffer.Room(bytes.size()), bytes.data(), bytes.size());
+  buffer.Filled(bytes.size());
+  auto frame = buffer.Next();
+  EXPECT_TRUE(frame.has_value());
+  EXPECT_NE(frame->data(), nullptr);
+  std::string content(*frame);
+  EXPECT_EQ(buffer.pending(), 0u);
+  return content;
+}
+
+// A text without NUL bytes, as all texts of orders are.
+std::string AnyText() {
+  return *rc::gen::container<std::string>(rc::gen::nonZero<char>());
+}
+
+std::vector<std::string> AnyTexts() {
+  return *rc::gen::container<std::vector<std::string>>(
+      rc::gen::container<std::string>(rc::gen::nonZero<char>()));
+}
+
+AttemptRef AnyRef() {
+  return {JobId(*rc::gen::arbitrary<uint32_t>()), *rc::gen::arbitrary<uint32_t>(),
+          Attempt(*rc::gen::arbitrary<uint16_t>())};
+}
+
+Cause AnyCause() { return static_cast<Cause>(*rc::gen::inRange(0, kCauseCount)); }
+
+TaskBody AnyBody() {
+  TaskBody body;
+  int steps = *rc::gen::inRange(1, 4);
+  for (int s = 0; s < steps; ++s) {
+    Step step;
+    int commands = *rc::gen::inRange(1, 4);
+    for (int c = 0; c < commands; ++c) {
+      Command command{AnyTexts()};
+      command.argv.insert(command.argv.begin(), AnyText());
+      step.commands.push_back(std::move(command));
+    }
+    body.steps.push_back(std::move(step));
+  }
+  int checks = *rc::gen::inRange(0, 3);
+  for (int i = 0; i < checks; ++i) {
+    body.output_checks.push_back(
+        {CheckWhen::kOut, static_cast<CheckKind>(*rc::gen::inRange(0, 4)), AnyText()});
+  }
+  body.stdin_file = AnyText();
+  body.stdout_file = AnyText();
+  body.stderr_file = AnyText();
+  body.environment = AnyTexts();
+  return body;
+}
+
+TEST(Protocol, StartsComeBackAsTheyWere) {
+  rc::check([] {
+    TaskBody body = AnyBody();
+    Start start{*rc::gen::arbitrary<uint64_t>(), AnyRef(), *rc::gen::arbitrary<bool>(),
+                *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<uint64_t>()};
+    std::string bytes;
+    RC_ASSERT(AppendStart(bytes, start, body));
+    std::string frame = FrameOf(bytes);
+    StartView view;
+    RC_ASSERT(DecodeStart(frame, view).has_value());
+    RC_ASSERT(view.ToBody() == body);
+    RC_ASSERT(view.start.sequence == start.sequence);
+    RC_ASSERT(view.start.ref == start.ref);
+    RC_ASSERT(view.start.tell_start == start.tell_start);
+    RC_ASSERT(view.start.sample_memory == start.sample_memory);
+    RC_ASSERT(view.start.memory_limit == start.memory_limit);
+    auto head = DecodeStartHead(frame);
+    RC_ASSERT(head.has_value() && head->ref == start.ref);
+    // The argv of each command ends with a null pointer, as exec wants it.
+    for (const auto& command : view.commands) {
+      RC_ASSERT(view.words[command.first + command.count] == nullptr);
+    }
+  });
+}
+
+TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
+  rc::check([] {
+    spate::shepherd::Setup setup{*rc::gen::arbitrary<uint16_t>(), AnyText(), AnyText(), AnyText()};
+    JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()), AnyText(), AnyTexts(),
+                   *rc::gen::arbitrary<int32_t>(), *rc::gen::arbitrary<bool>(),
+                   *rc::gen::arbitrary<bool>(), Duration{*rc::gen::arbitrary<int64_t>()}};
+    TakeBack back{AnyRef()};
+    EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
+    Pause pause{*rc::gen::arbitrary<bool>()};
+    std::string bytes;
+    AppendSetup(bytes, setup);
+    AppendOpenJob(bytes, job);
+    AppendTakeBack(bytes, back);
+    AppendEnd(bytes, end);
+    AppendPause(bytes, pause);
+    // In pieces of any size, as a socket gives them.
+    FrameBuffer buffer;
+    std::vector<Order> orders;
+    size_t at = 0;
+    while (at < bytes.size()) {
+      size_t piece = std::min<size_t>(bytes.size() - at, *rc::gen::inRange<size_t>(1, 64));
+      std::memcpy(buffer.Room(piece), bytes.data() + at, piece);
+      buffer.Filled(piece);
+      at += piece;
+      while (true) {
+        auto frame = buffer.Next();
+        RC_ASSERT(frame.has_value());
+        if (frame->data() == nullptr) break;
+        auto order = DecodeOrder(*frame);
+        RC_ASSERT(order.has_value());
+        orders.push_back(std::move(*order));
+      }
+    }
+    RC_ASSERT(orders == (std::vector<Order>{setup, job, back, end, pause}));
+  });
+}
+
+OutputStream AnyStream(bool spooled) {
+  OutputStream stream;
+  (spooled ? stream.spool : stream.bytes) = *rc::gen::arbitrary<std::string>();
+  stream.total = *rc::gen::arbitrary<uint64_t>();
+  return stream;
+}
+
+TEST(Protocol, EndsComeBackAsTheyWere) {
+  rc::check([] {
+    AttemptEnd end;
+    end.ref = AnyRef();
+    end.cause = AnyCause();
+    end.memory_source = static_cast<MemorySource>(*rc::gen::inRange(0, 4));
+    end.status = *rc::gen::arbitrary<int32_t>();
+    end.start = {*rc::gen::arbitrary<int64_t>()};
+    end.wall = {*rc::gen::arbitrary<int64_t>()};
+    end.user = {*rc::gen::arbitrary<int64_t>()};
+    end.system = {*rc::gen::arbitrary<int64_t>()};
+    end.peak_memory = *rc::gen::arbitrary<uint64_t>();
+    end.read_bytes = *rc::gen::arbitrary<int64_t>();
+    end.written_bytes = *rc::gen::arbitrary<int64_t>();
+    end.left_behind = *rc::gen::arbitrary<uint32_t>();
+    end.stdout_total = *rc::gen::arbitrary<uint64_t>();
+    end.stderr_total = *rc::gen::arbitrary<uint64_t>();
+    end.note = *rc::gen::arbitrary<std::string>();
+    end.processes.resize(*rc::gen::inRange<size_t>(0, 3));
+    for (ProcessEnd& process : end.processes) {
+      process = {*rc::gen::arbitrary<uint16_t>(), *rc::gen::arbitrary<uint16_t>(),
+                 *rc::gen::arbitrary<uint32_t>(), *rc::gen::arbitrary<int32_t>()};
+    }
+    OutputStream out = AnyStream(*rc::gen::arbitrary<bool>());
+    OutputStream err = AnyStream(*rc::gen::arbitrary<bool>());
+    std::string bytes;
+    AppendEnded(bytes, end, {out.bytes, out.spool, out.total}, {err.bytes, err.spool, err.total});
+    auto report = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(report.has_value());
+    const auto& got = std::get<Ended>(*report);
+    // Encoded again it gives the same bytes, so nothing was lost.
+    std::string again;
+    AppendEnded(again, got.end, {got.output.out.bytes, got.output.out.spool, got.output.out.total},
+                {got.output.err.bytes, got.output.err.spool, got.output.err.total});
+    RC_ASSERT(again == bytes);
+    RC_ASSERT(got.end.note == end.note);
+    RC_ASSERT(got.end.processes.size() == end.processes.size());
+  });
+}
+
+TEST(Protocol, OtherReportsComeBackAsTheyWere) {
+  rc::check([] {
+    std::string text = *rc::gen::arbitrary<std::string>();
+    std::vector<Report> reports = {
+        Started{AnyRef(), *rc::gen::arbitrary<int64_t>()}, TakenBack{AnyRef()},
+        LiveOutput{AnyRef(), static_cast<uint8_t>(*rc::gen::inRange(1, 3)), text},
+        MemorySample{AnyRef(), *rc::gen::arbitrary<uint64_t>()}};
+    std::string bytes;
+    AppendStarted(bytes, std::get<Started>(reports[0]));
+    auto started = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(started && std::get<Started>(*started) == std::get<Started>(reports[0]));
+    bytes.clear();
+    AppendTakenBack(bytes, std::get<TakenBack>(reports[1]));
+    auto back = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(back && std::get<TakenBack>(*back) == std::get<TakenBack>(reports[1]));
+    bytes.clear();
+    AppendLiveOutput(bytes, std::get<LiveOutput>(reports[2]));
+    std::string frame = FrameOf(bytes);
+    auto live = DecodeReport(frame);
+    RC_ASSERT(live && std::get<LiveOutput>(*live) == std::get<LiveOutput>(reports[2]));
+    bytes.clear();
+    AppendMemorySample(bytes, std::get<MemorySample>(reports[3]));
+    auto memory = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(memory && std::get<MemorySample>(*memory) == std::get<MemorySample>(reports[3]));
+  });
+}
+
+void MustNotCrash(std::string_view frame) {
+  (void)DecodeOrder(frame);
+  (void)DecodeReport(frame);
+  (void)DecodeStartHead(frame);
+  StartView view;
+  if (DecodeStart(frame, view)) {
+    for (const auto& command : view.commands) {
+      RC_ASSERT(command.first + command.count < view.words.size());
+      RC_ASSERT(command.count > 0);
+    }
+    RC_ASSERT(!view.commands.empty());
+    (void)view.ToBody();
+  }
+}
+
+TEST(Protocol, AnyBytesAreAnsweredWithAnError) {
+  rc::check([] {
+    std::string bytes = *rc::gen::arbitrary<std::string>();
+    MustNotCrash(bytes);
+    // With a type that exists in front, so that fields are read.
+    const uint8_t kTypes[] = {1, 2, 3, 4, 5, 6, 65, 66, 67, 68, 69};
+    for (uint8_t type : kTypes) {
+      bytes.insert(bytes.begin(), static_cast<char>(type));
+      MustNotCrash(bytes);
+    }
+  });
+}
+
+TEST(Protocol, DamagedFramesAreAnsweredWithAnErrorOrAnotherMeaning) {
+  rc::check([] {
+    std::string bytes;
+    RC_ASSERT(AppendStart(bytes, Start{1, AnyRef()}, AnyBody()));
+    std::string frame = FrameOf(bytes);
+    size_t at = *rc::gen::inRange<size_t>(0, frame.size());
+    std::string damaged = frame;
+    damaged[at] = static_cast<char>(damaged[at] ^ *rc::gen::inRange(1, 256));
+    MustNotCrash(damaged);
+    // Anything shorter than the frame is an error.
+    StartView view;
+    RC_ASSERT(!DecodeStart(std::string_view(frame).substr(0, at), view).has_value());
+    RC_ASSERT(!DecodeStart(frame + "x", view).has_value());
+  });
+}
+
+TEST(Protocol, RefusesWhatDoesNotFitAFrame) {
+  TaskBody body;
+  body.steps = {{{{{"echo", std::string("a\0b", 3)}}}}};
+  std::string bytes = "kept";
+  EXPECT_FALSE(AppendStart(bytes, Start{}, body));
+  EXPECT_EQ(bytes, "kept");
+  body.steps = {{{{{"echo", std::string(kMaxFrame, 'x')}}}}};
+  EXPECT_FALSE(AppendStart(bytes, Start{}, body));
+  EXPECT_EQ(bytes, "kept");
+}
+
+TEST(Protocol, RefusesLengthsThatCannotBe) {
+  for (uint32_t length : {0u, kMaxFrame + 1, 0xffffffffu}) {
+    FrameBuffer buffer;
+    std::memcpy(buffer.Room(4), &length, 4);
+    buffer.Filled(4);
+    auto frame = buffer.Next();
+    ASSERT_FALSE(frame.has_value());
+    EXPECT_EQ(frame.error().kind, ErrorKind::kCorrupt);
+  }
+}
+
+TEST(Protocol, ChecksOfInputsStayBehind) {
+  TaskBody body;
+  body.steps = {{{{{"true"}}}}};
+  body.output_checks = {{CheckWhen::kIn, CheckKind::kExists, "in"},
+                        {CheckWhen::kOut, CheckKind::kLine, "out"}};
+  std::string bytes;
+  ASSERT_TRUE(AppendStart(bytes, Start{}, body));
+  std::string frame = FrameOf(bytes);
+  StartView view;
+  ASSERT_TRUE(DecodeStart(frame, view));
+  ASSERT_EQ(view.checks.size(), 1u);
+  EXPECT_STREQ(view.checks[0].file, "out");
+}
+
+}  // namespace
+}  // namespace spate::shepherd

@@ -267,7 +267,8 @@ TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
   EXPECT_TRUE(Exists((*tree_)->dir()));
   kill(run, SIGKILL);
   StatusOf(run);
-  EXPECT_GE(SweepCgroups(FindCgroups(), Duration::Seconds(20)), 1u);
+  // Another program may sweep at the same time, so the count may be 0.
+  SweepCgroups(FindCgroups(), Duration::Seconds(20));
   EXPECT_FALSE(Exists(dir));
   EXPECT_TRUE(Exists((*tree_)->dir()));
 }

@@ -112,7 +112,8 @@ struct ViewParts {
   std::string spill_folder;              // for output that is held back; exists, is writable
 };
 
-// Errors: --joblog or --results cannot be written (the message names it).
+// Errors: --joblog or --results cannot be written (the message names it). A '+' before the file of
+// --joblog appends, as in parallel.
 // When they fail later, `on_broken` is called once, and the run should stop.
 Result<std::unique_ptr<RunView>> MakeRunView(ViewParts parts,
                                              std::function<void(const Error&)> on_broken);

@@ -28,10 +28,14 @@ class Screen {
   // Bytes in memory that wait to be written. The run starts nothing more while it is high.
   virtual uint64_t Backlog() const = 0;
 
+  // Whether the bar shares its terminal: for kErr, it may be drawn there; for kOut, the bar must be
+  // out of the way of what is written.
   virtual bool IsTerminal(Stream stream) const = 0;
   // Columns of the terminal behind standard error; 80 when it is not known.
   virtual int Width() const = 0;
   virtual bool Colour() const = 0;
+  // False while the process is in the background of the terminal.
+  virtual bool MayDraw() const = 0;
 };
 
 }  // namespace spate::cli

@@ -1,0 +1,34 @@
+// Words for what happened, shared by the views of a run and by the history commands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "core/model/attempt.h"
+
+namespace spate::cli {
+
+// "exit code 3", "signal 9 (KILL)", "over its time limit", ... ; no control bytes in it.
+std::string CauseText(const AttemptEnd& end);
+
+// "KILL" for 9; "" when the number has no name.
+std::string SignalName(int signal);
+
+// "1 task", "1,234 tasks"
+std::string CountOf(uint64_t count, std::string_view noun);
+
+// Time as short as it can be said: "6s", "3m05s", "1h02m", "3d04h".
+std::string BriefDuration(Duration d);
+
+// "81/s", "2.5/s", "12/min", "3/h"; "" below one an hour.
+std::string BriefRate(double per_second);
+
+// The first `columns` columns (code points) of text that is escaped already, "..." at a cut.
+std::string CutTo(std::string_view text, size_t columns);
+
+// Code points of valid UTF-8.
+size_t Columns(std::string_view text);
+
+}  // namespace spate::cli

@@ -1,0 +1,52 @@
+#include "cli/text/end_text.h"
+
+#include <gtest/gtest.h>
+
+namespace spate::cli {
+namespace {
+
+TEST(EndTextTest, Causes) {
+  const std::pair<AttemptEnd, std::string> kCases[] = {
+      {{.cause = Cause::kSuccess}, "succeeded"},
+      {{.cause = Cause::kExit, .status = 3}, "exit code 3"},
+      {{.cause = Cause::kSignal, .status = 9}, "signal 9 (KILL)"},
+      {{.cause = Cause::kSignal, .status = 99}, "signal 99"},
+      {{.cause = Cause::kTimeLimit}, "over its time limit"},
+      {{.cause = Cause::kMemory, .peak_memory = 3u << 20}, "over its memory limit (peak 3.0 MB)"},
+      {{.cause = Cause::kMemory}, "over its memory limit"},
+      {{.cause = Cause::kCheck, .note = "out\x1b is empty"},
+       "output check failed: out\\x1b is empty"},
+      {{.cause = Cause::kNode}, "lost with its node"},
+      {{.cause = Cause::kStart, .status = 127}, "command not found (127)"},
+      {{.cause = Cause::kStart, .status = 126, .note = "x is a folder"},
+       "not executable (126): x is a folder"},
+      {{.cause = Cause::kStopped}, "stopped"},
+  };
+  for (const auto& [end, text] : kCases) EXPECT_EQ(CauseText(end), text);
+}
+
+TEST(EndTextTest, BriefForms) {
+  EXPECT_EQ(BriefDuration(Duration::Millis(400)), "0s");
+  EXPECT_EQ(BriefDuration(Duration::Seconds(59)), "59s");
+  EXPECT_EQ(BriefDuration(Duration::Seconds(65)), "1m05s");
+  EXPECT_EQ(BriefDuration(Duration::Seconds(3661)), "1h01m");
+  EXPECT_EQ(BriefDuration(Duration::Seconds(90000)), "1d01h");
+  EXPECT_EQ(BriefRate(3950.4), "3,950/s");
+  EXPECT_EQ(BriefRate(2.54), "2.5/s");
+  EXPECT_EQ(BriefRate(0.2), "12/min");
+  EXPECT_EQ(BriefRate(0.001), "4/h");
+  EXPECT_EQ(BriefRate(0), "");
+  EXPECT_EQ(CountOf(1, "task"), "1 task");
+  EXPECT_EQ(CountOf(1200, "task"), "1,200 tasks");
+}
+
+TEST(EndTextTest, CutsAtCodePoints) {
+  EXPECT_EQ(CutTo("abc", 3), "abc");
+  EXPECT_EQ(CutTo("abcdef", 5), "ab...");
+  EXPECT_EQ(CutTo("äöüäöü", 5), "äö...");
+  EXPECT_EQ(CutTo("äöüäöü", 6), "äöüäöü");
+  EXPECT_EQ(CutTo("abcdef", 2), "ab");
+}
+
+}  // namespace
+}  // namespace spate::cli

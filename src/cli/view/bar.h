@@ -1,0 +1,45 @@
+// The bar: one line on the terminal with what is done, how fast, and for how long still. Pure.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "base/time.h"
+
+namespace spate::cli {
+
+// Tasks a second, of the last seconds.
+class RateMeter {
+ public:
+  void Start(Instant now) { samples_.assign(1, {now, 0}); }
+  // `ended`: tasks ended since Start.
+  void Note(Instant now, uint64_t ended);
+  // 0 while nothing can be said.
+  double PerSecond(Instant now) const;
+
+ private:
+  struct Sample {
+    Instant when;
+    uint64_t ended = 0;
+  };
+  std::deque<Sample> samples_;  // from oldest; about kWindow back, a step apart
+  Sample last_;
+};
+
+struct BarState {
+  uint64_t done = 0;
+  uint64_t total = 0;
+  bool open = false;  // the total may grow
+  uint64_t failed = 0;
+  uint32_t running = 0;
+  double rate = 0;    // a second; 0: unknown
+  std::string pause;  // why nothing is started; empty: it is
+  bool colour = false;
+};
+
+// At most `width` - 1 columns, so that no terminal wraps it. No newline, no escapes other than
+// colour.
+std::string DrawBar(const BarState& state, int width);
+
+}  // namespace spate::cli

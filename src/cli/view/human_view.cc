@@ -1,0 +1,180 @@
+#include "cli/view/human_view.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/text/end_text.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr size_t kFailuresShown = 10;
+constexpr size_t kErrorLines = 5;
+constexpr size_t kErrorColumns = 200;
+constexpr size_t kCommandColumns = 200;
+constexpr Duration kTickStep = Duration::Millis(100);   // between two bars
+constexpr Duration kRedrawStep = Duration::Millis(20);  // after output has erased it
+// A run that is over at once needs no bar.
+constexpr Duration kBarDelay = Duration::Millis(300);
+
+}  // namespace
+
+HumanView::HumanView(Screen& screen, TaskTexts texts, Options options)
+    : screen_(screen),
+      texts_(std::move(texts)),
+      options_(std::move(options)),
+      writer_(screen_, options_.output, texts_.values),
+      bar_on_(options_.bar && !options_.quiet && screen.IsTerminal(Stream::kErr)) {}
+
+void HumanView::OnStart(const RunStart& start) {
+  start_ = start;
+  started_ = true;
+  bar_.done = start.counts.finished();
+  bar_.total = start.counts.total;
+  bar_.open = start.open;
+  bar_.colour = screen_.Colour();
+  rate_.Start(start.now);
+  drawn_ = start.now;
+  if (options_.show_output) writer_.OnStart(start.ended);
+  if (start.resumed && !options_.quiet) {
+    Say(fmt::format("job {} goes on: {} of {} done", start.job.value,
+                    FormatCount(start.counts.finished()), CountOf(start.counts.total, "task")));
+  }
+}
+
+void HumanView::OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) {
+  static_cast<void>(ref);
+  static_cast<void>(slot);
+  static_cast<void>(now);
+}
+
+void HumanView::OnLive(const AttemptRef& ref, int stream, std::string_view bytes) {
+  if (options_.show_output) writer_.OnLive(ref, stream, bytes);
+}
+
+void HumanView::OnEnded(const TaskEnded& ended) {
+  totals_.Add(ended.end, ended.verdict);
+  bool final = ended.verdict != engine::Verdict::kRetry;
+  bool good = ended.verdict == engine::Verdict::kSucceeded;
+  if (final) ++bar_.done;
+  if (final && !good) ++bar_.failed;
+  rate_.Note(ended.now, totals_.succeeded + totals_.failed + totals_.unknown);
+  bool was_visible = screen_.bar_visible();
+  if (options_.show_output) writer_.OnEnded(ended);
+  if (final && !good && !options_.quiet) NoteFailure(ended);
+  // Output has pushed the bar away: back with it, unless that would be all the time.
+  bool gone = was_visible && !screen_.bar_visible();
+  if (gone && ended.now - drawn_ >= kRedrawStep) DrawNow(ended.now);
+}
+
+void HumanView::NoteFailure(const TaskEnded& ended) {
+  if (failures_.size() >= kFailuresShown) return;
+  const AttemptEnd& end = ended.end;
+  std::string tries = end.ref.attempt.value > 1 ? fmt::format(", attempt {}", end.ref.attempt.value)
+                                                : std::string();
+  std::string verdict =
+      ended.verdict == engine::Verdict::kUnknown ? "end unknown (--once)" : CauseText(end);
+  Failure failure;
+  failure.line = fmt::format(
+      "task {}: {} after {}{}: {}", end.ref.index + 1, verdict, FormatDuration(end.wall), tries,
+      CutTo(EscapeForScreen(texts_.command(end.ref.index)), kCommandColumns));
+  if (ended.output) {
+    failure.error_lines = LastLines(ended.output->err, kErrorLines, kErrorColumns);
+  }
+  failures_.push_back(std::move(failure));
+}
+
+void HumanView::Say(std::string_view line) {
+  screen_.Write(Stream::kErr, fmt::format("spate: {}\n", line));
+}
+
+void HumanView::SayNews(const News& news) {
+  if (const auto* slow = std::get_if<TaskSlow>(&news)) {
+    TaskIndex index = slow->ref.index;
+    Say(fmt::format("task {} takes longer than --warn-time: {}", index + 1,
+                    CutTo(EscapeForScreen(texts_.command(index)), kCommandColumns)));
+  } else if (const auto* held = std::get_if<JobHeld>(&news)) {
+    std::string waits =
+        held->running ? fmt::format("; {} still running", CountOf(held->running, "task")) : "";
+    switch (held->reason) {
+      case engine::HoldReason::kUser:
+        Say(fmt::format("nothing more is started{}{}", waits,
+                        held->running ? " (Ctrl-C again ends them)" : ""));
+        break;
+      case engine::HoldReason::kHaltRule:
+        Say(fmt::format("--halt: nothing more is started{}", waits));
+        break;
+      case engine::HoldReason::kMaxFailures:
+        Say(fmt::format("--max-failures is reached: nothing more is started{}", waits));
+        break;
+      case engine::HoldReason::kNone:
+        break;
+    }
+  } else if (const auto* remark = std::get_if<Remark>(&news)) {
+    Say(EscapeForScreen(remark->text));
+  }
+}
+
+void HumanView::OnNews(const News& news, Instant now) {
+  if (const auto* total = std::get_if<TotalChanged>(&news)) {
+    bar_.total = total->total;
+    bar_.open = total->open;
+  } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {
+    // On a terminal the bar shows it; elsewhere it is said once.
+    if (!bar_on_ && !options_.quiet && !paused->reason.empty() && bar_.pause.empty()) {
+      Say(fmt::format("nothing is started for now: {}", EscapeForScreen(paused->reason)));
+    }
+    bar_.pause = paused->reason;
+  }
+  const auto* remark = std::get_if<Remark>(&news);
+  if (options_.quiet && !(remark && remark->is_error)) return;
+  bool was_visible = screen_.bar_visible();
+  SayNews(news);
+  if (was_visible && !screen_.bar_visible()) DrawNow(now);
+}
+
+void HumanView::Tick(Instant now, uint32_t running) {
+  bar_.running = running;
+  if (!bar_on_ || !started_ || now - start_.now < kBarDelay) return;
+  if (now - drawn_ < (screen_.bar_visible() ? kTickStep : kRedrawStep)) return;
+  DrawNow(now);
+}
+
+void HumanView::DrawNow(Instant now) {
+  bar_.rate = rate_.PerSecond(now);
+  screen_.ShowBar(DrawBar(bar_, screen_.Width()));
+  drawn_ = now;
+}
+
+void HumanView::SayFailures(const RunFinish& finish) {
+  if (failures_.empty()) return;
+  uint32_t count = totals_.failed + totals_.unknown;
+  std::string text = fmt::format("spate: {} failed:\n", CountOf(count, "task"));
+  for (const Failure& failure : failures_) {
+    text += fmt::format("  {}\n", failure.line);
+    // The only task of a run has said it just now.
+    if (finish.counts.total <= 1) continue;
+    for (const std::string& line : failure.error_lines) text += fmt::format("      {}\n", line);
+  }
+  if (count > failures_.size()) {
+    text += fmt::format("  and {} more: spate job tasks {} --filter failed\n",
+                        FormatCount(count - failures_.size()), start_.job.value);
+  }
+  screen_.Write(Stream::kErr, text);
+}
+
+void HumanView::OnFinish(const RunFinish& finish) {
+  screen_.EraseBar();
+  if (finish.how == RunEnd::kOutputClosed) return;
+  if (options_.show_output) writer_.OnFinish();
+  if (options_.quiet) return;
+  SayFailures(finish);
+  std::string text = fmt::format(
+      "spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts, finish.now - start_.now));
+  HintContext hints = options_.hints;
+  hints.job = start_.job;
+  text += Hints(hints, finish.counts, finish.how);
+  screen_.Write(Stream::kErr, text);
+}
+
+}  // namespace spate::cli

@@ -1,0 +1,62 @@
+// The human and the quiet form: the tasks' output on the screen, and (human) a bar, remarks, the
+// errors of failed tasks once more at the end, one summary line, and what to type next.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/view/bar.h"
+#include "cli/view/bar_screen.h"
+#include "cli/view/output_writer.h"
+#include "cli/view/run_view.h"
+#include "cli/view/summary.h"
+
+namespace spate::cli {
+
+class HumanView final : public RunView {
+ public:
+  struct Options {
+    bool quiet = false;       // nothing but the tasks' output and errors of ours
+    bool bar = true;          // where standard error is a terminal
+    bool show_output = true;  // false with --results
+    OutputWriter::Options output;
+    HintContext hints;
+  };
+  HumanView(Screen& screen, TaskTexts texts, Options options);
+
+  void OnStart(const RunStart& start) override;
+  void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override;
+  void OnEnded(const TaskEnded& ended) override;
+  void OnLive(const AttemptRef& ref, int stream, std::string_view bytes) override;
+  void OnNews(const News& news, Instant now) override;
+  void Tick(Instant now, uint32_t running) override;
+  void OnFinish(const RunFinish& finish) override;
+
+ private:
+  struct Failure {
+    std::string line;  // "task 17: exit code 3 after 1.2 s, attempt 2: CMD"
+    std::vector<std::string> error_lines;
+  };
+
+  void Say(std::string_view line);
+  void NoteFailure(const TaskEnded& ended);
+  void SayFailures(const RunFinish& finish);
+  void SayNews(const News& news);
+  void DrawNow(Instant now);
+
+  BarScreen screen_;
+  const TaskTexts texts_;
+  const Options options_;
+  OutputWriter writer_;
+  RunStart start_;
+  RunTotals totals_;
+  std::vector<Failure> failures_;  // the first kFailuresShown
+  BarState bar_;
+  RateMeter rate_;
+  Instant drawn_;  // when the bar was drawn last
+  bool bar_on_ = false;
+  bool started_ = false;
+};
+
+}  // namespace spate::cli

@@ -1,0 +1,218 @@
+// What a person sees, frame by frame, with a clock set by hand.
+#include "cli/view/human_view.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/view/testing_view.h"
+
+namespace spate::cli {
+namespace {
+
+using engine::Verdict;
+
+class HumanViewTest : public testing::Test {
+ protected:
+  void Make(int width, bool terminal, HumanView::Options options = {}) {
+    screen_.err_terminal = screen_.out_terminal = terminal;
+    screen_.width = width;
+    options.output.spill_folder = folder_.path();
+    options.hints.files = {"jobs.lst"};
+    view_ = std::make_unique<HumanView>(screen_, TestTexts(), options);
+  }
+  Instant At(int64_t ms) { return kTestStart + Duration::Millis(ms); }
+  void Tick(int64_t ms, uint32_t running = 2) { view_->Tick(At(ms), running); }
+  void End(int64_t ms, TaskIndex index, const TaskOutputPtr& output = nullptr) {
+    AttemptEnd end = EndOf(index);
+    view_->OnEnded({.end = end, .verdict = Verdict::kSucceeded, .output = output, .now = At(ms)});
+  }
+  void Fail(int64_t ms, TaskIndex index, const TaskOutputPtr& output, uint16_t attempt = 1) {
+    AttemptEnd end = EndOf(index, attempt);
+    end.cause = Cause::kExit;
+    end.status = 3;
+    view_->OnEnded({.end = end, .verdict = Verdict::kFailed, .output = output, .now = At(ms)});
+  }
+  void Finish(int64_t ms, JobCounts counts, RunEnd how = RunEnd::kFinished) {
+    view_->OnFinish({.how = how, .counts = counts, .now = At(ms)});
+  }
+
+  TestFolder folder_;
+  FakeScreen screen_;
+  std::unique_ptr<HumanView> view_;
+};
+
+TEST_F(HumanViewTest, AWholeRunAt80Columns) {
+  Make(80, true);
+  view_->OnStart(StartOf(4));
+  Tick(100);
+  EXPECT_EQ(screen_.Shown(), "");  // too early for a bar
+  Tick(400);
+  EXPECT_EQ(screen_.Shown(), "  0% 0/4  [......................................]  2 running");
+  End(1000, 0, Wrote("one\n"));
+  EXPECT_EQ(screen_.Shown(),
+            "one\n 25% 1/4  [#########.............................]  2 running  1.0/s  ETA 3s");
+  Fail(2000, 1, Wrote("two\n", "line 1\nbad thing\n"), 2);
+  EXPECT_EQ(screen_.Shown(),
+            "one\ntwo\nline 1\nbad thing\n"
+            " 50% 2/4  [###############................]  1 failed  2 running  1.0/s  ETA 2s");
+  End(2010, 2);
+  End(3000, 3, Wrote("no newline"));
+  EXPECT_EQ(screen_.Shown(),
+            "one\ntwo\nline 1\nbad thing\nno newline\n"
+            "100% 4/4  [######################################]  1 failed  2 running  1.3/s");
+  Finish(3000, {.total = 4, .succeeded = 3, .failed = 1});
+  EXPECT_EQ(screen_.Shown(),
+            "one\ntwo\nline 1\nbad thing\nno newline\n"
+            "spate: 1 task failed:\n"
+            "  task 2: exit code 3 after 1.23 s, attempt 2: cmd 2\n"
+            "      line 1\n"
+            "      bad thing\n"
+            "spate: 4 tasks: 3 succeeded, 1 failed in 3.00 s (1.3 tasks/s), 0.10 s CPU, peak 3.0 "
+            "MB\n"
+            "to run again what failed:  spate job retry 12\n");
+  EXPECT_EQ(screen_.out, "one\ntwo\nno newline");
+}
+
+TEST_F(HumanViewTest, TheBarAt40Columns) {
+  Make(40, true);
+  view_->OnStart(StartOf(1000));
+  Tick(400);
+  EXPECT_EQ(screen_.Shown(), "  0% 0/1,000  [............]  2 running");
+  for (TaskIndex i = 0; i < 100; ++i) End(1000, i);
+  Fail(1000, 100, nullptr);
+  Tick(1000);
+  EXPECT_EQ(screen_.Shown(), " 10% 101/1,000  1 failed  101/s  ETA 9s");
+}
+
+TEST_F(HumanViewTest, TheBarIsDrawnAtMostTenTimesASecond) {
+  Make(80, true);
+  view_->OnStart(StartOf(100000));
+  for (int ms = 0; ms < 1300; ++ms) {
+    End(ms, static_cast<TaskIndex>(ms));
+    Tick(ms);
+  }
+  size_t frames = 0;
+  for (char c : screen_.err) frames += c == '\r';
+  EXPECT_LE(frames, 10u);
+  EXPECT_GE(frames, 9u);
+}
+
+TEST_F(HumanViewTest, OutputInAHurryRedrawsAtMostFiftyTimesASecond) {
+  Make(80, true);
+  view_->OnStart(StartOf(100000));
+  Tick(400);
+  screen_.err.clear();
+  for (int ms = 400; ms < 1400; ++ms) {
+    End(ms, static_cast<TaskIndex>(ms), Wrote("x\n"));
+    Tick(ms);
+  }
+  size_t bars = 0;
+  for (char c : screen_.err) bars += c == '%';
+  EXPECT_LE(bars, 51u);
+  EXPECT_GE(bars, 10u);
+}
+
+TEST_F(HumanViewTest, WithoutATerminalThereIsOnlyTheSummary) {
+  Make(80, false);
+  view_->OnStart(StartOf(2));
+  Tick(1000);
+  End(1500, 0, Wrote("one\n"));
+  view_->OnNews(StartsPaused{"1 GB free, below 4 GB"}, At(1600));
+  view_->OnNews(StartsPaused{"1.1 GB free, below 4 GB"}, At(1700));
+  view_->OnNews(StartsPaused{""}, At(1800));
+  End(1900, 1, Wrote("two\n"));
+  Finish(2000, {.total = 2, .succeeded = 2});
+  EXPECT_EQ(screen_.out, "one\ntwo\n");
+  EXPECT_EQ(screen_.err,
+            "spate: nothing is started for now: 1 GB free, below 4 GB\n"
+            "spate: 2 tasks: 2 succeeded in 2.00 s (1.0 tasks/s), 0.05 s CPU, peak 3.0 MB\n");
+}
+
+TEST_F(HumanViewTest, QuietShowsTheOutputOnly) {
+  Make(80, true, {.quiet = true});
+  view_->OnStart(StartOf(2));
+  Tick(1000);
+  Fail(1500, 0, Wrote("one\n", "err\n"));
+  view_->OnNews(Remark{"something"}, At(1600));
+  view_->OnNews(Remark{"disk\x1b full", true}, At(1600));
+  Finish(2000, {.total = 2, .succeeded = 1, .failed = 1});
+  EXPECT_EQ(screen_.out, "one\n");
+  EXPECT_EQ(screen_.err, "err\nspate: disk\\x1b full\n");
+}
+
+TEST_F(HumanViewTest, ResultsAreNotShown) {
+  Make(80, false, {.show_output = false});
+  view_->OnStart(StartOf(1));
+  Fail(10, 0, Wrote("one\n", "err\n"));
+  Finish(20, {.total = 1, .failed = 1});
+  EXPECT_EQ(screen_.out, "");
+  EXPECT_EQ(screen_.err,
+            "spate: 1 task failed:\n  task 1: exit code 3 after 1.23 s: cmd 1\n"
+            "spate: 1 task: 1 failed in 0.02 s, 0.02 s CPU, peak 3.0 MB\n"
+            "to run again what failed:  spate job retry 12\n");
+}
+
+TEST_F(HumanViewTest, RepeatedErrorsAreBounded) {
+  Make(80, false);
+  view_->OnStart(StartOf(50));
+  for (TaskIndex i = 0; i < 30; ++i) Fail(10, i, Wrote("", "1\n2\n3\n4\n5\n6\n"));
+  screen_.err.clear();
+  Finish(100, {.total = 50, .queued = 20, .failed = 30}, RunEnd::kHalted);
+  EXPECT_NE(screen_.err.find("spate: 30 tasks failed:\n  task 1: "), std::string::npos);
+  EXPECT_NE(screen_.err.find("  task 10: "), std::string::npos);
+  EXPECT_EQ(screen_.err.find("  task 11: "), std::string::npos);
+  EXPECT_EQ(screen_.err.find("      1\n"), std::string::npos);  // the last five lines
+  EXPECT_NE(screen_.err.find("      2\n"), std::string::npos);
+  EXPECT_NE(screen_.err.find("  and 20 more: spate job tasks 12 --filter failed\n"),
+            std::string::npos);
+  EXPECT_NE(screen_.err.find("to go on with what is not done:  spate run --resume jobs.lst\n"),
+            std::string::npos);
+}
+
+TEST_F(HumanViewTest, News) {
+  Make(80, false);
+  view_->OnStart(StartOf(5));
+  view_->OnNews(TaskSlow{{JobId(12), 2, Attempt(1)}}, At(1));
+  view_->OnNews(JobHeld{engine::HoldReason::kUser, 2}, At(2));
+  view_->OnNews(JobHeld{engine::HoldReason::kHaltRule, 1}, At(2));
+  view_->OnNews(JobHeld{engine::HoldReason::kMaxFailures, 0}, At(2));
+  view_->OnNews(Remark{"2 lines are not in the list any more"}, At(3));
+  EXPECT_EQ(screen_.err,
+            "spate: task 3 takes longer than --warn-time: cmd 3\n"
+            "spate: nothing more is started; 2 tasks still running (Ctrl-C again ends them)\n"
+            "spate: --halt: nothing more is started; 1 task still running\n"
+            "spate: --max-failures is reached: nothing more is started\n"
+            "spate: 2 lines are not in the list any more\n");
+}
+
+TEST_F(HumanViewTest, NewsGoesAboveTheBar) {
+  Make(40, true);
+  view_->OnStart(StartOf(5));
+  Tick(400);
+  view_->OnNews(Remark{"hello"}, At(500));
+  view_->OnNews(TotalChanged{.total = 9, .open = true}, At(510));
+  view_->OnNews(StartsPaused{"the load is 9, above 8"}, At(520));
+  Tick(700, 0);
+  EXPECT_EQ(screen_.Shown(), "spate: hello\n0/9+  waiting: the load is 9, above 8");
+}
+
+TEST_F(HumanViewTest, AResumedRunSaysSo) {
+  Make(80, false);
+  RunStart start = StartOf(10);
+  start.resumed = true;
+  start.counts.succeeded = 4;
+  start.counts.queued = 6;
+  view_->OnStart(start);
+  EXPECT_EQ(screen_.err, "spate: job 12 goes on: 4 of 10 tasks done\n");
+}
+
+TEST_F(HumanViewTest, AClosedOutputIsTheEndOfAllTalk) {
+  Make(80, true);
+  view_->OnStart(StartOf(2));
+  Tick(400);
+  Fail(500, 0, nullptr);
+  Finish(600, {.total = 2, .queued = 1, .failed = 1}, RunEnd::kOutputClosed);
+  EXPECT_EQ(screen_.Shown(), "");
+}
+
+}  // namespace
+}  // namespace spate::cli

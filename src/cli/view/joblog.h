@@ -1,0 +1,50 @@
+// The log of GNU parallel's --joblog: one line for each task that has ended, in nine columns
+// (Seq Host Starttime JobRuntime Send Receive Exitval Signal Command), one write each.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/view/run_view.h"
+#include "os/fd.h"
+
+namespace spate::cli {
+
+// The line, with its newline. Newlines in the command become NUL bytes, as in parallel.
+std::string JoblogLine(const AttemptEnd& end, std::string_view command);
+// What parallel would have in Exitval and Signal; never 0 and 0 for a task that failed.
+std::pair<int, int> JoblogStatus(const AttemptEnd& end);
+
+// The tasks of `ended` that have no line in the file: a kill can come between an end and its line.
+// A missing file has none; an unfinished last line does not count.
+Result<std::vector<TaskRange>> MissingInJoblog(const std::string& path,
+                                               const std::vector<TaskRange>& ended);
+
+class Joblog final : public RunView {
+ public:
+  // Appending cuts off an unfinished last line, and writes the header into an empty file only.
+  static Result<std::unique_ptr<Joblog>> Open(std::string path, bool append,
+                                              std::function<std::string(TaskIndex)> command,
+                                              std::function<void(const Error&)> on_broken);
+
+  void OnStart(const RunStart&) override {}
+  void OnRunning(const AttemptRef&, uint16_t, Instant) override {}
+  void OnEnded(const TaskEnded& ended) override;
+  void OnLive(const AttemptRef&, int, std::string_view) override {}
+  void OnNews(const News&, Instant) override {}
+  void Tick(Instant, uint32_t) override {}
+  void OnFinish(const RunFinish&) override {}
+
+ private:
+  Joblog() = default;
+  std::string path_;
+  os::Fd file_;
+  std::function<std::string(TaskIndex)> command_;
+  std::function<void(const Error&)> on_broken_;
+  bool broken_ = false;
+};
+
+}  // namespace spate::cli

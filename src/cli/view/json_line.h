@@ -1,0 +1,66 @@
+// JsonLine: one JSON object on one line, written field by field. Text must be valid UTF-8 or is
+// given as base64.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace spate::cli {
+
+class JsonLine {
+ public:
+  JsonLine() = default;
+  JsonLine& Text(std::string_view key, std::string_view value);
+  JsonLine& Number(std::string_view key, int64_t value);
+  JsonLine& Seconds(std::string_view key, double value);  // six decimals, without zeros at the end
+  JsonLine& Flag(std::string_view key, bool value);
+  JsonLine& Null(std::string_view key);
+  // `value` is JSON already.
+  JsonLine& Raw(std::string_view key, std::string_view value);
+  // As it is, without a key: the rest of a value.
+  void Append(std::string_view text) { text_ += text; }
+  // The text so far, to be written ahead of the rest; the line goes on behind it.
+  std::string TakeText();
+  // The whole line with its newline.
+  std::string Finish() const { return (first_ ? "{" : text_) + "}\n"; }
+
+ private:
+  void Key(std::string_view key);
+  std::string text_;
+  bool first_ = true;  // no field yet
+};
+
+// `text` as the inside of a JSON string. Bytes that are no UTF-8 pass: see IsUtf8.
+std::string JsonEscaped(std::string_view text);
+
+// Checks UTF-8 across pieces.
+class Utf8Check {
+ public:
+  void Take(std::string_view piece);
+  // Whether all that came is valid and nothing is cut off.
+  bool valid() const { return valid_ && need_ == 0; }
+
+ private:
+  bool valid_ = true;
+  int need_ = 0;              // continuation bytes to come
+  unsigned char low_ = 0x80;  // bounds of the next one
+  unsigned char high_ = 0xBF;
+};
+inline bool IsUtf8(std::string_view text) {
+  Utf8Check check;
+  check.Take(text);
+  return check.valid();
+}
+
+// Base64 across pieces.
+class Base64 {
+ public:
+  std::string Take(std::string_view piece);
+  std::string Finish();
+
+ private:
+  std::string rest_;  // fewer than 3 bytes
+};
+
+}  // namespace spate::cli

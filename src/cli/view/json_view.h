@@ -1,0 +1,47 @@
+// The json form: one object a line on standard output (docs/formats/json.md). Fields are never
+// renamed or removed within a version; new ones may come.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/view/json_line.h"
+#include "cli/view/run_view.h"
+#include "cli/view/summary.h"
+
+namespace spate::cli {
+
+inline constexpr int kJsonVersion = 1;
+
+class JsonView final : public RunView {
+ public:
+  struct Options {
+    bool show_output = true;   // false with --results
+    std::string spill_folder;  // for the escaped form of long output
+    HintContext hints;
+  };
+  JsonView(Screen& screen, TaskTexts texts, Options options)
+      : screen_(screen), texts_(std::move(texts)), options_(std::move(options)) {}
+
+  void OnStart(const RunStart& start) override;
+  void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override;
+  void OnEnded(const TaskEnded& ended) override;
+  void OnLive(const AttemptRef&, int, std::string_view) override {}
+  void OnNews(const News& news, Instant now) override;
+  void Tick(Instant, uint32_t) override {}
+  void OnFinish(const RunFinish& finish) override;
+
+ private:
+  void WriteLine(const JsonLine& line);
+  // Adds the field NAME (text) or NAME_base64. A long one is not held in memory: what the line has
+  // so far is written, then the field.
+  void WriteStream(JsonLine& line, std::string_view name, const OutputStream& stream);
+
+  Screen& screen_;
+  const TaskTexts texts_;
+  const Options options_;
+  RunStart start_;
+  RunTotals totals_;
+};
+
+}  // namespace spate::cli

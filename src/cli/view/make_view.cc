@@ -1,0 +1,92 @@
+// Puts together the views that the options ask for: one for the screen, one for --joblog, one for
+// --results. The files come first, so that a task which is on the screen is in them as well.
+#include <utility>
+
+#include "cli/view/human_view.h"
+#include "cli/view/joblog.h"
+#include "cli/view/json_view.h"
+#include "cli/view/results_tree.h"
+#include "cli/view/run_view.h"
+#include "os/file.h"
+
+namespace spate::cli {
+namespace {
+
+class SeveralViews final : public RunView {
+ public:
+  explicit SeveralViews(std::vector<std::unique_ptr<RunView>> views) : views_(std::move(views)) {}
+  void OnStart(const RunStart& start) override {
+    for (auto& view : views_) view->OnStart(start);
+  }
+  void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override {
+    for (auto& view : views_) view->OnRunning(ref, slot, now);
+  }
+  void OnEnded(const TaskEnded& ended) override {
+    for (auto& view : views_) view->OnEnded(ended);
+  }
+  void OnLive(const AttemptRef& ref, int stream, std::string_view bytes) override {
+    for (auto& view : views_) view->OnLive(ref, stream, bytes);
+  }
+  void OnNews(const News& news, Instant now) override {
+    for (auto& view : views_) view->OnNews(news, now);
+  }
+  void Tick(Instant now, uint32_t running) override {
+    for (auto& view : views_) view->Tick(now, running);
+  }
+  void OnFinish(const RunFinish& finish) override {
+    for (auto& view : views_) view->OnFinish(finish);
+  }
+
+ private:
+  std::vector<std::unique_ptr<RunView>> views_;
+};
+
+std::unique_ptr<RunView> ScreenView(ViewParts& parts) {
+  HintContext hints{.state_dir = parts.state_dir, .files = parts.files};
+  bool show_output = parts.show.results_dir.empty();
+  if (parts.show.form == OutputForm::kJson) {
+    return std::make_unique<JsonView>(
+        parts.screen, parts.texts,
+        JsonView::Options{
+            .show_output = show_output, .spill_folder = parts.spill_folder, .hints = hints});
+  }
+  HumanView::Options options{
+      .quiet = parts.show.form == OutputForm::kQuiet,
+      .bar = parts.show.bar,
+      .show_output = show_output,
+      .output = {.keep_order = parts.show.keep_order,
+                 .tag = parts.show.tag,
+                 .line_buffer = parts.show.line_buffer,
+                 .spill_folder = parts.spill_folder},
+      .hints = hints,
+  };
+  return std::make_unique<HumanView>(parts.screen, parts.texts, std::move(options));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunView>> MakeRunView(ViewParts parts,
+                                             std::function<void(const Error&)> on_broken) {
+  std::vector<std::unique_ptr<RunView>> views;
+  if (!parts.show.results_dir.empty()) {
+    auto tree = ResultsTree::Open({.dir = os::JoinPath(parts.cwd, parts.show.results_dir),
+                                   .value_names = parts.value_names,
+                                   .columns = parts.columns},
+                                  parts.texts.values, on_broken);
+    if (!tree) return std::unexpected(tree.error());
+    views.push_back(std::move(*tree));
+  }
+  if (!parts.show.joblog.empty()) {
+    bool plus = parts.show.joblog.starts_with('+');
+    std::string path = os::JoinPath(parts.cwd, parts.show.joblog.substr(plus ? 1 : 0));
+    auto log = Joblog::Open(path, parts.append_joblog || plus, parts.texts.command, on_broken);
+    if (!log) return std::unexpected(log.error());
+    views.push_back(std::move(*log));
+  }
+  auto screen = ScreenView(parts);
+  if (views.empty()) return screen;
+  views.push_back(std::move(screen));
+  return std::make_unique<SeveralViews>(std::move(views));
+}
+
+}  // namespace spate::cli

@@ -1,0 +1,94 @@
+#include "cli/view/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "cli/text/end_text.h"
+
+namespace spate::cli {
+
+void RunTotals::Add(const AttemptEnd& end, engine::Verdict verdict) {
+  cpu = cpu + end.user + end.system;
+  peak_memory = std::max(peak_memory, end.peak_memory);
+  switch (verdict) {
+    case engine::Verdict::kSucceeded:
+      ++succeeded;
+      break;
+    case engine::Verdict::kFailed:
+      ++failed;
+      break;
+    case engine::Verdict::kUnknown:
+      ++unknown;
+      break;
+    case engine::Verdict::kRetry:
+      ++tried_again;
+      break;
+  }
+}
+
+std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const JobCounts& before,
+                        Duration elapsed) {
+  std::string line = CountOf(counts.total, "task") + ":";
+  auto add = [&, first = true](uint64_t count, std::string_view what, bool always = false) mutable {
+    if (count == 0 && !always) return;
+    line += fmt::format("{}{} {}", first ? " " : ", ", FormatCount(count), what);
+    first = false;
+  };
+  add(counts.succeeded, "succeeded", counts.failed + counts.unknown + counts.cancelled == 0);
+  add(counts.failed, "failed");
+  add(counts.unknown, "unknown");
+  add(counts.cancelled, "not in the list any more");
+  add(counts.queued + counts.leased, "not done");
+  if (totals.tried_again > 0)
+    line += fmt::format(", {}", CountOf(totals.tried_again, "further attempt"));
+  uint64_t ended = totals.succeeded + totals.failed + totals.unknown;
+  uint32_t earlier = before.finished();
+  line += fmt::format(" in {}", FormatDuration(elapsed));
+  if (earlier > 0) line += fmt::format(", {} of them now", FormatCount(ended));
+  double seconds = elapsed.seconds();
+  if (ended > 1 && seconds > 0) {
+    std::string rate = BriefRate(static_cast<double>(ended) / seconds);
+    if (rate.ends_with("/s")) {
+      line += fmt::format(" ({} tasks/s)", rate.substr(0, rate.size() - 2));
+    }
+  }
+  line += fmt::format(", {} CPU", FormatDuration(totals.cpu));
+  if (totals.peak_memory > 0) line += fmt::format(", peak {}", FormatSize(totals.peak_memory));
+  return line;
+}
+
+namespace {
+
+std::string State(const HintContext& context) {
+  if (context.state_dir.empty()) return "";
+  return fmt::format(" --state {}", ShellQuote(context.state_dir));
+}
+
+}  // namespace
+
+std::string RetryCommand(const HintContext& context) {
+  return fmt::format("spate job retry{} {}", State(context), context.job.value);
+}
+
+std::string ResumeCommand(const HintContext& context) {
+  std::string command = fmt::format("spate run --resume{}", State(context));
+  for (const std::string& file : context.files) command += " " + ShellQuote(file);
+  return command;
+}
+
+std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd how) {
+  std::string text;
+  uint32_t left = counts.queued + counts.leased;
+  if (left > 0) {
+    text += fmt::format("to go on with what is not done:  {}\n", ResumeCommand(context));
+  }
+  uint32_t failed = counts.failed + counts.unknown;
+  if (failed > 0 && how != RunEnd::kOutputClosed) {
+    text += fmt::format("to run again what failed:  {}\n", RetryCommand(context));
+  }
+  return text;
+}
+
+}  // namespace spate::cli

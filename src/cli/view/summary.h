@@ -1,0 +1,41 @@
+// What is said at the end of a run, as text. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "cli/view/run_view.h"
+#include "core/model/job.h"
+
+namespace spate::cli {
+
+// What one run did, gathered from the ends of its attempts.
+struct RunTotals {
+  uint32_t succeeded = 0;
+  uint32_t failed = 0;
+  uint32_t unknown = 0;
+  uint64_t tried_again = 0;  // attempts that were followed by another
+  Duration cpu;              // user and system, of all attempts
+  uint64_t peak_memory = 0;  // the largest of one attempt; 0: not measured
+  void Add(const AttemptEnd& end, engine::Verdict verdict);
+};
+
+// "1,000 tasks: 998 succeeded, 2 failed in 12.3 s (81 tasks/s), 24.1 s CPU, peak 52 MB"
+std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const JobCounts& before,
+                        Duration elapsed);
+
+struct HintContext {
+  JobId job;                       // set at the start of the run
+  std::string state_dir;           // as typed, or empty
+  std::vector<std::string> files;  // of the run; empty for a command
+};
+// `spate job retry 12`
+std::string RetryCommand(const HintContext& context);
+// `spate run --resume jobs.lst`
+std::string ResumeCommand(const HintContext& context);
+// Lines (each with its newline) that say what to type next; empty when all is done.
+std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd how);
+
+}  // namespace spate::cli

@@ -15,6 +15,7 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "shepherd/launch.h"
+#include "store/sqlite/prune.h"
 
 namespace spate::apps {
 namespace {
@@ -344,6 +345,11 @@ Result<int> LocalJob::Run(bool resumed) {
       });
   executor->reset();  // ends what still runs
   PutEnd();
+  store::PruneOptions keep;
+  keep.keep_age = options_.keep.age;
+  keep.keep_size = options_.keep.bytes;
+  keep.at_most_every = Duration::Seconds(600);
+  (void)store::Prune(state_dir_, keep, loop_->Now());  // tidying is never worth a failed run
   (*view)->OnFinish({how, counts(), loop_->Now()});
   // What the terminal has not taken yet: signals are seen in between.
   while (!screen.Drain(Duration::Millis(100))) {

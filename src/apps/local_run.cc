@@ -7,12 +7,14 @@
 #include <numeric>
 #include <utility>
 
+#include "apps/earlier_runs.h"
 #include "apps/local_job.h"
 #include "base/prng.h"
 #include "base/units.h"
 #include "cli/options/list_files.h"
 #include "cli/report.h"
 #include "format/expand.h"
+#include "format/selector/selector.h"
 #include "os/file.h"
 #include "shepherd/output_check.h"
 
@@ -32,13 +34,17 @@ cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool
 }
 
 // The order of starting; empty: as given.
-std::vector<TaskIndex> OrderOf(const RunOptions& options, uint32_t count) {
+std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& here,
+                               const cli::TaskList& tasks) {
   std::vector<TaskIndex> order;
+  if (options.order == cli::TaskOrder::kLongest) {
+    return LongestFirst(StateDirOf(options.state_dir, here), here.cwd, options, tasks.rows);
+  }
   if (options.order != cli::TaskOrder::kShuffle) return order;
-  order.resize(count);
+  order.resize(tasks.count);
   std::iota(order.begin(), order.end(), 0);
   Prng prng(static_cast<uint64_t>(os::Clock().Now().ns));
-  for (uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[prng.Below(i)]);
+  for (uint32_t i = tasks.count; i > 1; --i) std::swap(order[i - 1], order[prng.Below(i)]);
   return order;
 }
 
@@ -80,16 +86,155 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   }
   auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
   if (!job) return std::unexpected(job.error());
-  (*job)->SetTasks(*tasks, std::move(settings), OrderOf(options, tasks->count));
+  (*job)->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks));
   *tasks = {};  // the text is in the store now
   return (*job)->Run(/*resumed=*/false);
+}
+
+// What a changed list means for a job that is taken up again.
+struct Changes {
+  cli::TaskList tasks;
+  cli::ListChange list;
+  std::vector<TaskRange> reopened;  // withdrawn before, and back in the list
+};
+
+// Reads the lists again and compares. A list from a pipe, and a command, stay as they were.
+Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here) {
+  Changes changes;
+  const RunOptions& options = job.options();
+  bool from_pipe = std::find(options.sources.files.begin(), options.sources.files.end(), "-") !=
+                   options.sources.files.end();
+  if (job.settings().row_kind != RowKind::kListLine || from_pipe) return changes;
+  std::string path = here.environment.GetOr("PATH", "");
+  if (auto status = cli::CheckListFiles(options.sources.files, path); !status) {
+    return std::unexpected(status.error());
+  }
+  Offer offer = OfferOf(options, here);
+  JobSettings settings = job.settings();
+  auto context = LoadContextOf(settings, offer.slots, /*run_checks=*/false);
+  auto tasks = cli::LoadTaskList(options, context, settings);
+  if (!tasks) return std::unexpected(tasks.error());
+  if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
+  changes.tasks = std::move(*tasks);
+  changes.list = cli::CompareLists(job.StoredRows(), changes.tasks.rows);
+  for (TaskRange range : changes.list.kept) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (job.engine().StateOf(job.id(), i) == TaskState::kCancelled) {
+        cli::AppendIndex(changes.reopened, i);
+      }
+    }
+  }
+  // What has not run yet needs its inputs now.
+  auto waits = [&](uint32_t index) {
+    auto state = job.engine().StateOf(job.id(), index);
+    return state == TaskState::kQueued || state == TaskState::kLeased;
+  };
+  if (auto ok = cli::CheckInputs(job.StoredRows(), waits, context); !ok) {
+    return std::unexpected(ok.error());
+  }
+  auto is_new = [&](uint32_t position) {
+    return std::binary_search(changes.list.added.begin(), changes.list.added.end(), position);
+  };
+  if (auto ok = cli::CheckInputs(changes.tasks.rows, is_new, context); !ok) {
+    return std::unexpected(ok.error());
+  }
+  return changes;
+}
+
+int NothingLeft(const LocalJob& job) {
+  JobCounts counts = job.counts();
+  fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} tasks succeeded)\n",
+             job.id().value, FormatCount(counts.succeeded), FormatCount(counts.total));
+  if (counts.failed + counts.unknown > 0) {
+    fmt::print(stderr, "spate: to run again what failed: spate job retry {}\n", job.id().value);
+  }
+  return cli::kExitSuccess;
+}
+
+Result<int> Resume(const Surroundings& here, const std::string& state_dir,
+                   const cli::Invocation& invocation, uint32_t number) {
+  auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
+    return cli::ParseRun(stored, invocation.argv);
+  });
+  if (!opened) return std::unexpected(opened.error());
+  LocalJob& job = **opened;
+  auto changes = ReadChanges(job, here);
+  if (!changes) return std::unexpected(changes.error());
+  const cli::ListChange& list = changes->list;
+  bool changed = !list.added.empty() || !changes->reopened.empty();
+  if (job.engine().Finished(job.id()) && !changed) return NothingLeft(job);
+  if (!list.same()) {
+    size_t missing = 0;
+    for (TaskRange range : list.missing) missing += range.count;
+    fmt::print(stderr, "spate: the list has changed: {} new tasks, {} are no longer in it{}\n",
+               FormatCount(list.added.size()), FormatCount(missing),
+               missing > 0 ? " and do not run" : "");
+  }
+  job.TakeUp();
+  if (!list.missing.empty()) job.Post(engine::WithdrawTasks{job.id(), list.missing});
+  if (!changes->reopened.empty()) job.Post(engine::ReopenTasks{job.id(), changes->reopened});
+  job.AddTasks(changes->tasks, list.added);
+  job.Post(engine::SealJob{job.id()});
+  *changes = {};
+  return job.Run(/*resumed=*/true);
+}
+
+Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
+  const auto& words = invocation.words.words;
+  auto selected = format::ParseTaskSelector(words.empty() ? "last" : words.front());
+  if (!selected) return std::unexpected(selected.error());
+  if (selected->size() != 1) {
+    return Fail(ErrorKind::kInvalid, "name one job, as in: spate job retry 12, or 12.3-9");
+  }
+  const format::TasksOfJob& tasks = selected->front();
+  auto typed = cli::ParseRun({}, invocation.argv, cli::Command::kJobRetry);
+  if (!typed) return std::unexpected(typed.error());
+  std::string state_dir = StateDirOf(typed->state_dir, here);
+  uint32_t number = tasks.job.value_or(0);
+  if (!tasks.job) {
+    auto numbers = store::JobNumbers(state_dir);
+    if (!numbers) return std::unexpected(numbers.error());
+    if (numbers->empty()) {
+      return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir);
+    }
+    number = numbers->back();
+  }
+  auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
+    return cli::ParseRun(stored, invocation.argv, cli::Command::kJobRetry);
+  });
+  if (!opened) return std::unexpected(opened.error());
+  LocalJob& job = **opened;
+  std::vector<TaskRange> failed;
+  for (TaskIndex i = 0; i < job.counts().total; ++i) {
+    auto state = job.engine().StateOf(job.id(), i);
+    bool bad = state == TaskState::kFailed || state == TaskState::kUnknown;
+    if (bad && tasks.Contains(i + 1)) cli::AppendIndex(failed, i);
+  }
+  if (failed.empty()) {
+    fmt::print(stderr, "spate: nothing to retry: no task of job {} has failed\n", number);
+    return cli::kExitSuccess;
+  }
+  job.TakeUp();
+  job.Post(engine::ReopenTasks{job.id(), std::move(failed)});
+  return job.Run(/*resumed=*/true);
 }
 
 Result<int> RunAny(const cli::Invocation& invocation) {
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(here.error());
-  auto options = cli::ParseRun({}, invocation.argv, invocation.words.command);
+  if (invocation.words.command == cli::Command::kJobRetry) return Retry(*here, invocation);
+  auto options = cli::ParseRun({}, invocation.argv);
   if (!options) return std::unexpected(options.error());
+  if (options->resume) {
+    std::string state_dir = StateDirOf(options->state_dir, *here);
+    auto earlier = FindEarlierRun(state_dir, here->cwd, *options);
+    if (!earlier) return std::unexpected(earlier.error());
+    if (*earlier) return Resume(*here, state_dir, invocation, (*earlier)->number);
+    if (options->sources.files.empty() && !options->sources.has_command) {
+      return Fail(ErrorKind::kNotFound,
+                  "there is no unfinished run of this folder; name the list to run");
+    }
+  }
   return RunNew(*here, *options, invocation.argv);
 }
 

@@ -38,6 +38,18 @@ class Problems {
   std::string lines_;
 };
 
+void RunInputChecks(const std::string& place, const format::ListLine& line,
+                    const LoadContext& context, Problems& problems) {
+  for (const Check& check : line.checks) {
+    if (check.when != CheckWhen::kIn) continue;
+    std::string why = context.why_check_fails(check.kind, check.file.c_str());
+    if (!why.empty()) {
+      problems.Add(fmt::format("{}: {} ({{check in {} ...}})", place, EscapeForScreen(why),
+                               CheckKindName(check.kind)));
+    }
+  }
+}
+
 // The rows of all lists, end to end; a row ends where the next one begins.
 struct RowText {
   std::string bytes;
@@ -108,24 +120,15 @@ class ListLoader {
       return;
     }
     const format::ListLine& line = *entry.parsed;
-    if (context_.run_input_checks && !line.checks.empty()) CheckInputs(place(), line);
+    if (context_.run_input_checks && !line.checks.empty()) {
+      RunInputChecks(place(), line, context_, problems_);
+    }
     Needs needs = options_.needs;
     if (line.milli_cpus) needs.milli_cpus = *line.milli_cpus;
     if (line.memory) needs.memory = *line.memory;
     table_.Add(static_cast<TaskIndex>(text_->ends.size()), needs, place);
     text_->bytes.append(entry.row);
     text_->ends.push_back(text_->bytes.size());
-  }
-
-  void CheckInputs(const std::string& place, const format::ListLine& line) {
-    for (const Check& check : line.checks) {
-      if (check.when != CheckWhen::kIn) continue;
-      std::string why = context_.why_check_fails(check.kind, check.file.c_str());
-      if (!why.empty()) {
-        problems_.Add(fmt::format("{}: {} ({{check in {} ...}})", place, EscapeForScreen(why),
-                                  CheckKindName(check.kind)));
-      }
-    }
   }
 
   const RunOptions& options_;
@@ -167,6 +170,20 @@ Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& cont
     if (auto status = loader.Load(file); !status) return std::unexpected(status.error());
   }
   return loader.Finish();
+}
+
+Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t position)>& wanted,
+                   const LoadContext& context) {
+  Problems problems;
+  uint32_t position = 0;
+  rows([&](std::string_view row) {
+    uint32_t at = position++;
+    if (row.find("{check") == std::string_view::npos || !wanted(at)) return;
+    auto line = format::ParseListLine(row);
+    if (line) RunInputChecks(fmt::format("task {}", at + 1), *line, context, problems);
+  });
+  if (problems.any()) return std::unexpected(problems.Take());
+  return {};
 }
 
 GrownRequests RequestsOfAdded(const TaskList& list, const std::vector<uint32_t>& added,

@@ -36,6 +36,11 @@ struct LoadContext {
 Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
                               JobSettings& settings);
 
+// Runs the input checks of the rows that `wanted` names by their position; errors as LoadTaskList's,
+// with "task N" as the place. For rows that were found right before.
+Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t position)>& wanted,
+                   const LoadContext& context);
+
 // The requests of tasks `first` on, when tasks were added to a list: new requests are numbered
 // after those of `before`.
 struct GrownRequests {

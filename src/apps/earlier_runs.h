@@ -1,0 +1,26 @@
+// What earlier runs tell a new one: which of them to go on with, and how long tasks took.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options/run_options.h"
+#include "cli/run/list_change.h"
+#include "store/sqlite/job_list.h"
+
+namespace spate::apps {
+
+// The newest job of the same lists (or of the same command) from the same folder. Without lists
+// and command: the newest one of the folder that is not finished. nullopt: there is none.
+Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state_dir,
+                                                        const std::string& cwd,
+                                                        const cli::RunOptions& options);
+
+// The order that starts what took longest first, by the newest earlier run of the same lists or
+// command; tasks that it did not know come before all others. Empty when there is no such run.
+std::vector<TaskIndex> LongestFirst(const std::string& state_dir, const std::string& cwd,
+                                    const cli::RunOptions& options, const cli::RowSource& rows);
+
+}  // namespace spate::apps

@@ -23,6 +23,8 @@ bool IsFull(int code, int system_errno) {
 ErrorKind KindOf(int code, int system_errno) {
   if (IsFull(code, system_errno)) return ErrorKind::kExhausted;
   switch (code & 0xff) {
+    case SQLITE_ERROR:  // our statements are right, so the schema is not what we made
+    case SQLITE_MISMATCH:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:

@@ -60,15 +60,17 @@ inline JobRow ExampleJob(uint32_t total) {
 // A state folder with one job that a test opens and closes.
 class StoreWorld {
  public:
-  explicit StoreWorld(SqliteOptions options = {}) : options_(options) {
+  // The state folder is a temporary one unless it is named.
+  explicit StoreWorld(SqliteOptions options = {}, std::string named = "")
+      : state_(named.empty() ? temp_.Path("state") : std::move(named)), options_(options) {
     loop_ = std::move(*os::RealLoop::Create());
-    auto dir = JobDir::Create(state());
+    auto dir = JobDir::Create(state_);
     if (!dir) ADD_FAILURE() << MessageOf(dir.error());
     dir_ = std::make_unique<JobDir>(std::move(*dir));
     Reopen();
   }
 
-  std::string state() const { return temp_.Path("state"); }
+  const std::string& state() const { return state_; }
   const os::TempDir& temp() const { return temp_; }
   const JobDir& dir() const { return *dir_; }
   SqliteStore& store() { return *store_; }
@@ -117,6 +119,7 @@ class StoreWorld {
 
  private:
   os::TempDir temp_;
+  std::string state_;
   SqliteOptions options_;
   std::unique_ptr<os::RealLoop> loop_;
   std::unique_ptr<JobDir> dir_;

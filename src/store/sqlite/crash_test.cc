@@ -1,0 +1,340 @@
+// The journal against its worst days: kill -9 at any moment, flipped bytes, a full disk.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/prng.h"
+#include "store/record_codec.h"
+#include "store/sqlite/database.h"
+#include "store/sqlite/history.h"
+#include "store/sqlite/state_check.h"
+#include "store/sqlite/testing_store.h"
+
+namespace spate::store {
+namespace {
+
+constexpr uint32_t kEach = 4;  // tasks in a batch
+
+std::string TextOf(TaskIndex index) {
+  return std::string(index % 900, static_cast<char>('a' + index % 26)) + std::to_string(index);
+}
+
+// Batch k: a lease and the ends of four tasks, each with its output.
+Batch BatchNumber(uint32_t k) {
+  Batch batch;
+  TaskIndex first = k * kEach;
+  batch.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{first, kEach}}});
+  for (TaskIndex i = first; i < first + kEach; ++i) {
+    auto ended = EndOf(i);
+    ended.end.stdout_total = TextOf(i).size();
+    batch.records.push_back(ended);
+    batch.outputs.push_back(OutputOf(TextOf(i)));
+  }
+  return batch;
+}
+
+Batch AcceptBatch(uint32_t tasks) {
+  JobPlan plan = {.task_count = tasks, .requests = {Needs()}, .runs = {{0, tasks, 0}}};
+  RowChunk chunk{JobId(1), 0, {}};
+  for (uint32_t i = 0; i < tasks; ++i) chunk.rows.push_back("row " + std::to_string(i));
+  Batch batch;
+  batch.rows.push_back(std::move(chunk));
+  batch.records.push_back(engine::JobAccepted{JobId(1), plan});
+  return batch;
+}
+
+// The child: appends batches from `next` on, and writes a byte for each that is durable.
+[[noreturn]] void WriteUntilKilled(const std::string& state, uint32_t next, int acks) {
+  auto loop = std::move(*os::RealLoop::Create());
+  auto dir = JobDir::Open(state, 1);
+  if (!dir) _exit(2);
+  auto store = SqliteStore::Open(*dir, *loop);
+  if (!store) _exit(3);
+  std::function<void()> append = [&] {
+    (*store)->Append(BatchNumber(next++), [&](Status status) {
+      if (!status || write(acks, "+", 1) != 1) _exit(4);
+      append();
+    });
+  };
+  for (int in_flight = 0; in_flight < 7; ++in_flight) append();
+  loop->Run();
+  _exit(5);
+}
+
+// Batches whose records came back, all in order and whole.
+uint32_t WholeBatches(const std::string& state) {
+  auto loop = std::move(*os::RealLoop::Create());
+  auto dir = JobDir::Open(state, 1);
+  EXPECT_TRUE(dir);
+  auto store = SqliteStore::Open(*dir, *loop);
+  if (!store) {
+    // Killed before the first commit was durable.
+    EXPECT_EQ(store.error().kind, ErrorKind::kNotFound) << MessageOf(store.error());
+    EXPECT_TRUE(os::RemoveFile(dir->DbPath()));
+    return 0;
+  }
+  uint32_t records = 0;
+  auto replayed = (*store)->Replay([&](const engine::Record& r) {
+    uint32_t k = records / (kEach + 1);
+    uint32_t at = records % (kEach + 1);
+    if (at == 0) {
+      EXPECT_EQ(std::get<engine::Leased>(r).tasks[0].first, k * kEach);
+    } else {
+      EXPECT_EQ(std::get<engine::AttemptEnded>(r).end.ref.index, k * kEach + at - 1);
+    }
+    ++records;
+  });
+  EXPECT_TRUE(replayed) << MessageOf(replayed.error());
+  EXPECT_EQ(records % (kEach + 1), 0u) << "half a batch came back";
+  return records / (kEach + 1);
+}
+
+// Every attempt's output is its own, in spite of what was cut off in between.
+void CheckOutputs(const std::string& state, uint32_t batches) {
+  {
+    auto loop = std::move(*os::RealLoop::Create());
+    auto dir = JobDir::Open(state, 1);
+    auto store = SqliteStore::Open(*dir, *loop);
+    (*store)->PutJob(ExampleJob(batches * kEach));
+  }
+  auto history = History::Open(state, 1);
+  ASSERT_TRUE(history) << MessageOf(history.error());
+  for (TaskIndex i = 0; i < batches * kEach; ++i) {
+    auto attempts = history->Attempts(i);
+    ASSERT_EQ(attempts->size(), 1u);
+    std::string text;
+    auto read = history->ReadOutput(attempts->at(0), Stream::kStdout,
+                                    [&](std::string_view bytes, uint64_t) { text += bytes; });
+    ASSERT_TRUE(read) << MessageOf(read.error());
+    ASSERT_EQ(text, TextOf(i));
+  }
+}
+
+TEST(Crash, KilledWriterLosesNothingThatWasAcknowledged) {
+  os::TempDir temp;
+  std::string state = temp.Path("state");
+  {
+    auto dir = JobDir::Create(state);
+  }
+  Prng prng(20240607);
+  uint32_t batches = 0;
+  for (int life = 0; life < 12; ++life) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      close(pipe_ends[0]);
+      WriteUntilKilled(state, batches, pipe_ends[1]);
+    }
+    close(pipe_ends[1]);
+    uint64_t wanted = prng.Below(60);
+    uint32_t acknowledged = 0;
+    char byte;
+    while (acknowledged < wanted && read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself: " << status;
+    while (read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;
+    close(pipe_ends[0]);
+    uint32_t now = WholeBatches(state);
+    EXPECT_GE(now, batches + acknowledged);
+    EXPECT_LE(now, batches + acknowledged + 500);
+    batches = now;
+  }
+  EXPECT_GT(batches, 100u);
+  CheckOutputs(state, batches);
+}
+
+// ------------------------------------------------------------------------------------- damage
+
+struct Content {
+  std::vector<std::string> records;  // encoded, or the index of an end
+  std::vector<std::string> rows;
+  friend bool operator==(const Content&, const Content&) = default;
+};
+
+// All of a journal, or the first error.
+Result<Content> ReadAll(const JobDir& dir, os::Loop& loop, uint32_t tasks) {
+  auto store = SqliteStore::Open(dir, loop);
+  if (!store) return std::unexpected(std::move(store.error()));
+  Content content;
+  auto replayed = (*store)->Replay([&](const engine::Record& r) {
+    if (const auto* ended = std::get_if<engine::AttemptEnded>(&r)) {
+      content.records.push_back(std::to_string(AttemptChecksum(0, {*ended, {}})));
+    } else {
+      content.records.push_back(EncodeRecord(r).data);
+    }
+  });
+  if (!replayed) return std::unexpected(std::move(replayed.error()));
+  auto rows = (*store)->Rows(JobId(1), 0, tasks);
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  content.rows = std::move(*rows);
+  return content;
+}
+
+TEST(Crash, FlippedBytesAreRefusedAndTheFileIsLeftAlone) {
+  StoreWorld world;
+  constexpr uint32_t kTasks = 400;
+  ASSERT_TRUE(world.Put(ExampleJob(kTasks)));
+  ASSERT_TRUE(world.Commit(AcceptBatch(kTasks)));
+  for (uint32_t k = 0; k < kTasks / kEach; ++k) {
+    world.store().Append(BatchNumber(k), [](Status) {});
+  }
+  world.CloseStore();
+  std::string path = world.dir().DbPath();
+  std::string sound = os::ReadFile(path, 10 << 20).value();
+  auto original = ReadAll(world.dir(), world.loop(), kTasks);
+  ASSERT_TRUE(original);
+  Prng prng(7);
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = sound;
+    size_t at = prng.Below(damaged.size());
+    damaged[at] = static_cast<char>(damaged[at] ^ static_cast<char>(1 + prng.Below(255)));
+    ASSERT_TRUE(os::WriteFile(path, damaged));
+    auto content = ReadAll(world.dir(), world.loop(), kTasks);
+    if (content) {
+      // The byte said nothing of ours: free space, or the job's row.
+      EXPECT_EQ(*content, *original) << "byte " << at;
+    } else {
+      ++refused;
+      EXPECT_TRUE(content.error().kind == ErrorKind::kCorrupt ||
+                  content.error().kind == ErrorKind::kNotFound)
+          << "byte " << at << ": " << MessageOf(content.error());
+      EXPECT_FALSE(content.error().message.empty());
+    }
+    ASSERT_EQ(os::ReadFile(path, 10 << 20).value(), damaged) << "byte " << at;
+  }
+  EXPECT_GT(refused, 150);
+}
+
+TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
+  StoreWorld world;
+  ASSERT_TRUE(world.Put(ExampleJob(1)));
+  world.CloseStore();
+  std::string path = world.dir().DbPath();
+  auto open = [&] { return SqliteStore::Open(world.dir(), world.loop()); };
+  {
+    auto db = Database::Open(path, DbMode::kWrite);
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 2"));
+  }
+  std::string before = os::ReadFile(path, 1 << 20).value();
+  auto newer = open();
+  ASSERT_FALSE(newer);
+  EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
+  EXPECT_NE(newer.error().message.find("has version 2, and this spate reads version 1"),
+            std::string::npos)
+      << MessageOf(newer.error());
+  EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);
+  ASSERT_TRUE(os::WriteFile(path, std::string(5000, 'x')));
+  EXPECT_EQ(open().error().kind, ErrorKind::kCorrupt);
+  ASSERT_TRUE(os::WriteFile(path, before.substr(0, before.size() / 2)));
+  auto half = open();
+  if (half)
+    EXPECT_EQ((*half)->Replay([](const engine::Record&) {}).error().kind, ErrorKind::kCorrupt);
+  ASSERT_TRUE(os::WriteFile(path, ""));
+  EXPECT_EQ(open().error().kind, ErrorKind::kNotFound);
+}
+
+// ---------------------------------------------------------------------------------- disk full
+
+// Appends until the store gives up; returns the batches that were acknowledged.
+uint32_t FillUntilError(StoreWorld& world, uint32_t next, Error& error) {
+  uint32_t acknowledged = 0;
+  int errors = 0;
+  std::function<void()> append = [&] {
+    world.store().Append(BatchNumber(next++), [&](Status status) {
+      if (!status) {
+        ++errors;
+        error = status.error();
+        // What is queued behind it, and what comes later, is never called.
+        world.store().Append(BatchNumber(next++), [](Status) { FAIL(); });
+        world.loop().At(world.loop().Now() + Duration::Millis(20), [&] { world.loop().Stop(); });
+        return;
+      }
+      EXPECT_EQ(errors, 0);
+      ++acknowledged;
+      append();
+    });
+  };
+  for (int in_flight = 0; in_flight < 20; ++in_flight) append();
+  world.loop().Run();
+  EXPECT_EQ(errors, 1);
+  return acknowledged;
+}
+
+void ExpectResumable(StoreWorld& world, uint32_t acknowledged) {
+  world.Reopen();
+  uint32_t batches = static_cast<uint32_t>(world.Replayed().size()) / (kEach + 1);
+  EXPECT_GE(batches, acknowledged);
+  ASSERT_TRUE(world.Commit(BatchNumber(batches)));
+  world.Reopen();
+  EXPECT_EQ(world.Replayed().size(), (batches + 1) * (kEach + 1));
+  auto report = CheckJob(world.state(), 1);
+  for (const std::string& problem : report->problems) {
+    // There is no JobAccepted and no row in these journals.
+    if (problem.find("the job has 0") == std::string::npos &&
+        problem.find("holds no job") == std::string::npos) {
+      ADD_FAILURE() << problem;
+    }
+  }
+}
+
+TEST(Crash, AFullDatabaseIsToldOnceAndResumes) {
+  StoreWorld world({.page_limit = 40});
+  Error error;
+  uint32_t acknowledged = FillUntilError(world, 0, error);
+  EXPECT_GT(acknowledged, 10u);
+  EXPECT_EQ(error.kind, ErrorKind::kExhausted);
+  EXPECT_NE(error.message.find("no space left"), std::string::npos);
+  world.options().page_limit = 0;
+  ExpectResumable(world, acknowledged);
+}
+
+TEST(Crash, AFileSizeLimitIsToldOnceAndResumes) {
+  StoreWorld world;
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = {.rlim_cur = 300'000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  Error error;
+  uint32_t acknowledged = FillUntilError(world, 0, error);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_GT(acknowledged, 10u);
+  EXPECT_EQ(error.kind, ErrorKind::kExhausted) << MessageOf(error);
+  ExpectResumable(world, acknowledged);
+}
+
+TEST(Crash, AFullFileSystemIsToldOnceAndResumes) {
+  os::TempDir temp;
+  std::string disk = temp.Path("disk");
+  ASSERT_TRUE(os::MakeDir(disk));
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=2m") != 0) {
+    GTEST_SKIP() << "may not mount a small file system here";
+  }
+  {
+    StoreWorld world({}, disk + "/state");
+    Error error;
+    uint32_t acknowledged = FillUntilError(world, 0, error);
+    EXPECT_GT(acknowledged, 10u);
+    EXPECT_EQ(error.kind, ErrorKind::kExhausted) << MessageOf(error);
+    world.CloseStore();
+    // A new job is refused in time, and leaves nothing.
+    auto other = JobDir::Create(disk + "/state");
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().kind, ErrorKind::kExhausted) << MessageOf(other.error());
+    EXPECT_EQ(JobNumbers(disk + "/state")->size(), 1u);
+    ASSERT_EQ(mount("none", disk.c_str(), "tmpfs", MS_REMOUNT, "size=8m"), 0);
+    ExpectResumable(world, acknowledged);
+  }
+  EXPECT_EQ(umount(disk.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace spate::store

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "store/record_codec.h"
 #include "store/sqlite/attempt_columns.h"
 #include "store/sqlite/output_file.h"
 #include "store/sqlite/schema.h"
@@ -143,6 +144,23 @@ Result<std::string> History::RowText(TaskIndex index) {
   auto row = rows_.Row(index);
   if (!row) return std::unexpected(std::move(row.error()));
   return std::string(*row);
+}
+
+Status History::Log(const std::function<void(const engine::Record&)>& visit) {
+  auto log = db_.Prepare("SELECT seq, kind, data FROM log ORDER BY seq");
+  if (!log) return std::unexpected(std::move(log.error()));
+  for (;;) {
+    auto more = log->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return {};
+    auto record = DecodeRecord(static_cast<int>(log->Int(1)), log->Bytes(2));
+    if (!record) {
+      return Within(
+          fmt::format("'{}', row {} of table log", EscapeForScreen(db_.path()), log->Int(0)),
+          std::move(record.error()));
+    }
+    visit(*record);
+  }
 }
 
 Result<History::OutputExtent> History::ReadOutput(const AttemptEntry& attempt, Stream stream,

@@ -58,6 +58,10 @@ class History {
   // A task's row (core/model/job.h).
   Result<std::string> RowText(TaskIndex index);
 
+  // The rare records of the journal, all but the ends of attempts, in order: what the job was
+  // accepted with, leases, holds, changes of policy.
+  Status Log(const std::function<void(const engine::Record&)>& visit);
+
   // Kept output in pieces. `skipped` bytes were left out just before a piece (of a long stream only
   // the ends are kept). kept == 0 < total: nothing was kept.
   struct OutputExtent {

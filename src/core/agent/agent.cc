@@ -39,9 +39,7 @@ void Agent::Machine::Step(Input input, Output& out) {
   out_ = nullptr;
 }
 
-void Agent::Machine::On(JobOpened& event) {
-  jobs_[event.job].settings = std::move(event.settings);
-}
+void Agent::Machine::On(JobOpened& event) { jobs_[event.job].settings = std::move(event.settings); }
 
 void Agent::Machine::On(LeaseArrived& event) {
   if (event.epoch < newest_epoch_) return;
@@ -75,8 +73,7 @@ void Agent::Machine::ReturnWaiting(JobId job) {
       continue;
     }
     ReportReturned report{job, waiting_[i].attempt, {}};
-    while (i < waiting_.size() && waiting_[i].job == job &&
-           waiting_[i].attempt == report.attempt) {
+    while (i < waiting_.size() && waiting_[i].job == job && waiting_[i].attempt == report.attempt) {
       report.tasks.push_back(waiting_[i].tasks);
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -86,9 +83,10 @@ void Agent::Machine::ReturnWaiting(JobId job) {
 
 void Agent::Machine::TakeBackAhead(JobId job) {
   for (Slot& slot : slots_) {
-    for (size_t k = 1; k < slot.given.size(); ++k) {
+    for (size_t k = 0; k < slot.given.size(); ++k) {
       Given& given = slot.given[k];
-      if (given.ref.job != job) continue;
+      // The first one runs, unless it is on its way back for another slot.
+      if (given.ref.job != job || (k == 0 && !given.taking_back)) continue;
       given.give_to_hub = true;
       if (given.taking_back) continue;
       given.taking_back = true;

@@ -69,8 +69,7 @@ struct OutputBlocked {
 };
 
 using Event = std::variant<JobOpened, LeaseArrived, RecallArrived, StopArrived, AttemptStarted,
-                           AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled,
-                           OutputBlocked>;
+                           AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 

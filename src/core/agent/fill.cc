@@ -60,8 +60,8 @@ bool Agent::Machine::StartFront(uint16_t number) {
   }
   const JobSettings& settings = *job.settings;
   AttemptRef ref{front.job, front.tasks.first, front.attempt};
-  bool timed = settings.time_limit.ns > 0 || settings.time_limit_percent > 0 ||
-               settings.warn_time.ns > 0;
+  bool timed =
+      settings.time_limit.ns > 0 || settings.time_limit_percent > 0 || settings.warn_time.ns > 0;
   slot.given.push_back({.ref = ref, .since = now_});
   out_->orders.push_back(
       StartAttempt{ref, number, slot.needs, slot.resources, timed, front.needs.memory > 0});
@@ -90,8 +90,8 @@ void Agent::Machine::Fill() {
 
 size_t Agent::Machine::AheadOf(const Job& job) const {
   const JobSettings& settings = *job.settings;
-  bool immediate = settings.start_delay.ns == 0 && settings.min_free_memory == 0 &&
-                   settings.max_load == 0;
+  bool immediate =
+      settings.start_delay.ns == 0 && settings.min_free_memory == 0 && settings.max_load == 0;
   if (!immediate || job.wall.ns == 0 || job.wall >= kShort) return 0;
   auto count = static_cast<size_t>(kAheadWork.ns / std::max<int64_t>(job.wall.ns, 1));
   return std::clamp<size_t>(count, 1, kAheadMost);
@@ -114,19 +114,23 @@ void Agent::Machine::HoldAhead() {
 
 void Agent::Machine::Unstick() {
   if (!waiting_.empty() || free_slots_.empty()) return;
-  size_t idle = free_slots_.size();
+  // One at a time, since each changes what is free for the next.
+  for (const Slot& slot : slots_) {
+    for (size_t k = 1; k < slot.given.size(); ++k) {
+      if (slot.given[k].taking_back) return;
+    }
+  }
   for (Slot& slot : slots_) {
-    if (slot.given.size() < 2 || idle == 0) continue;
+    if (slot.given.size() < 2 || !pool_.CanTake(slot.needs)) continue;
     Instant stuck_at = slot.given.front().since + kStuck;
     if (stuck_at > now_) {
       WakeAt(stuck_at);
       continue;
     }
     Given& last = slot.given.back();
-    if (last.taking_back) continue;
     last.taking_back = true;
     out_->orders.push_back(TakeBack{last.ref});
-    --idle;
+    return;
   }
 }
 

@@ -16,9 +16,9 @@ namespace spate::agent {
 
 struct Job {
   std::shared_ptr<const JobSettings> settings;
-  Duration wall;             // a moving average of what ended lately; zero: not known yet
-  Median walls;              // of what succeeded; fed only when a limit hangs on it
-  Instant next_start;        // --delay
+  Duration wall;       // a moving average of what ended lately; zero: not known yet
+  Median walls;        // of what succeeded; fed only when a limit hangs on it
+  Instant next_start;  // --delay
 };
 
 // Leased tasks that wait for a slot: one range of one lease.
@@ -33,14 +33,14 @@ struct Waiting {
 // held ahead and use the same resources after it.
 struct Given {
   AttemptRef ref;
-  Instant since;                 // when it became the first of its slot, as far as is known
-  bool told_start = false;       // `since` is exact
+  Instant since;            // when it became the first of its slot, as far as is known
+  bool told_start = false;  // `since` is exact
   bool warned = false;
-  bool ending = false;           // TERM was ordered
-  bool killed = false;           // KILL was ordered
-  bool taking_back = false;      // a TakeBack is under way
-  bool give_to_hub = false;      // when it comes back it is returned, not queued again
-  Cause cause = Cause::kStopped; // why it is being ended
+  bool ending = false;            // TERM was ordered
+  bool killed = false;            // KILL was ordered
+  bool taking_back = false;       // a TakeBack is under way
+  bool give_to_hub = false;       // when it comes back it is returned, not queued again
+  Cause cause = Cause::kStopped;  // why it is being ended
   Instant kill_at = Instant::Never();
 };
 
@@ -101,12 +101,12 @@ class Agent::Machine {
   Epoch newest_epoch_;
   std::map<JobId, Job> jobs_;
   std::deque<Waiting> waiting_;
-  std::vector<Slot> slots_;          // slots_[0] is slot 1
-  std::set<uint16_t> free_slots_;    // the lowest first, so that {%} stays small
+  std::vector<Slot> slots_;        // slots_[0] is slot 1
+  std::set<uint16_t> free_slots_;  // the lowest first, so that {%} stays small
   ResourcePool pool_;
   LoadSampled load_{UINT64_MAX, 0};
   bool output_blocked_ = false;
-  std::string paused_;               // the reason last reported
+  std::string paused_;  // the reason last reported
 
   // Valid during a Step.
   Instant now_;

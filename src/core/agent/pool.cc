@@ -13,21 +13,24 @@ ResourcePool::ResourcePool(const Offer& offer)
   }
 }
 
-std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
-  bool bounded_memory = offer_.memory > 0;
-  if (needs.milli_cpus > milli_cpus_) return std::nullopt;
-  if (bounded_memory && needs.memory > memory_) return std::nullopt;
-  for (const NamedNeed& need : needs.named) {
+bool ResourcePool::CanTake(const Needs& needs) const {
+  if (needs.milli_cpus > milli_cpus_) return false;
+  if (offer_.memory > 0 && needs.memory > memory_) return false;
+  return std::all_of(needs.named.begin(), needs.named.end(), [&](const NamedNeed& need) {
     auto it = free_.find(need.name);
-    if (it == free_.end() || it->second.size() < need.count) return std::nullopt;
-  }
+    return it != free_.end() && it->second.size() >= need.count;
+  });
+}
+
+std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
+  if (!CanTake(needs)) return std::nullopt;
   milli_cpus_ -= needs.milli_cpus;
-  if (bounded_memory) memory_ -= needs.memory;
+  if (offer_.memory > 0) memory_ -= needs.memory;
   std::vector<NamedOffer> given;
   for (const NamedNeed& need : needs.named) {
-    const NamedOffer& offered = *std::find_if(
-        offer_.named.begin(), offer_.named.end(),
-        [&](const NamedOffer& named) { return named.name == need.name; });
+    const NamedOffer& offered =
+        *std::find_if(offer_.named.begin(), offer_.named.end(),
+                      [&](const NamedOffer& named) { return named.name == need.name; });
     NamedOffer& mine = given.emplace_back(NamedOffer{need.name, {}});
     std::set<size_t>& free = free_[need.name];
     for (uint32_t k = 0; k < need.count; ++k) {
@@ -42,9 +45,9 @@ void ResourcePool::PutBack(const Needs& needs, const std::vector<NamedOffer>& gi
   milli_cpus_ += needs.milli_cpus;
   if (offer_.memory > 0) memory_ += needs.memory;
   for (const NamedOffer& mine : given) {
-    const NamedOffer& offered = *std::find_if(
-        offer_.named.begin(), offer_.named.end(),
-        [&](const NamedOffer& named) { return named.name == mine.name; });
+    const NamedOffer& offered =
+        *std::find_if(offer_.named.begin(), offer_.named.end(),
+                      [&](const NamedOffer& named) { return named.name == mine.name; });
     for (const std::string& label : mine.indices) {
       // Labels may repeat (the same card offered twice): the first position that is taken.
       for (size_t i = 0; i < offered.indices.size(); ++i) {

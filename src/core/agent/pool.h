@@ -15,6 +15,7 @@ class ResourcePool {
  public:
   explicit ResourcePool(const Offer& offer);
 
+  bool CanTake(const Needs& needs) const;
   // The indices of the named resources, or nullopt (and nothing taken) when something is short.
   std::optional<std::vector<NamedOffer>> Take(const Needs& needs);
   void PutBack(const Needs& needs, const std::vector<NamedOffer>& given);

@@ -1,0 +1,163 @@
+// The agent under text scripts (scripts/*.txt). Lines of a block:
+//
+//   offer slots=4 [cpus=4] [memory=8G] [gpus=2]       the node; the first line of a script
+//   open j1 [limit=10s | limit-percent=200] [warn=5s] [grace=10s] [delay=1s] [min-free=4G]
+//           [max-load=8]
+//   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1]
+//   recall j1      stop j1
+//   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
+//   taken-back j1.1                  memory j1.1 bytes=2G
+//   load free=2G [load=1.5]          blocked          unblocked
+//   at +5s                           the clock goes on, before the block's step
+//   state                            a question: who runs, what waits
+//
+// The events of a block are one Step, and the invariants are checked after it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "core/agent/agent.h"
+#include "core/testing/script.h"
+
+namespace spate::agent {
+namespace {
+
+using script::Describe;
+using script::Line;
+using script::Name;
+
+class Writer {
+ public:
+  explicit Writer(script::Lines& lines) : lines_(lines) {}
+
+  void operator()(const StartAttempt& order) {
+    std::string text =
+        fmt::format("start {} slot={} {}", Name(order.ref), order.slot, Describe(order.needs));
+    for (const NamedOffer& given : order.given) {
+      text += fmt::format(" {}:{}", given.name, fmt::join(given.indices, ","));
+    }
+    if (order.tell_start) text += " tell-start";
+    if (order.sample_memory) text += " sample-memory";
+    lines_.Add(text);
+  }
+  void operator()(const TakeBack& order) { lines_.Add("take-back " + Name(order.ref)); }
+  void operator()(const EndAttempt& order) {
+    lines_.Add(fmt::format("{} {} {}", order.kill ? "kill" : "term", Name(order.ref),
+                           CauseName(order.cause)));
+  }
+  void operator()(const ReportEnd& report) {
+    lines_.Add(fmt::format("report ended {} {}", Name(report.end.ref), Describe(report.end)));
+  }
+  void operator()(const ReportReturned& report) {
+    lines_.Add(fmt::format("report returned {} attempt={}", Name(report.job, report.tasks),
+                           report.attempt.value));
+  }
+  void operator()(const ReportSlow& report) { lines_.Add("report slow " + Name(report.ref)); }
+  void operator()(const ReportPaused& report) {
+    lines_.Add(report.reason.empty() ? "report goes on" : "report paused: " + report.reason);
+  }
+
+ private:
+  script::Lines& lines_;
+};
+
+class AgentMachine : public script::Machine {
+ public:
+  void Input(Line& line) override {
+    using Handler = void (AgentMachine::*)(Line&);
+    constexpr struct {
+      const char* verb;
+      Handler handler;
+    } kVerbs[] = {
+        {"open", &AgentMachine::Open},         {"lease", &AgentMachine::Lease},
+        {"recall", &AgentMachine::Recall},     {"stop", &AgentMachine::Stop},
+        {"started", &AgentMachine::Started},   {"ended", &AgentMachine::Ended},
+        {"taken-back", &AgentMachine::Back},   {"memory", &AgentMachine::Memory},
+        {"load", &AgentMachine::Load},         {"blocked", &AgentMachine::Blocked},
+        {"unblocked", &AgentMachine::Blocked}, {"at", &AgentMachine::At},
+        {"state", &AgentMachine::State},
+    };
+    if (line.verb() == "offer") {
+      agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
+      return;
+    }
+    if (!agent_) return line.Fail("the first line of a script is the node's offer");
+    for (const auto& [verb, handler] : kVerbs) {
+      if (line.verb() == verb) return (this->*handler)(line);
+    }
+    line.Fail("there is no such verb");
+  }
+
+  std::vector<std::string> EndBlock() override {
+    if (!agent_) return {};
+    Output out;
+    agent_->Step({now_, std::exchange(events_, {})}, out);
+    agent_->CheckInvariants();
+    for (const Order& order : out.orders) std::visit(Writer(lines_), order);
+    if (out.wake_at != Instant::Never()) lines_.Add("wake " + Describe(out.wake_at - now_));
+    if (std::exchange(state_wanted_, false)) {
+      lines_.Add(fmt::format("state busy={} waiting={}{}", agent_->busy(), agent_->waiting(),
+                             agent_->WantsLoad() ? " wants-load" : ""));
+    }
+    return lines_.Take();
+  }
+
+ private:
+  void Open(Line& line) {
+    auto settings = std::make_shared<JobSettings>();
+    JobId job = line.Job();
+    settings->time_limit = line.Time("limit");
+    settings->time_limit_percent = static_cast<uint32_t>(line.Number("limit-percent", 0));
+    settings->warn_time = line.Time("warn");
+    settings->kill_grace = line.Time("grace", Duration::Seconds(10));
+    settings->start_delay = line.Time("delay");
+    settings->min_free_memory = line.Size("min-free");
+    settings->max_load = static_cast<double>(line.Number("max-load", 0));
+    events_.push_back(JobOpened{job, std::move(settings)});
+  }
+  void Lease(Line& line) {
+    auto [job, tasks] = line.TaskList();
+    Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
+    Epoch epoch(static_cast<uint32_t>(line.Number("epoch", 1)));
+    events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks)});
+  }
+  void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
+  void Stop(Line& line) { events_.push_back(StopArrived{line.Job()}); }
+  void Started(Line& line) { events_.push_back(AttemptStarted{line.Ref(), now_}); }
+  void Ended(Line& line) {
+    AttemptRef ref = line.Ref();
+    events_.push_back(AttemptEnded{line.End(ref)});
+  }
+  void Back(Line& line) { events_.push_back(OrderTakenBack{line.Ref()}); }
+  void Memory(Line& line) {
+    AttemptRef ref = line.Ref();
+    events_.push_back(MemorySampled{ref, line.Size("bytes")});
+  }
+  void Load(Line& line) {
+    uint64_t free = line.Size("free", UINT64_MAX);
+    events_.push_back(LoadSampled{free, std::strtod(line.Option("load", "0").c_str(), nullptr)});
+  }
+  void Blocked(Line& line) { events_.push_back(OutputBlocked{line.verb() == "blocked"}); }
+  void At(Line& line) {
+    auto time = ParseDuration(line.Word("a time (+5s)").substr(1));
+    if (!time) return line.Fail("write at +5s");
+    now_ = now_ + *time;
+  }
+  void State(Line&) { state_wanted_ = true; }
+
+  Instant now_{1'700'000'000'000'000'000};
+  std::unique_ptr<Agent> agent_;
+  std::vector<Event> events_;
+  bool state_wanted_ = false;
+  script::Lines lines_;
+};
+
+std::unique_ptr<script::Machine> MakeAgentMachine() { return std::make_unique<AgentMachine>(); }
+
+}  // namespace
+}  // namespace spate::agent
+
+int main(int argc, char** argv) {
+  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::agent::MakeAgentMachine);
+}

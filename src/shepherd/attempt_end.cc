@@ -6,6 +6,7 @@
 // there is nothing left. Only then are the pipes emptied and the files checked.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -184,29 +185,49 @@ void AttemptRunner::NameLeftovers() {
   });
 }
 
+// First whole groups: they die at once, however fast they fork. Then process by process, which
+// gets those who left the group. From the second round on with what is left to us: the cgroup,
+// precedence over those who fork as fast as we kill, and stopping them before they are killed.
 void AttemptRunner::KillRound(int64_t now) {
-  if (++rounds_ > 1) cgroup_.KillAll();
-  // A whole group dies at once, however fast it forks; a group's number cannot be another's while
-  // one of its members is a child of ours that was not reaped.
-  ProcessFacts facts;
-  tree_.Each([&](pid_t pid) {
-    if (rounds_ > 1 && ReadFacts(pid, facts) && facts.parent == getpid() &&
-        facts.group != getpgrp() && facts.group > 1) {
-      kill(-facts.group, SIGKILL);
-    }
-    kill(pid, SIGKILL);
-  });
+  ++rounds_;
+  if (rounds_ > 1) {
+    cgroup_.KillAll();
+    SetPrecedence(true);
+  }
+  KillGroups();
+  if (rounds_ > 1) tree_.SignalAll(SIGSTOP);
   tree_.SignalAll(SIGKILL);
-  if (group_ > 1 && alive_ > 0) kill(-group_, SIGKILL);
-  int64_t until = now + kRound;
-  while (Reap(now)) {
-    now = os::MonotonicNanos();
-    if (now >= until || rounds_ > 1) break;
+  int64_t until = now + (rounds_ == 1 ? kRound : 0);
+  bool left = true;
+  while ((left = Reap(now)) && (now = os::MonotonicNanos()) < until) {
     AwaitChild(std::min(until - now, 5 * kMilli));
   }
-  if (!Reap(now)) return TreeEnded(now);
+  if (!left) return TreeEnded(now);
   if (now - killing_since_ > kGiveUpAfter) return GiveUp(now);
   phase_until_ = now + (rounds_ < 100 ? 1 : 20) * kMilli;
+}
+
+// The groups of our children. A group's number cannot be anybody else's while one of its members
+// is a child of ours that was not reaped.
+void AttemptRunner::KillGroups() {
+  if (group_ > 1 && alive_ > 0) kill(-group_, SIGKILL);
+  ProcessFacts facts;
+  for (pid_t pid : tree_.Children()) {
+    if (!ReadFacts(pid, facts) || facts.group <= 1 || facts.group == getpgrp()) continue;
+    kill(-facts.group, SIGKILL);
+  }
+}
+
+// Where we may: real-time scheduling, which nothing that we start inherits.
+void AttemptRunner::SetPrecedence(bool on) {
+  sched_param parameter{};
+  if (on && !precedence_ && sched_getscheduler(0) == SCHED_OTHER) {
+    parameter.sched_priority = 1;
+    precedence_ = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) == 0;
+  } else if (!on && precedence_) {
+    sched_setscheduler(0, SCHED_OTHER, &parameter);
+    precedence_ = false;
+  }
 }
 
 void AttemptRunner::GiveUp(int64_t now) {
@@ -296,6 +317,7 @@ void AttemptRunner::Check(int64_t now) {
 void AttemptRunner::Finish(int64_t) {
   FillMemory();
   cgroup_.Renew();
+  SetPrecedence(false);
   if (end_.left_behind > 0) {
     std::string text = "left behind: " + leftovers_;
     uint32_t named = static_cast<uint32_t>(std::min(named_, kMostNamed));
@@ -402,10 +424,12 @@ void AttemptRunner::SetPaused(bool paused) {
 bool AttemptRunner::EndAll(int64_t patience) {
   int64_t until = os::MonotonicNanos() + patience;
   counts_leftovers_ = false;
+  SetPrecedence(true);
   while (true) {
     cgroup_.KillAll();
+    KillGroups();
+    tree_.SignalAll(SIGSTOP);
     tree_.SignalAll(SIGKILL);
-    if (group_ > 1 && alive_ > 0) kill(-group_, SIGKILL);
     pid_t pid = 0;
     while ((pid = waitpid(-1, nullptr, WNOHANG)) > 0) {
     }

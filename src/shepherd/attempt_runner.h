@@ -104,6 +104,8 @@ class AttemptRunner {
   void CommandsEnded(bool children_left, int64_t now);
   void NameLeftovers();
   void KillRound(int64_t now);
+  void KillGroups();
+  void SetPrecedence(bool on);
   void GiveUp(int64_t now);
   void TreeEnded(int64_t now);
   void Check(int64_t now);
@@ -127,6 +129,7 @@ class AttemptRunner {
   std::unordered_map<uint32_t, Job> jobs_;
   bool paused_ = false;
   bool worn_out_ = false;
+  bool precedence_ = false;
 
   // Of the attempt in hand.
   Phase phase_ = Phase::kIdle;

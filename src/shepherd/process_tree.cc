@@ -117,10 +117,6 @@ ProcessTree::ProcessTree(pid_t root) : root_(root) {
   has_children_file_ = access(path, R_OK) == 0;
 }
 
-bool ProcessTree::IsKnown(pid_t pid) const {
-  return pid == root_ || std::find(found_.begin(), found_.end(), pid) != found_.end();
-}
-
 bool ProcessTree::ReadChildren(pid_t pid) {
   children_.clear();
   if (!has_children_file_) {
@@ -161,13 +157,11 @@ const std::vector<pid_t>& ProcessTree::Children() {
 
 int ProcessTree::SignalAll(int signal) {
   constexpr int kMostPasses = 64;
-  std::vector<pid_t> signalled;
+  std::unordered_set<pid_t> signalled;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     size_t before = signalled.size();
     bool told = Each([&](pid_t pid) {
-      if (std::find(signalled.begin(), signalled.end(), pid) != signalled.end()) return;
-      kill(pid, signal);
-      signalled.push_back(pid);
+      if (signalled.insert(pid).second) kill(pid, signal);
     });
     if (!told) return -1;
     if (signalled.size() == before) break;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace spate::shepherd {
@@ -39,6 +40,7 @@ class ProcessTree {
   template <typename Fn>
   bool Each(Fn fn) {
     found_.clear();
+    found_.insert(root_);
     next_.assign(1, root_);
     if (!has_children_file_) TakeSnapshot();
     bool told = true;
@@ -48,8 +50,7 @@ class ProcessTree {
         continue;
       }
       for (pid_t child : children_) {
-        if (IsKnown(child)) continue;
-        found_.push_back(child);
+        if (!found_.insert(child).second) continue;
         next_.push_back(child);
         fn(child);
       }
@@ -70,7 +71,6 @@ class ProcessTree {
  private:
   bool ReadChildren(pid_t pid);
   void TakeSnapshot();
-  bool IsKnown(pid_t pid) const;
 
   pid_t root_;
   bool has_children_file_ = true;  // CONFIG_PROC_CHILDREN; without it all of /proc is read
@@ -79,8 +79,8 @@ class ProcessTree {
   };
   std::vector<Link> snapshot_;   // only without children files
   std::vector<pid_t> children_;  // of the last ReadChildren
-  std::vector<pid_t> found_;
-  std::vector<pid_t> next_;
+  std::unordered_set<pid_t> found_;  // in this Each
+  std::vector<pid_t> next_;          // whose children are to be read
 };
 
 }  // namespace spate::shepherd

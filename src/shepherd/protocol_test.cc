@@ -25,9 +25,7 @@ std::string FrameOf(std::string_view bytes) {
 }
 
 // A text without NUL bytes, as all texts of orders are.
-std::string AnyText() {
-  return *rc::gen::container<std::string>(rc::gen::nonZero<char>());
-}
+std::string AnyText() { return *rc::gen::container<std::string>(rc::gen::nonZero<char>()); }
 
 std::vector<std::string> AnyTexts() {
   return *rc::gen::container<std::vector<std::string>>(
@@ -94,9 +92,13 @@ TEST(Protocol, StartsComeBackAsTheyWere) {
 TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
   rc::check([] {
     spate::shepherd::Setup setup{*rc::gen::arbitrary<uint16_t>(), AnyText(), AnyText(), AnyText()};
-    JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()), AnyText(), AnyTexts(),
-                   *rc::gen::arbitrary<int32_t>(), *rc::gen::arbitrary<bool>(),
-                   *rc::gen::arbitrary<bool>(), Duration{*rc::gen::arbitrary<int64_t>()}};
+    JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()),
+                   AnyText(),
+                   AnyTexts(),
+                   *rc::gen::arbitrary<int32_t>(),
+                   *rc::gen::arbitrary<bool>(),
+                   *rc::gen::arbitrary<bool>(),
+                   Duration{*rc::gen::arbitrary<int64_t>()}};
     TakeBack back{AnyRef()};
     EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
     Pause pause{*rc::gen::arbitrary<bool>()};

@@ -1,7 +1,8 @@
 // Files of cgroup v2: memory.max, memory.oom.group, memory.peak, memory.events, cgroup.kill.
-// (Since Linux 6.14 a child that clone3 puts into a cgroup which was ever killed, while its parent's
-// was not, is killed at once: the kernel compares the counts of kills of the two. Hence Renew.)
-// They are opened once; an attempt costs a read and a write, none where there is no controller.
+// (Since Linux 6.14 a child that clone3 puts into a cgroup which was ever killed, while its
+// parent's was not, is killed at once: the kernel compares the counts of kills of the two. Hence
+// Renew.) They are opened once; an attempt costs a read and a write, none where there is no
+// controller.
 #include "shepherd/slot_cgroup.h"
 
 #include <fcntl.h>

@@ -108,6 +108,8 @@ TEST(History, ADeadOwnerMeansInterrupted) {
   EXPECT_EQ(history->summary().standing, JobStanding::kInterrupted);
   EXPECT_EQ(history->Counts()->leased, 0u);
   EXPECT_EQ(history->Counts()->queued, 4u);
+  JobCounts expected = {.total = 10, .succeeded = 4, .failed = 1, .cancelled = 1};
+  EXPECT_EQ(history->summary().row.counts, expected);
 }
 
 TEST(History, AttemptsAndOutput) {

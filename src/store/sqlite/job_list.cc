@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/sqlite/schema.h"
+#include "store/sqlite/task_scan.h"
 
 namespace spate::store {
 namespace {
@@ -20,6 +21,16 @@ Result<JobRow> ReadRow(const std::string& path) {
     if (row || row.error().kind != ErrorKind::kCorrupt) return row;
   }
   return ReadRow(path, false);
+}
+
+// What a dead owner had no time to write: how far the job got. Stays as it is when unreadable.
+void CountTasks(JobSummary& summary) {
+  auto db = OpenJobDbToRead(summary.path + "/job.db", IsFrozen(summary.path));
+  if (!db) return;
+  auto scan = ScanTasks(*db);
+  if (!scan) return;
+  scan->counts.queued = scan->counts.leased = 0;  // as in every JobRow
+  summary.row.counts = scan->counts;
 }
 
 bool Matches(const JobSummary& summary, const JobFilter& filter) {
@@ -69,6 +80,7 @@ Result<JobSummary> SummarizeJob(const std::string& state_dir, uint32_t number) {
     summary.standing = JobStanding::kRunning;
   } else if (summary.row.state == JobState::kRunning) {
     summary.standing = JobStanding::kInterrupted;
+    CountTasks(summary);
   } else {
     summary.standing =
         summary.row.state == JobState::kFinished ? JobStanding::kFinished : JobStanding::kStopped;

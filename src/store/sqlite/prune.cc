@@ -8,10 +8,13 @@
 namespace spate::store {
 namespace {
 
+constexpr Duration kKeepEmpty = Duration::Seconds(24 * 3600);
+
 struct Folder {
   uint32_t number = 0;
   std::string path;
   uint64_t bytes = 0;
+  uint64_t db_bytes = 0;
   uint64_t log_bytes = 0;
   Instant changed;
 };
@@ -25,6 +28,7 @@ Folder Measure(const std::string& state_dir, uint32_t number) {
     if (!info) continue;
     folder.bytes += info->size;
     folder.changed = std::max(folder.changed, info->modified);
+    if (std::string_view(name) == "/job.db") folder.db_bytes = info->size;
     if (std::string_view(name) == "/job.db-wal") folder.log_bytes = info->size;
   }
   return folder;
@@ -58,7 +62,9 @@ class Pruner {
     for (const Folder& folder : folders) report_.bytes += folder.bytes;
     report_.jobs = folders.size();
     for (const Folder& folder : folders) {
-      bool old = folder.changed + options_.keep_age < now_;
+      // A folder without a journal is a job that was never accepted.
+      Duration keep = folder.db_bytes == 0 ? kKeepEmpty : options_.keep_age;
+      bool old = folder.changed + keep < now_;
       if (old || (report_.bytes > options_.keep_size && IsFinished(folder))) {
         Remove(folder);
       } else {

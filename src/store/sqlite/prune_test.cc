@@ -106,6 +106,35 @@ TEST_F(PruneTest, SweepsWhatAKilledRemovalLeft) {
   EXPECT_FALSE(os::Exists(state() + "/jobs/.forgotten-7-99"));
 }
 
+TEST_F(PruneTest, JobsThatWereNeverAcceptedGoAfterADay) {
+  for (int64_t days : {0, 2}) {
+    auto dir = JobDir::Create(state());
+    SetAge(dir->path(), days);
+  }
+  EXPECT_EQ(Removed({}), Numbers{2});
+}
+
+TEST_F(PruneTest, FoldsTheLogOfAKilledRun) {
+  auto dir = std::make_unique<JobDir>(Make(JobState::kRunning, 1));
+  // What a killed run leaves: a log that holds commits. Copied while the store is open.
+  auto store = SqliteStore::Open(*dir, *loop_);
+  Batch batch;
+  batch.records.push_back(EndOf(0));
+  (*store)->Append(std::move(batch), [&](Status) { loop_->Stop(); });
+  loop_->Run();
+  std::string log = os::ReadFile(dir->DbPath() + "-wal", 1 << 20).value();
+  store->reset();
+  ASSERT_FALSE(os::Exists(dir->DbPath() + "-wal"));
+  ASSERT_TRUE(os::WriteFile(dir->DbPath() + "-wal", log));
+  auto busy = Prune(state(), {}, kNow);  // somebody runs it: left alone
+  EXPECT_TRUE(os::Exists(dir->DbPath() + "-wal"));
+  EXPECT_EQ(busy->freed_bytes, 0u);
+  dir.reset();
+  auto report = Prune(state(), {}, kNow);
+  EXPECT_EQ(report->freed_bytes, log.size());
+  EXPECT_FALSE(os::Exists(JobPath(state(), 1) + "/job.db-wal"));
+}
+
 TEST_F(PruneTest, NoStateIsNoWork) {
   auto report = Prune(temp_.Path("none"), {}, kNow);
   ASSERT_TRUE(report);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "cli/table/page.h"
 #include "cli/table/text_width.h"
 #include "cli/table/time_text.h"
 
@@ -88,6 +89,26 @@ TEST(Table, ColoursOnlyWhereAsked) {
   std::vector<std::vector<Cell>> rows = {{{"failed", Tone::kBad}, {"1"}}};
   EXPECT_EQ(Print(columns, rows, 80), "STATE   X\nfailed  1\n");
   EXPECT_EQ(Print(columns, rows, 80, true), "STATE   X\n\x1b[31mfailed\x1b[0m  1\n");
+}
+
+TEST(Page, WrapsAndEscapes) {
+  std::string text;
+  Page page(30, [&](std::string_view line) { text += line; });
+  page.Title("job 1 with a name that is\x1blong");
+  page.Field("folder", "/home");
+  page.Field("nothing", "");
+  page.Field("command", "spate run a list of things.txt");
+  page.Field("path", "/a/very/long/path/without/blanks");
+  page.Command("next", "spate run --resume 'not broken'");
+  EXPECT_EQ(text,
+            "job 1 with a name that\n"
+            "  is\\x1blong\n"
+            "  folder     /home\n"
+            "  command    spate run a list\n"
+            "             of things.txt\n"
+            "  path       /a/very/long/path\n"
+            "             /without/blanks\n"
+            "  next       spate run --resume 'not broken'\n");
 }
 
 TEST(TimeText, Forms) {

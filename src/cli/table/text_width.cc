@@ -26,10 +26,10 @@ constexpr Range kWide[] = {
     {0x20000, 0x3FFFD}};
 
 // Sorted. Combining marks, joiners, marks of direction, variation selectors.
-constexpr Range kNone[] = {
-    {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A}, {0x061C, 0x061C},
-    {0x064B, 0x065F}, {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x206F}, {0x20D0, 0x20F0},
-    {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF}, {0xE0100, 0xE01EF}};
+constexpr Range kNone[] = {{0x0300, 0x036F}, {0x0483, 0x0489},  {0x0591, 0x05BD}, {0x0610, 0x061A},
+                           {0x061C, 0x061C}, {0x064B, 0x065F},  {0x200B, 0x200F}, {0x202A, 0x202E},
+                           {0x2060, 0x206F}, {0x20D0, 0x20F0},  {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
+                           {0xFEFF, 0xFEFF}, {0xE0100, 0xE01EF}};
 
 template <size_t kCount>
 bool In(const Range (&ranges)[kCount], char32_t c) {
@@ -80,9 +80,9 @@ std::string CutToWidth(std::string_view text, size_t columns) {
   return std::string(text.substr(0, FitBytes(text, columns - mark.size()))).append(mark);
 }
 
-std::string WrapToWidth(std::string_view text, size_t columns, size_t indent) {
+std::string WrapToWidth(std::string_view text, size_t columns, size_t indent, size_t used) {
   std::string out;
-  size_t room = columns;
+  size_t room = columns > used ? columns - used : 2;
   for (;;) {
     // At least one code point, however narrow the place is.
     size_t bytes = FitBytes(text, std::max<size_t>(room, 2));

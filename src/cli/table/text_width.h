@@ -15,7 +15,7 @@ size_t DisplayWidth(std::string_view text);
 std::string CutToWidth(std::string_view text, size_t columns);
 
 // `text` in lines of at most `columns`, broken at blanks where there are any, else anywhere.
-// Later lines begin with `indent` blanks, which count; the first one does not.
-std::string WrapToWidth(std::string_view text, size_t columns, size_t indent);
+// Later lines begin with `indent` blanks, which count; of the first one `used` columns are taken.
+std::string WrapToWidth(std::string_view text, size_t columns, size_t indent, size_t used = 0);
 
 }  // namespace spate::cli

@@ -339,6 +339,31 @@ JobSettings SettingsOf(const RunOptions& options, std::string_view cwd, uint32_t
   return settings;
 }
 
+std::string NameOf(const RunOptions& options) {
+  constexpr size_t kBytes = 80;
+  if (!options.settings.name.empty()) return options.settings.name;
+  std::string name;
+  auto add = [&](std::string_view word) {
+    if (!name.empty()) name += ' ';
+    name += word;
+  };
+  if (options.sources.has_command) {
+    const auto& words = options.sources.command;
+    for (size_t i = 0; i < words.size() && name.size() <= kBytes; ++i) {
+      // One word with blanks is shell text, not a word to quote.
+      add(words.size() == 1 ? words[i] : ShellQuote(words[i]));
+    }
+  } else {
+    for (const std::string& file : options.sources.files) {
+      add(std::filesystem::path(file).filename().string());
+    }
+  }
+  if (name.size() <= kBytes) return name;
+  size_t end = kBytes - 3;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+  return name.substr(0, end) + "...";
+}
+
 Result<OutputForm> OutputFormOf(const Words& words) {
   OutputForm form = OutputForm::kHuman;
   Reader in(words);

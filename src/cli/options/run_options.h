@@ -27,10 +27,10 @@ struct SourceOptions {
   bool has_command = false;
   std::vector<std::string> arg_files;  // -a, "-" is standard input
   bool null_separated = false;
-  std::string colsep;     // empty: none
-  bool header = false;    // --header :
-  uint32_t max_args = 0;  // 0: not given
-  bool fill = false;      // -X
+  std::string colsep;            // empty: none
+  bool header = false;           // --header :
+  uint32_t max_args = 0;         // 0: not given
+  bool fill = false;             // -X
   std::optional<TrimRule> trim;  // not given: both ends with --colsep, else none
   bool follow = false;
 };
@@ -91,6 +91,10 @@ double MaxLoad(const RunOptions& options, uint32_t cores);
 // The typed settings with those that depend on the machine. `cwd` is absolute: where spate was
 // started; --cwd, when relative, counts from there.
 JobSettings SettingsOf(const RunOptions& options, std::string_view cwd, uint32_t cores);
+
+// The job's name: --name, else its lists, else its command as one would type it; at most 80 bytes,
+// cut between characters, not escaped.
+std::string NameOf(const RunOptions& options);
 
 // ---- For commands that only look ---------------------------------------------------------------
 

@@ -261,6 +261,16 @@ TEST(RunOptionsTest, SettingsGetAnAbsoluteFolder) {
   EXPECT_EQ(SettingsOf(Good({"x", "--cwd", "/"}), "/home/u", 2).cwd, "/");
 }
 
+TEST(RunOptionsTest, AJobHasAName) {
+  EXPECT_EQ(NameOf(Good({"--name", "n", "a.lst"})), "n");
+  EXPECT_EQ(NameOf(Good({"dir/a.lst", "b.lst"})), "a.lst b.lst");
+  EXPECT_EQ(NameOf(Good({"-"})), "-");
+  EXPECT_EQ(NameOf(Good({"--", "gzip", "{}", ":::", "a b"})), "gzip '{}' ::: 'a b'");
+  EXPECT_EQ(NameOf(Good({"--", "sort {} | head"})), "sort {} | head");
+  std::string name = NameOf(Good({"--", std::string(76, 'x') + "\u00e4\u00e4\u00e4"}));
+  EXPECT_EQ(name, std::string(76, 'x') + "...");
+}
+
 TEST(ParseRunTest, GivenComesOnTop) {
   Argv stored = {"-j4",   "--retries",  "2",    "--env",   "A=1",
                  "--tag", "--retry-on", "exit", "jobs.lst"};

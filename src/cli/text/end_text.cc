@@ -49,6 +49,9 @@ std::string CauseText(const AttemptEnd& end) {
     case Cause::kNode:
       return "lost with its node";
     case Cause::kStart:
+      if (!end.note.empty() && end.status > 0) {
+        return fmt::format("{} ({})", EscapeForScreen(end.note), end.status);
+      }
       return WithNote(end.status == 127   ? "command not found (127)"
                       : end.status == 126 ? "not executable (126)"
                                           : "could not be started",

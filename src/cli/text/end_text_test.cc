@@ -18,8 +18,7 @@ TEST(EndTextTest, Causes) {
        "output check failed: out\\x1b is empty"},
       {{.cause = Cause::kNode}, "lost with its node"},
       {{.cause = Cause::kStart, .status = 127}, "command not found (127)"},
-      {{.cause = Cause::kStart, .status = 126, .note = "x is a folder"},
-       "not executable (126): x is a folder"},
+      {{.cause = Cause::kStart, .status = 126, .note = "x is a folder"}, "x is a folder (126)"},
       {{.cause = Cause::kStopped}, "stopped"},
   };
   for (const auto& [end, text] : kCases) EXPECT_EQ(CauseText(end), text);

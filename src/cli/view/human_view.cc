@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "cli/text/end_text.h"
 
@@ -18,6 +20,16 @@ constexpr Duration kRedrawStep = Duration::Millis(20);  // after output has eras
 constexpr Duration kBarDelay = Duration::Millis(300);
 
 }  // namespace
+
+std::string EscapeLines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    out += (out.empty() ? "" : "\n") + EscapeForScreen(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
 
 HumanView::HumanView(Screen& screen, TaskTexts texts, Options options)
     : screen_(screen),
@@ -74,7 +86,7 @@ void HumanView::NoteFailure(const TaskEnded& ended) {
                                                 : std::string();
   std::string verdict =
       ended.verdict == engine::Verdict::kUnknown ? "end unknown (--once)" : CauseText(end);
-  Failure failure;
+  Failure failure{.index = end.ref.index};
   failure.line = fmt::format(
       "task {}: {} after {}{}: {}", end.ref.index + 1, verdict, FormatDuration(end.wall), tries,
       CutTo(EscapeForScreen(texts_.command(end.ref.index)), kCommandColumns));
@@ -94,12 +106,15 @@ void HumanView::SayNews(const News& news) {
     Say(fmt::format("task {} takes longer than --warn-time: {}", index + 1,
                     CutTo(EscapeForScreen(texts_.command(index)), kCommandColumns)));
   } else if (const auto* held = std::get_if<JobHeld>(&news)) {
-    std::string waits =
-        held->running ? fmt::format("; {} still running", CountOf(held->running, "task")) : "";
+    std::string tasks = CountOf(held->running, "task");
+    std::string waits = held->running == 0 ? ""
+                        : held->ending     ? fmt::format("; ending {}", tasks)
+                                           : fmt::format("; {} still running", tasks);
+    bool may_end = held->running > 0 && !held->ending;
     switch (held->reason) {
       case engine::HoldReason::kUser:
         Say(fmt::format("nothing more is started{}{}", waits,
-                        held->running ? " (Ctrl-C again ends them)" : ""));
+                        may_end ? " (Ctrl-C again ends them)" : ""));
         break;
       case engine::HoldReason::kHaltRule:
         Say(fmt::format("--halt: nothing more is started{}", waits));
@@ -111,7 +126,7 @@ void HumanView::SayNews(const News& news) {
         break;
     }
   } else if (const auto* remark = std::get_if<Remark>(&news)) {
-    Say(EscapeForScreen(remark->text));
+    Say(EscapeLines(remark->text));
   }
 }
 
@@ -148,6 +163,8 @@ void HumanView::DrawNow(Instant now) {
 
 void HumanView::SayFailures(const RunFinish& finish) {
   if (failures_.empty()) return;
+  std::sort(failures_.begin(), failures_.end(),
+            [](const Failure& a, const Failure& b) { return a.index < b.index; });
   uint32_t count = totals_.failed + totals_.unknown;
   std::string text = fmt::format("spate: {} failed:\n", CountOf(count, "task"));
   for (const Failure& failure : failures_) {

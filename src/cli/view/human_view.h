@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/view/bar.h"
@@ -13,6 +14,9 @@
 #include "cli/view/summary.h"
 
 namespace spate::cli {
+
+// EscapeForScreen, line by line.
+std::string EscapeLines(std::string_view text);
 
 class HumanView final : public RunView {
  public:
@@ -35,6 +39,7 @@ class HumanView final : public RunView {
 
  private:
   struct Failure {
+    TaskIndex index = 0;
     std::string line;  // "task 17: exit code 3 after 1.2 s, attempt 2: CMD"
     std::vector<std::string> error_lines;
   };

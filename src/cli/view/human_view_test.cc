@@ -175,12 +175,16 @@ TEST_F(HumanViewTest, News) {
   view_->OnNews(JobHeld{engine::HoldReason::kUser, 2}, At(2));
   view_->OnNews(JobHeld{engine::HoldReason::kHaltRule, 1}, At(2));
   view_->OnNews(JobHeld{engine::HoldReason::kMaxFailures, 0}, At(2));
+  view_->OnNews(JobHeld{engine::HoldReason::kUser, 2, true}, At(2));
+  view_->OnNews(Remark{"disk\tfull\nfree some"}, At(3));
   view_->OnNews(Remark{"2 lines are not in the list any more"}, At(3));
   EXPECT_EQ(screen_.err,
             "spate: task 3 takes longer than --warn-time: cmd 3\n"
             "spate: nothing more is started; 2 tasks still running (Ctrl-C again ends them)\n"
             "spate: --halt: nothing more is started; 1 task still running\n"
             "spate: --max-failures is reached: nothing more is started\n"
+            "spate: nothing more is started; ending 2 tasks\n"
+            "spate: disk\\tfull\nfree some\n"
             "spate: 2 lines are not in the list any more\n");
 }
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/units.h"
 #include "cli/text/end_text.h"
+#include "cli/view/human_view.h"
 #include "cli/view/output_pieces.h"
 
 namespace spate::cli {
@@ -163,7 +163,7 @@ void JsonView::OnNews(const News& news, Instant now) {
     line.Text("type", "message").Flag("error", remark->is_error);
     TextOrBase64(line, "text", remark->text);
     if (remark->is_error) {
-      screen_.Write(Stream::kErr, fmt::format("spate: {}\n", EscapeForScreen(remark->text)));
+      screen_.Write(Stream::kErr, fmt::format("spate: {}\n", EscapeLines(remark->text)));
     }
   }
   line.Seconds("time", now.seconds());

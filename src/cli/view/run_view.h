@@ -53,12 +53,13 @@ struct StartsPaused {  // nothing is started for now; empty: it goes on
 struct JobHeld {
   engine::HoldReason reason = engine::HoldReason::kUser;
   uint32_t running = 0;  // tasks that are waited for
+  bool ending = false;   // they are being ended
 };
 struct TotalChanged {  // tasks were added, or no more will be
   uint32_t total = 0;
   bool open = false;
 };
-struct Remark {  // anything else, one line, without "spate: "
+struct Remark {  // anything else, without "spate: "; a second line says what to do
   std::string text;
   bool is_error = false;  // shown with --quiet as well
 };

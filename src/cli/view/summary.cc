@@ -44,9 +44,8 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
   if (totals.tried_again > 0)
     line += fmt::format(", {}", CountOf(totals.tried_again, "further attempt"));
   uint64_t ended = totals.succeeded + totals.failed + totals.unknown;
-  uint32_t earlier = before.finished();
+  if (before.finished() > 0) line += fmt::format("; this run: {}", FormatCount(ended));
   line += fmt::format(" in {}", FormatDuration(elapsed));
-  if (earlier > 0) line += fmt::format(", {} of them now", FormatCount(ended));
   double seconds = elapsed.seconds();
   if (ended > 1 && seconds > 0) {
     std::string rate = BriefRate(static_cast<double>(ended) / seconds);

@@ -34,8 +34,8 @@ TEST(SummaryTest, Lines) {
        {.total = 1000, .queued = 90, .leased = 9, .succeeded = 900, .unknown = 1},
        {.total = 1000, .queued = 500, .succeeded = 500},
        Duration::Seconds(100),
-       "1,000 tasks: 900 succeeded, 1 unknown, 99 not done, 3 further attempts in 1m40s, 401 of "
-       "them now (4.0 tasks/s), 0.00 s CPU"},
+       "1,000 tasks: 900 succeeded, 1 unknown, 99 not done, 3 further attempts; this run: 401 in "
+       "1m40s (4.0 tasks/s), 0.00 s CPU"},
   };
   for (const Case& c : kCases) {
     EXPECT_EQ(SummaryLine(c.totals, c.counts, c.before, c.elapsed), c.line);

@@ -35,7 +35,15 @@ void Hub::Connect(NodeId node, NodeChannel& channel) {
 }
 
 void Hub::Disconnect(NodeId node) {
-  if (links_.erase(node) > 0) Post(engine::NodeLost{node});
+  if (links_.erase(node) == 0) return;
+  // What still waits for its commit was meant for this life of the node: if it came back before,
+  // it would run leases that it lost with its old life.
+  for (Unreleased& entry : unreleased_) {
+    std::erase_if(entry.sends, [node](const engine::Send& send) {
+      return std::visit([node](const auto& each) { return each.node == node; }, send);
+    });
+  }
+  Post(engine::NodeLost{node});
 }
 
 void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
@@ -58,8 +66,7 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     }
     Post(engine::AttemptsEnded{node, std::move(ends->ends)});
   } else if (auto* returned = std::get_if<wire::Returned>(&message)) {
-    Post(engine::TasksReturned{node, returned->job, returned->attempt,
-                               std::move(returned->tasks)});
+    Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
   } else {
     watcher_.OnNews(message);
   }

@@ -224,6 +224,14 @@ void Place(StepContext& step) {
   }
 }
 
+// A job that finished in a step and was given more to do by a later event of it has not finished.
+void DropUndone(StepContext& step) {
+  std::erase_if(step.out.notices, [&](const Notice& notice) {
+    const auto* finished = std::get_if<NoticeFinished>(&notice);
+    return finished != nullptr && !step.state.FindJob(finished->job)->finished();
+  });
+}
+
 }  // namespace
 
 Engine::Engine(const Limits& limits) : state_(std::make_unique<EngineState>(limits)) {}
@@ -236,6 +244,7 @@ void Engine::Step(const Input& input, Output& out) {
   for (const Event& event : input.events) {
     std::visit([&](const auto& e) { On(step, e); }, event);
   }
+  DropUndone(step);
   Place(step);
 }
 

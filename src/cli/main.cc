@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
+#include "cli/manual/reference.h"
 #include "cli/options/help.h"
 #include "cli/report.h"
 
@@ -86,6 +87,7 @@ int Main(int argc, char** argv, const Wiring& wiring) {
   if (first == "--version" || first == "-V") return PrintVersion();
   if (first == "--help" || first == "-h" || first == "--help-all") return Print(GeneralHelp());
   if (first == "__man") return PrintMade(ManPage(words.size() > 1 ? words[1] : ""));
+  if (first == "__reference") return Print(ReferencePage());
   if (first == "__completion") return PrintMade(Completion(words.size() > 1 ? words[1] : ""));
   bool asks_help = words.size() > 1 && (words[1] == "--help" || words[1] == "-h");
   auto found = FindCommand(words);

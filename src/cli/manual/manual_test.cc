@@ -9,6 +9,7 @@
 
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
+#include "cli/manual/reference.h"
 #include "cli/options/table.h"
 
 namespace spate::cli {
@@ -53,6 +54,15 @@ TEST(ManPageTest, RoffHasNoComplaints) {
   for (auto name : {"spate", "spate-run", "spate-job", "spate-task", "spate-state"}) {
     EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
+}
+
+TEST(ReferenceTest, ThePageIsOfNow) {
+  const char* source = std::getenv("SPATE_SOURCE");
+  if (!source) GTEST_SKIP() << "needs SPATE_SOURCE";
+  std::ifstream file(std::string(source) + "/docs/reference.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), ReferencePage()) << "run: spate __reference > docs/reference.md";
 }
 
 std::string BashCompletes(const std::string& words, int at) {

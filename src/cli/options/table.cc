@@ -27,10 +27,11 @@ constexpr CommandDef kCommands[] = {
      .details =
          "FILE is a job list: one command a line; - is standard input. After -- comes a command "
          "with placeholders ({} {.} {/} {//} {/.} {#} {%} {1} ...) and sources of values: ::: "
-         "VALUE..., :::+ VALUE... (linked to the source before it), :::: FILE...; without a "
-         "source, values come from -a FILE, or from standard input when that is a pipe or a "
-         "file and the command has a placeholder. Several words after -- keep their boundaries; "
-         "one word with blanks is shell text.\n"
+         "VALUE..., :::+ VALUE... (linked to the source before it), :::: FILE..., -a FILE. "
+         "Without any of these they are the lines of standard input when that is a pipe or a "
+         "file; else the command runs once, as it stands. A command without a placeholder gets "
+         "its value at the end. Several words after -- keep their boundaries; one word with "
+         "blanks is shell text.\n"
          "Every end of a task is kept: after a kill or a loss of power `spate run --resume` goes "
          "on where the run stopped, and `spate job retry last` redoes what failed. Ctrl-C once "
          "lets the running tasks end, twice ends them.",
@@ -331,7 +332,7 @@ constexpr OptionDef kOptions[] = {
      .argument = "SEP",
      .group = Group::kSources,
      .commands = kRunOnly,
-     .help = "split values into columns {1} {2} ..."},
+     .help = "split values into columns {1}, {2} and so on"},
     {.id = Opt::kHeader,
      .names = "header",
      .argument = ":",
@@ -375,7 +376,7 @@ constexpr OptionDef kOptions[] = {
     {.id = Opt::kDryRun,
      .names = "dry-run,dryrun,dr",
      .group = Group::kSources,
-     .commands = kRuns | Bit(Command::kJobForget),
+     .commands = kRunOnly | Bit(Command::kJobForget),
      .help = "print what would be done, do nothing"},
 
     {.id = Opt::kKeepOrder,

@@ -46,6 +46,7 @@ std::string EncodeJobText(const JobSettings& settings) {
   json["command"] = list(settings.command);
   json["value_names"] = list(settings.value_names);
   json["has_source"] = settings.has_source;
+  json["repeat_context"] = settings.repeat_context;
   return json.dump();
 }
 
@@ -73,6 +74,8 @@ Status DecodeJobText(std::string_view text, JobSettings& settings) {
   }
   settings.row_kind = *rows == "lines" ? RowKind::kListLine : RowKind::kValues;
   settings.has_source = source->get<bool>();
+  auto repeat = json.find("repeat_context");
+  settings.repeat_context = repeat != json.end() && *repeat == true;
   return {};
 }
 

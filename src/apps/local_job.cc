@@ -15,6 +15,7 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "shepherd/launch.h"
+#include "shepherd/output_check.h"
 #include "store/sqlite/prune.h"
 
 namespace spate::apps {
@@ -81,6 +82,16 @@ Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
   return Fail(ErrorKind::kInvalid,
               problems + "ask for less, or tell what this machine has with --offer NAME=N\n"
                          "nothing was started");
+}
+
+cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks) {
+  cli::LoadContext context;
+  context.why_check_fails = [cwd = settings.cwd](CheckKind kind, const char* file) {
+    return shepherd::WhyCheckFails(kind, os::JoinPath(cwd, file).c_str());
+  };
+  context.slots = slots;
+  context.run_input_checks = run_checks;
+  return context;
 }
 
 LocalJob::~LocalJob() = default;
@@ -180,14 +191,13 @@ void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
   MakeSession();
   PutRow();
   std::vector<std::string> rows;
-  TaskIndex first = 0;
   tasks.rows([&](std::string_view row) {
     rows.emplace_back(row);
     if (rows.size() < kRowsPerChunk) return;
-    TaskIndex chunk = std::exchange(first, first + kRowsPerChunk);
-    AppendRows(chunk, std::exchange(rows, {}));
+    AppendRows(std::exchange(rows, {}));
+    WaitForStore();
   });
-  if (!rows.empty()) AppendRows(first, std::move(rows));
+  if (!rows.empty()) AppendRows(std::move(rows));
   JobPlan plan;
   plan.task_count = tasks.count;
   plan.open = follow_;
@@ -199,11 +209,16 @@ void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
   session_->Post(engine::SubmitJob{id(), std::move(plan)});
 }
 
-void LocalJob::AppendRows(TaskIndex first, std::vector<std::string> rows) {
+void LocalJob::AppendRows(std::vector<std::string> rows) {
+  TaskIndex first = next_task_;
+  next_task_ += static_cast<TaskIndex>(rows.size());
   store::Batch batch;
   batch.rows.push_back({id(), first, std::move(rows)});
   // A failure is told to the hub by its own next batch.
   store_->Append(std::move(batch), [](Status) {});
+}
+
+void LocalJob::WaitForStore() {
   if (store_->Backlog() < kBacklogMost) return;
   std::function<void()> look = [&] {
     if (store_->Backlog() < kBacklogMost / 2) return loop_->Stop();
@@ -226,27 +241,62 @@ cli::RowSource LocalJob::StoredRows() {
 
 void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added) {
   if (added.empty()) return;
-  TaskIndex first = counts().total;
-  cli::GrownRequests grown = cli::RequestsOfAdded(tasks, added, requests_, first);
+  next_task_ = counts().total;
+  cli::GrownRequests grown = cli::RequestsOfAdded(tasks, added, requests_, next_task_);
   std::vector<std::string> rows;
   uint32_t position = 0;
   size_t next = 0;
   tasks.rows([&](std::string_view row) {
-    if (next < added.size() && added[next] == position) {
-      rows.emplace_back(row);
-      ++next;
-    }
-    ++position;
+    if (next == added.size() || added[next] != position++) return;
+    ++next;
+    rows.emplace_back(row);
+    if (rows.size() < kRowsPerChunk) return;
+    AppendRows(std::exchange(rows, {}));
+    WaitForStore();
   });
-  for (size_t i = 0; i < rows.size(); i += kRowsPerChunk) {
-    size_t count = std::min<size_t>(kRowsPerChunk, rows.size() - i);
-    auto begin = rows.begin() + static_cast<std::ptrdiff_t>(i);
-    AppendRows(first + static_cast<TaskIndex>(i),
-               {begin, begin + static_cast<std::ptrdiff_t>(count)});
-  }
+  if (!rows.empty()) AppendRows(std::move(rows));
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
   session_->Post(engine::GrowJob{id(), static_cast<uint32_t>(added.size()),
                                  std::move(grown.new_requests), std::move(grown.runs)});
+}
+
+void LocalJob::AddFollowed(std::vector<std::string> rows, const std::vector<Needs>& needs,
+                           cli::RunView& view) {
+  engine::GrowJob grow{id(), static_cast<uint32_t>(rows.size()), {}, {}};
+  cli::RequestTable table(requests_);
+  for (size_t i = 0; i < needs.size(); ++i) {
+    table.Add(next_task_ + static_cast<TaskIndex>(i), needs[i], [] { return std::string(); });
+  }
+  auto known = static_cast<std::ptrdiff_t>(requests_.size());
+  grow.new_requests.assign(table.requests().begin() + known, table.requests().end());
+  grow.runs = std::move(table.runs());
+  requests_ = std::move(table.requests());
+  AppendRows(std::move(rows));
+  session_->Post(std::move(grow));
+  view.OnNews(cli::TotalChanged{next_task_, true}, loop_->Now());
+}
+
+std::unique_ptr<Follower> LocalJob::MakeFollower(cli::RunView& view) {
+  Follower::Sink sink;
+  sink.add = [this, &view](std::vector<std::string> rows, std::vector<Needs> needs) {
+    AddFollowed(std::move(rows), needs, view);
+  };
+  sink.end = [this, &view] {
+    session_->Post(engine::SealJob{id()});
+    view.OnNews(cli::TotalChanged{next_task_, false}, loop_->Now());
+  };
+  sink.wrong = [this, &view](const Error& error) {
+    view.OnNews(cli::Remark{error.message + "\nnothing more is started", true}, loop_->Now());
+    session_->StopStarting(cli::RunEnd::kBroken, cli::kExitUsage);
+  };
+  sink.why_never = [offer = OfferOf(options_, here_)](const Needs& needs) {
+    auto why = WhyNever(offer, needs);
+    return why ? "it " + *why : std::string();
+  };
+  sink.full = [this] { return store_->Backlog() > kBacklogMost; };
+  return std::make_unique<Follower>(*loop_, options_.sources.files, options_.needs,
+                                    LoadContextOf(*settings_, 1, /*run_checks=*/true),
+                                    std::move(sink));
 }
 
 void LocalJob::TakeUp() {
@@ -338,11 +388,14 @@ Result<int> LocalJob::Run(bool resumed) {
   auto executor = node::ProcessExecutor::Create(*loop_, std::move(with));
   if (!executor) return std::unexpected(executor.error());
   (*executor)->SetEvents(*session_);
+  std::unique_ptr<Follower> follower;
+  if (follow_) follower = MakeFollower(**view);
   cli::RunEnd how = session_->Run(
       **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }},
       [this] {
         return node::MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()};
       });
+  follower.reset();
   executor->reset();  // ends what still runs
   PutEnd();
   store::PruneOptions keep;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/follower.h"
 #include "apps/run_session.h"
 #include "base/result.h"
 #include "cli/options/run_options.h"
@@ -36,6 +37,9 @@ std::string StateDirOf(const std::string& typed, const Surroundings& here);
 Offer OfferOf(const cli::RunOptions& options, const Surroundings& here);
 // Every request must fit into the offer; errors name the first place of each that does not.
 Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer);
+
+// How lists are read for a run with these settings.
+cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks);
 
 class LocalJob {
  public:
@@ -71,8 +75,6 @@ class LocalJob {
   // held job go on.
   void TakeUp();
   void Post(engine::Event event) { session_->Post(std::move(event)); }
-  // Stores rows and waits while too much of them is queued.
-  void AppendRows(TaskIndex first, std::vector<std::string> rows);
 
   // Runs it to its end and shows it. Returns the exit code.
   Result<int> Run(bool resumed);
@@ -80,6 +82,13 @@ class LocalJob {
   void Discard();
 
  private:
+  // Stores rows of the next tasks.
+  void AppendRows(std::vector<std::string> rows);
+  // Waits while too much is queued; not from inside the loop.
+  void WaitForStore();
+  void AddFollowed(std::vector<std::string> rows, const std::vector<Needs>& needs,
+                   cli::RunView& view);
+  std::unique_ptr<Follower> MakeFollower(cli::RunView& view);
   LocalJob(const Surroundings& here, store::JobDir dir, std::string state_dir)
       : here_(here), dir_(std::move(dir)), state_dir_(std::move(state_dir)) {}
   Status OpenStore(uint64_t keep_output);
@@ -101,6 +110,7 @@ class LocalJob {
   std::vector<Needs> requests_;  // known to the engine, for AddTasks
   std::optional<format::CompiledJob> compiled_;
   std::unique_ptr<RunSession> session_;
+  TaskIndex next_task_ = 0;  // number of tasks that were given to the engine
   bool follow_ = false;
 };
 

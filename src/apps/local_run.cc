@@ -16,22 +16,11 @@
 #include "format/expand.h"
 #include "format/selector/selector.h"
 #include "os/file.h"
-#include "shepherd/output_check.h"
 
 namespace spate::apps {
 namespace {
 
 using cli::RunOptions;
-
-cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks) {
-  cli::LoadContext context;
-  context.why_check_fails = [cwd = settings.cwd](CheckKind kind, const char* file) {
-    return shepherd::WhyCheckFails(kind, os::JoinPath(cwd, file).c_str());
-  };
-  context.slots = slots;
-  context.run_input_checks = run_checks;
-  return context;
-}
 
 // The order of starting; empty: as given.
 std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& here,
@@ -63,6 +52,19 @@ int DryRun(const cli::TaskList& tasks, const JobSettings& settings) {
   return status ? cli::kExitSuccess : cli::ReportError(status.error());
 }
 
+// A list that is still being written: tasks are added while it runs.
+Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSettings settings,
+                   const std::vector<std::string>& argv) {
+  auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
+  if (!job) return std::unexpected(job.error());
+  settings.row_kind = RowKind::kListLine;
+  cli::TaskList none;
+  none.rows = [](const cli::RowVisitor&) {};
+  none.requests = {options.needs};
+  (*job)->SetTasks(none, std::move(settings), {});
+  return (*job)->Run(/*resumed=*/false);
+}
+
 Result<int> RunNew(const Surroundings& here, const RunOptions& options,
                    const std::vector<std::string>& argv) {
   if (auto status = cli::CheckSources(options); !status) return std::unexpected(status.error());
@@ -74,6 +76,7 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   if (auto info = os::Stat(settings.cwd); !info) {
     return Fail(ErrorKind::kInvalid, "--cwd: " + info.error().message);
   }
+  if (options.sources.follow) return Follow(here, options, std::move(settings), argv);
   Offer offer = OfferOf(options, here);
   auto tasks = cli::LoadTaskList(options, LoadContextOf(settings, offer.slots, !options.dry_run),
                                  settings);

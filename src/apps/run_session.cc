@@ -128,8 +128,12 @@ void RunSession::WatchSignals() {
 void RunSession::OnInterrupt() {
   if (interrupted_) return EndRunning(cli::RunEnd::kInterrupted, cli::kExitInterrupted);
   interrupted_ = true;
-  how_ = cli::RunEnd::kInterrupted;
-  exit_code_ = cli::kExitInterrupted;
+  StopStarting(cli::RunEnd::kInterrupted, cli::kExitInterrupted);
+}
+
+void RunSession::StopStarting(cli::RunEnd how, int exit_code) {
+  how_ = how;
+  exit_code_ = exit_code;
   hub_.Post(engine::HoldJob{job_.id, false});
 }
 

@@ -57,6 +57,8 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   // Zeros before the job is accepted.
   JobCounts counts() const { return hub_.engine().Counts(job_.id).value_or(JobCounts{}); }
 
+  // Starts nothing more and lets tasks end; the view was told why.
+  void StopStarting(cli::RunEnd how, int exit_code);
   // Ends what runs, for a reason that the view was told. Also before Run.
   void EndRunning(cli::RunEnd how, int exit_code);
 

@@ -32,8 +32,7 @@ class CompiledJob {
 };
 
 // Errors (kInvalid) name the placeholder or the option that is wrong, and the fix. Where the
-// command of a job with a source has no placeholder, the values are appended, whatever
-// settings.append_values says.
+// command of a job with a source has no placeholder, the values are appended.
 Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job);
 
 // For callers that know how many values each row has: an error when a placeholder of the command

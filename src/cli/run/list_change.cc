@@ -1,7 +1,7 @@
 #include "cli/run/list_change.h"
 
-#include <algorithm>
 #include <xxhash.h>
+#include <algorithm>
 
 namespace spate::cli {
 namespace {
@@ -44,9 +44,7 @@ void AppendIndex(std::vector<TaskRange>& ranges, TaskIndex index) {
 ListChange CompareLists(const RowSource& old_rows, const RowSource& new_rows) {
   std::vector<Keyed> old_keys = SortedKeys(old_rows);
   std::vector<Keyed> new_keys = SortedKeys(new_rows);
-  auto same_row = [](const Keyed& a, const Keyed& b) {
-    return a.high == b.high && a.low == b.low;
-  };
+  auto same_row = [](const Keyed& a, const Keyed& b) { return a.high == b.high && a.low == b.low; };
   auto before = [](const Keyed& a, const Keyed& b) {
     return a.high != b.high ? a.high < b.high : a.low < b.low;
   };

@@ -11,9 +11,9 @@
 namespace spate::cli {
 
 struct ListChange {
-  std::vector<TaskRange> missing;      // of the old tasks
-  std::vector<TaskRange> kept;         // of the old tasks: they stand in the new list as well
-  std::vector<uint32_t> added;         // positions in the new list, ascending
+  std::vector<TaskRange> missing;  // of the old tasks
+  std::vector<TaskRange> kept;     // of the old tasks: they stand in the new list as well
+  std::vector<uint32_t> added;     // positions in the new list, ascending
   bool same() const { return missing.empty() && added.empty(); }
 };
 

@@ -38,18 +38,6 @@ class Problems {
   std::string lines_;
 };
 
-void RunInputChecks(const std::string& place, const format::ListLine& line,
-                    const LoadContext& context, Problems& problems) {
-  for (const Check& check : line.checks) {
-    if (check.when != CheckWhen::kIn) continue;
-    std::string why = context.why_check_fails(check.kind, check.file.c_str());
-    if (!why.empty()) {
-      problems.Add(fmt::format("{}: {} ({{check in {} ...}})", place, EscapeForScreen(why),
-                               CheckKindName(check.kind)));
-    }
-  }
-}
-
 // The rows of all lists, end to end; a row ends where the next one begins.
 struct RowText {
   std::string bytes;
@@ -121,12 +109,10 @@ class ListLoader {
     }
     const format::ListLine& line = *entry.parsed;
     if (context_.run_input_checks && !line.checks.empty()) {
-      RunInputChecks(place(), line, context_, problems_);
+      std::string why = WhyInputFails(line, context_);
+      if (!why.empty()) problems_.Add(fmt::format("{}: {}", place(), why));
     }
-    Needs needs = options_.needs;
-    if (line.milli_cpus) needs.milli_cpus = *line.milli_cpus;
-    if (line.memory) needs.memory = *line.memory;
-    table_.Add(static_cast<TaskIndex>(text_->ends.size()), needs, place);
+    table_.Add(static_cast<TaskIndex>(text_->ends.size()), NeedsOf(line, options_.needs), place);
     text_->bytes.append(entry.row);
     text_->ends.push_back(text_->bytes.size());
   }
@@ -139,6 +125,23 @@ class ListLoader {
 };
 
 }  // namespace
+
+std::string WhyInputFails(const format::ListLine& line, const LoadContext& context) {
+  std::string all;
+  for (const Check& check : line.checks) {
+    if (check.when != CheckWhen::kIn) continue;
+    std::string why = context.why_check_fails(check.kind, check.file.c_str());
+    if (!why.empty()) all += (all.empty() ? "" : "; ") + EscapeForScreen(why);
+  }
+  return all;
+}
+
+Needs NeedsOf(const format::ListLine& line, const Needs& defaults) {
+  Needs needs = defaults;
+  if (line.milli_cpus) needs.milli_cpus = *line.milli_cpus;
+  if (line.memory) needs.memory = *line.memory;
+  return needs;
+}
 
 uint32_t RequestTable::Add(TaskIndex index, const Needs& needs,
                            const std::function<std::string()>& place) {
@@ -180,7 +183,9 @@ Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t posi
     uint32_t at = position++;
     if (row.find("{check") == std::string_view::npos || !wanted(at)) return;
     auto line = format::ParseListLine(row);
-    if (line) RunInputChecks(fmt::format("task {}", at + 1), *line, context, problems);
+    if (!line) return;
+    std::string why = WhyInputFails(*line, context);
+    if (!why.empty()) problems.Add(fmt::format("task {}: {}", at + 1, why));
   });
   if (problems.any()) return std::unexpected(problems.Take());
   return {};

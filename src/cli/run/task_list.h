@@ -11,23 +11,24 @@
 #include "cli/run/list_change.h"
 #include "core/model/body.h"
 #include "core/model/job.h"
+#include "format/list_line.h"
 
 namespace spate::cli {
 
 struct TaskList {
   uint32_t count = 0;
-  RowSource rows;                    // may be walked several times; keeps the text alive
-  std::vector<Needs> requests;       // distinct
+  RowSource rows;               // may be walked several times; keeps the text alive
+  std::vector<Needs> requests;  // distinct
   std::vector<RequestRun> runs;
-  std::vector<std::string> places;   // places[r]: where request r first stands, "jobs.lst:12"
+  std::vector<std::string> places;  // places[r]: where request r first stands, "jobs.lst:12"
 };
 
 struct LoadContext {
   // Why a file fails a check, empty when it passes; relative to the run's folder.
   std::function<std::string(CheckKind, const char* file)> why_check_fails;
   int stdin_fd = 0;
-  uint32_t slots = 1;                // -X spreads values over so many tasks
-  bool run_input_checks = true;      // not for --dry-run
+  uint32_t slots = 1;            // -X spreads values over so many tasks
+  bool run_input_checks = true;  // not for --dry-run
 };
 
 // Reads the job lists or the values that the options name, and fills in what they tell of the
@@ -36,10 +37,15 @@ struct LoadContext {
 Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
                               JobSettings& settings);
 
-// Runs the input checks of the rows that `wanted` names by their position; errors as LoadTaskList's,
-// with "task N" as the place. For rows that were found right before.
+// Runs the input checks of the rows that `wanted` names by their position; errors as
+// LoadTaskList's, with "task N" as the place. For rows that were found right before.
 Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t position)>& wanted,
                    const LoadContext& context);
+
+// Why an input check of the line fails, all that do; empty when they pass.
+std::string WhyInputFails(const format::ListLine& line, const LoadContext& context);
+// What the line's task needs: its own clauses, else the defaults.
+Needs NeedsOf(const format::ListLine& line, const Needs& defaults);
 
 // The requests of tasks `first` on, when tasks were added to a list: new requests are numbered
 // after those of `before`.

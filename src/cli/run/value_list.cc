@@ -62,10 +62,14 @@ Status ReadSources(const RunOptions& options, const LoadContext& context, Values
 std::optional<format::Trim> TrimOf(std::optional<TrimRule> rule) {
   if (!rule) return std::nullopt;
   switch (*rule) {
-    case TrimRule::kLeft: return format::Trim::kLeft;
-    case TrimRule::kRight: return format::Trim::kRight;
-    case TrimRule::kBoth: return format::Trim::kBoth;
-    case TrimRule::kNone: break;
+    case TrimRule::kLeft:
+      return format::Trim::kLeft;
+    case TrimRule::kRight:
+      return format::Trim::kRight;
+    case TrimRule::kBoth:
+      return format::Trim::kBoth;
+    case TrimRule::kNone:
+      break;
   }
   return format::Trim::kNone;
 }
@@ -123,6 +127,7 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   settings.row_kind = RowKind::kValues;
   settings.command = std::move(words->command);
   settings.has_source = !values->words.empty();
+  settings.repeat_context = options.sources.fill;
   if (!settings.has_source) {
     if (auto compiled = format::CompileJob(settings, JobId(1)); !compiled) {
       return std::unexpected(compiled.error());
@@ -138,6 +143,11 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   settings.value_names = first->names();
   auto compiled = format::CompileJob(settings, JobId(1));
   if (!compiled) return std::unexpected(compiled.error());
+  if (auto most = first->values_per_row()) {
+    if (auto ok = format::CheckPositions(settings, *most); !ok) {
+      return std::unexpected(ok.error());
+    }
+  }
   rules.fits = [job = *compiled](std::string_view row) {
     return format::Expand(job, row, 0, 1).has_value();
   };
@@ -148,9 +158,9 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   Status problem;
   Status walked = Walk(*values, rules, [&](std::string_view row) {
     if (++count > kLimits.tasks_per_job) {
-      problem = Fail(ErrorKind::kInvalid,
-                     fmt::format("the sources make more than {} tasks; split the run",
-                                 kLimits.tasks_per_job));
+      problem = Fail(
+          ErrorKind::kInvalid,
+          fmt::format("the sources make more than {} tasks; split the run", kLimits.tasks_per_job));
     } else if (auto body = format::Expand(*compiled, row, static_cast<TaskIndex>(count - 1), 1);
                !body) {
       problem = Within(fmt::format("task {}", count), body.error());

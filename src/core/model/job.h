@@ -82,7 +82,6 @@ struct JobSettings {
   // kValues: the template. One word with blanks is shell text; several words are an argv.
   std::vector<std::string> command;
   std::vector<std::string> value_names;    // --header: the names of the columns
-  bool append_values = false;              // no placeholder in it: the values come at its end
   bool has_source = true;                  // false: `command` is literal and runs once
   bool repeat_context = false;             // -X: a{}b with values 1 2 becomes a1b a2b
 

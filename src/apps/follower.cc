@@ -1,0 +1,104 @@
+#include "apps/follower.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/units.h"
+#include "os/file.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr size_t kPieceBytes = 64 * 1024;
+constexpr Duration kLookAgain = Duration::Millis(20);
+
+}  // namespace
+
+Follower::Follower(os::RealLoop& loop, std::vector<std::string> files, const Needs& defaults,
+                   const cli::LoadContext& context, Sink sink)
+    : loop_(loop),
+      files_(std::move(files)),
+      defaults_(defaults),
+      context_(context),
+      sink_(std::move(sink)) {
+  OpenNext();
+}
+
+Follower::~Follower() { Stop(); }
+
+void Follower::Stop() {
+  if (fd_ >= 0) loop_.Unwatch(fd_);
+  fd_ = -1;
+  file_.Reset();
+  loop_.Cancel(timer_);
+}
+
+void Follower::OpenNext() {
+  Stop();
+  if (next_file_ == files_.size()) return sink_.end();
+  const std::string& file = files_[next_file_++];
+  name_ = file == "-" ? "standard input" : EscapeForScreen(file);
+  reader_ = format::JobListReader();
+  fd_ = context_.stdin_fd;
+  if (file != "-") {
+    auto opened = os::OpenRead(file);
+    if (!opened) return sink_.wrong(opened.error());
+    file_ = std::move(*opened);
+    fd_ = file_.get();
+  }
+  loop_.WatchRead(fd_, [this] { Read(); });
+}
+
+void Follower::Read() {
+  if (sink_.full()) {
+    loop_.Unwatch(fd_);
+    timer_ = loop_.At(loop_.Now() + kLookAgain, [this] {
+      loop_.WatchRead(fd_, [this] { Read(); });
+    });
+    return;
+  }
+  std::string piece(kPieceBytes, '\0');
+  auto size = os::ReadSome(fd_, piece.data(), piece.size(), name_);
+  if (!size) {
+    if (size.error().kind == ErrorKind::kBusy) return;
+    Stop();
+    return sink_.wrong(size.error());
+  }
+  if (*size == 0) {
+    reader_.Finish();
+    return Take(/*at_end=*/true);
+  }
+  reader_.Feed(std::string_view(piece).substr(0, *size));
+  Take(/*at_end=*/false);
+}
+
+std::string Follower::WhyWrong(const format::ListLine& line) const {
+  std::string why = sink_.why_never(cli::NeedsOf(line, defaults_));
+  return why.empty() ? cli::WhyInputFails(line, context_) : why;
+}
+
+void Follower::Take(bool at_end) {
+  std::vector<std::string> rows;
+  std::vector<Needs> needs;
+  std::string wrong;
+  while (auto entry = reader_.Next()) {
+    if (!wrong.empty()) continue;  // the reader wants to be emptied
+    wrong = entry->parsed ? WhyWrong(*entry->parsed) : entry->parsed.error().message;
+    if (!wrong.empty()) {
+      wrong = fmt::format("{}:{}: {}", name_, entry->line, wrong);
+      continue;
+    }
+    rows.emplace_back(entry->row);
+    needs.push_back(cli::NeedsOf(*entry->parsed, defaults_));
+  }
+  if (!rows.empty()) sink_.add(std::move(rows), std::move(needs));
+  if (!wrong.empty()) {
+    Stop();
+    sink_.wrong({ErrorKind::kInvalid, std::move(wrong)});
+  } else if (at_end) {
+    OpenNext();
+  }
+}
+
+}  // namespace spate::apps

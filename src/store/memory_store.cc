@@ -39,16 +39,15 @@ void MemoryStore::CommitFirst() {
   queue_.pop_front();
   timer_ = 0;
   backlog_ -= first.bytes;
+  Status status;
   if (commits_until_failure_ == 0) {
-    dead_ = true;
-    queue_.clear();
-    first.done(std::unexpected(failure_));
-    return;
+    status = std::unexpected(failure_);
+  } else {
+    --commits_until_failure_;
+    Write(first.batch);
   }
-  --commits_until_failure_;
-  Write(first.batch);
   if (!queue_.empty()) Arm();
-  first.done({});  // last: it may destroy this store
+  first.done(std::move(status));  // last: it may destroy this store
 }
 
 void MemoryStore::Write(Batch& batch) {

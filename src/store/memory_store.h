@@ -54,7 +54,7 @@ class MemoryStore final : public Store {
   void Crash(size_t also_durable = 0);
   // Batches queued and not yet durable.
   size_t queued() const { return queue_.size(); }
-  // The commit after `commits` further ones fails with this error.
+  // The commit after `commits` further ones fails with this error, and so do all later ones.
   void FailAfter(uint64_t commits, Error error);
 
  private:

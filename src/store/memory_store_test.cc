@@ -65,7 +65,7 @@ TEST(MemoryStore, CrashKeepsAPrefix) {
   EXPECT_EQ(JobsOf(f.disk), (std::vector<uint32_t>{1, 2, 3}));
 }
 
-TEST(MemoryStore, FailureIsToldOnceAndEndsIt) {
+TEST(MemoryStore, AFailureEndsItForEveryLaterBatch) {
   Fixture f;
   f.store.FailAfter(1, {ErrorKind::kExhausted, "disk full"});
   for (uint32_t i = 1; i <= 3; ++i) f.Append(i);
@@ -73,7 +73,8 @@ TEST(MemoryStore, FailureIsToldOnceAndEndsIt) {
   f.Append(4);
   f.loop.RunFor(Duration::Seconds(1));
   EXPECT_EQ(f.done, (std::vector<uint32_t>{1}));
-  ASSERT_EQ(f.errors.size(), 1u);
+  ASSERT_EQ(f.errors.size(), 3u);
+  EXPECT_EQ(f.store.Backlog(), 0u);
   EXPECT_EQ(f.errors[0].kind, ErrorKind::kExhausted);
   EXPECT_EQ(JobsOf(f.disk), (std::vector<uint32_t>{1}));
 }

@@ -3,9 +3,9 @@
 // Threads: all functions are called on the loop's thread; completions arrive there too. The real
 // store commits on a thread of its own.
 // Guarantees: commits are in order; a completion means that the batch, and all before it, survive
-// a kill -9 of the process and a loss of power. A failed commit is fatal to the owner: it reports
-// once, by the `done` of the first batch that did not become durable; nothing later is ever
-// written, and no later `done` is called.
+// a kill -9 of the process and a loss of power. A failed commit is fatal to the owner: the first
+// batch that did not become durable, all that are queued behind it and all that come later get its
+// error, and nothing is ever written again.
 // Precision: attempts are rounded (store/attempt_entry.h, RoundToStored): the owner rounds an end
 // before the engine sees it, so that live and replayed state are equal.
 #pragma once

@@ -2,7 +2,7 @@
 // what came meanwhile is one group. When nothing came it waits for the first item, which it commits
 // at once. So a lone item waits for one sync, and a stream of items costs 500 commits a second.
 //
-// A failed commit ends it: the first item of the group gets the error, later ones are dropped, and
+// A failed commit ends the journal: the items of its group and all later ones get its error, and
 // nothing is written again.
 #include "store/sqlite/commit_thread.h"
 
@@ -78,7 +78,7 @@ bool CommitThread::WaitForWork(std::vector<Queued>& group) {
   return !group.empty();
 }
 
-bool CommitThread::CommitGroup(std::vector<Queued>& group) {
+void CommitThread::CommitGroup(std::vector<Queued> group) {
   std::vector<WriteItem*> items;
   items.reserve(group.size());
   uint64_t bytes = 0;
@@ -86,25 +86,17 @@ bool CommitThread::CommitGroup(std::vector<Queued>& group) {
     items.push_back(queued.item.get());
     bytes += queued.bytes;
   }
-  Status status;
-  if (!writer_->is_open()) status = writer_->Open();
-  if (status) status = writer_->Commit(items);
-  bool fine = status.has_value();
-  if (fine) backlog_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (status_ && !writer_->is_open()) status_ = writer_->Open();
+  if (status_) status_ = writer_->Commit(items);
+  backlog_.fetch_sub(bytes, std::memory_order_relaxed);
   // Outputs and records are freed here and not on the loop, which has better things to do.
   for (WriteItem* item : items) {
     item->records = {};
     item->outputs = {};
   }
-  if (!fine) group.resize(1);
-  Complete(std::move(group), std::move(status));
-  return fine;
-}
-
-void CommitThread::Complete(std::vector<Queued> group, Status status) {
   // std::function wants what it holds to be copyable.
   auto shared = std::make_shared<std::vector<Queued>>(std::move(group));
-  loop_.Post([side = loop_side_, shared, status = std::move(status)] {
+  loop_.Post([side = loop_side_, shared, status = status_] {
     for (Queued& queued : *shared) {
       if (!side->alive) return;  // also when one of these calls destroyed the store
       if (queued.done) queued.done(status, *queued.item);
@@ -116,7 +108,7 @@ void CommitThread::Run() {
   for (;;) {
     std::vector<Queued> group;
     if (!WaitForWork(group)) break;
-    if (!CommitGroup(group)) break;
+    CommitGroup(std::move(group));
     committed_lately_ = true;
   }
   writer_->Close();

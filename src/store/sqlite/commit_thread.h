@@ -21,7 +21,7 @@ namespace spate::store {
 
 class CommitThread {
  public:
-  // An item's end, on the loop's thread. Items after a failed one have none.
+  // An item's end, on the loop's thread. After a failed one all items get its error.
   using Done = std::function<void(Status, const WriteItem&)>;
 
   // The writer may be open already or is opened by the first commit.
@@ -48,8 +48,7 @@ class CommitThread {
   void Run();
   // Waits until a commit is due; false when there is nothing left to do.
   bool WaitForWork(std::vector<Queued>& group);
-  bool CommitGroup(std::vector<Queued>& group);
-  void Complete(std::vector<Queued> group, Status status);
+  void CommitGroup(std::vector<Queued> group);
 
   os::Loop& loop_;
   const SqliteOptions options_;
@@ -59,6 +58,7 @@ class CommitThread {
   // The thread's.
   std::unique_ptr<JournalWriter> writer_;
   bool committed_lately_ = false;
+  Status status_;  // of the journal: the error that ended it
 
   // Under mutex_.
   std::mutex mutex_;

@@ -250,11 +250,14 @@ uint32_t FillUntilError(StoreWorld& world, uint32_t next, Error& error) {
   std::function<void()> append = [&] {
     world.store().Append(BatchNumber(next++), [&](Status status) {
       if (!status) {
-        ++errors;
-        error = status.error();
-        // What is queued behind it, and what comes later, is never called.
-        world.store().Append(BatchNumber(next++), [](Status) { FAIL(); });
-        world.loop().At(world.loop().Now() + Duration::Millis(20), [&] { world.loop().Stop(); });
+        // All that is queued behind it, and all that comes later, gets the error.
+        if (++errors == 1) {
+          error = status.error();
+          world.store().Append(BatchNumber(next++), [&](Status later) {
+            EXPECT_EQ(later.error().message, error.message);
+            world.loop().Stop();
+          });
+        }
         return;
       }
       EXPECT_EQ(errors, 0);
@@ -262,9 +265,11 @@ uint32_t FillUntilError(StoreWorld& world, uint32_t next, Error& error) {
       append();
     });
   };
-  for (int in_flight = 0; in_flight < 20; ++in_flight) append();
+  constexpr int kInFlight = 20;
+  for (int in_flight = 0; in_flight < kInFlight; ++in_flight) append();
   world.loop().Run();
-  EXPECT_EQ(errors, 1);
+  EXPECT_EQ(errors, kInFlight);
+  EXPECT_EQ(world.store().Backlog(), 0u);
   return acknowledged;
 }
 
@@ -285,7 +290,7 @@ void ExpectResumable(StoreWorld& world, uint32_t acknowledged) {
   }
 }
 
-TEST(Crash, AFullDatabaseIsToldOnceAndResumes) {
+TEST(Crash, AFullDatabaseEndsTheStoreAndResumes) {
   StoreWorld world({.page_limit = 40});
   Error error;
   uint32_t acknowledged = FillUntilError(world, 0, error);
@@ -296,7 +301,7 @@ TEST(Crash, AFullDatabaseIsToldOnceAndResumes) {
   ExpectResumable(world, acknowledged);
 }
 
-TEST(Crash, AFileSizeLimitIsToldOnceAndResumes) {
+TEST(Crash, AFileSizeLimitEndsTheStoreAndResumes) {
   StoreWorld world;
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
@@ -311,7 +316,7 @@ TEST(Crash, AFileSizeLimitIsToldOnceAndResumes) {
   ExpectResumable(world, acknowledged);
 }
 
-TEST(Crash, AFullFileSystemIsToldOnceAndResumes) {
+TEST(Crash, AFullFileSystemEndsTheStoreAndResumes) {
   os::TempDir temp;
   std::string disk = temp.Path("disk");
   ASSERT_TRUE(os::MakeDir(disk));

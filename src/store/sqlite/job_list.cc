@@ -23,7 +23,7 @@ Result<JobRow> ReadRow(const std::string& path) {
   return ReadRow(path, false);
 }
 
-// What a dead owner had no time to write: how far the job got. Stays as it is when unreadable.
+// How far the job got, which its owner writes at its end only. Stays as it is when unreadable.
 void CountTasks(JobSummary& summary) {
   auto db = OpenJobDbToRead(summary.path + "/job.db", IsFrozen(summary.path));
   if (!db) return;
@@ -78,6 +78,7 @@ Result<JobSummary> SummarizeJob(const std::string& state_dir, uint32_t number) {
   if (owner && *owner) {
     summary.owner = **owner;
     summary.standing = JobStanding::kRunning;
+    CountTasks(summary);
   } else if (summary.row.state == JobState::kRunning) {
     summary.standing = JobStanding::kInterrupted;
     CountTasks(summary);

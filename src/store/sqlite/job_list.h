@@ -27,8 +27,8 @@ struct JobSummary {
   std::string path;  // of its folder
   JobStanding standing = JobStanding::kDamaged;
   std::optional<JobOwner> owner;  // when running
-  // As its owner last wrote it (while it runs, its counts may be a little old); the counts of an
-  // interrupted job are from its journal. Only `job` when damaged.
+  // As its owner last wrote it, but the counts of a running or interrupted job are from its
+  // journal. Only `job` when damaged.
   JobRow row;
   std::string problem;  // when damaged
 };
@@ -37,8 +37,8 @@ struct JobSummary {
 Result<JobSummary> SummarizeJob(const std::string& state_dir, uint32_t number);
 
 // The newest (largest number) first, until `visit` returns false. What was never accepted, or is
-// just being made, is left out. A job costs about 0.2 ms, an
-// interrupted one 0.4 us for each of its attempts.
+// just being made, is left out. A job costs about 0.2 ms, a
+// running or interrupted one 0.4 us more for each of its attempts.
 Status VisitJobs(const std::string& state_dir, const std::function<bool(const JobSummary&)>& visit);
 
 struct JobFilter {

@@ -42,7 +42,7 @@ class JournalWriter {
   Status Open();
   bool is_open() const { return db_.has_value(); }
 
-  // All items or nothing. After an error only destruction makes sense.
+  // All items or nothing. After an error only Close and destruction make sense.
   Status Commit(std::span<WriteItem* const> items);
   // Folds the log into the file and closes it.
   void Close();

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "shepherd/environment.h"
 #include "shepherd/output_collector.h"
 #include "shepherd/path_lookup.h"
 #include "shepherd/process_tree.h"
@@ -72,7 +73,7 @@ class AttemptRunner {
   };
   struct Job {
     JobOpening opening;
-    std::vector<const char*> environment;  // of the shepherd and the job
+    EnvironmentBlock environment;
   };
   struct CommandState {
     pid_t pid = 0;  // 0: not started, or reaped
@@ -84,7 +85,6 @@ class AttemptRunner {
 
   // Starting (attempt_start.cc).
   void Reset(int64_t now);
-  void BuildEnvironment();
   bool OpenFiles();
   bool OpenFile(const char* path, int flags, const char* what, os::Fd& fd);
   bool MakeLinks();
@@ -135,8 +135,8 @@ class AttemptRunner {
   Phase phase_ = Phase::kIdle;
   std::string frame_;
   StartView view_;
-  const Job* job_ = nullptr;
-  std::vector<const char*> environment_;
+  Job* job_ = nullptr;
+  const char* const* environment_ = nullptr;
   const char* search_path_ = "";
   AttemptEnd end_;
   int64_t commands_ended_at_ = 0;

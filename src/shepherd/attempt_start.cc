@@ -30,23 +30,6 @@ constexpr int64_t kLongestRetry = 1000 * kMilli;
 constexpr int64_t kPipeRest = 5 * kMilli;
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
-size_t NameLength(const char* variable) {
-  const char* equals = std::strchr(variable, '=');
-  return equals == nullptr ? std::strlen(variable) : static_cast<size_t>(equals - variable) + 1;
-}
-
-// Puts `variable` in place of one of the same name among the first `count`, else behind.
-void SetVariable(std::vector<const char*>& environment, size_t count, const char* variable) {
-  size_t length = NameLength(variable);
-  for (size_t i = 0; i < count; ++i) {
-    if (environment[i][0] == variable[0] && std::strncmp(environment[i], variable, length) == 0) {
-      environment[i] = variable;
-      return;
-    }
-  }
-  environment.push_back(variable);
-}
-
 bool IsShortage(int error) {
   return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
 }
@@ -56,15 +39,10 @@ bool IsShortage(int error) {
 void AttemptRunner::OpenJob(JobOpening opening) {
   Job& job = jobs_[opening.job.value];
   job.opening = std::move(opening);
-  job.environment.clear();
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    job.environment.push_back(*variable);
-  }
-  if (!job_folder_variable_.empty()) {
-    SetVariable(job.environment, job.environment.size(), job_folder_variable_.c_str());
-  }
+  job.environment.Assign(environ);
+  if (!job_folder_variable_.empty()) job.environment.Set(job_folder_variable_.c_str());
   for (const std::string& variable : job.opening.environment) {
-    SetVariable(job.environment, job.environment.size(), variable.c_str());
+    job.environment.Set(variable.c_str());
   }
 }
 
@@ -84,7 +62,9 @@ Status AttemptRunner::Begin(std::string frame, int64_t now) {
     TreeEnded(now);
     return {};
   }
-  BuildEnvironment();
+  environment_ = job_->environment.With(view_.environment);
+  const char* path = job_->environment.path();
+  search_path_ = path != nullptr ? path : kDefaultPath;
   StartStep(0, now);
   return {};
 }
@@ -117,17 +97,6 @@ void AttemptRunner::Reset(int64_t now) {
   out_.Begin(end_.ref);
   err_.Begin(end_.ref);
   cgroup_.Begin(view_.start.memory_limit);
-}
-
-void AttemptRunner::BuildEnvironment() {
-  environment_ = job_->environment;
-  size_t count = environment_.size();
-  for (const char* variable : view_.environment) SetVariable(environment_, count, variable);
-  search_path_ = kDefaultPath;
-  for (const char* variable : environment_) {
-    if (std::strncmp(variable, "PATH=", 5) == 0) search_path_ = variable + 5;
-  }
-  environment_.push_back(nullptr);
 }
 
 void AttemptRunner::StartStep(size_t first, int64_t now) {
@@ -241,7 +210,7 @@ int AttemptRunner::TryStart(size_t index, const char* path) {
   Program program;
   program.path = path;
   program.argv = &view_.words[view_.commands[index].first];
-  program.envp = environment_.data();
+  program.envp = environment_;
   size_t place = index - step_first_;
   bool first = index == step_first_;
   bool last = index + 1 == step_last_;

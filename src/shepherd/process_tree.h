@@ -77,8 +77,8 @@ class ProcessTree {
   struct Link {
     pid_t parent, pid;
   };
-  std::vector<Link> snapshot_;   // only without children files
-  std::vector<pid_t> children_;  // of the last ReadChildren
+  std::vector<Link> snapshot_;       // only without children files
+  std::vector<pid_t> children_;      // of the last ReadChildren
   std::unordered_set<pid_t> found_;  // in this Each
   std::vector<pid_t> next_;          // whose children are to be read
 };

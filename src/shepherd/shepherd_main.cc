@@ -40,7 +40,10 @@
 namespace spate::shepherd {
 namespace {
 
-constexpr int64_t kReportsWait = 2'000'000;      // nanoseconds
+// Reports older than this go when the shepherd is awake anyway. It wakes up for them only later: a
+// timer that would be the next interrupt of its processor costs 10 us, for each task.
+constexpr int64_t kReportsAge = 1'000'000;  // nanoseconds
+constexpr int64_t kReportsWait = 5'000'000;
 constexpr size_t kReportsEnough = 64 * 1024;     // bytes: do not wait for more
 constexpr size_t kLiveOutputBound = 256 * 1024;  // bytes not taken: stop reading the task's pipes
 constexpr int64_t kEndPatience = 3'000'000'000;  // nanoseconds, at the end of the shepherd
@@ -268,7 +271,7 @@ void Shepherd::Flush(int64_t now, bool all) {
   if (unsent() == 0 || socket_full_) return;
   if (reports_since_ == kNever) reports_since_ = now;
   bool due = all || !runner_ || (runner_->idle() && held_.empty()) || held_.size() <= window_ / 2 ||
-             unsent() >= kReportsEnough || now >= reports_since_ + kReportsWait;
+             unsent() >= kReportsEnough || now >= reports_since_ + kReportsAge;
   if (!due) return;
   while (unsent() > 0) {
     ssize_t put = send(socket_, reports_.data() + sent_, unsent(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -303,8 +306,8 @@ void CloseOthers(int first) {
 int ShepherdMain(int socket_fd, int progress_fd) {
   CloseOthers(std::max(socket_fd, progress_fd) + 1);
   fcntl(socket_fd, F_SETFD, FD_CLOEXEC);
-  fcntl(progress_fd, F_SETFD, FD_CLOEXEC);
   void* page = mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, progress_fd, 0);
+  close(progress_fd);  // every descriptor costs each task a moment
   if (page == MAP_FAILED) return kNoSetup;
   Shepherd shepherd(socket_fd, static_cast<std::atomic<uint64_t>*>(page));
   return shepherd.Run();

@@ -87,7 +87,10 @@ Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
 cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks) {
   cli::LoadContext context;
   context.why_check_fails = [cwd = settings.cwd](CheckKind kind, const char* file) {
-    return shepherd::WhyCheckFails(kind, os::JoinPath(cwd, file).c_str());
+    std::string path = os::JoinPath(cwd, file);
+    std::string why = shepherd::WhyCheckFails(kind, path.c_str());
+    // People know the file by the name that they wrote.
+    return why.starts_with(path) ? file + why.substr(path.size()) : why;
   };
   context.slots = slots;
   context.run_input_checks = run_checks;
@@ -286,7 +289,7 @@ std::unique_ptr<Follower> LocalJob::MakeFollower(cli::RunView& view) {
     view.OnNews(cli::TotalChanged{next_task_, false}, loop_->Now());
   };
   sink.wrong = [this, &view](const Error& error) {
-    view.OnNews(cli::Remark{error.message + "\nnothing more is started", true}, loop_->Now());
+    view.OnNews(cli::Remark{error.message, true}, loop_->Now());
     session_->StopStarting(cli::RunEnd::kBroken, cli::kExitUsage);
   };
   sink.why_never = [offer = OfferOf(options_, here_)](const Needs& needs) {

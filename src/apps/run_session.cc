@@ -47,7 +47,9 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
                 node::Node::Parts{loop_, *channels_.second, executor, std::move(sample_load)});
   WatchSignals();
   Tick();
-  loop_.Run();
+  // Resuming may have been all that was left to do.
+  if (!hub_.engine().Finished(job_.id)) loop_.Run();
+  loop_.Cancel(tick_);
   for (int signal : {os::kSignalInt, os::kSignalTerm, os::kSignalHup, os::kSignalTerminalStop, os::kSignalContinue}) loop_.OnSignal(signal, nullptr);
   if (how_ == cli::RunEnd::kFinished && !hub_.engine().Finished(job_.id)) {
     how_ = cli::RunEnd::kHalted;
@@ -56,6 +58,9 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
   if (exit_code_ == 0 && ended.succeeded + ended.cancelled != ended.total) {
     exit_code_ = cli::kExitTasksFailed;
   }
+  // What comes later, while the terminal is waited for, is nobody's.
+  node_.reset();
+  show_.reset();
   return how_;
 }
 
@@ -76,6 +81,7 @@ void RunSession::OnHeld(const engine::NoticeHeld& notice) {
 void RunSession::OnFinished(const engine::NoticeFinished&) { loop_.Stop(); }
 
 void RunSession::OnNews(const wire::ToHub& news) {
+  if (!show_) return;
   Instant now = loop_.Now();
   if (const auto* running = std::get_if<wire::Running>(&news)) {
     show_->view.OnRunning(running->ref, running->slot, now);

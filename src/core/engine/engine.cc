@@ -181,6 +181,29 @@ std::vector<place::NodeView> ViewsFor(const std::vector<OpenNode>& nodes, JobId 
   return views;
 }
 
+// How much of a job may be given out now.
+struct Bound {
+  uint32_t ready = 0;  // tasks
+  Limits limits;       // for each node
+};
+
+// A rule that may hold the job (--halt) bounds what is leased ahead; every slot is filled still.
+Bound BoundOf(const JobState& job, const std::vector<place::NodeView>& views,
+              const Limits& limits) {
+  Bound bound{job.counts().queued, limits};
+  uint64_t most = LeasesBeforeHold(job);
+  if (most == UINT32_MAX) return bound;
+  uint64_t fit = 0;
+  for (const place::NodeView& view : views) fit += view.fit;
+  if (most <= fit) {
+    most = fit;
+    bound.limits.lease_tasks = 0;  // nothing ahead
+  }
+  uint64_t left = most > job.counts().leased ? most - job.counts().leased : 0;
+  bound.ready = static_cast<uint32_t>(std::min<uint64_t>(bound.ready, left));
+  return bound;
+}
+
 // Gives the heads of one job's queues to nodes with room. A request for which no node has room
 // waits, and its nodes are closed for what stands behind it, so that small tasks never starve
 // large ones; a request that fits none of them stands in nobody's way. Looks at nodes once for
@@ -192,8 +215,10 @@ void PlaceJob(StepContext& step, JobState& job, std::vector<OpenNode>& nodes) {
     if (head.count == 0) return;
     uint32_t request = head.request;
     const Needs& needs = job.request(request);
-    auto assignments =
-        place::Spread(ViewsFor(nodes, job.id(), needs), job.counts().queued, step.state.limits);
+    auto views = ViewsFor(nodes, job.id(), needs);
+    Bound bound = BoundOf(job, views, step.state.limits);
+    if (bound.ready == 0) return;
+    auto assignments = place::Spread(std::move(views), bound.ready, bound.limits);
     if (assignments.empty()) {
       passed.resize(job.request_count());
       passed[request] = true;

@@ -86,6 +86,9 @@ std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>&
                               const std::function<bool(TaskIndex)>& wanted);
 // Holds a job if a rule of its policy says so, and finishes it when all its tasks ended.
 void CheckJob(StepContext& step, JobState& job);
+// How many tasks may be leased at once so that none of them starts after the end that holds the
+// job (--halt), or is lost without having run (--once). UINT32_MAX without such a rule.
+uint32_t LeasesBeforeHold(const JobState& job);
 // Sends a recall, or a stop, to every node that holds tasks of the job.
 void RecallJob(StepContext& step, JobId job, bool end_running);
 

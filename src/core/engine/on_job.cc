@@ -119,28 +119,49 @@ void RecallJob(StepContext& step, JobId job, bool end_running) {
 
 namespace {
 
-bool HaltReached(const HaltRule& rule, const JobState& job) {
-  if (rule.when == HaltRule::When::kNever) return false;
+// How many tasks have ended in the rule's way since the job was last released.
+uint32_t HaltCount(const HaltRule& rule, const JobState& job) {
   const JobCounts& now = job.counts();
   const JobCounts& then = job.counts_at_release();
-  uint32_t count = 0;
   switch (rule.what) {
     case HaltRule::What::kFail:
-      count = now.failed + now.unknown - then.failed - then.unknown;
-      break;
+      return now.failed + now.unknown - then.failed - then.unknown;
     case HaltRule::What::kSuccess:
-      count = now.succeeded - then.succeeded;
-      break;
+      return now.succeeded - then.succeeded;
     case HaltRule::What::kDone:
-      count = now.finished() - then.finished();
       break;
   }
-  if (count == 0) return false;
-  if (rule.percent == 0) return count >= rule.count;
-  return uint64_t{count} * 100 >= uint64_t{rule.percent} * now.total;
+  return now.finished() - then.finished();
+}
+
+// At how many of them the job is held; at least 1.
+uint32_t HaltAt(const HaltRule& rule, const JobState& job) {
+  if (rule.percent == 0) return std::max(rule.count, 1u);
+  uint64_t at = (uint64_t{rule.percent} * job.counts().total + 99) / 100;
+  return static_cast<uint32_t>(std::max<uint64_t>(at, 1));
+}
+
+bool HaltReached(const HaltRule& rule, const JobState& job) {
+  return rule.when != HaltRule::When::kNever && HaltCount(rule, job) >= HaltAt(rule, job);
 }
 
 }  // namespace
+
+uint32_t LeasesBeforeHold(const JobState& job) {
+  const JobPolicy& policy = job.policy();
+  // What was leased and lost ends as unknown then, so nothing is leased that does not run.
+  uint32_t left = policy.retry.once ? 1 : UINT32_MAX;
+  if (policy.halt.when != HaltRule::When::kNever) {
+    uint32_t at = HaltAt(policy.halt, job);
+    uint32_t count = HaltCount(policy.halt, job);
+    left = std::min(left, at > count ? at - count : 1);
+  }
+  if (policy.max_failures > 0) {
+    uint32_t failed = job.counts().failed;
+    left = std::min(left, policy.max_failures > failed ? policy.max_failures - failed : 1);
+  }
+  return left;
+}
 
 void CheckJob(StepContext& step, JobState& job) {
   if (job.finished()) return;

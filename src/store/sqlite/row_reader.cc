@@ -16,6 +16,11 @@ constexpr std::string_view kFind =
 
 }  // namespace
 
+void RowReader::Close() {
+  find_ = Statement();
+  db_.reset();
+}
+
 Status RowReader::Prepare() {
   if (db_) return {};
   auto db = OpenJobDbToRead(path_, frozen_);

@@ -23,6 +23,9 @@ class RowReader {
   // Rows from `first` on are about to be replaced: what is kept of them is dropped.
   void DropFrom(TaskIndex first);
 
+  // Gives up the database; the next Row opens it again.
+  void Close();
+
  private:
   Status Prepare();
   Result<const DecodedChunk*> Load(TaskIndex index);

@@ -19,7 +19,8 @@ namespace spate::store {
 SqliteStore::SqliteStore(const JobDir& dir, std::unique_ptr<CommitThread> thread)
     : db_path_(dir.DbPath()), row_reader_(dir.DbPath()), thread_(std::move(thread)) {}
 
-SqliteStore::~SqliteStore() = default;
+// The writer must be the last to close: only it can fold the log into job.db and remove it.
+SqliteStore::~SqliteStore() { row_reader_.Close(); }
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const JobDir& dir, os::Loop& loop,
                                                        SqliteOptions options) {

@@ -1,0 +1,109 @@
+"""What the end-to-end tests share: a folder of its own, `spate` in it, and waiting with a deadline.
+
+Nothing sleeps and hopes: Wait() looks again and again until a condition holds, and fails the test
+when it does not hold in time.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SPATE = os.path.join(os.environ.get("SPATE_BIN", "build/bin"), "spate")
+DEADLINE = 60  # seconds; machines may be slow, so only a hang takes so long
+
+
+class Place:
+    """A fresh folder with its own history."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="spate-e2e-")
+        self.state = os.path.join(self.dir, "state")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
+        self.env["SPATE_STATE"] = self.state
+
+    def write(self, name, *lines):
+        with open(os.path.join(self.dir, name), "w") as out:
+            out.writelines(line + "\n" for line in lines)
+        return name
+
+    def read(self, name):
+        try:
+            with open(os.path.join(self.dir, name), errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def lines(self, name):
+        return self.read(name).splitlines()
+
+    def run(self, *args, code=0, stdin=None, command="run", **options):
+        """Runs spate to its end, checks the exit code, returns (stdout, stderr)."""
+        done = subprocess.run([SPATE, *command.split(), *args], cwd=self.dir, env=self.env,
+                              input=stdin, capture_output=True, timeout=DEADLINE,
+                              **({} if stdin is not None else {"stdin": subprocess.DEVNULL}),
+                              **options)
+        out, err = (b.decode(errors="replace") for b in (done.stdout, done.stderr))
+        want(done.returncode == code,
+             f"exit code {done.returncode}, not {code}: {args}\nstdout: {out}\nstderr: {err}")
+        return out, err
+
+    def start(self, *args, **options):
+        """Starts `spate run` in a process group of its own."""
+        with_defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                         "stderr": subprocess.PIPE} | options
+        return subprocess.Popen([SPATE, "run", *args], cwd=self.dir, env=self.env,
+                                start_new_session=True, **with_defaults)
+
+    def jobs(self):
+        path = os.path.join(self.state, "jobs")
+        return sorted(os.listdir(path)) if os.path.isdir(path) else []
+
+    def remove(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def want(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def wait(condition, what):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        want(time.monotonic() < end, f"did not happen: {what}")
+        time.sleep(0.005)
+
+
+def alive(pid):
+    """Zombies are gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def main(namespace):
+    tests = [(name, function) for name, function in namespace.items()
+             if name.startswith("test_") and callable(function)]
+    chosen = sys.argv[1:]
+    failed = 0
+    for name, function in tests:
+        if chosen and name not in chosen:
+            continue
+        place = Place()
+        begun = time.monotonic()
+        try:
+            function(place)
+            print(f"ok     {name} ({time.monotonic() - begun:.1f} s)", flush=True)
+        except Exception:  # every failure is told, and the others still run
+            failed += 1
+            print(f"FAILED {name}\n{traceback.format_exc()}", flush=True)
+        finally:
+            place.remove()
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,188 @@
+"""`spate run` and what happens to it: kill -9, signals, a full disk, tasks that try to escape."""
+import os
+import random
+import signal
+import subprocess
+import time
+
+from harness import Place, SPATE, alive, main, wait, want
+
+
+def kill(run):
+    os.kill(run.pid, signal.SIGKILL)
+    run.communicate()
+
+
+def pids(place, name):
+    return [int(line) for line in place.lines(name)]
+
+
+def test_kill_9_at_random_moments_loses_and_repeats_nothing(place: Place):
+    tasks, slots = 600, 4
+    place.write("jobs.lst", *(f"echo {i} >> ran; sleep 0.01; echo {i} >> done"
+                              for i in range(tasks)))
+    chance = random.Random(7)
+    kills = 0
+    for _ in range(10):
+        goal = len(place.lines("ran")) + chance.randrange(5, 40)
+        run = place.start(f"-j{slots}", "--resume", "jobs.lst")
+        wait(lambda: len(place.lines("ran")) >= goal or run.poll() is not None, "progress")
+        if run.poll() is None:
+            kill(run)
+            kills += 1
+    place.run(f"-j{slots}", "--resume", "jobs.lst")
+    counts = {}
+    for line in place.lines("ran"):
+        counts[line] = counts.get(line, 0) + 1
+    want(len(counts) == tasks, f"{len(counts)} of {tasks} tasks ran")
+    want(set(place.lines("done")) == set(counts), "a task was cut short and not repeated")
+    # In flight at a kill: one for each slot, and those whose end was not durable yet (2 ms).
+    repeated = sum(count - 1 for count in counts.values())
+    want(kills >= 5 and repeated <= kills * 3 * slots, f"{repeated} repeated in {kills} kills")
+    _, err = place.run("--resume", "jobs.lst")
+    want("nothing left to do" in err, err)
+
+
+def test_what_was_reported_never_runs_again(place: Place):
+    place.write("jobs.lst", *(f"echo {i} >> ran; echo end {i}" for i in range(400)))
+    run = place.start("jobs.lst")
+    reported = [run.stdout.readline().split()[1].decode() for _ in range(50)]
+    kill(run)
+    before = place.lines("ran")
+    place.run("--resume", "jobs.lst")
+    after = place.lines("ran")[len(before):]
+    want(not set(reported) & set(after), "a reported task ran again")
+
+
+def test_once_is_unknown_after_a_kill(place: Place):
+    place.write("jobs.lst", "echo x >> ran; test -e go || sleep 1000", "true")
+    run = place.start("--once", "-j1", "jobs.lst")
+    wait(lambda: place.lines("ran"), "the first task runs")
+    kill(run)
+    place.write("go")
+    place.run("--resume", "--once", "jobs.lst", code=1)
+    want(len(place.lines("ran")) == 1, "--once was repeated")
+    place.run("last", command="job retry")
+    want(len(place.lines("ran")) == 2, "retry did not run it")
+
+
+ESCAPES = [
+    "(sleep 1000 & echo $! >> pids) & wait",
+    "nohup sh -c 'echo $$ >> pids; exec sleep 1000' >/dev/null 2>&1 &",
+    "setsid sh -c 'echo $$ >> pids; exec sleep 1000' &",
+    "setsid sh -c 'setsid env -i sh -c \"echo \\$\\$ >> pids; exec /bin/sleep 1000\" & exit' &",
+]
+
+
+def test_nothing_outlives_its_task(place: Place):
+    place.write("jobs.lst", *(f"{line} sleep 0.1; while [ $(wc -l < pids) -lt {i + 1} ]; "
+                              "do sleep 0.01; done; true" for i, line in enumerate(ESCAPES)))
+    place.run("-j1", "jobs.lst")
+    left = [pid for pid in pids(place, "pids") if alive(pid)]
+    want(len(pids(place, "pids")) == len(ESCAPES) and not left, f"still running: {left}")
+
+
+def test_everything_ends_with_a_killed_spate(place: Place):
+    place.write("jobs.lst", *(f"{line} sleep 1000" for line in ESCAPES))
+    run = place.start(f"-j{len(ESCAPES)}", "--cpus", "0", "jobs.lst")
+    wait(lambda: len(pids(place, "pids")) == len(ESCAPES), "all have escaped")
+    kill(run)
+    begun = time.monotonic()
+    wait(lambda: not any(alive(pid) for pid in pids(place, "pids")), "all of them end")
+    print(f"       (gone {time.monotonic() - begun:.2f} s after kill -9)")
+
+
+def test_a_second_run_of_the_same_job_is_refused(place: Place):
+    place.write("jobs.lst", "echo x > started; sleep 1000")
+    run = place.start("jobs.lst")
+    wait(lambda: place.lines("started"), "it runs")
+    _, err = place.run("--resume", "jobs.lst", code=3)
+    want(str(run.pid) in err, err)
+    kill(run)
+
+
+def test_ctrl_c_once_lets_tasks_end_and_twice_ends_them(place: Place):
+    place.write("jobs.lst", "echo x > started; while [ ! -e go ]; do sleep 0.01; done; echo fine",
+                "echo second")
+    run = place.start("-j1", "jobs.lst")
+    wait(lambda: place.lines("started"), "it runs")
+    run.send_signal(signal.SIGINT)
+    # Only when the first one was taken may the task go on.
+    seen = b""
+    while b"nothing more is started" not in seen:
+        piece = os.read(run.stderr.fileno(), 4096)
+        want(piece, f"not told: {seen}")
+        seen += piece
+    place.write("go")
+    out, _ = run.communicate(timeout=60)
+    want(out == b"fine\n" and run.returncode == 130, f"{out} {run.returncode}")
+    os.remove(os.path.join(place.dir, "started"))
+    place.write("more.lst", "echo x > started; sleep 1000")
+    run = place.start("more.lst")
+    wait(lambda: place.lines("started"), "it runs")
+    run.send_signal(signal.SIGINT)
+    while b"nothing more is started" not in os.read(run.stderr.fileno(), 4096):
+        pass
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    want(run.returncode == 130, f"exit code {run.returncode}")
+    place.run("--resume", "jobs.lst")
+
+
+def test_term_ends_tasks_and_keeps_the_state(place: Place):
+    place.write("jobs.lst", "echo x >> started; test -e go || sleep 1000")
+    run = place.start("jobs.lst")
+    wait(lambda: place.lines("started"), "it runs")
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=60)
+    want(run.returncode == 143, f"exit code {run.returncode}")
+    place.write("go")
+    place.run("--resume", "jobs.lst")
+    want(len(place.lines("started")) == 2, place.read("started"))
+
+
+def stopped(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def test_ctrl_z_stops_tasks_and_fg_continues_them(place: Place):
+    place.write("jobs.lst", "echo $$ > pids; while [ ! -e go ]; do sleep 0.01; done")
+    run = place.start("jobs.lst")
+    wait(lambda: pids(place, "pids"), "it runs")
+    task = pids(place, "pids")[0]
+    run.send_signal(signal.SIGTSTP)
+    wait(lambda: stopped(run.pid) and stopped(task), "spate and task are stopped")
+    run.send_signal(signal.SIGCONT)
+    wait(lambda: not stopped(task), "the task goes on")
+    place.write("go")
+    run.communicate(timeout=60)
+    want(run.returncode == 0, f"exit code {run.returncode}")
+
+
+def test_a_full_disk_stops_and_a_resume_goes_on(place: Place):
+    small = os.path.join(place.dir, "small")
+    os.mkdir(small)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", small],
+                             capture_output=True)
+    if mounted.returncode != 0:
+        print("       (skipped: may not mount a file system)")
+        return
+    try:
+        place.write("jobs.lst", *(f"echo {i} >> ran; head -c 2000 /dev/urandom | od"
+                                  for i in range(400)))
+        _, err = place.run("--state", small, "--keep-output", "1G", "jobs.lst", code=3)
+        want("space" in err or "full" in err, err)
+        want("--resume" in err, err)
+        before = len(place.lines("ran"))
+        subprocess.run(["mount", "-o", "remount,size=64m", small], check=True)
+        place.run("--state", small, "--resume", "jobs.lst")
+        ran = place.lines("ran")
+        want(set(ran) == {str(i) for i in range(400)}, "a task was lost")
+        want(len(ran) < before + 400, "nothing was kept")
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+if __name__ == "__main__":
+    main(globals())

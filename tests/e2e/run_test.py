@@ -1,0 +1,214 @@
+"""`spate run` as a person uses it: sources, lists, failures, files, bad input."""
+import json
+import os
+import subprocess
+
+from harness import Place, SPATE, main, want
+
+
+def test_outputs_are_grouped_and_shown(place: Place):
+    place.write("jobs.lst", "# a comment", "", "echo one; echo oops >&2", "echo two")
+    out, err = place.run("-k", "jobs.lst")
+    want(out == "one\ntwo\n", out)
+    want("oops\n" in err and "2 tasks: 2 succeeded" in err, err)
+
+
+def test_failed_tasks_make_the_run_fail_and_retry_runs_just_them(place: Place):
+    place.write("jobs.lst", *(f"echo {i} >> ran; test {i} -ne 3 -o -e fixed" for i in range(1, 6)))
+    _, err = place.run("jobs.lst", code=1)
+    want("spate job retry 1" in err, err)
+    place.write("fixed")
+    place.run("last", command="job retry")
+    want(sorted(place.lines("ran")) == ["1", "2", "3", "3", "4", "5"], place.read("ran"))
+    _, err = place.run("last", command="job retry")
+    want("nothing to retry" in err, err)
+
+
+def test_statuses(place: Place):
+    place.write("jobs.lst", "no-such-command-here", "/etc/passwd", "exit 3", "kill -9 $$")
+    _, err = place.run("jobs.lst", code=1)
+    for text in ("command not found (127)", "(126)", "exit code 3", "signal 9"):
+        want(text in err, err)
+
+
+def test_values(place: Place):
+    out, _ = place.run("-k", "--", "echo", "{2}-{1}", ":::", "a", "b", ":::", "x", "y z")
+    want(out == "x-a\ny z-a\nx-b\ny z-b\n", out)
+    out, _ = place.run("-k", "--", "echo {} | tr a-z A-Z", ":::", "it's", "x  y")
+    want(out == "IT'S\nX  Y\n", out)
+    out, _ = place.run("-k", "--", "echo", "{/.}", stdin=b"/a/b.c\n/d/e.f\n")
+    want(out == "b\ne\n", out)
+    out, _ = place.run("--", "echo", "{}")
+    want(out == "{}\n", out)
+
+
+def test_retries_count_further_tries(place: Place):
+    place.write("jobs.lst", "echo x >> tries; test $(wc -l < tries) -ge 3")
+    place.run("--retries", "1", "jobs.lst", code=1)
+    want(len(place.lines("tries")) == 2, place.read("tries"))
+    place.run("--retries", "1", "jobs.lst")
+    want(len(place.lines("tries")) == 3, place.read("tries"))
+
+
+def test_checks_decide(place: Place):
+    place.write("jobs.lst", "echo ok > {check out line+ good}", "true {check out exists missing}")
+    _, err = place.run("jobs.lst", code=1)
+    want("missing does not exist" in err and "1 succeeded, 1 failed" in err, err)
+    place.write("in.lst", "cat {check in exists+ a}", "cat {check in exists b}", "cat good")
+    _, err = place.run("in.lst", code=2)
+    want("in.lst:1: a does not exist" in err and "in.lst:2: b does not exist" in err, err)
+    want(len(place.jobs()) == 1, "a wrong list must store nothing")
+
+
+def test_environment_of_tasks(place: Place):
+    place.write("jobs.lst", 'echo "$SPATE_JOB_ID $SPATE_TASK_ID $SPATE_TASK_INDEX '
+                            '$SPATE_ATTEMPT $SPATE_CPUS $X"; cat')
+    out, _ = place.run("--env", "X=y z", "jobs.lst")
+    want(out == "1 1.1 1 1 1 y z\n", out)
+
+
+def test_resources_have_indices(place: Place):
+    out, _ = place.run("-k", "-j", "2", "--cpus", "0", "--offer", "card=red,blue", "--resource",
+                       "card=1", "--", "echo $SPATE_RESOURCE_CARD; true", ":::", "1", "2")
+    want(set(out.split()) <= {"red", "blue"} and len(out.split()) == 2, out)
+    _, err = place.run("--resource", "card=3", "--", "true", code=2)
+    want("card" in err and "--offer" in err, err)
+
+
+def test_time_limit(place: Place):
+    _, err = place.run("--time-limit", "100ms", "--kill-grace", "100ms", "--",
+                       "trap '' TERM; sleep 100; sleep 100", code=1)
+    want("time limit" in err, err)
+
+
+def test_memory_is_enforced(place: Place):
+    hog = "import time; b = bytearray(300 << 20); print(len(b)); time.sleep(60)"
+    _, err = place.run("--memory", "100M", "--", "python3", "-c", hog, code=1)
+    want("memory" in err, err)
+
+
+def test_halt_and_resume(place: Place):
+    place.write("jobs.lst", *(f"echo {i} >> ran; test {i} -ne 2" for i in range(1, 9)))
+    _, err = place.run("-j1", "--halt", "soon,fail=1", "jobs.lst", code=1)
+    want(len(place.lines("ran")) < 8 and "--resume" in err, err)
+    place.run("--resume", "jobs.lst", code=1)
+    want(sorted(place.lines("ran")) == [str(i) for i in range(1, 9)], place.read("ran"))
+
+
+def test_a_changed_list(place: Place):
+    place.write("jobs.lst", "echo a >> ran", "echo b >> ran; false", "echo c >> ran")
+    place.run("-j1", "--halt", "soon,fail=1", "jobs.lst", code=1)
+    place.write("jobs.lst", "echo new >> ran", "echo a >> ran")
+    _, err = place.run("--resume", "jobs.lst", code=1)
+    want("1 new tasks" in err, err)
+    want(place.lines("ran") == ["a", "b", "new"], place.read("ran"))
+    _, err = place.run("--resume", "jobs.lst")
+    want("nothing left to do" in err, err)
+    want(place.lines("ran") == ["a", "b", "new"], place.read("ran"))
+
+
+def test_joblog_goes_on(place: Place):
+    place.write("jobs.lst", "true", "false", "true")
+    place.run("-j1", "--joblog", "log", "--halt", "soon,fail=1", "jobs.lst", code=1)
+    place.run("--resume", "jobs.lst", code=1)
+    rows = [line.split("\t") for line in place.lines("log")]
+    want(rows[0][:2] == ["Seq", "Host"] and all(len(row) == 9 for row in rows), str(rows))
+    want(sorted(row[0] for row in rows[1:]) == ["1", "2", "3"], str(rows))
+    want([row[6] for row in rows[1:] if row[0] == "2"] == ["1"], str(rows))
+
+
+def test_json_is_one_object_a_line(place: Place):
+    out, _ = place.run("--output", "json", "--", "echo", "hi")
+    events = [json.loads(line) for line in out.splitlines()]
+    want(any("hi\n" in str(event.get("stdout")) for event in events), out)
+
+
+def test_follow(place: Place):
+    run = place.start("--follow", "-", stdin=subprocess.PIPE)
+    run.stdin.write(b"echo first > first; echo done\n")
+    run.stdin.flush()
+    from harness import wait
+    wait(lambda: place.read("first") == "first\n", "the first task runs before the list ends")
+    out, _ = run.communicate(b"echo second\n", timeout=60)
+    want(sorted(out.split()) == [b"done", b"second"], out)
+
+
+def test_an_empty_list_is_a_success(place: Place):
+    place.write("jobs.lst", "# nothing")
+    _, err = place.run("jobs.lst")
+    want("0 tasks" in err, err)
+
+
+def test_closed_stdout_ends_the_run(place: Place):
+    place.write("jobs.lst", *("seq 5000" for _ in range(200)))
+    done = subprocess.run(["sh", "-c", f"'{SPATE}' run jobs.lst | head -1 >/dev/null; echo "
+                           "${PIPESTATUS:-}"], cwd=place.dir, env=place.env, timeout=60,
+                          capture_output=True)
+    want(done.returncode == 0, done.stderr)
+    run = place.start("jobs.lst")
+    run.stdout.close()
+    run.stderr.read()
+    want(run.wait(timeout=60) == 141, f"exit code {run.returncode}")
+
+
+def bad(place, *args, says, stdin=None, code=2):
+    _, err = place.run(*args, stdin=stdin, code=code)
+    for text in says:
+        want(text in err, f"{args}: '{text}' is not in: {err}")
+    want(not place.jobs(), f"{args}: something was stored")
+
+
+def test_bad_input_starts_and_stores_nothing(place: Place):
+    place.write("nul.lst", "echo a", "echo \0b")
+    place.write("check.lst", "echo {check in exists a")
+    place.write("word.lst", "echo {check in exits a}")
+    place.write("use.lst", "{use ram lots} true")
+    place.write("cpu.lst", "true", "{use cpu 1000} true")
+    place.write("long.lst", "true", "echo " + "x" * 10_000_000)
+    os.mkdir(os.path.join(place.dir, "folder"))
+    bad(place, "missing.lst", says=["missing.lst"])
+    bad(place, "folder", says=["folder", "is a folder"])
+    bad(place, "nul.lst", says=["nul.lst:2", "NUL"])
+    bad(place, "check.lst", says=["check.lst:1", "without }"])
+    bad(place, "word.lst", says=["word.lst:1", "exits"])
+    bad(place, "use.lst", says=["use.lst:1", "lots"])
+    bad(place, "cpu.lst", says=["cpu.lst:2", "needs 1000 cpus"])
+    bad(place, "long.lst", says=["long.lst:2"])
+    bad(place, "--", "echo", ":::", says=[":::"])
+    bad(place, "--job-log", "x", "nul.lst", says=["--joblog"])
+    bad(place, "--memory", "1X", "nul.lst", says=["--memory", "1X"])
+    bad(place, "--retries", "-1", "nul.lst", says=["--retries"])
+    bad(place, "--sshlogin", "host", "nul.lst", says=["--sshlogin"])
+    bad(place, "--", "echo", "{3}", ":::", "a", ":::", "b", says=["{3}"])
+
+
+def test_invalid_utf8_runs_and_is_escaped_on_screen(place: Place):
+    with open(os.path.join(place.dir, "jobs.lst"), "wb") as file:
+        file.write(b"false \xff\x1b[31m\n")
+    _, err = place.run("jobs.lst", code=1)
+    want("\\xff\\x1b[31m" in err, err)
+
+
+def test_a_state_that_cannot_be_written(place: Place):
+    file = place.write("file")
+    _, err = place.run("--state", file, "--", "true", code=2)
+    want(file in err, err)
+
+
+def test_a_damaged_or_newer_journal_is_refused_and_untouched(place: Place):
+    place.write("jobs.lst", "true", "false")
+    place.run("jobs.lst", code=1)
+    path = os.path.join(place.state, "jobs", "1", "job.db")
+    with open(path, "r+b") as file:
+        file.seek(0)
+        file.write(b"not a database at all")
+    with open(path, "rb") as file:
+        before = file.read()
+    _, err = place.run("1", command="job retry", code=3)
+    want("job.db" in err or "damaged" in err, err)
+    with open(path, "rb") as file:
+        want(file.read() == before, "the damaged file was changed")
+
+
+if __name__ == "__main__":
+    main(globals())

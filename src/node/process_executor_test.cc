@@ -827,8 +827,8 @@ TEST_F(KilledRunTest, LeftoversOfARunKilledWithItsShepherdsAreFound) {
   // Nobody may act in between: first all are stopped, then killed.
   std::vector<pid_t> shepherds;
   shepherd::ProcessTree(pid_).Each([&](pid_t pid) {
-    shepherd::ProcessFacts facts;
-    if (shepherd::ReadFacts(pid, facts) && facts.parent == pid_) shepherds.push_back(pid);
+    auto info = os::InfoOf(pid);
+    if (info && info->parent == pid_) shepherds.push_back(pid);
   });
   EXPECT_EQ(shepherds.size(), WaysToRunAway().size());
   kill(pid_, SIGSTOP);

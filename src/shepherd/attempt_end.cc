@@ -20,6 +20,7 @@
 
 #include "base/units.h"
 #include "os/clock.h"
+#include "os/process.h"
 #include "shepherd/attempt_runner.h"
 #include "shepherd/output_check.h"
 
@@ -176,12 +177,12 @@ int AttemptRunner::PipeToPoll(int stream, int64_t now) const {
 }
 
 void AttemptRunner::NameLeftovers() {
-  ProcessFacts facts;
   tree_.Each([&](pid_t pid) {
-    if (!ReadFacts(pid, facts) || facts.state == 'Z') return;
+    auto info = os::InfoOf(pid);
+    if (!info || info->state == 'Z') return;
     if (++named_ > kMostNamed) return;
     if (!leftovers_.empty()) leftovers_ += ", ";
-    leftovers_ += fmt::format("{} (pid {})", EscapeForScreen(facts.name), pid);
+    leftovers_ += fmt::format("{} (pid {})", EscapeForScreen(info->command), pid);
   });
 }
 
@@ -211,10 +212,9 @@ void AttemptRunner::KillRound(int64_t now) {
 // is a child of ours that was not reaped.
 void AttemptRunner::KillGroups() {
   if (group_ > 1 && alive_ > 0) kill(-group_, SIGKILL);
-  ProcessFacts facts;
   for (pid_t pid : tree_.Children()) {
-    if (!ReadFacts(pid, facts) || facts.group <= 1 || facts.group == getpgrp()) continue;
-    kill(-facts.group, SIGKILL);
+    auto info = os::InfoOf(pid);
+    if (info && info->group > 1 && info->group != getpgrp()) kill(-info->group, SIGKILL);
   }
 }
 
@@ -231,11 +231,11 @@ void AttemptRunner::SetPrecedence(bool on) {
 }
 
 void AttemptRunner::GiveUp(int64_t now) {
-  ProcessFacts facts;
   tree_.Each([&](pid_t pid) {
-    if (!ReadFacts(pid, facts) || facts.state == 'Z') return;
-    Note(fmt::format("could not be ended: {} (pid {}, state {})", EscapeForScreen(facts.name), pid,
-                     facts.state));
+    auto info = os::InfoOf(pid);
+    if (!info || info->state == 'Z') return;
+    Note(fmt::format("could not be ended: {} (pid {}, state {})", EscapeForScreen(info->command),
+                     pid, info->state));
   });
   for (CommandState& command : commands_) command.pid = 0;
   commands_ended_at_ = std::max(commands_ended_at_, killing_since_);
@@ -354,7 +354,7 @@ void AttemptRunner::FillMemory() {
 void AttemptRunner::Sample(int64_t now) {
   sample_at_ = now + kSampleEvery;
   if (phase_ != Phase::kRunning) return;
-  uint64_t bytes = tree_.Resident();
+  uint64_t bytes = os::RssOfDescendants(getpid());
   sampled_peak_ = std::max(sampled_peak_, bytes);
   if (view_.start.sample_memory) AppendMemorySample(reports_, {end_.ref, bytes});
   uint64_t limit = view_.start.memory_limit;

@@ -72,15 +72,15 @@ struct Leftovers {
   int ended = 0;                   // processes
   std::vector<std::string> notes;  // "sleep (pid 12)", at most a few
 };
-// Ends what a killed run left running: shepherds that are still there, processes of their
-// sessions, processes whose environment has SPATE_JOB_DIR=job_folder, everything below those, and
-// everything in `cgroup` (may be empty). Waits up to `patience` nanoseconds for their end.
+// Ends what a killed run left running: it waits for shepherds that are still there and end their
+// tasks, then kills them; then processes whose environment has SPATE_JOB_DIR=job_folder, everything
+// below those, and everything in `cgroup` (may be empty). Up to `patience` nanoseconds.
 //
-// How exact: with a cgroup nothing escapes. Without one a process is found when it still is in the
-// session of its shepherd, still has that variable, or descends from one that does; a process that
-// took a session of its own and emptied its environment is missed when shepherd and run were both
-// killed before they could end it. A process of somebody else is never taken for a leftover: a
-// session counts only when its number can be nobody else's.
+// How exact: a shepherd that outlives its run ends all of its task, whatever that did. If shepherds
+// and run were killed together, the tasks' own processes die with their shepherd (a signal that
+// they asked for), and what those forked is found by the cgroup or by the variable. Where there is
+// no cgroup, a process that emptied its environment is missed in this last case. A process of
+// somebody else is never taken for a leftover.
 Leftovers EndLeftovers(const std::string& job_folder, const std::string& cgroup, int64_t patience);
 
 }  // namespace spate::shepherd

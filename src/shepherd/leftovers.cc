@@ -1,16 +1,10 @@
-// EndLeftovers: what a run and its shepherds, killed together, left running (shepherd/launch.h
-// says how exact this is).
-//
-// Why a session can be trusted: its number is the pid of the shepherd that made it, and the kernel
-// gives that pid to nobody while a process is in the session. So if a process with that pid exists
-// and is not our shepherd (another start time), nothing of ours is in the session. If none exists,
-// the members are ours, unless the pid was used again by a session leader that has ended too: such
-// members were all started after the file was written last and by somebody else, which the
-// variables in their environment tell, where it can be read.
+// EndLeftovers: what a run and its shepherds, killed together, left running (shepherd/launch.h says
+// how exact this is). A shepherd is known by pid and start time, a task's process by a variable in
+// its environment.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +14,7 @@
 #include "base/units.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "shepherd/launch.h"
 #include "shepherd/process_tree.h"
 #include "shepherd/slot_cgroup.h"
@@ -67,60 +62,62 @@ std::vector<Recorded> ReadRecorded(const std::string& job_folder) {
   return recorded;
 }
 
-// What the environment of a process says about a job's folder.
-enum class Belongs { kYes, kNo, kUnknown };
+void Rest() { poll(nullptr, 0, 2); }
 
-Belongs EnvironmentSays(pid_t pid, const std::string& variable) {
+bool HasVariable(pid_t pid, const std::string& variable) {
   auto text = os::ReadFile(fmt::format("/proc/{}/environ", pid), kMostEnvironment);
-  if (!text || text->empty()) return Belongs::kUnknown;
+  if (!text) return false;
   std::string_view rest = *text;
   while (!rest.empty()) {
     std::string_view one = rest.substr(0, rest.find('\0'));
-    if (one == variable) return Belongs::kYes;
+    if (one == variable) return true;
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
   }
-  return text->find("SPATE_JOB_DIR=") != text->npos ? Belongs::kNo : Belongs::kUnknown;
+  return false;
 }
 
 class Sweep {
  public:
   Sweep(const std::string& job_folder, const std::string& cgroup)
-      : variable_("SPATE_JOB_DIR=" + job_folder), cgroup_(cgroup) {
-    for (const Recorded& one : ReadRecorded(job_folder)) {
-      ProcessFacts facts;
-      bool exists = ReadFacts(one.pid, facts);
-      if (exists && facts.start_ticks != one.start_ticks) continue;  // somebody else's pid now
-      sessions_.insert(one.pid);
+      : variable_("SPATE_JOB_DIR=" + job_folder),
+        cgroup_(cgroup),
+        shepherds_(ReadRecorded(job_folder)) {}
+
+  // Shepherds that live; those of other runs are not among them.
+  std::vector<Recorded> Shepherds() const {
+    std::vector<Recorded> alive;
+    for (const Recorded& one : shepherds_) {
+      if (os::IsAlive(one.pid, one.start_ticks)) alive.push_back(one);
     }
+    return alive;
   }
 
   // Kills what it finds; returns how many there were.
   int Round(Leftovers& leftovers) {
-    std::vector<ProcessFacts> found = Find();
+    std::vector<os::ProcessInfo> found = Find();
     if (!cgroup_.empty()) SlotCgroup(cgroup_).KillAll();
-    for (const ProcessFacts& one : found) kill(one.pid, SIGSTOP);
-    for (const ProcessFacts& one : found) {
+    for (const os::ProcessInfo& one : found) kill(one.pid, SIGSTOP);
+    for (const os::ProcessInfo& one : found) {
       ProcessTree(one.pid).SignalAll(SIGKILL);
       kill(one.pid, SIGKILL);
       if (!seen_.insert(one.pid).second) continue;
       ++leftovers.ended;
       if (leftovers.notes.size() < kMostNotes) {
-        leftovers.notes.push_back(fmt::format("{} (pid {})", EscapeForScreen(one.name), one.pid));
+        leftovers.notes.push_back(
+            fmt::format("{} (pid {})", EscapeForScreen(one.command), one.pid));
       }
     }
     return static_cast<int>(found.size());
   }
 
  private:
-  std::vector<ProcessFacts> Find() {
-    std::vector<ProcessFacts> found;
+  std::vector<os::ProcessInfo> Find() {
+    std::vector<os::ProcessInfo> found;
     std::set<pid_t> ours = Lineage();
     for (pid_t pid : AllProcesses()) {
-      ProcessFacts facts;
-      if (ours.contains(pid) || !ReadFacts(pid, facts) || facts.state == 'Z') continue;
-      Belongs says = EnvironmentSays(pid, variable_);
-      bool in_session = sessions_.contains(facts.session) && says != Belongs::kNo;
-      if (says == Belongs::kYes || in_session) found.push_back(facts);
+      if (ours.contains(pid) || !HasVariable(pid, variable_)) continue;
+      auto info = os::InfoOf(pid);
+      if (info && info->state != 'Z') found.push_back(std::move(*info));
     }
     return found;
   }
@@ -128,40 +125,41 @@ class Sweep {
   // This process and those above it are never leftovers: a task may itself resume a run.
   static std::set<pid_t> Lineage() {
     std::set<pid_t> pids;
-    ProcessFacts facts;
     for (pid_t pid = getpid(); pid > 0 && pids.insert(pid).second;) {
-      if (!ReadFacts(pid, facts)) break;
-      pid = facts.parent;
+      auto info = os::InfoOf(pid);
+      if (!info) break;
+      pid = info->parent;
     }
     return pids;
   }
 
   std::string variable_;
   std::string cgroup_;
-  std::set<pid_t> sessions_;
+  std::vector<Recorded> shepherds_;
   std::set<pid_t> seen_;
 };
 
 }  // namespace
 
 Status RecordShepherd(const std::string& job_folder, pid_t pid) {
-  ProcessFacts facts;
-  if (!ReadFacts(pid, facts)) return {};  // no /proc: nobody could use the line
+  uint64_t start = os::StartTimeOf(pid);
+  if (start == 0) return {};  // no /proc: nobody could use the line
   std::string path = RecordPath(job_folder);
   auto file = os::OpenWrite(path, os::OpenHow::kAppend, 0600);
   if (!file) return std::unexpected(file.error());
-  return os::WriteAll(file->get(), fmt::format("{} {} {}\n", BootId(), pid, facts.start_ticks),
-                      path);
+  return os::WriteAll(file->get(), fmt::format("{} {} {}\n", BootId(), pid, start), path);
 }
 
 Leftovers EndLeftovers(const std::string& job_folder, const std::string& cgroup, int64_t patience) {
   Leftovers leftovers;
   Sweep sweep(job_folder, cgroup);
-  int64_t until = os::MonotonicNanos() + patience;
-  while (sweep.Round(leftovers) > 0 && os::MonotonicNanos() < until) {
-    timespec moment{0, 2'000'000};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
+  int64_t begin = os::MonotonicNanos();
+  while (!sweep.Shepherds().empty() && os::MonotonicNanos() < begin + patience / 2) Rest();
+  for (const Recorded& one : sweep.Shepherds()) {
+    ProcessTree(one.pid).SignalAll(SIGKILL);
+    kill(one.pid, SIGKILL);
   }
+  while (sweep.Round(leftovers) > 0 && os::MonotonicNanos() < begin + patience) Rest();
   return leftovers;
 }
 

@@ -1,5 +1,5 @@
-// Reads /proc: PID/stat for facts, PID/task/TID/children for the tree (one small read for a
-// process; where the kernel lacks it, all of /proc is read for the parents).
+// Reads /proc: PID/task/TID/children (one small read for a process; where the kernel lacks it, all
+// of /proc is read for the parents).
 //
 // children lists what the *thread* TID forked, so a process with several threads has several.
 // Orphans that come to a subreaper are handed to one of its threads.
@@ -11,25 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+
+#include "os/process.h"
 
 namespace spate::shepherd {
 namespace {
-
-// A small file of /proc, as a C string in `buffer`. -1 when it cannot be read.
-ssize_t ReadSmall(const char* path, char* buffer, size_t size) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  ssize_t got = read(fd, buffer, size - 1);
-  close(fd);
-  if (got >= 0) buffer[got] = '\0';
-  return got;
-}
 
 // Calls fn(number) for each entry of a folder whose name is one. False when it cannot be read.
 template <typename Fn>
@@ -71,40 +60,6 @@ bool ReadChildrenFile(const char* path, std::vector<pid_t>& pids) {
 
 }  // namespace
 
-bool ReadFacts(pid_t pid, ProcessFacts& facts) {
-  char path[40];
-  char text[1024];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  if (ReadSmall(path, text, sizeof text) <= 0) return false;
-  // The name stands in parentheses and may hold any byte, parentheses too.
-  const char* open_name = std::strchr(text, '(');
-  const char* close_name = std::strrchr(text, ')');
-  if (open_name == nullptr || close_name == nullptr || close_name < open_name) return false;
-  facts.pid = pid;
-  facts.name.assign(open_name + 1, close_name);
-  long long parent = 0;
-  long long group = 0;
-  long long session = 0;
-  unsigned long long start = 0;
-  long long pages = 0;
-  char state = '?';
-  // After the name: state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime
-  // stime cutime cstime priority nice threads itrealvalue starttime vsize rss.
-  int read = std::sscanf(close_name + 1,
-                         " %c %lld %lld %lld %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                         "%*d %*d %llu %*u %lld",
-                         &state, &parent, &group, &session, &start, &pages);
-  if (read != 6) return false;
-  facts.state = state;
-  facts.parent = static_cast<pid_t>(parent);
-  facts.group = static_cast<pid_t>(group);
-  facts.session = static_cast<pid_t>(session);
-  facts.start_ticks = start;
-  static const long page = sysconf(_SC_PAGESIZE);
-  facts.resident = static_cast<uint64_t>(std::max(pages, 0LL)) * static_cast<uint64_t>(page);
-  return true;
-}
-
 std::vector<pid_t> AllProcesses() {
   std::vector<pid_t> pids;
   EachNumber("/proc", [&](pid_t pid) { pids.push_back(pid); });
@@ -143,9 +98,8 @@ bool ProcessTree::ReadChildren(pid_t pid) {
 
 void ProcessTree::TakeSnapshot() {
   snapshot_.clear();
-  ProcessFacts facts;
   EachNumber("/proc", [&](pid_t pid) {
-    if (ReadFacts(pid, facts)) snapshot_.push_back({facts.parent, pid});
+    if (auto info = os::InfoOf(pid)) snapshot_.push_back({info->parent, pid});
   });
 }
 
@@ -167,15 +121,6 @@ int ProcessTree::SignalAll(int signal) {
     if (signalled.size() == before) break;
   }
   return static_cast<int>(signalled.size());
-}
-
-uint64_t ProcessTree::Resident() {
-  uint64_t sum = 0;
-  ProcessFacts facts;
-  Each([&](pid_t pid) {
-    if (ReadFacts(pid, facts)) sum += facts.resident;
-  });
-  return sum;
 }
 
 }  // namespace spate::shepherd

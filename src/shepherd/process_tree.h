@@ -1,4 +1,6 @@
-// The processes below one of ours: finding, stopping, counting and ending them.
+// The processes below one of ours: finding, stopping and ending them. (os/process.h has what takes
+// its time; here a process is met before its children are read, which is how forking ones are
+// caught.)
 //
 // A process that is a subreaper has all that its children fork below it, whatever they do. The
 // tree is read from /proc; it changes while it is read, so everything here works in rounds.
@@ -6,25 +8,10 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
-#include <string>
 #include <unordered_set>
 #include <vector>
 
 namespace spate::shepherd {
-
-struct ProcessFacts {
-  pid_t pid = 0;
-  pid_t parent = 0;
-  pid_t group = 0;
-  pid_t session = 0;
-  char state = '?';
-  uint64_t start_ticks = 0;  // since boot; with the pid it names a process for ever
-  uint64_t resident = 0;     // bytes
-  std::string name;          // up to 15 bytes
-};
-// False when there is no such process, or no /proc.
-bool ReadFacts(pid_t pid, ProcessFacts& facts);
 
 // The pids of all processes that this one can see; empty without /proc.
 std::vector<pid_t> AllProcesses();
@@ -65,8 +52,6 @@ class ProcessTree {
   // SIGKILL nobody can escape by forking but a child whose parent died meanwhile, which the
   // next pass finds. Returns how many got it, -1 when /proc cannot tell.
   int SignalAll(int signal);
-  // Sum of the resident memory in bytes. Shared pages count for each process.
-  uint64_t Resident();
 
  private:
   bool ReadChildren(pid_t pid);

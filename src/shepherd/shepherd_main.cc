@@ -1,7 +1,7 @@
 // The shepherd's life: a ppoll loop over its socket, SIGCHLD (as a signalfd) and the two pipes of
 // its tasks' output.
 //
-// Startup: session of its own (no controlling terminal for tasks), subreaper, default signal
+// Startup: process group of its own, no controlling terminal, subreaper, default signal
 // dispositions, the null device as 0; the first order is the Setup, with which 1 and 2 become the
 // pipes. Tasks inherit 0, 1 and 2 as they are, so that a plain task needs no dup2 at all.
 // Operation: orders that are held ahead are started at once when the attempt before has ended.
@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -93,7 +94,12 @@ class Shepherd {
 };
 
 bool Shepherd::SetUpProcess() {
-  setsid();
+  // Not a session of its own: Linux gives each session an equal share of the processors, and then a
+  // nice value means nothing outside of it (sched_autogroup).
+  setpgid(0, 0);
+  os::Fd terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
+  if (terminal) ioctl(terminal.get(), TIOCNOTTY);
+  terminal.Reset();
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   prctl(PR_SET_NAME, "spate-shepherd", 0, 0, 0);
   struct sigaction fresh{};

@@ -16,7 +16,8 @@ inline constexpr int kProgressFd = 4;  // and the page where it tells which orde
 std::optional<int> ShepherdEntry(int argc, char** argv);
 
 // Takes orders from `socket_fd` until it hangs up, then ends what runs and returns the process's
-// exit status. Makes this process a session leader and a subreaper, and takes descriptors 0 to 2.
+// exit status. Makes this process a group leader without terminal and a subreaper, and takes
+// descriptors 0 to 2.
 int ShepherdMain(int socket_fd, int progress_fd);
 
 }  // namespace spate::shepherd

@@ -1,0 +1,56 @@
+// One call of a history command: what was asked, and where the answer goes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/history/environment.h"
+#include "cli/main.h"
+#include "cli/options/run_options.h"
+#include "cli/view/json_line.h"
+
+namespace spate::cli {
+
+class HistoryCall {
+ public:
+  HistoryCall(const HistoryEnvironment& environment, const Words& words, OutputForm form);
+
+  const HistoryEnvironment& environment() const { return environment_; }
+  const Words& words() const { return words_; }
+  OutputForm form() const { return form_; }
+  bool human() const { return form_ == OutputForm::kHuman; }
+  const std::string& state_dir() const { return state_dir_; }
+  // " --state DIR" when it was typed, for commands to type next.
+  std::string StateOption() const;
+  uint32_t width() const { return environment_.width; }
+  Instant now() const { return now_; }
+  // "5m ago" on a terminal, else the date and the minute.
+  std::string TimeText(Instant when) const;
+  // "2026-07-03 12:40:05", on a terminal also how long ago.
+  std::string FullTimeText(Instant when) const;
+
+  // Data. Buffered; after a failure nothing more is written, and ok() is false.
+  void Put(std::string_view bytes);
+  void Put(const JsonLine& line) { Put(line.Finish()); }
+  Status Flush();
+  bool ok() const { return written_.has_value(); }
+  // Talk: "spate: TEXT" to standard error, after the data before it.
+  void Say(std::string_view text);
+
+ private:
+  const HistoryEnvironment& environment_;
+  const Words& words_;
+  OutputForm form_;
+  std::string state_dir_;
+  Instant now_;
+  std::string buffer_;
+  Status written_;
+};
+
+// Carries a command out, reports its error, and returns the exit code.
+int CallHistory(const HistoryEnvironment& environment, const Invocation& invocation,
+                const std::function<Result<int>(HistoryCall&)>& command);
+
+}  // namespace spate::cli

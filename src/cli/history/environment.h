@@ -1,0 +1,32 @@
+// What the history commands (job, task, state) see of the world; apps/ fills it in, tests make it
+// up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "core/model/job.h"
+#include "store/sqlite/job_row.h"
+
+namespace spate::cli {
+
+struct HistoryEnvironment {
+  // Where jobs live, absolute: as typed with --state, or by the environment when that is empty.
+  std::function<std::string(const std::string& typed)> state_dir;
+  // How the rows of a job become commands.
+  std::function<Result<JobSettings>(const store::JobRow&)> settings;
+  std::function<Status(std::string_view)> write_out;
+  std::function<void(std::string_view)> write_err;
+  std::function<Instant()> now;
+  std::string cwd;        // absolute
+  bool terminal = false;  // of standard output: relative times
+  bool colour = false;
+  uint32_t width = 80;
+  std::string proc = "/proc";
+};
+
+}  // namespace spate::cli

@@ -1,0 +1,49 @@
+// What the history commands say about one job, as fields and as words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cli/history/call.h"
+#include "cli/table/table.h"
+#include "cli/view/json_line.h"
+#include "store/sqlite/history.h"
+
+namespace spate::cli {
+
+// The version of the JSON that the history commands print (docs/formats/json.md).
+inline constexpr int kHistoryJsonVersion = 1;
+// A line that begins with its type and the version.
+JsonLine TypedLine(std::string_view type);
+// The field `key`; `key`_base64 when the value is no UTF-8.
+void TextOrBase64(JsonLine& line, std::string_view key, std::string_view value);
+void TextsOrBase64(JsonLine& line, std::string_view key, const std::vector<std::string>& values);
+void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value);
+
+struct JobFacts {
+  store::JobSummary summary;
+  JobCounts counts;              // now, also while it runs; all 0 when damaged
+  std::optional<Duration> took;  // the newest run; nullopt when its end is not known
+};
+// Of a job that runs or was interrupted the journal is read (0.4 us for each attempt).
+Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary);
+
+// The keys that every line about a job has, from "job" on.
+void AddJobFields(JsonLine& line, const JobFacts& facts);
+
+Tone ToneOf(store::JobStanding standing);
+// "spate run -j 8 list.txt", as it was typed.
+std::string CommandLineOf(const store::JobRow& row);
+
+// What to type to go on with the job, or to run again what failed of it.
+std::string ResumeCommandOf(const HistoryCall& call, const store::JobRow& row);
+std::string RetryCommandOf(const HistoryCall& call, std::string_view selector);
+
+// "1-3, 7 and 9"; at most `most` parts, then how many more there are.
+std::string TaskNumbersText(const std::vector<TaskIndex>& indices, size_t most);
+
+}  // namespace spate::cli

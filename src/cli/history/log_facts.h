@@ -1,0 +1,27 @@
+// What the rare records of a journal tell: how a job was accepted, and why it is held.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "core/engine/record.h"
+#include "store/sqlite/history.h"
+
+namespace spate::cli {
+
+struct LogFacts {
+  JobPolicy policy;
+  engine::HoldReason held = engine::HoldReason::kNone;
+  std::vector<Needs> requests;
+  std::vector<RequestRun> runs;
+  // What a task asks for; null when the journal does not tell.
+  const Needs* NeedsOf(TaskIndex index) const;
+};
+Result<LogFacts> ReadLog(store::History& history);
+
+// "none", "user", "halt", "max-failures"
+const char* HoldName(engine::HoldReason reason);
+// "1 cpu, 2 GB of memory, 1 gpus"
+std::string NeedsText(const Needs& needs);
+
+}  // namespace spate::cli

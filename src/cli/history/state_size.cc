@@ -1,0 +1,18 @@
+#include "cli/history/state_size.h"
+
+#include "os/file.h"
+
+namespace spate::cli {
+
+uint64_t FolderBytes(const std::string& job_path) {
+  uint64_t bytes = 0;
+  auto entries = os::ListDir(job_path);
+  if (!entries) return 0;
+  for (const os::DirEntry& entry : *entries) {
+    auto info = os::StatLink(job_path + '/' + entry.name);
+    if (info && info->kind == os::FileKind::kFile) bytes += info->size;
+  }
+  return bytes;
+}
+
+}  // namespace spate::cli

@@ -1,0 +1,138 @@
+// What tasks wrote: standard output to standard output, standard error to standard error, byte for
+// byte; with one stream asked for, that one to standard output. What is left out is told on
+// standard error, so that the data stays what the tasks wrote.
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/history/select.h"
+#include "cli/history/task_facts.h"
+#include "cli/job/job_verbs.h"
+#include "cli/text/end_text.h"
+
+namespace spate::cli {
+namespace {
+
+using store::History;
+using store::Stream;
+
+enum class Which : uint8_t { kBoth, kStdout, kStderr };
+
+Result<Which> WhichOf(const Words& words) {
+  auto value = words.Last(Opt::kStream);
+  if (!value || *value == "both") return Which::kBoth;
+  if (*value == "stdout") return Which::kStdout;
+  if (*value == "stderr") return Which::kStderr;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--stream: '{}' is not one of: {}", EscapeForScreen(*value),
+                          Definition(Opt::kStream).words));
+}
+
+class Printer {
+ public:
+  Printer(HistoryCall& call, Which which) : call_(call), which_(which) {}
+
+  // Goes on behind damage, which it reports.
+  Status Print(const PickedTasks& picked, uint32_t states);
+  bool damaged() const { return damaged_; }
+
+ private:
+  void PrintTask(History& history, TaskTexts& texts, const store::TaskSummary& task, bool named);
+  void PrintStream(History& history, const store::AttemptEntry& attempt, Stream stream);
+  // Where a task's output went when nothing of it was collected.
+  void TellFile(TaskTexts& texts, const store::TaskSummary& task, const std::string& id);
+
+  HistoryCall& call_;
+  Which which_;
+  uint32_t job_ = 0;
+  uint64_t not_ended_ = 0;
+  bool damaged_ = false;
+};
+
+void Printer::PrintStream(History& history, const store::AttemptEntry& attempt, Stream stream) {
+  bool is_stdout = stream == Stream::kStdout;
+  const char* name = is_stdout ? "standard output" : "standard error";
+  std::string id = TaskId(job_, attempt.record.end.ref.index);
+  auto extent = history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
+    if (skipped > 0) {
+      call_.Say(fmt::format("{}: {} bytes of its {} were not kept and are missing here", id,
+                            FormatCount(skipped), name));
+    }
+    if (is_stdout || which_ == Which::kStderr) {
+      call_.Put(bytes);
+    } else {
+      (void)call_.Flush();
+      call_.environment().write_err(bytes);
+    }
+  });
+  if (!extent) {
+    damaged_ = true;
+    call_.Say(extent.error().message);
+  } else if (extent->kept == 0 && extent->total > 0) {
+    call_.Say(fmt::format("{}: none of the {} bytes of its {} were kept (see --keep-output)", id,
+                          FormatCount(extent->total), name));
+  }
+}
+
+void Printer::TellFile(TaskTexts& texts, const store::TaskSummary& task, const std::string& id) {
+  auto body = texts.Body(task.index, task.last->record.end.slot);
+  if (!body) return;
+  for (auto [file, which, name] :
+       {std::tuple{&body->stdout_file, Which::kStderr, "standard output"},
+        {&body->stderr_file, Which::kStdout, "standard error"}}) {
+    if (file->empty() || which_ == which) continue;
+    call_.Say(fmt::format("{}: its {} went to '{}'", id, name, EscapeForScreen(*file)));
+  }
+}
+
+void Printer::PrintTask(History& history, TaskTexts& texts, const store::TaskSummary& task,
+                        bool named) {
+  std::string id = TaskId(job_, task.index);
+  if (!task.last) {
+    ++not_ended_;
+    if (named)
+      call_.Say(fmt::format("{}: it is {} and has no output yet", id, StateWord(task.state)));
+    return;
+  }
+  const AttemptEnd& end = task.last->record.end;
+  if (which_ != Which::kStderr) PrintStream(history, *task.last, Stream::kStdout);
+  if (which_ != Which::kStdout) PrintStream(history, *task.last, Stream::kStderr);
+  if (named && end.stdout_total == 0 && end.stderr_total == 0) TellFile(texts, task, id);
+}
+
+Status Printer::Print(const PickedTasks& picked, uint32_t states) {
+  job_ = picked.job;
+  not_ended_ = 0;
+  auto history = History::Open(call_.state_dir(), picked.job);
+  if (!history) return std::unexpected(std::move(history.error()));
+  TaskTexts texts(call_, *history);
+  auto visited = VisitTasks(*history, picked, states, [&](const store::TaskSummary& task) {
+    PrintTask(*history, texts, task, !picked.all);
+    return call_.ok();
+  });
+  if (visited && picked.all && not_ended_ > 0) {
+    call_.Say(fmt::format("{} of job {} {} no output yet", CountOf(not_ended_, "task"), job_,
+                          not_ended_ == 1 ? "has" : "have"));
+  }
+  return visited;
+}
+
+}  // namespace
+
+Result<int> JobCat(HistoryCall& call) {
+  auto which = WhichOf(call.words());
+  if (!which) return std::unexpected(std::move(which.error()));
+  auto states = TaskStatesOf(call.words());
+  if (!states) return std::unexpected(std::move(states.error()));
+  auto picked = PickTasks(call, call.words().words);
+  if (!picked) return std::unexpected(std::move(picked.error()));
+  Printer printer(call, *which);
+  for (const PickedTasks& tasks : *picked) {
+    if (auto printed = printer.Print(tasks, *states); !printed) {
+      return std::unexpected(std::move(printed.error()));
+    }
+  }
+  return printer.damaged() ? kExitCouldNotRun : kExitSuccess;
+}
+
+}  // namespace spate::cli

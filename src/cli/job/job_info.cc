@@ -1,0 +1,309 @@
+// All about one job: what its row, its journal and its folder tell.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/history/job_facts.h"
+#include "cli/history/log_facts.h"
+#include "cli/history/select.h"
+#include "cli/history/state_size.h"
+#include "cli/history/task_facts.h"
+#include "cli/job/job_verbs.h"
+#include "cli/table/page.h"
+#include "cli/text/end_text.h"
+
+namespace spate::cli {
+namespace {
+
+using store::JobStanding;
+
+constexpr size_t kShownTasks = 8;      // of one kind of failure
+constexpr size_t kShownFailures = 10;  // kinds
+constexpr size_t kJsonTasks = 100;
+
+// Tasks that failed in the same way.
+struct FailureKind {
+  Cause cause = Cause::kExit;
+  int32_t status = 0;
+  std::string text;
+  std::vector<TaskIndex> tasks;
+};
+
+struct JobDetails {
+  JobFacts facts;
+  LogFacts log;
+  store::JobStatistics statistics;
+  std::vector<FailureKind> failures;  // the most frequent first
+  uint64_t bytes = 0;                 // of its folder
+};
+
+Result<std::vector<FailureKind>> FailuresOf(store::History& history) {
+  std::map<std::pair<Cause, int32_t>, FailureKind> kinds;
+  uint32_t states =
+      store::TaskFilter::Bit(TaskState::kFailed) | store::TaskFilter::Bit(TaskState::kUnknown);
+  auto visited = history.Tasks({.states = states}, [&](const store::TaskSummary& task) {
+    if (!task.last) return true;
+    AttemptEnd end = task.last->record.end;
+    FailureKind& kind = kinds[{end.cause, end.status}];
+    if (kind.tasks.empty()) {
+      // Without what differs from task to task.
+      end.note.clear();
+      end.peak_memory = 0;
+      kind = {end.cause, end.status, CauseText(end), {}};
+    }
+    kind.tasks.push_back(task.index);
+    return true;
+  });
+  if (!visited) return std::unexpected(std::move(visited.error()));
+  std::vector<FailureKind> failures;
+  for (auto& [key, kind] : kinds) failures.push_back(std::move(kind));
+  std::ranges::stable_sort(failures, std::greater<>(),
+                           [](const FailureKind& kind) { return kind.tasks.size(); });
+  return failures;
+}
+
+Result<JobDetails> DetailsOf(const HistoryCall& call, uint32_t number) {
+  auto summary = store::SummarizeJob(call.state_dir(), number);
+  if (!summary) return std::unexpected(std::move(summary.error()));
+  JobDetails details;
+  details.bytes = FolderBytes(summary->path);
+  if (summary->standing == JobStanding::kDamaged) {
+    details.facts.summary = std::move(*summary);
+    return details;
+  }
+  auto history = store::History::Open(call.state_dir(), number);
+  if (!history) return std::unexpected(std::move(history.error()));
+  auto facts = FactsOf(call, history->summary());
+  if (!facts) return std::unexpected(std::move(facts.error()));
+  details.facts = std::move(*facts);
+  if (details.facts.summary.standing == JobStanding::kDamaged) return details;
+  auto log = ReadLog(*history);
+  if (!log) return std::unexpected(std::move(log.error()));
+  details.log = std::move(*log);
+  auto counts = history->Counts();
+  if (!counts) return std::unexpected(std::move(counts.error()));
+  details.facts.counts = *counts;
+  details.statistics = *history->Statistics();
+  auto failures = FailuresOf(*history);
+  if (!failures) return std::unexpected(std::move(failures.error()));
+  details.failures = std::move(*failures);
+  return details;
+}
+
+std::string StandingText(const JobDetails& details) {
+  const store::JobSummary& summary = details.facts.summary;
+  switch (summary.standing) {
+    case JobStanding::kRunning:
+      return fmt::format("running, as process {}", summary.owner ? summary.owner->pid : 0);
+    case JobStanding::kFinished:
+      return "finished";
+    case JobStanding::kInterrupted:
+      return fmt::format("interrupted: its process {} ended without a word", summary.row.pid);
+    case JobStanding::kDamaged:
+      return "damaged";
+    case JobStanding::kStopped:
+      break;
+  }
+  switch (details.log.held) {
+    case engine::HoldReason::kHaltRule:
+      return "stopped by --halt before all tasks had ended";
+    case engine::HoldReason::kMaxFailures:
+      return "stopped by --max-failures before all tasks had ended";
+    default:
+      return "stopped before all tasks had ended";
+  }
+}
+
+std::string CountsText(const JobCounts& counts) {
+  std::string text = FormatCount(counts.total);
+  bool first = true;
+  for (auto [count, what] : {std::pair{counts.succeeded, "succeeded"},
+                             {counts.failed, "failed"},
+                             {counts.unknown, "unknown"},
+                             {counts.cancelled, "no longer in the list"},
+                             {counts.leased, "running"},
+                             {counts.queued, "queued"}}) {
+    if (count == 0) continue;
+    text += fmt::format("{} {} {}", first ? ":" : ",", FormatCount(count), what);
+    first = false;
+  }
+  return text;
+}
+
+void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
+  const store::JobRow& row = details.facts.summary.row;
+  page.Field("command", CommandLineOf(row));
+  page.Field("folder", row.cwd);
+  for (size_t i = 0; i < row.files.size(); ++i) page.Field(i == 0 ? "lists" : "", row.files[i]);
+  std::string who = fmt::format("{} on {}, process {}", row.user, row.host, row.pid);
+  if (row.runs > 1) who += fmt::format(" (the job was taken up {} times)", row.runs - 1);
+  page.Field("run by", who);
+  page.Field("created", call.FullTimeText(row.created));
+  if (row.runs > 1) page.Field("taken up", call.FullTimeText(row.started));
+  if (row.ended) page.Field("ended", call.FullTimeText(*row.ended));
+  if (details.facts.took) page.Field("took", FormatDuration(*details.facts.took));
+}
+
+void PrintTasks(const JobDetails& details, Page& page) {
+  const JobCounts& counts = details.facts.counts;
+  const store::JobStatistics& all = details.statistics;
+  page.Field("tasks", CountsText(counts));
+  uint32_t ended = counts.succeeded + counts.failed + counts.unknown;
+  if (all.attempts != ended) page.Field("attempts", FormatCount(all.attempts));
+  for (size_t i = 0; i < std::min(details.failures.size(), kShownFailures); ++i) {
+    const FailureKind& kind = details.failures[i];
+    page.Field(i == 0 ? "failures" : "",
+               fmt::format("{}: {} ({} {})", FormatCount(kind.tasks.size()), kind.text,
+                           kind.tasks.size() == 1 ? "task" : "tasks",
+                           TaskNumbersText(kind.tasks, kShownTasks)));
+  }
+  if (details.failures.size() > kShownFailures) {
+    page.Field("", fmt::format("and {} further kinds", details.failures.size() - kShownFailures));
+  }
+  if (all.attempts == 0) return;
+  std::string wall = fmt::format("{} in all", FormatDuration(all.total_wall));
+  if (counts.succeeded > 0) {
+    wall = fmt::format("median {}, {}", FormatDuration(all.median_wall), wall);
+  }
+  page.Field("wall time", wall);
+  if (all.tasks_per_second > 0) page.Field("rate", BriefRate(all.tasks_per_second));
+  page.Field("CPU time", fmt::format("{} user, {} system", FormatDuration(all.total_user),
+                                     FormatDuration(all.total_system)));
+  if (all.peak_memory > 0) {
+    page.Field("memory", fmt::format("peak {} (task {})", FormatSize(all.peak_memory),
+                                     uint64_t{all.peak_task} + 1));
+  }
+  page.Field("output", fmt::format("{} kept", FormatSize(all.output_bytes)));
+}
+
+bool CanResume(const JobFacts& facts) {
+  return facts.summary.standing == JobStanding::kStopped ||
+         facts.summary.standing == JobStanding::kInterrupted;
+}
+
+bool CanRetry(const JobFacts& facts) {
+  return facts.summary.standing != JobStanding::kRunning &&
+         facts.counts.failed + facts.counts.unknown > 0;
+}
+
+void PrintNext(const HistoryCall& call, const JobFacts& facts, Page& page) {
+  uint32_t number = facts.summary.number;
+  std::string selector = fmt::format("{}", number);
+  if (facts.summary.standing == JobStanding::kDamaged) {
+    page.Command("to examine", fmt::format("spate state check{} {}", call.StateOption(), number));
+    page.Command("to remove", fmt::format("spate job forget{} {}", call.StateOption(), number));
+    return;
+  }
+  if (CanResume(facts)) page.Command("to go on", ResumeCommandOf(call, facts.summary.row));
+  if (CanRetry(facts)) page.Command("to retry", RetryCommandOf(call, selector));
+  if (facts.counts.failed + facts.counts.unknown > 0) {
+    page.Command("to see", fmt::format("spate job tasks{} {} --filter failed,unknown",
+                                       call.StateOption(), number));
+  }
+  if (facts.counts.finished() > 0) {
+    page.Command("to read", fmt::format("spate job cat{} {}", call.StateOption(), number));
+  }
+}
+
+void PrintPage(HistoryCall& call, const JobDetails& details) {
+  const store::JobSummary& summary = details.facts.summary;
+  Page page(call.width(), [&](std::string_view text) { call.Put(text); });
+  page.Title(fmt::format("job {}  {}", summary.number, summary.row.name));
+  page.Field("state", StandingText(details));
+  if (summary.standing == JobStanding::kDamaged) {
+    page.Field("problem", summary.problem);
+  } else {
+    PrintWho(call, details, page);
+    PrintTasks(details, page);
+  }
+  page.Field("kept in", fmt::format("{} ({})", summary.path, FormatSize(details.bytes)));
+  PrintNext(call, details.facts, page);
+}
+
+std::string FailuresJson(const std::vector<FailureKind>& failures) {
+  std::string list;
+  for (const FailureKind& kind : failures) {
+    std::string tasks;
+    for (size_t i = 0; i < std::min(kind.tasks.size(), kJsonTasks); ++i) {
+      tasks += fmt::format("{}{}", i == 0 ? "" : ",", uint64_t{kind.tasks[i]} + 1);
+    }
+    JsonLine line;
+    line.Text("cause", CauseName(kind.cause)).Number("status", kind.status);
+    line.Number("count", static_cast<int64_t>(kind.tasks.size())).Raw("tasks", "[" + tasks + "]");
+    std::string text = line.Finish();
+    text.pop_back();
+    list += (list.empty() ? "" : ",") + text;
+  }
+  return "[" + list + "]";
+}
+
+void PrintJson(HistoryCall& call, const JobDetails& details) {
+  const JobFacts& facts = details.facts;
+  const store::JobStatistics& all = details.statistics;
+  JsonLine line = TypedLine("job");
+  AddJobFields(line, facts);
+  line.Text("held", HoldName(details.log.held));
+  line.Number("retries", details.log.policy.retry.retries);
+  line.Number("attempts", static_cast<int64_t>(all.attempts));
+  line.Raw("failures", FailuresJson(details.failures));
+  line.Seconds("median_wall", all.median_wall.seconds());
+  line.Seconds("total_wall", all.total_wall.seconds());
+  line.Seconds("total_user", all.total_user.seconds());
+  line.Seconds("total_system", all.total_system.seconds());
+  line.Number("peak_memory", static_cast<int64_t>(all.peak_memory));
+  bool started = all.first_start.ns > 0;
+  if (all.peak_memory > 0) {
+    line.Number("peak_task", int64_t{all.peak_task} + 1);
+  } else {
+    line.Null("peak_task");
+  }
+  TimeOrNull(line, "first_start", started ? std::optional(all.first_start) : std::nullopt);
+  TimeOrNull(line, "last_end", started ? std::optional(all.last_end) : std::nullopt);
+  line.Seconds("tasks_per_second", all.tasks_per_second);
+  line.Number("output_kept", static_cast<int64_t>(all.output_bytes));
+  line.Number("bytes", static_cast<int64_t>(details.bytes));
+  if (CanResume(facts)) {
+    TextOrBase64(line, "resume_command", ResumeCommandOf(call, facts.summary.row));
+  } else {
+    line.Null("resume_command");
+  }
+  if (CanRetry(facts)) {
+    TextOrBase64(line, "retry_command",
+                 RetryCommandOf(call, fmt::format("{}", facts.summary.number)));
+  } else {
+    line.Null("retry_command");
+  }
+  call.Put(line);
+}
+
+}  // namespace
+
+Result<int> JobInfo(HistoryCall& call) {
+  auto numbers = PickJobs(call, call.words().words);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  bool first = true;
+  for (uint32_t number : *numbers) {
+    if (call.form() == OutputForm::kQuiet) {
+      call.Put(fmt::format("{}\n", number));
+      continue;
+    }
+    auto details = DetailsOf(call, number);
+    if (!details) {
+      bool never = details.error().kind == ErrorKind::kNotFound && numbers->size() > 1;
+      if (never) continue;  // never accepted; one of several
+      return std::unexpected(std::move(details.error()));
+    }
+    if (call.human()) {
+      if (!std::exchange(first, false)) call.Put("\n");
+      PrintPage(call, *details);
+    } else {
+      PrintJson(call, *details);
+    }
+  }
+  return kExitSuccess;
+}
+
+}  // namespace spate::cli

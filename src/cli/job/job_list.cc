@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/near.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/history/job_facts.h"
+#include "cli/history/select.h"
+#include "cli/job/job_verbs.h"
+
+namespace spate::cli {
+namespace {
+
+using std::string_view_literals::operator""sv;
+using store::JobStanding;
+
+constexpr uint64_t kListedJobs = 20;
+
+// Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks.
+constexpr std::array kKinds = {"running"sv,     "finished"sv, "stopped"sv,
+                               "interrupted"sv, "damaged"sv,  "failed"sv};
+constexpr uint32_t kAllKinds = ~0u;
+
+Result<uint32_t> KindsOf(const Words& words) {
+  uint32_t kinds = 0;
+  auto values = words.All(Opt::kFilter);
+  for (const std::string& value : values) {
+    for (std::string_view name : SplitCommas(value)) {
+      auto at = std::ranges::find(kKinds, name);
+      if (at == kKinds.end()) {
+        return Fail(
+            ErrorKind::kInvalid,
+            fmt::format("--filter: '{}' is no state of a job{}; write some of: {}",
+                        EscapeForScreen(name), DidYouMean(name, kKinds), fmt::join(kKinds, " ")));
+      }
+      kinds |= 1u << (at - kKinds.begin());
+    }
+  }
+  return values.empty() ? kAllKinds : kinds;
+}
+
+bool IsOfKind(const JobFacts& facts, uint32_t kinds) {
+  uint32_t kind = 1u << static_cast<uint32_t>(facts.summary.standing);
+  if (facts.counts.failed + facts.counts.unknown > 0) kind |= 1u << (kKinds.size() - 1);
+  return (kind & kinds) != 0;
+}
+
+// Exact up to seven digits, so that two of them fit into a column.
+std::string ShortCount(uint32_t count) {
+  if (count < 10'000'000) return fmt::format("{}", count);
+  return fmt::format("{:.1f}M", count / 1e6);
+}
+
+std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& facts) {
+  const store::JobSummary& summary = facts.summary;
+  bool damaged = summary.standing == JobStanding::kDamaged;
+  std::vector<Cell> cells = {{fmt::format("{}", summary.number)},
+                             {damaged ? "?" : summary.row.name},
+                             {store::JobStandingName(summary.standing), ToneOf(summary.standing)}};
+  if (damaged) {
+    cells.resize(7);
+    return cells;
+  }
+  const JobCounts& counts = facts.counts;
+  uint32_t failed = counts.failed + counts.unknown;
+  cells.push_back({fmt::format("{}/{}", ShortCount(counts.finished()), ShortCount(counts.total))});
+  cells.push_back({ShortCount(failed), failed > 0 ? Tone::kBad : Tone::kPlain});
+  cells.push_back({call.TimeText(summary.row.started)});
+  cells.push_back({facts.took ? FormatDuration(*facts.took) : "-"});
+  return cells;
+}
+
+void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
+  Table table({{"JOB", Align::kRight},
+               {"NAME", Align::kLeft, 8},
+               {"STATE"},
+               {"DONE", Align::kRight},
+               {"FAILED", Align::kRight},
+               {"STARTED"},
+               {"TOOK", Align::kRight}},
+              call.width(), call.environment().colour,
+              [&](std::string_view text) { call.Put(text); });
+  for (const JobFacts& facts : jobs) table.Add(RowOf(call, facts));
+  table.Finish();
+}
+
+// The newest first.
+Result<std::vector<JobFacts>> FindJobs(HistoryCall& call, const std::vector<uint32_t>& numbers,
+                                       uint32_t kinds, uint64_t limit) {
+  std::vector<JobFacts> found;
+  for (size_t i = numbers.size(); i > 0 && found.size() < limit; --i) {
+    auto summary = store::SummarizeJob(call.state_dir(), numbers[i - 1]);
+    if (!summary && summary.error().kind == ErrorKind::kNotFound) continue;  // never accepted
+    auto facts = summary ? FactsOf(call, std::move(*summary))
+                         : Result<JobFacts>(std::unexpected(std::move(summary.error())));
+    if (!facts) return std::unexpected(std::move(facts.error()));
+    if (IsOfKind(*facts, kinds)) found.push_back(std::move(*facts));
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<int> JobList(HistoryCall& call) {
+  const Words& words = call.words();
+  auto kinds = KindsOf(words);
+  if (!kinds) return std::unexpected(std::move(kinds.error()));
+  bool bounded = !words.Has(Opt::kAll) && words.words.empty();
+  auto limit = LimitOf(words, bounded ? kListedJobs : UINT64_MAX);
+  if (!limit) return std::unexpected(std::move(limit.error()));
+  auto numbers = words.words.empty() ? AllJobs(call) : PickJobs(call, words.words);
+  if (!numbers && words.words.empty() && numbers.error().kind == ErrorKind::kNotFound) {
+    if (call.human()) call.Say(numbers.error().message);
+    return kExitSuccess;
+  }
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  auto jobs = FindJobs(call, *numbers, *kinds, *limit);
+  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  std::ranges::reverse(*jobs);
+  if (call.human()) {
+    PrintTable(call, *jobs);
+    if (jobs->empty()) call.Say("there is no such job");
+    if (bounded && *kinds == kAllKinds && jobs->size() == *limit && numbers->size() > *limit) {
+      call.Say(fmt::format("the newest {} of {} jobs; --all lists all", *limit, numbers->size()));
+    }
+    return kExitSuccess;
+  }
+  for (const JobFacts& facts : *jobs) {
+    if (call.form() == OutputForm::kQuiet) {
+      call.Put(fmt::format("{}\n", facts.summary.number));
+      continue;
+    }
+    JsonLine line = TypedLine("job");
+    AddJobFields(line, facts);
+    call.Put(line);
+  }
+  return kExitSuccess;
+}
+
+}  // namespace spate::cli

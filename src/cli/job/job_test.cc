@@ -1,0 +1,385 @@
+#include "cli/job/job_handler.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/history/testing_history.h"
+#include "cli/table/text_width.h"
+
+namespace spate::cli {
+namespace {
+
+using Ran = HistoryWorld::Ran;
+using Argv = std::vector<std::string>;
+
+class JobCommands : public testing::Test {
+ protected:
+  Ran Run(Command command, Argv argv) {
+    return world_.Run(MakeJobHandler(world_.environment()), command, std::move(argv));
+  }
+  std::string Out(Command command, Argv argv) {
+    Ran ran = Run(command, std::move(argv));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    return ran.out;
+  }
+  HistoryWorld world_;
+};
+
+std::vector<nlohmann::json> Lines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    lines.push_back(nlohmann::json::parse(text.substr(at, end - at), nullptr, false));
+    EXPECT_TRUE(lines.back().is_object()) << text.substr(at, end - at);
+    at = end + 1;
+  }
+  return lines;
+}
+
+// The keys in the order of the line.
+std::string KeysOf(const std::string& line) {
+  std::string keys;
+  auto json = nlohmann::ordered_json::parse(line.substr(0, line.find('\n')), nullptr, false);
+  for (const auto& [key, value] : json.items()) keys += (keys.empty() ? "" : " ") + key;
+  return keys;
+}
+
+constexpr const char* kJobKeys =
+    "type v job name state total queued running succeeded failed cancelled unknown argv cwd files "
+    "user host pid runs created started ended took path problem";
+constexpr const char* kTaskKeys =
+    "type v job task state attempts tries command attempt verdict counts cause status slot start "
+    "wall user system peak_memory memory_source read_bytes written_bytes left_behind note "
+    "stdout_bytes stderr_bytes stdout_kept stderr_kept";
+
+void ExpectNarrow(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    std::string line = text.substr(at, end - at);
+    EXPECT_LE(DisplayWidth(line), 80u) << line;
+    for (char c : line) EXPECT_GE(static_cast<unsigned char>(c), 0x20u) << line;
+    at = end + 1;
+  }
+}
+
+TEST_F(JobCommands, NothingThere) {
+  Ran ran = Run(Command::kJobList, {});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err,
+            "spate: there are no jobs in '" + world_.state() + "' yet; `spate run` makes one\n");
+  EXPECT_EQ(Out(Command::kJobList, {"-q"}), "");
+  EXPECT_EQ(Out(Command::kJobList, {"--output", "json"}), "");
+  EXPECT_EQ(Run(Command::kJobInfo, {}).code, kExitUsage);
+  EXPECT_EQ(Run(Command::kJobForget, {"all"}).code, 0);
+}
+
+TEST_F(JobCommands, ListShowsEveryStateTheNewestLast) {
+  WriteSix(*world_.AddJob(SixTasks()));
+  {
+    JobText text;
+    text.name = "stopped";
+    text.rows = {"a", "b"};
+    auto job = world_.AddJob(text);
+    job->End(store::JobState::kStopped, {.total = 2, .succeeded = 1}, 3661);
+  }
+  {
+    JobText text;
+    text.name = "dead";
+    text.rows = {"a", "b", "c"};
+    auto job = world_.AddJob(text);
+    job->Record(AttemptOf(3, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+  }
+  world_.temp().Write("state/jobs/4/job.db", "no database, but it is long enough to be seen");
+  JobText text;
+  text.name = "now";
+  text.rows = {"a", "b", "c", "d"};
+  auto running = world_.AddJob(text);
+  running->Record(AttemptOf(5, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+  EXPECT_EQ(Out(Command::kJobList, {}),
+            "JOB  NAME     STATE        DONE  FAILED  STARTED             TOOK\n"
+            "  1  align    finished      6/6       3  2020-09-13 12:26  8.00 s\n"
+            "  2  stopped  stopped       1/2       0  2020-09-13 12:26   1h01m\n"
+            "  3  dead     interrupted   1/3       0  2020-09-13 12:26       -\n"
+            "  4  ?        damaged\n"
+            "  5  now      running       1/4       0  2020-09-13 12:26  10m00s\n");
+  world_.environment().terminal = true;
+  EXPECT_NE(Out(Command::kJobList, {}).find("  10m ago "), std::string::npos);
+  EXPECT_EQ(Out(Command::kJobList, {"-q"}), "1\n2\n3\n4\n5\n");
+  EXPECT_EQ(Out(Command::kJobList, {"-q", "--filter", "failed"}), "1\n");
+  EXPECT_EQ(Out(Command::kJobList, {"-q", "--filter", "stopped,running"}), "2\n5\n");
+  EXPECT_EQ(Out(Command::kJobList, {"-q", "-n2"}), "4\n5\n");
+  EXPECT_EQ(Out(Command::kJobList, {"-q", "1-10:2", "last"}), "1\n3\n5\n");
+  Ran ran = Run(Command::kJobList, {"--filter", "finish"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_NE(ran.err.find("did you mean finished?"), std::string::npos) << ran.err;
+  ran = Run(Command::kJobList, {"7"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_EQ(ran.err, "spate: there is no job 7 in '" + world_.state() +
+                         "'; there are 1-5 (see: spate job list)\n");
+}
+
+TEST_F(JobCommands, ListIsBounded) {
+  for (int i = 0; i < 22; ++i) {
+    JobText text;
+    text.rows = {"true"};
+    world_.AddJob(text)->End(store::JobState::kFinished, {.total = 1, .succeeded = 1}, 1);
+  }
+  EXPECT_EQ(Lines(Out(Command::kJobList, {"--output", "json"})).size(), 20u);
+  EXPECT_EQ(Lines(Out(Command::kJobList, {"--output", "json", "--all"})).size(), 22u);
+  Ran ran = Run(Command::kJobList, {});
+  EXPECT_EQ(ran.err, "spate: the newest 20 of 22 jobs; --all lists all\n");
+  EXPECT_NE(ran.out.find("\n  3  "), std::string::npos);
+  EXPECT_EQ(ran.out.find("\n  2  "), std::string::npos);
+}
+
+TEST_F(JobCommands, TablesFitWhateverTheNames) {
+  JobText text = SixTasks();
+  text.name = "日本語の名前 \x1b[31mred\n\xff " + std::string(200, 'x');
+  text.cwd = "/data/" + std::string(150, 'y');
+  text.argv = {std::string(300, 'z'), "a\tb"};
+  for (std::string& row : text.rows) row += " " + text.name;
+  WriteSix(*world_.AddJob(text));
+  WriteSix(*world_.AddJob(text));
+  ExpectNarrow(Out(Command::kJobList, {}));
+  ExpectNarrow(Out(Command::kJobTasks, {"all"}));
+  std::string info = Out(Command::kJobInfo, {});
+  // What can be typed is never broken.
+  info.erase(info.find("  to retry"));
+  ExpectNarrow(info);
+  Ran ran = Run(Command::kJobForget, {"1", "--dry-run"});
+  ExpectNarrow(ran.out);
+}
+
+TEST_F(JobCommands, InfoTellsAll) {
+  WriteSix(*world_.AddJob(SixTasks()));
+  std::string out = Out(Command::kJobInfo, {});
+  size_t kept = out.find("  kept in");
+  EXPECT_EQ(out.substr(0, kept),
+            "job 1  align\n"
+            "  state      finished\n"
+            "  command    spate run -j 2 list.txt\n"
+            "  folder     /data/work\n"
+            "  lists      /data/work/list.txt\n"
+            "  run by     me on here, process 4711\n"
+            "  created    2020-09-13 12:26:40\n"
+            "  ended      2020-09-13 12:26:48\n"
+            "  took       8.00 s\n"
+            "  tasks      6: 2 succeeded, 2 failed, 1 unknown, 1 no longer in the list\n"
+            "  attempts   6\n"
+            "  failures   1: exit code 3 (task 3)\n"
+            "             1: signal 9 (KILL) (task 4)\n"
+            "             1: lost with its node (task 6)\n"
+            "  wall time  median 1.50 s, 9.00 s in all\n"
+            "  rate       18/min\n"
+            "  CPU time   6.00 s user, 1.50 s system\n"
+            "  memory     peak 3.0 MB (task 1)\n"
+            "  output     29 B kept\n");
+  EXPECT_NE(out.find("state/jobs/1 ("), std::string::npos);
+  EXPECT_EQ(out.substr(out.find("  to retry")),
+            "  to retry   spate job retry 1\n"
+            "  to see     spate job tasks 1 --filter failed,unknown\n"
+            "  to read    spate job cat 1\n");
+}
+
+TEST_F(JobCommands, InfoOfAnUnfinishedJobSaysHowToGoOn) {
+  JobText text;
+  text.rows = {"a", "b"};
+  {
+    auto job = world_.AddJob(text);
+    job->Record(engine::JobHeld{JobId(1), engine::HoldReason::kMaxFailures});
+    job->End(store::JobState::kStopped, {.total = 2}, 5);
+  }
+  std::string out = Out(Command::kJobInfo, {"1"});
+  EXPECT_NE(out.find("stopped by --max-failures"), std::string::npos) << out;
+  EXPECT_NE(out.find("  to go on   spate run --resume list.txt\n"), std::string::npos) << out;
+  world_.environment().cwd = "/else where";
+  out = Out(Command::kJobInfo, {"--state", world_.state()});
+  EXPECT_NE(
+      out.find("cd /data/work && spate run --resume --state " + world_.state() + " list.txt\n"),
+      std::string::npos)
+      << out;
+  world_.temp().Write("state/jobs/2/job.db", "no database, but it is long enough to be seen");
+  out = Out(Command::kJobInfo, {});
+  EXPECT_NE(out.find("job 2"), std::string::npos);
+  EXPECT_NE(out.find("  problem    "), std::string::npos);
+  EXPECT_NE(out.find("  to remove  spate job forget 2\n"), std::string::npos) << out;
+}
+
+TEST_F(JobCommands, Tasks) {
+  WriteSix(*world_.AddJob(SixTasks()));
+  EXPECT_EQ(Out(Command::kJobTasks, {}),
+            "TASK  STATE      TRIES  END                   WALL  MEMORY  COMMAND\n"
+            "   1  succeeded      1                      1.50 s  3.0 MB  true\n"
+            "   2  succeeded      1                      1.50 s  3.0 MB  gzip 'a b.txt'\n"
+            "   3  failed         2  exit code 3         1.50 s  3.0 MB  sh bad.sh\n"
+            "   4  failed         1  signal 9 (KILL)     1.50 s  3.0 MB  crash\n"
+            "   5  cancelled                                             old line\n"
+            "   6  unknown        0  lost with its node  1.50 s  3.0 MB  sleep 100\n");
+  EXPECT_EQ(Out(Command::kJobTasks, {"-q", "--filter", "failed,unknown"}), "1.3\n1.4\n1.6\n");
+  EXPECT_EQ(Out(Command::kJobTasks, {"-q", "last.2-6:2,1"}), "1.1\n1.2\n1.4\n1.6\n");
+  EXPECT_EQ(Out(Command::kJobTasks, {"-q", "-n", "2", "1"}), "1.1\n1.2\n");
+  EXPECT_EQ(Run(Command::kJobTasks, {"--filter", "running"}).err, "spate: there is no such task\n");
+  Ran ran = Run(Command::kJobTasks, {"1.7"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_EQ(ran.err, "spate: job 1 has no task 7; its tasks are 1 to 6\n");
+  EXPECT_EQ(Run(Command::kJobTasks, {"--filter", "broken"}).code, kExitUsage);
+  WriteSix(*world_.AddJob(SixTasks()));
+  std::string both = Out(Command::kJobTasks, {"all", "--filter", "cancelled"});
+  EXPECT_EQ(both,
+            "job 1  align\n"
+            "TASK  STATE      TRIES  END  WALL  MEMORY  COMMAND\n"
+            "   5  cancelled                            old line\n"
+            "\n"
+            "job 2  align\n"
+            "TASK  STATE      TRIES  END  WALL  MEMORY  COMMAND\n"
+            "   5  cancelled                            old line\n");
+}
+
+TEST_F(JobCommands, CatIsByteExact) {
+  JobText text;
+  text.rows = {"a", "b", "c"};
+  std::string bytes("\0\xff\x1b[31m\n no newline at the end", 30);
+  std::string longer = std::string(100'000, 'a') + std::string(100'000, 'z');
+  {
+    auto job = world_.AddJob(text);
+    job->Record(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), bytes, "e1\n");
+    job->Record(AttemptOf(1, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "two", longer);
+  }
+  Ran ran = Run(Command::kJobCat, {"1.1"});
+  EXPECT_EQ(ran.out, bytes);
+  EXPECT_EQ(ran.err, "e1\n");
+  ran = Run(Command::kJobCat, {"--stream", "stdout"});
+  EXPECT_EQ(ran.out, bytes + "two");
+  EXPECT_EQ(ran.err, "spate: 1 task of job 1 has no output yet\n");
+  ran = Run(Command::kJobCat, {"--stream", "stderr", "last.2"});
+  EXPECT_EQ(ran.out, std::string(65536, 'a') + std::string(65536, 'z'));
+  EXPECT_EQ(ran.err,
+            "spate: 1.2: 68,928 bytes of its standard error were not kept and are missing here\n");
+  EXPECT_EQ(Run(Command::kJobCat, {"1.3"}).err, "spate: 1.3: it is queued and has no output yet\n");
+  EXPECT_EQ(Run(Command::kJobCat, {"--filter", "failed"}).out, "");
+  EXPECT_EQ(Run(Command::kJobCat, {"--stream", "both "}).code, kExitUsage);
+}
+
+TEST_F(JobCommands, CatTellsWhatIsMissing) {
+  JobText text;
+  text.rows = {"a"};
+  std::string path;
+  {
+    auto job = world_.AddJob(text);
+    path = job->path();
+    job->Record(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "some text");
+  }
+  world_.temp().Write("state/jobs/1/output", "some");
+  Ran ran = Run(Command::kJobCat, {});
+  EXPECT_EQ(ran.code, kExitCouldNotRun);
+  EXPECT_NE(ran.err.find("is shorter than the journal says"), std::string::npos) << ran.err;
+  world_.environment().settings = [](const store::JobRow& row) -> Result<JobSettings> {
+    JobSettings settings;
+    settings.cwd = row.cwd;
+    settings.stdout_pattern = "{#}.log";
+    return settings;
+  };
+  {
+    auto job = world_.AddJob(text);
+    job->Record(AttemptOf(2, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+  }
+  EXPECT_EQ(Run(Command::kJobCat, {"2.1"}).err,
+            "spate: 2.1: its standard output went to '1.log'\n");
+}
+
+TEST_F(JobCommands, ForgetRemovesFolders) {
+  for (int i = 0; i < 4; ++i) {
+    JobText text;
+    text.rows = {"true"};
+    auto job = world_.AddJob(text);
+    if (i != 1) job->End(store::JobState::kFinished, {.total = 1, .succeeded = 1}, i * 100);
+  }
+  JobText text;
+  text.rows = {"true"};
+  auto running = world_.AddJob(text);
+  EXPECT_EQ(Run(Command::kJobForget, {}).code, kExitUsage);
+  Ran ran = Run(Command::kJobForget, {"1,5"});
+  EXPECT_EQ(ran.code, kExitCouldNotRun);
+  EXPECT_NE(ran.err.find("job 5 is run by process"), std::string::npos) << ran.err;
+  EXPECT_EQ(Out(Command::kJobForget, {"1", "--dry-run", "-q"}), "1\n");
+  EXPECT_EQ(Out(Command::kJobList, {"-q"}), "1\n2\n3\n4\n5\n");
+  // 1 ended at 0 s, 3 at 200 s, 4 at 300 s; 2 is not finished; now is 600 s.
+  ran = Run(Command::kJobForget, {"--older-than", "350s", "-q"});
+  EXPECT_EQ(ran.out, "1\n3\n");
+  ran = Run(Command::kJobForget, {"4"});
+  EXPECT_TRUE(ran.out.starts_with("removed job 4 (")) << ran.out;
+  ran = Run(Command::kJobForget, {"all", "--output", "json"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.err.find("job 5 is kept"), std::string::npos);
+  EXPECT_EQ(KeysOf(ran.out), "type v job name bytes dry_run");
+  EXPECT_EQ(Lines(ran.out).at(0)["job"], 2);
+  EXPECT_EQ(Out(Command::kJobList, {"-q"}), "5\n");
+  EXPECT_FALSE(os::Exists(world_.temp().Path("state/jobs/1")));
+  EXPECT_EQ(Run(Command::kJobForget, {"--older-than", "x"}).code, kExitUsage);
+}
+
+TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
+  WriteSix(*world_.AddJob(SixTasks()));
+  world_.temp().Write("state/jobs/2/job.db", "no database, but it is long enough to be seen");
+  std::string list = Out(Command::kJobList, {"--output", "json"});
+  EXPECT_EQ(KeysOf(list), kJobKeys);
+  auto jobs = Lines(list);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0]["v"], 1);
+  EXPECT_EQ(jobs[0]["argv"], (Argv{"-j", "2", "list.txt"}));
+  EXPECT_EQ(jobs[0]["succeeded"], 2);
+  EXPECT_EQ(jobs[0]["started"], 1600000000);
+  EXPECT_EQ(jobs[0]["took"], 8);
+  EXPECT_EQ(jobs[1]["state"], "damaged");
+  EXPECT_TRUE(jobs[1]["created"].is_null());
+  std::string info = Out(Command::kJobInfo, {"1", "--output", "json"});
+  EXPECT_EQ(KeysOf(info), std::string(kJobKeys) +
+                              " held retries attempts failures median_wall total_wall total_user "
+                              "total_system peak_memory peak_task first_start last_end "
+                              "tasks_per_second output_kept bytes resume_command retry_command");
+  auto job = Lines(info).at(0);
+  EXPECT_EQ(job["failures"][0],
+            nlohmann::json::parse(R"({"cause":"exit","status":3,"count":1,"tasks":[3]})"));
+  EXPECT_EQ(job["retries"], 1);
+  EXPECT_TRUE(job["resume_command"].is_null());
+  EXPECT_EQ(job["retry_command"], "spate job retry 1");
+  std::string tasks = Out(Command::kJobTasks, {"1", "--output", "json"});
+  EXPECT_EQ(KeysOf(tasks), kTaskKeys);
+  auto task = Lines(tasks).at(2);
+  EXPECT_EQ(task["state"], "failed");
+  EXPECT_EQ(task["tries"], 2);
+  EXPECT_EQ(task["wall"], 1.5);
+  EXPECT_EQ(task["stdout_kept"], 6);
+  EXPECT_EQ(KeysOf(tasks.substr(tasks.find("{\"type\":\"task\",\"v\":1,\"job\":1,\"task\":5"))),
+            kTaskKeys);
+}
+
+TEST_F(JobCommands, JsonOfBytesThatAreNoText) {
+  JobText text = SixTasks();
+  text.name = "\xff";
+  text.argv = {"a", "\xfe"};
+  text.rows[0] = "echo \xff";
+  WriteSix(*world_.AddJob(text));
+  auto job = Lines(Out(Command::kJobList, {"--output", "json"})).at(0);
+  EXPECT_EQ(job["name_base64"], "/w==");
+  EXPECT_EQ(job["argv_base64"], (Argv{"YQ==", "/g=="}));
+  auto task = Lines(Out(Command::kJobTasks, {"--output", "json"})).at(0);
+  EXPECT_EQ(task["command_base64"], "ZWNobyD/");
+}
+
+TEST_F(JobCommands, AFailedWriteIsReported) {
+  WriteSix(*world_.AddJob(SixTasks()));
+  world_.environment().write_out = [](std::string_view) {
+    return Fail(ErrorKind::kExhausted, "cannot write to standard output: No space left");
+  };
+  Ran ran = Run(Command::kJobTasks, {});
+  EXPECT_EQ(ran.code, kExitCouldNotRun);
+  EXPECT_EQ(ran.err, "spate: cannot write to standard output: No space left\n");
+}
+
+}  // namespace
+}  // namespace spate::cli

@@ -1,0 +1,18 @@
+// The verbs of `spate job`, one file each. They return an exit code.
+#pragma once
+
+#include "base/result.h"
+#include "cli/history/call.h"
+
+namespace spate::cli {
+
+Result<int> JobList(HistoryCall& call);
+Result<int> JobInfo(HistoryCall& call);
+Result<int> JobTasks(HistoryCall& call);
+Result<int> JobCat(HistoryCall& call);
+Result<int> JobForget(HistoryCall& call);
+
+// --limit; `otherwise` when it is not given.
+Result<uint64_t> LimitOf(const Words& words, uint64_t otherwise);
+
+}  // namespace spate::cli

@@ -1,0 +1,72 @@
+#include "apps/history.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "apps/job_text.h"
+#include "apps/local_job.h"
+#include "cli/history/environment.h"
+#include "cli/job/job_handler.h"
+#include "cli/report.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/terminal.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr uint32_t kPlainWidth = 80;
+constexpr uint32_t kLeastWidth = 40;
+
+// As LocalJob::Open makes them, without what is given now.
+Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
+  auto options = cli::ParseRun(row.argv, {});
+  if (!options) return std::unexpected(std::move(options.error()));
+  JobSettings settings = cli::SettingsOf(*options, row.cwd, cores);
+  if (auto read = DecodeJobText(row.settings, settings); !read) {
+    return std::unexpected(std::move(read.error()));
+  }
+  return settings;
+}
+
+Result<cli::HistoryEnvironment> EnvironmentHere() {
+  auto found = Surroundings::Find();
+  if (!found) return std::unexpected(std::move(found.error()));
+  auto here = std::make_shared<const Surroundings>(std::move(*found));
+  cli::HistoryEnvironment environment;
+  environment.state_dir = [here](const std::string& typed) { return StateDirOf(typed, *here); };
+  environment.settings = [here](const store::JobRow& row) {
+    return SettingsOfRow(row, here->machine.facts().cores);
+  };
+  environment.write_out = [](std::string_view bytes) {
+    return os::WriteAll(os::kStdout, bytes, "standard output");
+  };
+  // Where standard error is closed there is nobody to tell.
+  environment.write_err = [](std::string_view bytes) {
+    (void)os::WriteAll(os::kStderr, bytes, "standard error");
+  };
+  environment.now = [clock = os::Clock()] { return clock.Now(); };
+  environment.cwd = here->cwd;
+  os::TerminalFacts terminal = os::LookAtTerminal(os::kStdout, here->environment);
+  environment.terminal = terminal.is_terminal;
+  environment.colour = terminal.may_colour;
+  environment.width = kPlainWidth;
+  if (terminal.is_terminal) {
+    environment.width = std::max(kLeastWidth, os::TerminalWidth(os::kStdout, here->environment));
+  }
+  return environment;
+}
+
+cli::Handler Here(cli::Handler (*make)(cli::HistoryEnvironment)) {
+  return [make](const cli::Invocation& invocation) {
+    auto environment = EnvironmentHere();
+    if (!environment) return cli::ReportError(environment.error());
+    return make(std::move(*environment))(invocation);
+  };
+}
+
+}  // namespace
+
+void WireHistory(cli::Wiring& wiring) { wiring.job = Here(cli::MakeJobHandler); }
+
+}  // namespace spate::apps

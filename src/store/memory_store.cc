@@ -107,13 +107,18 @@ Result<std::vector<std::string>> MemoryStore::Rows(JobId job, TaskIndex first, u
   return rows;
 }
 
-void MemoryStore::Crash(size_t also_durable) {
-  for (size_t i = 0; i < also_durable && i < queue_.size(); ++i) Write(queue_[i].batch);
+size_t MemoryStore::Crash(size_t also_durable) {
+  size_t durable = 0;
+  while (durable < also_durable && durable < queue_.size() && commits_until_failure_ > 0) {
+    --commits_until_failure_;
+    Write(queue_[durable++].batch);
+  }
   queue_.clear();
   backlog_ = 0;
   dead_ = true;
   loop_.Cancel(timer_);
   timer_ = 0;
+  return durable;
 }
 
 void MemoryStore::FailAfter(uint64_t commits, Error error) {

@@ -50,8 +50,9 @@ class MemoryStore final : public Store {
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
   // The owner dies: nothing is called any more. The first `also_durable` batches of those queued
-  // had reached the disk, though nobody was told.
-  void Crash(size_t also_durable = 0);
+  // had reached the disk, though nobody was told; less where a commit would have failed. Returns
+  // how many had.
+  size_t Crash(size_t also_durable = 0);
   // Batches queued and not yet durable.
   size_t queued() const { return queue_.size(); }
   // The commit after `commits` further ones fails with this error, and so do all later ones.

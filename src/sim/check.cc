@@ -1,0 +1,34 @@
+#include "sim/check.h"
+
+#include <fmt/format.h>
+
+namespace spate::sim {
+
+std::string NameOf(const AttemptRef& ref) {
+  return fmt::format("{}.{}#{}", ref.job.value, ref.index + 1, ref.attempt.value);
+}
+
+bool Same(const TaskOutput* a, const TaskOutput* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->out.bytes == b->out.bytes && a->err.bytes == b->err.bytes;
+}
+
+Judge::Judge(const Workload& workload, Duration slack) : workload_(workload), slack_(slack) {
+  for (auto make :
+       {MakeAttemptsCheck, MakeDurableCheck, MakeEndsCheck, MakeCompleteCheck, MakeResourcesCheck,
+        MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck, MakeLimitsCheck}) {
+    checkers_.push_back(make());
+  }
+}
+
+void Judge::See(Instant now, const Fact& fact) {
+  if (const auto* committed = std::get_if<Committed>(&fact)) {
+    if (!book_.Enter(*committed->record)) {
+      findings_.Add("book", "a record contradicts those before it");
+    }
+  }
+  Scene scene{now, book_, workload_, slack_};
+  for (auto& checker : checkers_) checker->See(scene, fact, findings_);
+}
+
+}  // namespace spate::sim

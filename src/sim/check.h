@@ -1,0 +1,76 @@
+// Checker: one promise, judged from the stream of facts. One file for each: check_*.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/fact.h"
+#include "sim/task_book.h"
+#include "sim/workload.h"
+
+namespace spate::sim {
+
+// What was found to be wrong; a checker adds lines.
+class Findings {
+ public:
+  void Add(const char* checker, std::string text) { lines_.push_back({checker, std::move(text)}); }
+  struct Line {
+    std::string checker;
+    std::string text;
+  };
+  const std::vector<Line>& lines() const { return lines_; }
+
+ private:
+  std::vector<Line> lines_;
+};
+
+// What all checkers may look at. The book is up to date with the fact that they see.
+struct Scene {
+  Instant now;
+  TaskBook& book;
+  const Workload& workload;
+  // More than any message or order is late by, there and back.
+  Duration slack;
+};
+
+class Checker {
+ public:
+  virtual ~Checker() = default;
+  virtual const char* name() const = 0;
+  virtual void See(const Scene& scene, const Fact& fact, Findings& findings) = 0;
+};
+
+std::unique_ptr<Checker> MakeAttemptsCheck();   // no attempt runs twice, no task twice at once
+std::unique_ptr<Checker> MakeDurableCheck();    // nothing leaves before its record is durable
+std::unique_ptr<Checker> MakeEndsCheck();       // an end is told once, and what ended stays so
+std::unique_ptr<Checker> MakeCompleteCheck();   // every accepted task ends, and truly
+std::unique_ptr<Checker> MakeResourcesCheck();  // no node is oversold
+std::unique_ptr<Checker> MakeReplayCheck();     // the journal gives the same state again
+std::unique_ptr<Checker> MakeRepeatsCheck();    // tasks are repeated for a stated reason only
+std::unique_ptr<Checker> MakeOutputCheck();     // output stays with the attempt that wrote it
+std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
+
+// All of them behind one book.
+class Judge {
+ public:
+  Judge(const Workload& workload, Duration slack);
+  void See(Instant now, const Fact& fact);
+  const std::vector<Findings::Line>& findings() const { return findings_.lines(); }
+  TaskBook& book() { return book_; }
+
+ private:
+  const Workload& workload_;
+  Duration slack_;
+  TaskBook book_;
+  Findings findings_;
+  std::vector<std::unique_ptr<Checker>> checkers_;
+};
+
+// "2.17#3": job, index + 1 and attempt, as people write them.
+std::string NameOf(const AttemptRef& ref);
+bool Same(const TaskOutput* a, const TaskOutput* b);
+
+}  // namespace spate::sim

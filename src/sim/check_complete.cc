@@ -1,0 +1,69 @@
+// No accepted task is lost: when the world is done, every one has ended, the engine and the
+// durable records count alike, and what succeeded or failed really did. (That the world gets done
+// at all is watched by World: it may neither stand still nor spin.)
+#include <fmt/format.h>
+
+#include "sim/check.h"
+
+namespace spate::sim {
+namespace {
+
+class CompleteCheck final : public Checker {
+ public:
+  const char* name() const override { return "complete"; }
+
+  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    if (const auto* over = std::get_if<Over>(&fact)) {
+      if (over->end != nullptr) truth_[over->ref] = {over->end->cause, over->end->status};
+    } else if (const auto* committed = std::get_if<Committed>(&fact)) {
+      const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
+      if (ended != nullptr) CheckTruth(scene, ended->end, findings);
+    } else if (const auto* done = std::get_if<WorldDone>(&fact)) {
+      for (const SimJob& job : scene.workload.jobs()) {
+        CheckJob(job.id, scene.book.FindJob(job.id), *done->engine, findings);
+      }
+    }
+  }
+
+ private:
+  struct End {
+    Cause cause = Cause::kSuccess;
+    int32_t status = 0;
+  };
+
+  void CheckTruth(const Scene& scene, const AttemptEnd& end, Findings& findings) {
+    if (end.slot == 0) {
+      // Decided by the engine: nobody saw this attempt's end.
+      if (end.cause == Cause::kStopped || end.cause == Cause::kNode) return;
+    } else if (end.cause == Cause::kStart && scene.workload.IsBadRow(end.ref.job, end.ref.index)) {
+      return;
+    } else if (auto it = truth_.find(end.ref); it != truth_.end()) {
+      if (it->second.cause == end.cause && it->second.status == end.status) return;
+    }
+    findings.Add(name(), fmt::format("the journal says '{}' of {}, which did not end so",
+                                     CauseName(end.cause), NameOf(end.ref)));
+  }
+
+  void CheckJob(JobId id, const BookedJob* job, const engine::Engine& engine, Findings& findings) {
+    if (job == nullptr || !job->finished) {
+      findings.Add(name(), fmt::format("job {} never finished", id.value));
+      return;
+    }
+    if (engine.Counts(id) != job->Counts()) {
+      findings.Add(name(), fmt::format("job {}: engine and journal count differently", id.value));
+    }
+    for (TaskIndex i = 0; i < job->tasks.size(); ++i) {
+      if (!IsFinal(job->tasks[i].state) || engine.StateOf(id, i) != job->tasks[i].state) {
+        findings.Add(name(), fmt::format("task {}.{} was lost", id.value, i + 1));
+      }
+    }
+  }
+
+  std::map<AttemptRef, End> truth_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeCompleteCheck() { return std::make_unique<CompleteCheck>(); }
+
+}  // namespace spate::sim

@@ -1,0 +1,87 @@
+// Nothing leaves the process before its record is durable: an attempt runs under a durable lease
+// of its node, and who is told an end can read it in the journal. What was durable once comes back
+// in every replay, in the same order and the same bytes.
+#include <fmt/format.h>
+
+#include "sim/check.h"
+#include "store/attempt_entry.h"
+#include "store/record_codec.h"
+
+namespace spate::sim {
+namespace {
+
+uint64_t HashOf(const engine::Record& record) {
+  const auto* ended = std::get_if<engine::AttemptEnded>(&record);
+  if (ended == nullptr) {
+    store::EncodedRecord encoded = store::EncodeRecord(record);
+    return store::RecordChecksum(0, static_cast<int>(encoded.kind), encoded.data);
+  }
+  store::AttemptEntry entry{*ended, {}};
+  store::RoundToStored(entry.record);
+  return uint64_t{store::AttemptChecksum(0, entry)} << 32;
+}
+
+class DurableCheck final : public Checker {
+ public:
+  const char* name() const override { return "durable"; }
+
+  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    if (const auto* committed = std::get_if<Committed>(&fact)) {
+      durable_.push_back(HashOf(*committed->record));
+    } else if (std::holds_alternative<LifeBegan>(fact)) {
+      replayed_ = 0;
+    } else if (const auto* replayed = std::get_if<Replayed>(&fact)) {
+      bool same = replayed_ < durable_.size() && durable_[replayed_] == HashOf(*replayed->record);
+      ++replayed_;
+      if (!same) findings.Add(name(), fmt::format("record {} comes back changed", replayed_));
+    } else if (std::holds_alternative<ReplayDone>(fact)) {
+      if (replayed_ == durable_.size()) return;
+      findings.Add(
+          name(), fmt::format("{} records were durable, {} come back", durable_.size(), replayed_));
+    } else if (const auto* executed = std::get_if<Executed>(&fact)) {
+      if (!executed->orphan) CheckLease(scene, *executed, findings);
+    } else if (const auto* told = std::get_if<Told>(&fact)) {
+      CheckTold(scene, *told->notice, findings);
+    } else if (const auto* finished = std::get_if<ToldFinished>(&fact)) {
+      const BookedJob* job = scene.book.FindJob(finished->notice.job);
+      if (job != nullptr && job->finished && job->Counts() == finished->notice.counts) return;
+      findings.Add(name(), fmt::format("job {} is told as finished and is not durably so",
+                                       finished->notice.job.value));
+    }
+  }
+
+ private:
+  void CheckLease(const Scene& scene, const Executed& executed, Findings& findings) {
+    const AttemptRef& ref = executed.order->ref;
+    const BookedTask* task = scene.book.Find(ref);
+    bool leased = task != nullptr && task->state == TaskState::kLeased &&
+                  task->attempt == ref.attempt && task->node == executed.node;
+    if (!leased) findings.Add(name(), "attempt " + NameOf(ref) + " runs without a durable lease");
+  }
+  void CheckTold(const Scene& scene, const engine::NoticeEnded& notice, Findings& findings) {
+    const BookedTask* task = scene.book.Find(notice.end.ref);
+    bool known = task != nullptr && task->last_end && task->last_end->end.ref == notice.end.ref &&
+                 task->last_end->verdict == notice.verdict &&
+                 task->last_end->end.cause == notice.end.cause &&
+                 task->last_end->end.status == notice.end.status;
+    // Reopened since: the end was told too late to be compared.
+    if (!known && task != nullptr && !task->last_end && task->reopened > 0) return;
+    // A later end of the task is durable already: this one was before it.
+    if (!known && task != nullptr && task->last_end &&
+        task->last_end->end.ref.attempt > notice.end.ref.attempt) {
+      return;
+    }
+    if (!known) {
+      findings.Add(name(), "the end of " + NameOf(notice.end.ref) + " is told and not durable");
+    }
+  }
+
+  std::vector<uint64_t> durable_;
+  size_t replayed_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeDurableCheck() { return std::make_unique<DurableCheck>(); }
+
+}  // namespace spate::sim

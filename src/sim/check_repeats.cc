@@ -1,0 +1,84 @@
+// A task is executed again only for a reason that the user was told of: its try failed in a way
+// that its policy retries, within the retries, after the delay; or it was in flight when its
+// process or its node was killed, or when it was stopped by order. Under --once the second kind is
+// no reason. (An attempt that was taken back before it began counts for nothing.) The policy is the
+// one that the person wrote, wherever it got lost on the way.
+#include <fmt/format.h>
+
+#include "sim/check.h"
+
+namespace spate::sim {
+namespace {
+
+class RepeatsCheck final : public Checker {
+ public:
+  const char* name() const override { return "repeats"; }
+
+  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    if (const auto* executed = std::get_if<Executed>(&fact)) {
+      if (!executed->orphan) Begin(scene, *executed, findings);
+    } else if (const auto* committed = std::get_if<Committed>(&fact)) {
+      const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
+      if (ended == nullptr) return;
+      auto it = last_.find({ended->end.ref.job, ended->end.ref.index});
+      if (it != last_.end() && it->second.ref == ended->end.ref) it->second.closed = *ended;
+    } else if (const auto* cut = std::get_if<NodeCut>(&fact)) {
+      ++incarnations_[cut->node];
+    } else if (std::holds_alternative<LifeEnded>(fact)) {
+      ++life_;
+    }
+  }
+
+ private:
+  struct Execution {
+    AttemptRef ref;
+    uint32_t life = 0;
+    NodeId node;
+    uint32_t incarnation = 0;
+    std::optional<engine::AttemptEnded> closed;
+  };
+
+  void Begin(const Scene& scene, const Executed& executed, Findings& findings) {
+    const AttemptRef& ref = executed.order->ref;
+    BookedTask* task = scene.book.Find(ref);
+    if (task == nullptr) return;
+    Execution& last = last_[{ref.job, ref.index}];
+    if (task->executions++ > 0) {
+      std::string why = WhyNot(scene, last, *task, scene.workload.job(ref.job).policy.retry);
+      if (!why.empty()) {
+        findings.Add(name(), fmt::format("{} repeats {}, {}", NameOf(ref), NameOf(last.ref), why));
+      }
+    }
+    last = {ref, life_, executed.node, incarnations_[executed.node], std::nullopt};
+  }
+
+  // Why the task may not run again, having run as `last`; empty when it may.
+  std::string WhyNot(const Scene& scene, const Execution& last, const BookedTask& task,
+                     const RetryPolicy& retry) {
+    if (!last.closed) return "whose end is not durable";
+    const engine::AttemptEnded& end = *last.closed;
+    if (end.verdict != engine::Verdict::kRetry) return "which was the last";
+    if (end.counts) {
+      if (task.tries > retry.retries) return "and no retry was left";
+      if ((retry.retry_on & CauseBit(end.end.cause)) == 0) return "whose cause is not retried";
+      bool same_clock = last.life == life_;
+      if (same_clock && scene.now < end.ended + retry.delay) return "before the delay was over";
+      return "";
+    }
+    if (retry.once) return "which was lost, under --once";
+    bool decided_by_engine = end.end.slot == 0;
+    bool killed = last.life != life_ || last.incarnation != incarnations_[last.node];
+    if (decided_by_engine && !killed) return "which was not in flight at a kill";
+    return "";
+  }
+
+  std::map<std::pair<JobId, TaskIndex>, Execution> last_;
+  std::map<NodeId, uint32_t> incarnations_;
+  uint32_t life_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeRepeatsCheck() { return std::make_unique<RepeatsCheck>(); }
+
+}  // namespace spate::sim

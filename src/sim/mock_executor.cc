@@ -1,0 +1,196 @@
+// MockExecutor: see mock_executor.h. Orders go through AfterLatency to the slot, events through
+// Tell back; between the two a slot lives on its own, as a shepherd does.
+#include "sim/mock_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "store/attempt_entry.h"
+
+namespace spate::sim {
+namespace {
+
+// From a signal to the end of what it hits.
+constexpr Duration kDying = Duration::Millis(3);
+
+}  // namespace
+
+MockExecutor::MockExecutor(Parts parts) : parts_(std::move(parts)), prng_(parts_.seed) {
+  slots_.resize(parts_.slots);
+  for (uint32_t i = 0; i < parts_.slots; ++i) slots_[i].number = static_cast<uint16_t>(i + 1);
+}
+
+void MockExecutor::KillAll() {
+  *alive_ = false;
+  for (Slot& slot : slots_) {
+    if (slot.orders.empty()) continue;
+    parts_.sink(Over{parts_.node, slot.orders.front().ref, slot.number, nullptr, nullptr});
+    slot.orders.clear();
+  }
+}
+
+// Calls `fn` after a random time, never before what was to come at `last`.
+void MockExecutor::AfterLatency(Instant& last, std::function<void()> fn) {
+  auto guarded = [this, alive = alive_, fn = std::move(fn)] {
+    if (*alive && !parts_.faults.dead()) fn();
+  };
+  if (parts_.latency_max.ns == 0) return parts_.loop.Post(std::move(guarded));
+  auto wait = static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(parts_.latency_max.ns)));
+  last = std::max(last, parts_.loop.Now() + Duration{wait});
+  parts_.loop.At(last, std::move(guarded));
+}
+
+void MockExecutor::Tell(Slot& slot, std::function<void(node::ExecutorEvents&)> fn) {
+  AfterLatency(slot.last_event, [this, fn = std::move(fn)] {
+    if (parts_.faults.Alive()) fn(*events_);
+  });
+}
+
+void MockExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) {
+  settings_[job] = std::move(settings);
+}
+
+void MockExecutor::Start(node::StartOrder order) {
+  if (!parts_.faults.Alive()) return;
+  CHECK(order.slot >= 1);
+  CHECK(order.slot <= slots_.size());
+  Slot& slot = slots_[order.slot - 1];
+  places_[order.ref] = order.slot;
+  AfterLatency(slot.last_order, [this, &slot, order = std::move(order)] {
+    slot.orders.push_back(order);
+    if (slot.orders.size() == 1) {
+      Begin(slot);
+    } else if (parts_.sabotage == Sabotage::kOversell) {
+      parts_.sink(Executed{parts_.node, &slot.orders.back(), orphan_});
+    }
+  });
+}
+
+void MockExecutor::TakeBack(const AttemptRef& ref) {
+  auto place = places_.find(ref);
+  if (!parts_.faults.Alive() || place == places_.end()) return;
+  Slot& slot = slots_[place->second - 1];
+  AfterLatency(slot.last_order, [this, &slot, ref] {
+    auto held = std::find_if(slot.orders.begin(), slot.orders.end(),
+                             [&](const node::StartOrder& order) { return order.ref == ref; });
+    // Too late: it runs, or has ended.
+    if (held == slot.orders.end() || held == slot.orders.begin()) return;
+    slot.orders.erase(held);
+    places_.erase(ref);
+    Tell(slot, [ref](node::ExecutorEvents& events) { events.OnTakenBack(ref); });
+  });
+}
+
+void MockExecutor::End(const AttemptRef& ref, node::EndHow how, Cause cause) {
+  auto place = places_.find(ref);
+  if (!parts_.faults.Alive() || place == places_.end()) return;
+  Slot& slot = slots_[place->second - 1];
+  AfterLatency(slot.last_order, [this, &slot, ref, how, cause] {
+    if (slot.orders.empty() || slot.orders.front().ref != ref) return;
+    if (how == node::EndHow::kTerm && slot.behaviour.ignores_term) return;
+    if (parts_.sabotage == Sabotage::kDeafToKill) return;
+    auto dying = static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(kDying.ns)));
+    Instant when = parts_.loop.Now() + Duration{dying};
+    // It may end by itself first.
+    if (slot.began + slot.behaviour.duration <= when) return;
+    EndAt(slot, when, cause, 0);
+  });
+}
+
+void MockExecutor::EndAt(Slot& slot, Instant when, Cause cause, int32_t status) {
+  parts_.loop.Cancel(slot.end_timer);
+  slot.end_timer = parts_.loop.At(when, [this, alive = alive_, &slot, cause, status] {
+    if (*alive && !parts_.faults.dead()) Finish(slot, cause, status);
+  });
+}
+
+void MockExecutor::Begin(Slot& slot) {
+  const node::StartOrder& order = slot.orders.front();
+  slot.began = parts_.loop.Now();
+  Needs needs;
+  needs.memory = order.memory_limit;
+  slot.behaviour = parts_.workload.BehaviourOf(order.ref, needs);
+  parts_.sink(Executed{parts_.node, &order, orphan_});
+  if (parts_.sabotage == Sabotage::kRunTwice && prng_.Chance(10)) {
+    parts_.sink(Over{parts_.node, order.ref, slot.number, nullptr, nullptr});
+    parts_.sink(Executed{parts_.node, &order, orphan_});
+  }
+  TellOnTheWay(slot, order);
+  EndAt(slot, slot.began + slot.behaviour.duration,
+        slot.behaviour.vanishes ? Cause::kNode : slot.behaviour.cause,
+        slot.behaviour.vanishes ? 0 : slot.behaviour.status);
+}
+
+// What an attempt says before its end.
+void MockExecutor::TellOnTheWay(Slot& slot, const node::StartOrder& order) {
+  AttemptRef ref = order.ref;
+  if (order.tell_start) {
+    Tell(slot,
+         [ref, when = slot.began](node::ExecutorEvents& events) { events.OnStarted(ref, when); });
+  }
+  if (settings_.at(ref.job)->live_output) {
+    Tell(slot, [ref](node::ExecutorEvents& events) { events.OnOutput(ref, 1, "live"); });
+  }
+  if (order.sample_memory) {
+    Instant half = slot.began + slot.behaviour.duration / 2;
+    parts_.loop.At(half, [this, alive = alive_, &slot, ref] {
+      if (!*alive || slot.orders.empty() || slot.orders.front().ref != ref) return;
+      Tell(slot, [ref, memory = slot.behaviour.memory](node::ExecutorEvents& events) {
+        events.OnMemory(ref, memory);
+      });
+    });
+  }
+}
+
+void MockExecutor::Finish(Slot& slot, Cause cause, int32_t status) {
+  node::StartOrder order = std::move(slot.orders.front());
+  slot.orders.pop_front();
+  places_.erase(order.ref);
+  AttemptEnd end;
+  end.ref = order.ref;
+  end.cause = cause;
+  end.status = status;
+  end.slot = slot.number;
+  end.start = slot.began;
+  end.wall = parts_.loop.Now() - slot.began;
+  end.user = end.wall / 3;
+  end.memory_source = MemorySource::kRusage;
+  end.peak_memory = 1 << 20;
+  if (cause == Cause::kNode) end.note = "its shepherd was killed";
+  TaskOutputPtr output = OutputOf(order.ref, slot.behaviour.output_bytes);
+  if (output) end.stdout_total = output->out.total;
+  store::RoundToStored(end);
+  parts_.sink(Over{parts_.node, order.ref, slot.number, &end, output.get()});
+  if (parts_.sabotage == Sabotage::kMixOutput && output) {
+    output = OutputOf({order.ref.job, order.ref.index + 1, order.ref.attempt},
+                      slot.behaviour.output_bytes);
+  }
+  bool lost = parts_.sabotage == Sabotage::kLoseEnds && prng_.Chance(5);
+  if (!lost) {
+    Tell(slot, [end, output](node::ExecutorEvents& events) { events.OnEnded(end, output); });
+  }
+  if (cause == Cause::kNode) DropHeld(slot);
+  if (!slot.orders.empty()) Begin(slot);
+}
+
+// The shepherd was killed: what it held ahead never started there.
+void MockExecutor::DropHeld(Slot& slot) {
+  for (const node::StartOrder& held : std::exchange(slot.orders, {})) {
+    places_.erase(held.ref);
+    Tell(slot, [ref = held.ref](node::ExecutorEvents& events) { events.OnTakenBack(ref); });
+  }
+}
+
+TaskOutputPtr MockExecutor::OutputOf(const AttemptRef& ref, uint32_t bytes) const {
+  if (bytes == 0) return nullptr;
+  auto output = std::make_shared<TaskOutput>();
+  output->out.bytes = fmt::format("{}.{}#{}:", ref.job.value, ref.index, ref.attempt.value);
+  output->out.bytes.resize(output->out.bytes.size() + bytes, 'x');
+  output->out.total = output->out.bytes.size();
+  return output;
+}
+
+}  // namespace spate::sim

@@ -1,0 +1,82 @@
+// MockExecutor: runs attempts by pretending. Slots, orders held ahead, races between an order and
+// the end that it comes too late for, and the events are those of the real one (node/executor.h).
+//
+// A slot hears orders late and is heard late, each by a random time up to `latency_max`, in order:
+// the socket between executor and shepherd. What it does not simulate: a shepherd that hangs, and
+// processes that outlive their attempt.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/prng.h"
+#include "node/executor.h"
+#include "os/loop.h"
+#include "sim/fact.h"
+#include "sim/faults.h"
+#include "sim/sabotage.h"
+#include "sim/workload.h"
+
+namespace spate::sim {
+
+class MockExecutor final : public node::Executor {
+ public:
+  struct Parts {
+    os::Loop& loop;
+    Faults& faults;
+    const Workload& workload;
+    FactSink sink;
+    NodeId node;
+    uint32_t slots = 1;
+    Duration latency_max;
+    uint64_t seed = 1;
+    Sabotage sabotage = Sabotage::kNone;
+  };
+  explicit MockExecutor(Parts parts);
+  ~MockExecutor() override { *alive_ = false; }
+
+  void SetEvents(node::ExecutorEvents& events) { events_ = &events; }
+  void SetOrphan() { orphan_ = true; }
+  // The machine is gone, with all that runs there: nothing happens here any more.
+  void KillAll();
+
+  void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) override;
+  void Start(node::StartOrder order) override;
+  void TakeBack(const AttemptRef& ref) override;
+  void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
+  void Pause(bool) override {}
+
+ private:
+  struct Slot {
+    uint16_t number = 0;
+    std::deque<node::StartOrder> orders;  // the first one runs
+    Behaviour behaviour;
+    Instant began;
+    os::TimerId end_timer = 0;
+    Instant last_order;  // no order overtakes another, no event either
+    Instant last_event;
+  };
+
+  void AfterLatency(Instant& last, std::function<void()> fn);
+  void Tell(Slot& slot, std::function<void(node::ExecutorEvents&)> fn);
+  void Begin(Slot& slot);
+  void TellOnTheWay(Slot& slot, const node::StartOrder& order);
+  void EndAt(Slot& slot, Instant when, Cause cause, int32_t status);
+  void Finish(Slot& slot, Cause cause, int32_t status);
+  void DropHeld(Slot& slot);
+  TaskOutputPtr OutputOf(const AttemptRef& ref, uint32_t bytes) const;
+
+  Parts parts_;
+  Prng prng_;
+  node::ExecutorEvents* events_ = nullptr;
+  std::vector<Slot> slots_;
+  std::map<AttemptRef, uint16_t> places_;  // the slot of each order that has not ended
+  std::map<JobId, std::shared_ptr<const JobSettings>> settings_;
+  bool orphan_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::sim

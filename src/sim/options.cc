@@ -1,0 +1,199 @@
+// Drawing and printing options. A world is small as a rule, because small worlds reach the corners
+// sooner and a thousand of them take seconds; one in a hundred is large.
+#include "sim/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace spate::sim {
+namespace {
+
+uint32_t DrawTasks(Prng& prng) {
+  uint64_t kind = prng.Below(100);
+  uint64_t most = kind < 60 ? 30 : kind < 90 ? 120 : kind < 99 ? 500 : 3000;
+  return static_cast<uint32_t>(prng.Below(most + 1));
+}
+
+// From 1 us to `most`, each power of ten as likely as the others.
+Duration DrawSpan(Prng& prng, Duration most) {
+  int64_t span = 10'000;
+  while (span < most.ns && prng.Chance(80)) span *= 10;
+  return Duration{static_cast<int64_t>(prng.Below(static_cast<uint64_t>(std::min(span, most.ns))))};
+}
+
+unsigned Maybe(Prng& prng, unsigned chance, unsigned most) {
+  bool on = prng.Chance(chance);
+  auto value = static_cast<unsigned>(1 + prng.Below(most));
+  return on ? value : 0;
+}
+
+void DrawTaskKinds(Prng& prng, Options& o) {
+  o.short_task = Duration::Micros(100) + DrawSpan(prng, Duration::Millis(60));
+  o.long_task = Duration::Millis(200) + DrawSpan(prng, Duration::Seconds(100));
+  o.long_percent = prng.Chance(50) ? static_cast<unsigned>(prng.Below(101)) : 0;
+  o.fail_percent = Maybe(prng, 60, 40);
+  o.doomed_percent = Maybe(prng, 40, 30);
+  o.odd_percent = Maybe(prng, 30, 30);
+  o.vanish_percent = Maybe(prng, 30, 20);
+  o.deaf_percent = Maybe(prng, 40, 50);
+  o.hog_percent = Maybe(prng, 20, 30);
+  o.output_percent = Maybe(prng, 50, 100);
+  o.bad_row_percent = Maybe(prng, 10, 10);
+  o.live_output = prng.Chance(10);
+}
+
+void DrawJobKinds(Prng& prng, Options& o) {
+  o.mixed_needs = prng.Chance(50);
+  o.retries = prng.Chance(60);
+  o.retry_delay = prng.Chance(30);
+  o.retry_on_some = prng.Chance(20);
+  o.once = prng.Chance(20);
+  o.halt = prng.Chance(25);
+  o.max_failures = prng.Chance(20);
+  o.shuffle = prng.Chance(30);
+  o.open = prng.Chance(25);
+  o.time_limit = prng.Chance(20);
+  o.time_limit_percent = prng.Chance(15);
+  o.warn_time = prng.Chance(15);
+  o.start_delay = prng.Chance(10);
+  o.load_bound = prng.Chance(10);
+  o.value_rows = prng.Chance(30);
+}
+
+void DrawTroubles(Prng& prng, Options& o) {
+  o.ctrl_c = prng.Chance(30);
+  o.hold_release = prng.Chance(20);
+  o.output_blocked = prng.Chance(15);
+  o.list_changes = prng.Chance(30);
+  o.redo_failed = prng.Chance(30);
+  o.crashes = prng.Chance(75) ? static_cast<uint32_t>(1 + prng.Below(10)) : 0;
+  uint64_t work = 10 + uint64_t{o.tasks} * 8;  // about the points of a whole run
+  o.crash_after = 2 + prng.Below(prng.Chance(50) ? work : 30);
+  o.crash_in_resume = prng.Chance(30);
+  o.commit_failures = prng.Chance(15);
+  o.clock_steps_back = prng.Chance(20);
+  bool cut = prng.Chance(o.nodes > 1 ? 60 : 15);
+  int64_t life = 50 + static_cast<int64_t>(prng.Below(prng.Chance(50) ? 2000 : 200'000));
+  if (cut) o.node_life = Duration::Millis(life);
+  o.orphans_live_on = prng.Chance(40);
+}
+
+}  // namespace
+
+Limits Options::limits() const {
+  Limits limits;
+  limits.lease_tasks = lease_tasks;
+  return limits;
+}
+
+Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks) {
+  Prng prng(Derive(seed, 1));
+  Options o;
+  o.seed = seed;
+  o.tasks = DrawTasks(prng);
+  if (tasks) o.tasks = *tasks;
+  o.jobs = static_cast<uint32_t>(prng.Chance(70) ? 1 : 2 + prng.Below(2));
+  o.nodes = static_cast<uint32_t>(prng.Chance(60) ? 1 : 2 + prng.Below(2));
+  o.slots = static_cast<uint32_t>(1 + prng.Below(prng.Chance(80) ? 8 : 64));
+  constexpr uint32_t kLeases[] = {1, 2, 7, 256, 256, 256};
+  o.lease_tasks = kLeases[prng.Below(std::size(kLeases))];
+  o.commit_min = DrawSpan(prng, Duration::Millis(3));
+  o.commit_max = o.commit_min + DrawSpan(prng, Duration::Millis(prng.Chance(80) ? 10 : 3000));
+  if (prng.Chance(60)) o.link_latency = DrawSpan(prng, Duration::Millis(50));
+  if (prng.Chance(80)) o.executor_latency = DrawSpan(prng, Duration::Millis(5));
+  DrawTaskKinds(prng, o);
+  DrawJobKinds(prng, o);
+  DrawTroubles(prng, o);
+  return o;
+}
+
+namespace {
+
+class Words {
+ public:
+  explicit Words(const char* indent) : indent_(indent), line_(indent) {}
+  void Add(std::string word) {
+    constexpr size_t kColumns = 100;
+    if (line_.size() + word.size() + 1 > kColumns) Break();
+    if (line_.size() > indent_.size()) line_ += ' ';
+    line_ += word;
+  }
+  void Count(const char* name, uint64_t value) {
+    if (value > 0) Add(fmt::format("{}={}", name, value));
+  }
+  void Flag(const char* name, bool on) {
+    if (on) Add(name);
+  }
+  void Time(const char* name, Duration value) {
+    if (value.ns > 0) Add(fmt::format("{}={}us", name, value.micros()));
+  }
+  std::string Take() {
+    Break();
+    return std::move(text_);
+  }
+
+ private:
+  void Break() {
+    if (line_.size() > indent_.size()) text_ += line_ + "\n";
+    line_ = indent_;
+  }
+  std::string indent_;
+  std::string line_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string Describe(const Options& o, const char* indent) {
+  Words words(indent);
+  words.Add(fmt::format("tasks={} jobs={} nodes={} slots={} lease-tasks={}", o.tasks, o.jobs,
+                        o.nodes, o.slots, o.lease_tasks));
+  words.Add(fmt::format("commit={}-{}us", o.commit_min.micros(), o.commit_max.micros()));
+  words.Time("link", o.link_latency);
+  words.Time("executor", o.executor_latency);
+  words.Time("short-task", o.short_task);
+  if (o.long_percent > 0) words.Time("long-task", o.long_task);
+  words.Count("long%", o.long_percent);
+  words.Count("fail%", o.fail_percent);
+  words.Count("doomed%", o.doomed_percent);
+  words.Count("odd%", o.odd_percent);
+  words.Count("vanish%", o.vanish_percent);
+  words.Count("deaf%", o.deaf_percent);
+  words.Count("hog%", o.hog_percent);
+  words.Count("output%", o.output_percent);
+  words.Count("bad-row%", o.bad_row_percent);
+  words.Flag("live-output", o.live_output);
+  words.Flag("mixed-needs", o.mixed_needs);
+  words.Flag("retries", o.retries);
+  words.Flag("retry-delay", o.retry_delay);
+  words.Flag("retry-on-some", o.retry_on_some);
+  words.Flag("once", o.once);
+  words.Flag("halt", o.halt);
+  words.Flag("max-failures", o.max_failures);
+  words.Flag("shuffle", o.shuffle);
+  words.Flag("open", o.open);
+  words.Flag("time-limit", o.time_limit);
+  words.Flag("time-limit-percent", o.time_limit_percent);
+  words.Flag("warn-time", o.warn_time);
+  words.Flag("start-delay", o.start_delay);
+  words.Flag("load-bound", o.load_bound);
+  words.Flag("value-rows", o.value_rows);
+  words.Flag("ctrl-c", o.ctrl_c);
+  words.Flag("hold-release", o.hold_release);
+  words.Flag("output-blocked", o.output_blocked);
+  words.Flag("list-changes", o.list_changes);
+  words.Flag("redo-failed", o.redo_failed);
+  words.Count("crashes", o.crashes);
+  if (o.crashes > 0) words.Count("crash-after", o.crash_after);
+  words.Flag("crash-in-resume", o.crash_in_resume && o.crashes > 0);
+  words.Flag("commit-failures", o.commit_failures);
+  words.Flag("clock-steps-back", o.clock_steps_back);
+  words.Time("node-life", o.node_life);
+  words.Flag("orphans-live-on", o.orphans_live_on && o.node_life.ns > 0);
+  return words.Take();
+}
+
+}  // namespace spate::sim

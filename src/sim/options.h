@@ -1,0 +1,93 @@
+// Options of one simulated world, drawn from its seed: swarm style, so that each seed has some of
+// the troubles and no seed has all of them (with all on at once, some would hide others).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/prng.h"
+#include "base/time.h"
+#include "core/model/limits.h"
+
+namespace spate::sim {
+
+// An independent seed for each salt. (A Prng's own stream is its seed plus multiples of one number,
+// so seeds must not be made by adding.)
+constexpr uint64_t Derive(uint64_t seed, uint64_t salt) {
+  return Prng(Prng(seed).Next() ^ Prng(~salt).Next()).Next();
+}
+
+struct Options {
+  uint64_t seed = 1;
+
+  // What runs where.
+  uint32_t tasks = 0;
+  uint32_t jobs = 1;
+  uint32_t nodes = 1;
+  uint32_t slots = 1;  // of the largest node
+  uint32_t lease_tasks = 256;
+
+  // How slow the parts are.
+  Duration commit_min;
+  Duration commit_max;
+  Duration link_latency;      // largest, one way
+  Duration executor_latency;  // largest, one way
+
+  // What a task is like. Percentages are chances of an attempt, or of a task where it says so.
+  Duration short_task;  // largest duration
+  Duration long_task;
+  unsigned long_percent = 0;
+  unsigned fail_percent = 0;    // exit
+  unsigned doomed_percent = 0;  // of tasks: fail always
+  unsigned odd_percent = 0;     // signal, failed check, could not be started
+  unsigned vanish_percent = 0;  // its shepherd is killed
+  unsigned deaf_percent = 0;    // ignores TERM
+  unsigned hog_percent = 0;     // uses more memory than it asked for
+  unsigned output_percent = 0;
+  unsigned bad_row_percent = 0;  // of tasks: a line that cannot be expanded
+  bool live_output = false;
+
+  // What jobs ask for.
+  bool mixed_needs = false;
+  bool retries = false;
+  bool retry_delay = false;
+  bool retry_on_some = false;
+  bool once = false;
+  bool halt = false;
+  bool max_failures = false;
+  bool shuffle = false;
+  bool open = false;
+  bool time_limit = false;
+  bool time_limit_percent = false;
+  bool warn_time = false;
+  bool start_delay = false;
+  bool load_bound = false;
+  bool value_rows = false;
+
+  // What the person does.
+  bool ctrl_c = false;
+  bool hold_release = false;
+  bool output_blocked = false;
+  bool list_changes = false;  // between two lives: tasks withdrawn, tasks added
+  bool redo_failed = false;
+
+  // What breaks.
+  uint32_t crashes = 0;      // at most
+  uint64_t crash_after = 0;  // points, on average
+  bool crash_in_resume = false;
+  bool commit_failures = false;
+  bool clock_steps_back = false;  // between two lives, by up to a minute
+  Duration node_life;             // on average; zero: its link is never cut
+  bool orphans_live_on = false;   // a node that was cut off goes on for a while
+
+  Limits limits() const;
+};
+
+// `tasks`: the number of tasks, whatever the seed says.
+Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks);
+
+// "name=value ..." in lines of at most 100 columns, each with `indent` in front.
+std::string Describe(const Options& options, const char* indent);
+
+}  // namespace spate::sim

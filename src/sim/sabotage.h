@@ -1,0 +1,23 @@
+// Sabotage: broken wiring, on purpose. A simulator whose checkers never fail proves nothing; each
+// of these must make the named checker speak (sim_test.cc).
+#pragma once
+
+#include <cstdint>
+
+namespace spate::sim {
+
+enum class Sabotage : uint8_t {
+  kNone,
+  kReleaseEarly,  // the store says "durable" before it is                        -> durable
+  kLoseCommit,    // a crash loses the last durable record                        -> durable
+  kForgetRecord,  // the journal leaves out every tenth record when it is read    -> replay
+  kRunTwice,      // an attempt begins anew under its old number                  -> attempts
+  kOversell,      // a slot runs what it should hold ahead                        -> resources
+  kTellTwice,     // the watcher hears each end twice                             -> ends
+  kLoseEnds,      // a message with ends gets lost while connected                -> complete
+  kMixOutput,     // an attempt's end comes with another one's output             -> output
+  kForgetPolicy,  // jobs are submitted with more retries, and without --once     -> repeats
+  kDeafToKill,    // a task lives on after KILL                                   -> limits
+};
+
+}  // namespace spate::sim

@@ -1,0 +1,74 @@
+#include "sim/sim_store.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace spate::sim {
+
+SimStore::SimStore(Parts parts)
+    : parts_(std::move(parts)), inner_(parts_.loop, parts_.disk, parts_.options) {}
+
+void SimStore::Append(store::Batch batch, std::function<void(Status)> done) {
+  pending_.push_back({batch.records, batch.outputs});
+  if (!parts_.faults.Alive()) return;
+  if (parts_.sabotage == Sabotage::kReleaseEarly) {
+    parts_.loop.Post([this, done] {
+      if (parts_.faults.Alive()) done({});
+    });
+    done = [](Status) {};
+  }
+  inner_.Append(std::move(batch), [this, done = std::move(done)](Status status) {
+    if (status) TellCommitted();
+    if (parts_.faults.Alive()) done(std::move(status));
+  });
+  parts_.faults.Alive();
+}
+
+Status SimStore::Replay(const std::function<void(const engine::Record&)>& visit) {
+  uint64_t count = 0;
+  return inner_.Replay([&](const engine::Record& record) {
+    bool first_kind = std::holds_alternative<engine::JobAccepted>(record);
+    if (parts_.sabotage == Sabotage::kForgetRecord && !first_kind && ++count % 10 == 0) {
+      if (std::holds_alternative<engine::JobHeld>(record)) return;
+      if (std::holds_alternative<engine::JobReleased>(record)) return;
+    }
+    visit(record);
+  });
+}
+
+Result<std::vector<std::string>> SimStore::Rows(JobId job, TaskIndex first, uint32_t count) {
+  return inner_.Rows(job, first, count);
+}
+
+void SimStore::Crash(size_t also_durable) {
+  size_t durable = inner_.Crash(also_durable);
+  for (size_t i = 0; i < durable; ++i) TellCommitted();
+  if (parts_.sabotage == Sabotage::kLoseCommit && !parts_.disk->records.empty()) {
+    parts_.disk->records.pop_back();
+  }
+}
+
+std::vector<engine::Record> SimStore::Pending() const {
+  std::vector<engine::Record> records;
+  for (const Given& given : pending_) {
+    records.insert(records.end(), given.records.begin(), given.records.end());
+  }
+  return records;
+}
+
+void SimStore::TellCommitted() {
+  CHECK(!pending_.empty());
+  Given given = std::move(pending_.front());
+  pending_.pop_front();
+  size_t output = 0;
+  for (const engine::Record& record : given.records) {
+    Committed fact{&record, nullptr};
+    if (std::holds_alternative<engine::AttemptEnded>(record) && output < given.outputs.size()) {
+      fact.output = given.outputs[output++].get();
+    }
+    parts_.sink(fact);
+  }
+}
+
+}  // namespace spate::sim

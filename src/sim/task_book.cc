@@ -1,0 +1,176 @@
+#include "sim/task_book.h"
+
+namespace spate::sim {
+
+const Needs& BookedJob::NeedsOf(TaskIndex index) const {
+  for (const RequestRun& run : runs) {
+    if (index >= run.first && index < run.first + run.count) return requests[run.request];
+  }
+  return requests.front();
+}
+
+JobCounts BookedJob::Counts() const {
+  JobCounts counts;
+  counts.total = static_cast<uint32_t>(tasks.size());
+  for (const BookedTask& task : tasks) {
+    switch (task.state) {
+      case TaskState::kQueued:
+        ++counts.queued;
+        break;
+      case TaskState::kLeased:
+        ++counts.leased;
+        break;
+      case TaskState::kSucceeded:
+        ++counts.succeeded;
+        break;
+      case TaskState::kFailed:
+        ++counts.failed;
+        break;
+      case TaskState::kCancelled:
+        ++counts.cancelled;
+        break;
+      case TaskState::kUnknown:
+        ++counts.unknown;
+        break;
+    }
+  }
+  return counts;
+}
+
+bool TaskBook::Enter(const engine::Record& record) {
+  return std::visit([this](const auto& each) { return Take(each); }, record);
+}
+
+BookedJob* TaskBook::FindJob(JobId id) {
+  auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+BookedTask* TaskBook::Find(const AttemptRef& ref) {
+  BookedJob* job = FindJob(ref.job);
+  return job == nullptr || ref.index >= job->tasks.size() ? nullptr : &job->tasks[ref.index];
+}
+
+bool TaskBook::Take(const engine::JobAccepted& record) {
+  BookedJob job;
+  job.tasks.resize(record.plan.task_count);
+  job.requests = record.plan.requests;
+  job.runs = record.plan.runs;
+  job.policy = record.plan.policy;
+  job.open = record.plan.open;
+  return jobs_.emplace(record.job, std::move(job)).second;
+}
+
+bool TaskBook::Take(const engine::JobGrown& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job == nullptr) return false;
+  job->tasks.resize(job->tasks.size() + record.count);
+  job->requests.insert(job->requests.end(), record.new_requests.begin(), record.new_requests.end());
+  job->runs.insert(job->runs.end(), record.runs.begin(), record.runs.end());
+  job->finished = false;
+  return true;
+}
+
+bool TaskBook::Take(const engine::JobSealed& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job != nullptr) job->open = false;
+  return job != nullptr;
+}
+
+bool TaskBook::Take(const engine::PolicyChanged& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job != nullptr) job->policy = record.policy;
+  return job != nullptr;
+}
+
+bool TaskBook::Take(const engine::TasksWithdrawn& record) {
+  for (TaskRange range : record.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      BookedTask* task = Find({record.job, i, {}});
+      if (task == nullptr) return false;
+      if (task->state == TaskState::kQueued) task->state = TaskState::kCancelled;
+    }
+  }
+  return true;
+}
+
+bool TaskBook::Take(const engine::TasksReopened& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job == nullptr) return false;
+  for (TaskRange range : record.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      BookedTask* task = Find({record.job, i, {}});
+      if (task == nullptr) return false;
+      if (!IsFinal(task->state) || task->state == TaskState::kSucceeded) continue;
+      *task = {.attempt = task->attempt, .node = task->node, .reopened = task->reopened + 1};
+      job->finished = false;
+    }
+  }
+  return true;
+}
+
+bool TaskBook::Take(const engine::JobHeld& record) { return FindJob(record.job) != nullptr; }
+
+bool TaskBook::Take(const engine::JobReleased& record) { return FindJob(record.job) != nullptr; }
+
+bool TaskBook::Take(const engine::Leased& record) {
+  for (TaskRange range : record.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      BookedTask* task = Find({record.job, i, {}});
+      if (task == nullptr || task->state != TaskState::kQueued) return false;
+      if (record.attempt.value != task->attempt.value + 1) return false;
+      task->state = TaskState::kLeased;
+      task->attempt = record.attempt;
+      task->node = record.node;
+      task->given_back = false;
+    }
+  }
+  return true;
+}
+
+bool TaskBook::Take(const engine::Returned& record) {
+  for (TaskRange range : record.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      BookedTask* task = Find({record.job, i, {}});
+      if (task == nullptr || task->state != TaskState::kLeased) return false;
+      if (record.attempt != task->attempt || record.node != task->node) return false;
+      task->state = TaskState::kQueued;
+      task->given_back = true;
+    }
+  }
+  return true;
+}
+
+bool TaskBook::Take(const engine::AttemptEnded& record) {
+  BookedTask* task = Find(record.end.ref);
+  if (task == nullptr || task->state != TaskState::kLeased) return false;
+  if (record.end.ref.attempt != task->attempt || record.node != task->node) return false;
+  switch (record.verdict) {
+    case engine::Verdict::kSucceeded:
+      task->state = TaskState::kSucceeded;
+      break;
+    case engine::Verdict::kRetry:
+      task->state = TaskState::kQueued;
+      break;
+    case engine::Verdict::kFailed:
+      task->state = TaskState::kFailed;
+      break;
+    case engine::Verdict::kUnknown:
+      task->state = TaskState::kUnknown;
+      break;
+  }
+  task->last_end = record;
+  if (record.counts) ++task->tries;
+  return true;
+}
+
+bool TaskBook::Take(const engine::JobFinished& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job == nullptr || job->open) return false;
+  JobCounts counts = job->Counts();
+  if (counts.queued + counts.leased > 0) return false;
+  job->finished = true;
+  return counts == record.counts;
+}
+
+}  // namespace spate::sim

@@ -1,0 +1,67 @@
+// TaskBook: what the durable records say of every task, by the simplest rules that can be written
+// down. It shares no code with the engine: the checkers compare the two.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/engine/record.h"
+#include "core/model/job.h"
+
+namespace spate::sim {
+
+struct BookedTask {
+  TaskState state = TaskState::kQueued;
+  Attempt attempt;          // the newest that was leased; 0: none
+  NodeId node;              // that it was leased to
+  uint32_t reopened = 0;    // how often; what follows counts from the last time
+  uint32_t executions = 0;  // attempts that began to run (told by check_repeats)
+  uint32_t tries = 0;       // attempts that counted
+  std::optional<engine::AttemptEnded> last_end;
+  bool given_back = false;  // the newest attempt was returned unstarted
+};
+
+struct BookedJob {
+  std::vector<BookedTask> tasks;
+  std::vector<Needs> requests;
+  std::vector<RequestRun> runs;
+  JobPolicy policy;
+  bool open = false;
+  bool finished = false;
+
+  const Needs& NeedsOf(TaskIndex index) const;
+  JobCounts Counts() const;
+};
+
+class TaskBook {
+ public:
+  // False when the record contradicts those before it.
+  bool Enter(const engine::Record& record);
+
+  BookedJob* FindJob(JobId id);
+  BookedTask* Find(const AttemptRef& ref);
+  std::map<JobId, BookedJob>& jobs() { return jobs_; }
+
+ private:
+  bool Take(const engine::JobAccepted& record);
+  bool Take(const engine::JobGrown& record);
+  bool Take(const engine::JobSealed& record);
+  bool Take(const engine::PolicyChanged& record);
+  bool Take(const engine::TasksWithdrawn& record);
+  bool Take(const engine::TasksReopened& record);
+  bool Take(const engine::JobHeld& record);
+  bool Take(const engine::JobReleased& record);
+  bool Take(const engine::Leased& record);
+  bool Take(const engine::Returned& record);
+  bool Take(const engine::AttemptEnded& record);
+  bool Take(const engine::JobFinished& record);
+
+  std::map<JobId, BookedJob> jobs_;
+};
+
+inline bool IsFinal(TaskState state) {
+  return state != TaskState::kQueued && state != TaskState::kLeased;
+}
+
+}  // namespace spate::sim

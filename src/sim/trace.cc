@@ -1,0 +1,134 @@
+#include "sim/trace.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "sim/check.h"
+
+namespace spate::sim {
+namespace {
+
+// Writes one fact behind the time in `text`; records in the words of engine/record.h.
+class Writer {
+ public:
+  explicit Writer(std::string& text) : to_(std::back_inserter(text)), text_(text) {}
+
+  void operator()(const LifeBegan& f) { fmt::format_to(to_, "life {}", f.epoch.value); }
+  void operator()(const Replayed&) { text_ += "replayed a record"; }
+  void operator()(const ReplayDone&) { text_ += "replay done"; }
+  void operator()(const Committed& f) {
+    text_ += "durable ";
+    std::visit(*this, *f.record);
+  }
+  void operator()(const LifeEnded& f) {
+    fmt::format_to(to_, "{} digest {:016x}", f.clean ? "exit" : "killed", f.live_digest);
+  }
+  void operator()(const NodeUp& f) {
+    fmt::format_to(to_, "n{} up slots={} cpus={}m memory={}", f.node.value, f.offer->slots,
+                   f.offer->milli_cpus, f.offer->memory);
+  }
+  void operator()(const NodeCut& f) { fmt::format_to(to_, "n{} cut off", f.node.value); }
+  void operator()(const Executed& f) {
+    fmt::format_to(to_, "n{} slot {} runs {}{}", f.node.value, f.order->slot, NameOf(f.order->ref),
+                   f.orphan ? " (orphan)" : "");
+  }
+  void operator()(const Over& f) {
+    fmt::format_to(to_, "n{} slot {} over {} ", f.node.value, f.slot, NameOf(f.ref));
+    if (f.end == nullptr) {
+      text_ += "killed with all";
+    } else {
+      fmt::format_to(to_, "{} {}", CauseName(f.end->cause), f.end->status);
+    }
+  }
+  void operator()(const Told& f) {
+    fmt::format_to(to_, "told {} {} {}", NameOf(f.notice->end.ref), CauseName(f.notice->end.cause),
+                   engine::VerdictName(f.notice->verdict));
+  }
+  void operator()(const ToldHeld& f) {
+    fmt::format_to(to_, "told held {} reason {}", f.notice.job.value,
+                   static_cast<int>(f.notice.reason));
+  }
+  void operator()(const ToldFinished& f) {
+    fmt::format_to(to_, "told finished {}: ", f.notice.job.value);
+    Counts(f.notice.counts);
+  }
+  void operator()(const Remark& f) { fmt::format_to(to_, "-- {}", f.text); }
+  void operator()(const WorldDone&) { text_ += "all done"; }
+
+  void operator()(const engine::JobAccepted& r) {
+    fmt::format_to(to_, "accepted {} tasks={}{}", r.job.value, r.plan.task_count,
+                   r.plan.open ? " open" : "");
+  }
+  void operator()(const engine::JobGrown& r) {
+    fmt::format_to(to_, "grown {} by {}", r.job.value, r.count);
+  }
+  void operator()(const engine::JobSealed& r) { fmt::format_to(to_, "sealed {}", r.job.value); }
+  void operator()(const engine::PolicyChanged& r) {
+    fmt::format_to(to_, "policy of {} changed", r.job.value);
+  }
+  void operator()(const engine::TasksWithdrawn& r) { Ranges("withdrawn", r.job, {}, r.tasks); }
+  void operator()(const engine::TasksReopened& r) { Ranges("reopened", r.job, {}, r.tasks); }
+  void operator()(const engine::JobHeld& r) {
+    fmt::format_to(to_, "held {} reason {}", r.job.value, static_cast<int>(r.reason));
+  }
+  void operator()(const engine::JobReleased& r) { fmt::format_to(to_, "released {}", r.job.value); }
+  void operator()(const engine::Leased& r) {
+    fmt::format_to(to_, "n{} ", r.node.value);
+    Ranges("leased", r.job, r.attempt, r.tasks);
+  }
+  void operator()(const engine::Returned& r) {
+    fmt::format_to(to_, "n{} ", r.node.value);
+    Ranges("returned", r.job, r.attempt, r.tasks);
+  }
+  void operator()(const engine::AttemptEnded& r) {
+    fmt::format_to(to_, "n{} ended {} {} {} {}{}", r.node.value, NameOf(r.end.ref),
+                   CauseName(r.end.cause), r.end.status, engine::VerdictName(r.verdict),
+                   r.counts ? "" : " no-try");
+  }
+  void operator()(const engine::JobFinished& r) {
+    fmt::format_to(to_, "finished {}: ", r.job.value);
+    Counts(r.counts);
+  }
+
+ private:
+  void Ranges(const char* what, JobId job, Attempt attempt, const std::vector<TaskRange>& tasks) {
+    fmt::format_to(to_, "{} {}.", what, job.value);
+    const char* comma = "";
+    for (TaskRange range : tasks) {
+      fmt::format_to(to_, "{}{}-{}", comma, range.first + 1, range.first + range.count);
+      comma = ",";
+    }
+    if (attempt.value > 0) fmt::format_to(to_, "#{}", attempt.value);
+  }
+  void Counts(const JobCounts& c) {
+    fmt::format_to(to_, "total={} succeeded={} failed={} cancelled={} unknown={}", c.total,
+                   c.succeeded, c.failed, c.cancelled, c.unknown);
+  }
+
+  std::back_insert_iterator<std::string> to_;
+  std::string& text_;
+};
+
+}  // namespace
+
+void Trace::See(Instant now, const Fact& fact) {
+  if (std::holds_alternative<Replayed>(fact)) return;  // said before, when it became durable
+  std::string& line = lines_[count_++ % kKept];
+  line.clear();
+  int64_t us = now.ns / 1000 % 1'000'000'000'000;
+  fmt::format_to(std::back_inserter(line), "{:6}.{:06} ", us / 1'000'000, us % 1'000'000);
+  std::visit(Writer(line), fact);
+  for (char c : line) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  if (print_) print_(line + "\n");
+}
+
+std::vector<std::string> Trace::Last() const {
+  std::vector<std::string> last;
+  for (uint64_t i = count_ < kKept ? 0 : count_ - kKept; i < count_; ++i) {
+    last.push_back(lines_[i % kKept]);
+  }
+  return last;
+}
+
+}  // namespace spate::sim

@@ -1,0 +1,214 @@
+// The jobs of a world. Every request fits the first node, which always comes back, so that every
+// task can end.
+#include "sim/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/prng.h"
+
+namespace spate::sim {
+namespace {
+
+constexpr uint64_t kGigabyte = 1ull << 30;
+
+// Uniform in 1 us .. most.
+Duration Below(Prng& prng, Duration most) {
+  return Duration::Micros(1) + Duration{static_cast<int64_t>(prng.Below(
+                                   static_cast<uint64_t>(std::max<int64_t>(most.ns, 1))))};
+}
+
+JobPolicy DrawPolicy(const Options& o, Prng& prng, uint32_t tasks) {
+  JobPolicy policy;
+  auto below = [&](uint64_t bound) { return static_cast<uint32_t>(prng.Below(bound)); };
+  if (o.retries) policy.retry.retries = below(4);
+  if (o.retry_delay)
+    policy.retry.delay = Below(prng, Duration::Millis(prng.Chance(50) ? 20 : 20'000));
+  if (o.retry_on_some) {
+    for (Cause c : {Cause::kExit, Cause::kSignal, Cause::kTimeLimit, Cause::kMemory, Cause::kCheck,
+                    Cause::kNode, Cause::kStart}) {
+      if (prng.Chance(50)) policy.retry.retry_on &= static_cast<CauseSet>(~CauseBit(c));
+    }
+  }
+  policy.retry.once = o.once;
+  if (o.halt) {
+    policy.halt.when = prng.Chance(50) ? HaltRule::When::kSoon : HaltRule::When::kNow;
+    policy.halt.what = static_cast<HaltRule::What>(below(3));
+    if (prng.Chance(50)) {
+      policy.halt.percent = 1 + below(100);
+    } else {
+      policy.halt.count = 1 + below(tasks / 2 + 1);
+    }
+  }
+  if (o.max_failures) policy.max_failures = 1 + below(tasks / 4 + 2);
+  return policy;
+}
+
+std::shared_ptr<const JobSettings> DrawSettings(const Options& o, Prng& prng) {
+  auto settings = std::make_shared<JobSettings>();
+  settings->name = "simulated";
+  settings->cwd = "/";
+  if (o.value_rows) {
+    settings->row_kind = RowKind::kValues;
+    settings->command = {"run", "{}"};
+  }
+  settings->live_output = o.live_output;
+  Duration longest = o.long_percent > 0 ? o.long_task : o.short_task;
+  if (o.time_limit) settings->time_limit = Duration::Millis(1) + Below(prng, longest);
+  if (o.time_limit_percent)
+    settings->time_limit_percent = 50 + static_cast<uint32_t>(prng.Below(400));
+  if (o.warn_time) settings->warn_time = Below(prng, longest);
+  if (o.start_delay) settings->start_delay = Below(prng, Duration::Millis(100));
+  if (o.load_bound && prng.Chance(50)) settings->min_free_memory = kGigabyte;
+  if (o.load_bound) settings->max_load = 4;
+  settings->kill_grace = Duration::Millis(prng.Chance(50) ? 10'000 : prng.Chance(50) ? 50 : 0);
+  return settings;
+}
+
+}  // namespace
+
+Workload::Workload(const Options& options) : options_(options) {
+  MakeOffers();
+  Prng prng(Derive(options_.seed, 2));
+  uint32_t left = options_.tasks;
+  for (uint32_t number = 1; number <= options_.jobs; ++number) {
+    bool last = number == options_.jobs;
+    uint32_t tasks = last ? left : static_cast<uint32_t>(prng.Below(left + 1));
+    left -= tasks;
+    MakeJob(JobId(number), tasks, prng.Next());
+  }
+}
+
+void Workload::MakeOffers() {
+  Prng prng(Derive(options_.seed, 3));
+  for (uint32_t number = 1; number <= options_.nodes; ++number) {
+    Offer offer;
+    offer.node_name = fmt::format("n{}", number);
+    offer.slots =
+        number == 1 ? options_.slots : static_cast<uint32_t>(1 + prng.Below(options_.slots));
+    // Sometimes fewer processors than slots, so that not the slots are the bound.
+    uint64_t cpus = prng.Chance(70) ? offer.slots : 1 + prng.Below(offer.slots);
+    offer.milli_cpus = static_cast<uint32_t>(cpus * kMilliCpu);
+    if (prng.Chance(70)) offer.memory = (1 + prng.Below(16)) * kGigabyte;
+    // The first node has at least two of each, which is the most that a request asks for.
+    uint64_t gpus = number == 1 ? 2 + prng.Below(3) : prng.Below(3);
+    NamedOffer named{"gpus", {}};
+    for (uint64_t k = 0; k < gpus; ++k) named.indices.push_back(fmt::format("{}", k));
+    if (gpus > 0) offer.named.push_back(named);
+    if (number == 1) offer.named.push_back({"licence", {"a"}});
+    offers_.push_back(std::move(offer));
+  }
+}
+
+void Workload::MakeJob(JobId id, uint32_t tasks, uint64_t seed) {
+  Prng prng(seed);
+  SimJob job;
+  job.id = id;
+  job.policy = DrawPolicy(options_, prng, tasks);
+  job.settings = DrawSettings(options_, prng);
+  job.shuffled = options_.shuffle;
+  job.open = options_.open && prng.Chance(70);
+  job.requests.push_back({});
+  if (options_.mixed_needs) {
+    const Offer& first = offers_.front();
+    auto cpus = static_cast<uint32_t>(prng.Below(first.milli_cpus + 1));
+    uint64_t memory = first.memory == 0 ? kGigabyte : 1 + prng.Below(first.memory);
+    job.requests.push_back({cpus, 0, {}});
+    job.requests.push_back({100, memory, {}});
+    job.requests.push_back({0, 0, {{"gpus", 1 + static_cast<uint32_t>(prng.Below(2))}}});
+    job.requests.push_back({500, 0, {{"gpus", 1}, {"licence", 1}}});
+    job.requests.push_back({first.milli_cpus, first.memory, {}});
+    job.requests.resize(1 + prng.Below(job.requests.size()));
+  }
+  if (job.open) {
+    uint32_t total = 0;
+    while (total < tasks) {
+      total += static_cast<uint32_t>(prng.Below(tasks - total + 1));
+      job.totals.push_back(total);
+      constexpr size_t kMostGrowths = 12;
+      if (job.totals.size() == kMostGrowths) break;
+    }
+  }
+  if (job.totals.empty()) job.totals.push_back(tasks);
+  job.list_total = job.totals.back();
+  if (options_.list_changes) job.list_total += static_cast<uint32_t>(prng.Below(tasks / 2 + 3));
+  jobs_.push_back(std::move(job));
+}
+
+uint64_t Workload::TaskHash(JobId job, TaskIndex index, uint64_t salt) const {
+  return Derive(Derive(options_.seed, salt), uint64_t{job.value} << 32 | index);
+}
+
+std::vector<RequestRun> Workload::RunsOf(const SimJob& job, TaskIndex first, uint32_t count) const {
+  std::vector<RequestRun> runs;
+  for (TaskIndex i = first; i < first + count; ++i) {
+    // Neighbours are often alike, as in real lists.
+    auto request = static_cast<uint32_t>(TaskHash(job.id, i / 3, 4) % job.requests.size());
+    if (!runs.empty() && runs.back().request == request) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({i, 1, request});
+    }
+  }
+  return runs;
+}
+
+JobPlan Workload::PlanOf(const SimJob& job) const {
+  JobPlan plan;
+  plan.task_count = job.totals.front();
+  plan.open = job.open;
+  plan.requests = job.requests;
+  plan.runs = RunsOf(job, 0, plan.task_count);
+  plan.policy = job.policy;
+  if (job.shuffled) {
+    for (TaskIndex i = 0; i < plan.task_count; ++i) plan.order.push_back(i);
+    Prng prng(Derive(options_.seed, 100 + job.id.value));
+    for (size_t i = plan.order.size(); i > 1; --i) {
+      std::swap(plan.order[i - 1], plan.order[prng.Below(i)]);
+    }
+  }
+  return plan;
+}
+
+std::string Workload::WordOf(JobId job, TaskIndex index) {
+  return fmt::format("{}.{}", job.value, index);
+}
+
+bool Workload::IsBadRow(JobId job, TaskIndex index) const {
+  return !options_.value_rows && options_.bad_row_percent > 0 &&
+         TaskHash(job, index, 5) % 100 < options_.bad_row_percent;
+}
+
+std::string Workload::RowOf(JobId job, TaskIndex index) const {
+  if (IsBadRow(job, index)) return "run {check out";
+  return options_.value_rows ? WordOf(job, index) : "run " + WordOf(job, index);
+}
+
+Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs) const {
+  const Options& o = options_;
+  Prng prng(TaskHash(ref.job, ref.index, 1000 + ref.attempt.value));
+  Behaviour b;
+  b.duration = Below(prng, prng.Chance(o.long_percent) ? o.long_task : o.short_task);
+  // What shells and compilers exit with, and the edges.
+  constexpr int32_t kExits[] = {1, 2, 3, 77, 124, 126, 127, 130, 255};
+  bool doomed = TaskHash(ref.job, ref.index, 5) / 100 % 100 < o.doomed_percent;
+  if (doomed || prng.Chance(o.fail_percent)) {
+    b.cause = Cause::kExit;
+    b.status = kExits[prng.Below(std::size(kExits))];
+  } else if (prng.Chance(o.odd_percent)) {
+    constexpr Cause kOdd[] = {Cause::kSignal, Cause::kCheck, Cause::kStart, Cause::kMemory};
+    b.cause = kOdd[prng.Below(std::size(kOdd))];
+    if (b.cause == Cause::kSignal) b.status = 11;
+    if (b.cause == Cause::kStart) b.status = prng.Chance(50) ? 126 : 127;
+  }
+  b.vanishes = prng.Chance(o.vanish_percent);
+  b.ignores_term = prng.Chance(o.deaf_percent);
+  b.memory = needs.memory / 2;
+  if (prng.Chance(o.hog_percent)) b.memory = needs.memory * 2 + 1;
+  if (prng.Chance(o.output_percent)) b.output_bytes = static_cast<uint32_t>(prng.Below(200));
+  return b;
+}
+
+}  // namespace spate::sim

@@ -1,0 +1,71 @@
+// Workload: the jobs of a simulated world, and what each attempt does when it runs. All of it is a
+// function of the options (and so of the seed), whatever happens in between: a restart finds the
+// same list of commands, and a task that fails always fails in every life.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/model/attempt.h"
+#include "core/model/job.h"
+#include "sim/options.h"
+
+namespace spate::sim {
+
+// What an attempt does when nobody ends it.
+struct Behaviour {
+  Duration duration;
+  Cause cause = Cause::kSuccess;
+  int32_t status = 0;
+  bool vanishes = false;  // its shepherd is killed when `duration` is over
+  bool ignores_term = false;
+  uint64_t memory = 0;  // what a sample of it shows
+  uint32_t output_bytes = 0;
+};
+
+struct SimJob {
+  JobId id;
+  JobPolicy policy;
+  std::shared_ptr<const JobSettings> settings;
+  std::vector<Needs> requests;
+  bool shuffled = false;
+  bool open = false;
+  // The number of tasks after each addition, ascending; the first is what is submitted. Those of
+  // an open job come one after the other until it is sealed.
+  std::vector<uint32_t> totals;
+  uint32_t list_total = 0;  // with --resume and a longer list: at most so many in the end
+};
+
+class Workload {
+ public:
+  explicit Workload(const Options& options);
+
+  const std::vector<SimJob>& jobs() const { return jobs_; }
+  const SimJob& job(JobId id) const { return jobs_[id.value - 1]; }
+  const std::vector<Offer>& offers() const { return offers_; }  // of nodes 1, 2, ...
+
+  // The job with its first totals.front() tasks.
+  JobPlan PlanOf(const SimJob& job) const;
+  // The requests of tasks first .. first+count-1.
+  std::vector<RequestRun> RunsOf(const SimJob& job, TaskIndex first, uint32_t count) const;
+  std::string RowOf(JobId job, TaskIndex index) const;
+  bool IsBadRow(JobId job, TaskIndex index) const;  // it cannot be expanded: the task fails
+  // The last word of the command that this task runs.
+  static std::string WordOf(JobId job, TaskIndex index);
+  Behaviour BehaviourOf(const AttemptRef& ref, const Needs& needs) const;
+
+ private:
+  void MakeOffers();
+  void MakeJob(JobId id, uint32_t tasks, uint64_t seed);
+  uint64_t TaskHash(JobId job, TaskIndex index, uint64_t salt) const;
+
+  Options options_;
+  std::vector<Offer> offers_;
+  std::vector<SimJob> jobs_;
+};
+
+}  // namespace spate::sim

@@ -1,0 +1,273 @@
+// World: see world.h. Run goes BeginLife, LiveOn, EndLife until all is done or something is found.
+#include "sim/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace spate::sim {
+namespace {
+
+constexpr Instant kBeginning{1600000000LL * 1000000000};
+// Longer than anything that a world waits for.
+constexpr Duration kStandstill = Duration::Seconds(3600);
+constexpr uint64_t kStepsAtMoment = 200'000;
+constexpr uint64_t kStepsInAll = 20'000'000;
+
+// From an order to its effect and back, at worst, and the dying of a task.
+Duration SlackOf(const Options& options) {
+  return options.executor_latency * 4 + Duration::Millis(10);
+}
+
+}  // namespace
+
+World::World(const Options& options, Sabotage sabotage, Printer print)
+    : options_(options),
+      sabotage_(sabotage),
+      workload_(options),
+      prng_(Derive(options.seed, 6)),
+      trace_(std::move(print)),
+      judge_(workload_, SlackOf(options)),
+      now_(kBeginning),
+      crashes_left_(options.crashes),
+      store_failures_left_(options.commit_failures ? 3 : 0) {}
+
+Duration World::Random(Duration most) {
+  return Duration{static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(most.ns) + 1))};
+}
+
+WorldReport World::Run() {
+  while (!done_ && findings_.lines().empty()) {
+    BeginLife();
+    LiveOn();
+    EndLife(/*clean=*/!life_->faults.dead() && !life_->person->store_failed());
+  }
+  report_.findings = judge_.findings();
+  report_.findings.insert(report_.findings.end(), findings_.lines().begin(),
+                          findings_.lines().end());
+  report_.last_events = trace_.Last();
+  report_.now = now_;
+  report_.commits = disk_->commits;
+  report_.trace_hash = trace_.hash();
+  return std::move(report_);
+}
+
+void World::See(const Fact& fact) {
+  trace_.See(Now(), fact);
+  judge_.See(Now(), fact);
+  if (std::holds_alternative<Committed>(fact) || std::holds_alternative<Over>(fact)) {
+    last_progress_ = Now();
+  }
+  if (const auto* executed = std::get_if<Executed>(&fact)) {
+    ++report_.executions;
+    if (executed->orphan) ++report_.orphans;
+    last_progress_ = Now();
+  }
+}
+
+void World::Find(const char* checker, std::string text) { findings_.Add(checker, std::move(text)); }
+
+// ---- Lives -------------------------------------------------------------------------------------
+
+uint64_t World::PlanCrash() {
+  if (crashes_left_ == 0) return 0;
+  if (options_.crash_in_resume && report_.lives > 0 && prng_.Chance(40)) return 1 + prng_.Below(6);
+  return prng_.Chance(85) ? 1 + prng_.Below(2 * options_.crash_after) : 0;
+}
+
+void World::BeginLife() {
+  uint64_t crash_at = PlanCrash();
+  life_ = std::make_unique<Life>(now_, crash_at);
+  Life& life = *life_;
+  ++report_.lives;
+  moment_ = last_progress_ = now_;
+  steps_at_moment_ = 0;
+  auto sink = [this](const Fact& fact) { See(fact); };
+  life.store = std::make_unique<SimStore>(
+      SimStore::Parts{life.loop,
+                      life.faults,
+                      sink,
+                      disk_,
+                      {options_.commit_min, options_.commit_max, prng_.Next()},
+                      sabotage_});
+  if (store_failures_left_ > 0 && prng_.Chance(50)) {
+    --store_failures_left_;
+    life.store->FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
+  }
+  life.person = std::make_unique<Person>(Person::Parts{life.loop, life.faults, *life.store,
+                                                       workload_, options_, sink, memory_,
+                                                       [this](bool blocked) {
+                                                         for (SimNode& each : life_->nodes) {
+                                                           if (each.node)
+                                                             each.node->SetOutputBlocked(blocked);
+                                                         }
+                                                       },
+                                                       prng_.Next(), sabotage_});
+  Epoch epoch(report_.lives);
+  life.hub =
+      std::make_unique<hub::Hub>(life.loop, *life.store, *life.person, epoch, options_.limits());
+  See(LifeBegan{epoch});
+  Status replayed = life.hub->Replay();
+  if (!replayed) return Find("replay", "the journal cannot be read: " + replayed.error().message);
+  // The hub read the same records; that it keeps them is what check_replay compares.
+  Status told = SimStore({life.loop, life.faults, sink, disk_, {}, sabotage_})
+                    .Replay([&](const engine::Record& record) { See(Replayed{&record}); });
+  CHECK(told.has_value());
+  See(ReplayDone{});
+  life.hub->Resume();
+  life.person->SitDown(*life.hub);
+  life.nodes.resize(options_.nodes);
+  for (size_t i = 0; i < life.nodes.size(); ++i) BringUp(i);
+}
+
+void World::LiveOn() {
+  Life& life = *life_;
+  uint64_t steps = 0;
+  // Costs as much as the whole state, so it is seldom in large worlds.
+  uint64_t check_every = 16 + uint64_t{options_.tasks} * 2;
+  while (findings_.lines().empty() && judge_.findings().empty()) {
+    if (!life.faults.Alive()) return;
+    Person::Wish wish = life.person->Check();
+    if (wish != Person::Wish::kGoOn) {
+      done_ = wish == Person::Wish::kDone;
+      return;
+    }
+    if (!life.loop.Step()) {
+      Find("complete", "the world stands still: nothing is under way, and not all is done");
+    }
+    ++report_.steps;
+    if (!StillMoving()) return;
+    if (!life.faults.dead() && ++steps % check_every == 0) CheckInvariants();
+  }
+}
+
+bool World::StillMoving() {
+  Instant now = life_->loop.Now();
+  if (now != moment_) {
+    moment_ = now;
+    steps_at_moment_ = 0;
+  }
+  if (++steps_at_moment_ > kStepsAtMoment) {
+    Find("complete", "the loop spins: endless work without time going on");
+  } else if (now - last_progress_ > kStandstill) {
+    Find("complete", "no task has moved for " + FormatDuration(kStandstill));
+  } else if (report_.steps > kStepsInAll) {
+    Find("complete", fmt::format("not done after {} steps", kStepsInAll));
+  }
+  return findings_.lines().empty();
+}
+
+void World::CheckInvariants() {
+  life_->hub->engine().CheckInvariants();
+  for (SimNode& each : life_->nodes) {
+    if (each.node) each.node->agent().CheckInvariants();
+  }
+}
+
+void World::EndLife(bool clean) {
+  Life& life = *life_;
+  bool found = !findings_.lines().empty() || !judge_.findings().empty();
+  report_.digest = life.hub->engine().Digest();
+  if (!found) CheckInvariants();
+  if (clean && done_) See(WorldDone{&life.hub->engine()});
+  if (!clean) {
+    if (life.faults.dead()) ++report_.crashes;
+    if (life.faults.dead() && crashes_left_ > 0) --crashes_left_;
+    if (life.person->store_failed()) ++report_.store_failures;
+  }
+  life.faults.Die();
+  // Any prefix of the queue may have been durable; of none is the usual case.
+  size_t also_durable = prng_.Chance(50) ? 0 : prng_.Below(life.store->queued() + 1);
+  life.store->Crash(also_durable);
+  for (SimNode& each : life.nodes) TakeDown(each);
+  LifeEnded ended{clean, report_.digest, report_.digest};
+  if (!found && sabotage_ != Sabotage::kLoseCommit) ended.replayed_digest = ReplayedDigest();
+  See(ended);
+  report_.virtual_time = report_.virtual_time + (life.loop.Now() - now_);
+  now_ = life.loop.Now();
+  life_ = nullptr;
+  if (!judge_.findings().empty()) {
+    done_ = true;
+    return;
+  }
+  now_ = now_ + Random(Duration::Seconds(5));
+  if (options_.clock_steps_back && prng_.Chance(30)) now_ = now_ - Random(Duration::Seconds(60));
+}
+
+// The digest of what a reader of the disk sees, and of what was under way to it.
+uint64_t World::ReplayedDigest() {
+  engine::Engine engine(options_.limits());
+  SimStore reader({life_->loop, life_->faults, [](const Fact&) {}, disk_, {}, sabotage_});
+  Status status = reader.Replay([&](const engine::Record& record) { engine.Apply(record); });
+  CHECK(status.has_value());
+  for (const engine::Record& record : life_->store->Pending()) engine.Apply(record);
+  engine.CheckInvariants();
+  return engine.Digest();
+}
+
+// ---- Nodes -------------------------------------------------------------------------------------
+
+void World::BringUp(size_t index) {
+  SimNode& each = life_->nodes[index];
+  os::Loop& loop = life_->loop;
+  each.id = NodeId(static_cast<uint32_t>(index + 1));
+  each.link = std::make_shared<LinkState>(
+      LinkState{loop, life_->faults, options_.link_latency, Prng(prng_.Next())});
+  each.ends = MakeLink<wire::ToNode, wire::ToHub>(each.link);
+  life_->hub->Connect(each.id, *each.ends.first);
+  const Offer& offer = workload_.offers()[index];
+  See(NodeUp{each.id, &offer});
+  auto sink = [this](const Fact& fact) { See(fact); };
+  each.executor = std::make_unique<MockExecutor>(
+      MockExecutor::Parts{loop, life_->faults, workload_, sink, each.id, offer.slots,
+                          options_.executor_latency, prng_.Next(), sabotage_});
+  std::function<node::MachineLoad()> sample_load;
+  if (options_.load_bound) {
+    sample_load = [prng = std::make_shared<Prng>(prng_.Next())] {
+      constexpr uint64_t kGigabyte = 1ull << 30;
+      return node::MachineLoad{prng->Below(3) * kGigabyte, static_cast<double>(prng->Below(8))};
+    };
+  }
+  each.node = std::make_unique<node::Node>(
+      each.id, offer, node::Node::Parts{loop, *each.ends.second, *each.executor, sample_load},
+      options_.limits());
+  each.executor->SetEvents(*each.node);
+  if (options_.node_life.ns == 0 || cuts_left_ == 0) return;
+  loop.At(loop.Now() + Random(options_.node_life * 2), [this, index] {
+    if (life_->faults.Alive()) Cut(index);
+  });
+}
+
+void World::Cut(size_t index) {
+  SimNode& each = life_->nodes[index];
+  os::Loop& loop = life_->loop;
+  if (cuts_left_ > 0) --cuts_left_;
+  ++report_.cuts;
+  each.link->cut = true;
+  See(NodeCut{each.id});
+  life_->hub->Disconnect(each.id);
+  Duration downtime = Random(prng_.Chance(30) ? Duration{} : options_.node_life);
+  if (!options_.orphans_live_on) {
+    TakeDown(each);
+  } else {
+    each.executor->SetOrphan();
+    downtime = downtime + Random(options_.node_life);
+  }
+  loop.At(loop.Now() + downtime, [this, index] {
+    TakeDown(life_->nodes[index]);
+    if (life_->faults.Alive()) BringUp(index);
+  });
+}
+
+void World::TakeDown(SimNode& each) {
+  if (each.executor) each.executor->KillAll();
+  each.node = nullptr;
+  each.executor = nullptr;
+  each.ends = {};
+}
+
+}  // namespace spate::sim

@@ -35,7 +35,6 @@ constexpr int64_t kRound = 50 * kMilli;
 // A process that does not die (its disk or server hangs) holds its slot no longer than this.
 constexpr int64_t kGiveUpAfter = 20'000 * kMilli;
 constexpr int64_t kSampleEvery = 200 * kMilli;
-constexpr int64_t kPipeRest = 5 * kMilli;
 constexpr int kMostNamed = 5;
 
 int64_t Nanos(const timeval& t) { return t.tv_sec * 1'000'000'000 + t.tv_usec * 1000; }

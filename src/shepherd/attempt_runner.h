@@ -26,6 +26,10 @@
 namespace spate::shepherd {
 
 inline constexpr int64_t kNever = INT64_MAX;
+// Nanoseconds. A short task's output is read once, when it has ended; a longer one's from this age
+// on, and after little came not before so much later. Never less than the kernel's tick (4 ms), see
+// kReportsWait in shepherd_main.cc.
+inline constexpr int64_t kPipeRest = 5'000'000;
 
 class AttemptRunner {
  public:
@@ -52,6 +56,11 @@ class AttemptRunner {
   int64_t Deadline(int64_t now) const;
   // Descriptor of the pipe of stream 1 or 2 when it should be polled now, else -1.
   int PipeToPoll(int stream, int64_t now) const;
+  // An attempt is in hand that began so lately that OnPipe is not wanted yet; Deadline() includes
+  // the end of this.
+  bool young(int64_t now) const {
+    return phase_ == Phase::kRunning && now < poll_out_at_ && now < end_.start.ns + kPipeRest;
+  }
   bool live() const { return job_ != nullptr && job_->opening.live_output; }
 
   void End(bool kill, Cause cause, int64_t now);

@@ -26,8 +26,6 @@ namespace {
 
 constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kLongestRetry = 1000 * kMilli;
-// A short task's output is read once, when it has ended; a longer one's from this age on.
-constexpr int64_t kPipeRest = 5 * kMilli;
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 bool IsShortage(int error) {

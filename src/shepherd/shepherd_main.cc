@@ -43,7 +43,7 @@ namespace {
 
 // Reports older than this go when the shepherd is awake anyway. It wakes up for them only later: a
 // timer that would be the next interrupt of its processor costs 10 us, for each task.
-constexpr int64_t kReportsAge = 1'000'000;  // nanoseconds
+constexpr int64_t kReportsAge = 2'000'000;  // nanoseconds
 constexpr int64_t kReportsWait = 5'000'000;
 constexpr size_t kReportsEnough = 64 * 1024;     // bytes: do not wait for more
 constexpr size_t kLiveOutputBound = 256 * 1024;  // bytes not taken: stop reading the task's pipes
@@ -136,9 +136,12 @@ int Shepherd::Run() {
 
 void Shepherd::Poll(int64_t now) {
   enum { kSocket, kSignals, kOut, kErr, kCount };
+  // While a short task runs and there is enough to do, orders wait: each would wake us up.
+  bool read_orders = !runner_ || !runner_->young(now) || held_.size() <= window_ / 2;
+  short wanted = static_cast<short>((read_orders ? POLLIN : 0) | (socket_full_ ? POLLOUT : 0));
   bool read_pipes = runner_ && (!runner_->live() || unsent() < kLiveOutputBound);
   pollfd fds[kCount] = {
-      {socket_, static_cast<short>(POLLIN | (socket_full_ ? POLLOUT : 0)), 0},
+      {wanted != 0 ? socket_ : -1, wanted, 0},
       {signals_.get(), POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(1, now) : -1, POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(2, now) : -1, POLLIN, 0},

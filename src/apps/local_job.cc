@@ -14,6 +14,7 @@
 #include "node/process_executor.h"
 #include "os/cgroup.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "shepherd/launch.h"
 #include "shepherd/output_check.h"
 #include "store/sqlite/prune.h"
@@ -54,11 +55,23 @@ std::string StateDirOf(const std::string& typed, const Surroundings& here) {
   return os::JoinPath(here.cwd, dir);
 }
 
+uint32_t FitOpenFiles(uint32_t slots) {
+  constexpr uint64_t kOfASlot = 4;    // a socket, a page, and while it is started two more
+  constexpr uint64_t kOfTheRun = 48;  // journal, lists, loop, terminal
+  os::OpenFileLimit limit = os::GetOpenFileLimit();
+  uint64_t wanted = kOfTheRun + kOfASlot * slots;
+  if (wanted > limit.now && os::SetOpenFileLimit(std::min(wanted, limit.most))) {
+    limit = os::GetOpenFileLimit();
+  }
+  uint64_t allowed = limit.now > kOfTheRun ? (limit.now - kOfTheRun) / kOfASlot : 0;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(allowed, 1, slots));
+}
+
 Offer OfferOf(const cli::RunOptions& options, const Surroundings& here) {
   const os::MachineFacts& facts = here.machine.facts();
   Offer offer;
   offer.node_name = facts.host_name;
-  offer.slots = cli::SlotCount(options.slots, facts.cores);
+  offer.slots = FitOpenFiles(cli::SlotCount(options.slots, facts.cores));
   offer.milli_cpus = cli::OfferedMilliCpus(options, facts.cores);
   offer.memory = facts.memory;
   if (!facts.gpus.empty()) offer.named.push_back({"gpus", facts.gpus});
@@ -388,6 +401,15 @@ Result<int> LocalJob::Run(bool resumed) {
   };
   (*view)->OnStart({id(), row_.name, offer.slots, follow_, resumed, counts(), EndedTasks(),
                     loop_->Now()});
+  if (uint32_t asked = cli::SlotCount(options_.slots, here_.machine.facts().cores);
+      offer.slots < asked) {
+    (*view)->OnNews(
+        cli::Remark{fmt::format("{} tasks at once instead of {}: the limit of open files (ulimit "
+                                "-n) allows no more",
+                                offer.slots, asked),
+                    false},
+        loop_->Now());
+  }
   auto executor = node::ProcessExecutor::Create(*loop_, std::move(with));
   if (!executor) return std::unexpected(executor.error());
   (*executor)->SetEvents(*session_);

@@ -33,8 +33,12 @@ struct Surroundings {
 // ~/.local/state/spate. Absolute.
 std::string StateDirOf(const std::string& typed, const Surroundings& here);
 
-// What the machine offers to a run with these options.
+// What the machine offers to a run with these options. Slots beyond what open files allow are left
+// out (FitOpenFiles tells it).
 Offer OfferOf(const cli::RunOptions& options, const Surroundings& here);
+// Each slot takes a few open files. Raises this process's limit when many slots ask for it; returns
+// how many slots it allows.
+uint32_t FitOpenFiles(uint32_t slots);
 // Every request must fit into the offer; errors name the first place of each that does not.
 Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer);
 

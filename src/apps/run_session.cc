@@ -78,7 +78,10 @@ void RunSession::OnHeld(const engine::NoticeHeld& notice) {
   StopWhenIdle();
 }
 
-void RunSession::OnFinished(const engine::NoticeFinished&) { loop_.Stop(); }
+void RunSession::OnFinished(const engine::NoticeFinished&) {
+  // While Settle runs, Resume may finish what a longer list or a retry goes on with right after.
+  if (show_ && hub_.engine().Finished(job_.id)) loop_.Stop();
+}
 
 void RunSession::OnNews(const wire::ToHub& news) {
   if (!show_) return;

@@ -1,0 +1,138 @@
+// The hub's one release point, and what it does not release.
+#include "hub/hub.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "os/fake_loop.h"
+#include "store/memory_store.h"
+#include "transport/inproc.h"
+
+namespace spate::hub {
+namespace {
+
+class Ears final : public Watcher {
+ public:
+  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) override {
+    ended.push_back(notice);
+  }
+  void OnHeld(const engine::NoticeHeld&) override {}
+  void OnFinished(const engine::NoticeFinished&) override { ++finished; }
+  void OnNews(const wire::ToHub&) override {}
+  void OnStoreFailed(const Error&) override { ++failures; }
+
+  std::vector<engine::NoticeEnded> ended;
+  int finished = 0;
+  int failures = 0;
+};
+
+constexpr JobId kJob(1);
+constexpr NodeId kNode(1);
+constexpr Duration kCommit = Duration::Millis(5);
+
+struct HubTest : testing::Test {
+  using Link = transport::InprocPair<wire::ToNode, wire::ToHub>;
+
+  HubTest() {
+    hub.SetSettings(kJob, std::make_shared<JobSettings>());
+    store::Batch rows;
+    rows.rows.push_back({kJob, 0, {"a", "b"}});
+    store.Append(std::move(rows), [](Status) {});
+    hub.Post(
+        engine::SubmitJob{kJob, {.task_count = 2, .requests = {Needs{}}, .runs = {{0, 2, 0}}}});
+    loop.RunFor(kCommit * 3);
+  }
+
+  // A new node that says hello, and keeps what it is sent.
+  Link Join(std::vector<wire::ToNode>& got) {
+    Link link = transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop);
+    link.second->OnMessage([&](wire::ToNode message) { got.push_back(std::move(message)); });
+    hub.Connect(kNode, *link.first);
+    Offer offer;
+    offer.slots = 1;
+    offer.milli_cpus = kMilliCpu;
+    link.second->Send(wire::Hello{kNode, offer});
+    return link;
+  }
+  static std::vector<uint32_t> AttemptsOf(const std::vector<wire::ToNode>& messages) {
+    std::vector<uint32_t> attempts;
+    for (const wire::ToNode& message : messages) {
+      if (const auto* lease = std::get_if<wire::Lease>(&message)) {
+        attempts.push_back(lease->attempt.value);
+      }
+    }
+    return attempts;
+  }
+
+  os::FakeLoop loop;
+  store::MemoryStore store{
+      loop, std::make_shared<store::MemoryDisk>(), {.delay_min = kCommit, .delay_max = kCommit}};
+  Ears ears;
+  Hub hub{loop, store, ears, Epoch(1)};
+};
+
+TEST_F(HubTest, LeasesWaitForTheirCommit) {
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(Duration::Millis(4));
+  EXPECT_TRUE(got.empty());
+  EXPECT_EQ(hub.engine().Counts(kJob)->leased, 2u);
+  loop.RunFor(Duration::Millis(2));
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<wire::OpenJob>(got[0]));
+  EXPECT_EQ(std::get<wire::Lease>(got[1]).rows, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(HubTest, NoticesWaitForTheirCommit) {
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(kCommit * 2);
+  wire::Ends ends;
+  for (TaskIndex i : {0, 1}) {
+    AttemptEnd end;
+    end.ref = {kJob, i, Attempt(1)};
+    ends.ends.push_back(end);
+    ends.outputs.push_back(nullptr);
+  }
+  link.second->Send(std::move(ends));
+  loop.RunFor(Duration::Millis(4));
+  EXPECT_TRUE(hub.engine().Finished(kJob));
+  EXPECT_TRUE(ears.ended.empty());
+  EXPECT_FALSE(hub.Settled());
+  loop.RunFor(Duration::Millis(2));
+  EXPECT_EQ(ears.ended.size(), 2u);
+  EXPECT_EQ(ears.finished, 1);
+  EXPECT_TRUE(hub.Settled());
+}
+
+// A node that comes back before the commit of a lease of its old life must not get that lease.
+TEST_F(HubTest, LeasesOfAnOldLifeOfANodeAreDropped) {
+  std::vector<wire::ToNode> old_life;
+  std::vector<wire::ToNode> new_life;
+  {
+    Link old_link = Join(old_life);
+    loop.RunFor(Duration::Millis(4));
+    hub.Disconnect(kNode);
+  }
+  Link link = Join(new_life);
+  loop.RunFor(kCommit * 6);
+  EXPECT_TRUE(old_life.empty());
+  EXPECT_EQ(AttemptsOf(new_life), (std::vector<uint32_t>{2}));
+}
+
+TEST_F(HubTest, NothingLeavesAfterAFailedCommit) {
+  store.FailAfter(0, {ErrorKind::kExhausted, "no space left on device"});
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(kCommit * 4);
+  EXPECT_TRUE(got.empty());
+  EXPECT_EQ(ears.failures, 1);
+  hub.Post(engine::HoldJob{kJob, true});
+  loop.RunFor(kCommit * 4);
+  EXPECT_TRUE(got.empty());
+  EXPECT_EQ(ears.failures, 1);
+}
+
+}  // namespace
+}  // namespace spate::hub

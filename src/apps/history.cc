@@ -8,6 +8,8 @@
 #include "cli/history/environment.h"
 #include "cli/job/job_handler.h"
 #include "cli/report.h"
+#include "cli/state/state_handler.h"
+#include "cli/task/task_handler.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/terminal.h"
@@ -67,6 +69,10 @@ cli::Handler Here(cli::Handler (*make)(cli::HistoryEnvironment)) {
 
 }  // namespace
 
-void WireHistory(cli::Wiring& wiring) { wiring.job = Here(cli::MakeJobHandler); }
+void WireHistory(cli::Wiring& wiring) {
+  wiring.job = Here(cli::MakeJobHandler);
+  wiring.task = Here(cli::MakeTaskHandler);
+  wiring.state = Here(cli::MakeStateHandler);
+}
 
 }  // namespace spate::apps

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/job_text.h"
+#include "apps/late_delivery.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/view/terminal_screen.h"
@@ -140,7 +141,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Create(const Surroundings& here,
   const os::MachineFacts& facts = here.machine.facts();
   store::JobRow& row = job->row_;
   row.job = job->id();
-  row.name = options.settings.name;
+  row.name = cli::NameOf(options);
   row.argv = std::move(argv);
   row.cwd = here.cwd;
   for (const std::string& file : options.sources.files) {
@@ -336,15 +337,14 @@ std::vector<TaskRange> LocalJob::EndedTasks() const {
   return ended;
 }
 
-Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bool resumed) {
+Status LocalJob::CompileTexts() {
   auto compiled = format::CompileJob(*settings_, id());
   if (!compiled) return std::unexpected(compiled.error());
   compiled_ = std::move(*compiled);
-  cli::TaskTexts texts;
-  texts.command = [this](TaskIndex index) {
+  texts_.command = [this](TaskIndex index) {
     return format::CommandText(*compiled_, RowOf(index), index, 0);
   };
-  texts.values = [this](TaskIndex index) {
+  texts_.values = [this](TaskIndex index) {
     std::string row = RowOf(index);
     std::vector<std::string> values;
     if (!settings_->has_source) return values;
@@ -357,8 +357,25 @@ Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bo
     values.push_back(row.substr(start));
     return values;
   };
+  return {};
+}
+
+Status LocalJob::DeliverLate() {
+  const cli::ShowOptions& show = options_.show;
+  LateDelivery late;
+  late.state_dir = state_dir_;
+  late.job = dir_.number();
+  if (!show.joblog.empty()) late.joblog = os::JoinPath(row_.cwd, show.joblog);
+  if (!show.results_dir.empty()) late.results_dir = os::JoinPath(row_.cwd, show.results_dir);
+  late.value_names = settings_->value_names;
+  late.texts = texts_;
+  late.ended = EndedTasks();
+  return DeliverMissing(late);
+}
+
+Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bool resumed) {
   cli::ViewParts parts{screen,
-                       std::move(texts),
+                       texts_,
                        options_.show,
                        options_.state_dir,
                        options_.sources.files,
@@ -384,6 +401,10 @@ Result<int> LocalJob::Run(bool resumed) {
           session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind));
         }
       });
+  if (auto status = CompileTexts(); !status) return std::unexpected(status.error());
+  if (resumed) {
+    if (auto status = DeliverLate(); !status) return std::unexpected(status.error());
+  }
   auto view = MakeView(screen, resumed);
   if (!view) return std::unexpected(view.error());
 

@@ -98,6 +98,8 @@ class LocalJob {
   Status OpenStore(uint64_t keep_output);
   void MakeSession();
   std::string RowOf(TaskIndex index);
+  Status CompileTexts();
+  Status DeliverLate();
   Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
   void PutRow();
   void PutEnd();
@@ -113,6 +115,7 @@ class LocalJob {
   std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
   std::vector<Needs> requests_;  // known to the engine, for AddTasks
   std::optional<format::CompiledJob> compiled_;
+  cli::TaskTexts texts_;
   std::unique_ptr<RunSession> session_;
   TaskIndex next_task_ = 0;  // number of tasks that were given to the engine
   bool follow_ = false;

@@ -91,7 +91,9 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   if (!job) return std::unexpected(job.error());
   (*job)->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks));
   *tasks = {};  // the text is in the store now
-  return (*job)->Run(/*resumed=*/false);
+  auto code = (*job)->Run(/*resumed=*/false);
+  if (!code) (*job)->Discard();  // nothing was started
+  return code;
 }
 
 // What a changed list means for a job that is taken up again.
@@ -145,6 +147,7 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here) {
 }
 
 int NothingLeft(const LocalJob& job) {
+  if (job.options().show.form == cli::OutputForm::kQuiet) return cli::kExitSuccess;
   JobCounts counts = job.counts();
   fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} tasks succeeded)\n",
              job.id().value, FormatCount(counts.succeeded), FormatCount(counts.total));

@@ -74,7 +74,9 @@ void RunSession::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&
 
 void RunSession::OnHeld(const engine::NoticeHeld& notice) {
   if (!show_) return;
-  show_->view.OnNews(cli::JobHeld{notice.reason, Running()}, loop_.Now());
+  if (how_ != cli::RunEnd::kOutputClosed) {
+    show_->view.OnNews(cli::JobHeld{notice.reason, Running(), ending_}, loop_.Now());
+  }
   StopWhenIdle();
 }
 

@@ -117,6 +117,26 @@ def test_joblog_goes_on(place: Place):
     want([row[6] for row in rows[1:] if row[0] == "2"] == ["1"], str(rows))
 
 
+def test_joblog_and_results_are_made_whole(place: Place):
+    place.write("jobs.lst", "echo a", "echo b", "false")
+    place.run("-j1", "--joblog", "log", "--results", "res", "--halt", "soon,fail=1",
+              "jobs.lst", code=1)
+    # As after a kill between the end of task 1 and what tells of it.
+    lines = place.lines("log")
+    place.write("log", *(line for line in lines if not line.startswith("1\t")))
+    import shutil
+    shutil.rmtree(os.path.join(place.dir, "res", "1", "echo a"))
+    place.run("last", command="job retry", code=1)
+    want(sorted(line.split("\t")[0] for line in place.lines("log")[1:]) == ["1", "2", "3", "3"],
+         place.read("log"))
+    want(place.read("res/1/echo a/stdout") == "a\n", "the results of task 1 are not there again")
+
+
+def test_a_wrong_joblog_stores_nothing(place: Place):
+    _, err = place.run("--joblog", "no/such/folder/log", "--", "true", code=2)
+    want("no/such/folder/log" in err and not place.jobs(), err)
+
+
 def test_json_is_one_object_a_line(place: Place):
     out, _ = place.run("--output", "json", "--", "echo", "hi")
     events = [json.loads(line) for line in out.splitlines()]

@@ -113,14 +113,16 @@ void ProcessExecutor::SetUp(Slot& slot) {
   if (!options_.cgroup.empty()) {
     std::string folder = SlotCgroup(slot);
     Status made = os::MakeDir(folder);
-    if (made || made.error().kind == ErrorKind::kExists) setup.cgroup = std::move(folder);
+    bool there = made || made.error().kind == ErrorKind::kExists;
+    slot.cgroup = there ? std::move(folder) : std::string();
   }
+  setup.cgroup = slot.cgroup;
   shepherd::AppendSetup(slot.out, setup);
   if (paused_) shepherd::AppendPause(slot.out, {true});
 }
 
 void ProcessExecutor::Launch(Slot& slot) {
-  auto made = launcher_.Launch();
+  auto made = launcher_.Launch(slot.cgroup);
   if (!made) {
     if (options_.on_trouble && slot.launch_delay.ns == 0) {
       options_.on_trouble(

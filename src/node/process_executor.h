@@ -61,6 +61,7 @@ class ProcessExecutor final : public Executor {
     bool dirty = false;     // has something to send that nobody will
     bool watches_write = false;
     bool proven = false;  // this shepherd has reported something
+    std::string cgroup;   // folder, or empty
     shepherd::ShepherdProcess shepherd;
     shepherd::FrameBuffer reports;
     std::string out;  // frames for the shepherd, kept until there is one

@@ -155,6 +155,11 @@ void AttemptRunner::OnTime(int64_t now) {
   }
 }
 
+void AttemptRunner::OnMemoryEvent(int64_t now) {
+  if (!cgroup_.WasOutOfMemory() || phase_ != Phase::kRunning || ordered_cause_) return;
+  End(true, Cause::kMemory, now);
+}
+
 int64_t AttemptRunner::Deadline(int64_t now) const {
   if (phase_ == Phase::kIdle) return kNever;
   int64_t deadline = std::min(sample_at_, retry_at_);
@@ -315,7 +320,6 @@ void AttemptRunner::Check(int64_t now) {
 
 void AttemptRunner::Finish(int64_t) {
   FillMemory();
-  cgroup_.Renew();
   SetPrecedence(false);
   if (end_.left_behind > 0) {
     std::string text = "left behind: " + leftovers_;

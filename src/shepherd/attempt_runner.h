@@ -52,6 +52,9 @@ class AttemptRunner {
   void OnChildren(int64_t now);
   void OnPipe(int stream, int64_t now);
   void OnTime(int64_t now);
+  // For POLLPRI on memory_events(), which is -1 when the attempt has no limit.
+  void OnMemoryEvent(int64_t now);
+  int memory_events() const { return phase_ == Phase::kRunning ? cgroup_.events_fd() : -1; }
   // When to call OnTime and to ask PipeToPoll again; kNever for not.
   int64_t Deadline(int64_t now) const;
   // Descriptor of the pipe of stream 1 or 2 when it should be polled now, else -1.

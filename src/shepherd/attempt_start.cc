@@ -218,7 +218,6 @@ int AttemptRunner::TryStart(size_t index, const char* path) {
   program.err = one ? out_file_.get() : err_file_.get();
   program.group = group_;
   program.nice = job_->opening.nice;
-  program.cgroup = cgroup_.fd();
   StartResult result = starter_.StartProgram(program);
   if (result.fork_error != 0) return result.fork_error;
   if (result.exec_error != 0) {

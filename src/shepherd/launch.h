@@ -50,8 +50,9 @@ class Launcher {
   // it.
   static Result<Launcher> Create();
 
+  // Born in the cgroup v2 with this folder, or in ours when that is empty or does not work.
   // kExhausted when there is no process or descriptor for it now.
-  Result<ShepherdProcess> Launch();
+  Result<ShepherdProcess> Launch(const std::string& cgroup);
 
  private:
   Launcher() = default;

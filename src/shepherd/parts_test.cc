@@ -13,7 +13,6 @@
 #include "shepherd/output_check.h"
 #include "shepherd/path_lookup.h"
 #include "shepherd/process_tree.h"
-#include "shepherd/slot_cgroup.h"
 #include "shepherd/spawn.h"
 
 namespace spate::shepherd {
@@ -114,7 +113,6 @@ class SpawnTest : public testing::Test {
     program.path = path;
     program.argv = argv.data();
     program.envp = kEnvironment;
-    program.cgroup = cgroup_;
     return starter_.StartProgram(program);
   }
   int Wait(pid_t pid) {
@@ -123,7 +121,6 @@ class SpawnTest : public testing::Test {
     return status;
   }
   Starter starter_;
-  int cgroup_ = -1;
 };
 
 TEST_F(SpawnTest, StartsAndTellsWhyNot) {
@@ -164,41 +161,6 @@ TEST_F(SpawnTest, LeadsAGroupWithAnEmptySignalMask) {
   EXPECT_EQ(getpgid(started.pid), started.pid);
   kill(started.pid, SIGKILL);
   Wait(started.pid);
-}
-
-// A folder of cgroup v2 that this test may use, or empty.
-std::string AnyCgroup() {
-  for (const char* top : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
-    if (!os::Exists(std::string(top) + "/cgroup.procs")) continue;
-    std::string folder = std::string(top) + "/spate-parts-test-" + std::to_string(getpid());
-    if (os::MakeDir(folder)) return folder;
-  }
-  return {};
-}
-
-TEST_F(SpawnTest, IsBornInACgroup) {
-  std::string folder = AnyCgroup();
-  if (folder.empty()) GTEST_SKIP() << "no cgroup v2 that may be written";
-  {
-    SlotCgroup cgroup(folder);
-    cgroup_ = cgroup.fd();
-    ASSERT_GE(cgroup_, 0);
-    StartResult started = Start("/bin/sleep", {"sleep", "100"});
-    ASSERT_GT(started.pid, 0);
-    auto inside = os::ReadFile(folder + "/cgroup.procs", 4096);
-    ASSERT_TRUE(inside.has_value());
-    EXPECT_EQ(*inside, std::to_string(started.pid) + "\n");
-    EXPECT_TRUE(cgroup.KillAll());
-    int status = Wait(started.pid);
-    EXPECT_EQ(WTERMSIG(status), SIGKILL);
-    cgroup.Renew();
-    cgroup_ = cgroup.fd();
-    ASSERT_GE(cgroup_, 0);
-    StartResult none = Start("/nowhere/tool", {"tool"});
-    EXPECT_EQ(none.exec_error, ENOENT);
-    EXPECT_EQ(Wait(none.pid), 127 << 8);
-  }
-  EXPECT_TRUE(os::RemoveEmptyDir(folder));
 }
 
 TEST(ProcessTree, FindsAndEndsWhatIsBelow) {

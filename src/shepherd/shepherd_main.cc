@@ -135,7 +135,7 @@ int Shepherd::Run() {
 }
 
 void Shepherd::Poll(int64_t now) {
-  enum { kSocket, kSignals, kOut, kErr, kCount };
+  enum { kSocket, kSignals, kOut, kErr, kMemory, kCount };
   // While a short task runs and there is enough to do, orders wait: each would wake us up.
   bool read_orders = !runner_ || !runner_->young(now) || held_.size() <= window_ / 2;
   short wanted = static_cast<short>((read_orders ? POLLIN : 0) | (socket_full_ ? POLLOUT : 0));
@@ -145,6 +145,7 @@ void Shepherd::Poll(int64_t now) {
       {signals_.get(), POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(1, now) : -1, POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(2, now) : -1, POLLIN, 0},
+      {runner_ ? runner_->memory_events() : -1, POLLPRI, 0},
   };
   int64_t deadline = runner_ ? runner_->Deadline(now) : kNever;
   if (unsent() > 0 && !socket_full_) deadline = std::min(deadline, reports_since_ + kReportsWait);
@@ -162,6 +163,7 @@ void Shepherd::Poll(int64_t now) {
     }
     if (runner_) runner_->OnChildren(now);
   }
+  if (fds[kMemory].revents != 0) runner_->OnMemoryEvent(now);
   if ((fds[kSocket].revents & POLLOUT) != 0) socket_full_ = false;
   if ((fds[kSocket].revents & ~POLLOUT) != 0 && !ReadOrders()) Leave(kGone);
 }

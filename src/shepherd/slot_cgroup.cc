@@ -1,17 +1,23 @@
-// Files of cgroup v2: memory.max, memory.oom.group, memory.peak, memory.events, cgroup.kill.
-// (Since Linux 6.14 a child that clone3 puts into a cgroup which was ever killed, while its
-// parent's was not, is killed at once: the kernel compares the counts of kills of the two. Hence
-// Renew.) They are opened once; an attempt costs a read and a write, none where there is no
-// controller.
+// Files of cgroup v2: memory.max, memory.peak, memory.events, cgroup.kill. They are opened once; an
+// attempt costs a read and a write, none where there is no controller.
+//
+// memory.oom.group stays off: it would take the shepherd along. The kernel kills the largest
+// process, and the shepherd, told by memory.events, the rest.
+//
+// Tasks are not put into a cgroup apart from the shepherd's by clone3: that costs each 10 us, and
+// since Linux 6.14 a child born into a cgroup that was ever killed, while its parent's was not, is
+// killed at once (the kernel compares the counts of kills of the two).
 #include "shepherd/slot_cgroup.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <string_view>
+
+#include "os/file.h"
 
 namespace spate::shepherd {
 namespace {
@@ -40,18 +46,28 @@ uint64_t NumberIn(std::string_view text) {
 }  // namespace
 
 SlotCgroup::SlotCgroup(const std::string& folder) : path_(folder) {
-  if (!path_.empty()) Open();
-}
-
-void SlotCgroup::Open() {
+  if (path_.empty()) return;
   folder_.Reset(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!IsHere() && !WriteTo(folder_, "cgroup.procs", "0")) {
+    folder_.Reset();
+    return;
+  }
   kill_ = OpenAt(folder_, "cgroup.kill", O_WRONLY);
   memory_events_ = OpenAt(folder_, "memory.events", O_RDONLY);
   memory_peak_ = OpenAt(folder_, "memory.peak", O_RDWR);
   can_reset_peak_ = memory_peak_ && write(memory_peak_.get(), "reset\n", 6) == 6;
   if (!memory_peak_) memory_peak_ = OpenAt(folder_, "memory.peak", O_RDONLY);
-  // The whole attempt goes when the kernel has to end a part of it.
-  if (memory_events_) WriteTo(folder_, "memory.oom.group", "1");
+}
+
+// The folder's name is enough: the launcher put us there or nobody did.
+bool SlotCgroup::IsHere() const {
+  auto text = os::ReadFile("/proc/self/cgroup", 1 << 16);
+  if (!text) return false;
+  size_t at = text->find("0::");
+  if (at == text->npos || (at != 0 && (*text)[at - 1] != '\n')) return false;
+  std::string_view mine = std::string_view(*text).substr(at + 3);
+  mine = mine.substr(0, mine.find('\n'));
+  return mine.size() > 1 && path_.ends_with(mine);
 }
 
 void SlotCgroup::Begin(uint64_t memory_limit) {
@@ -87,22 +103,17 @@ uint64_t SlotCgroup::ReadOomKills() {
   return at == text.npos ? 0 : NumberIn(text.substr(at + 9));
 }
 
+// cgroup.kill spares nobody, so this process steps aside for a moment.
 bool SlotCgroup::KillAll() {
-  if (!kill_ || pwrite(kill_.get(), "1", 1, 0) != 1) return false;
-  killed_ = true;
-  return true;
-}
-
-void SlotCgroup::Renew() {
-  if (!killed_) return;
-  killed_ = false;
-  folder_.Reset();
-  kill_.Reset();
-  memory_peak_.Reset();
-  memory_events_.Reset();
-  limit_ = 0;
-  can_reset_peak_ = false;
-  if (rmdir(path_.c_str()) == 0 && mkdir(path_.c_str(), 0777) == 0) Open();
+  if (!kill_) return false;
+  std::string aside = path_ + "-aside";
+  if (mkdir(aside.c_str(), 0777) != 0 && errno != EEXIST) return false;
+  os::Fd folder(open(aside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  bool killed = WriteTo(folder, "cgroup.procs", "0") && pwrite(kill_.get(), "1", 1, 0) == 1;
+  WriteTo(folder_, "cgroup.procs", "0");
+  folder.Reset();
+  rmdir(aside.c_str());
+  return killed;
 }
 
 }  // namespace spate::shepherd

@@ -1,5 +1,5 @@
-// The cgroup (version 2) in which the tasks of one slot run, one after another. The shepherd
-// itself is not in it. All of it is optional: without a cgroup every function says so.
+// The cgroup (version 2) in which a shepherd was born and its tasks are, one after another, at no
+// cost for a task. All of it is optional: without a cgroup every function says so.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@ namespace spate::shepherd {
 
 class SlotCgroup {
  public:
-  // `folder` is an existing, empty cgroup, or empty for none. What cannot be opened is left out.
+  // `folder` is the cgroup, or empty for none. What cannot be opened is left out. This process
+  // moves there unless it is there.
   explicit SlotCgroup(const std::string& folder);
 
-  // For Program::cgroup; -1 without a cgroup.
-  int fd() const { return folder_.get(); }
   bool has_memory() const { return memory_peak_.valid(); }
+  // Becomes readable with POLLPRI when WasOutOfMemory may have changed; -1 without a limit.
+  int events_fd() const { return limit_ != 0 ? memory_events_.get() : -1; }
 
   // Before an attempt: the limit in bytes (0: none), and the high-water mark starts again.
   void Begin(uint64_t memory_limit);
@@ -26,18 +27,15 @@ class SlotCgroup {
   std::optional<uint64_t> Peak();
   // Whether the kernel ended a process since Begin because of the limit.
   bool WasOutOfMemory();
-  // Kills all that is in it, atomically (Linux 5.14). False where that is not possible. Nothing may
-  // be started in it any more until Renew.
+  // Kills all that is in it but this process, atomically (Linux 5.14). False where that is not
+  // possible. Costs milliseconds.
   bool KillAll();
-  // Makes the cgroup afresh after KillAll; there is none any more when that fails.
-  void Renew();
 
  private:
-  void Open();
+  bool IsHere() const;
   uint64_t ReadOomKills();
 
   std::string path_;
-  bool killed_ = false;
   os::Fd folder_;
   os::Fd memory_peak_;
   os::Fd memory_events_;

@@ -4,14 +4,8 @@
 // it shares our memory, so the code there does system calls and nothing else: no allocation, no
 // C library function that takes a lock or changes state. It tells of a failed exec by writing the
 // errno into the memory that both share.
-//
-// Born into a cgroup: clone3 can do that in one step (Linux 5.7). It has no C library wrapper, and
-// a wrapper could not help: with a separate stack the child must not return. Hence the assembly.
-// Where it is missing the child moves itself, which is slower.
 #include "shepherd/spawn.h"
 
-#include <fcntl.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -29,15 +23,12 @@ namespace spate::shepherd {
 namespace {
 
 constexpr size_t kStackSize = 64 * 1024;
-constexpr uint64_t kCloneIntoCgroup = 0x200000000ULL;
 constexpr int kMaxScriptArguments = 1 << 20;
 
 struct ChildContext {
   const Program* program;
-  bool move_into_cgroup;  // the child writes itself into the cgroup
   int exec_error;
   int nice_error;
-  int cgroup_error;
 };
 
 // The kernel's mask is 64 bits; the C library's sigset_t is larger.
@@ -67,10 +58,6 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
     void* argument) {
   auto* context = static_cast<ChildContext*>(argument);
   const Program& program = *context->program;
-  if (context->move_into_cgroup) {
-    int procs = openat(program.cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-    if (procs < 0 || write(procs, "0", 1) != 1) context->cgroup_error = errno;
-  }
   setpgid(0, program.group);
   // The tree dies with its shepherd even when nobody is left to end it.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -90,41 +77,6 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
   _exit(127);
 }
 
-#if defined(__x86_64__)
-// clone3 with a separate stack: the child calls `fn(argument)` and never comes back.
-long CloneThree(clone_args* arguments, int (*fn)(void*), void* argument) {
-  long result = SYS_clone3;
-  register int (*function)(void*) asm("r12") = fn;
-  register void* data asm("r13") = argument;
-  asm volatile(
-      "syscall\n\t"
-      "test %%rax, %%rax\n\t"
-      "jnz 1f\n\t"
-      "xor %%ebp, %%ebp\n\t"
-      "mov %%r13, %%rdi\n\t"
-      "call *%%r12\n\t"
-      "hlt\n"
-      "1:"
-      : "+a"(result)
-      : "D"(arguments), "S"(sizeof *arguments), "r"(function), "r"(data)
-      : "rcx", "r11", "memory", "cc");
-  return result;
-}
-
-// The pid, or -errno.
-long StartInCgroup(ChildContext& context, char* stack) {
-  clone_args arguments{};
-  arguments.flags = CLONE_VM | CLONE_VFORK | kCloneIntoCgroup;
-  arguments.exit_signal = SIGCHLD;
-  arguments.stack = reinterpret_cast<uint64_t>(stack);
-  arguments.stack_size = kStackSize;
-  arguments.cgroup = static_cast<uint64_t>(context.program->cgroup);
-  return CloneThree(&arguments, BecomeProgram, &context);
-}
-#else
-long StartInCgroup(ChildContext&, char*) { return -ENOSYS; }
-#endif
-
 }  // namespace
 
 Starter::Starter() {
@@ -137,20 +89,14 @@ Starter::Starter() {
 Starter::~Starter() { munmap(stack_, kStackSize); }
 
 StartResult Starter::StartProgram(const Program& program) {
-  ChildContext context{&program, false, 0, 0, 0};
-  long pid = -ENOSYS;
-  if (program.cgroup >= 0) pid = StartInCgroup(context, stack_);
-  if (pid == -ENOSYS || pid == -EINVAL || pid == -E2BIG) {
-    context.move_into_cgroup = program.cgroup >= 0;
-    pid = clone(BecomeProgram, stack_ + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
-    if (pid < 0) pid = -errno;
-  }
+  ChildContext context{&program, 0, 0};
+  pid_t pid = clone(BecomeProgram, stack_ + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
   StartResult result;
   if (pid < 0) {
-    result.fork_error = static_cast<int>(-pid);
+    result.fork_error = errno;
     return result;
   }
-  result.pid = static_cast<pid_t>(pid);
+  result.pid = pid;
   result.exec_error = context.exec_error;
   result.nice_error = context.nice_error;
   return result;

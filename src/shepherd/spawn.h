@@ -14,7 +14,6 @@ struct Program {
   int in = -1, out = -1, err = -1;    // become 0, 1, 2; -1: as they are in this process
   pid_t group = 0;                    // process group to join; 0: a new one, led by the child
   int nice = 0;                       // added to ours
-  int cgroup = -1;                    // folder of a cgroup v2 to be born in; -1: ours
 };
 
 struct StartResult {

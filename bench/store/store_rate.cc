@@ -90,8 +90,10 @@ class Bench {
     Append(std::move(batch));
     Drain();
     wall = Wall() - wall;
+    cpu = Cpu() - cpu;
+    Open();  // the log is folded into the file
     fmt::print("accept {} rows: {:.2f} s wall, {:.2f} s CPU with making them, {:.1f} bytes a row\n",
-               tasks_, wall, Cpu() - cpu, FileBytes() / tasks_);
+               tasks_, wall, cpu, FileBytes() / tasks_);
   }
 
   void Ends(bool paced) {
@@ -220,7 +222,6 @@ int main(int argc, char** argv) {
   auto tasks = static_cast<uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 200'000);
   spate::Bench bench(state, tasks);
   bench.AcceptRows();
-  bench.Open();
   bench.Ends(true);
   bench.Ends(false);
   bench.Replay();

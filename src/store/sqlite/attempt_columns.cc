@@ -1,12 +1,6 @@
 #include "store/sqlite/attempt_columns.h"
 
 namespace spate::store {
-namespace {
-
-Duration Micros(const Statement& s, int column) { return Duration{s.Int(column) * 1000}; }
-
-}  // namespace
-
 std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
                                            AttemptEntry& entry) {
   engine::AttemptEnded& r = entry.record;
@@ -24,15 +18,16 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   e.memory_source = static_cast<MemorySource>((flags >> 1) & 3);
   e.slot = static_cast<uint16_t>(s.Int(5));
   e.status = static_cast<int32_t>(s.Int(7));
-  e.start = s.IsNull(10) ? Instant() : Instant{(s.Int(10) + base_us) * 1000};
-  e.wall = Micros(s, 11);
-  e.user = Micros(s, 12);
-  e.system = Micros(s, 13);
+  e.start = s.IsNull(10) ? Instant() : Instant{s.Nanos(10, base_us)};
+  e.wall = Duration{s.Nanos(11)};
+  e.user = Duration{s.Nanos(12)};
+  e.system = Duration{s.Nanos(13)};
   e.peak_memory = static_cast<uint64_t>(s.Int(14)) * 1024;
   entry.kept = {.position = static_cast<uint64_t>(s.Int(15)),
                 .stdout_bytes = static_cast<uint64_t>(s.Int(16)),
                 .stderr_bytes = static_cast<uint64_t>(s.Int(17))};
-  r.ended = e.start + e.wall;
+  r.ended = Instant{
+      static_cast<int64_t>(static_cast<uint64_t>(e.start.ns) + static_cast<uint64_t>(e.wall.ns))};
   e.read_bytes = e.written_bytes = -1;
   e.left_behind = 0;
   e.stdout_total = entry.kept.stdout_bytes;

@@ -69,6 +69,11 @@ class Statement {
   Status RunOnce();
 
   int64_t Int(int column) const;  // 0 for NULL
+  // Microseconds, counted from base_us, as nanoseconds. Damaged values wrap around.
+  int64_t Nanos(int column, int64_t base_us = 0) const {
+    return static_cast<int64_t>(
+        (static_cast<uint64_t>(Int(column)) + static_cast<uint64_t>(base_us)) * 1000);
+  }
   bool IsNull(int column) const;
   std::string_view Bytes(int column) const;  // of text or blob; until the next Step or Reset
   std::string Text(int column) const { return std::string(Bytes(column)); }

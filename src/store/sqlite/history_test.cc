@@ -210,6 +210,8 @@ TEST(History, ListOfJobs) {
   EXPECT_EQ(ListJobs(state, {.standings = {JobStanding::kStopped}})->at(0).number, 3u);
   EXPECT_EQ(ListJobs(state, {.cwd = "/other"})->size(), 0u);
   EXPECT_FALSE((*jobs)[3].problem.empty());
+  EXPECT_TRUE(IsFrozen(JobPath(state, 1)));
+  EXPECT_FALSE(IsFrozen(running.path()));
   // Reading a finished job leaves nothing beside its database.
   EXPECT_FALSE(os::Exists(JobPath(state, 1) + "/job.db-shm"));
   EXPECT_EQ(SummarizeJob(state, 4).error().kind, ErrorKind::kNotFound);

@@ -108,7 +108,7 @@ Result<JobRow> ReadJobRow(Database& db) {
                 fmt::format("'{}' is damaged: the row of table job", EscapeForScreen(db.path())));
   }
   auto count = [&](int column) { return static_cast<uint32_t>(s.Int(column)); };
-  auto time = [&](int column) { return Instant{s.Int(column) * 1000}; };
+  auto time = [&](int column) { return Instant{s.Nanos(column)}; };
   JobRow row = {.job = JobId(count(0)),
                 .name = s.Text(1),
                 .argv = std::move(*argv),

@@ -12,7 +12,9 @@ namespace {
 
 // Level 1: 50 MB of rows take 0.1 s, and lists shrink to a fifth or less.
 constexpr int kLevel = 1;
-constexpr uint64_t kPlainLimit = 1u << 30;
+// More than any chunk holds; a lone row may be longer than kChunkBytes.
+constexpr uint64_t kLoneRowLimit = 1u << 30;
+constexpr uint64_t kPlainLimit = 2 * kChunkBytes;
 
 }  // namespace
 
@@ -59,8 +61,8 @@ Result<DecodedChunk> DecodeChunk(TaskIndex first, uint64_t count, std::string_vi
   };
   if (ChunkChecksum(first, count, data) != checksum) return damaged("checksum");
   uint64_t size = ZSTD_getFrameContentSize(data.data(), data.size());
-  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > kPlainLimit ||
-      count > size) {
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ||
+      size > (count == 1 ? kLoneRowLimit : kPlainLimit) || count > size) {
     return damaged("length");
   }
   DecodedChunk chunk;

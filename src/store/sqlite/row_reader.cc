@@ -51,7 +51,7 @@ Result<const DecodedChunk*> RowReader::Load(TaskIndex index) {
   Result<DecodedChunk> chunk = Fail(
       ErrorKind::kNotFound,
       fmt::format("'{}' holds no text of task {}", EscapeForScreen(path_), uint64_t{index} + 1));
-  if (*found && index < find_.Int(0) + find_.Int(1)) {
+  if (*found && index - static_cast<uint64_t>(find_.Int(0)) < static_cast<uint64_t>(find_.Int(1))) {
     chunk = DecodeChunk(static_cast<TaskIndex>(find_.Int(0)), static_cast<uint64_t>(find_.Int(1)),
                         find_.Bytes(2), static_cast<uint32_t>(find_.Int(3)));
     if (!chunk) chunk = Within(EscapeForScreen(path_), std::move(chunk.error()));

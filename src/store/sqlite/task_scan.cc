@@ -20,9 +20,20 @@ constexpr std::string_view kAttempts =
     "COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) FROM attempt ORDER BY seq";
 constexpr std::string_view kLog = "SELECT seq, kind, data FROM log ORDER BY seq";
 
+// Values are not checked here, so damaged ones are brought within reason: 30 years.
+constexpr int64_t kMostMicros = 1'000'000'000'000'000;
+int64_t Sane(int64_t us) { return std::clamp(us, -kMostMicros, kMostMicros); }
+
+Duration Sum(Duration total, int64_t us) {
+  int64_t ns = 0;
+  if (__builtin_add_overflow(total.ns, Sane(us) * 1000, &ns)) return Duration::Max();
+  return Duration{ns};
+}
+
 class Scanner {
  public:
-  explicit Scanner(int64_t base_us) : base_us_(base_us) {}
+  explicit Scanner(int64_t base_us)
+      : base_us_(std::clamp(base_us, -4 * kMostMicros, 4 * kMostMicros)) {}
 
   void OnAttempt(const Statement& s);
   void OnRecord(const engine::Record& record) {
@@ -80,7 +91,7 @@ void Scanner::OnAttempt(const Statement& s) {
   auto index = static_cast<uint64_t>(s.Int(1));
   if (index >= scan_.tasks.size()) return;
   TaskStanding& task = scan_.tasks[index];
-  int64_t wall = s.Int(5);
+  int64_t wall = Sane(s.Int(5));
   switch (static_cast<engine::Verdict>(s.Int(2))) {
     case engine::Verdict::kSucceeded:
       task.state = TaskState::kSucceeded;
@@ -101,9 +112,9 @@ void Scanner::OnAttempt(const Statement& s) {
   if ((s.Int(3) & 1) != 0 && task.tries < UINT16_MAX) ++task.tries;
   JobStatistics& all = scan_.statistics;
   ++all.attempts;
-  all.total_wall = all.total_wall + Duration::Micros(wall);
-  all.total_user = all.total_user + Duration::Micros(s.Int(6));
-  all.total_system = all.total_system + Duration::Micros(s.Int(7));
+  all.total_wall = Sum(all.total_wall, wall);
+  all.total_user = Sum(all.total_user, s.Int(6));
+  all.total_system = Sum(all.total_system, s.Int(7));
   uint64_t peak = static_cast<uint64_t>(s.Int(8)) * 1024;
   if (peak > all.peak_memory) {
     all.peak_memory = peak;
@@ -111,8 +122,9 @@ void Scanner::OnAttempt(const Statement& s) {
   }
   all.output_bytes += static_cast<uint64_t>(s.Int(9));
   if (!s.IsNull(4)) {
-    first_start_us_ = std::min(first_start_us_, s.Int(4));
-    last_end_us_ = std::max(last_end_us_, s.Int(4) + wall);
+    int64_t start = Sane(s.Int(4));
+    first_start_us_ = std::min(first_start_us_, start);
+    last_end_us_ = std::max(last_end_us_, start + wall);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "os/file.h"
 
 namespace spate::cli {
 namespace {
@@ -108,7 +109,7 @@ Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary) {
 void AddJobFields(JsonLine& line, const JobFacts& facts) {
   const store::JobSummary& summary = facts.summary;
   line.Number("job", summary.number);
-  TextOrBase64(line, "name", summary.row.name);
+  TextOrBase64(line, "name", NameOf(summary.row));
   line.Text("state", store::JobStandingName(summary.standing));
   AddRow(line, facts);
   if (facts.took) {
@@ -134,6 +135,20 @@ Tone ToneOf(JobStanding standing) {
     default:
       return Tone::kPlain;
   }
+}
+
+std::string NameOf(const store::JobRow& row) {
+  if (!row.name.empty()) return row.name;
+  std::string name;
+  for (const std::string& file : row.files) {
+    name += (name.empty() ? "" : " ") + (file == "-" ? file : os::BaseName(file));
+  }
+  if (!name.empty()) return name;
+  auto word = std::ranges::find(row.argv, "--");
+  for (auto at = word; at != row.argv.end(); ++at) {
+    if (at != word) name += (name.empty() ? "" : " ") + *at;
+  }
+  return name;
 }
 
 std::string CommandLineOf(const store::JobRow& row) {

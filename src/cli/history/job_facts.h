@@ -36,6 +36,8 @@ Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary);
 void AddJobFields(JsonLine& line, const JobFacts& facts);
 
 Tone ToneOf(store::JobStanding standing);
+// As given with --name, else its lists or its command.
+std::string NameOf(const store::JobRow& row);
 // "spate run -j 8 list.txt", as it was typed.
 std::string CommandLineOf(const store::JobRow& row);
 

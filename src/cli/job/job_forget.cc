@@ -63,7 +63,7 @@ Result<std::vector<Candidate>> Choose(HistoryCall& call, const std::vector<uint3
                  call.now() - *summary->row.ended > *age;
       if (!old) continue;
     }
-    chosen.push_back({number, summary ? summary->row.name : "", FolderBytes(path)});
+    chosen.push_back({number, summary ? NameOf(summary->row) : "", FolderBytes(path)});
   }
   return chosen;
 }

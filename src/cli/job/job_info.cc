@@ -211,7 +211,7 @@ void PrintNext(const HistoryCall& call, const JobFacts& facts, Page& page) {
 void PrintPage(HistoryCall& call, const JobDetails& details) {
   const store::JobSummary& summary = details.facts.summary;
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
-  page.Title(fmt::format("job {}  {}", summary.number, summary.row.name));
+  page.Title(fmt::format("job {}  {}", summary.number, NameOf(summary.row)));
   page.Field("state", StandingText(details));
   if (summary.standing == JobStanding::kDamaged) {
     page.Field("problem", summary.problem);

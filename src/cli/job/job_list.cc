@@ -57,7 +57,7 @@ std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& facts) {
   const store::JobSummary& summary = facts.summary;
   bool damaged = summary.standing == JobStanding::kDamaged;
   std::vector<Cell> cells = {{fmt::format("{}", summary.number)},
-                             {damaged ? "?" : summary.row.name},
+                             {damaged ? "?" : NameOf(summary.row)},
                              {store::JobStandingName(summary.standing), ToneOf(summary.standing)}};
   if (damaged) {
     cells.resize(7);

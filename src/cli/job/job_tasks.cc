@@ -50,7 +50,7 @@ std::vector<Cell> RowOf(const TaskSummary& task, std::string command) {
 Status TaskLister::PrintTable(store::History& history, const PickedTasks& picked) {
   if (titles_) {
     std::string title =
-        fmt::format("job {}  {}", picked.job, EscapeForScreen(history.summary().row.name));
+        fmt::format("job {}  {}", picked.job, EscapeForScreen(NameOf(history.summary().row)));
     call_.Put(fmt::format("{}{}\n", printed_ > 0 ? "\n" : "", CutToWidth(title, call_.width())));
   }
   Table table({{"TASK", Align::kRight},

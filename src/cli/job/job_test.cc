@@ -122,6 +122,19 @@ TEST_F(JobCommands, ListShowsEveryStateTheNewestLast) {
                          "'; there are 1-5 (see: spate job list)\n");
 }
 
+TEST_F(JobCommands, AJobWithoutANameIsCalledByItsWork) {
+  JobText text;
+  text.name = "";
+  text.rows = {"true"};
+  world_.AddJob(text);
+  text.files = {};
+  text.argv = {"-j2", "--", "gzip", "-9", "{}"};
+  world_.AddJob(text);
+  std::string out = Out(Command::kJobList, {});
+  EXPECT_NE(out.find("  1  list.txt  "), std::string::npos) << out;
+  EXPECT_NE(out.find("  2  gzip -9 {}  "), std::string::npos) << out;
+}
+
 TEST_F(JobCommands, ListIsBounded) {
   for (int i = 0; i < 22; ++i) {
     JobText text;

@@ -1,0 +1,141 @@
+#include "cli/task/explanation.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/text/end_text.h"
+
+namespace spate::cli {
+namespace {
+
+using TimeText = std::function<std::string(Instant)>;
+
+Explanation Succeeded(const TaskSituation& s) {
+  std::string text = "its only attempt succeeded";
+  if (s.task.attempts > 1) {
+    text = fmt::format("its attempt {} succeeded", s.task.last->record.end.ref.attempt.value);
+  }
+  return {"succeeded", text, std::nullopt, Remedy::kNone};
+}
+
+// The name that --retry-on has for a cause.
+const char* RetryName(Cause cause) {
+  return CauseName(cause == Cause::kStart ? Cause::kExit : cause);
+}
+
+Explanation Failed(const TaskSituation& s) {
+  Explanation why{"tries-used", "", std::nullopt, Remedy::kRetry};
+  const RetryPolicy& retry = s.log.policy.retry;
+  const engine::AttemptEnded& last = s.task.last->record;
+  std::string how = CauseText(last.end);
+  bool wanted = (retry.retry_on & CauseBit(last.end.cause)) != 0;
+  if (!wanted) {
+    why.reason = "not-retried";
+    why.text = fmt::format("{}, and --retry-on does not name {}", how, RetryName(last.end.cause));
+  } else if (!last.counts) {
+    why.reason = "losses";
+    why.text =
+        fmt::format("{}, and it was present at so many losses that it may be their cause", how);
+  } else if (retry.retries == 0) {
+    why.text = fmt::format("{}, and no further tries were asked for (--retries)", how);
+  } else {
+    why.text = fmt::format("{} at the last of {} (--retries {})", how,
+                           s.task.tries == 1 ? "1 try" : fmt::format("{} tries", s.task.tries),
+                           retry.retries);
+  }
+  return why;
+}
+
+std::string HeldText(engine::HoldReason reason) {
+  switch (reason) {
+    case engine::HoldReason::kHaltRule:
+      return "--halt";
+    case engine::HoldReason::kMaxFailures:
+      return "--max-failures";
+    default:
+      return "a signal (Ctrl-C)";
+  }
+}
+
+Explanation QueuedInRun(const TaskSituation& s, const TimeText& time) {
+  if (s.log.held != engine::HoldReason::kNone) {
+    return {"held",
+            fmt::format("the run is ending: by {} nothing more of the job is started",
+                        HeldText(s.log.held)),
+            std::nullopt, Remedy::kNone};
+  }
+  if (s.task.last && s.task.last->record.verdict == engine::Verdict::kRetry) {
+    Instant due = s.task.last->record.ended + s.log.policy.retry.delay;
+    if (s.task.last->record.counts && due > s.now) {
+      return {"retry-delay",
+              fmt::format("{}; its next try waits for --retry-delay until {}",
+                          CauseText(s.task.last->record.end), time(due)),
+              due, Remedy::kNone};
+    }
+  }
+  std::string text = fmt::format("it waits for a free slot: {} running or about to, {} queued",
+                                 CountOf(s.counts.leased, "task"), FormatCount(s.counts.queued));
+  if (s.settings.min_free_memory > 0) {
+    text += fmt::format("; nothing starts while less than {} of memory are free",
+                        FormatSize(s.settings.min_free_memory));
+  }
+  if (s.settings.max_load > 0) {
+    text += fmt::format("; nothing starts while the load is above {:g}", s.settings.max_load);
+  }
+  return {"slot", text, std::nullopt, Remedy::kNone};
+}
+
+Explanation Queued(const TaskSituation& s, const TimeText& time) {
+  if (s.job.standing == store::JobStanding::kRunning) return QueuedInRun(s, time);
+  if (s.job.standing == store::JobStanding::kInterrupted) {
+    std::string text = fmt::format(
+        "the process {} that ran the job ended without a word, before the task had an end that "
+        "was kept; a run that goes on starts it{}",
+        s.job.row.pid,
+        s.log.policy.retry.once ? ", or tells that it is unknown when it was running (--once)"
+                                : "");
+    return {"interrupted", text, std::nullopt, Remedy::kResume};
+  }
+  std::string text = "the run was stopped";
+  if (s.job.row.ended) text += " at " + time(*s.job.row.ended);
+  if (s.log.held != engine::HoldReason::kNone) text += " by " + HeldText(s.log.held);
+  text += s.task.attempts > 0 ? ", before its next attempt" : ", before it was started";
+  return {"stopped", text, std::nullopt, Remedy::kResume};
+}
+
+Explanation Running(const TaskSituation& s, const TimeText& time) {
+  if (!s.live) {
+    return {"given", "it is given to a slot and starts next, or is just starting or ending",
+            std::nullopt, Remedy::kNone};
+  }
+  std::string text = fmt::format("attempt {} runs since {} ({}) in slot {} as process {}",
+                                 s.live->attempt, time(s.live->since),
+                                 BriefDuration(s.now - s.live->since), s.live->slot, s.live->pid);
+  return {"running", text, std::nullopt, Remedy::kNone};
+}
+
+}  // namespace
+
+Explanation Explain(const TaskSituation& s, const TimeText& time) {
+  switch (s.task.state) {
+    case TaskState::kSucceeded:
+      return Succeeded(s);
+    case TaskState::kFailed:
+      return Failed(s);
+    case TaskState::kQueued:
+      return Queued(s, time);
+    case TaskState::kLeased:
+      return Running(s, time);
+    case TaskState::kCancelled:
+      return {"withdrawn", "it was no longer in the list when the job was taken up again",
+              std::nullopt, Remedy::kNone};
+    case TaskState::kUnknown:
+      break;
+  }
+  return {"once",
+          "its end was lost, and --once forbids to repeat what may have done its work; look at "
+          "what it left, then decide",
+          std::nullopt, Remedy::kRetry};
+}
+
+}  // namespace spate::cli

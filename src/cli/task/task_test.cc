@@ -1,0 +1,255 @@
+#include "cli/task/task_handler.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/history/live_tasks.h"
+#include "cli/history/testing_history.h"
+#include "cli/task/explanation.h"
+
+namespace spate::cli {
+namespace {
+
+using engine::Verdict;
+using Ran = HistoryWorld::Ran;
+using Argv = std::vector<std::string>;
+
+class TaskCommands : public testing::Test {
+ protected:
+  Ran Run(Command command, Argv argv) {
+    return world_.Run(MakeTaskHandler(world_.environment()), command, std::move(argv));
+  }
+  std::string Out(Command command, Argv argv) {
+    Ran ran = Run(command, std::move(argv));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    return ran.out;
+  }
+  HistoryWorld world_;
+  os::TempDir temp_;
+};
+
+std::string KeysOf(const nlohmann::ordered_json& json) {
+  std::string keys;
+  for (const auto& [key, value] : json.items()) keys += (keys.empty() ? "" : " ") + key;
+  return keys;
+}
+
+TEST_F(TaskCommands, InfoShowsEveryAttempt) {
+  WriteSix(*world_.AddJob(SixTasks()));
+  EXPECT_EQ(Out(Command::kTaskInfo, {"1.3"}),
+            "task 1.3  failed\n"
+            "  command    sh bad.sh\n"
+            "  folder     /data/work\n"
+            "  needs      1 cpu\n"
+            "  attempt 1  exit code 3, tried again\n"
+            "             started 2020-09-13 12:26:42 in slot 1, took 1.50 s\n"
+            "             CPU 1.00 s user, 0.25 s system\n"
+            "             memory 3.0 MB at most, of its largest process\n"
+            "             6 B of errors\n"
+            "             1 process outlived it and was ended\n"
+            "             left behind: 'sleep', ended\n"
+            "  attempt 2  exit code 3, failed for good\n"
+            "             started 2020-09-13 12:26:44 in slot 1, took 1.50 s\n"
+            "             CPU 1.00 s user, 0.25 s system\n"
+            "             memory 3.0 MB at most, of its largest process\n"
+            "             6 B of output, 4 B of errors\n"
+            "  why        spate task explain 1.3\n"
+            "  to read    spate job cat 1.3\n");
+  EXPECT_EQ(Out(Command::kTaskInfo, {"-q", "last.5-6", "1.1"}), "1.1\n1.5\n1.6\n");
+  EXPECT_EQ(Run(Command::kTaskInfo, {"1.9"}).code, kExitUsage);
+  EXPECT_EQ(Run(Command::kTaskInfo, {"2.1"}).code, kExitUsage);
+}
+
+TEST_F(TaskCommands, InfoOfChecksFilesAndNotes) {
+  JobText text;
+  text.rows = {"sort {check in exists a.txt} > {check out line+ b.txt}"};
+  world_.environment().settings = [](const store::JobRow& row) -> Result<JobSettings> {
+    JobSettings settings;
+    settings.cwd = row.cwd;
+    settings.stdin_pattern = "{#}.in";
+    return settings;
+  };
+  {
+    auto job = world_.AddJob(text);
+    auto end = AttemptOf(1, 0, 1, Cause::kCheck, 0, Verdict::kFailed);
+    end.end.note = "b.txt is empty\nand \x1b more";
+    end.end.memory_source = MemorySource::kCgroup;
+    end.end.read_bytes = 2048;
+    end.end.written_bytes = 10;
+    end.end.processes = {{0, 0, 0, 0}, {0, 1, 0, 141}};
+    job->Record(std::move(end), std::string(200'000, 'x'));
+  }
+  std::string out = Out(Command::kTaskInfo, {"1.1"});
+  for (const char* line :
+       {"  stdin      1.in\n", "  checks     in exists a.txt\n", "             out line+ b.txt\n",
+        "             memory 3.0 MB at most, as its cgroup counted\n",
+        "             I/O 2.0 KB read, 10 B written\n",
+        "             195 KB of output (its ends kept, 128 KB)\n",
+        "             step 1 command 2: status 141\n", "             and \\x1b more\n"}) {
+    EXPECT_NE(out.find(line), std::string::npos) << line << "in\n" << out;
+  }
+}
+
+TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
+  JobText text = SixTasks();
+  text.rows[2] = "sort {check out exists+ x}";
+  WriteSix(*world_.AddJob(text));
+  auto task = nlohmann::ordered_json::parse(Out(Command::kTaskInfo, {"1.3", "--output", "json"}),
+                                            nullptr, false);
+  EXPECT_EQ(KeysOf(task),
+            "type v job task state attempts tries command cwd stdin_file stdout_file stderr_file "
+            "checks needs ends");
+  EXPECT_EQ(KeysOf(task["checks"][0]), "when kind file");
+  EXPECT_EQ(KeysOf(task["needs"]), "cpus memory named");
+  ASSERT_EQ(task["ends"].size(), 2u);
+  EXPECT_EQ(KeysOf(task["ends"][0]),
+            "attempt verdict counts cause status slot start wall user system peak_memory "
+            "memory_source read_bytes written_bytes left_behind note stdout_bytes stderr_bytes "
+            "stdout_kept stderr_kept processes");
+  EXPECT_EQ(task["ends"][0]["note"], "left behind: 'sleep', ended");
+  auto why = nlohmann::ordered_json::parse(Out(Command::kTaskExplain, {"1.3", "--output", "json"}),
+                                           nullptr, false);
+  EXPECT_EQ(KeysOf(why),
+            "type v job task state attempts tries command reason text retry_at slot pid since "
+            "next_command");
+  EXPECT_EQ(why["reason"], "tries-used");
+  EXPECT_EQ(why["next_command"], "spate job retry 1.3");
+}
+
+TEST_F(TaskCommands, ExplainsWhatHasEnded) {
+  WriteSix(*world_.AddJob(SixTasks()));
+  EXPECT_EQ(Out(Command::kTaskExplain, {"1.3"}),
+            "task 1.3  failed\n"
+            "  why        exit code 3 at the last of 2 tries (--retries 1)\n"
+            "  command    sh bad.sh\n"
+            "  attempt 1  exit code 3, tried again, after 1.50 s\n"
+            "  attempt 2  exit code 3, failed for good, after 1.50 s\n"
+            "  to retry   spate job retry 1.3\n");
+  std::string all = Out(Command::kTaskExplain, {"1.1-6"});
+  for (const char* line :
+       {"  why        its only attempt succeeded\n",
+        "  why        it was no longer in the list when the job was taken up again\n",
+        "  why        its end was lost, and --once forbids to repeat what may have done\n"}) {
+    EXPECT_NE(all.find(line), std::string::npos) << line << "in\n" << all;
+  }
+}
+
+TEST_F(TaskCommands, ExplainsWhatWaitsForAResume) {
+  JobText text;
+  text.rows = {"a", "b"};
+  world_.AddJob(text)->End(store::JobState::kStopped, {.total = 2}, 5);
+  EXPECT_EQ(Out(Command::kTaskExplain, {"1.2"}),
+            "task 1.2  queued\n"
+            "  why        the run was stopped at 2020-09-13 12:26:45, before it was started\n"
+            "  command    b\n"
+            "  to go on   spate run --resume list.txt\n");
+  world_.AddJob(text);
+  std::string out = Out(Command::kTaskExplain, {"last.1"});
+  EXPECT_NE(out.find("the process 4711 that ran the job ended without a word"), std::string::npos);
+  EXPECT_NE(out.find("  to go on   spate run --resume list.txt\n"), std::string::npos) << out;
+}
+
+TEST_F(TaskCommands, FindsTheProcessesOfARunningTask) {
+  JobText text;
+  text.rows = {"a", "b", "c"};
+  auto job = world_.AddJob(text);
+  job->Record(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{0, 2}}});
+  // The owner is this process; its "children" are files.
+  int64_t owner = store::JobOwner::ThisProcess().pid;
+  auto stat = [](int64_t pid, int64_t parent, int64_t start) {
+    return fmt::format("{} (a ) b) S {} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {} 0 0", pid, parent,
+                       start);
+  };
+  auto add = [&](int64_t pid, int64_t parent, int64_t start, const std::string& environment) {
+    temp_.Write(fmt::format("proc/{}/stat", pid), stat(pid, parent, start));
+    temp_.Write(fmt::format("proc/{}/environ", pid), environment);
+  };
+  const std::string mark("SPATE_JOB_ID=1\0SPATE_TASK_INDEX=1\0SPATE_ATTEMPT=1\0SPATE_SLOT=4\0", 62);
+  add(owner, 1, 100, "PATH=/bin");
+  add(20'000'001, owner, 200, "PATH=/bin");
+  add(20'000'002, 20'000'001, 300, mark);
+  add(20'000'003, 20'000'002, 400, mark);
+  add(20'000'004, 1, 50, mark);  // no descendant
+  temp_.Write("proc/uptime", "10.00 20.00\n");
+  world_.environment().proc = temp_.Path("proc");
+  // Up for 10 s, of which 3 s had gone when it started.
+  EXPECT_EQ(Out(Command::kTaskExplain, {"1.1"}),
+            "task 1.1  running\n"
+            "  why        attempt 1 runs since 2020-09-13 12:36:33 (7s) in slot 4 as process\n"
+            "             20000002\n"
+            "  command    a\n");
+  EXPECT_NE(Out(Command::kTaskExplain, {"1.2"}).find("it is given to a slot"), std::string::npos);
+  EXPECT_NE(Out(Command::kTaskExplain, {"1.3"}).find("it waits for a free slot: 2 tasks running"),
+            std::string::npos);
+}
+
+// ---- Explain, the pure part
+// ----------------------------------------------------------------------
+
+class ExplainTest : public testing::Test {
+ protected:
+  Explanation Get() {
+    TaskSituation situation{job_, task_,     log_, {.total = 9, .queued = 5, .leased = 1},
+                            {},   settings_, kThen};
+    return Explain(situation, [](Instant when) {
+      return fmt::format("+{}s", (when - kThen).ns / 1'000'000'000);
+    });
+  }
+  void Ended(Cause cause, int32_t status, Verdict verdict) {
+    task_.last = store::AttemptEntry{AttemptOf(1, 0, 1, cause, status, verdict, -2), {}};
+    task_.attempts = 1;
+    task_.tries = task_.last->record.counts ? 1 : 0;
+  }
+  store::JobSummary job_;
+  store::TaskSummary task_;
+  LogFacts log_;
+  JobSettings settings_;
+};
+
+TEST_F(ExplainTest, Failures) {
+  task_.state = TaskState::kFailed;
+  Ended(Cause::kExit, 3, Verdict::kFailed);
+  EXPECT_EQ(Get().text, "exit code 3, and no further tries were asked for (--retries)");
+  log_.policy.retry.retries = 3;
+  log_.policy.retry.retry_on = CauseBit(Cause::kSignal);
+  EXPECT_EQ(Get().reason, "not-retried");
+  EXPECT_EQ(Get().text, "exit code 3, and --retry-on does not name exit");
+  Ended(Cause::kStart, 127, Verdict::kFailed);
+  EXPECT_EQ(Get().text, "command not found (127), and --retry-on does not name exit");
+  log_.policy.retry.retry_on = kAllCauses;
+  Ended(Cause::kNode, 0, Verdict::kFailed);
+  EXPECT_EQ(Get().reason, "losses");
+  EXPECT_EQ(Get().remedy, Remedy::kRetry);
+}
+
+TEST_F(ExplainTest, WaitingInARun) {
+  job_.standing = store::JobStanding::kRunning;
+  EXPECT_EQ(Get().reason, "slot");
+  EXPECT_EQ(Get().text, "it waits for a free slot: 1 task running or about to, 5 queued");
+  settings_.min_free_memory = 1 << 30;
+  settings_.max_load = 2.5;
+  EXPECT_EQ(Get().text,
+            "it waits for a free slot: 1 task running or about to, 5 queued; nothing starts while "
+            "less than 1.0 GB of memory are free; nothing starts while the load is above 2.5");
+  Ended(Cause::kExit, 1, Verdict::kRetry);
+  log_.policy.retry.delay = Duration::Seconds(60);
+  EXPECT_EQ(Get().reason, "retry-delay");
+  EXPECT_EQ(Get().text, "exit code 1; its next try waits for --retry-delay until +59s");
+  log_.held = engine::HoldReason::kHaltRule;
+  EXPECT_EQ(Get().reason, "held");
+  EXPECT_EQ(Get().text, "the run is ending: by --halt nothing more of the job is started");
+}
+
+TEST_F(ExplainTest, AttemptsThatAreNoTriesWaitForNoDelay) {
+  job_.standing = store::JobStanding::kRunning;
+  Ended(Cause::kNode, 0, Verdict::kRetry);
+  log_.policy.retry.delay = Duration::Seconds(60);
+  EXPECT_EQ(Get().reason, "slot");
+}
+
+}  // namespace
+}  // namespace spate::cli

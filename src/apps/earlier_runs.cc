@@ -39,8 +39,8 @@ Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state
   std::optional<store::JobSummary> found;
   auto status = store::VisitJobs(state_dir, [&](const store::JobSummary& job) {
     if (job.standing == store::JobStanding::kDamaged || job.row.cwd != cwd) return true;
-    bool wanted = named ? SameWork(job.row, files, options)
-                        : job.standing != store::JobStanding::kFinished;
+    bool wanted =
+        named ? SameWork(job.row, files, options) : job.standing != store::JobStanding::kFinished;
     if (wanted) found = job;
     return !wanted;
   });

@@ -53,9 +53,8 @@ void Follower::OpenNext() {
 void Follower::Read() {
   if (sink_.full()) {
     loop_.Unwatch(fd_);
-    timer_ = loop_.At(loop_.Now() + kLookAgain, [this] {
-      loop_.WatchRead(fd_, [this] { Read(); });
-    });
+    timer_ =
+        loop_.At(loop_.Now() + kLookAgain, [this] { loop_.WatchRead(fd_, [this] { Read(); }); });
     return;
   }
   std::string piece(kPieceBytes, '\0');

@@ -18,9 +18,9 @@ class Follower {
   struct Sink {
     // Tasks that were added, in order: their rows and what they need.
     std::function<void(std::vector<std::string> rows, std::vector<Needs> needs)> add;
-    std::function<void()> end;                      // no more come
-    std::function<void(const Error&)> wrong;        // a line, or a file that cannot be read
-    std::function<bool()> full;                     // wait before taking in more
+    std::function<void()> end;                           // no more come
+    std::function<void(const Error&)> wrong;             // a line, or a file that cannot be read
+    std::function<bool()> full;                          // wait before taking in more
     std::function<std::string(const Needs&)> why_never;  // it can never run here; empty: it can
   };
   // Reads `files` ("-" is standard input) one after the other. All references outlive it.

@@ -94,8 +94,9 @@ Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
   }
   if (problems.empty()) return {};
   return Fail(ErrorKind::kInvalid,
-              problems + "ask for less, or tell what this machine has with --offer NAME=N\n"
-                         "nothing was started");
+              problems +
+                  "ask for less, or tell what this machine has with --offer NAME=N\n"
+                  "nothing was started");
 }
 
 cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks) {
@@ -385,9 +386,8 @@ Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bo
                        row_.cwd,
                        dir_.SpoolPath()};
   return cli::MakeRunView(std::move(parts), [this](const Error& error) {
-    loop_->Post([this, error] {
-      session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind));
-    });
+    loop_->Post(
+        [this, error] { session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind)); });
   });
 }
 
@@ -420,8 +420,8 @@ Result<int> LocalJob::Run(bool resumed) {
   with.on_trouble = [&](std::string text) {
     (*view)->OnNews(cli::Remark{std::move(text), true}, loop_->Now());
   };
-  (*view)->OnStart({id(), row_.name, offer.slots, follow_, resumed, counts(), EndedTasks(),
-                    loop_->Now()});
+  (*view)->OnStart(
+      {id(), row_.name, offer.slots, follow_, resumed, counts(), EndedTasks(), loop_->Now()});
   if (uint32_t asked = cli::SlotCount(options_.slots, here_.machine.facts().cores);
       offer.slots < asked) {
     (*view)->OnNews(
@@ -437,8 +437,7 @@ Result<int> LocalJob::Run(bool resumed) {
   std::unique_ptr<Follower> follower;
   if (follow_) follower = MakeFollower(**view);
   cli::RunEnd how = session_->Run(
-      **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }},
-      [this] {
+      **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }}, [this] {
         return node::MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()};
       });
   follower.reset();
@@ -463,8 +462,7 @@ void LocalJob::PutEnd() {
   progress.job = id();
   progress.ended = loop_->Now();
   progress.counts = counts();
-  progress.state =
-      engine().Finished(id()) ? store::JobState::kFinished : store::JobState::kStopped;
+  progress.state = engine().Finished(id()) ? store::JobState::kFinished : store::JobState::kStopped;
   store_->PutProgress(progress);
 }
 

@@ -78,8 +78,8 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   }
   if (options.sources.follow) return Follow(here, options, std::move(settings), argv);
   Offer offer = OfferOf(options, here);
-  auto tasks = cli::LoadTaskList(options, LoadContextOf(settings, offer.slots, !options.dry_run),
-                                 settings);
+  auto tasks =
+      cli::LoadTaskList(options, LoadContextOf(settings, offer.slots, !options.dry_run), settings);
   if (!tasks) return std::unexpected(tasks.error());
   if (options.dry_run) return DryRun(*tasks, settings);
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());

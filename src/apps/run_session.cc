@@ -50,7 +50,9 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
   // Resuming may have been all that was left to do.
   if (!hub_.engine().Finished(job_.id)) loop_.Run();
   loop_.Cancel(tick_);
-  for (int signal : {os::kSignalInt, os::kSignalTerm, os::kSignalHup, os::kSignalTerminalStop, os::kSignalContinue}) loop_.OnSignal(signal, nullptr);
+  for (int signal : {os::kSignalInt, os::kSignalTerm, os::kSignalHup, os::kSignalTerminalStop,
+                     os::kSignalContinue})
+    loop_.OnSignal(signal, nullptr);
   if (how_ == cli::RunEnd::kFinished && !hub_.engine().Finished(job_.id)) {
     how_ = cli::RunEnd::kHalted;
   }
@@ -131,7 +133,8 @@ void RunSession::WatchSignals() {
   loop_.OnSignal(os::kSignalInt, [this] { OnInterrupt(); });
   loop_.OnSignal(os::kSignalTerm,
                  [this] { EndRunning(cli::RunEnd::kInterrupted, cli::kExitTerminated); });
-  loop_.OnSignal(os::kSignalHup, [this] { EndRunning(cli::RunEnd::kInterrupted, cli::kExitHangup); });
+  loop_.OnSignal(os::kSignalHup,
+                 [this] { EndRunning(cli::RunEnd::kInterrupted, cli::kExitHangup); });
   loop_.OnSignal(os::kSignalTerminalStop, [this] { OnTerminalStop(); });
   loop_.OnSignal(os::kSignalContinue, [this] { executor_->Pause(false); });
 }

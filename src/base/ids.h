@@ -17,9 +17,9 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-using JobId = Id<struct JobTag>;     // from 1; 0 is none
-using NodeId = Id<struct NodeTag>;   // from 1; 0 is none
-using Epoch = Id<struct EpochTag>;   // counts the lives of a hub, from 1
+using JobId = Id<struct JobTag>;                  // from 1; 0 is none
+using NodeId = Id<struct NodeTag>;                // from 1; 0 is none
+using Epoch = Id<struct EpochTag>;                // counts the lives of a hub, from 1
 using Attempt = Id<struct AttemptTag, uint16_t>;  // numbers the executions of a task, from 1
 
 // A task's place in its job, from 0. What people see and type is index + 1.

@@ -79,10 +79,12 @@ std::optional<double> UnitsSeconds(std::string_view text) {
 // The length of the valid UTF-8 sequence at the start of `text`, or 0.
 size_t Utf8Length(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xC2 ? 0 : byte(0) < 0xE0 ? 2
-                  : byte(0) < 0xF0                    ? 3
-                  : byte(0) < 0xF5                    ? 4
-                                                      : 0;
+  size_t length = byte(0) < 0x80   ? 1
+                  : byte(0) < 0xC2 ? 0
+                  : byte(0) < 0xE0 ? 2
+                  : byte(0) < 0xF0 ? 3
+                  : byte(0) < 0xF5 ? 4
+                                   : 0;
   if (length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;

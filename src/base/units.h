@@ -20,9 +20,9 @@ Result<uint64_t> ParseSize(std::string_view text);
 // A plain decimal count, with underscores allowed between digits.
 Result<uint64_t> ParseCount(std::string_view text);
 
-std::string FormatDuration(Duration d);    // "0.21 s", "3.4 s", "2m05s", "1h02m", "3d04h"
-std::string FormatSize(uint64_t bytes);    // "812 B", "1.5 KB", "20 GB" (powers of 1024)
-std::string FormatCount(uint64_t count);   // "1,234,567"
+std::string FormatDuration(Duration d);   // "0.21 s", "3.4 s", "2m05s", "1h02m", "3d04h"
+std::string FormatSize(uint64_t bytes);   // "812 B", "1.5 KB", "20 GB" (powers of 1024)
+std::string FormatCount(uint64_t count);  // "1,234,567"
 
 // Bytes that a terminal may show: control bytes, and bytes that are not valid UTF-8, become \xNN
 // (newline, tab and return become \n, \t, \r).

@@ -77,7 +77,8 @@ class Hub {
   };
   struct RefHash {
     size_t operator()(const AttemptRef& ref) const noexcept {
-      uint64_t key = uint64_t{ref.job.value} << 48 ^ uint64_t{ref.attempt.value} << 32 ^ ref.index;
+      uint64_t key =
+          uint64_t{ref.job.value} << 48 ^ uint64_t { ref.attempt.value } << 32 ^ ref.index;
       return key * 0x9e3779b97f4a7c15u >> 7;
     }
   };

@@ -45,9 +45,7 @@ class InprocChannel final : public Channel<Out, In> {
       }
     });
   }
-  void OnMessage(std::function<void(In)> receiver) override {
-    in_->receiver = std::move(receiver);
-  }
+  void OnMessage(std::function<void(In)> receiver) override { in_->receiver = std::move(receiver); }
 
  private:
   os::Loop& loop_;

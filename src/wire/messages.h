@@ -70,7 +70,7 @@ struct Live {
 struct Slow {  // an attempt has passed the job's warn_time
   AttemptRef ref;
 };
-struct Paused {  // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
+struct Paused {        // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
   std::string reason;  // empty: it goes on
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused>;

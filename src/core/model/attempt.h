@@ -50,19 +50,19 @@ struct AttemptEnd {
   AttemptRef ref;
   Cause cause = Cause::kSuccess;
   MemorySource memory_source = MemorySource::kNone;
-  uint16_t slot = 0;     // from 1; 0 when it never had one
-  int32_t status = 0;    // by cause: exit code, signal number, 126/127; else 0
+  uint16_t slot = 0;   // from 1; 0 when it never had one
+  int32_t status = 0;  // by cause: exit code, signal number, 126/127; else 0
   Instant start;
   Duration wall;
   Duration user;
   Duration system;
-  uint64_t peak_memory = 0;     // bytes, by memory_source
-  int64_t read_bytes = -1;      // -1: not asked
+  uint64_t peak_memory = 0;  // bytes, by memory_source
+  int64_t read_bytes = -1;   // -1: not asked
   int64_t written_bytes = -1;
-  uint32_t left_behind = 0;     // processes that outlived the command and were ended
-  uint64_t stdout_total = 0;    // bytes that the attempt wrote
+  uint32_t left_behind = 0;   // processes that outlived the command and were ended
+  uint64_t stdout_total = 0;  // bytes that the attempt wrote
   uint64_t stderr_total = 0;
-  std::string note;             // rare: which check failed, why it did not start, what was left
+  std::string note;  // rare: which check failed, why it did not start, what was left
   std::vector<ProcessEnd> processes;  // only when the attempt had more than one
 };
 
@@ -72,9 +72,9 @@ struct AttemptEnd {
 inline constexpr uint64_t kInlineOutput = 64 * 1024;
 
 struct OutputStream {
-  std::string bytes;       // all of it when spool is empty
-  std::string spool;       // path of a file that holds all of it, or empty
-  uint64_t total = 0;      // length in either case
+  std::string bytes;   // all of it when spool is empty
+  std::string spool;   // path of a file that holds all of it, or empty
+  uint64_t total = 0;  // length in either case
 };
 struct TaskOutput {
   OutputStream out;

@@ -33,16 +33,16 @@ struct RequestRun {
 // Bit c is set when an attempt that ended by Cause c may be tried again.
 using CauseSet = uint16_t;
 constexpr CauseSet CauseBit(Cause c) { return static_cast<CauseSet>(1u << static_cast<int>(c)); }
-inline constexpr CauseSet kAllCauses =
-    CauseBit(Cause::kExit) | CauseBit(Cause::kSignal) | CauseBit(Cause::kTimeLimit) |
-    CauseBit(Cause::kMemory) | CauseBit(Cause::kCheck) | CauseBit(Cause::kNode) |
-    CauseBit(Cause::kStart);
+inline constexpr CauseSet kAllCauses = CauseBit(Cause::kExit) | CauseBit(Cause::kSignal) |
+                                       CauseBit(Cause::kTimeLimit) | CauseBit(Cause::kMemory) |
+                                       CauseBit(Cause::kCheck) | CauseBit(Cause::kNode) |
+                                       CauseBit(Cause::kStart);
 
 struct RetryPolicy {
   uint32_t retries = 0;  // further tries after the first; a lost node's attempt is not a try
   CauseSet retry_on = kAllCauses;
-  Duration delay;        // from the end of an attempt to the start of the next one
-  bool once = false;     // an attempt that was lost is never repeated: the task ends as unknown
+  Duration delay;     // from the end of an attempt to the start of the next one
+  bool once = false;  // an attempt that was lost is never repeated: the task ends as unknown
 };
 
 // When to stop a job early, as GNU parallel's --halt.
@@ -61,10 +61,10 @@ struct JobPolicy {
 
 struct JobPlan {
   uint32_t task_count = 0;
-  bool open = false;                 // more tasks may be added (--follow)
-  std::vector<Needs> requests;       // distinct; at least one
-  std::vector<RequestRun> runs;      // sorted, covering all tasks
-  std::vector<TaskIndex> order;      // the order of starting; empty: by index
+  bool open = false;             // more tasks may be added (--follow)
+  std::vector<Needs> requests;   // distinct; at least one
+  std::vector<RequestRun> runs;  // sorted, covering all tasks
+  std::vector<TaskIndex> order;  // the order of starting; empty: by index
   JobPolicy policy;
 };
 
@@ -77,36 +77,36 @@ enum class RowKind : uint8_t {
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {
   std::string name;
-  std::string cwd;                         // absolute
+  std::string cwd;  // absolute
   RowKind row_kind = RowKind::kListLine;
   // kValues: the template. One word with blanks is shell text; several words are an argv.
   std::vector<std::string> command;
-  std::vector<std::string> value_names;    // --header: the names of the columns
-  bool has_source = true;                  // false: `command` is literal and runs once
-  bool repeat_context = false;             // -X: a{}b with values 1 2 becomes a1b a2b
+  std::vector<std::string> value_names;  // --header: the names of the columns
+  bool has_source = true;                // false: `command` is literal and runs once
+  bool repeat_context = false;           // -X: a{}b with values 1 2 becomes a1b a2b
 
-  std::vector<std::string> environment;    // --env NAME=value
-  std::string stdin_pattern;               // with placeholders; empty: the null device
+  std::vector<std::string> environment;  // --env NAME=value
+  std::string stdin_pattern;             // with placeholders; empty: the null device
   std::string stdout_pattern;
   std::string stderr_pattern;
   int nice = 0;
-  bool measure_io = false;                 // read /proc/PID/io (20-50 us a task)
-  bool live_output = false;                // pass output on as it comes (--line-buffer)
+  bool measure_io = false;   // read /proc/PID/io (20-50 us a task)
+  bool live_output = false;  // pass output on as it comes (--line-buffer)
 
-  Duration time_limit;                     // zero: none
-  uint32_t time_limit_percent = 0;         // of the median of what succeeded so far; 0: none
-  Duration warn_time;                      // zero: none
+  Duration time_limit;                          // zero: none
+  uint32_t time_limit_percent = 0;              // of the median of what succeeded so far; 0: none
+  Duration warn_time;                           // zero: none
   Duration kill_grace = Duration::Seconds(10);  // from TERM to KILL
-  Duration start_delay;                    // --delay: least time between two starts
-  uint64_t min_free_memory = 0;            // start nothing while less is free
-  double max_load = 0;                     // start nothing while the load is above; 0: no bound
-  Duration check_patience;                 // how long an output check waits for late attributes
+  Duration start_delay;                         // --delay: least time between two starts
+  uint64_t min_free_memory = 0;                 // start nothing while less is free
+  double max_load = 0;      // start nothing while the load is above; 0: no bound
+  Duration check_patience;  // how long an output check waits for late attributes
 };
 
 // The final state of a task; before that it is queued or leased.
 enum class TaskState : uint8_t {
-  kQueued = 0,     // waiting, ready, or waiting for its retry delay
-  kLeased = 1,     // given to a node, running or about to
+  kQueued = 0,  // waiting, ready, or waiting for its retry delay
+  kLeased = 1,  // given to a node, running or about to
   kSucceeded = 2,
   kFailed = 3,
   kCancelled = 4,  // withdrawn before it succeeded or failed

@@ -52,7 +52,7 @@ std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs) {
 }
 
 const char* CauseName(Cause cause) {
-  constexpr const char* kNames[kCauseCount] = {"success", "exit", "signal", "time", "memory",
+  constexpr const char* kNames[kCauseCount] = {"success", "exit", "signal", "time",   "memory",
                                                "check",   "node", "start",  "stopped"};
   auto i = static_cast<size_t>(cause);
   return i < kCauseCount ? kNames[i] : "?";

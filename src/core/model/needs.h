@@ -32,9 +32,9 @@ struct NamedOffer {
 
 struct Offer {
   std::string node_name;
-  uint32_t slots = 0;        // attempts at once, from 1
+  uint32_t slots = 0;  // attempts at once, from 1
   uint32_t milli_cpus = 0;
-  uint64_t memory = 0;       // bytes; 0: unknown, never the bound
+  uint64_t memory = 0;            // bytes; 0: unknown, never the bound
   std::vector<NamedOffer> named;  // sorted by name
 };
 

@@ -34,9 +34,8 @@ std::vector<Assignment> Spread(std::vector<NodeView> views, uint32_t ready, cons
   for (const NodeView& view : views) {
     if (uint32_t room = Room(view, limits); room > 0) out.push_back({view.node, room});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Assignment& a, const Assignment& b) {
-    return a.count > b.count;
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Assignment& a, const Assignment& b) { return a.count > b.count; });
   uint32_t left = ready;
   for (Assignment& assignment : out) {
     assignment.count = std::min(assignment.count, left);

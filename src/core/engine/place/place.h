@@ -21,9 +21,9 @@ inline constexpr uint64_t kWhole = 1'000'000'000;
 
 struct NodeView {
   NodeId node;
-  uint32_t fit = 0;       // tasks of this request that the idle node runs at once; 0: never
-  uint64_t used = 0;      // share of the node that its leases take; above kWhole when ahead
-  Duration task_wall;     // what a task of this job took there lately; zero: not known yet
+  uint32_t fit = 0;    // tasks of this request that the idle node runs at once; 0: never
+  uint64_t used = 0;   // share of the node that its leases take; above kWhole when ahead
+  Duration task_wall;  // what a task of this job took there lately; zero: not known yet
 };
 
 // How many tasks the node should be given now; 0 when it is well supplied.

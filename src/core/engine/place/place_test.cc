@@ -16,8 +16,7 @@ TEST(Room, TableOfCases) {
     uint32_t room;
   };
   for (const auto& [what, view, room] : {
-           Case{"an idle node of unknown speed: its slots and one more each",
-                View(2, 0, {}), 4},
+           Case{"an idle node of unknown speed: its slots and one more each", View(2, 0, {}), 4},
            Case{"a node that never fits", View(0, 0, {}), 0},
            Case{"full", View(2, 4, {}), 0},
            Case{"half of the ahead used: refill", View(2, 3, {}), 1},

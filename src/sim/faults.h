@@ -15,14 +15,17 @@ class Faults {
   // Counts a point. False: the process is dead, and what was to happen here does not happen.
   bool Alive() {
     if (dead_) return false;
+    ++points_;
     if (left_ > 0 && --left_ == 0) dead_ = true;
     return !dead_;
   }
   bool dead() const { return dead_; }
+  uint64_t points() const { return points_; }  // so far
   void Die() { dead_ = true; }
 
  private:
   uint64_t left_;
+  uint64_t points_ = 0;
   bool dead_ = false;
 };
 

@@ -1,18 +1,25 @@
 // Link: the channel between a simulated hub and one node: in order, late by a random time, cut at
 // any moment. Sending and receiving are points at which a process may die.
 //
+// Beyond what the channel promises, the hub may hear of an end, or of returned tasks, once more and
+// late, even after the node was cut off and came back: attempt numbers must make it harmless.
+//
 // Without latency the messages go through the product's own channel (transport/inproc.h).
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "base/prng.h"
 #include "os/loop.h"
 #include "sim/faults.h"
 #include "transport/inproc.h"
+#include "wire/messages.h"
 
 namespace spate::sim {
 
@@ -21,6 +28,7 @@ struct LinkState {
   os::Loop& loop;
   Faults& faults;
   Duration latency_max;
+  unsigned echo_percent = 0;
   Prng prng;
   bool cut = false;  // nothing arrives any more
 };
@@ -58,7 +66,21 @@ class LinkEnd final : public transport::Channel<Out, In> {
   }
   void Deliver(In message) {
     if (state_->cut || !state_->faults.Alive()) return;
+    if constexpr (std::is_same_v<In, wire::ToHub>) Echo(message);
     receiver_(std::move(message));
+  }
+  void Echo(const wire::ToHub& message) {
+    if (state_->echo_percent == 0 || !state_->prng.Chance(state_->echo_percent)) return;
+    if (!std::holds_alternative<wire::Ends>(message) &&
+        !std::holds_alternative<wire::Returned>(message)) {
+      return;
+    }
+    constexpr uint64_t kLate = 1'000'000'000;
+    Instant when = state_->loop.Now() + Duration{static_cast<int64_t>(state_->prng.Below(kLate))};
+    // Not bound to this end: it may be gone by then.
+    state_->loop.At(when, [state = state_, receiver = receiver_, message] {
+      if (state->faults.Alive()) receiver(message);
+    });
   }
 
   std::shared_ptr<LinkState> state_;

@@ -79,6 +79,7 @@ void DrawTroubles(Prng& prng, Options& o) {
   int64_t life = 50 + static_cast<int64_t>(prng.Below(prng.Chance(50) ? 2000 : 200'000));
   if (cut) o.node_life = Duration::Millis(life);
   o.orphans_live_on = prng.Chance(40);
+  o.echo_percent = Maybe(prng, 20, 50);
 }
 
 }  // namespace
@@ -193,6 +194,8 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("clock-steps-back", o.clock_steps_back);
   words.Time("node-life", o.node_life);
   words.Flag("orphans-live-on", o.orphans_live_on && o.node_life.ns > 0);
+  words.Count("echo%", o.echo_percent);
+  words.Count("first-crash", o.first_crash);
   return words.Take();
 }
 

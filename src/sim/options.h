@@ -76,9 +76,11 @@ struct Options {
   uint32_t crashes = 0;      // at most
   uint64_t crash_after = 0;  // points, on average
   bool crash_in_resume = false;
+  uint64_t first_crash = 0;  // the first life dies at exactly this point; 0: as the rest say
   bool commit_failures = false;
   bool clock_steps_back = false;  // between two lives, by up to a minute
   Duration node_life;             // on average; zero: its link is never cut
+  unsigned echo_percent = 0;      // of ends and returned tasks: the hub hears them again, late
   bool orphans_live_on = false;   // a node that was cut off goes on for a while
 
   Limits limits() const;

@@ -56,11 +56,17 @@ TEST(Sim, SameSeedSameBytes) {
   EXPECT_NE(OutputOf({"--seed", "1"}, 0), OutputOf({"--seed", "2"}, 0));
 }
 
+// Not at random points but at all of them: each store write, message, order and turn of the loop.
+TEST(Sim, DiesAtEveryPoint) {
+  std::string text = OutputOf({"--seed", "1", "--seeds", "12", "--tasks", "6", "--every-point"}, 0);
+  EXPECT_NE(text.find("  ok at every one of "), std::string::npos) << text;
+}
+
 TEST(Sim, SeedsAndTasksAreTaken) {
   std::string text = OutputOf({"--seed", "5", "--seeds", "3", "--tasks", "4"}, 0);
   EXPECT_TRUE(text.starts_with("seed 5\n  tasks=4 "));
   EXPECT_NE(text.find("\nseed 7\n"), std::string::npos);
-  EXPECT_NE(text.find("3 seeds from 5: all promises kept"), std::string::npos);
+  EXPECT_NE(text.find("3 seeds from 5, 3 worlds: all promises kept"), std::string::npos);
   OutputOf({"--sed", "5"}, 2);
   OutputOf({"--seed"}, 2);
   OutputOf({"--seed", "x"}, 2);

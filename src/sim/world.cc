@@ -74,6 +74,7 @@ void World::Find(const char* checker, std::string text) { findings_.Add(checker,
 // ---- Lives -------------------------------------------------------------------------------------
 
 uint64_t World::PlanCrash() {
+  if (options_.first_crash > 0) return report_.lives == 0 ? options_.first_crash : 0;
   if (crashes_left_ == 0) return 0;
   if (options_.crash_in_resume && report_.lives > 0 && prng_.Chance(40)) return 1 + prng_.Below(6);
   return prng_.Chance(85) ? 1 + prng_.Below(2 * options_.crash_after) : 0;
@@ -179,6 +180,7 @@ void World::EndLife(bool clean) {
     if (life.faults.dead() && crashes_left_ > 0) --crashes_left_;
     if (life.person->store_failed()) ++report_.store_failures;
   }
+  if (report_.lives == 1) report_.first_life_points = life.faults.points();
   life.faults.Die();
   // Any prefix of the queue may have been durable; of none is the usual case.
   size_t also_durable = prng_.Chance(50) ? 0 : prng_.Below(life.store->queued() + 1);
@@ -215,8 +217,8 @@ void World::BringUp(size_t index) {
   SimNode& each = life_->nodes[index];
   os::Loop& loop = life_->loop;
   each.id = NodeId(static_cast<uint32_t>(index + 1));
-  each.link = std::make_shared<LinkState>(
-      LinkState{loop, life_->faults, options_.link_latency, Prng(prng_.Next())});
+  each.link = std::make_shared<LinkState>(LinkState{loop, life_->faults, options_.link_latency,
+                                                    options_.echo_percent, Prng(prng_.Next())});
   each.ends = MakeLink<wire::ToNode, wire::ToHub>(each.link);
   life_->hub->Connect(each.id, *each.ends.first);
   const Offer& offer = workload_.offers()[index];

@@ -40,7 +40,8 @@ struct WorldReport {
   uint64_t executions = 0;
   uint64_t orphans = 0;  // executions on a node that was cut off
   uint64_t commits = 0;
-  uint64_t steps = 0;  // turns of the loop
+  uint64_t steps = 0;              // turns of the loop
+  uint64_t first_life_points = 0;  // at which the first life could have died
   Duration virtual_time;
   uint64_t trace_hash = 0;
   uint64_t digest = 0;  // of the engine at the end

@@ -26,20 +26,20 @@ using namespace spate::engine;  // NOLINT
 
 struct Case {
   const char* name;
-  uint32_t tasks = 0;     // of each job
-  uint32_t jobs = 1;      // one after the other
-  uint32_t batch = 8;     // ends in one Step
+  uint32_t tasks = 0;  // of each job
+  uint32_t jobs = 1;   // one after the other
+  uint32_t batch = 8;  // ends in one Step
   bool shuffle = false;
   uint32_t fail_one_in = 0;  // first attempts that fail and are tried again
   uint32_t requests = 1;     // distinct requests, taking turns
 };
 
 struct Figures {
-  double rate = 0;           // tasks/s, null shell included
-  double longest_step = 0;   // seconds, without the step that accepts the job
-  double accept = 0;         // seconds for the step that accepts the job
-  double state_bytes = 0;    // for a queued task, as the engine counts them
-  double resident_bytes = 0; // for a queued task, as the system counts them
+  double rate = 0;            // tasks/s, null shell included
+  double longest_step = 0;    // seconds, without the step that accepts the job
+  double accept = 0;          // seconds for the step that accepts the job
+  double state_bytes = 0;     // for a queued task, as the engine counts them
+  double resident_bytes = 0;  // for a queued task, as the system counts them
   uint64_t leases = 0;
 };
 
@@ -82,8 +82,9 @@ class Bench {
   Bench(const Case& c, bool time_steps) : case_(c), time_steps_(time_steps) {}
 
   Figures Run() {
-    Step(NodeJoined{NodeId(1), {.node_name = "node", .slots = 16, .milli_cpus = 16000,
-                                .memory = 1 << 20, .named = {}}});
+    Step(NodeJoined{
+        NodeId(1),
+        {.node_name = "node", .slots = 16, .milli_cpus = 16000, .memory = 1 << 20, .named = {}}});
     double working = 0;
     for (uint32_t job = 1; job <= case_.jobs; ++job) {
       Accept(JobId(job));

@@ -22,10 +22,10 @@ namespace spate::node {
 struct StartOrder {
   AttemptRef ref;
   uint16_t slot = 0;
-  TaskBody body;              // environment complete but for what the job's settings hold
-  uint64_t memory_limit = 0;  // bytes, 0: none; set on the slot's cgroup where there is one
-  bool tell_start = false;    // an OnStarted is wanted (time limits, long tasks)
-  bool sample_memory = false; // OnMemory about every 200 ms is wanted
+  TaskBody body;               // environment complete but for what the job's settings hold
+  uint64_t memory_limit = 0;   // bytes, 0: none; set on the slot's cgroup where there is one
+  bool tell_start = false;     // an OnStarted is wanted (time limits, long tasks)
+  bool sample_memory = false;  // OnMemory about every 200 ms is wanted
 };
 
 enum class EndHow : uint8_t {

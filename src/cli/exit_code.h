@@ -26,7 +26,7 @@ struct ExitCodeText {
 // What help and the man page print.
 inline constexpr std::array<ExitCodeText, 8> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
-    {kExitTasksFailed, "some tasks failed or did not run"},
+    {kExitTasksFailed, "some tasks failed or did not run; state check: damage was found"},
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
     {kExitCouldNotRun, "could not run: no right, no space, state damaged or in use"},
     {kExitHangup, "ended by SIGHUP; the state is kept, --resume goes on"},

@@ -1,6 +1,7 @@
 // For tests of the history commands: a state folder with real jobs, and a command to look at them.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -75,6 +76,29 @@ class HistoryWorld {
     environment_.write_err = [this](std::string_view bytes) { err_ += bytes; };
     environment_.now = [this] { return now; };
     environment_.cwd = "/data/work";
+    environment_.proc = temp_.Path("proc");
+    temp_.Write("proc/uptime", "10.00 20.00\n");
+  }
+
+  // A process as /proc shows it; it started at `start` hundredths of a second after the machine.
+  void AddProcess(int64_t pid, int64_t parent, int64_t start, const std::string& environment) {
+    std::string stat = fmt::format("{} (a ) b) S {} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {} 0 0",
+                                   pid, parent, start);
+    temp_.Write(fmt::format("proc/{}/stat", pid), stat);
+    temp_.Write(fmt::format("proc/{}/environ", pid), environment);
+  }
+  // This process, a shepherd below it, and a task (from 1) of job 1 with a child.
+  void AddRunningTask(uint32_t task) {
+    int64_t owner = store::JobOwner::ThisProcess().pid;
+    int64_t first = 20'000'000 + 10 * int64_t{task};
+    std::string mark = fmt::format(
+        "SPATE_JOB_ID=1{0}SPATE_TASK_INDEX={1}{0}SPATE_ATTEMPT=1{0}"
+        "SPATE_SLOT=4{0}",
+        '\0', task);
+    AddProcess(owner, 1, 100, "PATH=/bin");
+    AddProcess(first, owner, 200, "PATH=/bin");
+    AddProcess(first + 1, first, 300, mark);
+    AddProcess(first + 2, first + 1, 400, mark);
   }
 
   Instant now = kThen + Duration::Seconds(600);

@@ -124,7 +124,7 @@ std::string CountsText(const JobCounts& counts) {
                              {counts.failed, "failed"},
                              {counts.unknown, "unknown"},
                              {counts.cancelled, "no longer in the list"},
-                             {counts.leased, "running"},
+                             {counts.leased, "running or next"},
                              {counts.queued, "queued"}}) {
     if (count == 0) continue;
     text += fmt::format("{} {} {}", first ? ":" : ",", FormatCount(count), what);

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/job_facts.h"
+#include "cli/history/live_tasks.h"
 #include "cli/history/select.h"
 #include "cli/history/task_facts.h"
 #include "cli/job/job_verbs.h"
@@ -34,9 +37,22 @@ class TaskLister {
   uint64_t printed_ = 0;
 };
 
-std::vector<Cell> RowOf(const TaskSummary& task, std::string command) {
+// Which tasks of a job have processes; empty when nobody runs it or they cannot be seen.
+std::set<TaskIndex> TasksAlive(const HistoryCall& call, const store::JobSummary& job) {
+  std::set<TaskIndex> alive;
+  if (!job.owner) return alive;
+  const std::string& proc = call.environment().proc;
+  for (const LiveTask& task : FindLiveTasks(proc, job.owner->pid, JobId(job.number), call.now())) {
+    alive.insert(task.index);
+  }
+  return alive;
+}
+
+std::vector<Cell> RowOf(const TaskSummary& task, const std::set<TaskIndex>& alive,
+                        std::string command) {
+  bool ahead = task.state == TaskState::kLeased && !alive.empty() && !alive.contains(task.index);
   std::vector<Cell> cells = {{fmt::format("{}", uint64_t{task.index} + 1)},
-                             {StateWord(task.state), ToneOf(task.state)},
+                             {ahead ? "next" : StateWord(task.state), ToneOf(task.state)},
                              {task.attempts > 0 ? fmt::format("{}", task.tries) : ""},
                              {EndText(task)}};
   bool ended = task.last.has_value();
@@ -63,6 +79,7 @@ Status TaskLister::PrintTable(store::History& history, const PickedTasks& picked
               call_.width(), call_.environment().colour,
               [&](std::string_view text) { call_.Put(text); });
   TaskTexts texts(call_, history);
+  std::set<TaskIndex> alive = TasksAlive(call_, history.summary());
   Status read;
   auto visited = VisitTasks(history, picked, states_, [&](const TaskSummary& task) {
     auto command = texts.Command(task.index, 0);
@@ -70,7 +87,7 @@ Status TaskLister::PrintTable(store::History& history, const PickedTasks& picked
       read = std::unexpected(std::move(command.error()));
       return false;
     }
-    table.Add(RowOf(task, std::move(*command)));
+    table.Add(RowOf(task, alive, std::move(*command)));
     ++printed_;
     return --left_ > 0 && call_.ok();
   });

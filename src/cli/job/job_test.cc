@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/exit_code.h"
 #include "cli/history/testing_history.h"
@@ -252,6 +254,27 @@ TEST_F(JobCommands, Tasks) {
             "   5  cancelled                            old line\n");
 }
 
+TEST_F(JobCommands, TasksThatAreGivenButNotStartedAreNext) {
+  JobText text;
+  text.rows = {"a", "b", "c"};
+  auto job = world_.AddJob(text);
+  job->Record(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{0, 2}}});
+  const char* kUnseen =
+      "TASK  STATE    TRIES  END  WALL  MEMORY  COMMAND\n"
+      "   1  running                            a\n"
+      "   2  running                            b\n"
+      "   3  queued                             c\n";
+  EXPECT_EQ(Out(Command::kJobTasks, {}), kUnseen);
+  world_.AddRunningTask(2);
+  EXPECT_EQ(Out(Command::kJobTasks, {}),
+            "TASK  STATE    TRIES  END  WALL  MEMORY  COMMAND\n"
+            "   1  next                               a\n"
+            "   2  running                            b\n"
+            "   3  queued                             c\n");
+  job.reset();
+  EXPECT_NE(Out(Command::kJobTasks, {}).find("   2  queued  "), std::string::npos);
+}
+
 TEST_F(JobCommands, CatIsByteExact) {
   JobText text;
   text.rows = {"a", "b", "c"};
@@ -369,6 +392,19 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(task["stdout_kept"], 6);
   EXPECT_EQ(KeysOf(tasks.substr(tasks.find("{\"type\":\"task\",\"v\":1,\"job\":1,\"task\":5"))),
             kTaskKeys);
+}
+
+TEST_F(JobCommands, EveryKeyIsDocumented) {
+  const char* source = std::getenv("SPATE_SOURCE");
+  if (source == nullptr) GTEST_SKIP() << "SPATE_SOURCE does not say where docs/ is";
+  std::string page = *os::ReadFile(std::string(source) + "/docs/formats/json.md", 1 << 20);
+  WriteSix(*world_.AddJob(SixTasks()));
+  for (Command command : {Command::kJobInfo, Command::kJobTasks}) {
+    std::istringstream keys(KeysOf(Out(command, {"--output", "json"})));
+    for (std::string key; keys >> key;) {
+      EXPECT_NE(page.find('`' + key + '`'), std::string::npos) << key;
+    }
+  }
 }
 
 TEST_F(JobCommands, JsonOfBytesThatAreNoText) {

@@ -51,7 +51,8 @@ std::string Explainer::RemedyCommand(const TaskAtHand& at, Remedy remedy) const 
 void Explainer::PrintPage(const TaskAtHand& at, const Explanation& why) {
   if (!std::exchange(first_, false)) call_.Put("\n");
   Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
-  page.Title(fmt::format("task {}  {}", at.id(), StateWord(at.task.state)));
+  page.Title(fmt::format("task {}  {}", at.id(),
+                         why.reason == "given" ? "next" : StateWord(at.task.state)));
   page.Field("why", why.text);
   page.Field("command", at.command);
   size_t shown = std::min(at.attempts.size(), kShownAttempts);

@@ -87,8 +87,10 @@ std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptEntr
     lines.push_back(fmt::format("step {} command {}: status {}", process.step + 1,
                                 process.command + 1, process.status));
   }
-  size_t at = 0;
-  while (at < end.note.size()) {
+  // Some causes are told with the note.
+  bool one_line = end.note.find('\n') == std::string::npos;
+  bool told = one_line && lines[0].find(EscapeForScreen(end.note)) != std::string::npos;
+  for (size_t at = 0; at < end.note.size() && !told;) {
     size_t stop = std::min(end.note.find('\n', at), end.note.size());
     lines.push_back(end.note.substr(at, stop - at));
     at = stop + 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
@@ -29,7 +30,6 @@ class TaskCommands : public testing::Test {
     return ran.out;
   }
   HistoryWorld world_;
-  os::TempDir temp_;
 };
 
 std::string KeysOf(const nlohmann::ordered_json& json) {
@@ -120,6 +120,20 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(why["next_command"], "spate job retry 1.3");
 }
 
+TEST_F(TaskCommands, EveryKeyIsDocumented) {
+  const char* source = std::getenv("SPATE_SOURCE");
+  if (source == nullptr) GTEST_SKIP() << "SPATE_SOURCE does not say where docs/ is";
+  std::string page = *os::ReadFile(std::string(source) + "/docs/formats/json.md", 1 << 20);
+  WriteSix(*world_.AddJob(SixTasks()));
+  for (Command command : {Command::kTaskInfo, Command::kTaskExplain}) {
+    auto json = nlohmann::json::parse(Out(command, {"1.3", "--output", "json"}), nullptr, false);
+    if (json.contains("ends")) json.update(json["ends"][0]);
+    for (const auto& [key, value] : json.items()) {
+      EXPECT_NE(page.find('`' + key + '`'), std::string::npos) << key;
+    }
+  }
+}
+
 TEST_F(TaskCommands, ExplainsWhatHasEnded) {
   WriteSix(*world_.AddJob(SixTasks()));
   EXPECT_EQ(Out(Command::kTaskExplain, {"1.3"}),
@@ -158,29 +172,14 @@ TEST_F(TaskCommands, FindsTheProcessesOfARunningTask) {
   text.rows = {"a", "b", "c"};
   auto job = world_.AddJob(text);
   job->Record(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{0, 2}}});
-  // The owner is this process; its "children" are files.
-  int64_t owner = store::JobOwner::ThisProcess().pid;
-  auto stat = [](int64_t pid, int64_t parent, int64_t start) {
-    return fmt::format("{} (a ) b) S {} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {} 0 0", pid, parent,
-                       start);
-  };
-  auto add = [&](int64_t pid, int64_t parent, int64_t start, const std::string& environment) {
-    temp_.Write(fmt::format("proc/{}/stat", pid), stat(pid, parent, start));
-    temp_.Write(fmt::format("proc/{}/environ", pid), environment);
-  };
-  const std::string mark("SPATE_JOB_ID=1\0SPATE_TASK_INDEX=1\0SPATE_ATTEMPT=1\0SPATE_SLOT=4\0", 62);
-  add(owner, 1, 100, "PATH=/bin");
-  add(20'000'001, owner, 200, "PATH=/bin");
-  add(20'000'002, 20'000'001, 300, mark);
-  add(20'000'003, 20'000'002, 400, mark);
-  add(20'000'004, 1, 50, mark);  // no descendant
-  temp_.Write("proc/uptime", "10.00 20.00\n");
-  world_.environment().proc = temp_.Path("proc");
+  world_.AddRunningTask(1);
+  // Another's, with the same marks.
+  world_.AddProcess(20'000'004, 1, 50, std::string("SPATE_JOB_ID=1\0SPATE_TASK_INDEX=2\0", 34));
   // Up for 10 s, of which 3 s had gone when it started.
   EXPECT_EQ(Out(Command::kTaskExplain, {"1.1"}),
             "task 1.1  running\n"
             "  why        attempt 1 runs since 2020-09-13 12:36:33 (7s) in slot 4 as process\n"
-            "             20000002\n"
+            "             20000011\n"
             "  command    a\n");
   EXPECT_NE(Out(Command::kTaskExplain, {"1.2"}).find("it is given to a slot"), std::string::npos);
   EXPECT_NE(Out(Command::kTaskExplain, {"1.3"}).find("it waits for a free slot: 2 tasks running"),

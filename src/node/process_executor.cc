@@ -1,5 +1,6 @@
 // ProcessExecutor: one Slot for each shepherd. Frames for a shepherd are gathered in Slot::out and
-// sent together when the loop's turn is over; reports are read in bulk and become events.
+// sent together when the loop's turn is over; reports are read in bulk and become events. Orders
+// that find no shepherd wait in Slot::waiting, or are lent to another slot.
 //
 // Which attempt is where, when a shepherd dies: every order has a sequence number, and the
 // shepherd writes the number of an order into a shared page before it starts it. Orders up to
@@ -67,9 +68,13 @@ ProcessExecutor::~ProcessExecutor() {
     slot->shepherd.CloseSocket();
   }
   for (auto& slot : slots_) {
-    if (slot && slot->alive) slot->shepherd.Reaped(kEndPatience);
+    if (slot && !slot->shepherd.Reaped(kEndPatience)) slot->shepherd.Kill();
   }
-  shepherd::EndOrphans(ShepherdPids());
+  for (int tries = 0; shepherd::EndOrphans(ShepherdPids()) > 0 && tries < 100; ++tries) {
+    for (auto& slot : slots_) {
+      if (slot) slot->shepherd.Reaped(1'000'000);
+    }
+  }
   if (options_.cgroup.empty()) return;
   for (auto& slot : slots_) {
     if (slot) (void)os::RemoveEmptyDir(SlotCgroup(*slot));
@@ -95,7 +100,6 @@ ProcessExecutor::Slot& ProcessExecutor::SlotAt(uint16_t number) {
   if (!slot) {
     slot = std::make_unique<Slot>();
     slot->number = number;
-    SetUp(*slot);
     Launch(*slot);
   }
   return *slot;
@@ -110,6 +114,8 @@ void ProcessExecutor::SetUp(Slot& slot) {
   setup.slot = slot.number;
   setup.spool_folder = options_.spool_folder;
   setup.job_folder = options_.job_folder;
+  setup.open_files = options_.task_open_files;
+  setup.home_cpu = HomeCpu(slot.number);
   if (!options_.cgroup.empty()) {
     std::string folder = SlotCgroup(slot);
     Status made = os::MakeDir(folder);
@@ -121,15 +127,28 @@ void ProcessExecutor::SetUp(Slot& slot) {
   if (paused_) shepherd::AppendPause(slot.out, {true});
 }
 
+// With a slot for each processor, each shepherd has one of its own and starts its tasks there: left
+// to the system, two of them often meet on one while another idles
+// (docs/design/005-quiet-pipeline.md). With fewer slots the system knows better which processors
+// are free.
+int ProcessExecutor::HomeCpu(uint16_t slot) const {
+  if (cpus_.empty() || options_.slots < cpus_.size()) return -1;
+  return cpus_[(slot - 1u) % cpus_.size()];
+}
+
 void ProcessExecutor::Launch(Slot& slot) {
+  SetUp(slot);
   auto made = launcher_.Launch(slot.cgroup);
   if (!made) {
-    if (options_.on_trouble && slot.launch_delay.ns == 0) {
+    if (options_.on_trouble && !std::exchange(trouble_told_, true)) {
       options_.on_trouble(
-          fmt::format("slot {} has to wait: {}; trying again", slot.number, made.error().message));
+          fmt::format("slot {} cannot be used for now, tasks run in the others meanwhile: {}",
+                      slot.number, made.error().message));
     }
+    Lend(slot);
     return LaunchLater(slot);
   }
+  trouble_told_ = false;
   slot.shepherd = std::move(*made);
   slot.alive = true;
   slot.proven = false;
@@ -139,6 +158,7 @@ void ProcessExecutor::Launch(Slot& slot) {
     if (!noted && options_.on_trouble) options_.on_trouble(noted.error().message);
   }
   loop_.WatchRead(slot.shepherd.socket(), [this, &slot] { OnReadable(slot); });
+  for (StartOrder& order : std::exchange(slot.waiting, {})) Give(slot, std::move(order));
   MarkDirty(slot);
 }
 
@@ -148,6 +168,21 @@ void ProcessExecutor::LaunchLater(Slot& slot) {
     slot.timer = 0;
     Launch(slot);
   });
+}
+
+// Orders that wait for this slot's shepherd go to slots that have one.
+void ProcessExecutor::Lend(Slot& slot) {
+  while (!slot.waiting.empty()) {
+    Slot* best = nullptr;
+    for (auto& other : slots_) {
+      if (!other || !other->alive) continue;
+      if (best == nullptr || other->orders.size() < best->orders.size()) best = other.get();
+    }
+    if (best == nullptr) return;
+    StartOrder order = std::move(slot.waiting.front());
+    slot.waiting.pop_front();
+    Give(*best, std::move(order));
+  }
 }
 
 void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) {
@@ -173,6 +208,12 @@ void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
 void ProcessExecutor::Start(StartOrder order) {
   CHECK(events_ != nullptr);
   Slot& slot = SlotAt(order.slot);
+  if (slot.alive) return Give(slot, std::move(order));
+  slot.waiting.push_back(std::move(order));
+  if (slot.launch_delay.ns != 0) Lend(slot);
+}
+
+void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   OpenJobAt(slot, order.ref.job);
   shepherd::Start start;
   start.sequence = ++sequence_;
@@ -180,21 +221,38 @@ void ProcessExecutor::Start(StartOrder order) {
   start.tell_start = order.tell_start;
   start.sample_memory = order.sample_memory;
   start.memory_limit = order.memory_limit;
-  if (!shepherd::AppendStart(slot.out, start, order.body)) {
-    AttemptEnd end;
-    end.ref = order.ref;
-    end.slot = order.slot;
-    end.cause = Cause::kStart;
-    end.status = 126;
-    end.start = loop_.Now();
-    end.note = "the command is longer than 64 MB, or has a NUL byte in it";
-    loop_.Post([this, exists = exists_, end = std::move(end)] {
-      if (*exists) events_->OnEnded(end, no_output_);
-    });
-    return;
+  if (shepherd::AppendStart(slot.out, start, order.body)) {
+    slot.orders.push_back({order.ref, start.sequence, order.slot});
+    return MarkDirty(slot);
   }
-  slot.orders.push_back({order.ref, start.sequence});
-  MarkDirty(slot);
+  AttemptEnd end;
+  end.cause = Cause::kStart;
+  end.status = 126;
+  end.note = "the command is longer than 64 MB, or has a NUL byte in it";
+  Answer(order, std::move(end));
+}
+
+// Tells, a little later, the end of an attempt that no shepherd has seen.
+void ProcessExecutor::Answer(const StartOrder& order, AttemptEnd end) {
+  end.ref = order.ref;
+  end.slot = order.slot;
+  end.start = loop_.Now();
+  loop_.Post([this, exists = exists_, end = std::move(end)] {
+    if (*exists) events_->OnEnded(end, no_output_);
+  });
+}
+
+bool ProcessExecutor::TakeWaiting(const AttemptRef& ref, StartOrder& order) {
+  for (auto& slot : slots_) {
+    if (!slot) continue;
+    auto found = std::find_if(slot->waiting.begin(), slot->waiting.end(),
+                              [&](const StartOrder& one) { return one.ref == ref; });
+    if (found == slot->waiting.end()) continue;
+    order = std::move(*found);
+    slot->waiting.erase(found);
+    return true;
+  }
+  return false;
 }
 
 ProcessExecutor::Slot* ProcessExecutor::SlotOf(const AttemptRef& ref) {
@@ -208,23 +266,33 @@ ProcessExecutor::Slot* ProcessExecutor::SlotOf(const AttemptRef& ref) {
 }
 
 void ProcessExecutor::TakeBack(const AttemptRef& ref) {
-  Slot* slot = SlotOf(ref);
-  if (slot == nullptr) return;  // its end is on its way
-  shepherd::AppendTakeBack(slot->out, {ref});
-  MarkDirty(*slot);
+  StartOrder waiting;
+  if (Slot* slot = SlotOf(ref)) {
+    shepherd::AppendTakeBack(slot->out, {ref});
+    MarkDirty(*slot);
+  } else if (TakeWaiting(ref, waiting)) {
+    loop_.Post([this, exists = exists_, ref] {
+      if (*exists) events_->OnTakenBack(ref);
+    });
+  }  // else its end is on its way
 }
 
 void ProcessExecutor::End(const AttemptRef& ref, EndHow how, Cause cause) {
-  Slot* slot = SlotOf(ref);
-  if (slot == nullptr) return;
-  shepherd::AppendEnd(slot->out, {ref, how == EndHow::kKill, cause});
-  MarkDirty(*slot);
+  StartOrder waiting;
+  if (Slot* slot = SlotOf(ref)) {
+    shepherd::AppendEnd(slot->out, {ref, how == EndHow::kKill, cause});
+    MarkDirty(*slot);
+  } else if (TakeWaiting(ref, waiting)) {
+    AttemptEnd end;
+    end.cause = cause;
+    Answer(waiting, std::move(end));
+  }
 }
 
 void ProcessExecutor::Pause(bool paused) {
   paused_ = paused;
   for (auto& slot : slots_) {
-    if (!slot) continue;
+    if (!slot || !slot->alive) continue;  // others hear it when they are set up
     shepherd::AppendPause(slot->out, {paused});
     Flush(*slot);  // this process may be about to stop itself
   }
@@ -309,8 +377,7 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
 
 void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
   AttemptEnd& end = ended.end;
-  Forget(slot, end.ref);
-  end.slot = slot.number;
+  end.slot = Forget(slot, end.ref);
   end.start = loop_.clock().FromMonotonic(end.start.ns);
   TaskOutputPtr output = no_output_;
   if (ended.output.out.total != 0 || ended.output.err.total != 0) {
@@ -319,10 +386,13 @@ void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
   events_->OnEnded(std::move(end), std::move(output));
 }
 
-void ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {
+uint16_t ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {
   auto order = std::find_if(slot.orders.begin(), slot.orders.end(),
                             [&](const Order& one) { return one.ref == ref; });
-  if (order != slot.orders.end()) slot.orders.erase(order);
+  if (order == slot.orders.end()) return slot.number;
+  uint16_t number = order->slot;
+  slot.orders.erase(order);
+  return number;
 }
 
 // Nothing more will come from it, whatever the reason.
@@ -356,11 +426,10 @@ void ProcessExecutor::HandBack(Slot& slot) {
   std::deque<Order> orders = std::exchange(slot.orders, {});
   bool proven = slot.proven || (!orders.empty() && orders.front().sequence <= started);
   slot.shepherd = shepherd::ShepherdProcess();
-  SetUp(slot);
   if (proven) {
     Launch(slot);
   } else {
-    if (options_.on_trouble && slot.launch_delay.ns == 0) {
+    if (options_.on_trouble && !std::exchange(trouble_told_, true)) {
       options_.on_trouble(fmt::format(
           "the shepherd of slot {} ended before it had done anything; trying again", slot.number));
     }
@@ -375,7 +444,7 @@ void ProcessExecutor::HandBack(Slot& slot) {
     }
     AttemptEnd end;
     end.ref = order.ref;
-    end.slot = slot.number;
+    end.slot = order.slot;
     end.cause = Cause::kNode;
     end.start = loop_.Now();
     end.note = "its shepherd was killed";

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "node/executor.h"
+#include "os/affinity.h"
 #include "os/real_loop.h"
 #include "shepherd/launch.h"
 #include "shepherd/protocol.h"
@@ -24,10 +25,14 @@ struct ProcessExecutorOptions {
   std::string job_folder;      // becomes SPATE_JOB_DIR of tasks; shepherds are written down there
                                // (`shepherds`), so that EndLeftovers finds them. Empty: neither
   std::string cgroup;          // a cgroup v2 folder of ours; each slot gets one below it. Or empty
+  uint64_t task_open_files = 0;  // soft limit of descriptors for tasks; 0: as this process has it
   // Told what a person should know, e.g. that shepherds cannot be started for now. May be empty.
   std::function<void(std::string)> on_trouble;
 };
 
+// A slot whose shepherd cannot be made (no process or descriptor is left) lends its orders to the
+// other slots: there are fewer at once then, and nothing is lost.
+//
 // The process that owns one must have no children of its own but shepherds: all others are taken
 // for orphans of a killed shepherd, and ended, when that happens.
 class ProcessExecutor final : public Executor {
@@ -53,6 +58,7 @@ class ProcessExecutor final : public Executor {
   struct Order {
     AttemptRef ref;
     uint64_t sequence;
+    uint16_t slot;  // the one that the order names
   };
   struct Slot {
     uint16_t number = 0;
@@ -66,7 +72,8 @@ class ProcessExecutor final : public Executor {
     shepherd::FrameBuffer reports;
     std::string out;  // frames for the shepherd, kept until there is one
     size_t sent = 0;
-    std::deque<Order> orders;  // as given; the first is running or about to
+    std::deque<Order> orders;        // as given; the first is running or about to
+    std::deque<StartOrder> waiting;  // for a shepherd, while there is none
     std::vector<JobId> opened;
     Duration launch_delay;
     os::TimerId timer = 0;
@@ -79,7 +86,12 @@ class ProcessExecutor final : public Executor {
   Slot* SlotOf(const AttemptRef& ref);
   void Launch(Slot& slot);
   void LaunchLater(Slot& slot);
+  void Lend(Slot& slot);
+  void Give(Slot& slot, StartOrder order);
+  void Answer(const StartOrder& order, AttemptEnd end);
+  bool TakeWaiting(const AttemptRef& ref, StartOrder& order);
   void SetUp(Slot& slot);
+  int HomeCpu(uint16_t slot) const;  // -1: none
   std::string SlotCgroup(const Slot& slot);
   void OpenJobAt(Slot& slot, JobId job);
   void MarkDirty(Slot& slot);
@@ -91,7 +103,8 @@ class ProcessExecutor final : public Executor {
   void OnDeath(Slot& slot);
   void CleanUp(Slot& slot);
   void HandBack(Slot& slot);
-  void Forget(Slot& slot, const AttemptRef& ref);
+  // The slot that the order named.
+  uint16_t Forget(Slot& slot, const AttemptRef& ref);
 
   os::RealLoop& loop_;
   ExecutorEvents* events_ = nullptr;
@@ -102,8 +115,10 @@ class ProcessExecutor final : public Executor {
   std::vector<std::unique_ptr<Slot>> slots_;  // by number - 1; null until used
   std::vector<Slot*> dirty_;
   uint64_t sequence_ = 0;
+  std::vector<int> cpus_ = os::AllowedCpus().Cpus();
   bool flush_posted_ = false;
   bool paused_ = false;
+  bool trouble_told_ = false;  // since a shepherd was made last
   // Posted functions look here whether the executor still exists.
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };

@@ -129,6 +129,27 @@ TEST_F(ProcessExecutorTest, NicenessIsAdded) {
   EXPECT_EQ(Run("nice").output->out.bytes, fmt::format("{}\n", getpriority(PRIO_PROCESS, 0) + 7));
 }
 
+// A script that prints the processors that a process may run on.
+std::string AllowedCpusOf(const char* pid) {
+  return fmt::format("sed -n 's/^Cpus_allowed_list:\\t//p' /proc/{}/status", pid);
+}
+
+TEST_F(ProcessExecutorTest, ShepherdsStayAtHomeAndTasksDoNot) {
+  options_.slots = static_cast<uint16_t>(os::AllowedCpus().Cpus().size());
+  std::string ours = fmt::format("{}", getpid());
+  EXPECT_EQ(Run(AllowedCpusOf("self")).output->out.bytes,
+            Run(AllowedCpusOf(ours.c_str())).output->out.bytes);
+  EXPECT_EQ(Run(AllowedCpusOf("$PPID")).output->out.bytes,
+            fmt::format("{}\n", os::AllowedCpus().Cpus().front()));
+}
+
+TEST_F(ProcessExecutorTest, WithFewerSlotsThanProcessorsNobodyHasAHome) {
+  if (os::AllowedCpus().Cpus().size() < 2) GTEST_SKIP() << "one processor";
+  options_.slots = 1;
+  EXPECT_EQ(Run(AllowedCpusOf("$PPID")).output->out.bytes,
+            Run(AllowedCpusOf("self")).output->out.bytes);
+}
+
 TEST_F(ProcessExecutorTest, TheTasksOwnPathDecides) {
   dir_.Write("bin/tool", "#!/bin/sh\necho mine\n");
   chmod(dir_.Path("bin/tool").c_str(), 0755);
@@ -355,20 +376,61 @@ TEST_F(ProcessExecutorTest, ALackOfProcessesIsWaitedFor) {
   ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &before, nullptr), 0);
 }
 
-TEST_F(ProcessExecutorTest, ShepherdsThatCannotBeMadeAreTriedAgain) {
-  std::vector<std::string> troubles;
-  options_.on_trouble = [&](std::string text) { troubles.push_back(text); };
+class FewFilesTest : public ProcessExecutorTest {
+ protected:
+  FewFilesTest() {
+    options_.on_trouble = [this](std::string text) { troubles_.push_back(text); };
+    getrlimit(RLIMIT_NOFILE, &before_);
+  }
+  ~FewFilesTest() override { setrlimit(RLIMIT_NOFILE, &before_); }
+  void SetLimit(rlim_t files) {
+    rlimit few{files, before_.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  rlimit before_;
+  std::vector<std::string> troubles_;
+};
+
+TEST_F(FewFilesTest, TheFirstShepherdIsTriedAgain) {
+  options_.made_at_start = 0;
+  Make();
+  SetLimit(3);
+  AttemptRef ref = Start(Plain({"true"}));
+  AttemptRef back = Start(Plain({"true"}));
+  AttemptRef stopped = Start(Plain({"true"}));
+  executor_->TakeBack(back);
+  executor_->End(stopped, EndHow::kTerm, Cause::kStopped);
+  EXPECT_TRUE(taken_back_.empty() && ended_.empty());  // never from inside
+  RunUntil([&] { return taken_back_.contains(back.index) && ended_.contains(stopped.index); });
+  EXPECT_EQ(ended_[stopped.index].end.cause, Cause::kStopped);
+  EXPECT_FALSE(ended_.contains(ref.index));
+  ASSERT_EQ(troubles_.size(), 1u);
+  EXPECT_NE(troubles_[0].find("Too many open files"), std::string::npos) << troubles_[0];
+  SetLimit(before_.rlim_cur);
+  EXPECT_EQ(Await(ref).end.cause, Cause::kSuccess);
+}
+
+TEST_F(FewFilesTest, OthersRunTheTasksOfASlotWithoutShepherd) {
+  options_.slots = 100;
+  options_.task_open_files = 50;
   Make();
   Run("true");
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit few = before;
-  few.rlim_cur = 3;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  AttemptRef ref = Start(Plain({"true"}), 2);
-  EXPECT_EQ(troubles.size(), 1u);
-  loop_->At(loop_->Now() + Duration::Millis(70), [&] { setrlimit(RLIMIT_NOFILE, &before); });
-  EXPECT_EQ(Await(ref).end.cause, Cause::kSuccess);
+  SetLimit(20);
+  std::vector<AttemptRef> refs;
+  for (uint16_t slot = 1; slot <= 100; ++slot) {
+    refs.push_back(Start(Shell("echo $SPATE_SLOT; ulimit -n"), slot));
+  }
+  RunUntil([&] { return ended_.size() == 101; });
+  EXPECT_LT(executor_->ShepherdPids().size(), 20u);
+  for (size_t i = 0; i < refs.size(); ++i) {
+    const Ended& ended = ended_[refs[i].index];
+    EXPECT_EQ(ended.end.cause, Cause::kSuccess) << ended.end.note;
+    EXPECT_EQ(ended.end.slot, i + 1);
+    EXPECT_TRUE(ended.output->out.bytes.ends_with("\n20\n") ||
+                ended.output->out.bytes.ends_with("\n50\n"));
+  }
+  EXPECT_EQ(ended_[refs[0].index].output->out.bytes, "\n50\n");
+  EXPECT_EQ(troubles_.size(), 1u);
 }
 
 TEST_F(ProcessExecutorTest, AFullDiskForOutputIsSaid) {

@@ -35,6 +35,7 @@ constexpr int64_t kRound = 50 * kMilli;
 // A process that does not die (its disk or server hangs) holds its slot no longer than this.
 constexpr int64_t kGiveUpAfter = 20'000 * kMilli;
 constexpr int64_t kSampleEvery = 200 * kMilli;
+constexpr int64_t kSampleAtLeastEvery = 2'000 * kMilli;
 constexpr int kMostNamed = 5;
 
 int64_t Nanos(const timeval& t) { return t.tv_sec * 1'000'000'000 + t.tv_usec * 1000; }
@@ -73,15 +74,17 @@ void AttemptRunner::OnChildren(int64_t now) {
 
 bool AttemptRunner::Reap(int64_t now) {
   while (true) {
+    pid_t next = -1;
     if (job_->opening.measure_io) {
       siginfo_t info{};
       if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-        AddIo(info.si_pid);
+        next = info.si_pid;
+        AddIo(next);
       }
     }
     int status = 0;
     rusage usage;
-    pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    pid_t pid = wait4(next, &status, WNOHANG, &usage);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return pid == 0;
     AddUsage(usage);
@@ -157,6 +160,7 @@ void AttemptRunner::OnTime(int64_t now) {
 
 void AttemptRunner::OnMemoryEvent(int64_t now) {
   if (!cgroup_.WasOutOfMemory() || phase_ != Phase::kRunning || ordered_cause_) return;
+  NoteMemory(view_.start.memory_limit);
   End(true, Cause::kMemory, now);
 }
 
@@ -213,12 +217,16 @@ void AttemptRunner::KillRound(int64_t now) {
 }
 
 // The groups of our children. A group's number cannot be anybody else's while one of its members
-// is a child of ours that was not reaped.
+// is a child of ours that was not reaped. But a child may have joined a group of somebody else in
+// our session: only groups that began as ours are killed.
 void AttemptRunner::KillGroups() {
   if (group_ > 1 && alive_ > 0) kill(-group_, SIGKILL);
+  pid_t session = getsid(0);
   for (pid_t pid : tree_.Children()) {
     auto info = os::InfoOf(pid);
-    if (info && info->group > 1 && info->group != getpgrp()) kill(-info->group, SIGKILL);
+    if (!info || info->group <= 1) continue;
+    bool ours = info->group == pid || info->group == group_ || info->session != session;
+    if (ours) kill(-info->group, SIGKILL);
   }
 }
 
@@ -267,11 +275,9 @@ void AttemptRunner::TreeEnded(int64_t now) {
 // How the attempt ended, as far as the processes tell.
 void AttemptRunner::Outcome() {
   end_.cause = Cause::kSuccess;
-  size_t ended = 0;
   for (size_t i = 0; i < commands_.size(); ++i) {
     const CommandState& command = commands_[i];
     if (!command.ended) continue;
-    ++ended;
     if (command.status == 0 || start_failed_) continue;
     end_.cause = WIFSIGNALED(command.status) ? Cause::kSignal : Cause::kExit;
     end_.status =
@@ -285,9 +291,9 @@ void AttemptRunner::Outcome() {
     }
   }
   if (start_failed_) end_.cause = Cause::kStart;
-  if (end_.cause != Cause::kSuccess && cgroup_.WasOutOfMemory()) {
-    end_.cause = Cause::kMemory;
-    end_.status = 0;
+  if (end_.cause != Cause::kSuccess && !ordered_cause_ && cgroup_.WasOutOfMemory()) {
+    ordered_cause_ = Cause::kMemory;
+    NoteMemory(view_.start.memory_limit);
   }
   if (ordered_cause_ && !start_failed_) {
     end_.cause = *ordered_cause_;
@@ -355,14 +361,18 @@ void AttemptRunner::FillMemory() {
 }
 
 void AttemptRunner::Sample(int64_t now) {
-  sample_at_ = now + kSampleEvery;
+  // Nobody waits for it: seldom is enough for a task that runs long.
+  int64_t pause = view_.start.sample_memory || view_.start.memory_limit != 0
+                      ? 0
+                      : std::min((now - end_.start.ns) / 8, kSampleAtLeastEvery);
+  sample_at_ = now + std::max(pause, kSampleEvery);
   if (phase_ != Phase::kRunning) return;
   uint64_t bytes = os::RssOfDescendants(getpid());
   sampled_peak_ = std::max(sampled_peak_, bytes);
   if (view_.start.sample_memory) AppendMemorySample(reports_, {end_.ref, bytes});
   uint64_t limit = view_.start.memory_limit;
   if (limit != 0 && bytes > limit && !ordered_cause_) {
-    Note(fmt::format("used {} of memory, {} were allowed", FormatSize(bytes), FormatSize(limit)));
+    NoteMemory(bytes);
     End(true, Cause::kMemory, now);
   }
 }
@@ -374,6 +384,13 @@ void AttemptRunner::OnPipe(int stream, int64_t now) {
   if (taken.bytes > 0) PassOn(stream, fresh);
   // Little came: let it gather for a moment instead of waking up for each line.
   if (!taken.full) (stream == 1 ? poll_out_at_ : poll_err_at_) = now + kPipeRest;
+}
+
+void AttemptRunner::NoteMemory(uint64_t used) {
+  uint64_t limit = view_.start.memory_limit;
+  Note(used > limit
+           ? fmt::format("used {} of memory, {} were allowed", FormatSize(used), FormatSize(limit))
+           : fmt::format("needed more memory than the {} that were allowed", FormatSize(limit)));
 }
 
 void AttemptRunner::PassOn(int stream, std::string_view bytes) {
@@ -470,6 +487,7 @@ AttemptRunner::AttemptRunner(const Setup& setup, OutputCollector out, OutputColl
       err_(std::move(err)),
       tree_(getpid()),
       cgroup_(setup.cgroup) {
+  if (setup.home_cpu >= 0) StayAt(setup.home_cpu);
   if (!setup.job_folder.empty()) job_folder_variable_ = "SPATE_JOB_DIR=" + setup.job_folder;
 }
 

@@ -36,6 +36,7 @@ class AttemptRunner {
   // Makes the pipes that become 1 and 2 of this process. `reports` gets frames appended.
   static Result<std::unique_ptr<AttemptRunner>> Create(const Setup& setup, std::string& reports);
 
+  // A further opening of the same job changes nothing.
   void OpenJob(JobOpening job);
 
   // Starts what `frame` (a Start) says. Only when idle(). An error when the frame is damaged or
@@ -96,6 +97,7 @@ class AttemptRunner {
   AttemptRunner(const Setup& setup, OutputCollector out, OutputCollector err, std::string& reports);
 
   // Starting (attempt_start.cc).
+  void StayAt(int cpu);
   void Reset(int64_t now);
   bool OpenFiles();
   bool OpenFile(const char* path, int flags, const char* what, os::Fd& fd);
@@ -124,12 +126,14 @@ class AttemptRunner {
   void Finish(int64_t now);
   void Outcome();
   void FillMemory();
+  void NoteMemory(uint64_t used);
   void Sample(int64_t now);
   void PassOn(int stream, std::string_view bytes);
   void Note(std::string_view text);
 
   // For the life of the shepherd.
   const Setup setup_;
+  std::optional<os::CpuMask> task_cpus_;  // when this process has fewer
   std::string job_folder_variable_;
   std::string& reports_;
   Starter starter_;

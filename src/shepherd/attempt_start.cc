@@ -34,8 +34,19 @@ bool IsShortage(int error) {
 
 }  // namespace
 
+// Tasks are given back what this process had. A system that may refuse that is left alone: better
+// no home than a task on one processor.
+void AttemptRunner::StayAt(int cpu) {
+  os::CpuMask all = os::AllowedCpus();
+  if (os::SetAllowedCpus(all) && os::SetAllowedCpus(os::CpuMask::Of(cpu))) {
+    task_cpus_ = std::move(all);
+  }
+}
+
 void AttemptRunner::OpenJob(JobOpening opening) {
-  Job& job = jobs_[opening.job.value];
+  auto [place, fresh] = jobs_.try_emplace(opening.job.value);
+  if (!fresh) return;
+  Job& job = place->second;
   job.opening = std::move(opening);
   job.environment.Assign(environ);
   if (!job_folder_variable_.empty()) job.environment.Set(job_folder_variable_.c_str());
@@ -218,6 +229,7 @@ int AttemptRunner::TryStart(size_t index, const char* path) {
   program.err = one ? out_file_.get() : err_file_.get();
   program.group = group_;
   program.nice = job_->opening.nice;
+  program.cpus = task_cpus_ ? &*task_cpus_ : nullptr;
   StartResult result = starter_.StartProgram(program);
   if (result.fork_error != 0) return result.fork_error;
   if (result.exec_error != 0) {

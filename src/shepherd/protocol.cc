@@ -9,6 +9,7 @@
 //   ref     := job:u32 index:u32 attempt:u16
 //
 //   Setup     := 1 version:u8 slot:u16 spool:text cgroup:text job_folder:text
+//                open_files:u64 home_cpu:i32
 //   OpenJob   := 2 job:u32 cwd:text environment:list(text) nice:i32 flags:u8 patience:i64
 //                flags: 1 measure_io, 2 live_output
 //   Start     := 3 sequence:u64 ref flags:u8 memory_limit:u64 stdin:text stdout:text stderr:text
@@ -183,6 +184,8 @@ Setup ReadSetup(Reader& in) {
   setup.spool_folder = in.Text();
   setup.cgroup = in.Text();
   setup.job_folder = in.Text();
+  setup.open_files = in.Number<uint64_t>();
+  setup.home_cpu = in.Number<int32_t>();
   return setup;
 }
 
@@ -313,6 +316,8 @@ void AppendSetup(std::string& out, const Setup& setup) {
   writer.Text(setup.spool_folder);
   writer.Text(setup.cgroup);
   writer.Text(setup.job_folder);
+  writer.Number(setup.open_files);
+  writer.Number(setup.home_cpu);
   MustClose(writer);
 }
 

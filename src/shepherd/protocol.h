@@ -26,6 +26,8 @@ struct Setup {
   std::string spool_folder;  // where long output goes; must exist
   std::string cgroup;        // an empty cgroup v2 folder for the tasks of this slot
   std::string job_folder;    // becomes SPATE_JOB_DIR of every task
+  uint64_t open_files = 0;   // soft limit of descriptors for tasks; 0: the shepherd's
+  int32_t home_cpu = -1;     // the processor to stay on (tasks may leave it); -1: any
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 

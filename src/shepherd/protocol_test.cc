@@ -91,7 +91,12 @@ TEST(Protocol, StartsComeBackAsTheyWere) {
 
 TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
   rc::check([] {
-    spate::shepherd::Setup setup{*rc::gen::arbitrary<uint16_t>(), AnyText(), AnyText(), AnyText()};
+    spate::shepherd::Setup setup{*rc::gen::arbitrary<uint16_t>(),
+                                 AnyText(),
+                                 AnyText(),
+                                 AnyText(),
+                                 *rc::gen::arbitrary<uint64_t>(),
+                                 *rc::gen::arbitrary<int32_t>()};
     JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()),
                    AnyText(),
                    AnyTexts(),

@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,8 +44,8 @@ namespace {
 
 // Reports older than this go when the shepherd is awake anyway. It wakes up for them only later: a
 // timer that would be the next interrupt of its processor costs 10 us, for each task.
-constexpr int64_t kReportsAge = 2'000'000;  // nanoseconds
-constexpr int64_t kReportsWait = 5'000'000;
+constexpr int64_t kReportsAge = 5'000'000;  // nanoseconds
+constexpr int64_t kReportsWait = 8'000'000;
 constexpr size_t kReportsEnough = 64 * 1024;     // bytes: do not wait for more
 constexpr size_t kLiveOutputBound = 256 * 1024;  // bytes not taken: stop reading the task's pipes
 constexpr int64_t kEndPatience = 3'000'000'000;  // nanoseconds, at the end of the shepherd
@@ -219,6 +220,11 @@ bool Shepherd::Obey(std::string_view frame) {
 
 bool Shepherd::ObeySetup(const Setup& setup) {
   if (runner_) return false;
+  rlimit files;
+  if (setup.open_files != 0 && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = std::min<rlim_t>(setup.open_files, files.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   auto runner = AttemptRunner::Create(setup, reports_);
   if (!runner) {
     Leave(kNoSetup);

@@ -61,6 +61,7 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
   setpgid(0, program.group);
   // The tree dies with its shepherd even when nobody is left to end it.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (program.cpus != nullptr) os::SetAllowedCpus(*program.cpus);
   if (program.in >= 0) dup2(program.in, STDIN_FILENO);
   if (program.out >= 0) dup2(program.out, STDOUT_FILENO);
   if (program.err >= 0) dup2(program.err, STDERR_FILENO);

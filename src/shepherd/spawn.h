@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include "os/affinity.h"
+
 namespace spate::shepherd {
 
 // What a child is to be. Pointers must live until StartProgram returns.
@@ -14,6 +16,7 @@ struct Program {
   int in = -1, out = -1, err = -1;    // become 0, 1, 2; -1: as they are in this process
   pid_t group = 0;                    // process group to join; 0: a new one, led by the child
   int nice = 0;                       // added to ours
+  const os::CpuMask* cpus = nullptr;  // where it may run; null: where this process may
 };
 
 struct StartResult {

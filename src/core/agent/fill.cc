@@ -16,8 +16,8 @@ namespace {
 // Tasks shorter than this are held ahead; above it a round trip does not matter.
 constexpr Duration kShort = Duration::Millis(50);
 // So much work is held ahead by one slot, and so many tasks at most.
-constexpr Duration kAheadWork = Duration::Millis(4);
-constexpr size_t kAheadMost = 4;
+constexpr Duration kAheadWork = Duration::Millis(10);
+constexpr size_t kAheadMost = 32;
 // A task held ahead is taken back for an idle slot when the one before it runs longer.
 constexpr Duration kStuck = Duration::Millis(20);
 

@@ -1,6 +1,6 @@
 // Group commit. After a commit the thread sleeps for commit_gap, unless commit_bytes gather before;
 // what came meanwhile is one group. When nothing came it waits for the first item, which it commits
-// at once. So a lone item waits for one sync, and a stream of items costs 500 commits a second.
+// at once. So a lone item waits for one sync, and a stream of items costs 200 commits a second.
 //
 // A failed commit ends the journal: the items of its group and all later ones get its error, and
 // nothing is written again.

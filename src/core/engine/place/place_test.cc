@@ -20,9 +20,9 @@ TEST(Room, TableOfCases) {
            Case{"a node that never fits", View(0, 0, {}), 0},
            Case{"full", View(2, 4, {}), 0},
            Case{"half of the ahead used: refill", View(2, 3, {}), 1},
-           Case{"short tasks: 20 ms ahead", View(2, 0, Duration::Millis(1)), 42},
-           Case{"short tasks, more than half left: wait", View(2, 30, Duration::Millis(1)), 0},
-           Case{"short tasks, half left: refill", View(2, 22, Duration::Millis(1)), 20},
+           Case{"short tasks: 40 ms ahead", View(2, 0, Duration::Millis(1)), 82},
+           Case{"short tasks, more than half left: wait", View(2, 50, Duration::Millis(1)), 0},
+           Case{"short tasks, half left: refill", View(2, 42, Duration::Millis(1)), 40},
            Case{"very short tasks: the lease's limit", View(2, 0, Duration::Micros(1)), 258},
            Case{"long tasks: one ahead for each slot", View(8, 0, Duration::Seconds(10)), 16},
        }) {

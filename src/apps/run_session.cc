@@ -30,11 +30,7 @@ RunSession::RunSession(os::RealLoop& loop, store::Store& store, Job job)
 RunSession::~RunSession() { loop_.Cancel(tick_); }
 
 Status RunSession::Settle() {
-  std::function<void()> look = [&] {
-    if (!failure_ || hub_.Settled()) return loop_.Stop();
-    loop_.At(loop_.Now() + Duration::Micros(100), look);
-  };
-  loop_.Post(look);
+  hub_.WhenSettled([this] { loop_.Stop(); });
   loop_.Run();
   return failure_;
 }

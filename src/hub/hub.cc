@@ -150,6 +150,16 @@ void Hub::Release() {
     }
   }
   releasing_ = false;
+  TellSettled();
+}
+
+void Hub::WhenSettled(std::function<void()> fn) {
+  on_settled_ = std::move(fn);
+  TellSettled();
+}
+
+void Hub::TellSettled() {
+  if (on_settled_ && Settled()) loop_.Post(std::exchange(on_settled_, nullptr));
 }
 
 void Hub::SendToNode(const engine::Send& send) {
@@ -191,6 +201,7 @@ void Hub::Fail(const Error& error) {
   events_.clear();
   unreleased_.clear();
   watcher_.OnStoreFailed(error);
+  TellSettled();
 }
 
 }  // namespace spate::hub

@@ -60,7 +60,9 @@ class Hub {
   void Post(engine::Event event);
 
   const engine::Engine& engine() const { return engine_; }
-  // Nothing waits for a commit or a step.
+  // Calls `fn` once, from the loop, when nothing waits for a commit or a step any more, or the
+  // store has failed.
+  void WhenSettled(std::function<void()> fn);
   bool Settled() const { return events_.empty() && unreleased_.empty(); }
 
  private:
@@ -89,6 +91,7 @@ class Hub {
   // Commits the output's records and queues the rest behind them.
   void Handle(engine::Output& out);
   void Release();
+  void TellSettled();
   void SendToNode(const engine::Send& send);
   void SendLease(const engine::SendLease& send);
   void Fail(const Error& error);
@@ -105,6 +108,7 @@ class Hub {
   std::unordered_map<AttemptRef, TaskOutputPtr, RefHash> outputs_;  // of the ends in events_
   std::deque<Unreleased> unreleased_;
   engine::Output out_;
+  std::function<void()> on_settled_;
   bool step_scheduled_ = false;
   bool releasing_ = false;
   bool failed_ = false;

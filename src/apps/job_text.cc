@@ -45,6 +45,7 @@ std::string EncodeJobText(const JobSettings& settings) {
   json["rows"] = settings.row_kind == RowKind::kListLine ? "lines" : "values";
   json["command"] = list(settings.command);
   json["value_names"] = list(settings.value_names);
+  json["record_values"] = settings.record_values;
   json["has_source"] = settings.has_source;
   json["repeat_context"] = settings.repeat_context;
   return json.dump();
@@ -74,6 +75,9 @@ Status DecodeJobText(std::string_view text, JobSettings& settings) {
   }
   settings.row_kind = *rows == "lines" ? RowKind::kListLine : RowKind::kValues;
   settings.has_source = source->get<bool>();
+  auto values = json.find("record_values");
+  bool known = values != json.end() && values->is_number_unsigned();
+  settings.record_values = known ? values->get<uint32_t>() : 0;
   auto repeat = json.find("repeat_context");
   settings.repeat_context = repeat != json.end() && *repeat == true;
   return {};

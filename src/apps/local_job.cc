@@ -39,7 +39,8 @@ Result<Surroundings> Surroundings::Find() {
   auto cwd = os::CurrentDir();
   if (!cwd) return std::unexpected(cwd.error());
   os::Environment environment = os::Environment::OfProcess();
-  return Surroundings{environment, os::Machine(environment), std::move(*cwd)};
+  return Surroundings{environment, os::Machine(environment), std::move(*cwd),
+                      os::GetOpenFileLimit().now};
 }
 
 std::string StateDirOf(const std::string& typed, const Surroundings& here) {
@@ -87,16 +88,19 @@ Offer OfferOf(const cli::RunOptions& options, const Surroundings& here) {
 
 Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
   std::string problems;
+  bool named = false;
   for (size_t i = 0; i < tasks.requests.size(); ++i) {
     auto why = WhyNever(offer, tasks.requests[i]);
     if (!why) continue;
     problems += fmt::format("{}: it {}\n", tasks.places[i], *why);
+    named |= !tasks.requests[i].named.empty();
   }
   if (problems.empty()) return {};
   return Fail(ErrorKind::kInvalid,
               problems +
-                  "ask for less, or tell what this machine has with --offer NAME=N\n"
-                  "nothing was started");
+                  (named ? "ask for less, or tell what this machine has with --offer NAME=N"
+                         : "ask for less") +
+                  "\nnothing was started");
 }
 
 cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks) {
@@ -381,7 +385,7 @@ Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bo
                        options_.state_dir,
                        options_.sources.files,
                        settings_->value_names,
-                       /*columns=*/0,
+                       settings_->record_values,
                        resumed,
                        row_.cwd,
                        dir_.SpoolPath()};
@@ -416,6 +420,7 @@ Result<int> LocalJob::Run(bool resumed) {
   with.slots = static_cast<uint16_t>(offer.slots);
   with.spool_folder = dir_.SpoolPath();
   with.job_folder = dir_.path();
+  with.task_open_files = here_.open_files;
   if (cgroups) with.cgroup = (*cgroups)->dir();
   with.on_trouble = [&](std::string text) {
     (*view)->OnNews(cli::Remark{std::move(text), true}, loop_->Now());

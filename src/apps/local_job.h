@@ -25,7 +25,8 @@ namespace spate::apps {
 struct Surroundings {
   os::Environment environment;
   os::Machine machine;
-  std::string cwd;  // absolute
+  std::string cwd;      // absolute
+  uint64_t open_files;  // how many each task may have open, whatever a run raises for itself
   static Result<Surroundings> Find();
 };
 

@@ -37,14 +37,18 @@ std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& he
   return order;
 }
 
-int DryRun(const cli::TaskList& tasks, const JobSettings& settings) {
-  auto compiled = format::CompileJob(settings, JobId(1));
+// Prints the commands of the rows whose index `wanted` takes.
+int DryRun(const cli::RowSource& rows, const JobSettings& settings, JobId job,
+           const std::function<bool(TaskIndex)>& wanted) {
+  auto compiled = format::CompileJob(settings, job);
   if (!compiled) return cli::ReportError(compiled.error());
-  TaskIndex index = 0;
+  TaskIndex next = 0;
   std::string text;
   Status status;
-  tasks.rows([&](std::string_view row) {
-    text += format::CommandText(*compiled, row, index++, 1) + '\n';
+  rows([&](std::string_view row) {
+    TaskIndex index = next++;
+    if (!wanted(index)) return;
+    text += format::CommandText(*compiled, row, index, 1) + '\n';
     if (text.size() < 65536 || !status) return;
     status = os::WriteAll(1, std::exchange(text, {}), "standard output");
   });
@@ -81,7 +85,9 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   auto tasks =
       cli::LoadTaskList(options, LoadContextOf(settings, offer.slots, !options.dry_run), settings);
   if (!tasks) return std::unexpected(tasks.error());
-  if (options.dry_run) return DryRun(*tasks, settings);
+  if (options.dry_run) {
+    return DryRun(tasks->rows, settings, JobId(1), [](TaskIndex) { return true; });
+  }
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
   if (tasks->count == 0) {
     fmt::print(stderr, "spate: 0 tasks: nothing to do\n");
@@ -210,16 +216,20 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   });
   if (!opened) return std::unexpected(opened.error());
   LocalJob& job = **opened;
-  std::vector<TaskRange> failed;
-  for (TaskIndex i = 0; i < job.counts().total; ++i) {
+  auto is_wanted = [&](TaskIndex i) {
     auto state = job.engine().StateOf(job.id(), i);
     bool bad = state == TaskState::kFailed || state == TaskState::kUnknown;
-    if (bad && tasks.Contains(i + 1)) cli::AppendIndex(failed, i);
+    return bad && tasks.Contains(i + 1);
+  };
+  std::vector<TaskRange> failed;
+  for (TaskIndex i = 0; i < job.counts().total; ++i) {
+    if (is_wanted(i)) cli::AppendIndex(failed, i);
   }
   if (failed.empty()) {
     fmt::print(stderr, "spate: nothing to retry: no task of job {} has failed\n", number);
     return cli::kExitSuccess;
   }
+  if (typed->dry_run) return DryRun(job.StoredRows(), job.settings(), job.id(), is_wanted);
   job.TakeUp();
   job.Post(engine::ReopenTasks{job.id(), std::move(failed)});
   return job.Run(/*resumed=*/true);

@@ -42,6 +42,22 @@ def test_values(place: Place):
     want(out == "{}\n", out)
 
 
+def test_results_begin_again_for_each_record(place: Place):
+    place.run("-n", "2", "--results", "res", "--", "echo", ":::", "a", "b", "c", "d")
+    want(place.read("res/1/a/1/b/stdout") == "a b\n", "as GNU parallel names them")
+    place.run("--results", "two", "--", "echo", ":::", "a", ":::", "b")
+    want(place.read("two/1/a/2/b/stdout") == "a b\n", "two sources are one record")
+
+
+def test_a_dry_retry_prints_what_failed(place: Place):
+    place.write("jobs.lst", "echo a", "false b", "false c")
+    place.run("jobs.lst", code=1)
+    out, _ = place.run("--dry-run", "last", command="job retry")
+    want(out == "false b\nfalse c\n", out)
+    out, _ = place.run("--dry-run", "last.3", command="job retry")
+    want(out == "false c\n", out)
+
+
 def test_retries_count_further_tries(place: Place):
     place.write("jobs.lst", "echo x >> tries; test $(wc -l < tries) -ge 3")
     place.run("--retries", "1", "jobs.lst", code=1)
@@ -65,6 +81,8 @@ def test_environment_of_tasks(place: Place):
                             '$SPATE_ATTEMPT $SPATE_CPUS $X"; cat')
     out, _ = place.run("--env", "X=y z", "jobs.lst")
     want(out == "1 1.1 1 1 1 y z\n", out)
+    out, _ = place.run("--env", "HOME", "--", "echo $HOME")  # as in parallel; it is inherited anyway
+    want(out.strip() == os.environ["HOME"], out)
 
 
 def test_resources_have_indices(place: Place):

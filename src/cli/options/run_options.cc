@@ -192,6 +192,7 @@ void ReadPolicy(Reader& in, const Words& words, RunOptions& options) {
 void ReadTask(Reader& in, RunOptions& options) {
   JobSettings& settings = options.settings;
   in.ReadAll(Opt::kEnv, ParseAssignment, [&](std::string assignment) {
+    if (assignment.find('=') == std::string::npos) return;  // inherited anyway
     std::string name = assignment.substr(0, assignment.find('=') + 1);
     std::erase_if(settings.environment,
                   [&](const std::string& known) { return known.starts_with(name); });

@@ -241,11 +241,6 @@ Result<int> ParseInteger(std::string_view text, int low, int high) {
 
 Result<std::string> ParseAssignment(std::string_view text) {
   size_t equals = text.find('=');
-  if (equals == std::string_view::npos) {
-    return Bad(text, fmt::format("is not NAME=VALUE; tasks inherit the environment, so write it "
-                                 "only to change a variable: {}=...",
-                                 EscapeForScreen(text)));
-  }
   if (!IsName(text.substr(0, equals), "")) {
     return Bad(text, "does not begin with a variable's name (letters, digits and _)");
   }

@@ -143,15 +143,19 @@ Needs NeedsOf(const format::ListLine& line, const Needs& defaults) {
   return needs;
 }
 
+RequestTable::RequestTable(std::vector<Needs> known) : requests_(std::move(known)) {
+  for (uint32_t i = 0; i < requests_.size(); ++i) numbers_.try_emplace(requests_[i], i);
+}
+
 uint32_t RequestTable::Add(TaskIndex index, const Needs& needs,
                            const std::function<std::string()>& place) {
   uint32_t request = 0;
   if (!runs_.empty() && requests_[runs_.back().request] == needs) {
     request = runs_.back().request;
   } else {
-    auto it = std::find(requests_.begin(), requests_.end(), needs);
-    request = static_cast<uint32_t>(it - requests_.begin());
-    if (it == requests_.end()) {
+    auto [known, fresh] = numbers_.try_emplace(needs, static_cast<uint32_t>(requests_.size()));
+    request = known->second;
+    if (fresh) {
       requests_.push_back(needs);
       places_.push_back(place());
     }

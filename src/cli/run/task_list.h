@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,7 +60,7 @@ GrownRequests RequestsOfAdded(const TaskList& list, const std::vector<uint32_t>&
 // Gathers the needs of tasks in order as runs of distinct requests.
 class RequestTable {
  public:
-  explicit RequestTable(std::vector<Needs> known = {}) : requests_(std::move(known)) {}
+  explicit RequestTable(std::vector<Needs> known = {});
   // `place` is called when the request is new.
   uint32_t Add(TaskIndex index, const Needs& needs, const std::function<std::string()>& place);
   std::vector<Needs>& requests() { return requests_; }
@@ -68,6 +69,7 @@ class RequestTable {
 
  private:
   std::vector<Needs> requests_;
+  std::map<Needs, uint32_t> numbers_;  // of requests_
   std::vector<RequestRun> runs_;
   std::vector<std::string> places_;
 };

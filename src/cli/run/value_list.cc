@@ -32,6 +32,20 @@ bool StdinIsSource(int fd) {
                   info->kind == os::FileKind::kSocket);
 }
 
+// In parallel's order: -a files first. Without any source, standard input when it brings values.
+std::vector<format::SourceWords> AllSources(const RunOptions& options, const LoadContext& context,
+                                            std::vector<format::SourceWords> typed) {
+  std::vector<format::SourceWords> all;
+  for (const std::string& file : options.sources.arg_files) {
+    all.push_back({.is_file = true, .linked = false, .values = {}, .file = file});
+  }
+  std::move(typed.begin(), typed.end(), std::back_inserter(all));
+  if (all.empty() && StdinIsSource(context.stdin_fd)) {
+    all.push_back({.is_file = true, .linked = false, .values = {}, .file = "-"});
+  }
+  return all;
+}
+
 Status ReadSources(const RunOptions& options, const LoadContext& context, Values& values) {
   bool stdin_taken = false;
   for (const format::SourceWords& source : values.words) {
@@ -117,13 +131,7 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   auto words = format::ParseCommandWords(options.sources.command);
   if (!words) return std::unexpected(words.error());
   auto values = std::make_shared<Values>();
-  for (const std::string& file : options.sources.arg_files) {
-    values->words.push_back({.is_file = true, .linked = false, .values = {}, .file = file});
-  }
-  std::move(words->sources.begin(), words->sources.end(), std::back_inserter(values->words));
-  if (values->words.empty() && StdinIsSource(context.stdin_fd)) {
-    values->words.push_back({.is_file = true, .linked = false, .values = {}, .file = "-"});
-  }
+  values->words = AllSources(options, context, std::move(words->sources));
   settings.row_kind = RowKind::kValues;
   settings.command = std::move(words->command);
   settings.has_source = !values->words.empty();
@@ -141,6 +149,7 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   auto first = format::RowGenerator::Make(values->sources, rules);
   if (!first) return std::unexpected(first.error());
   settings.value_names = first->names();
+  settings.record_values = static_cast<uint32_t>(first->values_per_record().value_or(0));
   auto compiled = format::CompileJob(settings, JobId(1));
   if (!compiled) return std::unexpected(compiled.error());
   if (auto most = first->values_per_row()) {

@@ -82,6 +82,7 @@ struct JobSettings {
   // kValues: the template. One word with blanks is shell text; several words are an argv.
   std::vector<std::string> command;
   std::vector<std::string> value_names;  // --header: the names of the columns
+  uint32_t record_values = 0;            // each value source gives one; 0: not known (--colsep)
   bool has_source = true;                // false: `command` is literal and runs once
   bool repeat_context = false;           // -X: a{}b with values 1 2 becomes a1b a2b
 

@@ -1,6 +1,7 @@
 // What one task needs while it runs, and what a node offers.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,14 +15,14 @@ inline constexpr uint32_t kMilliCpu = 1000;
 struct NamedNeed {
   std::string name;  // "gpus" is one of these; upper and lower case differ
   uint32_t count = 0;
-  friend bool operator==(const NamedNeed&, const NamedNeed&) = default;
+  friend auto operator<=>(const NamedNeed&, const NamedNeed&) = default;
 };
 
 struct Needs {
   uint32_t milli_cpus = kMilliCpu;
   uint64_t memory = 0;           // bytes; 0: none asked, none enforced
   std::vector<NamedNeed> named;  // sorted by name, counts > 0
-  friend bool operator==(const Needs&, const Needs&) = default;
+  friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 
 struct NamedOffer {

@@ -306,9 +306,15 @@ Result<RowGenerator> RowGenerator::Make(std::vector<SourceValues> sources, RowRu
 
 const std::vector<std::string>& RowGenerator::names() const { return state_->names; }
 
+std::optional<size_t> RowGenerator::values_per_record() const {
+  if (state_->splitter) return std::nullopt;
+  return state_->sources.size();
+}
+
 std::optional<size_t> RowGenerator::values_per_row() const {
-  if (state_->splitter || state_->rules.fill) return std::nullopt;
-  return state_->sources.size() * std::max(state_->rules.max_records, 1u);
+  auto values = values_per_record();
+  if (!values || state_->rules.fill) return std::nullopt;
+  return *values * std::max(state_->rules.max_records, 1u);
 }
 
 std::optional<uint64_t> RowGenerator::row_count() const {

@@ -76,6 +76,8 @@ class RowGenerator {
 
   // --header: the names of the columns, for JobSettings::value_names.
   const std::vector<std::string>& names() const;
+  // How many values one record has; nullopt when that is not known (colsep).
+  std::optional<size_t> values_per_record() const;
   // How many values each row has at most; nullopt when that is not known (colsep, -X).
   std::optional<size_t> values_per_row() const;
   // How many rows there will be, from the start; nullopt for -X. Bounded by 2^63.

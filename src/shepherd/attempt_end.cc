@@ -441,20 +441,25 @@ void AttemptRunner::SetPaused(bool paused) {
   }
 }
 
+// A subreaper without children has nothing below it; then nothing is done at all, since to step
+// aside in the cgroup may take 15 ms.
 bool AttemptRunner::EndAll(int64_t patience) {
   int64_t until = os::MonotonicNanos() + patience;
   counts_leftovers_ = false;
-  SetPrecedence(true);
-  while (true) {
+  auto children_left = [] {
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    return pid == 0;
+  };
+  bool first = true;
+  while (children_left()) {
+    if (!first && os::MonotonicNanos() >= until) return false;
+    if (std::exchange(first, false)) SetPrecedence(true);
     cgroup_.KillAll();
     KillGroups();
     tree_.SignalAll(SIGSTOP);
     tree_.SignalAll(SIGKILL);
-    pid_t pid = 0;
-    while ((pid = waitpid(-1, nullptr, WNOHANG)) > 0) {
-    }
-    if (pid < 0) break;
-    if (os::MonotonicNanos() >= until) return false;
     AwaitChild(kMilli);
   }
   if (phase_ != Phase::kIdle) {

@@ -42,9 +42,9 @@ class Store {
   virtual ~Store() = default;
 
   // Queues a batch. `done` is called once on the loop's thread when it is durable, or with the
-  // error that ends this store. Batches are grouped: a commit starts at once when none ran in the
-  // last few ms, else at the end of them or at 1 MB. A batch may be released on any thread. After
-  // the store's destruction no `done` is called.
+  // error that ends this store. Batches are grouped: a few are committed at once, a stream
+  // of them some hundred times a second. A batch may be released on any thread. After the store's
+  // destruction no `done` is called.
   virtual void Append(Batch batch, std::function<void(Status)> done) = 0;
 
   // Bytes queued and not yet durable; the owner slows down when it grows.

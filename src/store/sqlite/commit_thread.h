@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -57,8 +58,9 @@ class CommitThread {
 
   // The thread's.
   std::unique_ptr<JournalWriter> writer_;
-  bool committed_lately_ = false;
-  Status status_;  // of the journal: the error that ended it
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point due_ = Clock::now();  // when the allowance lets the next commit begin
+  Status status_;                         // of the journal: the error that ended it
 
   // Under mutex_.
   std::mutex mutex_;

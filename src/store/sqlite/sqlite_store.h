@@ -21,8 +21,8 @@ namespace spate::store {
 
 struct SqliteOptions {
   uint64_t keep_output = 1ull << 30;          // bytes of output kept for the job
-  Duration commit_gap = Duration::Millis(5);  // from one commit to the next, unless
-  uint64_t commit_bytes = 1 << 20;            // so much is queued
+  Duration commit_gap = Duration::Millis(5);  // from commit to commit in the long run,
+  uint64_t commit_bytes = 1 << 20;            // unless so much is queued
   uint64_t page_limit = 0;                    // for tests of a full disk; 0: none
 };
 

@@ -197,9 +197,9 @@ void LocalJob::MakeSession() {
   row_.ended.reset();
   row_.state = store::JobState::kRunning;
   settings_->check_patience = CheckPatience(settings_->cwd);
-  session_ = std::make_unique<RunSession>(
-      *loop_, *store_,
-      RunSession::Job{id(), settings_, OfferOf(options_, here_), Epoch(row_.runs)});
+  session_ = std::make_unique<RunSession>(*loop_, *store_,
+                                          RunSession::Job{id(), settings_, OfferOf(options_, here_),
+                                                          Epoch(row_.runs), options_.policy.halt});
 }
 
 void LocalJob::PutRow() {
@@ -255,7 +255,10 @@ cli::RowSource LocalJob::StoredRows() {
     uint32_t total = counts().total;
     for (TaskIndex first = 0; first < total; first += kRowsPerChunk) {
       auto rows = store_->Rows(id(), first, std::min(kRowsPerChunk, total - first));
-      if (!rows) return;
+      if (!rows) {
+        rows_status_ = std::unexpected(rows.error());
+        return;
+      }
       for (const std::string& row : *rows) visit(row);
     }
   };

@@ -72,8 +72,10 @@ class LocalJob {
 
   // New job: its tasks, and how they run. Durable when Run begins to report.
   void SetTasks(const cli::TaskList& tasks, JobSettings settings, std::vector<TaskIndex> order);
-  // Earlier job: rows of its tasks, in order.
+  // Earlier job: rows of its tasks, in order. A walk ends early when they cannot be read, and
+  // rows_status() tells why.
   cli::RowSource StoredRows();
+  const Status& rows_status() const { return rows_status_; }
   // Earlier job: tasks that are added at the end.
   void AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added);
   // Earlier job: goes on. Ends what its last run left leased, takes the options of now, and lets a
@@ -118,6 +120,7 @@ class LocalJob {
   std::optional<format::CompiledJob> compiled_;
   cli::TaskTexts texts_;
   std::unique_ptr<RunSession> session_;
+  Status rows_status_;
   TaskIndex next_task_ = 0;  // number of tasks that were given to the engine
   bool follow_ = false;
 };

@@ -128,6 +128,7 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here) {
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
   changes.tasks = std::move(*tasks);
   changes.list = cli::CompareLists(job.StoredRows(), changes.tasks.rows);
+  if (auto read = job.rows_status(); !read) return std::unexpected(read.error());
   for (TaskRange range : changes.list.kept) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       if (job.engine().StateOf(job.id(), i) == TaskState::kCancelled) {
@@ -229,7 +230,11 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
     fmt::print(stderr, "spate: nothing to retry: no task of job {} has failed\n", number);
     return cli::kExitSuccess;
   }
-  if (typed->dry_run) return DryRun(job.StoredRows(), job.settings(), job.id(), is_wanted);
+  if (typed->dry_run) {
+    int code = DryRun(job.StoredRows(), job.settings(), job.id(), is_wanted);
+    if (auto read = job.rows_status(); !read) return std::unexpected(read.error());
+    return code;
+  }
   job.TakeUp();
   job.Post(engine::ReopenTasks{job.id(), std::move(failed)});
   return job.Run(/*resumed=*/true);

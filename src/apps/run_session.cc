@@ -52,14 +52,21 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
   if (how_ == cli::RunEnd::kFinished && !hub_.engine().Finished(job_.id)) {
     how_ = cli::RunEnd::kHalted;
   }
-  JobCounts ended = counts();
-  if (exit_code_ == 0 && ended.succeeded + ended.cancelled != ended.total) {
-    exit_code_ = cli::kExitTasksFailed;
-  }
+  if (exit_code_ == 0 && !Succeeded()) exit_code_ = cli::kExitTasksFailed;
   // What comes later, while the terminal is waited for, is nobody's.
   node_.reset();
   show_.reset();
   return how_;
+}
+
+// A run that stopped because enough tasks have succeeded did what was asked, as in GNU parallel.
+bool RunSession::Succeeded() const {
+  JobCounts ended = counts();
+  if (hub_.engine().Held(job_.id) == engine::HoldReason::kHaltRule) {
+    if (job_.halt.what == HaltRule::What::kSuccess) return true;
+    if (job_.halt.what == HaltRule::What::kDone) return ended.failed + ended.unknown == 0;
+  }
+  return ended.succeeded + ended.cancelled == ended.total;
 }
 
 // ---- What the hub tells ------------------------------------------------------------------------

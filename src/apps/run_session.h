@@ -31,6 +31,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
     std::shared_ptr<const JobSettings> settings;
     Offer offer;
     Epoch epoch;
+    HaltRule halt;  // what its hold means for the exit code
   };
   // `loop` and `store` outlive the session.
   RunSession(os::RealLoop& loop, store::Store& store, Job job);
@@ -86,6 +87,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   void OnTerminalStop();
   void Tick();
   void StopWhenIdle();
+  bool Succeeded() const;
   uint32_t Running() const;
 
   os::RealLoop& loop_;

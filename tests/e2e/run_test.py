@@ -113,6 +113,14 @@ def test_halt_and_resume(place: Place):
     want(sorted(place.lines("ran")) == [str(i) for i in range(1, 9)], place.read("ran"))
 
 
+def test_halting_on_success_is_a_success(place: Place):
+    place.write("jobs.lst", "false", "true", "true", "sleep 60")
+    place.run("-j1", "--halt", "soon,success=1", "jobs.lst")
+    place.run("-j1", "--halt", "-1", "jobs.lst")
+    place.run("-j1", "--halt", "soon,done=2", "jobs.lst", code=1)  # one of them failed
+    place.run("-j1", "--halt", "soon,done=2", "--", "true", ":::", "1", "2", "3")
+
+
 def test_a_changed_list(place: Place):
     place.write("jobs.lst", "echo a >> ran", "echo b >> ran; false", "echo c >> ran")
     place.run("-j1", "--halt", "soon,fail=1", "jobs.lst", code=1)

@@ -264,7 +264,8 @@ constexpr OptionDef kOptions[] = {
      .commands = kRuns,
      .help = "now,fail=1 soon,success=1 soon,done=50% never",
      .more = "soon: start nothing more; now: end what runs, too. As in GNU parallel, whose short "
-             "forms 0, 1, 2, -1, -2 and N% are understood.",
+             "forms 0, 1, 2, -1, -2 and N% are understood. The exit code is 0 when enough tasks "
+             "have succeeded, or when the done ones have.",
      .complete = Complete::kWords,
      .words = "now,fail=1 soon,fail=1 now,success=1 soon,success=1 never"},
 

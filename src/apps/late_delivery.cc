@@ -5,6 +5,7 @@
 #include "cli/run/list_change.h"
 #include "cli/view/joblog.h"
 #include "cli/view/results_tree.h"
+#include "core/model/ranges.h"
 #include "os/file.h"
 #include "store/sqlite/history.h"
 
@@ -44,7 +45,7 @@ std::vector<TaskRange> MissingInResults(const LateDelivery& what) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       std::string folder = cli::ResultsFolder(what.texts.values(i), what.value_names, 0);
       if (!os::Exists(os::JoinPath(os::JoinPath(what.results_dir, folder), "seq"))) {
-        cli::AppendIndex(missing, i);
+        AppendIndex(missing, i);
       }
     }
   }

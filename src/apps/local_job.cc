@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/view/terminal_screen.h"
+#include "core/model/ranges.h"
 #include "format/expand.h"
 #include "node/process_executor.h"
 #include "os/cgroup.h"
@@ -340,7 +341,7 @@ std::vector<TaskRange> LocalJob::EndedTasks() const {
   std::vector<TaskRange> ended;
   for (TaskIndex i = 0; i < counts().total; ++i) {
     TaskState state = *engine().StateOf(id(), i);
-    if (state != TaskState::kQueued && state != TaskState::kLeased) cli::AppendIndex(ended, i);
+    if (state != TaskState::kQueued && state != TaskState::kLeased) AppendIndex(ended, i);
   }
   return ended;
 }

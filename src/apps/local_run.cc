@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/options/list_files.h"
 #include "cli/report.h"
+#include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
 #include "os/file.h"
@@ -132,7 +133,7 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here) {
   for (TaskRange range : changes.list.kept) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       if (job.engine().StateOf(job.id(), i) == TaskState::kCancelled) {
-        cli::AppendIndex(changes.reopened, i);
+        AppendIndex(changes.reopened, i);
       }
     }
   }
@@ -224,7 +225,7 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   };
   std::vector<TaskRange> failed;
   for (TaskIndex i = 0; i < job.counts().total; ++i) {
-    if (is_wanted(i)) cli::AppendIndex(failed, i);
+    if (is_wanted(i)) AppendIndex(failed, i);
   }
   if (failed.empty()) {
     fmt::print(stderr, "spate: nothing to retry: no task of job {} has failed\n", number);

@@ -39,8 +39,8 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
                             std::function<node::MachineLoad()> sample_load) {
   executor_ = &executor;
   show_.emplace(std::move(show));
-  node_.emplace(kThisNode, job_.offer,
-                node::Node::Parts{loop_, *channels_.second, executor, std::move(sample_load)});
+  node_.emplace(kThisNode, job_.offer, node::Node::Parts{loop_, executor, std::move(sample_load)});
+  node_->Connect(*channels_.second);
   WatchSignals();
   Tick();
   // Resuming may have been all that was left to do.

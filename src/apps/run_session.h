@@ -41,7 +41,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   Status Replay() { return hub_.Replay(); }
   const engine::Engine& engine() const { return hub_.engine(); }
   // Ends what that life left leased.
-  void Resume() { hub_.Resume(); }
+  void Resume() { hub_.Resume(engine::LastNodes::kEnded); }
   void Post(engine::Event event) { hub_.Post(std::move(event)); }
   // Runs the loop until all that was posted is decided and durable. Before Run.
   Status Settle();

@@ -21,9 +21,9 @@ Status Hub::Replay() {
   return store_.Replay([this](const engine::Record& record) { engine_.Apply(record); });
 }
 
-void Hub::Resume() {
+void Hub::Resume(engine::LastNodes nodes) {
   out_.Clear();
-  engine_.Resume(loop_.Now(), out_);
+  engine_.Resume(nodes, loop_.Now(), out_);
   Handle(out_);
 }
 
@@ -34,16 +34,22 @@ void Hub::Connect(NodeId node, NodeChannel& channel) {
   });
 }
 
-void Hub::Disconnect(NodeId node) {
+void Hub::Disconnect(NodeId node, engine::LastNodes what) {
   if (links_.erase(node) == 0) return;
-  // What still waits for its commit was meant for this life of the node: if it came back before,
-  // it would run leases that it lost with its old life.
+  // What still waits for its commit was meant for this connection: a node that came back before
+  // would run leases that it does not hold for the engine, and forget reports of its next life.
+  reports_.erase(node);
   for (Unreleased& entry : unreleased_) {
+    entry.taken.erase(node);
     std::erase_if(entry.sends, [node](const engine::Send& send) {
       return std::visit([node](const auto& each) { return each.node == node; }, send);
     });
   }
-  Post(engine::NodeLost{node});
+  if (what == engine::LastNodes::kEnded) {
+    Post(engine::NodeLost{node});
+  } else {
+    Post(engine::NodeSilent{node, loop_.Now()});
+  }
 }
 
 void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
@@ -59,13 +65,15 @@ void Hub::Post(engine::Event event) {
 void Hub::OnMessage(NodeId node, wire::ToHub message) {
   if (failed_) return;
   if (auto* hello = std::get_if<wire::Hello>(&message)) {
-    Post(engine::NodeJoined{node, std::move(hello->offer)});
+    Post(engine::NodeJoined{node, std::move(hello->offer), std::move(hello->holds)});
   } else if (auto* ends = std::get_if<wire::Ends>(&message)) {
     for (size_t i = 0; i < ends->outputs.size(); ++i) {
       if (ends->outputs[i]) outputs_[ends->ends[i].ref] = std::move(ends->outputs[i]);
     }
+    reports_[node] = ends->number;
     Post(engine::AttemptsEnded{node, std::move(ends->ends)});
   } else if (auto* returned = std::get_if<wire::Returned>(&message)) {
+    reports_[node] = returned->number;
     Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
   } else {
     watcher_.OnNews(message);
@@ -110,6 +118,7 @@ void Hub::Handle(engine::Output& out) {
   }
   outputs_.clear();  // what is left belonged to late news
   entry.sends = std::exchange(out.sends, {});
+  entry.taken = std::exchange(reports_, {});
   entry.notices = std::exchange(out.notices, {});
   if (out.records.empty()) {
     entry.durable = true;
@@ -137,6 +146,11 @@ void Hub::Release() {
     Unreleased entry = std::move(unreleased_.front());
     unreleased_.pop_front();
     for (const engine::Send& send : entry.sends) SendToNode(send);
+    for (const auto& [node, number] : entry.taken) {
+      if (auto it = links_.find(node); it != links_.end()) {
+        it->second.channel->Send(wire::ReportsTaken{number});
+      }
+    }
     for (const engine::Notice& notice : entry.notices) {
       if (const auto* ended = std::get_if<engine::NoticeEnded>(&notice)) {
         TaskOutputPtr output = std::move(entry.outputs.front());
@@ -168,6 +182,10 @@ void Hub::SendToNode(const engine::Send& send) {
   } else if (const auto* recall = std::get_if<engine::SendRecall>(&send)) {
     if (auto it = links_.find(recall->node); it != links_.end()) {
       it->second.channel->Send(wire::Recall{epoch_, recall->job});
+    }
+  } else if (const auto* drop = std::get_if<engine::SendDrop>(&send)) {
+    if (auto it = links_.find(drop->node); it != links_.end()) {
+      it->second.channel->Send(wire::Drop{epoch_, drop->job, drop->attempt, drop->tasks});
     }
   } else {
     const auto& stop = std::get<engine::SendStop>(send);

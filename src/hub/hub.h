@@ -47,12 +47,14 @@ class Hub {
 
   // Before anything else at a restart: reads the journal back.
   Status Replay();
-  // After Replay: ends what the last life left leased.
-  void Resume();
+  // After Replay, once.
+  void Resume(engine::LastNodes nodes);
 
-  // A node that speaks through `channel`, which outlives the hub. It takes part from its Hello on.
+  // A node that speaks through `channel`, which outlives the connection. It takes part from its
+  // Hello on.
   void Connect(NodeId node, NodeChannel& channel);
-  void Disconnect(NodeId node);
+  // kEnded: the node is gone, and its leases with it. kMayReturn: it is silent from now on.
+  void Disconnect(NodeId node, engine::LastNodes what);
 
   // How a job's tasks run. Before its first lease; told to every node that gets one.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
@@ -70,6 +72,7 @@ class Hub {
   struct Unreleased {
     bool durable = false;
     std::vector<engine::Send> sends;
+    std::map<NodeId, uint64_t> taken;  // reports that are durable then
     std::vector<engine::Notice> notices;
     std::deque<TaskOutputPtr> outputs;  // one for each NoticeEnded, in order
   };
@@ -77,14 +80,6 @@ class Hub {
     NodeChannel* channel = nullptr;
     std::vector<JobId> opened;
   };
-  struct RefHash {
-    size_t operator()(const AttemptRef& ref) const noexcept {
-      uint64_t key =
-          uint64_t{ref.job.value} << 48 ^ uint64_t { ref.attempt.value } << 32 ^ ref.index;
-      return key * 0x9e3779b97f4a7c15u >> 7;
-    }
-  };
-
   void OnMessage(NodeId node, wire::ToHub message);
   void ScheduleStep();
   void StepNow();
@@ -105,7 +100,8 @@ class Hub {
   std::map<NodeId, NodeLink> links_;
   std::map<JobId, std::shared_ptr<const JobSettings>> settings_;
   std::vector<engine::Event> events_;
-  std::unordered_map<AttemptRef, TaskOutputPtr, RefHash> outputs_;  // of the ends in events_
+  std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;  // of ends in events_
+  std::map<NodeId, uint64_t> reports_;  // by node, the last one that became an event
   std::deque<Unreleased> unreleased_;
   engine::Output out_;
   std::function<void()> on_settled_;

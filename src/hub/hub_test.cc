@@ -113,7 +113,7 @@ TEST_F(HubTest, LeasesOfAnOldLifeOfANodeAreDropped) {
   {
     Link old_link = Join(old_life);
     loop.RunFor(Duration::Millis(4));
-    hub.Disconnect(kNode);
+    hub.Disconnect(kNode, engine::LastNodes::kEnded);
   }
   Link link = Join(new_life);
   loop.RunFor(kCommit * 6);

@@ -11,9 +11,6 @@
 namespace spate::node {
 namespace {
 
-// One attempt of a task is under way on a node at a time, so job and index name it.
-uint64_t KeyOf(const AttemptRef& ref) { return uint64_t{ref.job.value} << 32 | ref.index; }
-
 constexpr Duration kLoadEvery = Duration::Seconds(1);
 
 // "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
@@ -31,23 +28,56 @@ std::string VariableName(std::string_view name) {
 }  // namespace
 
 Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
-    : id_(id), node_name_(offer.node_name), parts_(std::move(parts)), agent_(offer, limits) {
-  parts_.channel.OnMessage([this, alive = alive_](wire::ToNode message) {
-    if (*alive) OnMessage(std::move(message));
-  });
-  parts_.channel.Send(wire::Hello{id_, std::move(offer)});
-}
+    : id_(id), offer_(std::move(offer)), parts_(std::move(parts)), agent_(offer_, limits) {}
 
 Node::~Node() {
   *alive_ = false;
   parts_.loop.Cancel(timer_);
 }
 
+void Node::Connect(HubChannel& channel) {
+  channel_ = &channel;
+  channel.OnMessage([this, alive = alive_](wire::ToNode message) {
+    if (*alive) OnMessage(std::move(message));
+  });
+  channel.Send(wire::Hello{id_, offer_, Holds()});
+  for (const auto& [number, report] : untaken_) channel.Send(report);
+}
+
+void Node::Disconnect() { channel_ = nullptr; }
+
+void Node::Send(wire::ToHub message) {
+  if (channel_ != nullptr) channel_->Send(std::move(message));
+}
+
+template <typename Report>
+void Node::SendReport(Report report) {
+  report.number = ++reports_;
+  untaken_.emplace_back(report.number, report);
+  Send(std::move(report));
+}
+
+// What the agent has, and what it had but the hub may not know to be reported.
+std::vector<HeldTasks> Node::Holds() const {
+  std::vector<HeldTasks> holds = agent_.Holds();
+  for (const auto& [number, report] : untaken_) {
+    if (const auto* ends = std::get_if<wire::Ends>(&report)) {
+      for (const AttemptEnd& end : ends->ends) {
+        holds.push_back({end.ref.job, end.ref.attempt, {{end.ref.index, 1}}});
+      }
+    } else {
+      const auto& returned = std::get<wire::Returned>(report);
+      holds.push_back({returned.job, returned.attempt, returned.tasks});
+    }
+  }
+  return holds;
+}
+
 void Node::OnMessage(wire::ToNode message) {
   if (auto* open = std::get_if<wire::OpenJob>(&message)) {
     auto settings = std::make_shared<JobSettings>(*open->settings);
     settings->environment.push_back(fmt::format("SPATE_JOB_ID={}", open->job.value));
-    settings->environment.push_back("SPATE_NODE=" + node_name_);
+    settings->environment.push_back("SPATE_NODE=" + offer_.node_name);
     OpenJob& job = jobs_[open->job];
     job.settings = settings;
     auto compiled = format::CompileJob(*settings, open->job);
@@ -59,18 +89,21 @@ void Node::OnMessage(wire::ToNode message) {
     parts_.executor.OpenJob(open->job, settings);
     Take(agent::JobOpened{open->job, settings});
   } else if (auto* lease = std::get_if<wire::Lease>(&message)) {
-    auto& rows = jobs_.at(lease->job).rows;
     size_t row = 0;
     for (TaskRange range : lease->tasks) {
       for (uint32_t k = 0; k < range.count; ++k) {
         CHECK(row < lease->rows.size());
-        rows[range.first + k] = std::move(lease->rows[row++]);
+        rows_[{lease->job, range.first + k, lease->attempt}] = std::move(lease->rows[row++]);
       }
     }
     Take(agent::LeaseArrived{lease->epoch, lease->job, lease->attempt, std::move(lease->needs),
                              std::move(lease->tasks)});
   } else if (auto* recall = std::get_if<wire::Recall>(&message)) {
     Take(agent::RecallArrived{recall->job});
+  } else if (auto* drop = std::get_if<wire::Drop>(&message)) {
+    Take(agent::DropArrived{drop->job, drop->attempt, std::move(drop->tasks)});
+  } else if (auto* taken = std::get_if<wire::ReportsTaken>(&message)) {
+    while (!untaken_.empty() && untaken_.front().first <= taken->number) untaken_.pop_front();
   } else {
     Take(agent::StopArrived{std::get<wire::Stop>(message).job});
   }
@@ -83,14 +116,14 @@ void Node::OnStarted(const AttemptRef& ref, Instant when) {
 }
 
 void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
-  if (output) outputs_[KeyOf(end.ref)] = std::move(output);
+  if (output) outputs_[end.ref] = std::move(output);
   Take(agent::AttemptEnded{std::move(end)});
 }
 
 void Node::OnTakenBack(const AttemptRef& ref) { Take(agent::OrderTakenBack{ref}); }
 
 void Node::OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) {
-  parts_.channel.Send(wire::Live{ref, stream, std::string(bytes)});
+  Send(wire::Live{ref, stream, std::string(bytes)});
 }
 
 void Node::OnMemory(const AttemptRef& ref, uint64_t bytes) {
@@ -136,7 +169,7 @@ void Node::CarryOut(agent::Output& out) {
   wire::Ends ends;
   // Ends go in one message; what is returned after them must not overtake them.
   auto flush = [&] {
-    if (!ends.ends.empty()) parts_.channel.Send(std::exchange(ends, {}));
+    if (!ends.ends.empty()) SendReport(std::exchange(ends, {}));
   };
   for (agent::Order& order : out.orders) {
     if (auto* start = std::get_if<agent::StartAttempt>(&order)) {
@@ -148,27 +181,26 @@ void Node::CarryOut(agent::Output& out) {
     } else if (auto* report = std::get_if<agent::ReportEnd>(&order)) {
       TaskOutputPtr output;
       if (!outputs_.empty()) {
-        if (auto it = outputs_.find(KeyOf(report->end.ref)); it != outputs_.end()) {
+        if (auto it = outputs_.find(report->end.ref); it != outputs_.end()) {
           output = std::move(it->second);
           outputs_.erase(it);
         }
       }
-      jobs_.at(report->end.ref.job).rows.erase(report->end.ref.index);
+      rows_.erase(report->end.ref);
       ends.ends.push_back(std::move(report->end));
       ends.outputs.push_back(std::move(output));
     } else if (auto* returned = std::get_if<agent::ReportReturned>(&order)) {
       for (TaskRange range : returned->tasks) {
         for (uint32_t k = 0; k < range.count; ++k) {
-          jobs_.at(returned->job).rows.erase(range.first + k);
+          rows_.erase({returned->job, range.first + k, returned->attempt});
         }
       }
       flush();
-      parts_.channel.Send(
-          wire::Returned{returned->job, returned->attempt, std::move(returned->tasks)});
+      SendReport(wire::Returned{0, returned->job, returned->attempt, std::move(returned->tasks)});
     } else if (auto* slow = std::get_if<agent::ReportSlow>(&order)) {
-      parts_.channel.Send(wire::Slow{slow->ref});
+      Send(wire::Slow{slow->ref});
     } else {
-      parts_.channel.Send(wire::Paused{std::move(std::get<agent::ReportPaused>(order).reason)});
+      Send(wire::Paused{std::move(std::get<agent::ReportPaused>(order).reason)});
     }
   }
   flush();
@@ -180,12 +212,12 @@ void Node::Start(const agent::StartAttempt& order) {
   std::string problem = job.problem;
   if (job.compiled) {
     // The row stays until the attempt has ended: an order may be taken back and started again.
-    auto body = format::Expand(*job.compiled, job.rows.at(ref.index), ref.index, order.slot);
+    auto body = format::Expand(*job.compiled, rows_.at(ref), ref.index, order.slot);
     if (body) {
       Environment(order, body->environment);
       parts_.executor.Start({ref, order.slot, std::move(*body), order.needs.memory,
                              order.tell_start, order.sample_memory});
-      parts_.channel.Send(wire::Running{ref, order.slot});
+      Send(wire::Running{ref, order.slot});
       return;
     }
     problem = body.error().message;

@@ -4,6 +4,7 @@
 // Thread: the loop's. All that comes in one turn of the loop becomes one step of the agent.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,15 +33,20 @@ class Node final : public ExecutorEvents {
  public:
   struct Parts {
     os::Loop& loop;
-    HubChannel& channel;
     Executor& executor;
     std::function<MachineLoad()> sample_load;  // null: never sampled
   };
-  // All parts outlive the node. Says hello at once.
+  // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
+
+  // Says hello through `channel`, which must live until Disconnect or the node's end, and what the
+  // hub has not taken of earlier reports.
+  void Connect(HubChannel& channel);
+  // The hub cannot be reached: attempts go on, and what they report is kept.
+  void Disconnect();
 
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
@@ -59,10 +65,14 @@ class Node final : public ExecutorEvents {
     // Empty when the settings do not compile; every task of the job then fails with `problem`.
     std::optional<format::CompiledJob> compiled;
     std::string problem;
-    std::unordered_map<TaskIndex, std::string> rows;  // of leased tasks that have not started
   };
 
   void OnMessage(wire::ToNode message);
+  void Send(wire::ToHub message);
+  // Sends an Ends or Returned, and keeps it until the hub has taken it.
+  template <typename Report>
+  void SendReport(Report report);
+  std::vector<HeldTasks> Holds() const;
   void Take(agent::Event event);
   void StepNow();
   void CarryOut(agent::Output& out);
@@ -71,11 +81,16 @@ class Node final : public ExecutorEvents {
   void SampleLoad();
 
   const NodeId id_;
-  const std::string node_name_;
+  const Offer offer_;
   Parts parts_;
+  HubChannel* channel_ = nullptr;  // null: not connected
+  uint64_t reports_ = 0;
+  std::deque<std::pair<uint64_t, wire::ToHub>> untaken_;  // with their numbers
   agent::Agent agent_;
   std::map<JobId, OpenJob> jobs_;
-  std::unordered_map<uint64_t, TaskOutputPtr> outputs_;  // of ends on their way through the agent
+  std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds
+  // Of ends on their way through the agent.
+  std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;
   std::vector<agent::Event> events_;
   bool step_scheduled_ = false;
   bool load_scheduled_ = false;

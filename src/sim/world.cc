@@ -119,7 +119,7 @@ void World::BeginLife() {
                     .Replay([&](const engine::Record& record) { See(Replayed{&record}); });
   CHECK(told.has_value());
   See(ReplayDone{});
-  life.hub->Resume();
+  life.hub->Resume(engine::LastNodes::kEnded);
   life.person->SitDown(*life.hub);
   life.nodes.resize(options_.nodes);
   for (size_t i = 0; i < life.nodes.size(); ++i) BringUp(i);
@@ -235,9 +235,9 @@ void World::BringUp(size_t index) {
     };
   }
   each.node = std::make_unique<node::Node>(
-      each.id, offer, node::Node::Parts{loop, *each.ends.second, *each.executor, sample_load},
-      options_.limits());
+      each.id, offer, node::Node::Parts{loop, *each.executor, sample_load}, options_.limits());
   each.executor->SetEvents(*each.node);
+  each.node->Connect(*each.ends.second);
   if (options_.node_life.ns == 0 || cuts_left_ == 0) return;
   loop.At(loop.Now() + Random(options_.node_life * 2), [this, index] {
     if (life_->faults.Alive()) Cut(index);
@@ -251,7 +251,7 @@ void World::Cut(size_t index) {
   ++report_.cuts;
   each.link->cut = true;
   See(NodeCut{each.id});
-  life_->hub->Disconnect(each.id);
+  life_->hub->Disconnect(each.id, engine::LastNodes::kEnded);
   Duration downtime = Random(prng_.Chance(30) ? Duration{} : options_.node_life);
   if (!options_.orphans_live_on) {
     TakeDown(each);

@@ -11,6 +11,7 @@
 #include "core/model/attempt.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "core/model/ranges.h"
 
 namespace spate::wire {
 
@@ -40,19 +41,35 @@ struct Stop {
   Epoch epoch;
   JobId job;
 };
-using ToNode = std::variant<OpenJob, Lease, Recall, Stop>;
+// Tasks that are not this node's any more: end what runs of them.
+struct Drop {
+  Epoch epoch;
+  JobId job;
+  Attempt attempt;
+  std::vector<TaskRange> tasks;
+};
+// What the node reported up to this number is durable; it need not say it again.
+struct ReportsTaken {
+  uint64_t number = 0;
+};
+using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
+// The first message of each connection. Reports that were not taken follow it again.
 struct Hello {
   NodeId node;
   Offer offer;
+  std::vector<HeldTasks> holds;
 };
+// Reports: Ends and Returned have numbers 1, 2, 3, ... in the life of the node.
 struct Ends {
+  uint64_t number = 0;
   std::vector<AttemptEnd> ends;
   std::vector<TaskOutputPtr> outputs;  // one for each end; null: it wrote nothing
 };
 struct Returned {
+  uint64_t number = 0;
   JobId job;
   Attempt attempt;
   std::vector<TaskRange> tasks;

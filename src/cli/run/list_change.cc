@@ -3,6 +3,8 @@
 #include <xxhash.h>
 #include <algorithm>
 
+#include "core/model/ranges.h"
+
 namespace spate::cli {
 namespace {
 
@@ -32,14 +34,6 @@ std::vector<TaskRange> Ranges(std::vector<uint32_t>& indices) {
 }
 
 }  // namespace
-
-void AppendIndex(std::vector<TaskRange>& ranges, TaskIndex index) {
-  if (!ranges.empty() && ranges.back().first + ranges.back().count == index) {
-    ++ranges.back().count;
-  } else {
-    ranges.push_back({index, 1});
-  }
-}
 
 ListChange CompareLists(const RowSource& old_rows, const RowSource& new_rows) {
   std::vector<Keyed> old_keys = SortedKeys(old_rows);

@@ -25,7 +25,4 @@ using RowSource = std::function<void(const RowVisitor&)>;
 // is the first of the old one, and so on. Memory: 24 bytes a row.
 ListChange CompareLists(const RowSource& old_rows, const RowSource& new_rows);
 
-// Appends `index` to sorted ranges, `index` larger than all in them.
-void AppendIndex(std::vector<TaskRange>& ranges, TaskIndex index);
-
 }  // namespace spate::cli

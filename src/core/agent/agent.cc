@@ -16,6 +16,7 @@ void Agent::Step(Input input, Output& out) { machine_->Step(std::move(input), ou
 bool Agent::WantsLoad() const { return machine_->WantsLoad(); }
 uint32_t Agent::busy() const { return machine_->busy(); }
 uint32_t Agent::waiting() const { return machine_->waiting(); }
+std::vector<HeldTasks> Agent::Holds() const { return machine_->Holds(); }
 void Agent::CheckInvariants() const { machine_->CheckInvariants(); }
 
 Agent::Machine::Machine(Offer offer, const Limits& limits)
@@ -64,6 +65,56 @@ void Agent::Machine::On(StopArrived& event) {
       if (given.ref.job == event.job) OrderEnd(given, Cause::kStopped, /*kill=*/false);
     }
   }
+}
+
+// What it reports of them is late news for the hub, and frees what the shell keeps for them.
+void Agent::Machine::On(DropArrived& event) {
+  DropWaiting(event);
+  for (Slot& slot : slots_) {
+    for (Given& given : slot.given) {
+      bool meant = given.ref.job == event.job && given.ref.attempt == event.attempt &&
+                   Contains(event.tasks, given.ref.index);
+      if (meant) OrderEnd(given, Cause::kStopped, /*kill=*/true);
+    }
+  }
+}
+
+void Agent::Machine::DropWaiting(const DropArrived& event) {
+  ReportReturned report{event.job, event.attempt, {}};
+  std::deque<Waiting> kept;
+  for (Waiting& waiting : waiting_) {
+    if (waiting.job != event.job || waiting.attempt != event.attempt) {
+      kept.push_back(std::move(waiting));
+      continue;
+    }
+    std::vector<TaskRange> stay;
+    for (TaskIndex i = waiting.tasks.first; i < waiting.tasks.first + waiting.tasks.count; ++i) {
+      AppendIndex(Contains(event.tasks, i) ? report.tasks : stay, i);
+    }
+    for (TaskRange range : stay) kept.push_back({event.job, event.attempt, waiting.needs, range});
+  }
+  waiting_ = std::move(kept);
+  if (!report.tasks.empty()) out_->orders.push_back(std::move(report));
+}
+
+std::vector<HeldTasks> Agent::Machine::Holds() const {
+  std::map<std::pair<JobId, Attempt>, std::vector<TaskIndex>> held;
+  for (const Slot& slot : slots_) {
+    for (const Given& given : slot.given) {
+      held[{given.ref.job, given.ref.attempt}].push_back(given.ref.index);
+    }
+  }
+  for (const Waiting& waiting : waiting_) {
+    auto& indices = held[{waiting.job, waiting.attempt}];
+    for (uint32_t k = 0; k < waiting.tasks.count; ++k) indices.push_back(waiting.tasks.first + k);
+  }
+  std::vector<HeldTasks> holds;
+  for (auto& [lease, indices] : held) {
+    std::sort(indices.begin(), indices.end());
+    HeldTasks& each = holds.emplace_back(HeldTasks{lease.first, lease.second, {}});
+    for (TaskIndex index : indices) AppendIndex(each.tasks, index);
+  }
+  return holds;
 }
 
 void Agent::Machine::ReturnWaiting(JobId job) {

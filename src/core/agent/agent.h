@@ -22,6 +22,7 @@
 #include "core/model/job.h"
 #include "core/model/limits.h"
 #include "core/model/needs.h"
+#include "core/model/ranges.h"
 
 namespace spate::agent {
 
@@ -43,6 +44,12 @@ struct RecallArrived {
 };
 struct StopArrived {
   JobId job;
+};
+// These tasks are not this node's any more.
+struct DropArrived {
+  JobId job;
+  Attempt attempt;
+  std::vector<TaskRange> tasks;
 };
 struct AttemptStarted {
   AttemptRef ref;
@@ -68,8 +75,9 @@ struct OutputBlocked {
   bool blocked = false;
 };
 
-using Event = std::variant<JobOpened, LeaseArrived, RecallArrived, StopArrived, AttemptStarted,
-                           AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
+using Event =
+    std::variant<JobOpened, LeaseArrived, RecallArrived, StopArrived, DropArrived, AttemptStarted,
+                 AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 
@@ -131,6 +139,8 @@ class Agent {
   // Attempts that run or are held ahead by slots, and leased tasks that wait for one.
   uint32_t busy() const;
   uint32_t waiting() const;
+  // The tasks of all leases that it has neither reported nor returned.
+  std::vector<HeldTasks> Holds() const;
 
   // Aborts when the state contradicts itself: resources oversold, a slot lost.
   void CheckInvariants() const;

@@ -4,12 +4,12 @@
 //   open j1 [limit=10s | limit-percent=200] [warn=5s] [grace=10s] [delay=1s] [min-free=4G]
 //           [max-load=8]
 //   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1]
-//   recall j1      stop j1
+//   recall j1      stop j1           drop j1.3-4 [attempt=1]
 //   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
 //   taken-back j1.1                  memory j1.1 bytes=2G
 //   load free=2G [load=1.5]          blocked          unblocked
 //   at +5s                           the clock goes on, before the block's step
-//   state                            a question: who runs, what waits
+//   state      holds                 questions: who runs, what waits; what it has of each lease
 //
 // The events of a block are one Step, and the invariants are checked after it.
 #include <fmt/format.h>
@@ -72,6 +72,7 @@ class AgentMachine : public script::Machine {
     } kVerbs[] = {
         {"open", &AgentMachine::Open},         {"lease", &AgentMachine::Lease},
         {"recall", &AgentMachine::Recall},     {"stop", &AgentMachine::Stop},
+        {"drop", &AgentMachine::Drop},         {"holds", &AgentMachine::Holds},
         {"started", &AgentMachine::Started},   {"ended", &AgentMachine::Ended},
         {"taken-back", &AgentMachine::Back},   {"memory", &AgentMachine::Memory},
         {"load", &AgentMachine::Load},         {"blocked", &AgentMachine::Blocked},
@@ -96,6 +97,12 @@ class AgentMachine : public script::Machine {
     agent_->CheckInvariants();
     for (const Order& order : out.orders) std::visit(Writer(lines_), order);
     if (out.wake_at != Instant::Never()) lines_.Add("wake " + Describe(out.wake_at - now_));
+    if (std::exchange(holds_wanted_, false)) {
+      for (const HeldTasks& held : agent_->Holds()) {
+        std::string tasks = Name(held.job, held.tasks);
+        lines_.Add(fmt::format("holds {} attempt={}", tasks, held.attempt.value));
+      }
+    }
     if (std::exchange(state_wanted_, false)) {
       lines_.Add(fmt::format("state busy={} waiting={}{}", agent_->busy(), agent_->waiting(),
                              agent_->WantsLoad() ? " wants-load" : ""));
@@ -124,6 +131,11 @@ class AgentMachine : public script::Machine {
   }
   void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
   void Stop(Line& line) { events_.push_back(StopArrived{line.Job()}); }
+  void Drop(Line& line) {
+    auto [job, tasks] = line.TaskList();
+    Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
+    events_.push_back(DropArrived{job, attempt, std::move(tasks)});
+  }
   void Started(Line& line) { events_.push_back(AttemptStarted{line.Ref(), now_}); }
   void Ended(Line& line) {
     AttemptRef ref = line.Ref();
@@ -145,11 +157,13 @@ class AgentMachine : public script::Machine {
     now_ = now_ + *time;
   }
   void State(Line&) { state_wanted_ = true; }
+  void Holds(Line&) { holds_wanted_ = true; }
 
   Instant now_{1'700'000'000'000'000'000};
   std::unique_ptr<Agent> agent_;
   std::vector<Event> events_;
   bool state_wanted_ = false;
+  bool holds_wanted_ = false;
   script::Lines lines_;
 };
 

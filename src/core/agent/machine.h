@@ -58,6 +58,7 @@ class Agent::Machine {
   bool WantsLoad() const;
   uint32_t busy() const;
   uint32_t waiting() const;
+  std::vector<HeldTasks> Holds() const;
   void CheckInvariants() const;
 
  private:
@@ -66,6 +67,7 @@ class Agent::Machine {
   void On(LeaseArrived& event);
   void On(RecallArrived& event);
   void On(StopArrived& event);
+  void On(DropArrived& event);
   void On(AttemptStarted& event);
   void On(AttemptEnded& event);
   void On(OrderTakenBack& event);
@@ -73,6 +75,7 @@ class Agent::Machine {
   void On(LoadSampled& event);
   void On(OutputBlocked& event);
   void ReturnWaiting(JobId job);
+  void DropWaiting(const DropArrived& event);
   void TakeBackAhead(JobId job);
   // Removes the order from its slot; frees the slot when it was the last one there.
   Given Remove(uint16_t slot, size_t position);

@@ -269,14 +269,19 @@ void Engine::Step(const Input& input, Output& out) {
   for (const Event& event : input.events) {
     std::visit([&](const auto& e) { On(step, e); }, event);
   }
+  LoseSilentNodes(step);
   DropUndone(step);
   Place(step);
 }
 
-void Engine::Resume(Instant now, Output& out) {
+void Engine::Resume(LastNodes nodes, Instant now, Output& out) {
   StepContext step{*state_, now, out};
   for (auto& [id, node] : state_->nodes) {
-    EndLeasesOf(step, id, Cause::kStopped, "the run was ended before this attempt");
+    if (nodes == LastNodes::kEnded) {
+      EndLeasesOf(step, id, Cause::kStopped, "the run was ended before this attempt");
+    } else {
+      On(step, NodeSilent{id, now});
+    }
   }
   for (auto& [id, job] : state_->jobs) CheckJob(step, job);
   Step({now, {}}, out);

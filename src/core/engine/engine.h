@@ -22,6 +22,7 @@
 #include "core/engine/record.h"
 #include "core/model/job.h"
 #include "core/model/limits.h"
+#include "core/model/ranges.h"
 
 namespace spate::engine {
 
@@ -59,11 +60,19 @@ struct HoldJob {
 struct ReleaseJob {
   JobId job;
 };
+// A node has come, or come back. What it holds goes on; its other leases are lost.
 struct NodeJoined {
   NodeId node;
   Offer offer;
+  std::vector<HeldTasks> holds;
 };
-// All its leases are lost.
+// A node cannot be reached since then. It gets nothing, and its leases stand until it has been away
+// for Limits::node_patience; then it is lost.
+struct NodeSilent {
+  NodeId node;
+  Instant since;
+};
+// A node has ended. All its leases are lost.
 struct NodeLost {
   NodeId node;
 };
@@ -79,8 +88,9 @@ struct TasksReturned {
   std::vector<TaskRange> tasks;
 };
 
-using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
-                           HoldJob, ReleaseJob, NodeJoined, NodeLost, AttemptsEnded, TasksReturned>;
+using Event =
+    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, HoldJob,
+                 ReleaseJob, NodeJoined, NodeSilent, NodeLost, AttemptsEnded, TasksReturned>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -103,7 +113,14 @@ struct SendStop {
   NodeId node;
   JobId job;
 };
-using Send = std::variant<SendLease, SendRecall, SendStop>;
+// Tells a node that tasks are not its own any more. Whatever it reports of them is late news.
+struct SendDrop {
+  NodeId node;
+  JobId job;
+  Attempt attempt;
+  std::vector<TaskRange> tasks;
+};
+using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop>;
 
 // ---- Notices -----------------------------------------------------------------------------------
 
@@ -137,6 +154,13 @@ struct Output {
   void Clear();
 };
 
+// What became of the nodes of the last life.
+enum class LastNodes : uint8_t {
+  kEnded,      // they ended with it (`spate run`): what was leased is queued again, its attempts
+               // ended as kStopped (with `once`, such tasks are unknown)
+  kMayReturn,  // they are silent from now on
+};
+
 struct EngineState;  // core/engine/engine_state.h
 
 class Engine {
@@ -152,9 +176,8 @@ class Engine {
   // Decides on events at input.now. Appends to `out` (call Clear before).
   void Step(const Input& input, Output& out);
 
-  // After replay, once. The nodes of the last life ended with it (`spate run`): what was leased
-  // then is queued again, its attempts ended as kStopped (with `once`, such tasks are unknown).
-  void Resume(Instant now, Output& out);
+  // After replay, once.
+  void Resume(LastNodes nodes, Instant now, Output& out);
 
   // What people may ask. Values, never references into the state.
   std::optional<JobCounts> Counts(JobId job) const;

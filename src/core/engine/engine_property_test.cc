@@ -170,7 +170,7 @@ class World {
       records_.push_back(std::move(record));
     }
     Output out;
-    engine_->Resume(now_, out);
+    engine_->Resume(LastNodes::kEnded, now_, out);
     Take(out, /*live=*/false);
     for (const auto& [node, held] : model_.held()) RC_ASSERT(held.empty());
   }

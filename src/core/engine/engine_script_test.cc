@@ -5,11 +5,12 @@
 //          [halt=now,fail=1|soon,done=30%] [max-failures=2]
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1
 //   withdraw j1.3-4      reopen j1.3
-//   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2]      lost n1
+//   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2]      lost n1      silent n1
+//   holds j1.3-4 [attempt=1]               what the next `node` line's node says that it holds
 //   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
 //   return n1 j1.7-9 [attempt=1]
 //   at +5s                                 the clock goes on, before the block's step
-//   restart                                a new engine replays all records, then resumes
+//   restart [nodes-may-return]             a new engine replays all records, then resumes
 //   counts j1   explain j1.3               questions, answered after the step
 //
 // The events of a block are one Step. After each block the invariants are checked, and a second
@@ -88,6 +89,10 @@ class Writer {
   void operator()(const SendRecall& send) {
     lines_.Add(fmt::format("send {} recall {}", Name(send.node), Name(send.job)));
   }
+  void operator()(const SendDrop& send) {
+    lines_.Add(fmt::format("send {} drop {} attempt={}", Name(send.node),
+                           Name(send.job, send.tasks), send.attempt.value));
+  }
   void operator()(const SendStop& send) {
     lines_.Add(fmt::format("send {} stop {}", Name(send.node), Name(send.job)));
   }
@@ -146,6 +151,8 @@ class EngineMachine : public script::Machine {
         {"reopen", &EngineMachine::Reopen},
         {"node", &EngineMachine::Node},
         {"lost", &EngineMachine::Lost},
+        {"silent", &EngineMachine::Silent},
+        {"holds", &EngineMachine::Holds},
         {"end", &EngineMachine::End},
         {"return", &EngineMachine::Return},
         {"at", &EngineMachine::At},
@@ -297,8 +304,13 @@ class EngineMachine : public script::Machine {
   }
   void Node(Line& line) {
     NodeId node = line.Node();
-    events_.push_back(NodeJoined{node, line.NodeOffer(Name(node))});
+    events_.push_back(NodeJoined{node, line.NodeOffer(Name(node)), std::exchange(holds_, {})});
   }
+  void Holds(Line& line) {
+    auto [job, tasks] = line.TaskList();
+    holds_.push_back({job, Attempt(static_cast<uint16_t>(line.Number("attempt", 1))), tasks});
+  }
+  void Silent(Line& line) { events_.push_back(NodeSilent{line.Node(), now_}); }
   void Lost(Line& line) { events_.push_back(NodeLost{line.Node()}); }
   void End(Line& line) {
     AttemptsEnded event{line.Node(), {}};
@@ -324,12 +336,13 @@ class EngineMachine : public script::Machine {
     if (!time) return line.Fail("write at +5s");
     now_ = now_ + *time;
   }
-  void Restart(Line&) {
+  void Restart(Line& line) {
+    auto nodes = line.Flag("nodes-may-return") ? LastNodes::kMayReturn : LastNodes::kEnded;
     engine_ = std::make_unique<Engine>();
     for (const Record& record : records_) engine_->Apply(record);
     CHECK(engine_->Digest() == replica_->Digest());
     Output out;
-    engine_->Resume(now_, out);
+    engine_->Resume(nodes, now_, out);
     Handle(out);
     restarted_ = true;
   }
@@ -352,6 +365,7 @@ class EngineMachine : public script::Machine {
   std::unique_ptr<Engine> engine_ = std::make_unique<Engine>();
   std::unique_ptr<Engine> replica_ = std::make_unique<Engine>();
   std::vector<Record> records_;
+  std::vector<HeldTasks> holds_;
   std::vector<Event> events_;
   std::vector<std::function<std::string()>> questions_;
   bool restarted_ = false;

@@ -11,6 +11,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/job_state.h"
 #include "core/engine/place/place.h"
+#include "core/model/ranges.h"
 
 namespace spate::engine {
 
@@ -31,8 +32,9 @@ struct LeaseKey {
 };
 
 struct NodeState {
-  bool present = false;  // joined in this life of the hub
-  Offer offer;           // empty while not present
+  bool present = false;                // joined in this life of the hub, and not silent
+  Instant lost_at = Instant::Never();  // while it is silent
+  Offer offer;                         // empty until it has joined
   std::map<LeaseKey, LeasedRange> leases;
   // Derived from leases and offer. Not part of what replay must give again, since a node's offer
   // and speed are learned anew in each life.
@@ -50,6 +52,7 @@ struct EngineState {
   std::map<JobId, JobState> jobs;
   std::map<NodeId, NodeState> nodes;
   std::set<JobId> active;  // neither finished nor held: what placement looks at
+  std::set<std::pair<Instant, NodeId>> silent;  // nodes by the time at which they are lost
 };
 
 // One Step. Record() is the only way to change the state.
@@ -71,6 +74,7 @@ void On(StepContext& step, const ReopenTasks& event);
 void On(StepContext& step, const HoldJob& event);
 void On(StepContext& step, const ReleaseJob& event);
 void On(StepContext& step, const NodeJoined& event);
+void On(StepContext& step, const NodeSilent& event);
 void On(StepContext& step, const NodeLost& event);
 void On(StepContext& step, const AttemptsEnded& event);
 void On(StepContext& step, const TasksReturned& event);
@@ -79,8 +83,12 @@ void On(StepContext& step, const TasksReturned& event);
 std::map<LeaseKey, LeasedRange>::iterator FindLease(NodeState& node, const AttemptRef& ref);
 // The node holds this attempt and it has not ended: anything else that it says is late news.
 bool IsCurrent(NodeState& node, const JobState& job, const AttemptRef& ref);
-// Ends every attempt that `node` holds, by this cause (kNode or kStopped).
-void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const char* note);
+// Ends every attempt that `node` holds, by this cause (kNode or kStopped), but those that `keep`
+// takes.
+void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const std::string& note,
+                 const std::function<bool(const AttemptRef&)>& keep = nullptr);
+// Loses the nodes that were silent for too long, and wakes up for the next of them.
+void LoseSilentNodes(StepContext& step);
 // The existing tasks of `tasks` that are wanted, in the same order.
 std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>& tasks,
                               const std::function<bool(TaskIndex)>& wanted);

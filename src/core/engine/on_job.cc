@@ -60,12 +60,7 @@ std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>&
   std::vector<TaskRange> selected;
   for (const TaskRange& range : Disjoint(tasks, job.task_count())) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      if (!wanted(i)) continue;
-      if (!selected.empty() && selected.back().first + selected.back().count == i) {
-        ++selected.back().count;
-      } else {
-        selected.push_back({i, 1});
-      }
+      if (wanted(i)) AppendIndex(selected, i);
     }
   }
   return selected;

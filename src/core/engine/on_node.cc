@@ -1,27 +1,95 @@
 // What happens to nodes: joined, lost, giving tasks back.
 #include <algorithm>
 
-#include "base/check.h"
+#include "base/units.h"
 #include "core/engine/engine_state.h"
 
 namespace spate::engine {
 
-void On(StepContext& step, const NodeJoined& event) {
-  NodeState& node = step.state.nodes[event.node];
-  // What a node of this name held before it came (again) is gone. It is sent nothing for that.
+namespace {
+
+void SetAway(EngineState& state, NodeId id, Instant lost_at) {
+  NodeState& node = state.nodes[id];
   node.present = false;
-  EndLeasesOf(step, event.node, Cause::kNode, "its node started anew");
+  state.silent.erase({node.lost_at, id});
+  node.lost_at = lost_at;
+  if (lost_at != Instant::Never()) state.silent.insert({lost_at, id});
+}
+
+void Lose(StepContext& step, NodeId id, const std::string& note) {
+  SetAway(step.state, id, Instant::Never());
+  EndLeasesOf(step, id, Cause::kNode, note);
+  step.state.nodes[id] = NodeState{};
+}
+
+// Of what a node says that it holds, what is not its own (any more) is dropped there.
+void DropStrange(StepContext& step, NodeId id, const HeldTasks& held) {
+  NodeState& node = step.state.nodes[id];
+  JobState* job = step.state.FindJob(held.job);
+  std::vector<TaskRange> strange = held.tasks;
+  if (job != nullptr) {
+    strange.clear();
+    for (TaskRange range : held.tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        if (!IsCurrent(node, *job, {held.job, i, held.attempt})) AppendIndex(strange, i);
+      }
+    }
+  }
+  if (strange.empty()) return;
+  step.out.sends.push_back(SendDrop{id, held.job, held.attempt, std::move(strange)});
+}
+
+// A job may have been held while the node was away.
+void RecallHeldJobs(StepContext& step, NodeId id) {
+  JobId last;
+  for (const auto& [key, range] : step.state.nodes[id].leases) {
+    if (key.job == last) continue;
+    last = key.job;
+    if (step.state.FindJob(last)->held() == HoldReason::kNone) continue;
+    step.out.sends.push_back(SendRecall{id, last});
+  }
+}
+
+}  // namespace
+
+void On(StepContext& step, const NodeJoined& event) {
+  // It is sent nothing for what it does not hold.
+  SetAway(step.state, event.node, Instant::Never());
+  EndLeasesOf(step, event.node, Cause::kNode, "its node started anew", [&](const AttemptRef& ref) {
+    return std::any_of(event.holds.begin(), event.holds.end(), [&](const HeldTasks& held) {
+      return held.job == ref.job && held.attempt == ref.attempt && Contains(held.tasks, ref.index);
+    });
+  });
+  NodeState& node = step.state.nodes[event.node];
   node.present = true;
   node.offer = event.offer;
-  CHECK(node.used == 0);
+  node.used = 0;
+  for (const auto& [key, range] : node.leases) {
+    const Needs& needs = step.state.FindJob(key.job)->request(range.request);
+    node.used += ShareOf(node, needs) * range.left;
+  }
+  for (const HeldTasks& held : event.holds) DropStrange(step, event.node, held);
+  RecallHeldJobs(step, event.node);
+}
+
+void On(StepContext& step, const NodeSilent& event) {
+  auto it = step.state.nodes.find(event.node);
+  if (it == step.state.nodes.end() || it->second.lost_at != Instant::Never()) return;
+  SetAway(step.state, event.node, event.since + step.state.limits.node_patience);
 }
 
 void On(StepContext& step, const NodeLost& event) {
-  auto it = step.state.nodes.find(event.node);
-  if (it == step.state.nodes.end()) return;
-  it->second.present = false;
-  EndLeasesOf(step, event.node, Cause::kNode, "its node was lost");
-  it->second = NodeState{};
+  if (!step.state.nodes.contains(event.node)) return;
+  Lose(step, event.node, "its node was lost");
+}
+
+void LoseSilentNodes(StepContext& step) {
+  auto& silent = step.state.silent;
+  std::string note = "its node was silent for " + FormatDuration(step.state.limits.node_patience);
+  while (!silent.empty() && silent.begin()->first <= step.now) {
+    Lose(step, silent.begin()->second, note);
+  }
+  if (!silent.empty()) step.out.wake_at = std::min(step.out.wake_at, silent.begin()->first);
 }
 
 void On(StepContext& step, const TasksReturned& event) {

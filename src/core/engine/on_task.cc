@@ -61,7 +61,8 @@ void On(StepContext& step, const AttemptsEnded& event) {
   }
 }
 
-void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const char* note) {
+void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const std::string& note,
+                 const std::function<bool(const AttemptRef&)>& keep) {
   // A copy: ending tasks empties the node's leases under way.
   auto leases = step.state.nodes[node].leases;
   for (const auto& [key, range] : leases) {
@@ -70,6 +71,7 @@ void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const char* note) 
       AttemptEnd end;
       end.ref = {key.job, i, key.attempt};
       if (!IsCurrent(step.state.nodes[node], job, end.ref)) continue;
+      if (keep && keep(end.ref)) continue;
       end.cause = cause;
       end.start = step.now;
       end.note = note;

@@ -19,6 +19,13 @@ struct AttemptRef {
   friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
 };
 
+struct AttemptRefHash {
+  size_t operator()(const AttemptRef& ref) const noexcept {
+    uint64_t key = uint64_t{ref.job.value} << 48 ^ uint64_t { ref.attempt.value } << 32 ^ ref.index;
+    return key * 0x9e3779b97f4a7c15u >> 7;
+  }
+};
+
 // Why an attempt ended as it did. The numbers are stored; new ones go to the end.
 enum class Cause : uint8_t {
   kSuccess = 0,    // every process exited with 0 and every output check passed

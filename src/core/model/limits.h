@@ -16,6 +16,7 @@ struct Limits {
   uint64_t argv_bytes = 1'500'000;      // all arguments; execve takes 2 MB with the env
   uint32_t lease_tasks = 256;           // tasks ahead of a node's slots
   Duration lease_ahead = Duration::Millis(40);
+  Duration node_patience = Duration::Seconds(60);  // silence after which a node is lost
   uint32_t node_losses = 5;             // a task present at so many fails with that reason
   uint64_t output_backlog = 64u << 20;  // bytes waiting for the terminal before starts pause
   uint32_t list_errors = 20;            // problems of a job list that are printed

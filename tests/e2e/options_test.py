@@ -1,0 +1,198 @@
+"""The options of `spate run`: values as in GNU parallel, output, order, limits, files."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import Place, SPATE, main, want
+
+FILES = {"csv": "n,m\n1,2\n3,4\n", "one": "1\n2\n3\n", "two": "p q\nr\n", "nul": "a b\0c\nd\0"}
+
+# Arguments, and what comes out. GNU parallel 20221122 says the same for each of them; where it is
+# there, it is asked again for some.
+VALUES = [
+    (["--", "echo", "{}", "{.}", "{/}", "{//}", "{/.}", ":::", "a/b/c.tar.gz", ".hid", "/"],
+     "a/b/c.tar.gz a/b/c.tar c.tar.gz a/b c.tar\n.hid  .hid . \n/ /  / \n"),
+    (["-j1", "--", "echo", "{#}{%}", ":::", "a", "b"], "11\n21\n"),
+    (["--", "echo", "{2/}{-1}{1.}", ":::", "x.y", ":::", "q/w"], "wq/wx\n"),
+    (["--", "echo", "{1}{2}", ":::", "a", "b", "c", ":::+", "x", "y"], "ax\nby\n"),
+    (["--", "echo", "{1}{2}{3}", ":::", "a", "b", ":::+", "x", "y", ":::", "1", "2"],
+     "ax1\nax2\nby1\nby2\n"),
+    (["--", "echo", "{1}{2}", "::::", "one", "two"],
+     "1p q\n1r\n2p q\n2r\n3p q\n3r\n"),
+    (["--", "echo", "{1}{2}", "::::", "one", "::::+", "two"], "1p q\n2r\n"),
+    (["-a", "one", "--", "echo", "x{}"], "x1\nx2\nx3\n"),
+    (["-a", "one", "--", "echo", "{1}{2}", ":::", "z"], "1z\n2z\n3z\n"),
+    (["-0", "-a", "nul", "--", "echo", "[{}]"], "[a b]\n[c\nd]\n"),
+    (["--colsep", ",", "-a", "csv", "--", "echo", "{2}-{1}"], "m-n\n2-1\n4-3\n"),
+    (["-C", " +", "--", "echo", "{1}-{2}", ":::", "a b", "c   d"], "a-b\nc-d\n"),
+    (["--colsep", ",", "--header", ":", "-a", "csv", "--", "echo", "{n}+{m}"], "1+2\n3+4\n"),
+    (["--header", ":", "--", "echo", "{x/}{y.}", ":::", "x", "a/1", ":::", "y", "3.z"], "13\n"),
+    (["-n", "2", "--", "echo", "{1}-{2}", ":::", "a", "b", "c"], "a-b\nc-\n"),
+    (["-N2", "--", "echo", ":::", "a", "b", "c"], "a b\nc\n"),
+    (["-j1", "-X", "--", "echo", "x{}y", "{.}", ":::", "a.t", "b.u"], "xa.ty xb.uy a b\n"),
+    (["-j2", "-X", "--", "echo", ":::", "1", "2", "3", "4"], "1 2\n3 4\n"),
+    (["--trim", "l", "--", "echo", "[{}]", ":::", " a "], "[a ]\n"),
+    (["--trim", "lr", "--", "echo", "[{}]", ":::", " a ", " "], "[a]\n[]\n"),
+    (["--tag", "--", "printf", "%s\\n", ":::", "a", "b"], "a\ta\nb\tb\n"),
+    (["--", "echo", "{+/}{x}", ":::", "a"], "{+/}{x} a\n"),
+]
+
+
+def test_values_are_those_of_parallel(place: Place):
+    for name, text in FILES.items():
+        with open(os.path.join(place.dir, name), "w") as file:
+            file.write(text)
+    for args, expected in VALUES:
+        out, _ = place.run("-q", "-k", *args)
+        want(out == expected, f"{args}: {out!r}, not {expected!r}")
+
+
+def test_values_are_asked_of_parallel(place: Place):
+    version = shutil.which("parallel") and subprocess.run(
+        ["parallel", "--version"], capture_output=True, text=True).stdout
+    if not version or "GNU parallel" not in version:
+        print("       (skipped: there is no GNU parallel)")
+        return
+    for name, text in FILES.items():
+        with open(os.path.join(place.dir, name), "w") as file:
+            file.write(text)
+    for args, expected in VALUES[::4]:
+        if "--tag" in args:
+            continue  # its words are read by a shell there
+        plain = [arg for arg in args if arg != "--"]
+        done = subprocess.run(["parallel", "--will-cite", "-k", *plain], cwd=place.dir,
+                              env=place.env, stdin=subprocess.DEVNULL, capture_output=True)
+        want(done.stdout.decode() == expected, f"parallel {plain}: {done.stdout!r}")
+
+
+HALTS = {  # of 8 tasks, of which 3, 5 and 6 fail, one at once: so many run
+    "never": 8, "0": 8, "1": 3, "2": 3, "-1": 1, "-2": 1, "10%": 3, "now,fail=1": 3,
+    "soon,fail=2": 5, "soon,fail=30%": 6, "soon,success=2": 2, "now,success=50%": 7,
+    "now,done=3": 3, "soon,done=50%": 4,
+}
+
+
+def test_halt_stops_where_parallel_does(place: Place):
+    place.write("jobs.lst", *(f"echo {i}; exit {1 if i in (3, 5, 6) else 0}" for i in range(1, 9)))
+    for form, count in HALTS.items():
+        done = subprocess.run([SPATE, "run", "-q", "-j1", "--halt", form, "jobs.lst"],
+                              cwd=place.dir, env=place.env, capture_output=True, timeout=60)
+        want(len(done.stdout.split()) == count, f"--halt {form}: {done.stdout}")
+
+
+def test_results_are_a_tree_as_of_parallel(place: Place):
+    place.run("--results", "res", "--", "echo", "{1}{2}", ":::", "a/b", "c d", ":::", "x")
+    found = {os.path.relpath(os.path.join(folder, name), os.path.join(place.dir, "res"))
+             for folder, _, names in os.walk(os.path.join(place.dir, "res")) for name in names}
+    want(found == {f"1/{value}/2/x/{name}" for value in ("a\\_b", "c d")
+                   for name in ("stdout", "stderr", "seq")}, str(found))
+    want(place.read("res/1/a\\_b/2/x/stdout") == "a/bx\n", str(found))
+
+
+def test_output_is_tagged_ordered_and_line_by_line(place: Place):
+    out, _ = place.run("-q", "-k", "--tag", "--", "printf '1\\n2\\n'; : {}", ":::", "a", "b")
+    want(out == "a\t1\na\t2\nb\t1\nb\t2\n", out)
+    # The first task ends last, so -k has to hold the second one back.
+    first = "while [ ! -e done2 ]; do sleep 0.01; done; echo 1"
+    place.write("jobs.lst", first, "echo 2; echo > done2")
+    want(place.run("-q", "-k", "-j2", "--cpus", "0", "jobs.lst")[0] == "1\n2\n", "-k")
+    # Two tasks that wait for each other: a line is out before its task ends, half a line is not.
+    place.write("two.lst", "printf a1; echo > a; while [ ! -e b ]; do sleep 0.01; done; echo",
+                "while [ ! -e a ]; do sleep 0.01; done; echo b1; echo > b; echo b2")
+    out, _ = place.run("-q", "-j2", "--cpus", "0", "--line-buffer", "two.lst")
+    want(sorted(out.split()) == ["a1", "b1", "b2"], out)
+
+
+def test_quiet_shows_nothing_but_output(place: Place):
+    out, err = place.run("-q", "--", "echo o; echo e >&2; exit 3", code=1)
+    want(out == "o\n" and err == "e\n", out + err)
+
+
+def test_json_fields_and_results(place: Place):
+    place.write("jobs.lst", "echo o; echo e >&2; exit 3", "printf '\\377'")
+    out, err = place.run("--output", "json", "-j1", "jobs.lst", code=1)
+    events = [json.loads(line) for line in out.splitlines()]
+    want(events[0]["v"] == 1 and events[-1]["type"] == "finish" and not err, out)
+    ends = {event["task"]: event for event in events if event["type"] == "end"}
+    want(ends[1]["stdout"] == "o\n" and ends[1]["stderr"] == "e\n", out)
+    want((ends[1]["verdict"], ends[1]["cause"], ends[1]["status"]) == ("failed", "exit", 3), out)
+    want(ends[2]["stdout_base64"] == "/w==", out)
+    out, _ = place.run("--output", "json", "--results", "res", "--", "echo", ":::", "x")
+    end = [json.loads(line) for line in out.splitlines() if '"end"' in line][0]
+    want("stdout" not in end and end["stdout_bytes"] == 2, out)
+    want(place.read("res/1/x/stdout") == "x\n", "not in --results")
+
+
+def test_the_order_of_starts(place: Place):
+    place.write("jobs.lst", "sleep 0.03; echo a", "echo b", "sleep 0.06; echo c")
+    place.run("-q", "-j1", "jobs.lst")
+    with open(os.path.join(place.dir, "jobs.lst"), "a") as file:
+        file.write("echo new\n")
+    out, _ = place.run("-q", "-j1", "--order", "longest", "jobs.lst")
+    want(out.split() == ["new", "c", "a", "b"], out)
+    values = [str(i) for i in range(40)]
+    out, _ = place.run("-q", "-j1", "--order", "shuffle", "--", "echo", ":::", *values)
+    want(out.split() != values and sorted(out.split(), key=int) == values, out)
+    out, _ = place.run("-q", "-k", "--delay", "50ms", "--", "date +%s.%N #", ":::", "1", "2", "3")
+    starts = [float(word) for word in out.split()]
+    want(starts[2] - starts[0] >= 0.09, out)
+
+
+def test_files_and_folders_of_tasks(place: Place):
+    os.mkdir(os.path.join(place.dir, "sub"))
+    place.write("sub/in.txt", "text")
+    place.run("-q", "--cwd", "sub", "--stdin", "{}.txt", "--stdout", "{#}.out", "--stderr",
+              "{.}.err", "--", "cat; echo oops >&2 #", ":::", "in")
+    want(place.read("sub/1.out") == "text\n" and place.read("sub/in.err") == "oops\n", "files")
+    out, _ = place.run("-q", "--nice", "7", "--", "nice; readlink /proc/self/fd/0")
+    want(out == "7\n/dev/null\n", out)
+
+
+def test_limits_on_tries_and_time(place: Place):
+    place.run("--retries", "2", "--retry-on", "signal", "--", "echo >> exits; exit 1", code=1)
+    want(len(place.lines("exits")) == 1, "an exit is no signal")
+    place.run("--retries", "2", "--retry-on", "signal", "--", "echo >> kills; kill $$", code=1)
+    want(len(place.lines("kills")) == 3, "two further tries")
+    place.run("--retries", "1", "--retry-delay", "200ms", "--", "date +%s.%N >> at; false", code=1)
+    first, second = map(float, place.lines("at"))
+    want(second - first >= 0.19, f"{second - first}")
+    place.write("slow.lst", "sleep 0.1", "sleep 0.1", "sleep 0.1", "sleep 60")
+    _, err = place.run("-j1", "--time-limit", "400%", "slow.lst", code=1)
+    want("task 4: over its time limit" in err and "3 succeeded" in err, err)
+    _, err = place.run("--warn-time", "50ms", "--", "sleep 0.2")
+    want("longer than --warn-time" in err, err)
+    _, err = place.run("-j1", "--max-failures", "2", "--", "exit {}", ":::", "1", "0", "1", "1",
+                       code=1)
+    want("2 failed, 1 not done" in err, err)
+
+
+def test_the_same_with_and_without_a_shell(place: Place):
+    place.write("a b", "blank")
+    with open(os.path.join(place.dir, "jobs.lst"), "wb") as file:
+        file.write(b"\xef\xbb\xbfecho bom\r\necho 'a  b'\necho a  b\n \t\n  # c\nX=1 env | grep ^X="
+                   b"\ncat a\\ b\nexec echo ex\ncd /; pwd\n[ 1 = 1 ]\necho a # b\necho ~ | wc -l\n"
+                   b"echo \"$HOME\" | wc -l\necho last")
+    out, _ = place.run("-q", "-k", "jobs.lst")
+    want(out.splitlines() == ["bom", "a  b", "a b", "X=1", "blank", "ex", "/", "a", "1", "1",
+                              "last"], out)
+
+
+def test_a_list_from_a_pipe_is_read_to_its_end_first(place: Place):
+    _, err = place.run("-", stdin=b"echo x > ran\necho {check in\n", code=2)
+    want("standard input:2" in err and not place.lines("ran") and not place.jobs(), err)
+    out, err = place.run("--follow", "-", stdin=b"echo x\necho {check in\necho y\n", code=2)
+    want("standard input:2" in err and "y" not in out, out + err)
+
+
+def test_other_options_of_parallel_name_ours(place: Place):
+    for option, ours in {"--memfree": "--min-free-memory", "--load": "--max-load", "-u":
+                         "--line-buffer", "--resume-failed": "job retry", "--files": "--results",
+                         "--xapply": ":::+", "-m": "-X", "--pipe": "split", "-L": "--max-args",
+                         "--eta": "bar", "--tagstring": "--tag", "--rpl": "{/.}"}.items():
+        _, err = place.run(option, "--", "true", code=2)
+        want(ours in err and not place.jobs(), f"{option}: {err}")
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -47,6 +47,13 @@ if(SPATE_SANITIZE MATCHES "thread")
   target_compile_definitions(spate_third_party_asio INTERFACE BOOST_ASIO_DISABLE_FENCED_BLOCK)
 endif()
 spate_third_party(threads LIBS Threads::Threads)
+# CMake's own module: Debian has no package file of Protobuf's. It also finds protoc, for spate_proto().
+set(Protobuf_USE_STATIC_LIBS ON)
+find_package(Protobuf MODULE)
+if(NOT Protobuf_FOUND OR NOT TARGET protobuf::protoc)
+  message(FATAL_ERROR "Protocol Buffers or protoc is missing. Run `make build`, or `tools/setup build`, which install what is needed.")
+endif()
+spate_third_party(protobuf LIBS protobuf::libprotobuf-lite Threads::Threads)
 # For tests only.
 spate_third_party(gtest HEADER gtest/gtest.h ARCHIVE gtest LIBS Threads::Threads)
 spate_third_party(gtest_main ARCHIVE gtest_main LIBS spate::gtest)

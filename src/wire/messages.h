@@ -92,4 +92,14 @@ struct Paused {        // the node starts nothing for now, and why ("2.1 GB free
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused>;
 
+// A part of an output stream that is too long to go with its end. Only the two ends of a network
+// channel say this to each other: all pieces, in order, and then the Ends that they belong to.
+// Within one process the stream's spool file changes hands instead.
+struct OutputPiece {
+  AttemptRef ref;
+  int stream = 1;
+  uint64_t offset = 0;
+  std::string bytes;
+};
+
 }  // namespace spate::wire

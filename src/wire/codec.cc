@@ -1,0 +1,432 @@
+// The messages between hub and node but Ends (ends_codec.cc), and OutputPiece. Put fills a protobuf
+// message, Take checks one and gives ours. Columns and texts, not objects, so a message of N bytes
+// takes a small multiple of N to read.
+#include "wire/codec.h"
+
+#include <wire/spate.pb.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "core/model/limits.h"
+#include "wire/ends_codec.h"
+#include "wire/fields.h"
+
+namespace spate::wire {
+namespace {
+
+// ---- Parts -------------------------------------------------------------------------------------
+
+void PutRef(pb::AttemptRef& to, const AttemptRef& ref) {
+  to.set_job(ref.job.value);
+  to.set_index(ref.index);
+  to.set_attempt(ref.attempt.value);
+}
+
+AttemptRef TakeRef(FieldReader& in, const pb::AttemptRef& from) {
+  AttemptRef ref;
+  ref.job = in.Id<JobId>("ref.job", from.job());
+  ref.index = in.Number<TaskIndex>("ref.index", from.index(), 0, kLimits.tasks_per_job - 1);
+  ref.attempt = in.Id<Attempt>("ref.attempt", from.attempt());
+  return ref;
+}
+
+void PutNeeds(pb::Needs& to, const Needs& needs) {
+  to.set_milli_cpus(needs.milli_cpus);
+  to.set_memory(needs.memory);
+  for (const NamedNeed& named : needs.named) {
+    to.mutable_name()->add_length(static_cast<uint32_t>(named.name.size()));
+    to.mutable_name()->mutable_bytes()->append(named.name);
+    to.add_count(named.count);
+  }
+}
+
+Needs TakeNeeds(FieldReader& in, const pb::Needs& from) {
+  Needs needs;
+  needs.milli_cpus = from.milli_cpus();
+  needs.memory = in.Number<uint64_t>("needs.memory", from.memory(), 0, kWireLimits.size);
+  auto names = in.Texts("needs.name", from.name(), kWireLimits.name_bytes);
+  in.Sorted("needs.name", names);
+  if (names.size() != static_cast<size_t>(from.count_size())) {
+    in.Defect("needs.count", "is not one for each name");
+    return needs;
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    uint32_t count = from.count(static_cast<int>(i));
+    if (count == 0) in.Defect("needs.count", "has a zero");
+    needs.named.push_back({.name = std::move(names[i]), .count = count});
+  }
+  return needs;
+}
+
+void PutOffer(pb::Offer& to, const Offer& offer) {
+  to.set_node_name(offer.node_name);
+  to.set_slots(offer.slots);
+  to.set_milli_cpus(offer.milli_cpus);
+  to.set_memory(offer.memory);
+  std::vector<std::string> names;
+  std::vector<std::string> indices;
+  for (const NamedOffer& named : offer.named) {
+    names.push_back(named.name);
+    to.add_pieces(static_cast<uint32_t>(named.indices.size()));
+    indices.insert(indices.end(), named.indices.begin(), named.indices.end());
+  }
+  PutTexts(*to.mutable_name(), names);
+  PutTexts(*to.mutable_index(), indices);
+}
+
+Offer TakeOffer(FieldReader& in, const pb::Offer& from) {
+  Offer offer;
+  offer.node_name = in.Text("offer.node_name", from.node_name(), kWireLimits.name_bytes, true);
+  offer.slots = in.Number<uint32_t>("offer.slots", from.slots(), 1, kLimits.slots);
+  offer.milli_cpus = from.milli_cpus();
+  offer.memory = in.Number<uint64_t>("offer.memory", from.memory(), 0, kWireLimits.size);
+  auto names = in.Texts("offer.name", from.name(), kWireLimits.name_bytes);
+  auto indices = in.Texts("offer.index", from.index(), kWireLimits.name_bytes);
+  in.Sorted("offer.name", names);
+  uint64_t pieces = 0;
+  for (uint32_t count : from.pieces()) pieces += count;
+  if (names.size() != static_cast<size_t>(from.pieces_size())) {
+    in.Defect("offer.pieces", "is not one for each name");
+  }
+  if (pieces != indices.size()) in.Defect("offer.index", "is not one for each piece");
+  if (!in.ok()) return offer;
+  auto index = std::make_move_iterator(indices.begin());
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto count = static_cast<std::ptrdiff_t>(from.pieces(static_cast<int>(i)));
+    offer.named.push_back({.name = std::move(names[i]), .indices = {index, index + count}});
+    index += count;
+  }
+  return offer;
+}
+
+void PutHolds(pb::Hello& to, const std::vector<HeldTasks>& holds) {
+  for (const HeldTasks& held : holds) {
+    to.add_holds(held.job.value);
+    to.add_holds(held.attempt.value);
+    to.add_holds(static_cast<uint32_t>(held.tasks.size()));
+    PutRanges(*to.mutable_tasks(), held.tasks);
+  }
+}
+
+std::vector<HeldTasks> TakeHolds(FieldReader& in, const pb::Hello& from) {
+  std::vector<HeldTasks> holds;
+  if (from.holds_size() % 3 != 0) in.Defect("holds", "is not in threes");
+  uint64_t pairs = 0;
+  for (int i = 2; i < from.holds_size(); i += 3) pairs += from.holds(i);
+  if (pairs * 2 != static_cast<uint64_t>(from.tasks_size())) {
+    in.Defect("tasks", "is not as many pairs as held");
+  }
+  if (from.holds().empty() || !in.ok()) return holds;
+  auto tasks = in.Ranges("tasks", from.tasks(), kLimits.tasks_per_job);
+  if (!in.ok()) return holds;
+  auto next = tasks.begin();
+  for (int i = 0; i < from.holds_size() && in.ok(); i += 3) {
+    HeldTasks held{in.Id<JobId>("holds", from.holds(i)),
+                   in.Id<Attempt>("holds", from.holds(i + 1)),
+                   {next, next + from.holds(i + 2)}};
+    if (held.tasks.empty()) in.Defect("holds", "has one without tasks");
+    next += from.holds(i + 2);
+    holds.push_back(std::move(held));
+  }
+  return holds;
+}
+
+void PutSettings(pb::JobSettings& to, const JobSettings& s) {
+  to.set_name(s.name);
+  to.set_cwd(s.cwd);
+  to.set_row_kind(static_cast<uint32_t>(s.row_kind));
+  PutTexts(*to.mutable_command(), s.command);
+  PutTexts(*to.mutable_value_names(), s.value_names);
+  to.set_record_values(s.record_values);
+  to.set_has_source(s.has_source);
+  to.set_repeat_context(s.repeat_context);
+  PutTexts(*to.mutable_environment(), s.environment);
+  to.set_stdin_pattern(s.stdin_pattern);
+  to.set_stdout_pattern(s.stdout_pattern);
+  to.set_stderr_pattern(s.stderr_pattern);
+  to.set_nice(s.nice);
+  to.set_measure_io(s.measure_io);
+  to.set_live_output(s.live_output);
+  to.set_time_limit(s.time_limit.ns);
+  to.set_time_limit_percent(s.time_limit_percent);
+  to.set_warn_time(s.warn_time.ns);
+  to.set_kill_grace(s.kill_grace.ns);
+  to.set_start_delay(s.start_delay.ns);
+  to.set_min_free_memory(s.min_free_memory);
+  to.set_max_load(s.max_load);
+  to.set_check_patience(s.check_patience.ns);
+}
+
+JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from) {
+  constexpr uint64_t kMost = kWireLimits.text_bytes;
+  JobSettings s;
+  s.name = in.Text("settings.name", from.name(), kMost);
+  s.cwd = in.Text("settings.cwd", from.cwd(), kMost, true);
+  s.row_kind = in.Number<RowKind>("settings.row_kind", from.row_kind(), 0,
+                                  static_cast<uint32_t>(RowKind::kValues));
+  s.command = in.Texts("settings.command", from.command(), kMost);
+  s.value_names = in.Texts("settings.value_names", from.value_names(), kMost);
+  s.record_values = from.record_values();
+  s.has_source = from.has_source();
+  s.repeat_context = from.repeat_context();
+  s.environment = in.Texts("settings.environment", from.environment(), kMost);
+  s.stdin_pattern = in.Text("settings.stdin_pattern", from.stdin_pattern(), kMost);
+  s.stdout_pattern = in.Text("settings.stdout_pattern", from.stdout_pattern(), kMost);
+  s.stderr_pattern = in.Text("settings.stderr_pattern", from.stderr_pattern(), kMost);
+  s.nice = in.Number<int>("settings.nice", from.nice(), -20, 19);
+  s.measure_io = from.measure_io();
+  s.live_output = from.live_output();
+  s.time_limit = in.Time("settings.time_limit", from.time_limit());
+  s.time_limit_percent = from.time_limit_percent();
+  s.warn_time = in.Time("settings.warn_time", from.warn_time());
+  s.kill_grace = in.Time("settings.kill_grace", from.kill_grace());
+  s.start_delay = in.Time("settings.start_delay", from.start_delay());
+  s.min_free_memory =
+      in.Number<uint64_t>("settings.min_free_memory", from.min_free_memory(), 0, kWireLimits.size);
+  s.max_load = from.max_load();
+  if (!std::isfinite(s.max_load) || s.max_load < 0) {
+    in.Defect("settings.max_load", "is out of range");
+  }
+  s.check_patience = in.Time("settings.check_patience", from.check_patience());
+  return s;
+}
+
+int TakeStream(FieldReader& in, uint32_t stream) { return in.Number<int>("stream", stream, 1, 2); }
+
+// ---- Hub to node -------------------------------------------------------------------------------
+
+void Put(pb::ToNode& to, const OpenJob& message) {
+  to.mutable_open_job()->set_job(message.job.value);
+  PutSettings(*to.mutable_open_job()->mutable_settings(), *message.settings);
+}
+void Put(pb::ToNode& to, const Lease& message) {
+  auto& lease = *to.mutable_lease();
+  lease.set_epoch(message.epoch.value);
+  lease.set_job(message.job.value);
+  lease.set_attempt(message.attempt.value);
+  PutNeeds(*lease.mutable_needs(), message.needs);
+  PutRanges(*lease.mutable_tasks(), message.tasks);
+  PutTexts(*lease.mutable_rows(), message.rows);
+}
+void Put(pb::ToNode& to, const Recall& message) {
+  to.mutable_recall()->set_epoch(message.epoch.value);
+  to.mutable_recall()->set_job(message.job.value);
+}
+void Put(pb::ToNode& to, const Stop& message) {
+  to.mutable_stop()->set_epoch(message.epoch.value);
+  to.mutable_stop()->set_job(message.job.value);
+}
+void Put(pb::ToNode& to, const Drop& message) {
+  auto& drop = *to.mutable_drop();
+  drop.set_epoch(message.epoch.value);
+  drop.set_job(message.job.value);
+  drop.set_attempt(message.attempt.value);
+  PutRanges(*drop.mutable_tasks(), message.tasks);
+}
+void Put(pb::ToNode& to, const ReportsTaken& message) {
+  to.mutable_reports_taken()->set_number(message.number);
+}
+
+ToNode Take(FieldReader& in, const pb::OpenJob& from) {
+  in.Within("open_job");
+  auto job = in.Id<JobId>("job", from.job());
+  if (!from.has_settings()) in.Defect("settings", "is missing");
+  auto settings = std::make_shared<const JobSettings>(TakeSettings(in, from.settings()));
+  return OpenJob{job, std::move(settings)};
+}
+ToNode Take(FieldReader& in, const pb::Lease& from) {
+  in.Within("lease");
+  Lease lease;
+  lease.epoch = in.Id<Epoch>("epoch", from.epoch());
+  lease.job = in.Id<JobId>("job", from.job());
+  lease.attempt = in.Id<Attempt>("attempt", from.attempt());
+  if (!from.has_needs()) in.Defect("needs", "is missing");
+  lease.needs = TakeNeeds(in, from.needs());
+  lease.tasks = in.Ranges("tasks", from.tasks(), kWireLimits.lease_tasks);
+  uint64_t tasks = 0;
+  for (TaskRange range : lease.tasks) tasks += range.count;
+  lease.rows = in.Texts("rows", from.rows(), kWireLimits.row_bytes, kWireLimits.lease_tasks);
+  if (lease.rows.size() != tasks) in.Defect("rows", "is not one for each task");
+  return lease;
+}
+ToNode Take(FieldReader& in, const pb::Recall& from) {
+  in.Within("recall");
+  Recall recall{in.Id<Epoch>("epoch", from.epoch()), in.Id<JobId>("job", from.job())};
+  return recall;
+}
+ToNode Take(FieldReader& in, const pb::Stop& from) {
+  in.Within("stop");
+  Stop stop{in.Id<Epoch>("epoch", from.epoch()), in.Id<JobId>("job", from.job())};
+  return stop;
+}
+ToNode Take(FieldReader& in, const pb::Drop& from) {
+  in.Within("drop");
+  Drop drop;
+  drop.epoch = in.Id<Epoch>("epoch", from.epoch());
+  drop.job = in.Id<JobId>("job", from.job());
+  drop.attempt = in.Id<Attempt>("attempt", from.attempt());
+  drop.tasks = in.Ranges("tasks", from.tasks(), kLimits.tasks_per_job);
+  return drop;
+}
+ToNode Take(FieldReader&, const pb::ReportsTaken& from) { return ReportsTaken{from.number()}; }
+
+// ---- Node to hub -------------------------------------------------------------------------------
+
+void Put(pb::ToHub& to, const Hello& message) {
+  to.mutable_hello()->set_node(message.node.value);
+  PutOffer(*to.mutable_hello()->mutable_offer(), message.offer);
+  PutHolds(*to.mutable_hello(), message.holds);
+}
+void Put(pb::ToHub& to, const Ends& message) { PutEnds(*to.mutable_ends(), message); }
+void Put(pb::ToHub& to, const Returned& message) {
+  auto& returned = *to.mutable_returned();
+  returned.set_job(message.job.value);
+  returned.set_attempt(message.attempt.value);
+  returned.set_number(message.number);
+  PutRanges(*returned.mutable_tasks(), message.tasks);
+}
+void Put(pb::ToHub& to, const Running& message) {
+  PutRef(*to.mutable_running()->mutable_ref(), message.ref);
+  to.mutable_running()->set_slot(message.slot);
+}
+void Put(pb::ToHub& to, const Live& message) {
+  PutRef(*to.mutable_live()->mutable_ref(), message.ref);
+  to.mutable_live()->set_stream(static_cast<uint32_t>(message.stream));
+  to.mutable_live()->set_bytes(message.bytes);
+}
+void Put(pb::ToHub& to, const Slow& message) {
+  PutRef(*to.mutable_slow()->mutable_ref(), message.ref);
+}
+void Put(pb::ToHub& to, const Paused& message) {
+  to.mutable_paused()->set_reason(std::string(Note(message.reason)));
+}
+
+ToHub Take(FieldReader& in, const pb::Hello& from) {
+  in.Within("hello");
+  Hello hello;
+  hello.node = in.Id<NodeId>("node", from.node());
+  if (!from.has_offer()) in.Defect("offer", "is missing");
+  hello.offer = TakeOffer(in, from.offer());
+  hello.holds = TakeHolds(in, from);
+  return hello;
+}
+ToHub Take(FieldReader& in, const pb::Returned& from) {
+  in.Within("returned");
+  Returned returned;
+  returned.job = in.Id<JobId>("job", from.job());
+  returned.attempt = in.Id<Attempt>("attempt", from.attempt());
+  returned.number = from.number();
+  returned.tasks = in.Ranges("tasks", from.tasks(), kLimits.tasks_per_job);
+  return returned;
+}
+ToHub Take(FieldReader& in, const pb::Running& from) {
+  in.Within("running");
+  AttemptRef ref = TakeRef(in, from.ref());
+  auto slot = in.Number<uint16_t>("slot", from.slot(), 0, kLimits.slots);
+  return Running{ref, slot};
+}
+ToHub Take(FieldReader& in, const pb::Live& from) {
+  in.Within("live");
+  AttemptRef ref = TakeRef(in, from.ref());
+  int stream = TakeStream(in, from.stream());
+  return Live{ref, stream, in.Text("bytes", from.bytes(), kWireLimits.piece_bytes)};
+}
+ToHub Take(FieldReader& in, const pb::Slow& from) {
+  in.Within("slow");
+  AttemptRef ref = TakeRef(in, from.ref());
+  return Slow{ref};
+}
+ToHub Take(FieldReader& in, const pb::Paused& from) {
+  in.Within("paused");
+  std::string reason = in.Text("reason", from.reason(), kWireLimits.note_bytes);
+  return Paused{std::move(reason)};
+}
+
+}  // namespace
+
+// ---- The way in --------------------------------------------------------------------------------
+
+void Append(std::string& out, const ToNode& message) {
+  pb::ToNode to;
+  std::visit([&](const auto& each) { Put(to, each); }, message);
+  AppendPb(out, to);
+}
+
+void Append(std::string& out, const ToHub& message) {
+  pb::ToHub to;
+  std::visit([&](const auto& each) { Put(to, each); }, message);
+  AppendPb(out, to);
+}
+
+void Append(std::string& out, const OutputPiece& message) {
+  pb::OutputPiece to;
+  PutRef(*to.mutable_ref(), message.ref);
+  to.set_stream(static_cast<uint32_t>(message.stream));
+  to.set_offset(message.offset);
+  to.set_bytes(message.bytes);
+  AppendPb(out, to);
+}
+
+Result<ToNode> DecodeToNode(std::string_view bytes) {
+  return DecodePb<ToNode, pb::ToNode>("to_node", bytes, [](FieldReader& in, auto& from) -> ToNode {
+    switch (from.kind_case()) {
+      case pb::ToNode::kOpenJob:
+        return Take(in, from.open_job());
+      case pb::ToNode::kLease:
+        return Take(in, from.lease());
+      case pb::ToNode::kRecall:
+        return Take(in, from.recall());
+      case pb::ToNode::kStop:
+        return Take(in, from.stop());
+      case pb::ToNode::kDrop:
+        return Take(in, from.drop());
+      case pb::ToNode::kReportsTaken:
+        return Take(in, from.reports_taken());
+      case pb::ToNode::KIND_NOT_SET:
+        break;
+    }
+    in.Defect("kind", "is missing or unknown");
+    return {};
+  });
+}
+
+Result<ToHub> DecodeToHub(std::string_view bytes) {
+  return DecodePb<ToHub, pb::ToHub>("to_hub", bytes, [](FieldReader& in, auto& from) -> ToHub {
+    switch (from.kind_case()) {
+      case pb::ToHub::kHello:
+        return Take(in, from.hello());
+      case pb::ToHub::kEnds:
+        return TakeEnds(in, *from.mutable_ends());
+      case pb::ToHub::kReturned:
+        return Take(in, from.returned());
+      case pb::ToHub::kRunning:
+        return Take(in, from.running());
+      case pb::ToHub::kLive:
+        return Take(in, from.live());
+      case pb::ToHub::kSlow:
+        return Take(in, from.slow());
+      case pb::ToHub::kPaused:
+        return Take(in, from.paused());
+      case pb::ToHub::KIND_NOT_SET:
+        break;
+    }
+    in.Defect("kind", "is missing or unknown");
+    return {};
+  });
+}
+
+Result<OutputPiece> DecodeOutputPiece(std::string_view bytes) {
+  return DecodePb<OutputPiece, pb::OutputPiece>(
+      "output_piece", bytes, [](FieldReader& in, const auto& from) {
+        OutputPiece piece;
+        piece.ref = TakeRef(in, from.ref());
+        piece.stream = TakeStream(in, from.stream());
+        piece.offset = in.Number<uint64_t>("offset", from.offset(), 0, kWireLimits.size);
+        piece.bytes = in.Text("bytes", from.bytes(), kWireLimits.piece_bytes, true);
+        return piece;
+      });
+}
+
+}  // namespace spate::wire

@@ -1,0 +1,40 @@
+// Messages as bytes (spate.proto, docs/formats/wire.md).
+//
+// Decoders take any bytes. What they give is within kWireLimits, has all that a message must have,
+// and fits together: as many rows as tasks, ranges that do not overflow, enums that exist. Else
+// the error (kCorrupt) names the field. Fields that this version does not know are ignored.
+//
+// Output that lies in a spool file is not read here. The sender of an Ends passes such a stream
+// first, as OutputPieces; in the Ends it counts by its length only, and arrives as an OutputStream
+// with that total and neither bytes nor spool.
+//
+// A message may be any length; Split (pieces.h) cuts those that are too long for a frame.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "wire/greeting.h"
+#include "wire/messages.h"
+
+namespace spate::wire {
+
+// Each appends to `out`. Text for people that is too long is cut.
+void Append(std::string& out, const Greeting& message);
+void Append(std::string& out, const Welcome& message);
+void Append(std::string& out, const Refusal& message);
+void Append(std::string& out, const Heartbeat& message);
+void Append(std::string& out, const ToNode& message);
+void Append(std::string& out, const ToHub& message);
+void Append(std::string& out, const OutputPiece& message);
+
+Result<Greeting> DecodeGreeting(std::string_view bytes);
+Result<Welcome> DecodeWelcome(std::string_view bytes);
+Result<Refusal> DecodeRefusal(std::string_view bytes);
+Result<Heartbeat> DecodeHeartbeat(std::string_view bytes);
+Result<ToNode> DecodeToNode(std::string_view bytes);
+Result<ToHub> DecodeToHub(std::string_view bytes);
+Result<OutputPiece> DecodeOutputPiece(std::string_view bytes);
+
+}  // namespace spate::wire

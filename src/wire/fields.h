@@ -1,0 +1,89 @@
+// What the codec's parts share: checks that remember the first defect, lists of texts, ranges, and
+// the way from protobuf's messages to bytes and back.
+#pragma once
+
+#include <wire/spate.pb.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "core/model/job.h"
+#include "wire/limits.h"
+
+namespace spate::wire {
+
+template <typename T>
+using PbColumn = google::protobuf::RepeatedField<T>;
+
+// The reader of one message. After the first defect everything reads as something harmless, and
+// ok() is false.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view message) : message_(message) {}
+
+  // What the names of fields stand in: "lease" for lease.rows.
+  void Within(std::string_view message) { message_ = message; }
+  bool ok() const { return error_.empty(); }
+  std::unexpected<Error> Failure() const { return spate::Fail(ErrorKind::kCorrupt, error_); }
+  void Defect(std::string_view field, std::string_view what);
+
+  // A number from `least` to `most`.
+  template <typename To, typename From>
+  To Number(std::string_view field, From v, std::type_identity_t<From> least,
+            std::type_identity_t<From> most) {
+    if (v < least || v > most) {
+      Defect(field, "is out of range");
+      v = least;
+    }
+    return static_cast<To>(v);
+  }
+  template <typename T>
+  T Id(std::string_view field, uint32_t v) {
+    using Rep = decltype(T().value);
+    if (v == 0) Defect(field, "is missing");
+    if (v > std::numeric_limits<Rep>::max()) Defect(field, "is out of range");
+    return T(static_cast<Rep>(v));
+  }
+  Duration Time(std::string_view field, int64_t v) {
+    return {Number<int64_t>(field, v, 0, kWireLimits.longest.ns)};
+  }
+  std::string Text(std::string_view field, const std::string& v, uint64_t most, bool must = false);
+  std::vector<std::string> Texts(std::string_view field, const pb::Texts& v, uint64_t most,
+                                 uint64_t most_count = kWireLimits.texts);
+  // Their sum is at most `most_tasks`.
+  std::vector<TaskRange> Ranges(std::string_view field, const PbColumn<uint32_t>& pairs,
+                                uint32_t most_tasks);
+  // Sorted, each once, none empty: as Needs and Offer promise it.
+  void Sorted(std::string_view field, const std::vector<std::string>& names);
+
+ private:
+  std::string_view message_;
+  std::string error_;
+};
+
+void PutTexts(pb::Texts& to, const std::vector<std::string>& texts);
+void PutRanges(PbColumn<uint32_t>& to, const std::vector<TaskRange>& ranges);
+// Text for people, cut to what the wire takes.
+std::string_view Note(std::string_view text);
+
+void AppendPb(std::string& out, const google::protobuf::MessageLite& message);
+Status ParsePb(google::protobuf::MessageLite& to, std::string_view name, std::string_view bytes);
+
+// Parses `bytes` as Pb and gives what `take(reader, pb)` makes of it, unless there was a defect.
+template <typename T, typename Pb, typename Take>
+Result<T> DecodePb(std::string_view name, std::string_view bytes, Take take) {
+  Pb from;
+  if (auto parsed = ParsePb(from, name, bytes); !parsed) return std::unexpected(parsed.error());
+  FieldReader in(name);
+  T message = take(in, from);
+  if (!in.ok()) return in.Failure();
+  return message;
+}
+
+}  // namespace spate::wire

@@ -1,0 +1,70 @@
+// The first messages of a connection, and the sign of life. Who connects sends a Greeting; the hub
+// answers with a Welcome, after which both may send what their roles allow, or with a Refusal, and
+// closes. Their fields keep their meaning in every version, so that any two can tell each other
+// why they do not fit.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+
+namespace spate::wire {
+
+inline constexpr uint32_t kProtocol = 1;        // what we speak
+inline constexpr uint32_t kOldestProtocol = 1;  // what we still understand
+
+enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
+
+struct Greeting {
+  std::string product;  // version of the program, for people
+  uint32_t protocol = kProtocol;
+  uint32_t oldest_protocol = kOldestProtocol;
+  Role role = Role::kNode;
+  std::string serial;  // of the credential; empty on a local socket, which names the user itself
+  std::string nonce;
+  std::string proof;  // that the sender has the credential's secret, for this connection only
+  friend bool operator==(const Greeting&, const Greeting&) = default;
+};
+
+struct Welcome {
+  std::string product;
+  uint32_t protocol = kProtocol;  // what both speak from now on
+  Epoch epoch;
+  NodeId node;  // the number of a node; 0 for others
+  friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+
+// What a program may do about it; the reason is for people.
+enum class RefusalCode : uint8_t {
+  kOther = 0,       // also what a newer hub says and we do not know
+  kVersion = 1,     // no protocol in common
+  kCredential = 2,  // unknown, revoked or expired, or a wrong proof
+  kRole = 3,        // the credential is for something else
+  kName = 4,        // another node has this name
+  kBusy = 5,        // too many connections; try again later
+  kBreach = 6,      // not a message that may come here
+};
+inline constexpr int kRefusalCodeCount = 7;
+
+struct Refusal {
+  RefusalCode code = RefusalCode::kOther;
+  std::string reason;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+// It says nothing but that its sender is alive.
+struct Heartbeat {
+  friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
+};
+
+// The newest protocol that a peer and we both understand; nullopt: none.
+inline std::optional<uint32_t> CommonProtocol(uint32_t theirs, uint32_t their_oldest) {
+  uint32_t newest = std::min(theirs, kProtocol);
+  if (newest < std::max(their_oldest, kOldestProtocol)) return std::nullopt;
+  return newest;
+}
+
+}  // namespace spate::wire

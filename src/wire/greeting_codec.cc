@@ -1,0 +1,84 @@
+// The first messages of a connection, and the sign of life (codec.h).
+#include <wire/spate.pb.h>
+
+#include <utility>
+
+#include "wire/codec.h"
+#include "wire/fields.h"
+
+namespace spate::wire {
+
+void Append(std::string& out, const Greeting& message) {
+  pb::Greeting to;
+  to.set_product(message.product);
+  to.set_protocol(message.protocol);
+  to.set_oldest_protocol(message.oldest_protocol);
+  to.set_role(static_cast<uint32_t>(message.role));
+  to.set_serial(message.serial);
+  to.set_nonce(message.nonce);
+  to.set_proof(message.proof);
+  AppendPb(out, to);
+}
+
+void Append(std::string& out, const Welcome& message) {
+  pb::Welcome to;
+  to.set_product(message.product);
+  to.set_protocol(message.protocol);
+  to.set_epoch(message.epoch.value);
+  to.set_node(message.node.value);
+  AppendPb(out, to);
+}
+
+void Append(std::string& out, const Refusal& message) {
+  pb::Refusal to;
+  to.set_code(static_cast<uint32_t>(message.code));
+  to.set_reason(std::string(Note(message.reason)));
+  AppendPb(out, to);
+}
+
+void Append(std::string& out, const Heartbeat&) { AppendPb(out, pb::Heartbeat()); }
+
+Result<Greeting> DecodeGreeting(std::string_view bytes) {
+  return DecodePb<Greeting, pb::Greeting>("greeting", bytes, [](FieldReader& in, const auto& from) {
+    constexpr auto kMost = std::numeric_limits<uint32_t>::max();
+    Greeting greeting;
+    greeting.product = in.Text("product", from.product(), kWireLimits.name_bytes);
+    greeting.protocol = in.Number<uint32_t>("protocol", from.protocol(), 1, kMost);
+    greeting.oldest_protocol =
+        in.Number<uint32_t>("oldest_protocol", from.oldest_protocol(), 1, greeting.protocol);
+    greeting.role = in.Number<Role>("role", from.role(), static_cast<uint32_t>(Role::kNode),
+                                    static_cast<uint32_t>(Role::kAdmin));
+    greeting.serial = in.Text("serial", from.serial(), kWireLimits.name_bytes);
+    bool proves = !greeting.serial.empty();
+    greeting.nonce = in.Text("nonce", from.nonce(), kWireLimits.secret_bytes, proves);
+    greeting.proof = in.Text("proof", from.proof(), kWireLimits.secret_bytes, proves);
+    return greeting;
+  });
+}
+
+Result<Welcome> DecodeWelcome(std::string_view bytes) {
+  return DecodePb<Welcome, pb::Welcome>("welcome", bytes, [](FieldReader& in, const auto& from) {
+    Welcome welcome;
+    welcome.product = in.Text("product", from.product(), kWireLimits.name_bytes);
+    welcome.protocol = in.Number<uint32_t>("protocol", from.protocol(), kOldestProtocol, kProtocol);
+    welcome.epoch = in.Id<Epoch>("epoch", from.epoch());
+    welcome.node = NodeId(from.node());
+    return welcome;
+  });
+}
+
+Result<Refusal> DecodeRefusal(std::string_view bytes) {
+  return DecodePb<Refusal, pb::Refusal>("refusal", bytes, [](FieldReader& in, const auto& from) {
+    Refusal refusal;
+    if (from.code() < kRefusalCodeCount) refusal.code = static_cast<RefusalCode>(from.code());
+    refusal.reason = in.Text("reason", from.reason(), kWireLimits.note_bytes);
+    return refusal;
+  });
+}
+
+Result<Heartbeat> DecodeHeartbeat(std::string_view bytes) {
+  return DecodePb<Heartbeat, pb::Heartbeat>("heartbeat", bytes,
+                                            [](auto&, const auto&) { return Heartbeat(); });
+}
+
+}  // namespace spate::wire

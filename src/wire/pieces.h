@@ -1,0 +1,21 @@
+// Cuts what is too long for one message. Ends and leases mean the same in pieces as in one, as
+// long as the order stays.
+//
+// Of a report only the last piece has its number. Those before it have the number of the report
+// before: ReportsTaken must never cover what has not come whole.
+#pragma once
+
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace spate::wire {
+
+// A piece is at most about this long; a task's row and one end with its output may be longer.
+inline constexpr size_t kPieceBytes = 1u << 20;
+
+// All others come back as they are.
+std::vector<ToNode> Split(ToNode message);
+std::vector<ToHub> Split(ToHub message);
+
+}  // namespace spate::wire

@@ -21,10 +21,20 @@ bool SameWork(const store::JobRow& row, const std::vector<std::string>& files,
          stored->sources.arg_files == options.sources.arg_files;
 }
 
+}  // namespace
+
+std::string ListName(const std::string& cwd, const std::string& file) {
+  if (file == "-") return file;
+  std::string path = os::JoinPath(cwd, file);
+  return os::AbsolutePath(path).value_or(path);
+}
+
+namespace {
+
 std::vector<std::string> AbsoluteFiles(const cli::RunOptions& options, const std::string& cwd) {
   std::vector<std::string> files;
   for (const std::string& file : options.sources.files) {
-    files.push_back(file == "-" ? file : os::JoinPath(cwd, file));
+    files.push_back(ListName(cwd, file));
   }
   return files;
 }

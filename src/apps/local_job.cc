@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/earlier_runs.h"
 #include "apps/job_text.h"
 #include "apps/late_delivery.h"
 #include "base/units.h"
@@ -151,7 +152,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Create(const Surroundings& here,
   row.argv = std::move(argv);
   row.cwd = here.cwd;
   for (const std::string& file : options.sources.files) {
-    row.files.push_back(file == "-" ? file : os::JoinPath(here.cwd, file));
+    row.files.push_back(ListName(here.cwd, file));
   }
   row.user = facts.user_name;
   row.created = job->loop_->Now();

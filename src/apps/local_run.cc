@@ -13,10 +13,12 @@
 #include "base/units.h"
 #include "cli/options/list_files.h"
 #include "cli/report.h"
+#include "cli/run/value_list.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
 #include "os/file.h"
+#include "os/terminal.h"
 
 namespace spate::apps {
 namespace {
@@ -110,13 +112,20 @@ struct Changes {
   std::vector<TaskRange> reopened;  // withdrawn before, and back in the list
 };
 
-// Reads the lists again and compares. A list from a pipe, and a command, stay as they were.
-Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here) {
+// Whether there is anything to read again: files always, a pipe or values when they are given now.
+bool HasListOfNow(const RunOptions& options, const RunOptions& typed) {
+  const auto& files = options.sources.files;
+  bool from_pipe = std::find(files.begin(), files.end(), "-") != files.end();
+  if (!from_pipe && !options.sources.has_command) return true;
+  bool given = !typed.sources.files.empty() || typed.sources.has_command;
+  return given && (!from_pipe || cli::StdinIsSource(os::kStdin));
+}
+
+// Reads the lists again and compares.
+Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOptions& typed) {
   Changes changes;
   const RunOptions& options = job.options();
-  bool from_pipe = std::find(options.sources.files.begin(), options.sources.files.end(), "-") !=
-                   options.sources.files.end();
-  if (job.settings().row_kind != RowKind::kListLine || from_pipe) return changes;
+  if (!HasListOfNow(options, typed)) return changes;
   std::string path = here.environment.GetOr("PATH", "");
   if (auto status = cli::CheckListFiles(options.sources.files, path); !status) {
     return std::unexpected(status.error());
@@ -126,6 +135,7 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here) {
   auto context = LoadContextOf(settings, offer.slots, /*run_checks=*/false);
   auto tasks = cli::LoadTaskList(options, context, settings);
   if (!tasks) return std::unexpected(tasks.error());
+  if (settings.has_source != job.settings().has_source) return changes;  // no values came this time
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
   changes.tasks = std::move(*tasks);
   changes.list = cli::CompareLists(job.StoredRows(), changes.tasks.rows);
@@ -166,13 +176,13 @@ int NothingLeft(const LocalJob& job) {
 }
 
 Result<int> Resume(const Surroundings& here, const std::string& state_dir,
-                   const cli::Invocation& invocation, uint32_t number) {
+                   const cli::Invocation& invocation, const RunOptions& typed, uint32_t number) {
   auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
     return cli::ParseRun(stored, invocation.argv);
   });
   if (!opened) return std::unexpected(opened.error());
   LocalJob& job = **opened;
-  auto changes = ReadChanges(job, here);
+  auto changes = ReadChanges(job, here, typed);
   if (!changes) return std::unexpected(changes.error());
   const cli::ListChange& list = changes->list;
   bool changed = !list.added.empty() || !changes->reopened.empty();
@@ -228,7 +238,9 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
     if (is_wanted(i)) AppendIndex(failed, i);
   }
   if (failed.empty()) {
-    fmt::print(stderr, "spate: nothing to retry: no task of job {} has failed\n", number);
+    bool chosen = !words.empty() && words.front().find('.') != std::string::npos;
+    fmt::print(stderr, "spate: nothing to retry: no {}task of job {} has failed\n",
+               chosen ? "chosen " : "", number);
     return cli::kExitSuccess;
   }
   if (typed->dry_run) {
@@ -251,7 +263,7 @@ Result<int> RunAny(const cli::Invocation& invocation) {
     std::string state_dir = StateDirOf(options->state_dir, *here);
     auto earlier = FindEarlierRun(state_dir, here->cwd, *options);
     if (!earlier) return std::unexpected(earlier.error());
-    if (*earlier) return Resume(*here, state_dir, invocation, (*earlier)->number);
+    if (*earlier) return Resume(*here, state_dir, invocation, *options, (*earlier)->number);
     if (options->sources.files.empty() && !options->sources.has_command) {
       return Fail(ErrorKind::kNotFound,
                   "there is no unfinished run of this folder; name the list to run");

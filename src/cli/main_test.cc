@@ -45,7 +45,8 @@ TEST(MainTest, NothingTypedIsHelpOnStderr) {
 }
 
 TEST(MainTest, HelpAndVersionGoToStdout) {
-  for (auto argv : std::vector<std::vector<std::string>>{{"--version"}, {"version"}, {"-V"}}) {
+  for (const auto& argv :
+       std::vector<std::vector<std::string>>{{"--version"}, {"version"}, {"-V"}}) {
     Ran ran = RunMain(argv);
     EXPECT_EQ(ran.code, 0);
     EXPECT_TRUE(ran.out.starts_with("spate ")) << ran.out;

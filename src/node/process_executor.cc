@@ -9,6 +9,8 @@
 // as a subreaper, are dead.
 #include "node/process_executor.h"
 
+#include <sys/wait.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -140,11 +142,8 @@ void ProcessExecutor::Launch(Slot& slot) {
   SetUp(slot);
   auto made = launcher_.Launch(slot.cgroup);
   if (!made) {
-    if (options_.on_trouble && !std::exchange(trouble_told_, true)) {
-      options_.on_trouble(
-          fmt::format("slot {} cannot be used for now, tasks run in the others meanwhile: {}",
-                      slot.number, made.error().message));
-    }
+    Trouble(fmt::format("slot {} cannot be used for now, tasks run in the others meanwhile: {}",
+                        slot.number, made.error().message));
     Lend(slot);
     return LaunchLater(slot);
   }
@@ -160,6 +159,12 @@ void ProcessExecutor::Launch(Slot& slot) {
   loop_.WatchRead(slot.shepherd.socket(), [this, &slot] { OnReadable(slot); });
   for (StartOrder& order : std::exchange(slot.waiting, {})) Give(slot, std::move(order));
   MarkDirty(slot);
+}
+
+void ProcessExecutor::Trouble(std::string text) {
+  if (options_.on_trouble && !std::exchange(trouble_told_, true)) {
+    options_.on_trouble(std::move(text));
+  }
 }
 
 void ProcessExecutor::LaunchLater(Slot& slot) {
@@ -425,14 +430,19 @@ void ProcessExecutor::HandBack(Slot& slot) {
   uint64_t started = slot.shepherd.started_sequence();
   std::deque<Order> orders = std::exchange(slot.orders, {});
   bool proven = slot.proven || (!orders.empty() && orders.front().sequence <= started);
+  int status = slot.shepherd.wait_status();
   slot.shepherd = shepherd::ShepherdProcess();
-  if (proven) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == shepherd::kMadeRoom) {
+    Trouble(
+        "no process is left for tasks (ulimit -u), so fewer run at once; trying again now and "
+        "then");
+    slot.launch_delay = kLongestLaunchDelay;
+    LaunchLater(slot);
+  } else if (proven) {
     Launch(slot);
   } else {
-    if (options_.on_trouble && !std::exchange(trouble_told_, true)) {
-      options_.on_trouble(fmt::format(
-          "the shepherd of slot {} ended before it had done anything; trying again", slot.number));
-    }
+    Trouble(fmt::format("the shepherd of slot {} ended before it had done anything; trying again",
+                        slot.number));
     LaunchLater(slot);
   }
   std::shared_ptr<bool> exists = exists_;

@@ -86,6 +86,8 @@ class ProcessExecutor final : public Executor {
   Slot* SlotOf(const AttemptRef& ref);
   void Launch(Slot& slot);
   void LaunchLater(Slot& slot);
+  // Tells it, if nothing of the kind was told since the last shepherd was made.
+  void Trouble(std::string text);
   void Lend(Slot& slot);
   void Give(Slot& slot, StartOrder order);
   void Answer(const StartOrder& order, AttemptEnd end);

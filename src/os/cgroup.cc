@@ -247,7 +247,7 @@ Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& place
                 fmt::format("no cgroup is used: '{}' is split by threads", places.v2_dir));
   }
   std::string no_memory = tree->HandDown("memory", &tree->has_memory_);
-  std::string no_pids = tree->HandDown("pids", &tree->has_pids_);
+  (void)tree->HandDown("pids", &tree->has_pids_);  // good to have, missed by nobody
   if (no_memory.starts_with("no ") && places.FindV1("memory") != nullptr) {
     no_memory = "its controller belongs to cgroup v1 on this machine";
   }

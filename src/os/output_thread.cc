@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -46,7 +47,8 @@ struct OutputThread::Shared : std::enable_shared_from_this<Shared> {
   bool full = false;   // Write said so, OnRoom is owed
   bool closing = false;
   bool failed = false;
-  bool done = false;  // the thread touches nothing any more
+  bool done = false;    // the thread touches nothing any more
+  bool direct = false;  // there is no thread: Write writes
   Error error;
 
   // On the loop's thread only:
@@ -106,7 +108,11 @@ OutputThread::OutputThread(Loop& loop, int fd, Options options)
   sigset_t old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  shared_->thread = std::thread([shared = shared_] { shared->RunThread(); });
+  try {
+    shared_->thread = std::thread([shared = shared_] { shared->RunThread(); });
+  } catch (const std::system_error&) {
+    shared_->direct = true;  // no process is left for it; slower, but nothing is lost
+  }
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
@@ -120,6 +126,12 @@ bool OutputThread::Write(std::string bytes) {
   if (bytes.empty()) return true;
   std::lock_guard lock(shared_->mutex);
   if (shared_->failed) return true;
+  if (shared_->direct) {
+    errno = 0;
+    Status written = WriteAll(shared_->fd, bytes, shared_->options.name);
+    if (!written) shared_->FailAll(std::move(written.error()), errno == EPIPE);
+    return true;
+  }
   shared_->backlog += bytes.size();
   bool wake = shared_->queue.empty();
   if (!wake && shared_->queue.back().size() + bytes.size() <= kChunk) {

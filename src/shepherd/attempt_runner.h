@@ -46,6 +46,8 @@ class AttemptRunner {
   // The order has been taken in hand, but no process of it was started yet.
   bool waits_to_start() const { return phase_ == Phase::kWaitStart && started_ == 0; }
   const AttemptRef& ref() const { return view_.start.ref; }
+  // It waits to start since then because the system has no process or descriptor; 0: it does not.
+  int64_t short_since() const { return waits_to_start() ? waited_since_ : 0; }
   // Forgets an attempt that waits_to_start(); no report.
   void TakeBack();
   std::string TakeFrame() { return std::move(frame_); }  // to be used again, when idle()

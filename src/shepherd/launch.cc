@@ -156,7 +156,7 @@ void ShepherdProcess::Kill() {
 bool ShepherdProcess::Reaped(int64_t patience) {
   int64_t until = os::MonotonicNanos() + patience;
   while (pid_ > 0) {
-    pid_t got = waitpid(pid_, nullptr, WNOHANG);
+    pid_t got = waitpid(pid_, &wait_status_, WNOHANG);
     if (got == pid_ || (got < 0 && errno == ECHILD)) {
       pid_ = -1;
       break;

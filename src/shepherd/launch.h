@@ -35,10 +35,13 @@ class ShepherdProcess {
   void Kill();
   // Whether it is dead and reaped; waits at most `patience` nanoseconds for that.
   bool Reaped(int64_t patience);
+  // As of wait, once it was reaped by us.
+  int wait_status() const { return wait_status_; }
 
  private:
   friend class Launcher;
   pid_t pid_ = -1;
+  int wait_status_ = 0;
   os::Fd socket_;
   std::atomic<uint64_t>* progress_ = nullptr;
 };

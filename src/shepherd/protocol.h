@@ -18,6 +18,10 @@
 namespace spate::shepherd {
 
 inline constexpr uint8_t kProtocolVersion = 1;
+
+// The exit status of a shepherd that gave its orders back and left, since no process could be had
+// for its tasks: it was one itself.
+inline constexpr int kMadeRoom = 73;
 inline constexpr uint32_t kMaxFrame = 64u << 20;  // bytes of one frame, without its length
 
 // The first order. Paths are absolute, or empty for none.

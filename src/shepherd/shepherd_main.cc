@@ -46,9 +46,10 @@ namespace {
 // timer that would be the next interrupt of its processor costs 10 us, for each task.
 constexpr int64_t kReportsAge = 5'000'000;  // nanoseconds
 constexpr int64_t kReportsWait = 8'000'000;
-constexpr size_t kReportsEnough = 64 * 1024;     // bytes: do not wait for more
-constexpr size_t kLiveOutputBound = 256 * 1024;  // bytes not taken: stop reading the task's pipes
-constexpr int64_t kEndPatience = 3'000'000'000;  // nanoseconds, at the end of the shepherd
+constexpr size_t kReportsEnough = 64 * 1024;       // bytes: do not wait for more
+constexpr size_t kLiveOutputBound = 256 * 1024;    // bytes not taken: stop reading the task's pipes
+constexpr int64_t kShortPatience = 3'000'000'000;  // nanoseconds, divided by the slot's number
+constexpr int64_t kEndPatience = 3'000'000'000;    // nanoseconds, at the end of the shepherd
 constexpr size_t kReadSize = 64 * 1024;
 
 enum ExitStatus { kGone = 0, kNoSetup = 70, kDamaged = 71, kWornOut = 72 };
@@ -76,6 +77,8 @@ class Shepherd {
   void StartHeld(int64_t now);
   void Flush(int64_t now, bool all = false);
   void Leave(int status);
+  bool TakesRoom(int64_t now) const;
+  void MakeRoom();
   size_t unsent() const { return reports_.size() - sent_; }
 
   int socket_;
@@ -92,6 +95,7 @@ class Shepherd {
   int64_t reports_since_ = kNever;  // the oldest unsent report
   bool socket_full_ = false;
   std::optional<int> leaving_;
+  uint16_t slot_ = 0;
 };
 
 bool Shepherd::SetUpProcess() {
@@ -126,6 +130,7 @@ int Shepherd::Run() {
       if (now >= runner_->Deadline(now - 1)) runner_->OnTime(now);
       while (runner_->idle() && !paused_ && !held_.empty() && !leaving_) StartHeld(now);
       if (runner_->worn_out()) Leave(kWornOut);
+      if (TakesRoom(now)) MakeRoom();
     }
     Flush(now);
     if (!leaving_) Poll(now);
@@ -231,6 +236,7 @@ bool Shepherd::ObeySetup(const Setup& setup) {
     return true;
   }
   runner_ = std::move(*runner);
+  slot_ = setup.slot;
   return true;
 }
 
@@ -305,6 +311,22 @@ void Shepherd::Flush(int64_t now, bool all) {
   reports_.clear();
   sent_ = 0;
   reports_since_ = kNever;
+}
+
+// Where processes are few, shepherds may have taken all of them, and none is left for a task. The
+// higher the slot the sooner its shepherd goes. The first one stays, but gives its orders back too:
+// others, idle until now, get some of them, and go.
+bool Shepherd::TakesRoom(int64_t now) const {
+  int64_t since = runner_->short_since();
+  return since != 0 && now - since >= kShortPatience / slot_;
+}
+
+void Shepherd::MakeRoom() {
+  AppendTakenBack(reports_, {runner_->ref()});
+  runner_->TakeBack();
+  for (const Held& held : held_) AppendTakenBack(reports_, {held.start.ref});
+  held_.clear();
+  if (slot_ > 1) Leave(kMadeRoom);
 }
 
 void Shepherd::Leave(int status) {

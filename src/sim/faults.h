@@ -16,7 +16,10 @@ class Faults {
   bool Alive() {
     if (dead_) return false;
     ++points_;
-    if (left_ > 0 && --left_ == 0) dead_ = true;
+    if (left_ > 0) {
+      --left_;
+      dead_ = left_ == 0;
+    }
     return !dead_;
   }
   bool dead() const { return dead_; }

@@ -1,9 +1,10 @@
 """`spate run` as a person uses it: sources, lists, failures, files, bad input."""
 import json
 import os
+import resource
 import subprocess
 
-from harness import Place, SPATE, main, want
+from harness import Place, SPATE, main, wait, want
 
 
 def test_outputs_are_grouped_and_shown(place: Place):
@@ -239,6 +240,50 @@ def test_a_state_that_cannot_be_written(place: Place):
     file = place.write("file")
     _, err = place.run("--state", file, "--", "true", code=2)
     want(file in err, err)
+
+
+def test_a_process_limit_slows_down_and_loses_nothing(place: Place):
+    if os.getuid() != 0:
+        return  # a limit for another user's processes only; root makes the user
+
+    def become_limited():
+        os.setgroups([])
+        os.setgid(65533)
+        os.setuid(65533)
+        resource.setrlimit(resource.RLIMIT_NPROC, (12, 12))
+
+    os.chmod(place.dir, 0o777)
+    place.write("jobs.lst", *(f"touch done.{i}" for i in range(100)))
+    _, err = place.run("-j", "100", "jobs.lst", preexec_fn=become_limited)
+    want("100 succeeded" in err and len([f for f in os.listdir(place.dir) if "done." in f]) == 100,
+         err)
+
+
+def test_a_resume_reads_a_pipe_again(place: Place):
+    place.run("-", stdin=b"echo a\n")
+    out, err = place.run("--resume", "-", stdin=b"echo a\necho b\n")
+    want(out == "b\n" and "1 new task" in err, out + err)
+    place.run("--", "echo", stdin=b"x\n")
+    out, _ = place.run("--resume", "--", "echo", stdin=b"x\ny\n")
+    want(out == "y\n", out)
+    _, err = place.run("--resume", "--", "echo")
+    want("nothing left to do" in err, err)
+
+
+def test_a_list_is_the_same_by_another_path(place: Place):
+    place.write("jobs.lst", "echo a")
+    place.run("jobs.lst")
+    _, err = place.run("--resume", "./jobs.lst")
+    want("nothing left to do" in err, err)
+
+
+def test_low_memory_holds_the_first_tasks_back(place: Place):
+    with open(os.path.join(place.dir, "err"), "w") as err:
+        run = place.start("--min-free-memory", "9000G", "--", "touch started", stderr=err)
+    wait(lambda: "nothing is started for now" in place.read("err"), "a word about the memory")
+    run.terminate()
+    run.wait(timeout=60)
+    want(not os.path.exists(os.path.join(place.dir, "started")), "it was started")
 
 
 def test_a_damaged_or_newer_journal_is_refused_and_untouched(place: Place):

@@ -13,14 +13,14 @@ struct Foreign {
 };
 
 constexpr Foreign kForeign[] = {
-    {"S sshlogin sshloginfile slf sshdelay ssh-delay ssh controlmaster M filter-hosts onall nonall "
-     "hgrp hostgroup hostgroups",
+    {"S sshlogin sshloginfile slf sshdelay ssh-delay ssh controlmaster M filter-hosts filter-host "
+     "filterhosts onall nonall hgrp hostgrp hostgroup hostgroups Y W",
      "spate run uses this machine only; run spate there, or put ssh into the command"},
     {"transfer transferfile transferfiles transfer-file transfer-files tf return trc cleanup "
-     "basefile bf rsync-opts",
+     "basefile bf rsync-opts rsyncopts B",
      "spate run uses this machine only, so there is nothing to copy; leave it out"},
     {"pipe spreadstdin pipepart pipe-part block blocksize block-size block-timeout bt recstart "
-     "recend regexp remove-rec-sep rrs round-robin round cat fifo tee shard bin group-by",
+     "recend regexp remove-rec-sep rrs round-robin round cat fifo tee shard bin group-by groupby",
      "not supported: spate gives values to commands, not pieces of standard input; split(1) the "
      "input and run the command on the pieces"},
     {"eta bar progress", "the bar on the terminal shows it already; leave it out"},
@@ -69,12 +69,13 @@ constexpr Foreign kForeign[] = {
     {"sql sqlmaster sqlworker sqlandworker sql-master sql-worker sql-and-worker",
      "spate keeps every job in an SQLite file already; see `spate job list`"},
     {"profile J record-env recordenv", "there are no profiles; write the options into a script"},
-    {"gnu tollef will-cite willcite nn nonotice no-notice citation plain",
+    {"silent bug gnu tollef will-cite willcite nn nonotice no-notice citation plain",
      "not needed; leave it out"},
     {"process-slot-var processslotvar", "the variable is SPATE_SLOT; {%} is the placeholder"},
     {"filter", "filter the values before spate"},
     {"template tmpl shebang hashbang embed shell-completion parset", "not supported; leave it out"},
-    {"ctrlc ctrl-c no-ctrlc", "Ctrl-C once lets tasks end, twice ends them; leave it out"},
+    {"ctrlc ctrl-c no-ctrlc no-ctrl-c noctrlc",
+     "Ctrl-C once lets tasks end, twice ends them; leave it out"},
     {"number-of-cpus number-of-cores number-of-sockets number-of-threads show-limits "
      "max-line-length-allowed",
      "not supported; nproc(1) tells the cores"},

@@ -106,7 +106,10 @@ Result<bool> ParseHeader(std::string_view value) {
 
 Result<uint32_t> ParseMaxArgs(std::string_view value) {
   auto count = ParseCountUpTo(value, 100'000);
-  if (count && *count == 0) return Fail(ErrorKind::kInvalid, "'0' values are no task; write 1 up");
+  if (count && *count == 0)
+    return Fail(ErrorKind::kInvalid,
+                "'0' values are no task; write 1 up. To run a command once for "
+                "each value without it: -- ': {}; COMMAND' ::: ...");
   return count;
 }
 
@@ -227,6 +230,15 @@ Status CheckTogether(const RunOptions& options) {
   if (options.show.form == OutputForm::kJson && options.show.line_buffer) {
     return Fail(ErrorKind::kInvalid,
                 "--output json: a task's output is part of its end; leave --line-buffer out");
+  }
+  const std::string& results = options.show.results_dir;
+  if (results.find('{') != std::string::npos || results.ends_with(".csv") ||
+      results.ends_with(".tsv") || results.ends_with(".json")) {
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("--results: '{}': a folder is wanted, as in --results DIR; for a file of "
+                    "each task's output: --stdout '{{1}}.txt', for one file: --output json",
+                    EscapeForScreen(results)));
   }
   if (options.resume && options.dry_run) {
     return Fail(ErrorKind::kInvalid,

@@ -184,7 +184,9 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--header", "x"},
        "--header: 'x' is not understood; only --header : is, which takes the first value of each "
        "source as its name"},
-      {{"-n0"}, "--max-args: '0' values are no task; write 1 up"},
+      {{"-n0"},
+       "--max-args: '0' values are no task; write 1 up. To run a command once for each value "
+       "without it: -- ': {}; COMMAND' ::: ..."},
       {{"--keep", "90"},
        "--keep: '90' is neither a time nor a size; write for example 90d, 10G or 90d,10G"},
       {{"--name", ""}, "--name: the value is empty"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "base/units.h"
@@ -190,7 +191,7 @@ Result<uint32_t> ParseMilliCpus(std::string_view text) {
   }
   double milli = *value * kMilliCpu;
   if (milli > 0 && milli < 1) return Bad(text, "is below a thousandth of a core; write 0 or more");
-  return static_cast<uint32_t>(milli + 0.5);
+  return static_cast<uint32_t>(std::lround(milli));
 }
 
 Result<NamedNeed> ParseNamedNeed(std::string_view text) {

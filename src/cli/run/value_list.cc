@@ -25,13 +25,6 @@ struct Values {
   std::vector<format::SourceValues> sources;
 };
 
-// A pipe, a file or a socket brings values; a terminal or the null device does not.
-bool StdinIsSource(int fd) {
-  auto info = os::StatFd(fd, "standard input");
-  return info && (info->kind == os::FileKind::kPipe || info->kind == os::FileKind::kFile ||
-                  info->kind == os::FileKind::kSocket);
-}
-
 // In parallel's order: -a files first. Without any source, standard input when it brings values.
 std::vector<format::SourceWords> AllSources(const RunOptions& options, const LoadContext& context,
                                             std::vector<format::SourceWords> typed) {
@@ -125,6 +118,12 @@ format::RowRules RulesOf(const RunOptions& options, const LoadContext& context) 
 }
 
 }  // namespace
+
+bool StdinIsSource(int fd) {
+  auto info = os::StatFd(fd, "standard input");
+  return info && (info->kind == os::FileKind::kPipe || info->kind == os::FileKind::kFile ||
+                  info->kind == os::FileKind::kSocket);
+}
 
 Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& context,
                                JobSettings& settings) {

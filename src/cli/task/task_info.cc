@@ -159,9 +159,9 @@ void PrintJson(HistoryCall& call, const TaskAtHand& at) {
   AddTaskFields(line, at.history.summary().number, at.task, at.command);
   TextOrBase64(line, "cwd", at.texts.settings().cwd);
   auto body = at.texts.Body(at.task.index, at.task.last ? at.task.last->record.end.slot : 0);
-  for (auto [key, file] : {std::pair{"stdin_file", body ? body->stdin_file : ""},
-                           {"stdout_file", body ? body->stdout_file : ""},
-                           {"stderr_file", body ? body->stderr_file : ""}}) {
+  for (const auto& [key, file] : {std::pair{"stdin_file", body ? body->stdin_file : ""},
+                                  {"stdout_file", body ? body->stdout_file : ""},
+                                  {"stderr_file", body ? body->stderr_file : ""}}) {
     if (file.empty()) {
       line.Null(key);
     } else {

@@ -110,7 +110,6 @@ TEST_F(JoblogTest, EqualsGnuParallel) {
   if (std::system("parallel --version 2>/dev/null | grep -q 'GNU parallel'") != 0) {
     GTEST_SKIP() << "needs GNU parallel";
   }
-  std::string path = folder_.path() + "/theirs";
   std::string command = "cd " + folder_.path() +
                         " && HOME=. PARALLEL_HOME=. parallel --will-cite "
                         "-j1 --joblog theirs ::: 'printf hello' 'exit 3' 'kill -9 $$' "

@@ -34,15 +34,22 @@ std::string Agent::Machine::WhyPaused() const {
   if (waiting_.empty()) return "";
   const JobSettings& settings = *jobs_.at(waiting_.front().job).settings;
   if (output_blocked_) return "standard output takes no more";
-  if (load_.free_memory < settings.min_free_memory) {
+  if (load_ && load_->free_memory < settings.min_free_memory) {
     return fmt::format("{} of memory is free, less than --min-free-memory {}",
-                       FormatSize(load_.free_memory), FormatSize(settings.min_free_memory));
+                       FormatSize(load_->free_memory), FormatSize(settings.min_free_memory));
   }
-  if (settings.max_load > 0 && load_.load > settings.max_load) {
-    return fmt::format("the load is {:.1f}, above --max-load {:.1f}", load_.load,
+  if (load_ && settings.max_load > 0 && load_->load > settings.max_load) {
+    return fmt::format("the load is {:.1f}, above --max-load {:.1f}", load_->load,
                        settings.max_load);
   }
   return "";
+}
+
+// The first sample is under way.
+bool Agent::Machine::WaitsForLoad() const {
+  if (load_ || waiting_.empty()) return false;
+  const JobSettings& settings = *jobs_.at(waiting_.front().job).settings;
+  return settings.min_free_memory > 0 || settings.max_load > 0;
 }
 
 // Starts the first waiting attempt in a free slot; false when its needs are not free.
@@ -75,7 +82,7 @@ void Agent::Machine::Fill() {
   std::string paused = WhyPaused();
   if (paused.empty() != paused_.empty()) out_->orders.push_back(ReportPaused{paused});
   paused_ = paused;
-  if (!paused.empty()) return;
+  if (!paused.empty() || WaitsForLoad()) return;
   while (!waiting_.empty() && !free_slots_.empty()) {
     Instant next = JobOf(waiting_.front().job).next_start;
     if (next > now_) {

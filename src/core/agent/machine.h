@@ -88,6 +88,7 @@ class Agent::Machine {
   void HoldAhead();
   void Unstick();
   std::string WhyPaused() const;
+  bool WaitsForLoad() const;
   size_t AheadOf(const Job& job) const;
 
   // timers.cc: limits, warnings, the escalation from TERM to KILL.
@@ -107,7 +108,7 @@ class Agent::Machine {
   std::vector<Slot> slots_;        // slots_[0] is slot 1
   std::set<uint16_t> free_slots_;  // the lowest first, so that {%} stays small
   ResourcePool pool_;
-  LoadSampled load_{UINT64_MAX, 0};
+  std::optional<LoadSampled> load_;  // none: not sampled yet
   bool output_blocked_ = false;
   std::string paused_;  // the reason last reported
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/units.h"
 #include "core/testing/script.h"
@@ -178,7 +179,7 @@ Needs Line::TaskNeeds() {
     char* end = nullptr;
     double value = std::strtod(cpus->c_str(), &end);
     if (*end != 0 || value < 0) Fail("cpus=" + *cpus + " is no number");
-    needs.milli_cpus = static_cast<uint32_t>(value * kMilliCpu + 0.5);
+    needs.milli_cpus = static_cast<uint32_t>(std::lround(value * kMilliCpu));
   }
   needs.memory = Size("memory");
   for (const char* name : kNamed) {

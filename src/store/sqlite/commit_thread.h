@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -58,9 +57,8 @@ class CommitThread {
 
   // The thread's.
   std::unique_ptr<JournalWriter> writer_;
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point due_ = Clock::now();  // when the allowance lets the next commit begin
-  Status status_;                         // of the journal: the error that ended it
+  int64_t due_ = 0;  // by os::MonotonicNanos: when the allowance lets the next commit begin
+  Status status_;    // of the journal: the error that ended it
 
   // Under mutex_.
   std::mutex mutex_;

@@ -134,7 +134,8 @@ Result<int64_t> Database::QueryInt(std::string_view sql) {
 
 Status Database::SyncFile() {
   sqlite3_file* file = nullptr;
-  int code = sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  int code =
+      sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
   if (code == SQLITE_OK && file != nullptr && file->pMethods != nullptr) {
     code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
   }

@@ -9,8 +9,6 @@
 // as a subreaper, are dead.
 #include "node/process_executor.h"
 
-#include <sys/wait.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -430,9 +428,9 @@ void ProcessExecutor::HandBack(Slot& slot) {
   uint64_t started = slot.shepherd.started_sequence();
   std::deque<Order> orders = std::exchange(slot.orders, {});
   bool proven = slot.proven || (!orders.empty() && orders.front().sequence <= started);
-  int status = slot.shepherd.wait_status();
+  bool made_room = slot.shepherd.made_room();
   slot.shepherd = shepherd::ShepherdProcess();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == shepherd::kMadeRoom) {
+  if (made_room) {
     Trouble(
         "no process is left for tasks (ulimit -u), so fewer run at once; trying again now and "
         "then");

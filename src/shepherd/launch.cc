@@ -28,6 +28,7 @@
 #include "os/clock.h"
 #include "os/error.h"
 #include "shepherd/process_tree.h"
+#include "shepherd/protocol.h"
 #include "shepherd/shepherd_main.h"
 
 namespace spate::shepherd {
@@ -151,6 +152,10 @@ Result<size_t> ShepherdProcess::Receive(char* to, size_t size) {
 
 void ShepherdProcess::Kill() {
   if (pid_ > 0) kill(pid_, SIGKILL);
+}
+
+bool ShepherdProcess::made_room() const {
+  return WIFEXITED(wait_status_) && WEXITSTATUS(wait_status_) == kMadeRoom;
 }
 
 bool ShepherdProcess::Reaped(int64_t patience) {

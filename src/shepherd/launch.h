@@ -35,8 +35,8 @@ class ShepherdProcess {
   void Kill();
   // Whether it is dead and reaped; waits at most `patience` nanoseconds for that.
   bool Reaped(int64_t patience);
-  // As of wait, once it was reaped by us.
-  int wait_status() const { return wait_status_; }
+  // Once it was reaped: it gave its orders back and left (protocol.h).
+  bool made_room() const;
 
  private:
   friend class Launcher;

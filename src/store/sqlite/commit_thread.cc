@@ -8,10 +8,12 @@
 #include "store/sqlite/commit_thread.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "base/check.h"
+#include "os/clock.h"
 
 namespace spate::store {
 namespace {
@@ -63,12 +65,14 @@ void CommitThread::Add(std::unique_ptr<WriteItem> item, uint64_t bytes, Done don
 
 bool CommitThread::WaitForWork(std::vector<Queued>& group) {
   std::unique_lock lock(mutex_);
-  wake_.wait_until(lock, due_, [&] { return closing_ || queued_bytes_ >= options_.commit_bytes; });
+  int64_t rest = std::max<int64_t>(due_ - os::MonotonicNanos(), 0);
+  wake_.wait_for(lock, std::chrono::nanoseconds(rest),
+                 [&] { return closing_ || queued_bytes_ >= options_.commit_bytes; });
   idle_ = true;
   wake_.wait(lock, [&] { return closing_ || !queue_.empty(); });
   idle_ = false;
-  auto gap = std::chrono::nanoseconds(options_.commit_gap.ns);
-  due_ = std::max(due_, Clock::now() - kBurst * gap) + gap;
+  int64_t gap = options_.commit_gap.ns;
+  due_ = std::max(due_, os::MonotonicNanos() - kBurst * gap) + gap;
   uint64_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {
     bytes += queue_.front().bytes;

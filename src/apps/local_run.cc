@@ -80,8 +80,11 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
     return std::unexpected(status.error());
   }
   JobSettings settings = cli::SettingsOf(options, here.cwd, here.machine.facts().cores);
-  if (auto info = os::Stat(settings.cwd); !info) {
-    return Fail(ErrorKind::kInvalid, "--cwd: " + info.error().message);
+  auto info = os::Stat(settings.cwd);
+  if (!info) return Fail(ErrorKind::kInvalid, "--cwd: " + info.error().message);
+  if (info->kind != os::FileKind::kDir) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--cwd: '{}' is not a folder", EscapeForScreen(settings.cwd)));
   }
   if (options.sources.follow) return Follow(here, options, std::move(settings), argv);
   Offer offer = OfferOf(options, here);

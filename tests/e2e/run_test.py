@@ -215,6 +215,7 @@ def test_bad_input_starts_and_stores_nothing(place: Place):
     os.mkdir(os.path.join(place.dir, "folder"))
     bad(place, "missing.lst", says=["missing.lst"])
     bad(place, "folder", says=["folder", "is a folder"])
+    bad(place, "--cwd", "nul.lst", "cpu.lst", says=["--cwd", "is not a folder"])
     bad(place, "nul.lst", says=["nul.lst:2", "NUL"])
     bad(place, "check.lst", says=["check.lst:1", "without }"])
     bad(place, "word.lst", says=["word.lst:1", "exits"])

@@ -256,7 +256,7 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kFailures,
      .commands = kRuns,
      .help = "start nothing more after N failed tasks",
-     .more = "Tasks that failed for good count, not tries."},
+     .more = "Tasks that failed for good count, not tries. 0: no bound."},
     {.id = Opt::kHalt,
      .names = "halt,halt-on-error",
      .argument = "WHEN,WHAT=N[%]",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
 #include "core/model/job.h"
@@ -38,8 +39,8 @@ std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs) {
                        Cpus(offer.milli_cpus));
   }
   if (needs.memory > offer.memory && offer.memory > 0) {
-    return fmt::format("needs {} bytes of memory, {} offers {}", needs.memory, offer.node_name,
-                       offer.memory);
+    return fmt::format("needs {} of memory, {} offers {}", FormatSize(needs.memory),
+                       offer.node_name, FormatSize(offer.memory));
   }
   for (const NamedNeed& need : needs.named) {
     uint64_t offered = Offered(offer, need.name);

@@ -53,16 +53,20 @@ void Agent::Machine::On(LeaseArrived& event) {
 
 void Agent::Machine::On(RecallArrived& event) {
   ReturnWaiting(event.job);
-  TakeBackAhead(event.job);
+  TakeBackAhead([&](const AttemptRef& ref) { return ref.job == event.job; });
 }
 
 void Agent::Machine::On(StopArrived& event) {
   ReturnWaiting(event.job);
-  TakeBackAhead(event.job);
+  EndGiven([&](const AttemptRef& ref) { return ref.job == event.job; }, /*kill=*/false);
+}
+
+void Agent::Machine::EndGiven(const std::function<bool(const AttemptRef&)>& meant, bool kill) {
+  TakeBackAhead(meant);
   // Those held ahead too: one may start before its TakeBack arrives.
   for (Slot& slot : slots_) {
     for (Given& given : slot.given) {
-      if (given.ref.job == event.job) OrderEnd(given, Cause::kStopped, /*kill=*/false);
+      if (meant(given.ref)) OrderEnd(given, Cause::kStopped, kill);
     }
   }
 }
@@ -70,13 +74,10 @@ void Agent::Machine::On(StopArrived& event) {
 // What it reports of them is late news for the hub, and frees what the shell keeps for them.
 void Agent::Machine::On(DropArrived& event) {
   DropWaiting(event);
-  for (Slot& slot : slots_) {
-    for (Given& given : slot.given) {
-      bool meant = given.ref.job == event.job && given.ref.attempt == event.attempt &&
-                   Contains(event.tasks, given.ref.index);
-      if (meant) OrderEnd(given, Cause::kStopped, /*kill=*/true);
-    }
-  }
+  auto meant = [&](const AttemptRef& ref) {
+    return ref.job == event.job && ref.attempt == event.attempt && Contains(event.tasks, ref.index);
+  };
+  EndGiven(meant, /*kill=*/true);
 }
 
 void Agent::Machine::DropWaiting(const DropArrived& event) {
@@ -132,12 +133,12 @@ void Agent::Machine::ReturnWaiting(JobId job) {
   }
 }
 
-void Agent::Machine::TakeBackAhead(JobId job) {
+void Agent::Machine::TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant) {
   for (Slot& slot : slots_) {
     for (size_t k = 0; k < slot.given.size(); ++k) {
       Given& given = slot.given[k];
       // The first one runs, unless it is on its way back for another slot.
-      if (given.ref.job != job || (k == 0 && !given.taking_back)) continue;
+      if (!meant(given.ref) || (k == 0 && !given.taking_back)) continue;
       given.give_to_hub = true;
       if (given.taking_back) continue;
       given.taking_back = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -76,7 +77,9 @@ class Agent::Machine {
   void On(OutputBlocked& event);
   void ReturnWaiting(JobId job);
   void DropWaiting(const DropArrived& event);
-  void TakeBackAhead(JobId job);
+  void TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant);
+  // Takes back what has not started, ends the rest.
+  void EndGiven(const std::function<bool(const AttemptRef&)>& meant, bool kill);
   // Removes the order from its slot; frees the slot when it was the last one there.
   Given Remove(uint16_t slot, size_t position);
   // The slot and position of an order; nullopt for late news. `hint` is looked at first.

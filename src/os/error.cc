@@ -23,6 +23,18 @@ std::string_view NextStep(int error) {
       return "; the whole system has too many open files: try again later";
     case EROFS:
       return "; choose a place that can be written to";
+    case EADDRINUSE:
+      return "; another program listens there: stop it, or choose another port";
+    case EADDRNOTAVAIL:
+      return "; no network of this machine has that address: choose one of its own, or *";
+    case EAFNOSUPPORT:
+      return "; this machine lacks that kind of network: use an IPv4 address";
+    case ECONNREFUSED:
+      return "; nothing listens there: start it, or check the address";
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ETIMEDOUT:
+      return "; check the address, the network and any firewall between";
     default:
       return "";
   }
@@ -46,6 +58,7 @@ ErrorKind KindOfErrno(int error) {
     case ETXTBSY:
     case EAGAIN:
     case EDEADLK:
+    case EADDRINUSE:
       return ErrorKind::kBusy;
     case ENOSPC:
     case EDQUOT:
@@ -65,6 +78,12 @@ ErrorKind KindOfErrno(int error) {
     case EOPNOTSUPP:
     case ENODEV:
     case ENXIO:
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+    case ECONNREFUSED:
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ETIMEDOUT:
       return ErrorKind::kUnavailable;
     default:
       return ErrorKind::kIo;

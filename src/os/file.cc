@@ -121,6 +121,31 @@ Result<std::string> ReadFile(const std::string& path, size_t limit) {
   return ReadToEnd(fd->get(), limit, path);
 }
 
+Result<std::string> ReadPrivateFile(const std::string& path, size_t limit) {
+  // Not to wait for the writer of a named pipe that stands there.
+  auto fd = Open(path, O_RDONLY | O_NONBLOCK, 0, "open");
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto info = StatFd(fd->get(), path);
+  if (!info) return std::unexpected(std::move(info.error()));
+  std::string name = EscapeForScreen(path);
+  if (info->kind != FileKind::kFile) {
+    return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a regular file", name));
+  }
+  if (info->user != geteuid()) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{}' holds a secret and belongs to user {}, not to the user of this "
+                            "process ({}); use a copy of your own",
+                            name, info->user, geteuid()));
+  }
+  if ((info->permissions & 077) != 0) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{}' holds a secret and is open to others (mode {:04o}); if nobody "
+                            "else can have read it: chmod 600 {}",
+                            name, info->permissions, ShellQuote(name)));
+  }
+  return ReadToEnd(fd->get(), limit, path);
+}
+
 Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permissions) {
   auto fd = OpenWrite(path, OpenHow::kTruncate, permissions);
   if (!fd) return std::unexpected(std::move(fd.error()));

@@ -46,6 +46,9 @@ Result<Fd> OpenDir(const std::string& path);
 
 // kInvalid when it has more than `limit` bytes, or is a folder.
 Result<std::string> ReadFile(const std::string& path, size_t limit);
+// For what must be kept secret. kPermission when it belongs to another user than this process runs
+// as, or when its group or others may do anything with it; looks at the file that it reads.
+Result<std::string> ReadPrivateFile(const std::string& path, size_t limit);
 Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permissions = 0666);
 // Readers see the old file or the whole new one, after a crash too. Costs two syncs.
 Status WriteFileAtomically(const std::string& path, std::string_view bytes,

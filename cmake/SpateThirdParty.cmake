@@ -36,6 +36,9 @@ spate_third_party(fmt HEADER fmt/format.h DEFINES FMT_HEADER_ONLY=1)
 spate_third_party(cli11 HEADER CLI/CLI.hpp)
 spate_third_party(json HEADER nlohmann/json.hpp)
 spate_third_party(sqlite HEADER sqlite3.h ARCHIVE sqlite3 LIBS Threads::Threads ${CMAKE_DL_LIBS} m)
+spate_third_party(crypto HEADER openssl/evp.h ARCHIVE crypto DEFINES OPENSSL_NO_DEPRECATED
+  LIBS Threads::Threads ${CMAKE_DL_LIBS})
+spate_third_party(ssl HEADER openssl/ssl.h ARCHIVE ssl LIBS spate::crypto)
 spate_third_party(zstd HEADER zstd.h ARCHIVE zstd LIBS Threads::Threads)
 spate_third_party(xxhash HEADER xxhash.h DEFINES XXH_INLINE_ALL=1)
 # Boost 1.74's asio/awaitable.hpp uses std::exchange without including <utility>.

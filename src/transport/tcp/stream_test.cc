@@ -1,0 +1,373 @@
+#include "transport/tcp/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "os/socket.h"
+#include "transport/tcp/testing_peer.h"
+
+namespace spate::transport {
+namespace {
+
+using Why = Closed::Why;
+
+std::string Pattern(size_t size) {
+  std::string text(size, '\0');
+  for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * 7 + i / 251);
+  return text;
+}
+
+class StreamTest : public TlsTest {};
+
+TEST_F(StreamTest, BytesBothWaysThenGoodbye) {
+  Peer hub, client;
+  Connect(hub, client);
+  EXPECT_TRUE(client.stream->Send("early "));  // before it is open
+  RunUntil([&] { return hub.opened && client.opened; });
+  client.stream->Send("hello");
+  hub.stream->Send("world");
+  RunUntil([&] { return hub.got.size() == 11 && client.got.size() == 5; });
+  EXPECT_EQ(hub.got, "early hello");
+  EXPECT_EQ(client.got, "world");
+  client.stream->Send("last words");
+  client.stream->Close();
+  EXPECT_FALSE(client.stream->Send("too late"));
+  client.stream->Close();
+  RunUntil([&] { return hub.closed && client.closed; });
+  EXPECT_EQ(hub.got, "early hellolast words");
+  EXPECT_TRUE(hub.Ended(Why::kByPeer)) << hub.Why();
+  EXPECT_TRUE(client.Ended(Why::kAsked)) << client.Why();
+  EXPECT_EQ(hub.opened, 1);
+  EXPECT_EQ(hub_tls_->counts().opened, 1u);
+  EXPECT_EQ(hub_tls_->counts().broken, 0u);
+}
+
+TEST_F(StreamTest, OverTcpOfBothFamilies) {
+  for (const char* text : {"127.0.0.1:0", "[::1]:0"}) {
+    auto any = os::SocketAddress::Numeric(os::ParseAddress(text).value()).value().value();
+    auto listener = os::Listen(any);
+    if (!listener && text[0] == '[') continue;  // no IPv6 here
+    ASSERT_TRUE(listener);
+    auto at = os::LocalAddress(listener->get()).value();
+    auto fd = os::StartConnect(at);
+    ASSERT_TRUE(fd);
+    Peer hub, client;
+    client.Start(*loop_, std::move(*fd), *client_tls_);
+    loop_->WatchRead(listener->get(), [&] {
+      auto accepted = os::Accept(listener->get());
+      ASSERT_TRUE(accepted && *accepted);
+      hub.Start(*loop_, std::move((*accepted)->fd), *hub_tls_);
+      hub.stream->Send("hello");
+      hub.stream->Close();  // before it is open: it just ends
+    });
+    RunUntil([&] { return hub.closed && client.closed; });
+    EXPECT_TRUE(hub.Ended(Why::kAsked));
+    EXPECT_TRUE(client.Ended(Why::kLost)) << client.Why();
+
+    hub.closed = client.closed = std::nullopt;
+    fd = os::StartConnect(at);
+    ASSERT_TRUE(fd);
+    client.Start(*loop_, std::move(*fd), *client_tls_);
+    loop_->WatchRead(listener->get(), [&] {
+      hub.Start(*loop_, std::move(os::Accept(listener->get()).value().value().fd), *hub_tls_);
+      hub.stream->Send("hello");
+    });
+    RunUntil([&] { return client.got == "hello"; });
+    loop_->Unwatch(listener->get());
+  }
+}
+
+TEST_F(StreamTest, InClearOverAUnixSocket) {
+  auto [a, b] = MakePair();
+  Peer one, other;
+  one.Start(*loop_, std::move(a), Stream::Clear::kUnixOnly);
+  other.Start(*loop_, std::move(b), Stream::Clear::kUnixOnly);
+  one.stream->Send("hello");
+  RunUntil([&] { return other.got == "hello"; });
+  EXPECT_FALSE(one.stream->ExportKey("x"));
+  other.stream->Send("answer");
+  other.stream->Close();
+  RunUntil([&] { return one.closed && other.closed; });
+  EXPECT_EQ(one.got, "answer");
+  EXPECT_TRUE(one.Ended(Why::kByPeer));
+  EXPECT_TRUE(other.Ended(Why::kAsked));
+}
+
+TEST_F(StreamTest, ClearTcpMustBeAskedFor) {
+  auto any = os::SocketAddress::Numeric(os::ParseAddress("127.0.0.1:0").value()).value().value();
+  auto listener = os::Listen(any);
+  ASSERT_TRUE(listener);
+  auto at = os::LocalAddress(listener->get()).value();
+  auto fd = os::StartConnect(at);
+  ASSERT_TRUE(fd);
+  Stream allowed(*loop_, std::move(*fd), Stream::Clear::kTcpToo);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(Stream(*loop_, os::StartConnect(at).value(), Stream::Clear::kUnixOnly), "is_unix");
+}
+
+// ------------------------------------------------------------------------------ the send window
+
+// Sends `text` as long as the window is open, and goes on when it opens again.
+struct Pourer {
+  Stream* stream;
+  const std::string& text;
+  size_t at = 0;
+  size_t most = 0;  // queued at once
+
+  void Pour() {
+    while (at < text.size()) {
+      std::string_view piece = std::string_view(text).substr(at, 5000);
+      at += piece.size();
+      bool open = stream->Send(piece);
+      most = std::max(most, stream->queued());
+      if (!open) return;
+    }
+    stream->Close();
+  }
+};
+
+TEST_F(StreamTest, AWindowFullAtATime) {
+  std::string text = Pattern(8 << 20);
+  StreamLimits limits{.window = 100 * 1000};
+  for (bool in_clear : {false, true}) {
+    auto [a, b] = MakePair();
+    Peer hub, client;
+    if (in_clear) {
+      hub.Start(*loop_, std::move(a), Stream::Clear::kUnixOnly);
+      client.stream =
+          std::make_unique<Stream>(*loop_, std::move(b), Stream::Clear::kUnixOnly, limits);
+    } else {
+      hub.Start(*loop_, std::move(a), *hub_tls_);
+      client.stream = std::make_unique<Stream>(*loop_, std::move(b), *client_tls_, limits);
+    }
+    Pourer pourer{client.stream.get(), text};
+    StreamEvents events = client.Events();
+    events.opened = [&] { pourer.Pour(); };
+    events.writable = [&] {
+      EXPECT_LE(client.stream->queued(), limits.window / 2);
+      ++client.writable;
+      pourer.Pour();
+    };
+    client.stream->Start(std::move(events));
+    RunUntil([&] { return hub.closed && client.closed; });
+    EXPECT_TRUE(hub.got == text) << in_clear;
+    EXPECT_TRUE(hub.Ended(Why::kByPeer)) << hub.Why();
+    EXPECT_GT(client.writable, 10);
+    EXPECT_LT(pourer.most, limits.window + 5000);
+  }
+}
+
+TEST_F(StreamTest, APeerThatTakesNothingIsGivenUp) {
+  auto [a, b] = MakePair();
+  Peer one;
+  one.Start(*loop_, std::move(a), Stream::Clear::kUnixOnly,
+            StreamLimits{.window = 1000, .queue = 1 << 20});
+  EXPECT_TRUE(one.stream->Send(std::string(999, 'x')));
+  EXPECT_FALSE(one.stream->Send("x"));
+  EXPECT_FALSE(one.stream->Send("x"));  // taken all the same
+  EXPECT_EQ(one.stream->queued(), 1001u);
+  RunUntil([&] { return one.writable == 1; });
+  EXPECT_EQ(one.stream->queued(), 0u);
+  while (!one.closed) {
+    one.stream->Send(std::string(100 * 1000, 'x'));
+    RunUntil([&] { return true; });
+  }
+  EXPECT_TRUE(one.Ended(Why::kOverrun)) << one.Why();
+  EXPECT_FALSE(one.stream->Send("x"));
+}
+
+// ---------------------------------------------------------------------------------- ways to end
+
+TEST_F(StreamTest, TheWrongPinEndsItBeforeAnythingIsSaid) {
+  Bytes32 pin = identity_.pin();
+  pin[31] ^= 1;
+  auto wrong = Tls::ForClient(pin);
+  ASSERT_TRUE(wrong);
+  auto [a, b] = MakePair();
+  Peer hub, client;
+  hub.Start(*loop_, std::move(a), *hub_tls_);
+  client.Start(*loop_, std::move(b), **wrong);
+  client.stream->Send("secret");
+  RunUntil([&] { return hub.closed && client.closed; });
+  EXPECT_TRUE(client.Ended(Why::kWrongPin)) << client.Why();
+  EXPECT_EQ((*wrong)->counts().wrong_pin, 1u);
+  EXPECT_EQ(client.opened + hub.opened, 0);
+  EXPECT_EQ(hub.got, "");
+}
+
+TEST_F(StreamTest, AnotherHubWithTheSameNameIsNotTheHub) {
+  auto other = Identity::Make();
+  ASSERT_TRUE(other);
+  EXPECT_NE(other->pin(), identity_.pin());
+  auto impostor = Tls::ForHub(*other);
+  auto [a, b] = MakePair();
+  Peer hub, client;
+  hub.Start(*loop_, std::move(a), **impostor);
+  client.Start(*loop_, std::move(b), *client_tls_);
+  RunUntil([&] { return hub.closed && client.closed; });
+  EXPECT_TRUE(client.Ended(Why::kWrongPin)) << client.Why();
+}
+
+TEST_F(StreamTest, AnEndWithoutGoodbyeIsALoss) {
+  for (bool hub_dies : {false, true}) {
+    Peer hub, client;
+    Open(hub, client);
+    (hub_dies ? hub : client).stream.reset();  // as the system closes it for a killed process
+    Peer& left = hub_dies ? client : hub;
+    RunUntil([&] { return left.closed.has_value(); });
+    EXPECT_TRUE(left.Ended(Why::kLost)) << left.Why();
+    EXPECT_FALSE((hub_dies ? hub : client).closed);
+  }
+  EXPECT_EQ(hub_tls_->counts().broken, 0u);
+}
+
+TEST_F(StreamTest, WhoNeverFinishesTheHandshakeIsLate) {
+  StreamLimits limits{.handshake = Duration::Millis(30)};
+  auto [a, b] = MakePair();
+  Peer hub;
+  Instant start = loop_->Now();
+  hub.Start(*loop_, std::move(a), *hub_tls_, limits);
+  // The first bytes of a ClientHello, and the rest never comes.
+  ASSERT_EQ(os::SendSome(b.get(), std::string_view("\x16\x03\x01\x02\x00\x01\x00", 7)).bytes, 7u);
+  RunUntil([&] { return hub.closed.has_value(); });
+  EXPECT_TRUE(hub.Ended(Why::kLate)) << hub.Why();
+  EXPECT_GE(loop_->Now() - start, limits.handshake);
+  EXPECT_EQ(hub_tls_->counts().late, 1u);
+
+  auto [c, d] = MakePair();
+  Peer client;  // reaches somebody who takes connections and is silent
+  client.Start(*loop_, std::move(c), *client_tls_, limits);
+  RunUntil([&] { return client.closed.has_value(); });
+  EXPECT_TRUE(client.Ended(Why::kLate)) << client.Why();
+}
+
+TEST_F(StreamTest, CloseDoesNotWaitForeverForASilentPeer) {
+  StreamLimits limits{.goodbye = Duration::Millis(30)};
+  auto [a, b] = MakePair();
+  Peer one;  // all is sent, and its peer neither reads nor ends
+  one.Start(*loop_, std::move(a), Stream::Clear::kUnixOnly, limits);
+  RunUntil([&] { return one.opened == 1; });
+  one.stream->Send("x");
+  one.stream->Close();
+  RunUntil([&] { return one.closed.has_value(); });
+  EXPECT_TRUE(one.Ended(Why::kAsked)) << one.Why();
+
+  auto [c, d] = MakePair();
+  Peer other;  // more than the socket holds
+  other.Start(*loop_, std::move(c), Stream::Clear::kUnixOnly, limits);
+  RunUntil([&] { return other.opened == 1; });
+  other.stream->Send(std::string(8 << 20, 'x'));
+  other.stream->Close();
+  RunUntil([&] { return other.closed.has_value(); });
+  EXPECT_TRUE(other.Ended(Why::kLost)) << other.Why();
+}
+
+TEST_F(StreamTest, MayEndInsideAnyOfItsFunctions) {
+  for (int which = 0; which < 4; ++which) {
+    Peer hub, client;
+    auto [a, b] = MakePair();
+    StreamLimits limits{.window = 10};
+    bool ended = false;
+    auto end = [&, kept = std::string("what the function holds lives on")] {
+      client.stream.reset();
+      ended = true;
+      EXPECT_EQ(kept.size(), 32u);
+    };
+    client.stream = std::make_unique<Stream>(*loop_, std::move(b), *client_tls_, limits);
+    StreamEvents events = client.Events();
+    if (which == 0) events.opened = end;
+    if (which == 1) events.bytes = [=](std::string_view) { end(); };
+    if (which == 2) events.writable = end;
+    if (which == 3) events.closed = [=](const Closed&) { end(); };
+    client.stream->Start(std::move(events));
+    client.stream->Send("more than the window");
+    hub.Start(*loop_, std::move(a), *hub_tls_);
+    hub.stream->Send("hello");
+    if (which == 3) {
+      RunUntil([&] { return client.got == "hello"; });
+      client.stream->Close();
+    }
+    RunUntil([&] { return ended && hub.closed; });
+  }
+}
+
+// ---------------------------------------------------------------------------------- keys of TLS
+
+TEST_F(StreamTest, ExportedKeysAreEqualAtBothEndsAndNowhereElse) {
+  Peer hub[2], client[2];
+  auto [a, b] = MakePair();
+  Stream waiting(*loop_, std::move(a), *hub_tls_);
+  EXPECT_FALSE(waiting.ExportKey("spate"));
+  std::vector<Bytes32> keys;
+  for (int i = 0; i < 2; ++i) {
+    Open(hub[i], client[i]);
+    for (const char* label : {"EXPORTER-spate", "EXPORTER-spate-2"}) {
+      auto key = hub[i].stream->ExportKey(label);
+      ASSERT_TRUE(key);
+      EXPECT_EQ(*key, client[i].stream->ExportKey(label).value());
+      EXPECT_EQ(std::ranges::find(keys, *key), keys.end());
+      keys.push_back(*key);
+    }
+  }
+}
+
+TEST_F(StreamTest, KeysAreChangedAlongTheWay) {
+  Peer hub, client;
+  Open(hub, client, StreamLimits{.records_of_a_key = 3});
+  std::string text = Pattern(1 << 20);
+  client.stream->Send(text);
+  hub.stream->Send(text);
+  RunUntil([&] { return hub.got.size() == text.size() && client.got.size() == text.size(); });
+  EXPECT_TRUE(hub.got == text);
+  EXPECT_TRUE(client.got == text);
+}
+
+TEST_F(StreamTest, AFloodOfKeyUpdatesIsCutOff) {
+  Peer hub, client;
+  Open(hub, client, StreamLimits{.queue = 1 << 30, .records_of_a_key = 1});
+  client.stream->Send(std::string(1100 * 16384, 'x'));
+  RunUntil([&] { return hub.closed.has_value(); });
+  EXPECT_TRUE(hub.Ended(Why::kBroken)) << hub.Why();
+  EXPECT_EQ(hub_tls_->counts().broken, 1u);
+  EXPECT_GT(hub.got.size(), 900u * 16384);  // as many are no flood
+}
+
+// -------------------------------------------------------------------------------- bounded work
+
+TEST_F(StreamTest, OneTurnReadsABoundedNumberOfBytes) {
+  for (bool in_clear : {false, true}) {
+    auto [a, b] = MakePair();
+    Peer hub, client;
+    if (in_clear) {
+      hub.stream = std::make_unique<Stream>(*loop_, std::move(a), Stream::Clear::kUnixOnly);
+      client.Start(*loop_, std::move(b), Stream::Clear::kUnixOnly);
+    } else {
+      hub.stream = std::make_unique<Stream>(*loop_, std::move(a), *hub_tls_);
+      client.Start(*loop_, std::move(b), *client_tls_);
+    }
+    // Posts and turns take places in the loop's queue: between two posts lies at most one turn.
+    size_t between = 0;
+    size_t most = 0;
+    StreamEvents events = hub.Events();
+    events.bytes = [&](std::string_view bytes) {
+      hub.got += bytes;
+      between += bytes.size();
+      most = std::max(most, between);
+    };
+    hub.stream->Start(std::move(events));
+    client.stream->Send(std::string(4 << 20, 'x'));
+    std::function<void()> look = [&] {
+      between = 0;
+      hub.got.size() < (4 << 20) ? loop_->Post(look) : loop_->Stop();
+    };
+    loop_->Post(look);
+    loop_->Run();
+    EXPECT_LE(most, 64u * 1024) << in_clear;
+    EXPECT_GT(most, 16u * 1024) << in_clear;
+  }
+}
+
+}  // namespace
+}  // namespace spate::transport

@@ -1,0 +1,41 @@
+// Tls: what all TLS streams of one side share. TLS 1.3 only, no resumption, no early data (so
+// nothing can be replayed), no certificate authorities: a client knows the pin of its hub's key,
+// and a hub knows its clients by what they prove later (access/proof.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/bytes32.h"
+#include "base/result.h"
+#include "transport/tcp/identity.h"
+
+namespace spate::transport {
+
+class Tls {
+ public:
+  static Result<std::unique_ptr<Tls>> ForHub(const Identity& identity);
+  static Result<std::unique_ptr<Tls>> ForClient(const Bytes32& pin);
+  ~Tls();
+  Tls(const Tls&) = delete;
+  Tls& operator=(const Tls&) = delete;
+
+  // Of all streams so far, for those who watch over a hub.
+  struct Counts {
+    uint64_t opened = 0;     // handshakes that came to their end
+    uint64_t broken = 0;     // peers cut off because they broke TLS, before or after that
+    uint64_t wrong_pin = 0;  // hubs that were not the one with the pin
+    uint64_t late = 0;       // handshakes that were not done in time
+  };
+  const Counts& counts() const { return counts_; }
+
+  struct Parts;  // OpenSSL's
+
+ private:
+  friend class Stream;
+  explicit Tls(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+  Counts counts_;
+};
+
+}  // namespace spate::transport

@@ -1,0 +1,55 @@
+// The access file: what somebody needs to reach a hub, and to prove who they are. The format is in
+// docs/formats/access.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes32.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "os/address.h"
+#include "os/environment.h"
+
+namespace spate::access {
+
+enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };  // numbers enter the proof
+std::string_view NameOf(Role role);                                // "node", "client", "admin"
+
+// Of a node: it takes the tasks of every user.
+inline constexpr std::string_view kEveryUser = "*";
+
+struct Access {
+  std::vector<os::Address> hubs;  // one hub, in the order to try; at least one
+  Bytes32 pin{};                  // of the hub's key
+  uint64_t serial = 0;            // names the credential; from 1
+  Role role = Role::kClient;
+  std::string user;  // who its owner is to the hub
+  Instant expires = Instant::Never();
+  Bytes32 secret{};  // never in a log, a message or on a command line
+
+  friend bool operator==(const Access&, const Access&) = default;
+};
+
+// `name` is for errors: "NAME, line 3: ...".
+Result<Access> ParseAccess(std::string_view text, std::string_view name);
+// What ParseAccess takes back the same, but for parts of a second of `expires`.
+std::string FormatAccess(const Access& access);
+
+// The file must be private (os::ReadPrivateFile).
+Result<Access> LoadAccess(const std::string& path);
+// Atomically, with mode 0600.
+Status SaveAccess(const std::string& path, const Access& access);
+
+// kPermission when it has expired, with what to do.
+Status CheckExpiry(const Access& access, Instant now);
+
+// Where the access file is: `option` (of --access), $SPATE_HUB, spate/access in the user's folder
+// for settings ($XDG_CONFIG_HOME or ~/.config), /etc/spate/access. The first two are taken at their
+// word; of the others it is the first that is there. kNotFound says where it was looked for.
+Result<std::string> FindAccessFile(std::string_view option, const os::Environment& environment,
+                                   const std::string& system_file = "/etc/spate/access");
+
+}  // namespace spate::access

@@ -16,6 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   CHECK(!parsed->hubs.empty());
   CHECK(!parsed->user.empty());
-  CHECK(access::ParseAccess(access::FormatAccess(*parsed), "again") == parsed);
+  CHECK(access::ParseAccess(access::FormatAccess(*parsed), "again") == *parsed);
   return 0;
 }

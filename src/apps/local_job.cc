@@ -11,6 +11,7 @@
 #include "apps/late_delivery.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/report.h"
 #include "cli/view/terminal_screen.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
@@ -165,6 +166,13 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
                                                  const ParseStored& parse) {
   auto dir = store::JobDir::Open(state_dir, number);
   if (!dir) return std::unexpected(dir.error());
+  if (!os::Exists(dir->DbPath())) {
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format("job {0} has lost its journal ('{1}' is missing); `spate job forget {0}` "
+                    "removes what is left of it",
+                    number, EscapeForScreen(dir->DbPath())));
+  }
   std::unique_ptr<LocalJob> job(new LocalJob(here, std::move(*dir), state_dir));
   // Before anything starts: what a killed run left is not to run beside its own repetition.
   (void)shepherd::EndLeftovers(job->dir_.path(), "", kPatience.ns);
@@ -395,9 +403,32 @@ Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bo
                        row_.cwd,
                        dir_.SpoolPath()};
   return cli::MakeRunView(std::move(parts), [this](const Error& error) {
-    loop_->Post(
-        [this, error] { session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind)); });
+    loop_->Post([this, error] { OnBroken(error); });
   });
+}
+
+void LocalJob::OnBroken(const Error& error) {
+  if (!broken_) broken_ = error;
+  session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind));
+}
+
+void LocalJob::TellBounds(cli::RunView& view, const Offer& offer, bool memory_enforced,
+                          const std::string& cgroups) {
+  auto tell = [&](std::string text) {
+    view.OnNews(cli::Remark{std::move(text), false}, loop_->Now());
+  };
+  bool limited = std::any_of(requests_.begin(), requests_.end(),
+                             [](const Needs& needs) { return needs.memory > 0; });
+  if (limited && !memory_enforced) {
+    tell("--memory is watched a few times a second and not enforced by the kernel: " + cgroups);
+  }
+  uint32_t asked = cli::SlotCount(options_.slots, here_.machine.facts().cores);
+  if (offer.slots < asked) {
+    tell(
+        fmt::format("{} tasks at once instead of {}: the limit of open files (ulimit -n) allows no "
+                    "more",
+                    offer.slots, asked));
+  }
 }
 
 Result<int> LocalJob::Run(bool resumed) {
@@ -407,7 +438,7 @@ Result<int> LocalJob::Run(bool resumed) {
         if (reader_gone) {
           session_->EndRunning(cli::RunEnd::kOutputClosed, cli::kExitOutputClosed);
         } else {
-          session_->EndRunning(cli::RunEnd::kBroken, cli::ExitCodeOf(error.kind));
+          OnBroken(error);
         }
       });
   if (auto status = CompileTexts(); !status) return std::unexpected(status.error());
@@ -432,15 +463,8 @@ Result<int> LocalJob::Run(bool resumed) {
   };
   (*view)->OnStart(
       {id(), row_.name, offer.slots, follow_, resumed, counts(), EndedTasks(), loop_->Now()});
-  if (uint32_t asked = cli::SlotCount(options_.slots, here_.machine.facts().cores);
-      offer.slots < asked) {
-    (*view)->OnNews(
-        cli::Remark{fmt::format("{} tasks at once instead of {}: the limit of open files (ulimit "
-                                "-n) allows no more",
-                                offer.slots, asked),
-                    false},
-        loop_->Now());
-  }
+  TellBounds(**view, offer, cgroups ? (*cgroups)->has_memory() : false,
+             cgroups ? (*cgroups)->Describe() : cgroups.error().message);
   auto executor = node::ProcessExecutor::Create(*loop_, std::move(with));
   if (!executor) return std::unexpected(executor.error());
   (*executor)->SetEvents(*session_);
@@ -460,10 +484,14 @@ Result<int> LocalJob::Run(bool resumed) {
   (void)store::Prune(state_dir_, keep, loop_->Now());  // tidying is never worth a failed run
   (*view)->OnFinish({how, counts(), loop_->Now()});
   // What the terminal has not taken yet: signals are seen in between.
-  while (!screen.Drain(Duration::Millis(100))) {
+  do {
     loop_->Post([this] { loop_->Stop(); });
     loop_->Run();
-  }
+  } while (!screen.Drain(Duration::Millis(100)));
+  // An error of the last writes is told by the loop.
+  loop_->Post([this] { loop_->Stop(); });
+  loop_->Run();
+  if (broken_) (void)cli::ReportError(*broken_);
   return session_->exit_code();
 }
 

@@ -99,6 +99,10 @@ class LocalJob {
   LocalJob(const Surroundings& here, store::JobDir dir, std::string state_dir)
       : here_(here), dir_(std::move(dir)), state_dir_(std::move(state_dir)) {}
   Status OpenStore(uint64_t keep_output);
+  void OnBroken(const Error& error);
+  // Says where this machine gives less than was asked for.
+  void TellBounds(cli::RunView& view, const Offer& offer, bool memory_enforced,
+                  const std::string& cgroups);
   void MakeSession();
   std::string RowOf(TaskIndex index);
   Status CompileTexts();
@@ -121,7 +125,8 @@ class LocalJob {
   cli::TaskTexts texts_;
   std::unique_ptr<RunSession> session_;
   Status rows_status_;
-  TaskIndex next_task_ = 0;  // number of tasks that were given to the engine
+  std::optional<Error> broken_;  // where the run's results go, what cannot be written
+  TaskIndex next_task_ = 0;      // number of tasks that were given to the engine
   bool follow_ = false;
 };
 

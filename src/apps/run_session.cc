@@ -159,6 +159,7 @@ void RunSession::EndRunning(cli::RunEnd how, int exit_code) {
   ending_ = true;
   how_ = how;
   exit_code_ = exit_code;
+  if (!node_) return;  // over; only the output was late
   hub_.Post(engine::HoldJob{job_.id, true});
 }
 

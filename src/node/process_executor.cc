@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kReadSize = 128 * 1024;
 constexpr Duration kCleanUpEvery = Duration::Millis(2);
 constexpr Duration kCleanUpPatience = Duration::Seconds(10);
+constexpr uint32_t kBornDeadMost = 10;
 constexpr Duration kFirstLaunchDelay = Duration::Millis(50);
 constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
 constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
@@ -145,7 +146,6 @@ void ProcessExecutor::Launch(Slot& slot) {
     Lend(slot);
     return LaunchLater(slot);
   }
-  trouble_told_ = false;
   slot.shepherd = std::move(*made);
   slot.alive = true;
   slot.proven = false;
@@ -210,10 +210,20 @@ void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
 
 void ProcessExecutor::Start(StartOrder order) {
   CHECK(events_ != nullptr);
+  if (!ever_proven_ && born_dead_ >= kBornDeadMost) return Refuse(order);
   Slot& slot = SlotAt(order.slot);
   if (slot.alive) return Give(slot, std::move(order));
   slot.waiting.push_back(std::move(order));
   if (slot.launch_delay.ns != 0) Lend(slot);
+}
+
+// No shepherd has ever lived here: waiting for one would be for ever.
+void ProcessExecutor::Refuse(const StartOrder& order) {
+  AttemptEnd end;
+  end.cause = Cause::kStart;
+  end.status = 126;
+  end.note = "no task can be started here: each shepherd ended at once (is there a /dev/null?)";
+  Answer(order, std::move(end));
 }
 
 void ProcessExecutor::Give(Slot& slot, StartOrder order) {
@@ -363,6 +373,8 @@ void ProcessExecutor::OnReadable(Slot& slot) {
 
 void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
   slot.proven = true;
+  ever_proven_ = true;
+  if (slot.launch_delay.ns != 0) trouble_told_ = false;  // this slot's is over
   slot.launch_delay = Duration();
   if (auto* ended = std::get_if<shepherd::Ended>(&report)) {
     OnEnd(slot, std::move(*ended));
@@ -441,6 +453,7 @@ void ProcessExecutor::HandBack(Slot& slot) {
   } else {
     Trouble(fmt::format("the shepherd of slot {} ended before it had done anything; trying again",
                         slot.number));
+    ++born_dead_;
     LaunchLater(slot);
   }
   std::shared_ptr<bool> exists = exists_;

@@ -86,10 +86,11 @@ class ProcessExecutor final : public Executor {
   Slot* SlotOf(const AttemptRef& ref);
   void Launch(Slot& slot);
   void LaunchLater(Slot& slot);
-  // Tells it, if nothing of the kind was told since the last shepherd was made.
+  // Tells it, if nothing of the kind was told since a shepherd last reported something.
   void Trouble(std::string text);
   void Lend(Slot& slot);
   void Give(Slot& slot, StartOrder order);
+  void Refuse(const StartOrder& order);
   void Answer(const StartOrder& order, AttemptEnd end);
   bool TakeWaiting(const AttemptRef& ref, StartOrder& order);
   void SetUp(Slot& slot);
@@ -120,7 +121,9 @@ class ProcessExecutor final : public Executor {
   std::vector<int> cpus_ = os::AllowedCpus().Cpus();
   bool flush_posted_ = false;
   bool paused_ = false;
-  bool trouble_told_ = false;  // since a shepherd was made last
+  bool ever_proven_ = false;   // a shepherd has reported something
+  uint32_t born_dead_ = 0;     // those that ended before they had
+  bool trouble_told_ = false;  // since a shepherd reported something
   // Posted functions look here whether the executor still exists.
   std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);
 };

@@ -123,6 +123,14 @@ void WaitForAnEnd(const std::vector<Pid>& children, int64_t ns) {
 
 }  // namespace
 
+void FillStandardStreams() {
+  int fd = -1;
+  do {
+    fd = open("/dev/null", O_RDWR);  // the lowest that is free
+  } while (fd >= 0 && fd <= 2);
+  if (fd > 2) close(fd);
+}
+
 Pid OwnPid() { return getpid(); }
 
 Result<std::string> OwnProgram() { return ReadLink("/proc/self/exe"); }

@@ -31,6 +31,9 @@ struct ProcessInfo {
 };
 
 Pid OwnPid();
+// Gives the null device to those of the descriptors 0, 1 and 2 that are closed, so that no file
+// that is opened later becomes one of them. The first thing in a program.
+void FillStandardStreams();
 // The file that this process runs, as the system knows it: good to start it again.
 Result<std::string> OwnProgram();
 

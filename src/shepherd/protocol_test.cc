@@ -65,7 +65,7 @@ TaskBody AnyBody() {
 }
 
 TEST(Protocol, StartsComeBackAsTheyWere) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     TaskBody body = AnyBody();
     Start start{*rc::gen::arbitrary<uint64_t>(), AnyRef(), *rc::gen::arbitrary<bool>(),
                 *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<uint64_t>()};
@@ -86,11 +86,11 @@ TEST(Protocol, StartsComeBackAsTheyWere) {
     for (const auto& command : view.commands) {
       RC_ASSERT(view.words[command.first + command.count] == nullptr);
     }
-  });
+  }));
 }
 
 TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     spate::shepherd::Setup setup{*rc::gen::arbitrary<uint16_t>(),
                                  AnyText(),
                                  AnyText(),
@@ -132,7 +132,7 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
       }
     }
     RC_ASSERT(orders == (std::vector<Order>{setup, job, back, end, pause}));
-  });
+  }));
 }
 
 OutputStream AnyStream(bool spooled) {
@@ -143,7 +143,7 @@ OutputStream AnyStream(bool spooled) {
 }
 
 TEST(Protocol, EndsComeBackAsTheyWere) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     AttemptEnd end;
     end.ref = AnyRef();
     end.cause = AnyCause();
@@ -179,11 +179,11 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
     RC_ASSERT(again == bytes);
     RC_ASSERT(got.end.note == end.note);
     RC_ASSERT(got.end.processes.size() == end.processes.size());
-  });
+  }));
 }
 
 TEST(Protocol, OtherReportsComeBackAsTheyWere) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     std::string text = *rc::gen::arbitrary<std::string>();
     std::vector<Report> reports = {
         Started{AnyRef(), *rc::gen::arbitrary<int64_t>()}, TakenBack{AnyRef()},
@@ -206,7 +206,7 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     AppendMemorySample(bytes, std::get<MemorySample>(reports[3]));
     auto memory = DecodeReport(FrameOf(bytes));
     RC_ASSERT(memory && std::get<MemorySample>(*memory) == std::get<MemorySample>(reports[3]));
-  });
+  }));
 }
 
 void MustNotCrash(std::string_view frame) {
@@ -225,7 +225,7 @@ void MustNotCrash(std::string_view frame) {
 }
 
 TEST(Protocol, AnyBytesAreAnsweredWithAnError) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     std::string bytes = *rc::gen::arbitrary<std::string>();
     MustNotCrash(bytes);
     // With a type that exists in front, so that fields are read.
@@ -234,11 +234,11 @@ TEST(Protocol, AnyBytesAreAnsweredWithAnError) {
       bytes.insert(bytes.begin(), static_cast<char>(type));
       MustNotCrash(bytes);
     }
-  });
+  }));
 }
 
 TEST(Protocol, DamagedFramesAreAnsweredWithAnErrorOrAnotherMeaning) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     std::string bytes;
     RC_ASSERT(AppendStart(bytes, Start{1, AnyRef()}, AnyBody()));
     std::string frame = FrameOf(bytes);
@@ -250,7 +250,7 @@ TEST(Protocol, DamagedFramesAreAnsweredWithAnErrorOrAnotherMeaning) {
     StartView view;
     RC_ASSERT(!DecodeStart(std::string_view(frame).substr(0, at), view).has_value());
     RC_ASSERT(!DecodeStart(frame + "x", view).has_value());
-  });
+  }));
 }
 
 TEST(Protocol, RefusesWhatDoesNotFitAFrame) {

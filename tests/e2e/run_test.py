@@ -198,6 +198,25 @@ def test_closed_stdout_ends_the_run(place: Place):
     want(run.wait(timeout=60) == 141, f"exit code {run.returncode}")
 
 
+def shell(place, text):
+    return subprocess.run(["sh", "-c", text.replace("spate", SPATE)], cwd=place.dir, env=place.env,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+
+
+def test_closed_standard_streams(place: Place):
+    for closed in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        done = shell(place, f"spate run -- 'echo x >> ran' {closed}")
+        want(done.returncode == 0, f"{closed}: {done}")
+    want(place.read("ran") == "x\n" * 4, place.read("ran"))
+
+
+def test_a_write_error_is_told(place: Place):
+    for args in ("run -q -- echo hi", "run -- echo hi", "run --output json -- echo hi",
+                 "run -q --line-buffer -- echo hi"):
+        done = shell(place, f"spate {args} > /dev/full")
+        want(done.returncode == 3 and b"o space" in done.stderr, f"{args}: {done}")
+
+
 def bad(place, *args, says, stdin=None, code=2):
     _, err = place.run(*args, stdin=stdin, code=code)
     for text in says:
@@ -241,6 +260,14 @@ def test_a_state_that_cannot_be_written(place: Place):
     file = place.write("file")
     _, err = place.run("--state", file, "--", "true", code=2)
     want(file in err, err)
+
+
+def test_a_lost_journal_is_not_made_again(place: Place):
+    place.run("-q", "--", "true")
+    os.remove(os.path.join(place.state, "jobs", "1", "job.db"))
+    _, err = place.run("1", command="job retry", code=2)
+    want("spate job forget 1" in err, err)
+    want("job.db" not in os.listdir(os.path.join(place.state, "jobs", "1")), "made anew")
 
 
 def test_a_process_limit_slows_down_and_loses_nothing(place: Place):

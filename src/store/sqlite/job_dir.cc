@@ -159,6 +159,11 @@ Result<JobDir> JobDir::Create(const std::string& state_dir, const JobDirOptions&
     return std::unexpected(std::move(checked.error()));
   }
   std::string jobs = JobsPath(state_dir);
+  if (os::Exists(state_dir)) {
+    if (auto checked = CheckOwnerAndSpace(state_dir); !checked) {
+      return std::unexpected(std::move(checked.error()));
+    }
+  }
   // Commands may hold secrets: the history is for its owner.
   if (auto made = os::MakeDirs(jobs, 0700); !made) {
     return std::unexpected(WithHint(std::move(made.error())));

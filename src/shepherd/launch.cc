@@ -76,16 +76,21 @@ long CloneThree(clone_args*, ChildFunction, void*) { return -ENOSYS; }
 
 // The pid, or -errno.
 long StartChild(ChildFunction fn, void* argument, char* stack, int cgroup) {
+  clone_args arguments{};
+  arguments.flags = CLONE_VM | CLONE_VFORK;
+  arguments.exit_signal = SIGCHLD;
+  arguments.stack = reinterpret_cast<uint64_t>(stack);
+  arguments.stack_size = kStackSize;
   if (cgroup >= 0) {
-    clone_args arguments{};
-    arguments.flags = CLONE_VM | CLONE_VFORK | kCloneIntoCgroup;
-    arguments.exit_signal = SIGCHLD;
-    arguments.stack = reinterpret_cast<uint64_t>(stack);
-    arguments.stack_size = kStackSize;
+    arguments.flags |= kCloneIntoCgroup;
     arguments.cgroup = static_cast<uint64_t>(cgroup);
-    long pid = CloneThree(&arguments, fn, argument);
-    if (pid > 0) return pid;
+    if (long pid = CloneThree(&arguments, fn, argument); pid > 0) return pid;
+    arguments.flags &= ~uint64_t{kCloneIntoCgroup};
+    arguments.cgroup = 0;
   }
+  // Not by the C library's clone where it can be helped: TSan takes that for a fork, and then no
+  // longer sees what this process locks, since the child shares its memory.
+  if (long pid = CloneThree(&arguments, fn, argument); pid > 0) return pid;
   pid_t pid = clone(fn, stack + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
   return pid > 0 ? pid : -errno;
 }

@@ -106,6 +106,8 @@ inline JobSettings AnySettings() {
   s.min_free_memory = AnySize();
   s.max_load = static_cast<double>(AnyU32()) / 8;
   s.check_patience = AnyTime();
+  s.user = AnyText();
+  s.umask = *rc::gen::inRange(-1, 0777 + 1);
   return s;
 }
 
@@ -203,17 +205,18 @@ inline ToHub AnyToHub(size_t kind) {
 
 inline bool Same(const JobSettings& x, const JobSettings& y) {
   const auto& [name, cwd, row_kind, command, value_names, record_values, has_source, repeat_context,
-               environment, stdin_pattern, stdout_pattern, stderr_pattern, nice, measure_io,
-               live_output, time_limit, time_limit_percent, warn_time, kill_grace, start_delay,
-               min_free_memory, max_load, check_patience] = x;
+               environment, stdin_pattern, stdout_pattern, stderr_pattern, user, umask, nice,
+               measure_io, live_output, time_limit, time_limit_percent, warn_time, kill_grace,
+               start_delay, min_free_memory, max_load, check_patience] = x;
   return name == y.name && cwd == y.cwd && row_kind == y.row_kind && command == y.command &&
          value_names == y.value_names && record_values == y.record_values &&
          has_source == y.has_source && repeat_context == y.repeat_context &&
          environment == y.environment && stdin_pattern == y.stdin_pattern &&
          stdout_pattern == y.stdout_pattern && stderr_pattern == y.stderr_pattern &&
-         nice == y.nice && measure_io == y.measure_io && live_output == y.live_output &&
-         time_limit == y.time_limit && time_limit_percent == y.time_limit_percent &&
-         warn_time == y.warn_time && kill_grace == y.kill_grace && start_delay == y.start_delay &&
+         user == y.user && umask == y.umask && nice == y.nice && measure_io == y.measure_io &&
+         live_output == y.live_output && time_limit == y.time_limit &&
+         time_limit_percent == y.time_limit_percent && warn_time == y.warn_time &&
+         kill_grace == y.kill_grace && start_delay == y.start_delay &&
          min_free_memory == y.min_free_memory && max_load == y.max_load &&
          check_patience == y.check_patience;
 }

@@ -157,6 +157,8 @@ void PutSettings(pb::JobSettings& to, const JobSettings& s) {
   to.set_min_free_memory(s.min_free_memory);
   to.set_max_load(s.max_load);
   to.set_check_patience(s.check_patience.ns);
+  to.set_user(s.user);
+  to.set_umask_plus_1(static_cast<uint32_t>(s.umask + 1));
 }
 
 JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from) {
@@ -190,6 +192,8 @@ JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from) {
     in.Defect("settings.max_load", "is out of range");
   }
   s.check_patience = in.Time("settings.check_patience", from.check_patience());
+  s.user = in.Text("settings.user", from.user(), kMost);
+  s.umask = in.Number<int>("settings.umask_plus_1", from.umask_plus_1(), 0, 0777 + 1) - 1;
   return s;
 }
 

@@ -118,6 +118,8 @@ TEST(Damage, OfOpenJob) {
           {"open_job.settings.row_kind is out of range", good,
            [=](auto& m) { s(m)->set_row_kind(2); }},
           {"open_job.settings.nice is out of range", good, [=](auto& m) { s(m)->set_nice(20); }},
+          {"open_job.settings.umask_plus_1 is out of range", good,
+           [=](auto& m) { s(m)->set_umask_plus_1(01001); }},
           {"open_job.settings.time_limit is out of range", good,
            [=](auto& m) { s(m)->set_time_limit(-1); }},
           {"open_job.settings.kill_grace is out of range", good,

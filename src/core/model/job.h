@@ -90,6 +90,8 @@ struct JobSettings {
   std::string stdin_pattern;             // with placeholders; empty: the null device
   std::string stdout_pattern;
   std::string stderr_pattern;
+  std::string user;  // whom the tasks run as; empty: as the node does
+  int umask = -1;    // of the tasks, 0 to 0777; -1: the node's
   int nice = 0;
   bool measure_io = false;   // read /proc/PID/io (20-50 us a task)
   bool live_output = false;  // pass output on as it comes (--line-buffer)

@@ -1,0 +1,339 @@
+#include "wire/client_codec.h"
+
+#include <wire/client.pb.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/model/limits.h"
+#include "wire/ends_codec.h"
+#include "wire/fields.h"
+#include "wire/model_codec.h"
+
+namespace spate::wire {
+namespace {
+
+constexpr auto kAnyNumber = std::numeric_limits<uint32_t>::max();
+// Distinct requests of a job; each is an object on the wire.
+constexpr int kMostRequests = 65'536;
+// The last one that there is; newer programs may know more.
+constexpr ErrorKind kLastKind = ErrorKind::kIo;
+
+void PutPolicy(pb::Policy& to, const JobPolicy& policy) {
+  to.set_retries(policy.retry.retries);
+  to.set_retry_on(policy.retry.retry_on);
+  to.set_retry_delay(policy.retry.delay.ns);
+  to.set_once(policy.retry.once);
+  to.set_halt_when(static_cast<uint32_t>(policy.halt.when));
+  to.set_halt_what(static_cast<uint32_t>(policy.halt.what));
+  to.set_halt_count(policy.halt.count);
+  to.set_halt_percent(policy.halt.percent);
+  to.set_max_failures(policy.max_failures);
+}
+
+JobPolicy TakePolicy(FieldReader& in, const pb::Policy& from) {
+  JobPolicy policy;
+  policy.retry.retries = in.Number<uint32_t>("policy.retries", from.retries(), 0, kLimits.retries);
+  policy.retry.retry_on = in.Number<CauseSet>("policy.retry_on", from.retry_on(), 0, 0xFFFF);
+  policy.retry.delay = in.Time("policy.retry_delay", from.retry_delay());
+  policy.retry.once = from.once();
+  policy.halt.when = in.Number<HaltRule::When>("policy.halt_when", from.halt_when(), 0,
+                                               static_cast<uint32_t>(HaltRule::When::kNow));
+  policy.halt.what = in.Number<HaltRule::What>("policy.halt_what", from.halt_what(), 0,
+                                               static_cast<uint32_t>(HaltRule::What::kDone));
+  policy.halt.count = from.halt_count();
+  policy.halt.percent = in.Number<uint32_t>("policy.halt_percent", from.halt_percent(), 0, 100);
+  policy.max_failures = from.max_failures();
+  return policy;
+}
+
+// ---- Client to hub -----------------------------------------------------------------------------
+
+void Put(pb::Request& to, const Command& message) {
+  PutTexts(*to.mutable_command()->mutable_argv(), message.argv);
+  to.mutable_command()->set_width(message.width);
+  to.mutable_command()->set_terminal(message.terminal);
+  to.mutable_command()->set_colour(message.colour);
+}
+void Put(pb::Request& to, const Submit& message) {
+  auto& submit = *to.mutable_submit();
+  submit.set_submission(message.submission);
+  PutSettings(*submit.mutable_settings(), *message.settings);
+  PutPolicy(*submit.mutable_policy(), message.policy);
+  PutTexts(*submit.mutable_argv(), message.argv);
+  PutTexts(*submit.mutable_files(), message.files);
+  submit.set_name(message.name);
+  submit.set_keep_output(message.keep_output);
+  submit.set_priority(message.priority);
+  submit.set_max_running(message.max_running);
+  submit.set_open(message.open);
+  for (const Submit::After& after : message.after) {
+    submit.add_after(after.job.value);
+    submit.add_after(after.kind);
+  }
+  submit.set_notify(message.notify);
+  submit.set_add_to(message.add_to.value);
+}
+void Put(pb::Request& to, const Rows& message) {
+  PutTexts(*to.mutable_rows()->mutable_rows(), message.rows);
+}
+void Put(pb::Request& to, const SubmitEnd& message) {
+  auto& end = *to.mutable_submit_end();
+  end.set_count(message.count);
+  for (const Needs& needs : message.requests) PutNeeds(*end.add_requests(), needs);
+  for (const RequestRun& run : message.runs) {
+    end.add_runs(run.count);
+    end.add_runs(run.request);
+  }
+  for (TaskIndex index : message.order) end.add_order(index);
+}
+void Put(pb::Request& to, const Watch& message) { to.mutable_watch()->set_job(message.job.value); }
+void Put(pb::Request& to, const ReadEnds& message) {
+  to.mutable_read_ends()->set_job(message.job.value);
+  to.mutable_read_ends()->set_after(message.after);
+}
+
+Request Take(FieldReader& in, const pb::Command& from) {
+  in.Within("command");
+  Command command;
+  command.argv = in.Texts("argv", from.argv(), kWireLimits.text_bytes);
+  command.width = in.Number<uint32_t>("width", from.width(), 1, 10'000);
+  command.terminal = from.terminal();
+  command.colour = from.colour();
+  return command;
+}
+
+Request Take(FieldReader& in, const pb::Submit& from) {
+  in.Within("submit");
+  Submit submit;
+  submit.submission = in.Text("submission", from.submission(), kWireLimits.name_bytes, true);
+  if (!from.has_settings()) in.Defect("settings", "is missing");
+  submit.settings = std::make_shared<const JobSettings>(TakeSettings(in, from.settings()));
+  submit.policy = TakePolicy(in, from.policy());
+  submit.argv = in.Texts("argv", from.argv(), kWireLimits.text_bytes);
+  submit.files = in.Texts("files", from.files(), kWireLimits.text_bytes);
+  submit.name = in.Text("name", from.name(), kWireLimits.text_bytes);
+  submit.keep_output = in.Number<uint64_t>("keep_output", from.keep_output(), 0, kWireLimits.size);
+  submit.priority = in.Number<int>("priority", from.priority(), -1'000'000, 1'000'000);
+  submit.max_running = from.max_running();
+  submit.open = from.open();
+  if (from.after_size() % 2 != 0) in.Defect("after", "is not in pairs");
+  for (int i = 0; i + 1 < from.after_size() && in.ok(); i += 2) {
+    submit.after.push_back({in.Id<JobId>("after", from.after(i)),
+                            in.Number<uint32_t>("after", from.after(i + 1), 0, 3)});
+  }
+  submit.notify = in.Text("notify", from.notify(), kWireLimits.text_bytes);
+  submit.add_to = JobId(from.add_to());
+  return submit;
+}
+
+Request Take(FieldReader& in, const pb::Rows& from) {
+  in.Within("rows");
+  return Rows{in.Texts("rows", from.rows(), kWireLimits.row_bytes)};
+}
+
+Request Take(FieldReader& in, const pb::SubmitEnd& from) {
+  in.Within("submit_end");
+  SubmitEnd end;
+  end.count = in.Number<uint32_t>("count", from.count(), 0, kLimits.tasks_per_job);
+  if (from.requests_size() > kMostRequests) in.Defect("requests", "are too many");
+  for (int i = 0; i < from.requests_size() && in.ok(); ++i) {
+    end.requests.push_back(TakeNeeds(in, from.requests(i)));
+  }
+  if (from.runs_size() % 2 != 0) in.Defect("runs", "is not in pairs");
+  uint64_t next = 0;
+  for (int i = 0; i + 1 < from.runs_size() && in.ok(); i += 2) {
+    auto count = in.Number<uint32_t>("runs", from.runs(i), 1, kLimits.tasks_per_job);
+    end.runs.push_back({static_cast<TaskIndex>(next), count, from.runs(i + 1)});
+    next += count;
+    if (next > end.count || from.runs(i + 1) >= static_cast<uint32_t>(from.requests_size())) {
+      in.Defect("runs", "is out of range");
+    }
+  }
+  if (in.ok() && next != end.count) in.Defect("runs", "is not for each task");
+  if (from.order_size() != 0 && static_cast<uint32_t>(from.order_size()) != end.count) {
+    in.Defect("order", "is not one for each task");
+  }
+  if (!in.ok()) return end;
+  end.order.assign(from.order().begin(), from.order().end());
+  std::vector<bool> seen(end.order.size());
+  for (TaskIndex index : end.order) {
+    if (index >= end.count || seen[index]) {
+      in.Defect("order", "does not name each task once");
+      break;
+    }
+    seen[index] = true;
+  }
+  return end;
+}
+
+Request Take(FieldReader& in, const pb::Watch& from) {
+  in.Within("watch");
+  return Watch{in.Id<JobId>("job", from.job())};
+}
+Request Take(FieldReader& in, const pb::ReadEnds& from) {
+  in.Within("read_ends");
+  return ReadEnds{in.Id<JobId>("job", from.job()), from.after()};
+}
+
+// ---- Hub to client -----------------------------------------------------------------------------
+
+void Put(pb::Reply& to, const Failed& message) {
+  to.mutable_failed()->set_kind(static_cast<uint32_t>(message.kind));
+  to.mutable_failed()->set_text(std::string(Note(message.text)));
+}
+void Put(pb::Reply& to, const Accepted& message) {
+  to.mutable_accepted()->set_job(message.job.value);
+  to.mutable_accepted()->set_known(message.known);
+  to.mutable_accepted()->set_nodes(message.nodes);
+}
+void Put(pb::Reply& to, const Printed& message) {
+  to.mutable_printed()->set_stream(static_cast<uint32_t>(message.stream));
+  to.mutable_printed()->set_bytes(message.bytes);
+}
+void Put(pb::Reply& to, const Exited& message) { to.mutable_exited()->set_code(message.code); }
+void Put(pb::Reply& to, const JobNews& message) {
+  auto& news = *to.mutable_job_news();
+  news.set_job(message.job.value);
+  news.set_total(message.counts.total);
+  news.set_queued(message.counts.queued);
+  news.set_leased(message.counts.leased);
+  news.set_succeeded(message.counts.succeeded);
+  news.set_failed(message.counts.failed);
+  news.set_cancelled(message.counts.cancelled);
+  news.set_unknown(message.counts.unknown);
+  news.set_finished(message.finished);
+  news.set_held(message.held);
+  news.set_nodes(message.nodes);
+}
+void Put(pb::Reply& to, const EndsRead& message) {
+  auto& read = *to.mutable_ends_read();
+  PutEnds(*read.mutable_ends(), message.ends);
+  for (uint32_t verdict : message.verdicts) read.add_verdict(verdict);
+  read.set_position(message.position);
+  read.set_finished(message.finished);
+}
+
+Reply Take(FieldReader& in, const pb::Failed& from) {
+  in.Within("failed");
+  Failed failed;
+  uint32_t kind = std::min(from.kind(), static_cast<uint32_t>(kLastKind));
+  failed.kind = static_cast<ErrorKind>(kind);
+  failed.text = in.Text("text", from.text(), kWireLimits.note_bytes);
+  return failed;
+}
+Reply Take(FieldReader& in, const pb::Accepted& from) {
+  in.Within("accepted");
+  return Accepted{in.Id<JobId>("job", from.job()), from.known(), from.nodes()};
+}
+Reply Take(FieldReader& in, const pb::Printed& from) {
+  in.Within("printed");
+  int stream = in.Number<int>("stream", from.stream(), 1, 2);
+  return Printed{stream, in.Text("bytes", from.bytes(), kWireLimits.piece_bytes)};
+}
+Reply Take(FieldReader& in, const pb::Exited& from) {
+  in.Within("exited");
+  return Exited{in.Number<uint32_t>("code", from.code(), 0, 255)};
+}
+Reply Take(FieldReader& in, const pb::JobNews& from) {
+  in.Within("job_news");
+  JobNews news;
+  news.job = in.Id<JobId>("job", from.job());
+  news.counts = {from.total(),  from.queued(),    from.leased(), from.succeeded(),
+                 from.failed(), from.cancelled(), from.unknown()};
+  news.finished = from.finished();
+  news.held = from.held();
+  news.nodes = from.nodes();
+  return news;
+}
+Reply Take(FieldReader& in, pb::EndsRead& from) {
+  in.Within("ends_read");
+  EndsRead read;
+  read.ends = TakeEnds(in, *from.mutable_ends());
+  if (static_cast<size_t>(from.verdict_size()) != read.ends.ends.size()) {
+    in.Defect("verdict", "is not one for each end");
+  }
+  for (uint32_t verdict : from.verdict()) {
+    read.verdicts.push_back(in.Number<uint32_t>("verdict", verdict, 0, 3));
+  }
+  read.position = from.position();
+  read.finished = from.finished();
+  return read;
+}
+
+}  // namespace
+
+// ---- The way in --------------------------------------------------------------------------------
+
+void Append(std::string& out, const Request& message) {
+  pb::Request to;
+  std::visit([&](const auto& each) { Put(to, each); }, message);
+  AppendPb(out, to);
+}
+
+void Append(std::string& out, const Reply& message) {
+  pb::Reply to;
+  std::visit([&](const auto& each) { Put(to, each); }, message);
+  AppendPb(out, to);
+}
+
+Result<Request> DecodeRequest(std::string_view bytes) {
+  return DecodePb<Request, pb::Request>("request", bytes, [](FieldReader& in, auto& from) {
+    switch (from.kind_case()) {
+      case pb::Request::kCommand:
+        return Take(in, from.command());
+      case pb::Request::kSubmit:
+        return Take(in, from.submit());
+      case pb::Request::kRows:
+        return Take(in, from.rows());
+      case pb::Request::kSubmitEnd:
+        return Take(in, from.submit_end());
+      case pb::Request::kWatch:
+        return Take(in, from.watch());
+      case pb::Request::kReadEnds:
+        return Take(in, from.read_ends());
+      case pb::Request::KIND_NOT_SET:
+        break;
+    }
+    in.Defect("kind", "is missing or unknown");
+    return Request();
+  });
+}
+
+Result<Reply> DecodeReply(std::string_view bytes) {
+  return DecodePb<Reply, pb::Reply>("reply", bytes, [](FieldReader& in, auto& from) {
+    switch (from.kind_case()) {
+      case pb::Reply::kFailed:
+        return Take(in, from.failed());
+      case pb::Reply::kAccepted:
+        return Take(in, from.accepted());
+      case pb::Reply::kPrinted:
+        return Take(in, from.printed());
+      case pb::Reply::kExited:
+        return Take(in, from.exited());
+      case pb::Reply::kJobNews:
+        return Take(in, from.job_news());
+      case pb::Reply::kEndsRead:
+        return Take(in, *from.mutable_ends_read());
+      case pb::Reply::KIND_NOT_SET:
+        break;
+    }
+    in.Defect("kind", "is missing or unknown");
+    return Reply();
+  });
+}
+
+std::string EncodeSettings(const JobSettings& settings) {
+  pb::JobSettings to;
+  PutSettings(to, settings);
+  std::string out;
+  AppendPb(out, to);
+  return out;
+}
+
+Result<JobSettings> DecodeSettings(std::string_view bytes) {
+  return DecodePb<JobSettings, pb::JobSettings>(
+      "settings", bytes, [](FieldReader& in, const auto& from) { return TakeSettings(in, from); });
+}
+
+}  // namespace spate::wire

@@ -1,0 +1,139 @@
+#include "wire/client_codec.h"
+
+#include <gtest/gtest.h>
+#include <wire/client.pb.h>
+
+#include <functional>
+
+namespace spate::wire {
+namespace {
+
+Submit SomeSubmit() {
+  Submit submit;
+  submit.submission = "host-1-2";
+  JobSettings settings;
+  settings.cwd = "/home/ada";
+  settings.command = {"gzip", "{}"};
+  submit.settings = std::make_shared<const JobSettings>(settings);
+  submit.policy.retry = {3, CauseBit(Cause::kExit), Duration::Seconds(2), true};
+  submit.policy.halt = {HaltRule::When::kNow, HaltRule::What::kSuccess, 4, 50};
+  submit.policy.max_failures = 9;
+  submit.argv = {"--", "gzip", "{}"};
+  submit.files = {"/home/ada/jobs.lst"};
+  submit.name = "zip\xFF";
+  submit.keep_output = 1 << 20;
+  submit.priority = -3;
+  submit.max_running = 7;
+  submit.open = true;
+  submit.after = {{JobId(4), 1}, {JobId(5), 0}};
+  submit.notify = "mail ada";
+  submit.add_to = JobId(12);
+  return submit;
+}
+
+SubmitEnd SomeEnd() {
+  SubmitEnd end;
+  end.count = 5;
+  end.requests.resize(2);
+  end.requests[1].memory = 1 << 30;
+  end.runs = {{0, 2, 0}, {2, 3, 1}};
+  end.order = {4, 3, 2, 1, 0};
+  return end;
+}
+
+EndsRead SomeEnds() {
+  EndsRead read;
+  AttemptEnd end;
+  end.ref = {JobId(3), 7, Attempt(2)};
+  end.status = 5;
+  end.cause = Cause::kExit;
+  read.ends.ends = {end};
+  read.ends.outputs = {nullptr};
+  read.verdicts = {2};
+  read.position = 99;
+  read.finished = true;
+  return read;
+}
+
+// What is read back is written the same again.
+template <typename Message, typename Decode>
+Message RoundTrip(const Message& message, Decode decode) {
+  std::string bytes;
+  Append(bytes, message);
+  auto read = decode(bytes);
+  EXPECT_TRUE(read) << read.error().message;
+  if (!read) return Message();
+  std::string again;
+  Append(again, *read);
+  EXPECT_EQ(again, bytes);
+  EXPECT_EQ(read->index(), message.index());
+  return *read;
+}
+
+TEST(ClientCodec, EveryRequestComesBack) {
+  auto submit = std::get<Submit>(RoundTrip(Request(SomeSubmit()), DecodeRequest));
+  EXPECT_EQ(submit.settings->command, (std::vector<std::string>{"gzip", "{}"}));
+  EXPECT_EQ(submit.policy.halt.percent, 50u);
+  EXPECT_EQ(submit.priority, -3);
+  EXPECT_EQ(submit.after.at(1).job, JobId(5));
+  auto end = std::get<SubmitEnd>(RoundTrip(Request(SomeEnd()), DecodeRequest));
+  EXPECT_EQ(end.runs, SomeEnd().runs);
+  EXPECT_EQ(end.order, SomeEnd().order);
+  RoundTrip(Request(Command{{"job", "list"}, 120, true, true}), DecodeRequest);
+  RoundTrip(Request(Rows{{"a", std::string("b\0c", 3), ""}}), DecodeRequest);
+  RoundTrip(Request(Watch{JobId(2)}), DecodeRequest);
+  RoundTrip(Request(ReadEnds{JobId(2), 8}), DecodeRequest);
+}
+
+TEST(ClientCodec, EveryReplyComesBack) {
+  auto failed =
+      std::get<Failed>(RoundTrip(Reply(Failed{ErrorKind::kPermission, "no"}), DecodeReply));
+  EXPECT_EQ(failed.kind, ErrorKind::kPermission);
+  RoundTrip(Reply(Accepted{JobId(3), true, 4}), DecodeReply);
+  RoundTrip(Reply(Printed{2, "text"}), DecodeReply);
+  RoundTrip(Reply(Exited{3}), DecodeReply);
+  auto news = std::get<JobNews>(
+      RoundTrip(Reply(JobNews{JobId(3), {10, 1, 2, 3, 4, 0, 0}, true, 2, 1}), DecodeReply));
+  EXPECT_EQ(news.counts, (JobCounts{10, 1, 2, 3, 4, 0, 0}));
+  auto read = std::get<EndsRead>(RoundTrip(Reply(SomeEnds()), DecodeReply));
+  EXPECT_EQ(read.verdicts, (std::vector<uint32_t>{2}));
+  EXPECT_EQ(read.position, 99u);
+}
+
+TEST(ClientCodec, SettingsComeBack) {
+  auto settings = DecodeSettings(EncodeSettings(*SomeSubmit().settings));
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(settings->cwd, "/home/ada");
+  EXPECT_FALSE(DecodeSettings("\xFF"));
+}
+
+// Each change of a good message is refused, by the name of the field.
+TEST(ClientCodec, DamageIsNamed) {
+  using Change = std::function<void(pb::Request&)>;
+  Request good_submit = SomeSubmit();
+  Request good_end = SomeEnd();
+  for (const auto& [from, change, field] : std::vector<std::tuple<Request*, Change, std::string>>{
+           {&good_submit, [](auto& m) { m.mutable_submit()->clear_submission(); }, "submission"},
+           {&good_submit, [](auto& m) { m.mutable_submit()->clear_settings(); }, "settings"},
+           {&good_submit, [](auto& m) { m.mutable_submit()->add_after(1); }, "after"},
+           {&good_submit, [](auto& m) { m.mutable_submit()->mutable_policy()->set_halt_when(9); },
+            "halt_when"},
+           {&good_end, [](auto& m) { m.mutable_submit_end()->set_count(6); }, "runs"},
+           {&good_end, [](auto& m) { m.mutable_submit_end()->set_runs(1, 7); }, "runs"},
+           {&good_end, [](auto& m) { m.mutable_submit_end()->set_order(0, 0); }, "order"},
+           {&good_end, [](auto& m) { m.mutable_submit_end()->add_order(0); }, "order"}}) {
+    std::string bytes;
+    Append(bytes, *from);
+    pb::Request message;
+    ASSERT_TRUE(message.ParseFromString(bytes));
+    change(message);
+    auto read = DecodeRequest(message.SerializeAsString());
+    ASSERT_FALSE(read) << field;
+    EXPECT_NE(read.error().message.find(field), std::string::npos) << read.error().message;
+  }
+  EXPECT_FALSE(DecodeRequest(""));
+  EXPECT_FALSE(DecodeReply(""));
+}
+
+}  // namespace
+}  // namespace spate::wire

@@ -1,0 +1,105 @@
+// Messages between a client and the hub. A connection carries one request at a time: the client
+// sends it, and the hub answers with replies, the last of which is Failed, Accepted, Exited, or
+// news of a job (or ends) with `finished`.
+//
+// What people ask goes as the words that they typed (Command) and comes back as what they see
+// (Printed, Exited): the hub knows the newest forms, and an older client shows them all the same.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "core/model/job.h"
+#include "wire/messages.h"
+
+namespace spate::wire {
+
+// ---- Client to hub -----------------------------------------------------------------------------
+
+// `spate ARGV...`, for a terminal of this width.
+struct Command {
+  std::vector<std::string> argv;
+  uint32_t width = 80;
+  bool terminal = false;
+  bool colour = false;
+};
+// Begins a job, or more tasks for an open one. Rows and one SubmitEnd follow. A submission that
+// the hub has accepted before is accepted again, as the same job.
+struct Submit {
+  std::string submission;  // the client's name for it, unique
+  std::shared_ptr<const JobSettings> settings;
+  JobPolicy policy;
+  std::vector<std::string> argv;   // what was typed after `submit`
+  std::vector<std::string> files;  // absolute paths of the lists
+  std::string name;
+  uint64_t keep_output = 0;
+  int priority = 0;
+  uint32_t max_running = 0;  // 0: no bound
+  bool open = false;
+  struct After {
+    JobId job;
+    uint32_t kind = 0;
+  };
+  std::vector<After> after;
+  std::string notify;  // a shell command, run by the hub's user's client; empty: none
+  JobId add_to;        // 0: a new job
+};
+struct Rows {
+  std::vector<std::string> rows;
+};
+struct SubmitEnd {
+  uint32_t count = 0;
+  std::vector<Needs> requests;
+  std::vector<RequestRun> runs;
+  std::vector<TaskIndex> order;
+};
+// Answered by JobNews at once, and whenever something has changed, until the job has finished.
+struct Watch {
+  JobId job;
+};
+// Answered by EndsRead, with the ends of the job behind this position of the journal, until the
+// job has finished.
+struct ReadEnds {
+  JobId job;
+  uint64_t after = 0;
+};
+using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds>;
+
+// ---- Hub to client -----------------------------------------------------------------------------
+
+struct Failed {
+  ErrorKind kind = ErrorKind::kInvalid;
+  std::string text;
+};
+struct Accepted {
+  JobId job;
+  bool known = false;  // the submission had been accepted before
+  uint32_t nodes = 0;  // that are connected
+};
+struct Printed {
+  int stream = 1;
+  std::string bytes;
+};
+struct Exited {
+  uint32_t code = 0;
+};
+struct JobNews {
+  JobId job;
+  JobCounts counts;
+  bool finished = false;
+  uint32_t held = 0;  // engine::HoldReason
+  uint32_t nodes = 0;
+};
+struct EndsRead {
+  Ends ends;                       // without a number
+  std::vector<uint32_t> verdicts;  // engine::Verdict, one for each end
+  uint64_t position = 0;           // of the last one
+  bool finished = false;           // the job has, and nothing is behind this position
+};
+using Reply = std::variant<Failed, Accepted, Printed, Exited, JobNews, EndsRead>;
+
+}  // namespace spate::wire

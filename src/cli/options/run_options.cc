@@ -9,83 +9,13 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "cli/options/option_reader.h"
 #include "core/model/limits.h"
 
 namespace spate::cli {
 namespace {
 
-// Reads the values of one Words; keeps the first error.
-class Reader {
- public:
-  explicit Reader(const Words& words) : words_(words) {}
-
-  bool Has(Opt opt) const { return words_.Has(opt); }
-
-  // Calls parse(value) for the last value of `opt`, when there is one, and stores what it gives.
-  template <typename T, typename Parse>
-  bool Read(Opt opt, T& target, Parse parse) {
-    auto value = words_.Last(opt);
-    if (!value) return false;
-    auto parsed = parse(*value);
-    if (!parsed) return Keep(opt, parsed.error());
-    target = std::move(*parsed);
-    return true;
-  }
-
-  // The same for every value of a repeated option; add(parsed) takes it.
-  template <typename Parse, typename Add>
-  void ReadAll(Opt opt, Parse parse, Add add) {
-    for (const std::string& value : words_.All(opt)) {
-      auto parsed = parse(std::string_view(value));
-      if (!parsed) {
-        Keep(opt, parsed.error());
-        return;
-      }
-      add(std::move(*parsed));
-    }
-  }
-
-  void Text(Opt opt, std::string& target) {
-    Read(opt, target, [](std::string_view value) -> Result<std::string> {
-      if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
-      return std::string(value);
-    });
-  }
-
-  // One of a few words.
-  template <typename T>
-  void Choice(Opt opt, T& target, std::initializer_list<std::pair<std::string_view, T>> choices) {
-    Read(opt, target, [&](std::string_view value) -> Result<T> {
-      for (const auto& [name, meaning] : choices) {
-        if (name == value) return meaning;
-      }
-      return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not one of: {}", EscapeForScreen(value),
-                                                   Definition(opt).words));
-    });
-  }
-
-  bool Keep(Opt opt, const Error& error) {
-    if (error_.message.empty()) {
-      error_ = {error.kind, fmt::format("{}: {}", DashedName(opt), error.message)};
-    }
-    return false;
-  }
-
-  Status status() const {
-    if (error_.message.empty()) return {};
-    return std::unexpected(error_);
-  }
-
- private:
-  const Words& words_;
-  Error error_;
-};
-
-auto CountUpTo(uint32_t max) {
-  return [max](std::string_view value) { return ParseCountUpTo(value, max); };
-}
-
-void ReadForm(Reader& in, OutputForm& form) {
+void ReadForm(OptionReader& in, OutputForm& form) {
   in.Choice<OutputForm>(
       Opt::kOutput, form,
       {{"human", OutputForm::kHuman}, {"json", OutputForm::kJson}, {"quiet", OutputForm::kQuiet}});
@@ -113,7 +43,7 @@ Result<uint32_t> ParseMaxArgs(std::string_view value) {
   return count;
 }
 
-void ReadSources(Reader& in, const Words& words, SourceOptions& sources) {
+void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
   sources.command = words.rest;
   sources.has_command = words.has_rest;
   sources.arg_files = words.All(Opt::kArgFile);
@@ -143,7 +73,7 @@ void Put(std::vector<Named>& list, Named item) {
   }
 }
 
-void ReadNeeds(Reader& in, RunOptions& options) {
+void ReadNeeds(OptionReader& in, RunOptions& options) {
   options.cpus_given = in.Read(Opt::kCpus, options.needs.milli_cpus, ParseMilliCpus);
   in.Read(Opt::kMemory, options.needs.memory, ParseSize);
   uint32_t gpus = 0;
@@ -156,7 +86,7 @@ void ReadNeeds(Reader& in, RunOptions& options) {
              [&](NamedOffer offer) { Put(options.offers, std::move(offer)); });
 }
 
-void ReadSlots(Reader& in, RunOptions& options) {
+void ReadSlots(OptionReader& in, RunOptions& options) {
   JobSettings& settings = options.settings;
   options.slots_given = in.Read(Opt::kJobs, options.slots, ParseSlotRule);
   in.Read(Opt::kDelay, settings.start_delay, ParseDuration);
@@ -170,7 +100,7 @@ void ReadSlots(Reader& in, RunOptions& options) {
                         {"longest", TaskOrder::kLongest}});
 }
 
-void ReadPolicy(Reader& in, const Words& words, RunOptions& options) {
+void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
   JobSettings& settings = options.settings;
   TimeLimit limit;
   if (in.Read(Opt::kTimeLimit, limit, ParseTimeLimit)) {
@@ -192,7 +122,7 @@ void ReadPolicy(Reader& in, const Words& words, RunOptions& options) {
   in.Read(Opt::kHalt, options.policy.halt, ParseHalt);
 }
 
-void ReadTask(Reader& in, RunOptions& options) {
+void ReadTask(OptionReader& in, RunOptions& options) {
   JobSettings& settings = options.settings;
   in.ReadAll(Opt::kEnv, ParseAssignment, [&](std::string assignment) {
     if (assignment.find('=') == std::string::npos) return;  // inherited anyway
@@ -210,7 +140,7 @@ void ReadTask(Reader& in, RunOptions& options) {
   in.Text(Opt::kName, settings.name);
 }
 
-void ReadShow(Reader& in, ShowOptions& show) {
+void ReadShow(OptionReader& in, ShowOptions& show) {
   ReadForm(in, show.form);
   show.keep_order = in.Has(Opt::kKeepOrder);
   show.tag = in.Has(Opt::kTag);
@@ -252,8 +182,13 @@ Status CheckTogether(const RunOptions& options) {
 
 Result<RunOptions> MakeRunOptions(const Words& words) {
   RunOptions options;
-  Reader in(words);
-  if (words.command == Command::kRun) options.sources.files = words.words;
+  OptionReader in(words);
+  // The words of the others are jobs.
+  bool lists = words.command == Command::kRun || words.command == Command::kSubmit;
+  if (lists) options.sources.files = words.words;
+  if (words.command == Command::kJobAdd) {
+    options.sources.files.assign(words.words.begin() + 1, words.words.end());
+  }
   ReadSources(in, words, options.sources);
   ReadNeeds(in, options);
   ReadSlots(in, options);
@@ -262,6 +197,8 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   ReadShow(in, options.show);
   options.resume = in.Has(Opt::kResume);
   options.dry_run = in.Has(Opt::kDryRun);
+  in.Text(Opt::kAccess, options.access);
+  options.hub = in.Has(Opt::kHub) || !options.access.empty();
   in.Read(Opt::kKeepOutput, options.keep_output, ParseSize);
   in.Text(Opt::kState, options.state_dir);
   in.ReadAll(
@@ -379,7 +316,7 @@ std::string NameOf(const RunOptions& options) {
 
 Result<OutputForm> OutputFormOf(const Words& words) {
   OutputForm form = OutputForm::kHuman;
-  Reader in(words);
+  OptionReader in(words);
   ReadForm(in, form);
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   return form;

@@ -50,6 +50,8 @@ struct RunOptions {
   ShowOptions show;
   bool resume = false;
   bool dry_run = false;
+  bool hub = false;    // --hub: not on this machine
+  std::string access;  // --access as typed
 
   SlotRule slots;
   bool slots_given = false;

@@ -127,6 +127,8 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {Opt::kResults, {{"--results", "d"}, [](auto& o) { return o.show.results_dir == "d"; }}},
       {Opt::kKeepOutput, {{"--keep-output", "0"}, [](auto& o) { return o.keep_output == 0; }}},
       {Opt::kName, {{"--name", "n"}, [](auto& o) { return o.settings.name == "n"; }}},
+      {Opt::kHub, {{"--hub"}, [](auto& o) { return o.hub; }}},
+      {Opt::kAccess, {{"--access", "a"}, [](auto& o) { return o.hub && o.access == "a"; }}},
       {Opt::kState, {{"--state", "s"}, [](auto& o) { return o.state_dir == "s"; }}},
       {Opt::kKeep,
        {{"--keep", "5G", "--keep", "7d"},

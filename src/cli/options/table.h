@@ -20,12 +20,30 @@ enum class Command : uint8_t {
   kTaskInfo,
   kTaskExplain,
   kStateCheck,
+  kSubmit,
+  kJobWait,
+  kJobProgress,
+  kJobCancel,
+  kJobHold,
+  kJobRelease,
+  kJobAdd,
+  kJobClose,
+  kHubStart,
+  kHubStatus,
+  kHubStop,
+  kHubAccess,
+  kNodeStart,
+  kNodeList,
+  kNodeInfo,
+  kNodeDrain,
+  kNodeResume,
+  kNodeRemove,
   kHelp,
   kVersion,
 };
 
-using CommandSet = uint32_t;
-constexpr CommandSet Bit(Command c) { return 1u << static_cast<unsigned>(c); }
+using CommandSet = uint64_t;
+constexpr CommandSet Bit(Command c) { return uint64_t{1} << static_cast<unsigned>(c); }
 
 struct CommandDef {
   Command id;
@@ -103,6 +121,40 @@ enum class Opt : uint8_t {
   kFilter,
   kStream,
   kOlderThan,
+  // Hub.
+  kHub,
+  kLocal,
+  kAccess,
+  kListen,
+  kDaemon,
+  kRole,
+  kUser,
+  kExpires,
+  // submit.
+  kWait,
+  kProgress,
+  kArray,
+  kAfter,
+  kPriority,
+  kMaxRunning,
+  kOpen,
+  kPlanTime,
+  kWithLabel,
+  kOnNode,
+  kNotOnNode,
+  // What a node offers.
+  kNodeName,
+  kNodeSlots,
+  kNodeCpus,
+  kNodeMemory,
+  kNodeGpus,
+  kNodeResource,
+  kNodeLabel,
+  kLifetime,
+  kIdleExit,
+  kTmp,
+  kUsers,
+  kAllowRoot,
 };
 
 enum class Group : uint8_t {
@@ -114,10 +166,11 @@ enum class Group : uint8_t {
   kOutput,
   kState,
   kSelect,
+  kHub,
   kGeneral,
 };
 std::string_view GroupTitle(Group group);
-inline constexpr int kGroupCount = 9;
+inline constexpr int kGroupCount = 10;
 
 enum class Complete : uint8_t { kNothing, kFile, kFolder, kWords };
 

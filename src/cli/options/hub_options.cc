@@ -1,0 +1,140 @@
+#include "cli/options/hub_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/units.h"
+#include "cli/options/option_reader.h"
+#include "core/model/limits.h"
+
+namespace spate::cli {
+namespace {
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(','), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+Result<std::vector<std::string>> ParseGpus(std::string_view value) {
+  if (value == "none") return std::vector<std::string>();
+  std::vector<std::string> gpus = SplitAtCommas(value);
+  if (gpus.empty()) {
+    return Fail(ErrorKind::kInvalid, "the value is empty; write auto, none or for example 0,1");
+  }
+  return gpus;
+}
+
+Result<std::string> ParseLabel(std::string_view value) {
+  bool fits = !value.empty() && value.size() <= 256 &&
+              value.find_first_of(" \t\n,") == std::string_view::npos;
+  if (fits) return std::string(value);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not a label; write a word without blanks and commas",
+                          EscapeForScreen(value)));
+}
+
+Result<uint64_t> ParseSerial(std::string_view word) {
+  uint64_t serial = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), serial);
+  if (error == std::errc() && end == word.data() + word.size() && serial > 0) return serial;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not the serial of an access; see: spate hub access list",
+                          EscapeForScreen(word)));
+}
+
+}  // namespace
+
+Result<HubOptions> MakeHubOptions(const Words& words) {
+  HubOptions options;
+  OptionReader in(words);
+  options.listen = words.All(Opt::kListen);
+  if (options.listen.empty()) options.listen.push_back(fmt::format("*:{}", kHubPort));
+  if (options.listen.size() == 1 && options.listen.front() == "none") options.listen.clear();
+  in.Text(Opt::kState, options.state_dir);
+  options.daemon = in.Has(Opt::kDaemon);
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  return options;
+}
+
+Result<AccessOptions> MakeAccessOptions(const Words& words) {
+  AccessOptions options;
+  OptionReader in(words);
+  const std::string& verb = words.words.front();
+  if (verb == "add") {
+    options.verb = AccessOptions::Verb::kAdd;
+  } else if (verb == "list") {
+    options.verb = AccessOptions::Verb::kList;
+  } else if (verb == "revoke") {
+    options.verb = AccessOptions::Verb::kRevoke;
+  } else {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}': spate hub access is followed by add, list or revoke",
+                            EscapeForScreen(verb)));
+  }
+  in.Choice<AccessRole>(Opt::kRole, options.role,
+                        {{"client", AccessRole::kClient},
+                         {"node", AccessRole::kNode},
+                         {"admin", AccessRole::kAdmin}});
+  in.Text(Opt::kUser, options.user);
+  Duration lifetime;
+  if (in.Read(Opt::kExpires, lifetime, ParseDuration)) options.lifetime = lifetime;
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  bool revoke = options.verb == AccessOptions::Verb::kRevoke;
+  if (revoke != (words.words.size() > 1)) {
+    return Fail(ErrorKind::kInvalid, revoke ? "which one? write its serial, as spate hub access "
+                                              "list shows it: spate hub access revoke 3"
+                                            : "one word too many after " + verb);
+  }
+  for (size_t i = 1; i < words.words.size(); ++i) {
+    auto serial = ParseSerial(words.words[i]);
+    if (!serial) return std::unexpected(serial.error());
+    options.serials.push_back(*serial);
+  }
+  return options;
+}
+
+Result<NodeOptions> MakeNodeOptions(const Words& words) {
+  NodeOptions options;
+  OptionReader in(words);
+  in.Text(Opt::kAccess, options.access);
+  in.Text(Opt::kState, options.state_dir);
+  options.daemon = in.Has(Opt::kDaemon);
+  in.Read(Opt::kNodeName, options.name, ParseLabel);
+  in.Read(Opt::kNodeSlots, options.slots, ParseSlotRule);
+  uint32_t cpus = 0;
+  if (in.Read(Opt::kNodeCpus, cpus, ParseMilliCpus)) options.milli_cpus = cpus;
+  uint64_t memory = 0;
+  if (in.Read(Opt::kNodeMemory, memory, ParseSize)) options.memory = memory;
+  std::vector<std::string> gpus;
+  if (words.Last(Opt::kNodeGpus) != "auto" && in.Read(Opt::kNodeGpus, gpus, ParseGpus)) {
+    options.gpus = gpus;
+  }
+  in.ReadAll(Opt::kNodeResource, ParseNamedOffer, [&](NamedOffer offer) {
+    std::erase_if(options.offers, [&](const NamedOffer& o) { return o.name == offer.name; });
+    options.offers.push_back(std::move(offer));
+  });
+  std::sort(options.offers.begin(), options.offers.end(),
+            [](const NamedOffer& a, const NamedOffer& b) { return a.name < b.name; });
+  in.ReadAll(Opt::kNodeLabel, ParseLabel,
+             [&](std::string label) { options.labels.push_back(std::move(label)); });
+  std::sort(options.labels.begin(), options.labels.end());
+  options.labels.erase(std::unique(options.labels.begin(), options.labels.end()),
+                       options.labels.end());
+  Duration time;
+  if (in.Read(Opt::kLifetime, time, ParseDuration)) options.lifetime = time;
+  if (in.Read(Opt::kIdleExit, time, ParseDuration)) options.idle_exit = time;
+  in.Text(Opt::kTmp, options.tmp);
+  if (auto users = words.Last(Opt::kUsers)) options.users = SplitAtCommas(*users);
+  options.allow_root = in.Has(Opt::kAllowRoot);
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  return options;
+}
+
+}  // namespace spate::cli

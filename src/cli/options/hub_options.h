@@ -1,0 +1,56 @@
+// What a person types for `spate hub start`, `spate hub access` and `spate node start`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cli/options/values.h"
+#include "cli/options/words.h"
+#include "core/model/needs.h"
+
+namespace spate::cli {
+
+// Parasol has 18140 and 18141.
+inline constexpr uint16_t kHubPort = 18150;
+
+struct HubOptions {
+  std::vector<std::string> listen;  // HOST[:PORT]; empty: nowhere but the local socket
+  std::string state_dir;            // as typed
+  bool daemon = false;
+};
+Result<HubOptions> MakeHubOptions(const Words& words);
+
+enum class AccessRole : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
+struct AccessOptions {
+  enum class Verb : uint8_t { kAdd, kList, kRevoke } verb = Verb::kList;
+  AccessRole role = AccessRole::kClient;
+  std::string user;                  // empty: who asks
+  std::optional<Duration> lifetime;  // not given: for ever
+  std::vector<uint64_t> serials;     // of revoke
+};
+Result<AccessOptions> MakeAccessOptions(const Words& words);
+
+struct NodeOptions {
+  std::string access;  // --access as typed
+  std::string state_dir;
+  bool daemon = false;
+  std::string name;  // empty: the host's
+  SlotRule slots;
+  std::optional<uint32_t> milli_cpus;
+  std::optional<uint64_t> memory;
+  std::optional<std::vector<std::string>> gpus;  // not given: those found
+  std::vector<NamedOffer> offers;                // sorted by name
+  std::vector<std::string> labels;               // sorted, each once
+  std::optional<Duration> lifetime;
+  std::optional<Duration> idle_exit;
+  std::string tmp;  // as typed
+  std::vector<std::string> users;
+  bool allow_root = false;
+};
+Result<NodeOptions> MakeNodeOptions(const Words& words);
+
+}  // namespace spate::cli

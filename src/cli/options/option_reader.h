@@ -1,0 +1,88 @@
+// From words to values: what the folders that take options apart share.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "cli/options/values.h"
+#include "cli/options/words.h"
+
+namespace spate::cli {
+
+// Reads the values of one Words; keeps the first error.
+class OptionReader {
+ public:
+  explicit OptionReader(const Words& words) : words_(words) {}
+
+  bool Has(Opt opt) const { return words_.Has(opt); }
+
+  // Calls parse(value) for the last value of `opt`, when there is one, and stores what it gives.
+  template <typename T, typename Parse>
+  bool Read(Opt opt, T& target, Parse parse) {
+    auto value = words_.Last(opt);
+    if (!value) return false;
+    auto parsed = parse(*value);
+    if (!parsed) return Keep(opt, parsed.error());
+    target = std::move(*parsed);
+    return true;
+  }
+
+  // The same for every value of a repeated option; add(parsed) takes it.
+  template <typename Parse, typename Add>
+  void ReadAll(Opt opt, Parse parse, Add add) {
+    for (const std::string& value : words_.All(opt)) {
+      auto parsed = parse(std::string_view(value));
+      if (!parsed) {
+        Keep(opt, parsed.error());
+        return;
+      }
+      add(std::move(*parsed));
+    }
+  }
+
+  void Text(Opt opt, std::string& target) {
+    Read(opt, target, [](std::string_view value) -> Result<std::string> {
+      if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
+      return std::string(value);
+    });
+  }
+
+  // One of a few words.
+  template <typename T>
+  void Choice(Opt opt, T& target, std::initializer_list<std::pair<std::string_view, T>> choices) {
+    Read(opt, target, [&](std::string_view value) -> Result<T> {
+      for (const auto& [name, meaning] : choices) {
+        if (name == value) return meaning;
+      }
+      return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not one of: {}", EscapeForScreen(value),
+                                                   Definition(opt).words));
+    });
+  }
+
+  bool Keep(Opt opt, const Error& error) {
+    if (error_.message.empty()) {
+      error_ = {error.kind, fmt::format("{}: {}", DashedName(opt), error.message)};
+    }
+    return false;
+  }
+
+  Status status() const {
+    if (error_.message.empty()) return {};
+    return std::unexpected(error_);
+  }
+
+ private:
+  const Words& words_;
+  Error error_;
+};
+
+inline auto CountUpTo(uint32_t max) {
+  return [max](std::string_view value) { return ParseCountUpTo(value, max); };
+}
+
+}  // namespace spate::cli

@@ -1,0 +1,51 @@
+// What a person types for `spate submit` and `spate job add`, understood.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "cli/options/run_options.h"
+
+namespace spate::cli {
+
+// --array A-B[:STEP][%MOST]
+struct ArrayRange {
+  uint64_t first = 0, last = 0, step = 1;
+  uint32_t most = 0;  // tasks at once; 0: not given
+  uint64_t count() const { return (last - first) / step + 1; }
+  friend bool operator==(const ArrayRange&, const ArrayRange&) = default;
+};
+Result<ArrayRange> ParseArray(std::string_view value);
+
+enum class AfterHow : uint8_t { kOk = 0, kAny = 1, kFail = 2, kEach = 3 };
+struct AfterJob {
+  std::string job;  // a number or "last"
+  AfterHow how = AfterHow::kOk;
+};
+Result<AfterJob> ParseAfter(std::string_view value);
+
+struct SubmitOptions {
+  RunOptions run;
+  bool wait = false;
+  bool progress = false;
+  bool open = false;
+  std::optional<ArrayRange> array;
+  std::vector<AfterJob> after;
+  int priority = 0;
+  uint32_t max_running = 0;              // 0: no bound
+  std::vector<std::string> environment;  // --env as typed: all, none, NAME, NAME=VALUE
+  std::string job;                       // job add: the one that grows
+};
+
+Result<SubmitOptions> MakeSubmitOptions(const Words& words);
+
+// The variables that tasks get: all of this process's (`all`) but for --env none, then those named.
+// kInvalid: a NAME alone that is not set.
+Result<std::vector<std::string>> CaptureEnvironment(const std::vector<std::string>& typed,
+                                                    const std::vector<std::string>& all);
+
+}  // namespace spate::cli

@@ -40,6 +40,29 @@ void Agent::Machine::Step(Input input, Output& out) {
   out_ = nullptr;
 }
 
+void Agent::Machine::On(AttemptAdopted& event) {
+  if (auto& settings = jobs_[event.ref.job].settings; !settings) {
+    settings = std::move(event.settings);
+  }
+  uint16_t number = SlotForAdopted(event.slot);
+  free_slots_.erase(number);
+  Slot& slot = slots_[number - 1];
+  slot.given.push_back({.ref = event.ref, .since = event.start, .told_start = true});
+  pool_.TakeThese(event.needs, event.given);
+  slot.needs = std::move(event.needs);
+  slot.resources = std::move(event.given);
+  slot.adopted = true;
+}
+
+// The same one, unless two attempts name it: an order may run under another slot's shepherd.
+uint16_t Agent::Machine::SlotForAdopted(uint16_t wanted) {
+  if (wanted > slots_.size() && wanted <= limits_.slots) slots_.resize(wanted);
+  if (wanted > 0 && wanted <= slots_.size() && slots_[wanted - 1].given.empty()) return wanted;
+  if (!free_slots_.empty()) return *free_slots_.begin();
+  slots_.emplace_back();
+  return static_cast<uint16_t>(slots_.size());
+}
+
 void Agent::Machine::On(JobOpened& event) { jobs_[event.job].settings = std::move(event.settings); }
 
 void Agent::Machine::On(LeaseArrived& event) {
@@ -201,7 +224,8 @@ Given Agent::Machine::Remove(uint16_t number, size_t position) {
   if (slot.given.empty()) {
     pool_.PutBack(slot.needs, slot.resources);
     slot.resources.clear();
-    free_slots_.insert(number);
+    slot.adopted = false;
+    if (number <= offer_.slots) free_slots_.insert(number);
   } else if (position == 0) {
     slot.given.front().since = now_;  // about now; exact when OnStarted comes
   }
@@ -245,11 +269,12 @@ void Agent::Machine::CheckInvariants() const {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     bool free = free_slots_.contains(static_cast<uint16_t>(i + 1));
-    CHECK(free == slot.given.empty());
-    if (free) {
+    CHECK(free == (slot.given.empty() && i < offer_.slots));
+    if (slot.given.empty()) {
       ++idle;
       continue;
     }
+    if (slot.adopted) continue;
     milli_cpus += slot.needs.milli_cpus;
     memory += slot.needs.memory;
   }

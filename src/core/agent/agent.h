@@ -2,7 +2,8 @@
 // holds a few ahead of short tasks, enforces limits, ends what must end, and reports.
 //
 // One deterministic machine like the engine (core/engine/engine.h): facts in, orders out, no clock
-// and no I/O. It has no memory beyond the process: what it held is the hub's to give again.
+// and no I/O. It has no memory beyond the process: what still runs of an earlier one it is told
+// (AttemptAdopted), what had not started is the hub's to give again.
 // An attempt is a set of processes; the agent starts and ends it as one, and passes on the vector
 // of their ends.
 //
@@ -28,6 +29,16 @@ namespace spate::agent {
 
 // ---- Events ------------------------------------------------------------------------------------
 
+// Runs since an earlier process of this node; before anything else. Until its job is opened it is
+// bound by the limits in `settings`, where nothing else needs to be set.
+struct AttemptAdopted {
+  AttemptRef ref;
+  uint16_t slot = 0;
+  Instant start;
+  Needs needs;
+  std::vector<NamedOffer> given;
+  std::shared_ptr<const JobSettings> settings;
+};
 struct JobOpened {
   JobId job;
   std::shared_ptr<const JobSettings> settings;
@@ -75,9 +86,9 @@ struct OutputBlocked {
   bool blocked = false;
 };
 
-using Event =
-    std::variant<JobOpened, LeaseArrived, RecallArrived, StopArrived, DropArrived, AttemptStarted,
-                 AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
+using Event = std::variant<AttemptAdopted, JobOpened, LeaseArrived, RecallArrived, StopArrived,
+                           DropArrived, AttemptStarted, AttemptEnded, OrderTakenBack, MemorySampled,
+                           LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 

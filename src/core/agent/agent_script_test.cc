@@ -3,6 +3,7 @@
 //   offer slots=4 [cpus=4] [memory=8G] [gpus=2]       the node; the first line of a script
 //   open j1 [limit=10s | limit-percent=200] [warn=5s] [grace=10s] [delay=1s] [min-free=4G]
 //           [max-load=8]
+//   adopt j1.1 slot=2 [attempt=1] [ago=5s] [cpus=1 ...] [gpu=0] [limit=10s] [grace=10s]
 //   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1]
 //   recall j1      stop j1           drop j1.3-4 [attempt=1]
 //   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
@@ -77,7 +78,7 @@ class AgentMachine : public script::Machine {
         {"taken-back", &AgentMachine::Back},   {"memory", &AgentMachine::Memory},
         {"load", &AgentMachine::Load},         {"blocked", &AgentMachine::Blocked},
         {"unblocked", &AgentMachine::Blocked}, {"at", &AgentMachine::At},
-        {"state", &AgentMachine::State},
+        {"state", &AgentMachine::State},       {"adopt", &AgentMachine::Adopt},
     };
     if (line.verb() == "offer") {
       agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
@@ -111,6 +112,19 @@ class AgentMachine : public script::Machine {
   }
 
  private:
+  void Adopt(Line& line) {
+    AttemptRef ref = line.Ref();
+    auto settings = std::make_shared<JobSettings>();
+    settings->time_limit = line.Time("limit");
+    settings->kill_grace = line.Time("grace", Duration::Seconds(10));
+    Instant start = now_ - line.Time("ago");
+    auto slot = static_cast<uint16_t>(line.Number("slot", 1));
+    std::vector<NamedOffer> given;
+    std::string gpu = line.Option("gpu", "");
+    if (!gpu.empty()) given.push_back({"gpus", {gpu}});
+    events_.push_back(
+        AttemptAdopted{ref, slot, start, line.TaskNeeds(), std::move(given), std::move(settings)});
+  }
   void Open(Line& line) {
     auto settings = std::make_shared<JobSettings>();
     JobId job = line.Job();

@@ -112,7 +112,7 @@ void Agent::Machine::HoldAhead() {
       const Waiting& front = waiting_.front();
       if (depth > AheadOf(JobOf(front.job))) return;
       const Slot& slot = slots_[number - 1];
-      if (slot.given.size() != depth || slot.needs != front.needs) continue;
+      if (slot.given.size() != depth || slot.needs != front.needs || slot.adopted) continue;
       if (slot.given.front().ref.job != front.job || slot.given.front().ending) continue;
       StartFront(static_cast<uint16_t>(number));
     }

@@ -49,6 +49,9 @@ struct Slot {
   std::deque<Given> given;
   Needs needs;
   std::vector<NamedOffer> resources;
+  // Runs what an earlier process started, with a shepherd that takes no further orders. The node
+  // may offer less now than it did then.
+  bool adopted = false;
 };
 
 class Agent::Machine {
@@ -64,6 +67,7 @@ class Agent::Machine {
 
  private:
   // agent.cc: one function for each event.
+  void On(AttemptAdopted& event);
   void On(JobOpened& event);
   void On(LeaseArrived& event);
   void On(RecallArrived& event);
@@ -75,6 +79,7 @@ class Agent::Machine {
   void On(MemorySampled& event);
   void On(LoadSampled& event);
   void On(OutputBlocked& event);
+  uint16_t SlotForAdopted(uint16_t wanted);
   void ReturnWaiting(JobId job);
   void DropWaiting(const DropArrived& event);
   void TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant);
@@ -108,7 +113,7 @@ class Agent::Machine {
   Epoch newest_epoch_;
   std::map<JobId, Job> jobs_;
   std::deque<Waiting> waiting_;
-  std::vector<Slot> slots_;        // slots_[0] is slot 1
+  std::vector<Slot> slots_;        // slots_[0] is slot 1; those above the offer are adopted ones
   std::set<uint16_t> free_slots_;  // the lowest first, so that {%} stays small
   ResourcePool pool_;
   std::optional<LoadSampled> load_;  // none: not sampled yet

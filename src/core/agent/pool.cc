@@ -7,7 +7,7 @@
 namespace spate::agent {
 
 ResourcePool::ResourcePool(const Offer& offer)
-    : offer_(offer), milli_cpus_(offer.milli_cpus), memory_(offer.memory) {
+    : offer_(offer), milli_cpus_(offer.milli_cpus), memory_(static_cast<int64_t>(offer.memory)) {
   for (const NamedOffer& named : offer_.named) {
     for (size_t i = 0; i < named.indices.size(); ++i) free_[named.name].insert(i);
   }
@@ -15,7 +15,7 @@ ResourcePool::ResourcePool(const Offer& offer)
 
 bool ResourcePool::CanTake(const Needs& needs) const {
   if (needs.milli_cpus > milli_cpus_) return false;
-  if (offer_.memory > 0 && needs.memory > memory_) return false;
+  if (offer_.memory > 0 && static_cast<int64_t>(needs.memory) > memory_) return false;
   return std::all_of(needs.named.begin(), needs.named.end(), [&](const NamedNeed& need) {
     auto it = free_.find(need.name);
     return it != free_.end() && it->second.size() >= need.count;
@@ -25,7 +25,7 @@ bool ResourcePool::CanTake(const Needs& needs) const {
 std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
   if (!CanTake(needs)) return std::nullopt;
   milli_cpus_ -= needs.milli_cpus;
-  if (offer_.memory > 0) memory_ -= needs.memory;
+  if (offer_.memory > 0) memory_ -= static_cast<int64_t>(needs.memory);
   std::vector<NamedOffer> given;
   for (const NamedNeed& need : needs.named) {
     const NamedOffer& offered =
@@ -41,31 +41,47 @@ std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
   return given;
 }
 
+void ResourcePool::TakeThese(const Needs& needs, const std::vector<NamedOffer>& given) {
+  milli_cpus_ -= needs.milli_cpus;
+  if (offer_.memory > 0) memory_ -= static_cast<int64_t>(needs.memory);
+  for (const NamedOffer& mine : given) {
+    for (const std::string& label : mine.indices) {
+      MovePiece(mine.name, label, [](auto& free, size_t i) { return free.erase(i) > 0; });
+    }
+  }
+}
+
 void ResourcePool::PutBack(const Needs& needs, const std::vector<NamedOffer>& given) {
   milli_cpus_ += needs.milli_cpus;
-  if (offer_.memory > 0) memory_ += needs.memory;
+  if (offer_.memory > 0) memory_ += static_cast<int64_t>(needs.memory);
   for (const NamedOffer& mine : given) {
-    const NamedOffer& offered =
-        *std::find_if(offer_.named.begin(), offer_.named.end(),
-                      [&](const NamedOffer& named) { return named.name == mine.name; });
     for (const std::string& label : mine.indices) {
-      // Labels may repeat (the same card offered twice): the first position that is taken.
-      for (size_t i = 0; i < offered.indices.size(); ++i) {
-        if (offered.indices[i] == label && free_[mine.name].insert(i).second) break;
-      }
+      MovePiece(mine.name, label, [](auto& free, size_t i) { return free.insert(i).second; });
+    }
+  }
+}
+
+// Labels may repeat (the same card offered twice): the first position for which `move` is true.
+template <typename Fn>
+void ResourcePool::MovePiece(const std::string& name, const std::string& label, Fn move) {
+  for (const NamedOffer& offered : offer_.named) {
+    if (offered.name != name) continue;
+    for (size_t i = 0; i < offered.indices.size(); ++i) {
+      if (offered.indices[i] == label && move(free_[name], i)) return;
     }
   }
 }
 
 bool ResourcePool::Whole() const {
-  if (milli_cpus_ != offer_.milli_cpus || memory_ != offer_.memory) return false;
+  if (milli_cpus_ != offer_.milli_cpus || memory_ != static_cast<int64_t>(offer_.memory))
+    return false;
   return std::all_of(offer_.named.begin(), offer_.named.end(), [&](const NamedOffer& named) {
     return free_.at(named.name).size() == named.indices.size();
   });
 }
 
 bool ResourcePool::Sound() const {
-  return milli_cpus_ <= offer_.milli_cpus && memory_ <= offer_.memory;
+  return milli_cpus_ <= offer_.milli_cpus && memory_ <= static_cast<int64_t>(offer_.memory);
 }
 
 }  // namespace spate::agent

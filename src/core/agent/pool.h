@@ -18,15 +18,21 @@ class ResourcePool {
   bool CanTake(const Needs& needs) const;
   // The indices of the named resources, or nullopt (and nothing taken) when something is short.
   std::optional<std::vector<NamedOffer>> Take(const Needs& needs);
+  // What an earlier process had given away. What is not offered any more counts as debt.
+  void TakeThese(const Needs& needs, const std::vector<NamedOffer>& given);
   void PutBack(const Needs& needs, const std::vector<NamedOffer>& given);
 
   bool Whole() const;  // everything is back
   bool Sound() const;  // nothing is oversold
 
  private:
+  template <typename Fn>
+  void MovePiece(const std::string& name, const std::string& label, Fn move);
+
   Offer offer_;
-  uint64_t milli_cpus_;
-  uint64_t memory_;
+  // Below zero while adopted attempts use more than is offered.
+  int64_t milli_cpus_;
+  int64_t memory_;
   std::map<std::string, std::set<size_t>> free_;  // positions in the offer's indices
 };
 

@@ -1,0 +1,54 @@
+// Child: a program that does side work for this process: it gets its input whole, and its output
+// comes as it is written. For daemons, whose own thread must not wait.
+//
+// Thread: the loop's. SIGPIPE must be ignored by the process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/fd.h"
+#include "os/process.h"
+#include "os/real_loop.h"
+
+namespace spate::os {
+
+class Child {
+ public:
+  struct Events {
+    std::function<void(std::string_view)>
+        output;                   // its standard output; the view ends with the call
+    std::function<void()> ended;  // it is gone; the last call
+  };
+  // Runs `argv` with standard error as this process has it. Both functions are called by the loop
+  // and may destroy the child. kExhausted: no process or descriptor is left.
+  static Result<std::unique_ptr<Child>> Start(RealLoop& loop, const std::vector<std::string>& argv,
+                                              std::string input, Events events);
+  // Kills it; no function is called any more.
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // Does not read its output for now, so it will wait.
+  void Pause(bool paused);
+
+ private:
+  Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events events);
+  void Watch();
+  void OnReadable();
+  void OnWritable();
+
+  RealLoop& loop_;
+  Pid pid_;
+  Fd in_, out_;
+  std::string input_;
+  size_t sent_ = 0;
+  bool paused_ = false;
+  Events events_;
+};
+
+}  // namespace spate::os

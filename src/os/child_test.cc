@@ -1,0 +1,88 @@
+#include "os/child.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "os/signals.h"
+
+namespace spate::os {
+namespace {
+
+class ChildTest : public ::testing::Test {
+ protected:
+  ChildTest() : loop_(std::move(RealLoop::Create().value())) {
+    IgnoreSignal(kSignalPipe);
+    guard_ = loop_->At(loop_->Now() + Duration::Seconds(60), [this] {
+      ADD_FAILURE() << "the child did not end";
+      loop_->Stop();
+    });
+  }
+  ~ChildTest() override { loop_->Cancel(guard_); }
+  void Start(std::vector<std::string> argv, std::string input) {
+    auto child = Child::Start(*loop_, argv, std::move(input),
+                              {[this](std::string_view bytes) {
+                                 output_ += bytes;
+                                 if (on_output_) on_output_();
+                               },
+                               [this] { loop_->Stop(); }});
+    ASSERT_TRUE(child) << child.error().message;
+    child_ = std::move(*child);
+  }
+  std::unique_ptr<RealLoop> loop_;
+  TimerId guard_;
+  std::unique_ptr<Child> child_;
+  std::string output_;
+  std::function<void()> on_output_;
+};
+
+TEST_F(ChildTest, InputGoesThroughWhole) {
+  std::string input;
+  for (int i = 0; i < 300'000; ++i) input += std::to_string(i);
+  Start({"/bin/cat"}, input);
+  loop_->Run();
+  EXPECT_EQ(output_, input);
+}
+
+TEST_F(ChildTest, MayLeaveItsInputUnread) {
+  Start({"/bin/true"}, std::string(1 << 20, 'x'));
+  loop_->Run();
+  EXPECT_EQ(output_, "");
+}
+
+TEST_F(ChildTest, WaitsWhilePaused) {
+  Start({"/bin/sh", "-c", "echo a; read line; echo $line"}, "b\n");
+  child_->Pause(true);
+  bool paused = true;
+  on_output_ = [&] { EXPECT_FALSE(paused); };
+  loop_->At(loop_->Now() + Duration::Millis(50), [&] {
+    paused = false;
+    child_->Pause(false);
+  });
+  loop_->Run();
+  EXPECT_EQ(output_, "a\nb\n");
+}
+
+TEST_F(ChildTest, EndsWithItsOwner) {
+  Start({"/bin/sh", "-c", "echo $$; exec sleep 1000"}, "");
+  on_output_ = [&] { loop_->Stop(); };
+  loop_->Run();
+  pid_t pid = std::stoi(output_);
+  child_.reset();
+  EXPECT_EQ(kill(pid, 0), -1);
+}
+
+TEST_F(ChildTest, GetsSignalsAsEverybody) {
+  Start({"/bin/sh", "-c", "kill -PIPE $$; echo survived"}, "");
+  loop_->Run();
+  EXPECT_EQ(output_, "");
+}
+
+TEST_F(ChildTest, WhatCannotStartIsTold) {
+  auto child = Child::Start(*loop_, {"/nowhere/program"}, "", {});
+  ASSERT_FALSE(child);
+  EXPECT_NE(child.error().message.find("/nowhere/program"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spate::os

@@ -75,6 +75,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
   } else if (auto* returned = std::get_if<wire::Returned>(&message)) {
     reports_[node] = returned->number;
     Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
+  } else if (std::holds_alternative<wire::Leaving>(message)) {
+    Disconnect(node, engine::LastNodes::kEnded);
   } else {
     watcher_.OnNews(message);
   }
@@ -199,11 +201,10 @@ void Hub::SendLease(const engine::SendLease& send) {
   auto it = links_.find(send.node);
   if (it == links_.end()) return;  // its loss is an event under way
   NodeLink& link = it->second;
-  if (std::find(link.opened.begin(), link.opened.end(), send.job) == link.opened.end()) {
+  if (link.opened.insert(send.job).second) {
     auto settings = settings_.find(send.job);
     CHECK(settings != settings_.end());
     link.channel->Send(wire::OpenJob{send.job, settings->second});
-    link.opened.push_back(send.job);
   }
   wire::Lease lease{epoch_, send.job, send.attempt, send.needs, send.tasks, {}};
   for (TaskRange range : send.tasks) {

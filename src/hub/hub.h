@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -78,7 +79,7 @@ class Hub {
   };
   struct NodeLink {
     NodeChannel* channel = nullptr;
-    std::vector<JobId> opened;
+    std::set<JobId> opened;
   };
   void OnMessage(NodeId node, wire::ToHub message);
   void ScheduleStep();

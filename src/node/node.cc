@@ -104,6 +104,8 @@ void Node::OnMessage(wire::ToNode message) {
     Take(agent::DropArrived{drop->job, drop->attempt, std::move(drop->tasks)});
   } else if (auto* taken = std::get_if<wire::ReportsTaken>(&message)) {
     while (!untaken_.empty() && untaken_.front().first <= taken->number) untaken_.pop_front();
+  } else if (auto* close = std::get_if<wire::CloseJob>(&message)) {
+    jobs_.erase(close->job);
   } else {
     Take(agent::StopArrived{std::get<wire::Stop>(message).job});
   }

@@ -173,6 +173,8 @@ inline ToNode AnyToNode(size_t kind) {
       return Stop{AnyId<Epoch>(), AnyId<JobId>()};
     case 4:
       return Drop{AnyId<Epoch>(), AnyId<JobId>(), AnyId<Attempt>(), AnyRanges()};
+    case 5:
+      return CloseJob{AnyId<JobId>()};
     default:
       return ReportsTaken{AnyNumber(UINT64_MAX - 1)};
   }
@@ -198,6 +200,8 @@ inline ToHub AnyToHub(size_t kind) {
       return Live{AnyRef(), AnyStream(), AnyText()};
     case 5:
       return Slow{AnyRef()};
+    case 6:
+      return Leaving{};
     default:
       return Paused{AnyText()};
   }
@@ -276,6 +280,11 @@ inline bool Same(const ReportsTaken& x, const ReportsTaken& y) {
   const auto& [number] = x;
   return number == y.number;
 }
+inline bool Same(const CloseJob& x, const CloseJob& y) {
+  const auto& [job] = x;
+  return job == y.job;
+}
+inline bool Same(const Leaving&, const Leaving&) { return true; }
 inline bool Same(const Hello& x, const Hello& y) {
   const auto& [node, offer, holds] = x;
   return node == y.node && Same(offer, y.offer) && holds == y.holds;

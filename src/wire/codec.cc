@@ -140,6 +140,9 @@ void Put(pb::ToNode& to, const Drop& message) {
 void Put(pb::ToNode& to, const ReportsTaken& message) {
   to.mutable_reports_taken()->set_number(message.number);
 }
+void Put(pb::ToNode& to, const CloseJob& message) {
+  to.mutable_close_job()->set_job(message.job.value);
+}
 
 ToNode Take(FieldReader& in, const pb::OpenJob& from) {
   in.Within("open_job");
@@ -183,6 +186,10 @@ ToNode Take(FieldReader& in, const pb::Drop& from) {
   return drop;
 }
 ToNode Take(FieldReader&, const pb::ReportsTaken& from) { return ReportsTaken{from.number()}; }
+ToNode Take(FieldReader& in, const pb::CloseJob& from) {
+  in.Within("close_job");
+  return CloseJob{in.Id<JobId>("job", from.job())};
+}
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -214,6 +221,7 @@ void Put(pb::ToHub& to, const Slow& message) {
 void Put(pb::ToHub& to, const Paused& message) {
   to.mutable_paused()->set_reason(std::string(Note(message.reason)));
 }
+void Put(pb::ToHub& to, const Leaving&) { to.mutable_leaving(); }
 
 ToHub Take(FieldReader& in, const pb::Hello& from) {
   in.Within("hello");
@@ -296,6 +304,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Take(in, from.drop());
       case pb::ToNode::kReportsTaken:
         return Take(in, from.reports_taken());
+      case pb::ToNode::kCloseJob:
+        return Take(in, from.close_job());
       case pb::ToNode::KIND_NOT_SET:
         break;
     }
@@ -321,6 +331,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Take(in, from.slow());
       case pb::ToHub::kPaused:
         return Take(in, from.paused());
+      case pb::ToHub::kLeaving:
+        return Leaving();
       case pb::ToHub::KIND_NOT_SET:
         break;
     }

@@ -52,7 +52,11 @@ struct Drop {
 struct ReportsTaken {
   uint64_t number = 0;
 };
-using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken>;
+// Nothing of a job will come again, unless it is opened again.
+struct CloseJob {
+  JobId job;
+};
+using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -90,7 +94,9 @@ struct Slow {  // an attempt has passed the job's warn_time
 struct Paused {        // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
   std::string reason;  // empty: it goes on
 };
-using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused>;
+// The node ends, and what it ran has ended with it. The last message.
+struct Leaving {};
+using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

@@ -1,0 +1,104 @@
+#include "os/account.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "os/error.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+namespace spate::os {
+namespace {
+
+constexpr size_t kPasswdBytes = 16 << 20;
+
+std::optional<uint32_t> Number(std::string_view text) {
+  uint32_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+template <typename Wanted>
+Result<Account> InFile(Wanted wanted) {
+  auto text = ReadFile("/etc/passwd", kPasswdBytes);
+  if (!text) return std::unexpected(text.error());
+  for (size_t at = 0; at < text->size();) {
+    size_t end = std::min(text->find('\n', at), text->size());
+    auto account = ParseAccount(std::string_view(*text).substr(at, end - at));
+    if (account && wanted(*account)) return account;
+    at = end + 1;
+  }
+  return Fail(ErrorKind::kNotFound, "not in /etc/passwd");
+}
+
+// `getent passwd KEY`
+Result<Account> FromHost(const std::string& key) {
+  auto pipe = MakePipe();
+  if (!pipe) return std::unexpected(pipe.error());
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe->write.get(), 1);
+  std::string name = "getent", database = "passwd", dashes = "--", word = key;
+  char* argv[] = {name.data(), database.data(), dashes.data(), word.data(), nullptr};
+  pid_t pid = 0;
+  int error = posix_spawn(&pid, "/usr/bin/getent", &actions, nullptr, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return std::unexpected(SystemError(error, "start", "/usr/bin/getent"));
+  pipe->write.Reset();
+  auto text = ReadToEnd(pipe->read.get(), kPasswdBytes, "getent");
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!text) return std::unexpected(text.error());
+  return ParseAccount(std::string_view(*text).substr(0, text->find('\n')));
+}
+
+template <typename Wanted>
+Result<Account> Find(const std::string& key, Wanted wanted) {
+  if (auto known = InFile(wanted)) return known;
+  auto account = FromHost(key);
+  if (account && wanted(*account)) return account;
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("this machine has no user '{}'", EscapeForScreen(key)));
+}
+
+}  // namespace
+
+Result<Account> ParseAccount(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (size_t at = 0; at <= line.size();) {
+    size_t end = std::min(line.find(':', at), line.size());
+    fields.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  auto user = fields.size() >= 7 ? Number(fields[2]) : std::nullopt;
+  auto group = fields.size() >= 7 ? Number(fields[3]) : std::nullopt;
+  if (!user || !group || fields[0].empty()) {
+    return Fail(ErrorKind::kCorrupt, "this is no line of passwd(5)");
+  }
+  return Account{std::string(fields[0]), *user, *group, std::string(fields[5]),
+                 std::string(fields[6])};
+}
+
+Result<Account> AccountByName(const std::string& name) {
+  return Find(name, [&](const Account& account) { return account.name == name; });
+}
+
+Result<Account> AccountById(uint32_t user) {
+  return Find(fmt::format("{}", user),
+              [&](const Account& account) { return account.user == user; });
+}
+
+uint32_t EffectiveUser() { return geteuid(); }
+
+}  // namespace spate::os

@@ -1,0 +1,27 @@
+// The users of this machine. A static program cannot load the modules of the C library, so
+// /etc/passwd is read here, and what that does not know (LDAP, sssd) is asked of the host's
+// getent, which may take as long as the network does. From any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace spate::os {
+
+struct Account {
+  std::string name;
+  uint32_t user = 0, group = 0;
+  std::string home, shell;
+};
+
+// kNotFound; kUnavailable when nobody can be asked.
+Result<Account> AccountByName(const std::string& name);
+Result<Account> AccountById(uint32_t user);
+// One line of passwd(5). kCorrupt.
+Result<Account> ParseAccount(std::string_view line);
+
+uint32_t EffectiveUser();
+
+}  // namespace spate::os

@@ -83,11 +83,12 @@ class RealLoop::Impl {
     watches_.erase(it);
   }
 
-  void UnwatchWrite(int fd) {
+  void UnwatchOne(int fd, bool write) {
     auto it = watches_.find(fd);
     if (it == watches_.end()) return;
-    if (!it->second->read.fn) return Unwatch(fd);
-    it->second->write.fn = nullptr;
+    WatchState& watch = *it->second;
+    if (!(write ? watch.read : watch.write).fn) return Unwatch(fd);
+    (write ? watch.write : watch.read).fn = nullptr;
   }
 
   void OnSignal(int signo, std::function<void()> fn) {
@@ -244,7 +245,8 @@ void RealLoop::WatchWrite(int fd, std::function<void()> fn) {
   impl_->Watch(fd, true, std::move(fn));
 }
 void RealLoop::Unwatch(int fd) { impl_->Unwatch(fd); }
-void RealLoop::UnwatchWrite(int fd) { impl_->UnwatchWrite(fd); }
+void RealLoop::UnwatchRead(int fd) { impl_->UnwatchOne(fd, false); }
+void RealLoop::UnwatchWrite(int fd) { impl_->UnwatchOne(fd, true); }
 void RealLoop::OnSignal(int signo, std::function<void()> fn) {
   impl_->OnSignal(signo, std::move(fn));
 }

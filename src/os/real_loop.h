@@ -40,7 +40,8 @@ class RealLoop final : public Loop {
   void WatchWrite(int fd, std::function<void()> fn);
   // Ends both watches; afterwards neither function is called. Unknown descriptors are ignored.
   void Unwatch(int fd);
-  // Ends one of the two.
+  // End one of the two.
+  void UnwatchRead(int fd);
   void UnwatchWrite(int fd);
 
   // Calls `fn` on the loop's thread after the process received `signo`; several deliveries may

@@ -188,6 +188,31 @@ TEST_F(RealLoopTest, ClosedAndReusedDescriptorNumberIsWatchedAnew) {
   loop_->Unwatch(pipe.fd[0]);
 }
 
+TEST_F(RealLoopTest, ReadingCanBeLeftForAWhile) {
+  int fd[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd), 0);
+  ASSERT_EQ(write(fd[1], "x", 1), 1);
+  bool left = true;
+  int writable = 0;
+  loop_->WatchRead(fd[0], [&] { ADD_FAILURE(); });
+  loop_->UnwatchRead(fd[0]);
+  loop_->WatchWrite(fd[0], [&] {
+    if (++writable < 10) return;
+    loop_->UnwatchWrite(fd[0]);
+    loop_->WatchRead(fd[0], [&] {
+      left = false;
+      loop_->Stop();
+    });
+  });
+  Guard();
+  loop_->Run();
+  EXPECT_EQ(writable, 10);
+  EXPECT_FALSE(left);
+  loop_->Unwatch(fd[0]);
+  close(fd[0]);
+  close(fd[1]);
+}
+
 TEST_F(RealLoopTest, WatchWriteAndReadOnOneSocket) {
   int fd[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd), 0);

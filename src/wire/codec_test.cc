@@ -11,6 +11,7 @@ namespace spate::wire {
 namespace {
 
 using namespace std::literals;
+using testing::AnyNumber;
 using testing::AnyRef;
 using testing::AnyText;
 using testing::AnyToHub;
@@ -57,8 +58,15 @@ TEST(Codec, PiecesOfOutputComeBackAsTheyWere) {
 
 TEST(Codec, FirstMessagesComeBackAsTheyWere) {
   EXPECT_TRUE(rc::check("greeting", [] {
-    Greeting greeting{AnyText(), 3,   2,  static_cast<Role>(*rc::gen::inRange(1, 4)),
-                      AnyText(), "n", "p"};
+    Greeting greeting{AnyText(),
+                      3,
+                      2,
+                      static_cast<Role>(*rc::gen::inRange(1, 4)),
+                      AnyNumber(UINT64_MAX),
+                      "n",
+                      "p",
+                      testing::SomeText(),
+                      std::string(kInstanceBytes, 'i')};
     RC_ASSERT(DecodeGreeting(Bytes(greeting)).value() == greeting);
     Welcome welcome{AnyText(), kProtocol, testing::AnyId<Epoch>(), NodeId(testing::AnyU32())};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
@@ -178,7 +186,7 @@ TEST(Codec, SpooledOutputGoesByItsLength) {
 TEST(Codec, FieldsOfANewerVersionAreIgnored) {
   // Field 100, a varint; field 101, bytes; in front of the known ones and behind them.
   const std::string unknown = "\xa0\x06\x05\xaa\x06\x02hi"s;
-  Greeting greeting{"9.0", 9, 1, Role::kClient, "7", "nonce", "proof"};
+  Greeting greeting{"9.0", 9, 1, Role::kClient, 7, "nonce", "proof", "", ""};
   EXPECT_EQ(DecodeGreeting(unknown + Bytes(greeting) + unknown).value(), greeting);
   ToNode stop = Stop{Epoch(1), JobId(2)};
   EXPECT_TRUE(Same(DecodeToNode(unknown + Bytes(stop) + unknown).value(), stop));

@@ -344,6 +344,8 @@ TEST(Damage, OfFirstMessages) {
   good.set_protocol(2);
   good.set_oldest_protocol(1);
   good.set_role(1);
+  good.set_node_name("n1");
+  good.set_instance(std::string(kInstanceBytes, 'x'));
   CheckAll<pb::Greeting>(
       {
           {"greeting.protocol is out of range", good, [](auto& m) { m.clear_protocol(); }},
@@ -351,9 +353,14 @@ TEST(Damage, OfFirstMessages) {
            [](auto& m) { m.set_oldest_protocol(3); }},
           {"greeting.role is out of range", good, [](auto& m) { m.clear_role(); }},
           {"greeting.role is out of range", good, [](auto& m) { m.set_role(4); }},
-          {"greeting.nonce is missing", good, [](auto& m) { m.set_serial("7"); }},
-          {"greeting.proof is missing", good, [](auto& m) { m.set_serial("7"), m.set_nonce("x"); }},
+          {"greeting.nonce is missing", good, [](auto& m) { m.set_serial(7); }},
+          {"greeting.proof is missing", good, [](auto& m) { m.set_serial(7), m.set_nonce("x"); }},
           {"greeting.proof is too long", good, [](auto& m) { m.set_proof(std::string(65, 'x')); }},
+          {"greeting.node_name is missing", good, [](auto& m) { m.clear_node_name(); }},
+          {"greeting.instance is missing", good, [](auto& m) { m.clear_instance(); }},
+          {"greeting.instance is too short", good, [](auto& m) { m.set_instance("short"); }},
+          {"greeting.instance is too long", good,
+           [](auto& m) { m.set_instance(std::string(kInstanceBytes + 1, 'x')); }},
       },
       DecodeGreeting);
   pb::Welcome welcome;

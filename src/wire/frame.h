@@ -25,8 +25,10 @@ enum class FrameType : uint8_t {
   kToNode = 5,
   kToHub = 6,
   kOutputPiece = 7,
+  kRequest = 8,  // of a client
+  kReply = 9,    // of the hub, to a client
 };
-inline constexpr int kFrameTypeLast = 7;
+inline constexpr int kFrameTypeLast = 9;
 
 // Appends what `write(out)` appends as one frame. False, and nothing appended, when it is longer
 // than kMaxFrame.

@@ -77,7 +77,7 @@ TEST(Frame, WhatMayNotBeIsAnErrorForGood) {
       {"\xff\xff\xff\xff"s, "a frame of 4294967295 bytes, where 1 to 16384 may come"},
       {"GET / HTTP/1.1\r\n"s, "a frame of 542393671 bytes, where 1 to 16384 may come"},
       {"\1\0\0\0\0"s, "a frame of the unknown type 0"},
-      {"\1\0\0\0\x08"s, "a frame of the unknown type 8"},
+      {"\1\0\0\0\x0a"s, "a frame of the unknown type 10"},
   };
   for (const Case& each : cases) {
     FrameReader reader;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,14 +19,20 @@ inline constexpr uint32_t kOldestProtocol = 1;  // what we still understand
 
 enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
 
+inline constexpr size_t kInstanceBytes = 16;
+
 struct Greeting {
   std::string product;  // version of the program, for people
   uint32_t protocol = kProtocol;
   uint32_t oldest_protocol = kOldestProtocol;
   Role role = Role::kNode;
-  std::string serial;  // of the credential; empty on a local socket, which names the user itself
+  uint64_t serial = 0;  // of the credential; 0 on a local socket, which names the user itself
   std::string nonce;
   std::string proof;  // that the sender has the credential's secret, for this connection only
+  // Of a node: its name, and what it is known by among machines that bear the same: bytes that it
+  // drew once and keeps.
+  std::string node_name;
+  std::string instance;
   friend bool operator==(const Greeting&, const Greeting&) = default;
 };
 

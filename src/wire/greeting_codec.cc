@@ -17,6 +17,8 @@ void Append(std::string& out, const Greeting& message) {
   to.set_serial(message.serial);
   to.set_nonce(message.nonce);
   to.set_proof(message.proof);
+  to.set_node_name(message.node_name);
+  to.set_instance(message.instance);
   AppendPb(out, to);
 }
 
@@ -48,10 +50,14 @@ Result<Greeting> DecodeGreeting(std::string_view bytes) {
         in.Number<uint32_t>("oldest_protocol", from.oldest_protocol(), 1, greeting.protocol);
     greeting.role = in.Number<Role>("role", from.role(), static_cast<uint32_t>(Role::kNode),
                                     static_cast<uint32_t>(Role::kAdmin));
-    greeting.serial = in.Text("serial", from.serial(), kWireLimits.name_bytes);
-    bool proves = !greeting.serial.empty();
+    greeting.serial = from.serial();
+    bool proves = greeting.serial != 0;
     greeting.nonce = in.Text("nonce", from.nonce(), kWireLimits.secret_bytes, proves);
     greeting.proof = in.Text("proof", from.proof(), kWireLimits.secret_bytes, proves);
+    bool is_node = greeting.role == Role::kNode;
+    greeting.node_name = in.Text("node_name", from.node_name(), kWireLimits.name_bytes, is_node);
+    greeting.instance = in.Text("instance", from.instance(), kInstanceBytes, is_node);
+    if (is_node && greeting.instance.size() < kInstanceBytes) in.Defect("instance", "is too short");
     return greeting;
   });
 }

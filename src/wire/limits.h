@@ -17,7 +17,7 @@ struct WireLimits {
   uint32_t processes = 65'536;            // of all ends of one message
   uint64_t row_bytes = 4u << 20;          // one task's text
   uint64_t text_bytes = 2u << 20;         // one word, variable or path
-  uint64_t name_bytes = 1'024;            // of a node, a resource, a version, a serial
+  uint64_t name_bytes = 1'024;            // of a node, a resource, a version
   uint64_t note_bytes = 16u << 10;        // text for people; a longer one is cut by its sender
   uint64_t piece_bytes = 1u << 20;        // of a Live or an OutputPiece
   uint64_t inline_bytes = kInlineOutput;  // of a stream that goes with its end

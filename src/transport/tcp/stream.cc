@@ -138,6 +138,7 @@ void Stream::Begin() {
     return Turn(false);
   }
   state_ = State::kOpen;
+  if (paused_) loop_.UnwatchRead(fd_.get());
   if (Call(&StreamEvents::opened)) Flush();
 }
 
@@ -147,6 +148,7 @@ void Stream::Close() {
       return End(Why::kAsked, "closed before it was open");
     case State::kOpen:
       state_ = State::kClosing;
+      if (paused_) ReadOn();
       AwaitUntil(limits_.goodbye);
       return FlushSoon();
     case State::kClosing:
@@ -154,6 +156,21 @@ void Stream::Close() {
     case State::kClosed:
       return;
   }
+}
+
+void Stream::PauseReading(bool paused) {
+  if (paused == std::exchange(paused_, paused) || state_ != State::kOpen) return;
+  paused ? loop_.UnwatchRead(fd_.get()) : ReadOn();
+}
+
+// OpenSSL may hold bytes that the socket will not announce again.
+void Stream::ReadOn() {
+  loop_.WatchRead(fd_.get(), [this] { Turn(true); });
+  Post(&Stream::TurnToRead);
+}
+
+void Stream::TurnToRead() {
+  if (state_ != State::kHandshake && state_ != State::kClosed) Turn(true);
 }
 
 void Stream::SayGoodbye() {
@@ -243,6 +260,7 @@ bool Stream::Handshake() {
   loop_.Cancel(timer_);
   ++tls_->counts_.opened;
   state_ = State::kOpen;
+  if (paused_) loop_.UnwatchRead(fd_.get());
   return Call(&StreamEvents::opened) && state_ != State::kClosed;
 }
 
@@ -250,6 +268,7 @@ bool Stream::Handshake() {
 bool Stream::Read() {
   char buffer[kRecord];
   while (state_ != State::kClosed) {
+    if (paused_ && state_ == State::kOpen) return true;
     Step step = ReadStep(buffer, sizeof(buffer));
     if (step.kind != Step::Kind::kDone) return step.kind == Step::Kind::kAgainLater;
     if (state_ != State::kOpen) continue;

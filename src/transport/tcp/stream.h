@@ -79,6 +79,10 @@ class Stream {
   // is dropped. Before `opened` the connection just ends.
   void Close();
 
+  // True: takes nothing more from the peer, until false. A TCP peer that has something to say and
+  // cannot for a minute gives the connection up. Close reads on.
+  void PauseReading(bool paused);
+
   size_t queued() const { return queue_.size() - sent_; }
 
   // 32 bytes that both ends of this one connection know and nobody else (RFC 8446, 7.5). From
@@ -115,6 +119,8 @@ class Stream {
 
   void Begin();
   void Turn(bool readable);
+  void ReadOn();
+  void TurnToRead();
   bool Handshake();
   bool Read();
   void Flush();
@@ -152,6 +158,7 @@ class Stream {
   bool socket_ended_ = false;
 
   State state_ = State::kHandshake;
+  bool paused_ = false;
   bool window_open_ = true;
   bool flush_posted_ = false;
   bool want_write_ = false;

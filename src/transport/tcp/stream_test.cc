@@ -361,6 +361,86 @@ TEST_F(StreamTest, AFloodOfKeyUpdatesIsCutOff) {
   EXPECT_GT(hub.got.size(), 900u * 16384);  // as many are no flood
 }
 
+TEST_F(StreamTest, APausedReaderTakesNothing) {
+  for (bool in_clear : {false, true}) {
+    Peer hub, client;
+    if (in_clear) {
+      auto [a, b] = MakePair();
+      hub.Start(*loop_, std::move(a), Stream::Clear::kUnixOnly);
+      client.Start(*loop_, std::move(b), Stream::Clear::kUnixOnly);
+    } else {
+      Open(hub, client);
+    }
+    hub.stream->PauseReading(true);
+    client.stream->Send(std::string(1 << 20, 'x'));
+    // Until neither the socket nor the peer's window take more: the peer's queue stands still.
+    size_t queued = 0;
+    RunUntil(
+        [&] { return std::exchange(queued, client.stream->queued()) == queued && queued > 0; });
+    EXPECT_EQ(hub.got, "");
+    // It still speaks.
+    hub.stream->Send("hi");
+    RunUntil([&] { return client.got == "hi"; });
+    EXPECT_EQ(hub.got, "");
+    hub.stream->PauseReading(false);
+    RunUntil([&] { return hub.got.size() == 1u << 20; });
+  }
+}
+
+// One that pauses inside `bytes` gets no more, although TLS has more at hand; and none is lost.
+TEST_F(StreamTest, PausingHoldsAtEveryPiece) {
+  Peer client;
+  auto [a, b] = MakePair();
+  Stream hub(*loop_, std::move(a), *hub_tls_);
+  std::string got;
+  bool paused = false;
+  hub.Start({.opened = nullptr,
+             .bytes =
+                 [&](std::string_view bytes) {
+                   EXPECT_FALSE(paused);
+                   got += bytes;
+                   paused = true;
+                   hub.PauseReading(true);
+                   loop_->Post([&] {
+                     paused = false;
+                     hub.PauseReading(false);
+                   });
+                 },
+             .writable = nullptr,
+             .closed = nullptr});
+  client.Start(*loop_, std::move(b), *client_tls_);
+  // Short records, of which OpenSSL takes several at once, and long ones.
+  RunUntil([&] { return client.opened == 1; });
+  hub.PauseReading(true);
+  std::string sent;
+  for (size_t size : {1, 1, 1, 300'000, 1, 1, 1}) {
+    std::string text;
+    while (text.size() < size) text += static_cast<char>(sent.size() + text.size() % 251);
+    client.stream->Send(text);
+    sent += text;
+    if (size == 1) RunUntil([&] { return client.stream->queued() == 0; });
+    if (size > 1) hub.PauseReading(false);
+    if (size > 1) RunUntil([&] { return got.size() == sent.size(); });
+    if (size > 1) hub.PauseReading(true);
+  }
+  hub.PauseReading(false);
+  RunUntil([&] { return got.size() == sent.size(); });
+  EXPECT_EQ(got, sent);
+}
+
+TEST_F(StreamTest, CloseEndsAPause) {
+  Peer hub, client;
+  Open(hub, client);
+  hub.stream->PauseReading(true);
+  client.stream->Send("for nobody");
+  hub.stream->Close();
+  RunUntil([&] { return client.closed.has_value(); });
+  EXPECT_TRUE(client.Ended(Why::kByPeer)) << client.Why();
+  client.stream.reset();
+  RunUntil([&] { return hub.closed.has_value(); });
+  EXPECT_TRUE(hub.Ended(Why::kAsked)) << hub.Why();
+}
+
 // -------------------------------------------------------------------------------- bounded work
 
 // Passes bytes on, those of `from` in large pieces once somebody says so: as much as a socket

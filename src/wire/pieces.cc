@@ -1,5 +1,6 @@
 #include "wire/pieces.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -12,11 +13,13 @@ namespace {
 class Cutter {
  public:
   explicit Cutter(size_t most_items) : most_items_(most_items) {}
-  bool Begins(size_t bytes) {
-    bool begins = items_ == 0 || items_ == most_items_ || bytes_ + bytes > kPieceBytes;
-    if (begins) items_ = bytes_ = 0;
+  bool Begins(size_t bytes, bool apart = false) {
+    bool begins =
+        items_ == 0 || items_ == most_items_ || bytes_ + bytes > kPieceBytes || (apart && apart_);
+    if (begins) items_ = bytes_ = 0, apart_ = false;
     ++items_;
     bytes_ += bytes;
+    apart_ |= apart;
     return begins;
   }
 
@@ -24,6 +27,7 @@ class Cutter {
   size_t most_items_;
   size_t items_ = 0;
   size_t bytes_ = 0;
+  bool apart_ = false;  // one of the items has output apart
 };
 
 // Upper bounds of what an end and a process take at the most.
@@ -36,6 +40,10 @@ size_t SizeOf(const AttemptEnd& end, const TaskOutputPtr& output) {
   return size;
 }
 
+bool IsApart(const TaskOutputPtr& output) {
+  return output && !(output->out.spool.empty() && output->err.spool.empty());
+}
+
 bool Fits(const Lease& lease) {
   size_t size = 0;
   for (const std::string& row : lease.rows) size += row.size();
@@ -45,7 +53,8 @@ bool Fits(const Lease& lease) {
 bool Fits(const Ends& ends) {
   size_t size = 0;
   for (size_t i = 0; i < ends.ends.size(); ++i) size += SizeOf(ends.ends[i], ends.outputs[i]);
-  return ends.ends.size() <= kWireLimits.ends && size <= kPieceBytes;
+  return ends.ends.size() <= kWireLimits.ends && size <= kPieceBytes &&
+         std::ranges::count_if(ends.outputs, IsApart) <= 1;
 }
 
 std::vector<ToNode> Cut(Lease lease) {
@@ -71,7 +80,7 @@ std::vector<ToHub> Cut(Ends ends) {
   std::vector<ToHub> pieces;
   Cutter cutter(kWireLimits.ends);
   for (size_t i = 0; i < ends.ends.size(); ++i) {
-    if (cutter.Begins(SizeOf(ends.ends[i], ends.outputs[i]))) {
+    if (cutter.Begins(SizeOf(ends.ends[i], ends.outputs[i]), IsApart(ends.outputs[i]))) {
       pieces.emplace_back(Ends{.number = ends.number == 0 ? 0 : ends.number - 1});
     }
     auto& piece = std::get<Ends>(pieces.back());

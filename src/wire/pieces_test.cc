@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "wire/codec.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
@@ -82,6 +84,25 @@ TEST(Pieces, EndsAreCutBetweenEnds) {
     }
   }
   EXPECT_EQ(next, 20'000u);
+}
+
+TEST(Pieces, NoneHasTwoEndsWithOutputApart) {
+  Ends ends{.number = 3};
+  for (uint32_t i = 0; i < 6; ++i) {
+    ends.ends.push_back({.ref = {JobId(1), i, Attempt(1)}});
+    auto output = std::make_shared<TaskOutput>();
+    if (i % 2 == 1) output->err = {"", "/spool/1", 100'000};
+    ends.outputs.push_back(std::move(output));
+  }
+  auto pieces = Split(ToHub(std::move(ends)));
+  ASSERT_EQ(pieces.size(), 3u);
+  for (const ToHub& message : pieces) {
+    const auto& piece = std::get<Ends>(message);
+    EXPECT_EQ(piece.number, &message == &pieces.back() ? 3u : 2u);
+    EXPECT_EQ(std::ranges::count_if(piece.outputs,
+                                    [](const TaskOutputPtr& o) { return !o->err.spool.empty(); }),
+              1);
+  }
 }
 
 }  // namespace

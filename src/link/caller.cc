@@ -1,0 +1,175 @@
+#include "link/caller.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "access/proof.h"
+#include "base/check.h"
+#include "wire/codec.h"
+
+namespace spate::link {
+
+using wire::FrameType;
+using wire::RefusalCode;
+
+namespace {
+
+// What to do about it. The hub says why.
+std::string_view Advice(RefusalCode code) {
+  switch (code) {
+    case RefusalCode::kCredential:
+      return "; ask who runs the hub for a new access file";
+    case RefusalCode::kRole:
+      return "; ask who runs the hub for an access file of the right role";
+    case RefusalCode::kName:
+      return "; give this node another name";
+    case RefusalCode::kBusy:
+      return "; try again later";
+    case RefusalCode::kBreach:
+      return "; use the same release of spate on both sides";
+    case RefusalCode::kVersion:
+    case RefusalCode::kOther:
+      return "";
+  }
+  return "";
+}
+
+bool IsLasting(RefusalCode code) {
+  return code == RefusalCode::kVersion || code == RefusalCode::kCredential ||
+         code == RefusalCode::kRole;
+}
+
+std::string Text(const Bytes32& bytes) { return {bytes.begin(), bytes.end()}; }
+
+}  // namespace
+
+Target Target::Of(access::Access access) {
+  std::vector<os::Address> hubs = access.hubs;
+  return {std::move(hubs), std::move(access)};
+}
+
+Caller::Caller(os::RealLoop& loop, Target target, Self self, Done done, const CallerLimits& limits)
+    : loop_(loop),
+      target_(std::move(target)),
+      self_(std::move(self)),
+      done_(std::move(done)),
+      limits_(limits) {
+  timer_ = loop_.At(loop_.Now(), [this] { Begin(); });
+}
+
+Caller::~Caller() { loop_.Cancel(timer_); }
+
+void Caller::Begin() {
+  if (target_.access) {
+    const access::Access& access = *target_.access;
+    Status valid = access::CheckExpiry(access, loop_.Now());
+    bool is_node = self_.role == wire::Role::kNode;
+    if (valid && is_node != (access.role == access::Role::kNode)) {
+      valid = Fail(ErrorKind::kInvalid,
+                   fmt::format("the access file is for a {}, and this is a {}; ask who runs the "
+                               "hub for one of the right role",
+                               access::NameOf(access.role), is_node ? "node" : "client"));
+    }
+    if (!valid) return Finish(std::unexpected(Failure{valid.error(), true}));
+    self_.role = static_cast<wire::Role>(access.role);
+  }
+  Next();
+}
+
+void Caller::Next() {
+  if (next_ == target_.hubs.size()) {
+    bool wrong_hub = wrong_pins_ > 0 && wrong_pins_ == target_.hubs.size();
+    Error error{wrong_hub ? ErrorKind::kPermission : ErrorKind::kUnavailable,
+                failures_.empty() ? "there is no address of a hub to try"
+                                  : "cannot reach the hub: " + failures_};
+    return Finish(std::unexpected(Failure{std::move(error), wrong_hub}));
+  }
+  dialer_ = std::make_unique<transport::Dialer>(
+      loop_, std::vector{target_.hubs[next_++]},
+      [this](Result<transport::Dialer::Reached> reached) {
+        dialer_.reset();
+        reached ? Reached(std::move(*reached)) : Failed(reached.error().message);
+      },
+      limits_.connect);
+}
+
+void Caller::Reached(transport::Dialer::Reached reached) {
+  hub_ = reached.address;
+  std::shared_ptr<transport::Tls> tls;
+  if (!hub_.is_unix() && target_.access) {
+    auto made = transport::Tls::ForClient(target_.access->pin);
+    if (!made) return Failed(made.error().message);
+    tls = std::move(*made);
+  } else if (!hub_.IsThisMachine()) {
+    return Failed(
+        fmt::format("{}: another machine is only spoken to by an access file", hub_.Text()));
+  }
+  timer_ = loop_.At(loop_.Now() + limits_.welcome, [this] {
+    Failed(fmt::format("{}: no welcome came within {:.0f} s; is it a hub, and does it still run?",
+                       hub_.Text(), limits_.welcome.seconds()));
+  });
+  connection_ = std::make_unique<Connection>(loop_, std::move(reached.fd), std::move(tls),
+                                             FrameTypes{FrameType::kWelcome, FrameType::kRefusal},
+                                             limits_.connection);
+  connection_->Start({.opened = [this] { Greet(); },
+                      .frame = [this](FrameType, std::string_view m) { Welcomed(m); },
+                      .writable = nullptr,
+                      .silent = nullptr,
+                      .closed = [this](const Ended& ended) { Lost(ended); }});
+}
+
+void Caller::Greet() {
+  wire::Greeting greeting{.product = self_.product, .role = self_.role};
+  greeting.node_name = self_.node_name;
+  greeting.instance = self_.instance;
+  if (auto key = connection_->ExportKey(access::kExportLabel)) {
+    const access::Access& access = *target_.access;
+    auto nonce = access::MakeRandom();
+    if (!nonce) return Failed(nonce.error().message);
+    greeting.serial = access.serial;
+    greeting.nonce = Text(*nonce);
+    greeting.proof = Text(access::MakeProof(
+        access.secret,
+        {.connection_key = *key, .nonce = *nonce, .serial = access.serial, .role = access.role}));
+  }
+  std::string message;
+  wire::Append(message, greeting);
+  (void)connection_->Send(FrameType::kGreeting, message);
+}
+
+void Caller::Welcomed(std::string_view message) {
+  auto welcome = wire::DecodeWelcome(message);
+  if (!welcome) return connection_->Breach(welcome.error().message);
+  connection_->Accept(TypesFromHub(self_.role));
+  Finish(Met{std::move(connection_), std::move(*welcome), hub_});
+}
+
+void Caller::Lost(const Ended& ended) {
+  if (!ended.refusal) {
+    wrong_pins_ += ended.why == Ended::Why::kWrongPin ? 1 : 0;
+    return Failed(fmt::format("{}: {}", hub_.Text(), ended.text));
+  }
+  RefusalCode code = ended.refusal->code;
+  Error error{
+      IsLasting(code) ? ErrorKind::kPermission : ErrorKind::kBusy,
+      fmt::format("the hub at {} refused: {}{}", hub_.Text(), ended.refusal->reason, Advice(code))};
+  Finish(std::unexpected(Failure{std::move(error), IsLasting(code), ended.refusal}));
+}
+
+// At this address. There may be others.
+void Caller::Failed(std::string why) {
+  loop_.Cancel(timer_);
+  connection_.reset();
+  if (!failures_.empty()) failures_ += '\n';
+  failures_ += why;
+  Next();
+}
+
+void Caller::Finish(std::expected<Met, Failure> result) {
+  loop_.Cancel(timer_);
+  Done done = std::move(done_);
+  done(std::move(result));
+}
+
+}  // namespace spate::link

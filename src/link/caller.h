@@ -1,0 +1,96 @@
+// Caller: one attempt to reach a hub and to be welcomed there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "access/access_file.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "link/connection.h"
+#include "os/address.h"
+#include "os/real_loop.h"
+#include "transport/tcp/dialer.h"
+#include "wire/greeting.h"
+
+namespace spate::link {
+
+// Where the hub is. With `access` over TLS, proved by its credential; without, in clear, to this
+// machine only. UNIX sockets are in clear in any case: there the system says who we are.
+struct Target {
+  std::vector<os::Address> hubs;  // of one hub, in the order to try
+  std::optional<access::Access> access;
+
+  static Target Of(access::Access access);
+  static Target Of(os::Address address) { return {{std::move(address)}, std::nullopt}; }
+};
+
+// Who calls.
+struct Self {
+  std::string product;  // the program's version
+  // Those who are no nodes have the role of their access file, where they call with one.
+  wire::Role role = wire::Role::kClient;
+  // Of a node.
+  std::string node_name = {};
+  std::string instance = {};  // wire::kInstanceBytes
+};
+
+struct CallerLimits {
+  Duration connect = Duration::Seconds(5);   // for each name and number
+  Duration welcome = Duration::Seconds(10);  // from then on, with the TLS handshake
+  ConnectionLimits connection;
+};
+
+class Caller {
+ public:
+  struct Met {
+    std::unique_ptr<Connection> connection;  // not yet started
+    wire::Welcome welcome;
+    os::SocketAddress hub;
+  };
+  struct Failure {
+    Error error;           // what is wrong, for each address, and what to do
+    bool lasting = false;  // the same will happen again unless somebody does something
+    std::optional<wire::Refusal> refusal = std::nullopt;
+  };
+  // Called once by the loop. May destroy the caller.
+  using Done = std::function<void(std::expected<Met, Failure>)>;
+  Caller(os::RealLoop& loop, Target target, Self self, Done done, const CallerLimits& limits = {});
+  // Gives up; `done` is not called any more.
+  ~Caller();
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+ private:
+  void Begin();
+  void Next();
+  void Reached(transport::Dialer::Reached reached);
+  void Greet();
+  void Welcomed(std::string_view message);
+  void Lost(const Ended& ended);
+  void Failed(std::string why);
+  void Finish(std::expected<Met, Failure> result);
+
+  os::RealLoop& loop_;
+  const Target target_;
+  Self self_;
+  Done done_;
+  const CallerLimits limits_;
+
+  size_t next_ = 0;  // of target_.hubs
+  size_t wrong_pins_ = 0;
+  std::string failures_;
+  // Of the address before that.
+  std::unique_ptr<transport::Dialer> dialer_;
+  os::SocketAddress hub_;
+  std::unique_ptr<Connection> connection_;
+  os::TimerId timer_ = 0;
+};
+
+}  // namespace spate::link

@@ -1,0 +1,211 @@
+// Door: from a socket that was accepted to a visitor.
+//
+// A stranger is in its entry's list, holds one of the listener's places, and has a deadline. It
+// leaves the list by one of four ways: admitted (its connection moves on), refused (when the
+// goodbye is said), late or evicted (cut off), or by itself.
+#include "link/door.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "access/proof.h"
+#include "os/file.h"
+#include "wire/codec.h"
+
+namespace spate::link {
+
+using wire::FrameType;
+using wire::RefusalCode;
+
+bool Guest::Proves(const Bytes32& secret) const {
+  Bytes32 nonce, proof;
+  if (!connection_key || greeting.serial == 0) return false;
+  if (greeting.nonce.size() != nonce.size() || greeting.proof.size() != proof.size()) return false;
+  std::ranges::copy(greeting.nonce, nonce.begin());
+  std::ranges::copy(greeting.proof, proof.begin());
+  return access::ProofHolds(secret,
+                            {.connection_key = *connection_key,
+                             .nonce = nonce,
+                             .serial = greeting.serial,
+                             .role = static_cast<access::Role>(greeting.role)},
+                            proof);
+}
+
+Result<std::unique_ptr<Door>> Door::Open(os::RealLoop& loop, std::vector<DoorAddress> addresses,
+                                         const transport::Identity& identity, std::string product,
+                                         Gate& gate, Events events, const DoorLimits& limits) {
+  auto tls = transport::Tls::ForHub(identity);
+  if (!tls) return std::unexpected(std::move(tls.error()));
+  std::unique_ptr<Door> door(
+      new Door(loop, std::move(*tls), std::move(product), gate, std::move(events), limits));
+  for (const DoorAddress& at : addresses) {
+    if (Status status = door->Listen(at); !status) return std::unexpected(status.error());
+  }
+  return door;
+}
+
+Door::Door(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string product, Gate& gate,
+           Events events, const DoorLimits& limits)
+    : loop_(loop),
+      tls_(std::move(tls)),
+      product_(std::move(product)),
+      gate_(gate),
+      events_(std::move(events)),
+      limits_(limits) {}
+
+Door::~Door() {
+  for (Entry& entry : entries_) {
+    loop_.Cancel(entry.eviction);
+    entry.listener.reset();
+    while (!entry.strangers.empty()) Remove(entry, entry.strangers.begin());
+    if (entry.address.is_unix()) (void)os::RemoveFile(entry.address.path());
+  }
+}
+
+Status Door::Listen(const DoorAddress& at) {
+  auto numbers = os::ResolveBlocking(at.address);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  for (const os::SocketAddress& number : *numbers) {
+    if (Status status = ListenAt(number, at); !status) return status;
+  }
+  return {};
+}
+
+Status Door::ListenAt(const os::SocketAddress& number, const DoorAddress& at) {
+  if (at.clear && !number.IsThisMachine()) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("cannot listen at {} without TLS: others could read along; take an "
+                            "address of this machine alone, such as 127.0.0.1, or leave TLS on",
+                            number.Text()));
+  }
+  auto fd = os::Listen(number, 1024, at.permissions);
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto address = os::LocalAddress(fd->get());
+  if (!address) return std::unexpected(std::move(address.error()));
+  Entry& entry = entries_.emplace_back();
+  entry.address = *address;
+  entry.in_clear = at.clear || number.is_unix();
+  entry.listener = std::make_unique<transport::Listener>(
+      loop_, std::move(*fd),
+      transport::Listener::Events{
+          .arrived = [this, &entry](transport::Arrival a) { Arrived(entry, std::move(a)); },
+          .trouble = events_.trouble},
+      transport::ListenerLimits{.places = limits_.strangers});
+  return {};
+}
+
+std::vector<os::SocketAddress> Door::addresses() const {
+  std::vector<os::SocketAddress> addresses;
+  for (const Entry& entry : entries_) addresses.push_back(entry.address);
+  return addresses;
+}
+
+size_t Door::strangers() const {
+  size_t count = 0;
+  for (const Entry& entry : entries_) count += entry.strangers.size();
+  return count;
+}
+
+// ------------------------------------------------------------------------------------- strangers
+
+void Door::Arrived(Entry& entry, transport::Arrival arrival) {
+  Strangers::iterator at = entry.strangers.emplace(entry.strangers.end());
+  at->came = loop_.Now();
+  at->place = std::move(arrival.place);
+  at->guest.peer = arrival.peer.Text();
+  if (entry.address.is_unix()) {
+    if (auto user = os::PeerOf(arrival.fd.get())) at->guest.local = *user;
+  }
+  at->connection =
+      std::make_unique<Connection>(loop_, std::move(arrival.fd), entry.in_clear ? nullptr : tls_,
+                                   FrameTypes{FrameType::kGreeting}, limits_.connection, counts_);
+  at->connection->Start(
+      {.opened = [this, at] { Opened(*at); },
+       .frame = [this, &entry, at](FrameType, std::string_view m) { Greeted(entry, at, m); },
+       .writable = nullptr,
+       .silent = nullptr,
+       .closed = [this, &entry, at](const Ended&) { Remove(entry, at); }});
+  at->deadline = loop_.At(at->came + limits_.greeting, [this, &entry, at] {
+    ++counts_->late;
+    Remove(entry, at);
+  });
+  if (entry.strangers.size() >= limits_.strangers) MakeRoom(entry);
+}
+
+void Door::Opened(Stranger& stranger) {
+  if (auto key = stranger.connection->ExportKey(access::kExportLabel)) {
+    stranger.guest.connection_key = *key;
+  }
+}
+
+void Door::MakeRoom(Entry& entry) {
+  loop_.Cancel(entry.eviction);
+  while (entry.strangers.size() >= limits_.strangers) {
+    Instant when = entry.strangers.front().came + limits_.patience;
+    if (when > loop_.Now()) {
+      entry.eviction = loop_.At(when, [this, &entry] { MakeRoom(entry); });
+      return;
+    }
+    ++counts_->evicted;
+    Remove(entry, entry.strangers.begin());
+  }
+}
+
+void Door::Remove(Entry& entry, Strangers::iterator at) {
+  loop_.Cancel(at->deadline);
+  entry.strangers.erase(at);
+}
+
+// ------------------------------------------------------------------------------------- greetings
+
+void Door::Greeted(Entry& entry, Strangers::iterator at, std::string_view message) {
+  loop_.Cancel(at->deadline);
+  auto greeting = wire::DecodeGreeting(message);
+  if (!greeting) return at->connection->Breach(greeting.error().message);
+  at->guest.greeting = std::move(*greeting);
+  auto admission = Judge(at->guest);
+  if (!admission) {
+    ++counts_->refused;
+    return at->connection->Refuse(admission.error());
+  }
+  ++counts_->accepted;
+  const wire::Greeting& from = at->guest.greeting;
+  std::string welcome;
+  wire::Append(welcome,
+               wire::Welcome{.product = product_,
+                             .protocol = *wire::CommonProtocol(from.protocol, from.oldest_protocol),
+                             .epoch = admission->epoch,
+                             .node = admission->node});
+  (void)at->connection->Send(FrameType::kWelcome, welcome);
+  at->connection->Accept(TypesToHub(from.role));
+  Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};
+  Remove(entry, at);
+  auto arrived = events_.arrived;  // it may destroy the door
+  arrived(std::move(visitor));
+}
+
+std::expected<Admission, wire::Refusal> Door::Judge(const Guest& guest) {
+  const wire::Greeting& from = guest.greeting;
+  auto refuse = [](RefusalCode code, std::string reason) {
+    return std::unexpected(wire::Refusal{code, std::move(reason)});
+  };
+  if (!wire::CommonProtocol(from.protocol, from.oldest_protocol)) {
+    return refuse(
+        RefusalCode::kVersion,
+        fmt::format("this hub is spate {} and speaks protocols {} to {}, you are spate {} "
+                    "and speak {} to {}; use releases that are at most one apart",
+                    product_, wire::kOldestProtocol, wire::kProtocol, from.product,
+                    from.oldest_protocol, from.protocol));
+  }
+  if (guest.connection_key && from.serial == 0) {
+    return refuse(RefusalCode::kCredential, "a credential is needed: use an access file");
+  }
+  if (!guest.connection_key && from.serial != 0) {
+    return refuse(RefusalCode::kCredential, "without TLS no credential can be proved");
+  }
+  return gate_.Admit(guest);
+}
+
+}  // namespace spate::link

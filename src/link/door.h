@@ -1,0 +1,136 @@
+// Door: where a hub is reached. It listens, lets peers say who they are, asks a gate whom to let
+// in, and hands over those who are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes32.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "link/connection.h"
+#include "os/address.h"
+#include "os/real_loop.h"
+#include "os/socket.h"
+#include "transport/tcp/identity.h"
+#include "transport/tcp/listener.h"
+#include "wire/greeting.h"
+
+namespace spate::link {
+
+// Who wants to come in. Over TLS it is known by its credential, on a UNIX socket by the system.
+struct Guest {
+  wire::Greeting greeting;
+  std::string peer;                          // its address, for people
+  std::optional<os::PeerCredentials> local;  // on a UNIX socket: the user at the other end
+  std::optional<Bytes32> connection_key;     // over TLS
+
+  // Whether it has the credential with this secret. Never without TLS.
+  bool Proves(const Bytes32& secret) const;
+};
+
+struct Admission {
+  Epoch epoch;
+  NodeId node;  // of a node
+};
+
+// Decides by what the hub knows: credentials, users, names. For a guest with `local`, the user; for
+// others the credential of `greeting.serial`, which `Proves` must hold for; for a guest with
+// neither (in clear over TCP, on loopback) nothing is known.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  virtual std::expected<Admission, wire::Refusal> Admit(const Guest& guest) = 0;
+};
+
+// Greeted, welcomed, and not yet started.
+struct Visitor {
+  std::unique_ptr<Connection> connection;
+  Guest guest;
+  Admission admission;
+};
+
+struct DoorAddress {
+  os::Address address;
+  bool clear = false;           // TCP without TLS, on loopback only; UNIX sockets are in clear
+  uint32_t permissions = 0600;  // of a UNIX socket
+};
+
+struct DoorLimits {
+  Duration greeting = Duration::Seconds(10);  // from arrival to the greeting
+  // Peers at one address who have not said who they are. When there are so many, those who came
+  // more than `patience` ago make room, the oldest first, and others wait in the system's queue.
+  size_t strangers = 1024;
+  Duration patience = Duration::Seconds(2);
+  ConnectionLimits connection;
+};
+
+class Door {
+ public:
+  struct Events {
+    std::function<void(Visitor)> arrived;
+    std::function<void(const Error&)> trouble;  // as transport::Listener's
+  };
+  // Listens at all addresses, or says at which it cannot. `product` is the program's version.
+  // `gate` outlives the door. Resolves names, which may block: at the start of a program.
+  static Result<std::unique_ptr<Door>> Open(os::RealLoop& loop, std::vector<DoorAddress> addresses,
+                                            const transport::Identity& identity,
+                                            std::string product, Gate& gate, Events events,
+                                            const DoorLimits& limits = {});
+  // Strangers are cut off; visitors stay.
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  // Where it listens: numbers and paths, with the ports that were taken for port 0.
+  std::vector<os::SocketAddress> addresses() const;
+  size_t strangers() const;
+  const Counts& counts() const { return *counts_; }
+
+ private:
+  struct Stranger {
+    Instant came;
+    transport::Place place;
+    Guest guest;
+    os::TimerId deadline = 0;
+    std::unique_ptr<Connection> connection;
+  };
+  using Strangers = std::list<Stranger>;  // the oldest first
+  struct Entry {
+    os::SocketAddress address;
+    bool in_clear = false;
+    Strangers strangers;
+    os::TimerId eviction = 0;
+    std::unique_ptr<transport::Listener> listener;
+  };
+
+  Door(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string product, Gate& gate,
+       Events events, const DoorLimits& limits);
+  Status Listen(const DoorAddress& at);
+  Status ListenAt(const os::SocketAddress& number, const DoorAddress& at);
+  void Arrived(Entry& entry, transport::Arrival arrival);
+  void Opened(Stranger& stranger);
+  void Greeted(Entry& entry, Strangers::iterator at, std::string_view message);
+  std::expected<Admission, wire::Refusal> Judge(const Guest& guest);
+  void MakeRoom(Entry& entry);
+  void Remove(Entry& entry, Strangers::iterator at);
+
+  os::RealLoop& loop_;
+  const std::shared_ptr<transport::Tls> tls_;
+  const std::string product_;
+  Gate& gate_;
+  const Events events_;
+  const DoorLimits limits_;
+  const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+  std::list<Entry> entries_;
+};
+
+}  // namespace spate::link

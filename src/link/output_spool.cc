@@ -1,0 +1,137 @@
+#include "link/output_spool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "os/file.h"
+#include "wire/limits.h"
+
+namespace spate::link {
+namespace {
+
+constexpr uint64_t kReadBytes = 128 * 1024;
+
+void DropOutput(const TaskOutput* output) {
+  for (const OutputStream* stream : {&output->out, &output->err}) {
+    if (!stream->spool.empty()) (void)os::RemoveFile(stream->spool);
+  }
+  delete output;
+}
+
+}  // namespace
+
+// ----------------------------------------------------------------------------------- the sender's
+
+std::optional<wire::OutputPiece> OutputReader::Next(wire::Ends& ends) {
+  for (; end_ < ends.ends.size(); ++end_, stream_ = 1) {
+    for (; stream_ <= 2; ++stream_, offset_ = 0, fd_.Reset()) {
+      TaskOutputPtr output = ends.outputs[end_];  // Cut may replace it
+      if (!output) continue;
+      if (auto piece = Read(ends, stream_ == 1 ? output->out : output->err)) return piece;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const OutputStream& stream) {
+  if (stream.spool.empty() || offset_ == stream.total) return std::nullopt;
+  if (offset_ == wire::kWireLimits.stream_bytes) {
+    Cut(ends, fmt::format("only its first {} bytes were sent", offset_));
+    return std::nullopt;
+  }
+  if (!fd_) {
+    auto fd = os::OpenRead(stream.spool);
+    if (fd) fd_ = std::move(*fd);
+    if (!fd) Cut(ends, fd.error().message);
+    if (!fd) return std::nullopt;
+  }
+  uint64_t most = std::min(stream.total, wire::kWireLimits.stream_bytes) - offset_;
+  auto bytes = os::ReadAt(fd_.get(), offset_, std::min(most, kReadBytes), stream.spool);
+  if (!bytes || bytes->empty()) {
+    Cut(ends, bytes ? fmt::format("its file ends after {} bytes", offset_) : bytes.error().message);
+    return std::nullopt;
+  }
+  wire::OutputPiece piece{ends.ends[end_].ref, stream_, offset_, std::move(*bytes)};
+  offset_ += piece.bytes.size();
+  return piece;
+}
+
+void OutputReader::Cut(wire::Ends& ends, const std::string& why) {
+  auto output = std::make_shared<TaskOutput>(*ends.outputs[end_]);
+  OutputStream& stream = stream_ == 1 ? output->out : output->err;
+  stream.total = offset_;
+  ends.outputs[end_] = std::move(output);
+  std::string& note = ends.ends[end_].note;
+  if (!note.empty()) note += "; ";
+  note += fmt::format("{} is not whole: {}", stream_ == 1 ? "stdout" : "stderr", why);
+}
+
+// --------------------------------------------------------------------------------- the receiver's
+
+OutputSpool::~OutputSpool() {
+  for (Stream& stream : streams_) Drop(stream);
+}
+
+void OutputSpool::Drop(Stream& stream) {
+  if (!stream.path.empty()) (void)os::RemoveFile(stream.path);
+  stream = {};
+}
+
+Status OutputSpool::Begin(Stream& stream) {
+  Drop(stream);
+  for (;;) {
+    std::string path = fmt::format("{}{}", prefix_, ++number_);
+    auto fd = os::OpenWrite(path, os::OpenHow::kCreateNew, 0600);
+    if (!fd && fd.error().kind == ErrorKind::kExists) continue;
+    if (!fd) return std::unexpected(std::move(fd.error()));
+    stream = {.path = std::move(path), .fd = std::move(*fd)};
+    return {};
+  }
+}
+
+Status OutputSpool::Take(const wire::OutputPiece& piece) {
+  Stream& stream = streams_[piece.stream - 1];
+  const Stream& other = streams_[2 - piece.stream];
+  if (stream.path.empty() && other.path.empty()) ref_ = piece.ref;
+  if (piece.ref != ref_) {
+    return Fail(ErrorKind::kCorrupt, "output_piece.ref is another than the one before");
+  }
+  if (piece.offset == 0) {
+    if (Status begun = Begin(stream); !begun) return begun;
+  }
+  if (stream.path.empty() || piece.offset != stream.size) {
+    return Fail(ErrorKind::kCorrupt, "output_piece.offset is not where the piece before ended");
+  }
+  if (stream.size + piece.bytes.size() > wire::kWireLimits.stream_bytes) {
+    return Fail(ErrorKind::kCorrupt, "output_piece.offset is out of range");
+  }
+  stream.size += piece.bytes.size();
+  return os::WriteAllAt(stream.fd.get(), piece.bytes, piece.offset, stream.path);
+}
+
+Status OutputSpool::Claim(wire::Ends& ends) {
+  for (size_t i = 0; i < ends.ends.size(); ++i) {
+    const TaskOutputPtr& from = ends.outputs[i];
+    auto is_apart = [](const OutputStream& s) { return s.bytes.empty() && s.total > 0; };
+    if (!from || (!is_apart(from->out) && !is_apart(from->err))) continue;
+    std::shared_ptr<TaskOutput> output(new TaskOutput(*from), DropOutput);
+    OutputStream* to[] = {&output->out, &output->err};
+    for (size_t k = 0; k < streams_.size(); ++k) {
+      if (!is_apart(*to[k])) continue;
+      Stream& stream = streams_[k];
+      if (stream.path.empty() || ref_ != ends.ends[i].ref || stream.size != to[k]->total) {
+        return Fail(ErrorKind::kCorrupt, "ends.output is not what came in pieces");
+      }
+      to[k]->spool = std::move(stream.path);
+      stream = {};
+    }
+    ends.outputs[i] = std::move(output);
+  }
+  if (streams_[0].path.empty() && streams_[1].path.empty()) return {};
+  return Fail(ErrorKind::kCorrupt, "ends.output lacks what came in pieces");
+}
+
+}  // namespace spate::link

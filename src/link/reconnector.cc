@@ -1,0 +1,73 @@
+#include "link/reconnector.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spate::link {
+
+ReconnectorOptions ClientOptions(Self self, std::function<Result<Target>()> target) {
+  return {.self = std::move(self), .target = std::move(target)};
+}
+
+ReconnectorOptions NodeOptions(Self self, std::function<Result<Target>()> target) {
+  return {.self = std::move(self),
+          .target = std::move(target),
+          .most = Duration::Seconds(30),
+          .stubborn = true};
+}
+
+Reconnector::Reconnector(os::RealLoop& loop, ReconnectorOptions options, Prng prng, Events events)
+    : loop_(loop),
+      options_(std::move(options)),
+      prng_(prng),
+      events_(std::make_shared<const Events>(std::move(events))),
+      pause_(options_.first) {}
+
+Reconnector::~Reconnector() { loop_.Cancel(timer_); }
+
+void Reconnector::Call() {
+  if (connected_ == Instant{}) return TryAfter({});
+  // One that lasted forgives the failures before it.
+  if (loop_.Now() - connected_ >= options_.most) pause_ = options_.first;
+  TryAfter(std::exchange(pause_, std::min(pause_ * 2, options_.most)));
+}
+
+// Between half of it and all, by chance: those who were cut off together do not return so.
+void Reconnector::TryAfter(Duration pause) {
+  auto half = static_cast<uint64_t>(pause.ns / 2);
+  pause.ns -= static_cast<int64_t>(prng_.Below(half + 1));
+  loop_.Cancel(timer_);
+  timer_ = loop_.At(loop_.Now() + pause, [this] { Try(); });
+}
+
+void Reconnector::Try() {
+  auto target = options_.target();
+  if (!target) return Done(std::unexpected(Caller::Failure{target.error(), true}));
+  caller_ = std::make_unique<Caller>(
+      loop_, std::move(*target), options_.self,
+      [this](auto result) {
+        caller_.reset();
+        Done(std::move(result));
+      },
+      options_.caller);
+}
+
+void Reconnector::Done(std::expected<Caller::Met, Caller::Failure> result) {
+  std::shared_ptr<const Events> events = events_;  // they may destroy the reconnector
+  if (result) {
+    connected_ = loop_.Now();
+    refused_.clear();
+    return events->connected(std::move(*result));
+  }
+  const Caller::Failure& failure = result.error();
+  if (!failure.lasting) {
+    Duration pause = std::exchange(pause_, std::min(pause_ * 2, options_.most));
+    TryAfter(pause);
+    return events->trying(failure.error, pause);
+  }
+  if (options_.stubborn) TryAfter(options_.most);
+  if (std::exchange(refused_, failure.error.message) == failure.error.message) return;
+  events->refused(failure.error);
+}
+
+}  // namespace spate::link

@@ -60,6 +60,10 @@ std::string StateDirOf(const std::string& typed, const Surroundings& here) {
   return os::JoinPath(here.cwd, dir);
 }
 
+std::string HubDirOf(const std::string& typed, const Surroundings& here) {
+  return os::JoinPath(StateDirOf(typed, here), "hub");
+}
+
 uint32_t FitOpenFiles(uint32_t slots) {
   constexpr uint64_t kOfASlot = 4;    // a socket, a page, and while it is started two more
   constexpr uint64_t kOfTheRun = 48;  // journal, lists, loop, terminal

@@ -33,6 +33,8 @@ struct Surroundings {
 // Where jobs live: as typed with --state, else $SPATE_STATE, $XDG_STATE_HOME/spate, or
 // ~/.local/state/spate. Absolute.
 std::string StateDirOf(const std::string& typed, const Surroundings& here);
+// The folder of the user's own hub, below the state folder.
+std::string HubDirOf(const std::string& typed, const Surroundings& here);
 
 // What the machine offers to a run with these options. Slots beyond what open files allow are left
 // out (FitOpenFiles tells it).

@@ -200,6 +200,12 @@ Status Rename(const std::string& from, const std::string& to) {
   return {};
 }
 
+uint32_t CurrentUmask() {
+  mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
 Status MakeSymlink(const std::string& target, const std::string& path) {
   if (symlink(target.c_str(), path.c_str()) != 0) return FailErrno("make the link", path);
   return {};

@@ -58,6 +58,8 @@ Status Fsync(int fd, std::string_view name);  // data and what is needed to find
 Status FsyncDir(const std::string& path);
 Status Truncate(int fd, uint64_t size, std::string_view name);
 Status Rename(const std::string& from, const std::string& to);
+// The permissions that new files of this process lack. While it has one thread.
+uint32_t CurrentUmask();
 Status MakeSymlink(const std::string& target, const std::string& path);
 Result<std::string> ReadLink(const std::string& path);
 

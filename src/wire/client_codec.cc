@@ -169,7 +169,7 @@ Request Take(FieldReader& in, const pb::SubmitEnd& from) {
 
 Request Take(FieldReader& in, const pb::Watch& from) {
   in.Within("watch");
-  return Watch{in.Id<JobId>("job", from.job())};
+  return Watch{JobId(from.job())};
 }
 Request Take(FieldReader& in, const pb::ReadEnds& from) {
   in.Within("read_ends");

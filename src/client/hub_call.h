@@ -1,0 +1,76 @@
+// HubCall: what a command says to a hub, and hears, in the order in which it happens. For programs
+// whose only work that is: its functions run the loop until they have what they wait for.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "link/caller.h"
+#include "link/connection.h"
+#include "os/environment.h"
+#include "os/real_loop.h"
+#include "wire/client_messages.h"
+
+namespace spate::client {
+
+// A hub, and by what we know it.
+struct HubTarget {
+  link::Target target;
+  std::string name;  // for people: the access file, or the socket
+  wire::Role role = wire::Role::kClient;
+};
+
+// The hub of `--access`, $SPATE_HUB, the user's or the system's access file; else the user's own on
+// this machine, whose folder is `hub_dir`; else that of the system at /run/spate/hub. nullopt: none
+// of these is there. Errors: a file that was named, and cannot be used.
+Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
+                                         const os::Environment& environment,
+                                         const std::string& hub_dir);
+// For those who need one: the error says how to start one.
+Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
+                          const std::string& hub_dir);
+// The socket of a hub on this machine: of the one with this folder, else the system's.
+std::optional<os::Address> FindLocalHub(const std::string& hub_dir);
+
+class HubCall {
+ public:
+  // `loop` outlives it.
+  HubCall(os::RealLoop& loop, HubTarget target);
+  ~HubCall();
+  HubCall(const HubCall&) = delete;
+  HubCall& operator=(const HubCall&) = delete;
+
+  // kUnavailable: nobody answers there; kPermission: the hub does not let us in.
+  Status Connect();
+  // Waits while the connection takes no more.
+  Status Send(const wire::Request& request);
+  // The next reply. kUnavailable: the connection has ended; Connect makes another one.
+  Result<wire::Reply> Next();
+  // Waits so long, or until Interrupt.
+  void Pause(Duration time);
+
+  // Lets the function that waits return, with kBusy. For handlers of signals.
+  void Interrupt();
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  void Run();
+  void OnFrame(std::string_view message);
+
+  os::RealLoop& loop_;
+  const HubTarget target_;
+  std::unique_ptr<link::Caller> caller_;
+  std::unique_ptr<link::Connection> connection_;
+  std::deque<Result<wire::Reply>> replies_;
+  bool window_open_ = true;
+  bool interrupted_ = false;
+};
+
+// Asks one question and gives what comes back to the standard streams; the exit code.
+Result<int> RunCommand(os::RealLoop& loop, HubTarget target, wire::Command command);
+
+}  // namespace spate::client

@@ -125,13 +125,11 @@ cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool
 
 LocalJob::~LocalJob() = default;
 
-Status LocalJob::OpenStore(uint64_t keep_output) {
+Status LocalJob::OpenStore() {
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   loop_ = std::move(*loop);
-  store::SqliteOptions options;
-  options.keep_output = keep_output;
-  auto store = store::SqliteStore::Open(dir_, *loop_, options);
+  auto store = store::SqliteStore::Open(dir_, *loop_);
   if (!store) return std::unexpected(store.error());
   store_ = std::move(*store);
   return {};
@@ -146,7 +144,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Create(const Surroundings& here,
   std::unique_ptr<LocalJob> job(new LocalJob(here, std::move(*dir), state_dir));
   job->options_ = options;
   job->follow_ = options.sources.follow;
-  if (auto status = job->OpenStore(options.keep_output); !status) {
+  if (auto status = job->OpenStore(); !status) {
     job->Discard();
     return std::unexpected(status.error());
   }
@@ -180,7 +178,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   std::unique_ptr<LocalJob> job(new LocalJob(here, std::move(*dir), state_dir));
   // Before anything starts: what a killed run left is not to run beside its own repetition.
   (void)shepherd::EndLeftovers(job->dir_.path(), "", kPatience.ns);
-  if (auto status = job->OpenStore(cli::RunOptions().keep_output); !status) {
+  if (auto status = job->OpenStore(); !status) {
     return std::unexpected(status.error());
   }
   auto row = job->store_->ReadJob();
@@ -218,6 +216,7 @@ void LocalJob::MakeSession() {
 
 void LocalJob::PutRow() {
   row_.settings = EncodeJobText(*settings_);
+  row_.keep_output = options_.keep_output;
   store_->PutJob(row_);
 }
 

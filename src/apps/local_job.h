@@ -100,7 +100,7 @@ class LocalJob {
   std::unique_ptr<Follower> MakeFollower(cli::RunView& view);
   LocalJob(const Surroundings& here, store::JobDir dir, std::string state_dir)
       : here_(here), dir_(std::move(dir)), state_dir_(std::move(state_dir)) {}
-  Status OpenStore(uint64_t keep_output);
+  Status OpenStore();
   void OnBroken(const Error& error);
   // Says where this machine gives less than was asked for.
   void TellBounds(cli::RunView& view, const Offer& offer, bool memory_enforced,

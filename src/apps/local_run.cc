@@ -219,7 +219,7 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   std::string state_dir = StateDirOf(typed->state_dir, here);
   uint32_t number = tasks.job.value_or(0);
   if (!tasks.job) {
-    auto numbers = store::JobNumbers(state_dir);
+    auto numbers = store::RunNumbers(state_dir);
     if (!numbers) return std::unexpected(numbers.error());
     if (numbers->empty()) {
       return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir);

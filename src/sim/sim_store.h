@@ -31,6 +31,9 @@ class SimStore final : public store::Store {
   void Append(store::Batch batch, std::function<void(Status)> done) override;
   uint64_t Backlog() const override { return inner_.Backlog(); }
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
+  Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override {
+    return inner_.ReplayJob(job, visit);
+  }
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
   void FailAfter(uint64_t commits) {

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "store/batch.h"
+#include "store/record_job.h"
 
 namespace spate::store {
 
@@ -73,6 +75,32 @@ void MemoryStore::Write(Batch& batch) {
 
 Status MemoryStore::Replay(const std::function<void(const engine::Record&)>& visit) {
   CHECK(!appended_);
+  if (!options_.is_hub) return Visit(visit);
+  std::set<JobId> finished;
+  auto looked = Visit([&](const engine::Record& record) {
+    if (std::holds_alternative<engine::JobFinished>(record)) finished.insert(JobOf(record));
+    if (Reopens(record)) finished.erase(JobOf(record));
+  });
+  if (!looked) return looked;
+  return Visit([&](const engine::Record& record) {
+    if (!finished.contains(JobOf(record))) visit(record);
+  });
+}
+
+Status MemoryStore::ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) {
+  bool found = false;
+  auto visited = Visit([&](const engine::Record& record) {
+    if (JobOf(record) != job) return;
+    found = true;
+    visit(record);
+  });
+  if (visited && !found) {
+    return Fail(ErrorKind::kNotFound, fmt::format("there is no job {}", job.value));
+  }
+  return visited;
+}
+
+Status MemoryStore::Visit(const std::function<void(const engine::Record&)>& visit) const {
   for (const auto& stored : disk_->records) {
     if (const auto* ended = std::get_if<engine::AttemptEnded>(&stored)) {
       visit(engine::Record(*ended));

@@ -36,6 +36,7 @@ struct MemoryStoreOptions {
   Duration delay_min;  // of a commit, from the end of the one before
   Duration delay_max;
   uint64_t seed = 1;
+  bool is_hub = false;  // Replay leaves out finished jobs
 };
 
 class MemoryStore final : public Store {
@@ -47,6 +48,7 @@ class MemoryStore final : public Store {
   void Append(Batch batch, std::function<void(Status)> done) override;
   uint64_t Backlog() const override { return backlog_; }
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
+  Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
   // The owner dies: nothing is called any more. The first `also_durable` batches of those queued
@@ -67,6 +69,7 @@ class MemoryStore final : public Store {
   void Arm();
   void CommitFirst();
   void Write(Batch& batch);
+  Status Visit(const std::function<void(const engine::Record&)>& visit) const;
 
   os::Loop& loop_;
   std::shared_ptr<MemoryDisk> disk_;

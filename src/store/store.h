@@ -50,9 +50,12 @@ class Store {
   // Bytes queued and not yet durable; the owner slows down when it grows.
   virtual uint64_t Backlog() const = 0;
 
-  // Calls `visit` with every record in order. Only before the first Append.
+  // Calls `visit` with every record in order; of a hub's journal with those of jobs that have not
+  // finished, and of no job. Only before the first Append.
   // Error kCorrupt names the damaged row; the file is untouched.
   virtual Status Replay(const std::function<void(const engine::Record&)>& visit) = 0;
+  // At any time: the durable records of one job, also a finished one. kNotFound: there is none.
+  virtual Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) = 0;
 
   // The rows of tasks first .. first+count-1, which must be durable or queued.
   virtual Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) = 0;

@@ -117,7 +117,7 @@ void AddJobFields(JsonLine& line, const JobFacts& facts) {
   } else {
     line.Null("took");
   }
-  TextOrBase64(line, "path", summary.path);
+  TextOrBase64(line, "path", summary.place.folder);
   if (summary.problem.empty()) {
     line.Null("problem");
   } else {

@@ -164,7 +164,10 @@ class HistoryWorld {
       store_->PutJob(row_);
     }
     void End(store::JobState state, JobCounts counts, int64_t after) {
-      store_->PutProgress({row_.job, state, kThen + Duration::Seconds(after), counts});
+      store_->PutProgress({.job = row_.job,
+                           .state = state,
+                           .ended = kThen + Duration::Seconds(after),
+                           .counts = counts});
     }
 
    private:

@@ -69,7 +69,7 @@ Result<JobDetails> DetailsOf(const HistoryCall& call, uint32_t number) {
   auto summary = store::SummarizeJob(call.state_dir(), number);
   if (!summary) return std::unexpected(std::move(summary.error()));
   JobDetails details;
-  details.bytes = FolderBytes(summary->path);
+  details.bytes = FolderBytes(summary->place.folder);
   if (summary->standing == JobStanding::kDamaged) {
     details.facts.summary = std::move(*summary);
     return details;
@@ -104,6 +104,10 @@ std::string StandingText(const JobDetails& details) {
       return fmt::format("interrupted: its process {} ended without a word", summary.row.pid);
     case JobStanding::kDamaged:
       return "damaged";
+    case JobStanding::kQueued:
+      return "queued: nothing of it has been started yet";
+    case JobStanding::kHeld:
+      return "held: nothing more of it is started until it is released";
     case JobStanding::kStopped:
       break;
   }
@@ -219,7 +223,7 @@ void PrintPage(HistoryCall& call, const JobDetails& details) {
     PrintWho(call, details, page);
     PrintTasks(details, page);
   }
-  page.Field("kept in", fmt::format("{} ({})", summary.path, FormatSize(details.bytes)));
+  page.Field("kept in", fmt::format("{} ({})", summary.place.folder, FormatSize(details.bytes)));
   PrintNext(call, details.facts, page);
 }
 

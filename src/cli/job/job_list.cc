@@ -19,8 +19,8 @@ using store::JobStanding;
 constexpr uint64_t kListedJobs = 20;
 
 // Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks.
-constexpr std::array kKinds = {"running"sv,     "finished"sv, "stopped"sv,
-                               "interrupted"sv, "damaged"sv,  "failed"sv};
+constexpr std::array kKinds = {"running"sv, "finished"sv, "stopped"sv, "interrupted"sv,
+                               "damaged"sv, "queued"sv,   "held"sv,    "failed"sv};
 constexpr uint32_t kAllKinds = ~0u;
 
 Result<uint32_t> KindsOf(const Words& words) {

@@ -6,12 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/prng.h"
 #include "store/record_codec.h"
+#include "store/record_job.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/history.h"
 #include "store/sqlite/state_check.h"
-#include "store/sqlite/testing_store.h"
+#include "store/sqlite/testing_hub.h"
 
 namespace spate::store {
 namespace {
@@ -113,6 +117,32 @@ void CheckOutputs(const std::string& state, uint32_t batches) {
   }
 }
 
+// Runs `child` (which never ends by itself) with a pipe to write a byte for each durable batch, and
+// kills it after some of them. Returns how many there were.
+template <typename Child>
+uint32_t AcknowledgedUntilKilled(Prng& prng, Child child) {
+  int pipe_ends[2];
+  EXPECT_EQ(pipe(pipe_ends), 0);
+  pid_t pid = fork();
+  EXPECT_GE(pid, 0);
+  if (pid == 0) {
+    close(pipe_ends[0]);
+    child(pipe_ends[1]);
+  }
+  close(pipe_ends[1]);
+  uint64_t wanted = prng.Below(60);
+  uint32_t acknowledged = 0;
+  char byte;
+  while (acknowledged < wanted && read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;
+  kill(pid, SIGKILL);
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself: " << status;
+  while (read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;
+  close(pipe_ends[0]);
+  return acknowledged;
+}
+
 TEST(Crash, KilledWriterLosesNothingThatWasAcknowledged) {
   os::TempDir temp;
   std::string state = temp.Path("state");
@@ -122,25 +152,8 @@ TEST(Crash, KilledWriterLosesNothingThatWasAcknowledged) {
   Prng prng(20240607);
   uint32_t batches = 0;
   for (int life = 0; life < 12; ++life) {
-    int pipe_ends[2];
-    ASSERT_EQ(pipe(pipe_ends), 0);
-    pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      close(pipe_ends[0]);
-      WriteUntilKilled(state, batches, pipe_ends[1]);
-    }
-    close(pipe_ends[1]);
-    uint64_t wanted = prng.Below(60);
-    uint32_t acknowledged = 0;
-    char byte;
-    while (acknowledged < wanted && read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;
-    kill(child, SIGKILL);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself: " << status;
-    while (read(pipe_ends[0], &byte, 1) == 1) ++acknowledged;
-    close(pipe_ends[0]);
+    uint32_t acknowledged =
+        AcknowledgedUntilKilled(prng, [&](int acks) { WriteUntilKilled(state, batches, acks); });
     uint32_t now = WholeBatches(state);
     EXPECT_GE(now, batches + acknowledged);
     EXPECT_LE(now, batches + acknowledged + 500);
@@ -148,6 +161,102 @@ TEST(Crash, KilledWriterLosesNothingThatWasAcknowledged) {
   }
   EXPECT_GT(batches, 100u);
   CheckOutputs(state, batches);
+}
+
+// ---------------------------------------------------------------------------------------- hub
+
+constexpr uint32_t kHubJobs = 3;
+
+// Batch k is of job 1 + k % 3; every tenth finishes its job, and the job's next one opens it again.
+Batch HubBatch(uint32_t k) {
+  JobId job(1 + k % kHubJobs);
+  uint32_t round = k / kHubJobs;
+  Batch batch;
+  if (round > 0 && round % 10 == 0) {
+    batch.records.push_back(engine::TasksReopened{job, {{0, 1}}});
+  }
+  Batch ends = HubWorld::Ends(job, round * kEach, kEach, "job" + std::to_string(job.value) + ".");
+  std::ranges::move(ends.records, std::back_inserter(batch.records));
+  batch.outputs = std::move(ends.outputs);
+  if (round % 10 == 9) batch.records.push_back(engine::JobFinished{job, {}});
+  return batch;
+}
+
+[[noreturn]] void RunHubUntilKilled(const std::string& path, uint32_t next, int acks) {
+  auto loop = std::move(*os::RealLoop::Create());
+  auto dir = HubDir::Open(path);
+  if (!dir) _exit(2);
+  auto store = SqliteStore::Open(*dir, *loop);
+  if (!store) _exit(3);
+  std::function<void()> append = [&] {
+    (*store)->Append(HubBatch(next++), [&](Status status) {
+      if (!status || write(acks, "+", 1) != 1) _exit(4);
+      append();
+    });
+  };
+  for (int in_flight = 0; in_flight < 7; ++in_flight) append();
+  loop->Run();
+  _exit(5);
+}
+
+// Ends of this job that came back, in order.
+uint32_t EndsOfJob(SqliteStore& store, JobId job) {
+  uint32_t ends = 0;
+  auto replayed = store.ReplayJob(job, [&](const engine::Record& r) {
+    const auto* ended = std::get_if<engine::AttemptEnded>(&r);
+    if (ended == nullptr) return;
+    EXPECT_EQ(ended->end.ref.job, job);
+    EXPECT_EQ(ended->end.ref.index, ends);
+    ++ends;
+  });
+  EXPECT_TRUE(replayed) << MessageOf(replayed.error());
+  EXPECT_EQ(ends % kEach, 0u) << "half a batch came back";
+  return ends;
+}
+
+// Batches that came back; every job has its own, and Replay those of the unfinished ones.
+uint32_t WholeHubBatches(HubWorld& world) {
+  uint32_t batches = 0;
+  std::map<uint32_t, uint32_t> replayed;
+  EXPECT_TRUE(world.store().Replay([&](const engine::Record& r) {
+    if (std::holds_alternative<engine::AttemptEnded>(r)) ++replayed[JobOf(r).value];
+  }));
+  for (uint32_t number = 1; number <= kHubJobs; ++number) {
+    JobId job(number);
+    uint32_t ends = EndsOfJob(world.store(), job);
+    batches += ends / kEach;
+    bool finished = ends > 0 && ends / kEach % 10 == 0;
+    EXPECT_EQ(replayed[number], finished ? 0 : ends);
+    EXPECT_EQ(world.store().ReadJob(job)->last_seq != 0, finished);
+    auto history = History::Open(world.place(), number);
+    EXPECT_TRUE(history);
+    for (TaskIndex i = 0; i < ends; i += 7) {
+      auto attempts = history->Attempts(i);
+      std::string text;
+      auto read = history->ReadOutput(attempts->at(0), Stream::kStdout,
+                                      [&](std::string_view bytes, uint64_t) { text += bytes; });
+      EXPECT_TRUE(read) << MessageOf(read.error());
+      EXPECT_EQ(text, "job" + std::to_string(number) + "." + std::to_string(i));
+    }
+  }
+  return batches;
+}
+
+TEST(Crash, KilledHubLosesNothingOfAnyJob) {
+  HubWorld world;
+  for (uint32_t i = 0; i < kHubJobs; ++i) world.Submit(100);
+  Prng prng(7);
+  uint32_t batches = 0;
+  for (int life = 0; life < 8; ++life) {
+    world.Close();
+    uint32_t acknowledged = AcknowledgedUntilKilled(
+        prng, [&](int acks) { RunHubUntilKilled(world.path(), batches, acks); });
+    world.Open();
+    uint32_t now = WholeHubBatches(world);
+    EXPECT_GE(now, batches + acknowledged);
+    batches = now;
+  }
+  EXPECT_GT(batches, 100u);
 }
 
 // ------------------------------------------------------------------------------------- damage
@@ -179,7 +288,7 @@ Result<Content> ReadAll(const JobDir& dir, os::Loop& loop, uint32_t tasks) {
 
 TEST(Crash, FlippedBytesAreRefusedAndTheFileIsLeftAlone) {
   StoreWorld world;
-  constexpr uint32_t kTasks = 400;
+  constexpr uint32_t kTasks = 600;
   ASSERT_TRUE(world.Put(ExampleJob(kTasks)));
   ASSERT_TRUE(world.Commit(AcceptBatch(kTasks)));
   for (uint32_t k = 0; k < kTasks / kEach; ++k) {
@@ -229,13 +338,13 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto open = [&] { return SqliteStore::Open(world.dir(), world.loop()); };
   {
     auto db = Database::Open(path, DbMode::kWrite);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 2"));
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 3"));
   }
   std::string before = os::ReadFile(path, 1 << 20).value();
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 2, and this spate reads version 1"),
+  EXPECT_NE(newer.error().message.find("has version 3, and this spate reads version 2"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);
@@ -342,7 +451,7 @@ TEST(Crash, AFullFileSystemEndsTheStoreAndResumes) {
     auto other = JobDir::Create(disk + "/state");
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().kind, ErrorKind::kExhausted) << MessageOf(other.error());
-    EXPECT_EQ(JobNumbers(disk + "/state")->size(), 1u);
+    EXPECT_EQ(RunNumbers(disk + "/state")->size(), 1u);
     ASSERT_EQ(mount("none", disk.c_str(), "tmpfs", MS_REMOUNT, "size=8m"), 0);
     ExpectResumable(world, acknowledged);
   }

@@ -124,6 +124,17 @@ Result<Statement> Database::Prepare(std::string_view sql) {
   return statement;
 }
 
+Status Database::PrepareAll(std::span<const std::pair<Statement*, std::string_view>> all) {
+  for (const auto& [statement, sql] : all) {
+    auto prepared = Prepare(sql);
+    if (!prepared) return std::unexpected(std::move(prepared.error()));
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+int64_t Database::Changes() const { return sqlite3_changes64(db_.get()); }
+
 Result<int64_t> Database::QueryInt(std::string_view sql) {
   auto statement = Prepare(sql);
   if (!statement) return std::unexpected(statement.error());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +34,9 @@ class Database {
 
   Status Run(const char* sql);  // one or more statements without results
   Result<Statement> Prepare(std::string_view sql);
+  Status PrepareAll(std::span<const std::pair<Statement*, std::string_view>> all);
   Result<int64_t> QueryInt(std::string_view sql);  // first column of the first row; 0 without one
+  int64_t Changes() const;                         // rows that the newest statement changed
   // Syncs the database file itself (in WAL mode a commit syncs the log only). Not by a descriptor
   // of our own: closing one would drop SQLite's locks on the file.
   Status SyncFile();

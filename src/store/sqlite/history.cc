@@ -7,24 +7,18 @@
 #include "base/units.h"
 #include "store/record_codec.h"
 #include "store/sqlite/attempt_columns.h"
-#include "store/sqlite/output_file.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
-namespace {
 
-constexpr uint64_t kReadBytes = 256 << 10;
-
-}  // namespace
-
-Result<History> History::Open(const std::string& state_dir, uint32_t number) {
-  auto summary = SummarizeJob(state_dir, number);
+Result<History> History::Open(const JobPlace& place, uint32_t number) {
+  auto summary = SummarizeJob(place, number);
   if (!summary) return std::unexpected(std::move(summary.error()));
   if (summary->standing == JobStanding::kDamaged) {
     return Fail(ErrorKind::kCorrupt, std::move(summary->problem));
   }
-  bool frozen = IsFrozen(summary->path);
-  auto db = OpenJobDbToRead(summary->path + "/job.db", frozen);
+  bool frozen = IsFrozen(summary->place);
+  auto db = OpenJournalToRead(summary->place.DbPath(), frozen);
   if (!db) return std::unexpected(std::move(db.error()));
   auto base = BaseMicros(*db);
   auto attempt = db->Prepare(fmt::format("{} WHERE seq = ?", kSelectAttempt));
@@ -42,9 +36,9 @@ Result<History> History::Open(const std::string& state_dir, uint32_t number) {
 
 Status History::Scan() {
   if (scan_) return {};
-  auto scan = ScanTasks(db_);
+  auto scan = ScanTasks(db_, part_);
   if (!scan) return std::unexpected(std::move(scan.error()));
-  if (summary_.standing != JobStanding::kRunning) {
+  if (!IsAtWork(summary_)) {
     for (TaskStanding& task : scan->tasks) {
       if (task.state == TaskState::kLeased) task.state = TaskState::kQueued;
     }
@@ -126,9 +120,11 @@ Result<TaskSummary> History::Task(TaskIndex index) {
 }
 
 Result<std::vector<AttemptEntry>> History::Attempts(TaskIndex index) {
-  auto find = db_.Prepare("SELECT seq FROM attempt WHERE idx = ? ORDER BY seq");
+  auto find = db_.Prepare(
+      "SELECT seq FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? AND idx = ? ORDER BY seq");
   if (!find) return std::unexpected(std::move(find.error()));
-  find->Bind(0, index);
+  BindPart(*find, part_);
+  find->Bind(3, index);
   std::vector<AttemptEntry> attempts;
   for (;;) {
     auto more = find->Step();
@@ -141,14 +137,16 @@ Result<std::vector<AttemptEntry>> History::Attempts(TaskIndex index) {
 }
 
 Result<std::string> History::RowText(TaskIndex index) {
-  auto row = rows_.Row(index);
+  auto row = rows_.Row(summary_.row.job, index);
   if (!row) return std::unexpected(std::move(row.error()));
   return std::string(*row);
 }
 
 Status History::Log(const std::function<void(const engine::Record&)>& visit) {
-  auto log = db_.Prepare("SELECT seq, kind, data FROM log ORDER BY seq");
+  auto log = db_.Prepare(
+      "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq");
   if (!log) return std::unexpected(std::move(log.error()));
+  BindPart(*log, part_);
   for (;;) {
     auto more = log->Step();
     if (!more) return std::unexpected(std::move(more.error()));
@@ -161,37 +159,6 @@ Status History::Log(const std::function<void(const engine::Record&)>& visit) {
     }
     visit(*record);
   }
-}
-
-Result<History::OutputExtent> History::ReadOutput(const AttemptEntry& attempt, Stream stream,
-                                                  const OutputVisitor& visit) {
-  const AttemptEnd& end = attempt.record.end;
-  bool is_stdout = stream == Stream::kStdout;
-  OutputExtent extent = {.total = is_stdout ? end.stdout_total : end.stderr_total,
-                         .kept = is_stdout ? attempt.kept.stdout_bytes : attempt.kept.stderr_bytes};
-  if (extent.kept == 0) return extent;
-  std::string path = summary_.path + "/output";
-  if (!output_) {
-    auto opened = os::OpenRead(path);
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    output_ = std::move(*opened);
-  }
-  uint64_t start = attempt.kept.position + (is_stdout ? 0 : attempt.kept.stdout_bytes);
-  uint64_t gap_at = extent.kept < extent.total ? kStreamEnd : UINT64_MAX;
-  for (uint64_t at = 0; at < extent.kept;) {
-    uint64_t size = std::min(kReadBytes, extent.kept - at);
-    if (at < gap_at) size = std::min(size, gap_at - at);
-    auto bytes = os::ReadAt(output_.get(), start + at, size, path);
-    if (!bytes) return std::unexpected(std::move(bytes.error()));
-    if (bytes->size() != size) {
-      return Fail(ErrorKind::kCorrupt,
-                  fmt::format("'{}' is shorter than the journal says: output of task {} is missing",
-                              EscapeForScreen(path), uint64_t{end.ref.index} + 1));
-    }
-    visit(*bytes, at == gap_at ? extent.total - extent.kept : 0);
-    at += size;
-  }
-  return extent;
 }
 
 }  // namespace spate::store

@@ -14,12 +14,12 @@
 #include "store/attempt_entry.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/job_list.h"
+#include "store/sqlite/journal_reader.h"
+#include "store/sqlite/output_file.h"
 #include "store/sqlite/row_reader.h"
 #include "store/sqlite/task_scan.h"
 
 namespace spate::store {
-
-enum class Stream : uint8_t { kStdout = 1, kStderr = 2 };
 
 struct TaskSummary {
   TaskIndex index = 0;
@@ -39,7 +39,7 @@ struct TaskFilter {
 class History {
  public:
   // kNotFound: no such job. kCorrupt: damaged or newer.
-  static Result<History> Open(const std::string& state_dir, uint32_t number);
+  static Result<History> Open(const JobPlace& place, uint32_t number);
 
   const JobSummary& summary() const { return summary_; }
   // From the journal itself, at the moment of the first call of one of these or of Tasks and Task;
@@ -62,31 +62,31 @@ class History {
   // accepted with, leases, holds, changes of policy.
   Status Log(const std::function<void(const engine::Record&)>& visit);
 
-  // Kept output in pieces. `skipped` bytes were left out just before a piece (of a long stream only
-  // the ends are kept). kept == 0 < total: nothing was kept.
-  struct OutputExtent {
-    uint64_t total = 0;
-    uint64_t kept = 0;
-  };
-  using OutputVisitor = std::function<void(std::string_view bytes, uint64_t skipped)>;
+  // Kept output in pieces, see OutputReader.
+  using OutputExtent = OutputReader::Extent;
   Result<OutputExtent> ReadOutput(const AttemptEntry& attempt, Stream stream,
-                                  const OutputVisitor& visit);
+                                  const OutputReader::Visitor& visit) {
+    return output_.Read(attempt, stream, visit);
+  }
 
  private:
   History(JobSummary summary, Database db, bool frozen)
       : summary_(std::move(summary)),
         db_(std::move(db)),
-        rows_(summary_.path + "/job.db", frozen) {}
+        part_(PartOf(summary_.row)),
+        rows_(db_.path(), frozen),
+        output_(summary_.place.OutputPath(summary_.row.job)) {}
   Status Scan();
   Result<TaskSummary> SummaryOf(TaskIndex index);
   Result<AttemptEntry> ReadAttempt(uint64_t seq);
 
   JobSummary summary_;
   Database db_;
+  JournalPart part_;
   int64_t base_us_ = 0;
   Statement attempt_, rare_;
   RowReader rows_;
-  os::Fd output_;
+  OutputReader output_;
   std::optional<TaskScan> scan_;
 };
 

@@ -210,8 +210,8 @@ TEST(History, ListOfJobs) {
   EXPECT_EQ(ListJobs(state, {.standings = {JobStanding::kStopped}})->at(0).number, 3u);
   EXPECT_EQ(ListJobs(state, {.cwd = "/other"})->size(), 0u);
   EXPECT_FALSE((*jobs)[3].problem.empty());
-  EXPECT_TRUE(IsFrozen(JobPath(state, 1)));
-  EXPECT_FALSE(IsFrozen(running.path()));
+  EXPECT_TRUE(IsFrozen({JobPath(state, 1), false}));
+  EXPECT_FALSE(IsFrozen(running.place()));
   // Reading a finished job leaves nothing beside its database.
   EXPECT_FALSE(os::Exists(JobPath(state, 1) + "/job.db-shm"));
   EXPECT_EQ(SummarizeJob(state, 4).error().kind, ErrorKind::kNotFound);
@@ -248,7 +248,8 @@ TEST(StateCheck, EveryKindOfDamage) {
       {"UPDATE rows SET checksum = 1", "the text of tasks 1 to 10 is damaged (checksum)"},
       {"UPDATE rows SET count = 9", "the text of tasks 1 to 9 is damaged"},
       {"DELETE FROM rows", "the text of tasks 1 to 10 is missing"},
-      {"UPDATE job SET argv = '['", "the row of table job"},
+      {"UPDATE job_text SET argv = '['", "row 1 of table job"},
+      {"UPDATE job SET last_seq = 5", "says that its records are 1 to 5"},
       {"DELETE FROM job", "holds no job"},
   };
   for (const auto& [sql, expected] : cases) {
@@ -273,7 +274,7 @@ TEST(StateCheck, OutputThatIsCutShort) {
   StoreWorld world;
   WriteTen(world);
   world.CloseStore();
-  auto fd = os::OpenWrite(world.dir().OutputPath(), os::OpenHow::kReadWrite);
+  auto fd = os::OpenWrite(world.dir().place().OutputPath({}), os::OpenHow::kReadWrite);
   ASSERT_TRUE(os::Truncate(fd->get(), 20, "output"));
   auto report = CheckJob(world.state(), 1);
   ASSERT_EQ(report->problems.size(), 2u);

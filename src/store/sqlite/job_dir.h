@@ -9,44 +9,29 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "os/file.h"
+#include "store/sqlite/journal_place.h"
+#include "store/sqlite/state_folder.h"
 
 namespace spate::store {
-
-// Who runs, or ran, a job. Text as it stands in the lock file.
-struct JobOwner {
-  int64_t pid = 0;
-  std::string host;
-  std::string boot;   // the kernel's boot id: a pid means nothing after a reboot
-  int64_t start = 0;  // clock ticks from boot to the process's start, against pids used again
-  std::string ToLine() const;
-  static JobOwner FromLine(std::string_view line);
-  static JobOwner ThisProcess();
-};
-
-struct JobDirOptions {
-  // For tests: take the file system of STATE for this one ("nfs").
-  std::string pretend_file_system;
-};
 
 class JobDir {
  public:
   // Makes STATE and the folder with the number after the largest one, and locks it.
   // kUnavailable: STATE is on a network file system, where SQLite's log does not work; the message
   // names a better place. kPermission: read-only, or another user's. kExhausted: full.
-  static Result<JobDir> Create(const std::string& state_dir, const JobDirOptions& options = {});
+  static Result<JobDir> Create(const std::string& state_dir, const StateOptions& options = {});
   // Locks the folder of a job. kNotFound; kBusy with the pid of the process that runs it.
   static Result<JobDir> Open(const std::string& state_dir, uint32_t number,
-                             const JobDirOptions& options = {});
+                             const StateOptions& options = {});
 
   uint32_t number() const { return number_; }
   const std::string& path() const { return path_; }
-  std::string DbPath() const { return path_ + "/job.db"; }
-  std::string OutputPath() const { return path_ + "/output"; }
+  JournalPlace place() const { return {path_, false}; }
+  std::string DbPath() const { return place().DbPath(); }
   // Made by Create and emptied by Open: what lies there belongs to a dead process.
   std::string SpoolPath() const { return path_ + "/spool"; }
 
@@ -62,8 +47,8 @@ class JobDir {
   os::FileLock lock_;
 };
 
-// The numbers of the jobs in STATE, ascending; none when STATE is not there.
-Result<std::vector<uint32_t>> JobNumbers(const std::string& state_dir);
+// The numbers of the runs in STATE, ascending; none when STATE is not there.
+Result<std::vector<uint32_t>> RunNumbers(const std::string& state_dir);
 std::string JobPath(const std::string& state_dir, uint32_t number);
 // The process that runs the job now; nullopt: nobody.
 Result<std::optional<JobOwner>> RunningOwner(const std::string& job_path);

@@ -14,7 +14,7 @@ namespace {
 TEST(JobDir, NumbersFollowTheLargest) {
   os::TempDir temp;
   std::string state = temp.Path("deep/state");
-  EXPECT_TRUE(JobNumbers(state)->empty());
+  EXPECT_TRUE(RunNumbers(state)->empty());
   EXPECT_EQ(JobDir::Create(state)->number(), 1u);
   EXPECT_EQ(JobDir::Create(state)->number(), 2u);
   temp.Write("deep/state/jobs/9/x", "");
@@ -22,7 +22,7 @@ TEST(JobDir, NumbersFollowTheLargest) {
   temp.Write("deep/state/jobs/12a/x", "");
   auto dir = JobDir::Create(state);
   EXPECT_EQ(dir->number(), 10u);
-  EXPECT_EQ(*JobNumbers(state), (std::vector<uint32_t>{1, 2, 9, 10}));
+  EXPECT_EQ(*RunNumbers(state), (std::vector<uint32_t>{1, 2, 9, 10}));
   EXPECT_TRUE(os::Exists(dir->SpoolPath()));
   EXPECT_EQ(os::Stat(dir->path())->permissions, 0700u);
 }
@@ -141,7 +141,7 @@ TEST(JobDir, ForgetRemovesWhatNobodyRuns) {
   EXPECT_EQ(ForgetJob(state, 1).error().kind, ErrorKind::kNotFound);
   auto dir = JobDir::Create(state);
   EXPECT_TRUE(dir->Remove());
-  EXPECT_TRUE(JobNumbers(state)->empty());
+  EXPECT_TRUE(RunNumbers(state)->empty());
 }
 
 }  // namespace

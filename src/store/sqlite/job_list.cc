@@ -2,34 +2,35 @@
 
 #include <algorithm>
 
+#include "store/sqlite/journal_reader.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/task_scan.h"
 
 namespace spate::store {
 namespace {
 
-Result<JobRow> ReadRow(const std::string& path, bool frozen) {
-  auto db = OpenJobDbToRead(path + "/job.db", frozen);
+Result<JobRow> ReadRow(const JournalPlace& place, JobId job, bool frozen) {
+  auto db = OpenJournalToRead(place.DbPath(), frozen);
   if (!db) return std::unexpected(std::move(db.error()));
-  return ReadJobRow(*db);
+  return ReadJobRow(*db, job);
 }
 
-Result<JobRow> ReadRow(const std::string& path) {
-  if (IsFrozen(path)) {
-    auto row = ReadRow(path, true);
+Result<JobRow> ReadRow(const JournalPlace& place, JobId job = {}) {
+  if (IsFrozen(place)) {
+    auto row = ReadRow(place, job, true);
     // Damage may be a process that began to write meanwhile: then it is read with locks.
     if (row || row.error().kind != ErrorKind::kCorrupt) return row;
   }
-  return ReadRow(path, false);
+  return ReadRow(place, job, false);
 }
 
-// How far the job got, which its owner writes at its end only. Stays as it is when unreadable.
+// How far a run got, which its owner writes at its end only. Stays as it is when unreadable.
 void CountTasks(JobSummary& summary) {
-  auto db = OpenJobDbToRead(summary.path + "/job.db", IsFrozen(summary.path));
+  auto db = OpenJournalToRead(summary.place.DbPath(), IsFrozen(summary.place));
   if (!db) return;
-  auto scan = ScanTasks(*db);
+  auto scan = ScanTasks(*db, PartOf(summary.row));
   if (!scan) return;
-  scan->counts.queued = scan->counts.leased = 0;  // as in every JobRow
+  scan->counts.queued = scan->counts.leased = 0;  // as in every row of a run
   summary.row.counts = scan->counts;
 }
 
@@ -45,36 +46,75 @@ bool Matches(const JobSummary& summary, const JobFilter& filter) {
 }  // namespace
 
 const char* JobStandingName(JobStanding standing) {
-  constexpr const char* kNames[] = {"running", "finished", "stopped", "interrupted", "damaged"};
+  constexpr const char* kNames[] = {"running", "finished", "stopped", "interrupted",
+                                    "damaged", "queued",   "held"};
   auto i = static_cast<size_t>(standing);
   return i < std::size(kNames) ? kNames[i] : "?";
 }
 
-bool IsFrozen(const std::string& job_path) {
-  auto held = os::FileLock::IsHeld(job_path + "/lock");
+bool IsAtWork(const JobSummary& summary) {
+  return summary.place.is_hub || summary.standing == JobStanding::kRunning;
+}
+
+bool IsFrozen(const JournalPlace& place) {
+  auto held = os::FileLock::IsHeld(place.folder + "/lock");
   if (!held || *held) return false;
-  auto log = os::Stat(job_path + "/job.db-wal");
+  auto log = os::Stat(place.DbPath() + "-wal");
   return !log || log->size == 0;
 }
 
-Result<JobSummary> SummarizeJob(const std::string& state_dir, uint32_t number) {
+namespace {
+
+JobSummary OfHub(const JobPlace& place, JobRow row) {
+  JobSummary summary;
+  summary.number = row.job.value;
+  summary.place = place.JournalOf(row.job.value);
+  summary.standing = row.state == JobState::kQueued ? JobStanding::kQueued
+                     : row.state == JobState::kHeld ? JobStanding::kHeld
+                                                    : JobStanding::kRunning;
+  if (row.last_seq != 0) summary.standing = JobStanding::kFinished;
+  summary.row = std::move(row);
+  return summary;
+}
+
+std::unexpected<Error> NoSuchJob(const JobPlace& place, uint32_t number) {
+  return Fail(ErrorKind::kNotFound, "there is no job " + std::to_string(number) + " in '" +
+                                        place.dir + "'; `spate job list` shows those that are");
+}
+
+Result<JobSummary> SummarizeHubJob(const JobPlace& place, uint32_t number) {
+  auto row = ReadRow(place.JournalOf(number), JobId(number));
+  if (!row && row.error().kind != ErrorKind::kNotFound) {
+    return std::unexpected(std::move(row.error()));
+  }
+  if (!row || row->first_seq == 0) return NoSuchJob(place, number);
+  return OfHub(place, std::move(*row));
+}
+
+Result<Database> OpenHub(const JobPlace& place) {
+  JournalPlace journal = place.JournalOf(0);
+  return OpenJournalToRead(journal.DbPath(), IsFrozen(journal));
+}
+
+}  // namespace
+
+Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
+  if (place.is_hub) return SummarizeHubJob(place, number);
   JobSummary summary;
   summary.number = number;
-  summary.path = JobPath(state_dir, number);
+  summary.place = place.JournalOf(number);
   summary.row.job = JobId(number);
-  if (!os::Exists(summary.path + "/job.db")) {
-    return Fail(ErrorKind::kNotFound, "there is no job " + std::to_string(number) + " in '" +
-                                          state_dir + "'; `spate job list` shows those that are");
-  }
+  if (!os::Exists(summary.place.DbPath())) return NoSuchJob(place, number);
   // The lock first: a job that ends in between reads as finished, not as interrupted.
-  auto owner = RunningOwner(summary.path);
-  auto row = ReadRow(summary.path);
+  auto owner = RunningOwner(summary.place.folder);
+  auto row = ReadRow(summary.place);
   if (!row) {
     if (row.error().kind == ErrorKind::kNotFound) return std::unexpected(std::move(row.error()));
     summary.problem = std::move(row.error().message);
     return summary;
   }
   summary.row = std::move(*row);
+  summary.row.counts.leased = 0;  // they will be run again
   if (owner && *owner) {
     summary.owner = **owner;
     summary.standing = JobStanding::kRunning;
@@ -89,20 +129,39 @@ Result<JobSummary> SummarizeJob(const std::string& state_dir, uint32_t number) {
   return summary;
 }
 
-Status VisitJobs(const std::string& state_dir,
-                 const std::function<bool(const JobSummary&)>& visit) {
-  auto numbers = JobNumbers(state_dir);
+Status VisitJobs(const JobPlace& place, const std::function<bool(const JobSummary&)>& visit) {
+  if (place.is_hub) {
+    auto db = OpenHub(place);
+    if (!db) return std::unexpected(std::move(db.error()));
+    return VisitJobRows(*db, [&](JobRow row) { return visit(OfHub(place, std::move(row))); });
+  }
+  auto numbers = RunNumbers(place.dir);
   if (!numbers) return std::unexpected(std::move(numbers.error()));
   for (size_t i = numbers->size(); i > 0; --i) {
-    auto summary = SummarizeJob(state_dir, (*numbers)[i - 1]);
+    auto summary = SummarizeJob(place, (*numbers)[i - 1]);
     if (summary && !visit(*summary)) break;
   }
   return {};
 }
 
-Result<std::vector<JobSummary>> ListJobs(const std::string& state_dir, const JobFilter& filter) {
+Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place) {
+  if (!place.is_hub) return RunNumbers(place.dir);
+  auto db = OpenHub(place);
+  if (!db) return std::unexpected(std::move(db.error()));
+  auto select = db->Prepare("SELECT id FROM job WHERE first_seq IS NOT NULL ORDER BY id");
+  if (!select) return std::unexpected(std::move(select.error()));
+  std::vector<uint32_t> numbers;
+  for (;;) {
+    auto more = select->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return numbers;
+    numbers.push_back(static_cast<uint32_t>(select->Int(0)));
+  }
+}
+
+Result<std::vector<JobSummary>> ListJobs(const JobPlace& place, const JobFilter& filter) {
   std::vector<JobSummary> jobs;
-  auto visited = VisitJobs(state_dir, [&](const JobSummary& summary) {
+  auto visited = VisitJobs(place, [&](const JobSummary& summary) {
     if (jobs.size() < filter.newest && Matches(summary, filter)) jobs.push_back(summary);
     return jobs.size() < filter.newest;
   });

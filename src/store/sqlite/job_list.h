@@ -1,4 +1,5 @@
-// The jobs of a state folder, as `spate job list` shows them. Safe while other processes write.
+// The jobs of a state folder or of a hub, as `spate job list` shows them. Safe while other
+// processes write.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/job_row.h"
+#include "store/sqlite/journal_place.h"
 
 namespace spate::store {
 
@@ -19,27 +21,35 @@ enum class JobStanding : uint8_t {
   kStopped,      // ended in order before all tasks had; can be resumed
   kInterrupted,  // its process died; can be resumed
   kDamaged,      // cannot be read; `problem` says why
+  kQueued,       // of a hub: nothing of it has been started
+  kHeld,         // of a hub: nothing more of it is started until it is released
 };
 const char* JobStandingName(JobStanding standing);  // "running", "finished", "stopped", ...
 
 struct JobSummary {
   uint32_t number = 0;
-  std::string path;  // of its folder
+  JournalPlace place;
   JobStanding standing = JobStanding::kDamaged;
   std::optional<JobOwner> owner;  // when running
-  // As its owner last wrote it, but the counts of a running or interrupted job are from its
+  // As its owner last wrote it, but the counts of a running or interrupted run are from its
   // journal. Only `job` when damaged.
   JobRow row;
   std::string problem;  // when damaged
 };
 
+// Whether leased tasks may be running: its owner is there, or it is a hub's.
+bool IsAtWork(const JobSummary& summary);
+
 // kNotFound: no such job, or one that was never accepted. A damaged one is a summary, not an error.
-Result<JobSummary> SummarizeJob(const std::string& state_dir, uint32_t number);
+Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number);
 
 // The newest (largest number) first, until `visit` returns false. What was never accepted, or is
-// just being made, is left out. A job costs about 0.2 ms, a
-// running or interrupted one 0.4 us more for each of its attempts.
-Status VisitJobs(const std::string& state_dir, const std::function<bool(const JobSummary&)>& visit);
+// just being made, is left out. A run costs about 0.2 ms, a running or interrupted one 0.4 us more
+// for each of its attempts; a hub's job 5 us (its settings are left out of its row).
+Status VisitJobs(const JobPlace& place, const std::function<bool(const JobSummary&)>& visit);
+
+// Ascending. Of runs, those that were never accepted are among them.
+Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place);
 
 struct JobFilter {
   std::vector<JobStanding> standings;  // empty: all
@@ -48,10 +58,10 @@ struct JobFilter {
   size_t newest = SIZE_MAX;  // at most so many
 };
 // Ascending by number.
-Result<std::vector<JobSummary>> ListJobs(const std::string& state_dir,
-                                         const JobFilter& filter = {});
+Result<std::vector<JobSummary>> ListJobs(const JobPlace& place, const JobFilter& filter = {});
 
-// Whether job.db can be read as frozen (OpenJobDbToRead): nobody runs the job, and no log is left.
-bool IsFrozen(const std::string& job_path);
+// Whether a journal can be read as frozen (OpenJournalToRead): nobody writes it, and no log is
+// left.
+bool IsFrozen(const JournalPlace& place);
 
 }  // namespace spate::store

@@ -8,17 +8,34 @@
 namespace spate::store {
 namespace {
 
-constexpr int kStates = 3;
-constexpr const char* kStateNames[kStates] = {"running", "finished", "stopped"};
+constexpr const char* kStateNames[] = {"running", "finished", "stopped", "queued", "held"};
 
+// first_seq and last_seq stay as the records left them.
 constexpr std::string_view kWriteRow =
-    "INSERT OR REPLACE INTO job VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "INSERT INTO job(id, state, total, leased, succeeded, failed, cancelled, unknown, created_us, "
+    "started_us, ended_us, priority, keep_output, runs, pid, user, host, submission, name, cwd) "
+    "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET "
+    "state=excluded.state, total=excluded.total, leased=excluded.leased, "
+    "succeeded=excluded.succeeded, failed=excluded.failed, cancelled=excluded.cancelled, "
+    "unknown=excluded.unknown, created_us=excluded.created_us, started_us=excluded.started_us, "
+    "ended_us=excluded.ended_us, priority=excluded.priority, keep_output=excluded.keep_output, "
+    "runs=excluded.runs, pid=excluded.pid, user=excluded.user, host=excluded.host, "
+    "submission=excluded.submission, name=excluded.name, cwd=excluded.cwd";
+constexpr std::string_view kWriteText = "INSERT OR REPLACE INTO job_text VALUES(?,?,?,?)";
 constexpr std::string_view kWriteProgress =
-    "UPDATE job SET state=?, ended_us=?, total=?, succeeded=?, failed=?, cancelled=?, unknown=? "
-    "WHERE id=?";
-constexpr std::string_view kReadRow =
-    "SELECT id, name, argv, cwd, files, settings, user, host, pid, runs, created_us, started_us, "
-    "ended_us, state, total, succeeded, failed, cancelled, unknown FROM job ORDER BY id LIMIT 1";
+    "UPDATE job SET state=?, total=?, leased=?, succeeded=?, failed=?, cancelled=?, unknown=?, "
+    "started_us=COALESCE(?, started_us), ended_us=? WHERE id=?";
+constexpr std::string_view kAccepted = "UPDATE job SET first_seq=?, last_seq=NULL WHERE id=?";
+constexpr std::string_view kFinished = "UPDATE job SET last_seq=? WHERE id=?";
+constexpr std::string_view kReopened = "UPDATE job SET last_seq=NULL WHERE id=?";
+constexpr std::string_view kFollowed =
+    "UPDATE job SET last_seq=? WHERE id=? AND last_seq IS NOT NULL";
+// The settings come last: a query may leave them out.
+constexpr std::string_view kColumns =
+    "id, first_seq, last_seq, state, total, leased, succeeded, failed, cancelled, unknown, "
+    "created_us, started_us, ended_us, priority, keep_output, runs, pid, user, host, submission, "
+    "name, cwd, argv, files";
+constexpr std::string_view kFrom = "FROM job LEFT JOIN job_text ON job = id";
 
 void BindTime(Statement& s, int at, const std::optional<Instant>& time) {
   if (time) {
@@ -29,107 +46,178 @@ void BindTime(Statement& s, int at, const std::optional<Instant>& time) {
 }
 
 int BindCounts(Statement& s, int at, const JobCounts& counts) {
-  for (uint32_t n :
-       {counts.total, counts.succeeded, counts.failed, counts.cancelled, counts.unknown}) {
+  for (uint32_t n : {counts.total, counts.leased, counts.succeeded, counts.failed, counts.cancelled,
+                     counts.unknown}) {
     s.Bind(at++, n);
   }
   return at;
 }
 
-Status Write(Database& db, const JobRow& row) {
-  auto prepared = db.Prepare(kWriteRow);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  Statement& s = *prepared;
-  std::string argv = ToJson(row.argv);
-  std::string files = ToJson(row.files);
-  s.Bind(0, row.job.value);
-  s.BindText(1, row.name);
-  s.BindText(2, argv);
-  s.BindText(3, row.cwd);
-  s.BindText(4, files);
-  s.BindText(5, row.settings);
-  s.BindText(6, row.user);
-  s.BindText(7, row.host);
-  s.Bind(8, row.pid);
-  s.Bind(9, row.runs);
-  BindTime(s, 10, row.created);
-  BindTime(s, 11, row.started);
-  BindTime(s, 12, row.ended);
-  s.BindText(13, JobStateName(row.state));
-  BindCounts(s, 14, row.counts);
-  return s.RunOnce();
-}
-
-Status Write(Database& db, const JobProgress& progress) {
-  auto prepared = db.Prepare(kWriteProgress);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  Statement& s = *prepared;
-  s.BindText(0, JobStateName(progress.state));
-  BindTime(s, 1, progress.ended);
-  int at = BindCounts(s, 2, progress.counts);
-  s.Bind(at, progress.job.value);
-  return s.RunOnce();
-}
-
 std::optional<JobState> StateFromName(std::string_view name) {
-  for (int i = 0; i < kStates; ++i) {
+  for (size_t i = 0; i < std::size(kStateNames); ++i) {
     if (name == kStateNames[i]) return static_cast<JobState>(i);
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-const char* JobStateName(JobState state) {
-  auto i = static_cast<int>(state);
-  return i < kStates ? kStateNames[i] : "?";
-}
-
-Status WriteJobChange(Database& db, const JobChange& change) {
-  return std::visit([&](const auto& c) { return Write(db, c); }, change);
-}
-
-Result<JobRow> ReadJobRow(Database& db) {
-  auto prepared = db.Prepare(kReadRow);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  Statement& s = *prepared;
-  auto found = s.Step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("'{}' holds no job: it was not accepted when its process ended",
-                            EscapeForScreen(db.path())));
-  }
-  auto argv = WordsFromJson(s.Bytes(2));
-  auto files = WordsFromJson(s.Bytes(4));
-  auto state = StateFromName(s.Bytes(13));
+Result<JobRow> FromColumns(const Statement& s, const std::string& path) {
+  auto argv = WordsFromJson(s.Bytes(22));
+  auto files = WordsFromJson(s.Bytes(23));
+  auto state = StateFromName(s.Bytes(3));
   if (!argv || !files || !state) {
-    return Fail(ErrorKind::kCorrupt,
-                fmt::format("'{}' is damaged: the row of table job", EscapeForScreen(db.path())));
+    return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row {} of table job",
+                                                 EscapeForScreen(path), s.Int(0)));
   }
   auto count = [&](int column) { return static_cast<uint32_t>(s.Int(column)); };
   auto time = [&](int column) { return Instant{s.Nanos(column)}; };
   JobRow row = {.job = JobId(count(0)),
-                .name = s.Text(1),
+                .submission = s.Text(19),
+                .name = s.Text(20),
                 .argv = std::move(*argv),
-                .cwd = s.Text(3),
+                .cwd = s.Text(21),
                 .files = std::move(*files),
-                .settings = s.Text(5),
-                .user = s.Text(6),
-                .host = s.Text(7),
-                .pid = s.Int(8),
-                .runs = count(9),
+                .settings = s.Text(24),
+                .user = s.Text(17),
+                .host = s.Text(18),
+                .pid = s.Int(16),
+                .runs = count(15),
+                .priority = static_cast<int32_t>(s.Int(13)),
+                .keep_output = static_cast<uint64_t>(s.Int(14)),
                 .created = time(10),
                 .started = time(11),
                 .ended = std::nullopt,
                 .state = *state,
-                .counts = {.total = count(14),
-                           .succeeded = count(15),
-                           .failed = count(16),
-                           .cancelled = count(17),
-                           .unknown = count(18)}};
+                .counts = {.total = count(4),
+                           .leased = count(5),
+                           .succeeded = count(6),
+                           .failed = count(7),
+                           .cancelled = count(8),
+                           .unknown = count(9)},
+                .first_seq = static_cast<uint64_t>(s.Int(1)),
+                .last_seq = static_cast<uint64_t>(s.Int(2))};
   if (!s.IsNull(12)) row.ended = time(12);
   return row;
+}
+
+}  // namespace
+
+const char* JobStateName(JobState state) {
+  auto i = static_cast<size_t>(state);
+  return i < std::size(kStateNames) ? kStateNames[i] : "?";
+}
+
+Status JobTable::Prepare(Database& db) {
+  const std::pair<Statement*, std::string_view> all[] = {
+      {&row_, kWriteRow},      {&text_, kWriteText},    {&progress_, kWriteProgress},
+      {&accepted_, kAccepted}, {&finished_, kFinished}, {&reopened_, kReopened},
+      {&followed_, kFollowed}};
+  return db.PrepareAll(all);
+}
+
+Status JobTable::Write(const JobRow& row) {
+  Statement& s = row_;
+  s.Bind(0, row.job.value);
+  s.BindText(1, JobStateName(row.state));
+  BindCounts(s, 2, row.counts);
+  BindTime(s, 8, row.created);
+  BindTime(s, 9, row.started);
+  BindTime(s, 10, row.ended);
+  s.Bind(11, row.priority);
+  s.Bind(12, static_cast<int64_t>(row.keep_output));
+  s.Bind(13, row.runs);
+  s.Bind(14, row.pid);
+  s.BindText(15, row.user);
+  s.BindText(16, row.host);
+  s.BindText(17, row.submission);
+  s.BindText(18, row.name);
+  s.BindText(19, row.cwd);
+  if (auto written = s.RunOnce(); !written) return written;
+  std::string argv = ToJson(row.argv);
+  std::string files = ToJson(row.files);
+  text_.Bind(0, row.job.value);
+  text_.BindText(1, argv);
+  text_.BindText(2, files);
+  text_.BindText(3, row.settings);
+  return text_.RunOnce();
+}
+
+Status JobTable::Write(const JobProgress& progress) {
+  Statement& s = progress_;
+  s.BindText(0, JobStateName(progress.state));
+  BindCounts(s, 1, progress.counts);
+  BindTime(s, 7, progress.started);
+  BindTime(s, 8, progress.ended);
+  s.Bind(9, progress.job.value);
+  return s.RunOnce();
+}
+
+Status JobTable::Accepted(JobId job, uint64_t seq) {
+  accepted_.Bind(0, static_cast<int64_t>(seq));
+  accepted_.Bind(1, job.value);
+  return accepted_.RunOnce();
+}
+
+Status JobTable::Finished(JobId job, uint64_t seq) {
+  finished_.Bind(0, static_cast<int64_t>(seq));
+  finished_.Bind(1, job.value);
+  return finished_.RunOnce();
+}
+
+Status JobTable::Reopened(JobId job) {
+  reopened_.Bind(0, job.value);
+  return reopened_.RunOnce();
+}
+
+Status JobTable::Followed(JobId job, uint64_t seq) {
+  followed_.Bind(0, static_cast<int64_t>(seq));
+  followed_.Bind(1, job.value);
+  return followed_.RunOnce();
+}
+
+Result<JobRow> ReadJobRow(Database& db, JobId job) {
+  auto prepared = db.Prepare(
+      fmt::format("SELECT {}, settings {} WHERE id >= ? ORDER BY id LIMIT 1", kColumns, kFrom));
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  prepared->Bind(0, job.value);
+  auto found = prepared->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found || (job.value != 0 && prepared->Int(0) != job.value)) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("'{}' holds no job{}: it was not accepted when its process ended",
+                            EscapeForScreen(db.path()),
+                            job.value != 0 ? fmt::format(" {}", job.value) : ""));
+  }
+  return FromColumns(*prepared, db.path());
+}
+
+Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
+  auto prepared = db.Prepare(
+      fmt::format("SELECT {}, settings {} WHERE first_seq IS NOT NULL{} ORDER BY id", kColumns,
+                  kFrom, which == WhichJobs::kUnfinished ? " AND last_seq IS NULL" : ""));
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  std::vector<JobRow> rows;
+  for (;;) {
+    auto more = prepared->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return rows;
+    auto row = FromColumns(*prepared, db.path());
+    if (!row) return std::unexpected(std::move(row.error()));
+    rows.push_back(std::move(*row));
+  }
+}
+
+Status VisitJobRows(Database& db, const std::function<bool(JobRow)>& visit) {
+  auto prepared = db.Prepare(
+      fmt::format("SELECT {} {} WHERE first_seq IS NOT NULL ORDER BY id DESC", kColumns, kFrom));
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  for (;;) {
+    auto more = prepared->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return {};
+    auto row = FromColumns(*prepared, db.path());
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (!visit(std::move(*row))) return {};
+  }
 }
 
 }  // namespace spate::store

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/ids.h"
@@ -15,15 +15,21 @@
 
 namespace spate::store {
 
+// The names are stored.
 enum class JobState : uint8_t {
-  kRunning = 0,   // a process runs it, or died without a word (see JobSummary in history.h)
+  kRunning = 0,   // a run: its process works on it, or died without a word (see JobSummary)
   kFinished = 1,  // every task has ended
-  kStopped = 2,   // ended in order before all tasks had; can be resumed
+  kStopped = 2,   // a run that ended in order before all tasks had; can be resumed
+  kQueued = 3,    // of a hub: nothing of it has been started
+  kHeld = 4,      // of a hub: nothing more of it is started until it is released
 };
-const char* JobStateName(JobState state);  // "running", "finished", "stopped"
+const char* JobStateName(JobState state);  // "running", "finished", "stopped", ...
+
+inline constexpr uint64_t kKeepOutput = 1ull << 30;
 
 struct JobRow {
   JobId job;
+  std::string submission;  // the client's own name for the submission, unique; empty: none
   std::string name;
   std::vector<std::string> argv;   // the whole command line
   std::string cwd;                 // absolute
@@ -33,25 +39,51 @@ struct JobRow {
   std::string host;
   int64_t pid = 0;
   uint32_t runs = 1;  // processes that worked on it so far
+  int32_t priority = 0;
+  uint64_t keep_output = kKeepOutput;  // bytes of output kept for the job
   Instant created;
   Instant started;  // of the newest run
   std::optional<Instant> ended;
   JobState state = JobState::kRunning;
-  JobCounts counts;  // queued and leased are not kept: they are the rest of total
+  JobCounts counts;  // as last written, without `queued`, the rest of total
+  // Written by the store alone, from the job's records: the first one's place in the sequence, and
+  // the last one's while every task has ended. 0: not accepted; not finished.
+  uint64_t first_seq = 0;
+  uint64_t last_seq = 0;
 };
 
 // What changes while a job runs and when a run of it ends.
 struct JobProgress {
   JobId job;
   JobState state = JobState::kRunning;
+  std::optional<Instant> started;  // when it changes
   std::optional<Instant> ended;
   JobCounts counts;
 };
-using JobChange = std::variant<JobRow, JobProgress>;
 
-// Within the caller's transaction. A JobRow replaces the row; a JobProgress needs one.
-Status WriteJobChange(Database& db, const JobChange& change);
-// The only row, or the one of this job. kNotFound; kCorrupt.
-Result<JobRow> ReadJobRow(Database& db);
+// The table's writer. Within the caller's transaction.
+class JobTable {
+ public:
+  Status Prepare(Database& db);
+  Status Write(const JobRow& row);            // replaces the row
+  Status Write(const JobProgress& progress);  // needs one
+  // A record of the job was written: the first, the last, one that shows it is not finished, or
+  // another one.
+  Status Accepted(JobId job, uint64_t seq);
+  Status Finished(JobId job, uint64_t seq);
+  Status Reopened(JobId job);
+  Status Followed(JobId job, uint64_t seq);
+
+ private:
+  Statement row_, text_, progress_, accepted_, finished_, reopened_, followed_;
+};
+
+// The row of this job, or of the only one. kNotFound; kCorrupt.
+Result<JobRow> ReadJobRow(Database& db, JobId job = {});
+enum class WhichJobs : uint8_t { kAll, kUnfinished };
+// Jobs that were accepted, ascending.
+Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which);
+// For lists: the newest first, without their settings, until `visit` returns false.
+Status VisitJobRows(Database& db, const std::function<bool(JobRow)>& visit);
 
 }  // namespace spate::store

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/units.h"
@@ -14,7 +15,30 @@
 namespace spate::store {
 namespace {
 
-constexpr std::string_view kLog = "SELECT seq, kind, data, checksum FROM log ORDER BY seq";
+constexpr std::string_view kSelectLog = "SELECT seq, kind, data, checksum FROM log";
+constexpr std::string_view kUnfinished =
+    "(SELECT id FROM job WHERE first_seq IS NOT NULL AND last_seq IS NULL)";
+
+struct PartSql {
+  std::string attempts, rare, log;
+};
+
+PartSql SqlOf(const JournalPart& part) {
+  std::string range = fmt::format("seq BETWEEN {} AND {}", part.first, part.last);
+  std::string of_jobs = range;
+  if (part.of == JournalPart::Of::kJob) of_jobs += fmt::format(" AND job = {}", part.job.value);
+  if (part.of == JournalPart::Of::kUnfinished)
+    of_jobs += fmt::format(" AND job IN {}", kUnfinished);
+  PartSql sql = {fmt::format("{} WHERE {} ORDER BY seq", kSelectAttempt, of_jobs),
+                 fmt::format("{} WHERE {} ORDER BY seq", kSelectRare, range),
+                 fmt::format("{} WHERE {} ORDER BY seq", kSelectLog, of_jobs)};
+  // What belongs to no job is few, has an index, and matters however old it is.
+  if (part.of == JournalPart::Of::kUnfinished) {
+    sql.log =
+        fmt::format("{0} WHERE job = 0 UNION ALL {0} WHERE {1} ORDER BY seq", kSelectLog, of_jobs);
+  }
+  return sql;
+}
 
 }  // namespace
 
@@ -32,28 +56,32 @@ Status JournalReader::Cursor::Advance() {
   return {};
 }
 
-Result<JournalReader> JournalReader::Begin(Database& db) {
-  JournalReader reader(db);
-  if (auto begun = db.Run("BEGIN"); !begun) return std::unexpected(std::move(begun.error()));
-  reader.in_transaction_ = true;
-  auto base = BaseMicros(db);
-  if (!base) return std::unexpected(std::move(base.error()));
-  reader.base_us_ = *base;
-  const std::pair<Cursor*, std::string> all[] = {
-      {&reader.attempts_, fmt::format("{} ORDER BY seq", kSelectAttempt)},
-      {&reader.rare_, fmt::format("{} ORDER BY seq", kSelectRare)},
-      {&reader.log_, std::string(kLog)}};
-  for (const auto& [cursor, sql] : all) {
-    auto prepared = db.Prepare(sql);
-    if (!prepared) return std::unexpected(std::move(prepared.error()));
-    cursor->statement = std::move(*prepared);
-    if (auto first = cursor->Advance(); !first) return std::unexpected(std::move(first.error()));
-  }
+Result<JournalReader> JournalReader::Begin(Database& db, const JournalPart& part) {
+  JournalReader reader(db, part.of == JournalPart::Of::kAll);
+  if (auto opened = reader.Open(part); !opened) return std::unexpected(std::move(opened.error()));
   return reader;
+}
+
+Status JournalReader::Open(const JournalPart& part) {
+  if (auto begun = db_->Run("BEGIN"); !begun) return begun;
+  in_transaction_ = true;
+  auto base = BaseMicros(*db_);
+  if (!base) return std::unexpected(std::move(base.error()));
+  base_us_ = *base;
+  PartSql sql = SqlOf(part);
+  const std::pair<Statement*, std::string_view> all[] = {{&attempts_.statement, sql.attempts},
+                                                         {&rare_.statement, sql.rare},
+                                                         {&log_.statement, sql.log}};
+  if (auto prepared = db_->PrepareAll(all); !prepared) return prepared;
+  for (Cursor* cursor : {&attempts_, &rare_, &log_}) {
+    if (auto first = cursor->Advance(); !first) return first;
+  }
+  return {};
 }
 
 JournalReader::JournalReader(JournalReader&& other) noexcept
     : db_(other.db_),
+      is_whole_(other.is_whole_),
       in_transaction_(std::exchange(other.in_transaction_, false)),
       base_us_(other.base_us_),
       expected_(other.expected_),
@@ -74,9 +102,23 @@ Error JournalReader::Damage(std::string_view table, uint64_t seq, std::string_vi
                       EscapeForScreen(db_->path()), seq, table, how)};
 }
 
+Status JournalReader::CheckSequence(const char* table, uint64_t seq) {
+  uint64_t expected = expected_;
+  if (seq < expected) {
+    expected_ = seq;
+    return std::unexpected(Damage(table, seq, "it is there twice"));
+  }
+  if (seq > expected && is_whole_) {
+    expected_ = seq;
+    return std::unexpected(Damage(table, expected, fmt::format("missing, {} follows", seq)));
+  }
+  expected_ = seq + 1;
+  return {};
+}
+
 Result<const JournalEntry*> JournalReader::Next() {
   if (!attempts_.seq && !log_.seq) {
-    if (rare_.seq) {
+    if (rare_.seq && is_whole_) {
       uint64_t seq = *std::exchange(rare_.seq, std::nullopt);
       return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt"));
     }
@@ -85,15 +127,9 @@ Result<const JournalEntry*> JournalReader::Next() {
   bool is_attempt = attempts_.seq && (!log_.seq || *attempts_.seq <= *log_.seq);
   uint64_t seq = is_attempt ? *attempts_.seq : *log_.seq;
   const char* table = is_attempt ? "attempt" : "log";
-  if (seq != expected_) {
-    uint64_t missing = expected_;
-    expected_ = seq;
-    if (seq > missing) {
-      return std::unexpected(Damage(table, missing, fmt::format("missing, {} follows", seq)));
-    }
-    return std::unexpected(Damage(table, seq, "it is there twice"));
+  if (auto checked = CheckSequence(table, seq); !checked) {
+    return std::unexpected(std::move(checked.error()));
   }
-  ++expected_;
   entry_.seq = seq;
   Status status;
   if (is_attempt) {
@@ -111,10 +147,10 @@ Result<const JournalEntry*> JournalReader::Next() {
 Status JournalReader::ReadAttempt(AttemptEntry& entry) {
   std::optional<uint32_t> checksum = AttemptFromColumns(attempts_.statement, base_us_, entry);
   if (!checksum) return std::unexpected(Damage("attempt", entry_.seq, "unknown cause or verdict"));
-  if (rare_.seq && *rare_.seq < entry_.seq) {
+  while (rare_.seq && *rare_.seq < entry_.seq) {
     uint64_t seq = *rare_.seq;
     if (auto moved = rare_.Advance(); !moved) return moved;
-    return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt"));
+    if (is_whole_) return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt"));
   }
   if (rare_.seq && *rare_.seq == entry_.seq) {
     bool fine = RareFromColumns(rare_.statement, entry);
@@ -139,6 +175,48 @@ Status JournalReader::ReadLog() {
   if (!record) return std::unexpected(Damage("log", entry_.seq, record.error().message));
   entry_.what = std::move(*record);
   return {};
+}
+
+JournalPart PartOf(const JobRow& row) {
+  return {.of = JournalPart::Of::kJob,
+          .job = row.job,
+          .first = row.first_seq,
+          .last = row.last_seq == 0 ? INT64_MAX : row.last_seq};
+}
+
+void BindPart(Statement& s, const JournalPart& part) {
+  s.Bind(0, static_cast<int64_t>(part.first));
+  s.Bind(1, static_cast<int64_t>(part.last));
+  s.Bind(2, part.job.value);
+}
+
+Result<JournalPart> UnfinishedPart(Database& db) {
+  JournalPart part;
+  part.of = JournalPart::Of::kUnfinished;
+  auto first =
+      db.QueryInt(fmt::format("SELECT MIN(first_seq) FROM job WHERE id IN {}", kUnfinished));
+  auto forgotten = db.QueryInt("SELECT value FROM meta WHERE key = 'forgotten_seq'");
+  if (!first || !forgotten) return std::unexpected(first ? forgotten.error() : first.error());
+  if (*first == 0) {
+    part.first = INT64_MAX;  // all jobs have finished
+    return part;
+  }
+  part.first = static_cast<uint64_t>(*first);
+  int64_t from = std::max(*first, *forgotten + 1);
+  auto missing = db.QueryInt(
+      fmt::format("SELECT MAX((SELECT COALESCE(MAX(seq), 0) FROM attempt),"
+                  "           (SELECT COALESCE(MAX(seq), 0) FROM log), {0} - 1) - {0} + 1"
+                  " - (SELECT COUNT(*) FROM attempt WHERE seq >= {0})"
+                  " - (SELECT COUNT(*) FROM log WHERE seq >= {0})",
+                  from));
+  if (!missing) return std::unexpected(std::move(missing.error()));
+  if (*missing != 0) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("'{}' is damaged: of its records from {} on, {} are missing; it was "
+                            "left as it is",
+                            EscapeForScreen(db.path()), from, *missing));
+  }
+  return part;
 }
 
 }  // namespace spate::store

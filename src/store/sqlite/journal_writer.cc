@@ -3,13 +3,17 @@
 // (3) COMMIT syncs SQLite's log. A crash between (1) and (3) leaves bytes that no row points to,
 // and Open cuts them off.
 //
-// Invariants: attempt and log share one sequence 1, 2, 3, ... without gaps, in the order of the
-// records; every range of an attempt's output lies below OutputFile's end.
+// A job's row learns from the records of the same transaction where its records lie.
+//
+// Invariants: attempt and log share one sequence 1, 2, 3, ... in the order of the records, without
+// gaps but for forgotten jobs; every range of an attempt's output lies below OutputFile's end.
 #include "store/sqlite/journal_writer.h"
 
 #include "base/check.h"
 #include "store/attempt_entry.h"
 #include "store/record_codec.h"
+#include "store/record_job.h"
+#include "store/sqlite/forget.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -18,18 +22,15 @@ namespace {
 constexpr std::string_view kInsertAttempt =
     "INSERT INTO attempt VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 constexpr std::string_view kInsertRare = "INSERT INTO attempt_rare VALUES(?,?,?,?,?,?,?,?,?)";
-constexpr std::string_view kInsertLog = "INSERT INTO log VALUES(?,?,?,?)";
+constexpr std::string_view kInsertLog = "INSERT INTO log VALUES(?,?,?,?,?)";
 // Rows that an earlier life stored for tasks which were never accepted are replaced.
 constexpr std::string_view kInsertRows = "INSERT OR REPLACE INTO rows VALUES(?,?,?,?)";
-constexpr std::string_view kClearRows = "DELETE FROM rows WHERE first >= ? AND first < ?";
+constexpr std::string_view kClearRows = "DELETE FROM rows WHERE id >= ? AND id < ?";
 constexpr std::string_view kLastSeq =
     "SELECT MAX((SELECT COALESCE(MAX(seq), 0) FROM attempt),"
-    "           (SELECT COALESCE(MAX(seq), 0) FROM log))";
-constexpr std::string_view kRowsEnd = "SELECT first + count FROM rows ORDER BY first DESC LIMIT 1";
-// The end of the newest kept output: positions only grow.
-constexpr std::string_view kOutputEnd =
-    "SELECT output_pos + COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) FROM attempt "
-    "WHERE output_pos IS NOT NULL ORDER BY seq DESC LIMIT 1";
+    "           (SELECT COALESCE(MAX(seq), 0) FROM log),"
+    "           (SELECT COALESCE(MAX(value), 0) FROM meta WHERE key = 'forgotten_seq'))";
+constexpr std::string_view kWriteEpoch = "INSERT OR REPLACE INTO meta VALUES('epoch', ?)";
 
 void BindSome(Statement& s, int at, bool some, int64_t value) {
   if (some) {
@@ -48,21 +49,20 @@ bool IsRare(const AttemptEntry& entry) {
 
 }  // namespace
 
-JournalWriter::JournalWriter(std::string job_path, const JournalLimits& limits)
-    : path_(std::move(job_path)), limits_(limits), output_(path_ + "/output", limits.keep_output) {}
+JournalWriter::JournalWriter(JournalPlace place, uint64_t pages)
+    : place_(std::move(place)), pages_(pages), outputs_(place_) {}
 
 Status JournalWriter::Create(Instant now) {
   base_us_ = now.ns / 1000;
-  auto db = CreateJobDb(path_ + "/job.db", base_us_);
+  auto db = CreateJournal(place_.DbPath(), base_us_);
   if (!db) return std::unexpected(std::move(db.error()));
   db_.emplace(std::move(*db));
   dirs_durable_ = false;
-  if (auto opened = output_.Open(0); !opened) return opened;
   return PrepareAll();
 }
 
 Status JournalWriter::Open() {
-  auto db = OpenJobDb(path_ + "/job.db");
+  auto db = OpenJournal(place_.DbPath());
   if (!db) return std::unexpected(std::move(db.error()));
   db_.emplace(std::move(*db));
   auto base = BaseMicros(*db_);
@@ -71,30 +71,20 @@ Status JournalWriter::Open() {
   auto seq = db_->QueryInt(kLastSeq);
   if (!seq) return std::unexpected(std::move(seq.error()));
   next_seq_ = static_cast<uint64_t>(*seq) + 1;
-  auto rows_end = db_->QueryInt(kRowsEnd);
-  if (!rows_end) return std::unexpected(std::move(rows_end.error()));
-  rows_end_ = static_cast<uint64_t>(*rows_end);
-  auto end = db_->QueryInt(kOutputEnd);
-  if (!end) return std::unexpected(std::move(end.error()));
-  if (auto opened = output_.Open(static_cast<uint64_t>(*end)); !opened) return opened;
   return PrepareAll();
 }
 
 Status JournalWriter::PrepareAll() {
-  if (limits_.pages > 0) {
-    std::string sql = "PRAGMA max_page_count = " + std::to_string(limits_.pages);
+  if (pages_ > 0) {
+    std::string sql = "PRAGMA max_page_count = " + std::to_string(pages_);
     if (auto limited = db_->Run(sql.c_str()); !limited) return limited;
   }
   const std::pair<Statement*, std::string_view> all[] = {
       {&begin_, "BEGIN IMMEDIATE"}, {&commit_, "COMMIT"},      {&rollback_, "ROLLBACK"},
       {&attempt_, kInsertAttempt},  {&rare_, kInsertRare},     {&log_, kInsertLog},
       {&rows_, kInsertRows},        {&clear_rows_, kClearRows}};
-  for (const auto& [statement, sql] : all) {
-    auto prepared = db_->Prepare(sql);
-    if (!prepared) return std::unexpected(std::move(prepared.error()));
-    *statement = std::move(*prepared);
-  }
-  return {};
+  if (auto prepared = db_->PrepareAll(all); !prepared) return prepared;
+  return jobs_.Prepare(*db_);
 }
 
 // What a commit's sync of SQLite's log does not cover of a fresh journal: the file itself (an empty
@@ -102,27 +92,35 @@ Status JournalWriter::PrepareAll() {
 // the folder too.
 Status JournalWriter::MakeDirsDurable() {
   if (auto synced = db_->SyncFile(); !synced) return synced;
-  if (auto synced = os::FsyncDir(os::DirName(path_)); !synced) return synced;
+  if (auto synced = os::FsyncDir(os::DirName(place_.folder)); !synced) return synced;
   dirs_durable_ = true;
   return {};
 }
 
-Status JournalWriter::Commit(std::span<WriteItem* const> items) {
-  CHECK(is_open());
+Status JournalWriter::AddOutputs(std::span<WriteItem* const> items) {
   kept_.clear();
   next_kept_ = 0;
   for (const WriteItem* item : items) {
-    for (const TaskOutputPtr& output : item->outputs) {
-      if (output == nullptr) {
-        kept_.push_back({});
-        continue;
-      }
-      auto kept = output_.Add(*output);
+    size_t next = 0;
+    for (const engine::Record& record : item->records) {
+      if (next == item->outputs.size()) break;
+      const auto* ended = std::get_if<engine::AttemptEnded>(&record);
+      if (ended == nullptr) continue;
+      const TaskOutputPtr& output = item->outputs[next++];
+      auto kept =
+          output == nullptr ? KeptOutput{} : outputs_.Add(*db_, ended->end.ref.job, *output);
       if (!kept) return std::unexpected(std::move(kept.error()));
       kept_.push_back(*kept);
     }
+    kept_.resize(kept_.size() + item->outputs.size() - next);  // outputs of no attempt
   }
-  if (auto synced = output_.Sync(); !synced) return synced;
+  return outputs_.Sync();
+}
+
+Status JournalWriter::Commit(std::span<WriteItem* const> items) {
+  CHECK(is_open());
+  finished_.clear();
+  if (auto added = AddOutputs(items); !added) return added;
   if (!dirs_durable_) {
     if (auto durable = MakeDirsDurable(); !durable) return durable;
   }
@@ -131,6 +129,7 @@ Status JournalWriter::Commit(std::span<WriteItem* const> items) {
   if (status) status = commit_.RunOnce();
   // The error of what went wrong first is the one to report.
   if (!status) (void)rollback_.RunOnce();
+  for (JobId job : finished_) outputs_.Leave(job);
   return status;
 }
 
@@ -140,8 +139,8 @@ Status JournalWriter::WriteItems(std::span<WriteItem* const> items) {
       if (auto written = WriteRows(*chunk); !written) return written;
     }
     if (auto written = WriteRecords(*item); !written) return written;
-    for (const JobChange& change : item->changes) {
-      if (auto written = WriteJobChange(*db_, change); !written) return written;
+    for (const RowChange& change : item->changes) {
+      if (auto written = WriteChange(change); !written) return written;
     }
   }
   return {};
@@ -168,25 +167,21 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
 
 Status JournalWriter::WriteRows(const RowChunk& chunk) {
   std::span<const std::string> left = chunk.rows;
-  uint64_t first = chunk.first;
-  if (first < rows_end_) {
-    clear_rows_.Bind(0, static_cast<int64_t>(first));
-    clear_rows_.Bind(1, static_cast<int64_t>(first + left.size()));
-    if (auto cleared = clear_rows_.RunOnce(); !cleared) return cleared;
-  }
+  uint64_t key = RowKey(chunk.job, chunk.first);
+  clear_rows_.Bind(0, static_cast<int64_t>(key));
+  clear_rows_.Bind(1, static_cast<int64_t>(key + left.size()));
+  if (auto cleared = clear_rows_.RunOnce(); !cleared) return cleared;
   while (!left.empty()) {
     size_t count = ChunkLength(left);
     std::string_view data = encoder_.Encode(left.first(count));
-    uint32_t checksum = ChunkChecksum(static_cast<TaskIndex>(first), count, data);
-    rows_.Bind(0, static_cast<int64_t>(first));
+    rows_.Bind(0, static_cast<int64_t>(key));
     rows_.Bind(1, static_cast<int64_t>(count));
     rows_.BindBlob(2, data);
-    rows_.Bind(3, static_cast<int32_t>(checksum));
+    rows_.Bind(3, static_cast<int32_t>(ChunkChecksum(key, count, data)));
     if (auto written = rows_.RunOnce(); !written) return written;
     left = left.subspan(count);
-    first += count;
+    key += count;
   }
-  rows_end_ = std::max(rows_end_, first);
   return {};
 }
 
@@ -248,11 +243,53 @@ Status JournalWriter::WriteRare(const AttemptEntry& entry, uint64_t seq) {
 Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq) {
   EncodedRecord encoded = EncodeRecord(record);
   int kind = static_cast<int>(encoded.kind);
+  JobId job = JobOf(record);
   log_.Bind(0, static_cast<int64_t>(seq));
-  log_.Bind(1, kind);
-  log_.BindBlob(2, encoded.data);
-  log_.Bind(3, static_cast<int32_t>(RecordChecksum(seq, kind, encoded.data)));
-  return log_.RunOnce();
+  log_.Bind(1, job.value);
+  log_.Bind(2, kind);
+  log_.BindBlob(3, encoded.data);
+  log_.Bind(4, static_cast<int32_t>(RecordChecksum(seq, kind, encoded.data)));
+  if (auto written = log_.RunOnce(); !written) return written;
+  return job.value == 0 ? Status() : NoteInJob(record, job, seq);
+}
+
+Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_t seq) {
+  using std::holds_alternative;
+  // The usual ones, and never of a finished job.
+  if (holds_alternative<engine::Leased>(record)) return {};
+  if (holds_alternative<engine::Returned>(record)) return {};
+  if (holds_alternative<engine::JobAccepted>(record)) {
+    auto written = jobs_.Accepted(job, seq);
+    // Else the next life of the hub would not know the job.
+    CHECK(!written || !place_.is_hub || db_->Changes() == 1);
+    return written;
+  }
+  if (holds_alternative<engine::JobFinished>(record)) {
+    finished_.push_back(job);
+    return jobs_.Finished(job, seq);
+  }
+  return Reopens(record) ? jobs_.Reopened(job) : jobs_.Followed(job, seq);
+}
+
+Status JournalWriter::WriteChange(const RowChange& change) {
+  if (const auto* row = std::get_if<JobRow>(&change)) {
+    outputs_.SetLimit(row->job, row->keep_output);
+    return jobs_.Write(*row);
+  }
+  if (const auto* progress = std::get_if<JobProgress>(&change)) return jobs_.Write(*progress);
+  if (const auto* node = std::get_if<NodeRow>(&change)) return WriteNode(*db_, *node);
+  if (const auto* row = std::get_if<CredentialRow>(&change)) return WriteCredential(*db_, *row);
+  if (const auto* forget = std::get_if<ForgetPiece>(&change)) {
+    auto done = ForgetSome(*db_, place_, forget->job);
+    if (!done) return std::unexpected(std::move(done.error()));
+    *forget->done = *done;
+    outputs_.Leave(forget->job);
+    return {};
+  }
+  auto epoch = db_->Prepare(kWriteEpoch);
+  if (!epoch) return std::unexpected(std::move(epoch.error()));
+  epoch->Bind(0, std::get<EpochBegun>(change).epoch.value);
+  return epoch->RunOnce();
 }
 
 void JournalWriter::Close() {
@@ -260,6 +297,7 @@ void JournalWriter::Close() {
        {&begin_, &commit_, &rollback_, &attempt_, &rare_, &log_, &rows_, &clear_rows_}) {
     *s = {};
   }
+  jobs_ = {};
   db_.reset();
 }
 

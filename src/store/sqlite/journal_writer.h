@@ -1,5 +1,5 @@
-// JournalWriter: the one connection that writes job.db, and the stream file beside it. One call of
-// Commit is one transaction: outputs first, synced, then the rows that point to them.
+// JournalWriter: the one connection that writes a journal, and the stream files beside it. One call
+// of Commit is one transaction: outputs first, synced, then the rows that point to them.
 //
 // Thread: the store's, after Open or Adopt.
 #pragma once
@@ -9,32 +9,44 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "store/sqlite/database.h"
+#include "store/sqlite/hub_rows.h"
 #include "store/sqlite/job_row.h"
-#include "store/sqlite/output_file.h"
+#include "store/sqlite/journal_place.h"
+#include "store/sqlite/output_files.h"
 #include "store/sqlite/row_chunk.h"
 #include "store/store.h"
 
 namespace spate::store {
+
+// A life of the hub has begun.
+struct EpochBegun {
+  Epoch epoch;
+};
+// A piece of a finished or never accepted job is to be removed; `done` becomes true when nothing is
+// left of it.
+struct ForgetPiece {
+  JobId job;
+  std::shared_ptr<bool> done;
+};
+using RowChange =
+    std::variant<JobRow, JobProgress, NodeRow, CredentialRow, EpochBegun, ForgetPiece>;
 
 // A batch on its way; its rows stay readable for the loop's thread, which shares them.
 struct WriteItem {
   std::vector<std::shared_ptr<const RowChunk>> rows;
   std::vector<engine::Record> records;
   std::vector<TaskOutputPtr> outputs;
-  std::vector<JobChange> changes;
-};
-
-struct JournalLimits {
-  uint64_t keep_output = 1ull << 30;
-  uint64_t pages = 0;  // for tests: job.db may not grow beyond (as on a full disk); 0: none
+  std::vector<RowChange> changes;
 };
 
 class JournalWriter {
  public:
-  JournalWriter(std::string job_path, const JournalLimits& limits);
+  // `pages`: for tests, the database may not grow beyond (as on a full disk); 0: none.
+  explicit JournalWriter(JournalPlace place, uint64_t pages = 0);
 
   // A fresh journal. Until the first Commit nothing of it is durable.
   Status Create(Instant now);
@@ -50,25 +62,29 @@ class JournalWriter {
  private:
   Status PrepareAll();
   Status MakeDirsDurable();
+  Status AddOutputs(std::span<WriteItem* const> items);
   Status WriteItems(std::span<WriteItem* const> items);
   Status WriteRecords(const WriteItem& item);
   Status WriteRows(const RowChunk& chunk);
   Status WriteAttempt(AttemptEntry& entry, uint64_t seq);
   Status WriteRare(const AttemptEntry& entry, uint64_t seq);
   Status WriteLog(const engine::Record& record, uint64_t seq);
+  Status NoteInJob(const engine::Record& record, JobId job, uint64_t seq);
+  Status WriteChange(const RowChange& change);
 
-  std::string path_;
-  JournalLimits limits_;
-  OutputFile output_;
+  JournalPlace place_;
+  uint64_t pages_;
+  OutputFiles outputs_;
   std::optional<Database> db_;
   Statement begin_, commit_, rollback_;
   Statement attempt_, rare_, log_, rows_, clear_rows_;
+  JobTable jobs_;
   ChunkEncoder encoder_;
-  std::vector<KeptOutput> kept_;  // of the attempts of the running Commit, in order
+  std::vector<KeptOutput> kept_;  // of the outputs of the running Commit, in order
   size_t next_kept_ = 0;
+  std::vector<JobId> finished_;  // in the running Commit
   int64_t base_us_ = 0;
   uint64_t next_seq_ = 1;
-  uint64_t rows_end_ = 0;
   bool dirs_durable_ = true;
 };
 

@@ -1,11 +1,18 @@
 #include "store/sqlite/output_file.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
 
 namespace spate::store {
 namespace {
 
 constexpr size_t kBuffer = 1 << 20;
+constexpr uint64_t kReadBytes = 256 << 10;
 
 // [offset, offset + size) of a spool file; empty when it cannot be read whole.
 std::string ReadSpool(const std::string& path, uint64_t offset, uint64_t size) {
@@ -19,6 +26,7 @@ std::string ReadSpool(const std::string& path, uint64_t offset, uint64_t size) {
 }  // namespace
 
 Status OutputFile::Open(uint64_t end) {
+  bool is_new = !os::Exists(path_);
   auto fd = os::OpenWrite(path_, os::OpenHow::kReadWrite, 0600);
   if (!fd) return std::unexpected(std::move(fd.error()));
   auto info = os::StatFd(fd->get(), path_);
@@ -26,9 +34,18 @@ Status OutputFile::Open(uint64_t end) {
   if (info->size != end) {
     if (auto cut = os::Truncate(fd->get(), end, path_); !cut) return cut;
   }
+  if (is_new) {
+    if (auto synced = os::FsyncDir(os::DirName(path_)); !synced) return synced;
+  }
   fd_ = std::move(*fd);
   written_ = end_ = synced_ = end;
   return {};
+}
+
+void OutputFile::Close() {
+  CHECK(is_synced());
+  fd_.Reset();
+  std::string().swap(buffer_);
 }
 
 Status OutputFile::Flush() {
@@ -82,6 +99,36 @@ Status OutputFile::Sync() {
   if (auto synced = os::Fsync(fd_.get(), path_); !synced) return synced;
   synced_ = end_;
   return {};
+}
+
+Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Stream stream,
+                                                const Visitor& visit) {
+  const AttemptEnd& end = attempt.record.end;
+  bool is_stdout = stream == Stream::kStdout;
+  Extent extent = {.total = is_stdout ? end.stdout_total : end.stderr_total,
+                   .kept = is_stdout ? attempt.kept.stdout_bytes : attempt.kept.stderr_bytes};
+  if (extent.kept == 0) return extent;
+  if (!fd_) {
+    auto opened = os::OpenRead(path_);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    fd_ = std::move(*opened);
+  }
+  uint64_t start = attempt.kept.position + (is_stdout ? 0 : attempt.kept.stdout_bytes);
+  uint64_t gap_at = extent.kept < extent.total ? kStreamEnd : UINT64_MAX;
+  for (uint64_t at = 0; at < extent.kept;) {
+    uint64_t size = std::min(kReadBytes, extent.kept - at);
+    if (at < gap_at) size = std::min(size, gap_at - at);
+    auto bytes = os::ReadAt(fd_.get(), start + at, size, path_);
+    if (!bytes) return std::unexpected(std::move(bytes.error()));
+    if (bytes->size() != size) {
+      return Fail(ErrorKind::kCorrupt,
+                  fmt::format("'{}' is shorter than the journal says: output of task {} is missing",
+                              EscapeForScreen(path_), uint64_t{end.ref.index} + 1));
+    }
+    visit(*bytes, at == gap_at ? extent.total - extent.kept : 0);
+    at += size;
+  }
+  return extent;
 }
 
 }  // namespace spate::store

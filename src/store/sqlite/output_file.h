@@ -19,6 +19,8 @@ inline constexpr uint64_t kStreamEnd = 64 << 10;
 inline constexpr uint64_t kWholeStream = 2 * kStreamEnd;
 constexpr uint64_t KeptOf(uint64_t total) { return total < kWholeStream ? total : kWholeStream; }
 
+enum class Stream : uint8_t { kStdout = 1, kStderr = 2 };
+
 class OutputFile {
  public:
   // `limit`: once the file is so long, nothing more is kept.
@@ -26,12 +28,17 @@ class OutputFile {
 
   // Opens or makes it, and cuts it back to (or fills it up to) `end`, the last durable position.
   Status Open(uint64_t end);
+  bool is_open() const { return fd_.valid(); }
+  // Gives up the descriptor and the buffer, which must have been synced.
+  void Close();
+  void SetLimit(uint64_t limit) { limit_ = limit; }
   // Takes what is to be kept of an attempt's output into the buffer, and writes large pieces.
   // Nothing is kept of a spool file that cannot be read.
   Result<KeptOutput> Add(const TaskOutput& output);
   // Writes and syncs what was added. Costs nothing when nothing was.
   Status Sync();
   uint64_t end() const { return end_; }
+  bool is_synced() const { return end_ == synced_; }
 
  private:
   Status Flush();
@@ -44,6 +51,25 @@ class OutputFile {
   uint64_t written_ = 0;  // bytes in the file
   uint64_t end_ = 0;      // with the buffer
   uint64_t synced_ = 0;
+};
+
+// Reads kept output back.
+class OutputReader {
+ public:
+  explicit OutputReader(std::string path) : path_(std::move(path)) {}
+
+  // Kept output in pieces. `skipped` bytes were left out just before a piece (of a long stream only
+  // the ends are kept). kept == 0 < total: nothing was kept.
+  struct Extent {
+    uint64_t total = 0;
+    uint64_t kept = 0;
+  };
+  using Visitor = std::function<void(std::string_view bytes, uint64_t skipped)>;
+  Result<Extent> Read(const AttemptEntry& attempt, Stream stream, const Visitor& visit);
+
+ private:
+  std::string path_;
+  os::Fd fd_;  // opened by the first read that needs it
 };
 
 }  // namespace spate::store

@@ -40,7 +40,7 @@ uint64_t FoldLog(const std::string& state_dir, const Folder& folder) {
   auto dir = JobDir::Open(state_dir, folder.number);  // nobody runs it, nor begins to
   if (!dir) return 0;
   {
-    auto db = OpenJobDb(dir->DbPath());
+    auto db = OpenJournal(dir->DbPath());
     // A damaged one stays as it is. Closing the last connection folds and removes the log.
     if (!db || !db->Run("PRAGMA wal_checkpoint(TRUNCATE)")) return 0;
   }
@@ -53,7 +53,7 @@ class Pruner {
       : state_dir_(state_dir), options_(options), now_(now) {}
 
   Result<PruneReport> Run() {
-    auto numbers = JobNumbers(state_dir_);
+    auto numbers = RunNumbers(state_dir_);
     if (!numbers) return std::unexpected(std::move(numbers.error()));
     SweepForgotten(state_dir_);
     std::vector<Folder> folders;

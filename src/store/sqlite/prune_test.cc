@@ -26,7 +26,7 @@ class PruneTest : public testing::Test {
     row.state = end;
     (*store)->PutJob(row);
     store->reset();
-    EXPECT_TRUE(os::WriteFile(dir->OutputPath(), std::string(output_bytes, 'x')));
+    EXPECT_TRUE(os::WriteFile(dir->place().OutputPath({}), std::string(output_bytes, 'x')));
     SetAge(dir->path(), days_ago);
     return std::move(*dir);
   }
@@ -41,7 +41,7 @@ class PruneTest : public testing::Test {
   std::vector<uint32_t> Removed(const PruneOptions& options) {
     auto report = Prune(state(), options, kNow);
     EXPECT_TRUE(report);
-    EXPECT_EQ(report->jobs, JobNumbers(state())->size());
+    EXPECT_EQ(report->jobs, RunNumbers(state())->size());
     return report->removed;
   }
 
@@ -63,7 +63,7 @@ TEST_F(PruneTest, ByAge) {
   }
   auto running = Make(JobState::kRunning, 200);
   EXPECT_EQ(Removed({}), (Numbers{1, 2}));
-  EXPECT_EQ(*JobNumbers(state()), (Numbers{3, 4}));
+  EXPECT_EQ(*RunNumbers(state()), (Numbers{3, 4}));
 }
 
 TEST_F(PruneTest, BySizeTheOldestFinishedFirst) {

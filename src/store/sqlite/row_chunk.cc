@@ -29,9 +29,9 @@ size_t ChunkLength(std::span<const std::string> rows) {
   return count;
 }
 
-uint32_t ChunkChecksum(TaskIndex first, uint64_t count, std::string_view data) {
+uint32_t ChunkChecksum(uint64_t first_key, uint64_t count, std::string_view data) {
   std::string head;
-  ByteWriter(head).Fixed64(first);
+  ByteWriter(head).Fixed64(first_key);
   ByteWriter(head).Fixed64(count);
   uint64_t head_hash = XXH3_64bits(head.data(), head.size());
   return static_cast<uint32_t>(XXH3_64bits_withSeed(data.data(), data.size(), head_hash));
@@ -53,20 +53,21 @@ std::string_view ChunkEncoder::Encode(std::span<const std::string> rows) {
   return std::string_view(data_).substr(0, size);
 }
 
-Result<DecodedChunk> DecodeChunk(TaskIndex first, uint64_t count, std::string_view data,
+Result<DecodedChunk> DecodeChunk(uint64_t first_key, uint64_t count, std::string_view data,
                                  uint32_t checksum) {
   auto damaged = [&](std::string_view how) {
+    uint64_t first = IndexOfKey(first_key);
     return Fail(ErrorKind::kCorrupt, fmt::format("the text of tasks {} to {} is damaged ({})",
                                                  first + 1, first + count, how));
   };
-  if (ChunkChecksum(first, count, data) != checksum) return damaged("checksum");
+  if (ChunkChecksum(first_key, count, data) != checksum) return damaged("checksum");
   uint64_t size = ZSTD_getFrameContentSize(data.data(), data.size());
   if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ||
       size > (count == 1 ? kLoneRowLimit : kPlainLimit) || count > size) {
     return damaged("length");
   }
   DecodedChunk chunk;
-  chunk.first = first;
+  chunk.first_key = first_key;
   chunk.plain.resize(size);
   size_t got = ZSTD_decompress(chunk.plain.data(), size, data.data(), data.size());
   if (ZSTD_isError(got) != 0 || got != size) return damaged("compression");

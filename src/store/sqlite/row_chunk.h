@@ -2,8 +2,8 @@
 //
 //   plain     for each row: varint length, bytes
 //   data      the plain bytes as one zstd frame with its content size
-//   checksum  low 32 bits of XXH3-64 over data, seeded with the XXH3-64 of first and count
-//             (8 bytes each, low byte first)
+//   checksum  low 32 bits of XXH3-64 over data, seeded with the XXH3-64 of the first row's key and
+//             count (8 bytes each, low byte first)
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "core/model/job.h"
 
@@ -24,10 +25,15 @@ namespace spate::store {
 inline constexpr size_t kChunkRows = 1024;
 inline constexpr size_t kChunkBytes = 64 << 10;  // plain bytes; a longer row is alone in its chunk
 
+// The key of a task's row: the rows of a job lie together, in order, and are found by the key of
+// the table itself.
+constexpr uint64_t RowKey(JobId job, TaskIndex index) { return uint64_t{job.value} << 32 | index; }
+constexpr TaskIndex IndexOfKey(uint64_t key) { return static_cast<TaskIndex>(key); }
+
 // How many of these rows go into the next chunk; at least 1.
 size_t ChunkLength(std::span<const std::string> rows);
 
-uint32_t ChunkChecksum(TaskIndex first, uint64_t count, std::string_view data);
+uint32_t ChunkChecksum(uint64_t first_key, uint64_t count, std::string_view data);
 
 class ChunkEncoder {
  public:
@@ -47,7 +53,7 @@ class ChunkEncoder {
 
 // A chunk for reading; rows are views into it.
 struct DecodedChunk {
-  TaskIndex first = 0;
+  uint64_t first_key = 0;
   std::string plain;
   std::vector<uint32_t> ends;  // of row i in `plain`
   std::vector<uint32_t> starts;
@@ -58,7 +64,7 @@ struct DecodedChunk {
 };
 
 // Survives any bytes: kCorrupt names the tasks.
-Result<DecodedChunk> DecodeChunk(TaskIndex first, uint64_t count, std::string_view data,
+Result<DecodedChunk> DecodeChunk(uint64_t first_key, uint64_t count, std::string_view data,
                                  uint32_t checksum);
 
 }  // namespace spate::store

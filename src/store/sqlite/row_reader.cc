@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kCacheBytes = 16 << 20;
 
 constexpr std::string_view kFind =
-    "SELECT first, count, data, checksum FROM rows WHERE first <= ? ORDER BY first DESC LIMIT 1";
+    "SELECT id, count, data, checksum FROM rows WHERE id <= ? ORDER BY id DESC LIMIT 1";
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void RowReader::Close() {
 
 Status RowReader::Prepare() {
   if (db_) return {};
-  auto db = OpenJobDbToRead(path_, frozen_);
+  auto db = OpenJournalToRead(path_, frozen_);
   if (!db) return std::unexpected(std::move(db.error()));
   auto find = db->Prepare(kFind);
   if (!find) return std::unexpected(std::move(find.error()));
@@ -32,47 +32,52 @@ Status RowReader::Prepare() {
   return {};
 }
 
-Result<const DecodedChunk*> RowReader::Load(TaskIndex index) {
-  auto at = by_first_.upper_bound(index);
+Result<const DecodedChunk*> RowReader::Load(uint64_t key) {
+  auto at = by_first_.upper_bound(key);
   if (at != by_first_.begin()) {
     auto chunk = std::prev(at)->second;
-    if (index - chunk->first < chunk->ends.size()) {
+    if (key - chunk->first_key < chunk->ends.size()) {
       chunks_.splice(chunks_.begin(), chunks_, chunk);
       return &*chunk;
     }
   }
   if (auto prepared = Prepare(); !prepared) return std::unexpected(std::move(prepared.error()));
-  find_.Bind(0, index);
+  find_.Bind(0, static_cast<int64_t>(key));
   auto found = find_.Step();
   if (!found) {
     find_.Reset();
     return std::unexpected(std::move(found.error()));
   }
-  Result<DecodedChunk> chunk = Fail(
-      ErrorKind::kNotFound,
-      fmt::format("'{}' holds no text of task {}", EscapeForScreen(path_), uint64_t{index} + 1));
-  if (*found && index - static_cast<uint64_t>(find_.Int(0)) < static_cast<uint64_t>(find_.Int(1))) {
-    chunk = DecodeChunk(static_cast<TaskIndex>(find_.Int(0)), static_cast<uint64_t>(find_.Int(1)),
-                        find_.Bytes(2), static_cast<uint32_t>(find_.Int(3)));
+  Result<DecodedChunk> chunk =
+      Fail(ErrorKind::kNotFound,
+           fmt::format("'{}' holds no text of task {} of job {}", EscapeForScreen(path_),
+                       uint64_t{IndexOfKey(key)} + 1, key >> 32));
+  auto first_key = static_cast<uint64_t>(find_.Int(0));
+  auto count = static_cast<uint64_t>(find_.Int(1));
+  if (*found && key - first_key < count) {
+    chunk = DecodeChunk(first_key, count, find_.Bytes(2), static_cast<uint32_t>(find_.Int(3)));
     if (!chunk) chunk = Within(EscapeForScreen(path_), std::move(chunk.error()));
   }
   find_.Reset();
   if (!chunk) return std::unexpected(std::move(chunk.error()));
   held_bytes_ += chunk->bytes();
   chunks_.push_front(std::move(*chunk));
-  by_first_[chunks_.front().first] = chunks_.begin();
+  by_first_[first_key] = chunks_.begin();
   while (held_bytes_ > kCacheBytes && chunks_.size() > 1) {
     held_bytes_ -= chunks_.back().bytes();
-    by_first_.erase(chunks_.back().first);
+    by_first_.erase(chunks_.back().first_key);
     chunks_.pop_back();
   }
   return &chunks_.front();
 }
 
-void RowReader::DropFrom(TaskIndex first) {
-  for (auto at = by_first_.begin(); at != by_first_.end();) {
+void RowReader::DropFrom(JobId job, TaskIndex first) {
+  uint64_t from = RowKey(job, first);
+  auto at = by_first_.upper_bound(from);
+  if (at != by_first_.begin()) --at;  // it may reach beyond `first`
+  while (at != by_first_.end() && at->first >> 32 <= job.value) {
     auto chunk = at->second;
-    if (uint64_t{chunk->first} + chunk->ends.size() <= first) {
+    if (chunk->first_key + chunk->ends.size() <= from) {
       ++at;
       continue;
     }
@@ -82,10 +87,11 @@ void RowReader::DropFrom(TaskIndex first) {
   }
 }
 
-Result<std::string_view> RowReader::Row(TaskIndex index) {
-  auto chunk = Load(index);
+Result<std::string_view> RowReader::Row(JobId job, TaskIndex index) {
+  uint64_t key = RowKey(job, index);
+  auto chunk = Load(key);
   if (!chunk) return std::unexpected(std::move(chunk.error()));
-  return (*chunk)->Row(index - (*chunk)->first);
+  return (*chunk)->Row(key - (*chunk)->first_key);
 }
 
 }  // namespace spate::store

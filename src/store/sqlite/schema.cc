@@ -1,8 +1,10 @@
 // The schema, as docs/formats/journal.md describes it.
 //
 // How it is meant to be cheap: attempts and the log share one sequence of rowids, both only grow at
-// their end, and there is no index, so that a commit of some ends and a lease dirties two pages.
-// What is rare about an attempt lies in a table of its own, since every column costs a byte a row.
+// their end, and there is no index over them, so that a commit of some ends and a lease dirties two
+// pages: a job's records are found by the range of the sequence that its row names. What is rare
+// about an attempt lies in a table of its own, since every column costs a byte a row. A job's long
+// texts lie apart from its counts, which are written again and again.
 #include "store/sqlite/schema.h"
 
 #include <fmt/format.h>
@@ -19,25 +21,61 @@ CREATE TABLE meta(
 ) WITHOUT ROWID;
 
 CREATE TABLE job(
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  first_seq   INTEGER,
+  last_seq    INTEGER,
+  state       TEXT NOT NULL,
+  total       INTEGER NOT NULL,
+  leased      INTEGER NOT NULL,
+  succeeded   INTEGER NOT NULL,
+  failed      INTEGER NOT NULL,
+  cancelled   INTEGER NOT NULL,
+  unknown     INTEGER NOT NULL,
+  created_us  INTEGER NOT NULL,
+  started_us  INTEGER NOT NULL,
+  ended_us    INTEGER,
+  priority    INTEGER NOT NULL,
+  keep_output INTEGER NOT NULL,
+  runs        INTEGER NOT NULL,
+  pid         INTEGER NOT NULL,
+  user        TEXT NOT NULL,
+  host        TEXT NOT NULL,
+  submission  TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  cwd         TEXT NOT NULL
+);
+CREATE UNIQUE INDEX job_submission ON job(submission) WHERE submission <> '';
+
+CREATE TABLE job_text(
+  job      INTEGER PRIMARY KEY,
+  argv     TEXT NOT NULL,
+  files    TEXT NOT NULL,
+  settings TEXT NOT NULL
+);
+
+CREATE TABLE forgotten(
+  job       INTEGER PRIMARY KEY,
+  first_seq INTEGER NOT NULL,
+  last_seq  INTEGER NOT NULL
+);
+
+CREATE TABLE node(
   id         INTEGER PRIMARY KEY,
-  name       TEXT NOT NULL,
-  argv       TEXT NOT NULL,
-  cwd        TEXT NOT NULL,
-  files      TEXT NOT NULL,
-  settings   TEXT NOT NULL,
+  name       TEXT NOT NULL UNIQUE,
+  instance   TEXT NOT NULL,
   user       TEXT NOT NULL,
-  host       TEXT NOT NULL,
-  pid        INTEGER NOT NULL,
-  runs       INTEGER NOT NULL,
   created_us INTEGER NOT NULL,
-  started_us INTEGER NOT NULL,
-  ended_us   INTEGER,
-  state      TEXT NOT NULL,
-  total      INTEGER NOT NULL,
-  succeeded  INTEGER NOT NULL,
-  failed     INTEGER NOT NULL,
-  cancelled  INTEGER NOT NULL,
-  unknown    INTEGER NOT NULL
+  removed    INTEGER NOT NULL
+);
+
+CREATE TABLE credential(
+  serial     INTEGER PRIMARY KEY,
+  role       TEXT NOT NULL,
+  user       TEXT NOT NULL,
+  secret     BLOB NOT NULL,
+  created_us INTEGER NOT NULL,
+  expires_us INTEGER,
+  revoked_us INTEGER
 );
 
 CREATE TABLE attempt(
@@ -75,13 +113,15 @@ CREATE TABLE attempt_rare(
 
 CREATE TABLE log(
   seq      INTEGER PRIMARY KEY,
+  job      INTEGER NOT NULL,
   kind     INTEGER NOT NULL,
   data     BLOB NOT NULL,
   checksum INTEGER NOT NULL
 );
+CREATE INDEX log_of_no_job ON log(job) WHERE job = 0;
 
 CREATE TABLE rows(
-  first    INTEGER PRIMARY KEY,
+  id       INTEGER PRIMARY KEY,
   count    INTEGER NOT NULL,
   data     BLOB NOT NULL,
   checksum INTEGER NOT NULL
@@ -116,6 +156,9 @@ FROM attempts JOIN (
   SELECT MAX(seq) AS seq, COUNT(*) AS attempts, SUM(flags & 1) AS tries
   FROM attempt GROUP BY job, idx) USING (seq);
 )sql";
+
+// Tables, indexes and views, SQLite's own among them.
+constexpr int64_t kTableCount = 16;
 
 // Pages: a commit writes whole pages to the log, so that small ones mean fewer bytes; below 2 KB
 // the rows that share a page get few. The log is folded into the file at 4 MB.
@@ -152,7 +195,7 @@ Status CheckVersion(Database& db) {
                             "that wrote it, or a newer one; it was left as it is",
                             shown, *version, kSchemaVersion));
   }
-  if (*tables < 6) {
+  if (*tables < kTableCount) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' is damaged: tables are missing; it was left as it is", shown));
   }
@@ -161,7 +204,7 @@ Status CheckVersion(Database& db) {
 
 }  // namespace
 
-Result<Database> CreateJobDb(const std::string& path, int64_t base_us) {
+Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
@@ -174,7 +217,7 @@ Result<Database> CreateJobDb(const std::string& path, int64_t base_us) {
   return db;
 }
 
-Result<Database> OpenJobDbToRead(const std::string& path, bool frozen) {
+Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   auto db = Database::Open(path, frozen ? DbMode::kFrozen : DbMode::kRead);
   if (!db) return db;
   if (auto run = db->Run(kReadPragmas); !run) return std::unexpected(std::move(run.error()));
@@ -184,8 +227,8 @@ Result<Database> OpenJobDbToRead(const std::string& path, bool frozen) {
   return db;
 }
 
-Result<Database> OpenJobDb(const std::string& path) {
-  if (auto read = OpenJobDbToRead(path); !read) return read;
+Result<Database> OpenJournal(const std::string& path) {
+  if (auto read = OpenJournalToRead(path); !read) return read;
   auto db = Database::Open(path, DbMode::kWrite);
   if (!db) return db;
   if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));

@@ -1,4 +1,4 @@
-// The tables and views of job.db, their version, and the right way to open them.
+// The tables and views of a journal, their version, and the right way to open them.
 #pragma once
 
 #include "store/sqlite/database.h"
@@ -8,19 +8,19 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 1;
+inline constexpr int64_t kSchemaVersion = 2;
 
 // A fresh database, all tables empty, times counting from `base_us` (microseconds since 1970).
 // Nothing is synced; the connection commits durably from now on.
-Result<Database> CreateJobDb(const std::string& path, int64_t base_us);
+Result<Database> CreateJournal(const std::string& path, int64_t base_us);
 
 // For writing an existing one: checks it first by a connection that cannot write, so that a
 // damaged or newer file stays as it is. kCorrupt says which of the two.
-Result<Database> OpenJobDb(const std::string& path);
+Result<Database> OpenJournal(const std::string& path);
 
 // For reading, while another process may write. kNotFound also when its creation was cut short.
 // `frozen`: nobody writes it until the database is closed, and it has no log beside it.
-Result<Database> OpenJobDbToRead(const std::string& path, bool frozen = false);
+Result<Database> OpenJournalToRead(const std::string& path, bool frozen = false);
 
 // meta.base_us.
 Result<int64_t> BaseMicros(Database& db);

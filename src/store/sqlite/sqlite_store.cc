@@ -5,29 +5,30 @@
 // opened by the first commit. So a refused journal stays untouched, its log included.
 #include "store/sqlite/sqlite_store.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
 #include "store/batch.h"
 #include "store/sqlite/commit_thread.h"
+#include "store/sqlite/forget.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
 
-SqliteStore::SqliteStore(const JobDir& dir, std::unique_ptr<CommitThread> thread)
-    : db_path_(dir.DbPath()), row_reader_(dir.DbPath()), thread_(std::move(thread)) {}
+SqliteStore::SqliteStore(JournalPlace place, std::unique_ptr<CommitThread> thread)
+    : place_(std::move(place)), row_reader_(place_.DbPath()), thread_(std::move(thread)) {}
 
-// The writer must be the last to close: only it can fold the log into job.db and remove it.
+// The writer must be the last to close: only it can fold the log into the file and remove it.
 SqliteStore::~SqliteStore() { row_reader_.Close(); }
 
-Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const JobDir& dir, os::Loop& loop,
-                                                       SqliteOptions options) {
-  auto writer = std::make_unique<JournalWriter>(
-      dir.path(), JournalLimits{.keep_output = options.keep_output, .pages = options.page_limit});
-  if (os::Exists(dir.DbPath())) {
-    auto sound = OpenJobDbToRead(dir.DbPath());
+Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& place, os::Loop& loop,
+                                                         const SqliteOptions& options) {
+  auto writer = std::make_unique<JournalWriter>(place, options.page_limit);
+  if (os::Exists(place.DbPath())) {
+    auto sound = OpenJournalToRead(place.DbPath());
     if (!sound) return std::unexpected(std::move(sound.error()));
   } else if (auto made = writer->Create(loop.Now()); !made) {
     return std::unexpected(std::move(made.error()));
@@ -36,33 +37,93 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const JobDir& dir, os::Lo
   if (auto started = thread->Start(); !started) {
     return std::unexpected(std::move(started.error()));
   }
-  return std::unique_ptr<SqliteStore>(new SqliteStore(dir, std::move(thread)));
+  return std::unique_ptr<SqliteStore>(new SqliteStore(place, std::move(thread)));
 }
 
-void SqliteStore::Append(Batch batch, std::function<void(Status)> done) {
-  Queue(std::move(batch), {}, std::move(done));
+Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const JobDir& dir, os::Loop& loop,
+                                                       SqliteOptions options) {
+  return OpenAt(dir.place(), loop, options);
 }
 
-void SqliteStore::PutJob(JobRow row, std::function<void(Status)> done) {
-  Queue({}, {std::move(row)}, std::move(done));
+Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const HubDir& dir, os::Loop& loop,
+                                                       SqliteOptions options) {
+  auto store = OpenAt(dir.place(), loop, options);
+  if (!store) return store;
+  if (auto looked = (*store)->LookAtHub(); !looked) {
+    return std::unexpected(std::move(looked.error()));
+  }
+  return store;
 }
 
-void SqliteStore::PutProgress(JobProgress progress, std::function<void(Status)> done) {
-  Queue({}, {std::move(progress)}, std::move(done));
+template <typename Read>
+auto SqliteStore::WithDatabase(Read read) {
+  auto db = OpenJournalToRead(place_.DbPath());
+  if (!db) return decltype(read(*db))(std::unexpected(std::move(db.error())));
+  return read(*db);
+}
+
+Status SqliteStore::LookAtHub() {
+  auto db = OpenJournalToRead(place_.DbPath());
+  if (!db) return std::unexpected(std::move(db.error()));
+  auto last = db->QueryInt("SELECT seq FROM sqlite_sequence WHERE name = 'job'");
+  auto epoch = db->QueryInt("SELECT value FROM meta WHERE key = 'epoch'");
+  auto forget = JobsToForget(*db);
+  for (const Error* e : {last ? nullptr : &last.error(), epoch ? nullptr : &epoch.error(),
+                         forget ? nullptr : &forget.error()}) {
+    if (e != nullptr) return std::unexpected(*e);
+  }
+  next_job_ = static_cast<uint32_t>(*last) + 1;
+  last_epoch_ = Epoch(static_cast<uint32_t>(*epoch));
+  leftovers_ = std::move(*forget);
+  return {};
+}
+
+void SqliteStore::Append(Batch batch, Done done) { Queue(std::move(batch), {}, std::move(done)); }
+
+void SqliteStore::Change(RowChange change, Done done) {
+  std::vector<RowChange> changes;
+  changes.push_back(std::move(change));
+  Queue({}, std::move(changes), std::move(done));
+}
+
+void SqliteStore::PutJob(JobRow row, Done done) {
+  std::string submission = row.submission;
+  if (!submission.empty()) queued_submissions_[submission] = row.job;
+  Change(std::move(row),
+         [this, submission = std::move(submission), done = std::move(done)](Status status) {
+           queued_submissions_.erase(submission);
+           if (done) done(std::move(status));
+         });
+}
+
+Epoch SqliteStore::BeginEpoch(Done done) {
+  last_epoch_ = Epoch(last_epoch_.value + 1);
+  Change(EpochBegun{last_epoch_}, std::move(done));
+  return last_epoch_;
+}
+
+void SqliteStore::ForgetJob(JobId job, Done done) {
+  auto all = std::make_shared<bool>(false);
+  row_reader_.DropFrom(job, 0);
+  Change(ForgetPiece{job, all}, [this, job, all, done = std::move(done)](Status status) mutable {
+    if (status && !*all) return ForgetJob(job, std::move(done));
+    if (done) done(std::move(status));
+  });
 }
 
 uint64_t SqliteStore::Backlog() const { return thread_->backlog(); }
 
-void SqliteStore::Queue(Batch batch, std::vector<JobChange> changes,
-                        std::function<void(Status)> done) {
-  appended_ = true;
-  uint64_t bytes = BatchBytes(batch) + changes.size() * sizeof(JobRow);
+void SqliteStore::Queue(Batch batch, std::vector<RowChange> changes, Done done) {
+  if (!std::exchange(appended_, true)) {
+    for (JobId job : leftovers_) ForgetJob(job);
+  }
+  uint64_t bytes = BatchBytes(batch) + changes.size() * sizeof(RowChange);
   auto item = std::make_unique<WriteItem>();
   for (RowChunk& chunk : batch.rows) {
     if (chunk.rows.empty()) continue;
-    row_reader_.DropFrom(chunk.first);
+    row_reader_.DropFrom(chunk.job, chunk.first);
     auto shared = std::make_shared<const RowChunk>(std::move(chunk));
-    queued_rows_[shared->first] = shared;
+    queued_rows_[RowKey(shared->job, shared->first)] = shared;
     item->rows.push_back(std::move(shared));
   }
   item->records = std::move(batch.records);
@@ -77,16 +138,17 @@ void SqliteStore::Queue(Batch batch, std::vector<JobChange> changes,
 
 void SqliteStore::ForgetQueued(const std::vector<std::shared_ptr<const RowChunk>>& rows) {
   for (const auto& chunk : rows) {
-    auto at = queued_rows_.find(chunk->first);
+    auto at = queued_rows_.find(RowKey(chunk->job, chunk->first));
     if (at != queued_rows_.end() && at->second == chunk) queued_rows_.erase(at);
   }
 }
 
-Status SqliteStore::Replay(const std::function<void(const engine::Record&)>& visit) {
-  CHECK(!appended_);
-  auto db = OpenJobDbToRead(db_path_);
-  if (!db) return std::unexpected(std::move(db.error()));
-  auto reader = JournalReader::Begin(*db);
+namespace {
+
+using Visit = std::function<void(const engine::Record&)>;
+
+Status ReplayPart(Database& db, const JournalPart& part, const Visit& visit) {
+  auto reader = JournalReader::Begin(db, part);
   if (!reader) return std::unexpected(std::move(reader.error()));
   engine::Record attempt = engine::AttemptEnded();
   for (;;) {
@@ -102,30 +164,75 @@ Status SqliteStore::Replay(const std::function<void(const engine::Record&)>& vis
   }
 }
 
-Result<std::string_view> SqliteStore::Row(TaskIndex index) {
-  auto at = queued_rows_.upper_bound(index);
-  if (at != queued_rows_.begin()) {
-    const RowChunk& chunk = *std::prev(at)->second;
-    if (index - chunk.first < chunk.rows.size()) return chunk.rows[index - chunk.first];
-  }
-  return row_reader_.Row(index);
+}  // namespace
+
+Status SqliteStore::Replay(const Visit& visit) {
+  CHECK(!appended_);
+  return WithDatabase([&](Database& db) -> Status {
+    if (!place_.is_hub) return ReplayPart(db, {}, visit);
+    auto part = UnfinishedPart(db);
+    if (!part) return std::unexpected(std::move(part.error()));
+    return ReplayPart(db, *part, visit);
+  });
 }
 
-Result<std::vector<std::string>> SqliteStore::Rows(JobId, TaskIndex first, uint32_t count) {
+Status SqliteStore::ReplayJob(JobId job, const Visit& visit) {
+  return WithDatabase([&](Database& db) -> Status {
+    auto row = ReadJobRow(db, job);
+    if (!row) return std::unexpected(std::move(row.error()));
+    return ReplayPart(db, PartOf(*row), visit);
+  });
+}
+
+Result<std::string_view> SqliteStore::Row(JobId job, TaskIndex index) {
+  uint64_t key = RowKey(job, index);
+  auto at = queued_rows_.upper_bound(key);
+  if (at != queued_rows_.begin()) {
+    const auto& [first, chunk] = *std::prev(at);
+    if (key - first < chunk->rows.size()) return chunk->rows[key - first];
+  }
+  return row_reader_.Row(job, index);
+}
+
+Result<std::vector<std::string>> SqliteStore::Rows(JobId job, TaskIndex first, uint32_t count) {
   std::vector<std::string> rows;
   rows.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
-    auto row = Row(first + i);
+    auto row = Row(job, first + i);
     if (!row) return std::unexpected(std::move(row.error()));
     rows.emplace_back(*row);
   }
   return rows;
 }
 
-Result<JobRow> SqliteStore::ReadJob() {
-  auto db = OpenJobDbToRead(db_path_);
-  if (!db) return std::unexpected(std::move(db.error()));
-  return ReadJobRow(*db);
+Result<JobRow> SqliteStore::ReadJob(JobId job) {
+  return WithDatabase([&](Database& db) { return ReadJobRow(db, job); });
+}
+
+Result<std::vector<JobRow>> SqliteStore::ReadJobs(WhichJobs which) {
+  return WithDatabase([&](Database& db) { return ReadJobRows(db, which); });
+}
+
+Result<std::vector<NodeRow>> SqliteStore::ReadNodes() { return WithDatabase(ReadNodeRows); }
+
+Result<std::vector<CredentialRow>> SqliteStore::ReadCredentials() {
+  return WithDatabase(ReadCredentialRows);
+}
+
+Result<std::optional<JobId>> SqliteStore::FindSubmission(const std::string& submission) {
+  auto queued = queued_submissions_.find(submission);
+  if (queued != queued_submissions_.end()) return queued->second;
+  return WithDatabase([&](Database& db) -> Result<std::optional<JobId>> {
+    auto find = db.Prepare("SELECT id FROM job WHERE submission = ? AND submission <> ''");
+    if (!find) return std::unexpected(std::move(find.error()));
+    find->BindText(0, submission);
+    auto found = find->Step();
+    if (!found) return std::unexpected(std::move(found.error()));
+    if (!*found) return std::nullopt;
+    JobId job(static_cast<uint32_t>(find->Int(0)));
+    bool is_left = std::ranges::find(leftovers_, job) != leftovers_.end();
+    return is_left ? std::nullopt : std::optional(job);
+  });
 }
 
 }  // namespace spate::store

@@ -1,4 +1,7 @@
-// SqliteStore: the journal of one job in STATE/jobs/N/job.db.
+// SqliteStore: the journal of one run in STATE/jobs/N/job.db, or of a hub in STATE/hub/hub.db.
+//
+// Both have the same tables. A run's has one job, and Replay gives all of it; a hub's has any
+// number of jobs, and Replay gives those that have not finished.
 //
 // Threads: the functions are the loop's, as of every Store; a thread of the store owns the writing
 // connection and commits. Destruction waits for what is queued to be written.
@@ -8,57 +11,100 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "os/loop.h"
+#include "store/sqlite/hub_dir.h"
+#include "store/sqlite/hub_rows.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/job_row.h"
+#include "store/sqlite/journal_place.h"
+#include "store/sqlite/journal_writer.h"
 #include "store/sqlite/row_reader.h"
 #include "store/store.h"
 
 namespace spate::store {
 
 struct SqliteOptions {
-  uint64_t keep_output = 1ull << 30;          // bytes of output kept for the job
   Duration commit_gap = Duration::Millis(5);  // from commit to commit in the long run,
   uint64_t commit_bytes = 1 << 20;            // unless so much is queued
   uint64_t page_limit = 0;                    // for tests of a full disk; 0: none
 };
 
 class CommitThread;
+struct JournalPart;
 
 class SqliteStore final : public Store {
  public:
+  using Done = std::function<void(Status)>;  // may be null
+
   // A fresh journal in a folder from JobDir::Create, or (when job.db is there) the one that it
   // holds, in a folder from JobDir::Open. The folder stays locked and the loop alive as long as
   // the store. kCorrupt: damaged, or of a newer version; the file is untouched.
   static Result<std::unique_ptr<SqliteStore>> Open(const JobDir& dir, os::Loop& loop,
                                                    SqliteOptions options = {});
+  // The same of a hub. What the last life left half removed, or half submitted, is removed.
+  static Result<std::unique_ptr<SqliteStore>> Open(const HubDir& dir, os::Loop& loop,
+                                                   SqliteOptions options = {});
   ~SqliteStore() override;
 
-  void Append(Batch batch, std::function<void(Status)> done) override;
+  void Append(Batch batch, Done done) override;
   uint64_t Backlog() const override;
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
+  Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
-  // The job's row, as it was when the store was opened. kNotFound: none was written.
-  Result<JobRow> ReadJob();
-  // Change the job's row, in the order of these calls and Append, and with their guarantee.
-  // `done` as in Append; may be null.
-  void PutJob(JobRow row, std::function<void(Status)> done = nullptr);
-  void PutProgress(JobProgress progress, std::function<void(Status)> done = nullptr);
+  // The row of this job, or of a run's only one, as far as it is durable. kNotFound: none was
+  // written.
+  Result<JobRow> ReadJob(JobId job = {});
+  Result<std::vector<JobRow>> ReadJobs(WhichJobs which);
+  Result<std::vector<NodeRow>> ReadNodes();
+  Result<std::vector<CredentialRow>> ReadCredentials();
+  // The job with this name of a submission, accepted or on its way. nullopt: none.
+  Result<std::optional<JobId>> FindSubmission(const std::string& submission);
+
+  // Change rows, in the order of these calls and Append, and with their guarantee.
+  // Of a hub's job the row comes before its text and its JobAccepted.
+  void PutJob(JobRow row, Done done = nullptr);
+  void PutProgress(JobProgress row, Done done = nullptr) {
+    Change(std::move(row), std::move(done));
+  }
+  void PutNode(NodeRow row, Done done = nullptr) { Change(std::move(row), std::move(done)); }
+  void PutCredential(CredentialRow row, Done done = nullptr) {
+    Change(std::move(row), std::move(done));
+  }
+
+  // Of a hub. Numbers of jobs ascend and are never used twice.
+  JobId NextJobId() { return JobId(next_job_++); }
+  // The number of the hub's life that begins now. It counts when `done` is called.
+  Epoch BeginEpoch(Done done);
+  // Removes a job that has finished or was never accepted, and all that is kept of it, in pieces
+  // between other commits. One that has not finished stays.
+  void ForgetJob(JobId job, Done done = nullptr);
 
  private:
-  SqliteStore(const JobDir& dir, std::unique_ptr<CommitThread> thread);
-  void Queue(Batch batch, std::vector<JobChange> changes, std::function<void(Status)> done);
-  Result<std::string_view> Row(TaskIndex index);
+  SqliteStore(JournalPlace place, std::unique_ptr<CommitThread> thread);
+  static Result<std::unique_ptr<SqliteStore>> OpenAt(const JournalPlace& place, os::Loop& loop,
+                                                     const SqliteOptions& options);
+  Status LookAtHub();
+  void Change(RowChange change, Done done);
+  void Queue(Batch batch, std::vector<RowChange> changes, Done done);
+  Result<std::string_view> Row(JobId job, TaskIndex index);
   void ForgetQueued(const std::vector<std::shared_ptr<const RowChunk>>& rows);
+  template <typename Read>
+  auto WithDatabase(Read read);
 
-  std::string db_path_;
-  // Rows that are not durable yet, by their first task. Shared with the thread, which reads them.
-  std::map<TaskIndex, std::shared_ptr<const RowChunk>> queued_rows_;
+  JournalPlace place_;
+  // Rows that are not durable yet, by the key of their first. Shared with the thread, which reads
+  // them.
+  std::map<uint64_t, std::shared_ptr<const RowChunk>> queued_rows_;
   RowReader row_reader_;
+  uint32_t next_job_ = 1;
+  Epoch last_epoch_;
+  std::map<std::string, JobId> queued_submissions_;  // rows that are not durable yet
+  std::vector<JobId> leftovers_;  // of the last life, to be forgotten by the first change
   bool appended_ = false;
   std::unique_ptr<CommitThread> thread_;
 };

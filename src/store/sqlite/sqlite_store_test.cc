@@ -233,7 +233,7 @@ TEST(SqliteStore, ViewsAreReadable) {
   again.verdict = engine::Verdict::kRetry;
   batch.records = {EndOf(0), again, EndOf(2, Cause::kMemory)};
   ASSERT_TRUE(world.Commit(std::move(batch)));
-  auto db = OpenJobDbToRead(world.dir().DbPath());
+  auto db = OpenJournalToRead(world.dir().DbPath());
   ASSERT_TRUE(db);
   auto text = [&](const char* sql) {
     auto s = db->Prepare(sql);

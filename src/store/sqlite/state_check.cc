@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "store/record_job.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/row_chunk.h"
@@ -21,8 +22,15 @@ class Checker {
 
   CheckReport Run() {
     CheckStructure();
-    if (auto row = ReadJobRow(db_); !row) Problem(row.error().message);
+    auto row = ReadJobRow(db_);
+    if (!row) Problem(row.error().message);
     CheckRecords();
+    if (row && (row->first_seq != first_seq_ || row->last_seq != last_seq_)) {
+      Problem(
+          fmt::format("the row of table job says that its records are {} to {}, and they are "
+                      "{} to {} (0: the first or the last is not there)",
+                      row->first_seq, row->last_seq, first_seq_, last_seq_));
+    }
     CheckRows();
     return std::move(report_);
   }
@@ -67,6 +75,7 @@ class Checker {
       } else {
         ++report_.log_records;
         const auto& record = std::get<engine::Record>((*entry)->what);
+        NoteSequence((*entry)->seq, record);
         if (const auto* r = std::get_if<engine::JobAccepted>(&record)) {
           tasks_ = r->plan.task_count;
         }
@@ -74,6 +83,13 @@ class Checker {
         if (visit_) visit_(record);
       }
     }
+  }
+
+  // As the writer does.
+  void NoteSequence(uint64_t seq, const engine::Record& record) {
+    if (std::holds_alternative<engine::JobAccepted>(record)) first_seq_ = seq;
+    if (std::holds_alternative<engine::JobFinished>(record) || last_seq_ != 0) last_seq_ = seq;
+    if (Reopens(record)) last_seq_ = 0;
   }
 
   void CheckAttempt(uint64_t seq, const AttemptEntry& attempt) {
@@ -96,21 +112,21 @@ class Checker {
   }
 
   void CheckRows() {
-    auto select = db_.Prepare("SELECT first, count, data, checksum FROM rows ORDER BY first");
+    auto select = db_.Prepare("SELECT id, count, data, checksum FROM rows ORDER BY id");
     if (!select) return Problem(select.error().message);
     uint64_t end = 0;
     for (;;) {
       auto row = select->Step();
       if (!row) return Problem(row.error().message);
       if (!*row) break;
-      auto first = static_cast<uint64_t>(select->Int(0));
+      auto key = static_cast<uint64_t>(select->Int(0));
+      uint64_t first = IndexOfKey(key);
       auto count = static_cast<uint64_t>(select->Int(1));
       if (first != end && first < tasks_) {
         Problem(fmt::format("the text of tasks {} to {} is missing or there twice",
                             std::min(first, end) + 1, std::max(first, end)));
       }
-      auto chunk = DecodeChunk(static_cast<TaskIndex>(first), count, select->Bytes(2),
-                               static_cast<uint32_t>(select->Int(3)));
+      auto chunk = DecodeChunk(key, count, select->Bytes(2), static_cast<uint32_t>(select->Int(3)));
       if (!chunk) Problem(chunk.error().message);
       report_.rows += count;
       end = first + count;
@@ -125,6 +141,8 @@ class Checker {
   const std::function<void(const engine::Record&)>& visit_;
   CheckReport report_;
   uint64_t tasks_ = 0;
+  uint64_t first_seq_ = 0;
+  uint64_t last_seq_ = 0;
   uint64_t output_size_ = 0;
   uint64_t output_end_ = 0;
 };
@@ -138,7 +156,7 @@ Result<CheckReport> CheckJob(const std::string& state_dir, uint32_t number,
     return Fail(ErrorKind::kNotFound,
                 fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)));
   }
-  auto db = OpenJobDbToRead(path + "/job.db", IsFrozen(path));
+  auto db = OpenJournalToRead(path + "/job.db", IsFrozen(JournalPlace{path, false}));
   if (db) return Checker(path, std::move(*db), visit).Run();
   if (db.error().kind != ErrorKind::kCorrupt) return std::unexpected(std::move(db.error()));
   CheckReport report;

@@ -17,8 +17,10 @@ namespace {
 
 constexpr std::string_view kAttempts =
     "SELECT seq, idx, verdict, flags, start_us, wall_us, user_us, system_us, peak_kb, "
-    "COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) FROM attempt ORDER BY seq";
-constexpr std::string_view kLog = "SELECT seq, kind, data FROM log ORDER BY seq";
+    "COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) FROM attempt "
+    "WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq";
+constexpr std::string_view kLog =
+    "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq";
 
 // Values are not checked here, so damaged ones are brought within reason: 30 years.
 constexpr int64_t kMostMicros = 1'000'000'000'000'000;
@@ -168,7 +170,7 @@ TaskScan Scanner::Finish() {
   return std::move(scan_);
 }
 
-Result<TaskScan> Scan(Database& db) {
+Result<TaskScan> Scan(Database& db, const JournalPart& part) {
   auto base = BaseMicros(db);
   auto attempts = db.Prepare(kAttempts);
   auto log = db.Prepare(kLog);
@@ -176,6 +178,8 @@ Result<TaskScan> Scan(Database& db) {
                          log ? nullptr : &log.error()}) {
     if (e != nullptr) return std::unexpected(*e);
   }
+  BindPart(*attempts, part);
+  BindPart(*log, part);
   Scanner scanner(*base);
   auto more_attempts = attempts->Step();
   auto more_log = log->Step();
@@ -201,10 +205,10 @@ Result<TaskScan> Scan(Database& db) {
 
 }  // namespace
 
-Result<TaskScan> ScanTasks(Database& db) {
+Result<TaskScan> ScanTasks(Database& db, const JournalPart& part) {
   // One transaction, so that both tables are of the same moment.
   if (auto begun = db.Run("BEGIN"); !begun) return std::unexpected(std::move(begun.error()));
-  auto scan = Scan(db);
+  auto scan = Scan(db, part);
   (void)db.Run("ROLLBACK");
   return scan;
 }

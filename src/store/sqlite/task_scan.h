@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "core/model/job.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/journal_reader.h"
 
 namespace spate::store {
 
@@ -39,6 +40,7 @@ struct TaskScan {
 };
 
 // About 0.4 us for each attempt. Checks what it decodes, not each row's checksum (CheckJob does).
-Result<TaskScan> ScanTasks(Database& db);
+// `part` is of one job (PartOf).
+Result<TaskScan> ScanTasks(Database& db, const JournalPart& part);
 
 }  // namespace spate::store

@@ -16,10 +16,11 @@ namespace spate::store {
 
 inline const char* MessageOf(const Error& error) { return error.message.c_str(); }
 
-inline engine::AttemptEnded EndOf(TaskIndex index, Cause cause = Cause::kSuccess) {
+inline engine::AttemptEnded EndOf(TaskIndex index, Cause cause = Cause::kSuccess,
+                                  JobId job = JobId(1)) {
   engine::AttemptEnded ended;
   ended.node = NodeId(1);
-  ended.end.ref = {JobId(1), index, Attempt(1)};
+  ended.end.ref = {job, index, Attempt(1)};
   ended.end.cause = cause;
   ended.end.memory_source = MemorySource::kRusage;
   ended.end.slot = static_cast<uint16_t>(1 + index % 2);
@@ -57,6 +58,18 @@ inline JobRow ExampleJob(uint32_t total) {
   return row;
 }
 
+// Waits for what `call` starts, which gets the function to call at its end.
+template <typename Call>
+Status Await(os::RealLoop& loop, Call call) {
+  Status result;
+  call([&](Status status) {
+    result = std::move(status);
+    loop.Stop();
+  });
+  loop.Run();
+  return result;
+}
+
 // A state folder with one job that a test opens and closes.
 class StoreWorld {
  public:
@@ -92,22 +105,10 @@ class StoreWorld {
 
   // Appends and waits for its end.
   Status Commit(Batch batch) {
-    Status result;
-    store_->Append(std::move(batch), [&](Status status) {
-      result = std::move(status);
-      loop_->Stop();
-    });
-    loop_->Run();
-    return result;
+    return Await(*loop_, [&](auto done) { store_->Append(std::move(batch), done); });
   }
   Status Put(JobRow row) {
-    Status result;
-    store_->PutJob(std::move(row), [&](Status status) {
-      result = std::move(status);
-      loop_->Stop();
-    });
-    loop_->Run();
-    return result;
+    return Await(*loop_, [&](auto done) { store_->PutJob(std::move(row), done); });
   }
 
   std::vector<engine::Record> Replayed() {

@@ -1,0 +1,105 @@
+// The job's row moves to the table `forgotten`, which keeps the range of its records; then these
+// go, from the oldest on; last the rows of text, the output and the row itself. Submission names
+// are free again at once; job numbers are never used again.
+#include "store/sqlite/forget.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "os/file.h"
+#include "store/sqlite/row_chunk.h"
+
+namespace spate::store {
+namespace {
+
+// Numbers of the sequence that one piece looks at: some 20 ms.
+constexpr int64_t kPiece = 20'000;
+
+constexpr std::string_view kMove =
+    "INSERT OR IGNORE INTO forgotten SELECT id, COALESCE(first_seq, 1), COALESCE(last_seq, 0) "
+    "FROM job WHERE id = ?1 AND (first_seq IS NULL OR last_seq IS NOT NULL)";
+// The journal may have gaps below it. The sequence goes on above it, whatever else is there.
+constexpr std::string_view kMark =
+    "INSERT INTO meta SELECT 'forgotten_seq', last_seq FROM forgotten WHERE job = ?1 "
+    "ON CONFLICT(key) DO UPDATE SET value = MAX(value, excluded.value)";
+constexpr std::string_view kDropRow =
+    "DELETE FROM job WHERE id = ?1 AND id IN (SELECT job FROM forgotten)";
+constexpr std::string_view kDropText =
+    "DELETE FROM job_text WHERE job = ?1 AND job IN (SELECT job FROM forgotten)";
+constexpr std::string_view kRange = "SELECT first_seq, last_seq FROM forgotten WHERE job = ?1";
+constexpr std::string_view kDropRare =
+    "DELETE FROM attempt_rare WHERE seq IN "
+    "(SELECT seq FROM attempt WHERE seq BETWEEN ?2 AND ?3 AND job = ?1)";
+constexpr std::string_view kDropAttempts =
+    "DELETE FROM attempt WHERE seq BETWEEN ?2 AND ?3 AND job = ?1";
+constexpr std::string_view kDropLog = "DELETE FROM log WHERE seq BETWEEN ?2 AND ?3 AND job = ?1";
+constexpr std::string_view kAdvance = "UPDATE forgotten SET first_seq = ?2 WHERE job = ?1";
+constexpr std::string_view kDropRows = "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2";
+constexpr std::string_view kEnd = "DELETE FROM forgotten WHERE job = ?1";
+
+Result<Statement> Bound(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
+  auto statement = db.Prepare(sql);
+  int at = 0;
+  if (statement) {
+    for (int64_t value : values) statement->Bind(at++, value);
+  }
+  return statement;
+}
+
+Status Do(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
+  auto statement = Bound(db, sql, values);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  return statement->RunOnce();
+}
+
+}  // namespace
+
+Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job) {
+  for (std::string_view sql : {kMove, kMark, kDropRow, kDropText}) {
+    if (auto done = Do(db, sql, {job.value}); !done) return std::unexpected(done.error());
+  }
+  auto range = Bound(db, kRange, {job.value});
+  if (!range) return std::unexpected(std::move(range.error()));
+  auto found = range->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return true;
+  int64_t first = range->Int(0);
+  int64_t last = range->Int(1);
+  range->Reset();
+  if (first <= last) {
+    int64_t end = std::min(last, first + kPiece - 1);
+    for (std::string_view sql : {kDropRare, kDropAttempts, kDropLog}) {
+      if (auto done = Do(db, sql, {job.value, first, end}); !done) {
+        return std::unexpected(done.error());
+      }
+    }
+    if (auto done = Do(db, kAdvance, {job.value, end + 1}); !done) {
+      return std::unexpected(done.error());
+    }
+    return false;
+  }
+  auto from = static_cast<int64_t>(RowKey(job, 0));
+  if (auto done = Do(db, kDropRows, {from, from + UINT32_MAX}); !done) {
+    return std::unexpected(done.error());
+  }
+  if (auto removed = os::RemoveFile(place.OutputPath(job)); !removed) {
+    return std::unexpected(removed.error());
+  }
+  if (auto done = Do(db, kEnd, {job.value}); !done) return std::unexpected(done.error());
+  return true;
+}
+
+Result<std::vector<JobId>> JobsToForget(Database& db) {
+  auto statement =
+      db.Prepare("SELECT job FROM forgotten UNION SELECT id FROM job WHERE first_seq IS NULL");
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  std::vector<JobId> jobs;
+  for (;;) {
+    auto more = statement->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return jobs;
+    jobs.push_back(JobId(static_cast<uint32_t>(statement->Int(0))));
+  }
+}
+
+}  // namespace spate::store

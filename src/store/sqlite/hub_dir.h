@@ -1,0 +1,37 @@
+// HubDir: STATE/hub, the folder of a hub, held by its lock.
+//
+//   lock      one line about the owner, as of a job's folder; held while a hub runs
+//   hub.db    the journal of all jobs (docs/formats/journal.md)
+//   output/   N: what the tasks of job N wrote, one stream
+//   spool/    temporary files of the running hub
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "os/file.h"
+#include "store/sqlite/journal_place.h"
+#include "store/sqlite/state_folder.h"
+
+namespace spate::store {
+
+class HubDir {
+ public:
+  // Makes the folder when it is not there, and locks it. kBusy: another hub runs in it; the message
+  // names its process. Other errors as of JobDir::Create.
+  static Result<HubDir> Open(const std::string& hub_dir, const StateOptions& options = {});
+
+  const std::string& path() const { return path_; }
+  JournalPlace place() const { return {path_, true}; }
+  // Emptied by Open: what lies there belongs to a dead process.
+  std::string SpoolPath() const { return path_ + "/spool"; }
+
+ private:
+  HubDir(std::string path, os::FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  std::string path_;
+  os::FileLock lock_;
+};
+
+}  // namespace spate::store

@@ -1,0 +1,98 @@
+#include "store/sqlite/hub_rows.h"
+
+#include <utility>
+
+namespace spate::store {
+namespace {
+
+constexpr std::string_view kWriteNode =
+    "INSERT INTO node VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET name=excluded.name, "
+    "instance=excluded.instance, user=excluded.user, created_us=excluded.created_us, "
+    "removed=excluded.removed";
+constexpr std::string_view kReadNodes =
+    "SELECT id, name, instance, user, created_us, removed FROM node ORDER BY id";
+constexpr std::string_view kWriteCredential =
+    "INSERT OR REPLACE INTO credential VALUES(?,?,?,?,?,?,?)";
+constexpr std::string_view kReadCredentials =
+    "SELECT serial, role, user, secret, created_us, expires_us, revoked_us FROM credential "
+    "ORDER BY serial";
+
+void BindTime(Statement& s, int at, const std::optional<Instant>& time) {
+  if (time) {
+    s.Bind(at, time->ns / 1000);
+  } else {
+    s.BindNull(at);
+  }
+}
+
+std::optional<Instant> TimeOf(const Statement& s, int column) {
+  if (s.IsNull(column)) return std::nullopt;
+  return Instant{s.Nanos(column)};
+}
+
+template <typename Row, typename FromColumns>
+Result<std::vector<Row>> ReadRows(Database& db, std::string_view sql, FromColumns from_columns) {
+  auto statement = db.Prepare(sql);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  std::vector<Row> rows;
+  for (;;) {
+    auto more = statement->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return rows;
+    rows.push_back(from_columns(*statement));
+  }
+}
+
+}  // namespace
+
+Status WriteNode(Database& db, const NodeRow& row) {
+  auto prepared = db.Prepare(kWriteNode);
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  Statement& s = *prepared;
+  s.Bind(0, row.id.value);
+  s.BindText(1, row.name);
+  s.BindText(2, row.instance);
+  s.BindText(3, row.user);
+  BindTime(s, 4, row.created);
+  s.Bind(5, row.removed ? 1 : 0);
+  return s.RunOnce();
+}
+
+Status WriteCredential(Database& db, const CredentialRow& row) {
+  auto prepared = db.Prepare(kWriteCredential);
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  Statement& s = *prepared;
+  s.Bind(0, static_cast<int64_t>(row.serial));
+  s.BindText(1, row.role);
+  s.BindText(2, row.user);
+  s.BindBlob(3, row.secret);
+  BindTime(s, 4, row.created);
+  BindTime(s, 5, row.expires);
+  BindTime(s, 6, row.revoked);
+  return s.RunOnce();
+}
+
+Result<std::vector<NodeRow>> ReadNodeRows(Database& db) {
+  return ReadRows<NodeRow>(db, kReadNodes, [](const Statement& s) {
+    return NodeRow{.id = NodeId(static_cast<uint32_t>(s.Int(0))),
+                   .name = s.Text(1),
+                   .instance = s.Text(2),
+                   .user = s.Text(3),
+                   .created = Instant{s.Nanos(4)},
+                   .removed = s.Int(5) != 0};
+  });
+}
+
+Result<std::vector<CredentialRow>> ReadCredentialRows(Database& db) {
+  return ReadRows<CredentialRow>(db, kReadCredentials, [](const Statement& s) {
+    return CredentialRow{.serial = static_cast<uint64_t>(s.Int(0)),
+                         .role = s.Text(1),
+                         .user = s.Text(2),
+                         .secret = s.Text(3),
+                         .created = Instant{s.Nanos(4)},
+                         .expires = TimeOf(s, 5),
+                         .revoked = TimeOf(s, 6)};
+  });
+}
+
+}  // namespace spate::store

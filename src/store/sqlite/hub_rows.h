@@ -1,0 +1,45 @@
+// Rows of a hub's journal that belong to no job: the nodes that ever joined, and the credentials
+// that it gave out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "store/sqlite/database.h"
+
+namespace spate::store {
+
+struct NodeRow {
+  NodeId id;
+  std::string name;      // unique among all, those that were removed too
+  std::string instance;  // of the process that joined last by this name
+  std::string user;      // who started it
+  Instant created;
+  bool removed = false;
+};
+
+struct CredentialRow {
+  uint64_t serial = 0;  // from 1
+  std::string role;     // "node", "client", "admin"
+  std::string user;
+  std::string secret;  // bytes; never shown
+  Instant created;
+  std::optional<Instant> expires;
+  std::optional<Instant> revoked;
+};
+
+// The tables' writers: a row replaces the one with its id or serial. Within the caller's
+// transaction.
+Status WriteNode(Database& db, const NodeRow& row);
+Status WriteCredential(Database& db, const CredentialRow& row);
+
+// Ascending by id and serial.
+Result<std::vector<NodeRow>> ReadNodeRows(Database& db);
+Result<std::vector<CredentialRow>> ReadCredentialRows(Database& db);
+
+}  // namespace spate::store

@@ -1,0 +1,393 @@
+// A hub's journal: many jobs in one database.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "store/record_job.h"
+#include "store/sqlite/history.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/tail.h"
+#include "store/sqlite/testing_hub.h"
+
+namespace spate::store {
+namespace {
+
+constexpr Instant kStart{1'600'000'000'000'000'000};
+
+// How many records of each job came back.
+std::map<uint32_t, int> Counted(HubWorld& world) {
+  std::map<uint32_t, int> counts;
+  auto replayed = world.store().Replay([&](const engine::Record& r) { ++counts[JobOf(r).value]; });
+  EXPECT_TRUE(replayed) << MessageOf(replayed.error());
+  return counts;
+}
+
+std::string OutputOf(History& history, TaskIndex index) {
+  std::string text;
+  auto attempts = history.Attempts(index);
+  EXPECT_TRUE(attempts) << MessageOf(attempts.error());
+  for (const AttemptEntry& attempt : *attempts) {
+    auto read = history.ReadOutput(attempt, Stream::kStdout,
+                                   [&](std::string_view bytes, uint64_t) { text += bytes; });
+    EXPECT_TRUE(read) << MessageOf(read.error());
+  }
+  return text;
+}
+
+int64_t Query(const HubWorld& world, const char* sql) {
+  auto db = OpenJournalToRead(world.path() + "/hub.db");
+  EXPECT_TRUE(db) << MessageOf(db.error());
+  return db->QueryInt(sql).value();
+}
+
+TEST(HubStore, ManyJobsInterleaved) {
+  HubWorld world;
+  JobId one = world.Submit(20, "ada");
+  JobId two = world.Submit(30, "bob");
+  EXPECT_EQ(one, JobId(1));
+  EXPECT_EQ(two, JobId(2));
+  for (TaskIndex first = 0; first < 20; first += 5) {
+    ASSERT_TRUE(world.Commit(HubWorld::Ends(one, first, 5, "a")));
+    ASSERT_TRUE(world.Commit(HubWorld::Ends(two, first, 5, "b")));
+  }
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(world.store().Rows(one, 3, 2)->at(1), "row 1.5");
+    EXPECT_EQ(world.store().Rows(two, 3, 2)->at(1), "row 2.5");
+    EXPECT_EQ(world.store().Rows(one, 20, 1).error().kind, ErrorKind::kNotFound);
+    for (JobId job : {one, two}) {
+      auto history = History::Open(world.place(), job.value);
+      ASSERT_TRUE(history) << MessageOf(history.error());
+      JobCounts expected = {
+          .total = job == one ? 20u : 30u, .queued = job == one ? 0u : 10u, .succeeded = 20};
+      EXPECT_EQ(*history->Counts(), expected);
+      EXPECT_EQ(history->Statistics()->attempts, 20u);
+      EXPECT_EQ(OutputOf(*history, 7), job == one ? "a7" : "b7");
+      EXPECT_EQ(*history->RowText(0), job == one ? "row 1.1" : "row 2.1");
+      int leases = 0;
+      ASSERT_TRUE(history->Log([&](const engine::Record& r) {
+        EXPECT_EQ(JobOf(r), job);
+        if (std::holds_alternative<engine::Leased>(r)) ++leases;
+      }));
+      EXPECT_EQ(leases, 4);
+    }
+    EXPECT_EQ(JobNumbers(world.place()).value(), (std::vector<uint32_t>{1, 2}));
+    world.Reopen();
+    EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{1, 25}, {2, 25}}));
+  }
+  EXPECT_EQ(world.store().NextJobId(), JobId(3));
+}
+
+TEST(HubStore, ReplayGivesUnfinishedJobsOnly) {
+  HubWorld world;
+  JobId one = world.Submit(2);
+  JobId two = world.Submit(2);
+  JobId three = world.Submit(2);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(two, 0, 2)));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(one, 0, 1)));
+  ASSERT_TRUE(world.Finish(two, 2));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(three, 0, 2)));
+  world.Reopen();
+  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{1, 3}, {3, 4}}));
+  EXPECT_EQ(world.store().ReadJobs(WhichJobs::kAll)->size(), 3u);
+  auto unfinished = world.store().ReadJobs(WhichJobs::kUnfinished);
+  ASSERT_EQ(unfinished->size(), 2u);
+  EXPECT_EQ(unfinished->at(1).job, three);
+  // A finished job's records are there on demand, and in the next life when it was reopened.
+  std::vector<engine::Record> of_two;
+  ASSERT_TRUE(world.store().ReplayJob(two, [&](const engine::Record& r) { of_two.push_back(r); }));
+  ASSERT_EQ(of_two.size(), 5u);
+  EXPECT_TRUE(std::holds_alternative<engine::JobAccepted>(of_two.front()));
+  EXPECT_TRUE(std::holds_alternative<engine::JobFinished>(of_two.back()));
+  ASSERT_TRUE(world.Finish(one, 2));
+  ASSERT_TRUE(world.Finish(three, 2));
+  world.Reopen();
+  EXPECT_TRUE(Counted(world).empty());
+  // What comes without reopening it belongs to it all the same.
+  ASSERT_TRUE(world.Record(engine::PolicyChanged{two, {}}));
+  world.Reopen();
+  EXPECT_TRUE(Counted(world).empty());
+  ASSERT_TRUE(world.Record(engine::TasksReopened{two, {{0, 1}}}));
+  world.Reopen();
+  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{2, 7}}));
+  EXPECT_EQ(world.store().ReplayJob(JobId(9), [](const engine::Record&) {}).error().kind,
+            ErrorKind::kNotFound);
+}
+
+TEST(HubStore, ReplayFindsMissingRecords) {
+  HubWorld world;
+  JobId one = world.Submit(3);
+  world.Submit(3);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(one, 0, 3)));
+  std::string path = world.path() + "/hub.db";
+  world.Close();
+  {
+    auto db = Database::Open(path, DbMode::kWrite);
+    ASSERT_TRUE(db->Run("DELETE FROM attempt WHERE seq = 5"));
+  }
+  world.Open();
+  auto replayed = world.store().Replay([](const engine::Record&) {});
+  ASSERT_FALSE(replayed);
+  EXPECT_EQ(replayed.error().kind, ErrorKind::kCorrupt);
+  EXPECT_NE(replayed.error().message.find("from 1 on, 1 are missing"), std::string::npos)
+      << MessageOf(replayed.error());
+}
+
+TEST(HubStore, RowsOfJobsNodesAndCredentials) {
+  HubWorld world;
+  JobRow row = HubWorld::RowOf(world.store().NextJobId(), 5, "ada");
+  row.submission = "0f3a";
+  row.priority = -7;
+  row.keep_output = 4096;
+  row.argv = {"a b", "\xff"};
+  row.settings = std::string("any\0bytes", 9);
+  world.store().PutJob(row);
+  EXPECT_EQ(world.store().FindSubmission("0f3a").value(), JobId(1));  // not durable yet
+  ASSERT_TRUE(world.Commit(HubWorld::Accept(row.job, 5)));
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) {
+    world.store().PutProgress({.job = row.job,
+                               .state = JobState::kHeld,
+                               .started = kStart,
+                               .counts = {.total = 5, .leased = 2, .failed = 1}},
+                              done);
+  }));
+  NodeRow node = {.id = NodeId(3), .name = "n3", .instance = "i1", .user = "*", .created = kStart};
+  world.store().PutNode(node);
+  node.instance = "i2";
+  node.removed = true;
+  world.store().PutNode(node);
+  CredentialRow credential = {.serial = 4,
+                              .role = "client",
+                              .user = "bob",
+                              .secret = std::string("\0\xff", 2),
+                              .created = kStart};
+  world.store().PutCredential(credential);
+  credential.serial = 5;
+  credential.expires = credential.revoked = kStart + Duration::Seconds(1);
+  ASSERT_TRUE(
+      Await(world.loop(), [&](auto done) { world.store().PutCredential(credential, done); }));
+  world.Reopen();
+  auto back = world.store().ReadJob(row.job);
+  ASSERT_TRUE(back) << MessageOf(back.error());
+  EXPECT_EQ(back->submission, "0f3a");
+  EXPECT_EQ(back->priority, -7);
+  EXPECT_EQ(back->keep_output, 4096u);
+  EXPECT_EQ(back->argv, row.argv);
+  EXPECT_EQ(back->settings, row.settings);
+  EXPECT_EQ(back->state, JobState::kHeld);
+  EXPECT_EQ(back->started, kStart);
+  EXPECT_EQ(back->counts, (JobCounts{.total = 5, .leased = 2, .failed = 1}));
+  EXPECT_EQ(back->first_seq, 1u);
+  EXPECT_EQ(back->last_seq, 0u);
+  EXPECT_EQ(world.store().FindSubmission("0f3a").value(), JobId(1));
+  EXPECT_EQ(world.store().FindSubmission("").value(), std::nullopt);
+  auto nodes = world.store().ReadNodes();
+  ASSERT_EQ(nodes->size(), 1u);
+  EXPECT_EQ(nodes->at(0).instance, "i2");
+  EXPECT_EQ(nodes->at(0).name, "n3");
+  EXPECT_TRUE(nodes->at(0).removed);
+  EXPECT_EQ(nodes->at(0).created, kStart);
+  auto credentials = world.store().ReadCredentials();
+  ASSERT_EQ(credentials->size(), 2u);
+  EXPECT_EQ(credentials->at(0).secret, credential.secret);
+  EXPECT_EQ(credentials->at(0).expires, std::nullopt);
+  EXPECT_EQ(credentials->at(1).revoked, credential.revoked);
+}
+
+TEST(HubStore, EveryLifeHasItsEpoch) {
+  HubWorld world;
+  for (uint32_t life = 1; life < 4; ++life) {
+    ASSERT_TRUE(Await(world.loop(),
+                      [&](auto done) { EXPECT_EQ(world.store().BeginEpoch(done), Epoch(life)); }));
+    world.Reopen();
+  }
+}
+
+TEST(HubStore, ASecondHubIsRefused) {
+  HubWorld world;
+  auto second = HubDir::Open(world.path());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::kBusy);
+  std::string pid = "process " + std::to_string(JobOwner::ThisProcess().pid) + " on ";
+  EXPECT_NE(second.error().message.find(pid), std::string::npos) << MessageOf(second.error());
+  auto network = HubDir::Open(world.path(), {.pretend_file_system = "nfs"});
+  ASSERT_FALSE(network);
+  EXPECT_EQ(network.error().kind, ErrorKind::kUnavailable);
+  EXPECT_NE(network.error().message.find("--state"), std::string::npos);
+  world.Close();
+  EXPECT_TRUE(HubDir::Open(world.path()));
+}
+
+TEST(HubStore, OutputOfEachJobIsBoundedAndCutBack) {
+  HubWorld world;
+  JobRow small = HubWorld::RowOf(world.store().NextJobId(), 10);
+  small.keep_output = 10;
+  world.store().PutJob(small);
+  ASSERT_TRUE(world.Commit(HubWorld::Accept(small.job, 10)));
+  JobId large = world.Submit(10);
+  JobId silent = world.Submit(10);
+  for (TaskIndex i = 0; i < 10; ++i) {
+    ASSERT_TRUE(world.Commit(HubWorld::Ends(small.job, i, 1, "abc")));
+    ASSERT_TRUE(world.Commit(HubWorld::Ends(large, i, 1, "defg")));
+    ASSERT_TRUE(world.Commit(HubWorld::Ends(silent, i, 1)));
+  }
+  JournalPlace place = world.place().JournalOf(0);
+  EXPECT_EQ(os::Stat(place.OutputPath(small.job))->size, 8u);
+  EXPECT_EQ(os::Stat(place.OutputPath(large))->size, 50u);
+  EXPECT_FALSE(os::Exists(place.OutputPath(silent)));
+  // What a crash left behind its durable end is cut off by the next output.
+  world.Close();
+  std::string path = place.OutputPath(large);
+  ASSERT_TRUE(os::WriteFile(path, os::ReadFile(path, 100).value() + "never durable"));
+  world.Open();
+  auto again = HubWorld::Ends(large, 3, 1, "again");
+  std::get<engine::AttemptEnded>(again.records[1]).end.ref.attempt = Attempt(2);
+  ASSERT_TRUE(world.Commit(std::move(again)));
+  EXPECT_EQ(os::Stat(path)->size, 56u);
+  auto history = History::Open(world.place(), large.value);
+  EXPECT_EQ(OutputOf(*history, 3), "defg3again3");
+}
+
+TEST(HubStore, MoreJobsWithOutputThanOpenFiles) {
+  HubWorld world;
+  constexpr uint32_t kJobs = 150;
+  for (uint32_t i = 0; i < kJobs; ++i) world.Submit(4);
+  for (TaskIndex i = 0; i < 2; ++i) {
+    // All in one batch, and so in one commit.
+    Batch all;
+    for (uint32_t job = 1; job <= kJobs; ++job) {
+      Batch one = HubWorld::Ends(JobId(job), i, 1, "out" + std::to_string(job) + ".");
+      std::ranges::move(one.records, std::back_inserter(all.records));
+      std::ranges::move(one.outputs, std::back_inserter(all.outputs));
+      Batch two = HubWorld::Ends(JobId(job), i + 2, 1, "more");
+      std::ranges::move(two.records, std::back_inserter(all.records));
+      std::ranges::move(two.outputs, std::back_inserter(all.outputs));
+    }
+    ASSERT_TRUE(world.Commit(std::move(all)));
+  }
+  for (uint32_t job = 1; job <= kJobs; ++job) {
+    auto history = History::Open(world.place(), job);
+    ASSERT_EQ(OutputOf(*history, 0), "out" + std::to_string(job) + ".0");
+    ASSERT_EQ(OutputOf(*history, 1), "out" + std::to_string(job) + ".1");
+    ASSERT_EQ(OutputOf(*history, 3), "more3");
+  }
+}
+
+TEST(HubStore, AForgottenJobLeavesNothingAndItsNumberIsNotUsedAgain) {
+  HubWorld world;
+  JobId kept = world.Submit(3);
+  JobRow row = HubWorld::RowOf(world.store().NextJobId(), 3);
+  row.submission = "s1";
+  world.store().PutJob(row);
+  ASSERT_TRUE(world.Commit(HubWorld::Accept(row.job, 3)));
+  auto again = EndOf(0, Cause::kExit, row.job);
+  again.verdict = engine::Verdict::kRetry;
+  ASSERT_TRUE(world.Record(again));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(row.job, 0, 3, "text")));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(kept, 0, 1, "kept")));
+  auto forget = [&](JobId job) {
+    return Await(world.loop(), [&](auto done) { world.store().ForgetJob(job, done); });
+  };
+  ASSERT_TRUE(forget(row.job));  // it has not finished: nothing happens
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM attempt WHERE job = 2"), 4);
+  ASSERT_TRUE(world.Finish(row.job, 3));
+  ASSERT_TRUE(forget(row.job));
+  for (const char* sql :
+       {"SELECT COUNT(*) FROM attempt WHERE job = 2", "SELECT COUNT(*) FROM log WHERE job = 2",
+        "SELECT COUNT(*) FROM attempt_rare", "SELECT COUNT(*) FROM forgotten",
+        "SELECT COUNT(*) FROM rows WHERE id >> 32 = 2", "SELECT COUNT(*) FROM job WHERE id = 2",
+        "SELECT COUNT(*) FROM job_text WHERE job = 2"}) {
+    EXPECT_EQ(Query(world, sql), 0) << sql;
+  }
+  EXPECT_FALSE(os::Exists(world.place().JournalOf(0).OutputPath(row.job)));
+  EXPECT_EQ(world.store().FindSubmission("s1").value(), std::nullopt);
+  EXPECT_EQ(world.store().Rows(row.job, 0, 1).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(History::Open(world.place(), 2).error().kind, ErrorKind::kNotFound);
+  auto history = History::Open(world.place(), 1);
+  EXPECT_EQ(OutputOf(*history, 0), "kept0");
+  world.Reopen();
+  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{1, 3}}));
+  EXPECT_EQ(world.store().NextJobId(), JobId(3));
+  // The gap is no damage, and the sequence goes on.
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(kept, 1, 1)));
+  world.Reopen();
+  EXPECT_EQ(Counted(world), (std::map<uint32_t, int>{{1, 5}}));
+}
+
+TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {
+  HubWorld world;
+  JobRow row = HubWorld::RowOf(world.store().NextJobId(), 3);
+  row.submission = "s1";
+  world.store().PutJob(row);
+  Batch text;
+  text.rows.push_back({row.job, 0, {"a", "b"}});
+  ASSERT_TRUE(world.Commit(std::move(text)));
+  EXPECT_EQ(world.store().FindSubmission("s1").value(), row.job);
+  EXPECT_TRUE(JobNumbers(world.place())->empty());
+  world.Reopen();
+  EXPECT_EQ(world.store().FindSubmission("s1").value(), std::nullopt);
+  EXPECT_TRUE(Counted(world).empty());
+  // The same submission comes again, under another number.
+  row.job = world.store().NextJobId();
+  EXPECT_EQ(row.job, JobId(2));
+  world.store().PutJob(row);
+  ASSERT_TRUE(world.Commit(HubWorld::Accept(row.job, 3)));
+  EXPECT_EQ(world.store().FindSubmission("s1").value(), row.job);
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(JobId(1), done); }));
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM rows WHERE id >> 32 = 1"), 0);
+  EXPECT_EQ(JobNumbers(world.place()).value(), (std::vector<uint32_t>{2}));
+}
+
+// --------------------------------------------------------------------------------------- tail
+
+TEST(Tail, GivesNewEndsOfItsJobInBoundedPieces) {
+  HubWorld world;
+  JobId one = world.Submit(10);
+  JobId two = world.Submit(10);
+  EXPECT_EQ(Tail::Open(world.path(), JobId(3)).error().kind, ErrorKind::kNotFound);
+  auto tail = Tail::Open(world.path(), one);
+  ASSERT_TRUE(tail) << MessageOf(tail.error());
+  auto nothing = tail->Read(0, 100);
+  ASSERT_TRUE(nothing) << MessageOf(nothing.error());
+  EXPECT_TRUE(nothing->ends.empty());
+  EXPECT_FALSE(nothing->finished);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(two, 0, 5, "b")));
+  auto rare = EndOf(0, Cause::kExit, one);
+  rare.verdict = engine::Verdict::kRetry;
+  rare.end.note = "odd";
+  ASSERT_TRUE(world.Record(rare));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(one, 0, 6, "a")));
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(two, 5, 5, "b")));
+  auto news = tail->Read(0, 4);
+  ASSERT_TRUE(news) << MessageOf(news.error());
+  ASSERT_EQ(news->ends.size(), 4u);
+  EXPECT_TRUE(news->more);
+  EXPECT_EQ(news->ends[0].attempt.record.end.note, "odd");
+  EXPECT_EQ(news->ends[0].attempt.record.verdict, engine::Verdict::kRetry);
+  EXPECT_EQ(news->ends[3].attempt.record.end.ref, (AttemptRef{one, 2, Attempt(1)}));
+  std::string text;
+  ASSERT_TRUE(tail->ReadOutput(news->ends[3].attempt, Stream::kStdout,
+                               [&](std::string_view bytes, uint64_t) { text += bytes; }));
+  EXPECT_EQ(text, "a2");
+  news = tail->Read(news->seq, 100);
+  ASSERT_EQ(news->ends.size(), 3u);
+  EXPECT_EQ(news->ends[2].attempt.record.end.ref.index, 5u);
+  EXPECT_FALSE(news->more);
+  EXPECT_FALSE(news->finished);
+  uint64_t seen = news->seq;
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(one, 6, 4)));
+  ASSERT_TRUE(world.Finish(one, 10));
+  news = tail->Read(seen, 2);
+  EXPECT_EQ(news->ends.size(), 2u);
+  EXPECT_FALSE(news->finished);
+  news = tail->Read(news->seq, 2);
+  EXPECT_EQ(news->ends.size(), 2u);
+  EXPECT_TRUE(news->finished);
+  news = tail->Read(news->seq, 2);
+  EXPECT_TRUE(news->ends.empty() && news->finished);
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(one, done); }));
+  EXPECT_EQ(tail->Read(0, 1).error().kind, ErrorKind::kNotFound);
+}
+
+}  // namespace
+}  // namespace spate::store

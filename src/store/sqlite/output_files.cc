@@ -1,0 +1,93 @@
+#include "store/sqlite/output_files.h"
+
+#include "store/sqlite/job_row.h"
+
+namespace spate::store {
+namespace {
+
+constexpr size_t kOpenFiles = 64;
+
+// The end of the newest kept output: positions only grow.
+constexpr std::string_view kEnd =
+    "SELECT output_pos + COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) FROM attempt "
+    "WHERE output_pos IS NOT NULL AND job = ?1 AND seq >= "
+    "COALESCE((SELECT first_seq FROM job WHERE id = ?1), 0) ORDER BY seq DESC LIMIT 1";
+constexpr std::string_view kLimit = "SELECT keep_output FROM job WHERE id = ?";
+
+Result<std::optional<uint64_t>> Query(Database& db, std::string_view sql, JobId job) {
+  auto statement = db.Prepare(sql);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  statement->Bind(0, job.value);
+  auto row = statement->Step();
+  if (!row) return std::unexpected(std::move(row.error()));
+  if (!*row) return std::nullopt;
+  return static_cast<uint64_t>(statement->Int(0));
+}
+
+}  // namespace
+
+Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
+  auto at = entries_.find(KeyOf(job));
+  if (at != entries_.end() && at->second.file.is_open()) {
+    open_.splice(open_.begin(), open_, at->second.used);
+    return &at->second.file;
+  }
+  if (open_.size() >= kOpenFiles) {
+    if (auto closed = CloseOldest(); !closed) return std::unexpected(std::move(closed.error()));
+  }
+  uint64_t end = 0;
+  if (at != entries_.end()) {
+    end = at->second.file.end();
+  } else {
+    std::string path = place_.OutputPath(job);
+    auto limit = Query(db, kLimit, job);
+    if (!limit) return std::unexpected(std::move(limit.error()));
+    auto durable = os::Exists(path) ? Query(db, kEnd, job) : std::optional<uint64_t>();
+    if (!durable) return std::unexpected(std::move(durable.error()));
+    end = durable->value_or(0);
+    OutputFile file(std::move(path), limit->value_or(kKeepOutput));
+    at = entries_.emplace(KeyOf(job), Entry{std::move(file), {}}).first;
+  }
+  if (auto opened = at->second.file.Open(end); !opened) {
+    return std::unexpected(std::move(opened.error()));
+  }
+  open_.push_front(KeyOf(job));
+  at->second.used = open_.begin();
+  return &at->second.file;
+}
+
+Status OutputFiles::CloseOldest() {
+  OutputFile& file = entries_.at(open_.back()).file;
+  if (auto synced = file.Sync(); !synced) return synced;
+  file.Close();
+  open_.pop_back();
+  return {};
+}
+
+Result<KeptOutput> OutputFiles::Add(Database& db, JobId job, const TaskOutput& output) {
+  if (output.out.total + output.err.total == 0) return KeptOutput{};
+  auto file = Open(db, job);
+  if (!file) return std::unexpected(std::move(file.error()));
+  return (*file)->Add(output);
+}
+
+Status OutputFiles::Sync() {
+  for (JobId job : open_) {
+    if (auto synced = entries_.at(job).file.Sync(); !synced) return synced;
+  }
+  return {};
+}
+
+void OutputFiles::SetLimit(JobId job, uint64_t limit) {
+  auto at = entries_.find(KeyOf(job));
+  if (at != entries_.end()) at->second.file.SetLimit(limit);
+}
+
+void OutputFiles::Leave(JobId job) {
+  auto at = entries_.find(KeyOf(job));
+  if (!place_.is_hub || at == entries_.end()) return;
+  if (at->second.file.is_open()) open_.erase(at->second.used);
+  entries_.erase(at);
+}
+
+}  // namespace spate::store

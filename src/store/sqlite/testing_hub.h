@@ -1,0 +1,107 @@
+// For tests of a hub's journal: its folder, a loop, and jobs to write.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/sqlite/testing_store.h"
+
+namespace spate::store {
+
+class HubWorld {
+ public:
+  explicit HubWorld(SqliteOptions options = {}) : options_(options) {
+    loop_ = std::move(*os::RealLoop::Create());
+    Open();
+  }
+
+  std::string path() const { return temp_.Path("state/hub"); }
+  JobPlace place() const { return JobPlace::Hub(path()); }
+  os::RealLoop& loop() { return *loop_; }
+  SqliteStore& store() { return *store_; }
+
+  void Close() {
+    store_.reset();
+    dir_.reset();
+  }
+  void Open() {
+    auto dir = HubDir::Open(path());
+    ASSERT_TRUE(dir) << MessageOf(dir.error());
+    dir_ = std::make_unique<HubDir>(std::move(*dir));
+    auto store = SqliteStore::Open(*dir_, *loop_, options_);
+    ASSERT_TRUE(store) << MessageOf(store.error());
+    store_ = std::move(*store);
+  }
+  void Reopen() {
+    Close();
+    Open();
+  }
+
+  Status Commit(Batch batch) {
+    return Await(*loop_, [&](auto done) { store_->Append(std::move(batch), done); });
+  }
+  Status Record(engine::Record record) {
+    Batch batch;
+    batch.records.push_back(std::move(record));
+    return Commit(std::move(batch));
+  }
+  Status Put(JobRow row) {
+    return Await(*loop_, [&](auto done) { store_->PutJob(std::move(row), done); });
+  }
+
+  static JobRow RowOf(JobId job, uint32_t tasks, std::string user = "ada") {
+    JobRow row = ExampleJob(tasks);
+    row.job = job;
+    row.name = "job" + std::to_string(job.value);
+    row.user = std::move(user);
+    row.state = JobState::kQueued;
+    return row;
+  }
+  static Batch Accept(JobId job, uint32_t tasks) {
+    JobPlan plan = {.task_count = tasks, .requests = {Needs()}, .runs = {{0, tasks, 0}}};
+    RowChunk chunk{job, 0, {}};
+    for (uint32_t i = 0; i < tasks; ++i) {
+      chunk.rows.push_back("row " + std::to_string(job.value) + "." + std::to_string(i + 1));
+    }
+    Batch batch;
+    batch.rows.push_back(std::move(chunk));
+    batch.records.push_back(engine::JobAccepted{job, plan});
+    return batch;
+  }
+  // Accepts a job under the next number.
+  JobId Submit(uint32_t tasks, std::string user = "ada") {
+    JobId job = store_->NextJobId();
+    store_->PutJob(RowOf(job, tasks, std::move(user)));
+    EXPECT_TRUE(Commit(Accept(job, tasks)));
+    return job;
+  }
+  // A lease of these tasks and their ends, each with `text` and its number as output.
+  static Batch Ends(JobId job, TaskIndex first, uint32_t count, const std::string& text = "") {
+    Batch batch;
+    batch.records.push_back(engine::Leased{NodeId(1), job, Attempt(1), {{first, count}}});
+    for (TaskIndex i = first; i < first + count; ++i) {
+      batch.records.push_back(EndOf(i, Cause::kSuccess, job));
+      auto& end = std::get<engine::AttemptEnded>(batch.records.back()).end;
+      std::string output = text.empty() ? "" : text + std::to_string(i);
+      end.stdout_total = output.size();
+      batch.outputs.push_back(output.empty() ? nullptr : OutputOf(output));
+    }
+    return batch;
+  }
+  Status Finish(JobId job, uint32_t tasks) {
+    JobCounts counts = {.total = tasks, .succeeded = tasks};
+    store_->PutProgress(
+        {job, JobState::kFinished, std::nullopt, Instant{1'600'000'009'000'000'000}, counts});
+    return Record(engine::JobFinished{job, counts});
+  }
+
+ private:
+  os::TempDir temp_;
+  SqliteOptions options_;
+  std::unique_ptr<os::RealLoop> loop_;
+  std::unique_ptr<HubDir> dir_;
+  std::unique_ptr<SqliteStore> store_;
+};
+
+}  // namespace spate::store

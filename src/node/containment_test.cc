@@ -205,7 +205,7 @@ TEST_F(CgroupExecutorTest, TheKernelEndsWhatGoesOverItsMemory) {
   // The shell outlives the process that the kernel kills, and must go too.
   order.body =
       Shell("head -c 100000000 /dev/zero | tail -c 100000000 > /dev/null; sleep 9999." + mark_);
-  order.memory_limit = 40'000'000;
+  order.needs.memory = 40'000'000;
   const Ended& over = Await(StartOf(order));
   EXPECT_EQ(over.end.cause, Cause::kMemory) << over.end.note;
   EXPECT_EQ(over.end.status, 0);

@@ -11,8 +11,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "core/agent/agent.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
 #include "core/model/job.h"
@@ -22,10 +24,11 @@ namespace spate::node {
 struct StartOrder {
   AttemptRef ref;
   uint16_t slot = 0;
-  TaskBody body;               // environment complete but for what the job's settings hold
-  uint64_t memory_limit = 0;   // bytes, 0: none; set on the slot's cgroup where there is one
-  bool tell_start = false;     // an OnStarted is wanted (time limits, long tasks)
-  bool sample_memory = false;  // OnMemory about every 200 ms is wanted
+  TaskBody body;  // environment complete but for what the job's settings hold
+  Needs needs;    // its memory is a limit, set on the slot's cgroup where there is one
+  std::vector<NamedOffer> given;  // what the agent has given it
+  bool tell_start = false;        // an OnStarted is wanted (time limits, long tasks)
+  bool sample_memory = false;     // OnMemory about every 200 ms is wanted
 };
 
 enum class EndHow : uint8_t {
@@ -45,6 +48,17 @@ class ExecutorEvents {
   virtual void OnMemory(const AttemptRef& ref, uint64_t bytes) = 0;
 };
 
+// What an earlier process of this node left: attempts that run on, whose ends will come as those of
+// others do, and ends that the hub may not have.
+struct AdoptedEnd {
+  AttemptEnd end;
+  TaskOutputPtr output;
+};
+struct Adopted {
+  std::vector<agent::AttemptAdopted> running;
+  std::vector<AdoptedEnd> ended;
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -58,6 +72,8 @@ class Executor {
   virtual void End(const AttemptRef& ref, EndHow how, Cause cause) = 0;
   // Stops (Ctrl-Z) or continues every process of every attempt.
   virtual void Pause(bool paused) = 0;
+  // The hub has the end of this attempt: nobody need keep it for the case that this process dies.
+  virtual void Taken(const AttemptRef&) {}
 };
 
 }  // namespace spate::node

@@ -44,6 +44,18 @@ void Node::Connect(HubChannel& channel) {
   for (const auto& [number, report] : untaken_) channel.Send(report);
 }
 
+void Node::TakeOver(Adopted adopted) {
+  CHECK(channel_ == nullptr);
+  wire::Ends ends;
+  for (AdoptedEnd& each : adopted.ended) {
+    ends.ends.push_back(std::move(each.end));
+    ends.outputs.push_back(std::move(each.output));
+  }
+  if (!ends.ends.empty()) SendReport(std::move(ends));
+  for (agent::AttemptAdopted& running : adopted.running) events_.push_back(std::move(running));
+  StepNow();
+}
+
 void Node::Disconnect() { channel_ = nullptr; }
 
 void Node::Send(wire::ToHub message) {
@@ -103,11 +115,19 @@ void Node::OnMessage(wire::ToNode message) {
   } else if (auto* drop = std::get_if<wire::Drop>(&message)) {
     Take(agent::DropArrived{drop->job, drop->attempt, std::move(drop->tasks)});
   } else if (auto* taken = std::get_if<wire::ReportsTaken>(&message)) {
-    while (!untaken_.empty() && untaken_.front().first <= taken->number) untaken_.pop_front();
+    ForgetReports(taken->number);
   } else if (auto* close = std::get_if<wire::CloseJob>(&message)) {
     jobs_.erase(close->job);
   } else {
     Take(agent::StopArrived{std::get<wire::Stop>(message).job});
+  }
+}
+
+void Node::ForgetReports(uint64_t up_to) {
+  for (; !untaken_.empty() && untaken_.front().first <= up_to; untaken_.pop_front()) {
+    const auto* ends = std::get_if<wire::Ends>(&untaken_.front().second);
+    if (ends == nullptr) continue;
+    for (const AttemptEnd& end : ends->ends) parts_.executor.Taken(end.ref);
   }
 }
 
@@ -217,7 +237,7 @@ void Node::Start(const agent::StartAttempt& order) {
     auto body = format::Expand(*job.compiled, rows_.at(ref), ref.index, order.slot);
     if (body) {
       Environment(order, body->environment);
-      parts_.executor.Start({ref, order.slot, std::move(*body), order.needs.memory,
+      parts_.executor.Start({ref, order.slot, std::move(*body), order.needs, order.given,
                              order.tell_start, order.sample_memory});
       Send(wire::Running{ref, order.slot});
       return;

@@ -42,6 +42,8 @@ class Node final : public ExecutorEvents {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
+  // What an earlier process of this node left (ProcessExecutor::Adopt); before the first Connect.
+  void TakeOver(Adopted adopted);
   // Says hello through `channel`, which must live until Disconnect or the node's end, and what the
   // hub has not taken of earlier reports.
   void Connect(HubChannel& channel);
@@ -71,6 +73,7 @@ class Node final : public ExecutorEvents {
 
   void OnMessage(wire::ToNode message);
   void Send(wire::ToHub message);
+  void ForgetReports(uint64_t up_to);
   // Sends an Ends or Returned, and keeps it until the hub has taken it.
   template <typename Report>
   void SendReport(Report report);

@@ -12,10 +12,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "os/file.h"
+#include "os/process.h"
+#include "shepherd/rendezvous.h"
 
 namespace spate::node {
 namespace {
@@ -28,12 +31,16 @@ constexpr Duration kFirstLaunchDelay = Duration::Millis(50);
 constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
 constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
 
-// The last owner of the output removes its spool files.
-void DropOutput(const TaskOutput* output) {
-  for (const OutputStream* stream : {&output->out, &output->err}) {
-    if (!stream->spool.empty()) (void)os::RemoveFile(stream->spool);
+constexpr int64_t kStraysPatience = 2'000'000'000;  // nanoseconds
+constexpr Duration kTakenDelay = Duration::Millis(20);
+
+Result<os::FileLock> PrepareNodeFolder(ProcessExecutorOptions& options) {
+  std::string folder = shepherd::RendezvousFolder(options.node_folder);
+  options.spool_folder = os::JoinPath(options.node_folder, "spool");
+  for (const std::string& made : {folder, options.spool_folder}) {
+    if (Status done = os::MakeDirs(made, 0700); !done) return std::unexpected(done.error());
   }
-  delete output;
+  return shepherd::OwnNode(options.node_folder);
 }
 
 }  // namespace
@@ -41,15 +48,25 @@ void DropOutput(const TaskOutput* output) {
 Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::Create(os::RealLoop& loop,
                                                                  ProcessExecutorOptions options) {
   CHECK(options.slots > 0);
+  std::optional<os::FileLock> lock;
+  if (!options.node_folder.empty()) {
+    auto locked = PrepareNodeFolder(options);
+    if (!locked) return std::unexpected(locked.error());
+    lock = std::move(*locked);
+  }
   auto launcher = shepherd::Launcher::Create();
   if (!launcher) return std::unexpected(launcher.error());
   std::unique_ptr<ProcessExecutor> executor(
       new ProcessExecutor(loop, std::move(options), std::move(*launcher)));
-  const ProcessExecutorOptions& chosen = executor->options_;
-  for (uint16_t slot = 1; slot <= std::min(chosen.slots, chosen.made_at_start); ++slot) {
-    executor->SlotAt(slot);
-  }
+  executor->lock_ = std::move(lock);
+  if (!executor->is_node()) executor->MakeFirst();
   return executor;
+}
+
+void ProcessExecutor::MakeFirst() {
+  for (uint16_t slot = 1; slot <= std::min(options_.slots, options_.made_at_start); ++slot) {
+    SlotAt(slot);
+  }
 }
 
 ProcessExecutor::ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options,
@@ -61,13 +78,17 @@ ProcessExecutor::ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions opti
 
 ProcessExecutor::~ProcessExecutor() {
   *exists_ = false;
+  loop_.Cancel(taken_timer_);
   for (auto& slot : slots_) {
     if (!slot) continue;
     loop_.Cancel(slot->timer);
     if (!slot->alive) continue;
     loop_.Unwatch(slot->shepherd.socket());
+    if (is_node()) SendLast(*slot);
     slot->shepherd.CloseSocket();
   }
+  if (leaving_) return;
+  if (adopted_) adopted_->EndAll();
   for (auto& slot : slots_) {
     if (slot && !slot->shepherd.Reaped(kEndPatience)) slot->shepherd.Kill();
   }
@@ -82,6 +103,92 @@ ProcessExecutor::~ProcessExecutor() {
   }
 }
 
+// As far as the socket takes it. Who does not hear that it is to leave is killed; who does not hear
+// that its ends were taken has them told again.
+void ProcessExecutor::SendLast(Slot& slot) {
+  if (!leaving_) shepherd::AppendLeave(slot.out);
+  (void)slot.shepherd.Send(std::string_view(slot.out).substr(slot.sent));
+}
+
+void ProcessExecutor::LeaveForAdoption() {
+  CHECK(is_node());
+  leaving_ = true;
+  *keep_spools_ = true;
+}
+
+Result<Adopted> ProcessExecutor::Adopt(Duration patience) {
+  CHECK(is_node());
+  CHECK(events_ != nullptr);
+  adopted_ = std::make_unique<AdoptedShepherds>(
+      AdoptedShepherds::Parts{.loop = loop_,
+                              .node_folder = options_.node_folder,
+                              .own = [this](TaskOutput output) { return Own(std::move(output)); },
+                              .end_strays = [this] { EndStrays(); }});
+  auto adopted = adopted_->Begin(*events_, patience);
+  if (!adopted) return adopted;
+  EndStrays();
+  RemoveOldSpools(*adopted);
+  MakeFirst();
+  return adopted;
+}
+
+void ProcessExecutor::EndStrays() {
+  std::vector<pid_t> keep = ShepherdPids();
+  if (adopted_) {
+    for (pid_t pid : adopted_->Pids()) keep.push_back(pid);
+  }
+  shepherd::Leftovers left = shepherd::EndStrays(options_.node_folder, keep, kStraysPatience);
+  if (left.ended == 0 || !options_.on_trouble) return;
+  options_.on_trouble(
+      fmt::format("ended what a killed shepherd left: {}", fmt::join(left.notes, ", ")));
+}
+
+// Spool files of attempts that neither run nor ended lately.
+void ProcessExecutor::RemoveOldSpools(const Adopted& adopted) {
+  std::set<std::string> names;
+  auto keep = [&](const AttemptRef& ref) {
+    names.insert(fmt::format("{}-{}-{}", ref.job.value, ref.index, ref.attempt.value));
+  };
+  for (const agent::AttemptAdopted& one : adopted.running) keep(one.ref);
+  for (const AdoptedEnd& one : adopted.ended) keep(one.end.ref);
+  auto entries = os::ListDir(options_.spool_folder);
+  if (!entries) return;
+  for (const os::DirEntry& entry : *entries) {
+    if (names.contains(entry.name.substr(0, entry.name.find('.')))) continue;
+    (void)os::RemoveFile(os::JoinPath(options_.spool_folder, entry.name));
+  }
+}
+
+// The last owner removes the spool files.
+TaskOutputPtr ProcessExecutor::Own(TaskOutput output) {
+  if (output.out.total == 0 && output.err.total == 0) return no_output_;
+  auto drop = [keep = keep_spools_](const TaskOutput* one) {
+    for (const OutputStream* stream : {&one->out, &one->err}) {
+      if (!stream->spool.empty() && !*keep) (void)os::RemoveFile(stream->spool);
+    }
+    delete one;
+  };
+  return TaskOutputPtr(new TaskOutput(std::move(output)), drop);
+}
+
+void ProcessExecutor::Taken(const AttemptRef& ref) {
+  if (!is_node() || (adopted_ && adopted_->Taken(ref))) return;
+  auto end = untaken_.find(ref);
+  if (end == untaken_.end()) return;
+  Slot& slot = *end->second;
+  untaken_.erase(end);
+  if (!slot.alive) return;
+  // It goes with the next order, or a little later: to wake up a shepherd for it costs more.
+  shepherd::AppendTaken(slot.out, {ref});
+  if (taken_timer_ != 0) return;
+  taken_timer_ = loop_.At(loop_.Now() + kTakenDelay, [this] {
+    taken_timer_ = 0;
+    for (auto& each : slots_) {
+      if (each && !each->out.empty()) Flush(*each);
+    }
+  });
+}
+
 std::vector<pid_t> ProcessExecutor::ShepherdPids() const {
   std::vector<pid_t> pids;
   for (const auto& slot : slots_) {
@@ -91,7 +198,10 @@ std::vector<pid_t> ProcessExecutor::ShepherdPids() const {
 }
 
 std::string ProcessExecutor::SlotCgroup(const Slot& slot) {
-  return os::JoinPath(options_.cgroup, fmt::format("slot-{}", slot.number));
+  // An adopted shepherd may still be in that of an earlier process.
+  std::string name = fmt::format("slot-{}", slot.number);
+  if (is_node()) name += fmt::format("-{}", os::OwnPid());
+  return os::JoinPath(options_.cgroup, name);
 }
 
 ProcessExecutor::Slot& ProcessExecutor::SlotAt(uint16_t number) {
@@ -117,6 +227,8 @@ void ProcessExecutor::SetUp(Slot& slot) {
   setup.job_folder = options_.job_folder;
   setup.open_files = options_.task_open_files;
   setup.home_cpu = HomeCpu(slot.number);
+  setup.node_folder = options_.node_folder;
+  setup.adopt_patience = options_.adopt_patience;
   if (!options_.cgroup.empty()) {
     std::string folder = SlotCgroup(slot);
     Status made = os::MakeDir(folder);
@@ -197,6 +309,8 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.measure_io = settings->measure_io;
   opening.live_output = settings->live_output;
   opening.check_patience = settings->check_patience;
+  opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
+                    settings->kill_grace};
 }
 
 void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
@@ -210,6 +324,7 @@ void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
 
 void ProcessExecutor::Start(StartOrder order) {
   CHECK(events_ != nullptr);
+  CHECK(!is_node() || adopted_ != nullptr);
   if (!ever_proven_ && born_dead_ >= kBornDeadMost) return Refuse(order);
   Slot& slot = SlotAt(order.slot);
   if (slot.alive) return Give(slot, std::move(order));
@@ -231,9 +346,11 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   shepherd::Start start;
   start.sequence = ++sequence_;
   start.ref = order.ref;
+  start.slot = order.slot;
   start.tell_start = order.tell_start;
   start.sample_memory = order.sample_memory;
-  start.memory_limit = order.memory_limit;
+  start.needs = std::move(order.needs);
+  start.given = std::move(order.given);
   if (shepherd::AppendStart(slot.out, start, order.body)) {
     slot.orders.push_back({order.ref, start.sequence, order.slot});
     return MarkDirty(slot);
@@ -291,6 +408,7 @@ void ProcessExecutor::TakeBack(const AttemptRef& ref) {
 }
 
 void ProcessExecutor::End(const AttemptRef& ref, EndHow how, Cause cause) {
+  if (adopted_ && adopted_->End(ref, how, cause)) return;
   StartOrder waiting;
   if (Slot* slot = SlotOf(ref)) {
     shepherd::AppendEnd(slot->out, {ref, how == EndHow::kKill, cause});
@@ -304,6 +422,7 @@ void ProcessExecutor::End(const AttemptRef& ref, EndHow how, Cause cause) {
 
 void ProcessExecutor::Pause(bool paused) {
   paused_ = paused;
+  if (adopted_) adopted_->Pause(paused);
   for (auto& slot : slots_) {
     if (!slot || !slot->alive) continue;  // others hear it when they are set up
     shepherd::AppendPause(slot->out, {paused});
@@ -392,22 +511,16 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
 
 void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
   AttemptEnd& end = ended.end;
-  end.slot = Forget(slot, end.ref);
+  Forget(slot, end.ref);
+  if (is_node()) untaken_[end.ref] = &slot;
   end.start = loop_.clock().FromMonotonic(end.start.ns);
-  TaskOutputPtr output = no_output_;
-  if (ended.output.out.total != 0 || ended.output.err.total != 0) {
-    output = TaskOutputPtr(new TaskOutput(std::move(ended.output)), DropOutput);
-  }
-  events_->OnEnded(std::move(end), std::move(output));
+  events_->OnEnded(std::move(end), Own(std::move(ended.output)));
 }
 
-uint16_t ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {
+void ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {
   auto order = std::find_if(slot.orders.begin(), slot.orders.end(),
                             [&](const Order& one) { return one.ref == ref; });
-  if (order == slot.orders.end()) return slot.number;
-  uint16_t number = order->slot;
-  slot.orders.erase(order);
-  return number;
+  if (order != slot.orders.end()) slot.orders.erase(order);
 }
 
 // Nothing more will come from it, whatever the reason.

@@ -5,13 +5,16 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#include "node/adopted_shepherds.h"
 #include "node/executor.h"
 #include "os/affinity.h"
+#include "os/file.h"
 #include "os/real_loop.h"
 #include "shepherd/launch.h"
 #include "shepherd/protocol.h"
@@ -24,7 +27,12 @@ struct ProcessExecutorOptions {
   std::string spool_folder;    // absolute and there; long output of tasks goes here
   std::string job_folder;      // becomes SPATE_JOB_DIR of tasks; shepherds are written down there
                                // (`shepherds`), so that EndLeftovers finds them. Empty: neither
-  std::string cgroup;          // a cgroup v2 folder of ours; each slot gets one below it. Or empty
+  // Of a node (`spate run` leaves it empty): absolute, and for one process at a time. Tasks then
+  // outlive this process for `adopt_patience`, and the next one takes them over by Adopt. It gives
+  // the spool folder, too.
+  std::string node_folder;
+  Duration adopt_patience = Duration::Seconds(600);
+  std::string cgroup;  // a cgroup v2 folder of ours; each slot gets one below it. Or empty
   uint64_t task_open_files = 0;  // soft limit of descriptors for tasks; 0: as this process has it
   // Told what a person should know, e.g. that shepherds cannot be started for now. May be empty.
   std::function<void(std::string)> on_trouble;
@@ -43,14 +51,22 @@ class ProcessExecutor final : public Executor {
   // Before the first order; `events` must live until the last one was answered, or this is gone.
   void SetEvents(ExecutorEvents& events) { events_ = &events; }
   // Ends all that runs, without events; waits for that (a second at most, unless a process hangs
-  // in the kernel).
+  // in the kernel). After LeaveForAdoption it ends nothing.
   ~ProcessExecutor() override;
+
+  // Of a node: what the process before this one left. After SetEvents, before the first order.
+  // Ends what can be neither adopted nor left alone: shepherds that do not answer for so long, and
+  // what ran below those that were killed.
+  Result<Adopted> Adopt(Duration patience = Duration::Seconds(10));
+  // Of a node, the last call: what runs is left to the node's next process.
+  void LeaveForAdoption();
 
   void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) override;
   void Start(StartOrder order) override;
   void TakeBack(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, EndHow how, Cause cause) override;
   void Pause(bool paused) override;
+  void Taken(const AttemptRef& ref) override;
 
   std::vector<pid_t> ShepherdPids() const;
 
@@ -84,8 +100,10 @@ class ProcessExecutor final : public Executor {
 
   Slot& SlotAt(uint16_t number);
   Slot* SlotOf(const AttemptRef& ref);
+  void MakeFirst();
   void Launch(Slot& slot);
   void LaunchLater(Slot& slot);
+  void SendLast(Slot& slot);
   // Tells it, if nothing of the kind was told since a shepherd last reported something.
   void Trouble(std::string text);
   void Lend(Slot& slot);
@@ -96,6 +114,10 @@ class ProcessExecutor final : public Executor {
   void SetUp(Slot& slot);
   int HomeCpu(uint16_t slot) const;  // -1: none
   std::string SlotCgroup(const Slot& slot);
+  bool is_node() const { return !options_.node_folder.empty(); }
+  TaskOutputPtr Own(TaskOutput output);
+  void EndStrays();
+  void RemoveOldSpools(const Adopted& adopted);
   void OpenJobAt(Slot& slot, JobId job);
   void MarkDirty(Slot& slot);
   void FlushDirty();
@@ -106,8 +128,7 @@ class ProcessExecutor final : public Executor {
   void OnDeath(Slot& slot);
   void CleanUp(Slot& slot);
   void HandBack(Slot& slot);
-  // The slot that the order named.
-  uint16_t Forget(Slot& slot, const AttemptRef& ref);
+  void Forget(Slot& slot, const AttemptRef& ref);
 
   os::RealLoop& loop_;
   ExecutorEvents* events_ = nullptr;
@@ -121,6 +142,13 @@ class ProcessExecutor final : public Executor {
   std::vector<int> cpus_ = os::AllowedCpus().Cpus();
   bool flush_posted_ = false;
   bool paused_ = false;
+  std::optional<os::FileLock> lock_;                               // of a node's folder
+  std::unique_ptr<AdoptedShepherds> adopted_;                      // of a node, from Adopt on
+  std::unordered_map<AttemptRef, Slot*, AttemptRefHash> untaken_;  // a node's
+  os::TimerId taken_timer_ = 0;
+  bool leaving_ = false;
+  // Spool files belong to the next process; shared with the outputs that are out there.
+  std::shared_ptr<bool> keep_spools_ = std::make_shared<bool>(false);
   bool ever_proven_ = false;   // a shepherd has reported something
   uint32_t born_dead_ = 0;     // those that ended before they had
   bool trouble_told_ = false;  // since a shepherd reported something

@@ -294,7 +294,7 @@ TEST_F(ProcessExecutorTest, SamplesMemoryOfTheWholeTree) {
 TEST_F(ProcessExecutorTest, EndsATaskThatGoesOverItsMemory) {
   StartOrder order;
   order.body = Shell("head -c 200000000 /dev/zero | tail -c 200000000 | sleep 9999." + mark_);
-  order.memory_limit = 50'000'000;
+  order.needs.memory = 50'000'000;
   const Ended& ended = Await(StartOf(order));
   EXPECT_EQ(ended.end.cause, Cause::kMemory);
   EXPECT_TRUE(Marked("9999." + mark_).empty());

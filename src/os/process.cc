@@ -203,6 +203,12 @@ uint64_t StartTimeOf(Pid pid, const std::string& proc) {
   return info ? info->start_time : 0;
 }
 
+std::string BootId(const std::string& proc) {
+  auto text = ReadFile(proc + "/sys/kernel/random/boot_id", 256);
+  if (!text) return "";
+  return text->substr(0, text->find('\n'));
+}
+
 bool IsAlive(Pid pid, uint64_t start_time, const std::string& proc) {
   auto info = InfoOf(pid, proc);
   return info && info->start_time == start_time && info->state != 'Z' && info->state != 'X';

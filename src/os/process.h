@@ -57,6 +57,9 @@ uint64_t StartTimeOf(Pid pid, const std::string& proc = "/proc");
 // Whether that very process still runs; zombies do not.
 bool IsAlive(Pid pid, uint64_t start_time, const std::string& proc = "/proc");
 
+// Another one after each start of the machine; empty when unknown.
+std::string BootId(const std::string& proc = "/proc");
+
 // Children, zombies included. What starts or ends meanwhile may be missing.
 std::vector<Pid> ChildrenOf(Pid pid, const std::string& proc = "/proc");
 // Children, their children and so on; parents come before their children.

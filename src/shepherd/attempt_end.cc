@@ -160,7 +160,7 @@ void AttemptRunner::OnTime(int64_t now) {
 
 void AttemptRunner::OnMemoryEvent(int64_t now) {
   if (!cgroup_.WasOutOfMemory() || phase_ != Phase::kRunning || ordered_cause_) return;
-  NoteMemory(view_.start.memory_limit);
+  NoteMemory(view_.start.needs.memory);
   End(true, Cause::kMemory, now);
 }
 
@@ -293,7 +293,7 @@ void AttemptRunner::Outcome() {
   if (start_failed_) end_.cause = Cause::kStart;
   if (end_.cause != Cause::kSuccess && !ordered_cause_ && cgroup_.WasOutOfMemory()) {
     ordered_cause_ = Cause::kMemory;
-    NoteMemory(view_.start.memory_limit);
+    NoteMemory(view_.start.needs.memory);
   }
   if (ordered_cause_ && !start_failed_) {
     end_.cause = *ordered_cause_;
@@ -341,7 +341,7 @@ void AttemptRunner::Finish(int64_t) {
   if (!err_.trouble().empty() && err_.trouble() != out_.trouble()) Note(err_.trouble());
   end_.stdout_total = out_.total();
   end_.stderr_total = err_.total();
-  AppendEnded(reports_, end_, out_.view(), err_.view());
+  outbox_.AddEnd(end_, out_.view(), err_.view());
   phase_ = Phase::kIdle;
   phase_until_ = kNever;
 }
@@ -362,15 +362,15 @@ void AttemptRunner::FillMemory() {
 
 void AttemptRunner::Sample(int64_t now) {
   // Nobody waits for it: seldom is enough for a task that runs long.
-  int64_t pause = view_.start.sample_memory || view_.start.memory_limit != 0
+  int64_t pause = view_.start.sample_memory || view_.start.needs.memory != 0
                       ? 0
                       : std::min((now - end_.start.ns) / 8, kSampleAtLeastEvery);
   sample_at_ = now + std::max(pause, kSampleEvery);
   if (phase_ != Phase::kRunning) return;
   uint64_t bytes = os::RssOfDescendants(getpid());
   sampled_peak_ = std::max(sampled_peak_, bytes);
-  if (view_.start.sample_memory) AppendMemorySample(reports_, {end_.ref, bytes});
-  uint64_t limit = view_.start.memory_limit;
+  if (view_.start.sample_memory) AppendMemorySample(outbox_.Add(), {end_.ref, bytes});
+  uint64_t limit = view_.start.needs.memory;
   if (limit != 0 && bytes > limit && !ordered_cause_) {
     NoteMemory(bytes);
     End(true, Cause::kMemory, now);
@@ -387,7 +387,7 @@ void AttemptRunner::OnPipe(int stream, int64_t now) {
 }
 
 void AttemptRunner::NoteMemory(uint64_t used) {
-  uint64_t limit = view_.start.memory_limit;
+  uint64_t limit = view_.start.needs.memory;
   Note(used > limit
            ? fmt::format("used {} of memory, {} were allowed", FormatSize(used), FormatSize(limit))
            : fmt::format("needed more memory than the {} that were allowed", FormatSize(limit)));
@@ -395,10 +395,10 @@ void AttemptRunner::NoteMemory(uint64_t used) {
 
 void AttemptRunner::PassOn(int stream, std::string_view bytes) {
   if (!job_->opening.live_output) return;
-  AppendLiveOutput(reports_, {end_.ref, static_cast<uint8_t>(stream), bytes});
+  AppendLiveOutput(outbox_.Add(), {end_.ref, static_cast<uint8_t>(stream), bytes});
 }
 
-void AttemptRunner::End(bool kill_all, Cause cause, int64_t now) {
+void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_view why) {
   switch (phase_) {
     case Phase::kIdle:
       return;
@@ -414,7 +414,10 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now) {
     case Phase::kRunning:
       break;
   }
-  if (!ordered_cause_) ordered_cause_ = cause;
+  if (!ordered_cause_) {
+    ordered_cause_ = cause;
+    if (!why.empty()) Note(why);
+  }
   if (alive_ == 0 || kill_all) {
     retry_at_ = kNever;
     killing_since_ = now;
@@ -431,6 +434,10 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now) {
     kill(whom, SIGTERM);
     kill(whom, SIGCONT);  // a stopped process would not see it
   }
+}
+
+Adopted::Running AttemptRunner::InHand() const {
+  return {end_.start.ns, view_.start, job_->opening.limits};
 }
 
 void AttemptRunner::SetPaused(bool paused) {
@@ -474,26 +481,26 @@ void AttemptRunner::Note(std::string_view text) {
   end_.note += text;
 }
 
-Result<std::unique_ptr<AttemptRunner>> AttemptRunner::Create(const Setup& setup,
-                                                             std::string& reports) {
+Result<std::unique_ptr<AttemptRunner>> AttemptRunner::Create(const Setup& setup, Outbox& outbox) {
   auto out = OutputCollector::Create(STDOUT_FILENO, setup.spool_folder);
   if (!out) return std::unexpected(out.error());
   auto err = OutputCollector::Create(STDERR_FILENO, setup.spool_folder);
   if (!err) return std::unexpected(err.error());
   return std::unique_ptr<AttemptRunner>(
-      new AttemptRunner(setup, std::move(*out), std::move(*err), reports));
+      new AttemptRunner(setup, std::move(*out), std::move(*err), outbox));
 }
 
 AttemptRunner::AttemptRunner(const Setup& setup, OutputCollector out, OutputCollector err,
-                             std::string& reports)
+                             Outbox& outbox)
     : setup_(setup),
-      reports_(reports),
+      outbox_(outbox),
       out_(std::move(out)),
       err_(std::move(err)),
       tree_(getpid()),
       cgroup_(setup.cgroup) {
   if (setup.home_cpu >= 0) StayAt(setup.home_cpu);
-  if (!setup.job_folder.empty()) job_folder_variable_ = "SPATE_JOB_DIR=" + setup.job_folder;
+  if (!setup.job_folder.empty()) folder_variable_ = "SPATE_JOB_DIR=" + setup.job_folder;
+  if (!setup.node_folder.empty()) folder_variable_ = "SPATE_NODE_DIR=" + setup.node_folder;
 }
 
 }  // namespace spate::shepherd

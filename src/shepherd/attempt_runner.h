@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "shepherd/environment.h"
+#include "shepherd/outbox.h"
 #include "shepherd/output_collector.h"
 #include "shepherd/path_lookup.h"
 #include "shepherd/process_tree.h"
@@ -33,8 +34,8 @@ inline constexpr int64_t kPipeRest = 5'000'000;
 
 class AttemptRunner {
  public:
-  // Makes the pipes that become 1 and 2 of this process. `reports` gets frames appended.
-  static Result<std::unique_ptr<AttemptRunner>> Create(const Setup& setup, std::string& reports);
+  // Makes the pipes that become 1 and 2 of this process. Reports go to `outbox`.
+  static Result<std::unique_ptr<AttemptRunner>> Create(const Setup& setup, Outbox& outbox);
 
   // A further opening of the same job changes nothing.
   void OpenJob(JobOpening job);
@@ -46,6 +47,8 @@ class AttemptRunner {
   // The order has been taken in hand, but no process of it was started yet.
   bool waits_to_start() const { return phase_ == Phase::kWaitStart && started_ == 0; }
   const AttemptRef& ref() const { return view_.start.ref; }
+  // What another parent must know of the attempt in hand.
+  Adopted::Running InHand() const;
   // It waits to start since then because the system has no process or descriptor; 0: it does not.
   int64_t short_since() const { return waits_to_start() ? waited_since_ : 0; }
   // Forgets an attempt that waits_to_start(); no report.
@@ -69,7 +72,8 @@ class AttemptRunner {
   }
   bool live() const { return job_ != nullptr && job_->opening.live_output; }
 
-  void End(bool kill, Cause cause, int64_t now);
+  // `why`, unless empty, becomes a part of the end's note.
+  void End(bool kill, Cause cause, int64_t now, std::string_view why = {});
   void SetPaused(bool paused);
   // Ends every process below this one; for the end of the shepherd. False when some would not
   // die within `patience` nanoseconds.
@@ -96,7 +100,7 @@ class AttemptRunner {
     int status = 0;  // as of wait
   };
 
-  AttemptRunner(const Setup& setup, OutputCollector out, OutputCollector err, std::string& reports);
+  AttemptRunner(const Setup& setup, OutputCollector out, OutputCollector err, Outbox& outbox);
 
   // Starting (attempt_start.cc).
   void StayAt(int cpu);
@@ -136,8 +140,8 @@ class AttemptRunner {
   // For the life of the shepherd.
   const Setup setup_;
   std::optional<os::CpuMask> task_cpus_;  // when this process has fewer
-  std::string job_folder_variable_;
-  std::string& reports_;
+  std::string folder_variable_;
+  Outbox& outbox_;
   Starter starter_;
   PathLookup lookup_;
   OutputCollector out_;

@@ -49,7 +49,7 @@ void AttemptRunner::OpenJob(JobOpening opening) {
   Job& job = place->second;
   job.opening = std::move(opening);
   job.environment.Assign(environ);
-  if (!job_folder_variable_.empty()) job.environment.Set(job_folder_variable_.c_str());
+  if (!folder_variable_.empty()) job.environment.Set(folder_variable_.c_str());
   for (const std::string& variable : job.opening.environment) {
     job.environment.Set(variable.c_str());
   }
@@ -81,6 +81,7 @@ Status AttemptRunner::Begin(std::string frame, int64_t now) {
 void AttemptRunner::Reset(int64_t now) {
   end_ = AttemptEnd{};
   end_.ref = view_.start.ref;
+  end_.slot = view_.start.slot;
   end_.start = {now};
   ordered_cause_.reset();
   start_failed_ = false;
@@ -101,11 +102,11 @@ void AttemptRunner::Reset(int64_t now) {
   rounds_ = 0;
   poll_out_at_ = now + kPipeRest;
   poll_err_at_ = now + kPipeRest;
-  bool soon = view_.start.sample_memory || view_.start.memory_limit != 0;
+  bool soon = view_.start.sample_memory || view_.start.needs.memory != 0;
   sample_at_ = now + (soon ? 200 : 1000) * kMilli;
   out_.Begin(end_.ref);
   err_.Begin(end_.ref);
-  cgroup_.Begin(view_.start.memory_limit);
+  cgroup_.Begin(view_.start.needs.memory);
 }
 
 void AttemptRunner::StartStep(size_t first, int64_t now) {
@@ -134,7 +135,7 @@ void AttemptRunner::GoOnStarting(int64_t now) {
   links_.clear();
   phase_ = Phase::kRunning;
   if (view_.start.tell_start && step_first_ == 0 && started_ > 0) {
-    AppendStarted(reports_, {end_.ref, end_.start.ns});
+    AppendStarted(outbox_.Add(), {end_.ref, end_.start.ns});
   }
   if (paused_) SetPaused(true);
   if (alive_ == 0) StepEnded(Reap(now), now);

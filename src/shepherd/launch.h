@@ -87,4 +87,12 @@ struct Leftovers {
 // somebody else is never taken for a leftover.
 Leftovers EndLeftovers(const std::string& job_folder, const std::string& cgroup, int64_t patience);
 
+// Kills a shepherd, unless that pid is somebody else's by now, and all below it.
+void EndShepherd(pid_t pid, uint64_t start);
+// For a node: ends processes whose environment has SPATE_NODE_DIR=node_folder, but for those below
+// the processes in `keep` (living shepherds): they belonged to a shepherd that was killed while
+// no process of the node was there. Exact as above.
+Leftovers EndStrays(const std::string& node_folder, const std::vector<pid_t>& keep,
+                    int64_t patience);
+
 }  // namespace spate::shepherd

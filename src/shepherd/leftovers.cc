@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <utility>
 
 #include "base/units.h"
 #include "os/clock.h"
@@ -26,10 +27,8 @@ constexpr size_t kMostNotes = 10;
 constexpr size_t kMostEnvironment = 4 << 20;
 
 std::string BootId() {
-  auto text = os::ReadFile("/proc/sys/kernel/random/boot_id", 256);
-  if (!text) return "unknown";
-  while (!text->empty() && text->back() == '\n') text->pop_back();
-  return *text;
+  std::string id = os::BootId();
+  return id.empty() ? "unknown" : id;
 }
 
 std::string RecordPath(const std::string& job_folder) {
@@ -78,19 +77,11 @@ bool HasVariable(pid_t pid, const std::string& variable) {
 
 class Sweep {
  public:
-  Sweep(const std::string& job_folder, const std::string& cgroup)
-      : variable_("SPATE_JOB_DIR=" + job_folder),
-        cgroup_(cgroup),
-        shepherds_(ReadRecorded(job_folder)) {}
-
-  // Shepherds that live; those of other runs are not among them.
-  std::vector<Recorded> Shepherds() const {
-    std::vector<Recorded> alive;
-    for (const Recorded& one : shepherds_) {
-      if (os::IsAlive(one.pid, one.start_ticks)) alive.push_back(one);
-    }
-    return alive;
-  }
+  // Of processes with this variable (NAME=value), but for those below one of `keep`.
+  Sweep(std::string variable, std::string cgroup, const std::vector<pid_t>& keep)
+      : variable_(std::move(variable)),
+        cgroup_(std::move(cgroup)),
+        keep_(keep.begin(), keep.end()) {}
 
   // Kills what it finds; returns how many there were.
   int Round(Leftovers& leftovers) {
@@ -117,9 +108,22 @@ class Sweep {
     for (pid_t pid : AllProcesses()) {
       if (ours.contains(pid) || !HasVariable(pid, variable_)) continue;
       auto info = os::InfoOf(pid);
-      if (info && info->state != 'Z') found.push_back(std::move(*info));
+      if (!info || info->state == 'Z' || (!keep_.empty() && IsKept(*info))) continue;
+      found.push_back(std::move(*info));
     }
     return found;
+  }
+
+  // When one above it vanishes meanwhile, the next round knows.
+  bool IsKept(os::ProcessInfo info) const {
+    while (info.pid > 1) {
+      if (keep_.contains(info.pid)) return true;
+      if (info.parent <= 1) return false;
+      auto above = os::InfoOf(info.parent);
+      if (!above) return true;
+      info = std::move(*above);
+    }
+    return false;
   }
 
   // This process and those above it are never leftovers: a task may itself resume a run.
@@ -135,7 +139,7 @@ class Sweep {
 
   std::string variable_;
   std::string cgroup_;
-  std::vector<Recorded> shepherds_;
+  std::set<pid_t> keep_;
   std::set<pid_t> seen_;
 };
 
@@ -152,14 +156,31 @@ Status RecordShepherd(const std::string& job_folder, pid_t pid) {
 
 Leftovers EndLeftovers(const std::string& job_folder, const std::string& cgroup, int64_t patience) {
   Leftovers leftovers;
-  Sweep sweep(job_folder, cgroup);
+  std::vector<Recorded> recorded = ReadRecorded(job_folder);
+  auto alive = [](const Recorded& one) { return os::IsAlive(one.pid, one.start_ticks); };
   int64_t begin = os::MonotonicNanos();
-  while (!sweep.Shepherds().empty() && os::MonotonicNanos() < begin + patience / 2) Rest();
-  for (const Recorded& one : sweep.Shepherds()) {
-    ProcessTree(one.pid).SignalAll(SIGKILL);
-    kill(one.pid, SIGKILL);
+  while (std::any_of(recorded.begin(), recorded.end(), alive) &&
+         os::MonotonicNanos() < begin + patience / 2) {
+    Rest();
   }
+  for (const Recorded& one : recorded) EndShepherd(one.pid, one.start_ticks);
+  Sweep sweep("SPATE_JOB_DIR=" + job_folder, cgroup, {});
   while (sweep.Round(leftovers) > 0 && os::MonotonicNanos() < begin + patience) Rest();
+  return leftovers;
+}
+
+void EndShepherd(pid_t pid, uint64_t start) {
+  if (!os::IsAlive(pid, start)) return;
+  ProcessTree(pid).SignalAll(SIGKILL);
+  kill(pid, SIGKILL);
+}
+
+Leftovers EndStrays(const std::string& node_folder, const std::vector<pid_t>& keep,
+                    int64_t patience) {
+  Leftovers leftovers;
+  Sweep sweep("SPATE_NODE_DIR=" + node_folder, "", keep);
+  int64_t until = os::MonotonicNanos() + patience;
+  while (sweep.Round(leftovers) > 0 && os::MonotonicNanos() < until) Rest();
   return leftovers;
 }
 

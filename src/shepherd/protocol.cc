@@ -9,25 +9,34 @@
 //   ref     := job:u32 index:u32 attempt:u16
 //
 //   Setup     := 1 version:u8 slot:u16 spool:text cgroup:text job_folder:text
-//                open_files:u64 home_cpu:i32
+//                open_files:u64 home_cpu:i32 node_folder:text adopt_patience:i64
 //   OpenJob   := 2 job:u32 cwd:text environment:list(text) nice:i32 flags:u8 patience:i64
-//                flags: 1 measure_io, 2 live_output
-//   Start     := 3 sequence:u64 ref flags:u8 memory_limit:u64 stdin:text stdout:text stderr:text
+//                limits umask:i32 user
+//                flags: 1 measure_io, 2 live_output, 4 a user follows
+//   limits    := time_limit:i64 percent:u32 warn_time:i64 kill_grace:i64
+//   user      := nothing, or user:u32 group:u32 groups:list(u32) name:text home:text shell:text
+//   Start     := 3 head stdin:text stdout:text stderr:text
 //                environment:list(text) checks:list(kind:u8 text)
 //                commands:list(step:u16 argv:list(text))
+//   head      := sequence:u64 ref slot:u16 flags:u8 milli_cpus:u32 memory:u64
+//                named:list(name:text count:u32) given:list(name:text indices:list(text))
 //                flags: 1 tell_start, 2 sample_memory
 //   TakeBack  := 4 ref
 //   End       := 5 ref kill:u8 cause:u8
 //   Pause     := 6 paused:u8
+//   Taken     := 7 ref
+//   Leave     := 8
 //   Started   := 65 ref when:i64
 //   TakenBack := 66 ref
 //   Live      := 67 ref stream:u8 blob
 //   Memory    := 68 ref bytes:u64
-//   Ended     := 69 ref cause:u8 source:u8 status:i32 start:i64 wall:i64 user:i64 system:i64
+//   Ended     := 69 ref slot:u16 cause:u8 source:u8 status:i32 start:i64 wall:i64 user:i64
+//   system:i64
 //                peak:u64 read:i64 written:i64 left_behind:u32 out_total:u64 err_total:u64
 //                note:blob processes:list(step:u16 command:u16 rank:u32 status:i32)
 //                stream(out) stream(err)
 //   stream    := total:u64 bytes:blob spool:blob       one of the two is empty
+//   Adopted   := 70 version:u8 ends:u32 running:u8 (since:i64 head limits)?
 //
 // A content must be used up to its last byte. Decoders never read past it and never reserve
 // memory for a count which the remaining bytes cannot hold.
@@ -169,7 +178,7 @@ std::unexpected<Error> Damaged(const char* what) {
               std::string("a damaged message (") + what + ") between spate and a shepherd");
 }
 
-enum OpenJobFlags : uint8_t { kMeasureIo = 1, kLive = 2 };
+enum OpenJobFlags : uint8_t { kMeasureIo = 1, kLive = 2, kOtherUser = 4 };
 enum StartFlags : uint8_t { kTellStart = 1, kSampleMemory = 2 };
 
 void MustClose(Writer& writer) {
@@ -186,7 +195,47 @@ Setup ReadSetup(Reader& in) {
   setup.job_folder = in.Text();
   setup.open_files = in.Number<uint64_t>();
   setup.home_cpu = in.Number<int32_t>();
+  setup.node_folder = in.Text();
+  setup.adopt_patience = {in.Number<int64_t>()};
   return setup;
+}
+
+void PutLimits(Writer& writer, const JobLimits& limits) {
+  writer.Number(limits.time_limit.ns);
+  writer.Number(limits.time_limit_percent);
+  writer.Number(limits.warn_time.ns);
+  writer.Number(limits.kill_grace.ns);
+}
+
+JobLimits ReadLimits(Reader& in) {
+  JobLimits limits;
+  limits.time_limit = {in.Number<int64_t>()};
+  limits.time_limit_percent = in.Number<uint32_t>();
+  limits.warn_time = {in.Number<int64_t>()};
+  limits.kill_grace = {in.Number<int64_t>()};
+  return limits;
+}
+
+void PutUser(Writer& writer, const TaskUser& user) {
+  writer.Number(user.user);
+  writer.Number(user.group);
+  writer.Number(static_cast<uint32_t>(user.groups.size()));
+  for (uint32_t group : user.groups) writer.Number(group);
+  writer.Text(user.name);
+  writer.Text(user.home);
+  writer.Text(user.shell);
+}
+
+TaskUser ReadUser(Reader& in) {
+  TaskUser user;
+  user.user = in.Number<uint32_t>();
+  user.group = in.Number<uint32_t>();
+  uint32_t count = in.Count(4);
+  for (uint32_t i = 0; i < count; ++i) user.groups.push_back(in.Number<uint32_t>());
+  user.name = in.Text();
+  user.home = in.Text();
+  user.shell = in.Text();
+  return user;
 }
 
 JobOpening ReadOpenJob(Reader& in) {
@@ -197,24 +246,64 @@ JobOpening ReadOpenJob(Reader& in) {
   for (uint32_t i = 0; i < count && in.ok(); ++i) job.environment.emplace_back(in.Text());
   job.nice = in.Number<int32_t>();
   auto flags = in.Number<uint8_t>();
-  if ((flags & ~(kMeasureIo | kLive)) != 0) in.Spoil();
+  if ((flags & ~(kMeasureIo | kLive | kOtherUser)) != 0) in.Spoil();
   job.measure_io = (flags & kMeasureIo) != 0;
   job.live_output = (flags & kLive) != 0;
   job.check_patience = {in.Number<int64_t>()};
+  job.limits = ReadLimits(in);
+  job.umask = in.Number<int32_t>();
+  if ((flags & kOtherUser) != 0) job.user = ReadUser(in);
   return job;
 }
 
-Start ReadStartHead(Reader& in) {
+void PutHead(Writer& writer, const Start& start) {
+  writer.Number(start.sequence);
+  writer.Ref(start.ref);
+  writer.Number(start.slot);
+  writer.Number(static_cast<uint8_t>((start.tell_start ? kTellStart : 0) |
+                                     (start.sample_memory ? kSampleMemory : 0)));
+  writer.Number(start.needs.milli_cpus);
+  writer.Number(start.needs.memory);
+  writer.Number(static_cast<uint32_t>(start.needs.named.size()));
+  for (const NamedNeed& need : start.needs.named) {
+    writer.Text(need.name);
+    writer.Number(need.count);
+  }
+  writer.Number(static_cast<uint32_t>(start.given.size()));
+  for (const NamedOffer& given : start.given) {
+    writer.Text(given.name);
+    writer.Texts(given.indices);
+  }
+}
+
+Start ReadHead(Reader& in) {
   Start start;
-  if (in.Number<uint8_t>() != static_cast<uint8_t>(OrderType::kStart)) in.Spoil();
   start.sequence = in.Number<uint64_t>();
   start.ref = in.Ref();
+  start.slot = in.Number<uint16_t>();
   auto flags = in.Number<uint8_t>();
   if ((flags & ~(kTellStart | kSampleMemory)) != 0) in.Spoil();
   start.tell_start = (flags & kTellStart) != 0;
   start.sample_memory = (flags & kSampleMemory) != 0;
-  start.memory_limit = in.Number<uint64_t>();
+  start.needs.milli_cpus = in.Number<uint32_t>();
+  start.needs.memory = in.Number<uint64_t>();
+  uint32_t named = in.Count(9);
+  for (uint32_t i = 0; i < named && in.ok(); ++i) {
+    const char* name = in.Text();
+    start.needs.named.push_back({name, in.Number<uint32_t>()});
+  }
+  uint32_t given = in.Count(9);
+  for (uint32_t i = 0; i < given && in.ok(); ++i) {
+    NamedOffer& one = start.given.emplace_back(NamedOffer{in.Text(), {}});
+    uint32_t indices = in.Count(5);
+    for (uint32_t k = 0; k < indices && in.ok(); ++k) one.indices.emplace_back(in.Text());
+  }
   return start;
+}
+
+Start ReadStartHead(Reader& in) {
+  if (in.Number<uint8_t>() != static_cast<uint8_t>(OrderType::kStart)) in.Spoil();
+  return ReadHead(in);
 }
 
 void ReadChecks(Reader& in, StartView& view) {
@@ -260,6 +349,7 @@ Ended ReadEnded(Reader& in) {
   Ended ended;
   AttemptEnd& end = ended.end;
   end.ref = in.Ref();
+  end.slot = in.Number<uint16_t>();
   end.cause = in.ReadCause();
   auto source = in.Number<uint8_t>();
   if (source > static_cast<uint8_t>(MemorySource::kRusage)) in.Spoil();
@@ -290,6 +380,19 @@ Ended ReadEnded(Reader& in) {
   return ended;
 }
 
+Adopted ReadAdopted(Reader& in) {
+  Adopted adopted;
+  if (in.Number<uint8_t>() != kProtocolVersion) in.Spoil();
+  adopted.ends = in.Number<uint32_t>();
+  if (in.Flag()) {
+    Adopted::Running& running = adopted.running.emplace();
+    running.since = in.Number<int64_t>();
+    running.start = ReadHead(in);
+    running.limits = ReadLimits(in);
+  }
+  return adopted;
+}
+
 }  // namespace
 
 TaskBody StartView::ToBody() const {
@@ -318,6 +421,8 @@ void AppendSetup(std::string& out, const Setup& setup) {
   writer.Text(setup.job_folder);
   writer.Number(setup.open_files);
   writer.Number(setup.home_cpu);
+  writer.Text(setup.node_folder);
+  writer.Number(setup.adopt_patience.ns);
   MustClose(writer);
 }
 
@@ -327,19 +432,18 @@ void AppendOpenJob(std::string& out, const JobOpening& job) {
   writer.Text(job.cwd);
   writer.Texts(job.environment);
   writer.Number(job.nice);
-  writer.Number(
-      static_cast<uint8_t>((job.measure_io ? kMeasureIo : 0) | (job.live_output ? kLive : 0)));
+  writer.Number(static_cast<uint8_t>((job.measure_io ? kMeasureIo : 0) |
+                                     (job.live_output ? kLive : 0) | (job.user ? kOtherUser : 0)));
   writer.Number(job.check_patience.ns);
+  PutLimits(writer, job.limits);
+  writer.Number(job.umask);
+  if (job.user) PutUser(writer, *job.user);
   MustClose(writer);
 }
 
 bool AppendStart(std::string& out, const Start& start, const TaskBody& body) {
   Writer writer(out, static_cast<uint8_t>(OrderType::kStart));
-  writer.Number(start.sequence);
-  writer.Ref(start.ref);
-  writer.Number(static_cast<uint8_t>((start.tell_start ? kTellStart : 0) |
-                                     (start.sample_memory ? kSampleMemory : 0)));
-  writer.Number(start.memory_limit);
+  PutHead(writer, start);
   writer.Text(body.stdin_file);
   writer.Text(body.stdout_file);
   writer.Text(body.stderr_file);
@@ -391,6 +495,17 @@ void AppendPause(std::string& out, const Pause& order) {
   MustClose(writer);
 }
 
+void AppendTaken(std::string& out, const Taken& order) {
+  Writer writer(out, static_cast<uint8_t>(OrderType::kTaken));
+  writer.Ref(order.ref);
+  MustClose(writer);
+}
+
+void AppendLeave(std::string& out) {
+  Writer writer(out, static_cast<uint8_t>(OrderType::kLeave));
+  MustClose(writer);
+}
+
 uint8_t TypeOf(std::string_view frame) {
   return frame.empty() ? uint8_t{0} : static_cast<uint8_t>(frame.front());
 }
@@ -419,6 +534,12 @@ Result<Order> DecodeOrder(std::string_view frame) {
     }
     case OrderType::kPause:
       order = Pause{in.Flag()};
+      break;
+    case OrderType::kTaken:
+      order = Taken{in.Ref()};
+      break;
+    case OrderType::kLeave:
+      order = LeaveOrder{};
       break;
     default:
       return Damaged("an unknown order");
@@ -484,6 +605,7 @@ void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdo
                  const StreamView& stderr_stream) {
   Writer writer(out, static_cast<uint8_t>(ReportType::kEnded));
   writer.Ref(end.ref);
+  writer.Number(end.slot);
   writer.Number(static_cast<uint8_t>(end.cause));
   writer.Number(static_cast<uint8_t>(end.memory_source));
   writer.Number(end.status);
@@ -509,6 +631,19 @@ void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdo
     writer.Number(stream->total);
     writer.Blob(stream->spool.empty() ? stream->bytes : std::string_view());
     writer.Blob(stream->spool);
+  }
+  MustClose(writer);
+}
+
+void AppendAdopted(std::string& out, const Adopted& report) {
+  Writer writer(out, static_cast<uint8_t>(ReportType::kAdopted));
+  writer.Number(kProtocolVersion);
+  writer.Number(report.ends);
+  writer.Number(static_cast<uint8_t>(report.running.has_value()));
+  if (report.running) {
+    writer.Number(report.running->since);
+    PutHead(writer, report.running->start);
+    PutLimits(writer, report.running->limits);
   }
   MustClose(writer);
 }
@@ -539,6 +674,9 @@ Result<Report> DecodeReport(std::string_view frame) {
     }
     case ReportType::kEnded:
       report = ReadEnded(in);
+      break;
+    case ReportType::kAdopted:
+      report = ReadAdopted(in);
       break;
     default:
       return Damaged("an unknown report");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,10 +15,11 @@
 #include "base/result.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
+#include "core/model/needs.h"
 
 namespace spate::shepherd {
 
-inline constexpr uint8_t kProtocolVersion = 1;
+inline constexpr uint8_t kProtocolVersion = 2;
 
 // The exit status of a shepherd that gave its orders back and left, since no process could be had
 // for its tasks: it was one itself.
@@ -32,7 +34,30 @@ struct Setup {
   std::string job_folder;    // becomes SPATE_JOB_DIR of every task
   uint64_t open_files = 0;   // soft limit of descriptors for tasks; 0: the shepherd's
   int32_t home_cpu = -1;     // the processor to stay on (tasks may leave it); -1: any
+  std::string node_folder;   // of a node: where to wait for adoption (rendezvous.h); and it becomes
+                             // SPATE_NODE_DIR of every task. Empty: to end with the parent
+  Duration adopt_patience;   // without a parent; then the attempt is ended
   friend bool operator==(const Setup&, const Setup&) = default;
+};
+
+// Whom tasks run as, when that is not the shepherd's own user.
+struct TaskUser {
+  uint32_t user = 0;
+  uint32_t group = 0;
+  std::vector<uint32_t> groups;  // the supplementary ones
+  std::string name;
+  std::string home;
+  std::string shell;
+  friend bool operator==(const TaskUser&, const TaskUser&) = default;
+};
+
+// What ends an attempt early. The node sees to it; the shepherd tells it to the next one.
+struct JobLimits {
+  Duration time_limit;
+  uint32_t time_limit_percent = 0;
+  Duration warn_time;
+  Duration kill_grace;
+  friend bool operator==(const JobLimits&, const JobLimits&) = default;
 };
 
 // What the attempts of a job share; before the first Start of it.
@@ -44,6 +69,9 @@ struct JobOpening {
   bool measure_io = false;
   bool live_output = false;
   Duration check_patience;
+  JobLimits limits;
+  int32_t umask = -1;            // -1: the shepherd's
+  std::optional<TaskUser> user;  // empty: as the shepherd
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };
 
@@ -51,9 +79,12 @@ struct JobOpening {
 struct Start {
   uint64_t sequence = 0;  // grows from order to order of one shepherd; see StartedSequence
   AttemptRef ref;
+  uint16_t slot = 0;  // that the order names; another one's shepherd may run it
   bool tell_start = false;
   bool sample_memory = false;
-  uint64_t memory_limit = 0;
+  Needs needs;                    // its memory is the limit, 0 for none; the rest is the node's
+  std::vector<NamedOffer> given;  // the node's, too
+  friend bool operator==(const Start&, const Start&) = default;
 };
 
 // A Start as the shepherd reads it: everything points into the frame, which must live as long.
@@ -95,6 +126,15 @@ struct Pause {
   bool paused = false;
   friend bool operator==(const Pause&, const Pause&) = default;
 };
+// The end of this attempt need not be kept any more (a node's shepherd keeps it until then).
+struct Taken {
+  AttemptRef ref;
+  friend bool operator==(const Taken&, const Taken&) = default;
+};
+// End what runs, and leave, though the node may come back.
+struct LeaveOrder {
+  friend bool operator==(const LeaveOrder&, const LeaveOrder&) = default;
+};
 
 enum class OrderType : uint8_t {
   kSetup = 1,
@@ -103,6 +143,8 @@ enum class OrderType : uint8_t {
   kTakeBack = 4,
   kEnd = 5,
   kPause = 6,
+  kTaken = 7,
+  kLeave = 8,
 };
 
 // Each appends one whole frame to `out`.
@@ -113,8 +155,10 @@ void AppendOpenJob(std::string& out, const JobOpening& job);
 void AppendTakeBack(std::string& out, const TakeBack& order);
 void AppendEnd(std::string& out, const EndOrder& order);
 void AppendPause(std::string& out, const Pause& order);
+void AppendTaken(std::string& out, const Taken& order);
+void AppendLeave(std::string& out);
 
-using Order = std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause>;
+using Order = std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder>;
 // The type of a frame's content, which is not checked otherwise. 0 for an empty frame.
 uint8_t TypeOf(std::string_view frame);
 Result<Order> DecodeOrder(std::string_view frame);  // all but kStart
@@ -144,8 +188,21 @@ struct MemorySample {
   friend bool operator==(const MemorySample&, const MemorySample&) = default;
 };
 struct Ended {
-  AttemptEnd end;  // slot is 0; start counts as above
+  AttemptEnd end;  // start counts as above
   TaskOutput output;
+};
+// The first report to a node's process that adopts the shepherd. It is followed by one Ended for
+// each end that was not taken yet.
+struct Adopted {
+  struct Running {
+    int64_t since = 0;  // its start
+    Start start;
+    JobLimits limits;
+    friend bool operator==(const Running&, const Running&) = default;
+  };
+  uint32_t ends = 0;
+  std::optional<Running> running;
+  friend bool operator==(const Adopted&, const Adopted&) = default;
 };
 
 enum class ReportType : uint8_t {
@@ -154,6 +211,7 @@ enum class ReportType : uint8_t {
   kLiveOutput = 67,
   kMemorySample = 68,
   kEnded = 69,
+  kAdopted = 70,
 };
 
 void AppendStarted(std::string& out, const Started& report);
@@ -168,8 +226,9 @@ struct StreamView {
 };
 void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdout_stream,
                  const StreamView& stderr_stream);
+void AppendAdopted(std::string& out, const Adopted& report);
 
-using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended>;
+using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended, Adopted>;
 Result<Report> DecodeReport(std::string_view frame);
 
 // Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill

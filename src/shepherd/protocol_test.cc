@@ -64,24 +64,50 @@ TaskBody AnyBody() {
   return body;
 }
 
+Start AnyStart() {
+  Start start;
+  start.sequence = *rc::gen::arbitrary<uint64_t>();
+  start.ref = AnyRef();
+  start.slot = *rc::gen::arbitrary<uint16_t>();
+  start.tell_start = *rc::gen::arbitrary<bool>();
+  start.sample_memory = *rc::gen::arbitrary<bool>();
+  start.needs.milli_cpus = *rc::gen::arbitrary<uint32_t>();
+  start.needs.memory = *rc::gen::arbitrary<uint64_t>();
+  for (const std::string& name : AnyTexts()) {
+    start.needs.named.push_back({name, *rc::gen::arbitrary<uint32_t>()});
+    start.given.push_back({name, AnyTexts()});
+  }
+  return start;
+}
+
+JobLimits AnyLimits() {
+  return {Duration{*rc::gen::arbitrary<int64_t>()}, *rc::gen::arbitrary<uint32_t>(),
+          Duration{*rc::gen::arbitrary<int64_t>()}, Duration{*rc::gen::arbitrary<int64_t>()}};
+}
+
+std::optional<TaskUser> AnyUser() {
+  if (*rc::gen::arbitrary<bool>()) return std::nullopt;
+  return TaskUser{*rc::gen::arbitrary<uint32_t>(),
+                  *rc::gen::arbitrary<uint32_t>(),
+                  *rc::gen::arbitrary<std::vector<uint32_t>>(),
+                  AnyText(),
+                  AnyText(),
+                  AnyText()};
+}
+
 TEST(Protocol, StartsComeBackAsTheyWere) {
   EXPECT_TRUE(rc::check([] {
     TaskBody body = AnyBody();
-    Start start{*rc::gen::arbitrary<uint64_t>(), AnyRef(), *rc::gen::arbitrary<bool>(),
-                *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<uint64_t>()};
+    Start start = AnyStart();
     std::string bytes;
     RC_ASSERT(AppendStart(bytes, start, body));
     std::string frame = FrameOf(bytes);
     StartView view;
     RC_ASSERT(DecodeStart(frame, view).has_value());
     RC_ASSERT(view.ToBody() == body);
-    RC_ASSERT(view.start.sequence == start.sequence);
-    RC_ASSERT(view.start.ref == start.ref);
-    RC_ASSERT(view.start.tell_start == start.tell_start);
-    RC_ASSERT(view.start.sample_memory == start.sample_memory);
-    RC_ASSERT(view.start.memory_limit == start.memory_limit);
+    RC_ASSERT(view.start == start);
     auto head = DecodeStartHead(frame);
-    RC_ASSERT(head.has_value() && head->ref == start.ref);
+    RC_ASSERT(head.has_value() && *head == start);
     // The argv of each command ends with a null pointer, as exec wants it.
     for (const auto& command : view.commands) {
       RC_ASSERT(view.words[command.first + command.count] == nullptr);
@@ -96,14 +122,19 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                                  AnyText(),
                                  AnyText(),
                                  *rc::gen::arbitrary<uint64_t>(),
-                                 *rc::gen::arbitrary<int32_t>()};
+                                 *rc::gen::arbitrary<int32_t>(),
+                                 AnyText(),
+                                 Duration{*rc::gen::arbitrary<int64_t>()}};
     JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()),
                    AnyText(),
                    AnyTexts(),
                    *rc::gen::arbitrary<int32_t>(),
                    *rc::gen::arbitrary<bool>(),
                    *rc::gen::arbitrary<bool>(),
-                   Duration{*rc::gen::arbitrary<int64_t>()}};
+                   Duration{*rc::gen::arbitrary<int64_t>()},
+                   AnyLimits(),
+                   *rc::gen::arbitrary<int32_t>(),
+                   AnyUser()};
     TakeBack back{AnyRef()};
     EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
     Pause pause{*rc::gen::arbitrary<bool>()};
@@ -113,6 +144,9 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
     AppendTakeBack(bytes, back);
     AppendEnd(bytes, end);
     AppendPause(bytes, pause);
+    Taken taken{AnyRef()};
+    AppendTaken(bytes, taken);
+    AppendLeave(bytes);
     // In pieces of any size, as a socket gives them.
     FrameBuffer buffer;
     std::vector<Order> orders;
@@ -131,7 +165,7 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
         orders.push_back(std::move(*order));
       }
     }
-    RC_ASSERT(orders == (std::vector<Order>{setup, job, back, end, pause}));
+    RC_ASSERT(orders == (std::vector<Order>{setup, job, back, end, pause, taken, LeaveOrder{}}));
   }));
 }
 
@@ -146,6 +180,7 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
   EXPECT_TRUE(rc::check([] {
     AttemptEnd end;
     end.ref = AnyRef();
+    end.slot = *rc::gen::arbitrary<uint16_t>();
     end.cause = AnyCause();
     end.memory_source = static_cast<MemorySource>(*rc::gen::inRange(0, 4));
     end.status = *rc::gen::arbitrary<int32_t>();
@@ -178,6 +213,7 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
                 {got.output.err.bytes, got.output.err.spool, got.output.err.total});
     RC_ASSERT(again == bytes);
     RC_ASSERT(got.end.note == end.note);
+    RC_ASSERT(got.end.slot == end.slot);
     RC_ASSERT(got.end.processes.size() == end.processes.size());
   }));
 }
@@ -206,6 +242,14 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     AppendMemorySample(bytes, std::get<MemorySample>(reports[3]));
     auto memory = DecodeReport(FrameOf(bytes));
     RC_ASSERT(memory && std::get<MemorySample>(*memory) == std::get<MemorySample>(reports[3]));
+    Adopted adopted{*rc::gen::arbitrary<uint32_t>(), {}};
+    if (*rc::gen::arbitrary<bool>()) {
+      adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnyLimits()};
+    }
+    bytes.clear();
+    AppendAdopted(bytes, adopted);
+    auto told = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(told && std::get<Adopted>(*told) == adopted);
   }));
 }
 
@@ -229,7 +273,7 @@ TEST(Protocol, AnyBytesAreAnsweredWithAnError) {
     std::string bytes = *rc::gen::arbitrary<std::string>();
     MustNotCrash(bytes);
     // With a type that exists in front, so that fields are read.
-    const uint8_t kTypes[] = {1, 2, 3, 4, 5, 6, 65, 66, 67, 68, 69};
+    const uint8_t kTypes[] = {1, 2, 3, 4, 5, 6, 7, 8, 65, 66, 67, 68, 69, 70};
     for (uint8_t type : kTypes) {
       bytes.insert(bytes.begin(), static_cast<char>(type));
       MustNotCrash(bytes);
@@ -240,7 +284,7 @@ TEST(Protocol, AnyBytesAreAnsweredWithAnError) {
 TEST(Protocol, DamagedFramesAreAnsweredWithAnErrorOrAnotherMeaning) {
   EXPECT_TRUE(rc::check([] {
     std::string bytes;
-    RC_ASSERT(AppendStart(bytes, Start{1, AnyRef()}, AnyBody()));
+    RC_ASSERT(AppendStart(bytes, AnyStart(), AnyBody()));
     std::string frame = FrameOf(bytes);
     size_t at = *rc::gen::inRange<size_t>(0, frame.size());
     std::string damaged = frame;

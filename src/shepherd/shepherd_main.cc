@@ -6,7 +6,9 @@
 // pipes. Tasks inherit 0, 1 and 2 as they are, so that a plain task needs no dup2 at all.
 // Operation: orders that are held ahead are started at once when the attempt before has ended.
 // Reports wait for company while there is more to do, but no longer than kReportsWait.
-// Teardown: the socket hangs up (its other end closed or died): everything below is killed.
+// Teardown: the socket hangs up (its other end closed or died): everything below is killed. The
+// shepherd of a node keeps its running attempt instead and waits for the node's next process
+// (orphan.cc); whoever has waited once takes no further attempt, and leaves after this one.
 //
 // Nothing here waits for anybody: not in writing reports, so that an order to kill is always
 // obeyed; a task with live output waits instead, when nobody takes the output.
@@ -37,7 +39,10 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "shepherd/attempt_runner.h"
+#include "shepherd/orphan.h"
+#include "shepherd/outbox.h"
 #include "shepherd/protocol.h"
+#include "shepherd/rendezvous.h"
 
 namespace spate::shepherd {
 namespace {
@@ -76,26 +81,30 @@ class Shepherd {
   void ObeyEnd(const EndOrder& order);
   void StartHeld(int64_t now);
   void Flush(int64_t now, bool all = false);
+  void ParentGone(int64_t now);
+  void MeetNextParent();
+  bool IsThrough() const;
   void Leave(int status);
   bool TakesRoom(int64_t now) const;
   void MakeRoom();
-  size_t unsent() const { return reports_.size() - sent_; }
 
-  int socket_;
+  os::Fd socket_;  // not valid while there is no parent
   std::atomic<uint64_t>* progress_;
   os::Fd signals_;
   FrameBuffer orders_;
+  Outbox outbox_;
   std::unique_ptr<AttemptRunner> runner_;
   std::deque<Held> held_;
   std::vector<std::string> spare_frames_;  // their memory is used again
   size_t window_ = 0;                      // orders in hand when the last ones came
   bool paused_ = false;
-  std::string reports_;
-  size_t sent_ = 0;
   int64_t reports_since_ = kNever;  // the oldest unsent report
   bool socket_full_ = false;
   std::optional<int> leaving_;
-  uint16_t slot_ = 0;
+  Setup setup_;
+  Rendezvous rendezvous_;         // of a node's shepherd
+  std::optional<Orphan> orphan_;  // while there is no parent
+  bool was_orphan_ = false;
 };
 
 bool Shepherd::SetUpProcess() {
@@ -132,6 +141,7 @@ int Shepherd::Run() {
       if (runner_->worn_out()) Leave(kWornOut);
       if (TakesRoom(now)) MakeRoom();
     }
+    if (IsThrough() || (orphan_ && orphan_->IsOver(now))) Leave(kGone);
     Flush(now);
     if (!leaving_) Poll(now);
   }
@@ -141,20 +151,23 @@ int Shepherd::Run() {
 }
 
 void Shepherd::Poll(int64_t now) {
-  enum { kSocket, kSignals, kOut, kErr, kMemory, kCount };
+  enum { kSocket, kSignals, kOut, kErr, kMemory, kNextParent, kCount };
   // While a short task runs and there is enough to do, orders wait: each would wake us up.
   bool read_orders = !runner_ || !runner_->young(now) || held_.size() <= window_ / 2;
   short wanted = static_cast<short>((read_orders ? POLLIN : 0) | (socket_full_ ? POLLOUT : 0));
-  bool read_pipes = runner_ && (!runner_->live() || unsent() < kLiveOutputBound);
+  bool read_pipes = runner_ && (!runner_->live() || outbox_.unsent() < kLiveOutputBound);
   pollfd fds[kCount] = {
-      {wanted != 0 ? socket_ : -1, wanted, 0},
+      {wanted != 0 ? socket_.get() : -1, wanted, 0},
       {signals_.get(), POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(1, now) : -1, POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(2, now) : -1, POLLIN, 0},
       {runner_ ? runner_->memory_events() : -1, POLLPRI, 0},
+      {orphan_ ? rendezvous_.fd() : -1, POLLIN, 0},
   };
   int64_t deadline = runner_ ? runner_->Deadline(now) : kNever;
-  if (unsent() > 0 && !socket_full_) deadline = std::min(deadline, reports_since_ + kReportsWait);
+  if (orphan_) deadline = std::min(deadline, orphan_->Deadline());
+  if (outbox_.unsent() > 0 && !socket_full_)
+    deadline = std::min(deadline, reports_since_ + kReportsWait);
   int64_t left = std::max<int64_t>(deadline - now, 0);
   timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
   int ready = ppoll(fds, kCount, deadline == kNever ? nullptr : &timeout, nullptr);
@@ -171,7 +184,8 @@ void Shepherd::Poll(int64_t now) {
   }
   if (fds[kMemory].revents != 0) runner_->OnMemoryEvent(now);
   if ((fds[kSocket].revents & POLLOUT) != 0) socket_full_ = false;
-  if ((fds[kSocket].revents & ~POLLOUT) != 0 && !ReadOrders()) Leave(kGone);
+  if ((fds[kSocket].revents & ~POLLOUT) != 0 && !ReadOrders()) ParentGone(now);
+  if (fds[kNextParent].revents != 0) MeetNextParent();
 }
 
 // False when the other end is gone.
@@ -179,7 +193,7 @@ bool Shepherd::ReadOrders() {
   while (true) {
     char* room = orders_.Room(kReadSize);
     size_t size = orders_.room();
-    ssize_t got = recv(socket_, room, size, MSG_DONTWAIT);
+    ssize_t got = recv(socket_.get(), room, size, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN)) break;
     if (got <= 0) return false;
@@ -219,6 +233,11 @@ bool Shepherd::Obey(std::string_view frame) {
   } else if (auto* pause = std::get_if<Pause>(&*order)) {
     paused_ = pause->paused;
     runner_->SetPaused(paused_);
+  } else if (auto* taken = std::get_if<Taken>(&*order)) {
+    outbox_.Taken(taken->ref);
+  } else if (std::holds_alternative<LeaveOrder>(*order)) {
+    if (outbox_.kept() > 0) (void)rendezvous_.LeaveEnds(outbox_.KeptFrames());
+    Leave(kGone);
   }
   return true;
 }
@@ -230,13 +249,21 @@ bool Shepherd::ObeySetup(const Setup& setup) {
     files.rlim_cur = std::min<rlim_t>(setup.open_files, files.rlim_max);
     setrlimit(RLIMIT_NOFILE, &files);
   }
-  auto runner = AttemptRunner::Create(setup, reports_);
+  auto runner = AttemptRunner::Create(setup, outbox_);
   if (!runner) {
     Leave(kNoSetup);
     return true;
   }
   runner_ = std::move(*runner);
-  slot_ = setup.slot;
+  setup_ = setup;
+  if (setup.node_folder.empty()) return true;
+  outbox_.KeepEnds();
+  auto rendezvous = Rendezvous::Open(setup.node_folder);
+  if (!rendezvous) {
+    Leave(kNoSetup);
+  } else {
+    rendezvous_ = std::move(*rendezvous);
+  }
   return true;
 }
 
@@ -260,7 +287,7 @@ void Shepherd::ObeyTakeBack(const AttemptRef& ref) {
   } else {
     return;  // too late: its end follows, or was sent
   }
-  AppendTakenBack(reports_, {ref});
+  AppendTakenBack(outbox_.Add(), {ref});
 }
 
 void Shepherd::ObeyEnd(const EndOrder& order) {
@@ -272,12 +299,14 @@ void Shepherd::ObeyEnd(const EndOrder& order) {
   auto held = std::find_if(held_.begin(), held_.end(),
                            [&](const Held& one) { return one.start.ref == order.ref; });
   if (held == held_.end()) return;
+  uint16_t held_slot = held->start.slot;
   held_.erase(held);
   AttemptEnd end;
   end.ref = order.ref;
   end.cause = order.cause;
   end.start = {now};
-  AppendEnded(reports_, end, {}, {});
+  end.slot = held_slot;
+  outbox_.AddEnd(end, {}, {});
 }
 
 void Shepherd::StartHeld(int64_t now) {
@@ -291,26 +320,51 @@ void Shepherd::StartHeld(int64_t now) {
 
 // Sends what is due: at once when little is left to do, else with what follows soon.
 void Shepherd::Flush(int64_t now, bool all) {
-  if (unsent() == 0 || socket_full_) return;
+  if (orphan_) return outbox_.Forget();
+  if (outbox_.unsent() == 0 || socket_full_) return;
   if (reports_since_ == kNever) reports_since_ = now;
   bool due = all || !runner_ || (runner_->idle() && held_.empty()) || held_.size() <= window_ / 2 ||
-             unsent() >= kReportsEnough || now >= reports_since_ + kReportsAge;
+             outbox_.unsent() >= kReportsEnough || now >= reports_since_ + kReportsAge;
   if (!due) return;
-  while (unsent() > 0) {
-    ssize_t put = send(socket_, reports_.data() + sent_, unsent(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && (errno == EAGAIN)) {
+  switch (outbox_.Send(socket_.get())) {
+    case Outbox::Sent::kFull:
       socket_full_ = true;
-      reports_.erase(0, sent_);
-      sent_ = 0;
       return;
-    }
-    if (put < 0) return Leave(kGone);
-    sent_ += static_cast<size_t>(put);
+    case Outbox::Sent::kGone:
+      return ParentGone(now);
+    case Outbox::Sent::kAll:
+      reports_since_ = kNever;
   }
-  reports_.clear();
-  sent_ = 0;
+}
+
+// What was held ahead is not started without a parent: the hub gives it to somebody again.
+void Shepherd::ParentGone(int64_t now) {
+  if (!runner_ || rendezvous_.fd() < 0 || leaving_) return Leave(kGone);
+  socket_.Reset();
+  socket_full_ = false;
+  orders_ = FrameBuffer();
+  held_.clear();
+  window_ = 0;
+  outbox_.Forget();
   reports_since_ = kNever;
+  if (runner_->waits_to_start()) runner_->TakeBack();
+  if (std::exchange(paused_, false)) runner_->SetPaused(false);
+  was_orphan_ = true;
+  orphan_.emplace(*runner_, outbox_, rendezvous_, setup_.adopt_patience, now);
+}
+
+void Shepherd::MeetNextParent() {
+  socket_ = rendezvous_.Accept();
+  if (!socket_) return;
+  orphan_.reset();
+  Adopted adopted;
+  if (!runner_->idle()) adopted.running = runner_->InHand();
+  outbox_.Begin(std::move(adopted));
+}
+
+// Who was adopted takes no further attempts: its parent may be of another version by now.
+bool Shepherd::IsThrough() const {
+  return was_orphan_ && !orphan_ && runner_->idle() && outbox_.kept() == 0;
 }
 
 // Where processes are few, shepherds may have taken all of them, and none is left for a task. The
@@ -318,15 +372,15 @@ void Shepherd::Flush(int64_t now, bool all) {
 // others, idle until now, get some of them, and go.
 bool Shepherd::TakesRoom(int64_t now) const {
   int64_t since = runner_->short_since();
-  return since != 0 && now - since >= kShortPatience / slot_;
+  return since != 0 && now - since >= kShortPatience / setup_.slot;
 }
 
 void Shepherd::MakeRoom() {
-  AppendTakenBack(reports_, {runner_->ref()});
+  AppendTakenBack(outbox_.Add(), {runner_->ref()});
   runner_->TakeBack();
-  for (const Held& held : held_) AppendTakenBack(reports_, {held.start.ref});
+  for (const Held& held : held_) AppendTakenBack(outbox_.Add(), {held.start.ref});
   held_.clear();
-  if (slot_ > 1) Leave(kMadeRoom);
+  if (setup_.slot > 1) Leave(kMadeRoom);
 }
 
 void Shepherd::Leave(int status) {

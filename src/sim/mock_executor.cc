@@ -111,7 +111,7 @@ void MockExecutor::Begin(Slot& slot) {
   const node::StartOrder& order = slot.orders.front();
   slot.began = parts_.loop.Now();
   Needs needs;
-  needs.memory = order.memory_limit;
+  needs.memory = order.needs.memory;
   slot.behaviour = parts_.workload.BehaviourOf(order.ref, needs);
   parts_.sink(Executed{parts_.node, &order, orphan_});
   if (parts_.sabotage == Sabotage::kRunTwice && prng_.Chance(10)) {

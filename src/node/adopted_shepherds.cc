@@ -1,0 +1,265 @@
+#include "node/adopted_shepherds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/socket.h"
+#include "shepherd/launch.h"
+
+namespace spate::node {
+namespace {
+
+constexpr size_t kReadSize = 64 * 1024;
+constexpr size_t kMostEnds = size_t{1} << 30;    // bytes of one file
+constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
+
+std::shared_ptr<const JobSettings> SettingsOf(const shepherd::JobLimits& limits) {
+  auto settings = std::make_shared<JobSettings>();
+  settings->time_limit = limits.time_limit;
+  settings->time_limit_percent = limits.time_limit_percent;
+  settings->warn_time = limits.warn_time;
+  settings->kill_grace = limits.kill_grace;
+  return settings;
+}
+
+}  // namespace
+
+AdoptedShepherds::~AdoptedShepherds() {
+  *exists_ = false;
+  for (Shepherd& one : shepherds_) parts_.loop.Unwatch(one.socket.get());
+}
+
+Result<Adopted> AdoptedShepherds::Begin(ExecutorEvents& events, Duration patience) {
+  events_ = &events;
+  auto names = shepherd::ShepherdsIn(parts_.node_folder);
+  if (!names) return std::unexpected(names.error());
+  for (const shepherd::ShepherdName& name : *names) {
+    auto socket = shepherd::ConnectTo(parts_.node_folder, name);
+    if (socket) shepherds_.push_back({.name = name, .socket = std::move(*socket)});
+    // One that left while we looked has written its file before.
+  }
+  Adopted adopted;
+  int64_t until = os::MonotonicNanos() + patience.ns;
+  std::erase_if(shepherds_, [&](Shepherd& one) { return !Meet(one, until, adopted); });
+  for (const shepherd::ShepherdName& name : *names) {
+    auto met = [&](const Shepherd& one) { return one.name == name; };
+    if (std::any_of(shepherds_.begin(), shepherds_.end(), met)) continue;
+    shepherd::EndShepherd(name.pid, name.start);
+    shepherd::RemoveSocket(parts_.node_folder, name);
+    ReadEnds(name, adopted);
+  }
+  for (Shepherd& one : shepherds_) {
+    parts_.loop.WatchRead(one.socket.get(), [this, &one] { OnReadable(one); });
+  }
+  // What came right behind what Meet wanted.
+  parts_.loop.Post([this, exists = exists_] {
+    if (!*exists) return;
+    for (auto next = shepherds_.begin(); next != shepherds_.end();) {
+      OnReadable(*next++);
+      if (!*exists) return;
+    }
+  });
+  return adopted;
+}
+
+// Hears all that it has to tell before anything new. False when it is gone, does not answer in time
+// or speaks of things that we do not understand.
+bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
+  std::optional<shepherd::Adopted> told;
+  std::vector<shepherd::Ended> ends;
+  while (!told || ends.size() < told->ends) {
+    auto frame = one.reports.Next();
+    if (!frame) return false;
+    if (frame->data() == nullptr) {
+      int64_t left = until - os::MonotonicNanos();
+      if (!shepherd::AwaitReadable(one.socket.get(), left) || !Receive(one)) return false;
+      continue;
+    }
+    auto report = shepherd::DecodeReport(*frame);
+    if (!report) return false;
+    if (auto* first = std::get_if<shepherd::Adopted>(&*report)) told = std::move(*first);
+    if (auto* end = std::get_if<shepherd::Ended>(&*report)) ends.push_back(std::move(*end));
+  }
+  if (told->running) {
+    shepherd::Start& start = told->running->start;
+    one.running = start.ref;
+    one.slot = start.slot;
+    adopted.running.push_back(
+        {start.ref, start.slot, parts_.loop.clock().FromMonotonic(told->running->since),
+         std::move(start.needs), std::move(start.given), SettingsOf(told->running->limits)});
+  }
+  for (shepherd::Ended& end : ends) {
+    one.untaken.insert(end.end.ref);
+    adopted.ended.push_back(ToEnd(std::move(end)));
+  }
+  return true;
+}
+
+void AdoptedShepherds::ReadEnds(const shepherd::ShepherdName& name, Adopted& adopted) {
+  File file{shepherd::PathOfEnds(parts_.node_folder, name), {}};
+  auto text = os::ReadFile(file.path, kMostEnds);
+  if (!text) return;
+  shepherd::FrameBuffer frames;
+  text->copy(frames.Room(text->size()), text->size());
+  frames.Filled(text->size());
+  for (auto frame = frames.Next(); frame && frame->data() != nullptr; frame = frames.Next()) {
+    auto report = shepherd::DecodeReport(*frame);
+    auto* ended = report ? std::get_if<shepherd::Ended>(&*report) : nullptr;
+    if (ended == nullptr) break;
+    file.untaken.insert(ended->end.ref);
+    adopted.ended.push_back(ToEnd(std::move(*ended)));
+  }
+  if (file.untaken.empty()) {
+    (void)os::RemoveFile(file.path);
+  } else {
+    files_.push_back(std::move(file));
+  }
+}
+
+AdoptedEnd AdoptedShepherds::ToEnd(shepherd::Ended ended) {
+  ended.end.start = parts_.loop.clock().FromMonotonic(ended.end.start.ns);
+  // The end may be known to the hub, and its output gone with that.
+  for (OutputStream* stream : {&ended.output.out, &ended.output.err}) {
+    if (!stream->spool.empty() && !os::Exists(stream->spool)) *stream = {};
+  }
+  return {std::move(ended.end), parts_.own(std::move(ended.output))};
+}
+
+bool AdoptedShepherds::End(const AttemptRef& ref, EndHow how, Cause cause) {
+  for (Shepherd& one : shepherds_) {
+    if (one.running != ref) continue;
+    shepherd::AppendEnd(one.out, {ref, how == EndHow::kKill, cause});
+    Flush(one);
+    return true;
+  }
+  return false;
+}
+
+bool AdoptedShepherds::Taken(const AttemptRef& ref) {
+  for (Shepherd& one : shepherds_) {
+    if (one.untaken.erase(ref) == 0) continue;
+    shepherd::AppendTaken(one.out, {ref});
+    Flush(one);
+    return true;
+  }
+  for (auto file = files_.begin(); file != files_.end(); ++file) {
+    if (file->untaken.erase(ref) == 0) continue;
+    if (file->untaken.empty()) {
+      (void)os::RemoveFile(file->path);
+      files_.erase(file);
+    }
+    return true;
+  }
+  return false;
+}
+
+void AdoptedShepherds::Pause(bool paused) {
+  for (Shepherd& one : shepherds_) {
+    shepherd::AppendPause(one.out, {paused});
+    Flush(one);
+  }
+}
+
+void AdoptedShepherds::EndAll() {
+  for (Shepherd& one : shepherds_) {
+    parts_.loop.Unwatch(one.socket.get());
+    shepherd::AppendLeave(one.out);
+    (void)os::SendSome(one.socket.get(), one.out);
+  }
+  int64_t until = os::MonotonicNanos() + kEndPatience;
+  for (Shepherd& one : shepherds_) {
+    while (shepherd::AwaitReadable(one.socket.get(), until - os::MonotonicNanos()) &&
+           Receive(one)) {
+      one.reports = shepherd::FrameBuffer();
+    }
+    shepherd::EndShepherd(one.name.pid, one.name.start);
+    shepherd::RemoveSocket(parts_.node_folder, one.name);
+  }
+  shepherds_.clear();
+}
+
+std::vector<pid_t> AdoptedShepherds::Pids() const {
+  std::vector<pid_t> pids;
+  for (const Shepherd& one : shepherds_) pids.push_back(one.name.pid);
+  return pids;
+}
+
+// Takes what is there now; false when the shepherd is gone and all was taken.
+bool AdoptedShepherds::Receive(Shepherd& one) {
+  while (true) {
+    char* room = one.reports.Room(kReadSize);
+    os::IoStep step = os::Receive(one.socket.get(), room, one.reports.room());
+    if (step.kind == os::IoStep::Kind::kWouldBlock) return true;
+    if (step.kind != os::IoStep::Kind::kDone) return false;
+    one.reports.Filled(step.bytes);
+    if (one.reports.pending() > kReadSize) return true;
+  }
+}
+
+void AdoptedShepherds::OnReadable(Shepherd& one) {
+  std::shared_ptr<bool> exists = exists_;
+  bool there = Receive(one);
+  while (true) {
+    auto frame = one.reports.Next();
+    if (frame && frame->data() == nullptr) break;
+    auto report = frame ? shepherd::DecodeReport(*frame) : std::unexpected(frame.error());
+    if (!report) {
+      there = false;
+      break;
+    }
+    OnReport(one, std::move(*report));
+    if (!*exists) return;
+  }
+  if (!there) OnGone(one);
+}
+
+void AdoptedShepherds::OnReport(Shepherd& one, shepherd::Report report) {
+  if (auto* ended = std::get_if<shepherd::Ended>(&report)) {
+    one.running.reset();
+    one.untaken.insert(ended->end.ref);
+    AdoptedEnd end = ToEnd(std::move(*ended));
+    events_->OnEnded(std::move(end.end), std::move(end.output));
+  } else if (auto* live = std::get_if<shepherd::LiveOutput>(&report)) {
+    events_->OnOutput(live->ref, live->stream, live->bytes);
+  } else if (auto* sample = std::get_if<shepherd::MemorySample>(&report)) {
+    events_->OnMemory(sample->ref, sample->bytes);
+  }
+}
+
+// It has left as it should, or was killed.
+void AdoptedShepherds::OnGone(Shepherd& one) {
+  parts_.loop.Unwatch(one.socket.get());
+  shepherd::EndShepherd(one.name.pid, one.name.start);
+  shepherd::RemoveSocket(parts_.node_folder, one.name);
+  std::optional<AttemptRef> running = one.running;
+  AttemptEnd end;
+  end.slot = one.slot;
+  shepherds_.remove_if([&](const Shepherd& other) { return &other == &one; });
+  if (!running) return;
+  parts_.end_strays();
+  end.ref = *running;
+  end.cause = Cause::kNode;
+  end.start = parts_.loop.Now();
+  end.note = "its shepherd was killed";
+  events_->OnEnded(std::move(end), parts_.own({}));
+}
+
+void AdoptedShepherds::Flush(Shepherd& one) {
+  if (one.watches_write) return;
+  os::IoStep step = os::SendSome(one.socket.get(), one.out);
+  if (step.kind == os::IoStep::Kind::kError) return;  // OnReadable sees its death
+  one.out.erase(0, step.bytes);
+  if (one.out.empty()) return;
+  one.watches_write = true;
+  parts_.loop.WatchWrite(one.socket.get(), [this, &one] {
+    parts_.loop.UnwatchWrite(one.socket.get());
+    one.watches_write = false;
+    Flush(one);
+  });
+}
+
+}  // namespace spate::node

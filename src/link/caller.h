@@ -38,7 +38,7 @@ struct Self {
   wire::Role role = wire::Role::kClient;
   // Of a node.
   std::string node_name = {};
-  std::string instance = {};  // wire::kInstanceBytes
+  std::string instance = {};  // instance.h
 };
 
 struct CallerLimits {

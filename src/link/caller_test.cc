@@ -1,5 +1,6 @@
 #include "link/caller.h"
 
+#include "link/instance.h"
 #include "link/reconnector.h"
 #include "link/testing_link.h"
 
@@ -154,6 +155,21 @@ TEST_F(CallerTest, MayEndInsideItsAnswerOrBefore) {
     RunUntil([&] { return turn++ == turns; });
     caller.reset();
   }
+}
+
+TEST(Instance, StaysWithItsFolder) {
+  os::TempDir here, there;
+  auto first = LoadOrMakeInstance(here.Path("instance"));
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->size(), wire::kInstanceBytes);
+  EXPECT_EQ(LoadOrMakeInstance(here.Path("instance")).value(), *first);
+  EXPECT_NE(LoadOrMakeInstance(there.Path("instance")).value(), *first);
+  for (const char* damage : {"short", "longer than sixteen bytes"}) {
+    auto damaged = LoadOrMakeInstance(here.Write("instance", damage));
+    ASSERT_FALSE(damaged);
+    EXPECT_EQ(damaged.error().kind, ErrorKind::kCorrupt);
+  }
+  EXPECT_EQ(LoadOrMakeInstance(here.Path("no/folder")).error().kind, ErrorKind::kNotFound);
 }
 
 // ------------------------------------------------------------------------------------ reconnecting

@@ -259,7 +259,8 @@ TEST_F(HubDoorTest, WhoSaysNothingIsCutOff) {
 }
 
 TEST_F(HubDoorTest, SilentStrangersMakeRoomForOthers) {
-  OpenDoor({.greeting = Duration::Seconds(1000), .strangers = 3, .patience = Duration::Millis(10)});
+  OpenDoor(
+      {.greeting = Duration::Seconds(1000), .strangers = 3, .patience = Duration::Millis(250)});
   std::vector<os::Fd> silent;
   for (int i = 0; i < 8; ++i) silent.push_back(os::StartConnect(door_->addresses()[0]).value());
   auto met = Call(Target::Of(AccessOf(5, access::Role::kNode)), NodeSelf());

@@ -311,6 +311,16 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.check_patience = settings->check_patience;
   opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
                     settings->kill_grace};
+  opening.umask = settings->umask;
+  opening.user.reset();
+  refused_.erase(job);
+  if (!options_.users) return;
+  auto user = TaskUserFor(settings->user, *options_.users);
+  if (user) {
+    opening.user = std::move(*user);
+  } else {
+    refused_[job] = user.error().message;
+  }
 }
 
 void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
@@ -325,23 +335,35 @@ void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
 void ProcessExecutor::Start(StartOrder order) {
   CHECK(events_ != nullptr);
   CHECK(!is_node() || adopted_ != nullptr);
-  if (!ever_proven_ && born_dead_ >= kBornDeadMost) return Refuse(order);
+  if (!ever_proven_ && born_dead_ >= kBornDeadMost) {
+    // No shepherd has ever lived here: waiting for one would be for ever.
+    return Refuse(
+        order, "no task can be started here: each shepherd ended at once (is there a /dev/null?)");
+  }
   Slot& slot = SlotAt(order.slot);
   if (slot.alive) return Give(slot, std::move(order));
   slot.waiting.push_back(std::move(order));
   if (slot.launch_delay.ns != 0) Lend(slot);
 }
 
-// No shepherd has ever lived here: waiting for one would be for ever.
-void ProcessExecutor::Refuse(const StartOrder& order) {
+void ProcessExecutor::Refuse(const StartOrder& order, std::string why) {
   AttemptEnd end;
   end.cause = Cause::kStart;
   end.status = 126;
-  end.note = "no task can be started here: each shepherd ended at once (is there a /dev/null?)";
+  end.note = std::move(why);
   Answer(order, std::move(end));
 }
 
+// A folder or a program that is missing here may be there elsewhere.
+void ProcessExecutor::NameNode(AttemptEnd& end) const {
+  if (end.cause != Cause::kStart || options_.node_name.empty()) return;
+  end.note = fmt::format("on node {}: {}", options_.node_name, end.note);
+}
+
 void ProcessExecutor::Give(Slot& slot, StartOrder order) {
+  if (auto refused = refused_.find(order.ref.job); refused != refused_.end()) {
+    return Refuse(order, refused->second);
+  }
   OpenJobAt(slot, order.ref.job);
   shepherd::Start start;
   start.sequence = ++sequence_;
@@ -355,11 +377,7 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
     slot.orders.push_back({order.ref, start.sequence, order.slot});
     return MarkDirty(slot);
   }
-  AttemptEnd end;
-  end.cause = Cause::kStart;
-  end.status = 126;
-  end.note = "the command is longer than 64 MB, or has a NUL byte in it";
-  Answer(order, std::move(end));
+  Refuse(order, "the command is longer than 64 MB, or has a NUL byte in it");
 }
 
 // Tells, a little later, the end of an attempt that no shepherd has seen.
@@ -367,6 +385,7 @@ void ProcessExecutor::Answer(const StartOrder& order, AttemptEnd end) {
   end.ref = order.ref;
   end.slot = order.slot;
   end.start = loop_.Now();
+  NameNode(end);
   loop_.Post([this, exists = exists_, end = std::move(end)] {
     if (*exists) events_->OnEnded(end, no_output_);
   });
@@ -512,6 +531,7 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
 void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
   AttemptEnd& end = ended.end;
   Forget(slot, end.ref);
+  NameNode(end);
   if (is_node()) untaken_[end.ref] = &slot;
   end.start = loop_.clock().FromMonotonic(end.start.ns);
   events_->OnEnded(std::move(end), Own(std::move(ended.output)));

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "node/adopted_shepherds.h"
 #include "node/executor.h"
+#include "node/task_users.h"
 #include "os/affinity.h"
 #include "os/file.h"
 #include "os/real_loop.h"
@@ -32,6 +33,10 @@ struct ProcessExecutorOptions {
   // the spool folder, too.
   std::string node_folder;
   Duration adopt_patience = Duration::Seconds(600);
+  // Of a node: its name, to be in the notes of attempts that cannot be started here.
+  std::string node_name;
+  // Of a node: whom it runs tasks as. Without rules everything runs as this process does.
+  std::optional<TaskUserRules> users;
   std::string cgroup;  // a cgroup v2 folder of ours; each slot gets one below it. Or empty
   uint64_t task_open_files = 0;  // soft limit of descriptors for tasks; 0: as this process has it
   // Told what a person should know, e.g. that shepherds cannot be started for now. May be empty.
@@ -108,7 +113,9 @@ class ProcessExecutor final : public Executor {
   void Trouble(std::string text);
   void Lend(Slot& slot);
   void Give(Slot& slot, StartOrder order);
-  void Refuse(const StartOrder& order);
+  void Refuse(const StartOrder& order, std::string why);
+  // Names the node in the note of an attempt that could not be started here.
+  void NameNode(AttemptEnd& end) const;
   void Answer(const StartOrder& order, AttemptEnd end);
   bool TakeWaiting(const AttemptRef& ref, StartOrder& order);
   void SetUp(Slot& slot);
@@ -136,7 +143,8 @@ class ProcessExecutor final : public Executor {
   shepherd::Launcher launcher_;
   const TaskOutputPtr no_output_ = std::make_shared<const TaskOutput>();
   std::unordered_map<JobId, shepherd::JobOpening> jobs_;
-  std::vector<std::unique_ptr<Slot>> slots_;  // by number - 1; null until used
+  std::unordered_map<JobId, std::string> refused_;  // jobs whose user may not be served, and why
+  std::vector<std::unique_ptr<Slot>> slots_;        // by number - 1; null until used
   std::vector<Slot*> dirty_;
   uint64_t sequence_ = 0;
   std::vector<int> cpus_ = os::AllowedCpus().Cpus();

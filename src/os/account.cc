@@ -1,5 +1,6 @@
 #include "os/account.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -40,25 +41,32 @@ Result<Account> InFile(Wanted wanted) {
   return Fail(ErrorKind::kNotFound, "not in /etc/passwd");
 }
 
-// `getent passwd KEY`
-Result<Account> FromHost(const std::string& key) {
+// What a program of the host prints; it has no other descriptors of ours than that pipe.
+Result<std::string> Ask(std::vector<std::string> words) {
   auto pipe = MakePipe();
   if (!pipe) return std::unexpected(pipe.error());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", 0, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe->write.get(), 1);
-  std::string name = "getent", database = "passwd", dashes = "--", word = key;
-  char* argv[] = {name.data(), database.data(), dashes.data(), word.data(), nullptr};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
   pid_t pid = 0;
-  int error = posix_spawn(&pid, "/usr/bin/getent", &actions, nullptr, argv, environ);
+  int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return std::unexpected(SystemError(error, "start", "/usr/bin/getent"));
+  if (error != 0) return std::unexpected(SystemError(error, "start", words[0]));
   pipe->write.Reset();
-  auto text = ReadToEnd(pipe->read.get(), kPasswdBytes, "getent");
+  auto text = ReadToEnd(pipe->read.get(), kPasswdBytes, words[0]);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  return text;
+}
+
+Result<Account> FromHost(const std::string& key) {
+  auto text = Ask({"/usr/bin/getent", "passwd", "--", key});
   if (!text) return std::unexpected(text.error());
   return ParseAccount(std::string_view(*text).substr(0, text->find('\n')));
 }
@@ -97,6 +105,20 @@ Result<Account> AccountByName(const std::string& name) {
 Result<Account> AccountById(uint32_t user) {
   return Find(fmt::format("{}", user),
               [&](const Account& account) { return account.user == user; });
+}
+
+Result<std::vector<uint32_t>> GroupsOf(const Account& account) {
+  auto text = Ask({"/usr/bin/id", "-G", "--", account.name});
+  if (!text) return std::unexpected(text.error());
+  std::vector<uint32_t> groups;
+  for (size_t at = 0; at < text->size();) {
+    size_t end = std::min(text->find_first_of(" \n", at), text->size());
+    if (auto group = Number(std::string_view(*text).substr(at, end - at))) groups.push_back(*group);
+    at = end + 1;
+  }
+  if (!groups.empty()) return groups;
+  return Fail(ErrorKind::kUnavailable,
+              fmt::format("the groups of '{}' are not known", EscapeForScreen(account.name)));
 }
 
 uint32_t EffectiveUser() { return geteuid(); }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -21,6 +22,9 @@ Result<Account> AccountByName(const std::string& name);
 Result<Account> AccountById(uint32_t user);
 // One line of passwd(5). kCorrupt.
 Result<Account> ParseAccount(std::string_view line);
+
+// All groups of a user, as the host's `id` knows them.
+Result<std::vector<uint32_t>> GroupsOf(const Account& account);
 
 uint32_t EffectiveUser();
 

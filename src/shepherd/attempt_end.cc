@@ -21,6 +21,7 @@
 #include "base/units.h"
 #include "os/clock.h"
 #include "os/process.h"
+#include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
 #include "shepherd/output_check.h"
 
@@ -301,8 +302,13 @@ void AttemptRunner::Outcome() {
   }
 }
 
-void AttemptRunner::Check(int64_t now) {
-  std::string failures;
+// True when a file that fails may pass later.
+bool AttemptRunner::FindFailures(int64_t now, std::string& failures) {
+  AsUser user(job_->opening);
+  if (!user.status()) {
+    failures = user.status().error().message;
+    return false;
+  }
   bool late = false;
   for (const StartView::CheckView& check : view_.checks) {
     if (check_delay_ > 20 * kMilli) RefreshFolder(check.file);
@@ -312,7 +318,12 @@ void AttemptRunner::Check(int64_t now) {
     failures += why;
     late = late || (now < check_until_ && MayAppearLate(check.file));
   }
-  if (late) {
+  return late;
+}
+
+void AttemptRunner::Check(int64_t now) {
+  std::string failures;
+  if (FindFailures(now, failures)) {
     phase_until_ = std::min(now + check_delay_, check_until_);
     check_delay_ = std::min(check_delay_ * 2, 500 * kMilli);
     return;
@@ -494,6 +505,7 @@ AttemptRunner::AttemptRunner(const Setup& setup, OutputCollector out, OutputColl
                              Outbox& outbox)
     : setup_(setup),
       outbox_(outbox),
+      served_user_(geteuid()),
       out_(std::move(out)),
       err_(std::move(err)),
       tree_(getpid()),

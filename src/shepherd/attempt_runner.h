@@ -92,6 +92,7 @@ class AttemptRunner {
   };
   struct Job {
     JobOpening opening;
+    std::vector<std::string> login;  // of another user
     EnvironmentBlock environment;
   };
   struct CommandState {
@@ -105,6 +106,10 @@ class AttemptRunner {
   // Starting (attempt_start.cc).
   void StayAt(int cpu);
   void Reset(int64_t now);
+  enum class Started { kAll, kShort, kFailed };
+  Started StartAsUser();
+  bool EnterFolder();
+  void ServeUser();
   bool OpenFiles();
   bool OpenFile(const char* path, int flags, const char* what, os::Fd& fd);
   bool MakeLinks();
@@ -128,6 +133,7 @@ class AttemptRunner {
   void SetPrecedence(bool on);
   void GiveUp(int64_t now);
   void TreeEnded(int64_t now);
+  bool FindFailures(int64_t now, std::string& failures);
   void Check(int64_t now);
   void Finish(int64_t now);
   void Outcome();
@@ -144,6 +150,7 @@ class AttemptRunner {
   Outbox& outbox_;
   Starter starter_;
   PathLookup lookup_;
+  uint32_t served_user_;  // whom lookup_ and the pipes are for
   OutputCollector out_;
   OutputCollector err_;
   ProcessTree tree_;

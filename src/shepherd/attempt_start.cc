@@ -19,6 +19,7 @@
 #include "os/clock.h"
 #include "os/error.h"
 #include "os/file.h"
+#include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
 
 namespace spate::shepherd {
@@ -48,7 +49,12 @@ void AttemptRunner::OpenJob(JobOpening opening) {
   if (!fresh) return;
   Job& job = place->second;
   job.opening = std::move(opening);
-  job.environment.Assign(environ);
+  if (job.opening.user) {
+    job.login = LoginEnvironment(*job.opening.user, kDefaultPath);
+    for (const std::string& variable : job.login) job.environment.Set(variable.c_str());
+  } else {
+    job.environment.Assign(environ);
+  }
   if (!folder_variable_.empty()) job.environment.Set(folder_variable_.c_str());
   for (const std::string& variable : job.opening.environment) {
     job.environment.Set(variable.c_str());
@@ -64,13 +70,7 @@ Status AttemptRunner::Begin(std::string frame, int64_t now) {
   if (job == jobs_.end()) return Fail(ErrorKind::kInvalid, "a start before the job was opened");
   job_ = &job->second;
   Reset(now);
-  const std::string& cwd = job_->opening.cwd;
-  if (!cwd.empty() && chdir(cwd.c_str()) != 0) {
-    CannotStart(126, fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
-                                 os::TextOfErrno(errno)));
-    TreeEnded(now);
-    return {};
-  }
+  ServeUser();
   environment_ = job_->environment.With(view_.environment);
   const char* path = job_->environment.path();
   search_path_ = path != nullptr ? path : kDefaultPath;
@@ -124,21 +124,56 @@ void AttemptRunner::StartStep(size_t first, int64_t now) {
 
 void AttemptRunner::GoOnStarting(int64_t now) {
   retry_at_ = kNever;
-  if (started_ == 0 && !OpenFiles())
-    return retry_at_ == 0 ? WaitToStart(errno, now) : TreeEnded(now);
-  if (step_last_ - step_first_ > 1 && links_.empty() && !MakeLinks()) {
-    return WaitToStart(errno, now);
+  switch (StartAsUser()) {
+    case Started::kShort:
+      return WaitToStart(errno, now);
+    case Started::kFailed:
+      return TreeEnded(now);
+    case Started::kAll:
+      links_.clear();
   }
-  for (; next_ < step_last_; ++next_) {
-    if (!StartCommand(next_)) return WaitToStart(errno, now);
-  }
-  links_.clear();
   phase_ = Phase::kRunning;
   if (view_.start.tell_start && step_first_ == 0 && started_ > 0) {
     AppendStarted(outbox_.Add(), {end_.ref, end_.start.ns});
   }
   if (paused_) SetPaused(true);
   if (alive_ == 0) StepEnded(Reap(now), now);
+}
+
+// kShort: with errno. Everything that the user names is touched here, and by Check.
+AttemptRunner::Started AttemptRunner::StartAsUser() {
+  AsUser user(job_->opening);
+  if (!user.status()) {
+    CannotStart(126, user.status().error().message);
+    return Started::kFailed;
+  }
+  if (started_ == 0 && !EnterFolder()) return Started::kFailed;
+  if (started_ == 0 && !OpenFiles()) return retry_at_ == 0 ? Started::kShort : Started::kFailed;
+  if (step_last_ - step_first_ > 1 && links_.empty() && !MakeLinks()) return Started::kShort;
+  for (; next_ < step_last_; ++next_) {
+    if (!StartCommand(next_)) return Started::kShort;
+  }
+  return Started::kAll;
+}
+
+bool AttemptRunner::EnterFolder() {
+  const std::string& cwd = job_->opening.cwd;
+  if (cwd.empty() || chdir(cwd.c_str()) == 0) return true;
+  CannotStart(126, fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
+                               os::TextOfErrno(errno)));
+  return false;
+}
+
+// What is kept from attempt to attempt is of one user: where programs are, and whose the pipes are
+// (a task may open /dev/stdout).
+void AttemptRunner::ServeUser() {
+  const std::optional<TaskUser>& user = job_->opening.user;
+  uint32_t number = user ? user->user : geteuid();
+  if (number == served_user_) return;
+  served_user_ = number;
+  lookup_ = PathLookup();
+  out_.GiveTo(number);
+  err_.GiveTo(number);
 }
 
 // False with retry_at_ == 0 and errno for a shortage; false otherwise when the attempt has failed.
@@ -231,6 +266,7 @@ int AttemptRunner::TryStart(size_t index, const char* path) {
   program.group = group_;
   program.nice = job_->opening.nice;
   program.cpus = task_cpus_ ? &*task_cpus_ : nullptr;
+  program.user = job_->opening.user ? &*job_->opening.user : nullptr;
   StartResult result = starter_.StartProgram(program);
   if (result.fork_error != 0) return result.fork_error;
   if (result.exec_error != 0) {

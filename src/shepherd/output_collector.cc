@@ -38,6 +38,11 @@ OutputCollector::OutputCollector(int target, const std::string& spool_folder, os
                                  int flags)
     : target_(target), spool_folder_(spool_folder), read_(std::move(read_end)), flags_(flags) {}
 
+void OutputCollector::GiveTo(uint32_t user) {
+  // Where that is refused only the names do not work.
+  (void)!fchown(read_.get(), user, static_cast<gid_t>(-1));
+}
+
 void OutputCollector::Begin(const AttemptRef& ref) {
   inline_.clear();
   ref_ = ref;

@@ -22,6 +22,8 @@ class OutputCollector {
   // Spool files go to `spool_folder`, named JOB-INDEX-ATTEMPT.out or .err.
   static Result<OutputCollector> Create(int target, const std::string& spool_folder);
 
+  // The pipe becomes this user's, so that tasks may open it by name (/dev/stdout).
+  void GiveTo(uint32_t user);
   // Before an attempt.
   void Begin(const AttemptRef& ref);
 

@@ -37,6 +37,12 @@ void ClearSignalMask() {
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
 }
 
+// Groups and effective user are so already. Not by the C library, which would tell other threads.
+bool BecomeUser(const TaskUser& user) {
+  return syscall(SYS_setresgid, user.group, user.group, user.group) == 0 &&
+         syscall(SYS_setresuid, user.user, user.user, user.user) == 0;
+}
+
 // As execvp: a script without "#!" is run by the shell. The words are moved by one place in an
 // array on the stack, as nothing may be allocated here.
 void RunByShell(const Program& program) {
@@ -59,7 +65,12 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
   auto* context = static_cast<ChildContext*>(argument);
   const Program& program = *context->program;
   setpgid(0, program.group);
-  // The tree dies with its shepherd even when nobody is left to end it.
+  if (program.user != nullptr && !BecomeUser(*program.user)) {
+    context->exec_error = errno;
+    _exit(127);
+  }
+  // The tree dies with its shepherd even when nobody is left to end it. (A change of user forgets
+  // this.)
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (program.cpus != nullptr) os::SetAllowedCpus(*program.cpus);
   if (program.in >= 0) dup2(program.in, STDIN_FILENO);

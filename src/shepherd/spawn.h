@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "os/affinity.h"
+#include "shepherd/protocol.h"
 
 namespace spate::shepherd {
 
@@ -17,6 +18,7 @@ struct Program {
   pid_t group = 0;                    // process group to join; 0: a new one, led by the child
   int nice = 0;                       // added to ours
   const os::CpuMask* cpus = nullptr;  // where it may run; null: where this process may
+  const TaskUser* user = nullptr;     // whom it shall be for good; this process is AsUser
 };
 
 struct StartResult {

@@ -1,0 +1,70 @@
+#include "node/task_users.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace spate::node {
+namespace {
+
+// Below are the users of the system, as on all larger distributions.
+constexpr uint32_t kFirstPerson = 1000;
+
+Result<shepherd::TaskUser> LookUp(const std::string& name) {
+  auto account = os::AccountByName(name);
+  if (!account) return std::unexpected(account.error());
+  auto groups = os::GroupsOf(*account);
+  if (!groups) return std::unexpected(groups.error());
+  return shepherd::TaskUser{account->user, account->group, std::move(*groups),
+                            account->name, account->home,  account->shell};
+}
+
+std::unexpected<Error> Refuse(std::string text) {
+  return Fail(ErrorKind::kPermission, std::move(text));
+}
+
+}  // namespace
+
+Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
+                                                      const TaskUserRules& rules) {
+  std::string shown = EscapeForScreen(user);
+  if (rules.own != 0) {
+    auto self = os::AccountById(rules.own);
+    if (user.empty() || (self && self->name == user)) return std::nullopt;
+    return Refuse(
+        fmt::format("the node runs as '{0}' and cannot run tasks of '{1}': start it as "
+                    "root, or send the job as '{0}'",
+                    self ? self->name : fmt::format("uid {}", rules.own), shown));
+  }
+  auto account = (rules.look_up ? rules.look_up : LookUp)(user.empty() ? "root" : user);
+  if (!account) {
+    return Refuse(
+        fmt::format("cannot run tasks of '{}': {}; give it an account there, or keep the "
+                    "job away from this node",
+                    shown, account.error().message));
+  }
+  if (account->user == 0) {
+    if (rules.allow_root) return std::nullopt;
+    return Refuse(
+        "the node runs no tasks as root: send the job as another user, or start the node with "
+        "--allow-root");
+  }
+  if (account->user < kFirstPerson) {
+    return Refuse(
+        fmt::format("'{}' is a user of the system (uid {}), and the node runs tasks of "
+                    "people only: send the job as another user",
+                    shown, account->user));
+  }
+  const std::vector<std::string>& may = rules.users;
+  if (!may.empty() && std::find(may.begin(), may.end(), user) == may.end()) {
+    return Refuse(
+        fmt::format("the node runs no tasks of '{}': it would have to be among its "
+                    "--users",
+                    shown));
+  }
+  return std::optional<shepherd::TaskUser>(std::move(*account));
+}
+
+}  // namespace spate::node

@@ -115,23 +115,35 @@ void Door::Arrived(Entry& entry, transport::Arrival arrival) {
   at->came = loop_.Now();
   at->place = std::move(arrival.place);
   at->guest.peer = arrival.peer.Text();
-  if (entry.address.is_unix()) {
-    if (auto user = os::PeerOf(arrival.fd.get())) at->guest.local = *user;
-  }
+  at->deadline = loop_.At(at->came + limits_.greeting, [this, &entry, at] {
+    ++counts_->late;
+    Remove(entry, at);
+  });
+  auto user = os::PeerOf(arrival.fd.get());
   at->connection =
       std::make_unique<Connection>(loop_, std::move(arrival.fd), entry.in_clear ? nullptr : tls_,
                                    FrameTypes{FrameType::kGreeting}, limits_.connection, counts_);
+  if (user) {
+    at->guest.local = *user;
+    at->account = std::make_unique<os::Aside<os::Account>>(
+        loop_, [id = user->user] { return os::AccountById(id); },
+        [this, &entry, at](Result<os::Account> account) {
+          if (account) at->guest.user = std::move(account->name);
+          Hear(entry, at);
+        });
+  } else {
+    Hear(entry, at);
+  }
+  if (entry.strangers.size() >= limits_.strangers) MakeRoom(entry);
+}
+
+void Door::Hear(Entry& entry, Strangers::iterator at) {
   at->connection->Start(
       {.opened = [this, at] { Opened(*at); },
        .frame = [this, &entry, at](FrameType, std::string_view m) { Greeted(entry, at, m); },
        .writable = nullptr,
        .silent = nullptr,
        .closed = [this, &entry, at](const Ended&) { Remove(entry, at); }});
-  at->deadline = loop_.At(at->came + limits_.greeting, [this, &entry, at] {
-    ++counts_->late;
-    Remove(entry, at);
-  });
-  if (entry.strangers.size() >= limits_.strangers) MakeRoom(entry);
 }
 
 void Door::Opened(Stranger& stranger) {

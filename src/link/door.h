@@ -17,7 +17,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "link/connection.h"
+#include "os/account.h"
 #include "os/address.h"
+#include "os/aside.h"
 #include "os/real_loop.h"
 #include "os/socket.h"
 #include "transport/tcp/identity.h"
@@ -31,6 +33,7 @@ struct Guest {
   wire::Greeting greeting;
   std::string peer;                          // its address, for people
   std::optional<os::PeerCredentials> local;  // on a UNIX socket: the user at the other end
+  std::string user;                          // that one's name; empty when the machine has none
   std::optional<Bytes32> connection_key;     // over TLS
 
   // Whether it has the credential with this secret. Never without TLS.
@@ -102,6 +105,7 @@ class Door {
     Guest guest;
     os::TimerId deadline = 0;
     std::unique_ptr<Connection> connection;
+    std::unique_ptr<os::Aside<os::Account>> account;  // on a UNIX socket: who asks for the name
   };
   using Strangers = std::list<Stranger>;  // the oldest first
   struct Entry {
@@ -117,6 +121,7 @@ class Door {
   Status Listen(const DoorAddress& at);
   Status ListenAt(const os::SocketAddress& number, const DoorAddress& at);
   void Arrived(Entry& entry, transport::Arrival arrival);
+  void Hear(Entry& entry, Strangers::iterator at);
   void Opened(Stranger& stranger);
   void Greeted(Entry& entry, Strangers::iterator at, std::string_view message);
   std::expected<Admission, wire::Refusal> Judge(const Guest& guest);

@@ -109,7 +109,9 @@ TEST_F(HubDoorTest, OnAUnixSocketTheSystemSaysWho) {
   const Guest& guest = inside_.at(0)->visitor.guest;
   ASSERT_TRUE(guest.local);
   EXPECT_EQ(guest.local->pid, os::OwnPid());
-  EXPECT_EQ(guest.local->user, os::Stat(dir_.path()).value().user);
+  EXPECT_EQ(guest.local->user, os::EffectiveUser());
+  auto account = os::AccountById(os::EffectiveUser());
+  EXPECT_EQ(guest.user, account ? account->name : "");
   EXPECT_EQ(guest.greeting.serial, 0u);
   EXPECT_FALSE(guest.Proves({}));
   // Visitors stay when the door is closed; the socket's file does not.

@@ -15,8 +15,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <mutex>
-#include <thread>
 
 #include "base/units.h"
 #include "os/error.h"
@@ -201,48 +199,13 @@ Result<std::vector<SocketAddress>> ResolveBlocking(const Address& address) {
   return found;
 }
 
-struct Lookup::State {
-  std::mutex mutex;
-  Loop* loop;  // null when nobody wants the answer; under `mutex`, as is posting to it
-  Done done;   // the loop's thread only
-
-  // On the loop's thread, which is the one that destroys Lookups.
-  static void Answer(const std::shared_ptr<State>& state,
-                     Result<std::vector<SocketAddress>> answer) {
-    if (state->loop == nullptr) return;
-    state->loop = nullptr;
-    state->done(std::move(answer));
-  }
-  static void Post(const std::shared_ptr<State>& state, Result<std::vector<SocketAddress>> answer) {
-    std::lock_guard lock(state->mutex);
-    if (state->loop == nullptr) return;
-    state->loop->Post([state, answer = std::move(answer)] { Answer(state, answer); });
-  }
-};
-
-Lookup::Lookup(Loop& loop, const Address& address, Done done) : state_(std::make_shared<State>()) {
-  state_->loop = &loop;
-  state_->done = std::move(done);
+Lookup::Lookup(Loop& loop, const Address& address, Done done) {
   auto numeric = SocketAddress::Numeric(address);
   if (!numeric || *numeric) {
-    State::Post(state_, ResolveBlocking(address));
-    return;
+    aside_.emplace(loop, ResolveBlocking(address), std::move(done));
+  } else {
+    aside_.emplace(loop, [address] { return ResolveBlocking(address); }, std::move(done));
   }
-  try {
-    std::thread([state = state_, address] {
-      State::Post(state, ResolveBlocking(address));
-    }).detach();
-  } catch (const std::exception& e) {
-    State::Post(state_, Fail(ErrorKind::kExhausted,
-                             fmt::format("cannot start a thread to look up a name: {}; raise the "
-                                         "limit of processes (ulimit -u)",
-                                         e.what())));
-  }
-}
-
-Lookup::~Lookup() {
-  std::lock_guard lock(state_->mutex);
-  state_->loop = nullptr;
 }
 
 }  // namespace spate::os

@@ -5,14 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "os/aside.h"
 #include "os/loop.h"
 
 namespace spate::os {
@@ -58,21 +57,14 @@ class SocketAddress {
 // may block for as long as these are set to wait (often 10 s or more).
 Result<std::vector<SocketAddress>> ResolveBlocking(const Address& address);
 
-// The same without blocking: the loop's thread is given the answer by `done`, never before the
-// constructor has returned. Numbers and paths are answered at once; names are asked for by a
-// thread of their own, which ends by itself when its Lookup is destroyed earlier.
+// The same without blocking, as an Aside. Numbers and paths are answered without a thread.
 class Lookup {
  public:
-  using Done = std::function<void(Result<std::vector<SocketAddress>>)>;
+  using Done = Aside<std::vector<SocketAddress>>::Done;
   Lookup(Loop& loop, const Address& address, Done done);
-  // Afterwards `done` is not called; it may destroy the Lookup.
-  ~Lookup();
-  Lookup(const Lookup&) = delete;
-  Lookup& operator=(const Lookup&) = delete;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::optional<Aside<std::vector<SocketAddress>>> aside_;
 };
 
 }  // namespace spate::os

@@ -19,6 +19,7 @@
 #include "base/prng.h"
 #include "node/node.h"
 #include "node/testing_executor.h"
+#include "os/cgroup.h"
 #include "os/process.h"
 #include "shepherd/launch.h"
 #include "shepherd/rendezvous.h"
@@ -28,6 +29,8 @@ namespace spate::node {
 namespace {
 
 // ---- The node's process ------------------------------------------------------------------------
+
+std::string WordOf(const std::string& folder) { return os::BaseName(os::DirName(folder)); }
 
 class NodeProgram final : public ExecutorEvents {
  public:
@@ -39,6 +42,10 @@ class NodeProgram final : public ExecutorEvents {
     options.slots = 8;
     options.node_folder = folder;
     options.adopt_patience = Duration::Millis(patience_ms);
+    if (auto tree = os::CgroupTree::Create(os::FindCgroups(), WordOf(folder))) {
+      tree_ = std::move(*tree);
+      options.cgroup = tree_->dir();
+    }
     auto executor = ProcessExecutor::Create(*loop_, options);
     if (!executor) return Say("refused " + executor.error().message), 1;
     executor_ = std::move(*executor);
@@ -117,7 +124,10 @@ class NodeProgram final : public ExecutorEvents {
     } else if (verb == "term" || verb == "kill") {
       executor_->End(ref, verb == "kill" ? EndHow::kKill : EndHow::kTerm, Cause::kStopped);
     } else {
-      if (verb == "leave") executor_->LeaveForAdoption();
+      if (verb == "leave") {
+        executor_->LeaveForAdoption();
+        if (tree_) tree_->Leave();
+      }
       loop_->Stop();
     }
   }
@@ -133,6 +143,7 @@ class NodeProgram final : public ExecutorEvents {
 
   std::unique_ptr<os::RealLoop> loop_ = std::move(*os::RealLoop::Create());
   std::map<AttemptRef, TaskOutputPtr> outputs_;  // until they are taken, as Node has them
+  std::unique_ptr<os::CgroupTree> tree_;
   std::unique_ptr<ProcessExecutor> executor_;
   std::string in_;
 };
@@ -150,6 +161,9 @@ class AdoptionTest : public testing::Test {
     for (pid_t pid : Shepherds()) kill(pid, SIGKILL);
     for (pid_t pid : Marked("9999." + mark_)) kill(pid, SIGKILL);
     while (waitpid(-1, nullptr, 0) > 0) {
+    }
+    if (auto tree = os::CgroupTree::Create(os::FindCgroups(), WordOf(folder()))) {
+      os::SweepNodeCgroups((*tree)->dir(), {}, Duration::Seconds(5));
     }
   }
 
@@ -410,6 +424,20 @@ TEST_F(AdoptionTest, WhatAKilledShepherdLeftIsEndedAndOthersAreNot) {
   }
   EXPECT_EQ(Await("ended 2"), "ended 2 1 node status=0 slot=2 out= note=its shepherd was killed");
   EXPECT_TRUE(Marked("9999." + mark_).empty());
+}
+
+TEST_F(AdoptionTest, WithACgroupEvenWhatEmptiedItsEnvironmentIsEnded) {
+  if (!os::CgroupTree::Create(os::FindCgroups())) GTEST_SKIP() << "no cgroup here";
+  Begin();
+  Order("start 1 1 1 env -i setsid sleep 9999." + mark_ + "& echo > $WORK/runs; wait");
+  AwaitFile("runs");
+  EXPECT_TRUE(Until(Duration::Seconds(20), [&] { return !Marked("9999." + mark_).empty(); }));
+  std::vector<pid_t> shepherds = Shepherds();
+  Kill();
+  for (pid_t pid : shepherds) kill(pid, SIGKILL);
+  EXPECT_FALSE(Marked("9999." + mark_).empty());
+  Begin();
+  EXPECT_TRUE(Until(Duration::Seconds(20), [&] { return Marked("9999." + mark_).empty(); }));
 }
 
 TEST_F(AdoptionTest, AShepherdThatDoesNotAnswerIsEnded) {

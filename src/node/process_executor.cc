@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "os/cgroup.h"
 #include "os/file.h"
-#include "os/process.h"
 #include "shepherd/rendezvous.h"
 
 namespace spate::node {
@@ -92,7 +92,7 @@ ProcessExecutor::~ProcessExecutor() {
   for (auto& slot : slots_) {
     if (slot && !slot->shepherd.Reaped(kEndPatience)) slot->shepherd.Kill();
   }
-  for (int tries = 0; shepherd::EndOrphans(ShepherdPids()) > 0 && tries < 100; ++tries) {
+  for (int tries = 0; shepherd::EndOrphans(LivePids()) > 0 && tries < 100; ++tries) {
     for (auto& slot : slots_) {
       if (slot) slot->shepherd.Reaped(1'000'000);
     }
@@ -133,10 +133,8 @@ Result<Adopted> ProcessExecutor::Adopt(Duration patience) {
 }
 
 void ProcessExecutor::EndStrays() {
-  std::vector<pid_t> keep = ShepherdPids();
-  if (adopted_) {
-    for (pid_t pid : adopted_->Pids()) keep.push_back(pid);
-  }
+  std::vector<pid_t> keep = LivePids();
+  os::SweepNodeCgroups(options_.cgroup, keep, Duration{kStraysPatience});
   shepherd::Leftovers left = shepherd::EndStrays(options_.node_folder, keep, kStraysPatience);
   if (left.ended == 0 || !options_.on_trouble) return;
   options_.on_trouble(
@@ -197,11 +195,16 @@ std::vector<pid_t> ProcessExecutor::ShepherdPids() const {
   return pids;
 }
 
+// An adopted shepherd may be our child: a new program may have taken the place of the old one.
+std::vector<pid_t> ProcessExecutor::LivePids() const {
+  std::vector<pid_t> pids = ShepherdPids();
+  if (!adopted_) return pids;
+  for (pid_t pid : adopted_->Pids()) pids.push_back(pid);
+  return pids;
+}
+
 std::string ProcessExecutor::SlotCgroup(const Slot& slot) {
-  // An adopted shepherd may still be in that of an earlier process.
-  std::string name = fmt::format("slot-{}", slot.number);
-  if (is_node()) name += fmt::format("-{}", os::OwnPid());
-  return os::JoinPath(options_.cgroup, name);
+  return os::JoinPath(options_.cgroup, fmt::format("slot-{}", slot.number));
 }
 
 ProcessExecutor::Slot& ProcessExecutor::SlotAt(uint16_t number) {
@@ -559,7 +562,7 @@ void ProcessExecutor::CleanUp(Slot& slot) {
   // It may have ended by itself and be about to leave; after a moment it is made to.
   bool late = loop_.Now() - slot.cleaning_since > Duration::Millis(100);
   if (late) slot.shepherd.Kill();
-  bool done = slot.shepherd.Reaped(0) && shepherd::EndOrphans(ShepherdPids()) == 0;
+  bool done = slot.shepherd.Reaped(0) && shepherd::EndOrphans(LivePids()) == 0;
   if (!done && loop_.Now() - slot.cleaning_since < kCleanUpPatience) {
     slot.timer = loop_.At(loop_.Now() + kCleanUpEvery, [this, &slot] { CleanUp(slot); });
     return;

@@ -37,7 +37,9 @@ struct ProcessExecutorOptions {
   std::string node_name;
   // Of a node: whom it runs tasks as. Without rules everything runs as this process does.
   std::optional<TaskUserRules> users;
-  std::string cgroup;  // a cgroup v2 folder of ours; each slot gets one below it. Or empty
+  // A cgroup v2 folder of this process; each slot gets one below it. Or empty. A node's is a
+  // CgroupTree with the node's word: Adopt then knows those of earlier processes.
+  std::string cgroup;
   uint64_t task_open_files = 0;  // soft limit of descriptors for tasks; 0: as this process has it
   // Told what a person should know, e.g. that shepherds cannot be started for now. May be empty.
   std::function<void(std::string)> on_trouble;
@@ -120,6 +122,7 @@ class ProcessExecutor final : public Executor {
   bool TakeWaiting(const AttemptRef& ref, StartOrder& order);
   void SetUp(Slot& slot);
   int HomeCpu(uint16_t slot) const;  // -1: none
+  std::vector<pid_t> LivePids() const;
   std::string SlotCgroup(const Slot& slot);
   bool is_node() const { return !options_.node_folder.empty(); }
   TaskOutputPtr Own(TaskOutput output);

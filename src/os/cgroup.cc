@@ -222,11 +222,13 @@ Status Cgroup::Remove(Duration patience) {
 CgroupTree::CgroupTree(std::string parent, std::string dir)
     : parent_(std::move(parent)), dir_(std::move(dir)) {}
 
-Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& places) {
+Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& places,
+                                                       std::string_view node) {
   if (places.v2_dir.empty() || places.v2_read_only) {
     return Fail(ErrorKind::kUnavailable, DescribeCgroups(places));
   }
-  std::string name = fmt::format("{}{}-{}", kPrefix, getpid(), StartTimeOf(getpid()));
+  std::string word = node.empty() ? "" : fmt::format("node-{}-", node);
+  std::string name = fmt::format("{}{}{}-{}", kPrefix, word, getpid(), StartTimeOf(getpid()));
   std::unique_ptr<CgroupTree> tree(new CgroupTree(places.v2_dir, JoinPath(places.v2_dir, name)));
   if (mkdir(tree->dir_.c_str(), 0755) != 0 && errno != EEXIST) {
     tree->removed_ = true;
@@ -339,20 +341,52 @@ Status CgroupTree::Remove(Duration patience) {
 
 // ------------------------------------------------------------------------------ sweep, describe
 
+namespace {
+
+// Whether `name` is PREFIX and then PID-STARTTIME of a process that does not live any more.
+bool IsOfTheDead(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return false;
+  const char* end = name.data() + name.size();
+  Pid pid = 0;
+  uint64_t start_time = 0;
+  auto first = std::from_chars(name.data() + prefix.size(), end, pid);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return false;
+  auto second = std::from_chars(first.ptr + 1, end, start_time);
+  if (second.ec != std::errc() || second.ptr != end) return false;
+  return !IsAlive(pid, start_time);
+}
+
+}  // namespace
+
 uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience) {
   if (places.v2_dir.empty() || places.v2_read_only) return 0;
   uint32_t swept = 0;
   for (const std::string& name : FoldersIn(places.v2_dir)) {
-    if (!name.starts_with(kPrefix)) continue;
-    const char* end = name.data() + name.size();
-    Pid pid = 0;
-    uint64_t start_time = 0;
-    auto first = std::from_chars(name.data() + kPrefix.size(), end, pid);
-    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') continue;
-    auto second = std::from_chars(first.ptr + 1, end, start_time);
-    if (second.ec != std::errc() || second.ptr != end) continue;
-    if (IsAlive(pid, start_time)) continue;
+    if (!IsOfTheDead(name, kPrefix)) continue;
     if (Cgroup(JoinPath(places.v2_dir, name)).Remove(patience)) ++swept;
+  }
+  return swept;
+}
+
+uint32_t SweepNodeCgroups(const std::string& own, const std::vector<Pid>& keep, Duration patience) {
+  std::string name = BaseName(own);
+  // Without PID-STARTTIME.
+  std::string prefix = name.substr(0, name.rfind('-', name.rfind('-') - 1) + 1);
+  if (!prefix.starts_with(fmt::format("{}node-", kPrefix))) return 0;
+  uint32_t swept = 0;
+  for (const std::string& tree : FoldersIn(DirName(own))) {
+    if (!IsOfTheDead(tree, prefix)) continue;
+    std::string dir = JoinPath(DirName(own), tree);
+    bool in_use = false;
+    for (const std::string& slot : FoldersIn(dir)) {
+      Cgroup cgroup(JoinPath(dir, slot));
+      std::vector<Pid> pids = cgroup.Pids();
+      bool kept =
+          std::find_first_of(pids.begin(), pids.end(), keep.begin(), keep.end()) != pids.end();
+      in_use = in_use || kept;
+      if (!kept && cgroup.Remove(patience)) ++swept;
+    }
+    if (!in_use) (void)RemoveFolders(dir);
   }
   return swept;
 }

@@ -86,13 +86,16 @@ class Cgroup {
   Fd peak_;  // kept open: a reset holds for one open file
 };
 
-// A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME", and below it
-// "slot-N" for each slot. Where controllers can only be handed down when no process sits above
-// them, and this process is the only one there, it moves itself into "main" below the tree.
+// A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME", or
+// "spate-node-NODE-PID-STARTTIME" for a node, and below it "slot-N" for each slot. Where
+// controllers can only be handed down when no process sits above them, and this process is the only
+// one there, it moves itself into "main" below the tree.
 class CgroupTree {
  public:
   // kUnavailable with the reason when there can be no tree; nothing is left behind then.
-  static Result<std::unique_ptr<CgroupTree>> Create(const CgroupPlaces& places);
+  // `node` is a word for this node, the same in each of its processes; empty for a run.
+  static Result<std::unique_ptr<CgroupTree>> Create(const CgroupPlaces& places,
+                                                    std::string_view node = "");
   ~CgroupTree();  // Remove() with a short patience, when that was not done
   CgroupTree(const CgroupTree&) = delete;
   CgroupTree& operator=(const CgroupTree&) = delete;
@@ -106,6 +109,8 @@ class CgroupTree {
 
   // Kills what is left in the slots and removes all; this process returns to where it was.
   Status Remove(Duration patience);
+  // What runs in it is left to the node's next process.
+  void Leave() { removed_ = true; }
 
  private:
   CgroupTree(std::string parent, std::string dir);
@@ -126,6 +131,10 @@ class CgroupTree {
 // Ends and removes trees of dead runs below the cgroup of this process: those whose name tells a
 // process that does not live any more. Returns how many there were.
 uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience);
+
+// Of a node with the tree `own`: ends and removes what its earlier processes left in their trees,
+// but for slots with one of the processes in `keep`. Returns how many slots there were.
+uint32_t SweepNodeCgroups(const std::string& own, const std::vector<Pid>& keep, Duration patience);
 
 // One sentence without a full stop: what cgroups this machine offers to this process, before any
 // tree is made.

@@ -1,5 +1,6 @@
 #include "os/cgroup.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include "os/file.h"
 #include "os/temp_dir.h"
@@ -271,6 +273,45 @@ TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
   SweepCgroups(FindCgroups(), Duration::Seconds(20));
   EXPECT_FALSE(Exists(dir));
   EXPECT_TRUE(Exists((*tree_)->dir()));
+}
+
+TEST_F(RealCgroup, ANodesTreeIsSweptByItsNextProcessOnly) {
+  Pipe told = MakePipe().value();
+  pid_t node = fork();
+  if (node == 0) {
+    alarm(60);
+    auto tree = CgroupTree::Create(FindCgroups(), "a-word");
+    if (!tree) _exit(1);
+    std::string text = (*tree)->dir();
+    for (uint32_t number : {1, 2}) {
+      Cgroup slot = (*tree)->MakeSlot(number).value();
+      text += fmt::format(" {}", StartIn(slot, WaitForever));
+    }
+    (void)WriteAll(told.write.get(), text, "pipe");
+    WaitForever();
+  }
+  char buffer[512];
+  size_t n = ReadSome(told.read.get(), buffer, sizeof buffer, "pipe").value();
+  std::istringstream words(std::string(buffer, n));
+  std::string dir;
+  Pid first = 0;
+  words >> dir >> first;
+  ASSERT_GT(first, 0);
+  auto next = CgroupTree::Create(FindCgroups(), "a-word").value();
+  auto other = CgroupTree::Create(FindCgroups(), "word").value();
+  EXPECT_EQ(SweepNodeCgroups(next->dir(), {}, Duration::Seconds(20)), 0u);  // it lives
+  kill(node, SIGKILL);
+  StatusOf(node);
+  SweepCgroups(FindCgroups(), Duration::Seconds(20));
+  EXPECT_EQ(SweepNodeCgroups(other->dir(), {}, Duration::Seconds(20)), 0u);
+  EXPECT_EQ(SweepNodeCgroups((*tree_)->dir(), {}, Duration::Seconds(20)), 0u);
+  EXPECT_TRUE(Exists(dir + "/slot-2"));
+  EXPECT_EQ(SweepNodeCgroups(next->dir(), {first}, Duration::Seconds(20)), 1u);
+  EXPECT_TRUE(Exists(dir + "/slot-1"));
+  EXPECT_FALSE(Exists(dir + "/slot-2"));
+  EXPECT_EQ(SweepNodeCgroups(next->dir(), {}, Duration::Seconds(20)), 1u);
+  EXPECT_FALSE(Exists(dir));
+  EXPECT_TRUE(Exists(next->dir()));
 }
 
 // What `systemd-run --scope -p Delegate=yes` gives: a cgroup with this process, or with others too.

@@ -517,6 +517,8 @@ TEST_F(AdoptionTest, KilledAtAnyMoment) {
       std::string end = line.substr(line.find(' '));
       auto [known, fresh] = ends.try_emplace(name, end);
       EXPECT_EQ(known->second, end);
+      // Who was not named at a beginning does not run any more.
+      if (fresh) EXPECT_EQ(number, attempt[task]) << line;
       attempt.erase(task);
       if (node_ > 0 && prng.Chance(60)) Order("taken " + name);
     }

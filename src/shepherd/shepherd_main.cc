@@ -261,9 +261,13 @@ bool Shepherd::ObeySetup(const Setup& setup) {
   auto rendezvous = Rendezvous::Open(setup.node_folder);
   if (!rendezvous) {
     Leave(kNoSetup);
-  } else {
-    rendezvous_ = std::move(*rendezvous);
+    return true;
   }
+  rendezvous_ = std::move(*rendezvous);
+  // Who looks for us after the parent's death has found us, then: without this look a next process
+  // might have been there before our socket was, and would not know what we start.
+  pollfd parent{socket_.get(), POLLRDHUP, 0};
+  if (poll(&parent, 1, 0) != 0) Leave(kGone);
   return true;
 }
 

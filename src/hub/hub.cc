@@ -160,8 +160,10 @@ void Hub::Release() {
         watcher_.OnEnded(*ended, output);
       } else if (const auto* held = std::get_if<engine::NoticeHeld>(&notice)) {
         watcher_.OnHeld(*held);
+      } else if (const auto* finished = std::get_if<engine::NoticeFinished>(&notice)) {
+        watcher_.OnFinished(*finished);
       } else {
-        watcher_.OnFinished(std::get<engine::NoticeFinished>(notice));
+        watcher_.OnHubNotice(notice);
       }
     }
   }

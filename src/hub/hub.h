@@ -30,6 +30,8 @@ class Watcher {
   virtual void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) = 0;
   virtual void OnHeld(const engine::NoticeHeld& notice) = 0;
   virtual void OnFinished(const engine::NoticeFinished& notice) = 0;
+  // What only a hub of many jobs has to say: NoticeAccepted, NoticeRefused, NoticeNodeSick.
+  virtual void OnHubNotice(const engine::Notice&) {}
   // Running, Live, Slow, Paused: one-way news of nodes.
   virtual void OnNews(const wire::ToHub& news) = 0;
   virtual void OnStoreFailed(const Error& error) = 0;

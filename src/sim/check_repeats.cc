@@ -65,6 +65,7 @@ class RepeatsCheck final : public Checker {
       if (same_clock && scene.now < end.ended + retry.delay) return "before the delay was over";
       return "";
     }
+    if (end.end.cause == Cause::kStart) return "";  // it did not run: another node may have it
     if (retry.once) return "which was lost, under --once";
     bool decided_by_engine = end.end.slot == 0;
     bool killed = last.life != life_ || last.incarnation != incarnations_[last.node];

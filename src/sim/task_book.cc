@@ -158,6 +158,9 @@ bool TaskBook::Take(const engine::AttemptEnded& record) {
     case engine::Verdict::kUnknown:
       task->state = TaskState::kUnknown;
       break;
+    case engine::Verdict::kCancelled:
+      task->state = TaskState::kCancelled;
+      break;
   }
   task->last_end = record;
   if (record.counts) ++task->tries;
@@ -171,6 +174,16 @@ bool TaskBook::Take(const engine::JobFinished& record) {
   if (counts.queued + counts.leased > 0) return false;
   job->finished = true;
   return counts == record.counts;
+}
+
+bool TaskBook::Take(const engine::JobCancelled& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job == nullptr) return false;
+  job->open = false;
+  for (BookedTask& task : job->tasks) {
+    if (task.state == TaskState::kQueued) task.state = TaskState::kCancelled;
+  }
+  return true;
 }
 
 }  // namespace spate::sim

@@ -56,6 +56,12 @@ class TaskBook {
   bool Take(const engine::Returned& record);
   bool Take(const engine::AttemptEnded& record);
   bool Take(const engine::JobFinished& record);
+  bool Take(const engine::JobCancelled& record);
+  // What is known of users and nodes makes no task's history wrong.
+  template <typename Other>
+  bool Take(const Other&) {
+    return true;
+  }
 
   std::map<JobId, BookedJob> jobs_;
 };

@@ -90,6 +90,31 @@ class Writer {
     fmt::format_to(to_, "finished {}: ", r.job.value);
     Counts(r.counts);
   }
+  void operator()(const engine::JobCancelled& r) {
+    fmt::format_to(to_, "cancelled {} {}", r.job.value, r.reason);
+  }
+  void operator()(const engine::DependencyMet& r) {
+    fmt::format_to(to_, "{} waits no more for {}", r.job.value, r.on.value);
+  }
+  void operator()(const engine::UserChanged& r) {
+    fmt::format_to(to_, "user {} weight={} running={} queued={}", r.user, r.rule.weight,
+                   r.rule.max_running, r.rule.max_queued);
+  }
+  void operator()(const engine::NodeDrained& r) {
+    fmt::format_to(to_, "n{} drained", r.node.value);
+  }
+  void operator()(const engine::NodeUndrained& r) {
+    fmt::format_to(to_, "n{} undrained", r.node.value);
+  }
+  void operator()(const engine::NodeRemoved& r) {
+    fmt::format_to(to_, "n{} removed", r.node.value);
+  }
+  void operator()(const engine::NodeSick& r) {
+    fmt::format_to(to_, "n{} set aside for {}: {}", r.node.value, r.job.value, r.text);
+  }
+  void operator()(const engine::NodeCleared& r) {
+    fmt::format_to(to_, "n{} trusted again for {}", r.node.value, r.job.value);
+  }
 
  private:
   void Ranges(const char* what, JobId job, Attempt attempt, const std::vector<TaskRange>& tasks) {

@@ -35,6 +35,7 @@ class Encoder {
   void Number(const Id<Tag, Rep>& v) {
     bytes_.Varint(v.value);
   }
+  void Signed(const int32_t& v) { bytes_.Zigzag(v); }
   void Flag(const bool& v) { bytes_.Byte(v ? 1 : 0); }
   template <typename E>
   void Choice(const E& v, E) {
@@ -67,6 +68,11 @@ class Decoder {
   template <typename Tag, typename Rep>
   void Number(Id<Tag, Rep>& v) {
     Number(v.value);
+  }
+  void Signed(int32_t& v) {
+    int64_t read = bytes_.Zigzag();
+    if (read < INT32_MIN || read > INT32_MAX) bytes_.Fail();
+    v = static_cast<int32_t>(read);
   }
   void Flag(bool& v) {
     uint8_t read = bytes_.Byte();
@@ -113,6 +119,7 @@ constexpr auto kRuns = [](auto& a, auto& run) {
   a.Number(run.count);
   a.Number(run.request);
 };
+constexpr auto kTexts = [](auto& a, auto& text) { a.Text(text); };
 constexpr auto kNeeds = [](auto& a, auto& needs) {
   a.Number(needs.milli_cpus);
   a.Number(needs.memory);
@@ -120,6 +127,14 @@ constexpr auto kNeeds = [](auto& a, auto& needs) {
     b.Text(named.name);
     b.Number(named.count);
   });
+  a.Time(needs.time);
+  a.List(needs.labels, kTexts);
+  a.Text(needs.on_node);
+  a.List(needs.not_on, kTexts);
+};
+constexpr auto kAfter = [](auto& a, auto& after) {
+  a.Number(after.job);
+  a.Choice(after.kind, AfterKind::kEach);
 };
 
 void Fields(auto& a, Is<JobPolicy> auto& v) {
@@ -132,6 +147,8 @@ void Fields(auto& a, Is<JobPolicy> auto& v) {
   a.Number(v.halt.count);
   a.Number(v.halt.percent);
   a.Number(v.max_failures);
+  a.Number(v.max_running);
+  a.Number(v.pause_after_failures);
 }
 void Fields(auto& a, Is<JobPlan> auto& v) {
   a.Number(v.task_count);
@@ -140,6 +157,9 @@ void Fields(auto& a, Is<JobPlan> auto& v) {
   a.List(v.runs, kRuns);
   a.List(v.order, kNumbers);
   Fields(a, v.policy);
+  a.Text(v.user);
+  a.Signed(v.priority);
+  a.List(v.after, kAfter);
 }
 void Fields(auto& a, Is<engine::JobAccepted> auto& v) {
   a.Number(v.job);
@@ -159,6 +179,7 @@ void Fields(auto& a, Is<engine::PolicyChanged> auto& v) {
 void Fields(auto& a, Is<engine::TasksWithdrawn> auto& v) {
   a.Number(v.job);
   a.List(v.tasks, kRanges);
+  a.Text(v.reason);
 }
 void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
   a.Number(v.job);
@@ -166,7 +187,7 @@ void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
 }
 void Fields(auto& a, Is<engine::JobHeld> auto& v) {
   a.Number(v.job);
-  a.Choice(v.reason, engine::HoldReason::kMaxFailures);
+  a.Choice(v.reason, engine::HoldReason::kAllFail);
 }
 void Fields(auto& a, Is<engine::JobReleased> auto& v) { a.Number(v.job); }
 void Fields(auto& a, Is<engine::Leased> auto& v) {
@@ -191,6 +212,32 @@ void Fields(auto& a, Is<engine::JobFinished> auto& v) {
   a.Number(v.counts.cancelled);
   a.Number(v.counts.unknown);
 }
+void Fields(auto& a, Is<engine::JobCancelled> auto& v) {
+  a.Number(v.job);
+  a.Text(v.reason);
+}
+void Fields(auto& a, Is<engine::DependencyMet> auto& v) {
+  a.Number(v.job);
+  a.Number(v.on);
+}
+void Fields(auto& a, Is<engine::UserChanged> auto& v) {
+  a.Text(v.user);
+  a.Number(v.rule.weight);
+  a.Number(v.rule.max_running);
+  a.Number(v.rule.max_queued);
+}
+void Fields(auto& a, Is<engine::NodeDrained> auto& v) { a.Number(v.node); }
+void Fields(auto& a, Is<engine::NodeUndrained> auto& v) { a.Number(v.node); }
+void Fields(auto& a, Is<engine::NodeRemoved> auto& v) { a.Number(v.node); }
+void Fields(auto& a, Is<engine::NodeSick> auto& v) {
+  a.Number(v.node);
+  a.Number(v.job);
+  a.Text(v.text);
+}
+void Fields(auto& a, Is<engine::NodeCleared> auto& v) {
+  a.Number(v.node);
+  a.Number(v.job);
+}
 
 RecordKind KindOf(const engine::JobAccepted&) { return RecordKind::kJobAccepted; }
 RecordKind KindOf(const engine::JobGrown&) { return RecordKind::kJobGrown; }
@@ -203,11 +250,37 @@ RecordKind KindOf(const engine::JobReleased&) { return RecordKind::kJobReleased;
 RecordKind KindOf(const engine::Leased&) { return RecordKind::kLeased; }
 RecordKind KindOf(const engine::Returned&) { return RecordKind::kReturned; }
 RecordKind KindOf(const engine::JobFinished&) { return RecordKind::kJobFinished; }
+RecordKind KindOf(const engine::JobCancelled&) { return RecordKind::kJobCancelled; }
+RecordKind KindOf(const engine::DependencyMet&) { return RecordKind::kDependencyMet; }
+RecordKind KindOf(const engine::UserChanged&) { return RecordKind::kUserChanged; }
+RecordKind KindOf(const engine::NodeDrained&) { return RecordKind::kNodeDrained; }
+RecordKind KindOf(const engine::NodeUndrained&) { return RecordKind::kNodeUndrained; }
+RecordKind KindOf(const engine::NodeRemoved&) { return RecordKind::kNodeRemoved; }
+RecordKind KindOf(const engine::NodeSick&) { return RecordKind::kNodeSick; }
+RecordKind KindOf(const engine::NodeCleared&) { return RecordKind::kNodeCleared; }
 
 constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
-    "?"sv,         "job accepted"sv, "job grown"sv, "job sealed"sv,   "policy changed"sv,
-    "withdrawn"sv, "reopened"sv,     "job held"sv,  "job released"sv, "leased"sv,
-    "returned"sv,  "job finished"sv};
+    "?"sv,
+    "job accepted"sv,
+    "job grown"sv,
+    "job sealed"sv,
+    "policy changed"sv,
+    "withdrawn"sv,
+    "reopened"sv,
+    "job held"sv,
+    "job released"sv,
+    "leased"sv,
+    "returned"sv,
+    "job finished"sv,
+    "job cancelled"sv,
+    "dependency met"sv,
+    "user changed"sv,
+    "node drained"sv,
+    "node undrained"sv,
+    "node removed"sv,
+    "node sick"sv,
+    "node cleared"sv,
+};
 
 template <typename T>
 Result<engine::Record> DecodeAs(int kind, std::string_view data) {
@@ -283,6 +356,22 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
       return DecodeAs<engine::Returned>(kind, data);
     case RecordKind::kJobFinished:
       return DecodeAs<engine::JobFinished>(kind, data);
+    case RecordKind::kJobCancelled:
+      return DecodeAs<engine::JobCancelled>(kind, data);
+    case RecordKind::kDependencyMet:
+      return DecodeAs<engine::DependencyMet>(kind, data);
+    case RecordKind::kUserChanged:
+      return DecodeAs<engine::UserChanged>(kind, data);
+    case RecordKind::kNodeDrained:
+      return DecodeAs<engine::NodeDrained>(kind, data);
+    case RecordKind::kNodeUndrained:
+      return DecodeAs<engine::NodeUndrained>(kind, data);
+    case RecordKind::kNodeRemoved:
+      return DecodeAs<engine::NodeRemoved>(kind, data);
+    case RecordKind::kNodeSick:
+      return DecodeAs<engine::NodeSick>(kind, data);
+    case RecordKind::kNodeCleared:
+      return DecodeAs<engine::NodeCleared>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

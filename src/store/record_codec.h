@@ -11,9 +11,8 @@
 
 namespace spate::store {
 
-// The first byte of every blob. A change of any layout gives it the next number, and the decoder
-// goes on reading the older ones.
-inline constexpr uint8_t kRecordFormat = 1;
+// The first byte of every blob. A change of any layout gives it the next number.
+inline constexpr uint8_t kRecordFormat = 2;
 
 // The numbers are stored; new ones go to the end.
 enum class RecordKind : uint8_t {
@@ -28,8 +27,16 @@ enum class RecordKind : uint8_t {
   kLeased = 9,
   kReturned = 10,
   kJobFinished = 11,
+  kJobCancelled = 12,
+  kDependencyMet = 13,
+  kUserChanged = 14,
+  kNodeDrained = 15,
+  kNodeUndrained = 16,
+  kNodeRemoved = 17,
+  kNodeSick = 18,
+  kNodeCleared = 19,
 };
-inline constexpr int kRecordKindLast = 11;
+inline constexpr int kRecordKindLast = 19;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

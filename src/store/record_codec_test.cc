@@ -21,13 +21,15 @@ bool Same(const HaltRule& x, const HaltRule& y) {
   return when == y.when && what == y.what && count == y.count && percent == y.percent;
 }
 bool Same(const JobPolicy& x, const JobPolicy& y) {
-  const auto& [retry, halt, max_failures] = x;
-  return Same(retry, y.retry) && Same(halt, y.halt) && max_failures == y.max_failures;
+  const auto& [retry, halt, max_failures, max_running, pause_after_failures] = x;
+  return Same(retry, y.retry) && Same(halt, y.halt) && max_failures == y.max_failures &&
+         max_running == y.max_running && pause_after_failures == y.pause_after_failures;
 }
 bool Same(const JobPlan& x, const JobPlan& y) {
-  const auto& [task_count, open, requests, runs, order, policy] = x;
+  const auto& [task_count, open, requests, runs, order, policy, user, priority, after] = x;
   return task_count == y.task_count && open == y.open && requests == y.requests && runs == y.runs &&
-         order == y.order && Same(policy, y.policy);
+         order == y.order && Same(policy, y.policy) && user == y.user && priority == y.priority &&
+         after == y.after;
 }
 bool Same(const engine::JobAccepted& x, const engine::JobAccepted& y) {
   const auto& [job, plan] = x;
@@ -46,8 +48,8 @@ bool Same(const engine::PolicyChanged& x, const engine::PolicyChanged& y) {
   return job == y.job && Same(policy, y.policy);
 }
 bool Same(const engine::TasksWithdrawn& x, const engine::TasksWithdrawn& y) {
-  const auto& [job, tasks] = x;
-  return job == y.job && tasks == y.tasks;
+  const auto& [job, tasks, reason] = x;
+  return job == y.job && tasks == y.tasks && reason == y.reason;
 }
 bool Same(const engine::TasksReopened& x, const engine::TasksReopened& y) {
   const auto& [job, tasks] = x;
@@ -73,6 +75,31 @@ bool Same(const engine::AttemptEnded&, const engine::AttemptEnded&) { return fal
 bool Same(const engine::JobFinished& x, const engine::JobFinished& y) {
   const auto& [job, counts] = x;
   return job == y.job && counts == y.counts;
+}
+bool Same(const engine::JobCancelled& x, const engine::JobCancelled& y) {
+  const auto& [job, reason] = x;
+  return job == y.job && reason == y.reason;
+}
+bool Same(const engine::DependencyMet& x, const engine::DependencyMet& y) {
+  const auto& [job, on] = x;
+  return job == y.job && on == y.on;
+}
+bool Same(const engine::UserChanged& x, const engine::UserChanged& y) {
+  const auto& [user, rule] = x;
+  return user == y.user && rule == y.rule;
+}
+bool Same(const engine::NodeDrained& x, const engine::NodeDrained& y) { return x.node == y.node; }
+bool Same(const engine::NodeUndrained& x, const engine::NodeUndrained& y) {
+  return x.node == y.node;
+}
+bool Same(const engine::NodeRemoved& x, const engine::NodeRemoved& y) { return x.node == y.node; }
+bool Same(const engine::NodeSick& x, const engine::NodeSick& y) {
+  const auto& [node, job, text] = x;
+  return node == y.node && job == y.job && text == y.text;
+}
+bool Same(const engine::NodeCleared& x, const engine::NodeCleared& y) {
+  const auto& [node, job] = x;
+  return node == y.node && job == y.job;
 }
 bool Same(const engine::Record& x, const engine::Record& y) {
   if (x.index() != y.index()) return false;
@@ -103,13 +130,19 @@ RequestRun AnyRun() {
           .count = AnyNumber<uint32_t>(),
           .request = AnyNumber<uint32_t>()};
 }
+std::string AnyText() { return *rc::gen::arbitrary<std::string>(); }
+Duration AnyTime() { return {static_cast<int64_t>(AnyNumber<uint64_t>())}; }
 Needs AnyNeeds() {
   return {.milli_cpus = AnyNumber<uint32_t>(),
           .memory = AnyNumber<uint64_t>(),
           .named = AnyList([] {
             return NamedNeed{.name = *rc::gen::arbitrary<std::string>(),
                              .count = AnyNumber<uint32_t>()};
-          })};
+          }),
+          .time = AnyTime(),
+          .labels = AnyList(AnyText),
+          .on_node = AnyText(),
+          .not_on = AnyList(AnyText)};
 }
 JobPolicy AnyPolicy() {
   JobPolicy p;
@@ -122,19 +155,26 @@ JobPolicy AnyPolicy() {
             .count = AnyNumber<uint32_t>(),
             .percent = AnyNumber<uint32_t>()};
   p.max_failures = AnyNumber<uint32_t>();
+  p.max_running = AnyNumber<uint32_t>();
+  p.pause_after_failures = AnyNumber<uint32_t>();
   return p;
 }
+NodeId AnyNode() { return NodeId(AnyNumber<uint32_t>()); }
 JobId AnyJob() { return JobId(AnyNumber<uint32_t>()); }
 
 engine::Record AnyRecord(int kind) {
   switch (static_cast<RecordKind>(kind)) {
     case RecordKind::kJobAccepted: {
-      JobPlan plan = {.task_count = AnyNumber<uint32_t>(),
-                      .open = *rc::gen::arbitrary<bool>(),
-                      .requests = AnyList(AnyNeeds),
-                      .runs = AnyList(AnyRun),
-                      .order = AnyList(AnyNumber<uint32_t>),
-                      .policy = AnyPolicy()};
+      JobPlan plan = {
+          .task_count = AnyNumber<uint32_t>(),
+          .open = *rc::gen::arbitrary<bool>(),
+          .requests = AnyList(AnyNeeds),
+          .runs = AnyList(AnyRun),
+          .order = AnyList(AnyNumber<uint32_t>),
+          .policy = AnyPolicy(),
+          .user = AnyText(),
+          .priority = *rc::gen::arbitrary<int32_t>(),
+          .after = AnyList([] { return After{AnyJob(), AnyChoice(AfterKind::kEach)}; })};
       return engine::JobAccepted{AnyJob(), plan};
     }
     case RecordKind::kJobGrown:
@@ -144,23 +184,40 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kPolicyChanged:
       return engine::PolicyChanged{AnyJob(), AnyPolicy()};
     case RecordKind::kTasksWithdrawn:
-      return engine::TasksWithdrawn{AnyJob(), AnyList(AnyRange)};
+      return engine::TasksWithdrawn{AnyJob(), AnyList(AnyRange), AnyText()};
     case RecordKind::kTasksReopened:
       return engine::TasksReopened{AnyJob(), AnyList(AnyRange)};
     case RecordKind::kJobHeld:
-      return engine::JobHeld{AnyJob(), AnyChoice(engine::HoldReason::kMaxFailures)};
+      return engine::JobHeld{AnyJob(), AnyChoice(engine::HoldReason::kAllFail)};
     case RecordKind::kJobReleased:
       return engine::JobReleased{AnyJob()};
     case RecordKind::kLeased:
-      return engine::Leased{NodeId(AnyNumber<uint32_t>()), AnyJob(), Attempt(AnyNumber<uint16_t>()),
-                            AnyList(AnyRange)};
+      return engine::Leased{AnyNode(), AnyJob(), Attempt(AnyNumber<uint16_t>()), AnyList(AnyRange)};
     case RecordKind::kReturned:
-      return engine::Returned{NodeId(AnyNumber<uint32_t>()), AnyJob(),
-                              Attempt(AnyNumber<uint16_t>()), AnyList(AnyRange)};
+      return engine::Returned{AnyNode(), AnyJob(), Attempt(AnyNumber<uint16_t>()),
+                              AnyList(AnyRange)};
     case RecordKind::kJobFinished: {
       auto n = AnyNumber<uint32_t>;
       return engine::JobFinished{AnyJob(), {n(), n(), n(), n(), n(), n(), n()}};
     }
+    case RecordKind::kJobCancelled:
+      return engine::JobCancelled{AnyJob(), AnyText()};
+    case RecordKind::kDependencyMet:
+      return engine::DependencyMet{AnyJob(), AnyJob()};
+    case RecordKind::kUserChanged: {
+      auto n = AnyNumber<uint32_t>;
+      return engine::UserChanged{AnyText(), {n(), n(), n()}};
+    }
+    case RecordKind::kNodeDrained:
+      return engine::NodeDrained{AnyNode()};
+    case RecordKind::kNodeUndrained:
+      return engine::NodeUndrained{AnyNode()};
+    case RecordKind::kNodeRemoved:
+      return engine::NodeRemoved{AnyNode()};
+    case RecordKind::kNodeSick:
+      return engine::NodeSick{AnyNode(), AnyJob(), AnyText()};
+    case RecordKind::kNodeCleared:
+      return engine::NodeCleared{AnyNode(), AnyJob()};
   }
   return engine::JobSealed{};
 }
@@ -222,23 +279,34 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
     return record ? "fine" : record.error().message;
   };
   EXPECT_NE(message(99, "\1").find("record kind 99"), std::string::npos);
-  EXPECT_NE(message(3, "\2\1").find("format 2"), std::string::npos);
-  EXPECT_NE(message(3, "\1\1\1").find("'job sealed'"), std::string::npos);
-  EXPECT_EQ(message(3, "\1\1"), "fine");
+  EXPECT_NE(message(3, "\1\1").find("format 1"), std::string::npos);
+  EXPECT_NE(message(3, "\2\1\1").find("'job sealed'"), std::string::npos);
+  EXPECT_EQ(message(3, "\2\1"), "fine");
 }
 
-// The bytes of version 1, which every later version must read.
+// The bytes of format 2, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   EncodedRecord leased =
       EncodeRecord(engine::Leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}});
-  EXPECT_EQ(leased.data, std::string("\1\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(leased.data, std::string("\2\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
-                  .requests = {Needs{.named = {{"gpus", 1}}}},
+                  .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
-                  .order = {2, 1, 0}};
+                  .order = {2, 1, 0},
+                  .policy = {},
+                  .user = "bob",
+                  .priority = -1,
+                  .after = {{JobId(7), AfterKind::kEach}}};
   EncodedRecord accepted = EncodeRecord(engine::JobAccepted{JobId(1), plan});
   EXPECT_EQ(accepted.data,
-            std::string("\1\1\3\0\1\xe8\7\0\1\4gpus\1\1\0\3\0\3\2\1\0\0\xfe\1\0\0\0\0\0\0\0", 33));
+            std::string("\2\1\3\0\1\xe8\7\0\1\4gpus\1"  // needs
+                        "\0\1\1"
+                        "a\0\0"
+                        "\1\0\3\0\3\2\1\0"            // runs, order
+                        "\0\xfe\1\0\0\0\0\0\0\0\0\0"  // policy
+                        "\3"
+                        "bob\1\1\7\3",
+                        49));
 }
 
 TEST(RecordCodec, ChecksumCoversAllOfIt) {

@@ -61,6 +61,10 @@ inline Needs AnyNeeds() {
   for (std::string& name : AnyNames()) {
     needs.named.push_back({std::move(name), AnyNumber(UINT32_MAX - 1) + 1});
   }
+  needs.time = AnyTime();
+  needs.labels = AnyNames();
+  needs.on_node = AnyText();
+  needs.not_on = AnyNames();
   return needs;
 }
 inline Offer AnyOffer() {
@@ -70,6 +74,10 @@ inline Offer AnyOffer() {
               .memory = AnySize(),
               .named = {}};
   for (std::string& name : AnyNames()) offer.named.push_back({std::move(name), AnyTexts()});
+  offer.user = AnyText();
+  offer.labels = AnyNames();
+  if (*rc::gen::arbitrary<bool>())
+    offer.end_of_life = Instant{AnyNumber<int64_t>(INT64_MAX - 1) + 1};
   return offer;
 }
 inline std::vector<TaskRange> AnyRanges() {
@@ -225,9 +233,10 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
          check_patience == y.check_patience;
 }
 inline bool Same(const Offer& x, const Offer& y) {
-  const auto& [node_name, slots, milli_cpus, memory, named] = x;
+  const auto& [node_name, slots, milli_cpus, memory, named, user, labels, end_of_life] = x;
   return node_name == y.node_name && slots == y.slots && milli_cpus == y.milli_cpus &&
-         memory == y.memory && named == y.named;
+         memory == y.memory && named == y.named && user == y.user && labels == y.labels &&
+         end_of_life == y.end_of_life;
 }
 inline bool Same(const ProcessEnd& x, const ProcessEnd& y) {
   const auto& [step, command, rank, status] = x;

@@ -46,6 +46,9 @@ void PutOffer(pb::Offer& to, const Offer& offer) {
   }
   PutTexts(*to.mutable_name(), names);
   PutTexts(*to.mutable_index(), indices);
+  to.set_user(offer.user);
+  if (!offer.labels.empty()) PutTexts(*to.mutable_label(), offer.labels);
+  if (offer.end_of_life != Instant::Never()) to.set_end_of_life(offer.end_of_life.ns);
 }
 
 Offer TakeOffer(FieldReader& in, const pb::Offer& from) {
@@ -63,6 +66,11 @@ Offer TakeOffer(FieldReader& in, const pb::Offer& from) {
     in.Defect("offer.pieces", "is not one for each name");
   }
   if (pieces != indices.size()) in.Defect("offer.index", "is not one for each piece");
+  offer.user = in.Text("offer.user", from.user(), kWireLimits.name_bytes);
+  offer.labels = in.Texts("offer.label", from.label(), kWireLimits.name_bytes);
+  in.Sorted("offer.label", offer.labels);
+  auto end_of_life = in.Number<int64_t>("offer.end_of_life", from.end_of_life(), 0, INT64_MAX);
+  if (end_of_life != 0) offer.end_of_life = Instant{end_of_life};
   if (!in.ok()) return offer;
   auto index = std::make_move_iterator(indices.begin());
   for (size_t i = 0; i < names.size(); ++i) {

@@ -14,6 +14,10 @@ void PutNeeds(pb::Needs& to, const Needs& needs) {
     to.mutable_name()->mutable_bytes()->append(named.name);
     to.add_count(named.count);
   }
+  to.set_time(needs.time.ns);
+  if (!needs.labels.empty()) PutTexts(*to.mutable_label(), needs.labels);
+  to.set_on_node(needs.on_node);
+  if (!needs.not_on.empty()) PutTexts(*to.mutable_not_on(), needs.not_on);
 }
 
 Needs TakeNeeds(FieldReader& in, const pb::Needs& from) {
@@ -31,6 +35,12 @@ Needs TakeNeeds(FieldReader& in, const pb::Needs& from) {
     if (count == 0) in.Defect("needs.count", "has a zero");
     needs.named.push_back({.name = std::move(names[i]), .count = count});
   }
+  needs.time = in.Time("needs.time", from.time());
+  needs.labels = in.Texts("needs.label", from.label(), kWireLimits.name_bytes);
+  in.Sorted("needs.label", needs.labels);
+  needs.on_node = in.Text("needs.on_node", from.on_node(), kWireLimits.name_bytes);
+  needs.not_on = in.Texts("needs.not_on", from.not_on(), kWireLimits.name_bytes);
+  in.Sorted("needs.not_on", needs.not_on);
   return needs;
 }
 

@@ -54,6 +54,8 @@ const char* HoldName(engine::HoldReason reason) {
       return "halt";
     case engine::HoldReason::kMaxFailures:
       return "max-failures";
+    case engine::HoldReason::kAllFail:
+      return "all-fail";
     case engine::HoldReason::kNone:
       break;
   }

@@ -116,6 +116,8 @@ std::string StandingText(const JobDetails& details) {
       return "stopped by --halt before all tasks had ended";
     case engine::HoldReason::kMaxFailures:
       return "stopped by --max-failures before all tasks had ended";
+    case engine::HoldReason::kAllFail:
+      return "held: its tasks failed one after the other, and none succeeded";
     default:
       return "stopped before all tasks had ended";
   }

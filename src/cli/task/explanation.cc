@@ -52,6 +52,8 @@ std::string HeldText(engine::HoldReason reason) {
       return "--halt";
     case engine::HoldReason::kMaxFailures:
       return "--max-failures";
+    case engine::HoldReason::kAllFail:
+      return "the rule that holds a job whose tasks all fail";
     default:
       return "a signal (Ctrl-C)";
   }

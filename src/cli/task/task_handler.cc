@@ -64,6 +64,8 @@ std::string AttemptText(const store::AttemptEntry& attempt) {
       return text + ", failed for good";
     case engine::Verdict::kUnknown:
       return text + ", not repeated";
+    case engine::Verdict::kCancelled:
+      return text + ", its job was cancelled";
   }
   return text;
 }

@@ -122,6 +122,12 @@ void HumanView::SayNews(const News& news) {
       case engine::HoldReason::kMaxFailures:
         Say(fmt::format("--max-failures is reached: nothing more is started{}", waits));
         break;
+      case engine::HoldReason::kAllFail:
+        Say(
+            fmt::format("the tasks fail one after the other, and none succeeded: nothing more is "
+                        "started{}",
+                        waits));
+        break;
       case engine::HoldReason::kNone:
         break;
     }

@@ -25,6 +25,8 @@ void RunTotals::Add(const AttemptEnd& end, engine::Verdict verdict) {
     case engine::Verdict::kRetry:
       ++tried_again;
       break;
+    case engine::Verdict::kCancelled:
+      break;
   }
 }
 

@@ -28,9 +28,17 @@ namespace spate::engine {
 
 // ---- Events ------------------------------------------------------------------------------------
 
+// How a job ended that another one waits for.
+struct JobOutcome {
+  JobId job;
+  JobCounts counts;
+  std::vector<TaskRange> succeeded;  // wanted for AfterKind::kEach only
+};
 struct SubmitJob {
   JobId job;  // new
   JobPlan plan;
+  // Of each job in plan.after that has finished and left the engine's memory.
+  std::vector<JobOutcome> outcomes = {};
 };
 struct GrowJob {
   JobId job;
@@ -59,6 +67,30 @@ struct HoldJob {
 };
 struct ReleaseJob {
   JobId job;
+};
+// Ends the job: what is queued is withdrawn, what runs is ended.
+struct CancelJob {
+  JobId job;
+};
+struct SetUser {
+  std::string user;
+  UserRule rule;
+};
+// Gives a node nothing more, until UndrainNode; what waits there is taken back, what runs goes on.
+struct DrainNode {
+  NodeId node;
+};
+struct UndrainNode {
+  NodeId node;
+};
+// Forgets a node; what it still had is lost.
+struct RemoveNode {
+  NodeId node;
+};
+// Trusts nodes again that were set aside.
+struct ClearSick {
+  NodeId node;  // 0: every node
+  JobId job;    // 0: whatever they were set aside for
 };
 // A node has come, or come back. What it holds goes on; its other leases are lost.
 struct NodeJoined {
@@ -90,7 +122,8 @@ struct TasksReturned {
 
 using Event =
     std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, HoldJob,
-                 ReleaseJob, NodeJoined, NodeSilent, NodeLost, AttemptsEnded, TasksReturned>;
+                 ReleaseJob, CancelJob, SetUser, DrainNode, UndrainNode, RemoveNode, ClearSick,
+                 NodeJoined, NodeSilent, NodeLost, AttemptsEnded, TasksReturned>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -124,6 +157,15 @@ using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop>;
 
 // ---- Notices -----------------------------------------------------------------------------------
 
+// A job is durable from now on.
+struct NoticeAccepted {
+  JobId job;
+};
+// A job was not taken (UserRule::max_queued). Nothing is remembered of it.
+struct NoticeRefused {
+  JobId job;
+  std::string text;
+};
 // An attempt's end is durable. `end` is what the journal has.
 struct NoticeEnded {
   AttemptEnd end;
@@ -138,7 +180,14 @@ struct NoticeFinished {
   JobId job;
   JobCounts counts;
 };
-using Notice = std::variant<NoticeEnded, NoticeHeld, NoticeFinished>;
+// A node was set aside; see the record NodeSick.
+struct NoticeNodeSick {
+  NodeId node;
+  JobId job;
+  std::string text;
+};
+using Notice = std::variant<NoticeAccepted, NoticeRefused, NoticeEnded, NoticeHeld, NoticeFinished,
+                            NoticeNodeSick>;
 
 struct Input {
   Instant now;
@@ -161,6 +210,45 @@ enum class LastNodes : uint8_t {
   kMayReturn,  // they are silent from now on
 };
 
+// ---- What people may ask -----------------------------------------------------------------------
+
+enum class NodeStanding : uint8_t {
+  kUnknown,  // it has not joined in this life of the hub
+  kJoined,
+  kSilent,
+  kDrained,
+  kSick,  // set aside for all jobs
+};
+const char* NodeStandingName(NodeStanding standing);  // "unknown", "joined", "silent", ...
+struct NodeInfo {
+  NodeId node;
+  Offer offer;  // the newest; empty when it has not joined
+  NodeStanding standing = NodeStanding::kUnknown;
+  std::string text;     // why it is sick, for whom it was set aside
+  uint32_t leased = 0;  // tasks that it holds
+  double used = 0;      // the part of it that they take; above 1 when some are held ahead
+  uint64_t ended = 0;   // attempts, in this life of the hub
+  uint64_t failed = 0;  // of them
+};
+struct UserInfo {
+  std::string user;
+  UserRule rule;
+  uint32_t jobs = 0;  // that have not finished
+  uint32_t queued = 0;
+  uint32_t leased = 0;
+  double used = 0;  // processors that its tasks take
+};
+struct JobInfo {
+  JobId job;
+  std::string user;
+  int32_t priority = 0;
+  JobCounts counts;
+  HoldReason held = HoldReason::kNone;
+  bool cancelled = false;
+  bool finished = false;
+  std::vector<After> after;  // what it still waits for
+};
+
 struct EngineState;  // core/engine/engine_state.h
 
 class Engine {
@@ -179,6 +267,11 @@ class Engine {
   // After replay, once.
   void Resume(LastNodes nodes, Instant now, Output& out);
 
+  // Frees the memory of a finished job; its id stays used. No change of state: a job that has
+  // finished matters to nothing but its own tasks. To reopen it, Apply its records again first.
+  // False when it has not finished.
+  bool Forget(JobId job);
+
   // What people may ask. Values, never references into the state.
   std::optional<JobCounts> Counts(JobId job) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
@@ -186,6 +279,10 @@ class Engine {
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<Needs> Requests(JobId job) const;
   bool Finished(JobId job) const;
+  std::optional<JobInfo> Info(JobId job) const;
+  std::vector<JobInfo> Jobs() const;
+  std::vector<NodeInfo> Nodes() const;
+  std::vector<UserInfo> Users() const;
   // Why a task does not run now, in words; empty when it runs or has ended.
   std::string Explain(JobId job, TaskIndex index, Instant now) const;
 

@@ -3,6 +3,9 @@
 // - every verdict follows the policy; counts add up; leases fit, and stay within what nodes hold;
 // - what records tell is the whole state: replay equals live after every step, and a restart from
 //   any prefix of the records resumes and comes to an end;
+// - limits of users and jobs are kept, what waits for other jobs does, and nodes get only what they
+//   may have;
+// - a finished job may be forgotten, and its records bring it back;
 // - every accepted task ends when all ends arrive.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -27,6 +30,8 @@ void showValue(const Op& op, std::ostream& os) {
   os << "{" << int{op.kind} << ", " << op.seed << "}";
 }
 
+constexpr int kKinds = 20;
+
 class World {
  public:
   void Run(const Op& op) {
@@ -39,6 +44,8 @@ class World {
   void Finish() {
     Step();
     RestartAt(records_.size());
+    for (const char* user : kUsers) events_.push_back(SetUser{user, {}});
+    events_.push_back(ClearSick{});
     for (const auto& [id, job] : model_.jobs()) {
       events_.push_back(ChangePolicy{id, {}});
       events_.push_back(SealJob{id});
@@ -66,8 +73,10 @@ class World {
   }
 
  private:
+  static constexpr const char* kUsers[] = {"", "ada", "bob"};
+
   void Dispatch(uint8_t kind, Prng& prng) {
-    switch (kind % 16) {
+    switch (kind % kKinds) {
       case 0:
         return Submit(prng);
       case 1:
@@ -94,8 +103,17 @@ class World {
       case 14:
         now_ = now_ + Duration::Seconds(static_cast<int64_t>(prng.Below(4)));
         return;
-      default:
+      case 15:
         return Restart(prng);
+      case 16:
+        if (prng.Chance(50)) events_.push_back(CancelJob{AnyJob(prng)});
+        return;
+      case 17:
+        return ChangeUser(prng);
+      case 18:
+        return DrainOrRemove(prng);
+      default:
+        return ForgetSome(prng);
     }
   }
 
@@ -107,6 +125,7 @@ class World {
         model_.Join(joined->node, joined->offer);
       }
       if (const auto* lost = std::get_if<NodeLost>(&event)) model_.Lose(lost->node);
+      if (const auto* removed = std::get_if<RemoveNode>(&event)) model_.Lose(removed->node);
     }
     events_.clear();
     Take(out, /*live=*/true);
@@ -116,11 +135,13 @@ class World {
   void Take(const Output& out, bool live) {
     size_t leases = 0;
     size_t ends = 0;
+    size_t accepted = 0;
     for (const Record& record : out.records) {
       std::string problem = live ? model_.ApplyLive(record, now_) : model_.Apply(record);
       if (!problem.empty()) RC_FAIL(problem);
       replica_->Apply(record);
       leases += std::holds_alternative<Leased>(record);
+      accepted += std::holds_alternative<JobAccepted>(record);
       ends += std::holds_alternative<AttemptEnded>(record);
       records_.push_back(record);
     }
@@ -130,6 +151,10 @@ class World {
     size_t told = std::count_if(out.notices.begin(), out.notices.end(), [](const Notice& notice) {
       return std::holds_alternative<NoticeEnded>(notice);
     });
+    accepted -= std::count_if(out.notices.begin(), out.notices.end(), [](const Notice& notice) {
+      return std::holds_alternative<NoticeAccepted>(notice);
+    });
+    RC_ASSERT(accepted == 0u);
     RC_ASSERT(sent == leases);
     RC_ASSERT(told == ends);
     wake_at_ = out.wake_at;
@@ -138,6 +163,7 @@ class World {
     replica_->CheckInvariants();
     RC_ASSERT(engine_->Digest() == replica_->Digest());
     for (const auto& [id, job] : model_.jobs()) {
+      if (forgotten_.contains(id)) continue;
       RC_ASSERT(engine_->Counts(id) == job.Counts());
       RC_ASSERT(engine_->Finished(id) == job.finished);
       RC_ASSERT(engine_->Held(id) == job.held);
@@ -158,6 +184,7 @@ class World {
   void RestartAt(size_t prefix) {
     std::vector<Record> records = std::move(records_);
     records_.clear();
+    forgotten_.clear();
     records.resize(prefix);
     engine_ = std::make_unique<Engine>();
     replica_ = std::make_unique<Engine>();
@@ -195,6 +222,8 @@ class World {
     if (prng.Chance(30)) policy.retry.delay = Duration::Seconds(1 + prng.Below(3));
     if (prng.Chance(15)) policy.retry.once = true;
     if (prng.Chance(30)) policy.retry.retry_on = static_cast<CauseSet>(prng.Below(256));
+    if (prng.Chance(20)) policy.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
+    if (prng.Chance(20)) policy.pause_after_failures = 1 + static_cast<uint32_t>(prng.Below(8));
     if (prng.Chance(20)) policy.max_failures = 1 + static_cast<uint32_t>(prng.Below(5));
     if (prng.Chance(20)) {
       policy.halt.when = prng.Chance(50) ? HaltRule::When::kNow : HaltRule::When::kSoon;
@@ -242,13 +271,39 @@ class World {
       }
     }
     plan.policy = AnyPolicy(prng);
-    events_.push_back(SubmitJob{JobId(next_job_++), std::move(plan)});
+    plan.user = kUsers[prng.Below(std::size(kUsers))];
+    plan.priority = static_cast<int32_t>(prng.Below(3)) - 1;
+    SubmitJob submit{JobId(next_job_++), std::move(plan), {}};
+    if (prng.Chance(30)) Step();  // what it waits for may end
+    while (prng.Chance(30)) {
+      JobId other = AnyJob(prng);
+      auto kind = static_cast<AfterKind>(prng.Below(4));
+      bool each = kind == AfterKind::kEach && model_.jobs().contains(other) && !submit.plan.open;
+      // Pairs are of as many tasks, mostly.
+      if (each && prng.Chance(80)) {
+        submit.plan.task_count = static_cast<uint32_t>(model_.jobs().at(other).tasks.size());
+        submit.plan.runs = AnyRuns(prng, 0, submit.plan.task_count, requests);
+        submit.plan.order.clear();
+      }
+      submit.plan.after.push_back({other, kind});
+      if (forgotten_.contains(other)) submit.outcomes.push_back(OutcomeOf(other));
+    }
+    events_.push_back(std::move(submit));
     Step();
+  }
+  JobOutcome OutcomeOf(JobId id) const {
+    const NaiveJob& job = model_.jobs().at(id);
+    JobOutcome outcome{id, job.Counts(), {}};
+    for (TaskIndex i = 0; i < job.tasks.size(); ++i) {
+      if (job.tasks[i].state == TaskState::kSucceeded) AppendIndex(outcome.succeeded, i);
+    }
+    return outcome;
   }
   void Join(NodeId node, uint32_t slots, uint32_t cpus, uint32_t gpus) {
     Offer offer{
         .node_name = "n", .slots = slots, .milli_cpus = cpus * kMilliCpu, .memory = 4, .named = {}};
     if (gpus > 0) offer.named = {{"gpus", std::vector<std::string>(gpus, "0")}};
+    if (node == NodeId(4)) offer.user = "bob";
     events_.push_back(NodeJoined{node, offer});
   }
   void JoinSome(Prng& prng) {
@@ -280,7 +335,10 @@ class World {
     events_.push_back(std::move(event));
     size_t before = records_.size();
     Step();
-    RC_ASSERT(records_.size() == before);
+    // Users' turns may have moved since the last pass, but nothing else follows from false news.
+    for (size_t i = before; i < records_.size(); ++i) {
+      RC_ASSERT(std::holds_alternative<Leased>(records_[i]));
+    }
   }
   void ReturnSome(Prng& prng) {
     events_.push_back(TasksReturned{AnyNode(prng), AnyJob(prng),
@@ -294,8 +352,51 @@ class World {
       events_.push_back(ReleaseJob{job});
     }
   }
+  void ChangeUser(Prng& prng) {
+    UserRule rule{.weight = 1 + static_cast<uint32_t>(prng.Below(3))};
+    if (prng.Chance(30)) rule.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
+    if (prng.Chance(20)) rule.max_queued = static_cast<uint32_t>(1 + prng.Below(100));
+    events_.push_back(SetUser{kUsers[prng.Below(std::size(kUsers))], rule});
+  }
+  void DrainOrRemove(Prng& prng) {
+    NodeId node = AnyNode(prng);
+    if (prng.Chance(40)) return events_.push_back(DrainNode{node});
+    if (prng.Chance(60)) return events_.push_back(UndrainNode{node});
+    if (prng.Chance(50)) return events_.push_back(ClearSick{node, {}});
+    events_.push_back(RemoveNode{node});
+  }
+  // A finished job leaves memory, or comes back by its records.
+  void ForgetSome(Prng& prng) {
+    Step();
+    JobId job = AnyJob(prng);
+    if (forgotten_.contains(job)) return Recall(job);
+    bool finished = engine_->Finished(job);
+    RC_ASSERT(engine_->Forget(job) == finished);
+    RC_ASSERT(replica_->Forget(job) == finished);
+    if (finished) forgotten_.insert(job);
+  }
+  void Recall(JobId job) {
+    if (forgotten_.erase(job) == 0) return;
+    for (const Record& record : records_) {
+      bool of_job = std::visit(
+          [job](const auto& r) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(r)>, AttemptEnded>) {
+              return r.end.ref.job == job;
+            } else if constexpr (requires { r.job; }) {
+              return r.job == job;
+            } else {
+              return false;
+            }
+          },
+          record);
+      if (!of_job) continue;
+      engine_->Apply(record);
+      replica_->Apply(record);
+    }
+  }
   void WithdrawOrReopen(Prng& prng) {
     JobId job = AnyJob(prng);
+    Recall(job);
     if (prng.Chance(50)) {
       events_.push_back(WithdrawTasks{job, AnyTasks(prng)});
     } else {
@@ -326,11 +427,12 @@ class World {
   NaiveModel model_;
   std::vector<Record> records_;
   std::vector<Event> events_;
+  std::set<JobId> forgotten_;
   uint32_t next_job_ = 1;
 };
 
 rc::Gen<Op> AnyOp() {
-  return rc::gen::map(rc::gen::pair(rc::gen::inRange<int>(0, 16),
+  return rc::gen::map(rc::gen::pair(rc::gen::inRange<int>(0, kKinds),
                                     rc::gen::noShrink(rc::gen::inRange<uint64_t>(0, UINT64_MAX))),
                       [](const std::pair<int, uint64_t>& pair) {
                         return Op{static_cast<uint8_t>(pair.first), pair.second};

@@ -3,15 +3,20 @@
 //   submit j1 tasks=100 [cpus=2 ...]      or with several requests: submit j1 1-3:cpus=2 4:gpus=1
 //          [open] [order=3,1,2] + a policy: [retries=1] [delay=5s] [retry-on=exit,node] [once]
 //          [halt=now,fail=1|soon,done=30%] [max-failures=2]
-//   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1
+//          [max-running=2] [pause-after=25] + [user=ada] [priority=1] [after=ok:j2,each:j3]
+//          [outcome=j2:4/5]               job 2 has left memory, 4 of its 5 tasks succeeded
+//   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1
+//   user ada [weight=2] [max-running=9] [max-queued=99]            forget j1
+//   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      reopen j1.3
-//   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2]      lost n1      silent n1
+//   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
+//   lost n1   silent n1
 //   holds j1.3-4 [attempt=1]               what the next `node` line's node says that it holds
 //   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
 //   return n1 j1.7-9 [attempt=1]
 //   at +5s                                 the clock goes on, before the block's step
 //   restart [nodes-may-return]             a new engine replays all records, then resumes
-//   counts j1   explain j1.3               questions, answered after the step
+//   counts j1   explain j1.3   nodes   users    questions, answered after the step
 //
 // The events of a block are one Step. After each block the invariants are checked, and a second
 // engine that applied the records alone must have the same digest.
@@ -54,7 +59,7 @@ class Writer {
   void operator()(const JobSealed& record) { lines_.Add("record sealed " + Name(record.job)); }
   void operator()(const PolicyChanged& record) { lines_.Add("record policy " + Name(record.job)); }
   void operator()(const TasksWithdrawn& record) {
-    lines_.Add("record withdrawn " + Name(record.job, record.tasks));
+    lines_.Add("record withdrawn " + Name(record.job, record.tasks) + Quoted(record.reason));
   }
   void operator()(const TasksReopened& record) {
     lines_.Add("record reopened " + Name(record.job, record.tasks));
@@ -81,6 +86,30 @@ class Writer {
   void operator()(const JobFinished& record) {
     lines_.Add(fmt::format("record finished {}:{}", Name(record.job), Counts(record.counts)));
   }
+  void operator()(const JobCancelled& record) {
+    lines_.Add(fmt::format("record cancelled {}{}", Name(record.job), Quoted(record.reason)));
+  }
+  void operator()(const DependencyMet& record) {
+    lines_.Add(fmt::format("record met {} on={}", Name(record.job), Name(record.on)));
+  }
+  void operator()(const UserChanged& record) {
+    lines_.Add(fmt::format("record user {} weight={} max-running={} max-queued={}", record.user,
+                           record.rule.weight, record.rule.max_running, record.rule.max_queued));
+  }
+  void operator()(const NodeDrained& record) { lines_.Add("record drained " + Name(record.node)); }
+  void operator()(const NodeUndrained& record) {
+    lines_.Add("record undrained " + Name(record.node));
+  }
+  void operator()(const NodeRemoved& record) { lines_.Add("record removed " + Name(record.node)); }
+  void operator()(const NodeSick& record) {
+    lines_.Add(fmt::format("record sick {} {}{}", Name(record.node), AnyName(record.job),
+                           Quoted(record.text)));
+  }
+  void operator()(const NodeCleared& record) {
+    lines_.Add(fmt::format("record cleared {} {}",
+                           record.node == NodeId() ? "all" : Name(record.node),
+                           AnyName(record.job)));
+  }
   void operator()(const SendLease& send) {
     lines_.Add(fmt::format("send {} lease {} attempt={} request={} {}", Name(send.node),
                            Name(send.job, send.tasks), send.attempt.value, send.request,
@@ -100,6 +129,14 @@ class Writer {
     const AttemptRef& ref = notice.end.ref;
     lines_.AddTask("notice ended ", ref.job, ref.index,
                    fmt::format(" attempt={} {}", ref.attempt.value, VerdictName(notice.verdict)));
+  }
+  // As many as records of accepted jobs; the property test compares them.
+  void operator()(const NoticeAccepted&) {}
+  void operator()(const NoticeRefused& notice) {
+    lines_.Add(fmt::format("notice refused {}{}", Name(notice.job), Quoted(notice.text)));
+  }
+  void operator()(const NoticeNodeSick& notice) {
+    lines_.Add(fmt::format("notice sick {} {}", Name(notice.node), AnyName(notice.job)));
   }
   void operator()(const NoticeHeld& notice) {
     lines_.Add(fmt::format("notice held {} {}", Name(notice.job), Reason(notice.reason)));
@@ -124,8 +161,12 @@ class Writer {
   }
 
  private:
+  static std::string Quoted(const std::string& text) {
+    return text.empty() ? "" : " '" + text + "'";
+  }
+  static std::string AnyName(JobId job) { return job == JobId() ? "all" : Name(job); }
   static const char* Reason(HoldReason reason) {
-    constexpr const char* kNames[] = {"none", "user", "halt", "max-failures"};
+    constexpr const char* kNames[] = {"none", "user", "halt", "max-failures", "all-fail"};
     return kNames[static_cast<size_t>(reason)];
   }
 
@@ -157,6 +198,15 @@ class EngineMachine : public script::Machine {
         {"return", &EngineMachine::Return},
         {"at", &EngineMachine::At},
         {"restart", &EngineMachine::Restart},
+        {"cancel", &EngineMachine::Cancel},
+        {"user", &EngineMachine::User},
+        {"drain", &EngineMachine::Drain},
+        {"undrain", &EngineMachine::Undrain},
+        {"remove", &EngineMachine::Remove},
+        {"clear", &EngineMachine::Clear},
+        {"forget", &EngineMachine::Forget},
+        {"nodes", &EngineMachine::Nodes},
+        {"users", &EngineMachine::Users},
         {"counts", &EngineMachine::Counts},
         {"explain", &EngineMachine::Explain},
     };
@@ -231,12 +281,20 @@ class EngineMachine : public script::Machine {
   static JobPolicy PolicyOf(Line& line) {
     JobPolicy policy{.retry = RetryOf(line), .halt = HaltOf(line)};
     policy.max_failures = static_cast<uint32_t>(line.Number("max-failures", 0));
+    policy.max_running = static_cast<uint32_t>(line.Number("max-running", 0));
+    policy.pause_after_failures = static_cast<uint32_t>(line.Number("pause-after", 0));
     return policy;
   }
 
   void Submit(Line& line) {
-    SubmitJob submit{line.Job(), {}};
+    SubmitJob submit{line.Job(), {}, {}};
     JobPlan& plan = submit.plan;
+    plan.user = line.Option("user");
+    plan.priority = static_cast<int32_t>(line.Number("priority", 0));
+    for (const std::string& word : line.List("after")) plan.after.push_back(AfterOf(line, word));
+    for (const std::string& word : line.List("outcome")) {
+      submit.outcomes.push_back(OutcomeOf(line, word));
+    }
     plan.open = line.Flag("open");
     plan.policy = PolicyOf(line);
     std::string order = line.Option("order");
@@ -254,6 +312,28 @@ class EngineMachine : public script::Machine {
       if (plan.task_count > 0) plan.runs = {{0, plan.task_count, 0}};
     }
     events_.push_back(std::move(submit));
+  }
+  // "each:j3"
+  static After AfterOf(Line& line, const std::string& word) {
+    for (auto kind : {AfterKind::kOk, AfterKind::kAny, AfterKind::kFail, AfterKind::kEach}) {
+      std::string before = AfterKindName(kind) + std::string(":j");
+      if (word.starts_with(before)) {
+        return {JobId(static_cast<uint32_t>(std::stoul(word.substr(before.size())))), kind};
+      }
+    }
+    line.Fail("after: write ok:j1, any:j1, fail:j1 or each:j1");
+    return {};
+  }
+  // "j2:4/5"
+  static JobOutcome OutcomeOf(Line& line, const std::string& word) {
+    unsigned job = 0;
+    unsigned succeeded = 0;
+    unsigned total = 0;
+    if (std::sscanf(word.c_str(), "j%u:%u/%u", &job, &succeeded, &total) != 3) {
+      line.Fail("outcome: write j2:4/5");
+    }
+    JobCounts counts{.total = total, .succeeded = succeeded, .failed = total - succeeded};
+    return {JobId(job), counts, {{0, succeeded}}};
   }
   // "1-3:cpus=2,gpus=1"
   static void AddRun(Line& line, const std::string& word, JobPlan& plan) {
@@ -293,6 +373,51 @@ class EngineMachine : public script::Machine {
     JobId job = line.Job();
     events_.push_back(HoldJob{job, line.Flag("end")});
   }
+  void Cancel(Line& line) { events_.push_back(CancelJob{line.Job()}); }
+  void User(Line& line) {
+    UserRule rule{.weight = static_cast<uint32_t>(line.Number("weight", 1)),
+                  .max_running = static_cast<uint32_t>(line.Number("max-running", 0)),
+                  .max_queued = static_cast<uint32_t>(line.Number("max-queued", 0))};
+    events_.push_back(SetUser{line.Word("a user"), rule});
+  }
+  void Drain(Line& line) { events_.push_back(DrainNode{line.Node()}); }
+  void Undrain(Line& line) { events_.push_back(UndrainNode{line.Node()}); }
+  void Remove(Line& line) { events_.push_back(RemoveNode{line.Node()}); }
+  void Clear(Line& line) {
+    ClearSick clear;
+    if (line.Has("node")) clear.node = Line("x " + line.Option("node")).Node();
+    if (line.Has("job")) clear.job = Line("x " + line.Option("job")).Job();
+    events_.push_back(clear);
+  }
+  void Forget(Line& line) {
+    JobId job = line.Job();
+    questions_.push_back([this, job] {
+      bool done = engine_->Forget(job);
+      CHECK(replica_->Forget(job) == done);
+      return fmt::format("forget {}: {}", Name(job), done ? "done" : "it has not finished");
+    });
+  }
+  void Nodes(Line&) {
+    questions_.push_back([this] {
+      std::string text = "nodes:";
+      for (const NodeInfo& node : engine_->Nodes()) {
+        text += fmt::format(" {} {} leased={} used={:g} ended={} failed={}{};", Name(node.node),
+                            NodeStandingName(node.standing), node.leased, node.used, node.ended,
+                            node.failed, node.text.empty() ? "" : " '" + node.text + "'");
+      }
+      return text;
+    });
+  }
+  void Users(Line&) {
+    questions_.push_back([this] {
+      std::string text = "users:";
+      for (const UserInfo& user : engine_->Users()) {
+        text += fmt::format(" {} jobs={} queued={} leased={} used={:g};", user.user, user.jobs,
+                            user.queued, user.leased, user.used);
+      }
+      return text;
+    });
+  }
   void Release(Line& line) { events_.push_back(ReleaseJob{line.Job()}); }
   void Withdraw(Line& line) {
     auto [job, tasks] = line.TaskList();
@@ -304,7 +429,9 @@ class EngineMachine : public script::Machine {
   }
   void Node(Line& line) {
     NodeId node = line.Node();
-    events_.push_back(NodeJoined{node, line.NodeOffer(Name(node)), std::exchange(holds_, {})});
+    Offer offer = line.NodeOffer(Name(node));
+    if (line.Has("life")) offer.end_of_life = now_ + line.Time("life");
+    events_.push_back(NodeJoined{node, std::move(offer), std::exchange(holds_, {})});
   }
   void Holds(Line& line) {
     auto [job, tasks] = line.TaskList();

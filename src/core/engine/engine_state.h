@@ -1,10 +1,12 @@
 // The engine's state, and the context in which one Step decides. Private to core/engine.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct LeasedRange {
   uint32_t count = 0;
   uint32_t left = 0;  // neither ended nor taken back
   uint32_t request = 0;
+  uint64_t charge = 0;  // for each of `left`, in UserState::used
 };
 // The attempt is part of the key: a task is given out once under each number, so ranges of one
 // attempt never overlap.
@@ -31,15 +34,62 @@ struct LeaseKey {
   friend auto operator<=>(const LeaseKey&, const LeaseKey&) = default;
 };
 
+// What a node does for one job.
+struct JobHere {
+  uint64_t used = 0;  // share of the node that its leases take
+  Duration wall;      // a moving average of what ended lately; zero: not known
+};
+
 struct NodeState {
   bool present = false;                // joined in this life of the hub, and not silent
   Instant lost_at = Instant::Never();  // while it is silent
   Offer offer;                         // empty until it has joined
   std::map<LeaseKey, LeasedRange> leases;
-  // Derived from leases and offer. Not part of what replay must give again, since a node's offer
-  // and speed are learned anew in each life.
+  bool drained = false;
+  // Whose jobs have set it aside, by record; and why all do, when they do.
+  std::map<JobId, std::string> set_aside;
+  std::string sick;
+  // Derived from leases and offer, or news. Not part of what replay must give again, since a
+  // node's offer and speed are learned anew in each life.
+  std::map<JobId, JobHere> jobs;  // with leases, and a few of the last without
+  uint32_t leased = 0;            // tasks
+  uint64_t used = 0;              // the sum over jobs
+  uint64_t ended = 0;
+  uint64_t failed = 0;
+
+  bool TakesTasks() const { return present && !drained && sick.empty(); }
+};
+
+// Jobs in the order in which those of one user go.
+struct JobTurn {
+  int32_t priority = 0;
+  JobId job;
+  friend bool operator<(const JobTurn& a, const JobTurn& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
+  }
+};
+
+struct UserState;
+// A user in the order in which they are served: who has the least goes first.
+struct UserTurn {
+  uint64_t share = 0;
+  const std::string* name = nullptr;
+  UserState* user = nullptr;
+  friend bool operator<(const UserTurn& a, const UserTurn& b) {
+    return a.share != b.share ? a.share < b.share : *a.name < *b.name;
+  }
+};
+
+struct UserState {
+  UserRule rule;
+  uint32_t jobs = 0;     // that have not finished
+  uint32_t leased = 0;   // tasks
+  uint64_t unended = 0;  // tasks that have not ended
+  // Millionths of processors that the leases take; what waits on a node behind what runs there
+  // counts little. Derived, as NodeState::used.
   uint64_t used = 0;
-  std::map<JobId, Duration> task_wall;  // a moving average of what ended lately
+  std::set<JobTurn> wanting;     // jobs with something to give out
+  std::optional<uint64_t> turn;  // its share in EngineState::turns, where it stands while it wants
 };
 
 struct EngineState {
@@ -47,12 +97,31 @@ struct EngineState {
 
   void Apply(const Record& record);
   JobState* FindJob(JobId id);
+  UserState& UserOf(const JobState& job) { return users.at(job.user()); }
+  // After the job changed, or its user's share.
+  void UpdateTurn(JobState& job);
+  void UpdateTurn(const std::string& name, UserState& user);
+  // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
+  void AddUse(const JobState& job, NodeState& node, LeasedRange& range);
+  void TakeUse(const JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
+  // Unblocks what waits for nothing any more (AfterKind::kEach).
+  void Unblock(JobState& job, TaskIndex index);
 
   Limits limits;
   std::map<JobId, JobState> jobs;
   std::map<NodeId, NodeState> nodes;
-  std::set<JobId> active;  // neither finished nor held: what placement looks at
+  std::map<std::string, UserState> users;
+  // Users that have wanting jobs. More than one: they contend, and nobody is leased more ahead than
+  // short tasks need.
+  std::set<UserTurn> turns;
+  std::map<JobId, std::set<JobId>> dependents;  // by the job that they wait for
   std::set<std::pair<Instant, NodeId>> silent;  // nodes by the time at which they are lost
+
+  // ---- What placement looks at. Derived.
+  // Nodes that may have room for what there is. Others were found to be well supplied, and nothing
+  // of them has ended since.
+  std::set<NodeId> open;
+  bool look_at_all = false;  // something else changed: the next pass looks at every node
 };
 
 // One Step. Record() is the only way to change the state.
@@ -60,6 +129,8 @@ struct StepContext {
   EngineState& state;
   Instant now;
   Output& out;
+
+  std::vector<JobId> finished = {};  // whose dependents have not been told
 
   void Record(engine::Record record);
 };
@@ -73,6 +144,12 @@ void On(StepContext& step, const WithdrawTasks& event);
 void On(StepContext& step, const ReopenTasks& event);
 void On(StepContext& step, const HoldJob& event);
 void On(StepContext& step, const ReleaseJob& event);
+void On(StepContext& step, const CancelJob& event);
+void On(StepContext& step, const SetUser& event);
+void On(StepContext& step, const DrainNode& event);
+void On(StepContext& step, const UndrainNode& event);
+void On(StepContext& step, const RemoveNode& event);
+void On(StepContext& step, const ClearSick& event);
 void On(StepContext& step, const NodeJoined& event);
 void On(StepContext& step, const NodeSilent& event);
 void On(StepContext& step, const NodeLost& event);
@@ -100,7 +177,28 @@ uint32_t LeasesBeforeHold(const JobState& job);
 // Sends a recall, or a stop, to every node that holds tasks of the job.
 void RecallJob(StepContext& step, JobId job, bool end_running);
 
+// Ends a job: see CancelJob. `reason` is empty when a person wished it.
+void Cancel(StepContext& step, JobState& job, std::string reason);
+// Settles what waits for jobs that have finished: dependents start, or are cancelled (after.cc).
+void SettleDependents(StepContext& step);
+// Settles a job's waits for jobs that have finished already, or that nobody knows.
+void SettleKnown(StepContext& step, JobState& job, const std::vector<JobOutcome>& outcomes);
+JobOutcome OutcomeOf(const JobState& job);
+void Settle(StepContext& step, JobState& job, const JobOutcome& outcome);
+// Sets the node aside if it fails tasks of the job that succeed elsewhere (sick.cc).
+void CheckNode(StepContext& step, NodeId node, JobState& job, const AttemptEnd& end);
+// Another node than this one takes tasks of the request, and does not fail the job's.
+bool OthersTake(const EngineState& state, const JobState& job, uint32_t request, NodeId but,
+                Instant now);
+
 // The share of a node that one task of this request takes.
 uint64_t ShareOf(const NodeState& node, const Needs& needs);
+// The node could run tasks of this request now, were it idle. 0: not; else so many at once.
+uint32_t FitNow(const NodeState& node, const JobState& job, uint32_t request, Instant now);
+// Tasks that a node holds ahead of one that runs, by how long the job's tasks take there.
+uint32_t AheadOf(const EngineState& state, const NodeState& node, JobId job);
+
+// Gives out what there is to give (pass.cc).
+void Place(StepContext& step);
 
 }  // namespace spate::engine

@@ -1,10 +1,11 @@
 // JobState: see job_state.h. The queues' invariant: a queued task is in the queue of its request,
 // in exactly one part, told by its bits (kWaits: delayed, kAgain: requeued, neither: fresh, at or
-// after the cursor), and stands there once. Leases take from the fronts, which SkipStale then
-// cleans; Withdraw takes from anywhere, and cleans the whole.
+// after the cursor), and stands there once; only a blocked task is in none. Leases take from the
+// fronts, which SkipStale then cleans; Withdraw takes from anywhere, and cleans the whole.
 #include "core/engine/job_state.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -16,6 +17,7 @@ constexpr uint8_t kStateMask = 0x07;
 constexpr uint8_t kLeasedBefore = 0x08;  // attempt 1 was given out
 constexpr uint8_t kWaits = 0x10;         // in a queue's delayed
 constexpr uint8_t kAgain = 0x20;         // in a queue's requeued
+constexpr uint8_t kBlocked = 0x40;       // queued, but in no queue
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
@@ -28,6 +30,9 @@ JobState::JobState(JobId id, const JobPlan& plan)
     : id_(id),
       policy_(plan.policy),
       open_(plan.open),
+      user_(plan.user),
+      priority_(plan.priority),
+      after_(plan.after),
       requests_(plan.requests),
       runs_(plan.runs),
       order_(plan.order),
@@ -35,7 +40,32 @@ JobState::JobState(JobId id, const JobPlan& plan)
   counts_.total = plan.task_count;
   counts_.queued = plan.task_count;
   queues_.resize(requests_.size());
+  for (const RequestRun& run : runs_) CountWaiting(run.request, run.count);
   PlaceCursors(0);
+}
+
+bool JobState::Runnable() const {
+  return held_ == HoldReason::kNone && !finished_ && !cancelled_ &&
+         std::all_of(after_.begin(), after_.end(),
+                     [](const After& after) { return after.kind == AfterKind::kEach; });
+}
+
+bool JobState::WaitsForEachOf(JobId other) const {
+  return std::any_of(after_.begin(), after_.end(), [other](const After& after) {
+    return after.job == other && after.kind == AfterKind::kEach;
+  });
+}
+
+bool JobState::Blocked(TaskIndex index) const { return Has(index, kBlocked); }
+
+bool JobState::Avoids(NodeId node) const {
+  auto it = troubles_.find(node);
+  return it != troubles_.end() && (it->second.set_aside || it->second.no_start);
+}
+
+bool JobState::SucceededBeside(NodeId node) const {
+  return (good_node_ != NodeId() && good_node_ != node) ||
+         (other_good_node_ != NodeId() && other_good_node_ != node);
 }
 
 uint32_t JobState::RequestOf(TaskIndex index) const {
@@ -229,7 +259,9 @@ void JobState::SetState(TaskIndex index, TaskState state) {
 void JobState::Requeue(TaskIndex index) {
   SetState(index, TaskState::kQueued);
   tasks_[index] |= kAgain;
-  std::deque<TaskRange>& requeued = QueueOf(index).requeued;
+  uint32_t request = RequestOf(index);
+  CountWaiting(request, 1);
+  std::deque<TaskRange>& requeued = queues_[request].requeued;
   if (!requeued.empty() && requeued.back().first + requeued.back().count == index) {
     ++requeued.back().count;
   } else {
@@ -240,7 +272,9 @@ void JobState::Requeue(TaskIndex index) {
 void JobState::Delay(TaskIndex index, Instant until) {
   SetState(index, TaskState::kQueued);
   tasks_[index] |= kWaits;
-  std::vector<Delayed>& delayed = QueueOf(index).delayed;
+  uint32_t request = RequestOf(index);
+  CountWaiting(request, 1);
+  std::vector<Delayed>& delayed = queues_[request].delayed;
   delayed.push_back({until, index});
   std::push_heap(delayed.begin(), delayed.end());
 }
@@ -286,6 +320,54 @@ void JobState::DropStale() {
 void JobState::Release() {
   held_ = HoldReason::kNone;
   counts_at_release_ = counts_;
+  failures_in_row_ = 0;
+}
+
+void JobState::Finish() {
+  finished_ = true;
+  after_.clear();  // what was withdrawn and is reopened waits for nothing
+}
+
+void JobState::Cancel() {
+  cancelled_ = true;
+  open_ = false;
+  held_ = HoldReason::kNone;
+  for (TaskIndex i = 0; i < tasks_.size(); ++i) {
+    if (StateOf(i) == TaskState::kQueued) SetState(i, TaskState::kCancelled);
+  }
+  after_.clear();
+  for (Queue& queue : queues_) queue.waiting = 0;
+  waiting_ = 0;
+  DropStale();
+}
+
+void JobState::Block(TaskIndex index) {
+  CHECK(Fresh(index));
+  tasks_[index] |= kBlocked;
+  uint32_t request = RequestOf(index);
+  CountWaiting(request, -1);
+  queues_[request].cursor = SeekFresh(request, queues_[request].cursor);
+}
+
+void JobState::Unblock(TaskIndex index) {
+  if (Blocked(index)) Requeue(index);
+}
+
+void JobState::CountWaiting(uint32_t request, int64_t change) {
+  queues_[request].waiting = static_cast<uint32_t>(queues_[request].waiting + change);
+  waiting_ = static_cast<uint32_t>(waiting_ + change);
+}
+
+void JobState::Trust(NodeId node) {
+  if (node == NodeId()) {
+    troubles_.clear();
+  } else {
+    troubles_.erase(node);
+  }
+}
+
+void JobState::Meet(JobId other) {
+  std::erase_if(after_, [other](const After& after) { return after.job == other; });
 }
 
 void JobState::Grow(const JobGrown& grown) {
@@ -293,6 +375,7 @@ void JobState::Grow(const JobGrown& grown) {
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
   queues_.resize(requests_.size(), Queue{.cursor = before});
   for (const RequestRun& run : grown.runs) {
+    CountWaiting(run.request, run.count);
     if (!runs_.empty() && runs_.back().request == run.request) {
       runs_.back().count += run.count;
     } else {
@@ -306,6 +389,7 @@ void JobState::Grow(const JobGrown& grown) {
   counts_.total += grown.count;
   counts_.queued += grown.count;
   finished_ = false;
+  cancelled_ = false;
   PlaceCursors(before);
 }
 
@@ -313,6 +397,7 @@ void JobState::Withdraw(const std::vector<TaskRange>& tasks) {
   for (const TaskRange& range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       CHECK(StateOf(i) == TaskState::kQueued);
+      if (!Blocked(i)) CountWaiting(RequestOf(i), -1);
       SetState(i, TaskState::kCancelled);
     }
   }
@@ -328,6 +413,8 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks) {
     }
   }
   finished_ = false;
+  cancelled_ = false;
+  failures_in_row_ = 0;
   // What was taken out of the counts does not count for --halt any more either.
   counts_at_release_.failed = std::min(counts_at_release_.failed, counts_.failed);
   counts_at_release_.unknown = std::min(counts_at_release_.unknown, counts_.unknown);
@@ -335,13 +422,16 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks) {
 }
 
 void JobState::Lease(TaskRange tasks, Attempt attempt) {
+  uint32_t request = RequestOf(tasks.first);
   for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
     CHECK(StateOf(i) == TaskState::kQueued);
+    // Replay may not know the job whose end had unblocked it.
+    if (!Blocked(i)) CountWaiting(request, -1);
     SetState(i, TaskState::kLeased);
     tasks_[i] |= kLeasedBefore;
     if (attempt.value > 1) traces_[i].attempt = attempt;
   }
-  SkipStale(RequestOf(tasks.first));
+  SkipStale(request);
 }
 
 void JobState::Return(TaskRange tasks, Attempt attempt) {
@@ -352,9 +442,40 @@ void JobState::Return(TaskRange tasks, Attempt attempt) {
   }
 }
 
+// Which nodes fail the job's tasks. A success is the common case, and costs next to nothing.
+void JobState::Learn(const AttemptEnded& ended) {
+  Cause cause = ended.end.cause;
+  if (cause == Cause::kSuccess) {
+    if (!troubles_.empty()) {
+      if (auto it = troubles_.find(ended.node); it != troubles_.end()) {
+        it->second.failures = 0;
+        it->second.no_start = false;
+        if (!it->second.set_aside) troubles_.erase(it);
+      }
+    }
+    if (good_node_ != ended.node) other_good_node_ = std::exchange(good_node_, ended.node);
+    failures_in_row_ = 0;
+    starts_nowhere_ = false;
+    return;
+  }
+  if (cause == Cause::kTimeLimit || cause == Cause::kStopped || cause == Cause::kNode) return;
+  ++failures_in_row_;
+  Trouble& trouble = troubles_[ended.node];
+  ++trouble.failures;
+  if (cause != Cause::kStart) return;
+  if (!ended.counts) {
+    trouble.no_start = true;
+  } else if (!starts_nowhere_) {
+    // No node was left to try.
+    starts_nowhere_ = true;
+    for (auto& [node, each] : troubles_) each.no_start = false;
+  }
+}
+
 void JobState::End(const AttemptEnded& ended) {
   TaskIndex i = ended.end.ref.index;
   CHECK(StateOf(i) == TaskState::kLeased);
+  Learn(ended);
   if (ended.verdict == Verdict::kSucceeded) {
     if (!traces_.empty()) traces_.erase(i);
     SetState(i, TaskState::kSucceeded);
@@ -364,14 +485,16 @@ void JobState::End(const AttemptEnded& ended) {
     SetState(i, TaskState::kUnknown);
     return;
   }
-  if (ended.verdict == Verdict::kFailed) {
-    SetState(i, TaskState::kFailed);
+  if (ended.verdict == Verdict::kFailed || ended.verdict == Verdict::kCancelled) {
+    SetState(i, ended.verdict == Verdict::kFailed ? TaskState::kFailed : TaskState::kCancelled);
     return;
   }
   Trace& trace = traces_.try_emplace(i, Trace{ended.end.ref.attempt, 0, 0}).first->second;
   trace.attempt = ended.end.ref.attempt;
   if (ended.counts) ++trace.tries;
-  if (ended.end.cause == Cause::kNode) ++trace.losses;
+  bool lost =
+      ended.end.cause == Cause::kNode || (ended.end.cause == Cause::kStart && !ended.counts);
+  if (lost) ++trace.losses;
   if (ended.counts && policy_.retry.delay.ns > 0) {
     Delay(i, ended.ended + policy_.retry.delay);
   } else {
@@ -384,6 +507,7 @@ void JobState::CheckInvariants() const {
   seen.total = static_cast<uint32_t>(tasks_.size());
   size_t waiting = 0;
   size_t again = 0;
+  std::vector<uint32_t> unblocked(queues_.size());
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
     switch (StateOf(i)) {
       case TaskState::kQueued:
@@ -408,7 +532,8 @@ void JobState::CheckInvariants() const {
     if (Has(i, kWaits)) ++waiting;
     if (Has(i, kAgain)) ++again;
     CHECK(!(Has(i, kWaits) && Has(i, kAgain)));
-    CHECK(StateOf(i) == TaskState::kQueued || !Has(i, kWaits | kAgain));
+    CHECK(StateOf(i) == TaskState::kQueued || !Has(i, kWaits | kAgain | kBlocked));
+    if (StateOf(i) == TaskState::kQueued && !Blocked(i)) ++unblocked[RequestOf(i)];
     CHECK(StateOf(i) != TaskState::kLeased || Has(i, kLeasedBefore));
   }
   CHECK(seen == counts_);
@@ -428,14 +553,27 @@ void JobState::CheckInvariants() const {
       again -= range.count;
     }
     CHECK(queue.cursor == SeekFresh(request, 0));
+    CHECK(queue.waiting == unblocked[request]);
   }
   CHECK(waiting == 0);
   CHECK(again == 0);
+  CHECK(waiting_ == std::accumulate(unblocked.begin(), unblocked.end(), 0u));
 }
 
 uint64_t JobState::Digest() const {
   uint64_t hash = Mix(id_.value, counts_.total);
-  hash = Mix(hash, static_cast<uint64_t>(held_) * 4 + open_ * 2 + finished_);
+  hash = Mix(hash, static_cast<uint64_t>(held_) * 8 + cancelled_ * 4 + open_ * 2 + finished_);
+  hash = Mix(hash, std::hash<std::string>()(user_) + static_cast<uint32_t>(priority_));
+  for (const After& after : after_) {
+    hash = Mix(hash, uint64_t{after.job.value} << 2 | static_cast<uint64_t>(after.kind));
+  }
+  hash = Mix(hash, uint64_t{failures_in_row_} << 1 | starts_nowhere_);
+  hash = Mix(hash, uint64_t{good_node_.value} << 32 | other_good_node_.value);
+  for (const auto& [node, trouble] : troubles_) {
+    hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
+                         trouble.no_start);
+  }
+  hash = Mix(hash, uint64_t{policy_.max_running} << 32 | policy_.pause_after_failures);
   hash = Mix(hash, counts_at_release_.failed);
   hash = Mix(hash, counts_at_release_.succeeded);
   hash = Mix(hash, counts_at_release_.finished());

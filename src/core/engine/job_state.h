@@ -8,6 +8,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +36,13 @@ struct Trace {
   uint16_t losses = 0;  // lost nodes that it was present at
 };
 
+// How a job fared on one node lately.
+struct Trouble {
+  uint32_t failures = 0;   // attempts in a row that failed there, and since when none succeeded
+  bool set_aside = false;  // by the record NodeSick
+  bool no_start = false;   // a task could not be started there, and another node was left to try
+};
+
 class JobState {
  public:
   JobState(JobId id, const JobPlan& plan);
@@ -42,6 +52,16 @@ class JobState {
   const JobCounts& counts() const { return counts_; }
   const JobPolicy& policy() const { return policy_; }
   HoldReason held() const { return held_; }
+  const std::string& user() const { return user_; }
+  int32_t priority() const { return priority_; }
+  bool cancelled() const { return cancelled_; }
+  // What it still waits for.
+  const std::vector<After>& after() const { return after_; }
+  // Its queued tasks may be given out, but those that wait for a task of another job.
+  bool Runnable() const;
+  // It waits for task i of `other` before its own task i (AfterKind::kEach).
+  bool WaitsForEachOf(JobId other) const;
+  bool Blocked(TaskIndex index) const;  // by such a wait
   bool open() const { return open_; }
   bool finished() const { return finished_; }
   const std::vector<Needs>& requests() const { return requests_; }
@@ -64,6 +84,18 @@ class JobState {
   // When this task's retry delay ends; the beginning of time when it waits for none. For people.
   Instant DueOf(TaskIndex index) const;
   bool MayReopen(TaskIndex index) const;
+  // Queued tasks of a request that wait for nothing but room, or their delay.
+  uint32_t WaitingOf(uint32_t request) const { return queues_[request].waiting; }
+  bool Wants() const { return waiting_ > 0 && Runnable(); }
+  // The node is not to be given tasks of this job.
+  bool Avoids(NodeId node) const;
+  const std::map<NodeId, Trouble>& troubles() const { return troubles_; }
+  // An attempt succeeded on another node than this one.
+  bool SucceededBeside(NodeId node) const;
+  // Attempts that failed in a row, on any nodes.
+  uint32_t failures_in_row() const { return failures_in_row_; }
+  // A task that does not start has been tried everywhere; see Trouble::no_start.
+  bool starts_nowhere() const { return starts_nowhere_; }
   bool AllEnded() const { return !open_ && counts_.finished() == counts_.total; }
 
   // ---- Changes, by Engine::Apply alone
@@ -72,12 +104,21 @@ class JobState {
   void SetPolicy(const JobPolicy& policy) { policy_ = policy; }
   void Hold(HoldReason reason) { held_ = reason; }
   void Release();
-  void Finish() { finished_ = true; }
+  void Finish();
+  void Cancel();                // withdraws all that is queued
+  void Block(TaskIndex index);  // queued, and never given out
+  void Unblock(TaskIndex index);
+  void Meet(JobId other);  // it waits for this job no more; its tasks are still blocked
+  void SetAside(NodeId node) { troubles_[node].set_aside = true; }
+  void Trust(NodeId node);                             // 0: every node
   void Withdraw(const std::vector<TaskRange>& tasks);  // all queued
   void Reopen(const std::vector<TaskRange>& tasks);    // all may be reopened
   void Lease(TaskRange tasks, Attempt attempt);
   void Return(TaskRange tasks, Attempt attempt);
   void End(const AttemptEnded& ended);
+
+  // Tasks that have not ended, as the user's state has counted them. EngineState::UpdateTurn's own.
+  uint32_t counted = 0;
 
   void CheckInvariants() const;
   uint64_t Digest() const;
@@ -97,13 +138,15 @@ class JobState {
     std::deque<TaskRange> requeued;  // tasks with kAgain, and at its front nothing else
     std::vector<Delayed> delayed;    // a heap of tasks with kWaits
     uint32_t cursor = 0;             // the position of its first fresh task; total when none is
+    uint32_t waiting = 0;            // its queued tasks that are not blocked
   };
 
   bool Has(TaskIndex index, uint8_t bit) const { return (tasks_[index] & bit) != 0; }
   bool Fresh(TaskIndex index) const;
   void SetState(TaskIndex index, TaskState state);
   uint32_t& CountOf(TaskState state);
-  Queue& QueueOf(TaskIndex index) { return queues_[RequestOf(index)]; }
+  void Learn(const AttemptEnded& ended);
+  void CountWaiting(uint32_t request, int64_t change);
   void Requeue(TaskIndex index);
   void Delay(TaskIndex index, Instant until);
   TaskIndex AtPosition(uint32_t position) const {
@@ -130,6 +173,17 @@ class JobState {
   HoldReason held_ = HoldReason::kNone;
   bool open_ = false;
   bool finished_ = false;
+  bool cancelled_ = false;
+  std::string user_;
+  int32_t priority_ = 0;
+  std::vector<After> after_;  // not fulfilled
+
+  std::map<NodeId, Trouble> troubles_;  // only of nodes with any
+  // Two nodes on which an attempt succeeded, the last one first.
+  NodeId good_node_;
+  NodeId other_good_node_;
+  uint32_t failures_in_row_ = 0;
+  bool starts_nowhere_ = false;
 
   std::vector<Needs> requests_;
   std::vector<RequestRun> runs_;
@@ -140,6 +194,7 @@ class JobState {
   std::unordered_map<TaskIndex, Trace> traces_;  // looked up, never walked to decide
 
   std::vector<Queue> queues_;  // by request
+  uint32_t waiting_ = 0;       // in all of them
 };
 
 }  // namespace spate::engine

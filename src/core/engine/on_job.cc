@@ -1,18 +1,58 @@
 // What happens to jobs: submitted, grown, held, released, finished.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/units.h"
 #include "core/engine/engine_state.h"
 
 namespace spate::engine {
+namespace {
+
+std::string WhyRefused(const EngineState& state, const JobPlan& plan) {
+  auto user = state.users.find(plan.user);
+  if (user == state.users.end() || user->second.rule.max_queued == 0) return "";
+  uint64_t queued = user->second.unended + plan.task_count;
+  if (queued <= user->second.rule.max_queued) return "";
+  return fmt::format(
+      "user {} may have {} tasks that have not ended, and this would make it {}: wait for some of "
+      "them to end, or cancel a job",
+      plan.user, FormatCount(user->second.rule.max_queued), FormatCount(queued));
+}
+
+}  // namespace
 
 void On(StepContext& step, const SubmitJob& event) {
+  if (std::string why = WhyRefused(step.state, event.plan); !why.empty()) {
+    step.out.notices.push_back(NoticeRefused{event.job, std::move(why)});
+    return;
+  }
   step.Record(JobAccepted{event.job, event.plan});
-  CheckJob(step, *step.state.FindJob(event.job));
+  step.out.notices.push_back(NoticeAccepted{event.job});
+  JobState& job = *step.state.FindJob(event.job);
+  SettleKnown(step, job, event.outcomes);
+  CheckJob(step, job);
+}
+
+void On(StepContext& step, const CancelJob& event) {
+  JobState* job = step.state.FindJob(event.job);
+  if (job != nullptr && !job->finished() && !job->cancelled()) Cancel(step, *job, "");
+}
+
+void Cancel(StepContext& step, JobState& job, std::string reason) {
+  step.Record(JobCancelled{job.id(), std::move(reason)});
+  RecallJob(step, job.id(), /*end_running=*/true);
+  CheckJob(step, job);
+}
+
+void On(StepContext& step, const SetUser& event) {
+  step.Record(UserChanged{event.user, event.rule});
 }
 
 void On(StepContext& step, const GrowJob& event) {
-  if (step.state.FindJob(event.job) == nullptr || event.count == 0) return;
+  const JobState* job = step.state.FindJob(event.job);
+  if (job == nullptr || event.count == 0 || (job->cancelled() && !job->finished())) return;
   step.Record(JobGrown{event.job, event.count, event.new_requests, event.runs});
 }
 
@@ -72,7 +112,7 @@ void On(StepContext& step, const WithdrawTasks& event) {
   auto tasks =
       Select(*job, event.tasks, [&](TaskIndex i) { return job->StateOf(i) == TaskState::kQueued; });
   if (tasks.empty()) return;
-  step.Record(TasksWithdrawn{event.job, std::move(tasks)});
+  step.Record(TasksWithdrawn{event.job, std::move(tasks), ""});
   CheckJob(step, *job);
 }
 
@@ -85,7 +125,7 @@ void On(StepContext& step, const ReopenTasks& event) {
 
 void On(StepContext& step, const HoldJob& event) {
   JobState* job = step.state.FindJob(event.job);
-  if (job == nullptr || job->finished()) return;
+  if (job == nullptr || job->finished() || job->cancelled()) return;
   if (job->held() == HoldReason::kNone) {
     step.Record(JobHeld{event.job, HoldReason::kUser});
     step.out.notices.push_back(NoticeHeld{event.job, HoldReason::kUser});
@@ -163,13 +203,18 @@ void CheckJob(StepContext& step, JobState& job) {
   if (job.AllEnded()) {
     step.Record(JobFinished{job.id(), job.counts()});
     step.out.notices.push_back(NoticeFinished{job.id(), job.counts()});
+    step.finished.push_back(job.id());
     return;
   }
-  if (job.held() != HoldReason::kNone) return;
+  if (job.held() != HoldReason::kNone || job.cancelled()) return;
   const JobPolicy& policy = job.policy();
   HoldReason reason = HoldReason::kNone;
   if (policy.max_failures > 0 && job.counts().failed >= policy.max_failures) {
     reason = HoldReason::kMaxFailures;
+  }
+  if (policy.pause_after_failures > 0 && job.counts().succeeded == 0 &&
+      job.failures_in_row() >= policy.pause_after_failures) {
+    reason = HoldReason::kAllFail;
   }
   // The stricter of the two: --halt may end what runs.
   if (HaltReached(policy.halt, job)) reason = HoldReason::kHaltRule;

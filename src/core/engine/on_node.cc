@@ -11,6 +11,7 @@ namespace {
 void SetAway(EngineState& state, NodeId id, Instant lost_at) {
   NodeState& node = state.nodes[id];
   node.present = false;
+  state.open.erase(id);
   state.silent.erase({node.lost_at, id});
   node.lost_at = lost_at;
   if (lost_at != Instant::Never()) state.silent.insert({lost_at, id});
@@ -19,7 +20,9 @@ void SetAway(EngineState& state, NodeId id, Instant lost_at) {
 void Lose(StepContext& step, NodeId id, const std::string& note) {
   SetAway(step.state, id, Instant::Never());
   EndLeasesOf(step, id, Cause::kNode, note);
-  step.state.nodes[id] = NodeState{};
+  NodeState& node = step.state.nodes[id];
+  node.offer = {};
+  node.jobs.clear();
 }
 
 // Of what a node says that it holds, what is not its own (any more) is dropped there.
@@ -39,14 +42,31 @@ void DropStrange(StepContext& step, NodeId id, const HeldTasks& held) {
   step.out.sends.push_back(SendDrop{id, held.job, held.attempt, std::move(strange)});
 }
 
-// A job may have been held while the node was away.
-void RecallHeldJobs(StepContext& step, NodeId id) {
+// What the node holds takes another share of it now.
+void SetOffer(EngineState& state, NodeState& node, const Offer& offer) {
+  for (const auto& [key, range] : node.leases) {
+    state.TakeUse(*state.FindJob(key.job), node, range, range.left);
+  }
+  node.offer = offer;
+  for (auto& [key, range] : node.leases) {
+    JobState& job = *state.FindJob(key.job);
+    state.AddUse(job, node, range);
+    state.UpdateTurn(job);
+  }
+}
+
+// While the node was away, a job may have been held or cancelled, or the node drained.
+void RecallStoppedJobs(StepContext& step, NodeId id) {
   JobId last;
   for (const auto& [key, range] : step.state.nodes[id].leases) {
     if (key.job == last) continue;
     last = key.job;
-    if (step.state.FindJob(last)->held() == HoldReason::kNone) continue;
-    step.out.sends.push_back(SendRecall{id, last});
+    const JobState& job = *step.state.FindJob(last);
+    if (job.cancelled()) {
+      step.out.sends.push_back(SendStop{id, last});
+    } else if (job.held() != HoldReason::kNone || !step.state.nodes[id].TakesTasks()) {
+      step.out.sends.push_back(SendRecall{id, last});
+    }
   }
 }
 
@@ -61,15 +81,11 @@ void On(StepContext& step, const NodeJoined& event) {
     });
   });
   NodeState& node = step.state.nodes[event.node];
+  SetOffer(step.state, node, event.offer);
   node.present = true;
-  node.offer = event.offer;
-  node.used = 0;
-  for (const auto& [key, range] : node.leases) {
-    const Needs& needs = step.state.FindJob(key.job)->request(range.request);
-    node.used += ShareOf(node, needs) * range.left;
-  }
+  step.state.open.insert(event.node);
   for (const HeldTasks& held : event.holds) DropStrange(step, event.node, held);
-  RecallHeldJobs(step, event.node);
+  RecallStoppedJobs(step, event.node);
 }
 
 void On(StepContext& step, const NodeSilent& event) {
@@ -81,6 +97,12 @@ void On(StepContext& step, const NodeSilent& event) {
 void On(StepContext& step, const NodeLost& event) {
   if (!step.state.nodes.contains(event.node)) return;
   Lose(step, event.node, "its node was lost");
+}
+
+void On(StepContext& step, const RemoveNode& event) {
+  if (!step.state.nodes.contains(event.node)) return;
+  Lose(step, event.node, "its node was removed");
+  step.Record(NodeRemoved{event.node});
 }
 
 void LoseSilentNodes(StepContext& step) {
@@ -101,7 +123,10 @@ void On(StepContext& step, const TasksReturned& event) {
     return IsCurrent(node->second, *job, {event.job, i, event.attempt});
   });
   if (tasks.empty()) return;
-  step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
+  step.Record(Returned{event.node, event.job, event.attempt, tasks});
+  if (!job->cancelled()) return;
+  step.Record(TasksWithdrawn{event.job, std::move(tasks), ""});
+  CheckJob(step, *job);
 }
 
 }  // namespace spate::engine

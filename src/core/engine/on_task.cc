@@ -14,10 +14,20 @@ struct Fate {
   bool counts;
 };
 
-Fate Decide(const JobState& job, const AttemptEnd& end, const Limits& limits) {
+// It could not be started here, and may on another node: that is this node's failure.
+bool StartsElsewhere(const StepContext& step, NodeId node, const JobState& job,
+                     const AttemptEnd& end, const Trace& trace) {
+  if (end.cause != Cause::kStart || job.starts_nowhere()) return false;
+  if (trace.losses + 1u >= step.state.limits.node_losses) return false;
+  return OthersTake(step.state, job, job.RequestOf(end.ref.index), node, step.now);
+}
+
+Fate Decide(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end) {
   const RetryPolicy& retry = job.policy().retry;
+  const Limits& limits = step.state.limits;
   if (end.cause == Cause::kSuccess) return {Verdict::kSucceeded, true};
   Trace trace = job.TraceOf(end.ref.index);
+  if (StartsElsewhere(step, node, job, end, trace)) return {Verdict::kRetry, false};
   if (end.cause == Cause::kStopped || end.cause == Cause::kNode) {
     // Lost or ended by us: no try is used up, and `once` forbids to repeat what may have run.
     if (retry.once) return {Verdict::kUnknown, false};
@@ -32,7 +42,8 @@ Fate Decide(const JobState& job, const AttemptEnd& end, const Limits& limits) {
 }
 
 void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
-  Fate fate = Decide(job, end, step.state.limits);
+  Fate fate = Decide(step, node, job, end);
+  if (job.cancelled() && fate.verdict == Verdict::kRetry) fate.verdict = Verdict::kCancelled;
   uint32_t losses = end.cause == Cause::kNode ? job.TraceOf(end.ref.index).losses + 1u : 0;
   if (losses >= step.state.limits.node_losses) {
     end.note += fmt::format(" (it was present at {} losses)", losses);
@@ -43,7 +54,9 @@ void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
 
 // A moving average over about the last eight ends.
 void Learn(NodeState& node, const AttemptEnd& end) {
-  Duration& wall = node.task_wall[end.ref.job];
+  ++node.ended;
+  if (end.cause != Cause::kSuccess && end.cause != Cause::kStopped) ++node.failed;
+  Duration& wall = node.jobs[end.ref.job].wall;
   wall = wall.ns == 0 ? end.wall : Duration{wall.ns + (end.wall.ns - wall.ns) / 8};
 }
 
@@ -57,6 +70,7 @@ void On(StepContext& step, const AttemptsEnded& event) {
     if (job == nullptr || !IsCurrent(node->second, *job, end.ref)) continue;  // late news
     Learn(node->second, end);
     EndAttempt(step, event.node, *job, end);
+    if (end.cause != Cause::kSuccess) CheckNode(step, event.node, *job, end);
     CheckJob(step, *job);
   }
 }

@@ -34,17 +34,25 @@ struct PolicyChanged {
   JobId job;
   JobPolicy policy;
 };
-// Tasks that no longer stand in the list and had not ended; they will not run.
+// Tasks that had not ended will not run: they no longer stand in the list, or what they wait for
+// did not happen.
 struct TasksWithdrawn {
   JobId job;
   std::vector<TaskRange> tasks;
+  std::string reason;  // in words; empty: a person wished it
 };
 // Failed (or unknown, or cancelled) tasks are queued again with a fresh count of tries.
 struct TasksReopened {
   JobId job;
   std::vector<TaskRange> tasks;
 };
-enum class HoldReason : uint8_t { kNone = 0, kUser = 1, kHaltRule = 2, kMaxFailures = 3 };
+enum class HoldReason : uint8_t {
+  kNone = 0,
+  kUser = 1,
+  kHaltRule = 2,
+  kMaxFailures = 3,
+  kAllFail = 4,  // JobPolicy::pause_after_failures
+};
 // Nothing more of the job is started until it is released; what runs goes on.
 struct JobHeld {
   JobId job;
@@ -52,6 +60,17 @@ struct JobHeld {
 };
 struct JobReleased {
   JobId job;
+};
+// What had not ended is withdrawn, now or when a node gives it back, and nothing more of the job is
+// started; what runs is ended. An open job is sealed.
+struct JobCancelled {
+  JobId job;
+  std::string reason;  // in words; empty: a person wished it
+};
+// The job need not wait for the other one any more (JobPlan::after).
+struct DependencyMet {
+  JobId job;
+  JobId on;
 };
 // The lease: a durable promise of tasks to a node. All of them get the same attempt number.
 struct Leased {
@@ -68,8 +87,14 @@ struct Returned {
   std::vector<TaskRange> tasks;
 };
 // What becomes of a task by the end of one of its attempts.
-enum class Verdict : uint8_t { kSucceeded = 0, kRetry = 1, kFailed = 2, kUnknown = 3 };
-const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown"
+enum class Verdict : uint8_t {
+  kSucceeded = 0,
+  kRetry = 1,
+  kFailed = 2,
+  kUnknown = 3,
+  kCancelled = 4,  // it would be tried again, but its job was cancelled
+};
+const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", "cancelled"
 // One row of the journal's attempt table.
 struct AttemptEnded {
   NodeId node;
@@ -84,8 +109,36 @@ struct JobFinished {
   JobCounts counts;
 };
 
-using Record =
-    std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
-                 JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished>;
+// What a user may have, from now on.
+struct UserChanged {
+  std::string user;
+  UserRule rule;
+};
+// A drained node is given nothing until it is undrained.
+struct NodeDrained {
+  NodeId node;
+};
+struct NodeUndrained {
+  NodeId node;
+};
+// Nothing is known of the node any more. It has no leases.
+struct NodeRemoved {
+  NodeId node;
+};
+// The node fails tasks that succeed elsewhere: it is given none of the job, or of any job.
+struct NodeSick {
+  NodeId node;
+  JobId job;         // 0: of any job
+  std::string text;  // why, for people
+};
+struct NodeCleared {
+  NodeId node;  // 0: every node
+  JobId job;    // 0: whatever it was set aside for
+};
+
+using Record = std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn,
+                            TasksReopened, JobHeld, JobReleased, Leased, Returned, AttemptEnded,
+                            JobFinished, JobCancelled, DependencyMet, UserChanged, NodeDrained,
+                            NodeUndrained, NodeRemoved, NodeSick, NodeCleared>;
 
 }  // namespace spate::engine

@@ -18,7 +18,8 @@ void AddRuns(NaiveJob& job, const std::vector<RequestRun>& runs) {
 }
 
 // The rules for the end of an attempt, once more and in other words.
-std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause cause) {
+std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause cause,
+                               bool counted) {
   const RetryPolicy& retry = job.policy.retry;
   bool retried = (retry.retry_on >> static_cast<int>(cause) & 1) != 0;
   switch (cause) {
@@ -29,6 +30,10 @@ std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause
     case Cause::kNode:
       if (retry.once) return {Verdict::kUnknown, false};
       return {retried && task.losses + 1 < 5 ? Verdict::kRetry : Verdict::kFailed, false};
+    case Cause::kStart:
+      // The node's failure, as long as there is another one; the record says whether there was.
+      if (!counted && task.losses + 1 < 5) return {Verdict::kRetry, false};
+      [[fallthrough]];
     default:
       return {retried && task.tries < retry.retries ? Verdict::kRetry : Verdict::kFailed, true};
   }
@@ -76,16 +81,43 @@ std::string NaiveModel::ApplyLive(const Record& record, Instant now) {
     if (job.held != HoldReason::kNone) return "leased from a held job";
     auto offer = offers_.find(leased->node);
     if (offer == offers_.end()) return "leased to a node that is not there";
-    std::string problem;
+    std::string problem = WhyNotLeased(*leased, job, offer->second);
     ForEach(leased->tasks, [&](TaskIndex i) {
       if (i >= job.tasks.size()) return;
       const NaiveTask& task = job.tasks[i];
       if (task.due > now) problem = "leased before it is due";
       if (FitCount(offer->second, job.requests[task.request]) == 0) problem = "it never fits";
+      for (const After& after : job.after) {
+        if (after.kind != AfterKind::kEach) problem = "its job waits for another one";
+        const auto& others = jobs_[after.job].tasks;
+        if (!task.pairs) continue;
+        if (i >= others.size() || others[i].state != TaskState::kSucceeded) {
+          problem = "it waits for the same task of another job";
+        }
+      }
     });
     if (!problem.empty()) return problem;
   }
   return Apply(record);
+}
+
+std::string NaiveModel::WhyNotLeased(const Leased& leased, const NaiveJob& job,
+                                     const Offer& offer) const {
+  if (job.cancelled) return "leased from a cancelled job";
+  if (!TakesUser(offer, job.user)) return "leased to a node of another user";
+  if (drained_.contains(leased.node)) return "leased to a drained node";
+  if (sick_.contains({leased.node, JobId()})) return "leased to a node that is set aside";
+  uint32_t running = 0;
+  for (const auto& [node, refs] : held_) {
+    for (const AttemptRef& ref : refs) running += jobs_.at(ref.job).user == job.user;
+  }
+  uint32_t more = 0;
+  ForEach(leased.tasks, [&](TaskIndex) { ++more; });
+  auto user = users_.find(job.user);
+  uint32_t most = user == users_.end() ? 0 : user->second.max_running;
+  if (most > 0 && running + more > most) return "its user has too much";
+  most = job.policy.max_running;
+  return most > 0 && job.Counts().leased + more > most ? "its job has too much" : "";
 }
 
 std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks,
@@ -113,7 +145,8 @@ std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
   const NaiveJob& job = jobs_.at(ref.job);
   const NaiveTask& task = job.tasks[ref.index];
   if (task.state != TaskState::kLeased || task.attempt != ref.attempt.value) return "not current";
-  auto [verdict, counts] = Judge(job, task, record.end.cause);
+  auto [verdict, counts] = Judge(job, task, record.end.cause, record.counts);
+  if (job.cancelled && verdict == Verdict::kRetry) verdict = Verdict::kCancelled;
   if (record.verdict != verdict || record.counts != counts) {
     return fmt::format("verdict {} for {}, and not {}", VerdictName(record.verdict),
                        CauseName(record.end.cause), VerdictName(verdict));
@@ -132,6 +165,8 @@ std::string NaiveModel::Check(const Record& record) const {
         return JobId(0);
       },
       record);
+  bool of_job = id != JobId() && !std::holds_alternative<NodeCleared>(record);
+  if (!of_job) return "";
   auto it = jobs_.find(id);
   if (it == jobs_.end()) return "a record about an unknown job";
   const NaiveJob& job = it->second;
@@ -166,7 +201,10 @@ void NaiveModel::Do(const JobAccepted& record) {
   job.requests = record.plan.requests;
   job.policy = record.plan.policy;
   job.open = record.plan.open;
+  job.user = record.plan.user;
+  job.after = record.plan.after;
   AddRuns(job, record.plan.runs);
+  for (NaiveTask& task : job.tasks) task.pairs = true;
 }
 
 void NaiveModel::Do(const JobGrown& record) {
@@ -174,6 +212,7 @@ void NaiveModel::Do(const JobGrown& record) {
   job.requests.insert(job.requests.end(), record.new_requests.begin(), record.new_requests.end());
   AddRuns(job, record.runs);
   job.finished = false;
+  job.cancelled = false;
 }
 
 void NaiveModel::Do(const JobSealed& record) { jobs_[record.job].open = false; }
@@ -188,6 +227,7 @@ void NaiveModel::Do(const TasksWithdrawn& record) {
 void NaiveModel::Do(const TasksReopened& record) {
   NaiveJob& job = jobs_[record.job];
   job.finished = false;
+  job.cancelled = false;
   ForEach(record.tasks, [&](TaskIndex i) {
     NaiveTask& task = job.tasks[i];
     task = NaiveTask{.request = task.request, .attempt = task.attempt};
@@ -220,14 +260,54 @@ void NaiveModel::Do(const AttemptEnded& record) {
   NaiveTask& task = job.tasks[record.end.ref.index];
   held_[record.node].erase(record.end.ref);
   constexpr TaskState kStates[] = {TaskState::kSucceeded, TaskState::kQueued, TaskState::kFailed,
-                                   TaskState::kUnknown};
+                                   TaskState::kUnknown, TaskState::kCancelled};
   task.state = kStates[static_cast<size_t>(record.verdict)];
   if (record.counts) ++task.tries;
-  if (record.end.cause == Cause::kNode) ++task.losses;
+  if (record.end.cause == Cause::kNode || (record.end.cause == Cause::kStart && !record.counts)) {
+    ++task.losses;
+  }
   task.due = record.counts ? record.ended + job.policy.retry.delay : Instant{};
 }
 
-void NaiveModel::Do(const JobFinished& record) { jobs_[record.job].finished = true; }
+void NaiveModel::Do(const JobCancelled& record) {
+  NaiveJob& job = jobs_[record.job];
+  job.cancelled = true;
+  job.open = false;
+  job.held = HoldReason::kNone;
+  job.after.clear();
+  for (NaiveTask& task : job.tasks) {
+    if (task.state == TaskState::kQueued) task.state = TaskState::kCancelled;
+  }
+}
+
+void NaiveModel::Do(const DependencyMet& record) {
+  std::erase_if(jobs_[record.job].after, [&](const After& a) { return a.job == record.on; });
+}
+
+void NaiveModel::Do(const UserChanged& record) { users_[record.user] = record.rule; }
+
+void NaiveModel::Do(const NodeDrained& record) { drained_.insert(record.node); }
+
+void NaiveModel::Do(const NodeUndrained& record) { drained_.erase(record.node); }
+
+void NaiveModel::Do(const NodeRemoved& record) {
+  drained_.erase(record.node);
+  std::erase_if(sick_, [&](const auto& each) { return each.first == record.node; });
+}
+
+void NaiveModel::Do(const NodeSick& record) { sick_.insert({record.node, record.job}); }
+
+void NaiveModel::Do(const NodeCleared& record) {
+  std::erase_if(sick_, [&](const auto& each) {
+    bool node = record.node == NodeId() || record.node == each.first;
+    return node && (record.job == JobId() || record.job == each.second);
+  });
+}
+
+void NaiveModel::Do(const JobFinished& record) {
+  jobs_[record.job].finished = true;
+  jobs_[record.job].after.clear();
+}
 
 double NaiveModel::Load(NodeId node) const {
   double load = 0;

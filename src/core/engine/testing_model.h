@@ -18,7 +18,8 @@ struct NaiveTask {
   uint32_t attempt = 0;  // the newest number given
   uint32_t tries = 0;
   uint32_t losses = 0;
-  Instant due;  // may not be leased before
+  bool pairs = false;  // waits for the same task of another job; what is added or reopened does not
+  Instant due;         // may not be leased before
 };
 
 struct NaiveJob {
@@ -27,6 +28,9 @@ struct NaiveJob {
   JobPolicy policy;
   bool open = false;
   bool finished = false;
+  bool cancelled = false;
+  std::string user;
+  std::vector<After> after;
   HoldReason held = HoldReason::kNone;
 
   JobCounts Counts() const;
@@ -54,6 +58,7 @@ class NaiveModel {
  private:
   std::string Check(const Record& record) const;
   std::string CheckTasks(JobId job, const std::vector<TaskRange>& tasks, TaskState state) const;
+  std::string WhyNotLeased(const Leased& leased, const NaiveJob& job, const Offer& offer) const;
   std::string CheckEnd(const AttemptEnded& record) const;
   void Do(const JobAccepted& record);
   void Do(const JobGrown& record);
@@ -67,11 +72,22 @@ class NaiveModel {
   void Do(const Returned& record);
   void Do(const AttemptEnded& record);
   void Do(const JobFinished& record);
+  void Do(const JobCancelled& record);
+  void Do(const DependencyMet& record);
+  void Do(const UserChanged& record);
+  void Do(const NodeDrained& record);
+  void Do(const NodeUndrained& record);
+  void Do(const NodeRemoved& record);
+  void Do(const NodeSick& record);
+  void Do(const NodeCleared& record);
 
   std::map<JobId, NaiveJob> jobs_;
   std::map<NodeId, Offer> offers_;
   std::map<NodeId, std::set<AttemptRef>> held_;
-  std::set<AttemptRef> given_;  // every attempt that was ever leased
+  std::map<std::string, UserRule> users_;
+  std::set<NodeId> drained_;
+  std::set<std::pair<NodeId, JobId>> sick_;  // job 0: for all
+  std::set<AttemptRef> given_;               // every attempt that was ever leased
 };
 
 }  // namespace spate::engine

@@ -57,6 +57,23 @@ struct JobPolicy {
   RetryPolicy retry;
   HaltRule halt;
   uint32_t max_failures = 0;  // tasks that failed for good; 0: no bound
+  uint32_t max_running = 0;   // tasks of the job that nodes hold at once; 0: no bound
+  // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
+  uint32_t pause_after_failures = 0;
+};
+
+// When a job that waits for another one may start.
+enum class AfterKind : uint8_t {
+  kOk = 0,    // all tasks of the other succeeded
+  kAny = 1,   // it ended
+  kFail = 2,  // it ended, and one of its tasks failed or is unknown
+  kEach = 3,  // task i, when task i of the other succeeded; both have as many tasks
+};
+const char* AfterKindName(AfterKind kind);  // "ok", "any", "fail", "each"
+struct After {
+  JobId job;
+  AfterKind kind = AfterKind::kOk;
+  friend bool operator==(const After&, const After&) = default;
 };
 
 struct JobPlan {
@@ -66,6 +83,17 @@ struct JobPlan {
   std::vector<RequestRun> runs;  // sorted, covering all tasks
   std::vector<TaskIndex> order;  // the order of starting; empty: by index
   JobPolicy policy;
+  std::string user = {};          // whose it is; empty in `spate run`
+  int32_t priority = 0;           // among the user's jobs: the higher goes first
+  std::vector<After> after = {};  // all of them must be fulfilled
+};
+
+// What an administrator grants a user of a hub.
+struct UserRule {
+  uint32_t weight = 1;       // of the user's share, against others'; at least 1
+  uint32_t max_running = 0;  // tasks that nodes hold at once; 0: no bound
+  uint32_t max_queued = 0;   // tasks that have not ended, of all jobs; 0: no bound
+  friend bool operator==(const UserRule&, const UserRule&) = default;
 };
 
 // How a row becomes a body.

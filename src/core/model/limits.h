@@ -18,6 +18,7 @@ struct Limits {
   Duration lease_ahead = Duration::Millis(40);
   Duration node_patience = Duration::Seconds(60);  // silence after which a node is lost
   uint32_t node_losses = 5;             // a task present at so many fails with that reason
+  uint32_t node_failures = 3;           // of a job in a row set a node aside, if others succeed
   uint64_t output_backlog = 64u << 20;  // bytes waiting for the terminal before starts pause
   uint32_t list_errors = 20;            // problems of a job list that are printed
 };

@@ -19,11 +19,48 @@ uint64_t Offered(const Offer& offer, const std::string& name) {
   return 0;
 }
 
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The node is none that the task may run on, whatever it offers.
+bool Excluded(const Offer& offer, const Needs& needs) {
+  if (!needs.on_node.empty() && needs.on_node != offer.node_name) return true;
+  if (Has(needs.not_on, offer.node_name)) return true;
+  return !std::all_of(needs.labels.begin(), needs.labels.end(),
+                      [&](const std::string& label) { return Has(offer.labels, label); });
+}
+
+std::string WhyExcluded(const Offer& offer, const Needs& needs) {
+  if (!needs.on_node.empty() && needs.on_node != offer.node_name) {
+    return fmt::format("is to run on node {} alone, and this is {}", needs.on_node,
+                       offer.node_name);
+  }
+  if (Has(needs.not_on, offer.node_name)) {
+    return fmt::format("is not to run on node {}", offer.node_name);
+  }
+  for (const std::string& label : needs.labels) {
+    if (!Has(offer.labels, label)) {
+      return fmt::format("needs a node with label '{}', {} has it not", label, offer.node_name);
+    }
+  }
+  return "";
+}
+
 std::string Cpus(uint32_t milli) { return fmt::format("{:g}", milli / 1000.0); }
 
 }  // namespace
 
+bool TakesUser(const Offer& offer, std::string_view user) {
+  return offer.user.empty() || offer.user == "*" || offer.user == user;
+}
+
+bool OutlivesTask(const Offer& offer, const Needs& needs, Instant now) {
+  return needs.time.ns == 0 || now + needs.time <= offer.end_of_life;
+}
+
 uint32_t FitCount(const Offer& offer, const Needs& needs) {
+  if (Excluded(offer, needs)) return 0;
   uint64_t fit = offer.slots;
   if (needs.milli_cpus > 0) fit = std::min<uint64_t>(fit, offer.milli_cpus / needs.milli_cpus);
   if (needs.memory > 0 && offer.memory > 0) fit = std::min(fit, offer.memory / needs.memory);
@@ -34,6 +71,7 @@ uint32_t FitCount(const Offer& offer, const Needs& needs) {
 }
 
 std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs) {
+  if (Excluded(offer, needs)) return WhyExcluded(offer, needs);
   if (needs.milli_cpus > offer.milli_cpus) {
     return fmt::format("needs {} cpus, {} offers {}", Cpus(needs.milli_cpus), offer.node_name,
                        Cpus(offer.milli_cpus));
@@ -67,6 +105,12 @@ const char* MemorySourceName(MemorySource source) {
 
 const char* CheckKindName(CheckKind kind) {
   constexpr const char* kNames[] = {"exists", "exists+", "line", "line+"};
+  auto i = static_cast<size_t>(kind);
+  return i < std::size(kNames) ? kNames[i] : "?";
+}
+
+const char* AfterKindName(AfterKind kind) {
+  constexpr const char* kNames[] = {"ok", "any", "fail", "each"};
   auto i = static_cast<size_t>(kind);
   return i < std::size(kNames) ? kNames[i] : "?";
 }

@@ -32,6 +32,48 @@ TEST(Needs, WhyNeverNamesTheResource) {
             "needs 1 of 'licence', this machine offers 0");
 }
 
+TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
+  Offer offer = TwoCores();
+  offer.labels = {"big", "fast"};
+  struct Case {
+    Needs needs;
+    const char* why;  // empty: it fits
+  };
+  for (const auto& [needs, why] : {
+           Case{{.named = {}, .labels = {"fast"}}, ""},
+           Case{{.named = {}, .labels = {"fast", "gpu"}},
+                "needs a node with label 'gpu', this machine has it not"},
+           Case{{.named = {}, .on_node = "this machine"}, ""},
+           Case{{.named = {}, .on_node = "n7"},
+                "is to run on node n7 alone, and this is this machine"},
+           Case{{.named = {}, .not_on = {"n7"}}, ""},
+           Case{{.named = {}, .not_on = {"n7", "this machine"}},
+                "is not to run on node this machine"},
+       }) {
+    EXPECT_EQ(FitCount(offer, needs), *why == 0 ? 2u : 0u) << why;
+    EXPECT_EQ(WhyNever(offer, needs).value_or(""), why);
+  }
+}
+
+TEST(Offer, TakesItsUserAndTasksThatEndInItsLife) {
+  Offer offer = TwoCores();
+  EXPECT_TRUE(TakesUser(offer, "ada"));
+  offer.user = "*";
+  EXPECT_TRUE(TakesUser(offer, "ada"));
+  offer.user = "bob";
+  EXPECT_FALSE(TakesUser(offer, "ada"));
+  EXPECT_TRUE(TakesUser(offer, "bob"));
+
+  Instant now{1'000'000'000'000};
+  Needs hour{.named = {}, .time = Duration::Seconds(3600)};
+  EXPECT_TRUE(OutlivesTask(offer, hour, now));
+  offer.end_of_life = now + Duration::Seconds(3599);
+  EXPECT_FALSE(OutlivesTask(offer, hour, now));
+  EXPECT_TRUE(OutlivesTask(offer, Needs{}, now));
+  offer.end_of_life = now + Duration::Seconds(3600);
+  EXPECT_TRUE(OutlivesTask(offer, hour, now));
+}
+
 TEST(Names, CoverEveryCause) {
   for (int c = 0; c < kCauseCount; ++c) EXPECT_STRNE(CauseName(static_cast<Cause>(c)), "?");
   EXPECT_STREQ(CauseName(static_cast<Cause>(kCauseCount)), "?");

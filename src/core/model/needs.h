@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/time.h"
 
 namespace spate {
 
@@ -22,6 +25,12 @@ struct Needs {
   uint32_t milli_cpus = kMilliCpu;
   uint64_t memory = 0;           // bytes; 0: none asked, none enforced
   std::vector<NamedNeed> named;  // sorted by name, counts > 0
+  // How long it may take, for planning: it is started only where so much life is left. Zero: not
+  // known.
+  Duration time;
+  std::vector<std::string> labels = {};  // the node must have all of them; sorted
+  std::string on_node = {};              // only on the node of this name; empty: on any
+  std::vector<std::string> not_on = {};  // names of nodes; sorted
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 
@@ -35,11 +44,19 @@ struct Offer {
   std::string node_name;
   uint32_t slots = 0;  // attempts at once, from 1
   uint32_t milli_cpus = 0;
-  uint64_t memory = 0;            // bytes; 0: unknown, never the bound
-  std::vector<NamedOffer> named;  // sorted by name
+  uint64_t memory = 0;                     // bytes; 0: unknown, never the bound
+  std::vector<NamedOffer> named;           // sorted by name
+  std::string user = {};                   // whose tasks it takes; empty or "*": everybody's
+  std::vector<std::string> labels = {};    // sorted
+  Instant end_of_life = Instant::Never();  // when its machine is taken away
 };
 
-// How many attempts with these needs fit into an idle node at once (0: never).
+bool TakesUser(const Offer& offer, std::string_view user);
+// A task that starts at `now` and takes as long as planned ends before the node does.
+bool OutlivesTask(const Offer& offer, const Needs& needs, Instant now);
+
+// How many attempts with these needs fit into an idle node at once (0: never). Users and planned
+// times are other questions (above).
 uint32_t FitCount(const Offer& offer, const Needs& needs);
 // Why FitCount is 0, in words ("needs 8 cpus, this machine offers 2"); nullopt when it fits.
 std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs);

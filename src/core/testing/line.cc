@@ -113,6 +113,17 @@ Duration Line::Time(std::string_view name, Duration otherwise) {
   return duration.value_or(Duration{});
 }
 
+std::vector<std::string> Line::List(std::string_view name) {
+  std::vector<std::string> items;
+  std::string text = Take(name).value_or("");
+  for (size_t at = 0; at < text.size();) {
+    size_t comma = std::min(text.find(',', at), text.size());
+    items.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return items;
+}
+
 uint64_t Line::Size(std::string_view name, uint64_t otherwise) {
   auto text = Take(name);
   if (!text) return otherwise;
@@ -186,6 +197,10 @@ Needs Line::TaskNeeds() {
     auto count = static_cast<uint32_t>(Number(name, 0));
     if (count > 0) needs.named.push_back({name, count});
   }
+  needs.time = Time("time");
+  needs.labels = List("labels");
+  needs.on_node = Option("on");
+  needs.not_on = List("not-on");
   return needs;
 }
 
@@ -201,6 +216,8 @@ Offer Line::NodeOffer(std::string_view name) {
     NamedOffer& named = offer.named.emplace_back(NamedOffer{resource, {}});
     for (uint64_t i = 0; i < count; ++i) named.indices.push_back(fmt::format("{}", i));
   }
+  offer.user = Option("user");
+  offer.labels = List("labels");
   return offer;
 }
 
@@ -260,6 +277,15 @@ std::string Describe(const Needs& needs) {
   for (const NamedNeed& named : needs.named) {
     text += fmt::format(" {}={}", named.name, named.count);
   }
+  if (needs.time.ns > 0) text += " time=" + Describe(needs.time).substr(1);
+  auto list = [&](const char* name, const std::vector<std::string>& items) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      text += i == 0 ? fmt::format(" {}={}", name, items[i]) : "," + items[i];
+    }
+  };
+  list("labels", needs.labels);
+  if (!needs.on_node.empty()) text += " on=" + needs.on_node;
+  list("not-on", needs.not_on);
   return text;
 }
 

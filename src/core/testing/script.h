@@ -41,6 +41,7 @@ class Line {
   std::string Option(std::string_view name, std::string_view otherwise = "");
   uint64_t Number(std::string_view name, uint64_t otherwise);
   Duration Time(std::string_view name, Duration otherwise = {});
+  std::vector<std::string> List(std::string_view name);  // NAME=a,b,c
   uint64_t Size(std::string_view name, uint64_t otherwise = 0);
 
   JobId Job();    // the next plain word: "j1"
@@ -49,10 +50,12 @@ class Line {
     JobId job;
     std::vector<TaskRange> ranges;
   };
-  Tasks TaskList();   // the next plain word: "j1.2-4,7"; numbers from 1, as people type them
-  AttemptRef Ref();   // the next plain word and attempt=N (1): "j1.7"
-  Needs TaskNeeds();  // cpus= (1), memory=, and any of gpus= licences= disks=
-  // cpus= (as slots), memory=, and any of gpus= licences= disks= for a node of this name.
+  Tasks TaskList();  // the next plain word: "j1.2-4,7"; numbers from 1, as people type them
+  AttemptRef Ref();  // the next plain word and attempt=N (1): "j1.7"
+  // cpus= (1), memory=, any of gpus= licences= disks=, time=, labels=a,b on= not-on=n1,n2
+  Needs TaskNeeds();
+  // cpus= (as slots), memory=, any of gpus= licences= disks=, user=, labels=a,b for a node of this
+  // name.
   Offer NodeOffer(std::string_view name);
   // The cause of an attempt's end and its status: success, exit=3, signal=9, time, memory, check,
   // node, start=127 or stopped; with wall=, slot= and note=.

@@ -50,6 +50,12 @@ class Scanner {
   }
   void On(const engine::JobGrown& r) { Grow(scan_.tasks.size() + r.count); }
   void On(const engine::JobSealed&) { scan_.open = false; }
+  void On(const engine::JobCancelled&) {
+    scan_.open = false;
+    for (TaskStanding& task : scan_.tasks) {
+      if (task.state == TaskState::kQueued) task.state = TaskState::kCancelled;
+    }
+  }
   void On(const engine::Leased& r) {
     ForEach(r.tasks, [](TaskStanding& t) { t.state = TaskState::kLeased; });
   }
@@ -107,6 +113,9 @@ void Scanner::OnAttempt(const Statement& s) {
       break;
     case engine::Verdict::kUnknown:
       task.state = TaskState::kUnknown;
+      break;
+    case engine::Verdict::kCancelled:
+      task.state = TaskState::kCancelled;
       break;
   }
   task.last_seq = static_cast<uint64_t>(s.Int(0));

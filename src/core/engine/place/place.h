@@ -1,4 +1,5 @@
-// Placement: which node gets how many tasks of which queue. Views in, assignments out; no state.
+// Placement: how many tasks of a request a node should be given now. Views in, numbers out; no
+// state.
 //
 // A node's room is counted in tasks of the request at hand: as many as fit at once, plus what it
 // works off in `limits.lease_ahead`, less what it holds already. Other requests that it holds
@@ -7,10 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
-#include "base/ids.h"
 #include "base/time.h"
 #include "core/model/limits.h"
 
@@ -20,22 +18,15 @@ namespace spate::engine::place {
 inline constexpr uint64_t kWhole = 1'000'000'000;
 
 struct NodeView {
-  NodeId node;
-  uint32_t fit = 0;    // tasks of this request that the idle node runs at once; 0: never
-  uint64_t used = 0;   // share of the node that its leases take; above kWhole when ahead
-  Duration task_wall;  // what a task of this job took there lately; zero: not known yet
+  uint32_t fit = 0;   // tasks of this request that the idle node runs at once; 0: never
+  uint64_t used = 0;  // share of the node that this job's leases take, what waits included
+  uint64_t used_by_others = 0;  // by what other jobs run there
+  Duration task_wall;           // what a task of this job took there lately; zero: not known yet
+  bool contended = false;       // others want the node too: long tasks do not wait there
+  bool served = false;          // it is being refilled, so any room is given
 };
 
 // How many tasks the node should be given now; 0 when it is well supplied.
 uint32_t Room(const NodeView& view, const Limits& limits);
-
-struct Assignment {
-  NodeId node;
-  uint32_t count = 0;
-};
-
-// Spreads up to `ready` equal tasks over nodes: those with the most room first, so that idle
-// nodes are not left behind busy ones. Cost: nodes * log(nodes).
-std::vector<Assignment> Spread(std::vector<NodeView> views, uint32_t ready, const Limits& limits);
 
 }  // namespace spate::engine::place

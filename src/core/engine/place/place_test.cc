@@ -6,7 +6,16 @@ namespace spate::engine::place {
 namespace {
 
 NodeView View(uint32_t fit, uint32_t held, Duration wall) {
-  return {NodeId(1), fit, held * (kWhole / (fit ? fit : 1)), wall};
+  return {.fit = fit, .used = held * (kWhole / (fit ? fit : 1)), .task_wall = wall};
+}
+NodeView Contended(NodeView view, uint64_t percent_by_others) {
+  view.contended = true;
+  view.used_by_others = kWhole * percent_by_others / 100;
+  return view;
+}
+NodeView Served(NodeView view) {
+  view.served = true;
+  return view;
 }
 
 TEST(Room, TableOfCases) {
@@ -25,21 +34,18 @@ TEST(Room, TableOfCases) {
            Case{"short tasks, half left: refill", View(2, 42, Duration::Millis(1)), 40},
            Case{"very short tasks: the lease's limit", View(2, 0, Duration::Micros(1)), 258},
            Case{"long tasks: one ahead for each slot", View(8, 0, Duration::Seconds(10)), 16},
+           Case{"contended: long tasks do not wait there",
+                Contended(View(8, 0, Duration::Seconds(10)), 0), 8},
+           Case{"contended: nor do those of unknown length", Contended(View(8, 2, {}), 50), 2},
+           Case{"contended: short tasks are held ahead as ever",
+                Contended(View(2, 0, Duration::Millis(1)), 0), 82},
+           Case{"contended: half of it is others'", Contended(View(2, 0, Duration::Millis(1)), 50),
+                41},
+           Case{"contended and full", Contended(View(8, 0, Duration::Seconds(10)), 100), 0},
+           Case{"a node that is being refilled", Served(View(2, 50, Duration::Millis(1))), 32},
        }) {
     EXPECT_EQ(Room(view, kLimits), room) << what;
   }
-}
-
-TEST(Spread, FillsTheEmptiestNodesFirstAndStopsAtReady) {
-  NodeView busy = View(2, 3, {});
-  NodeView idle = View(4, 0, {});
-  idle.node = NodeId(2);
-  auto assignments = Spread({busy, idle}, 8, kLimits);
-  ASSERT_EQ(assignments.size(), 1u);
-  EXPECT_EQ(assignments[0].node, NodeId(2));
-  EXPECT_EQ(assignments[0].count, 8u);
-  EXPECT_EQ(Spread({busy, idle}, 9, kLimits).size(), 2u);
-  EXPECT_TRUE(Spread({busy, idle}, 0, kLimits).empty());
 }
 
 }  // namespace

@@ -1,0 +1,272 @@
+// Apply: what each record changes. The only place that changes the state; what it derives beside
+// (use, turns, open nodes) is told in engine_state.h.
+#include <utility>
+
+#include "base/check.h"
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+namespace {
+
+// A node keeps the speed of so many jobs without leases there.
+constexpr size_t kIdleJobsHere = 16;
+
+JobHere& Here(NodeState& node, JobId job) {
+  auto it = node.jobs.find(job);
+  if (it != node.jobs.end()) return it->second;
+  if (node.jobs.size() >= kIdleJobsHere) {
+    std::erase_if(node.jobs, [](const auto& each) { return each.second.used == 0; });
+  }
+  return node.jobs[job];
+}
+
+class Applier {
+ public:
+  explicit Applier(EngineState& state) : state_(state) {}
+
+  void operator()(const JobAccepted& record) {
+    CHECK(!state_.jobs.contains(record.job));
+    JobState& job = state_.jobs.try_emplace(record.job, record.job, record.plan).first->second;
+    ++state_.users[job.user()].jobs;
+    for (const After& after : record.plan.after) state_.dependents[after.job].insert(record.job);
+    BlockTasks(job);
+    Changed(job);
+  }
+  void operator()(const JobGrown& record) {
+    JobState& job = JobOf(record.job);
+    Resumed(job);
+    job.Grow(record);
+    Changed(job);
+  }
+  void operator()(const JobSealed& record) { JobOf(record.job).Seal(); }
+  void operator()(const PolicyChanged& record) {
+    JobOf(record.job).SetPolicy(record.policy);
+    Changed(JobOf(record.job));
+  }
+  void operator()(const TasksWithdrawn& record) {
+    JobOf(record.job).Withdraw(record.tasks);
+    Changed(JobOf(record.job));
+  }
+  void operator()(const TasksReopened& record) {
+    JobState& job = JobOf(record.job);
+    Resumed(job);
+    job.Reopen(record.tasks);
+    Changed(job);
+  }
+  void operator()(const JobHeld& record) {
+    JobOf(record.job).Hold(record.reason);
+    Changed(JobOf(record.job));
+  }
+  void operator()(const JobReleased& record) {
+    JobOf(record.job).Release();
+    Changed(JobOf(record.job));
+  }
+  void operator()(const Leased& record) {
+    JobState& job = JobOf(record.job);
+    NodeState& node = state_.nodes[record.node];
+    for (TaskRange range : record.tasks) {
+      uint32_t request = job.RequestOf(range.first);
+      job.Lease(range, record.attempt);
+      LeaseKey key{record.job, record.attempt, range.first};
+      LeasedRange& leased = node.leases[key] = {range.count, range.count, request};
+      state_.AddUse(job, node, leased);
+    }
+    state_.UpdateTurn(job);
+  }
+  void operator()(const Returned& record) {
+    JobState& job = JobOf(record.job);
+    for (TaskRange range : record.tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        TakeFromLease(record.node, job, {record.job, i, record.attempt});
+      }
+      job.Return(range, record.attempt);
+    }
+    state_.UpdateTurn(job);
+  }
+  void operator()(const AttemptEnded& record) {
+    JobState& job = JobOf(record.end.ref.job);
+    TakeFromLease(record.node, job, record.end.ref);
+    job.End(record);
+    state_.UpdateTurn(job);
+    if (record.verdict != Verdict::kSucceeded || state_.dependents.empty()) return;
+    auto dependents = state_.dependents.find(job.id());
+    if (dependents == state_.dependents.end()) return;
+    for (JobId id : dependents->second) {
+      JobState& dependent = JobOf(id);
+      if (!dependent.WaitsForEachOf(job.id())) continue;
+      state_.Unblock(dependent, record.end.ref.index);
+      state_.UpdateTurn(dependent);
+    }
+  }
+  void operator()(const JobFinished& record) {
+    JobState& job = JobOf(record.job);
+    for (const After& after : job.after()) DropDependent(after.job, record.job);
+    job.Finish();
+    --state_.UserOf(job).jobs;
+    Changed(job);
+  }
+  void operator()(const JobCancelled& record) {
+    JobState& job = JobOf(record.job);
+    for (const After& after : job.after()) DropDependent(after.job, record.job);
+    job.Cancel();
+    Changed(job);
+  }
+  void operator()(const DependencyMet& record) {
+    JobState& job = JobOf(record.job);
+    bool each = job.WaitsForEachOf(record.on);
+    DropDependent(record.on, record.job);
+    job.Meet(record.on);
+    for (TaskIndex i = 0; each && i < job.task_count(); ++i) state_.Unblock(job, i);
+    Changed(job);
+  }
+  void operator()(const UserChanged& record) {
+    auto user = state_.users.try_emplace(record.user).first;
+    user->second.rule = record.rule;
+    state_.UpdateTurn(user->first, user->second);
+    state_.look_at_all = true;
+  }
+  void operator()(const NodeDrained& record) { state_.nodes[record.node].drained = true; }
+  void operator()(const NodeUndrained& record) {
+    NodeState& node = state_.nodes[record.node];
+    node.drained = false;
+    if (node.present) state_.open.insert(record.node);
+  }
+  void operator()(const NodeRemoved& record) {
+    auto node = state_.nodes.find(record.node);
+    if (node == state_.nodes.end()) return;  // it had only joined, which replay does not know
+    CHECK(node->second.leases.empty());
+    state_.silent.erase({node->second.lost_at, record.node});
+    state_.open.erase(record.node);
+    state_.nodes.erase(node);
+  }
+  void operator()(const NodeSick& record) {
+    NodeState& node = state_.nodes[record.node];
+    if (record.job == JobId()) {
+      node.sick = record.text;
+      return;
+    }
+    JobState& job = JobOf(record.job);
+    node.set_aside[record.job] = job.user();
+    job.SetAside(record.node);
+  }
+  void operator()(const NodeCleared& record) {
+    for (auto& [id, node] : state_.nodes) {
+      if (record.node != NodeId() && record.node != id) continue;
+      if (record.job == JobId()) {
+        node.sick.clear();
+        node.set_aside.clear();
+      } else {
+        node.set_aside.erase(record.job);
+      }
+    }
+    for (auto& [id, job] : state_.jobs) {
+      if (record.job == JobId() || record.job == id) job.Trust(record.node);
+    }
+    state_.look_at_all = true;
+  }
+
+ private:
+  JobState& JobOf(JobId id) {
+    JobState* job = state_.FindJob(id);
+    CHECK(job != nullptr);
+    return *job;
+  }
+  void Changed(JobState& job) {
+    state_.UpdateTurn(job);
+    state_.look_at_all = true;
+  }
+  void Resumed(const JobState& job) {
+    if (job.finished()) ++state_.UserOf(job).jobs;
+  }
+  void TakeFromLease(NodeId id, const JobState& job, const AttemptRef& ref) {
+    NodeState& node = state_.nodes[id];
+    auto it = FindLease(node, ref);
+    CHECK(it != node.leases.end());
+    state_.TakeUse(job, node, it->second, 1);
+    if (--it->second.left == 0) node.leases.erase(it);
+    if (node.present) state_.open.insert(id);
+  }
+  void DropDependent(JobId on, JobId job) {
+    auto it = state_.dependents.find(on);
+    if (it == state_.dependents.end()) return;
+    it->second.erase(job);
+    if (it->second.empty()) state_.dependents.erase(it);
+  }
+  // Task i of a job that waits for each task of another one waits for task i of that.
+  void BlockTasks(JobState& job) {
+    bool each = std::any_of(job.after().begin(), job.after().end(),
+                            [&](const After& after) { return after.kind == AfterKind::kEach; });
+    if (!each) return;
+    for (TaskIndex i = 0; i < job.task_count(); ++i) job.Block(i);
+    for (TaskIndex i = 0; i < job.task_count(); ++i) state_.Unblock(job, i);
+  }
+
+  EngineState& state_;
+};
+
+}  // namespace
+
+void EngineState::Apply(const Record& record) { std::visit(Applier(*this), record); }
+
+void EngineState::UpdateTurn(JobState& job) {
+  auto it = users.find(job.user());
+  UserState& user = it->second;
+  uint32_t unended = job.counts().queued + job.counts().leased;
+  user.unended = user.unended + unended - std::exchange(job.counted, unended);
+  if (job.Wants()) {
+    user.wanting.insert({job.priority(), job.id()});
+  } else {
+    user.wanting.erase({job.priority(), job.id()});
+  }
+  UpdateTurn(it->first, user);
+}
+
+void EngineState::UpdateTurn(const std::string& name, UserState& user) {
+  uint64_t share = user.used / std::max(user.rule.weight, 1u);
+  bool wants = !user.wanting.empty();
+  if (wants == user.turn.has_value() && (!wants || *user.turn == share)) return;
+  UserTurn turn{share, &name, &user};
+  if (user.turn) turns.erase({*user.turn, turn.name, turn.user});
+  if (wants) turns.insert(turn);
+  user.turn = wants ? std::optional(share) : std::nullopt;
+}
+
+void EngineState::AddUse(const JobState& job, NodeState& node, LeasedRange& range) {
+  uint64_t share = ShareOf(node, job.request(range.request));
+  JobHere& here = Here(node, job.id());
+  UserState& user = UserOf(job);
+  // Shares are billionths of a node.
+  range.charge = share * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(*this, node, job.id()));
+  here.used += share * range.left;
+  node.used += share * range.left;
+  node.leased += range.left;
+  user.used += range.charge * range.left;
+  user.leased += range.left;
+}
+
+void EngineState::TakeUse(const JobState& job, NodeState& node, const LeasedRange& range,
+                          uint32_t tasks) {
+  uint64_t share = ShareOf(node, job.request(range.request)) * tasks;
+  JobHere& here = node.jobs[job.id()];
+  UserState& user = UserOf(job);
+  CHECK(here.used >= share && node.used >= share && node.leased >= tasks);
+  CHECK(user.leased >= tasks && user.used >= range.charge * tasks);
+  here.used -= share;
+  node.used -= share;
+  node.leased -= tasks;
+  user.used -= range.charge * tasks;
+  user.leased -= tasks;
+}
+
+void EngineState::Unblock(JobState& job, TaskIndex index) {
+  if (index >= job.task_count() || !job.Blocked(index)) return;
+  for (const After& after : job.after()) {
+    if (after.kind != AfterKind::kEach) continue;
+    const JobState* other = FindJob(after.job);
+    if (other == nullptr || index >= other->task_count()) return;
+    if (other->StateOf(index) != TaskState::kSucceeded) return;
+  }
+  job.Unblock(index);
+}
+
+}  // namespace spate::engine

@@ -1,0 +1,317 @@
+// A placement pass: gives what wants to run to nodes with room.
+//
+// Who: the user with the smallest share first, and of that user's jobs the one of the highest
+// priority, then the oldest. Alone, a user takes all the room there is; where users contend, each
+// takes a part of a node's room and has to wait for its turn again, so that the shares meet.
+//
+// Where: the node with the most room for the request. A request for which no node has room waits,
+// and keeps as many nodes as it has tasks for itself (those with the least to do), so that small
+// tasks never starve large ones; a request that fits no node stands in nobody's way.
+//
+// Cost: a look at each open node for each distinct request that comes to a head, and a logarithm
+// for each lease. Nodes that were found to be well supplied are not open until something ends
+// there.
+#include <algorithm>
+#include <tuple>
+
+#include "core/engine/engine_state.h"
+#include "core/engine/place/place.h"
+
+namespace spate::engine {
+namespace {
+
+// A node that this pass may give tasks to.
+struct Candidate {
+  NodeId id;
+  NodeState* state;
+  bool kept = false;    // for a request that waits for it
+  bool served = false;  // it was given tasks in this pass
+  bool looked = false;  // a request that it fits looked at it,
+  bool room = false;    // and last found room
+};
+
+// The room for a request, by candidate; a heap.
+struct Room {
+  uint32_t tasks = 0;
+  uint32_t candidate = 0;
+  friend bool operator<(const Room& a, const Room& b) {
+    return a.tasks != b.tasks ? a.tasks < b.tasks : a.candidate > b.candidate;
+  }
+};
+
+// A lease of this pass, by its place in the output.
+struct Written {
+  NodeId node;
+  Attempt attempt;
+  uint32_t request = 0;
+  size_t record = 0;
+  size_t send = 0;
+};
+
+// A request of a job, in this pass.
+struct Seeker {
+  bool built = false;
+  std::vector<Room> heap;
+  std::vector<uint32_t> fitting;       // candidates that it fits at all
+  uint32_t most_at_once = UINT32_MAX;  // on all nodes; UINT32_MAX: not counted yet
+};
+
+// A job, in this pass.
+struct Asking {
+  std::vector<Seeker> seekers;  // by request
+  std::vector<bool> passed;     // requests for which there is no room; empty: none
+  bool done = false;
+  Written last;  // its last lease
+};
+
+// What may be given out of a request.
+struct Bound {
+  uint32_t tasks = 0;
+  uint32_t lease_tasks = 0;  // ahead of a node's slots
+};
+
+class Pass {
+ public:
+  explicit Pass(StepContext& step) : step_(step), state_(step.state) {}
+
+  void Run() {
+    Gather();
+    bool contended = state_.turns.size() > 1;
+    while (kept_ < candidates_.size()) {
+      if (contended && state_.turns.size() < 2) {
+        contended = false;
+        AskAnew();
+      }
+      JobState* job = Next();
+      if (job == nullptr) break;
+      Serve(*job);
+    }
+    Close();
+  }
+
+ private:
+  void Gather() {
+    auto add = [this](NodeId id, NodeState& node) {
+      if (node.TakesTasks()) candidates_.push_back({id, &node});
+    };
+    if (state_.look_at_all) {
+      for (auto& [id, node] : state_.nodes) add(id, node);
+    } else {
+      for (NodeId id : state_.open) add(id, state_.nodes.at(id));
+    }
+    state_.look_at_all = false;
+  }
+
+  // The last one that wants something may have more than its part.
+  void AskAnew() {
+    asking_.clear();
+    kept_ = 0;
+    for (Candidate& node : candidates_) node.kept = false;
+  }
+
+  // Open stay nodes with room that nobody wanted, or that are kept.
+  void Close() {
+    for (const Candidate& node : candidates_) {
+      if (node.kept || node.room || !node.looked) {
+        state_.open.insert(node.id);
+      } else {
+        state_.open.erase(node.id);
+      }
+    }
+  }
+
+  // Whose turn it is; null when all have what they can get.
+  JobState* Next() {
+    for (const UserTurn& turn : state_.turns) {
+      for (const JobTurn& wanting : turn.user->wanting) {
+        if (!asking_[wanting.job].done) return state_.FindJob(wanting.job);
+      }
+    }
+    return nullptr;
+  }
+
+  // Gives tasks of the job to one node, or finds that there is nothing more to give.
+  void Serve(JobState& job) {
+    Asking& asking = asking_[job.id()];
+    asking.seekers.resize(job.request_count());
+    Head head = job.Peek(step_.now, 1, asking.passed);
+    asking.done = head.count == 0;
+    if (asking.done) return;
+    Seeker& seeker = asking.seekers[head.request];
+    Bound bound = BoundOf(job, head.request, seeker);
+    asking.done = bound.tasks == 0;
+    if (asking.done) return;
+    if (!seeker.built) Build(job, head.request, bound, seeker);
+    Room room = Best(job, head.request, bound, seeker);
+    if (room.tasks == 0) {
+      asking.passed.resize(job.request_count());
+      asking.passed[head.request] = true;
+      Keep(job, head.request, seeker);
+      return;
+    }
+    uint32_t count = std::min(bound.tasks, PartOf(room.tasks));
+    Lease(job, room.candidate, job.Peek(step_.now, count, asking.passed), asking.last);
+    Candidate& node = candidates_[room.candidate];
+    node.served = true;
+    Push(job, head.request, bound, seeker, room.candidate);
+  }
+
+  // Where users take turns at a node, the parts of a job that follow each other become one lease.
+  void Lease(JobState& job, uint32_t candidate, Head head, Written& last) {
+    NodeId node = candidates_[candidate].id;
+    Output& out = step_.out;
+    bool same = last.node == node && last.attempt == head.attempt && last.request == head.request;
+    if (same && state_.turns.size() > 1) {
+      state_.Apply(Leased{node, job.id(), head.attempt, head.tasks});
+      Append(std::get<Leased>(out.records[last.record]).tasks, head.tasks);
+      Append(std::get<SendLease>(out.sends[last.send]).tasks, head.tasks);
+      return;
+    }
+    last = {node, head.attempt, head.request, out.records.size(), out.sends.size()};
+    out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
+                                  job.request(head.request), head.tasks});
+    step_.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
+  }
+  static void Append(std::vector<TaskRange>& to, const std::vector<TaskRange>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  }
+
+  // What one turn takes of a node's room.
+  uint32_t PartOf(uint32_t room) const {
+    auto users = static_cast<uint32_t>(state_.turns.size());
+    return users < 2 ? room : std::max(1u, room / (2 * users));
+  }
+
+  // ---- Bounds
+
+  Bound BoundOf(const JobState& job, uint32_t request, Seeker& seeker) const {
+    uint64_t most = LeasesBeforeHold(job);
+    uint64_t mine = job.policy().max_running == 0 ? UINT32_MAX : job.policy().max_running;
+    const UserState& user = state_.UserOf(job);
+    uint64_t all = user.rule.max_running == 0 ? UINT32_MAX : user.rule.max_running;
+    Bound bound{job.counts().queued, state_.limits.lease_tasks};
+    if (std::min({most, mine, all}) == UINT32_MAX) return bound;
+    if (seeker.most_at_once == UINT32_MAX) seeker.most_at_once = MostAtOnce(job, request);
+    // Where so few may be leased that slots would stay empty, nothing waits behind what runs. A
+    // rule that may hold the job (--halt) leaves no slot empty all the same.
+    uint64_t fit = seeker.most_at_once;
+    if (std::min({most, mine, all}) <= fit) bound.lease_tasks = 0;
+    if (most != UINT32_MAX) most = std::max(most, fit);
+    uint64_t leased = job.counts().leased;
+    uint64_t left = std::min(Left(most, leased), Left(mine, leased));
+    left = std::min(left, Left(all, user.leased));
+    bound.tasks = static_cast<uint32_t>(std::min<uint64_t>(bound.tasks, left));
+    return bound;
+  }
+  static uint64_t Left(uint64_t most, uint64_t taken) { return most > taken ? most - taken : 0; }
+
+  uint32_t MostAtOnce(const JobState& job, uint32_t request) const {
+    uint64_t sum = 0;
+    for (const auto& [id, node] : state_.nodes) {
+      if (!job.Avoids(id)) sum += FitNow(node, job, request, step_.now);
+    }
+    return static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX - 1));
+  }
+
+  // ---- Rooms
+
+  void Build(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker) {
+    seeker.built = true;
+    // A node that fails the job's tasks is better than none.
+    bool avoid = job.troubles().empty() || OthersTake(state_, job, request, NodeId(), step_.now);
+    for (uint32_t i = 0; i < candidates_.size(); ++i) {
+      Candidate& node = candidates_[i];
+      if (node.kept || (avoid && job.Avoids(node.id))) continue;
+      if (FitNow(*node.state, job, request, step_.now) == 0) continue;
+      seeker.fitting.push_back(i);
+      if (uint32_t tasks = RoomOf(job, request, bound, i); tasks > 0) {
+        seeker.heap.push_back({tasks, i});
+      }
+    }
+    std::make_heap(seeker.heap.begin(), seeker.heap.end());
+  }
+
+  void Push(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker,
+            uint32_t candidate) {
+    uint32_t tasks = RoomOf(job, request, bound, candidate);
+    if (tasks == 0) return;
+    seeker.heap.push_back({tasks, candidate});
+    std::push_heap(seeker.heap.begin(), seeker.heap.end());
+  }
+
+  // Takes the node with the most room out of the heap. What stands there may be older than the
+  // last lease, and rooms only shrink in a pass.
+  Room Best(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker) {
+    while (!seeker.heap.empty()) {
+      std::pop_heap(seeker.heap.begin(), seeker.heap.end());
+      Room room = seeker.heap.back();
+      seeker.heap.pop_back();
+      if (candidates_[room.candidate].kept) continue;
+      uint32_t tasks = RoomOf(job, request, bound, room.candidate);
+      if (tasks == room.tasks) return room;
+      if (tasks == 0) continue;
+      seeker.heap.push_back({tasks, room.candidate});
+      std::push_heap(seeker.heap.begin(), seeker.heap.end());
+    }
+    return {};
+  }
+
+  uint32_t RoomOf(const JobState& job, uint32_t request, const Bound& bound, uint32_t candidate) {
+    Candidate& node = candidates_[candidate];
+    place::NodeView view{.fit = FitCount(node.state->offer, job.request(request)),
+                         .contended = state_.turns.size() > 1,
+                         .served = node.served};
+    for (const auto& [id, here] : node.state->jobs) {
+      if (id == job.id()) {
+        view.used = here.used;
+        view.task_wall = here.wall;
+      } else if (here.used > 0) {
+        view.used_by_others += here.used / (1 + AheadOf(state_, *node.state, id));
+      }
+    }
+    Limits limits = state_.limits;
+    // What waits behind others might start too late in the node's life.
+    bool mortal = node.state->offer.end_of_life != Instant::Never();
+    bool planned = job.request(request).time.ns > 0;
+    limits.lease_tasks = mortal && planned ? 0 : bound.lease_tasks;
+    uint32_t tasks = place::Room(view, limits);
+    node.looked = true;
+    node.room = tasks > 0;
+    return tasks;
+  }
+
+  // ---- What waits for a node
+
+  void Keep(const JobState& job, uint32_t request, const Seeker& seeker) {
+    std::vector<uint32_t> nodes = seeker.fitting;
+    std::erase_if(nodes, [this](uint32_t i) { return candidates_[i].kept; });
+    size_t wanted = std::min<size_t>(job.WaitingOf(request), nodes.size());
+    std::partial_sort(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(wanted),
+                      nodes.end(), [this](uint32_t a, uint32_t b) {
+                        return std::pair(candidates_[a].state->used, a) <
+                               std::pair(candidates_[b].state->used, b);
+                      });
+    for (size_t i = 0; i < wanted; ++i) candidates_[nodes[i]].kept = true;
+    kept_ += wanted;
+  }
+
+  StepContext& step_;
+  EngineState& state_;
+  std::vector<Candidate> candidates_;  // by id
+  std::map<JobId, Asking> asking_;
+  size_t kept_ = 0;
+};
+
+}  // namespace
+
+void Place(StepContext& step) {
+  if (!step.state.turns.empty()) Pass(step).Run();
+  for (const UserTurn& turn : step.state.turns) {
+    for (const JobTurn& wanting : turn.user->wanting) {
+      Instant due = step.state.FindJob(wanting.job)->NextDue(step.now);
+      step.out.wake_at = std::min(step.out.wake_at, due);
+    }
+  }
+}
+
+}  // namespace spate::engine

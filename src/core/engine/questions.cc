@@ -1,0 +1,346 @@
+// What people may ask, and what tests ask.
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "core/engine/engine_state.h"
+#include "core/engine/place/place.h"
+
+namespace spate::engine {
+
+std::optional<JobCounts> Engine::Counts(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr) return std::nullopt;
+  return job->counts();
+}
+
+std::optional<TaskState> Engine::StateOf(JobId id, TaskIndex index) const {
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr || index >= job->task_count()) return std::nullopt;
+  return job->StateOf(index);
+}
+
+HoldReason Engine::Held(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job == nullptr ? HoldReason::kNone : job->held();
+}
+
+std::vector<Needs> Engine::Requests(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job == nullptr ? std::vector<Needs>{} : job->requests();
+}
+
+bool Engine::Finished(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job != nullptr && job->finished();
+}
+
+namespace {
+
+std::string Plural(uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", FormatCount(count), what, count == 1 ? "" : "s");
+}
+
+std::string WhyHeld(HoldReason reason) {
+  switch (reason) {
+    case HoldReason::kUser:
+      return "its job is held; release or resume it";
+    case HoldReason::kHaltRule:
+      return "its job was stopped by --halt; resume it";
+    case HoldReason::kMaxFailures:
+      return "its job was stopped by --max-failures; resume it with a higher one";
+    case HoldReason::kAllFail:
+      return "its job is held since its tasks failed one after the other and none succeeded; look "
+             "at "
+             "one of them, then release the job";
+    case HoldReason::kNone:
+      break;
+  }
+  return "";
+}
+
+std::string WhyAfter(const JobState& job, TaskIndex index) {
+  for (const After& after : job.after()) {
+    uint32_t other = after.job.value;
+    switch (after.kind) {
+      case AfterKind::kOk:
+        return fmt::format("it waits for job {} to succeed", other);
+      case AfterKind::kAny:
+        return fmt::format("it waits for job {} to end", other);
+      case AfterKind::kFail:
+        return fmt::format("it waits for job {} to end with a failed task", other);
+      case AfterKind::kEach:
+        if (!job.Blocked(index)) break;
+        return fmt::format("it waits for task {} of job {} to succeed", index + 1, other);
+    }
+  }
+  return "";
+}
+
+std::string WhyLimited(const EngineState& state, const JobState& job) {
+  uint32_t most = job.policy().max_running;
+  if (most > 0 && job.counts().leased >= most) {
+    return fmt::format("its job may run {} at once, and does", Plural(most, "task"));
+  }
+  const UserState& user = state.users.at(job.user());
+  most = user.rule.max_running;
+  if (most > 0 && user.leased >= most) {
+    return fmt::format("user {} may run {} at once, and does", job.user(), Plural(most, "task"));
+  }
+  return "";
+}
+
+// What a node is to a task.
+struct NodeView {
+  bool fits = false;   // when idle
+  bool takes = false;  // and it is there, and given tasks
+  std::string why;     // when it does not fit: "needs 8 cpus, n1 offers 4"
+  std::string stands;  // when it fits, and takes none: "drained"
+};
+
+NodeView Look(const NodeState& node, const JobState& job, const Needs& needs, Instant now) {
+  NodeView view;
+  const std::string& name = node.offer.node_name;
+  if (auto never = WhyNever(node.offer, needs)) {
+    view.why = *never;
+  } else if (FitCount(node.offer, needs) == 0) {
+    view.why = fmt::format("needs more than {} offers", name);
+  } else if (!TakesUser(node.offer, job.user())) {
+    view.why = fmt::format("is of user {}, and {} runs tasks of user {} alone", job.user(), name,
+                           node.offer.user);
+  } else if (!OutlivesTask(node.offer, needs, now)) {
+    view.why =
+        fmt::format("is planned to take {}, and {} has {} to live", FormatDuration(needs.time),
+                    name, FormatDuration(std::max(node.offer.end_of_life - now, Duration{})));
+  } else {
+    view.fits = true;
+    if (!node.present) {
+      view.stands = "silent";
+    } else if (node.drained) {
+      view.stands = "drained";
+    } else if (!node.sick.empty()) {
+      view.stands = "set aside, since tasks fail there";
+    }
+    view.takes = view.stands.empty();
+  }
+  return view;
+}
+
+// Why no node can run it at all; empty when one could.
+std::string WhyNowhere(const EngineState& state, const JobState& job, const Needs& needs,
+                       Instant now) {
+  std::string never;
+  std::string stands;
+  const Offer* largest = nullptr;
+  for (const auto& [id, node] : state.nodes) {
+    if (node.offer.slots == 0) continue;
+    NodeView view = Look(node, job, needs, now);
+    if (view.takes) return "";
+    if (view.fits) {
+      if (!stands.empty()) stands += ", ";
+      stands += fmt::format("{} ({})", node.offer.node_name, view.stands);
+      continue;
+    }
+    if (largest == nullptr || node.offer.milli_cpus > largest->milli_cpus) {
+      largest = &node.offer;
+      never = view.why;
+    }
+  }
+  if (!stands.empty()) return "the only nodes that can run it take no tasks: " + stands;
+  if (largest != nullptr) return "no node can ever run it: it " + never;
+  return "no node has joined: start one with `spate node start`";
+}
+
+// Who goes before it.
+std::string WhoIsAhead(const EngineState& state, const JobState& job) {
+  const UserState& user = state.users.at(job.user());
+  for (const JobTurn& turn : user.wanting) {
+    if (turn.job == job.id()) break;
+    if (turn.priority > job.priority()) {
+      return fmt::format("job {} of the same user goes first, by its priority of {}",
+                         turn.job.value, turn.priority);
+    }
+  }
+  uint64_t others = 0;
+  for (const auto& [name, other] : state.users) {
+    if (&other != &user) others += other.leased;
+  }
+  if (others > 0) {
+    return fmt::format(
+        "{} of other users run before it, and {} of its user; it starts when its "
+        "user's share allows it",
+        Plural(others, "task"), FormatCount(user.leased));
+  }
+  return "other tasks are ahead of it; it starts when a slot is free";
+}
+
+}  // namespace
+
+std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr || index >= job->task_count()) return "there is no such task";
+  if (job->StateOf(index) != TaskState::kQueued) return "";
+  if (std::string why = WhyHeld(job->held()); !why.empty()) return why;
+  if (std::string why = WhyAfter(*job, index); !why.empty()) return why;
+  if (Instant due = job->DueOf(index); due > now) {
+    return fmt::format("it waits {} before its next try", FormatDuration(due - now));
+  }
+  const Needs& needs = job->request(job->RequestOf(index));
+  if (std::string why = WhyNowhere(*state_, *job, needs, now); !why.empty()) return why;
+  if (std::string why = WhyLimited(*state_, *job); !why.empty()) return why;
+  return WhoIsAhead(*state_, *job);
+}
+
+// ---- Lists -------------------------------------------------------------------------------------
+
+const char* NodeStandingName(NodeStanding standing) {
+  switch (standing) {
+    case NodeStanding::kUnknown:
+      return "unknown";
+    case NodeStanding::kJoined:
+      return "joined";
+    case NodeStanding::kSilent:
+      return "silent";
+    case NodeStanding::kDrained:
+      return "drained";
+    case NodeStanding::kSick:
+      return "sick";
+  }
+  return "?";
+}
+
+namespace {
+
+NodeStanding StandingOf(const NodeState& node) {
+  if (node.lost_at != Instant::Never()) return NodeStanding::kSilent;
+  if (!node.present) return NodeStanding::kUnknown;
+  if (node.drained) return NodeStanding::kDrained;
+  return node.sick.empty() ? NodeStanding::kJoined : NodeStanding::kSick;
+}
+
+std::string TroubleOf(const NodeState& node) {
+  if (!node.sick.empty() || node.set_aside.empty()) return node.sick;
+  std::string jobs;
+  for (const auto& [job, user] : node.set_aside) {
+    jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", job.value);
+  }
+  return "set aside for job " + jobs;
+}
+
+JobInfo InfoOf(const JobState& job) {
+  return {job.id(),   job.user(),      job.priority(), job.counts(),
+          job.held(), job.cancelled(), job.finished(), job.after()};
+}
+
+}  // namespace
+
+std::optional<JobInfo> Engine::Info(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr) return std::nullopt;
+  return InfoOf(*job);
+}
+
+std::vector<JobInfo> Engine::Jobs() const {
+  std::vector<JobInfo> jobs;
+  for (const auto& [id, job] : state_->jobs) jobs.push_back(InfoOf(job));
+  return jobs;
+}
+
+std::vector<NodeInfo> Engine::Nodes() const {
+  std::vector<NodeInfo> nodes;
+  for (const auto& [id, node] : state_->nodes) {
+    nodes.push_back({id, node.offer, StandingOf(node), TroubleOf(node), node.leased,
+                     static_cast<double>(node.used) / place::kWhole, node.ended, node.failed});
+  }
+  return nodes;
+}
+
+std::vector<UserInfo> Engine::Users() const {
+  std::vector<UserInfo> users;
+  for (const auto& [name, user] : state_->users) {
+    users.push_back({name, user.rule, user.jobs, static_cast<uint32_t>(user.unended - user.leased),
+                     user.leased, static_cast<double>(user.used) * 1e-6});
+  }
+  return users;
+}
+
+// ---- For tests ---------------------------------------------------------------------------------
+
+void Engine::CheckInvariants() const {
+  std::map<JobId, uint64_t> leased;
+  std::map<std::string, uint64_t> charged;
+  for (const auto& [id, node] : state_->nodes) {
+    std::map<JobId, uint64_t> used;
+    uint64_t held = 0;
+    for (const auto& [key, range] : node.leases) {
+      JobState* job = state_->FindJob(key.job);
+      CHECK(job != nullptr);
+      uint32_t left = 0;
+      for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
+        left += job->StateOf(i) == TaskState::kLeased && job->CurrentAttempt(i) == key.attempt;
+      }
+      CHECK(left == range.left);
+      CHECK(left > 0);
+      leased[key.job] += left;
+      held += left;
+      used[key.job] += ShareOf(node, job->request(range.request)) * left;
+      charged[job->user()] += range.charge * left;
+    }
+    CHECK(held == node.leased);
+    uint64_t sum = 0;
+    for (const auto& [job, share] : used) sum += share;
+    CHECK(sum == node.used);
+    for (const auto& [job, here] : node.jobs) CHECK(here.used == used[job]);
+    CHECK(node.present || !state_->open.contains(id));
+  }
+  std::map<std::string, UserState> users;
+  for (auto& [id, job] : state_->jobs) {
+    job.CheckInvariants();
+    CHECK(leased[id] == job.counts().leased);
+    UserState& user = users[job.user()];
+    user.jobs += !job.finished();
+    user.leased += job.counts().leased;
+    user.unended += job.counts().queued + job.counts().leased;
+    bool wants = state_->users.at(job.user()).wanting.contains({job.priority(), id});
+    CHECK(wants == job.Wants());
+    CHECK(!job.finished() || job.AllEnded());
+    for (const After& after : job.after()) CHECK(state_->dependents.at(after.job).contains(id));
+  }
+  for (const auto& [name, user] : state_->users) {
+    CHECK(user.jobs == users[name].jobs);
+    CHECK(user.leased == users[name].leased);
+    CHECK(user.unended == users[name].unended);
+    CHECK(user.used == charged[name]);
+    CHECK(user.turn.has_value() == !user.wanting.empty());
+    CHECK(!user.turn || *user.turn == user.used / std::max(user.rule.weight, 1u));
+  }
+}
+
+uint64_t Engine::Digest() const {
+  uint64_t hash = 0;
+  for (const auto& [id, job] : state_->jobs) hash = hash * 31 + job.Digest();
+  for (const auto& [name, user] : state_->users) {
+    hash = hash * 31 + std::hash<std::string>()(name) + user.rule.weight * 3 +
+           user.rule.max_running * 5 + user.rule.max_queued * 7 + user.jobs;
+  }
+  for (const auto& [id, node] : state_->nodes) {
+    for (const auto& [key, range] : node.leases) {
+      hash = hash * 31 + key.job.value * 131 + key.attempt.value * 1009 + key.first * 17 +
+             range.left * 7 + id.value;
+    }
+    // A node that has only joined is nothing that replay knows of.
+    if (node.drained) hash = hash * 31 + id.value;
+    if (!node.sick.empty()) hash = hash * 37 + std::hash<std::string>()(node.sick) + id.value;
+    for (const auto& [job, user] : node.set_aside) hash = hash * 31 + job.value * 7 + id.value;
+  }
+  return hash;
+}
+
+uint64_t Engine::StateBytes() const {
+  uint64_t bytes = sizeof(EngineState);
+  for (const auto& [id, job] : state_->jobs) bytes += job.StateBytes();
+  for (const auto& [id, node] : state_->nodes) bytes += 256 + node.leases.size() * 96;
+  return bytes;
+}
+
+}  // namespace spate::engine

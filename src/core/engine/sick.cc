@@ -1,0 +1,99 @@
+// Nodes that fail what succeeds elsewhere. A node is set aside for a job after a few failures in a
+// row, and for all jobs when enough of them agree. A node is never set aside when no other one
+// could do its work, so that nothing stands still.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+namespace {
+
+void RecallNode(StepContext& step, NodeId id, JobId job) {
+  JobId last;
+  for (const auto& [key, range] : step.state.nodes[id].leases) {
+    if (key.job == last || (job != JobId() && key.job != job)) continue;
+    last = key.job;
+    step.out.sends.push_back(SendRecall{id, last});
+  }
+}
+
+void SetAside(StepContext& step, NodeId node, JobId job, std::string text) {
+  step.out.notices.push_back(NoticeNodeSick{node, job, text});
+  step.Record(NodeSick{node, job, std::move(text)});
+  RecallNode(step, node, job);
+}
+
+// Enough jobs have set the node aside: of two users, or three of one.
+bool EnoughAgree(const NodeState& node) {
+  std::set<std::string> users;
+  for (const auto& [job, user] : node.set_aside) users.insert(user);
+  return users.size() >= 2 || node.set_aside.size() >= 3;
+}
+
+bool OthersTakeTasks(const EngineState& state, NodeId but) {
+  return std::any_of(state.nodes.begin(), state.nodes.end(), [but](const auto& each) {
+    return each.first != but && each.second.TakesTasks();
+  });
+}
+
+std::string LastEnd(const AttemptEnd& end) {
+  std::string text = CauseName(end.cause);
+  if (end.status != 0) text += fmt::format(" {}", end.status);
+  return end.note.empty() ? text : text + ": " + end.note;
+}
+
+}  // namespace
+
+bool OthersTake(const EngineState& state, const JobState& job, uint32_t request, NodeId but,
+                Instant now) {
+  return std::any_of(state.nodes.begin(), state.nodes.end(), [&](const auto& each) {
+    const auto& [id, node] = each;
+    return id != but && !job.Avoids(id) && FitNow(node, job, request, now) > 0;
+  });
+}
+
+void CheckNode(StepContext& step, NodeId id, JobState& job, const AttemptEnd& end) {
+  auto trouble = job.troubles().find(id);
+  if (trouble == job.troubles().end() || trouble->second.set_aside) return;
+  uint32_t failures = trouble->second.failures;
+  if (failures < step.state.limits.node_failures || !job.SucceededBeside(id)) return;
+  if (!OthersTake(step.state, job, job.RequestOf(end.ref.index), id, step.now)) return;
+  SetAside(step, id, job.id(),
+           fmt::format("{} attempts of job {} failed here one after the other, while others "
+                       "succeeded elsewhere (the last: {})",
+                       failures, job.id().value, LastEnd(end)));
+  const NodeState& node = step.state.nodes[id];
+  if (!node.sick.empty() || !EnoughAgree(node) || !OthersTakeTasks(step.state, id)) return;
+  std::string jobs;
+  for (const auto& [each, user] : node.set_aside) {
+    jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", each.value);
+  }
+  SetAside(step, id, JobId(),
+           fmt::format("it fails tasks that succeed elsewhere, of jobs {}", jobs));
+}
+
+void On(StepContext& step, const ClearSick& event) {
+  auto matches = [&](const auto& each) {
+    return event.node == NodeId() || event.node == each.first;
+  };
+  if (std::none_of(step.state.nodes.begin(), step.state.nodes.end(), matches)) return;
+  step.Record(NodeCleared{event.node, event.job});
+}
+
+void On(StepContext& step, const DrainNode& event) {
+  auto node = step.state.nodes.find(event.node);
+  if (node == step.state.nodes.end() || node->second.drained) return;
+  step.Record(NodeDrained{event.node});
+  if (node->second.present) RecallNode(step, event.node, JobId());
+}
+
+void On(StepContext& step, const UndrainNode& event) {
+  auto node = step.state.nodes.find(event.node);
+  if (node == step.state.nodes.end() || !node->second.drained) return;
+  step.Record(NodeUndrained{event.node});
+}
+
+}  // namespace spate::engine

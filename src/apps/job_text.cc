@@ -83,4 +83,17 @@ Status DecodeJobText(std::string_view text, JobSettings& settings) {
   return {};
 }
 
+std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string row) {
+  std::vector<std::string> values;
+  if (!settings.has_source) return values;
+  if (settings.row_kind == RowKind::kListLine) return {std::move(row)};
+  size_t start = 0;
+  for (size_t end = row.find('\0'); end != std::string::npos; end = row.find('\0', start)) {
+    values.push_back(row.substr(start, end - start));
+    start = end + 1;
+  }
+  values.push_back(row.substr(start));
+  return values;
+}
+
 }  // namespace spate::apps

@@ -14,4 +14,7 @@ std::string EncodeJobText(const JobSettings& settings);
 // Fills in row_kind, command, value_names and has_source. kCorrupt when it is not ours.
 Status DecodeJobText(std::string_view text, JobSettings& settings);
 
+// The values of a task, as people see them: a list's line is one.
+std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string row);
+
 }  // namespace spate::apps

@@ -365,19 +365,7 @@ Status LocalJob::CompileTexts() {
   texts_.command = [this](TaskIndex index) {
     return format::CommandText(*compiled_, RowOf(index), index, 0);
   };
-  texts_.values = [this](TaskIndex index) {
-    std::string row = RowOf(index);
-    std::vector<std::string> values;
-    if (!settings_->has_source) return values;
-    if (settings_->row_kind == RowKind::kListLine) return std::vector{std::move(row)};
-    size_t start = 0;
-    for (size_t end = row.find('\0'); end != std::string::npos; end = row.find('\0', start)) {
-      values.push_back(row.substr(start, end - start));
-      start = end + 1;
-    }
-    values.push_back(row.substr(start));
-    return values;
-  };
+  texts_.values = [this](TaskIndex index) { return ValuesOfRow(*settings_, RowOf(index)); };
   return {};
 }
 

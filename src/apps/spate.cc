@@ -1,15 +1,48 @@
 // The program `spate`: wires the command line to what carries it out.
 #include "apps/history.h"
+#include "apps/hub_daemon.h"
+#include "apps/hub_reader.h"
+#include "apps/hub_submit.h"
 #include "apps/local_run.h"
+#include "apps/node_daemon.h"
 #include "cli/main.h"
 #include "os/process.h"
 #include "shepherd/shepherd_main.h"
 
+namespace {
+
+// Jobs are the hub's or this machine's.
+spate::cli::Handler HubOr(spate::cli::Handler local) {
+  return [local = std::move(local)](const spate::cli::Invocation& invocation) {
+    return spate::apps::SpeaksOfHub(invocation.words) ? spate::apps::AskHub(invocation)
+                                                      : local(invocation);
+  };
+}
+
+int Run(const spate::cli::Invocation& invocation) {
+  using spate::cli::Opt;
+  if (invocation.words.command == spate::cli::Command::kJobRetry) {
+    return HubOr(spate::apps::RunLocally)(invocation);
+  }
+  bool hub = invocation.words.Has(Opt::kHub) || invocation.words.Last(Opt::kAccess);
+  return hub ? spate::apps::SubmitToHub(invocation) : spate::apps::RunLocally(invocation);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   spate::os::FillStandardStreams();
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
+  if (auto status = spate::apps::HubReaderEntry(argc, argv)) return *status;
   spate::cli::Wiring wiring;
-  wiring.run = spate::apps::RunLocally;
   spate::apps::WireHistory(wiring);
+  wiring.run = Run;
+  wiring.job = HubOr(wiring.job);
+  wiring.task = HubOr(wiring.task);
+  wiring.submit = spate::apps::SubmitToHub;
+  wiring.wait = spate::apps::WaitForJobs;
+  wiring.hub_start = spate::apps::StartHub;
+  wiring.node_start = spate::apps::StartNode;
+  wiring.ask_hub = spate::apps::AskHub;
   return spate::cli::Main(argc, argv, wiring);
 }

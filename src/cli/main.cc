@@ -53,8 +53,24 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
       return wiring.task;
     case Command::kStateCheck:
       return wiring.state;
-    default:
+    case Command::kSubmit:
+    case Command::kJobAdd:
+      return wiring.submit;
+    case Command::kJobWait:
+    case Command::kJobProgress:
+      return wiring.wait;
+    case Command::kHubStart:
+      return wiring.hub_start;
+    case Command::kNodeStart:
+      return wiring.node_start;
+    case Command::kJobList:
+    case Command::kJobInfo:
+    case Command::kJobTasks:
+    case Command::kJobCat:
+    case Command::kJobForget:
       return wiring.job;
+    default:
+      return wiring.ask_hub;
   }
 }
 

@@ -18,13 +18,18 @@ struct Invocation {
 // Returns an exit code (cli/exit_code.h). Reports its own errors (cli/report.h).
 using Handler = std::function<int(const Invocation&)>;
 
-// Who runs the commands; apps/ fills it in. `run` gets `run` and `job retry`, the others the rest
-// of their noun. A command without a handler is "not part of this program".
+// Who runs the commands; apps/ fills it in. A command without a handler is "not part of this
+// program".
 struct Wiring {
-  Handler run;
-  Handler job;
-  Handler task;
-  Handler state;
+  Handler run;         // run and job retry
+  Handler job;         // what looks into jobs
+  Handler task;        // task info and task explain
+  Handler state;       // state check
+  Handler submit;      // submit and job add
+  Handler wait;        // job wait and job progress
+  Handler hub_start;   // hub start
+  Handler node_start;  // node start
+  Handler ask_hub;     // all else that only a hub answers
 };
 
 // The whole of main(): help, version, errors of usage, dispatch. Returns the exit code.

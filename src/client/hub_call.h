@@ -56,6 +56,8 @@ class HubCall {
   // Lets the function that waits return, with kBusy. For handlers of signals.
   void Interrupt();
   bool interrupted() const { return interrupted_; }
+  // After Interrupt: functions wait again.
+  void Resume() { interrupted_ = false; }
 
  private:
   void Run();

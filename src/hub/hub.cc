@@ -56,6 +56,15 @@ void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
   settings_[job] = std::move(settings);
 }
 
+bool Hub::Forget(JobId job) {
+  if (!engine_.Forget(job)) return false;
+  settings_.erase(job);
+  for (auto& [node, link] : links_) {
+    if (link.opened.erase(job) > 0) link.channel->Send(wire::CloseJob{job});
+  }
+  return true;
+}
+
 void Hub::Post(engine::Event event) {
   if (failed_) return;
   events_.push_back(std::move(event));

@@ -61,6 +61,10 @@ class Hub {
 
   // How a job's tasks run. Before its first lease; told to every node that gets one.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
+  // A job is over: its memory goes, here and on the nodes. False when it has not finished.
+  bool Forget(JobId job);
+  // Takes a forgotten job up again, record by record.
+  void Apply(const engine::Record& record) { engine_.Apply(record); }
   // Takes events in. Rows that the events need must be appended to the store before.
   void Post(engine::Event event);
 

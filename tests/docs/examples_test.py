@@ -4,15 +4,19 @@ A line `$ COMMAND` is run by sh; the lines below are its output (standard output
 error). `...` stands for anything: within a line, or as a line of its own for any lines. A last line
 `[N]` is the exit code, when it is not 0.
 """
+import glob
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", "bin")))
-DOCUMENTS = ["docs/guide.md"]
+DOCUMENTS = ["docs/guide.md", "docs/hub.md"]
+NOBODY = 65534
 
 
 def examples(text):
@@ -38,13 +42,37 @@ def pattern(lines):
     return "".join(parts) + r"\Z"
 
 
+def ordinary_user(folder):
+    """Root's tests run the examples as somebody without rights, with a program that they may read."""
+    if os.geteuid() != 0:
+        return BIN, {}
+    os.mkdir(folder + "/.bin")
+    shutil.copy(BIN + "/spate", folder + "/.bin")
+    for path in (folder, folder + "/.bin"):
+        os.chown(path, NOBODY, NOBODY)
+    return folder + "/.bin", {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+
+
+def end_daemons(folder):
+    """Hubs and nodes that the examples have left."""
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as file:
+                ours = f"HOME={folder}\0".encode() in file.read() + b"\0"
+            if ours:
+                os.kill(int(path.split("/")[2]), signal.SIGTERM)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            pass
+
+
 def run(document):
     failures = 0
     with open(os.path.join(SOURCE, document)) as file:
         found = examples(file.read())
     with tempfile.TemporaryDirectory(prefix="spate-docs-") as folder:
         env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
-        env |= {"PATH": BIN + ":" + env["PATH"], "XDG_STATE_HOME": folder + "/.state",
+        programs, who = ordinary_user(folder)
+        env |= {"PATH": programs + ":" + env["PATH"], "XDG_STATE_HOME": folder + "/.state",
                 "HOME": folder, "LC_ALL": "C.UTF-8"}
         for number, command, expected in found:
             code = 0
@@ -52,13 +80,14 @@ def run(document):
                 code = int(expected.pop()[1:-1])
             done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, timeout=60,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True)
+                                  stderr=subprocess.PIPE, text=True, umask=0o022, **who)
             output = done.stdout + done.stderr
             any_code = done.returncode in (124, 137) and "timeout" in command
             if (done.returncode != code and not any_code) or not re.match(pattern(expected), output):
                 failures += 1
                 print(f"{document}:{number}: $ {command}\n  exit code {done.returncode}, expected "
                       f"{code}; output:\n{output}  expected:\n" + "\n".join(expected) + "\n")
+        end_daemons(folder)
     print(f"{document}: {len(found)} examples, {failures} failures")
     return failures + (not found)
 

@@ -25,6 +25,7 @@ class Place:
         self.state = os.path.join(self.dir, "state")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
         self.env["SPATE_STATE"] = self.state
+        self.on_remove = lambda: None
 
     def write(self, name, *lines):
         with open(os.path.join(self.dir, name), "w") as out:
@@ -64,6 +65,7 @@ class Place:
         return sorted(os.listdir(path)) if os.path.isdir(path) else []
 
     def remove(self):
+        self.on_remove()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 

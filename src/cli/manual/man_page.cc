@@ -96,7 +96,8 @@ std::string Tail() {
   }
   text += ".SH \"SEE ALSO\"\n";
   text +=
-      ".BR spate (1),\n.BR spate\\-run (1),\n.BR spate\\-job (1),\n.BR spate\\-task (1),\n"
+      ".BR spate (1),\n.BR spate\\-run (1),\n.BR spate\\-submit (1),\n.BR spate\\-job (1),\n"
+      ".BR spate\\-task (1),\n.BR spate\\-hub (1),\n.BR spate\\-node (1),\n"
       ".BR spate\\-state (1),\n.BR parallel (1)\n";
   return text;
 }
@@ -121,7 +122,8 @@ std::string MainPage() {
   text +=
       "\n.fi\n.SH ENVIRONMENT\n.TP\n.B SPATE_STATE\nWhere the history is kept, unless "
       "\\-\\-state is given.\n.TP\n.B XDG_STATE_HOME\nIts folder spate is the default "
-      "(~/.local/state/spate without it).\n";
+      "(~/.local/state/spate without it).\n.TP\n.B SPATE_HUB\nThe access file of the hub, "
+      "unless \\-\\-access is given.\n";
   return text + Tail();
 }
 
@@ -165,9 +167,14 @@ Result<std::string> ManPage(std::string_view name) {
   if (name == "spate-job") return NounPage("job", "look at jobs that ran, run them again");
   if (name == "spate-task") return NounPage("task", "look at single tasks");
   if (name == "spate-state") return NounPage("state", "examine the stored state");
+  if (name == "spate-submit") {
+    return NounPage("submit", Definition(Command::kSubmit).summary);
+  }
+  if (name == "spate-hub") return NounPage("hub", "run a hub, and say who may use it");
+  if (name == "spate-node") return NounPage("node", "serve a hub, and look after its nodes");
   return Fail(ErrorKind::kInvalid,
-              fmt::format("there is no man page '{}'; there are spate, spate-run, spate-job, "
-                          "spate-task and spate-state",
+              fmt::format("there is no man page '{}'; there are spate, spate-run, spate-submit, "
+                          "spate-job, spate-task, spate-hub, spate-node and spate-state",
                           EscapeForScreen(name)));
 }
 

@@ -36,7 +36,8 @@ bool HasProgram(const std::string& name) {
 
 TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   std::string pages;
-  for (auto name : {"spate", "spate-run", "spate-job", "spate-task", "spate-state"}) {
+  for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
+                    "spate-node", "spate-state"}) {
     auto page = ManPage(name);
     ASSERT_TRUE(page) << name;
     pages += *page;
@@ -51,7 +52,8 @@ TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
 
 TEST(ManPageTest, RoffHasNoComplaints) {
   if (!HasProgram("groff")) GTEST_SKIP() << "needs groff";
-  for (auto name : {"spate", "spate-run", "spate-job", "spate-task", "spate-state"}) {
+  for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
+                    "spate-node", "spate-state"}) {
     EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
 }

@@ -59,6 +59,7 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   if (options.listen.size() == 1 && options.listen.front() == "none") options.listen.clear();
   in.Text(Opt::kState, options.state_dir);
   options.daemon = in.Has(Opt::kDaemon);
+  options.allow_root = in.Has(Opt::kAllowRoot);
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   return options;
 }

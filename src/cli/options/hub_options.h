@@ -21,6 +21,7 @@ struct HubOptions {
   std::vector<std::string> listen;  // HOST[:PORT]; empty: nowhere but the local socket
   std::string state_dir;            // as typed
   bool daemon = false;
+  bool allow_root = false;
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
 

@@ -853,8 +853,8 @@ constexpr OptionDef kOptions[] = {
     {.id = Opt::kAllowRoot,
      .names = "allow-root",
      .group = Group::kHub,
-     .commands = Bit(Command::kNodeStart),
-     .help = "run root's tasks, too (root's nodes)"},
+     .commands = Bit(Command::kNodeStart) | Bit(Command::kHubStart),
+     .help = "a node: run root's tasks, too; a hub: run as root"},
 
     {.id = Opt::kHelp,
      .names = "help",

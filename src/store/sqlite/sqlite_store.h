@@ -78,8 +78,10 @@ class SqliteStore final : public Store {
 
   // Of a hub. Numbers of jobs ascend and are never used twice.
   JobId NextJobId() { return JobId(next_job_++); }
-  // The number of the hub's life that begins now. It counts when `done` is called.
+  // The number of the hub's life that begins now, one above the last. It counts when `done` is
+  // called.
   Epoch BeginEpoch(Done done);
+  Epoch last_epoch() const { return last_epoch_; }
   // Removes a job that has finished or was never accepted, and all that is kept of it, in pieces
   // between other commits. One that has not finished stays.
   void ForgetJob(JobId job, Done done = nullptr);

@@ -1,0 +1,89 @@
+#include "apps/hub_access.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "access/proof.h"
+#include "base/utc.h"
+#include "os/account.h"
+
+namespace spate::apps {
+namespace {
+
+std::unexpected<wire::Refusal> Refuse(wire::RefusalCode code, std::string reason) {
+  return std::unexpected(wire::Refusal{code, std::move(reason)});
+}
+
+// One text for all that is wrong with a secret or a serial: a stranger learns nothing from it.
+std::unexpected<wire::Refusal> NotKnown() {
+  return Refuse(wire::RefusalCode::kCredential,
+                "the hub does not know this access, or it was revoked; ask the hub's owner for a "
+                "new one (spate hub access add)");
+}
+
+}  // namespace
+
+Status HubAccess::Load() {
+  auto rows = store_.ReadCredentials();
+  if (!rows) return std::unexpected(rows.error());
+  for (store::CredentialRow& row : *rows) rows_[row.serial] = std::move(row);
+  return {};
+}
+
+std::expected<Caller, wire::Refusal> HubAccess::Who(const link::Guest& guest) const {
+  if (guest.local) {
+    uint32_t id = guest.local->user;
+    Caller caller;
+    caller.user = guest.user.empty() ? fmt::format("uid-{}", id) : guest.user;
+    caller.is_admin = id == 0 || id == os::EffectiveUser();
+    // Root's nodes run the tasks of all; others only their own.
+    if (guest.greeting.role == wire::Role::kNode && id == 0) caller.user = access::kEveryUser;
+    return caller;
+  }
+  auto at = rows_.find(guest.greeting.serial);
+  Bytes32 secret{};
+  if (at != rows_.end()) std::copy_n(at->second.secret.begin(), secret.size(), secret.begin());
+  // Also for an unknown serial, so that it takes as long.
+  bool proves = guest.Proves(secret);
+  if (at == rows_.end() || !proves || at->second.revoked) return NotKnown();
+  const store::CredentialRow& row = at->second;
+  if (row.expires && *row.expires <= loop_.Now()) {
+    return Refuse(wire::RefusalCode::kCredential,
+                  fmt::format("this access expired on {}; ask the hub's owner for a new one (spate "
+                              "hub access add)",
+                              FormatUtc(*row.expires)));
+  }
+  bool node = guest.greeting.role == wire::Role::kNode;
+  if (node != (row.role == access::NameOf(access::Role::kNode))) {
+    return Refuse(
+        wire::RefusalCode::kRole,
+        fmt::format("this access is for a {}; a {} needs one of its own (spate hub access "
+                    "add --role {})",
+                    row.role, node ? "node" : "client", node ? "node" : "client"));
+  }
+  return Caller{row.user, row.role == access::NameOf(access::Role::kAdmin), row.serial};
+}
+
+void HubAccess::Add(access::Access& access, std::function<void(Status)> done) {
+  store::CredentialRow row;
+  row.serial = rows_.empty() ? 1 : rows_.rbegin()->first + 1;
+  row.role = access::NameOf(access.role);
+  row.user = access.user;
+  row.secret.assign(access.secret.begin(), access.secret.end());
+  row.created = loop_.Now();
+  if (access.expires != Instant::Never()) row.expires = access.expires;
+  access.serial = row.serial;
+  rows_[row.serial] = row;
+  store_.PutCredential(std::move(row), std::move(done));
+}
+
+bool HubAccess::Revoke(uint64_t serial, std::function<void(Status)> done) {
+  auto at = rows_.find(serial);
+  if (at == rows_.end() || at->second.revoked) return false;
+  at->second.revoked = loop_.Now();
+  store_.PutCredential(at->second, std::move(done));
+  return true;
+}
+
+}  // namespace spate::apps

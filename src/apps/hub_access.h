@@ -1,0 +1,47 @@
+// HubAccess: the credentials that a hub gave out, and who a guest is by them or by the system.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "access/access_file.h"
+#include "base/bytes32.h"
+#include "link/door.h"
+#include "os/loop.h"
+#include "store/sqlite/sqlite_store.h"
+#include "wire/greeting.h"
+
+namespace spate::apps {
+
+// Who speaks to the hub.
+struct Caller {
+  std::string user;  // of a node: whose tasks it takes; "*": everybody's
+  bool is_admin = false;
+  uint64_t serial = 0;  // of the credential; 0: known by the system
+};
+
+class HubAccess {
+ public:
+  HubAccess(const os::Loop& loop, store::SqliteStore& store) : loop_(loop), store_(store) {}
+
+  Status Load();
+  std::expected<Caller, wire::Refusal> Who(const link::Guest& guest) const;
+  // `done` when the credential is durable.
+  void Add(access::Access& access, std::function<void(Status)> done);
+  // False: there is none, or it was revoked before.
+  bool Revoke(uint64_t serial, std::function<void(Status)> done);
+  const std::map<uint64_t, store::CredentialRow>& all() const { return rows_; }
+
+ private:
+  const os::Loop& loop_;
+  store::SqliteStore& store_;
+  std::map<uint64_t, store::CredentialRow> rows_;
+};
+
+}  // namespace spate::apps

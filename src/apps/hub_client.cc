@@ -1,0 +1,315 @@
+#include "apps/hub_client.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apps/hub_commands.h"
+#include "apps/hub_service.h"
+#include "base/units.h"
+#include "core/model/limits.h"
+#include "wire/client_codec.h"
+
+namespace spate::apps {
+namespace {
+
+// Rows that wait to be written; above it the client waits.
+constexpr uint64_t kBacklogMost = 32u << 20;
+constexpr size_t kPrintBytes = 256 << 10;
+// 25 failures in a row and no success are the job's fault, not its tasks' luck.
+constexpr uint32_t kPauseAfterFailures = 25;
+
+}  // namespace
+
+HubClient::HubClient(HubService& service, Caller caller,
+                     std::unique_ptr<link::Connection> connection, std::function<void()> closed)
+    : service_(service),
+      caller_(std::move(caller)),
+      connection_(std::move(connection)),
+      closed_(std::move(closed)) {
+  reader_frames_.Accept();
+  connection_->Start(
+      {.opened = {},
+       .frame = [this](wire::FrameType, std::string_view bytes) { OnRequest(bytes); },
+       .writable =
+           [this] {
+             if (reader_) reader_->Pause(false);
+           },
+       .silent = {},
+       .closed =
+           [this](const link::Ended&) {
+             auto tell = closed_;
+             tell();
+           }});
+}
+
+HubClient::~HubClient() {
+  *alive_ = false;
+  service_.jobs().Unlisten(listening_);
+  service_.loop().Cancel(slow_);
+  if (reader_) service_.ReaderEnded();
+  if (!upload_ || upload_->known) return;
+  if (upload_->submit.add_to == JobId()) {
+    service_.jobs().Drop(upload_->job);
+  } else {
+    service_.EndGrow(upload_->job);
+  }
+}
+
+bool HubClient::Send(const wire::Reply& reply) {
+  std::string bytes;
+  wire::Append(bytes, reply);
+  return connection_->Send(wire::FrameType::kReply, bytes);
+}
+
+void HubClient::Print(int stream, std::string_view text) {
+  while (!text.empty()) {
+    std::string_view piece = text.substr(0, kPrintBytes);
+    Send(wire::Printed{stream, std::string(piece)});
+    text.remove_prefix(piece.size());
+  }
+}
+
+void HubClient::Exit(int code) { Send(wire::Exited{static_cast<uint32_t>(code)}); }
+
+void HubClient::Fail(const Error& error) { Send(wire::Failed{error.kind, error.message}); }
+
+void HubClient::OnRequest(std::string_view bytes) {
+  auto request = wire::DecodeRequest(bytes);
+  if (!request) return connection_->Breach(request.error().message);
+  bool of_upload = std::holds_alternative<wire::Rows>(*request) ||
+                   std::holds_alternative<wire::SubmitEnd>(*request);
+  if (of_upload != upload_.has_value()) {
+    return connection_->Breach(of_upload ? "rows without a submit" : "a submit without its end");
+  }
+  if (reader_) return connection_->Breach("a request before the answer to the last one");
+  std::visit([this](auto& each) { Take(std::move(each)); }, *request);
+}
+
+// ---- Jobs come in ------------------------------------------------------------------------------
+
+Status HubClient::CheckUpload(Upload& upload) {
+  wire::Submit& submit = upload.submit;
+  if (submit.add_to == JobId()) {
+    // One user cannot take another one's submission for their own.
+    submit.submission = caller_.user + ":" + submit.submission;
+    auto known = service_.store().FindSubmission(submit.submission);
+    if (!known) return std::unexpected(known.error());
+    upload.known = known->has_value();
+    upload.job = upload.known ? **known : service_.store().NextJobId();
+    return {};
+  }
+  const HubJobs::Job* job = service_.jobs().Find(submit.add_to);
+  if (auto right = service_.CheckRight(caller_, submit.add_to); !right) return right;
+  if (job->finished) {
+    return spate::Fail(ErrorKind::kInvalid,
+                       fmt::format("job {} has ended; only a job that was submitted with --open, "
+                                   "and not closed, takes more tasks",
+                                   submit.add_to.value));
+  }
+  auto from = service_.BeginGrow(submit.add_to);
+  if (!from) return std::unexpected(from.error());
+  upload.job = submit.add_to;
+  upload.grown_from = upload.next = *from;
+  return {};
+}
+
+void HubClient::Take(wire::Submit submit) {
+  Upload upload{.submit = std::move(submit), .job = {}};
+  if (auto checked = CheckUpload(upload); !checked) {
+    // What the client sends after it is dropped with the connection.
+    Fail(checked.error());
+    return connection_->Close();
+  }
+  if (upload.submit.add_to == JobId() && !upload.known) {
+    service_.jobs().Add(upload.job, caller_.user);
+  }
+  upload_ = std::move(upload);
+}
+
+void HubClient::Take(wire::Rows rows) {
+  if (upload_->known || rows.rows.empty()) return;
+  auto count = static_cast<TaskIndex>(rows.rows.size());
+  if (count > kLimits.tasks_per_job - upload_->next) {
+    return connection_->Breach("more tasks than a job may have");
+  }
+  store::Batch batch;
+  batch.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
+  upload_->next += count;
+  service_.store().Append(std::move(batch), [](Status) {});  // a failure ends the hub
+  SlowDown();
+}
+
+void HubClient::SlowDown() {
+  bool full = service_.store().Backlog() > kBacklogMost;
+  connection_->PauseReading(full);
+  if (full && slow_ == 0) {
+    slow_ = service_.loop().At(service_.loop().Now() + Duration::Millis(2), [this] {
+      slow_ = 0;
+      SlowDown();
+    });
+  }
+}
+
+void HubClient::Take(wire::SubmitEnd end) {
+  Upload upload = std::move(*upload_);
+  upload_.reset();
+  if (upload.known) {
+    // It may be durable only a little later than this second try came.
+    return AwaitAccepted(upload.job, true);
+  }
+  if (end.count != upload.next - upload.grown_from || end.requests.empty()) {
+    return connection_->Breach("another number of rows than of tasks");
+  }
+  if (upload.submit.add_to != JobId()) return Grow(std::move(upload), std::move(end));
+  Accept(std::move(upload), std::move(end));
+}
+
+void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
+  wire::Submit& submit = upload.submit;
+  auto settings = std::make_shared<JobSettings>(*submit.settings);
+  settings->user = caller_.user;
+  store::JobRow row;
+  row.job = upload.job;
+  row.name = submit.name;
+  row.argv = std::move(submit.argv);
+  row.cwd = settings->cwd;
+  row.files = std::move(submit.files);
+  row.settings = wire::EncodeSettings(*settings);
+  row.user = caller_.user;
+  row.created = row.started = service_.loop().Now();
+  row.state = store::JobState::kQueued;
+  row.submission = submit.submission;
+  row.priority = submit.priority;
+  row.keep_output = submit.keep_output;
+  row.counts.total = end.count;
+  service_.store().PutJob(std::move(row));
+  engine::SubmitJob event{upload.job, {}, {}};
+  JobPlan& plan = event.plan;
+  plan.task_count = end.count;
+  plan.open = submit.open;
+  plan.requests = std::move(end.requests);
+  plan.runs = std::move(end.runs);
+  plan.order = std::move(end.order);
+  plan.policy = submit.policy;
+  plan.policy.max_running = submit.max_running;
+  plan.policy.pause_after_failures = kPauseAfterFailures;
+  plan.user = caller_.user;
+  plan.priority = submit.priority;
+  for (const wire::Submit::After& after : submit.after) {
+    plan.after.push_back({after.job, static_cast<AfterKind>(after.kind)});
+  }
+  if (auto ready = service_.FillOutcomes(event); !ready) {
+    service_.jobs().Drop(upload.job);
+    return Fail(ready.error());
+  }
+  service_.hub().SetSettings(upload.job, std::move(settings));
+  AwaitAccepted(upload.job, false);
+  service_.hub().Post(std::move(event));
+}
+
+void HubClient::Grow(Upload upload, wire::SubmitEnd end) {
+  JobId job = upload.job;
+  // The requests of the job that it grows are numbered before ours.
+  std::vector<Needs> before = service_.hub().engine().Requests(job);
+  for (RequestRun& run : end.runs) {
+    run.first += upload.grown_from;
+    run.request += static_cast<uint32_t>(before.size());
+  }
+  service_.hub().Post(
+      engine::GrowJob{job, end.count, std::move(end.requests), std::move(end.runs)});
+  service_.WhenSettled(
+      [service = &service_, job, tell = Guarded([this, job] { Accepted(job, false); })] {
+        service->EndGrow(job);
+        tell();
+      });
+}
+
+void HubClient::AwaitAccepted(JobId job, bool known) {
+  service_.WhenAccepted(job, [this, alive = alive_, job, known](const Error* error) {
+    if (!*alive) return;
+    if (error != nullptr) return Fail(*error);
+    Accepted(job, known);
+  });
+}
+
+void HubClient::Accepted(JobId job, bool known) {
+  Send(wire::Accepted{job, known, service_.nodes_joined()});
+}
+
+// ---- Questions ---------------------------------------------------------------------------------
+
+void HubClient::Take(wire::Command command) {
+  if (RunHubCommand(service_, *this, command)) return;
+  Read(std::move(command));
+}
+
+void HubClient::Take(wire::Watch watch) {
+  if (watch.job == JobId()) {
+    auto newest = service_.jobs().NewestOf(caller_.user);
+    if (!newest) return Fail({ErrorKind::kNotFound, "you have no job on this hub yet"});
+    watch.job = *newest;
+  }
+  if (service_.jobs().Find(watch.job) == nullptr) {
+    return Fail({ErrorKind::kNotFound, fmt::format("there is no job {}", watch.job.value)});
+  }
+  service_.jobs().Unlisten(listening_);
+  listening_ = service_.jobs().Listen(watch.job, [this, job = watch.job] { TellNews(job); });
+  TellNews(watch.job);
+}
+
+void HubClient::TellNews(JobId job) {
+  const HubJobs::Job* entry = service_.jobs().Find(job);
+  if (entry == nullptr) return;
+  wire::JobNews news{job, entry->counts, entry->finished, static_cast<uint32_t>(entry->held),
+                     service_.nodes_joined()};
+  if (!entry->finished && connection_->queued() > kPrintBytes) return;  // it does not listen
+  Send(std::move(news));
+  if (!entry->finished) return;
+  service_.jobs().Unlisten(listening_);
+  listening_ = 0;
+}
+
+void HubClient::Take(wire::ReadEnds read) {
+  if (auto right = service_.CheckRight(caller_, read.job); !right) return Fail(right.error());
+  service_.jobs().Unlisten(listening_);
+  listening_ = service_.jobs().Listen(read.job, [this, job = read.job] { TellNews(job); });
+  TellNews(read.job);
+  Read(std::move(read));
+}
+
+// The answer comes from the journal: another process reads it, as long as that may take.
+void HubClient::Read(const wire::Request& request) {
+  std::string input;
+  bool fits = wire::AppendFrame(input, wire::FrameType::kRequest,
+                                [&](std::string& out) { wire::Append(out, request); });
+  if (!fits) return Fail({ErrorKind::kInvalid, "the question is too long"});
+  reader_done_ = false;
+  auto reader = service_.StartReader(
+      caller_, std::move(input),
+      {[this](std::string_view bytes) {
+         reader_frames_.Feed(bytes);
+         for (;;) {
+           auto frame = reader_frames_.Next();
+           if (!frame || !*frame) break;
+           reader_done_ = (*frame)->type == wire::FrameType::kHeartbeat;
+           if (reader_done_) break;
+           if (!connection_->Send(wire::FrameType::kReply, (*frame)->message)) {
+             reader_->Pause(true);
+           }
+         }
+       },
+       [this] {
+         reader_.reset();
+         reader_frames_ = {};
+         reader_frames_.Accept();
+         service_.ReaderEnded();
+         if (!reader_done_) {
+           Fail({ErrorKind::kIo, "the hub's reader has failed; the hub's log may tell why"});
+         }
+       }});
+  if (!reader) return Fail(reader.error());
+  reader_ = std::move(*reader);
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,87 @@
+// HubClient: one client's connection to the hub: takes its requests, one after another, and sends
+// the replies.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apps/hub_access.h"
+#include "link/connection.h"
+#include "os/child.h"
+#include "wire/client_messages.h"
+#include "wire/frame.h"
+
+namespace spate::apps {
+
+class HubService;
+
+class HubClient {
+ public:
+  // `closed` is called by the loop when the connection has ended; it may destroy the client.
+  HubClient(HubService& service, Caller caller, std::unique_ptr<link::Connection> connection,
+            std::function<void()> closed);
+  ~HubClient();
+  HubClient(const HubClient&) = delete;
+  HubClient& operator=(const HubClient&) = delete;
+
+  const Caller& caller() const { return caller_; }
+  void Close() { connection_->Close(); }
+
+  // What commands answer with (hub_commands.h).
+  // `fn`, which does nothing once this client is gone.
+  template <typename Fn>
+  std::function<void()> Guarded(Fn fn) {
+    return [alive = alive_, fn = std::move(fn)] {
+      if (*alive) fn();
+    };
+  }
+  void Print(int stream, std::string_view text);
+  void Exit(int code);
+  void Fail(const Error& error);
+
+ private:
+  // A job on its way in.
+  struct Upload {
+    wire::Submit submit;
+    JobId job;
+    TaskIndex next = 0;       // of its rows
+    bool known = false;       // accepted before: what comes is dropped
+    uint32_t grown_from = 0;  // of a job that was there
+  };
+
+  void OnRequest(std::string_view bytes);
+  void Take(wire::Command command);
+  void Take(wire::Submit submit);
+  void Take(wire::Rows rows);
+  void Take(wire::SubmitEnd end);
+  void Take(wire::Watch watch);
+  void Take(wire::ReadEnds read);
+  Status CheckUpload(Upload& upload);
+  void Accept(Upload upload, wire::SubmitEnd end);
+  void Grow(Upload upload, wire::SubmitEnd end);
+  void AwaitAccepted(JobId job, bool known);
+  void Accepted(JobId job, bool known);
+  void SlowDown();
+  void TellNews(JobId job);
+  void Read(const wire::Request& request);
+  bool Send(const wire::Reply& reply);
+
+  HubService& service_;
+  const Caller caller_;
+  std::unique_ptr<link::Connection> connection_;
+  std::function<void()> closed_;
+  std::optional<Upload> upload_;
+  uint64_t listening_ = 0;
+  std::unique_ptr<os::Child> reader_;
+  wire::FrameReader reader_frames_;
+  bool reader_done_ = false;
+  os::TimerId slow_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::apps

@@ -1,0 +1,599 @@
+#include "apps/hub_commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "access/proof.h"
+#include "base/units.h"
+#include "base/utc.h"
+#include "cli/exit_code.h"
+#include "cli/options/hub_options.h"
+#include "cli/options/run_options.h"
+#include "cli/options/words.h"
+#include "cli/table/table.h"
+#include "cli/table/time_text.h"
+#include "cli/text/end_text.h"
+#include "cli/view/json_line.h"
+#include "core/model/ranges.h"
+#include "format/selector/selector.h"
+
+namespace spate::apps {
+namespace {
+
+using cli::Command;
+using cli::JsonLine;
+
+// One command on its way to its answer.
+struct Call {
+  HubService& service;
+  HubClient& client;
+  const wire::Command& asked;
+  const cli::Words& words;
+  cli::OutputForm form;
+
+  bool human() const { return form == cli::OutputForm::kHuman; }
+  const Caller& caller() const { return client.caller(); }
+  void Put(std::string_view text) { client.Print(1, text); }
+  void Say(std::string_view text) {
+    if (form != cli::OutputForm::kQuiet) client.Print(2, fmt::format("spate: {}\n", text));
+  }
+  // When what was posted is durable.
+  void Done(std::string text) {
+    service.WhenSettled(client.Guarded([this_client = &client, quiet = form, text] {
+      if (quiet != cli::OutputForm::kQuiet) this_client->Print(2, "spate: " + text + "\n");
+      this_client->Exit(cli::kExitSuccess);
+    }));
+  }
+};
+
+Status NeedAdmin(const Call& call) {
+  if (call.caller().is_admin) return {};
+  return Fail(ErrorKind::kPermission,
+              "only the hub's administrators may do that: whoever runs it, root on its machine, "
+              "and access files with the role admin");
+}
+
+// ---- Jobs --------------------------------------------------------------------------------------
+
+// The jobs that the words name; those of others are errors.
+Result<std::vector<JobId>> PickJobs(const Call& call) {
+  std::vector<JobId> picked;
+  HubJobs& jobs = call.service.jobs();
+  for (const std::string& word : call.words.words) {
+    auto selector = format::ParseJobSelector(word);
+    if (!selector) return std::unexpected(selector.error());
+    if (selector->all) {
+      auto all = jobs.AllOf(call.caller().user, call.caller().is_admin);
+      std::erase_if(all, [&](JobId job) { return jobs.Find(job)->finished; });
+      picked.insert(picked.end(), all.begin(), all.end());
+    }
+    if (selector->last) {
+      auto newest = jobs.NewestOf(call.caller().user);
+      if (!newest) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
+      picked.push_back(*newest);
+    }
+    for (const format::NumberRange& range : selector->ranges) {
+      bool found = false;
+      for (uint64_t n = range.first; n <= range.last; n += range.step) {
+        if (jobs.Find(JobId(static_cast<uint32_t>(n))) == nullptr) {
+          if (range.last - range.first > 1'000'000) break;
+          continue;
+        }
+        picked.emplace_back(static_cast<uint32_t>(n));
+        found = true;
+      }
+      if (!found) {
+        return Fail(ErrorKind::kNotFound,
+                    fmt::format("there is no job {} on this hub; see: spate job list", word));
+      }
+    }
+  }
+  for (JobId job : picked) {
+    if (auto right = call.service.CheckRight(call.caller(), job); !right) {
+      return std::unexpected(right.error());
+    }
+  }
+  std::sort(picked.begin(), picked.end());
+  picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
+  return picked;
+}
+
+std::string JobsText(const std::vector<JobId>& jobs) {
+  if (jobs.size() == 1) return fmt::format("job {}", jobs.front().value);
+  return cli::CountOf(jobs.size(), "job");
+}
+
+// Posts one event for each job that has not ended.
+Status ChangeJobs(Call& call, const std::function<engine::Event(JobId)>& event,
+                  std::string_view done) {
+  auto picked = PickJobs(call);
+  if (!picked) return std::unexpected(picked.error());
+  std::vector<JobId> changed;
+  for (JobId job : *picked) {
+    if (call.service.jobs().Find(job)->finished) {
+      call.Say(fmt::format("job {} has ended already", job.value));
+      continue;
+    }
+    call.service.hub().Post(event(job));
+    changed.push_back(job);
+  }
+  if (changed.empty()) {
+    call.client.Exit(cli::kExitSuccess);
+  } else {
+    call.Done(fmt::format("{} {}", JobsText(changed), done));
+  }
+  return {};
+}
+
+Status Release(Call& call) {
+  auto picked = PickJobs(call);
+  if (!picked) return std::unexpected(picked.error());
+  for (JobId job : *picked) call.service.hub().Post(engine::ReleaseJob{job});
+  call.Done(fmt::format("{} may go on", JobsText(*picked)));
+  for (JobId job : *picked) call.service.jobs().Held(job, engine::HoldReason::kNone);
+  return {};
+}
+
+Status Retry(Call& call) {
+  std::string word = call.words.words.empty() ? "last" : call.words.words.front();
+  auto selected = format::ParseTaskSelector(word);
+  if (!selected) return std::unexpected(selected.error());
+  if (selected->size() != 1) {
+    return Fail(ErrorKind::kInvalid, "name one job, as in: spate job retry 12, or 12.3-9");
+  }
+  const format::TasksOfJob& tasks = selected->front();
+  std::optional<JobId> job;
+  if (tasks.job) job = JobId(*tasks.job);
+  if (!job) job = call.service.jobs().NewestOf(call.caller().user);
+  if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
+  if (auto right = call.service.CheckRight(call.caller(), *job); !right) return right;
+  if (auto revived = call.service.Revive(*job); !revived) return revived;
+  const engine::Engine& engine = call.service.hub().engine();
+  std::vector<TaskRange> failed;
+  uint64_t count = 0;
+  for (TaskIndex i = 0; i < engine.Counts(*job)->total; ++i) {
+    auto state = engine.StateOf(*job, i);
+    bool bad = state == TaskState::kFailed || state == TaskState::kUnknown ||
+               state == TaskState::kCancelled;
+    if (!bad || !tasks.Contains(i + 1)) continue;
+    AppendIndex(failed, i);
+    ++count;
+  }
+  if (failed.empty()) {
+    call.Say(fmt::format("nothing to retry: no chosen task of job {} has failed", job->value));
+    if (engine.Finished(*job)) call.service.hub().Forget(*job);
+    call.client.Exit(cli::kExitSuccess);
+    return {};
+  }
+  call.service.hub().Post(engine::ReopenTasks{*job, std::move(failed)});
+  call.service.hub().Post(engine::ReleaseJob{*job});
+  call.service.jobs().Reopened(*job);
+  call.Done(fmt::format("job {}: {} run again; to wait for them: spate job wait {}", job->value,
+                        cli::CountOf(count, "task"), job->value));
+  return {};
+}
+
+Status Explain(Call& call) {
+  for (const std::string& word : call.words.words) {
+    auto selected = format::ParseTaskSelector(word);
+    if (!selected) return std::unexpected(selected.error());
+    for (const format::TasksOfJob& tasks : *selected) {
+      std::optional<JobId> job;
+      if (tasks.job) job = JobId(*tasks.job);
+      if (!job) job = call.service.jobs().NewestOf(call.caller().user);
+      if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
+      if (auto right = call.service.CheckRight(call.caller(), *job); !right) return right;
+      auto counts = call.service.hub().engine().Counts(*job);
+      uint32_t first = tasks.ranges.empty() ? 1 : tasks.ranges.front().first;
+      if (!counts || first > counts->total) return Fail(ErrorKind::kNotFound, "");
+      std::string why =
+          call.service.hub().engine().Explain(*job, first - 1, call.service.loop().Now());
+      if (why.empty()) return Fail(ErrorKind::kNotFound, "");
+      if (call.human()) {
+        call.Put(fmt::format("{}.{}: {}\n", job->value, first, why));
+      } else {
+        JsonLine line;
+        line.Text("type", "explanation").Number("version", 1).Number("job", job->value);
+        line.Number("task", first).Text("why", why);
+        call.Put(line.Finish());
+      }
+    }
+  }
+  call.client.Exit(cli::kExitSuccess);
+  return {};
+}
+
+// ---- Nodes -------------------------------------------------------------------------------------
+
+struct NodeFacts {
+  const HubNodes::Node* node = nullptr;
+  engine::NodeInfo info;
+};
+
+std::vector<NodeFacts> FactsOfNodes(const Call& call) {
+  std::map<NodeId, engine::NodeInfo> infos;
+  for (engine::NodeInfo& info : call.service.hub().engine().Nodes()) {
+    NodeId id = info.node;
+    infos[id] = std::move(info);
+  }
+  std::vector<NodeFacts> facts;
+  for (const auto& [id, node] : call.service.nodes().all()) {
+    if (node.row.removed) continue;
+    NodeFacts each{&node, {}};
+    if (auto at = infos.find(id); at != infos.end()) each.info = std::move(at->second);
+    facts.push_back(std::move(each));
+  }
+  return facts;
+}
+
+Result<std::vector<NodeId>> PickNodes(const Call& call) {
+  std::vector<NodeId> picked;
+  for (const std::string& word : call.words.words) {
+    if (word == "all") {
+      for (const NodeFacts& each : FactsOfNodes(call)) picked.push_back(each.node->row.id);
+      continue;
+    }
+    const HubNodes::Node* node = call.service.nodes().FindByName(word);
+    if (node == nullptr) {
+      return Fail(
+          ErrorKind::kNotFound,
+          fmt::format("the hub knows no node '{}'; see: spate node list", EscapeForScreen(word)));
+    }
+    picked.push_back(node->row.id);
+  }
+  return picked;
+}
+
+std::string StandingOf(const NodeFacts& facts) {
+  if (!facts.node->channel) return "away";
+  return engine::NodeStandingName(facts.info.standing);
+}
+
+JsonLine JsonOf(const NodeFacts& facts) {
+  const Offer& offer = facts.info.offer;
+  JsonLine line;
+  line.Text("type", "node").Number("version", 1).Text("node", facts.node->row.name);
+  line.Text("state", StandingOf(facts)).Text("user", facts.node->row.user);
+  line.Number("slots", offer.slots).Seconds("cpus", offer.milli_cpus / 1000.0);
+  line.Number("memory", static_cast<int64_t>(offer.memory));
+  line.Number("tasks", facts.info.leased).Number("ended", static_cast<int64_t>(facts.info.ended));
+  line.Number("failed", static_cast<int64_t>(facts.info.failed));
+  line.Text("from", facts.node->peer).Text("program", facts.node->product);
+  line.Text("why", facts.info.text);
+  return line;
+}
+
+std::string MemoryText(uint64_t bytes) { return bytes == 0 ? "" : FormatSize(bytes); }
+
+Status NodeList(Call& call) {
+  auto chosen = PickNodes(call);
+  if (!chosen) return std::unexpected(chosen.error());
+  std::string text;
+  cli::Table table({{"node", cli::Align::kLeft, 8},
+                    {"state"},
+                    {"user", cli::Align::kLeft, 6},
+                    {"slots", cli::Align::kRight},
+                    {"cpus", cli::Align::kRight},
+                    {"memory", cli::Align::kRight},
+                    {"tasks", cli::Align::kRight},
+                    {"ended", cli::Align::kRight},
+                    {"failed", cli::Align::kRight},
+                    {"note", cli::Align::kLeft, 8}},
+                   call.asked.width, call.asked.colour,
+                   [&](std::string_view bytes) { text += bytes; });
+  for (const NodeFacts& each : FactsOfNodes(call)) {
+    bool wanted = chosen->empty() ||
+                  std::find(chosen->begin(), chosen->end(), each.node->row.id) != chosen->end();
+    if (!wanted) continue;
+    if (!call.human()) {
+      text += JsonOf(each).Finish();
+      continue;
+    }
+    const Offer& offer = each.info.offer;
+    std::string standing = StandingOf(each);
+    bool good = standing == "joined";
+    table.Add({{each.node->row.name},
+               {good ? "ready" : standing, good ? cli::Tone::kGood : cli::Tone::kDoubtful},
+               {each.node->row.user == "*" ? "all" : each.node->row.user},
+               {fmt::format("{}", offer.slots)},
+               {fmt::format("{:g}", offer.milli_cpus / 1000.0)},
+               {MemoryText(offer.memory)},
+               {fmt::format("{}", each.info.leased)},
+               {fmt::format("{}", each.info.ended)},
+               {fmt::format("{}", each.info.failed)},
+               {each.info.text}});
+  }
+  table.Finish();
+  call.Put(text);
+  if (text.empty() && call.human()) {
+    call.Say("no node has joined; start one, here or elsewhere: spate node start --daemon");
+  }
+  call.client.Exit(cli::kExitSuccess);
+  return {};
+}
+
+Status NodeInfo(Call& call) {
+  auto chosen = PickNodes(call);
+  if (!chosen) return std::unexpected(chosen.error());
+  for (const NodeFacts& each : FactsOfNodes(call)) {
+    bool wanted = chosen->empty() ||
+                  std::find(chosen->begin(), chosen->end(), each.node->row.id) != chosen->end();
+    if (!wanted) continue;
+    if (!call.human()) {
+      call.Put(JsonOf(each).Finish());
+      continue;
+    }
+    const Offer& offer = each.info.offer;
+    std::string text = fmt::format("Node {}\n", EscapeForScreen(each.node->row.name));
+    auto add = [&](std::string_view name, const std::string& value) {
+      if (!value.empty()) text += fmt::format("  {:<10} {}\n", name, EscapeForScreen(value));
+    };
+    add("state", StandingOf(each) + ", since " + cli::DateAndTime(each.node->since));
+    add("why", each.info.text);
+    add("address", each.node->peer);
+    add("program", "spate " + each.node->product);
+    add("serves", each.node->row.user == "*" ? "all users" : each.node->row.user);
+    add("offers", fmt::format("{} slots, {:g} cpus{}", offer.slots, offer.milli_cpus / 1000.0,
+                              offer.memory > 0 ? ", " + FormatSize(offer.memory) : ""));
+    for (const NamedOffer& named : offer.named) {
+      add("", fmt::format("{}: {}", named.name, fmt::join(named.indices, ",")));
+    }
+    add("labels", fmt::format("{}", fmt::join(offer.labels, " ")));
+    if (offer.end_of_life != Instant::Never()) {
+      add("until", cli::DateAndTime(offer.end_of_life));
+    }
+    add("tasks", fmt::format("{} now, {} ended, {} of them failed", each.info.leased,
+                             each.info.ended, each.info.failed));
+    call.Put(text);
+  }
+  call.client.Exit(cli::kExitSuccess);
+  return {};
+}
+
+Status ChangeNodes(Call& call) {
+  if (auto admin = NeedAdmin(call); !admin) return admin;
+  auto chosen = PickNodes(call);
+  if (!chosen) return std::unexpected(chosen.error());
+  std::string_view done;
+  for (NodeId node : *chosen) {
+    switch (call.words.command) {
+      case Command::kNodeDrain:
+        call.service.hub().Post(engine::DrainNode{node});
+        done = "get nothing more";
+        break;
+      case Command::kNodeResume:
+        call.service.nodes().Remove(node, false);
+        call.service.hub().Post(engine::UndrainNode{node});
+        call.service.hub().Post(engine::ClearSick{node, JobId()});
+        done = "are used again";
+        break;
+      default:
+        call.service.nodes().Remove(node, true);
+        done = "are removed";
+    }
+  }
+  call.Done(fmt::format("{} {}", cli::CountOf(chosen->size(), "node"), done));
+  return {};
+}
+
+// ---- The hub itself ----------------------------------------------------------------------------
+
+Status HubStatus(Call& call) {
+  HubService& service = call.service;
+  uint64_t jobs = 0, queued = 0, leased = 0;
+  for (const engine::UserInfo& user : service.hub().engine().Users()) {
+    jobs += user.jobs;
+    queued += user.queued;
+    leased += user.leased;
+  }
+  std::vector<std::string> addresses;
+  for (const os::SocketAddress& address : service.door().addresses()) {
+    addresses.push_back(address.Text());
+  }
+  const link::Counts& counts = service.door().counts();
+  if (!call.human()) {
+    JsonLine line;
+    line.Text("type", "hub").Number("version", 1).Text("program", SPATE_VERSION);
+    line.Number("life", service.epoch().value).Number("nodes", service.nodes_joined());
+    line.Number("jobs", static_cast<int64_t>(jobs)).Number("queued", static_cast<int64_t>(queued));
+    line.Number("running", static_cast<int64_t>(leased));
+    line.Number("clients", static_cast<int64_t>(service.clients()));
+    line.Number("refused", static_cast<int64_t>(counts.refused));
+    line.Number("breaches", static_cast<int64_t>(counts.breaches));
+    line.Text("folder", service.dir());
+    call.Put(line.Finish());
+  } else {
+    std::string text = fmt::format("Hub of spate {}\n", SPATE_VERSION);
+    auto add = [&](std::string_view name, const std::string& value) {
+      text += fmt::format("  {:<10} {}\n", name, value);
+    };
+    add("since",
+        fmt::format("{} (life {})", cli::DateAndTime(service.since()), service.epoch().value));
+    add("folder", EscapeForScreen(service.dir()));
+    add("listens", fmt::format("{}", fmt::join(addresses, ", ")));
+    add("nodes", fmt::format("{} connected", service.nodes_joined()));
+    add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(jobs),
+                            cli::CountOf(leased, "task"), FormatCount(queued)));
+    add("peers", fmt::format("{} accepted, {} refused, {} cut off for a breach of the protocol",
+                             counts.accepted, counts.refused, counts.breaches));
+    call.Put(text);
+    if (service.nodes_joined() == 0) {
+      call.Say("no node is connected; start one, here or elsewhere: spate node start --daemon");
+    }
+  }
+  call.client.Exit(cli::kExitSuccess);
+  return {};
+}
+
+Status HubStop(Call& call) {
+  if (auto admin = NeedAdmin(call); !admin) return admin;
+  call.Say("the hub stops; nodes go on with what they have");
+  call.client.Exit(cli::kExitSuccess);
+  call.service.loop().Post([service = &call.service] { service->Stop(); });
+  return {};
+}
+
+Status AddAccess(Call& call, const cli::AccessOptions& options) {
+  access::Access access;
+  access.hubs = call.service.reached_at();
+  if (access.hubs.empty()) {
+    return Fail(ErrorKind::kUnavailable,
+                "the hub listens only at its socket on this machine, where no access file is "
+                "needed; start it with --listen HOST to be reached by others");
+  }
+  auto secret = access::MakeRandom();
+  if (!secret) return std::unexpected(secret.error());
+  access.pin = call.service.pin();
+  access.secret = *secret;
+  access.role = static_cast<access::Role>(options.role);
+  access.user = options.user.empty() ? call.caller().user : options.user;
+  if (access.user == access::kEveryUser && access.role != access::Role::kNode) {
+    return Fail(ErrorKind::kInvalid, "--user '*' is for nodes only (--role node)");
+  }
+  if (options.lifetime) access.expires = call.service.loop().Now() + *options.lifetime;
+  // The access that is being added gets its serial before it is written down.
+  call.service.access().Add(access, [](Status) {});
+  call.service.WhenSettled(
+      call.client.Guarded([client = &call.client, text = access::FormatAccess(access)] {
+        client->Print(1, text);
+        client->Exit(cli::kExitSuccess);
+      }));
+  return {};
+}
+
+Status ListAccess(Call& call) {
+  std::string text;
+  cli::Table table({{"serial", cli::Align::kRight},
+                    {"role"},
+                    {"user", cli::Align::kLeft, 6},
+                    {"made"},
+                    {"expires"},
+                    {"state"}},
+                   call.asked.width, call.asked.colour,
+                   [&](std::string_view bytes) { text += bytes; });
+  Instant now = call.service.loop().Now();
+  for (const auto& [serial, row] : call.service.access().all()) {
+    bool expired = row.expires && *row.expires <= now;
+    std::string state = row.revoked ? "revoked" : expired ? "expired" : "good";
+    if (call.human()) {
+      table.Add({{fmt::format("{}", serial)},
+                 {row.role},
+                 {row.user},
+                 {cli::DateAndMinute(row.created)},
+                 {row.expires ? cli::DateAndMinute(*row.expires) : "never"},
+                 {state, state == "good" ? cli::Tone::kGood : cli::Tone::kBad}});
+      continue;
+    }
+    JsonLine line;
+    line.Text("type", "access").Number("version", 1).Number("serial", static_cast<int64_t>(serial));
+    line.Text("role", row.role).Text("user", row.user).Text("state", state);
+    text += line.Finish();
+  }
+  table.Finish();
+  call.Put(text);
+  call.client.Exit(cli::kExitSuccess);
+  return {};
+}
+
+Status RevokeAccess(Call& call, const cli::AccessOptions& options) {
+  for (uint64_t serial : options.serials) {
+    if (!call.service.access().Revoke(serial, [](Status) {})) {
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("there is no access {} that could be revoked; see: spate hub access "
+                              "list",
+                              serial));
+    }
+    call.service.DropClientsOf(serial);
+  }
+  call.Done(fmt::format("{} revoked", options.serials.size() == 1
+                                          ? fmt::format("access {}", options.serials.front())
+                                          : fmt::format("{} accesses", options.serials.size())));
+  return {};
+}
+
+Status HubAccessVerb(Call& call) {
+  if (auto admin = NeedAdmin(call); !admin) return admin;
+  auto options = cli::MakeAccessOptions(call.words);
+  if (!options) return std::unexpected(options.error());
+  switch (options->verb) {
+    case cli::AccessOptions::Verb::kAdd:
+      return AddAccess(call, *options);
+    case cli::AccessOptions::Verb::kList:
+      return ListAccess(call);
+    default:
+      return RevokeAccess(call, *options);
+  }
+}
+
+using Verb = Status (*)(Call&);
+
+Verb VerbOf(Command command) {
+  switch (command) {
+    case Command::kJobCancel:
+      return [](Call& call) {
+        return ChangeJobs(call, [](JobId job) { return engine::CancelJob{job}; }, "cancelled");
+      };
+    case Command::kJobHold:
+      return [](Call& call) {
+        return ChangeJobs(
+            call, [](JobId job) { return engine::HoldJob{job, false}; },
+            "held; spate job release lets it go on");
+      };
+    case Command::kJobClose:
+      return [](Call& call) {
+        return ChangeJobs(
+            call, [](JobId job) { return engine::SealJob{job}; }, "takes no more tasks");
+      };
+    case Command::kJobRelease:
+      return Release;
+    case Command::kJobRetry:
+      return Retry;
+    case Command::kTaskExplain:
+      return Explain;
+    case Command::kNodeList:
+      return NodeList;
+    case Command::kNodeInfo:
+      return NodeInfo;
+    case Command::kNodeDrain:
+    case Command::kNodeResume:
+    case Command::kNodeRemove:
+      return ChangeNodes;
+    case Command::kHubStatus:
+      return HubStatus;
+    case Command::kHubStop:
+      return HubStop;
+    case Command::kHubAccess:
+      return HubAccessVerb;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+bool RunHubCommand(HubService& service, HubClient& client, const wire::Command& command) {
+  auto fail = [&](const Error& error) {
+    client.Fail(error);
+    return true;
+  };
+  if (command.argv.empty()) return fail({ErrorKind::kInvalid, "no command"});
+  auto found = cli::FindCommand(command.argv);
+  if (!found) return fail(found.error());
+  auto words = cli::ParseWords(found->command, std::span(command.argv).subspan(found->words));
+  if (!words) return fail(words.error());
+  Verb verb = VerbOf(found->command);
+  if (verb == nullptr) return false;
+  auto form = cli::OutputFormOf(*words);
+  if (!form) return fail(form.error());
+  Call call{service, client, command, *words, *form};
+  auto done = verb(call);
+  // The journal tells of tasks that have ended, or are no more in the engine.
+  bool history = found->command == Command::kTaskExplain;
+  if (!done && history && done.error().kind == ErrorKind::kNotFound) return false;
+  if (!done) return fail(done.error());
+  return true;
+}
+
+}  // namespace spate::apps

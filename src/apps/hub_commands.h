@@ -1,0 +1,14 @@
+// The commands that the hub itself answers: about nodes and itself, and what changes jobs. All
+// others look into the journal, which a reader does (hub_reader.h).
+#pragma once
+
+#include "apps/hub_client.h"
+#include "apps/hub_service.h"
+#include "wire/client_messages.h"
+
+namespace spate::apps {
+
+// False: not one of these. Else the client has its answer, or gets it later.
+bool RunHubCommand(HubService& service, HubClient& client, const wire::Command& command);
+
+}  // namespace spate::apps

@@ -1,0 +1,110 @@
+#include "apps/hub_daemon.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "apps/daemon_log.h"
+#include "apps/hub_service.h"
+#include "apps/local_job.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/options/hub_options.h"
+#include "cli/report.h"
+#include "client/hub_call.h"
+#include "os/account.h"
+#include "os/background.h"
+#include "os/file.h"
+#include "os/signals.h"
+
+namespace spate::apps {
+namespace {
+
+// What a person does next.
+std::string Welcome(const HubService& service) {
+  std::string text =
+      fmt::format("spate: the hub is up, its folder is {}\n", EscapeForScreen(service.dir()));
+  if (service.reached_at().empty()) {
+    return text + "spate: start a node on this machine: spate node start --daemon\n";
+  }
+  std::string access = os::JoinPath(service.dir(), "node.access");
+  return text + fmt::format(
+                    "spate: start a node here: spate node start --daemon\n"
+                    "spate: start one on another machine: ssh HOST 'umask 077; cat > node.access; "
+                    "spate node start --daemon --access node.access' < {}\n",
+                    ShellQuote(access));
+}
+
+Result<std::vector<os::Address>> AddressesOf(const cli::HubOptions& options) {
+  std::vector<os::Address> addresses;
+  for (const std::string& text : options.listen) {
+    auto address = os::ParseAddress(text, cli::kHubPort);
+    if (!address) return Within("--listen", address.error());
+    addresses.push_back(std::move(*address));
+  }
+  return addresses;
+}
+
+Result<int> Start(const cli::Invocation& invocation) {
+  auto options = cli::MakeHubOptions(invocation.words);
+  if (!options) return std::unexpected(options.error());
+  auto here = Surroundings::Find();
+  if (!here) return std::unexpected(here.error());
+  if (os::EffectiveUser() == 0 && !options->allow_root) {
+    return Fail(ErrorKind::kPermission,
+                "a hub needs none of root's rights and should not have them\nStart it as an "
+                "ordinary user (packaging/spate-hub.service does), or with --allow-root");
+  }
+  auto addresses = AddressesOf(*options);
+  if (!addresses) return std::unexpected(addresses.error());
+
+  HubService::Options with;
+  with.dir = HubDirOf(options->state_dir, *here);
+  with.listen = std::move(*addresses);
+  with.user = here->machine.facts().user_name;
+  with.host = here->machine.facts().host_name;
+  with.log = LogLine;
+  if (auto made = os::MakeDirs(with.dir, 0700); !made) return std::unexpected(made.error());
+  std::string log = os::JoinPath(with.dir, "log");
+  std::optional<os::Background> background;
+  if (options->daemon) {
+    auto entered = os::Background::Enter();
+    if (!entered) return std::unexpected(entered.error());
+    background = std::move(*entered);
+  }
+
+  FitOpenFiles(4096);  // nodes and clients have one each
+  os::IgnoreSignal(os::kSignalPipe);
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  int code = cli::kExitSuccess;
+  with.stopped = [&](int how) {
+    code = how;
+    (*loop)->Stop();
+  };
+  auto service = HubService::Open(**loop, std::move(with));
+  if (!service) return std::unexpected(service.error());
+  for (int signal : {os::kSignalInt, os::kSignalTerm}) {
+    (*loop)->OnSignal(signal, [&] { (*service)->Stop(); });
+  }
+  (*loop)->OnSignal(os::kSignalHup, [&] {
+    if (!background) return;
+    if (auto again = os::LogTo(log); !again) LogLine(again.error().message);
+  });
+  (void)os::WriteAll(2, Welcome(**service), "standard error");
+  if (background) {
+    if (auto ready = background->Ready(log); !ready) return std::unexpected(ready.error());
+  }
+  LogLine(fmt::format("the hub is up, life {}", (*service)->epoch().value));
+  (*loop)->Run();
+  return code;
+}
+
+}  // namespace
+
+int StartHub(const cli::Invocation& invocation) {
+  auto code = Start(invocation);
+  return code ? *code : cli::ReportError(code.error());
+}
+
+}  // namespace spate::apps

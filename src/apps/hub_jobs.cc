@@ -1,0 +1,176 @@
+#include "apps/hub_jobs.h"
+
+#include <utility>
+
+namespace spate::apps {
+namespace {
+
+constexpr Duration kTellEvery = Duration::Millis(20);
+constexpr Duration kWriteEvery = Duration::Seconds(1);
+
+store::JobState StateOf(const HubJobs::Job& job) {
+  if (job.finished) return store::JobState::kFinished;
+  if (job.held != engine::HoldReason::kNone) return store::JobState::kHeld;
+  return job.started ? store::JobState::kRunning : store::JobState::kQueued;
+}
+
+}  // namespace
+
+HubJobs::HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine& engine)
+    : loop_(loop), store_(store), engine_(engine) {}
+
+HubJobs::~HubJobs() {
+  loop_.Cancel(tell_timer_);
+  loop_.Cancel(write_timer_);
+}
+
+Status HubJobs::Load() {
+  auto rows = store_.ReadJobs(store::WhichJobs::kAll);
+  if (!rows) return std::unexpected(rows.error());
+  for (const store::JobRow& row : *rows) {
+    Job& job = jobs_[row.job];
+    job.user = row.user;
+    job.counts = row.counts;
+    job.accepted = true;
+    job.finished = row.state == store::JobState::kFinished;
+    job.started = row.counts.finished() > 0;
+    if (auto counts = engine_.Counts(row.job)) {
+      job.counts = *counts;
+      job.held = engine_.Held(row.job);
+      job.finished = engine_.Finished(row.job);
+    }
+  }
+  return {};
+}
+
+const HubJobs::Job* HubJobs::Find(JobId job) const {
+  auto at = jobs_.find(job);
+  return at == jobs_.end() || !at->second.accepted ? nullptr : &at->second;
+}
+
+std::optional<JobId> HubJobs::NewestOf(const std::string& user) const {
+  for (auto at = jobs_.rbegin(); at != jobs_.rend(); ++at) {
+    if (at->second.accepted && at->second.user == user) return at->first;
+  }
+  return std::nullopt;
+}
+
+std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const {
+  std::vector<JobId> all;
+  for (const auto& [id, job] : jobs_) {
+    if (job.accepted && (everybody || job.user == user)) all.push_back(id);
+  }
+  return all;
+}
+
+void HubJobs::Add(JobId job, std::string user) { jobs_[job].user = std::move(user); }
+
+void HubJobs::Drop(JobId job) { jobs_.erase(job); }
+
+void HubJobs::Accepted(JobId job) {
+  jobs_[job].accepted = true;
+  Changed(job);
+}
+
+void HubJobs::Changed(JobId job) {
+  auto at = jobs_.find(job);
+  if (at == jobs_.end()) return;
+  changed_.insert(job);
+  unwritten_.insert(job);
+  Schedule();
+}
+
+void HubJobs::Held(JobId job, engine::HoldReason reason) {
+  jobs_[job].held = reason;
+  Changed(job);
+}
+
+void HubJobs::Finished(JobId job, const JobCounts& counts) {
+  Job& entry = jobs_[job];
+  entry.counts = counts;
+  entry.finished = true;
+  entry.held = engine::HoldReason::kNone;
+  unwritten_.erase(job);
+  changed_.erase(job);
+  Put(job, entry);
+  Tell(job);
+}
+
+void HubJobs::Reopened(JobId job) {
+  jobs_[job].finished = false;
+  Changed(job);
+}
+
+void HubJobs::Schedule() {
+  if (tell_timer_ == 0) {
+    tell_timer_ = loop_.At(loop_.Now() + kTellEvery, [this] {
+      tell_timer_ = 0;
+      for (JobId job : std::exchange(changed_, {})) Tell(job);
+    });
+  }
+  if (write_timer_ == 0) {
+    write_timer_ = loop_.At(loop_.Now() + kWriteEvery, [this] {
+      write_timer_ = 0;
+      Flush();
+    });
+  }
+}
+
+void HubJobs::Flush() {
+  for (JobId job : std::exchange(unwritten_, {})) {
+    Job& entry = jobs_[job];
+    if (entry.finished || !entry.accepted) continue;
+    if (auto counts = engine_.Counts(job)) entry.counts = *counts;
+    Put(job, entry);
+  }
+}
+
+void HubJobs::Put(JobId job, const Job& entry) {
+  store::JobProgress progress;
+  progress.job = job;
+  progress.state = StateOf(entry);
+  progress.counts = entry.counts;
+  if (entry.finished) progress.ended = loop_.Now();
+  store_.PutProgress(progress);
+}
+
+uint64_t HubJobs::Listen(JobId job, Listener fn) {
+  uint64_t id = ++last_listener_;
+  listeners_[id] = {job, std::move(fn)};
+  by_job_.emplace(job, id);
+  return id;
+}
+
+void HubJobs::Unlisten(uint64_t id) {
+  auto at = listeners_.find(id);
+  if (at == listeners_.end()) return;
+  auto [first, last] = by_job_.equal_range(at->second.first);
+  for (auto each = first; each != last; ++each) {
+    if (each->second != id) continue;
+    by_job_.erase(each);
+    break;
+  }
+  listeners_.erase(at);
+}
+
+void HubJobs::Tell(JobId job) {
+  auto entry = jobs_.find(job);
+  if (entry == jobs_.end()) return;
+  if (!entry->second.finished) {
+    if (auto counts = engine_.Counts(job)) entry->second.counts = *counts;
+    entry->second.held = engine_.Held(job);
+    entry->second.started |= entry->second.counts.leased + entry->second.counts.finished() > 0;
+  }
+  // A listener may go while others are told.
+  std::vector<uint64_t> ids;
+  auto [first, last] = by_job_.equal_range(job);
+  for (auto each = first; each != last; ++each) ids.push_back(each->second);
+  for (uint64_t id : ids) {
+    auto at = listeners_.find(id);
+    if (at == listeners_.end()) continue;
+    Listener fn = at->second.second;
+    fn();
+  }
+}
+
+}  // namespace spate::apps

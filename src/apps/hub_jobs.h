@@ -1,0 +1,74 @@
+// HubJobs: what a hub knows of its jobs beside the engine: whose they are, how far they have come,
+// and who wants to be told.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/engine/engine.h"
+#include "os/loop.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace spate::apps {
+
+class HubJobs {
+ public:
+  struct Job {
+    std::string user;
+    JobCounts counts;
+    bool accepted = false;
+    bool finished = false;
+    bool started = false;
+    engine::HoldReason held = engine::HoldReason::kNone;
+  };
+  // All outlive it. Progress is written down now and then, so that lists need not count.
+  HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine& engine);
+  ~HubJobs();
+
+  Status Load();
+  const Job* Find(JobId job) const;
+  std::optional<JobId> NewestOf(const std::string& user) const;
+  std::vector<JobId> AllOf(const std::string& user, bool everybody) const;
+
+  void Add(JobId job, std::string user);
+  void Drop(JobId job);  // it was not accepted
+  void Accepted(JobId job);
+  void Changed(JobId job);
+  void Held(JobId job, engine::HoldReason reason);
+  void Finished(JobId job, const JobCounts& counts);
+  void Reopened(JobId job);
+  // Writes down what is not yet; before the hub ends.
+  void Flush();
+
+  // `fn` is called soon after something about the job has changed, and at once when it finished.
+  using Listener = std::function<void()>;
+  uint64_t Listen(JobId job, Listener fn);
+  void Unlisten(uint64_t id);
+
+ private:
+  void Tell(JobId job);
+  void Schedule();
+  void Put(JobId job, const Job& entry);
+
+  os::Loop& loop_;
+  store::SqliteStore& store_;
+  const engine::Engine& engine_;
+  std::map<JobId, Job> jobs_;
+  std::set<JobId> changed_;  // since listeners were told
+  std::set<JobId> unwritten_;
+  std::map<uint64_t, std::pair<JobId, Listener>> listeners_;
+  std::multimap<JobId, uint64_t> by_job_;
+  uint64_t last_listener_ = 0;
+  os::TimerId tell_timer_ = 0;
+  os::TimerId write_timer_ = 0;
+};
+
+}  // namespace spate::apps

@@ -1,0 +1,187 @@
+#include "apps/hub_nodes.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/units.h"
+#include "os/file.h"
+
+namespace spate::apps {
+namespace {
+
+// Writes over what a node says of itself, where the hub knows better.
+class NamedChannel final : public hub::NodeChannel {
+ public:
+  NamedChannel(std::unique_ptr<link::NodeChannelTcp> inner, NodeId node, std::string name,
+               std::string user)
+      : inner_(std::move(inner)), node_(node), name_(std::move(name)), user_(std::move(user)) {}
+
+  void Send(wire::ToNode message) override { inner_->Send(std::move(message)); }
+  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+    inner_->OnMessage([this, receiver = std::move(receiver)](wire::ToHub message) {
+      if (auto* hello = std::get_if<wire::Hello>(&message)) {
+        hello->node = node_;
+        hello->offer.node_name = name_;
+        hello->offer.user = user_;
+      }
+      receiver(std::move(message));
+    });
+  }
+  link::Connection& connection() { return inner_->connection(); }
+
+ private:
+  std::unique_ptr<link::NodeChannelTcp> inner_;
+  const NodeId node_;
+  const std::string name_;
+  const std::string user_;
+};
+
+std::unexpected<wire::Refusal> RefuseName(std::string reason) {
+  return std::unexpected(wire::Refusal{wire::RefusalCode::kName, std::move(reason)});
+}
+
+uint32_t LeasedTo(const engine::Engine& engine, NodeId node) {
+  for (const engine::NodeInfo& info : engine.Nodes()) {
+    if (info.node == node) return info.leased;
+  }
+  return 0;
+}
+
+bool IsNodeName(const std::string& name) {
+  if (name.empty() || name.size() > 255) return false;
+  for (char c : name) {
+    if (c <= ' ' || c == 0x7F || c == ',') return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+HubNodes::HubNodes(os::Loop& loop, store::SqliteStore& store, hub::Hub& hub, std::string spool_dir,
+                   std::function<void(std::string)> log)
+    : loop_(loop),
+      store_(store),
+      hub_(hub),
+      spool_dir_(std::move(spool_dir)),
+      log_(std::move(log)) {}
+
+Status HubNodes::Load() {
+  auto rows = store_.ReadNodes();
+  if (!rows) return std::unexpected(rows.error());
+  for (store::NodeRow& row : *rows) {
+    by_name_[row.name] = row.id;
+    nodes_[row.id].row = std::move(row);
+  }
+  return {};
+}
+
+const HubNodes::Node* HubNodes::FindByName(const std::string& name) const {
+  auto at = by_name_.find(name);
+  return at == by_name_.end() ? nullptr : &nodes_.at(at->second);
+}
+
+std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
+                                                     const Caller& caller) {
+  const std::string& name = guest.greeting.node_name;
+  if (!IsNodeName(name)) {
+    return RefuseName(fmt::format("'{}' cannot be the name of a node; choose one with --name",
+                                  EscapeForScreen(name)));
+  }
+  auto at = by_name_.find(name);
+  if (at == by_name_.end()) {
+    Node node;
+    node.row.id = NodeId(nodes_.empty() ? 1 : nodes_.rbegin()->first.value + 1);
+    node.row.name = name;
+    node.row.created = loop_.Now();
+    at = by_name_.emplace(name, node.row.id).first;
+    nodes_.emplace(node.row.id, std::move(node));
+  }
+  Node& node = nodes_.at(at->second);
+  bool same = node.row.instance == guest.greeting.instance;
+  if (node.row.removed) {
+    return RefuseName(
+        fmt::format("the node '{0}' was removed from the hub; spate node resume {0} "
+                    "lets it come back",
+                    name));
+  }
+  if (node.channel && !same) {
+    return RefuseName(
+        fmt::format("a node '{}' is connected already, from {}; give this one another "
+                    "name with --name, or stop that one",
+                    name, node.peer));
+  }
+  if (!same || node.row.user != caller.user) {
+    // Whoever takes over a name that another one's tasks may still run under waits for their end.
+    bool others = !node.row.user.empty() && node.row.user != caller.user;
+    if (others && LeasedTo(hub_.engine(), node.row.id) > 0) {
+      return RefuseName(
+          fmt::format("the node '{}' of {} still has tasks; give this one another "
+                      "name with --name",
+                      name, node.row.user));
+    }
+    node.row.instance = guest.greeting.instance;
+    node.row.user = caller.user;
+    store_.PutNode(node.row);
+  }
+  return node.row.id;
+}
+
+void HubNodes::Arrived(link::Visitor visitor, const Caller& caller) {
+  NodeId id = visitor.admission.node;
+  Node& node = nodes_.at(id);
+  if (node.channel) Gone(id, "it came again");
+  node.peer = visitor.guest.peer;
+  node.serial = caller.serial;
+  node.product = visitor.guest.greeting.product;
+  node.since = loop_.Now();
+  auto prefix = os::JoinPath(spool_dir_, fmt::format("node-{}-", id.value));
+  link::ChannelEvents events;
+  events.closed = [this, id](const link::Ended& ended) { Gone(id, ended.text); };
+  auto inner = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection), prefix,
+                                                      std::move(events));
+  node.channel = std::make_unique<NamedChannel>(std::move(inner), id, node.row.name, node.row.user);
+  ++connected_;
+  log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
+  hub_.Connect(id, *node.channel);
+}
+
+void HubNodes::Gone(NodeId id, const std::string& why) {
+  Node& node = nodes_.at(id);
+  if (!node.channel) return;
+  log_(fmt::format("node {} is away: {}", node.row.name, why));
+  hub_.Disconnect(id, engine::LastNodes::kMayReturn);
+  // We may be called by the channel.
+  loop_.Post([gone = std::shared_ptr<hub::NodeChannel>(std::move(node.channel))] {});
+  node.since = loop_.Now();
+  --connected_;
+}
+
+void HubNodes::Drop(uint64_t serial, const std::string& why) {
+  for (auto& [id, node] : nodes_) {
+    if (!node.channel || node.serial != serial) continue;
+    auto& channel = static_cast<NamedChannel&>(*node.channel);
+    channel.connection().Refuse({wire::RefusalCode::kCredential, why});
+  }
+}
+
+void HubNodes::DropAll() {
+  for (auto& [id, node] : nodes_) {
+    if (node.channel) static_cast<NamedChannel&>(*node.channel).connection().Close();
+  }
+}
+
+void HubNodes::Remove(NodeId id, bool removed) {
+  Node& node = nodes_.at(id);
+  node.row.removed = removed;
+  store_.PutNode(node.row);
+  if (!removed) return;
+  hub_.Post(engine::RemoveNode{id});
+  if (!node.channel) return;
+  hub_.Disconnect(id, engine::LastNodes::kEnded);
+  static_cast<NamedChannel&>(*node.channel)
+      .connection()
+      .Refuse({wire::RefusalCode::kOther, "the node was removed from the hub (spate node remove)"});
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,64 @@
+// HubNodes: the nodes that a hub knows, and the connections of those that are there.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/hub_access.h"
+#include "hub/hub.h"
+#include "link/channels.h"
+#include "link/door.h"
+#include "os/loop.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace spate::apps {
+
+class HubNodes {
+ public:
+  struct Node {
+    store::NodeRow row;
+    std::string peer;                           // address of its connection, or of its last one
+    uint64_t serial = 0;                        // credential by which it came
+    std::string product;                        // its version
+    Instant since{};                            // it came, or went
+    std::unique_ptr<hub::NodeChannel> channel;  // null: it is not connected
+  };
+  HubNodes(os::Loop& loop, store::SqliteStore& store, hub::Hub& hub, std::string spool_dir,
+           std::function<void(std::string)> log);
+
+  Status Load();
+  // The node's number, or why it may not come in.
+  std::expected<NodeId, wire::Refusal> Admit(const link::Guest& guest, const Caller& caller);
+  void Arrived(link::Visitor visitor, const Caller& caller);
+  // Cuts the connections that came by this credential, or all; says why.
+  void Drop(uint64_t serial, const std::string& why);
+  void DropAll();
+  // Forgets a node, and refuses it from now on; or lets it come again.
+  void Remove(NodeId node, bool removed);
+
+  const std::map<NodeId, Node>& all() const { return nodes_; }
+  // Removed ones, too.
+  const Node* FindByName(const std::string& name) const;
+  uint32_t connected() const { return connected_; }
+
+ private:
+  void Gone(NodeId node, const std::string& why);
+
+  os::Loop& loop_;
+  store::SqliteStore& store_;
+  hub::Hub& hub_;
+  const std::string spool_dir_;
+  const std::function<void(std::string)> log_;
+  std::map<NodeId, Node> nodes_;
+  std::map<std::string, NodeId> by_name_;
+  uint32_t connected_ = 0;
+};
+
+}  // namespace spate::apps

@@ -1,0 +1,194 @@
+#include "apps/hub_reader.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apps/history.h"
+#include "cli/exit_code.h"
+#include "cli/options/words.h"
+#include "os/fd.h"
+#include "os/real_loop.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+#include "store/sqlite/tail.h"
+#include "wire/client_codec.h"
+#include "wire/frame.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr size_t kQuestionMost = wire::kMaxFrame;
+constexpr size_t kPieceBytes = 256 << 10;
+constexpr size_t kEndsAtOnce = 64;
+constexpr Duration kFirstPause = Duration::Millis(5);
+constexpr Duration kLongestPause = Duration::Millis(100);
+
+// The hub is gone, or does not want the answer any more.
+[[noreturn]] void GiveUp() { os::DieOfSignal(os::kSignalKill); }
+
+void WriteFrame(wire::FrameType type, std::string_view message) {
+  std::string frame;
+  bool fits = wire::AppendFrame(frame, type, [&](std::string& out) { out += message; });
+  if (!fits || !os::WriteAll(os::kStdout, frame, "the hub")) GiveUp();
+}
+
+void Send(const wire::Reply& reply) {
+  std::string bytes;
+  wire::Append(bytes, reply);
+  WriteFrame(wire::FrameType::kReply, bytes);
+}
+
+void Print(int stream, std::string_view text) {
+  while (!text.empty()) {
+    std::string_view piece = text.substr(0, kPieceBytes);
+    Send(wire::Printed{stream, std::string(piece)});
+    text.remove_prefix(piece.size());
+  }
+}
+
+Result<wire::Request> ReadQuestion() {
+  auto bytes = os::ReadToEnd(os::kStdin, kQuestionMost, "the question");
+  if (!bytes) return std::unexpected(bytes.error());
+  wire::FrameReader frames;
+  frames.Accept();
+  frames.Feed(*bytes);
+  auto frame = frames.Next();
+  if (!frame) return std::unexpected(frame.error());
+  if (!*frame) return Fail(ErrorKind::kIo, "the question is not whole");
+  return wire::DecodeRequest((*frame)->message);
+}
+
+int Answer(const std::string& dir, const cli::Viewer& viewer, const wire::Command& command) {
+  auto found = cli::FindCommand(command.argv);
+  if (!found) return cli::kExitUsage;  // the hub has looked already
+  std::vector<std::string> argv(command.argv.begin() + static_cast<ptrdiff_t>(found->words),
+                                command.argv.end());
+  auto words = cli::ParseWords(found->command, argv);
+  if (!words) return cli::kExitUsage;
+  HubScreen screen{command.width, command.terminal, command.colour,
+                   [](std::string_view text) -> Status {
+                     Print(1, text);
+                     return {};
+                   },
+                   [](std::string_view text) { Print(2, text); }};
+  return HubHistory(dir, viewer, screen, cli::Invocation{std::move(*words), std::move(argv)});
+}
+
+// Passes the ends of one job on, as they become durable.
+class EndsSender {
+ public:
+  EndsSender(store::Tail tail, uint64_t after) : tail_(std::move(tail)), position_(after) {}
+  Status Run();
+
+ private:
+  Status Add(const store::Tail::End& end);
+  Result<OutputStream> ReadStream(const store::AttemptEntry& attempt, store::Stream stream);
+  void Flush(bool finished);
+
+  store::Tail tail_;
+  uint64_t position_;
+  wire::EndsRead message_;
+  bool apart_ = false;  // of the newest end: some output went before it
+};
+
+// A long stream goes in pieces, ahead of the end that it belongs to.
+Result<OutputStream> EndsSender::ReadStream(const store::AttemptEntry& attempt,
+                                            store::Stream stream) {
+  OutputStream out;
+  auto read = tail_.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
+    if (skipped > 0) out.bytes += fmt::format("\n[{} bytes were not kept]\n", skipped);
+    out.bytes += bytes;
+    if (out.bytes.size() <= kInlineOutput) return;
+    if (!apart_) Flush(false);
+    apart_ = true;
+    out.total += out.bytes.size();
+    Print(static_cast<int>(stream), std::exchange(out.bytes, {}));
+  });
+  if (!read) return std::unexpected(read.error());
+  if (out.total > 0 && !out.bytes.empty()) {
+    out.total += out.bytes.size();
+    Print(static_cast<int>(stream), std::exchange(out.bytes, {}));
+  }
+  out.total = std::max<uint64_t>(out.total, out.bytes.size());
+  return out;
+}
+
+Status EndsSender::Add(const store::Tail::End& end) {
+  TaskOutput output;
+  apart_ = false;
+  for (auto [stream, to] :
+       {std::pair{store::Stream::kStdout, &output.out}, {store::Stream::kStderr, &output.err}}) {
+    auto read = ReadStream(end.attempt, stream);
+    if (!read) return std::unexpected(read.error());
+    *to = std::move(*read);
+  }
+  bool empty = output.out.total + output.err.total == 0;
+  message_.verdicts.push_back(static_cast<uint32_t>(end.attempt.record.verdict));
+  message_.ends.ends.push_back(end.attempt.record.end);
+  message_.ends.outputs.push_back(empty ? nullptr
+                                        : std::make_shared<const TaskOutput>(std::move(output)));
+  position_ = end.seq;
+  if (apart_) Flush(false);
+  return {};
+}
+
+void EndsSender::Flush(bool finished) {
+  if (message_.ends.ends.empty() && !finished) return;
+  message_.position = position_;
+  message_.finished = finished;
+  Send(std::exchange(message_, {}));
+}
+
+Status EndsSender::Run() {
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  Duration pause = kFirstPause;
+  for (;;) {
+    auto news = tail_.Read(position_, kEndsAtOnce);
+    if (!news) return std::unexpected(news.error());
+    for (const store::Tail::End& end : news->ends) {
+      if (auto added = Add(end); !added) return added;
+    }
+    position_ = std::max(position_, news->seq);
+    Flush(news->finished && !news->more);
+    if (news->finished && !news->more) return {};
+    if (!news->ends.empty()) pause = kFirstPause;
+    if (news->more) continue;
+    (*loop)->At((*loop)->Now() + pause, [&] { (*loop)->Stop(); });
+    (*loop)->Run();
+    pause = std::min(pause + pause, kLongestPause);
+  }
+}
+
+Status SendEnds(const std::string& dir, const wire::ReadEnds& read) {
+  auto tail = store::Tail::Open(dir, read.job);
+  if (!tail) return std::unexpected(tail.error());
+  return EndsSender(std::move(*tail), read.after).Run();
+}
+
+}  // namespace
+
+std::optional<int> HubReaderEntry(int argc, char** argv) {
+  if (argc != 5 || std::string_view(argv[1]) != "__hub-reader") return std::nullopt;
+  os::IgnoreSignal(os::kSignalPipe);
+  std::string dir = argv[2];
+  cli::Viewer viewer{argv[3], std::string_view(argv[4]) == "admin"};
+  auto question = ReadQuestion();
+  if (!question) {
+    Send(wire::Failed{question.error().kind, question.error().message});
+  } else if (const auto* command = std::get_if<wire::Command>(&*question)) {
+    int code = Answer(dir, viewer, *command);
+    Send(wire::Exited{static_cast<uint32_t>(code)});
+  } else if (const auto* read = std::get_if<wire::ReadEnds>(&*question)) {
+    if (auto sent = SendEnds(dir, *read); !sent) {
+      Send(wire::Failed{sent.error().kind, sent.error().message});
+    }
+  }
+  WriteFrame(wire::FrameType::kHeartbeat, "");
+  return 0;
+}
+
+}  // namespace spate::apps

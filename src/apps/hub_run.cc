@@ -1,0 +1,242 @@
+#include "apps/hub_run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "apps/job_text.h"
+#include "cli/exit_code.h"
+#include "cli/view/run_view.h"
+#include "cli/view/terminal_screen.h"
+#include "format/expand.h"
+#include "os/file.h"
+#include "os/signals.h"
+#include "os/temp_dir.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr Duration kTickEvery = Duration::Millis(100);
+constexpr Duration kFirstPause = Duration::Millis(200);
+constexpr Duration kLongestPause = Duration::Seconds(5);
+// How long the first Ctrl-C waits for a second one.
+constexpr Duration kSecondThoughts = Duration::Seconds(2);
+
+// A file of a task's long output, removed with the last who needs it.
+struct SpoolFile {
+  explicit SpoolFile(std::string where) : path(std::move(where)) {}
+  ~SpoolFile() { (void)os::RemoveFile(path); }
+  std::string path;
+};
+
+class JobScreen {
+ public:
+  JobScreen(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
+            const cli::SubmitOptions& options, const Submission& submission, JobId job)
+      : call_(call),
+        loop_(loop),
+        here_(here),
+        options_(options),
+        submission_(submission),
+        job_(job),
+        screen_(loop, here.environment, {}, [this](const Error&, bool) {
+          output_closed_ = true;
+          call_.Interrupt();
+        }) {}
+  Result<int> Run();
+
+ private:
+  Status MakeView();
+  // Until the connection ends (an error), or the job has (the exit code).
+  Result<int> Stream();
+  Status TakePiece(const wire::Printed& piece);
+  void TakeEnds(wire::EndsRead& read);
+  TaskOutputPtr Whole(const TaskOutputPtr& output);
+  void Tick();
+  int Finish();
+  int GoAway();
+
+  client::HubCall& call_;
+  os::RealLoop& loop_;
+  const Surroundings& here_;
+  const cli::SubmitOptions& options_;
+  const Submission& submission_;
+  const JobId job_;
+  cli::TerminalScreen screen_;
+  os::TempDir spools_;
+  std::vector<std::string> rows_;
+  std::optional<format::CompiledJob> compiled_;
+  std::unique_ptr<cli::RunView> view_;
+  JobCounts counts_;
+  uint64_t position_ = 0;
+  uint64_t spooled_ = 0;
+  std::shared_ptr<SpoolFile> pieces_[2];  // of the next end's long output
+  os::TimerId tick_ = 0;
+  bool output_closed_ = false;
+};
+
+Status JobScreen::MakeView() {
+  const JobSettings& settings = *submission_.head.settings;
+  submission_.tasks.rows([this](std::string_view row) { rows_.emplace_back(row); });
+  auto compiled = format::CompileJob(settings, job_);
+  if (!compiled) return std::unexpected(compiled.error());
+  compiled_ = std::move(*compiled);
+  cli::TaskTexts texts;
+  texts.command = [this](TaskIndex index) {
+    return index < rows_.size() ? format::CommandText(*compiled_, rows_[index], index, 0) : "";
+  };
+  texts.values = [this](TaskIndex index) {
+    return index < rows_.size() ? ValuesOfRow(*submission_.head.settings, rows_[index])
+                                : std::vector<std::string>();
+  };
+  cli::ViewParts parts{screen_,
+                       std::move(texts),
+                       options_.run.show,
+                       options_.run.state_dir,
+                       options_.run.sources.files,
+                       settings.value_names,
+                       settings.record_values,
+                       false,
+                       here_.cwd,
+                       spools_.path()};
+  auto view = cli::MakeRunView(std::move(parts), [this](const Error& error) {
+    fmt::print(stderr, "spate: {}\n", error.message);
+    output_closed_ = true;
+    call_.Interrupt();
+  });
+  if (!view) return std::unexpected(view.error());
+  view_ = std::move(*view);
+  return {};
+}
+
+void JobScreen::Tick() {
+  view_->Tick(loop_.Now(), counts_.leased);
+  tick_ = loop_.At(loop_.Now() + kTickEvery, [this] { Tick(); });
+}
+
+Status JobScreen::TakePiece(const wire::Printed& piece) {
+  auto& file = pieces_[piece.stream == 2];
+  if (!file) file = std::make_shared<SpoolFile>(spools_.Path(fmt::format("{}", ++spooled_)));
+  auto fd = os::OpenWrite(file->path, os::OpenHow::kAppend, 0600);
+  if (!fd) return std::unexpected(fd.error());
+  return os::WriteAll(fd->get(), piece.bytes, file->path);
+}
+
+// With the pieces that came before it.
+TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
+  auto first = std::exchange(pieces_[0], nullptr);
+  auto second = std::exchange(pieces_[1], nullptr);
+  if (!output || (!first && !second)) return output;
+  TaskOutput whole = *output;
+  for (auto [file, stream] : {std::pair{first, &whole.out}, {second, &whole.err}}) {
+    if (!file) continue;
+    auto info = os::Stat(file->path);
+    stream->spool = file->path;
+    stream->total = info ? info->size : 0;
+  }
+  return {new TaskOutput(std::move(whole)),
+          [first, second](const TaskOutput* each) { delete each; }};
+}
+
+void JobScreen::TakeEnds(wire::EndsRead& read) {
+  for (size_t i = 0; i < read.ends.ends.size(); ++i) {
+    auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
+    view_->OnEnded({read.ends.ends[i], verdict, Whole(read.ends.outputs[i]), loop_.Now()});
+  }
+  position_ = read.position;
+}
+
+Result<int> JobScreen::Stream() {
+  if (auto sent = call_.Send(wire::ReadEnds{job_, position_}); !sent) {
+    return std::unexpected(sent.error());
+  }
+  for (;;) {
+    auto reply = call_.Next();
+    if (!reply) return std::unexpected(reply.error());
+    if (auto* news = std::get_if<wire::JobNews>(&*reply)) {
+      counts_ = news->counts;
+    } else if (auto* piece = std::get_if<wire::Printed>(&*reply)) {
+      if (auto kept = TakePiece(*piece); !kept) return std::unexpected(kept.error());
+    } else if (auto* read = std::get_if<wire::EndsRead>(&*reply)) {
+      TakeEnds(*read);
+      if (read->finished) return Finish();
+    } else if (auto* failed = std::get_if<wire::Failed>(&*reply)) {
+      return Fail(failed->kind, failed->text);
+    }
+  }
+}
+
+int JobScreen::Finish() {
+  loop_.Cancel(tick_);
+  view_->OnFinish({cli::RunEnd::kFinished, counts_, loop_.Now()});
+  while (!screen_.Drain(kTickEvery)) {
+    loop_.Post([this] { loop_.Stop(); });
+    loop_.Run();
+  }
+  return counts_.succeeded == counts_.total ? cli::kExitSuccess : cli::kExitTasksFailed;
+}
+
+int JobScreen::GoAway() {
+  loop_.Cancel(tick_);
+  view_->OnFinish({cli::RunEnd::kInterrupted, counts_, loop_.Now()});
+  (void)screen_.Drain(kTickEvery);
+  if (output_closed_) return cli::kExitOutputClosed;
+  fmt::print(stderr,
+             "spate: job {0} goes on; to watch it: spate job progress {0}; to end it: spate job "
+             "cancel {0}, or Ctrl-C again now\n",
+             job_.value);
+  call_.Resume();
+  call_.Pause(kSecondThoughts);
+  if (!call_.interrupted()) return cli::kExitInterrupted;
+  call_.Resume();
+  if (!call_.Connect()) return cli::kExitInterrupted;
+  wire::Command cancel{{"job", "cancel", fmt::format("{}", job_.value)}, 80, false, false};
+  if (call_.Send(std::move(cancel))) {
+    while (auto reply = call_.Next()) {
+      if (!std::holds_alternative<wire::Printed>(*reply)) break;
+    }
+    fmt::print(stderr, "spate: job {} is cancelled\n", job_.value);
+  }
+  return cli::kExitInterrupted;
+}
+
+Result<int> JobScreen::Run() {
+  if (auto made = MakeView(); !made) return std::unexpected(made.error());
+  counts_.total = submission_.end.count;
+  counts_.queued = counts_.total;
+  view_->OnStart({job_, submission_.head.name, 0, false, false, counts_, {}, loop_.Now()});
+  Tick();
+  Duration pause = kFirstPause;
+  bool told = false;
+  for (;;) {
+    uint64_t before = position_;
+    auto code = Stream();
+    if (code) return code;
+    if (call_.interrupted()) return GoAway();
+    if (code.error().kind != ErrorKind::kUnavailable) return code;
+    if (position_ != before) pause = kFirstPause, told = false;
+    if (!told) {
+      view_->OnNews(
+          cli::Remark{"the hub is away (" + code.error().message + "); trying again", false},
+          loop_.Now());
+    }
+    told = true;
+    pieces_[0] = pieces_[1] = nullptr;
+    do {
+      call_.Pause(pause);
+      pause = std::min(pause + pause, kLongestPause);
+    } while (!call_.interrupted() && !call_.Connect());
+    if (call_.interrupted()) return GoAway();
+  }
+}
+
+}  // namespace
+
+Result<int> FollowJob(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
+                      const cli::SubmitOptions& options, const Submission& submission, JobId job) {
+  return JobScreen(call, loop, here, options, submission, job).Run();
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,20 @@
+// `spate run --hub`: a submit, with the job's output and its bar on this screen until it has ended.
+//
+//   INT once     goes away, and tells how to come back; the job goes on      exit 130
+//   INT twice    cancels the job                                             exit 130
+//
+// A connection that is lost is made again, and the output goes on where it was.
+#pragma once
+
+#include "apps/hub_submit.h"
+#include "apps/local_job.h"
+#include "cli/options/submit_options.h"
+#include "client/hub_call.h"
+
+namespace spate::apps {
+
+// `submission` has gone to the hub as `job`, through `call`.
+Result<int> FollowJob(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
+                      const cli::SubmitOptions& options, const Submission& submission, JobId job);
+
+}  // namespace spate::apps

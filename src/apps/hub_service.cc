@@ -1,0 +1,337 @@
+#include "apps/hub_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "access/proof.h"
+#include "base/check.h"
+#include "base/units.h"
+#include "core/model/ranges.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "wire/client_codec.h"
+
+namespace spate::apps {
+namespace {
+
+// Readers are processes of their own, each with a few MB.
+constexpr uint32_t kReadersMost = 32;
+
+const char* ReasonOf(engine::HoldReason reason) {
+  switch (reason) {
+    case engine::HoldReason::kHaltRule:
+      return "its --halt says so";
+    case engine::HoldReason::kMaxFailures:
+      return "so many of its tasks have failed as --max-failures allows";
+    case engine::HoldReason::kAllFail:
+      return "25 of its tasks failed in a row and none succeeded; mend it, then: spate job release";
+    default:
+      return "somebody asked for it";
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HubService>> HubService::Open(os::RealLoop& loop, Options options) {
+  if (auto made = os::MakeDirs(options.dir, 0700); !made) return std::unexpected(made.error());
+  auto dir = store::HubDir::Open(options.dir);
+  if (!dir) return std::unexpected(dir.error());
+  auto store = store::SqliteStore::Open(*dir, loop);
+  if (!store) return std::unexpected(store.error());
+  auto identity = transport::Identity::LoadOrMake(os::JoinPath(options.dir, "key.pem"));
+  if (!identity) return std::unexpected(identity.error());
+  std::unique_ptr<HubService> service(new HubService(loop, std::move(options), std::move(*dir),
+                                                     std::move(*store), std::move(*identity)));
+  if (auto up = service->TakeUp(); !up) return std::unexpected(up.error());
+  if (auto open = service->OpenDoor(); !open) return std::unexpected(open.error());
+  if (auto made = service->MakeFirstAccess(); !made) return std::unexpected(made.error());
+  return service;
+}
+
+HubService::HubService(os::RealLoop& loop, Options options, store::HubDir dir,
+                       std::unique_ptr<store::SqliteStore> store, transport::Identity identity)
+    : loop_(loop),
+      options_(std::move(options)),
+      dir_(std::move(dir)),
+      store_(std::move(store)),
+      identity_(std::move(identity)),
+      epoch_(store_->last_epoch().value + 1),
+      since_(loop.Now()) {
+  hub_ = std::make_unique<hub::Hub>(loop_, *store_, *this, epoch_);
+  jobs_ = std::make_unique<HubJobs>(loop_, *store_, hub_->engine());
+  access_ = std::make_unique<HubAccess>(loop_, *store_);
+  nodes_ = std::make_unique<HubNodes>(loop_, *store_, *hub_, dir_.SpoolPath(), options_.log);
+}
+
+HubService::~HubService() {
+  clients_.clear();
+  door_.reset();
+}
+
+Status HubService::TakeUp() {
+  auto program = os::OwnProgram();
+  if (!program) return std::unexpected(program.error());
+  program_ = std::move(*program);
+  if (auto replayed = hub_->Replay(); !replayed) return replayed;
+  CHECK(store_->BeginEpoch([](Status) {}) == epoch_);
+  auto rows = store_->ReadJobs(store::WhichJobs::kUnfinished);
+  if (!rows) return std::unexpected(rows.error());
+  for (const store::JobRow& row : *rows) {
+    auto settings = wire::DecodeSettings(row.settings);
+    if (!settings) return Within(fmt::format("job {}", row.job.value), settings.error());
+    hub_->SetSettings(row.job, std::make_shared<const JobSettings>(std::move(*settings)));
+  }
+  if (auto loaded = jobs_->Load(); !loaded) return loaded;
+  if (auto loaded = access_->Load(); !loaded) return loaded;
+  if (auto loaded = nodes_->Load(); !loaded) return loaded;
+  hub_->Resume(engine::LastNodes::kMayReturn);
+  return {};
+}
+
+Status HubService::OpenDoor() {
+  std::vector<link::DoorAddress> addresses;
+  os::Address socket;
+  socket.path = os::JoinPath(options_.dir, "socket");
+  addresses.push_back({.address = socket, .permissions = 0666});
+  for (const os::Address& address : options_.listen) {
+    addresses.push_back({.address = address, .permissions = 0666});
+  }
+  link::Door::Events events;
+  events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
+  events.trouble = [this](const Error& error) { options_.log(error.message); };
+  link::DoorLimits limits;
+  limits.connection.cut = limits.connection.silent;
+  auto door = link::Door::Open(loop_, std::move(addresses), identity_, SPATE_VERSION, *this,
+                               std::move(events), limits);
+  if (!door) return std::unexpected(door.error());
+  door_ = std::move(*door);
+  for (const os::SocketAddress& at : door_->addresses()) {
+    if (at.is_unix()) continue;
+    auto address = os::ParseAddress(at.Text());
+    if (!address) continue;
+    // Who listens everywhere is reached by the machine's name.
+    if (address->host == "0.0.0.0" || address->host == "::" || address->host == "*") {
+      address->host = options_.host;
+    }
+    if (std::find(reached_at_.begin(), reached_at_.end(), *address) == reached_at_.end()) {
+      reached_at_.push_back(std::move(*address));
+    }
+  }
+  return {};
+}
+
+// The first credentials lie in the hub's folder, for its owner to pass on.
+Status HubService::MakeFirstAccess() {
+  if (!access_->all().empty() || reached_at_.empty()) return {};
+  for (auto [role, name] :
+       {std::pair{access::Role::kAdmin, "admin.access"}, {access::Role::kNode, "node.access"}}) {
+    auto secret = access::MakeRandom();
+    if (!secret) return std::unexpected(secret.error());
+    access::Access access;
+    access.hubs = reached_at_;
+    access.pin = pin();
+    access.role = role;
+    access.user = options_.user;
+    access.secret = *secret;
+    access_->Add(access, [](Status) {});
+    std::string path = os::JoinPath(options_.dir, name);
+    if (auto saved = access::SaveAccess(path, access); !saved) return saved;
+  }
+  return {};
+}
+
+void HubService::Stop() {
+  if (std::exchange(stopping_, true)) return;
+  options_.log("the hub stops");
+  jobs_->Flush();
+  door_.reset();
+  for (auto& [id, client] : clients_) client->Close();
+  nodes_->DropAll();
+  WhenSettled([this] { options_.stopped(0); });
+}
+
+// ---- The door ----------------------------------------------------------------------------------
+
+std::expected<link::Admission, wire::Refusal> HubService::Admit(const link::Guest& guest) {
+  auto caller = access_->Who(guest);
+  if (!caller) {
+    options_.log(fmt::format("refused {}: {}", guest.peer, caller.error().reason));
+    return std::unexpected(caller.error());
+  }
+  link::Admission admission{epoch_, NodeId()};
+  if (guest.greeting.role == wire::Role::kAdmin && !caller->is_admin) {
+    return std::unexpected(
+        wire::Refusal{wire::RefusalCode::kRole, "this access is not an administrator's"});
+  }
+  if (guest.greeting.role != wire::Role::kNode) return admission;
+  auto node = nodes_->Admit(guest, *caller);
+  if (!node) {
+    options_.log(fmt::format("refused a node from {}: {}", guest.peer, node.error().reason));
+    return std::unexpected(node.error());
+  }
+  admission.node = *node;
+  return admission;
+}
+
+void HubService::Arrived(link::Visitor visitor) {
+  auto caller = access_->Who(visitor.guest);
+  if (!caller || stopping_) return;  // revoked in between
+  if (visitor.guest.greeting.role == wire::Role::kNode) {
+    return nodes_->Arrived(std::move(visitor), *caller);
+  }
+  uint64_t id = ++last_client_;
+  clients_[id] = std::make_unique<HubClient>(
+      *this, std::move(*caller), std::move(visitor.connection), [this, id] { clients_.erase(id); });
+}
+
+void HubService::DropClientsOf(uint64_t serial) {
+  nodes_->Drop(serial, "this access was revoked");
+  for (auto& [id, client] : clients_) {
+    if (client->caller().serial == serial) client->Close();
+  }
+}
+
+Result<std::unique_ptr<os::Child>> HubService::StartReader(const Caller& caller, std::string input,
+                                                           os::Child::Events events) {
+  if (readers_ >= kReadersMost) {
+    return Fail(ErrorKind::kBusy,
+                fmt::format("the hub answers {} questions at the moment; ask again a little later",
+                            kReadersMost));
+  }
+  auto child = os::Child::Start(
+      loop_,
+      {program_, "__hub-reader", options_.dir, caller.user, caller.is_admin ? "admin" : "user"},
+      std::move(input), std::move(events));
+  if (child) ++readers_;
+  return child;
+}
+
+// ---- Jobs --------------------------------------------------------------------------------------
+
+Status HubService::CheckRight(const Caller& caller, JobId job) const {
+  const HubJobs::Job* entry = jobs_->Find(job);
+  if (entry == nullptr) {
+    return Fail(ErrorKind::kNotFound, fmt::format("there is no job {} on this hub", job.value));
+  }
+  if (caller.is_admin || entry->user == caller.user) return {};
+  return Fail(ErrorKind::kPermission,
+              fmt::format("job {} belongs to {}; only they and administrators may do that",
+                          job.value, entry->user));
+}
+
+void HubService::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
+  if (jobs_->Find(job) != nullptr) return loop_.Post([fn = std::move(fn)] { fn(nullptr); });
+  awaiting_.emplace(job, std::move(fn));
+}
+
+void HubService::TellAccepted(JobId job, const Error* error) {
+  auto [first, last] = awaiting_.equal_range(job);
+  std::vector<std::function<void(const Error*)>> waiting;
+  for (auto each = first; each != last; ++each) waiting.push_back(std::move(each->second));
+  awaiting_.erase(first, last);
+  for (auto& fn : waiting) fn(error);
+}
+
+void HubService::WhenSettled(std::function<void()> fn) {
+  // What was posted is stepped in an earlier turn of the loop, and commits are in order.
+  loop_.Post([this, fn = std::move(fn)] {
+    store_->Append({}, [fn](Status status) {
+      if (status) fn();
+    });
+  });
+}
+
+Status HubService::FillOutcomes(engine::SubmitJob& event) const {
+  for (const After& after : event.plan.after) {
+    const HubJobs::Job* job = jobs_->Find(after.job);
+    if (job == nullptr) {
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("--after: there is no job {} on this hub", after.job.value));
+    }
+    if (hub_->engine().Counts(after.job)) continue;
+    engine::JobOutcome outcome{after.job, job->counts, {}};
+    if (after.kind == AfterKind::kEach) {
+      engine::Engine past;
+      auto replayed =
+          store_->ReplayJob(after.job, [&](const engine::Record& record) { past.Apply(record); });
+      if (!replayed) return replayed;
+      for (TaskIndex i = 0; i < job->counts.total; ++i) {
+        if (past.StateOf(after.job, i) == TaskState::kSucceeded) AppendIndex(outcome.succeeded, i);
+      }
+    }
+    event.outcomes.push_back(std::move(outcome));
+  }
+  return {};
+}
+
+Result<TaskIndex> HubService::BeginGrow(JobId job) {
+  auto counts = hub_->engine().Counts(job);
+  if (!counts) return Fail(ErrorKind::kNotFound, fmt::format("job {} has ended", job.value));
+  if (!growing_.insert(job).second) {
+    return Fail(ErrorKind::kBusy, fmt::format("somebody else adds tasks to job {} at this moment; "
+                                              "try again when they are done",
+                                              job.value));
+  }
+  return counts->total;
+}
+
+Status HubService::Revive(JobId job) {
+  if (hub_->engine().Counts(job)) return {};
+  auto row = store_->ReadJob(job);
+  if (!row) return std::unexpected(row.error());
+  auto settings = wire::DecodeSettings(row->settings);
+  if (!settings) return std::unexpected(settings.error());
+  auto replayed =
+      store_->ReplayJob(job, [&](const engine::Record& record) { hub_->Apply(record); });
+  if (!replayed) return replayed;
+  hub_->SetSettings(job, std::make_shared<const JobSettings>(std::move(*settings)));
+  return {};
+}
+
+// ---- What the hub tells ------------------------------------------------------------------------
+
+void HubService::OnHubNotice(const engine::Notice& notice) {
+  if (const auto* accepted = std::get_if<engine::NoticeAccepted>(&notice)) {
+    jobs_->Accepted(accepted->job);
+    TellAccepted(accepted->job, nullptr);
+  } else if (const auto* refused = std::get_if<engine::NoticeRefused>(&notice)) {
+    Error error{ErrorKind::kExhausted, refused->text};
+    jobs_->Drop(refused->job);
+    store_->ForgetJob(refused->job);
+    TellAccepted(refused->job, &error);
+  } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
+    options_.log(sick->text);
+  }
+}
+
+void HubService::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
+  jobs_->Changed(notice.end.ref.job);
+}
+
+void HubService::OnHeld(const engine::NoticeHeld& notice) {
+  jobs_->Held(notice.job, notice.reason);
+  if (notice.reason != engine::HoldReason::kUser) {
+    options_.log(fmt::format("job {} is held: {}", notice.job.value, ReasonOf(notice.reason)));
+  }
+}
+
+void HubService::OnFinished(const engine::NoticeFinished& notice) {
+  jobs_->Finished(notice.job, notice.counts);
+  // Not within the notice: the hub is about to give out further ones.
+  loop_.Post([this, job = notice.job] {
+    if (hub_->engine().Finished(job)) hub_->Forget(job);
+  });
+}
+
+void HubService::OnStoreFailed(const Error& error) {
+  options_.log(error.message);
+  options_.log(
+      "the hub stops, since it could not write its journal; mend that and start it again: "
+      "nothing that was acknowledged is lost");
+  options_.stopped(3);
+}
+
+}  // namespace spate::apps

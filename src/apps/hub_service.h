@@ -1,0 +1,123 @@
+// HubService: a hub as a process: the engine over its journal, the door, the nodes and the clients
+// behind it.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/hub_access.h"
+#include "apps/hub_client.h"
+#include "apps/hub_jobs.h"
+#include "apps/hub_nodes.h"
+#include "hub/hub.h"
+#include "link/door.h"
+#include "os/child.h"
+#include "os/real_loop.h"
+#include "store/sqlite/sqlite_store.h"
+#include "transport/tcp/identity.h"
+
+namespace spate::apps {
+
+class HubService final : public hub::Watcher, public link::Gate {
+ public:
+  struct Options {
+    std::string dir;                        // of the hub, absolute
+    std::vector<os::Address> listen;        // beside the socket in `dir`
+    std::string user;                       // whom this process runs as
+    std::string host;                       // the name by which others reach this machine
+    std::function<void(std::string)> log;   // a line for whoever looks after the hub
+    std::function<void(int code)> stopped;  // the hub has come to its end
+  };
+  // Takes up what an earlier life left, and opens the door. kBusy: another hub runs in this folder.
+  static Result<std::unique_ptr<HubService>> Open(os::RealLoop& loop, Options options);
+  ~HubService() override;
+
+  // Says goodbye to all; then `stopped` is called.
+  void Stop();
+
+  os::RealLoop& loop() { return loop_; }
+  store::SqliteStore& store() { return *store_; }
+  hub::Hub& hub() { return *hub_; }
+  HubJobs& jobs() { return *jobs_; }
+  HubAccess& access() { return *access_; }
+  HubNodes& nodes() { return *nodes_; }
+  uint32_t nodes_joined() const { return nodes_->connected(); }
+  Bytes32 pin() const { return identity_.pin(); }
+  // For access files: how others reach this hub. Empty: only by the socket.
+  const std::vector<os::Address>& reached_at() const { return reached_at_; }
+  const link::Door& door() const { return *door_; }
+  Epoch epoch() const { return epoch_; }
+  Instant since() const { return since_; }
+  const std::string& dir() const { return options_.dir; }
+  size_t clients() const { return clients_.size(); }
+
+  // Whether the caller may look into the job, and change it.
+  Status CheckRight(const Caller& caller, JobId job) const;
+  // When the job is durable (nullptr), or was refused.
+  void WhenAccepted(JobId job, std::function<void(const Error*)> fn);
+  // When what was posted before has become durable.
+  void WhenSettled(std::function<void()> fn);
+  // How jobs that it waits for ended, where the engine has forgotten them.
+  Status FillOutcomes(engine::SubmitJob& event) const;
+  // The first task that may be added to a job now. kBusy: somebody adds tasks to it.
+  Result<TaskIndex> BeginGrow(JobId job);
+  void EndGrow(JobId job) { growing_.erase(job); }
+  // Takes a finished job up again.
+  Status Revive(JobId job);
+  void DropClientsOf(uint64_t serial);
+
+  // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the
+  // last of them is a Heartbeat.
+  Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
+                                                 os::Child::Events events);
+  void ReaderEnded() { --readers_; }
+
+  // link::Gate
+  std::expected<link::Admission, wire::Refusal> Admit(const link::Guest& guest) override;
+
+  // hub::Watcher
+  void OnHubNotice(const engine::Notice& notice) override;
+  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
+  void OnHeld(const engine::NoticeHeld& notice) override;
+  void OnFinished(const engine::NoticeFinished& notice) override;
+  void OnNews(const wire::ToHub&) override {}
+  void OnStoreFailed(const Error& error) override;
+
+ private:
+  HubService(os::RealLoop& loop, Options options, store::HubDir dir,
+             std::unique_ptr<store::SqliteStore> store, transport::Identity identity);
+  Status TakeUp();
+  Status OpenDoor();
+  Status MakeFirstAccess();
+  void Arrived(link::Visitor visitor);
+  void TellAccepted(JobId job, const Error* error);
+
+  os::RealLoop& loop_;
+  const Options options_;
+  const store::HubDir dir_;  // keeps others out
+  const std::unique_ptr<store::SqliteStore> store_;
+  const transport::Identity identity_;
+  const Epoch epoch_;
+  const Instant since_;
+  std::unique_ptr<hub::Hub> hub_;
+  std::unique_ptr<HubJobs> jobs_;
+  std::unique_ptr<HubAccess> access_;
+  std::unique_ptr<HubNodes> nodes_;
+  std::vector<os::Address> reached_at_;
+  std::string program_;
+  std::unique_ptr<link::Door> door_;
+  std::map<uint64_t, std::unique_ptr<HubClient>> clients_;
+  uint64_t last_client_ = 0;
+  std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
+  std::set<JobId> growing_;  // somebody adds tasks to them
+  uint32_t readers_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace spate::apps

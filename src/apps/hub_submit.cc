@@ -1,0 +1,474 @@
+#include "apps/hub_submit.h"
+
+#include "apps/hub_run.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "apps/earlier_runs.h"
+#include "apps/job_text.h"
+#include "apps/local_job.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/options/list_files.h"
+#include "cli/options/submit_options.h"
+#include "cli/report.h"
+#include "cli/run/task_list.h"
+#include "cli/view/bar.h"
+#include "client/hub_call.h"
+#include "core/engine/record.h"
+#include "format/expand.h"
+#include "format/selector/selector.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+#include "wire/limits.h"
+#include "wire/pieces.h"
+
+namespace spate::apps {
+namespace {
+
+using client::HubCall;
+
+constexpr Duration kFirstPause = Duration::Millis(200);
+constexpr Duration kLongestPause = Duration::Seconds(5);
+// So long a submit tries to reach its hub again.
+constexpr Duration kSubmitPatience = Duration::Seconds(60);
+
+// What every command that speaks to a hub begins with.
+struct Setting {
+  Surroundings here;
+  std::unique_ptr<os::RealLoop> loop;
+  client::HubTarget target;
+};
+
+Result<Setting> Begin(const cli::Words& words) {
+  auto here = Surroundings::Find();
+  if (!here) return std::unexpected(here.error());
+  std::string access(words.Last(cli::Opt::kAccess).value_or(""));
+  std::string state(words.Last(cli::Opt::kState).value_or(""));
+  auto target = client::NeedHub(access, here->environment, HubDirOf(state, *here));
+  if (!target) return std::unexpected(target.error());
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  os::IgnoreSignal(os::kSignalPipe);
+  return Setting{std::move(*here), std::move(*loop), std::move(*target)};
+}
+
+// ---- Submitting --------------------------------------------------------------------------------
+
+std::string NewSubmission(const Surroundings& here, Instant now) {
+  return fmt::format("{}-{}-{}", here.machine.facts().host_name, os::OwnPid(), now.ns);
+}
+
+// The numbers of --array, as values of the command.
+cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& settings) {
+  const cli::ArrayRange& array = *options.array;
+  settings.row_kind = RowKind::kValues;
+  settings.command = options.run.sources.command;
+  settings.has_source = true;
+  settings.record_values = 1;
+  cli::TaskList tasks;
+  tasks.count = static_cast<uint32_t>(array.count());
+  tasks.requests = {options.run.needs};
+  tasks.runs = {{0, tasks.count, 0}};
+  tasks.places = {"--array"};
+  tasks.rows = [array](const cli::RowVisitor& visit) {
+    for (uint64_t number = array.first;; number += array.step) {
+      visit(fmt::format("{}", number));
+      if (array.last - number < array.step) return;
+    }
+  };
+  return tasks;
+}
+
+Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const Surroundings& here,
+                                JobSettings& settings) {
+  if (options.array) return ArrayTasks(options, settings);
+  if (auto status = cli::CheckSources(options.run); !status) {
+    return std::unexpected(status.error());
+  }
+  std::string path = here.environment.GetOr("PATH", "");
+  if (auto status = cli::CheckListFiles(options.run.sources.files, path); !status) {
+    return std::unexpected(status.error());
+  }
+  return cli::LoadTaskList(options.run, LoadContextOf(settings, 1, !options.run.dry_run), settings);
+}
+
+Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options, const Surroundings& here) {
+  JobSettings settings = cli::SettingsOf(options.run, here.cwd, here.machine.facts().cores);
+  auto environment = cli::CaptureEnvironment(options.environment, here.environment.entries());
+  if (!environment) return std::unexpected(environment.error());
+  settings.environment = std::move(*environment);
+  settings.umask = static_cast<int>(os::CurrentUmask());
+  settings.live_output = false;
+  return settings;
+}
+
+Status SendAll(HubCall& call, const Submission& submission) {
+  if (auto sent = call.Send(submission.head); !sent) return sent;
+  wire::Rows rows;
+  size_t bytes = 0;
+  Status status;
+  auto flush = [&] {
+    status = call.Send(std::exchange(rows, {}));
+    bytes = 0;
+  };
+  submission.tasks.rows([&](std::string_view row) {
+    if (!status) return;
+    bytes += row.size();
+    rows.rows.emplace_back(row);
+    if (rows.rows.size() == 16'384 || bytes > wire::kPieceBytes) flush();
+  });
+  if (status && !rows.rows.empty()) flush();
+  if (!status) return status;
+  return call.Send(submission.end);
+}
+
+// Until the hub has it: a connection that was lost is made again.
+Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submission& submission) {
+  Duration pause = kFirstPause;
+  Instant last = loop.Now() + kSubmitPatience;
+  bool reached = false;
+  for (;;) {
+    Error error;
+    if (auto connected = call.Connect(); !connected) {
+      error = connected.error();
+    } else {
+      reached = true;
+      // A refusal may come before all was sent.
+      (void)SendAll(call, submission);
+      auto reply = call.Next();
+      if (reply) {
+        if (auto* accepted = std::get_if<wire::Accepted>(&*reply)) return std::move(*accepted);
+        if (auto* failed = std::get_if<wire::Failed>(&*reply)) {
+          return Fail(failed->kind, failed->text);
+        }
+        return Fail(ErrorKind::kIo, "the hub answered something else than was asked");
+      }
+      error = reply.error();
+    }
+    bool again = error.kind == ErrorKind::kUnavailable && reached && loop.Now() < last;
+    if (!again || call.interrupted()) return std::unexpected(error);
+    call.Pause(pause);
+    pause = std::min(pause + pause, kLongestPause);
+  }
+}
+
+Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const Setting& setting,
+                                  const std::vector<std::string>& argv) {
+  auto settings = SettingsOfSubmit(options, setting.here);
+  if (!settings) return std::unexpected(settings.error());
+  Submission made;
+  auto tasks = LoadTasks(options, setting.here, *settings);
+  if (!tasks) return std::unexpected(tasks.error());
+  made.tasks = std::move(*tasks);
+  wire::Submit& head = made.head;
+  head.submission = NewSubmission(setting.here, setting.loop->Now());
+  head.settings = std::make_shared<const JobSettings>(std::move(*settings));
+  head.policy = options.run.policy;
+  head.argv = argv;
+  for (const std::string& file : options.run.sources.files) {
+    head.files.push_back(ListName(setting.here.cwd, file));
+  }
+  head.name = cli::NameOf(options.run);
+  head.keep_output = options.run.keep_output;
+  head.priority = options.priority;
+  head.max_running = options.max_running;
+  head.open = options.open;
+  made.end.count = made.tasks.count;
+  made.end.requests = made.tasks.requests;
+  made.end.runs = made.tasks.runs;
+  return made;
+}
+
+Status FillAfter(const cli::SubmitOptions& options, HubCall& call, wire::Submit& head) {
+  for (const cli::AfterJob& after : options.after) {
+    uint32_t number = 0;
+    if (after.job == "last") {
+      if (auto sent = call.Send(wire::Watch{JobId()}); !sent) return sent;
+      auto reply = call.Next();
+      if (!reply) return std::unexpected(reply.error());
+      const auto* news = std::get_if<wire::JobNews>(&*reply);
+      if (news == nullptr) return Fail(ErrorKind::kNotFound, "--after: you have no job yet");
+      number = news->job.value;
+    } else {
+      auto selected = format::ParseJobSelector(after.job);
+      if (!selected) return Within("--after", selected.error());
+      number = selected->ranges.front().first;
+    }
+    head.after.push_back({JobId(number), static_cast<uint32_t>(after.how)});
+  }
+  return {};
+}
+
+int PrintCommands(const Submission& submission) {
+  auto compiled = format::CompileJob(*submission.head.settings, JobId(1));
+  if (!compiled) return cli::ReportError(compiled.error());
+  TaskIndex index = 0;
+  submission.tasks.rows([&](std::string_view row) {
+    fmt::print("{}\n", format::CommandText(*compiled, row, index++, 1));
+  });
+  return std::fflush(stdout) == 0 ? cli::kExitSuccess : cli::kExitOutputClosed;
+}
+
+// ---- Waiting -----------------------------------------------------------------------------------
+
+// Follows one job until it has ended.
+class Waiter {
+ public:
+  Waiter(HubCall& call, os::RealLoop& loop, const Surroundings& here, bool bar)
+      : call_(call), loop_(loop), here_(here) {
+    auto facts = os::LookAtTerminal(os::kStderr, here.environment);
+    bar_ = bar && facts.is_terminal;
+    colour_ = facts.may_colour;
+  }
+  // `connected`: the call is. The exit code.
+  Result<int> Wait(JobId job, bool connected);
+
+ private:
+  Status Watch(JobId job);
+  void Show(const wire::JobNews& news);
+  int Finish(const wire::JobNews& news);
+
+  HubCall& call_;
+  os::RealLoop& loop_;
+  const Surroundings& here_;
+  bool bar_ = false;
+  bool colour_ = false;
+  bool shown_ = false;
+  bool told_nodes_ = false;
+  cli::RateMeter rate_;
+  bool rated_ = false;
+};
+
+void Waiter::Show(const wire::JobNews& news) {
+  if (news.nodes == 0 && !news.finished && !told_nodes_) {
+    told_nodes_ = true;
+    fmt::print(stderr,
+               "spate: no node is connected, so nothing runs yet; start one: spate node start "
+               "--daemon\n");
+  }
+  if (!bar_) return;
+  Instant now = loop_.Now();
+  if (!rated_) rate_.Start(now);
+  rated_ = true;
+  rate_.Note(now, news.counts.finished());
+  cli::BarState state;
+  state.done = news.counts.finished();
+  state.total = news.counts.total;
+  state.failed = news.counts.failed + news.counts.unknown;
+  state.running = news.counts.leased;
+  state.rate = rate_.PerSecond(now);
+  if (news.held != 0) state.pause = "held";
+  state.colour = colour_;
+  int width = static_cast<int>(os::TerminalWidth(os::kStderr, here_.environment));
+  fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
+  shown_ = true;
+}
+
+int Waiter::Finish(const wire::JobNews& news) {
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  const JobCounts& counts = news.counts;
+  bool good = counts.succeeded == counts.total;
+  if (!good || bar_) {
+    std::string text = fmt::format("spate: job {}: {} of {} tasks succeeded", news.job.value,
+                                   FormatCount(counts.succeeded), FormatCount(counts.total));
+    for (auto [count, what] : {std::pair{counts.failed, "failed"},
+                               {counts.cancelled, "cancelled"},
+                               {counts.unknown, "unknown"}}) {
+      if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
+    }
+    fmt::print(stderr, "{}\n", text);
+    if (!good) fmt::print(stderr, "spate: to run them again: spate job retry {}\n", news.job.value);
+  }
+  return good ? cli::kExitSuccess : cli::kExitTasksFailed;
+}
+
+Status Waiter::Watch(JobId job) { return call_.Send(wire::Watch{job}); }
+
+Result<int> Waiter::Wait(JobId job, bool connected) {
+  Duration pause = kFirstPause;
+  bool told = false;
+  bool was_connected = connected;
+  for (;;) {
+    Status status;
+    if (!connected) status = call_.Connect();
+    if (status) {
+      was_connected = true;
+      status = Watch(job);
+    }
+    while (status) {
+      auto reply = call_.Next();
+      if (!reply) {
+        status = std::unexpected(reply.error());
+        break;
+      }
+      if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
+        return Fail(failed->kind, failed->text);
+      }
+      const auto* news = std::get_if<wire::JobNews>(&*reply);
+      if (news == nullptr) return Fail(ErrorKind::kIo, "the hub sent something else than news");
+      pause = kFirstPause;
+      told = false;
+      job = news->job;
+      Show(*news);
+      if (news->finished) return Finish(*news);
+    }
+    connected = false;
+    if (call_.interrupted()) {
+      if (shown_) fmt::print(stderr, "\n");
+      fmt::print(stderr,
+                 "spate: job {0} goes on; to wait again: spate job wait {0}; to end it: spate job "
+                 "cancel {0}\n",
+                 job.value);
+      return cli::kExitInterrupted;
+    }
+    bool again = status.error().kind == ErrorKind::kUnavailable && was_connected;
+    if (!again) return std::unexpected(status.error());
+    if (!told) {
+      fmt::print(stderr, "{}spate: the hub is away ({}); trying again\n", shown_ ? "\n" : "",
+                 status.error().message);
+    }
+    told = true;
+    call_.Pause(pause);
+    pause = std::min(pause + pause, kLongestPause);
+  }
+}
+
+Result<int> Submit(const cli::Invocation& invocation) {
+  auto options = cli::MakeSubmitOptions(invocation.words);
+  if (!options) return std::unexpected(options.error());
+  auto setting = Begin(invocation.words);
+  if (!setting) return std::unexpected(setting.error());
+  os::RealLoop& loop = *setting->loop;
+  auto submission = MakeSubmission(*options, *setting, invocation.argv);
+  if (!submission) return std::unexpected(submission.error());
+  if (options->run.dry_run) return PrintCommands(*submission);
+  if (submission->end.count == 0 && !options->open) {
+    return Fail(ErrorKind::kInvalid, "0 tasks: there is nothing to submit");
+  }
+  if (submission->end.requests.empty()) submission->end.requests = {options->run.needs};
+  HubCall call(loop, setting->target);
+  loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
+  if (!options->job.empty()) {
+    auto job = format::ParseJobSelector(options->job);
+    if (!job) return std::unexpected(job.error());
+    if (job->ranges.size() != 1) return Fail(ErrorKind::kInvalid, "name the job by its number");
+    submission->head.add_to = JobId(job->ranges.front().first);
+  }
+  if (!options->after.empty()) {
+    if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+    if (auto filled = FillAfter(*options, call, submission->head); !filled) {
+      return std::unexpected(filled.error());
+    }
+  }
+  auto accepted = Deliver(call, loop, *submission);
+  if (!accepted) return std::unexpected(accepted.error());
+  if (options->run.hub) {
+    return FollowJob(call, loop, setting->here, *options, *submission, accepted->job);
+  }
+  submission->tasks = {};
+  if (options->run.show.form == cli::OutputForm::kJson) {
+    fmt::print("{{\"type\":\"submitted\",\"version\":1,\"job\":{},\"tasks\":{}}}\n",
+               accepted->job.value, submission->end.count);
+  } else {
+    fmt::print("{}\n", accepted->job.value);
+  }
+  std::fflush(stdout);
+  if (options->wait || options->progress) {
+    return Waiter(call, loop, setting->here, options->progress).Wait(accepted->job, true);
+  }
+  if (accepted->nodes == 0 && options->run.show.form == cli::OutputForm::kHuman) {
+    fmt::print(stderr,
+               "spate: no node is connected, so nothing runs yet; start one: spate node start "
+               "--daemon\n");
+  }
+  return cli::kExitSuccess;
+}
+
+Result<int> Wait(const cli::Invocation& invocation) {
+  auto setting = Begin(invocation.words);
+  if (!setting) return std::unexpected(setting.error());
+  std::vector<std::string> words = invocation.words.words;
+  if (words.empty()) words.push_back("last");
+  HubCall call(*setting->loop, setting->target);
+  setting->loop->OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
+  bool bar = invocation.words.command == cli::Command::kJobProgress;
+  int code = cli::kExitSuccess;
+  for (const std::string& word : words) {
+    auto selector = format::ParseJobSelector(word);
+    if (!selector) return std::unexpected(selector.error());
+    if (selector->all) return Fail(ErrorKind::kInvalid, "name the jobs to wait for by number");
+    std::vector<JobId> jobs;
+    if (selector->last) jobs.emplace_back();
+    for (const format::NumberRange& range : selector->ranges) {
+      for (uint64_t n = range.first; n <= range.last; n += range.step) {
+        jobs.emplace_back(static_cast<uint32_t>(n));
+      }
+    }
+    for (JobId job : jobs) {
+      auto waited = Waiter(call, *setting->loop, setting->here, bar).Wait(job, false);
+      if (!waited) return waited;
+      code = std::max(code, *waited);
+      if (call.interrupted()) return code;
+    }
+  }
+  return code;
+}
+
+// What the user typed, for the hub: without the options that are about reaching it.
+std::vector<std::string> ArgvForHub(const cli::Invocation& invocation) {
+  std::vector<std::string> argv;
+  std::string_view name = cli::Definition(invocation.words.command).name;
+  for (size_t at = 0; at < name.size();) {
+    size_t end = std::min(name.find(' ', at), name.size());
+    argv.emplace_back(name.substr(at, end - at));
+    at = end + 1;
+  }
+  for (const cli::TypedOption& option : invocation.words.options) {
+    if (option.opt == cli::Opt::kHub || option.opt == cli::Opt::kAccess ||
+        option.opt == cli::Opt::kState) {
+      continue;
+    }
+    argv.push_back(fmt::format("{}={}", cli::DashedName(option.opt), option.value));
+  }
+  argv.insert(argv.end(), invocation.words.words.begin(), invocation.words.words.end());
+  return argv;
+}
+
+Result<int> Ask(const cli::Invocation& invocation) {
+  auto setting = Begin(invocation.words);
+  if (!setting) return std::unexpected(setting.error());
+  auto facts = os::LookAtTerminal(os::kStdout, setting->here.environment);
+  wire::Command command{ArgvForHub(invocation), 80, facts.is_terminal, facts.may_colour};
+  if (facts.is_terminal) {
+    command.width = std::max(40u, os::TerminalWidth(os::kStdout, setting->here.environment));
+  }
+  return client::RunCommand(*setting->loop, setting->target, std::move(command));
+}
+
+int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.error()); }
+
+}  // namespace
+
+int SubmitToHub(const cli::Invocation& invocation) { return Reported(Submit(invocation)); }
+int WaitForJobs(const cli::Invocation& invocation) { return Reported(Wait(invocation)); }
+int AskHub(const cli::Invocation& invocation) { return Reported(Ask(invocation)); }
+
+bool SpeaksOfHub(const cli::Words& words) {
+  using cli::Opt;
+  if (words.Has(Opt::kHub) || words.Last(Opt::kAccess)) return true;
+  if (words.Has(Opt::kLocal) || words.Last(Opt::kState)) return false;
+  auto here = Surroundings::Find();
+  if (!here) return false;
+  auto hub = client::FindHub("", here->environment, HubDirOf("", *here));
+  return !hub || hub->has_value();  // an access file that cannot be used is told there
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,280 @@
+#include "apps/node_daemon.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "access/access_file.h"
+#include "apps/daemon_log.h"
+#include "apps/local_job.h"
+#include "base/prng.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/options/hub_options.h"
+#include "cli/report.h"
+#include "cli/text/end_text.h"
+#include "client/hub_call.h"
+#include "link/channels.h"
+#include "link/instance.h"
+#include "link/reconnector.h"
+#include "node/node.h"
+#include "node/process_executor.h"
+#include "os/account.h"
+#include "os/background.h"
+#include "os/cgroup.h"
+#include "os/file.h"
+#include "os/signals.h"
+
+namespace spate::apps {
+namespace {
+
+// The hub gives the node its number; ours is only a place for it.
+constexpr NodeId kThisNode(1);
+constexpr Duration kIdleLook = Duration::Seconds(1);
+constexpr Duration kSweepPatience = Duration::Seconds(5);
+
+Offer OfferOfNode(const cli::NodeOptions& options, const Surroundings& here, Instant now) {
+  const os::MachineFacts& facts = here.machine.facts();
+  Offer offer;
+  offer.node_name = options.name.empty() ? facts.host_name : options.name;
+  offer.slots = FitOpenFiles(cli::SlotCount(options.slots, facts.cores));
+  offer.milli_cpus = options.milli_cpus.value_or(std::max(facts.cores, 1u) * kMilliCpu);
+  offer.memory = options.memory.value_or(facts.memory);
+  std::vector<std::string> gpus = options.gpus.value_or(facts.gpus);
+  if (!gpus.empty()) offer.named.push_back({"gpus", gpus});
+  for (const NamedOffer& given : options.offers) {
+    std::erase_if(offer.named, [&](const NamedOffer& named) { return named.name == given.name; });
+    offer.named.push_back(given);
+  }
+  std::sort(offer.named.begin(), offer.named.end(),
+            [](const NamedOffer& a, const NamedOffer& b) { return a.name < b.name; });
+  offer.labels = options.labels;
+  if (options.lifetime) offer.end_of_life = now + *options.lifetime;
+  return offer;
+}
+
+// Tells the cgroups of this node's processes from those of others.
+std::string WordOf(const std::string& instance) {
+  std::string word;
+  for (unsigned char byte : instance) word += fmt::format("{:02x}", byte);
+  return word;
+}
+
+// A node at work.
+class NodeDaemon {
+ public:
+  NodeDaemon(os::RealLoop& loop, const Surroundings& here, cli::NodeOptions options,
+             std::string folder)
+      : loop_(loop), here_(here), options_(std::move(options)), folder_(std::move(folder)) {}
+
+  Status Open();
+  int Run();
+  const Offer& offer() const { return offer_; }
+
+ private:
+  Status MakeExecutor();
+  void Connected(link::Caller::Met met);
+  void Lost(const link::Ended& ended);
+  void WatchTime();
+  void LookIdle();
+  // Ends the tasks, tells the hub, and stops.
+  void Leave(const std::string& why);
+  void LeaveTasks();
+  Result<link::Target> FindTarget() const;
+
+  os::RealLoop& loop_;
+  const Surroundings& here_;
+  const cli::NodeOptions options_;
+  const std::string folder_;
+  std::string hub_dir_;
+  std::string instance_;
+  Offer offer_;
+  std::unique_ptr<os::CgroupTree> cgroups_;
+  std::unique_ptr<node::ProcessExecutor> executor_;
+  std::unique_ptr<node::Node> node_;
+  std::unique_ptr<link::HubChannelTcp> channel_;
+  std::unique_ptr<link::Reconnector> reconnector_;
+  Instant busy_at_;
+  bool leaving_ = false;
+};
+
+Result<link::Target> NodeDaemon::FindTarget() const {
+  bool named = !options_.access.empty() || !here_.environment.GetOr("SPATE_HUB", "").empty();
+  auto file = access::FindAccessFile(options_.access, here_.environment);
+  if (file && (named || os::MayAccess(*file, "r"))) {
+    auto access = access::LoadAccess(*file);
+    if (!access) return std::unexpected(access.error());
+    // The user's own access as a client says nothing of a node; their hub here may.
+    if (access->role == access::Role::kNode || named) return link::Target::Of(std::move(*access));
+  }
+  if (!file && named) return std::unexpected(file.error());
+  auto hub = client::FindLocalHub(hub_dir_);
+  if (hub) return link::Target::Of(*hub);
+  return Fail(ErrorKind::kUnavailable,
+              "there is no hub: none of yours runs here, and there is no access file for a node\n"
+              "Start a hub here: spate hub start --daemon\n"
+              "For one elsewhere, name an access file that was made there: spate node start "
+              "--access FILE (spate hub access add --role node)");
+}
+
+Status NodeDaemon::MakeExecutor() {
+  const os::CgroupPlaces& places = here_.machine.cgroups();
+  os::SweepCgroups(places, kSweepPatience);
+  auto cgroups = os::CgroupTree::Create(places, WordOf(instance_));
+  if (cgroups) cgroups_ = std::move(*cgroups);
+  node::ProcessExecutorOptions with;
+  with.slots = static_cast<uint16_t>(offer_.slots);
+  with.node_folder = folder_;
+  with.task_open_files = here_.open_files;
+  with.node_name = offer_.node_name;
+  // Who is not root runs all that the hub gives it as itself: that is whom its access is for.
+  if (os::EffectiveUser() == 0) {
+    with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
+  }
+  if (cgroups_) with.cgroup = cgroups_->dir();
+  with.on_trouble = [](std::string text) { LogLine(text); };
+  auto executor = node::ProcessExecutor::Create(loop_, std::move(with));
+  if (!executor) return std::unexpected(executor.error());
+  executor_ = std::move(*executor);
+  return {};
+}
+
+Status NodeDaemon::Open() {
+  hub_dir_ = HubDirOf(options_.state_dir, here_);
+  offer_ = OfferOfNode(options_, here_, loop_.Now());
+  auto target = FindTarget();
+  if (!target) return std::unexpected(target.error());
+  auto instance = link::LoadOrMakeInstance(os::JoinPath(folder_, "instance"));
+  if (!instance) return std::unexpected(instance.error());
+  instance_ = std::move(*instance);
+  if (auto made = MakeExecutor(); !made) return made;
+  node::Node::Parts parts{loop_, *executor_, [this] {
+                            return node::MachineLoad{here_.machine.FreeMemory(),
+                                                     here_.machine.LoadAverage()};
+                          }};
+  node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
+  executor_->SetEvents(*node_);
+  auto adopted = executor_->Adopt();
+  if (!adopted) return std::unexpected(adopted.error());
+  if (size_t count = adopted->running.size() + adopted->ended.size(); count > 0) {
+    LogLine(fmt::format("took over {} of the node's last process", cli::CountOf(count, "task")));
+  }
+  node_->TakeOver(std::move(*adopted));
+  link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
+  auto seed = static_cast<uint64_t>(loop_.Now().ns);
+  reconnector_ = std::make_unique<link::Reconnector>(
+      loop_, link::NodeOptions(std::move(self), [this] { return FindTarget(); }), Prng(seed),
+      link::Reconnector::Events{
+          [this](link::Caller::Met met) { Connected(std::move(met)); },
+          [](const Error& error, Duration) { LogLine("no hub yet: " + error.message); },
+          [](const Error& error) { LogLine("the hub refuses this node: " + error.message); }});
+  return {};
+}
+
+void NodeDaemon::Connected(link::Caller::Met met) {
+  LogLine(fmt::format("joined the hub at {}", met.hub.Text()));
+  channel_ = std::make_unique<link::HubChannelTcp>(
+      std::move(met.connection),
+      link::HubChannelTcp::Events{[this](const link::Ended& ended) { Lost(ended); }, [](bool) {},
+                                  [this](bool full) { node_->SetOutputBlocked(full); }});
+  node_->Connect(*channel_);
+}
+
+void NodeDaemon::Lost(const link::Ended& ended) {
+  node_->Disconnect();
+  loop_.Post([gone = std::shared_ptr<link::HubChannelTcp>(std::move(channel_))] {});
+  if (leaving_) return loop_.Stop();
+  LogLine("the hub is away: " + ended.text);
+  reconnector_->Call();
+}
+
+void NodeDaemon::WatchTime() {
+  if (offer_.end_of_life != Instant::Never()) {
+    loop_.At(offer_.end_of_life, [this] { Leave("the end of its life has come"); });
+  }
+  busy_at_ = loop_.Now();
+  if (options_.idle_exit) LookIdle();
+}
+
+void NodeDaemon::LookIdle() {
+  Instant now = loop_.Now();
+  if (node_->agent().busy() + node_->agent().waiting() > 0) busy_at_ = now;
+  if (now - busy_at_ >= *options_.idle_exit) return Leave("there was nothing to do");
+  loop_.At(now + std::min(kIdleLook, *options_.idle_exit), [this] { LookIdle(); });
+}
+
+void NodeDaemon::Leave(const std::string& why) {
+  if (leaving_) return loop_.Stop();
+  leaving_ = true;
+  LogLine("the node ends: " + why);
+  executor_.reset();  // ends what runs
+  if (!channel_) return loop_.Stop();
+  node_->Leave();
+  channel_->connection().Close();  // Lost() comes when all was said
+}
+
+void NodeDaemon::LeaveTasks() {
+  leaving_ = true;
+  LogLine("the node stops, and leaves its tasks to the next one of its name");
+  executor_->LeaveForAdoption();
+  if (cgroups_) cgroups_->Leave();
+  loop_.Stop();
+}
+
+int NodeDaemon::Run() {
+  WatchTime();
+  for (int signal : {os::kSignalTerm, os::kSignalInt}) {
+    loop_.OnSignal(signal, [this] { Leave("it was asked to"); });
+  }
+  loop_.OnSignal(os::kSignalQuit, [this] { LeaveTasks(); });
+  reconnector_->Call();
+  loop_.Run();
+  return cli::kExitSuccess;
+}
+
+Result<int> Start(const cli::Invocation& invocation) {
+  auto options = cli::MakeNodeOptions(invocation.words);
+  if (!options) return std::unexpected(options.error());
+  auto here = Surroundings::Find();
+  if (!here) return std::unexpected(here.error());
+  const std::string& host = here->machine.facts().host_name;
+  std::string name = options->name.empty() ? host : options->name;
+  std::string base = options->tmp.empty() ? StateDirOf(options->state_dir, *here)
+                                          : os::JoinPath(here->cwd, options->tmp);
+  // By host, too: the state folder may be on a file system of many machines.
+  std::string folder = os::JoinPath(base, fmt::format("nodes/{}@{}", name, host));
+  if (auto made = os::MakeDirs(folder, 0700); !made) return std::unexpected(made.error());
+  std::string log = os::JoinPath(folder, "log");
+  std::optional<os::Background> background;
+  if (options->daemon) {
+    auto entered = os::Background::Enter();
+    if (!entered) return std::unexpected(entered.error());
+    background = std::move(*entered);
+  }
+  os::IgnoreSignal(os::kSignalPipe);
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  bool daemon = options->daemon;
+  NodeDaemon node(**loop, *here, std::move(*options), folder);
+  if (auto opened = node.Open(); !opened) return std::unexpected(opened.error());
+  (*loop)->OnSignal(os::kSignalHup, [&] {
+    if (!daemon) return;
+    if (auto again = os::LogTo(log); !again) LogLine(again.error().message);
+  });
+  if (background) {
+    fmt::print(stderr, "spate: node {} serves with {}; its log is {}\n", node.offer().node_name,
+               cli::CountOf(node.offer().slots, "slot"), EscapeForScreen(log));
+    if (auto ready = background->Ready(log); !ready) return std::unexpected(ready.error());
+  }
+  return node.Run();
+}
+
+}  // namespace
+
+int StartNode(const cli::Invocation& invocation) {
+  auto code = Start(invocation);
+  return code ? *code : cli::ReportError(code.error());
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,289 @@
+"""A hub, nodes and clients as real processes on this machine."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness import DEADLINE, SPATE, Place, alive, main, wait, want
+
+
+class Cluster:
+    """A hub in a place, and nodes that it started."""
+
+    def __init__(self, place, *hub_options):
+        self.place = place
+        self.hub_options = hub_options or ("--listen", "127.0.0.1:0")
+        self.processes = []
+        self.hub_dir = os.path.join(place.state, "hub")
+        self.hub = None
+        self.start_hub()
+
+    def popen(self, *args, env=None, log):
+        out = open(os.path.join(self.place.dir, log), "a")
+        process = subprocess.Popen([SPATE, *args], cwd=self.place.dir, env=env or self.place.env,
+                                   stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                   start_new_session=True)
+        self.processes.append(process)
+        return process
+
+    def start_hub(self):
+        before = self.place.read("hub.log").count("the hub is up, life")
+        self.hub = self.popen("hub", "start", "--allow-root", *self.hub_options, log="hub.log")
+        wait(lambda: self.place.read("hub.log").count("the hub is up, life") > before
+             or self.hub.poll() is not None, "the hub is up")
+        want(self.hub.poll() is None, self.place.read("hub.log"))
+
+    def kill_hub(self):
+        os.kill(self.hub.pid, signal.SIGKILL)
+        self.hub.wait()
+
+    def node(self, name="n1", *options, join=True, env=None):
+        process = self.popen("node", "start", "--name", name, "--allow-root", *options, env=env,
+                             log=f"{name}.log")
+        if join:
+            wait(lambda: "joined the hub" in self.place.read(f"{name}.log")
+                 or process.poll() is not None, f"{name} joins")
+            want(process.poll() is None, self.place.read(f"{name}.log"))
+        return process
+
+    def spate(self, *args, code=0, **options):
+        return self.place.run(*args[1:], command=args[0], code=code, **options)
+
+    def submit(self, *args, **options):
+        out, _ = self.place.run(*args, command="submit", **options)
+        return out.strip()
+
+    def access(self, *args, name):
+        out, _ = self.place.run("add", *args, command="hub access")
+        path = os.path.join(self.place.dir, name)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write(out)
+        return path
+
+    def stop(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise AssertionError(f"did not end: {process.args}")
+
+
+def cluster_of(place, *hub_options):
+    cluster = Cluster(place, *hub_options)
+    place.on_remove = cluster.stop
+    return cluster
+
+
+def test_a_job_from_submit_to_cat(place: Place):
+    cluster = cluster_of(place)
+    _, err = place.run("--", "true", command="submit")
+    want("no node is connected" in err and "spate node start" in err, err)
+    cluster.node()
+    job = cluster.submit("--wait", "--", "echo", "it is {}", ":::", "a", "b", "c")
+    want(job == "2", job)
+    out, _ = cluster.spate("job cat", job)
+    want(sorted(out.split("\n")[:-1]) == ["it is a", "it is b", "it is c"], out)
+    out, _ = cluster.spate("job list")
+    want("finished" in out and "3" in out, out)
+    out, _ = cluster.spate("job info", job)
+    want("echo" in out, out)
+    out, _ = cluster.spate("node list")
+    want(re.search(r"n1 +ready", out), out)
+    out, _ = cluster.spate("hub status")
+    want("1 connected" in out, out)
+
+
+def test_failures_are_told_and_tried_again(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    job = cluster.submit("--wait", "--", "test -e {}", ":::", "a", "b", code=1).split()[0]
+    place.write("a")
+    place.write("b")
+    _, err = cluster.spate("job retry", job)
+    want("2 tasks run again" in err, err)
+    cluster.spate("job wait", job)
+    out, _ = cluster.spate("job list", "--output", "json")
+    line = json.loads(out.splitlines()[-1])
+    want(line["succeeded"] == 2 and line["failed"] == 0, out)
+
+
+def test_a_killed_hub_loses_nothing(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    tasks = 400
+    job = cluster.submit("--array", f"1-{tasks}", "--", "echo {} >> ran; sleep 0.02; echo {} >> done")
+    for goal in (40, 120, 250):
+        wait(lambda: len(place.lines("done")) >= goal, "progress")
+        cluster.kill_hub()
+        cluster.start_hub()
+    cluster.spate("job wait", job)
+    counts = {}
+    for line in place.lines("ran"):
+        counts[line] = counts.get(line, 0) + 1
+    want(len(counts) == tasks and len(set(place.lines("done"))) == tasks, f"{len(counts)} ran")
+    want(all(count == 1 for count in counts.values()), "the hub's death repeated a task")
+
+
+def test_a_killed_node_leaves_its_tasks_to_the_next_one(place: Place):
+    cluster = cluster_of(place)
+    node = cluster.node("n1", "-j", "2")
+    job = cluster.submit("--", "echo {} >> ran; while ! test -e go; do sleep 0.05; done; echo {} >> done",
+                         ":::", "a", "b")
+    wait(lambda: len(place.lines("ran")) == 2, "both run")
+    os.kill(node.pid, signal.SIGKILL)
+    node.wait()
+    cluster.node("n1", "-j", "2", join=False)
+    wait(lambda: place.read("n1.log").count("joined the hub") == 2, "the node is back")
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(sorted(place.lines("ran")) == ["a", "b"], place.read("ran"))
+    want(sorted(place.lines("done")) == ["a", "b"], place.read("done"))
+
+
+def test_tasks_of_a_node_that_leaves_run_elsewhere(place: Place):
+    cluster = cluster_of(place)
+    node = cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", "echo $SPATE_NODE >> ran; test $SPATE_NODE = n2 || sleep 1000")
+    wait(lambda: place.lines("ran") == ["n1"], "it runs on n1")
+    cluster.node("n2", "-j", "1")
+    node.send_signal(signal.SIGTERM)
+    cluster.spate("job wait", job)
+    want(place.lines("ran") == ["n1", "n2"], place.read("ran"))
+
+
+def test_other_machines_come_by_access_files(place: Place):
+    cluster = cluster_of(place)
+    node_access = cluster.access("--role", "node", name="node.access")
+    client_access = cluster.access("--role", "client", "--user", "ada", name="ada.access")
+    far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"), HOME=place.dir)
+    cluster.node("far", "--access", node_access, env=far)
+    place.env = dict(far, SPATE_HUB=client_access)
+    job = cluster.submit("--", "true")
+    out, _ = cluster.spate("job list")
+    want("ada" in out, out)
+    # Ada's tasks are not for the node of another user.
+    out, _ = cluster.spate("task explain", f"{job}.1")
+    want("node" in out, out)
+    ada_node = None
+    place.env = dict(place.env, SPATE_HUB="", SPATE_STATE=place.state)
+    ada_node = cluster.access("--role", "node", "--user", "ada", name="adanode.access")
+    cluster.node("ada", "--access", ada_node, env=far)
+    place.env = dict(far, SPATE_HUB=client_access)
+    cluster.spate("job wait", job)
+    _, err = cluster.spate("hub access", "list", code=3)
+    want("administrators" in err, err)
+
+
+def test_a_revoked_access_is_no_access(place: Place):
+    cluster = cluster_of(place)
+    path = cluster.access("--role", "client", "--user", "ada", name="ada.access")
+    serial = re.search(r"serial = (\d+)", place.read("ada.access")).group(1)
+    cluster.spate("job list", "--access", path)
+    cluster.spate("hub access", "revoke", serial)
+    _, err = cluster.spate("job list", "--access", path, code=3)
+    want("revoked" in err and "hub access add" in err, err)
+    text = place.read("ada.access")
+    place.write("forged.access", re.sub(r"secret = ..", "secret = 00", text).rstrip("\n"))
+    os.chmod(os.path.join(place.dir, "forged.access"), 0o600)
+    _, err = cluster.spate("job list", "--access", "forged.access", code=3)
+    want("does not know this access" in err, err)
+    os.chmod(path, 0o644)
+    _, err = cluster.spate("job list", "--access", path, code=3)
+    want("chmod" in err, err)
+
+
+def test_users_see_their_own_jobs_only(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    ada = cluster.access("--role", "client", "--user", "ada", name="ada.access")
+    bob = cluster.access("--role", "client", "--user", "bob", name="bob.access")
+    job = cluster.submit("--access", ada, "--", "echo", "secret words")
+    for verb in ("job cancel", "job hold", "job cat", "job tasks", "job info", "job retry"):
+        _, err = cluster.spate(verb, "--access", bob, job, code=3)
+        want("belongs to ada" in err, f"{verb}: {err}")
+    out, _ = cluster.spate("job list", "--access", bob)
+    want("ada" in out and "secret" not in out, out)
+    out, _ = cluster.spate("job info", job)  # the hub's owner is an administrator
+    want("secret words" in out, out)
+
+
+def test_jobs_are_held_released_cancelled(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", "echo {} >> ran; while ! test -e go; do sleep 0.05; done", ":::", "a", "b")
+    wait(lambda: place.lines("ran"), "the first runs")
+    cluster.spate("job hold", job)
+    place.write("go")
+    wait(lambda: json.loads(cluster.spate("node list", "--output", "json")[0])["tasks"] == 0, "idle")
+    out, _ = cluster.spate("task explain", f"{job}.2")
+    want("held" in out and "job release" in out, out)
+    cluster.spate("job release", job)
+    cluster.spate("job wait", job)
+    want(place.lines("ran") == ["a", "b"], place.read("ran"))
+    job = cluster.submit("--", "echo $$ >> pid; sleep 1000")
+    wait(lambda: place.lines("pid"), "it runs")
+    cluster.spate("job cancel", job)
+    _, err = cluster.spate("job wait", job, code=1)
+    wait(lambda: not alive(int(place.lines("pid")[0])), "the cancelled task has ended")
+
+
+def test_jobs_wait_for_jobs(place: Place):
+    cluster = cluster_of(place)
+    first = cluster.submit("--", "sleep 0.2; echo first >> ran")
+    second = cluster.submit("--after", first, "--", "echo second >> ran")
+    third = cluster.submit("--after", f"fail:{first}", "--", "echo never >> ran")
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    cluster.spate("job wait", second)
+    want(place.lines("ran") == ["first", "second"], place.read("ran"))
+    cluster.spate("job wait", third, code=1)
+
+
+def test_an_open_job_grows(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("one.lst", "echo 1 >> ran")
+    place.write("more.lst", "echo 2 >> ran", "echo 3 >> ran")
+    job = cluster.submit("--open", "one.lst")
+    wait(lambda: place.lines("ran"), "the first line runs")
+    place.run(job, "more.lst", command="job add")
+    cluster.spate("job close", job)
+    cluster.spate("job wait", job)
+    want(sorted(place.lines("ran")) == ["1", "2", "3"], place.read("ran"))
+
+
+def test_a_second_hub_and_a_second_node_are_refused(place: Place):
+    cluster = cluster_of(place)
+    _, err = cluster.spate("hub start", "--allow-root", "--listen", "none", code=3)
+    want(str(cluster.hub.pid) in err, err)
+    cluster.node("n1")
+    other = dict(place.env, SPATE_STATE=os.path.join(place.dir, "other"))
+    access = cluster.access("--role", "node", name="node.access")
+    cluster.node("n1b", "--name", "n1", "--access", access, env=other, join=False)
+    wait(lambda: "connected already" in place.read("n1b.log"), "the second n1 is told")
+
+
+def test_a_submission_is_one_job(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    tasks = 30_000
+    client = subprocess.Popen([SPATE, "submit", "--array", f"1-{tasks}", "--", "true"],
+                              cwd=place.dir, env=place.env, stdout=subprocess.PIPE)
+    cluster.kill_hub()
+    cluster.start_hub()
+    out, _ = client.communicate(timeout=DEADLINE)
+    want(client.returncode in (0, 3), client.returncode)
+    listed, _ = cluster.spate("job list", "--output", "json")
+    jobs = [json.loads(line) for line in listed.splitlines()]
+    want(len(jobs) <= 1 and all(job["total"] == tasks for job in jobs), listed)
+    want(client.returncode != 0 or out.strip() == str(jobs[0]["job"]), out)
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -47,7 +47,9 @@ Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state
   std::vector<std::string> files = AbsoluteFiles(options, cwd);
   bool named = options.sources.has_command || !files.empty();
   std::optional<store::JobSummary> found;
-  auto status = store::VisitJobs(state_dir, [&](const store::JobSummary& job) {
+  auto numbers = store::JobNumbers(state_dir);
+  if (!numbers) return std::unexpected(numbers.error());
+  auto status = store::VisitJobs(state_dir, *numbers, [&](const store::JobSummary& job) {
     if (job.standing == store::JobStanding::kDamaged || job.row.cwd != cwd) return true;
     bool wanted =
         named ? SameWork(job.row, files, options) : job.standing != store::JobStanding::kFinished;

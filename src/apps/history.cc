@@ -5,6 +5,7 @@
 
 #include "apps/job_text.h"
 #include "apps/local_job.h"
+#include "cli/exit_code.h"
 #include "cli/history/environment.h"
 #include "cli/job/job_handler.h"
 #include "cli/report.h"
@@ -73,6 +74,30 @@ void WireHistory(cli::Wiring& wiring) {
   wiring.job = Here(cli::MakeJobHandler);
   wiring.task = Here(cli::MakeTaskHandler);
   wiring.state = Here(cli::MakeStateHandler);
+}
+
+int HubHistory(const std::string& hub_dir, cli::Viewer viewer, int width, bool terminal,
+               const cli::Invocation& invocation, std::function<Status(std::string_view)> write_out,
+               std::function<void(std::string_view)> write_err) {
+  auto environment = EnvironmentHere();
+  if (!environment) {
+    write_err("spate: " + environment.error().message + "\n");
+    return cli::ExitCodeOf(environment.error().kind);
+  }
+  environment->hub_dir = hub_dir;
+  environment->viewer = std::move(viewer);
+  environment->write_out = std::move(write_out);
+  environment->write_err = std::move(write_err);
+  environment->terminal = environment->colour = terminal;
+  environment->width =
+      width > 0 ? std::max(kLeastWidth, static_cast<uint32_t>(width)) : kPlainWidth;
+  switch (invocation.words.command) {
+    case cli::Command::kTaskInfo:
+    case cli::Command::kTaskExplain:
+      return cli::MakeTaskHandler(std::move(*environment))(invocation);
+    default:
+      return cli::MakeJobHandler(std::move(*environment))(invocation);
+  }
 }
 
 }  // namespace spate::apps

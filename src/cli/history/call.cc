@@ -4,7 +4,6 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/report.h"
 #include "cli/table/time_text.h"
 
 namespace spate::cli {
@@ -22,10 +21,31 @@ HistoryCall::HistoryCall(const HistoryEnvironment& environment, const Words& wor
     : environment_(environment),
       words_(words),
       form_(form),
-      state_dir_(environment.state_dir(TypedState(words))),
+      place_(environment.hub_dir.empty() ? store::JobPlace(environment.state_dir(TypedState(words)))
+                                         : store::JobPlace::Hub(environment.hub_dir)),
       now_(environment.now()) {}
 
+std::string HistoryCall::PlaceText() const {
+  return on_hub() ? "on the hub" : fmt::format("in '{}'", EscapeForScreen(place_.dir));
+}
+
+bool HistoryCall::MaySee(const store::JobRow& row) const {
+  const Viewer& viewer = environment_.viewer;
+  return !on_hub() || viewer.is_admin || viewer.user == row.user;
+}
+
+Result<store::History> HistoryCall::OpenHistory(uint32_t job) const {
+  auto history = store::History::Open(place_, job);
+  if (!history || MaySee(history->summary().row)) return history;
+  std::string owner = EscapeForScreen(history->summary().row.user);
+  return Fail(ErrorKind::kPermission,
+              fmt::format("job {} belongs to {}; only {} and the hub's administrators may look "
+                          "into it",
+                          job, owner, owner));
+}
+
 std::string HistoryCall::StateOption() const {
+  if (on_hub()) return "";
   std::string typed = TypedState(words_);
   return typed.empty() ? "" : " --state " + ShellQuote(typed);
 }
@@ -60,12 +80,17 @@ void HistoryCall::Say(std::string_view text) {
 int CallHistory(const HistoryEnvironment& environment, const Invocation& invocation,
                 const std::function<Result<int>(HistoryCall&)>& command) {
   auto form = OutputFormOf(invocation.words);
-  if (!form) return ReportError(form.error());
-  HistoryCall call(environment, invocation.words, *form);
+  HistoryCall call(environment, invocation.words, form.value_or(OutputForm::kHuman));
+  if (!form) {
+    call.Say(form.error().message);
+    return ExitCodeOf(form.error().kind);
+  }
   Result<int> code = command(call);
   Status written = call.Flush();
-  if (!code) return ReportError(code.error());
-  return written ? *code : ReportError(written.error());
+  if (code && written) return *code;
+  const Error& error = code ? written.error() : code.error();
+  call.Say(error.message);
+  return ExitCodeOf(error.kind);
 }
 
 }  // namespace spate::cli

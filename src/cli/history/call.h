@@ -10,6 +10,7 @@
 #include "cli/main.h"
 #include "cli/options/run_options.h"
 #include "cli/view/json_line.h"
+#include "store/sqlite/history.h"
 
 namespace spate::cli {
 
@@ -21,7 +22,15 @@ class HistoryCall {
   const Words& words() const { return words_; }
   OutputForm form() const { return form_; }
   bool human() const { return form_ == OutputForm::kHuman; }
-  const std::string& state_dir() const { return state_dir_; }
+  const store::JobPlace& place() const { return place_; }
+  bool on_hub() const { return place_.is_hub; }
+  const std::string& state_dir() const { return place_.dir; }
+  // "in 'STATE'" or "on the hub".
+  std::string PlaceText() const;
+  // Whether the caller may see what a job is about.
+  bool MaySee(const store::JobRow& row) const;
+  // kNotFound; kCorrupt; kPermission: it is another user's.
+  Result<store::History> OpenHistory(uint32_t job) const;
   // " --state DIR" when it was typed, for commands to type next.
   std::string StateOption() const;
   uint32_t width() const { return environment_.width; }
@@ -43,7 +52,7 @@ class HistoryCall {
   const HistoryEnvironment& environment_;
   const Words& words_;
   OutputForm form_;
-  std::string state_dir_;
+  store::JobPlace place_;
   Instant now_;
   std::string buffer_;
   Status written_;

@@ -14,7 +14,16 @@
 
 namespace spate::cli {
 
+// Who asks a hub. Of others' jobs only administrators see more than how far they got.
+struct Viewer {
+  std::string user;
+  bool is_admin = false;
+};
+
 struct HistoryEnvironment {
+  // The folder of a hub: its jobs are meant, and not those of runs. Empty: those of runs.
+  std::string hub_dir;
+  Viewer viewer;  // of a hub's jobs
   // Where jobs live, absolute: as typed with --state, or by the environment when that is empty.
   std::function<std::string(const std::string& typed)> state_dir;
   // How the rows of a job become commands.

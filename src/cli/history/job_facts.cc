@@ -23,7 +23,7 @@ std::string ToBase64(std::string_view bytes) {
 
 JobCounts CountsOfRow(const store::JobRow& row) {
   JobCounts counts = row.counts;
-  counts.queued = counts.total - std::min(counts.total, counts.finished());
+  counts.queued = counts.total - std::min(counts.total, counts.finished() + counts.leased);
   return counts;
 }
 
@@ -34,12 +34,18 @@ void AddRow(JsonLine& line, const JobFacts& facts) {
   line.Number("running", counts.leased).Number("succeeded", counts.succeeded);
   line.Number("failed", counts.failed).Number("cancelled", counts.cancelled);
   line.Number("unknown", counts.unknown);
-  TextsOrBase64(line, "argv", row.argv);
-  TextOrBase64(line, "cwd", row.cwd);
-  TextsOrBase64(line, "files", row.files);
-  TextOrBase64(line, "user", row.user);
-  TextOrBase64(line, "host", row.host);
-  line.Number("pid", row.pid).Number("runs", row.runs);
+  if (facts.is_hidden) {
+    line.Null("argv").Null("cwd").Null("files");
+    TextOrBase64(line, "user", row.user);
+    line.Null("host").Null("pid").Null("runs");
+  } else {
+    TextsOrBase64(line, "argv", row.argv);
+    TextOrBase64(line, "cwd", row.cwd);
+    TextsOrBase64(line, "files", row.files);
+    TextOrBase64(line, "user", row.user);
+    TextOrBase64(line, "host", row.host);
+    line.Number("pid", row.pid).Number("runs", row.runs);
+  }
   // A damaged job has none.
   auto known = [](Instant when) { return when.ns > 0 ? std::optional(when) : std::nullopt; };
   TimeOrNull(line, "created", known(row.created));
@@ -89,11 +95,13 @@ Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary) {
   JobStanding standing = facts.summary.standing;
   if (standing == JobStanding::kDamaged) return facts;
   facts.counts = CountsOfRow(row);
+  facts.is_hidden = !call.MaySee(row);
   bool current = standing == JobStanding::kFinished || standing == JobStanding::kStopped;
   if (current && row.ended) facts.took = *row.ended - row.started;
-  if (standing == JobStanding::kRunning) facts.took = call.now() - row.started;
-  if (current || row.counts.total > kCountedTasks) return facts;
-  auto history = store::History::Open(call.state_dir(), facts.summary.number);
+  bool begun = standing == JobStanding::kRunning || standing == JobStanding::kHeld;
+  if (begun) facts.took = call.now() - row.started;
+  if (current || call.on_hub() || row.counts.total > kCountedTasks) return facts;
+  auto history = store::History::Open(call.place(), facts.summary.number);
   auto counts = history ? history->Counts() : std::unexpected(history.error());
   if (counts) {
     facts.counts = *counts;
@@ -109,7 +117,11 @@ Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary) {
 void AddJobFields(JsonLine& line, const JobFacts& facts) {
   const store::JobSummary& summary = facts.summary;
   line.Number("job", summary.number);
-  TextOrBase64(line, "name", NameOf(summary.row));
+  if (facts.is_hidden) {
+    line.Null("name");
+  } else {
+    TextOrBase64(line, "name", NameOf(summary.row));
+  }
   line.Text("state", store::JobStandingName(summary.standing));
   AddRow(line, facts);
   if (facts.took) {
@@ -117,7 +129,11 @@ void AddJobFields(JsonLine& line, const JobFacts& facts) {
   } else {
     line.Null("took");
   }
-  TextOrBase64(line, "path", summary.place.folder);
+  if (summary.place.is_hub) {
+    line.Null("path");
+  } else {
+    TextOrBase64(line, "path", summary.place.folder);
+  }
   if (summary.problem.empty()) {
     line.Null("problem");
   } else {
@@ -151,9 +167,9 @@ std::string NameOf(const store::JobRow& row) {
   return name;
 }
 
-std::string CommandLineOf(const store::JobRow& row) {
-  std::string text = "spate run";
-  for (const std::string& word : row.argv) text += ' ' + ShellQuote(word);
+std::string CommandLineOf(const store::JobSummary& job) {
+  std::string text = job.place.is_hub ? "spate submit" : "spate run";
+  for (const std::string& word : job.row.argv) text += ' ' + ShellQuote(word);
   return text;
 }
 

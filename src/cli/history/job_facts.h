@@ -28,8 +28,10 @@ struct JobFacts {
   store::JobSummary summary;
   JobCounts counts;              // now, also while it runs; all 0 when damaged
   std::optional<Duration> took;  // the newest run; nullopt when its end is not known
+  bool is_hidden = false;        // only state, user, counts and times are for the caller
 };
-// Of a job that runs or was interrupted the journal is read (0.4 us for each attempt).
+// Of a run that goes on or was interrupted the journal is read (0.4 us for each attempt); a hub
+// keeps the counts of its jobs up to about a second.
 Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary);
 
 // The keys that every line about a job has, from "job" on.
@@ -38,8 +40,8 @@ void AddJobFields(JsonLine& line, const JobFacts& facts);
 Tone ToneOf(store::JobStanding standing);
 // As given with --name, else its lists or its command.
 std::string NameOf(const store::JobRow& row);
-// "spate run -j 8 list.txt", as it was typed.
-std::string CommandLineOf(const store::JobRow& row);
+// "spate run -j 8 list.txt", as it was typed; "spate submit ..." of a hub's job.
+std::string CommandLineOf(const store::JobSummary& job);
 
 // What to type to go on with the job, or to run again what failed of it.
 std::string ResumeCommandOf(const HistoryCall& call, const store::JobRow& row);

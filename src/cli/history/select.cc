@@ -16,8 +16,8 @@ using store::TaskFilter;
 
 std::unexpected<Error> NoJobs(const HistoryCall& call) {
   return Fail(ErrorKind::kNotFound,
-              fmt::format("there are no jobs in '{}' yet; `spate run` makes one",
-                          EscapeForScreen(call.state_dir())));
+              fmt::format("there are no jobs {} yet; `spate {}` makes one", call.PlaceText(),
+                          call.on_hub() ? "submit" : "run"));
 }
 
 // "1-5, 9 and 12": what there is, shortened to the newest.
@@ -42,15 +42,33 @@ std::unexpected<Error> NoSuchJob(const HistoryCall& call, const NumberRange& ran
                            ? fmt::format("job {}", range.first)
                            : fmt::format("job from {} to {}", range.first, range.last);
   return Fail(ErrorKind::kNotFound,
-              fmt::format("there is no {} in '{}'; there {} {} (see: spate job list{})", wanted,
-                          EscapeForScreen(call.state_dir()), numbers.size() == 1 ? "is" : "are",
+              fmt::format("there is no {} {}; there {} {} (see: spate job list{})", wanted,
+                          call.PlaceText(), numbers.size() == 1 ? "is" : "are",
                           NumbersText(numbers), call.StateOption()));
 }
 
-// The newest job that was accepted.
+// Of these jobs, those that the caller may look into.
+Result<std::vector<uint32_t>> OpenJobs(const HistoryCall& call,
+                                       const std::vector<uint32_t>& numbers) {
+  const Viewer& viewer = call.environment().viewer;
+  bool sees_all = !call.on_hub() || viewer.is_admin || call.words().command == Command::kJobList;
+  if (sees_all) return numbers;
+  return store::JobNumbers(call.place(), viewer.user);
+}
+
+// The newest job that was accepted; on a hub, of the caller's own.
 Result<uint32_t> LastJob(const HistoryCall& call, const std::vector<uint32_t>& numbers) {
+  if (call.on_hub()) {
+    const std::string& user = call.environment().viewer.user;
+    auto own = store::JobNumbers(call.place(), user);
+    if (!own) return std::unexpected(std::move(own.error()));
+    if (!own->empty()) return own->back();
+    return Fail(ErrorKind::kNotFound, fmt::format("{} has no jobs on the hub yet; name one by its "
+                                                  "number (see: spate job list)",
+                                                  EscapeForScreen(user)));
+  }
   for (size_t i = numbers.size(); i > 0; --i) {
-    auto summary = store::SummarizeJob(call.state_dir(), numbers[i - 1]);
+    auto summary = store::SummarizeJob(call.place(), numbers[i - 1]);
     if (summary) return numbers[i - 1];
     if (summary.error().kind != ErrorKind::kNotFound) return std::unexpected(summary.error());
   }
@@ -72,8 +90,15 @@ Status AddJobs(HistoryCall& call, const std::string& word, const std::vector<uin
         std::ranges::any_of(numbers, [&](uint32_t number) { return range.Contains(number); });
     if (!touched) return NoSuchJob(call, range, numbers);
   }
+  auto open = OpenJobs(call, numbers);
+  if (!open) return std::unexpected(std::move(open.error()));
   for (uint32_t number : numbers) {
-    if (selector->Contains(number, last)) picked.push_back(number);
+    if (!selector->Contains(number, last)) continue;
+    // A range passes over what the caller may not see; one that is named is refused later on.
+    bool named = std::ranges::any_of(selector->ranges, [&](const NumberRange& range) {
+      return range.first == number && range.last == number;
+    });
+    if (named || std::ranges::binary_search(*open, number)) picked.push_back(number);
   }
   return {};
 }
@@ -104,7 +129,7 @@ Status AddTasks(HistoryCall& call, const std::string& word, const std::vector<ui
 }  // namespace
 
 Result<std::vector<uint32_t>> AllJobs(HistoryCall& call) {
-  auto numbers = store::JobNumbers(call.state_dir());
+  auto numbers = store::JobNumbers(call.place());
   if (numbers && numbers->empty()) return NoJobs(call);
   return numbers;
 }

@@ -15,4 +15,10 @@ uint64_t FolderBytes(const std::string& job_path) {
   return bytes;
 }
 
+uint64_t BytesOf(const store::JobSummary& job) {
+  if (!job.place.is_hub) return FolderBytes(job.place.folder);
+  auto output = os::Stat(job.place.OutputPath(job.row.job));
+  return output ? output->size : 0;
+}
+
 }  // namespace spate::cli

@@ -103,7 +103,7 @@ void Printer::PrintTask(History& history, TaskTexts& texts, const store::TaskSum
 Status Printer::Print(const PickedTasks& picked, uint32_t states) {
   job_ = picked.job;
   not_ended_ = 0;
-  auto history = History::Open(call_.state_dir(), picked.job);
+  auto history = call_.OpenHistory(picked.job);
   if (!history) return std::unexpected(std::move(history.error()));
   TaskTexts texts(call_, *history);
   auto visited = VisitTasks(*history, picked, states, [&](const store::TaskSummary& task) {

@@ -93,6 +93,9 @@ void Tell(HistoryCall& call, const Candidate& job, bool dry_run) {
 
 Result<int> JobForget(HistoryCall& call) {
   const Words& words = call.words();
+  if (call.on_hub()) {
+    return Fail(ErrorKind::kInvalid, "a hub removes its jobs itself, and not from its history");
+  }
   auto age = AgeOf(words);
   if (!age) return std::unexpected(std::move(age.error()));
   if (words.words.empty() && !*age) {

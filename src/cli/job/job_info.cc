@@ -66,15 +66,15 @@ Result<std::vector<FailureKind>> FailuresOf(store::History& history) {
 }
 
 Result<JobDetails> DetailsOf(const HistoryCall& call, uint32_t number) {
-  auto summary = store::SummarizeJob(call.state_dir(), number);
+  auto summary = store::SummarizeJob(call.place(), number);
   if (!summary) return std::unexpected(std::move(summary.error()));
   JobDetails details;
-  details.bytes = FolderBytes(summary->place.folder);
+  details.bytes = BytesOf(*summary);
   if (summary->standing == JobStanding::kDamaged) {
     details.facts.summary = std::move(*summary);
     return details;
   }
-  auto history = store::History::Open(call.state_dir(), number);
+  auto history = call.OpenHistory(number);
   if (!history) return std::unexpected(std::move(history.error()));
   auto facts = FactsOf(call, history->summary());
   if (!facts) return std::unexpected(std::move(facts.error()));
@@ -83,20 +83,33 @@ Result<JobDetails> DetailsOf(const HistoryCall& call, uint32_t number) {
   auto log = ReadLog(*history);
   if (!log) return std::unexpected(std::move(log.error()));
   details.log = std::move(*log);
-  auto counts = history->Counts();
-  if (!counts) return std::unexpected(std::move(counts.error()));
-  details.facts.counts = *counts;
-  details.statistics = *history->Statistics();
+  auto statistics = history->Statistics();
+  if (!statistics) return std::unexpected(std::move(statistics.error()));
+  details.statistics = *statistics;
+  // A hub's row says what its list says, also between two writes of it.
+  if (!call.on_hub()) details.facts.counts = *history->Counts();
   auto failures = FailuresOf(*history);
   if (!failures) return std::unexpected(std::move(failures.error()));
   details.failures = std::move(*failures);
   return details;
 }
 
+const char* HeldText(engine::HoldReason reason) {
+  switch (reason) {
+    case engine::HoldReason::kHaltRule:
+      return "held by --halt: nothing more of it is started until it is released";
+    case engine::HoldReason::kMaxFailures:
+      return "held by --max-failures: nothing more of it is started until it is released";
+    default:
+      return "held: nothing more of it is started until it is released";
+  }
+}
+
 std::string StandingText(const JobDetails& details) {
   const store::JobSummary& summary = details.facts.summary;
   switch (summary.standing) {
     case JobStanding::kRunning:
+      if (summary.place.is_hub) return "running";
       return fmt::format("running, as process {}", summary.owner ? summary.owner->pid : 0);
     case JobStanding::kFinished:
       return "finished";
@@ -107,7 +120,7 @@ std::string StandingText(const JobDetails& details) {
     case JobStanding::kQueued:
       return "queued: nothing of it has been started yet";
     case JobStanding::kHeld:
-      return "held: nothing more of it is started until it is released";
+      return HeldText(details.log.held);
     case JobStanding::kStopped:
       break;
   }
@@ -141,12 +154,14 @@ std::string CountsText(const JobCounts& counts) {
 
 void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
   const store::JobRow& row = details.facts.summary.row;
-  page.Field("command", CommandLineOf(row));
+  page.Field("command", CommandLineOf(details.facts.summary));
   page.Field("folder", row.cwd);
   for (size_t i = 0; i < row.files.size(); ++i) page.Field(i == 0 ? "lists" : "", row.files[i]);
-  std::string who = fmt::format("{} on {}, process {}", row.user, row.host, row.pid);
+  std::string who = call.on_hub()
+                        ? fmt::format("{} on {}", row.user, row.host)
+                        : fmt::format("{} on {}, process {}", row.user, row.host, row.pid);
   if (row.runs > 1) who += fmt::format(" (the job was taken up {} times)", row.runs - 1);
-  page.Field("run by", who);
+  page.Field(call.on_hub() ? "sent by" : "run by", who);
   page.Field("created", call.FullTimeText(row.created));
   if (row.runs > 1) page.Field("taken up", call.FullTimeText(row.started));
   if (row.ended) page.Field("ended", call.FullTimeText(*row.ended));
@@ -203,6 +218,9 @@ void PrintNext(const HistoryCall& call, const JobFacts& facts, Page& page) {
     page.Command("to remove", fmt::format("spate job forget{} {}", call.StateOption(), number));
     return;
   }
+  if (facts.summary.standing == JobStanding::kHeld) {
+    page.Command("to go on", fmt::format("spate job release {}", number));
+  }
   if (CanResume(facts)) page.Command("to go on", ResumeCommandOf(call, facts.summary.row));
   if (CanRetry(facts)) page.Command("to retry", RetryCommandOf(call, selector));
   if (facts.counts.failed + facts.counts.unknown > 0) {
@@ -225,7 +243,9 @@ void PrintPage(HistoryCall& call, const JobDetails& details) {
     PrintWho(call, details, page);
     PrintTasks(details, page);
   }
-  page.Field("kept in", fmt::format("{} ({})", summary.place.folder, FormatSize(details.bytes)));
+  if (!call.on_hub()) {
+    page.Field("kept in", fmt::format("{} ({})", summary.place.folder, FormatSize(details.bytes)));
+  }
   PrintNext(call, details.facts, page);
 }
 

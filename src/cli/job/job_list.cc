@@ -56,9 +56,10 @@ std::string ShortCount(uint32_t count) {
 std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& facts) {
   const store::JobSummary& summary = facts.summary;
   bool damaged = summary.standing == JobStanding::kDamaged;
-  std::vector<Cell> cells = {{fmt::format("{}", summary.number)},
-                             {damaged ? "?" : NameOf(summary.row)},
-                             {store::JobStandingName(summary.standing), ToneOf(summary.standing)}};
+  std::vector<Cell> cells = {{fmt::format("{}", summary.number)}};
+  if (call.on_hub()) cells.push_back({summary.row.user});
+  cells.push_back({damaged ? "?" : facts.is_hidden ? "-" : NameOf(summary.row)});
+  cells.push_back({store::JobStandingName(summary.standing), ToneOf(summary.standing)});
   if (damaged) {
     cells.resize(7);
     return cells;
@@ -67,20 +68,24 @@ std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& facts) {
   uint32_t failed = counts.failed + counts.unknown;
   cells.push_back({fmt::format("{}/{}", ShortCount(counts.finished()), ShortCount(counts.total))});
   cells.push_back({ShortCount(failed), failed > 0 ? Tone::kBad : Tone::kPlain});
-  cells.push_back({call.TimeText(summary.row.started)});
+  bool waits = summary.standing == JobStanding::kQueued;
+  cells.push_back({waits ? "-" : call.TimeText(summary.row.started)});
   cells.push_back({facts.took ? FormatDuration(*facts.took) : "-"});
   return cells;
 }
 
 void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
-  Table table({{"JOB", Align::kRight},
-               {"NAME", Align::kLeft, 8},
-               {"STATE"},
-               {"DONE", Align::kRight},
-               {"FAILED", Align::kRight},
-               {"STARTED"},
-               {"TOOK", Align::kRight}},
-              call.width(), call.environment().colour,
+  std::vector<Column> columns = {{"JOB", Align::kRight}};
+  if (call.on_hub()) columns.push_back({"USER"});
+  for (Column column : {Column{"NAME", Align::kLeft, 8},
+                        {"STATE"},
+                        {"DONE", Align::kRight},
+                        {"FAILED", Align::kRight},
+                        {"STARTED"},
+                        {"TOOK", Align::kRight}}) {
+    columns.push_back(std::move(column));
+  }
+  Table table(std::move(columns), call.width(), call.environment().colour,
               [&](std::string_view text) { call.Put(text); });
   for (const JobFacts& facts : jobs) table.Add(RowOf(call, facts));
   table.Finish();
@@ -90,14 +95,17 @@ void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
 Result<std::vector<JobFacts>> FindJobs(HistoryCall& call, const std::vector<uint32_t>& numbers,
                                        uint32_t kinds, uint64_t limit) {
   std::vector<JobFacts> found;
-  for (size_t i = numbers.size(); i > 0 && found.size() < limit; --i) {
-    auto summary = store::SummarizeJob(call.state_dir(), numbers[i - 1]);
-    if (!summary && summary.error().kind == ErrorKind::kNotFound) continue;  // never accepted
-    auto facts = summary ? FactsOf(call, std::move(*summary))
-                         : Result<JobFacts>(std::unexpected(std::move(summary.error())));
-    if (!facts) return std::unexpected(std::move(facts.error()));
+  Status read;
+  auto visited = store::VisitJobs(call.place(), numbers, [&](const store::JobSummary& summary) {
+    auto facts = FactsOf(call, summary);
+    if (!facts) {
+      read = std::unexpected(std::move(facts.error()));
+      return false;
+    }
     if (IsOfKind(*facts, kinds)) found.push_back(std::move(*facts));
-  }
+    return found.size() < limit;
+  });
+  if (!visited || !read) return std::unexpected(!visited ? visited.error() : read.error());
   return found;
 }
 

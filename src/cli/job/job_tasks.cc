@@ -120,7 +120,7 @@ Status TaskLister::PrintLines(store::History& history, const PickedTasks& picked
 }
 
 Status TaskLister::Print(const PickedTasks& picked) {
-  auto history = store::History::Open(call_.state_dir(), picked.job);
+  auto history = call_.OpenHistory(picked.job);
   if (!history) return std::unexpected(std::move(history.error()));
   return call_.human() ? PrintTable(*history, picked) : PrintLines(*history, picked);
 }

@@ -46,8 +46,8 @@ void Examiner::PrintRemedy(uint32_t number, Page& page) {
              "into it (sqlite3 reads job.db), run the job's work anew, then remove it");
   auto summary = store::SummarizeJob(call_.state_dir(), number);
   if (summary && !summary->row.argv.empty()) {
-    page.Command("to run", fmt::format("cd {} && {}", ShellQuote(summary->row.cwd),
-                                       CommandLineOf(summary->row)));
+    page.Command("to run",
+                 fmt::format("cd {} && {}", ShellQuote(summary->row.cwd), CommandLineOf(*summary)));
   }
   page.Command("to remove", fmt::format("spate job forget{} {}", call_.StateOption(), number));
 }

@@ -87,7 +87,16 @@ Explanation QueuedInRun(const TaskSituation& s, const TimeText& time) {
   return {"slot", text, std::nullopt, Remedy::kNone};
 }
 
+Explanation QueuedOnHub(const TaskSituation& s, const TimeText& time) {
+  if (s.job.standing == store::JobStanding::kHeld || s.log.held != engine::HoldReason::kNone) {
+    return {"held", "its job is held: nothing more of it is started until it is released",
+            std::nullopt, Remedy::kNone};
+  }
+  return QueuedInRun(s, time);
+}
+
 Explanation Queued(const TaskSituation& s, const TimeText& time) {
+  if (s.job.place.is_hub) return QueuedOnHub(s, time);
   if (s.job.standing == store::JobStanding::kRunning) return QueuedInRun(s, time);
   if (s.job.standing == store::JobStanding::kInterrupted) {
     std::string text = fmt::format(

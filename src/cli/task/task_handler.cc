@@ -14,7 +14,7 @@ namespace {
 
 Status PrintTasksOf(HistoryCall& call, const PickedTasks& picked,
                     const std::function<void(const TaskAtHand&)>& print) {
-  auto history = store::History::Open(call.state_dir(), picked.job);
+  auto history = call.OpenHistory(picked.job);
   if (!history) return std::unexpected(std::move(history.error()));
   auto log = ReadLog(*history);
   if (!log) return std::unexpected(std::move(log.error()));

@@ -78,6 +78,10 @@ JobSummary OfHub(const JobPlace& place, JobRow row) {
 }
 
 std::unexpected<Error> NoSuchJob(const JobPlace& place, uint32_t number) {
+  if (place.is_hub) {
+    return Fail(ErrorKind::kNotFound, "the hub has no job " + std::to_string(number) +
+                                          "; `spate job list` shows those that it has");
+  }
   return Fail(ErrorKind::kNotFound, "there is no job " + std::to_string(number) + " in '" +
                                         place.dir + "'; `spate job list` shows those that are");
 }
@@ -129,27 +133,35 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   return summary;
 }
 
-Status VisitJobs(const JobPlace& place, const std::function<bool(const JobSummary&)>& visit) {
+Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
+                 const std::function<bool(const JobSummary&)>& visit) {
+  if (numbers.empty()) return {};
   if (place.is_hub) {
     auto db = OpenHub(place);
     if (!db) return std::unexpected(std::move(db.error()));
-    return VisitJobRows(*db, [&](JobRow row) { return visit(OfHub(place, std::move(row))); });
+    return VisitJobRows(*db, [&](JobRow row) {
+      uint32_t number = row.job.value;
+      if (number < numbers.front()) return false;
+      return !std::ranges::binary_search(numbers, number) || visit(OfHub(place, std::move(row)));
+    });
   }
-  auto numbers = RunNumbers(place.dir);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  for (size_t i = numbers->size(); i > 0; --i) {
-    auto summary = SummarizeJob(place, (*numbers)[i - 1]);
-    if (summary && !visit(*summary)) break;
+  for (size_t i = numbers.size(); i > 0; --i) {
+    auto summary = SummarizeJob(place, numbers[i - 1]);
+    if (!summary && summary.error().kind == ErrorKind::kNotFound) continue;
+    if (!summary) return std::unexpected(std::move(summary.error()));
+    if (!visit(*summary)) break;
   }
   return {};
 }
 
-Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place) {
+Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place, std::string_view user) {
   if (!place.is_hub) return RunNumbers(place.dir);
   auto db = OpenHub(place);
   if (!db) return std::unexpected(std::move(db.error()));
-  auto select = db->Prepare("SELECT id FROM job WHERE first_seq IS NOT NULL ORDER BY id");
+  auto select = db->Prepare(
+      "SELECT id FROM job WHERE first_seq IS NOT NULL AND ?1 IN ('', user) ORDER BY id");
   if (!select) return std::unexpected(std::move(select.error()));
+  select->BindText(0, user);
   std::vector<uint32_t> numbers;
   for (;;) {
     auto more = select->Step();
@@ -160,8 +172,10 @@ Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place) {
 }
 
 Result<std::vector<JobSummary>> ListJobs(const JobPlace& place, const JobFilter& filter) {
+  auto numbers = JobNumbers(place);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
   std::vector<JobSummary> jobs;
-  auto visited = VisitJobs(place, [&](const JobSummary& summary) {
+  auto visited = VisitJobs(place, *numbers, [&](const JobSummary& summary) {
     if (jobs.size() < filter.newest && Matches(summary, filter)) jobs.push_back(summary);
     return jobs.size() < filter.newest;
   });

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,13 +44,16 @@ bool IsAtWork(const JobSummary& summary);
 // kNotFound: no such job, or one that was never accepted. A damaged one is a summary, not an error.
 Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number);
 
-// The newest (largest number) first, until `visit` returns false. What was never accepted, or is
-// just being made, is left out. A run costs about 0.2 ms, a running or interrupted one 0.4 us more
-// for each of its attempts; a hub's job 5 us (its settings are left out of its row).
-Status VisitJobs(const JobPlace& place, const std::function<bool(const JobSummary&)>& visit);
+// Those of `numbers` (ascending), the newest first, until `visit` returns false. What was never
+// accepted, or is just being made, is left out. A run costs about 0.2 ms, a running or interrupted
+// one 0.4 us more for each of its attempts; a hub's job 5 us (its settings are left out of its
+// row).
+Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,
+                 const std::function<bool(const JobSummary&)>& visit);
 
-// Ascending. Of runs, those that were never accepted are among them.
-Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place);
+// Ascending. Of runs, those that were never accepted are among them. Of a hub, all, or those of one
+// user.
+Result<std::vector<uint32_t>> JobNumbers(const JobPlace& place, std::string_view user = "");
 
 struct JobFilter {
   std::vector<JobStanding> standings;  // empty: all

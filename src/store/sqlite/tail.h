@@ -32,7 +32,7 @@ class Tail {
     bool finished = false;  // these were the last ends (until the job is reopened)
   };
   // The ends with a number of the sequence above `after` (0: from the beginning), at most `most`.
-  // Nothing new costs 10 us, an end 2 us, one of another job among them 0.1 us; a call looks at a
+  // Nothing new costs 4 us, an end 0.5 us, one of another job among them 0.05 us; a call looks at a
   // bounded part of the journal. kNotFound: the job was removed meanwhile.
   Result<News> Read(uint64_t after, size_t most);
 

@@ -1,0 +1,178 @@
+// The history commands over a hub's folder: the same words, and who may see what.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "cli/history/testing_history.h"
+#include "cli/job/job_handler.h"
+#include "cli/task/task_handler.h"
+#include "store/sqlite/testing_hub.h"
+
+namespace spate::cli {
+namespace {
+
+using Argv = std::vector<std::string>;
+using Ran = HistoryWorld::Ran;
+using store::HubWorld;
+
+class HubHistoryTest : public testing::Test {
+ protected:
+  HubHistoryTest() {
+    world_.environment().hub_dir = hub_.path();
+    See("ada");
+  }
+  void See(std::string user, bool is_admin = false) {
+    world_.environment().viewer = {std::move(user), is_admin};
+  }
+  Ran Run(Command command, Argv argv) {
+    bool of_task = command == Command::kTaskInfo || command == Command::kTaskExplain;
+    auto handler =
+        of_task ? MakeTaskHandler(world_.environment()) : MakeJobHandler(world_.environment());
+    return world_.Run(handler, command, std::move(argv));
+  }
+  std::string Out(Command command, Argv argv) {
+    Ran ran = Run(command, std::move(argv));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    return ran.out;
+  }
+  // ada's 1 (running: 2 of 4 ended), bob's 2 (finished, one failed), ada's 3 (queued).
+  void WriteThree() {
+    hub_.Submit(4, "ada");
+    hub_.Submit(2, "bob");
+    hub_.Submit(5, "ada");
+    ASSERT_TRUE(hub_.Commit(HubWorld::Ends(JobId(1), 0, 2, "out")));
+    ASSERT_TRUE(hub_.Commit(HubWorld::Ends(JobId(2), 0, 1, "secret")));
+    auto failed = store::EndOf(1, Cause::kExit, JobId(2));
+    ASSERT_TRUE(hub_.Record(failed));
+    hub_.store().PutProgress({.job = JobId(1),
+                              .state = store::JobState::kRunning,
+                              .started = kThen + Duration::Seconds(60),
+                              .counts = {.total = 4, .leased = 1, .succeeded = 2}});
+    JobCounts ended = {.total = 2, .succeeded = 1, .failed = 1};
+    hub_.store().PutProgress({.job = JobId(2),
+                              .state = store::JobState::kFinished,
+                              .ended = kThen + Duration::Seconds(30),
+                              .counts = ended});
+    ASSERT_TRUE(hub_.Record(engine::JobFinished{JobId(2), ended}));
+  }
+
+  HubWorld hub_;
+  HistoryWorld world_;
+};
+
+TEST_F(HubHistoryTest, NothingThere) {
+  EXPECT_EQ(Run(Command::kJobList, {}).err,
+            "spate: there are no jobs on the hub yet; `spate submit` makes one\n");
+  Ran ran = Run(Command::kJobInfo, {});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_EQ(ran.err, "spate: there are no jobs on the hub yet; `spate submit` makes one\n");
+}
+
+TEST_F(HubHistoryTest, TheListShowsAllUsersAndHidesWhatIsOthers) {
+  WriteThree();
+  EXPECT_EQ(Out(Command::kJobList, {}),
+            "JOB  USER  NAME  STATE     DONE  FAILED  STARTED             TOOK\n"
+            "  1  ada   job1  running    2/4       0  2020-09-13 12:27   9m00s\n"
+            "  2  bob   -     finished   2/2       1  2020-09-13 12:26  30.0 s\n"
+            "  3  ada   job3  queued     0/5       0  -                      -\n");
+  See("root", true);
+  EXPECT_NE(Out(Command::kJobList, {}).find("  2  bob   job2  finished"), std::string::npos);
+  See("bob");
+  std::string lines = Out(Command::kJobList, {"--output", "json"});
+  auto line = nlohmann::json::parse(lines.substr(0, lines.find('\n')));
+  EXPECT_EQ(line["user"], "ada");
+  EXPECT_EQ(line["state"], "running");
+  EXPECT_EQ(line["running"], 1);
+  EXPECT_EQ(line["queued"], 1);
+  for (const char* key : {"name", "argv", "cwd", "files", "host", "pid", "runs", "path"}) {
+    EXPECT_TRUE(line[key].is_null()) << key;
+  }
+  size_t second = lines.find('\n') + 1;
+  size_t third = lines.find('\n', second) + 1;
+  auto own = nlohmann::json::parse(lines.substr(second, third - second));
+  EXPECT_EQ(own["name"], "job2");
+  EXPECT_EQ(own["argv"][2], "list.txt");
+  EXPECT_EQ(lines.find("list.txt", third), std::string::npos);
+  EXPECT_EQ(Out(Command::kJobList, {"-q", "--filter", "queued"}), "3\n");
+  EXPECT_EQ(Out(Command::kJobList, {"-q", "--filter", "failed"}), "2\n");
+}
+
+TEST_F(HubHistoryTest, OthersJobsAreNotToBeLookedInto) {
+  WriteThree();
+  for (auto [command, word] : {std::pair{Command::kJobInfo, "2"},
+                               {Command::kJobTasks, "2"},
+                               {Command::kJobCat, "2"},
+                               {Command::kJobCat, "2.1"},
+                               {Command::kTaskInfo, "2.1"},
+                               {Command::kTaskExplain, "2.1"}}) {
+    Ran ran = Run(command, {word});
+    EXPECT_EQ(ran.code, ExitCodeOf(ErrorKind::kPermission)) << word;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err,
+              "spate: job 2 belongs to bob; only bob and the hub's administrators may look into "
+              "it\n");
+  }
+  EXPECT_EQ(Run(Command::kJobInfo, {"9"}).err,
+            "spate: there is no job 9 on the hub; there are 1-3 (see: spate job list)\n");
+  // What is not named is passed over, and the last one is one's own.
+  EXPECT_EQ(Out(Command::kJobInfo, {"-q", "all"}), "1\n3\n");
+  EXPECT_EQ(Out(Command::kJobInfo, {"-q", "1-2"}), "1\n");
+  EXPECT_EQ(Out(Command::kJobInfo, {"-q"}), "3\n");
+  See("bob");
+  EXPECT_EQ(Out(Command::kJobCat, {}), "secret0");
+  See("eve");
+  EXPECT_EQ(Run(Command::kJobCat, {}).err,
+            "spate: eve has no jobs on the hub yet; name one by its number (see: spate job "
+            "list)\n");
+  See("eve", true);
+  EXPECT_EQ(Out(Command::kJobCat, {"2.1"}), "secret0");
+}
+
+TEST_F(HubHistoryTest, OwnJobsTellAll) {
+  WriteThree();
+  std::string info = Out(Command::kJobInfo, {"1"});
+  EXPECT_NE(info.find("running\n"), std::string::npos) << info;
+  EXPECT_NE(info.find("4: 2 succeeded, 1 running or next, 1 queued"), std::string::npos) << info;
+  EXPECT_NE(info.find("spate submit "), std::string::npos) << info;
+  EXPECT_EQ(info.find(hub_.path()), std::string::npos) << info;
+  std::string tasks = Out(Command::kJobTasks, {"1", "--limit", "3"});
+  EXPECT_NE(tasks.find("row 1.1"), std::string::npos) << tasks;
+  EXPECT_NE(tasks.find("row 1.3"), std::string::npos) << tasks;
+  EXPECT_EQ(Out(Command::kJobCat, {"1.2"}), "out1");
+  EXPECT_NE(Out(Command::kTaskInfo, {"1.2"}).find("attempt 1"), std::string::npos);
+  EXPECT_NE(Out(Command::kTaskExplain, {"3.2"}).find("waits for a free slot"), std::string::npos);
+}
+
+TEST_F(HubHistoryTest, CommandsAreThoseOfAHub) {
+  WriteThree();
+  See("bob");
+  std::string info = Out(Command::kJobInfo, {"2"});
+  EXPECT_NE(info.find("spate job retry 2\n"), std::string::npos) << info;
+  EXPECT_EQ(info.find("--state"), std::string::npos) << info;
+  EXPECT_NE(info.find("failures"), std::string::npos) << info;
+  ASSERT_TRUE(hub_.Record(engine::JobHeld{JobId(3), engine::HoldReason::kUser}));
+  hub_.store().PutProgress(
+      {.job = JobId(3), .state = store::JobState::kHeld, .counts = {.total = 5}});
+  ASSERT_TRUE(hub_.Commit({}));
+  See("ada");
+  info = Out(Command::kJobInfo, {"3"});
+  EXPECT_NE(info.find("held: nothing more"), std::string::npos) << info;
+  EXPECT_NE(info.find("spate job release 3\n"), std::string::npos) << info;
+  EXPECT_NE(Out(Command::kTaskExplain, {"3.1"}).find("is held"), std::string::npos);
+}
+
+// What a list costs does not depend on how much the jobs did: it reads no attempt.
+TEST_F(HubHistoryTest, AListReadsNoAttempts) {
+  WriteThree();
+  hub_.Close();
+  auto db = store::Database::Open(hub_.path() + "/hub.db", store::DbMode::kWrite);
+  ASSERT_TRUE(db && db->Run("DROP VIEW task; DROP VIEW attempts; ALTER TABLE attempt RENAME TO a;"
+                            "CREATE VIEW attempts AS SELECT 1; CREATE VIEW task AS SELECT 1"));
+  EXPECT_NE(Out(Command::kJobList, {}).find("job3"), std::string::npos);
+  EXPECT_NE(Run(Command::kJobInfo, {"1"}).code, 0);
+}
+
+}  // namespace
+}  // namespace spate::cli

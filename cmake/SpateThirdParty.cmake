@@ -22,7 +22,11 @@ function(spate_third_party name)
     if(NOT ${prefix}_ARCHIVE)
       message(FATAL_ERROR "lib${arg_ARCHIVE}.a is missing. Run `make build`, or `tools/setup build`, which install what is needed.")
     endif()
-    target_link_libraries(spate_third_party_${name} INTERFACE "${${prefix}_ARCHIVE}")
+    # A target of its own, so that CMake knows that it comes before the archives that it needs.
+    add_library(spate_archive_${name} STATIC IMPORTED GLOBAL)
+    set_target_properties(spate_archive_${name} PROPERTIES IMPORTED_LOCATION "${${prefix}_ARCHIVE}"
+                          INTERFACE_LINK_LIBRARIES "${arg_LIBS}")
+    target_link_libraries(spate_third_party_${name} INTERFACE spate_archive_${name})
   endif()
   target_compile_definitions(spate_third_party_${name} INTERFACE ${arg_DEFINES})
   target_compile_options(spate_third_party_${name} INTERFACE ${arg_OPTIONS})

@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/terminal.h"
+#include "wire/client_codec.h"
 
 namespace spate::apps {
 namespace {
@@ -85,6 +86,9 @@ int HubHistory(const std::string& hub_dir, cli::Viewer viewer, int width, bool t
     return cli::ExitCodeOf(environment.error().kind);
   }
   environment->hub_dir = hub_dir;
+  environment->settings = [](const store::JobRow& row) {
+    return wire::DecodeSettings(row.settings);
+  };
   environment->viewer = std::move(viewer);
   environment->write_out = std::move(write_out);
   environment->write_err = std::move(write_err);

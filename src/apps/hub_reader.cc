@@ -68,13 +68,13 @@ int Answer(const std::string& dir, const cli::Viewer& viewer, const wire::Comman
                                 command.argv.end());
   auto words = cli::ParseWords(found->command, argv);
   if (!words) return cli::kExitUsage;
-  HubScreen screen{command.width, command.terminal, command.colour,
-                   [](std::string_view text) -> Status {
-                     Print(1, text);
-                     return {};
-                   },
-                   [](std::string_view text) { Print(2, text); }};
-  return HubHistory(dir, viewer, screen, cli::Invocation{std::move(*words), std::move(argv)});
+  auto write_out = [](std::string_view text) -> Status {
+    Print(1, text);
+    return {};
+  };
+  auto write_err = [](std::string_view text) { Print(2, text); };
+  return HubHistory(dir, viewer, static_cast<int>(command.width), command.terminal,
+                    cli::Invocation{std::move(*words), std::move(argv)}, write_out, write_err);
 }
 
 // Passes the ends of one job on, as they become durable.

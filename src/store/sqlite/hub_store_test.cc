@@ -114,6 +114,24 @@ TEST(HubStore, ReplayGivesUnfinishedJobsOnly) {
             ErrorKind::kNotFound);
 }
 
+TEST(HubStore, WhatBelongsToNoJobIsAlwaysReplayed) {
+  HubWorld world;
+  ASSERT_TRUE(world.Record(engine::NodeDrained{NodeId(7)}));
+  JobId one = world.Submit(2);
+  ASSERT_TRUE(world.Record(engine::NodeUndrained{NodeId(7)}));
+  ASSERT_TRUE(world.Finish(one, 2));
+  world.Submit(2);
+  ASSERT_TRUE(world.Record(engine::NodeDrained{NodeId(8)}));
+  world.Reopen();
+  std::vector<engine::Record> records;
+  ASSERT_TRUE(world.store().Replay([&](const engine::Record& r) { records.push_back(r); }));
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(std::get<engine::NodeDrained>(records[0]).node, NodeId(7));
+  EXPECT_EQ(std::get<engine::NodeUndrained>(records[1]).node, NodeId(7));
+  EXPECT_EQ(std::get<engine::JobAccepted>(records[2]).job, JobId(2));
+  EXPECT_EQ(std::get<engine::NodeDrained>(records[3]).node, NodeId(8));
+}
+
 TEST(HubStore, ReplayFindsMissingRecords) {
   HubWorld world;
   JobId one = world.Submit(3);

@@ -175,7 +175,20 @@ Status Retry(Call& call) {
   return {};
 }
 
+// Why a task does not run now; empty: the journal knows better, as it has ended.
+std::string WhyWaits(const Call& call, JobId job, uint32_t number) {
+  const engine::Engine& engine = call.service.hub().engine();
+  auto counts = engine.Counts(job);
+  if (!counts || number == 0 || number > counts->total) return "";
+  auto state = engine.StateOf(job, number - 1);
+  if (state == TaskState::kQueued && engine.Held(job) == engine::HoldReason::kUser) {
+    return fmt::format("job {0} is held; spate job release {0} lets it go on", job.value);
+  }
+  return engine.Explain(job, number - 1, call.service.loop().Now());
+}
+
 Status Explain(Call& call) {
+  std::string text;
   for (const std::string& word : call.words.words) {
     auto selected = format::ParseTaskSelector(word);
     if (!selected) return std::unexpected(selected.error());
@@ -185,22 +198,19 @@ Status Explain(Call& call) {
       if (!job) job = call.service.jobs().NewestOf(call.caller().user);
       if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
       if (auto right = call.service.CheckRight(call.caller(), *job); !right) return right;
-      auto counts = call.service.hub().engine().Counts(*job);
-      uint32_t first = tasks.ranges.empty() ? 1 : tasks.ranges.front().first;
-      if (!counts || first > counts->total) return Fail(ErrorKind::kNotFound, "");
-      std::string why =
-          call.service.hub().engine().Explain(*job, first - 1, call.service.loop().Now());
+      uint32_t number = tasks.ranges.empty() ? 1 : tasks.ranges.front().first;
+      std::string why = WhyWaits(call, *job, number);
       if (why.empty()) return Fail(ErrorKind::kNotFound, "");
       if (call.human()) {
-        call.Put(fmt::format("{}.{}: {}\n", job->value, first, why));
+        text += fmt::format("{}.{}: {}\n", job->value, number, why);
       } else {
         JsonLine line;
         line.Text("type", "explanation").Number("version", 1).Number("job", job->value);
-        line.Number("task", first).Text("why", why);
-        call.Put(line.Finish());
+        text += line.Number("task", number).Text("why", why).Finish();
       }
     }
   }
+  call.Put(text);
   call.client.Exit(cli::kExitSuccess);
   return {};
 }

@@ -370,7 +370,7 @@ Result<int> Submit(const cli::Invocation& invocation) {
   }
   auto accepted = Deliver(call, loop, *submission);
   if (!accepted) return std::unexpected(accepted.error());
-  if (options->run.hub) {
+  if (invocation.words.command == cli::Command::kRun) {
     return FollowJob(call, loop, setting->here, *options, *submission, accepted->job);
   }
   submission->tasks = {};

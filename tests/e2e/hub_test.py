@@ -9,6 +9,9 @@ import time
 from harness import DEADLINE, SPATE, Place, alive, main, wait, want
 
 
+NOBODY = 65534
+
+
 class Cluster:
     """A hub in a place, and nodes that it started."""
 
@@ -20,11 +23,11 @@ class Cluster:
         self.hub = None
         self.start_hub()
 
-    def popen(self, *args, env=None, log):
+    def popen(self, *args, env=None, log, **who):
         out = open(os.path.join(self.place.dir, log), "a")
         process = subprocess.Popen([SPATE, *args], cwd=self.place.dir, env=env or self.place.env,
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                   start_new_session=True)
+                                   start_new_session=True, **who)
         self.processes.append(process)
         return process
 
@@ -39,9 +42,22 @@ class Cluster:
         os.kill(self.hub.pid, signal.SIGKILL)
         self.hub.wait()
 
-    def node(self, name="n1", *options, join=True, env=None):
+    def ordinary_node(self, name, access):
+        """A node that does not run as root, whoever runs the tests."""
+        state = os.path.join(self.place.dir, f"state-{name}")
+        os.mkdir(state)
+        env = dict(self.place.env, SPATE_STATE=state, HOME=state)
+        who = {}
+        if os.geteuid() == 0:
+            os.chmod(self.place.dir, 0o777)
+            for path in (access, state):
+                os.chown(path, NOBODY, NOBODY)
+            who = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        return self.node(name, "--access", access, env=env, **who)
+
+    def node(self, name="n1", *options, join=True, env=None, **who):
         process = self.popen("node", "start", "--name", name, "--allow-root", *options, env=env,
-                             log=f"{name}.log")
+                             log=f"{name}.log", **who)
         if join:
             wait(lambda: "joined the hub" in self.place.read(f"{name}.log")
                  or process.poll() is not None, f"{name} joins")
@@ -162,19 +178,18 @@ def test_other_machines_come_by_access_files(place: Place):
     cluster = cluster_of(place)
     node_access = cluster.access("--role", "node", name="node.access")
     client_access = cluster.access("--role", "client", "--user", "ada", name="ada.access")
+    ada_node = cluster.access("--role", "node", "--user", "ada", name="adanode.access")
     far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"), HOME=place.dir)
     cluster.node("far", "--access", node_access, env=far)
-    place.env = dict(far, SPATE_HUB=client_access)
+    own, place.env = place.env, dict(far, SPATE_HUB=client_access)
     job = cluster.submit("--", "true")
     out, _ = cluster.spate("job list")
     want("ada" in out, out)
     # Ada's tasks are not for the node of another user.
     out, _ = cluster.spate("task explain", f"{job}.1")
-    want("node" in out, out)
-    ada_node = None
-    place.env = dict(place.env, SPATE_HUB="", SPATE_STATE=place.state)
-    ada_node = cluster.access("--role", "node", "--user", "ada", name="adanode.access")
-    cluster.node("ada", "--access", ada_node, env=far)
+    want("node" in out and "ada" in out, out)
+    place.env = own
+    cluster.ordinary_node("ada", ada_node)
     place.env = dict(far, SPATE_HUB=client_access)
     cluster.spate("job wait", job)
     _, err = cluster.spate("hub access", "list", code=3)
@@ -201,7 +216,6 @@ def test_a_revoked_access_is_no_access(place: Place):
 
 def test_users_see_their_own_jobs_only(place: Place):
     cluster = cluster_of(place)
-    cluster.node()
     ada = cluster.access("--role", "client", "--user", "ada", name="ada.access")
     bob = cluster.access("--role", "client", "--user", "bob", name="bob.access")
     job = cluster.submit("--access", ada, "--", "echo", "secret words")

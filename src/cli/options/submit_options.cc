@@ -108,6 +108,15 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   in.Read(Opt::kPriority, options.priority,
           [](std::string_view value) { return ParseInteger(value, -1'000'000, 1'000'000); });
   in.Read(Opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
+  Needs& needs = options.run.needs;
+  in.Read(Opt::kPlanTime, needs.time, ParseDuration);
+  needs.labels = words.All(Opt::kWithLabel);
+  needs.not_on = words.All(Opt::kNotOnNode);
+  for (std::vector<std::string>* names : {&needs.labels, &needs.not_on}) {
+    std::sort(names->begin(), names->end());
+    names->erase(std::unique(names->begin(), names->end()), names->end());
+  }
+  in.Text(Opt::kOnNode, needs.on_node);
   options.environment = words.All(Opt::kEnv);
   if (words.command == Command::kJobAdd) options.job = words.words.front();
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());

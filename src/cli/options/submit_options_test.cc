@@ -35,10 +35,12 @@ TEST(SubmitOptions, AfterNamesAJob) {
 }
 
 TEST(SubmitOptions, TakesTheOptionsOfRun) {
-  auto made = Made(Command::kSubmit,
-                   {"--array", "1-9%3", "--after", "4", "--priority", "-2", "--memory", "1G",
-                    "--retries", "2", "--wait", "--", "echo", "{}"},
-                   MakeSubmitOptions);
+  auto made = Made(
+      Command::kSubmit,
+      {"--array",   "1-9%3", "--after", "4",        "--priority", "-2",      "--memory", "1G",
+       "--retries", "2",     "--wait",  "--time",   "10m",        "--label", "fast",     "--label",
+       "big",       "--on",  "n1",      "--not-on", "n2",         "--",      "echo",     "{}"},
+      MakeSubmitOptions);
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->array->last, 9u);
   EXPECT_EQ(made->max_running, 3u);
@@ -47,6 +49,10 @@ TEST(SubmitOptions, TakesTheOptionsOfRun) {
   EXPECT_EQ(made->run.needs.memory, 1u << 30);
   EXPECT_EQ(made->run.policy.retry.retries, 2u);
   EXPECT_TRUE(made->wait);
+  EXPECT_EQ(made->run.needs.time, Duration::Seconds(600));
+  EXPECT_EQ(made->run.needs.labels, (Argv{"big", "fast"}));
+  EXPECT_EQ(made->run.needs.on_node, "n1");
+  EXPECT_EQ(made->run.needs.not_on, Argv{"n2"});
   auto list = Made(Command::kSubmit, {"-j", "4", "jobs.lst"}, MakeSubmitOptions);
   EXPECT_EQ(list->run.sources.files, Argv{"jobs.lst"});
   EXPECT_EQ(list->max_running, 4u);

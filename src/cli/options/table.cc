@@ -629,11 +629,12 @@ constexpr OptionDef kOptions[] = {
      .commands = Bit(Command::kJobList) | Bit(Command::kJobTasks) | Bit(Command::kJobCat),
      .help = "only those in these states, as failed",
      .more = "Of tasks: queued running succeeded failed cancelled unknown. Of jobs: running "
-             "finished stopped interrupted damaged, and failed for those with failed tasks.",
+             "finished stopped interrupted damaged queued held, and failed for those with failed "
+             "tasks.",
      .repeat = true,
      .complete = Complete::kWords,
      .words = "queued running succeeded failed cancelled unknown finished stopped interrupted "
-              "damaged"},
+              "damaged held"},
     {.id = Opt::kStream,
      .names = "stream",
      .argument = "WHICH",

@@ -28,6 +28,7 @@ struct Candidate {
   bool served = false;  // it was given tasks in this pass
   bool looked = false;  // a request that it fits looked at it,
   bool room = false;    // and last found room
+  bool full = false;    // no task has room
 };
 
 // The room for a request, by candidate; a heap.
@@ -109,10 +110,10 @@ class Pass {
     for (Candidate& node : candidates_) node.kept = false;
   }
 
-  // Open stay nodes with room that nobody wanted, or that are kept.
+  // Open stay nodes with room that nobody wanted, or that is kept.
   void Close() {
     for (const Candidate& node : candidates_) {
-      if (node.kept || node.room || !node.looked) {
+      if (node.room || !node.looked || (node.kept && RunsLittle(*node.state))) {
         state_.open.insert(node.id);
       } else {
         state_.open.erase(node.id);
@@ -153,6 +154,9 @@ class Pass {
     Lease(job, room.candidate, job.Peek(step_.now, count, asking.passed), asking.last);
     Candidate& node = candidates_[room.candidate];
     node.served = true;
+    // Shares are cut down, and no task takes so little.
+    node.full = Taken(*node.state) + place::kWhole / 10'000 >= place::kWhole;
+    node.room = node.room && !node.full;
     Push(job, head.request, bound, seeker, room.candidate);
   }
 
@@ -233,7 +237,7 @@ class Pass {
 
   void Push(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker,
             uint32_t candidate) {
-    uint32_t tasks = RoomOf(job, request, bound, candidate);
+    uint32_t tasks = candidates_[candidate].full ? 0 : RoomOf(job, request, bound, candidate);
     if (tasks == 0) return;
     seeker.heap.push_back({tasks, candidate});
     std::push_heap(seeker.heap.begin(), seeker.heap.end());
@@ -246,7 +250,7 @@ class Pass {
       std::pop_heap(seeker.heap.begin(), seeker.heap.end());
       Room room = seeker.heap.back();
       seeker.heap.pop_back();
-      if (candidates_[room.candidate].kept) continue;
+      if (candidates_[room.candidate].kept || candidates_[room.candidate].full) continue;
       uint32_t tasks = RoomOf(job, request, bound, room.candidate);
       if (tasks == room.tasks) return room;
       if (tasks == 0) continue;
@@ -254,6 +258,22 @@ class Pass {
       std::push_heap(seeker.heap.begin(), seeker.heap.end());
     }
     return {};
+  }
+
+  // The part of a node that its tasks take, where those that wait behind others count little.
+  uint64_t Taken(const NodeState& node) const {
+    uint64_t taken = 0;
+    for (const auto& [id, here] : node.jobs) {
+      if (here.used > 0) taken += here.used / (1 + AheadOf(state_, node, id));
+    }
+    return taken;
+  }
+  // It could be refilled, were it not kept.
+  bool RunsLittle(const NodeState& node) const {
+    return place::Room({.fit = node.offer.slots,
+                        .used_by_others = Taken(node),
+                        .contended = state_.turns.size() > 1},
+                       state_.limits) > 0;
   }
 
   uint32_t RoomOf(const JobState& job, uint32_t request, const Bound& bound, uint32_t candidate) {

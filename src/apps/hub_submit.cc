@@ -173,6 +173,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const Setti
   head.settings = std::make_shared<const JobSettings>(std::move(*settings));
   head.policy = options.run.policy;
   head.argv = argv;
+  std::erase(head.argv, "--hub");
   for (const std::string& file : options.run.sources.files) {
     head.files.push_back(ListName(setting.here.cwd, file));
   }
@@ -466,9 +467,7 @@ bool SpeaksOfHub(const cli::Words& words) {
   if (words.Has(Opt::kHub) || words.Last(Opt::kAccess)) return true;
   if (words.Has(Opt::kLocal) || words.Last(Opt::kState)) return false;
   auto here = Surroundings::Find();
-  if (!here) return false;
-  auto hub = client::FindHub("", here->environment, HubDirOf("", *here));
-  return !hub || hub->has_value();  // an access file that cannot be used is told there
+  return here && HubIsConfigured(*here);
 }
 
 }  // namespace spate::apps

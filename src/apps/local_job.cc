@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "cli/view/terminal_screen.h"
+#include "client/hub_call.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "node/process_executor.h"
@@ -62,6 +63,11 @@ std::string StateDirOf(const std::string& typed, const Surroundings& here) {
 
 std::string HubDirOf(const std::string& typed, const Surroundings& here) {
   return os::JoinPath(StateDirOf(typed, here), "hub");
+}
+
+bool HubIsConfigured(const Surroundings& here) {
+  auto hub = client::FindHub("", here.environment, HubDirOf("", here));
+  return !hub || hub->has_value();  // an access file that cannot be used is told where it is used
 }
 
 uint32_t FitOpenFiles(uint32_t slots) {
@@ -392,7 +398,8 @@ Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bo
                        settings_->record_values,
                        resumed,
                        row_.cwd,
-                       dir_.SpoolPath()};
+                       dir_.SpoolPath(),
+                       HubIsConfigured(here_)};
   return cli::MakeRunView(std::move(parts), [this](const Error& error) {
     loop_->Post([this, error] { OnBroken(error); });
   });

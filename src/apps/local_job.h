@@ -35,6 +35,8 @@ struct Surroundings {
 std::string StateDirOf(const std::string& typed, const Surroundings& here);
 // The folder of the user's own hub, below the state folder.
 std::string HubDirOf(const std::string& typed, const Surroundings& here);
+// Whether commands about jobs speak to a hub when they are not told otherwise.
+bool HubIsConfigured(const Surroundings& here);
 
 // What the machine offers to a run with these options. Slots beyond what open files allow are left
 // out (FitOpenFiles tells it).

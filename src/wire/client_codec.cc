@@ -208,7 +208,7 @@ void Put(pb::Reply& to, const JobNews& message) {
 }
 void Put(pb::Reply& to, const EndsRead& message) {
   auto& read = *to.mutable_ends_read();
-  PutEnds(*read.mutable_ends(), message.ends);
+  if (!message.ends.ends.empty()) PutEnds(*read.mutable_ends(), message.ends);
   for (uint32_t verdict : message.verdicts) read.add_verdict(verdict);
   read.set_position(message.position);
   read.set_finished(message.finished);
@@ -249,7 +249,7 @@ Reply Take(FieldReader& in, const pb::JobNews& from) {
 Reply Take(FieldReader& in, pb::EndsRead& from) {
   in.Within("ends_read");
   EndsRead read;
-  read.ends = TakeEnds(in, *from.mutable_ends());
+  if (from.has_ends()) read.ends = TakeEnds(in, *from.mutable_ends());
   if (static_cast<size_t>(from.verdict_size()) != read.ends.ends.size()) {
     in.Defect("verdict", "is not one for each end");
   }

@@ -98,6 +98,7 @@ TEST(ClientCodec, EveryReplyComesBack) {
   auto read = std::get<EndsRead>(RoundTrip(Reply(SomeEnds()), DecodeReply));
   EXPECT_EQ(read.verdicts, (std::vector<uint32_t>{2}));
   EXPECT_EQ(read.position, 99u);
+  RoundTrip(Reply(EndsRead{{}, {}, 7, true}), DecodeReply);
 }
 
 TEST(ClientCodec, SettingsComeBack) {

@@ -57,7 +57,8 @@ struct SubmitEnd {
   std::vector<RequestRun> runs;
   std::vector<TaskIndex> order;
 };
-// Job 0: the newest of the user. Answered by JobNews at once, and whenever something has changed, until the job has finished.
+// Job 0: the newest of the user. Answered by JobNews at once, and whenever something has changed,
+// until the job has finished.
 struct Watch {
   JobId job;
 };

@@ -47,7 +47,8 @@ Result<store::History> HistoryCall::OpenHistory(uint32_t job) const {
 std::string HistoryCall::StateOption() const {
   if (on_hub()) return "";
   std::string typed = TypedState(words_);
-  return typed.empty() ? "" : " --state " + ShellQuote(typed);
+  if (typed.empty()) return words_.Has(Opt::kLocal) ? " --local" : "";
+  return " --state " + ShellQuote(typed);
 }
 
 std::string HistoryCall::TimeText(Instant when) const {

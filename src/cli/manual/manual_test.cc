@@ -78,7 +78,7 @@ std::string BashCompletes(const std::string& words, int at) {
 TEST(CompletionTest, Bash) {
   if (!HasProgram("bash")) GTEST_SKIP() << "needs bash";
   EXPECT_EQ(BashCompletes("spate r", 1), "run");
-  EXPECT_EQ(BashCompletes("spate job re", 2), "retry");
+  EXPECT_EQ(BashCompletes("spate job ret", 2), "retry");
   EXPECT_EQ(BashCompletes("spate run --keep-or", 2), "--keep-order");
   EXPECT_EQ(BashCompletes("spate run --output j", 3), "json");
   EXPECT_EQ(BashCompletes("spate job cat --st", 3), "--state --stream");

@@ -111,6 +111,7 @@ struct ViewParts {
   bool append_joblog = false;            // --resume and retry
   std::string cwd;                       // --joblog and --results count from here
   std::string spill_folder;              // for output that is held back; exists, is writable
+  bool beside_hub = false;               // a run of this machine, where a hub is configured
 };
 
 // Errors: --joblog or --results cannot be written (the message names it). A '+' before the file of

@@ -63,7 +63,7 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
 namespace {
 
 std::string State(const HintContext& context) {
-  if (context.state_dir.empty()) return "";
+  if (context.state_dir.empty()) return context.beside_hub ? " --local" : "";
   return fmt::format(" --state {}", ShellQuote(context.state_dir));
 }
 
@@ -74,7 +74,9 @@ std::string RetryCommand(const HintContext& context) {
 }
 
 std::string ResumeCommand(const HintContext& context) {
-  std::string command = fmt::format("spate run --resume{}", State(context));
+  // A run is local unless it says otherwise.
+  std::string state = context.state_dir.empty() ? "" : State(context);
+  std::string command = fmt::format("spate run --resume{}", state);
   for (const std::string& file : context.files) command += " " + ShellQuote(file);
   return command;
 }

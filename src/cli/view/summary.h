@@ -29,6 +29,7 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
 struct HintContext {
   JobId job;                       // set at the start of the run
   std::string state_dir;           // as typed, or empty
+  bool beside_hub = false;         // other commands would speak of the hub's jobs
   std::vector<std::string> files;  // of the run; empty for a command
 };
 // `spate job retry 12`

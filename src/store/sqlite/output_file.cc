@@ -80,12 +80,31 @@ Result<uint64_t> OutputFile::AddStream(const OutputStream& stream) {
   return kept;
 }
 
+// In pieces: it may be larger than what memory should hold.
+Result<uint64_t> OutputFile::AddWhole(const OutputStream& stream) {
+  if (stream.spool.empty() || stream.total <= kWholeStream) return AddStream(stream);
+  if (auto flushed = Flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+  uint64_t before = end_;
+  for (uint64_t at = 0; at < stream.total; at += kBuffer) {
+    buffer_ = ReadSpool(stream.spool, at, std::min<uint64_t>(kBuffer, stream.total - at));
+    if (buffer_.empty()) {
+      written_ = end_ = before;
+      return 0;
+    }
+    end_ += buffer_.size();
+    if (auto flushed = Flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+  }
+  return stream.total;
+}
+
 Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
   KeptOutput kept{.position = end_};
   if (end_ + KeptOf(output.out.total) + KeptOf(output.err.total) > limit_) return KeptOutput{};
-  auto out = AddStream(output.out);
+  bool fits = end_ + output.out.total + output.err.total <= limit_;
+  auto add = keep_ == LongStreams::kWhole && fits ? &OutputFile::AddWhole : &OutputFile::AddStream;
+  auto out = (this->*add)(output.out);
   if (!out) return std::unexpected(std::move(out.error()));
-  auto err = AddStream(output.err);
+  auto err = (this->*add)(output.err);
   if (!err) return std::unexpected(std::move(err.error()));
   kept.stdout_bytes = *out;
   kept.stderr_bytes = *err;

@@ -13,8 +13,10 @@
 
 namespace spate::store {
 
-// A stream of at most kWholeStream bytes is kept whole, a longer one by its first and last
-// kStreamEnd bytes.
+// What is kept of a stream that is longer than kWholeStream: in a run, which has shown it already,
+// its first and last kStreamEnd bytes. In a hub, which has the only copy, all of it, as long as
+// the job's limit allows.
+enum class LongStreams : uint8_t { kEnds, kWhole };
 inline constexpr uint64_t kStreamEnd = 64 << 10;
 inline constexpr uint64_t kWholeStream = 2 * kStreamEnd;
 constexpr uint64_t KeptOf(uint64_t total) { return total < kWholeStream ? total : kWholeStream; }
@@ -24,7 +26,8 @@ enum class Stream : uint8_t { kStdout = 1, kStderr = 2 };
 class OutputFile {
  public:
   // `limit`: once the file is so long, nothing more is kept.
-  OutputFile(std::string path, uint64_t limit) : path_(std::move(path)), limit_(limit) {}
+  OutputFile(std::string path, uint64_t limit, LongStreams keep = LongStreams::kEnds)
+      : path_(std::move(path)), limit_(limit), keep_(keep) {}
 
   // Opens or makes it, and cuts it back to (or fills it up to) `end`, the last durable position.
   Status Open(uint64_t end);
@@ -43,9 +46,11 @@ class OutputFile {
  private:
   Status Flush();
   Result<uint64_t> AddStream(const OutputStream& stream);
+  Result<uint64_t> AddWhole(const OutputStream& stream);
 
   std::string path_;
   uint64_t limit_;
+  LongStreams keep_;
   os::Fd fd_;
   std::string buffer_;
   uint64_t written_ = 0;  // bytes in the file

@@ -42,6 +42,25 @@ TEST(OutputFile, IsCutBackOrFilledUpToTheDurableEnd) {
   EXPECT_EQ(Content(temp), std::string("durable!\0\0x", 11));
 }
 
+TEST(OutputFile, AHubKeepsLongStreamsWholeWithinTheLimit) {
+  os::TempDir temp;
+  std::string text;
+  for (int i = 0; i < 400'000; ++i) text += std::to_string(i);
+  std::string path = temp.Write("spool/1", text);
+  OutputFile file(temp.Path("output"), text.size() + 200'000, LongStreams::kWhole);
+  ASSERT_TRUE(file.Open(0));
+  EXPECT_EQ(*file.Add({Inline("a"), Inline("b")}), (KeptOutput{0, 1, 1}));
+  OutputStream spooled{.bytes = "", .spool = path, .total = text.size()};
+  EXPECT_EQ(*file.Add({spooled, Inline("e")}), (KeptOutput{2, text.size(), 1}));
+  // A file that is gone leaves no trace.
+  OutputStream gone{.bytes = "", .spool = temp.Path("gone"), .total = kWholeStream + 1};
+  EXPECT_EQ(*file.Add({gone, Inline("f")}), (KeptOutput{text.size() + 3, 0, 1}));
+  // Beyond the limit the ends are kept.
+  EXPECT_EQ(file.Add({spooled, {}})->stdout_bytes, kWholeStream);
+  ASSERT_TRUE(file.Sync());
+  EXPECT_EQ(Content(temp).substr(0, text.size() + 4), "ab" + text + "ef");
+}
+
 TEST(OutputFile, LongStreamsKeepTheirEnds) {
   os::TempDir temp;
   std::string long_text(100 << 10, 'a');

@@ -177,6 +177,8 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   row.files = std::move(submit.files);
   row.settings = wire::EncodeSettings(*settings);
   row.user = caller_.user;
+  row.host = upload.submit.submission.substr(caller_.user.size() + 1);
+  row.host = row.host.substr(0, row.host.find('/'));
   row.created = row.started = service_.loop().Now();
   row.state = store::JobState::kQueued;
   row.submission = submit.submission;

@@ -437,6 +437,8 @@ Status HubStatus(Call& call) {
   return {};
 }
 
+std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format("{}", bound); }
+
 Status HubStop(Call& call) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   call.Say("the hub stops; nodes go on with what they have");
@@ -537,6 +539,60 @@ Status HubAccessVerb(Call& call) {
   }
 }
 
+Status HubUser(Call& call) {
+  auto options = cli::MakeUserOptions(call.words);
+  if (!options) return std::unexpected(options.error());
+  auto users = call.service.hub().engine().Users();
+  if (options->changes()) {
+    if (auto admin = NeedAdmin(call); !admin) return admin;
+    UserRule rule;
+    for (const engine::UserInfo& info : users) {
+      if (info.user == options->user) rule = info.rule;
+    }
+    rule.weight = options->weight.value_or(rule.weight);
+    rule.max_running = options->max_running.value_or(rule.max_running);
+    rule.max_queued = options->max_queued.value_or(rule.max_queued);
+    call.service.hub().Post(engine::SetUser{options->user, rule});
+    call.Done(fmt::format("{}: weight {}, {} running, {} queued at most", options->user,
+                          rule.weight, BoundText(rule.max_running), BoundText(rule.max_queued)));
+    return {};
+  }
+  std::string text;
+  cli::Table table({{"user", cli::Align::kLeft, 8},
+                    {"jobs", cli::Align::kRight},
+                    {"running", cli::Align::kRight},
+                    {"queued", cli::Align::kRight},
+                    {"cpus", cli::Align::kRight},
+                    {"weight", cli::Align::kRight},
+                    {"max running", cli::Align::kRight},
+                    {"max queued", cli::Align::kRight}},
+                   call.asked.width, call.asked.colour,
+                   [&](std::string_view bytes) { text += bytes; });
+  for (const engine::UserInfo& info : users) {
+    if (!options->user.empty() && info.user != options->user) continue;
+    if (call.human()) {
+      table.Add({{info.user},
+                 {fmt::format("{}", info.jobs)},
+                 {fmt::format("{}", info.leased)},
+                 {fmt::format("{}", info.queued)},
+                 {fmt::format("{:g}", info.used)},
+                 {fmt::format("{}", info.rule.weight)},
+                 {BoundText(info.rule.max_running)},
+                 {BoundText(info.rule.max_queued)}});
+      continue;
+    }
+    JsonLine line;
+    line.Text("type", "user").Number("version", 1).Text("user", info.user);
+    line.Number("jobs", info.jobs).Number("running", info.leased).Number("queued", info.queued);
+    line.Number("weight", info.rule.weight).Number("max_running", info.rule.max_running);
+    text += line.Number("max_queued", info.rule.max_queued).Finish();
+  }
+  table.Finish();
+  call.Put(text);
+  call.client.Exit(cli::kExitSuccess);
+  return {};
+}
+
 using Verb = Status (*)(Call&);
 
 Verb VerbOf(Command command) {
@@ -576,14 +632,33 @@ Verb VerbOf(Command command) {
       return HubStop;
     case Command::kHubAccess:
       return HubAccessVerb;
+    case Command::kHubUser:
+      return HubUser;
     default:
       return nullptr;
   }
 }
 
+// `job cat --follow` of a job that the caller may see, by its number.
+Result<std::vector<std::string>> NameFollowedJob(HubService& service, const Caller& caller,
+                                                 const cli::Words& words) {
+  auto selected = format::ParseJobSelector(words.words.empty() ? "last" : words.words.front());
+  if (!selected) return std::unexpected(selected.error());
+  std::optional<JobId> job;
+  if (selected->last) job = service.jobs().NewestOf(caller.user);
+  if (selected->ranges.size() == 1) job = JobId(selected->ranges.front().first);
+  if (!job || words.words.size() > 1) {
+    return Fail(ErrorKind::kInvalid, "--follow: name one job, as in: spate job cat --follow 12");
+  }
+  if (auto right = service.CheckRight(caller, *job); !right) return std::unexpected(right.error());
+  std::string stream(words.Last(cli::Opt::kStream).value_or("both"));
+  return std::vector<std::string>{"job",      "cat",  "--follow",
+                                  "--stream", stream, fmt::format("{}", job->value)};
+}
+
 }  // namespace
 
-bool RunHubCommand(HubService& service, HubClient& client, const wire::Command& command) {
+bool RunHubCommand(HubService& service, HubClient& client, wire::Command& command) {
   auto fail = [&](const Error& error) {
     client.Fail(error);
     return true;
@@ -594,6 +669,12 @@ bool RunHubCommand(HubService& service, HubClient& client, const wire::Command& 
   auto words = cli::ParseWords(found->command, std::span(command.argv).subspan(found->words));
   if (!words) return fail(words.error());
   Verb verb = VerbOf(found->command);
+  if (found->command == Command::kJobCat && words->Has(cli::Opt::kFollowOutput)) {
+    auto followed = NameFollowedJob(service, client.caller(), *words);
+    if (!followed) return fail(followed.error());
+    command.argv = std::move(*followed);
+    return false;
+  }
   if (verb == nullptr) return false;
   auto form = cli::OutputFormOf(*words);
   if (!form) return fail(form.error());

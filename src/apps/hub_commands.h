@@ -9,6 +9,7 @@
 namespace spate::apps {
 
 // False: not one of these. Else the client has its answer, or gets it later.
-bool RunHubCommand(HubService& service, HubClient& client, const wire::Command& command);
+// It then holds what the reader is to be asked.
+bool RunHubCommand(HubService& service, HubClient& client, wire::Command& command);
 
 }  // namespace spate::apps

@@ -63,7 +63,7 @@ Result<Setting> Begin(const cli::Words& words) {
 // ---- Submitting --------------------------------------------------------------------------------
 
 std::string NewSubmission(const Surroundings& here, Instant now) {
-  return fmt::format("{}-{}-{}", here.machine.facts().host_name, os::OwnPid(), now.ns);
+  return fmt::format("{}/{}-{}", here.machine.facts().host_name, os::OwnPid(), now.ns);
 }
 
 // The numbers of --array, as values of the command.

@@ -81,7 +81,9 @@ class NodeDaemon {
   // Ends the tasks, tells the hub, and stops.
   void Leave(const std::string& why);
   void LeaveTasks();
-  Result<link::Target> FindTarget() const;
+  // At the start there must be a hub, or a file that names one; later it may be away.
+  enum class When : uint8_t { kStart, kLater };
+  Result<link::Target> FindTarget(When when) const;
 
   os::RealLoop& loop_;
   const Surroundings& here_;
@@ -99,7 +101,7 @@ class NodeDaemon {
   bool leaving_ = false;
 };
 
-Result<link::Target> NodeDaemon::FindTarget() const {
+Result<link::Target> NodeDaemon::FindTarget(When when) const {
   bool named = !options_.access.empty() || !here_.environment.GetOr("SPATE_HUB", "").empty();
   auto file = access::FindAccessFile(options_.access, here_.environment);
   if (file && (named || os::MayAccess(*file, "r"))) {
@@ -111,6 +113,7 @@ Result<link::Target> NodeDaemon::FindTarget() const {
   if (!file && named) return std::unexpected(file.error());
   auto hub = client::FindLocalHub(hub_dir_);
   if (hub) return link::Target::Of(*hub);
+  if (when == When::kLater) return link::Target::Of(client::SocketOf(hub_dir_));
   return Fail(ErrorKind::kUnavailable,
               "there is no hub: none of yours runs here, and there is no access file for a node\n"
               "Start a hub here: spate hub start --daemon\n"
@@ -143,7 +146,7 @@ Status NodeDaemon::MakeExecutor() {
 Status NodeDaemon::Open() {
   hub_dir_ = HubDirOf(options_.state_dir, here_);
   offer_ = OfferOfNode(options_, here_, loop_.Now());
-  auto target = FindTarget();
+  auto target = FindTarget(When::kStart);
   if (!target) return std::unexpected(target.error());
   auto instance = link::LoadOrMakeInstance(os::JoinPath(folder_, "instance"));
   if (!instance) return std::unexpected(instance.error());
@@ -164,7 +167,8 @@ Status NodeDaemon::Open() {
   link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
   auto seed = static_cast<uint64_t>(loop_.Now().ns);
   reconnector_ = std::make_unique<link::Reconnector>(
-      loop_, link::NodeOptions(std::move(self), [this] { return FindTarget(); }), Prng(seed),
+      loop_, link::NodeOptions(std::move(self), [this] { return FindTarget(When::kLater); }),
+      Prng(seed),
       link::Reconnector::Events{
           [this](link::Caller::Met met) { Connected(std::move(met)); },
           [](const Error& error, Duration) { LogLine("no hub yet: " + error.message); },

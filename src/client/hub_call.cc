@@ -18,10 +18,15 @@ Error ToError(const wire::Failed& failed) { return {failed.kind, failed.text}; }
 
 }  // namespace
 
+os::Address SocketOf(const std::string& hub_dir) {
+  os::Address address;
+  address.path = os::JoinPath(hub_dir, "socket");
+  return address;
+}
+
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir) {
   for (const std::string& dir : {hub_dir, std::string(kSystemHub)}) {
-    os::Address address;
-    address.path = os::JoinPath(dir, "socket");
+    os::Address address = SocketOf(dir);
     if (os::Exists(address.path)) return address;
   }
   return std::nullopt;

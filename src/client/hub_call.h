@@ -33,6 +33,8 @@ Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
 // For those who need one: the error says how to start one.
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
                           const std::string& hub_dir);
+// The socket of a hub with this folder, whether it runs or not.
+os::Address SocketOf(const std::string& hub_dir);
 // The socket of a hub on this machine: of the one with this folder, else the system's.
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir);
 

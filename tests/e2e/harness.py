@@ -13,7 +13,7 @@ import tempfile
 import time
 import traceback
 
-SPATE = os.path.join(os.environ.get("SPATE_BIN", "build/bin"), "spate")
+SPATE = os.path.abspath(os.path.join(os.environ.get("SPATE_BIN", "build/bin"), "spate"))
 DEADLINE = 60  # seconds; machines may be slow, so only a hang takes so long
 
 

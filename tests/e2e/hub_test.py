@@ -283,6 +283,73 @@ def test_a_second_hub_and_a_second_node_are_refused(place: Place):
     wait(lambda: "connected already" in place.read("n1b.log"), "the second n1 is told")
 
 
+def test_run_on_a_hub_shows_what_run_shows(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2")
+    out, err = place.run("--hub", "-k", "--", "echo {}; echo e{} >&2; exit {}", ":::", "0", "1", "0",
+                         code=1)
+    want(out == "0\n1\n0\n", out)
+    want("e1" in err and "2 succeeded, 1 failed" in err and "spate job retry 1" in err, err)
+    out, _ = place.run("--hub", "-q", "--", "head -c 300000 /dev/zero | tr '\\0' x; echo end")
+    want(out == "x" * 300000 + "end\n", len(out))
+    out, _ = place.run("2", command="job cat")
+    want(out == "x" * 300000 + "end\n", len(out))
+
+
+def test_run_on_a_hub_survives_the_hub_and_ctrl_c(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    run = place.start("--hub", "--", "echo {} >> ran; echo out{}; while ! test -e go{}; do sleep 0.05; done",
+                      ":::", "1", "2", "3")
+    wait(lambda: place.lines("ran") == ["1"], "the first task runs")
+    cluster.kill_hub()
+    place.write("go1")
+    cluster.start_hub()
+    wait(lambda: place.lines("ran") == ["1", "2"], "the second task runs")
+    place.write("go2")
+    wait(lambda: place.lines("ran") == ["1", "2", "3"], "the third task runs")
+    want(run.stdout.readline() == b"out1\n" and run.stdout.readline() == b"out2\n", "outputs")
+    run.send_signal(signal.SIGINT)
+    wait(lambda: run.poll() is not None, "run has gone away")
+    err = run.stderr.read().decode()
+    want(run.returncode == 130 and "spate job progress 1" in err and "the hub is away" in err, err)
+    place.write("go3")
+    cluster.spate("job wait", "1")
+
+
+def test_output_is_followed(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", "echo o{}; echo e{} >&2; while ! test -e go{}; do sleep 0.05; done",
+                         ":::", "1", "2")
+    follow = subprocess.Popen([SPATE, "job", "cat", "--follow", job], cwd=place.dir, env=place.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    place.write("go1")
+    want(follow.stdout.readline() == b"o1\n", "the first output")
+    place.write("go2")
+    out, err = follow.communicate(timeout=DEADLINE)
+    want((out, err) == (b"o2\n", b"e1\ne2\n"), (out, err))
+
+
+def test_users_have_shares_and_bounds(place: Place):
+    cluster = cluster_of(place)
+    _, err = cluster.spate("hub user", "root", "--max-running", "1", "--weight", "3")
+    want("weight 3, 1 running" in err, err)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    job = cluster.submit("--", "echo {} >> ran; while ! test -e go; do sleep 0.05; done", ":::", "a", "b")
+    wait(lambda: place.lines("ran"), "one runs")
+    out, _ = cluster.spate("hub user", "root", "--output", "json")
+    want(json.loads(out)["running"] == 1, out)
+    out, _ = cluster.spate("task explain", f"{job}.2")
+    want("1" in out and "root" in out, out)
+    place.write("go")
+    cluster.spate("job wait", job)
+    cluster.kill_hub()
+    cluster.start_hub()
+    out, _ = cluster.spate("hub user", "root", "--output", "json")
+    want(json.loads(out)["weight"] == 3, out)
+
+
 def test_a_submission_is_one_job(place: Place):
     cluster = cluster_of(place)
     cluster.node()

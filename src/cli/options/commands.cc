@@ -159,6 +159,12 @@ constexpr CommandDef kCommands[] = {
          "0600, as ~/.config/spate/access. revoke ends a credential and the connections that use "
          "it.",
      .words_min = 1},
+    {.id = Command::kHubUser,
+     .name = "hub user",
+     .arguments = "[NAME]",
+     .summary = "tell what users have and may have; with options: set it",
+     .details = "Nodes are shared by weight between the users who want them.",
+     .words_max = 1},
     {.id = Command::kNodeStart,
      .name = "node start",
      .arguments = "",

@@ -101,6 +101,24 @@ Result<AccessOptions> MakeAccessOptions(const Words& words) {
   return options;
 }
 
+Result<UserOptions> MakeUserOptions(const Words& words) {
+  UserOptions options;
+  OptionReader in(words);
+  if (!words.words.empty()) options.user = words.words.front();
+  uint32_t number = 0;
+  if (in.Read(Opt::kWeight, number, CountUpTo(1'000'000))) options.weight = number;
+  if (in.Read(Opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
+    options.max_running = number;
+  }
+  if (in.Read(Opt::kMaxQueued, number, CountUpTo(UINT32_MAX))) options.max_queued = number;
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
+  if (options.changes() && options.user.empty()) {
+    return Fail(ErrorKind::kInvalid, "whose? write for example: spate hub user ada --weight 2");
+  }
+  return options;
+}
+
 Result<NodeOptions> MakeNodeOptions(const Words& words) {
   NodeOptions options;
   OptionReader in(words);

@@ -35,6 +35,13 @@ struct AccessOptions {
 };
 Result<AccessOptions> MakeAccessOptions(const Words& words);
 
+struct UserOptions {
+  std::string user;  // empty: all of them
+  std::optional<uint32_t> weight, max_running, max_queued;
+  bool changes() const { return weight || max_running || max_queued; }
+};
+Result<UserOptions> MakeUserOptions(const Words& words);
+
 struct NodeOptions {
   std::string access;  // --access as typed
   std::string state_dir;

@@ -26,8 +26,8 @@ constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo
 constexpr CommandSet kOfJobs = Bit(Command::kJobWait) | Bit(Command::kJobProgress) |
                                Bit(Command::kJobCancel) | Bit(Command::kJobHold) |
                                Bit(Command::kJobRelease) | Bit(Command::kJobClose);
-constexpr CommandSet kOfHub =
-    Bit(Command::kHubStatus) | Bit(Command::kHubStop) | Bit(Command::kHubAccess);
+constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
+                              Bit(Command::kHubAccess) | Bit(Command::kHubUser);
 // They speak to a hub, always or when they are told to.
 constexpr CommandSet kHubOnly = kSubmits | kOfNodes | kOfJobs | kOfHub;
 constexpr CommandSet kHistory = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
@@ -439,6 +439,19 @@ constexpr OptionDef kOptions[] = {
      .more = "With both, each goes where it belongs; one alone goes to standard output.",
      .complete = Complete::kWords,
      .words = "stdout stderr both"},
+    {.id = Opt::kStderrOnly,
+     .names = "stderr",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kJobCat),
+     .help = "short for --stream stderr",
+     .short_for = Opt::kStream,
+     .short_for_value = "stderr"},
+    {.id = Opt::kFollowOutput,
+     .names = "follow",
+     .letters = "f",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kJobCat),
+     .help = "of a hub's job: go on until it has ended"},
     {.id = Opt::kOlderThan,
      .names = "older-than",
      .argument = "T",
@@ -502,6 +515,19 @@ constexpr OptionDef kOptions[] = {
      .commands = Bit(Command::kHubAccess),
      .help = "time until it expires (default: never)"},
 
+    {.id = Opt::kWeight,
+     .names = "weight",
+     .argument = "N",
+     .group = Group::kHub,
+     .commands = Bit(Command::kHubUser),
+     .help = "the user's share, against others' (default: 1)"},
+    {.id = Opt::kMaxQueued,
+     .names = "max-queued",
+     .argument = "N",
+     .group = Group::kHub,
+     .commands = Bit(Command::kHubUser),
+     .help = "tasks that have not ended, of all jobs (0: any)"},
+
     {.id = Opt::kWait,
      .names = "wait",
      .group = Group::kOutput,
@@ -544,8 +570,8 @@ constexpr OptionDef kOptions[] = {
      .letters = "jP",
      .argument = "N",
      .group = Group::kSlots,
-     .commands = Bit(Command::kSubmit),
-     .help = "at most so many tasks of the job at once"},
+     .commands = Bit(Command::kSubmit) | Bit(Command::kHubUser),
+     .help = "at most so many tasks at once (of a user: 0 is any)"},
     {.id = Opt::kPlanTime,
      .names = "time",
      .argument = "T",

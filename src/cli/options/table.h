@@ -32,6 +32,7 @@ enum class Command : uint8_t {
   kHubStatus,
   kHubStop,
   kHubAccess,
+  kHubUser,
   kNodeStart,
   kNodeList,
   kNodeInfo,
@@ -120,6 +121,8 @@ enum class Opt : uint8_t {
   kLimit,
   kFilter,
   kStream,
+  kStderrOnly,
+  kFollowOutput,
   kOlderThan,
   // Hub.
   kHub,
@@ -130,6 +133,8 @@ enum class Opt : uint8_t {
   kRole,
   kUser,
   kExpires,
+  kWeight,
+  kMaxQueued,
   // submit.
   kWait,
   kProgress,

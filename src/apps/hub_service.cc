@@ -72,9 +72,13 @@ HubService::~HubService() {
 }
 
 Status HubService::TakeUp() {
-  auto program = os::OwnProgram();
-  if (!program) return std::unexpected(program.error());
-  program_ = std::move(*program);
+  // This very file, also when a newer one has taken its place meanwhile.
+  program_ = "/proc/self/exe";
+  if (!os::Exists(program_)) {
+    auto program = os::OwnProgram();
+    if (!program) return std::unexpected(program.error());
+    program_ = std::move(*program);
+  }
   if (auto replayed = hub_->Replay(); !replayed) return replayed;
   CHECK(store_->BeginEpoch([](Status) {}) == epoch_);
   auto rows = store_->ReadJobs(store::WhichJobs::kUnfinished);

@@ -24,6 +24,16 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
+// A killed process is gone soon, but for one that hangs in the kernel, which nobody should wait for.
+void Reap(RealLoop& loop, Pid pid) {
+  constexpr Duration kLookAgain = Duration::Millis(50);
+  pid_t reaped;
+  do {
+    reaped = waitpid(pid, nullptr, WNOHANG);
+  } while (reaped < 0 && errno == EINTR);
+  if (reaped == 0) loop.At(loop.Now() + kLookAgain, [&loop, pid] { Reap(loop, pid); });
+}
+
 // Signals that a daemon ignores or blocks are the child's again.
 void SetSignals(posix_spawnattr_t& attributes) {
   sigset_t all, none;
@@ -82,8 +92,7 @@ Child::~Child() {
   if (in_) loop_.Unwatch(in_.get());
   if (out_) loop_.Unwatch(out_.get());
   kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  Reap(loop_, pid_);
 }
 
 void Child::Pause(bool paused) {

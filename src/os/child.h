@@ -28,7 +28,7 @@ class Child {
   // and may destroy the child. kExhausted: no process or descriptor is left.
   static Result<std::unique_ptr<Child>> Start(RealLoop& loop, const std::vector<std::string>& argv,
                                               std::string input, Events events);
-  // Kills it; no function is called any more.
+  // Kills it; no function is called any more. The loop, which must outlive this, sees to the rest.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

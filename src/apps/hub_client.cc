@@ -50,7 +50,7 @@ HubClient::~HubClient() {
   if (reader_) service_.ReaderEnded();
   if (!upload_ || upload_->known) return;
   if (upload_->submit.add_to == JobId()) {
-    service_.jobs().Drop(upload_->job);
+    service_.DropUpload(upload_->job);
   } else {
     service_.EndGrow(upload_->job);
   }
@@ -162,6 +162,12 @@ void HubClient::Take(wire::SubmitEnd end) {
     return connection_->Breach("another number of rows than of tasks");
   }
   if (upload.submit.add_to != JobId()) return Grow(std::move(upload), std::move(end));
+  // The end of an earlier try may have come after the beginning of this one.
+  auto known = service_.store().FindSubmission(upload.submit.submission);
+  if (!known || known->has_value()) {
+    service_.DropUpload(upload.job);
+    return known ? AwaitAccepted(**known, true) : Fail(known.error());
+  }
   Accept(std::move(upload), std::move(end));
 }
 
@@ -202,7 +208,7 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
     plan.after.push_back({after.job, static_cast<AfterKind>(after.kind)});
   }
   if (auto ready = service_.FillOutcomes(event); !ready) {
-    service_.jobs().Drop(upload.job);
+    service_.DropUpload(upload.job);
     return Fail(ready.error());
   }
   service_.hub().SetSettings(upload.job, std::move(settings));

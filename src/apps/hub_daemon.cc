@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "apps/daemon_log.h"
@@ -15,6 +16,7 @@
 #include "os/account.h"
 #include "os/background.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "os/signals.h"
 
 namespace spate::apps {
@@ -73,7 +75,10 @@ Result<int> Start(const cli::Invocation& invocation) {
     background = std::move(*entered);
   }
 
-  FitOpenFiles(4096);  // nodes and clients have one each
+  FitOpenFiles(4096);
+  // The journal, strangers and those who read for clients need files, too.
+  with.connections = os::GetOpenFileLimit().now / 3;
+  with.strangers = std::clamp<size_t>(os::GetOpenFileLimit().now / 8, 1, with.strangers);
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());

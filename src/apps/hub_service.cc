@@ -108,6 +108,7 @@ Status HubService::OpenDoor() {
   events.trouble = [this](const Error& error) { options_.log(error.message); };
   link::DoorLimits limits;
   limits.connection.cut = limits.connection.silent;
+  limits.strangers = options_.strangers;
   auto door = link::Door::Open(loop_, std::move(addresses), identity_, SPATE_VERSION, *this,
                                std::move(events), limits);
   if (!door) return std::unexpected(door.error());
@@ -166,6 +167,13 @@ std::expected<link::Admission, wire::Refusal> HubService::Admit(const link::Gues
     return std::unexpected(caller.error());
   }
   link::Admission admission{epoch_, NodeId()};
+  if (clients_.size() + nodes_->connected() >= options_.connections) {
+    return std::unexpected(wire::Refusal{
+        wire::RefusalCode::kBusy,
+        fmt::format("it has {} connections, as many as its open files allow; who runs it may "
+                    "give it more (ulimit -n)",
+                    options_.connections)});
+  }
   if (guest.greeting.role == wire::Role::kAdmin && !caller->is_admin) {
     return std::unexpected(
         wire::Refusal{wire::RefusalCode::kRole, "this access is not an administrator's"});
@@ -229,6 +237,11 @@ Status HubService::CheckRight(const Caller& caller, JobId job) const {
 void HubService::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
   if (jobs_->Find(job) != nullptr) return loop_.Post([fn = std::move(fn)] { fn(nullptr); });
   awaiting_.emplace(job, std::move(fn));
+}
+
+void HubService::DropUpload(JobId job) {
+  jobs_->Drop(job);
+  if (!stopping_) store_->ForgetJob(job);
 }
 
 void HubService::TellAccepted(JobId job, const Error* error) {
@@ -303,8 +316,7 @@ void HubService::OnHubNotice(const engine::Notice& notice) {
     TellAccepted(accepted->job, nullptr);
   } else if (const auto* refused = std::get_if<engine::NoticeRefused>(&notice)) {
     Error error{ErrorKind::kExhausted, refused->text};
-    jobs_->Drop(refused->job);
-    store_->ForgetJob(refused->job);
+    DropUpload(refused->job);
     TellAccepted(refused->job, &error);
   } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
     options_.log(sick->text);

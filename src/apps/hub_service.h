@@ -31,6 +31,8 @@ class HubService final : public hub::Watcher, public link::Gate {
     std::vector<os::Address> listen;        // beside the socket in `dir`
     std::string user;                       // whom this process runs as
     std::string host;                       // the name by which others reach this machine
+    size_t connections = 4096;              // at once, with clients and nodes
+    size_t strangers = 1024;                // at one address, before they have said who they are
     std::function<void(std::string)> log;   // a line for whoever looks after the hub
     std::function<void(int code)> stopped;  // the hub has come to its end
   };
@@ -68,6 +70,8 @@ class HubService final : public hub::Watcher, public link::Gate {
   // The first task that may be added to a job now. kBusy: somebody adds tasks to it.
   Result<TaskIndex> BeginGrow(JobId job);
   void EndGrow(JobId job) { growing_.erase(job); }
+  // Of a job that came only in part, or is refused: nothing of it stays.
+  void DropUpload(JobId job);
   // Takes a finished job up again.
   Status Revive(JobId job);
   void DropClientsOf(uint64_t serial);

@@ -63,6 +63,8 @@ Result<int> Start(const cli::Invocation& invocation) {
   HubService::Options with;
   with.dir = HubDirOf(options->state_dir, *here);
   with.listen = std::move(*addresses);
+  with.suspect_after = options->suspect_after;
+  with.lost_after = options->lost_after;
   with.user = here->machine.facts().user_name;
   with.host = here->machine.facts().host_name;
   with.log = LogLine;

@@ -137,7 +137,7 @@ void HubNodes::Arrived(link::Visitor visitor, const Caller& caller) {
   node.since = loop_.Now();
   auto prefix = os::JoinPath(spool_dir_, fmt::format("node-{}-", id.value));
   link::ChannelEvents events;
-  events.closed = [this, id](const link::Ended& ended) { Gone(id, ended.text); };
+  events.closed = [this, id](const link::Ended& ended) { Gone(id, ended.text, ended.quiet); };
   auto inner = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection), prefix,
                                                       std::move(events));
   node.channel = std::make_unique<NamedChannel>(std::move(inner), id, node.row.name, node.row.user);
@@ -146,11 +146,11 @@ void HubNodes::Arrived(link::Visitor visitor, const Caller& caller) {
   hub_.Connect(id, *node.channel);
 }
 
-void HubNodes::Gone(NodeId id, const std::string& why) {
+void HubNodes::Gone(NodeId id, const std::string& why, Duration quiet) {
   Node& node = nodes_.at(id);
   if (!node.channel) return;
   log_(fmt::format("node {} is away: {}", node.row.name, why));
-  hub_.Disconnect(id, engine::LastNodes::kMayReturn);
+  hub_.Disconnect(id, engine::LastNodes::kMayReturn, quiet);
   // We may be called by the channel.
   loop_.Post([gone = std::shared_ptr<hub::NodeChannel>(std::move(node.channel))] {});
   node.since = loop_.Now();

@@ -49,7 +49,8 @@ class HubNodes {
   uint32_t connected() const { return connected_; }
 
  private:
-  void Gone(NodeId node, const std::string& why);
+  // It was last heard `quiet` ago.
+  void Gone(NodeId node, const std::string& why, Duration quiet = {});
 
   os::Loop& loop_;
   store::SqliteStore& store_;

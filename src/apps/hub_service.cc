@@ -60,7 +60,9 @@ HubService::HubService(os::RealLoop& loop, Options options, store::HubDir dir,
       identity_(std::move(identity)),
       epoch_(store_->last_epoch().value + 1),
       since_(loop.Now()) {
-  hub_ = std::make_unique<hub::Hub>(loop_, *store_, *this, epoch_);
+  Limits limits;
+  limits.node_patience = options_.lost_after;
+  hub_ = std::make_unique<hub::Hub>(loop_, *store_, *this, epoch_, limits);
   jobs_ = std::make_unique<HubJobs>(loop_, *store_, hub_->engine());
   access_ = std::make_unique<HubAccess>(loop_, *store_);
   nodes_ = std::make_unique<HubNodes>(loop_, *store_, *hub_, dir_.SpoolPath(), options_.log);
@@ -107,7 +109,7 @@ Status HubService::OpenDoor() {
   events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
   events.trouble = [this](const Error& error) { options_.log(error.message); };
   link::DoorLimits limits;
-  limits.connection.cut = limits.connection.silent;
+  limits.silence = options_.suspect_after;
   limits.strangers = options_.strangers;
   auto door = link::Door::Open(loop_, std::move(addresses), identity_, SPATE_VERSION, *this,
                                std::move(events), limits);

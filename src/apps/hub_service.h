@@ -33,6 +33,8 @@ class HubService final : public hub::Watcher, public link::Gate {
     std::string host;                       // the name by which others reach this machine
     size_t connections = 4096;              // at once, with clients and nodes
     size_t strangers = 1024;                // at one address, before they have said who they are
+    Duration suspect_after;                 // a connection of so long a silence is cut
+    Duration lost_after;                    // and after this one a node's tasks run elsewhere
     std::function<void(std::string)> log;   // a line for whoever looks after the hub
     std::function<void(int code)> stopped;  // the hub has come to its end
   };

@@ -34,7 +34,7 @@ void Hub::Connect(NodeId node, NodeChannel& channel) {
   });
 }
 
-void Hub::Disconnect(NodeId node, engine::LastNodes what) {
+void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
   if (links_.erase(node) == 0) return;
   // What still waits for its commit was meant for this connection: a node that came back before
   // would run leases that it does not hold for the engine, and forget reports of its next life.
@@ -48,7 +48,7 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what) {
   if (what == engine::LastNodes::kEnded) {
     Post(engine::NodeLost{node});
   } else {
-    Post(engine::NodeSilent{node, loop_.Now()});
+    Post(engine::NodeSilent{node, loop_.Now() - quiet});
   }
 }
 

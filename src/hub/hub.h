@@ -56,8 +56,8 @@ class Hub {
   // A node that speaks through `channel`, which outlives the connection. It takes part from its
   // Hello on.
   void Connect(NodeId node, NodeChannel& channel);
-  // kEnded: the node is gone, and its leases with it. kMayReturn: it is silent from now on.
-  void Disconnect(NodeId node, engine::LastNodes what);
+  // kEnded: the node is gone, and its leases with it. kMayReturn: it has been silent for `quiet`.
+  void Disconnect(NodeId node, engine::LastNodes what, Duration quiet = {});
 
   // How a job's tasks run. Before its first lease; told to every node that gets one.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);

@@ -141,7 +141,7 @@ void Caller::Greet() {
 void Caller::Welcomed(std::string_view message) {
   auto welcome = wire::DecodeWelcome(message);
   if (!welcome) return connection_->Breach(welcome.error().message);
-  connection_->Accept(TypesFromHub(self_.role));
+  connection_->Accept(TypesFromHub(self_.role), welcome->silence);
   Finish(Met{std::move(connection_), std::move(*welcome), hub_});
 }
 

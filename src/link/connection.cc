@@ -96,9 +96,13 @@ void Connection::Start(Events events) {
                       }});
 }
 
-void Connection::Accept(FrameTypes expected) {
+void Connection::Accept(FrameTypes expected, Duration silence) {
   CHECK(!std::exchange(accepted_, true));
   expected_ = expected;
+  if (silence > Duration{}) {
+    limits_.silent = limits_.cut = silence;
+    limits_.heartbeat = std::min(limits_.heartbeat, Duration{silence.ns / 3});
+  }
   events_ = nullptr;
   reader_.Accept();
   PauseReading(true);
@@ -211,7 +215,8 @@ void Connection::Tick() {
   if (quiet >= limits_.cut) {
     if (counts_) ++counts_->silent;
     return End({Why::kSilent,
-                fmt::format("nothing came from the other side for {:.0f} s", quiet.seconds())});
+                fmt::format("nothing came from the other side for {:.0f} s", quiet.seconds()),
+                std::nullopt, quiet});
   }
   if (now - sent_ >= limits_.heartbeat) {
     // What still waits to be sent is a sign of life too.

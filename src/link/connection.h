@@ -75,6 +75,7 @@ struct Ended {
   Why why = Why::kAsked;
   std::string text;                                     // for people
   std::optional<wire::Refusal> refusal = std::nullopt;  // with kRefused
+  Duration quiet = {};                                  // with kSilent: nothing came for so long
 };
 
 class Connection {
@@ -99,8 +100,9 @@ class Connection {
   // Once, and once more by the next owner after Accept.
   void Start(Events events);
   // The peer is who it should be. From now on `expected`, heartbeats and a refusal may come, and
-  // heartbeats go. Nothing is given out, the end neither, until the next Start.
-  void Accept(FrameTypes expected);
+  // heartbeats go. Nothing is given out, the end neither, until the next Start. With `silence` it
+  // ends when nothing came for so long, and says something three times as often.
+  void Accept(FrameTypes expected, Duration silence = {});
 
   // Queues a frame, and says whether the window is still open. The message is at most kMaxMessage
   // bytes long. Nothing is done after Close, or when the connection has ended.
@@ -136,7 +138,7 @@ class Connection {
 
   os::RealLoop& loop_;
   const std::shared_ptr<transport::Tls> tls_;
-  const ConnectionLimits limits_;
+  ConnectionLimits limits_;
   const std::shared_ptr<Counts> counts_;
   std::shared_ptr<const Events> events_;       // null: no owner at the moment
   std::unique_ptr<transport::Stream> stream_;  // null: ended

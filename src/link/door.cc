@@ -189,9 +189,10 @@ void Door::Greeted(Entry& entry, Strangers::iterator at, std::string_view messag
                wire::Welcome{.product = product_,
                              .protocol = *wire::CommonProtocol(from.protocol, from.oldest_protocol),
                              .epoch = admission->epoch,
-                             .node = admission->node});
+                             .node = admission->node,
+                             .silence = limits_.silence});
   (void)at->connection->Send(FrameType::kWelcome, welcome);
-  at->connection->Accept(TypesToHub(from.role));
+  at->connection->Accept(TypesToHub(from.role), limits_.silence);
   Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};
   Remove(entry, at);
   auto arrived = events_.arrived;  // it may destroy the door

@@ -73,6 +73,7 @@ struct DoorLimits {
   // more than `patience` ago make room, the oldest first, and others wait in the system's queue.
   size_t strangers = 1024;
   Duration patience = Duration::Seconds(2);
+  Duration silence = Duration::Seconds(15);  // Welcome::silence
   ConnectionLimits connection;
 };
 

@@ -65,7 +65,8 @@ TEST_F(HubDoorTest, LetsInWhoHasACredential) {
   OpenDoor();
   auto met = Call(Target::Of(AccessOf(5, access::Role::kNode)), NodeSelf());
   ASSERT_TRUE(met) << met.error().error.message;
-  EXPECT_EQ(met->welcome, (wire::Welcome{"1.0", wire::kProtocol, Epoch(3), NodeId(7)}));
+  EXPECT_EQ(met->welcome,
+            (wire::Welcome{"1.0", wire::kProtocol, Epoch(3), NodeId(7), Duration::Seconds(15)}));
   ASSERT_EQ(inside_.size(), 1u);
   const Guest& guest = inside_[0]->visitor.guest;
   EXPECT_EQ(guest.greeting.serial, 5u);
@@ -82,6 +83,25 @@ TEST_F(HubDoorTest, LetsInWhoHasACredential) {
   RunUntil([&] { return node.got.size() == 1 && inside_[0]->end.got.size() == 1; });
   EXPECT_EQ(door_->counts().accepted, 1u);
   EXPECT_EQ(door_->strangers(), 0u);
+}
+
+TEST_F(HubDoorTest, SaysHowLongAPeerMaySayNothing) {
+  OpenDoor({.silence = Duration::Millis(150)});
+  // Who says nothing all the same is cut off; who was told is not.
+  RawPeer deaf;
+  Knock(deaf, 1, false);
+  deaf.stream->Send(FrameOf(FrameType::kGreeting, BytesOf(Greeting())));
+  RunUntil([&] { return inside_.size() == 1; });
+  auto met = Call(Target::Of(AccessOf(5, access::Role::kNode)), NodeSelf());
+  ASSERT_TRUE(met) << met.error().error.message;
+  testing::End node{.connection = std::move(met->connection)};
+  node.connection->Start(node.Events());
+  RunUntil([&] { return deaf.closed.has_value(); });
+  EXPECT_TRUE(inside_[0]->end.IsEnded(Ended::Why::kSilent)) << inside_[0]->end.Why();
+  EXPECT_GE(inside_[0]->end.ended->quiet, Duration::Millis(150));
+  Instant until = loop_->Now() + Duration::Millis(300);
+  RunUntil([&] { return loop_->Now() > until; });
+  EXPECT_FALSE(node.ended) << node.Why();
 }
 
 TEST_F(HubDoorTest, AClientAsksAndIsAnswered) {

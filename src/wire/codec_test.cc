@@ -68,7 +68,8 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
                       testing::SomeText(),
                       std::string(kInstanceBytes, 'i')};
     RC_ASSERT(DecodeGreeting(Bytes(greeting)).value() == greeting);
-    Welcome welcome{AnyText(), kProtocol, testing::AnyId<Epoch>(), NodeId(testing::AnyU32())};
+    Welcome welcome{AnyText(), kProtocol, testing::AnyId<Epoch>(), NodeId(testing::AnyU32()),
+                    Duration::Millis(testing::AnyU32())};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
     Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange(0, kRefusalCodeCount)), AnyText()};
     RC_ASSERT(DecodeRefusal(Bytes(refusal)).value() == refusal);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "base/time.h"
 
 namespace spate::wire {
 
@@ -41,6 +42,9 @@ struct Welcome {
   uint32_t protocol = kProtocol;  // what both speak from now on
   Epoch epoch;
   NodeId node;  // the number of a node; 0 for others
+  // A side of which nothing came for so long is gone for the other; 0: as each thinks fit. In whole
+  // milliseconds.
+  Duration silence;
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 

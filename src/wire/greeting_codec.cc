@@ -28,6 +28,7 @@ void Append(std::string& out, const Welcome& message) {
   to.set_protocol(message.protocol);
   to.set_epoch(message.epoch.value);
   to.set_node(message.node.value);
+  to.set_silence_ms(static_cast<uint32_t>(message.silence.ns / Duration::Millis(1).ns));
   AppendPb(out, to);
 }
 
@@ -69,6 +70,7 @@ Result<Welcome> DecodeWelcome(std::string_view bytes) {
     welcome.protocol = in.Number<uint32_t>("protocol", from.protocol(), kOldestProtocol, kProtocol);
     welcome.epoch = in.Id<Epoch>("epoch", from.epoch());
     welcome.node = NodeId(from.node());
+    welcome.silence = Duration::Millis(from.silence_ms());
     return welcome;
   });
 }

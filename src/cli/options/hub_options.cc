@@ -60,7 +60,16 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   in.Text(Opt::kState, options.state_dir);
   options.daemon = in.Has(Opt::kDaemon);
   options.allow_root = in.Has(Opt::kAllowRoot);
+  in.Read(Opt::kSuspectAfter, options.suspect_after, ParseDuration);
+  in.Read(Opt::kLostAfter, options.lost_after, ParseDuration);
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (options.suspect_after < Duration::Seconds(1) ||
+      options.suspect_after > Duration::Seconds(86'400)) {
+    return Fail(ErrorKind::kInvalid, "--suspect-after: from 1s to 1d");
+  }
+  if (options.lost_after < options.suspect_after) {
+    return Fail(ErrorKind::kInvalid, "--lost-after: at least the time of --suspect-after");
+  }
   return options;
 }
 

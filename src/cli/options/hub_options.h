@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cli/options/values.h"
 #include "cli/options/words.h"
+#include "core/model/limits.h"
 #include "core/model/needs.h"
 
 namespace spate::cli {
@@ -22,6 +23,8 @@ struct HubOptions {
   std::string state_dir;            // as typed
   bool daemon = false;
   bool allow_root = false;
+  Duration suspect_after = Duration::Seconds(15);
+  Duration lost_after = kLimits.node_patience;  // at least the former
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
 

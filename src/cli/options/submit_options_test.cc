@@ -82,6 +82,19 @@ TEST(HubOptions, ListensByDefault) {
             (Argv{"a", "b:1"}));
 }
 
+TEST(HubOptions, SilenceOfNodes) {
+  auto hub =
+      Made(Command::kHubStart, {"--suspect-after", "5", "--lost-after", "2m"}, MakeHubOptions);
+  ASSERT_TRUE(hub) << hub.error().message;
+  EXPECT_EQ(hub->suspect_after, Duration::Seconds(5));
+  EXPECT_EQ(hub->lost_after, Duration::Seconds(120));
+  for (const Argv& wrong : std::vector<Argv>{{"--suspect-after", "0.5"},
+                                             {"--suspect-after", "2d", "--lost-after", "3d"},
+                                             {"--lost-after", "14s"}}) {
+    EXPECT_FALSE(Made(Command::kHubStart, wrong, MakeHubOptions));
+  }
+}
+
 TEST(HubOptions, AccessIsAddedListedRevoked) {
   auto add =
       Made(Command::kHubAccess, {"add", "--role", "node", "--user", "ada", "--expires", "90d"},

@@ -159,6 +159,8 @@ enum class Opt : uint8_t {
   kIdleExit,
   kTmp,
   kUsers,
+  kSuspectAfter,
+  kLostAfter,
   kAllowRoot,
 };
 

@@ -74,8 +74,8 @@ def want(condition, message):
         raise AssertionError(message)
 
 
-def wait(condition, what):
-    end = time.monotonic() + DEADLINE
+def wait(condition, what, deadline=DEADLINE):
+    end = time.monotonic() + deadline
     while not condition():
         want(time.monotonic() < end, f"did not happen: {what}")
         time.sleep(0.005)

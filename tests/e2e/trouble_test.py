@@ -1,0 +1,123 @@
+"""What a hub and its nodes answer to full disks and to two that want to be one."""
+import json
+import os
+import subprocess
+
+from cluster import Cluster, cluster_of, free_port
+from harness import DEADLINE, Place, main, wait, want
+
+
+def small_disk(place, name, size):
+    """A file system of its own, or None where that is not allowed. The cluster must end before it."""
+    path = os.path.join(place.dir, name)
+    os.mkdir(path)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", path],
+                             capture_output=True)
+    if mounted.returncode != 0:
+        print("       (skipped: may not mount a file system)")
+        return None
+    return path
+
+
+def unmounted_at_the_end(place, path):
+    stop = place.on_remove
+    def end():
+        try:
+            stop()
+        finally:
+            subprocess.run(["umount", "-l", path], check=True)
+    place.on_remove = end
+
+
+def counted(place, name):
+    counts = {}
+    for line in place.lines(name):
+        counts[line] = counts.get(line, 0) + 1
+    return counts
+
+
+def test_a_full_disk_of_the_hub_stops_it_and_loses_nothing(place: Place):
+    small = small_disk(place, "small", "4m")
+    if small is None:
+        return
+    place.state = os.path.join(small, "state")
+    place.env["SPATE_STATE"] = place.state
+    cluster = cluster_of(place, "--listen", f"127.0.0.1:{free_port()}")
+    unmounted_at_the_end(place, small)
+    far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"))
+    access = cluster.access("--role", "node", "--user", "*", name="node.access")
+    cluster.node("n1", "--access", access, "-j", "2", "--cpus", "2", env=far)
+    tasks = 300
+    job = cluster.submit("--keep-output", "1G", "--array", f"1-{tasks}", "--",
+                         "echo {} >> ran; head -c 20000 /dev/urandom | od")
+    cluster.hub.wait(DEADLINE)
+    want(cluster.hub.returncode == 3, cluster.hub.returncode)
+    log = place.read("hub.log")
+    want("No space left" in log and "nothing that was acknowledged is lost" in log, log)
+    subprocess.run(["mount", "-o", "remount,size=256m", small], check=True)
+    cluster.start_hub()
+    cluster.spate("job wait", job)
+    want(counted(place, "ran") == {str(i): 1 for i in range(1, tasks + 1)}, counted(place, "ran"))
+
+
+def test_a_full_disk_of_a_node_costs_output_and_is_told(place: Place):
+    small = small_disk(place, "small", "2m")
+    if small is None:
+        return
+    cluster = cluster_of(place)
+    unmounted_at_the_end(place, small)
+    full = dict(place.env, SPATE_STATE=os.path.join(small, "state"))
+    access = cluster.access("--role", "node", "--user", "*", name="node.access")
+    cluster.node("full", "--access", access, "-j", "1", "--cpus", "1", env=full)
+    job = cluster.submit("--wait", "--", "head -c 8000000 /dev/zero; echo {} >> ran", ":::", "a", "b")
+    out, _ = cluster.spate("task info", job.split()[0], "--output", "json")
+    for line in map(json.loads, out.splitlines()):
+        want(line["state"] == "succeeded" and "No space left" in line["ends"][0]["note"], line)
+    want(counted(place, "ran") == {"a": 1, "b": 1}, place.read("ran"))
+
+
+def test_one_folder_is_one_node(place: Place):
+    cluster = cluster_of(place)
+    first = cluster.node("n1")
+    access = cluster.access("--role", "node", name="node.access")
+    second = cluster.node("n1", "--access", access, join=False)
+    wait(lambda: second.poll() is not None, "the second gives up")
+    want(second.returncode == 3 and str(first.pid) in place.read("n1.log"), place.read("n1.log"))
+
+
+def test_a_machine_serves_two_hubs_by_two_nodes(place: Place):
+    one = cluster_of(place)
+    own, other = place.env, dict(place.env, SPATE_STATE=os.path.join(place.dir, "other"))
+    place.state = other["SPATE_STATE"]
+    place.env = other
+    two = Cluster(place, "--listen", "127.0.0.1:0", log="hub2.log")
+    def end():
+        two.stop()
+        one.stop()
+    place.on_remove = end
+    two.node("n1")
+    place.env = own
+    one.node("n1b", "--name", "n1")
+    for env in (own, other):
+        place.env = env
+        one.submit("--wait", "--", "echo $SPATE_NODE >> ran")
+    want(place.lines("ran") == ["n1", "n1"], place.read("ran"))
+
+
+def test_duplicate_names_one_serves_the_other_waits(place: Place):
+    cluster = cluster_of(place)
+    first = cluster.node("n1")
+    far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"))
+    access = cluster.access("--role", "node", "--user", "*", name="node.access")
+    second = cluster.node("n1b", "--name", "n1", "--access", access, env=far, join=False)
+    wait(lambda: "connected already" in place.read("n1b.log"), "the second is told")
+    want(second.poll() is None and "another name" in place.read("n1b.log"), place.read("n1b.log"))
+    cluster.submit("--wait", "--", "true")
+    # It takes over when the first one leaves.
+    first.terminate()
+    wait(lambda: "joined the hub" in place.read("n1b.log"), "the second serves now")
+    cluster.submit("--wait", "--", "true")
+
+
+if __name__ == "__main__":
+    main(globals())

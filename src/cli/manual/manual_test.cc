@@ -81,7 +81,7 @@ TEST(CompletionTest, Bash) {
   EXPECT_EQ(BashCompletes("spate job ret", 2), "retry");
   EXPECT_EQ(BashCompletes("spate run --keep-or", 2), "--keep-order");
   EXPECT_EQ(BashCompletes("spate run --output j", 3), "json");
-  EXPECT_EQ(BashCompletes("spate job cat --st", 3), "--state --stream");
+  EXPECT_EQ(BashCompletes("spate job cat --st", 3), "--state --stream --stderr");
   EXPECT_EQ(BashCompletes("spate job list --ta", 3), "");
   EXPECT_EQ(BashCompletes("spate run --retries x", 3), "");
   EXPECT_EQ(BashCompletes("spate run -- /usr/bi", 3), "/usr/bin");

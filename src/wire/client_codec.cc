@@ -71,7 +71,6 @@ void Put(pb::Request& to, const Submit& message) {
     submit.add_after(after.job.value);
     submit.add_after(after.kind);
   }
-  submit.set_notify(message.notify);
   submit.set_add_to(message.add_to.value);
 }
 void Put(pb::Request& to, const Rows& message) {
@@ -122,7 +121,6 @@ Request Take(FieldReader& in, const pb::Submit& from) {
     submit.after.push_back({in.Id<JobId>("after", from.after(i)),
                             in.Number<uint32_t>("after", from.after(i + 1), 0, 3)});
   }
-  submit.notify = in.Text("notify", from.notify(), kWireLimits.text_bytes);
   submit.add_to = JobId(from.add_to());
   return submit;
 }

@@ -26,7 +26,6 @@ Submit SomeSubmit() {
   submit.max_running = 7;
   submit.open = true;
   submit.after = {{JobId(4), 1}, {JobId(5), 0}};
-  submit.notify = "mail ada";
   submit.add_to = JobId(12);
   return submit;
 }

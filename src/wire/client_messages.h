@@ -45,8 +45,7 @@ struct Submit {
     uint32_t kind = 0;
   };
   std::vector<After> after;
-  std::string notify;  // a shell command, run by the hub's user's client; empty: none
-  JobId add_to;        // 0: a new job
+  JobId add_to;  // 0: a new job
 };
 struct Rows {
   std::vector<std::string> rows;

@@ -1,10 +1,13 @@
 #include "os/terminal.h"
 
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+
+#include "os/error.h"
 
 namespace spate::os {
 
@@ -32,6 +35,36 @@ uint32_t TerminalWidth(int fd, const Environment& environment) {
   uint32_t width = 0;
   std::from_chars(columns.data(), columns.data() + columns.size(), width);
   return width > 0 && width <= 10000 ? width : 80;
+}
+
+uint32_t TerminalHeight(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+struct KeyTerminal::Before {
+  termios modes{};
+};
+
+KeyTerminal::KeyTerminal(int fd, std::unique_ptr<Before> before)
+    : fd_(fd), before_(std::move(before)) {}
+KeyTerminal::KeyTerminal(KeyTerminal&& other) noexcept = default;
+
+Result<KeyTerminal> KeyTerminal::Enter(int fd) {
+  auto before = std::make_unique<Before>();
+  if (tcgetattr(fd, &before->modes) != 0) return FailErrno("read the terminal's modes");
+  termios modes = before->modes;
+  modes.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG | IEXTEN);
+  modes.c_iflag &= ~static_cast<tcflag_t>(IXON);
+  modes.c_cc[VMIN] = 1;
+  modes.c_cc[VTIME] = 0;
+  if (tcsetattr(fd, TCSADRAIN, &modes) != 0) return FailErrno("set the terminal's modes");
+  return KeyTerminal(fd, std::move(before));
+}
+
+// What was typed and not read is dropped: the shell would take it for a command.
+KeyTerminal::~KeyTerminal() {
+  if (before_) tcsetattr(fd_, TCSAFLUSH, &before_->modes);
 }
 
 bool IsForeground(int fd) { return tcgetpgrp(fd) == getpgrp(); }

@@ -27,6 +27,26 @@ struct TerminalFacts {
 TerminalFacts LookAtTerminal(int fd, const Environment& environment);
 // Columns of the terminal now, else $COLUMNS, else 80.
 uint32_t TerminalWidth(int fd, const Environment& environment);
+// Rows of the terminal now, else 24.
+uint32_t TerminalHeight(int fd);
+
+// A terminal that hands on each key at once, shows none, and makes no signals of them; it is as it
+// was before when this goes.
+class KeyTerminal {
+ public:
+  static Result<KeyTerminal> Enter(int fd);
+  ~KeyTerminal();
+  KeyTerminal(KeyTerminal&& other) noexcept;
+  KeyTerminal& operator=(KeyTerminal&&) = delete;
+
+ private:
+  struct Before;
+  KeyTerminal(int fd, std::unique_ptr<Before> before);
+
+  int fd_;
+  std::unique_ptr<Before> before_;  // null: moved from
+};
+
 // Whether this process may draw on the terminal: it is in its foreground.
 bool IsForeground(int fd);
 

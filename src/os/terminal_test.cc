@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <thread>
@@ -63,6 +64,36 @@ TEST(Terminal, Width) {
   EXPECT_EQ(TerminalWidth(pipe.write.get(), Environment({"COLUMNS=40"})), 40u);
   EXPECT_EQ(TerminalWidth(pipe.write.get(), Environment({"COLUMNS=x"})), 80u);
   EXPECT_EQ(TerminalWidth(pipe.write.get(), Environment()), 80u);
+}
+
+TEST(Terminal, Height) {
+  Fd master;
+  Fd terminal = MakeTerminal(&master);
+  EXPECT_EQ(TerminalHeight(terminal.get()), 24u);
+  winsize size{.ws_row = 7, .ws_col = 30, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(ioctl(master.get(), TIOCSWINSZ, &size), 0);
+  EXPECT_EQ(TerminalHeight(terminal.get()), 7u);
+}
+
+TEST(Terminal, KeysComeAtOnceAndModesComeBack) {
+  Fd master;
+  Fd terminal = MakeTerminal(&master);
+  termios before{}, after{};
+  ASSERT_EQ(tcgetattr(terminal.get(), &before), 0);
+  {
+    auto keys = KeyTerminal::Enter(terminal.get());
+    ASSERT_TRUE(keys);
+    KeyTerminal moved = std::move(*keys);
+    ASSERT_EQ(write(master.get(), "q\x03", 2), 2);
+    char got[8];
+    EXPECT_EQ(read(terminal.get(), got, sizeof got), 2);  // without a line's end
+    ASSERT_EQ(write(master.get(), "x", 1), 1);
+  }
+  ASSERT_EQ(tcgetattr(terminal.get(), &after), 0);
+  EXPECT_EQ(after.c_lflag, before.c_lflag);
+  EXPECT_EQ(after.c_iflag, before.c_iflag);
+  Pipe pipe = MakePipe().value();
+  EXPECT_FALSE(KeyTerminal::Enter(pipe.read.get()));
 }
 
 class OutputThreadTest : public ::testing::Test {

@@ -191,6 +191,7 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   row.priority = submit.priority;
   row.keep_output = submit.keep_output;
   row.counts.total = end.count;
+  service_.jobs().SetName(row);
   service_.store().PutJob(std::move(row));
   engine::SubmitJob event{upload.job, {}, {}};
   JobPlan& plan = event.plan;

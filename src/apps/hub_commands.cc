@@ -6,9 +6,11 @@
 #include <functional>
 
 #include "access/proof.h"
+#include "apps/hub_look.h"
 #include "base/units.h"
 #include "base/utc.h"
 #include "cli/exit_code.h"
+#include "cli/history/job_facts.h"
 #include "cli/options/hub_options.h"
 #include "cli/options/run_options.h"
 #include "cli/options/words.h"
@@ -204,8 +206,8 @@ Status Explain(Call& call) {
       if (call.human()) {
         text += fmt::format("{}.{}: {}\n", job->value, number, why);
       } else {
-        JsonLine line;
-        line.Text("type", "explanation").Number("version", 1).Number("job", job->value);
+        JsonLine line = cli::TypedLine("explanation");
+        line.Number("job", job->value);
         text += line.Number("task", number).Text("why", why).Finish();
       }
     }
@@ -217,32 +219,11 @@ Status Explain(Call& call) {
 
 // ---- Nodes -------------------------------------------------------------------------------------
 
-struct NodeFacts {
-  const HubNodes::Node* node = nullptr;
-  engine::NodeInfo info;
-};
-
-std::vector<NodeFacts> FactsOfNodes(const Call& call) {
-  std::map<NodeId, engine::NodeInfo> infos;
-  for (engine::NodeInfo& info : call.service.hub().engine().Nodes()) {
-    NodeId id = info.node;
-    infos[id] = std::move(info);
-  }
-  std::vector<NodeFacts> facts;
-  for (const auto& [id, node] : call.service.nodes().all()) {
-    if (node.row.removed) continue;
-    NodeFacts each{&node, {}};
-    if (auto at = infos.find(id); at != infos.end()) each.info = std::move(at->second);
-    facts.push_back(std::move(each));
-  }
-  return facts;
-}
-
 Result<std::vector<NodeId>> PickNodes(const Call& call) {
   std::vector<NodeId> picked;
   for (const std::string& word : call.words.words) {
     if (word == "all") {
-      for (const NodeFacts& each : FactsOfNodes(call)) picked.push_back(each.node->row.id);
+      for (const NodeFacts& each : FactsOfNodes(call.service)) picked.push_back(each.node->row.id);
       continue;
     }
     const HubNodes::Node* node = call.service.nodes().FindByName(word);
@@ -254,25 +235,6 @@ Result<std::vector<NodeId>> PickNodes(const Call& call) {
     picked.push_back(node->row.id);
   }
   return picked;
-}
-
-std::string StandingOf(const NodeFacts& facts) {
-  if (!facts.node->channel) return "away";
-  return engine::NodeStandingName(facts.info.standing);
-}
-
-JsonLine JsonOf(const NodeFacts& facts) {
-  const Offer& offer = facts.info.offer;
-  JsonLine line;
-  line.Text("type", "node").Number("version", 1).Text("node", facts.node->row.name);
-  line.Text("state", StandingOf(facts)).Text("user", facts.node->row.user);
-  line.Number("slots", offer.slots).Seconds("cpus", offer.milli_cpus / 1000.0);
-  line.Number("memory", static_cast<int64_t>(offer.memory));
-  line.Number("tasks", facts.info.leased).Number("ended", static_cast<int64_t>(facts.info.ended));
-  line.Number("failed", static_cast<int64_t>(facts.info.failed));
-  line.Text("from", facts.node->peer).Text("program", facts.node->product);
-  line.Text("why", facts.info.text);
-  return line;
 }
 
 std::string MemoryText(uint64_t bytes) { return bytes == 0 ? "" : FormatSize(bytes); }
@@ -293,7 +255,7 @@ Status NodeList(Call& call) {
                     {"note", cli::Align::kLeft, 8}},
                    call.asked.width, call.asked.colour,
                    [&](std::string_view bytes) { text += bytes; });
-  for (const NodeFacts& each : FactsOfNodes(call)) {
+  for (const NodeFacts& each : FactsOfNodes(call.service)) {
     bool wanted = chosen->empty() ||
                   std::find(chosen->begin(), chosen->end(), each.node->row.id) != chosen->end();
     if (!wanted) continue;
@@ -303,9 +265,9 @@ Status NodeList(Call& call) {
     }
     const Offer& offer = each.info.offer;
     std::string standing = StandingOf(each);
-    bool good = standing == "joined";
+    bool good = standing == "ready";
     table.Add({{each.node->row.name},
-               {good ? "ready" : standing, good ? cli::Tone::kGood : cli::Tone::kDoubtful},
+               {standing, good ? cli::Tone::kGood : cli::Tone::kDoubtful},
                {each.node->row.user == "*" ? "all" : each.node->row.user},
                {fmt::format("{}", offer.slots)},
                {fmt::format("{:g}", offer.milli_cpus / 1000.0)},
@@ -327,7 +289,7 @@ Status NodeList(Call& call) {
 Status NodeInfo(Call& call) {
   auto chosen = PickNodes(call);
   if (!chosen) return std::unexpected(chosen.error());
-  for (const NodeFacts& each : FactsOfNodes(call)) {
+  for (const NodeFacts& each : FactsOfNodes(call.service)) {
     bool wanted = chosen->empty() ||
                   std::find(chosen->begin(), chosen->end(), each.node->row.id) != chosen->end();
     if (!wanted) continue;
@@ -392,28 +354,13 @@ Status ChangeNodes(Call& call) {
 
 Status HubStatus(Call& call) {
   HubService& service = call.service;
-  uint64_t jobs = 0, queued = 0, leased = 0;
-  for (const engine::UserInfo& user : service.hub().engine().Users()) {
-    jobs += user.jobs;
-    queued += user.queued;
-    leased += user.leased;
-  }
+  HubFigures figures = FiguresOf(service);
   std::vector<std::string> addresses;
   for (const os::SocketAddress& address : service.door().addresses()) {
     addresses.push_back(address.Text());
   }
-  const link::Counts& counts = service.door().counts();
   if (!call.human()) {
-    JsonLine line;
-    line.Text("type", "hub").Number("version", 1).Text("program", SPATE_VERSION);
-    line.Number("life", service.epoch().value).Number("nodes", service.nodes_joined());
-    line.Number("jobs", static_cast<int64_t>(jobs)).Number("queued", static_cast<int64_t>(queued));
-    line.Number("running", static_cast<int64_t>(leased));
-    line.Number("clients", static_cast<int64_t>(service.clients()));
-    line.Number("refused", static_cast<int64_t>(counts.refused));
-    line.Number("breaches", static_cast<int64_t>(counts.breaches));
-    line.Text("folder", service.dir());
-    call.Put(line.Finish());
+    call.Put(JsonOf(service, figures).Finish());
   } else {
     std::string text = fmt::format("Hub of spate {}\n", SPATE_VERSION);
     auto add = [&](std::string_view name, const std::string& value) {
@@ -424,10 +371,13 @@ Status HubStatus(Call& call) {
     add("folder", EscapeForScreen(service.dir()));
     add("listens", fmt::format("{}", fmt::join(addresses, ", ")));
     add("nodes", fmt::format("{} connected", service.nodes_joined()));
-    add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(jobs),
-                            cli::CountOf(leased, "task"), FormatCount(queued)));
+    add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(figures.jobs),
+                            cli::CountOf(figures.running, "task"), FormatCount(figures.queued)));
     add("peers", fmt::format("{} accepted, {} refused, {} cut off for a breach of the protocol",
-                             counts.accepted, counts.refused, counts.breaches));
+                             figures.accepted, figures.refused, figures.breaches));
+    if (service.metrics() != nullptr) {
+      add("metrics", fmt::format("http://{}/metrics", service.metrics()->address().Text()));
+    }
     call.Put(text);
     if (service.nodes_joined() == 0) {
       call.Say("no node is connected; start one, here or elsewhere: spate node start --daemon");
@@ -438,6 +388,12 @@ Status HubStatus(Call& call) {
 }
 
 std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format("{}", bound); }
+
+Status Top(Call& call) {
+  call.Put(TopLines(call.service, call.caller()));
+  call.client.Exit(cli::kExitSuccess);
+  return {};
+}
 
 Status HubStop(Call& call) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
@@ -498,8 +454,8 @@ Status ListAccess(Call& call) {
                  {state, state == "good" ? cli::Tone::kGood : cli::Tone::kBad}});
       continue;
     }
-    JsonLine line;
-    line.Text("type", "access").Number("version", 1).Number("serial", static_cast<int64_t>(serial));
+    JsonLine line = cli::TypedLine("access");
+    line.Number("serial", static_cast<int64_t>(serial));
     line.Text("role", row.role).Text("user", row.user).Text("state", state);
     text += line.Finish();
   }
@@ -581,8 +537,8 @@ Status HubUser(Call& call) {
                  {BoundText(info.rule.max_queued)}});
       continue;
     }
-    JsonLine line;
-    line.Text("type", "user").Number("version", 1).Text("user", info.user);
+    JsonLine line = cli::TypedLine("user");
+    line.Text("user", info.user);
     line.Number("jobs", info.jobs).Number("running", info.leased).Number("queued", info.queued);
     line.Number("weight", info.rule.weight).Number("max_running", info.rule.max_running);
     text += line.Number("max_queued", info.rule.max_queued).Finish();
@@ -628,6 +584,8 @@ Verb VerbOf(Command command) {
       return ChangeNodes;
     case Command::kHubStatus:
       return HubStatus;
+    case Command::kTop:
+      return Top;
     case Command::kHubStop:
       return HubStop;
     case Command::kHubAccess:

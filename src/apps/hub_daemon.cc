@@ -65,6 +65,11 @@ Result<int> Start(const cli::Invocation& invocation) {
   with.listen = std::move(*addresses);
   with.suspect_after = options->suspect_after;
   with.lost_after = options->lost_after;
+  if (!options->metrics.empty()) {
+    auto metrics = os::ParseAddress(options->metrics);
+    if (!metrics) return Within("--metrics", metrics.error());
+    with.metrics = std::move(*metrics);
+  }
   with.user = here->machine.facts().user_name;
   with.host = here->machine.facts().host_name;
   with.log = LogLine;

@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "cli/history/job_facts.h"
+
 namespace spate::apps {
 namespace {
 
 constexpr Duration kTellEvery = Duration::Millis(20);
 constexpr Duration kWriteEvery = Duration::Seconds(1);
+constexpr size_t kNameBytes = 100;
 
 store::JobState StateOf(const HubJobs::Job& job) {
   if (job.finished) return store::JobState::kFinished;
@@ -30,6 +33,7 @@ Status HubJobs::Load() {
   for (const store::JobRow& row : *rows) {
     Job& job = jobs_[row.job];
     job.user = row.user;
+    SetName(row);
     job.counts = row.counts;
     job.accepted = true;
     job.finished = row.state == store::JobState::kFinished;
@@ -64,6 +68,10 @@ std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const
 }
 
 void HubJobs::Add(JobId job, std::string user) { jobs_[job].user = std::move(user); }
+
+void HubJobs::SetName(const store::JobRow& row) {
+  jobs_[row.job].name = cli::NameOf(row).substr(0, kNameBytes);
+}
 
 void HubJobs::Drop(JobId job) { jobs_.erase(job); }
 

@@ -23,6 +23,7 @@ class HubJobs {
  public:
   struct Job {
     std::string user;
+    std::string name;  // for people, cut
     JobCounts counts;
     bool accepted = false;
     bool finished = false;
@@ -39,6 +40,7 @@ class HubJobs {
   std::vector<JobId> AllOf(const std::string& user, bool everybody) const;
 
   void Add(JobId job, std::string user);
+  void SetName(const store::JobRow& row);
   void Drop(JobId job);  // it was not accepted
   void Accepted(JobId job);
   void Changed(JobId job);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "access/proof.h"
+#include "apps/hub_look.h"
 #include "base/check.h"
 #include "base/units.h"
 #include "core/model/ranges.h"
@@ -19,6 +20,7 @@ namespace {
 
 // Readers are processes of their own, each with a few MB.
 constexpr uint32_t kReadersMost = 32;
+constexpr Duration kLagEvery = Duration::Seconds(1);
 
 const char* ReasonOf(engine::HoldReason reason) {
   switch (reason) {
@@ -47,6 +49,7 @@ Result<std::unique_ptr<HubService>> HubService::Open(os::RealLoop& loop, Options
                                                      std::move(*store), std::move(*identity)));
   if (auto up = service->TakeUp(); !up) return std::unexpected(up.error());
   if (auto open = service->OpenDoor(); !open) return std::unexpected(open.error());
+  if (auto open = service->OpenMetrics(); !open) return std::unexpected(open.error());
   if (auto made = service->MakeFirstAccess(); !made) return std::unexpected(made.error());
   return service;
 }
@@ -69,6 +72,8 @@ HubService::HubService(os::RealLoop& loop, Options options, store::HubDir dir,
 }
 
 HubService::~HubService() {
+  loop_.Cancel(lag_timer_);
+  metrics_.reset();
   clients_.clear();
   door_.reset();
 }
@@ -130,6 +135,25 @@ Status HubService::OpenDoor() {
   return {};
 }
 
+Status HubService::OpenMetrics() {
+  if (!options_.metrics) return {};
+  auto text = [this] { return MetricsText(FiguresOf(*this)); };
+  auto trouble = [this](const Error& error) { options_.log("metrics: " + error.message); };
+  auto opened = MetricsDoor::Open(loop_, *options_.metrics, text, trouble);
+  if (!opened) return Within("--metrics", opened.error());
+  metrics_ = std::move(*opened);
+  MeasureLag();
+  return {};
+}
+
+void HubService::MeasureLag() {
+  Instant due = loop_.Now() + kLagEvery;
+  lag_timer_ = loop_.At(due, [this, due] {
+    lag_ = loop_.Now() - due;
+    MeasureLag();
+  });
+}
+
 // The first credentials lie in the hub's folder, for its owner to pass on.
 Status HubService::MakeFirstAccess() {
   if (!access_->all().empty() || reached_at_.empty()) return {};
@@ -154,6 +178,7 @@ void HubService::Stop() {
   if (std::exchange(stopping_, true)) return;
   options_.log("the hub stops");
   jobs_->Flush();
+  metrics_.reset();
   door_.reset();
   for (auto& [id, client] : clients_) client->Close();
   nodes_->DropAll();
@@ -326,6 +351,7 @@ void HubService::OnHubNotice(const engine::Notice& notice) {
 }
 
 void HubService::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
+  ++ends_[static_cast<size_t>(notice.verdict)];
   jobs_->Changed(notice.end.ref.job);
 }
 

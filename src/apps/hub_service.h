@@ -4,6 +4,7 @@
 // Thread: the loop's.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "apps/hub_client.h"
 #include "apps/hub_jobs.h"
 #include "apps/hub_nodes.h"
+#include "apps/metrics_door.h"
 #include "hub/hub.h"
 #include "link/door.h"
 #include "os/child.h"
@@ -29,6 +31,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   struct Options {
     std::string dir;                        // of the hub, absolute
     std::vector<os::Address> listen;        // beside the socket in `dir`
+    std::optional<os::Address> metrics;     // where monitors ask
     std::string user;                       // whom this process runs as
     std::string host;                       // the name by which others reach this machine
     size_t connections = 4096;              // at once, with clients and nodes
@@ -46,11 +49,11 @@ class HubService final : public hub::Watcher, public link::Gate {
   void Stop();
 
   os::RealLoop& loop() { return loop_; }
-  store::SqliteStore& store() { return *store_; }
-  hub::Hub& hub() { return *hub_; }
-  HubJobs& jobs() { return *jobs_; }
-  HubAccess& access() { return *access_; }
-  HubNodes& nodes() { return *nodes_; }
+  store::SqliteStore& store() const { return *store_; }
+  hub::Hub& hub() const { return *hub_; }
+  HubJobs& jobs() const { return *jobs_; }
+  HubAccess& access() const { return *access_; }
+  HubNodes& nodes() const { return *nodes_; }
   uint32_t nodes_joined() const { return nodes_->connected(); }
   Bytes32 pin() const { return identity_.pin(); }
   // For access files: how others reach this hub. Empty: only by the socket.
@@ -59,7 +62,13 @@ class HubService final : public hub::Watcher, public link::Gate {
   Epoch epoch() const { return epoch_; }
   Instant since() const { return since_; }
   const std::string& dir() const { return options_.dir; }
+  std::string journal() const { return dir_.place().DbPath(); }
   size_t clients() const { return clients_.size(); }
+  // Ends of attempts in this life, by engine::Verdict.
+  const std::array<uint64_t, 5>& ends() const { return ends_; }
+  // By how much the loop was late at the last look, one a second; measured for monitors only.
+  Duration lag() const { return lag_; }
+  const MetricsDoor* metrics() const { return metrics_.get(); }
 
   // Whether the caller may look into the job, and change it.
   Status CheckRight(const Caller& caller, JobId job) const;
@@ -100,6 +109,8 @@ class HubService final : public hub::Watcher, public link::Gate {
              std::unique_ptr<store::SqliteStore> store, transport::Identity identity);
   Status TakeUp();
   Status OpenDoor();
+  Status OpenMetrics();
+  void MeasureLag();
   Status MakeFirstAccess();
   void Arrived(link::Visitor visitor);
   void TellAccepted(JobId job, const Error* error);
@@ -118,6 +129,10 @@ class HubService final : public hub::Watcher, public link::Gate {
   std::vector<os::Address> reached_at_;
   std::string program_;
   std::unique_ptr<link::Door> door_;
+  std::unique_ptr<MetricsDoor> metrics_;
+  std::array<uint64_t, 5> ends_{};
+  Duration lag_{};
+  os::TimerId lag_timer_ = 0;
   std::map<uint64_t, std::unique_ptr<HubClient>> clients_;
   uint64_t last_client_ = 0;
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;

@@ -40,26 +40,6 @@ constexpr Duration kLongestPause = Duration::Seconds(5);
 // So long a submit tries to reach its hub again.
 constexpr Duration kSubmitPatience = Duration::Seconds(60);
 
-// What every command that speaks to a hub begins with.
-struct Setting {
-  Surroundings here;
-  std::unique_ptr<os::RealLoop> loop;
-  client::HubTarget target;
-};
-
-Result<Setting> Begin(const cli::Words& words) {
-  auto here = Surroundings::Find();
-  if (!here) return std::unexpected(here.error());
-  std::string access(words.Last(cli::Opt::kAccess).value_or(""));
-  std::string state(words.Last(cli::Opt::kState).value_or(""));
-  auto target = client::NeedHub(access, here->environment, HubDirOf(state, *here));
-  if (!target) return std::unexpected(target.error());
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(loop.error());
-  os::IgnoreSignal(os::kSignalPipe);
-  return Setting{std::move(*here), std::move(*loop), std::move(*target)};
-}
-
 // ---- Submitting --------------------------------------------------------------------------------
 
 std::string NewSubmission(const Surroundings& here, Instant now) {
@@ -160,7 +140,7 @@ Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submissi
   }
 }
 
-Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const Setting& setting,
+Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const HubSetting& setting,
                                   const std::vector<std::string>& argv) {
   auto settings = SettingsOfSubmit(options, setting.here);
   if (!settings) return std::unexpected(settings.error());
@@ -345,7 +325,7 @@ Result<int> Waiter::Wait(JobId job, bool connected) {
 Result<int> Submit(const cli::Invocation& invocation) {
   auto options = cli::MakeSubmitOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
-  auto setting = Begin(invocation.words);
+  auto setting = FindSetting(invocation.words);
   if (!setting) return std::unexpected(setting.error());
   os::RealLoop& loop = *setting->loop;
   auto submission = MakeSubmission(*options, *setting, invocation.argv);
@@ -394,7 +374,7 @@ Result<int> Submit(const cli::Invocation& invocation) {
 }
 
 Result<int> Wait(const cli::Invocation& invocation) {
-  auto setting = Begin(invocation.words);
+  auto setting = FindSetting(invocation.words);
   if (!setting) return std::unexpected(setting.error());
   std::vector<std::string> words = invocation.words.words;
   if (words.empty()) words.push_back("last");
@@ -444,7 +424,7 @@ std::vector<std::string> ArgvForHub(const cli::Invocation& invocation) {
 }
 
 Result<int> Ask(const cli::Invocation& invocation) {
-  auto setting = Begin(invocation.words);
+  auto setting = FindSetting(invocation.words);
   if (!setting) return std::unexpected(setting.error());
   auto facts = os::LookAtTerminal(os::kStdout, setting->here.environment);
   wire::Command command{ArgvForHub(invocation), 80, facts.is_terminal, facts.may_colour};
@@ -457,6 +437,19 @@ Result<int> Ask(const cli::Invocation& invocation) {
 int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.error()); }
 
 }  // namespace
+
+Result<HubSetting> FindSetting(const cli::Words& words) {
+  auto here = Surroundings::Find();
+  if (!here) return std::unexpected(here.error());
+  std::string access(words.Last(cli::Opt::kAccess).value_or(""));
+  std::string state(words.Last(cli::Opt::kState).value_or(""));
+  auto target = client::NeedHub(access, here->environment, HubDirOf(state, *here));
+  if (!target) return std::unexpected(target.error());
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  os::IgnoreSignal(os::kSignalPipe);
+  return HubSetting{std::move(*here), std::move(*loop), std::move(*target)};
+}
 
 int SubmitToHub(const cli::Invocation& invocation) { return Reported(Submit(invocation)); }
 int WaitForJobs(const cli::Invocation& invocation) { return Reported(Wait(invocation)); }

@@ -1,11 +1,25 @@
 // Commands that speak to a hub: submit, and those about its jobs and nodes.
 #pragma once
 
+#include <memory>
+
+#include "apps/local_job.h"
 #include "cli/main.h"
 #include "cli/run/task_list.h"
+#include "client/hub_call.h"
+#include "os/real_loop.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
+
+// What every command that speaks to a hub begins with.
+struct HubSetting {
+  Surroundings here;
+  std::unique_ptr<os::RealLoop> loop;
+  client::HubTarget target;
+};
+// By --access and --state. kUnavailable: there is no hub; the error says how to start one.
+Result<HubSetting> FindSetting(const cli::Words& words);
 
 // A job as it goes to the hub: made once, sent as often as needed.
 struct Submission {

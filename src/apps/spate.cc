@@ -3,6 +3,7 @@
 #include "apps/hub_daemon.h"
 #include "apps/hub_reader.h"
 #include "apps/hub_submit.h"
+#include "apps/hub_top.h"
 #include "apps/local_run.h"
 #include "apps/node_daemon.h"
 #include "cli/main.h"
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
   wiring.wait = spate::apps::WaitForJobs;
   wiring.hub_start = spate::apps::StartHub;
   wiring.node_start = spate::apps::StartNode;
+  wiring.top = spate::apps::Top;
   wiring.ask_hub = spate::apps::AskHub;
   return spate::cli::Main(argc, argv, wiring);
 }

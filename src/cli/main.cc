@@ -59,6 +59,8 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
     case Command::kJobWait:
     case Command::kJobProgress:
       return wiring.wait;
+    case Command::kTop:
+      return wiring.top;
     case Command::kHubStart:
       return wiring.hub_start;
     case Command::kNodeStart:
@@ -68,6 +70,7 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
     case Command::kJobTasks:
     case Command::kJobCat:
     case Command::kJobForget:
+    case Command::kReport:
       return wiring.job;
     default:
       return wiring.ask_hub;

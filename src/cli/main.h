@@ -22,13 +22,14 @@ using Handler = std::function<int(const Invocation&)>;
 // program".
 struct Wiring {
   Handler run;         // run and job retry
-  Handler job;         // what looks into jobs
+  Handler job;         // what looks into jobs, and report
   Handler task;        // task info and task explain
   Handler state;       // state check
   Handler submit;      // submit and job add
   Handler wait;        // job wait and job progress
   Handler hub_start;   // hub start
   Handler node_start;  // node start
+  Handler top;
   Handler ask_hub;     // all else that only a hub answers
 };
 

@@ -174,5 +174,41 @@ TEST_F(HubHistoryTest, AListReadsNoAttempts) {
   EXPECT_NE(Run(Command::kJobInfo, {"1"}).code, 0);
 }
 
+TEST_F(HubHistoryTest, TheReportSumsOthersByUser) {
+  WriteThree();
+  EXPECT_EQ(Out(Command::kReport, {}),
+            "USER  JOB  NAME  TASKS  ENDS     FAILED  CPU-H  WALL-H    PEAK  SUGGEST\n"
+            "ada     1  job1      2     2          0   0.00    0.00  1.5 MB       2M\n"
+            "ada   all            2     2          0   0.00    0.00  1.5 MB       2M\n"
+            "bob   all            2     2  1 (50.0%)   0.00    0.00  1.5 MB       2M\n");
+  EXPECT_EQ(Out(Command::kReport, {"--user=bob", "--output=json"}),
+            R"({"type":"use","v":1,"user":"bob","job":null,"name":null,"tasks":2,"ends":2,)"
+            R"("failed":1,"failed_share":0.5,"cpu":0.0014,"wall":0.001201,"peak_memory":1536000,)"
+            R"("suggested_memory":2097152})"
+            "\n");
+  See("root", true);
+  EXPECT_EQ(Out(Command::kReport, {"--user=bob"}),
+            "USER  JOB  NAME  TASKS  ENDS     FAILED  CPU-H  WALL-H    PEAK  SUGGEST\n"
+            "bob     2  job2      2     2  1 (50.0%)   0.00    0.00  1.5 MB       2M\n"
+            "bob   all            2     2  1 (50.0%)   0.00    0.00  1.5 MB       2M\n");
+}
+
+TEST_F(HubHistoryTest, TheReportGoesBackSoFar) {
+  WriteThree();
+  EXPECT_EQ(Run(Command::kReport, {"--since=9m"}).err, "spate: nothing has been used on the hub\n");
+  std::string all = Out(Command::kReport, {"--output=json"});
+  EXPECT_EQ(Out(Command::kReport, {"--since=11m", "--output=json"}), all);
+  auto late = store::EndOf(2, Cause::kNode);
+  late.verdict = engine::Verdict::kRetry;
+  late.end.start = kThen + Duration::Seconds(300);
+  ASSERT_TRUE(hub_.Record(late));
+  auto sum = Out(Command::kReport, {"--since=9m", "--output=json"});
+  auto line = nlohmann::json::parse(sum.substr(0, sum.find('\n')));
+  EXPECT_EQ(line["job"], 1);
+  EXPECT_EQ(line["ends"], 1);
+  EXPECT_EQ(line["tasks"], 0);  // it is tried again
+  EXPECT_EQ(Run(Command::kReport, {"--since=soon"}).code, kExitUsage);
+}
+
 }  // namespace
 }  // namespace spate::cli

@@ -22,6 +22,8 @@ Result<int> CallVerb(HistoryCall& call) {
       return JobCat(call);
     case Command::kJobForget:
       return JobForget(call);
+    case Command::kReport:
+      return Report(call);
     default:
       CHECK(!"a verb of `job`");
       return kExitUsage;

@@ -430,5 +430,28 @@ TEST_F(JobCommands, AFailedWriteIsReported) {
   EXPECT_EQ(ran.err, "spate: cannot write to standard output: No space left\n");
 }
 
+TEST_F(JobCommands, ReportAddsUpRuns) {
+  EXPECT_EQ(Run(Command::kReport, {}).err.find("spate: nothing has been used in '"), 0u);
+  auto six = world_.AddJob(SixTasks());
+  WriteSix(*six);
+  JobText text;
+  text.rows = {"true"};
+  auto one = world_.AddJob(text);
+  one->Record(AttemptOf(2, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+  EXPECT_EQ(Out(Command::kReport, {}),
+            "USER  JOB  NAME   TASKS  ENDS     FAILED  CPU-H  WALL-H    PEAK  SUGGEST\n"
+            "me      1  align      5     6  3 (60.0%)   0.00    0.00  3.0 MB       4M\n"
+            "me      2  align      1     1          0   0.00    0.00  3.0 MB       4M\n"
+            "me    all             6     7  3 (50.0%)   0.00    0.00  3.0 MB       4M\n");
+  std::string json = Out(Command::kReport, {"--output=json"});
+  EXPECT_EQ(KeysOf(json),
+            "type v user job name tasks ends failed failed_share cpu wall peak_memory "
+            "suggested_memory");
+  auto sum = Lines(json).back();
+  EXPECT_EQ(sum["cpu"], 8.75);
+  EXPECT_EQ(sum["wall"], 10.5);
+  EXPECT_EQ(sum["suggested_memory"], 4 << 20);
+}
+
 }  // namespace
 }  // namespace spate::cli

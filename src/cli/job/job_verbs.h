@@ -1,4 +1,4 @@
-// The verbs of `spate job`, one file each. They return an exit code.
+// The verbs of `spate job`, and `spate report`, one file each. They return an exit code.
 #pragma once
 
 #include "base/result.h"
@@ -11,6 +11,7 @@ Result<int> JobInfo(HistoryCall& call);
 Result<int> JobTasks(HistoryCall& call);
 Result<int> JobCat(HistoryCall& call);
 Result<int> JobForget(HistoryCall& call);
+Result<int> Report(HistoryCall& call);
 
 // --limit; `otherwise` when it is not given.
 Result<uint64_t> LimitOf(const Words& words, uint64_t otherwise);

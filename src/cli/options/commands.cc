@@ -202,6 +202,24 @@ constexpr CommandDef kCommands[] = {
      .summary = "forget nodes; what they ran is run elsewhere",
      .details = "",
      .words_min = 1},
+    {.id = Command::kTop,
+     .name = "top",
+     .arguments = "",
+     .summary = "watch a hub, its nodes and its jobs",
+     .details =
+         "On a terminal it is drawn anew every second: q ends, n and j show the nodes or the "
+         "jobs alone (and again: both), arrows, PgUp and PgDn scroll. A hub that goes away "
+         "is waited for. Elsewhere it prints what is now, and ends. --output json is one "
+         "object a line. Of others' jobs only administrators see the names.",
+     .words_max = 0},
+    {.id = Command::kReport,
+     .name = "report",
+     .arguments = "",
+     .summary = "tell what users and their jobs have used",
+     .details = "Each attempt that has ended counts, with its processor time and its wall time. "
+                "SUGGEST is the largest peak of memory and 20% more, for --memory. Of others' jobs "
+                "only administrators see more than the sums of each user.",
+     .words_max = 0},
     {.id = Command::kHelp,
      .name = "help",
      .arguments = "[COMMAND]",

@@ -57,6 +57,9 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   options.listen = words.All(Opt::kListen);
   if (options.listen.empty()) options.listen.push_back(fmt::format("*:{}", kHubPort));
   if (options.listen.size() == 1 && options.listen.front() == "none") options.listen.clear();
+  in.Text(Opt::kMetrics, options.metrics);
+  bool port_alone = options.metrics.find_first_not_of("0123456789") == std::string::npos;
+  if (!options.metrics.empty() && port_alone) options.metrics = "127.0.0.1:" + options.metrics;
   in.Text(Opt::kState, options.state_dir);
   options.daemon = in.Has(Opt::kDaemon);
   options.allow_root = in.Has(Opt::kAllowRoot);

@@ -20,6 +20,7 @@ inline constexpr uint16_t kHubPort = 18150;
 
 struct HubOptions {
   std::vector<std::string> listen;  // HOST[:PORT]; empty: nowhere but the local socket
+  std::string metrics;              // HOST:PORT; empty: nowhere
   std::string state_dir;            // as typed
   bool daemon = false;
   bool allow_root = false;

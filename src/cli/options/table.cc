@@ -19,7 +19,8 @@ constexpr CommandSet kHere = Bit(Command::kRun) | Bit(Command::kJobRetry);
 constexpr CommandSet kRuns = kHere | Bit(Command::kSubmit);
 constexpr CommandSet kTables = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
                                Bit(Command::kJobTasks) | Bit(Command::kTaskInfo) |
-                               Bit(Command::kTaskExplain) | Bit(Command::kStateCheck);
+                               Bit(Command::kTaskExplain) | Bit(Command::kStateCheck) |
+                               Bit(Command::kReport);
 constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo) |
                                 Bit(Command::kNodeDrain) | Bit(Command::kNodeResume) |
                                 Bit(Command::kNodeRemove);
@@ -27,13 +28,14 @@ constexpr CommandSet kOfJobs = Bit(Command::kJobWait) | Bit(Command::kJobProgres
                                Bit(Command::kJobCancel) | Bit(Command::kJobHold) |
                                Bit(Command::kJobRelease) | Bit(Command::kJobClose);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
-                              Bit(Command::kHubAccess) | Bit(Command::kHubUser);
+                              Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
+                              Bit(Command::kTop);
 // They speak to a hub, always or when they are told to.
 constexpr CommandSet kHubOnly = kSubmits | kOfNodes | kOfJobs | kOfHub;
 constexpr CommandSet kHistory = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
                                 Bit(Command::kJobTasks) | Bit(Command::kJobCat) |
                                 Bit(Command::kJobRetry) | Bit(Command::kTaskInfo) |
-                                Bit(Command::kTaskExplain);
+                                Bit(Command::kTaskExplain) | Bit(Command::kReport);
 constexpr CommandSet kStateUsers = kHere | kTables | kHubOnly | Bit(Command::kJobCat) |
                                    Bit(Command::kJobForget) | Bit(Command::kHubStart) |
                                    Bit(Command::kNodeStart);
@@ -459,6 +461,24 @@ constexpr OptionDef kOptions[] = {
      .commands = Bit(Command::kJobForget),
      .help = "all finished jobs older than T"},
 
+    {.id = Opt::kSince,
+     .names = "since",
+     .argument = "T",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kReport),
+     .help = "only what ended in the last T, as 7d"},
+    {.id = Opt::kOfUser,
+     .names = "user",
+     .argument = "NAME",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kReport),
+     .help = "only what this user ran"},
+    {.id = Opt::kOneLook,
+     .names = "once",
+     .group = Group::kOutput,
+     .commands = Bit(Command::kTop),
+     .help = "print what is now, and end"},
+
     {.id = Opt::kHub,
      .names = "hub",
      .group = Group::kHub,
@@ -493,6 +513,14 @@ constexpr OptionDef kOptions[] = {
      .commands = Bit(Command::kHubStart) | Bit(Command::kNodeStart),
      .help = "go on in the background once all is well",
      .more = "What it has to say is in the file log of its folder, which is opened anew at HUP."},
+    {.id = Opt::kMetrics,
+     .names = "metrics",
+     .argument = "[HOST:]PORT",
+     .group = Group::kHub,
+     .commands = Bit(Command::kHubStart),
+     .help = "answer GET /metrics there, for Prometheus",
+     .more = "Without HOST only on this machine. It tells numbers, and no names of users or jobs; "
+             "whoever reaches it may read them, in clear."},
     {.id = Opt::kRole,
      .names = "role",
      .argument = "ROLE",

@@ -39,6 +39,8 @@ enum class Command : uint8_t {
   kNodeDrain,
   kNodeResume,
   kNodeRemove,
+  kTop,
+  kReport,
   kHelp,
   kVersion,
 };
@@ -162,6 +164,11 @@ enum class Opt : uint8_t {
   kSuspectAfter,
   kLostAfter,
   kAllowRoot,
+  kMetrics,
+  // Looking.
+  kOneLook,
+  kSince,
+  kOfUser,
 };
 
 enum class Group : uint8_t {

@@ -1,0 +1,177 @@
+#include "apps/hub_top.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "apps/hub_submit.h"
+#include "cli/exit_code.h"
+#include "cli/options/run_options.h"
+#include "cli/report.h"
+#include "cli/top/top_keys.h"
+#include "cli/top/top_view.h"
+#include "os/fd.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr Duration kLookEvery = Duration::Seconds(1);
+// The alternate screen, no cursor, long lines cut; and back.
+constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view kLeave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kHome = "\x1b[H";
+constexpr std::string_view kClearLine = "\x1b[K";
+constexpr std::string_view kClearRest = "\x1b[J";
+
+// The lines that the hub answers with.
+Result<std::string> Ask(client::HubCall& call) {
+  auto sent = call.Send(wire::Command{.argv = {"top", "--output=json"}});
+  if (!sent) return std::unexpected(sent.error());
+  std::string lines;
+  for (;;) {
+    auto reply = call.Next();
+    if (!reply) return std::unexpected(reply.error());
+    if (const auto* printed = std::get_if<wire::Printed>(&*reply)) {
+      if (printed->stream == 1) lines += printed->bytes;
+    } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
+      return Fail(failed->kind, failed->text);
+    } else if (std::holds_alternative<wire::Exited>(*reply)) {
+      return lines;
+    }
+  }
+}
+
+Result<cli::Snapshot> Look(client::HubCall& call) {
+  auto lines = Ask(call);
+  if (!lines) return std::unexpected(lines.error());
+  return cli::ReadSnapshot(*lines);
+}
+
+class TopScreen {
+ public:
+  TopScreen(client::HubCall& call, const HubSetting& setting, bool colour)
+      : call_(call), loop_(*setting.loop), here_(setting.here), colour_(colour) {}
+  Result<int> Run();
+
+ private:
+  void Watch();
+  void Read();
+  void Draw();
+  void Quit(int code);
+
+  client::HubCall& call_;
+  os::RealLoop& loop_;
+  const Surroundings& here_;
+  const bool colour_;
+  cli::TopView view_;
+  cli::TopKeys keys_;
+  int code_ = cli::kExitSuccess;
+};
+
+void TopScreen::Quit(int code) {
+  code_ = code;
+  call_.Interrupt();
+}
+
+void TopScreen::Read() {
+  std::array<char, 256> bytes;
+  auto size = os::ReadSome(os::kStdin, bytes.data(), bytes.size(), "standard input");
+  if (!size || *size == 0) {  // the terminal is gone
+    loop_.Unwatch(os::kStdin);
+    return Quit(cli::kExitHangup);
+  }
+  for (cli::TopKey key : keys_.Take({bytes.data(), *size})) {
+    if (key == cli::TopKey::kQuit) return Quit(cli::kExitSuccess);
+    view_.Press(key);
+  }
+  Draw();
+}
+
+void TopScreen::Draw() {
+  cli::TopView::Size size{os::TerminalWidth(os::kStdout, here_.environment),
+                          os::TerminalHeight(os::kStdout), colour_};
+  std::string bytes(kHome);
+  for (const std::string& line : view_.Draw(size, loop_.Now())) {
+    if (bytes.size() > kHome.size()) bytes += "\r\n";
+    bytes += line;
+    bytes += kClearLine;
+  }
+  bytes += kClearRest;
+  if (!os::WriteAll(os::kStdout, bytes, "the terminal")) Quit(cli::kExitOutputClosed);
+}
+
+void TopScreen::Watch() {
+  loop_.WatchRead(os::kStdin, [this] { Read(); });
+  loop_.OnSignal(os::kSignalWindow, [this] { Draw(); });
+  loop_.OnSignal(os::kSignalContinue, [this] { Draw(); });
+  loop_.OnSignal(os::kSignalInt, [this] { Quit(cli::kExitInterrupted); });
+  loop_.OnSignal(os::kSignalTerm, [this] { Quit(cli::kExitTerminated); });
+  loop_.OnSignal(os::kSignalHup, [this] { Quit(cli::kExitHangup); });
+}
+
+Result<int> TopScreen::Run() {
+  auto terminal = os::KeyTerminal::Enter(os::kStdin);
+  if (!terminal) return std::unexpected(terminal.error());
+  (void)os::WriteAll(os::kStdout, kEnter, "the terminal");
+  Watch();
+  Status connected;
+  while (!call_.interrupted()) {
+    auto snapshot = connected ? Look(call_) : std::unexpected(connected.error());
+    if (call_.interrupted()) break;
+    if (snapshot) view_.Take(std::move(*snapshot), loop_.Now());
+    view_.SetTrouble(snapshot ? "" : snapshot.error().message);
+    Draw();
+    call_.Pause(kLookEvery);
+    if (!snapshot && !call_.interrupted()) connected = call_.Connect();
+  }
+  loop_.Unwatch(os::kStdin);
+  (void)os::WriteAll(os::kStdout, kLeave, "the terminal");
+  return code_;
+}
+
+Result<int> PrintOnce(client::HubCall& call, const HubSetting& setting, cli::OutputForm form,
+                      const os::TerminalFacts& facts) {
+  auto lines = Ask(call);
+  if (!lines) return std::unexpected(lines.error());
+  std::string text = *lines;
+  if (form == cli::OutputForm::kHuman) {
+    auto snapshot = cli::ReadSnapshot(*lines);
+    if (!snapshot) return std::unexpected(snapshot.error());
+    cli::TopView view;
+    view.Take(std::move(*snapshot), setting.loop->Now());
+    uint32_t width = os::TerminalWidth(os::kStdout, setting.here.environment);
+    auto screen = view.Draw({width, 0, facts.may_colour}, setting.loop->Now());
+    text = fmt::format("{}\n", fmt::join(screen, "\n"));
+  }
+  auto written = os::WriteAll(os::kStdout, text, "standard output");
+  if (!written) return std::unexpected(written.error());
+  return cli::kExitSuccess;
+}
+
+Result<int> Run(const cli::Words& words) {
+  auto form = cli::OutputFormOf(words);
+  if (!form) return std::unexpected(form.error());
+  auto setting = FindSetting(words);
+  if (!setting) return std::unexpected(setting.error());
+  auto facts = os::LookAtTerminal(os::kStdout, setting->here.environment);
+  bool keys = os::LookAtTerminal(os::kStdin, setting->here.environment).is_terminal;
+  bool screen =
+      keys && facts.may_move && *form == cli::OutputForm::kHuman && !words.Has(cli::Opt::kOneLook);
+  client::HubCall call(*setting->loop, setting->target);
+  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  if (!screen) return PrintOnce(call, *setting, *form, facts);
+  return TopScreen(call, *setting, facts.may_colour).Run();
+}
+
+}  // namespace
+
+int Top(const cli::Invocation& invocation) {
+  auto code = Run(invocation.words);
+  return code ? *code : cli::ReportError(code.error());
+}
+
+}  // namespace spate::apps

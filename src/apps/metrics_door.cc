@@ -1,0 +1,109 @@
+#include "apps/metrics_door.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace spate::apps {
+namespace {
+
+constexpr std::string_view kEndOfHeaders = "\r\n\r\n";
+
+std::string Answer(std::string_view status, std::string_view body, std::string_view more = "",
+                   bool with_body = true) {
+  return fmt::format(
+      "HTTP/1.1 {}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+      "Content-Length: {}\r\nConnection: close\r\n{}\r\n{}",
+      status, body.size(), more, with_body ? body : "");
+}
+
+}  // namespace
+
+std::string AnswerHttp(std::string_view request, const std::function<std::string()>& text) {
+  std::string_view line = request.substr(0, request.find("\r\n"));
+  size_t first = line.find(' '), last = line.rfind(' ');
+  if (first == last || !line.substr(last + 1).starts_with("HTTP/1.")) {
+    return Answer("400 Bad Request", "this is not HTTP/1.1\n");
+  }
+  std::string_view method = line.substr(0, first);
+  std::string_view target = line.substr(first + 1, last - first - 1);
+  if (method != "GET" && method != "HEAD") {
+    return Answer("405 Method Not Allowed", "ask with GET\n", "Allow: GET, HEAD\r\n");
+  }
+  if (target.substr(0, target.find('?')) != "/metrics") {
+    return Answer("404 Not Found", "there is only /metrics\n", "", method == "GET");
+  }
+  return Answer("200 OK", text(), "", method == "GET");
+}
+
+Result<std::unique_ptr<MetricsDoor>> MetricsDoor::Open(os::RealLoop& loop, const os::Address& at,
+                                                       std::function<std::string()> text,
+                                                       std::function<void(const Error&)> trouble,
+                                                       const MetricsLimits& limits) {
+  auto numbers = os::ResolveBlocking(at);
+  if (!numbers) return std::unexpected(numbers.error());
+  auto fd = os::Listen(numbers->front());
+  if (!fd) return std::unexpected(fd.error());
+  std::unique_ptr<MetricsDoor> door(new MetricsDoor(loop, std::move(text), limits));
+  auto address = os::LocalAddress(fd->get());
+  if (!address) return std::unexpected(address.error());
+  door->address_ = *address;
+  transport::Listener::Events events{
+      .arrived = [door = door.get()](transport::Arrival a) { door->Arrived(std::move(a)); },
+      .trouble = std::move(trouble)};
+  transport::ListenerLimits places{.places = limits.connections};
+  door->listener_ =
+      std::make_unique<transport::Listener>(loop, std::move(*fd), std::move(events), places);
+  return door;
+}
+
+MetricsDoor::~MetricsDoor() {
+  listener_.reset();
+  while (!exchanges_.empty()) Remove(exchanges_.begin());
+}
+
+void MetricsDoor::Arrived(transport::Arrival arrival) {
+  exchanges_.push_back({std::move(arrival.fd), std::move(arrival.place), "", "", false, 0});
+  auto at = std::prev(exchanges_.end());
+  at->deadline = loop_.At(loop_.Now() + limits_.deadline, [this, at] { Remove(at); });
+  loop_.WatchRead(at->fd.get(), [this, at] { Hear(at); });
+}
+
+void MetricsDoor::Hear(Exchanges::iterator at) {
+  std::array<char, 4096> bytes;
+  os::IoStep step = os::Receive(at->fd.get(), bytes.data(), bytes.size());
+  if (step.kind == os::IoStep::Kind::kWouldBlock) return;
+  if (step.kind != os::IoStep::Kind::kDone) return Remove(at);
+  if (at->answered) return;  // what it says behind its request is of no interest
+  at->request.append(bytes.data(), step.bytes);
+  bool whole = at->request.find(kEndOfHeaders) != std::string::npos;
+  if (at->request.size() > limits_.request) {
+    at->answer = Answer("431 Request Header Fields Too Large", "the request is too long\n");
+  } else if (whole) {
+    at->answer = AnswerHttp(at->request, text_);
+  } else {
+    return;
+  }
+  at->answered = true;
+  loop_.WatchWrite(at->fd.get(), [this, at] { Tell(at); });
+}
+
+// The peer closes first: bytes of its own that nobody read would take the answer away from it.
+void MetricsDoor::Tell(Exchanges::iterator at) {
+  os::IoStep step = os::SendSome(at->fd.get(), at->answer);
+  if (step.kind == os::IoStep::Kind::kWouldBlock) return;
+  if (step.kind != os::IoStep::Kind::kDone) return Remove(at);
+  at->answer.erase(0, step.bytes);
+  if (!at->answer.empty()) return;
+  loop_.UnwatchWrite(at->fd.get());
+  os::ShutdownWrite(at->fd.get());
+}
+
+void MetricsDoor::Remove(Exchanges::iterator at) {
+  loop_.Cancel(at->deadline);
+  loop_.Unwatch(at->fd.get());
+  exchanges_.erase(at);
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,71 @@
+// MetricsDoor: answers GET /metrics over HTTP/1.1, for monitors such as Prometheus. One request for
+// each connection; a peer that is slow or silent is cut off, and at most so many are there at once.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "os/address.h"
+#include "os/fd.h"
+#include "os/real_loop.h"
+#include "os/socket.h"
+#include "transport/tcp/listener.h"
+
+namespace spate::apps {
+
+struct MetricsLimits {
+  size_t connections = 16;                   // further ones wait in the system's queue
+  size_t request = 8192;                     // bytes of the request line and the headers
+  Duration deadline = Duration::Seconds(5);  // from arrival to the end
+};
+
+// The whole answer to a request, whose headers are complete. `text` is asked for /metrics only.
+std::string AnswerHttp(std::string_view request, const std::function<std::string()>& text);
+
+class MetricsDoor {
+ public:
+  // `text` is what it tells; `trouble` hears of errors of listening.
+  static Result<std::unique_ptr<MetricsDoor>> Open(os::RealLoop& loop, const os::Address& at,
+                                                   std::function<std::string()> text,
+                                                   std::function<void(const Error&)> trouble,
+                                                   const MetricsLimits& limits = {});
+  ~MetricsDoor();
+  MetricsDoor(const MetricsDoor&) = delete;
+  MetricsDoor& operator=(const MetricsDoor&) = delete;
+
+  const os::SocketAddress& address() const { return address_; }
+
+ private:
+  struct Exchange {
+    os::Fd fd;
+    transport::Place place;
+    std::string request;
+    std::string answer;  // what is still to be sent of it
+    bool answered = false;
+    os::TimerId deadline = 0;
+  };
+  using Exchanges = std::list<Exchange>;
+
+  MetricsDoor(os::RealLoop& loop, std::function<std::string()> text, const MetricsLimits& limits)
+      : loop_(loop), text_(std::move(text)), limits_(limits) {}
+  void Arrived(transport::Arrival arrival);
+  void Hear(Exchanges::iterator at);
+  void Tell(Exchanges::iterator at);
+  void Remove(Exchanges::iterator at);
+
+  os::RealLoop& loop_;
+  const std::function<std::string()> text_;
+  const MetricsLimits limits_;
+  os::SocketAddress address_;
+  Exchanges exchanges_;
+  std::unique_ptr<transport::Listener> listener_;
+};
+
+}  // namespace spate::apps

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cli/table/text_width.h"
+#include "cli/top/snapshot.h"
+#include "cli/top/top_keys.h"
+#include "cli/top/top_view.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr Instant kNow{1'700'000'000'000'000'000};
+
+TEST(TopKeys, KnowsThemWhole) {
+  using enum TopKey;
+  struct Case {
+    std::vector<std::string> pieces;
+    std::vector<TopKey> keys;
+  };
+  for (const Case& each : std::vector<Case>{{{"q"}, {kQuit}},
+                                            {{"\x03"}, {kQuit}},
+                                            {{"njx"}, {kNodes, kJobs}},
+                                            {{"\x1b[A\x1bOB"}, {kUp, kDown}},
+                                            {{"\x1b", "[", "5", "~q"}, {kPageUp, kQuit}},
+                                            {{"\x1b[6~"}, {kPageDown}},
+                                            {{"\x1b[1;5A"}, {}},
+                                            {{"\x1b[200~n"}, {kNodes}},
+                                            {{"\x1bq"}, {}},
+                                            {{"\x1b\x1b[B"}, {kDown}},
+                                            {{"\x1b[" + std::string(40, '1') + "n"}, {kNodes}}}) {
+    TopKeys keys;
+    std::vector<TopKey> got;
+    for (const std::string& piece : each.pieces) {
+      for (TopKey key : keys.Take(piece)) got.push_back(key);
+    }
+    EXPECT_EQ(got, each.keys) << each.pieces[0];
+  }
+}
+
+TEST(Snapshot, TakesWhatItKnows) {
+  auto snapshot = ReadSnapshot(
+      "{\"type\":\"hub\",\"v\":1,\"life\":3,\"since\":1600000000.5,\"nodes\":2,\"new\":[]}\n"
+      "{\"type\":\"node\",\"node\":\"n1\",\"state\":\"ready\",\"slots\":\"many\",\"used\":0.5}\n"
+      "{\"type\":\"planet\"}\n"
+      "damage\n"
+      "{\"type\":\"job\",\"job\":7,\"user\":\"ada\",\"name\":null,\"running\":2,\"total\":9}\n"
+      "{\"type\":\"job\",\"job\":8,\"user\":\"bob\",\"name\":\"fold\"}");
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->hub.life, 3u);
+  EXPECT_EQ(snapshot->hub.since.ns, 1'600'000'000'500'000'000);
+  ASSERT_EQ(snapshot->nodes.size(), 1u);
+  EXPECT_EQ(snapshot->nodes[0].slots, 0u);
+  EXPECT_EQ(snapshot->nodes[0].used, 0.5);
+  ASSERT_EQ(snapshot->jobs.size(), 2u);
+  EXPECT_EQ(snapshot->jobs[0].name, std::nullopt);
+  EXPECT_EQ(snapshot->jobs[0].counts.leased, 2u);
+  EXPECT_EQ(snapshot->jobs[1].name, "fold");
+  EXPECT_FALSE(ReadSnapshot(""));
+  EXPECT_FALSE(ReadSnapshot("{\"type\":\"job\"}\n"));
+}
+
+Snapshot Example() {
+  Snapshot snapshot;
+  snapshot.hub = {.life = 2,
+                  .since = kNow - Duration::Seconds(3600),
+                  .nodes = 2,
+                  .away = 1,
+                  .jobs = 3,
+                  .queued = 4000,
+                  .running = 3,
+                  .ended = 100,
+                  .failed = 1};
+  snapshot.nodes = {{.name = "n1", .state = "ready", .slots = 2, .tasks = 3, .used = 1.5},
+                    {.name = "n2", .state = "away", .why = "gone"}};
+  JobCounts counts = {.total = 200, .queued = 97, .leased = 3, .succeeded = 99, .failed = 1};
+  snapshot.jobs = {{.job = 1, .user = "ada", .state = "running", .name = "fold", .counts = counts},
+                   {.job = 2, .user = "bob", .state = "held", .name = {}, .counts = {}}};
+  return snapshot;
+}
+
+std::string Text(const std::vector<std::string>& lines) {
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+TEST(TopView, ShowsAll) {
+  TopView view;
+  view.Take(Example(), kNow);
+  EXPECT_EQ(Text(view.Draw({}, kNow)),
+            "hub of spate, life 2, up 1h00m   100 ended, 1 failed\n"
+            "nodes 2 connected, 1 away   tasks 3 running, 4,000 queued   jobs 3\n"
+            "\n"
+            "NODE  STATE  USED  SLOTS  TASKS  ENDED  FAILED  NOTE\n"
+            "n1    ready  100%      2      3      0       0\n"
+            "n2    away     0%      0      0      0       0  gone\n"
+            "\n"
+            "JOB  USER  NAME  DONE               RUNNING  QUEUED  FAILED  RATE   ETA\n"
+            "  1  ada   fold  [#####.....]  50%        3      97       1           -\n"
+            "  2  bob   -     [..........]   0%        0       0       0        held\n");
+}
+
+TEST(TopView, MeasuresRates) {
+  TopView view;
+  Snapshot snapshot = Example();
+  Instant now = kNow;
+  for (int i = 0; i < 5; ++i, now = now + Duration::Seconds(1)) {
+    view.Take(snapshot, now);
+    snapshot.hub.ended += 10;
+    snapshot.jobs[0].counts.succeeded += 10;
+  }
+  std::string text = Text(view.Draw({}, now - Duration::Seconds(1)));
+  EXPECT_NE(text.find("   10/s   140 ended"), std::string::npos) << text;
+  EXPECT_NE(text.find("10/s    6s\n"), std::string::npos) << text;  // 60 of 200 are left
+  snapshot.hub.life = 3;                                            // counts from 0 again
+  snapshot.hub.ended = 0;
+  view.Take(snapshot, now);
+  EXPECT_NE(Text(view.Draw({}, now)).find("up 1h00m   0 ended"), std::string::npos);
+}
+
+TEST(TopView, FitsAndScrolls) {
+  TopView view;
+  Snapshot snapshot = Example();
+  snapshot.nodes.resize(30, {.name = "other", .state = "ready"});
+  for (uint32_t i = 3; i <= 50; ++i) {
+    snapshot.jobs.push_back(
+        {.job = i, .user = "ada", .state = "queued", .name = "x", .counts = {}});
+  }
+  view.Take(snapshot, kNow);
+  for (uint32_t rows : {1, 2, 5, 8, 24, 200}) {
+    for (uint32_t columns : {20, 80}) {
+      auto lines = view.Draw({.columns = columns, .rows = rows}, kNow);
+      EXPECT_EQ(lines.size(), rows);
+      if (columns < 80) continue;
+      for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), columns) << line;
+    }
+  }
+  auto first_job = [&] {
+    auto lines = view.Draw({.columns = 80, .rows = 20}, kNow);
+    auto at = std::ranges::find_if(lines, [](auto& line) { return line.starts_with("JOB"); });
+    return at == lines.end() ? "" : (at + 1)->substr(0, 3);
+  };
+  EXPECT_EQ(first_job(), "  1");
+  view.Press(TopKey::kDown);
+  EXPECT_EQ(first_job(), "  2");
+  view.Press(TopKey::kPageDown);
+  EXPECT_EQ(first_job(), " 11");
+  view.Press(TopKey::kPageUp);
+  EXPECT_EQ(first_job(), "  2");
+  for (int i = 0; i < 20; ++i) view.Press(TopKey::kPageDown);
+  EXPECT_EQ(first_job(), " 42");  // not beyond the end
+  view.Press(TopKey::kUp);
+  EXPECT_EQ(first_job(), " 41");
+  view.Press(TopKey::kNodes);
+  EXPECT_EQ(first_job(), "");
+  view.Press(TopKey::kJobs);
+  EXPECT_EQ(first_job(), "  1");
+  EXPECT_EQ(Text(view.Draw({}, kNow)).find("NODE"), std::string::npos);
+}
+
+TEST(TopView, SaysWhenTheHubIsAway) {
+  TopView view;
+  view.SetTrouble("no answer\n");
+  EXPECT_NE(Text(view.Draw({.rows = 9}, kNow)).find("the hub is away: no answer\\n\n"),
+            std::string::npos);
+  view.Take(Example(), kNow);
+  EXPECT_NE(Text(view.Draw({}, kNow)).find("life 2"), std::string::npos);
+  view.SetTrouble("");
+  EXPECT_EQ(Text(view.Draw({}, kNow)).find("is away:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spate::cli

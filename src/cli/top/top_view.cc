@@ -1,0 +1,219 @@
+#include "cli/top/top_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/table/table.h"
+#include "cli/table/text_width.h"
+#include "cli/text/end_text.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr const char* kKeysLine = "q quit   n nodes   j jobs   arrows, PgUp, PgDn scroll";
+constexpr uint32_t kBarColumns = 10;
+
+// "[####......]  45%"
+std::string Bar(const JobCounts& counts) {
+  uint64_t done = counts.finished(), total = std::max<uint64_t>(counts.total, 1);
+  uint64_t full = done * kBarColumns / total;
+  return fmt::format("[{}{}] {:>3}%", std::string(full, '#'), std::string(kBarColumns - full, '.'),
+                     done * 100 / total);
+}
+
+std::string EtaOf(const JobShot& job, double rate) {
+  if (job.state != "running") return job.state;
+  uint64_t left = job.counts.total - std::min(job.counts.total, job.counts.finished());
+  if (rate <= 0 || left == 0) return "-";
+  return BriefDuration(Duration::SecondsF(std::min(static_cast<double>(left) / rate, 1e8)));
+}
+
+// A table as lines, the first of them its titles.
+class TableLines {
+ public:
+  TableLines(std::vector<Column> columns, const TopView::Size& size)
+      : table_(std::move(columns), size.columns, size.colour,
+               [this](std::string_view text) { text_ += text; }) {}
+  void Add(std::vector<Cell> cells) { table_.Add(std::move(cells)); }
+  std::vector<std::string> Take() {
+    table_.Finish();
+    std::vector<std::string> lines;
+    for (size_t at = 0; at < text_.size();) {
+      size_t end = std::min(text_.find('\n', at), text_.size());
+      lines.push_back(text_.substr(at, end - at));
+      at = end + 1;
+    }
+    return lines;
+  }
+
+ private:
+  std::string text_;
+  Table table_;
+};
+
+}  // namespace
+
+void TopView::Take(Snapshot snapshot, Instant now) {
+  const HubShot& hub = snapshot.hub;
+  if (!has_snapshot_ || hub.life != snapshot_.hub.life) {
+    ends_.Start(now);
+    ends_from_ = hub.ended;
+  }
+  ends_.Note(now, hub.ended - ends_from_);
+  std::map<uint32_t, Meter> meters;
+  for (const JobShot& job : snapshot.jobs) {
+    uint64_t done = job.counts.finished();
+    auto known = meters_.find(job.job);
+    bool is_new = known == meters_.end() || done < known->second.from;
+    Meter& meter = meters[job.job];
+    if (is_new) {
+      meter.rate.Start(now);
+      meter.from = done;
+    } else {
+      meter = std::move(known->second);
+    }
+    meter.rate.Note(now, done - meter.from);
+  }
+  meters_ = std::move(meters);
+  snapshot_ = std::move(snapshot);
+  has_snapshot_ = true;
+}
+
+void TopView::Press(TopKey key) {
+  auto toggle = [this](Show one) {
+    show_ = show_ == one ? Show::kBoth : one;
+    offset_ = 0;
+  };
+  switch (key) {
+    case TopKey::kQuit:
+      return;
+    case TopKey::kUp:
+      offset_ -= std::min<size_t>(offset_, 1);
+      return;
+    case TopKey::kDown:
+      ++offset_;
+      return;
+    case TopKey::kPageUp:
+      offset_ -= std::min(offset_, page_);
+      return;
+    case TopKey::kPageDown:
+      offset_ += page_;
+      return;
+    case TopKey::kNodes:
+      return toggle(Show::kNodes);
+    case TopKey::kJobs:
+      return toggle(Show::kJobs);
+  }
+}
+
+TopView::Lines TopView::Head(const Size& size, Instant now) const {
+  Lines lines;
+  const HubShot& hub = snapshot_.hub;
+  if (has_snapshot_) {
+    std::string rate = BriefRate(ends_.PerSecond(now));
+    lines.push_back(fmt::format("hub of spate, life {}, up {}   {}{} ended, {} failed", hub.life,
+                                BriefDuration(std::max(now - hub.since, Duration())),
+                                rate.empty() ? "" : rate + "   ", FormatCount(hub.ended),
+                                FormatCount(hub.failed)));
+    lines.push_back(
+        fmt::format("nodes {} connected, {} away   tasks {} running, {} queued   jobs {}",
+                    FormatCount(hub.nodes), FormatCount(hub.away), FormatCount(hub.running),
+                    FormatCount(hub.queued), FormatCount(hub.jobs)));
+  }
+  if (!trouble_.empty()) lines.push_back("the hub is away: " + EscapeForScreen(trouble_));
+  for (std::string& line : lines) line = CutToWidth(line, size.columns);
+  if (!trouble_.empty() && size.colour) lines.back() = Toned(lines.back(), Tone::kBad);
+  return lines;
+}
+
+TopView::Lines TopView::Nodes(const Size& size) const {
+  TableLines table({{"NODE", Align::kLeft, 8},
+                    {"STATE"},
+                    {"USED", Align::kRight},
+                    {"SLOTS", Align::kRight},
+                    {"TASKS", Align::kRight},
+                    {"ENDED", Align::kRight},
+                    {"FAILED", Align::kRight},
+                    {"NOTE", Align::kLeft, 4}},
+                   size);
+  for (const NodeShot& node : snapshot_.nodes) {
+    Tone tone = node.state == "ready" ? Tone::kGood : Tone::kDoubtful;
+    table.Add({{node.name},
+               {node.state, tone},
+               {fmt::format("{:.0f}%", std::min(node.used, 1.0) * 100)},
+               {fmt::format("{}", node.slots)},
+               {fmt::format("{}", node.tasks)},
+               {FormatCount(node.ended)},
+               {FormatCount(node.failed), node.failed > 0 ? Tone::kBad : Tone::kPlain},
+               {node.why}});
+  }
+  return table.Take();
+}
+
+TopView::Lines TopView::Jobs(const Size& size, Instant now) const {
+  TableLines table({{"JOB", Align::kRight},
+                    {"USER", Align::kLeft, 6},
+                    {"NAME", Align::kLeft, 8},
+                    {"DONE"},
+                    {"RUNNING", Align::kRight},
+                    {"QUEUED", Align::kRight},
+                    {"FAILED", Align::kRight},
+                    {"RATE", Align::kRight},
+                    {"ETA", Align::kRight}},
+                   size);
+  for (const JobShot& job : snapshot_.jobs) {
+    auto meter = meters_.find(job.job);
+    double rate = meter == meters_.end() ? 0 : meter->second.rate.PerSecond(now);
+    uint32_t failed = job.counts.failed + job.counts.unknown;
+    table.Add({{fmt::format("{}", job.job)},
+               {job.user},
+               {job.name.value_or("-")},
+               {Bar(job.counts)},
+               {FormatCount(job.counts.leased)},
+               {FormatCount(job.counts.queued)},
+               {FormatCount(failed), failed > 0 ? Tone::kBad : Tone::kPlain},
+               {BriefRate(rate)},
+               {EtaOf(job, rate)}});
+  }
+  return table.Take();
+}
+
+// The titles stay where they are.
+void TopView::AddList(Lines& screen, Lines list, size_t room, bool scrolled) {
+  if (list.empty() || room < 2) return;
+  size_t shown = std::min(list.size() - 1, room - 1), first = 0;
+  if (scrolled) {
+    page_ = std::max<size_t>(shown, 1);
+    first = offset_ = std::min(offset_, list.size() - 1 - shown);
+  }
+  screen.push_back(std::move(list[0]));
+  for (size_t i = first; i < first + shown; ++i) screen.push_back(std::move(list[1 + i]));
+}
+
+std::vector<std::string> TopView::Draw(const Size& size, Instant now) {
+  Lines screen = Head(size, now);
+  Lines nodes = show_ == Show::kJobs ? Lines() : Nodes(size);
+  Lines jobs = show_ == Show::kNodes ? Lines() : Jobs(size, now);
+  bool bounded = size.rows > 0;
+  size_t room = nodes.size() + jobs.size();
+  if (bounded) {
+    size_t taken = screen.size() + 3;  // two blank lines, and the keys
+    room = size.rows - std::min<size_t>(size.rows, taken);
+  }
+  // Jobs leave the nodes a third, or what they do not need.
+  size_t for_nodes = std::max(room / 3, room - std::min(room, jobs.size()));
+  for_nodes = std::min(for_nodes, nodes.size());
+  screen.emplace_back();
+  AddList(screen, std::move(nodes), for_nodes, show_ == Show::kNodes);
+  if (for_nodes > 0 && !jobs.empty()) screen.emplace_back();
+  AddList(screen, std::move(jobs), room - for_nodes, show_ != Show::kNodes);
+  if (!bounded) return screen;
+  screen.resize(size.rows - 1);
+  screen.push_back(CutToWidth(kKeysLine, size.columns));
+  return screen;
+}
+
+}  // namespace spate::cli

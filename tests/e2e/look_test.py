@@ -1,0 +1,197 @@
+"""Looking at a hub: top, report, metrics."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import termios
+import urllib.error
+import urllib.request
+
+from harness import DEADLINE, SPATE, Place, main, wait, want
+from hub_test import cluster_of
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def metrics(url):
+    with urllib.request.urlopen(url, timeout=DEADLINE) as answer:
+        want(answer.headers["Content-Type"].startswith("text/plain; version=0.0.4"), "its type")
+        text = answer.read().decode()
+    return dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#")), text
+
+
+def test_metrics_are_for_monitors(place: Place):
+    cluster = cluster_of(place, "--listen", "none", "--metrics", "0")
+    status, _ = cluster.spate("hub status")
+    url = re.search(r"http://127\.0\.0\.1:\d+/metrics", status).group()
+    wait(lambda: float(metrics(url)[0]["spate_journal_bytes"]) > 0, "there is a journal")
+    before, _ = metrics(url)
+    want(before['spate_nodes{state="ready"}'] == "0", before)
+    cluster.node("n1", "-j", "2")
+    cluster.submit("--wait", "--", "echo secret; exit {}", ":::", "0", "0", "1", code=1)
+    held = cluster.submit("--", "while ! test -e go; do sleep 0.05; done")
+    wait(lambda: metrics(url)[0]['spate_tasks{state="running"}'] == "1", "one runs")
+    now, text = metrics(url)
+    want(now['spate_ends_total{verdict="succeeded"}'] == "2", text)
+    want(now['spate_ends_total{verdict="failed"}'] == "1", text)
+    want(now['spate_nodes{state="ready"}'] == "1" and now["spate_jobs"] == "1", text)
+    want("secret" not in text and "n1" not in text, text)
+    place.write("go")
+    cluster.spate("job wait", held)
+    try:
+        urllib.request.urlopen(url.removesuffix("metrics"), timeout=DEADLINE)
+        want(False, "there is more than /metrics")
+    except urllib.error.HTTPError as error:
+        want(error.code == 404, error)
+    host, port = re.search(r"//(.*):(\d+)/", url).groups()
+    with socket.create_connection((host, int(port)), timeout=DEADLINE) as peer:
+        peer.sendall(b"\x16\x03\x01\r\n\r\n")
+        want(peer.recv(100).startswith(b"HTTP/1.1 400 "), "nonsense is refused")
+
+
+def test_a_port_that_is_taken_is_told(place: Place):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        _, err = place.run("--allow-root", "--listen", "none", "--metrics", port,
+                           command="hub start", code=3)
+    want("--metrics" in err and port in err, err)
+
+
+def test_a_report_tells_what_was_used(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2")
+    cluster.submit("--wait", "--name", "mixed", "--retries", "1", "--", "exit {}", ":::", "0", "1",
+                   code=1)
+    cluster.submit("--wait", "--", "true")
+    first, second, total = lines(cluster.spate("report", "--output", "json")[0])
+    want((first["job"], first["name"], first["tasks"], first["ends"], first["failed"]) ==
+         (1, "mixed", 2, 3, 1), first)
+    want(first["failed_share"] == 0.5 and first["suggested_memory"] >= first["peak_memory"], first)
+    want(second["job"] == 2 and total["job"] is None and total["ends"] == 4, total)
+    want("mixed" in cluster.spate("report", "--since", "1h")[0], "the table")
+    other = cluster.access("--role", "client", "--user", "bob", name="bob.access")
+    (alone,) = lines(cluster.spate("report", "--output", "json", "--access", other)[0])
+    want(alone["job"] is None and alone["tasks"] == 3, alone)
+    place.run("--", "true")
+    (_, of_runs) = lines(cluster.spate("report", "--local", "--output", "json")[0])
+    want(of_runs["ends"] == 1, of_runs)
+
+
+class Terminal:
+    """`spate top` on a terminal, and the screen that it has drawn."""
+
+    def __init__(self, place, rows=24, columns=100):
+        self.master, slave = pty.openpty()
+        self.slave = os.ttyname(slave)
+        self.before = termios.tcgetattr(slave)
+        self.screen, self.seen = [], ""
+        self.resize(rows, columns)
+        env = dict(place.env, TERM="xterm", NO_COLOR="1")
+        self.process = subprocess.Popen([SPATE, "top"], cwd=place.dir, env=env, stdin=slave,
+                                        stdout=slave, stderr=slave, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.held = slave
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def press(self, keys):
+        os.write(self.master, keys)
+
+    def read(self):
+        """The newest screen that is whole, line by line."""
+        while select.select([self.master], [], [], 0)[0]:
+            self.seen += os.read(self.master, 65536).decode()
+        frames = self.seen.split("\x1b[H")
+        whole = [frame.partition("\x1b[J")[0] for frame in frames if "\x1b[J" in frame]
+        if whole:
+            self.screen = [line.removesuffix("\x1b[K") for line in whole[-1].split("\r\n")]
+        return self.screen
+
+    def wait(self, condition, what):
+        wait(lambda: condition(self.read()) or self.process.poll() is not None, what)
+        want(self.process.poll() is None, f"top has ended: {self.seen}")
+
+    def ended(self, code):
+        want(self.process.wait(DEADLINE) == code, self.process.returncode)
+        self.read()
+        want(self.seen.endswith("\x1b[?1049l"), "the screen comes back")
+        want(termios.tcgetattr(self.held) == self.before, "the modes come back")
+        os.close(self.held)
+        os.close(self.master)
+
+
+def has(text):
+    return lambda screen: any(text in line for line in screen)
+
+
+def test_top_draws_what_happens(place: Place):
+    cluster = cluster_of(place)
+    top = Terminal(place)
+    top.wait(has("nodes 0 connected"), "the first look")
+    cluster.node("n1", "-j", "2")
+    job = cluster.submit("--name", "fold", "--max-running", "1", "--",
+                         "while ! test -e go{}; do sleep 0.02; done", ":::", "1", "2")
+    top.wait(has("nodes 1 connected, 0 away   tasks 1 running, 1 queued   jobs 1"), "the job runs")
+    want(has("[..........]   0%")(top.screen) and has("fold")(top.screen), top.screen)
+    place.write("go1")
+    top.wait(has("[#####.....]  50%"), "the bar grows")
+    top.press(b"n")
+    top.wait(lambda screen: not has("fold")(screen) and has("n1")(screen), "nodes alone")
+    top.press(b"n")
+    top.wait(has("fold"), "both again")
+    top.resize(8, 40)
+    top.wait(lambda screen: len(screen) == 8 and all(len(line) <= 40 for line in screen), "8 rows")
+    top.resize(24, 100)
+    cluster.kill_hub()
+    top.wait(has("the hub is away: "), "it says so")
+    want(has("fold")(top.screen), "what was known stays")
+    cluster.start_hub()
+    top.wait(lambda screen: has("life 2")(screen) and not has("the hub is away")(screen), "it is back")
+    place.write("go2")
+    cluster.spate("job wait", job)
+    top.wait(lambda screen: not has("fold")(screen), "the job is over")
+    top.press(b"q")
+    top.ended(0)
+
+
+def test_top_gives_the_terminal_back(place: Place):
+    cluster_of(place)
+    for end, code in ((lambda top: top.press(b"\x03"), 0),
+                      (lambda top: top.process.send_signal(signal.SIGTERM), 143),
+                      (lambda top: top.process.send_signal(signal.SIGINT), 130)):
+        top = Terminal(place)
+        top.wait(has("hub of spate"), "the first look")
+        end(top)
+        top.ended(code)
+
+
+def test_top_without_a_terminal_looks_once(place: Place):
+    place.run(command="top", code=3)
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "3")
+    job = cluster.submit("--name", "fold", "--", "while ! test -e go; do sleep 0.05; done")
+    other = cluster.access("--role", "client", "--user", "bob", name="bob.access")
+    wait(lambda: lines(cluster.spate("top", "--output", "json")[0])[0]["running"] == 1, "it runs")
+    hub, node, one = lines(cluster.spate("top", "--output", "json")[0])
+    want((hub["type"], hub["v"], hub["life"], hub["nodes"]) == ("hub", 1, 1, 1), hub)
+    want((node["node"], node["state"], node["slots"]) == ("n1", "ready", 3), node)
+    want((one["job"], one["name"], one["running"]) == (int(job), "fold", 1), one)
+    hidden = lines(cluster.spate("top", "--output", "json", "--access", other)[0])[2]
+    want(hidden["name"] is None and hidden["running"] == 1, hidden)
+    text, _ = cluster.spate("top")
+    want("fold" in text and "n1" in text and "\x1b" not in text, text)
+    place.write("go")
+    cluster.spate("job wait", job)
+
+
+if __name__ == "__main__":
+    main(globals())

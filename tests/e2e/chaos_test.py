@@ -108,7 +108,7 @@ class World:
         wait(lambda: all(self.states().get(name) == "joined" for name in names), f"{names} are there")
 
     def jobs(self):
-        out, _ = self.cluster.spate("job list", "--output", "json")
+        out, _ = self.cluster.spate("job list", "--all", "--output", "json")
         return [json.loads(line) for line in out.splitlines()]
 
     def ends(self, job, tasks):

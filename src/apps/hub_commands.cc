@@ -129,6 +129,36 @@ Status ChangeJobs(Call& call, const std::function<engine::Event(JobId)>& event,
   return {};
 }
 
+Status Forget(Call& call) {
+  HubJobs& jobs = call.service.jobs();
+  std::vector<JobId> chosen;
+  if (auto older = call.words.Last(cli::Opt::kOlderThan)) {
+    auto age = ParseDuration(*older);
+    if (!age) return Within("--older-than", age.error());
+    chosen = jobs.EndedBefore(call.service.loop().Now() - *age);
+    std::erase_if(chosen, [&](JobId job) {
+      return !call.caller().is_admin && jobs.Find(job)->user != call.caller().user;
+    });
+  } else if (call.words.words.empty()) {
+    return Fail(ErrorKind::kInvalid, "which jobs? Write their numbers, or --older-than T");
+  } else {
+    auto picked = PickJobs(call);
+    if (!picked) return std::unexpected(picked.error());
+    chosen = std::move(*picked);
+  }
+  for (JobId job : chosen) {
+    if (jobs.Find(job)->finished) continue;
+    return Fail(ErrorKind::kBusy,
+                fmt::format("job {0} has not ended; spate job cancel {0} ends it", job.value));
+  }
+  bool dry = call.words.Has(cli::Opt::kDryRun);
+  for (JobId job : chosen) {
+    if (!dry) call.service.ForgetJob(job, [] {});
+  }
+  call.Done(fmt::format("{}{} forgotten", dry ? "would be: " : "", JobsText(chosen)));
+  return {};
+}
+
 Status Release(Call& call) {
   auto picked = PickJobs(call);
   if (!picked) return std::unexpected(picked.error());
@@ -568,6 +598,8 @@ Verb VerbOf(Command command) {
         return ChangeJobs(
             call, [](JobId job) { return engine::SealJob{job}; }, "takes no more tasks");
       };
+    case Command::kJobForget:
+      return Forget;
     case Command::kJobRelease:
       return Release;
     case Command::kJobRetry:

@@ -73,6 +73,7 @@ Result<int> Start(const cli::Invocation& invocation) {
   with.user = here->machine.facts().user_name;
   with.host = here->machine.facts().host_name;
   with.log = LogLine;
+  with.keep = options->keep.age;
   if (auto made = os::MakeDirs(with.dir, 0700); !made) return std::unexpected(made.error());
   std::string log = os::JoinPath(with.dir, "log");
   std::optional<os::Background> background;

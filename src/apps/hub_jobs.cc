@@ -38,6 +38,7 @@ Status HubJobs::Load() {
     job.accepted = true;
     job.finished = row.state == store::JobState::kFinished;
     job.started = row.counts.finished() > 0;
+    job.ended = row.ended;
     if (auto counts = engine_.Counts(row.job)) {
       job.counts = *counts;
       job.held = engine_.Held(row.job);
@@ -65,6 +66,14 @@ std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const
     if (job.accepted && (everybody || job.user == user)) all.push_back(id);
   }
   return all;
+}
+
+std::vector<JobId> HubJobs::EndedBefore(Instant when) const {
+  std::vector<JobId> ended;
+  for (const auto& [id, job] : jobs_) {
+    if (job.finished && job.ended && *job.ended < when) ended.push_back(id);
+  }
+  return ended;
 }
 
 void HubJobs::Add(JobId job, std::string user) { jobs_[job].user = std::move(user); }
@@ -97,6 +106,7 @@ void HubJobs::Finished(JobId job, const JobCounts& counts) {
   Job& entry = jobs_[job];
   entry.counts = counts;
   entry.finished = true;
+  entry.ended = loop_.Now();
   entry.held = engine::HoldReason::kNone;
   unwritten_.erase(job);
   changed_.erase(job);
@@ -138,7 +148,7 @@ void HubJobs::Put(JobId job, const Job& entry) {
   progress.job = job;
   progress.state = StateOf(entry);
   progress.counts = entry.counts;
-  if (entry.finished) progress.ended = loop_.Now();
+  if (entry.finished) progress.ended = entry.ended;
   store_.PutProgress(progress);
 }
 

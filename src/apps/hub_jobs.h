@@ -28,6 +28,7 @@ class HubJobs {
     bool accepted = false;
     bool finished = false;
     bool started = false;
+    std::optional<Instant> ended;  // of a finished one
     engine::HoldReason held = engine::HoldReason::kNone;
   };
   // All outlive it. Progress is written down now and then, so that lists need not count.
@@ -47,6 +48,8 @@ class HubJobs {
   void Held(JobId job, engine::HoldReason reason);
   void Finished(JobId job, const JobCounts& counts);
   void Reopened(JobId job);
+  // Finished jobs that ended before `when`.
+  std::vector<JobId> EndedBefore(Instant when) const;
   // Writes down what is not yet; before the hub ends.
   void Flush();
 

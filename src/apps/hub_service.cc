@@ -74,6 +74,7 @@ HubService::HubService(os::RealLoop& loop, Options options, store::HubDir dir,
 HubService::~HubService() {
   loop_.Cancel(lag_timer_);
   metrics_.reset();
+  loop_.Cancel(prune_timer_);
   clients_.clear();
   door_.reset();
 }
@@ -99,6 +100,7 @@ Status HubService::TakeUp() {
   if (auto loaded = access_->Load(); !loaded) return loaded;
   if (auto loaded = nodes_->Load(); !loaded) return loaded;
   hub_->Resume(engine::LastNodes::kMayReturn);
+  Prune();
   return {};
 }
 
@@ -320,6 +322,24 @@ Result<TaskIndex> HubService::BeginGrow(JobId job) {
                                               job.value));
   }
   return counts->total;
+}
+
+void HubService::ForgetJob(JobId job, std::function<void()> done) {
+  jobs_->Drop(job);
+  store_->ForgetJob(job, [done = std::move(done)](Status) { done(); });
+}
+
+// A few at a time: each is some work for the journal.
+void HubService::Prune() {
+  constexpr Duration kEvery = Duration::Seconds(60);
+  constexpr size_t kAtOnce = 20;
+  auto old = jobs_->EndedBefore(loop_.Now() - options_.keep);
+  old.resize(std::min(old.size(), kAtOnce));
+  for (JobId job : old) {
+    hub_->Forget(job);
+    ForgetJob(job, [] {});
+  }
+  prune_timer_ = loop_.At(loop_.Now() + kEvery, [this] { Prune(); });
 }
 
 Status HubService::Revive(JobId job) {

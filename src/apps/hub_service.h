@@ -29,17 +29,18 @@ namespace spate::apps {
 class HubService final : public hub::Watcher, public link::Gate {
  public:
   struct Options {
-    std::string dir;                        // of the hub, absolute
-    std::vector<os::Address> listen;        // beside the socket in `dir`
-    std::optional<os::Address> metrics;     // where monitors ask
-    std::string user;                       // whom this process runs as
-    std::string host;                       // the name by which others reach this machine
-    size_t connections = 4096;              // at once, with clients and nodes
-    size_t strangers = 1024;                // at one address, before they have said who they are
-    Duration suspect_after;                 // a connection of so long a silence is cut
-    Duration lost_after;                    // and after this one a node's tasks run elsewhere
-    std::function<void(std::string)> log;   // a line for whoever looks after the hub
-    std::function<void(int code)> stopped;  // the hub has come to its end
+    std::string dir;                     // of the hub, absolute
+    std::vector<os::Address> listen;     // beside the socket in `dir`
+    std::optional<os::Address> metrics;  // where monitors ask
+    std::string user;                    // whom this process runs as
+    std::string host;                    // the name by which others reach this machine
+    size_t connections = 4096;           // at once, with clients and nodes
+    size_t strangers = 1024;             // at one address, before they have said who they are
+    Duration suspect_after;              // a connection of so long a silence is cut
+    Duration lost_after;                 // and after this one a node's tasks run elsewhere
+    Duration keep = Duration::Seconds(90 * 86400);  // finished jobs
+    std::function<void(std::string)> log;           // a line for whoever looks after the hub
+    std::function<void(int code)> stopped;          // the hub has come to its end
   };
   // Takes up what an earlier life left, and opens the door. kBusy: another hub runs in this folder.
   static Result<std::unique_ptr<HubService>> Open(os::RealLoop& loop, Options options);
@@ -83,6 +84,8 @@ class HubService final : public hub::Watcher, public link::Gate {
   void EndGrow(JobId job) { growing_.erase(job); }
   // Of a job that came only in part, or is refused: nothing of it stays.
   void DropUpload(JobId job);
+  // Removes a finished job and all that is kept of it.
+  void ForgetJob(JobId job, std::function<void()> done);
   // Takes a finished job up again.
   Status Revive(JobId job);
   void DropClientsOf(uint64_t serial);
@@ -113,6 +116,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   void MeasureLag();
   Status MakeFirstAccess();
   void Arrived(link::Visitor visitor);
+  void Prune();
   void TellAccepted(JobId job, const Error* error);
 
   os::RealLoop& loop_;
@@ -139,6 +143,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   std::set<JobId> growing_;  // somebody adds tasks to them
   uint32_t readers_ = 0;
   bool stopping_ = false;
+  os::TimerId prune_timer_ = 0;
 };
 
 }  // namespace spate::apps

@@ -24,7 +24,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// A killed process is gone soon, but for one that hangs in the kernel, which nobody should wait for.
+// A killed process is gone soon, but for one that hangs in the kernel, which nobody should wait
+// for.
 void Reap(RealLoop& loop, Pid pid) {
   constexpr Duration kLookAgain = Duration::Millis(50);
   pid_t reaped;

@@ -263,6 +263,25 @@ def test_users_have_shares_and_bounds(place: Place):
     want(json.loads(out)["weight"] == 3, out)
 
 
+def test_jobs_are_forgotten(place: Place):
+    cluster = cluster_of(place)
+    running = cluster.submit("--", "true")
+    _, err = cluster.spate("job forget", running, code=3)
+    want("has not ended" in err, err)
+    cluster.node()
+    cluster.spate("job wait", running)
+    kept = cluster.submit("--wait", "--", "echo kept").split()[0]
+    cluster.spate("job forget", running)
+    out, _ = cluster.spate("job list", "--output", "json")
+    want([json.loads(line)["job"] for line in out.splitlines()] == [int(kept)], out)
+    want(cluster.spate("job cat", kept)[0] == "kept\n", "the other job is whole")
+    cluster.kill_hub()
+    cluster.start_hub()
+    cluster.spate("job info", running, code=2)
+    job = cluster.submit("--", "true")
+    want(int(job) > int(kept), "numbers are not used again")
+
+
 def test_a_submission_is_one_job(place: Place):
     cluster = cluster_of(place)
     cluster.node()

@@ -65,6 +65,15 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   options.allow_root = in.Has(Opt::kAllowRoot);
   in.Read(Opt::kSuspectAfter, options.suspect_after, ParseDuration);
   in.Read(Opt::kLostAfter, options.lost_after, ParseDuration);
+  in.ReadAll(
+      Opt::kKeep,
+      [&](std::string_view value) -> Result<bool> {
+        if (auto ok = ParseHistoryBound(value, options.keep); !ok) {
+          return std::unexpected(ok.error());
+        }
+        return true;
+      },
+      [](bool) {});
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   if (options.suspect_after < Duration::Seconds(1) ||
       options.suspect_after > Duration::Seconds(86'400)) {

@@ -26,6 +26,7 @@ struct HubOptions {
   bool allow_root = false;
   Duration suspect_after = Duration::Seconds(15);
   Duration lost_after = kLimits.node_patience;  // at least the former
+  HistoryBound keep;                            // its age alone counts
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
 

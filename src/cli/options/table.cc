@@ -32,10 +32,10 @@ constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) 
                               Bit(Command::kTop);
 // They speak to a hub, always or when they are told to.
 constexpr CommandSet kHubOnly = kSubmits | kOfNodes | kOfJobs | kOfHub;
-constexpr CommandSet kHistory = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
-                                Bit(Command::kJobTasks) | Bit(Command::kJobCat) |
-                                Bit(Command::kJobRetry) | Bit(Command::kTaskInfo) |
-                                Bit(Command::kTaskExplain) | Bit(Command::kReport);
+constexpr CommandSet kHistory =
+    Bit(Command::kJobList) | Bit(Command::kJobInfo) | Bit(Command::kJobTasks) |
+    Bit(Command::kJobCat) | Bit(Command::kJobRetry) | Bit(Command::kJobForget) |
+    Bit(Command::kTaskInfo) | Bit(Command::kTaskExplain) | Bit(Command::kReport);
 constexpr CommandSet kStateUsers = kHere | kTables | kHubOnly | Bit(Command::kJobCat) |
                                    Bit(Command::kJobForget) | Bit(Command::kHubStart) |
                                    Bit(Command::kNodeStart);
@@ -402,7 +402,7 @@ constexpr OptionDef kOptions[] = {
      .names = "keep",
      .argument = "T|SIZE",
      .group = Group::kState,
-     .commands = kHere,
+     .commands = kHere | Bit(Command::kHubStart),
      .help = "bound of the history (default: 90d and 10G)",
      .more = "A time (90d) or a size (10G), or both (90d,10G). The oldest finished jobs go first.",
      .repeat = true},

@@ -16,6 +16,8 @@ namespace {
 constexpr auto kAnyNumber = std::numeric_limits<uint32_t>::max();
 // Distinct requests of a job; each is an object on the wire.
 constexpr int kMostRequests = 65'536;
+// engine::Verdict::kCancelled
+constexpr uint32_t kLastVerdict = 4;
 // The last one that there is; newer programs may know more.
 constexpr ErrorKind kLastKind = ErrorKind::kIo;
 
@@ -252,7 +254,7 @@ Reply Take(FieldReader& in, pb::EndsRead& from) {
     in.Defect("verdict", "is not one for each end");
   }
   for (uint32_t verdict : from.verdict()) {
-    read.verdicts.push_back(in.Number<uint32_t>("verdict", verdict, 0, 3));
+    read.verdicts.push_back(in.Number<uint32_t>("verdict", verdict, 0, kLastVerdict));
   }
   read.position = from.position();
   read.finished = from.finished();

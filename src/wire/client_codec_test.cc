@@ -48,7 +48,7 @@ EndsRead SomeEnds() {
   end.cause = Cause::kExit;
   read.ends.ends = {end};
   read.ends.outputs = {nullptr};
-  read.verdicts = {2};
+  read.verdicts = {4};
   read.position = 99;
   read.finished = true;
   return read;
@@ -95,7 +95,7 @@ TEST(ClientCodec, EveryReplyComesBack) {
       RoundTrip(Reply(JobNews{JobId(3), {10, 1, 2, 3, 4, 0, 0}, true, 2, 1}), DecodeReply));
   EXPECT_EQ(news.counts, (JobCounts{10, 1, 2, 3, 4, 0, 0}));
   auto read = std::get<EndsRead>(RoundTrip(Reply(SomeEnds()), DecodeReply));
-  EXPECT_EQ(read.verdicts, (std::vector<uint32_t>{2}));
+  EXPECT_EQ(read.verdicts, (std::vector<uint32_t>{4}));
   EXPECT_EQ(read.position, 99u);
   RoundTrip(Reply(EndsRead{{}, {}, 7, true}), DecodeReply);
 }

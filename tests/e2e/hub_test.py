@@ -230,6 +230,16 @@ def test_run_on_a_hub_survives_the_hub_and_ctrl_c(place: Place):
     cluster.spate("job wait", "1")
 
 
+def test_run_on_a_hub_hears_of_a_cancelled_job(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    run = place.start("--hub", "--", "echo {} >> ran; sleep 1000", ":::", "1", "2")
+    wait(lambda: place.lines("ran"), "the first task runs")
+    cluster.spate("job cancel", "1")
+    _, err = run.communicate(timeout=DEADLINE)
+    want(run.returncode == 1 and b"cancelled" in err, err)
+
+
 def test_output_is_followed(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1")

@@ -30,7 +30,7 @@ struct Wiring {
   Handler hub_start;   // hub start
   Handler node_start;  // node start
   Handler top;
-  Handler ask_hub;     // all else that only a hub answers
+  Handler ask_hub;  // all else that only a hub answers
 };
 
 // The whole of main(): help, version, errors of usage, dispatch. Returns the exit code.

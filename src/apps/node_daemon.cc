@@ -31,6 +31,8 @@ namespace {
 
 // The hub gives the node its number; ours is only a place for it.
 constexpr NodeId kThisNode(1);
+// So long a change of a user's groups may go unseen.
+constexpr Duration kUserKnown = Duration::Seconds(60);
 constexpr Duration kIdleLook = Duration::Seconds(1);
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 
@@ -134,6 +136,8 @@ Status NodeDaemon::MakeExecutor() {
   // Who is not root runs all that the hub gives it as itself: that is whom its access is for.
   if (os::EffectiveUser() == 0) {
     with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
+    with.users->look_up =
+        node::RememberUsers(node::LookUpUser, [this] { return loop_.Now(); }, kUserKnown);
   }
   if (cgroups_) with.cgroup = cgroups_->dir();
   with.on_trouble = [](std::string text) { LogLine(text); };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/units.h"
 
@@ -12,7 +13,13 @@ namespace {
 // Below are the users of the system, as on all larger distributions.
 constexpr uint32_t kFirstPerson = 1000;
 
-Result<shepherd::TaskUser> LookUp(const std::string& name) {
+std::unexpected<Error> Refuse(std::string text) {
+  return Fail(ErrorKind::kPermission, std::move(text));
+}
+
+}  // namespace
+
+Result<shepherd::TaskUser> LookUpUser(const std::string& name) {
   auto account = os::AccountByName(name);
   if (!account) return std::unexpected(account.error());
   auto groups = os::GroupsOf(*account);
@@ -21,11 +28,21 @@ Result<shepherd::TaskUser> LookUp(const std::string& name) {
                             account->name, account->home,  account->shell};
 }
 
-std::unexpected<Error> Refuse(std::string text) {
-  return Fail(ErrorKind::kPermission, std::move(text));
+UserLookUp RememberUsers(UserLookUp look_up, std::function<Instant()> now, Duration keep) {
+  struct Known {
+    shepherd::TaskUser user;
+    Instant until;
+  };
+  return [look_up = std::move(look_up), now = std::move(now), keep,
+          known = std::map<std::string, Known>()](
+             const std::string& name) mutable -> Result<shepherd::TaskUser> {
+    std::erase_if(known, [&](const auto& each) { return each.second.until <= now(); });
+    if (auto at = known.find(name); at != known.end()) return at->second.user;
+    auto found = look_up(name);
+    if (found) known[name] = {*found, now() + keep};
+    return found;
+  };
 }
-
-}  // namespace
 
 Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
                                                       const TaskUserRules& rules) {
@@ -38,7 +55,7 @@ Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
                     "root, or send the job as '{0}'",
                     self ? self->name : fmt::format("uid {}", rules.own), shown));
   }
-  auto account = (rules.look_up ? rules.look_up : LookUp)(user.empty() ? "root" : user);
+  auto account = rules.look_up(user.empty() ? "root" : user);
   if (!account) {
     return Refuse(
         fmt::format("cannot run tasks of '{}': {}; give it an account there, or keep the "

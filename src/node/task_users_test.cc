@@ -75,6 +75,28 @@ TEST(TaskUserFor, OfANodeThatIsNot) {
   EXPECT_NE(Why("root", rules), "as itself");
 }
 
+TEST(RememberUsers, ForAWhile) {
+  std::string asked;
+  Instant now{1};
+  UserLookUp look_up = RememberUsers(
+      [&](const std::string& name) {
+        asked += name + " ";
+        return LookUp(name);
+      },
+      [&] { return now; }, Duration::Seconds(60));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(look_up("ann")->name, "ann");
+    EXPECT_EQ(look_up("bob")->name, "bob");
+  }
+  EXPECT_EQ(std::exchange(asked, ""), "ann bob ");
+  EXPECT_FALSE(look_up("eve").has_value());
+  EXPECT_FALSE(look_up("eve").has_value());
+  EXPECT_EQ(std::exchange(asked, ""), "eve eve ");
+  now = now + Duration::Seconds(60);
+  EXPECT_EQ(look_up("ann")->user, kPerson);
+  EXPECT_EQ(asked, "ann ");
+}
+
 TEST(TaskUserFor, AsksThisMachine) {
   auto account = os::AccountByName("root");
   ASSERT_TRUE(account.has_value());

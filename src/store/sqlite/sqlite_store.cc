@@ -22,7 +22,10 @@ SqliteStore::SqliteStore(JournalPlace place, std::unique_ptr<CommitThread> threa
     : place_(std::move(place)), row_reader_(place_.DbPath()), thread_(std::move(thread)) {}
 
 // The writer must be the last to close: only it can fold the log into the file and remove it.
-SqliteStore::~SqliteStore() { row_reader_.Close(); }
+SqliteStore::~SqliteStore() {
+  row_reader_.Close();
+  reader_.reset();
+}
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& place, os::Loop& loop,
                                                          const SqliteOptions& options) {
@@ -57,9 +60,12 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::Open(const HubDir& dir, os::Lo
 
 template <typename Read>
 auto SqliteStore::WithDatabase(Read read) {
-  auto db = OpenJournalToRead(place_.DbPath());
-  if (!db) return decltype(read(*db))(std::unexpected(std::move(db.error())));
-  return read(*db);
+  if (!reader_) {
+    auto db = OpenJournalToRead(place_.DbPath());
+    if (!db) return decltype(read(*db))(std::unexpected(std::move(db.error())));
+    reader_.emplace(std::move(*db));
+  }
+  return read(*reader_);
 }
 
 Status SqliteStore::LookAtHub() {
@@ -129,6 +135,7 @@ void SqliteStore::Queue(Batch batch, std::vector<RowChange> changes, Done done) 
   item->records = std::move(batch.records);
   item->outputs = std::move(batch.outputs);
   item->changes = std::move(changes);
+  item->urgent = batch.urgent;
   thread_->Add(std::move(item), bytes,
                [this, done = std::move(done)](Status status, const WriteItem& written) {
                  ForgetQueued(written.rows);

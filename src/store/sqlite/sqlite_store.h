@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "os/loop.h"
+#include "store/sqlite/database.h"
 #include "store/sqlite/hub_dir.h"
 #include "store/sqlite/hub_rows.h"
 #include "store/sqlite/job_dir.h"
@@ -103,6 +104,7 @@ class SqliteStore final : public Store {
   // them.
   std::map<uint64_t, std::shared_ptr<const RowChunk>> queued_rows_;
   RowReader row_reader_;
+  std::optional<Database> reader_;  // once something was asked
   uint32_t next_job_ = 1;
   Epoch last_epoch_;
   std::map<std::string, JobId> queued_submissions_;  // rows that are not durable yet

@@ -9,6 +9,23 @@
 
 namespace spate::hub {
 
+namespace {
+
+// Whether somebody has nothing to do until the records are durable: a node with free slots, or a
+// person. In a stream of short tasks nobody has, and a commit serves many.
+bool IsUrgent(const engine::Output& out) {
+  auto tells = [](const engine::Notice& notice) {
+    return !std::holds_alternative<engine::NoticeEnded>(notice);
+  };
+  auto feeds = [](const engine::Send& send) {
+    const auto* lease = std::get_if<engine::SendLease>(&send);
+    return lease != nullptr && lease->node_waits;
+  };
+  return std::ranges::any_of(out.notices, tells) || std::ranges::any_of(out.sends, feeds);
+}
+
+}  // namespace
+
 Hub::Hub(os::Loop& loop, store::Store& store, Watcher& watcher, Epoch epoch, const Limits& limits)
     : loop_(loop), store_(store), watcher_(watcher), epoch_(epoch), engine_(limits) {}
 
@@ -115,6 +132,7 @@ void Hub::Handle(engine::Output& out) {
   }
   Unreleased& entry = unreleased_.emplace_back();
   store::Batch batch;
+  batch.urgent = IsUrgent(out);
   for (const engine::Record& record : out.records) {
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) continue;

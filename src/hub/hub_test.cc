@@ -31,6 +31,17 @@ constexpr JobId kJob(1);
 constexpr NodeId kNode(1);
 constexpr Duration kCommit = Duration::Millis(5);
 
+// Notes of each batch with records whether it was urgent.
+class NotingStore final : public store::MemoryStore {
+ public:
+  using MemoryStore::MemoryStore;
+  void Append(store::Batch batch, std::function<void(Status)> done) override {
+    if (!batch.records.empty()) urgent.push_back(batch.urgent);
+    MemoryStore::Append(std::move(batch), std::move(done));
+  }
+  std::vector<bool> urgent;
+};
+
 struct HubTest : testing::Test {
   using Link = transport::InprocPair<wire::ToNode, wire::ToHub>;
 
@@ -66,7 +77,7 @@ struct HubTest : testing::Test {
   }
 
   os::FakeLoop loop;
-  store::MemoryStore store{
+  NotingStore store{
       loop, std::make_shared<store::MemoryDisk>(), {.delay_min = kCommit, .delay_max = kCommit}};
   Ears ears;
   Hub hub{loop, store, ears, Epoch(1)};
@@ -104,6 +115,21 @@ TEST_F(HubTest, NoticesWaitForTheirCommit) {
   EXPECT_EQ(ears.ended.size(), 2u);
   EXPECT_EQ(ears.finished, 1);
   EXPECT_TRUE(hub.Settled());
+}
+
+TEST_F(HubTest, IsUrgentWhereSomebodyHasNothingElseToWaitFor) {
+  EXPECT_EQ(std::exchange(store.urgent, {}), std::vector<bool>{true});  // the job is accepted
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(kCommit * 2);
+  EXPECT_EQ(std::exchange(store.urgent, {}), std::vector<bool>{true});  // a lease for a free slot
+  for (TaskIndex i : {0, 1}) {
+    AttemptEnd end;
+    end.ref = {kJob, i, Attempt(1)};
+    link.second->Send(wire::Ends{i + 1u, {end}, {nullptr}});
+    loop.RunFor(kCommit * 2);
+  }
+  EXPECT_EQ(store.urgent, (std::vector<bool>{false, true}));  // an end; the job's
 }
 
 // A node that comes back before the commit of a lease of its old life must not get that lease.

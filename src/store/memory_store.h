@@ -39,7 +39,7 @@ struct MemoryStoreOptions {
   bool is_hub = false;  // Replay leaves out finished jobs
 };
 
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   // The loop outlives the store.
   MemoryStore(os::Loop& loop, std::shared_ptr<MemoryDisk> disk, MemoryStoreOptions options = {});

@@ -35,6 +35,8 @@ struct Batch {
   std::vector<engine::Record> records;
   // outputs[i] belongs to the i-th AttemptEnded of `records`; null or missing: it wrote nothing.
   std::vector<TaskOutputPtr> outputs;
+  // Somebody waits for it, and for nothing else: it is committed as soon as can be.
+  bool urgent = false;
 };
 
 class Store {
@@ -42,8 +44,8 @@ class Store {
   virtual ~Store() = default;
 
   // Queues a batch. `done` is called once on the loop's thread when it is durable, or with the
-  // error that ends this store. Batches are grouped: a few are committed at once, a stream
-  // of them some hundred times a second. A batch may be released on any thread. After the store's
+  // error that ends this store. Batches are grouped: a few, and urgent ones, are committed at
+  // once, a stream of others some hundred times a second. A batch may be released on any thread. After the store's
   // destruction no `done` is called.
   virtual void Append(Batch batch, std::function<void(Status)> done) = 0;
 

@@ -135,6 +135,7 @@ struct SendLease {
   uint32_t request = 0;
   Needs needs;
   std::vector<TaskRange> tasks;
+  bool node_waits = false;  // it had free slots
 };
 // Asks a node for what it has not started of a job.
 struct SendRecall {

@@ -172,8 +172,9 @@ class Pass {
       return;
     }
     last = {node, head.attempt, head.request, out.records.size(), out.sends.size()};
+    bool node_waits = candidates_[candidate].state->used < place::kWhole;
     out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
-                                  job.request(head.request), head.tasks});
+                                  job.request(head.request), head.tasks, node_waits});
     step_.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
   }
   static void Append(std::vector<TaskRange>& to, const std::vector<TaskRange>& more) {

@@ -1,7 +1,8 @@
 // Group commit. There is an allowance of kBurst commits, refilled by one each commit_gap. While
 // some is left an item is committed as soon as the thread is free; else the thread sleeps until
-// there is, unless commit_bytes gather before, and what came meanwhile is one group. So a few lone
-// items wait for one sync each, and a stream of items costs 200 commits a second.
+// there is, unless commit_bytes gather before or one is urgent, and what came meanwhile is one
+// group. So a few lone items wait for one sync each, and a stream of items costs 200 commits a
+// second.
 //
 // A failed commit ends the journal: the items of its group and all later ones get its error, and
 // nothing is written again.
@@ -56,9 +57,10 @@ void CommitThread::Add(std::unique_ptr<WriteItem> item, uint64_t bytes, Done don
   bool wake;
   {
     std::lock_guard lock(mutex_);
+    urgent_ |= item->urgent;
     queue_.push_back({std::move(item), bytes, std::move(done)});
     queued_bytes_ += bytes;
-    wake = idle_ || queued_bytes_ >= options_.commit_bytes;
+    wake = idle_ || MayNotWait();
   }
   if (wake) wake_.notify_one();
 }
@@ -66,13 +68,14 @@ void CommitThread::Add(std::unique_ptr<WriteItem> item, uint64_t bytes, Done don
 bool CommitThread::WaitForWork(std::vector<Queued>& group) {
   std::unique_lock lock(mutex_);
   int64_t rest = std::max<int64_t>(due_ - os::MonotonicNanos(), 0);
-  wake_.wait_for(lock, std::chrono::nanoseconds(rest),
-                 [&] { return closing_ || queued_bytes_ >= options_.commit_bytes; });
+  wake_.wait_for(lock, std::chrono::nanoseconds(rest), [&] { return MayNotWait(); });
   idle_ = true;
   wake_.wait(lock, [&] { return closing_ || !queue_.empty(); });
   idle_ = false;
   int64_t gap = options_.commit_gap.ns;
-  due_ = std::max(due_, os::MonotonicNanos() - kBurst * gap) + gap;
+  int64_t now = os::MonotonicNanos();
+  // What could not wait leaves no debt to others, who would wait for long.
+  due_ = std::clamp(due_, now - kBurst * gap, now) + gap;
   uint64_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {
     bytes += queue_.front().bytes;
@@ -80,6 +83,7 @@ bool CommitThread::WaitForWork(std::vector<Queued>& group) {
     queue_.pop_front();
   }
   queued_bytes_ -= bytes;
+  if (queue_.empty()) urgent_ = false;
   return !group.empty();
 }
 

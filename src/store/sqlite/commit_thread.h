@@ -46,6 +46,7 @@ class CommitThread {
   };
 
   void Run();
+  bool MayNotWait() const { return closing_ || urgent_ || queued_bytes_ >= options_.commit_bytes; }
   // Waits until a commit is due; false when there is nothing left to do.
   bool WaitForWork(std::vector<Queued>& group);
   void CommitGroup(std::vector<Queued> group);
@@ -65,6 +66,7 @@ class CommitThread {
   std::condition_variable wake_;
   std::deque<Queued> queue_;
   uint64_t queued_bytes_ = 0;
+  bool urgent_ = false;  // one of `queue_` is
   bool closing_ = false;
   bool idle_ = false;  // the thread waits for any item, not for the end of a gap
 

@@ -41,6 +41,7 @@ struct WriteItem {
   std::vector<engine::Record> records;
   std::vector<TaskOutputPtr> outputs;
   std::vector<RowChange> changes;
+  bool urgent = false;
 };
 
 class JournalWriter {

@@ -44,6 +44,19 @@ TEST(SqliteStore, RecordsComeBackInOrder) {
   EXPECT_EQ(world.Replayed().size(), 25u);
 }
 
+// And takes along what waits before it.
+TEST(SqliteStore, WhatIsUrgentWaitsForNoGap) {
+  StoreWorld world({.commit_gap = Duration::Seconds(3600)});
+  int durable = 0;
+  for (TaskIndex i = 0; i < 20; ++i) {
+    world.store().Append(LeaseAndEnds(2 * i, 1), [&](Status status) { durable += status ? 1 : 0; });
+    Batch urgent = LeaseAndEnds(2 * i + 1, 1);
+    urgent.urgent = true;
+    ASSERT_TRUE(world.Commit(std::move(urgent)));
+    EXPECT_EQ(durable, i + 1);
+  }
+}
+
 TEST(SqliteStore, EveryFieldOfAnAttemptComesBack) {
   StoreWorld world;
   engine::AttemptEnded rare;

@@ -13,8 +13,8 @@ import termios
 import urllib.error
 import urllib.request
 
+from cluster import cluster_of
 from harness import DEADLINE, SPATE, Place, main, wait, want
-from hub_test import cluster_of
 
 
 def lines(text):
@@ -149,7 +149,7 @@ def test_top_draws_what_happens(place: Place):
     top.press(b"n")
     top.wait(has("fold"), "both again")
     top.resize(8, 40)
-    top.wait(lambda screen: len(screen) == 8 and all(len(line) <= 40 for line in screen), "8 rows")
+    top.wait(lambda screen: len(screen) == 8 and has("q quit")(screen), "8 rows")
     top.resize(24, 100)
     cluster.kill_hub()
     top.wait(has("the hub is away: "), "it says so")

@@ -25,7 +25,8 @@ class TopView {
     uint32_t rows = 0;  // 0: as many as it takes, without the line about keys
     bool colour = false;
   };
-  // At most `rows` lines of at most `columns`. What has been scrolled too far comes back.
+  // At most `rows` lines; tables keep some 80 columns, so a narrower terminal must cut them. What
+  // has been scrolled too far comes back.
   std::vector<std::string> Draw(const Size& size, Instant now);
 
  private:

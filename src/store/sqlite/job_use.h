@@ -21,7 +21,7 @@ struct Use {
 };
 
 // By job, those without an end left out, of what ended since then. One pass over all attempts of
-// the journal, 0.4 us each; other processes may write meanwhile. kCorrupt.
+// the journal, 0.2 us each; other processes may write meanwhile. kCorrupt.
 Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since = {});
 
 }  // namespace spate::store

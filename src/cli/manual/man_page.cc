@@ -97,7 +97,8 @@ std::string Tail() {
   text += ".SH \"SEE ALSO\"\n";
   text +=
       ".BR spate (1),\n.BR spate\\-run (1),\n.BR spate\\-submit (1),\n.BR spate\\-job (1),\n"
-      ".BR spate\\-task (1),\n.BR spate\\-hub (1),\n.BR spate\\-node (1),\n"
+      ".BR spate\\-task (1),\n.BR spate\\-hub (1),\n.BR spate\\-node (1),\n.BR spate\\-top "
+      "(1),\n.BR spate\\-report (1),\n"
       ".BR spate\\-state (1),\n.BR parallel (1)\n";
   return text;
 }
@@ -172,9 +173,12 @@ Result<std::string> ManPage(std::string_view name) {
   }
   if (name == "spate-hub") return NounPage("hub", "run a hub, and say who may use it");
   if (name == "spate-node") return NounPage("node", "serve a hub, and look after its nodes");
+  if (name == "spate-top") return NounPage("top", Definition(Command::kTop).summary);
+  if (name == "spate-report") return NounPage("report", Definition(Command::kReport).summary);
   return Fail(ErrorKind::kInvalid,
               fmt::format("there is no man page '{}'; there are spate, spate-run, spate-submit, "
-                          "spate-job, spate-task, spate-hub, spate-node and spate-state",
+                          "spate-job, spate-task, spate-hub, spate-node, spate-top, spate-report "
+                          "and spate-state",
                           EscapeForScreen(name)));
 }
 

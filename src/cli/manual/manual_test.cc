@@ -37,7 +37,7 @@ bool HasProgram(const std::string& name) {
 TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   std::string pages;
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
-                    "spate-node", "spate-state"}) {
+                    "spate-node", "spate-top", "spate-report", "spate-state"}) {
     auto page = ManPage(name);
     ASSERT_TRUE(page) << name;
     pages += *page;
@@ -53,7 +53,7 @@ TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
 TEST(ManPageTest, RoffHasNoComplaints) {
   if (!HasProgram("groff")) GTEST_SKIP() << "needs groff";
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
-                    "spate-node", "spate-state"}) {
+                    "spate-node", "spate-top", "spate-report", "spate-state"}) {
     EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
 }
@@ -77,7 +77,7 @@ std::string BashCompletes(const std::string& words, int at) {
 
 TEST(CompletionTest, Bash) {
   if (!HasProgram("bash")) GTEST_SKIP() << "needs bash";
-  EXPECT_EQ(BashCompletes("spate r", 1), "run");
+  EXPECT_EQ(BashCompletes("spate ru", 1), "run");
   EXPECT_EQ(BashCompletes("spate job ret", 2), "retry");
   EXPECT_EQ(BashCompletes("spate run --keep-or", 2), "--keep-order");
   EXPECT_EQ(BashCompletes("spate run --output j", 3), "json");

@@ -105,7 +105,7 @@ class World:
         return {line["node"]: line["state"] for line in map(json.loads, out.splitlines())}
 
     def join(self, *names):
-        wait(lambda: all(self.states().get(name) == "joined" for name in names), f"{names} are there")
+        wait(lambda: all(self.states().get(name) == "ready" for name in names), f"{names} are there")
 
     def jobs(self):
         out, _ = self.cluster.spate("job list", "--all", "--output", "json")
@@ -224,7 +224,7 @@ def test_kills_at_random_moments(place: Place):
 
     def stall():
         world.proxy.stall()
-        wait(lambda: world.states().get("n3") != "joined", "n3 is suspected")
+        wait(lambda: world.states().get("n3") != "ready", "n3 is suspected")
 
     def cut():
         world.proxy.cut()

@@ -110,8 +110,10 @@ void HubJobs::Finished(JobId job, const JobCounts& counts) {
   entry.held = engine::HoldReason::kNone;
   unwritten_.erase(job);
   changed_.erase(job);
-  Put(job, entry);
-  Tell(job);
+  // Who is told may ask for the job's row, where an earlier state of it stands until then.
+  Put(job, entry, [this, job](Status status) {
+    if (status) Tell(job);
+  });
 }
 
 void HubJobs::Reopened(JobId job) {
@@ -143,13 +145,13 @@ void HubJobs::Flush() {
   }
 }
 
-void HubJobs::Put(JobId job, const Job& entry) {
+void HubJobs::Put(JobId job, const Job& entry, store::SqliteStore::Done done) {
   store::JobProgress progress;
   progress.job = job;
   progress.state = StateOf(entry);
   progress.counts = entry.counts;
   if (entry.finished) progress.ended = entry.ended;
-  store_.PutProgress(progress);
+  store_.PutProgress(progress, std::move(done));
 }
 
 uint64_t HubJobs::Listen(JobId job, Listener fn) {

@@ -87,9 +87,12 @@ Status SqliteStore::LookAtHub() {
 void SqliteStore::Append(Batch batch, Done done) { Queue(std::move(batch), {}, std::move(done)); }
 
 void SqliteStore::Change(RowChange change, Done done) {
+  Batch batch;
+  const auto* progress = std::get_if<JobProgress>(&change);
+  batch.urgent = progress != nullptr && progress->state == JobState::kFinished;
   std::vector<RowChange> changes;
   changes.push_back(std::move(change));
-  Queue({}, std::move(changes), std::move(done));
+  Queue(std::move(batch), std::move(changes), std::move(done));
 }
 
 void SqliteStore::PutJob(JobRow row, Done done) {

@@ -29,13 +29,15 @@ class Applier {
     JobState& job = state_.jobs.try_emplace(record.job, record.job, record.plan).first->second;
     ++state_.users[job.user()].jobs;
     for (const After& after : record.plan.after) state_.dependents[after.job].insert(record.job);
-    BlockTasks(job);
+    BlockTasks(job, 0);
     Changed(job);
   }
   void operator()(const JobGrown& record) {
     JobState& job = JobOf(record.job);
     Resumed(job);
+    TaskIndex first = job.task_count();
     job.Grow(record);
+    BlockTasks(job, first);
     Changed(job);
   }
   void operator()(const JobSealed& record) { JobOf(record.job).Seal(); }
@@ -193,12 +195,12 @@ class Applier {
     if (it->second.empty()) state_.dependents.erase(it);
   }
   // Task i of a job that waits for each task of another one waits for task i of that.
-  void BlockTasks(JobState& job) {
+  void BlockTasks(JobState& job, TaskIndex first) {
     bool each = std::any_of(job.after().begin(), job.after().end(),
                             [&](const After& after) { return after.kind == AfterKind::kEach; });
     if (!each) return;
-    for (TaskIndex i = 0; i < job.task_count(); ++i) job.Block(i);
-    for (TaskIndex i = 0; i < job.task_count(); ++i) state_.Unblock(job, i);
+    for (TaskIndex i = first; i < job.task_count(); ++i) job.Block(i);
+    for (TaskIndex i = first; i < job.task_count(); ++i) state_.Unblock(job, i);
   }
 
   EngineState& state_;

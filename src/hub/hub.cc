@@ -58,8 +58,13 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
   reports_.erase(node);
   for (Unreleased& entry : unreleased_) {
     entry.taken.erase(node);
-    std::erase_if(entry.sends, [node](const engine::Send& send) {
-      return std::visit([node](const auto& each) { return each.node == node; }, send);
+    std::erase_if(entry.sends, [&](const engine::Send& send) {
+      if (!std::visit([node](const auto& each) { return each.node == node; }, send)) return false;
+      // It never left: it is not lost with the node, and nothing of it may have run.
+      if (const auto* lease = std::get_if<engine::SendLease>(&send)) {
+        Post(engine::TasksReturned{node, lease->job, lease->attempt, lease->tasks});
+      }
+      return true;
     });
   }
   if (what == engine::LastNodes::kEnded) {

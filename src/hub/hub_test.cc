@@ -147,6 +147,19 @@ TEST_F(HubTest, LeasesOfAnOldLifeOfANodeAreDropped) {
   EXPECT_EQ(AttemptsOf(new_life), (std::vector<uint32_t>{2}));
 }
 
+// What was leased and never sent cannot have run: it is queued again at once, and no loss counts.
+TEST_F(HubTest, LeasesThatNeverLeftComeBack) {
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(Duration::Millis(4));
+  EXPECT_EQ(hub.engine().Counts(kJob)->leased, 2u);
+  hub.Disconnect(kNode, engine::LastNodes::kMayReturn);
+  loop.RunFor(kCommit * 3);
+  EXPECT_EQ(hub.engine().Counts(kJob)->queued, 2u);
+  EXPECT_TRUE(ears.ended.empty());
+  EXPECT_TRUE(got.empty());
+}
+
 TEST_F(HubTest, NothingLeavesAfterAFailedCommit) {
   store.FailAfter(0, {ErrorKind::kExhausted, "no space left on device"});
   std::vector<wire::ToNode> got;

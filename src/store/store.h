@@ -45,8 +45,8 @@ class Store {
 
   // Queues a batch. `done` is called once on the loop's thread when it is durable, or with the
   // error that ends this store. Batches are grouped: a few, and urgent ones, are committed at
-  // once, a stream of others some hundred times a second. A batch may be released on any thread. After the store's
-  // destruction no `done` is called.
+  // once, a stream of others some hundred times a second. A batch may be released on any thread.
+  // After the store's destruction no `done` is called.
   virtual void Append(Batch batch, std::function<void(Status)> done) = 0;
 
   // Bytes queued and not yet durable; the owner slows down when it grows.

@@ -39,7 +39,7 @@ def test_nodes_of_an_allocation_run_tasks(place: Place):
         allocation = sent.stdout.split()[-1]
         want(nodes <= {f"slurm-{allocation}-0", f"slurm-{allocation}-1"} and nodes, nodes)
         call("scancel", allocation)
-        wait(lambda: '"joined"' not in cluster.spate("node list", "--output", "json")[0],
+        wait(lambda: '"ready"' not in cluster.spate("node list", "--output", "json")[0],
              "the nodes have left with their allocation")
     finally:
         call("bash", os.path.join(SCRIPTS, "down.sh"), slurm)

@@ -76,6 +76,18 @@ def test_a_killed_node_leaves_its_tasks_to_the_next_one(place: Place):
     want(sorted(place.lines("done")) == ["a", "b"], place.read("done"))
 
 
+def test_a_second_node_takes_what_waits_on_the_first(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", "echo $SPATE_NODE >> ran; while ! test -e go; do sleep 0.05; done; : {}",
+                         ":::", "a", "b")
+    wait(lambda: place.lines("ran") == ["n1"], "the first runs")
+    cluster.node("n2", "-j", "1")
+    wait(lambda: place.lines("ran") == ["n1", "n2"], "so does the second")
+    place.write("go")
+    cluster.spate("job wait", job)
+
+
 def test_tasks_of_a_node_that_leaves_run_elsewhere(place: Place):
     cluster = cluster_of(place)
     node = cluster.node("n1", "-j", "1")

@@ -49,8 +49,7 @@ uint32_t FitNow(const NodeState& node, const JobState& job, uint32_t request, In
 }
 
 uint32_t AheadOf(const EngineState& state, const NodeState& node, JobId job) {
-  // Others' tasks wait for what runs, and so do these: long ones are not held ahead.
-  uint32_t least = state.turns.size() > 1 ? 0 : 1;
+  uint32_t least = state.HoldsLongAhead() ? 1 : 0;
   auto here = node.jobs.find(job);
   if (here == node.jobs.end() || here->second.wall.ns <= 0) return least;
   int64_t tasks = state.limits.lease_ahead.ns / std::max<int64_t>(here->second.wall.ns, 100'000);

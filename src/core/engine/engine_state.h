@@ -104,6 +104,9 @@ struct EngineState {
   // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
   void AddUse(const JobState& job, NodeState& node, LeasedRange& range);
   void TakeUse(const JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
+  // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
+  // and no other node could start them sooner.
+  bool HoldsLongAhead() const { return turns.size() < 2 && nodes.size() < 2; }
   // Unblocks what waits for nothing any more (AfterKind::kEach).
   void Unblock(JobState& job, TaskIndex index);
 
@@ -111,8 +114,7 @@ struct EngineState {
   std::map<JobId, JobState> jobs;
   std::map<NodeId, NodeState> nodes;
   std::map<std::string, UserState> users;
-  // Users that have wanting jobs. More than one: they contend, and nobody is leased more ahead than
-  // short tasks need.
+  // Users that have wanting jobs. More than one: they contend.
   std::set<UserTurn> turns;
   std::map<JobId, std::set<JobId>> dependents;  // by the job that they wait for
   std::set<std::pair<Instant, NodeId>> silent;  // nodes by the time at which they are lost

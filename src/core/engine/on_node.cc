@@ -70,9 +70,22 @@ void RecallStoppedJobs(StepContext& step, NodeId id) {
   }
 }
 
+// A node that is no longer alone gives back what it holds ahead: the second one may start it now.
+void RecallFromTheFirst(StepContext& step, NodeId second) {
+  auto& nodes = step.state.nodes;
+  if (nodes.size() != 1 || nodes.contains(second) || !nodes.begin()->second.present) return;
+  JobId last;
+  for (const auto& [key, range] : nodes.begin()->second.leases) {
+    if (key.job == last) continue;
+    last = key.job;
+    step.out.sends.push_back(SendRecall{nodes.begin()->first, last});
+  }
+}
+
 }  // namespace
 
 void On(StepContext& step, const NodeJoined& event) {
+  RecallFromTheFirst(step, event.node);
   // It is sent nothing for what it does not hold.
   SetAway(step.state, event.node, Instant::Never());
   EndLeasesOf(step, event.node, Cause::kNode, "its node started anew", [&](const AttemptRef& ref) {

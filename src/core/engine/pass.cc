@@ -273,14 +273,14 @@ class Pass {
   bool RunsLittle(const NodeState& node) const {
     return place::Room({.fit = node.offer.slots,
                         .used_by_others = Taken(node),
-                        .contended = state_.turns.size() > 1},
+                        .contended = !state_.HoldsLongAhead()},
                        state_.limits) > 0;
   }
 
   uint32_t RoomOf(const JobState& job, uint32_t request, const Bound& bound, uint32_t candidate) {
     Candidate& node = candidates_[candidate];
     place::NodeView view{.fit = FitCount(node.state->offer, job.request(request)),
-                         .contended = state_.turns.size() > 1,
+                         .contended = !state_.HoldsLongAhead(),
                          .served = node.served};
     for (const auto& [id, here] : node.state->jobs) {
       if (id == job.id()) {

@@ -22,7 +22,7 @@ struct NodeView {
   uint64_t used = 0;  // share of the node that this job's leases take, what waits included
   uint64_t used_by_others = 0;  // by what other jobs run there
   Duration task_wall;           // what a task of this job took there lately; zero: not known yet
-  bool contended = false;       // others want the node too: long tasks do not wait there
+  bool contended = false;       // others want the node, or there are others: long tasks do not wait
   bool served = false;          // it is being refilled, so any room is given
 };
 

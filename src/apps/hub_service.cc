@@ -384,9 +384,15 @@ void HubService::OnHeld(const engine::NoticeHeld& notice) {
 
 void HubService::OnFinished(const engine::NoticeFinished& notice) {
   jobs_->Finished(notice.job, notice.counts);
-  // Not within the notice: the hub is about to give out further ones.
-  loop_.Post([this, job = notice.job] {
-    if (hub_->engine().Finished(job)) hub_->Forget(job);
+  ForgetSoon(notice.job);
+}
+
+// Not within a notice, nor while an event waits that may take the job up again, or wait for it.
+void HubService::ForgetSoon(JobId job) {
+  constexpr Duration kAgain = Duration::Millis(1);
+  loop_.Post([this, job] {
+    if (!hub_->engine().Finished(job) || hub_->Forget(job)) return;
+    loop_.At(loop_.Now() + kAgain, [this, job] { ForgetSoon(job); });
   });
 }
 

@@ -118,6 +118,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   void Arrived(link::Visitor visitor);
   void Prune();
   void TellAccepted(JobId job, const Error* error);
+  void ForgetSoon(JobId job);
 
   os::RealLoop& loop_;
   const Options options_;

@@ -181,16 +181,19 @@ Status NodeDaemon::Open() {
 }
 
 void NodeDaemon::Connected(link::Caller::Met met) {
+  if (leaving_) return;
   LogLine(fmt::format("joined the hub at {}", met.hub.Text()));
   channel_ = std::make_unique<link::HubChannelTcp>(
       std::move(met.connection),
       link::HubChannelTcp::Events{[this](const link::Ended& ended) { Lost(ended); }, [](bool) {},
-                                  [this](bool full) { node_->SetOutputBlocked(full); }});
+                                  [this](bool full) {
+                                    if (node_) node_->SetOutputBlocked(full);
+                                  }});
   node_->Connect(*channel_);
 }
 
 void NodeDaemon::Lost(const link::Ended& ended) {
-  node_->Disconnect();
+  if (node_) node_->Disconnect();
   loop_.Post([gone = std::shared_ptr<link::HubChannelTcp>(std::move(channel_))] {});
   if (leaving_) return loop_.Stop();
   LogLine("the hub is away: " + ended.text);
@@ -206,6 +209,7 @@ void NodeDaemon::WatchTime() {
 }
 
 void NodeDaemon::LookIdle() {
+  if (leaving_) return;
   Instant now = loop_.Now();
   if (node_->agent().busy() + node_->agent().waiting() > 0) busy_at_ = now;
   if (now - busy_at_ >= *options_.idle_exit) return Leave("there was nothing to do");
@@ -216,9 +220,10 @@ void NodeDaemon::Leave(const std::string& why) {
   if (leaving_) return loop_.Stop();
   leaving_ = true;
   LogLine("the node ends: " + why);
+  node_.reset();      // it has orders for the executor
   executor_.reset();  // ends what runs
   if (!channel_) return loop_.Stop();
-  node_->Leave();
+  channel_->Send(wire::Leaving{});
   channel_->connection().Close();  // Lost() comes when all was said
 }
 

@@ -79,7 +79,7 @@ void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
 }
 
 bool Hub::Forget(JobId job) {
-  if (!engine_.Forget(job)) return false;
+  if (!events_.empty() || !engine_.Forget(job)) return false;
   settings_.erase(job);
   for (auto& [node, link] : links_) {
     if (link.opened.erase(job) > 0) link.channel->Send(wire::CloseJob{job});

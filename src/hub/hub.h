@@ -61,7 +61,8 @@ class Hub {
 
   // How a job's tasks run. Before its first lease; told to every node that gets one.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
-  // A job is over: its memory goes, here and on the nodes. False when it has not finished.
+  // A job is over: its memory goes, here and on the nodes. False when it has not finished, or when
+  // an event waits, which may be about it: try again after the next step.
   bool Forget(JobId job);
   // Takes a forgotten job up again, record by record.
   void Apply(const engine::Record& record) { engine_.Apply(record); }

@@ -49,8 +49,6 @@ class Node final : public ExecutorEvents {
   void Connect(HubChannel& channel);
   // The hub cannot be reached: attempts go on, and what they report is kept.
   void Disconnect();
-  // Tells the hub that this node ends, and that what it runs has ended.
-  void Leave() { Send(wire::Leaving{}); }
 
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);

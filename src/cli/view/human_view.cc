@@ -40,6 +40,7 @@ HumanView::HumanView(Screen& screen, TaskTexts texts, Options options)
 
 void HumanView::OnStart(const RunStart& start) {
   start_ = start;
+  totals_.on_hub = start.on_hub;
   started_ = true;
   bar_.done = start.counts.finished();
   bar_.total = start.counts.total;
@@ -67,7 +68,9 @@ void HumanView::OnLive(const AttemptRef& ref, int stream, std::string_view bytes
 void HumanView::OnEnded(const TaskEnded& ended) {
   totals_.Add(ended.end, ended.verdict);
   bool final = ended.verdict != engine::Verdict::kRetry;
-  bool good = ended.verdict == engine::Verdict::kSucceeded;
+  // Who cancelled a task need not be told why it did not succeed.
+  bool good =
+      ended.verdict == engine::Verdict::kSucceeded || ended.verdict == engine::Verdict::kCancelled;
   if (final) ++bar_.done;
   if (final && !good) ++bar_.failed;
   rate_.Note(ended.now, totals_.succeeded + totals_.failed + totals_.unknown);

@@ -33,6 +33,7 @@ struct RunStart {
   JobCounts counts;              // as the run begins
   std::vector<TaskRange> ended;  // tasks that ended before and will not be reported; sorted
   Instant now;
+  bool on_hub = false;  // where tasks are cancelled; here they leave their list
 };
 
 struct TaskEnded {

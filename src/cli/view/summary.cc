@@ -41,7 +41,7 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
   add(counts.succeeded, "succeeded", counts.failed + counts.unknown + counts.cancelled == 0);
   add(counts.failed, "failed");
   add(counts.unknown, "unknown");
-  add(counts.cancelled, "not in the list any more");
+  add(counts.cancelled, totals.on_hub ? "cancelled" : "not in the list any more");
   add(counts.queued + counts.leased, "not done");
   if (totals.tried_again > 0)
     line += fmt::format(", {}", CountOf(totals.tried_again, "further attempt"));

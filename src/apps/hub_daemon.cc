@@ -22,6 +22,8 @@
 namespace spate::apps {
 namespace {
 
+constexpr uint64_t kOtherFiles = 4096;
+
 // What a person does next.
 std::string Welcome(const HubService& service) {
   std::string text =
@@ -83,10 +85,11 @@ Result<int> Start(const cli::Invocation& invocation) {
     background = std::move(*entered);
   }
 
-  FitOpenFiles(4096);
+  FitOpenFiles(100'000);
   // The journal, strangers and those who read for clients need files, too.
-  with.connections = os::GetOpenFileLimit().now / 3;
-  with.strangers = std::clamp<size_t>(os::GetOpenFileLimit().now / 8, 1, with.strangers);
+  uint64_t files = os::GetOpenFileLimit().now;
+  with.connections = std::max(files / 3, files - std::min<uint64_t>(files, kOtherFiles));
+  with.strangers = std::clamp<size_t>(files / 8, 1, with.strangers);
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());

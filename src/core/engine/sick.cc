@@ -33,10 +33,21 @@ bool EnoughAgree(const NodeState& node) {
   return users.size() >= 2 || node.set_aside.size() >= 3;
 }
 
-bool OthersTakeTasks(const EngineState& state, NodeId but) {
-  return std::any_of(state.nodes.begin(), state.nodes.end(), [but](const auto& each) {
-    return each.first != but && each.second.TakesTasks();
-  });
+// Whatever the node could do for the jobs that there are, another one can. Looks at no more than
+// kMost requests, as an event must not cost without bound.
+bool OthersTakeAll(const EngineState& state, NodeId but, Instant now) {
+  constexpr int kMost = 1000;
+  int looked = 0;
+  const NodeState& node = state.nodes.at(but);
+  for (const auto& [id, job] : state.jobs) {
+    if (job.finished()) continue;
+    for (uint32_t request = 0; request < job.request_count(); ++request) {
+      if (++looked > kMost) return true;
+      if (FitNow(node, job, request, now) == 0) continue;
+      if (!OthersTake(state, job, request, but, now)) return false;
+    }
+  }
+  return true;
 }
 
 std::string LastEnd(const AttemptEnd& end) {
@@ -66,7 +77,7 @@ void CheckNode(StepContext& step, NodeId id, JobState& job, const AttemptEnd& en
                        "succeeded elsewhere (the last: {})",
                        failures, job.id().value, LastEnd(end)));
   const NodeState& node = step.state.nodes[id];
-  if (!node.sick.empty() || !EnoughAgree(node) || !OthersTakeTasks(step.state, id)) return;
+  if (!node.sick.empty() || !EnoughAgree(node) || !OthersTakeAll(step.state, id, step.now)) return;
   std::string jobs;
   for (const auto& [each, user] : node.set_aside) {
     jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", each.value);

@@ -363,20 +363,20 @@ Status ChangeNodes(Call& call) {
     switch (call.words.command) {
       case Command::kNodeDrain:
         call.service.hub().Post(engine::DrainNode{node});
-        done = "get nothing more";
+        done = "drained, nothing more starts there";
         break;
       case Command::kNodeResume:
         call.service.nodes().Remove(node, false);
         call.service.hub().Post(engine::UndrainNode{node});
         call.service.hub().Post(engine::ClearSick{node, JobId()});
-        done = "are used again";
+        done = "in use again";
         break;
       default:
         call.service.nodes().Remove(node, true);
-        done = "are removed";
+        done = "removed";
     }
   }
-  call.Done(fmt::format("{} {}", cli::CountOf(chosen->size(), "node"), done));
+  call.Done(fmt::format("{}: {}", fmt::join(call.words.words, ", "), done));
   return {};
 }
 

@@ -171,6 +171,8 @@ def test_jobs_are_held_released_cancelled(place: Place):
     cluster.spate("job cancel", job)
     _, err = cluster.spate("job wait", job, code=1)
     wait(lambda: not alive(int(place.lines("pid")[0])), "the cancelled task has ended")
+    out, _ = cluster.spate("job list", job)
+    want("cancelled" in out, out)
 
 
 def test_jobs_wait_for_jobs(place: Place):

@@ -59,7 +59,12 @@ std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& facts) {
   std::vector<Cell> cells = {{fmt::format("{}", summary.number)}};
   if (call.on_hub()) cells.push_back({summary.row.user});
   cells.push_back({damaged ? "?" : facts.is_hidden ? "-" : NameOf(summary.row)});
-  cells.push_back({store::JobStandingName(summary.standing), ToneOf(summary.standing)});
+  // On a hub somebody has cancelled them; here they have left their list.
+  if (call.on_hub() && facts.counts.cancelled > 0 && summary.standing == JobStanding::kFinished) {
+    cells.push_back({"cancelled", Tone::kDoubtful});
+  } else {
+    cells.push_back({store::JobStandingName(summary.standing), ToneOf(summary.standing)});
+  }
   if (damaged) {
     cells.resize(7);
     return cells;

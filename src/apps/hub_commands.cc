@@ -212,10 +212,6 @@ std::string WhyWaits(const Call& call, JobId job, uint32_t number) {
   const engine::Engine& engine = call.service.hub().engine();
   auto counts = engine.Counts(job);
   if (!counts || number == 0 || number > counts->total) return "";
-  auto state = engine.StateOf(job, number - 1);
-  if (state == TaskState::kQueued && engine.Held(job) == engine::HoldReason::kUser) {
-    return fmt::format("job {0} is held; spate job release {0} lets it go on", job.value);
-  }
   return engine.Explain(job, number - 1, call.service.loop().Now());
 }
 

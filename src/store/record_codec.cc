@@ -42,6 +42,8 @@ class Encoder {
     bytes_.Byte(static_cast<uint8_t>(v));
   }
   void Time(const Duration& v) { bytes_.Zigzag(v.ns); }
+  // A last field that records of this format came to have; without it they end before it.
+  void Later(const Instant& v) { bytes_.Zigzag(v.ns); }
   void Text(const std::string& v) { bytes_.Text(v); }
   template <typename T, typename Each>
   void List(const std::vector<T>& v, Each each) {
@@ -86,6 +88,9 @@ class Decoder {
     v = static_cast<E>(read);
   }
   void Time(Duration& v) { v.ns = bytes_.Zigzag(); }
+  void Later(Instant& v) {
+    if (bytes_.left() > 0) v.ns = bytes_.Zigzag();
+  }
   void Text(std::string& v) { v = bytes_.Text(); }
   template <typename T, typename Each>
   void List(std::vector<T>& v, Each each) {
@@ -188,6 +193,7 @@ void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
 void Fields(auto& a, Is<engine::JobHeld> auto& v) {
   a.Number(v.job);
   a.Choice(v.reason, engine::HoldReason::kAllFail);
+  a.Later(v.at);
 }
 void Fields(auto& a, Is<engine::JobReleased> auto& v) { a.Number(v.job); }
 void Fields(auto& a, Is<engine::Leased> auto& v) {

@@ -56,8 +56,8 @@ bool Same(const engine::TasksReopened& x, const engine::TasksReopened& y) {
   return job == y.job && tasks == y.tasks;
 }
 bool Same(const engine::JobHeld& x, const engine::JobHeld& y) {
-  const auto& [job, reason] = x;
-  return job == y.job && reason == y.reason;
+  const auto& [job, reason, at] = x;
+  return job == y.job && reason == y.reason && at == y.at;
 }
 bool Same(const engine::JobReleased& x, const engine::JobReleased& y) {
   const auto& [job] = x;
@@ -188,7 +188,8 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kTasksReopened:
       return engine::TasksReopened{AnyJob(), AnyList(AnyRange)};
     case RecordKind::kJobHeld:
-      return engine::JobHeld{AnyJob(), AnyChoice(engine::HoldReason::kAllFail)};
+      return engine::JobHeld{AnyJob(), AnyChoice(engine::HoldReason::kAllFail),
+                             Instant{AnyNumber<int32_t>()}};
     case RecordKind::kJobReleased:
       return engine::JobReleased{AnyJob()};
     case RecordKind::kLeased:
@@ -328,6 +329,13 @@ TEST(Bytes, SignedNumbers) {
   ByteReader overlong("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02");
   EXPECT_EQ(overlong.Varint(), 0u);
   EXPECT_FALSE(overlong.ok());
+}
+
+TEST(RecordCodec, AHoldWithoutItsTimeIsRead) {
+  auto record = DecodeRecord(static_cast<int>(RecordKind::kJobHeld), "\x02\x05\x04");
+  ASSERT_TRUE(record);
+  EXPECT_TRUE(Same(std::get<engine::JobHeld>(*record),
+                   engine::JobHeld{JobId(5), engine::HoldReason::kAllFail, Instant{}}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "base/units.h"
 
@@ -12,6 +13,39 @@ namespace {
 template <typename T>
 void Append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
+}
+
+void TakeNodes(const engine::Record& record, LogFacts& facts) {
+  if (const auto* sick = std::get_if<engine::NodeSick>(&record)) {
+    if (sick->job != JobId()) facts.set_aside[sick->node] = sick->text;
+  } else if (const auto* cleared = std::get_if<engine::NodeCleared>(&record)) {
+    std::erase_if(facts.set_aside, [&](const auto& each) {
+      return cleared->node == NodeId() || cleared->node == each.first;
+    });
+  } else if (const auto* removed = std::get_if<engine::NodeRemoved>(&record)) {
+    facts.set_aside.erase(removed->node);
+  }
+}
+
+void Take(const engine::Record& record, LogFacts& facts) {
+  if (const auto* r = std::get_if<engine::JobAccepted>(&record)) {
+    facts.policy = r->plan.policy;
+    facts.requests = r->plan.requests;
+    facts.runs = r->plan.runs;
+  } else if (const auto* grown = std::get_if<engine::JobGrown>(&record)) {
+    Append(facts.requests, grown->new_requests);
+    Append(facts.runs, grown->runs);
+  } else if (const auto* changed = std::get_if<engine::PolicyChanged>(&record)) {
+    facts.policy = changed->policy;
+  } else if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
+    facts.held = held->reason;
+    facts.held_at = held->at;
+  } else if (std::holds_alternative<engine::JobReleased>(record) ||
+             std::holds_alternative<engine::JobCancelled>(record)) {
+    facts.held = engine::HoldReason::kNone;
+  } else {
+    TakeNodes(record, facts);
+  }
 }
 
 }  // namespace
@@ -26,22 +60,7 @@ const Needs* LogFacts::NeedsOf(TaskIndex index) const {
 
 Result<LogFacts> ReadLog(store::History& history) {
   LogFacts facts;
-  auto read = history.Log([&](const engine::Record& record) {
-    if (const auto* r = std::get_if<engine::JobAccepted>(&record)) {
-      facts.policy = r->plan.policy;
-      facts.requests = r->plan.requests;
-      facts.runs = r->plan.runs;
-    } else if (const auto* grown = std::get_if<engine::JobGrown>(&record)) {
-      Append(facts.requests, grown->new_requests);
-      Append(facts.runs, grown->runs);
-    } else if (const auto* changed = std::get_if<engine::PolicyChanged>(&record)) {
-      facts.policy = changed->policy;
-    } else if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
-      facts.held = held->reason;
-    } else if (std::holds_alternative<engine::JobReleased>(record)) {
-      facts.held = engine::HoldReason::kNone;
-    }
-  });
+  auto read = history.Log([&](const engine::Record& record) { Take(record, facts); });
   if (!read) return std::unexpected(std::move(read.error()));
   return facts;
 }

@@ -1,6 +1,8 @@
 // What the rare records of a journal tell: how a job was accepted, and why it is held.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -12,6 +14,8 @@ namespace spate::cli {
 struct LogFacts {
   JobPolicy policy;
   engine::HoldReason held = engine::HoldReason::kNone;
+  Instant held_at;                          // 0: not known
+  std::map<NodeId, std::string> set_aside;  // nodes that get nothing of the job, and why
   std::vector<Needs> requests;
   std::vector<RequestRun> runs;
   // What a task asks for; null when the journal does not tell.

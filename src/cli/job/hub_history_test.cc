@@ -152,15 +152,66 @@ TEST_F(HubHistoryTest, CommandsAreThoseOfAHub) {
   EXPECT_NE(info.find("spate job retry 2\n"), std::string::npos) << info;
   EXPECT_EQ(info.find("--state"), std::string::npos) << info;
   EXPECT_NE(info.find("failures"), std::string::npos) << info;
-  ASSERT_TRUE(hub_.Record(engine::JobHeld{JobId(3), engine::HoldReason::kUser}));
+}
+
+TEST_F(HubHistoryTest, AHeldJobSaysWhySinceWhenAndHowItGoesOn) {
+  using engine::HoldReason;
+  struct {
+    HoldReason reason;
+    const char* state;
+    const char* command;
+  } const kTable[] = {
+      {HoldReason::kUser, "held since 2020-09-13 12:27:10 by a person\n", "spate job release 3"},
+      {HoldReason::kHaltRule, "held since 2020-09-13 12:27:10 by --halt\n", "spate job release 3"},
+      {HoldReason::kMaxFailures, "held since 2020-09-13 12:27:10 by --max-failures, until what",
+       "spate job retry 3"},
+      {HoldReason::kAllFail, "held since 2020-09-13 12:27:10: 25 attempts failed one after the",
+       "spate job release 3"},
+  };
+  WriteThree();
+  JobPolicy policy;
+  policy.pause_after_failures = 25;
+  ASSERT_TRUE(hub_.Record(engine::PolicyChanged{JobId(3), policy}));
+  for (const auto& row : kTable) {
+    ASSERT_TRUE(hub_.Record(engine::JobHeld{JobId(3), row.reason, kThen + Duration::Seconds(30)}));
+    std::string info = Out(Command::kJobInfo, {"3"});
+    EXPECT_NE(info.find(row.state), std::string::npos) << info;
+    EXPECT_NE(info.find(row.command), std::string::npos) << info;
+    auto line = nlohmann::json::parse(Out(Command::kJobInfo, {"3", "--output=json"}));
+    EXPECT_EQ(line["state"], "held");
+    EXPECT_EQ(line["held_since"], 1'600'000'030);
+    EXPECT_EQ(line["release_command"], row.command);
+  }
+  EXPECT_NE(Out(Command::kTaskExplain, {"3.1"}).find("is held"), std::string::npos);
+  // Before the hub has written the job's row again.
   hub_.store().PutProgress(
       {.job = JobId(3), .state = store::JobState::kHeld, .counts = {.total = 5}});
-  ASSERT_TRUE(hub_.Commit({}));
-  See("ada");
-  info = Out(Command::kJobInfo, {"3"});
-  EXPECT_NE(info.find("held: nothing more"), std::string::npos) << info;
-  EXPECT_NE(info.find("spate job release 3\n"), std::string::npos) << info;
-  EXPECT_NE(Out(Command::kTaskExplain, {"3.1"}).find("is held"), std::string::npos);
+  ASSERT_TRUE(hub_.Record(engine::JobReleased{JobId(3)}));
+  auto line = nlohmann::json::parse(Out(Command::kJobInfo, {"3", "--output=json"}));
+  EXPECT_EQ(line["state"], "running");
+  EXPECT_TRUE(line["held_since"].is_null());
+  EXPECT_TRUE(line["release_command"].is_null());
+}
+
+TEST_F(HubHistoryTest, NodesThatAJobSetsAsideAreNamed) {
+  WriteThree();
+  hub_.store().PutNode({.id = NodeId(7), .name = "n7", .created = kThen});
+  hub_.store().PutNode({.id = NodeId(8), .name = "n8", .created = kThen});
+  ASSERT_TRUE(hub_.Record(engine::NodeSick{NodeId(7), JobId(1), "3 attempts failed here"}));
+  ASSERT_TRUE(hub_.Record(engine::NodeSick{NodeId(8), JobId(1), "no disk"}));
+  ASSERT_TRUE(hub_.Record(engine::NodeSick{NodeId(8), JobId(3), "another job's trouble"}));
+  std::string info = Out(Command::kJobInfo, {"1"});
+  EXPECT_NE(info.find("n7: 3 attempts failed here"), std::string::npos) << info;
+  EXPECT_NE(info.find("n8: no disk"), std::string::npos) << info;
+  EXPECT_NE(info.find("spate node resume n7\n"), std::string::npos) << info;
+  EXPECT_NE(info.find("an administrator"), std::string::npos) << info;
+  // What clears them belongs to no job.
+  ASSERT_TRUE(hub_.Record(engine::NodeCleared{NodeId(7), JobId()}));
+  auto line = nlohmann::json::parse(Out(Command::kJobInfo, {"1", "--output=json"}));
+  EXPECT_EQ(line["set_aside"], nlohmann::json::parse(R"([{"node":"n8","why":"no disk",)"
+                                                     R"("command":"spate node resume n8"}])"));
+  ASSERT_TRUE(hub_.Record(engine::NodeRemoved{NodeId(8)}));
+  EXPECT_EQ(Out(Command::kJobInfo, {"1"}).find("set aside"), std::string::npos);
 }
 
 // What a list costs does not depend on how much the jobs did: it reads no attempt.

@@ -32,12 +32,19 @@ struct FailureKind {
   std::vector<TaskIndex> tasks;
 };
 
+// A node that gets nothing more of the job.
+struct SetAside {
+  std::string node;
+  std::string why;
+};
+
 struct JobDetails {
   JobFacts facts;
   LogFacts log;
   store::JobStatistics statistics;
   std::vector<FailureKind> failures;  // the most frequent first
-  uint64_t bytes = 0;                 // of its folder
+  std::vector<SetAside> set_aside;
+  uint64_t bytes = 0;  // of its folder
 };
 
 Result<std::vector<FailureKind>> FailuresOf(store::History& history) {
@@ -65,6 +72,25 @@ Result<std::vector<FailureKind>> FailuresOf(store::History& history) {
   return failures;
 }
 
+Result<std::vector<SetAside>> SetAsideOf(store::History& history, const LogFacts& log) {
+  std::vector<SetAside> nodes;
+  for (const auto& [node, why] : log.set_aside) {
+    auto name = history.NodeName(node);
+    if (!name) return std::unexpected(std::move(name.error()));
+    nodes.push_back({std::move(*name), why});
+  }
+  return nodes;
+}
+
+// A hub writes a job's row about once a second; its journal knows at once whether it is held.
+void CorrectStanding(const LogFacts& log, JobStanding& standing) {
+  if (log.held != engine::HoldReason::kNone) {
+    standing = JobStanding::kHeld;
+  } else if (standing == JobStanding::kHeld) {
+    standing = JobStanding::kRunning;
+  }
+}
+
 Result<JobDetails> DetailsOf(const HistoryCall& call, uint32_t number) {
   auto summary = store::SummarizeJob(call.place(), number);
   if (!summary) return std::unexpected(std::move(summary.error()));
@@ -88,24 +114,36 @@ Result<JobDetails> DetailsOf(const HistoryCall& call, uint32_t number) {
   details.statistics = *statistics;
   // A hub's row says what its list says, also between two writes of it.
   if (!call.on_hub()) details.facts.counts = *history->Counts();
+  if (call.on_hub() && details.facts.summary.standing != JobStanding::kFinished) {
+    CorrectStanding(details.log, details.facts.summary.standing);
+    auto set_aside = SetAsideOf(*history, details.log);
+    if (!set_aside) return std::unexpected(std::move(set_aside.error()));
+    details.set_aside = std::move(*set_aside);
+  }
   auto failures = FailuresOf(*history);
   if (!failures) return std::unexpected(std::move(failures.error()));
   details.failures = std::move(*failures);
   return details;
 }
 
-const char* HeldText(engine::HoldReason reason) {
-  switch (reason) {
+// Why a hub's job is held, and since when.
+std::string HeldText(const HistoryCall& call, const LogFacts& log) {
+  std::string since = log.held_at.ns > 0 ? " since " + call.FullTimeText(log.held_at) : "";
+  switch (log.held) {
     case engine::HoldReason::kHaltRule:
-      return "held by --halt: nothing more of it is started until it is released";
+      return fmt::format("held{} by --halt", since);
     case engine::HoldReason::kMaxFailures:
-      return "held by --max-failures: nothing more of it is started until it is released";
+      return fmt::format("held{} by --max-failures, until what failed is run again", since);
+    case engine::HoldReason::kAllFail:
+      return fmt::format(
+          "held{}: {} attempts failed one after the other, and none has succeeded on any node",
+          since, log.policy.pause_after_failures);
     default:
-      return "held: nothing more of it is started until it is released";
+      return fmt::format("held{} by a person", since);
   }
 }
 
-std::string StandingText(const JobDetails& details) {
+std::string StandingText(const HistoryCall& call, const JobDetails& details) {
   const store::JobSummary& summary = details.facts.summary;
   switch (summary.standing) {
     case JobStanding::kRunning:
@@ -120,7 +158,7 @@ std::string StandingText(const JobDetails& details) {
     case JobStanding::kQueued:
       return "queued: nothing of it has been started yet";
     case JobStanding::kHeld:
-      return HeldText(details.log.held);
+      return HeldText(call, details.log);
     case JobStanding::kStopped:
       break;
   }
@@ -210,7 +248,29 @@ bool CanRetry(const JobFacts& facts) {
          facts.counts.failed + facts.counts.unknown > 0;
 }
 
-void PrintNext(const HistoryCall& call, const JobFacts& facts, Page& page) {
+// Lets a held job go on; empty: it is not held. Released with all its failures, --max-failures
+// would hold it again at once.
+std::string ReleaseCommand(const JobDetails& details) {
+  if (details.facts.summary.standing != JobStanding::kHeld) return "";
+  bool failures = details.log.held == engine::HoldReason::kMaxFailures;
+  return fmt::format("spate job {} {}", failures ? "retry" : "release",
+                     details.facts.summary.number);
+}
+
+std::string NodeCommand(const SetAside& node) { return "spate node resume " + node.node; }
+
+void PrintSetAside(const HistoryCall& call, const JobDetails& details, Page& page) {
+  for (const SetAside& node : details.set_aside) {
+    page.Field(&node == details.set_aside.data() ? "set aside" : "",
+               fmt::format("{}: {}", node.node, node.why));
+  }
+  if (!details.set_aside.empty() && !call.environment().viewer.is_admin) {
+    page.Field("", "(an administrator of the hub lets nodes be used again)");
+  }
+}
+
+void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
+  const JobFacts& facts = details.facts;
   uint32_t number = facts.summary.number;
   std::string selector = fmt::format("{}", number);
   if (facts.summary.standing == JobStanding::kDamaged) {
@@ -218,8 +278,11 @@ void PrintNext(const HistoryCall& call, const JobFacts& facts, Page& page) {
     page.Command("to remove", fmt::format("spate job forget{} {}", call.StateOption(), number));
     return;
   }
-  if (facts.summary.standing == JobStanding::kHeld) {
-    page.Command("to go on", fmt::format("spate job release {}", number));
+  if (std::string command = ReleaseCommand(details); !command.empty()) {
+    page.Command("to go on", command);
+  }
+  for (const SetAside& node : details.set_aside) {
+    page.Command("to use again", NodeCommand(node));
   }
   if (CanResume(facts)) page.Command("to go on", ResumeCommandOf(call, facts.summary.row));
   if (CanRetry(facts)) page.Command("to retry", RetryCommandOf(call, selector));
@@ -236,17 +299,18 @@ void PrintPage(HistoryCall& call, const JobDetails& details) {
   const store::JobSummary& summary = details.facts.summary;
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
   page.Title(fmt::format("job {}  {}", summary.number, NameOf(summary.row)));
-  page.Field("state", StandingText(details));
+  page.Field("state", StandingText(call, details));
   if (summary.standing == JobStanding::kDamaged) {
     page.Field("problem", summary.problem);
   } else {
     PrintWho(call, details, page);
     PrintTasks(details, page);
+    PrintSetAside(call, details, page);
   }
   if (!call.on_hub()) {
     page.Field("kept in", fmt::format("{} ({})", summary.place.folder, FormatSize(details.bytes)));
   }
-  PrintNext(call, details.facts, page);
+  PrintNext(call, details, page);
 }
 
 std::string FailuresJson(const std::vector<FailureKind>& failures) {
@@ -266,12 +330,40 @@ std::string FailuresJson(const std::vector<FailureKind>& failures) {
   return "[" + list + "]";
 }
 
+std::string SetAsideJson(const std::vector<SetAside>& nodes) {
+  std::string list;
+  for (const SetAside& node : nodes) {
+    JsonLine line;
+    TextOrBase64(line, "node", node.node);
+    TextOrBase64(line, "why", node.why);
+    TextOrBase64(line, "command", NodeCommand(node));
+    std::string text = line.Finish();
+    text.pop_back();
+    list += (list.empty() ? "" : ",") + text;
+  }
+  return "[" + list + "]";
+}
+
+void AddHeldFields(JsonLine& line, const JobDetails& details) {
+  const LogFacts& log = details.log;
+  bool held = log.held != engine::HoldReason::kNone && log.held_at.ns > 0;
+  TimeOrNull(line, "held_since", held ? std::optional(log.held_at) : std::nullopt);
+  std::string command = ReleaseCommand(details);
+  if (command.empty()) {
+    line.Null("release_command");
+  } else {
+    line.Text("release_command", command);
+  }
+  line.Raw("set_aside", SetAsideJson(details.set_aside));
+}
+
 void PrintJson(HistoryCall& call, const JobDetails& details) {
   const JobFacts& facts = details.facts;
   const store::JobStatistics& all = details.statistics;
   JsonLine line = TypedLine("job");
   AddJobFields(line, facts);
   line.Text("held", HoldName(details.log.held));
+  AddHeldFields(line, details);
   line.Number("retries", details.log.policy.retry.retries);
   line.Number("attempts", static_cast<int64_t>(all.attempts));
   line.Raw("failures", FailuresJson(details.failures));

@@ -134,6 +134,7 @@ class Applier {
     if (node.present) state_.open.insert(record.node);
   }
   void operator()(const NodeRemoved& record) {
+    for (auto& [id, job] : state_.jobs) job.Trust(record.node);
     auto node = state_.nodes.find(record.node);
     if (node == state_.nodes.end()) return;  // it had only joined, which replay does not know
     CHECK(node->second.leases.empty());

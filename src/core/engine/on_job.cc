@@ -127,7 +127,7 @@ void On(StepContext& step, const HoldJob& event) {
   JobState* job = step.state.FindJob(event.job);
   if (job == nullptr || job->finished() || job->cancelled()) return;
   if (job->held() == HoldReason::kNone) {
-    step.Record(JobHeld{event.job, HoldReason::kUser});
+    step.Record(JobHeld{event.job, HoldReason::kUser, step.now});
     step.out.notices.push_back(NoticeHeld{event.job, HoldReason::kUser});
   }
   RecallJob(step, event.job, event.end_running);
@@ -219,7 +219,7 @@ void CheckJob(StepContext& step, JobState& job) {
   // The stricter of the two: --halt may end what runs.
   if (HaltReached(policy.halt, job)) reason = HoldReason::kHaltRule;
   if (reason == HoldReason::kNone) return;
-  step.Record(JobHeld{job.id(), reason});
+  step.Record(JobHeld{job.id(), reason, step.now});
   step.out.notices.push_back(NoticeHeld{job.id(), reason});
   bool now = reason == HoldReason::kHaltRule && policy.halt.when == HaltRule::When::kNow;
   RecallJob(step, job.id(), now);

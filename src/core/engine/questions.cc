@@ -41,18 +41,23 @@ std::string Plural(uint64_t count, const char* what) {
   return fmt::format("{} {}{}", FormatCount(count), what, count == 1 ? "" : "s");
 }
 
-std::string WhyHeld(HoldReason reason) {
-  switch (reason) {
+std::string WhyHeld(const JobState& job) {
+  uint32_t id = job.id().value;
+  switch (job.held()) {
     case HoldReason::kUser:
-      return "its job is held; release or resume it";
+      return fmt::format("job {0} is held; spate job release {0} lets it go on", id);
     case HoldReason::kHaltRule:
-      return "its job was stopped by --halt; resume it";
+      return fmt::format("job {0} is held by --halt; spate job release {0} lets it go on", id);
     case HoldReason::kMaxFailures:
-      return "its job was stopped by --max-failures; resume it with a higher one";
+      return fmt::format(
+          "job {0} is held by --max-failures; spate job retry {0} runs again what failed, and lets "
+          "it go on",
+          id);
     case HoldReason::kAllFail:
-      return "its job is held since its tasks failed one after the other and none succeeded; look "
-             "at "
-             "one of them, then release the job";
+      return fmt::format(
+          "job {0} is held since its tasks failed one after the other and none succeeded; look at "
+          "them (spate job info {0}), then spate job release {0} lets it go on",
+          id);
     case HoldReason::kNone:
       break;
   }
@@ -180,7 +185,7 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   const JobState* job = state_->FindJob(id);
   if (job == nullptr || index >= job->task_count()) return "there is no such task";
   if (job->StateOf(index) != TaskState::kQueued) return "";
-  if (std::string why = WhyHeld(job->held()); !why.empty()) return why;
+  if (std::string why = WhyHeld(*job); !why.empty()) return why;
   if (std::string why = WhyAfter(*job, index); !why.empty()) return why;
   if (Instant due = job->DueOf(index); due > now) {
     return fmt::format("it waits {} before its next try", FormatDuration(due - now));

@@ -57,6 +57,7 @@ enum class HoldReason : uint8_t {
 struct JobHeld {
   JobId job;
   HoldReason reason = HoldReason::kUser;
+  Instant at = {};  // for people; 0: not known
 };
 struct JobReleased {
   JobId job;

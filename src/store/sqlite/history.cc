@@ -142,9 +142,18 @@ Result<std::string> History::RowText(TaskIndex index) {
   return std::string(*row);
 }
 
+Result<std::string> History::NodeName(NodeId node) {
+  auto find = db_.Prepare("SELECT name FROM node WHERE id = ?");
+  if (!find) return std::unexpected(std::move(find.error()));
+  find->Bind(0, node.value);
+  auto found = find->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  return *found ? find->Text(0) : std::string();
+}
+
 Status History::Log(const std::function<void(const engine::Record&)>& visit) {
   auto log = db_.Prepare(
-      "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq");
+      "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job IN (0, ?) ORDER BY seq");
   if (!log) return std::unexpected(std::move(log.error()));
   BindPart(*log, part_);
   for (;;) {

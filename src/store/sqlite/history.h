@@ -59,8 +59,11 @@ class History {
   Result<std::string> RowText(TaskIndex index);
 
   // The rare records of the journal, all but the ends of attempts, in order: what the job was
-  // accepted with, leases, holds, changes of policy.
+  // accepted with, leases, holds, changes of policy. Of a hub also those that belong to no job.
   Status Log(const std::function<void(const engine::Record&)>& visit);
+
+  // Of a hub; empty when it knows no such node.
+  Result<std::string> NodeName(NodeId node);
 
   // Kept output in pieces, see OutputReader.
   using OutputExtent = OutputReader::Extent;

@@ -1,0 +1,44 @@
+#include "format/lines.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace spate::format {
+namespace {
+
+TEST(LinesTest, Lines) {
+  using Lines = std::vector<std::string>;
+  struct Case {
+    std::string_view text;
+    Lines lines;
+  };
+  for (const Case& c : std::vector<Case>{{"", {}},
+                                         {"\n", {""}},
+                                         {"a", {"a"}},
+                                         {"a\n", {"a"}},
+                                         {"a\n\nb", {"a", "", "b"}},
+                                         {"a\r\nb\r\n", {"a", "b"}},
+                                         {"a\rb\n\r\n", {"a\rb", ""}},
+                                         {"a\r", {"a\r"}}}) {
+    Lines lines;
+    std::string_view rest = c.text;
+    while (auto line = TakeLine(&rest)) lines.emplace_back(*line);
+    EXPECT_EQ(lines, c.lines) << c.text;
+  }
+}
+
+TEST(LinesTest, WordsAndTrim) {
+  std::string_view rest = "  a\tbc \n";
+  EXPECT_EQ(TakeWord(&rest), "a");
+  EXPECT_EQ(TakeWord(&rest), "bc");
+  EXPECT_EQ(TakeWord(&rest), "");
+  EXPECT_EQ(TakeWord(&rest), "");
+  EXPECT_EQ(Trim(" \t a b\r\n"), "a b");
+  EXPECT_EQ(Trim(" \t"), "");
+  EXPECT_EQ(Trim(""), "");
+}
+
+}  // namespace
+}  // namespace spate::format

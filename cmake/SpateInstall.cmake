@@ -1,14 +1,18 @@
 # What `make install` takes along besides the programs: man pages and completions, which `spate` writes itself from its option
-# definitions, and the licence.
+# definitions, links under the names of Parasol's programs, and the licence.
 
 if(TARGET spate)
   set(made "${PROJECT_BINARY_DIR}/manual")
   set(spate_man_pages spate spate-run spate-submit spate-job spate-task spate-hub spate-node spate-top spate-report spate-state)
+  set(spate_links gensub2)
   set(spate_completions bash zsh fish)
-  foreach(page IN LISTS spate_man_pages)
+  foreach(page IN LISTS spate_man_pages spate_links)
     install(CODE "file(MAKE_DIRECTORY \"${made}\")
       execute_process(COMMAND \"$<TARGET_FILE:spate>\" __man ${page} OUTPUT_FILE \"${made}/${page}.1\" COMMAND_ERROR_IS_FATAL ANY)")
     install(FILES "${made}/${page}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  endforeach()
+  foreach(link IN LISTS spate_links)
+    install(CODE "file(CREATE_LINK spate \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/${link}\" SYMBOLIC)")
   endforeach()
   foreach(shell IN LISTS spate_completions)
     install(CODE "execute_process(COMMAND \"$<TARGET_FILE:spate>\" __completion ${shell} OUTPUT_FILE \"${made}/${shell}\"

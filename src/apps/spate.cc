@@ -6,6 +6,7 @@
 #include "apps/hub_top.h"
 #include "apps/local_run.h"
 #include "apps/node_daemon.h"
+#include "cli/compat/programs.h"
 #include "cli/main.h"
 #include "os/process.h"
 #include "shepherd/shepherd_main.h"
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
   spate::os::FillStandardStreams();
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
   if (auto status = spate::apps::HubReaderEntry(argc, argv)) return *status;
+  if (auto status = spate::cli::ParasolEntry(argc, argv)) return *status;
   spate::cli::Wiring wiring;
   spate::apps::WireHistory(wiring);
   wiring.run = Run;

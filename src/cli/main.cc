@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/units.h"
+#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
@@ -34,6 +35,10 @@ int Help(std::vector<std::string> words) {
     if (def.name.starts_with(words[0] + " ")) {
       text += fmt::format("  spate {:<15}{}\n", def.name, def.summary);
     }
+  }
+  if (words.size() == 1 && text.empty()) {
+    const ParasolProgram* program = FindParasolProgram(words[0]);
+    if (program != nullptr) return Print(program->usage);
   }
   if (words.size() > 1 || text.empty()) return ReportError(found.error());
   return Print(text);

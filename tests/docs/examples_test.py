@@ -15,7 +15,7 @@ import tempfile
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", "bin")))
-DOCUMENTS = ["docs/guide.md", "docs/hub.md"]
+DOCUMENTS = ["docs/guide.md", "docs/hub.md", "docs/user/parasol.md"]
 NOBODY = 65534
 
 

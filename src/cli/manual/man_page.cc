@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/options/help.h"
 #include "cli/options/table.h"
+#include "format/lines.h"
 
 namespace spate::cli {
 namespace {
@@ -158,9 +160,21 @@ std::string NounPage(std::string_view noun, std::string_view summary) {
   return text + Units() + Tail();
 }
 
+// The usage of a program of Parasol, below the line that names it.
+std::string ProgramPage(const ParasolProgram& program) {
+  std::string text = Head(program.name, program.summary) + ".SH SYNOPSIS\n.nf\n";
+  std::string_view usage = program.usage.substr(program.usage.find('\n') + 1);
+  while (auto line = format::TakeLine(&usage)) text += Roff(*line) + "\n";
+  text +=
+      ".fi\n.SH \"EXIT STATUS\"\n.TP\n.B 0\nDone.\n.TP\n.B 255\nAny error; it is told on "
+      "standard error.\n.SH \"SEE ALSO\"\n.BR spate (1)\n";
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> ManPage(std::string_view name) {
+  if (const ParasolProgram* program = FindParasolProgram(name)) return ProgramPage(*program);
   if (name == "spate") return MainPage();
   if (name == "spate-run") {
     return NounPage("run", Definition(Command::kRun).summary);
@@ -177,8 +191,8 @@ Result<std::string> ManPage(std::string_view name) {
   if (name == "spate-report") return NounPage("report", Definition(Command::kReport).summary);
   return Fail(ErrorKind::kInvalid,
               fmt::format("there is no man page '{}'; there are spate, spate-run, spate-submit, "
-                          "spate-job, spate-task, spate-hub, spate-node, spate-top, spate-report "
-                          "and spate-state",
+                          "spate-job, spate-task, spate-hub, spate-node, spate-top, spate-report, "
+                          "spate-state and those of the programs of Parasol",
                           EscapeForScreen(name)));
 }
 

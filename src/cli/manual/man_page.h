@@ -8,8 +8,8 @@
 
 namespace spate::cli {
 
-// "spate", "spate-run", "spate-job", "spate-task", "spate-state"; other names are an error that
-// lists these.
+// "spate", "spate-run", "spate-job", ..., and the names of the programs of Parasol; other names are
+// an error that lists them.
 Result<std::string> ManPage(std::string_view name);
 
 }  // namespace spate::cli

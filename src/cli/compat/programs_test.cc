@@ -1,0 +1,80 @@
+#include "cli/compat/programs.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "os/file.h"
+#include "os/temp_dir.h"
+
+namespace spate::cli {
+namespace {
+
+int Entry(std::vector<std::string> args) {
+  std::vector<char*> argv;
+  for (std::string& arg : args) argv.push_back(arg.data());
+  return ParasolEntry(static_cast<int>(argv.size()), argv.data()).value_or(-1);
+}
+
+class Gensub2Test : public testing::Test {
+ protected:
+  std::string Write(const std::string& name, const std::string& text) {
+    return dir_.Write(name, text);
+  }
+  std::string Path(const std::string& name) { return dir_.Path(name); }
+  std::string Read(const std::string& name) {
+    return os::ReadFile(Path(name), 1 << 20).value_or("none");
+  }
+  std::string Message(std::vector<std::string> args) {
+    auto code = RunProgram("gensub2", args);
+    return code ? "" : code.error().message;
+  }
+  static Result<int> RunProgram(std::string_view name, std::vector<std::string> args) {
+    return FindParasolProgram(name)->run(args);
+  }
+
+  os::TempDir dir_;
+};
+
+TEST_F(Gensub2Test, ByName) {
+  std::string one = Write("1", "A\nB\n"), two = Write("2", "a\nb"), out = Path("out");
+  std::string made_of = Write("t", "#LOOP\n$(path1)$(path2)\n#ENDLOOP\n");
+  EXPECT_EQ(Entry({"/usr/bin/gensub2", one, two, made_of, out}), 0);
+  EXPECT_EQ(Read("out"), "Aa\nBa\nAb\nBb\n");
+  EXPECT_EQ(Entry({"spate", "gensub2", one, "-group1", two, made_of, out, "-anything=7"}), 0);
+  EXPECT_EQ(Read("out"), "Aa\nAb\nBa\nBb\n");
+  EXPECT_EQ(Entry({"spate", "gensub2", "group2=", one, two, made_of, out}), 0);
+  EXPECT_EQ(Read("out"), "Aa\nBa\nAb\nBb\n");
+  EXPECT_EQ(Entry({"spate", "gensub2", one, "SELFpair", made_of, out}), 0);
+  EXPECT_EQ(Read("out"), "AB\n");
+  EXPECT_EQ(Entry({"spate", "gensub2", one, "Single", made_of, out}), 0);
+  EXPECT_EQ(Read("out"), "Asingle\nBsingle\n");
+  // As gensub2 has it: with an order, selfPair is `single`.
+  EXPECT_EQ(Entry({"spate", "gensub2", "-group2", one, "selfPair", made_of, out}), 0);
+  EXPECT_EQ(Read("out"), "Asingle\nBsingle\n");
+  EXPECT_EQ(Entry({"gensub2", one, two, made_of}), 255);
+  EXPECT_EQ(Entry({"spate", "run"}), -1);
+  EXPECT_EQ(Entry({"spate"}), -1);
+  EXPECT_EQ(Entry({}), -1);
+}
+
+TEST_F(Gensub2Test, ErrorsLeaveTheOutputAlone) {
+  std::string one = Write("1", "A\n"), empty = Write("empty", "");
+  std::string made_of = Write("t", "#LOOP\n#ENDLOOP\n"), bad = Write("bad", "#LOOP\n");
+  std::string out = Write("out", "before");
+  EXPECT_EQ(Message({}), FindParasolProgram("gensub2")->usage);
+  EXPECT_EQ(Message({one, one, made_of, out, "more"}), FindParasolProgram("gensub2")->usage);
+  EXPECT_EQ(Message({empty, one, made_of, out}), empty + " is empty: write a line for each item");
+  EXPECT_EQ(Message({one, empty, made_of, out}), empty + " is empty: write a line for each item");
+  EXPECT_EQ(Message({one, one, bad, out}), "No #ENDLOOP statement in " + bad);
+  EXPECT_EQ(Message({one, one, one, out}), "No #LOOP statement in " + one);
+  EXPECT_EQ(Message({Path("no"), one, made_of, out}),
+            "cannot open '" + Path("no") + "': No such file or directory");
+  EXPECT_EQ(Message({one, one, made_of, Path("no/out")}),
+            "cannot open '" + Path("no/out") + "': No such file or directory");
+  EXPECT_EQ(Read("out"), "before");
+}
+
+}  // namespace
+}  // namespace spate::cli

@@ -1,0 +1,79 @@
+#include "format/parasol/machine_list.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <unordered_set>
+
+#include "base/units.h"
+#include "format/lines.h"
+
+namespace spate::format {
+namespace {
+
+constexpr std::array<std::string_view, kHubColumns> kColumns = {
+    "name", "cpus", "ram in MB", "tempDir", "localDir", "localSize", "switch"};
+
+template <typename T>
+Status ReadNumber(std::string_view word, std::string_view what, T* number) {
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), *number);
+  if (error == std::errc() && end == word.data() + word.size() && *number > 0) return {};
+  return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of {}: write a whole one from 1",
+                                               EscapeForScreen(word), what));
+}
+
+}  // namespace
+
+Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
+  std::array<std::string_view, kHubColumns> words;
+  size_t found = 0;
+  for (; found < words.size(); ++found) {
+    words[found] = TakeWord(&line);
+    if (words[found].empty()) break;
+  }
+  if (found < columns) {
+    std::string needed;
+    for (size_t i = 0; i < columns; ++i) needed += fmt::format(" {}", kColumns[i]);
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{} columns instead of {}: write{}", found, columns, needed));
+  }
+  ParasolMachine machine;
+  machine.name = words[0];
+  machine.temp_dir = words[3];
+  machine.local_dir = words[4];
+  machine.local_size = words[5];
+  machine.network_switch = words[6];
+  // A column that is not needed may hold anything.
+  if (columns > 1) {
+    auto read = ReadNumber(words[1], "CPUs", &machine.cpus);
+    if (!read) return std::unexpected(std::move(read.error()));
+  }
+  if (columns > 2) {
+    auto read = ReadNumber(words[2], "MB", &machine.ram_megabytes);
+    if (!read) return std::unexpected(std::move(read.error()));
+  }
+  return machine;
+}
+
+Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::string_view name,
+                                                    size_t columns) {
+  std::vector<ParasolMachine> machines;
+  std::unordered_set<std::string> names;
+  for (uint64_t number = 1; auto line = TakeLine(&text); ++number) {
+    std::string_view trimmed = Trim(*line);
+    if (trimmed.empty() || trimmed.front() == '#') continue;
+    auto machine = ReadMachine(trimmed, columns);
+    if (machine && !names.insert(machine->name).second) {
+      machine = Fail(ErrorKind::kInvalid,
+                     fmt::format("machine {} is there twice: remove this line", machine->name));
+    }
+    if (!machine) {
+      return Within(fmt::format("line {} of {}", number, name), std::move(machine.error()));
+    }
+    machines.push_back(std::move(*machine));
+  }
+  return machines;
+}
+
+}  // namespace spate::format

@@ -18,7 +18,8 @@ bool SameWork(const store::JobRow& row, const std::vector<std::string>& files,
   if (!row.files.empty()) return false;
   auto stored = cli::ParseRun(row.argv, {});
   return stored && stored->sources.command == options.sources.command &&
-         stored->sources.arg_files == options.sources.arg_files;
+         stored->sources.arg_files == options.sources.arg_files &&
+         stored->sources.json_files == options.sources.json_files;
 }
 
 }  // namespace

@@ -43,6 +43,25 @@ def test_values(place: Place):
     want(out == "{}\n", out)
 
 
+def test_json_lines_are_values_with_names(place: Place):
+    place.write("things", '{"name": "a b", "size": 1.50}', '{"size": 2, "name": "it\'s"}')
+    out, _ = place.run("-k", "--json-lines", "things", "--", "echo {name} {size} | tr a-z A-Z")
+    want(out == "A B 1.50\nIT'S 2\n", out)
+    out, _ = place.run("-k", "--json-lines", "-", "--", "echo", "{x}{2}", ":::", "1", "2", stdin=b'{"x":true}\n')
+    want(out == "true1\ntrue2\n", out)
+    place.write("nested", '{"name": "a", "size": {}}')
+    _, err = place.run("--json-lines", "nested", "--", "touch", "ran", code=2)
+    want("nested: line 1: the value of 'size' is nested" in err and not place.lines("ran"), err)
+    place.write("missing", '{"name": "a", "size": 1}', '{"name": "b"}')
+    _, err = place.run("--json-lines", "missing", "--", "touch", "ran", code=2)
+    want("missing: line 2: the key 'size' is missing" in err and not place.lines("ran"), err)
+    _, err = place.run("--json-lines", "-", "-a", "-", "--", "echo", code=2)
+    want("standard input is named as a source twice" in err, err)
+    place.write("jobs.lst", "true")
+    _, err = place.run("--json-lines", "things", "jobs.lst", code=2)
+    want("--json-lines is for the values of a command" in err, err)
+
+
 def test_results_begin_again_for_each_record(place: Place):
     place.run("-n", "2", "--results", "res", "--", "echo", ":::", "a", "b", "c", "d")
     want(place.read("res/1/a/1/b/stdout") == "a b\n", "as GNU parallel names them")

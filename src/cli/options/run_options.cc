@@ -47,6 +47,7 @@ void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
   sources.command = words.rest;
   sources.has_command = words.has_rest;
   sources.arg_files = words.All(Opt::kArgFile);
+  sources.json_files = words.All(Opt::kJsonLines);
   sources.null_separated = in.Has(Opt::kNull);
   in.Read(Opt::kColsep, sources.colsep, ParseColsep);
   in.Read(Opt::kHeader, sources.header, ParseHeader);
@@ -224,9 +225,10 @@ Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const
 
   Words both = std::move(*first);
   std::erase_if(both.options, [&](const TypedOption& option) {
-    // -a and --retry-on add up on one command line only; what is given now takes their place.
-    bool replaced = (option.opt == Opt::kArgFile || option.opt == Opt::kRetryOn) &&
-                    now->Last(option.opt).has_value();
+    // These add up on one command line only; what is given now takes their place.
+    bool adds =
+        option.opt == Opt::kArgFile || option.opt == Opt::kJsonLines || option.opt == Opt::kRetryOn;
+    bool replaced = adds && now->Last(option.opt).has_value();
     return option.opt == Opt::kResume || option.opt == Opt::kDryRun || replaced;
   });
   both.options.insert(both.options.end(), now->options.begin(), now->options.end());
@@ -251,6 +253,7 @@ Status CheckSources(const RunOptions& options) {
   }
   if (sources.has_command) return {};
   for (auto [given, name] : {std::pair{!sources.arg_files.empty(), "--arg-file"},
+                             {!sources.json_files.empty(), "--json-lines"},
                              {sources.null_separated, "--null"},
                              {!sources.colsep.empty(), "--colsep"},
                              {sources.header, "--header"},

@@ -25,7 +25,8 @@ struct SourceOptions {
   std::vector<std::string> files;    // job lists, "-" is standard input
   std::vector<std::string> command;  // after `--`, untouched: template, ":::" and values
   bool has_command = false;
-  std::vector<std::string> arg_files;  // -a, "-" is standard input
+  std::vector<std::string> arg_files;   // -a, "-" is standard input
+  std::vector<std::string> json_files;  // --json-lines, the same
   bool null_separated = false;
   std::string colsep;            // empty: none
   bool header = false;           // --header :

@@ -50,6 +50,8 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
   using See = std::function<bool(const RunOptions&)>;
   const std::map<Opt, std::pair<Argv, See>> kCases = {
       {Opt::kArgFile, {{"-a", "f"}, [](auto& o) { return o.sources.arg_files == Argv{"f"}; }}},
+      {Opt::kJsonLines,
+       {{"--json-lines", "f"}, [](auto& o) { return o.sources.json_files == Argv{"f"}; }}},
       {Opt::kNull, {{"-0"}, [](auto& o) { return o.sources.null_separated; }}},
       {Opt::kColsep, {{"--colsep", ","}, [](auto& o) { return o.sources.colsep == ","; }}},
       {Opt::kHeader, {{"--header", ":"}, [](auto& o) { return o.sources.header; }}},

@@ -261,6 +261,17 @@ constexpr OptionDef kOptions[] = {
      .help = "read values from FILE (- is stdin)",
      .repeat = true,
      .complete = Complete::kFile},
+    {.id = Opt::kJsonLines,
+     .names = "json-lines",
+     .argument = "FILE",
+     .group = Group::kSources,
+     .commands = kRunOnly,
+     .help = "values from JSON objects, one a line: {key}",
+     .more = "FILE (- is standard input) has one object a line, all with the keys of the first "
+             "one. Texts are taken as they are, numbers, true and false as they are written, null "
+             "as the empty text; anything nested is refused.",
+     .repeat = true,
+     .complete = Complete::kFile},
     {.id = Opt::kNull,
      .names = "null",
      .letters = "0",

@@ -64,6 +64,7 @@ enum class Opt : uint8_t {
   kHelpAll,
   // Where the tasks come from.
   kArgFile,
+  kJsonLines,
   kNull,
   kColsep,
   kHeader,

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "core/model/limits.h"
 #include "format/expand.h"
+#include "format/json_lines/json_lines.h"
 #include "format/sources/sources.h"
 #include "os/fd.h"
 #include "os/file.h"
@@ -18,14 +19,15 @@ namespace {
 
 constexpr size_t kValuesBytesMost = size_t{4} << 30;
 
-// The texts that values are views of, and the sources in order.
+// The texts that values are views of, and the sources in order: first those of JSON.
 struct Values {
   std::deque<std::string> texts;
+  std::deque<format::JsonLines> json;
   std::vector<format::SourceWords> words;
   std::vector<format::SourceValues> sources;
 };
 
-// In parallel's order: -a files first. Without any source, standard input when it brings values.
+// In parallel's order: -a files first. Without any, standard input when it brings values.
 std::vector<format::SourceWords> AllSources(const RunOptions& options, const LoadContext& context,
                                             std::vector<format::SourceWords> typed) {
   std::vector<format::SourceWords> all;
@@ -33,14 +35,54 @@ std::vector<format::SourceWords> AllSources(const RunOptions& options, const Loa
     all.push_back({.is_file = true, .linked = false, .values = {}, .file = file});
   }
   std::move(typed.begin(), typed.end(), std::back_inserter(all));
-  if (all.empty() && StdinIsSource(context.stdin_fd)) {
+  bool none = all.empty() && options.sources.json_files.empty();
+  if (none && StdinIsSource(context.stdin_fd)) {
     all.push_back({.is_file = true, .linked = false, .values = {}, .file = "-"});
   }
   return all;
 }
 
+// Reads files of values, standard input at most once.
+class SourceReader {
+ public:
+  explicit SourceReader(const LoadContext& context) : context_(context) {}
+  Result<std::string> Read(const std::string& file) {
+    bool standard = file == "-";
+    if (standard && std::exchange(stdin_taken_, true)) {
+      return Fail(ErrorKind::kInvalid,
+                  "standard input is named as a source twice; it can be read only once");
+    }
+    auto text = standard ? os::ReadToEnd(context_.stdin_fd, kValuesBytesMost, NameOf(file))
+                         : os::ReadFile(file, kValuesBytesMost);
+    if (!text) return Fail(ErrorKind::kInvalid, text.error().message);
+    return text;
+  }
+  static std::string NameOf(const std::string& file) {
+    return file == "-" ? "standard input" : EscapeForScreen(file);
+  }
+
+ private:
+  const LoadContext& context_;
+  bool stdin_taken_ = false;
+};
+
+Status ReadJson(SourceReader& reader, const std::string& file, Values& values) {
+  auto text = reader.Read(file);
+  if (!text) return std::unexpected(text.error());
+  auto lines = format::ParseJsonLines(*text);
+  if (!lines) return Within(SourceReader::NameOf(file), lines.error());
+  const format::JsonLines& kept = values.json.emplace_back(std::move(*lines));
+  format::SourceValues& out = values.sources.emplace_back();
+  out.values.assign(kept.rows.begin(), kept.rows.end());
+  out.names = kept.names;
+  return {};
+}
+
 Status ReadSources(const RunOptions& options, const LoadContext& context, Values& values) {
-  bool stdin_taken = false;
+  SourceReader reader(context);
+  for (const std::string& file : options.sources.json_files) {
+    if (auto read = ReadJson(reader, file, values); !read) return read;
+  }
   for (const format::SourceWords& source : values.words) {
     format::SourceValues& out = values.sources.emplace_back();
     out.linked = source.linked;
@@ -48,19 +90,11 @@ Status ReadSources(const RunOptions& options, const LoadContext& context, Values
       out.values.assign(source.values.begin(), source.values.end());
       continue;
     }
-    bool standard = source.file == "-";
-    if (standard && stdin_taken) {
-      return Fail(ErrorKind::kInvalid,
-                  "standard input is named as a source twice; it can be read only once");
-    }
-    stdin_taken |= standard;
-    std::string name = standard ? "standard input" : source.file;
-    auto text = standard ? os::ReadToEnd(context.stdin_fd, kValuesBytesMost, name)
-                         : os::ReadFile(source.file, kValuesBytesMost);
-    if (!text) return Fail(ErrorKind::kInvalid, text.error().message);
+    auto text = reader.Read(source.file);
+    if (!text) return std::unexpected(text.error());
     values.texts.push_back(std::move(*text));
     auto split = format::SplitValues(values.texts.back(), options.sources.null_separated);
-    if (!split) return Within(EscapeForScreen(name), split.error());
+    if (!split) return Within(SourceReader::NameOf(source.file), split.error());
     out.values = std::move(*split);
   }
   return {};
@@ -133,7 +167,7 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   values->words = AllSources(options, context, std::move(words->sources));
   settings.row_kind = RowKind::kValues;
   settings.command = std::move(words->command);
-  settings.has_source = !values->words.empty();
+  settings.has_source = !values->words.empty() || !options.sources.json_files.empty();
   settings.repeat_context = options.sources.fill;
   if (!settings.has_source) {
     if (auto compiled = format::CompileJob(settings, JobId(1)); !compiled) {

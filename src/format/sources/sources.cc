@@ -142,7 +142,7 @@ struct RowGenerator::State {
   Status TakeHeader();
   void MakeGroups();
   bool AppendRecord(std::string* row);
-  void AppendValue(std::string_view value, std::string* row);
+  void AppendValue(const SourceValues& source, size_t position, std::string* row);
   Result<bool> NextFilled(std::string* row);
   void Refill(size_t limit);
   std::string JoinPending(size_t count) const;
@@ -152,6 +152,7 @@ struct RowGenerator::State {
 Status RowGenerator::State::TakeHeader() {
   for (size_t i = 0; i < sources.size(); ++i) {
     std::vector<std::string_view>& values = sources[i].values;
+    if (!sources[i].names.empty()) continue;
     if (values.empty()) {
       return Fail(ErrorKind::kInvalid,
                   fmt::format("--header : takes the first value of each source as its name, and "
@@ -184,7 +185,13 @@ void RowGenerator::State::MakeGroups() {
               std::ranges::any_of(groups, [](const Group& group) { return group.length == 0; });
 }
 
-void RowGenerator::State::AppendValue(std::string_view value, std::string* row) {
+void RowGenerator::State::AppendValue(const SourceValues& source, size_t position,
+                                      std::string* row) {
+  std::string_view value = source.values[position];
+  if (!source.names.empty()) {
+    *row += value;
+    return;
+  }
   if (!splitter) {
     *row += Trimmed(value, trim);
     return;
@@ -205,7 +212,7 @@ bool RowGenerator::State::AppendRecord(std::string* row) {
     for (size_t i = group.first; i < group.first + group.count; ++i) {
       if (!first) *row += '\0';
       first = false;
-      AppendValue(sources[i].values[group.position], row);
+      AppendValue(sources[i], group.position, row);
     }
   }
   for (size_t i = groups.size(); i > 0; --i) {
@@ -297,6 +304,9 @@ Result<RowGenerator> RowGenerator::Make(std::vector<SourceValues> sources, RowRu
     state->trim = Trim::kBoth;
   }
   state->trim = state->rules.trim.value_or(state->trim);
+  for (const SourceValues& source : state->sources) {
+    state->names.insert(state->names.end(), source.names.begin(), source.names.end());
+  }
   if (state->rules.header) {
     if (auto status = state->TakeHeader(); !status) return std::unexpected(status.error());
   }
@@ -308,7 +318,11 @@ const std::vector<std::string>& RowGenerator::names() const { return state_->nam
 
 std::optional<size_t> RowGenerator::values_per_record() const {
   if (state_->splitter) return std::nullopt;
-  return state_->sources.size();
+  size_t values = 0;
+  for (const SourceValues& source : state_->sources) {
+    values += std::max<size_t>(source.names.size(), 1);
+  }
+  return values;
 }
 
 std::optional<size_t> RowGenerator::values_per_row() const {

@@ -48,6 +48,9 @@ Result<std::vector<std::string_view>> SplitValues(std::string_view text, bool nu
 struct SourceValues {
   std::vector<std::string_view> values;  // what they view must outlive the generator
   bool linked = false;
+  // Not empty: each value is so many columns already, joined by '\0', and the rules are not for it.
+  // Such sources come before all others.
+  std::vector<std::string> names = {};
 };
 
 struct RowRules {
@@ -74,7 +77,8 @@ class RowGenerator {
   RowGenerator& operator=(RowGenerator&&) noexcept;
   ~RowGenerator();
 
-  // --header: the names of the columns, for JobSettings::value_names.
+  // The names of the columns, of --header and of sources that have them, for
+  // JobSettings::value_names.
   const std::vector<std::string>& names() const;
   // How many values one record has; nullopt when that is not known (colsep).
   std::optional<size_t> values_per_record() const;

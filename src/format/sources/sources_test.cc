@@ -252,5 +252,23 @@ TEST(RowGenerator, AnyRules) {
   }));
 }
 
+TEST(Sources, ColumnsWithNamesStandBeforeOthers) {
+  using namespace std::string_view_literals;
+  std::vector<SourceValues> sources = {
+      {.values = {"a ,\0x"sv, "b\0y"sv}, .names = {"name", "kind"}},
+      {.values = {"n,m", "1, 2", "3,4"}}};
+  auto generator = RowGenerator::Make(sources, {.colsep = ",", .header = true});
+  ASSERT_TRUE(generator) << generator.error().message;
+  EXPECT_EQ(generator->names(), (Words{"name", "kind", "n", "m"}));
+  EXPECT_EQ(generator->row_count(), 4u);
+  std::string row;
+  ASSERT_TRUE(*generator->Next(&row));
+  std::ranges::replace(row, '\0', '|');
+  EXPECT_EQ(row, "a ,|x|1|2");
+  sources[1].values = {"1", "2"};
+  generator = RowGenerator::Make(sources, {});
+  EXPECT_EQ(generator->values_per_record(), 3u);
+}
+
 }  // namespace
 }  // namespace spate::format

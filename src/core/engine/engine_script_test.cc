@@ -6,7 +6,7 @@
 //          [max-running=2] [pause-after=25] + [user=ada] [priority=1] [after=ok:j2,each:j3]
 //          [outcome=j2:4/5]               job 2 has left memory, 4 of its 5 tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1
-//   user ada [weight=2] [max-running=9] [max-queued=99]            forget j1
+//   user ada [weight=2] [max-running=9] [max-queued=99]            forget j1   revive j1
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      reopen j1.3
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
@@ -15,7 +15,8 @@
 //   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
 //   return n1 j1.7-9 [attempt=1]
 //   at +5s                                 the clock goes on, before the block's step
-//   restart [nodes-may-return]             a new engine replays all records, then resumes
+//   restart [nodes-may-return] [without=j1]  a new engine replays all records, but those of job 1,
+//                                          which has finished, and resumes
 //   counts j1   explain j1.3   nodes   users    questions, answered after the step
 //
 // The events of a block are one Step. After each block the invariants are checked, and a second
@@ -205,6 +206,7 @@ class EngineMachine : public script::Machine {
         {"remove", &EngineMachine::Remove},
         {"clear", &EngineMachine::Clear},
         {"forget", &EngineMachine::Forget},
+        {"revive", &EngineMachine::Revive},
         {"nodes", &EngineMachine::Nodes},
         {"users", &EngineMachine::Users},
         {"counts", &EngineMachine::Counts},
@@ -397,6 +399,28 @@ class EngineMachine : public script::Machine {
       return fmt::format("forget {}: {}", Name(job), done ? "done" : "it has not finished");
     });
   }
+  // As the hub does before tasks of a forgotten job are reopened.
+  void Revive(Line& line) {
+    JobId job = line.Job();
+    for (const Record& record : records_) {
+      if (JobOf(record) != job) continue;
+      engine_->Apply(record);
+      replica_->Apply(record);
+    }
+  }
+  static JobId JobOf(const Record& record) {
+    return std::visit(
+        [](const auto& each) {
+          if constexpr (requires { each.end; }) {
+            return each.end.ref.job;
+          } else if constexpr (requires { each.job; }) {
+            return each.job;
+          } else {
+            return JobId();
+          }
+        },
+        record);
+  }
   void Nodes(Line&) {
     questions_.push_back([this] {
       std::string text = "nodes:";
@@ -465,8 +489,11 @@ class EngineMachine : public script::Machine {
   }
   void Restart(Line& line) {
     auto nodes = line.Flag("nodes-may-return") ? LastNodes::kMayReturn : LastNodes::kEnded;
+    std::string without = line.Option("without");
     engine_ = std::make_unique<Engine>();
-    for (const Record& record : records_) engine_->Apply(record);
+    for (const Record& record : records_) {
+      if (Name(JobOf(record)) != without) engine_->Apply(record);
+    }
     CHECK(engine_->Digest() == replica_->Digest());
     Output out;
     engine_->Resume(nodes, now_, out);

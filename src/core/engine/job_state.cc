@@ -1,7 +1,7 @@
 // JobState: see job_state.h. The queues' invariant: a queued task is in the queue of its request,
 // in exactly one part, told by its bits (kWaits: delayed, kAgain: requeued, neither: fresh, at or
 // after the cursor), and stands there once; only a blocked task is in none. Leases take from the
-// fronts, which SkipStale then cleans; Withdraw takes from anywhere, and cleans the whole.
+// fronts, as SkipStale then sees; Withdraw takes from anywhere, and cleans the whole.
 #include "core/engine/job_state.h"
 
 #include <algorithm>
@@ -279,17 +279,25 @@ void JobState::Delay(TaskIndex index, Instant until) {
   std::push_heap(delayed.begin(), delayed.end());
 }
 
+void JobState::TakeRequeued(uint32_t request, TaskIndex index) {
+  std::deque<TaskRange>& requeued = queues_[request].requeued;
+  auto range = std::find_if(requeued.begin(), requeued.end(), [index](const TaskRange& each) {
+    return each.first <= index && index < each.first + each.count;
+  });
+  CHECK(range != requeued.end());
+  TaskRange behind{index + 1, range->first + range->count - index - 1};
+  range->count = index - range->first;
+  if (range->count > 0) {
+    if (behind.count > 0) requeued.insert(std::next(range), behind);
+  } else if (behind.count > 0) {
+    *range = behind;
+  } else {
+    requeued.erase(range);
+  }
+}
+
 void JobState::SkipStale(uint32_t request) {
   Queue& queue = queues_[request];
-  while (!queue.requeued.empty()) {
-    TaskRange& front = queue.requeued.front();
-    while (front.count > 0 && !Has(front.first, kAgain)) {
-      ++front.first;
-      --front.count;
-    }
-    if (front.count > 0) break;
-    queue.requeued.pop_front();
-  }
   while (!queue.delayed.empty() && !Has(queue.delayed.front().index, kWaits)) {
     std::pop_heap(queue.delayed.begin(), queue.delayed.end());
     queue.delayed.pop_back();
@@ -427,6 +435,7 @@ void JobState::Lease(TaskRange tasks, Attempt attempt) {
     CHECK(StateOf(i) == TaskState::kQueued);
     // Replay may not know the job whose end had unblocked it.
     if (!Blocked(i)) CountWaiting(request, -1);
+    if (Has(i, kAgain)) TakeRequeued(request, i);
     SetState(i, TaskState::kLeased);
     tasks_[i] |= kLeasedBefore;
     if (attempt.value > 1) traces_[i].attempt = attempt;

@@ -156,7 +156,10 @@ class JobState {
   uint32_t SeekFresh(uint32_t request, uint32_t position) const;
   // Lets the cursors of queues without fresh tasks look at positions from `position` on.
   void PlaceCursors(uint32_t position);
-  // After tasks were leased from a queue: drops them from its fronts.
+  // Live it is the first one. Replay may have another order, of tasks that waited for those of a
+  // job which it leaves out.
+  void TakeRequeued(uint32_t request, TaskIndex index);
+  // After tasks were leased that were delayed or fresh: drops them from the queue's fronts.
   void SkipStale(uint32_t request);
   // After tasks were withdrawn from anywhere in the queues.
   void DropStale();

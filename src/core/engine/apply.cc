@@ -179,7 +179,9 @@ class Applier {
     state_.look_at_all = true;
   }
   void Resumed(const JobState& job) {
-    if (job.finished()) ++state_.UserOf(job).jobs;
+    if (!job.finished()) return;
+    ++state_.UserOf(job).jobs;
+    for (auto& [id, node] : state_.nodes) node.set_aside.erase(job.id());
   }
   void TakeFromLease(NodeId id, const JobState& job, const AttemptRef& ref) {
     NodeState& node = state_.nodes[id];

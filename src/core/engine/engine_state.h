@@ -46,7 +46,8 @@ struct NodeState {
   Offer offer;                         // empty until it has joined
   std::map<LeaseKey, LeasedRange> leases;
   bool drained = false;
-  // Whose jobs have set it aside, by record; and why all do, when they do.
+  // Whose jobs have set it aside, by record; and why all do, when they do. Jobs that have finished
+  // are remembered until the hub ends, or they go on.
   std::map<JobId, std::string> set_aside;
   std::string sick;
   // Derived from leases and offer, or news. Not part of what replay must give again, since a

@@ -334,6 +334,7 @@ void JobState::Release() {
 void JobState::Finish() {
   finished_ = true;
   after_.clear();  // what was withdrawn and is reopened waits for nothing
+  troubles_.clear();
 }
 
 void JobState::Cancel() {

@@ -36,7 +36,7 @@ struct Trace {
   uint16_t losses = 0;  // lost nodes that it was present at
 };
 
-// How a job fared on one node lately.
+// How a job fared on one node lately; one that goes on after its end begins anew.
 struct Trouble {
   uint32_t failures = 0;   // attempts in a row that failed there, and since when none succeeded
   bool set_aside = false;  // by the record NodeSick

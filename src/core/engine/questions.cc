@@ -325,6 +325,8 @@ uint64_t Engine::Digest() const {
   uint64_t hash = 0;
   for (const auto& [id, job] : state_->jobs) hash = hash * 31 + job.Digest();
   for (const auto& [name, user] : state_->users) {
+    // One whose jobs have all finished is nothing that the replay of a hub knows of.
+    if (user.rule == UserRule() && user.jobs == 0) continue;
     hash = hash * 31 + std::hash<std::string>()(name) + user.rule.weight * 3 +
            user.rule.max_running * 5 + user.rule.max_queued * 7 + user.jobs;
   }
@@ -336,7 +338,12 @@ uint64_t Engine::Digest() const {
     // A node that has only joined is nothing that replay knows of.
     if (node.drained) hash = hash * 31 + id.value;
     if (!node.sick.empty()) hash = hash * 37 + std::hash<std::string>()(node.sick) + id.value;
-    for (const auto& [job, user] : node.set_aside) hash = hash * 31 + job.value * 7 + id.value;
+    // What finished jobs had against it is news, too: a hub's replay leaves them out.
+    for (const auto& [id_of_job, user] : node.set_aside) {
+      const JobState* job = state_->FindJob(id_of_job);
+      if (job == nullptr || job->finished()) continue;
+      hash = hash * 31 + id_of_job.value * 7 + id.value;
+    }
   }
   return hash;
 }

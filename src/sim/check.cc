@@ -13,10 +13,16 @@ bool Same(const TaskOutput* a, const TaskOutput* b) {
   return a->out.bytes == b->out.bytes && a->err.bytes == b->err.bytes;
 }
 
-Judge::Judge(const Workload& workload, Duration slack) : workload_(workload), slack_(slack) {
+Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
+    : workload_(workload), slack_(slack), hub_(hub) {
   for (auto make :
        {MakeAttemptsCheck, MakeDurableCheck, MakeEndsCheck, MakeCompleteCheck, MakeResourcesCheck,
         MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck, MakeLimitsCheck}) {
+    checkers_.push_back(make());
+  }
+  if (hub == nullptr) return;
+  for (auto make :
+       {MakeLossesCheck, MakeAcksCheck, MakeOrderCheck, MakeBoundsCheck, MakeFairCheck}) {
     checkers_.push_back(make());
   }
 }
@@ -27,7 +33,7 @@ void Judge::See(Instant now, const Fact& fact) {
       findings_.Add("book", "a record contradicts those before it");
     }
   }
-  Scene scene{now, book_, workload_, slack_};
+  Scene scene{now, book_, workload_, hub_, slack_};
   for (auto& checker : checkers_) checker->See(scene, fact, findings_);
 }
 

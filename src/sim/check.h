@@ -32,6 +32,7 @@ struct Scene {
   Instant now;
   TaskBook& book;
   const Workload& workload;
+  const Options* hub;  // of a hub's world; null: of a run's
   // More than any message or order is late by, there and back.
   Duration slack;
 };
@@ -52,11 +53,18 @@ std::unique_ptr<Checker> MakeReplayCheck();     // the journal gives the same st
 std::unique_ptr<Checker> MakeRepeatsCheck();    // tasks are repeated for a stated reason only
 std::unique_ptr<Checker> MakeOutputCheck();     // output stays with the attempt that wrote it
 std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
+// Of a hub's world.
+std::unique_ptr<Checker> MakeLossesCheck();  // what runs on a living node is not taken for lost
+std::unique_ptr<Checker> MakeAcksCheck();    // what was acknowledged is durable
+std::unique_ptr<Checker> MakeOrderCheck();   // nothing is given out before its time, or in vain
+std::unique_ptr<Checker> MakeBoundsCheck();  // max_running of jobs and users is never exceeded
+std::unique_ptr<Checker> MakeFairCheck();    // users with enough work get their shares
 
 // All of them behind one book.
 class Judge {
  public:
-  Judge(const Workload& workload, Duration slack);
+  // `hub`: the options of a hub's world; null: it is a run's.
+  Judge(const Workload& workload, Duration slack, const Options* hub = nullptr);
   void See(Instant now, const Fact& fact);
   const std::vector<Findings::Line>& findings() const { return findings_.lines(); }
   TaskBook& book() { return book_; }
@@ -64,6 +72,7 @@ class Judge {
  private:
   const Workload& workload_;
   Duration slack_;
+  const Options* hub_;
   TaskBook book_;
   Findings findings_;
   std::vector<std::unique_ptr<Checker>> checkers_;

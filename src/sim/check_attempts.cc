@@ -29,8 +29,12 @@ class AttemptsCheck final : public Checker {
       if (it != running_.end() && it->second.ref == over->ref) running_.erase(it);
     } else if (const auto* cut = std::get_if<NodeCut>(&fact)) {
       std::erase_if(running_, [&](const auto& each) { return each.second.node == cut->node; });
-    } else if (std::holds_alternative<LifeEnded>(fact)) {
-      running_.clear();
+    } else if (const auto* committed = std::get_if<Committed>(&fact)) {
+      // Decided without its node: whether that was right is seen by check_losses.
+      const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
+      if (ended == nullptr || ended->end.slot != 0) return;
+      auto it = running_.find(TaskOf(ended->end.ref));
+      if (it != running_.end() && it->second.ref == ended->end.ref) running_.erase(it);
     }
   }
 

@@ -6,6 +6,7 @@
 #include "sim/check.h"
 #include "store/attempt_entry.h"
 #include "store/record_codec.h"
+#include "store/record_job.h"
 
 namespace spate::sim {
 namespace {
@@ -27,12 +28,16 @@ class DurableCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* committed = std::get_if<Committed>(&fact)) {
-      durable_.push_back(HashOf(*committed->record));
+      durable_.push_back({store::JobOf(*committed->record), HashOf(*committed->record)});
+      if (scene.hub != nullptr) SeeLease(*committed->record);
     } else if (std::holds_alternative<LifeBegan>(fact)) {
       replayed_ = 0;
+      SkipFinished(scene);
     } else if (const auto* replayed = std::get_if<Replayed>(&fact)) {
-      bool same = replayed_ < durable_.size() && durable_[replayed_] == HashOf(*replayed->record);
+      bool same =
+          replayed_ < durable_.size() && durable_[replayed_].hash == HashOf(*replayed->record);
       ++replayed_;
+      SkipFinished(scene);
       if (!same) findings.Add(name(), fmt::format("record {} comes back changed", replayed_));
     } else if (std::holds_alternative<ReplayDone>(fact)) {
       if (replayed_ == durable_.size()) return;
@@ -40,6 +45,11 @@ class DurableCheck final : public Checker {
           name(), fmt::format("{} records were durable, {} come back", durable_.size(), replayed_));
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
       if (!executed->orphan) CheckLease(scene, *executed, findings);
+      bool of_hub = scene.hub != nullptr && executed->orphan;
+      auto lease = leases_.find(executed->order->ref);
+      if (of_hub && (lease == leases_.end() || lease->second != executed->node)) {
+        findings.Add(name(), NameOf(executed->order->ref) + " runs where it was never leased");
+      }
     } else if (const auto* told = std::get_if<Told>(&fact)) {
       CheckTold(scene, *told->notice, findings);
     } else if (const auto* finished = std::get_if<ToldFinished>(&fact)) {
@@ -54,8 +64,7 @@ class DurableCheck final : public Checker {
   void CheckLease(const Scene& scene, const Executed& executed, Findings& findings) {
     const AttemptRef& ref = executed.order->ref;
     const BookedTask* task = scene.book.Find(ref);
-    bool leased = task != nullptr && task->state == TaskState::kLeased &&
-                  task->attempt == ref.attempt && task->node == executed.node;
+    bool leased = task != nullptr && task->IsLeased(ref.attempt, executed.node);
     if (!leased) findings.Add(name(), "attempt " + NameOf(ref) + " runs without a durable lease");
   }
   void CheckTold(const Scene& scene, const engine::NoticeEnded& notice, Findings& findings) {
@@ -76,8 +85,31 @@ class DurableCheck final : public Checker {
     }
   }
 
-  std::vector<uint64_t> durable_;
+  struct Durable {
+    JobId job;
+    uint64_t hash = 0;
+  };
+  // A hub's journal gives back what has not finished.
+  void SkipFinished(const Scene& scene) {
+    while (scene.hub != nullptr && replayed_ < durable_.size()) {
+      const BookedJob* job = scene.book.FindJob(durable_[replayed_].job);
+      if (job == nullptr || !job->finished) return;
+      ++replayed_;
+    }
+  }
+  void SeeLease(const engine::Record& record) {
+    const auto* leased = std::get_if<engine::Leased>(&record);
+    if (leased == nullptr) return;
+    for (TaskRange range : leased->tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        leases_[{leased->job, i, leased->attempt}] = leased->node;
+      }
+    }
+  }
+
+  std::vector<Durable> durable_;
   size_t replayed_ = 0;
+  std::map<AttemptRef, NodeId> leases_;  // all that ever were durable
 };
 
 }  // namespace

@@ -14,24 +14,34 @@ class LimitsCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
-      began_[executed->order->ref] = scene.now;
+      running_[executed->order->ref] = {executed->node, scene.now};
+    } else if (const auto* process = std::get_if<NodeProcess>(&fact)) {
+      // An adopted attempt has its limit from its start, and its grace from when it is known.
+      for (auto& [ref, each] : running_) {
+        if (each.node == process->node) each = {each.node, scene.now, process->began};
+      }
     } else if (const auto* over = std::get_if<Over>(&fact)) {
-      auto it = began_.find(over->ref);
-      if (it == began_.end()) return;
-      Duration ran = scene.now - it->second;
-      began_.erase(it);
+      auto it = running_.find(over->ref);
+      if (it == running_.end()) return;
+      Running was = it->second;
+      running_.erase(it);
+      if (!was.watched) return;
+      Duration ran = scene.now - was.since;
       const JobSettings& settings = *scene.workload.job(over->ref.job).settings;
       if (settings.time_limit.ns == 0) return;
       if (ran <= settings.time_limit + settings.kill_grace + scene.slack) return;
       findings.Add(name(), fmt::format("{} ran {}, its limit was {}", NameOf(over->ref),
                                        FormatDuration(ran), FormatDuration(settings.time_limit)));
-    } else if (std::holds_alternative<LifeEnded>(fact)) {
-      began_.clear();
     }
   }
 
  private:
-  std::map<AttemptRef, Instant> began_;
+  struct Running {
+    NodeId node;
+    Instant since;
+    bool watched = true;  // a process is there that may end it
+  };
+  std::map<AttemptRef, Running> running_;
 };
 
 }  // namespace

@@ -49,8 +49,6 @@ class ResourcesCheck final : public Checker {
       Begin(scene, *executed, findings);
     } else if (const auto* over = std::get_if<Over>(&fact)) {
       nodes_[over->node].slots.erase(over->slot);
-    } else if (std::holds_alternative<LifeEnded>(fact)) {
-      nodes_.clear();
     }
   }
 

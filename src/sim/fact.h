@@ -20,6 +20,7 @@ namespace spate::sim {
 
 struct LifeBegan {
   Epoch epoch;
+  Duration clock_ahead = {};  // the hub's clock, of the world's
 };
 // A record came back from the disk; all of them come, in order, after LifeBegan.
 struct Replayed {
@@ -30,6 +31,10 @@ struct ReplayDone {};
 struct Committed {
   const engine::Record* record = nullptr;
   const TaskOutput* output = nullptr;  // of an AttemptEnded that wrote something
+};
+// The engine has decided on a record; it is under way to the disk.
+struct Decided {
+  const engine::Record* record = nullptr;
 };
 struct LifeEnded {
   bool clean = false;  // it ended by itself, with nothing left to tell
@@ -68,6 +73,25 @@ struct ToldHeld {
 struct ToldFinished {
   engine::NoticeFinished notice;
 };
+// A hub has acknowledged something to a person.
+struct Acknowledged {
+  enum class What : uint8_t { kAccepted, kGrown, kCancelled, kReopened } what = What::kAccepted;
+  JobId job;
+  uint32_t total = 0;  // kGrown: so many tasks at least
+};
+// A machine's node has a channel to the hub (again), or has it no more.
+struct NodeHeard {
+  NodeId node;
+};
+struct NodeUnheard {
+  NodeId node;
+};
+// The node's process begins, or is gone; what it had not started is gone with it.
+struct NodeProcess {
+  NodeId node;
+  bool began = false;
+  bool all = false;  // it is gone with its machine: nothing is adopted, and no end kept
+};
 // For the trace alone: what the person and the faults do.
 struct Remark {
   std::string_view text;
@@ -78,7 +102,8 @@ struct WorldDone {
 };
 
 using Fact = std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded, NodeUp, NodeCut,
-                          Executed, Over, Told, ToldHeld, ToldFinished, Remark, WorldDone>;
+                          Executed, Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided,
+                          Acknowledged, NodeHeard, NodeUnheard, NodeProcess>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

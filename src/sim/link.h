@@ -23,26 +23,34 @@
 
 namespace spate::sim {
 
-// What both directions of a link share. Outlived by loop and faults.
-struct LinkState {
+// The process at one end of a link.
+struct LinkSide {
   os::Loop& loop;
   Faults& faults;
+};
+
+// What both directions of a link share.
+struct LinkState {
   Duration latency_max;
   unsigned echo_percent = 0;
   Prng prng;
-  bool cut = false;  // nothing arrives any more
+  bool echo_after_cut = false;  // then the hub's side outlives the link
+  // Nothing arrives there any more.
+  bool hub_deaf = false;
+  bool node_deaf = false;
 };
 
 // One end. `inner` carries the messages; this one delays them and counts the points.
 template <typename Out, typename In>
 class LinkEnd final : public transport::Channel<Out, In> {
  public:
-  LinkEnd(std::shared_ptr<LinkState> state, std::unique_ptr<transport::Channel<Out, In>> inner)
-      : state_(std::move(state)), inner_(std::move(inner)) {}
+  LinkEnd(std::shared_ptr<LinkState> state, LinkSide side,
+          std::unique_ptr<transport::Channel<Out, In>> inner)
+      : state_(std::move(state)), side_(side), inner_(std::move(inner)) {}
   ~LinkEnd() override { *alive_ = false; }
 
   void Send(Out message) override {
-    if (!state_->faults.Alive()) return;
+    if (!side_.faults.Alive()) return;
     inner_->Send(std::move(message));
   }
   void OnMessage(std::function<void(In)> receiver) override {
@@ -55,9 +63,9 @@ class LinkEnd final : public transport::Channel<Out, In> {
     if (state_->latency_max.ns == 0) return Deliver(std::move(message));
     auto wait =
         static_cast<int64_t>(state_->prng.Below(static_cast<uint64_t>(state_->latency_max.ns)));
-    last_ = std::max(last_, state_->loop.Now() + Duration{wait});
+    last_ = std::max(last_, side_.loop.Now() + Duration{wait});
     queue_.push_back(std::move(message));
-    state_->loop.At(last_, [this, alive = alive_] {
+    side_.loop.At(last_, [this, alive = alive_] {
       if (!*alive) return;
       In first = std::move(queue_.front());
       queue_.pop_front();
@@ -65,8 +73,10 @@ class LinkEnd final : public transport::Channel<Out, In> {
     });
   }
   void Deliver(In message) {
-    if (state_->cut || !state_->faults.Alive()) return;
-    if constexpr (std::is_same_v<In, wire::ToHub>) Echo(message);
+    constexpr bool kAtHub = std::is_same_v<In, wire::ToHub>;
+    if (kAtHub ? state_->hub_deaf : state_->node_deaf) return;
+    if (!side_.faults.Alive()) return;
+    if constexpr (kAtHub) Echo(message);
     receiver_(std::move(message));
   }
   void Echo(const wire::ToHub& message) {
@@ -76,14 +86,16 @@ class LinkEnd final : public transport::Channel<Out, In> {
       return;
     }
     constexpr uint64_t kLate = 1'000'000'000;
-    Instant when = state_->loop.Now() + Duration{static_cast<int64_t>(state_->prng.Below(kLate))};
+    Instant when = side_.loop.Now() + Duration{static_cast<int64_t>(state_->prng.Below(kLate))};
     // Not bound to this end: it may be gone by then.
-    state_->loop.At(when, [state = state_, receiver = receiver_, message] {
-      if (state->faults.Alive()) receiver(message);
+    side_.loop.At(when, [state = state_, side = side_, receiver = receiver_, message] {
+      if (state->hub_deaf && !state->echo_after_cut) return;
+      if (side.faults.Alive()) receiver(message);
     });
   }
 
   std::shared_ptr<LinkState> state_;
+  LinkSide side_;
   std::unique_ptr<transport::Channel<Out, In>> inner_;
   std::function<void(In)> receiver_;
   std::deque<In> queue_;
@@ -91,11 +103,15 @@ class LinkEnd final : public transport::Channel<Out, In> {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-template <typename A, typename B>
-transport::InprocPair<A, B> MakeLink(const std::shared_ptr<LinkState>& state) {
-  auto inner = transport::MakeInprocPair<A, B>(state->loop);
-  return {std::make_unique<LinkEnd<A, B>>(state, std::move(inner.first)),
-          std::make_unique<LinkEnd<B, A>>(state, std::move(inner.second))};
+using Link = transport::InprocPair<wire::ToNode, wire::ToHub>;
+
+// `world` carries messages; each side's loop says when they arrive there.
+inline Link MakeLink(os::Loop& world, const std::shared_ptr<LinkState>& state, LinkSide hub,
+                     LinkSide node) {
+  auto inner = transport::MakeInprocPair<wire::ToNode, wire::ToHub>(world);
+  return {
+      std::make_unique<LinkEnd<wire::ToNode, wire::ToHub>>(state, hub, std::move(inner.first)),
+      std::make_unique<LinkEnd<wire::ToHub, wire::ToNode>>(state, node, std::move(inner.second))};
 }
 
 }  // namespace spate::sim

@@ -32,10 +32,46 @@ void MockExecutor::KillAll() {
   }
 }
 
+void MockExecutor::Attach(Faults& faults, node::ExecutorEvents& events) {
+  CHECK(faults_ == nullptr);
+  faults_ = &faults;
+  events_ = &events;
+  ++attached_;
+}
+
+void MockExecutor::Detach() {
+  faults_ = nullptr;
+  events_ = nullptr;
+  for (Slot& slot : slots_) {
+    while (slot.orders.size() > 1) slot.orders.pop_back();
+  }
+  places_.clear();
+  for (const Slot& slot : slots_) {
+    if (!slot.orders.empty()) places_[slot.orders.front().ref] = slot.number;
+  }
+}
+
+node::Adopted MockExecutor::Adopt() const {
+  node::Adopted adopted;
+  for (const Slot& slot : slots_) {
+    if (slot.orders.empty()) continue;
+    const node::StartOrder& order = slot.orders.front();
+    adopted.running.push_back({order.ref, slot.number, slot.began, order.needs, order.given,
+                               settings_.at(order.ref.job)});
+  }
+  for (const auto& [ref, end] : kept_) adopted.ended.push_back(end);
+  return adopted;
+}
+
+bool MockExecutor::Idle() const {
+  return std::all_of(slots_.begin(), slots_.end(),
+                     [](const Slot& slot) { return slot.orders.empty(); });
+}
+
 // Calls `fn` after a random time, never before what was to come at `last`.
 void MockExecutor::AfterLatency(Instant& last, std::function<void()> fn) {
-  auto guarded = [this, alive = alive_, fn = std::move(fn)] {
-    if (*alive && !parts_.faults.dead()) fn();
+  auto guarded = [this, alive = alive_, attached = attached_, fn = std::move(fn)] {
+    if (*alive && faults_ != nullptr && !faults_->dead() && attached == attached_) fn();
   };
   if (parts_.latency_max.ns == 0) return parts_.loop.Post(std::move(guarded));
   auto wait = static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(parts_.latency_max.ns)));
@@ -44,8 +80,9 @@ void MockExecutor::AfterLatency(Instant& last, std::function<void()> fn) {
 }
 
 void MockExecutor::Tell(Slot& slot, std::function<void(node::ExecutorEvents&)> fn) {
+  if (faults_ == nullptr) return;  // nobody hears
   AfterLatency(slot.last_event, [this, fn = std::move(fn)] {
-    if (parts_.faults.Alive()) fn(*events_);
+    if (faults_->Alive()) fn(*events_);
   });
 }
 
@@ -54,7 +91,7 @@ void MockExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> setting
 }
 
 void MockExecutor::Start(node::StartOrder order) {
-  if (!parts_.faults.Alive()) return;
+  if (!faults_->Alive()) return;
   CHECK(order.slot >= 1);
   CHECK(order.slot <= slots_.size());
   Slot& slot = slots_[order.slot - 1];
@@ -71,7 +108,7 @@ void MockExecutor::Start(node::StartOrder order) {
 
 void MockExecutor::TakeBack(const AttemptRef& ref) {
   auto place = places_.find(ref);
-  if (!parts_.faults.Alive() || place == places_.end()) return;
+  if (!faults_->Alive() || place == places_.end()) return;
   Slot& slot = slots_[place->second - 1];
   AfterLatency(slot.last_order, [this, &slot, ref] {
     auto held = std::find_if(slot.orders.begin(), slot.orders.end(),
@@ -86,7 +123,7 @@ void MockExecutor::TakeBack(const AttemptRef& ref) {
 
 void MockExecutor::End(const AttemptRef& ref, node::EndHow how, Cause cause) {
   auto place = places_.find(ref);
-  if (!parts_.faults.Alive() || place == places_.end()) return;
+  if (!faults_->Alive() || place == places_.end()) return;
   Slot& slot = slots_[place->second - 1];
   AfterLatency(slot.last_order, [this, &slot, ref, how, cause] {
     if (slot.orders.empty() || slot.orders.front().ref != ref) return;
@@ -103,7 +140,7 @@ void MockExecutor::End(const AttemptRef& ref, node::EndHow how, Cause cause) {
 void MockExecutor::EndAt(Slot& slot, Instant when, Cause cause, int32_t status) {
   parts_.loop.Cancel(slot.end_timer);
   slot.end_timer = parts_.loop.At(when, [this, alive = alive_, &slot, cause, status] {
-    if (*alive && !parts_.faults.dead()) Finish(slot, cause, status);
+    if (*alive) Finish(slot, cause, status);
   });
 }
 
@@ -112,7 +149,7 @@ void MockExecutor::Begin(Slot& slot) {
   slot.began = parts_.loop.Now();
   Needs needs;
   needs.memory = order.needs.memory;
-  slot.behaviour = parts_.workload.BehaviourOf(order.ref, needs);
+  slot.behaviour = parts_.workload.BehaviourOf(order.ref, needs, parts_.node);
   parts_.sink(Executed{parts_.node, &order, orphan_});
   if (parts_.sabotage == Sabotage::kRunTwice && prng_.Chance(10)) {
     parts_.sink(Over{parts_.node, order.ref, slot.number, nullptr, nullptr});
@@ -160,10 +197,13 @@ void MockExecutor::Finish(Slot& slot, Cause cause, int32_t status) {
   end.memory_source = MemorySource::kRusage;
   end.peak_memory = 1 << 20;
   if (cause == Cause::kNode) end.note = "its shepherd was killed";
+  bool killed = cause == Cause::kNode && faults_ == nullptr;  // and nobody saw it
   TaskOutputPtr output = OutputOf(order.ref, slot.behaviour.output_bytes);
   if (output) end.stdout_total = output->out.total;
   store::RoundToStored(end);
-  parts_.sink(Over{parts_.node, order.ref, slot.number, &end, output.get()});
+  parts_.sink(Over{parts_.node, order.ref, slot.number, killed ? nullptr : &end,
+                   killed ? nullptr : output.get()});
+  if (cause != Cause::kNode) kept_[end.ref] = {end, output};
   if (parts_.sabotage == Sabotage::kMixOutput && output) {
     output = OutputOf({order.ref.job, order.ref.index + 1, order.ref.attempt},
                       slot.behaviour.output_bytes);

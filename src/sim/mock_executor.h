@@ -2,8 +2,9 @@
 // the end that it comes too late for, and the events are those of the real one (node/executor.h).
 //
 // A slot hears orders late and is heard late, each by a random time up to `latency_max`, in order:
-// the socket between executor and shepherd. What it does not simulate: a shepherd that hangs, and
-// processes that outlive their attempt.
+// the socket between executor and shepherd. The slots may outlive the process that gives the
+// orders. What it does not simulate: a shepherd that hangs, and processes that outlive their
+// attempt.
 #pragma once
 
 #include <deque>
@@ -26,7 +27,6 @@ class MockExecutor final : public node::Executor {
  public:
   struct Parts {
     os::Loop& loop;
-    Faults& faults;
     const Workload& workload;
     FactSink sink;
     NodeId node;
@@ -38,7 +38,12 @@ class MockExecutor final : public node::Executor {
   explicit MockExecutor(Parts parts);
   ~MockExecutor() override { *alive_ = false; }
 
-  void SetEvents(node::ExecutorEvents& events) { events_ = &events; }
+  // The process that gives orders from now on, and hears. What came before is in Adopt.
+  void Attach(Faults& faults, node::ExecutorEvents& events);
+  // That process is gone. Its shepherds go on with what they run, drop what they hold ahead, and
+  // keep ends until the next process has told the hub (design/010).
+  void Detach();
+  node::Adopted Adopt() const;
   void SetOrphan() { orphan_ = true; }
   // The machine is gone, with all that runs there: nothing happens here any more.
   void KillAll();
@@ -48,6 +53,9 @@ class MockExecutor final : public node::Executor {
   void TakeBack(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
   void Pause(bool) override {}
+  void Taken(const AttemptRef& ref) override { kept_.erase(ref); }
+  // Nothing runs here.
+  bool Idle() const;
 
  private:
   struct Slot {
@@ -71,7 +79,10 @@ class MockExecutor final : public node::Executor {
 
   Parts parts_;
   Prng prng_;
+  Faults* faults_ = nullptr;  // null: detached
   node::ExecutorEvents* events_ = nullptr;
+  uint32_t attached_ = 0;  // how often; what an earlier process said or was told is lost
+  std::map<AttemptRef, node::AdoptedEnd> kept_;
   std::vector<Slot> slots_;
   std::map<AttemptRef, uint16_t> places_;  // the slot of each order that has not ended
   std::map<JobId, std::shared_ptr<const JobSettings>> settings_;

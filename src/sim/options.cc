@@ -82,15 +82,58 @@ void DrawTroubles(Prng& prng, Options& o) {
   o.echo_percent = Maybe(prng, 20, 50);
 }
 
+// A hub's world has its own people and nodes; what those of a run do is taken back.
+void DrawHub(Prng prng, Options& o) {
+  o.ctrl_c = o.output_blocked = o.list_changes = o.redo_failed = o.orphans_live_on = false;
+  o.clock_steps_back = false;
+  o.hub = true;
+  o.nodes = static_cast<uint32_t>(1 + prng.Below(prng.Chance(80) ? 4 : 8));
+  o.jobs = static_cast<uint32_t>(1 + prng.Below(prng.Chance(80) ? 5 : 12));
+  o.users = static_cast<uint32_t>(1 + prng.Below(3));
+  o.slots = static_cast<uint32_t>(1 + prng.Below(prng.Chance(80) ? 4 : 16));
+  o.patience = Duration::Seconds(static_cast<int64_t>(prng.Chance(50) ? 60 : 2));
+  o.priorities = prng.Chance(40);
+  o.after = prng.Chance(50);
+  o.max_running = prng.Chance(30);
+  o.user_rules = prng.Chance(30);
+  o.cancel = prng.Chance(30);
+  o.hold_release = prng.Chance(40);
+  o.redo_failed = prng.Chance(50);
+  o.late_nodes = prng.Chance(50);
+  o.leaving = prng.Chance(30);
+  o.drain = prng.Chance(30);
+  o.remove = prng.Chance(25);
+  o.sick_percent = Maybe(prng, 25, 60);
+  o.node_crashes = prng.Chance(60) ? static_cast<uint32_t>(1 + prng.Below(20)) : 0;
+  o.adopt_percent = prng.Chance(75) ? static_cast<unsigned>(prng.Below(101)) : 0;
+  o.node_clocks = prng.Chance(30);
+  o.suspend = prng.Chance(20);
+  o.hub_stops = prng.Chance(25);
+  o.link_latency = std::max(o.link_latency, Duration::Micros(1));
+  o.fair = prng.Chance(10);
+  if (!o.fair) return;
+  o.users = 2 + static_cast<uint32_t>(prng.Below(2));
+  o.jobs = o.users + static_cast<uint32_t>(prng.Below(3));
+  o.nodes = std::min(o.nodes, 3u);
+  o.slots = 2 + o.slots % 6;
+  o.tasks = std::max(o.tasks, 200 * o.users);
+  o.long_percent = 0;
+  o.short_task = Duration::Millis(10) + o.short_task * 4;
+  o.commit_max = std::min(o.commit_max, o.commit_min + Duration::Millis(10));
+  o.hold_release = o.cancel = o.retry_delay = o.start_delay = o.once = o.priorities = false;
+  o.mixed_needs = o.after = o.halt = o.max_failures = o.max_running = o.user_rules = o.open = false;
+}
+
 }  // namespace
 
 Limits Options::limits() const {
   Limits limits;
   limits.lease_tasks = lease_tasks;
+  if (hub) limits.node_patience = patience;
   return limits;
 }
 
-Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks) {
+Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds) {
   Prng prng(Derive(seed, 1));
   Options o;
   o.seed = seed;
@@ -108,6 +151,10 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks) {
   DrawTaskKinds(prng, o);
   DrawJobKinds(prng, o);
   DrawTroubles(prng, o);
+  Prng of_hub(Derive(seed, 9));
+  bool hub = of_hub.Chance(50);
+  if (worlds != Worlds::kBySeed) hub = worlds == Worlds::kHub;
+  if (hub) DrawHub(of_hub, o);
   return o;
 }
 
@@ -196,6 +243,24 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("orphans-live-on", o.orphans_live_on && o.node_life.ns > 0);
   words.Count("echo%", o.echo_percent);
   words.Count("first-crash", o.first_crash);
+  words.Count("hub users", o.users);
+  words.Time("patience", o.patience);
+  words.Flag("priorities", o.priorities);
+  words.Flag("after", o.after);
+  words.Flag("max-running", o.max_running);
+  words.Flag("user-rules", o.user_rules);
+  words.Flag("cancel", o.cancel);
+  words.Flag("fair", o.fair);
+  words.Flag("late-nodes", o.late_nodes);
+  words.Flag("leaving", o.leaving);
+  words.Flag("drain", o.drain);
+  words.Flag("remove", o.remove);
+  words.Count("sick%", o.sick_percent);
+  words.Count("adopt%", o.adopt_percent);
+  words.Count("node-crashes", o.node_crashes);
+  words.Flag("node-clocks", o.node_clocks);
+  words.Flag("suspend", o.suspend);
+  words.Flag("hub-stops", o.hub_stops);
   return words.Take();
 }
 

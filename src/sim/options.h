@@ -83,11 +83,34 @@ struct Options {
   unsigned echo_percent = 0;      // of ends and returned tasks: the hub hears them again, late
   bool orphans_live_on = false;   // a node that was cut off goes on for a while
 
+  // A hub's world (hub_world.h): its nodes are machines of their own, and its users come and go.
+  bool hub = false;
+  uint32_t users = 0;
+  Duration patience;  // Limits::node_patience
+  bool priorities = false;
+  bool after = false;
+  bool max_running = false;
+  bool user_rules = false;
+  bool cancel = false;
+  bool fair = false;        // equal tasks, and enough of them
+  bool late_nodes = false;  // they join while there is work
+  bool leaving = false;     // nodes say goodbye, and come again
+  bool drain = false;
+  bool remove = false;         // by name; and a node takes another name
+  unsigned sick_percent = 0;   // of nodes: nearly all fails there
+  unsigned adopt_percent = 0;  // of node processes that die: their shepherds go on
+  uint32_t node_crashes = 0;   // at most
+  bool node_clocks = false;  // the hub's clock differs from theirs, in each life by something else
+  bool suspend = false;      // the hub's process stands still for a while
+  bool hub_stops = false;    // it is asked to end, and does so in order
+
   Limits limits() const;
 };
 
+enum class Worlds : uint8_t { kBySeed, kHub, kRun };
+
 // `tasks`: the number of tasks, whatever the seed says.
-Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks);
+Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds = Worlds::kBySeed);
 
 // "name=value ..." in lines of at most 100 columns, each with `indent` in front.
 std::string Describe(const Options& options, const char* indent);

@@ -18,6 +18,12 @@ enum class Sabotage : uint8_t {
   kMixOutput,     // an attempt's end comes with another one's output             -> output
   kForgetPolicy,  // jobs are submitted with more retries, and without --once     -> repeats
   kDeafToKill,    // a task lives on after KILL                                   -> limits
+  // Of a hub.
+  kForgetOrder,   // jobs are submitted without what they wait for                -> order
+  kForgetBounds,  // jobs are submitted without --max-running                     -> bounds
+  kForgetShares,  // all users' jobs are submitted as one user's                  -> fair
+  kHastyHub,      // nodes that are silent are lost after a tenth of the patience -> losses
+  kAckEarly,      // what is posted is acknowledged at once                       -> acks
 };
 
 }  // namespace spate::sim

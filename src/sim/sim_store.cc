@@ -11,6 +11,7 @@ SimStore::SimStore(Parts parts)
 
 void SimStore::Append(store::Batch batch, std::function<void(Status)> done) {
   pending_.push_back({batch.records, batch.outputs});
+  for (const engine::Record& record : batch.records) parts_.sink(Decided{&record});
   if (!parts_.faults.Alive()) return;
   if (parts_.sabotage == Sabotage::kReleaseEarly) {
     parts_.loop.Post([this, done] {

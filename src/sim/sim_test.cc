@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/hub_world.h"
 #include "sim/simulate.h"
-#include "sim/world.h"
 
 namespace spate::sim {
 namespace {
@@ -24,7 +24,8 @@ TEST(Sim, PromisesAreKept) {
   WorldReport all;
   uint64_t clean_exits = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    WorldReport report = World(DrawOptions(seed, std::nullopt), Sabotage::kNone, nullptr).Run();
+    Options options = DrawOptions(seed, std::nullopt, Worlds::kRun);
+    WorldReport report = RunWorld(options, Sabotage::kNone, nullptr);
     ASSERT_TRUE(report.findings.empty()) << "seed " << seed << "\n" << Say(report);
     all.crashes += report.crashes;
     all.store_failures += report.store_failures;
@@ -39,6 +40,28 @@ TEST(Sim, PromisesAreKept) {
   EXPECT_GT(all.orphans, kSeeds / 20);
   EXPECT_GT(all.executions, kSeeds * 20);
   EXPECT_GT(clean_exits, kSeeds + kSeeds / 10);
+}
+
+TEST(Sim, PromisesOfAHubAreKept) {
+  constexpr uint64_t kSeeds = 300;
+  WorldReport all;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Options options = DrawOptions(seed, std::nullopt, Worlds::kHub);
+    WorldReport report = RunWorld(options, Sabotage::kNone, nullptr);
+    ASSERT_TRUE(report.findings.empty()) << "seed " << seed << "\n" << Say(report);
+    all.crashes += report.crashes;
+    all.node_crashes += report.node_crashes;
+    all.store_failures += report.store_failures;
+    all.cuts += report.cuts;
+    all.executions += report.executions;
+    all.orphans += report.orphans;
+  }
+  EXPECT_GT(all.crashes, kSeeds);
+  EXPECT_GT(all.node_crashes, kSeeds / 2);
+  EXPECT_GT(all.store_failures, kSeeds / 50);
+  EXPECT_GT(all.cuts, kSeeds / 2);
+  EXPECT_GT(all.orphans, kSeeds / 20);
+  EXPECT_GT(all.executions, kSeeds * 20);
 }
 
 std::string OutputOf(const std::vector<std::string>& args, int expected_status) {
@@ -58,8 +81,11 @@ TEST(Sim, SameSeedSameBytes) {
 
 // Not at random points but at all of them: each store write, message, order and turn of the loop.
 TEST(Sim, DiesAtEveryPoint) {
-  std::string text = OutputOf({"--seed", "1", "--seeds", "12", "--tasks", "6", "--every-point"}, 0);
-  EXPECT_NE(text.find("  ok at every one of "), std::string::npos) << text;
+  for (const char* worlds : {"--run", "--hub"}) {
+    std::string text =
+        OutputOf({"--seed", "1", "--seeds", "10", "--tasks", "6", "--every-point", worlds}, 0);
+    EXPECT_NE(text.find("  ok at every one of "), std::string::npos) << text;
+  }
 }
 
 TEST(Sim, SeedsAndTasksAreTaken) {
@@ -75,6 +101,7 @@ TEST(Sim, SeedsAndTasksAreTaken) {
 struct Canary {
   Sabotage sabotage;
   const char* checker;
+  Worlds worlds = Worlds::kRun;
 };
 
 class SimCanary : public testing::TestWithParam<Canary> {};
@@ -84,7 +111,8 @@ TEST_P(SimCanary, IsFound) {
   constexpr uint64_t kSeeds = 300;
   std::string others;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    WorldReport report = World(DrawOptions(seed, std::nullopt), GetParam().sabotage, nullptr).Run();
+    Options options = DrawOptions(seed, std::nullopt, GetParam().worlds);
+    WorldReport report = RunWorld(options, GetParam().sabotage, nullptr);
     for (const Findings::Line& line : report.findings) {
       if (line.checker == GetParam().checker) return;
       others += line.checker + ": " + line.text + "\n";
@@ -101,7 +129,12 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kForgetRecord, "replay"}, Canary{Sabotage::kRunTwice, "attempts"},
         Canary{Sabotage::kOversell, "resources"}, Canary{Sabotage::kTellTwice, "ends"},
         Canary{Sabotage::kLoseEnds, "complete"}, Canary{Sabotage::kMixOutput, "output"},
-        Canary{Sabotage::kForgetPolicy, "repeats"}, Canary{Sabotage::kDeafToKill, "limits"}),
+        Canary{Sabotage::kForgetPolicy, "repeats"}, Canary{Sabotage::kDeafToKill, "limits"},
+        Canary{Sabotage::kForgetOrder, "order", Worlds::kHub},
+        Canary{Sabotage::kForgetBounds, "bounds", Worlds::kHub},
+        Canary{Sabotage::kForgetShares, "fair", Worlds::kHub},
+        Canary{Sabotage::kHastyHub, "losses", Worlds::kHub},
+        Canary{Sabotage::kAckEarly, "acks", Worlds::kHub}),
     [](const auto& each) { return std::to_string(static_cast<int>(each.param.sabotage)); });
 
 }  // namespace

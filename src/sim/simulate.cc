@@ -8,17 +8,20 @@
 #include <optional>
 
 #include "base/units.h"
+#include "sim/hub_world.h"
 #include "sim/options.h"
-#include "sim/world.h"
 
 namespace spate::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: spate-sim --seed N [--seeds M] [--tasks N] [--every-point] [--crash-at N] [--verbose]\n"
+    "usage: spate-sim --seed N [--seeds M] [--hub | --run] [--tasks N] [--every-point]\n"
+    "                 [--crash-at N] [--verbose]\n"
     "Runs the whole of Spate in virtual time, with faults, and judges its promises.\n"
     "  --seed N     the first seed; the same seed gives the same bytes of output\n"
     "  --seeds M    so many seeds from there (default 1)\n"
+    "  --hub, --run  only worlds of a hub with nodes and users, or of one process (default: the\n"
+    "               seed decides)\n"
     "  --tasks N    so many tasks in each world, whatever its seed says\n"
     "  --every-point  run each world once for every store write, message and turn of the loop of\n"
     "               its first life, which dies there, and lives on undisturbed\n"
@@ -30,6 +33,7 @@ struct Arguments {
   uint64_t seeds = 1;
   std::optional<uint32_t> tasks;
   uint64_t crash_at = 0;
+  Worlds worlds = Worlds::kBySeed;
   bool every_point = false;
   bool verbose = false;
 };
@@ -40,6 +44,10 @@ std::optional<Arguments> Parse(const std::vector<std::string>& args) {
     const std::string& name = args[i];
     if (name == "--verbose" || name == "--every-point") {
       (name == "--verbose" ? out.verbose : out.every_point) = true;
+      continue;
+    }
+    if (name == "--hub" || name == "--run") {
+      out.worlds = name == "--hub" ? Worlds::kHub : Worlds::kRun;
       continue;
     }
     if (name != "--seed" && name != "--seeds" && name != "--tasks" && name != "--crash-at") {
@@ -90,15 +98,15 @@ void PrintBroken(const Options& options, const WorldReport& report, const Printe
   }
   std::string point =
       options.first_crash > 0 ? fmt::format(" --crash-at {}", options.first_crash) : "";
-  print(
-      fmt::format("again, with every event: spate-sim --seed {}{} --verbose (and --tasks, if you "
-                  "gave it)\n",
-                  options.seed, point));
+  print(fmt::format(
+      "again, with every event: spate-sim --seed {}{} {} --verbose (and --tasks, if you "
+      "gave it)\n",
+      options.seed, point, options.hub ? "--hub" : "--run"));
 }
 
 // One world; false when it broke a promise.
 bool RunOne(const Options& options, bool verbose, const Printer& print, Sum& sum) {
-  WorldReport report = World(options, Sabotage::kNone, verbose ? print : nullptr).Run();
+  WorldReport report = RunWorld(options, Sabotage::kNone, verbose ? print : nullptr);
   sum.Add(report);
   if (!report.findings.empty()) {
     PrintBroken(options, report, print);
@@ -116,10 +124,10 @@ bool RunOne(const Options& options, bool verbose, const Printer& print, Sum& sum
 // The world once for each point of its first life.
 bool RunEveryPoint(Options options, const Printer& print, Sum& sum) {
   options.crashes = 0;
-  uint64_t points = World(options, Sabotage::kNone, nullptr).Run().first_life_points;
+  uint64_t points = RunWorld(options, Sabotage::kNone, nullptr).first_life_points;
   for (uint64_t point = 1; point <= points; ++point) {
     options.first_crash = point;
-    WorldReport report = World(options, Sabotage::kNone, nullptr).Run();
+    WorldReport report = RunWorld(options, Sabotage::kNone, nullptr);
     sum.Add(report);
     if (report.findings.empty()) continue;
     PrintBroken(options, report, print);
@@ -139,7 +147,7 @@ int Simulate(const std::vector<std::string>& args, const Printer& print) {
   }
   Sum sum;
   for (uint64_t seed = arguments->seed; seed < arguments->seed + arguments->seeds; ++seed) {
-    Options options = DrawOptions(seed, arguments->tasks);
+    Options options = DrawOptions(seed, arguments->tasks, arguments->worlds);
     options.first_crash = arguments->crash_at;
     if (arguments->crash_at > 0) options.crashes = 0;
     print(fmt::format("seed {}\n{}", seed, Describe(options, "  ")));

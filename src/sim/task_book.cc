@@ -67,7 +67,7 @@ bool TaskBook::Take(const engine::JobGrown& record) {
   job->tasks.resize(job->tasks.size() + record.count);
   job->requests.insert(job->requests.end(), record.new_requests.begin(), record.new_requests.end());
   job->runs.insert(job->runs.end(), record.runs.begin(), record.runs.end());
-  job->finished = false;
+  job->finished = job->cancelled = false;
   return true;
 }
 
@@ -103,15 +103,23 @@ bool TaskBook::Take(const engine::TasksReopened& record) {
       if (task == nullptr) return false;
       if (!IsFinal(task->state) || task->state == TaskState::kSucceeded) continue;
       *task = {.attempt = task->attempt, .node = task->node, .reopened = task->reopened + 1};
-      job->finished = false;
+      job->finished = job->cancelled = false;
     }
   }
   return true;
 }
 
-bool TaskBook::Take(const engine::JobHeld& record) { return FindJob(record.job) != nullptr; }
+bool TaskBook::Take(const engine::JobHeld& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job != nullptr) job->held = true;
+  return job != nullptr;
+}
 
-bool TaskBook::Take(const engine::JobReleased& record) { return FindJob(record.job) != nullptr; }
+bool TaskBook::Take(const engine::JobReleased& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job != nullptr) job->held = false;
+  return job != nullptr;
+}
 
 bool TaskBook::Take(const engine::Leased& record) {
   for (TaskRange range : record.tasks) {
@@ -173,6 +181,7 @@ bool TaskBook::Take(const engine::JobFinished& record) {
   JobCounts counts = job->Counts();
   if (counts.queued + counts.leased > 0) return false;
   job->finished = true;
+  job->held = false;
   return counts == record.counts;
 }
 
@@ -180,6 +189,7 @@ bool TaskBook::Take(const engine::JobCancelled& record) {
   BookedJob* job = FindJob(record.job);
   if (job == nullptr) return false;
   job->open = false;
+  job->cancelled = true;
   for (BookedTask& task : job->tasks) {
     if (task.state == TaskState::kQueued) task.state = TaskState::kCancelled;
   }

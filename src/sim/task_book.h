@@ -20,6 +20,10 @@ struct BookedTask {
   uint32_t tries = 0;       // attempts that counted
   std::optional<engine::AttemptEnded> last_end;
   bool given_back = false;  // the newest attempt was returned unstarted
+
+  bool IsLeased(Attempt number, NodeId to) const {
+    return state == TaskState::kLeased && attempt == number && node == to;
+  }
 };
 
 struct BookedJob {
@@ -29,6 +33,8 @@ struct BookedJob {
   JobPolicy policy;
   bool open = false;
   bool finished = false;
+  bool held = false;
+  bool cancelled = false;
 
   const Needs& NeedsOf(TaskIndex index) const;
   JobCounts Counts() const;

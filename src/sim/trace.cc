@@ -16,6 +16,7 @@ class Writer {
 
   void operator()(const LifeBegan& f) { fmt::format_to(to_, "life {}", f.epoch.value); }
   void operator()(const Replayed&) { text_ += "replayed a record"; }
+  void operator()(const Decided&) {}
   void operator()(const ReplayDone&) { text_ += "replay done"; }
   void operator()(const Committed& f) {
     text_ += "durable ";
@@ -52,6 +53,16 @@ class Writer {
   void operator()(const ToldFinished& f) {
     fmt::format_to(to_, "told finished {}: ", f.notice.job.value);
     Counts(f.notice.counts);
+  }
+  void operator()(const Acknowledged& f) {
+    constexpr const char* kWhat[] = {"accepted", "grown", "cancelled", "reopened"};
+    fmt::format_to(to_, "acknowledged {} {} {}", kWhat[static_cast<int>(f.what)], f.job.value,
+                   f.total);
+  }
+  void operator()(const NodeHeard& f) { fmt::format_to(to_, "n{} heard", f.node.value); }
+  void operator()(const NodeUnheard& f) { fmt::format_to(to_, "n{} unheard", f.node.value); }
+  void operator()(const NodeProcess& f) {
+    fmt::format_to(to_, "n{} process {}", f.node.value, f.began ? "begins" : "ended");
   }
   void operator()(const Remark& f) { fmt::format_to(to_, "-- {}", f.text); }
   void operator()(const WorldDone&) { text_ += "all done"; }
@@ -138,7 +149,8 @@ class Writer {
 }  // namespace
 
 void Trace::See(Instant now, const Fact& fact) {
-  if (std::holds_alternative<Replayed>(fact)) return;  // said before, when it became durable
+  // Said before, when it became durable, or only then.
+  if (std::holds_alternative<Replayed>(fact) || std::holds_alternative<Decided>(fact)) return;
   std::string& line = lines_[count_++ % kKept];
   line.clear();
   int64_t us = now.ns / 1000 % 1'000'000'000'000;

@@ -71,6 +71,10 @@ std::shared_ptr<const JobSettings> DrawSettings(const Options& o, Prng& prng) {
 
 Workload::Workload(const Options& options) : options_(options) {
   MakeOffers();
+  if (options_.hub) {
+    MakeHubJobs();
+    return;
+  }
   Prng prng(Derive(options_.seed, 2));
   uint32_t left = options_.tasks;
   for (uint32_t number = 1; number <= options_.jobs; ++number) {
@@ -79,6 +83,48 @@ Workload::Workload(const Options& options) : options_(options) {
     left -= tasks;
     MakeJob(JobId(number), tasks, prng.Next());
   }
+}
+
+void Workload::MakeHubJobs() {
+  Prng prng(Derive(options_.seed, 2));
+  for (uint32_t number = 1; number <= options_.jobs; ++number) {
+    uint32_t tasks = options_.tasks / options_.jobs;
+    if (!options_.fair) tasks = static_cast<uint32_t>(prng.Below(2 * tasks + 2));
+    // Those of a pair have as many tasks as each other, as a rule.
+    if (options_.after && number > 1 && prng.Chance(70)) tasks = jobs_.back().list_total;
+    MakeJob(JobId(number), tasks, prng.Next());
+    AddHubPart(jobs_.back(), Prng(prng.Next()));
+  }
+}
+
+std::string Workload::UserName(uint32_t number) { return fmt::format("u{}", number); }
+
+void Workload::AddHubPart(SimJob& job, Prng prng) const {
+  const Options& o = options_;
+  uint64_t user = o.fair ? job.id.value % o.users : prng.Below(o.users);
+  job.user = UserName(static_cast<uint32_t>(1 + user));
+  if (o.priorities) job.priority = static_cast<int32_t>(prng.Below(3));
+  if (o.max_running && prng.Chance(60)) {
+    job.policy.max_running = static_cast<uint32_t>(1 + prng.Below(2 * o.slots));
+  }
+  if (!o.fair && prng.Chance(30)) {
+    job.policy.pause_after_failures = static_cast<uint32_t>(2 + prng.Below(24));
+  }
+  while (o.after && job.id.value > 1 && job.after.size() < 3 && prng.Chance(50)) {
+    JobId on(static_cast<uint32_t>(prng.Chance(60) ? job.id.value - 1
+                                                   : 1 + prng.Below(job.id.value - 1)));
+    bool known = std::any_of(job.after.begin(), job.after.end(),
+                             [on](const After& after) { return after.job == on; });
+    constexpr AfterKind kKinds[] = {AfterKind::kEach, AfterKind::kEach, AfterKind::kAny,
+                                    AfterKind::kOk, AfterKind::kFail};
+    if (!known) job.after.push_back({on, kKinds[prng.Below(std::size(kKinds))]});
+  }
+}
+
+// The first one is well, so that there is always somewhere to go.
+bool Workload::IsSick(NodeId node) const {
+  return node.value > 1 &&
+         Prng(Derive(options_.seed, 5000 + node.value)).Chance(options_.sick_percent);
 }
 
 void Workload::MakeOffers() {
@@ -162,6 +208,9 @@ JobPlan Workload::PlanOf(const SimJob& job) const {
   plan.requests = job.requests;
   plan.runs = RunsOf(job, 0, plan.task_count);
   plan.policy = job.policy;
+  plan.user = job.user;
+  plan.priority = job.priority;
+  plan.after = job.after;
   if (job.shuffled) {
     for (TaskIndex i = 0; i < plan.task_count; ++i) plan.order.push_back(i);
     Prng prng(Derive(options_.seed, 100 + job.id.value));
@@ -186,7 +235,7 @@ std::string Workload::RowOf(JobId job, TaskIndex index) const {
   return options_.value_rows ? WordOf(job, index) : "run " + WordOf(job, index);
 }
 
-Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs) const {
+Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeId node) const {
   const Options& o = options_;
   Prng prng(TaskHash(ref.job, ref.index, 1000 + ref.attempt.value));
   Behaviour b;
@@ -202,6 +251,10 @@ Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs) const
     b.cause = kOdd[prng.Below(std::size(kOdd))];
     if (b.cause == Cause::kSignal) b.status = 11;
     if (b.cause == Cause::kStart) b.status = prng.Chance(50) ? 126 : 127;
+  }
+  if (IsSick(node) && prng.Chance(90)) {
+    b.cause = prng.Chance(30) ? Cause::kStart : Cause::kExit;
+    b.status = 127;
   }
   b.vanishes = prng.Chance(o.vanish_percent);
   b.ignores_term = prng.Chance(o.deaf_percent);

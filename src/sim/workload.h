@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/prng.h"
 #include "core/model/attempt.h"
 #include "core/model/job.h"
 #include "sim/options.h"
@@ -38,6 +39,10 @@ struct SimJob {
   // an open job come one after the other until it is sealed.
   std::vector<uint32_t> totals;
   uint32_t list_total = 0;  // with --resume and a longer list: at most so many in the end
+  // In a hub.
+  std::string user;
+  int32_t priority = 0;
+  std::vector<After> after;  // jobs of smaller numbers
 };
 
 class Workload {
@@ -56,11 +61,16 @@ class Workload {
   bool IsBadRow(JobId job, TaskIndex index) const;  // it cannot be expanded: the task fails
   // The last word of the command that this task runs.
   static std::string WordOf(JobId job, TaskIndex index);
-  Behaviour BehaviourOf(const AttemptRef& ref, const Needs& needs) const;
+  Behaviour BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeId node) const;
+  // "u1", "u2", ...
+  static std::string UserName(uint32_t number);
 
  private:
   void MakeOffers();
   void MakeJob(JobId id, uint32_t tasks, uint64_t seed);
+  void MakeHubJobs();
+  void AddHubPart(SimJob& job, Prng prng) const;
+  bool IsSick(NodeId node) const;
   uint64_t TaskHash(JobId job, TaskIndex index, uint64_t salt) const;
 
   Options options_;

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "sim/machine.h"
 
 namespace spate::sim {
 namespace {
@@ -217,26 +218,21 @@ void World::BringUp(size_t index) {
   SimNode& each = life_->nodes[index];
   os::Loop& loop = life_->loop;
   each.id = NodeId(static_cast<uint32_t>(index + 1));
-  each.link = std::make_shared<LinkState>(LinkState{loop, life_->faults, options_.link_latency,
-                                                    options_.echo_percent, Prng(prng_.Next())});
-  each.ends = MakeLink<wire::ToNode, wire::ToHub>(each.link);
+  each.link = std::make_shared<LinkState>(
+      LinkState{options_.link_latency, options_.echo_percent, Prng(prng_.Next()), true});
+  LinkSide side{loop, life_->faults};
+  each.ends = MakeLink(loop, each.link, side, side);
   life_->hub->Connect(each.id, *each.ends.first);
   const Offer& offer = workload_.offers()[index];
   See(NodeUp{each.id, &offer});
   auto sink = [this](const Fact& fact) { See(fact); };
   each.executor = std::make_unique<MockExecutor>(
-      MockExecutor::Parts{loop, life_->faults, workload_, sink, each.id, offer.slots,
-                          options_.executor_latency, prng_.Next(), sabotage_});
-  std::function<node::MachineLoad()> sample_load;
-  if (options_.load_bound) {
-    sample_load = [prng = std::make_shared<Prng>(prng_.Next())] {
-      constexpr uint64_t kGigabyte = 1ull << 30;
-      return node::MachineLoad{prng->Below(3) * kGigabyte, static_cast<double>(prng->Below(8))};
-    };
-  }
+      MockExecutor::Parts{loop, workload_, sink, each.id, offer.slots, options_.executor_latency,
+                          prng_.Next(), sabotage_});
   each.node = std::make_unique<node::Node>(
-      each.id, offer, node::Node::Parts{loop, *each.executor, sample_load}, options_.limits());
-  each.executor->SetEvents(*each.node);
+      each.id, offer, node::Node::Parts{loop, *each.executor, LoadOf(options_, prng_.Next())},
+      options_.limits());
+  each.executor->Attach(life_->faults, *each.node);
   each.node->Connect(*each.ends.second);
   if (options_.node_life.ns == 0 || cuts_left_ == 0) return;
   loop.At(loop.Now() + Random(options_.node_life * 2), [this, index] {
@@ -249,7 +245,7 @@ void World::Cut(size_t index) {
   os::Loop& loop = life_->loop;
   if (cuts_left_ > 0) --cuts_left_;
   ++report_.cuts;
-  each.link->cut = true;
+  each.link->hub_deaf = each.link->node_deaf = true;
   See(NodeCut{each.id});
   life_->hub->Disconnect(each.id, engine::LastNodes::kEnded);
   Duration downtime = Random(prng_.Chance(30) ? Duration{} : options_.node_life);

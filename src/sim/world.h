@@ -37,6 +37,7 @@ struct WorldReport {
   uint32_t crashes = 0;
   uint32_t store_failures = 0;
   uint32_t cuts = 0;
+  uint32_t node_crashes = 0;
   uint64_t executions = 0;
   uint64_t orphans = 0;  // executions on a node that was cut off
   uint64_t commits = 0;
@@ -57,7 +58,7 @@ class World {
   struct SimNode {
     NodeId id;
     std::shared_ptr<LinkState> link;
-    transport::InprocPair<wire::ToNode, wire::ToHub> ends;
+    Link ends;
     std::unique_ptr<MockExecutor> executor;
     std::unique_ptr<node::Node> node;
   };

@@ -1,0 +1,98 @@
+// Users who all have enough to do get their shares: in worlds of equal tasks (Options::fair), the
+// time that tasks of each user ran for is near to the user's part by weight. Looked at is what
+// began while every user had more queued than all nodes can run, where that was long: of what was
+// leased at once, before anything was known of a job's tasks, one user may have the most.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/check.h"
+
+namespace spate::sim {
+namespace {
+
+// So many attempts for each user, and so many times what is leased ahead, say something.
+constexpr uint32_t kEnough = 60;
+constexpr int64_t kLeases = 10;
+
+class FairCheck final : public Checker {
+ public:
+  const char* name() const override { return "fair"; }
+
+  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    if (!scene.hub->fair) return;
+    if (const auto* executed = std::get_if<Executed>(&fact)) {
+      if (AllHaveEnough(scene)) began_[executed->order->ref] = scene.now;
+    } else if (const auto* over = std::get_if<Over>(&fact)) {
+      auto it = began_.find(over->ref);
+      if (it == began_.end()) return;
+      double wall = (scene.now - it->second).seconds();
+      began_.erase(it);
+      ran_[scene.workload.job(over->ref.job).user] += wall;
+      ++attempts_;
+    } else if (const auto* committed = std::get_if<Committed>(&fact)) {
+      Count(scene, *committed->record);
+    } else if (std::holds_alternative<WorldDone>(fact)) {
+      if (attempts_ >= kEnough * scene.hub->users) Judge(scene, findings);
+    }
+  }
+
+ private:
+  static int64_t SlotsOf(const Scene& scene) {
+    int64_t slots = 0;
+    for (const Offer& offer : scene.workload.offers()) slots += offer.slots;
+    return slots;
+  }
+  bool AllHaveEnough(const Scene& scene) {
+    int64_t slots = SlotsOf(scene);
+    for (uint32_t user = 1; user <= scene.hub->users; ++user) {
+      std::string name = Workload::UserName(user);
+      if (!weights_.contains(name) || queued_[name] < 2 * slots) return false;
+    }
+    return true;
+  }
+  void Count(const Scene& scene, const engine::Record& record) {
+    if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
+      queued_[scene.workload.job(accepted->job).user] += accepted->plan.task_count;
+    } else if (const auto* leased = std::get_if<engine::Leased>(&record)) {
+      for (TaskRange range : leased->tasks) {
+        queued_[scene.workload.job(leased->job).user] -= range.count;
+      }
+    } else if (const auto* changed = std::get_if<engine::UserChanged>(&record)) {
+      weights_[changed->user] = changed->rule.weight;
+    }
+  }
+  void Judge(const Scene& scene, Findings& findings) {
+    double all = 0;
+    double weights = 0;
+    for (const auto& [user, weight] : weights_) weights += weight;
+    for (const auto& [user, time] : ran_) all += time;
+    Duration ahead = kLimits.lease_ahead + scene.hub->commit_max + scene.hub->link_latency * 2;
+    if (all < (ahead * kLeases * SlotsOf(scene)).seconds()) return;
+    // Shares are whole tasks, of a node that may have been the only one, and chance has its part.
+    double slots = 1e9;
+    for (const Offer& offer : scene.workload.offers()) {
+      slots = std::min(slots, offer.milli_cpus / 1000.0);
+    }
+    for (const auto& [user, weight] : weights_) {
+      double due = weight / weights;
+      double share = ran_[user] / all;
+      if (std::abs(share - due) <= 0.15 + 0.7 / slots) continue;
+      findings.Add(name(), fmt::format("{} got {:.2f} of the time of {} attempts, {:.2f} is due",
+                                       user, share, attempts_, due));
+    }
+  }
+
+  std::map<std::string, int64_t> queued_;  // about: what comes back is not counted
+  std::map<std::string, double> weights_;
+  std::map<AttemptRef, Instant> began_;
+  std::map<std::string, double> ran_;
+  uint32_t attempts_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeFairCheck() { return std::make_unique<FairCheck>(); }
+
+}  // namespace spate::sim

@@ -1,0 +1,113 @@
+// Nothing is given out before its time: not before what its job waits for, not of a job that is
+// held or cancelled, and not to a node that is drained or set aside by all. What a job waits for is
+// what its person wrote, wherever it got lost on the way; who has tasks done again waits no more,
+// nor do those that were added when the wait was over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/check.h"
+
+namespace spate::sim {
+namespace {
+
+class OrderCheck final : public Checker {
+ public:
+  const char* name() const override { return "order"; }
+
+  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    const auto* committed = std::get_if<Committed>(&fact);
+    if (committed == nullptr) return;
+    const engine::Record& record = *committed->record;
+    if (const auto* leased = std::get_if<engine::Leased>(&record)) {
+      std::string why = WhyNot(scene, *leased);
+      if (why.empty()) return;
+      findings.Add(name(), fmt::format("tasks of job {} are given to n{}, {}", leased->job.value,
+                                       leased->node.value, why));
+    } else if (const auto* finished = std::get_if<engine::JobFinished>(&record)) {
+      Outcome& outcome = outcomes_[finished->job];
+      const JobCounts& counts = finished->counts;
+      (counts.succeeded == counts.total ? outcome.well : outcome.not_well) = true;
+      if (counts.failed + counts.unknown > 0) outcome.failed = true;
+      EndWaits(scene, finished->job);
+    } else if (const auto* met = std::get_if<engine::DependencyMet>(&record)) {
+      EndWait(scene, met->job, met->on);
+    } else if (const auto* cancelled = std::get_if<engine::JobCancelled>(&record)) {
+      EndWaits(scene, cancelled->job);
+    } else if (const auto* drained = std::get_if<engine::NodeDrained>(&record)) {
+      drained_.insert(drained->node);
+    } else if (const auto* undrained = std::get_if<engine::NodeUndrained>(&record)) {
+      drained_.erase(undrained->node);
+    } else if (const auto* removed = std::get_if<engine::NodeRemoved>(&record)) {
+      drained_.erase(removed->node);
+      sick_.erase(removed->node);
+    } else if (const auto* sick = std::get_if<engine::NodeSick>(&record)) {
+      if (sick->job == JobId()) sick_.insert(sick->node);
+    } else if (const auto* cleared = std::get_if<engine::NodeCleared>(&record)) {
+      if (cleared->job != JobId()) return;
+      if (cleared->node == NodeId()) sick_.clear();
+      sick_.erase(cleared->node);
+    }
+  }
+
+ private:
+  // How a job ended, each time that it did.
+  struct Outcome {
+    bool well = false;
+    bool not_well = false;
+    bool failed = false;
+  };
+
+  std::string WhyNot(const Scene& scene, const engine::Leased& leased) {
+    const BookedJob& job = *scene.book.FindJob(leased.job);
+    if (job.held) return "which is held";
+    if (job.cancelled) return "which is cancelled";
+    if (drained_.contains(leased.node)) return "which is drained";
+    if (sick_.contains(leased.node)) return "which is set aside";
+    for (const After& after : scene.workload.job(leased.job).after) {
+      for (TaskRange range : leased.tasks) {
+        for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+          if (job.tasks[i].reopened > 0 || Met(scene, leased.job, after, i)) continue;
+          return fmt::format("and have to wait for job {}", after.job.value);
+        }
+      }
+    }
+    return "";
+  }
+  void EndWait(const Scene& scene, JobId job, JobId on) {
+    waited_.emplace(std::pair(job, on), scene.book.FindJob(job)->tasks.size());
+  }
+  void EndWaits(const Scene& scene, JobId job) {
+    for (const After& after : scene.workload.job(job).after) EndWait(scene, job, after.job);
+  }
+  bool Met(const Scene& scene, JobId job, const After& after, TaskIndex index) {
+    auto waited = waited_.find({job, after.job});
+    if (waited != waited_.end() && index >= waited->second) return true;
+    const Outcome& outcome = outcomes_[after.job];
+    switch (after.kind) {
+      case AfterKind::kOk:
+        return outcome.well;
+      case AfterKind::kFail:
+        return outcome.failed;
+      case AfterKind::kAny:
+        return outcome.well || outcome.not_well;
+      case AfterKind::kEach:
+        break;
+    }
+    const BookedJob* other = scene.book.FindJob(after.job);
+    return other != nullptr && index < other->tasks.size() &&
+           other->tasks[index].state == TaskState::kSucceeded;
+  }
+
+  std::map<JobId, Outcome> outcomes_;
+  std::map<std::pair<JobId, JobId>, size_t> waited_;  // so many tasks were there at a wait's end
+  std::set<NodeId> drained_;
+  std::set<NodeId> sick_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeOrderCheck() { return std::make_unique<OrderCheck>(); }
+
+}  // namespace spate::sim

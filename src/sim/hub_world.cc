@@ -1,0 +1,451 @@
+// HubWorld: see hub_world.h. Whoever dies does so within a turn of the loop; what is left of them
+// is cleared away after that turn (LookForTheDead).
+#include "sim/hub_world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace spate::sim {
+namespace {
+
+constexpr Duration kStandstill = Duration::Seconds(3600);
+constexpr uint64_t kStepsAtMoment = 200'000;
+constexpr uint64_t kStepsInAll = 20'000'000;
+
+}  // namespace
+
+HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
+    : options_(options),
+      sabotage_(sabotage),
+      workload_(options),
+      prng_(Derive(options.seed, 6)),
+      trace_(std::move(print)),
+      judge_(workload_, options.executor_latency * 4 + Duration::Millis(10), &options_),
+      people_({loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
+               [this]() -> HubProcess* {
+                 bool answers = hub_ && !stopping_ && !hub_->loop().suspended() &&
+                                !hub_->faults().dead() && !hub_->store_failed();
+                 return answers ? hub_.get() : nullptr;
+               },
+               [this](NodeId node) {
+                 for (size_t i = 0; i < places_.size(); ++i) {
+                   if (places_[i].machine->id() != node || !places_[i].heard) continue;
+                   hub_->hub().Disconnect(node, engine::LastNodes::kEnded);
+                   Break(i);
+                 }
+               },
+               prng_.Next()}),
+      crashes_left_(options.crashes),
+      store_failures_left_(options.commit_failures ? 3 : 0),
+      node_crashes_left_(options.node_crashes),
+      stops_left_(options.hub_stops ? 3 : 0) {}
+
+Duration HubWorld::Random(Duration most) {
+  return Duration{static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(most.ns) + 1))};
+}
+
+void HubWorld::After(Duration wait, std::function<void()> fn) {
+  loop_.At(loop_.Now() + wait, std::move(fn));
+}
+
+void HubWorld::See(const Fact& fact) {
+  if (const auto* executed = std::get_if<Executed>(&fact); executed && !executed->orphan) {
+    const BookedTask* task = judge_.book().Find(executed->order->ref);
+    if (task == nullptr || !task->IsLeased(executed->order->ref.attempt, executed->node)) {
+      return See(Executed{executed->node, executed->order, /*orphan=*/true});
+    }
+  }
+  trace_.See(loop_.Now(), fact);
+  judge_.See(loop_.Now(), fact);
+  if (std::holds_alternative<Committed>(fact) || std::holds_alternative<Over>(fact)) {
+    last_progress_ = loop_.Now();
+  }
+  if (const auto* executed = std::get_if<Executed>(&fact)) {
+    ++report_.executions;
+    if (executed->orphan) ++report_.orphans;
+    last_progress_ = loop_.Now();
+  }
+}
+
+// ---- The world ---------------------------------------------------------------------------------
+
+WorldReport HubWorld::Run() {
+  Instant began = moment_ = last_progress_ = loop_.Now();
+  for (uint32_t i = 0; i < options_.nodes; ++i) {
+    bool late = options_.late_nodes && prng_.Chance(60);
+    AddMachine(workload_.offers()[i], late ? Random(Duration::Seconds(30)) : Duration{});
+  }
+  StartHub();
+  people_.Begin();
+  Live();
+  if (hub_) EndHub(!Found());
+  for (size_t i = 0; i < places_.size(); ++i) places_[i].machine->End(/*all=*/true);
+  report_.findings = judge_.findings();
+  report_.findings.insert(report_.findings.end(), findings_.lines().begin(),
+                          findings_.lines().end());
+  report_.last_events = trace_.Last();
+  report_.now = loop_.Now();
+  report_.virtual_time = loop_.Now() - began;
+  report_.commits = disk_->commits;
+  report_.trace_hash = trace_.hash();
+  return std::move(report_);
+}
+
+void HubWorld::Live() {
+  uint64_t check_every = 16 + uint64_t{options_.tasks} * 2;
+  while (!Found()) {
+    if (!loop_.Step()) {
+      findings_.Add("complete", "the world stands still: nothing is under way");
+      return;
+    }
+    ++report_.steps;
+    LookForTheDead();
+    if (Found() || !StillMoving()) return;
+    if (report_.steps % check_every == 0) CheckInvariants();
+    if (!peace_) {
+      if (people_.Content()) MakePeace();
+    } else if (report_.steps % 8 == 0 && AllQuiet()) {
+      See(WorldDone{&hub_->hub().engine()});
+      return;
+    }
+  }
+}
+
+void HubWorld::LookForTheDead() {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (!places_[i].machine->dead()) continue;
+    ++report_.node_crashes;
+    EndNode(i, !prng_.Chance(options_.adopt_percent));
+    After(Random(Duration::Seconds(prng_.Chance(70) ? 3 : 100)), [this, i] { StartNode(i); });
+  }
+  if (!hub_) return;
+  if (hub_->faults().dead()) {
+    ++report_.crashes;
+    if (crashes_left_ > 0) --crashes_left_;
+    EndHub(/*clean=*/false);
+  } else if (hub_->store_failed()) {
+    ++report_.store_failures;
+    EndHub(/*clean=*/false);
+  } else if (stopping_ && hub_->hub().Settled() && hub_->store().queued() == 0) {
+    EndHub(/*clean=*/true);
+  }
+}
+
+// Of each job that has not ended, why its first queued task waits.
+std::string HubWorld::WhyStill() const {
+  std::string text;
+  if (!hub_) return text;
+  const engine::Engine& engine = hub_->hub().engine();
+  for (const engine::JobInfo& job : engine.Jobs()) {
+    for (TaskIndex i = 0; i < job.counts.total; ++i) {
+      if (engine.StateOf(job.job, i) != TaskState::kQueued) continue;
+      text += fmt::format("\n    {}.{}: {}", job.job.value, i + 1,
+                          engine.Explain(job.job, i, hub_->loop().Now()));
+      break;
+    }
+  }
+  return text;
+}
+
+bool HubWorld::StillMoving() {
+  Instant now = loop_.Now();
+  if (now != moment_) {
+    moment_ = now;
+    steps_at_moment_ = 0;
+  }
+  if (++steps_at_moment_ > kStepsAtMoment) {
+    findings_.Add("complete", "the loop spins: endless work without time going on");
+  } else if (now - last_progress_ > kStandstill) {
+    findings_.Add("complete", "no task has moved for " + FormatDuration(kStandstill) + WhyStill());
+  } else if (report_.steps > kStepsInAll) {
+    findings_.Add("complete", fmt::format("not done after {} steps", kStepsInAll));
+  }
+  return findings_.lines().empty();
+}
+
+void HubWorld::CheckInvariants() {
+  if (hub_ && !hub_->faults().dead()) hub_->hub().engine().CheckInvariants();
+  for (Place& place : places_) {
+    if (place.machine->up()) place.machine->node().agent().CheckInvariants();
+  }
+}
+
+void HubWorld::MakePeace() {
+  peace_ = true;
+  uneasy_at_ = last_progress_ = loop_.Now();
+  for (Place& place : places_) place.away = false;
+  Tick();
+}
+
+// So that time goes on while nothing is left to do.
+void HubWorld::Tick() {
+  After(Duration::Seconds(10), [this] { Tick(); });
+}
+
+bool HubWorld::AllThere() const {
+  return hub_ && !stopping_ && !hub_->loop().suspended() && people_.Content() &&
+         std::all_of(places_.begin(), places_.end(),
+                     [](const Place& place) { return place.gone || place.heard; });
+}
+
+bool HubWorld::AllQuiet() {
+  if (!AllThere()) uneasy_at_ = loop_.Now();
+  if (loop_.Now() - uneasy_at_ < Duration::Seconds(60)) return false;
+  for (const Place& place : places_) {
+    if (place.machine->idle()) continue;
+    findings_.Add("losses",
+                  "node " + place.machine->offer().node_name + " still runs what nobody waits for");
+    return false;
+  }
+  return hub_->hub().Settled();
+}
+
+// ---- The hub -----------------------------------------------------------------------------------
+
+void HubWorld::StartHub() {
+  if (hub_) return;
+  uint64_t crash_at = 0;
+  if (options_.first_crash > 0) {
+    if (report_.lives == 0) crash_at = options_.first_crash;
+  } else if (crashes_left_ > 0 && !peace_) {
+    bool soon = options_.crash_in_resume && report_.lives > 0 && prng_.Chance(40);
+    if (soon) crash_at = 1 + prng_.Below(6);
+    if (!soon && prng_.Chance(85)) crash_at = 1 + prng_.Below(2 * options_.crash_after);
+  }
+  Duration ahead;
+  if (options_.node_clocks) ahead = Random(Duration::Seconds(600)) - Duration::Seconds(300);
+  ++report_.lives;
+  stopping_ = false;
+  hub_ = std::make_unique<HubProcess>(
+      HubProcess::Parts{loop_, options_, workload_, [this](const Fact& fact) { See(fact); }, disk_,
+                        people_, Epoch(report_.lives), ahead, crash_at, prng_.Next(), sabotage_});
+  if (store_failures_left_ > 0 && !peace_ && prng_.Chance(50)) {
+    --store_failures_left_;
+    hub_->store().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
+  }
+  if (auto up = hub_->TakeUp(); !up) {
+    findings_.Add("replay", "the journal cannot be read: " + up.error().message);
+    return;
+  }
+  people_.SeeHub();
+  PlanHubTroubles();
+}
+
+void HubWorld::PlanHubTroubles() {
+  auto plan = [this](Duration most, std::function<void()> fn) {
+    After(Random(most), [this, life = report_.lives, fn = std::move(fn)] {
+      if (!peace_ && hub_ && report_.lives == life && !hub_->loop().suspended()) fn();
+    });
+  };
+  if (options_.suspend && prng_.Chance(70)) {
+    plan(Duration::Seconds(20), [this] {
+      See(Remark{"the hub is suspended"});
+      hub_->loop().Suspend(Random(options_.patience * 2));
+    });
+  }
+  if (stops_left_ > 0 && prng_.Chance(70)) {
+    --stops_left_;
+    plan(Duration::Seconds(30), [this] { StopHub(); });
+  }
+}
+
+void HubWorld::StopHub() {
+  See(Remark{"the hub is stopped"});
+  stopping_ = true;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].heard) Break(i);
+  }
+}
+
+void HubWorld::EndHub(bool clean) {
+  if (report_.lives == 1) report_.first_life_points = hub_->faults().points();
+  bool found = Found();
+  uint64_t live = hub_->hub().engine().Digest();
+  HubProcess::Digests digests = hub_->Die(clean, prng_);
+  for (Place& place : places_) DropHubEnd(place);
+  report_.digest = live;
+  if (found || sabotage_ == Sabotage::kLoseCommit) digests.replayed = digests.live;
+  See(LifeEnded{clean, digests.live, digests.replayed});
+  hub_ = nullptr;
+  stopping_ = false;
+  After(Random(prng_.Chance(70) ? Duration::Seconds(5) : options_.patience * 2),
+        [this] { StartHub(); });
+}
+
+// ---- Nodes -------------------------------------------------------------------------------------
+
+void HubWorld::AddMachine(Offer offer, Duration wait) {
+  size_t index = places_.size();
+  NodeId id(static_cast<uint32_t>(index + 1));
+  Machine::Parts parts{loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
+                       sabotage_};
+  Place& place = places_.emplace_back();
+  place.machine = std::make_unique<Machine>(std::move(parts), id, std::move(offer), prng_.Next());
+  After(wait, [this, index] { StartNode(index); });
+}
+
+void HubWorld::StartNode(size_t index) {
+  Place& place = places_[index];
+  if (place.machine->up() || place.gone) return;
+  uint64_t crash_at = 0;
+  if (node_crashes_left_ > 0 && !peace_ && prng_.Chance(70)) {
+    --node_crashes_left_;
+    crash_at = 1 + prng_.Below(prng_.Chance(30) ? 20 : 20 + options_.tasks * 4);
+  }
+  ++place.processes;
+  place.machine->Start(crash_at);
+  Call(index);
+  PlanNodeTroubles(index);
+}
+
+void HubWorld::PlanNodeTroubles(size_t index) {
+  if (options_.leaving && index > 0 && prng_.Chance(40)) {
+    After(Random(Duration::Seconds(60)), [this, index, processes = places_[index].processes] {
+      const Place& place = places_[index];
+      if (!peace_ && place.processes == processes && place.machine->up()) LeaveHub(index);
+    });
+  }
+  if (options_.remove && index > 0 && prng_.Chance(30)) {
+    After(Random(Duration::Seconds(60)), [this, index] {
+      constexpr size_t kMostNodes = 16;
+      if (!peace_ && !places_[index].gone && places_.size() < kMostNodes) TakeOtherName(index);
+    });
+  }
+}
+
+void HubWorld::EndNode(size_t index, bool all) {
+  Place& place = places_[index];
+  if (place.heard) Unheard(place);
+  place.machine->End(all);
+  // What it has said may still arrive.
+  if (place.state && prng_.Chance(50)) place.state->hub_deaf = true;
+  place.link.second = nullptr;
+  if (!place.link.first) return;
+  hub_->loop().At(hub_->loop().Now() + Random(Duration::Seconds(2)),
+                  [this, index, state = place.state] {
+                    if (places_[index].state == state) DropHubEnd(places_[index]);
+                  });
+}
+
+void HubWorld::LeaveHub(size_t index) {
+  Place& place = places_[index];
+  See(Remark{place.machine->offer().node_name + " leaves"});
+  place.machine->Leave(place.machine->connected() ? place.link.second.get() : nullptr);
+  // It ends when all was said, or when it has waited long enough.
+  After(Random(Duration::Seconds(1)), [this, index, processes = place.processes] {
+    if (places_[index].processes != processes) return;
+    EndNode(index, /*all=*/true);
+    After(Random(Duration::Seconds(60)), [this, index] { StartNode(index); });
+  });
+}
+
+void HubWorld::TakeOtherName(size_t index) {
+  Place& place = places_[index];
+  See(Remark{place.machine->offer().node_name + " takes another name"});
+  Offer offer = place.machine->offer();
+  offer.node_name += "x";
+  EndNode(index, /*all=*/true);
+  place.gone = true;
+  AddMachine(std::move(offer), Random(Duration::Seconds(5)));
+}
+
+// ---- Links -------------------------------------------------------------------------------------
+
+void HubWorld::Call(size_t index) {
+  uint32_t calls = ++places_[index].calls;
+  After(Random(Duration::Millis(prng_.Chance(50) ? 50 : 2000)), [this, index, calls] {
+    Place& place = places_[index];
+    if (place.calls != calls || !place.machine->up() || place.machine->dead()) return;
+    if (MayConnect(place)) {
+      Connect(index);
+    } else {
+      Call(index);
+    }
+  });
+}
+
+bool HubWorld::MayConnect(const Place& place) const {
+  return hub_ && !stopping_ && !hub_->loop().suspended() && !hub_->faults().dead() &&
+         !hub_->store_failed() && !place.away && !people_.IsRemoved(place.machine->id());
+}
+
+void HubWorld::Connect(size_t index) {
+  Place& place = places_[index];
+  DropHubEnd(place);  // it may not have noticed that the last one is no more
+  place.state = std::make_shared<LinkState>(
+      LinkState{options_.link_latency, options_.echo_percent, Prng(prng_.Next())});
+  place.link = MakeLink(loop_, place.state, {hub_->loop(), hub_->faults()}, place.machine->side());
+  place.heard = true;
+  See(NodeHeard{place.machine->id()});
+  hub_->hub().Connect(place.machine->id(), *place.link.first);
+  place.machine->Connect(*place.link.second);
+  if (peace_ || cuts_left_ == 0 || options_.node_life.ns == 0) return;
+  After(Random(options_.node_life * 2), [this, index, state = place.state] {
+    if (peace_ || places_[index].state != state || !places_[index].heard) return;
+    --cuts_left_;
+    ++report_.cuts;
+    Break(index);
+    places_[index].away = true;
+    After(Random(prng_.Chance(70) ? options_.patience / 2 : options_.patience * 3),
+          [this, index] { places_[index].away = false; });
+  });
+}
+
+void HubWorld::Unheard(Place& place) {
+  place.heard = false;
+  See(NodeUnheard{place.machine->id()});
+}
+
+void HubWorld::Break(size_t index) {
+  Place& place = places_[index];
+  Unheard(place);
+  // What is under way may get lost in either direction, or in both.
+  place.state->hub_deaf = prng_.Chance(60);
+  place.state->node_deaf = prng_.Chance(60);
+  Duration most = Duration::Seconds(prng_.Chance(70) ? 1 : 10);
+  After(Random(most), [this, index, state = place.state] {
+    Place& then = places_[index];
+    if (then.state != state || !then.machine->up() || !then.machine->connected()) return;
+    then.machine->Disconnect();
+    then.link.second = nullptr;
+    Call(index);
+  });
+  hub_->loop().At(hub_->loop().Now() + Random(most), [this, index, state = place.state] {
+    if (places_[index].state == state) DropHubEnd(places_[index]);
+  });
+}
+
+// The hub's end of the link is no more, and the hub has noticed.
+void HubWorld::DropHubEnd(Place& place) {
+  if (!place.link.first) return;
+  NodeId id = place.machine->id();
+  if (place.heard) {  // the hub itself ends
+    Unheard(place);
+    place.state->node_deaf = prng_.Chance(50);
+    size_t index = id.value - 1;
+    After(Random(Duration::Seconds(1)), [this, index, state = place.state] {
+      Place& then = places_[index];
+      if (then.state != state || !then.machine->up() || !then.machine->connected()) return;
+      then.machine->Disconnect();
+      then.link.second = nullptr;
+      Call(index);
+    });
+  }
+  if (hub_ && !hub_->faults().dead() && !hub_->store_failed()) {
+    hub_->hub().Disconnect(id, engine::LastNodes::kMayReturn);
+  }
+  place.state->hub_deaf = true;
+  place.link.first = nullptr;
+}
+
+WorldReport RunWorld(const Options& options, Sabotage sabotage, Printer print) {
+  if (options.hub) return HubWorld(options, sabotage, std::move(print)).Run();
+  return World(options, sabotage, std::move(print)).Run();
+}
+
+}  // namespace spate::sim

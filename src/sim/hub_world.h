@@ -1,0 +1,112 @@
+// HubWorld: one simulated world of a hub: a hub's process, machines with nodes, and people, each of
+// which goes on when another one dies.
+//
+// What breaks: the hub is killed at any point, stopped in order, suspended, and its disk fills; a
+// node's process is killed at any point, with or without its shepherds; nodes leave, come late,
+// change their names; links break, one side noticing before the other, with what was under way
+// arriving or not, and stay broken for a while.
+//
+// Single thread, no clock, no chance but the seed: the same options give the same facts.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/prng.h"
+#include "os/fake_loop.h"
+#include "sim/check.h"
+#include "sim/hub_people.h"
+#include "sim/hub_process.h"
+#include "sim/machine.h"
+#include "sim/world.h"
+
+namespace spate::sim {
+
+class HubWorld {
+ public:
+  // `print` gets every event as it happens; null: they are not printed.
+  HubWorld(const Options& options, Sabotage sabotage, Printer print);
+  WorldReport Run();
+
+ private:
+  // A machine, and its link to the hub.
+  struct Place {
+    std::unique_ptr<Machine> machine;
+    std::shared_ptr<LinkState> state;
+    Link link;               // an end is null where nobody has it any more
+    bool heard = false;      // both ends are there, and the link is whole
+    bool away = false;       // it cannot reach the hub
+    bool gone = false;       // it never comes again
+    uint32_t processes = 0;  // of its node, so far
+    uint32_t calls = 0;      // how often it began to call the hub
+  };
+
+  void Live();
+  void LookForTheDead();
+  bool StillMoving();
+  std::string WhyStill() const;
+  void CheckInvariants();
+  bool Found() const { return !findings_.lines().empty() || !judge_.findings().empty(); }
+  // All is done: what is broken is mended, and nothing breaks any more.
+  void MakePeace();
+  void Tick();
+  // Nothing runs anywhere, and everybody is there.
+  bool AllQuiet();
+  bool AllThere() const;
+
+  void StartHub();
+  void EndHub(bool clean);
+  void StopHub();
+  void PlanHubTroubles();
+
+  void AddMachine(Offer offer, Duration wait);
+  void StartNode(size_t index);
+  void EndNode(size_t index, bool all);
+  void LeaveHub(size_t index);
+  void TakeOtherName(size_t index);
+  void PlanNodeTroubles(size_t index);
+  void Call(size_t index);
+  bool MayConnect(const Place& place) const;
+  void Connect(size_t index);
+  // The link is no more; each side that lives notices later.
+  void Break(size_t index);
+  void Unheard(Place& place);
+  void DropHubEnd(Place& place);
+
+  void After(Duration wait, std::function<void()> fn);
+  void See(const Fact& fact);
+  Duration Random(Duration most);
+
+  const Options options_;
+  const Sabotage sabotage_;
+  const Workload workload_;
+  Prng prng_;
+  os::FakeLoop loop_;
+  Trace trace_;
+  Judge judge_;
+  Findings findings_;  // the world's own
+  std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
+  HubPeople people_;
+  std::vector<Place> places_;
+  std::unique_ptr<HubProcess> hub_;
+
+  WorldReport report_;
+  bool stopping_ = false;  // the hub was asked to end
+  bool peace_ = false;
+  Instant uneasy_at_;  // somebody was missing then, or wanted something
+  uint32_t crashes_left_;
+  uint32_t store_failures_left_;
+  uint32_t node_crashes_left_;
+  uint32_t cuts_left_ = 60;
+  uint32_t stops_left_;
+  // Of StillMoving.
+  Instant moment_;
+  uint64_t steps_at_moment_ = 0;
+  Instant last_progress_;
+};
+
+// A world of the kind that the options say.
+WorldReport RunWorld(const Options& options, Sabotage sabotage, Printer print);
+
+}  // namespace spate::sim

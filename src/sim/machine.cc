@@ -1,0 +1,65 @@
+#include "sim/machine.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace spate::sim {
+
+std::function<node::MachineLoad()> LoadOf(const Options& options, uint64_t seed) {
+  if (!options.load_bound) return nullptr;
+  return [prng = std::make_shared<Prng>(seed)] {
+    constexpr uint64_t kGigabyte = 1ull << 30;
+    return node::MachineLoad{prng->Below(3) * kGigabyte, static_cast<double>(prng->Below(8))};
+  };
+}
+
+Machine::Machine(Parts parts, NodeId id, Offer offer, uint64_t seed)
+    : parts_(std::move(parts)), id_(id), offer_(std::move(offer)), prng_(seed) {}
+
+void Machine::Start(uint64_t crash_at) {
+  CHECK(!up());
+  faults_ = std::make_unique<Faults>(crash_at);
+  if (!executor_) {
+    parts_.sink(NodeUp{id_, &offer_});
+    executor_ = std::make_unique<MockExecutor>(
+        MockExecutor::Parts{parts_.loop, parts_.workload, parts_.sink, id_, offer_.slots,
+                            parts_.options.executor_latency, prng_.Next(), parts_.sabotage});
+  }
+  node_ = std::make_unique<node::Node>(
+      id_, offer_, node::Node::Parts{parts_.loop, *executor_, LoadOf(parts_.options, prng_.Next())},
+      parts_.options.limits());
+  parts_.sink(NodeProcess{id_, true});
+  executor_->Attach(*faults_, *node_);
+  node_->TakeOver(executor_->Adopt());
+}
+
+void Machine::End(bool all) {
+  if (faults_) faults_->Die();
+  connected_ = false;
+  if (node_) parts_.sink(NodeProcess{id_, false, all});
+  if (all && executor_) executor_->KillAll();
+  if (executor_) executor_->Detach();
+  node_ = nullptr;
+  faults_ = nullptr;
+  if (all) executor_ = nullptr;
+}
+
+void Machine::Leave(node::HubChannel* hub) {
+  parts_.sink(NodeProcess{id_, false, true});
+  node_ = nullptr;
+  executor_->KillAll();
+  if (hub != nullptr) hub->Send(wire::Leaving{});
+}
+
+void Machine::Connect(node::HubChannel& channel) {
+  connected_ = true;
+  node_->Connect(channel);
+}
+
+void Machine::Disconnect() {
+  connected_ = false;
+  node_->Disconnect();
+}
+
+}  // namespace spate::sim

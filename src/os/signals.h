@@ -10,6 +10,7 @@ inline constexpr int kSignalHup = 1;
 inline constexpr int kSignalInt = 2;
 inline constexpr int kSignalQuit = 3;
 inline constexpr int kSignalKill = 9;
+inline constexpr int kSignalSegv = 11;
 inline constexpr int kSignalPipe = 13;
 inline constexpr int kSignalTerm = 15;
 inline constexpr int kSignalChild = 17;

@@ -18,6 +18,7 @@ done
 "$work/opt/here/bin/spate" --version || failures=1
 printf '#LOOP\n$(path1)\n#ENDLOOP\n' > "$work/log"
 [ "$(echo it | "$work/opt/here/bin/gensub2" stdin single "$work/log" stdout)" = it ] || failures=1
+"$work/opt/here/bin/paraTestJob" 0 || failures=1
 strays=$(find "$work" -type f ! -path "$work/opt/here/*" ! -path "$work/log")
 [ -z "$strays" ] || { echo "outside PREFIX: $strays"; failures=1; }
 exit $failures

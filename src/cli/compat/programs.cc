@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "cli/compat/gensub2.h"
+#include "cli/compat/para_test_job.h"
 #include "os/file.h"
 
 namespace spate::cli {
 namespace {
 
-constexpr std::array kPrograms = {kGensub2};
+constexpr std::array kPrograms = {kGensub2, kParaTestJob};
 
 }  // namespace
 

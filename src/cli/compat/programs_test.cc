@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/temp_dir.h"
 
@@ -74,6 +76,38 @@ TEST_F(Gensub2Test, ErrorsLeaveTheOutputAlone) {
   EXPECT_EQ(Message({one, one, made_of, Path("no/out")}),
             "cannot open '" + Path("no/out") + "': No such file or directory");
   EXPECT_EQ(Read("out"), "before");
+}
+
+TEST(ParaTestJobTest, WritesAndEndsAsAsked) {
+  os::TempDir dir;
+  std::string out = dir.Path("out"), in = dir.Write("in", "x");
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Entry({"paraTestJob", "2", "-output=" + out, "-heavy=2", "-input=" + in}), 0);
+  std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(printed.starts_with("Cumulative error 0.")) << printed;
+  EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 1);
+  std::string written = os::ReadFile(out, 1000).value_or("none");
+  EXPECT_TRUE(written.starts_with("0: 0.")) << written;
+  EXPECT_NE(written.find("\n0.0\n0.1\n1: 0."), std::string::npos) << written;
+  EXPECT_TRUE(written.ends_with("\n1.0\n1.1\n" + printed)) << written;
+
+  os::Clock clock;
+  Instant start = clock.Now();
+  EXPECT_EQ(Entry({"paraTestJob", "0", "-sleep=1"}), 0);
+  EXPECT_GE(clock.Now() - start, Duration::Seconds(1));
+
+  EXPECT_EQ(Entry({"paraTestJob", "0", "-err"}), 255);
+  EXPECT_EXIT(Entry({"spate", "paraTestJob", "0", "-crash"}), testing::KilledBySignal(11), "");
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"paraTestJob"},
+           {"paraTestJob", "1", "2"},
+           {"paraTestJob", "x"},
+           {"paraTestJob", "-sleep=-1", "0"},
+           {"paraTestJob", "0", "-heavy=x"},
+           {"paraTestJob", "0", "-input=" + dir.Path("no")},
+           {"paraTestJob", "0", "-output=" + dir.Path("no/out")}}) {
+    EXPECT_EQ(Entry(args), 255) << args.back();
+  }
 }
 
 }  // namespace

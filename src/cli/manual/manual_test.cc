@@ -52,8 +52,9 @@ TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
 
 TEST(ManPageTest, RoffHasNoComplaints) {
   if (!HasProgram("groff")) GTEST_SKIP() << "needs groff";
-  for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
-                    "spate-node", "spate-top", "spate-report", "spate-state", "gensub2"}) {
+  for (auto name :
+       {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub", "spate-node",
+        "spate-top", "spate-report", "spate-state", "gensub2", "paraTestJob"}) {
     EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
 }

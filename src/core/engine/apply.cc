@@ -72,6 +72,7 @@ class Applier {
       LeaseKey key{record.job, record.attempt, range.first};
       LeasedRange& leased = node.leases[key] = {range.count, range.count, request};
       state_.AddUse(job, node, leased);
+      state_.CountGiven(state_.UserOf(job), range.count);
     }
     state_.UpdateTurn(job);
   }
@@ -229,11 +230,17 @@ void EngineState::UpdateTurn(JobState& job) {
 void EngineState::UpdateTurn(const std::string& name, UserState& user) {
   uint64_t share = user.used / std::max(user.rule.weight, 1u);
   bool wants = !user.wanting.empty();
-  if (wants == user.turn.has_value() && (!wants || *user.turn == share)) return;
-  UserTurn turn{share, &name, &user};
-  if (user.turn) turns.erase({*user.turn, turn.name, turn.user});
-  if (wants) turns.insert(turn);
-  user.turn = wants ? std::optional(share) : std::nullopt;
+  bool same = user.turn && user.turn->share == share && user.turn->given == user.given;
+  if (wants == user.turn.has_value() && (!wants || same)) return;
+  if (user.turn) turns.erase(*user.turn);
+  user.turn.reset();
+  if (wants) turns.insert(user.turn.emplace(UserTurn{share, user.given, &name, &user}));
+}
+
+void EngineState::CountGiven(UserState& user, uint32_t tasks) {
+  constexpr uint64_t kTask = 1'000'000;
+  last_given = std::max(last_given, user.given);
+  user.given = last_given + tasks * kTask / std::max(user.rule.weight, 1u);
 }
 
 void EngineState::AddUse(const JobState& job, NodeState& node, LeasedRange& range) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -71,13 +72,15 @@ struct JobTurn {
 };
 
 struct UserState;
-// A user in the order in which they are served: who has the least goes first.
+// A user in the order in which they are served: who has the least goes first, and of those who
+// have the same, who was given the least so far. (With fewer places than users most have nothing.)
 struct UserTurn {
   uint64_t share = 0;
+  uint64_t given = 0;
   const std::string* name = nullptr;
   UserState* user = nullptr;
   friend bool operator<(const UserTurn& a, const UserTurn& b) {
-    return a.share != b.share ? a.share < b.share : *a.name < *b.name;
+    return std::tie(a.share, a.given, *a.name) < std::tie(b.share, b.given, *b.name);
   }
 };
 
@@ -89,8 +92,10 @@ struct UserState {
   // Millionths of processors that the leases take; what waits on a node behind what runs there
   // counts little. Derived, as NodeState::used.
   uint64_t used = 0;
-  std::set<JobTurn> wanting;     // jobs with something to give out
-  std::optional<uint64_t> turn;  // its share in EngineState::turns, where it stands while it wants
+  std::set<JobTurn> wanting;  // jobs with something to give out
+  // Tasks, by weight. Who comes back has no claim to what others were given meanwhile. News.
+  uint64_t given = 0;
+  std::optional<UserTurn> turn;  // in EngineState::turns, where it stands while it wants
 };
 
 struct EngineState {
@@ -102,6 +107,7 @@ struct EngineState {
   // After the job changed, or its user's share.
   void UpdateTurn(JobState& job);
   void UpdateTurn(const std::string& name, UserState& user);
+  void CountGiven(UserState& user, uint32_t tasks);
   // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
   void AddUse(const JobState& job, NodeState& node, LeasedRange& range);
   void TakeUse(const JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
@@ -117,6 +123,7 @@ struct EngineState {
   std::map<std::string, UserState> users;
   // Users that have wanting jobs. More than one: they contend.
   std::set<UserTurn> turns;
+  uint64_t last_given = 0;                      // the largest UserState::given that was served
   std::map<JobId, std::set<JobId>> dependents;  // by the job that they wait for
   std::set<std::pair<Instant, NodeId>> silent;  // nodes by the time at which they are lost
 

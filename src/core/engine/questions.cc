@@ -317,7 +317,7 @@ void Engine::CheckInvariants() const {
     CHECK(user.unended == users[name].unended);
     CHECK(user.used == charged[name]);
     CHECK(user.turn.has_value() == !user.wanting.empty());
-    CHECK(!user.turn || *user.turn == user.used / std::max(user.rule.weight, 1u));
+    CHECK(!user.turn || user.turn->share == user.used / std::max(user.rule.weight, 1u));
   }
 }
 

@@ -33,8 +33,10 @@ class LossesCheck final : public Checker {
       if (!node.silent_since) node.silent_since = hardly ? *node.silent_before : scene.now;
       ++node.breaks;
     } else if (const auto* process = std::get_if<NodeProcess>(&fact)) {
-      if (!process->began) ++nodes_[process->node].breaks;
-      if (process->all) ++nodes_[process->node].losses;  // what had ended there is gone, too
+      Node& node = nodes_[process->node];
+      node.up = process->began;
+      if (!node.up) ++node.breaks;
+      if (process->all) ++node.losses;  // what had ended there is gone, too
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
       attempts_[executed->order->ref].began = true;
     } else if (const auto* over = std::get_if<Over>(&fact)) {
@@ -59,6 +61,7 @@ class LossesCheck final : public Checker {
     std::optional<Instant> silent_since;
     std::optional<Instant> silent_before;  // since when it was before it was heard at
     Instant heard_at;
+    bool up = false;      // its process is there
     uint32_t breaks = 0;  // of its connections, or its process
     uint32_t losses = 0;  // times that the hub may have given it up, or its machine died
   };
@@ -88,7 +91,7 @@ class LossesCheck final : public Checker {
     if (node.silent_since && Patient(scene, node)) return;
     // It was on its way to the node, or had not been started when its process died.
     bool broken = node.breaks > was.leased_at.breaks || was.leased_at.silent_since;
-    if (!was.began && broken) return;
+    if (!was.began && (broken || !node.up)) return;
     if (ended.end.note.starts_with("its node was removed")) {
       removing_.insert(ended.node);  // the same commit says so
       return;

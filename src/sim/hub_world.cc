@@ -384,9 +384,10 @@ void HubWorld::Connect(size_t index) {
   See(NodeHeard{place.machine->id()});
   hub_->hub().Connect(place.machine->id(), *place.link.first);
   place.machine->Connect(*place.link.second);
-  if (peace_ || cuts_left_ == 0 || options_.node_life.ns == 0) return;
+  if (peace_ || options_.node_life.ns == 0) return;
   After(Random(options_.node_life * 2), [this, index, state = place.state] {
     if (peace_ || places_[index].state != state || !places_[index].heard) return;
+    if (cuts_left_ == 0) return;
     --cuts_left_;
     ++report_.cuts;
     Break(index);

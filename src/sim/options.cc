@@ -83,7 +83,7 @@ void DrawTroubles(Prng& prng, Options& o) {
 }
 
 // A hub's world has its own people and nodes; what those of a run do is taken back.
-void DrawHub(Prng prng, Options& o) {
+void DrawHub(Prng prng, bool tasks_given, Options& o) {
   o.ctrl_c = o.output_blocked = o.list_changes = o.redo_failed = o.orphans_live_on = false;
   o.clock_steps_back = false;
   o.hub = true;
@@ -110,7 +110,7 @@ void DrawHub(Prng prng, Options& o) {
   o.suspend = prng.Chance(20);
   o.hub_stops = prng.Chance(25);
   o.link_latency = std::max(o.link_latency, Duration::Micros(1));
-  o.fair = prng.Chance(10);
+  o.fair = prng.Chance(10) && !tasks_given;  // it needs many
   if (!o.fair) return;
   o.users = 2 + static_cast<uint32_t>(prng.Below(2));
   o.jobs = o.users + static_cast<uint32_t>(prng.Below(3));
@@ -154,7 +154,7 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
   Prng of_hub(Derive(seed, 9));
   bool hub = of_hub.Chance(50);
   if (worlds != Worlds::kBySeed) hub = worlds == Worlds::kHub;
-  if (hub) DrawHub(of_hub, o);
+  if (hub) DrawHub(of_hub, tasks.has_value(), o);
   return o;
 }
 

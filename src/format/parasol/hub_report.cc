@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string_view>
 
 #include "format/parasol/results.h"
@@ -108,7 +109,7 @@ std::string BatchesText(std::span<const HubBatch> batches) {
   for (const HubBatch& batch : batches) {
     text += fmt::format("{:<8} {:4} {:6} {:6} {:5} {:3} {:3} {:3} {:4.1f}g {:4} {:3} {}\n",
                         batch.user, batch.running, batch.waiting, batch.done, batch.crashed,
-                        batch.priority, batch.max_job, static_cast<int64_t>(batch.cpus + 0.5),
+                        batch.priority, batch.max_job, std::lround(batch.cpus),
                         static_cast<double>(batch.ram) / kGigabyte, batch.planned,
                         static_cast<int64_t>(batch.mean_minutes), FolderOf(batch.results));
   }

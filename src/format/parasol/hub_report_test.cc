@@ -86,7 +86,7 @@ TEST(HubReportTest, UsersBatchesSick) {
                                                .done = 3,
                                                .crashed = 4,
                                                .priority = 10,
-                                               .cpus = 1,
+                                               .cpus = 0.5,
                                                .ram = 5ull << 29,
                                                .planned = 6,
                                                .mean_minutes = 7.9,

@@ -625,23 +625,6 @@ Verb VerbOf(Command command) {
   }
 }
 
-// `job cat --follow` of a job that the caller may see, by its number.
-Result<std::vector<std::string>> NameFollowedJob(HubService& service, const Caller& caller,
-                                                 const cli::Words& words) {
-  auto selected = format::ParseJobSelector(words.words.empty() ? "last" : words.words.front());
-  if (!selected) return std::unexpected(selected.error());
-  std::optional<JobId> job;
-  if (selected->last) job = service.jobs().NewestOf(caller.user);
-  if (selected->ranges.size() == 1) job = JobId(selected->ranges.front().first);
-  if (!job || words.words.size() > 1) {
-    return Fail(ErrorKind::kInvalid, "--follow: name one job, as in: spate job cat --follow 12");
-  }
-  if (auto right = service.CheckRight(caller, *job); !right) return std::unexpected(right.error());
-  std::string stream(words.Last(cli::Opt::kStream).value_or("both"));
-  return std::vector<std::string>{"job",      "cat",  "--follow",
-                                  "--stream", stream, fmt::format("{}", job->value)};
-}
-
 }  // namespace
 
 bool RunHubCommand(HubService& service, HubClient& client, wire::Command& command) {
@@ -655,12 +638,6 @@ bool RunHubCommand(HubService& service, HubClient& client, wire::Command& comman
   auto words = cli::ParseWords(found->command, std::span(command.argv).subspan(found->words));
   if (!words) return fail(words.error());
   Verb verb = VerbOf(found->command);
-  if (found->command == Command::kJobCat && words->Has(cli::Opt::kFollowOutput)) {
-    auto followed = NameFollowedJob(service, client.caller(), *words);
-    if (!followed) return fail(followed.error());
-    command.argv = std::move(*followed);
-    return false;
-  }
   if (verb == nullptr) return false;
   auto form = cli::OutputFormOf(*words);
   if (!form) return fail(form.error());

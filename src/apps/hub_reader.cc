@@ -9,7 +9,6 @@
 #include "apps/history.h"
 #include "cli/exit_code.h"
 #include "cli/options/words.h"
-#include "format/selector/selector.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
@@ -60,36 +59,6 @@ Result<wire::Request> ReadQuestion() {
   if (!frame) return std::unexpected(frame.error());
   if (!*frame) return Fail(ErrorKind::kIo, "the question is not whole");
   return wire::DecodeRequest((*frame)->message);
-}
-
-// Prints what the tasks of one job write, as they end, until the job has.
-Status Follow(const std::string& dir, JobId job, const cli::Words& words) {
-  auto tail = store::Tail::Open(dir, job);
-  if (!tail) return std::unexpected(tail.error());
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(loop.error());
-  auto which = words.Last(cli::Opt::kStream).value_or("both");
-  uint64_t position = 0;
-  for (;;) {
-    auto news = tail->Read(position, kEndsAtOnce);
-    if (!news) return std::unexpected(news.error());
-    for (const store::Tail::End& end : news->ends) {
-      for (auto [stream, name] :
-           {std::pair{store::Stream::kStdout, "stdout"}, {store::Stream::kStderr, "stderr"}}) {
-        if (which != "both" && which != name) continue;
-        bool to_err = which == "both" && stream == store::Stream::kStderr;
-        auto read = tail->ReadOutput(end.attempt, stream, [&](std::string_view bytes, uint64_t) {
-          Print(to_err ? 2 : 1, bytes);
-        });
-        if (!read) return std::unexpected(read.error());
-      }
-    }
-    position = std::max(position, news->seq);
-    if (news->finished && !news->more) return {};
-    if (news->more) continue;
-    (*loop)->At((*loop)->Now() + kLongestPause, [&] { (*loop)->Stop(); });
-    (*loop)->Run();
-  }
 }
 
 // Passes the ends of one job on, as they become durable.
@@ -191,14 +160,6 @@ int Answer(const std::string& dir, const cli::Viewer& viewer, const wire::Comman
                                 command.argv.end());
   auto words = cli::ParseWords(found->command, argv);
   if (!words) return cli::kExitUsage;
-  if (found->command == cli::Command::kJobCat && words->Has(cli::Opt::kFollowOutput)) {
-    // The hub has put the number of the one job there, and looked whose it is.
-    auto job = format::ParseJobSelector(words->words.front());
-    if (!job || job->ranges.size() != 1) return cli::kExitUsage;
-    auto followed = Follow(dir, JobId(job->ranges.front().first), *words);
-    if (!followed) Print(2, fmt::format("spate: {}\n", followed.error().message));
-    return followed ? cli::kExitSuccess : cli::ExitCodeOf(followed.error().kind);
-  }
   auto write_out = [](std::string_view text) -> Status {
     Print(1, text);
     return {};

@@ -110,11 +110,11 @@ Status SendAll(HubCall& call, const Submission& submission) {
   return call.Send(submission.end);
 }
 
-// Until the hub has it: a connection that was lost is made again.
-Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submission& submission) {
+// Until the hub has it: a connection that was lost is made again, when there was one (`reached`).
+Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submission& submission,
+                               bool reached = false) {
   Duration pause = kFirstPause;
   Instant last = loop.Now() + kSubmitPatience;
-  bool reached = false;
   for (;;) {
     Error error;
     if (auto connected = call.Connect(); !connected) {
@@ -186,6 +186,31 @@ Status FillAfter(const cli::SubmitOptions& options, HubCall& call, wire::Submit&
     head.after.push_back({JobId(number), static_cast<uint32_t>(after.how)});
   }
   return {};
+}
+
+// The job of --notify: one task of one command, when `job` has ended. It has the name of the first
+// submission, so that it is one job however often it is sent.
+Submission MakeNotify(const std::string& command, const wire::Submit& of, JobId job) {
+  auto settings = std::make_shared<JobSettings>();
+  settings->cwd = of.settings->cwd;
+  settings->umask = of.settings->umask;
+  settings->environment = of.settings->environment;
+  settings->environment.push_back(fmt::format("SPATE_NOTIFY_JOB={}", job.value));
+  settings->row_kind = RowKind::kValues;
+  settings->command = {command};
+  settings->has_source = false;
+  Submission made;
+  wire::Submit& head = made.head;
+  head.submission = of.submission + "+notify";
+  head.settings = std::move(settings);
+  head.argv = {fmt::format("--after=any:{}", job.value), "--", command};
+  head.name = fmt::format("notify of job {}", job.value);
+  head.keep_output = store::kKeepOutput;
+  head.after.push_back({job, static_cast<uint32_t>(AfterKind::kAny)});
+  made.tasks.count = 1;
+  made.tasks.rows = [](const cli::RowVisitor& visit) { visit(""); };
+  made.end = {1, {Needs()}, {{0, 1, 0}}, {}};
+  return made;
 }
 
 int PrintCommands(const Submission& submission) {
@@ -322,6 +347,33 @@ Result<int> Waiter::Wait(JobId job, bool connected) {
   }
 }
 
+void TellSubmitted(cli::OutputForm form, JobId job, uint32_t tasks) {
+  if (form == cli::OutputForm::kJson) {
+    fmt::print("{{\"type\":\"submitted\",\"version\":1,\"job\":{},\"tasks\":{}}}\n", job.value,
+               tasks);
+  } else {
+    fmt::print("{}\n", job.value);
+  }
+  std::fflush(stdout);
+}
+
+// The job itself is there already, and its number told.
+Status Notify(HubCall& call, os::RealLoop& loop, const cli::SubmitOptions& options,
+              const Submission& notify, JobId job) {
+  auto accepted = Deliver(call, loop, notify, /*reached=*/true);
+  if (!accepted) {
+    return Within(fmt::format("job {0} was submitted, but nothing runs at its end (to try again: "
+                              "spate submit --after any:{0} -- COMMAND)",
+                              job.value),
+                  accepted.error());
+  }
+  if (options.run.show.form != cli::OutputForm::kQuiet) {
+    fmt::print(stderr, "spate: job {} runs the command of --notify when job {} has ended\n",
+               accepted->job.value, job.value);
+  }
+  return {};
+}
+
 Result<int> Submit(const cli::Invocation& invocation) {
   auto options = cli::MakeSubmitOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
@@ -355,13 +407,13 @@ Result<int> Submit(const cli::Invocation& invocation) {
     return FollowJob(call, loop, setting->here, *options, *submission, accepted->job);
   }
   submission->tasks = {};
-  if (options->run.show.form == cli::OutputForm::kJson) {
-    fmt::print("{{\"type\":\"submitted\",\"version\":1,\"job\":{},\"tasks\":{}}}\n",
-               accepted->job.value, submission->end.count);
-  } else {
-    fmt::print("{}\n", accepted->job.value);
+  TellSubmitted(options->run.show.form, accepted->job, submission->end.count);
+  if (!options->notify.empty()) {
+    Submission notify = MakeNotify(options->notify, submission->head, accepted->job);
+    if (auto told = Notify(call, loop, *options, notify, accepted->job); !told) {
+      return std::unexpected(told.error());
+    }
   }
-  std::fflush(stdout);
   if (options->wait || options->progress) {
     return Waiter(call, loop, setting->here, options->progress).Wait(accepted->job, true);
   }

@@ -74,6 +74,7 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
     case Command::kJobInfo:
     case Command::kJobTasks:
     case Command::kJobCat:
+    case Command::kJobTail:
     case Command::kJobForget:
     case Command::kReport:
       return wiring.job;

@@ -266,6 +266,44 @@ def test_output_is_followed(place: Place):
     place.write("go2")
     out, err = follow.communicate(timeout=DEADLINE)
     want((out, err) == (b"o2\n", b"e1\ne2\n"), (out, err))
+    out, err = cluster.spate("job tail", "--lines", "2", job)
+    want((out, err) == ("o2\n", "e2\n"), (out, err))
+
+
+def test_the_tail_goes_on(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", "seq {}0 {}9; while ! test -e go{}; do sleep 0.05; done", ":::", "1", "2", "3")
+    place.write("go1")
+    wait(lambda: "19\n" in cluster.spate("job tail", job)[0], "the first output")
+    follow = subprocess.Popen([SPATE, "job", "tail", "-n", "2", "-f", job], cwd=place.dir, env=place.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    want(follow.stdout.readline() + follow.stdout.readline() == b"18\n19\n", "the last lines")
+    place.write("go2")
+    want(follow.stdout.readline() == b"20\n", "the next output, whole")
+    place.write("go3")
+    out, err = follow.communicate(timeout=DEADLINE)
+    want(out.endswith(b"38\n39\n") and err == b"", (out, err))
+    want(cluster.spate("task list", job)[0] == cluster.spate("job tasks", job)[0], "the same list")
+    want(cluster.spate("task cat", f"{job}.2")[0].startswith("20\n"), "the same output")
+
+
+def test_an_end_is_notified_of(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    for command, how in (("true", "succeeded"), ("false", "failed"), ("sleep 1000", "cancelled")):
+        out, err = place.run("--notify", "echo $SPATE_NOTIFY_JOB >> ended; pwd > where", "--env", "none",
+                             "--", command, command="submit")
+        job = out.strip()
+        want(job.isdigit() and f"job {int(job) + 1} runs the command of --notify" in err, (out, err))
+        if how == "cancelled":
+            want(job not in place.lines("ended"), "not yet")
+            cluster.spate("job cancel", job)
+        cluster.spate("job wait", str(int(job) + 1))
+        want(place.lines("ended").count(job) == 1, place.read("ended"))
+    want(place.lines("where") == [place.dir], place.read("where"))
+    _, err = place.run("--notify", "", "--", "true", command="submit", code=2)
+    want("name a command" in err, err)
 
 
 def test_users_have_shares_and_bounds(place: Place):
@@ -320,6 +358,20 @@ def test_a_submission_is_one_job(place: Place):
     jobs = [json.loads(line) for line in listed.splitlines()]
     want(len(jobs) <= 1 and all(job["total"] == tasks for job in jobs), listed)
     want(client.returncode != 0 or out.strip() == str(jobs[0]["job"]), out)
+
+
+def test_a_submission_and_its_notify_are_two_jobs(place: Place):
+    cluster = cluster_of(place)
+    client = subprocess.Popen([SPATE, "submit", "--notify", "true", "--", "true"],
+                              cwd=place.dir, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    want(client.stdout.readline() == b"1\n", "the first is there")
+    cluster.kill_hub()
+    cluster.start_hub()
+    out, err = client.communicate(timeout=DEADLINE)
+    want(client.returncode == 0 and out == b"" and b"job 2 runs the command of --notify" in err, (out, err))
+    listed, _ = cluster.spate("job list", "--output", "json")
+    want([json.loads(line)["total"] for line in listed.splitlines()] == [1, 1], listed)
+
 
 
 if __name__ == "__main__":

@@ -105,6 +105,7 @@ TEST_F(HubHistoryTest, OthersJobsAreNotToBeLookedInto) {
                                {Command::kJobTasks, "2"},
                                {Command::kJobCat, "2"},
                                {Command::kJobCat, "2.1"},
+                               {Command::kJobTail, "2"},
                                {Command::kTaskInfo, "2.1"},
                                {Command::kTaskExplain, "2.1"}}) {
     Ran ran = Run(command, {word});
@@ -141,6 +142,7 @@ TEST_F(HubHistoryTest, OwnJobsTellAll) {
   EXPECT_NE(tasks.find("row 1.1"), std::string::npos) << tasks;
   EXPECT_NE(tasks.find("row 1.3"), std::string::npos) << tasks;
   EXPECT_EQ(Out(Command::kJobCat, {"1.2"}), "out1");
+  EXPECT_EQ(Out(Command::kJobTail, {"1", "-n", "1"}), "out1");
   EXPECT_NE(Out(Command::kTaskInfo, {"1.2"}).find("attempt 1"), std::string::npos);
   EXPECT_NE(Out(Command::kTaskExplain, {"3.2"}).find("waits for a free slot"), std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include "cli/history/select.h"
 #include "cli/history/task_facts.h"
 #include "cli/job/job_verbs.h"
+#include "cli/job/output.h"
 #include "cli/text/end_text.h"
 
 namespace spate::cli {
@@ -15,18 +16,6 @@ namespace {
 
 using store::History;
 using store::Stream;
-
-enum class Which : uint8_t { kBoth, kStdout, kStderr };
-
-Result<Which> WhichOf(const Words& words) {
-  auto value = words.Last(Opt::kStream);
-  if (!value || *value == "both") return Which::kBoth;
-  if (*value == "stdout") return Which::kStdout;
-  if (*value == "stderr") return Which::kStderr;
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("--stream: '{}' is not one of: {}", EscapeForScreen(*value),
-                          Definition(Opt::kStream).words));
-}
 
 class Printer {
  public:
@@ -58,12 +47,7 @@ void Printer::PrintStream(History& history, const store::AttemptEntry& attempt, 
       call_.Say(fmt::format("{}: {} bytes of its {} were not kept and are missing here", id,
                             FormatCount(skipped), name));
     }
-    if (is_stdout || which_ == Which::kStderr) {
-      call_.Put(bytes);
-    } else {
-      (void)call_.Flush();
-      call_.environment().write_err(bytes);
-    }
+    PutOutput(call_, which_, stream, bytes);
   });
   if (!extent) {
     damaged_ = true;
@@ -95,8 +79,9 @@ void Printer::PrintTask(History& history, TaskTexts& texts, const store::TaskSum
     return;
   }
   const AttemptEnd& end = task.last->record.end;
-  if (which_ != Which::kStderr) PrintStream(history, *task.last, Stream::kStdout);
-  if (which_ != Which::kStdout) PrintStream(history, *task.last, Stream::kStderr);
+  for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
+    if (Wants(which_, stream)) PrintStream(history, *task.last, stream);
+  }
   if (named && end.stdout_total == 0 && end.stderr_total == 0) TellFile(texts, task, id);
 }
 
@@ -120,6 +105,13 @@ Status Printer::Print(const PickedTasks& picked, uint32_t states) {
 }  // namespace
 
 Result<int> JobCat(HistoryCall& call) {
+  if (call.words().Has(Opt::kFollowOutput)) {
+    auto job = PickOneJob(call);
+    if (!job) return std::unexpected(std::move(job.error()));
+    auto history = call.OpenHistory(*job);  // whether the caller may
+    if (!history) return std::unexpected(std::move(history.error()));
+    return FollowOutput(call, *job, 0);
+  }
   auto which = WhichOf(call.words());
   if (!which) return std::unexpected(std::move(which.error()));
   auto states = TaskStatesOf(call.words());

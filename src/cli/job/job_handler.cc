@@ -20,6 +20,8 @@ Result<int> CallVerb(HistoryCall& call) {
       return JobTasks(call);
     case Command::kJobCat:
       return JobCat(call);
+    case Command::kJobTail:
+      return JobTail(call);
     case Command::kJobForget:
       return JobForget(call);
     case Command::kReport:

@@ -1,4 +1,4 @@
-// `spate job list|info|tasks|cat|forget`: what the history knows about jobs.
+// `spate job list|info|tasks|cat|tail|forget`: what the history knows about jobs.
 #pragma once
 
 #include "cli/history/environment.h"

@@ -395,6 +395,49 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
             kTaskKeys);
 }
 
+TEST_F(JobCommands, TailPrintsTheLastLinesInTheOrderOfTheEnds) {
+  auto job = world_.AddJob(SixTasks());
+  WriteSix(*job);
+  // one, talk | two | first | (nothing) | three, bad
+  struct {
+    std::vector<std::string> argv;
+    std::string out, err;
+  } const kTable[] = {
+      {{"1"}, "one\ntwo\nthree\n", "talk\nfirst\nbad\n"},
+      {{"-n", "1"}, "", "bad\n"},
+      {{"-n", "2"}, "three\n", "bad\n"},
+      {{"--lines", "4"}, "two\nthree\n", "first\nbad\n"},
+      {{"-n", "2", "--stream", "stdout"}, "two\nthree\n", ""},
+      {{"-n", "2", "--stderr"}, "first\nbad\n", ""},
+      {{"-n", "0"}, "", ""},
+  };
+  for (const auto& row : kTable) {
+    Ran ran = Run(Command::kJobTail, row.argv);
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(ran.out, row.out) << row.argv[0];
+    EXPECT_EQ(ran.err, row.err) << row.argv[0];
+  }
+  EXPECT_EQ(Run(Command::kJobTail, {"-n", "x"}).code, kExitUsage);
+  EXPECT_NE(Run(Command::kJobTail, {"--follow"}).err.find("only a hub's job is followed"),
+            std::string::npos);
+}
+
+TEST_F(JobCommands, TailCutsWithinAnOutput) {
+  auto job = world_.AddJob(SixTasks());
+  job->Record(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "1\n2\n\n4");
+  EXPECT_EQ(Run(Command::kJobTail, {"-n", "1"}).out, "4");
+  EXPECT_EQ(Run(Command::kJobTail, {"-n", "2"}).out, "\n4");
+  EXPECT_EQ(Run(Command::kJobTail, {"-n", "3"}).out, "2\n\n4");
+  EXPECT_EQ(Run(Command::kJobTail, {"-n", "9"}).out, "1\n2\n\n4");
+}
+
+TEST_F(JobCommands, TailSaysThatThereIsNothing) {
+  auto job = world_.AddJob(SixTasks());
+  Ran ran = Run(Command::kJobTail, {});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.err, "spate: no task of job 1 has written anything yet\n");
+}
+
 TEST_F(JobCommands, EveryKeyIsDocumented) {
   const char* source = std::getenv("SPATE_SOURCE");
   if (source == nullptr) GTEST_SKIP() << "SPATE_SOURCE does not say where docs/ is";

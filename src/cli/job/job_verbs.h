@@ -10,6 +10,7 @@ Result<int> JobList(HistoryCall& call);
 Result<int> JobInfo(HistoryCall& call);
 Result<int> JobTasks(HistoryCall& call);
 Result<int> JobCat(HistoryCall& call);
+Result<int> JobTail(HistoryCall& call);
 Result<int> JobForget(HistoryCall& call);
 Result<int> Report(HistoryCall& call);
 

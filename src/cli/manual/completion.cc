@@ -70,12 +70,15 @@ std::string Bash() {
     cases += fmt::format("    \"{}\") options=\"{}\" ;;\n", def.name, options);
   }
   std::string verbs;
+  std::vector<std::string> nouns_with_verbs;
   for (const std::string& noun : Nouns()) {
     if (Verbs(noun).empty()) continue;
+    nouns_with_verbs.push_back(noun);
     verbs += fmt::format("      {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n",
                          noun, fmt::join(Verbs(noun), " "));
   }
-  return fmt::format(R"(# bash completion for spate; made by `spate __completion bash`.
+  return fmt::format(
+      R"(# bash completion for spate; made by `spate __completion bash`.
 _spate() {{
   local cur prev command options word i
   cur="${{COMP_WORDS[COMP_CWORD]}}"
@@ -112,9 +115,9 @@ _spate() {{
 }}
 complete -F _spate spate
 )",
-                     fmt::arg("nouns", fmt::format("{}", fmt::join(Nouns(), " "))),
-                     fmt::arg("verbs", verbs), fmt::arg("nouns_with_verbs", "job|task|state"),
-                     fmt::arg("values", BashValues()), fmt::arg("cases", cases));
+      fmt::arg("nouns", fmt::format("{}", fmt::join(Nouns(), " "))), fmt::arg("verbs", verbs),
+      fmt::arg("nouns_with_verbs", fmt::format("{}", fmt::join(nouns_with_verbs, "|"))),
+      fmt::arg("values", BashValues()), fmt::arg("cases", cases));
 }
 
 // ---- zsh ---------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ std::string NounPage(std::string_view noun, std::string_view summary) {
       std::string upper(def->name);
       text += fmt::format(".SH \"SPATE {}\"\n{}.\n", upper, Roff(def->summary));
       if (!def->details.empty()) text += ".PP\n" + Roff(def->details) + "\n";
-      text += OptionsOf(def->id, ".SS");
+      if (!IsOtherName(*def)) text += OptionsOf(def->id, ".SS");
     }
   }
   if (noun == "run") {

@@ -84,6 +84,9 @@ TEST(CompletionTest, Bash) {
   EXPECT_EQ(BashCompletes("spate run --output j", 3), "json");
   EXPECT_EQ(BashCompletes("spate job cat --st", 3), "--state --stream --stderr");
   EXPECT_EQ(BashCompletes("spate job list --ta", 3), "");
+  EXPECT_EQ(BashCompletes("spate task li", 2), "list");
+  EXPECT_EQ(BashCompletes("spate task cat --st", 3), "--state --stream --stderr");
+  EXPECT_EQ(BashCompletes("spate node start --idl", 3), "--idle-exit");
   EXPECT_EQ(BashCompletes("spate run --retries x", 3), "");
   EXPECT_EQ(BashCompletes("spate run -- /usr/bi", 3), "/usr/bin");
 }

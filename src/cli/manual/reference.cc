@@ -47,7 +47,7 @@ std::string CommandPart(const CommandDef& def) {
     details.insert(at, "\n");
   }
   if (!details.empty()) text += "\n" + details + "\n";
-  for (int group = 0; group < kGroupCount; ++group) {
+  for (int group = 0; group < kGroupCount && !IsOtherName(def); ++group) {
     std::string rows;
     for (const OptionDef& option : Options()) {
       bool here = option.commands & Bit(def.id) && option.group != Group::kGeneral;

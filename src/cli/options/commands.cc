@@ -1,4 +1,5 @@
-// The definitions of all commands; their options are in table.cc.
+// The definitions of all commands; their options are in table.cc. A second definition of a command
+// is another name for it.
 #include "base/check.h"
 #include "cli/options/table.h"
 
@@ -42,6 +43,12 @@ constexpr CommandDef kCommands[] = {
      .arguments = "[JOB...]",
      .summary = "print what tasks wrote (default: last)",
      .details = "JOB may name tasks: 12.3-9 are the tasks 3 to 9 of job 12."},
+    {.id = Command::kJobTail,
+     .name = "job tail",
+     .arguments = "[JOB]",
+     .summary = "print the last lines that a job's tasks wrote (default: last)",
+     .details = "In the order in which the tasks ended, all tries of a task among them.",
+     .words_max = 1},
     {.id = Command::kJobRetry,
      .name = "job retry",
      .arguments = "[JOB]",
@@ -58,6 +65,16 @@ constexpr CommandDef kCommands[] = {
      .details = "JOB is a number, a range (1-10, 1-10:2), a list of these (1,3,5-8), last or all. "
                 "A job that is running is refused; where all or --older-than choose, it is kept.",
      .words_min = 0},
+    {.id = Command::kJobTasks,
+     .name = "task list",
+     .arguments = "[TASK...]",
+     .summary = "the same as job tasks",
+     .details = ""},
+    {.id = Command::kJobCat,
+     .name = "task cat",
+     .arguments = "[TASK...]",
+     .summary = "the same as job cat",
+     .details = ""},
     {.id = Command::kTaskInfo,
      .name = "task info",
      .arguments = "TASK...",
@@ -237,6 +254,8 @@ constexpr CommandDef kCommands[] = {
 }  // namespace
 
 std::span<const CommandDef> Commands() { return kCommands; }
+
+bool IsOtherName(const CommandDef& def) { return &Definition(def.id) != &def; }
 
 const CommandDef& Definition(Command command) {
   for (const CommandDef& def : kCommands) {

@@ -117,6 +117,10 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
     names->erase(std::unique(names->begin(), names->end()), names->end());
   }
   in.Text(Opt::kOnNode, needs.on_node);
+  in.Text(Opt::kNotify, options.notify);
+  if (words.Last(Opt::kNotify) && options.notify.empty()) {
+    return Fail(ErrorKind::kInvalid, "--notify: name a command, as in: --notify 'mail -s done me'");
+  }
   options.environment = words.All(Opt::kEnv);
   if (words.command == Command::kJobAdd) options.job = words.words.front();
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());

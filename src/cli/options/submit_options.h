@@ -38,6 +38,7 @@ struct SubmitOptions {
   int priority = 0;
   uint32_t max_running = 0;              // 0: no bound
   std::vector<std::string> environment;  // --env as typed: all, none, NAME, NAME=VALUE
+  std::string notify;                    // --notify; empty: none
   std::string job;                       // job add: the one that grows
 };
 

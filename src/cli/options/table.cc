@@ -32,13 +32,14 @@ constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) 
                               Bit(Command::kTop);
 // They speak to a hub, always or when they are told to.
 constexpr CommandSet kHubOnly = kSubmits | kOfNodes | kOfJobs | kOfHub;
-constexpr CommandSet kHistory =
-    Bit(Command::kJobList) | Bit(Command::kJobInfo) | Bit(Command::kJobTasks) |
-    Bit(Command::kJobCat) | Bit(Command::kJobRetry) | Bit(Command::kJobForget) |
-    Bit(Command::kTaskInfo) | Bit(Command::kTaskExplain) | Bit(Command::kReport);
-constexpr CommandSet kStateUsers = kHere | kTables | kHubOnly | Bit(Command::kJobCat) |
-                                   Bit(Command::kJobForget) | Bit(Command::kHubStart) |
-                                   Bit(Command::kNodeStart);
+constexpr CommandSet kHistory = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
+                                Bit(Command::kJobTasks) | Bit(Command::kJobCat) |
+                                Bit(Command::kJobTail) | Bit(Command::kJobRetry) |
+                                Bit(Command::kJobForget) | Bit(Command::kTaskInfo) |
+                                Bit(Command::kTaskExplain) | Bit(Command::kReport);
+constexpr CommandSet kCats = Bit(Command::kJobCat) | Bit(Command::kJobTail);
+constexpr CommandSet kStateUsers = kHere | kTables | kHubOnly | kCats | Bit(Command::kJobForget) |
+                                   Bit(Command::kHubStart) | Bit(Command::kNodeStart);
 
 constexpr OptionDef kOptions[] = {
     {.id = Opt::kJobs,
@@ -447,7 +448,7 @@ constexpr OptionDef kOptions[] = {
      .names = "stream",
      .argument = "WHICH",
      .group = Group::kSelect,
-     .commands = Bit(Command::kJobCat),
+     .commands = kCats,
      .help = "stdout, stderr or both (default: both)",
      .more = "With both, each goes where it belongs; one alone goes to standard output.",
      .complete = Complete::kWords,
@@ -455,7 +456,7 @@ constexpr OptionDef kOptions[] = {
     {.id = Opt::kStderrOnly,
      .names = "stderr",
      .group = Group::kSelect,
-     .commands = Bit(Command::kJobCat),
+     .commands = kCats,
      .help = "short for --stream stderr",
      .short_for = Opt::kStream,
      .short_for_value = "stderr"},
@@ -463,8 +464,15 @@ constexpr OptionDef kOptions[] = {
      .names = "follow",
      .letters = "f",
      .group = Group::kSelect,
-     .commands = Bit(Command::kJobCat),
+     .commands = kCats,
      .help = "of a hub's job: go on until it has ended"},
+    {.id = Opt::kLines,
+     .names = "lines",
+     .letters = "n",
+     .argument = "N",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kJobTail),
+     .help = "so many lines (default: 10)"},
     {.id = Opt::kOlderThan,
      .names = "older-than",
      .argument = "T",
@@ -598,6 +606,15 @@ constexpr OptionDef kOptions[] = {
      .more = "ok (the default): all its tasks have succeeded; any: it has ended; fail: it has "
              "ended with failed tasks; each: task N starts when task N of that job has succeeded.",
      .repeat = true},
+    {.id = Opt::kNotify,
+     .names = "notify",
+     .argument = "COMMAND",
+     .group = Group::kSlots,
+     .commands = Bit(Command::kSubmit),
+     .help = "run COMMAND once when the job has ended",
+     .more = "However it ended. It is shell text, and a job of its own with --after any:JOB, in "
+             "whose environment SPATE_NOTIFY_JOB is the number of this one. Its own number is "
+             "told on standard error."},
     {.id = Opt::kPriority,
      .names = "priority",
      .argument = "N",

@@ -15,6 +15,7 @@ enum class Command : uint8_t {
   kJobInfo,
   kJobTasks,
   kJobCat,
+  kJobTail,
   kJobRetry,
   kJobForget,
   kTaskInfo,
@@ -126,6 +127,7 @@ enum class Opt : uint8_t {
   kStream,
   kStderrOnly,
   kFollowOutput,
+  kLines,
   kOlderThan,
   // Hub.
   kHub,
@@ -146,6 +148,7 @@ enum class Opt : uint8_t {
   kPriority,
   kMaxRunning,
   kOpen,
+  kNotify,
   kPlanTime,
   kWithLabel,
   kOnNode,
@@ -209,6 +212,8 @@ struct OptionDef {
 };
 
 std::span<const CommandDef> Commands();
+// The first definition of the command is its own.
+bool IsOtherName(const CommandDef& def);
 std::span<const OptionDef> Options();
 const CommandDef& Definition(Command command);
 const OptionDef& Definition(Opt opt);

@@ -161,10 +161,10 @@ TEST(FindCommandTest, FindsNounAndVerb) {
   EXPECT_EQ(find({"run", "x"}), "run 1");
   EXPECT_EQ(find({"job", "list"}), "job list 2");
   EXPECT_EQ(find({"job"}),
-            "spate job is followed by list, info, tasks, cat, retry, forget, wait, "
+            "spate job is followed by list, info, tasks, cat, tail, retry, forget, wait, "
             "progress, cancel, hold, release, add, close");
   EXPECT_EQ(find({"job", "lst"}),
-            "'lst': spate job is followed by list, info, tasks, cat, retry, forget, wait, "
+            "'lst': spate job is followed by list, info, tasks, cat, tail, retry, forget, wait, "
             "progress, cancel, hold, release, add, close; did you mean "
             "list?");
   EXPECT_EQ(find({"rn"}), "'rn' is not a command of spate; did you mean run?");

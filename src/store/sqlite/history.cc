@@ -136,6 +136,23 @@ Result<std::vector<AttemptEntry>> History::Attempts(TaskIndex index) {
   }
 }
 
+Status History::NewestAttempts(
+    const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit) {
+  auto find = db_.Prepare(
+      "SELECT seq FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq DESC");
+  if (!find) return std::unexpected(std::move(find.error()));
+  BindPart(*find, part_);
+  for (;;) {
+    auto more = find->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return {};
+    auto seq = static_cast<uint64_t>(find->Int(0));
+    auto attempt = ReadAttempt(seq);
+    if (!attempt) return std::unexpected(std::move(attempt.error()));
+    if (!visit(seq, *attempt)) return {};
+  }
+}
+
 Result<std::string> History::RowText(TaskIndex index) {
   auto row = rows_.Row(summary_.row.job, index);
   if (!row) return std::unexpected(std::move(row.error()));

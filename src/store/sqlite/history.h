@@ -55,6 +55,9 @@ class History {
   Result<TaskSummary> Task(TaskIndex index);
   // The attempts of a task that have ended, in order.
   Result<std::vector<AttemptEntry>> Attempts(TaskIndex index);
+  // All attempts that have ended, with their places in the journal, the newest first, until `visit`
+  // returns false. Cheap for the first ones.
+  Status NewestAttempts(const std::function<bool(uint64_t seq, const AttemptEntry&)>& visit);
   // A task's row (core/model/job.h).
   Result<std::string> RowText(TaskIndex index);
 

@@ -240,6 +240,7 @@ Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeI
   Prng prng(TaskHash(ref.job, ref.index, 1000 + ref.attempt.value));
   Behaviour b;
   b.duration = Below(prng, prng.Chance(o.long_percent) ? o.long_task : o.short_task);
+  if (o.fair) b.duration = (b.duration + o.short_task) / 2;
   // What shells and compilers exit with, and the edges.
   constexpr int32_t kExits[] = {1, 2, 3, 77, 124, 126, 127, 130, 255};
   bool doomed = TaskHash(ref.job, ref.index, 5) / 100 % 100 < o.doomed_percent;

@@ -11,21 +11,13 @@
 #include "base/units.h"
 
 namespace spate::sim {
-namespace {
-
-constexpr Duration kStandstill = Duration::Seconds(3600);
-constexpr uint64_t kStepsAtMoment = 200'000;
-constexpr uint64_t kStepsInAll = 20'000'000;
-
-}  // namespace
-
 HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
     : options_(options),
       sabotage_(sabotage),
       workload_(options),
       prng_(Derive(options.seed, 6)),
-      trace_(std::move(print)),
-      judge_(workload_, options.executor_latency * 4 + Duration::Millis(10), &options_),
+      witness_(workload_, options_, std::move(print)),
+      report_(witness_.report()),
       people_({loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
                [this]() -> HubProcess* {
                  bool answers = hub_ && !stopping_ && !hub_->loop().suspended() &&
@@ -55,27 +47,19 @@ void HubWorld::After(Duration wait, std::function<void()> fn) {
 
 void HubWorld::See(const Fact& fact) {
   if (const auto* executed = std::get_if<Executed>(&fact); executed && !executed->orphan) {
-    const BookedTask* task = judge_.book().Find(executed->order->ref);
+    const BookedTask* task = witness_.book().Find(executed->order->ref);
     if (task == nullptr || !task->IsLeased(executed->order->ref.attempt, executed->node)) {
       return See(Executed{executed->node, executed->order, /*orphan=*/true});
     }
   }
-  trace_.See(loop_.Now(), fact);
-  judge_.See(loop_.Now(), fact);
-  if (std::holds_alternative<Committed>(fact) || std::holds_alternative<Over>(fact)) {
-    last_progress_ = loop_.Now();
-  }
-  if (const auto* executed = std::get_if<Executed>(&fact)) {
-    ++report_.executions;
-    if (executed->orphan) ++report_.orphans;
-    last_progress_ = loop_.Now();
-  }
+  witness_.See(loop_.Now(), fact);
 }
 
 // ---- The world ---------------------------------------------------------------------------------
 
 WorldReport HubWorld::Run() {
-  Instant began = moment_ = last_progress_ = loop_.Now();
+  Instant began = loop_.Now();
+  witness_.Expect(began);
   for (uint32_t i = 0; i < options_.nodes; ++i) {
     bool late = options_.late_nodes && prng_.Chance(60);
     AddMachine(workload_.offers()[i], late ? Random(Duration::Seconds(30)) : Duration{});
@@ -83,29 +67,20 @@ WorldReport HubWorld::Run() {
   StartHub();
   people_.Begin();
   Live();
-  if (hub_) EndHub(!Found());
+  if (hub_) EndHub(!witness_.Found());
   for (size_t i = 0; i < places_.size(); ++i) places_[i].machine->End(/*all=*/true);
-  report_.findings = judge_.findings();
-  report_.findings.insert(report_.findings.end(), findings_.lines().begin(),
-                          findings_.lines().end());
-  report_.last_events = trace_.Last();
-  report_.now = loop_.Now();
   report_.virtual_time = loop_.Now() - began;
-  report_.commits = disk_->commits;
-  report_.trace_hash = trace_.hash();
-  return std::move(report_);
+  return witness_.Take(loop_.Now(), disk_->commits);
 }
 
 void HubWorld::Live() {
   uint64_t check_every = 16 + uint64_t{options_.tasks} * 2;
-  while (!Found()) {
+  while (!witness_.Found()) {
     if (!loop_.Step()) {
-      findings_.Add("complete", "the world stands still: nothing is under way");
-      return;
+      return witness_.Find("complete", "the world stands still: nothing is under way");
     }
-    ++report_.steps;
+    witness_.Turned(loop_.Now(), [this] { return WhyStill(); });
     LookForTheDead();
-    if (Found() || !StillMoving()) return;
     if (report_.steps % check_every == 0) CheckInvariants();
     if (!peace_) {
       if (people_.Content()) MakePeace();
@@ -152,22 +127,6 @@ std::string HubWorld::WhyStill() const {
   return text;
 }
 
-bool HubWorld::StillMoving() {
-  Instant now = loop_.Now();
-  if (now != moment_) {
-    moment_ = now;
-    steps_at_moment_ = 0;
-  }
-  if (++steps_at_moment_ > kStepsAtMoment) {
-    findings_.Add("complete", "the loop spins: endless work without time going on");
-  } else if (now - last_progress_ > kStandstill) {
-    findings_.Add("complete", "no task has moved for " + FormatDuration(kStandstill) + WhyStill());
-  } else if (report_.steps > kStepsInAll) {
-    findings_.Add("complete", fmt::format("not done after {} steps", kStepsInAll));
-  }
-  return findings_.lines().empty();
-}
-
 void HubWorld::CheckInvariants() {
   if (hub_ && !hub_->faults().dead()) hub_->hub().engine().CheckInvariants();
   for (Place& place : places_) {
@@ -177,7 +136,8 @@ void HubWorld::CheckInvariants() {
 
 void HubWorld::MakePeace() {
   peace_ = true;
-  uneasy_at_ = last_progress_ = loop_.Now();
+  uneasy_at_ = loop_.Now();
+  witness_.Expect(uneasy_at_);
   for (Place& place : places_) place.away = false;
   Tick();
 }
@@ -198,7 +158,7 @@ bool HubWorld::AllQuiet() {
   if (loop_.Now() - uneasy_at_ < Duration::Seconds(60)) return false;
   for (const Place& place : places_) {
     if (place.machine->idle()) continue;
-    findings_.Add("losses",
+    witness_.Find("losses",
                   "node " + place.machine->offer().node_name + " still runs what nobody waits for");
     return false;
   }
@@ -209,14 +169,7 @@ bool HubWorld::AllQuiet() {
 
 void HubWorld::StartHub() {
   if (hub_) return;
-  uint64_t crash_at = 0;
-  if (options_.first_crash > 0) {
-    if (report_.lives == 0) crash_at = options_.first_crash;
-  } else if (crashes_left_ > 0 && !peace_) {
-    bool soon = options_.crash_in_resume && report_.lives > 0 && prng_.Chance(40);
-    if (soon) crash_at = 1 + prng_.Below(6);
-    if (!soon && prng_.Chance(85)) crash_at = 1 + prng_.Below(2 * options_.crash_after);
-  }
+  uint64_t crash_at = PlanCrash(options_, report_.lives, peace_ ? 0 : crashes_left_, prng_);
   Duration ahead;
   if (options_.node_clocks) ahead = Random(Duration::Seconds(600)) - Duration::Seconds(300);
   ++report_.lives;
@@ -229,7 +182,7 @@ void HubWorld::StartHub() {
     hub_->store().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
   }
   if (auto up = hub_->TakeUp(); !up) {
-    findings_.Add("replay", "the journal cannot be read: " + up.error().message);
+    witness_.Find("replay", "the journal cannot be read: " + up.error().message);
     return;
   }
   people_.SeeHub();
@@ -264,7 +217,7 @@ void HubWorld::StopHub() {
 
 void HubWorld::EndHub(bool clean) {
   if (report_.lives == 1) report_.first_life_points = hub_->faults().points();
-  bool found = Found();
+  bool found = witness_.Found();
   uint64_t live = hub_->hub().engine().Digest();
   HubProcess::Digests digests = hub_->Die(clean, prng_);
   for (Place& place : places_) DropHubEnd(place);
@@ -387,18 +340,26 @@ void HubWorld::Connect(size_t index) {
   if (peace_ || options_.node_life.ns == 0) return;
   After(Random(options_.node_life * 2), [this, index, state = place.state] {
     if (peace_ || places_[index].state != state || !places_[index].heard) return;
-    if (cuts_left_ == 0) return;
-    --cuts_left_;
-    ++report_.cuts;
-    Break(index);
-    places_[index].away = true;
-    After(Random(prng_.Chance(70) ? options_.patience / 2 : options_.patience * 3),
-          [this, index] { places_[index].away = false; });
+    if (cuts_left_ > 0) Part(index);
   });
+}
+
+void HubWorld::Part(size_t index) {
+  --cuts_left_;
+  ++report_.cuts;
+  bool alone = prng_.Chance(70);
+  Duration away = Random(prng_.Chance(70) ? options_.patience / 2 : options_.patience * 3);
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (i != index && (alone || prng_.Chance(30))) continue;
+    if (places_[i].heard) Break(i);
+    places_[i].away = true;
+    After(away, [this, i] { places_[i].away = false; });
+  }
 }
 
 void HubWorld::Unheard(Place& place) {
   place.heard = false;
+  place.unheard_at = loop_.Now();
   See(NodeUnheard{place.machine->id()});
 }
 
@@ -438,15 +399,12 @@ void HubWorld::DropHubEnd(Place& place) {
     });
   }
   if (hub_ && !hub_->faults().dead() && !hub_->store_failed()) {
-    hub_->hub().Disconnect(id, engine::LastNodes::kMayReturn);
+    // It may have noticed by the silence.
+    Duration quiet = prng_.Chance(50) ? Duration{} : Random(loop_.Now() - place.unheard_at);
+    hub_->hub().Disconnect(id, engine::LastNodes::kMayReturn, quiet);
   }
   place.state->hub_deaf = true;
   place.link.first = nullptr;
-}
-
-WorldReport RunWorld(const Options& options, Sabotage sabotage, Printer print) {
-  if (options.hub) return HubWorld(options, sabotage, std::move(print)).Run();
-  return World(options, sabotage, std::move(print)).Run();
 }
 
 }  // namespace spate::sim

@@ -15,11 +15,10 @@
 
 #include "base/prng.h"
 #include "os/fake_loop.h"
-#include "sim/check.h"
 #include "sim/hub_people.h"
 #include "sim/hub_process.h"
 #include "sim/machine.h"
-#include "sim/world.h"
+#include "sim/witness.h"
 
 namespace spate::sim {
 
@@ -34,8 +33,9 @@ class HubWorld {
   struct Place {
     std::unique_ptr<Machine> machine;
     std::shared_ptr<LinkState> state;
-    Link link;               // an end is null where nobody has it any more
-    bool heard = false;      // both ends are there, and the link is whole
+    Link link;           // an end is null where nobody has it any more
+    bool heard = false;  // both ends are there, and the link is whole
+    Instant unheard_at;
     bool away = false;       // it cannot reach the hub
     bool gone = false;       // it never comes again
     uint32_t processes = 0;  // of its node, so far
@@ -44,10 +44,8 @@ class HubWorld {
 
   void Live();
   void LookForTheDead();
-  bool StillMoving();
   std::string WhyStill() const;
   void CheckInvariants();
-  bool Found() const { return !findings_.lines().empty() || !judge_.findings().empty(); }
   // All is done: what is broken is mended, and nothing breaks any more.
   void MakePeace();
   void Tick();
@@ -71,6 +69,8 @@ class HubWorld {
   void Connect(size_t index);
   // The link is no more; each side that lives notices later.
   void Break(size_t index);
+  // The node, and perhaps others with it, cannot reach the hub for a while.
+  void Part(size_t index);
   void Unheard(Place& place);
   void DropHubEnd(Place& place);
 
@@ -83,15 +83,13 @@ class HubWorld {
   const Workload workload_;
   Prng prng_;
   os::FakeLoop loop_;
-  Trace trace_;
-  Judge judge_;
-  Findings findings_;  // the world's own
+  Witness witness_;
+  WorldReport& report_;
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
   HubPeople people_;
   std::vector<Place> places_;
   std::unique_ptr<HubProcess> hub_;
 
-  WorldReport report_;
   bool stopping_ = false;  // the hub was asked to end
   bool peace_ = false;
   Instant uneasy_at_;  // somebody was missing then, or wanted something
@@ -100,13 +98,6 @@ class HubWorld {
   uint32_t node_crashes_left_;
   uint32_t cuts_left_ = 60;
   uint32_t stops_left_;
-  // Of StillMoving.
-  Instant moment_;
-  uint64_t steps_at_moment_ = 0;
-  Instant last_progress_;
 };
-
-// A world of the kind that the options say.
-WorldReport RunWorld(const Options& options, Sabotage sabotage, Printer print);
 
 }  // namespace spate::sim

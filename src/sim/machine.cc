@@ -24,7 +24,8 @@ void Machine::Start(uint64_t crash_at) {
     parts_.sink(NodeUp{id_, &offer_});
     executor_ = std::make_unique<MockExecutor>(
         MockExecutor::Parts{parts_.loop, parts_.workload, parts_.sink, id_, offer_.slots,
-                            parts_.options.executor_latency, prng_.Next(), parts_.sabotage});
+                            parts_.options.executor_latency, prng_.Next(), parts_.sabotage},
+        std::exchange(left_, {}));
   }
   node_ = std::make_unique<node::Node>(
       id_, offer_, node::Node::Parts{parts_.loop, *executor_, LoadOf(parts_.options, prng_.Next())},
@@ -49,6 +50,7 @@ void Machine::Leave(node::HubChannel* hub) {
   parts_.sink(NodeProcess{id_, false, true});
   node_ = nullptr;
   executor_->KillAll();
+  left_ = executor_->kept();
   if (hub != nullptr) hub->Send(wire::Leaving{});
 }
 

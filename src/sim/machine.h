@@ -56,6 +56,7 @@ class Machine {
   Prng prng_;
   std::unique_ptr<Faults> faults_;
   std::unique_ptr<MockExecutor> executor_;
+  MockExecutor::KeptEnds left_;  // on the disk, when the last process left
   std::unique_ptr<node::Node> node_;
   bool connected_ = false;
 };

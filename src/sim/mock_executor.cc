@@ -18,7 +18,8 @@ constexpr Duration kDying = Duration::Millis(3);
 
 }  // namespace
 
-MockExecutor::MockExecutor(Parts parts) : parts_(std::move(parts)), prng_(parts_.seed) {
+MockExecutor::MockExecutor(Parts parts, KeptEnds kept)
+    : parts_(std::move(parts)), prng_(parts_.seed), kept_(std::move(kept)) {
   slots_.resize(parts_.slots);
   for (uint32_t i = 0; i < parts_.slots; ++i) slots_[i].number = static_cast<uint16_t>(i + 1);
 }

@@ -35,7 +35,9 @@ class MockExecutor final : public node::Executor {
     uint64_t seed = 1;
     Sabotage sabotage = Sabotage::kNone;
   };
-  explicit MockExecutor(Parts parts);
+  // Ends that the hub may not have.
+  using KeptEnds = std::map<AttemptRef, node::AdoptedEnd>;
+  explicit MockExecutor(Parts parts, KeptEnds kept = {});
   ~MockExecutor() override { *alive_ = false; }
 
   // The process that gives orders from now on, and hears. What came before is in Adopt.
@@ -54,6 +56,7 @@ class MockExecutor final : public node::Executor {
   void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
   void Pause(bool) override {}
   void Taken(const AttemptRef& ref) override { kept_.erase(ref); }
+  const KeptEnds& kept() const { return kept_; }
   // Nothing runs here.
   bool Idle() const;
 
@@ -82,7 +85,7 @@ class MockExecutor final : public node::Executor {
   Faults* faults_ = nullptr;  // null: detached
   node::ExecutorEvents* events_ = nullptr;
   uint32_t attached_ = 0;  // how often; what an earlier process said or was told is lost
-  std::map<AttemptRef, node::AdoptedEnd> kept_;
+  KeptEnds kept_;
   std::vector<Slot> slots_;
   std::map<AttemptRef, uint16_t> places_;  // the slot of each order that has not ended
   std::map<JobId, std::shared_ptr<const JobSettings>> settings_;

@@ -158,6 +158,13 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
   return o;
 }
 
+uint64_t PlanCrash(const Options& options, uint32_t lives, uint32_t crashes, Prng& prng) {
+  if (options.first_crash > 0) return lives == 0 ? options.first_crash : 0;
+  if (crashes == 0) return 0;
+  if (options.crash_in_resume && lives > 0 && prng.Chance(40)) return 1 + prng.Below(6);
+  return prng.Chance(85) ? 1 + prng.Below(2 * options.crash_after) : 0;
+}
+
 namespace {
 
 class Words {

@@ -112,6 +112,10 @@ enum class Worlds : uint8_t { kBySeed, kHub, kRun };
 // `tasks`: the number of tasks, whatever the seed says.
 Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds = Worlds::kBySeed);
 
+// At which point (faults.h) a life that begins now dies, after so many; 0: it does not. At most
+// `crashes` more may.
+uint64_t PlanCrash(const Options& options, uint32_t lives, uint32_t crashes, Prng& prng);
+
 // "name=value ..." in lines of at most 100 columns, each with `indent` in front.
 std::string Describe(const Options& options, const char* indent);
 

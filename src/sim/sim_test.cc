@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/hub_world.h"
 #include "sim/simulate.h"
 
 namespace spate::sim {

@@ -6,10 +6,11 @@
 
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "base/units.h"
 #include "sim/hub_world.h"
-#include "sim/options.h"
+#include "sim/world.h"
 
 namespace spate::sim {
 namespace {
@@ -138,6 +139,11 @@ bool RunEveryPoint(Options options, const Printer& print, Sum& sum) {
 }
 
 }  // namespace
+
+WorldReport RunWorld(const Options& options, Sabotage sabotage, Printer print) {
+  if (options.hub) return HubWorld(options, sabotage, std::move(print)).Run();
+  return World(options, sabotage, std::move(print)).Run();
+}
 
 int Simulate(const std::vector<std::string>& args, const Printer& print) {
   std::optional<Arguments> arguments = Parse(args);

@@ -14,16 +14,6 @@ namespace spate::sim {
 namespace {
 
 constexpr Instant kBeginning{1600000000LL * 1000000000};
-// Longer than anything that a world waits for.
-constexpr Duration kStandstill = Duration::Seconds(3600);
-constexpr uint64_t kStepsAtMoment = 200'000;
-constexpr uint64_t kStepsInAll = 20'000'000;
-
-// From an order to its effect and back, at worst, and the dying of a task.
-Duration SlackOf(const Options& options) {
-  return options.executor_latency * 4 + Duration::Millis(10);
-}
-
 }  // namespace
 
 World::World(const Options& options, Sabotage sabotage, Printer print)
@@ -31,8 +21,8 @@ World::World(const Options& options, Sabotage sabotage, Printer print)
       sabotage_(sabotage),
       workload_(options),
       prng_(Derive(options.seed, 6)),
-      trace_(std::move(print)),
-      judge_(workload_, SlackOf(options)),
+      witness_(workload_, options_, std::move(print)),
+      report_(witness_.report()),
       now_(kBeginning),
       crashes_left_(options.crashes),
       store_failures_left_(options.commit_failures ? 3 : 0) {}
@@ -42,52 +32,22 @@ Duration World::Random(Duration most) {
 }
 
 WorldReport World::Run() {
-  while (!done_ && findings_.lines().empty()) {
+  while (!done_ && !witness_.Found()) {
     BeginLife();
     LiveOn();
     EndLife(/*clean=*/!life_->faults.dead() && !life_->person->store_failed());
   }
-  report_.findings = judge_.findings();
-  report_.findings.insert(report_.findings.end(), findings_.lines().begin(),
-                          findings_.lines().end());
-  report_.last_events = trace_.Last();
-  report_.now = now_;
-  report_.commits = disk_->commits;
-  report_.trace_hash = trace_.hash();
-  return std::move(report_);
+  return witness_.Take(now_, disk_->commits);
 }
-
-void World::See(const Fact& fact) {
-  trace_.See(Now(), fact);
-  judge_.See(Now(), fact);
-  if (std::holds_alternative<Committed>(fact) || std::holds_alternative<Over>(fact)) {
-    last_progress_ = Now();
-  }
-  if (const auto* executed = std::get_if<Executed>(&fact)) {
-    ++report_.executions;
-    if (executed->orphan) ++report_.orphans;
-    last_progress_ = Now();
-  }
-}
-
-void World::Find(const char* checker, std::string text) { findings_.Add(checker, std::move(text)); }
 
 // ---- Lives -------------------------------------------------------------------------------------
 
-uint64_t World::PlanCrash() {
-  if (options_.first_crash > 0) return report_.lives == 0 ? options_.first_crash : 0;
-  if (crashes_left_ == 0) return 0;
-  if (options_.crash_in_resume && report_.lives > 0 && prng_.Chance(40)) return 1 + prng_.Below(6);
-  return prng_.Chance(85) ? 1 + prng_.Below(2 * options_.crash_after) : 0;
-}
-
 void World::BeginLife() {
-  uint64_t crash_at = PlanCrash();
+  uint64_t crash_at = PlanCrash(options_, report_.lives, crashes_left_, prng_);
   life_ = std::make_unique<Life>(now_, crash_at);
   Life& life = *life_;
   ++report_.lives;
-  moment_ = last_progress_ = now_;
-  steps_at_moment_ = 0;
+  witness_.Expect(now_);
   auto sink = [this](const Fact& fact) { See(fact); };
   life.store = std::make_unique<SimStore>(
       SimStore::Parts{life.loop,
@@ -114,7 +74,8 @@ void World::BeginLife() {
       std::make_unique<hub::Hub>(life.loop, *life.store, *life.person, epoch, options_.limits());
   See(LifeBegan{epoch});
   Status replayed = life.hub->Replay();
-  if (!replayed) return Find("replay", "the journal cannot be read: " + replayed.error().message);
+  if (!replayed)
+    return witness_.Find("replay", "the journal cannot be read: " + replayed.error().message);
   // The hub read the same records; that it keeps them is what check_replay compares.
   Status told = SimStore({life.loop, life.faults, sink, disk_, {}, sabotage_})
                     .Replay([&](const engine::Record& record) { See(Replayed{&record}); });
@@ -131,7 +92,7 @@ void World::LiveOn() {
   uint64_t steps = 0;
   // Costs as much as the whole state, so it is seldom in large worlds.
   uint64_t check_every = 16 + uint64_t{options_.tasks} * 2;
-  while (findings_.lines().empty() && judge_.findings().empty()) {
+  while (!witness_.Found()) {
     if (!life.faults.Alive()) return;
     Person::Wish wish = life.person->Check();
     if (wish != Person::Wish::kGoOn) {
@@ -139,28 +100,12 @@ void World::LiveOn() {
       return;
     }
     if (!life.loop.Step()) {
-      Find("complete", "the world stands still: nothing is under way, and not all is done");
+      witness_.Find("complete",
+                    "the world stands still: nothing is under way, and not all is done");
     }
-    ++report_.steps;
-    if (!StillMoving()) return;
+    witness_.Turned(life.loop.Now(), [] { return ""; });
     if (!life.faults.dead() && ++steps % check_every == 0) CheckInvariants();
   }
-}
-
-bool World::StillMoving() {
-  Instant now = life_->loop.Now();
-  if (now != moment_) {
-    moment_ = now;
-    steps_at_moment_ = 0;
-  }
-  if (++steps_at_moment_ > kStepsAtMoment) {
-    Find("complete", "the loop spins: endless work without time going on");
-  } else if (now - last_progress_ > kStandstill) {
-    Find("complete", "no task has moved for " + FormatDuration(kStandstill));
-  } else if (report_.steps > kStepsInAll) {
-    Find("complete", fmt::format("not done after {} steps", kStepsInAll));
-  }
-  return findings_.lines().empty();
 }
 
 void World::CheckInvariants() {
@@ -172,7 +117,7 @@ void World::CheckInvariants() {
 
 void World::EndLife(bool clean) {
   Life& life = *life_;
-  bool found = !findings_.lines().empty() || !judge_.findings().empty();
+  bool found = witness_.Found();
   report_.digest = life.hub->engine().Digest();
   if (!found) CheckInvariants();
   if (clean && done_) See(WorldDone{&life.hub->engine()});
@@ -193,10 +138,6 @@ void World::EndLife(bool clean) {
   report_.virtual_time = report_.virtual_time + (life.loop.Now() - now_);
   now_ = life.loop.Now();
   life_ = nullptr;
-  if (!judge_.findings().empty()) {
-    done_ = true;
-    return;
-  }
   now_ = now_ + Random(Duration::Seconds(5));
   if (options_.clock_steps_back && prng_.Chance(30)) now_ = now_ - Random(Duration::Seconds(60));
 }

@@ -7,16 +7,13 @@
 // Single thread, no clock, no chance but the seed: the same options give the same facts.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/prng.h"
 #include "hub/hub.h"
 #include "node/node.h"
 #include "os/fake_loop.h"
-#include "sim/check.h"
 #include "sim/faults.h"
 #include "sim/link.h"
 #include "sim/mock_executor.h"
@@ -24,29 +21,10 @@
 #include "sim/person.h"
 #include "sim/sabotage.h"
 #include "sim/sim_store.h"
-#include "sim/trace.h"
+#include "sim/witness.h"
 #include "sim/workload.h"
 
 namespace spate::sim {
-
-struct WorldReport {
-  std::vector<Findings::Line> findings;  // empty: all promises were kept
-  std::vector<std::string> last_events;
-  Instant now;
-  uint32_t lives = 0;
-  uint32_t crashes = 0;
-  uint32_t store_failures = 0;
-  uint32_t cuts = 0;
-  uint32_t node_crashes = 0;
-  uint64_t executions = 0;
-  uint64_t orphans = 0;  // executions on a node that was cut off
-  uint64_t commits = 0;
-  uint64_t steps = 0;              // turns of the loop
-  uint64_t first_life_points = 0;  // at which the first life could have died
-  Duration virtual_time;
-  uint64_t trace_hash = 0;
-  uint64_t digest = 0;  // of the engine at the end
-};
 
 class World {
  public:
@@ -77,15 +55,11 @@ class World {
   void LiveOn();
   void EndLife(bool clean);
   uint64_t ReplayedDigest();
-  uint64_t PlanCrash();
   void BringUp(size_t index);
   void Cut(size_t index);
   void TakeDown(SimNode& node);
-  // What must never happen while time goes on: endless work at one moment, or none at all.
-  bool StillMoving();
   void CheckInvariants();
-  void See(const Fact& fact);
-  void Find(const char* checker, std::string text);
+  void See(const Fact& fact) { witness_.See(Now(), fact); }
   Duration Random(Duration most);
   Instant Now() const { return life_ == nullptr ? now_ : life_->loop.Now(); }
 
@@ -93,23 +67,17 @@ class World {
   const Sabotage sabotage_;
   const Workload workload_;
   Prng prng_;
-  Trace trace_;
-  Judge judge_;
-  Findings findings_;  // the world's own
+  Witness witness_;
+  WorldReport& report_;
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
   Person::Memory memory_;
 
-  WorldReport report_;
   std::unique_ptr<Life> life_;
   Instant now_;  // between lives
   bool done_ = false;
   uint32_t crashes_left_;
   uint32_t store_failures_left_;
   uint32_t cuts_left_ = 60;
-  // Of StillMoving.
-  Instant moment_;
-  uint64_t steps_at_moment_ = 0;
-  Instant last_progress_;
 };
 
 }  // namespace spate::sim

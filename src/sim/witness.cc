@@ -1,0 +1,73 @@
+#include "sim/witness.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/units.h"
+
+namespace spate::sim {
+namespace {
+
+// Longer than anything that a world waits for.
+constexpr Duration kStandstill = Duration::Seconds(3600);
+constexpr uint64_t kTurnsAtMoment = 200'000;
+constexpr uint64_t kTurnsInAll = 20'000'000;
+
+// From an order to its effect and back, at worst, and the dying of a task.
+Duration SlackOf(const Options& options) {
+  return options.executor_latency * 4 + Duration::Millis(10);
+}
+
+}  // namespace
+
+Witness::Witness(const Workload& workload, const Options& options, Printer print)
+    : trace_(std::move(print)),
+      judge_(workload, SlackOf(options), options.hub ? &options : nullptr) {}
+
+void Witness::See(Instant now, const Fact& fact) {
+  trace_.See(now, fact);
+  judge_.See(now, fact);
+  const auto* executed = std::get_if<Executed>(&fact);
+  if (executed != nullptr) {
+    ++report_.executions;
+    if (executed->orphan) ++report_.orphans;
+  }
+  bool progress = executed != nullptr || std::holds_alternative<Committed>(fact) ||
+                  std::holds_alternative<Over>(fact);
+  if (progress) last_progress_ = now;
+}
+
+void Witness::Find(const char* checker, std::string text) {
+  findings_.Add(checker, std::move(text));
+}
+
+void Witness::Turned(Instant now, const std::function<std::string()>& why) {
+  ++report_.steps;
+  if (now != std::exchange(moment_, now)) turns_at_moment_ = 0;
+  if (++turns_at_moment_ > kTurnsAtMoment) {
+    Find("complete", "the loop spins: endless work without time going on");
+  } else if (now - last_progress_ > kStandstill) {
+    Find("complete", "no task has moved for " + FormatDuration(kStandstill) + why());
+  } else if (report_.steps > kTurnsInAll) {
+    Find("complete", fmt::format("not done after {} turns of the loop", kTurnsInAll));
+  }
+}
+
+void Witness::Expect(Instant now) {
+  last_progress_ = now;
+  turns_at_moment_ = 0;
+}
+
+WorldReport Witness::Take(Instant now, uint64_t commits) {
+  report_.findings = judge_.findings();
+  report_.findings.insert(report_.findings.end(), findings_.lines().begin(),
+                          findings_.lines().end());
+  report_.last_events = trace_.Last();
+  report_.now = now;
+  report_.commits = commits;
+  report_.trace_hash = trace_.hash();
+  return std::move(report_);
+}
+
+}  // namespace spate::sim

@@ -1,0 +1,66 @@
+// Witness: sees all that happens in a world. It traces the facts and lets the checkers judge them,
+// counts for the report, and watches that the world neither stands still nor spins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/check.h"
+#include "sim/options.h"
+#include "sim/trace.h"
+#include "sim/workload.h"
+
+namespace spate::sim {
+
+struct WorldReport {
+  std::vector<Findings::Line> findings;  // empty: all promises were kept
+  std::vector<std::string> last_events;
+  Instant now;
+  uint32_t lives = 0;
+  uint32_t crashes = 0;
+  uint32_t store_failures = 0;
+  uint32_t cuts = 0;
+  uint32_t node_crashes = 0;
+  uint64_t executions = 0;
+  uint64_t orphans = 0;  // executions on a node that was cut off
+  uint64_t commits = 0;
+  uint64_t steps = 0;              // turns of the loop
+  uint64_t first_life_points = 0;  // at which the first life could have died
+  Duration virtual_time;
+  uint64_t trace_hash = 0;
+  uint64_t digest = 0;  // of the engine at the end
+};
+
+class Witness {
+ public:
+  // Both outlive it. `print` gets every event as it happens; null: they are not printed.
+  Witness(const Workload& workload, const Options& options, Printer print);
+
+  void See(Instant now, const Fact& fact);
+  // What no checker can see from facts.
+  void Find(const char* checker, std::string text);
+  bool Found() const { return !judge_.findings().empty() || !findings_.lines().empty(); }
+  // A turn of the loop has been made. When no task has moved for long, `why` says more of that.
+  void Turned(Instant now, const std::function<std::string()>& why);
+  // Nothing was to be expected before now.
+  void Expect(Instant now);
+
+  TaskBook& book() { return judge_.book(); }
+  WorldReport& report() { return report_; }
+  // The report, completed.
+  WorldReport Take(Instant now, uint64_t commits);
+
+ private:
+  Trace trace_;
+  Judge judge_;
+  Findings findings_;
+  WorldReport report_;
+  Instant moment_;
+  uint64_t turns_at_moment_ = 0;
+  Instant last_progress_;
+};
+
+}  // namespace spate::sim

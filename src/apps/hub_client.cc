@@ -225,8 +225,8 @@ void HubClient::Grow(Upload upload, wire::SubmitEnd end) {
     run.first += upload.grown_from;
     run.request += static_cast<uint32_t>(before.size());
   }
-  service_.hub().Post(
-      engine::GrowJob{job, end.count, std::move(end.requests), std::move(end.runs)});
+  service_.hub().Post(engine::GrowJob{job, end.count, std::move(end.requests), std::move(end.runs),
+                                      static_cast<uint32_t>(before.size())});
   service_.WhenSettled(
       [service = &service_, job, tell = Guarded([this, job] { Accepted(job, false); })] {
         service->EndGrow(job);

@@ -12,7 +12,9 @@
 #include "cli/exit_code.h"
 #include "cli/history/job_facts.h"
 #include "cli/options/hub_options.h"
+#include "cli/options/needs_change.h"
 #include "cli/options/run_options.h"
+#include "cli/options/values.h"
 #include "cli/options/words.h"
 #include "cli/table/table.h"
 #include "cli/table/time_text.h"
@@ -168,7 +170,44 @@ Status Release(Call& call) {
   return {};
 }
 
+// Of a hub's job no more than this can be changed.
+Status CheckRetryOptions(const cli::Words& words) {
+  using cli::Opt;
+  constexpr Opt kOthers[] = {Opt::kTimeLimit, Opt::kDryRun, Opt::kOutput, Opt::kHub,
+                             Opt::kLocal,     Opt::kAccess, Opt::kState};
+  for (const cli::TypedOption& option : words.options) {
+    if (cli::ChangesNeeds(option.opt)) continue;
+    bool fine = std::find(std::begin(kOthers), std::end(kOthers), option.opt) != std::end(kOthers);
+    if (fine) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{}: a hub's job keeps the options that it was submitted with; only "
+                            "the needs of what is run again (--memory, --cpus, ...) and "
+                            "--time-limit can be others",
+                            cli::DashedName(option.opt)));
+  }
+  return {};
+}
+
+using SettingsChange = std::function<void(JobSettings&)>;
+
+// --time-limit, which nodes know from the job's settings; null when it is not given.
+Result<SettingsChange> TimeLimitChange(const cli::Words& words) {
+  auto value = words.Last(cli::Opt::kTimeLimit);
+  if (!value) return SettingsChange();
+  auto limit = cli::ParseTimeLimit(*value);
+  if (!limit) return Within("--time-limit", limit.error());
+  return SettingsChange([limit = *limit](JobSettings& settings) {
+    settings.time_limit = limit.limit;
+    settings.time_limit_percent = limit.percent;
+  });
+}
+
 Status Retry(Call& call) {
+  if (auto known = CheckRetryOptions(call.words); !known) return known;
+  auto change = cli::MakeNeedsChange(call.words);
+  if (!change) return std::unexpected(change.error());
+  auto time_limit = TimeLimitChange(call.words);
+  if (!time_limit) return std::unexpected(time_limit.error());
   std::string word = call.words.words.empty() ? "last" : call.words.words.front();
   auto selected = format::ParseTaskSelector(word);
   if (!selected) return std::unexpected(selected.error());
@@ -199,7 +238,17 @@ Status Retry(Call& call) {
     call.client.Exit(cli::kExitSuccess);
     return {};
   }
-  call.service.hub().Post(engine::ReopenTasks{*job, std::move(failed)});
+  if (call.words.Has(cli::Opt::kDryRun)) {
+    call.Say(
+        fmt::format("would be: job {}: {} run again", job->value, cli::CountOf(count, "task")));
+    if (engine.Finished(*job)) call.service.hub().Forget(*job);
+    call.client.Exit(cli::kExitSuccess);
+    return {};
+  }
+  if (*time_limit) {
+    if (auto set = call.service.ChangeSettings(*job, *time_limit); !set) return set;
+  }
+  call.service.hub().Post(engine::ReopenTasks{*job, std::move(failed), std::move(*change)});
   call.service.hub().Post(engine::ReleaseJob{*job});
   call.service.jobs().Reopened(*job);
   call.Done(fmt::format("job {}: {} run again; to wait for them: spate job wait {}", job->value,

@@ -355,6 +355,23 @@ Status HubService::Revive(JobId job) {
   return {};
 }
 
+Status HubService::ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change) {
+  if (!hub_->engine().Finished(job)) {
+    return Fail(ErrorKind::kBusy,
+                fmt::format("job {} has not ended; its --time-limit can be changed once it has",
+                            job.value));
+  }
+  auto row = store_->ReadJob(job);
+  if (!row) return std::unexpected(row.error());
+  auto settings = wire::DecodeSettings(row->settings);
+  if (!settings) return std::unexpected(settings.error());
+  change(*settings);
+  row->settings = wire::EncodeSettings(*settings);
+  store_->PutJob(std::move(*row));
+  hub_->SetSettings(job, std::make_shared<const JobSettings>(std::move(*settings)));
+  return {};
+}
+
 // ---- What the hub tells ------------------------------------------------------------------------
 
 void HubService::OnHubNotice(const engine::Notice& notice) {

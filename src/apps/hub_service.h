@@ -88,6 +88,8 @@ class HubService final : public hub::Watcher, public link::Gate {
   void ForgetJob(JobId job, std::function<void()> done);
   // Takes a finished job up again.
   Status Revive(JobId job);
+  // Of a finished job that is about to go on. kBusy: it has not finished.
+  Status ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change);
   void DropClientsOf(uint64_t serial);
 
   // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the

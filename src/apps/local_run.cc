@@ -12,6 +12,7 @@
 #include "base/prng.h"
 #include "base/units.h"
 #include "cli/options/list_files.h"
+#include "cli/options/needs_change.h"
 #include "cli/report.h"
 #include "cli/run/value_list.h"
 #include "core/model/ranges.h"
@@ -206,6 +207,17 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
   return job.Run(/*resumed=*/true);
 }
 
+// Whether this machine can ever run tasks of the job with other needs.
+Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& offer) {
+  if (change.empty()) return {};
+  cli::TaskList tasks;
+  for (const Needs& needs : job.engine().Requests(job.id())) {
+    tasks.requests.push_back(Changed(needs, change));
+    tasks.places.push_back(fmt::format("job {}", job.id().value));
+  }
+  return CheckNeeds(tasks, offer);
+}
+
 Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   const auto& words = invocation.words.words;
   auto selected = format::ParseTaskSelector(words.empty() ? "last" : words.front());
@@ -251,8 +263,13 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
     if (auto read = job.rows_status(); !read) return std::unexpected(read.error());
     return code;
   }
+  auto change = cli::MakeNeedsChange(invocation.words);
+  if (!change) return std::unexpected(change.error());
+  if (auto fits = CheckChange(job, *change, OfferOf(job.options(), here)); !fits) {
+    return std::unexpected(fits.error());
+  }
   job.TakeUp();
-  job.Post(engine::ReopenTasks{job.id(), std::move(failed)});
+  job.Post(engine::ReopenTasks{job.id(), std::move(failed), std::move(*change)});
   return job.Run(/*resumed=*/true);
 }
 

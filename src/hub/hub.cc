@@ -76,14 +76,19 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
 
 void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
   settings_[job] = std::move(settings);
+  CloseOnNodes(job);
+}
+
+void Hub::CloseOnNodes(JobId job) {
+  for (auto& [node, link] : links_) {
+    if (link.opened.erase(job) > 0) link.channel->Send(wire::CloseJob{job});
+  }
 }
 
 bool Hub::Forget(JobId job) {
   if (!events_.empty() || !engine_.Forget(job)) return false;
   settings_.erase(job);
-  for (auto& [node, link] : links_) {
-    if (link.opened.erase(job) > 0) link.channel->Send(wire::CloseJob{job});
-  }
+  CloseOnNodes(job);
   return true;
 }
 

@@ -59,7 +59,8 @@ class Hub {
   // kEnded: the node is gone, and its leases with it. kMayReturn: it has been silent for `quiet`.
   void Disconnect(NodeId node, engine::LastNodes what, Duration quiet = {});
 
-  // How a job's tasks run. Before its first lease; told to every node that gets one.
+  // How a job's tasks run; told to every node that gets one. Before its first lease, or again when
+  // all its tasks have ended.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
   // A job is over: its memory goes, here and on the nodes. False when it has not finished, or when
   // an event waits, which may be about it: try again after the next step.
@@ -97,6 +98,7 @@ class Hub {
   void TellSettled();
   void SendToNode(const engine::Send& send);
   void SendLease(const engine::SendLease& send);
+  void CloseOnNodes(JobId job);
   void Fail(const Error& error);
 
   os::Loop& loop_;

@@ -80,6 +80,9 @@ class Writer {
   }
   void operator()(const engine::TasksWithdrawn& r) { Ranges("withdrawn", r.job, {}, r.tasks); }
   void operator()(const engine::TasksReopened& r) { Ranges("reopened", r.job, {}, r.tasks); }
+  void operator()(const engine::NeedsChanged& r) {
+    fmt::format_to(to_, "needs of {} changed", r.job.value);
+  }
   void operator()(const engine::JobHeld& r) {
     fmt::format_to(to_, "held {} reason {}", r.job.value, static_cast<int>(r.reason));
   }

@@ -190,6 +190,11 @@ void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
   a.Number(v.job);
   a.List(v.tasks, kRanges);
 }
+void Fields(auto& a, Is<engine::NeedsChanged> auto& v) {
+  a.Number(v.job);
+  a.List(v.new_requests, kNeeds);
+  a.List(v.runs, kRuns);
+}
 void Fields(auto& a, Is<engine::JobHeld> auto& v) {
   a.Number(v.job);
   a.Choice(v.reason, engine::HoldReason::kAllFail);
@@ -264,6 +269,7 @@ RecordKind KindOf(const engine::NodeUndrained&) { return RecordKind::kNodeUndrai
 RecordKind KindOf(const engine::NodeRemoved&) { return RecordKind::kNodeRemoved; }
 RecordKind KindOf(const engine::NodeSick&) { return RecordKind::kNodeSick; }
 RecordKind KindOf(const engine::NodeCleared&) { return RecordKind::kNodeCleared; }
+RecordKind KindOf(const engine::NeedsChanged&) { return RecordKind::kNeedsChanged; }
 
 constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "?"sv,
@@ -286,6 +292,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "node removed"sv,
     "node sick"sv,
     "node cleared"sv,
+    "needs changed"sv,
 };
 
 template <typename T>
@@ -378,6 +385,8 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
       return DecodeAs<engine::NodeSick>(kind, data);
     case RecordKind::kNodeCleared:
       return DecodeAs<engine::NodeCleared>(kind, data);
+    case RecordKind::kNeedsChanged:
+      return DecodeAs<engine::NeedsChanged>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

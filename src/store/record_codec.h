@@ -35,8 +35,9 @@ enum class RecordKind : uint8_t {
   kNodeRemoved = 17,
   kNodeSick = 18,
   kNodeCleared = 19,
+  kNeedsChanged = 20,
 };
-inline constexpr int kRecordKindLast = 19;
+inline constexpr int kRecordKindLast = 20;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

@@ -55,6 +55,10 @@ bool Same(const engine::TasksReopened& x, const engine::TasksReopened& y) {
   const auto& [job, tasks] = x;
   return job == y.job && tasks == y.tasks;
 }
+bool Same(const engine::NeedsChanged& x, const engine::NeedsChanged& y) {
+  const auto& [job, requests, runs] = x;
+  return job == y.job && requests == y.new_requests && runs == y.runs;
+}
 bool Same(const engine::JobHeld& x, const engine::JobHeld& y) {
   const auto& [job, reason, at] = x;
   return job == y.job && reason == y.reason && at == y.at;
@@ -219,6 +223,8 @@ engine::Record AnyRecord(int kind) {
       return engine::NodeSick{AnyNode(), AnyJob(), AnyText()};
     case RecordKind::kNodeCleared:
       return engine::NodeCleared{AnyNode(), AnyJob()};
+    case RecordKind::kNeedsChanged:
+      return engine::NeedsChanged{AnyJob(), AnyList(AnyNeeds), AnyList(AnyRun)};
   }
   return engine::JobSealed{};
 }

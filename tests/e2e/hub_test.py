@@ -288,6 +288,47 @@ def test_the_tail_goes_on(place: Place):
     want(cluster.spate("task cat", f"{job}.2")[0].startswith("20\n"), "the same output")
 
 
+def test_a_retry_asks_for_something_else(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4", "--gpus", "0,1")
+    job = cluster.submit("--memory", "64M", "--", 'echo "{} $SPATE_MEMORY $SPATE_CPUS $SPATE_GPUS"; test -e go{}',
+                         ":::", "1", "2")
+    place.write("go2")
+    cluster.spate("job wait", job, code=1)
+    place.write("go1")
+    want(cluster.spate("job cat", job)[0].splitlines()[0].startswith("1 67108864 1"), "its first needs")
+    for options, problem in ((["--retries", "3"], "keeps the options"), (["--memory", "much"], "--memory"),
+                             (["--time-limit", "soon"], "--time-limit")):
+        _, err = cluster.spate("job retry", job, *options, code=2)
+        want(problem in err, err)
+    _, err = cluster.spate("job retry", job, "--dry-run")
+    want("would be" in err and "1 task" in err, err)
+    cluster.spate("job retry", job, "--memory", "1G", "--cpus", "2", "--gpus", "1")
+    cluster.spate("job wait", job)
+    out, _ = cluster.spate("job cat", job)
+    want(re.match(r"1 1073741824 2 [01]\n2 67108864 1 \n", out), out)
+    info, _ = cluster.spate("task info", f"{job}.1")
+    want("2 cpus, 1.0 GB of memory, 1 of 'gpus'" in info, info)
+
+
+def test_a_retry_may_have_more_time(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    job = cluster.submit("--time-limit", "0.2", "--", "test -e go || sleep 100; sleep 0.4")
+    cluster.spate("job wait", job, code=1)
+    place.write("go")
+    cluster.spate("job retry", job)
+    cluster.spate("job wait", job, code=1)
+    cluster.spate("job retry", job, "--time-limit", "100")
+    cluster.spate("job wait", job)
+    out, _ = cluster.spate("job tasks", job, "--output", "json")
+    want(json.loads(out)["attempts"] == 3, out)
+    job = cluster.submit("--", "test {} = 2 && sleep 100; false", ":::", "1", "2")
+    wait(lambda: '"failed"' in cluster.spate("job tasks", job, "--output", "json")[0], "one has failed")
+    _, err = cluster.spate("job retry", job, "--time-limit", "9", code=3)
+    want("has not ended" in err, err)
+
+
 def test_an_end_is_notified_of(place: Place):
     cluster = cluster_of(place)
     cluster.node()

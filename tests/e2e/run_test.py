@@ -78,6 +78,16 @@ def test_a_dry_retry_prints_what_failed(place: Place):
     want(out == "false c\n", out)
 
 
+def test_a_retry_asks_for_something_else(place: Place):
+    place.write("jobs.lst", "{use ram 32M} echo $SPATE_MEMORY $SPATE_CPUS; test -e go", "echo kept")
+    place.run("jobs.lst", code=1)
+    place.write("go")
+    _, err = place.run("last", "--cpus", "9999", command="job retry", code=2)
+    want("job 1: it needs 9999 cpus" in err and "nothing was started" in err, err)
+    out, _ = place.run("last", "--memory", "64M", "--cpus", "0.5", command="job retry")
+    want(out == "67108864 0.5\n", out)
+
+
 def test_retries_count_further_tries(place: Place):
     place.write("jobs.lst", "echo x >> tries; test $(wc -l < tries) -ge 3")
     place.run("--retries", "1", "jobs.lst", code=1)

@@ -35,6 +35,9 @@ void Take(const engine::Record& record, LogFacts& facts) {
   } else if (const auto* grown = std::get_if<engine::JobGrown>(&record)) {
     Append(facts.requests, grown->new_requests);
     Append(facts.runs, grown->runs);
+  } else if (const auto* other = std::get_if<engine::NeedsChanged>(&record)) {
+    Append(facts.requests, other->new_requests);
+    facts.runs.insert(facts.runs.begin(), other->runs.begin(), other->runs.end());
   } else if (const auto* changed = std::get_if<engine::PolicyChanged>(&record)) {
     facts.policy = changed->policy;
   } else if (const auto* held = std::get_if<engine::JobHeld>(&record)) {

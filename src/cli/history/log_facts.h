@@ -17,7 +17,7 @@ struct LogFacts {
   Instant held_at;                          // 0: not known
   std::map<NodeId, std::string> set_aside;  // nodes that get nothing of the job, and why
   std::vector<Needs> requests;
-  std::vector<RequestRun> runs;
+  std::vector<RequestRun> runs;  // the newest of a task stands first
   // What a task asks for; null when the journal does not tell.
   const Needs* NeedsOf(TaskIndex index) const;
 };

@@ -56,7 +56,10 @@ constexpr CommandDef kCommands[] = {
      .details =
          "The job keeps its number, its options and its folder; options given here come on top, "
          "and of one given twice the last counts. A switch is undone with --SWITCH=false. JOB "
-         "may name tasks: 12.3-9 runs those of the tasks 3 to 9 again that did not succeed.",
+         "may name tasks: 12.3-9 runs those of the tasks 3 to 9 again that did not succeed. "
+         "Options "
+         "about the needs of one task are for those that run again, now and later. A hub's job "
+         "takes these, and once it has ended --time-limit; its other options stay.",
      .words_max = 1},
     {.id = Command::kJobForget,
      .name = "job forget",

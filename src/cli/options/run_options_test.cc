@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 
+#include "cli/options/needs_change.h"
+
 namespace spate::cli {
 namespace {
 
@@ -310,6 +312,29 @@ TEST(ParseRunTest, ErrorsSayWhoseOptionsAreWrong) {
   ASSERT_FALSE(options);
   EXPECT_TRUE(options.error().message.starts_with("options of the first run: --gone"));
   EXPECT_FALSE(ParseRun(Argv{"x"}, Argv{"-j", "none"}));
+}
+
+TEST(NeedsChangeTest, OnlyWhatIsTypedChanges) {
+  auto made = [](Argv argv) {
+    auto words = ParseWords(Command::kJobRetry, argv);
+    EXPECT_TRUE(words) << words.error().message;
+    return MakeNeedsChange(*words);
+  };
+  EXPECT_TRUE(made({"last"})->empty());
+  EXPECT_TRUE(made({"last", "--retries", "3"})->empty());
+  NeedsChange all{.milli_cpus = 500,
+                  .memory = uint64_t{8} << 30,
+                  .named = {{"gpus", 0}, {"disk", 2}},
+                  .time = Duration::Seconds(3600),
+                  .labels = {{"a", "b"}},
+                  .on_node = "n1",
+                  .not_on = {{"n2"}}};
+  EXPECT_EQ(*made({"--cpus=0.5", "--memory=8G", "--gpus=0", "--resource=disk=2", "--time=1h",
+                   "--label=b", "--label=a", "--on=n1", "--not-on=n2"}),
+            all);
+  EXPECT_FALSE(made({"--memory", "much"}));
+  EXPECT_TRUE(ChangesNeeds(Opt::kMemory));
+  EXPECT_FALSE(ChangesNeeds(Opt::kRetries));
 }
 
 }  // namespace

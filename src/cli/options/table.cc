@@ -17,6 +17,7 @@ constexpr CommandSet kRunOnly = Bit(Command::kRun) | kSubmits;
 // What only the machine that one sits at can do, or show.
 constexpr CommandSet kHere = Bit(Command::kRun) | Bit(Command::kJobRetry);
 constexpr CommandSet kRuns = kHere | Bit(Command::kSubmit);
+constexpr CommandSet kNodeNeeds = Bit(Command::kSubmit) | Bit(Command::kJobRetry);
 constexpr CommandSet kTables = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
                                Bit(Command::kJobTasks) | Bit(Command::kTaskInfo) |
                                Bit(Command::kTaskExplain) | Bit(Command::kStateCheck) |
@@ -632,27 +633,27 @@ constexpr OptionDef kOptions[] = {
      .names = "time",
      .argument = "T",
      .group = Group::kNeeds,
-     .commands = Bit(Command::kSubmit),
+     .commands = kNodeNeeds,
      .help = "time that a task takes, for planning",
      .more = "A task starts only where a node has so much of its life left."},
     {.id = Opt::kWithLabel,
      .names = "label",
      .argument = "LABEL",
      .group = Group::kNeeds,
-     .commands = Bit(Command::kSubmit),
+     .commands = kNodeNeeds,
      .help = "only nodes with this label",
      .repeat = true},
     {.id = Opt::kOnNode,
      .names = "on",
      .argument = "NODE",
      .group = Group::kNeeds,
-     .commands = Bit(Command::kSubmit),
+     .commands = kNodeNeeds,
      .help = "only this node"},
     {.id = Opt::kNotOnNode,
      .names = "not-on",
      .argument = "NODE",
      .group = Group::kNeeds,
-     .commands = Bit(Command::kSubmit),
+     .commands = kNodeNeeds,
      .help = "not these nodes",
      .repeat = true},
 

@@ -55,6 +55,7 @@ class Applier {
     job.Reopen(record.tasks);
     Changed(job);
   }
+  void operator()(const NeedsChanged& record) { JobOf(record.job).ChangeNeeds(record); }
   void operator()(const JobHeld& record) {
     JobOf(record.job).Hold(record.reason);
     Changed(JobOf(record.job));

@@ -45,6 +45,8 @@ struct GrowJob {
   uint32_t count = 0;
   std::vector<Needs> new_requests;
   std::vector<RequestRun> runs;
+  // How many requests of the job its sender knew of; the new ones are numbered from there.
+  uint32_t known_requests = UINT32_MAX;  // all
 };
 struct SealJob {
   JobId job;
@@ -60,6 +62,7 @@ struct WithdrawTasks {
 struct ReopenTasks {
   JobId job;
   std::vector<TaskRange> tasks;  // those that did not end, or succeeded, stay as they are
+  NeedsChange change = {};       // of what these tasks ask for
 };
 struct HoldJob {
   JobId job;

@@ -400,7 +400,10 @@ class World {
     if (prng.Chance(50)) {
       events_.push_back(WithdrawTasks{job, AnyTasks(prng)});
     } else {
-      events_.push_back(ReopenTasks{job, AnyTasks(prng)});
+      ReopenTasks reopen{job, AnyTasks(prng)};
+      if (prng.Chance(40)) reopen.change.milli_cpus = AnyNeeds(prng).milli_cpus;
+      if (prng.Chance(20)) reopen.change.named = AnyNeeds(prng).named;
+      events_.push_back(std::move(reopen));
     }
   }
   void GrowOrSeal(Prng& prng) {

@@ -65,6 +65,14 @@ class Writer {
   void operator()(const TasksReopened& record) {
     lines_.Add("record reopened " + Name(record.job, record.tasks));
   }
+  void operator()(const NeedsChanged& record) {
+    std::string text = "record needs " + Name(record.job);
+    for (const Needs& needs : record.new_requests) text += fmt::format(" [{}]", Describe(needs));
+    for (const RequestRun& run : record.runs) {
+      text += fmt::format(" {}-{}={}", run.first + 1, run.first + run.count, run.request);
+    }
+    lines_.Add(text);
+  }
   void operator()(const JobHeld& record) {
     lines_.Add(fmt::format("record held {} {}", Name(record.job), Reason(record.reason)));
   }
@@ -364,6 +372,7 @@ class EngineMachine : public script::Machine {
       request = static_cast<uint32_t>(line.Number("request", 1));
     }
     grow.runs = {{first, grow.count, request}};
+    grow.known_requests = static_cast<uint32_t>(line.Number("known", UINT32_MAX));
     events_.push_back(std::move(grow));
   }
   void Seal(Line& line) { events_.push_back(SealJob{line.Job()}); }
@@ -449,7 +458,16 @@ class EngineMachine : public script::Machine {
   }
   void Reopen(Line& line) {
     auto [job, tasks] = line.TaskList();
-    events_.push_back(ReopenTasks{job, std::move(tasks)});
+    NeedsChange change;
+    if (line.Has("cpus") || line.Has("memory") || line.Has("gpus") || line.Has("on")) {
+      bool cpus = line.Has("cpus");
+      Needs needs = line.TaskNeeds();
+      if (cpus) change.milli_cpus = needs.milli_cpus;
+      if (needs.memory > 0) change.memory = needs.memory;
+      change.named = needs.named;
+      if (!needs.on_node.empty()) change.on_node = needs.on_node;
+    }
+    events_.push_back(ReopenTasks{job, std::move(tasks), std::move(change)});
   }
   void Node(Line& line) {
     NodeId node = line.Node();

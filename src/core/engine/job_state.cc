@@ -24,6 +24,30 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash * 0xff51afd7ed558ccdu;
 }
 
+// `runs`, which cover all tasks, with what `over` says of some of them.
+std::vector<RequestRun> Overlaid(const std::vector<RequestRun>& runs,
+                                 const std::vector<RequestRun>& over) {
+  std::vector<RequestRun> all;
+  auto next = over.begin();
+  for (const RequestRun& run : runs) {
+    TaskIndex end = run.first + run.count;
+    for (TaskIndex at = run.first, until = end; at < end; at = until) {
+      while (next != over.end() && next->first + next->count <= at) ++next;
+      bool inside = next != over.end() && next->first <= at;
+      uint32_t request = inside ? next->request : run.request;
+      until = end;
+      if (next != over.end()) until = inside ? next->first + next->count : next->first;
+      until = std::min(until, end);
+      if (!all.empty() && all.back().request == request) {
+        all.back().count += until - at;
+      } else {
+        all.push_back({at, until - at, request});
+      }
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 JobState::JobState(JobId id, const JobPlan& plan)
@@ -430,6 +454,17 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks) {
   counts_at_release_.cancelled = std::min(counts_at_release_.cancelled, counts_.cancelled);
 }
 
+void JobState::ChangeNeeds(const NeedsChanged& changed) {
+  requests_.insert(requests_.end(), changed.new_requests.begin(), changed.new_requests.end());
+  queues_.resize(requests_.size(), Queue{.cursor = counts_.total});
+  for (const RequestRun& run : changed.runs) {
+    CHECK(run.request < requests_.size());
+    // Tasks that have ended are in no queue.
+    for (TaskIndex i = run.first; i < run.first + run.count; ++i) CHECK(MayReopen(i));
+  }
+  runs_ = Overlaid(runs_, changed.runs);
+}
+
 void JobState::Lease(TaskRange tasks, Attempt attempt) {
   uint32_t request = RequestOf(tasks.first);
   for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
@@ -598,6 +633,9 @@ uint64_t JobState::Digest() const {
       hash = Mix(hash,
                  uint64_t{trace.attempt.value} << 32 | uint32_t{trace.tries} << 16 | trace.losses);
     }
+  }
+  for (const RequestRun& run : runs_) {
+    hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
   }
   for (const Queue& queue : queues_) {
     for (const TaskRange& range : queue.requeued) {

@@ -113,6 +113,7 @@ class JobState {
   void Trust(NodeId node);                             // 0: every node
   void Withdraw(const std::vector<TaskRange>& tasks);  // all queued
   void Reopen(const std::vector<TaskRange>& tasks);    // all may be reopened
+  void ChangeNeeds(const NeedsChanged& changed);       // likewise
   void Lease(TaskRange tasks, Attempt attempt);
   void Return(TaskRange tasks, Attempt attempt);
   void End(const AttemptEnded& ended);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -53,7 +54,13 @@ void On(StepContext& step, const SetUser& event) {
 void On(StepContext& step, const GrowJob& event) {
   const JobState* job = step.state.FindJob(event.job);
   if (job == nullptr || event.count == 0 || (job->cancelled() && !job->finished())) return;
-  step.Record(JobGrown{event.job, event.count, event.new_requests, event.runs});
+  std::vector<RequestRun> runs = event.runs;
+  for (RequestRun& run : runs) {
+    if (run.request >= event.known_requests) {
+      run.request += job->request_count() - event.known_requests;
+    }
+  }
+  step.Record(JobGrown{event.job, event.count, event.new_requests, std::move(runs)});
 }
 
 void On(StepContext& step, const SealJob& event) {
@@ -116,11 +123,57 @@ void On(StepContext& step, const WithdrawTasks& event) {
   CheckJob(step, *job);
 }
 
+namespace {
+
+// The requests that these tasks make with the change.
+NeedsChanged WithChange(const JobState& job, std::vector<TaskRange> tasks,
+                        const NeedsChange& change) {
+  NeedsChanged changed{job.id(), {}, {}};
+  std::vector<Needs> all = job.requests();
+  std::map<uint32_t, uint32_t> becomes;
+  auto number = [&](uint32_t request) {
+    auto [at, is_new] = becomes.try_emplace(request, 0);
+    if (!is_new) return at->second;
+    Needs needs = Changed(all[request], change);
+    auto same = std::find(all.begin(), all.end(), needs);
+    at->second = static_cast<uint32_t>(same - all.begin());
+    if (same != all.end()) return at->second;
+    changed.new_requests.push_back(needs);
+    all.push_back(std::move(needs));
+    return at->second;
+  };
+  std::sort(tasks.begin(), tasks.end(),
+            [](const TaskRange& a, const TaskRange& b) { return a.first < b.first; });
+  std::vector<RequestRun>& runs = changed.runs;
+  for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      uint32_t before = job.RequestOf(i);
+      uint32_t request = number(before);
+      if (request == before) continue;
+      bool joins = !runs.empty() && runs.back().first + runs.back().count == i &&
+                   runs.back().request == request;
+      if (joins) {
+        ++runs.back().count;
+      } else {
+        runs.push_back({i, 1, request});
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
 void On(StepContext& step, const ReopenTasks& event) {
   JobState* job = step.state.FindJob(event.job);
   if (job == nullptr) return;
   auto tasks = Select(*job, event.tasks, [&](TaskIndex i) { return job->MayReopen(i); });
-  if (!tasks.empty()) step.Record(TasksReopened{event.job, std::move(tasks)});
+  if (tasks.empty()) return;
+  if (!event.change.empty()) {
+    NeedsChanged changed = WithChange(*job, tasks, event.change);
+    if (!changed.runs.empty()) step.Record(std::move(changed));
+  }
+  step.Record(TasksReopened{event.job, std::move(tasks)});
 }
 
 void On(StepContext& step, const HoldJob& event) {

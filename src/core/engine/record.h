@@ -46,6 +46,12 @@ struct TasksReopened {
   JobId job;
   std::vector<TaskRange> tasks;
 };
+// Tasks that are about to be reopened make other requests than before.
+struct NeedsChanged {
+  JobId job;
+  std::vector<Needs> new_requests;  // appended to the plan's
+  std::vector<RequestRun> runs;     // of these tasks, sorted
+};
 enum class HoldReason : uint8_t {
   kNone = 0,
   kUser = 1,
@@ -140,6 +146,6 @@ struct NodeCleared {
 using Record = std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn,
                             TasksReopened, JobHeld, JobReleased, Leased, Returned, AttemptEnded,
                             JobFinished, JobCancelled, DependencyMet, UserChanged, NodeDrained,
-                            NodeUndrained, NodeRemoved, NodeSick, NodeCleared>;
+                            NodeUndrained, NodeRemoved, NodeSick, NodeCleared, NeedsChanged>;
 
 }  // namespace spate::engine

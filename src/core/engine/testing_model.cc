@@ -234,6 +234,14 @@ void NaiveModel::Do(const TasksReopened& record) {
   });
 }
 
+void NaiveModel::Do(const NeedsChanged& record) {
+  NaiveJob& job = jobs_[record.job];
+  job.requests.insert(job.requests.end(), record.new_requests.begin(), record.new_requests.end());
+  for (const RequestRun& run : record.runs) {
+    ForEach({{run.first, run.count}}, [&](TaskIndex i) { job.tasks[i].request = run.request; });
+  }
+}
+
 void NaiveModel::Do(const JobHeld& record) { jobs_[record.job].held = record.reason; }
 
 void NaiveModel::Do(const JobReleased& record) { jobs_[record.job].held = HoldReason::kNone; }

@@ -66,6 +66,7 @@ class NaiveModel {
   void Do(const PolicyChanged& record);
   void Do(const TasksWithdrawn& record);
   void Do(const TasksReopened& record);
+  void Do(const NeedsChanged& record);
   void Do(const JobHeld& record);
   void Do(const JobReleased& record);
   void Do(const Leased& record);

@@ -51,6 +51,21 @@ std::string Cpus(uint32_t milli) { return fmt::format("{:g}", milli / 1000.0); }
 
 }  // namespace
 
+Needs Changed(Needs needs, const NeedsChange& change) {
+  needs.milli_cpus = change.milli_cpus.value_or(needs.milli_cpus);
+  needs.memory = change.memory.value_or(needs.memory);
+  for (const NamedNeed& named : change.named) {
+    std::erase_if(needs.named, [&](const NamedNeed& known) { return known.name == named.name; });
+    if (named.count > 0) needs.named.push_back(named);
+  }
+  std::sort(needs.named.begin(), needs.named.end());
+  needs.time = change.time.value_or(needs.time);
+  needs.labels = change.labels.value_or(std::move(needs.labels));
+  needs.on_node = change.on_node.value_or(std::move(needs.on_node));
+  needs.not_on = change.not_on.value_or(std::move(needs.not_on));
+  return needs;
+}
+
 bool TakesUser(const Offer& offer, std::string_view user) {
   return offer.user.empty() || offer.user == "*" || offer.user == user;
 }

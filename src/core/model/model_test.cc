@@ -79,5 +79,31 @@ TEST(Names, CoverEveryCause) {
   EXPECT_STREQ(CauseName(static_cast<Cause>(kCauseCount)), "?");
 }
 
+TEST(NeedsChangeTest, WhatIsNotThereStays) {
+  Needs needs{.milli_cpus = 2000,
+              .memory = 1 << 20,
+              .named = {{"disks", 1}, {"gpus", 2}},
+              .time = Duration::Seconds(9),
+              .labels = {"fast"},
+              .on_node = "n1",
+              .not_on = {"n2"}};
+  EXPECT_TRUE(NeedsChange().empty());
+  EXPECT_EQ(Changed(needs, {}), needs);
+  NeedsChange change{.memory = 2 << 20, .named = {{"gpus", 0}, {"cards", 3}}, .time = Duration()};
+  EXPECT_FALSE(change.empty());
+  Needs wanted = needs;
+  wanted.memory = 2 << 20;
+  wanted.named = {{"cards", 3}, {"disks", 1}};
+  wanted.time = Duration();
+  EXPECT_EQ(Changed(needs, change), wanted);
+  change = {.milli_cpus = 500, .labels = {{}}, .on_node = "n3", .not_on = {{"n1"}}};
+  wanted = needs;
+  wanted.milli_cpus = 500;
+  wanted.labels = {};
+  wanted.on_node = "n3";
+  wanted.not_on = {"n1"};
+  EXPECT_EQ(Changed(needs, change), wanted);
+}
+
 }  // namespace
 }  // namespace spate

@@ -34,6 +34,20 @@ struct Needs {
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 
+// Other needs, for tasks that run again. What is not there stays.
+struct NeedsChange {
+  std::optional<uint32_t> milli_cpus;
+  std::optional<uint64_t> memory;
+  std::vector<NamedNeed> named;  // instead of those with their names; count 0: none
+  std::optional<Duration> time;
+  std::optional<std::vector<std::string>> labels;
+  std::optional<std::string> on_node;
+  std::optional<std::vector<std::string>> not_on;
+  friend bool operator==(const NeedsChange&, const NeedsChange&) = default;
+  bool empty() const { return *this == NeedsChange(); }
+};
+Needs Changed(Needs needs, const NeedsChange& change);
+
 struct NamedOffer {
   std::string name;
   std::vector<std::string> indices;  // one label for each piece: "0", "1", or names

@@ -1,0 +1,14 @@
+// The options of `spate job retry` that change what tasks ask for.
+#pragma once
+
+#include "base/result.h"
+#include "cli/options/words.h"
+#include "core/model/needs.h"
+
+namespace spate::cli {
+
+Result<NeedsChange> MakeNeedsChange(const Words& words);
+// Whether it is one of these options.
+bool ChangesNeeds(Opt opt);
+
+}  // namespace spate::cli

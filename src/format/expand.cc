@@ -34,6 +34,8 @@ struct CompiledJob::Parts {
   Template stdin_file;
   Template stdout_file;
   Template stderr_file;
+  std::vector<Template> puts;
+  std::vector<Template> gets;
 };
 
 namespace {
@@ -197,6 +199,18 @@ std::string FileName(const Template& pattern, const Filling& filling) {
   return name;
 }
 
+// Each name once, in the order of the options.
+Result<std::vector<std::string>> FileNames(const std::vector<Template>& patterns,
+                                           const Filling& filling, std::string_view option) {
+  std::vector<std::string> names;
+  for (const Template& pattern : patterns) {
+    std::string name = FileName(pattern, filling);
+    if (auto checked = CheckTaskFileName(name); !checked) return Within(option, checked.error());
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 Filling FillingOf(const Parts& parts, std::span<const std::string_view> values, TaskIndex index,
                   uint16_t slot) {
   return Filling{.values = values,
@@ -243,6 +257,19 @@ Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
     if (!compiled) return std::unexpected(std::move(compiled.error()));
     file.compiled = std::move(*compiled);
   }
+  struct Files {
+    const std::vector<std::string>& patterns;
+    std::string_view option;
+    std::vector<Template>& compiled;
+  };
+  for (const Files& files : {Files{settings.put_patterns, "--put", parts->puts},
+                             Files{settings.get_patterns, "--get", parts->gets}}) {
+    for (const std::string& pattern : files.patterns) {
+      auto compiled = CompilePattern(pattern, files.option, settings, parts->has_values);
+      if (!compiled) return std::unexpected(std::move(compiled.error()));
+      files.compiled.push_back(std::move(*compiled));
+    }
+  }
   return CompiledJob(std::move(parts));
 }
 
@@ -267,6 +294,11 @@ Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
   for (const std::string* pattern :
        {&settings.stdin_pattern, &settings.stdout_pattern, &settings.stderr_pattern}) {
     if (auto status = check(*pattern); !status) return status;
+  }
+  for (const auto* patterns : {&settings.put_patterns, &settings.get_patterns}) {
+    for (const std::string& pattern : *patterns) {
+      if (auto status = check(pattern); !status) return status;
+    }
   }
   return {};
 }
@@ -294,6 +326,12 @@ Result<TaskBody> Expand(const CompiledJob& job, std::string_view row, TaskIndex 
   body.stdin_file = FileName(parts.stdin_file, filling);
   body.stdout_file = FileName(parts.stdout_file, filling);
   body.stderr_file = FileName(parts.stderr_file, filling);
+  auto puts = FileNames(parts.puts, filling, "--put");
+  if (!puts) return std::unexpected(std::move(puts.error()));
+  for (std::string& name : *puts) body.puts.push_back({.name = std::move(name), .from = {}});
+  auto gets = FileNames(parts.gets, filling, "--get");
+  if (!gets) return std::unexpected(std::move(gets.error()));
+  body.gets = std::move(*gets);
   return body;
 }
 

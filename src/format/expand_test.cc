@@ -152,6 +152,29 @@ TEST(ExpandValues, FilesByPattern) {
   EXPECT_EQ(body->stderr_file, "");
 }
 
+TEST(ExpandValues, FilesThatTravel) {
+  JobSettings settings = Values({"sort"});
+  settings.put_patterns = {"tool", "{}", "in/{/}", "{}"};
+  settings.get_patterns = {"{/.}.out", "log.{#}"};
+  auto job = CompileJob(settings, JobId(12));
+  ASSERT_TRUE(job);
+  auto body = Expand(*job, "a b/c.x", 6, 1);
+  ASSERT_TRUE(body);
+  std::vector<std::string> puts;
+  for (const TaskPut& put : body->puts) puts.push_back(put.name);
+  EXPECT_EQ(puts, (std::vector<std::string>{"tool", "a b/c.x", "in/c.x"}));
+  EXPECT_EQ(body->gets, (std::vector<std::string>{"c.out", "log.7"}));
+  // A value may not lead out of the folder.
+  for (const char* bad : {"../x", "/etc/passwd", ""}) {
+    EXPECT_FALSE(Expand(*job, bad, 6, 1)) << bad;
+  }
+  settings.get_patterns = {"{2}"};
+  EXPECT_FALSE(CheckPositions(settings, 1));
+  JobSettings list;
+  list.put_patterns = {"{}"};
+  EXPECT_FALSE(CompileJob(list, JobId(1)));
+}
+
 TEST(CompileJob, ErrorsNameTheFix) {
   JobSettings list;
   list.stdout_pattern = "out/{/.}";

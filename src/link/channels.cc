@@ -33,7 +33,8 @@ size_t MemoryOf(const wire::ToHub& message) {
   if (const auto* ends = std::get_if<wire::Ends>(&message)) {
     bytes += ends->ends.size() * kEndMemory;
     for (const TaskOutputPtr& output : ends->outputs) {
-      if (output) bytes += output->out.bytes.size() + output->err.bytes.size();
+      if (!output) continue;
+      for (const OutputStream* stream : output->streams()) bytes += stream->bytes.size();
     }
   }
   return bytes;
@@ -45,7 +46,7 @@ uint64_t SpooledOf(const wire::ToHub& message) {
   uint64_t bytes = 0;
   for (const TaskOutputPtr& output : ends->outputs) {
     if (!output) continue;
-    for (const OutputStream* stream : {&output->out, &output->err}) {
+    for (const OutputStream* stream : output->streams()) {
       if (!stream->spool.empty()) bytes += stream->total;
     }
   }

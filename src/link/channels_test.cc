@@ -203,6 +203,26 @@ TEST_F(ChannelsTest, WhatCannotBeReadDoesNotHoldItsEndBack) {
       << note;
 }
 
+TEST_F(ChannelsTest, FilesOfTasksGoAsOutputDoes) {
+  Open();
+  OutputStream files = FileOf("files", 300'000);
+  OutputStream gone{"", dir_.Path("gone"), 100'000};
+  node_->Send(EndsOf(1, {{{"o", "", 1}, FileOf("err", 100'000), files}, {{}, {}, {"f", "", 1}}}));
+  wire::Ends lost = EndsOf(2, {{{}, {}, gone}});
+  node_->Send(std::move(lost));
+  RunUntil([&] {
+    return (!to_hub_.empty() && EndsAt(to_hub_.size() - 1).number == 2) || hub_end_.ended;
+  });
+  ASSERT_FALSE(hub_end_.ended) << hub_end_.Why();
+  EXPECT_TRUE(Same(EndsAt(0).outputs[0]->files.spool, files.spool));
+  EXPECT_EQ(EndsAt(0).outputs[0]->err.total, 100'000u);
+  EXPECT_EQ(EndsAt(0).outputs[1]->files.bytes, "f");
+  // Without its files a task has not succeeded; that is its node's failure.
+  const AttemptEnd& end = EndsAt(to_hub_.size() - 1).ends[0];
+  EXPECT_EQ(end.cause, Cause::kNode);
+  EXPECT_NE(end.note.find("files is not whole: cannot open"), std::string::npos) << end.note;
+}
+
 TEST_F(ChannelsTest, AReportThatComesAgainOverANewConnection) {
   wire::Ends ends = EndsOf(1, {{FileOf("out", 4 * kMegabyte), {}}});
   Open();

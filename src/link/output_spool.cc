@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kReadBytes = 128 * 1024;
 
 void DropOutput(const TaskOutput* output) {
-  for (const OutputStream* stream : {&output->out, &output->err}) {
+  for (const OutputStream* stream : output->streams()) {
     if (!stream->spool.empty()) (void)os::RemoveFile(stream->spool);
   }
   delete output;
@@ -27,10 +27,10 @@ void DropOutput(const TaskOutput* output) {
 
 std::optional<wire::OutputPiece> OutputReader::Next(wire::Ends& ends) {
   for (; end_ < ends.ends.size(); ++end_, stream_ = 1) {
-    for (; stream_ <= 2; ++stream_, offset_ = 0, fd_.Reset()) {
+    for (; stream_ <= kStreams; ++stream_, offset_ = 0, fd_.Reset()) {
       TaskOutputPtr output = ends.outputs[end_];  // Cut may replace it
       if (!output) continue;
-      if (auto piece = Read(ends, stream_ == 1 ? output->out : output->err)) return piece;
+      if (auto piece = Read(ends, *output->streams()[Place()])) return piece;
     }
   }
   return std::nullopt;
@@ -61,18 +61,24 @@ std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const Outp
 
 void OutputReader::Cut(wire::Ends& ends, const std::string& why) {
   auto output = std::make_shared<TaskOutput>(*ends.outputs[end_]);
-  OutputStream& stream = stream_ == 1 ? output->out : output->err;
-  stream.total = offset_;
+  output->streams()[Place()]->total = offset_;
   ends.outputs[end_] = std::move(output);
-  std::string& note = ends.ends[end_].note;
+  AttemptEnd& end = ends.ends[end_];
+  // Results that cannot be brought home are no success, and no fault of the task.
+  if (stream_ == kStreams && end.cause == Cause::kSuccess) end.cause = Cause::kNode;
+  std::string& note = end.note;
   if (!note.empty()) note += "; ";
-  note += fmt::format("{} is not whole: {}", stream_ == 1 ? "stdout" : "stderr", why);
+  note += fmt::format("{} is not whole: {}", StreamName(stream_), why);
 }
 
 // --------------------------------------------------------------------------------- the receiver's
 
 OutputSpool::~OutputSpool() {
   for (Stream& stream : streams_) Drop(stream);
+}
+
+bool OutputSpool::IsEmpty() const {
+  return std::ranges::all_of(streams_, [](const Stream& stream) { return stream.path.empty(); });
 }
 
 void OutputSpool::Drop(Stream& stream) {
@@ -93,9 +99,8 @@ Status OutputSpool::Begin(Stream& stream) {
 }
 
 Status OutputSpool::Take(const wire::OutputPiece& piece) {
-  Stream& stream = streams_[piece.stream - 1];
-  const Stream& other = streams_[2 - piece.stream];
-  if (stream.path.empty() && other.path.empty()) ref_ = piece.ref;
+  Stream& stream = streams_[static_cast<size_t>(piece.stream) - 1];
+  if (IsEmpty()) ref_ = piece.ref;
   if (piece.ref != ref_) {
     return Fail(ErrorKind::kCorrupt, "output_piece.ref is another than the one before");
   }
@@ -115,12 +120,12 @@ Status OutputSpool::Take(const wire::OutputPiece& piece) {
 Status OutputSpool::Claim(wire::Ends& ends) {
   for (size_t i = 0; i < ends.ends.size(); ++i) {
     const TaskOutputPtr& from = ends.outputs[i];
-    auto is_apart = [](const OutputStream& s) { return s.bytes.empty() && s.total > 0; };
-    if (!from || (!is_apart(from->out) && !is_apart(from->err))) continue;
+    auto is_apart = [](const OutputStream* s) { return s->bytes.empty() && s->total > 0; };
+    if (!from || std::ranges::none_of(from->streams(), is_apart)) continue;
     std::shared_ptr<TaskOutput> output(new TaskOutput(*from), DropOutput);
-    OutputStream* to[] = {&output->out, &output->err};
+    auto to = output->streams();
     for (size_t k = 0; k < streams_.size(); ++k) {
-      if (!is_apart(*to[k])) continue;
+      if (!is_apart(to[k])) continue;
       Stream& stream = streams_[k];
       if (stream.path.empty() || ref_ != ends.ends[i].ref || stream.size != to[k]->total) {
         return Fail(ErrorKind::kCorrupt, "ends.output is not what came in pieces");
@@ -130,7 +135,7 @@ Status OutputSpool::Claim(wire::Ends& ends) {
     }
     ends.outputs[i] = std::move(output);
   }
-  if (streams_[0].path.empty() && streams_[1].path.empty()) return {};
+  if (IsEmpty()) return {};
   return Fail(ErrorKind::kCorrupt, "ends.output lacks what came in pieces");
 }
 

@@ -25,6 +25,7 @@ class OutputReader {
  private:
   std::optional<wire::OutputPiece> Read(wire::Ends& ends, const OutputStream& stream);
   void Cut(wire::Ends& ends, const std::string& why);
+  size_t Place() const { return static_cast<size_t>(stream_) - 1; }
 
   size_t end_ = 0;
   int stream_ = 1;
@@ -32,7 +33,7 @@ class OutputReader {
   os::Fd fd_;
 };
 
-// The receiver's side, for one peer. It keeps two streams at most, those of the end that comes
+// The receiver's side, for one peer. It keeps the streams of one end at most, that which comes
 // next.
 class OutputSpool {
  public:
@@ -56,11 +57,12 @@ class OutputSpool {
   };
   Status Begin(Stream& stream);
   static void Drop(Stream& stream);
+  bool IsEmpty() const;
 
   const std::string prefix_;
   uint64_t number_ = 0;
   AttemptRef ref_;
-  std::array<Stream, 2> streams_;
+  std::array<Stream, kStreams> streams_;
 };
 
 }  // namespace spate::link

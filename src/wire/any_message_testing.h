@@ -116,6 +116,15 @@ inline JobSettings AnySettings() {
   s.check_patience = AnyTime();
   s.user = AnyText();
   s.umask = *rc::gen::inRange(-1, 0777 + 1);
+  s.put_patterns = AnyTexts();
+  s.get_patterns = AnyTexts();
+  for (const char* name : {"a", "b/c d"}) {
+    if (!AnyFlag()) continue;
+    s.puts.push_back({.name = name,
+                      .mode = *rc::gen::inRange(0u, 01000u),
+                      .size = *rc::gen::inRange(uint64_t{0}, kLimits.file_bytes),
+                      .first_piece = *rc::gen::inRange(0u, 64u)});
+  }
   return s;
 }
 
@@ -157,8 +166,8 @@ inline OutputStream AnyOutputStream() {
   return stream;
 }
 inline TaskOutputPtr AnyOutput() {
-  TaskOutput output{AnyOutputStream(), AnyOutputStream()};
-  if (AnyFlag() || output.out.total + output.err.total == 0) return nullptr;
+  TaskOutput output{AnyOutputStream(), AnyOutputStream(), AnyOutputStream()};
+  if (AnyFlag() || output.bytes() == 0) return nullptr;
   return std::make_shared<const TaskOutput>(std::move(output));
 }
 
@@ -183,6 +192,8 @@ inline ToNode AnyToNode(size_t kind) {
       return Drop{AnyId<Epoch>(), AnyId<JobId>(), AnyId<Attempt>(), AnyRanges()};
     case 5:
       return CloseJob{AnyId<JobId>()};
+    case 6:
+      return PutPiece{AnyId<JobId>(), AnyU32(), AnyText()};
     default:
       return ReportsTaken{AnyNumber(UINT64_MAX - 1)};
   }
@@ -210,6 +221,8 @@ inline ToHub AnyToHub(size_t kind) {
       return Slow{AnyRef()};
     case 6:
       return Leaving{};
+    case 7:
+      return WantPiece{AnyId<JobId>(), AnyU32()};
     default:
       return Paused{AnyText()};
   }
@@ -217,14 +230,16 @@ inline ToHub AnyToHub(size_t kind) {
 
 inline bool Same(const JobSettings& x, const JobSettings& y) {
   const auto& [name, cwd, row_kind, command, value_names, record_values, has_source, repeat_context,
-               environment, stdin_pattern, stdout_pattern, stderr_pattern, user, umask, nice,
-               measure_io, live_output, time_limit, time_limit_percent, warn_time, kill_grace,
-               start_delay, min_free_memory, max_load, check_patience] = x;
+               environment, stdin_pattern, stdout_pattern, stderr_pattern, put_patterns,
+               get_patterns, puts, user, umask, nice, measure_io, live_output, time_limit,
+               time_limit_percent, warn_time, kill_grace, start_delay, min_free_memory, max_load,
+               check_patience] = x;
   return name == y.name && cwd == y.cwd && row_kind == y.row_kind && command == y.command &&
          value_names == y.value_names && record_values == y.record_values &&
          has_source == y.has_source && repeat_context == y.repeat_context &&
          environment == y.environment && stdin_pattern == y.stdin_pattern &&
          stdout_pattern == y.stdout_pattern && stderr_pattern == y.stderr_pattern &&
+         put_patterns == y.put_patterns && get_patterns == y.get_patterns && puts == y.puts &&
          user == y.user && umask == y.umask && nice == y.nice && measure_io == y.measure_io &&
          live_output == y.live_output && time_limit == y.time_limit &&
          time_limit_percent == y.time_limit_percent && warn_time == y.warn_time &&
@@ -260,8 +275,8 @@ inline bool Same(const OutputStream& x, const OutputStream& y) {
 }
 inline bool Same(const TaskOutputPtr& x, const TaskOutputPtr& y) {
   if (!x || !y) return !x && !y;
-  const auto& [out, err] = *x;
-  return Same(out, y->out) && Same(err, y->err);
+  const auto& [out, err, files] = *x;
+  return Same(out, y->out) && Same(err, y->err) && Same(files, y->files);
 }
 
 inline bool Same(const OpenJob& x, const OpenJob& y) {
@@ -294,6 +309,14 @@ inline bool Same(const CloseJob& x, const CloseJob& y) {
   return job == y.job;
 }
 inline bool Same(const Leaving&, const Leaving&) { return true; }
+inline bool Same(const PutPiece& x, const PutPiece& y) {
+  const auto& [job, piece, bytes] = x;
+  return job == y.job && piece == y.piece && bytes == y.bytes;
+}
+inline bool Same(const WantPiece& x, const WantPiece& y) {
+  const auto& [job, piece] = x;
+  return job == y.job && piece == y.piece;
+}
 inline bool Same(const Hello& x, const Hello& y) {
   const auto& [node, offer, holds] = x;
   return node == y.node && Same(offer, y.offer) && holds == y.holds;

@@ -75,6 +75,9 @@ void Put(pb::Request& to, const Submit& message) {
   }
   submit.set_add_to(message.add_to.value);
 }
+void Put(pb::Request& to, const PutPieces& message) {
+  PutTexts(*to.mutable_put_pieces()->mutable_pieces(), message.pieces);
+}
 void Put(pb::Request& to, const Rows& message) {
   PutTexts(*to.mutable_rows()->mutable_rows(), message.rows);
 }
@@ -125,6 +128,11 @@ Request Take(FieldReader& in, const pb::Submit& from) {
   }
   submit.add_to = JobId(from.add_to());
   return submit;
+}
+
+Request Take(FieldReader& in, const pb::PutPieces& from) {
+  in.Within("put_pieces");
+  return PutPieces{in.Texts("pieces", from.pieces(), kPutPieceBytes)};
 }
 
 Request Take(FieldReader& in, const pb::Rows& from) {
@@ -284,6 +292,8 @@ Result<Request> DecodeRequest(std::string_view bytes) {
         return Take(in, from.command());
       case pb::Request::kSubmit:
         return Take(in, from.submit());
+      case pb::Request::kPutPieces:
+        return Take(in, from.put_pieces());
       case pb::Request::kRows:
         return Take(in, from.rows());
       case pb::Request::kSubmitEnd:

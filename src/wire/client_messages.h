@@ -27,8 +27,8 @@ struct Command {
   bool terminal = false;
   bool colour = false;
 };
-// Begins a job, or more tasks for an open one. Rows and one SubmitEnd follow. A submission that
-// the hub has accepted before is accepted again, as the same job.
+// Begins a job, or more tasks for an open one. PutPieces, Rows and one SubmitEnd follow. A
+// submission that the hub has accepted before is accepted again, as the same job.
 struct Submit {
   std::string submission;  // the client's name for it, unique
   std::shared_ptr<const JobSettings> settings;
@@ -46,6 +46,10 @@ struct Submit {
   };
   std::vector<After> after;
   JobId add_to;  // 0: a new job
+};
+// The next pieces of what the job brings along (core/model/task_files.h).
+struct PutPieces {
+  std::vector<std::string> pieces;
 };
 struct Rows {
   std::vector<std::string> rows;
@@ -67,7 +71,7 @@ struct ReadEnds {
   JobId job;
   uint64_t after = 0;
 };
-using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds>;
+using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces>;
 
 // ---- Hub to client -----------------------------------------------------------------------------
 

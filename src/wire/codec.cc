@@ -113,7 +113,9 @@ std::vector<HeldTasks> TakeHolds(FieldReader& in, const pb::Hello& from) {
   return holds;
 }
 
-int TakeStream(FieldReader& in, uint32_t stream) { return in.Number<int>("stream", stream, 1, 2); }
+int TakeStream(FieldReader& in, uint32_t stream, uint32_t most) {
+  return in.Number<int>("stream", stream, 1, most);
+}
 
 // ---- Hub to node -------------------------------------------------------------------------------
 
@@ -150,6 +152,11 @@ void Put(pb::ToNode& to, const ReportsTaken& message) {
 }
 void Put(pb::ToNode& to, const CloseJob& message) {
   to.mutable_close_job()->set_job(message.job.value);
+}
+void Put(pb::ToNode& to, const PutPiece& message) {
+  to.mutable_put_piece()->set_job(message.job.value);
+  to.mutable_put_piece()->set_piece(message.piece);
+  to.mutable_put_piece()->set_bytes(message.bytes);
 }
 
 ToNode Take(FieldReader& in, const pb::OpenJob& from) {
@@ -198,6 +205,12 @@ ToNode Take(FieldReader& in, const pb::CloseJob& from) {
   in.Within("close_job");
   return CloseJob{in.Id<JobId>("job", from.job())};
 }
+ToNode Take(FieldReader& in, const pb::PutPiece& from) {
+  in.Within("put_piece");
+  auto job = in.Id<JobId>("job", from.job());
+  if (from.bytes().size() > kPutPieceBytes) in.Defect("bytes", "is too long");
+  return PutPiece{job, from.piece(), from.bytes()};
+}
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -230,6 +243,10 @@ void Put(pb::ToHub& to, const Paused& message) {
   to.mutable_paused()->set_reason(std::string(Note(message.reason)));
 }
 void Put(pb::ToHub& to, const Leaving&) { to.mutable_leaving(); }
+void Put(pb::ToHub& to, const WantPiece& message) {
+  to.mutable_want_piece()->set_job(message.job.value);
+  to.mutable_want_piece()->set_piece(message.piece);
+}
 
 ToHub Take(FieldReader& in, const pb::Hello& from) {
   in.Within("hello");
@@ -258,7 +275,7 @@ ToHub Take(FieldReader& in, const pb::Running& from) {
 ToHub Take(FieldReader& in, const pb::Live& from) {
   in.Within("live");
   AttemptRef ref = TakeRef(in, from.ref());
-  int stream = TakeStream(in, from.stream());
+  int stream = TakeStream(in, from.stream(), 2);
   return Live{ref, stream, in.Text("bytes", from.bytes(), kWireLimits.piece_bytes)};
 }
 ToHub Take(FieldReader& in, const pb::Slow& from) {
@@ -270,6 +287,11 @@ ToHub Take(FieldReader& in, const pb::Paused& from) {
   in.Within("paused");
   std::string reason = in.Text("reason", from.reason(), kWireLimits.note_bytes);
   return Paused{std::move(reason)};
+}
+ToHub Take(FieldReader& in, const pb::WantPiece& from) {
+  in.Within("want_piece");
+  auto job = in.Id<JobId>("job", from.job());
+  return WantPiece{job, from.piece()};
 }
 
 }  // namespace
@@ -314,6 +336,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Take(in, from.reports_taken());
       case pb::ToNode::kCloseJob:
         return Take(in, from.close_job());
+      case pb::ToNode::kPutPiece:
+        return Take(in, from.put_piece());
       case pb::ToNode::KIND_NOT_SET:
         break;
     }
@@ -341,6 +365,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Take(in, from.paused());
       case pb::ToHub::kLeaving:
         return Leaving();
+      case pb::ToHub::kWantPiece:
+        return Take(in, from.want_piece());
       case pb::ToHub::KIND_NOT_SET:
         break;
     }
@@ -354,7 +380,7 @@ Result<OutputPiece> DecodeOutputPiece(std::string_view bytes) {
       "output_piece", bytes, [](FieldReader& in, const auto& from) {
         OutputPiece piece;
         piece.ref = TakeRef(in, from.ref());
-        piece.stream = TakeStream(in, from.stream());
+        piece.stream = TakeStream(in, from.stream(), kStreams);
         piece.offset = in.Number<uint64_t>("offset", from.offset(), 0, kWireLimits.size);
         piece.bytes = in.Text("bytes", from.bytes(), kWireLimits.piece_bytes, true);
         return piece;

@@ -210,11 +210,14 @@ void PutOutputs(pb::Ends& to, const std::vector<TaskOutputPtr>& outputs) {
     const TaskOutput& each = output ? *output : none;
     put(each.out, *to.mutable_stdout_here(), *to.mutable_stdout_apart());
     put(each.err, *to.mutable_stderr_here(), *to.mutable_stderr_apart());
+    put(each.files, *to.mutable_files_here(), *to.mutable_files_apart());
   }
   ClearIfZero(*to.mutable_stdout_here());
   ClearIfZero(*to.mutable_stderr_here());
   ClearIfZero(*to.mutable_stdout_apart());
   ClearIfZero(*to.mutable_stderr_apart());
+  ClearIfZero(*to.mutable_files_here());
+  ClearIfZero(*to.mutable_files_apart());
 }
 
 // ---- Reading -----------------------------------------------------------------------------------
@@ -290,6 +293,8 @@ void TakeOutputs(FieldReader& in, const pb::Ends& from, std::vector<TaskOutputPt
   check("stderr_here", from.stderr_here_size());
   check("stdout_apart", from.stdout_apart_size());
   check("stderr_apart", from.stderr_apart_size());
+  check("files_here", from.files_here_size());
+  check("files_apart", from.files_apart_size());
   if (!in.ok()) return;
   std::string_view rest = from.output();
   auto take = [&](const char* here_name, uint32_t here, const char* apart_name, uint64_t apart) {
@@ -303,13 +308,19 @@ void TakeOutputs(FieldReader& in, const pb::Ends& from, std::vector<TaskOutputPt
     rest.remove_prefix(here);
     return stream;
   };
-  Lengths<uint32_t> out_here{from.stdout_here()}, err_here{from.stderr_here()};
-  Lengths<uint64_t> out_apart{from.stdout_apart()}, err_apart{from.stderr_apart()};
+  Lengths<uint32_t> out_here{from.stdout_here()}, err_here{from.stderr_here()},
+      files_here{from.files_here()};
+  Lengths<uint64_t> out_apart{from.stdout_apart()}, err_apart{from.stderr_apart()},
+      files_apart{from.files_apart()};
   for (size_t i = 0; i < outputs.size() && in.ok(); ++i) {
-    if ((out_here[i] | err_here[i] | out_apart[i] | err_apart[i]) == 0) continue;
+    if ((out_here[i] | err_here[i] | files_here[i] | out_apart[i] | err_apart[i] |
+         files_apart[i]) == 0) {
+      continue;
+    }
     TaskOutput output;
     output.out = take("stdout_here", out_here[i], "stdout_apart", out_apart[i]);
     output.err = take("stderr_here", err_here[i], "stderr_apart", err_apart[i]);
+    output.files = take("files_here", files_here[i], "files_apart", files_apart[i]);
     outputs[i] = std::make_shared<const TaskOutput>(std::move(output));
   }
   if (!rest.empty()) in.Defect("output", "has more bytes than its lengths say");

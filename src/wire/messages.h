@@ -56,7 +56,14 @@ struct ReportsTaken {
 struct CloseJob {
   JobId job;
 };
-using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob>;
+// A piece of the contents that a job brings along (core/model/task_files.h); the answer to
+// WantPiece.
+struct PutPiece {
+  JobId job;
+  uint32_t piece = 0;
+  std::string bytes;
+};
+using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -96,14 +103,20 @@ struct Paused {        // the node starts nothing for now, and why ("2.1 GB free
 };
 // The node ends, and what it ran has ended with it. The last message.
 struct Leaving {};
-using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving>;
+// Asks for one piece. A node asks for the next when it has this one, so that no more than it can
+// keep is on its way.
+struct WantPiece {
+  JobId job;
+  uint32_t piece = 0;
+};
+using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.
 // Within one process the stream's spool file changes hands instead.
 struct OutputPiece {
   AttemptRef ref;
-  int stream = 1;
+  int stream = 1;  // to kStreams
   uint64_t offset = 0;
   std::string bytes;
 };

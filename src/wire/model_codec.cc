@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/model/limits.h"
+
 namespace spate::wire {
 
 void PutNeeds(pb::Needs& to, const Needs& needs) {
@@ -70,6 +72,40 @@ void PutSettings(pb::JobSettings& to, const JobSettings& s) {
   to.set_check_patience(s.check_patience.ns);
   to.set_user(s.user);
   to.set_umask_plus_1(static_cast<uint32_t>(s.umask + 1));
+  if (!s.put_patterns.empty()) PutTexts(*to.mutable_put_patterns(), s.put_patterns);
+  if (!s.get_patterns.empty()) PutTexts(*to.mutable_get_patterns(), s.get_patterns);
+  for (const PutFile& file : s.puts) {
+    to.mutable_put_name()->add_length(static_cast<uint32_t>(file.name.size()));
+    to.mutable_put_name()->mutable_bytes()->append(file.name);
+    to.add_put_mode(file.mode);
+    to.add_put_size(file.size);
+    to.add_put_first_piece(file.first_piece);
+  }
+}
+
+// What a hub and a node believe of it: names that stay in a folder, and pieces in small numbers.
+std::vector<PutFile> TakePuts(FieldReader& in, const pb::JobSettings& from) {
+  std::vector<PutFile> puts;
+  auto names =
+      in.Texts("settings.put_name", from.put_name(), kWireLimits.text_bytes, kLimits.put_files);
+  in.Sorted("settings.put_name", names);
+  auto count = static_cast<int>(names.size());
+  if (from.put_mode_size() != count || from.put_size_size() != count ||
+      from.put_first_piece_size() != count) {
+    in.Defect("settings.put_name", "is not one for each file");
+    return puts;
+  }
+  for (int i = 0; i < count; ++i) {
+    std::string& name = names[static_cast<size_t>(i)];
+    if (!CheckTaskFileName(name)) in.Defect("settings.put_name", "leads out of the folder");
+    puts.push_back(
+        {.name = std::move(name),
+         .mode = in.Number<uint32_t>("settings.put_mode", from.put_mode(i), 0, 0777),
+         .size = in.Number<uint64_t>("settings.put_size", from.put_size(i), 0, kLimits.file_bytes),
+         .first_piece = in.Number<uint32_t>("settings.put_first_piece", from.put_first_piece(i), 0,
+                                            kMostPieces)});
+  }
+  return puts;
 }
 
 JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from) {
@@ -105,6 +141,11 @@ JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from) {
   s.check_patience = in.Time("settings.check_patience", from.check_patience());
   s.user = in.Text("settings.user", from.user(), kMost);
   s.umask = in.Number<int>("settings.umask_plus_1", from.umask_plus_1(), 0, 0777 + 1) - 1;
+  s.put_patterns =
+      in.Texts("settings.put_patterns", from.put_patterns(), kMost, kLimits.file_options);
+  s.get_patterns =
+      in.Texts("settings.get_patterns", from.get_patterns(), kMost, kLimits.file_options);
+  s.puts = TakePuts(in, from);
   return s;
 }
 

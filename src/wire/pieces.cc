@@ -36,12 +36,15 @@ constexpr size_t kProcessBytes = 20;
 
 size_t SizeOf(const AttemptEnd& end, const TaskOutputPtr& output) {
   size_t size = kEndBytes + end.note.size() + end.processes.size() * kProcessBytes;
-  if (output) size += output->out.bytes.size() + output->err.bytes.size();
+  if (!output) return size;
+  for (const OutputStream* stream : output->streams()) size += stream->bytes.size();
   return size;
 }
 
 bool IsApart(const TaskOutputPtr& output) {
-  return output && !(output->out.spool.empty() && output->err.spool.empty());
+  return output && std::ranges::any_of(output->streams(), [](const OutputStream* stream) {
+           return !stream->spool.empty();
+         });
 }
 
 bool Fits(const Lease& lease) {

@@ -1,6 +1,7 @@
 // One execution of a task: its reference, its end, its output.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <memory>
@@ -86,7 +87,13 @@ struct OutputStream {
 struct TaskOutput {
   OutputStream out;
   OutputStream err;
+  OutputStream files = {};  // what --get brings home, as a pack (task_files.h)
+  std::array<OutputStream*, 3> streams() { return {&out, &err, &files}; }
+  std::array<const OutputStream*, 3> streams() const { return {&out, &err, &files}; }
+  uint64_t bytes() const { return out.total + err.total + files.total; }
 };
+inline constexpr int kStreams = 3;
+const char* StreamName(int stream);  // 1 "stdout", 2 "stderr", 3 "files"
 using TaskOutputPtr = std::shared_ptr<const TaskOutput>;
 
 }  // namespace spate

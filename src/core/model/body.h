@@ -33,6 +33,14 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
+// A file to be laid into the task's own folder before it starts.
+struct TaskPut {
+  std::string name;
+  uint32_t mode = 0;
+  std::string from;  // where the node has its content
+  friend bool operator==(const TaskPut&, const TaskPut&) = default;
+};
+
 struct TaskBody {
   std::vector<Step> steps;
   std::vector<Check> output_checks;
@@ -42,6 +50,8 @@ struct TaskBody {
   std::string stdout_file;
   std::string stderr_file;
   std::vector<std::string> environment;  // "NAME=value", on top of the job's
+  std::vector<TaskPut> puts;
+  std::vector<std::string> gets;  // files of its folder that come home with its end
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
 

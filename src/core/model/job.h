@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "core/model/attempt.h"
 #include "core/model/needs.h"
+#include "core/model/task_files.h"
 
 namespace spate {
 
@@ -118,6 +119,11 @@ struct JobSettings {
   std::string stdin_pattern;             // with placeholders; empty: the null device
   std::string stdout_pattern;
   std::string stderr_pattern;
+  std::vector<std::string> put_patterns;  // --put and --get, likewise: names in the task's folder
+  std::vector<std::string> get_patterns;
+  std::vector<PutFile> puts;  // all files that put_patterns name, sorted by name
+  // Whether each attempt runs in a fresh folder of its own, not in `cwd`.
+  bool has_own_folder() const { return !put_patterns.empty() || !get_patterns.empty(); }
   std::string user;  // whom the tasks run as; empty: as the node does
   int umask = -1;    // of the tasks, 0 to 0777; -1: the node's
   int nice = 0;

@@ -20,6 +20,10 @@ struct Limits {
   uint32_t node_losses = 5;             // a task present at so many fails with that reason
   uint32_t node_failures = 3;           // of a job in a row set a node aside, if others succeed
   uint64_t output_backlog = 64u << 20;  // bytes waiting for the terminal before starts pause
+  uint64_t file_bytes = 16u << 20;      // of one file that goes to or comes from a task
+  uint64_t files_bytes = 64u << 20;     // of all files of a job's --put, of a task's --get
+  uint32_t put_files = 4096;            // of a job
+  uint32_t file_options = 256;          // --put, or --get, of a job
   uint32_t list_errors = 20;            // problems of a job list that are printed
 };
 inline constexpr Limits kLimits;

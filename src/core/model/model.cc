@@ -118,6 +118,11 @@ const char* MemorySourceName(MemorySource source) {
   return i < std::size(kNames) ? kNames[i] : "?";
 }
 
+const char* StreamName(int stream) {
+  constexpr const char* kNames[] = {"stdout", "stderr", "files"};
+  return stream >= 1 && stream <= kStreams ? kNames[stream - 1] : "?";
+}
+
 const char* CheckKindName(CheckKind kind) {
   constexpr const char* kNames[] = {"exists", "exists+", "line", "line+"};
   auto i = static_cast<size_t>(kind);

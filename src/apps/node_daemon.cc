@@ -91,6 +91,7 @@ class NodeDaemon {
   const Surroundings& here_;
   const cli::NodeOptions options_;
   const std::string folder_;
+  std::optional<node::PutFiles> files_;
   std::string hub_dir_;
   std::string instance_;
   Offer offer_;
@@ -133,6 +134,10 @@ Status NodeDaemon::MakeExecutor() {
   with.node_folder = folder_;
   with.task_open_files = here_.open_files;
   with.node_name = offer_.node_name;
+  std::string tmp = here_.environment.GetOr("TMPDIR", "/tmp");
+  if (!options_.tmp.empty()) tmp = options_.tmp;
+  with.task_folders =
+      os::JoinPath(here_.cwd, os::JoinPath(tmp, "spate-" + WordOf(instance_).substr(0, 12)));
   // Who is not root runs all that the hub gives it as itself: that is whom its access is for.
   if (os::EffectiveUser() == 0) {
     with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
@@ -156,10 +161,11 @@ Status NodeDaemon::Open() {
   if (!instance) return std::unexpected(instance.error());
   instance_ = std::move(*instance);
   if (auto made = MakeExecutor(); !made) return made;
-  node::Node::Parts parts{loop_, *executor_, [this] {
-                            return node::MachineLoad{here_.machine.FreeMemory(),
-                                                     here_.machine.LoadAverage()};
-                          }};
+  files_.emplace(os::JoinPath(folder_, "puts"));
+  node::Node::Parts parts{
+      loop_, *executor_,
+      [this] { return node::MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()}; },
+      &*files_};
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   executor_->SetEvents(*node_);
   auto adopted = executor_->Adopt();
@@ -255,6 +261,10 @@ Result<int> Start(const cli::Invocation& invocation) {
   std::string name = options->name.empty() ? host : options->name;
   std::string base = options->tmp.empty() ? StateDirOf(options->state_dir, *here)
                                           : os::JoinPath(here->cwd, options->tmp);
+  // Tasks' folders are below it, for whatever user.
+  if (!options->tmp.empty()) {
+    if (auto made = os::MakeDirs(base); !made) return std::unexpected(made.error());
+  }
   // By host, too: the state folder may be on a file system of many machines.
   std::string folder = os::JoinPath(base, fmt::format("nodes/{}@{}", name, host));
   if (auto made = os::MakeDirs(folder, 0700); !made) return std::unexpected(made.error());

@@ -123,7 +123,7 @@ void AdoptedShepherds::ReadEnds(const shepherd::ShepherdName& name, Adopted& ado
 AdoptedEnd AdoptedShepherds::ToEnd(shepherd::Ended ended) {
   ended.end.start = parts_.loop.clock().FromMonotonic(ended.end.start.ns);
   // The end may be known to the hub, and its output gone with that.
-  for (OutputStream* stream : {&ended.output.out, &ended.output.err}) {
+  for (OutputStream* stream : ended.output.streams()) {
     if (!stream->spool.empty() && !os::Exists(stream->spool)) *stream = {};
   }
   return {std::move(ended.end), parts_.own(std::move(ended.output))};
@@ -241,6 +241,7 @@ void AdoptedShepherds::OnGone(Shepherd& one) {
   shepherds_.remove_if([&](const Shepherd& other) { return &other == &one; });
   if (!running) return;
   parts_.end_strays();
+  parts_.remove_folder(*running);
   end.ref = *running;
   end.cause = Cause::kNode;
   end.start = parts_.loop.Now();

@@ -32,6 +32,8 @@ class AdoptedShepherds {
     std::function<TaskOutputPtr(TaskOutput)> own;
     // Ends what ran below a shepherd that was killed.
     std::function<void()> end_strays;
+    // Removes the folder of an attempt whose shepherd was killed.
+    std::function<void(const AttemptRef&)> remove_folder;
   };
   explicit AdoptedShepherds(Parts parts) : parts_(std::move(parts)) {}
   ~AdoptedShepherds();

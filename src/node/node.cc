@@ -56,7 +56,10 @@ void Node::TakeOver(Adopted adopted) {
   StepNow();
 }
 
-void Node::Disconnect() { channel_ = nullptr; }
+void Node::Disconnect() {
+  channel_ = nullptr;
+  fetches_.clear();
+}
 
 void Node::Send(wire::ToHub message) {
   if (channel_ != nullptr) channel_->Send(std::move(message));
@@ -85,7 +88,87 @@ std::vector<HeldTasks> Node::Holds() const {
   return holds;
 }
 
+const PutFile* Node::FindPut(const OpenJob& job, const std::string& name) const {
+  const std::vector<PutFile>& puts = job.settings->puts;
+  auto at = std::ranges::lower_bound(puts, name, {}, &PutFile::name);
+  return at != puts.end() && at->name == name ? &*at : nullptr;
+}
+
+// Contents that tasks of the lease need, and that are not here. What is wrong with a row is told
+// when its task starts.
+std::vector<PutFile> Node::MissingFor(const wire::Lease& lease) const {
+  std::vector<PutFile> missing;
+  auto job = jobs_.find(lease.job);
+  if (parts_.files == nullptr || job == jobs_.end() || !job->second.compiled) return missing;
+  if (job->second.settings->puts.empty()) return missing;
+  size_t row = 0;
+  for (TaskRange range : lease.tasks) {
+    for (uint32_t k = 0; k < range.count; ++k) {
+      auto body = format::Expand(*job->second.compiled, lease.rows[row++], range.first + k, 1);
+      if (!body) continue;
+      for (const TaskPut& put : body->puts) {
+        const PutFile* file = FindPut(job->second, put.name);
+        auto same = [&](const PutFile& one) { return one.first_piece == file->first_piece; };
+        if (file == nullptr || parts_.files->Has(lease.job, *file)) continue;
+        if (std::ranges::none_of(missing, same)) missing.push_back(*file);
+      }
+    }
+  }
+  return missing;
+}
+
+void Node::AskFor(JobId job, Fetch& fetch) {
+  fetch.piece = fetch.missing.back().first_piece;
+  Send(wire::WantPiece{job, fetch.piece});
+}
+
+void Node::Take(wire::PutPiece piece) {
+  auto at = fetches_.find(piece.job);
+  if (at == fetches_.end() || at->second.piece != piece.piece) return;  // it was asked for before
+  Fetch& fetch = at->second;
+  const PutFile file = fetch.missing.back();
+  Status kept = parts_.files->Keep(piece.job, file, piece.piece, piece.bytes);
+  if (kept && !parts_.files->Has(piece.job, file)) {
+    return Send(wire::WantPiece{piece.job, ++fetch.piece});
+  }
+  fetch.missing.pop_back();
+  if (kept && !fetch.missing.empty()) return AskFor(piece.job, fetch);
+  if (!kept) {
+    OpenJob& job = jobs_.at(piece.job);
+    job.compiled.reset();
+    job.problem = fmt::format("on node {}: the job's files cannot be kept: {}", offer_.node_name,
+                              kept.error().message);
+  }
+  std::deque<wire::ToNode> held = std::move(fetch.held);
+  fetches_.erase(at);
+  for (wire::ToNode& message : held) OnMessage(std::move(message));
+}
+
 void Node::OnMessage(wire::ToNode message) {
+  if (auto* piece = std::get_if<wire::PutPiece>(&message)) return Take(std::move(*piece));
+  JobId job = std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.job; }) return each.job;
+        return JobId();
+      },
+      message);
+  if (auto fetch = fetches_.find(job); fetch != fetches_.end()) {
+    fetch->second.held.push_back(std::move(message));
+    return;
+  }
+  if (const auto* lease = std::get_if<wire::Lease>(&message)) {
+    auto missing = MissingFor(*lease);
+    if (!missing.empty()) {
+      Fetch& fetch = fetches_[job];
+      fetch.missing = std::move(missing);
+      fetch.held.push_back(std::move(message));
+      return AskFor(job, fetch);
+    }
+  }
+  Obey(std::move(message));
+}
+
+void Node::Obey(wire::ToNode message) {
   if (auto* open = std::get_if<wire::OpenJob>(&message)) {
     auto settings = std::make_shared<JobSettings>(*open->settings);
     settings->environment.push_back(fmt::format("SPATE_JOB_ID={}", open->job.value));
@@ -118,6 +201,7 @@ void Node::OnMessage(wire::ToNode message) {
     ForgetReports(taken->number);
   } else if (auto* close = std::get_if<wire::CloseJob>(&message)) {
     jobs_.erase(close->job);
+    if (parts_.files != nullptr) parts_.files->Forget(close->job);
   } else {
     Take(agent::StopArrived{std::get<wire::Stop>(message).job});
   }
@@ -235,6 +319,18 @@ void Node::Start(const agent::StartAttempt& order) {
   if (job.compiled) {
     // The row stays until the attempt has ended: an order may be taken back and started again.
     auto body = format::Expand(*job.compiled, rows_.at(ref), ref.index, order.slot);
+    if (body) {
+      for (TaskPut& put : body->puts) {
+        const PutFile* file = FindPut(job, put.name);
+        if (file == nullptr || parts_.files == nullptr) {
+          body = Fail(ErrorKind::kNotFound,
+                      fmt::format("--put: '{}' did not come with the job", put.name));
+          break;
+        }
+        put.mode = file->mode;
+        put.from = parts_.files->PathOf(ref.job, *file);
+      }
+    }
     if (body) {
       Environment(order, body->environment);
       parts_.executor.Start({ref, order.slot, std::move(*body), order.needs, order.given,

@@ -15,6 +15,7 @@
 #include "core/agent/agent.h"
 #include "format/expand.h"
 #include "node/executor.h"
+#include "node/put_files.h"
 #include "os/loop.h"
 #include "transport/channel.h"
 #include "wire/messages.h"
@@ -35,6 +36,7 @@ class Node final : public ExecutorEvents {
     os::Loop& loop;
     Executor& executor;
     std::function<MachineLoad()> sample_load;  // null: never sampled
+    PutFiles* files = nullptr;                 // null: jobs bring none along
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -68,8 +70,20 @@ class Node final : public ExecutorEvents {
     std::optional<format::CompiledJob> compiled;
     std::string problem;
   };
+  // A job whose next lease waits for files. What the hub says of the job meanwhile waits behind it,
+  // in order. Nothing of it is held for the hub: a new connection begins anew.
+  struct Fetch {
+    std::deque<wire::ToNode> held;
+    std::vector<PutFile> missing;  // contents; the last one is under way
+    uint32_t piece = 0;            // the one that was asked for
+  };
 
   void OnMessage(wire::ToNode message);
+  void Obey(wire::ToNode message);
+  std::vector<PutFile> MissingFor(const wire::Lease& lease) const;
+  const PutFile* FindPut(const OpenJob& job, const std::string& name) const;
+  void AskFor(JobId job, Fetch& fetch);
+  void Take(wire::PutPiece piece);
   void Send(wire::ToHub message);
   void ForgetReports(uint64_t up_to);
   // Sends an Ends or Returned, and keeps it until the hub has taken it.
@@ -91,6 +105,7 @@ class Node final : public ExecutorEvents {
   std::deque<std::pair<uint64_t, wire::ToHub>> untaken_;  // with their numbers
   agent::Agent agent_;
   std::map<JobId, OpenJob> jobs_;
+  std::map<JobId, Fetch> fetches_;
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds
   // Of ends on their way through the agent.
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;

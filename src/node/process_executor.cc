@@ -16,9 +16,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "os/account.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "shepherd/rendezvous.h"
+#include "shepherd/task_folder.h"
 
 namespace spate::node {
 namespace {
@@ -119,15 +121,17 @@ void ProcessExecutor::LeaveForAdoption() {
 Result<Adopted> ProcessExecutor::Adopt(Duration patience) {
   CHECK(is_node());
   CHECK(events_ != nullptr);
-  adopted_ = std::make_unique<AdoptedShepherds>(
-      AdoptedShepherds::Parts{.loop = loop_,
-                              .node_folder = options_.node_folder,
-                              .own = [this](TaskOutput output) { return Own(std::move(output)); },
-                              .end_strays = [this] { EndStrays(); }});
+  adopted_ = std::make_unique<AdoptedShepherds>(AdoptedShepherds::Parts{
+      .loop = loop_,
+      .node_folder = options_.node_folder,
+      .own = [this](TaskOutput output) { return Own(std::move(output)); },
+      .end_strays = [this] { EndStrays(); },
+      .remove_folder = [this](const AttemptRef& ref) { RemoveTaskFolder(ref); }});
   auto adopted = adopted_->Begin(*events_, patience);
   if (!adopted) return adopted;
   EndStrays();
   RemoveOldSpools(*adopted);
+  RemoveOldTaskFolders(*adopted);
   MakeFirst();
   return adopted;
 }
@@ -159,9 +163,9 @@ void ProcessExecutor::RemoveOldSpools(const Adopted& adopted) {
 
 // The last owner removes the spool files.
 TaskOutputPtr ProcessExecutor::Own(TaskOutput output) {
-  if (output.out.total == 0 && output.err.total == 0) return no_output_;
+  if (output.bytes() == 0) return no_output_;
   auto drop = [keep = keep_spools_](const TaskOutput* one) {
-    for (const OutputStream* stream : {&one->out, &one->err}) {
+    for (const OutputStream* stream : one->streams()) {
       if (!stream->spool.empty() && !*keep) (void)os::RemoveFile(stream->spool);
     }
     delete one;
@@ -316,13 +320,59 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
                     settings->kill_grace};
   opening.umask = settings->umask;
   opening.user.reset();
+  opening.task_folders.clear();
   refused_.erase(job);
+  if (settings->has_own_folder()) {
+    opening.task_folders = options_.task_folders;
+    if (Status made = MakeTaskFolders(); !made) refused_[job] = made.error().message;
+  }
   if (!options_.users) return;
   auto user = TaskUserFor(settings->user, *options_.users);
   if (user) {
     opening.user = std::move(*user);
   } else {
     refused_[job] = user.error().message;
+  }
+}
+
+// Everybody whose tasks run here makes theirs in it, and nobody touches another one's.
+Status ProcessExecutor::MakeTaskFolders() {
+  const std::string& folder = options_.task_folders;
+  if (folder.empty()) {
+    return Fail(ErrorKind::kUnavailable, "tasks have no folders of their own here");
+  }
+  if (Status made = os::MakeDirs(os::DirName(folder)); !made) return made;
+  Status made = os::MakeDir(folder, 0700);
+  if (!made && made.error().kind != ErrorKind::kExists) return made;
+  auto info = os::StatLink(folder);
+  if (!info) return std::unexpected(std::move(info.error()));
+  if (info->kind != os::FileKind::kDir || info->user != os::EffectiveUser()) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{}' is not a folder of this node: remove it, or start the node with "
+                            "another --tmp",
+                            folder));
+  }
+  return os::SetPermissions(folder, options_.users ? 01777 : 0700);
+}
+
+void ProcessExecutor::RemoveTaskFolder(const AttemptRef& ref) {
+  if (options_.task_folders.empty()) return;
+  (void)os::RemoveTree(os::JoinPath(options_.task_folders, shepherd::TaskFolderName(ref)));
+}
+
+void ProcessExecutor::RemoveOldTaskFolders(const Adopted& adopted) {
+  if (options_.task_folders.empty()) return;
+  auto info = os::StatLink(options_.task_folders);
+  if (!info || info->kind != os::FileKind::kDir || info->user != os::EffectiveUser()) return;
+  std::set<std::string> used;
+  for (const agent::AttemptAdopted& one : adopted.running) {
+    used.insert(shepherd::TaskFolderName(one.ref));
+  }
+  auto entries = os::ListDir(options_.task_folders);
+  if (!entries) return;
+  for (const os::DirEntry& entry : *entries) {
+    if (used.contains(entry.name)) continue;
+    (void)os::RemoveTree(os::JoinPath(options_.task_folders, entry.name));
   }
 }
 
@@ -605,6 +655,7 @@ void ProcessExecutor::HandBack(Slot& slot) {
     end.cause = Cause::kNode;
     end.start = loop_.Now();
     end.note = "its shepherd was killed";
+    RemoveTaskFolder(order.ref);
     events_->OnEnded(std::move(end), no_output_);
   }
 }

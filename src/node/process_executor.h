@@ -35,6 +35,9 @@ struct ProcessExecutorOptions {
   Duration adopt_patience = Duration::Seconds(600);
   // Of a node: its name, to be in the notes of attempts that cannot be started here.
   std::string node_name;
+  // Of a node: attempts that need a folder of their own have it below this one, which is made when
+  // it is needed. Tasks' users must be able to reach it. Empty: such attempts cannot be started.
+  std::string task_folders;
   // Of a node: whom it runs tasks as. Without rules everything runs as this process does.
   std::optional<TaskUserRules> users;
   // A cgroup v2 folder of this process; each slot gets one below it. Or empty. A node's is a
@@ -116,6 +119,9 @@ class ProcessExecutor final : public Executor {
   void Lend(Slot& slot);
   void Give(Slot& slot, StartOrder order);
   void Refuse(const StartOrder& order, std::string why);
+  Status MakeTaskFolders();
+  void RemoveTaskFolder(const AttemptRef& ref);
+  void RemoveOldTaskFolders(const Adopted& adopted);
   // Names the node in the note of an attempt that could not be started here.
   void NameNode(AttemptEnd& end) const;
   void Answer(const StartOrder& order, AttemptEnd end);

@@ -218,6 +218,11 @@ Result<std::string> ReadLink(const std::string& path) {
   return std::string(target, static_cast<size_t>(n));
 }
 
+Status SetPermissions(const std::string& path, uint32_t permissions) {
+  if (chmod(path.c_str(), permissions) != 0) return FailErrno("change the permissions of", path);
+  return {};
+}
+
 Status MakeDir(const std::string& path, uint32_t permissions) {
   if (mkdir(path.c_str(), permissions) != 0) return FailErrno("make the folder", path);
   return {};

@@ -67,6 +67,7 @@ Result<std::string> ReadLink(const std::string& path);
 Status MakeDir(const std::string& path, uint32_t permissions = 0777);
 // With its parents; fine when it is there.
 Status MakeDirs(const std::string& path, uint32_t permissions = 0777);
+Status SetPermissions(const std::string& path, uint32_t permissions);
 // Fine when it is not there.
 Status RemoveFile(const std::string& path);
 Status RemoveEmptyDir(const std::string& path);

@@ -335,7 +335,32 @@ void AttemptRunner::Check(int64_t now) {
   Finish(now);
 }
 
+// What --get names, and the end of the folder. A file that is missing matters to a task that has
+// succeeded; of others there comes what is there.
+void AttemptRunner::BringFiles() {
+  if (!folder_.exists()) return;
+  bool ran = started_ > 0 && end_.cause != Cause::kNode && end_.cause != Cause::kStopped;
+  bool good = end_.cause == Cause::kSuccess;
+  std::string missing;
+  {
+    AsUser user(job_->opening);
+    if (ran && user.status()) missing = folder_.OpenGets(view_.gets);
+  }
+  if (good && !missing.empty()) {
+    end_.cause = Cause::kCheck;
+    Note(missing);
+  }
+  std::string lost = folder_.Pack(setup_.spool_folder);
+  if (!lost.empty()) {
+    if (good) end_.cause = Cause::kNode;
+    Note(lost);
+  }
+  AsUser user(job_->opening);
+  folder_.Remove();
+}
+
 void AttemptRunner::Finish(int64_t) {
+  BringFiles();
   FillMemory();
   SetPrecedence(false);
   if (end_.left_behind > 0) {
@@ -352,7 +377,7 @@ void AttemptRunner::Finish(int64_t) {
   if (!err_.trouble().empty() && err_.trouble() != out_.trouble()) Note(err_.trouble());
   end_.stdout_total = out_.total();
   end_.stderr_total = err_.total();
-  outbox_.AddEnd(end_, out_.view(), err_.view());
+  outbox_.AddEnd(end_, out_.view(), err_.view(), folder_.view());
   phase_ = Phase::kIdle;
   phase_until_ = kNever;
 }
@@ -483,6 +508,8 @@ bool AttemptRunner::EndAll(int64_t patience) {
   if (phase_ != Phase::kIdle) {
     out_.Discard();
     err_.Discard();
+    AsUser user(job_->opening);
+    folder_.Remove();
   }
   return true;
 }

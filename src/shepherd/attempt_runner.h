@@ -23,6 +23,7 @@
 #include "shepherd/protocol.h"
 #include "shepherd/slot_cgroup.h"
 #include "shepherd/spawn.h"
+#include "shepherd/task_folder.h"
 
 namespace spate::shepherd {
 
@@ -135,6 +136,7 @@ class AttemptRunner {
   void TreeEnded(int64_t now);
   bool FindFailures(int64_t now, std::string& failures);
   void Check(int64_t now);
+  void BringFiles();
   void Finish(int64_t now);
   void Outcome();
   void FillMemory();
@@ -153,6 +155,7 @@ class AttemptRunner {
   uint32_t served_user_;  // whom lookup_ and the pipes are for
   OutputCollector out_;
   OutputCollector err_;
+  TaskFolder folder_;
   ProcessTree tree_;
   SlotCgroup cgroup_;
   std::unordered_map<uint32_t, Job> jobs_;

@@ -106,6 +106,7 @@ void AttemptRunner::Reset(int64_t now) {
   sample_at_ = now + (soon ? 200 : 1000) * kMilli;
   out_.Begin(end_.ref);
   err_.Begin(end_.ref);
+  folder_.Begin(job_->opening.task_folders, end_.ref);
   cgroup_.Begin(view_.start.needs.memory);
 }
 
@@ -142,6 +143,11 @@ void AttemptRunner::GoOnStarting(int64_t now) {
 
 // kShort: with errno. Everything that the user names is touched here, and by Check.
 AttemptRunner::Started AttemptRunner::StartAsUser() {
+  std::string unread = started_ == 0 ? folder_.OpenPuts(view_.puts) : "";
+  if (!unread.empty()) {
+    CannotStart(126, unread);
+    return Started::kFailed;
+  }
   AsUser user(job_->opening);
   if (!user.status()) {
     CannotStart(126, user.status().error().message);
@@ -157,6 +163,11 @@ AttemptRunner::Started AttemptRunner::StartAsUser() {
 }
 
 bool AttemptRunner::EnterFolder() {
+  if (folder_.is_wanted()) {
+    std::string why = folder_.Enter(view_.puts);
+    if (!why.empty()) CannotStart(126, why);
+    return why.empty();
+  }
   const std::string& cwd = job_->opening.cwd;
   if (cwd.empty() || chdir(cwd.c_str()) == 0) return true;
   CannotStart(126, fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
@@ -328,6 +339,8 @@ void AttemptRunner::TakeBack() {
   out_file_.Reset();
   err_file_.Reset();
   links_.clear();
+  AsUser user(job_->opening);
+  folder_.Remove();
   phase_ = Phase::kIdle;
 }
 

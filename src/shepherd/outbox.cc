@@ -7,9 +7,10 @@
 
 namespace spate::shepherd {
 
-void Outbox::AddEnd(const AttemptEnd& end, const StreamView& out, const StreamView& err) {
+void Outbox::AddEnd(const AttemptEnd& end, const StreamView& out, const StreamView& err,
+                    const StreamView& files) {
   size_t before = bytes_.size();
-  AppendEnded(bytes_, end, out, err);
+  AppendEnded(bytes_, end, out, err, files);
   if (keeps_) ends_.push_back({end.ref, bytes_.substr(before)});
 }
 

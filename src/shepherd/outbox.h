@@ -17,7 +17,8 @@ class Outbox {
 
   // A report other than an end is appended to this.
   std::string& Add() { return bytes_; }
-  void AddEnd(const AttemptEnd& end, const StreamView& out, const StreamView& err);
+  void AddEnd(const AttemptEnd& end, const StreamView& out, const StreamView& err,
+              const StreamView& files = {});
 
   // The parent needs this end no more. Unknown ones are ignored.
   void Taken(const AttemptRef& ref);

@@ -11,12 +11,13 @@
 //   Setup     := 1 version:u8 slot:u16 spool:text cgroup:text job_folder:text
 //                open_files:u64 home_cpu:i32 node_folder:text adopt_patience:i64
 //   OpenJob   := 2 job:u32 cwd:text environment:list(text) nice:i32 flags:u8 patience:i64
-//                limits umask:i32 user
+//                limits umask:i32 user task_folders:text
 //                flags: 1 measure_io, 2 live_output, 4 a user follows
 //   limits    := time_limit:i64 percent:u32 warn_time:i64 kill_grace:i64
 //   user      := nothing, or user:u32 group:u32 groups:list(u32) name:text home:text shell:text
 //   Start     := 3 head stdin:text stdout:text stderr:text
 //                environment:list(text) checks:list(kind:u8 text)
+//                puts:list(name:text mode:u32 from:text) gets:list(text)
 //                commands:list(step:u16 argv:list(text))
 //   head      := sequence:u64 ref slot:u16 flags:u8 milli_cpus:u32 memory:u64
 //                named:list(name:text count:u32) given:list(name:text indices:list(text))
@@ -34,7 +35,7 @@
 //   system:i64
 //                peak:u64 read:i64 written:i64 left_behind:u32 out_total:u64 err_total:u64
 //                note:blob processes:list(step:u16 command:u16 rank:u32 status:i32)
-//                stream(out) stream(err)
+//                stream(out) stream(err) stream(files)
 //   stream    := total:u64 bytes:blob spool:blob       one of the two is empty
 //   Adopted   := 70 version:u8 ends:u32 running:u8 (since:i64 head limits)?
 //
@@ -253,6 +254,7 @@ JobOpening ReadOpenJob(Reader& in) {
   job.limits = ReadLimits(in);
   job.umask = in.Number<int32_t>();
   if ((flags & kOtherUser) != 0) job.user = ReadUser(in);
+  job.task_folders = in.Text();
   return job;
 }
 
@@ -316,6 +318,17 @@ void ReadChecks(Reader& in, StartView& view) {
   }
 }
 
+void ReadFiles(Reader& in, StartView& view) {
+  uint32_t puts = in.Count(14);
+  for (uint32_t i = 0; i < puts && in.ok(); ++i) {
+    const char* name = in.Text();
+    auto mode = in.Number<uint32_t>();
+    view.puts.push_back({name, mode, in.Text()});
+  }
+  uint32_t gets = in.Count(5);
+  for (uint32_t i = 0; i < gets && in.ok(); ++i) view.gets.push_back(in.Text());
+}
+
 void ReadCommands(Reader& in, StartView& view) {
   uint32_t count = in.Count(6);
   if (count == 0) in.Spoil();
@@ -377,6 +390,7 @@ Ended ReadEnded(Reader& in) {
   }
   ended.output.out = ReadStream(in);
   ended.output.err = ReadStream(in);
+  ended.output.files = ReadStream(in);
   return ended;
 }
 
@@ -405,6 +419,8 @@ TaskBody StartView::ToBody() const {
   for (const CheckView& check : checks) {
     body.output_checks.push_back({CheckWhen::kOut, check.kind, check.file});
   }
+  for (const PutView& put : puts) body.puts.push_back({put.name, put.mode, put.from});
+  for (const char* name : gets) body.gets.emplace_back(name);
   body.stdin_file = stdin_file;
   body.stdout_file = stdout_file;
   body.stderr_file = stderr_file;
@@ -438,6 +454,7 @@ void AppendOpenJob(std::string& out, const JobOpening& job) {
   PutLimits(writer, job.limits);
   writer.Number(job.umask);
   if (job.user) PutUser(writer, *job.user);
+  writer.Text(job.task_folders);
   MustClose(writer);
 }
 
@@ -456,6 +473,13 @@ bool AppendStart(std::string& out, const Start& start, const TaskBody& body) {
     writer.Number(static_cast<uint8_t>(check.kind));
     writer.Text(check.file);
   }
+  writer.Number(static_cast<uint32_t>(body.puts.size()));
+  for (const TaskPut& put : body.puts) {
+    writer.Text(put.name);
+    writer.Number(put.mode);
+    writer.Text(put.from);
+  }
+  writer.Texts(body.gets);
   uint32_t commands = 0;
   for (const Step& step : body.steps) {
     CHECK(!step.commands.empty());
@@ -563,11 +587,14 @@ Status DecodeStart(std::string_view frame, StartView& view) {
   view.stderr_file = in.Text();
   view.environment.clear();
   view.checks.clear();
+  view.puts.clear();
+  view.gets.clear();
   view.words.clear();
   view.commands.clear();
   uint32_t count = in.Count(5);
   for (uint32_t i = 0; i < count && in.ok(); ++i) view.environment.push_back(in.Text());
   ReadChecks(in, view);
+  ReadFiles(in, view);
   ReadCommands(in, view);
   if (!in.done()) return Damaged("a start");
   return {};
@@ -602,7 +629,7 @@ void AppendMemorySample(std::string& out, const MemorySample& report) {
 }
 
 void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdout_stream,
-                 const StreamView& stderr_stream) {
+                 const StreamView& stderr_stream, const StreamView& files) {
   Writer writer(out, static_cast<uint8_t>(ReportType::kEnded));
   writer.Ref(end.ref);
   writer.Number(end.slot);
@@ -627,7 +654,7 @@ void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdo
     writer.Number(process.rank);
     writer.Number(process.status);
   }
-  for (const StreamView* stream : {&stdout_stream, &stderr_stream}) {
+  for (const StreamView* stream : {&stdout_stream, &stderr_stream, &files}) {
     writer.Number(stream->total);
     writer.Blob(stream->spool.empty() ? stream->bytes : std::string_view());
     writer.Blob(stream->spool);

@@ -19,7 +19,7 @@
 
 namespace spate::shepherd {
 
-inline constexpr uint8_t kProtocolVersion = 2;
+inline constexpr uint8_t kProtocolVersion = 3;
 
 // The exit status of a shepherd that gave its orders back and left, since no process could be had
 // for its tasks: it was one itself.
@@ -72,6 +72,7 @@ struct JobOpening {
   JobLimits limits;
   int32_t umask = -1;            // -1: the shepherd's
   std::optional<TaskUser> user;  // empty: as the shepherd
+  std::string task_folders;      // each attempt runs in a fresh folder below it; empty: in `cwd`
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };
 
@@ -94,6 +95,11 @@ struct StartView {
     CheckKind kind;
     const char* file;
   };
+  struct PutView {
+    const char* name;
+    uint32_t mode;
+    const char* from;
+  };
   struct CommandView {
     uint16_t step;     // rises by 0 or 1 from command to command
     uint16_t command;  // counts within the step
@@ -106,6 +112,8 @@ struct StartView {
   const char* stderr_file = "";
   std::vector<const char*> environment;
   std::vector<CheckView> checks;  // of CheckWhen::kOut only
+  std::vector<PutView> puts;
+  std::vector<const char*> gets;
   std::vector<const char*> words;
   std::vector<CommandView> commands;  // at least one
 
@@ -225,7 +233,7 @@ struct StreamView {
   uint64_t total = 0;
 };
 void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdout_stream,
-                 const StreamView& stderr_stream);
+                 const StreamView& stderr_stream, const StreamView& files = {});
 void AppendAdopted(std::string& out, const Adopted& report);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended, Adopted>;

@@ -57,6 +57,10 @@ TaskBody AnyBody() {
     body.output_checks.push_back(
         {CheckWhen::kOut, static_cast<CheckKind>(*rc::gen::inRange(0, 4)), AnyText()});
   }
+  for (const std::string& name : AnyTexts()) {
+    body.puts.push_back({name, *rc::gen::arbitrary<uint32_t>(), AnyText()});
+  }
+  body.gets = AnyTexts();
   body.stdin_file = AnyText();
   body.stdout_file = AnyText();
   body.stderr_file = AnyText();
@@ -134,7 +138,8 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                    Duration{*rc::gen::arbitrary<int64_t>()},
                    AnyLimits(),
                    *rc::gen::arbitrary<int32_t>(),
-                   AnyUser()};
+                   AnyUser(),
+                   AnyText()};
     TakeBack back{AnyRef()};
     EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
     Pause pause{*rc::gen::arbitrary<bool>()};
@@ -202,15 +207,18 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
     }
     OutputStream out = AnyStream(*rc::gen::arbitrary<bool>());
     OutputStream err = AnyStream(*rc::gen::arbitrary<bool>());
+    OutputStream files = AnyStream(*rc::gen::arbitrary<bool>());
     std::string bytes;
-    AppendEnded(bytes, end, {out.bytes, out.spool, out.total}, {err.bytes, err.spool, err.total});
+    AppendEnded(bytes, end, {out.bytes, out.spool, out.total}, {err.bytes, err.spool, err.total},
+                {files.bytes, files.spool, files.total});
     auto report = DecodeReport(FrameOf(bytes));
     RC_ASSERT(report.has_value());
     const auto& got = std::get<Ended>(*report);
     // Encoded again it gives the same bytes, so nothing was lost.
     std::string again;
     AppendEnded(again, got.end, {got.output.out.bytes, got.output.out.spool, got.output.out.total},
-                {got.output.err.bytes, got.output.err.spool, got.output.err.total});
+                {got.output.err.bytes, got.output.err.spool, got.output.err.total},
+                {got.output.files.bytes, got.output.files.spool, got.output.files.total});
     RC_ASSERT(again == bytes);
     RC_ASSERT(got.end.note == end.note);
     RC_ASSERT(got.end.slot == end.slot);

@@ -1,0 +1,49 @@
+#include "node/put_files.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "os/file.h"
+
+namespace spate::node {
+
+PutFiles::PutFiles(std::string folder) : folder_(std::move(folder)) {
+  (void)os::RemoveTree(folder_);
+}
+
+std::string PutFiles::FolderOf(JobId job) const {
+  return os::JoinPath(folder_, fmt::format("{}", job.value));
+}
+
+std::string PutFiles::PathOf(JobId job, const PutFile& file) const {
+  return os::JoinPath(FolderOf(job), fmt::format("{}", file.first_piece));
+}
+
+bool PutFiles::Has(JobId job, const PutFile& file) const {
+  auto at = whole_.find(job);
+  return at != whole_.end() && at->second.contains(file.first_piece);
+}
+
+Status PutFiles::Keep(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes) {
+  if (auto made = os::MakeDirs(FolderOf(job), 0700); !made) return made;
+  uint64_t offset = (piece - file.first_piece) * kPutPieceBytes;
+  bool last = offset + bytes.size() >= file.size;
+  if (bytes.size() != (last ? file.size - offset : kPutPieceBytes)) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("piece {} has another length than it must have", piece));
+  }
+  std::string path = PathOf(job, file);
+  auto fd =
+      os::OpenWrite(path, offset == 0 ? os::OpenHow::kTruncate : os::OpenHow::kReadWrite, 0600);
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  if (auto put = os::WriteAllAt(fd->get(), bytes, offset, path); !put) return put;
+  if (last) whole_[job].insert(file.first_piece);
+  return {};
+}
+
+void PutFiles::Forget(JobId job) {
+  if (whole_.erase(job) > 0 || os::Exists(FolderOf(job))) (void)os::RemoveTree(FolderOf(job));
+}
+
+}  // namespace spate::node

@@ -1,0 +1,38 @@
+// PutFiles: what jobs bring along (core/model/task_files.h), as this node has it: each content in a
+// file of its own, fetched from the hub once for each job.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "core/model/job.h"
+
+namespace spate::node {
+
+class PutFiles {
+ public:
+  // Files go to FOLDER/JOB/. What an earlier process left there is removed.
+  explicit PutFiles(std::string folder);
+
+  // Where the content of this file is, or will be.
+  std::string PathOf(JobId job, const PutFile& file) const;
+  bool Has(JobId job, const PutFile& file) const;
+  // Pieces of one content, from its first on, in order; after the last one Has() is true.
+  Status Keep(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes);
+  void Forget(JobId job);
+
+ private:
+  std::string FolderOf(JobId job) const;
+
+  const std::string folder_;
+  std::map<JobId, std::set<uint32_t>> whole_;  // first pieces
+};
+
+}  // namespace spate::node

@@ -1,0 +1,195 @@
+#include "shepherd/task_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/units.h"
+#include "core/model/limits.h"
+#include "core/model/task_files.h"
+#include "os/error.h"
+#include "os/file.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr size_t kPiece = 256 * 1024;
+
+std::string Why(std::string_view what, std::string_view name) {
+  int error = errno;
+  return fmt::format("cannot {} '{}': {}", what, EscapeForScreen(name), os::TextOfErrno(error));
+}
+
+std::string CopyTo(int from, const StartView::PutView& put) {
+  constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  os::Fd to(open(put.name, kHow, 0600));
+  if (!to && errno == ENOENT && os::MakeDirs(os::DirName(put.name))) {
+    to.Reset(open(put.name, kHow, 0600));
+  }
+  if (!to) return Why("bring the file", put.name);
+  std::string piece(kPiece, '\0');
+  for (off_t at = 0;;) {
+    ssize_t got = pread(from, piece.data(), piece.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Why("read what is to become", put.name);
+    if (got == 0) break;
+    auto bytes = std::string_view(piece).substr(0, static_cast<size_t>(got));
+    if (auto put_all = os::WriteAll(to.get(), bytes, put.name); !put_all) {
+      return put_all.error().message;
+    }
+    at += got;
+  }
+  return fchmod(to.get(), put.mode) == 0 ? "" : Why("bring the file", put.name);
+}
+
+}  // namespace
+
+std::string TaskFolderName(const AttemptRef& ref) {
+  return fmt::format("{}.{}-{}", ref.job.value, uint64_t{ref.index} + 1, ref.attempt.value);
+}
+
+void TaskFolder::Begin(const std::string& folders, const AttemptRef& ref) {
+  path_ = folders.empty() ? "" : os::JoinPath(folders, TaskFolderName(ref));
+  ref_ = ref;
+  exists_ = false;
+  puts_.clear();
+  gets_.clear();
+  pack_.clear();
+  spool_path_.clear();
+  spool_.Reset();
+  total_ = 0;
+}
+
+std::string TaskFolder::OpenPuts(const std::vector<StartView::PutView>& puts) {
+  if (exists_) return {};
+  puts_.clear();
+  for (const StartView::PutView& put : puts) {
+    puts_.emplace_back(open(put.from, O_RDONLY | O_CLOEXEC));
+    if (!puts_.back()) return Why("read what is to become", put.name);
+  }
+  return {};
+}
+
+// A folder that is there already is nobody's: an attempt is started once.
+std::string TaskFolder::Enter(const std::vector<StartView::PutView>& puts) {
+  if (exists_) return {};
+  if (mkdir(path_.c_str(), 0700) != 0) return Why("make the task's folder", path_);
+  exists_ = true;
+  // Whatever its umask says.
+  if (chmod(path_.c_str(), 0700) != 0 || chdir(path_.c_str()) != 0) {
+    return Why("enter the task's folder", path_);
+  }
+  for (size_t i = 0; i < puts.size(); ++i) {
+    std::string why = CopyTo(puts_[i].get(), puts[i]);
+    if (!why.empty()) return why;
+  }
+  puts_.clear();
+  return {};
+}
+
+std::string TaskFolder::OpenGets(const std::vector<const char*>& gets) {
+  std::string missing;
+  uint64_t bytes = 0;
+  auto miss = [&](const char* name, std::string_view why) {
+    if (!missing.empty()) missing += "\n";
+    missing += fmt::format("--get: '{}' {}", EscapeForScreen(name), why);
+  };
+  if (chdir(path_.c_str()) != 0) {
+    if (!gets.empty()) miss(gets.front(), "is gone with the task's folder");
+    return missing;
+  }
+  for (const char* name : gets) {
+    // A pipe of the task's own making must not hold us.
+    Get get{.fd = os::Fd(open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), .name = name};
+    struct stat info{};
+    if (!get.fd || fstat(get.fd.get(), &info) != 0) {
+      miss(name, errno == ENOENT ? "does not exist" : os::TextOfErrno(errno));
+      continue;
+    }
+    get.mode = info.st_mode & 0777;
+    get.size = static_cast<uint64_t>(info.st_size);
+    bytes += get.size;
+    if (!S_ISREG(info.st_mode)) {
+      miss(name, "is no file");
+    } else if (get.size > kLimits.file_bytes) {
+      miss(name, fmt::format("has {}, more than the {} that are brought home", FormatSize(get.size),
+                             FormatSize(kLimits.file_bytes)));
+    } else if (bytes > kLimits.files_bytes) {
+      miss(name, fmt::format("is more than the {} that are brought home of one task",
+                             FormatSize(kLimits.files_bytes)));
+    } else {
+      gets_.push_back(std::move(get));
+    }
+  }
+  return missing;
+}
+
+std::string TaskFolder::Pack(const std::string& spool_folder) {
+  spool_folder_ = spool_folder;
+  std::string why;
+  for (const Get& get : gets_) {
+    why = AddFile(get);
+    if (why.empty()) continue;
+    if (spool_) unlink(spool_path_.c_str());
+    spool_.Reset();
+    spool_path_.clear();
+    pack_.clear();
+    total_ = 0;
+    break;
+  }
+  gets_.clear();
+  return why;
+}
+
+std::string TaskFolder::AddFile(const Get& get) {
+  std::string head;
+  AppendPackedFile(head, {.name = get.name, .mode = get.mode, .size = get.size});
+  std::string why = Add(head);
+  std::string piece;
+  for (uint64_t at = 0; at < get.size && why.empty(); at += piece.size()) {
+    auto bytes = os::ReadAt(get.fd.get(), at, std::min<uint64_t>(kPiece, get.size - at), get.name);
+    if (!bytes) return bytes.error().message;
+    if (bytes->empty()) return fmt::format("'{}' shrank while it was read", get.name);
+    piece = std::move(*bytes);
+    why = Add(piece);
+  }
+  return why;
+}
+
+std::string TaskFolder::Add(std::string_view bytes) {
+  total_ += bytes.size();
+  if (!spool_ && total_ <= kInlineOutput) {
+    pack_ += bytes;
+    return {};
+  }
+  if (!spool_) {
+    spool_path_ = fmt::format("{}/{}-{}-{}.files", spool_folder_, ref_.job.value, ref_.index,
+                              ref_.attempt.value);
+    spool_.Reset(
+        open(spool_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!spool_) return Why("keep files on their way home in", spool_path_);
+    auto put = os::WriteAll(spool_.get(), pack_, spool_path_);
+    pack_.clear();
+    if (!put) return put.error().message;
+  }
+  auto put = os::WriteAll(spool_.get(), bytes, spool_path_);
+  return put ? "" : put.error().message;
+}
+
+StreamView TaskFolder::view() const {
+  if (spool_) return {{}, spool_path_, total_};
+  return {pack_, {}, total_};
+}
+
+void TaskFolder::Remove() {
+  if (!exists_) return;
+  exists_ = false;
+  // What cannot be removed is left to the node's next process.
+  if (chdir("/") == 0) (void)os::RemoveTree(path_);
+}
+
+}  // namespace spate::shepherd

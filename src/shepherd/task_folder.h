@@ -1,0 +1,65 @@
+// The folder of its own that an attempt has when files go to or come from it (--put, --get): made
+// afresh, filled, emptied again. What is a user's is touched with their rights (as_user.h), what is
+// the node's with ours; each function says whose it wants.
+//
+// Functions return why they failed, or an empty text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/model/attempt.h"
+#include "os/fd.h"
+#include "shepherd/protocol.h"
+
+namespace spate::shepherd {
+
+// Its name below the node's folder of such folders.
+std::string TaskFolderName(const AttemptRef& ref);
+
+class TaskFolder {
+ public:
+  // Before an attempt. `folders` is empty when it needs none.
+  void Begin(const std::string& folders, const AttemptRef& ref);
+  bool is_wanted() const { return !path_.empty(); }
+  bool exists() const { return exists_; }
+
+  // Ours.
+  std::string OpenPuts(const std::vector<StartView::PutView>& puts);
+  // The user's. Makes the folder, enters it, and lays into it what OpenPuts has opened. When it was
+  // entered before, nothing is done.
+  std::string Enter(const std::vector<StartView::PutView>& puts);
+
+  // The user's, in the folder. The others are opened all the same.
+  std::string OpenGets(const std::vector<const char*>& gets);
+  // Ours: puts what was opened into a pack; a long one becomes a file in `spool_folder`.
+  std::string Pack(const std::string& spool_folder);
+  // The pack, valid until the next Begin. The spool file is the reader's.
+  StreamView view() const;
+
+  // The user's. Leaves and removes the folder, as far as that can be done.
+  void Remove();
+
+ private:
+  struct Get {
+    os::Fd fd;
+    std::string name;
+    uint32_t mode = 0;
+    uint64_t size = 0;
+  };
+  std::string Add(std::string_view bytes);
+  std::string AddFile(const Get& get);
+
+  std::string path_;
+  AttemptRef ref_;
+  bool exists_ = false;
+  std::vector<os::Fd> puts_;
+  std::vector<Get> gets_;
+  std::string pack_;  // all of it when there is no spool file
+  std::string spool_folder_;
+  std::string spool_path_;
+  os::Fd spool_;
+  uint64_t total_ = 0;
+};
+
+}  // namespace spate::shepherd

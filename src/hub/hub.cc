@@ -113,6 +113,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
   } else if (std::holds_alternative<wire::Leaving>(message)) {
     Disconnect(node, engine::LastNodes::kEnded);
+  } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
+    SendPiece(node, *want);
   } else {
     watcher_.OnNews(message);
   }
@@ -252,6 +254,20 @@ void Hub::SendLease(const engine::SendLease& send) {
     std::move(rows->begin(), rows->end(), std::back_inserter(lease.rows));
   }
   link.channel->Send(std::move(lease));
+}
+
+// Only of jobs whose tasks the node gets.
+void Hub::SendPiece(NodeId node, const wire::WantPiece& want) {
+  auto link = links_.find(node);
+  if (link == links_.end() || !link->second.opened.contains(want.job)) return;
+  const std::vector<PutFile>& puts = settings_.at(want.job)->puts;
+  bool known = std::ranges::any_of(puts, [&](const PutFile& file) {
+    return want.piece >= file.first_piece && want.piece - file.first_piece < PutPieces(file.size);
+  });
+  if (!known) return;
+  auto rows = store_.Rows(want.job, kFirstPieceRow + want.piece, 1);
+  if (!rows) return Fail(rows.error());
+  link->second.channel->Send(wire::PutPiece{want.job, want.piece, std::move(rows->front())});
 }
 
 void Hub::Fail(const Error& error) {

@@ -99,6 +99,7 @@ class Hub {
   void SendToNode(const engine::Send& send);
   void SendLease(const engine::SendLease& send);
   void CloseOnNodes(JobId job);
+  void SendPiece(NodeId node, const wire::WantPiece& want);
   void Fail(const Error& error);
 
   os::Loop& loop_;

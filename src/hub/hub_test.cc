@@ -95,6 +95,31 @@ TEST_F(HubTest, LeasesWaitForTheirCommit) {
   EXPECT_EQ(std::get<wire::Lease>(got[1]).rows, (std::vector<std::string>{"a", "b"}));
 }
 
+TEST_F(HubTest, PiecesOfFilesGoToNodesThatHaveTheJob) {
+  JobSettings settings;
+  settings.puts = {{.name = "in", .mode = 0644, .size = 3, .first_piece = 1}};
+  hub.SetSettings(kJob, std::make_shared<JobSettings>(settings));
+  store::Batch pieces;
+  pieces.rows.push_back({kJob, kFirstPieceRow, {"x", "abc"}});
+  store.Append(std::move(pieces), [](Status) {});
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  link.second->Send(wire::WantPiece{kJob, 1});
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_TRUE(got.empty()) << "no task of the job is there yet";
+  loop.RunFor(kCommit * 2);
+  size_t before = got.size();
+  link.second->Send(wire::WantPiece{kJob, 0});  // of no file
+  link.second->Send(wire::WantPiece{JobId(2), 1});
+  link.second->Send(wire::WantPiece{kJob, 1});
+  loop.RunFor(Duration::Millis(1));
+  ASSERT_EQ(got.size(), before + 1);
+  const auto& piece = std::get<wire::PutPiece>(got.back());
+  EXPECT_EQ(piece.piece, 1u);
+  EXPECT_EQ(piece.bytes, "abc");
+  EXPECT_EQ(ears.failures, 0);
+}
+
 TEST_F(HubTest, NoticesWaitForTheirCommit) {
   std::vector<wire::ToNode> got;
   Link link = Join(got);

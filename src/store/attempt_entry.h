@@ -13,12 +13,14 @@
 
 namespace spate::store {
 
-// Where the output of an attempt lies in the job's stream file: stdout's bytes, then stderr's.
+// Where the output of an attempt lies in the job's stream file: stdout's bytes, then stderr's, then
+// its files (--get), which are always whole.
 struct KeptOutput {
   uint64_t position = 0;
   uint64_t stdout_bytes = 0;  // kept; a stream that was longer kept its first and last 64 KB
   uint64_t stderr_bytes = 0;
-  uint64_t bytes() const { return stdout_bytes + stderr_bytes; }
+  uint64_t files_bytes = 0;
+  uint64_t bytes() const { return stdout_bytes + stderr_bytes + files_bytes; }
   friend bool operator==(const KeptOutput&, const KeptOutput&) = default;
 };
 

@@ -34,7 +34,8 @@ uint64_t BatchBytes(const Batch& batch) {
   }
   for (const TaskOutputPtr& output : batch.outputs) {
     if (output != nullptr) {
-      bytes += sizeof(TaskOutput) + output->out.bytes.size() + output->err.bytes.size();
+      bytes += sizeof(TaskOutput);
+      for (const OutputStream* stream : output->streams()) bytes += stream->bytes.size();
     }
   }
   return bytes;

@@ -25,7 +25,8 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   e.peak_memory = static_cast<uint64_t>(s.Int(14)) * 1024;
   entry.kept = {.position = static_cast<uint64_t>(s.Int(15)),
                 .stdout_bytes = static_cast<uint64_t>(s.Int(16)),
-                .stderr_bytes = static_cast<uint64_t>(s.Int(17))};
+                .stderr_bytes = static_cast<uint64_t>(s.Int(17)),
+                .files_bytes = 0};
   r.ended = Instant{
       static_cast<int64_t>(static_cast<uint64_t>(e.start.ns) + static_cast<uint64_t>(e.wall.ns))};
   e.read_bytes = e.written_bytes = -1;
@@ -46,6 +47,7 @@ bool RareFromColumns(const Statement& s, AttemptEntry& entry) {
   if (!s.IsNull(5)) e.stdout_total = static_cast<uint64_t>(s.Int(5));
   if (!s.IsNull(6)) e.stderr_total = static_cast<uint64_t>(s.Int(6));
   e.note = s.Bytes(7);
+  entry.kept.files_bytes = static_cast<uint64_t>(s.Int(9));
   return DecodeProcesses(s.Bytes(8), e.processes);
 }
 

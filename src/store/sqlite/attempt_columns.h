@@ -16,7 +16,7 @@ inline constexpr std::string_view kSelectAttempt =
     "user_us, system_us, peak_kb, output_pos, stdout_len, stderr_len FROM attempt";
 inline constexpr std::string_view kSelectRare =
     "SELECT seq, ended_ns, read_bytes, written_bytes, left_behind, stdout_total, stderr_total, "
-    "note, processes FROM attempt_rare";
+    "note, processes, files_len FROM attempt_rare";
 
 // Fills all of `entry` as if it had no rare part; returns the checksum that the row claims.
 // nullopt: the cause or the verdict is none.

@@ -338,13 +338,13 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto open = [&] { return SqliteStore::Open(world.dir(), world.loop()); };
   {
     auto db = Database::Open(path, DbMode::kWrite);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 3"));
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 4"));
   }
   std::string before = os::ReadFile(path, 1 << 20).value();
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 3, and this spate reads version 2"),
+  EXPECT_NE(newer.error().message.find("has version 4, and this spate reads version 3"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kInsertAttempt =
     "INSERT INTO attempt VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
-constexpr std::string_view kInsertRare = "INSERT INTO attempt_rare VALUES(?,?,?,?,?,?,?,?,?)";
+constexpr std::string_view kInsertRare = "INSERT INTO attempt_rare VALUES(?,?,?,?,?,?,?,?,?,?)";
 constexpr std::string_view kInsertLog = "INSERT INTO log VALUES(?,?,?,?,?)";
 // Rows that an earlier life stored for tasks which were never accepted are replaced.
 constexpr std::string_view kInsertRows = "INSERT OR REPLACE INTO rows VALUES(?,?,?,?)";
@@ -44,7 +44,8 @@ bool IsRare(const AttemptEntry& entry) {
   const AttemptEnd& e = entry.record.end;
   return entry.record.verdict == engine::Verdict::kRetry || e.read_bytes >= 0 ||
          e.written_bytes >= 0 || e.left_behind > 0 || e.stdout_total != entry.kept.stdout_bytes ||
-         e.stderr_total != entry.kept.stderr_bytes || !e.note.empty() || !e.processes.empty();
+         e.stderr_total != entry.kept.stderr_bytes || !e.note.empty() || !e.processes.empty() ||
+         entry.kept.files_bytes > 0;
 }
 
 }  // namespace
@@ -237,6 +238,7 @@ Status JournalWriter::WriteRare(const AttemptEntry& entry, uint64_t seq) {
   } else {
     s.BindBlob(8, processes);
   }
+  BindSome(s, 9, kept.files_bytes > 0, static_cast<int64_t>(kept.files_bytes));
   return s.RunOnce();
 }
 

@@ -97,9 +97,8 @@ Result<uint64_t> OutputFile::AddWhole(const OutputStream& stream) {
   return stream.total;
 }
 
-Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
-  KeptOutput kept{.position = end_};
-  if (end_ + KeptOf(output.out.total) + KeptOf(output.err.total) > limit_) return KeptOutput{};
+Status OutputFile::AddOutput(const TaskOutput& output, KeptOutput& kept) {
+  if (end_ + KeptOf(output.out.total) + KeptOf(output.err.total) > limit_) return {};
   bool fits = end_ + output.out.total + output.err.total <= limit_;
   auto add = keep_ == LongStreams::kWhole && fits ? &OutputFile::AddWhole : &OutputFile::AddStream;
   auto out = (this->*add)(output.out);
@@ -108,6 +107,21 @@ Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
   if (!err) return std::unexpected(std::move(err.error()));
   kept.stdout_bytes = *out;
   kept.stderr_bytes = *err;
+  return {};
+}
+
+Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
+  KeptOutput kept{.position = end_};
+  if (auto added = AddOutput(output, kept); !added) return std::unexpected(added.error());
+  if (output.files.total > 0) {
+    auto files = AddWhole(output.files);
+    if (!files) return std::unexpected(std::move(files.error()));
+    if (*files != output.files.total) {
+      return Fail(ErrorKind::kIo, fmt::format("cannot read '{}', the files of a task",
+                                              EscapeForScreen(output.files.spool)));
+    }
+    kept.files_bytes = *files;
+  }
   if (kept.bytes() == 0) kept.position = 0;
   return kept;
 }
@@ -123,16 +137,28 @@ Status OutputFile::Sync() {
 Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Stream stream,
                                                 const Visitor& visit) {
   const AttemptEnd& end = attempt.record.end;
-  bool is_stdout = stream == Stream::kStdout;
-  Extent extent = {.total = is_stdout ? end.stdout_total : end.stderr_total,
-                   .kept = is_stdout ? attempt.kept.stdout_bytes : attempt.kept.stderr_bytes};
+  const KeptOutput& kept = attempt.kept;
+  Extent extent;
+  uint64_t start = kept.position;
+  switch (stream) {
+    case Stream::kStdout:
+      extent = {.total = end.stdout_total, .kept = kept.stdout_bytes};
+      break;
+    case Stream::kStderr:
+      extent = {.total = end.stderr_total, .kept = kept.stderr_bytes};
+      start += kept.stdout_bytes;
+      break;
+    case Stream::kFiles:
+      extent = {.total = kept.files_bytes, .kept = kept.files_bytes};
+      start += kept.stdout_bytes + kept.stderr_bytes;
+      break;
+  }
   if (extent.kept == 0) return extent;
   if (!fd_) {
     auto opened = os::OpenRead(path_);
     if (!opened) return std::unexpected(std::move(opened.error()));
     fd_ = std::move(*opened);
   }
-  uint64_t start = attempt.kept.position + (is_stdout ? 0 : attempt.kept.stdout_bytes);
   uint64_t gap_at = extent.kept < extent.total ? kStreamEnd : UINT64_MAX;
   for (uint64_t at = 0; at < extent.kept;) {
     uint64_t size = std::min(kReadBytes, extent.kept - at);

@@ -21,7 +21,7 @@ inline constexpr uint64_t kStreamEnd = 64 << 10;
 inline constexpr uint64_t kWholeStream = 2 * kStreamEnd;
 constexpr uint64_t KeptOf(uint64_t total) { return total < kWholeStream ? total : kWholeStream; }
 
-enum class Stream : uint8_t { kStdout = 1, kStderr = 2 };
+enum class Stream : uint8_t { kStdout = 1, kStderr = 2, kFiles = 3 };
 
 class OutputFile {
  public:
@@ -36,7 +36,8 @@ class OutputFile {
   void Close();
   void SetLimit(uint64_t limit) { limit_ = limit; }
   // Takes what is to be kept of an attempt's output into the buffer, and writes large pieces.
-  // Nothing is kept of a spool file that cannot be read.
+  // Nothing is kept of a stream whose spool file cannot be read; files that a task brings home are
+  // kept whole, whatever the limit, and there it is an error.
   Result<KeptOutput> Add(const TaskOutput& output);
   // Writes and syncs what was added. Costs nothing when nothing was.
   Status Sync();
@@ -45,6 +46,7 @@ class OutputFile {
 
  private:
   Status Flush();
+  Status AddOutput(const TaskOutput& output, KeptOutput& kept);
   Result<uint64_t> AddStream(const OutputStream& stream);
   Result<uint64_t> AddWhole(const OutputStream& stream);
 

@@ -100,6 +100,31 @@ TEST(OutputFile, TheLimitOfTheJob) {
   EXPECT_EQ(Content(temp), "12345678");
 }
 
+TEST(OutputFile, FilesOfTasksAreWholeWhateverTheLimit) {
+  os::TempDir temp;
+  std::string pack(kWholeStream + 5, 'p');
+  OutputStream spooled{.bytes = "", .spool = temp.Write("spool/1", pack), .total = pack.size()};
+  OutputFile file(temp.Path("output"), 10);
+  ASSERT_TRUE(file.Open(0));
+  EXPECT_EQ(*file.Add({Inline("out"), Inline("e"), spooled}), (KeptOutput{0, 3, 1, pack.size()}));
+  EXPECT_EQ(*file.Add({Inline("out"), {}, Inline("small")}),
+            (KeptOutput{4 + pack.size(), 0, 0, 5}));
+  ASSERT_TRUE(file.Sync());
+  EXPECT_EQ(Content(temp), "oute" + pack + "small");
+  AttemptEntry entry;
+  entry.kept = {4 + pack.size() - 4, 3, 1, 5};
+  std::string read;
+  auto extent =
+      OutputReader(temp.Path("output"))
+          .Read(entry, Stream::kFiles, [&](std::string_view bytes, uint64_t) { read += bytes; });
+  ASSERT_TRUE(extent);
+  EXPECT_EQ(read, "small");
+  EXPECT_EQ(extent->kept, 5u);
+  // A result must not be lost in silence.
+  OutputStream gone{.bytes = "", .spool = temp.Path("gone"), .total = 70'000};
+  EXPECT_FALSE(file.Add({{}, {}, gone}));
+}
+
 TEST(OutputFile, MoreThanTheBuffer) {
   os::TempDir temp;
   OutputFile file(temp.Path("output"), 100 << 20);

@@ -9,8 +9,9 @@ constexpr size_t kOpenFiles = 64;
 
 // The end of the newest kept output: positions only grow.
 constexpr std::string_view kEnd =
-    "SELECT output_pos + COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) FROM attempt "
-    "WHERE output_pos IS NOT NULL AND job = ?1 AND seq >= "
+    "SELECT output_pos + COALESCE(stdout_len, 0) + COALESCE(stderr_len, 0) + "
+    "COALESCE(files_len, 0) FROM attempt LEFT JOIN attempt_rare USING (seq) WHERE output_pos IS "
+    "NOT NULL AND job = ?1 AND seq >= "
     "COALESCE((SELECT first_seq FROM job WHERE id = ?1), 0) ORDER BY seq DESC LIMIT 1";
 constexpr std::string_view kLimit = "SELECT keep_output FROM job WHERE id = ?";
 
@@ -66,7 +67,7 @@ Status OutputFiles::CloseOldest() {
 }
 
 Result<KeptOutput> OutputFiles::Add(Database& db, JobId job, const TaskOutput& output) {
-  if (output.out.total + output.err.total == 0) return KeptOutput{};
+  if (output.bytes() == 0) return KeptOutput{};
   auto file = Open(db, job);
   if (!file) return std::unexpected(std::move(file.error()));
   return (*file)->Add(output);

@@ -108,7 +108,8 @@ CREATE TABLE attempt_rare(
   stdout_total  INTEGER,
   stderr_total  INTEGER,
   note          TEXT,
-  processes     BLOB
+  processes     BLOB,
+  files_len     INTEGER
 );
 
 CREATE TABLE log(
@@ -145,6 +146,7 @@ SELECT a.seq, a.job, a.idx + 1 AS task, a.attempt, a.node, a.slot,
   a.output_pos, COALESCE(a.stdout_len, 0) AS stdout_kept, COALESCE(a.stderr_len, 0) AS stderr_kept,
   COALESCE(r.stdout_total, a.stdout_len, 0) AS stdout_total,
   COALESCE(r.stderr_total, a.stderr_len, 0) AS stderr_total,
+  COALESCE(r.files_len, 0) AS files_kept,
   r.note
 FROM attempt a LEFT JOIN attempt_rare r USING (seq), meta m WHERE m.key = 'base_us';
 

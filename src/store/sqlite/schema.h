@@ -8,7 +8,7 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 2;
+inline constexpr int64_t kSchemaVersion = 3;
 
 // A fresh database, all tables empty, times counting from `base_us` (microseconds since 1970).
 // Nothing is synced; the connection commits durably from now on.

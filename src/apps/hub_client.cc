@@ -78,6 +78,7 @@ void HubClient::OnRequest(std::string_view bytes) {
   auto request = wire::DecodeRequest(bytes);
   if (!request) return connection_->Breach(request.error().message);
   bool of_upload = std::holds_alternative<wire::Rows>(*request) ||
+                   std::holds_alternative<wire::PutPieces>(*request) ||
                    std::holds_alternative<wire::SubmitEnd>(*request);
   if (of_upload != upload_.has_value()) {
     return connection_->Breach(of_upload ? "rows without a submit" : "a submit without its end");
@@ -127,6 +128,20 @@ void HubClient::Take(wire::Submit submit) {
   upload_ = std::move(upload);
 }
 
+// They lie behind the rows of all tasks.
+void HubClient::Take(wire::PutPieces pieces) {
+  if (upload_->known || pieces.pieces.empty()) return;
+  auto count = static_cast<uint32_t>(pieces.pieces.size());
+  if (upload_->submit.add_to != JobId() || count > kMostPieces - upload_->pieces) {
+    return connection_->Breach("more pieces of files than a job may have");
+  }
+  store::Batch batch;
+  batch.rows.push_back({upload_->job, kFirstPieceRow + upload_->pieces, std::move(pieces.pieces)});
+  upload_->pieces += count;
+  service_.store().Append(std::move(batch), [](Status) {});  // a failure ends the hub
+  SlowDown();
+}
+
 void HubClient::Take(wire::Rows rows) {
   if (upload_->known || rows.rows.empty()) return;
   auto count = static_cast<TaskIndex>(rows.rows.size());
@@ -160,6 +175,11 @@ void HubClient::Take(wire::SubmitEnd end) {
   }
   if (end.count != upload.next - upload.grown_from || end.requests.empty()) {
     return connection_->Breach("another number of rows than of tasks");
+  }
+  for (const PutFile& file : upload.submit.settings->puts) {
+    if (file.first_piece + PutPieces(file.size) > upload.pieces) {
+      return connection_->Breach("a file without its pieces");
+    }
   }
   if (upload.submit.add_to != JobId()) return Grow(std::move(upload), std::move(end));
   // The end of an earlier try may have come after the beginning of this one.

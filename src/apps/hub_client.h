@@ -50,6 +50,7 @@ class HubClient {
     wire::Submit submit;
     JobId job;
     TaskIndex next = 0;       // of its rows
+    uint32_t pieces = 0;      // of the files that it brings along
     bool known = false;       // accepted before: what comes is dropped
     uint32_t grown_from = 0;  // of a job that was there
   };
@@ -57,6 +58,7 @@ class HubClient {
   void OnRequest(std::string_view bytes);
   void Take(wire::Command command);
   void Take(wire::Submit submit);
+  void Take(wire::PutPieces pieces);
   void Take(wire::Rows rows);
   void Take(wire::SubmitEnd end);
   void Take(wire::Watch watch);

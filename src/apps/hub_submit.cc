@@ -1,7 +1,5 @@
 #include "apps/hub_submit.h"
 
-#include "apps/hub_run.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,6 +8,8 @@
 #include <vector>
 
 #include "apps/earlier_runs.h"
+#include "apps/hub_files.h"
+#include "apps/hub_run.h"
 #include "apps/job_text.h"
 #include "apps/local_job.h"
 #include "base/units.h"
@@ -92,6 +92,9 @@ Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options, const Su
 
 Status SendAll(HubCall& call, const Submission& submission) {
   if (auto sent = call.Send(submission.head); !sent) return sent;
+  for (const std::string& piece : submission.pieces) {
+    if (auto sent = call.Send(wire::PutPieces{{piece}}); !sent) return sent;
+  }
   wire::Rows rows;
   size_t bytes = 0;
   Status status;
@@ -148,6 +151,9 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const HubSe
   auto tasks = LoadTasks(options, setting.here, *settings);
   if (!tasks) return std::unexpected(tasks.error());
   made.tasks = std::move(*tasks);
+  auto pieces = ReadFiles(made.tasks, *settings);
+  if (!pieces) return std::unexpected(pieces.error());
+  made.pieces = std::move(*pieces);
   wire::Submit& head = made.head;
   head.submission = NewSubmission(setting.here, setting.loop->Now());
   head.settings = std::make_shared<const JobSettings>(std::move(*settings));
@@ -404,7 +410,8 @@ Result<int> Submit(const cli::Invocation& invocation) {
   auto accepted = Deliver(call, loop, *submission);
   if (!accepted) return std::unexpected(accepted.error());
   if (invocation.words.command == cli::Command::kRun) {
-    return FollowJob(call, loop, setting->here, *options, *submission, accepted->job);
+    auto code = FollowJob(call, loop, setting->here, *options, *submission, accepted->job);
+    return code ? BringHome(call, *submission, accepted->job, *code) : code;
   }
   submission->tasks = {};
   TellSubmitted(options->run.show.form, accepted->job, submission->end.count);
@@ -415,7 +422,8 @@ Result<int> Submit(const cli::Invocation& invocation) {
     }
   }
   if (options->wait || options->progress) {
-    return Waiter(call, loop, setting->here, options->progress).Wait(accepted->job, true);
+    auto code = Waiter(call, loop, setting->here, options->progress).Wait(accepted->job, true);
+    return code ? BringHome(call, *submission, accepted->job, *code) : code;
   }
   if (accepted->nodes == 0 && options->run.show.form == cli::OutputForm::kHuman) {
     fmt::print(stderr,

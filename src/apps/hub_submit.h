@@ -24,6 +24,7 @@ Result<HubSetting> FindSetting(const cli::Words& words);
 // A job as it goes to the hub: made once, sent as often as needed.
 struct Submission {
   wire::Submit head;
+  std::vector<std::string> pieces;  // of the files that it brings along
   cli::TaskList tasks;
   wire::SubmitEnd end;
 };

@@ -1,6 +1,7 @@
 // The program `spate`: wires the command line to what carries it out.
 #include "apps/history.h"
 #include "apps/hub_daemon.h"
+#include "apps/hub_files.h"
 #include "apps/hub_reader.h"
 #include "apps/hub_submit.h"
 #include "apps/hub_top.h"
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
   wiring.wait = spate::apps::WaitForJobs;
   wiring.hub_start = spate::apps::StartHub;
   wiring.node_start = spate::apps::StartNode;
+  wiring.get = spate::apps::GetFiles;
   wiring.top = spate::apps::Top;
   wiring.ask_hub = spate::apps::AskHub;
   return spate::cli::Main(argc, argv, wiring);

@@ -64,6 +64,8 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
     case Command::kJobWait:
     case Command::kJobProgress:
       return wiring.wait;
+    case Command::kJobGet:
+      return wiring.get;
     case Command::kTop:
       return wiring.top;
     case Command::kHubStart:

@@ -29,6 +29,7 @@ struct Wiring {
   Handler wait;        // job wait and job progress
   Handler hub_start;   // hub start
   Handler node_start;  // node start
+  Handler get;         // job get
   Handler top;
   Handler ask_hub;  // all else that only a hub answers
 };

@@ -11,6 +11,7 @@ Result<int> JobInfo(HistoryCall& call);
 Result<int> JobTasks(HistoryCall& call);
 Result<int> JobCat(HistoryCall& call);
 Result<int> JobTail(HistoryCall& call);
+Result<int> JobGet(HistoryCall& call);
 Result<int> JobForget(HistoryCall& call);
 Result<int> Report(HistoryCall& call);
 

@@ -49,6 +49,13 @@ constexpr CommandDef kCommands[] = {
      .summary = "print the last lines that a job's tasks wrote (default: last)",
      .details = "In the order in which the tasks ended, all tries of a task among them.",
      .words_max = 1},
+    {.id = Command::kJobGet,
+     .name = "job get",
+     .arguments = "[JOB [DIR]]",
+     .summary = "write the files that tasks brought home (default: last, .)",
+     .details = "They are what --get named, of the last attempt of each task, by the same names "
+                "below DIR. JOB may name tasks: 12.3-9 are the tasks 3 to 9 of job 12.",
+     .words_max = 2},
     {.id = Command::kJobRetry,
      .name = "job retry",
      .arguments = "[JOB]",

@@ -18,7 +18,8 @@ constexpr Foreign kForeign[] = {
      "spate run uses this machine only; run spate there, or put ssh into the command"},
     {"transfer transferfile transferfiles transfer-file transfer-files tf return trc cleanup "
      "basefile bf rsync-opts rsyncopts B",
-     "spate run uses this machine only, so there is nothing to copy; leave it out"},
+     "spate run uses this machine only, so there is nothing to copy: leave it out; with a hub, use "
+     "--put FILE and --get FILE"},
     {"pipe spreadstdin pipepart pipe-part block blocksize block-size block-timeout bt recstart "
      "recend regexp remove-rec-sep rrs round-robin round cat fifo tee shard bin group-by groupby",
      "not supported: spate gives values to commands, not pieces of standard input; split(1) the "

@@ -123,7 +123,7 @@ void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
   in.Read(Opt::kHalt, options.policy.halt, ParseHalt);
 }
 
-void ReadTask(OptionReader& in, RunOptions& options) {
+void ReadTask(OptionReader& in, const Words& words, RunOptions& options) {
   JobSettings& settings = options.settings;
   in.ReadAll(Opt::kEnv, ParseAssignment, [&](std::string assignment) {
     if (assignment.find('=') == std::string::npos) return;  // inherited anyway
@@ -136,6 +136,8 @@ void ReadTask(OptionReader& in, RunOptions& options) {
   in.Text(Opt::kStdin, settings.stdin_pattern);
   in.Text(Opt::kStdout, settings.stdout_pattern);
   in.Text(Opt::kStderr, settings.stderr_pattern);
+  settings.put_patterns = words.All(Opt::kPut);
+  settings.get_patterns = words.All(Opt::kGet);
   settings.measure_io = in.Has(Opt::kMeasureIo);
   settings.live_output = in.Has(Opt::kLineBuffer);
   in.Text(Opt::kName, settings.name);
@@ -149,6 +151,26 @@ void ReadShow(OptionReader& in, ShowOptions& show) {
   show.bar = !in.Has(Opt::kNoBar);
   in.Text(Opt::kJoblog, show.joblog);
   in.Text(Opt::kResults, show.results_dir);
+}
+
+Status CheckFiles(const RunOptions& options, Command command) {
+  const JobSettings& settings = options.settings;
+  if (command == Command::kRun && !options.hub && settings.has_own_folder()) {
+    return Fail(ErrorKind::kInvalid,
+                "--put and --get are for nodes of a hub (spate run --hub, spate submit); here the "
+                "tasks have your files already");
+  }
+  for (const auto& [patterns, name] :
+       {std::pair{&settings.put_patterns, "--put"}, {&settings.get_patterns, "--get"}}) {
+    if (patterns->size() > kLimits.file_options) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("{} is given more than {} times", name, kLimits.file_options));
+    }
+    for (const std::string& pattern : *patterns) {
+      if (auto sound = CheckTaskFileName(pattern); !sound) return Within(name, sound.error());
+    }
+  }
+  return {};
 }
 
 Status CheckTogether(const RunOptions& options) {
@@ -194,7 +216,7 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   ReadNeeds(in, options);
   ReadSlots(in, options);
   ReadPolicy(in, words, options);
-  ReadTask(in, options);
+  ReadTask(in, words, options);
   ReadShow(in, options.show);
   options.resume = in.Has(Opt::kResume);
   options.dry_run = in.Has(Opt::kDryRun);
@@ -213,6 +235,7 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
       [](bool) {});
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
+  if (auto ok = CheckFiles(options, words.command); !ok) return std::unexpected(ok.error());
   return options;
 }
 

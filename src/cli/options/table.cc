@@ -25,9 +25,10 @@ constexpr CommandSet kTables = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
 constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo) |
                                 Bit(Command::kNodeDrain) | Bit(Command::kNodeResume) |
                                 Bit(Command::kNodeRemove);
-constexpr CommandSet kOfJobs = Bit(Command::kJobWait) | Bit(Command::kJobProgress) |
-                               Bit(Command::kJobCancel) | Bit(Command::kJobHold) |
-                               Bit(Command::kJobRelease) | Bit(Command::kJobClose);
+constexpr CommandSet kOfJobs = Bit(Command::kJobGet) | Bit(Command::kJobWait) |
+                               Bit(Command::kJobProgress) | Bit(Command::kJobCancel) |
+                               Bit(Command::kJobHold) | Bit(Command::kJobRelease) |
+                               Bit(Command::kJobClose);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
                               Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
                               Bit(Command::kTop);
@@ -248,6 +249,28 @@ constexpr OptionDef kOptions[] = {
      .commands = kRuns,
      .help = "file for a task's errors",
      .complete = Complete::kFile},
+    {.id = Opt::kPut,
+     .names = "put",
+     .argument = "FILE",
+     .group = Group::kTask,
+     .commands = Bit(Command::kRun) | Bit(Command::kSubmit),
+     .help = "a hub's nodes: bring FILE to each task's folder",
+     .more =
+         "FILE is relative, may hold placeholders, and is read when the job is submitted; 16 MB "
+         "at most, and 64 MB for a job. With --put or --get each attempt runs in a fresh, "
+         "private folder of its own below the node's --tmp.",
+     .repeat = true,
+     .complete = Complete::kFile},
+    {.id = Opt::kGet,
+     .names = "get",
+     .argument = "FILE",
+     .group = Group::kTask,
+     .commands = Bit(Command::kRun) | Bit(Command::kSubmit),
+     .help = "a hub's nodes: bring FILE of a task's folder home",
+     .more = "FILE is relative and may hold placeholders. A task that succeeds without it fails. "
+             "The hub keeps it; run --hub and submit --wait write it when the job has ended, and "
+             "spate job get does later. 16 MB at most, and 64 MB for a task.",
+     .repeat = true},
     {.id = Opt::kMeasureIo,
      .names = "measure-io",
      .group = Group::kTask,
@@ -720,7 +743,7 @@ constexpr OptionDef kOptions[] = {
      .argument = "DIR",
      .group = Group::kHub,
      .commands = Bit(Command::kNodeStart),
-     .help = "folder for output on its way to the hub",
+     .help = "folder for output on its way, and for tasks' own folders",
      .complete = Complete::kFolder},
     {.id = Opt::kUsers,
      .names = "users",

@@ -16,6 +16,7 @@ enum class Command : uint8_t {
   kJobTasks,
   kJobCat,
   kJobTail,
+  kJobGet,
   kJobRetry,
   kJobForget,
   kTaskInfo,
@@ -105,6 +106,8 @@ enum class Opt : uint8_t {
   kStdin,
   kStdout,
   kStderr,
+  kPut,
+  kGet,
   kMeasureIo,
   // Output.
   kKeepOrder,

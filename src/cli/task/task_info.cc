@@ -52,8 +52,12 @@ std::string OutputText(const AttemptEntry& attempt) {
   const AttemptEnd& end = attempt.record.end;
   std::string text = StreamText("of output", end.stdout_total, attempt.kept.stdout_bytes);
   std::string errors = StreamText("of errors", end.stderr_total, attempt.kept.stderr_bytes);
-  if (text.empty()) return errors;
-  return errors.empty() ? text : text + ", " + errors;
+  uint64_t kept = attempt.kept.files_bytes;
+  for (const std::string& more : {errors, StreamText("of files", kept, kept)}) {
+    if (!text.empty() && !more.empty()) text += ", ";
+    text += more;
+  }
+  return text;
 }
 
 // The lines about an attempt, each for a field of its own.

@@ -1,0 +1,236 @@
+#include "apps/hub_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/report.h"
+#include "format/expand.h"
+#include "format/template.h"
+#include "os/fd.h"
+#include "os/file.h"
+#include "os/terminal.h"
+
+namespace spate::apps {
+namespace {
+
+// ---- There -------------------------------------------------------------------------------------
+
+// Whether names differ from task to task. What is known only on the node is not for --put.
+Status CheckPatterns(const JobSettings& settings, uint32_t tasks) {
+  for (const std::string& pattern : settings.put_patterns) {
+    for (const char* late : {"{%}", "{job}"}) {
+      if (pattern.find(late) == std::string::npos) continue;
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("--put '{}': {} is not known yet when the file is read",
+                              EscapeForScreen(pattern), late));
+    }
+  }
+  for (const std::string& pattern : settings.get_patterns) {
+    auto parsed = format::Template::Parse(pattern, {.names = settings.value_names, .job = true});
+    if (tasks < 2 || parsed.has_placeholder()) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--get '{}': {} tasks would bring home a file of the same name; put a "
+                            "placeholder into it, as in --get 'out.{{#}}'",
+                            EscapeForScreen(pattern), FormatCount(tasks)));
+  }
+  return {};
+}
+
+// The names of all files that any task needs.
+Result<std::set<std::string>> NamesOf(const cli::TaskList& tasks, const JobSettings& settings) {
+  auto compiled = format::CompileJob(settings, JobId(1));
+  if (!compiled) return std::unexpected(compiled.error());
+  std::set<std::string> names;
+  Status status;
+  TaskIndex index = 0;
+  tasks.rows([&](std::string_view row) {
+    if (!status) return;
+    auto body = format::Expand(*compiled, row, index++, 1);
+    if (!body) {
+      status = std::unexpected(body.error());
+      return;
+    }
+    for (TaskPut& put : body->puts) names.insert(std::move(put.name));
+    if (names.size() > kLimits.put_files) {
+      status = Fail(ErrorKind::kInvalid,
+                    fmt::format("--put: the tasks name more than {} files; make several jobs of "
+                                "them, or put them into one archive",
+                                FormatCount(kLimits.put_files)));
+    }
+  });
+  if (!status) return std::unexpected(status.error());
+  return names;
+}
+
+Result<std::string> ReadOne(const std::string& path, uint32_t& mode) {
+  auto info = os::Stat(path);
+  if (!info) return Within("--put", info.error());
+  if (info->kind != os::FileKind::kFile) {
+    return Fail(ErrorKind::kInvalid, fmt::format("--put: '{}' is no file", EscapeForScreen(path)));
+  }
+  if (info->size > kLimits.file_bytes) {
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("--put: '{}' has {}, and at most {} are brought along; use a shared "
+                    "file system, or fetch it in the task",
+                    EscapeForScreen(path), FormatSize(info->size), FormatSize(kLimits.file_bytes)));
+  }
+  mode = info->permissions & 0777;
+  auto bytes = os::ReadFile(path, kLimits.file_bytes);
+  if (!bytes) return Within("--put", bytes.error());
+  return bytes;
+}
+
+// ---- Back --------------------------------------------------------------------------------------
+
+// Writes the files of a pack below a folder. Each is there whole or not at all.
+class Unpacker {
+ public:
+  explicit Unpacker(std::string folder) : folder_(std::move(folder)) {}
+  Status Feed(std::string_view bytes) { return pack_.Feed(bytes); }
+  ~Unpacker() {
+    if (fd_) (void)os::RemoveFile(part_);
+  }
+  // Files that other tasks of the job had brought by the same name.
+  size_t doubles() const { return doubles_; }
+
+ private:
+  Status Begin(const PackedFile& file);
+  Status Bytes(std::string_view bytes) {
+    return fd_ ? os::WriteAll(fd_.get(), bytes, part_) : Status();
+  }
+  Status End();
+
+  const std::string folder_;
+  PackReader pack_{{.begin = [this](const PackedFile& file) { return Begin(file); },
+                    .bytes = [this](std::string_view bytes) { return Bytes(bytes); },
+                    .end = [this] { return End(); }}};
+  std::set<std::string> names_;
+  std::string path_;
+  std::string part_;
+  uint32_t mode_ = 0;
+  os::Fd fd_;
+  size_t doubles_ = 0;
+};
+
+Status Unpacker::Begin(const PackedFile& file) {
+  if (!names_.insert(file.name).second) {
+    ++doubles_;
+    fmt::print(stderr,
+               "spate: '{}' was brought by several tasks; only the first one's is written\n",
+               EscapeForScreen(file.name));
+    return {};
+  }
+  path_ = os::JoinPath(folder_, file.name);
+  part_ = path_ + ".part";
+  mode_ = file.mode;
+  if (auto made = os::MakeDirs(os::DirName(path_)); !made) return made;
+  auto fd = os::OpenWrite(part_, os::OpenHow::kTruncate, 0600);
+  if (!fd) return std::unexpected(fd.error());
+  fd_ = std::move(*fd);
+  return {};
+}
+
+Status Unpacker::End() {
+  if (!fd_) return {};
+  fd_.Reset();
+  Status done = os::SetPermissions(part_, mode_);
+  if (done) done = os::Rename(part_, path_);
+  if (!done) (void)os::RemoveFile(part_);
+  return done;
+}
+
+// One question, as it comes; the exit code.
+Result<int> Fetch(client::HubCall& call, const std::string& job, const std::string& folder) {
+  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  wire::Command command{{"job", "get", job}, 80, false, false};
+  if (auto sent = call.Send(std::move(command)); !sent) return std::unexpected(sent.error());
+  Unpacker unpacker(folder);
+  for (;;) {
+    auto reply = call.Next();
+    if (!reply) return std::unexpected(reply.error());
+    if (const auto* printed = std::get_if<wire::Printed>(&*reply)) {
+      Status taken = printed->stream == 2
+                         ? os::WriteAll(os::kStderr, printed->bytes, "standard error")
+                         : unpacker.Feed(printed->bytes);
+      if (!taken) return std::unexpected(taken.error());
+    } else if (const auto* exited = std::get_if<wire::Exited>(&*reply)) {
+      int code = static_cast<int>(exited->code);
+      return code == cli::kExitSuccess && unpacker.doubles() > 0 ? cli::kExitTasksFailed : code;
+    } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
+      return Fail(failed->kind, failed->text);
+    }
+  }
+}
+
+Result<int> Get(const cli::Invocation& invocation) {
+  auto setting = FindSetting(invocation.words);
+  if (!setting) return std::unexpected(setting.error());
+  const std::vector<std::string>& words = invocation.words.words;
+  std::string folder = words.size() > 1 ? words[1] : ".";
+  if (auto made = os::MakeDirs(folder); !made) return std::unexpected(made.error());
+  client::HubCall call(*setting->loop, setting->target);
+  return Fetch(call, words.empty() ? "last" : words[0], folder);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettings& settings) {
+  std::vector<std::string> pieces;
+  if (auto sound = CheckPatterns(settings, tasks.count); !sound) {
+    return std::unexpected(sound.error());
+  }
+  if (settings.put_patterns.empty()) return pieces;
+  auto names = NamesOf(tasks, settings);
+  if (!names) return std::unexpected(names.error());
+  std::map<std::string, uint32_t> known;  // contents, and their first pieces
+  uint64_t total = 0;
+  for (const std::string& name : *names) {
+    PutFile file{.name = name};
+    auto bytes = ReadOne(os::JoinPath(settings.cwd, name), file.mode);
+    if (!bytes) return std::unexpected(bytes.error());
+    file.size = bytes->size();
+    auto [content, fresh] = known.try_emplace(std::move(*bytes), pieces.size());
+    file.first_piece = content->second;
+    settings.puts.push_back(std::move(file));
+    if (!fresh) continue;
+    std::string_view rest = content->first;
+    total += rest.size();
+    if (total > kLimits.files_bytes) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("--put: the files have more than {} in all, which is the most that a "
+                              "job brings along",
+                              FormatSize(kLimits.files_bytes)));
+    }
+    do {
+      pieces.emplace_back(rest.substr(0, kPutPieceBytes));
+      rest.remove_prefix(pieces.back().size());
+    } while (!rest.empty());
+  }
+  return pieces;
+}
+
+Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code) {
+  bool ended = code == cli::kExitSuccess || code == cli::kExitTasksFailed;
+  const JobSettings& settings = *submission.head.settings;
+  if (!ended || settings.get_patterns.empty()) return code;
+  auto fetched = Fetch(call, fmt::format("{}", job.value), settings.cwd);
+  if (fetched && *fetched == cli::kExitSuccess) return code;
+  fmt::print(stderr, "spate: {}to fetch the files of job {}: spate job get {}\n",
+             fetched ? "" : fetched.error().message + "; ", job.value, job.value);
+  return cli::kExitCouldNotRun;
+}
+
+int GetFiles(const cli::Invocation& invocation) {
+  auto code = Get(invocation);
+  return code ? *code : cli::ReportError(code.error());
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,28 @@
+// Files that go to tasks on nodes, and come back from them: the client's side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/hub_submit.h"
+#include "base/result.h"
+#include "cli/main.h"
+#include "cli/run/task_list.h"
+#include "client/hub_call.h"
+#include "core/model/job.h"
+
+namespace spate::apps {
+
+// Reads the files that --put names for any of the tasks, below the job's folder, and notes them in
+// the settings. The pieces of their contents, each content once. Errors (kInvalid, and those of
+// the files) name the file.
+Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettings& settings);
+
+// After a job that was waited for: writes what its tasks brought home, below its folder. `code`,
+// unless that failed or the job goes on.
+Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code);
+
+// `spate job get`
+int GetFiles(const cli::Invocation& invocation);
+
+}  // namespace spate::apps

@@ -398,7 +398,7 @@ def test_a_submission_is_one_job(place: Place):
     listed, _ = cluster.spate("job list", "--output", "json")
     jobs = [json.loads(line) for line in listed.splitlines()]
     want(len(jobs) <= 1 and all(job["total"] == tasks for job in jobs), listed)
-    want(client.returncode != 0 or out.strip() == str(jobs[0]["job"]), out)
+    want(client.returncode != 0 or out.decode().strip() == str(jobs[0]["job"]), out)
 
 
 def test_a_submission_and_its_notify_are_two_jobs(place: Place):

@@ -413,6 +413,7 @@ Result<int> Submit(const cli::Invocation& invocation) {
     auto code = FollowJob(call, loop, setting->here, *options, *submission, accepted->job);
     return code ? BringHome(call, *submission, accepted->job, *code) : code;
   }
+  submission->pieces = {};
   submission->tasks = {};
   TellSubmitted(options->run.show.form, accepted->job, submission->end.count);
   if (!options->notify.empty()) {

@@ -119,6 +119,12 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {Opt::kStdin, {{"--stdin", "{}"}, [](auto& o) { return o.settings.stdin_pattern == "{}"; }}},
       {Opt::kStdout, {{"--stdout", "o"}, [](auto& o) { return o.settings.stdout_pattern == "o"; }}},
       {Opt::kStderr, {{"--stderr", "e"}, [](auto& o) { return o.settings.stderr_pattern == "e"; }}},
+      {Opt::kPut,
+       {{"--hub", "--put", "a", "--put", "{}"},
+        [](auto& o) { return o.settings.put_patterns == Argv{"a", "{}"}; }}},
+      {Opt::kGet,
+       {{"--hub", "--get", "b/{#}"},
+        [](auto& o) { return o.settings.get_patterns == Argv{"b/{#}"}; }}},
       {Opt::kMeasureIo, {{"--measure-io"}, [](auto& o) { return o.settings.measure_io; }}},
       {Opt::kKeepOrder, {{"-k"}, [](auto& o) { return o.show.keep_order; }}},
       {Opt::kTag, {{"--tag"}, [](auto& o) { return o.show.tag; }}},
@@ -160,6 +166,13 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"-j", "1.5"},
        "--jobs: '1.5' is not a number of tasks; write for example 8, 50%, +2, -1 or 0 (as many as "
        "possible), at most 4096"},
+      {{"--put", "a"},
+       "--put and --get are for nodes of a hub (spate run --hub, spate submit); here the tasks "
+       "have "
+       "your files already"},
+      {{"--hub", "--get", "../a"},
+       "--get: '../a' leads out of the folder: files go to and from a task's own folder, so name "
+       "them by a relative path without '..'"},
       {{"--memory", "2Q"},
        "--memory: '2Q' is not a size; write for example 512, 64K, 1.5G or 2GiB"},
       {{"--time-limit", "soon"},

@@ -24,6 +24,12 @@ bool IsUrgent(const engine::Output& out) {
   return std::ranges::any_of(out.notices, tells) || std::ranges::any_of(out.sends, feeds);
 }
 
+bool HasPiece(const JobSettings& settings, uint32_t piece) {
+  return std::ranges::any_of(settings.puts, [piece](const PutFile& file) {
+    return piece >= file.first_piece && piece - file.first_piece < PutPieces(file.size);
+  });
+}
+
 }  // namespace
 
 Hub::Hub(os::Loop& loop, store::Store& store, Watcher& watcher, Epoch epoch, const Limits& limits)
@@ -256,18 +262,18 @@ void Hub::SendLease(const engine::SendLease& send) {
   link.channel->Send(std::move(lease));
 }
 
-// Only of jobs whose tasks the node gets.
+// Only of jobs whose tasks the node gets. Others are answered, too: the node must not wait for ever
+// when the job was closed meanwhile.
 void Hub::SendPiece(NodeId node, const wire::WantPiece& want) {
   auto link = links_.find(node);
-  if (link == links_.end() || !link->second.opened.contains(want.job)) return;
-  const std::vector<PutFile>& puts = settings_.at(want.job)->puts;
-  bool known = std::ranges::any_of(puts, [&](const PutFile& file) {
-    return want.piece >= file.first_piece && want.piece - file.first_piece < PutPieces(file.size);
-  });
-  if (!known) return;
-  auto rows = store_.Rows(want.job, kFirstPieceRow + want.piece, 1);
-  if (!rows) return Fail(rows.error());
-  link->second.channel->Send(wire::PutPiece{want.job, want.piece, std::move(rows->front())});
+  if (link == links_.end()) return;
+  wire::PutPiece piece{want.job, want.piece, {}};
+  if (link->second.opened.contains(want.job) && HasPiece(*settings_.at(want.job), want.piece)) {
+    auto rows = store_.Rows(want.job, kFirstPieceRow + want.piece, 1);
+    if (!rows) return Fail(rows.error());
+    piece.bytes = std::move(rows->front());
+  }
+  link->second.channel->Send(std::move(piece));
 }
 
 void Hub::Fail(const Error& error) {

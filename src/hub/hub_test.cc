@@ -106,14 +106,18 @@ TEST_F(HubTest, PiecesOfFilesGoToNodesThatHaveTheJob) {
   Link link = Join(got);
   link.second->Send(wire::WantPiece{kJob, 1});
   loop.RunFor(Duration::Millis(1));
-  EXPECT_TRUE(got.empty()) << "no task of the job is there yet";
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(std::get<wire::PutPiece>(got[0]).bytes, "") << "no task of the job is there yet";
   loop.RunFor(kCommit * 2);
   size_t before = got.size();
   link.second->Send(wire::WantPiece{kJob, 0});  // of no file
   link.second->Send(wire::WantPiece{JobId(2), 1});
   link.second->Send(wire::WantPiece{kJob, 1});
   loop.RunFor(Duration::Millis(1));
-  ASSERT_EQ(got.size(), before + 1);
+  ASSERT_EQ(got.size(), before + 3);
+  for (size_t i : {before, before + 1}) {
+    EXPECT_EQ(std::get<wire::PutPiece>(got[i]).bytes, "");
+  }
   const auto& piece = std::get<wire::PutPiece>(got.back());
   EXPECT_EQ(piece.piece, 1u);
   EXPECT_EQ(piece.bytes, "abc");

@@ -52,8 +52,13 @@ void Hub::Resume(engine::LastNodes nodes) {
 
 void Hub::Connect(NodeId node, NodeChannel& channel) {
   links_[node] = {&channel, {}};
-  channel.OnMessage([this, node, alive = alive_](wire::ToHub message) {
-    if (*alive) OnMessage(node, std::move(message));
+  channel.OnMessage([this, node, &channel, alive = alive_](wire::ToHub message) {
+    if (!*alive) return;
+    // What still comes by an earlier connection is nobody's: the engine would believe a node to be
+    // there that gets nothing, or reports to be taken that are another process' own.
+    auto link = links_.find(node);
+    if (link == links_.end() || link->second.channel != &channel) return;
+    OnMessage(node, std::move(message));
   });
 }
 

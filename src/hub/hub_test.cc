@@ -189,6 +189,15 @@ TEST_F(HubTest, LeasesThatNeverLeftComeBack) {
   EXPECT_TRUE(got.empty());
 }
 
+// It would get leases that nobody can send.
+TEST_F(HubTest, NobodyJoinsByAnOldConnection) {
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  hub.Disconnect(kNode, engine::LastNodes::kEnded);  // the hello is under way
+  loop.RunFor(kCommit * 3);
+  EXPECT_EQ(hub.engine().Counts(kJob)->leased, 0u);
+}
+
 TEST_F(HubTest, NothingLeavesAfterAFailedCommit) {
   store.FailAfter(0, {ErrorKind::kExhausted, "no space left on device"});
   std::vector<wire::ToNode> got;

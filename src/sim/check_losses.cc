@@ -23,13 +23,12 @@ class LossesCheck final : public Checker {
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* heard = std::get_if<NodeHeard>(&fact)) {
       Node& node = nodes_[heard->node];
-      if (node.silent_since && Patient(scene, node)) ++node.losses;
+      if (Exhausted(scene, node.silent_since)) ++node.losses;
       node.silent_before = std::exchange(node.silent_since, std::nullopt);
       node.heard_at = scene.now;
     } else if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) {
       Node& node = nodes_[unheard->node];
-      // It may have had no time to say who it is.
-      bool hardly = node.silent_before && scene.now - node.heard_at < kHello;
+      bool hardly = node.silent_before && HardlyHeard(scene, node);
       if (!node.silent_since) node.silent_since = hardly ? *node.silent_before : scene.now;
       ++node.breaks;
     } else if (const auto* process = std::get_if<NodeProcess>(&fact)) {
@@ -43,14 +42,15 @@ class LossesCheck final : public Checker {
       Attempt& attempt = attempts_[over->ref];
       attempt.killed = over->end == nullptr || over->end->cause == Cause::kNode;
     } else if (const auto* decided = std::get_if<Decided>(&fact)) {
-      if (const auto* lease = std::get_if<engine::Leased>(decided->record)) SeeLease(*lease);
-    } else if (const auto* committed = std::get_if<Committed>(&fact)) {
-      if (const auto* removed = std::get_if<engine::NodeRemoved>(committed->record)) {
+      const engine::Record& record = *decided->record;
+      if (const auto* lease = std::get_if<engine::Leased>(&record)) SeeLease(*lease);
+      if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+        SeeEnd(scene, *ended, findings);
+      }
+      if (const auto* removed = std::get_if<engine::NodeRemoved>(&record)) {
         ++nodes_[removed->node].losses;
         removing_.erase(removed->node);
       }
-      const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
-      if (ended != nullptr) SeeEnd(scene, *ended, findings);
     } else if (std::holds_alternative<LifeEnded>(fact) && !removing_.empty()) {
       findings.Add(name(), "a node's attempts are lost as if it were removed, and it is not");
     }
@@ -71,9 +71,15 @@ class LossesCheck final : public Checker {
     bool killed = false;
   };
 
-  // The hub's patience with the node is at its end.
-  static bool Patient(const Scene& scene, const Node& node) {
-    return scene.now - *node.silent_since >= scene.hub->patience;
+  // The hub's patience with a node that is silent since then is at its end.
+  static bool Exhausted(const Scene& scene, std::optional<Instant> since) {
+    return since && scene.now - *since >= scene.hub->patience;
+  }
+  // Its connection is so new that the hub may not know who it is.
+  static bool HardlyHeard(const Scene& scene, const Node& node) {
+    Duration most = kHello;
+    if (scene.hub->suspend) most = most + scene.hub->patience * 2;
+    return scene.now - node.heard_at < most;
   }
   void SeeLease(const engine::Leased& leased) {
     for (TaskRange range : leased.tasks) {
@@ -88,12 +94,13 @@ class LossesCheck final : public Checker {
     const Attempt& was = attempt->second;
     const Node& node = nodes_[ended.node];
     if (was.killed || node.losses > was.leased_at.losses) return;
-    if (node.silent_since && Patient(scene, node)) return;
+    if (Exhausted(scene, node.silent_since)) return;
+    if (HardlyHeard(scene, node) && Exhausted(scene, node.silent_before)) return;
     // It was on its way to the node, or had not been started when its process died.
     bool broken = node.breaks > was.leased_at.breaks || was.leased_at.silent_since;
     if (!was.began && (broken || !node.up)) return;
     if (ended.end.note.starts_with("its node was removed")) {
-      removing_.insert(ended.node);  // the same commit says so
+      removing_.insert(ended.node);  // a later record of the same step says so
       return;
     }
     findings.Add(name(), fmt::format("{} is taken for lost ({}), and its node n{} still has it",

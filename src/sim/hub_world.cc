@@ -25,11 +25,8 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
                  return answers ? hub_.get() : nullptr;
                },
                [this](NodeId node) {
-                 for (size_t i = 0; i < places_.size(); ++i) {
-                   if (places_[i].machine->id() != node || !places_[i].heard) continue;
-                   hub_->hub().Disconnect(node, engine::LastNodes::kEnded);
-                   Break(i);
-                 }
+                 hub_->hub().Disconnect(node, engine::LastNodes::kEnded);
+                 if (places_[node.value - 1].heard) Break(node.value - 1);
                },
                prng_.Next()}),
       crashes_left_(options.crashes),

@@ -2,7 +2,7 @@
 // any moment. Sending and receiving are points at which a process may die.
 //
 // Beyond what the channel promises, the hub may hear of an end, or of returned tasks, once more and
-// late, even after the node was cut off and came back: attempt numbers must make it harmless.
+// late: attempt numbers must make it harmless.
 //
 // Without latency the messages go through the product's own channel (transport/inproc.h).
 #pragma once
@@ -34,7 +34,6 @@ struct LinkState {
   Duration latency_max;
   unsigned echo_percent = 0;
   Prng prng;
-  bool echo_after_cut = false;  // then the hub's side outlives the link
   // Nothing arrives there any more.
   bool hub_deaf = false;
   bool node_deaf = false;
@@ -89,7 +88,7 @@ class LinkEnd final : public transport::Channel<Out, In> {
     Instant when = side_.loop.Now() + Duration{static_cast<int64_t>(state_->prng.Below(kLate))};
     // Not bound to this end: it may be gone by then.
     side_.loop.At(when, [state = state_, side = side_, receiver = receiver_, message] {
-      if (state->hub_deaf && !state->echo_after_cut) return;
+      if (state->hub_deaf) return;
       if (side.faults.Alive()) receiver(message);
     });
   }

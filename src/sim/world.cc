@@ -160,7 +160,7 @@ void World::BringUp(size_t index) {
   os::Loop& loop = life_->loop;
   each.id = NodeId(static_cast<uint32_t>(index + 1));
   each.link = std::make_shared<LinkState>(
-      LinkState{options_.link_latency, options_.echo_percent, Prng(prng_.Next()), true});
+      LinkState{options_.link_latency, options_.echo_percent, Prng(prng_.Next())});
   LinkSide side{loop, life_->faults};
   each.ends = MakeLink(loop, each.link, side, side);
   life_->hub->Connect(each.id, *each.ends.first);

@@ -97,7 +97,7 @@ void Hub::CloseOnNodes(JobId job) {
 }
 
 bool Hub::Forget(JobId job) {
-  if (!events_.empty() || !engine_.Forget(job)) return false;
+  if (!events_.empty() || finishing_.contains(job) || !engine_.Forget(job)) return false;
   settings_.erase(job);
   CloseOnNodes(job);
   return true;
@@ -172,6 +172,10 @@ void Hub::Handle(engine::Output& out) {
   entry.sends = std::exchange(out.sends, {});
   entry.taken = std::exchange(reports_, {});
   entry.notices = std::exchange(out.notices, {});
+  for (const engine::Notice& notice : entry.notices) {
+    const auto* finished = std::get_if<engine::NoticeFinished>(&notice);
+    if (finished != nullptr) finishing_.insert(finished->job);
+  }
   if (out.records.empty()) {
     entry.durable = true;
     Release();
@@ -211,6 +215,7 @@ void Hub::Release() {
       } else if (const auto* held = std::get_if<engine::NoticeHeld>(&notice)) {
         watcher_.OnHeld(*held);
       } else if (const auto* finished = std::get_if<engine::NoticeFinished>(&notice)) {
+        finishing_.erase(finishing_.find(finished->job));
         watcher_.OnFinished(*finished);
       } else {
         watcher_.OnHubNotice(notice);

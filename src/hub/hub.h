@@ -62,8 +62,9 @@ class Hub {
   // How a job's tasks run; told to every node that gets one. Before its first lease, or again when
   // all its tasks have ended.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
-  // A job is over: its memory goes, here and on the nodes. False when it has not finished, or when
-  // an event waits, which may be about it: try again after the next step.
+  // A job is over: its memory goes, here and on the nodes. False when it has not finished, when an
+  // event waits, which may be about it, or when its end is not durable yet (then its records are
+  // not all there to take it up again): try again later.
   bool Forget(JobId job);
   // Takes a forgotten job up again, record by record.
   void Apply(const engine::Record& record) { engine_.Apply(record); }
@@ -114,6 +115,7 @@ class Hub {
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;  // of ends in events_
   std::map<NodeId, uint64_t> reports_;  // by node, the last one that became an event
   std::deque<Unreleased> unreleased_;
+  std::multiset<JobId> finishing_;  // that have a NoticeFinished in there
   engine::Output out_;
   std::function<void()> on_settled_;
   bool step_scheduled_ = false;

@@ -161,6 +161,21 @@ TEST_F(HubTest, IsUrgentWhereSomebodyHasNothingElseToWaitFor) {
   EXPECT_EQ(store.urgent, (std::vector<bool>{false, true}));  // an end; the job's
 }
 
+// Else a retry would take it up from a journal that lacks its last records.
+TEST_F(HubTest, ForgetsWhatIsDurablyFinishedOnly) {
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(kCommit * 2);
+  hub.Post(engine::CancelJob{kJob});
+  link.second->Send(wire::Returned{1, kJob, Attempt(1), {{0, 2}}});
+  loop.RunFor(Duration::Millis(4));
+  EXPECT_TRUE(hub.engine().Finished(kJob));
+  EXPECT_FALSE(hub.Forget(kJob));
+  loop.RunFor(kCommit * 2);
+  EXPECT_EQ(ears.finished, 1);
+  EXPECT_TRUE(hub.Forget(kJob));
+}
+
 // A node that comes back before the commit of a lease of its old life must not get that lease.
 TEST_F(HubTest, LeasesOfAnOldLifeOfANodeAreDropped) {
   std::vector<wire::ToNode> old_life;

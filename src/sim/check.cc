@@ -21,8 +21,8 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
     checkers_.push_back(make());
   }
   if (hub == nullptr) return;
-  for (auto make :
-       {MakeLossesCheck, MakeAcksCheck, MakeOrderCheck, MakeBoundsCheck, MakeFairCheck}) {
+  for (auto make : {MakeLossesCheck, MakeStraysCheck, MakeAcksCheck, MakeOrderCheck,
+                    MakeBoundsCheck, MakeFairCheck}) {
     checkers_.push_back(make());
   }
 }

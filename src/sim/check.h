@@ -55,6 +55,7 @@ std::unique_ptr<Checker> MakeOutputCheck();     // output stays with the attempt
 std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
 // Of a hub's world.
 std::unique_ptr<Checker> MakeLossesCheck();  // what runs on a living node is not taken for lost
+std::unique_ptr<Checker> MakeStraysCheck();  // what was given up is ended
 std::unique_ptr<Checker> MakeAcksCheck();    // what was acknowledged is durable
 std::unique_ptr<Checker> MakeOrderCheck();   // nothing is given out before its time, or in vain
 std::unique_ptr<Checker> MakeBoundsCheck();  // max_running of jobs and users is never exceeded

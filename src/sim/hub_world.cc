@@ -38,6 +38,12 @@ Duration HubWorld::Random(Duration most) {
   return Duration{static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(most.ns) + 1))};
 }
 
+Duration HubWorld::Gap() {
+  constexpr Duration kMost[] = {Duration::Millis(3), Duration::Millis(300), Duration::Seconds(5),
+                                Duration::Seconds(100)};
+  return Random(kMost[prng_.Below(std::size(kMost))]);
+}
+
 void HubWorld::After(Duration wait, std::function<void()> fn) {
   loop_.At(loop_.Now() + wait, std::move(fn));
 }
@@ -93,7 +99,7 @@ void HubWorld::LookForTheDead() {
     if (!places_[i].machine->dead()) continue;
     ++report_.node_crashes;
     EndNode(i, !prng_.Chance(options_.adopt_percent));
-    After(Random(Duration::Seconds(prng_.Chance(70) ? 3 : 100)), [this, i] { StartNode(i); });
+    After(Gap(), [this, i] { StartNode(i); });
   }
   if (!hub_) return;
   if (hub_->faults().dead()) {
@@ -223,8 +229,7 @@ void HubWorld::EndHub(bool clean) {
   See(LifeEnded{clean, digests.live, digests.replayed});
   hub_ = nullptr;
   stopping_ = false;
-  After(Random(prng_.Chance(70) ? Duration::Seconds(5) : options_.patience * 2),
-        [this] { StartHub(); });
+  After(Gap(), [this] { StartHub(); });
 }
 
 // ---- Nodes -------------------------------------------------------------------------------------
@@ -276,7 +281,7 @@ void HubWorld::EndNode(size_t index, bool all) {
   if (place.state && prng_.Chance(50)) place.state->hub_deaf = true;
   place.link.second = nullptr;
   if (!place.link.first) return;
-  hub_->loop().At(hub_->loop().Now() + Random(Duration::Seconds(2)),
+  hub_->loop().At(hub_->loop().Now() + Random(Duration::Millis(prng_.Chance(50) ? 5 : 2000)),
                   [this, index, state = place.state] {
                     if (places_[index].state == state) DropHubEnd(places_[index]);
                   });
@@ -290,7 +295,7 @@ void HubWorld::LeaveHub(size_t index) {
   After(Random(Duration::Seconds(1)), [this, index, processes = place.processes] {
     if (places_[index].processes != processes) return;
     EndNode(index, /*all=*/true);
-    After(Random(Duration::Seconds(60)), [this, index] { StartNode(index); });
+    After(Gap(), [this, index] { StartNode(index); });
   });
 }
 
@@ -301,14 +306,14 @@ void HubWorld::TakeOtherName(size_t index) {
   offer.node_name += "x";
   EndNode(index, /*all=*/true);
   place.gone = true;
-  AddMachine(std::move(offer), Random(Duration::Seconds(5)));
+  AddMachine(std::move(offer), Gap());
 }
 
 // ---- Links -------------------------------------------------------------------------------------
 
 void HubWorld::Call(size_t index) {
   uint32_t calls = ++places_[index].calls;
-  After(Random(Duration::Millis(prng_.Chance(50) ? 50 : 2000)), [this, index, calls] {
+  After(Random(Duration::Millis(prng_.Chance(50) ? 5 : 2000)), [this, index, calls] {
     Place& place = places_[index];
     if (place.calls != calls || !place.machine->up() || place.machine->dead()) return;
     if (MayConnect(place)) {
@@ -345,7 +350,7 @@ void HubWorld::Part(size_t index) {
   --cuts_left_;
   ++report_.cuts;
   bool alone = prng_.Chance(70);
-  Duration away = Random(prng_.Chance(70) ? options_.patience / 2 : options_.patience * 3);
+  Duration away = prng_.Chance(70) ? Gap() : Random(options_.patience * 3);
   for (size_t i = 0; i < places_.size(); ++i) {
     if (i != index && (alone || prng_.Chance(30))) continue;
     if (places_[i].heard) Break(i);
@@ -366,7 +371,9 @@ void HubWorld::Break(size_t index) {
   // What is under way may get lost in either direction, or in both.
   place.state->hub_deaf = prng_.Chance(60);
   place.state->node_deaf = prng_.Chance(60);
-  Duration most = Duration::Seconds(prng_.Chance(70) ? 1 : 10);
+  Duration most = prng_.Chance(40)   ? Duration::Millis(5)
+                  : prng_.Chance(60) ? Duration::Seconds(1)
+                                     : Duration::Seconds(10);
   After(Random(most), [this, index, state = place.state] {
     Place& then = places_[index];
     if (then.state != state || !then.machine->up() || !then.machine->connected()) return;

@@ -77,6 +77,8 @@ class HubWorld {
   void After(Duration wait, std::function<void()> fn);
   void See(const Fact& fact);
   Duration Random(Duration most);
+  // How long somebody is away: shorter than a commit, or longer than anybody's patience.
+  Duration Gap();
 
   const Options options_;
   const Sabotage sabotage_;

@@ -119,6 +119,8 @@ void DrawHub(Prng prng, bool tasks_given, Options& o) {
   o.tasks = std::max(o.tasks, 200 * o.users);
   o.long_percent = o.sick_percent = 0;
   o.load_bound = false;
+  o.node_life = {};  // what a silent node has counts as in use
+  o.patience = Duration::Seconds(2);
   o.short_task = Duration::Millis(10) + o.short_task * 4;
   o.commit_max = std::min(o.commit_max, o.commit_min + Duration::Millis(10));
   o.hold_release = o.cancel = o.retry_delay = o.start_delay = o.once = o.priorities = false;

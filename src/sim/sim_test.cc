@@ -129,12 +129,15 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kOversell, "resources"}, Canary{Sabotage::kTellTwice, "ends"},
         Canary{Sabotage::kLoseEnds, "complete"}, Canary{Sabotage::kMixOutput, "output"},
         Canary{Sabotage::kForgetPolicy, "repeats"}, Canary{Sabotage::kDeafToKill, "limits"},
+        Canary{Sabotage::kDeafToKill, "strays", Worlds::kHub},
         Canary{Sabotage::kForgetOrder, "order", Worlds::kHub},
         Canary{Sabotage::kForgetBounds, "bounds", Worlds::kHub},
         Canary{Sabotage::kForgetShares, "fair", Worlds::kHub},
         Canary{Sabotage::kHastyHub, "losses", Worlds::kHub},
         Canary{Sabotage::kAckEarly, "acks", Worlds::kHub}),
-    [](const auto& each) { return std::to_string(static_cast<int>(each.param.sabotage)); });
+    [](const auto& each) {
+      return each.param.checker + std::to_string(static_cast<int>(each.param.sabotage));
+    });
 
 }  // namespace
 }  // namespace spate::sim

@@ -78,7 +78,7 @@ class FairCheck final : public Checker {
     for (const auto& [user, weight] : weights_) {
       double due = weight / weights;
       double share = ran_[user] / all;
-      if (std::abs(share - due) <= 0.05 + 0.7 / slots) continue;
+      if (std::abs(share - due) <= 0.1 + 0.7 / slots) continue;
       findings.Add(name(), fmt::format("{} got {:.2f} of the time of {} attempts, {:.2f} is due",
                                        user, share, attempts_, due));
     }

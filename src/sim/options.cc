@@ -117,7 +117,7 @@ void DrawHub(Prng prng, bool tasks_given, Options& o) {
   o.nodes = std::min(o.nodes, 3u);
   o.slots = 2 + o.slots % 6;
   o.tasks = std::max(o.tasks, 200 * o.users);
-  o.long_percent = o.sick_percent = 0;
+  o.long_percent = o.sick_percent = o.odd_percent = 0;  // a job avoids nodes that start nothing
   o.load_bound = false;
   o.node_life = {};  // what a silent node has counts as in use
   o.patience = Duration::Seconds(2);

@@ -222,6 +222,7 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   plan.order = std::move(end.order);
   plan.policy = submit.policy;
   plan.policy.max_running = submit.max_running;
+  plan.policy.weight = submit.weight;
   plan.policy.pause_after_failures = kPauseAfterFailures;
   plan.user = caller_.user;
   plan.priority = submit.priority;

@@ -14,6 +14,7 @@
 #include "cli/options/hub_options.h"
 #include "cli/options/needs_change.h"
 #include "cli/options/run_options.h"
+#include "cli/options/submit_options.h"
 #include "cli/options/values.h"
 #include "cli/options/words.h"
 #include "cli/table/table.h"
@@ -159,6 +160,18 @@ Status Forget(Call& call) {
   }
   call.Done(fmt::format("{}{} forgotten", dry ? "would be: " : "", JobsText(chosen)));
   return {};
+}
+
+Status Set(Call& call) {
+  auto changes = cli::MakeJobChanges(call.words);
+  if (!changes) return std::unexpected(changes.error());
+  auto event = [&](JobId job) {
+    JobPolicy policy = *call.service.hub().engine().Policy(job);
+    policy.weight = changes->weight.value_or(policy.weight);
+    policy.max_running = changes->max_running.value_or(policy.max_running);
+    return engine::ChangePolicy{job, policy};
+  };
+  return ChangeJobs(call, event, "changed");
 }
 
 Status Release(Call& call) {
@@ -325,6 +338,7 @@ Status NodeList(Call& call) {
                     {"cpus", cli::Align::kRight},
                     {"memory", cli::Align::kRight},
                     {"tasks", cli::Align::kRight},
+                    {"load", cli::Align::kRight},
                     {"ended", cli::Align::kRight},
                     {"failed", cli::Align::kRight},
                     {"note", cli::Align::kLeft, 8}},
@@ -348,6 +362,7 @@ Status NodeList(Call& call) {
                {fmt::format("{:g}", offer.milli_cpus / 1000.0)},
                {MemoryText(offer.memory)},
                {fmt::format("{}", each.info.leased)},
+               {each.node->state ? fmt::format("{:.1f}", each.node->state->machine.load) : ""},
                {fmt::format("{}", each.info.ended)},
                {fmt::format("{}", each.info.failed)},
                {each.info.text}});
@@ -393,6 +408,18 @@ Status NodeInfo(Call& call) {
     }
     add("tasks", fmt::format("{} now, {} ended, {} of them failed", each.info.leased,
                              each.info.ended, each.info.failed));
+    if (const auto& state = each.node->state) {
+      const MachineLoad& machine = state->machine;
+      add("machine",
+          fmt::format("load {:.1f}, {} free; tasks wait for cpu {:.0f} %, memory {:.0f} "
+                      "%, disks {:.0f} % of the time",
+                      machine.load, FormatSize(machine.free_memory), machine.cpu_pressure,
+                      machine.memory_pressure, machine.io_pressure));
+      for (const wire::NodeState::Run& run : state->runs) {
+        add("runs", fmt::format("{}.{} since {}", run.ref.job.value, run.ref.index + 1,
+                                cli::DateAndTime(run.since)));
+      }
+    }
     call.Put(text);
   }
   call.client.Exit(cli::kExitSuccess);
@@ -645,6 +672,8 @@ Verb VerbOf(Command command) {
       };
     case Command::kJobForget:
       return Forget;
+    case Command::kJobSet:
+      return Set;
     case Command::kJobRelease:
       return Release;
     case Command::kJobRetry:

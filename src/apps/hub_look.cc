@@ -179,6 +179,13 @@ cli::JsonLine JsonOf(const NodeFacts& facts) {
   line.Number("tasks", facts.info.leased).Seconds("used", facts.info.used);
   line.Number("ended", static_cast<int64_t>(facts.info.ended));
   line.Number("failed", static_cast<int64_t>(facts.info.failed));
+  if (const auto& state = facts.node->state) {
+    line.Seconds("load", state->machine.load);
+    line.Number("free_memory", static_cast<int64_t>(state->machine.free_memory));
+    line.Seconds("cpu_pressure", state->machine.cpu_pressure);
+    line.Seconds("memory_pressure", state->machine.memory_pressure);
+    line.Seconds("io_pressure", state->machine.io_pressure);
+  }
   line.Text("from", facts.node->peer).Text("program", facts.node->product);
   return std::move(line.Text("why", facts.info.text));
 }

@@ -152,6 +152,7 @@ void HubNodes::Gone(NodeId id, const std::string& why, Duration quiet) {
   log_(fmt::format("node {} is away: {}", node.row.name, why));
   hub_.Disconnect(id, engine::LastNodes::kMayReturn, quiet);
   // We may be called by the channel.
+  node.state.reset();
   loop_.Post([gone = std::shared_ptr<hub::NodeChannel>(std::move(node.channel))] {});
   node.since = loop_.Now();
   --connected_;

@@ -29,6 +29,7 @@ class HubNodes {
     std::string product;                        // its version
     Instant since{};                            // it came, or went
     std::unique_ptr<hub::NodeChannel> channel;  // null: it is not connected
+    std::optional<wire::NodeState> state;       // what it told last; not while it is away
   };
   HubNodes(os::Loop& loop, store::SqliteStore& store, hub::Hub& hub, std::string spool_dir,
            std::function<void(std::string)> log);
@@ -42,6 +43,8 @@ class HubNodes {
   void DropAll();
   // Forgets a node, and refuses it from now on; or lets it come again.
   void Remove(NodeId node, bool removed);
+  // What the node tells of itself.
+  void Tell(NodeId node, wire::NodeState state) { nodes_.at(node).state = std::move(state); }
 
   const std::map<NodeId, Node>& all() const { return nodes_; }
   // Removed ones, too.

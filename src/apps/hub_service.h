@@ -107,6 +107,9 @@ class HubService final : public hub::Watcher, public link::Gate {
   void OnHeld(const engine::NoticeHeld& notice) override;
   void OnFinished(const engine::NoticeFinished& notice) override;
   void OnNews(const wire::ToHub&) override {}
+  void OnNodeState(NodeId node, wire::NodeState state) override {
+    nodes_->Tell(node, std::move(state));
+  }
   void OnStoreFailed(const Error& error) override;
 
  private:

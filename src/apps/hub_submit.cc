@@ -167,6 +167,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const HubSe
   head.keep_output = options.run.keep_output;
   head.priority = options.priority;
   head.max_running = options.max_running;
+  head.weight = options.weight;
   head.open = options.open;
   made.end.count = made.tasks.count;
   made.end.requests = made.tasks.requests;

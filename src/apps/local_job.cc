@@ -469,9 +469,8 @@ Result<int> LocalJob::Run(bool resumed) {
   std::unique_ptr<Follower> follower;
   if (follow_) follower = MakeFollower(**view);
   cli::RunEnd how = session_->Run(
-      **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }}, [this] {
-        return node::MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()};
-      });
+      **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }},
+      [this] { return MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()}; });
   follower.reset();
   executor->reset();  // ends what still runs
   PutEnd();

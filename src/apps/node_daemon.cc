@@ -33,6 +33,8 @@ namespace {
 constexpr NodeId kThisNode(1);
 // So long a change of a user's groups may go unseen.
 constexpr Duration kUserKnown = Duration::Seconds(60);
+// So often the hub may hear what the node runs.
+constexpr Duration kTellEvery = Duration::Seconds(1);
 constexpr Duration kIdleLook = Duration::Seconds(1);
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 
@@ -162,10 +164,11 @@ Status NodeDaemon::Open() {
   instance_ = std::move(*instance);
   if (auto made = MakeExecutor(); !made) return made;
   files_.emplace(os::JoinPath(folder_, "puts"));
-  node::Node::Parts parts{
-      loop_, *executor_,
-      [this] { return node::MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()}; },
-      &*files_};
+  auto sample = [&machine = here_.machine] {
+    return MachineLoad{machine.FreeMemory(), machine.LoadAverage(), machine.Pressure("cpu"),
+                       machine.Pressure("memory"), machine.Pressure("io")};
+  };
+  node::Node::Parts parts{loop_, *executor_, sample, &*files_, kTellEvery};
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   executor_->SetEvents(*node_);
   auto adopted = executor_->Adopt();

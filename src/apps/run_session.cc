@@ -36,7 +36,7 @@ Status RunSession::Settle() {
 }
 
 cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
-                            std::function<node::MachineLoad()> sample_load) {
+                            std::function<MachineLoad()> sample_load) {
   executor_ = &executor;
   show_.emplace(std::move(show));
   node_.emplace(kThisNode, job_.offer, node::Node::Parts{loop_, executor, std::move(sample_load)});

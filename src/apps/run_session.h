@@ -52,8 +52,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   };
   // Runs until the job has ended, is held and idle, or was stopped. `executor` reports to this
   // session. Returns how it ended; the exit code is exit_code().
-  cli::RunEnd Run(node::Executor& executor, Show show,
-                  std::function<node::MachineLoad()> sample_load);
+  cli::RunEnd Run(node::Executor& executor, Show show, std::function<MachineLoad()> sample_load);
   int exit_code() const { return exit_code_; }
   // Zeros before the job is accepted.
   JobCounts counts() const { return hub_.engine().Counts(job_.id).value_or(JobCounts{}); }

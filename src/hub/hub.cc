@@ -126,6 +126,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Disconnect(node, engine::LastNodes::kEnded);
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
     SendPiece(node, *want);
+  } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
+    watcher_.OnNodeState(node, std::move(*state));
   } else {
     watcher_.OnNews(message);
   }

@@ -34,6 +34,7 @@ class Watcher {
   virtual void OnHubNotice(const engine::Notice&) {}
   // Running, Live, Slow, Paused: one-way news of nodes.
   virtual void OnNews(const wire::ToHub& news) = 0;
+  virtual void OnNodeState(NodeId, wire::NodeState) {}
   virtual void OnStoreFailed(const Error& error) = 0;
 };
 

@@ -129,8 +129,9 @@ void HubChannelTcp::Take(std::string_view bytes) {
 
 bool HubChannelTcp::IsDropped(const wire::ToHub& message) const {
   if (std::holds_alternative<wire::Live>(message)) return memory_ >= limits_.live;
-  bool is_news =
-      std::holds_alternative<wire::Running>(message) || std::holds_alternative<wire::Slow>(message);
+  bool is_news = std::holds_alternative<wire::Running>(message) ||
+                 std::holds_alternative<wire::Slow>(message) ||
+                 std::holds_alternative<wire::NodeState>(message);
   return is_news && backlogged_;
 }
 

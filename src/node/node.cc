@@ -12,6 +12,9 @@ namespace spate::node {
 namespace {
 
 constexpr Duration kLoadEvery = Duration::Seconds(1);
+// The hub hears at least so often how the machine is, and at once of attempts that run this long.
+constexpr Duration kStateEvery = Duration::Seconds(10);
+constexpr Duration kWorthTelling = Duration::Millis(500);
 
 // "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
 std::string VariableName(std::string_view name) {
@@ -28,7 +31,9 @@ std::string VariableName(std::string_view name) {
 }  // namespace
 
 Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
-    : id_(id), offer_(std::move(offer)), parts_(std::move(parts)), agent_(offer_, limits) {}
+    : id_(id), offer_(std::move(offer)), parts_(std::move(parts)), agent_(offer_, limits) {
+  if (parts_.tell_every.ns > 0) TellState();
+}
 
 Node::~Node() {
   *alive_ = false;
@@ -42,6 +47,7 @@ void Node::Connect(HubChannel& channel) {
   });
   channel.Send(wire::Hello{id_, offer_, Holds()});
   for (const auto& [number, report] : untaken_) channel.Send(report);
+  told_at_ = Instant();
 }
 
 void Node::TakeOver(Adopted adopted) {
@@ -269,6 +275,23 @@ void Node::SampleLoad() {
     load_scheduled_ = agent_.waiting() > 0 || agent_.busy() > 0;
     if (load_scheduled_) SampleLoad();
   });
+}
+
+void Node::TellState() {
+  parts_.loop.At(parts_.loop.Now() + parts_.tell_every, [this, alive = alive_] {
+    if (*alive) TellState();
+  });
+  if (channel_ == nullptr) return;
+  Instant now = parts_.loop.Now();
+  wire::NodeState state;
+  for (const agent::Run& run : agent_.Runs()) {
+    if (now - run.since >= kWorthTelling) state.runs.push_back({run.ref, run.since});
+  }
+  if (now - told_at_ < kStateEvery && state.runs == told_.runs) return;
+  if (parts_.sample_load) state.machine = parts_.sample_load();
+  told_ = state;
+  told_at_ = now;
+  Send(std::move(state));
 }
 
 void Node::CarryOut(agent::Output& out) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/model/machine_load.h"
 #include "format/expand.h"
 #include "node/executor.h"
 #include "node/put_files.h"
@@ -21,12 +22,6 @@
 #include "wire/messages.h"
 
 namespace spate::node {
-
-// What the machine has free at the moment, for --min-free-memory and --max-load.
-struct MachineLoad {
-  uint64_t free_memory = 0;
-  double load = 0;
-};
 
 using HubChannel = transport::Channel<wire::ToHub, wire::ToNode>;
 
@@ -37,6 +32,8 @@ class Node final : public ExecutorEvents {
     Executor& executor;
     std::function<MachineLoad()> sample_load;  // null: never sampled
     PutFiles* files = nullptr;                 // null: jobs bring none along
+    // Tell the hub what the machine has free, and what runs: at most so often. Zero: never.
+    Duration tell_every = {};
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -96,6 +93,7 @@ class Node final : public ExecutorEvents {
   void Start(const agent::StartAttempt& order);
   void Environment(const agent::StartAttempt& order, std::vector<std::string>& environment) const;
   void SampleLoad();
+  void TellState();
 
   const NodeId id_;
   const Offer offer_;
@@ -113,6 +111,8 @@ class Node final : public ExecutorEvents {
   bool step_scheduled_ = false;
   bool load_scheduled_ = false;
   os::TimerId timer_ = 0;
+  wire::NodeState told_;  // what the hub has heard last,
+  Instant told_at_;       // and when
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

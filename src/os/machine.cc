@@ -263,6 +263,15 @@ double Machine::LoadAverage() const {
   return Number<double>(FirstLine(root_ + "/proc/loadavg")).value_or(0);
 }
 
+double Machine::Pressure(std::string_view resource) const {
+  // "some avg10=1.23 avg60=..."
+  std::string line = FirstLine(root_ + "/proc/pressure/" + std::string(resource));
+  size_t at = line.find("avg10=");
+  if (!line.starts_with("some ") || at == std::string::npos) return 0;
+  std::string_view value = std::string_view(line).substr(at + 6);
+  return Number<double>(value.substr(0, value.find(' '))).value_or(0);
+}
+
 // -------------------------------------------------------------------------------------- GPUs
 
 void Machine::FindGpus(const Environment& environment) {

@@ -46,6 +46,8 @@ class Machine {
   uint64_t FreeMemory() const;
   // Of the last minute; 0 when unknown.
   double LoadAverage() const;
+  // Percent of the last 10 s in which something waited for "cpu", "memory" or "io"; 0 when unknown.
+  double Pressure(std::string_view resource) const;
 
  private:
   void FindCores(const Environment& environment);

@@ -30,6 +30,7 @@ Files BareMachine() {
       {"proc/meminfo",
        "MemTotal:       16777216 kB\nMemFree:         1048576 kB\nMemAvailable:   12582912 kB\n"},
       {"proc/loadavg", "1.25 0.50 0.10 2/345 6789\n"},
+      {"proc/pressure/io", "some avg10=3.50 avg60=1.00 avg300=0.20 total=99\nfull avg10=9.00\n"},
       {"proc/sys/kernel/hostname", "node7.cluster\n"},
       {"proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n"},
       {"etc/passwd",
@@ -174,6 +175,8 @@ TEST(Machine, WhatMayBeUsed) {
     EXPECT_EQ(machine.facts().memory_by, row.memory_by);
     EXPECT_EQ(machine.FreeMemory() >> 20, row.free_mb);
     EXPECT_DOUBLE_EQ(machine.LoadAverage(), 1.25);
+    EXPECT_DOUBLE_EQ(machine.Pressure("io"), 3.5);
+    EXPECT_DOUBLE_EQ(machine.Pressure("cpu"), 0);
     EXPECT_EQ(machine.facts().host_name, "node7.cluster");
     EXPECT_EQ(machine.facts().user_name, "ada");
     EXPECT_EQ(machine.facts().home, "/home/ada");

@@ -6,11 +6,11 @@
 
 namespace spate::sim {
 
-std::function<node::MachineLoad()> LoadOf(const Options& options, uint64_t seed) {
+std::function<MachineLoad()> LoadOf(const Options& options, uint64_t seed) {
   if (!options.load_bound) return nullptr;
   return [prng = std::make_shared<Prng>(seed)] {
     constexpr uint64_t kGigabyte = 1ull << 30;
-    return node::MachineLoad{prng->Below(3) * kGigabyte, static_cast<double>(prng->Below(8))};
+    return MachineLoad{prng->Below(3) * kGigabyte, static_cast<double>(prng->Below(8))};
   };
 }
 

@@ -18,7 +18,7 @@
 namespace spate::sim {
 
 // What a machine has free, by chance; null where nobody asks for it.
-std::function<node::MachineLoad()> LoadOf(const Options& options, uint64_t seed);
+std::function<MachineLoad()> LoadOf(const Options& options, uint64_t seed);
 
 class Machine {
  public:

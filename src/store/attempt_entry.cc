@@ -35,7 +35,7 @@ uint32_t AttemptChecksum(uint64_t seq, const AttemptEntry& entry) {
   const engine::AttemptEnded& r = entry.record;
   const AttemptEnd& e = r.end;
   auto u = [](auto v) { return static_cast<uint64_t>(v); };
-  const std::array<uint64_t, 27> words = {seq,
+  const std::array<uint64_t, 26> words = {seq,
                                           u(e.ref.job.value),
                                           u(e.ref.index),
                                           u(e.ref.attempt.value),
@@ -60,13 +60,15 @@ uint32_t AttemptChecksum(uint64_t seq, const AttemptEntry& entry) {
                                           entry.kept.position,
                                           entry.kept.stdout_bytes,
                                           entry.kept.stderr_bytes,
-                                          entry.kept.files_bytes,
                                           u(e.processes.size())};
   uint64_t hash = XXH3_64bits(words.data(), sizeof(words));
   if (!e.note.empty()) hash = XXH3_64bits_withSeed(e.note.data(), e.note.size(), hash);
   if (!e.processes.empty()) {
     std::string processes = EncodeProcesses(e.processes);
     hash = XXH3_64bits_withSeed(processes.data(), processes.size(), hash);
+  }
+  if (uint64_t files = entry.kept.files_bytes; files > 0) {
+    hash = XXH3_64bits_withSeed(&files, sizeof(files), hash);
   }
   return static_cast<uint32_t>(hash & ((1u << kAttemptChecksumBits) - 1));
 }

@@ -1,6 +1,6 @@
 // One description of each record's fields serves both ways: Fields(archive, record) names them in
 // the order in which they are stored, and the archive is an Encoder or a Decoder. So what is
-// written is what is read, and a field is added in one place (with a new kRecordFormat).
+// written is what is read, and a field is added in one place (with a new kRecordFormat: Since).
 //
 // EncodeRecord and DecodeRecord are the way in. Invariants: Decode(Encode(r)) == r for every
 // record; DecodeRecord neither reads outside its input nor allocates more than a small multiple of
@@ -25,6 +25,9 @@ using namespace std::string_view_literals;
 class Encoder {
  public:
   explicit Encoder(std::string& out) : bytes_(out) {}
+
+  // What was added in this format is there.
+  bool Since(uint8_t) const { return true; }
 
   template <typename T>
     requires std::is_unsigned_v<T>
@@ -57,7 +60,8 @@ class Encoder {
 
 class Decoder {
  public:
-  explicit Decoder(std::string_view in) : bytes_(in) {}
+  Decoder(std::string_view in, uint8_t format) : bytes_(in), format_(format) {}
+  bool Since(uint8_t format) const { return format_ >= format; }
   bool Complete() const { return bytes_.ok() && bytes_.left() == 0; }
 
   template <typename T>
@@ -107,6 +111,7 @@ class Decoder {
 
  private:
   ByteReader bytes_;
+  uint8_t format_;
 };
 
 constexpr auto kNumbers = [](auto& a, auto& v) { a.Number(v); };
@@ -154,6 +159,7 @@ void Fields(auto& a, Is<JobPolicy> auto& v) {
   a.Number(v.max_failures);
   a.Number(v.max_running);
   a.Number(v.pause_after_failures);
+  if (a.Since(3)) a.Number(v.weight);
 }
 void Fields(auto& a, Is<JobPlan> auto& v) {
   a.Number(v.task_count);
@@ -297,7 +303,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
 
 template <typename T>
 Result<engine::Record> DecodeAs(int kind, std::string_view data) {
-  Decoder decoder(data);
+  Decoder decoder(data.substr(1), static_cast<uint8_t>(data.front()));
   T record;
   Fields(decoder, record);
   if (!decoder.Complete()) {
@@ -339,13 +345,12 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
   }
   if (data.empty()) return Fail(ErrorKind::kCorrupt, "the bytes of a record are missing");
   auto format = static_cast<uint8_t>(data.front());
-  if (format != kRecordFormat) {
+  if (format < kOldestRecordFormat || format > kRecordFormat) {
     return Fail(ErrorKind::kCorrupt,
-                fmt::format("a record has format {}, and this spate reads {}: the journal is "
+                fmt::format("a record has format {}, and this spate reads {} to {}: the journal is "
                             "damaged, or a newer spate wrote it",
-                            format, kRecordFormat));
+                            format, kOldestRecordFormat, kRecordFormat));
   }
-  data.remove_prefix(1);
   switch (static_cast<RecordKind>(kind)) {
     case RecordKind::kJobAccepted:
       return DecodeAs<engine::JobAccepted>(kind, data);

@@ -21,9 +21,10 @@ bool Same(const HaltRule& x, const HaltRule& y) {
   return when == y.when && what == y.what && count == y.count && percent == y.percent;
 }
 bool Same(const JobPolicy& x, const JobPolicy& y) {
-  const auto& [retry, halt, max_failures, max_running, pause_after_failures] = x;
+  const auto& [retry, halt, max_failures, max_running, weight, pause_after_failures] = x;
   return Same(retry, y.retry) && Same(halt, y.halt) && max_failures == y.max_failures &&
-         max_running == y.max_running && pause_after_failures == y.pause_after_failures;
+         max_running == y.max_running && weight == y.weight &&
+         pause_after_failures == y.pause_after_failures;
 }
 bool Same(const JobPlan& x, const JobPlan& y) {
   const auto& [task_count, open, requests, runs, order, policy, user, priority, after] = x;
@@ -161,6 +162,7 @@ JobPolicy AnyPolicy() {
   p.max_failures = AnyNumber<uint32_t>();
   p.max_running = AnyNumber<uint32_t>();
   p.pause_after_failures = AnyNumber<uint32_t>();
+  p.weight = AnyNumber<uint32_t>();
   return p;
 }
 NodeId AnyNode() { return NodeId(AnyNumber<uint32_t>()); }
@@ -259,7 +261,10 @@ TEST(RecordCodec, GarbageNeverGetsThrough) {
     auto kind = *rc::gen::inRange<int>(-1, kRecordKindLast + 3);
     auto bytes = *rc::gen::container<std::string>(rc::gen::weightedOneOf<char>(
         {{3, rc::gen::arbitrary<char>()}, {2, rc::gen::inRange<char>(0, 4)}}));
-    if (*rc::gen::inRange(0, 4) > 0) bytes.insert(0, 1, static_cast<char>(kRecordFormat));
+    if (*rc::gen::inRange(0, 4) > 0) {
+      uint8_t format = *rc::gen::inRange<uint8_t>(kOldestRecordFormat, kRecordFormat + 1);
+      bytes.insert(0, 1, static_cast<char>(format));
+    }
     auto record = DecodeRecord(kind, bytes);
     if (!record) {
       RC_ASSERT(record.error().kind == ErrorKind::kCorrupt);
@@ -287,15 +292,15 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
   };
   EXPECT_NE(message(99, "\1").find("record kind 99"), std::string::npos);
   EXPECT_NE(message(3, "\1\1").find("format 1"), std::string::npos);
-  EXPECT_NE(message(3, "\2\1\1").find("'job sealed'"), std::string::npos);
+  EXPECT_NE(message(3, "\3\1\1").find("'job sealed'"), std::string::npos);
   EXPECT_EQ(message(3, "\2\1"), "fine");
+  EXPECT_EQ(message(3, "\3\1"), "fine");
 }
 
-// The bytes of format 2, which every later version must read.
+// The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
-  EncodedRecord leased =
-      EncodeRecord(engine::Leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}});
-  EXPECT_EQ(leased.data, std::string("\2\1\xac\2\2\1\5\x80\1", 9));
+  engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\3\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -304,16 +309,24 @@ TEST(RecordCodec, BytesAreFixed) {
                   .user = "bob",
                   .priority = -1,
                   .after = {{JobId(7), AfterKind::kEach}}};
+  std::string before = std::string(
+      "\1\3\0\1\xe8\7\0\1\4gpus\1"  // needs
+      "\0\1\1"
+      "a\0\0"
+      "\1\0\3\0\3\2\1\0"             // runs, order
+      "\0\xfe\1\0\0\0\0\0\0\0\0\0",  // policy
+      40);
+  std::string after = std::string(
+      "\3"
+      "bob\1\1\7\3",
+      8);
   EncodedRecord accepted = EncodeRecord(engine::JobAccepted{JobId(1), plan});
-  EXPECT_EQ(accepted.data,
-            std::string("\2\1\3\0\1\xe8\7\0\1\4gpus\1"  // needs
-                        "\0\1\1"
-                        "a\0\0"
-                        "\1\0\3\0\3\2\1\0"            // runs, order
-                        "\0\xfe\1\0\0\0\0\0\0\0\0\0"  // policy
-                        "\3"
-                        "bob\1\1\7\3",
-                        49));
+  EXPECT_EQ(accepted.data, "\3" + before + "\x64" + after);  // the policy's weight is new in 3
+  for (const std::string& data : {"\2" + before + after, accepted.data}) {
+    auto record = DecodeRecord(static_cast<int>(RecordKind::kJobAccepted), data);
+    ASSERT_TRUE(record.has_value()) << record.error().message;
+    EXPECT_TRUE(Same(*record, engine::JobAccepted{JobId(1), plan}));
+  }
 }
 
 TEST(RecordCodec, ChecksumCoversAllOfIt) {

@@ -223,6 +223,12 @@ inline ToHub AnyToHub(size_t kind) {
       return Leaving{};
     case 7:
       return WantPiece{AnyId<JobId>(), AnyU32()};
+    case 8: {
+      NodeState state;
+      state.machine = {AnyNumber(UINT64_MAX), 0.5, 1.25, 0, 99};
+      state.runs = AnyList([] { return NodeState::Run{AnyRef(), {AnyNumber(int64_t{1} << 60)}}; });
+      return state;
+    }
     default:
       return Paused{AnyText()};
   }
@@ -342,6 +348,10 @@ inline bool Same(const Live& x, const Live& y) {
 inline bool Same(const Slow& x, const Slow& y) {
   const auto& [ref] = x;
   return ref == y.ref;
+}
+inline bool Same(const NodeState& x, const NodeState& y) {
+  const auto& [machine, runs] = x;
+  return machine == y.machine && runs == y.runs;
 }
 inline bool Same(const Paused& x, const Paused& y) {
   const auto& [reason] = x;

@@ -68,6 +68,7 @@ void Put(pb::Request& to, const Submit& message) {
   submit.set_keep_output(message.keep_output);
   submit.set_priority(message.priority);
   submit.set_max_running(message.max_running);
+  submit.set_weight(message.weight);
   submit.set_open(message.open);
   for (const Submit::After& after : message.after) {
     submit.add_after(after.job.value);
@@ -120,6 +121,7 @@ Request Take(FieldReader& in, const pb::Submit& from) {
   submit.keep_output = in.Number<uint64_t>("keep_output", from.keep_output(), 0, kWireLimits.size);
   submit.priority = in.Number<int>("priority", from.priority(), -1'000'000, 1'000'000);
   submit.max_running = from.max_running();
+  submit.weight = from.weight() == 0 ? kJobWeight : std::min(from.weight(), kMaxJobWeight);
   submit.open = from.open();
   if (from.after_size() % 2 != 0) in.Defect("after", "is not in pairs");
   for (int i = 0; i + 1 < from.after_size() && in.ok(); i += 2) {

@@ -24,6 +24,7 @@ Submit SomeSubmit() {
   submit.keep_output = 1 << 20;
   submit.priority = -3;
   submit.max_running = 7;
+  submit.weight = 9;
   submit.open = true;
   submit.after = {{JobId(4), 1}, {JobId(5), 0}};
   submit.add_to = JobId(12);
@@ -74,6 +75,7 @@ TEST(ClientCodec, EveryRequestComesBack) {
   EXPECT_EQ(submit.settings->command, (std::vector<std::string>{"gzip", "{}"}));
   EXPECT_EQ(submit.policy.halt.percent, 50u);
   EXPECT_EQ(submit.priority, -3);
+  EXPECT_EQ(submit.weight, 9u);
   EXPECT_EQ(submit.after.at(1).job, JobId(5));
   auto end = std::get<SubmitEnd>(RoundTrip(Request(SomeEnd()), DecodeRequest));
   EXPECT_EQ(end.runs, SomeEnd().runs);

@@ -242,6 +242,20 @@ void Put(pb::ToHub& to, const Slow& message) {
 void Put(pb::ToHub& to, const Paused& message) {
   to.mutable_paused()->set_reason(std::string(Note(message.reason)));
 }
+void Put(pb::ToHub& to, const NodeState& message) {
+  auto& state = *to.mutable_state();
+  state.set_load(message.machine.load);
+  state.set_free_memory(message.machine.free_memory);
+  state.set_cpu_pressure(message.machine.cpu_pressure);
+  state.set_memory_pressure(message.machine.memory_pressure);
+  state.set_io_pressure(message.machine.io_pressure);
+  for (const NodeState::Run& run : message.runs) {
+    for (uint32_t v : {run.ref.job.value, run.ref.index, uint32_t{run.ref.attempt.value}}) {
+      state.add_runs(v);
+    }
+    state.add_since(run.since.ns);
+  }
+}
 void Put(pb::ToHub& to, const Leaving&) { to.mutable_leaving(); }
 void Put(pb::ToHub& to, const WantPiece& message) {
   to.mutable_want_piece()->set_job(message.job.value);
@@ -292,6 +306,33 @@ ToHub Take(FieldReader& in, const pb::WantPiece& from) {
   in.Within("want_piece");
   auto job = in.Id<JobId>("job", from.job());
   return WantPiece{job, from.piece()};
+}
+
+double TakeFigure(FieldReader& in, std::string_view field, double v) {
+  if (!(v >= 0 && v < 1e9)) in.Defect(field, "is out of range");
+  return v;
+}
+ToHub Take(FieldReader& in, const pb::NodeState& from) {
+  in.Within("state");
+  NodeState state;
+  state.machine = {.free_memory = from.free_memory(),
+                   .load = TakeFigure(in, "load", from.load()),
+                   .cpu_pressure = TakeFigure(in, "cpu_pressure", from.cpu_pressure()),
+                   .memory_pressure = TakeFigure(in, "memory_pressure", from.memory_pressure()),
+                   .io_pressure = TakeFigure(in, "io_pressure", from.io_pressure())};
+  int count = from.since_size();
+  if (std::cmp_greater(count, kLimits.slots) || from.runs_size() != 3 * count) {
+    in.Defect("runs", "has a wrong number of values");
+    return state;
+  }
+  for (int i = 0; i < count; ++i) {
+    pb::AttemptRef ref;
+    ref.set_job(from.runs(3 * i));
+    ref.set_index(from.runs(3 * i + 1));
+    ref.set_attempt(from.runs(3 * i + 2));
+    state.runs.push_back({TakeRef(in, ref), {from.since(i)}});
+  }
+  return state;
 }
 
 }  // namespace
@@ -367,6 +408,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Leaving();
       case pb::ToHub::kWantPiece:
         return Take(in, from.want_piece());
+      case pb::ToHub::kState:
+        return Take(in, from.state());
       case pb::ToHub::KIND_NOT_SET:
         break;
     }

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "core/model/attempt.h"
 #include "core/model/job.h"
+#include "core/model/machine_load.h"
 #include "core/model/needs.h"
 #include "core/model/ranges.h"
 
@@ -98,6 +99,16 @@ struct Live {
 struct Slow {  // an attempt has passed the job's warn_time
   AttemptRef ref;
 };
+// What the machine has free, and what has run for a while.
+struct NodeState {
+  struct Run {
+    AttemptRef ref;
+    Instant since;
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+  MachineLoad machine;
+  std::vector<Run> runs;  // by slot
+};
 struct Paused {        // the node starts nothing for now, and why ("2.1 GB free, below 4 GB")
   std::string reason;  // empty: it goes on
 };
@@ -109,7 +120,8 @@ struct WantPiece {
   JobId job;
   uint32_t piece = 0;
 };
-using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece>;
+using ToHub =
+    std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece, NodeState>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

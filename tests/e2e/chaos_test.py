@@ -5,6 +5,7 @@ By hand, longer: chaos_test.py test_kills_at_random_moments --tasks 20000 --roun
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -116,6 +117,14 @@ class World:
         out, _ = self.cluster.spate("task info", f"{job}.1-{tasks}", "--output", "json")
         return {line["task"]: line for line in map(json.loads, out.splitlines())}
 
+    def failures(self, job):
+        """What a person would look at first."""
+        if job is None:
+            return ""
+        out, _ = self.cluster.spate("job tasks", str(job), "--filter", "failed")
+        tasks = re.findall(rf"^ *({job}\.\d+)", out, re.M)[:5]
+        return out + "".join(self.cluster.spate("task info", task)[0] for task in tasks)
+
     def stop(self):
         self.proxy.go_on()
         self.cluster.stop()
@@ -157,8 +166,9 @@ class Client:
                 return False
             if self.killed or self.process.returncode == 0:
                 return True
-            want(self.process.returncode == 3 and self.number() is None,
-                 self.world.place.read(f"{self.name}.out"))
+            if self.process.returncode != 3 or self.number() is not None:
+                raise AssertionError(self.world.place.read(f"{self.name}.out")
+                                     + self.world.failures(self.number()))
             self.start()
             return False
         wait(ended, f"client {self.name} ends", 60 + TASKS / 20)
@@ -166,7 +176,9 @@ class Client:
 
 def check_job(world, job, tasks):
     """Every task ended once; what ran twice is explained. Returns how many attempts ran doubly."""
-    want(job["state"] == "finished" and job["total"] == job["succeeded"] == tasks, job)
+    if job["state"] != "finished" or job["succeeded"] != tasks:
+        raise AssertionError(f"{job} {world.failures(job['job'])}")
+    want(job["total"] == tasks, job)
     started, ended = {}, {}
     for line in world.place.lines("ran." + job["name"]):
         what, task, attempt = line.split()[:3]

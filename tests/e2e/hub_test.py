@@ -2,11 +2,13 @@
 import json
 import os
 import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 
-from cluster import cluster_of
+from cluster import cluster_of, free_port
 from harness import DEADLINE, SPATE, Place, alive, main, wait, want
 
 
@@ -401,18 +403,78 @@ def test_a_submission_is_one_job(place: Place):
     want(client.returncode != 0 or out.decode().strip() == str(jobs[0]["job"]), out)
 
 
-def test_a_submission_and_its_notify_are_two_jobs(place: Place):
+def test_jobs_share_by_weight_and_change(place: Place):
     cluster = cluster_of(place)
-    client = subprocess.Popen([SPATE, "submit", "--notify", "true", "--", "true"],
-                              cwd=place.dir, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    want(client.stdout.readline() == b"1\n", "the first is there")
-    cluster.kill_hub()
-    cluster.start_hub()
-    out, err = client.communicate(timeout=DEADLINE)
-    want(client.returncode == 0 and out == b"" and b"job 2 runs the command of --notify" in err, (out, err))
-    listed, _ = cluster.spate("job list", "--output", "json")
-    want([json.loads(line)["total"] for line in listed.splitlines()] == [1, 1], listed)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    task = "echo {}.$SPATE_JOB_ID >> ran; while ! test -e go; do sleep 0.05; done"
+    first = cluster.submit("--array", "1-9", "--max-running", "1", "--", task)
+    wait(lambda: len(place.lines("ran")) == 1, "one of the first job runs")
+    second = cluster.submit("--array", "1-9", "--weight", "300", "--", task)
+    wait(lambda: len(place.lines("ran")) == 4, "the node is full")
+    _, err = cluster.spate("job set", first, "--max-running", "0", "--weight", "50")
+    want("changed" in err, err)
+    _, err = cluster.spate("job set", first, code=2)
+    want("what shall change" in err, err)
+    place.write("go")
+    cluster.spate("job wait", first, second)
 
+
+def test_nodes_tell_how_they_are(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    job = cluster.submit("--", "while ! test -e go; do sleep 0.05; done")
+
+    def state():
+        return json.loads(cluster.spate("node list", "--output", "json")[0])
+    wait(lambda: state().get("free_memory", 0) > 0, "the node has told of itself")
+    wait(lambda: f"runs       {job}.1 since" in cluster.spate("node info", "n1")[0], "it tells what runs")
+    place.write("go")
+    cluster.spate("job wait", job)
+    wait(lambda: f"{job}.1" not in cluster.spate("node info", "n1")[0], "it has ended")
+
+
+def test_a_hub_moves_to_another_place(place: Place):
+    old, new = free_port(), free_port()
+    cluster = cluster_of(place, "--listen", f"127.0.0.1:{old}")
+    access = cluster.access("--role", "node", name="node.access")
+    far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"))
+    cluster.node("far", "-j", "2", "--access", access, env=far)
+    job = cluster.submit("--array", "1-4", "--", "echo {} >> ran; while ! test -e go; do sleep 0.05; done")
+    wait(lambda: len(place.lines("ran")) >= 2, "tasks run")
+    cluster.kill_hub()
+    elsewhere = os.path.join(place.dir, "elsewhere")
+    shutil.copytree(place.state, elsewhere, ignore=lambda _, names: {"socket", "lock"} & set(names))
+    shutil.rmtree(place.state)
+    place.env["SPATE_STATE"] = place.state = elsewhere
+    cluster.hub_options = ("--listen", f"127.0.0.1:{new}")
+    cluster.start_hub()
+    text = place.read("node.access")
+    want(f":{old}" in text, text)
+    with open(access, "w") as file:
+        file.write(text.replace(f":{old}", f":{new}"))
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(sorted(place.lines("ran")) == ["1", "2", "3", "4"], place.lines("ran"))
+
+
+def test_a_journal_of_version_2_is_upgraded(place: Place):
+    """Made by the spate before version 3: job 1 has ended, job 2 is held with five tasks."""
+    made = os.path.join(os.path.dirname(__file__), "../journals/v2")
+    shutil.copytree(made, os.path.join(place.state, "hub"))
+    cluster = cluster_of(place)
+    out, _ = cluster.spate("job list", "--output", "json")
+    states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
+    want(states == {1: "finished", 2: "held"}, out)
+    copy = os.path.join(place.state, "hub", "hub.db-v2")
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 3)):
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            want(db.execute("PRAGMA user_version").fetchone() == (version,), path)
+    if os.geteuid() == 0:  # the jobs are root's
+        cluster.node()
+        cluster.spate("job release", "2")
+        cluster.spate("job wait", "2")
+        out, _ = cluster.spate("job cat", "2")
+        want(sorted(out.splitlines()) == [f"job {i}" for i in range(1, 6)], out)
 
 
 if __name__ == "__main__":

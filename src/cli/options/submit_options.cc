@@ -90,6 +90,28 @@ Result<AfterJob> ParseAfter(std::string_view value) {
   return after;
 }
 
+Result<uint32_t> ParseJobWeight(std::string_view value) {
+  auto weight = ParseInteger(value, 1, kMaxJobWeight);
+  if (!weight) return std::unexpected(weight.error());
+  return static_cast<uint32_t>(*weight);
+}
+
+Result<JobChanges> MakeJobChanges(const Words& words) {
+  JobChanges changes;
+  OptionReader in(words);
+  uint32_t number = 0;
+  if (in.Read(Opt::kJobWeight, number, ParseJobWeight)) changes.weight = number;
+  if (in.Read(Opt::kMaxRunning, number, CountUpTo(kLimits.tasks_per_job))) {
+    changes.max_running = number;
+  }
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (!changes.weight && !changes.max_running) {
+    return Fail(ErrorKind::kInvalid,
+                "what shall change? Write for example: spate job set 12 --max-running 4");
+  }
+  return changes;
+}
+
 Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   auto run = MakeRunOptions(words);
   if (!run) return std::unexpected(run.error());
@@ -108,6 +130,7 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   in.Read(Opt::kPriority, options.priority,
           [](std::string_view value) { return ParseInteger(value, -1'000'000, 1'000'000); });
   in.Read(Opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
+  in.Read(Opt::kJobWeight, options.weight, ParseJobWeight);
   Needs& needs = options.run.needs;
   in.Read(Opt::kPlanTime, needs.time, ParseDuration);
   needs.labels = words.All(Opt::kWithLabel);

@@ -36,11 +36,18 @@ struct SubmitOptions {
   std::optional<ArrayRange> array;
   std::vector<AfterJob> after;
   int priority = 0;
-  uint32_t max_running = 0;              // 0: no bound
+  uint32_t max_running = 0;  // 0: no bound
+  uint32_t weight = kJobWeight;
   std::vector<std::string> environment;  // --env as typed: all, none, NAME, NAME=VALUE
   std::string notify;                    // --notify; empty: none
   std::string job;                       // job add: the one that grows
 };
+
+// What `job set` changes of jobs; at least one.
+struct JobChanges {
+  std::optional<uint32_t> weight, max_running;
+};
+Result<JobChanges> MakeJobChanges(const Words& words);
 
 Result<SubmitOptions> MakeSubmitOptions(const Words& words);
 

@@ -28,6 +28,7 @@ constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo
 constexpr CommandSet kOfJobs = Bit(Command::kJobGet) | Bit(Command::kJobWait) |
                                Bit(Command::kJobProgress) | Bit(Command::kJobCancel) |
                                Bit(Command::kJobHold) | Bit(Command::kJobRelease) |
+                               Bit(Command::kJobSet) |
                                Bit(Command::kJobClose);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
                               Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
@@ -645,12 +646,19 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kSlots,
      .commands = Bit(Command::kSubmit),
      .help = "higher ones of your jobs go first (default: 0)"},
+    {.id = Opt::kJobWeight,
+     .names = "weight",
+     .argument = "N",
+     .group = Group::kSlots,
+     .commands = Bit(Command::kSubmit) | Bit(Command::kJobSet),
+     .help = "its part against your other jobs (default: 100)",
+     .more = "1 to 10000. When all your jobs weigh less than 100, you stand back for others, too."},
     {.id = Opt::kMaxRunning,
      .names = "max-running,jobs,max-procs",
      .letters = "jP",
      .argument = "N",
      .group = Group::kSlots,
-     .commands = Bit(Command::kSubmit) | Bit(Command::kHubUser),
+     .commands = Bit(Command::kSubmit) | Bit(Command::kJobSet) | Bit(Command::kHubUser),
      .help = "at most so many tasks at once (of a user: 0 is any)"},
     {.id = Opt::kPlanTime,
      .names = "time",

@@ -16,6 +16,7 @@ void Agent::Step(Input input, Output& out) { machine_->Step(std::move(input), ou
 bool Agent::WantsLoad() const { return machine_->WantsLoad(); }
 uint32_t Agent::busy() const { return machine_->busy(); }
 uint32_t Agent::waiting() const { return machine_->waiting(); }
+std::vector<Run> Agent::Runs() const { return machine_->Runs(); }
 std::vector<HeldTasks> Agent::Holds() const { return machine_->Holds(); }
 void Agent::CheckInvariants() const { machine_->CheckInvariants(); }
 
@@ -119,6 +120,14 @@ void Agent::Machine::DropWaiting(const DropArrived& event) {
   }
   waiting_ = std::move(kept);
   if (!report.tasks.empty()) out_->orders.push_back(std::move(report));
+}
+
+std::vector<Run> Agent::Machine::Runs() const {
+  std::vector<Run> runs;
+  for (const Slot& slot : slots_) {
+    if (!slot.given.empty()) runs.push_back({slot.given.front().ref, slot.given.front().since});
+  }
+  return runs;
 }
 
 std::vector<HeldTasks> Agent::Machine::Holds() const {

@@ -126,6 +126,12 @@ struct ReportPaused {
 using Order = std::variant<StartAttempt, TakeBack, EndAttempt, ReportEnd, ReportReturned,
                            ReportSlow, ReportPaused>;
 
+// An attempt that runs, as far as the agent knows.
+struct Run {
+  AttemptRef ref;
+  Instant since;
+};
+
 struct Input {
   Instant now;
   std::vector<Event> events;
@@ -150,6 +156,8 @@ class Agent {
   // Attempts that run or are held ahead by slots, and leased tasks that wait for one.
   uint32_t busy() const;
   uint32_t waiting() const;
+  // What runs now, by slot.
+  std::vector<Run> Runs() const;
   // The tasks of all leases that it has neither reported nor returned.
   std::vector<HeldTasks> Holds() const;
 

@@ -62,6 +62,7 @@ class Agent::Machine {
   bool WantsLoad() const;
   uint32_t busy() const;
   uint32_t waiting() const;
+  std::vector<Run> Runs() const;
   std::vector<HeldTasks> Holds() const;
   void CheckInvariants() const;
 

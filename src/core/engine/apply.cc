@@ -1,5 +1,6 @@
 // Apply: what each record changes. The only place that changes the state; what it derives beside
 // (use, turns, open nodes) is told in engine_state.h.
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -73,7 +74,7 @@ class Applier {
       LeaseKey key{record.job, record.attempt, range.first};
       LeasedRange& leased = node.leases[key] = {range.count, range.count, request};
       state_.AddUse(job, node, leased);
-      state_.CountGiven(state_.UserOf(job), range.count);
+      state_.CountGiven(job, range.count);
     }
     state_.UpdateTurn(job);
   }
@@ -185,7 +186,7 @@ class Applier {
     ++state_.UserOf(job).jobs;
     for (auto& [id, node] : state_.nodes) node.set_aside.erase(job.id());
   }
-  void TakeFromLease(NodeId id, const JobState& job, const AttemptRef& ref) {
+  void TakeFromLease(NodeId id, JobState& job, const AttemptRef& ref) {
     NodeState& node = state_.nodes[id];
     auto it = FindLease(node, ref);
     CHECK(it != node.leases.end());
@@ -215,22 +216,44 @@ class Applier {
 
 void EngineState::Apply(const Record& record) { std::visit(Applier(*this), record); }
 
+namespace {
+
+void UpdateWanting(JobState& job, UserState& user) {
+  JobState::Account& account = job.account;
+  std::optional<JobState::Account::Turn> turn;
+  if (job.Wants()) {
+    uint32_t weight = std::max(job.policy().weight, 1u);
+    turn = {account.used * kJobWeight / weight, account.given, weight};
+  }
+  if (turn == account.turn) return;
+  if (account.turn) {
+    user.wanting.erase({job.priority(), account.turn->share, account.turn->given, job.id()});
+    auto same = user.weights.find(account.turn->weight);
+    if (--same->second == 0) user.weights.erase(same);
+  }
+  if (turn) {
+    user.wanting.insert({job.priority(), turn->share, turn->given, job.id()});
+    ++user.weights[turn->weight];
+  }
+  account.turn = turn;
+}
+
+}  // namespace
+
 void EngineState::UpdateTurn(JobState& job) {
   auto it = users.find(job.user());
   UserState& user = it->second;
   uint32_t unended = job.counts().queued + job.counts().leased;
-  user.unended = user.unended + unended - std::exchange(job.counted, unended);
-  if (job.Wants()) {
-    user.wanting.insert({job.priority(), job.id()});
-  } else {
-    user.wanting.erase({job.priority(), job.id()});
-  }
+  user.unended = user.unended + unended - std::exchange(job.account.unended, unended);
+  UpdateWanting(job, user);
   UpdateTurn(it->first, user);
 }
 
 void EngineState::UpdateTurn(const std::string& name, UserState& user) {
-  uint64_t share = user.used / std::max(user.rule.weight, 1u);
   bool wants = !user.wanting.empty();
+  // Nobody takes from others by what he says of his jobs; he may only stand back.
+  uint64_t nice = wants ? std::min(user.weights.rbegin()->first, kJobWeight) : kJobWeight;
+  uint64_t share = user.used * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
   bool same = user.turn && user.turn->share == share && user.turn->given == user.given;
   if (wants == user.turn.has_value() && (!wants || same)) return;
   if (user.turn) turns.erase(*user.turn);
@@ -238,13 +261,22 @@ void EngineState::UpdateTurn(const std::string& name, UserState& user) {
   if (wants) turns.insert(user.turn.emplace(UserTurn{share, user.given, &name, &user}));
 }
 
-void EngineState::CountGiven(UserState& user, uint32_t tasks) {
+void EngineState::CountGiven(JobState& job, uint32_t tasks) {
   constexpr uint64_t kTask = 1'000'000;
+  UserState& user = UserOf(job);
   last_given = std::max(last_given, user.given);
   user.given = last_given + tasks * kTask / std::max(user.rule.weight, 1u);
+  user.last_given = std::max(user.last_given, job.account.given);
+  job.account.given = user.last_given + tasks * kTask / std::max(job.policy().weight, 1u);
 }
 
-void EngineState::AddUse(const JobState& job, NodeState& node, LeasedRange& range) {
+bool EngineState::Contended() const {
+  if (turns.size() != 1) return turns.size() > 1;
+  const std::set<JobTurn>& wanting = turns.begin()->user->wanting;
+  return wanting.size() > 1 && std::next(wanting.begin())->priority == wanting.begin()->priority;
+}
+
+void EngineState::AddUse(JobState& job, NodeState& node, LeasedRange& range) {
   uint64_t share = ShareOf(node, job.request(range.request));
   JobHere& here = Here(node, job.id());
   UserState& user = UserOf(job);
@@ -254,20 +286,23 @@ void EngineState::AddUse(const JobState& job, NodeState& node, LeasedRange& rang
   node.used += share * range.left;
   node.leased += range.left;
   user.used += range.charge * range.left;
+  job.account.used += range.charge * range.left;
   user.leased += range.left;
 }
 
-void EngineState::TakeUse(const JobState& job, NodeState& node, const LeasedRange& range,
+void EngineState::TakeUse(JobState& job, NodeState& node, const LeasedRange& range,
                           uint32_t tasks) {
   uint64_t share = ShareOf(node, job.request(range.request)) * tasks;
   JobHere& here = node.jobs[job.id()];
   UserState& user = UserOf(job);
   CHECK(here.used >= share && node.used >= share && node.leased >= tasks);
   CHECK(user.leased >= tasks && user.used >= range.charge * tasks);
+  CHECK(job.account.used >= range.charge * tasks);
   here.used -= share;
   node.used -= share;
   node.leased -= tasks;
   user.used -= range.charge * tasks;
+  job.account.used -= range.charge * tasks;
   user.leased -= tasks;
 }
 

@@ -280,6 +280,7 @@ class Engine {
   std::optional<JobCounts> Counts(JobId job) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
+  std::optional<JobPolicy> Policy(JobId job) const;
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<Needs> Requests(JobId job) const;
   bool Finished(JobId job) const;

@@ -62,12 +62,16 @@ struct NodeState {
   bool TakesTasks() const { return present && !drained && sick.empty(); }
 };
 
-// Jobs in the order in which those of one user go.
+// Jobs in the order in which those of one user go: of the highest priority, as users among each
+// other (UserTurn).
 struct JobTurn {
   int32_t priority = 0;
+  uint64_t share = 0;
+  uint64_t given = 0;
   JobId job;
   friend bool operator<(const JobTurn& a, const JobTurn& b) {
-    return a.priority != b.priority ? a.priority > b.priority : a.job < b.job;
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return std::tie(a.share, a.given, a.job) < std::tie(b.share, b.given, b.job);
   }
 };
 
@@ -92,9 +96,11 @@ struct UserState {
   // Millionths of processors that the leases take; what waits on a node behind what runs there
   // counts little. Derived, as NodeState::used.
   uint64_t used = 0;
-  std::set<JobTurn> wanting;  // jobs with something to give out
+  std::set<JobTurn> wanting;             // jobs with something to give out
+  std::map<uint32_t, uint32_t> weights;  // of them: how many have which
   // Tasks, by weight. Who comes back has no claim to what others were given meanwhile. News.
   uint64_t given = 0;
+  uint64_t last_given = 0;       // the largest JobState::Account::given that was served
   std::optional<UserTurn> turn;  // in EngineState::turns, where it stands while it wants
 };
 
@@ -104,16 +110,18 @@ struct EngineState {
   void Apply(const Record& record);
   JobState* FindJob(JobId id);
   UserState& UserOf(const JobState& job) { return users.at(job.user()); }
-  // After the job changed, or its user's share.
+  // After the job changed, or what its leases take.
   void UpdateTurn(JobState& job);
   void UpdateTurn(const std::string& name, UserState& user);
-  void CountGiven(UserState& user, uint32_t tasks);
+  void CountGiven(JobState& job, uint32_t tasks);
+  // More than one wants nodes now: users, or one user's jobs of the same priority.
+  bool Contended() const;
   // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
-  void AddUse(const JobState& job, NodeState& node, LeasedRange& range);
-  void TakeUse(const JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
+  void AddUse(JobState& job, NodeState& node, LeasedRange& range);
+  void TakeUse(JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
   // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
   // and no other node could start them sooner.
-  bool HoldsLongAhead() const { return turns.size() < 2 && nodes.size() < 2; }
+  bool HoldsLongAhead() const { return !Contended() && nodes.size() < 2; }
   // Unblocks what waits for nothing any more (AfterKind::kEach).
   void Unblock(JobState& job, TaskIndex index);
 
@@ -121,7 +129,7 @@ struct EngineState {
   std::map<JobId, JobState> jobs;
   std::map<NodeId, NodeState> nodes;
   std::map<std::string, UserState> users;
-  // Users that have wanting jobs. More than one: they contend.
+  // Users that have wanting jobs.
   std::set<UserTurn> turns;
   uint64_t last_given = 0;                      // the largest UserState::given that was served
   std::map<JobId, std::set<JobId>> dependents;  // by the job that they wait for

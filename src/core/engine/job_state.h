@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -118,8 +119,20 @@ class JobState {
   void Return(TaskRange tasks, Attempt attempt);
   void End(const AttemptEnded& ended);
 
-  // Tasks that have not ended, as the user's state has counted them. EngineState::UpdateTurn's own.
-  uint32_t counted = 0;
+  // EngineState's own: what it keeps of the job, in its user's terms.
+  struct Account {
+    uint32_t unended = 0;  // tasks that have not ended, as the user's state has counted them
+    uint64_t used = 0;     // its part of UserState::used
+    uint64_t given = 0;    // as UserState::given
+    // Where it stands in UserState::wanting, while it wants.
+    struct Turn {
+      uint64_t share = 0;
+      uint64_t given = 0;
+      uint32_t weight = 0;
+      friend bool operator==(const Turn&, const Turn&) = default;
+    };
+    std::optional<Turn> turn;
+  } account;
 
   void CheckInvariants() const;
   uint64_t Digest() const;

@@ -248,6 +248,11 @@ uint32_t LeasesBeforeHold(const JobState& job) {
     uint32_t failed = job.counts().failed;
     left = std::min(left, policy.max_failures > failed ? policy.max_failures - failed : 1);
   }
+  if (policy.pause_after_failures > 0 && job.counts().succeeded == 0) {
+    uint32_t row = job.failures_in_row();
+    left =
+        std::min(left, policy.pause_after_failures > row ? policy.pause_after_failures - row : 1);
+  }
   return left;
 }
 

@@ -1,8 +1,9 @@
 // A placement pass: gives what wants to run to nodes with room.
 //
-// Who: the user with the smallest share first, and of that user's jobs the one of the highest
-// priority, then the oldest. Alone, a user takes all the room there is; where users contend, each
-// takes a part of a node's room and has to wait for its turn again, so that the shares meet.
+// Who: the user with the smallest share first, and of that user's jobs of the highest priority the
+// one with the smallest share, then the oldest. Alone, a job takes all the room there is; where
+// users or jobs contend, each takes a part of a node's room and has to wait for its turn again, so
+// that the shares meet.
 //
 // Where: the node with the most room for the request. A request for which no node has room waits,
 // and keeps as many nodes as it has tasks for itself (those with the least to do), so that small
@@ -77,9 +78,9 @@ class Pass {
 
   void Run() {
     Gather();
-    bool contended = state_.turns.size() > 1;
+    bool contended = state_.Contended();
     while (kept_ < candidates_.size()) {
-      if (contended && state_.turns.size() < 2) {
+      if (contended && !state_.Contended()) {
         contended = false;
         AskAnew();
       }
@@ -150,7 +151,7 @@ class Pass {
       Keep(job, head.request, seeker);
       return;
     }
-    uint32_t count = std::min(bound.tasks, PartOf(room.tasks));
+    uint32_t count = std::min(bound.tasks, PartOf(job, room.tasks));
     Lease(job, room.candidate, job.Peek(step_.now, count, asking.passed), asking.last);
     Candidate& node = candidates_[room.candidate];
     node.served = true;
@@ -160,12 +161,12 @@ class Pass {
     Push(job, head.request, bound, seeker, room.candidate);
   }
 
-  // Where users take turns at a node, the parts of a job that follow each other become one lease.
+  // Where jobs take turns at a node, the parts of a job that follow each other become one lease.
   void Lease(JobState& job, uint32_t candidate, Head head, Written& last) {
     NodeId node = candidates_[candidate].id;
     Output& out = step_.out;
     bool same = last.node == node && last.attempt == head.attempt && last.request == head.request;
-    if (same && state_.turns.size() > 1) {
+    if (same && state_.Contended()) {
       state_.Apply(Leased{node, job.id(), head.attempt, head.tasks});
       Append(std::get<Leased>(out.records[last.record]).tasks, head.tasks);
       Append(std::get<SendLease>(out.sends[last.send]).tasks, head.tasks);
@@ -182,9 +183,15 @@ class Pass {
   }
 
   // What one turn takes of a node's room.
-  uint32_t PartOf(uint32_t room) const {
+  uint32_t PartOf(const JobState& job, uint32_t room) const {
+    if (!state_.Contended()) return room;
+    const std::set<JobTurn>& jobs = state_.UserOf(job).wanting;
+    uint32_t beside = 0;  // beyond a few, smaller parts would only cost more turns
+    for (auto it = jobs.begin(); it != jobs.end() && beside < 8; ++it, ++beside) {
+      if (it->priority != jobs.begin()->priority) break;
+    }
     auto users = static_cast<uint32_t>(state_.turns.size());
-    return users < 2 ? room : std::max(1u, room / (2 * users));
+    return std::max(1u, room / (2 * users * std::max(beside, 1u)));
   }
 
   // ---- Bounds

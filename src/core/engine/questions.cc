@@ -25,6 +25,11 @@ HoldReason Engine::Held(JobId id) const {
   return job == nullptr ? HoldReason::kNone : job->held();
 }
 
+std::optional<JobPolicy> Engine::Policy(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job == nullptr ? std::nullopt : std::optional(job->policy());
+}
+
 std::vector<Needs> Engine::Requests(JobId id) const {
   const JobState* job = state_->FindJob(id);
   return job == nullptr ? std::vector<Needs>{} : job->requests();
@@ -274,6 +279,7 @@ std::vector<UserInfo> Engine::Users() const {
 void Engine::CheckInvariants() const {
   std::map<JobId, uint64_t> leased;
   std::map<std::string, uint64_t> charged;
+  std::map<JobId, uint64_t> charged_jobs;
   for (const auto& [id, node] : state_->nodes) {
     std::map<JobId, uint64_t> used;
     uint64_t held = 0;
@@ -290,6 +296,7 @@ void Engine::CheckInvariants() const {
       held += left;
       used[key.job] += ShareOf(node, job->request(range.request)) * left;
       charged[job->user()] += range.charge * left;
+      charged_jobs[key.job] += range.charge * left;
     }
     CHECK(held == node.leased);
     uint64_t sum = 0;
@@ -306,8 +313,15 @@ void Engine::CheckInvariants() const {
     user.jobs += !job.finished();
     user.leased += job.counts().leased;
     user.unended += job.counts().queued + job.counts().leased;
-    bool wants = state_->users.at(job.user()).wanting.contains({job.priority(), id});
-    CHECK(wants == job.Wants());
+    CHECK(job.account.used == charged_jobs[id]);
+    CHECK(job.account.turn.has_value() == job.Wants());
+    if (job.account.turn) {
+      const std::set<JobTurn>& wanting = state_->users.at(job.user()).wanting;
+      const JobState::Account::Turn& turn = *job.account.turn;
+      CHECK(wanting.contains({job.priority(), turn.share, turn.given, id}));
+      CHECK(turn.share == job.account.used * kJobWeight / std::max(job.policy().weight, 1u));
+      ++user.weights[turn.weight];
+    }
     CHECK(!job.finished() || job.AllEnded());
     for (const After& after : job.after()) CHECK(state_->dependents.at(after.job).contains(id));
   }
@@ -317,7 +331,7 @@ void Engine::CheckInvariants() const {
     CHECK(user.unended == users[name].unended);
     CHECK(user.used == charged[name]);
     CHECK(user.turn.has_value() == !user.wanting.empty());
-    CHECK(!user.turn || user.turn->share == user.used / std::max(user.rule.weight, 1u));
+    CHECK(user.weights == users[name].weights);
   }
 }
 

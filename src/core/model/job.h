@@ -54,11 +54,17 @@ struct HaltRule {
   uint32_t percent = 0;  // so many of 100 of the job's tasks
 };
 
+inline constexpr uint32_t kJobWeight = 100;
+inline constexpr uint32_t kMaxJobWeight = 10'000;
+
 struct JobPolicy {
   RetryPolicy retry;
   HaltRule halt;
   uint32_t max_failures = 0;  // tasks that failed for good; 0: no bound
   uint32_t max_running = 0;   // tasks of the job that nodes hold at once; 0: no bound
+  // Of its user's share, against the user's other jobs of the same priority; at least 1. A user all
+  // of whose jobs have less than kJobWeight stands back by as much for other users.
+  uint32_t weight = kJobWeight;
   // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
   uint32_t pause_after_failures = 0;
 };

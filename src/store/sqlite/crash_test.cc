@@ -14,6 +14,7 @@
 #include "store/record_job.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/history.h"
+#include "store/sqlite/schema.h"
 #include "store/sqlite/state_check.h"
 #include "store/sqlite/testing_hub.h"
 
@@ -330,6 +331,16 @@ TEST(Crash, FlippedBytesAreRefusedAndTheFileIsLeftAlone) {
   EXPECT_GT(refused, 150);
 }
 
+// The folder of tests/journals: jobs that an older spate wrote.
+TEST(Crash, OlderVersionsAreReadAsTheyAre) {
+  std::string path = SPATE_JOURNALS "/v2/hub.db";
+  auto db = OpenJournalToRead(path, /*frozen=*/true);
+  ASSERT_TRUE(db) << MessageOf(db.error());
+  EXPECT_EQ(*db->QueryInt("SELECT COUNT(*) FROM attempt LEFT JOIN attempt_rare USING (seq) "
+                          "WHERE COALESCE(files_len, 0) = 0"),
+            3);
+}
+
 TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   StoreWorld world;
   ASSERT_TRUE(world.Put(ExampleJob(1)));
@@ -338,13 +349,14 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto open = [&] { return SqliteStore::Open(world.dir(), world.loop()); };
   {
     auto db = Database::Open(path, DbMode::kWrite);
-    ASSERT_TRUE(db->Run("PRAGMA user_version = 4"));
+    std::string sql = "PRAGMA user_version = " + std::to_string(kSchemaVersion + 1);
+    ASSERT_TRUE(db->Run(sql.c_str()));
   }
   std::string before = os::ReadFile(path, 1 << 20).value();
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 4, and this spate reads version 3"),
+  EXPECT_NE(newer.error().message.find("has version 4, and this spate reads versions 2 to 3"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "os/file.h"
 
 namespace spate::store {
 namespace {
@@ -127,7 +128,9 @@ CREATE TABLE rows(
   data     BLOB NOT NULL,
   checksum INTEGER NOT NULL
 );
+)sql";
 
+constexpr const char* kViews = R"sql(
 CREATE VIEW attempts AS
 SELECT a.seq, a.job, a.idx + 1 AS task, a.attempt, a.node, a.slot,
   CASE a.cause WHEN 0 THEN 'success' WHEN 1 THEN 'exit' WHEN 2 THEN 'signal' WHEN 3 THEN 'time'
@@ -171,6 +174,10 @@ constexpr const char* kWritePragmas =
     "PRAGMA cache_size = -4096;";
 constexpr const char* kReadPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
 
+// Makes a journal of version 2 look like one of today to this connection.
+constexpr const char* kReadVersion2 =
+    "CREATE TEMP VIEW attempt_rare AS SELECT *, NULL AS files_len FROM main.attempt_rare;";
+
 Status CheckVersion(Database& db) {
   auto application = db.QueryInt("PRAGMA application_id");
   if (!application) return std::unexpected(std::move(application.error()));
@@ -191,11 +198,11 @@ Status CheckVersion(Database& db) {
                             "is",
                             shown));
   }
-  if (*version != kSchemaVersion) {
+  if (*version < kOldestSchemaVersion || *version > kSchemaVersion) {
     return Fail(ErrorKind::kCorrupt,
-                fmt::format("'{}' has version {}, and this spate reads version {}: use the spate "
-                            "that wrote it, or a newer one; it was left as it is",
-                            shown, *version, kSchemaVersion));
+                fmt::format("'{}' has version {}, and this spate reads versions {} to {}: use the "
+                            "spate that wrote it, or a newer one; it was left as it is",
+                            shown, *version, kOldestSchemaVersion, kSchemaVersion));
   }
   if (*tables < kTableCount) {
     return Fail(ErrorKind::kCorrupt,
@@ -204,15 +211,37 @@ Status CheckVersion(Database& db) {
   return {};
 }
 
+// The copy is whole and durable before the journal changes; an upgrade that is cut short is done
+// again by the next process.
+Status Upgrade(Database& db) {
+  auto version = db.QueryInt("PRAGMA user_version");
+  if (!version) return std::unexpected(std::move(version.error()));
+  if (*version == kSchemaVersion) return {};
+  std::string copy = fmt::format("{}-v{}", db.path(), *version);
+  std::string unfinished = copy + ".new";
+  if (auto removed = os::RemoveFile(unfinished); !removed) return removed;
+  auto make = db.Prepare("VACUUM INTO ?");
+  if (!make) return std::unexpected(std::move(make.error()));
+  make->BindText(0, unfinished);
+  if (auto made = make->RunOnce(); !made) return made;
+  if (auto named = os::Rename(unfinished, copy); !named) return named;
+  if (auto synced = os::FsyncDir(os::DirName(copy)); !synced) return synced;
+  return db.Run(fmt::format("BEGIN; ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;"
+                            "DROP VIEW task; DROP VIEW attempts;{}"
+                            "PRAGMA user_version = {}; COMMIT;",
+                            kViews, kSchemaVersion)
+                    .c_str());
+}
+
 }  // namespace
 
 Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
-      "BEGIN;{}INSERT INTO meta VALUES('base_us', {});"
+      "BEGIN;{}{}INSERT INTO meta VALUES('base_us', {});"
       "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-      kTables, base_us, kApplicationId, kSchemaVersion);
+      kTables, kViews, base_us, kApplicationId, kSchemaVersion);
   if (auto run = db->Run(kCreatePragmas); !run) return std::unexpected(std::move(run.error()));
   if (auto run = db->Run(tables.c_str()); !run) return std::unexpected(std::move(run.error()));
   if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
@@ -226,6 +255,10 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   if (auto checked = CheckVersion(*db); !checked) {
     return std::unexpected(std::move(checked.error()));
   }
+  auto version = db->QueryInt("PRAGMA user_version");
+  if (!version) return std::unexpected(std::move(version.error()));
+  if (*version == kSchemaVersion) return db;
+  if (auto run = db->Run(kReadVersion2); !run) return std::unexpected(std::move(run.error()));
   return db;
 }
 
@@ -234,6 +267,7 @@ Result<Database> OpenJournal(const std::string& path) {
   auto db = Database::Open(path, DbMode::kWrite);
   if (!db) return db;
   if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
+  if (auto upgraded = Upgrade(*db); !upgraded) return std::unexpected(std::move(upgraded.error()));
   return db;
 }
 

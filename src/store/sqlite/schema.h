@@ -9,13 +9,16 @@ namespace spate::store {
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
 inline constexpr int64_t kSchemaVersion = 3;
+// Older ones from this on are read, and upgraded before they are written.
+inline constexpr int64_t kOldestSchemaVersion = 2;
 
 // A fresh database, all tables empty, times counting from `base_us` (microseconds since 1970).
 // Nothing is synced; the connection commits durably from now on.
 Result<Database> CreateJournal(const std::string& path, int64_t base_us);
 
 // For writing an existing one: checks it first by a connection that cannot write, so that a
-// damaged or newer file stays as it is. kCorrupt says which of the two.
+// damaged or newer file stays as it is. kCorrupt says which of the two. One of an older version is
+// upgraded; a copy of it as it was stays beside it, named after its version: "job.db-v2".
 Result<Database> OpenJournal(const std::string& path);
 
 // For reading, while another process may write. kNotFound also when its creation was cut short.

@@ -49,8 +49,8 @@ class StraysCheck final : public Checker {
     // A hub that stands still ends nothing.
     if (!attempt.given_up || heard == heard_since_.end() || scene.hub->suspend) return;
     Duration ran = scene.now - std::max(*attempt.given_up, heard->second);
-    // A hello, a few commits and an order.
-    Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 4;
+    // A hello, the commits that stand in line, and an order.
+    Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 10;
     if (ran <= most) return;
     findings.Add(name(), fmt::format("{} goes on for {} on n{}, though it was given up",
                                      NameOf(ref), FormatDuration(ran), attempt.node.value));

@@ -71,8 +71,8 @@ Status SetPermissions(const std::string& path, uint32_t permissions);
 // Fine when it is not there.
 Status RemoveFile(const std::string& path);
 Status RemoveEmptyDir(const std::string& path);
-// The file or the folder with all that is below; symbolic links are removed, never followed; other
-// file systems mounted below are left alone (kBusy). Fine when it is not there.
+// The file or the folder with all that is below; links are removed, never followed. What is mounted
+// below stays (kBusy), in another user's tree folders of third ones too. Fine when it is not there.
 Status RemoveTree(const std::string& path);
 
 struct DirEntry {

@@ -159,6 +159,22 @@ TEST(RemoveTree, DoesNotFollowLinks) {
   EXPECT_FALSE(Exists(keep));
 }
 
+// For root: who owns a tree must not have others' files removed by moving them in.
+TEST(RemoveTree, OfAnotherUserLeavesThirdOnesAlone) {
+  if (getuid() != 0) GTEST_SKIP() << "needs root";
+  TempDir dir;
+  std::string keep = dir.Write("tree/shared/theirs/file", "x");
+  for (const char* name : {"tree", "tree/shared"}) {
+    ASSERT_EQ(chown(dir.Path(name).c_str(), 65534, 65534), 0);
+  }
+  ASSERT_EQ(chown(dir.Path("tree/shared/theirs").c_str(), 65533, 65533), 0);
+  EXPECT_FALSE(RemoveTree(dir.Path("tree")));
+  EXPECT_TRUE(Exists(keep));
+  ASSERT_EQ(chown(dir.Path("tree/shared/theirs").c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(RemoveTree(dir.Path("tree")));
+  EXPECT_FALSE(Exists(dir.Path("tree")));
+}
+
 TEST(RemoveTree, AnyDepth) {
   TempDir dir;
   // Deeper than what descriptors or a path of PATH_MAX could reach.

@@ -23,7 +23,8 @@ constexpr int kDepth = 64;
 
 class TreeRemover {
  public:
-  TreeRemover(dev_t device, std::string shown) : device_(device), shown_(std::move(shown)) {}
+  TreeRemover(const struct stat& top, std::string shown)
+      : device_(top.st_dev), owner_(top.st_uid), shown_(std::move(shown)) {}
 
   // Empties the folder; true when nothing is left in it.
   bool Empty(int dir, int depth) {
@@ -95,6 +96,12 @@ class TreeRemover {
       FailWith(EBUSY);
       return false;
     }
+    // Somebody's own folders they could remove themselves. Others' folders may be here because the
+    // owner moved a shared one in, for root to empty it.
+    if (owner_ != geteuid() && info.st_uid != owner_) {
+      FailWith(EACCES);
+      return false;
+    }
     if (!Empty(child.get(), depth + 1)) return false;
     if (unlinkat(dir, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
     FailWith(errno);
@@ -118,6 +125,7 @@ class TreeRemover {
   }
 
   dev_t device_;
+  uid_t owner_;
   std::string shown_;
   int top_ = -1;
   int moves_ = 0;
@@ -134,7 +142,7 @@ Status RemoveTree(const std::string& path) {
   Fd dir(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info{};
   if (!dir || fstat(dir.get(), &info) != 0) return FailErrno("remove", path);
-  TreeRemover remover(info.st_dev, path);
+  TreeRemover remover(info, path);
   if (!remover.Empty(dir.get(), 0)) return std::unexpected(remover.TakeError());
   if (rmdir(path.c_str()) != 0 && errno != ENOENT) return FailErrno("remove", path);
   return {};

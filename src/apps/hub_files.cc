@@ -15,6 +15,7 @@
 #include "format/template.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "os/terminal.h"
 
 namespace spate::apps {
@@ -129,10 +130,11 @@ Status Unpacker::Begin(const PackedFile& file) {
     return {};
   }
   path_ = os::JoinPath(folder_, file.name);
-  part_ = path_ + ".part";
+  // Nobody's yet: a file of that name may be the user's, or of another call that writes here.
+  part_ = fmt::format("{}.spate-{}", path_, os::OwnPid());
   mode_ = file.mode;
   if (auto made = os::MakeDirs(os::DirName(path_)); !made) return made;
-  auto fd = os::OpenWrite(part_, os::OpenHow::kTruncate, 0600);
+  auto fd = os::OpenWrite(part_, os::OpenHow::kCreateNew, 0600);
   if (!fd) return std::unexpected(fd.error());
   fd_ = std::move(*fd);
   return {};

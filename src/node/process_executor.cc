@@ -335,7 +335,7 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   }
 }
 
-// Everybody whose tasks run here makes theirs in it, and nobody touches another one's.
+// Everybody whose tasks run here reaches theirs in it; only shepherds make and remove any.
 Status ProcessExecutor::MakeTaskFolders() {
   const std::string& folder = options_.task_folders;
   if (folder.empty()) {
@@ -352,7 +352,7 @@ Status ProcessExecutor::MakeTaskFolders() {
                             "another --tmp",
                             folder));
   }
-  return os::SetPermissions(folder, options_.users ? 01777 : 0700);
+  return os::SetPermissions(folder, options_.users ? 0711 : 0700);
 }
 
 void ProcessExecutor::RemoveTaskFolder(const AttemptRef& ref) {

@@ -355,7 +355,6 @@ void AttemptRunner::BringFiles() {
     if (good) end_.cause = Cause::kNode;
     Note(lost);
   }
-  AsUser user(job_->opening);
   folder_.Remove();
 }
 
@@ -508,7 +507,6 @@ bool AttemptRunner::EndAll(int64_t patience) {
   if (phase_ != Phase::kIdle) {
     out_.Discard();
     err_.Discard();
-    AsUser user(job_->opening);
     folder_.Remove();
   }
   return true;

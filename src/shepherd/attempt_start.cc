@@ -143,10 +143,12 @@ void AttemptRunner::GoOnStarting(int64_t now) {
 
 // kShort: with errno. Everything that the user names is touched here, and by Check.
 AttemptRunner::Started AttemptRunner::StartAsUser() {
-  std::string unread = started_ == 0 ? folder_.OpenPuts(view_.puts) : "";
-  if (!unread.empty()) {
-    CannotStart(126, unread);
-    return Started::kFailed;
+  if (started_ == 0 && folder_.is_wanted()) {
+    std::string why = folder_.Make(job_->opening.user, view_.puts);
+    if (!why.empty()) {
+      CannotStart(126, why);
+      return Started::kFailed;
+    }
   }
   AsUser user(job_->opening);
   if (!user.status()) {
@@ -339,7 +341,6 @@ void AttemptRunner::TakeBack() {
   out_file_.Reset();
   err_file_.Reset();
   links_.clear();
-  AsUser user(job_->opening);
   folder_.Remove();
   phase_ = Phase::kIdle;
 }

@@ -47,6 +47,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "core/model/task_files.h"
 
 namespace spate::shepherd {
 namespace {
@@ -323,10 +324,15 @@ void ReadFiles(Reader& in, StartView& view) {
   for (uint32_t i = 0; i < puts && in.ok(); ++i) {
     const char* name = in.Text();
     auto mode = in.Number<uint32_t>();
+    // Whatever those before us have checked: these are laid down as somebody's.
+    if (!CheckTaskFileName(name)) in.Spoil();
     view.puts.push_back({name, mode, in.Text()});
   }
   uint32_t gets = in.Count(5);
-  for (uint32_t i = 0; i < gets && in.ok(); ++i) view.gets.push_back(in.Text());
+  for (uint32_t i = 0; i < gets && in.ok(); ++i) {
+    view.gets.push_back(in.Text());
+    if (!CheckTaskFileName(view.gets.back())) in.Spoil();
+  }
 }
 
 void ReadCommands(Reader& in, StartView& view) {

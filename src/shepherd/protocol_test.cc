@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model/task_files.h"
+
 namespace spate::shepherd {
 namespace {
 
@@ -58,9 +60,12 @@ TaskBody AnyBody() {
         {CheckWhen::kOut, static_cast<CheckKind>(*rc::gen::inRange(0, 4)), AnyText()});
   }
   for (const std::string& name : AnyTexts()) {
+    if (!CheckTaskFileName(name)) continue;
     body.puts.push_back({name, *rc::gen::arbitrary<uint32_t>(), AnyText()});
   }
-  body.gets = AnyTexts();
+  for (const std::string& name : AnyTexts()) {
+    if (CheckTaskFileName(name)) body.gets.push_back(name);
+  }
   body.stdin_file = AnyText();
   body.stdout_file = AnyText();
   body.stderr_file = AnyText();
@@ -324,6 +329,22 @@ TEST(Protocol, RefusesLengthsThatCannotBe) {
     auto frame = buffer.Next();
     ASSERT_FALSE(frame.has_value());
     EXPECT_EQ(frame.error().kind, ErrorKind::kCorrupt);
+  }
+}
+
+TEST(Protocol, RefusesFilesThatLeadOutOfTheFolder) {
+  for (const char* name : {"../x", "a/../../x", "/etc/passwd", "a/", ""}) {
+    for (bool put : {true, false}) {
+      TaskBody body;
+      body.steps = {{{{{"true"}}}}};
+      if (put) body.puts = {{"fine", 0600, "/from"}, {name, 0600, "/from"}};
+      if (!put) body.gets = {"fine", name};
+      std::string bytes;
+      ASSERT_TRUE(AppendStart(bytes, Start{}, body));
+      std::string frame = FrameOf(bytes);
+      StartView view;
+      EXPECT_FALSE(DecodeStart(frame, view)) << name;
+    }
   }
 }
 

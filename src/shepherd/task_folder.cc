@@ -53,9 +53,11 @@ std::string TaskFolderName(const AttemptRef& ref) {
 }
 
 void TaskFolder::Begin(const std::string& folders, const AttemptRef& ref) {
+  folders_ = folders;
   path_ = folders.empty() ? "" : os::JoinPath(folders, TaskFolderName(ref));
   ref_ = ref;
   exists_ = false;
+  entered_ = false;
   puts_.clear();
   gets_.clear();
   pack_.clear();
@@ -64,25 +66,38 @@ void TaskFolder::Begin(const std::string& folders, const AttemptRef& ref) {
   total_ = 0;
 }
 
-std::string TaskFolder::OpenPuts(const std::vector<StartView::PutView>& puts) {
+std::string TaskFolder::Make(const std::optional<TaskUser>& owner,
+                             const std::vector<StartView::PutView>& puts) {
   if (exists_) return {};
   puts_.clear();
   for (const StartView::PutView& put : puts) {
     puts_.emplace_back(open(put.from, O_RDONLY | O_CLOEXEC));
     if (!puts_.back()) return Why("read what is to become", put.name);
   }
-  return {};
+  constexpr int kHow = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  os::Fd parent(open(folders_.c_str(), kHow));
+  struct stat info{};
+  if (!parent || fstat(parent.get(), &info) != 0) return Why("make the task's folder", path_);
+  // Somebody may have made it anew after it was cleaned away.
+  if (info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
+    return fmt::format("cannot make the task's folder '{}': others may write into '{}'",
+                       EscapeForScreen(path_), EscapeForScreen(folders_));
+  }
+  // A folder that is there already is nobody's: an attempt is started once.
+  std::string name = TaskFolderName(ref_);
+  if (mkdirat(parent.get(), name.c_str(), 0700) != 0) return Why("make the task's folder", path_);
+  exists_ = true;
+  os::Fd made(openat(parent.get(), name.c_str(), kHow));
+  // Whatever our umask says.
+  bool good = made && fchmod(made.get(), 0700) == 0 &&
+              (!owner || fchown(made.get(), owner->user, owner->group) == 0);
+  return good ? "" : Why("make the task's folder", path_);
 }
 
-// A folder that is there already is nobody's: an attempt is started once.
 std::string TaskFolder::Enter(const std::vector<StartView::PutView>& puts) {
-  if (exists_) return {};
-  if (mkdir(path_.c_str(), 0700) != 0) return Why("make the task's folder", path_);
-  exists_ = true;
-  // Whatever its umask says.
-  if (chmod(path_.c_str(), 0700) != 0 || chdir(path_.c_str()) != 0) {
-    return Why("enter the task's folder", path_);
-  }
+  if (entered_) return {};
+  if (chdir(path_.c_str()) != 0) return Why("enter the task's folder", path_);
+  entered_ = true;
   for (size_t i = 0; i < puts.size(); ++i) {
     std::string why = CopyTo(puts_[i].get(), puts[i]);
     if (!why.empty()) return why;

@@ -1,10 +1,12 @@
 // The folder of its own that an attempt has when files go to or come from it (--put, --get): made
-// afresh, filled, emptied again. What is a user's is touched with their rights (as_user.h), what is
-// the node's with ours; each function says whose it wants.
+// afresh, filled, removed again. It lies in a folder where nobody but the node makes or replaces
+// anything. What is a user's is touched with their rights (as_user.h), what is the node's with
+// ours; each function says whose it wants.
 //
 // Functions return why they failed, or an empty text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +26,12 @@ class TaskFolder {
   bool is_wanted() const { return !path_.empty(); }
   bool exists() const { return exists_; }
 
-  // Ours.
-  std::string OpenPuts(const std::vector<StartView::PutView>& puts);
-  // The user's. Makes the folder, enters it, and lays into it what OpenPuts has opened. When it was
-  // entered before, nothing is done.
+  // Ours. Opens what is to come, and makes the folder, which is `owner`'s where there is one. When
+  // it was made before, nothing is done.
+  std::string Make(const std::optional<TaskUser>& owner,
+                   const std::vector<StartView::PutView>& puts);
+  // The user's. Enters the folder, and lays into it what Make has opened. When it was entered
+  // before, nothing is done.
   std::string Enter(const std::vector<StartView::PutView>& puts);
 
   // The user's, in the folder. The others are opened all the same.
@@ -37,7 +41,7 @@ class TaskFolder {
   // The pack, valid until the next Begin. The spool file is the reader's.
   StreamView view() const;
 
-  // The user's. Leaves and removes the folder, as far as that can be done.
+  // Ours. Leaves and removes the folder, as far as that can be done.
   void Remove();
 
  private:
@@ -50,9 +54,11 @@ class TaskFolder {
   std::string Add(std::string_view bytes);
   std::string AddFile(const Get& get);
 
+  std::string folders_;
   std::string path_;
   AttemptRef ref_;
   bool exists_ = false;
+  bool entered_ = false;
   std::vector<os::Fd> puts_;
   std::vector<Get> gets_;
   std::string pack_;  // all of it when there is no spool file

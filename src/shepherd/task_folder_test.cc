@@ -20,14 +20,14 @@ const AttemptRef kRef{JobId(3), 4, Attempt(2)};
 class Folder : public ::testing::Test {
  protected:
   Folder() {
-    EXPECT_TRUE(os::MakeDir(dir_.Path("tasks")));
+    EXPECT_TRUE(os::MakeDir(dir_.Path("tasks"), 0700));
     EXPECT_TRUE(os::MakeDir(dir_.Path("spool")));
     folder_.Begin(dir_.Path("tasks"), kRef);
   }
   ~Folder() override { EXPECT_EQ(chdir("/"), 0); }
 
   std::string Enter(const std::vector<StartView::PutView>& puts = {}) {
-    std::string why = folder_.OpenPuts(puts);
+    std::string why = folder_.Make(owner_, puts);
     return why.empty() ? folder_.Enter(puts) : why;
   }
   std::string Here(const std::string& name) { return dir_.Path("tasks/3.5-2/" + name); }
@@ -56,6 +56,7 @@ class Folder : public ::testing::Test {
 
   os::TempDir dir_;
   TaskFolder folder_;
+  std::optional<TaskUser> owner_;
 };
 
 TEST_F(Folder, IsMadeFilledAndRemoved) {
@@ -78,6 +79,36 @@ TEST_F(Folder, WhatIsThereAlreadyIsNotUsed) {
   EXPECT_NE(Enter().find("cannot make the task's folder"), std::string::npos);
   folder_.Remove();
   EXPECT_TRUE(os::Exists(Here("")));
+}
+
+// The folder of such folders was cleaned away, and somebody has made it anew.
+TEST_F(Folder, IsMadeOnlyWhereNobodyElseMayWrite) {
+  ASSERT_TRUE(os::SetPermissions(dir_.Path("tasks"), 01777));
+  EXPECT_NE(Enter().find("others may write into"), std::string::npos);
+  ASSERT_TRUE(os::RemoveTree(dir_.Path("tasks")));
+  ASSERT_TRUE(os::MakeDir(dir_.Path("elsewhere")));
+  ASSERT_TRUE(os::MakeSymlink(dir_.Path("elsewhere"), dir_.Path("tasks")));
+  EXPECT_NE(Enter().find("cannot make the task's folder"), std::string::npos);
+  EXPECT_FALSE(folder_.exists());
+  if (geteuid() != 0) return;
+  ASSERT_TRUE(os::RemoveFile(dir_.Path("tasks")));
+  ASSERT_TRUE(os::MakeDir(dir_.Path("tasks"), 0700));
+  ASSERT_EQ(chown(dir_.Path("tasks").c_str(), 65534, 65534), 0);
+  EXPECT_NE(Enter().find("others may write into"), std::string::npos);
+}
+
+TEST_F(Folder, IsItsUsers) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  owner_ =
+      TaskUser{.user = 65534, .group = 65533, .groups = {}, .name = {}, .home = {}, .shell = {}};
+  ASSERT_EQ(Enter(), "");
+  struct stat info{};
+  ASSERT_EQ(stat(".", &info), 0);
+  EXPECT_EQ(info.st_uid, 65534u);
+  EXPECT_EQ(info.st_gid, 65533u);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+  folder_.Remove();
+  EXPECT_FALSE(os::Exists(Here("")));
 }
 
 TEST_F(Folder, AContentThatIsMissingIsNamed) {

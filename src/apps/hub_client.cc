@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "apps/hub_commands.h"
 #include "apps/hub_service.h"
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "os/file.h"
 #include "wire/client_codec.h"
 
 namespace spate::apps {
@@ -191,8 +193,33 @@ void HubClient::Take(wire::SubmitEnd end) {
   Accept(std::move(upload), std::move(end));
 }
 
+// Looked at once in a job's life, as it costs a look at each of the user's output files.
+Result<uint64_t> HubClient::OutputLeft() const {
+  uint64_t most = 0;
+  for (const engine::UserInfo& info : service_.hub().engine().Users()) {
+    if (info.user == caller_.user) most = info.rule.max_output;
+  }
+  if (most == 0) return UINT64_MAX;
+  uint64_t kept = 0;
+  for (JobId job : service_.jobs().AllOf(caller_.user, false)) {
+    auto file = os::Stat(service_.output_of(job));
+    if (file) kept += file->size;
+  }
+  if (kept < most) return most - kept;
+  return spate::Fail(ErrorKind::kBusy,
+                     fmt::format("the hub keeps {} of output of the jobs of user {}, and may keep "
+                                 "{}: forget jobs that have ended (spate job forget 12, or "
+                                 "--older-than 7d)",
+                                 FormatSize(kept), caller_.user, FormatSize(most)));
+}
+
 void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   wire::Submit& submit = upload.submit;
+  auto output_left = OutputLeft();
+  if (!output_left) {
+    service_.DropUpload(upload.job);
+    return Fail(output_left.error());
+  }
   auto settings = std::make_shared<JobSettings>(*submit.settings);
   settings->user = caller_.user;
   store::JobRow row;
@@ -209,7 +236,7 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   row.state = store::JobState::kQueued;
   row.submission = submit.submission;
   row.priority = submit.priority;
-  row.keep_output = submit.keep_output;
+  row.keep_output = std::min(submit.keep_output, *output_left);
   row.counts.total = end.count;
   service_.jobs().SetName(row);
   service_.store().PutJob(std::move(row));

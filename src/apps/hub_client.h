@@ -64,6 +64,8 @@ class HubClient {
   void Take(wire::Watch watch);
   void Take(wire::ReadEnds read);
   Status CheckUpload(Upload& upload);
+  // What the hub may still keep of the output of the user's jobs; an error: nothing.
+  Result<uint64_t> OutputLeft() const;
   void Accept(Upload upload, wire::SubmitEnd end);
   void Grow(Upload upload, wire::SubmitEnd end);
   void AwaitAccepted(JobId job, bool known);

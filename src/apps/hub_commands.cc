@@ -247,14 +247,14 @@ Status Retry(Call& call) {
   }
   if (failed.empty()) {
     call.Say(fmt::format("nothing to retry: no chosen task of job {} has failed", job->value));
-    if (engine.Finished(*job)) call.service.hub().Forget(*job);
+    if (engine.Finished(*job)) call.service.ForgetSoon(*job);
     call.client.Exit(cli::kExitSuccess);
     return {};
   }
   if (call.words.Has(cli::Opt::kDryRun)) {
     call.Say(
         fmt::format("would be: job {}: {} run again", job->value, cli::CountOf(count, "task")));
-    if (engine.Finished(*job)) call.service.hub().Forget(*job);
+    if (engine.Finished(*job)) call.service.ForgetSoon(*job);
     call.client.Exit(cli::kExitSuccess);
     return {};
   }
@@ -491,6 +491,8 @@ Status HubStatus(Call& call) {
 
 std::string BoundText(uint32_t bound) { return bound == 0 ? "any" : fmt::format("{}", bound); }
 
+std::string SizeBoundText(uint64_t bound) { return bound == 0 ? "any" : FormatSize(bound); }
+
 Status Top(Call& call) {
   call.Put(TopLines(call.service, call.caller()));
   call.client.Exit(cli::kExitSuccess);
@@ -610,9 +612,11 @@ Status HubUser(Call& call) {
     rule.weight = options->weight.value_or(rule.weight);
     rule.max_running = options->max_running.value_or(rule.max_running);
     rule.max_queued = options->max_queued.value_or(rule.max_queued);
+    rule.max_output = options->max_output.value_or(rule.max_output);
     call.service.hub().Post(engine::SetUser{options->user, rule});
-    call.Done(fmt::format("{}: weight {}, {} running, {} queued at most", options->user,
-                          rule.weight, BoundText(rule.max_running), BoundText(rule.max_queued)));
+    call.Done(fmt::format("{}: weight {}, {} running, {} queued, {} of output at most",
+                          options->user, rule.weight, BoundText(rule.max_running),
+                          BoundText(rule.max_queued), SizeBoundText(rule.max_output)));
     return {};
   }
   std::string text;
@@ -623,7 +627,8 @@ Status HubUser(Call& call) {
                     {"cpus", cli::Align::kRight},
                     {"weight", cli::Align::kRight},
                     {"max running", cli::Align::kRight},
-                    {"max queued", cli::Align::kRight}},
+                    {"max queued", cli::Align::kRight},
+                    {"max output", cli::Align::kRight}},
                    call.asked.width, call.asked.colour,
                    [&](std::string_view bytes) { text += bytes; });
   for (const engine::UserInfo& info : users) {
@@ -636,14 +641,16 @@ Status HubUser(Call& call) {
                  {fmt::format("{:g}", info.used)},
                  {fmt::format("{}", info.rule.weight)},
                  {BoundText(info.rule.max_running)},
-                 {BoundText(info.rule.max_queued)}});
+                 {BoundText(info.rule.max_queued)},
+                 {SizeBoundText(info.rule.max_output)}});
       continue;
     }
     JsonLine line = cli::TypedLine("user");
     line.Text("user", info.user);
     line.Number("jobs", info.jobs).Number("running", info.leased).Number("queued", info.queued);
     line.Number("weight", info.rule.weight).Number("max_running", info.rule.max_running);
-    text += line.Number("max_queued", info.rule.max_queued).Finish();
+    line.Number("max_queued", info.rule.max_queued);
+    text += line.Number("max_output", static_cast<int64_t>(info.rule.max_output)).Finish();
   }
   table.Finish();
   call.Put(text);

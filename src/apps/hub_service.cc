@@ -400,6 +400,8 @@ void HubService::OnHeld(const engine::NoticeHeld& notice) {
 }
 
 void HubService::OnFinished(const engine::NoticeFinished& notice) {
+  // Between the commit and now it may have been given more to do.
+  if (!hub_->engine().Finished(notice.job)) return;
   jobs_->Finished(notice.job, notice.counts);
   ForgetSoon(notice.job);
 }

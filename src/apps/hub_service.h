@@ -64,6 +64,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   Instant since() const { return since_; }
   const std::string& dir() const { return options_.dir; }
   std::string journal() const { return dir_.place().DbPath(); }
+  std::string output_of(JobId job) const { return dir_.place().OutputPath(job); }
   size_t clients() const { return clients_.size(); }
   // Ends of attempts in this life, by engine::Verdict.
   const std::array<uint64_t, 5>& ends() const { return ends_; }
@@ -86,6 +87,8 @@ class HubService final : public hub::Watcher, public link::Gate {
   void DropUpload(JobId job);
   // Removes a finished job and all that is kept of it.
   void ForgetJob(JobId job, std::function<void()> done);
+  // Frees the memory of a finished job, unless it goes on meanwhile.
+  void ForgetSoon(JobId job);
   // Takes a finished job up again.
   Status Revive(JobId job);
   // Of a finished job that is about to go on. kBusy: it has not finished.
@@ -123,7 +126,6 @@ class HubService final : public hub::Watcher, public link::Gate {
   void Arrived(link::Visitor visitor);
   void Prune();
   void TellAccepted(JobId job, const Error* error);
-  void ForgetSoon(JobId job);
 
   os::RealLoop& loop_;
   const Options options_;

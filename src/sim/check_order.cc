@@ -1,5 +1,6 @@
 // Nothing is given out before its time: not before what its job waits for, not of a job that is
-// held or cancelled, and not to a node that is drained or set aside by all. What a job waits for is
+// held or cancelled, not to a node that is drained, and not to one that is set aside by all while
+// another could take it. What a job waits for is
 // what its person wrote, wherever it got lost on the way; who has tasks done again waits no more,
 // nor do those that were added when the wait was over.
 #include <fmt/format.h>
@@ -12,11 +13,17 @@
 namespace spate::sim {
 namespace {
 
+constexpr Duration kAWhile = Duration::Seconds(20);
+
 class OrderCheck final : public Checker {
  public:
   const char* name() const override { return "order"; }
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    if (const auto* up = std::get_if<NodeUp>(&fact)) offers_[up->node] = *up->offer;
+    if (const auto* heard = std::get_if<NodeHeard>(&fact)) heard_[heard->node] = scene.now;
+    if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) heard_.erase(unheard->node);
+    if (const auto* process = std::get_if<NodeProcess>(&fact)) heard_.erase(process->node);
     const auto* committed = std::get_if<Committed>(&fact);
     if (committed == nullptr) return;
     const engine::Record& record = *committed->record;
@@ -44,6 +51,9 @@ class OrderCheck final : public Checker {
       sick_.erase(removed->node);
     } else if (const auto* sick = std::get_if<engine::NodeSick>(&record)) {
       if (sick->job == JobId()) sick_.insert(sick->node);
+      avoided_.emplace(sick->job, sick->node);
+    } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+      if (ended->end.cause == Cause::kStart) avoided_.emplace(ended->end.ref.job, ended->node);
     } else if (const auto* cleared = std::get_if<engine::NodeCleared>(&record)) {
       if (cleared->job != JobId()) return;
       if (cleared->node == NodeId()) sick_.clear();
@@ -59,12 +69,28 @@ class OrderCheck final : public Checker {
     bool failed = false;
   };
 
+  // Another node has been there for a while (what is durable now was decided some commits ago), and
+  // nothing speaks against it.
+  bool OtherTakes(const Scene& scene, const engine::Leased& leased) const {
+    const SimJob& job = scene.workload.job(leased.job);
+    return std::any_of(heard_.begin(), heard_.end(), [&](const auto& each) {
+      const auto& [node, since] = each;
+      auto offer = offers_.find(node);
+      if (node == leased.node || scene.now - since < kAWhile) return false;
+      if (offer == offers_.end() || !TakesUser(offer->second, job.user)) return false;
+      if (drained_.contains(node) || sick_.contains(node)) return false;
+      if (avoided_.contains({leased.job, node})) return false;
+      return std::all_of(job.requests.begin(), job.requests.end(),
+                         [&](const Needs& needs) { return FitCount(offer->second, needs) > 0; });
+    });
+  }
+
   std::string WhyNot(const Scene& scene, const engine::Leased& leased) {
     const BookedJob& job = *scene.book.FindJob(leased.job);
     if (job.held) return "which is held";
     if (job.cancelled) return "which is cancelled";
     if (drained_.contains(leased.node)) return "which is drained";
-    if (sick_.contains(leased.node)) return "which is set aside";
+    if (sick_.contains(leased.node) && OtherTakes(scene, leased)) return "which is set aside";
     for (const After& after : scene.workload.job(leased.job).after) {
       for (TaskRange range : leased.tasks) {
         for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
@@ -104,6 +130,9 @@ class OrderCheck final : public Checker {
   std::map<std::pair<JobId, JobId>, size_t> waited_;  // so many tasks were there at a wait's end
   std::set<NodeId> drained_;
   std::set<NodeId> sick_;
+  std::map<NodeId, Offer> offers_;
+  std::map<NodeId, Instant> heard_;             // since then
+  std::set<std::pair<JobId, NodeId>> avoided_;  // at some time
 };
 
 }  // namespace

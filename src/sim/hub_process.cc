@@ -220,7 +220,7 @@ void HubProcess::OnHeld(const engine::NoticeHeld& notice) {
 }
 
 void HubProcess::OnFinished(const engine::NoticeFinished& notice) {
-  if (!faults_.Alive()) return;
+  if (!faults_.Alive() || !hub_->engine().Finished(notice.job)) return;
   parts_.sink(ToldFinished{notice});
   jobs_[notice.job] = {true, notice.counts};
   ForgetSoon(notice.job);

@@ -242,6 +242,7 @@ void Fields(auto& a, Is<engine::UserChanged> auto& v) {
   a.Number(v.rule.weight);
   a.Number(v.rule.max_running);
   a.Number(v.rule.max_queued);
+  if (a.Since(3)) a.Number(v.rule.max_output);
 }
 void Fields(auto& a, Is<engine::NodeDrained> auto& v) { a.Number(v.node); }
 void Fields(auto& a, Is<engine::NodeUndrained> auto& v) { a.Number(v.node); }

@@ -366,6 +366,15 @@ def test_users_have_shares_and_bounds(place: Place):
     cluster.start_hub()
     out, _ = cluster.spate("hub user", "root", "--output", "json")
     want(json.loads(out)["weight"] == 3, out)
+    cluster.spate("hub user", "root", "--max-running", "0", "--max-output", "1000")
+    job = cluster.submit("--wait", "--", "head -c 2000 /dev/zero")
+    out, _ = cluster.spate("job cat", job)
+    want(len(out) <= 1000, "the job keeps no more than the user may")
+    job = cluster.submit("--wait", "--", "head -c 1000 /dev/zero")
+    _, err = place.run("--", "true", command="submit", code=3)
+    want("and may keep 1.0" in err and "job forget" in err, err)
+    cluster.spate("job forget", job)
+    cluster.submit("--", "true")
 
 
 def test_jobs_are_forgotten(place: Place):

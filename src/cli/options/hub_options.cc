@@ -132,6 +132,8 @@ Result<UserOptions> MakeUserOptions(const Words& words) {
     options.max_running = number;
   }
   if (in.Read(Opt::kMaxQueued, number, CountUpTo(UINT32_MAX))) options.max_queued = number;
+  uint64_t bytes = 0;
+  if (in.Read(Opt::kMaxOutput, bytes, ParseSize)) options.max_output = bytes;
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   if (options.weight == 0u) return Fail(ErrorKind::kInvalid, "--weight: write 1 or more");
   if (options.changes() && options.user.empty()) {

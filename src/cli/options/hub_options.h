@@ -43,7 +43,8 @@ Result<AccessOptions> MakeAccessOptions(const Words& words);
 struct UserOptions {
   std::string user;  // empty: all of them
   std::optional<uint32_t> weight, max_running, max_queued;
-  bool changes() const { return weight || max_running || max_queued; }
+  std::optional<uint64_t> max_output;
+  bool changes() const { return weight || max_running || max_queued || max_output; }
 };
 Result<UserOptions> MakeUserOptions(const Words& words);
 

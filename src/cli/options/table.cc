@@ -28,8 +28,7 @@ constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo
 constexpr CommandSet kOfJobs = Bit(Command::kJobGet) | Bit(Command::kJobWait) |
                                Bit(Command::kJobProgress) | Bit(Command::kJobCancel) |
                                Bit(Command::kJobHold) | Bit(Command::kJobRelease) |
-                               Bit(Command::kJobSet) |
-                               Bit(Command::kJobClose);
+                               Bit(Command::kJobSet) | Bit(Command::kJobClose);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
                               Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
                               Bit(Command::kTop);
@@ -599,6 +598,14 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kHub,
      .commands = Bit(Command::kHubUser),
      .help = "tasks that have not ended, of all jobs (0: any)"},
+    {.id = Opt::kMaxOutput,
+     .names = "max-output",
+     .argument = "SIZE",
+     .group = Group::kHub,
+     .commands = Bit(Command::kHubUser),
+     .help = "output that the hub keeps of the user's jobs (0: any)",
+     .more = "Looked at when a job is submitted: it is refused when the user's jobs keep so much "
+             "already, and else keeps no more than what is left."},
 
     {.id = Opt::kWait,
      .names = "wait",

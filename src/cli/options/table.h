@@ -144,6 +144,7 @@ enum class Opt : uint8_t {
   kExpires,
   kWeight,
   kMaxQueued,
+  kMaxOutput,
   // submit.
   kWait,
   kProgress,

@@ -41,9 +41,10 @@ uint64_t ShareOf(const NodeState& node, const Needs& needs) {
   return fit == 0 ? 0 : place::kWhole / fit;
 }
 
-uint32_t FitNow(const NodeState& node, const JobState& job, uint32_t request, Instant now) {
+uint32_t FitNow(const NodeState& node, const JobState& job, uint32_t request, Instant now,
+                bool even_sick) {
   const Needs& needs = job.request(request);
-  if (!node.TakesTasks()) return 0;
+  if (!(even_sick ? node.IsThere() : node.TakesTasks())) return 0;
   if (!TakesUser(node.offer, job.user()) || !OutlivesTask(node.offer, needs, now)) return 0;
   return FitCount(node.offer, needs);
 }
@@ -78,9 +79,13 @@ bool IsCurrent(NodeState& node, const JobState& job, const AttemptRef& ref) {
 
 namespace {
 
-// A job that finished in a step and was given more to do by a later event of it has not finished.
+// A job that finished in a step and was given more to do by a later event of it has not finished;
+// nor is one held that was released.
 void DropUndone(StepContext& step) {
   std::erase_if(step.out.notices, [&](const Notice& notice) {
+    if (const auto* held = std::get_if<NoticeHeld>(&notice)) {
+      return step.state.FindJob(held->job)->held() == HoldReason::kNone;
+    }
     const auto* finished = std::get_if<NoticeFinished>(&notice);
     return finished != nullptr && !step.state.FindJob(finished->job)->finished();
   });

@@ -59,7 +59,9 @@ struct NodeState {
   uint64_t ended = 0;
   uint64_t failed = 0;
 
-  bool TakesTasks() const { return present && !drained && sick.empty(); }
+  bool TakesTasks() const { return IsThere() && sick.empty(); }
+  // It would run tasks, if it had to.
+  bool IsThere() const { return present && !drained; }
 };
 
 // Jobs in the order in which those of one user go: of the highest priority, as users among each
@@ -211,8 +213,10 @@ bool OthersTake(const EngineState& state, const JobState& job, uint32_t request,
 
 // The share of a node that one task of this request takes.
 uint64_t ShareOf(const NodeState& node, const Needs& needs);
-// The node could run tasks of this request now, were it idle. 0: not; else so many at once.
-uint32_t FitNow(const NodeState& node, const JobState& job, uint32_t request, Instant now);
+// The node could run tasks of this request now, were it idle. 0: not; else so many at once. One
+// that is set aside for all jobs cannot, unless `even_sick`.
+uint32_t FitNow(const NodeState& node, const JobState& job, uint32_t request, Instant now,
+                bool even_sick = false);
 // Tasks that a node holds ahead of one that runs, by how long the job's tasks take there.
 uint32_t AheadOf(const EngineState& state, const NodeState& node, JobId job);
 

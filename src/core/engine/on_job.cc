@@ -54,6 +54,7 @@ void On(StepContext& step, const SetUser& event) {
 void On(StepContext& step, const GrowJob& event) {
   const JobState* job = step.state.FindJob(event.job);
   if (job == nullptr || event.count == 0 || (job->cancelled() && !job->finished())) return;
+  bool goes_on = job->finished();
   std::vector<RequestRun> runs = event.runs;
   for (RequestRun& run : runs) {
     if (run.request >= event.known_requests) {
@@ -61,6 +62,10 @@ void On(StepContext& step, const GrowJob& event) {
     }
   }
   step.Record(JobGrown{event.job, event.count, event.new_requests, std::move(runs)});
+  // Nobody waits for a job that has finished to be released.
+  if (goes_on && job->held() != HoldReason::kNone) {
+    step.out.notices.push_back(NoticeHeld{event.job, job->held()});
+  }
 }
 
 void On(StepContext& step, const SealJob& event) {

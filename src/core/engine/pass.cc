@@ -94,7 +94,7 @@ class Pass {
  private:
   void Gather() {
     auto add = [this](NodeId id, NodeState& node) {
-      if (node.TakesTasks()) candidates_.push_back({id, &node});
+      if (node.IsThere()) candidates_.push_back({id, &node});
     };
     if (state_.look_at_all) {
       for (auto& [id, node] : state_.nodes) add(id, node);
@@ -229,18 +229,24 @@ class Pass {
 
   void Build(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker) {
     seeker.built = true;
-    // A node that fails the job's tasks is better than none.
-    bool avoid = job.troubles().empty() || OthersTake(state_, job, request, NodeId(), step_.now);
+    // A node that fails the job's tasks, or all tasks, is better than none.
+    bool avoid = (job.troubles().empty() && !AnySick()) ||
+                 OthersTake(state_, job, request, NodeId(), step_.now);
     for (uint32_t i = 0; i < candidates_.size(); ++i) {
       Candidate& node = candidates_[i];
       if (node.kept || (avoid && job.Avoids(node.id))) continue;
-      if (FitNow(*node.state, job, request, step_.now) == 0) continue;
+      if (FitNow(*node.state, job, request, step_.now, !avoid) == 0) continue;
       seeker.fitting.push_back(i);
       if (uint32_t tasks = RoomOf(job, request, bound, i); tasks > 0) {
         seeker.heap.push_back({tasks, i});
       }
     }
     std::make_heap(seeker.heap.begin(), seeker.heap.end());
+  }
+
+  bool AnySick() const {
+    return std::any_of(candidates_.begin(), candidates_.end(),
+                       [](const Candidate& each) { return !each.state->sick.empty(); });
   }
 
   void Push(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker,

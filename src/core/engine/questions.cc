@@ -128,9 +128,8 @@ NodeView Look(const NodeState& node, const JobState& job, const Needs& needs, In
       view.stands = "silent";
     } else if (node.drained) {
       view.stands = "drained";
-    } else if (!node.sick.empty()) {
-      view.stands = "set aside, since tasks fail there";
     }
+    // One that is set aside is the last resort, and takes it when there is no other.
     view.takes = view.stands.empty();
   }
   return view;

@@ -100,6 +100,7 @@ struct UserRule {
   uint32_t weight = 1;       // of the user's share, against others'; at least 1
   uint32_t max_running = 0;  // tasks that nodes hold at once; 0: no bound
   uint32_t max_queued = 0;   // tasks that have not ended, of all jobs; 0: no bound
+  uint64_t max_output = 0;   // bytes of output that the hub keeps of all jobs; 0: no bound
   friend bool operator==(const UserRule&, const UserRule&) = default;
 };
 

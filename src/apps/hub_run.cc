@@ -152,20 +152,25 @@ Result<int> JobScreen::Stream() {
   if (auto sent = call_.Send(wire::ReadEnds{job_, position_}); !sent) {
     return std::unexpected(sent.error());
   }
-  for (;;) {
+  // The journal may tell of the last end before the hub tells the job's counts, or after it.
+  bool all_read = false;
+  bool all_told = false;
+  while (!all_read || !all_told) {
     auto reply = call_.Next();
     if (!reply) return std::unexpected(reply.error());
     if (auto* news = std::get_if<wire::JobNews>(&*reply)) {
       counts_ = news->counts;
+      all_told = news->finished;
     } else if (auto* piece = std::get_if<wire::Printed>(&*reply)) {
       if (auto kept = TakePiece(*piece); !kept) return std::unexpected(kept.error());
     } else if (auto* read = std::get_if<wire::EndsRead>(&*reply)) {
       TakeEnds(*read);
-      if (read->finished) return Finish();
+      all_read = read->finished;
     } else if (auto* failed = std::get_if<wire::Failed>(&*reply)) {
       return Fail(failed->kind, failed->text);
     }
   }
+  return Finish();
 }
 
 int JobScreen::Finish() {

@@ -372,7 +372,7 @@ def test_users_have_shares_and_bounds(place: Place):
     want(len(out) <= 1000, "the job keeps no more than the user may")
     job = cluster.submit("--wait", "--", "head -c 1000 /dev/zero")
     _, err = place.run("--", "true", command="submit", code=3)
-    want("and may keep 1.0" in err and "job forget" in err, err)
+    want("and may keep 1000 B" in err and "job forget" in err, err)
     cluster.spate("job forget", job)
     cluster.submit("--", "true")
 

@@ -144,7 +144,7 @@ class Hub:
 
 # ---- Real tasks ----------------------------------------------------------------------------------
 
-def real_tasks(place, args, bare_rate):
+def real_tasks(place, args, bare_rate, rivals):
     with Hub(place) as hub:
         node = hub.real_node()
         answers = hub.path("answers")
@@ -158,6 +158,8 @@ def real_tasks(place, args, bare_rate):
             with open(hub.path("tasks.lst"), "w") as file:
                 file.write(f"{program}\n" * args.tasks)
             ratios, hub_us, node_us = [], [], []
+            others = {name: [] for name in rivals}
+            few = max(1, args.tasks // 10)  # the slowest of them would take minutes
             for _ in range(args.rounds):
                 bare = bare_rate(place, program, args.tasks)
                 before = cpu_seconds(hub.process.pid), cpu_seconds(node.pid)
@@ -166,9 +168,13 @@ def real_tasks(place, args, bare_rate):
                 ratios.append(args.tasks / (time.monotonic() - start) / bare)
                 hub_us.append(1e6 * (cpu_seconds(hub.process.pid) - before[0]) / args.tasks)
                 node_us.append(1e6 * (cpu_seconds(node.pid) - before[1]) / args.tasks)
+                for name, run in rivals.items():
+                    others[name].append(few / run(place, [program] * few) / bare)
             print(f"hub + node, {args.tasks:,} x {os.path.basename(program)}: "
                   f"{middle(ratios, '{:.2f}')} of the bare loop; CPU of a task: hub "
                   f"{middle(hub_us, '{:.0f}')} us, node {middle(node_us, '{:.0f}')} us")
+            print("  on one machine, without a hub: "
+                  + ", ".join(f"{name} {middle(each, '{:.2f}')}" for name, each in others.items()))
 
 
 def latency(place, args):
@@ -259,9 +265,9 @@ def million_queued(place, args):
                           for words, times in lists.items()))
 
 
-def bench_hub(place, args, bare_rate):
+def bench_hub(place, args, bare_rate, rivals):
     def real(place, args):
-        real_tasks(place, args, bare_rate)
+        real_tasks(place, args, bare_rate, rivals)
     print()
     for measure in (real, latency, instant_nodes, many_nodes, full_slots, million_queued):
         if args.measure in (None, measure.__name__):

@@ -51,7 +51,7 @@ void Hub::Resume(engine::LastNodes nodes) {
 }
 
 void Hub::Connect(NodeId node, NodeChannel& channel) {
-  links_[node] = {&channel, {}};
+  links_[node] = {&channel, {}, {}};
   channel.OnMessage([this, node, &channel, alive = alive_](wire::ToHub message) {
     if (!*alive) return;
     // What still comes by an earlier connection is nobody's: the engine would believe a node to be
@@ -125,7 +125,7 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
   } else if (std::holds_alternative<wire::Leaving>(message)) {
     Disconnect(node, engine::LastNodes::kEnded);
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
-    SendPiece(node, *want);
+    Want(node, *want);
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
     watcher_.OnNodeState(node, std::move(*state));
   } else {
@@ -274,11 +274,22 @@ void Hub::SendLease(const engine::SendLease& send) {
   link.channel->Send(std::move(lease));
 }
 
+// One for each node and turn of the loop: to read pieces takes time, and who asks for many at once
+// is not one of our nodes.
+void Hub::Want(NodeId node, const wire::WantPiece& want) {
+  bool is_first = !std::exchange(links_.at(node).wanted, want);
+  if (!is_first) return;
+  loop_.Post([this, node, alive = alive_] {
+    if (*alive && !failed_) SendPiece(node);
+  });
+}
+
 // Only of jobs whose tasks the node gets. Others are answered, too: the node must not wait for ever
 // when the job was closed meanwhile.
-void Hub::SendPiece(NodeId node, const wire::WantPiece& want) {
+void Hub::SendPiece(NodeId node) {
   auto link = links_.find(node);
-  if (link == links_.end()) return;
+  if (link == links_.end() || !link->second.wanted) return;
+  const wire::WantPiece want = *std::exchange(link->second.wanted, std::nullopt);
   wire::PutPiece piece{want.job, want.piece, {}};
   if (link->second.opened.contains(want.job) && HasPiece(*settings_.at(want.job), want.piece)) {
     auto rows = store_.Rows(want.job, kFirstPieceRow + want.piece, 1);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -90,6 +91,7 @@ class Hub {
   struct NodeLink {
     NodeChannel* channel = nullptr;
     std::set<JobId> opened;
+    std::optional<wire::WantPiece> wanted;  // in this turn of the loop; nodes ask for one at a time
   };
   void OnMessage(NodeId node, wire::ToHub message);
   void ScheduleStep();
@@ -101,7 +103,8 @@ class Hub {
   void SendToNode(const engine::Send& send);
   void SendLease(const engine::SendLease& send);
   void CloseOnNodes(JobId job);
-  void SendPiece(NodeId node, const wire::WantPiece& want);
+  void Want(NodeId node, const wire::WantPiece& want);
+  void SendPiece(NodeId node);
   void Fail(const Error& error);
 
   os::Loop& loop_;

@@ -65,6 +65,7 @@ void Node::TakeOver(Adopted adopted) {
 void Node::Disconnect() {
   channel_ = nullptr;
   fetches_.clear();
+  fetching_.reset();
 }
 
 void Node::Send(wire::ToHub message) {
@@ -124,13 +125,14 @@ std::vector<PutFile> Node::MissingFor(const wire::Lease& lease) const {
 }
 
 void Node::AskFor(JobId job, Fetch& fetch) {
+  fetching_ = job;
   fetch.piece = fetch.missing.back().first_piece;
   Send(wire::WantPiece{job, fetch.piece});
 }
 
 void Node::Take(wire::PutPiece piece) {
   auto at = fetches_.find(piece.job);
-  if (at == fetches_.end() || at->second.piece != piece.piece) return;  // it was asked for before
+  if (fetching_ != piece.job || at->second.piece != piece.piece) return;  // it was asked for before
   Fetch& fetch = at->second;
   const PutFile file = fetch.missing.back();
   Status kept = parts_.files->Keep(piece.job, file, piece.piece, piece.bytes);
@@ -147,6 +149,8 @@ void Node::Take(wire::PutPiece piece) {
   }
   std::deque<wire::ToNode> held = std::move(fetch.held);
   fetches_.erase(at);
+  fetching_.reset();
+  if (!fetches_.empty()) AskFor(fetches_.begin()->first, fetches_.begin()->second);
   for (wire::ToNode& message : held) OnMessage(std::move(message));
 }
 
@@ -168,7 +172,8 @@ void Node::OnMessage(wire::ToNode message) {
       Fetch& fetch = fetches_[job];
       fetch.missing = std::move(missing);
       fetch.held.push_back(std::move(message));
-      return AskFor(job, fetch);
+      if (!fetching_) AskFor(job, fetch);
+      return;
     }
   }
   Obey(std::move(message));

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -104,6 +105,7 @@ class Node final : public ExecutorEvents {
   agent::Agent agent_;
   std::map<JobId, OpenJob> jobs_;
   std::map<JobId, Fetch> fetches_;
+  std::optional<JobId> fetching_;  // the one that has asked: no more than one piece is under way
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds
   // Of ends on their way through the agent.
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "node/node.h"
 #include "os/fake_loop.h"
 #include "os/file.h"
@@ -167,6 +169,37 @@ TEST_F(FetchTest, ALeaseThatWaitsIsNotHeldOverANewConnection) {
   Lease(0, {"a"});
   EXPECT_EQ(Answer(), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_EQ(starts.orders.size(), 1u);
+}
+
+TEST_F(FetchTest, OnePieceIsUnderWayForAllJobs) {
+  JobSettings settings;
+  settings.row_kind = RowKind::kValues;
+  settings.command = {"cat", "{}"};
+  settings.put_patterns = {"{}"};
+  settings.puts = {{.name = "in", .mode = 0600, .size = 1, .first_piece = 0}};
+  constexpr uint64_t kJobs = 20;
+  for (uint64_t i = kJobs; i > 0; --i) {
+    JobId job(100 + i);
+    link.first->Send(wire::OpenJob{job, std::make_shared<const JobSettings>(settings)});
+    link.first->Send(wire::Lease{Epoch(1), job, Attempt(1), Needs{}, {{0, 1}}, {"in"}});
+  }
+  std::set<JobId> served;
+  for (uint64_t i = 0; i < kJobs; ++i) {
+    loop.RunFor(Duration::Millis(1));
+    std::erase_if(said, [](const wire::ToHub& message) {
+      return !std::holds_alternative<wire::WantPiece>(message);
+    });
+    ASSERT_EQ(said.size(), 1u);
+    const auto* want = std::get_if<wire::WantPiece>(&said[0]);
+    ASSERT_NE(want, nullptr);
+    served.insert(want->job);
+    wire::PutPiece piece{want->job, want->piece, "x"};
+    said.clear();
+    link.first->Send(std::move(piece));
+  }
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_EQ(served.size(), kJobs);
+  EXPECT_EQ(starts.orders.size(), 4u) << "in each slot";
 }
 
 TEST_F(FetchTest, ANodeThatCannotKeepThemSaysSo) {

@@ -101,6 +101,7 @@ class Unpacker {
   }
   // Files that other tasks of the job had brought by the same name.
   size_t doubles() const { return doubles_; }
+  bool empty() const { return names_.empty(); }
 
  private:
   Status Begin(const PackedFile& file);
@@ -143,7 +144,7 @@ Status Unpacker::Begin(const PackedFile& file) {
 Status Unpacker::End() {
   if (!fd_) return {};
   fd_.Reset();
-  Status done = os::SetPermissions(part_, mode_);
+  Status done = os::SetPermissions(part_, mode_ & ~os::CurrentUmask());
   if (done) done = os::Rename(part_, path_);
   if (!done) (void)os::RemoveFile(part_);
   return done;
@@ -165,6 +166,12 @@ Result<int> Fetch(client::HubCall& call, const std::string& job, const std::stri
       if (!taken) return std::unexpected(taken.error());
     } else if (const auto* exited = std::get_if<wire::Exited>(&*reply)) {
       int code = static_cast<int>(exited->code);
+      if (unpacker.empty() && code == cli::kExitSuccess) {
+        fmt::print(stderr,
+                   "spate: no files have come home: they do with --get of submit, when a task has "
+                   "ended; see: spate job info {}\n",
+                   EscapeForScreen(job));
+      }
       return code == cli::kExitSuccess && unpacker.doubles() > 0 ? cli::kExitTasksFailed : code;
     } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
       return Fail(failed->kind, failed->text);

@@ -1,9 +1,11 @@
 #include "apps/hub_commands.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "access/proof.h"
 #include "apps/hub_look.h"
@@ -44,10 +46,11 @@ struct Call {
   void Say(std::string_view text) {
     if (form != cli::OutputForm::kQuiet) client.Print(2, fmt::format("spate: {}\n", text));
   }
-  // When what was posted is durable.
+  // When what was posted is durable; without a text nothing is said.
   void Done(std::string text) {
     service.WhenSettled(client.Guarded([this_client = &client, quiet = form, text] {
-      if (quiet != cli::OutputForm::kQuiet) this_client->Print(2, "spate: " + text + "\n");
+      bool say = quiet != cli::OutputForm::kQuiet && !text.empty();
+      if (say) this_client->Print(2, "spate: " + text + "\n");
       this_client->Exit(cli::kExitSuccess);
     }));
   }
@@ -62,11 +65,11 @@ Status NeedAdmin(const Call& call) {
 
 // ---- Jobs --------------------------------------------------------------------------------------
 
-// The jobs that the words name; those of others are errors.
-Result<std::vector<JobId>> PickJobs(const Call& call) {
+// The jobs that words name; those of others are errors.
+Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::string>& words) {
   std::vector<JobId> picked;
   HubJobs& jobs = call.service.jobs();
-  for (const std::string& word : call.words.words) {
+  for (const std::string& word : words) {
     auto selector = format::ParseJobSelector(word);
     if (!selector) return std::unexpected(selector.error());
     if (selector->all) {
@@ -105,18 +108,28 @@ Result<std::vector<JobId>> PickJobs(const Call& call) {
   return picked;
 }
 
+// The job of a task selector; that of another user is an error.
+Result<JobId> PickJob(const Call& call, const format::TasksOfJob& tasks) {
+  std::optional<JobId> job;
+  if (tasks.job) job = JobId(*tasks.job);
+  if (!job) job = call.service.jobs().NewestOf(call.caller().user);
+  if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
+  if (auto right = call.service.CheckRight(call.caller(), *job); !right) {
+    return std::unexpected(right.error());
+  }
+  return *job;
+}
+
 std::string JobsText(const std::vector<JobId>& jobs) {
   if (jobs.size() == 1) return fmt::format("job {}", jobs.front().value);
   return cli::CountOf(jobs.size(), "job");
 }
 
-// Posts one event for each job that has not ended.
-Status ChangeJobs(Call& call, const std::function<engine::Event(JobId)>& event,
-                  std::string_view done) {
-  auto picked = PickJobs(call);
-  if (!picked) return std::unexpected(picked.error());
+// Posts one event for each job that has not ended, and returns these.
+std::vector<JobId> PostToJobs(Call& call, const std::vector<JobId>& jobs,
+                              const std::function<engine::Event(JobId)>& event) {
   std::vector<JobId> changed;
-  for (JobId job : *picked) {
+  for (JobId job : jobs) {
     if (call.service.jobs().Find(job)->finished) {
       call.Say(fmt::format("job {} has ended already", job.value));
       continue;
@@ -124,11 +137,78 @@ Status ChangeJobs(Call& call, const std::function<engine::Event(JobId)>& event,
     call.service.hub().Post(event(job));
     changed.push_back(job);
   }
-  if (changed.empty()) {
-    call.client.Exit(cli::kExitSuccess);
-  } else {
-    call.Done(fmt::format("{} {}", JobsText(changed), done));
+  return changed;
+}
+
+Status ChangeJobs(Call& call, const std::function<engine::Event(JobId)>& event,
+                  std::string_view done) {
+  auto picked = PickJobs(call, call.words.words);
+  if (!picked) return std::unexpected(picked.error());
+  auto changed = PostToJobs(call, *picked, event);
+  call.Done(changed.empty() ? "" : fmt::format("{} {}", JobsText(changed), done));
+  return {};
+}
+
+using Selected = std::map<JobId, std::vector<format::TasksOfJob>>;
+
+Status SelectTasks(const Call& call, const std::string& word, Selected& selected) {
+  auto parts = format::ParseTaskSelector(word);
+  if (!parts) return std::unexpected(parts.error());
+  for (const format::TasksOfJob& part : *parts) {
+    auto job = PickJob(call, part);
+    if (!job) return std::unexpected(job.error());
+    selected[*job].push_back(part);
   }
+  return {};
+}
+
+struct Chosen {
+  std::vector<TaskRange> tasks;
+  uint64_t count = 0;
+};
+
+// The tasks of a job that are named and in one of these states.
+Chosen Choose(const Call& call, JobId job, const std::vector<format::TasksOfJob>& parts,
+              std::initializer_list<TaskState> states) {
+  const engine::Engine& engine = call.service.hub().engine();
+  auto counts = engine.Counts(job);
+  Chosen chosen;
+  for (TaskIndex i = 0; counts && i < counts->total; ++i) {
+    auto named = [i](const format::TasksOfJob& part) { return part.Contains(i + 1); };
+    if (std::find(states.begin(), states.end(), engine.StateOf(job, i)) == states.end()) continue;
+    if (std::none_of(parts.begin(), parts.end(), named)) continue;
+    AppendIndex(chosen.tasks, i);
+    ++chosen.count;
+  }
+  return chosen;
+}
+
+// Words with a dot name tasks, others jobs.
+Status Cancel(Call& call) {
+  Selected selected;
+  std::vector<std::string> words;
+  for (const std::string& word : call.words.words) {
+    if (word.find('.') == std::string::npos) {
+      words.push_back(word);
+    } else if (auto fine = SelectTasks(call, word, selected); !fine) {
+      return fine;
+    }
+  }
+  auto jobs = PickJobs(call, words);
+  if (!jobs) return std::unexpected(jobs.error());
+  auto cancelled = PostToJobs(call, *jobs, [](JobId job) { return engine::CancelJob{job}; });
+  std::vector<std::string> done;
+  if (!cancelled.empty()) done.push_back(JobsText(cancelled));
+  for (const auto& [job, parts] : selected) {
+    Chosen chosen = Choose(call, job, parts, {TaskState::kQueued, TaskState::kLeased});
+    if (chosen.count > 0) {
+      done.push_back(fmt::format("{} of job {}", cli::CountOf(chosen.count, "task"), job.value));
+      call.service.hub().Post(engine::CancelTasks{job, std::move(chosen.tasks), ""});
+    } else {
+      call.Say(fmt::format("no chosen task of job {} is queued or running", job.value));
+    }
+  }
+  call.Done(done.empty() ? "" : fmt::format("{} cancelled", fmt::join(done, ", ")));
   return {};
 }
 
@@ -145,7 +225,7 @@ Status Forget(Call& call) {
   } else if (call.words.words.empty()) {
     return Fail(ErrorKind::kInvalid, "which jobs? Write their numbers, or --older-than T");
   } else {
-    auto picked = PickJobs(call);
+    auto picked = PickJobs(call, call.words.words);
     if (!picked) return std::unexpected(picked.error());
     chosen = std::move(*picked);
   }
@@ -175,7 +255,7 @@ Status Set(Call& call) {
 }
 
 Status Release(Call& call) {
-  auto picked = PickJobs(call);
+  auto picked = PickJobs(call, call.words.words);
   if (!picked) return std::unexpected(picked.error());
   for (JobId job : *picked) call.service.hub().Post(engine::ReleaseJob{job});
   call.Done(fmt::format("{} may go on", JobsText(*picked)));
@@ -227,34 +307,21 @@ Status Retry(Call& call) {
   if (selected->size() != 1) {
     return Fail(ErrorKind::kInvalid, "name one job, as in: spate job retry 12, or 12.3-9");
   }
-  const format::TasksOfJob& tasks = selected->front();
-  std::optional<JobId> job;
-  if (tasks.job) job = JobId(*tasks.job);
-  if (!job) job = call.service.jobs().NewestOf(call.caller().user);
-  if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
-  if (auto right = call.service.CheckRight(call.caller(), *job); !right) return right;
+  auto job = PickJob(call, selected->front());
+  if (!job) return std::unexpected(job.error());
   if (auto revived = call.service.Revive(*job); !revived) return revived;
-  const engine::Engine& engine = call.service.hub().engine();
-  std::vector<TaskRange> failed;
-  uint64_t count = 0;
-  for (TaskIndex i = 0; i < engine.Counts(*job)->total; ++i) {
-    auto state = engine.StateOf(*job, i);
-    bool bad = state == TaskState::kFailed || state == TaskState::kUnknown ||
-               state == TaskState::kCancelled;
-    if (!bad || !tasks.Contains(i + 1)) continue;
-    AppendIndex(failed, i);
-    ++count;
-  }
+  auto [failed, count] = Choose(call, *job, *selected,
+                                {TaskState::kFailed, TaskState::kUnknown, TaskState::kCancelled});
+  std::string not_done;
   if (failed.empty()) {
-    call.Say(fmt::format("nothing to retry: no chosen task of job {} has failed", job->value));
-    if (engine.Finished(*job)) call.service.ForgetSoon(*job);
-    call.client.Exit(cli::kExitSuccess);
-    return {};
+    not_done = fmt::format("nothing to retry: no chosen task of job {} has failed", job->value);
+  } else if (call.words.Has(cli::Opt::kDryRun)) {
+    not_done =
+        fmt::format("would be: job {}: {} run again", job->value, cli::CountOf(count, "task"));
   }
-  if (call.words.Has(cli::Opt::kDryRun)) {
-    call.Say(
-        fmt::format("would be: job {}: {} run again", job->value, cli::CountOf(count, "task")));
-    if (engine.Finished(*job)) call.service.ForgetSoon(*job);
+  if (!not_done.empty()) {
+    call.Say(not_done);
+    if (call.service.hub().engine().Finished(*job)) call.service.ForgetSoon(*job);
     call.client.Exit(cli::kExitSuccess);
     return {};
   }
@@ -283,11 +350,8 @@ Status Explain(Call& call) {
     auto selected = format::ParseTaskSelector(word);
     if (!selected) return std::unexpected(selected.error());
     for (const format::TasksOfJob& tasks : *selected) {
-      std::optional<JobId> job;
-      if (tasks.job) job = JobId(*tasks.job);
-      if (!job) job = call.service.jobs().NewestOf(call.caller().user);
-      if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
-      if (auto right = call.service.CheckRight(call.caller(), *job); !right) return right;
+      auto job = PickJob(call, tasks);
+      if (!job) return std::unexpected(job.error());
       uint32_t number = tasks.ranges.empty() ? 1 : tasks.ranges.front().first;
       std::string why = WhyWaits(call, *job, number);
       if (why.empty()) return Fail(ErrorKind::kNotFound, "");
@@ -663,9 +727,7 @@ using Verb = Status (*)(Call&);
 Verb VerbOf(Command command) {
   switch (command) {
     case Command::kJobCancel:
-      return [](Call& call) {
-        return ChangeJobs(call, [](JobId job) { return engine::CancelJob{job}; }, "cancelled");
-      };
+      return Cancel;
     case Command::kJobHold:
       return [](Call& call) {
         return ChangeJobs(

@@ -251,7 +251,7 @@ void Hub::SendToNode(const engine::Send& send) {
   } else {
     const auto& stop = std::get<engine::SendStop>(send);
     if (auto it = links_.find(stop.node); it != links_.end()) {
-      it->second.channel->Send(wire::Stop{epoch_, stop.job});
+      it->second.channel->Send(wire::Stop{epoch_, stop.job, stop.tasks});
     }
   }
 }

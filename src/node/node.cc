@@ -214,7 +214,8 @@ void Node::Obey(wire::ToNode message) {
     jobs_.erase(close->job);
     if (parts_.files != nullptr) parts_.files->Forget(close->job);
   } else {
-    Take(agent::StopArrived{std::get<wire::Stop>(message).job});
+    auto& stop = std::get<wire::Stop>(message);
+    Take(agent::StopArrived{stop.job, std::move(stop.tasks)});
   }
 }
 

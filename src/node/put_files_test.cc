@@ -151,7 +151,7 @@ TEST_F(FetchTest, TasksStartWhenTheirFilesAreThereAndEachContentComesOnce) {
 
 TEST_F(FetchTest, WhatIsSaidMeanwhileWaitsBehindTheLease) {
   Lease(0, {"a"});
-  link.first->Send(wire::Stop{Epoch(1), kJob});
+  link.first->Send(wire::Stop{Epoch(1), kJob, {}});
   Answer();
   // The lease was stopped with all its tasks.
   EXPECT_TRUE(starts.orders.empty());

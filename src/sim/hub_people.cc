@@ -165,12 +165,26 @@ void HubPeople::PlanMischief(const SimJob& job) {
       return true;
     });
   }
+  while (o.cancel && prng_.Chance(30)) CancelSome(job);
   if (!o.cancel || !prng_.Chance(30)) return;
   Do(Wait(span_ * 2), [this, &job](HubProcess& hub) {
     const HubProcess::Job* known = hub.Find(job.id);
     if (known == nullptr || known->finished) return true;
     Say(fmt::format("cancels {}", job.id.value));
     hub.Ask(engine::CancelJob{job.id}, Acknowledged{Acknowledged::What::kCancelled, job.id, 0});
+    return true;
+  });
+}
+
+// Some of its tasks, whatever they do by then.
+void HubPeople::CancelSome(const SimJob& job) {
+  auto first = static_cast<TaskIndex>(prng_.Below(job.totals.back()));
+  auto count = static_cast<uint32_t>(1 + prng_.Below(4));
+  Do(Wait(span_ * 2), [this, &job, first, count](HubProcess& hub) {
+    const HubProcess::Job* known = hub.Find(job.id);
+    if (known == nullptr || known->finished) return true;
+    Say(fmt::format("cancels {} tasks of {}", count, job.id.value));
+    hub.Ask(engine::CancelTasks{job.id, {{first, count}}, ""});
     return true;
   });
 }

@@ -52,6 +52,7 @@ class HubPeople final : public HubEvents {
   void GrowOn(const SimJob& job);
   void Release(JobId job);
   void PlanMischief(const SimJob& job);
+  void CancelSome(const SimJob& job);
   void PlanAdministration();
   void DrainSome();
   void RemoveSome();

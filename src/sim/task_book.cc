@@ -94,6 +94,17 @@ bool TaskBook::Take(const engine::TasksWithdrawn& record) {
   return true;
 }
 
+bool TaskBook::Take(const engine::TasksCancelled& record) {
+  for (TaskRange range : record.tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      BookedTask* task = Find({record.job, i, {}});
+      if (task == nullptr || task->state != TaskState::kLeased) return false;
+      task->cancelled = true;
+    }
+  }
+  return true;
+}
+
 bool TaskBook::Take(const engine::TasksReopened& record) {
   BookedJob* job = FindJob(record.job);
   if (job == nullptr) return false;
@@ -142,7 +153,8 @@ bool TaskBook::Take(const engine::Returned& record) {
       BookedTask* task = Find({record.job, i, {}});
       if (task == nullptr || task->state != TaskState::kLeased) return false;
       if (record.attempt != task->attempt || record.node != task->node) return false;
-      task->state = TaskState::kQueued;
+      bool cancelled = task->cancelled || FindJob(record.job)->cancelled;
+      task->state = cancelled ? TaskState::kCancelled : TaskState::kQueued;
       task->given_back = true;
     }
   }

@@ -20,6 +20,7 @@ struct BookedTask {
   uint32_t tries = 0;       // attempts that counted
   std::optional<engine::AttemptEnded> last_end;
   bool given_back = false;  // the newest attempt was returned unstarted
+  bool cancelled = false;   // while it was leased
 
   bool IsLeased(Attempt number, NodeId to) const {
     return state == TaskState::kLeased && attempt == number && node == to;
@@ -55,6 +56,7 @@ class TaskBook {
   bool Take(const engine::JobSealed& record);
   bool Take(const engine::PolicyChanged& record);
   bool Take(const engine::TasksWithdrawn& record);
+  bool Take(const engine::TasksCancelled& record);
   bool Take(const engine::TasksReopened& record);
   bool Take(const engine::JobHeld& record);
   bool Take(const engine::JobReleased& record);

@@ -79,6 +79,7 @@ class Writer {
     fmt::format_to(to_, "policy of {} changed", r.job.value);
   }
   void operator()(const engine::TasksWithdrawn& r) { Ranges("withdrawn", r.job, {}, r.tasks); }
+  void operator()(const engine::TasksCancelled& r) { Ranges("cancelled", r.job, {}, r.tasks); }
   void operator()(const engine::TasksReopened& r) { Ranges("reopened", r.job, {}, r.tasks); }
   void operator()(const engine::NeedsChanged& r) {
     fmt::format_to(to_, "needs of {} changed", r.job.value);

@@ -192,6 +192,11 @@ void Fields(auto& a, Is<engine::TasksWithdrawn> auto& v) {
   a.List(v.tasks, kRanges);
   a.Text(v.reason);
 }
+void Fields(auto& a, Is<engine::TasksCancelled> auto& v) {
+  a.Number(v.job);
+  a.List(v.tasks, kRanges);
+  a.Text(v.reason);
+}
 void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
   a.Number(v.job);
   a.List(v.tasks, kRanges);
@@ -277,6 +282,7 @@ RecordKind KindOf(const engine::NodeRemoved&) { return RecordKind::kNodeRemoved;
 RecordKind KindOf(const engine::NodeSick&) { return RecordKind::kNodeSick; }
 RecordKind KindOf(const engine::NodeCleared&) { return RecordKind::kNodeCleared; }
 RecordKind KindOf(const engine::NeedsChanged&) { return RecordKind::kNeedsChanged; }
+RecordKind KindOf(const engine::TasksCancelled&) { return RecordKind::kTasksCancelled; }
 
 constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "?"sv,
@@ -300,6 +306,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "node sick"sv,
     "node cleared"sv,
     "needs changed"sv,
+    "cancelled"sv,
 };
 
 template <typename T>
@@ -393,6 +400,8 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
       return DecodeAs<engine::NodeCleared>(kind, data);
     case RecordKind::kNeedsChanged:
       return DecodeAs<engine::NeedsChanged>(kind, data);
+    case RecordKind::kTasksCancelled:
+      return DecodeAs<engine::TasksCancelled>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

@@ -38,8 +38,9 @@ enum class RecordKind : uint8_t {
   kNodeSick = 18,
   kNodeCleared = 19,
   kNeedsChanged = 20,
+  kTasksCancelled = 21,
 };
-inline constexpr int kRecordKindLast = 20;
+inline constexpr int kRecordKindLast = 21;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

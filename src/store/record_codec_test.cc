@@ -52,6 +52,10 @@ bool Same(const engine::TasksWithdrawn& x, const engine::TasksWithdrawn& y) {
   const auto& [job, tasks, reason] = x;
   return job == y.job && tasks == y.tasks && reason == y.reason;
 }
+bool Same(const engine::TasksCancelled& x, const engine::TasksCancelled& y) {
+  const auto& [job, tasks, reason] = x;
+  return job == y.job && tasks == y.tasks && reason == y.reason;
+}
 bool Same(const engine::TasksReopened& x, const engine::TasksReopened& y) {
   const auto& [job, tasks] = x;
   return job == y.job && tasks == y.tasks;
@@ -227,6 +231,8 @@ engine::Record AnyRecord(int kind) {
       return engine::NodeCleared{AnyNode(), AnyJob()};
     case RecordKind::kNeedsChanged:
       return engine::NeedsChanged{AnyJob(), AnyList(AnyNeeds), AnyList(AnyRun)};
+    case RecordKind::kTasksCancelled:
+      return engine::TasksCancelled{AnyJob(), AnyList(AnyRange), AnyText()};
   }
   return engine::JobSealed{};
 }

@@ -187,7 +187,8 @@ inline ToNode AnyToNode(size_t kind) {
     case 2:
       return Recall{AnyId<Epoch>(), AnyId<JobId>()};
     case 3:
-      return Stop{AnyId<Epoch>(), AnyId<JobId>()};
+      return Stop{AnyId<Epoch>(), AnyId<JobId>(),
+                  AnyFlag() ? AnyRanges() : std::vector<TaskRange>()};
     case 4:
       return Drop{AnyId<Epoch>(), AnyId<JobId>(), AnyId<Attempt>(), AnyRanges()};
     case 5:
@@ -299,8 +300,8 @@ inline bool Same(const Recall& x, const Recall& y) {
   return epoch == y.epoch && job == y.job;
 }
 inline bool Same(const Stop& x, const Stop& y) {
-  const auto& [epoch, job] = x;
-  return epoch == y.epoch && job == y.job;
+  const auto& [epoch, job, tasks] = x;
+  return epoch == y.epoch && job == y.job && tasks == y.tasks;
 }
 inline bool Same(const Drop& x, const Drop& y) {
   const auto& [epoch, job, attempt, tasks] = x;

@@ -139,6 +139,7 @@ void Put(pb::ToNode& to, const Recall& message) {
 void Put(pb::ToNode& to, const Stop& message) {
   to.mutable_stop()->set_epoch(message.epoch.value);
   to.mutable_stop()->set_job(message.job.value);
+  PutRanges(*to.mutable_stop()->mutable_tasks(), message.tasks);
 }
 void Put(pb::ToNode& to, const Drop& message) {
   auto& drop = *to.mutable_drop();
@@ -188,7 +189,8 @@ ToNode Take(FieldReader& in, const pb::Recall& from) {
 }
 ToNode Take(FieldReader& in, const pb::Stop& from) {
   in.Within("stop");
-  Stop stop{in.Id<Epoch>("epoch", from.epoch()), in.Id<JobId>("job", from.job())};
+  Stop stop{in.Id<Epoch>("epoch", from.epoch()), in.Id<JobId>("job", from.job()), {}};
+  if (!from.tasks().empty()) stop.tasks = in.Ranges("tasks", from.tasks(), kLimits.tasks_per_job);
   return stop;
 }
 ToNode Take(FieldReader& in, const pb::Drop& from) {

@@ -189,7 +189,7 @@ TEST(Codec, FieldsOfANewerVersionAreIgnored) {
   const std::string unknown = "\xa0\x06\x05\xaa\x06\x02hi"s;
   Greeting greeting{"9.0", 9, 1, Role::kClient, 7, "nonce", "proof", "", ""};
   EXPECT_EQ(DecodeGreeting(unknown + Bytes(greeting) + unknown).value(), greeting);
-  ToNode stop = Stop{Epoch(1), JobId(2)};
+  ToNode stop = Stop{Epoch(1), JobId(2), {}};
   EXPECT_TRUE(Same(DecodeToNode(unknown + Bytes(stop) + unknown).value(), stop));
   // A code that came later is still a refusal.
   EXPECT_EQ(DecodeRefusal("\x08\x63\x12\x02no").value(), (Refusal{RefusalCode::kOther, "no"}));
@@ -204,7 +204,7 @@ TEST(Greeting, BothAgreeOnTheNewestProtocol) {
 
 // The bytes of version 1, which its successor must read.
 TEST(Codec, BytesAreFixed) {
-  EXPECT_EQ(Bytes(ToNode(Stop{Epoch(1), JobId(300)})), "\x22\x05\x08\x01\x10\xac\x02"s);
+  EXPECT_EQ(Bytes(ToNode(Stop{Epoch(1), JobId(300), {}})), "\x22\x05\x08\x01\x10\xac\x02"s);
   EXPECT_EQ(Bytes(ToNode(Lease{Epoch(1), JobId(2), Attempt(1), {}, {{5, 2}}, {"a", "bc"}})),
             "\x12\x1a\x08\x01\x10\x02\x18\x01\x22\x03\x08\xe8\x07\x2a\x02\x05\x02"
             "\x32\x09\x0a\x02\x01\x02\x12\x03"

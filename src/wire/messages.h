@@ -41,6 +41,7 @@ struct Recall {
 struct Stop {
   Epoch epoch;
   JobId job;
+  std::vector<TaskRange> tasks;  // of these; empty: of all
 };
 // Tasks that are not this node's any more: end what runs of them.
 struct Drop {

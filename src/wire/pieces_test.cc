@@ -21,7 +21,7 @@ size_t SizeOf(const T& message) {
 TEST(Pieces, WhatFitsStaysWhole) {
   Lease lease{Epoch(1), JobId(2), Attempt(1), {}, {{5, 2}, {9, 1}}, {"a", "b", "c"}};
   EXPECT_EQ(Split(ToNode(lease)).size(), 1u);
-  EXPECT_EQ(Split(ToNode(Stop{Epoch(1), JobId(1)})).size(), 1u);
+  EXPECT_EQ(Split(ToNode(Stop{Epoch(1), JobId(1), {}})).size(), 1u);
   EXPECT_EQ(Split(ToHub(Ends{1, {AttemptEnd{}}, {nullptr}})).size(), 1u);
   EXPECT_EQ(Split(ToHub(Paused{"full"})).size(), 1u);
 }

@@ -177,6 +177,33 @@ def test_jobs_are_held_released_cancelled(place: Place):
     want("cancelled" in out, out)
 
 
+def test_single_tasks_are_cancelled(place: Place):
+    cluster = cluster_of(place)
+    node = cluster.node("n1", "-j", "2")
+    command = "echo $$ > {}.pid; while ! test -e go; do sleep 0.05; done; echo {} >> ran"
+    job = cluster.submit("--retries", "3", "--", command, ":::", "a", "b", "c", "d", "e")
+    wait(lambda: place.lines("a.pid") and place.lines("b.pid"), "two run")
+    _, err = cluster.spate("job cancel", f"{job}.1", f"{job}.4-9", f"{job}.1")
+    want(f"3 tasks of job {job} cancelled" in err, err)
+    wait(lambda: not alive(int(place.lines("a.pid")[0])), "the cancelled task has ended")
+    want(alive(int(place.lines("b.pid")[0])), "the other one goes on")
+    _, err = cluster.spate("task cancel", f"{job}.5")
+    want("no chosen task" in err, err)
+    # A node that is away hears of it when it is back.
+    wait(lambda: place.lines("c.pid"), "the third runs")
+    node.kill()
+    node.wait()
+    cluster.spate("task cancel", f"{job}.3")
+    want(alive(int(place.lines("c.pid")[0])), "nobody has told its node")
+    cluster.node("n1", "-j", "2")
+    wait(lambda: not alive(int(place.lines("c.pid")[0])), "it is told")
+    place.write("go")
+    cluster.spate("job wait", job, code=1)
+    want(place.lines("ran") == ["b"], place.read("ran"))
+    out, _ = cluster.spate("job tasks", job, "--filter", "cancelled", "--output", "quiet")
+    want(out.split() == [f"{job}.{n}" for n in (1, 3, 4, 5)], out)
+
+
 def test_jobs_wait_for_jobs(place: Place):
     cluster = cluster_of(place)
     first = cluster.submit("--", "sleep 0.2; echo first >> ran")

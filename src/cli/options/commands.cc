@@ -126,8 +126,16 @@ constexpr CommandDef kCommands[] = {
      .words_max = 1},
     {.id = Command::kJobCancel,
      .name = "job cancel",
-     .arguments = "JOB...",
-     .summary = "end jobs: what runs is ended, the rest does not start",
+     .arguments = "JOB|TASK...",
+     .summary = "end jobs or tasks: what runs, and what has not started",
+     .details = "JOB is a number, a range (1-10, 1-10:2), a list of these (1,3,5-8), last or all. "
+                "TASK is JOB.INDEX: 12.3, 12.3-9, last.1. A task that succeeds before its end "
+                "reaches it has succeeded.",
+     .words_min = 1},
+    {.id = Command::kJobCancel,
+     .name = "task cancel",
+     .arguments = "TASK...",
+     .summary = "the same as job cancel",
      .details = "",
      .words_min = 1},
     {.id = Command::kJobHold,

@@ -65,7 +65,7 @@ std::string AttemptText(const store::AttemptEntry& attempt) {
     case engine::Verdict::kUnknown:
       return text + ", not repeated";
     case engine::Verdict::kCancelled:
-      return text + ", its job was cancelled";
+      return text + ", it was cancelled";
   }
   return text;
 }

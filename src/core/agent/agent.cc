@@ -76,16 +76,28 @@ void Agent::Machine::On(LeaseArrived& event) {
 }
 
 void Agent::Machine::On(RecallArrived& event) {
-  ReturnWaiting(event.job);
-  TakeBackAhead([&](const AttemptRef& ref) { return ref.job == event.job; });
+  auto meant = [&](const AttemptRef& ref) { return ref.job == event.job; };
+  ReturnWaiting(meant);
+  TakeBackAhead(meant);
 }
 
 void Agent::Machine::On(StopArrived& event) {
-  ReturnWaiting(event.job);
-  EndGiven([&](const AttemptRef& ref) { return ref.job == event.job; }, /*kill=*/false);
+  auto meant = [&](const AttemptRef& ref) {
+    return ref.job == event.job && (event.tasks.empty() || Contains(event.tasks, ref.index));
+  };
+  GiveUp(meant, /*kill=*/false);
 }
 
-void Agent::Machine::EndGiven(const std::function<bool(const AttemptRef&)>& meant, bool kill) {
+// What it reports of them is late news for the hub, and frees what the shell keeps for them.
+void Agent::Machine::On(DropArrived& event) {
+  auto meant = [&](const AttemptRef& ref) {
+    return ref.job == event.job && ref.attempt == event.attempt && Contains(event.tasks, ref.index);
+  };
+  GiveUp(meant, /*kill=*/true);
+}
+
+void Agent::Machine::GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill) {
+  ReturnWaiting(meant);
   TakeBackAhead(meant);
   // Those held ahead too: one may start before its TakeBack arrives.
   for (Slot& slot : slots_) {
@@ -93,33 +105,6 @@ void Agent::Machine::EndGiven(const std::function<bool(const AttemptRef&)>& mean
       if (meant(given.ref)) OrderEnd(given, Cause::kStopped, kill);
     }
   }
-}
-
-// What it reports of them is late news for the hub, and frees what the shell keeps for them.
-void Agent::Machine::On(DropArrived& event) {
-  DropWaiting(event);
-  auto meant = [&](const AttemptRef& ref) {
-    return ref.job == event.job && ref.attempt == event.attempt && Contains(event.tasks, ref.index);
-  };
-  EndGiven(meant, /*kill=*/true);
-}
-
-void Agent::Machine::DropWaiting(const DropArrived& event) {
-  ReportReturned report{event.job, event.attempt, {}};
-  std::deque<Waiting> kept;
-  for (Waiting& waiting : waiting_) {
-    if (waiting.job != event.job || waiting.attempt != event.attempt) {
-      kept.push_back(std::move(waiting));
-      continue;
-    }
-    std::vector<TaskRange> stay;
-    for (TaskIndex i = waiting.tasks.first; i < waiting.tasks.first + waiting.tasks.count; ++i) {
-      AppendIndex(Contains(event.tasks, i) ? report.tasks : stay, i);
-    }
-    for (TaskRange range : stay) kept.push_back({event.job, event.attempt, waiting.needs, range});
-  }
-  waiting_ = std::move(kept);
-  if (!report.tasks.empty()) out_->orders.push_back(std::move(report));
 }
 
 std::vector<Run> Agent::Machine::Runs() const {
@@ -150,19 +135,27 @@ std::vector<HeldTasks> Agent::Machine::Holds() const {
   return holds;
 }
 
-void Agent::Machine::ReturnWaiting(JobId job) {
-  for (size_t i = 0; i < waiting_.size();) {
-    if (waiting_[i].job != job) {
-      ++i;
-      continue;
+void Agent::Machine::ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant) {
+  std::vector<ReportReturned> reports;
+  std::deque<Waiting> kept;
+  for (const Waiting& waiting : waiting_) {
+    std::vector<TaskRange> back;
+    std::vector<TaskRange> stay;
+    for (TaskIndex i = waiting.tasks.first; i < waiting.tasks.first + waiting.tasks.count; ++i) {
+      AppendIndex(meant({waiting.job, i, waiting.attempt}) ? back : stay, i);
     }
-    ReportReturned report{job, waiting_[i].attempt, {}};
-    while (i < waiting_.size() && waiting_[i].job == job && waiting_[i].attempt == report.attempt) {
-      report.tasks.push_back(waiting_[i].tasks);
-      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    for (TaskRange range : stay) {
+      kept.push_back({waiting.job, waiting.attempt, waiting.needs, range});
     }
-    out_->orders.push_back(std::move(report));
+    if (back.empty()) continue;
+    bool same = !reports.empty() && reports.back().job == waiting.job &&
+                reports.back().attempt == waiting.attempt;
+    if (!same) reports.push_back({waiting.job, waiting.attempt, {}});
+    std::vector<TaskRange>& tasks = reports.back().tasks;
+    tasks.insert(tasks.end(), back.begin(), back.end());
   }
+  waiting_ = std::move(kept);
+  for (ReportReturned& report : reports) out_->orders.push_back(std::move(report));
 }
 
 void Agent::Machine::TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant) {

@@ -55,6 +55,7 @@ struct RecallArrived {
 };
 struct StopArrived {
   JobId job;
+  std::vector<TaskRange> tasks;  // of these; empty: of all
 };
 // These tasks are not this node's any more.
 struct DropArrived {

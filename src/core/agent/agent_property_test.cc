@@ -57,7 +57,11 @@ class World {
         events_.push_back(RecallArrived{Forbid(prng)});
         break;
       case 3:
-        events_.push_back(StopArrived{Forbid(prng)});
+        if (prng.Chance(50)) {
+          events_.push_back(StopArrived{Forbid(prng), {}});
+        } else {
+          StopSome(prng);
+        }
         break;
       case 4:
       case 5:
@@ -126,6 +130,18 @@ class World {
     return job;
   }
 
+  // Some tasks likewise.
+  void StopSome(Prng& prng) {
+    Step();
+    StopArrived stop{JobId(1 + static_cast<uint32_t>(prng.Below(2))), {}};
+    for (const auto& [ref, needs] : open_) {
+      if (ref.job != stop.job || !prng.Chance(30)) continue;
+      AppendIndex(stop.tasks, ref.index);
+      stopped_.insert(ref);
+    }
+    if (!stop.tasks.empty()) events_.push_back(std::move(stop));
+  }
+
   void Step() {
     Output out;
     agent_.Step({now_, std::exchange(events_, {})}, out);
@@ -146,6 +162,7 @@ class World {
           RC_ASSERT(open_.contains(start->ref));
           RC_ASSERT(open_[start->ref] == start->needs);
           RC_ASSERT(start->ref.index >= not_before_[start->ref.job]);
+          RC_ASSERT(!stopped_.contains(start->ref));
         }
         orders_.push_back(std::move(order));
       }
@@ -238,6 +255,7 @@ class World {
   std::map<uint16_t, std::deque<Running>> slots_;
   std::map<AttemptRef, Needs> open_;  // leased, not reported
   std::map<JobId, TaskIndex> not_before_;
+  std::set<AttemptRef> stopped_;
   uint32_t next_task_ = 0;
   bool blocked_ = false;
 };

@@ -5,7 +5,7 @@
 //           [max-load=8]
 //   adopt j1.1 slot=2 [attempt=1] [ago=5s] [cpus=1 ...] [gpu=0] [limit=10s] [grace=10s]
 //   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1]
-//   recall j1      stop j1           drop j1.3-4 [attempt=1]
+//   recall j1      stop j1 | j1.3-4  drop j1.3-4 [attempt=1]
 //   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
 //   taken-back j1.1                  memory j1.1 bytes=2G
 //   load free=2G [load=1.5]          blocked          unblocked
@@ -144,7 +144,10 @@ class AgentMachine : public script::Machine {
     events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks)});
   }
   void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
-  void Stop(Line& line) { events_.push_back(StopArrived{line.Job()}); }
+  void Stop(Line& line) {
+    auto [job, tasks] = line.JobOrTasks();
+    events_.push_back(StopArrived{job, std::move(tasks)});
+  }
   void Drop(Line& line) {
     auto [job, tasks] = line.TaskList();
     Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));

@@ -81,11 +81,10 @@ class Agent::Machine {
   void On(LoadSampled& event);
   void On(OutputBlocked& event);
   uint16_t SlotForAdopted(uint16_t wanted);
-  void ReturnWaiting(JobId job);
-  void DropWaiting(const DropArrived& event);
+  void ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant);
   void TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant);
-  // Takes back what has not started, ends the rest.
-  void EndGiven(const std::function<bool(const AttemptRef&)>& meant, bool kill);
+  // Returns what waits, takes back what has not started, ends the rest.
+  void GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill);
   // Removes the order from its slot; frees the slot when it was the last one there.
   Given Remove(uint16_t slot, size_t position);
   // The slot and position of an order; nullopt for late news. `hint` is looked at first.

@@ -50,6 +50,7 @@ class Applier {
     JobOf(record.job).Withdraw(record.tasks);
     Changed(JobOf(record.job));
   }
+  void operator()(const TasksCancelled& record) { JobOf(record.job).CancelLeased(record.tasks); }
   void operator()(const TasksReopened& record) {
     JobState& job = JobOf(record.job);
     Resumed(job);

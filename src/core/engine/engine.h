@@ -75,6 +75,12 @@ struct ReleaseJob {
 struct CancelJob {
   JobId job;
 };
+// Ends some of its tasks likewise; those that have ended stay as they are.
+struct CancelTasks {
+  JobId job;
+  std::vector<TaskRange> tasks;
+  std::string reason;  // in words; empty: a person wished it
+};
 struct SetUser {
   std::string user;
   UserRule rule;
@@ -125,8 +131,8 @@ struct TasksReturned {
 
 using Event =
     std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, HoldJob,
-                 ReleaseJob, CancelJob, SetUser, DrainNode, UndrainNode, RemoveNode, ClearSick,
-                 NodeJoined, NodeSilent, NodeLost, AttemptsEnded, TasksReturned>;
+                 ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode, RemoveNode,
+                 ClearSick, NodeJoined, NodeSilent, NodeLost, AttemptsEnded, TasksReturned>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -145,10 +151,11 @@ struct SendRecall {
   NodeId node;
   JobId job;
 };
-// Tells a node to end the attempts of a job that run there.
+// Tells a node to end the attempts of a job that run there, and to give back what has not started.
 struct SendStop {
   NodeId node;
   JobId job;
+  std::vector<TaskRange> tasks;  // only these; empty: all
 };
 // Tells a node that tasks are not its own any more. Whatever it reports of them is late news.
 struct SendDrop {

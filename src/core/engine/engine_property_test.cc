@@ -106,8 +106,7 @@ class World {
       case 15:
         return Restart(prng);
       case 16:
-        if (prng.Chance(50)) events_.push_back(CancelJob{AnyJob(prng)});
-        return;
+        return CancelSome(prng);
       case 17:
         return ChangeUser(prng);
       case 18:
@@ -393,6 +392,11 @@ class World {
       engine_->Apply(record);
       replica_->Apply(record);
     }
+  }
+  void CancelSome(Prng& prng) {
+    JobId job = AnyJob(prng);
+    if (prng.Chance(30)) return events_.push_back(CancelJob{job});
+    events_.push_back(CancelTasks{job, AnyTasks(prng), ""});
   }
   void WithdrawOrReopen(Prng& prng) {
     JobId job = AnyJob(prng);

@@ -6,7 +6,7 @@
 //          [max-running=2] [pause-after=25] [weight=50] + [user=ada] [priority=1]
 //          [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has left memory, 4 of its 5
 //          tasks succeeded
-//   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1
+//   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
 //   user ada [weight=2] [max-running=9] [max-queued=99]            forget j1   revive j1
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      reopen j1.3
@@ -62,6 +62,9 @@ class Writer {
   void operator()(const PolicyChanged& record) { lines_.Add("record policy " + Name(record.job)); }
   void operator()(const TasksWithdrawn& record) {
     lines_.Add("record withdrawn " + Name(record.job, record.tasks) + Quoted(record.reason));
+  }
+  void operator()(const TasksCancelled& record) {
+    lines_.Add("record cancelled " + Name(record.job, record.tasks) + Quoted(record.reason));
   }
   void operator()(const TasksReopened& record) {
     lines_.Add("record reopened " + Name(record.job, record.tasks));
@@ -133,7 +136,9 @@ class Writer {
                            Name(send.job, send.tasks), send.attempt.value));
   }
   void operator()(const SendStop& send) {
-    lines_.Add(fmt::format("send {} stop {}", Name(send.node), Name(send.job)));
+    bool all = send.tasks.empty();
+    lines_.Add(fmt::format("send {} stop {}", Name(send.node),
+                           all ? Name(send.job) : Name(send.job, send.tasks)));
   }
   void operator()(const NoticeEnded& notice) {
     const AttemptRef& ref = notice.end.ref;
@@ -386,7 +391,11 @@ class EngineMachine : public script::Machine {
     JobId job = line.Job();
     events_.push_back(HoldJob{job, line.Flag("end")});
   }
-  void Cancel(Line& line) { events_.push_back(CancelJob{line.Job()}); }
+  void Cancel(Line& line) {
+    auto [job, tasks] = line.JobOrTasks();
+    if (tasks.empty()) return events_.push_back(CancelJob{job});
+    events_.push_back(CancelTasks{job, std::move(tasks), ""});
+  }
   void User(Line& line) {
     UserRule rule{.weight = static_cast<uint32_t>(line.Number("weight", 1)),
                   .max_running = static_cast<uint32_t>(line.Number("max-running", 0)),

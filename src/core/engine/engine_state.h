@@ -165,6 +165,7 @@ void On(StepContext& step, const ReopenTasks& event);
 void On(StepContext& step, const HoldJob& event);
 void On(StepContext& step, const ReleaseJob& event);
 void On(StepContext& step, const CancelJob& event);
+void On(StepContext& step, const CancelTasks& event);
 void On(StepContext& step, const SetUser& event);
 void On(StepContext& step, const DrainNode& event);
 void On(StepContext& step, const UndrainNode& event);
@@ -196,6 +197,8 @@ void CheckJob(StepContext& step, JobState& job);
 uint32_t LeasesBeforeHold(const JobState& job);
 // Sends a recall, or a stop, to every node that holds tasks of the job.
 void RecallJob(StepContext& step, JobId job, bool end_running);
+// Tells a node to end what it has of a cancelled job, or of cancelled tasks of the job.
+void StopCancelled(StepContext& step, NodeId id, const JobState& job);
 
 // Ends a job: see CancelJob. `reason` is empty when a person wished it.
 void Cancel(StepContext& step, JobState& job, std::string reason);

@@ -18,6 +18,7 @@ constexpr uint8_t kLeasedBefore = 0x08;  // attempt 1 was given out
 constexpr uint8_t kWaits = 0x10;         // in a queue's delayed
 constexpr uint8_t kAgain = 0x20;         // in a queue's requeued
 constexpr uint8_t kBlocked = 0x40;       // queued, but in no queue
+constexpr uint8_t kCancelled = 0x80;     // leased, and not to be queued again
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
@@ -81,6 +82,8 @@ bool JobState::WaitsForEachOf(JobId other) const {
 }
 
 bool JobState::Blocked(TaskIndex index) const { return Has(index, kBlocked); }
+
+bool JobState::Cancelled(TaskIndex index) const { return cancelled_ || Has(index, kCancelled); }
 
 bool JobState::Avoids(NodeId node) const {
   auto it = troubles_.find(node);
@@ -374,6 +377,15 @@ void JobState::Cancel() {
   DropStale();
 }
 
+void JobState::CancelLeased(const std::vector<TaskRange>& tasks) {
+  for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      CHECK(StateOf(i) == TaskState::kLeased);
+      tasks_[i] |= kCancelled;
+    }
+  }
+}
+
 void JobState::Block(TaskIndex index) {
   CHECK(Fresh(index));
   tasks_[index] |= kBlocked;
@@ -483,7 +495,11 @@ void JobState::Return(TaskRange tasks, Attempt attempt) {
   for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
     CHECK(StateOf(i) == TaskState::kLeased);
     CHECK(CurrentAttempt(i) == attempt);
-    Requeue(i);
+    if (Cancelled(i)) {
+      SetState(i, TaskState::kCancelled);
+    } else {
+      Requeue(i);
+    }
   }
 }
 
@@ -580,6 +596,7 @@ void JobState::CheckInvariants() const {
     CHECK(StateOf(i) == TaskState::kQueued || !Has(i, kWaits | kAgain | kBlocked));
     if (StateOf(i) == TaskState::kQueued && !Blocked(i)) ++unblocked[RequestOf(i)];
     CHECK(StateOf(i) != TaskState::kLeased || Has(i, kLeasedBefore));
+    CHECK(StateOf(i) == TaskState::kLeased || !Has(i, kCancelled));
   }
   CHECK(seen == counts_);
   // Each queued task stands once: all entries are true, and there are as many as tasks.

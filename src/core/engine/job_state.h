@@ -56,6 +56,8 @@ class JobState {
   const std::string& user() const { return user_; }
   int32_t priority() const { return priority_; }
   bool cancelled() const { return cancelled_; }
+  // The task is not queued again: it is cancelled, or its job is.
+  bool Cancelled(TaskIndex index) const;
   // What it still waits for.
   const std::vector<After>& after() const { return after_; }
   // Its queued tasks may be given out, but those that wait for a task of another job.
@@ -106,7 +108,8 @@ class JobState {
   void Hold(HoldReason reason) { held_ = reason; }
   void Release();
   void Finish();
-  void Cancel();                // withdraws all that is queued
+  void Cancel();  // withdraws all that is queued
+  void CancelLeased(const std::vector<TaskRange>& tasks);
   void Block(TaskIndex index);  // queued, and never given out
   void Unblock(TaskIndex index);
   void Meet(JobId other);  // it waits for this job no more; its tasks are still blocked

@@ -47,6 +47,39 @@ void Cancel(StepContext& step, JobState& job, std::string reason) {
   CheckJob(step, job);
 }
 
+void On(StepContext& step, const CancelTasks& event) {
+  JobState* job = step.state.FindJob(event.job);
+  if (job == nullptr) return;
+  auto those = [&](TaskState state) {
+    return Select(*job, event.tasks,
+                  [&](TaskIndex i) { return job->StateOf(i) == state && !job->Cancelled(i); });
+  };
+  auto queued = those(TaskState::kQueued);
+  auto leased = those(TaskState::kLeased);
+  if (!queued.empty()) step.Record(TasksWithdrawn{event.job, std::move(queued), event.reason});
+  if (!leased.empty()) {
+    step.Record(TasksCancelled{event.job, std::move(leased), event.reason});
+    for (const auto& [id, node] : step.state.nodes) {
+      if (node.present) StopCancelled(step, id, *job);
+    }
+  }
+  CheckJob(step, *job);
+}
+
+void StopCancelled(StepContext& step, NodeId id, const JobState& job) {
+  const auto& leases = step.state.nodes.at(id).leases;
+  SendStop stop{id, job.id(), {}};
+  auto lease = leases.lower_bound({job.id(), Attempt(), 0});
+  for (; lease != leases.end() && lease->first.job == job.id() && !job.cancelled(); ++lease) {
+    TaskIndex first = lease->first.first;
+    for (TaskIndex i = first; i < first + lease->second.count; ++i) {
+      bool here = job.CurrentAttempt(i) == lease->first.attempt;
+      if (here && job.Cancelled(i)) AppendIndex(stop.tasks, i);
+    }
+  }
+  if (job.cancelled() || !stop.tasks.empty()) step.out.sends.push_back(std::move(stop));
+}
+
 void On(StepContext& step, const SetUser& event) {
   step.Record(UserChanged{event.user, event.rule});
 }
@@ -203,7 +236,7 @@ void RecallJob(StepContext& step, JobId job, bool end_running) {
     auto first = node.leases.lower_bound({job, Attempt(), 0});
     if (!node.present || first == node.leases.end() || first->first.job != job) continue;
     if (end_running) {
-      step.out.sends.push_back(SendStop{id, job});
+      step.out.sends.push_back(SendStop{id, job, {}});
     } else {
       step.out.sends.push_back(SendRecall{id, job});
     }

@@ -55,16 +55,17 @@ void SetOffer(EngineState& state, NodeState& node, const Offer& offer) {
   }
 }
 
-// While the node was away, a job may have been held or cancelled, or the node drained.
+// While the node was away, a job may have been held, it or its tasks cancelled, or the node
+// drained.
 void RecallStoppedJobs(StepContext& step, NodeId id) {
   JobId last;
   for (const auto& [key, range] : step.state.nodes[id].leases) {
     if (key.job == last) continue;
     last = key.job;
     const JobState& job = *step.state.FindJob(last);
-    if (job.cancelled()) {
-      step.out.sends.push_back(SendStop{id, last});
-    } else if (job.held() != HoldReason::kNone || !step.state.nodes[id].TakesTasks()) {
+    StopCancelled(step, id, job);
+    if (job.cancelled()) continue;
+    if (job.held() != HoldReason::kNone || !step.state.nodes[id].TakesTasks()) {
       step.out.sends.push_back(SendRecall{id, last});
     }
   }
@@ -136,9 +137,7 @@ void On(StepContext& step, const TasksReturned& event) {
     return IsCurrent(node->second, *job, {event.job, i, event.attempt});
   });
   if (tasks.empty()) return;
-  step.Record(Returned{event.node, event.job, event.attempt, tasks});
-  if (!job->cancelled()) return;
-  step.Record(TasksWithdrawn{event.job, std::move(tasks), ""});
+  step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
   CheckJob(step, *job);
 }
 

@@ -43,7 +43,8 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
 
 void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
   Fate fate = Decide(step, node, job, end);
-  if (job.cancelled() && fate.verdict == Verdict::kRetry) fate.verdict = Verdict::kCancelled;
+  bool cancelled = job.Cancelled(end.ref.index) && fate.verdict != Verdict::kSucceeded;
+  if (cancelled) fate.verdict = Verdict::kCancelled;
   uint32_t losses = end.cause == Cause::kNode ? job.TraceOf(end.ref.index).losses + 1u : 0;
   if (losses >= step.state.limits.node_losses) {
     end.note += fmt::format(" (it was present at {} losses)", losses);

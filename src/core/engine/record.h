@@ -41,6 +41,13 @@ struct TasksWithdrawn {
   std::vector<TaskRange> tasks;
   std::string reason;  // in words; empty: a person wished it
 };
+// Leased tasks that are not to run again: what their node gives back is cancelled, and what runs is
+// ended. One that succeeds nevertheless has succeeded.
+struct TasksCancelled {
+  JobId job;
+  std::vector<TaskRange> tasks;
+  std::string reason;  // as above
+};
 // Failed (or unknown, or cancelled) tasks are queued again with a fresh count of tries.
 struct TasksReopened {
   JobId job;
@@ -68,7 +75,7 @@ struct JobHeld {
 struct JobReleased {
   JobId job;
 };
-// What had not ended is withdrawn, now or when a node gives it back, and nothing more of the job is
+// What had not ended is cancelled, now or when a node gives it back, and nothing more of the job is
 // started; what runs is ended. An open job is sealed.
 struct JobCancelled {
   JobId job;
@@ -86,7 +93,8 @@ struct Leased {
   Attempt attempt;
   std::vector<TaskRange> tasks;  // in the order of starting
 };
-// The node gave back what it had not started; the attempt number is used up all the same.
+// The node gave back what it had not started. It is queued again, or cancelled if it or its job
+// was. The attempt number is used up all the same.
 struct Returned {
   NodeId node;
   JobId job;
@@ -99,7 +107,7 @@ enum class Verdict : uint8_t {
   kRetry = 1,
   kFailed = 2,
   kUnknown = 3,
-  kCancelled = 4,  // it would be tried again, but its job was cancelled
+  kCancelled = 4,  // it, or its job, was cancelled, and it did not succeed
 };
 const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", "cancelled"
 // One row of the journal's attempt table.
@@ -143,9 +151,10 @@ struct NodeCleared {
   JobId job;    // 0: whatever it was set aside for
 };
 
-using Record = std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn,
-                            TasksReopened, JobHeld, JobReleased, Leased, Returned, AttemptEnded,
-                            JobFinished, JobCancelled, DependencyMet, UserChanged, NodeDrained,
-                            NodeUndrained, NodeRemoved, NodeSick, NodeCleared, NeedsChanged>;
+using Record =
+    std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
+                 JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
+                 DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
+                 NodeCleared, NeedsChanged, TasksCancelled>;
 
 }  // namespace spate::engine

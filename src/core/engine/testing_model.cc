@@ -146,7 +146,8 @@ std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
   const NaiveTask& task = job.tasks[ref.index];
   if (task.state != TaskState::kLeased || task.attempt != ref.attempt.value) return "not current";
   auto [verdict, counts] = Judge(job, task, record.end.cause, record.counts);
-  if (job.cancelled && verdict == Verdict::kRetry) verdict = Verdict::kCancelled;
+  bool cancelled = job.cancelled || task.cancelled;
+  if (cancelled && verdict != Verdict::kSucceeded) verdict = Verdict::kCancelled;
   if (record.verdict != verdict || record.counts != counts) {
     return fmt::format("verdict {} for {}, and not {}", VerdictName(record.verdict),
                        CauseName(record.end.cause), VerdictName(verdict));
@@ -172,6 +173,9 @@ std::string NaiveModel::Check(const Record& record) const {
   const NaiveJob& job = it->second;
   if (const auto* r = std::get_if<TasksWithdrawn>(&record)) {
     return CheckTasks(id, r->tasks, TaskState::kQueued);
+  }
+  if (const auto* r = std::get_if<TasksCancelled>(&record)) {
+    return CheckTasks(id, r->tasks, TaskState::kLeased);
   }
   if (const auto* r = std::get_if<Returned>(&record)) {
     return CheckTasks(id, r->tasks, TaskState::kLeased);
@@ -224,6 +228,10 @@ void NaiveModel::Do(const TasksWithdrawn& record) {
           [&](TaskIndex i) { jobs_[record.job].tasks[i].state = TaskState::kCancelled; });
 }
 
+void NaiveModel::Do(const TasksCancelled& record) {
+  ForEach(record.tasks, [&](TaskIndex i) { jobs_[record.job].tasks[i].cancelled = true; });
+}
+
 void NaiveModel::Do(const TasksReopened& record) {
   NaiveJob& job = jobs_[record.job];
   job.finished = false;
@@ -258,7 +266,9 @@ void NaiveModel::Do(const Leased& record) {
 
 void NaiveModel::Do(const Returned& record) {
   ForEach(record.tasks, [&](TaskIndex i) {
-    jobs_[record.job].tasks[i].state = TaskState::kQueued;
+    NaiveJob& job = jobs_[record.job];
+    bool cancelled = job.cancelled || job.tasks[i].cancelled;
+    job.tasks[i].state = cancelled ? TaskState::kCancelled : TaskState::kQueued;
     held_[record.node].erase({record.job, i, record.attempt});
   });
 }

@@ -20,6 +20,7 @@ struct NaiveTask {
   uint32_t losses = 0;
   bool pairs = false;  // waits for the same task of another job; what is added or reopened does not
   Instant due;         // may not be leased before
+  bool cancelled = false;  // not to be queued again
 };
 
 struct NaiveJob {
@@ -65,6 +66,7 @@ class NaiveModel {
   void Do(const JobSealed& record);
   void Do(const PolicyChanged& record);
   void Do(const TasksWithdrawn& record);
+  void Do(const TasksCancelled& record);
   void Do(const TasksReopened& record);
   void Do(const NeedsChanged& record);
   void Do(const JobHeld& record);

@@ -174,6 +174,11 @@ Line::Tasks Line::TaskList() {
   return {job, std::move(*ranges)};
 }
 
+Line::Tasks Line::JobOrTasks() {
+  bool tasks = !words_.empty() && words_.front().find('.') != std::string::npos;
+  return tasks ? TaskList() : Tasks{Job(), {}};
+}
+
 AttemptRef Line::Ref() {
   Tasks tasks = TaskList();
   Attempt attempt(static_cast<uint16_t>(Number("attempt", 1)));

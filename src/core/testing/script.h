@@ -50,8 +50,9 @@ class Line {
     JobId job;
     std::vector<TaskRange> ranges;
   };
-  Tasks TaskList();  // the next plain word: "j1.2-4,7"; numbers from 1, as people type them
-  AttemptRef Ref();  // the next plain word and attempt=N (1): "j1.7"
+  Tasks TaskList();    // the next plain word: "j1.2-4,7"; numbers from 1, as people type them
+  Tasks JobOrTasks();  // as Job, then without ranges, or as TaskList
+  AttemptRef Ref();    // the next plain word and attempt=N (1): "j1.7"
   // cpus= (1), memory=, any of gpus= licences= disks=, time=, labels=a,b on= not-on=n1,n2
   Needs TaskNeeds();
   // cpus= (as slots), memory=, any of gpus= licences= disks=, user=, labels=a,b for a node of this

@@ -99,6 +99,22 @@ TEST(History, TasksAndCountsWhileItRuns) {
   EXPECT_EQ(history->RowText(10).error().kind, ErrorKind::kNotFound);
 }
 
+TEST(History, WhatComesBackOfCancelledTasksIsCancelled) {
+  StoreWorld world;
+  WriteTen(world);
+  Batch batch;
+  batch.records.push_back(engine::TasksCancelled{JobId(1), {{7, 1}}, ""});
+  batch.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(1), {{7, 1}}});
+  batch.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(2), {{8, 2}}});
+  batch.records.push_back(engine::JobCancelled{JobId(1), ""});
+  batch.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(2), {{8, 2}}});
+  ASSERT_TRUE(world.Commit(std::move(batch)));
+  auto history = History::Open(world.state(), 1);
+  ASSERT_TRUE(history) << MessageOf(history.error());
+  using Indices = std::vector<TaskIndex>;
+  EXPECT_EQ(TasksOf(*history, TaskFilter::Bit(TaskState::kCancelled)), (Indices{5, 6, 7, 8, 9}));
+}
+
 TEST(History, ADeadOwnerMeansInterrupted) {
   StoreWorld world;
   WriteTen(world);

@@ -48,10 +48,14 @@ class Scanner {
     scan_.open = r.plan.open;
     Grow(r.plan.task_count);
   }
-  void On(const engine::JobGrown& r) { Grow(scan_.tasks.size() + r.count); }
+  void On(const engine::JobGrown& r) {
+    job_cancelled_ = false;
+    Grow(scan_.tasks.size() + r.count);
+  }
   void On(const engine::JobSealed&) { scan_.open = false; }
   void On(const engine::JobCancelled&) {
     scan_.open = false;
+    job_cancelled_ = true;
     for (TaskStanding& task : scan_.tasks) {
       if (task.state == TaskState::kQueued) task.state = TaskState::kCancelled;
     }
@@ -60,7 +64,12 @@ class Scanner {
     ForEach(r.tasks, [](TaskStanding& t) { t.state = TaskState::kLeased; });
   }
   void On(const engine::Returned& r) {
-    ForEach(r.tasks, [](TaskStanding& t) { t.state = TaskState::kQueued; });
+    ForEach(r.tasks, [this](TaskStanding& t) {
+      t.state = job_cancelled_ || t.cancelled ? TaskState::kCancelled : TaskState::kQueued;
+    });
+  }
+  void On(const engine::TasksCancelled& r) {
+    ForEach(r.tasks, [](TaskStanding& t) { t.cancelled = true; });
   }
   void On(const engine::TasksWithdrawn& r) {
     ForEach(r.tasks, [](TaskStanding& t) {
@@ -68,9 +77,11 @@ class Scanner {
     });
   }
   void On(const engine::TasksReopened& r) {
+    job_cancelled_ = false;
     ForEach(r.tasks, [](TaskStanding& t) {
       if (t.state == TaskState::kSucceeded) return;
       t.state = TaskState::kQueued;
+      t.cancelled = false;
       t.tries = 0;
     });
   }
@@ -89,6 +100,7 @@ class Scanner {
   }
 
   int64_t base_us_;
+  bool job_cancelled_ = false;
   TaskScan scan_;
   std::vector<int64_t> walls_us_;
   int64_t first_start_us_ = INT64_MAX;

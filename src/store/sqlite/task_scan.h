@@ -13,9 +13,10 @@ namespace spate::store {
 
 struct TaskStanding {
   TaskState state = TaskState::kQueued;
-  uint16_t attempts = 0;  // that have ended; 65535 stands for more
-  uint16_t tries = 0;     // of them, those that count
-  uint64_t last_seq = 0;  // of the newest ended attempt; 0: none
+  uint16_t attempts = 0;   // that have ended; 65535 stands for more
+  uint16_t tries = 0;      // of them, those that count
+  bool cancelled = false;  // leased, and not to run again (TasksCancelled)
+  uint64_t last_seq = 0;   // of the newest ended attempt; 0: none
 };
 
 struct JobStatistics {

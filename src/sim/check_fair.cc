@@ -1,11 +1,13 @@
 // Users who all have enough to do get their shares: in worlds of equal tasks (Options::fair), the
 // time that tasks of each user ran for is near to the user's part by weight. Looked at is what
 // began while every user had more queued than all nodes can run, where that was long: of what was
-// leased at once, before anything was known of a job's tasks, one user may have the most.
+// leased at once, before anything was known of a job's tasks, one user may have the most; and what
+// a node holds that cannot be heard counts as used until the node is lost, as it may run there.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/check.h"
 
@@ -22,8 +24,11 @@ class FairCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->fair) return;
+    if (const auto* heard = std::get_if<NodeHeard>(&fact)) heard_.insert(heard->node);
+    if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) heard_.erase(unheard->node);
+    if (const auto* process = std::get_if<NodeProcess>(&fact)) heard_.erase(process->node);
     if (const auto* executed = std::get_if<Executed>(&fact)) {
-      if (AllHaveEnough(scene)) began_[executed->order->ref] = scene.now;
+      if (AllHaveEnough(scene) && AllHoldersAreHeard()) began_[executed->order->ref] = scene.now;
     } else if (const auto* over = std::get_if<Over>(&fact)) {
       auto it = began_.find(over->ref);
       if (it == began_.end()) return;
@@ -52,12 +57,22 @@ class FairCheck final : public Checker {
     }
     return true;
   }
+  bool AllHoldersAreHeard() const {
+    return std::all_of(held_.begin(), held_.end(), [this](const auto& each) {
+      return each.second <= 0 || heard_.contains(each.first);
+    });
+  }
   void Count(const Scene& scene, const engine::Record& record) {
+    if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) --held_[ended->node];
+    if (const auto* returned = std::get_if<engine::Returned>(&record)) {
+      for (TaskRange range : returned->tasks) held_[returned->node] -= range.count;
+    }
     if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
       queued_[scene.workload.job(accepted->job).user] += accepted->plan.task_count;
     } else if (const auto* leased = std::get_if<engine::Leased>(&record)) {
       for (TaskRange range : leased->tasks) {
         queued_[scene.workload.job(leased->job).user] -= range.count;
+        held_[leased->node] += range.count;
       }
     } else if (const auto* changed = std::get_if<engine::UserChanged>(&record)) {
       weights_[changed->user] = changed->rule.weight;
@@ -85,6 +100,8 @@ class FairCheck final : public Checker {
   }
 
   std::map<std::string, int64_t> queued_;  // about: what comes back is not counted
+  std::map<NodeId, int64_t> held_;         // tasks
+  std::set<NodeId> heard_;
   std::map<std::string, double> weights_;
   std::map<AttemptRef, Instant> began_;
   std::map<std::string, double> ran_;

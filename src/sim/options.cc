@@ -125,6 +125,7 @@ void DrawHub(Prng prng, bool tasks_given, Options& o) {
   o.commit_max = std::min(o.commit_max, o.commit_min + Duration::Millis(10));
   o.hold_release = o.cancel = o.retry_delay = o.start_delay = o.once = o.priorities = false;
   o.mixed_needs = o.after = o.halt = o.max_failures = o.max_running = o.user_rules = o.open = false;
+  o.time_limit = o.time_limit_percent = false;  // some tasks would be far shorter than others
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ void Machine::Leave(node::HubChannel* hub) {
   node_ = nullptr;
   executor_->KillAll();
   left_ = executor_->kept();
+  executor_ = nullptr;  // it starts nothing more, also when the process is killed before it has left
   if (hub != nullptr) hub->Send(wire::Leaving{});
 }
 

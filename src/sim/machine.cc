@@ -51,7 +51,7 @@ void Machine::Leave(node::HubChannel* hub) {
   node_ = nullptr;
   executor_->KillAll();
   left_ = executor_->kept();
-  executor_ = nullptr;  // it starts nothing more, also when the process is killed before it has left
+  executor_ = nullptr;  // it starts nothing more, though the process may yet be killed
   if (hub != nullptr) hub->Send(wire::Leaving{});
 }
 

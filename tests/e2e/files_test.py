@@ -183,13 +183,13 @@ def test_folders_of_killed_attempts_are_removed(place: Place):
                          f"test -e {place.dir}/again || exec sleep 1000")
     shepherd = pid_in(place, "pid")
     (before,) = folders(place)
-    place.write("again")
     # Nobody is left who could.
     node.send_signal(signal.SIGKILL)
     node.wait()
     os.kill(shepherd, signal.SIGKILL)
     wait(lambda: not alive(shepherd), "the shepherd is dead")
     want(os.path.exists(before), before)
+    place.write("again")  # only now: else the first attempt may see it
     node_at(cluster, "n1")
     cluster.spate("job wait", job)
     want(folders(place) == [], folders(place))

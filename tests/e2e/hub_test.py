@@ -503,8 +503,10 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     want(states == {1: "finished", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
     for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 3)):
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-            want(db.execute("PRAGMA user_version").fetchone() == (version,), path)
+        def found():
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+                return db.execute("PRAGMA user_version").fetchone()[0]
+        wait(lambda: found() == version, f"{path} has version {version}")
     if os.geteuid() == 0:  # the jobs are root's
         cluster.node()
         cluster.spate("job release", "2")

@@ -24,15 +24,20 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
+bool HasExited(Pid pid, int* status) {
+  pid_t reaped;
+  do {
+    reaped = waitpid(pid, status, WNOHANG);
+  } while (reaped < 0 && errno == EINTR);
+  return reaped != 0;
+}
+
 // A killed process is gone soon, but for one that hangs in the kernel, which nobody should wait
 // for.
 void Reap(RealLoop& loop, Pid pid) {
   constexpr Duration kLookAgain = Duration::Millis(50);
-  pid_t reaped;
-  do {
-    reaped = waitpid(pid, nullptr, WNOHANG);
-  } while (reaped < 0 && errno == EINTR);
-  if (reaped == 0) loop.At(loop.Now() + kLookAgain, [&loop, pid] { Reap(loop, pid); });
+  if (HasExited(pid, nullptr)) return;
+  loop.At(loop.Now() + kLookAgain, [&loop, pid] { Reap(loop, pid); });
 }
 
 // Signals that a daemon ignores or blocks are the child's again.
@@ -50,7 +55,7 @@ void SetSignals(posix_spawnattr_t& attributes) {
 }  // namespace
 
 Result<std::unique_ptr<Child>> Child::Start(RealLoop& loop, const std::vector<std::string>& argv,
-                                            std::string input, Events events) {
+                                            std::string input, Events events, Errors errors) {
   auto in = MakePipe();
   if (!in) return std::unexpected(in.error());
   auto out = MakePipe();
@@ -59,13 +64,14 @@ Result<std::unique_ptr<Child>> Child::Start(RealLoop& loop, const std::vector<st
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in->read.get(), 0);
   posix_spawn_file_actions_adddup2(&actions, out->write.get(), 1);
+  if (errors == Errors::kOutput) posix_spawn_file_actions_adddup2(&actions, out->write.get(), 2);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   SetSignals(attributes);
   std::vector<std::string> variables = Environment::OfProcess().entries();
   pid_t pid = 0;
-  int error = posix_spawn(&pid, argv.front().c_str(), &actions, &attributes, Pointers(argv).data(),
-                          Pointers(variables).data());
+  int error = posix_spawnp(&pid, argv.front().c_str(), &actions, &attributes, Pointers(argv).data(),
+                           Pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
@@ -92,6 +98,8 @@ Child::Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events e
 Child::~Child() {
   if (in_) loop_.Unwatch(in_.get());
   if (out_) loop_.Unwatch(out_.get());
+  loop_.Cancel(timer_);
+  if (pid_ == 0) return;
   kill(pid_, SIGKILL);
   Reap(loop_, pid_);
 }
@@ -132,8 +140,22 @@ void Child::OnReadable() {
   }
   loop_.Unwatch(out_.get());
   out_.Reset();
+  if (events_.exited) return AwaitExit();
   auto ended = events_.ended;
   ended();
+}
+
+// Who has closed its output ends at once, as a rule.
+void Child::AwaitExit() {
+  constexpr Duration kLookAgain = Duration::Millis(2);
+  int status = 0;
+  if (!HasExited(pid_, &status)) {
+    timer_ = loop_.At(loop_.Now() + kLookAgain, [this] { AwaitExit(); });
+    return;
+  }
+  pid_ = 0;
+  auto exited = events_.exited;
+  exited(status);
 }
 
 }  // namespace spate::os

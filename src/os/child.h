@@ -4,6 +4,7 @@
 // Thread: the loop's. SIGPIPE must be ignored by the process.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,11 +24,16 @@ class Child {
     std::function<void(std::string_view)>
         output;                   // its standard output; the view ends with the call
     std::function<void()> ended;  // it is gone; the last call
+    // Instead of `ended` when it is given, with the status of wait(2).
+    std::function<void(int)> exited = nullptr;
   };
-  // Runs `argv` with standard error as this process has it. Both functions are called by the loop
-  // and may destroy the child. kExhausted: no process or descriptor is left.
+  enum class Errors : uint8_t { kOurs, kOutput };  // where its standard error goes
+  // Runs `argv`, looked for in PATH, with standard error as this process has it, or as a part of
+  // its output. The functions are called by the loop and may destroy the child. kExhausted: no
+  // process or descriptor is left.
   static Result<std::unique_ptr<Child>> Start(RealLoop& loop, const std::vector<std::string>& argv,
-                                              std::string input, Events events);
+                                              std::string input, Events events,
+                                              Errors errors = Errors::kOurs);
   // Kills it; no function is called any more. The loop, which must outlive this, sees to the rest.
   ~Child();
   Child(const Child&) = delete;
@@ -41,9 +47,11 @@ class Child {
   void Watch();
   void OnReadable();
   void OnWritable();
+  void AwaitExit();
 
   RealLoop& loop_;
-  Pid pid_;
+  Pid pid_;  // 0: it was waited for
+  TimerId timer_ = 0;
   Fd in_, out_;
   std::string input_;
   size_t sent_ = 0;

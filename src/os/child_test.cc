@@ -68,6 +68,25 @@ TEST_F(ChildTest, WaitsWhilePaused) {
   EXPECT_EQ(output_, "a\nb\n");
 }
 
+TEST_F(ChildTest, TellsHowItExited) {
+  std::string output;
+  int status = -1;
+  // Its output ends before it does.
+  auto child = Child::Start(
+      *loop_, {"sh", "-c", "cat; echo err >&2; exec >&- 2>&-; sleep 0.05; exit 3"}, "in ",
+      {[&](std::string_view bytes) { output += bytes; }, nullptr,
+       [&](int how) {
+         status = how;
+         loop_->Stop();
+       }},
+      Child::Errors::kOutput);
+  ASSERT_TRUE(child) << child.error().message;
+  loop_->Run();
+  EXPECT_EQ(output, "in err\n");
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_FALSE(Child::Start(*loop_, {"no-such-program-anywhere"}, "", {}));
+}
+
 TEST_F(ChildTest, EndsWithItsOwner) {
   Start({"/bin/sh", "-c", "echo $$; exec sleep 1000"}, "");
   on_output_ = [&] { loop_->Stop(); };

@@ -1,7 +1,7 @@
 // Files and folders by path. What stands in other files: descriptors (fd.cc), removal of trees
 // (remove_tree.cc), kinds of file systems (file_system.cc).
 //
-// WriteFileAtomically: a temporary neighbour (".NAME.PID-NANOS.new"), fsync, rename, fsync of the
+// NewFile: a temporary neighbour (".NAME.PID-NANOS.new"), fsync, rename, fsync of the
 // folder; a crash leaves at worst the neighbour behind.
 #include "os/file.h"
 
@@ -146,6 +146,18 @@ Result<std::string> ReadPrivateFile(const std::string& path, size_t limit) {
   return ReadToEnd(fd->get(), limit, path);
 }
 
+Result<std::string> ReadFileOf(uint32_t user, const std::string& path, size_t limit) {
+  auto fd = Open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, "open");
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto info = StatFd(fd->get(), path);
+  if (!info) return std::unexpected(std::move(info.error()));
+  if (info->kind != FileKind::kFile || info->user != user) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{}' is not a file of user {}", EscapeForScreen(path), user));
+  }
+  return ReadAt(fd->get(), 0, std::min<uint64_t>(limit, info->size), path);
+}
+
 Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permissions) {
   auto fd = OpenWrite(path, OpenHow::kTruncate, permissions);
   if (!fd) return std::unexpected(std::move(fd.error()));
@@ -155,20 +167,33 @@ Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permi
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view bytes, uint32_t permissions) {
-  std::string dir = DirName(path);
-  std::string fresh =
-      JoinPath(dir, fmt::format(".{}.{}-{}.new", BaseName(path), getpid(), MonotonicNanos()));
+  auto file = NewFile::Begin(path, permissions);
+  if (!file) return std::unexpected(std::move(file.error()));
+  Status written = file->Write(bytes);
+  return written ? file->Commit() : written;
+}
+
+Result<NewFile> NewFile::Begin(std::string path, uint32_t permissions) {
+  std::string fresh = JoinPath(
+      DirName(path), fmt::format(".{}.{}-{}.new", BaseName(path), getpid(), MonotonicNanos()));
   auto fd = OpenWrite(fresh, OpenHow::kCreateNew, permissions);
   if (!fd) return std::unexpected(std::move(fd.error()));
-  Status status = WriteAll(fd->get(), bytes, fresh);
-  if (status) status = Fsync(fd->get(), fresh);
-  if (status) status = fd->Close();
-  if (status) status = Rename(fresh, path);
-  if (!status) {
-    unlink(fresh.c_str());
-    return status;
-  }
-  return FsyncDir(dir);
+  return NewFile(std::move(path), std::move(fresh), std::move(*fd));
+}
+
+NewFile::~NewFile() {
+  if (!fresh_.empty()) unlink(fresh_.c_str());
+}
+
+Status NewFile::Write(std::string_view bytes) { return WriteAll(fd_.get(), bytes, fresh_); }
+
+Status NewFile::Commit() {
+  Status status = Fsync(fd_.get(), fresh_);
+  if (status) status = fd_.Close();
+  if (status) status = Rename(fresh_, path_);
+  if (!status) return status;
+  fresh_.clear();
+  return FsyncDir(DirName(path_));
 }
 
 Status Fsync(int fd, std::string_view name) {

@@ -49,10 +49,33 @@ Result<std::string> ReadFile(const std::string& path, size_t limit);
 // For what must be kept secret. kPermission when it belongs to another user than this process runs
 // as, or when its group or others may do anything with it; looks at the file that it reads.
 Result<std::string> ReadPrivateFile(const std::string& path, size_t limit);
+// The first `limit` bytes of a regular file that belongs to this user, in a folder where others may
+// write, too. kPermission: it is no such file.
+Result<std::string> ReadFileOf(uint32_t user, const std::string& path, size_t limit);
 Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permissions = 0666);
 // Readers see the old file or the whole new one, after a crash too. Costs two syncs.
 Status WriteFileAtomically(const std::string& path, std::string_view bytes,
                            uint32_t permissions = 0666);
+// The same in pieces: what is not committed goes without a trace.
+class NewFile {
+ public:
+  static Result<NewFile> Begin(std::string path, uint32_t permissions = 0666);
+  NewFile(NewFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        fresh_(std::exchange(other.fresh_, {})),
+        fd_(std::move(other.fd_)) {}
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile();
+  Status Write(std::string_view bytes);
+  Status Commit();
+
+ private:
+  NewFile(std::string path, std::string fresh, Fd fd)
+      : path_(std::move(path)), fresh_(std::move(fresh)), fd_(std::move(fd)) {}
+  std::string path_;
+  std::string fresh_;  // its name until then; empty when it is gone
+  Fd fd_;
+};
 
 Status Fsync(int fd, std::string_view name);  // data and what is needed to find it again
 Status FsyncDir(const std::string& path);

@@ -9,18 +9,18 @@ namespace {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
+std::string Date(const std::tm& t) {
+  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
+}
+
+}  // namespace
+
 std::tm LocalTime(Instant when) {
   auto seconds = static_cast<std::time_t>(when.ns / kNanosPerSecond);
   std::tm fields{};
   localtime_r(&seconds, &fields);
   return fields;
 }
-
-std::string Date(const std::tm& t) {
-  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
-}
-
-}  // namespace
 
 std::string DateAndTime(Instant when) {
   std::tm t = LocalTime(when);

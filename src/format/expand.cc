@@ -2,6 +2,7 @@
 //   list   each row is a line of its own (list_line.h)
 //   text   one word that needs a shell; values in it are quoted, then make's rule decides again
 //   argv   several words; values fill them as they are
+//   parasol  each row is a job of Parasol (parasol_row.h)
 // Shell text whose literal part needs no shell becomes argv here already, so that a million
 // `gzip {}` cost no shell: the quoting of a value and the shell's reading of it cancel out.
 
@@ -16,14 +17,16 @@
 
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "format/argv.h"
 #include "format/list_line.h"
+#include "format/parasol_row.h"
 #include "format/shell_words.h"
 #include "format/template.h"
 
 namespace spate::format {
 
 struct CompiledJob::Parts {
-  enum class How : uint8_t { kList, kText, kArgv };
+  enum class How : uint8_t { kList, kText, kArgv, kParasol };
   How how = How::kList;
   bool has_values = false;
   bool repeat = false;
@@ -42,31 +45,6 @@ namespace {
 
 using Parts = CompiledJob::Parts;
 using How = CompiledJob::Parts::How;
-
-// What argv costs execve beside its bytes: a NUL and a pointer for each word.
-constexpr size_t kWordCost = 1 + sizeof(char*);
-
-Status CheckArgv(const std::vector<std::string>& argv) {
-  size_t total = 0;
-  for (const std::string& word : argv) {
-    total += word.size() + kWordCost;
-    if (word.size() > kLimits.shell_text_bytes) {
-      return Fail(ErrorKind::kInvalid,
-                  fmt::format("an argument of the command is {} bytes long, and the system takes "
-                              "at most {}: pass it in a file",
-                              FormatCount(word.size()), FormatCount(kLimits.shell_text_bytes)));
-    }
-  }
-  if (total > kLimits.argv_bytes) {
-    return Fail(
-        ErrorKind::kInvalid,
-        fmt::format("the command has {} arguments of {} bytes in all, and the system "
-                    "starts at most {}: give it fewer values at once (-n) or pass them in "
-                    "a file",
-                    FormatCount(argv.size()), FormatCount(total), FormatCount(kLimits.argv_bytes)));
-  }
-  return {};
-}
 
 // Whether some value could make a shell do more with the text than split it into words. Values
 // are quoted, so the most that one can do is what a '-' at its place does (echo -n); only in the
@@ -241,6 +219,7 @@ Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
   parts->has_values = settings.row_kind == RowKind::kValues && settings.has_source;
   parts->repeat = settings.repeat_context;
   parts->job = job.value;
+  if (settings.row_kind == RowKind::kParasol) parts->how = How::kParasol;
   if (settings.row_kind == RowKind::kValues) {
     if (auto status = CheckCommand(settings); !status) return std::unexpected(status.error());
     CompileCommand(settings, *parts);
@@ -306,6 +285,7 @@ Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
 Result<TaskBody> Expand(const CompiledJob& job, std::string_view row, TaskIndex index,
                         uint16_t slot) {
   const Parts& parts = job.parts();
+  if (parts.how == How::kParasol) return ParasolBody(row, JobId(parts.job), index);
   TaskBody body;
   std::vector<std::string_view> values;
   if (parts.has_values) values = SplitRow(row);
@@ -341,6 +321,10 @@ std::string CommandText(const CompiledJob& job, std::string_view row, TaskIndex 
   if (parts.how == How::kList) {
     auto line = ParseListLine(row);
     return line ? std::move(line->command) : std::string(row);
+  }
+  if (parts.how == How::kParasol) {
+    auto read = ReadParasolRow(row);
+    return read ? ParasolCommand(read->text) : std::string(row);
   }
   std::vector<std::string_view> values;
   if (parts.has_values) values = SplitRow(row);

@@ -219,22 +219,38 @@ std::string WriteBatch(std::span<const ParasolJob> jobs) {
   return text;
 }
 
-ReadBatchResult ReadBatch(std::string_view text, std::string_view name) {
-  ReadBatchResult result;
-  for (uint64_t number = 1; auto line = TakeLine(&text); ++number) {
+void BatchReader::Add(std::string_view lines) {
+  size_t bytes = lines.size();
+  bool first = line_ == 0;
+  while (auto line = TakeLine(&lines)) {
+    ++line_;
     std::string_view trimmed = Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto job = ReadBatchLine(trimmed);
     if (job) {
-      result.jobs.push_back(std::move(*job));
+      result_.jobs.push_back(std::move(*job));
     } else {
-      result.damage.push_back(
+      result_.damage.push_back(
           fmt::format("line {} of {} is no job ({}): mend it, or make the "
                       "batch again with para create",
-                      number, name, job.error().message));
+                      line_, name_, job.error().message));
     }
   }
-  return result;
+  if (first) Reserve(bytes);
+}
+
+// By what the first piece was like, and a little more.
+void BatchReader::Reserve(size_t lines_bytes) {
+  if (bytes_ <= lines_bytes) return;
+  auto pieces = static_cast<double>(bytes_) / static_cast<double>(lines_bytes);
+  result_.jobs.reserve(
+      static_cast<size_t>(static_cast<double>(result_.jobs.size()) * pieces * 1.05));
+}
+
+ReadBatchResult ReadBatch(std::string_view text, std::string_view name) {
+  BatchReader reader{std::string(name)};
+  reader.Add(text);
+  return reader.Take();
 }
 
 }  // namespace spate::format

@@ -136,7 +136,7 @@ std::string TimesText(const BatchTimes& times) {
   auto add = [&](std::string_view label, uint64_t count) {
     if (count > 0) text += fmt::format("{}: {} jobs\n", label, count);
   };
-  add("Jobs currently running", counts.running);
+  if (counts.running > 0) text += fmt::format("Jobs currently running: {}\n", counts.running);
   add("Crashed", counts.crashed);
   add("Other count", counts.other);
   add("In queue waiting", counts.queued);

@@ -129,7 +129,7 @@ TEST(BatchReportTest, Times) {
           Job("f")};
   EXPECT_EQ(TimesText(SumTimes(jobs, kStart + 100)),
             "Completed: 1 of 6 jobs\n"
-            "Jobs currently running: 2 jobs\n"
+            "Jobs currently running: 2\n"
             "Other count: 1 jobs\n"
             "In queue waiting: 1 jobs\n"
             "CPU time in finished jobs:   43200000s  720000.00m 12000.00h  500.00d  1.370 y\n"

@@ -124,6 +124,20 @@ TEST(ParasolBatchTest, EditedByHand) {
   EXPECT_EQ(read.jobs[0], (ParasolJob{.command = "a", .cpus = 0.25, .ram = 7, .spec = "b"}));
 }
 
+TEST(ParasolBatchTest, InPieces) {
+  std::string line(kLine);
+  BatchReader reader("batch", 6 * line.size());
+  reader.Add("# jobs\n" + line + line);
+  reader.Add("bad\n" + line);
+  reader.Add("");
+  reader.Add(line.substr(0, line.size() - 1));
+  auto read = reader.Take();
+  EXPECT_EQ(read.jobs.size(), 4u);
+  EXPECT_GE(read.jobs.capacity(), 5u);
+  ASSERT_EQ(read.damage.size(), 1u);
+  EXPECT_TRUE(read.damage[0].starts_with("line 4 of batch")) << read.damage[0];
+}
+
 // 100,000 lines take well under a second; a quadratic reader would not end.
 TEST(ParasolBatchTest, ManyJobs) {
   std::string text;

@@ -122,27 +122,34 @@ std::string SickText(std::span<const std::string> hosts, uint64_t users) {
   return text + fmt::format("Strength of evidence: {} users\n", users);
 }
 
-std::string PstatText(const BatchState& state) {
+std::string PstatText(std::span<const HubJob> jobs) {
   std::string text;
-  for (const HubJob& job : state.running) text += RunningLine(job);
-  for (const HubJob& job : state.waiting) {
-    text += fmt::format("q {} {} {} {} none\n", job.id, job.user, ProgramOf(job.command),
-                        job.submitted);
+  for (const HubJob& job : jobs) {
+    text += !job.host.empty() ? RunningLine(job)
+                              : fmt::format("q {} {} {} {} none\n", job.id, job.user,
+                                            ProgramOf(job.command), job.submitted);
   }
   return text;
 }
 
-std::string Pstat2Text(const BatchState& state) {
+std::string Pstat2Text(std::span<const HubJob> jobs) {
   std::string text;
-  for (const HubJob& job : state.running) text += RunningLine(job);
-  for (const HubJob& job : state.waiting) text += fmt::format("q {}\n", job.id);
-  text += fmt::format("Total Jobs: {}\n", state.jobs);
-  if (state.failures >= kSickBatchFailures) {
-    text += fmt::format("Sick Batch: consecutive crashes ({}) >= sick batch threshold ({})\n",
-                        state.failures, kSickBatchFailures);
+  for (const HubJob& job : jobs) {
+    text += job.host.empty() ? fmt::format("q {}\n", job.id) : RunningLine(job);
   }
-  return text + fmt::format("Results Size: {}\n", state.results_bytes);
+  return text;
 }
+
+std::string Pstat2CountsText(uint64_t jobs, uint64_t failures) {
+  std::string text = fmt::format("Total Jobs: {}\n", jobs);
+  if (failures >= kSickBatchFailures) {
+    text += fmt::format("Sick Batch: consecutive crashes ({}) >= sick batch threshold ({})\n",
+                        failures, kSickBatchFailures);
+  }
+  return text;
+}
+
+std::string ResultsSizeText(uint64_t bytes) { return fmt::format("Results Size: {}\n", bytes); }
 
 std::string PlanText(const HubPlan& plan) {
   std::string text = fmt::format(

@@ -70,16 +70,14 @@ std::string BatchesText(std::span<const HubBatch> batches);  // parasol list bat
 // parasol list sick: machines that all `users` with jobs avoid.
 std::string SickText(std::span<const std::string> hosts, uint64_t users);
 
-// What para asks about its own batch.
-struct BatchState {
-  std::vector<HubJob> running;  // of everybody
-  std::vector<HubJob> waiting;  // of this batch
-  uint64_t jobs = 0;            // of everybody, that run or wait
-  uint64_t failures = 0;        // of this batch, in a row
-  uint64_t results_bytes = 0;
-};
-std::string PstatText(const BatchState& state);   // parasol pstat: the jobs alone, all columns
-std::string Pstat2Text(const BatchState& state);  // parasol pstat2
+// parasol pstat: all columns of each job.
+std::string PstatText(std::span<const HubJob> jobs);
+// parasol pstat2, in three parts: all columns of jobs that run, the id of those that wait, ...
+std::string Pstat2Text(std::span<const HubJob> jobs);
+// ... how many of everybody's run or wait, whether the batch is sick by so many failures in a row,
+std::string Pstat2CountsText(uint64_t jobs, uint64_t failures);
+// and how long the file of its results is.
+std::string ResultsSizeText(uint64_t bytes);
 
 struct HubPlan {
   struct Machine {

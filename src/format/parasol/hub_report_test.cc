@@ -100,22 +100,19 @@ TEST(HubReportTest, UsersBatchesSick) {
 }
 
 TEST(HubReportTest, Pstat) {
-  BatchState state{.running = {{.id = 7,
-                                .user = "ann",
-                                .command = "/bin/blat a b",
-                                .host = "n1.edu",
-                                .submitted = 1,
-                                .started = 2}},
-                   .waiting = {{.id = 8, .user = "bob", .command = "x y", .submitted = 3}},
-                   .jobs = 12,
-                   .failures = 24,
-                   .results_bytes = 99};
-  EXPECT_EQ(PstatText(state), "r 7 ann blat 2 n1.edu\nq 8 bob x 3 none\n");
-  EXPECT_EQ(Pstat2Text(state), "r 7 ann blat 2 n1.edu\nq 8\nTotal Jobs: 12\nResults Size: 99\n");
-  state.failures = 25;
-  EXPECT_EQ(Pstat2Text(state),
-            "r 7 ann blat 2 n1.edu\nq 8\nTotal Jobs: 12\nSick Batch: consecutive crashes (25) >= "
-            "sick batch threshold (25)\nResults Size: 99\n");
+  std::vector<HubJob> jobs = {{.id = 7,
+                               .user = "ann",
+                               .command = "/bin/blat a b",
+                               .host = "n1.edu",
+                               .submitted = 1,
+                               .started = 2},
+                              {.id = 8, .user = "bob", .command = "x y", .submitted = 3}};
+  EXPECT_EQ(PstatText(jobs), "r 7 ann blat 2 n1.edu\nq 8 bob x 3 none\n");
+  EXPECT_EQ(Pstat2Text(jobs), "r 7 ann blat 2 n1.edu\nq 8\n");
+  EXPECT_EQ(Pstat2CountsText(12, 24), "Total Jobs: 12\n");
+  EXPECT_EQ(Pstat2CountsText(12, 25),
+            "Total Jobs: 12\nSick Batch: consecutive crashes (25) >= sick batch threshold (25)\n");
+  EXPECT_EQ(ResultsSizeText(99), "Results Size: 99\n");
 }
 
 TEST(HubReportTest, Plan) {

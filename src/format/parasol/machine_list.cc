@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <unordered_set>
@@ -17,13 +18,26 @@ constexpr std::array<std::string_view, kHubColumns> kColumns = {
 
 template <typename T>
 Status ReadNumber(std::string_view word, std::string_view what, T* number) {
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), *number);
-  if (error == std::errc() && end == word.data() + word.size() && *number > 0) return {};
+  T read{};
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), read);
+  if (error == std::errc() && end == word.data() + word.size() && read > 0) {
+    *number = read;
+    return {};
+  }
   return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of {}: write a whole one from 1",
                                                EscapeForScreen(word), what));
 }
 
 }  // namespace
+
+bool IsMachineName(std::string_view name) {
+  auto is_part = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == ':';
+  };
+  return !name.empty() && name.size() <= 255 && name.front() != '-' && name.front() != '.' &&
+         std::ranges::all_of(name, is_part);
+}
 
 Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
   std::array<std::string_view, kHubColumns> words;
@@ -44,15 +58,15 @@ Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
   machine.local_dir = words[4];
   machine.local_size = words[5];
   machine.network_switch = words[6];
+  if (!IsMachineName(machine.name)) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' is no name of a machine", EscapeForScreen(machine.name)));
+  }
   // A column that is not needed may hold anything.
-  if (columns > 1) {
-    auto read = ReadNumber(words[1], "CPUs", &machine.cpus);
-    if (!read) return std::unexpected(std::move(read.error()));
-  }
-  if (columns > 2) {
-    auto read = ReadNumber(words[2], "MB", &machine.ram_megabytes);
-    if (!read) return std::unexpected(std::move(read.error()));
-  }
+  auto cpus = ReadNumber(words[1], "CPUs", &machine.cpus);
+  if (!cpus && columns > 1) return std::unexpected(std::move(cpus.error()));
+  auto ram = ReadNumber(words[2], "MB", &machine.ram_megabytes);
+  if (!ram && columns > 2) return std::unexpected(std::move(ram.error()));
   return machine;
 }
 

@@ -24,6 +24,12 @@ TEST(MachineListTest, Lines) {
   EXPECT_EQ((*machines)[0], (ParasolMachine{.name = "a", .cpus = 3}));
   EXPECT_EQ((*machines)[1], (ParasolMachine{.name = "b", .cpus = 1}));
 
+  // Columns that nobody needs are read where they make sense.
+  machines = ReadMachineList("a 3 1024 /tmp\nb 3 2g /t", "machineList", kNodeStartColumns);
+  ASSERT_TRUE(machines) << machines.error().message;
+  EXPECT_EQ((*machines)[0], (ParasolMachine{"a", 3, 1024, "/tmp"}));
+  EXPECT_EQ((*machines)[1], (ParasolMachine{"b", 3, 0, "/t"}));
+
   machines = ReadMachineList("a\nb many", "machineList", kNodeNameColumns);
   ASSERT_TRUE(machines) << machines.error().message;
   EXPECT_EQ((*machines)[1], (ParasolMachine{.name = "b"}));
@@ -44,6 +50,8 @@ TEST(MachineListTest, Errors) {
            {"a -1", kNodeStartColumns, "'-1' is no number of CPUs: write a whole one from 1"},
            {"a 1.5", kNodeStartColumns, "'1.5' is no number of CPUs: write a whole one from 1"},
            {"a 1 2g /t /l 9 s", kHubColumns, "'2g' is no number of MB: write a whole one from 1"},
+           {"-oProxyCommand=x 1", kNodeStartColumns, "'-oProxyCommand=x' is no name of a machine"},
+           {"../a", kNodeNameColumns, "'../a' is no name of a machine"},
            {"b 1", kNodeStartColumns, "machine b is there twice: remove this line"}}) {
     auto machines = ReadMachineList("b 1 1 /t /l 9 s\n#\n" + std::string(c.text), "ml", c.columns);
     ASSERT_FALSE(machines) << c.text;

@@ -24,9 +24,10 @@ os::Address SocketOf(const std::string& hub_dir) {
   return address;
 }
 
+os::Address SystemSocket() { return SocketOf(kSystemHub); }
+
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir) {
-  for (const std::string& dir : {hub_dir, std::string(kSystemHub)}) {
-    os::Address address = SocketOf(dir);
+  for (os::Address address : {SocketOf(hub_dir), SystemSocket()}) {
     if (os::Exists(address.path)) return address;
   }
   return std::nullopt;
@@ -140,6 +141,18 @@ Result<wire::Reply> HubCall::Next() {
   return reply;
 }
 
+std::optional<Result<wire::Reply>> HubCall::NextWithin(Duration time) {
+  bool over = false;
+  os::TimerId timer = loop_.At(loop_.Now() + time, [&] {
+    over = true;
+    loop_.Stop();
+  });
+  while (replies_.empty() && !over && !interrupted_) Run();
+  loop_.Cancel(timer);
+  if (replies_.empty() && !interrupted_) return std::nullopt;
+  return Next();
+}
+
 void HubCall::Pause(Duration time) {
   bool over = false;
   os::TimerId timer = loop_.At(loop_.Now() + time, [&] {
@@ -150,23 +163,32 @@ void HubCall::Pause(Duration time) {
   loop_.Cancel(timer);
 }
 
-Result<int> RunCommand(os::RealLoop& loop, HubTarget target, wire::Command command) {
-  HubCall call(loop, std::move(target));
-  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+Status PrintHere(const wire::Printed& printed) {
+  int fd = printed.stream == 2 ? os::kStderr : os::kStdout;
+  auto written = os::WriteAll(fd, printed.bytes, "standard output");
+  // Where standard error is closed there is nobody to tell.
+  return fd == os::kStdout ? written : Status();
+}
+
+Result<int> RunCommand(HubCall& call, wire::Command command, const Printer& print) {
   if (auto sent = call.Send(std::move(command)); !sent) return std::unexpected(sent.error());
   for (;;) {
     auto reply = call.Next();
     if (!reply) return std::unexpected(reply.error());
     if (const auto* printed = std::get_if<wire::Printed>(&*reply)) {
-      int fd = printed->stream == 2 ? os::kStderr : os::kStdout;
-      auto written = os::WriteAll(fd, printed->bytes, "standard output");
-      if (!written && fd == os::kStdout) return std::unexpected(written.error());
+      if (auto done = print(*printed); !done) return std::unexpected(done.error());
     } else if (const auto* exited = std::get_if<wire::Exited>(&*reply)) {
       return static_cast<int>(exited->code);
     } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
       return std::unexpected(ToError(*failed));
     }
   }
+}
+
+Result<int> RunCommand(os::RealLoop& loop, HubTarget target, wire::Command command) {
+  HubCall call(loop, std::move(target));
+  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  return RunCommand(call, std::move(command), PrintHere);
 }
 
 }  // namespace spate::client

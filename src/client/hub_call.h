@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment
                           const std::string& hub_dir);
 // The socket of a hub with this folder, whether it runs or not.
 os::Address SocketOf(const std::string& hub_dir);
+// The socket of the system's hub on this machine, whether it runs or not.
+os::Address SystemSocket();
 // The socket of a hub on this machine: of the one with this folder, else the system's.
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir);
 
@@ -52,6 +55,8 @@ class HubCall {
   Status Send(const wire::Request& request);
   // The next reply. kUnavailable: the connection has ended; Connect makes another one.
   Result<wire::Reply> Next();
+  // The next reply, or nothing when none has come after so long.
+  std::optional<Result<wire::Reply>> NextWithin(Duration time);
   // Waits so long, or until Interrupt.
   void Pause(Duration time);
 
@@ -74,7 +79,12 @@ class HubCall {
   bool interrupted_ = false;
 };
 
-// Asks one question and gives what comes back to the standard streams; the exit code.
+// Asks one question of a hub that was reached, and passes on what comes back; the exit code.
+using Printer = std::function<Status(const wire::Printed&)>;
+Result<int> RunCommand(HubCall& call, wire::Command command, const Printer& print);
+// To the standard streams.
+Status PrintHere(const wire::Printed& printed);
+// Reaches the hub, and prints here.
 Result<int> RunCommand(os::RealLoop& loop, HubTarget target, wire::Command command);
 
 }  // namespace spate::client

@@ -128,6 +128,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Want(node, *want);
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
     watcher_.OnNodeState(node, std::move(*state));
+  } else if (auto* fetched = std::get_if<wire::StderrFetched>(&message)) {
+    watcher_.OnStderrFetched(std::move(*fetched));
   } else {
     watcher_.OnNews(message);
   }

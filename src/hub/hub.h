@@ -36,6 +36,7 @@ class Watcher {
   // Running, Live, Slow, Paused: one-way news of nodes.
   virtual void OnNews(const wire::ToHub& news) = 0;
   virtual void OnNodeState(NodeId, wire::NodeState) {}
+  virtual void OnStderrFetched(wire::StderrFetched) {}
   virtual void OnStoreFailed(const Error& error) = 0;
 };
 

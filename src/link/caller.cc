@@ -46,7 +46,7 @@ std::string Text(const Bytes32& bytes) { return {bytes.begin(), bytes.end()}; }
 
 Target Target::Of(access::Access access) {
   std::vector<os::Address> hubs = access.hubs;
-  return {std::move(hubs), std::move(access)};
+  return {.hubs = std::move(hubs), .access = std::move(access)};
 }
 
 Caller::Caller(os::RealLoop& loop, Target target, Self self, Done done, const CallerLimits& limits)
@@ -82,7 +82,7 @@ void Caller::Next() {
     bool wrong_hub = wrong_pins_ > 0 && wrong_pins_ == target_.hubs.size();
     Error error{wrong_hub ? ErrorKind::kPermission : ErrorKind::kUnavailable,
                 failures_.empty() ? "there is no address of a hub to try"
-                                  : "cannot reach the hub: " + failures_};
+                                  : fmt::format("cannot reach {}: {}", target_.name, failures_)};
     return Finish(std::unexpected(Failure{std::move(error), wrong_hub}));
   }
   dialer_ = std::make_unique<transport::Dialer>(
@@ -151,9 +151,9 @@ void Caller::Lost(const Ended& ended) {
     return Failed(fmt::format("{}: {}", hub_.Text(), ended.text));
   }
   RefusalCode code = ended.refusal->code;
-  Error error{
-      IsLasting(code) ? ErrorKind::kPermission : ErrorKind::kBusy,
-      fmt::format("the hub at {} refused: {}{}", hub_.Text(), ended.refusal->reason, Advice(code))};
+  Error error{IsLasting(code) ? ErrorKind::kPermission : ErrorKind::kBusy,
+              fmt::format("{} at {} refused: {}{}", target_.name, hub_.Text(),
+                          ended.refusal->reason, Advice(code))};
   Finish(std::unexpected(Failure{std::move(error), IsLasting(code), ended.refusal}));
 }
 

@@ -26,9 +26,10 @@ namespace spate::link {
 struct Target {
   std::vector<os::Address> hubs;  // of one hub, in the order to try
   std::optional<access::Access> access;
+  std::string name = "the hub";  // for messages
 
   static Target Of(access::Access access);
-  static Target Of(os::Address address) { return {{std::move(address)}, std::nullopt}; }
+  static Target Of(os::Address address) { return {.hubs = {std::move(address)}, .access = {}}; }
 };
 
 // Who calls.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "format/parasol_row.h"
 
 namespace spate::node {
 namespace {
@@ -15,6 +16,7 @@ constexpr Duration kLoadEvery = Duration::Seconds(1);
 // The hub hears at least so often how the machine is, and at once of attempts that run this long.
 constexpr Duration kStateEvery = Duration::Seconds(10);
 constexpr Duration kWorthTelling = Duration::Millis(500);
+constexpr size_t kFetchedBytesMost = 1 << 20;  // of a file of stderr
 
 // "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
 std::string VariableName(std::string_view name) {
@@ -32,6 +34,7 @@ std::string VariableName(std::string_view name) {
 
 Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
     : id_(id), offer_(std::move(offer)), parts_(std::move(parts)), agent_(offer_, limits) {
+  if (parts_.parasol.host.empty()) parts_.parasol.host = offer_.node_name;
   if (parts_.tell_every.ns > 0) TellState();
 }
 
@@ -154,8 +157,16 @@ void Node::Take(wire::PutPiece piece) {
   for (wire::ToNode& message : held) OnMessage(std::move(message));
 }
 
+void Node::Answer(const wire::FetchStderr& fetch) {
+  auto bytes =
+      ReadParasolStderr(parts_.parasol, fetch.user, fetch.job, fetch.task, kFetchedBytesMost);
+  Send(wire::StderrFetched{fetch.call, bytes.has_value(),
+                           bytes ? std::move(*bytes) : std::move(bytes.error().message)});
+}
+
 void Node::OnMessage(wire::ToNode message) {
   if (auto* piece = std::get_if<wire::PutPiece>(&message)) return Take(std::move(*piece));
+  if (auto* fetch = std::get_if<wire::FetchStderr>(&message)) return Answer(*fetch);
   JobId job = std::visit(
       [](const auto& each) {
         if constexpr (requires { each.job; }) return each.job;
@@ -184,6 +195,12 @@ void Node::Obey(wire::ToNode message) {
     auto settings = std::make_shared<JobSettings>(*open->settings);
     settings->environment.push_back(fmt::format("SPATE_JOB_ID={}", open->job.value));
     settings->environment.push_back("SPATE_NODE=" + offer_.node_name);
+    if (settings->row_kind == RowKind::kParasol) {
+      for (std::string& variable : ParasolEnvironment(parts_.parasol, settings->user)) {
+        settings->environment.push_back(std::move(variable));
+      }
+      if (parts_.parasol.umask >= 0) settings->umask = parts_.parasol.umask;
+    }
     OpenJob& job = jobs_[open->job];
     job.settings = settings;
     auto compiled = format::CompileJob(*settings, open->job);
@@ -191,6 +208,12 @@ void Node::Obey(wire::ToNode message) {
       job.compiled = std::move(*compiled);
     } else {
       job.problem = compiled.error().message;
+    }
+    if (settings->row_kind == RowKind::kParasol) {
+      if (auto made = MakeTempDir(parts_.parasol); !made) {
+        job.compiled.reset();
+        job.problem = fmt::format("on node {}: {}", offer_.node_name, made.error().message);
+      }
     }
     parts_.executor.OpenJob(open->job, settings);
     Take(agent::JobOpened{open->job, settings});
@@ -361,6 +384,11 @@ void Node::Start(const agent::StartAttempt& order) {
       }
     }
     if (body) {
+      if (job.settings->row_kind == RowKind::kParasol) {
+        body->stderr_file = ParasolStderr(parts_.parasol, ref.job, ref.index);
+        MakeRoomForStderr(parts_.parasol, job.settings->user, ref.job, ref.index);
+        body->late_stderr = true;
+      }
       Environment(order, body->environment);
       parts_.executor.Start({ref, order.slot, std::move(*body), order.needs, order.given,
                              order.tell_start, order.sample_memory});
@@ -377,6 +405,22 @@ void Node::Start(const agent::StartAttempt& order) {
   end.start = parts_.loop.Now();
   end.note = std::move(problem);
   Take(agent::AttemptEnded{std::move(end)});
+}
+
+std::string Node::WhatIs(const AttemptRef& ref) const {
+  auto row = rows_.find(ref);
+  auto job = jobs_.find(ref.job);
+  if (row == rows_.end() || job == jobs_.end()) return "";
+  const JobSettings& settings = *job->second.settings;
+  std::string folder = settings.cwd;
+  std::string command = settings.name;
+  if (settings.row_kind == RowKind::kParasol) {
+    if (auto parts = format::ReadParasolRow(row->second)) {
+      if (!parts->folder.empty()) folder = parts->folder;
+      command = format::ParasolCommand(parts->text);
+    }
+  }
+  return fmt::format("{} {} {}", settings.user, folder, command);
 }
 
 void Node::Environment(const agent::StartAttempt& order,

@@ -17,6 +17,7 @@
 #include "core/model/machine_load.h"
 #include "format/expand.h"
 #include "node/executor.h"
+#include "node/parasol_tasks.h"
 #include "node/put_files.h"
 #include "os/loop.h"
 #include "transport/channel.h"
@@ -35,6 +36,7 @@ class Node final : public ExecutorEvents {
     PutFiles* files = nullptr;                 // null: jobs bring none along
     // Tell the hub what the machine has free, and what runs: at most so often. Zero: never.
     Duration tell_every = {};
+    ParasolTasks parasol = {};
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -53,6 +55,9 @@ class Node final : public ExecutorEvents {
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
   const agent::Agent& agent() const { return agent_; }
+  // User, folder and command of what it holds, for people. Empty where it does not know them: of
+  // what an earlier process started.
+  std::string WhatIs(const AttemptRef& ref) const;
 
   // ExecutorEvents
   void OnStarted(const AttemptRef& ref, Instant when) override;
@@ -80,6 +85,7 @@ class Node final : public ExecutorEvents {
   void Obey(wire::ToNode message);
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;
   const PutFile* FindPut(const OpenJob& job, const std::string& name) const;
+  void Answer(const wire::FetchStderr& fetch);
   void AskFor(JobId job, Fetch& fetch);
   void Take(wire::PutPiece piece);
   void Send(wire::ToHub message);

@@ -180,6 +180,37 @@ TEST_F(ProcessExecutorTest, RedirectsToFiles) {
   EXPECT_TRUE(FileHas("both.txt", "a\nb\nc\n"));
 }
 
+TEST_F(ProcessExecutorTest, AFileOfStderrMayComeLate) {
+  std::string err = dir_.Path("late.txt");
+  dir_.Write("late.txt", "of another attempt\n");
+  TaskBody body = Shell("test ! -e " + err + " && echo out");
+  body.late_stderr = true;
+  body.stderr_file = err;
+  EXPECT_EQ(Run(body).end.cause, Cause::kSuccess);
+  EXPECT_FALSE(os::Exists(err)) << "nothing was written to it";
+
+  body.steps =
+      Shell("head -c 200000 /dev/zero >&2; until test -s " + err + "; do sleep 0.01; done").steps;
+  const Ended& ended = Run(body);
+  EXPECT_EQ(ended.end.cause, Cause::kSuccess) << ended.end.note;
+  EXPECT_EQ(ended.end.stderr_total, 0u);
+  EXPECT_EQ(os::ReadFile(err, 1 << 20).value_or(""), std::string(200000, '\0'));
+
+  body.steps = Plain({"no-such-command"}).steps;
+  EXPECT_EQ(Run(body).end.cause, Cause::kStart);
+  EXPECT_TRUE(FileHas("late.txt", "no-such-command: command not found\n"));
+
+  body.stderr_file = dir_.Path("none/late.txt");
+  body.steps = Shell("echo x >&2; echo y >&2").steps;
+  const Ended& lost = Run(body);
+  EXPECT_EQ(lost.end.cause, Cause::kSuccess);
+  EXPECT_NE(lost.end.note.find("stderr is lost: cannot write '"), std::string::npos)
+      << lost.end.note;
+
+  // The next attempt's is its own again.
+  EXPECT_EQ(Run(Shell("echo e >&2")).end.stderr_total, 2u);
+}
+
 TEST_F(ProcessExecutorTest, MissingFilesAndFoldersAreSaidClearly) {
   TaskBody body = Plain({"true"});
   body.stdin_file = "none.txt";

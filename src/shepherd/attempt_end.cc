@@ -259,10 +259,11 @@ void AttemptRunner::GiveUp(int64_t now) {
 void AttemptRunner::TreeEnded(int64_t now) {
   in_file_.Reset();
   out_file_.Reset();
-  err_file_.Reset();
   links_.clear();
   out_.Drain([this](std::string_view bytes) { PassOn(1, bytes); });
   err_.Drain([this](std::string_view bytes) { PassOn(2, bytes); });
+  if (!last_words_.empty()) KeepStderr(last_words_);
+  err_file_.Reset();
   end_.wall = {std::max<int64_t>((started_ > 0 ? commands_ended_at_ : now) - end_.start.ns, 0)};
   Outcome();
   if (end_.cause != Cause::kSuccess || view_.checks.empty()) return Finish(now);

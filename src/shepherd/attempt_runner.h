@@ -137,6 +137,7 @@ class AttemptRunner {
   bool FindFailures(int64_t now, std::string& failures);
   void Check(int64_t now);
   void BringFiles();
+  void KeepStderr(std::string_view bytes);  // late_stderr
   void Finish(int64_t now);
   void Outcome();
   void FillMemory();
@@ -177,6 +178,8 @@ class AttemptRunner {
   os::Fd in_file_;
   os::Fd out_file_;
   os::Fd err_file_;
+  bool late_stderr_failed_ = false;
+  std::string last_words_;  // for late_stderr: why a command was not started
   std::vector<CommandState> commands_;
   size_t step_first_ = 0;  // of commands_: the step in hand is [step_first_, step_last_)
   size_t step_last_ = 0;

@@ -106,6 +106,10 @@ void AttemptRunner::Reset(int64_t now) {
   sample_at_ = now + (soon ? 200 : 1000) * kMilli;
   out_.Begin(end_.ref);
   err_.Begin(end_.ref);
+  late_stderr_failed_ = false;
+  last_words_.clear();
+  err_.SendTo(view_.late_stderr ? [this](std::string_view bytes) { KeepStderr(bytes); }
+                                : OutputCollector::Sink());
   folder_.Begin(job_->opening.task_folders, end_.ref);
   cgroup_.Begin(view_.start.needs.memory);
 }
@@ -170,8 +174,8 @@ bool AttemptRunner::EnterFolder() {
     if (!why.empty()) CannotStart(126, why);
     return why.empty();
   }
-  const std::string& cwd = job_->opening.cwd;
-  if (cwd.empty() || chdir(cwd.c_str()) == 0) return true;
+  const char* cwd = *view_.cwd != '\0' ? view_.cwd : job_->opening.cwd.c_str();
+  if (*cwd == '\0' || chdir(cwd) == 0) return true;
   CannotStart(126, fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
                                os::TextOfErrno(errno)));
   return false;
@@ -198,6 +202,11 @@ bool AttemptRunner::OpenFiles() {
   int how = O_WRONLY | O_CREAT | O_TRUNC | (one ? O_APPEND : 0);
   if (!in_file_ && !OpenFile(view_.stdin_file, O_RDONLY, "stdin", in_file_)) return false;
   if (!out_file_ && !OpenFile(out, how, "stdout", out_file_)) return false;
+  // What stands there is of another attempt.
+  if (view_.late_stderr) {
+    unlink(err);
+    return true;
+  }
   if (!one && !err_file_ && !OpenFile(err, how, "stderr", err_file_)) return false;
   return true;
 }
@@ -275,7 +284,8 @@ int AttemptRunner::TryStart(size_t index, const char* path) {
   program.in = first ? (step_first_ == 0 ? in_file_.get() : -1) : links_[2 * place - 2].get();
   program.out = last ? out_file_.get() : links_[2 * place + 1].get();
   bool one = out_file_ && std::strcmp(view_.stdout_file, view_.stderr_file) == 0;
-  program.err = one ? out_file_.get() : err_file_.get();
+  int err = view_.late_stderr ? -1 : err_file_.get();
+  program.err = one ? out_file_.get() : err;
   program.group = group_;
   program.nice = job_->opening.nice;
   program.cpus = task_cpus_ ? &*task_cpus_ : nullptr;
@@ -316,6 +326,12 @@ void AttemptRunner::TellExecFailure(size_t index, const char* path, int error) {
     shown.append(": ").append(os::TextOfErrno(error));
   }
   commands_[index].status = (not_found ? 127 : 126) << 8;
+  // Whoever looks into the file where the command would have complained finds out there.
+  if (view_.late_stderr) {
+    last_words_ = shown + '\n';  // not now: we are the user already
+  } else if (err_file_) {
+    (void)os::WriteAll(err_file_.get(), shown + '\n', "stderr");
+  }
   CannotStart(not_found ? 127 : 126, std::move(shown));
 }
 
@@ -333,6 +349,21 @@ void AttemptRunner::WaitToStart(int error, int64_t now) {
   retry_delay_ = std::min(std::max(10 * kMilli, retry_delay_ * 2), kLongestRetry);
   retry_at_ = now + retry_delay_;
   phase_ = Phase::kWaitStart;
+}
+
+// Most attempts write nothing there, and a file for each of them would cost more than all else.
+void AttemptRunner::KeepStderr(std::string_view bytes) {
+  AsUser user(job_->opening);
+  if (!late_stderr_failed_ && !err_file_ && user.status()) {
+    err_file_.Reset(
+        open(view_.stderr_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  }
+  Status kept = user.status();
+  if (kept && !err_file_) kept = Fail(ErrorKind::kIo, std::string(os::TextOfErrno(errno)));
+  if (kept) kept = os::WriteAll(err_file_.get(), bytes, view_.stderr_file);
+  if (kept || std::exchange(late_stderr_failed_, true)) return;
+  Note(fmt::format("stderr is lost: cannot write '{}': {}", EscapeForScreen(view_.stderr_file),
+                   kept.error().message));
 }
 
 void AttemptRunner::TakeBack() {

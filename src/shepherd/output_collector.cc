@@ -65,9 +65,16 @@ OutputCollector::Taken OutputCollector::Take(std::string_view& fresh) {
   });
   if (got <= 0) return {};
   fresh = std::string_view(inline_).substr(before);
+  Taken taken{fresh.size(), fresh.size() >= kReadSize / 2};
+  if (sink_) {
+    sink_(fresh);
+    fresh = {};
+    inline_.clear();
+    return taken;
+  }
   total_ += fresh.size();
   Keep(fresh);
-  return {fresh.size(), fresh.size() >= kReadSize / 2};
+  return taken;
 }
 
 void OutputCollector::Keep(std::string_view bytes) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,10 @@ class OutputCollector {
   void GiveTo(uint32_t user);
   // Before an attempt.
   void Begin(const AttemptRef& ref);
+  // After Begin: what comes of this attempt goes there, and is neither kept nor counted. Empty: not
+  // so.
+  using Sink = std::function<void(std::string_view)>;
+  void SendTo(Sink sink) { sink_ = std::move(sink); }
 
   struct Taken {
     size_t bytes = 0;   // 0: nothing there now
@@ -64,6 +69,7 @@ class OutputCollector {
   std::string inline_;  // all of the stream, until it is too long
   std::string head_;    // its beginning, when there is no spool file to hold it
   AttemptRef ref_;
+  Sink sink_;
   std::string spool_path_;
   os::Fd spool_;
   bool spooled_ = false;

@@ -15,7 +15,7 @@
 //                flags: 1 measure_io, 2 live_output, 4 a user follows
 //   limits    := time_limit:i64 percent:u32 warn_time:i64 kill_grace:i64
 //   user      := nothing, or user:u32 group:u32 groups:list(u32) name:text home:text shell:text
-//   Start     := 3 head stdin:text stdout:text stderr:text
+//   Start     := 3 head cwd:text stdin:text stdout:text stderr:text late:u8
 //                environment:list(text) checks:list(kind:u8 text)
 //                puts:list(name:text mode:u32 from:text) gets:list(text)
 //                commands:list(step:u16 argv:list(text))
@@ -427,9 +427,11 @@ TaskBody StartView::ToBody() const {
   }
   for (const PutView& put : puts) body.puts.push_back({put.name, put.mode, put.from});
   for (const char* name : gets) body.gets.emplace_back(name);
+  body.cwd = cwd;
   body.stdin_file = stdin_file;
   body.stdout_file = stdout_file;
   body.stderr_file = stderr_file;
+  body.late_stderr = late_stderr;
   for (const char* variable : environment) body.environment.emplace_back(variable);
   return body;
 }
@@ -467,9 +469,11 @@ void AppendOpenJob(std::string& out, const JobOpening& job) {
 bool AppendStart(std::string& out, const Start& start, const TaskBody& body) {
   Writer writer(out, static_cast<uint8_t>(OrderType::kStart));
   PutHead(writer, start);
+  writer.Text(body.cwd);
   writer.Text(body.stdin_file);
   writer.Text(body.stdout_file);
   writer.Text(body.stderr_file);
+  writer.Number(static_cast<uint8_t>(body.late_stderr ? 1 : 0));
   writer.Texts(body.environment);
   uint32_t checks = 0;
   for (const Check& check : body.output_checks) checks += check.when == CheckWhen::kOut ? 1 : 0;
@@ -588,9 +592,11 @@ Result<Start> DecodeStartHead(std::string_view frame) {
 Status DecodeStart(std::string_view frame, StartView& view) {
   Reader in(frame);
   view.start = ReadStartHead(in);
+  view.cwd = in.Text();
   view.stdin_file = in.Text();
   view.stdout_file = in.Text();
   view.stderr_file = in.Text();
+  view.late_stderr = in.Flag();
   view.environment.clear();
   view.checks.clear();
   view.puts.clear();

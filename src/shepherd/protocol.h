@@ -19,7 +19,7 @@
 
 namespace spate::shepherd {
 
-inline constexpr uint8_t kProtocolVersion = 3;
+inline constexpr uint8_t kProtocolVersion = 4;
 
 // The exit status of a shepherd that gave its orders back and left, since no process could be had
 // for its tasks: it was one itself.
@@ -107,9 +107,11 @@ struct StartView {
     uint32_t count;    // at least 1
   };
   Start start;
+  const char* cwd = "";  // empty: the job's
   const char* stdin_file = "";
   const char* stdout_file = "";
   const char* stderr_file = "";
+  bool late_stderr = false;
   std::vector<const char*> environment;
   std::vector<CheckView> checks;  // of CheckWhen::kOut only
   std::vector<PutView> puts;

@@ -66,9 +66,11 @@ TaskBody AnyBody() {
   for (const std::string& name : AnyTexts()) {
     if (CheckTaskFileName(name)) body.gets.push_back(name);
   }
+  body.cwd = AnyText();
   body.stdin_file = AnyText();
   body.stdout_file = AnyText();
   body.stderr_file = AnyText();
+  body.late_stderr = *rc::gen::arbitrary<bool>();
   body.environment = AnyTexts();
   return body;
 }

@@ -160,6 +160,7 @@ void Fields(auto& a, Is<JobPolicy> auto& v) {
   a.Number(v.max_running);
   a.Number(v.pause_after_failures);
   if (a.Since(3)) a.Number(v.weight);
+  if (a.Since(3)) a.Flag(v.pause_despite_success);
 }
 void Fields(auto& a, Is<JobPlan> auto& v) {
   a.Number(v.task_count);

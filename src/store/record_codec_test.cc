@@ -21,9 +21,9 @@ bool Same(const HaltRule& x, const HaltRule& y) {
   return when == y.when && what == y.what && count == y.count && percent == y.percent;
 }
 bool Same(const JobPolicy& x, const JobPolicy& y) {
-  const auto& [retry, halt, max_failures, max_running, weight, pause_after_failures] = x;
+  const auto& [retry, halt, max_failures, max_running, weight, pause_after_failures, despite] = x;
   return Same(retry, y.retry) && Same(halt, y.halt) && max_failures == y.max_failures &&
-         max_running == y.max_running && weight == y.weight &&
+         max_running == y.max_running && weight == y.weight && despite == y.pause_despite_success &&
          pause_after_failures == y.pause_after_failures;
 }
 bool Same(const JobPlan& x, const JobPlan& y) {
@@ -167,6 +167,7 @@ JobPolicy AnyPolicy() {
   p.max_running = AnyNumber<uint32_t>();
   p.pause_after_failures = AnyNumber<uint32_t>();
   p.weight = AnyNumber<uint32_t>();
+  p.pause_despite_success = *rc::gen::arbitrary<bool>();
   return p;
 }
 NodeId AnyNode() { return NodeId(AnyNumber<uint32_t>()); }
@@ -327,7 +328,8 @@ TEST(RecordCodec, BytesAreFixed) {
       "bob\1\1\7\3",
       8);
   EncodedRecord accepted = EncodeRecord(engine::JobAccepted{JobId(1), plan});
-  EXPECT_EQ(accepted.data, "\3" + before + "\x64" + after);  // the policy's weight is new in 3
+  // The policy's weight, and whether it holds despite successes, are new in 3.
+  EXPECT_EQ(accepted.data, "\3" + before + std::string("\x64\0", 2) + after);
   for (const std::string& data : {"\2" + before + after, accepted.data}) {
     auto record = DecodeRecord(static_cast<int>(RecordKind::kJobAccepted), data);
     ASSERT_TRUE(record.has_value()) << record.error().message;

@@ -78,6 +78,7 @@ inline Offer AnyOffer() {
   offer.labels = AnyNames();
   if (*rc::gen::arbitrary<bool>())
     offer.end_of_life = Instant{AnyNumber<int64_t>(INT64_MAX - 1) + 1};
+  offer.temp_dir = AnyText();
   return offer;
 }
 inline std::vector<TaskRange> AnyRanges() {
@@ -93,7 +94,7 @@ inline JobSettings AnySettings() {
   JobSettings s;
   s.name = AnyText();
   s.cwd = "/" + AnyText();
-  s.row_kind = AnyFlag() ? RowKind::kValues : RowKind::kListLine;
+  s.row_kind = static_cast<RowKind>(AnyNumber(2));
   s.command = AnyTexts();
   s.value_names = AnyTexts();
   s.record_values = AnyU32();
@@ -195,6 +196,8 @@ inline ToNode AnyToNode(size_t kind) {
       return CloseJob{AnyId<JobId>()};
     case 6:
       return PutPiece{AnyId<JobId>(), AnyU32(), AnyText()};
+    case 7:
+      return FetchStderr{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText()};
     default:
       return ReportsTaken{AnyNumber(UINT64_MAX - 1)};
   }
@@ -230,6 +233,8 @@ inline ToHub AnyToHub(size_t kind) {
       state.runs = AnyList([] { return NodeState::Run{AnyRef(), {AnyNumber(int64_t{1} << 60)}}; });
       return state;
     }
+    case 9:
+      return StderrFetched{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
     default:
       return Paused{AnyText()};
   }
@@ -255,10 +260,11 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
          check_patience == y.check_patience;
 }
 inline bool Same(const Offer& x, const Offer& y) {
-  const auto& [node_name, slots, milli_cpus, memory, named, user, labels, end_of_life] = x;
+  const auto& [node_name, slots, milli_cpus, memory, named, user, labels, end_of_life, temp_dir] =
+      x;
   return node_name == y.node_name && slots == y.slots && milli_cpus == y.milli_cpus &&
          memory == y.memory && named == y.named && user == y.user && labels == y.labels &&
-         end_of_life == y.end_of_life;
+         end_of_life == y.end_of_life && temp_dir == y.temp_dir;
 }
 inline bool Same(const ProcessEnd& x, const ProcessEnd& y) {
   const auto& [step, command, rank, status] = x;
@@ -319,6 +325,14 @@ inline bool Same(const Leaving&, const Leaving&) { return true; }
 inline bool Same(const PutPiece& x, const PutPiece& y) {
   const auto& [job, piece, bytes] = x;
   return job == y.job && piece == y.piece && bytes == y.bytes;
+}
+inline bool Same(const FetchStderr& x, const FetchStderr& y) {
+  const auto& [call, job, task, user] = x;
+  return call == y.call && job == y.job && task == y.task && user == y.user;
+}
+inline bool Same(const StderrFetched& x, const StderrFetched& y) {
+  const auto& [call, found, bytes] = x;
+  return call == y.call && found == y.found && bytes == y.bytes;
 }
 inline bool Same(const WantPiece& x, const WantPiece& y) {
   const auto& [job, piece] = x;

@@ -196,6 +196,7 @@ void Put(pb::Reply& to, const Accepted& message) {
   to.mutable_accepted()->set_job(message.job.value);
   to.mutable_accepted()->set_known(message.known);
   to.mutable_accepted()->set_nodes(message.nodes);
+  to.mutable_accepted()->set_first(message.first);
 }
 void Put(pb::Reply& to, const Printed& message) {
   to.mutable_printed()->set_stream(static_cast<uint32_t>(message.stream));
@@ -234,7 +235,7 @@ Reply Take(FieldReader& in, const pb::Failed& from) {
 }
 Reply Take(FieldReader& in, const pb::Accepted& from) {
   in.Within("accepted");
-  return Accepted{in.Id<JobId>("job", from.job()), from.known(), from.nodes()};
+  return Accepted{in.Id<JobId>("job", from.job()), from.known(), from.nodes(), from.first()};
 }
 Reply Take(FieldReader& in, const pb::Printed& from) {
   in.Within("printed");

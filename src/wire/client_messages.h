@@ -28,7 +28,9 @@ struct Command {
   bool colour = false;
 };
 // Begins a job, or more tasks for an open one. PutPieces, Rows and one SubmitEnd follow. A
-// submission that the hub has accepted before is accepted again, as the same job.
+// submission that the hub has accepted before is accepted again, as the same job. One of
+// RowKind::kParasol names a batch instead: its tasks are added to that job, also when it has ended,
+// and kBusy says that somebody else adds some at the same time.
 struct Submit {
   std::string submission;  // the client's name for it, unique
   std::shared_ptr<const JobSettings> settings;
@@ -82,8 +84,9 @@ struct Failed {
 };
 struct Accepted {
   JobId job;
-  bool known = false;  // the submission had been accepted before
-  uint32_t nodes = 0;  // that are connected
+  bool known = false;   // the submission had been accepted before
+  uint32_t nodes = 0;   // that are connected
+  TaskIndex first = 0;  // of the tasks that were added to a job
 };
 struct Printed {
   int stream = 1;

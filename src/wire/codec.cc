@@ -49,6 +49,7 @@ void PutOffer(pb::Offer& to, const Offer& offer) {
   to.set_user(offer.user);
   if (!offer.labels.empty()) PutTexts(*to.mutable_label(), offer.labels);
   if (offer.end_of_life != Instant::Never()) to.set_end_of_life(offer.end_of_life.ns);
+  to.set_temp_dir(offer.temp_dir);
 }
 
 Offer TakeOffer(FieldReader& in, const pb::Offer& from) {
@@ -71,6 +72,7 @@ Offer TakeOffer(FieldReader& in, const pb::Offer& from) {
   in.Sorted("offer.label", offer.labels);
   auto end_of_life = in.Number<int64_t>("offer.end_of_life", from.end_of_life(), 0, INT64_MAX);
   if (end_of_life != 0) offer.end_of_life = Instant{end_of_life};
+  offer.temp_dir = in.Text("offer.temp_dir", from.temp_dir(), kWireLimits.text_bytes);
   if (!in.ok()) return offer;
   auto index = std::make_move_iterator(indices.begin());
   for (size_t i = 0; i < names.size(); ++i) {
@@ -159,6 +161,13 @@ void Put(pb::ToNode& to, const PutPiece& message) {
   to.mutable_put_piece()->set_piece(message.piece);
   to.mutable_put_piece()->set_bytes(message.bytes);
 }
+void Put(pb::ToNode& to, const FetchStderr& message) {
+  auto& fetch = *to.mutable_fetch_stderr();
+  fetch.set_call(message.call);
+  fetch.set_job(message.job.value);
+  fetch.set_task(message.task);
+  fetch.set_user(message.user);
+}
 
 ToNode Take(FieldReader& in, const pb::OpenJob& from) {
   in.Within("open_job");
@@ -213,6 +222,12 @@ ToNode Take(FieldReader& in, const pb::PutPiece& from) {
   if (from.bytes().size() > kPutPieceBytes) in.Defect("bytes", "is too long");
   return PutPiece{job, from.piece(), from.bytes()};
 }
+ToNode Take(FieldReader& in, const pb::FetchStderr& from) {
+  in.Within("fetch_stderr");
+  auto job = in.Id<JobId>("job", from.job());
+  return FetchStderr{from.call(), job, from.task(),
+                     in.Text("user", from.user(), kWireLimits.name_bytes)};
+}
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -263,6 +278,11 @@ void Put(pb::ToHub& to, const WantPiece& message) {
   to.mutable_want_piece()->set_job(message.job.value);
   to.mutable_want_piece()->set_piece(message.piece);
 }
+void Put(pb::ToHub& to, const StderrFetched& message) {
+  to.mutable_stderr_fetched()->set_call(message.call);
+  to.mutable_stderr_fetched()->set_found(message.found);
+  to.mutable_stderr_fetched()->set_bytes(message.bytes);
+}
 
 ToHub Take(FieldReader& in, const pb::Hello& from) {
   in.Within("hello");
@@ -308,6 +328,11 @@ ToHub Take(FieldReader& in, const pb::WantPiece& from) {
   in.Within("want_piece");
   auto job = in.Id<JobId>("job", from.job());
   return WantPiece{job, from.piece()};
+}
+ToHub Take(FieldReader& in, const pb::StderrFetched& from) {
+  in.Within("stderr_fetched");
+  if (from.bytes().size() > kWireLimits.piece_bytes) in.Defect("bytes", "is too long");
+  return StderrFetched{from.call(), from.found(), from.bytes()};
 }
 
 double TakeFigure(FieldReader& in, std::string_view field, double v) {
@@ -381,6 +406,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Take(in, from.close_job());
       case pb::ToNode::kPutPiece:
         return Take(in, from.put_piece());
+      case pb::ToNode::kFetchStderr:
+        return Take(in, from.fetch_stderr());
       case pb::ToNode::KIND_NOT_SET:
         break;
     }
@@ -412,6 +439,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Take(in, from.want_piece());
       case pb::ToHub::kState:
         return Take(in, from.state());
+      case pb::ToHub::kStderrFetched:
+        return Take(in, from.stderr_fetched());
       case pb::ToHub::KIND_NOT_SET:
         break;
     }

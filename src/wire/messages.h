@@ -65,7 +65,16 @@ struct PutPiece {
   uint32_t piece = 0;
   std::string bytes;
 };
-using ToNode = std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece>;
+// Asks for what a job of Parasol wrote to stderr, which stays on its node; answered by
+// StderrFetched. Nothing depends on it.
+struct FetchStderr {
+  uint64_t call = 0;
+  JobId job;
+  TaskIndex task = 0;
+  std::string user;  // whose the file must be
+};
+using ToNode =
+    std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece, FetchStderr>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -121,8 +130,13 @@ struct WantPiece {
   JobId job;
   uint32_t piece = 0;
 };
-using ToHub =
-    std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece, NodeState>;
+struct StderrFetched {
+  uint64_t call = 0;
+  bool found = false;
+  std::string bytes;  // at most 1 MiB, from its beginning; or why there are none
+};
+using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
+                           NodeState, StderrFetched>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

@@ -114,7 +114,7 @@ JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from) {
   s.name = in.Text("settings.name", from.name(), kMost);
   s.cwd = in.Text("settings.cwd", from.cwd(), kMost, true);
   s.row_kind = in.Number<RowKind>("settings.row_kind", from.row_kind(), 0,
-                                  static_cast<uint32_t>(RowKind::kValues));
+                                  static_cast<uint32_t>(RowKind::kParasol));
   s.command = in.Texts("settings.command", from.command(), kMost);
   s.value_names = in.Texts("settings.value_names", from.value_names(), kMost);
   s.record_values = from.record_values();

@@ -249,6 +249,12 @@ struct UserInfo {
   uint32_t leased = 0;
   double used = 0;  // processors that its tasks take
 };
+// A node where attempts of a job failed in a row, and none has succeeded since.
+struct JobTrouble {
+  NodeId node;
+  uint32_t failures = 0;
+  bool set_aside = false;  // the job is given to other nodes
+};
 struct JobInfo {
   JobId job;
   std::string user;
@@ -291,6 +297,11 @@ class Engine {
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<Needs> Requests(JobId job) const;
   bool Finished(JobId job) const;
+  // Tasks that have not ended. Cost: the job's tasks.
+  std::vector<TaskRange> Unended(JobId job) const;
+  std::vector<JobTrouble> Troubles(JobId job) const;
+  // Attempts of the job that failed in a row, on any nodes.
+  uint32_t FailuresInRow(JobId job) const;
   std::optional<JobInfo> Info(JobId job) const;
   std::vector<JobInfo> Jobs() const;
   std::vector<NodeInfo> Nodes() const;

@@ -223,6 +223,7 @@ class World {
     if (prng.Chance(30)) policy.retry.retry_on = static_cast<CauseSet>(prng.Below(256));
     if (prng.Chance(20)) policy.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
     if (prng.Chance(20)) policy.pause_after_failures = 1 + static_cast<uint32_t>(prng.Below(8));
+    policy.pause_despite_success = prng.Chance(50);
     if (prng.Chance(20)) policy.max_failures = 1 + static_cast<uint32_t>(prng.Below(5));
     if (prng.Chance(20)) {
       policy.halt.when = prng.Chance(50) ? HaltRule::When::kNow : HaltRule::When::kSoon;

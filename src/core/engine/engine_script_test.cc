@@ -3,7 +3,7 @@
 //   submit j1 tasks=100 [cpus=2 ...]      or with several requests: submit j1 1-3:cpus=2 4:gpus=1
 //          [open] [order=3,1,2] + a policy: [retries=1] [delay=5s] [retry-on=exit,node] [once]
 //          [halt=now,fail=1|soon,done=30%] [max-failures=2]
-//          [max-running=2] [pause-after=25] [weight=50] + [user=ada] [priority=1]
+//          [max-running=2] [pause-after=25 [despite-success]] [weight=50] + [user=ada] [priority=1]
 //          [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has left memory, 4 of its 5
 //          tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
@@ -299,6 +299,7 @@ class EngineMachine : public script::Machine {
     policy.max_failures = static_cast<uint32_t>(line.Number("max-failures", 0));
     policy.max_running = static_cast<uint32_t>(line.Number("max-running", 0));
     policy.pause_after_failures = static_cast<uint32_t>(line.Number("pause-after", 0));
+    policy.pause_despite_success = line.Flag("despite-success");
     policy.weight = static_cast<uint32_t>(line.Number("weight", kJobWeight));
     return policy;
   }

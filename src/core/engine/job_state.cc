@@ -416,6 +416,9 @@ void JobState::Meet(JobId other) {
 }
 
 void JobState::Grow(const JobGrown& grown) {
+  // What comes to a job that had ended is not to blame for how that went.
+  if (finished_) failures_in_row_ = 0;
+  if (finished_ && held_ == HoldReason::kAllFail) Release();
   uint32_t before = counts_.total;
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
   queues_.resize(requests_.size(), Queue{.cursor = before});

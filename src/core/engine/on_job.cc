@@ -308,7 +308,8 @@ void CheckJob(StepContext& step, JobState& job) {
   if (policy.max_failures > 0 && job.counts().failed >= policy.max_failures) {
     reason = HoldReason::kMaxFailures;
   }
-  if (policy.pause_after_failures > 0 && job.counts().succeeded == 0 &&
+  bool spared = job.counts().succeeded > 0 && !policy.pause_despite_success;
+  if (policy.pause_after_failures > 0 && !spared &&
       job.failures_in_row() >= policy.pause_after_failures) {
     reason = HoldReason::kAllFail;
   }

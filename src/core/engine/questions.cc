@@ -35,6 +35,31 @@ std::vector<Needs> Engine::Requests(JobId id) const {
   return job == nullptr ? std::vector<Needs>{} : job->requests();
 }
 
+std::vector<TaskRange> Engine::Unended(JobId id) const {
+  std::vector<TaskRange> ranges;
+  const JobState* job = state_->FindJob(id);
+  for (TaskIndex i = 0; job != nullptr && i < job->task_count(); ++i) {
+    TaskState state = job->StateOf(i);
+    if (state == TaskState::kQueued || state == TaskState::kLeased) AppendIndex(ranges, i);
+  }
+  return ranges;
+}
+
+std::vector<JobTrouble> Engine::Troubles(JobId id) const {
+  std::vector<JobTrouble> troubles;
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr) return troubles;
+  for (const auto& [node, trouble] : job->troubles()) {
+    troubles.push_back({node, trouble.failures, job->Avoids(node)});
+  }
+  return troubles;
+}
+
+uint32_t Engine::FailuresInRow(JobId id) const {
+  const JobState* job = state_->FindJob(id);
+  return job == nullptr ? 0 : job->failures_in_row();
+}
+
 bool Engine::Finished(JobId id) const {
   const JobState* job = state_->FindJob(id);
   return job != nullptr && job->finished();
@@ -60,7 +85,7 @@ std::string WhyHeld(const JobState& job) {
           id);
     case HoldReason::kAllFail:
       return fmt::format(
-          "job {0} is held since its tasks failed one after the other and none succeeded; look at "
+          "job {0} is held since its tasks failed one after the other; look at "
           "them (spate job info {0}), then spate job release {0} lets it go on",
           id);
     case HoldReason::kNone:

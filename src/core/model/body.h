@@ -42,6 +42,7 @@ struct TaskPut {
 };
 
 struct TaskBody {
+  std::string cwd;  // absolute, or empty: the job's folder
   std::vector<Step> steps;
   std::vector<Check> output_checks;
   // Redirections: empty means the null device (in) or collected by the shepherd (out, err).
@@ -49,6 +50,7 @@ struct TaskBody {
   std::string stdin_file;
   std::string stdout_file;
   std::string stderr_file;
+  bool late_stderr = false;  // stderr_file is made when something is written to it, not before
   std::vector<std::string> environment;  // "NAME=value", on top of the job's
   std::vector<TaskPut> puts;
   std::vector<std::string> gets;  // files of its folder that come home with its end

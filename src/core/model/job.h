@@ -67,6 +67,7 @@ struct JobPolicy {
   uint32_t weight = kJobWeight;
   // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
   uint32_t pause_after_failures = 0;
+  bool pause_despite_success = false;  // also when some succeeded before them
 };
 
 // When a job that waits for another one may start.
@@ -108,6 +109,7 @@ struct UserRule {
 enum class RowKind : uint8_t {
   kListLine,  // a line of a job list
   kValues,    // values joined by '\0', for the placeholders of `command`
+  kParasol,   // a job of Parasol (format/parasol_row.h)
 };
 
 // Everything that the node must know of a job. Immutable once the job is open.

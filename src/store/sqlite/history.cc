@@ -59,6 +59,17 @@ Result<JobStatistics> History::Statistics() {
   return scan_->statistics;
 }
 
+Result<Duration> History::MeanWall() {
+  auto mean = db_.Prepare(
+      "SELECT CAST(AVG(wall_us) AS INTEGER) FROM attempt WHERE seq BETWEEN ? AND ? AND job = ? "
+      "AND start_us IS NOT NULL");
+  if (!mean) return std::unexpected(std::move(mean.error()));
+  BindPart(*mean, part_);
+  auto found = mean->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  return Duration::Micros(mean->Int(0));  // NULL is 0
+}
+
 Result<AttemptEntry> History::ReadAttempt(uint64_t seq) {
   AttemptEntry entry;
   attempt_.Bind(0, static_cast<int64_t>(seq));

@@ -48,6 +48,8 @@ class History {
   Result<JobCounts> Counts();
   Result<JobStatistics> Statistics();
   void Refresh() { scan_.reset(); }
+  // Of all attempts that were started; without the cost of Statistics.
+  Result<Duration> MeanWall();
 
   // Tasks by index, until `visit` returns false.
   Status Tasks(const TaskFilter& filter, const std::function<bool(const TaskSummary&)>& visit);

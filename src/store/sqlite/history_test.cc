@@ -161,6 +161,7 @@ TEST(History, Statistics) {
   ASSERT_TRUE(statistics);
   EXPECT_EQ(statistics->attempts, 7u);
   EXPECT_EQ(statistics->median_wall, Duration::Micros(602));
+  EXPECT_EQ(History::Open(world.state(), 1)->MeanWall(), Duration::Micros(602));
   EXPECT_EQ(statistics->total_user, Duration::Micros(7 * 300));
   EXPECT_EQ(statistics->peak_memory, 1u << 30);
   EXPECT_EQ(statistics->peak_task, 4u);

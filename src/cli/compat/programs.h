@@ -14,18 +14,21 @@ namespace spate::cli {
 // Any error, and too few words.
 inline constexpr int kParasolExitError = 255;
 
+// Takes what stands after the name; returns the exit code. An error is told on standard error.
+using ParasolRun = Result<int> (*)(std::span<const std::string> args);
+
 struct ParasolProgram {
   std::string_view name;
   std::string_view summary;  // one line for its man page
   std::string_view usage;    // told on standard error when there are too few words
-  // Takes what stands after the name; returns the exit code. An error is told on standard error.
-  Result<int> (*run)(std::span<const std::string> args);
+  ParasolRun run = nullptr;  // null: it needs more than cli/ has, see ParasolEntry
 };
 std::span<const ParasolProgram> ParasolPrograms();
 // Null for another name.
 const ParasolProgram* FindParasolProgram(std::string_view name);
 
-// The exit code when this is one of them, else nullopt.
-std::optional<int> ParasolEntry(int argc, char** argv);
+// The exit code when this is one of them, else nullopt. `run_of` knows the programs that have no
+// `run` of their own.
+std::optional<int> ParasolEntry(int argc, char** argv, ParasolRun (*run_of)(std::string_view name));
 
 }  // namespace spate::cli

@@ -16,7 +16,8 @@ namespace {
 int Entry(std::vector<std::string> args) {
   std::vector<char*> argv;
   for (std::string& arg : args) argv.push_back(arg.data());
-  return ParasolEntry(static_cast<int>(argv.size()), argv.data()).value_or(-1);
+  auto none = [](std::string_view) -> ParasolRun { return nullptr; };
+  return ParasolEntry(static_cast<int>(argv.size()), argv.data(), none).value_or(-1);
 }
 
 class Gensub2Test : public testing::Test {

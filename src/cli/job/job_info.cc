@@ -168,7 +168,7 @@ std::string StandingText(const HistoryCall& call, const JobDetails& details) {
     case engine::HoldReason::kMaxFailures:
       return "stopped by --max-failures before all tasks had ended";
     case engine::HoldReason::kAllFail:
-      return "held: its tasks failed one after the other, and none succeeded";
+      return "held: its tasks failed one after the other";
     default:
       return "stopped before all tasks had ended";
   }

@@ -16,4 +16,14 @@ void LogLine(std::string_view text) {
   (void)os::WriteAll(os::kStderr, line, "log");
 }
 
+Status BeginLog(std::optional<os::Background>& background, const DaemonLife& life) {
+  if (background) return background->Ready(life.log);
+  return life.log.empty() ? Status() : os::LogTo(life.log);
+}
+
+void LogAnew(const DaemonLife& life) {
+  if (life.log.empty()) return;
+  if (auto again = os::LogTo(life.log); !again) LogLine(again.error().message);
+}
+
 }  // namespace spate::apps

@@ -2,10 +2,25 @@
 // terminal, the system's journal, or the file that Background gave it.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
+
+#include "base/result.h"
+#include "os/background.h"
 
 namespace spate::apps {
 
+// How the process of a daemon lives.
+struct DaemonLife {
+  bool background = false;
+  std::string log;  // the file of its log; empty in the foreground: standard error
+};
+
 void LogLine(std::string_view text);
+// The daemon serves: from now on it logs as `life` says.
+Status BeginLog(std::optional<os::Background>& background, const DaemonLife& life);
+// Takes up a new file, after the old one was renamed.
+void LogAnew(const DaemonLife& life);
 
 }  // namespace spate::apps

@@ -67,13 +67,13 @@ std::expected<Caller, wire::Refusal> HubAccess::Who(const link::Guest& guest) co
 
 void HubAccess::Add(access::Access& access, std::function<void(Status)> done) {
   store::CredentialRow row;
-  row.serial = rows_.empty() ? 1 : rows_.rbegin()->first + 1;
+  if (access.serial == 0) access.serial = rows_.empty() ? 1 : rows_.rbegin()->first + 1;
+  row.serial = access.serial;
   row.role = access::NameOf(access.role);
   row.user = access.user;
   row.secret.assign(access.secret.begin(), access.secret.end());
   row.created = loop_.Now();
   if (access.expires != Instant::Never()) row.expires = access.expires;
-  access.serial = row.serial;
   rows_[row.serial] = row;
   store_.PutCredential(std::move(row), std::move(done));
 }

@@ -32,7 +32,7 @@ class HubAccess {
 
   Status Load();
   std::expected<Caller, wire::Refusal> Who(const link::Guest& guest) const;
-  // `done` when the credential is durable.
+  // `done` when the credential is durable. Without a serial it gets the next.
   void Add(access::Access& access, std::function<void(Status)> done);
   // False: there is none, or it was revoked before.
   bool Revoke(uint64_t serial, std::function<void(Status)> done);

@@ -7,6 +7,8 @@
 
 #include "apps/hub_commands.h"
 #include "apps/hub_service.h"
+#include "apps/para_hub.h"
+#include "apps/parasol_hub.h"
 #include "base/units.h"
 #include "core/model/limits.h"
 #include "os/file.h"
@@ -18,6 +20,7 @@ namespace {
 // Rows that wait to be written; above it the client waits.
 constexpr uint64_t kBacklogMost = 32u << 20;
 constexpr size_t kPrintBytes = 256 << 10;
+constexpr size_t kRequestsAhead = 4;  // each is 16 MB at most
 // 25 failures in a row and no success are the job's fault, not its tasks' luck.
 constexpr uint32_t kPauseAfterFailures = 25;
 
@@ -55,6 +58,7 @@ HubClient::~HubClient() {
     service_.DropUpload(upload_->job);
   } else {
     service_.EndGrow(upload_->job);
+    service_.ForgetSoon(upload_->job);
   }
 }
 
@@ -77,6 +81,12 @@ void HubClient::Exit(int code) { Send(wire::Exited{static_cast<uint32_t>(code)})
 void HubClient::Fail(const Error& error) { Send(wire::Failed{error.kind, error.message}); }
 
 void HubClient::OnRequest(std::string_view bytes) {
+  if (reader_) {
+    // The client has heard its answer before we hear that the reader is done.
+    next_requests_.emplace_back(bytes);
+    connection_->PauseReading(next_requests_.size() >= kRequestsAhead);
+    return;
+  }
   auto request = wire::DecodeRequest(bytes);
   if (!request) return connection_->Breach(request.error().message);
   bool of_upload = std::holds_alternative<wire::Rows>(*request) ||
@@ -85,7 +95,6 @@ void HubClient::OnRequest(std::string_view bytes) {
   if (of_upload != upload_.has_value()) {
     return connection_->Breach(of_upload ? "rows without a submit" : "a submit without its end");
   }
-  if (reader_) return connection_->Breach("a request before the answer to the last one");
   std::visit([this](auto& each) { Take(std::move(each)); }, *request);
 }
 
@@ -96,6 +105,7 @@ Status HubClient::CheckUpload(Upload& upload) {
   if (submit.add_to == JobId()) {
     // One user cannot take another one's submission for their own.
     submit.submission = caller_.user + ":" + submit.submission;
+    if (submit.settings->row_kind == RowKind::kParasol) return FindBatch(upload);
     auto known = service_.store().FindSubmission(submit.submission);
     if (!known) return std::unexpected(known.error());
     upload.known = known->has_value();
@@ -113,6 +123,32 @@ Status HubClient::CheckUpload(Upload& upload) {
   auto from = service_.BeginGrow(submit.add_to);
   if (!from) return std::unexpected(from.error());
   upload.job = submit.add_to;
+  upload.grown_from = upload.next = *from;
+  return {};
+}
+
+// A batch is one job, from the first of its submissions on.
+Status HubClient::FindBatch(Upload& upload) {
+  auto known = service_.store().FindSubmission(upload.submit.submission);
+  if (!known) return std::unexpected(known.error());
+  if (!known->has_value()) {
+    upload.job = service_.store().NextJobId();
+    return {};
+  }
+  upload.job = upload.submit.add_to = **known;
+  const engine::Engine& engine = service_.hub().engine();
+  if (!engine.Finished(upload.job) && engine.Held(upload.job) == engine::HoldReason::kAllFail) {
+    return spate::Fail(ErrorKind::kPermission,
+                       "Sick batch! Correct the problem, and then: para clearSickNodes, or parasol "
+                       "-results=FILE clear sick");
+  }
+  if (auto revived = service_.Revive(upload.job); !revived) return revived;
+  auto info = service_.hub().engine().Info(upload.job);
+  if (info && info->cancelled && !info->finished) {
+    return spate::Fail(ErrorKind::kBusy, "the batch's job is being cancelled; try again");
+  }
+  auto from = service_.BeginGrow(upload.job);
+  if (!from) return std::unexpected(from.error());
   upload.grown_from = upload.next = *from;
   return {};
 }
@@ -178,6 +214,11 @@ void HubClient::Take(wire::SubmitEnd end) {
   if (end.count != upload.next - upload.grown_from || end.requests.empty()) {
     return connection_->Breach("another number of rows than of tasks");
   }
+  if (upload.submit.settings->row_kind == RowKind::kParasol && service_.parasol() != nullptr) {
+    for (Needs& needs : end.requests) {
+      if (needs.memory == 0) needs.memory = service_.parasol()->default_ram;
+    }
+  }
   for (const PutFile& file : upload.submit.settings->puts) {
     if (file.first_piece + PutPieces(file.size) > upload.pieces) {
       return connection_->Breach("a file without its pieces");
@@ -188,6 +229,9 @@ void HubClient::Take(wire::SubmitEnd end) {
   auto known = service_.store().FindSubmission(upload.submit.submission);
   if (!known || known->has_value()) {
     service_.DropUpload(upload.job);
+    if (known && upload.submit.settings->row_kind == RowKind::kParasol) {
+      return Fail({ErrorKind::kBusy, "somebody else began this batch at the same time"});
+    }
     return known ? AwaitAccepted(**known, true) : Fail(known.error());
   }
   Accept(std::move(upload), std::move(end));
@@ -251,6 +295,7 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   plan.policy.max_running = submit.max_running;
   plan.policy.weight = submit.weight;
   plan.policy.pause_after_failures = kPauseAfterFailures;
+  plan.policy.pause_despite_success = settings->row_kind == RowKind::kParasol;
   plan.user = caller_.user;
   plan.priority = submit.priority;
   for (const wire::Submit::After& after : submit.after) {
@@ -267,17 +312,47 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
 
 void HubClient::Grow(Upload upload, wire::SubmitEnd end) {
   JobId job = upload.job;
-  // The requests of the job that it grows are numbered before ours.
+  // A batch may have ended while its tasks came in.
+  if (auto revived = service_.Revive(job); !revived) {
+    service_.EndGrow(job);
+    return Fail(revived.error());
+  }
+  // Who adds to a batch wants it to go on.
+  bool goes_on = service_.jobs().Find(job)->finished;
+  if (service_.hub().engine().Held(job) == engine::HoldReason::kUser &&
+      upload.submit.settings->row_kind == RowKind::kParasol) {
+    service_.hub().Post(engine::ReleaseJob{job});
+  }
+  // The requests of the job that it grows are numbered before ours; equal ones are one.
   std::vector<Needs> before = service_.hub().engine().Requests(job);
+  std::vector<Needs> fresh;
+  std::vector<uint32_t> numbers;
+  for (Needs& needs : end.requests) {
+    auto same = std::ranges::find(before, needs);
+    numbers.push_back(static_cast<uint32_t>(same - before.begin()));
+    if (same != before.end()) continue;
+    before.push_back(needs);
+    fresh.push_back(std::move(needs));
+  }
   for (RequestRun& run : end.runs) {
     run.first += upload.grown_from;
-    run.request += static_cast<uint32_t>(before.size());
+    run.request = numbers.at(run.request);
   }
-  service_.hub().Post(engine::GrowJob{job, end.count, std::move(end.requests), std::move(end.runs),
-                                      static_cast<uint32_t>(before.size())});
+  auto known = static_cast<uint32_t>(before.size() - fresh.size());
+  service_.hub().Post(
+      engine::GrowJob{job, end.count, std::move(fresh), std::move(end.runs), known});
+  if (goes_on && end.count > 0) service_.jobs().Reopened(job);
   service_.WhenSettled(
-      [service = &service_, job, tell = Guarded([this, job] { Accepted(job, false); })] {
+      [service = &service_, job,
+       tell = Guarded([this, job, first = upload.grown_from] { Accepted(job, false, first); })] {
         service->EndGrow(job);
+        // The news of its end may have come after we looked.
+        const HubJobs::Job* entry = service->jobs().Find(job);
+        bool reopened = entry != nullptr && entry->finished &&
+                        service->hub().engine().Counts(job) &&
+                        !service->hub().engine().Finished(job);
+        if (reopened) service->jobs().Reopened(job);
+        service->ForgetSoon(job);  // when nothing was added
         tell();
       });
 }
@@ -290,13 +365,24 @@ void HubClient::AwaitAccepted(JobId job, bool known) {
   });
 }
 
-void HubClient::Accepted(JobId job, bool known) {
-  Send(wire::Accepted{job, known, service_.nodes_joined()});
+void HubClient::Accepted(JobId job, bool known, TaskIndex first) {
+  Send(wire::Accepted{job, known, service_.nodes_joined(), first});
+}
+
+void HubClient::TakeNextRequests() {
+  connection_->PauseReading(false);
+  for (auto alive = alive_; *alive && !reader_ && !next_requests_.empty();) {
+    std::string next = std::move(next_requests_.front());
+    next_requests_.pop_front();
+    OnRequest(next);
+  }
 }
 
 // ---- Questions ---------------------------------------------------------------------------------
 
 void HubClient::Take(wire::Command command) {
+  if (RunParaCommand(service_, *this, command)) return;
+  if (RunParasolCommand(service_, *this, command)) return;
   if (RunHubCommand(service_, *this, command)) return;
   Read(std::move(command));
 }
@@ -364,6 +450,7 @@ void HubClient::Read(const wire::Request& request) {
          if (!reader_done_) {
            Fail({ErrorKind::kIo, "the hub's reader has failed; the hub's log may tell why"});
          }
+         TakeNextRequests();
        }});
   if (!reader) return Fail(reader.error());
   reader_ = std::move(*reader);

@@ -4,6 +4,7 @@
 // Thread: the loop's.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,6 +44,8 @@ class HubClient {
   void Print(int stream, std::string_view text);
   void Exit(int code);
   void Fail(const Error& error);
+  // The answer is the reader's.
+  void Read(const wire::Request& request);
 
  private:
   // A job on its way in.
@@ -64,15 +67,16 @@ class HubClient {
   void Take(wire::Watch watch);
   void Take(wire::ReadEnds read);
   Status CheckUpload(Upload& upload);
+  Status FindBatch(Upload& upload);
   // What the hub may still keep of the output of the user's jobs; an error: nothing.
   Result<uint64_t> OutputLeft() const;
   void Accept(Upload upload, wire::SubmitEnd end);
   void Grow(Upload upload, wire::SubmitEnd end);
   void AwaitAccepted(JobId job, bool known);
-  void Accepted(JobId job, bool known);
+  void Accepted(JobId job, bool known, TaskIndex first = 0);
   void SlowDown();
+  void TakeNextRequests();
   void TellNews(JobId job);
-  void Read(const wire::Request& request);
   bool Send(const wire::Reply& reply);
 
   HubService& service_;
@@ -84,6 +88,7 @@ class HubClient {
   std::unique_ptr<os::Child> reader_;
   wire::FrameReader reader_frames_;
   bool reader_done_ = false;
+  std::deque<std::string> next_requests_;  // that came while there is a reader
   os::TimerId slow_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

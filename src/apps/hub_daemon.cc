@@ -18,6 +18,7 @@
 #include "os/file.h"
 #include "os/process.h"
 #include "os/signals.h"
+#include "os/terminal.h"
 
 namespace spate::apps {
 namespace {
@@ -73,50 +74,50 @@ Result<int> Start(const cli::Invocation& invocation) {
     with.metrics = std::move(*metrics);
   }
   with.user = here->machine.facts().user_name;
+  with.node_user = with.user;
   with.host = here->machine.facts().host_name;
-  with.log = LogLine;
   with.keep = options->keep.age;
-  if (auto made = os::MakeDirs(with.dir, 0700); !made) return std::unexpected(made.error());
-  std::string log = os::JoinPath(with.dir, "log");
+  DaemonLife life{options->daemon, options->daemon ? os::JoinPath(with.dir, "log") : ""};
+  return RunHub(std::move(with), life, Welcome);
+}
+
+}  // namespace
+
+Result<int> RunHub(HubService::Options options, const DaemonLife& life,
+                   const std::function<std::string(const HubService&)>& welcome) {
+  if (auto made = os::MakeDirs(options.dir, 0700); !made) return std::unexpected(made.error());
   std::optional<os::Background> background;
-  if (options->daemon) {
+  if (life.background) {
     auto entered = os::Background::Enter();
     if (!entered) return std::unexpected(entered.error());
     background = std::move(*entered);
   }
-
   FitOpenFiles(100'000);
   // The journal, strangers and those who read for clients need files, too.
   uint64_t files = os::GetOpenFileLimit().now;
-  with.connections = std::max(files / 3, files - std::min<uint64_t>(files, kOtherFiles));
-  with.strangers = std::clamp<size_t>(files / 8, 1, with.strangers);
+  options.connections = std::max(files / 3, files - std::min<uint64_t>(files, kOtherFiles));
+  options.strangers = std::clamp<size_t>(files / 8, 1, options.strangers);
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   int code = cli::kExitSuccess;
-  with.stopped = [&](int how) {
+  options.log = LogLine;
+  options.stopped = [&](int how) {
     code = how;
     (*loop)->Stop();
   };
-  auto service = HubService::Open(**loop, std::move(with));
+  auto service = HubService::Open(**loop, std::move(options));
   if (!service) return std::unexpected(service.error());
   for (int signal : {os::kSignalInt, os::kSignalTerm}) {
     (*loop)->OnSignal(signal, [&] { (*service)->Stop(); });
   }
-  (*loop)->OnSignal(os::kSignalHup, [&] {
-    if (!background) return;
-    if (auto again = os::LogTo(log); !again) LogLine(again.error().message);
-  });
-  (void)os::WriteAll(2, Welcome(**service), "standard error");
-  if (background) {
-    if (auto ready = background->Ready(log); !ready) return std::unexpected(ready.error());
-  }
+  (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
+  (void)os::WriteAll(os::kStderr, welcome(**service), "standard error");
+  if (auto on = BeginLog(background, life); !on) return std::unexpected(on.error());
   LogLine(fmt::format("the hub is up, life {}", (*service)->epoch().value));
   (*loop)->Run();
   return code;
 }
-
-}  // namespace
 
 int StartHub(const cli::Invocation& invocation) {
   auto code = Start(invocation);

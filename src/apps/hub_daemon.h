@@ -1,9 +1,19 @@
-// `spate hub start`: a hub from its first line to its last.
+// A hub from its first line to its last: of `spate hub start`, and of others who say how.
 #pragma once
 
+#include <functional>
+#include <string>
+
+#include "apps/daemon_log.h"
+#include "apps/hub_service.h"
 #include "cli/main.h"
 
 namespace spate::apps {
+
+// Opens the hub and lets it run to its end; the exit code. What `options` lacks of a process (open
+// files, `log`, `stopped`) is filled in. `welcome` is for the screen, once it serves.
+Result<int> RunHub(HubService::Options options, const DaemonLife& life,
+                   const std::function<std::string(const HubService&)>& welcome);
 
 int StartHub(const cli::Invocation& invocation);
 

@@ -121,6 +121,11 @@ void HubJobs::Reopened(JobId job) {
   Changed(job);
 }
 
+void HubJobs::ResetCounts(JobId job) {
+  Job& entry = jobs_.at(job);
+  entry.counted_from = engine_.Counts(job).value_or(entry.counts);
+}
+
 void HubJobs::Schedule() {
   if (tell_timer_ == 0) {
     tell_timer_ = loop_.At(loop_.Now() + kTellEvery, [this] {

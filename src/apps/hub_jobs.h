@@ -30,6 +30,7 @@ class HubJobs {
     bool started = false;
     std::optional<Instant> ended;  // of a finished one
     engine::HoldReason held = engine::HoldReason::kNone;
+    JobCounts counted_from;  // see ResetCounts
   };
   // All outlive it. Progress is written down now and then, so that lists need not count.
   HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine& engine);
@@ -48,6 +49,8 @@ class HubJobs {
   void Held(JobId job, engine::HoldReason reason);
   void Finished(JobId job, const JobCounts& counts);
   void Reopened(JobId job);
+  // What is told of its ends, of Parasol, counts from now on; forgotten with the hub's life.
+  void ResetCounts(JobId job);
   // Finished jobs that ended before `when`.
   std::vector<JobId> EndedBefore(Instant when) const;
   // Writes down what is not yet; before the hub ends.

@@ -7,6 +7,9 @@
 #include <string_view>
 
 #include "apps/history.h"
+#include "apps/para_reader.h"
+#include "apps/parasol_reader.h"
+#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/options/words.h"
 #include "os/fd.h"
@@ -154,6 +157,18 @@ Status SendEnds(const std::string& dir, const wire::ReadEnds& read) {
 }
 
 int Answer(const std::string& dir, const cli::Viewer& viewer, const wire::Command& command) {
+  if (!command.argv.empty() && command.argv[0] == "para") {
+    auto answered = AnswerPara(dir, command.argv, Print);
+    if (!answered) Print(2, answered.error().message + "\n");
+    return answered ? cli::kExitSuccess : cli::ExitCodeOf(answered.error().kind);
+  }
+  if (!command.argv.empty() && command.argv[0] == "parasol") {
+    std::vector<std::string> words(command.argv.begin() + 1, command.argv.end());
+    auto done = AnswerParasol(dir, viewer, words, [](std::string_view text) { Print(1, text); });
+    if (done) return cli::kExitSuccess;
+    Print(2, done.error().message + "\n");
+    return cli::kParasolExitError;
+  }
   auto found = cli::FindCommand(command.argv);
   if (!found) return cli::kExitUsage;  // the hub has looked already
   std::vector<std::string> argv(command.argv.begin() + static_cast<ptrdiff_t>(found->words),

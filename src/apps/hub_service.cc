@@ -6,7 +6,6 @@
 #include <charconv>
 #include <utility>
 
-#include "access/proof.h"
 #include "apps/hub_look.h"
 #include "base/check.h"
 #include "base/units.h"
@@ -29,7 +28,7 @@ const char* ReasonOf(engine::HoldReason reason) {
     case engine::HoldReason::kMaxFailures:
       return "so many of its tasks have failed as --max-failures allows";
     case engine::HoldReason::kAllFail:
-      return "25 of its tasks failed in a row and none succeeded; mend it, then: spate job release";
+      return "25 of its tasks failed in a row; mend it, then: spate job release";
     default:
       return "somebody asked for it";
   }
@@ -43,14 +42,16 @@ Result<std::unique_ptr<HubService>> HubService::Open(os::RealLoop& loop, Options
   if (!dir) return std::unexpected(dir.error());
   auto store = store::SqliteStore::Open(*dir, loop);
   if (!store) return std::unexpected(store.error());
-  auto identity = transport::Identity::LoadOrMake(os::JoinPath(options.dir, "key.pem"));
+  auto keys = HubKeys::Open(options.dir);
+  if (!keys) return std::unexpected(keys.error());
+  auto identity = keys->LoadOrMakeKey();
   if (!identity) return std::unexpected(identity.error());
   std::unique_ptr<HubService> service(new HubService(loop, std::move(options), std::move(*dir),
                                                      std::move(*store), std::move(*identity)));
   if (auto up = service->TakeUp(); !up) return std::unexpected(up.error());
   if (auto open = service->OpenDoor(); !open) return std::unexpected(open.error());
   if (auto open = service->OpenMetrics(); !open) return std::unexpected(open.error());
-  if (auto made = service->MakeFirstAccess(); !made) return std::unexpected(made.error());
+  if (auto taken = service->TakeFirstAccess(*keys); !taken) return std::unexpected(taken.error());
   return service;
 }
 
@@ -157,21 +158,16 @@ void HubService::MeasureLag() {
 }
 
 // The first credentials lie in the hub's folder, for its owner to pass on.
-Status HubService::MakeFirstAccess() {
+Status HubService::TakeFirstAccess(const HubKeys& keys) {
   if (!access_->all().empty() || reached_at_.empty()) return {};
-  for (auto [role, name] :
-       {std::pair{access::Role::kAdmin, "admin.access"}, {access::Role::kNode, "node.access"}}) {
-    auto secret = access::MakeRandom();
-    if (!secret) return std::unexpected(secret.error());
-    access::Access access;
-    access.hubs = reached_at_;
-    access.pin = pin();
-    access.role = role;
-    access.user = options_.user;
-    access.secret = *secret;
-    access_->Add(access, [](Status) {});
-    std::string path = os::JoinPath(options_.dir, name);
-    if (auto saved = access::SaveAccess(path, access); !saved) return saved;
+  auto first = keys.LoadOrMake(identity_, {reached_at_, options_.user, options_.node_user});
+  if (!first) return std::unexpected(first.error());
+  for (auto [access, name] :
+       {std::pair{&first->admin, kAdminAccess}, {&first->node, kNodeAccess}}) {
+    access_->Add(*access, [](Status) {});
+    if (access->hubs == reached_at_) continue;  // they were made for another port, or by somebody
+    access->hubs = reached_at_;                 // who did not know it
+    if (auto saved = access::SaveAccess(keys.PathOf(name), *access); !saved) return saved;
   }
   return {};
 }
@@ -190,6 +186,11 @@ void HubService::Stop() {
 // ---- The door ----------------------------------------------------------------------------------
 
 std::expected<link::Admission, wire::Refusal> HubService::Admit(const link::Guest& guest) {
+  if (options_.peers && !guest.local && !options_.peers->HasText(guest.peer)) {
+    options_.log(fmt::format("refused {}: it is in none of the hub's subnets", guest.peer));
+    return std::unexpected(
+        wire::Refusal{wire::RefusalCode::kOther, "it takes no peers from this network"});
+  }
   auto caller = access_->Who(guest);
   if (!caller) {
     options_.log(fmt::format("refused {}: {}", guest.peer, caller.error().reason));
@@ -248,6 +249,35 @@ Result<std::unique_ptr<os::Child>> HubService::StartReader(const Caller& caller,
       std::move(input), std::move(events));
   if (child) ++readers_;
   return child;
+}
+
+void HubService::FetchStderr(const std::string& node, JobId job, TaskIndex task, Fetched fn) {
+  constexpr Duration kPatience = Duration::Seconds(10);
+  const HubNodes::Node* from = nodes_->FindByName(node);
+  if (from == nullptr || !from->channel) {
+    return fn(Fail(ErrorKind::kUnavailable,
+                   fmt::format("the node {} is not connected", EscapeForScreen(node))));
+  }
+  uint64_t call = ++last_fetch_;
+  fetching_[call] = std::move(fn);
+  from->channel->Send(wire::FetchStderr{call, job, task, jobs_->Find(job)->user});
+  loop_.At(loop_.Now() + kPatience, [this, call, node] {
+    auto at = fetching_.find(call);
+    if (at == fetching_.end()) return;
+    Fetched tell = std::move(at->second);
+    fetching_.erase(at);
+    tell(Fail(ErrorKind::kUnavailable,
+              fmt::format("the node {} does not answer", EscapeForScreen(node))));
+  });
+}
+
+void HubService::OnStderrFetched(wire::StderrFetched fetched) {
+  auto at = fetching_.find(fetched.call);
+  if (at == fetching_.end()) return;  // too late
+  Fetched tell = std::move(at->second);
+  fetching_.erase(at);
+  if (fetched.found) return tell(std::move(fetched.bytes));
+  tell(Fail(ErrorKind::kNotFound, std::move(fetched.bytes)));
 }
 
 // ---- Jobs --------------------------------------------------------------------------------------

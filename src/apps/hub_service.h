@@ -8,19 +8,23 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "apps/first_access.h"
 #include "apps/hub_access.h"
 #include "apps/hub_client.h"
 #include "apps/hub_jobs.h"
 #include "apps/hub_nodes.h"
 #include "apps/metrics_door.h"
+#include "apps/parasol_site.h"
 #include "hub/hub.h"
 #include "link/door.h"
 #include "os/child.h"
 #include "os/real_loop.h"
+#include "os/subnet.h"
 #include "store/sqlite/sqlite_store.h"
 #include "transport/tcp/identity.h"
 
@@ -33,12 +37,15 @@ class HubService final : public hub::Watcher, public link::Gate {
     std::vector<os::Address> listen;     // beside the socket in `dir`
     std::optional<os::Address> metrics;  // where monitors ask
     std::string user;                    // whom this process runs as
+    std::string node_user;               // whose tasks the first access of nodes is for
     std::string host;                    // the name by which others reach this machine
     size_t connections = 4096;           // at once, with clients and nodes
     size_t strangers = 1024;             // at one address, before they have said who they are
     Duration suspect_after;              // a connection of so long a silence is cut
     Duration lost_after;                 // and after this one a node's tasks run elsewhere
     Duration keep = Duration::Seconds(90 * 86400);  // finished jobs
+    std::optional<os::Subnets> peers;               // nobody else may come
+    std::optional<ParasolSite> parasol;             // of paraHub
     std::function<void(std::string)> log;           // a line for whoever looks after the hub
     std::function<void(int code)> stopped;          // the hub has come to its end
   };
@@ -63,6 +70,8 @@ class HubService final : public hub::Watcher, public link::Gate {
   Epoch epoch() const { return epoch_; }
   Instant since() const { return since_; }
   const std::string& dir() const { return options_.dir; }
+  // Null unless paraHub started it.
+  const ParasolSite* parasol() const { return options_.parasol ? &*options_.parasol : nullptr; }
   std::string journal() const { return dir_.place().DbPath(); }
   std::string output_of(JobId job) const { return dir_.place().OutputPath(job); }
   size_t clients() const { return clients_.size(); }
@@ -83,6 +92,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   // The first task that may be added to a job now. kBusy: somebody adds tasks to it.
   Result<TaskIndex> BeginGrow(JobId job);
   void EndGrow(JobId job) { growing_.erase(job); }
+  bool Grows(JobId job) const { return growing_.contains(job); }
   // Of a job that came only in part, or is refused: nothing of it stays.
   void DropUpload(JobId job);
   // Removes a finished job and all that is kept of it.
@@ -101,6 +111,11 @@ class HubService final : public hub::Watcher, public link::Gate {
                                                  os::Child::Events events);
   void ReaderEnded() { --readers_; }
 
+  // What a job of Parasol wrote to stderr, from the node that ran it. kUnavailable: the node is
+  // away.
+  using Fetched = std::function<void(Result<std::string>)>;
+  void FetchStderr(const std::string& node, JobId job, TaskIndex task, Fetched fn);
+
   // link::Gate
   std::expected<link::Admission, wire::Refusal> Admit(const link::Guest& guest) override;
 
@@ -113,6 +128,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   void OnNodeState(NodeId node, wire::NodeState state) override {
     nodes_->Tell(node, std::move(state));
   }
+  void OnStderrFetched(wire::StderrFetched fetched) override;
   void OnStoreFailed(const Error& error) override;
 
  private:
@@ -122,7 +138,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   Status OpenDoor();
   Status OpenMetrics();
   void MeasureLag();
-  Status MakeFirstAccess();
+  Status TakeFirstAccess(const HubKeys& keys);
   void Arrived(link::Visitor visitor);
   void Prune();
   void TellAccepted(JobId job, const Error* error);
@@ -150,6 +166,8 @@ class HubService final : public hub::Watcher, public link::Gate {
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
   std::set<JobId> growing_;  // somebody adds tasks to them
   uint32_t readers_ = 0;
+  std::map<uint64_t, Fetched> fetching_;  // by FetchStderr::call
+  uint64_t last_fetch_ = 0;
   bool stopping_ = false;
   os::TimerId prune_timer_ = 0;
 };

@@ -1,9 +1,14 @@
 #include "apps/job_text.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 namespace spate::apps {
 namespace {
+
+// By RowKind.
+constexpr std::array<const char*, 3> kRowNames = {"lines", "values", "parasol"};
 
 // Words are any bytes, JSON strings are UTF-8: each byte becomes the code point of its value.
 std::string ToLatin(std::string_view bytes) {
@@ -42,7 +47,7 @@ std::string EncodeJobText(const JobSettings& settings) {
     return out;
   };
   nlohmann::json json;
-  json["rows"] = settings.row_kind == RowKind::kListLine ? "lines" : "values";
+  json["rows"] = kRowNames[static_cast<size_t>(settings.row_kind)];
   json["command"] = list(settings.command);
   json["value_names"] = list(settings.value_names);
   json["record_values"] = settings.record_values;
@@ -73,7 +78,9 @@ Status DecodeJobText(std::string_view text, JobSettings& settings) {
   if (!list("command", settings.command) || !list("value_names", settings.value_names)) {
     return damaged();
   }
-  settings.row_kind = *rows == "lines" ? RowKind::kListLine : RowKind::kValues;
+  auto kind = std::find(kRowNames.begin(), kRowNames.end(), *rows);
+  if (kind == kRowNames.end()) return damaged();
+  settings.row_kind = static_cast<RowKind>(kind - kRowNames.begin());
   settings.has_source = source->get<bool>();
   auto values = json.find("record_values");
   bool known = values != json.end() && values->is_number_unsigned();

@@ -4,17 +4,19 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "access/access_file.h"
-#include "apps/daemon_log.h"
-#include "apps/local_job.h"
+#include "apps/node_port.h"
+#include "apps/node_report.h"
+#include "apps/old_errors.h"
 #include "base/prng.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/options/hub_options.h"
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "client/hub_call.h"
+#include "format/parasol_id.h"
 #include "link/channels.h"
 #include "link/instance.h"
 #include "link/reconnector.h"
@@ -36,7 +38,9 @@ constexpr Duration kUserKnown = Duration::Seconds(60);
 // So often the hub may hear what the node runs.
 constexpr Duration kTellEvery = Duration::Seconds(1);
 constexpr Duration kIdleLook = Duration::Seconds(1);
+constexpr size_t kRecentOfSlot = 4;  // ends that a node of a site remembers
 constexpr Duration kSweepPatience = Duration::Seconds(5);
+constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
 
 Offer OfferOfNode(const cli::NodeOptions& options, const Surroundings& here, Instant now) {
   const os::MachineFacts& facts = here.machine.facts();
@@ -68,15 +72,20 @@ std::string WordOf(const std::string& instance) {
 // A node at work.
 class NodeDaemon {
  public:
-  NodeDaemon(os::RealLoop& loop, const Surroundings& here, cli::NodeOptions options,
-             std::string folder)
-      : loop_(loop), here_(here), options_(std::move(options)), folder_(std::move(folder)) {}
+  NodeDaemon(os::RealLoop& loop, const Surroundings& here, NodeRun run)
+      : loop_(loop),
+        here_(here),
+        options_(std::move(run.options)),
+        folder_(std::move(run.folder)),
+        site_(std::move(run.site)) {}
 
   Status Open();
   int Run();
   const Offer& offer() const { return offer_; }
 
  private:
+  std::string ScratchOf(const std::string& prefix) const;
+  void FindTempDir();
   Status MakeExecutor();
   void Connected(link::Caller::Met met);
   void Lost(const link::Ended& ended);
@@ -88,11 +97,19 @@ class NodeDaemon {
   // At the start there must be a hub, or a file that names one; later it may be away.
   enum class When : uint8_t { kStart, kLater };
   Result<link::Target> FindTarget(When when) const;
+  Result<link::Target> FindAccess(When when) const;
+  // Of a site.
+  Status OpenPort();
+  std::string WhatOf(const AttemptRef& ref) const;
+  format::NodeStatus StatusOfNode() const;
+  void SweepErrors();
 
   os::RealLoop& loop_;
   const Surroundings& here_;
   const cli::NodeOptions options_;
   const std::string folder_;
+  std::optional<SiteNode> site_;
+  node::ParasolTasks tasks_;
   std::optional<node::PutFiles> files_;
   std::string hub_dir_;
   std::string instance_;
@@ -102,11 +119,22 @@ class NodeDaemon {
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
   std::unique_ptr<link::Reconnector> reconnector_;
+  std::optional<RecentEnds> recent_;  // of a site
+  std::unique_ptr<NodePort> port_;
+  os::TimerId sweep_timer_ = 0;
   Instant busy_at_;
   bool leaving_ = false;
 };
 
 Result<link::Target> NodeDaemon::FindTarget(When when) const {
+  if (!site_) return FindAccess(when);
+  auto target =
+      site_->kit ? Result<link::Target>(link::Target::Of(site_->kit->hub)) : FindAccess(when);
+  if (target && site_->hub) target->hubs = {*site_->hub};
+  return target;
+}
+
+Result<link::Target> NodeDaemon::FindAccess(When when) const {
   bool named = !options_.access.empty() || !here_.environment.GetOr("SPATE_HUB", "").empty();
   auto file = access::FindAccessFile(options_.access, here_.environment);
   if (file && (named || os::MayAccess(*file, "r"))) {
@@ -119,11 +147,36 @@ Result<link::Target> NodeDaemon::FindTarget(When when) const {
   auto hub = client::FindLocalHub(hub_dir_);
   if (hub) return link::Target::Of(*hub);
   if (when == When::kLater) return link::Target::Of(client::SocketOf(hub_dir_));
+  if (site_) {
+    return Fail(ErrorKind::kUnavailable,
+                "there is no hub here, and paraNodeStart has given this node nothing by which it "
+                "reaches one\nStart it from the hub's machine: echo 'HOST CPUS' | paraNodeStart "
+                "stdin");
+  }
   return Fail(ErrorKind::kUnavailable,
               "there is no hub: none of yours runs here, and there is no access file for a node\n"
               "Start a hub here: spate hub start --daemon\n"
               "For one elsewhere, name an access file that was made there: spate node start "
               "--access FILE (spate hub access add --role node)");
+}
+
+// A name of this node's own in its folder for temporary files.
+std::string NodeDaemon::ScratchOf(const std::string& prefix) const {
+  std::string tmp = here_.environment.GetOr("TMPDIR", "/tmp");
+  if (!options_.tmp.empty()) tmp = options_.tmp;
+  return os::JoinPath(here_.cwd, os::JoinPath(tmp, prefix + WordOf(instance_).substr(0, 12)));
+}
+
+// Where jobs of Parasol leave their stderr. All hubs give out the same numbers, so a node that was
+// not told where to leave them has a folder of its own.
+void NodeDaemon::FindTempDir() {
+  if (site_) {
+    tasks_ = site_->tasks;
+  } else {
+    tasks_.temp_dir = ScratchOf("spate-stderr-");
+    tasks_.makes_temp_dir = true;
+  }
+  offer_.temp_dir = tasks_.temp_dir;
 }
 
 Status NodeDaemon::MakeExecutor() {
@@ -136,10 +189,7 @@ Status NodeDaemon::MakeExecutor() {
   with.node_folder = folder_;
   with.task_open_files = here_.open_files;
   with.node_name = offer_.node_name;
-  std::string tmp = here_.environment.GetOr("TMPDIR", "/tmp");
-  if (!options_.tmp.empty()) tmp = options_.tmp;
-  with.task_folders =
-      os::JoinPath(here_.cwd, os::JoinPath(tmp, "spate-" + WordOf(instance_).substr(0, 12)));
+  with.task_folders = ScratchOf("spate-");
   // Who is not root runs all that the hub gives it as itself: that is whom its access is for.
   if (os::EffectiveUser() == 0) {
     with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
@@ -162,6 +212,9 @@ Status NodeDaemon::Open() {
   auto instance = link::LoadOrMakeInstance(os::JoinPath(folder_, "instance"));
   if (!instance) return std::unexpected(instance.error());
   instance_ = std::move(*instance);
+  FindTempDir();
+  // Before what an earlier process left is taken over: where this fails, that goes on.
+  if (auto open = OpenPort(); !open) return open;
   if (auto made = MakeExecutor(); !made) return made;
   files_.emplace(os::JoinPath(folder_, "puts"));
   auto sample = [&machine = here_.machine] {
@@ -169,8 +222,14 @@ Status NodeDaemon::Open() {
                        machine.Pressure("memory"), machine.Pressure("io")};
   };
   node::Node::Parts parts{loop_, *executor_, sample, &*files_, kTellEvery};
+  parts.parasol = tasks_;
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   executor_->SetEvents(*node_);
+  if (site_) {
+    recent_.emplace(*node_, kRecentOfSlot * offer_.slots,
+                    [this](const AttemptRef& ref) { return WhatOf(ref); });
+    executor_->SetEvents(*recent_);
+  }
   auto adopted = executor_->Adopt();
   if (!adopted) return std::unexpected(adopted.error());
   if (size_t count = adopted->running.size() + adopted->ended.size(); count > 0) {
@@ -187,6 +246,56 @@ Status NodeDaemon::Open() {
           [](const Error& error, Duration) { LogLine("no hub yet: " + error.message); },
           [](const Error& error) { LogLine("the hub refuses this node: " + error.message); }});
   return {};
+}
+
+std::string NodeDaemon::WhatOf(const AttemptRef& ref) const {
+  return fmt::format("{} {}", format::ParasolId(ref.job, ref.index), node_->WhatIs(ref));
+}
+
+Status NodeDaemon::OpenPort() {
+  if (!site_ || !site_->kit) return {};
+  auto key = transport::Identity::FromPem(site_->kit->key, "the node's key");
+  if (!key) return std::unexpected(key.error());
+  NodePort::Options options{site_->listen, site_->kit->port, std::nullopt};
+  if (site_->hub) {
+    auto hub = os::ResolveBlocking(*site_->hub);
+    if (!hub) return Within("-hub", hub.error());
+    options.peers = os::Subnets::Of(*hub);
+  }
+  NodePort::Events events;
+  events.status = [this] { return FormatNodeReport(StatusOfNode()); };
+  events.stop = [this] { Leave("paraNodeStop asked it to"); };
+  events.log = LogLine;
+  auto port = NodePort::Open(loop_, *key, std::move(options), std::move(events));
+  if (!port) return std::unexpected(port.error());
+  port_ = std::move(*port);
+  return {};
+}
+
+format::NodeStatus NodeDaemon::StatusOfNode() const {
+  constexpr int64_t kTick = 10'000'000;  // nanoseconds
+  format::NodeStatus status;
+  status.cpus = offer_.slots;
+  if (!node_) return status;  // it ends
+  for (const agent::Run& run : node_->agent().Runs()) status.running.push_back(WhatOf(run.ref));
+  for (const RecentEnds::End& end : recent_->ends()) {
+    status.recent.push_back({end.what, WaitStatusOf(end.cause, end.status),
+                             static_cast<uint64_t>(end.user.ns / kTick),
+                             static_cast<uint64_t>(end.system.ns / kTick)});
+  }
+  return status;
+}
+
+// Nobody else removes what jobs wrote to stderr.
+void NodeDaemon::SweepErrors() {
+  constexpr Duration kEvery = Duration::Seconds(3600);
+  std::set<uint64_t> running;
+  for (const agent::Run& run : node_->agent().Runs()) {
+    running.insert(format::ParasolId(run.ref.job, run.ref.index));
+  }
+  Duration keep = site_ ? site_->keep_errors : kKeepErrors;
+  RemoveOldErrors(tasks_.temp_dir, loop_.Now() - keep, running);
+  sweep_timer_ = loop_.At(loop_.Now() + kEvery, [this] { SweepErrors(); });
 }
 
 void NodeDaemon::Connected(link::Caller::Met met) {
@@ -229,6 +338,7 @@ void NodeDaemon::Leave(const std::string& why) {
   if (leaving_) return loop_.Stop();
   leaving_ = true;
   LogLine("the node ends: " + why);
+  loop_.Cancel(sweep_timer_);
   node_.reset();      // it has orders for the executor
   executor_.reset();  // ends what runs
   if (!channel_) return loop_.Stop();
@@ -246,6 +356,7 @@ void NodeDaemon::LeaveTasks() {
 
 int NodeDaemon::Run() {
   WatchTime();
+  SweepErrors();
   for (int signal : {os::kSignalTerm, os::kSignalInt}) {
     loop_.OnSignal(signal, [this] { Leave("it was asked to"); });
   }
@@ -261,19 +372,31 @@ Result<int> Start(const cli::Invocation& invocation) {
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   const std::string& host = here->machine.facts().host_name;
-  std::string name = options->name.empty() ? host : options->name;
   std::string base = options->tmp.empty() ? StateDirOf(options->state_dir, *here)
                                           : os::JoinPath(here->cwd, options->tmp);
   // Tasks' folders are below it, for whatever user.
   if (!options->tmp.empty()) {
     if (auto made = os::MakeDirs(base); !made) return std::unexpected(made.error());
   }
-  // By host, too: the state folder may be on a file system of many machines.
-  std::string folder = os::JoinPath(base, fmt::format("nodes/{}@{}", name, host));
+  auto folder = MakeNodeFolder(base, options->name.empty() ? host : options->name, host);
+  if (!folder) return std::unexpected(folder.error());
+  DaemonLife life{options->daemon, options->daemon ? os::JoinPath(*folder, "log") : ""};
+  return RunNode(*here, {std::move(*options), std::move(*folder), std::move(life)});
+}
+
+}  // namespace
+
+Result<std::string> MakeNodeFolder(const std::string& state, const std::string& name,
+                                   const std::string& host) {
+  std::string folder = os::JoinPath(state, fmt::format("nodes/{}@{}", name, host));
   if (auto made = os::MakeDirs(folder, 0700); !made) return std::unexpected(made.error());
-  std::string log = os::JoinPath(folder, "log");
+  return folder;
+}
+
+Result<int> RunNode(const Surroundings& here, NodeRun run) {
+  const DaemonLife life = run.life;
   std::optional<os::Background> background;
-  if (options->daemon) {
+  if (life.background) {
     auto entered = os::Background::Enter();
     if (!entered) return std::unexpected(entered.error());
     background = std::move(*entered);
@@ -281,22 +404,16 @@ Result<int> Start(const cli::Invocation& invocation) {
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
-  bool daemon = options->daemon;
-  NodeDaemon node(**loop, *here, std::move(*options), folder);
+  NodeDaemon node(**loop, here, std::move(run));
   if (auto opened = node.Open(); !opened) return std::unexpected(opened.error());
-  (*loop)->OnSignal(os::kSignalHup, [&] {
-    if (!daemon) return;
-    if (auto again = os::LogTo(log); !again) LogLine(again.error().message);
-  });
+  (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
   if (background) {
     fmt::print(stderr, "spate: node {} serves with {}; its log is {}\n", node.offer().node_name,
-               cli::CountOf(node.offer().slots, "slot"), EscapeForScreen(log));
-    if (auto ready = background->Ready(log); !ready) return std::unexpected(ready.error());
+               cli::CountOf(node.offer().slots, "slot"), EscapeForScreen(life.log));
   }
+  if (auto begun = BeginLog(background, life); !begun) return std::unexpected(begun.error());
   return node.Run();
 }
-
-}  // namespace
 
 int StartNode(const cli::Invocation& invocation) {
   auto code = Start(invocation);

@@ -1,13 +1,43 @@
-// `spate node start`: a node from its first line to its last.
+// A node from its first line to its last: of `spate node start`, and of paraNode.
 //
 //   TERM, INT   end the tasks, which run elsewhere then, and stop
 //   QUIT        stop and leave the tasks to their shepherds, for the next node of this name
 //   HUP         open the log file anew
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/daemon_log.h"
+#include "apps/local_job.h"
+#include "apps/node_kit.h"
 #include "cli/main.h"
+#include "cli/options/hub_options.h"
+#include "node/parasol_tasks.h"
 
 namespace spate::apps {
+
+// What a node of a site has beside others.
+struct SiteNode {
+  std::optional<NodeKit> kit;       // from paraNodeStart; else it looks for a hub as others do
+  std::optional<os::Address> hub;   // in place of the access's
+  std::vector<os::Address> listen;  // its port
+  node::ParasolTasks tasks;
+  Duration keep_errors;  // files of stderr in tasks.temp_dir
+};
+struct NodeRun {
+  cli::NodeOptions options;
+  std::string folder;  // absolute, and there
+  DaemonLife life;
+  std::optional<SiteNode> site = std::nullopt;
+};
+// NAME@HOST below STATE/nodes: by host too, as the state folder may be on a file system of many
+// machines. It is made.
+Result<std::string> MakeNodeFolder(const std::string& state, const std::string& name,
+                                   const std::string& host);
+// Lets the node run to its end; the exit code.
+Result<int> RunNode(const Surroundings& here, NodeRun run);
 
 int StartNode(const cli::Invocation& invocation);
 

@@ -7,6 +7,8 @@
 #include "apps/hub_top.h"
 #include "apps/local_run.h"
 #include "apps/node_daemon.h"
+#include "apps/para_results.h"
+#include "apps/parasol_programs.h"
 #include "cli/compat/programs.h"
 #include "cli/main.h"
 #include "os/process.h"
@@ -37,7 +39,10 @@ int main(int argc, char** argv) {
   spate::os::FillStandardStreams();
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
   if (auto status = spate::apps::HubReaderEntry(argc, argv)) return *status;
-  if (auto status = spate::cli::ParasolEntry(argc, argv)) return *status;
+  if (auto status = spate::apps::ParaResultsEntry(argc, argv)) return *status;
+  if (auto status = spate::cli::ParasolEntry(argc, argv, spate::apps::ParasolRunOf)) {
+    return *status;
+  }
   spate::cli::Wiring wiring;
   spate::apps::WireHistory(wiring);
   wiring.run = Run;

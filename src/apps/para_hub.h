@@ -1,0 +1,21 @@
+// What `para` asks of a hub about one batch (docs/formats/parasol.md), the hub's side.
+//
+// Thread: the loop's.
+#pragma once
+
+#include "apps/hub_client.h"
+#include "apps/hub_service.h"
+#include "wire/client_messages.h"
+
+namespace spate::apps {
+
+// The submission that a batch is known by, to clients; the hub puts the user before it.
+std::string BatchSubmission(const std::string& results);
+
+// The batch avoids the machine, or would where another one could take its jobs.
+bool IsSickFor(const engine::JobTrouble& trouble);
+
+// False: the command is none of para's.
+bool RunParaCommand(HubService& service, HubClient& client, const wire::Command& command);
+
+}  // namespace spate::apps

@@ -1,0 +1,126 @@
+#include "apps/para_hub_daemon.h"
+
+#include <fmt/format.h>
+
+#include "apps/hub_daemon.h"
+#include "apps/parasol_site.h"
+#include "base/units.h"
+#include "cli/compat/site_programs.h"
+#include "cli/options/hub_options.h"
+#include "client/hub_call.h"
+#include "core/model/limits.h"
+#include "os/account.h"
+#include "os/file.h"
+
+namespace spate::apps {
+namespace {
+
+std::string WelcomeOf(const HubService& service, const std::string& log) {
+  std::string text = fmt::format("paraHub: the hub is up, its folder is {}, its log is {}\n",
+                                 EscapeForScreen(service.dir()), EscapeForScreen(log));
+  if (os::EffectiveUser() == 0) {
+    text +=
+        "paraHub: it runs as root, and needs none of root's rights; spate hub start with an "
+        "ordinary user is safer\n";
+  }
+  return text;
+}
+
+Result<ParasolSite> SiteOf(const cli::ParaHubOptions& options) {
+  auto machines = LoadMachineList(options.machine_list, format::kHubColumns);
+  if (!machines) return std::unexpected(std::move(machines.error()));
+  for (const format::ParasolMachine& machine : *machines) {
+    auto found = os::ResolveBlocking({.host = machine.name, .port = cli::kNodePort});
+    if (!found) return Within(options.machine_list, std::move(found.error()));
+  }
+  const format::ParasolMachine& model = machines->front();
+  ParasolSite site;
+  site.ram_unit = options.ram_unit.value_or((model.ram_megabytes << 20) / model.cpus);
+  site.default_ram = site.ram_unit * options.default_ram_units;
+  site.machines = std::move(*machines);
+  return site;
+}
+
+Result<std::vector<os::Address>> ListenAt(const cli::ParaHubOptions& options,
+                                          const SitePlaces& places) {
+  std::vector<os::Address> listen = {{.host = "*", .port = options.port.value_or(cli::kHubPort)}};
+  if (places.socket.empty()) return listen;
+  auto made = os::MakeDirs(os::DirName(places.socket), 0755);
+  if (!made) return std::unexpected(std::move(made.error()));
+  listen.push_back({.path = places.socket});
+  return listen;
+}
+
+}  // namespace
+
+Result<int> RunParaHub(std::span<const std::string> args) {
+  auto options = cli::MakeParaHubOptions(args);
+  if (!options) return std::unexpected(std::move(options.error()));
+  auto site = SiteOf(*options);
+  if (!site) return std::unexpected(std::move(site.error()));
+  auto here = Surroundings::Find();
+  if (!here) return std::unexpected(std::move(here.error()));
+  SitePlaces places = PlacesOfSite(*here);
+  auto listen = ListenAt(*options, places);
+  if (!listen) return std::unexpected(std::move(listen.error()));
+  HubService::Options with;
+  if (!options->subnet.empty()) {
+    auto peers = os::Subnets::Parse(options->subnet);
+    if (!peers) return Within("-subnet", std::move(peers.error()));
+    with.peers = std::move(*peers);
+  }
+  with.dir = places.hub_dir;
+  with.listen = std::move(*listen);
+  cli::HubOptions usual;
+  with.suspect_after = usual.suspect_after;
+  with.lost_after = usual.lost_after;
+  with.user = here->machine.facts().user_name;
+  with.node_user = os::EffectiveUser() == 0 ? access::kEveryUser : std::string_view(with.user);
+  with.host = here->machine.facts().host_name;
+  with.parasol = std::move(*site);
+  DaemonLife life{!options->debug, LogOf(options->log, options->debug, with.dir, *here)};
+  std::string log = life.log.empty() ? "standard error" : life.log;
+  return RunHub(std::move(with), life,
+                [&](const HubService& service) { return WelcomeOf(service, log); });
+}
+
+namespace {
+
+// Who stops a hub may start the next one at once.
+void AwaitEnd(client::HubCall& call, os::RealLoop& loop, const std::string& hub_dir) {
+  constexpr Duration kLookAgain = Duration::Millis(20);
+  constexpr Duration kPatience = Duration::Seconds(30);
+  Instant end = loop.Now() + kPatience;
+  while (os::FileLock::IsHeld(os::JoinPath(hub_dir, "lock")).value_or(false) && loop.Now() < end) {
+    call.Pause(kLookAgain);
+  }
+}
+
+}  // namespace
+
+Result<int> RunParaHubStop(std::span<const std::string> args) {
+  if (auto good = cli::CheckParaHubStop(args); !good) return std::unexpected(good.error());
+  auto here = Surroundings::Find();
+  if (!here) return std::unexpected(std::move(here.error()));
+  auto target = client::NeedHub("", here->environment, HubDirOf("", *here));
+  if (!target) return std::unexpected(std::move(target.error()));
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+  client::HubCall call(**loop, std::move(*target));
+  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  if (auto sent = call.Send(wire::Command{.argv = {"hub", "stop"}}); !sent) {
+    return std::unexpected(sent.error());
+  }
+  for (;;) {
+    auto reply = call.Next();
+    if (!reply) return std::unexpected(std::move(reply.error()));
+    if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
+      return Fail(failed->kind, failed->text);
+    }
+    if (std::holds_alternative<wire::Exited>(*reply)) break;
+  }
+  AwaitEnd(call, **loop, PlacesOfSite(*here).hub_dir);
+  return 0;
+}
+
+}  // namespace spate::apps

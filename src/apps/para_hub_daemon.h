@@ -1,0 +1,14 @@
+// paraHub and paraHubStop: the hub of a site (cli/compat/site_programs.h).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace spate::apps {
+
+Result<int> RunParaHub(std::span<const std::string> args);
+Result<int> RunParaHubStop(std::span<const std::string> args);
+
+}  // namespace spate::apps

@@ -265,11 +265,67 @@ def million_queued(place, args):
                           for words, times in lists.items()))
 
 
+# ---- Parasol -------------------------------------------------------------------------------------
+
+def para(hub, folder, *words):
+    start = time.monotonic()
+    done = subprocess.run([hub.place.spate, "para", *words], env=hub.env, cwd=folder,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"bench: para {' '.join(words)}: {done.stderr}")
+    return time.monotonic() - start, done.stdout
+
+
+def batch(hub, name, tasks):
+    folder = hub.path(name)
+    os.mkdir(folder)
+    with open(os.path.join(folder, "list"), "w") as file:
+        file.write("/bin/true\n" * tasks)
+    return folder
+
+
+def para_make(place, args, bare_rate):
+    with Hub(place) as hub:
+        hub.real_node()
+        ratios = []
+        for number in range(args.rounds):
+            bare = bare_rate(place, "/bin/true", args.tasks)
+            folder = batch(hub, f"batch{number}", args.tasks)
+            took, _ = para(hub, folder, "make", "list")
+            ratios.append(args.tasks / took / bare)
+            _, counts = para(hub, folder, "check")
+            if counts != f"ranOk: {args.tasks}\ntotal jobs in batch: {args.tasks}\n":
+                sys.exit(f"bench: para make: {counts}")
+        print(f"para make of {args.tasks:,} x true, from the command to the prompt: "
+              f"{middle(ratios, '{:.2f}')} of the bare loop")
+
+
+def para_million(place, args):
+    tasks = 10**6
+    pushes, checks = [], []
+    with Hub(place) as hub:  # and no node
+        for number in range(args.rounds):
+            folder = batch(hub, f"batch{number}", tasks)
+            para(hub, folder, "create", "list")
+            pushes.append(para(hub, folder, "push", f"-maxPush={tasks}")[0])
+            took, counts = para(hub, folder, "check")
+            checks.append(took)
+            if counts != f"queued and waiting: {tasks}\ntotal jobs in batch: {tasks}\n":
+                sys.exit(f"bench: para check: {counts}")
+            para(hub, folder, "stop")
+            para(hub, folder, "freeBatch")
+        print(f"para push of {tasks:,} jobs: {middle(pushes, '{:.1f}')} s; para check of them: "
+              f"{middle(checks, '{:.2f}')} s")
+
+
 def bench_hub(place, args, bare_rate, rivals):
     def real(place, args):
         real_tasks(place, args, bare_rate, rivals)
+    def make(place, args):
+        para_make(place, args, bare_rate)
     print()
-    for measure in (real, latency, instant_nodes, many_nodes, full_slots, million_queued):
+    for measure in (real, latency, instant_nodes, many_nodes, full_slots, million_queued, make,
+                    para_million):
         if args.measure in (None, measure.__name__):
             measure(place, args)
             sys.stdout.flush()

@@ -12,17 +12,7 @@ import subprocess
 import sys
 
 from cluster import Proxy, cluster_of, free_port
-from harness import SPATE, Place, alive, main, wait, want
-
-
-def option(name, default):
-    """Takes `name VALUE` out of the command line."""
-    if name not in sys.argv:
-        return default
-    at = sys.argv.index(name)
-    value = int(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    return value
+from harness import SPATE, Place, alive, main, option, wait, want
 
 
 TASKS = option("--tasks", 2000)

@@ -69,6 +69,26 @@ class Place:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def option(name, default):
+    """Takes `name VALUE` out of the command line."""
+    if name not in sys.argv:
+        return default
+    at = sys.argv.index(name)
+    value = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+    return value
+
+
+def mounted(folder, options):
+    """A file system of its own there, e.g. of "size=64k"; False where that is not allowed."""
+    os.makedirs(folder, exist_ok=True)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder],
+                          capture_output=True)
+    if done.returncode != 0:
+        print("       (skipped: may not mount a file system)")
+    return done.returncode == 0
+
+
 def want(condition, message):
     if not condition:
         raise AssertionError(message)

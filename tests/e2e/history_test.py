@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 
-from harness import Place, SPATE, main, wait, want
+from harness import Place, SPATE, main, mounted, wait, want
 
 
 def test_resume_finds_the_run(place: Place):
@@ -130,15 +130,6 @@ def test_sqlite3_can_query_a_job(place: Place):
     want(rows == [("finished", 2, 1, 1)], str(rows))
     want(journal.execute("SELECT count(*) FROM attempts").fetchone() == (2,), "attempts")
     journal.close()
-
-
-def mounted(folder, options):
-    os.makedirs(folder, exist_ok=True)
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder],
-                          capture_output=True)
-    if done.returncode != 0:
-        print("       (skipped: may not mount a file system)")
-    return done.returncode == 0
 
 
 def test_a_full_state_folder(place: Place):

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from harness import Place, SPATE, alive, main, wait, want
+from harness import Place, SPATE, alive, main, mounted, wait, want
 
 
 def kill(run):
@@ -162,11 +162,7 @@ def test_ctrl_z_stops_tasks_and_fg_continues_them(place: Place):
 
 def test_a_full_disk_stops_and_a_resume_goes_on(place: Place):
     small = os.path.join(place.dir, "small")
-    os.mkdir(small)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", small],
-                             capture_output=True)
-    if mounted.returncode != 0:
-        print("       (skipped: may not mount a file system)")
+    if not mounted(small, "size=3m"):
         return
     try:
         place.write("jobs.lst", *(f"echo {i} >> ran; head -c 2000 /dev/urandom | od"

@@ -4,19 +4,13 @@ import os
 import subprocess
 
 from cluster import Cluster, cluster_of, free_port
-from harness import DEADLINE, Place, main, wait, want
+from harness import DEADLINE, Place, main, mounted, wait, want
 
 
 def small_disk(place, name, size):
     """A file system of its own, or None where that is not allowed. The cluster must end before it."""
     path = os.path.join(place.dir, name)
-    os.mkdir(path)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", path],
-                             capture_output=True)
-    if mounted.returncode != 0:
-        print("       (skipped: may not mount a file system)")
-        return None
-    return path
+    return path if mounted(path, f"size={size}") else None
 
 
 def unmounted_at_the_end(place, path):

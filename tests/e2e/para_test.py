@@ -1,0 +1,413 @@
+"""para on a site: batches, their folders, and what may go wrong with them.
+
+By hand, longer: para_test.py test_mouse_and_human --human 200 --mouse 1000
+"""
+import os
+import pwd
+import signal
+import subprocess
+
+from cluster import NOBODY, Cluster, cluster_of
+from harness import SPATE, Place, main, mounted, option, wait, want
+
+HUMAN = option("--human", 20)
+MOUSE = option("--mouse", 50)
+
+
+def para(place, *args, code=0, folder=".", env=None, **options):
+    done = subprocess.run([SPATE, "para", *args], cwd=os.path.join(place.dir, folder),
+                          env=env or place.env, stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=120, **options)
+    out, err = (b.decode(errors="replace") for b in (done.stdout, done.stderr))
+    want(done.returncode == code,
+         f"exit code {done.returncode}, not {code}: para {args}\nstdout: {out}\nstderr: {err}")
+    return out, err
+
+
+def counts(place, *options, **how):
+    """What para check says, by its labels."""
+    out, _ = para(place, *options, "check", **how)
+    return {label: int(number) for label, number in (line.split(": ") for line in out.splitlines())}
+
+
+def results(place, name="para.results"):
+    return [line.split(maxsplit=11) for line in place.lines(name)]
+
+
+def batch_lines(place, name="batch"):
+    return len(place.lines(name))
+
+
+def site(place, nodes=2, slots=2) -> Cluster:
+    os.chmod(place.dir, 0o777)
+    cluster = cluster_of(place)
+    for number in range(nodes):
+        cluster.node(f"n{number + 1}", "-j", str(slots), "--cpus", str(slots))
+    return cluster
+
+
+def test_quick_start(place: Place):
+    """para make: all succeed, within a second of the last job."""
+    site(place)
+    place.write("job.lst", *(f"cp /etc/hostname {{check out line+ out.{i}}}" for i in range(5)))
+    out, err = para(place, "make", "job.lst")
+    want(out == "", out)
+    want("Checking input files\n" in err and "5 jobs written to" in err, err)
+    want("Pushed Jobs: 5\n" in err and err.endswith("Successful batch!\n"), err)
+    want(counts(place) == {"ranOk": 5, "total jobs in batch": 5}, counts(place))
+    ends = results(place)
+    want(len(ends) == 5 and {end[0] for end in ends} == {"0"}, ends)
+    want({end[3] for end in ends} == {"cp"} and ends[0][11].startswith("'cp /etc/hostname out."), ends)
+    want(batch_lines(place) == 5 and '"out","line+","out.3",' in place.read("batch"), "the batch")
+    out, _ = para(place, "time")
+    want(out.startswith("Completed: 5 of 5 jobs\nCPU time in finished jobs:  "), out)
+
+
+def test_crashes_are_tried_again(place: Place):
+    """What crashes is told with its stderr, and runs four times; a success on the last try is one."""
+    site(place)
+    place.write("job.lst", "sh flaky {check out exists done.1}", "sh broken", "no-such-program")
+    place.write("flaky", "echo x >> tries", "test $(wc -l < tries) -ge 4 && touch done.1")
+    place.write("broken", "echo it broke >&2", "exit 3")
+    _, err = para(place, "make", "job.lst", code=255)
+    want("Batch failed after 4 tries on " in err, err)
+    want(counts(place) == {"crashed": 2, "ranOk": 1, "failed 4 times": 2, "total jobs in batch": 3},
+         counts(place))
+    out, _ = para(place, "problems")
+    want(out.count("failure type: crash\n") == 4 + 4 + 3 and out.endswith("11 problems total\n"), out)
+    want(out.count("return: 3\n") == 4 and out.count("it broke\n") == 4, out)
+    want("no-such-program: command not found" in out, out)
+    want({end[0] for end in results(place)} == {"0", "256", "768"}, results(place))
+    # A command that cannot be started is looked for on the other machine, too: that is one try.
+    ids = [end[2] for end in results(place)]
+    want(len(ids) == len(set(ids)) == 12, ids)
+    out, _ = para(place, "crashed")
+    want(out == "sh broken\nno-such-program\n", out)
+    # The last try of a job that is mended.
+    place.write("broken", "exit 0")
+    place.write("job2.lst", "sh broken")
+    para(place, "-retries=1", "make", "job2.lst")
+
+
+def test_a_failed_check_is_a_crash(place: Place):
+    site(place)
+    place.write("job.lst", "true {check out exists never}")
+    para(place, "create", "job.lst")
+    para(place, "push")
+    wait(lambda: len(results(place)) == 1, "the job has ended")
+    _, err = para(place, "check")
+    want("never does not exist" in err, err)
+    want(counts(place)["crashed"] == 1, counts(place))
+
+
+def test_environment_and_words(place: Place):
+    """No shell; the variables are Parasol's; the job's number stands for $JOB_ID."""
+    site(place, nodes=1)
+    place.write("show", 'printf "%s|" "$PARASOL" "$JOB_ID" "$USER" "$HOME" "$HOST" "$@" > shown')
+    place.write("job.lst", 'sh show  "a  b" > x $JOB_ID $HOME *')
+    _, err = para(place, "make", "job.lst")
+    want("uot" in err, err)  # the other system could not have read this batch
+    user = pwd.getpwuid(os.geteuid())
+    number = results(place)[0][2]
+    want(place.read("shown").split("|")[:-1] ==
+         ["7", number, user.pw_name, user.pw_dir, "n1", '"a', 'b"', ">", "x", number, "$HOME", "*"],
+         place.read("shown"))
+    want(not os.path.exists(f"/tmp/para{number}.err"), "an empty file of stderr was left")
+
+
+def test_mouse_and_human(place: Place):
+    """Each piece of one genome against each of the other, with checks of what goes in and out."""
+    site(place)
+    os.mkdir(os.path.join(place.dir, "out"))
+    for genome, pieces in (("human", HUMAN), ("mouse", MOUSE)):
+        os.mkdir(os.path.join(place.dir, genome))
+        names = [place.write(f"{genome}/{genome}{i:04}.seq", "acgt") for i in range(pieces)]
+        place.write(f"{genome}.lst", *names)
+    place.write("blat", "#!/bin/sh", 'read a < "$1"; read b < "$2"; echo "$a $b" > "$3"')
+    os.chmod(os.path.join(place.dir, "blat"), 0o755)
+    place.write("template", "#LOOP", "./blat $(path1) {check in line+ $(path2)} "
+                "{check out line+ out/$(root1)_$(root2)}", "#ENDLOOP")
+    subprocess.run([SPATE, "gensub2", "human.lst", "mouse.lst", "template", "jobList"],
+                   cwd=place.dir, check=True)
+    jobs = HUMAN * MOUSE
+    want(len(place.lines("jobList")) == jobs, "the list")
+    para(place, "create", "jobList")
+    para(place, "try")
+    wait(lambda: counts(place).get("ranOk") == 10, "the first ten")
+    want(counts(place)["unsubmitted jobs"] == jobs - 10, counts(place))
+    # One of the outputs of a later job cannot be written.
+    os.mkdir(os.path.join(place.dir, f"out/human0001_mouse{MOUSE - 1:04}"))
+    para(place, "push", "-maxPush=1000000")
+    wait(lambda: len(results(place)) == jobs, "all have ended", deadline=3600)
+    want(counts(place) == {"crashed": 1, "ranOk": jobs - 1, "total jobs in batch": jobs},
+         counts(place))
+    os.rmdir(os.path.join(place.dir, f"out/human0001_mouse{MOUSE - 1:04}"))
+    _, err = para(place, "shove")
+    want(err.endswith("Successful batch!\n"), err)
+    out, _ = para(place, "time")
+    want(out.startswith(f"Completed: {jobs} of {jobs} jobs\n"), out)
+    print("       " + out.replace("\n", "\n       ").rstrip())
+    want(len(os.listdir(os.path.join(place.dir, "out"))) == jobs, "all outputs")
+
+
+def test_chill_stop_and_go_on(place: Place):
+    site(place, nodes=1)
+    place.write("job.lst", *["sh wait"] * 40)
+    place.write("wait", "while test -e hold; do sleep 0.05; done")
+    place.write("hold")
+    para(place, "create", "job.lst")
+    para(place, "push")
+    wait(lambda: counts(place).get("running") == 2, "two run")
+    _, err = para(place, "create", "job.lst", code=255)
+    want("This batch is currently running.  Please para stop first." in err, err)
+    _, err = para(place, "chill")
+    want("Told hub to chill out\n" in err, err)
+    want(counts(place) == {"unsubmitted jobs": 38, "running": 2, "total jobs in batch": 40},
+         counts(place))
+    _, err = para(place, "stop")
+    want("2 running jobs stopped\n" in err, err)
+    want(counts(place) == {"unsubmitted jobs": 40, "total jobs in batch": 40}, counts(place))
+    want(results(place) == [], "removed jobs have no results")
+    os.remove(os.path.join(place.dir, "hold"))
+    para(place, "push")
+    para(place, "shove")
+    want(counts(place) == {"ranOk": 40, "total jobs in batch": 40}, counts(place))
+
+
+def test_the_hub_is_killed(place: Place):
+    """Its queue survives it, and so do priority and bounds; results come as if nothing had been."""
+    cluster = site(place)
+    place.write("job.lst", *(f"sh slow {i}" for i in range(60)))
+    place.write("slow", "sleep 0.1; echo $1 >> ran")
+    para(place, "create", "job.lst", "-maxJob=3", "-priority=high")
+    para(place, "push")
+    wait(lambda: len(results(place)) > 5, "some have ended")
+    cluster.kill_hub()
+    _, err = para(place, "check", code=255)
+    want("cannot reach the hub" in err, err)
+    cluster.start_hub()
+    para(place, "shove")
+    want(sorted(map(int, place.lines("ran"))) == list(range(60)), "each ran once")
+    want(len({end[2] for end in results(place)}) == 60 == len(results(place)), "one line each")
+    out, _ = cluster.spate("job info", "1")
+    want("3" in out, out)
+
+
+def test_a_push_is_killed(place: Place):
+    """The hub has the jobs, the batch file does not know it: they are found again."""
+    site(place)
+    place.write("job.lst", *(f"sh one {i}" for i in range(3000)))
+    place.write("one", "echo $1 >> ran")
+    for delay in (0.0, 0.01, 0.02, 0.03, 0.05):
+        para(place, "create", "job.lst")
+        push = subprocess.Popen([SPATE, "para", "push"], cwd=place.dir, env=place.env,
+                                stderr=subprocess.DEVNULL)
+        try:
+            push.wait(delay)
+        except subprocess.TimeoutExpired:
+            push.send_signal(signal.SIGKILL)
+        push.wait()
+        para(place, "shove")
+        ran = sorted(map(int, place.lines("ran")))
+        want(ran == list(range(3000)), f"{delay}: {len(ran)} of {len(set(ran))}")
+        want(counts(place) == {"ranOk": 3000, "total jobs in batch": 3000}, counts(place))
+        os.remove(os.path.join(place.dir, "ran"))
+
+
+def test_the_hub_is_killed_while_it_takes_a_push(place: Place):
+    """Either it has the jobs or not; both ways each runs once."""
+    cluster = site(place, nodes=1)
+    jobs = 4000
+    place.write("job.lst", *(f"/bin/true {i}" for i in range(jobs)))
+    for delay in (0.005, 0.015, 0.025, 0.05):
+        para(place, "create", "job.lst")
+        push = subprocess.Popen([SPATE, "para", "push"], cwd=place.dir, env=place.env,
+                                stderr=subprocess.DEVNULL)
+        try:
+            push.wait(delay)
+        except subprocess.TimeoutExpired:
+            pass
+        cluster.kill_hub()
+        push.wait()
+        cluster.start_hub()
+        para(place, "shove")
+        want(counts(place) == {"ranOk": jobs, "total jobs in batch": jobs}, counts(place))
+        commands = sorted(end[11] for end in results(place))
+        want(len(commands) == len(set(commands)) == jobs, f"{delay}: {len(commands)} ends")
+        for name in ("para.results", ".para.results.place", "para.bookmark"):
+            os.remove(os.path.join(place.dir, name))
+        para(place, "freeBatch")
+
+
+def test_results_after_a_killed_writer(place: Place):
+    """A line that was cut off is written whole, and none twice; without its place all are kept."""
+    site(place)
+    place.write("job.lst", *["true"] * 20)
+    para(place, "make", "job.lst")
+    whole = sorted(place.lines("para.results"))
+    want(len(whole) == 20, whole)
+    path = os.path.join(place.dir, "para.results")
+    for change in ("place", "cut"):
+        if change == "place":
+            os.remove(os.path.join(place.dir, ".para.results.place"))
+        else:
+            place.write(".para.results.place", "position 0 created 0 bytes 0")
+            os.truncate(path, os.path.getsize(path) - 30)
+        para(place, "flushResults")
+        want(sorted(place.lines("para.results")) == whole, f"{change}: {place.read('para.results')}")
+    want(counts(place) == {"ranOk": 20, "total jobs in batch": 20}, counts(place))
+
+
+def test_results_that_cannot_be_written(place: Place):
+    site(place)
+    place.write("job.lst", *["true"] * 5)
+    os.mkdir(os.path.join(place.dir, "para.results"))
+    _, err = para(place, "make", "job.lst", code=255)
+    want("para.results" in err, err)
+    os.rmdir(os.path.join(place.dir, "para.results"))
+    want(not os.path.exists(os.path.join(place.dir, "batch")), "a batch was made")
+    para(place, "make", "job.lst")
+    want(counts(place) == {"ranOk": 5, "total jobs in batch": 5}, counts(place))
+
+
+def test_a_full_disk(place: Place):
+    """Nothing is half written: the old batch stays, and all goes on when there is room."""
+    site(place, nodes=1)
+    small = os.path.join(place.dir, "small")
+    if not mounted(small, "size=2m"):
+        return
+    try:
+        jobs = 600
+        place.write("small/job.lst", *["/bin/true"] * jobs)
+        para(place, "create", "job.lst", folder="small")
+        before = place.read("small/batch")
+        with open(os.path.join(small, "filler"), "wb") as filler:
+            filler.write(bytes(os.statvfs(small).f_bavail * os.statvfs(small).f_frsize))
+        _, err = para(place, "push", code=255, folder="small")
+        want("No space left on device" in err, err)
+        want(place.read("small/batch") == before, "the batch has changed")
+        os.remove(os.path.join(small, "filler"))
+        para(place, "shove", folder="small")
+        all_ok = {"ranOk": jobs, "total jobs in batch": jobs}
+        want(counts(place, folder="small") == all_ok, counts(place, folder="small"))
+        ids = [end[2] for end in results(place, "small/para.results")]
+        want(len(ids) == len(set(ids)) == jobs, f"{len(ids)} ends")
+    finally:
+        subprocess.run(["umount", "-l", small], check=True)
+
+
+def test_a_folder_that_is_read_only(place: Place):
+    site(place, nodes=1)
+    folder = os.path.join(place.dir, "fixed")
+    if not mounted(folder, "size=1m"):
+        return
+    try:
+        place.write("fixed/job.lst", "/bin/true")
+        para(place, "make", "job.lst", folder="fixed")
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        for command in (["create", "job.lst"], ["push"]):
+            _, err = para(place, *command, code=255, folder="fixed")
+            want("Read-only file system" in err, err)
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_million_jobs(place: Place):
+    """No node is there: all of it waits. Looking at it leaves the batch file alone."""
+    cluster = cluster_of(place)
+    jobs = 1_000_000
+    place.write("job.lst", *(f"/bin/true {i}" for i in range(jobs)))
+    para(place, "create", "job.lst")
+    _, err = para(place, "push", "-maxPush=2000000")
+    want(f"Pushed Jobs: {jobs}\n" in err, err)
+    before = os.stat(os.path.join(place.dir, "batch"))
+    want(counts(place) == {"queued and waiting": jobs, "total jobs in batch": jobs}, counts(place))
+    after = os.stat(os.path.join(place.dir, "batch"))
+    want((before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns), "it was written")
+    _, err = para(place, "stop")
+    want(f"Chilled {jobs} jobs\n" in err, err)
+    para(place, "freeBatch")
+    out, _ = cluster.spate("job list")
+    want("para" not in out, out)
+
+
+def test_a_damaged_batch_stays(place: Place):
+    site(place)
+    place.write("job.lst", *["true"] * 3)
+    para(place, "make", "job.lst")
+    lines = place.lines("batch")
+    place.write("batch", lines[0], lines[1][:20], lines[2])
+    before = place.read("batch")
+    for command in ("check", "push", "stop"):
+        _, err = para(place, command, code=255)
+        want("batch" in err and "line 2" in err, err)
+    want(place.read("batch") == before, "it was written")
+
+
+def test_a_sick_batch(place: Place):
+    site(place, nodes=1)
+    place.write("job.lst", "true", *["sh bad"] * 60)
+    # So long that few of them are given out ahead.
+    place.write("bad", "sleep 0.1; exit 1")
+    para(place, "create", "job.lst")
+    para(place, "push")
+    wait(lambda: len(results(place)) >= 25, "so many have failed")
+    _, err = para(place, "check", code=255)
+    want("Sick batch! Correct problem and then run para clearSickNodes." in err, err)
+    place.write("bad", "exit 0")
+    _, err = para(place, "clearSickNodes")
+    want("Told hub to clear sick nodes" in err, err)
+    wait(lambda: len(results(place)) == 61, "the others run")
+    para(place, "shove")
+    want(counts(place) == {"ranOk": 61, "total jobs in batch": 61}, counts(place))
+
+
+def test_two_users(place: Place):
+    """Batches of the same folder's name are each user's own, and run as them."""
+    if os.geteuid() != 0:
+        return print("only root has accounts to choose from")
+    cluster = site(place, nodes=0)
+    nodes = cluster.access("--role", "node", "--user", "*", name="node.access")
+    cluster.node("n1", "-j", "2", "--access", nodes)
+    name = pwd.getpwuid(NOBODY).pw_name
+    access = cluster.access("--role", "client", "--user", name, name="other.access")
+    os.chown(access, NOBODY, NOBODY)
+    folder = os.path.join(place.dir, "other")
+    os.mkdir(folder)
+    os.chown(folder, NOBODY, NOBODY)
+    place.write("other/job.lst", *["sh who"] * 3)
+    place.write("other/who", "id -un >> names; echo >&2 $USER; false")
+    env = dict(place.env, SPATE_HUB=access, HOME=folder)
+    env.pop("SPATE_STATE")
+    other = {"env": env, "user": NOBODY, "group": NOBODY, "extra_groups": [], "folder": "other"}
+    para(place, "-retries=1", "make", "job.lst", code=255, **other)
+    want(place.lines("other/names") == [name] * 3, place.read("other/names"))
+    out, _ = para(place, "problems", **other)
+    want(out.count(f"stderr:\n{name}\n") == 3, out)
+    # The same path is another batch to another user.
+    want(os.stat(os.path.join(folder, "para.results")).st_uid == NOBODY, "whose results")
+    _, err = para(place, "freeBatch", code=255, folder="other")
+    want("Batch not found." in err, err)
+    para(place, "freeBatch", **other)
+
+
+def test_machine_goes_and_comes(place: Place):
+    """A dead machine's jobs run elsewhere, and the machine works again as soon as it is back."""
+    cluster = site(place, nodes=0)
+    first = cluster.node("n1", "-j", "1", "--cpus", "1")
+    cluster.node("n2", "-j", "1", "--cpus", "1")
+    place.write("job.lst", *["sh job"] * 30)
+    place.write("job", "sleep 0.05")
+    para(place, "create", "job.lst")
+    para(place, "push")
+    wait(lambda: any(end[1] == "n1" for end in results(place)), "n1 works")
+    first.send_signal(signal.SIGTERM)
+    first.wait()
+    wait(lambda: results(place)[-1][1] == "n2", "n2 works")
+    cluster.node("n1", "-j", "1", "--cpus", "1")
+    para(place, "shove")
+    want(counts(place) == {"ranOk": 30, "total jobs in batch": 30}, counts(place))
+
+
+if __name__ == "__main__":
+    main(globals())

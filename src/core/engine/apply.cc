@@ -284,7 +284,7 @@ void EngineState::AddUse(JobState& job, NodeState& node, LeasedRange& range) {
   // Shares are billionths of a node.
   range.charge = share * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(*this, node, job.id()));
   here.used += share * range.left;
-  node.used += share * range.left;
+  SetUse(node, node.used + share * range.left);
   node.leased += range.left;
   user.used += range.charge * range.left;
   job.account.used += range.charge * range.left;
@@ -300,11 +300,17 @@ void EngineState::TakeUse(JobState& job, NodeState& node, const LeasedRange& ran
   CHECK(user.leased >= tasks && user.used >= range.charge * tasks);
   CHECK(job.account.used >= range.charge * tasks);
   here.used -= share;
-  node.used -= share;
+  SetUse(node, node.used - share);
   node.leased -= tasks;
   user.used -= range.charge * tasks;
   job.account.used -= range.charge * tasks;
   user.leased -= tasks;
+}
+
+void EngineState::SetUse(NodeState& node, uint64_t used) {
+  crowded -= node.used > place::kWhole ? 1 : 0;
+  node.used = used;
+  crowded += node.used > place::kWhole ? 1 : 0;
 }
 
 void EngineState::Unblock(JobState& job, TaskIndex index) {

@@ -58,6 +58,8 @@ struct NodeState {
   uint64_t used = 0;              // the sum over jobs
   uint64_t ended = 0;
   uint64_t failed = 0;
+  Instant moved;          // a task ended, or was given to it when it had room
+  bool recalled = false;  // it was asked for all that waits there, and given nothing since
 
   bool TakesTasks() const { return IsThere() && sick.empty(); }
   // It would run tasks, if it had to.
@@ -121,9 +123,14 @@ struct EngineState {
   // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
   void AddUse(JobState& job, NodeState& node, LeasedRange& range);
   void TakeUse(JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
+  void SetUse(NodeState& node, uint64_t used);
   // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
   // and no other node could start them sooner.
   bool HoldsLongAhead() const { return !Contended() && nodes.size() < 2; }
+  // What waits on the node would start sooner elsewhere: tasks there are not as short as they were.
+  bool Stalls(const NodeState& node, Instant now) const {
+    return nodes.size() > 1 && node.leased > 0 && now >= node.moved + limits.lease_patience;
+  }
   // Unblocks what waits for nothing any more (AfterKind::kEach).
   void Unblock(JobState& job, TaskIndex index);
 
@@ -142,6 +149,8 @@ struct EngineState {
   // of them has ended since.
   std::set<NodeId> open;
   bool look_at_all = false;  // something else changed: the next pass looks at every node
+  uint32_t crowded = 0;      // nodes on which tasks wait behind others
+  Instant next_recall;       // of what stalls: no earlier, as that looks at every node
 };
 
 // One Step. Record() is the only way to change the state.

@@ -69,6 +69,7 @@ void On(StepContext& step, const AttemptsEnded& event) {
   for (const AttemptEnd& end : event.ends) {
     JobState* job = step.state.FindJob(end.ref.job);
     if (job == nullptr || !IsCurrent(node->second, *job, end.ref)) continue;  // late news
+    node->second.moved = step.now;
     Learn(node->second, end);
     EndAttempt(step, event.node, *job, end);
     if (end.cause != Cause::kSuccess) CheckNode(step, event.node, *job, end);

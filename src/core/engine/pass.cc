@@ -9,6 +9,9 @@
 // and keeps as many nodes as it has tasks for itself (those with the least to do), so that small
 // tasks never starve large ones; a request that fits no node stands in nobody's way.
 //
+// What a node was given ahead of short tasks may come to wait behind long ones. Such a node gets
+// nothing more ahead, and gives back what waits there when another node has room.
+//
 // Cost: a look at each open node for each distinct request that comes to a head, and a logarithm
 // for each lease. Nodes that were found to be well supplied are not open until something ends
 // there.
@@ -30,6 +33,12 @@ struct Candidate {
   bool looked = false;  // a request that it fits looked at it,
   bool room = false;    // and last found room
   bool full = false;    // no task has room
+};
+
+// A node that could start more.
+struct Idle {
+  NodeId id;
+  const NodeState* state;
 };
 
 // The room for a request, by candidate; a heap.
@@ -89,6 +98,27 @@ class Pass {
       Serve(*job);
     }
     Close();
+  }
+
+  // Each node that stalls while another one could start what waits there is asked for that. By
+  // itself, or after Run.
+  void RecallStalled() {
+    if (state_.crowded == 0 || state_.nodes.size() < 2) return;
+    bool later = step_.now < state_.next_recall;
+    if (!later) {
+      state_.next_recall = step_.now + state_.limits.lease_patience / 4;
+      std::vector<Idle> idle = IdleNodes();
+      for (auto it = state_.nodes.begin(); it != state_.nodes.end() && !idle.empty(); ++it) {
+        NodeState& node = it->second;
+        if (!node.present || node.used <= place::kWhole || node.recalled) continue;
+        if (state_.Stalls(node, step_.now)) {
+          RecallFor(idle, it->first, node);
+        } else {
+          later = true;
+        }
+      }
+    }
+    if (later) step_.out.wake_at = std::min(step_.out.wake_at, state_.next_recall);
   }
 
  private:
@@ -164,6 +194,9 @@ class Pass {
   // Where jobs take turns at a node, the parts of a job that follow each other become one lease.
   void Lease(JobState& job, uint32_t candidate, Head head, Written& last) {
     NodeId node = candidates_[candidate].id;
+    NodeState& state = *candidates_[candidate].state;
+    if (state.used < place::kWhole) state.moved = step_.now;
+    state.recalled = false;
     Output& out = step_.out;
     bool same = last.node == node && last.attempt == head.attempt && last.request == head.request;
     if (same && state_.Contended()) {
@@ -173,7 +206,7 @@ class Pass {
       return;
     }
     last = {node, head.attempt, head.request, out.records.size(), out.sends.size()};
-    bool node_waits = candidates_[candidate].state->used < place::kWhole;
+    bool node_waits = state.used < place::kWhole;
     out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
                                   job.request(head.request), head.tasks, node_waits});
     step_.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
@@ -278,9 +311,12 @@ class Pass {
   uint64_t Taken(const NodeState& node) const {
     uint64_t taken = 0;
     for (const auto& [id, here] : node.jobs) {
-      if (here.used > 0) taken += here.used / (1 + AheadOf(state_, node, id));
+      if (here.used > 0) taken += TakenBy(node, id, here);
     }
     return taken;
+  }
+  uint64_t TakenBy(const NodeState& node, JobId id, const JobHere& here) const {
+    return state_.Stalls(node, step_.now) ? here.used : here.used / (1 + AheadOf(state_, node, id));
   }
   // It could be refilled, were it not kept.
   bool RunsLittle(const NodeState& node) const {
@@ -300,18 +336,57 @@ class Pass {
         view.used = here.used;
         view.task_wall = here.wall;
       } else if (here.used > 0) {
-        view.used_by_others += here.used / (1 + AheadOf(state_, *node.state, id));
+        view.used_by_others += TakenBy(*node.state, id, here);
       }
     }
     Limits limits = state_.limits;
     // What waits behind others might start too late in the node's life.
     bool mortal = node.state->offer.end_of_life != Instant::Never();
     bool planned = job.request(request).time.ns > 0;
-    limits.lease_tasks = mortal && planned ? 0 : bound.lease_tasks;
+    bool ahead = !(mortal && planned) && !state_.Stalls(*node.state, step_.now);
+    limits.lease_tasks = ahead ? bound.lease_tasks : 0;
     uint32_t tasks = place::Room(view, limits);
     node.looked = true;
     node.room = tasks > 0;
     return tasks;
+  }
+
+  // ---- What waits on a node
+
+  std::vector<Idle> IdleNodes() const {
+    std::set<NodeId> kept;
+    for (const Candidate& node : candidates_) {
+      if (node.kept) kept.insert(node.id);
+    }
+    std::vector<Idle> idle;
+    for (const auto& [id, node] : state_.nodes) {
+      bool room = node.TakesTasks() && node.used < place::kWhole;
+      if (room && !kept.contains(id)) idle.push_back({id, &node});
+    }
+    return idle;
+  }
+
+  // What fits one of the idle nodes, which then has enough.
+  void RecallFor(std::vector<Idle>& idle, NodeId from, NodeState& node) {
+    constexpr size_t kMostLooks = 64;
+    for (size_t i = 0; i < std::min(idle.size(), kMostLooks); ++i) {
+      JobId last;
+      for (const auto& [key, range] : node.leases) {
+        if (key.job == last || !HasRoomFor(idle[i], key.job, range.request)) continue;
+        last = key.job;
+        step_.out.sends.push_back(SendRecall{from, last});
+      }
+      if (last == JobId()) continue;
+      node.recalled = true;
+      idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+
+  bool HasRoomFor(const Idle& node, JobId id, uint32_t request) const {
+    const JobState& job = *state_.FindJob(id);
+    if (job.Avoids(node.id) || FitNow(*node.state, job, request, step_.now) == 0) return false;
+    return node.state->used + ShareOf(*node.state, job.request(request)) <= place::kWhole;
   }
 
   // ---- What waits for a node
@@ -339,7 +414,9 @@ class Pass {
 }  // namespace
 
 void Place(StepContext& step) {
-  if (!step.state.turns.empty()) Pass(step).Run();
+  Pass pass(step);
+  if (!step.state.turns.empty()) pass.Run();
+  pass.RecallStalled();
   for (const UserTurn& turn : step.state.turns) {
     for (const JobTurn& wanting : turn.user->wanting) {
       Instant due = step.state.FindJob(wanting.job)->NextDue(step.now);

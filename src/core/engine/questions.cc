@@ -304,6 +304,7 @@ void Engine::CheckInvariants() const {
   std::map<JobId, uint64_t> leased;
   std::map<std::string, uint64_t> charged;
   std::map<JobId, uint64_t> charged_jobs;
+  uint32_t crowded = 0;
   for (const auto& [id, node] : state_->nodes) {
     std::map<JobId, uint64_t> used;
     uint64_t held = 0;
@@ -326,9 +327,11 @@ void Engine::CheckInvariants() const {
     uint64_t sum = 0;
     for (const auto& [job, share] : used) sum += share;
     CHECK(sum == node.used);
+    crowded += sum > place::kWhole ? 1 : 0;
     for (const auto& [job, here] : node.jobs) CHECK(here.used == used[job]);
     CHECK(node.present || !state_->open.contains(id));
   }
+  CHECK(crowded == state_->crowded);
   std::map<std::string, UserState> users;
   for (auto& [id, job] : state_->jobs) {
     job.CheckInvariants();

@@ -16,6 +16,8 @@ struct Limits {
   uint64_t argv_bytes = 1'500'000;      // all arguments; execve takes 2 MB with the env
   uint32_t lease_tasks = 256;           // tasks ahead of a node's slots
   Duration lease_ahead = Duration::Millis(40);
+  // Nothing has ended on a node for so long: nothing more waits there, but where another has room.
+  Duration lease_patience = Duration::Millis(200);
   Duration node_patience = Duration::Seconds(60);  // silence after which a node is lost
   uint32_t node_losses = 5;             // a task present at so many fails with that reason
   uint32_t node_failures = 3;           // of a job in a row set a node aside, if others succeed

@@ -160,7 +160,7 @@ BatchClient::BatchClient(HubSetting setting, const std::string& results)
 }
 
 Result<std::unique_ptr<BatchClient>> BatchClient::Open(const std::string& results) {
-  auto setting = FindSetting(cli::Words());
+  auto setting = FindSiteSetting();
   if (!setting) return std::unexpected(std::move(setting.error()));
   return Of(std::move(*setting), results);
 }
@@ -311,6 +311,8 @@ Status BatchClient::WaitForChange(Duration most) {
     return Pause(kAfterEnd);
   }
 }
+
+void BatchClient::Settle() { AwaitFollower(link_); }
 
 Status BatchClient::Pause(Duration time) {
   link_.call().Pause(time);

@@ -53,6 +53,7 @@ class BatchClient final : public cli::BatchHub {
   Result<Freed> Free() override;
   Result<std::string> FetchStderr(uint64_t id, const std::string& host) override;
   Status WaitForChange(Duration most) override;
+  void Settle() override;
   Status Pause(Duration time) override;
 
  private:

@@ -24,6 +24,7 @@ constexpr const char* kEntry = "__para-results";
 constexpr size_t kPlaceMost = 4096;
 constexpr Duration kLockPause = Duration::Millis(10);
 constexpr Duration kLockPatience = Duration::Seconds(60);
+constexpr Duration kFollowerPatience = Duration::Seconds(1);
 constexpr Duration kCatchUpEvery = Duration::Millis(500);
 constexpr Duration kFirstPause = Duration::Millis(200);
 constexpr Duration kLongestPause = Duration::Seconds(30);
@@ -179,6 +180,11 @@ class Follower {
   bool heard_ = false;  // the hub, since it was away
 };
 
+bool Finished(const wire::Reply& reply) {
+  const auto* news = std::get_if<wire::JobNews>(&reply);
+  return news == nullptr || news->finished;
+}
+
 Status Follower::Follow() {
   heard_ = false;
   if (auto done = CatchUpResults(link_); !done) return done;
@@ -188,11 +194,12 @@ Status Follower::Follow() {
   if (auto connected = watch_.Connect(); !connected) return connected;
   if (auto sent = watch_.Send(wire::Watch{*job}); !sent) return sent;
   uint32_t written = 0;
+  Instant next_look = link_.loop().Now();
   for (;;) {
     auto reply = watch_.Next();
-    // News come faster than we look.
-    while (reply) {
-      auto newer = watch_.NextWithin(Duration());
+    // News come faster than we look, but the last is taken at once.
+    while (reply && !Finished(*reply)) {
+      auto newer = watch_.NextWithin(std::max(next_look - link_.loop().Now(), Duration()));
       if (!newer) break;
       reply = std::move(*newer);
     }
@@ -204,12 +211,12 @@ Status Follower::Follow() {
     written = news->counts.finished();
     if (auto done = CatchUpResults(link_); !done) return done;
     if (news->finished) return {};
-    watch_.Pause(kCatchUpEvery);
+    next_look = link_.loop().Now() + kCatchUpEvery;
   }
 }
 
 int FollowUntilEnd(const std::string& results) {
-  auto setting = FindSetting(cli::Words());
+  auto setting = FindSiteSetting();
   if (!setting) return 1;
   BatchLink link(*setting->loop, setting->target, results);
   Follower follower(link);
@@ -233,7 +240,7 @@ int FollowUntilEnd(const std::string& results) {
 
 // As far as the hub can be asked; if not, the next program that looks into the batch will see.
 bool HasEnded(const std::string& results) {
-  auto setting = FindSetting(cli::Words());
+  auto setting = FindSiteSetting();
   if (!setting) return true;
   BatchLink link(*setting->loop, setting->target, results);
   auto text = link.Ask("state");
@@ -312,6 +319,16 @@ void FollowResults(os::RealLoop& loop, const std::string& results) {
                                    loop.Stop();
                                  }});
   while (child && !ended) loop.Run();
+}
+
+void AwaitFollower(BatchLink& link) {
+  std::string path = Beside(link.results(), "follow");
+  Instant last = link.loop().Now() + kFollowerPatience;
+  while (link.loop().Now() < last && !link.call().interrupted()) {
+    auto held = os::FileLock::IsHeld(path);
+    if (!held || !*held) return;
+    link.call().Pause(kLockPause);
+  }
 }
 
 std::optional<int> ParaResultsEntry(int argc, char** argv) {

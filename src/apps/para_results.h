@@ -20,6 +20,9 @@ Status CatchUpResults(BatchLink& link);
 // to date meanwhile; it goes on when this program ends. Failing that, the next program that looks
 // into the batch brings them up to date.
 void FollowResults(os::RealLoop& loop, const std::string& results);
+// After the batch has ended: until that process has gone, too, so that nobody works in the folder
+// any more; at most a second.
+void AwaitFollower(BatchLink& link);
 // The hub's job of the batch; 0 when it knows none.
 Result<JobId> JobOfBatch(BatchLink& link);
 

@@ -2,6 +2,7 @@
 
 By hand, longer: para_test.py test_mouse_and_human --human 200 --mouse 1000
 """
+import fcntl
 import os
 import pwd
 import signal
@@ -38,6 +39,16 @@ def batch_lines(place, name="batch"):
     return len(place.lines(name))
 
 
+def held(place, name):
+    """Whether a process holds the lock."""
+    with open(os.path.join(place.dir, name), "r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def site(place, nodes=2, slots=2) -> Cluster:
     os.chmod(place.dir, 0o777)
     cluster = cluster_of(place)
@@ -54,6 +65,7 @@ def test_quick_start(place: Place):
     want(out == "", out)
     want("Checking input files\n" in err and "5 jobs written to" in err, err)
     want("Pushed Jobs: 5\n" in err and err.endswith("Successful batch!\n"), err)
+    want(not held(place, ".para.results.follow"), "somebody works in the folder after para make")
     want(counts(place) == {"ranOk": 5, "total jobs in batch": 5}, counts(place))
     ends = results(place)
     want(len(ends) == 5 and {end[0] for end in ends} == {"0"}, ends)
@@ -304,7 +316,9 @@ def test_a_folder_that_is_read_only(place: Place):
     try:
         place.write("fixed/job.lst", "/bin/true")
         para(place, "make", "job.lst", folder="fixed")
-        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+        remount = ["mount", "-o", "remount,ro", folder]
+        # The process that followed the results closes its files a moment after it is done.
+        wait(lambda: subprocess.run(remount, capture_output=True).returncode == 0, "read-only")
         for command in (["create", "job.lst"], ["push"]):
             _, err = para(place, *command, code=255, folder="fixed")
             want("Read-only file system" in err, err)
@@ -360,6 +374,17 @@ def test_a_sick_batch(place: Place):
     wait(lambda: len(results(place)) == 61, "the others run")
     para(place, "shove")
     want(counts(place) == {"ranOk": 61, "total jobs in batch": 61}, counts(place))
+
+
+def test_short_jobs_do_not_wait_behind_a_long_one(place: Place):
+    """A node holds short jobs ahead; those behind a long one run on the other machine."""
+    site(place, slots=1)
+    place.write("job.lst", *["true"] * 400, "sleep 600",
+                *(f"touch {{check out exists done.{i}}}" for i in range(100)))
+    para(place, "create", "job.lst")
+    para(place, "push", "-maxPush=1000")
+    wait(lambda: counts(place).get("ranOk") == 500, "all but the long one have ended")
+    para(place, "stop")
 
 
 def test_two_users(place: Place):

@@ -79,6 +79,9 @@ class BatchHub {
   // Until something of the batch has changed, `most` is over, or Ctrl-C (kBusy, then and in each
   // later call).
   virtual Status WaitForChange(Duration most) = 0;
+  // After all of the batch has ended: until nobody writes its results any more, or Ctrl-C; at most
+  // a second.
+  virtual void Settle() = 0;
   // Waits, with or without a hub; Ctrl-C as above.
   virtual Status Pause(Duration time) = 0;
 };

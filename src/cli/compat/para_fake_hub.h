@@ -163,6 +163,7 @@ class FakeHub : public BatchHub {
     return Fail(ErrorKind::kNotFound, "it is gone");
   }
   Status WaitForChange(Duration most) override { return Pause(most); }
+  void Settle() override { world_.log.push_back("settle"); }
   Status Pause(Duration time) override {
     world_.now = world_.now + time;
     return world_.on_wait();

@@ -56,7 +56,10 @@ class Shover {
     if (!pushed) return Interrupted() ? EndInterrupted() : std::unexpected(pushed.error());
     while (true) {
       if (auto failed = cycle_.batch().Failed()) return End(FailOf(*failed));
-      if (cycle_.batch().AllDone()) return End("Successful batch!", 0);
+      if (cycle_.batch().AllDone()) {
+        cycle_.hub().Settle();
+        return End("Successful batch!", 0);
+      }
       Status went = cycle_.state().sick ? Heal() : WaitAndLook();
       if (went) continue;
       if (Interrupted()) return EndInterrupted();

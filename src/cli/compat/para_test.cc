@@ -491,7 +491,7 @@ TEST_F(ParaTest, ShoveTriesAgain) {
   Ran ran = Para({"shove", "-retries=3"});
   EXPECT_LE(world_.now - start, Duration::Seconds(3));  // nothing else was to be waited for
   EXPECT_EQ(ran.code, 0);                               // the last try went well
-  EXPECT_EQ(Log(), Lines({"submit 0 1", "submit 0 1", "submit 0 1"}));
+  EXPECT_EQ(Log(), Lines({"submit 0 1", "submit 0 1", "submit 0 1", "settle"}));
   std::string cycle =
       "================\nChecking job status 0 minutes after launch\n0 jobs (including "
       "everybody's) in Parasol queue or running.\nChecking finished jobs\nPushed Jobs: 2\nRetried "

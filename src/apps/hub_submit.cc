@@ -500,12 +500,14 @@ int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.err
 
 }  // namespace
 
-Result<HubSetting> FindSetting(const cli::Words& words) {
+Result<HubSetting> FindSiteSetting() { return FindSetting(cli::Words(), client::kStartSite); }
+
+Result<HubSetting> FindSetting(const cli::Words& words, std::string_view start) {
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   std::string access(words.Last(cli::Opt::kAccess).value_or(""));
   std::string state(words.Last(cli::Opt::kState).value_or(""));
-  auto target = client::NeedHub(access, here->environment, HubDirOf(state, *here));
+  auto target = client::NeedHub(access, here->environment, HubDirOf(state, *here), start);
   if (!target) return std::unexpected(target.error());
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());

@@ -19,7 +19,9 @@ struct HubSetting {
   client::HubTarget target;
 };
 // By --access and --state. kUnavailable: there is no hub; the error says how to start one.
-Result<HubSetting> FindSetting(const cli::Words& words);
+Result<HubSetting> FindSetting(const cli::Words& words, std::string_view start = client::kStartHub);
+// As Parasol's programs do.
+Result<HubSetting> FindSiteSetting();
 
 // A job as it goes to the hub: made once, sent as often as needed.
 struct Submission {

@@ -102,7 +102,7 @@ Result<int> RunParaHubStop(std::span<const std::string> args) {
   if (auto good = cli::CheckParaHubStop(args); !good) return std::unexpected(good.error());
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(std::move(here.error()));
-  auto target = client::NeedHub("", here->environment, HubDirOf("", *here));
+  auto target = client::NeedHub("", here->environment, HubDirOf("", *here), client::kStartSite);
   if (!target) return std::unexpected(std::move(target.error()));
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(std::move(loop.error()));

@@ -44,7 +44,7 @@ constexpr size_t kResultsMost = size_t{4} << 30;
 
 // By -host the hub is another machine's; what proves who we are is the same.
 Result<HubSetting> SettingOf(const ParasolAsk& ask) {
-  auto setting = FindSetting(cli::Words());
+  auto setting = FindSiteSetting();
   std::string host(ask.options.Text("host").value_or(""));
   bool here = host.empty() || host == "localhost" || host == "::1" || host == "127.0.0.1";
   if (!setting || here) return setting;

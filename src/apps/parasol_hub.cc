@@ -5,15 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "apps/daemon_log.h"
 #include "apps/hub_look.h"
 #include "apps/para_client.h"
 #include "apps/para_hub.h"
 #include "apps/parasol_reader.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "cli/compat/parasol.h"
 #include "cli/exit_code.h"
@@ -343,6 +344,10 @@ Status RemoveMachine(const Call& call) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   const HubNodes::Node* node = call.service.nodes().FindByName(call.ask.words[0]);
   if (node == nullptr || node->row.removed) return call.Print("Machine not found.\n");
+  std::string reason;
+  for (size_t i = 1; i < call.ask.words.size(); ++i) reason += " " + call.ask.words[i];
+  LogLine(fmt::format("{} removes machine {}:{}", call.caller().user, node->row.name,
+                      EscapeForScreen(reason)));
   call.service.nodes().Remove(node->row.id, true);
   call.service.WhenSettled(call.client.Guarded([client = &call.client] {
     client->Print(1, "ok\n");
@@ -357,15 +362,9 @@ struct IdRange {
 
 // "7" or "7-12"
 std::optional<IdRange> ReadIds(std::string_view word) {
-  auto number = [](std::string_view text) -> std::optional<uint64_t> {
-    uint64_t value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-  };
   size_t dash = word.find('-');
-  auto first = number(word.substr(0, dash));
-  auto last = dash == std::string_view::npos ? first : number(word.substr(dash + 1));
+  auto first = ReadNumber<uint64_t>(word.substr(0, dash));
+  auto last = dash == std::string_view::npos ? first : ReadNumber<uint64_t>(word.substr(dash + 1));
   if (!first || !last || *first > *last) return std::nullopt;
   return IdRange{*first, *last};
 }

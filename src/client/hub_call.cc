@@ -1,5 +1,7 @@
 #include "client/hub_call.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "access/access_file.h"
@@ -59,15 +61,16 @@ Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
 }
 
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
-                          const std::string& hub_dir) {
+                          const std::string& hub_dir, std::string_view start) {
   auto found = FindHub(typed_access, environment, hub_dir);
   if (!found) return std::unexpected(found.error());
   if (*found) return std::move(**found);
   return Fail(ErrorKind::kUnavailable,
-              "there is no hub: none of yours runs here, and there is no access file\n"
-              "Start one: spate hub start --daemon\n"
-              "For one elsewhere, put its access file to ~/.config/spate/access (made there by: "
-              "spate hub access add)");
+              fmt::format("there is no hub: none of yours runs here, and there is no access file\n"
+                          "Start one: {}\n"
+                          "For one elsewhere, put its access file to ~/.config/spate/access (made "
+                          "there by: spate hub access add)",
+                          start));
 }
 
 HubCall::HubCall(os::RealLoop& loop, HubTarget target) : loop_(loop), target_(std::move(target)) {}

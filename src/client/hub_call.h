@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -31,9 +32,11 @@ struct HubTarget {
 Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
                                          const os::Environment& environment,
                                          const std::string& hub_dir);
-// For those who need one: the error says how to start one.
+// For those who need one: the error says how to start one, by `start`.
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
-                          const std::string& hub_dir);
+                          const std::string& hub_dir, std::string_view start);
+inline constexpr std::string_view kStartHub = "spate hub start --daemon";
+inline constexpr std::string_view kStartSite = "paraHub MACHINELIST";
 // The socket of a hub with this folder, whether it runs or not.
 os::Address SocketOf(const std::string& hub_dir);
 // The socket of the system's hub on this machine, whether it runs or not.

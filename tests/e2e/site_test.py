@@ -338,7 +338,7 @@ def test_errors(place):
     _, err = site.run("paraHub", "unknown", code=255)
     want("no-such-host.invalid" in err, err)
     _, err = site.run("paraHubStop", "now", code=255)
-    want("there is no hub" in err, err)
+    want("there is no hub" in err and "Start one: paraHub MACHINELIST\n" in err, err)
     _, err = site.run("paraNode", "start", "-node=127.0.0.1", f"-port={site.node_port}", code=255)
     want("paraNodeStart has given this node nothing" in err, err)
     _, err = site.run("paraNode", "start", "-access=stdin", code=255, stdin="nonsense\n")

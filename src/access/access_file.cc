@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "base/near.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "base/utc.h"
 #include "os/file.h"
@@ -43,10 +43,8 @@ Problem ReadPin(std::string_view value, Access& access) {
 }
 
 Problem ReadSerial(std::string_view value, Access& access) {
-  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), access.serial);
-  if (error != std::errc() || end != value.data() + value.size() || access.serial == 0) {
-    return "the serial is a number from 1";
-  }
+  access.serial = ReadNumber<decltype(access.serial)>(value).value_or(0);
+  if (access.serial == 0) return "the serial is a number from 1";
   return {};
 }
 

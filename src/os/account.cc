@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <vector>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "os/error.h"
 #include "os/fd.h"
@@ -20,13 +20,6 @@ namespace spate::os {
 namespace {
 
 constexpr size_t kPasswdBytes = 16 << 20;
-
-std::optional<uint32_t> Number(std::string_view text) {
-  uint32_t number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 template <typename Wanted>
 Result<Account> InFile(Wanted wanted) {
@@ -89,8 +82,8 @@ Result<Account> ParseAccount(std::string_view line) {
     fields.push_back(line.substr(at, end - at));
     at = end + 1;
   }
-  auto user = fields.size() >= 7 ? Number(fields[2]) : std::nullopt;
-  auto group = fields.size() >= 7 ? Number(fields[3]) : std::nullopt;
+  auto user = fields.size() >= 7 ? ReadNumber<uint32_t>(fields[2]) : std::nullopt;
+  auto group = fields.size() >= 7 ? ReadNumber<uint32_t>(fields[3]) : std::nullopt;
   if (!user || !group || fields[0].empty()) {
     return Fail(ErrorKind::kCorrupt, "this is no line of passwd(5)");
   }
@@ -113,7 +106,8 @@ Result<std::vector<uint32_t>> GroupsOf(const Account& account) {
   std::vector<uint32_t> groups;
   for (size_t at = 0; at < text->size();) {
     size_t end = std::min(text->find_first_of(" \n", at), text->size());
-    if (auto group = Number(std::string_view(*text).substr(at, end - at))) groups.push_back(*group);
+    auto group = ReadNumber<uint32_t>(std::string_view(*text).substr(at, end - at));
+    if (group) groups.push_back(*group);
     at = end + 1;
   }
   if (!groups.empty()) return groups;

@@ -23,6 +23,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "base/number.h"
 #include "os/clock.h"
 #include "os/error.h"
 #include "os/file.h"
@@ -47,9 +48,7 @@ std::vector<Pid> Numbers(const std::string& path) {
   if (dir == nullptr) return numbers;
   while (dirent* entry = readdir(dir)) {
     std::string_view name = entry->d_name;
-    Pid number = 0;
-    auto end = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (end.ptr == name.data() + name.size()) numbers.push_back(number);
+    if (auto number = ReadNumber<Pid>(name)) numbers.push_back(*number);
   }
   closedir(dir);
   return numbers;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <charconv>
+#include "base/number.h"
 
 namespace spate::os {
 
@@ -20,15 +20,11 @@ std::string SignalName(int signo) {
 }
 
 int SignalNumber(std::string_view text) {
-  int number = 0;
-  auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (end.ec == std::errc() && end.ptr == text.data() + text.size()) {
-    return number > 0 && number < NSIG ? number : 0;
-  }
+  if (auto number = ReadNumber<int>(text)) return *number > 0 && *number < NSIG ? *number : 0;
   std::string upper;
   for (char c : text) upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   if (upper.starts_with("SIG")) upper.erase(0, 3);
-  for (number = 1; number < NSIG; ++number) {
+  for (int number = 1; number < NSIG; ++number) {
     const char* name = sigabbrev_np(number);
     if (name != nullptr && upper == name) return number;
   }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "format/parasol/job_list.h"
 
 namespace spate::cli {
@@ -13,11 +13,7 @@ namespace {
 
 constexpr int32_t kLost = 3;  // as Parasol has it in the file
 
-uint64_t NumberOf(std::string_view id) {
-  uint64_t number = 0;
-  auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
-  return error == std::errc() && end == id.data() + id.size() ? number : 0;
-}
+uint64_t NumberOf(std::string_view id) { return ReadNumber<uint64_t>(id).value_or(0); }
 
 bool IsOpen(const format::ParasolSubmission& submission) {
   return !submission.got_status && !submission.hung && !submission.submit_error &&

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "format/lines.h"
 #include "format/parasol/batch.h"
@@ -31,8 +31,10 @@ Result<uint64_t> KnownOf(std::string_view text, const std::string& path) {
   while (auto line = format::TakeLine(&text)) {
     if (format::TakeWord(&*line) != "known") continue;
     std::string_view number = format::TakeWord(&*line);
-    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), known);
-    if (error == std::errc() && end == number.data() + number.size()) continue;
+    if (auto read = ReadNumber<uint64_t>(number)) {
+      known = *read;
+      continue;
+    }
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' holds no number of submissions: remove it, and the hub is asked "
                             "for all of them",

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "base/number.h"
 #include "cli/compat/parasol_options.h"
 #include "format/parasol/job_list.h"
 #include "os/file.h"
@@ -31,14 +31,6 @@ constexpr std::array<ParasolOptionDef, 16> kOptions = {{
     {"jobCwd", ParasolType::kText},
     {"eta", ParasolType::kSwitch},
 }};
-
-template <typename T>
-std::optional<T> NumberIn(std::string_view text) {
-  T number{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // Of -priority and -pri, and the like, either counts.
 std::optional<std::string_view> Either(const ParasolOptions& options, std::string_view name,
@@ -114,7 +106,7 @@ Result<int64_t> ReadParaPriority(std::string_view text) {
   if (text == "high") return 1;
   if (text == "medium") return 10;
   if (text == "low") return 100;
-  auto number = NumberIn<int64_t>(text);
+  auto number = ReadNumber<int64_t>(text);
   if (number && *number >= 1 && *number <= 10000) return *number;
   return Fail(ErrorKind::kInvalid,
               fmt::format("'{}' is no priority: write high, medium, low or 1 (the most urgent) to "
@@ -124,7 +116,7 @@ Result<int64_t> ReadParaPriority(std::string_view text) {
 
 Result<int64_t> ReadParaMaxJob(std::string_view text) {
   if (text == "unlimited") return -1;
-  auto number = NumberIn<int64_t>(text);
+  auto number = ReadNumber<int64_t>(text);
   if (number && (*number == -1 || *number > 0)) return *number;
   return Fail(ErrorKind::kInvalid,
               fmt::format("'{}' is no number of jobs: write one from 1 on, or unlimited (para "
@@ -133,7 +125,7 @@ Result<int64_t> ReadParaMaxJob(std::string_view text) {
 }
 
 Result<double> ReadParaCpus(std::string_view text) {
-  auto number = NumberIn<double>(text);
+  auto number = ReadNumber<double>(text);
   if (number && std::isfinite(*number) && *number >= 0) return *number;
   return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of CPUs", text));
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/near.h"
+#include "base/number.h"
 
 namespace spate::cli {
 namespace {
@@ -26,13 +26,12 @@ bool IsOption(std::string_view arg) {
 
 template <typename T>
 Result<T> Number(std::string_view name, std::string_view value, std::string_view wanted) {
-  T number{};
-  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(number)) {
+  auto number = ReadNumber<T>(value);
+  if (!number || !std::isfinite(*number)) {
     return Fail(ErrorKind::kInvalid, fmt::format("-{}={} is not {}: write for example -{}=4", name,
                                                  value, wanted, name));
   }
-  return number;
+  return *number;
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include "cli/history/live_tasks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
 
+#include "base/number.h"
 #include "os/file.h"
 
 namespace spate::cli {
@@ -16,14 +16,6 @@ namespace {
 
 constexpr size_t kLargestFile = 4 << 20;
 constexpr int64_t kTicksPerSecond = 100;  // USER_HZ of every Linux on x86-64
-
-template <typename T>
-std::optional<T> Number(std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 struct Process {
   int64_t parent = 0;
@@ -40,8 +32,8 @@ std::optional<Process> ParseStat(std::string_view stat) {
     size_t blank = std::min(stat.find(' '), stat.size());
     std::string_view word = stat.substr(0, blank);
     stat.remove_prefix(std::min(blank + 1, stat.size()));
-    if (field == 4) process.parent = Number<int64_t>(word).value_or(0);
-    if (field == 22) process.start_ticks = Number<int64_t>(word).value_or(0);
+    if (field == 4) process.parent = ReadNumber<int64_t>(word).value_or(0);
+    if (field == 22) process.start_ticks = ReadNumber<int64_t>(word).value_or(0);
   }
   return process;
 }
@@ -51,7 +43,7 @@ std::map<int64_t, Process> AllProcesses(const std::string& proc) {
   auto entries = os::ListDir(proc);
   if (!entries) return all;
   for (const os::DirEntry& entry : *entries) {
-    auto pid = Number<int64_t>(entry.name);
+    auto pid = ReadNumber<int64_t>(entry.name);
     if (!pid) continue;
     auto stat = os::ReadFile(proc + '/' + entry.name + "/stat", kLargestFile);
     auto process = stat ? ParseStat(*stat) : std::nullopt;
@@ -97,7 +89,7 @@ Mark MarkOf(const std::string& proc, int64_t pid) {
 int64_t UptimeNanos(const std::string& proc) {
   auto text = os::ReadFile(proc + "/uptime", 4096);
   if (!text) return 0;
-  auto seconds = Number<double>(std::string_view(*text).substr(0, text->find(' ')));
+  auto seconds = ReadNumber<double>(std::string_view(*text).substr(0, text->find(' ')));
   return static_cast<int64_t>(seconds.value_or(0) * 1e9);
 }
 
@@ -112,14 +104,14 @@ std::vector<LiveTask> FindLiveTasks(const std::string& proc, int64_t owner, JobI
   for (const auto& [pid, process] : all) {
     if (!Descends(all, pid, owner)) continue;
     Mark mark = MarkOf(proc, pid);
-    auto index = Number<TaskIndex>(mark.task);
+    auto index = ReadNumber<TaskIndex>(mark.task);
     if (mark == own || mark.job != std::to_string(job.value) || !index || *index == 0) continue;
     constexpr int64_t kTick = 1'000'000'000 / kTicksPerSecond;
     Instant since = std::min(now, boot + Duration{process.start_ticks * kTick});
     LiveTask& task = tasks[*index - 1];
     if (task.pid != 0 && task.since <= since) continue;
-    task = {*index - 1, Number<uint16_t>(mark.attempt).value_or(0),
-            Number<uint16_t>(mark.slot).value_or(0), pid, since};
+    task = {*index - 1, ReadNumber<uint16_t>(mark.attempt).value_or(0),
+            ReadNumber<uint16_t>(mark.slot).value_or(0), pid, since};
   }
   std::vector<LiveTask> found;
   for (auto& [index, task] : tasks) found.push_back(task);

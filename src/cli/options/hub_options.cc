@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "cli/options/option_reader.h"
 #include "core/model/limits.h"
@@ -41,9 +41,7 @@ Result<std::string> ParseLabel(std::string_view value) {
 }
 
 Result<uint64_t> ParseSerial(std::string_view word) {
-  uint64_t serial = 0;
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), serial);
-  if (error == std::errc() && end == word.data() + word.size() && serial > 0) return serial;
+  if (auto serial = ReadNumber<uint64_t>(word); serial && *serial > 0) return *serial;
   return Fail(ErrorKind::kInvalid,
               fmt::format("'{}' is not the serial of an access; see: spate hub access list",
                           EscapeForScreen(word)));

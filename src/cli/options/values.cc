@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "core/model/limits.h"
 
@@ -30,10 +30,7 @@ std::optional<double> PlainNumber(std::string_view text) {
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) {
     return std::nullopt;
   }
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return ReadNumber<double>(text);
 }
 
 std::optional<uint32_t> Whole(std::string_view text, uint64_t max) {
@@ -231,13 +228,11 @@ Result<uint32_t> ParseCountUpTo(std::string_view text, uint32_t max) {
 
 Result<int> ParseInteger(std::string_view text, int low, int high) {
   std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
-  int value = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  bool whole = error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
-  if (!whole || value < low || value > high) {
+  auto value = ReadNumber<int>(digits);
+  if (!value || *value < low || *value > high) {
     return Bad(text, fmt::format("is not a whole number from {} to {}", low, high));
   }
-  return value;
+  return *value;
 }
 
 Result<std::string> ParseAssignment(std::string_view text) {

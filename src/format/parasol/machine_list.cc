@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unordered_set>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "format/lines.h"
 
@@ -17,11 +17,9 @@ constexpr std::array<std::string_view, kHubColumns> kColumns = {
     "name", "cpus", "ram in MB", "tempDir", "localDir", "localSize", "switch"};
 
 template <typename T>
-Status ReadNumber(std::string_view word, std::string_view what, T* number) {
-  T read{};
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), read);
-  if (error == std::errc() && end == word.data() + word.size() && read > 0) {
-    *number = read;
+Status ReadCount(std::string_view word, std::string_view what, T* number) {
+  if (auto read = ReadNumber<T>(word); read && *read > 0) {
+    *number = *read;
     return {};
   }
   return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of {}: write a whole one from 1",
@@ -63,9 +61,9 @@ Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
                 fmt::format("'{}' is no name of a machine", EscapeForScreen(machine.name)));
   }
   // A column that is not needed may hold anything.
-  auto cpus = ReadNumber(words[1], "CPUs", &machine.cpus);
+  auto cpus = ReadCount(words[1], "CPUs", &machine.cpus);
   if (!cpus && columns > 1) return std::unexpected(std::move(cpus.error()));
-  auto ram = ReadNumber(words[2], "MB", &machine.ram_megabytes);
+  auto ram = ReadCount(words[2], "MB", &machine.ram_megabytes);
   if (!ram && columns > 2) return std::unexpected(std::move(ram.error()));
   return machine;
 }

@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/number.h"
 #include "base/units.h"
 #include "format/lines.h"
 
@@ -14,9 +13,10 @@ namespace spate::format {
 namespace {
 
 template <typename T>
-bool ReadNumber(std::string_view word, T* number) {
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), *number);
-  return error == std::errc() && end == word.data() + word.size();
+bool Read(std::string_view word, T* number) {
+  auto read = ReadNumber<T>(word);
+  if (read) *number = *read;
+  return read.has_value();
 }
 
 // Empty, or what is wrong.
@@ -28,7 +28,7 @@ std::string ReadLine(std::string_view line, ParasolEnd* end) {
   std::string bad;
   auto number = [&](auto* to) {
     std::string_view word = TakeWord(&line);
-    bool good = ReadNumber(word, to);
+    bool good = Read(word, to);
     if (!good && !word.empty()) bad = fmt::format("'{}' is no number", EscapeForScreen(word));
     return good;
   };
@@ -80,7 +80,7 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
 Result<uint64_t> ReadBookmark(std::string_view text, std::string_view name) {
   std::string_view word = Trim(text);
   uint64_t bytes = 0;
-  if (word.empty() || ReadNumber(word, &bytes)) return bytes;
+  if (word.empty() || Read(word, &bytes)) return bytes;
   return Fail(ErrorKind::kCorrupt,
               fmt::format("{} holds no number: remove it, and all results are read again", name));
 }

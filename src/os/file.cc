@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -392,11 +393,30 @@ MappedFile::~MappedFile() {
 
 // ------------------------------------------------------------------------------------- locking
 
+namespace {
+
+// So long a lock may outlive a process that was killed while it started another one, which has it
+// until its own program begins.
+constexpr int64_t kLockPatience = 300'000'000;  // nanoseconds
+constexpr int kLockPause = 2;                   // milliseconds
+
+bool LockWithPatience(int fd) {
+  int64_t until = MonotonicNanos() + kLockPatience;
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  while (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+    bool held = errno == EAGAIN || errno == EACCES;
+    if (!held || MonotonicNanos() > until) return false;
+    poll(nullptr, 0, kLockPause);
+  }
+  return true;
+}
+
+}  // namespace
+
 Result<FileLock> FileLock::TryLock(const std::string& path, std::string_view owner) {
   auto fd = OpenWrite(path, OpenHow::kReadWrite);
   if (!fd) return std::unexpected(std::move(fd.error()));
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  if (fcntl(fd->get(), F_OFD_SETLK, &lock) != 0) {
+  if (!LockWithPatience(fd->get())) {
     if (errno != EAGAIN && errno != EACCES) return FailErrno("lock", path);
     std::string holder = LastOwner(path);
     return Fail(ErrorKind::kBusy,

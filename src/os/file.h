@@ -151,8 +151,8 @@ class MappedFile {
 // file systems know too. The file stays: removing it would let two owners hold two files.
 class FileLock {
  public:
-  // `owner` is one line that tells others who holds it; it becomes the file's content.
-  // kBusy, with the owner's line in the message, when somebody holds it (in this process too).
+  // `owner` is one line that tells others who holds it; it becomes the file's content. kBusy, with
+  // that line in the message, when somebody holds it (in this process too) for more than a moment.
   static Result<FileLock> TryLock(const std::string& path, std::string_view owner);
   // What the last owner wrote, whether it still holds the lock or not; empty when unknown.
   static std::string LastOwner(const std::string& path);

@@ -237,6 +237,25 @@ TEST(FileLock, OneHolderAtATime) {
   EXPECT_EQ(FileLock::LastOwner(path), "b");
 }
 
+TEST(FileLock, IsAwaitedForAMoment) {
+  TempDir dir;
+  std::string path = dir.Path("lock");
+  Pipe told = MakePipe().value();
+  auto lock = std::make_unique<FileLock>(FileLock::TryLock(path, "parent").value());
+  pid_t child = fork();
+  if (child == 0) {
+    lock.reset();  // the parent's descriptor holds it still
+    (void)!write(told.write.get(), "b", 1);
+    _exit(FileLock::TryLock(path, "child") ? 0 : 1);
+  }
+  char c = 0;
+  ASSERT_EQ(ReadSome(told.read.get(), &c, 1, "pipe").value(), 1u);
+  lock.reset();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(FileLock, GoesWithItsProcess) {
   TempDir dir;
   std::string path = dir.Path("lock");

@@ -26,7 +26,6 @@ namespace {
 constexpr const char* kFolder = "shepherds";
 constexpr const char* kBootFile = "boot";
 constexpr std::string_view kEnds = ".ends";
-constexpr int64_t kLockPatience = 1'000'000'000;  // nanoseconds
 constexpr std::string_view kNew = ".new";
 
 std::string NameOf(const ShepherdName& name) { return fmt::format("{}-{}", name.pid, name.start); }
@@ -125,17 +124,9 @@ Status Rendezvous::LeaveEnds(std::string_view frames) const {
   return {};
 }
 
-// A child that the process before was about to make a shepherd of may have the lock a moment longer
-// than that process lived.
 Result<os::FileLock> OwnNode(const std::string& node_folder) {
-  std::string path = os::JoinPath(RendezvousFolder(node_folder), "lock");
-  std::string owner = fmt::format("pid {}", getpid());
-  int64_t until = os::MonotonicNanos() + kLockPatience;
-  while (true) {
-    auto lock = os::FileLock::TryLock(path, owner);
-    if (lock || lock.error().kind != ErrorKind::kBusy || os::MonotonicNanos() > until) return lock;
-    poll(nullptr, 0, 2);
-  }
+  return os::FileLock::TryLock(os::JoinPath(RendezvousFolder(node_folder), "lock"),
+                               fmt::format("pid {}", getpid()));
 }
 
 Result<std::vector<ShepherdName>> ShepherdsIn(const std::string& node_folder) {

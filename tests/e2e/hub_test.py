@@ -504,8 +504,11 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     copy = os.path.join(place.state, "hub", "hub.db-v2")
     for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 3)):
         def found():
-            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-                return db.execute("PRAGMA user_version").fetchone()[0]
+            try:
+                with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+                    return db.execute("PRAGMA user_version").fetchone()[0]
+            except sqlite3.OperationalError:  # the hub is at its log in this moment
+                return None
         wait(lambda: found() == version, f"{path} has version {version}")
     if os.geteuid() == 0:  # the jobs are root's
         cluster.node()

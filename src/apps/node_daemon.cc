@@ -267,7 +267,11 @@ Status NodeDaemon::OpenPort() {
   events.stop = [this] { Leave("paraNodeStop asked it to"); };
   events.log = LogLine;
   auto port = NodePort::Open(loop_, *key, std::move(options), std::move(events));
-  if (!port) return std::unexpected(port.error());
+  if (!port && port.error().kind == ErrorKind::kBusy) {
+    return Within("this node may run already (paraNodeStatus asks it, paraNodeStop ends it)",
+                  std::move(port.error()));
+  }
+  if (!port) return std::unexpected(std::move(port.error()));
   port_ = std::move(*port);
   return {};
 }

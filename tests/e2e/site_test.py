@@ -109,6 +109,8 @@ def test_from_nodes_to_the_end(place):
     # There was no hub yet, and nobody but the site's administrator may ask.
     want(site.status()[0] == "".join(f"{m} 0 of 2 CPUs busy\n" for m in site.machines)
          + "0 of 4 CPUs busy total\n", site.status())
+    _, err = site.start_nodes(code=255)
+    want(err.count("this node may run already") == 2, err)
     for secret in (os.path.join(site.hub_dir, name) for name in ("key.pem", "node.access", "nodes/127.0.0.1")):
         want(os.stat(secret).st_mode & 0o777 == 0o600, secret)
     place.write("machines2", *(f"{m} 2 64 {place.dir} /l 1 s" for m in (*site.machines, "127.0.0.3")))

@@ -57,13 +57,14 @@ std::optional<std::array<uint64_t, N>> Numbers(std::string_view& line) {
 bool ReadStateLine(std::string_view line, JobId& job, cli::BatchHub::State& state) {
   std::string_view what = format::TakeWord(&line);
   if (what == "batch") {
-    auto read = Numbers<5>(line);
+    auto read = Numbers<6>(line);
     if (!read) return false;
     job = JobId(static_cast<uint32_t>((*read)[0]));
     state.submitted = (*read)[1];
     state.failures_in_row = (*read)[2];
     state.sick = (*read)[3] != 0;
     state.everybody = (*read)[4];
+    if ((*read)[5] != 0) state.held = job;
   } else if (what == "unended") {
     auto read = Numbers<2>(line);
     if (!read) return false;

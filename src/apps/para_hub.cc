@@ -56,9 +56,11 @@ std::string StateText(const Call& call) {
   const HubJobs::Job* entry = call.job ? call.service.jobs().Find(job) : nullptr;
   uint64_t submitted = entry == nullptr ? 0 : entry->counts.total;
   if (auto counts = call.engine().Counts(job)) submitted = counts->total;
+  engine::HoldReason held = call.engine().Held(job);
   std::string text =
-      fmt::format("batch {} {} {} {} {}\n", job.value, submitted, call.engine().FailuresInRow(job),
-                  call.engine().Held(job) == engine::HoldReason::kAllFail ? 1 : 0, everybody);
+      fmt::format("batch {} {} {} {} {} {}\n", job.value, submitted,
+                  call.engine().FailuresInRow(job), held == engine::HoldReason::kAllFail ? 1 : 0,
+                  everybody, held == engine::HoldReason::kUser ? 1 : 0);
   for (const TaskRange& range : call.engine().Unended(job)) {
     text += fmt::format("unended {} {}\n", range.first, range.count);
   }

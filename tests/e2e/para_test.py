@@ -387,6 +387,20 @@ def test_short_jobs_do_not_wait_behind_a_long_one(place: Place):
     para(place, "stop")
 
 
+def test_a_held_batch_says_so(place: Place):
+    cluster = cluster_of(place)
+    place.write("job.lst", *["true"] * 3)
+    para(place, "create", "job.lst")
+    para(place, "push")
+    cluster.spate("job hold", "1")
+    for command in ("push", "check"):
+        _, err = para(place, command)
+        want("somebody holds this batch: spate job release 1 lets it go on\n" in err, err)
+    cluster.spate("job release", "1")
+    _, err = para(place, "check")
+    want("holds" not in err, err)
+
+
 def test_two_users(place: Place):
     """Batches of the same folder's name are each user's own, and run as them."""
     if os.geteuid() != 0:

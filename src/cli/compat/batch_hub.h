@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "format/parasol/batch_report.h"
@@ -40,6 +41,7 @@ class BatchHub {
     std::vector<Running> running;  // sorted by id
     uint64_t failures_in_row = 0;
     bool sick = false;  // nothing is started before ClearSick
+    JobId held;         // the hub's job, when somebody holds it
     std::vector<format::SickNode> sick_nodes;
   };
   // A submission that the hub has, and which job of the batch it is of.

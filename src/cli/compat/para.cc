@@ -430,6 +430,7 @@ Result<int> Para::Report() {
   if (!cycle) return Failed(cycle);
   if (auto looked = (*cycle)->Look(); !looked) return Failed(looked);
   (*cycle)->TellQueue();
+  (*cycle)->TellHeld();
   (*cycle)->TellChecks();
   if (!(*cycle)->caught_up()) ParaWarn((*cycle)->caught_up().error().message);
   (*cycle)->Mark();

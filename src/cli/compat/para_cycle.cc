@@ -39,6 +39,12 @@ void ParaCycle::TellQueue() const {
                                        state_.everybody));
 }
 
+void ParaCycle::TellHeld() const {
+  if (state_.held == JobId()) return;
+  ParaWarn(fmt::format("somebody holds this batch: spate job release {} lets it go on",
+                       state_.held.value));
+}
+
 void ParaCycle::TellChecks() {
   for (const std::string& message : messages_) ParaWarn(message);
   messages_.clear();
@@ -213,6 +219,7 @@ Status PushOnce(ParaCycle& cycle) {
   if (!saved) return saved;
   ParaTalk(cycle.options(), "updated job database on disk");
   cycle.TellPushed(pushed);
+  if (pushed.jobs == 0) cycle.TellHeld();  // what is submitted lets the batch go on
   return {};
 }
 

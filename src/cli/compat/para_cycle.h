@@ -37,6 +37,7 @@ class ParaCycle {
   // made. Until then what has ended cannot be told from what is lost.
   const Status& caught_up() const { return caught_up_; }
   void TellQueue() const;
+  void TellHeld() const;
   void TellChecks();
   // Ends what runs for longer than -killTime.
   Status GiveUpHung();

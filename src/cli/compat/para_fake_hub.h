@@ -37,6 +37,7 @@ struct FakeHubWorld {
   std::string results, folder;
   uint64_t others = 0;  // jobs of other users
   bool sick = false;
+  JobId held;
   std::vector<format::SickNode> sick_nodes;
   BatchHub::Freed freed = BatchHub::Freed::kFreed;
   std::map<uint64_t, std::string> err;
@@ -90,6 +91,7 @@ class FakeHub : public BatchHub {
       if (task.running) state.running.push_back({task.id, "n1", task.started});
     }
     state.sick = world_.sick;
+    state.held = world_.held;
     state.sick_nodes = world_.sick_nodes;
     return state;
   }

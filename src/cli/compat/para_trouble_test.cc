@@ -171,6 +171,16 @@ TEST_F(ParaTroubleTest, SickBatch) {
   EXPECT_EQ(Para({"showSickNodes"}).out, "n1 3\ntotal sick machines: 1 failures: 3\n");
 }
 
+TEST_F(ParaTroubleTest, AHeldBatchSaysSo) {
+  MustCreate("a\n");
+  world_.held = JobId(7);
+  EXPECT_EQ(Para({"push"}).err.find("holds"), std::string::npos);  // it goes on with that
+  std::string line = "somebody holds this batch: spate job release 7 lets it go on\n";
+  for (const char* command : {"push", "check", "time"}) {
+    EXPECT_NE(Para({command}).err.find(line), std::string::npos) << command;
+  }
+}
+
 // ---- files ----
 
 TEST_F(ParaTroubleTest, OneAtATime) {

@@ -39,17 +39,23 @@ def processes_with(*entries):
     return found
 
 
+def send_all(signo, pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signo)
+        except ProcessLookupError:
+            pass
+
+
 def kill_all(*entries):
-    """Until there is none."""
-    killed = []
-    while pids := processes_with(*entries):
-        killed += pids
-        for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-    return killed
+    """As when the power fails: all stand still before the first is killed, and none tells of another's end."""
+    found = set()
+    while fresh := set(processes_with(*entries)) - found:
+        send_all(signal.SIGSTOP, fresh)
+        found |= fresh
+    while left := processes_with(*entries):
+        send_all(signal.SIGKILL, left)
+    return found
 
 
 class World:

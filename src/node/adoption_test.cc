@@ -386,7 +386,9 @@ TEST_F(AdoptionTest, WithoutItsFolderAShepherdEndsItself) {
   AwaitFile("runs");
   std::vector<pid_t> shepherds = Shepherds();
   Kill();
-  ASSERT_TRUE(os::RemoveTree(folder()));
+  // The shepherds may be leaving a file there in this moment.
+  auto removed = [&] { return os::RemoveTree(folder()).has_value(); };
+  ASSERT_TRUE(Until(Duration::Seconds(20), removed));
   auto gone = [&] {
     for (pid_t pid : shepherds) {
       auto info = os::InfoOf(pid);

@@ -225,6 +225,7 @@ Result<int> Para::Create() {
   auto started = folder_.Start(*jobs, {.results = *results, .known = state->submitted});
   if (!started) return Failed(started);
   Talk(fmt::format("{} jobs written to {}", jobs->size(), folder_.Batch()));
+  if (jobs->empty()) ParaWarn("note: the list holds no jobs, and the batch is done at once");
   TellForeign(*jobs);
   if (auto tuned = Tune(); !tuned) return Failed(tuned);
   return 0;

@@ -128,6 +128,7 @@ TEST_F(ParaTest, AnEmptyListIsDone) {
   EXPECT_EQ(Check(), "total jobs in batch: 0\n");
   Ran ran = Para({"make", Path("list")});
   EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.err.find("note: the list holds no jobs"), std::string::npos) << ran.err;
   EXPECT_TRUE(ran.err.ends_with("Successful batch!\n")) << ran.err;
 }
 

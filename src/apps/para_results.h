@@ -21,7 +21,7 @@ Status CatchUpResults(BatchLink& link);
 // into the batch brings them up to date.
 void FollowResults(os::RealLoop& loop, const std::string& results);
 // After the batch has ended: until that process has gone, too, so that nobody works in the folder
-// any more; at most a second.
+// any more; at most two seconds.
 void AwaitFollower(BatchLink& link);
 // The hub's job of the batch; 0 when it knows none.
 Result<JobId> JobOfBatch(BatchLink& link);

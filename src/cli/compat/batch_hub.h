@@ -82,7 +82,7 @@ class BatchHub {
   // later call).
   virtual Status WaitForChange(Duration most) = 0;
   // After all of the batch has ended: until nobody writes its results any more, or Ctrl-C; at most
-  // a second.
+  // two seconds.
   virtual void Settle() = 0;
   // Waits, with or without a hub; Ctrl-C as above.
   virtual Status Pause(Duration time) = 0;

@@ -60,6 +60,7 @@ std::unique_ptr<Checker> MakeAcksCheck();    // what was acknowledged is durable
 std::unique_ptr<Checker> MakeOrderCheck();   // nothing is given out before its time, or in vain
 std::unique_ptr<Checker> MakeBoundsCheck();  // max_running of jobs and users is never exceeded
 std::unique_ptr<Checker> MakeFairCheck();    // users with enough work get their shares
+std::unique_ptr<Checker> MakeBlameCheck();   // a machine that fails everything costs no task
 
 // All of them behind one book.
 class Judge {

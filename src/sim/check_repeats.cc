@@ -1,9 +1,11 @@
 // A task is executed again only for a reason that the user was told of: its try failed in a way
 // that its policy retries, within the retries, after the delay; or it was in flight when its
-// process or its node was killed, or when it was stopped by order. Under --once the second kind is
+// process or its node was killed, or when it was stopped by order; or its node may be to blame. Under --once the second kind is
 // no reason. (An attempt that was taken back before it began counts for nothing.) The policy is the
 // one that the person wrote, wherever it got lost on the way.
 #include <fmt/format.h>
+
+#include <tuple>
 
 #include "sim/check.h"
 
@@ -69,6 +71,11 @@ class RepeatsCheck final : public Checker {
       return "";
     }
     if (end.end.cause == Cause::kStart) return "";  // it did not run: another node may have it
+    bool failed = end.end.cause == Cause::kExit || end.end.cause == Cause::kSignal ||
+                  end.end.cause == Cause::kCheck;
+    if (failed && ++blamed_[{end.end.ref.job, end.end.ref.index, task.reopened}] > kMostBlamed) {
+      return "and its nodes were blamed too often";
+    }
     if (retry.once) return "which was lost, under --once";
     if (scene.hub != nullptr) return "";  // see check_losses
     bool decided_by_engine = end.end.slot == 0;
@@ -77,7 +84,11 @@ class RepeatsCheck final : public Checker {
     return "";
   }
 
+  // So often may a failure be its node's, at no try.
+  static constexpr int kMostBlamed = 2;
+
   std::map<std::pair<JobId, TaskIndex>, Execution> last_;
+  std::map<std::tuple<JobId, TaskIndex, uint32_t>, int> blamed_;  // since a task was reopened
   std::map<NodeId, uint32_t> incarnations_;
   uint32_t life_ = 0;
   Duration clock_ahead_;

@@ -120,6 +120,7 @@ void HubProcess::Submit(const SimJob& job) {
     event.plan.policy.retry.once = false;
   }
   if (parts_.sabotage == Sabotage::kForgetOrder) event.plan.after.clear();
+  if (parts_.sabotage == Sabotage::kForgetBlame) event.plan.policy.retry.once = true;
   if (parts_.sabotage == Sabotage::kForgetBounds) event.plan.policy.max_running = 0;
   if (parts_.sabotage == Sabotage::kForgetShares) event.plan.user = Workload::UserName(1);
   hub_->SetSettings(job.id, job.settings);

@@ -82,6 +82,19 @@ void DrawTroubles(Prng& prng, Options& o) {
   o.echo_percent = Maybe(prng, 20, 50);
 }
 
+// Nothing but the black holes gives a task a reason to fail, and there is always a node without.
+void DrawBlackHoles(Prng prng, Options& o) {
+  o.black_holes = prng.Chance(10);
+  if (!o.black_holes) return;
+  o.nodes = std::max(o.nodes, 2u);
+  o.fail_percent = o.doomed_percent = o.odd_percent = o.vanish_percent = o.hog_percent = 0;
+  o.bad_row_percent = o.long_percent = o.node_crashes = o.sick_percent = 0;
+  o.node_life = {};
+  o.drain = o.remove = o.leaving = o.late_nodes = o.suspend = o.cancel = o.load_bound = false;
+  o.once = o.halt = o.max_failures = o.time_limit = o.time_limit_percent = false;
+  o.retry_on_some = o.start_delay = o.after = o.mixed_needs = false;
+}
+
 // A hub's world has its own people and nodes; what those of a run do is taken back.
 void DrawHub(Prng prng, bool tasks_given, Options& o) {
   o.ctrl_c = o.output_blocked = o.list_changes = o.redo_failed = o.orphans_live_on = false;
@@ -111,7 +124,7 @@ void DrawHub(Prng prng, bool tasks_given, Options& o) {
   o.hub_stops = prng.Chance(25);
   o.link_latency = std::max(o.link_latency, Duration::Micros(1));
   o.fair = prng.Chance(10) && !tasks_given;  // it needs many
-  if (!o.fair) return;
+  if (!o.fair) return DrawBlackHoles(Prng(prng.Next()), o);
   o.users = 2 + static_cast<uint32_t>(prng.Below(2));
   o.jobs = o.users + static_cast<uint32_t>(prng.Below(3));
   o.nodes = std::min(o.nodes, 3u);
@@ -262,6 +275,7 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("user-rules", o.user_rules);
   words.Flag("cancel", o.cancel);
   words.Flag("fair", o.fair);
+  words.Flag("black-holes", o.black_holes);
   words.Flag("late-nodes", o.late_nodes);
   words.Flag("leaving", o.leaving);
   words.Flag("drain", o.drain);

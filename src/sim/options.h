@@ -93,6 +93,7 @@ struct Options {
   bool user_rules = false;
   bool cancel = false;
   bool fair = false;        // equal tasks, and enough of them
+  bool black_holes = false;  // one or two nodes fail all at once; no task is to blame for anything
   bool late_nodes = false;  // they join while there is work
   bool leaving = false;     // nodes say goodbye, and come again
   bool drain = false;

@@ -132,6 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kDeafToKill, "strays", Worlds::kHub},
         Canary{Sabotage::kForgetOrder, "order", Worlds::kHub},
         Canary{Sabotage::kForgetBounds, "bounds", Worlds::kHub},
+        Canary{Sabotage::kForgetBlame, "blame", Worlds::kHub},
         Canary{Sabotage::kForgetShares, "fair", Worlds::kHub},
         Canary{Sabotage::kHastyHub, "losses", Worlds::kHub},
         Canary{Sabotage::kAckEarly, "acks", Worlds::kHub}),

@@ -107,7 +107,7 @@ void Workload::AddHubPart(SimJob& job, Prng prng) const {
   if (o.max_running && prng.Chance(60)) {
     job.policy.max_running = static_cast<uint32_t>(1 + prng.Below(2 * o.slots));
   }
-  if (!o.fair && prng.Chance(30)) {
+  if (!o.fair && !o.black_holes && prng.Chance(30)) {
     job.policy.pause_after_failures = static_cast<uint32_t>(2 + prng.Below(24));
   }
   while (o.after && job.id.value > 1 && job.after.size() < 3 && prng.Chance(50)) {
@@ -119,6 +119,11 @@ void Workload::AddHubPart(SimJob& job, Prng prng) const {
                                     AfterKind::kOk, AfterKind::kFail};
     if (!known) job.after.push_back({on, kKinds[prng.Below(std::size(kKinds))]});
   }
+}
+
+bool Workload::IsBlackHole(NodeId node) const {
+  bool second = options_.seed % 2 == 0;  // of two, where there are three nodes
+  return options_.black_holes && (node.value == 2 || (node.value == 3 && second));
 }
 
 // The first one is well, so that there is always somewhere to go.
@@ -252,6 +257,11 @@ Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeI
     b.cause = kOdd[prng.Below(std::size(kOdd))];
     if (b.cause == Cause::kSignal) b.status = 11;
     if (b.cause == Cause::kStart) b.status = prng.Chance(50) ? 126 : 127;
+  }
+  if (IsBlackHole(node)) {
+    b.duration = Duration::Micros(500);
+    b.cause = Cause::kExit;
+    b.status = 1;
   }
   if (IsSick(node) && prng.Chance(90)) {
     b.cause = prng.Chance(30) ? Cause::kStart : Cause::kExit;

@@ -71,6 +71,7 @@ class Workload {
   void MakeHubJobs();
   void AddHubPart(SimJob& job, Prng prng) const;
   bool IsSick(NodeId node) const;
+  bool IsBlackHole(NodeId node) const;
   uint64_t TaskHash(JobId job, TaskIndex index, uint64_t salt) const;
 
   Options options_;

@@ -82,16 +82,18 @@ void Agent::Machine::On(RecallArrived& event) {
 }
 
 void Agent::Machine::On(StopArrived& event) {
+  const std::vector<TaskRange> tasks = Normalized(std::move(event.tasks));
   auto meant = [&](const AttemptRef& ref) {
-    return ref.job == event.job && (event.tasks.empty() || Contains(event.tasks, ref.index));
+    return ref.job == event.job && (tasks.empty() || SortedContains(tasks, ref.index));
   };
   GiveUp(meant, /*kill=*/false);
 }
 
 // What it reports of them is late news for the hub, and frees what the shell keeps for them.
 void Agent::Machine::On(DropArrived& event) {
+  const std::vector<TaskRange> tasks = Normalized(std::move(event.tasks));
   auto meant = [&](const AttemptRef& ref) {
-    return ref.job == event.job && ref.attempt == event.attempt && Contains(event.tasks, ref.index);
+    return ref.job == event.job && ref.attempt == event.attempt && SortedContains(tasks, ref.index);
   };
   GiveUp(meant, /*kill=*/true);
 }

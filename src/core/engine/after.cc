@@ -36,8 +36,9 @@ bool SettleEach(StepContext& step, JobState& job, const JobOutcome& outcome) {
                        outcome.counts.total, job.task_count()));
     return false;
   }
+  const std::vector<TaskRange> succeeded = Normalized(outcome.succeeded);
   auto lost = Select(job, {{0, job.task_count()}}, [&](TaskIndex i) {
-    return job.Blocked(i) && !Contains(outcome.succeeded, i);
+    return job.Blocked(i) && !SortedContains(succeeded, i);
   });
   if (lost.empty()) return true;
   step.Record(

@@ -74,6 +74,9 @@ class Applier {
       job.Lease(range, record.attempt);
       LeaseKey key{record.job, record.attempt, range.first};
       LeasedRange& leased = node.leases[key] = {range.count, range.count, request};
+      leased.sequence = ++state_.leases;
+      leased.lossy = range.count == 1 && job.Lossy(range.first);
+      node.lossy += leased.lossy ? 1 : 0;
       state_.AddUse(job, node, leased);
       state_.CountGiven(job, range.count);
     }
@@ -192,7 +195,10 @@ class Applier {
     auto it = FindLease(node, ref);
     CHECK(it != node.leases.end());
     state_.TakeUse(job, node, it->second, 1);
-    if (--it->second.left == 0) node.leases.erase(it);
+    if (--it->second.left == 0) {
+      node.lossy -= it->second.lossy ? 1 : 0;
+      node.leases.erase(it);
+    }
     if (node.present) state_.open.insert(id);
   }
   void DropDependent(JobId on, JobId job) {

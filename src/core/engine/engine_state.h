@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,8 @@ struct LeasedRange {
   uint32_t left = 0;  // neither ended nor taken back
   uint32_t request = 0;
   uint64_t charge = 0;  // for each of `left`, in UserState::used
+  uint64_t sequence = 0;  // counts the leases of the hub's life: nodes start tasks in this order
+  bool lossy = false;     // one task, which was present at a loss: nothing is to wait behind it
 };
 // The attempt is part of the key: a task is given out once under each number, so ranges of one
 // attempt never overlap.
@@ -55,6 +58,7 @@ struct NodeState {
   // node's offer and speed are learned anew in each life.
   std::map<JobId, JobHere> jobs;  // with leases, and a few of the last without
   uint32_t leased = 0;            // tasks
+  uint32_t lossy = 0;             // of them, LeasedRange::lossy
   uint64_t used = 0;              // the sum over jobs
   uint64_t ended = 0;
   uint64_t failed = 0;
@@ -141,6 +145,7 @@ struct EngineState {
   // Users that have wanting jobs.
   std::set<UserTurn> turns;
   uint64_t last_given = 0;                      // the largest UserState::given that was served
+  uint64_t leases = 0;                          // that were given out
   std::map<JobId, std::set<JobId>> dependents;  // by the job that they wait for
   std::set<std::pair<Instant, NodeId>> silent;  // nodes by the time at which they are lost
 
@@ -217,11 +222,19 @@ void SettleDependents(StepContext& step);
 void SettleKnown(StepContext& step, JobState& job, const std::vector<JobOutcome>& outcomes);
 JobOutcome OutcomeOf(const JobState& job);
 void Settle(StepContext& step, JobState& job, const JobOutcome& outcome);
-// Sets the node aside if it fails tasks of the job that succeed elsewhere (sick.cc).
-void CheckNode(StepContext& step, NodeId node, JobState& job, const AttemptEnd& end);
-// Another node than this one takes tasks of the request, and does not fail the job's.
-bool OthersTake(const EngineState& state, const JobState& job, uint32_t request, NodeId but,
-                Instant now);
+// After an attempt's end: sets its node aside if that fails the job's tasks, and trusts those again
+// that are found not to be to blame (sick.cc). `before` is what the task had behind it.
+void CheckNodes(StepContext& step, NodeId node, JobState& job, const AttemptEnd& end,
+                const Trace& before);
+// How many nodes could run tasks of the job, were they idle; counts to two.
+int NodesFor(const EngineState& state, const JobState& job, Instant now);
+// Another node than these takes tasks of the request, and does not fail the job's.
+bool OthersTake(const EngineState& state, const JobState& job, uint32_t request,
+                std::array<NodeId, 2> but, Instant now);
+
+// The task failed on this node, which may be to blame, and another one is left to try first.
+bool GoesElsewhere(const EngineState& state, const JobState& job, TaskIndex index, NodeId node,
+                   Instant now);
 
 // The share of a node that one task of this request takes.
 uint64_t ShareOf(const NodeState& node, const Needs& needs);

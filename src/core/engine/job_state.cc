@@ -90,9 +90,23 @@ bool JobState::Avoids(NodeId node) const {
   return it != troubles_.end() && (it->second.set_aside || it->second.no_start);
 }
 
+bool JobState::SucceededOn(NodeId node) const {
+  return std::binary_search(good_nodes_.begin(), good_nodes_.end(), node);
+}
+
 bool JobState::SucceededBeside(NodeId node) const {
-  return (good_node_ != NodeId() && good_node_ != node) ||
-         (other_good_node_ != NodeId() && other_good_node_ != node);
+  return good_nodes_.size() > (SucceededOn(node) ? 1u : 0u);
+}
+
+uint32_t JobState::FailuresBesideWorst() const {
+  uint32_t worst = 0;
+  for (const auto& [node, failures] : row_) worst = std::max(worst, failures);
+  return failures_in_row_ - worst;
+}
+
+void JobState::EndRow() {
+  failures_in_row_ = 0;
+  row_.clear();
 }
 
 uint32_t JobState::RequestOf(TaskIndex index) const {
@@ -115,7 +129,13 @@ Trace JobState::TraceOf(TaskIndex index) const {
   return {CurrentAttempt(index), 0, 0};
 }
 
+bool JobState::Lossy(TaskIndex index) const {
+  auto it = traces_.find(index);
+  return it != traces_.end() && it->second.losses > 0;
+}
+
 bool JobState::MayReopen(TaskIndex index) const {
+  if (CurrentAttempt(index) >= kLastAttempt) return false;
   TaskState state = StateOf(index);
   return state == TaskState::kFailed || state == TaskState::kUnknown ||
          state == TaskState::kCancelled;
@@ -171,6 +191,8 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
     head.request = request;
   } else if (head.attempt != attempt) {
     return false;
+  } else if (attempt.value > 1 && (Lossy(index) || Lossy(head.tasks.back().first))) {
+    return false;
   }
   if (!head.tasks.empty() && head.tasks.back().first + head.tasks.back().count == index) {
     ++head.tasks.back().count;
@@ -181,21 +203,27 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
   return true;
 }
 
-bool JobState::PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed) const {
-  for (uint32_t request = 0; request < queues_.size(); ++request) {
-    const Queue& queue = queues_[request];
-    if (queue.requeued.empty() || (!passed.empty() && passed[request])) continue;
-    for (const TaskRange& range : queue.requeued) {
-      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        if (head.count == max || !Join(head, i, request)) return true;
-      }
+bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request, const Skip& skip) const {
+  for (const auto& [place, range] : queues_[request].requeued) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (skip && skip(i)) continue;
+      if (head.count == max || !Join(head, i, request)) return true;
     }
-    return true;
+  }
+  return head.count > 0;
+}
+
+bool JobState::PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed,
+                            const Skip& skip) const {
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    if (queues_[request].requeued.empty() || (!passed.empty() && passed[request])) continue;
+    if (JoinRequeued(head, max, request, skip)) return true;
   }
   return false;
 }
 
-bool JobState::PeekDelayed(Head& head, Instant now, const std::vector<bool>& passed) const {
+bool JobState::PeekDelayed(Head& head, Instant now, const std::vector<bool>& passed,
+                           const Skip& skip) const {
   uint32_t first = 0;
   const Delayed* next = nullptr;
   for (uint32_t request = 0; request < queues_.size(); ++request) {
@@ -203,6 +231,7 @@ bool JobState::PeekDelayed(Head& head, Instant now, const std::vector<bool>& pas
     if (queue.delayed.empty() || (!passed.empty() && passed[request])) continue;
     const Delayed& top = queue.delayed.front();
     if (top.at > now || (next != nullptr && top < *next)) continue;
+    if (skip && skip(top.index)) continue;
     next = &top;
     first = request;
   }
@@ -230,10 +259,11 @@ void JobState::PeekFresh(Head& head, uint32_t max, const std::vector<bool>& pass
   }
 }
 
-Head JobState::Peek(Instant now, uint32_t max, const std::vector<bool>& passed) const {
+Head JobState::Peek(Instant now, uint32_t max, const std::vector<bool>& passed,
+                    const Skip& skip) const {
   Head head;
   if (max == 0 || counts_.queued == 0) return head;
-  if (PeekRequeued(head, max, passed) || PeekDelayed(head, now, passed)) return head;
+  if (PeekRequeued(head, max, passed, skip) || PeekDelayed(head, now, passed, skip)) return head;
   PeekFresh(head, max, passed);
   return head;
 }
@@ -288,12 +318,7 @@ void JobState::Requeue(TaskIndex index) {
   tasks_[index] |= kAgain;
   uint32_t request = RequestOf(index);
   CountWaiting(request, 1);
-  std::deque<TaskRange>& requeued = queues_[request].requeued;
-  if (!requeued.empty() && requeued.back().first + requeued.back().count == index) {
-    ++requeued.back().count;
-  } else {
-    requeued.push_back({index, 1});
-  }
+  queues_[request].requeued.Push(index);
 }
 
 void JobState::Delay(TaskIndex index, Instant until) {
@@ -304,23 +329,6 @@ void JobState::Delay(TaskIndex index, Instant until) {
   std::vector<Delayed>& delayed = queues_[request].delayed;
   delayed.push_back({until, index});
   std::push_heap(delayed.begin(), delayed.end());
-}
-
-void JobState::TakeRequeued(uint32_t request, TaskIndex index) {
-  std::deque<TaskRange>& requeued = queues_[request].requeued;
-  auto range = std::find_if(requeued.begin(), requeued.end(), [index](const TaskRange& each) {
-    return each.first <= index && index < each.first + each.count;
-  });
-  CHECK(range != requeued.end());
-  TaskRange behind{index + 1, range->first + range->count - index - 1};
-  range->count = index - range->first;
-  if (range->count > 0) {
-    if (behind.count > 0) requeued.insert(std::next(range), behind);
-  } else if (behind.count > 0) {
-    *range = behind;
-  } else {
-    requeued.erase(range);
-  }
 }
 
 void JobState::SkipStale(uint32_t request) {
@@ -335,15 +343,10 @@ void JobState::SkipStale(uint32_t request) {
 void JobState::DropStale() {
   for (uint32_t request = 0; request < queues_.size(); ++request) {
     Queue& queue = queues_[request];
-    for (const TaskRange& range : std::exchange(queue.requeued, {})) {
+    const Requeued before = std::exchange(queue.requeued, {});
+    for (const auto& [place, range] : before) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        if (!Has(i, kAgain)) continue;
-        if (!queue.requeued.empty() &&
-            queue.requeued.back().first + queue.requeued.back().count == i) {
-          ++queue.requeued.back().count;
-        } else {
-          queue.requeued.push_back({i, 1});
-        }
+        if (Has(i, kAgain)) queue.requeued.Push(i);
       }
     }
     std::erase_if(queue.delayed, [this](const Delayed& d) { return !Has(d.index, kWaits); });
@@ -355,7 +358,7 @@ void JobState::DropStale() {
 void JobState::Release() {
   held_ = HoldReason::kNone;
   counts_at_release_ = counts_;
-  failures_in_row_ = 0;
+  EndRow();
 }
 
 void JobState::Finish() {
@@ -417,7 +420,7 @@ void JobState::Meet(JobId other) {
 
 void JobState::Grow(const JobGrown& grown) {
   // What comes to a job that had ended is not to blame for how that went.
-  if (finished_) failures_in_row_ = 0;
+  if (finished_) EndRow();
   if (finished_ && held_ == HoldReason::kAllFail) Release();
   uint32_t before = counts_.total;
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
@@ -462,7 +465,7 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks) {
   }
   finished_ = false;
   cancelled_ = false;
-  failures_in_row_ = 0;
+  EndRow();
   // What was taken out of the counts does not count for --halt any more either.
   counts_at_release_.failed = std::min(counts_at_release_.failed, counts_.failed);
   counts_at_release_.unknown = std::min(counts_at_release_.unknown, counts_.unknown);
@@ -486,7 +489,7 @@ void JobState::Lease(TaskRange tasks, Attempt attempt) {
     CHECK(StateOf(i) == TaskState::kQueued);
     // Replay may not know the job whose end had unblocked it.
     if (!Blocked(i)) CountWaiting(request, -1);
-    if (Has(i, kAgain)) TakeRequeued(request, i);
+    if (Has(i, kAgain)) queues_[request].requeued.Take(i);
     SetState(i, TaskState::kLeased);
     tasks_[i] |= kLeasedBefore;
     if (attempt.value > 1) traces_[i].attempt = attempt;
@@ -517,16 +520,29 @@ void JobState::Learn(const AttemptEnded& ended) {
         if (!it->second.set_aside) troubles_.erase(it);
       }
     }
-    if (good_node_ != ended.node) other_good_node_ = std::exchange(good_node_, ended.node);
-    failures_in_row_ = 0;
+    auto at = std::lower_bound(good_nodes_.begin(), good_nodes_.end(), ended.node);
+    if (at == good_nodes_.end() || *at != ended.node) good_nodes_.insert(at, ended.node);
+    if (failures_in_row_ > 0) EndRow();
     starts_nowhere_ = false;
     return;
   }
   if (cause == Cause::kTimeLimit || cause == Cause::kStopped || cause == Cause::kNode) return;
+  LearnFailure(ended);
+}
+
+void JobState::LearnFailure(const AttemptEnded& ended) {
   ++failures_in_row_;
+  ++row_[ended.node];
+  const Trace trace = TraceOf(ended.end.ref.index);
+  bool own_fault = ended.verdict == Verdict::kFailed && trace.blamed[0] != NodeId();
+  for (NodeId node : trace.blamed) {
+    auto it = troubles_.find(node);
+    if (own_fault && it != troubles_.end() && it->second.failures > 0) --it->second.failures;
+  }
+  if (own_fault) return;
   Trouble& trouble = troubles_[ended.node];
   ++trouble.failures;
-  if (cause != Cause::kStart) return;
+  if (ended.end.cause != Cause::kStart) return;
   if (!ended.counts) {
     trouble.no_start = true;
   } else if (!starts_nowhere_) {
@@ -556,9 +572,14 @@ void JobState::End(const AttemptEnded& ended) {
   Trace& trace = traces_.try_emplace(i, Trace{ended.end.ref.attempt, 0, 0}).first->second;
   trace.attempt = ended.end.ref.attempt;
   if (ended.counts) ++trace.tries;
-  bool lost =
-      ended.end.cause == Cause::kNode || (ended.end.cause == Cause::kStart && !ended.counts);
-  if (lost) ++trace.losses;
+  if (ended.end.cause == Cause::kNode) {
+    ++trace.losses;
+  } else if (ended.end.cause == Cause::kStart && !ended.counts) {
+    ++trace.no_starts;
+  } else if (!ended.counts && ended.end.cause != Cause::kStopped) {
+    trace.blamed = {ended.node, trace.blamed[0]};
+    trace.blamed_at = ended.ended;
+  }
   if (ended.counts && policy_.retry.delay.ns > 0) {
     Delay(i, ended.ended + policy_.retry.delay);
   } else {
@@ -610,7 +631,7 @@ void JobState::CheckInvariants() const {
       CHECK(RequestOf(delayed.index) == request);
     }
     waiting -= queue.delayed.size();
-    for (const TaskRange& range : queue.requeued) {
+    for (const auto& [place, range] : queue.requeued) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
         CHECK(Has(i, kAgain));
         CHECK(RequestOf(i) == request);
@@ -633,7 +654,8 @@ uint64_t JobState::Digest() const {
     hash = Mix(hash, uint64_t{after.job.value} << 2 | static_cast<uint64_t>(after.kind));
   }
   hash = Mix(hash, uint64_t{failures_in_row_} << 1 | starts_nowhere_);
-  hash = Mix(hash, uint64_t{good_node_.value} << 32 | other_good_node_.value);
+  for (NodeId node : good_nodes_) hash = Mix(hash, node.value);
+  for (const auto& [node, failures] : row_) hash = Mix(hash, uint64_t{node.value} << 32 | failures);
   for (const auto& [node, trouble] : troubles_) {
     hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
                          trouble.no_start);
@@ -652,13 +674,15 @@ uint64_t JobState::Digest() const {
       Trace trace = TraceOf(i);
       hash = Mix(hash,
                  uint64_t{trace.attempt.value} << 32 | uint32_t{trace.tries} << 16 | trace.losses);
+      hash = Mix(hash, uint64_t{trace.blamed[0].value} << 32 | trace.blamed[1].value);
+      hash = Mix(hash, trace.no_starts);
     }
   }
   for (const RequestRun& run : runs_) {
     hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
   }
   for (const Queue& queue : queues_) {
-    for (const TaskRange& range : queue.requeued) {
+    for (const auto& [place, range] : queue.requeued) {
       hash = Mix(hash, uint64_t{range.first} << 32 | range.count);
     }
     for (const Delayed& delayed : queue.delayed) {
@@ -671,9 +695,9 @@ uint64_t JobState::Digest() const {
 
 uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
-                   runs_.capacity() * sizeof(RequestRun) + traces_.size() * 48;
+                   runs_.capacity() * sizeof(RequestRun) + traces_.size() * 72;
   for (const Queue& queue : queues_) {
-    bytes += sizeof(Queue) + queue.requeued.size() * sizeof(TaskRange) +
+    bytes += sizeof(Queue) + queue.requeued.size() * 112 +
              queue.delayed.capacity() * sizeof(Delayed);
   }
   return bytes;

@@ -7,7 +7,7 @@
 // Peek looks, Lease (called by Apply alone) takes exactly what Peek showed, live and in replay.
 #pragma once
 
-#include <deque>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +18,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/engine/record.h"
+#include "core/engine/requeued.h"
 #include "core/model/job.h"
 
 namespace spate::engine {
@@ -30,16 +31,28 @@ struct Head {
   uint32_t request = 0;
 };
 
+// The last number that an attempt may have; a task that has used it up is not given out again.
+inline constexpr Attempt kLastAttempt{UINT16_MAX - 1};
+
 // What a task that is beyond its first attempt has behind it.
 struct Trace {
   Attempt attempt;      // the newest number given
   uint16_t tries = 0;   // attempts that counted since it was queued or reopened
   uint16_t losses = 0;  // lost nodes that it was present at
+  uint16_t no_starts = 0;  // nodes on which it could not be started, at no try
+  // Where it failed and that was taken for the node's fault (no try), the last one first. It is
+  // tried elsewhere before it goes there again, for a while.
+  std::array<NodeId, 2> blamed = {};
+  Instant blamed_at = {};  // the last time
+
+  bool Blames(NodeId node) const { return node == blamed[0] || node == blamed[1]; }
 };
 
 // How a job fared on one node lately; one that goes on after its end begins anew.
 struct Trouble {
-  uint32_t failures = 0;   // attempts in a row that failed there, and since when none succeeded
+  // Attempts in a row that failed there, and since when none succeeded. Failures of tasks that
+  // failed elsewhere as well are not counted: those tasks are to blame.
+  uint32_t failures = 0;
   bool set_aside = false;  // by the record NodeSick
   bool no_start = false;   // a task could not be started there, and another node was left to try
 };
@@ -78,9 +91,15 @@ class JobState {
   // The number of the newest attempt; 0 when there was none.
   Attempt CurrentAttempt(TaskIndex index) const;
   Trace TraceOf(TaskIndex index) const;
+  // It was present at a loss: it may be what takes its nodes down.
+  bool Lossy(TaskIndex index) const;
   // At most `max` tasks that may be leased at `now`; count 0 when there is none. Requests that
-  // are true in `passed` (empty: none) are left out. Cost: max, and the number of requests.
-  Head Peek(Instant now, uint32_t max, const std::vector<bool>& passed) const;
+  // are true in `passed` (empty: none) are left out, and so are tasks beyond their first attempt
+  // that `skip` takes. A task that was present at a loss comes alone. Cost: max, what is skipped,
+  // and the number of requests.
+  using Skip = std::function<bool(TaskIndex)>;
+  Head Peek(Instant now, uint32_t max, const std::vector<bool>& passed,
+            const Skip& skip = nullptr) const;
   // When the next task that waits for its delay is due after `now`; Never without one. What is
   // due already waits for room, not for time.
   Instant NextDue(Instant now) const;
@@ -93,10 +112,13 @@ class JobState {
   // The node is not to be given tasks of this job.
   bool Avoids(NodeId node) const;
   const std::map<NodeId, Trouble>& troubles() const { return troubles_; }
+  // An attempt succeeded on this node.
+  bool SucceededOn(NodeId node) const;
   // An attempt succeeded on another node than this one.
   bool SucceededBeside(NodeId node) const;
-  // Attempts that failed in a row, on any nodes.
+  // Attempts that failed in a row, on any nodes; and without those of the node that failed most.
   uint32_t failures_in_row() const { return failures_in_row_; }
+  uint32_t FailuresBesideWorst() const;
   // A task that does not start has been tried everywhere; see Trouble::no_start.
   bool starts_nowhere() const { return starts_nowhere_; }
   bool AllEnded() const { return !open_ && counts_.finished() == counts_.total; }
@@ -152,10 +174,10 @@ class JobState {
   };
   // The queued tasks of one request.
   struct Queue {
-    std::deque<TaskRange> requeued;  // tasks with kAgain, and at its front nothing else
-    std::vector<Delayed> delayed;    // a heap of tasks with kWaits
-    uint32_t cursor = 0;             // the position of its first fresh task; total when none is
-    uint32_t waiting = 0;            // its queued tasks that are not blocked
+    Requeued requeued;             // tasks with kAgain
+    std::vector<Delayed> delayed;  // a heap of tasks with kWaits
+    uint32_t cursor = 0;           // the position of its first fresh task; total when none is
+    uint32_t waiting = 0;          // its queued tasks that are not blocked
   };
 
   bool Has(TaskIndex index, uint8_t bit) const { return (tasks_[index] & bit) != 0; }
@@ -163,6 +185,8 @@ class JobState {
   void SetState(TaskIndex index, TaskState state);
   uint32_t& CountOf(TaskState state);
   void Learn(const AttemptEnded& ended);
+  void LearnFailure(const AttemptEnded& ended);
+  void EndRow();
   void CountWaiting(uint32_t request, int64_t change);
   void Requeue(TaskIndex index);
   void Delay(TaskIndex index, Instant until);
@@ -173,17 +197,18 @@ class JobState {
   uint32_t SeekFresh(uint32_t request, uint32_t position) const;
   // Lets the cursors of queues without fresh tasks look at positions from `position` on.
   void PlaceCursors(uint32_t position);
-  // Live it is the first one. Replay may have another order, of tasks that waited for those of a
-  // job which it leaves out.
-  void TakeRequeued(uint32_t request, TaskIndex index);
   // After tasks were leased that were delayed or fresh: drops them from the queue's fronts.
   void SkipStale(uint32_t request);
   // After tasks were withdrawn from anywhere in the queues.
   void DropStale();
   // Adds `index` to `head` if it is equal to what is there; false when it is not.
   bool Join(Head& head, TaskIndex index, uint32_t request) const;
-  bool PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed) const;
-  bool PeekDelayed(Head& head, Instant now, const std::vector<bool>& passed) const;
+  bool PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed,
+                    const Skip& skip) const;
+  // Adds what stands at the front of a queue's requeued; false when all of it is skipped.
+  bool JoinRequeued(Head& head, uint32_t max, uint32_t request, const Skip& skip) const;
+  bool PeekDelayed(Head& head, Instant now, const std::vector<bool>& passed,
+                   const Skip& skip) const;
   void PeekFresh(Head& head, uint32_t max, const std::vector<bool>& passed) const;
 
   JobId id_;
@@ -199,10 +224,9 @@ class JobState {
   std::vector<After> after_;  // not fulfilled
 
   std::map<NodeId, Trouble> troubles_;  // only of nodes with any
-  // Two nodes on which an attempt succeeded, the last one first.
-  NodeId good_node_;
-  NodeId other_good_node_;
+  std::vector<NodeId> good_nodes_;      // on which an attempt succeeded; sorted
   uint32_t failures_in_row_ = 0;
+  std::map<NodeId, uint32_t> row_;  // the same, by node
   bool starts_nowhere_ = false;
 
   std::vector<Needs> requests_;

@@ -227,6 +227,12 @@ void On(StepContext& step, const HoldJob& event) {
 void On(StepContext& step, const ReleaseJob& event) {
   JobState* job = step.state.FindJob(event.job);
   if (job == nullptr || job->held() == HoldReason::kNone) return;
+  // Nodes that were set aside without a success elsewhere are tried again.
+  const auto& troubles = job->troubles();
+  bool suspects = std::any_of(troubles.begin(), troubles.end(), [job](const auto& each) {
+    return each.second.set_aside && !job->SucceededBeside(each.first);
+  });
+  if (suspects) step.Record(NodeCleared{NodeId(), event.job});
   step.Record(JobReleased{event.job});
   CheckJob(step, *job);  // --max-failures holds it again unless it was raised
 }
@@ -294,6 +300,17 @@ uint32_t LeasesBeforeHold(const JobState& job) {
   return left;
 }
 
+// So much failed in a row that the job is to blame, not a node: a few failures happened beside those
+// of the worst node, or there is no second one to try.
+static bool AllFail(const StepContext& step, const JobState& job) {
+  const JobPolicy& policy = job.policy();
+  if (policy.pause_after_failures == 0) return false;
+  if (job.failures_in_row() < policy.pause_after_failures) return false;
+  if (job.counts().succeeded > 0 && !policy.pause_despite_success) return false;
+  uint32_t few = std::min(step.state.limits.node_failures, policy.pause_after_failures - 1);
+  return job.FailuresBesideWorst() >= few || NodesFor(step.state, job, step.now) < 2;
+}
+
 void CheckJob(StepContext& step, JobState& job) {
   if (job.finished()) return;
   if (job.AllEnded()) {
@@ -308,11 +325,7 @@ void CheckJob(StepContext& step, JobState& job) {
   if (policy.max_failures > 0 && job.counts().failed >= policy.max_failures) {
     reason = HoldReason::kMaxFailures;
   }
-  bool spared = job.counts().succeeded > 0 && !policy.pause_despite_success;
-  if (policy.pause_after_failures > 0 && !spared &&
-      job.failures_in_row() >= policy.pause_after_failures) {
-    reason = HoldReason::kAllFail;
-  }
+  if (AllFail(step, job)) reason = HoldReason::kAllFail;
   // The stricter of the two: --halt may end what runs.
   if (HaltReached(policy.halt, job)) reason = HoldReason::kHaltRule;
   if (reason == HoldReason::kNone) return;

@@ -1,5 +1,6 @@
-// What happens to nodes: joined, lost, giving tasks back.
-#include <algorithm>
+// What happens to nodes: joined, silent, lost, removed.
+#include <map>
+#include <utility>
 
 #include "base/units.h"
 #include "core/engine/engine_state.h"
@@ -89,10 +90,15 @@ void On(StepContext& step, const NodeJoined& event) {
   RecallFromTheFirst(step, event.node);
   // It is sent nothing for what it does not hold.
   SetAway(step.state, event.node, Instant::Never());
+  std::map<std::pair<JobId, Attempt>, std::vector<TaskRange>> holds;
+  for (const HeldTasks& held : event.holds) {
+    std::vector<TaskRange>& tasks = holds[{held.job, held.attempt}];
+    tasks.insert(tasks.end(), held.tasks.begin(), held.tasks.end());
+  }
+  for (auto& [attempt, tasks] : holds) tasks = Normalized(std::move(tasks));
   EndLeasesOf(step, event.node, Cause::kNode, "its node started anew", [&](const AttemptRef& ref) {
-    return std::any_of(event.holds.begin(), event.holds.end(), [&](const HeldTasks& held) {
-      return held.job == ref.job && held.attempt == ref.attempt && Contains(held.tasks, ref.index);
-    });
+    auto held = holds.find({ref.job, ref.attempt});
+    return held != holds.end() && SortedContains(held->second, ref.index);
   });
   NodeState& node = step.state.nodes[event.node];
   SetOffer(step.state, node, event.offer);
@@ -126,19 +132,6 @@ void LoseSilentNodes(StepContext& step) {
     Lose(step, silent.begin()->second, note);
   }
   if (!silent.empty()) step.out.wake_at = std::min(step.out.wake_at, silent.begin()->first);
-}
-
-void On(StepContext& step, const TasksReturned& event) {
-  JobState* job = step.state.FindJob(event.job);
-  auto node = step.state.nodes.find(event.node);
-  if (job == nullptr || node == step.state.nodes.end()) return;
-  // Keep what this node really holds under this attempt; the rest is late news.
-  auto tasks = Select(*job, event.tasks, [&](TaskIndex i) {
-    return IsCurrent(node->second, *job, {event.job, i, event.attempt});
-  });
-  if (tasks.empty()) return;
-  step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
-  CheckJob(step, *job);
 }
 
 }  // namespace spate::engine

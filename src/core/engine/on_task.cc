@@ -1,9 +1,10 @@
-// What happens to attempts: ended, lost. Here a task's fate is decided.
+// What happens to attempts: ended, lost, given back. Here a task's fate is decided.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/units.h"
 #include "core/engine/engine_state.h"
 
 namespace spate::engine {
@@ -18,8 +19,26 @@ struct Fate {
 bool StartsElsewhere(const StepContext& step, NodeId node, const JobState& job,
                      const AttemptEnd& end, const Trace& trace) {
   if (end.cause != Cause::kStart || job.starts_nowhere()) return false;
-  if (trace.losses + 1u >= step.state.limits.node_losses) return false;
-  return OthersTake(step.state, job, job.RequestOf(end.ref.index), node, step.now);
+  if (trace.no_starts + 1u >= step.state.limits.node_losses) return false;
+  return OthersTake(step.state, job, job.RequestOf(end.ref.index), {node}, step.now);
+}
+
+// It failed where nothing of its job has succeeded so far, or where the job's tasks fail: that may
+// be the node's fault, so the task is tried elsewhere before its failure counts. Not under rules
+// that look at each single failure, and not in a job too small to tell a bad node from a bad task.
+bool MayBlameNode(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end,
+                  const Trace& trace) {
+  bool kind = end.cause == Cause::kExit || end.cause == Cause::kSignal || end.cause == Cause::kCheck;
+  const JobPolicy& policy = job.policy();
+  if (!kind || policy.retry.once || policy.halt.when != HaltRule::When::kNever) return false;
+  if (job.Cancelled(end.ref.index)) return false;
+  if (job.task_count() < step.state.limits.node_failures) return false;
+  if (trace.blamed[1] != NodeId()) return false;
+  auto trouble = job.troubles().find(node);
+  bool set_aside = trouble != job.troubles().end() && trouble->second.set_aside;
+  if (job.SucceededOn(node) && !set_aside) return false;
+  return OthersTake(step.state, job, job.RequestOf(end.ref.index), {node, trace.blamed[0]},
+                    step.now);
 }
 
 Fate Decide(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end) {
@@ -27,7 +46,11 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
   const Limits& limits = step.state.limits;
   if (end.cause == Cause::kSuccess) return {Verdict::kSucceeded, true};
   Trace trace = job.TraceOf(end.ref.index);
+  if (trace.attempt >= kLastAttempt) {
+    return {retry.once ? Verdict::kUnknown : Verdict::kFailed, end.cause != Cause::kStopped};
+  }
   if (StartsElsewhere(step, node, job, end, trace)) return {Verdict::kRetry, false};
+  if (MayBlameNode(step, node, job, end, trace)) return {Verdict::kRetry, false};
   if (end.cause == Cause::kStopped || end.cause == Cause::kNode) {
     // Lost or ended by us: no try is used up, and `once` forbids to repeat what may have run.
     if (retry.once) return {Verdict::kUnknown, false};
@@ -37,7 +60,7 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
     return {wanted ? Verdict::kRetry : Verdict::kFailed, false};
   }
   bool wanted = (retry.retry_on & CauseBit(end.cause)) != 0;
-  bool left = trace.tries + 1u <= retry.retries && trace.attempt.value < UINT16_MAX - 1;
+  bool left = trace.tries + 1u <= retry.retries;
   return {wanted && left ? Verdict::kRetry : Verdict::kFailed, true};
 }
 
@@ -49,14 +72,21 @@ void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
   if (losses >= step.state.limits.node_losses) {
     end.note += fmt::format(" (it was present at {} losses)", losses);
   }
+  if (end.ref.attempt >= kLastAttempt && end.cause != Cause::kSuccess) {
+    end.note += fmt::format(" (it was given out {} times)", FormatCount(end.ref.attempt.value));
+  }
   step.out.notices.push_back(NoticeEnded{end, fate.verdict});
   step.Record(AttemptEnded{node, std::move(end), fate.verdict, fate.counts, step.now});
 }
 
-// A moving average over about the last eight ends.
-void Learn(NodeState& node, const AttemptEnd& end) {
+// How long the job's tasks take there: a moving average over about the last eight ends. The first
+// failures say nothing of it, and a node that fails at once is not to be given more ahead.
+void LearnSpeed(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end) {
+  NodeState& node = step.state.nodes[id];
   ++node.ended;
-  if (end.cause != Cause::kSuccess && end.cause != Cause::kStopped) ++node.failed;
+  bool success = end.cause == Cause::kSuccess;
+  if (!success && end.cause != Cause::kStopped) ++node.failed;
+  if (!success && step.state.nodes.size() > 1 && !job.SucceededOn(id)) return;
   Duration& wall = node.jobs[end.ref.job].wall;
   wall = wall.ns == 0 ? end.wall : Duration{wall.ns + (end.wall.ns - wall.ns) / 8};
 }
@@ -70,31 +100,78 @@ void On(StepContext& step, const AttemptsEnded& event) {
     JobState* job = step.state.FindJob(end.ref.job);
     if (job == nullptr || !IsCurrent(node->second, *job, end.ref)) continue;  // late news
     node->second.moved = step.now;
-    Learn(node->second, end);
+    LearnSpeed(step, event.node, *job, end);
+    const Trace before = job->TraceOf(end.ref.index);
     EndAttempt(step, event.node, *job, end);
-    if (end.cause != Cause::kSuccess) CheckNode(step, event.node, *job, end);
+    if (!job->troubles().empty()) CheckNodes(step, event.node, *job, end, before);
     CheckJob(step, *job);
   }
 }
 
-void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const std::string& note,
+namespace {
+
+// What a node held, in the order in which it was given to it.
+struct Held {
+  LeaseKey key;
+  LeasedRange range;
+};
+
+std::vector<Held> HeldInOrder(const NodeState& node) {
+  std::vector<Held> held;
+  for (const auto& [key, range] : node.leases) held.push_back({key, range});
+  std::sort(held.begin(), held.end(),
+            [](const Held& a, const Held& b) { return a.range.sequence < b.range.sequence; });
+  return held;
+}
+
+}  // namespace
+
+void EndLeasesOf(StepContext& step, NodeId id, Cause cause, const std::string& note,
                  const std::function<bool(const AttemptRef&)>& keep) {
+  // A node starts tasks in the order of their leases: those beyond what it runs at once had hardly
+  // been started, and were not present at its loss.
+  uint64_t running = 0;
   // A copy: ending tasks empties the node's leases under way.
-  auto leases = step.state.nodes[node].leases;
-  for (const auto& [key, range] : leases) {
+  for (const auto& [key, range] : HeldInOrder(step.state.nodes[id])) {
     JobState& job = *step.state.FindJob(key.job);
+    uint64_t share = ShareOf(step.state.nodes[id], job.request(range.request));
     for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
-      AttemptEnd end;
-      end.ref = {key.job, i, key.attempt};
-      if (!IsCurrent(step.state.nodes[node], job, end.ref)) continue;
-      if (keep && keep(end.ref)) continue;
-      end.cause = cause;
-      end.start = step.now;
-      end.note = note;
-      EndAttempt(step, node, job, std::move(end));
+      AttemptRef ref{key.job, i, key.attempt};
+      if (!IsCurrent(step.state.nodes[id], job, ref)) continue;
+      bool present = running == 0 || running + share <= place::kWhole;
+      running += share;
+      if (keep && keep(ref)) continue;
+      AttemptEnd end{.ref = ref, .cause = cause, .start = step.now, .note = note};
+      if (cause == Cause::kNode && !present) {
+        end.cause = Cause::kStopped;
+        end.note += " before its turn came";
+      }
+      EndAttempt(step, id, job, std::move(end));
     }
     CheckJob(step, job);
   }
+}
+
+void On(StepContext& step, const TasksReturned& event) {
+  JobState* job = step.state.FindJob(event.job);
+  auto node = step.state.nodes.find(event.node);
+  if (job == nullptr || node == step.state.nodes.end()) return;
+  // Keep what this node really holds under this attempt; the rest is late news.
+  auto tasks = Select(*job, event.tasks, [&](TaskIndex i) {
+    return IsCurrent(node->second, *job, {event.job, i, event.attempt});
+  });
+  if (tasks.empty()) return;
+  if (event.attempt < kLastAttempt) {
+    step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
+  } else {
+    for (const TaskRange& range : tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        AttemptRef ref{event.job, i, event.attempt};
+        EndAttempt(step, event.node, *job, {.ref = ref, .cause = Cause::kStopped, .start = step.now});
+      }
+    }
+  }
+  CheckJob(step, *job);
 }
 
 }  // namespace spate::engine

@@ -182,13 +182,43 @@ class Pass {
       return;
     }
     uint32_t count = std::min(bound.tasks, PartOf(job, room.tasks));
-    Lease(job, room.candidate, job.Peek(step_.now, count, asking.passed), asking.last);
+    Head tasks = HeadFor(job, head, room.candidate, count, asking.passed);
+    if (tasks.count == 0) {
+      // All that is left goes to other nodes; this one need not be kept for it.
+      if (!job.Lossy(head.tasks[0].first)) std::erase(seeker.fitting, room.candidate);
+      return;
+    }
+    Lease(job, room.candidate, std::move(tasks), asking.last);
     Candidate& node = candidates_[room.candidate];
     node.served = true;
     // Shares are cut down, and no task takes so little.
     node.full = Taken(*node.state) + place::kWhole / 10'000 >= place::kWhole;
     node.room = node.room && !node.full;
     Push(job, head.request, bound, seeker, room.candidate);
+  }
+
+  // What the node is given of the request that stands at the job's head; count 0 when it is not to
+  // have any of it now.
+  Head HeadFor(const JobState& job, const Head& first, uint32_t candidate, uint32_t count,
+               const std::vector<bool>& passed) {
+    if (first.attempt.value <= 1) return job.Peek(step_.now, count, passed);
+    NodeId id = candidates_[candidate].id;
+    const NodeState& node = *candidates_[candidate].state;
+    // What may take its node down waits for a free slot, and nothing goes before it meanwhile.
+    bool free = node.used + ShareOf(node, job.request(first.request)) <= place::kWhole;
+    if (!free && job.Lossy(first.tasks[0].first)) return {};
+    std::vector<bool> others(job.request_count(), true);
+    others[first.request] = false;
+    auto skip = [&](TaskIndex i) {
+      if (GoesElsewhere(state_, job, i, id, step_.now)) {
+        step_.out.wake_at =
+            std::min(step_.out.wake_at, step_.now + state_.limits.elsewhere_patience);
+        return true;
+      }
+      // What has seen many losses does not see the next one together with another such task.
+      return node.lossy > 0 && job.TraceOf(i).losses + 2u >= state_.limits.node_losses;
+    };
+    return job.Peek(step_.now, count, others, skip);
   }
 
   // Where jobs take turns at a node, the parts of a job that follow each other become one lease.
@@ -264,7 +294,7 @@ class Pass {
     seeker.built = true;
     // A node that fails the job's tasks, or all tasks, is better than none.
     bool avoid = (job.troubles().empty() && !AnySick()) ||
-                 OthersTake(state_, job, request, NodeId(), step_.now);
+                 OthersTake(state_, job, request, {}, step_.now);
     for (uint32_t i = 0; i < candidates_.size(); ++i) {
       Candidate& node = candidates_[i];
       if (node.kept || (avoid && job.Avoids(node.id))) continue;
@@ -344,7 +374,7 @@ class Pass {
     bool mortal = node.state->offer.end_of_life != Instant::Never();
     bool planned = job.request(request).time.ns > 0;
     bool ahead = !(mortal && planned) && !state_.Stalls(*node.state, step_.now);
-    limits.lease_tasks = ahead ? bound.lease_tasks : 0;
+    limits.lease_tasks = ahead && node.state->lossy == 0 ? bound.lease_tasks : 0;
     uint32_t tasks = place::Room(view, limits);
     node.looked = true;
     node.room = tasks > 0;

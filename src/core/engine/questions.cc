@@ -185,6 +185,15 @@ std::string WhyNowhere(const EngineState& state, const JobState& job, const Need
   return "no node has joined: start one with `spate node start`";
 }
 
+std::string WhyElsewhere(const EngineState& state, const JobState& job, TaskIndex index,
+                         Instant now) {
+  NodeId node = job.TraceOf(index).blamed[0];
+  if (!GoesElsewhere(state, job, index, node, now)) return "";
+  return fmt::format(
+      "it failed on {}, where nothing of job {} has succeeded, and is tried on another node first",
+      state.nodes.at(node).offer.node_name, job.id().value);
+}
+
 // Who goes before it.
 std::string WhoIsAhead(const EngineState& state, const JobState& job) {
   const UserState& user = state.users.at(job.user());
@@ -216,6 +225,7 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (job->StateOf(index) != TaskState::kQueued) return "";
   if (std::string why = WhyHeld(*job); !why.empty()) return why;
   if (std::string why = WhyAfter(*job, index); !why.empty()) return why;
+  if (std::string why = WhyElsewhere(*state_, *job, index, now); !why.empty()) return why;
   if (Instant due = job->DueOf(index); due > now) {
     return fmt::format("it waits {} before its next try", FormatDuration(due - now));
   }
@@ -306,6 +316,7 @@ void Engine::CheckInvariants() const {
   std::map<JobId, uint64_t> charged_jobs;
   uint32_t crowded = 0;
   for (const auto& [id, node] : state_->nodes) {
+    uint32_t lossy = 0;
     std::map<JobId, uint64_t> used;
     uint64_t held = 0;
     for (const auto& [key, range] : node.leases) {
@@ -317,6 +328,7 @@ void Engine::CheckInvariants() const {
       }
       CHECK(left == range.left);
       CHECK(left > 0);
+      lossy += range.lossy ? 1 : 0;
       leased[key.job] += left;
       held += left;
       used[key.job] += ShareOf(node, job->request(range.request)) * left;
@@ -324,6 +336,7 @@ void Engine::CheckInvariants() const {
       charged_jobs[key.job] += range.charge * left;
     }
     CHECK(held == node.leased);
+    CHECK(lossy == node.lossy);
     uint64_t sum = 0;
     for (const auto& [job, share] : used) sum += share;
     CHECK(sum == node.used);

@@ -1,6 +1,8 @@
 // Nodes that fail what succeeds elsewhere. A node is set aside for a job after a few failures in a
-// row, and for all jobs when enough of them agree. A node is never set aside when no other one
-// could do its work, so that nothing stands still.
+// row, when others succeeded elsewhere, or nothing of the job has succeeded on it; and for all jobs
+// when enough of them agree. A node is never set aside when no other one could do its work, so that
+// nothing stands still. What failed there is tried elsewhere; tasks that fail there as well are to
+// blame themselves, and the node is trusted again. Why so: docs/design/023-bad-nodes.md.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ bool OthersTakeAll(const EngineState& state, NodeId but, Instant now) {
     for (uint32_t request = 0; request < job.request_count(); ++request) {
       if (++looked > kMost) return true;
       if (FitNow(node, job, request, now) == 0) continue;
-      if (!OthersTake(state, job, request, but, now)) return false;
+      if (!OthersTake(state, job, request, {but}, now)) return false;
     }
   }
   return true;
@@ -58,24 +60,57 @@ std::string LastEnd(const AttemptEnd& end) {
 
 }  // namespace
 
-bool OthersTake(const EngineState& state, const JobState& job, uint32_t request, NodeId but,
-                Instant now) {
+bool OthersTake(const EngineState& state, const JobState& job, uint32_t request,
+                std::array<NodeId, 2> but, Instant now) {
   return std::any_of(state.nodes.begin(), state.nodes.end(), [&](const auto& each) {
     const auto& [id, node] = each;
-    return id != but && !job.Avoids(id) && FitNow(node, job, request, now) > 0;
+    return id != but[0] && id != but[1] && !job.Avoids(id) && FitNow(node, job, request, now) > 0;
   });
+}
+
+bool GoesElsewhere(const EngineState& state, const JobState& job, TaskIndex index, NodeId node,
+                   Instant now) {
+  auto trouble = job.troubles().find(node);
+  if (trouble == job.troubles().end() || trouble->second.failures == 0) return false;
+  if (job.SucceededOn(node)) return false;
+  const Trace trace = job.TraceOf(index);
+  if (!trace.Blames(node) || now >= trace.blamed_at + state.limits.elsewhere_patience) return false;
+  return OthersTake(state, job, job.RequestOf(index), trace.blamed, now);
+}
+
+int NodesFor(const EngineState& state, const JobState& job, Instant now) {
+  constexpr uint32_t kMost = 1000;
+  int count = 0;
+  for (const auto& [id, node] : state.nodes) {
+    for (uint32_t request = 0; request < std::min(job.request_count(), kMost); ++request) {
+      if (FitNow(node, job, request, now, /*even_sick=*/true) == 0) continue;
+      if (++count == 2) return count;
+      break;
+    }
+  }
+  return count;
+}
+
+namespace {
+
+// Why the node is taken for the cause of so many failures in a row; empty when it is not.
+std::string WhyBlamed(const StepContext& step, NodeId id, const JobState& job, uint32_t failures) {
+  if (failures < step.state.limits.node_failures) return "";
+  std::string many = fmt::format("{} attempts of job {} failed here one after the other", failures,
+                                 job.id().value);
+  if (job.SucceededBeside(id)) return many + ", while others succeeded elsewhere";
+  if (!job.SucceededOn(id)) return many + " and none succeeded";
+  uint32_t pause = job.policy().pause_after_failures;
+  return pause > 0 && failures >= pause ? many : "";
 }
 
 void CheckNode(StepContext& step, NodeId id, JobState& job, const AttemptEnd& end) {
   auto trouble = job.troubles().find(id);
   if (trouble == job.troubles().end() || trouble->second.set_aside) return;
-  uint32_t failures = trouble->second.failures;
-  if (failures < step.state.limits.node_failures || !job.SucceededBeside(id)) return;
-  if (!OthersTake(step.state, job, job.RequestOf(end.ref.index), id, step.now)) return;
-  SetAside(step, id, job.id(),
-           fmt::format("{} attempts of job {} failed here one after the other, while others "
-                       "succeeded elsewhere (the last: {})",
-                       failures, job.id().value, LastEnd(end)));
+  std::string why = WhyBlamed(step, id, job, trouble->second.failures);
+  if (why.empty()) return;
+  if (!OthersTake(step.state, job, job.RequestOf(end.ref.index), {id}, step.now)) return;
+  SetAside(step, id, job.id(), fmt::format("{} (the last: {})", why, LastEnd(end)));
   const NodeState& node = step.state.nodes[id];
   if (!node.sick.empty() || !EnoughAgree(node) || !OthersTakeAll(step.state, id, step.now)) return;
   std::string jobs;
@@ -84,6 +119,29 @@ void CheckNode(StepContext& step, NodeId id, JobState& job, const AttemptEnd& en
   }
   SetAside(step, id, JobId(),
            fmt::format("it fails tasks that succeed elsewhere, of jobs {}", jobs));
+}
+
+// The node was set aside, and less speaks against it now than it takes for that.
+void CheckTrust(StepContext& step, NodeId id, JobState& job) {
+  auto trouble = job.troubles().find(id);
+  if (trouble == job.troubles().end() || !trouble->second.set_aside) return;
+  if (trouble->second.failures >= step.state.limits.node_failures) return;
+  step.Record(NodeCleared{id, job.id()});
+}
+
+}  // namespace
+
+void CheckNodes(StepContext& step, NodeId id, JobState& job, const AttemptEnd& end,
+                const Trace& before) {
+  if (end.cause == Cause::kSuccess) {
+    // Where others succeed, one success does not make a node good again; a person may.
+    if (!job.SucceededBeside(id)) CheckTrust(step, id, job);
+    return;
+  }
+  CheckNode(step, id, job, end);
+  for (NodeId blamed : before.blamed) {
+    if (blamed != NodeId()) CheckTrust(step, blamed, job);
+  }
 }
 
 void On(StepContext& step, const ClearSick& event) {

@@ -32,7 +32,16 @@ std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause
       return {retried && task.losses + 1 < 5 ? Verdict::kRetry : Verdict::kFailed, false};
     case Cause::kStart:
       // The node's failure, as long as there is another one; the record says whether there was.
-      if (!counted && task.losses + 1 < 5) return {Verdict::kRetry, false};
+      if (!counted && task.no_starts + 1 < 5) return {Verdict::kRetry, false};
+      return {retried && task.tries < retry.retries ? Verdict::kRetry : Verdict::kFailed, true};
+    case Cause::kExit:
+    case Cause::kSignal:
+    case Cause::kCheck:
+      // Perhaps the node's, twice at most, but where each failure matters.
+      if (!counted && task.blamed < 2 && !retry.once && !job.cancelled && !task.cancelled &&
+          job.policy.halt.when == HaltRule::When::kNever && job.tasks.size() >= 3) {
+        return {Verdict::kRetry, false};
+      }
       [[fallthrough]];
     default:
       return {retried && task.tries < retry.retries ? Verdict::kRetry : Verdict::kFailed, true};
@@ -281,8 +290,13 @@ void NaiveModel::Do(const AttemptEnded& record) {
                                    TaskState::kUnknown, TaskState::kCancelled};
   task.state = kStates[static_cast<size_t>(record.verdict)];
   if (record.counts) ++task.tries;
-  if (record.end.cause == Cause::kNode || (record.end.cause == Cause::kStart && !record.counts)) {
+  Cause cause = record.end.cause;
+  if (cause == Cause::kNode) {
     ++task.losses;
+  } else if (cause == Cause::kStart && !record.counts) {
+    ++task.no_starts;
+  } else if (cause != Cause::kStopped && !record.counts) {
+    ++task.blamed;
   }
   task.due = record.counts ? record.ended + job.policy.retry.delay : Instant{};
 }

@@ -18,6 +18,8 @@ struct NaiveTask {
   uint32_t attempt = 0;  // the newest number given
   uint32_t tries = 0;
   uint32_t losses = 0;
+  uint32_t no_starts = 0;
+  uint32_t blamed = 0;  // failures that were taken for the node's
   bool pairs = false;  // waits for the same task of another job; what is added or reopened does not
   Instant due;         // may not be leased before
   bool cancelled = false;  // not to be queued again

@@ -20,7 +20,9 @@ struct Limits {
   Duration lease_patience = Duration::Millis(200);
   Duration node_patience = Duration::Seconds(60);  // silence after which a node is lost
   uint32_t node_losses = 5;             // a task present at so many fails with that reason
-  uint32_t node_failures = 3;           // of a job in a row set a node aside, if others succeed
+  uint32_t node_failures = 3;           // of a job in a row set a node aside
+  // A task that a node may have failed waits so long for another one.
+  Duration elsewhere_patience = Duration::Seconds(30);
   uint64_t output_backlog = 64u << 20;  // bytes waiting for the terminal before starts pause
   uint64_t file_bytes = 16u << 20;      // of one file that goes to or comes from a task
   uint64_t files_bytes = 64u << 20;     // of all files of a job's --put, of a task's --get

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "core/model/job.h"
@@ -25,10 +26,27 @@ inline void AppendIndex(std::vector<TaskRange>& ranges, TaskIndex index) {
   }
 }
 
-inline bool Contains(const std::vector<TaskRange>& ranges, TaskIndex index) {
-  return std::any_of(ranges.begin(), ranges.end(), [index](TaskRange range) {
-    return index >= range.first && index - range.first < range.count;
-  });
+// Sorted and disjoint ranges over the same tasks.
+inline std::vector<TaskRange> Normalized(std::vector<TaskRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const TaskRange& a, const TaskRange& b) { return a.first < b.first; });
+  std::vector<TaskRange> merged;
+  for (const TaskRange& range : ranges) {
+    uint64_t end = merged.empty() ? 0 : uint64_t{merged.back().first} + merged.back().count;
+    if (merged.empty() || range.first > end) {
+      merged.push_back(range);
+    } else if (uint64_t{range.first} + range.count > end) {
+      merged.back().count = range.first + range.count - merged.back().first;
+    }
+  }
+  return merged;
+}
+
+// The task is in one of the ranges, which are normalized.
+inline bool SortedContains(const std::vector<TaskRange>& ranges, TaskIndex index) {
+  auto after = std::upper_bound(ranges.begin(), ranges.end(), index,
+                                [](TaskIndex i, const TaskRange& range) { return i < range.first; });
+  return after != ranges.begin() && index - std::prev(after)->first < std::prev(after)->count;
 }
 
 }  // namespace spate

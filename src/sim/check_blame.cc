@@ -1,0 +1,52 @@
+// A machine that fails everything costs nobody a task: in worlds where tasks fail for no other reason
+// (Options::black_holes), none fails for good while the hub knows of the good one (node 1). Jobs of
+// one or two tasks are too small to tell a bad node from a bad task.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "sim/check.h"
+
+namespace spate::sim {
+namespace {
+
+class BlameCheck final : public Checker {
+ public:
+  const char* name() const override { return "blame"; }
+
+  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    if (!scene.hub->black_holes) return;
+    if (const auto* heard = std::get_if<NodeHeard>(&fact); heard && heard->node == kGood) {
+      heard_at_ = scene.now;
+    } else if (const auto* unheard = std::get_if<NodeUnheard>(&fact); unheard != nullptr) {
+      if (unheard->node == kGood) heard_at_.reset();
+    } else if (std::holds_alternative<LifeEnded>(fact)) {
+      heard_at_.reset();
+    } else if (const auto* decided = std::get_if<Decided>(&fact)) {
+      const auto* ended = std::get_if<engine::AttemptEnded>(decided->record);
+      if (ended != nullptr) Look(scene, *ended, findings);
+    }
+  }
+
+ private:
+  static constexpr NodeId kGood{1};
+  // From a connection to its first message, at most.
+  static constexpr Duration kHello = Duration::Seconds(1);
+
+  void Look(const Scene& scene, const engine::AttemptEnded& ended, Findings& findings) {
+    if (ended.verdict != engine::Verdict::kFailed) return;
+    if (!heard_at_ || scene.now - *heard_at_ < kHello + scene.slack) return;
+    const BookedJob* job = scene.book.FindJob(ended.end.ref.job);
+    if (job == nullptr || job->tasks.size() < kLimits.node_failures) return;
+    findings.Add(name(), fmt::format("{} failed for good on n{}, which fails everything",
+                                     NameOf(ended.end.ref), ended.node.value));
+  }
+
+  std::optional<Instant> heard_at_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeBlameCheck() { return std::make_unique<BlameCheck>(); }
+
+}  // namespace spate::sim

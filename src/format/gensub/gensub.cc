@@ -39,6 +39,17 @@ std::string_view DirOf(std::string_view path) {
   return path.substr(0, std::max<size_t>(slash, 1));
 }
 
+// Without what comes behind the first so many folders: Parasol's program looks at no more.
+std::string_view FirstDirs(std::string_view dir) {
+  size_t at = 0;
+  for (uint32_t i = 0; i < kLastDirsMax; ++i) {
+    size_t slash = dir.find('/', at);
+    if (slash == std::string_view::npos) return dir;
+    at = slash + 1;
+  }
+  return dir.substr(0, at - 1);
+}
+
 // As many folders as asked for from the end of `dir`; nullopt when it has not so many. What is
 // before a leading slash counts as one.
 std::optional<std::string_view> LastDirs(std::string_view dir, uint32_t count) {
@@ -74,7 +85,7 @@ void Append(const GensubTemplate::Piece& piece, const Item& item, std::string* o
       *out += FileOf(DirOf(item.path));
       return;
     case GensubPart::kLastDirs:
-      *out += LastDirs(DirOf(item.path), piece.count).value_or(piece.text);
+      *out += LastDirs(FirstDirs(DirOf(item.path)), piece.count).value_or(piece.text);
       return;
     case GensubPart::kRoot:
       *out += file.substr(0, dot);
@@ -105,7 +116,7 @@ std::optional<GensubTemplate::Piece> ReadVariable(std::string_view name) {
     if (name.size() < 3 || name[1] != '=' || !take_list(name.substr(0, 1))) return std::nullopt;
     auto [end, error] = std::from_chars(name.data() + 2, name.data() + name.size(), piece.count);
     bool whole = error == std::errc() && end == name.data() + name.size();
-    if (!whole || piece.count == 0 || piece.count > kLastDirsMax) return std::nullopt;
+    if (!whole || name[2] == '0' || piece.count > kLastDirsMax) return std::nullopt;
     return piece;
   }
   for (const PartName& known : kParts) {

@@ -30,6 +30,13 @@ std::string Line(std::string_view line, std::string_view item) {
 }
 
 TEST(GensubTest, Variables) {
+  std::string deep, first;
+  for (int i = 1; i <= 33; ++i) {
+    deep += "d" + std::to_string(i) + "/";
+    if (i == 30) first = deep.substr(0, deep.size() - 1) + "|d33";
+  }
+  deep += "f";
+  const std::string_view kDeep = deep, kFirst30 = first;
   struct Case {
     std::string_view line, item, made;
   };
@@ -59,6 +66,10 @@ TEST(GensubTest, Variables) {
            {"$(lastDirs1=1)", "plain", "$(lastDirs1=1)"},
            {"$(lastDirs1=0)$(lastDirs1=31)$(lastDirs1=)$(lastDirs1)$(lastDirs3=1)", "a/b",
             "$(lastDirs1=0)$(lastDirs1=31)$(lastDirs1=)$(lastDirs1)$(lastDirs3=1)"},
+           {"$(lastDirs1=02)", "/a/b/c", "$(lastDirs1=02)"},
+           // Of more than 30 folders the first 30.
+           {"$(lastDirs1=2)", kDeep, "d29/d30"},
+           {"$(lastDirs1=30)|$(lastDir1)", kDeep, kFirst30},
            {"$(num1) $(num2)", "x", "0 0"},
            // The second list is the word `single`.
            {"$(path2)|$(root2)|$(dir2)|$(ext2)|$(lastDirs2=1)", "x",

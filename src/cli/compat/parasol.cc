@@ -1,5 +1,6 @@
 #include "cli/compat/parasol.h"
 
+#include <algorithm>
 #include <array>
 
 namespace spate::cli {
@@ -36,8 +37,33 @@ constexpr std::array kForms = {
     Form{"flushResults", "", ParasolVerb::kFlushResults},
 };
 
+bool IsNumber(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// 7, or 7-12
+bool IsIds(std::string_view word) {
+  size_t dash = word.find('-');
+  return IsNumber(word.substr(0, dash)) &&
+         (dash == std::string_view::npos || IsNumber(word.substr(dash + 1)));
+}
+
 // HOST TMPDIR, or all columns of a machine list.
 bool IsMachine(std::span<const std::string> words) { return words.size() == 2 || words.size() > 6; }
+
+bool WordsFit(ParasolVerb verb, std::string_view first, std::span<const std::string> words) {
+  if (first == "list") return words.empty();
+  switch (verb) {
+    case ParasolVerb::kAddMachine:
+      return IsMachine(words);
+    case ParasolVerb::kRemoveJob:
+      return std::ranges::all_of(words, IsIds);
+    case ParasolVerb::kPing:
+      return std::ranges::all_of(words, IsNumber);
+    default:
+      return true;
+  }
+}
 
 }  // namespace
 
@@ -51,7 +77,7 @@ Result<ParasolAsk> ParseParasol(std::span<const std::string> args) {
     if (own == 2 && words[1] != form.second) continue;
     ask.verb = form.verb;
     ask.words.assign(words.begin() + static_cast<ptrdiff_t>(own), words.end());
-    if (ask.verb == ParasolVerb::kAddMachine && !IsMachine(ask.words)) break;
+    if (!WordsFit(ask.verb, form.first, ask.words)) break;
     return ask;
   }
   return Fail(ErrorKind::kInvalid, std::string(kParasol.usage));

@@ -118,6 +118,7 @@ std::string BatchesText(std::span<const HubBatch> batches) {
 
 std::string SickText(std::span<const std::string> hosts, uint64_t users) {
   std::string text;
+  if (hosts.empty()) return text;
   for (const std::string& host : hosts) text += host + "\n";
   return text + fmt::format("Strength of evidence: {} users\n", users);
 }

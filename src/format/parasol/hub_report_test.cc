@@ -97,6 +97,7 @@ TEST(HubReportTest, UsersBatchesSick) {
             "#user     run   wait   done crash pri max cpu  ram  plan min batch\n");
   EXPECT_EQ(SickText(std::vector<std::string>{"n1", "n2"}, 3),
             "n1\nn2\nStrength of evidence: 3 users\n");
+  EXPECT_EQ(SickText({}, 3), "");
 }
 
 TEST(HubReportTest, Pstat) {

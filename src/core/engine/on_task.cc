@@ -83,9 +83,11 @@ void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
 // failures say nothing of it, and a node that fails at once is not to be given more ahead.
 void LearnSpeed(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end) {
   NodeState& node = step.state.nodes[id];
-  ++node.ended;
   bool success = end.cause == Cause::kSuccess;
-  if (!success && end.cause != Cause::kStopped) ++node.failed;
+  // What was stopped tells nothing about the node.
+  bool stopped = end.cause == Cause::kStopped;
+  node.ended += stopped ? 0 : 1;
+  node.failed += success || stopped ? 0 : 1;
   if (!success && step.state.nodes.size() > 1 && !job.SucceededOn(id)) return;
   Duration& wall = node.jobs[end.ref.job].wall;
   wall = wall.ns == 0 ? end.wall : Duration{wall.ns + (end.wall.ns - wall.ns) / 8};

@@ -28,7 +28,7 @@ Status BatchLink::Ask(const std::string& verb, const std::vector<std::string>& w
                       const Take& take) {
   if (auto connected = Connect(); !connected) return connected;
   wire::Command command;
-  command.argv = {"para", verb, results_};
+  command.argv = {"para", verb, state_.name()};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   if (auto sent = call_.Send(std::move(command)); !sent) {
     return std::unexpected(Lost(std::move(sent.error())));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/compat/para_state.h"
 #include "client/hub_call.h"
 #include "os/real_loop.h"
 
@@ -18,14 +19,11 @@ namespace spate::apps {
 
 class BatchLink {
  public:
-  // `results`: absolute path of the batch's results, by which the hub knows it. `loop` outlives it.
-  BatchLink(os::RealLoop& loop, client::HubTarget target, std::string results)
-      : loop_(loop),
-        target_(std::move(target)),
-        call_(loop, target_),
-        results_(std::move(results)) {}
+  // `loop` outlives it.
+  BatchLink(os::RealLoop& loop, client::HubTarget target, cli::ParaState state)
+      : loop_(loop), target_(std::move(target)), call_(loop, target_), state_(std::move(state)) {}
 
-  // para VERB RESULTS WORDS...: what the hub prints to stream 1. Errors are the hub's own;
+  // para VERB NAME WORDS...: what the hub prints to stream 1. Errors are the hub's own;
   // kUnavailable: the hub is away, and the next question makes a new connection.
   Result<std::string> Ask(const std::string& verb, const std::vector<std::string>& words = {});
   // Likewise, as it comes. An error of `take` ends it, and the connection.
@@ -35,7 +33,9 @@ class BatchLink {
   // this batch, is tried again for a while.
   Result<wire::Accepted> Submit(const std::function<Status(client::HubCall&)>& send);
 
-  const std::string& results() const { return results_; }
+  const std::string& results() const { return state_.results(); }
+  cli::ParaState& state() { return state_; }
+  const cli::ParaState& state() const { return state_; }
   const client::HubTarget& target() const { return target_; }
   os::RealLoop& loop() { return loop_; }
   client::HubCall& call() { return call_; }
@@ -48,7 +48,7 @@ class BatchLink {
   os::RealLoop& loop_;
   const client::HubTarget target_;
   client::HubCall call_;
-  const std::string results_;
+  cli::ParaState state_;
   bool connected_ = false;
 };
 

@@ -148,10 +148,10 @@ Result<link::Target> NodeDaemon::FindAccess(When when) const {
   if (hub) return link::Target::Of(*hub);
   if (when == When::kLater) return link::Target::Of(client::SocketOf(hub_dir_));
   if (site_) {
-    return Fail(ErrorKind::kUnavailable,
-                "there is no hub here, and paraNodeStart has given this node nothing by which it "
-                "reaches one\nStart it from the hub's machine: echo 'HOST CPUS' | paraNodeStart "
-                "stdin");
+    fmt::print(stderr,
+               "spate: there is no hub here yet, and the node waits for one; that of another "
+               "machine starts its nodes from there: echo 'HOST CPUS' | paraNodeStart stdin\n");
+    return link::Target::Of(client::SocketOf(hub_dir_));
   }
   return Fail(ErrorKind::kUnavailable,
               "there is no hub: none of yours runs here, and there is no access file for a node\n"

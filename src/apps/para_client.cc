@@ -107,16 +107,16 @@ class Requests {
   wire::SubmitEnd end_;
 };
 
-wire::Submit HeadOf(const std::string& results, const std::string& folder) {
+wire::Submit HeadOf(const std::string& name, const std::string& folder) {
   auto settings = std::make_shared<JobSettings>();
-  settings->name = results;
+  settings->name = name;
   settings->cwd = folder;
   settings->row_kind = RowKind::kParasol;
   wire::Submit head;
-  head.submission = BatchSubmission(results);
+  head.submission = BatchSubmission(name);
   head.settings = std::move(settings);
-  head.argv = {"para", results};
-  head.name = results;
+  head.argv = {"para", name};
+  head.name = name;
   head.keep_output = store::kKeepOutput;
   return head;
 }
@@ -135,7 +135,7 @@ int64_t PriorityOfWeight(uint32_t weight) {
 Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder, size_t count,
                                    const std::function<BatchTask(size_t)>& task) {
   return link.Submit([&](client::HubCall& call) -> Status {
-    if (auto sent = call.Send(HeadOf(link.results(), folder)); !sent) return sent;
+    if (auto sent = call.Send(HeadOf(link.state().name(), folder)); !sent) return sent;
     Requests requests;
     wire::Rows rows;
     size_t bytes = 0;
@@ -152,26 +152,36 @@ Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder, s
   });
 }
 
-BatchClient::BatchClient(HubSetting setting, const std::string& results)
-    : setting_(std::move(setting)), link_(*setting_.loop, setting_.target, results) {
+BatchClient::BatchClient(HubSetting setting, cli::ParaState state)
+    : setting_(std::move(setting)), link_(*setting_.loop, setting_.target, std::move(state)) {
   setting_.loop->OnSignal(os::kSignalInt, [this] {
     link_.call().Interrupt();
     if (watch_) watch_->Interrupt();
   });
 }
 
-Result<std::unique_ptr<BatchClient>> BatchClient::Open(const std::string& results) {
+Result<std::unique_ptr<BatchClient>> BatchClient::Open(const cli::ParaState& state) {
   auto setting = FindSiteSetting();
   if (!setting) return std::unexpected(std::move(setting.error()));
-  return Of(std::move(*setting), results);
+  return Of(std::move(*setting), state);
 }
 
-std::unique_ptr<BatchClient> BatchClient::Of(HubSetting setting, const std::string& results) {
-  return std::unique_ptr<BatchClient>(new BatchClient(std::move(setting), results));
+std::unique_ptr<BatchClient> BatchClient::Of(HubSetting setting, const cli::ParaState& state) {
+  return std::unique_ptr<BatchClient>(new BatchClient(std::move(setting), state));
 }
 
-Result<BatchClient::State> BatchClient::Ask() {
-  auto text = link_.Ask("state");
+Result<BatchClient::State> BatchClient::AskToReport() {
+  auto own = AskAbout("");
+  if (!own || job_ != JobId()) return own;
+  std::string owner = OwnerOf(os::DirName(link_.results()));
+  return owner.empty() ? own : AskAbout(owner);
+}
+
+Result<BatchClient::State> BatchClient::AskAbout(const std::string& owner) {
+  owner_ = owner;
+  std::vector<std::string> words;
+  if (!owner.empty()) words.push_back(fmt::format("{}{}", kOwnerWord, owner));
+  auto text = link_.Ask("state", words);
   if (!text) return std::unexpected(std::move(text.error()));
   State state;
   std::string_view rest = *text;
@@ -185,17 +195,17 @@ Result<BatchClient::State> BatchClient::Ask() {
 Status BatchClient::CatchUp() { return CatchUpResults(link_); }
 
 Result<std::vector<BatchClient::Submitted>> BatchClient::SubmittedFrom(uint64_t first) {
-  auto job = JobOfBatch(link_);
-  if (!job) return std::unexpected(std::move(job.error()));
   std::vector<Submitted> submitted;
-  if (*job == JobId()) return submitted;
-  auto text = link_.Ask("rows", {fmt::format("{}", first)});
+  if (job_ == JobId()) return submitted;
+  std::vector<std::string> words = {fmt::format("{}", first)};
+  if (!owner_.empty()) words.push_back(fmt::format("{}{}", kOwnerWord, owner_));
+  auto text = link_.Ask("rows", words);
   if (!text) return std::unexpected(std::move(text.error()));
   std::string_view rest = *text;
   while (auto line = format::TakeLine(&rest)) {
     auto read = Numbers<3>(*line);
     if (!read) return NotUnderstood();
-    submitted.push_back({format::ParasolId(*job, static_cast<TaskIndex>((*read)[0])), (*read)[1],
+    submitted.push_back({format::ParasolId(job_, static_cast<TaskIndex>((*read)[0])), (*read)[1],
                          static_cast<int64_t>((*read)[2])});
   }
   return submitted;
@@ -216,7 +226,7 @@ Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, const std
     return task;
   });
   if (!accepted) return std::unexpected(std::move(accepted.error()));
-  FollowResults(*setting_.loop, link_.results());
+  FollowResults(link_);
   return format::ParasolId(accepted->job, accepted->first);
 }
 
@@ -256,6 +266,7 @@ Status BatchClient::SetPriority(int64_t priority) {
 }
 
 Status BatchClient::SetMaxJob(int64_t most) {
+  if (most == 0) return Set("none", 0);
   return Set("max", most < 0 ? 0 : static_cast<uint32_t>(std::min<int64_t>(most, UINT32_MAX)));
 }
 

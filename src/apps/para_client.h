@@ -34,12 +34,13 @@ int64_t PriorityOfWeight(uint32_t weight);
 
 class BatchClient final : public cli::BatchHub {
  public:
-  // `results`: absolute path. kUnavailable: there is no hub to ask.
-  static Result<std::unique_ptr<BatchClient>> Open(const std::string& results);
+  // kUnavailable: there is no hub to ask.
+  static Result<std::unique_ptr<BatchClient>> Open(const cli::ParaState& state);
   // On a hub that was found already.
-  static std::unique_ptr<BatchClient> Of(HubSetting setting, const std::string& results);
+  static std::unique_ptr<BatchClient> Of(HubSetting setting, const cli::ParaState& state);
 
-  Result<State> Ask() override;
+  Result<State> Ask() override { return AskAbout(""); }
+  Result<State> AskToReport() override;
   Status CatchUp() override;
   Result<std::vector<Submitted>> SubmittedFrom(uint64_t first) override;
   Result<uint64_t> Submit(std::span<const Submission> jobs, const std::string& folder,
@@ -57,7 +58,8 @@ class BatchClient final : public cli::BatchHub {
   Status Pause(Duration time) override;
 
  private:
-  BatchClient(HubSetting setting, const std::string& results);
+  BatchClient(HubSetting setting, cli::ParaState state);
+  Result<State> AskAbout(const std::string& owner);
   Status Set(const std::string& what, uint32_t value);
   Status Watch();
 
@@ -65,6 +67,7 @@ class BatchClient final : public cli::BatchHub {
   BatchLink link_;
   std::optional<client::HubCall> watch_;  // while the batch is watched
   JobId job_;                             // of the batch, as far as it is known
+  std::string owner_;                     // who it was asked about; empty: ourselves
 };
 
 }  // namespace spate::apps

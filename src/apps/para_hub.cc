@@ -143,12 +143,17 @@ Status Set(Call& call) {
   if (!value) return BadWords(call);
   if (auto revived = call.service.Revive(*job); !revived) return revived;
   JobPolicy policy = *call.engine().Policy(*job);
+  bool none = call.words[0] == "none";
   if (call.words[0] == "weight") {
     policy.weight = std::clamp(*value, 1u, kMaxJobWeight);
-  } else {
+  } else if (!none) {
     policy.max_running = *value;
   }
   call.service.hub().Post(engine::ChangePolicy{*job, policy});
+  // Not one job at a time is a hold, which any other number ends.
+  bool held = call.engine().Held(*job) == engine::HoldReason::kUser;
+  if (none && !held) call.service.hub().Post(engine::HoldJob{*job, false});
+  if (call.words[0] == "max" && held) call.service.hub().Post(engine::ReleaseJob{*job});
   call.service.ForgetSoon(*job);
   call.AnswerLater("");
   return {};
@@ -227,14 +232,25 @@ Verb VerbOf(std::string_view name) {
 
 std::string BatchSubmission(const std::string& results) { return "para/" + results; }
 
+Result<std::optional<JobId>> FindBatch(HubService& service, const std::string& user,
+                                       const std::string& results) {
+  return service.store().FindSubmission(user + ":" + BatchSubmission(results));
+}
+
 bool IsSickFor(const engine::JobTrouble& trouble) {
   return trouble.set_aside || trouble.failures >= kLimits.node_failures;
 }
 
 bool RunParaCommand(HubService& service, HubClient& client, const wire::Command& command) {
-  const std::vector<std::string>& argv = command.argv;
+  std::vector<std::string> argv = command.argv;
   if (argv.size() < 3 || argv[0] != "para") return false;
-  auto job = service.store().FindSubmission(client.caller().user + ":" + BatchSubmission(argv[2]));
+  std::string user = client.caller().user;
+  bool looks = argv[1] == "state" || argv[1] == "rows";
+  if (looks && argv.size() > 3 && argv.back().starts_with(kOwnerWord)) {
+    user = argv.back().substr(kOwnerWord.size());
+    argv.pop_back();
+  }
+  auto job = FindBatch(service, user, argv[2]);
   if (!job) {
     client.Fail(job.error());
     return true;
@@ -247,6 +263,7 @@ bool RunParaCommand(HubService& service, HubClient& client, const wire::Command&
   } else {
     // The journal has the answer: para VERB JOB ...
     wire::Command question = command;
+    question.argv = argv;
     question.argv[2] = fmt::format("{}", call.job->value);
     if (call.verb == "rows") {
       const HubJobs::Job* entry = service.jobs().Find(*call.job);

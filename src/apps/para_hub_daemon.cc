@@ -10,7 +10,9 @@
 #include "client/hub_call.h"
 #include "core/model/limits.h"
 #include "os/account.h"
+#include "os/fd.h"
 #include "os/file.h"
+#include "os/terminal.h"
 
 namespace spate::apps {
 namespace {
@@ -86,6 +88,13 @@ Result<int> RunParaHub(std::span<const std::string> args) {
 
 namespace {
 
+// A hub that is not there has ended, as there; why it is not is told all the same.
+Result<int> WhenAway(Error error) {
+  if (error.kind != ErrorKind::kUnavailable) return std::unexpected(std::move(error));
+  (void)os::WriteAll(os::kStderr, "paraHubStop: " + error.message + "\n", "standard error");
+  return 0;
+}
+
 // Who stops a hub may start the next one at once.
 void AwaitEnd(client::HubCall& call, os::RealLoop& loop, const std::string& hub_dir) {
   constexpr Duration kLookAgain = Duration::Millis(20);
@@ -103,11 +112,11 @@ Result<int> RunParaHubStop(std::span<const std::string> args) {
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(std::move(here.error()));
   auto target = client::NeedHub("", here->environment, HubDirOf("", *here), client::kStartSite);
-  if (!target) return std::unexpected(std::move(target.error()));
+  if (!target) return WhenAway(std::move(target.error()));
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(std::move(loop.error()));
   client::HubCall call(**loop, std::move(*target));
-  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  if (auto connected = call.Connect(); !connected) return WhenAway(std::move(connected.error()));
   if (auto sent = call.Send(wire::Command{.argv = {"hub", "stop"}}); !sent) {
     return std::unexpected(sent.error());
   }

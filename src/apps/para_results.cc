@@ -10,6 +10,7 @@
 #include "apps/hub_submit.h"
 #include "base/number.h"
 #include "format/lines.h"
+#include "os/account.h"
 #include "os/background.h"
 #include "os/child.h"
 #include "os/fd.h"
@@ -29,11 +30,6 @@ constexpr Duration kCatchUpEvery = Duration::Millis(500);
 constexpr Duration kFirstPause = Duration::Millis(200);
 constexpr Duration kLongestPause = Duration::Seconds(30);
 constexpr Duration kHubAwayMost = Duration::Seconds(24 * 3600);
-
-// .NAME.place, .NAME.lock and .NAME.follow beside RESULTS.
-std::string Beside(const std::string& results, std::string_view what) {
-  return os::JoinPath(os::DirName(results), fmt::format(".{}.{}", os::BaseName(results), what));
-}
 
 // How far the results are: all ends of the hub's job `created` up to `position` are within the
 // first `bytes`.
@@ -72,10 +68,13 @@ std::string_view IdOf(std::string_view line) {
   return format::TakeWord(&line);
 }
 
+// A file of results that was there, and was removed.
+enum class Missing : uint8_t { kIsMade, kStays };
+
 // The file while lines are added to it. Without Finish it stays as it was.
 class ResultsFile {
  public:
-  static Result<ResultsFile> Open(const std::string& path);
+  static Result<ResultsFile> Open(const cli::ParaState& state, Missing missing);
   ResultsFile(ResultsFile&&) = default;
   ~ResultsFile() {
     if (file_ && end_ > begin_) (void)os::Truncate(file_.get(), begin_, path_);
@@ -87,10 +86,11 @@ class ResultsFile {
   Status Finish(uint64_t position, int64_t created);
 
  private:
-  explicit ResultsFile(std::string path) : path_(std::move(path)) {}
+  explicit ResultsFile(const cli::ParaState& state)
+      : path_(state.results()), place_path_(state.Place()) {}
   Status LookAtTail();
 
-  std::string path_;
+  std::string path_, place_path_;
   os::Fd file_;
   Place place_;
   uint64_t begin_ = 0, end_ = 0;           // of what we add
@@ -98,10 +98,14 @@ class ResultsFile {
   std::string part_;                       // of a line whose end has not come
 };
 
-Result<ResultsFile> ResultsFile::Open(const std::string& path) {
-  ResultsFile file(path);
-  file.place_ = ReadPlace(os::ReadFile(Beside(path, "place"), kPlaceMost).value_or(""));
-  auto fd = os::OpenWrite(path, os::OpenHow::kReadWrite);
+Result<ResultsFile> ResultsFile::Open(const cli::ParaState& state, Missing missing) {
+  ResultsFile file(state);
+  file.place_ = ReadPlace(os::ReadFile(file.place_path_, kPlaceMost).value_or(""));
+  bool removed = file.place_.bytes > 0 && !os::Exists(file.path_);
+  if (removed && missing == Missing::kStays) {
+    return Fail(ErrorKind::kNotFound, "the results were removed");
+  }
+  auto fd = os::OpenWrite(file.path_, os::OpenHow::kReadWrite);
   if (!fd) return std::unexpected(std::move(fd.error()));
   file.file_ = std::move(*fd);
   if (auto looked = file.LookAtTail(); !looked) return std::unexpected(std::move(looked.error()));
@@ -152,11 +156,12 @@ Status ResultsFile::Finish(uint64_t position, int64_t created) {
     if (auto synced = os::Fsync(file_.get(), path_); !synced) return synced;
   }
   begin_ = end_;
-  return os::WriteFile(Beside(path_, "place"), Text({position, created, end_}));
+  return os::WriteFile(place_path_, Text({position, created, end_}));
 }
 
 Result<os::FileLock> LockResults(BatchLink& link) {
-  std::string path = Beside(link.results(), "lock");
+  if (auto made = link.state().Make(); !made) return std::unexpected(std::move(made.error()));
+  std::string path = link.state().Writer();
   Instant last = link.loop().Now() + kLockPatience;
   for (;;) {
     auto lock = os::FileLock::TryLock(path, fmt::format("process {}", os::OwnPid()));
@@ -164,6 +169,35 @@ Result<os::FileLock> LockResults(BatchLink& link) {
     if (!again || link.call().interrupted()) return lock;
     link.call().Pause(kLockPause);
   }
+}
+
+Status CatchUp(BatchLink& link, Missing missing) {
+  if (!os::Exists(link.results())) {
+    // Who only asks makes no files for a batch that nobody knows.
+    auto job = JobOfBatch(link);
+    if (!job) return std::unexpected(std::move(job.error()));
+    if (*job == JobId()) return {};
+  }
+  auto lock = LockResults(link);
+  if (!lock) return std::unexpected(std::move(lock.error()));
+  auto file = ResultsFile::Open(link.state(), missing);
+  if (!file) return std::unexpected(std::move(file.error()));
+  std::string place;
+  auto asked = link.Ask(
+      "results",
+      {fmt::format("{}", file->place().position), fmt::format("{}", file->place().created)},
+      [&](int stream, std::string_view bytes) -> Status {
+        if (stream == 1) return file->Take(bytes);
+        place += bytes;
+        return {};
+      });
+  if (!asked && asked.error().kind == ErrorKind::kNotFound) return {};
+  if (!asked) return asked;
+  auto words = WordsOf(place);
+  auto position = words.size() == 2 ? ReadNumber<uint64_t>(words[0]) : std::nullopt;
+  auto created = words.size() == 2 ? ReadNumber<int64_t>(words[1]) : std::nullopt;
+  if (!position || !created) return Fail(ErrorKind::kIo, "the hub answers something else");
+  return file->Finish(*position, *created);
 }
 
 // Follows one batch until all of it has ended.
@@ -187,7 +221,7 @@ bool Finished(const wire::Reply& reply) {
 
 Status Follower::Follow() {
   heard_ = false;
-  if (auto done = CatchUpResults(link_); !done) return done;
+  if (auto done = CatchUp(link_, Missing::kStays); !done) return done;
   auto job = JobOfBatch(link_);
   if (!job) return std::unexpected(job.error());
   if (*job == JobId()) return {};
@@ -209,22 +243,26 @@ Status Follower::Follow() {
     heard_ = true;
     if (!news->finished && news->counts.finished() == written) continue;
     written = news->counts.finished();
-    if (auto done = CatchUpResults(link_); !done) return done;
+    if (auto done = CatchUp(link_, Missing::kStays); !done) return done;
     if (news->finished) return {};
     next_look = link_.loop().Now() + kCatchUpEvery;
   }
 }
 
+constexpr int kRemoved = 2;
+
+// 0, kRemoved, or 1: it cannot be done.
 int FollowUntilEnd(const std::string& results) {
   auto setting = FindSiteSetting();
   if (!setting) return 1;
-  BatchLink link(*setting->loop, setting->target, results);
+  BatchLink link(*setting->loop, setting->target, StateOf(*setting, results));
   Follower follower(link);
   Instant away = setting->loop->Now();
   Duration pause = kFirstPause;
   for (;;) {
     Status status = follower.Follow();
     if (status) return 0;
+    if (status.error().kind == ErrorKind::kNotFound) return kRemoved;
     if (status.error().kind != ErrorKind::kUnavailable) return 1;
     Instant now = setting->loop->Now();
     if (follower.heard()) {
@@ -242,31 +280,59 @@ int FollowUntilEnd(const std::string& results) {
 bool HasEnded(const std::string& results) {
   auto setting = FindSiteSetting();
   if (!setting) return true;
-  BatchLink link(*setting->loop, setting->target, results);
+  BatchLink link(*setting->loop, setting->target, StateOf(*setting, results));
   auto text = link.Ask("state");
   return !text || text->find("\nunended ") == std::string::npos;
 }
 
 int RunFollower(const std::string& results) {
+  auto here = Surroundings::Find();
+  if (!here) return 1;
+  cli::ParaState state = cli::ParaState::Find(ParaStateRoot(*here), results);
+  if (!state.Make()) return 1;
   auto background = os::Background::Enter();
   if (!background) return 1;
   os::IgnoreSignal(os::kSignalPipe);
   for (bool ready = false;;) {
-    auto lock =
-        os::FileLock::TryLock(Beside(results, "follow"), fmt::format("process {}", os::OwnPid()));
+    auto lock = os::FileLock::TryLock(state.Follower(), fmt::format("process {}", os::OwnPid()));
     if (!ready) {
       if (auto told = background->Ready("/dev/null"); !told) return 1;
       ready = true;
     }
     if (!lock) return 0;  // somebody follows it already
-    if (int code = FollowUntilEnd(results); code != 0) return code;
+    int code = FollowUntilEnd(results);
+    if (code == 1) return code;
     // Who submitted after we looked last saw the lock, and left it to us.
     lock = Fail(ErrorKind::kBusy, "");
+    if (code == kRemoved && !os::Exists(results)) return code;
     if (HasEnded(results)) return 0;
   }
 }
 
 }  // namespace
+
+std::string OwnerOf(const std::string& path) {
+  auto info = os::Stat(path);
+  if (!info || info->user == os::EffectiveUser()) return "";
+  auto account = os::AccountById(info->user);
+  return account ? account->name : "";
+}
+
+std::string ParaStateRoot(const Surroundings& here) {
+  return os::JoinPath(StateDirOf("", here), "para");
+}
+
+cli::ParaState StateOf(const HubSetting& setting, const std::string& results) {
+  return cli::ParaState::Find(ParaStateRoot(setting.here), results);
+}
+
+Status CatchUpResults(BatchLink& link) {
+  Status caught = CatchUp(link, Missing::kIsMade);
+  if (caught || caught.error().kind == ErrorKind::kUnavailable) return caught;
+  // In the folder of somebody else there is nothing of ours to be written.
+  auto job = JobOfBatch(link);
+  return job && *job == JobId() ? Status() : caught;
+}
 
 Result<JobId> JobOfBatch(BatchLink& link) {
   auto text = link.Ask("state");
@@ -277,42 +343,16 @@ Result<JobId> JobOfBatch(BatchLink& link) {
   return JobId(*job);
 }
 
-Status CatchUpResults(BatchLink& link) {
-  if (!os::Exists(link.results())) {
-    // Who only asks makes no files for a batch that nobody knows.
-    auto job = JobOfBatch(link);
-    if (!job) return std::unexpected(std::move(job.error()));
-    if (*job == JobId()) return {};
-  }
-  auto lock = LockResults(link);
-  if (!lock) return std::unexpected(std::move(lock.error()));
-  auto file = ResultsFile::Open(link.results());
-  if (!file) return std::unexpected(std::move(file.error()));
-  std::string place;
-  auto asked = link.Ask(
-      "results",
-      {fmt::format("{}", file->place().position), fmt::format("{}", file->place().created)},
-      [&](int stream, std::string_view bytes) -> Status {
-        if (stream == 1) return file->Take(bytes);
-        place += bytes;
-        return {};
-      });
-  if (!asked && asked.error().kind == ErrorKind::kNotFound) return {};
-  if (!asked) return asked;
-  auto words = WordsOf(place);
-  auto position = words.size() == 2 ? ReadNumber<uint64_t>(words[0]) : std::nullopt;
-  auto created = words.size() == 2 ? ReadNumber<int64_t>(words[1]) : std::nullopt;
-  if (!position || !created) return Fail(ErrorKind::kIo, "the hub answers something else");
-  return file->Finish(*position, *created);
-}
-
-void FollowResults(os::RealLoop& loop, const std::string& results) {
-  auto held = os::FileLock::IsHeld(Beside(results, "follow"));
+void FollowResults(BatchLink& link) {
+  // After a file was removed that process makes no other one.
+  if (!os::Exists(link.results())) (void)CatchUpResults(link);
+  auto held = os::FileLock::IsHeld(link.state().Follower());
   if (held && *held) return;
+  os::RealLoop& loop = link.loop();
   bool ended = false;
   auto program = os::OwnProgram();
   if (!program) return;
-  auto child = os::Child::Start(loop, {*program, kEntry, results}, "",
+  auto child = os::Child::Start(loop, {*program, kEntry, link.results()}, "",
                                 {[](std::string_view) {},
                                  [&] {
                                    ended = true;
@@ -322,7 +362,7 @@ void FollowResults(os::RealLoop& loop, const std::string& results) {
 }
 
 void AwaitFollower(BatchLink& link) {
-  std::string path = Beside(link.results(), "follow");
+  std::string path = link.state().Follower();
   Instant last = link.loop().Now() + kFollowerPatience;
   while (link.loop().Now() < last && !link.call().interrupted()) {
     auto held = os::FileLock::IsHeld(path);

@@ -98,12 +98,14 @@ Parasol::Parasol(const ParasolAsk& ask, HubSetting setting, std::string results)
       setting_(std::move(setting)),
       loop_(*setting_.loop),
       call_(loop_, setting_.target),
-      link_(loop_, setting_.target, results),
+      link_(loop_, setting_.target, StateOf(setting_, results)),
       results_(std::move(results)) {}
 
 wire::Command Parasol::CommandOf(Words words) const {
   wire::Command command;
-  command.argv = {"parasol", "-results=" + results_};
+  command.argv = {"parasol", "-results=" + link_.state().name()};
+  std::string owner = OwnerOf(results_);
+  if (!owner.empty()) command.argv.push_back("-owner=" + owner);
   for (const char* option : {"extended", "all"}) {
     if (ask_.options.Has(option)) command.argv.push_back(fmt::format("-{}", option));
   }
@@ -236,7 +238,7 @@ Result<int> Parasol::AddJob() {
   auto accepted =
       SubmitTasks(link_, os::DirName(results_), 1, [&](size_t) -> BatchTask { return *task; });
   if (!accepted) return std::unexpected(accepted.error());
-  FollowResults(loop_, results_);
+  FollowResults(link_);
   uint64_t id = format::ParasolId(accepted->job, accepted->first);
   if (ask_.options.Has("printId")) {
     fmt::print("{}\n", id);
@@ -250,7 +252,7 @@ Result<int> Parasol::AddJob() {
 
 // The result stands behind what the file held before the job was added.
 Result<int> Parasol::WaitFor(uint64_t id, uint64_t results_before) {
-  batch_ = BatchClient::Of(std::move(setting_), results_);
+  batch_ = BatchClient::Of(std::move(setting_), link_.state());
   std::string wanted = fmt::format("{}", id);
   for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
     auto state = batch_->Ask();

@@ -178,11 +178,14 @@ std::vector<std::string> SickHosts(const Call& call, const Present& present) {
   return hosts;
 }
 
-// The job of the caller's batch that -results names.
+// The job of the batch that -results names: the caller's, or to look at it -owner's.
 Result<std::optional<JobId>> BatchOf(const Call& call) {
   auto path = call.ask.options.Text("results");
   if (!path) return std::nullopt;
-  return call.service.store().FindSubmission(fmt::format("{}:para/{}", call.caller().user, *path));
+  auto own = FindBatch(call.service, call.caller().user, std::string(*path));
+  auto owner = call.ask.options.Text("owner");
+  if (!own || *own || !owner) return own;
+  return FindBatch(call.service, std::string(*owner), std::string(*path));
 }
 
 // ---- Answers from memory -----------------------------------------------------------------------
@@ -430,7 +433,9 @@ Question Batches(const Call& call) {
   ParasolQuestion question{.what = What::kBatches};
   auto add = [&](JobId id, const std::string& user, const JobCounts& counts) {
     Needs needs = NewestNeeds(call, id);
-    JobPolicy policy = call.engine().Policy(id).value_or(JobPolicy());
+    // Of one that is not in memory the journal knows it.
+    auto known = call.engine().Policy(id);
+    JobPolicy policy = known.value_or(JobPolicy());
     const JobCounts& from = call.service.jobs().Find(id)->counted_from;  // para resetCounts
     uint32_t crashed = counts.failed + counts.unknown - from.failed - from.unknown;
     question.facts.batches.push_back(
@@ -438,7 +443,7 @@ Question Batches(const Call& call) {
          {.user = user,
           .done = counts.succeeded - from.succeeded,
           .crashed = crashed,
-          .priority = PriorityOfWeight(policy.weight),
+          .priority = known ? PriorityOfWeight(policy.weight) : 0,
           .max_job = policy.max_running == 0 ? -1 : int64_t{policy.max_running},
           .cpus = needs.milli_cpus / double{kMilliCpu},
           .ram = needs.memory == 0 ? ram_unit : needs.memory,

@@ -9,6 +9,7 @@
 #include "apps/para_client.h"
 #include "apps/para_hub_daemon.h"
 #include "apps/para_node_daemon.h"
+#include "apps/para_results.h"
 #include "apps/para_site_tools.h"
 #include "apps/parasol_client.h"
 #include "cli/compat/para.h"
@@ -27,8 +28,11 @@ struct Program {
 
 Result<int> RunPara(std::span<const std::string> args) {
   cli::ParaParts parts;
-  parts.open_hub = [](const std::string& results) -> Result<std::unique_ptr<cli::BatchHub>> {
-    return BatchClient::Open(results);
+  auto here = Surroundings::Find();
+  if (!here) return std::unexpected(here.error());
+  parts.state_root = ParaStateRoot(*here);
+  parts.open_hub = [](const cli::ParaState& state) -> Result<std::unique_ptr<cli::BatchHub>> {
+    return BatchClient::Open(state);
   };
   parts.why_file_fails = shepherd::WhyCheckFails;
   parts.now = [clock = os::Clock()] { return clock.Now(); };

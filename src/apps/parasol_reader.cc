@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/para_client.h"
 #include "cli/compat/parasol.h"
 #include "cli/history/job_facts.h"
 #include "cli/table/time_text.h"
@@ -200,6 +201,20 @@ Status Reader::Matches(const ParasolFacts& facts, const std::string& pattern) {
   return {};
 }
 
+// A batch's, as it was changed last.
+Result<JobPolicy> PolicyOf(store::History& history, JobId job) {
+  JobPolicy policy;
+  Status read = history.Log([&](const engine::Record& record) {
+    if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
+      if (accepted->job == job) policy = accepted->plan.policy;
+    } else if (const auto* changed = std::get_if<engine::PolicyChanged>(&record)) {
+      if (changed->job == job) policy = changed->policy;
+    }
+  });
+  if (!read) return std::unexpected(std::move(read.error()));
+  return policy;
+}
+
 Status Reader::Batches(const ParasolFacts& facts) {
   std::vector<format::HubBatch> batches;
   for (const auto& [id, figures] : facts.batches) {
@@ -211,6 +226,12 @@ Status Reader::Batches(const ParasolFacts& facts) {
     auto mean = history->MeanWall();
     if (!mean) return std::unexpected(std::move(mean.error()));
     format::HubBatch& batch = batches.emplace_back(figures);
+    if (batch.priority == 0) {
+      auto policy = PolicyOf(*history, id);
+      if (!policy) return std::unexpected(std::move(policy.error()));
+      batch.priority = PriorityOfWeight(policy->weight);
+      batch.max_job = policy->max_running == 0 ? -1 : int64_t{policy->max_running};
+    }
     // The name of another job than Parasol's is no path.
     batch.results = (*job)->rows == RowKind::kParasol ? (*job)->name : (*job)->folder + "/";
     batch.mean_minutes = mean->seconds() / 60;

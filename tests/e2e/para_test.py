@@ -5,6 +5,7 @@ By hand, longer: para_test.py test_mouse_and_human --human 200 --mouse 1000
 import fcntl
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 
@@ -39,9 +40,20 @@ def batch_lines(place, name="batch"):
     return len(place.lines(name))
 
 
-def held(place, name):
+def state_file(place, name, results="para.results"):
+    """What is kept of a batch outside of its folder."""
+    root = os.path.join(place.state, "para")
+    path = os.path.join(place.dir, results)
+    for entry in os.listdir(root):
+        with open(os.path.join(root, entry, "results")) as file:
+            if file.read() == path:
+                return os.path.join(root, entry, name)
+    raise AssertionError(f"nothing is known of {path}")
+
+
+def held(path):
     """Whether a process holds the lock."""
-    with open(os.path.join(place.dir, name), "r+b") as file:
+    with open(path, "r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -65,7 +77,11 @@ def test_quick_start(place: Place):
     want(out == "", out)
     want("Checking input files\n" in err and "5 jobs written to" in err, err)
     want("Pushed Jobs: 5\n" in err and err.endswith("Successful batch!\n"), err)
-    want(not held(place, ".para.results.follow"), "somebody works in the folder after para make")
+    want(not held(state_file(place, "follow")), "somebody works in the folder after para make")
+    # Nothing but what Parasol itself has there.
+    files = sorted(name for name in os.listdir(place.dir) if not name.endswith(".log"))
+    want(files == ["batch", "batch.bak", "err", "job.lst", *(f"out.{i}" for i in range(5)),
+                   "para.bookmark", "para.results", "state"], files)
     want(counts(place) == {"ranOk": 5, "total jobs in batch": 5}, counts(place))
     ends = results(place)
     want(len(ends) == 5 and {end[0] for end in ends} == {"0"}, ends)
@@ -186,6 +202,79 @@ def test_chill_stop_and_go_on(place: Place):
     want(counts(place) == {"ranOk": 40, "total jobs in batch": 40}, counts(place))
 
 
+def start_para(place, *args, log="para.err"):
+    """para in another terminal."""
+    with open(os.path.join(place.dir, log), "w") as err:
+        return subprocess.Popen([SPATE, "para", *args], cwd=place.dir, env=place.env,
+                                stdin=subprocess.DEVNULL, stdout=err, stderr=err)
+
+
+def waiting_jobs(place, count):
+    """Jobs that run as long as the file hold is there."""
+    place.write("job.lst", *(f"sh wait {i}" for i in range(count)))
+    place.write("wait", "while test -e hold; do sleep 0.05; done; echo $1 >> ran")
+    place.write("hold")
+
+
+def test_stop_beside_a_make(place: Place):
+    """From another terminal para stop ends the batch, and with it whoever pushes it."""
+    site(place, nodes=1)
+    waiting_jobs(place, 10)
+    for command in (["make", "job.lst"], ["shove"], ["-delayTime=3600", "push"]):
+        pushing = start_para(place, *command)
+        running = 1 if command[-1] == "push" else 2
+        wait(lambda: len(place.lines("batch")) == 10 and
+             counts(place).get("running") == running, f"it runs: {command}")
+        _, err = para(place, "stop")
+        want(err.startswith("Told hub to chill out\n10 jobs in batch\n"), err)
+        want(f"Chilled {8 if running == 2 else 0} jobs\n{running} running jobs stopped\n" in err, err)
+        want(counts(place) == {"unsubmitted jobs": 10, "total jobs in batch": 10}, counts(place))
+        want(pushing.wait(30) == 255, place.read("para.err"))
+        want("para stop has ended this: 0 of 10 jobs are done" in place.read("para.err"),
+             place.read("para.err"))
+        want(counts(place) == {"unsubmitted jobs": 10, "total jobs in batch": 10}, counts(place))
+    os.remove(os.path.join(place.dir, "hold"))
+    para(place, "shove")
+    want(counts(place) == {"ranOk": 10, "total jobs in batch": 10}, counts(place))
+
+
+def test_chill_beside_a_make(place: Place):
+    """What runs goes on; the make waits for that, and ends."""
+    site(place, nodes=1)
+    waiting_jobs(place, 10)
+    make = start_para(place, "make", "job.lst")
+    wait(lambda: len(place.lines("batch")) == 10 and counts(place).get("running") == 2, "two run")
+    _, err = para(place, "chill")
+    want("Chilled 8 jobs\n" in err, err)
+    want(counts(place) == {"unsubmitted jobs": 8, "running": 2, "total jobs in batch": 10},
+         counts(place))
+    want(make.poll() is None, place.read("para.err"))
+    os.remove(os.path.join(place.dir, "hold"))
+    want(make.wait(30) == 255, place.read("para.err"))
+    want("para chill has ended this: 2 of 10 jobs are done" in place.read("para.err"),
+         place.read("para.err"))
+    want(counts(place) == {"unsubmitted jobs": 8, "ranOk": 2, "total jobs in batch": 10},
+         counts(place))
+
+
+def test_push_beside_a_make(place: Place):
+    """They take turns: each job runs once, and both end well."""
+    site(place)
+    waiting_jobs(place, 40)
+    make = start_para(place, "-maxPush=10", "make", "job.lst")
+    wait(lambda: len(place.lines("batch")) == 40 and counts(place).get("running") == 4, "four run")
+    _, err = para(place, "-maxPush=15", "push")
+    want("Pushed Jobs: 15\n" in err, err)
+    _, err = para(place, "create", "job.lst", code=255)
+    want("This batch is currently running.  Please para stop first." in err, err)
+    para(place, "cpu", "1")
+    os.remove(os.path.join(place.dir, "hold"))
+    want(make.wait(60) == 0, place.read("para.err"))
+    want(place.read("para.err").endswith("Successful batch!\n"), place.read("para.err"))
+    want(sorted(map(int, place.lines("ran"))) == list(range(40)), "each ran once")
+    want(counts(place) == {"ranOk": 40, "total jobs in batch": 40}, counts(place))
+
+
 def test_the_hub_is_killed(place: Place):
     """Its queue survives it, and so do priority and bounds; results come as if nothing had been."""
     cluster = site(place)
@@ -246,8 +335,9 @@ def test_the_hub_is_killed_while_it_takes_a_push(place: Place):
         want(counts(place) == {"ranOk": jobs, "total jobs in batch": jobs}, counts(place))
         commands = sorted(end[11] for end in results(place))
         want(len(commands) == len(set(commands)) == jobs, f"{delay}: {len(commands)} ends")
-        for name in ("para.results", ".para.results.place", "para.bookmark"):
+        for name in ("para.results", "para.bookmark"):
             os.remove(os.path.join(place.dir, name))
+        os.remove(state_file(place, "place"))
         para(place, "freeBatch")
 
 
@@ -261,9 +351,9 @@ def test_results_after_a_killed_writer(place: Place):
     path = os.path.join(place.dir, "para.results")
     for change in ("place", "cut"):
         if change == "place":
-            os.remove(os.path.join(place.dir, ".para.results.place"))
+            os.remove(state_file(place, "place"))
         else:
-            place.write(".para.results.place", "position 0 created 0 bytes 0")
+            place.write(state_file(place, "place"), "position 0 created 0 bytes 0")
             os.truncate(path, os.path.getsize(path) - 30)
         para(place, "flushResults")
         want(sorted(place.lines("para.results")) == whole, f"{change}: {place.read('para.results')}")
@@ -446,6 +536,164 @@ def test_machine_goes_and_comes(place: Place):
     cluster.node("n1", "-j", "1", "--cpus", "1")
     para(place, "shove")
     want(counts(place) == {"ranOk": 30, "total jobs in batch": 30}, counts(place))
+
+
+def test_a_moved_folder_goes_on(place: Place):
+    """Jobs that have ended are not run again, and those that run are waited for."""
+    site(place, nodes=1)
+    os.mkdir(os.path.join(place.dir, "a"))
+    place.write("hold")
+    place.write("a/job.lst", *(f"sh {place.dir}/job {i}" for i in range(3)))
+    place.write("job", f"while test $1 = 2 -a -e {place.dir}/hold; do sleep 0.05; done; "
+                f"echo $1 >> {place.dir}/ran")
+    para(place, "create", "job.lst", folder="a")
+    para(place, "push", folder="a")
+    wait(lambda: counts(place, folder="a").get("ranOk") == 2, "two have ended")
+    os.rename(os.path.join(place.dir, "a"), os.path.join(place.dir, "b"))
+    wait(lambda: counts(place, folder="b") ==
+         {"running": 1, "ranOk": 2, "total jobs in batch": 3}, "the third is known to run")
+    os.remove(os.path.join(place.dir, "hold"))
+    para(place, "shove", folder="b")
+    want(sorted(place.lines("ran")) == ["0", "1", "2"], place.read("ran"))
+    want(len(results(place, "b/para.results")) == 3, place.read("b/para.results"))
+    # A new batch in the old place is another one.
+    os.mkdir(os.path.join(place.dir, "a"))
+    place.write("a/job.lst", "true")
+    para(place, "make", "job.lst", folder="a")
+    want(counts(place, folder="a") == {"ranOk": 1, "total jobs in batch": 1}, "the new batch")
+    want(counts(place, folder="b") == {"ranOk": 3, "total jobs in batch": 3}, "the moved one")
+
+
+def test_a_removed_folder_stays_removed(place: Place):
+    """As Toil does it: one file of results for each of its jobs, in a folder that it then removes."""
+    cluster = site(place, nodes=1)
+    folder = os.path.join(place.dir, "tmp")
+    for _ in range(3):
+        os.mkdir(folder)
+        for job in ("true", "sleep 0.3", "sleep 600"):
+            cluster.spate("parasol", f"-results={folder}/results", "add", "job", job)
+        wait(lambda: len(place.lines("tmp/results")) == 2, "two have ended")
+        want(os.listdir(folder) == ["results"], os.listdir(folder))
+        shutil.rmtree(folder)
+        cluster.spate("parasol", "remove", "jobs", pwd.getpwuid(os.geteuid()).pw_name)
+        wait(lambda: "sleep 600" not in cluster.spate("parasol", "list", "jobs")[0], "it is gone")
+        want(not os.path.exists(folder), "it was made again")
+
+
+def test_reports_in_the_folder_of_a_colleague(place: Place):
+    """Who may only read there sees what its owner sees, and then what Parasol complains of."""
+    if os.geteuid() != 0:
+        return print("only root has accounts to choose from")
+    cluster = site(place, nodes=1)
+    os.mkdir(os.path.join(place.dir, "root"), 0o755)
+    place.write("root/job.lst", "true", "false", *["sh wait"] * 3)
+    place.write("root/wait", "while test -e hold; do sleep 0.05; done")
+    place.write("root/hold")
+    para(place, "create", "job.lst", folder="root")
+    para(place, "push", folder="root")
+    wait(lambda: counts(place, folder="root").get("running") == 2, "two run")
+    access = cluster.access("--role", "client", "--user", pwd.getpwuid(NOBODY).pw_name,
+                            name="other.access")
+    os.chown(access, NOBODY, NOBODY)
+    home = os.path.join(place.dir, "home")
+    os.mkdir(home)
+    os.chown(home, NOBODY, NOBODY)
+    env = dict(place.env, SPATE_HUB=access, HOME=home)
+    env.pop("SPATE_STATE")
+    other = {"env": env, "user": NOBODY, "group": NOBODY, "extra_groups": [], "folder": "root"}
+    for command, code in (("check", 255), ("time", 255), ("status", 0)):
+        own, _ = para(place, command, folder="root")
+        seen, err = para(place, command, code=code, **other)
+        want(seen == own or command == "time", f"{command}: {seen}\nnot {own}")
+        complaint = f"mustOpen: Can't open {place.dir}/root/batch to write: Permission denied\n"
+        want((complaint in err) == (code == 255), err)
+    seen, _ = para(place, "time", code=255, **other)
+    want(seen.startswith("Completed: 1 of 5 jobs\nJobs currently running: 2\nCrashed: 1 jobs\n"), seen)
+    done = subprocess.run([SPATE, "parasol", "-results=para.results", "pstat2"], env=env,
+                          user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True,
+                          cwd=os.path.join(place.dir, "root"), text=True)
+    want(done.returncode == 0 and done.stdout.count("\nq ") + done.stdout.startswith("q ") == 1,
+         done.stdout + done.stderr)
+    want("Total Jobs: 3\n" in done.stdout and "Results Size: " in done.stdout, done.stdout)
+    _, err = para(place, "push", code=255, **other)
+    want("Permission denied" in err, err)
+    os.remove(os.path.join(place.dir, "root/hold"))
+    para(place, "-retries=1", "shove", code=255, folder="root")
+
+
+def test_lists_of_all_kinds(place: Place):
+    """stdin and packed ones, as Parasol's programs read them."""
+    site(place, nodes=1)
+    for pack, end in ((["gzip"], ".gz"), (["bzip2"], ".bz2")):
+        if not shutil.which(pack[0]):
+            continue
+        place.write("list", "true", "true")
+        subprocess.run([*pack, "list"], cwd=place.dir, check=True)
+        para(place, "make", "list" + end)
+        want(counts(place) == {"ranOk": 2, "total jobs in batch": 2}, counts(place))
+    done = subprocess.run([SPATE, "para", "create", "stdin"], cwd=place.dir, env=place.env,
+                          input=b"true\rfalse\rtrue\r", capture_output=True, timeout=60)
+    want(done.returncode == 0, done.stderr)
+    want(counts(place) == {"unsubmitted jobs": 3, "total jobs in batch": 3}, counts(place))
+
+
+def test_many_failures_in_flight_make_the_batch_sick(place: Place):
+    """Forty at once on the only machine: nothing is sent before clearSickNodes."""
+    site(place, nodes=1, slots=40)
+    place.write("job.lst", *["sh bad"] * 80)
+    place.write("bad", "while test -e hold; do sleep 0.05; done; exit 1")
+    place.write("hold")
+    para(place, "create", "job.lst")
+    para(place, "push")
+    wait(lambda: counts(place).get("running") == 40, "forty run")
+    os.remove(os.path.join(place.dir, "hold"))
+    wait(lambda: len(results(place)) >= 40, "they have failed")
+    _, err = para(place, "check", code=255)
+    want("Sick batch! Correct problem and then run para clearSickNodes." in err, err)
+    # What was handed out by then still fails.
+    wait(lambda: "running: " not in para(place, "check", code=255)[0], "nothing runs")
+    before = len(results(place))
+    _, err = para(place, "push", code=255)
+    want("Pushed Jobs" not in err and "Sick batch!" in err, err)
+    want(len(results(place)) == before, "jobs were sent")
+    place.write("bad", "exit 0")
+    para(place, "clearSickNodes")
+    para(place, "shove")
+    want(counts(place) == {"ranOk": 80, "total jobs in batch": 80}, counts(place))
+
+
+def test_words_for_scripts(place: Place):
+    cluster = site(place, nodes=1)
+    place.write("job.lst", "true", "true {check OUT Exists job.lst}")
+    para(place, "create", "job.lst")
+    want(not os.path.exists(os.path.join(place.dir, "para.bookmark")), "nothing was read yet")
+    para(place, "-priority=HIGH", "maxJob", "7")
+    para(place, "shove")
+    want(os.path.exists(os.path.join(place.dir, "para.bookmark")), "results were read")
+    out, _ = para(place, "hippos")
+    want(out == "total hippos running: 0\n", out)
+    para(place, "freeBatch", "x", code=255)
+    out, _ = cluster.spate("parasol", "-all", "list", "batches")
+    row = out.splitlines()[1].split()
+    want(row[5:7] == ["1", "7"], out)
+    out, _ = cluster.spate("parasol", "list", "sick")
+    want(out == "", out)
+    for words in (["remove", "job", "abc"], ["ping", "x"], ["list", "machines", "x"]):
+        cluster.spate("parasol", *words, code=255)
+    # What waits has no host yet, but its columns.
+    place.write("job.lst", "sleep 600", "sleep 600", "sleep 600")
+    para(place, "create", "job.lst")
+    para(place, "maxJob", "0")
+    para(place, "-maxJob=1", "push")
+    wait(lambda: counts(place).get("running") == 1, "one runs")
+    out, _ = para(place, "status")
+    want([line.split("\t")[4] for line in out.splitlines()[2:]] == ["n/a", "n/a"], out)
+    para(place, "stop")
+    out, _ = cluster.spate("parasol", "list", "machines")
+    want(" good 2, err 0, " in out, out)
+    # The folder of an output is not made.
+    cluster.spate("parasol", "-out=missing/out", "-wait", "add", "job", "echo", "x", code=1)
+    want(not os.path.exists(os.path.join(place.dir, "missing")), "it was made")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/compat/para_options.h"
+#include "cli/compat/parasol_input.h"
 #include "cli/compat/parasol_options.h"
 #include "format/gensub/gensub.h"
 #include "os/fd.h"
@@ -14,17 +16,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr size_t kReadMax = size_t{4} << 30;
 constexpr std::string_view kSingle = "single";
-
-bool SameWord(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-Result<std::string> ReadInput(const std::string& name) {
-  return name == "stdin" ? os::ReadToEnd(os::kStdin, kReadMax, name) : os::ReadFile(name, kReadMax);
-}
 
 // The text that the items lie in, and they.
 struct List {
@@ -33,8 +25,9 @@ struct List {
 };
 
 Result<List> ReadList(const std::string& name) {
-  auto text = ReadInput(name);
+  auto text = ReadParasolLines(name);
   if (!text) return std::unexpected(std::move(text.error()));
+  std::ranges::replace(*text, '\\', '/');  // paths of Windows
   List list{.text = std::move(*text), .items = {}};
   list.items = format::GensubItems(list.text);
   if (list.items.empty()) {
@@ -69,7 +62,7 @@ Result<int> RunGensub2(std::span<const std::string> args) {
   Result<List> second = List{.text = {}, .items = {kSingle}};
   if (!order.single) second = ReadList(words[1]);
   if (!second) return std::unexpected(std::move(second.error()));
-  auto text = ReadInput(words[2]);
+  auto text = ReadParasolLines(words[2]);
   if (!text) return std::unexpected(std::move(text.error()));
   auto made_of = format::GensubTemplate::Parse(*text, words[2]);
   if (!made_of) return std::unexpected(std::move(made_of.error()));

@@ -14,6 +14,7 @@
 #include "cli/compat/para_report.h"
 #include "cli/compat/para_shove.h"
 #include "cli/compat/para_talk.h"
+#include "cli/compat/parasol_input.h"
 #include "format/parasol/batch_report.h"
 #include "format/parasol/job_list.h"
 #include "os/file.h"
@@ -21,19 +22,13 @@
 namespace spate::cli {
 namespace {
 
-constexpr size_t kListMost = size_t{4} << 30;
 constexpr uint64_t kTryMost = 10;
 constexpr Duration kEndPatience = Duration::Seconds(10), kEndLook = Duration::Seconds(1);
 // What Parasol's own messages and word lists can hold.
 constexpr size_t kParasolMessage = 1420, kParasolWords = 1023;
 
-bool SameWord(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 Result<std::vector<format::ParasolJob>> ReadList(const std::string& path) {
-  auto text = os::ReadFile(path, kListMost);
+  auto text = ReadParasolLines(path);
   if (!text) return std::unexpected(std::move(text.error()));
   return format::ReadParasolList(*text, path);
 }
@@ -41,7 +36,10 @@ Result<std::vector<format::ParasolJob>> ReadList(const std::string& path) {
 class Para {
  public:
   Para(ParaOptions options, const ParaParts& parts)
-      : options_(std::move(options)), parts_(parts), folder_(options_.dir) {}
+      : options_(std::move(options)),
+        parts_(parts),
+        state_(ParaState::Find(parts.state_root, os::JoinPath(options_.dir, "para.results"))),
+        folder_(state_) {}
 
   Result<int> Create();
   Result<int> Push();
@@ -74,10 +72,14 @@ class Para {
   Result<int> Tell(Status (BatchHub::*call)(), std::string_view line);
   Status TellPriority(int64_t priority);
   Status TellMaxJob(int64_t most);
+  // Until nobody else changes the batch.
   Status Lock();
-  // A batch that was read, and the hub.
+  // The batch, not read yet, and the hub.
+  Result<ParaCycle*> Begin();
+  // It was read; the latter two in a turn of ours.
   Result<ParaCycle*> Open();
-  Result<ParaCycle*> OpenLocked();
+  Result<ParaCycle*> OpenInTurn();
+  Result<ParaCycle*> OpenToPush();
   Result<int> Rewrite(const std::function<void(format::ParasolJob&)>& change);
 
   Status CheckInput(const std::vector<format::ParasolJob>& jobs);
@@ -88,8 +90,8 @@ class Para {
 
   ParaOptions options_;
   const ParaParts& parts_;
+  const ParaState state_;
   ParaFolder folder_;
-  std::optional<os::FileLock> lock_;
   std::unique_ptr<BatchHub> hub_;
   std::optional<ParaCycle> cycle_;
 };
@@ -101,7 +103,7 @@ std::unexpected<Error> Failed(T& result) {
 
 Result<BatchHub*> Para::Hub() {
   if (hub_ == nullptr) {
-    auto hub = parts_.open_hub(folder_.Results());
+    auto hub = parts_.open_hub(state_);
     if (!hub) return Failed(hub);
     hub_ = std::move(*hub);
   }
@@ -140,26 +142,39 @@ Status Para::Tune() {
 }
 
 Status Para::Lock() {
-  if (lock_) return {};
-  auto lock = folder_.Lock(Word(0));
-  if (!lock) return Failed(lock);
-  lock_ = std::move(*lock);
-  return {};
+  auto hub = Hub();
+  if (!hub) return Failed(hub);
+  return WaitForTurn(options_, folder_, **hub);
 }
 
-Result<ParaCycle*> Para::Open() {
+Result<ParaCycle*> Para::Begin() {
   if (auto found = folder_.Find(); !found) return Failed(found);
   auto hub = Hub();
   if (!hub) return Failed(hub);
   cycle_.emplace(ParaCycle::Parts{options_, folder_, **hub, parts_.why_file_fails, parts_.now});
-  if (auto loaded = cycle_->Load(); !loaded) return Failed(loaded);
   return &*cycle_;
 }
 
-Result<ParaCycle*> Para::OpenLocked() {
-  if (auto found = folder_.Find(); !found) return Failed(found);
-  if (auto locked = Lock(); !locked) return Failed(locked);
-  return Open();
+Result<ParaCycle*> Para::Open() {
+  auto cycle = Begin();
+  if (!cycle) return cycle;
+  if (auto loaded = (*cycle)->Load(); !loaded) return Failed(loaded);
+  (*cycle)->TellJobs();
+  return cycle;
+}
+
+Result<ParaCycle*> Para::OpenInTurn() {
+  auto cycle = Begin();
+  if (!cycle) return cycle;
+  if (auto turn = (*cycle)->TakeTurn(); !turn) return Failed(turn);
+  if (auto loaded = (*cycle)->Load(); !loaded) return Failed(loaded);
+  return cycle;
+}
+
+Result<ParaCycle*> Para::OpenToPush() {
+  auto cycle = OpenInTurn();
+  if (cycle) (*cycle)->TellJobs();
+  return cycle;
 }
 
 // ---- create ----
@@ -227,6 +242,7 @@ Result<int> Para::Create() {
   Talk(fmt::format("{} jobs written to {}", jobs->size(), folder_.Batch()));
   if (jobs->empty()) ParaWarn("note: the list holds no jobs, and the batch is done at once");
   TellForeign(*jobs);
+  folder_.Unlock();
   if (auto tuned = Tune(); !tuned) return Failed(tuned);
   return 0;
 }
@@ -239,9 +255,10 @@ Result<int> Para::Make() {
 // ---- push ----
 
 Result<int> Para::Push() {
-  auto cycle = OpenLocked();
+  auto cycle = OpenToPush();
   if (!cycle) return Failed(cycle);
   if (auto pushed = PushOnce(**cycle); !pushed) return Failed(pushed);
+  if (!(*cycle)->halted_by().empty()) return std::unexpected((*cycle)->HaltError());
   if ((*cycle)->state().sick) return Fail(ErrorKind::kBusy, std::string(kSickBatch));
   return 0;
 }
@@ -255,7 +272,7 @@ Result<int> Para::Shove() {
   if (options_.max_push == 0) {
     return Fail(ErrorKind::kInvalid, "with -maxPush=0 nothing would ever be submitted");
   }
-  auto cycle = OpenLocked();
+  auto cycle = OpenToPush();
   if (!cycle) return Failed(cycle);
   return cli::Shove(**cycle);
 }
@@ -263,21 +280,24 @@ Result<int> Para::Shove() {
 // ---- chill and stop ----
 
 Result<uint64_t> Para::ChillHub(ParaCycle& cycle) {
-  if (auto looked = cycle.Look(); !looked) return Failed(looked);
-  cycle.TellQueue();
+  // A make in another terminal must not submit again what is dropped now.
+  if (auto halted = cycle.Halt(); !halted) return Failed(halted);
   auto chilled = hub_->Chill();
   if (!chilled) return Failed(chilled);
   Talk("Told hub to chill out");
+  cycle.TellJobs();
   if (auto looked = cycle.Look(); !looked) return Failed(looked);
+  cycle.TellQueue();
   if (!cycle.caught_up()) return std::unexpected(cycle.caught_up().error());
   cycle.TellChecks();
+  if (auto given_up = cycle.GiveUpHung(); !given_up) return Failed(given_up);
   cycle.DropLost();
   Talk(fmt::format("Chilled {} jobs", *chilled));
   return *chilled;
 }
 
 Result<int> Para::Chill() {
-  auto cycle = OpenLocked();
+  auto cycle = OpenInTurn();
   if (!cycle) return Failed(cycle);
   if (auto chilled = ChillHub(**cycle); !chilled) return Failed(chilled);
   if (auto saved = (*cycle)->Save(); !saved) return Failed(saved);
@@ -304,7 +324,7 @@ Result<uint64_t> Para::EndRunning(ParaCycle& cycle) {
 }
 
 Result<int> Para::Stop() {
-  auto cycle = OpenLocked();
+  auto cycle = OpenInTurn();
   if (!cycle) return Failed(cycle);
   if (auto chilled = ChillHub(**cycle); !chilled) return Failed(chilled);
   auto stopped = EndRunning(**cycle);
@@ -335,7 +355,7 @@ Result<int> Para::MaxJob() {
 }
 
 Result<int> Para::Rewrite(const std::function<void(format::ParasolJob&)>& change) {
-  auto cycle = OpenLocked();
+  auto cycle = OpenToPush();
   if (!cycle) return Failed(cycle);
   (*cycle)->ChangeJobs(change);
   if (auto saved = (*cycle)->Save(); !saved) return Failed(saved);
@@ -429,17 +449,30 @@ template <auto kReport>
 Result<int> Para::Report() {
   auto cycle = Open();
   if (!cycle) return Failed(cycle);
-  if (auto looked = (*cycle)->Look(); !looked) return Failed(looked);
+  bool writable = os::MayAccess(folder_.dir(), "w");
+  if (options_.kill_minutes > 0 && writable) {
+    if (auto turn = (*cycle)->TakeTurn(); !turn) return Failed(turn);
+  }
+  if (auto looked = (*cycle)->Look(ParaCycle::For::kReport); !looked) return Failed(looked);
   (*cycle)->TellQueue();
   (*cycle)->TellHeld();
   (*cycle)->TellChecks();
+  Status given_up = writable ? (*cycle)->GiveUpHung() : Status();
+  if (!given_up) return Failed(given_up);
   if (!(*cycle)->caught_up()) ParaWarn((*cycle)->caught_up().error().message);
   (*cycle)->Mark();
-  if ((*cycle)->checked() && Lock() && folder_.IsAsRead()) {
+  if (writable && (*cycle)->checked() && folder_.Lock(Word(0)) && folder_.IsAsRead()) {
     if (auto saved = (*cycle)->Save(); !saved) ParaWarn(saved.error().message);
   }
-  lock_.reset();
-  return kReport(ParaReport{options_, folder_, **cycle, parts_});
+  folder_.Unlock();
+  auto told = kReport(ParaReport{options_, folder_, **cycle, parts_});
+  // There these two write the batch each time.
+  bool writes = kReport == ReportCheck || kReport == ReportTime;
+  if (!told || !writes || writable) return told;
+  bool fixed = os::FileSystemOf(folder_.dir()).value_or(os::FileSystemFacts{}).read_only;
+  return Fail(ErrorKind::kPermission,
+              fmt::format("mustOpen: Can't open {} to write: {}", folder_.Batch(),
+                          fixed ? "Read-only file system" : "Permission denied"));
 }
 
 struct Command {
@@ -447,6 +480,7 @@ struct Command {
   size_t words = 1;  // with its name
   Result<int> (Para::*run)() = nullptr;
   bool tuned_first = true;  // -priority and -maxJob are told before
+  bool strict = false;      // no more words
 };
 constexpr std::array kCommands = {
     Command{"create", 2, &Para::Create, false},
@@ -465,8 +499,8 @@ constexpr std::array kCommands = {
     Command{"failed", 1, &Para::Report<ReportFailed>},
     Command{"slow", 1, &Para::Report<ReportSlow>},
     Command{"running", 1, &Para::Report<ReportRunning>},
-    Command{"hippos", 2, &Para::Report<ReportHippos>},
-    Command{"hippo", 2, &Para::Report<ReportHippos>},
+    Command{"hippos", 1, &Para::Report<ReportHippos>},
+    Command{"hippo", 1, &Para::Report<ReportHippos>},
     Command{"problems", 1, &Para::Report<ReportProblems>},
     Command{"problem", 1, &Para::Report<ReportProblems>},
     Command{"status", 1, &Para::Report<ReportStatus>},
@@ -479,7 +513,7 @@ constexpr std::array kCommands = {
     Command{"cpu", 2, &Para::Cpu},
     Command{"resetCounts", 1, &Para::ResetCounts},
     Command{"flushResults", 1, &Para::FlushResults},
-    Command{"freeBatch", 1, &Para::FreeBatch},
+    Command{"freeBatch", 1, &Para::FreeBatch, true, true},
     Command{"showSickNodes", 1, &Para::ShowSickNodes},
     Command{"clearSickNodes", 1, &Para::ClearSickNodes},
 };
@@ -502,8 +536,9 @@ Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts) {
   auto command = std::ranges::find_if(
       kCommands, [&](const Command& known) { return SameWord(known.name, word); });
   if (command == kCommands.end()) return NotKnown(word);
-  // Commands without arguments never looked at what follows.
-  bool fits = command->words == 1 || options->words.size() == command->words;
+  // Most commands without arguments never looked at what follows.
+  bool loose = command->words == 1 && !command->strict;
+  bool fits = loose || options->words.size() == command->words;
   if (!fits) return Fail(ErrorKind::kInvalid, std::string(kPara.usage));
   if (options->eta) ParaTalk(*options, "-eta has no effect: para time tells the estimate");
   Para para(std::move(*options), parts);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cli/compat/batch_hub.h"
 #include "cli/compat/para_batch.h"
+#include "cli/compat/para_state.h"
 #include "cli/compat/programs.h"
 #include "format/parasol/time_text.h"
 
@@ -16,8 +17,8 @@ namespace spate::cli {
 
 // What para needs from its surroundings. File checks are relative to the current folder.
 struct ParaParts {
-  // Of the batch whose para.results this is, an absolute path.
-  std::function<Result<std::unique_ptr<BatchHub>>(const std::string& results)> open_hub;
+  std::string state_root;  // ParaState::Find
+  std::function<Result<std::unique_ptr<BatchHub>>(const ParaState& state)> open_hub;
   WhyFileFails why_file_fails;
   std::function<Instant()> now;
   format::LocalTime local;

@@ -11,7 +11,8 @@
 namespace spate::cli {
 namespace {
 
-constexpr int32_t kLost = 3;  // as Parasol has it in the file
+constexpr int32_t kLost = 3;                 // as Parasol has it in the file
+constexpr std::string_view kNotYet = "n/a";  // host and file of what waits, likewise
 
 uint64_t NumberOf(std::string_view id) { return ReadNumber<uint64_t>(id).value_or(0); }
 
@@ -54,6 +55,7 @@ void ParaBatch::Insert(uint32_t job, uint64_t id, int64_t now) {
   submission.id = fmt::format_int(id).str();
   submission.submitted = now;
   submission.in_queue = true;
+  submission.host = submission.err_file = kNotYet;
   submissions.insert(submissions.begin(), std::move(submission));
   Open open{.id = id, .job = job, .place = static_cast<uint32_t>(submissions.size() - 1)};
   open_.insert(std::ranges::upper_bound(open_, id, {}, &Open::id), open);
@@ -155,7 +157,7 @@ void ParaBatch::Mark(const BatchHub::State& state, int64_t now, int64_t warn_min
     format::ParasolSubmission& submission = SubmissionOf(open);
     submission.running = running != state.running.end() && running->id == open.id;
     submission.in_queue = !submission.running && !open.lost;
-    submission.host = submission.running ? running->host : std::string();
+    submission.host = submission.running ? running->host : std::string(kNotYet);
     submission.started = submission.running ? running->started : 0;
     submission.slow = submission.running && now - submission.started > warn_minutes * 60;
   }

@@ -56,7 +56,8 @@ class ParaBatch {
   // Those that Next gives, and have been submitted before.
   bool IsRetry(uint32_t job) const { return !jobs_[job].submissions.empty(); }
 
-  bool AllDone() { return Count(), done_ == jobs_.size(); }
+  size_t CountDone() { return Count(), done_; }
+  bool AllDone() { return CountDone() == jobs_.size(); }
   bool AnyAtHub() const { return in_hub_ > 0; }
   // A job that has failed in all its tries, if there is one.
   std::optional<uint32_t> Failed() { return Count(), failed_; }

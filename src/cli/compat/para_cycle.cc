@@ -15,6 +15,13 @@
 #include "os/file.h"
 
 namespace spate::cli {
+namespace {
+
+constexpr Duration kHaltLook = Duration::Seconds(1);
+constexpr Duration kTurnLook = Duration::Millis(20);
+constexpr uint64_t kTurnLooksInSilence = 5;  // each of them waits a while by itself
+
+}  // namespace
 
 void ParaCycle::TellTime(std::string_view step) {
   Instant began = std::exchange(step_began_, now());
@@ -22,15 +29,69 @@ void ParaCycle::TellTime(std::string_view step) {
   ParaWarn(fmt::format("{}: {} millis", step, (step_began_ - began).millis()));
 }
 
+Status WaitForTurn(const ParaOptions& options, ParaFolder& folder, BatchHub& hub) {
+  for (uint64_t look = 0;; ++look) {
+    Status locked = folder.Lock(options.words[0]);
+    if (locked || locked.error().kind != ErrorKind::kBusy) return locked;
+    if (look == kTurnLooksInSilence) {
+      ParaTalk(options, locked.error().message + "; waiting for it");
+    }
+    if (auto paused = hub.Pause(kTurnLook); !paused) return paused;
+  }
+}
+
+Status ParaCycle::TakeTurn() {
+  if (auto waited = WaitForTurn(options(), parts_.folder, parts_.hub); !waited) return waited;
+  if (!loaded_) return {};
+  Status seen = SeeHalt();
+  if (seen && !parts_.folder.IsAsRead()) seen = Load();
+  if (!seen) EndTurn();
+  return seen;
+}
+
+Status ParaCycle::SeeHalt() {
+  auto marks = parts_.folder.ReadHubMarks();
+  if (!marks) return std::unexpected(std::move(marks.error()));
+  if (marks->halts != marks_.halts) halted_by_ = marks->halted_by;
+  return {};
+}
+
+Status ParaCycle::Halt() {
+  Status told = parts_.folder.Halt(options().words[0]);
+  if (told && loaded_) ++marks_.halts;
+  return told;
+}
+
+Error ParaCycle::HaltError() {
+  size_t done = batch_.CountDone(), all = batch_.jobs().size();
+  if (halted_by_ == "create") {
+    return {ErrorKind::kBusy, "another para has made the batch anew: this one has ended"};
+  }
+  return {ErrorKind::kBusy,
+          fmt::format("para {} has ended this: {} of {} jobs are done; para shove goes on with "
+                      "the others",
+                      halted_by_, done, all)};
+}
+
 Status ParaCycle::Load() {
   step_began_ = now();
   auto stored = parts_.folder.Read();
   if (!stored) return std::unexpected(std::move(stored.error()));
+  // Halts are counted from when the batch was read first.
+  if (loaded_) {
+    stored->marks.halts = marks_.halts;
+    stored->marks.halted_by = marks_.halted_by;
+  }
   marks_ = stored->marks;
   batch_ = ParaBatch(std::move(stored->jobs), parts_.options.tries);
+  loaded_ = true;
+  changed_ = checked_ = false;
   TellTime("read batch");
-  ParaTalk(parts_.options, fmt::format("{} jobs in batch", batch_.jobs().size()));
   return {};
+}
+
+void ParaCycle::TellJobs() const {
+  ParaTalk(parts_.options, fmt::format("{} jobs in batch", batch_.jobs().size()));
 }
 
 void ParaCycle::TellQueue() const {
@@ -50,9 +111,9 @@ void ParaCycle::TellChecks() {
   messages_.clear();
 }
 
-Status ParaCycle::Look() {
+Status ParaCycle::Look(For what) {
   step_began_ = now();
-  auto state = parts_.hub.Ask();
+  auto state = what == For::kReport ? parts_.hub.AskToReport() : parts_.hub.Ask();
   if (!state) return std::unexpected(std::move(state.error()));
   state_ = std::move(*state);
   if (auto taken = TakeSubmitted(); !taken) return taken;
@@ -113,12 +174,16 @@ Status ParaCycle::GiveUpHung() {
   }
   if (ids.empty()) return {};
   if (auto removed = parts_.hub.Remove(ids); !removed) return removed;
-  for (const BatchHub::Running& running : hung) batch_.SetHung(running);
-  changed_ = true;
+  for (const BatchHub::Running& running : hung) {
+    batch_.SetHung(running);
+    ParaTalk(options(), fmt::format("killed hung jobId: {}", running.id));
+  }
+  // Later it would only be lost.
+  changed_ = checked_ = true;
   return {};
 }
 
-// All in one call, or with -delayTime one by one.
+// How many of them are retries.
 Result<uint64_t> ParaCycle::Submit(const std::vector<uint32_t>& jobs) {
   if (forgotten_) {
     // Else, were this to end before Save, the file would count these submissions as known.
@@ -127,30 +192,41 @@ Result<uint64_t> ParaCycle::Submit(const std::vector<uint32_t>& jobs) {
     }
     forgotten_ = false;
   }
-  size_t at_once = options().delay_seconds > 0 ? 1 : jobs.size();
   uint64_t retries = 0;
-  for (size_t done = 0; done < jobs.size(); done += at_once) {
-    std::vector<BatchHub::Submission> submissions;
-    submissions.reserve(at_once);
-    for (uint32_t job : std::span(jobs).subspan(done, at_once)) {
-      retries += batch_.IsRetry(job);
-      format::ParasolJob& what = batch_.mutable_jobs()[job];
-      if (what.cpus == 0) what.cpus = options().cpus;
-      if (what.ram == 0) what.ram = options().ram;
-      submissions.push_back({job, &what});
-    }
-    if (done > 0) {
-      auto paused = parts_.hub.Pause(Duration::Seconds(options().delay_seconds));
-      if (!paused) return std::unexpected(std::move(paused.error()));
-    }
-    int64_t now = seconds();
-    auto first = parts_.hub.Submit(submissions, options().job_dir, now);
-    if (!first) return std::unexpected(std::move(first.error()));
-    batch_.SetSubmitted(at_once, *first, now);
-    marks_.known += at_once;
-    changed_ = true;
+  std::vector<BatchHub::Submission> submissions;
+  submissions.reserve(jobs.size());
+  for (uint32_t job : jobs) {
+    retries += batch_.IsRetry(job);
+    format::ParasolJob& what = batch_.mutable_jobs()[job];
+    if (what.cpus == 0) what.cpus = options().cpus;
+    if (what.ram == 0) what.ram = options().ram;
+    submissions.push_back({job, &what});
   }
+  int64_t now = seconds();
+  auto first = parts_.hub.Submit(submissions, options().job_dir, now);
+  if (!first) return std::unexpected(std::move(first.error()));
+  batch_.SetSubmitted(jobs.size(), *first, now);
+  marks_.known += jobs.size();
+  changed_ = true;
   return retries;
+}
+
+// Between two submissions of a push. Of what another para has written since, the hub and the
+// results tell the rest.
+Status ParaCycle::LetOthers() {
+  EndTurn();
+  Status paused;
+  Instant until = now() + Duration::Seconds(options().delay_seconds);
+  while (paused && halted_by_.empty() && now() < until) {
+    paused = parts_.hub.Pause(std::min(kHaltLook, until - now()));
+    if (paused) paused = SeeHalt();
+  }
+  bool was_changed = changed_;
+  Status again = TakeTurn();
+  if (!paused) return paused;
+  if (!again || !was_changed || changed_) return again;
+  if (auto looked = Look(); !looked) return looked;
+  return caught_up_;
 }
 
 uint64_t ParaCycle::MostPushed() const {
@@ -160,13 +236,22 @@ uint64_t ParaCycle::MostPushed() const {
 }
 
 Result<ParaCycle::Pushed> ParaCycle::Push() {
-  auto jobs = batch_.Next(MostPushed());
-  if (jobs.empty()) return Pushed{};
-  step_began_ = now();
-  auto retries = Submit(jobs);
-  TellTime("submit jobs");
-  if (!retries) return std::unexpected(std::move(retries.error()));
-  return Pushed{.jobs = jobs.size(), .retries = *retries};
+  Pushed pushed;
+  bool one_by_one = options().delay_seconds > 0;
+  for (uint64_t most = MostPushed(); halted_by_.empty();) {
+    auto jobs = batch_.Next(one_by_one ? std::min<uint64_t>(1, most) : most);
+    if (jobs.empty()) break;
+    step_began_ = now();
+    auto retries = Submit(jobs);
+    TellTime("submit jobs");
+    if (!retries) return std::unexpected(std::move(retries.error()));
+    pushed.jobs += jobs.size();
+    pushed.retries += *retries;
+    most -= jobs.size();
+    if (!one_by_one || batch_.Next(std::min<uint64_t>(1, most)).empty()) break;
+    if (auto had = LetOthers(); !had) return std::unexpected(std::move(had.error()));
+  }
+  return pushed;
 }
 
 void ParaCycle::TellPushed(const Pushed& pushed) const {
@@ -214,7 +299,7 @@ Status PushOnce(ParaCycle& cycle) {
     }
   }
   // What was found out and submitted is kept, whatever went wrong then.
-  Status saved = cycle.Save();
+  Status saved = cycle.folder().locked() ? cycle.Save() : Status();
   if (!done) return done;
   if (!saved) return saved;
   ParaTalk(cycle.options(), "updated job database on disk");

@@ -32,10 +32,11 @@ class ParaFixture : public testing::Test {
   std::string Read(const std::string& name) {
     return os::ReadFile(Path(name), 1 << 20).value_or("none");
   }
-  Ran Para(std::vector<std::string> args) {
+  ParaParts Parts() {
     ParaParts parts;
-    parts.open_hub = [&](const std::string& results) -> Result<std::unique_ptr<BatchHub>> {
-      EXPECT_EQ(results, world_.results);
+    parts.state_root = state_.path();
+    parts.open_hub = [&](const ParaState& state) -> Result<std::unique_ptr<BatchHub>> {
+      EXPECT_EQ(state.name(), world_.results);
       if (no_hub_) return Fail(ErrorKind::kUnavailable, "no hub");
       return std::make_unique<FakeHub>(world_);
     };
@@ -51,7 +52,16 @@ class ParaFixture : public testing::Test {
       gmtime_r(&time, &fields);
       return fields;
     };
+    return parts;
+  }
+  // Another para, while one is at work.
+  int Inner(std::vector<std::string> args) {
     args.push_back("-batch=" + dir_.path());
+    return RunPara(args, Parts()).value_or(255);
+  }
+  Ran Para(std::vector<std::string> args) {
+    args.push_back("-batch=" + dir_.path());
+    ParaParts parts = Parts();
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     auto code = RunPara(args, parts);
@@ -60,10 +70,14 @@ class ParaFixture : public testing::Test {
     if (!code) ran.err += Hide(code.error().message) + "\n";
     return ran;
   }
-  // The text, with the batch's folder as DIR.
+  // The text, with the batch's folder as DIR, and that of its state as STATE.
   std::string Hide(std::string text) {
-    for (size_t at; (at = text.find(dir_.path())) != std::string::npos;) {
-      text.replace(at, dir_.path().size(), "DIR");
+    std::string of_batch = os::DirName(State().Marks());
+    for (const std::string& path : {of_batch, dir_.path()}) {
+      std::string_view name = path == of_batch ? "STATE" : "DIR";
+      for (size_t at; (at = text.find(path)) != std::string::npos;) {
+        text.replace(at, path.size(), name);
+      }
     }
     return text;
   }
@@ -76,7 +90,10 @@ class ParaFixture : public testing::Test {
   std::vector<std::string> Log() { return std::exchange(world_.log, {}); }
   using Lines = std::vector<std::string>;
 
-  os::TempDir dir_;
+  ParaState State() { return ParaState::Find(state_.path(), Path("para.results")); }
+  std::string Marks() { return os::ReadFile(State().Marks(), 1 << 20).value_or("none"); }
+
+  os::TempDir dir_, state_;
   FakeHubWorld world_;
   bool no_hub_ = false;
   int looks_ = 0;  // at files

@@ -26,21 +26,28 @@ Result<std::string> ReadSmall(const std::string& path) {
 }
 
 // Lines "KEY VALUE"; keys that are not known are for others.
-Result<uint64_t> KnownOf(std::string_view text, const std::string& path) {
-  uint64_t known = 0;
+Result<ParaMarks> HubMarksOf(std::string_view text, const std::string& path) {
+  ParaMarks marks;
   while (auto line = format::TakeLine(&text)) {
-    if (format::TakeWord(&*line) != "known") continue;
-    std::string_view number = format::TakeWord(&*line);
-    if (auto read = ReadNumber<uint64_t>(number)) {
-      known = *read;
-      continue;
+    std::string_view key = format::TakeWord(&*line);
+    if (key != "known" && key != "halts") continue;
+    auto number = ReadNumber<uint64_t>(format::TakeWord(&*line));
+    if (!number) {
+      return Fail(ErrorKind::kCorrupt,
+                  fmt::format("'{}' holds no number of submissions: remove it, and the hub is "
+                              "asked for all of them",
+                              EscapeForScreen(path)));
     }
-    return Fail(ErrorKind::kCorrupt,
-                fmt::format("'{}' holds no number of submissions: remove it, and the hub is asked "
-                            "for all of them",
-                            EscapeForScreen(path)));
+    (key == "known" ? marks.known : marks.halts) = *number;
+    if (key == "halts") marks.halted_by = format::TakeWord(&*line);
   }
-  return known;
+  return marks;
+}
+
+std::string HubMarksText(const ParaMarks& marks) {
+  std::string text = fmt::format("known {}\n", marks.known);
+  if (marks.halts > 0) text += fmt::format("halts {} {}\n", marks.halts, marks.halted_by);
+  return text;
 }
 
 Status WriteJobs(const std::string& path, const std::vector<format::ParasolJob>& jobs) {
@@ -91,10 +98,16 @@ std::string ParaFolder::StderrOf(std::string_view id) const {
   return os::JoinPath(Path("err"), id);
 }
 
-Result<os::FileLock> ParaFolder::Lock(std::string_view command) const {
+Status ParaFolder::Lock(std::string_view command) {
+  if (lock_) return {};
   std::string owner = fmt::format("para {} (process {})", command, os::OwnPid());
-  auto lock = os::FileLock::TryLock(Path(".para.lock"), owner);
-  if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
+  if (auto made = state_.Make(); !made) return made;
+  auto lock = os::FileLock::TryLock(state_.Lock(), owner);
+  if (lock) {
+    lock_ = std::move(*lock);
+    return {};
+  }
+  if (lock.error().kind != ErrorKind::kBusy) return std::unexpected(std::move(lock.error()));
   return Within("another para works on this batch", std::move(lock.error()));
 }
 
@@ -106,15 +119,14 @@ Status ParaFolder::Find() const {
 }
 
 Result<ParaFolder::Stored> ParaFolder::Read() {
-  auto hub = ReadSmall(Path(".para.hub"));
-  if (!hub) return std::unexpected(std::move(hub.error()));
-  auto known = KnownOf(*hub, Path(".para.hub"));
-  if (!known) return std::unexpected(std::move(known.error()));
+  auto marks = ReadHubMarks();
+  if (!marks) return std::unexpected(std::move(marks.error()));
   auto mark = ReadSmall(Path("para.bookmark"));
   if (!mark) return std::unexpected(std::move(mark.error()));
   auto results = format::ReadBookmark(*mark, Path("para.bookmark"));
   if (!results) return std::unexpected(std::move(results.error()));
-  written_ = {.results = *results, .known = *known};
+  written_ = std::move(*marks);
+  written_.results = *results;
 
   if (auto found = Find(); !found) return std::unexpected(std::move(found.error()));
   auto file = os::OpenRead(Batch());
@@ -143,38 +155,74 @@ bool ParaFolder::IsAsRead() const {
 Status ParaFolder::WriteMarks(ParaMarks marks) {
   if (marks.results != written_.results) {
     auto text = format::WriteBookmark(marks.results);
-    auto written = os::WriteFileAtomically(Path("para.bookmark"), text);
+    // Of no results there is no mark, as long as none were read.
+    auto written = marks.results == 0 ? os::RemoveFile(Path("para.bookmark"))
+                                      : os::WriteFileAtomically(Path("para.bookmark"), text);
     if (!written) return written;
     written_.results = marks.results;
   }
-  if (marks.known != written_.known) {
-    auto text = fmt::format("known {}\n", marks.known);
-    auto written = os::WriteFileAtomically(Path(".para.hub"), text);
-    if (!written) return written;
-    written_.known = marks.known;
-  }
+  // Halts are counted by Halt alone.
+  bool same = marks.known == written_.known;
+  marks.halts = written_.halts;
+  marks.halted_by = written_.halted_by;
+  return same ? Status() : WriteHubMarks(marks);
+}
+
+Status ParaFolder::WriteHubMarks(const ParaMarks& marks) {
+  auto written = os::WriteFileAtomically(state_.Marks(), HubMarksText(marks));
+  if (!written) return written;
+  written_.known = marks.known;
+  written_.halts = marks.halts;
+  written_.halted_by = marks.halted_by;
   return {};
 }
 
+Result<ParaMarks> ParaFolder::ReadHubMarks() const {
+  auto text = ReadSmall(state_.Marks());
+  if (!text) return std::unexpected(std::move(text.error()));
+  return HubMarksOf(*text, state_.Marks());
+}
+
+Status ParaFolder::Halt(std::string_view command) {
+  auto marks = ReadHubMarks();
+  if (!marks && marks.error().kind == ErrorKind::kCorrupt) marks = ParaMarks();
+  if (!marks) return std::unexpected(std::move(marks.error()));
+  ++marks->halts;
+  marks->halted_by = command;
+  return WriteHubMarks(*marks);
+}
+
 Status ParaFolder::Write(const std::vector<format::ParasolJob>& jobs, ParaMarks marks) {
-  auto written = WriteJobs(Batch(), jobs);
+  auto written = WriteBatch(jobs);
   return written ? WriteMarks(marks) : written;
+}
+
+Status ParaFolder::WriteBatch(const std::vector<format::ParasolJob>& jobs) {
+  if (auto written = WriteJobs(Batch(), jobs); !written) return written;
+  auto now = os::Stat(Batch());
+  if (!now) return std::unexpected(std::move(now.error()));
+  read_ = *now;
+  return state_.Remember(*now);
 }
 
 // The marks first: what the hub had of an earlier batch must not be taken for that of the new one.
 Status ParaFolder::Start(const std::vector<format::ParasolJob>& jobs, ParaMarks marks) {
   auto err = os::MakeDirs(Path("err"));
   if (!err) return err;
-  written_ = {.results = ~marks.results, .known = ~marks.known};
+  if (auto claimed = state_.Claim(); !claimed) return claimed;
+  if (auto halted = Halt("create"); !halted) return halted;
+  written_.results = ~marks.results;
   if (auto written = WriteMarks(marks); !written) return written;
   auto written = WriteJobs(Path("batch.bak"), jobs);
-  return written ? WriteJobs(Batch(), jobs) : written;
+  return written ? WriteBatch(jobs) : written;
 }
 
 Status ParaFolder::ForgetHub() {
-  Status removed = os::RemoveFile(Path(".para.hub"));
-  if (removed) written_.known = 0;
-  return removed;
+  auto marks = ReadHubMarks();
+  if (!marks) return std::unexpected(std::move(marks.error()));
+  if (marks->known == 0) return {};
+  marks->known = 0;
+  return WriteHubMarks(*marks);
 }
 
 Result<uint64_t> ParaFolder::ReadResults(

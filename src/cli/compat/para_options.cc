@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -65,7 +66,7 @@ Result<std::string> Folder(const ParasolOptions& options, std::string_view name)
 }
 
 Status TakeNumbers(const ParasolOptions& options, ParaOptions* para) {
-  Status taken = TakeCount(options, "retries", 1, &para->tries);
+  Status taken = TakeCount(options, "retries", 0, &para->tries);
   if (taken) taken = TakeCount(options, "maxQueue", 0, &para->max_queue);
   if (taken) taken = TakeCount(options, "minPush", 0, &para->min_push);
   if (taken) taken = TakeCount(options, "maxPush", 0, &para->max_push);
@@ -83,6 +84,11 @@ Status TakeNumbers(const ParasolOptions& options, ParaOptions* para) {
 }
 
 }  // namespace
+
+bool SameWord(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
 
 Result<ParaOptions> ReadParaOptions(std::span<const std::string> args) {
   auto options = ParasolOptions::Parse(args, kOptions);
@@ -103,9 +109,9 @@ Result<ParaOptions> ReadParaOptions(std::span<const std::string> args) {
 }
 
 Result<int64_t> ReadParaPriority(std::string_view text) {
-  if (text == "high") return 1;
-  if (text == "medium") return 10;
-  if (text == "low") return 100;
+  if (SameWord(text, "high")) return 1;
+  if (SameWord(text, "medium")) return 10;
+  if (SameWord(text, "low")) return 100;
   auto number = ReadNumber<int64_t>(text);
   if (number && *number >= 1 && *number <= 10000) return *number;
   return Fail(ErrorKind::kInvalid,
@@ -117,11 +123,9 @@ Result<int64_t> ReadParaPriority(std::string_view text) {
 Result<int64_t> ReadParaMaxJob(std::string_view text) {
   if (text == "unlimited") return -1;
   auto number = ReadNumber<int64_t>(text);
-  if (number && (*number == -1 || *number > 0)) return *number;
+  if (number && *number >= -1) return *number;
   return Fail(ErrorKind::kInvalid,
-              fmt::format("'{}' is no number of jobs: write one from 1 on, or unlimited (para "
-                          "chill starts no more jobs)",
-                          text));
+              fmt::format("'{}' is no number of jobs: write one from 0 on, or unlimited", text));
 }
 
 Result<double> ReadParaCpus(std::string_view text) {

@@ -30,6 +30,9 @@ struct ParaOptions {
   bool eta = false;
 };
 
+// Capital letters count as small ones.
+bool SameWord(std::string_view a, std::string_view b);
+
 Result<ParaOptions> ReadParaOptions(std::span<const std::string> args);
 
 // "high", "medium", "low" or 1 to 10000.

@@ -95,7 +95,7 @@ Result<int> ReportSlow(const ParaReport& report) {
 }
 Result<int> ReportRunning(const ParaReport& report) { return PrintRunning(report, std::nullopt); }
 Result<int> ReportHippos(const ParaReport& report) {
-  const std::string& typed = report.options.words[1];
+  std::string typed = report.options.words.size() > 1 ? report.options.words[1] : "0";
   auto minutes = ParseCount(typed);
   if (!minutes) {
     return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of minutes", typed));

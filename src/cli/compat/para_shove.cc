@@ -25,6 +25,7 @@ constexpr Duration kPushStep = Duration::Seconds(1), kPushMost = Duration::Secon
 constexpr Duration kTellStep = Duration::Seconds(15), kTellMost = Duration::Seconds(300);
 constexpr Duration kAwayLeast = Duration::Seconds(1), kAwayMost = Duration::Seconds(30);
 constexpr Duration kSickPause = Duration::Seconds(600);
+constexpr Duration kHaltLook = Duration::Seconds(1);
 constexpr int kSickMost = 3;
 
 // A time that comes at growing distances.
@@ -53,6 +54,7 @@ class Shover {
 
   Result<int> Run() {
     auto pushed = PushOnce(cycle_);
+    cycle_.EndTurn();
     if (!pushed) return Interrupted() ? EndInterrupted() : std::unexpected(pushed.error());
     while (true) {
       if (auto failed = cycle_.batch().Failed()) return End(FailOf(*failed));
@@ -60,6 +62,7 @@ class Shover {
         cycle_.hub().Settle();
         return End("Successful batch!", 0);
       }
+      if (IsOver()) return std::unexpected(cycle_.HaltError());
       Status went = cycle_.state().sick ? Heal() : WaitAndLook();
       if (went) continue;
       if (Interrupted()) return EndInterrupted();
@@ -71,6 +74,12 @@ class Shover {
   }
 
  private:
+  // By another para: at once, or after chill when nothing runs any more.
+  bool IsOver() {
+    const std::string& by = cycle_.halted_by();
+    return by == "chill" ? !cycle_.batch().AnyAtHub() : !by.empty();
+  }
+
   void Talk(std::string_view line) const { ParaTalk(cycle_.options(), line); }
 
   Error FailOf(uint32_t job) const {
@@ -79,13 +88,20 @@ class Shover {
                         cycle_.batch().jobs()[job].command)};
   }
   Result<int> End(Error error) {
-    if (auto saved = cycle_.Save(); !saved) error.message += "\n" + saved.error().message;
+    if (auto saved = SaveInTurn(); !saved) error.message += "\n" + saved.error().message;
     return std::unexpected(std::move(error));
   }
   Result<int> End(std::string_view line, int code) {
-    if (auto saved = cycle_.Save(); !saved) return std::unexpected(std::move(saved.error()));
+    if (auto saved = SaveInTurn(); !saved) return std::unexpected(std::move(saved.error()));
     Talk(line);
     return code;
+  }
+
+  Status SaveInTurn() {
+    if (auto turn = cycle_.TakeTurn(); !turn) return turn;
+    Status saved = cycle_.Save();
+    cycle_.EndTurn();
+    return saved;
   }
 
   bool Interrupted() { return !cycle_.hub().Pause(Duration()); }
@@ -108,6 +124,13 @@ class Shover {
   }
 
   Status LookAndPush() {
+    if (auto turn = cycle_.TakeTurn(); !turn) return turn;
+    Status went = LookAndPushInTurn();
+    cycle_.EndTurn();
+    return went;
+  }
+
+  Status LookAndPushInTurn() {
     if (auto looked = cycle_.Look(); !looked) return looked;
     if (!cycle_.caught_up()) return cycle_.caught_up();
     if (auto given_up = cycle_.GiveUpHung(); !given_up) return given_up;
@@ -131,7 +154,7 @@ class Shover {
 
   // The hub likes few large submissions better than many small ones, unless it has nothing to do.
   bool HasToPush() {
-    if (cycle_.state().sick) return false;
+    if (cycle_.state().sick || !cycle_.halted_by().empty()) return false;
     if (cycle_.batch().AnyAtHub() && !push_.IsDue(cycle_.now())) return false;
     return !cycle_.batch().Next(std::min<uint64_t>(1, cycle_.MostPushed())).empty();
   }
@@ -139,8 +162,12 @@ class Shover {
   Status Heal() {
     if (++sick_ == kSickMost) return Fail(ErrorKind::kInvalid, std::string(kSickBatch));
     Talk("Sick batch! Waiting 10 minutes, then clearing sick nodes and trying again.");
-    if (auto saved = cycle_.Save(); !saved) return saved;
-    if (auto paused = cycle_.hub().Pause(kSickPause); !paused) return paused;
+    if (auto saved = SaveInTurn(); !saved) return saved;
+    for (Instant until = cycle_.now() + kSickPause; cycle_.now() < until;) {
+      if (auto paused = cycle_.hub().Pause(kHaltLook); !paused) return paused;
+      if (auto seen = cycle_.SeeHalt(); !seen) return seen;
+      if (!cycle_.halted_by().empty()) return LookAndPush();
+    }
     if (auto cleared = cycle_.hub().ClearSick(); !cleared) return cleared;
     return LookAndPush();
   }

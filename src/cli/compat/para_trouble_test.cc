@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,23 +63,23 @@ TEST(ParaBatchTest, ALateEndCounts) {
 TEST_F(ParaTroubleTest, AKilledPushIsMadeUp) {
   MustCreate("a\nb\n");
   ASSERT_EQ(Para({"push", "-maxPush=1"}).code, 0);
-  std::string batch = Read("batch"), hub = Read(".para.hub");
+  std::string batch = Read("batch"), hub = Marks();
   ASSERT_EQ(Para({"push"}).code, 0);
   dir_.Write("batch", batch);
-  dir_.Write(".para.hub", hub);
+  ASSERT_TRUE(os::WriteFile(State().Marks(), hub));
   EXPECT_EQ(Check(), "queued and waiting: 2\ntotal jobs in batch: 2\n");
   world_.EndAll(0);
   EXPECT_EQ(Check(), "ranOk: 2\ntotal jobs in batch: 2\n");
   EXPECT_EQ(Para({"push"}).code, 0);
   EXPECT_EQ(world_.tasks.size(), 2u);
-  EXPECT_EQ(Read(".para.hub"), "known 2\n");
+  EXPECT_EQ(Marks(), "known 2\nhalts 1 create\n");
   EXPECT_EQ(Check(), "ranOk: 2\ntotal jobs in batch: 2\n");
 }
 
 // Killed after each of the files that a push writes, in their order: nothing is lost, and nothing
 // runs twice.
 TEST_F(ParaTroubleTest, KilledBetweenTwoFiles) {
-  const std::vector<std::string> files = {"batch", "para.bookmark", ".para.hub"};
+  const std::vector<std::string> files = {Path("batch"), Path("para.bookmark"), State().Marks()};
   for (size_t written = 0; written <= files.size(); ++written) {
     world_ = FakeHubWorld{.results = Path("para.results")};
     ASSERT_TRUE(os::RemoveFile(Path("para.results")));
@@ -87,10 +88,13 @@ TEST_F(ParaTroubleTest, KilledBetweenTwoFiles) {
     world_.End(0, 0);
     world_.End(1, 0);
     std::vector<std::string> before;
-    for (const std::string& file : files) before.push_back(Read(file));
+    for (const std::string& file : files)
+      before.push_back(os::ReadFile(file, 1 << 20).value_or(""));
     ASSERT_EQ(Para({"push"}).code, 0);
     ASSERT_EQ(world_.tasks.size(), 4u);
-    for (size_t i = written; i < files.size(); ++i) dir_.Write(files[i], before[i]);
+    for (size_t i = written; i < files.size(); ++i) {
+      ASSERT_TRUE(os::WriteFile(files[i], before[i]));
+    }
     dir_.Write("o", "");
     world_.EndAll(0);
     ASSERT_EQ(Para({"push"}).code, 0);
@@ -130,11 +134,11 @@ TEST_F(ParaTroubleTest, AnotherHubCountsAnew) {
   world_.next_id = 700'000'000;
   std::string batch = Read("batch");
   // What a push would leave that is killed when the hub has its jobs.
-  world_.on_submit = [&] { EXPECT_FALSE(os::Exists(Path(".para.hub"))); };
+  world_.on_submit = [&] { EXPECT_EQ(Marks(), "known 0\nhalts 1 create\n"); };
   ASSERT_EQ(Para({"push", "-maxPush=1"}).code, 0);
-  EXPECT_EQ(Read(".para.hub"), "known 1\n");
+  EXPECT_EQ(Marks(), "known 1\nhalts 1 create\n");
   dir_.Write("batch", batch);
-  ASSERT_TRUE(os::RemoveFile(Path(".para.hub")));
+  ASSERT_TRUE(os::RemoveFile(State().Marks()));
   EXPECT_EQ(Check(), "queued and waiting: 1\nranOk: 2\ntotal jobs in batch: 3\n");
 }
 
@@ -152,6 +156,21 @@ TEST_F(ParaTroubleTest, HungJobsAreEnded) {
   EXPECT_EQ(Para({"hung"}).out, "a\n");
   ASSERT_EQ(Para({"push"}).code, 0);
   EXPECT_EQ(Log(), Lines({"submit 0"}));
+}
+
+// Every command that looks does so, and says it.
+TEST_F(ParaTroubleTest, ReportsEndHungJobs) {
+  MustCreate("a\nb\n");
+  ASSERT_EQ(Para({"push"}).code, 0);
+  world_.Start(0);
+  world_.now = world_.now + Duration::Seconds(601);
+  Log();
+  Ran ran = Para({"status", "-killTime=10"});
+  EXPECT_EQ(Log(), Lines({"remove 100000000"}));
+  EXPECT_NE(ran.err.find("killed hung jobId: 100000000\n"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("hung\t1\t"), std::string::npos) << ran.out;
+  EXPECT_EQ(Check(), "queued and waiting: 1\nhung (> 0 minutes): 1\ntotal jobs in batch: 2\n");
+  EXPECT_NE(Para({"time"}).out.find("Crashed: 1 jobs\n"), std::string::npos);
 }
 
 TEST_F(ParaTroubleTest, SickBatch) {
@@ -183,9 +202,9 @@ TEST_F(ParaTroubleTest, AHeldBatchSaysSo) {
 
 // ---- files ----
 
+// Whoever changes the batch waits until nobody else does.
 TEST_F(ParaTroubleTest, OneAtATime) {
   MustCreate("a\n");
-  auto lock = os::FileLock::TryLock(Path(".para.lock"), "para shove (process 7)").value();
   for (std::vector<std::string> args :
        std::vector<std::vector<std::string>>{{"push"},
                                              {"try"},
@@ -196,13 +215,76 @@ TEST_F(ParaTroubleTest, OneAtATime) {
                                              {"cpu", "1"},
                                              {"create", Path("list")},
                                              {"make", Path("list")}}) {
+    std::optional<os::FileLock> lock =
+        os::FileLock::TryLock(State().Lock(), "para shove (process 7)").value();
+    int waits = 0;
+    world_.on_wait = [&] {
+      ++waits;
+      // It reads and writes nothing before.
+      if (lock) EXPECT_EQ(Read("batch").find("b"), std::string::npos);
+      if (lock) dir_.Write("batch", "\"b\",0,0,0,{},0,{},\"b\",\n");
+      lock.reset();
+      world_.EndAll(0);
+      return Status();
+    };
     Ran ran = Para(args);
-    EXPECT_EQ(ran.code, 255) << args[0];
-    EXPECT_EQ(ran.err,
-              "another para works on this batch: 'DIR/.para.lock' is locked by para shove (process "
-              "7)\n");
+    EXPECT_EQ(ran.code, 0) << args[0] << ran.err;
+    EXPECT_GE(waits, 1) << args[0];
+    world_.EndAll(0);
+    bool made = args.size() > 1 && args[1] == Path("list");
+    EXPECT_EQ(Read("batch").substr(0, 3), made ? "\"a\"" : "\"b\"") << args[0];
+    MustCreate("a\n");
   }
+}
+
+// It says whom it waits for, and Ctrl-C ends that.
+TEST_F(ParaTroubleTest, WaitingForAnotherSaysSo) {
+  MustCreate("a\n");
+  auto lock = os::FileLock::TryLock(State().Lock(), "para shove (process 7)").value();
+  int waits = 0;
+  world_.on_wait = [&] {
+    return ++waits < 8 ? Status() : Status(Fail(ErrorKind::kBusy, "interrupted"));
+  };
+  Ran ran = Para({"push"});
+  EXPECT_EQ(ran.code, 255);
+  EXPECT_EQ(ran.err,
+            "another para works on this batch: 'STATE/lock' is locked by para shove (process 7); "
+            "waiting for it\ninterrupted\n");
   EXPECT_EQ(Check(), "unsubmitted jobs: 1\ntotal jobs in batch: 1\n");
+}
+
+// Another terminal stops, chills or replaces a batch that a make pushes.
+TEST_F(ParaTroubleTest, AMakeEndsWhenItIsStopped) {
+  struct Case {
+    std::vector<std::string> command;
+    std::string end;
+  };
+  for (const Case& each : {Case{{"stop"},
+                                "para stop has ended this: 0 of 2 jobs are done; para "
+                                "shove goes on with the others\n"},
+                           Case{{"chill"},
+                                "para chill has ended this: 1 of 2 jobs are done; para "
+                                "shove goes on with the others\n"}}) {
+    world_.tasks.clear();
+    MustCreate("a\nb\n");
+    int waits = 0;
+    world_.on_wait = [&] {
+      if (++waits == 1) {
+        world_.Start(0);
+        auto on_wait = std::exchange(world_.on_wait, [] { return Status(); });
+        EXPECT_EQ(Inner(each.command), 0);
+        world_.on_wait = on_wait;
+      } else if (waits == 3) {
+        world_.EndAll(0);
+      }
+      return waits < 20 ? Status() : Status(Fail(ErrorKind::kBusy, "interrupted"));
+    };
+    Ran ran = Para({"shove"});
+    EXPECT_EQ(ran.code, 255);
+    EXPECT_TRUE(ran.err.ends_with(each.end)) << ran.err;
+    EXPECT_EQ(world_.tasks.size(), 2u) << "nothing was submitted again";
+    world_.on_wait = [] { return Status(); };
+  }
 }
 
 TEST_F(ParaTroubleTest, ADamagedBatchStaysAsItIs) {
@@ -241,12 +323,12 @@ TEST_F(ParaTroubleTest, DamagedMarks) {
   EXPECT_EQ(Para({"check"}).err,
             "DIR/para.bookmark holds no number: remove it, and all results are read again\n");
   dir_.Write("para.bookmark", "0");
-  dir_.Write(".para.hub", "other key\nknown x\n");
+  ASSERT_TRUE(os::WriteFile(State().Marks(), "other key\nknown x\n"));
   EXPECT_EQ(
       Para({"check"}).err,
-      "'DIR/.para.hub' holds no number of submissions: remove it, and the hub is asked for all "
-      "of them\n");
-  dir_.Write(".para.hub", "other key\nknown 0\n");
+      "'STATE/hub' holds no number of submissions: remove it, and the hub is asked for all of "
+      "them\n");
+  ASSERT_TRUE(os::WriteFile(State().Marks(), "other key\nknown 0\n"));
   ASSERT_EQ(Para({"push"}).code, 0);
   world_.EndAll(0);
   dir_.Write("para.bookmark", "999999");  // of another para.results
@@ -317,7 +399,7 @@ TEST_F(ParaTroubleTest, NoRoomForTheBatch) {
   std::signal(SIGXFSZ, SIG_DFL);
   EXPECT_EQ(ran.code, 255);
   EXPECT_EQ(Read("batch"), before);
-  EXPECT_EQ(Read(".para.hub"), "known 0\n");
+  EXPECT_EQ(Marks(), "known 0\nhalts 1 create\n");
   auto files = os::ListDir(dir_.path()).value();
   for (const os::DirEntry& file : files) EXPECT_FALSE(file.name.ends_with(".new")) << file.name;
   EXPECT_EQ(world_.tasks.size(), 2u);
@@ -331,7 +413,8 @@ TEST_F(ParaTroubleTest, AFolderThatCannotBeWritten) {
   std::string list = dir_.Write("list", "a\n"), file = other.Write("file", "");
   world_.results = file + "/batch/para.results";
   ParaParts parts;
-  parts.open_hub = [&](const std::string&) { return std::make_unique<FakeHub>(world_); };
+  parts.state_root = state_.path();
+  parts.open_hub = [&](const ParaState&) { return std::make_unique<FakeHub>(world_); };
   parts.why_file_fails = [](CheckKind, const char*) { return std::string(); };
   parts.now = [&] { return world_.now; };
   auto made = RunPara(std::vector<std::string>{"create", list, "-batch=" + file + "/batch"}, parts);

@@ -57,6 +57,16 @@ TEST_F(Gensub2Test, ByName) {
   EXPECT_EQ(Entry({"spate", "gensub2", "-group2", one, "selfPair", made_of, out}), 0);
   EXPECT_EQ(Read("out"), "Asingle\nBsingle\n");
   EXPECT_EQ(Entry({"gensub2", one, two, made_of}), 255);
+  // Lists from other systems, and packed ones.
+  std::string other = Write("3", "x\\a.b\ry\\c.d\r"), packed = Write("4", "P\nQ\n");
+  std::string parts = Write("t2", "#LOOP\n$(path1) $(dir1) $(root1)\n#ENDLOOP\n");
+  EXPECT_EQ(Entry({"gensub2", other, "single", parts, out}), 0);
+  EXPECT_EQ(Read("out"), "x/a.b x a\ny/c.d y c\n");
+  ASSERT_EQ(std::system(("gzip " + packed).c_str()), 0);
+  EXPECT_EQ(Entry({"gensub2", packed + ".gz", two, made_of, out}), 0);
+  EXPECT_EQ(Read("out"), "Pa\nQa\nPb\nQb\n");
+  EXPECT_EQ(Entry({"gensub2", Write("5.bz2", "no"), two, made_of, out}), 255);
+  EXPECT_EQ(Entry({"gensub2", Path("none.gz"), two, made_of, out}), 255);
   EXPECT_EQ(Entry({"spate", "run"}), -1);
   EXPECT_EQ(Entry({"spate"}), -1);
   EXPECT_EQ(Entry({}), -1);

@@ -101,6 +101,9 @@ std::string CheckText(const CheckReport& report) {
 
 BatchTimes SumTimes(std::span<const ParasolJob> jobs, int64_t now) {
   BatchTimes times{.counts = CountJobs(jobs, std::numeric_limits<uint64_t>::max())};
+  // What was ended because it ran for too long has crashed, here.
+  times.counts.crashed += times.counts.hung;
+  times.counts.other -= times.counts.hung;
   double wall = 0;
   int64_t first = now, last = 0;
   for (const ParasolJob& job : jobs) {
@@ -181,12 +184,12 @@ std::string ProblemsTotalText(uint64_t problems) {
   return fmt::format("{} problems total\n", problems);
 }
 
-// Of several submissions Parasol shows the first one.
+// Of several submissions the newest one.
 std::string StatusText(std::span<const ParasolJob> jobs) {
   std::string text = "#state\ttries\treal\tcpu\thost\tjobid\tcmd\n";
   for (const ParasolJob& job : jobs) {
     ParasolSubmission shown;
-    if (!job.submissions.empty()) shown = job.submissions.back();
+    if (!job.submissions.empty()) shown = job.submissions.front();
     bool ended = shown.ended > shown.started;
     std::string command = job.command;
     std::ranges::replace(command, '\t', ' ');

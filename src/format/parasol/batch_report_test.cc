@@ -140,6 +140,12 @@ TEST(BatchReportTest, Times) {
             "Longest finished job:        34560000s  576000.00m  9600.00h  400.00d\n"
             "Submission to last job:      34560000s  576000.00m  9600.00h  400.00d\n"
             "Estimated complete:          86400000s 1440000.00m 24000.00h 1000.00d\n");
+  ParasolSubmission hung;
+  hung.hung = true;
+  jobs = {Job("a", {hung}), Job("b", {Crashed(256)})};
+  EXPECT_TRUE(TimesText(SumTimes(jobs, kStart))
+                  .starts_with("Completed: 0 of 2 jobs\nCrashed: 2 "
+                               "jobs\nCPU time"));
   jobs.clear();
   EXPECT_EQ(TimesText(SumTimes(jobs, kStart)),
             "Completed: 0 of 0 jobs\n"
@@ -184,22 +190,22 @@ TEST(BatchReportTest, Status) {
   hung.hung = true;
   queued.in_queue = true;
   lost.tracking_error = 3;
-  std::vector<ParasolJob> jobs = {Job("a\tb"),
-                                  Job("c", {Done(7)}),
-                                  Job("d", {Done(7), Crashed(256)}),
-                                  Job("e", {Running(kStart)}),
-                                  Job("f", {hung}),
-                                  Job("g", {queued}),
-                                  Job("h", {lost})};
+  std::vector<ParasolJob> jobs = {
+      Job("a\tb"), Job("c", {Done(7)}), Job("d", {Done(7), Crashed(256)}),
+      Job("e", {Running(kStart)}), Job("f", {hung}), Job("g", {queued}), Job("h", {lost}),
+      // Once more after a crash: the newest counts.
+      Job("i", {Running(kStart), Crashed(256)}), Job("j", {queued, Crashed(256)})};
   EXPECT_EQ(StatusText(jobs),
             "#state\ttries\treal\tcpu\thost\tjobid\tcmd\n"
             "unsub\t0\t0.00\t0.00\t\t\ta b\n"
             "done\t1\t7.00\t0.00\tn1\t1\tc\n"
-            "crash\t2\t90.00\t1.25\tn2\t2\td\n"
+            "done\t2\t7.00\t0.00\tn1\t1\td\n"
             "run\t1\t0.00\t0.00\tn3\t\te\n"
             "hung\t1\t0.00\t0.00\tn3\t\tf\n"
             "queue\t1\t0.00\t0.00\t\t5\tg\n"
-            "track\t1\t0.00\t0.00\t\t6\th\n");
+            "track\t1\t0.00\t0.00\t\t6\th\n"
+            "run\t2\t0.00\t0.00\tn3\t\ti\n"
+            "queue\t2\t0.00\t0.00\t\t5\tj\n");
 }
 
 TEST(BatchReportTest, RunningAndHippos) {

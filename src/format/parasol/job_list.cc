@@ -33,13 +33,19 @@ ClauseWords WordsOf(std::string_view inner) {
   return words;
 }
 
+std::string Lower(std::string_view word) {
+  std::string lower(word);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return lower;
+}
+
 Status ReadCheck(std::string_view inner, const Line& line, ParasolJob* job) {
   ClauseWords words = WordsOf(inner);
   if (words[0] != "check" || words[3].empty() || !words[4].empty()) {
     return line.Wrong("Badly formatted check");
   }
-  auto when = CheckWhenOf(words[1]);
-  auto kind = CheckKindOf(words[2]);
+  auto when = CheckWhenOf(Lower(words[1]));
+  auto kind = CheckKindOf(Lower(words[2]));
   if (!when || !kind) {
     return line.Wrong(
         fmt::format("Unrecognized word '{}' in check", words[when.has_value() ? 2 : 1]));

@@ -68,7 +68,6 @@ TEST(ParasolListTest, Errors) {
            {"p {check}", "Badly formatted check line 2 of d/jobs"},
            {"p {check on exists f}", "Unrecognized word 'on' in check line 2 of d/jobs"},
            {"p {check in exist f}", "Unrecognized word 'exist' in check line 2 of d/jobs"},
-           {"p {check IN exists f}", "Unrecognized word 'IN' in check line 2 of d/jobs"},
            {"p {use cpu}", "Badly formatted use line 2 of d/jobs"},
            {"p {use cpu 1 2}", "Badly formatted use line 2 of d/jobs"},
            {"p {user cpu 1}", "Badly formatted use line 2 of d/jobs"},

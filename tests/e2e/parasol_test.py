@@ -195,7 +195,7 @@ def test_jobs_are_removed(place: Place):
     wait(lambda: len(ids(place)[0]) == 1, "one runs")
     running, waiting = ids(place)
     parasol(place, "remove", "job", "7")  # there is none
-    parasol(place, "remove", "job", "what?")
+    parasol(place, "remove", "job", "what?", code=255)
     parasol(place, "remove", "job", str(waiting[-1]))
     want(ids(place) == (running, waiting[:-1]), ids(place))
     parasol(place, "remove", "jobs", user, "*[x]*")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "cli/compat/para_options.h"
@@ -18,9 +19,9 @@ namespace {
 
 constexpr std::string_view kSingle = "single";
 
-// The text that the items lie in, and they.
+// The text that the items lie in, and they. It stays where it is when the list is moved.
 struct List {
-  std::string text;
+  std::unique_ptr<const std::string> text;
   std::vector<std::string_view> items;
 };
 
@@ -28,8 +29,8 @@ Result<List> ReadList(const std::string& name) {
   auto text = ReadParasolLines(name);
   if (!text) return std::unexpected(std::move(text.error()));
   std::ranges::replace(*text, '\\', '/');  // paths of Windows
-  List list{.text = std::move(*text), .items = {}};
-  list.items = format::GensubItems(list.text);
+  List list{.text = std::make_unique<const std::string>(std::move(*text)), .items = {}};
+  list.items = format::GensubItems(*list.text);
   if (list.items.empty()) {
     return Fail(ErrorKind::kInvalid, fmt::format("{} is empty: write a line for each item", name));
   }

@@ -96,7 +96,7 @@ def test_status_and_lists(place: Place):
     want(all(len(line.split()) == 12 for line in batches), batches)
     want(batches[0].split()[:7] + batches[0].split()[-1:] ==
          [user, "4", "2", "0", "0", "10", "-1", place.dir + "/"], batches)
-    want(parasol(place, "list", "sick") == "Strength of evidence: 1 users\n", "sick")
+    want(parasol(place, "list", "sick") == "", "nobody is sick")
     plan = parasol(place, "plan").splitlines()
     want(plan[0].startswith("cpuUnit=1, ramUnit=") and "mach: n1 c=2 cpu units; r=2 ram units" in plan
          and plan[-2] == "# machines: busy 2 ready 0 blocked 0 free 0 dead 0"

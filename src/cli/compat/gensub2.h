@@ -14,7 +14,8 @@ inline constexpr ParasolProgram kGensub2 = {
 usage:
    gensub2 LIST1 LIST2 TEMPLATE OUTPUT
 The lines of TEMPLATE between #LOOP and #ENDLOOP are written to OUTPUT for each pair of a line of
-LIST1 and a line of LIST2; the other lines are written once. Files may be stdin and stdout.
+LIST1 and a line of LIST2; the other lines are written once. Files may be stdin and stdout,
+and those that are read packed (.gz, .Z, .bz2, .xz).
 LIST2 may be
    single     there is one list only
    selfPair   LIST1 once more: each pair of two of its lines once

@@ -35,19 +35,20 @@ usage:
 The batch lies in the current folder, or in the one of -batch. Usual are: para create jobList,
 para try, para check, para push until all is done; or para make jobList, which does it all.
 commands that make and run a batch:
-   create LIST    make the batch from LIST, with one job a line; its input checks are made now
+   create LIST    make the batch from LIST, with one job a line; its input checks are made now.
+                  LIST may be stdin, or packed (.gz, .Z, .bz2, .xz)
    try            submit up to 10 jobs
    push           submit jobs that were not, and those that have failed and have tries left
    shove          push until all jobs are done, or one has failed in all its tries
    make LIST      create and shove
    chill          start no more jobs of the batch; what runs goes on
-   stop           chill, and end what runs
+   stop           chill, and end what runs; a make in another terminal ends
 commands that look at it:
    check          how many jobs are in which state
    time, times    how long jobs took, and when all may be done
    status         one line for each job, with tabs
    running        jobs that run
-   hippos MIN     jobs that run for longer than MIN minutes (or: hippo)
+   hippos [MIN]   jobs that run for longer than MIN minutes (or: hippo)
    slow           jobs that run for longer than -warnTime
    problems       what has failed, and why, with standard error (or: problem)
    finished       lines of the list whose jobs are done
@@ -59,7 +60,7 @@ commands that look at it:
 commands that change it:
    ram SIZE, cpu N    what each job takes, from the next submission on
    priority P         high, medium, low or 1 (the most urgent) to 10000
-   maxJob N           at most N jobs run at a time, or unlimited
+   maxJob N           at most N jobs run at a time, or unlimited; 0: none before the next push
    clearSickNodes     use all machines again, and start jobs of a sick batch again
    resetCounts        forget how many jobs were done and have crashed
    flushResults       write all ends to para.results
@@ -75,7 +76,7 @@ options:
    -minPush=N     but so many are in any case (default 1)
    -delayTime=S   seconds between two submissions (default 0)
    -warnTime=MIN  a job is slow after so many minutes (default 4320, 3 days)
-   -killTime=MIN  a push ends jobs that run for so many minutes (default: never)
+   -killTime=MIN  commands that look end jobs that run for so many minutes (default: never)
    -priority=P, -pri=P    as the command
    -maxJob=N, -maxNode=N  as the command
    -verbose=N     0: no progress on standard error; 2: also how long each step took

@@ -3,6 +3,8 @@
 //   text   one word that needs a shell; values in it are quoted, then make's rule decides again
 //   argv   several words; values fill them as they are
 //   parasol  each row is a job of Parasol (parasol_row.h)
+// A piece of input (input_row.h) is one of the two in the middle, without values. A part of a file
+// comes through a pipe from a process of ours (format/input_row.h): a step of two commands.
 // Shell text whose literal part needs no shell becomes argv here already, so that a million
 // `gzip {}` cost no shell: the quoting of a value and the shell's reading of it cancel out.
 
@@ -18,6 +20,7 @@
 #include "base/units.h"
 #include "core/model/limits.h"
 #include "format/argv.h"
+#include "format/input_row.h"
 #include "format/list_line.h"
 #include "format/parasol_row.h"
 #include "format/shell_words.h"
@@ -34,6 +37,9 @@ struct CompiledJob::Parts {
   Template text;  // kText, and kArgv that came from text
   bool from_text = false;
   std::vector<Template> words;  // kArgv
+  std::string shell;            // empty: /bin/sh, where a text needs one
+  bool has_input = false;       // rows are pieces of input
+  std::string block_folder;     // of pieces that are no part of a file
   Template stdin_file;
   Template stdout_file;
   Template stderr_file;
@@ -92,6 +98,19 @@ bool IsPlainWord(const Template& word) {
   return !NeedsShell(probe);
 }
 
+// What is Perl inside GNU parallel.
+Status CheckNoPerl(std::string_view text) {
+  size_t open = text.find("{=");
+  if (open == std::string_view::npos || text.find("=}", open + 2) == std::string_view::npos) {
+    return {};
+  }
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}': {{= =}} is Perl inside GNU parallel, which is not understood "
+                          "here: use {{.}} {{..}} {{/}} {{//}} {{/.}} {{%.txt}}, or let a shell "
+                          "change the value, as in `-- 'f={{}}; mv $f ${{f%.x}}.y'`",
+                          EscapeForScreen(text)));
+}
+
 Status CheckCommand(const JobSettings& settings) {
   if (settings.command.empty()) {
     return Fail(ErrorKind::kInvalid,
@@ -102,21 +121,19 @@ Status CheckCommand(const JobSettings& settings) {
     if (word.find('\0') != std::string::npos) {
       return Fail(ErrorKind::kInvalid, "a word of the command holds a NUL byte: remove it");
     }
-    size_t open = word.find("{=");
-    if (settings.has_source && open != std::string::npos &&
-        word.find("=}", open + 2) != std::string::npos) {
-      return Fail(ErrorKind::kInvalid,
-                  fmt::format("'{}': {{= =}} is Perl inside GNU parallel, which is not "
-                              "understood here: use {{.}} {{/}} {{//}} {{/.}}, or let a shell "
-                              "change the value, as in `-- 'f={{}}; mv $f ${{f%.x}}.y'`",
-                              EscapeForScreen(word)));
-    }
+    if (!settings.has_source) continue;
+    if (auto status = CheckNoPerl(word); !status) return status;
   }
   return {};
 }
 
+// {} itself is nothing special.
+std::string_view ReplaceOf(const JobSettings& settings) {
+  return settings.replace == "{}" ? std::string_view() : std::string_view(settings.replace);
+}
+
 void CompileCommand(const JobSettings& settings, Parts& parts) {
-  Template::Known known{.names = settings.value_names};
+  Template::Known known{.names = settings.value_names, .replace = ReplaceOf(settings)};
   auto parse = [&](std::string_view word) {
     // Without a source all braces are literal.
     return settings.has_source ? Template::Parse(word, known) : Template::Literal(word);
@@ -126,16 +143,19 @@ void CompileCommand(const JobSettings& settings, Parts& parts) {
     parts.words.push_back(parse(word));
     placeholder = placeholder || parts.words.back().has_placeholder();
   }
-  bool append = settings.has_source && !placeholder;
-  if (parts.words.size() > 1 || IsPlainWord(parts.words.front())) {
+  bool append = parts.has_values && !placeholder;
+  bool plain = parts.shell.empty() && IsPlainWord(parts.words.front());
+  if (parts.words.size() > 1 || plain) {
     parts.how = How::kArgv;
     if (append) parts.words.push_back(Template::Parse("{}", {}));
     return;
   }
-  parts.text = append ? parse(settings.command.front() + " {}") : std::move(parts.words.front());
+  std::string_view replace = known.replace.empty() ? "{}" : known.replace;
+  parts.text = append ? parse(fmt::format("{} {}", settings.command.front(), replace))
+                      : std::move(parts.words.front());
   parts.words.clear();
   parts.from_text = true;
-  if (LiteralNeedsShell(parts.text)) {
+  if (!parts.shell.empty() || LiteralNeedsShell(parts.text)) {
     parts.how = How::kText;
   } else {
     parts.how = How::kArgv;
@@ -150,7 +170,11 @@ Result<Template> CompilePattern(const std::string& pattern, std::string_view opt
     return Fail(ErrorKind::kInvalid,
                 fmt::format("{} holds a NUL byte, which no file name can contain", option));
   }
-  Template parsed = Template::Parse(pattern, {.names = settings.value_names, .job = true});
+  if (auto status = CheckNoPerl(pattern); !status) {
+    return Within(option, status.error());
+  }
+  Template parsed = Template::Parse(
+      pattern, {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings)});
   if (!has_values && !parsed.first_value().empty()) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("{} '{}': {} stands for a value, and the tasks have none: use {{#}} "
@@ -212,6 +236,18 @@ std::vector<std::string> WordsOf(const Parts& parts, const Filling& filling) {
   return words;
 }
 
+Status GiveInput(const Parts& parts, std::string_view row, TaskIndex index, TaskBody& body) {
+  auto input = ParseInputRow(row);
+  if (!input) return std::unexpected(input.error());
+  if (input->file.empty()) {
+    body.stdin_file = parts.block_folder + "/" + BlockName(uint64_t{index} + 1);
+    return {};
+  }
+  auto& commands = body.steps.front().commands;
+  commands.insert(commands.begin(), Command{PartCommand(*input)});
+  return {};
+}
+
 }  // namespace
 
 Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
@@ -219,8 +255,11 @@ Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
   parts->has_values = settings.row_kind == RowKind::kValues && settings.has_source;
   parts->repeat = settings.repeat_context;
   parts->job = job.value;
+  parts->shell = settings.shell;
+  parts->has_input = settings.row_kind == RowKind::kInput;
+  if (parts->has_input) parts->block_folder = settings.stdin_pattern;
   if (settings.row_kind == RowKind::kParasol) parts->how = How::kParasol;
-  if (settings.row_kind == RowKind::kValues) {
+  if (settings.row_kind == RowKind::kValues || parts->has_input) {
     if (auto status = CheckCommand(settings); !status) return std::unexpected(status.error());
     CompileCommand(settings, *parts);
   }
@@ -229,7 +268,9 @@ Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
     std::string_view option;
     Template& compiled;
   };
-  for (const File& file : {File{settings.stdin_pattern, "--stdin", parts->stdin_file},
+  const std::string none;
+  const std::string& input = parts->has_input ? none : settings.stdin_pattern;
+  for (const File& file : {File{input, "--stdin", parts->stdin_file},
                            File{settings.stdout_pattern, "--stdout", parts->stdout_file},
                            File{settings.stderr_pattern, "--stderr", parts->stderr_file}}) {
     auto compiled = CompilePattern(file.pattern, file.option, settings, parts->has_values);
@@ -255,7 +296,8 @@ Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
 Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
   if (settings.row_kind != RowKind::kValues || !settings.has_source) return {};
   auto check = [&](const std::string& text) -> Status {
-    Template parsed = Template::Parse(text, {.names = settings.value_names, .job = true});
+    Template parsed = Template::Parse(
+        text, {.names = settings.value_names, .job = true, .replace = ReplaceOf(settings)});
     for (const Piece& piece : parsed.pieces()) {
       auto asked = static_cast<size_t>(std::abs(piece.position));
       if (asked <= values_per_row) continue;
@@ -294,16 +336,24 @@ Result<TaskBody> Expand(const CompiledJob& job, std::string_view row, TaskIndex 
   if (parts.how == How::kList) {
     auto line = ParseListLine(row);
     if (!line) return std::unexpected(std::move(line.error()));
-    argv = CommandArgv(line->command);
+    argv = CommandArgv(line->command, parts.shell);
+    if (!parts.shell.empty()) {
+      if (auto status = CheckArgv(argv); !status) return std::unexpected(status.error());
+    }
     for (Check& check : line->checks) {
       if (check.when == CheckWhen::kOut) body.output_checks.push_back(std::move(check));
     }
   } else {
-    argv = parts.how == How::kText ? CommandArgv(ShellTextOf(parts, filling))
+    argv = parts.how == How::kText ? CommandArgv(ShellTextOf(parts, filling), parts.shell)
                                    : WordsOf(parts, filling);
     if (auto status = CheckArgv(argv); !status) return std::unexpected(status.error());
   }
   body.stdin_file = FileName(parts.stdin_file, filling);
+  if (parts.has_input) {
+    if (auto status = GiveInput(parts, row, index, body); !status) {
+      return std::unexpected(status.error());
+    }
+  }
   body.stdout_file = FileName(parts.stdout_file, filling);
   body.stderr_file = FileName(parts.stderr_file, filling);
   auto puts = FileNames(parts.puts, filling, "--put");
@@ -339,6 +389,7 @@ std::string CommandText(const CompiledJob& job, std::string_view row, TaskIndex 
 }
 
 std::string ValuesText(const CompiledJob& job, std::string_view row) {
+  if (job.parts().has_input) return InputText(row);
   if (!job.parts().has_values) return {};
   std::string text(row);
   std::ranges::replace(text, '\0', ' ');

@@ -4,6 +4,7 @@
 //   RowKind::kListLine   a line of a job list, blanks around it trimmed or not
 //   RowKind::kValues     the values of one task, joined by '\0' (docs/formats/placeholders.md);
 //                        anything where the job has no source
+//   RowKind::kInput      a piece of input (input_row.h)
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/limits.h"
+#include "format/input_row.h"
 
 namespace spate::format {
 namespace {
@@ -197,8 +198,8 @@ TEST(CompileJob, ErrorsNameTheFix) {
             "lines that are commands themselves go into a job list"},
            {Values({"echo", "{= s/a/b/ =}"}),
             "'{= s/a/b/ =}': {= =} is Perl inside GNU parallel, which is not understood here: use "
-            "{.} {/} {//} {/.}, or let a shell change the value, as in `-- 'f={}; mv $f "
-            "${f%.x}.y'`"},
+            "{.} {..} {/} {//} {/.} {%.txt}, or let a shell change the value, as in `-- 'f={}; mv "
+            "$f ${f%.x}.y'`"},
            {Values({"echo", "a\0b"s}), "a word of the command holds a NUL byte: remove it"}}) {
     auto job = CompileJob(c.settings, JobId(1));
     ASSERT_FALSE(job) << c.message;
@@ -246,6 +247,42 @@ TEST(ExpandValues, RefusesWhatCannotBeStarted) {
             Words({"the command has 150,001 arguments of 1,500,010 bytes in all, and the system "
                    "starts at most 1,500,000: give it fewer values at once (-n) or pass them in a "
                    "file"}));
+}
+
+TEST(Expand, AShellOfOnesOwnReadsEverything) {
+  JobSettings list;
+  list.shell = "bash";
+  auto argv = [](const JobSettings& settings, std::string_view row) {
+    return Expand(*CompileJob(settings, JobId(1)), row, 0, 1)->steps.at(0).commands.at(0).argv;
+  };
+  EXPECT_EQ(argv(list, "echo a"), (std::vector<std::string>{"bash", "-c", "echo a"}));
+  JobSettings text{.row_kind = RowKind::kValues, .command = {"declare {}"}, .shell = "/bin/ksh"};
+  EXPECT_EQ(argv(text, "a b"), (std::vector<std::string>{"/bin/ksh", "-c", "declare 'a b'"}));
+  text.command = {"times"};
+  EXPECT_EQ(argv(text, "x"), (std::vector<std::string>{"/bin/ksh", "-c", "times x"}));
+  text.command = {"echo", "{}"};
+  EXPECT_EQ(argv(text, "a b"), (std::vector<std::string>{"echo", "a b"}));
+}
+
+TEST(Expand, APieceOfInputIsStandardInput) {
+  JobSettings settings{.row_kind = RowKind::kInput,
+                       .command = {"tool", "{#}", "{}"},
+                       .stdin_pattern = "/jobs/{}/input"};
+  auto job = CompileJob(settings, JobId(1));
+  ASSERT_TRUE(job) << job.error().message;
+  auto block = Expand(*job, EncodeInputRow({.offset = 5, .length = 10, .hash = 3}), 6, 1);
+  EXPECT_EQ(block->stdin_file, "/jobs/{}/input/7");
+  EXPECT_EQ(block->steps.at(0).commands.size(), 1u);
+  EXPECT_EQ(block->steps[0].commands[0].argv, (std::vector<std::string>{"tool", "7", ""}));
+  auto part =
+      Expand(*job, EncodeInputRow({.offset = 5, .length = 10, .header = 2, .file = "/a b"}), 0, 1);
+  EXPECT_EQ(part->stdin_file, "");
+  ASSERT_EQ(part->steps.at(0).commands.size(), 2u);
+  EXPECT_EQ(part->steps[0].commands[0].argv,
+            (std::vector<std::string>{"/proc/self/exe", "__part", "2", "5", "10", "/a b"}));
+  EXPECT_EQ(ValuesText(*job, EncodeInputRow({.offset = 5, .length = 10, .file = "/a b"})),
+            "/a b:5+10");
+  EXPECT_FALSE(Expand(*job, "damaged", 0, 1));
 }
 
 }  // namespace

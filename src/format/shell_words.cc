@@ -90,10 +90,10 @@ std::vector<std::string> SplitBlanks(std::string_view text) {
   return words;
 }
 
-std::vector<std::string> ShellArgv(std::string_view text) {
+std::vector<std::string> ShellArgv(std::string_view text, std::string_view shell) {
   std::vector<std::string> argv;
   argv.reserve(3);
-  argv.emplace_back("/bin/sh");
+  argv.emplace_back(shell);
   argv.emplace_back("-c");
   argv.emplace_back();
   // A shell would take text that starts like an option for one; a blank before it changes
@@ -103,7 +103,8 @@ std::vector<std::string> ShellArgv(std::string_view text) {
   return argv;
 }
 
-std::vector<std::string> CommandArgv(std::string_view text) {
+std::vector<std::string> CommandArgv(std::string_view text, std::string_view shell) {
+  if (!shell.empty()) return ShellArgv(text, shell);
   return NeedsShell(text) ? ShellArgv(text) : SplitBlanks(text);
 }
 

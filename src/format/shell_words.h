@@ -18,10 +18,11 @@ bool NeedsShell(std::string_view text);
 // The words between blanks and tabs. For texts that need no shell.
 std::vector<std::string> SplitBlanks(std::string_view text);
 
-// {"/bin/sh", "-c", text}.
-std::vector<std::string> ShellArgv(std::string_view text);
+// {"/bin/sh", "-c", text}, or another shell.
+std::vector<std::string> ShellArgv(std::string_view text, std::string_view shell = "/bin/sh");
 
-// The argv of a command line: its words when it needs no shell, else ShellArgv.
-std::vector<std::string> CommandArgv(std::string_view text);
+// The argv of a command line: its words when it needs no shell, else ShellArgv. A `shell` that is
+// given has builtins of its own, so it reads every line.
+std::vector<std::string> CommandArgv(std::string_view text, std::string_view shell = {});
 
 }  // namespace spate::format

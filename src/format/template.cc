@@ -15,17 +15,25 @@ namespace {
 
 constexpr bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-std::optional<ValueForm> FormOf(std::string_view suffix) {
-  if (suffix.empty()) return ValueForm::kWhole;
-  if (suffix == ".") return ValueForm::kNoSuffix;
-  if (suffix == "/") return ValueForm::kName;
-  if (suffix == "//") return ValueForm::kFolder;
-  if (suffix == "/.") return ValueForm::kNameNoSuffix;
-  return std::nullopt;
+std::optional<ValuePart> PartOf(std::string_view suffix) {
+  if (suffix.empty()) return ValuePart{};
+  if (suffix == "/") return ValuePart{ValueForm::kName};
+  if (suffix == "//") return ValuePart{ValueForm::kFolder};
+  // {%x} alone would take too much of what people mean as it is.
+  if (suffix.starts_with("%.") && suffix.size() > 2) {
+    return ValuePart{ValueForm::kWithoutText, 0, std::string(suffix.substr(1))};
+  }
+  bool name = suffix.starts_with('/');
+  if (name) suffix.remove_prefix(1);
+  if (suffix.empty() || suffix.size() > 3 || suffix.find_first_not_of('.') != suffix.npos) {
+    return std::nullopt;
+  }
+  return ValuePart{name ? ValueForm::kNameNoSuffix : ValueForm::kNoSuffix,
+                   static_cast<uint8_t>(suffix.size())};
 }
 
-Piece ValuePiece(int32_t position, ValueForm form) {
-  return Piece{.kind = Piece::Kind::kValue, .form = form, .position = position};
+Piece ValuePiece(int32_t position, ValuePart part) {
+  return Piece{.kind = Piece::Kind::kValue, .part = std::move(part), .position = position};
 }
 
 // "2", "-1/", "2 /.": a position, blanks, a suffix.
@@ -42,9 +50,9 @@ std::optional<Piece> PositionPiece(std::string_view content) {
   if (digits == 0) return std::nullopt;
   content.remove_prefix(digits);
   while (!content.empty() && IsBlank(content.front())) content.remove_prefix(1);
-  auto form = FormOf(content);
-  if (!form) return std::nullopt;
-  return ValuePiece(negative ? -position : position, *form);
+  auto part = PartOf(content);
+  if (!part) return std::nullopt;
+  return ValuePiece(negative ? -position : position, std::move(*part));
 }
 
 // The placeholder that "{content}" is, if any.
@@ -52,11 +60,12 @@ std::optional<Piece> PieceOf(std::string_view content, const Template::Known& kn
   for (size_t i = 0; i < known.names.size(); ++i) {
     const std::string& name = known.names[i];
     if (name.empty() || !content.starts_with(name)) continue;
-    if (auto form = FormOf(content.substr(name.size()))) {
-      return ValuePiece(static_cast<int32_t>(i + 1), *form);
+    if (auto part = PartOf(content.substr(name.size()))) {
+      return ValuePiece(static_cast<int32_t>(i + 1), std::move(*part));
     }
   }
-  if (auto form = FormOf(content)) return ValuePiece(0, *form);
+  if (content.empty() && !known.replace.empty()) return std::nullopt;
+  if (auto part = PartOf(content)) return ValuePiece(0, std::move(*part));
   if (content == "#") return Piece{.kind = Piece::Kind::kNumber};
   if (content == "%") return Piece{.kind = Piece::Kind::kSlot};
   if (known.job && content == "index") return Piece{.kind = Piece::Kind::kNumber};
@@ -82,11 +91,15 @@ void AppendFolder(std::string_view path, std::string& out) {
   }
 }
 
-// The path without its last .suffix.
-std::string_view CutSuffix(std::string_view path) {
-  size_t at = path.find_last_of("./");
-  if (at == std::string_view::npos || path[at] == '/') return path;
-  return path.substr(0, at);
+// The path without its last `count` suffixes; as it is when it has fewer.
+std::string_view CutSuffixes(std::string_view path, uint8_t count) {
+  std::string_view rest = path;
+  for (; count > 0; --count) {
+    size_t at = rest.find_last_of("./");
+    if (at == std::string_view::npos || rest[at] == '/') return path;
+    rest = rest.substr(0, at);
+  }
+  return rest;
 }
 
 class Filler {
@@ -144,22 +157,22 @@ class Filler {
     if (piece.position == 0) {
       for (size_t i = 0; i < all.size(); ++i) {
         if (i > 0) Break();
-        AddValue(all[i], piece.form);
+        AddValue(all[i], piece.part);
       }
       return;
     }
     auto count = static_cast<int64_t>(filling_.values.size());
     int64_t at = piece.position > 0 ? piece.position - 1 : count + piece.position;
-    if (at >= 0 && at < count) AddValue(filling_.values[static_cast<size_t>(at)], piece.form);
+    if (at >= 0 && at < count) AddValue(filling_.values[static_cast<size_t>(at)], piece.part);
   }
 
-  void AddValue(std::string_view value, ValueForm form) {
+  void AddValue(std::string_view value, const ValuePart& part) {
     if (!filling_.quote) {
-      AppendForm(value, form, text_);
+      AppendPart(value, part, text_);
       return;
     }
     std::string plain;
-    AppendForm(value, form, plain);
+    AppendPart(value, part, plain);
     text_ += ShellQuote(plain);
   }
 
@@ -178,13 +191,13 @@ class Filler {
 
 }  // namespace
 
-void AppendForm(std::string_view value, ValueForm form, std::string& out) {
-  switch (form) {
+void AppendPart(std::string_view value, const ValuePart& part, std::string& out) {
+  switch (part.form) {
     case ValueForm::kWhole:
       out += value;
       return;
     case ValueForm::kNoSuffix:
-      out += CutSuffix(value);
+      out += CutSuffixes(value, part.suffixes);
       return;
     case ValueForm::kName:
       out += value.substr(value.rfind('/') + 1);
@@ -193,7 +206,11 @@ void AppendForm(std::string_view value, ValueForm form, std::string& out) {
       AppendFolder(value, out);
       return;
     case ValueForm::kNameNoSuffix:
-      out += CutSuffix(value.substr(value.rfind('/') + 1));
+      out += CutSuffixes(value.substr(value.rfind('/') + 1), part.suffixes);
+      return;
+    case ValueForm::kWithoutText:
+      if (value.ends_with(part.text)) value.remove_suffix(part.text.size());
+      out += value;
       return;
   }
 }
@@ -229,14 +246,13 @@ Template Template::Literal(std::string_view text) {
   return literal;
 }
 
-Template Template::Parse(std::string_view text, const Known& known) {
-  Template parsed;
+void Template::AddBraces(std::string_view text, const Known& known) {
   while (!text.empty()) {
     size_t close = text.find('}');
     // The innermost opening brace: "{{}}" is {} in braces.
     size_t open = close == std::string_view::npos ? close : text.substr(0, close).rfind('{');
     if (close == std::string_view::npos) {
-      parsed.AddLiteral(text);
+      AddLiteral(text);
       break;
     }
     std::optional<Piece> piece;
@@ -244,14 +260,28 @@ Template Template::Parse(std::string_view text, const Known& known) {
       piece = PieceOf(text.substr(open + 1, close - open - 1), known);
     }
     if (piece) {
-      parsed.AddLiteral(text.substr(0, open));
+      AddLiteral(text.substr(0, open));
       piece->text = text.substr(open, close + 1 - open);
-      parsed.Add(std::move(*piece));
+      Add(std::move(*piece));
     } else {
-      parsed.AddLiteral(text.substr(0, close + 1));
+      AddLiteral(text.substr(0, close + 1));
     }
     text.remove_prefix(close + 1);
   }
+}
+
+Template Template::Parse(std::string_view text, const Known& known) {
+  Template parsed;
+  while (!known.replace.empty()) {
+    size_t at = text.find(known.replace);
+    if (at == std::string_view::npos) break;
+    parsed.AddBraces(text.substr(0, at), known);
+    Piece whole = ValuePiece(0, {});
+    whole.text = known.replace;
+    parsed.Add(std::move(whole));
+    text.remove_prefix(at + known.replace.size());
+  }
+  parsed.AddBraces(text, known);
   return parsed;
 }
 

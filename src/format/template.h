@@ -1,5 +1,6 @@
 // Placeholders in a command or in the name of a file, as GNU parallel has them
-// (docs/formats/placeholders.md): {} {.} {/} {//} {/.} {#} {%} {2} {-1} {2/.} {name} {name.}
+// (docs/formats/placeholders.md): {} {.} {..} {...} {/} {//} {/.} {/..} {/...} {%.suffix} {#} {%}
+// {2} {-1} {2/.} {name} {name.}
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,16 @@ enum class ValueForm : uint8_t {
   kName,          // {/}   the last part of the path
   kFolder,        // {//}  what is before it ("." when nothing is)
   kNameNoSuffix,  // {/.}
+  kWithoutText,   // {%.gz} without this text at its end
 };
-void AppendForm(std::string_view value, ValueForm form, std::string& out);
+// How many suffixes {.} {..} {...} and {/.} {/..} {/...} take away: all of them or, where there are
+// fewer, none.
+struct ValuePart {
+  ValueForm form = ValueForm::kWhole;
+  uint8_t suffixes = 1;   // kNoSuffix, kNameNoSuffix
+  std::string text = {};  // kWithoutText
+};
+void AppendPart(std::string_view value, const ValuePart& part, std::string& out);
 
 struct Piece {
   enum class Kind : uint8_t {
@@ -30,7 +39,7 @@ struct Piece {
     kJob,     // {job}
   };
   Kind kind = Kind::kText;
-  ValueForm form = ValueForm::kWhole;
+  ValuePart part = {};
   int32_t position = 0;  // kValue: 0 all values, 1.. from the first one, -1.. from the last one
   std::string text;      // as written
   bool is_literal() const { return kind == Kind::kText || kind == Kind::kBlanks; }
@@ -42,6 +51,7 @@ class Template {
   struct Known {
     std::span<const std::string> names;  // of values 1, 2, ...; empty ones do not count
     bool job = false;                    // {job} and {index} are placeholders too
+    std::string_view replace = {};       // what is written for {}, which then means nothing
   };
   static Template Parse(std::string_view text, const Known& known);
   static Template Literal(std::string_view text);
@@ -56,6 +66,7 @@ class Template {
 
  private:
   void AddLiteral(std::string_view text);
+  void AddBraces(std::string_view text, const Known& known);
   void Add(Piece piece);
 
   std::vector<Piece> pieces_;

@@ -41,7 +41,7 @@ std::string FillText(std::string_view text, const Row& row, bool job = false) {
 }
 
 // The expected columns are what GNU parallel 20221122 makes (parallel_test.cc asks it).
-TEST(AppendForm, PartsOfPaths) {
+TEST(AppendPart, PartsOfPaths) {
   struct Case {
     std::string_view value, folder, name, name_no_suffix, no_suffix;
   };
@@ -66,7 +66,7 @@ TEST(AppendForm, PartsOfPaths) {
                                          {"x.", ".", "x.", "x", "x"}}) {
     auto form = [&](ValueForm f) {
       std::string out;
-      AppendForm(c.value, f, out);
+      AppendPart(c.value, {f}, out);
       return out;
     };
     EXPECT_EQ(form(ValueForm::kWhole), c.value);
@@ -75,6 +75,41 @@ TEST(AppendForm, PartsOfPaths) {
     EXPECT_EQ(form(ValueForm::kNameNoSuffix), c.name_no_suffix) << c.value;
     EXPECT_EQ(form(ValueForm::kNoSuffix), c.no_suffix) << c.value;
   }
+}
+
+// As GNU parallel --plus has them, but for the text behind % that is no regular expression here.
+TEST(AppendPart, SuffixesAndTexts) {
+  const Row row{{"d.x/a.b.tar.gz", "plain"}};
+  struct Case {
+    std::string_view text, out;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"{1..}", "d.x/a.b"},
+           {"{1...}", "d.x/a"},
+           {"{1/..}", "a.b"},
+           {"{1/...}", "a"},
+           {"{1%.gz}", "d.x/a.b.tar"},
+           {"{1%.tar.gz}", "d.x/a.b"},
+           {"{1%.tar}", "d.x/a.b.tar.gz"},
+           {"{2..}{2/..}{2%.gz}", "plainplainplain"},
+           {"{-2..}", "d.x/a.b"},
+           {"{1....}{%x}{%.}{1%gz}", "{1....}{%x}{%.}{1%gz}"},
+           {"{%}", "3"},
+       }) {
+    EXPECT_EQ(FillText(c.text, row), c.out) << c.text;
+  }
+}
+
+TEST(Template, AnotherTextForTheValue) {
+  std::vector<std::string_view> values = {"a.b"};
+  auto fill = [&](std::string_view text, std::string_view replace) {
+    std::string out;
+    AppendText(Template::Parse(text, {.names = {}, .replace = replace}), {.values = values}, out);
+    return out;
+  };
+  EXPECT_EQ(fill("x ,, {} {.} {1}", ",,"), "x a.b {} a a.b");
+  EXPECT_EQ(fill("%%", "%"), "a.ba.b");
+  EXPECT_EQ(fill("{V}{.}", "{V}"), "a.ba");
 }
 
 TEST(Template, WordsOfAnArgv) {
@@ -98,7 +133,7 @@ TEST(Template, WordsOfAnArgv) {
            // No placeholders.
            {"{", one, {"{"}},
            {"}{", one, {"}{"}},
-           {"{ }{ 1 }{..}{1#}{job}{index}{+1}", one, {"{ }{ 1 }{..}{1#}{job}{index}{+1}"}},
+           {"{ }{ 1 }{....}{1#}{job}{index}{+1}", one, {"{ }{ 1 }{....}{1#}{job}{index}{+1}"}},
            {"{{}}", one, {"{d/a.x}"}},
            {"{print $1}{.{}", one, {"{print $1}{.d/a.x"}},
            {"{123456789}", one, {"{123456789}"}},

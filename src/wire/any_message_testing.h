@@ -94,12 +94,14 @@ inline JobSettings AnySettings() {
   JobSettings s;
   s.name = AnyText();
   s.cwd = "/" + AnyText();
-  s.row_kind = static_cast<RowKind>(AnyNumber(2));
+  s.row_kind = static_cast<RowKind>(AnyNumber(4));
   s.command = AnyTexts();
   s.value_names = AnyTexts();
   s.record_values = AnyU32();
   s.has_source = AnyFlag();
   s.repeat_context = AnyFlag();
+  s.replace = AnyText();
+  s.shell = AnyText();
   s.environment = AnyTexts();
   s.stdin_pattern = AnyText();
   s.stdout_pattern = AnyText();
@@ -242,14 +244,14 @@ inline ToHub AnyToHub(size_t kind) {
 
 inline bool Same(const JobSettings& x, const JobSettings& y) {
   const auto& [name, cwd, row_kind, command, value_names, record_values, has_source, repeat_context,
-               environment, stdin_pattern, stdout_pattern, stderr_pattern, put_patterns,
-               get_patterns, puts, user, umask, nice, measure_io, live_output, time_limit,
-               time_limit_percent, warn_time, kill_grace, start_delay, min_free_memory, max_load,
-               check_patience] = x;
+               replace, shell, environment, stdin_pattern, stdout_pattern, stderr_pattern,
+               put_patterns, get_patterns, puts, user, umask, nice, measure_io, live_output,
+               time_limit, time_limit_percent, warn_time, kill_grace, start_delay, min_free_memory,
+               max_load, check_patience] = x;
   return name == y.name && cwd == y.cwd && row_kind == y.row_kind && command == y.command &&
          value_names == y.value_names && record_values == y.record_values &&
-         has_source == y.has_source && repeat_context == y.repeat_context &&
-         environment == y.environment && stdin_pattern == y.stdin_pattern &&
+         has_source == y.has_source && repeat_context == y.repeat_context && replace == y.replace &&
+         shell == y.shell && environment == y.environment && stdin_pattern == y.stdin_pattern &&
          stdout_pattern == y.stdout_pattern && stderr_pattern == y.stderr_pattern &&
          put_patterns == y.put_patterns && get_patterns == y.get_patterns && puts == y.puts &&
          user == y.user && umask == y.umask && nice == y.nice && measure_io == y.measure_io &&

@@ -55,6 +55,8 @@ void PutSettings(pb::JobSettings& to, const JobSettings& s) {
   to.set_record_values(s.record_values);
   to.set_has_source(s.has_source);
   to.set_repeat_context(s.repeat_context);
+  to.set_replace(s.replace);
+  to.set_shell(s.shell);
   PutTexts(*to.mutable_environment(), s.environment);
   to.set_stdin_pattern(s.stdin_pattern);
   to.set_stdout_pattern(s.stdout_pattern);
@@ -114,12 +116,14 @@ JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from) {
   s.name = in.Text("settings.name", from.name(), kMost);
   s.cwd = in.Text("settings.cwd", from.cwd(), kMost, true);
   s.row_kind = in.Number<RowKind>("settings.row_kind", from.row_kind(), 0,
-                                  static_cast<uint32_t>(RowKind::kParasol));
+                                  static_cast<uint32_t>(RowKind::kInput));
   s.command = in.Texts("settings.command", from.command(), kMost);
   s.value_names = in.Texts("settings.value_names", from.value_names(), kMost);
   s.record_values = from.record_values();
   s.has_source = from.has_source();
   s.repeat_context = from.repeat_context();
+  s.replace = in.Text("settings.replace", from.replace(), kMost);
+  s.shell = in.Text("settings.shell", from.shell(), kMost);
   s.environment = in.Texts("settings.environment", from.environment(), kMost);
   s.stdin_pattern = in.Text("settings.stdin_pattern", from.stdin_pattern(), kMost);
   s.stdout_pattern = in.Text("settings.stdout_pattern", from.stdout_pattern(), kMost);

@@ -110,6 +110,7 @@ enum class RowKind : uint8_t {
   kListLine,  // a line of a job list
   kValues,    // values joined by '\0', for the placeholders of `command`
   kParasol,   // a job of Parasol (format/parasol_row.h)
+  kInput,     // a piece of input, which `command` reads (format/input_row.h)
 };
 
 // Everything that the node must know of a job. Immutable once the job is open.
@@ -117,12 +118,16 @@ struct JobSettings {
   std::string name;
   std::string cwd;  // absolute
   RowKind row_kind = RowKind::kListLine;
-  // kValues: the template. One word with blanks is shell text; several words are an argv.
+  // kValues and kInput: the template. One word with blanks is shell text; several words are an
+  // argv.
   std::vector<std::string> command;
   std::vector<std::string> value_names;  // --header: the names of the columns
   uint32_t record_values = 0;            // each value source gives one; 0: not known (--colsep)
   bool has_source = true;                // false: `command` is literal and runs once
   bool repeat_context = false;           // -X: a{}b with values 1 2 becomes a1b a2b
+  std::string replace;                   // -I: what is written for {}; empty: {}
+  // What reads lines and shell text, all of them. Empty: /bin/sh, where one needs a shell.
+  std::string shell;
 
   std::vector<std::string> environment;  // --env NAME=value
   std::string stdin_pattern;             // with placeholders; empty: the null device

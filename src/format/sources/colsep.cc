@@ -178,6 +178,12 @@ Result<ColumnSplitter> ColumnSplitter::Make(std::string_view separator) {
   return splitter;
 }
 
+ColumnSplitter ColumnSplitter::AtNul() {
+  ColumnSplitter splitter;
+  splitter.literal_ = std::string(1, '\0');
+  return splitter;
+}
+
 void ColumnSplitter::Split(std::string_view value, std::vector<std::string_view>& columns) const {
   if (regex_ == nullptr) {
     while (true) {

@@ -16,6 +16,8 @@ class ColumnSplitter {
   // \d \D \s \S \w \W. Most are plain text and searched as such. Errors: not a regular
   // expression, one that only Perl knows, one that matches nothing at all between any two bytes.
   static Result<ColumnSplitter> Make(std::string_view separator);
+  // For values whose columns are joined by NUL bytes already.
+  static ColumnSplitter AtNul();
 
   // Views into `value`; at least one. Empty columns count, also at the end.
   void Split(std::string_view value, std::vector<std::string_view>& columns) const;

@@ -116,6 +116,23 @@ Result<std::vector<std::string_view>> SplitValues(std::string_view text, bool nu
   return values;
 }
 
+Result<std::vector<std::string_view>> SplitAt(std::string_view text, std::string_view delimiter) {
+  std::vector<std::string_view> values;
+  while (!text.empty()) {
+    size_t end = text.find(delimiter);
+    std::string_view value = text.substr(0, end);
+    text.remove_prefix(std::min(value.size() + delimiter.size(), text.size()));
+    if (value.find('\0') != std::string_view::npos) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("value {} holds a NUL byte, which no value can: use -0 when the "
+                              "values end in NUL bytes",
+                              values.size() + 1));
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
 struct RowGenerator::State {
   struct Group {
     size_t first = 0;  // of sources
@@ -303,6 +320,7 @@ Result<RowGenerator> RowGenerator::Make(std::vector<SourceValues> sources, RowRu
     state->splitter = std::move(*splitter);
     state->trim = Trim::kBoth;
   }
+  if (state->rules.columns) state->splitter = ColumnSplitter::AtNul();
   state->trim = state->rules.trim.value_or(state->trim);
   for (const SourceValues& source : state->sources) {
     state->names.insert(state->names.end(), source.names.begin(), source.names.end());

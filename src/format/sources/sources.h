@@ -44,6 +44,9 @@ Result<Trim> ParseTrim(std::string_view text);
 // The values in the text of a file: lines (LF or CR LF; a byte order mark is skipped), or what
 // NUL bytes end. Views into `text`. Errors: a NUL byte in a line; the caller adds the file's name.
 Result<std::vector<std::string_view>> SplitValues(std::string_view text, bool null_separated);
+// The same for values that end with `delimiter`, which is not empty. What follows the last one is a
+// value, too, unless it is empty.
+Result<std::vector<std::string_view>> SplitAt(std::string_view text, std::string_view delimiter);
 
 struct SourceValues {
   std::vector<std::string_view> values;  // what they view must outlive the generator
@@ -55,6 +58,7 @@ struct SourceValues {
 
 struct RowRules {
   std::string colsep;        // regular expression between the columns of a value; empty: none
+  bool columns = false;      // values are columns joined by '\0' already (--csv)
   bool header = false;       // the first value of each source names its columns
   std::optional<Trim> trim;  // blanks around values; default: both ends with colsep, else none
   // -n: so many combinations of values go into one row; 0: one, or with `fill` no bound.

@@ -91,6 +91,13 @@ Status JobScreen::MakeView() {
     return index < rows_.size() ? ValuesOfRow(*submission_.head.settings, rows_[index])
                                 : std::vector<std::string>();
   };
+  if (!options_.run.show.tag_text.empty()) {
+    auto tag = MakeTag(options_.run.show.tag_text, settings);
+    if (!tag) return std::unexpected(tag.error());
+    texts.tag = [this, tag = std::move(*tag)](TaskIndex index) {
+      return index < rows_.size() ? tag(rows_[index], index) : std::string();
+    };
+  }
   cli::ViewParts parts{screen_,
                        std::move(texts),
                        options_.run.show,

@@ -1,14 +1,19 @@
 #include "apps/job_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+
+#include "format/expand.h"
+#include "format/input_row.h"
 
 namespace spate::apps {
 namespace {
 
 // By RowKind.
-constexpr std::array<const char*, 3> kRowNames = {"lines", "values", "parasol"};
+constexpr std::array<const char*, 4> kRowNames = {"lines", "values", "parasol", "input"};
 
 // Words are any bytes, JSON strings are UTF-8: each byte becomes the code point of its value.
 std::string ToLatin(std::string_view bytes) {
@@ -90,10 +95,29 @@ Status DecodeJobText(std::string_view text, JobSettings& settings) {
   return {};
 }
 
+Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings) {
+  // A tag is a word that a task of such a command would get.
+  JobSettings tag = settings;
+  tag.row_kind = RowKind::kValues;
+  tag.has_source = true;
+  tag.command = {"{#}", text};  // with a placeholder, so that none is added
+  tag.stdin_pattern.clear();
+  auto compiled = format::CompileJob(tag, JobId(1));
+  if (!compiled) return Within("--tagstring", compiled.error());
+  bool pieces = settings.row_kind == RowKind::kInput;
+  return [pieces, tag = *compiled](std::string row, TaskIndex index) {
+    auto body = format::Expand(tag, pieces ? format::InputText(row) : row, index, 0);
+    if (!body) return std::string();
+    const auto& words = body->steps.front().commands.front().argv;
+    return fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
+  };
+}
+
 std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string row) {
   std::vector<std::string> values;
   if (!settings.has_source) return values;
   if (settings.row_kind == RowKind::kListLine) return {std::move(row)};
+  if (settings.row_kind == RowKind::kInput) return {format::InputText(row)};
   size_t start = 0;
   for (size_t end = row.find('\0'); end != std::string::npos; end = row.find('\0', start)) {
     values.push_back(row.substr(start, end - start));

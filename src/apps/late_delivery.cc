@@ -4,6 +4,7 @@
 
 #include "cli/run/list_change.h"
 #include "cli/view/joblog.h"
+#include "cli/view/results_table.h"
 #include "cli/view/results_tree.h"
 #include "core/model/ranges.h"
 #include "os/file.h"
@@ -67,7 +68,13 @@ Status DeliverMissing(const LateDelivery& what) {
     if (!log) return std::unexpected(log.error());
     if (auto shown = Show(*history, *missing, false, **log); !shown) return shown;
   }
-  if (!what.results_dir.empty()) {
+  if (cli::TableFormOf(what.results_dir)) {
+    auto missing = cli::MissingInTable(what.results_dir, what.ended);
+    if (!missing) return std::unexpected(missing.error());
+    auto table = cli::ResultsTable::Open(what.results_dir, /*append=*/true, what.texts, on_broken);
+    if (!table) return std::unexpected(table.error());
+    if (auto shown = Show(*history, *missing, true, **table); !shown) return shown;
+  } else if (!what.results_dir.empty()) {
     auto tree = cli::ResultsTree::Open({what.results_dir, what.value_names, 0}, what.texts.values,
                                        on_broken);
     if (!tree) return std::unexpected(tree.error());

@@ -86,7 +86,7 @@ Offer OfferOf(const cli::RunOptions& options, const Surroundings& here) {
   const os::MachineFacts& facts = here.machine.facts();
   Offer offer;
   offer.node_name = facts.host_name;
-  offer.slots = FitOpenFiles(cli::SlotCount(options.slots, facts.cores));
+  offer.slots = FitOpenFiles(cli::OfferedSlots(options, facts.cores));
   offer.milli_cpus = cli::OfferedMilliCpus(options, facts.cores);
   offer.memory = facts.memory;
   if (!facts.gpus.empty()) offer.named.push_back({"gpus", facts.gpus});
@@ -193,10 +193,13 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   auto options = parse(job->row_.argv);
   if (!options) return std::unexpected(options.error());
   job->options_ = std::move(*options);
+  auto slots = ReadSlotsFile(job->options_, job->row_.cwd, here.machine.facts().cores);
+  if (!slots) return std::unexpected(slots.error());
   *job->settings_ = cli::SettingsOf(job->options_, job->row_.cwd, here.machine.facts().cores);
   if (auto status = DecodeJobText(job->row_.settings, *job->settings_); !status) {
     return std::unexpected(status.error());
   }
+  if (job->is_pipe()) job->settings_->stdin_pattern = job->InputFolder();
   job->MakeSession();
   if (auto status = job->session_->Replay(); !status) return std::unexpected(status.error());
   if (!job->engine().Counts(job->id())) {
@@ -372,7 +375,7 @@ Status LocalJob::CompileTexts() {
     return format::CommandText(*compiled_, RowOf(index), index, 0);
   };
   texts_.values = [this](TaskIndex index) { return ValuesOfRow(*settings_, RowOf(index)); };
-  return {};
+  return CompileTag();
 }
 
 Status LocalJob::DeliverLate() {
@@ -388,6 +391,14 @@ Status LocalJob::DeliverLate() {
   return DeliverMissing(late);
 }
 
+Status LocalJob::CompileTag() {
+  if (options_.show.tag_text.empty()) return {};
+  auto tag = MakeTag(options_.show.tag_text, *settings_);
+  if (!tag) return std::unexpected(tag.error());
+  texts_.tag = [this, tag = std::move(*tag)](TaskIndex index) { return tag(RowOf(index), index); };
+  return {};
+}
+
 Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bool resumed) {
   cli::ViewParts parts{screen,
                        texts_,
@@ -400,9 +411,12 @@ Result<std::unique_ptr<cli::RunView>> LocalJob::MakeView(cli::Screen& screen, bo
                        row_.cwd,
                        dir_.SpoolPath(),
                        HubIsConfigured(here_)};
-  return cli::MakeRunView(std::move(parts), [this](const Error& error) {
+  auto view = cli::MakeRunView(std::move(parts), [this](const Error& error) {
     loop_->Post([this, error] { OnBroken(error); });
   });
+  if (!view || !is_pipe()) return view;
+  return std::make_unique<BlockView>(std::move(*view), InputFolder(),
+                                     [this](TaskIndex index) { OnTaskEnded(index); });
 }
 
 void LocalJob::OnBroken(const Error& error) {
@@ -420,7 +434,7 @@ void LocalJob::TellBounds(cli::RunView& view, const Offer& offer, bool memory_en
   if (limited && !memory_enforced) {
     tell("--memory is watched a few times a second and not enforced by the kernel: " + cgroups);
   }
-  uint32_t asked = cli::SlotCount(options_.slots, here_.machine.facts().cores);
+  uint32_t asked = cli::OfferedSlots(options_, here_.machine.facts().cores);
   if (offer.slots < asked) {
     tell(
         fmt::format("{} tasks at once instead of {}: the limit of open files (ulimit -n) allows no "
@@ -442,6 +456,7 @@ Result<int> LocalJob::Run(bool resumed) {
   if (auto status = CompileTexts(); !status) return std::unexpected(status.error());
   if (resumed) {
     if (auto status = DeliverLate(); !status) return std::unexpected(status.error());
+    RemoveLateBlocks();
   }
   auto view = MakeView(screen, resumed);
   if (!view) return std::unexpected(view.error());
@@ -467,11 +482,16 @@ Result<int> LocalJob::Run(bool resumed) {
   if (!executor) return std::unexpected(executor.error());
   (*executor)->SetEvents(*session_);
   std::unique_ptr<Follower> follower;
-  if (follow_) follower = MakeFollower(**view);
+  if (follow_ && !is_pipe()) follower = MakeFollower(**view);
+  if (reads_) input_ = MakePipeInput(**view);
+  auto slots = WatchSlots(**view);
+  StopWithoutInput();
   cli::RunEnd how = session_->Run(
       **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }},
       [this] { return MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()}; });
   follower.reset();
+  input_.reset();
+  slots.reset();
   executor->reset();  // ends what still runs
   PutEnd();
   store::PruneOptions keep;
@@ -489,6 +509,7 @@ Result<int> LocalJob::Run(bool resumed) {
   loop_->Post([this] { loop_->Stop(); });
   loop_->Run();
   if (broken_) (void)cli::ReportError(*broken_);
+  TellRestOfInput();
   return session_->exit_code();
 }
 

@@ -2,13 +2,16 @@
 // to be run. Steps: Create or Open, then SetTasks or TakeUp, then Run (once).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/follower.h"
+#include "apps/pipe_input.h"
 #include "apps/run_session.h"
+#include "apps/slots_file.h"
 #include "base/result.h"
 #include "cli/options/run_options.h"
 #include "cli/run/task_list.h"
@@ -87,6 +90,16 @@ class LocalJob {
   void TakeUp();
   void Post(engine::Event event) { session_->Post(std::move(event)); }
 
+  // Of --pipe. A new job: its tasks come with the input. An earlier one: whether all of it was
+  // taken; and goes on reading, past what was.
+  void SetPipe(JobSettings settings);
+  bool InputIsWhole() const {
+    return apps::InputIsWhole(InputFolder(), std::max(next_task_, counts().total));
+  }
+  // Says how to go on when it was not.
+  void TellRestOfInput() const;
+  Status ReadOn();
+
   // Runs it to its end and shows it. Returns the exit code.
   Result<int> Run(bool resumed);
   // Removes the folder of a job that came to nothing.
@@ -100,6 +113,15 @@ class LocalJob {
   void AddFollowed(std::vector<std::string> rows, const std::vector<Needs>& needs,
                    cli::RunView& view);
   std::unique_ptr<Follower> MakeFollower(cli::RunView& view);
+  bool is_pipe() const;
+  std::string InputFolder() const { return dir_.path() + "/input"; }
+  std::unique_ptr<PipeInput> MakePipeInput(cli::RunView& view);
+  void RemoveLateBlocks() const;
+  void AddBlocks(std::vector<std::string> rows, cli::RunView& view);
+  std::unique_ptr<SlotsFile> WatchSlots(cli::RunView& view);
+  void OnTaskEnded(TaskIndex index);
+  // Without more input a job that waits for it ends here.
+  void StopWithoutInput();
   LocalJob(const Surroundings& here, store::JobDir dir, std::string state_dir)
       : here_(here), dir_(std::move(dir)), state_dir_(std::move(state_dir)) {}
   Status OpenStore();
@@ -110,6 +132,7 @@ class LocalJob {
   void MakeSession();
   std::string RowOf(TaskIndex index);
   Status CompileTexts();
+  Status CompileTag();
   Status DeliverLate();
   Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
   void PutRow();
@@ -131,7 +154,10 @@ class LocalJob {
   Status rows_status_;
   std::optional<Error> broken_;  // where the run's results go, what cannot be written
   TaskIndex next_task_ = 0;      // number of tasks that were given to the engine
-  bool follow_ = false;
+  bool follow_ = false;          // tasks come while it runs
+  bool reads_ = false;           // from --pipe
+  std::vector<PipeInput::Taken> taken_;
+  std::unique_ptr<PipeInput> input_;
 };
 
 }  // namespace spate::apps

@@ -15,6 +15,7 @@
 #include "cli/options/needs_change.h"
 #include "cli/report.h"
 #include "cli/run/value_list.h"
+#include "cli/text/bash_hint.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
@@ -73,6 +74,53 @@ Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSetti
   return (*job)->Run(/*resumed=*/false);
 }
 
+// Says that a list seems to be bash's, before anything runs: what bash would expand is taken as it
+// is written.
+void TellBashism(const cli::TaskList& tasks, const JobSettings& settings) {
+  bool text = settings.row_kind == RowKind::kListLine || settings.command.size() == 1;
+  auto shell = os::RealPath("/bin/sh");
+  if (!text || !settings.shell.empty() || !shell || !os::BaseName(*shell).ends_with("dash")) return;
+  uint64_t count = 0;
+  std::string first;
+  auto look = [&](std::string_view command) {
+    std::string_view range = cli::BashInCommand(command);
+    if (!range.empty() && count++ == 0) first = range;
+  };
+  if (settings.row_kind == RowKind::kListLine) {
+    tasks.rows(look);
+  } else {
+    look(settings.command.front());
+  }
+  if (count == 0) return;
+  fmt::print(stderr,
+             "spate: {} is bash's, and /bin/sh, which reads the tasks, leaves it as it is: for "
+             "bash, --shell bash\n",
+             EscapeForScreen(first));
+}
+
+// Input that is cut up while it runs.
+Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSettings settings,
+                    const std::vector<std::string>& argv) {
+  if (!cli::StdinIsSource(os::kStdin)) {
+    return Fail(ErrorKind::kInvalid,
+                "--pipe: nothing comes on standard input; write ... | spate run --pipe -- COMMAND, "
+                "or < FILE");
+  }
+  if (options.dry_run) {
+    return Fail(ErrorKind::kInvalid,
+                "--pipe --dry-run: how many tasks there are shows only when the input is read");
+  }
+  settings.row_kind = RowKind::kInput;
+  settings.command = options.sources.command;
+  if (auto sound = format::CompileJob(settings, JobId(1)); !sound) {
+    return std::unexpected(sound.error());
+  }
+  auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
+  if (!job) return std::unexpected(job.error());
+  (*job)->SetPipe(std::move(settings));
+  return (*job)->Run(/*resumed=*/false);
+}
+
 Result<int> RunNew(const Surroundings& here, const RunOptions& options,
                    const std::vector<std::string>& argv) {
   if (auto status = cli::CheckSources(options); !status) return std::unexpected(status.error());
@@ -88,6 +136,9 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
                 fmt::format("--cwd: '{}' is not a folder", EscapeForScreen(settings.cwd)));
   }
   if (options.sources.follow) return Follow(here, options, std::move(settings), argv);
+  if (options.sources.input.from == cli::InputOptions::From::kPipe) {
+    return RunPipe(here, options, std::move(settings), argv);
+  }
   Offer offer = OfferOf(options, here);
   auto tasks =
       cli::LoadTaskList(options, LoadContextOf(settings, offer.slots, !options.dry_run), settings);
@@ -96,6 +147,7 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
     return DryRun(tasks->rows, settings, JobId(1), [](TaskIndex) { return true; });
   }
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
+  if (options.show.form == cli::OutputForm::kHuman) TellBashism(*tasks, settings);
   if (tasks->count == 0) {
     fmt::print(stderr, "spate: 0 tasks: nothing to do\n");
     return cli::kExitSuccess;
@@ -179,6 +231,25 @@ int NothingLeft(const LocalJob& job) {
   return cli::kExitSuccess;
 }
 
+// Goes on with what was taken of the input, and with the rest when it is given again.
+Result<int> ResumePipe(LocalJob& job, const RunOptions& typed) {
+  bool whole = job.InputIsWhole();
+  bool given = typed.sources.has_command && cli::StdinIsSource(os::kStdin);
+  JobCounts counts = job.counts();
+  if (whole && counts.finished() == counts.total) return NothingLeft(job);
+  if (!whole && !given && counts.finished() == counts.total) {
+    job.TellRestOfInput();
+    return cli::kExitTasksFailed;
+  }
+  job.TakeUp();
+  if (!whole && given) {
+    if (auto read = job.ReadOn(); !read) return std::unexpected(read.error());
+  } else if (whole) {
+    job.Post(engine::SealJob{job.id()});
+  }
+  return job.Run(/*resumed=*/true);
+}
+
 Result<int> Resume(const Surroundings& here, const std::string& state_dir,
                    const cli::Invocation& invocation, const RunOptions& typed, uint32_t number) {
   auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
@@ -186,6 +257,9 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
   });
   if (!opened) return std::unexpected(opened.error());
   LocalJob& job = **opened;
+  if (job.options().sources.input.from == cli::InputOptions::From::kPipe) {
+    return ResumePipe(job, typed);
+  }
   auto changes = ReadChanges(job, here, typed);
   if (!changes) return std::unexpected(changes.error());
   const cli::ListChange& list = changes->list;
@@ -277,8 +351,10 @@ Result<int> RunAny(const cli::Invocation& invocation) {
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   if (invocation.words.command == cli::Command::kJobRetry) return Retry(*here, invocation);
-  auto options = cli::ParseRun({}, invocation.argv);
+  auto options = cli::ParseRun(invocation.preset, invocation.argv);
   if (!options) return std::unexpected(options.error());
+  auto slots = ReadSlotsFile(*options, here->cwd, here->machine.facts().cores);
+  if (!slots) return std::unexpected(slots.error());
   if (options->resume) {
     std::string state_dir = StateDirOf(options->state_dir, *here);
     auto earlier = FindEarlierRun(state_dir, here->cwd, *options);
@@ -289,7 +365,9 @@ Result<int> RunAny(const cli::Invocation& invocation) {
                   "there is no unfinished run of this folder; name the list to run");
     }
   }
-  return RunNew(*here, *options, invocation.argv);
+  std::vector<std::string> argv = invocation.preset;
+  argv.insert(argv.end(), invocation.argv.begin(), invocation.argv.end());
+  return RunNew(*here, *options, argv);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include "apps/hub_reader.h"
 #include "apps/hub_submit.h"
 #include "apps/hub_top.h"
+#include "apps/input_part.h"
 #include "apps/local_run.h"
 #include "apps/node_daemon.h"
 #include "apps/para_results.h"
 #include "apps/parasol_programs.h"
+#include "apps/semaphore.h"
 #include "cli/compat/programs.h"
 #include "cli/main.h"
 #include "os/process.h"
@@ -38,6 +40,7 @@ int Run(const spate::cli::Invocation& invocation) {
 int main(int argc, char** argv) {
   spate::os::FillStandardStreams();
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
+  if (auto status = spate::apps::PartEntry(argc, argv)) return *status;
   if (auto status = spate::apps::HubReaderEntry(argc, argv)) return *status;
   if (auto status = spate::apps::ParaResultsEntry(argc, argv)) return *status;
   if (auto status = spate::cli::ParasolEntry(argc, argv, spate::apps::ParasolRunOf)) {
@@ -54,6 +57,7 @@ int main(int argc, char** argv) {
   wiring.node_start = spate::apps::StartNode;
   wiring.get = spate::apps::GetFiles;
   wiring.top = spate::apps::Top;
+  wiring.sem = spate::apps::Semaphore;
   wiring.ask_hub = spate::apps::AskHub;
   return spate::cli::Main(argc, argv, wiring);
 }

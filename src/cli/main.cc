@@ -11,7 +11,10 @@
 #include "cli/manual/man_page.h"
 #include "cli/manual/reference.h"
 #include "cli/options/help.h"
+#include "cli/options/option_words.h"
 #include "cli/report.h"
+#include "os/environment.h"
+#include "os/file.h"
 
 namespace spate::cli {
 namespace {
@@ -68,6 +71,8 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
       return wiring.get;
     case Command::kTop:
       return wiring.top;
+    case Command::kSem:
+      return wiring.sem;
     case Command::kHubStart:
       return wiring.hub_start;
     case Command::kNodeStart:
@@ -85,9 +90,66 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
   }
 }
 
-int Dispatch(Command command, std::vector<std::string> argv, const Wiring& wiring) {
+// Only options: what is to be run is typed.
+Result<std::vector<std::string>> OptionWords(Command command, std::string_view text,
+                                             const std::string& place) {
+  auto words = SplitOptionWords(text);
+  if (!words) return Within(place, words.error());
+  auto parsed = ParseWords(command, *words);
+  if (!parsed) return Within(place, parsed.error());
+  if (parsed->has_rest || !parsed->words.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("{}: '{}' is no option; only options may stand there", place,
+                            EscapeForScreen(parsed->has_rest ? "--" : parsed->words.front())));
+  }
+  return words;
+}
+
+// ~/.config/spate/profiles/NAME, or the file when the name has a slash.
+std::string ProfilePath(const std::string& name, const os::Environment& environment) {
+  if (name.find('/') != std::string::npos) return name;
+  std::string base = environment.GetOr("XDG_CONFIG_HOME", "");
+  if (base.empty()) base = os::JoinPath(environment.GetOr("HOME", "/"), ".config");
+  return os::JoinPath(base, "spate/profiles/" + name);
+}
+
+// Puts the options that are not typed before those that are.
+Result<Invocation> TakeInvocation(Command command, std::vector<std::string> argv) {
+  constexpr size_t kProfileMost = 64 * 1024;
   auto words = ParseWords(command, argv);
-  if (!words) return ReportError(words.error());
+  if (!words) return std::unexpected(words.error());
+  Invocation invocation{std::move(*words), std::move(argv)};
+  bool asks = invocation.words.Has(Opt::kHelp) || invocation.words.Has(Opt::kHelpAll);
+  if (asks || (command != Command::kRun && command != Command::kSubmit)) return invocation;
+  os::Environment environment = os::Environment::OfProcess();
+  std::vector<std::string> profiles;
+  for (const std::string& name : invocation.words.All(Opt::kProfile)) {
+    std::string path = ProfilePath(name, environment);
+    auto text = os::ReadFile(path, kProfileMost);
+    if (!text) return Within("--profile", text.error());
+    auto typed = OptionWords(command, *text, "profile " + EscapeForScreen(path));
+    if (!typed) return std::unexpected(typed.error());
+    profiles.insert(profiles.end(), typed->begin(), typed->end());
+  }
+  invocation.argv.insert(invocation.argv.begin(), profiles.begin(), profiles.end());
+  std::string preset = environment.GetOr("SPATE_OPTIONS", "");
+  if (command == Command::kRun && !preset.empty()) {
+    auto typed = OptionWords(command, preset, "$SPATE_OPTIONS");
+    if (!typed) return std::unexpected(typed.error());
+    invocation.preset = std::move(*typed);
+  }
+  std::vector<std::string> all = invocation.preset;
+  all.insert(all.end(), invocation.argv.begin(), invocation.argv.end());
+  words = ParseWords(command, all);
+  if (!words) return std::unexpected(words.error());
+  invocation.words = std::move(*words);
+  return invocation;
+}
+
+int Dispatch(Command command, std::vector<std::string> argv, const Wiring& wiring) {
+  auto invocation = TakeInvocation(command, std::move(argv));
+  if (!invocation) return ReportError(invocation.error());
+  Words* words = &invocation->words;
   if (words->Has(Opt::kHelpAll)) return Print(CommandHelp(command, true));
   if (words->Has(Opt::kHelp)) return Print(CommandHelp(command, false));
   if (command == Command::kHelp) return Help(words->words);
@@ -98,7 +160,7 @@ int Dispatch(Command command, std::vector<std::string> argv, const Wiring& wirin
         {ErrorKind::kUnavailable,
          fmt::format("`spate {}` is not part of this program", Definition(command).name)});
   }
-  return handler(Invocation{std::move(*words), std::move(argv)});
+  return handler(*invocation);
 }
 
 }  // namespace

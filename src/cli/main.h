@@ -11,8 +11,11 @@ namespace spate::cli {
 
 struct Invocation {
   Words words;
-  // What was typed after the command's name, as it was: what a job keeps for --resume and retry.
+  // What was typed after the command's name, behind the words of its profiles: what a job keeps for
+  // --resume and retry.
   std::vector<std::string> argv;
+  // Of $SPATE_OPTIONS: they hold where argv and an earlier run say nothing. In `words`, too.
+  std::vector<std::string> preset = {};
 };
 
 // Returns an exit code (cli/exit_code.h). Reports its own errors (cli/report.h).
@@ -31,6 +34,7 @@ struct Wiring {
   Handler node_start;  // node start
   Handler get;         // job get
   Handler top;
+  Handler sem;
   Handler ask_hub;  // all else that only a hub answers
 };
 

@@ -100,7 +100,7 @@ std::string Tail() {
   text +=
       ".BR spate (1),\n.BR spate\\-run (1),\n.BR spate\\-submit (1),\n.BR spate\\-job (1),\n"
       ".BR spate\\-task (1),\n.BR spate\\-hub (1),\n.BR spate\\-node (1),\n.BR spate\\-top "
-      "(1),\n.BR spate\\-report (1),\n"
+      "(1),\n.BR spate\\-report (1),\n.BR spate\\-sem (1),\n"
       ".BR spate\\-state (1),\n.BR parallel (1)\n";
   return text;
 }
@@ -126,7 +126,8 @@ std::string MainPage() {
       "\n.fi\n.SH ENVIRONMENT\n.TP\n.B SPATE_STATE\nWhere the history is kept, unless "
       "\\-\\-state is given.\n.TP\n.B XDG_STATE_HOME\nIts folder spate is the default "
       "(~/.local/state/spate without it).\n.TP\n.B SPATE_HUB\nThe access file of the hub, "
-      "unless \\-\\-access is given.\n";
+      "unless \\-\\-access is given.\n.TP\n.B SPATE_OPTIONS\nOptions of every spate run, before "
+      "those that are typed.\n";
   return text + Tail();
 }
 
@@ -188,11 +189,12 @@ Result<std::string> ManPage(std::string_view name) {
   if (name == "spate-hub") return NounPage("hub", "run a hub, and say who may use it");
   if (name == "spate-node") return NounPage("node", "serve a hub, and look after its nodes");
   if (name == "spate-top") return NounPage("top", Definition(Command::kTop).summary);
+  if (name == "spate-sem") return NounPage("sem", Definition(Command::kSem).summary);
   if (name == "spate-report") return NounPage("report", Definition(Command::kReport).summary);
   return Fail(ErrorKind::kInvalid,
               fmt::format("there is no man page '{}'; there are spate, spate-run, spate-submit, "
                           "spate-job, spate-task, spate-hub, spate-node, spate-top, spate-report, "
-                          "spate-state and those of the programs of Parasol",
+                          "spate-sem, spate-state and those of the programs of Parasol",
                           EscapeForScreen(name)));
 }
 

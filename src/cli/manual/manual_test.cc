@@ -37,7 +37,7 @@ bool HasProgram(const std::string& name) {
 TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   std::string pages;
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
-                    "spate-node", "spate-top", "spate-report", "spate-state"}) {
+                    "spate-node", "spate-top", "spate-report", "spate-sem", "spate-state"}) {
     auto page = ManPage(name);
     ASSERT_TRUE(page) << name;
     pages += *page;
@@ -54,7 +54,7 @@ TEST(ManPageTest, RoffHasNoComplaints) {
   if (!HasProgram("groff")) GTEST_SKIP() << "needs groff";
   for (auto name :
        {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub", "spate-node",
-        "spate-top", "spate-report", "spate-state", "gensub2", "paraTestJob"}) {
+        "spate-top", "spate-report", "spate-sem", "spate-state", "gensub2", "paraTestJob"}) {
     EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
 }

@@ -261,6 +261,17 @@ constexpr CommandDef kCommands[] = {
                 "SUGGEST is the largest peak of memory and 20% more, for --memory. Of others' jobs "
                 "only administrators see more than the sums of each user.",
      .words_max = 0},
+    {.id = Command::kSem,
+     .name = "sem",
+     .arguments = "-- COMMAND... | --wait",
+     .summary = "run a command when a semaphore has room for it",
+     .details =
+         "It waits until fewer than -j commands of that name run, starts the command in the "
+         "background and returns; --fg waits for it. `spate sem --wait` waits for all of them. A "
+         "place is free again when the command and all that it started have ended or closed "
+         "their files, however they ended. One word with blanks is shell text.",
+     .words_max = 0,
+     .takes_command = true},
     {.id = Command::kHelp,
      .name = "help",
      .arguments = "[COMMAND]",

@@ -20,10 +20,11 @@ constexpr Foreign kForeign[] = {
      "basefile bf rsync-opts rsyncopts B",
      "spate run uses this machine only, so there is nothing to copy: leave it out; with a hub, use "
      "--put FILE and --get FILE"},
-    {"pipe spreadstdin pipepart pipe-part block blocksize block-size block-timeout bt recstart "
-     "recend regexp remove-rec-sep rrs round-robin round cat fifo tee shard bin group-by groupby",
-     "not supported: spate gives values to commands, not pieces of standard input; split(1) the "
-     "input and run the command on the pieces"},
+    {"cat fifo", "with --pipe, the task's block is its standard input: /dev/stdin, a file"},
+    {"block-timeout blocktimeout bt regexp regex remove-rec-sep removerecsep rrs tee shard bin "
+     "group-by groupby",
+     "not supported: --pipe cuts at --recstart and --recend texts; bring the input into that form "
+     "before"},
     {"eta bar progress", "the bar on the terminal shows it already; leave it out"},
     {"total-jobs totaljobs total", "spate counts the tasks itself; leave it out"},
     {"memfree memsuspend", "use --min-free-memory SIZE"},
@@ -37,21 +38,21 @@ constexpr Foreign kForeign[] = {
     {"ungroup u latest-line latestline ll", "use --line-buffer"},
     {"files output-as-files outputasfiles",
      "use --results DIR, or --stdout PATTERN, or read it back with `spate job cat`"},
-    {"tagstring tag-string ctag ctagstring ctag-string", "use --tag"},
+    {"ctag ctagstring ctag-string", "use --tag or --tagstring TEXT"},
     {"color colour color-failed colour-failed cf", "not supported; leave it out"},
     {"link xapply linkinputsource xapplyinputsource",
      "write :::+ instead of ::: for the source to link"},
-    {"I U i replace er extensionreplace bnr basenamereplace dnr dirnamereplace bner "
+    {"i", "use -I TEXT"},
+    {"U er extensionreplace bnr basenamereplace dnr dirnamereplace bner "
      "basenameextensionreplace seqreplace slotreplace parens rpl plus",
-     "the placeholders have fixed names: {} {.} {/} {//} {/.} {#} {%} {1} ..."},
-    {"d delimiter", "values are lines; use --null for zero bytes"},
+     "the placeholders have fixed names: {} {.} {..} {/} {//} {/.} {%.txt} {#} {%} {1} ..., and "
+     "-I TEXT for {}"},
     {"E e eof", "there is no end marker; cut the input before spate"},
     {"L l max-lines maxlines", "use --max-args N"},
     {"s max-chars maxchars", "use --max-args N; -X fills commands up to the system's limit"},
     {"x exit", "not needed; leave it out"},
     {"r no-run-if-empty norunifempty", "without values nothing runs; leave it out"},
     {"m xargs", "use -X"},
-    {"csv", "use --colsep ,"},
     {"skip-first-line", "use --header :"},
     {"arg-sep argsep arg-file-sep argfilesep", "the separators are ::: and ::::"},
     {"p interactive", "not supported; --dry-run prints what would be run"},
@@ -61,7 +62,7 @@ constexpr Foreign kForeign[] = {
      "values are quoted where a shell reads them; leave it out"},
     {"quote", "values are quoted where a shell reads them; leave it out"},
     {"semaphore fg bg wait id semaphore-name semaphorename semaphore-timeout semaphoretimeout st",
-     "not supported: use flock(1), or a job list with --resource"},
+     "a semaphore is a command of its own: spate sem -j 4 --id NAME -- COMMAND"},
     {"tmux tmux-pane tmuxpane tty T o open-tty", "tasks have no terminal; leave it out"},
     {"compress compress-program use-compress-program decompress-program tmpdir tempdir",
      "stored output is compressed already; leave it out"},
@@ -69,7 +70,7 @@ constexpr Foreign kForeign[] = {
     {"H", "use --halt"},
     {"sql sqlmaster sqlworker sqlandworker sql-master sql-worker sql-and-worker",
      "spate keeps every job in an SQLite file already; see `spate job list`"},
-    {"profile J record-env recordenv", "there are no profiles; write the options into a script"},
+    {"record-env recordenv", "tasks inherit the environment; leave it out"},
     {"silent bug gnu tollef will-cite willcite nn nonotice no-notice citation plain",
      "not needed; leave it out"},
     {"process-slot-var processslotvar", "the variable is SPATE_SLOT; {%} is the placeholder"},

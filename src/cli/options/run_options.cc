@@ -43,12 +43,38 @@ Result<uint32_t> ParseMaxArgs(std::string_view value) {
   return count;
 }
 
+// Not empty, and with \n and its like understood.
+Result<std::string> ParseText(std::string_view value) {
+  if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
+  return Unescaped(value);
+}
+
+Result<std::string> ParseRecordEnd(std::string_view value) { return Unescaped(value); }
+
+void ReadInput(OptionReader& in, InputOptions& input) {
+  if (in.Has(Opt::kPipe)) input.from = InputOptions::From::kPipe;
+  if (in.Has(Opt::kPipepart)) input.from = InputOptions::From::kParts;
+  std::string block;
+  in.Text(Opt::kBlock, block);
+  if (block.starts_with('-')) {
+    in.Read(Opt::kBlock, input.per_slot,
+            [](std::string_view value) { return ParseCountUpTo(value.substr(1), kLimits.slots); });
+  } else if (!block.empty()) {
+    in.Read(Opt::kBlock, input.block, ParseSize);
+  }
+  if (in.Read(Opt::kRecstart, input.recstart, ParseText)) input.recend.clear();
+  in.Read(Opt::kRecend, input.recend, ParseRecordEnd);
+  input.round_robin = in.Has(Opt::kRoundRobin);
+}
+
 void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
   sources.command = words.rest;
   sources.has_command = words.has_rest;
   sources.arg_files = words.All(Opt::kArgFile);
   sources.json_files = words.All(Opt::kJsonLines);
   sources.null_separated = in.Has(Opt::kNull);
+  in.Read(Opt::kDelimiter, sources.delimiter, ParseText);
+  sources.csv = in.Has(Opt::kCsv);
   in.Read(Opt::kColsep, sources.colsep, ParseColsep);
   in.Read(Opt::kHeader, sources.header, ParseHeader);
   in.Read(Opt::kMaxArgs, sources.max_args, ParseMaxArgs);
@@ -60,6 +86,7 @@ void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
                                       {"lr", TrimRule::kBoth},
                                       {"rl", TrimRule::kBoth}});
   sources.follow = in.Has(Opt::kFollow);
+  ReadInput(in, sources.input);
 }
 
 // The last one of a name counts.
@@ -87,9 +114,21 @@ void ReadNeeds(OptionReader& in, RunOptions& options) {
              [&](NamedOffer offer) { Put(options.offers, std::move(offer)); });
 }
 
+// What is no number may be a file with one, as in GNU parallel.
+bool IsFileOfSlots(std::string_view value) {
+  std::error_code ignored;
+  return value.find('/') != std::string_view::npos ||
+         std::filesystem::exists(std::filesystem::path(value), ignored);
+}
+
 void ReadSlots(OptionReader& in, RunOptions& options) {
   JobSettings& settings = options.settings;
-  options.slots_given = in.Read(Opt::kJobs, options.slots, ParseSlotRule);
+  options.slots_given = in.Read(Opt::kJobs, options.slots, [&](std::string_view value) {
+    auto rule = ParseSlotRule(value);
+    if (rule || !IsFileOfSlots(value)) return rule;
+    options.slots_file = value;
+    return Result<SlotRule>(SlotRule());
+  });
   in.Read(Opt::kDelay, settings.start_delay, ParseDuration);
   in.Read(Opt::kMinFreeMemory, settings.min_free_memory, ParseSize);
   in.Read(Opt::kMaxLoad, options.max_load, ParseLoadBound);
@@ -133,6 +172,8 @@ void ReadTask(OptionReader& in, const Words& words, RunOptions& options) {
     settings.environment.push_back(std::move(assignment));
   });
   in.Text(Opt::kCwd, options.cwd);
+  in.Text(Opt::kShell, settings.shell);
+  in.Text(Opt::kReplace, settings.replace);
   in.Text(Opt::kStdin, settings.stdin_pattern);
   in.Text(Opt::kStdout, settings.stdout_pattern);
   in.Text(Opt::kStderr, settings.stderr_pattern);
@@ -146,7 +187,8 @@ void ReadTask(OptionReader& in, const Words& words, RunOptions& options) {
 void ReadShow(OptionReader& in, ShowOptions& show) {
   ReadForm(in, show.form);
   show.keep_order = in.Has(Opt::kKeepOrder);
-  show.tag = in.Has(Opt::kTag);
+  in.Text(Opt::kTagString, show.tag_text);
+  show.tag = in.Has(Opt::kTag) || !show.tag_text.empty();
   show.line_buffer = in.Has(Opt::kLineBuffer);
   show.bar = !in.Has(Opt::kNoBar);
   in.Text(Opt::kJoblog, show.joblog);
@@ -173,6 +215,75 @@ Status CheckFiles(const RunOptions& options, Command command) {
   return {};
 }
 
+Status CheckValues(const SourceOptions& sources) {
+  if (sources.null_separated && !sources.delimiter.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "--null and --delimiter: values end in one way; leave one out");
+  }
+  if (!sources.csv) return {};
+  if (sources.null_separated || !sources.delimiter.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "--csv: records are lines, as CSV has them; leave --null and --delimiter out");
+  }
+  bool one = sources.colsep.size() <= 1 || sources.colsep == "\\t";
+  if (one && sources.colsep != "\"" && sources.colsep != "\n") return {};
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--csv --colsep '{}': one character is wanted, as in --colsep ';'",
+                          EscapeForScreen(sources.colsep)));
+}
+
+// What goes together with pieces of input, and what is about them alone.
+Status CheckInput(const RunOptions& options) {
+  const SourceOptions& sources = options.sources;
+  const InputOptions& input = sources.input;
+  auto wrong = [](std::string why) { return Fail(ErrorKind::kInvalid, std::move(why)); };
+  if (!input.any()) {
+    bool given = input.block > 0 || input.per_slot > 0 || !input.recstart.empty() ||
+                 input.recend != "\n" || input.round_robin;
+    if (!given || options.resume) return {};
+    return wrong(
+        "--block, --recstart, --recend and --round-robin are for input that is cut into pieces: "
+        "add --pipe (standard input) or --pipepart (files of -a)");
+  }
+  bool pipe = input.from == InputOptions::From::kPipe;
+  std::string name = pipe ? "--pipe" : "--pipepart";
+  if (!options.resume && (!sources.has_command || sources.command.empty())) {
+    return wrong(name + " wants a command that reads standard input: " + name + " -- wc -l");
+  }
+  if (pipe && options.hub) {
+    return wrong(
+        "--pipe reads standard input here; with a hub, use --pipepart with a file that its nodes "
+        "see");
+  }
+  if (sources.follow) return wrong(name + ": tasks come as the input does; leave --follow out");
+  if (pipe && !sources.arg_files.empty()) {
+    return wrong("--pipe reads standard input: write < FILE, or use --pipepart -a FILE");
+  }
+  if (!pipe && sources.arg_files.empty() && !options.resume) {
+    return wrong("--pipepart wants the file to be cut: --pipepart -a FILE");
+  }
+  if (pipe && input.per_slot > 0) {
+    return wrong("--block -N needs the size of the input: write --block SIZE, or --pipepart");
+  }
+  if (!pipe && sources.max_args > 0) {
+    return wrong("--pipepart cuts by size; leave -n out, or use --pipe");
+  }
+  if (input.round_robin && sources.max_args > 0) {
+    return wrong("--round-robin deals out blocks of a size; leave -n out");
+  }
+  if (!options.settings.stdin_pattern.empty()) {
+    return wrong(name + ": the piece is the standard input; leave --stdin out");
+  }
+  bool values = std::any_of(sources.command.begin(), sources.command.end(), [](const auto& word) {
+    return word == ":::" || word == ":::+" || word == "::::" || word == "::::+";
+  });
+  if (values || sources.csv || sources.fill || !sources.colsep.empty() ||
+      !sources.delimiter.empty() || sources.null_separated || !sources.json_files.empty()) {
+    return wrong(name + ": tasks have no values; options about values do not go with it");
+  }
+  return {};
+}
+
 Status CheckTogether(const RunOptions& options) {
   if (options.sources.has_command && !options.sources.files.empty()) {
     return Fail(ErrorKind::kInvalid,
@@ -185,14 +296,25 @@ Status CheckTogether(const RunOptions& options) {
                 "--output json: a task's output is part of its end; leave --line-buffer out");
   }
   const std::string& results = options.show.results_dir;
-  if (results.find('{') != std::string::npos || results.ends_with(".csv") ||
-      results.ends_with(".tsv") || results.ends_with(".json")) {
+  if (results.find('{') != std::string::npos) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--results: '{}': a folder is wanted, as in --results DIR, or a file "
+                            "as in all.csv; for a file of each task's output: --stdout "
+                            "'{{1}}.txt'",
+                            EscapeForScreen(results)));
+  }
+  if (options.show.tag_text.find("{%}") != std::string::npos) {
+    return Fail(ErrorKind::kInvalid,
+                "--tagstring: {%}, the slot, is not known where output is shown; use {#}, the "
+                "task's number");
+  }
+  if (options.hub && !options.slots_file.empty()) {
     return Fail(
         ErrorKind::kInvalid,
-        fmt::format("--results: '{}': a folder is wanted, as in --results DIR; for a file of "
-                    "each task's output: --stdout '{{1}}.txt', for one file: --output json",
-                    EscapeForScreen(results)));
+        "-j FILE is for runs on this machine; with a hub: spate job set JOB --max-running N");
   }
+  if (auto ok = CheckValues(options.sources); !ok) return ok;
+  if (auto ok = CheckInput(options); !ok) return ok;
   if (options.resume && options.dry_run) {
     return Fail(ErrorKind::kInvalid,
                 "--resume --dry-run: to see what is left to do, use `spate job tasks last "
@@ -218,6 +340,7 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   ReadPolicy(in, words, options);
   ReadTask(in, words, options);
   ReadShow(in, options.show);
+  options.profiles = words.All(Opt::kProfile);
   options.resume = in.Has(Opt::kResume);
   options.dry_run = in.Has(Opt::kDryRun);
   in.Text(Opt::kAccess, options.access);
@@ -282,6 +405,9 @@ Status CheckSources(const RunOptions& options) {
                              {sources.header, "--header"},
                              {sources.max_args > 0, "--max-args"},
                              {sources.fill, "--fill"},
+                             {sources.csv, "--csv"},
+                             {!sources.delimiter.empty(), "--delimiter"},
+                             {!options.settings.replace.empty(), "--replace-str"},
                              {sources.trim.has_value(), "--trim"}}) {
     if (!given || options.resume) continue;
     return Fail(ErrorKind::kInvalid,
@@ -292,10 +418,15 @@ Status CheckSources(const RunOptions& options) {
   return {};
 }
 
+uint32_t OfferedSlots(const RunOptions& options, uint32_t cores) {
+  uint32_t slots = SlotCount(options.slots, cores);
+  return options.slots_file.empty() ? slots : std::max(slots, kSlotsOfFile);
+}
+
 uint32_t OfferedMilliCpus(const RunOptions& options, uint32_t cores) {
   uint32_t count = std::max(cores, 1u);
   if (options.slots_given && !options.cpus_given) {
-    count = std::max(count, SlotCount(options.slots, cores));
+    count = std::max(count, OfferedSlots(options, cores));
   }
   return count * kMilliCpu;
 }

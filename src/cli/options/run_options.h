@@ -21,6 +21,17 @@ enum class OutputForm : uint8_t { kHuman, kJson, kQuiet };
 enum class TrimRule : uint8_t { kNone, kLeft, kRight, kBoth };
 enum class TaskOrder : uint8_t { kGiven, kShuffle, kLongest };
 
+// Input that is cut into pieces, one for each task.
+struct InputOptions {
+  enum class From : uint8_t { kNone, kPipe, kParts } from = From::kNone;  // --pipe, --pipepart
+  uint64_t block = 0;                                                     // bytes; 0: not given
+  uint32_t per_slot = 0;  // --block -N: parts for each slot; 0: not given
+  std::string recstart;
+  std::string recend = "\n";
+  bool round_robin = false;
+  bool any() const { return from != From::kNone; }
+};
+
 struct SourceOptions {
   std::vector<std::string> files;    // job lists, "-" is standard input
   std::vector<std::string> command;  // after `--`, untouched: template, ":::" and values
@@ -28,27 +39,32 @@ struct SourceOptions {
   std::vector<std::string> arg_files;   // -a, "-" is standard input
   std::vector<std::string> json_files;  // --json-lines, the same
   bool null_separated = false;
+  std::string delimiter;         // what values in files end with; empty: lines
   std::string colsep;            // empty: none
+  bool csv = false;              // --csv; colsep is then empty or one character
   bool header = false;           // --header :
   uint32_t max_args = 0;         // 0: not given
   bool fill = false;             // -X
   std::optional<TrimRule> trim;  // not given: both ends with --colsep, else none
   bool follow = false;
+  InputOptions input;
 };
 
 struct ShowOptions {
   OutputForm form = OutputForm::kHuman;
   bool keep_order = false;
   bool tag = false;
+  std::string tag_text;  // --tagstring; empty: the values
   bool line_buffer = false;
   bool bar = true;
   std::string joblog;       // empty: none
-  std::string results_dir;  // empty: none
+  std::string results_dir;  // a folder, or a file for a table (.csv, .tsv, .json); empty: none
 };
 
 struct RunOptions {
   SourceOptions sources;
   ShowOptions show;
+  std::vector<std::string> profiles;  // as typed; what they hold was put before what is typed
   bool resume = false;
   bool dry_run = false;
   bool hub = false;    // --hub: not on this machine
@@ -56,6 +72,7 @@ struct RunOptions {
 
   SlotRule slots;
   bool slots_given = false;
+  std::string slots_file;  // -j FILE, as typed; `slots` is then what it holds, once it was read
   bool cpus_given = false;
   TaskOrder order = TaskOrder::kGiven;
   LoadBound max_load;
@@ -94,6 +111,11 @@ double MaxLoad(const RunOptions& options, uint32_t cores);
 // The typed settings with those that depend on the machine. `cwd` is absolute: where spate was
 // started; --cwd, when relative, counts from there.
 JobSettings SettingsOf(const RunOptions& options, std::string_view cwd, uint32_t cores);
+
+// What a run with -j FILE offers: more than the file may ask for now.
+inline constexpr uint32_t kSlotsOfFile = 256;
+// Slots of a run: what -j says, or kSlotsOfFile.
+uint32_t OfferedSlots(const RunOptions& options, uint32_t cores);
 
 // The job's name: --name, else its lists, else its command as one would type it; at most 80 bytes,
 // cut between characters, not escaped.

@@ -47,10 +47,44 @@ TEST(RunOptionsTest, Defaults) {
   EXPECT_EQ(OfferedMilliCpus(options, 6), 6000u);
 }
 
+using See = std::function<bool(const RunOptions&)>;
+using Cases = std::map<Opt, std::pair<Argv, See>>;
+
+// Of options that came from GNU parallel late.
+Cases LateCases() {
+  return {
+      {Opt::kDelimiter, {{"-d", "\\t"}, [](auto& o) { return o.sources.delimiter == "\t"; }}},
+      {Opt::kCsv, {{"--csv"}, [](auto& o) { return o.sources.csv; }}},
+      {Opt::kReplace, {{"-I", ",,"}, [](auto& o) { return o.settings.replace == ",,"; }}},
+      {Opt::kPipe,
+       {{"--pipe", "--", "wc"},
+        [](auto& o) { return o.sources.input.from == InputOptions::From::kPipe; }}},
+      {Opt::kPipepart,
+       {{"--pipe-part", "-a", "f", "--", "wc"},
+        [](auto& o) { return o.sources.input.from == InputOptions::From::kParts; }}},
+      {Opt::kBlock,
+       {{"--pipe", "--blocksize", "2K", "--", "wc"},
+        [](auto& o) { return o.sources.input.block == 2048; }}},
+      {Opt::kRecstart,
+       {{"--pipe", "--recstart", ">", "--", "wc"},
+        [](auto& o) { return o.sources.input.recstart == ">" && o.sources.input.recend.empty(); }}},
+      {Opt::kRecend,
+       {{"--pipe", "--recend", ";\\n", "--", "wc"},
+        [](auto& o) { return o.sources.input.recend == ";\n"; }}},
+      {Opt::kRoundRobin,
+       {{"--pipe", "--roundrobin", "--", "wc"},
+        [](auto& o) { return o.sources.input.round_robin; }}},
+      {Opt::kShell, {{"--shell", "bash"}, [](auto& o) { return o.settings.shell == "bash"; }}},
+      {Opt::kTagString,
+       {{"--tagstring", "{#}"}, [](auto& o) { return o.show.tag && o.show.tag_text == "{#}"; }}},
+      {Opt::kJson, {{"--json"}, [](auto& o) { return o.show.form == OutputForm::kJson; }}},
+      {Opt::kProfile, {{"-J", "big"}, [](auto& o) { return o.profiles == Argv{"big"}; }}},
+  };
+}
+
 // Every option of `run` in the table is understood and changes something that can be seen.
 TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
-  using See = std::function<bool(const RunOptions&)>;
-  const std::map<Opt, std::pair<Argv, See>> kCases = {
+  Cases cases = {
       {Opt::kArgFile, {{"-a", "f"}, [](auto& o) { return o.sources.arg_files == Argv{"f"}; }}},
       {Opt::kJsonLines,
        {{"--json-lines", "f"}, [](auto& o) { return o.sources.json_files == Argv{"f"}; }}},
@@ -146,10 +180,11 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
           return o.keep == HistoryBound{Duration::Seconds(7 * 86400), uint64_t{5} << 30};
         }}},
   };
+  cases.merge(LateCases());
   for (const OptionDef& def : Options()) {
     if (!(def.commands & Bit(Command::kRun)) || def.group == Group::kGeneral) continue;
-    auto found = kCases.find(def.id);
-    ASSERT_NE(found, kCases.end()) << "no case for --" << def.name();
+    auto found = cases.find(def.id);
+    ASSERT_NE(found, cases.end()) << "no case for --" << def.name();
     EXPECT_TRUE(found->second.second(Good(found->second.first))) << "--" << def.name();
     EXPECT_FALSE(found->second.second(Good({"x"}))) << "--" << def.name();
   }
@@ -218,6 +253,31 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
        "for a command: -a FILE)"},
       {{"--"}, "there is no command after --; write for example: spate run -- gzip {} ::: *.txt"},
       {{}, "nothing to run: name a job list (- for standard input), or write a command after --"},
+      {{"--pipe", "a.lst"}, "--pipe wants a command that reads standard input: --pipe -- wc -l"},
+      {{"--pipe", "-a", "f", "--", "wc"},
+       "--pipe reads standard input: write < FILE, or use --pipepart -a FILE"},
+      {{"--pipe", "--block", "-2", "--", "wc"},
+       "--block -N needs the size of the input: write --block SIZE, or --pipepart"},
+      {{"--pipepart", "--", "wc"}, "--pipepart wants the file to be cut: --pipepart -a FILE"},
+      {{"--pipepart", "-a", "f", "-n2", "--", "wc"},
+       "--pipepart cuts by size; leave -n out, or use --pipe"},
+      {{"--pipe", "--stdin", "f", "--", "wc"},
+       "--pipe: the piece is the standard input; leave --stdin out"},
+      {{"--pipe", "--csv", "--", "wc"},
+       "--pipe: tasks have no values; options about values do not go with it"},
+      {{"--hub", "--pipe", "--", "wc"},
+       "--pipe reads standard input here; with a hub, use --pipepart with a file that its nodes "
+       "see"},
+      {{"--block", "1M", "--", "wc"},
+       "--block, --recstart, --recend and --round-robin are for input that is cut into pieces: add "
+       "--pipe (standard input) or --pipepart (files of -a)"},
+      {{"--csv", "--colsep", "ab", "--", "echo"},
+       "--csv --colsep 'ab': one character is wanted, as in --colsep ';'"},
+      {{"-0", "-d", ",", "--", "echo"},
+       "--null and --delimiter: values end in one way; leave one out"},
+      {{"--tagstring", "{%}", "--", "echo"},
+       "--tagstring: {%}, the slot, is not known where output is shown; use {#}, the task's "
+       "number"},
       {{"-n2", "jobs.lst"},
        "--max-args is for the values of a command: write the command after --, as in spate run "
        "--max-args ... -- gzip {}"},

@@ -44,6 +44,7 @@ enum class Command : uint8_t {
   kNodeRemove,
   kTop,
   kReport,
+  kSem,
   kHelp,
   kVersion,
 };
@@ -69,11 +70,20 @@ enum class Opt : uint8_t {
   kArgFile,
   kJsonLines,
   kNull,
+  kDelimiter,
   kColsep,
+  kCsv,
   kHeader,
   kMaxArgs,
   kFill,
   kTrim,
+  kReplace,
+  kPipe,
+  kPipepart,
+  kBlock,
+  kRecstart,
+  kRecend,
+  kRoundRobin,
   kFollow,
   kResume,
   kDryRun,
@@ -104,6 +114,7 @@ enum class Opt : uint8_t {
   // The tasks' surroundings.
   kEnv,
   kCwd,
+  kShell,
   kStdin,
   kStdout,
   kStderr,
@@ -113,15 +124,18 @@ enum class Opt : uint8_t {
   // Output.
   kKeepOrder,
   kTag,
+  kTagString,
   kLineBuffer,
   kOutput,
   kQuiet,
+  kJson,
   kNoBar,
   kJoblog,
   kResults,
   kKeepOutput,
   // State.
   kName,
+  kProfile,
   kState,
   kKeep,
   // History commands.
@@ -179,6 +193,12 @@ enum class Opt : uint8_t {
   kOneLook,
   kSince,
   kOfUser,
+  // sem.
+  kSemSlots,
+  kSemName,
+  kSemForeground,
+  kSemWait,
+  kSemTimeout,
 };
 
 enum class Group : uint8_t {

@@ -44,6 +44,23 @@ std::optional<uint32_t> Whole(std::string_view text, uint64_t max) {
 
 }  // namespace
 
+std::string Unescaped(std::string_view text) {
+  constexpr std::string_view kNames = "ntr0'\"\\";
+  constexpr std::string_view kBytes("\n\t\r\0'\"\\", 7);
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    size_t name = std::string_view::npos;
+    if (text[i] == '\\' && i + 1 < text.size()) name = kNames.find(text[i + 1]);
+    if (name == std::string_view::npos) {
+      out += text[i];
+    } else {
+      out += kBytes[name];
+      ++i;
+    }
+  }
+  return out;
+}
+
 std::vector<std::string_view> SplitCommas(std::string_view text) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {

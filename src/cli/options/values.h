@@ -64,6 +64,9 @@ struct HistoryBound {
 };
 Status ParseHistoryBound(std::string_view text, HistoryBound& bound);
 
+// Text with \n \t \r \0 \\ and quotes with a backslash, as printf has them.
+std::string Unescaped(std::string_view text);
+
 // "a,b" to {"a", "b"}; empty parts are dropped.
 std::vector<std::string_view> SplitCommas(std::string_view text);
 

@@ -13,6 +13,7 @@
 #include "base/near.h"
 #include "base/units.h"
 #include "cli/options/foreign.h"
+#include "cli/options/values.h"
 
 namespace spate::cli {
 namespace {
@@ -21,36 +22,58 @@ using std::string_view_literals::operator""sv;
 
 bool IsOptionWord(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-// "-j,-P,--jobs,--max-procs"
-std::string CliNames(const OptionDef& def) {
+std::vector<std::string> NamesOf(const OptionDef& def) {
+  std::vector<std::string> names;
+  for (std::string_view name : SplitCommas(def.names)) names.emplace_back(name);
+  return names;
+}
+
+// "maxprocs": a long name as it is remembered.
+std::string WithoutHyphens(std::string_view name) {
+  std::string plain;
+  for (char c : name) {
+    if (c != '-' && c != '_') plain += c;
+  }
+  return plain;
+}
+
+using NamedOptions = std::map<std::string, const OptionDef*>;
+
+// All long names that a command takes: those of the table, and each without its hyphens.
+NamedOptions LongNames(Command command) {
+  NamedOptions known;
+  for (bool plain : {false, true}) {
+    for (const OptionDef& def : Options()) {
+      if (!(def.commands & Bit(command))) continue;
+      for (const std::string& name : NamesOf(def)) {
+        known.try_emplace(plain ? WithoutHyphens(name) : name, &def);
+      }
+    }
+  }
+  return known;
+}
+
+// "-j,-P,--jobs,--max-procs,--maxprocs"
+std::string CliNames(const OptionDef& def, const NamedOptions& known) {
   std::string names;
   for (char letter : def.letters) names += fmt::format("-{},", letter);
-  for (size_t at = 0; at < def.names.size();) {
-    size_t end = std::min(def.names.find(',', at), def.names.size());
-    names += fmt::format("--{},", def.names.substr(at, end - at));
-    at = end + 1;
+  for (const auto& [name, option] : known) {
+    if (option == &def) names += fmt::format("--{},", name);
   }
   names.pop_back();
   return names;
 }
 
-std::vector<std::string_view> LongNames(Command command) {
-  std::vector<std::string_view> names;
-  for (const OptionDef& def : Options()) {
-    if (def.commands & Bit(command)) names.push_back(def.name());
-  }
-  return names;
-}
-
 // The definition that "--jobs", "--jobs=3", "-j" or "-kj" (its last letter) names, or null.
 const OptionDef* DefinitionOf(Command command, std::string_view word) {
-  bool is_long = word.starts_with("--");
-  std::string_view name = word.substr(2, word.find('=') - std::min<size_t>(2, word.size()));
+  if (word.starts_with("--")) {
+    NamedOptions known = LongNames(command);
+    auto found = known.find(std::string(word.substr(2, word.find('=') - 2)));
+    return found == known.end() ? nullptr : found->second;
+  }
   for (const OptionDef& def : Options()) {
-    if (!(def.commands & Bit(command))) continue;
-    if (!is_long && def.letters.find(word.back()) != std::string_view::npos) return &def;
-    std::string names = fmt::format(",{},", def.names);
-    if (is_long && names.find(fmt::format(",{},", name)) != std::string::npos) return &def;
+    bool here = def.commands & Bit(command);
+    if (here && def.letters.find(word.back()) != std::string_view::npos) return &def;
   }
   return nullptr;
 }
@@ -58,6 +81,20 @@ const OptionDef* DefinitionOf(Command command, std::string_view word) {
 std::unexpected<Error> Usage(Command command, std::string_view message) {
   return Fail(ErrorKind::kInvalid,
               fmt::format("{}\nSee: spate {} --help", message, Definition(command).name));
+}
+
+// "spate submit" or "spate job cat and spate job tail": who takes an option that this command does
+// not; empty when nobody does.
+std::string WhoTakes(std::string_view name) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> takers;
+  for (const CommandDef& def : Commands()) {
+    if (!IsOtherName(def) && LongNames(def.id).contains(std::string(name))) {
+      takers.push_back(fmt::format("spate {}", def.name));
+    }
+  }
+  if (takers.size() > kNamed) takers = {takers.begin(), takers.begin() + kNamed};
+  return fmt::format("{}", fmt::join(takers, " and "));
 }
 
 std::unexpected<Error> UnknownOption(Command command, std::string_view word) {
@@ -69,8 +106,15 @@ std::unexpected<Error> UnknownOption(Command command, std::string_view word) {
       return Usage(command, fmt::format("{}: {}", shown, *hint));
     }
   }
+  std::string takers = is_long ? WhoTakes(typed.substr(2)) : std::string();
+  if (!takers.empty()) {
+    return Usage(command, fmt::format("{}: an option of {}", EscapeForScreen(typed), takers));
+  }
   std::string near;
-  std::vector<std::string_view> names = LongNames(command);
+  std::vector<std::string_view> names;
+  for (const OptionDef& def : Options()) {
+    if (def.commands & Bit(command)) names.push_back(def.name());
+  }
   // One dash may be a long name with a dash too few ("-timeout").
   if (is_long || typed.size() > 2) {
     if (auto nearest = Nearest(typed.substr(is_long ? 2 : 1), names)) {
@@ -93,10 +137,11 @@ std::unexpected<Error> MissingValue(Command command, std::span<const std::string
 void Declare(CLI::App& app, Command command, std::map<const CLI::Option*, const OptionDef*>& defs) {
   app.set_help_flag();
   app.allow_extras();
+  NamedOptions known = LongNames(command);
   for (const OptionDef& def : Options()) {
     if (!(def.commands & Bit(command))) continue;
-    CLI::Option* option = def.argument.empty() ? app.add_flag(CliNames(def))
-                                               : app.add_option(CliNames(def))->expected(1);
+    CLI::Option* option = def.argument.empty() ? app.add_flag(CliNames(def, known))
+                                               : app.add_option(CliNames(def, known))->expected(1);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
     defs[option] = &def;
   }
@@ -195,6 +240,45 @@ Result<Words> ParseWords(Command command, std::span<const std::string> argv) {
   return words;
 }
 
+namespace {
+
+// What people type for a command when they think of another program.
+struct CommandWord {
+  std::string_view words;  // separated by blanks
+  std::string_view commands;
+};
+constexpr CommandWord kCommandWords[] = {
+    {"list ls jobs history", "spate job list"},
+    {"ps squeue qstat status", "spate job list, or spate top"},
+    {"cancel kill stop scancel qdel abort", "spate job cancel"},
+    {"wait", "spate job wait"},
+    {"watch progress", "spate job progress"},
+    {"info show describe", "spate job info"},
+    {"tasks", "spate job tasks"},
+    {"cat log logs output", "spate job cat"},
+    {"tail", "spate job tail"},
+    {"retry rerun", "spate job retry"},
+    {"resume", "spate run --resume"},
+    {"forget rm remove delete", "spate job forget"},
+    {"hold pause suspend", "spate job hold"},
+    {"release", "spate job release"},
+    {"explain why", "spate task explain"},
+    {"nodes sinfo", "spate node list"},
+    {"exec parallel xargs start", "spate run"},
+    {"sbatch qsub queue", "spate submit"},
+    {"check", "spate state check"},
+};
+
+std::string_view CommandMeant(std::string_view word) {
+  for (const CommandWord& known : kCommandWords) {
+    std::string words = fmt::format(" {} ", known.words);
+    if (words.find(fmt::format(" {} ", word)) != std::string::npos) return known.commands;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<FoundCommand> FindCommand(std::span<const std::string> argv) {
   CHECK(!argv.empty());
   const std::string& noun = argv.front();
@@ -213,6 +297,11 @@ Result<FoundCommand> FindCommand(std::span<const std::string> argv) {
     if (argv.size() > 1 && verbs.back() == argv[1]) return FoundCommand{def.id, 2};
   }
   if (verbs.empty()) {
+    if (std::string_view meant = CommandMeant(noun); !meant.empty()) {
+      return Fail(ErrorKind::kInvalid, fmt::format("'{}' is not a command of spate; write: {}\n"
+                                                   "See: spate --help",
+                                                   noun, meant));
+    }
     return Fail(ErrorKind::kInvalid,
                 fmt::format("'{}' is not a command of spate{}\nTo run a list or a command: spate "
                             "run. See: spate --help",

@@ -66,6 +66,12 @@ TEST(WordsTest, TakesApart) {
       {{"--max-procs", "4"}, {{Opt::kJobs, "4"}}},
       {{"-kj4"}, {{Opt::kKeepOrder, "true"}, {Opt::kJobs, "4"}}},
       {{"a", "-k", "b"}, {{Opt::kKeepOrder, "true"}}, {"a", "b"}},
+      {{"--maxprocs", "4", "--keeporder"}, {{Opt::kJobs, "4"}, {Opt::kKeepOrder, "true"}}},
+      {{"--timelimit=2s", "--mem", "1G"}, {{Opt::kTimeLimit, "2s"}, {Opt::kMemory, "1G"}}},
+      {{"--cores", "2", "--retry", "1"}, {{Opt::kCpus, "2"}, {Opt::kRetries, "1"}}},
+      {{"--name", "--maxprocs"}, {{Opt::kName, "--maxprocs"}}},
+      {{"--json"}, {{Opt::kOutput, "json"}}},
+      {{"-I", "%", "-d,"}, {{Opt::kReplace, "%"}, {Opt::kDelimiter, ","}}},
       {{"--timeout", "200%"}, {{Opt::kTimeLimit, "200%"}}},
       {{"-q", "--output", "json"}, {{Opt::kOutput, "quiet"}, {Opt::kOutput, "json"}}},
       {{"--output", "json", "-q"}, {{Opt::kOutput, "json"}, {Opt::kOutput, "quiet"}}},
@@ -110,13 +116,17 @@ TEST(WordsTest, SaysWhatIsWrong) {
       {{"-Z"}, "-Z: unknown option"},
       {{"-kZ"}, "-Z: unknown option"},
       {{"--a\x1b"}, "--a\\x1b: unknown option"},
-      {{"--jobs"}, "--jobs needs a value: --jobs N"},
-      {{"a", "-j"}, "--jobs needs a value: --jobs N"},
-      {{"-kj"}, "--jobs needs a value: --jobs N"},
+      {{"--jobs"}, "--jobs needs a value: --jobs N|FILE"},
+      {{"a", "-j"}, "--jobs needs a value: --jobs N|FILE"},
+      {{"-kj"}, "--jobs needs a value: --jobs N|FILE"},
       {{"--tag=maybe"}, "--tag takes no value (but =false undoes it)"},
       {{"--eta"}, "--eta: the bar on the terminal shows it already; leave it out"},
       {{"-S", "host", "a"},
        "-S: spate run uses this machine only; run spate there, or put ssh into the command"},
+      {{"--array", "1-9"}, "--array: an option of spate submit and spate job add"},
+      {{"--older-than=3d"}, "--older-than: an option of spate job forget"},
+      {{"--semaphore"},
+       "--semaphore: a semaphore is a command of its own: spate sem -j 4 --id NAME -- COMMAND"},
       {{"--memfree=1G"}, "--memfree: use --min-free-memory SIZE"},
       {{"--load", "80%"}, "--load: use --max-load N"},
       {{"--resume-failed"},
@@ -168,6 +178,9 @@ TEST(FindCommandTest, FindsNounAndVerb) {
             "wait, progress, cancel, hold, release, set, add, close; did you mean "
             "list?");
   EXPECT_EQ(find({"rn"}), "'rn' is not a command of spate; did you mean run?");
+  EXPECT_EQ(find({"list"}), "'list' is not a command of spate; write: spate job list");
+  EXPECT_EQ(find({"cancel", "3"}), "'cancel' is not a command of spate; write: spate job cancel");
+  EXPECT_EQ(find({"ps"}), "'ps' is not a command of spate; write: spate job list, or spate top");
   EXPECT_EQ(find({"jobs.lst"}), "'jobs.lst' is not a command of spate");
 }
 

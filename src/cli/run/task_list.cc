@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/units.h"
+#include "cli/run/part_list.h"
 #include "cli/run/value_list.h"
 #include "core/model/limits.h"
 #include "format/joblist/reader.h"
@@ -170,6 +171,7 @@ uint32_t RequestTable::Add(TaskIndex index, const Needs& needs,
 
 Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
                               JobSettings& settings) {
+  if (options.sources.input.any()) return LoadPartList(options, context, settings);
   if (options.sources.has_command) return LoadValueList(options, context, settings);
   settings.row_kind = RowKind::kListLine;
   ListLoader loader(options, context);

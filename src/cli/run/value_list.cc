@@ -10,6 +10,7 @@
 #include "core/model/limits.h"
 #include "format/expand.h"
 #include "format/json_lines/json_lines.h"
+#include "format/sources/csv.h"
 #include "format/sources/sources.h"
 #include "os/fd.h"
 #include "os/file.h"
@@ -78,6 +79,41 @@ Status ReadJson(SourceReader& reader, const std::string& file, Values& values) {
   return {};
 }
 
+char CsvSeparator(const SourceOptions& sources) {
+  if (sources.colsep.empty()) return ',';
+  return sources.colsep == "\\t" ? '\t' : sources.colsep.front();
+}
+
+// The values in the text that was read last.
+Result<std::vector<std::string_view>> SplitText(const SourceOptions& sources, Values& values) {
+  const std::string& text = values.texts.back();
+  if (!sources.delimiter.empty()) return format::SplitAt(text, sources.delimiter);
+  if (!sources.csv) return format::SplitValues(text, sources.null_separated);
+  auto records = format::ParseCsv(text, CsvSeparator(sources));
+  if (!records) return std::unexpected(records.error());
+  values.texts.pop_back();
+  std::vector<std::string_view> split;
+  for (std::string& record : *records) {
+    split.push_back(values.texts.emplace_back(std::move(record)));
+  }
+  return split;
+}
+
+// What stands behind :::; with --csv each word is a line.
+Result<std::vector<std::string_view>> TypedValues(const SourceOptions& sources,
+                                                  const format::SourceWords& source,
+                                                  Values& values) {
+  std::vector<std::string_view> typed(source.values.begin(), source.values.end());
+  if (!sources.csv) return typed;
+  for (std::string_view& value : typed) {
+    auto records = format::ParseCsv(value, CsvSeparator(sources));
+    if (!records) return std::unexpected(records.error());
+    std::string columns = records->empty() ? std::string() : std::move(records->front());
+    value = values.texts.emplace_back(std::move(columns));
+  }
+  return typed;
+}
+
 Status ReadSources(const RunOptions& options, const LoadContext& context, Values& values) {
   SourceReader reader(context);
   for (const std::string& file : options.sources.json_files) {
@@ -87,13 +123,15 @@ Status ReadSources(const RunOptions& options, const LoadContext& context, Values
     format::SourceValues& out = values.sources.emplace_back();
     out.linked = source.linked;
     if (!source.is_file) {
-      out.values.assign(source.values.begin(), source.values.end());
+      auto typed = TypedValues(options.sources, source, values);
+      if (!typed) return Within(":::", typed.error());
+      out.values = std::move(*typed);
       continue;
     }
     auto text = reader.Read(source.file);
     if (!text) return std::unexpected(text.error());
     values.texts.push_back(std::move(*text));
-    auto split = format::SplitValues(values.texts.back(), options.sources.null_separated);
+    auto split = SplitText(options.sources, values);
     if (!split) return Within(SourceReader::NameOf(source.file), split.error());
     out.values = std::move(*split);
   }
@@ -142,7 +180,8 @@ Status Walk(const Values& values, const format::RowRules& rules,
 format::RowRules RulesOf(const RunOptions& options, const LoadContext& context) {
   format::RowRules rules;
   const SourceOptions& sources = options.sources;
-  rules.colsep = sources.colsep;
+  if (!sources.csv) rules.colsep = sources.colsep;
+  rules.columns = sources.csv;
   rules.header = sources.header;
   rules.trim = TrimOf(sources.trim);
   rules.fill = sources.fill;

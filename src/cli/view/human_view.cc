@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/text/bash_hint.h"
 #include "cli/text/end_text.h"
 
 namespace spate::cli {
@@ -83,6 +84,7 @@ void HumanView::OnEnded(const TaskEnded& ended) {
 }
 
 void HumanView::NoteFailure(const TaskEnded& ended) {
+  if (bash_.empty() && ended.output) bash_ = BashInErrors(ended.output->err.bytes);
   if (failures_.size() >= kFailuresShown) return;
   const AttemptEnd& end = ended.end;
   std::string tries = end.ref.attempt.value > 1 ? fmt::format(", attempt {}", end.ref.attempt.value)
@@ -189,12 +191,21 @@ void HumanView::SayFailures(const RunFinish& finish) {
   screen_.Write(Stream::kErr, text);
 }
 
+void HumanView::SayShell() {
+  if (bash_.empty()) return;
+  Say(
+      fmt::format("/bin/sh says \"{}\": the tasks seem to be bash's, and /bin/sh reads them "
+                  "unless told otherwise: --shell bash",
+                  bash_));
+}
+
 void HumanView::OnFinish(const RunFinish& finish) {
   screen_.EraseBar();
   if (finish.how == RunEnd::kOutputClosed) return;
   if (options_.show_output) writer_.OnFinish();
   if (options_.quiet) return;
   SayFailures(finish);
+  SayShell();
   std::string text = fmt::format(
       "spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts, finish.now - start_.now));
   HintContext hints = options_.hints;

@@ -46,6 +46,8 @@ class HumanView final : public RunView {
 
   void Say(std::string_view line);
   void NoteFailure(const TaskEnded& ended);
+  // The list may be another shell's.
+  void SayShell();
   void SayFailures(const RunFinish& finish);
   void SayNews(const News& news);
   void DrawNow(Instant now);
@@ -57,6 +59,7 @@ class HumanView final : public RunView {
   RunStart start_;
   RunTotals totals_;
   std::vector<Failure> failures_;  // the first kFailuresShown
+  std::string bash_;               // what /bin/sh said of a task that is bash's
   BarState bar_;
   RateMeter rate_;
   Instant drawn_;  // when the bar was drawn last

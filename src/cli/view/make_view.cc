@@ -5,6 +5,7 @@
 #include "cli/view/human_view.h"
 #include "cli/view/joblog.h"
 #include "cli/view/json_view.h"
+#include "cli/view/results_table.h"
 #include "cli/view/results_tree.h"
 #include "cli/view/run_view.h"
 #include "os/file.h"
@@ -57,6 +58,7 @@ std::unique_ptr<RunView> ScreenView(ViewParts& parts) {
       .show_output = show_output,
       .output = {.keep_order = parts.show.keep_order,
                  .tag = parts.show.tag,
+                 .tag_text = parts.texts.tag,
                  .line_buffer = parts.show.line_buffer,
                  .spill_folder = parts.spill_folder},
       .hints = hints,
@@ -69,7 +71,12 @@ std::unique_ptr<RunView> ScreenView(ViewParts& parts) {
 Result<std::unique_ptr<RunView>> MakeRunView(ViewParts parts,
                                              std::function<void(const Error&)> on_broken) {
   std::vector<std::unique_ptr<RunView>> views;
-  if (!parts.show.results_dir.empty()) {
+  std::string table = os::JoinPath(parts.cwd, parts.show.results_dir);
+  if (TableFormOf(parts.show.results_dir)) {
+    auto results = ResultsTable::Open(table, parts.append_joblog, parts.texts, on_broken);
+    if (!results) return std::unexpected(results.error());
+    views.push_back(std::move(*results));
+  } else if (!parts.show.results_dir.empty()) {
     auto tree = ResultsTree::Open({.dir = os::JoinPath(parts.cwd, parts.show.results_dir),
                                    .value_names = parts.value_names,
                                    .columns = parts.columns},

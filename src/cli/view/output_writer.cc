@@ -232,6 +232,7 @@ void OutputWriter::AdvanceHead() {
 }
 
 std::string OutputWriter::TagOf(TaskIndex index) const {
+  if (options_.tag_text) return options_.tag_text(index) + '\t';
   return fmt::format("{}\t", fmt::join(values_(index), " "));
 }
 

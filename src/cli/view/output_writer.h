@@ -26,6 +26,7 @@ class OutputWriter {
   struct Options {
     bool keep_order = false;
     bool tag = false;
+    std::function<std::string(TaskIndex)> tag_text = nullptr;  // null: the values
     bool line_buffer = false;
     std::string spill_folder;
     uint64_t held_memory = kHeldMemory;

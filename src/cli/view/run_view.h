@@ -99,6 +99,7 @@ class RunView {
 struct TaskTexts {
   std::function<std::string(TaskIndex)> command;              // as people see it
   std::function<std::vector<std::string>(TaskIndex)> values;  // a list's line is one value
+  std::function<std::string(TaskIndex)> tag = nullptr;        // --tagstring; null: the values
 };
 
 struct ViewParts {

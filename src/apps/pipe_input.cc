@@ -1,0 +1,236 @@
+// Reading and cutting happen on the loop; files are written and synced aside, a batch at a time.
+// A batch is what came while the last one was being written.
+//
+// Invariant: a task is added only when its block, and the name of it, are on disk.
+#include "apps/pipe_input.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/number.h"
+#include "base/units.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr const char* kInput = "standard input";
+constexpr uint64_t kReadMost = 1u << 20;
+constexpr uint64_t kBatchBytes = 4u << 20;
+constexpr uint64_t kBlocksAhead = 2048;
+
+std::string EndFile(const std::string& folder) { return folder + "/end"; }
+
+std::string BlockFile(const std::string& folder, uint64_t number) {
+  return folder + "/" + format::BlockName(number);
+}
+
+Status WriteBlock(const std::string& path, std::string_view bytes, os::OpenHow how, bool sync) {
+  auto file = os::OpenWrite(path, how, 0600);
+  if (!file) return std::unexpected(file.error());
+  if (auto written = os::WriteAll(file->get(), bytes, path); !written) return written;
+  return sync ? os::Fsync(file->get(), path) : Status();
+}
+
+uint64_t HashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+}  // namespace
+
+// The end may be on disk before the last tasks are; then it names more than there are.
+bool InputIsWhole(const std::string& folder, uint64_t tasks) {
+  auto text = os::ReadFile(EndFile(folder), 64);
+  return text && ReadNumber<uint64_t>(*text) == tasks;
+}
+
+PipeInput::PipeInput(os::RealLoop& loop, Plan plan, Sink sink)
+    : loop_(loop),
+      plan_(std::move(plan)),
+      sink_(std::move(sink)),
+      cutter_(plan_.rules),
+      dealt_(plan_.deal),
+      first_added_(plan_.taken.size()) {
+  Watch();
+}
+
+PipeInput::~PipeInput() { Stop(); }
+
+void PipeInput::Stop() {
+  if (std::exchange(watching_, false)) loop_.Unwatch(plan_.fd);
+}
+
+void PipeInput::Fail(const Error& error) {
+  if (std::exchange(broken_, true)) return;
+  Stop();
+  sink_.wrong(error);
+}
+
+bool PipeInput::Full() const {
+  if (batch_bytes_ >= kBatchBytes) return true;
+  return waiting_blocks_ > kBlocksAhead || waiting_bytes_ > plan_.bytes_ahead;
+}
+
+void PipeInput::Watch() {
+  if (watching_ || at_end_ || broken_ || Full()) return;
+  watching_ = true;
+  loop_.WatchRead(plan_.fd, [this] { Read(); });
+}
+
+void PipeInput::Read() {
+  std::string piece(std::min<uint64_t>(cutter_.Room(), kReadMost), '\0');
+  auto size = os::ReadSome(plan_.fd, piece.data(), piece.size(), kInput);
+  if (!size) {
+    if (size.error().kind == ErrorKind::kBusy) return;
+    return Fail(size.error());
+  }
+  cutter_.Feed(std::string_view(piece).substr(0, *size));
+  if (*size == 0) {
+    cutter_.Finish();
+    at_end_ = true;
+    Stop();
+  }
+  TakeBlocks();
+  if (Full()) Stop();
+}
+
+void PipeInput::TakeBlocks() {
+  while (!broken_) {
+    auto block = cutter_.Next();
+    if (!block) return Fail(block.error());
+    if (!*block) break;
+    if (auto taken = TakeBlock(std::move(**block)); !taken) return Fail(taken.error());
+  }
+  if (at_end_ && next_ < plan_.taken.size()) {
+    return Fail(EndsBefore().error());
+  }
+  Write();
+}
+
+std::unexpected<Error> PipeInput::EndsBefore() const {
+  return spate::Fail(ErrorKind::kInvalid,
+                     fmt::format("the input ends after {} bytes, before what was taken of it in "
+                                 "the earlier run: give the same input again",
+                                 FormatCount(offset_)));
+}
+
+Status PipeInput::TakeBlock(std::string bytes) {
+  Block block{.row = {.offset = offset_, .length = bytes.size()}};
+  offset_ += bytes.size();
+  block.bytes = cutter_.header().empty() ? std::move(bytes) : cutter_.header() + bytes;
+  uint64_t number = next_++;
+  if (plan_.deal > 0) {
+    block.number = number % plan_.deal + 1;
+  } else {
+    block.number = number + 1;
+    block.row.hash = HashOf(block.bytes);
+    if (number < plan_.taken.size()) {
+      const Taken& known = plan_.taken[number];
+      if (known.length == block.row.length && known.hash == block.row.hash) return {};
+      if (at_end_ && block.row.length < known.length) return EndsBefore();
+      return spate::Fail(
+          ErrorKind::kInvalid,
+          fmt::format("the input is not that of the earlier run: they differ in block {}, from "
+                      "byte {} on; give the same input and the same --block, or begin anew "
+                      "without --resume",
+                      FormatCount(number + 1), FormatCount(block.row.offset)));
+    }
+    ++waiting_blocks_;
+    waiting_bytes_ += block.bytes.size();
+    lengths_.push_back(block.bytes.size());
+  }
+  batch_bytes_ += block.bytes.size();
+  batch_.push_back(std::move(block));
+  return {};
+}
+
+// One write at a time.
+void PipeInput::Write() {
+  if (broken_ || ended_ || writer_ || (batch_.empty() && !at_end_)) return;
+  auto batch = std::make_shared<std::vector<Block>>(std::exchange(batch_, {}));
+  batch_bytes_ = 0;
+  bool last = at_end_;
+  ended_ = last;
+  for (const Block& block : *batch) {
+    writing_.push_back({.row = block.row, .number = block.number, .bytes = {}});
+    if (plan_.deal == 0) continue;
+    // The header is in front of what each task gets, once.
+    std::string_view bytes = block.bytes;
+    bool first = dealt_[block.number - 1] == 0;
+    dealt_[block.number - 1] += bytes.size() - (first ? 0 : cutter_.header().size());
+  }
+  size_t header = cutter_.header().size();
+  uint64_t tasks = plan_.deal == 0 ? next_
+                                   : static_cast<uint64_t>(std::ranges::count_if(
+                                         dealt_, [](uint64_t length) { return length > 0; }));
+  auto work = [batch, last, header, tasks, folder = plan_.folder, deal = plan_.deal,
+               dealt = dealt_]() -> Result<bool> {
+    Status ok;
+    for (const Block& block : *batch) {
+      std::string path = BlockFile(folder, block.number);
+      bool append = deal > 0;
+      std::string_view bytes = block.bytes;
+      if (append && header > 0 && os::Exists(path)) bytes.remove_prefix(header);
+      ok = WriteBlock(path, bytes, append ? os::OpenHow::kAppend : os::OpenHow::kTruncate, !append);
+      if (!ok) return std::unexpected(ok.error());
+    }
+    for (uint32_t i = 0; last && i < deal; ++i) {
+      if (dealt[i] > 0) ok = WriteBlock(BlockFile(folder, i + 1), "", os::OpenHow::kAppend, true);
+      if (!ok) return std::unexpected(ok.error());
+    }
+    if (ok = os::FsyncDir(folder); !ok) return std::unexpected(ok.error());
+    if (last) ok = os::WriteFileAtomically(EndFile(folder), std::to_string(tasks), 0600);
+    if (!ok) return std::unexpected(ok.error());
+    return last;
+  };
+  writer_ = std::make_unique<os::Aside<bool>>(loop_, std::move(work),
+                                              [this](Result<bool> written) { OnWritten(written); });
+}
+
+void PipeInput::OnWritten(const Result<bool>& written) {
+  writer_.reset();
+  if (!written) {
+    return Fail({written.error().kind,
+                 written.error().message +
+                     "\nwhat was taken is safe; free some space, and go on with --resume and the "
+                     "same input"});
+  }
+  AddTasks(std::exchange(writing_, {}));
+  if (*written) return sink_.end();
+  Write();
+  Watch();
+}
+
+void PipeInput::AddTasks(std::vector<Block> blocks) {
+  std::vector<std::string> rows;
+  if (plan_.deal == 0) {
+    for (const Block& block : blocks) rows.push_back(format::EncodeInputRow(block.row));
+  } else if (ended_) {
+    for (uint64_t length : dealt_) {
+      if (length > 0) rows.push_back(format::EncodeInputRow({.length = length}));
+    }
+  }
+  if (!rows.empty()) sink_.add(std::move(rows));
+}
+
+void PipeInput::OnEnded(TaskIndex index) {
+  uint64_t at = index - std::min<uint64_t>(index, first_added_);
+  if (index < first_added_ || at >= lengths_.size() || plan_.deal > 0) return;
+  --waiting_blocks_;
+  waiting_bytes_ -= lengths_[at];
+  Watch();
+}
+
+void BlockView::OnEnded(const cli::TaskEnded& ended) {
+  inner_->OnEnded(ended);
+  if (ended.verdict == engine::Verdict::kRetry) return;
+  TaskIndex index = ended.end.ref.index;
+  if (ended.verdict == engine::Verdict::kSucceeded) {
+    (void)os::RemoveFile(BlockFile(folder_, uint64_t{index} + 1));  // a leftover costs only space
+  }
+  on_ended_(index);
+}
+
+}  // namespace spate::apps

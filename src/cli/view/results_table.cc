@@ -1,0 +1,229 @@
+#include "cli/view/results_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/view/joblog.h"
+#include "cli/view/json_line.h"
+#include "cli/view/output_pieces.h"
+#include "os/file.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr size_t kPiece = 256 * 1024;
+constexpr std::string_view kJsonStart = "{ \"Seq\": ";
+
+// Walks over the rows of a table. A row ends at a newline outside of quotes; in JSON there is none
+// inside.
+class TableReader {
+ public:
+  TableReader(bool json, std::vector<bool>& there) : json_(json), there_(there) {}
+  void Take(std::string_view piece) {
+    for (char c : piece) {
+      ++at_;
+      if (head_.size() < 32) head_ += c;
+      if (c == '"' && !json_) quoted_ = !quoted_;
+      if (c != '\n' || quoted_) continue;
+      Note();
+      head_.clear();
+      whole_ = at_;
+    }
+  }
+  uint64_t whole() const { return whole_; }  // bytes of whole rows
+
+ private:
+  void Note() {
+    std::string_view text = head_;
+    if (json_ && text.starts_with(kJsonStart)) text.remove_prefix(kJsonStart.size());
+    uint32_t seq = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seq);
+    if (error == std::errc() && seq > 0 && seq <= there_.size()) there_[seq - 1] = true;
+  }
+
+  const bool json_;
+  std::vector<bool>& there_;
+  std::string head_;  // the first bytes of the row
+  bool quoted_ = false;
+  uint64_t at_ = 0;
+  uint64_t whole_ = 0;
+};
+
+// Reads the whole file; returns how many bytes of it are whole rows.
+Result<uint64_t> ReadRows(const std::string& path, std::vector<bool>& there) {
+  auto file = os::OpenRead(path);
+  if (!file) return std::unexpected(file.error());
+  TableReader reader(TableFormOf(path) == TableForm::kJson, there);
+  for (uint64_t offset = 0;;) {
+    auto piece = os::ReadAt(file->get(), offset, kPiece, path);
+    if (!piece) return std::unexpected(piece.error());
+    if (piece->empty()) return reader.whole();
+    offset += piece->size();
+    reader.Take(*piece);
+  }
+}
+
+void AppendCell(std::string_view value, char separator, std::string& row) {
+  bool quotes = value.find_first_of("\"\n\r") != std::string_view::npos ||
+                value.find(separator) != std::string_view::npos;
+  if (!quotes) {
+    row += value;
+    return;
+  }
+  row += '"';
+  for (char c : value) row.append(c == '"' ? 2 : 1, c);
+  row += '"';
+}
+
+}  // namespace
+
+std::optional<TableForm> TableFormOf(std::string_view name) {
+  if (name.ends_with(".csv")) return TableForm::kCsv;
+  if (name.ends_with(".tsv")) return TableForm::kTsv;
+  if (name.ends_with(".json")) return TableForm::kJson;
+  return std::nullopt;
+}
+
+Result<std::vector<TaskRange>> MissingInTable(const std::string& path,
+                                              const std::vector<TaskRange>& ended) {
+  std::vector<bool> there(ended.empty() ? 0 : ended.back().first + ended.back().count);
+  if (os::Exists(path)) {
+    auto whole = ReadRows(path, there);
+    if (!whole) return std::unexpected(whole.error());
+    auto file = os::OpenWrite(path, os::OpenHow::kReadWrite);
+    if (!file) return std::unexpected(file.error());
+    if (auto cut = os::Truncate(file->get(), *whole, path); !cut) {
+      return std::unexpected(cut.error());
+    }
+  }
+  std::vector<TaskRange> missing;
+  for (const TaskRange& range : ended) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (there[i]) continue;
+      if (!missing.empty() && missing.back().first + missing.back().count == i) {
+        ++missing.back().count;
+      } else {
+        missing.push_back({i, 1});
+      }
+    }
+  }
+  return missing;
+}
+
+Result<std::unique_ptr<ResultsTable>> ResultsTable::Open(
+    std::string path, bool append, TaskTexts texts, std::function<void(const Error&)> on_broken) {
+  auto file = os::OpenWrite(path, append ? os::OpenHow::kAppend : os::OpenHow::kTruncate);
+  if (!file) return Within("--results", file.error());
+  auto info = os::StatFd(file->get(), path);
+  std::unique_ptr<ResultsTable> table(new ResultsTable);
+  table->fresh_ = !info || info->size == 0;
+  table->form_ = TableFormOf(path).value_or(TableForm::kCsv);
+  table->path_ = std::move(path);
+  table->file_ = std::move(*file);
+  table->texts_ = std::move(texts);
+  table->on_broken_ = std::move(on_broken);
+  return table;
+}
+
+Status ResultsTable::Flush(size_t most) {
+  if (row_.size() <= most) return {};
+  return os::WriteAll(file_.get(), std::exchange(row_, {}), path_);
+}
+
+// Long output never lies in memory as a whole.
+Status ResultsTable::WriteStream(const OutputStream* stream) {
+  if (stream == nullptr || stream->total == 0) {
+    if (form_ == TableForm::kJson) row_ += "\"\"";
+    return {};
+  }
+  if (form_ != TableForm::kJson && stream->spool.empty()) {
+    AppendCell(stream->bytes, form_ == TableForm::kTsv ? '\t' : ',', row_);
+    return {};
+  }
+  Status written;
+  row_ += '"';
+  auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) {
+    if (form_ == TableForm::kJson) {
+      row_ += JsonEscaped(piece);
+    } else {
+      for (char c : piece) row_.append(c == '"' ? 2 : 1, c);
+    }
+    if (written) written = Flush(kPiece);
+  });
+  row_ += '"';
+  return written ? read : written;
+}
+
+Status ResultsTable::WriteCells(const TaskEnded& ended) {
+  char separator = form_ == TableForm::kTsv ? '\t' : ',';
+  TaskIndex index = ended.end.ref.index;
+  std::vector<std::string> values = texts_.values(index);
+  std::vector<std::string> cells;
+  if (std::exchange(fresh_, false)) {
+    cells = {"Seq",     "Host",    "Starttime", "JobRuntime", "Send",
+             "Receive", "Exitval", "Signal",    "Command"};
+    for (size_t i = 1; i <= values.size(); ++i) cells.push_back(fmt::format("V{}", i));
+    cells.insert(cells.end(), {"Stdout", "Stderr"});
+    row_ += fmt::format("{}\n", fmt::join(cells, std::string(1, separator)));
+  }
+  auto [exit, signal] = JoblogStatus(ended.end);
+  cells = {std::to_string(index + 1),
+           ":",
+           fmt::format("{:.3f}", ended.end.start.seconds()),
+           fmt::format("{:.3f}", static_cast<double>(ended.end.wall.millis()) / 1000),
+           "0",
+           std::to_string(ended.end.stdout_total),
+           std::to_string(exit),
+           std::to_string(signal),
+           texts_.command(index)};
+  cells.insert(cells.end(), values.begin(), values.end());
+  for (const std::string& cell : cells) {
+    AppendCell(cell, separator, row_);
+    row_ += separator;
+  }
+  const TaskOutput* output = ended.output.get();
+  if (auto ok = WriteStream(output ? &output->out : nullptr); !ok) return ok;
+  row_ += separator;
+  return WriteStream(output ? &output->err : nullptr);
+}
+
+Status ResultsTable::WriteObject(const TaskEnded& ended) {
+  TaskIndex index = ended.end.ref.index;
+  auto [exit, signal] = JoblogStatus(ended.end);
+  std::string values;
+  for (const std::string& value : texts_.values(index)) {
+    values += fmt::format("{}\"{}\"", values.empty() ? "" : ",", JsonEscaped(value));
+  }
+  row_ += fmt::format(
+      "{}{}, \"Host\": \":\", \"Starttime\": {:.3f}, \"JobRuntime\": {:.3f}, \"Send\": 0, "
+      "\"Receive\": {}, \"Exitval\": {}, \"Signal\": {}, \"Command\": \"{}\", \"V\": [ {} ], "
+      "\"Stdout\": ",
+      kJsonStart, index + 1, ended.end.start.seconds(),
+      static_cast<double>(ended.end.wall.millis()) / 1000, ended.end.stdout_total, exit, signal,
+      JsonEscaped(texts_.command(index)), values);
+  const TaskOutput* output = ended.output.get();
+  if (auto ok = WriteStream(output ? &output->out : nullptr); !ok) return ok;
+  row_ += ", \"Stderr\": ";
+  if (auto ok = WriteStream(output ? &output->err : nullptr); !ok) return ok;
+  row_ += " }";
+  return {};
+}
+
+Status ResultsTable::WriteRow(const TaskEnded& ended) {
+  auto ok = form_ == TableForm::kJson ? WriteObject(ended) : WriteCells(ended);
+  if (!ok) return ok;
+  row_ += '\n';
+  return Flush(0);
+}
+
+void ResultsTable::OnEnded(const TaskEnded& ended) {
+  if (broken_ || ended.verdict == engine::Verdict::kRetry) return;
+  auto ok = WriteRow(ended);
+  if (ok) return;
+  broken_ = true;
+  if (on_broken_) on_broken_(Within("--results", ok.error()).error());
+}
+
+}  // namespace spate::cli

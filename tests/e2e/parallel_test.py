@@ -1,0 +1,441 @@
+"""Options that people bring along from GNU parallel: both are run where parallel is there, and the
+expected text stands here. Then what only spate promises: kills, memory, tasks that do not read.
+"""
+import csv
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import Place, SPATE, main, wait, want
+
+NUMBERS = "".join(f"{i}\n" for i in range(1, 31))
+IDS = "ID 1\na\nID 2\nb\nID 3\n"
+
+# Options, command and sources (as spate takes them), standard input, expected output. None in the
+# last column: parallel takes the same words without "--"; a list: these instead; False: it differs
+# there on purpose, or cannot do it here.
+SAME = [
+    # Placeholders.
+    (["--", "echo", "{..} {...} {/..} {/...}", ":::", "d.x/a.b.tar.gz", "plain"], None,
+     "d.x/a.b d.x/a a.b a\nplain plain plain plain\n",
+     ["--plus", "echo", "{..} {...} {/..} {/...}", ":::", "d.x/a.b.tar.gz", "plain"]),
+    (["--", "echo", "{1%.gz} {1%.tar.gz} {2..} {2%.c}", ":::", "x.tar.gz", ":::", "a.b.c"], None,
+     "x.tar x a a.b\n",
+     ["--plus", "echo", "{1%.gz} {1%.tar.gz} {2..} {2%.c}", ":::", "x.tar.gz", ":::", "a.b.c"]),
+    (["-I", ",,", "--", "echo", ",,", "{}", "{.}", ":::", "a.b"], None, "a.b {} a\n", None),
+    (["-I", "{V}", "--", "echo", "x{V}y", ":::", "1", "2"], None, "x1y\nx2y\n", None),
+    (["-I", "%", "--", "echo", ":::", "1"], None, "1\n", None),
+    # Sources.
+    (["-d", ",", "--", "echo", "[{}]"], "a,b\nc", "[a]\n[b\nc]\n", None),
+    (["-d", r"\t", "--", "echo", "[{}]"], "a\tb c", "[a]\n[b c]\n", None),
+    (["--delimiter", ";;", "--", "echo", "[{}]"], "a;;b;c;;", "[a]\n[b;c]\n", None),
+    (["--csv", "--", "echo", "[{1}] [{2}]"], '"a, b",c\n"x ""y""",z\n"two\nlines",w\n',
+     '[a, b] [c]\n[x "y"] [z]\n[two\nlines] [w]\n', False),
+    (["--csv", "--colsep", ";", "--header", ":", "--", "echo", "{b}-{a}"], 'a;b\n"1;2";3\n',
+     "3-1;2\n", False),
+    # Tags.
+    (["--tagstring", "{#}-{.}", "--", "echo", "x", "{}", ":::", "a.b", "c"], None,
+     "1-a\tx a.b\n2-c\tx c\n", None),
+    (["--tagstring", "{2}", "--", "printf", "1\n2\n", ":::", "a", ":::", "b c"], None,
+     "b c\t1\nb c\t2\n", ["-q", "--tagstring", "{2}", "printf", "1\n2\n", ":::", "a", ":::", "b c"]),
+    # Input in pieces.
+    (["--pipe", "--block", "20", "--", "echo b{#}; cat"], NUMBERS,
+     "b1\n1\n2\n3\n4\n5\n6\n7\n8\n9\nb2\n10\n11\n12\n13\n14\n15\nb3\n16\n17\n18\n19\n20\n21\n"
+     "b4\n22\n23\n24\n25\n26\n27\nb5\n28\n29\n30\n", None),
+    (["--pipe", "-N3", "--", "echo b; cat"], "1\n2\n3\n4\n", "b\n1\n2\n3\nb\n4\n", None),
+    (["--pipe", "--", "wc", "-l"], NUMBERS, "30\n", None),
+    (["--pipe", "--", "wc -c"], "no newline", "10\n", None),
+    (["--pipe", "--", "cat"], "", "", None),
+    (["--pipe", "--recstart", "ID", "-N1", "--", "echo b; cat"], IDS,
+     "b\nID 1\na\nb\nID 2\nb\nb\nID 3\n", None),
+    (["--pipe", "--recstart", "ID", "--block", "9", "--", "echo b; cat"], IDS,
+     "b\nID 1\na\nb\nID 2\nb\nb\nID 3\n", None),
+    (["--pipe", "--recend", ";", "--block", "3", "--", "echo b; cat; echo"], "1;2;3;4",
+     "b\n1;\nb\n2;\nb\n3;\nb\n4\n", None),
+    (["--pipe", "--recend", r";\n", "-N1", "--", "echo b; cat"], "1;2;\n3;\n",
+     "b\n1;2;\nb\n3;\n", None),
+    (["--pipe", "--recstart", "x", "--recend", r"\n", "-N1", "--", "echo b; cat"], "a\nx\nb\nx\n",
+     "b\na\nb\nx\nb\nb\nx\n", None),
+    (["--pipe", "--header", ":", "-N1", "--", "echo b; cat"], "h\n1\n2\n",
+     "b\nh\n1\nb\nh\n2\n", None),
+    (["--pipe", "--round-robin", "-j2", "--block", "4", "--", "echo b; cat"], NUMBERS[:21],
+     "b\n1\n2\n5\n6\n9\nb\n3\n4\n7\n8\n10\n", None),
+    (["--pipepart", "-a", "n30", "--block", "20", "--", "echo b{#}; cat"], None,
+     "b1\n" + NUMBERS[:21] + "b2\n" + NUMBERS[21:42] + "b3\n" + NUMBERS[42:63] + "b4\n"
+     + NUMBERS[63:], None),
+    (["--pipepart", "-a", "n30", "--block", "-1", "-j3", "--", "wc -l"], None, "13\n10\n7\n", None),
+    (["--pipepart", "-a", "n30", "--block", "-2", "-j1", "--", "wc", "-l"], None, "17\n13\n", None),
+    (["--pipepart", "--header", ":", "-a", "head", "--block", "4", "--", "echo b; cat"], None,
+     "b\nh\n1\n2\n3\nb\nh\n4\n5\n6\nb\nh\n7\n", False),
+    (["--pipepart", "--recstart", "ID", "-a", "ids", "--block", "4", "--", "echo b; cat"], None,
+     "b\nID 1\na\nb\nID 2\nb\nb\nID 3\n", None),
+    # A task that reads nothing.
+    (["--pipe", "--block", "100k", "--", "echo done"], NUMBERS * 10000, "done\n" * 8, False),
+    (["--pipepart", "-a", "big", "--block", "-4", "-j1", "--", "echo done"], None,
+     "done\n" * 4, None),
+    (["--pipe", "--", "head -n 1"], NUMBERS, "1\n", None),
+]
+
+
+def files(place):
+    for name, text in {"n30": NUMBERS, "head": "h\n1\n2\n3\n4\n5\n6\n7\n", "ids": IDS,
+                       "big": NUMBERS * 20000}.items():
+        with open(os.path.join(place.dir, name), "w") as file:
+            file.write(text)
+
+
+def test_the_same_comes_out(place: Place):
+    files(place)
+    for args, stdin, expected, _ in SAME:
+        out, _ = place.run("-q", "-k", *args, stdin=stdin.encode() if stdin is not None else None)
+        want(out == expected, f"{args}: {out!r}, not {expected!r}")
+
+
+def test_parallel_says_so_too(place: Place):
+    version = shutil.which("parallel") and subprocess.run(
+        ["parallel", "--version"], capture_output=True, text=True).stdout
+    if not version or "GNU parallel" not in version:
+        print("       (skipped: there is no GNU parallel)")
+        return
+    files(place)
+    env = dict(place.env, HOME=place.dir)
+    for args, stdin, expected, theirs in SAME:
+        if theirs is False:
+            continue
+        words = theirs or [arg for i, arg in enumerate(args) if arg != "--" or i == 1]
+        done = subprocess.run(["parallel", "--will-cite", "-k", *words], cwd=place.dir, env=env,
+                              input=(stdin or "").encode(), capture_output=True)
+        want(done.stdout.decode() == expected, f"parallel {words}: {done.stdout!r}")
+
+
+REFUSED = [
+    (["--", "echo {= s/a/b/ =}", ":::", "a"], "is Perl inside GNU parallel"),
+    (["--stdout", "{= 1 =}", "--", "echo", ":::", "a"], "is Perl inside GNU parallel"),
+    (["--tagstring", "{%}", "--", "echo", ":::", "a"], "--tagstring: {%}"),
+    (["--pipe", "jobs.lst"], "--pipe wants a command"),
+    (["--pipe", "-a", "f", "--", "wc"], "--pipepart -a FILE"),
+    (["--pipepart", "--", "wc"], "--pipepart -a FILE"),
+    (["--block", "1M", "--", "wc"], "add --pipe"),
+    (["--pipe", "--", "wc"], "nothing comes on standard input"),
+    (["--pipepart", "-a", "/dev/null", "--", "wc"], "use --pipe"),
+    (["--csv", "--colsep", "ab", "--", "echo"], "one character is wanted"),
+    (["--array", "1-3", "--", "echo"], "--array: an option of spate submit"),
+    (["--semaphore", "--", "x"], "spate sem"),
+    (["--profile", "none-such", "--", "x"], "--profile"),
+]
+
+
+def test_what_is_refused_says_what_to_do(place: Place):
+    for args, part in REFUSED:
+        _, err = place.run(*args, code=2)
+        want(part in err, f"{args}: {err}")
+        want(not place.jobs(), f"{args} left a job")
+
+
+def test_words_that_people_type(place: Place):
+    out, _ = place.run("--maxprocs", "1", "--keeporder", "--mem", "1G", "--cores=1", "--retry=0",
+                       "-q", "--", "echo", ":::", "a")
+    want(out == "a\n", out)
+    out, _ = place.run("--json", "--", "echo", ":::", "a")
+    want(json.loads(out.splitlines()[0]), out)
+    for word, command in {"list": "spate job list", "cancel": "spate job cancel",
+                          "ps": "spate job list, or spate top", "kill": "spate job cancel",
+                          "nodes": "spate node list"}.items():
+        _, err = place.run(command=word, code=2)
+        want(f"write: {command}\n" in err, err)
+
+
+# ---- Shells -------------------------------------------------------------------------------------
+
+
+def test_the_shell_is_that_which_is_named(place: Place):
+    place.write("bash.lst", "[[ a == a ]] && echo yes", "for i in {1..3}; do echo $i; done",
+                "echo plain", "declare -a x=(1 2); echo ${x[1]}")
+    out, _ = place.run("-q", "-k", "--shell", "bash", "bash.lst")
+    want(out == "yes\n1\n2\n3\nplain\n2\n", out)
+    out, _ = place.run("-q", "--shell", "/bin/bash", "--", "echo $0 {}", ":::", "it's")
+    want(out == "/bin/bash it's\n", out)
+    out, _ = place.run("-q", "--shell", "bash", "--", "declare -i x={}; echo $((x+1))", ":::", "4")
+    want(out == "5\n", out)
+
+
+def test_a_list_of_bash_is_recognized(place: Place):
+    if not os.path.realpath("/bin/sh").endswith("dash"):
+        print("       (skipped: /bin/sh is not dash)")
+        return
+    place.write("jobs.lst", "[[ a == a ]] && echo yes")
+    _, err = place.run("jobs.lst", code=1)
+    want("[[: not found" in err and "--shell bash" in err, err)
+    place.write("jobs.lst", "for i in {1..3}; do echo $i; done")
+    _, err = place.run("jobs.lst")
+    want("{1..3} is bash's" in err and "--shell bash" in err, err)
+    _, err = place.run("-q", "jobs.lst")
+    want(err == "", err)
+    _, err = place.run("--shell", "bash", "jobs.lst")
+    want("bash's" not in err, err)
+
+
+# ---- Tables of results ---------------------------------------------------------------------------
+
+
+def test_results_are_a_table(place: Place):
+    command = ["--", "echo {1}; echo e{2} >&2; exit {1}", ":::", "0", "3", ":::", 'a,"b"']
+    out, _ = place.run("-q", "-k", "--results", "o.csv", *command, code=1)
+    want(out == "", out)
+    rows = {row["Seq"]: row for row in csv.DictReader(io.StringIO(place.read("o.csv")))}
+    want(list(rows["1"]) == ["Seq", "Host", "Starttime", "JobRuntime", "Send", "Receive", "Exitval",
+                             "Signal", "Command", "V1", "V2", "Stdout", "Stderr"], rows)
+    want(rows["2"]["Exitval"] == "3" and rows["2"]["V2"] == 'a,"b"', rows)
+    want(rows["2"]["Stdout"] == "3\n" and rows["2"]["Stderr"] == 'ea,"b"\n', rows)
+    place.run("-q", "--results", "o.tsv", *command, code=1)
+    want(len(list(csv.reader(io.StringIO(place.read("o.tsv")), delimiter="\t"))) == 3, "tsv")
+    place.run("-q", "--results", "o.json", *command, code=1)
+    objects = {o["Seq"]: o for o in map(json.loads, place.lines("o.json"))}
+    want(objects[2]["V"] == ["3", 'a,"b"'] and objects[2]["Stdout"] == "3\n", objects)
+    if not shutil.which("parallel"):
+        return
+    subprocess.run(["parallel", "--will-cite", "--results", "p.json", *command[1:]], cwd=place.dir,
+                   env=dict(place.env, HOME=place.dir), capture_output=True)
+    for theirs in map(json.loads, place.lines("p.json")):
+        ours = objects[theirs["Seq"]]
+        want(list(ours) == list(theirs), f"{list(ours)} and {list(theirs)}")
+        for key in ("Host", "Exitval", "Signal", "V", "Stdout", "Stderr", "Receive"):
+            want(ours[key] == theirs[key], f"{key}: {ours[key]!r} and {theirs[key]!r}")
+
+
+def test_a_table_is_whole_after_kills(place: Place):
+    place.write("jobs.lst", *(f"echo 'a\"{i}'; echo {i}" for i in range(300)))
+    for _ in range(6):
+        process = place.start("-q", "--resume", "--results", "o.csv", "jobs.lst")
+        before = len(place.read("o.csv"))
+        wait(lambda: process.poll() is not None or len(place.read("o.csv")) > before + 2000,
+             "rows come")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    place.run("-q", "--resume", "--results", "o.csv", "jobs.lst")
+    rows = list(csv.DictReader(io.StringIO(place.read("o.csv"))))
+    want(sorted(int(row["Seq"]) for row in rows) == list(range(1, 301)), f"{len(rows)} rows")
+    want(all(row["Stdout"].endswith(f"\n{int(row['Seq']) - 1}\n") for row in rows), "output")
+
+
+# ---- Input in pieces: what is kept ---------------------------------------------------------------
+
+
+def lines_of(count, seed=7):
+    prng = random.Random(seed)
+    return "".join(f"{i} {prng.randrange(10 ** 12)}\n" for i in range(count)).encode()
+
+
+def block_files(place, job="1"):
+    folder = os.path.join(place.state, "jobs", job, "input")
+    return sorted(name for name in os.listdir(folder) if name != "end")
+
+
+def feed(place, data, *args, **options):
+    """Starts spate with `data` on its standard input, from a file: it needs no thread here."""
+    with open(os.path.join(place.dir, "in"), "wb") as file:
+        file.write(data)
+    return place.start(*args, stdin=open(os.path.join(place.dir, "in"), "rb"), **options)
+
+
+PIPE = ["--pipe", "--block", "4K", "--"]
+
+
+def test_blocks_go_when_their_tasks_have_succeeded(place: Place):
+    data = lines_of(20_000)
+    command = ["sh", "-c", "if grep -q '^777 '; then exit 1; fi"]
+    process = feed(place, data, *PIPE, *command)
+    _, err = process.communicate(timeout=60)
+    want(process.returncode == 1 and b"1 failed" in err, err)
+    want(len(block_files(place)) == 1, f"{block_files(place)}")
+    out, _ = place.run("last", command="job retry", code=1)
+    want(len(block_files(place)) == 1, "the retry needs its block")
+
+
+def test_a_killed_pipe_goes_on_with_the_same_input(place: Place):
+    data = lines_of(60_000)
+    command = ["sh", "-c", "cat >> out.$SPATE_SLOT; sleep 0.002"]
+    for round_ in range(8):
+        process = feed(place, data, "-q", "-j3", *(["--resume"] if round_ else []), *PIPE, *command)
+        seen = sum(os.path.getsize(os.path.join(place.dir, f"out.{s}")) if
+                   os.path.exists(os.path.join(place.dir, f"out.{s}")) else 0 for s in (1, 2, 3))
+
+        def more():
+            now = sum(len(place.read(f"out.{s}")) for s in (1, 2, 3))
+            return process.poll() is not None or now > seen + 80_000
+        wait(more, "output comes")
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    process = feed(place, data, "-q", "-j3", "--resume", *PIPE, *command)
+    _, err = process.communicate(timeout=120)
+    want(process.returncode == 0, err)
+    # What ran at a kill ran again: each line is there, and only blocks in flight are there twice.
+    got = "".join(place.read(f"out.{s}") for s in (1, 2, 3)).splitlines()
+    whole = set(data.decode().splitlines())
+    want(whole <= set(got), f"{len(whole - set(got))} lines are lost")
+    want(len(place.jobs()) == 1, "one job")
+    want(block_files(place) == [], "all blocks are gone")
+    process = feed(place, data, "--resume", *PIPE, *command)
+    _, err = process.communicate(timeout=60)
+    want(process.returncode == 0, err)
+    want("".join(place.read(f"out.{s}") for s in (1, 2, 3)).splitlines() == got, "it ran again")
+
+
+def killed_in_the_middle(place, data):
+    process = feed(place, data, "-q", "-j2", *PIPE, "sh", "-c", "cat >> out; sleep 0.02")
+    wait(lambda: len(place.read("out")) > 20_000, "output comes")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_without_the_input_what_was_taken_is_run(place: Place):
+    data = lines_of(200_000)
+    killed_in_the_middle(place, data)
+    out, err = place.run("--resume", code=1)
+    want("the input was not read to its end" in err, err)
+    want("... | spate run --resume --pipe" in err, err)
+    _, err = place.run("--resume", code=1)
+    want("the input was not read to its end" in err, err)
+    process = feed(place, data, "-q", "--resume", *PIPE, "sh", "-c", "cat >> out; sleep 0.02")
+    _, err = process.communicate(timeout=120)
+    want(process.returncode == 0, err)
+    want(set(data.decode().splitlines()) <= set(place.lines("out")), "lines are lost")
+
+
+def test_another_input_is_refused(place: Place):
+    data = lines_of(200_000)
+    killed_in_the_middle(place, data)
+    for other, part in ((lines_of(200_000, 8), b"they differ in block 1, from byte 0"),
+                        (data[:5000], b"the input ends after"),
+                        (b"x" + data, b"they differ in block 1")):
+        process = feed(place, other, "--resume", *PIPE, "sh", "-c", "cat >> out; sleep 0.02")
+        _, err = process.communicate(timeout=60)
+        want(process.returncode == 2 and part in err, err)
+
+
+def test_memory_and_disk_are_bounded(place: Place):
+    """A slow task, and input without end: spate must not run ahead."""
+    process = place.start("-q", "-j2", "--pipe", "--block", "1M", "--", "sleep 60",
+                          stdin=subprocess.PIPE)
+    piece = b"0123456789abcdef\n" * 65536
+    sent = 0
+    os.set_blocking(process.stdin.fileno(), False)
+    quiet = time.monotonic()
+    while time.monotonic() - quiet < 2 and sent < 1 << 30:
+        try:
+            sent += os.write(process.stdin.fileno(), piece)
+            quiet = time.monotonic()
+        except BlockingIOError:
+            pass
+    with open(f"/proc/{process.pid}/status") as status:
+        peak = int(next(line for line in status if line.startswith("VmHWM")).split()[1]) * 1024
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    want(sent < 160 << 20, f"{sent >> 20} MB were taken")
+    want(peak < 120 << 20, f"peak {peak >> 20} MB")
+
+
+def test_a_task_need_not_read(place: Place):
+    data = lines_of(300_000)
+    process = feed(place, data, "-q", "--pipe", "--block", "1M", "--", "head", "-c", "1")
+    out, err = process.communicate(timeout=60)
+    want(process.returncode == 0 and len(out) == len(data) // (1 << 20) + 1, (out, err))
+    out, _ = place.run("-q", "--pipepart", "-a", "in", "--block", "1M", "--", "true")
+    out, _ = place.run("-q", "--pipepart", "-a", "in", "--block", "1M", "--", "head -c 1")
+    want(len(out) >= len(data) // (1 << 20), out)
+    _, err = place.run("--pipepart", "-a", "in", "--block", "1M", "--", "exit 3", code=1)
+    want("exit code 3" in err, err)
+
+
+def test_parts_are_the_file(place: Place):
+    data = lines_of(200_000)
+    with open(os.path.join(place.dir, "in"), "wb") as file:
+        file.write(data)
+    out, _ = place.run("-q", "-k", "--pipepart", "-a", "in", "--block", "300K", "--", "cat")
+    want(out.encode() == data, "another text")
+    process = place.start("-q", "--pipepart", "-a", "in", "--block", "20K", "--",
+                          "sh", "-c", "cat >> out; sleep 0.01")
+    wait(lambda: len(place.read("out")) > 300_000, "output comes")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    place.run("-q", "--resume")
+    want(set(data.decode().splitlines()) <= set(place.lines("out")), "lines are lost")
+
+
+# ---- -j FILE, profiles, semaphores ---------------------------------------------------------------
+
+
+def test_the_file_of_slots_is_read_again(place: Place):
+    place.write("procs", "1")
+    place.write("jobs.lst", *(f"mkdir run.{i}; while [ ! -e go ]; do sleep 0.01; done; rmdir run.{i}"
+                              for i in range(12)))
+
+    def running():
+        return len([name for name in os.listdir(place.dir) if name.startswith("run.")])
+    process = place.start("-j", "./procs", "jobs.lst")
+    wait(lambda: running() == 1, "one runs")
+    place.write("procs", "4")
+    wait(lambda: running() == 4, "four run")
+    place.write("procs", "nonsense")
+    place.write("go", "")
+    _, err = process.communicate(timeout=60)
+    want(process.returncode == 0, err)
+    want(b"-j: 4 tasks at once from now on" in err, err)
+    _, err = place.run("-j", "./none", "--", "true", code=2)
+    want("-j: cannot open" in err, err)
+    _, err = place.run("-j", "./procs", "--", "true", code=2)
+    want("'nonsense' is not a number of tasks" in err, err)
+
+
+def test_options_that_are_not_typed(place: Place):
+    place.env["XDG_CONFIG_HOME"] = os.path.join(place.dir, "config")
+    folder = os.path.join(place.dir, "config", "spate", "profiles")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "big"), "w") as file:
+        file.write("# for large things\n-k --tagstring 'x {#}'\n-q\n")
+    out, _ = place.run("--profile", "big", "--", "echo", ":::", "a", "b")
+    want(out == "x 1\ta\nx 2\tb\n", out)
+    out, _ = place.run("-J", "big", "--tagstring", "{}", "--", "echo", ":::", "a")
+    want(out == "a\ta\n", out)
+    place.env["SPATE_OPTIONS"] = "-q -k --tag"
+    out, _ = place.run("--", "echo", ":::", "a", "b")
+    want(out == "a\ta\nb\tb\n", out)
+    out, _ = place.run("--tag=false", "--", "echo", ":::", "a")
+    want(out == "a\n", out)
+    # A job keeps what held when it began.
+    place.run("-j3", "--", "false", code=1)
+    place.env["SPATE_OPTIONS"] = "-q --retries x"
+    _, err = place.run("--", "true", code=2)
+    want("--retries" in err, err)
+    place.env["SPATE_OPTIONS"] = "jobs.lst"
+    _, err = place.run("--", "true", code=2)
+    want("$SPATE_OPTIONS: 'jobs.lst' is no option" in err, err)
+
+
+def test_a_semaphore_counts(place: Place):
+    for i in range(6):  # what goes on in the background must not hold our pipes
+        place.run("-j2", "--id", "s", "--", "sh", "-c",
+                  f"exec > /dev/null 2>&1; mkdir run.{i}; ls -d run.* | wc -l >> most; sleep 0.1; rmdir run.{i}",
+                  command="sem")
+    place.run("--id", "s", "--wait", command="sem")
+    counts = [int(line) for line in place.lines("most")]
+    want(len(counts) == 6 and max(counts) == 2, counts)
+    place.run("--fg", "--", "exit 5", command="sem", code=5)
+    place.run("--fg", "--", "true", command="sem")
+    _, err = place.run("--", "/none/such", command="sem", code=2)
+    want("cannot start '/none/such'" in err, err)
+    place.run("--id", "t", "--", "exec > /dev/null 2>&1; sleep 30 & echo $! > pid; wait", command="sem")
+    wait(lambda: place.read("pid").endswith("\n"), "it runs")
+    _, err = place.run("--id", "t", "--timeout", "0.2s", "--", "true", command="sem", code=1)
+    want("no place was free in time" in err, err)
+    os.kill(int(place.read("pid")), signal.SIGKILL)
+    place.run("--id", "t", "--fg", "--", "true", command="sem")
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -190,8 +190,8 @@ def test_a_list_from_a_pipe_is_read_to_its_end_first(place: Place):
 def test_other_options_of_parallel_name_ours(place: Place):
     for option, ours in {"--memfree": "--min-free-memory", "--load": "--max-load", "-u":
                          "--line-buffer", "--resume-failed": "job retry", "--files": "--results",
-                         "--xapply": ":::+", "-m": "-X", "--pipe": "split", "-L": "--max-args",
-                         "--eta": "bar", "--tagstring": "--tag", "--rpl": "{/.}"}.items():
+                         "--xapply": ":::+", "-m": "-X", "--cat": "/dev/stdin", "-L": "--max-args",
+                         "--eta": "bar", "--ctag": "--tagstring", "--rpl": "{/.}"}.items():
         _, err = place.run(option, "--", "true", code=2)
         want(ours in err and not place.jobs(), f"{option}: {err}")
 

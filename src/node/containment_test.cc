@@ -220,6 +220,41 @@ TEST_F(CgroupExecutorTest, TheKernelEndsWhatGoesOverItsMemory) {
   EXPECT_LT(small.end.peak_memory, 40'000'000u) << MemorySourceName(small.end.memory_source);
 }
 
+TEST_F(ProcessExecutorTest, ChildrenOfBeforeAreLeftAlone) {
+  // One that was there, and one below it that comes to us as an orphan.
+  options_.job_folder = dir_.path();
+  pid_t foreign = fork();
+  if (foreign == 0) {
+    std::string text = "sleep 1000 & echo $! > orphan; while [ ! -e go ]; do sleep 0.01; done";
+    if (chdir(dir_.path().c_str()) != 0) _exit(126);
+    execl("/bin/sh", "sh", "-c", text.c_str(), nullptr);
+    _exit(127);
+  }
+  auto orphan = [&] {
+    auto text = os::ReadFile(dir_.Path("orphan"), 100);
+    return text && text->ends_with("\n") ? std::atoi(text->c_str()) : 0;
+  };
+  ASSERT_TRUE(Until(kDeadline, [&] { return orphan() > 0; }));
+  for (const auto& [name, text] : WaysToRunAway()) {
+    if (std::string(name) == "empty environment") continue;  // the stated exception
+    const Ended& killed =
+        Run(WithMark(text + std::string("\nsleep 0.1; kill -9 $PPID; sleep 9999.MARK"), mark_));
+    EXPECT_EQ(killed.end.cause, Cause::kNode) << name;
+    EXPECT_TRUE(Marked("9999." + mark_).empty()) << name;
+    dir_.Write("go", "");
+    EXPECT_TRUE(Until(kDeadline, [&] {
+      auto info = os::InfoOf(foreign);
+      return !info || info->state == 'Z';
+    }));
+  }
+  executor_.reset();
+  auto info = os::InfoOf(orphan());
+  EXPECT_TRUE(info && info->parent == getpid());
+  kill(orphan(), SIGKILL);
+  waitpid(orphan(), nullptr, 0);
+  waitpid(foreign, nullptr, 0);
+}
+
 // ---- A run that is killed ----------------------------------------------------------------------
 
 // What `__run FOLDER MARK` does: every way to run away at once, until somebody kills it.

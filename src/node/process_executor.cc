@@ -45,6 +45,19 @@ Result<os::FileLock> PrepareNodeFolder(ProcessExecutorOptions& options) {
   return shepherd::OwnNode(options.node_folder);
 }
 
+// A node's program may have taken the place of another, whose shepherds are our children then.
+Result<shepherd::ForeignChildren> FindForeign(const ProcessExecutorOptions& options) {
+  std::vector<pid_t> ours;
+  if (options.node_folder.empty()) {
+    std::string mark = options.job_folder.empty() ? "" : "SPATE_JOB_DIR=" + options.job_folder;
+    return shepherd::ForeignChildren(ours, mark);
+  }
+  auto names = shepherd::ShepherdsIn(options.node_folder);
+  if (!names) return std::unexpected(names.error());
+  for (const shepherd::ShepherdName& name : *names) ours.push_back(name.pid);
+  return shepherd::ForeignChildren(ours, "SPATE_NODE_DIR=" + options.node_folder);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::Create(os::RealLoop& loop,
@@ -56,10 +69,12 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::Create(os::RealLoop& l
     if (!locked) return std::unexpected(locked.error());
     lock = std::move(*locked);
   }
+  auto foreign = FindForeign(options);
+  if (!foreign) return std::unexpected(foreign.error());
   auto launcher = shepherd::Launcher::Create();
   if (!launcher) return std::unexpected(launcher.error());
   std::unique_ptr<ProcessExecutor> executor(
-      new ProcessExecutor(loop, std::move(options), std::move(*launcher)));
+      new ProcessExecutor(loop, std::move(options), std::move(*launcher), std::move(*foreign)));
   executor->lock_ = std::move(lock);
   if (!executor->is_node()) executor->MakeFirst();
   return executor;
@@ -72,10 +87,11 @@ void ProcessExecutor::MakeFirst() {
 }
 
 ProcessExecutor::ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options,
-                                 shepherd::Launcher launcher)
+                                 shepherd::Launcher launcher, shepherd::ForeignChildren foreign)
     : loop_(loop),
       options_(std::move(options)),
       launcher_(std::move(launcher)),
+      foreign_(std::move(foreign)),
       slots_(options_.slots) {}
 
 ProcessExecutor::~ProcessExecutor() {
@@ -94,7 +110,7 @@ ProcessExecutor::~ProcessExecutor() {
   for (auto& slot : slots_) {
     if (slot && !slot->shepherd.Reaped(kEndPatience)) slot->shepherd.Kill();
   }
-  for (int tries = 0; shepherd::EndOrphans(LivePids()) > 0 && tries < 100; ++tries) {
+  for (int tries = 0; shepherd::EndOrphans(LivePids(), foreign_) > 0 && tries < 100; ++tries) {
     for (auto& slot : slots_) {
       if (slot) slot->shepherd.Reaped(1'000'000);
     }
@@ -612,7 +628,7 @@ void ProcessExecutor::CleanUp(Slot& slot) {
   // It may have ended by itself and be about to leave; after a moment it is made to.
   bool late = loop_.Now() - slot.cleaning_since > Duration::Millis(100);
   if (late) slot.shepherd.Kill();
-  bool done = slot.shepherd.Reaped(0) && shepherd::EndOrphans(LivePids()) == 0;
+  bool done = slot.shepherd.Reaped(0) && shepherd::EndOrphans(LivePids(), foreign_) == 0;
   if (!done && loop_.Now() - slot.cleaning_since < kCleanUpPatience) {
     slot.timer = loop_.At(loop_.Now() + kCleanUpEvery, [this, &slot] { CleanUp(slot); });
     return;

@@ -51,8 +51,9 @@ struct ProcessExecutorOptions {
 // A slot whose shepherd cannot be made (no process or descriptor is left) lends its orders to the
 // other slots: there are fewer at once then, and nothing is lost.
 //
-// The process that owns one must have no children of its own but shepherds: all others are taken
-// for orphans of a killed shepherd, and ended, when that happens.
+// The process that owns one must make no children of its own but shepherds: all others are taken
+// for orphans of a killed shepherd, and ended, when that happens. Those that are there before it is
+// created are somebody else's and are left alone (shepherd/foreign_children.h).
 class ProcessExecutor final : public Executor {
  public:
   // `loop` must outlive it.
@@ -106,7 +107,8 @@ class ProcessExecutor final : public Executor {
     Instant cleaning_since;
   };
 
-  ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options, shepherd::Launcher launcher);
+  ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options, shepherd::Launcher launcher,
+                  shepherd::ForeignChildren foreign);
 
   Slot& SlotAt(uint16_t number);
   Slot* SlotOf(const AttemptRef& ref);
@@ -150,6 +152,7 @@ class ProcessExecutor final : public Executor {
   ExecutorEvents* events_ = nullptr;
   const ProcessExecutorOptions options_;
   shepherd::Launcher launcher_;
+  const shepherd::ForeignChildren foreign_;
   const TaskOutputPtr no_output_ = std::make_shared<const TaskOutput>();
   std::unordered_map<JobId, shepherd::JobOpening> jobs_;
   std::unordered_map<JobId, std::string> refused_;  // jobs whose user may not be served, and why

@@ -244,7 +244,7 @@ Result<ShepherdProcess> Launcher::Launch(const std::string& cgroup) {
   return shepherd;
 }
 
-int EndOrphans(const std::vector<pid_t>& keep) {
+int EndOrphans(const std::vector<pid_t>& keep, const ForeignChildren& foreign) {
   // Orphans that die are replaced by their own children: a few passes end most trees at once.
   int left = 0;
   for (int pass = 0; pass < 8; ++pass) {
@@ -252,6 +252,10 @@ int EndOrphans(const std::vector<pid_t>& keep) {
     ProcessTree ours(getpid());
     for (pid_t child : ours.Children()) {
       if (std::find(keep.begin(), keep.end(), child) != keep.end()) continue;
+      if (foreign.Has(child)) {
+        waitpid(child, nullptr, WNOHANG);  // nobody else does
+        continue;
+      }
       kill(child, SIGSTOP);
       ProcessTree(child).SignalAll(SIGKILL);
       kill(child, SIGKILL);

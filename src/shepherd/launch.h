@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "os/fd.h"
+#include "shepherd/foreign_children.h"
 
 namespace spate::shepherd {
 
@@ -63,10 +64,10 @@ class Launcher {
   std::string program_path_;
 };
 
-// Kills all children of this process but those in `keep`, and everything below them. Returns how
-// many of them are left: call it again a little later until that is 0. For a process whose other
-// children are shepherds alone.
-int EndOrphans(const std::vector<pid_t>& keep);
+// Kills all children of this process but those in `keep` and foreign ones, and everything below
+// them. Returns how many of them are left: call it again a little later until that is 0. For a
+// process whose own children are shepherds alone.
+int EndOrphans(const std::vector<pid_t>& keep, const ForeignChildren& foreign);
 
 // What a run writes down for the case that it is killed together with its shepherds: one line for
 // each shepherd, "boot-id pid start-ticks", in the file `shepherds` of the job's folder.

@@ -24,7 +24,6 @@ namespace spate::shepherd {
 namespace {
 
 constexpr size_t kMostNotes = 10;
-constexpr size_t kMostEnvironment = 4 << 20;
 
 std::string BootId() {
   std::string id = os::BootId();
@@ -62,18 +61,6 @@ std::vector<Recorded> ReadRecorded(const std::string& job_folder) {
 }
 
 void Rest() { poll(nullptr, 0, 2); }
-
-bool HasVariable(pid_t pid, const std::string& variable) {
-  auto text = os::ReadFile(fmt::format("/proc/{}/environ", pid), kMostEnvironment);
-  if (!text) return false;
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    std::string_view one = rest.substr(0, rest.find('\0'));
-    if (one == variable) return true;
-    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-  }
-  return false;
-}
 
 class Sweep {
  public:

@@ -7,18 +7,23 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 
+#include "os/file.h"
 #include "os/process.h"
 
 namespace spate::shepherd {
 namespace {
+
+constexpr size_t kMostEnvironment = 4 << 20;
 
 // Calls fn(number) for each entry of a folder whose name is one. False when it cannot be read.
 template <typename Fn>
@@ -64,6 +69,18 @@ std::vector<pid_t> AllProcesses() {
   std::vector<pid_t> pids;
   EachNumber("/proc", [&](pid_t pid) { pids.push_back(pid); });
   return pids;
+}
+
+bool HasVariable(pid_t pid, const std::string& variable) {
+  auto text = os::ReadFile(fmt::format("/proc/{}/environ", pid), kMostEnvironment);
+  if (!text) return false;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    std::string_view one = rest.substr(0, rest.find('\0'));
+    if (one == variable) return true;
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+  return false;
 }
 
 ProcessTree::ProcessTree(pid_t root) : root_(root) {

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace spate::shepherd {
 
 // The pids of all processes that this one can see; empty without /proc.
 std::vector<pid_t> AllProcesses();
+// Whether the environment that a process was started with has this "NAME=value". False also when
+// it may not be read.
+bool HasVariable(pid_t pid, const std::string& variable);
 
 class ProcessTree {
  public:

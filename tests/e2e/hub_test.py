@@ -78,6 +78,22 @@ def test_a_killed_node_leaves_its_tasks_to_the_next_one(place: Place):
     want(sorted(place.lines("done")) == ["a", "b"], place.read("done"))
 
 
+def test_a_service_of_the_shell_outlives_the_node(place: Place):
+    cluster = cluster_of(place)
+    place.write("begin", "sleep 1000 & echo $! > service", 'exec "$@"')
+    node = cluster.node("n1", "-j", "1", inside=("sh", "begin"))
+    service = int(place.read("service"))
+    # Its shepherd is killed on the way.
+    cluster.submit("--wait", "--", "[ -e again ] || { touch again; kill -9 $PPID; }; true")
+    living = [alive(service)]
+    node.send_signal(signal.SIGTERM)
+    node.wait()
+    living.append(alive(service))
+    if living[1]:
+        os.kill(service, signal.SIGKILL)
+    want(living == [True, True], f"alive after a shepherd's death, after the node's end: {living}")
+
+
 def test_a_second_node_takes_what_waits_on_the_first(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "1")

@@ -1,0 +1,35 @@
+// Children that somebody else made: a process keeps its children when a new program takes its
+// place, so `exec spate run` in a shell has the shell's, and `spate run > >(gzip)` has the gzip.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace spate::shepherd {
+
+class ForeignChildren {
+ public:
+  // None.
+  ForeignChildren() = default;
+  // All that is below this process now, but for the children in `ours` and what is below those. Our
+  // tasks' processes have `mark` ("NAME=value") in their environment; empty: no such mark.
+  ForeignChildren(const std::vector<pid_t>& ours, std::string mark);
+
+  bool empty() const { return known_.empty(); }
+  // Whether a child of this process is foreign: one that was there, or an orphan of such a one,
+  // which comes to us because we are a subreaper. Exact for what was there. Orphans without our
+  // mark are taken for foreign: rather a task's process that emptied its environment, and whose
+  // shepherd was killed, goes on than a stranger's ends. When nobody was there at the start,
+  // nobody is foreign.
+  bool Has(pid_t child) const;
+
+ private:
+  std::unordered_map<pid_t, uint64_t> known_;  // with the start time
+  std::string mark_;
+};
+
+}  // namespace spate::shepherd

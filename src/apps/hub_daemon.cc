@@ -111,6 +111,8 @@ Result<int> RunHub(HubService::Options options, const DaemonLife& life,
   for (int signal : {os::kSignalInt, os::kSignalTerm}) {
     (*loop)->OnSignal(signal, [&] { (*service)->Stop(); });
   }
+  // In the background no terminal can end it, whatever nohup was for.
+  if (background) os::RestoreSignal(os::kSignalHup);
   (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
   (void)os::WriteAll(os::kStderr, welcome(**service), "standard error");
   if (auto on = BeginLog(background, life); !on) return std::unexpected(on.error());

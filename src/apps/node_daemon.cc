@@ -410,6 +410,8 @@ Result<int> RunNode(const Surroundings& here, NodeRun run) {
   if (!loop) return std::unexpected(loop.error());
   NodeDaemon node(**loop, here, std::move(run));
   if (auto opened = node.Open(); !opened) return std::unexpected(opened.error());
+  // In the background no terminal can end it, whatever nohup was for.
+  if (background) os::RestoreSignal(os::kSignalHup);
   (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
   if (background) {
     fmt::print(stderr, "spate: node {} serves with {}; its log is {}\n", node.offer().node_name,

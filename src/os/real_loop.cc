@@ -24,12 +24,31 @@
 #include <vector>
 
 #include "base/check.h"
+#include "os/signals.h"
 #include "os/timer_queue.h"
 
 namespace spate::os {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
+
+namespace {
+
+// What nohup, or a shell that starts something in the background, has asked for.
+bool StaysIgnored(int signo) {
+  switch (signo) {
+    case kSignalHup:
+    case kSignalInt:
+    case kSignalQuit:
+    case kSignalTerm:
+    case kSignalTerminalStop:
+      return IsSignalIgnored(signo);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 class RealLoop::Impl {
  public:
@@ -93,7 +112,7 @@ class RealLoop::Impl {
 
   void OnSignal(int signo, std::function<void()> fn) {
     signals_.erase(signo);
-    if (!fn) return;
+    if (!fn || StaysIgnored(signo)) return;
     auto state = std::make_shared<SignalState>(context_, std::move(fn));
     error_code error;
     state->set.add(signo, error);

@@ -44,8 +44,9 @@ class RealLoop final : public Loop {
   void UnwatchRead(int fd);
   void UnwatchWrite(int fd);
 
-  // Calls `fn` on the loop's thread after the process received `signo`; several deliveries may
-  // come as one call. A null `fn` restores what the signal did before.
+  // Calls `fn` on the loop's thread after `signo` has come, maybe once for several; null: as
+  // before. A signal that would end or stop us, and that we were born to ignore (nohup), stays
+  // ignored.
   void OnSignal(int signo, std::function<void()> fn);
 
   const Clock& clock() const { return clock_; }

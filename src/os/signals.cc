@@ -33,6 +33,13 @@ int SignalNumber(std::string_view text) {
 
 void IgnoreSignal(int signo) { signal(signo, SIG_IGN); }
 
+bool IsSignalIgnored(int signo) {
+  struct sigaction action{};
+  return sigaction(signo, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void RestoreSignal(int signo) { signal(signo, SIG_DFL); }
+
 void StopSelf(int signo) { raise(signo); }
 
 void DieOfSignal(int signo) {

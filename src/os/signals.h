@@ -26,6 +26,10 @@ int SignalNumber(std::string_view text);
 
 // From now on the signal does nothing to this process; for kSignalPipe: writes fail instead.
 void IgnoreSignal(int signo);
+// A process is born with the signals ignored that its parent ignored: nohup works so.
+bool IsSignalIgnored(int signo);
+// The signal does again what it does by default.
+void RestoreSignal(int signo);
 // Stops this process as Ctrl-Z would have done; returns when it is continued. `signo` must not be
 // watched by a loop at that time, unless it is kSignalStop.
 void StopSelf(int signo = kSignalStop);

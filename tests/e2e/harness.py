@@ -17,6 +17,13 @@ SPATE = os.path.abspath(os.path.join(os.environ.get("SPATE_BIN", "build/bin"), "
 DEADLINE = 60  # seconds; machines may be slow, so only a hang takes so long
 
 
+# Tests may be started in the background of a shell, which has them ignore some signals: what they
+# start shall hear them.
+for signo in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+    if signal.getsignal(signo) == signal.SIG_IGN:
+        signal.signal(signo, signal.SIG_DFL)
+
+
 class Place:
     """A fresh folder with its own history."""
 

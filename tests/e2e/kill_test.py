@@ -92,6 +92,49 @@ def test_everything_ends_with_a_killed_spate(place: Place):
     print(f"       (gone {time.monotonic() - begun:.2f} s after kill -9)")
 
 
+def shell(place, text, program="sh", **options):
+    """Runs a shell's script to its end; $SPATE is the program."""
+    done = subprocess.run([program, "-c", text], cwd=place.dir, env=place.env | {"SPATE": SPATE},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60,
+                          **options)
+    want(done.returncode == 0, f"exit code {done.returncode}: {text}")
+
+
+def test_output_through_a_process_of_the_shell_is_whole(place: Place):
+    place.write("jobs.lst", *(f"seq {i * 1000} {i * 1000 + 999}" for i in range(200)))
+    # The shell makes the pipe's other end a child of what becomes spate.
+    shell(place, "exec $SPATE run -k jobs.lst > >(gzip > log.gz)", "bash")
+
+    def unpacked():
+        done = subprocess.run(["gzip", "-dc", "log.gz"], cwd=place.dir, capture_output=True)
+        return done.stdout if done.returncode == 0 else b""
+    whole = b"".join(b"%d\n" % i for i in range(200_000))
+    wait(lambda: unpacked() == whole, "all of the output is in the file", 10)
+
+
+# A service with a process below it; the service ends before the run does.
+SERVICE = """
+(sleep 1000 & echo $! >> pids; exec sleep 1000) & echo $! >> pids
+(sleep 1000 & echo $! >> pids; while [ ! -e ended ]; do sleep 0.01; done) &
+while [ "$(wc -l < pids)" -lt 3 ]; do sleep 0.01; done
+"""
+
+
+def test_a_service_of_the_shell_outlives_the_run(place: Place):
+    # A shepherd is killed on the way: what it leaves is ended, what it did not make is not.
+    place.write("jobs.lst", "touch ended; sleep 0.1",
+                f"[ -e again ] || {{ touch again; {ESCAPES[2]} while [ $(wc -l < pids) -lt 4 ]; do "
+                "sleep 0.01; done; kill -9 $PPID; }; echo x > done")
+    shell(place, SERVICE + "exec $SPATE run -j1 jobs.lst")
+    services, escaped = pids(place, "pids")[:3], pids(place, "pids")[3:]
+    living = [alive(pid) for pid in services]
+    for pid in services:
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    want(place.lines("done") and living == [True] * 3, f"who lives: {living}")
+    want(escaped and not any(alive(pid) for pid in escaped), "the escaped process ended")
+
+
 def test_a_second_run_of_the_same_job_is_refused(place: Place):
     place.write("jobs.lst", "echo x > started; sleep 1000")
     run = place.start("jobs.lst")
@@ -144,6 +187,22 @@ def test_term_ends_tasks_and_keeps_the_state(place: Place):
 def stopped(pid):
     with open(f"/proc/{pid}/stat") as file:
         return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def test_ignored_signals_stay_ignored(place: Place):
+    place.write("jobs.lst", "echo >> started; while [ ! -e go ]; do sleep 0.05; done", "echo >> done")
+    signals = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+
+    def nohup():
+        for signo in signals:
+            signal.signal(signo, signal.SIG_IGN)
+    run = place.start("-j1", "jobs.lst", preexec_fn=nohup)
+    wait(lambda: place.lines("started"), "it runs")
+    for signo in signals:
+        run.send_signal(signo)
+    place.write("go")
+    _, err = run.communicate(timeout=60)
+    want(run.returncode == 0 and place.lines("done"), f"exit code {run.returncode}: {err}")
 
 
 def test_ctrl_z_stops_tasks_and_fg_continues_them(place: Place):

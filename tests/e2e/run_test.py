@@ -156,9 +156,9 @@ def test_a_changed_list(place: Place):
     place.run("-j1", "--halt", "soon,fail=1", "jobs.lst", code=1)
     place.write("jobs.lst", "echo new >> ran", "echo a >> ran")
     _, err = place.run("--resume", "jobs.lst", code=1)
-    want("1 new tasks" in err, err)
+    want("1 new task, 2 are no longer in it and do not run\n" in err, err)
     want(place.lines("ran") == ["a", "b", "new"], place.read("ran"))
-    _, err = place.run("--resume", "jobs.lst")
+    _, err = place.run("--resume", "jobs.lst", code=1)  # what failed is not forgotten
     want("nothing left to do" in err, err)
     want(place.lines("ran") == ["a", "b", "new"], place.read("ran"))
 
@@ -191,6 +191,23 @@ def test_joblog_and_results_are_made_whole(place: Place):
 def test_a_wrong_joblog_stores_nothing(place: Place):
     _, err = place.run("--joblog", "no/such/folder/log", "--", "true", code=2)
     want("no/such/folder/log" in err and not place.jobs(), err)
+
+
+def test_long_output_is_kept_whole(place: Place):
+    command = ("--", "seq 200000; seq 100000 >&2", )
+    whole = "".join(f"{i}\n" for i in range(1, 200001))
+    place.run("-q", *command)
+    out, err = place.run("last", command="job cat")
+    want(out == whole and err == whole[:len(err)] and len(err) > 500000, f"{len(out)}, {len(err)}")
+    out, _ = place.run("-n", "3", "--stream", "stdout", command="job tail")
+    want(out == "199998\n199999\n200000\n", out)
+    out, _ = place.run("-n", "150000", "--stream", "stdout", command="job tail")
+    want(out == whole[whole.index("\n50001\n") + 1:], f"{len(out)}")
+    place.run("-q", "--keep-output", "300K", *command)
+    out, err = place.run("--stream", "stdout", "last", command="job cat", code=1)
+    want(len(out) == 131072 and whole.startswith(out[:65536]) and whole.endswith(out[-65536:]),
+         f"{len(out)}")
+    want("bytes of its standard output were not kept and are missing here" in err, err)
 
 
 def test_json_is_one_object_a_line(place: Place):

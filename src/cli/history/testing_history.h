@@ -54,6 +54,7 @@ struct JobText {
   std::vector<std::string> rows;  // the commands
   JobPolicy policy;
   std::string user = "me";
+  uint64_t keep_output = store::kKeepOutput;
 };
 
 class HistoryWorld {
@@ -118,6 +119,7 @@ class HistoryWorld {
       row_.cwd = text.cwd;
       row_.files = text.files;
       row_.user = text.user;
+      row_.keep_output = text.keep_output;
       row_.host = "here";
       row_.pid = 4711;
       row_.created = row_.started = kThen;

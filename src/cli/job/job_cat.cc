@@ -1,6 +1,6 @@
 // What tasks wrote: standard output to standard output, standard error to standard error, byte for
 // byte; with one stream asked for, that one to standard output. What is left out is told on
-// standard error, so that the data stays what the tasks wrote.
+// standard error, so that the data stays what the tasks wrote, and makes the exit code 1.
 #include <fmt/format.h>
 
 #include "base/units.h"
@@ -23,7 +23,10 @@ class Printer {
 
   // Goes on behind damage, which it reports.
   Status Print(const PickedTasks& picked, uint32_t states);
-  bool damaged() const { return damaged_; }
+  int exit_code() const {
+    if (damaged_) return kExitCouldNotRun;
+    return incomplete_ ? kExitTasksFailed : kExitSuccess;
+  }
 
  private:
   void PrintTask(History& history, TaskTexts& texts, const store::TaskSummary& task, bool named);
@@ -36,6 +39,7 @@ class Printer {
   uint32_t job_ = 0;
   uint64_t not_ended_ = 0;
   bool damaged_ = false;
+  bool incomplete_ = false;  // something was not kept
 };
 
 void Printer::PrintStream(History& history, const store::AttemptEntry& attempt, Stream stream) {
@@ -44,6 +48,7 @@ void Printer::PrintStream(History& history, const store::AttemptEntry& attempt, 
   std::string id = TaskId(job_, attempt.record.end.ref.index);
   auto extent = history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
     if (skipped > 0) {
+      incomplete_ = true;
       call_.Say(fmt::format("{}: {} bytes of its {} were not kept and are missing here", id,
                             FormatCount(skipped), name));
     }
@@ -53,6 +58,7 @@ void Printer::PrintStream(History& history, const store::AttemptEntry& attempt, 
     damaged_ = true;
     call_.Say(extent.error().message);
   } else if (extent->kept == 0 && extent->total > 0) {
+    incomplete_ = true;
     call_.Say(fmt::format("{}: none of the {} bytes of its {} were kept (see --keep-output)", id,
                           FormatCount(extent->total), name));
   }
@@ -124,7 +130,7 @@ Result<int> JobCat(HistoryCall& call) {
       return std::unexpected(std::move(printed.error()));
     }
   }
-  return printer.damaged() ? kExitCouldNotRun : kExitSuccess;
+  return printer.exit_code();
 }
 
 }  // namespace spate::cli

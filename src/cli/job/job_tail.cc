@@ -17,30 +17,39 @@ using store::Stream;
 
 constexpr uint64_t kLines = 10;
 
-// What one attempt wrote to a stream, from `skip` bytes on.
+constexpr uint64_t kBlock = 256 << 10;
+
+// What one attempt wrote to a stream, from `skip` kept bytes on.
 struct Piece {
   store::AttemptEntry attempt;
   Stream stream = Stream::kStdout;
-  size_t skip = 0;
+  uint64_t skip = 0;
 };
 
-// Where the last `lines` of a text begin; takes from `lines` what there is.
-size_t BeginOfLast(std::string_view text, uint64_t& lines) {
-  size_t at = text.size();
-  for (; at > 0 && lines > 0; --lines) {
-    size_t before = text.substr(0, at - 1).rfind('\n');  // the last line may have its end or not
-    at = before == std::string_view::npos ? 0 : before + 1;
-  }
-  return at;
+uint64_t KeptOf(const store::AttemptEntry& attempt, Stream stream) {
+  return stream == Stream::kStdout ? attempt.kept.stdout_bytes : attempt.kept.stderr_bytes;
 }
 
-Result<std::string> ReadWhole(store::History& history, const store::AttemptEntry& attempt,
-                              Stream stream) {
-  std::string text;  // at most 128 KB of a stream are kept
-  auto read =
-      history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t) { text += bytes; });
-  if (!read) return std::unexpected(std::move(read.error()));
-  return text;
+// Where the last `lines` of a stream begin; takes from `lines` what there is. Reads from the end, a
+// block at a time: a stream may be longer than what memory should hold.
+Result<uint64_t> BeginOfLast(store::History& history, const store::AttemptEntry& attempt,
+                             Stream stream, uint64_t& lines) {
+  uint64_t kept = KeptOf(attempt, stream);
+  for (uint64_t end = kept; end > 0;) {
+    uint64_t begin = end - std::min(end, kBlock);
+    std::string block;
+    auto read = history.ReadOutput(attempt, stream,
+                                   [&](std::string_view bytes, uint64_t) { block += bytes; },
+                                   {begin, end - begin});
+    if (!read) return std::unexpected(std::move(read.error()));
+    // The last line may have its end or not.
+    for (uint64_t at = end == kept ? block.size() - 1 : block.size(); at > 0; --at) {
+      if (block[at - 1] == '\n' && --lines == 0) return begin + at;
+    }
+    end = begin;
+  }
+  if (kept > 0) --lines;  // the first line of all
+  return 0;
 }
 
 // The newest first. `newest` becomes the place of the newest end in the journal.
@@ -52,10 +61,10 @@ Result<std::vector<Piece>> FindLast(store::History& history, Which which, uint64
     newest = std::max(newest, seq);
     for (Stream stream : {Stream::kStderr, Stream::kStdout}) {
       if (!Wants(which, stream) || lines == 0) continue;
-      auto text = ReadWhole(history, attempt, stream);
-      if (!text) status = std::unexpected(std::move(text.error()));
+      auto skip = BeginOfLast(history, attempt, stream, lines);
+      if (!skip) status = std::unexpected(std::move(skip.error()));
       if (!status) return false;
-      if (!text->empty()) pieces.push_back({attempt, stream, BeginOfLast(*text, lines)});
+      if (KeptOf(attempt, stream) > 0) pieces.push_back({attempt, stream, *skip});
     }
     return lines > 0;
   });
@@ -82,9 +91,11 @@ Result<int> JobTail(HistoryCall& call) {
   auto pieces = FindLast(*history, *which, lines, newest);
   if (!pieces) return std::unexpected(std::move(pieces.error()));
   for (const Piece& piece : std::views::reverse(*pieces)) {
-    auto text = ReadWhole(*history, piece.attempt, piece.stream);
-    if (!text) return std::unexpected(std::move(text.error()));
-    PutOutput(call, *which, piece.stream, std::string_view(*text).substr(piece.skip));
+    auto read = history->ReadOutput(
+        piece.attempt, piece.stream,
+        [&](std::string_view bytes, uint64_t) { PutOutput(call, *which, piece.stream, bytes); },
+        {piece.skip});
+    if (!read) return std::unexpected(std::move(read.error()));
   }
   if (call.words().Has(Opt::kFollowOutput)) return FollowOutput(call, *job, newest);
   if (pieces->empty() && lines > 0) {

@@ -279,6 +279,7 @@ TEST_F(JobCommands, CatIsByteExact) {
   JobText text;
   text.rows = {"a", "b", "c"};
   std::string bytes("\0\xff\x1b[31m\n no newline at the end", 30);
+  text.keep_output = 150'000;
   std::string longer = std::string(100'000, 'a') + std::string(100'000, 'z');
   {
     auto job = world_.AddJob(text);
@@ -286,6 +287,7 @@ TEST_F(JobCommands, CatIsByteExact) {
     job->Record(AttemptOf(1, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "two", longer);
   }
   Ran ran = Run(Command::kJobCat, {"1.1"});
+  EXPECT_EQ(ran.code, kExitSuccess);
   EXPECT_EQ(ran.out, bytes);
   EXPECT_EQ(ran.err, "e1\n");
   ran = Run(Command::kJobCat, {"--stream", "stdout"});
@@ -295,6 +297,7 @@ TEST_F(JobCommands, CatIsByteExact) {
   EXPECT_EQ(ran.out, std::string(65536, 'a') + std::string(65536, 'z'));
   EXPECT_EQ(ran.err,
             "spate: 1.2: 68,928 bytes of its standard error were not kept and are missing here\n");
+  EXPECT_EQ(ran.code, kExitTasksFailed);
   EXPECT_EQ(Run(Command::kJobCat, {"1.3"}).err, "spate: 1.3: it is queued and has no output yet\n");
   EXPECT_EQ(Run(Command::kJobCat, {"--filter", "failed"}).out, "");
   EXPECT_EQ(Run(Command::kJobCat, {"--stream", "both "}).code, kExitUsage);

@@ -73,8 +73,9 @@ class History {
   // Kept output in pieces, see OutputReader.
   using OutputExtent = OutputReader::Extent;
   Result<OutputExtent> ReadOutput(const AttemptEntry& attempt, Stream stream,
-                                  const OutputReader::Visitor& visit) {
-    return output_.Read(attempt, stream, visit);
+                                  const OutputReader::Visitor& visit,
+                                  OutputReader::Part part = {}) {
+    return output_.Read(attempt, stream, visit, part);
   }
 
  private:

@@ -97,17 +97,41 @@ Result<uint64_t> OutputFile::AddWhole(const OutputStream& stream) {
   return stream.total;
 }
 
-Status OutputFile::AddOutput(const TaskOutput& output, KeptOutput& kept) {
-  if (end_ + KeptOf(output.out.total) + KeptOf(output.err.total) > limit_) return {};
-  bool fits = end_ + output.out.total + output.err.total <= limit_;
-  auto add = keep_ == LongStreams::kWhole && fits ? &OutputFile::AddWhole : &OutputFile::AddStream;
-  auto out = (this->*add)(output.out);
+Status OutputFile::AddEnds(const TaskOutput& output, KeptOutput& kept) {
+  auto out = AddStream(output.out);
   if (!out) return std::unexpected(std::move(out.error()));
-  auto err = (this->*add)(output.err);
+  auto err = AddStream(output.err);
   if (!err) return std::unexpected(std::move(err.error()));
   kept.stdout_bytes = *out;
   kept.stderr_bytes = *err;
   return {};
+}
+
+Status OutputFile::CutBackTo(uint64_t end) {
+  buffer_.clear();
+  written_ = end_ = end;
+  return os::Truncate(fd_.get(), end, path_);
+}
+
+Status OutputFile::AddOutput(const TaskOutput& output, KeptOutput& kept) {
+  if (end_ + KeptOf(output.out.total) + KeptOf(output.err.total) > limit_) return {};
+  bool is_long = std::max(output.out.total, output.err.total) > kWholeStream;
+  bool fits = end_ + output.out.total + output.err.total <= limit_;
+  if (!is_long || !fits) return AddEnds(output, kept);
+  if (auto flushed = Flush(); !flushed) return flushed;
+  uint64_t before = end_;
+  auto out = AddWhole(output.out);
+  auto err = out ? AddWhole(output.err) : out;
+  if (out && err) {
+    kept.stdout_bytes = *out;
+    kept.stderr_bytes = *err;
+    return {};
+  }
+  // A disk that is full may have room for the ends, and for the journal.
+  Error error = std::move(err.error());
+  if (error.kind != ErrorKind::kExhausted) return std::unexpected(std::move(error));
+  if (auto cut = CutBackTo(before); !cut) return cut;
+  return AddEnds(output, kept);
 }
 
 Result<KeptOutput> OutputFile::Add(const TaskOutput& output) {
@@ -135,7 +159,7 @@ Status OutputFile::Sync() {
 }
 
 Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Stream stream,
-                                                const Visitor& visit) {
+                                                const Visitor& visit, Part part) {
   const AttemptEnd& end = attempt.record.end;
   const KeptOutput& kept = attempt.kept;
   Extent extent;
@@ -160,8 +184,10 @@ Result<OutputReader::Extent> OutputReader::Read(const AttemptEntry& attempt, Str
     fd_ = std::move(*opened);
   }
   uint64_t gap_at = extent.kept < extent.total ? kStreamEnd : UINT64_MAX;
-  for (uint64_t at = 0; at < extent.kept;) {
-    uint64_t size = std::min(kReadBytes, extent.kept - at);
+  uint64_t end_at =
+      part.first + std::min(part.count, extent.kept - std::min(extent.kept, part.first));
+  for (uint64_t at = part.first; at < end_at;) {
+    uint64_t size = std::min(kReadBytes, end_at - at);
     if (at < gap_at) size = std::min(size, gap_at - at);
     auto bytes = os::ReadAt(fd_.get(), start + at, size, path_);
     if (!bytes) return std::unexpected(std::move(bytes.error()));

@@ -13,10 +13,8 @@
 
 namespace spate::store {
 
-// What is kept of a stream that is longer than kWholeStream: in a run, which has shown it already,
-// its first and last kStreamEnd bytes. In a hub, which has the only copy, all of it, as long as
-// the job's limit allows.
-enum class LongStreams : uint8_t { kEnds, kWhole };
+// What is kept of a stream that is longer than kWholeStream and does not fit into the job's limit
+// any more: its first and last kStreamEnd bytes.
 inline constexpr uint64_t kStreamEnd = 64 << 10;
 inline constexpr uint64_t kWholeStream = 2 * kStreamEnd;
 constexpr uint64_t KeptOf(uint64_t total) { return total < kWholeStream ? total : kWholeStream; }
@@ -26,8 +24,7 @@ enum class Stream : uint8_t { kStdout = 1, kStderr = 2, kFiles = 3 };
 class OutputFile {
  public:
   // `limit`: once the file is so long, nothing more is kept.
-  OutputFile(std::string path, uint64_t limit, LongStreams keep = LongStreams::kEnds)
-      : path_(std::move(path)), limit_(limit), keep_(keep) {}
+  OutputFile(std::string path, uint64_t limit) : path_(std::move(path)), limit_(limit) {}
 
   // Opens or makes it, and cuts it back to (or fills it up to) `end`, the last durable position.
   Status Open(uint64_t end);
@@ -49,10 +46,11 @@ class OutputFile {
   Status AddOutput(const TaskOutput& output, KeptOutput& kept);
   Result<uint64_t> AddStream(const OutputStream& stream);
   Result<uint64_t> AddWhole(const OutputStream& stream);
+  Status AddEnds(const TaskOutput& output, KeptOutput& kept);
+  Status CutBackTo(uint64_t end);
 
   std::string path_;
   uint64_t limit_;
-  LongStreams keep_;
   os::Fd fd_;
   std::string buffer_;
   uint64_t written_ = 0;  // bytes in the file
@@ -65,14 +63,21 @@ class OutputReader {
  public:
   explicit OutputReader(std::string path) : path_(std::move(path)) {}
 
-  // Kept output in pieces. `skipped` bytes were left out just before a piece (of a long stream only
-  // the ends are kept). kept == 0 < total: nothing was kept.
+  // Kept output in pieces: what of it is in `part`. `skipped` bytes were left out just before a
+  // piece (of a long stream only the ends may be kept). kept == 0 < total: nothing was kept.
   struct Extent {
     uint64_t total = 0;
     uint64_t kept = 0;
   };
   using Visitor = std::function<void(std::string_view bytes, uint64_t skipped)>;
-  Result<Extent> Read(const AttemptEntry& attempt, Stream stream, const Visitor& visit);
+  struct Part {
+    uint64_t first = 0;  // of the kept bytes
+    uint64_t count = UINT64_MAX;
+  };
+  Result<Extent> Read(const AttemptEntry& attempt, Stream stream, const Visitor& visit, Part part);
+  Result<Extent> Read(const AttemptEntry& attempt, Stream stream, const Visitor& visit) {
+    return Read(attempt, stream, visit, Part());
+  }
 
  private:
   std::string path_;

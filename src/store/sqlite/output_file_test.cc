@@ -42,12 +42,12 @@ TEST(OutputFile, IsCutBackOrFilledUpToTheDurableEnd) {
   EXPECT_EQ(Content(temp), std::string("durable!\0\0x", 11));
 }
 
-TEST(OutputFile, AHubKeepsLongStreamsWholeWithinTheLimit) {
+TEST(OutputFile, LongStreamsAreKeptWholeWithinTheLimit) {
   os::TempDir temp;
   std::string text;
   for (int i = 0; i < 400'000; ++i) text += std::to_string(i);
   std::string path = temp.Write("spool/1", text);
-  OutputFile file(temp.Path("output"), text.size() + 200'000, LongStreams::kWhole);
+  OutputFile file(temp.Path("output"), text.size() + 200'000);
   ASSERT_TRUE(file.Open(0));
   EXPECT_EQ(*file.Add({Inline("a"), Inline("b")}), (KeptOutput{0, 1, 1}));
   OutputStream spooled{.bytes = "", .spool = path, .total = text.size()};
@@ -61,24 +61,25 @@ TEST(OutputFile, AHubKeepsLongStreamsWholeWithinTheLimit) {
   EXPECT_EQ(Content(temp).substr(0, text.size() + 4), "ab" + text + "ef");
 }
 
-TEST(OutputFile, LongStreamsKeepTheirEnds) {
+TEST(OutputFile, LongStreamsKeepTheirEndsBeyondTheLimit) {
   os::TempDir temp;
   std::string long_text(100 << 10, 'a');
   long_text += std::string(100 << 10, 'z');
   std::string whole(kWholeStream, 'w');
   std::string long_path = temp.Write("spool/1", long_text);
   std::string whole_path = temp.Write("spool/2", whole);
-  OutputFile file(temp.Path("output"), 10 << 20);
+  OutputFile file(temp.Path("output"), 100 + long_text.size() + 2 * kWholeStream);
   ASSERT_TRUE(file.Open(0));
+  ASSERT_TRUE(file.Add({Inline(std::string(100, '.')), {}}));
   auto kept = file.Add({{.bytes = "", .spool = long_path, .total = long_text.size()},
                         {.bytes = "", .spool = whole_path, .total = whole.size()}});
   ASSERT_TRUE(kept);
-  EXPECT_EQ(*kept, (KeptOutput{0, kWholeStream, kWholeStream}));
+  EXPECT_EQ(*kept, (KeptOutput{100, long_text.size(), kWholeStream}));
   auto inlined = file.Add({Inline(long_text), {}});
   EXPECT_EQ(inlined->stdout_bytes, kWholeStream);
   ASSERT_TRUE(file.Sync());
   std::string ends = std::string(kStreamEnd, 'a') + std::string(kStreamEnd, 'z');
-  EXPECT_EQ(Content(temp), ends + whole + ends);
+  EXPECT_EQ(Content(temp), std::string(100, '.') + long_text + whole + ends);
 }
 
 TEST(OutputFile, ASpoolFileThatIsGoneKeepsNothing) {

@@ -46,8 +46,7 @@ Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
     auto durable = os::Exists(path) ? Query(db, kEnd, job) : std::optional<uint64_t>();
     if (!durable) return std::unexpected(std::move(durable.error()));
     end = durable->value_or(0);
-    OutputFile file(std::move(path), limit->value_or(kKeepOutput),
-                    place_.is_hub ? LongStreams::kWhole : LongStreams::kEnds);
+    OutputFile file(std::move(path), limit->value_or(kKeepOutput));
     at = entries_.emplace(KeyOf(job), Entry{std::move(file), {}}).first;
   }
   if (auto opened = at->second.file.Open(end); !opened) {

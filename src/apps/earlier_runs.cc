@@ -3,23 +3,58 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "format/sources/sources.h"
 #include "os/file.h"
 #include "store/sqlite/history.h"
 
 namespace spate::apps {
 namespace {
 
-bool SameWork(const store::JobRow& row, const std::vector<std::string>& files,
-              const cli::RunOptions& options) {
-  if (!options.sources.has_command) return !files.empty() && row.files == files;
-  if (!row.files.empty()) return false;
+using Words = std::vector<std::string>;
+
+// How many of the values given now a run had, of the same command and as many sources. Nothing: it
+// was another command, or there is a source of which it had no value.
+std::optional<size_t> ValuesInCommon(const Words& stored, const Words& given) {
+  auto was = format::ParseCommandWords(stored);
+  auto is = format::ParseCommandWords(given);
+  if (!was || !is || was->command != is->command) return std::nullopt;
+  if (was->sources.size() != is->sources.size()) return std::nullopt;
+  size_t in_common = 0;
+  for (size_t i = 0; i < is->sources.size(); ++i) {
+    const format::SourceWords& then = was->sources[i];
+    const format::SourceWords& now = is->sources[i];
+    if (then.is_file != now.is_file || then.linked != now.linked || then.file != now.file) {
+      return std::nullopt;
+    }
+    if (now.is_file) continue;  // what it holds is read again
+    std::unordered_set<std::string_view> values(then.values.begin(), then.values.end());
+    auto had = [&](const std::string& value) { return values.contains(value); };
+    auto count = static_cast<size_t>(std::count_if(now.values.begin(), now.values.end(), had));
+    if (count == 0) return std::nullopt;
+    in_common += count;
+  }
+  return in_common;
+}
+
+constexpr size_t kSameWork = SIZE_MAX;
+
+// How near a run comes to what is typed now; 0: it was something else.
+size_t Nearness(const store::JobRow& row, const Words& files, const cli::RunOptions& options) {
+  if (!options.sources.has_command) return !files.empty() && row.files == files ? kSameWork : 0;
+  if (!row.files.empty()) return 0;
   auto stored = cli::ParseRun(row.argv, {});
-  return stored && stored->sources.command == options.sources.command &&
-         stored->sources.arg_files == options.sources.arg_files &&
-         stored->sources.json_files == options.sources.json_files;
+  if (!stored || stored->sources.arg_files != options.sources.arg_files ||
+      stored->sources.json_files != options.sources.json_files) {
+    return 0;
+  }
+  if (stored->sources.command == options.sources.command) return kSameWork;
+  return ValuesInCommon(stored->sources.command, options.sources.command).value_or(0);
 }
 
 }  // namespace
@@ -48,14 +83,19 @@ Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state
   std::vector<std::string> files = AbsoluteFiles(options, cwd);
   bool named = options.sources.has_command || !files.empty();
   std::optional<store::JobSummary> found;
+  size_t nearest = 0;
   auto numbers = store::JobNumbers(state_dir);
   if (!numbers) return std::unexpected(numbers.error());
   auto status = store::VisitJobs(state_dir, *numbers, [&](const store::JobSummary& job) {
     if (job.standing == store::JobStanding::kDamaged || job.row.cwd != cwd) return true;
-    bool wanted =
-        named ? SameWork(job.row, files, options) : job.standing != store::JobStanding::kFinished;
-    if (wanted) found = job;
-    return !wanted;
+    size_t near = named ? Nearness(job.row, files, options)
+                  : job.standing != store::JobStanding::kFinished ? kSameWork
+                                                                  : 0;
+    if (near > nearest) {  // the newest come first
+      found = job;
+      nearest = near;
+    }
+    return nearest != kSameWork;
   });
   if (!status) return std::unexpected(status.error());
   return found;

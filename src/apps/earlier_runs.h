@@ -15,8 +15,9 @@ namespace spate::apps {
 // How a job's row names a list: absolute, without "." and ".."; "-" as it is.
 std::string ListName(const std::string& cwd, const std::string& file);
 
-// The newest job of the same lists (or of the same command) from the same folder. Without lists
-// and command: the newest one of the folder that is not finished. nullopt: there is none.
+// The newest job of the same lists (or of the same command) from the same folder. Of a command with
+// other values: the one that had most of them, if it had some of each source. Without lists and
+// command: the newest one of the folder that is not finished. nullopt: there is none.
 Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state_dir,
                                                         const std::string& cwd,
                                                         const cli::RunOptions& options);

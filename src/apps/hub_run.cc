@@ -83,7 +83,7 @@ Status JobScreen::MakeView() {
   auto compiled = format::CompileJob(settings, job_);
   if (!compiled) return std::unexpected(compiled.error());
   compiled_ = std::move(*compiled);
-  cli::TaskTexts texts;
+  cli::ViewTexts texts;
   texts.command = [this](TaskIndex index) {
     return index < rows_.size() ? format::CommandText(*compiled_, rows_[index], index, 0) : "";
   };

@@ -4,6 +4,7 @@
 
 #include "cli/run/list_change.h"
 #include "cli/view/joblog.h"
+#include "cli/view/output_pieces.h"
 #include "cli/view/results_table.h"
 #include "cli/view/results_tree.h"
 #include "core/model/ranges.h"
@@ -15,8 +16,41 @@ namespace {
 
 using store::History;
 
+constexpr uint64_t kInMemory = 256 << 10;  // of a stream; longer ones go through a file
+
+// A stream of a task's output, as the journal kept it. What `owner` holds must live as long.
+Result<OutputStream> StreamOf(History& history, const store::AttemptEntry& attempt,
+                              store::Stream stream, const std::string& spill_folder,
+                              std::shared_ptr<cli::SpillFile>& owner) {
+  OutputStream output;
+  Status spilled;
+  auto read = history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t) {
+    output.total += bytes.size();
+    if (!owner && output.total > kInMemory) {
+      auto made = cli::SpillFile::Make(spill_folder);
+      spilled =
+          made ? (*made)->Append(std::exchange(output.bytes, {})) : std::unexpected(made.error());
+      if (made) owner = std::move(*made);
+    }
+    if (!spilled) return;
+    if (owner) {
+      spilled = owner->Append(bytes);
+    } else {
+      output.bytes += bytes;
+    }
+  });
+  if (!read) return std::unexpected(read.error());
+  if (!spilled) return std::unexpected(spilled.error());
+  if (owner) output.spool = owner->path();
+  return output;
+}
+
 // Shows the last ends of tasks, as the journal has them, to a view.
-Status Show(History& history, const std::vector<TaskRange>& tasks, bool with_output,
+struct Shown {
+  bool with_output = false;
+  std::string spill_folder;
+};
+Status Show(History& history, const std::vector<TaskRange>& tasks, const Shown& what,
             cli::RunView& view) {
   for (TaskRange range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
@@ -24,14 +58,13 @@ Status Show(History& history, const std::vector<TaskRange>& tasks, bool with_out
       if (!task) return std::unexpected(task.error());
       if (!task->last) continue;  // withdrawn before it ran
       auto output = std::make_shared<TaskOutput>();
-      for (auto [stream, to] : {std::pair{store::Stream::kStdout, &output->out},
-                                std::pair{store::Stream::kStderr, &output->err}}) {
-        if (!with_output) break;
-        auto read = history.ReadOutput(
-            *task->last, stream,
-            [to = to](std::string_view bytes, uint64_t) { to->bytes.append(bytes); });
+      std::shared_ptr<cli::SpillFile> owners[2];
+      for (auto [stream, to, owner] : {std::tuple{store::Stream::kStdout, &output->out, &owners[0]},
+                                       {store::Stream::kStderr, &output->err, &owners[1]}}) {
+        if (!what.with_output) break;
+        auto read = StreamOf(history, *task->last, stream, what.spill_folder, *owner);
         if (!read) return std::unexpected(read.error());
-        to->total = to->bytes.size();
+        *to = std::move(*read);
       }
       const engine::AttemptEnded& record = task->last->record;
       view.OnEnded({record.end, record.verdict, std::move(output), record.ended});
@@ -66,7 +99,7 @@ Status DeliverMissing(const LateDelivery& what) {
     if (!missing) return std::unexpected(missing.error());
     auto log = cli::Joblog::Open(what.joblog, /*append=*/true, what.texts.command, on_broken);
     if (!log) return std::unexpected(log.error());
-    if (auto shown = Show(*history, *missing, false, **log); !shown) return shown;
+    if (auto shown = Show(*history, *missing, {}, **log); !shown) return shown;
   }
   if (cli::TableFormOf(what.results_dir)) {
     auto missing = cli::MissingInTable(what.results_dir, what.ended);
@@ -78,7 +111,8 @@ Status DeliverMissing(const LateDelivery& what) {
     auto tree = cli::ResultsTree::Open({what.results_dir, what.value_names, 0}, what.texts.values,
                                        on_broken);
     if (!tree) return std::unexpected(tree.error());
-    if (auto shown = Show(*history, MissingInResults(what), true, **tree); !shown) return shown;
+    Shown with{true, what.spill_folder};
+    if (auto shown = Show(*history, MissingInResults(what), with, **tree); !shown) return shown;
   }
   return broken;
 }

@@ -14,10 +14,11 @@ namespace spate::apps {
 struct LateDelivery {
   std::string state_dir;
   uint32_t job = 0;
-  std::string joblog;       // absolute; empty: none
-  std::string results_dir;  // absolute; empty: none
+  std::string joblog;        // absolute; empty: none
+  std::string results_dir;   // absolute; empty: none
+  std::string spill_folder;  // for long output on its way
   std::vector<std::string> value_names;
-  cli::TaskTexts texts;
+  cli::ViewTexts texts;
   std::vector<TaskRange> ended;  // tasks that have ended in earlier runs
 };
 

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
+#include "cli/run/list_places.h"
 #include "cli/view/terminal_screen.h"
 #include "client/hub_call.h"
 #include "core/model/ranges.h"
@@ -375,6 +376,12 @@ Status LocalJob::CompileTexts() {
     return format::CommandText(*compiled_, RowOf(index), index, 0);
   };
   texts_.values = [this](TaskIndex index) { return ValuesOfRow(*settings_, RowOf(index)); };
+  if (settings_->row_kind != RowKind::kListLine) return CompileTag();
+  texts_.places = [this](const std::vector<TaskIndex>& indices) {
+    std::vector<cli::WantedPlace> wanted;
+    for (TaskIndex index : indices) wanted.push_back({index, RowOf(index)});
+    return cli::PlacesInLists(row_.cwd, options_.sources.files, wanted);
+  };
   return CompileTag();
 }
 
@@ -385,6 +392,7 @@ Status LocalJob::DeliverLate() {
   late.job = dir_.number();
   if (!show.joblog.empty()) late.joblog = os::JoinPath(row_.cwd, show.joblog);
   if (!show.results_dir.empty()) late.results_dir = os::JoinPath(row_.cwd, show.results_dir);
+  late.spill_folder = dir_.SpoolPath();
   late.value_names = settings_->value_names;
   late.texts = texts_;
   late.ended = EndedTasks();
@@ -486,6 +494,7 @@ Result<int> LocalJob::Run(bool resumed) {
   if (reads_) input_ = MakePipeInput(**view);
   auto slots = WatchSlots(**view);
   StopWithoutInput();
+  auto door = OpenDoor();
   cli::RunEnd how = session_->Run(
       **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }},
       [this] { return MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()}; });
@@ -494,12 +503,13 @@ Result<int> LocalJob::Run(bool resumed) {
   slots.reset();
   executor->reset();  // ends what still runs
   PutEnd();
+  if (door) (*door)->SetExitCode(session_->exit_code());
   store::PruneOptions keep;
   keep.keep_age = options_.keep.age;
   keep.keep_size = options_.keep.bytes;
   keep.at_most_every = Duration::Seconds(600);
   (void)store::Prune(state_dir_, keep, loop_->Now());  // tidying is never worth a failed run
-  (*view)->OnFinish({how, counts(), loop_->Now()});
+  (*view)->OnFinish({how, counts(), loop_->Now(), session_->cancelled()});
   // What the terminal has not taken yet: signals are seen in between.
   do {
     loop_->Post([this] { loop_->Stop(); });
@@ -511,6 +521,27 @@ Result<int> LocalJob::Run(bool resumed) {
   if (broken_) (void)cli::ReportError(*broken_);
   TellRestOfInput();
   return session_->exit_code();
+}
+
+// Whoever orders something is told when it is durable.
+Result<std::unique_ptr<RunDoor>> LocalJob::OpenDoor() {
+  RunDoor::Events events;
+  events.on_order = [this](const std::string& order,
+                           const std::function<void(RunDoor::Answer)>& to) {
+    RunDoor::Answer answer = session_->Obey(order);
+    // The engine takes its step before this, and the store writes in order.
+    loop_->Post([this, answer, to] {
+      store_->Append({}, [answer, to](Status written) {
+        to(written ? answer : RunDoor::Answer{false, written.error().message});
+      });
+    });
+  };
+  events.news = [this] {
+    RunNews news = session_->News();
+    news.open = follow_;
+    return news;
+  };
+  return RunDoor::Open(*loop_, dir_.path(), std::move(events));
 }
 
 void LocalJob::PutEnd() {

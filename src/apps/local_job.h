@@ -10,6 +10,7 @@
 
 #include "apps/follower.h"
 #include "apps/pipe_input.h"
+#include "apps/run_door.h"
 #include "apps/run_session.h"
 #include "apps/slots_file.h"
 #include "base/result.h"
@@ -137,6 +138,7 @@ class LocalJob {
   Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
   void PutRow();
   void PutEnd();
+  Result<std::unique_ptr<RunDoor>> OpenDoor();
   std::vector<TaskRange> EndedTasks() const;
 
   const Surroundings& here_;
@@ -149,7 +151,7 @@ class LocalJob {
   std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
   std::vector<Needs> requests_;  // known to the engine, for AddTasks
   std::optional<format::CompiledJob> compiled_;
-  cli::TaskTexts texts_;
+  cli::ViewTexts texts_;
   std::unique_ptr<RunSession> session_;
   Status rows_status_;
   std::optional<Error> broken_;  // where the run's results go, what cannot be written

@@ -16,6 +16,7 @@
 #include "cli/report.h"
 #include "cli/run/value_list.h"
 #include "cli/text/bash_hint.h"
+#include "cli/text/end_text.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
@@ -61,11 +62,18 @@ int DryRun(const cli::RowSource& rows, const JobSettings& settings, JobId job,
   return status ? cli::kExitSuccess : cli::ReportError(status.error());
 }
 
+// Who asks to go on is told when everything begins anew.
+void TellNew(const RunOptions& options, JobId job) {
+  if (!options.resume || options.show.form == cli::OutputForm::kQuiet) return;
+  fmt::print(stderr, "spate: no earlier run of this: starting job {}\n", job.value);
+}
+
 // A list that is still being written: tasks are added while it runs.
 Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSettings settings,
                    const std::vector<std::string>& argv) {
   auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
   if (!job) return std::unexpected(job.error());
+  TellNew(options, (*job)->id());
   settings.row_kind = RowKind::kListLine;
   cli::TaskList none;
   none.rows = [](const cli::RowVisitor&) {};
@@ -154,6 +162,7 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   }
   auto job = LocalJob::Create(here, StateDirOf(options.state_dir, here), options, argv);
   if (!job) return std::unexpected(job.error());
+  TellNew(options, (*job)->id());
   (*job)->SetTasks(*tasks, std::move(settings), OrderOf(options, here, *tasks));
   *tasks = {};  // the text is in the store now
   auto code = (*job)->Run(/*resumed=*/false);
@@ -221,14 +230,25 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOp
 }
 
 int NothingLeft(const LocalJob& job) {
-  if (job.options().show.form == cli::OutputForm::kQuiet) return cli::kExitSuccess;
   JobCounts counts = job.counts();
+  uint32_t failed = counts.failed + counts.unknown;
+  int code = failed > 0 ? cli::kExitTasksFailed : cli::kExitSuccess;
+  if (job.options().show.form == cli::OutputForm::kQuiet) return code;
   fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} tasks succeeded)\n",
              job.id().value, FormatCount(counts.succeeded), FormatCount(counts.total));
-  if (counts.failed + counts.unknown > 0) {
+  if (failed > 0) {
     fmt::print(stderr, "spate: to run again what failed: spate job retry {}\n", job.id().value);
   }
-  return cli::kExitSuccess;
+  return code;
+}
+
+void TellChange(size_t added, size_t missing) {
+  std::string text = cli::CountOf(added, "new task");
+  if (missing > 0) {
+    text += fmt::format(", {} {} no longer in it and {} not run", FormatCount(missing),
+                        missing == 1 ? "is" : "are", missing == 1 ? "does" : "do");
+  }
+  fmt::print(stderr, "spate: the list has changed: {}\n", text);
 }
 
 // Goes on with what was taken of the input, and with the rest when it is given again.
@@ -268,9 +288,7 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
   if (!list.same()) {
     size_t missing = 0;
     for (TaskRange range : list.missing) missing += range.count;
-    fmt::print(stderr, "spate: the list has changed: {} new tasks, {} are no longer in it{}\n",
-               FormatCount(list.added.size()), FormatCount(missing),
-               missing > 0 ? " and do not run" : "");
+    TellChange(list.added.size(), missing);
   }
   job.TakeUp();
   if (!list.missing.empty()) job.Post(engine::WithdrawTasks{job.id(), list.missing});

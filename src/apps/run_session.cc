@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "cli/exit_code.h"
+#include "cli/text/end_text.h"
 #include "core/model/limits.h"
+#include "core/model/ranges.h"
+#include "format/selector/selector.h"
 #include "os/signals.h"
 
 namespace spate::apps {
@@ -61,6 +64,7 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
 
 // A run that stopped because enough tasks have succeeded did what was asked, as in GNU parallel.
 bool RunSession::Succeeded() const {
+  if (cancelled_) return false;
   JobCounts ended = counts();
   if (hub_.engine().Held(job_.id) == engine::HoldReason::kHaltRule) {
     if (job_.halt.what == HaltRule::What::kSuccess) return true;
@@ -80,7 +84,7 @@ void RunSession::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&
 void RunSession::OnHeld(const engine::NoticeHeld& notice) {
   if (!show_) return;
   if (how_ != cli::RunEnd::kOutputClosed) {
-    show_->view.OnNews(cli::JobHeld{notice.reason, Running(), ending_}, loop_.Now());
+    show_->view.OnNews(cli::JobHeld{notice.reason, Running(), ending_, parked_}, loop_.Now());
   }
   StopWhenIdle();
 }
@@ -122,7 +126,7 @@ void RunSession::OnStoreFailed(const Error& error) {
 // A job that is held ends its run when nothing runs any more.
 void RunSession::StopWhenIdle() {
   if (hub_.engine().Held(job_.id) == engine::HoldReason::kNone) return;
-  if (counts().leased > 0) return;
+  if (counts().leased > 0 || parked_) return;
   // After what is under way to the view in this turn of the loop.
   loop_.Post([this] {
     if (hub_.Settled()) loop_.Stop();
@@ -145,6 +149,7 @@ void RunSession::WatchSignals() {
 void RunSession::OnInterrupt() {
   if (interrupted_) return EndRunning(cli::RunEnd::kInterrupted, cli::kExitInterrupted);
   interrupted_ = true;
+  parked_ = false;
   StopStarting(cli::RunEnd::kInterrupted, cli::kExitInterrupted);
 }
 
@@ -157,6 +162,7 @@ void RunSession::StopStarting(cli::RunEnd how, int exit_code) {
 void RunSession::EndRunning(cli::RunEnd how, int exit_code) {
   if (ending_) return;
   ending_ = true;
+  parked_ = false;
   how_ = how;
   exit_code_ = exit_code;
   if (!node_) return;  // over; only the output was late
@@ -168,6 +174,77 @@ void RunSession::EndRunning(cli::RunEnd how, int exit_code) {
 void RunSession::OnTerminalStop() {
   executor_->Pause(true);
   loop_.At(loop_.Now() + Duration::Millis(20), [] { os::StopSelf(); });
+}
+
+// ---- Orders of other terminals
+// -------------------------------------------------------------------
+
+RunDoor::Answer RunSession::Obey(std::string_view order) {
+  if (!show_ || hub_.engine().Finished(job_.id)) {
+    return {false, fmt::format("job {} has just ended", job_.id.value)};
+  }
+  if (order == "hold") return Park();
+  if (order == "release") return Unpark();
+  if (order == "cancel") return Cancel();
+  if (order.starts_with("cancel ")) return CancelSome(order.substr(7));
+  return {false, "a run of this version knows no such order"};
+}
+
+RunDoor::Answer RunSession::Park() {
+  if (parked_) return {true, fmt::format("job {} is held already", job_.id.value)};
+  if (hub_.engine().Held(job_.id) != engine::HoldReason::kNone) {
+    return {false, fmt::format("job {} starts nothing more, and ends when its tasks have ended",
+                               job_.id.value)};
+  }
+  parked_ = true;
+  hub_.Post(engine::HoldJob{job_.id, false});
+  return {true, fmt::format("job {} is held", job_.id.value)};
+}
+
+RunDoor::Answer RunSession::Unpark() {
+  if (!parked_) return {false, fmt::format("job {} is not held", job_.id.value)};
+  parked_ = false;
+  hub_.Post(engine::ReleaseJob{job_.id});
+  std::string text = fmt::format("job {} goes on", job_.id.value);
+  show_->view.OnNews(cli::StartsPaused{}, loop_.Now());
+  show_->view.OnNews(cli::Remark{text, false}, loop_.Now());
+  return {true, text};
+}
+
+RunDoor::Answer RunSession::Cancel() {
+  std::string text = fmt::format("job {} is cancelled", job_.id.value);
+  if (cancelled_job_) return {true, text};
+  cancelled_ = cancelled_job_ = true;
+  show_->view.OnNews(cli::Remark{text + " from another terminal", true}, loop_.Now());
+  hub_.Post(engine::CancelJob{job_.id});
+  return {true, text};
+}
+
+RunDoor::Answer RunSession::CancelSome(std::string_view selector) {
+  auto parts = format::ParseTaskSelector(selector);
+  if (!parts) return {false, parts.error().message};
+  std::vector<TaskRange> chosen;
+  uint64_t count = 0;
+  for (TaskIndex i = 0; i < counts().total; ++i) {
+    auto state = hub_.engine().StateOf(job_.id, i);
+    if (state != TaskState::kQueued && state != TaskState::kLeased) continue;
+    auto named = [i](const format::TasksOfJob& part) { return part.Contains(i + 1); };
+    if (std::none_of(parts->begin(), parts->end(), named)) continue;
+    AppendIndex(chosen, i);
+    ++count;
+  }
+  if (count == 0) {
+    return {false, fmt::format("no chosen task of job {} is queued or running", job_.id.value)};
+  }
+  cancelled_ = true;
+  std::string text = fmt::format("{} of job {}", cli::CountOf(count, "task"), job_.id.value);
+  show_->view.OnNews(cli::Remark{text + " cancelled from another terminal", true}, loop_.Now());
+  hub_.Post(engine::CancelTasks{job_.id, std::move(chosen), "a person cancelled it"});
+  return {true, text + " cancelled"};
+}
+
+RunNews RunSession::News() const {
+  return {.counts = counts(), .running = Running(), .open = false, .held = parked_};
 }
 
 // ---- Time --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/run_door.h"
 #include "cli/view/run_view.h"
 #include "core/model/job.h"
 #include "hub/hub.h"
@@ -62,6 +63,13 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   // Ends what runs, for a reason that the view was told. Also before Run.
   void EndRunning(cli::RunEnd how, int exit_code);
 
+  // Carries out what another terminal orders (a line, apps/run_door.h).
+  RunDoor::Answer Obey(std::string_view order);
+  // How it stands; `open` is the caller's.
+  RunNews News() const;
+  // Somebody has cancelled the job, or tasks of it.
+  bool cancelled() const { return cancelled_; }
+
   // hub::Watcher
   void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
   void OnHeld(const engine::NoticeHeld& notice) override;
@@ -88,6 +96,10 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   void StopWhenIdle();
   bool Succeeded() const;
   uint32_t Running() const;
+  RunDoor::Answer Park();
+  RunDoor::Answer Unpark();
+  RunDoor::Answer Cancel();
+  RunDoor::Answer CancelSome(std::string_view selector);
 
   os::RealLoop& loop_;
   const Job job_;
@@ -100,6 +112,9 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   cli::RunEnd how_ = cli::RunEnd::kFinished;
   int exit_code_ = 0;
   bool interrupted_ = false;
+  bool parked_ = false;     // held from another terminal: the run waits for its release
+  bool cancelled_ = false;  // all or some tasks, from another terminal
+  bool cancelled_job_ = false;
   bool ending_ = false;
   bool output_blocked_ = false;
   os::TimerId tick_ = 0;

@@ -10,6 +10,7 @@
 #include "apps/node_daemon.h"
 #include "apps/para_results.h"
 #include "apps/parasol_programs.h"
+#include "apps/run_orders.h"
 #include "apps/semaphore.h"
 #include "cli/compat/programs.h"
 #include "cli/main.h"
@@ -24,6 +25,23 @@ spate::cli::Handler HubOr(spate::cli::Handler local) {
     return spate::apps::SpeaksOfHub(invocation.words) ? spate::apps::AskHub(invocation)
                                                       : local(invocation);
   };
+}
+
+int Wait(const spate::cli::Invocation& invocation) {
+  return spate::apps::OrdersGoToHub(invocation.words) ? spate::apps::WaitForJobs(invocation)
+                                                      : spate::apps::WaitForRuns(invocation);
+}
+
+int AskRunOrHub(const spate::cli::Invocation& invocation) {
+  switch (invocation.words.command) {
+    case spate::cli::Command::kJobHold:
+    case spate::cli::Command::kJobRelease:
+    case spate::cli::Command::kJobCancel:
+      if (!spate::apps::OrdersGoToHub(invocation.words)) return spate::apps::OrderRuns(invocation);
+      [[fallthrough]];
+    default:
+      return spate::apps::AskHub(invocation);
+  }
 }
 
 int Run(const spate::cli::Invocation& invocation) {
@@ -52,12 +70,12 @@ int main(int argc, char** argv) {
   wiring.job = HubOr(wiring.job);
   wiring.task = HubOr(wiring.task);
   wiring.submit = spate::apps::SubmitToHub;
-  wiring.wait = spate::apps::WaitForJobs;
+  wiring.wait = Wait;
   wiring.hub_start = spate::apps::StartHub;
   wiring.node_start = spate::apps::StartNode;
   wiring.get = spate::apps::GetFiles;
   wiring.top = spate::apps::Top;
   wiring.sem = spate::apps::Semaphore;
-  wiring.ask_hub = spate::apps::AskHub;
+  wiring.ask_hub = AskRunOrHub;
   return spate::cli::Main(argc, argv, wiring);
 }

@@ -13,7 +13,8 @@ def test_resume_finds_the_run(place: Place):
     place.write("jobs.lst", *(f"echo {i} >> ran; test {i} -ne 2" for i in range(1, 5)))
     _, err = place.run("--resume", code=2)
     want("no unfinished run" in err and not place.jobs(), err)
-    place.run("--resume", "-j1", "--halt", "now,fail=1", "jobs.lst", code=1)  # none yet: a new one
+    _, err = place.run("--resume", "-j1", "--halt", "now,fail=1", "jobs.lst", code=1)
+    want(err.startswith("spate: no earlier run of this: starting job 1\n"), err)
     want(place.lines("ran") == ["1", "2"], place.read("ran"))
     os.mkdir(os.path.join(place.dir, "sub"))
     elsewhere = subprocess.run([SPATE, "run", "--resume"], cwd=os.path.join(place.dir, "sub"),
@@ -21,13 +22,31 @@ def test_resume_finds_the_run(place: Place):
     want(elsewhere.returncode == 2, "the run of another folder was taken")
     place.run("--resume", "--halt", "never", code=1)  # without FILE
     want(sorted(place.lines("ran")) == ["1", "2", "3", "4"], place.read("ran"))
-    _, err = place.run("--resume", "jobs.lst")
+    _, err = place.run("--resume", "jobs.lst", code=1)  # nothing but a failed task
     want("nothing left to do" in err and len(place.lines("ran")) == 4, err)
+    place.run("-q", "--resume", "jobs.lst", code=1)
     place.run("--", "echo", ":::", "a", "b")
     _, err = place.run("--resume", "--", "echo", ":::", "a", "b")
     want("nothing left to do" in err, err)
-    place.run("--resume", "--", "echo", ":::", "a", "b", "c")
-    want(place.jobs() == ["1", "2", "3"], str(place.jobs()))
+    out, _ = place.run("job", "info", "1", command="")
+    want("(the job was taken up once)" in out, out)
+
+
+def test_more_values_go_on_with_the_run(place: Place):
+    command = ("--resume", "-k", "--", "echo {}; echo {} >> ran")
+    place.run(*command, ":::", "a", "b")
+    out, err = place.run(*command, ":::", "a", "b", "c")
+    want(out == "c\n" and "the list has changed: 1 new task\n" in err, (out, err))
+    # Other values of the same command are another run; the one that had most is gone on with.
+    out, err = place.run(*command, ":::", "x", "y")
+    want(out == "x\ny\n" and "no earlier run of this: starting job 2" in err, (out, err))
+    out, _ = place.run(*command, ":::", "a", "b", "c", "d")
+    want(out == "d\n", out)
+    _, err = place.run(*command, ":::", "x", "y")
+    want("nothing left to do" in err, err)
+    _, err = place.run(*command, ":::", "a", ":::", "x")
+    want("starting job 3" in err, err)
+    want(sorted(place.lines("ran")) == ["a", "a x", "b", "c", "d", "x", "y"], place.read("ran"))
 
 
 def test_equal_lines_are_counted(place: Place):
@@ -35,7 +54,7 @@ def test_equal_lines_are_counted(place: Place):
     place.run("jobs.lst")
     place.write("jobs.lst", *["echo x >> ran"] * 4)
     _, err = place.run("--resume", "jobs.lst")
-    want("1 new tasks" in err and len(place.lines("ran")) == 4, err)
+    want("1 new task\n" in err and len(place.lines("ran")) == 4, err)
 
 
 def test_a_running_job_is_left_alone(place: Place):

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/text/end_text.h"
 #include "os/file.h"
 
 namespace spate::cli {
@@ -167,9 +168,27 @@ std::string NameOf(const store::JobRow& row) {
   return name;
 }
 
-std::string CommandLineOf(const store::JobSummary& job) {
+std::string CommandLineOf(const store::JobSummary& job, size_t values) {
   std::string text = job.place.is_hub ? "spate submit" : "spate run";
-  for (const std::string& word : job.row.argv) text += ' ' + ShellQuote(word);
+  size_t seen = 0;  // since the last ::: of any kind
+  bool counts = false;
+  auto tell_rest = [&] {
+    if (counts && seen > values) {
+      text += fmt::format(" (and {})", CountOf(seen - values, "more value"));
+    }
+  };
+  for (const std::string& word : job.row.argv) {
+    bool begins = word == ":::" || word == ":::+" || word == "::::" || word == "::::+";
+    if (begins) {
+      tell_rest();
+      counts = true;
+      seen = 0;
+    } else if (counts && ++seen > values) {
+      continue;
+    }
+    text += ' ' + ShellQuote(word);
+  }
+  tell_rest();
   return text;
 }
 

@@ -40,8 +40,10 @@ void AddJobFields(JsonLine& line, const JobFacts& facts);
 Tone ToneOf(store::JobStanding standing);
 // As given with --name, else its lists or its command.
 std::string NameOf(const store::JobRow& row);
-// "spate run -j 8 list.txt", as it was typed; "spate submit ..." of a hub's job.
-std::string CommandLineOf(const store::JobSummary& job);
+// "spate run -j 8 list.txt", as it was typed; "spate submit ..." of a hub's job. Of the values
+// behind a ::: no more than `values`, and how many more there are: "::: 1 2 3 (and 4,997 more
+// values)".
+std::string CommandLineOf(const store::JobSummary& job, size_t values = SIZE_MAX);
 
 // What to type to go on with the job, or to run again what failed of it.
 std::string ResumeCommandOf(const HistoryCall& call, const store::JobRow& row);

@@ -1,5 +1,7 @@
 #include "cli/history/log_facts.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <type_traits>
@@ -27,7 +29,22 @@ void TakeNodes(const engine::Record& record, LogFacts& facts) {
   }
 }
 
+void TakeCancelled(const engine::Record& record, LogFacts& facts) {
+  auto take = [&](std::vector<TaskRange> tasks, const std::string& reason) {
+    facts.cancelled.push_back(
+        {std::move(tasks), reason.empty() ? "a person cancelled it" : reason});
+  };
+  if (const auto* job = std::get_if<engine::JobCancelled>(&record)) {
+    take({}, job->reason);
+  } else if (const auto* some = std::get_if<engine::TasksCancelled>(&record)) {
+    take(some->tasks, some->reason);
+  } else if (const auto* gone = std::get_if<engine::TasksWithdrawn>(&record)) {
+    if (!gone->reason.empty()) take(gone->tasks, gone->reason);
+  }
+}
+
 void Take(const engine::Record& record, LogFacts& facts) {
+  TakeCancelled(record, facts);
   if (const auto* r = std::get_if<engine::JobAccepted>(&record)) {
     facts.policy = r->plan.policy;
     facts.requests = r->plan.requests;
@@ -52,6 +69,17 @@ void Take(const engine::Record& record, LogFacts& facts) {
 }
 
 }  // namespace
+
+const std::string* LogFacts::WhyCancelled(TaskIndex index) const {
+  auto names = [&](const Cancelled& one) {
+    return one.tasks.empty() ||
+           std::any_of(one.tasks.begin(), one.tasks.end(), [&](TaskRange range) {
+             return index >= range.first && index - range.first < range.count;
+           });
+  };
+  auto found = std::find_if(cancelled.rbegin(), cancelled.rend(), names);
+  return found == cancelled.rend() ? nullptr : &found->reason;
+}
 
 const Needs* LogFacts::NeedsOf(TaskIndex index) const {
   for (const RequestRun& run : runs) {

@@ -18,6 +18,15 @@ struct LogFacts {
   std::map<NodeId, std::string> set_aside;  // nodes that get nothing of the job, and why
   std::vector<Needs> requests;
   std::vector<RequestRun> runs;  // the newest of a task stands first
+  // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
+  // list is not among it.
+  struct Cancelled {
+    std::vector<TaskRange> tasks;  // empty: the job
+    std::string reason;            // in words
+  };
+  std::vector<Cancelled> cancelled;
+  // Why a cancelled task is; null: it has left its list.
+  const std::string* WhyCancelled(TaskIndex index) const;
   // What a task asks for; null when the journal does not tell.
   const Needs* NeedsOf(TaskIndex index) const;
 };

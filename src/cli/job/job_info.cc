@@ -20,6 +20,7 @@ namespace {
 
 using store::JobStanding;
 
+constexpr size_t kShownValues = 10;
 constexpr size_t kShownTasks = 8;      // of one kind of failure
 constexpr size_t kShownFailures = 10;  // kinds
 constexpr size_t kJsonTasks = 100;
@@ -174,13 +175,13 @@ std::string StandingText(const HistoryCall& call, const JobDetails& details) {
   }
 }
 
-std::string CountsText(const JobCounts& counts) {
+std::string CountsText(const JobCounts& counts, bool cancels) {
   std::string text = FormatCount(counts.total);
   bool first = true;
   for (auto [count, what] : {std::pair{counts.succeeded, "succeeded"},
                              {counts.failed, "failed"},
                              {counts.unknown, "unknown"},
-                             {counts.cancelled, "no longer in the list"},
+                             {counts.cancelled, cancels ? "cancelled" : "no longer in the list"},
                              {counts.leased, "running or next"},
                              {counts.queued, "queued"}}) {
     if (count == 0) continue;
@@ -192,13 +193,16 @@ std::string CountsText(const JobCounts& counts) {
 
 void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
   const store::JobRow& row = details.facts.summary.row;
-  page.Field("command", CommandLineOf(details.facts.summary));
+  page.Field("command", CommandLineOf(details.facts.summary, kShownValues));
   page.Field("folder", row.cwd);
   for (size_t i = 0; i < row.files.size(); ++i) page.Field(i == 0 ? "lists" : "", row.files[i]);
   std::string who = call.on_hub()
                         ? fmt::format("{} on {}", row.user, row.host)
                         : fmt::format("{} on {}, process {}", row.user, row.host, row.pid);
-  if (row.runs > 1) who += fmt::format(" (the job was taken up {} times)", row.runs - 1);
+  if (row.runs > 1) {
+    std::string times = row.runs == 2 ? "once" : fmt::format("{} times", row.runs - 1);
+    who += fmt::format(" (the job was taken up {})", times);
+  }
   page.Field(call.on_hub() ? "sent by" : "run by", who);
   page.Field("created", call.FullTimeText(row.created));
   if (row.runs > 1) page.Field("taken up", call.FullTimeText(row.started));
@@ -206,10 +210,10 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
   if (details.facts.took) page.Field("took", FormatDuration(*details.facts.took));
 }
 
-void PrintTasks(const JobDetails& details, Page& page) {
+void PrintTasks(const HistoryCall& call, const JobDetails& details, Page& page) {
   const JobCounts& counts = details.facts.counts;
   const store::JobStatistics& all = details.statistics;
-  page.Field("tasks", CountsText(counts));
+  page.Field("tasks", CountsText(counts, call.on_hub() || !details.log.cancelled.empty()));
   uint32_t ended = counts.succeeded + counts.failed + counts.unknown;
   if (all.attempts != ended) page.Field("attempts", FormatCount(all.attempts));
   for (size_t i = 0; i < std::min(details.failures.size(), kShownFailures); ++i) {
@@ -304,7 +308,7 @@ void PrintPage(HistoryCall& call, const JobDetails& details) {
     page.Field("problem", summary.problem);
   } else {
     PrintWho(call, details, page);
-    PrintTasks(details, page);
+    PrintTasks(call, details, page);
     PrintSetAside(call, details, page);
   }
   if (!call.on_hub()) {

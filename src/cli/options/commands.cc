@@ -42,7 +42,9 @@ constexpr CommandDef kCommands[] = {
      .name = "job cat",
      .arguments = "[JOB...]",
      .summary = "print what tasks wrote (default: last)",
-     .details = "JOB may name tasks: 12.3-9 are the tasks 3 to 9 of job 12."},
+     .details = "JOB may name tasks: 12.3-9 are the tasks 3 to 9 of job 12. All is kept that fits "
+                "into --keep-output; where something is missing a line on standard error says so, "
+                "and the exit code is 1."},
     {.id = Command::kJobTail,
      .name = "job tail",
      .arguments = "[JOB]",
@@ -117,7 +119,7 @@ constexpr CommandDef kCommands[] = {
      .arguments = "[JOB...]",
      .summary = "wait until jobs have ended (default: last)",
      .details = "The exit code is 0 when all their tasks succeeded, else 1. A lost connection is "
-                "made again."},
+                "made again. A run of this machine that nobody carries on is not waited for."},
     {.id = Command::kJobProgress,
      .name = "job progress",
      .arguments = "[JOB]",
@@ -142,7 +144,8 @@ constexpr CommandDef kCommands[] = {
      .name = "job hold",
      .arguments = "JOB...",
      .summary = "start nothing more of jobs for now",
-     .details = "What runs goes on. `spate job release` lets the jobs go on.",
+     .details = "What runs goes on. `spate job release` lets the jobs go on. A run of this machine "
+                "waits meanwhile; Ctrl-C there ends it as ever.",
      .words_min = 1},
     {.id = Command::kJobRelease,
      .name = "job release",

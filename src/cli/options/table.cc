@@ -29,6 +29,10 @@ constexpr CommandSet kOfJobs = Bit(Command::kJobGet) | Bit(Command::kJobWait) |
                                Bit(Command::kJobProgress) | Bit(Command::kJobCancel) |
                                Bit(Command::kJobHold) | Bit(Command::kJobRelease) |
                                Bit(Command::kJobSet) | Bit(Command::kJobClose);
+// About a run of this machine, or a job of a hub.
+constexpr CommandSet kOfRuns = Bit(Command::kJobWait) | Bit(Command::kJobProgress) |
+                               Bit(Command::kJobCancel) | Bit(Command::kJobHold) |
+                               Bit(Command::kJobRelease);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
                               Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
                               Bit(Command::kTop);
@@ -513,8 +517,9 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kOutput,
      .commands = kRuns,
      .help = "output kept in the history (default: 1G)",
-     .more = "For the whole job; of tasks that wrote more than 128 KB the first and the last 64 "
-             "KB are kept once it is full. 0 keeps none."},
+     .more =
+         "For the whole job. What does not fit any more is left out: of tasks that wrote more "
+         "than 128 KB the first and the last 64 KB are kept as long as those fit. 0 keeps none."},
 
     {.id = Opt::kName,
      .names = "name",
@@ -638,7 +643,7 @@ constexpr OptionDef kOptions[] = {
     {.id = Opt::kLocal,
      .names = "local",
      .group = Group::kHub,
-     .commands = kHistory,
+     .commands = kHistory | kOfRuns,
      .help = "speak of this machine's runs, not of the hub"},
     {.id = Opt::kAccess,
      .names = "access",

@@ -138,6 +138,9 @@ Explanation Explain(const TaskSituation& s, const TimeText& time) {
     case TaskState::kLeased:
       return Running(s, time);
     case TaskState::kCancelled:
+      if (const std::string* why = s.log.WhyCancelled(s.task.index)) {
+        return {"cancelled", *why, std::nullopt, Remedy::kNone};
+      }
       return {"withdrawn", "it was no longer in the list when the job was taken up again",
               std::nullopt, Remedy::kNone};
     case TaskState::kUnknown:

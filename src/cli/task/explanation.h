@@ -27,8 +27,8 @@ struct TaskSituation {
 enum class Remedy : uint8_t { kNone, kRetry, kResume };
 
 struct Explanation {
-  // One word, stable: succeeded, tries-used, not-retried, losses, once, withdrawn, running, given,
-  // slot, retry-delay, held, stopped, interrupted.
+  // One word, stable: succeeded, tries-used, not-retried, losses, once, withdrawn, cancelled,
+  // running, given, slot, retry-delay, held, stopped, interrupted.
   std::string reason;
   std::string text;  // a sentence without its point
   std::optional<Instant> retry_at;

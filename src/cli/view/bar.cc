@@ -47,7 +47,7 @@ void RateMeter::Note(Instant now, uint64_t ended) {
 }
 
 double RateMeter::PerSecond(Instant now) const {
-  if (samples_.empty() || last_.ended == 0) return 0;
+  if (samples_.empty() || last_.ended <= samples_.front().ended) return 0;
   Duration span = now - samples_.front().when;
   if (span < kSettled) return 0;
   return static_cast<double>(last_.ended - samples_.front().ended) / span.seconds();

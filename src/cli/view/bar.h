@@ -12,8 +12,12 @@ namespace spate::cli {
 // Tasks a second, of the last seconds.
 class RateMeter {
  public:
-  void Start(Instant now) { samples_.assign(1, {now, 0}); }
-  // `ended`: tasks ended since Start.
+  // `ended`: tasks that had ended before, if Note counts them.
+  void Start(Instant now, uint64_t ended = 0) {
+    samples_.assign(1, {now, ended});
+    last_ = {};
+  }
+  // `ended`: tasks that have ended by now.
   void Note(Instant now, uint64_t ended);
   // 0 while nothing can be said.
   double PerSecond(Instant now) const;

@@ -1,9 +1,11 @@
-// BarScreen: a screen with the bar in its last line. Everything that is written to a terminal goes
-// above the bar: it is erased first, and the owner draws it again.
+// BarScreen: a screen with the bar in its last line. What is written to a terminal goes above the
+// bar, which stays: it is erased and drawn again in the same write. A line that a task has left
+// open goes on where it ended.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/view/screen.h"
 
@@ -13,8 +15,13 @@ class BarScreen final : public Screen {
  public:
   explicit BarScreen(Screen& inner) : inner_(inner) {}
 
+  // The tasks' output. The bar is away afterwards, until it is shown again, when the terminal does
+  // not take what is written as fast as it comes, or when it cannot be known where an open line
+  // ends.
   void Write(Stream stream, std::string_view bytes) override;
   void WriteFile(Stream stream, FilePart part) override;
+  // Whole lines of ours, on standard error; never behind an open line if the bar is there.
+  void WriteLines(std::string_view text);
   uint64_t Backlog() const override { return inner_.Backlog(); }
   bool IsTerminal(Stream stream) const override { return inner_.IsTerminal(stream); }
   int Width() const override { return inner_.Width(); }
@@ -23,16 +30,24 @@ class BarScreen final : public Screen {
 
   // `line` as DrawBar makes it. An equal bar is not drawn again.
   void ShowBar(std::string_view line);
+  // What is drawn when output is next written, if the bar is there then.
+  void SetNextBar(std::string line) { next_ = std::move(line); }
   void EraseBar();
   bool bar_visible() const { return !shown_.empty(); }
 
  private:
-  // Before bytes for a terminal that end as told.
-  void BeforeWrite(Stream stream, bool ends_line);
+  // What erases the bar and goes back to the end of the open line.
+  std::string MakeRoom();
+  void NoteOutput(std::string_view bytes);
+  bool CanReturn() const;
+  // What draws the bar again below what was written; empty when it stays away.
+  std::string BarAgain();
 
   Screen& inner_;
-  std::string shown_;          // the bar on the screen; empty: none
-  bool at_line_start_ = true;  // of the terminal
+  std::string shown_;      // the bar on the screen; empty: none
+  std::string next_;       // a newer one; empty: none
+  std::string open_line_;  // the end of the output, without its newline; above the bar when shown
+  int width_ = 0;          // when the bar was drawn last
 };
 
 }  // namespace spate::cli

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/view/screen.h"
 
@@ -27,42 +30,51 @@ class FakeScreen final : public Screen {
     ++files_written;
     Write(stream, bytes);
   }
-  uint64_t Backlog() const override { return 0; }
+  uint64_t Backlog() const override { return backlog; }
   bool IsTerminal(Stream stream) const override {
     return stream == Stream::kErr ? err_terminal : out_terminal;
   }
   int Width() const override { return width; }
-  bool Colour() const override { return false; }
+  bool Colour() const override { return colour; }
   bool MayDraw() const override { return true; }
 
-  // What a terminal would show of `terminal`: lines, after carriage returns and erasing.
+  // What a terminal would show of `terminal`: lines, after carriage returns, erasing, and moves of
+  // the cursor up and to the right; without colours.
   std::string Shown() const {
-    std::string lines, line;
-    size_t column = 0;
+    std::vector<std::string> lines(1);
+    size_t row = 0, column = 0;
     for (size_t i = 0; i < terminal.size(); ++i) {
       char c = terminal[i];
       if (c == '\n') {
-        lines += line + "\n";
-        line.clear();
         column = 0;
+        if (++row == lines.size()) lines.emplace_back();
       } else if (c == '\r') {
         column = 0;
-      } else if (terminal.compare(i, 3, "\x1b[K") == 0) {
-        line.resize(column);
-        i += 2;
+      } else if (c == '\x1b') {
+        size_t number = 0;
+        for (i += 2; std::isdigit(static_cast<unsigned char>(terminal[i])); ++i) {
+          number = number * 10 + static_cast<size_t>(terminal[i] - '0');
+        }
+        if (terminal[i] == 'K') lines[row].resize(column);
+        if (terminal[i] == 'A') row -= std::max<size_t>(number, 1);
+        if (terminal[i] == 'C') column += std::max<size_t>(number, 1);
       } else {
-        line.resize(std::max(line.size(), column + 1), ' ');
-        line[column++] = c;
+        lines[row].resize(std::max(lines[row].size(), column + 1), ' ');
+        lines[row][column++] = c;
       }
     }
-    return lines + line;
+    std::string text;
+    for (const std::string& line : lines) text += (&line == lines.data() ? "" : "\n") + line;
+    return text;
   }
 
   std::string out, err, terminal;
   int files_written = 0;
   bool out_terminal = false;
   bool err_terminal = false;
+  bool colour = false;
   int width = 80;
+  uint64_t backlog = 0;
 };
 
 }  // namespace spate::cli

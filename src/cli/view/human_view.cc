@@ -16,7 +16,7 @@ constexpr size_t kErrorLines = 5;
 constexpr size_t kErrorColumns = 200;
 constexpr size_t kCommandColumns = 200;
 constexpr Duration kTickStep = Duration::Millis(100);   // between two bars
-constexpr Duration kRedrawStep = Duration::Millis(20);  // after output has erased it
+constexpr Duration kRedrawStep = Duration::Millis(20);  // while it is away; between two texts
 // A run that is over at once needs no bar.
 constexpr Duration kBarDelay = Duration::Millis(300);
 
@@ -32,7 +32,7 @@ std::string EscapeLines(std::string_view text) {
   return out;
 }
 
-HumanView::HumanView(Screen& screen, TaskTexts texts, Options options)
+HumanView::HumanView(Screen& screen, ViewTexts texts, Options options)
     : screen_(screen),
       texts_(std::move(texts)),
       options_(std::move(options)),
@@ -41,7 +41,7 @@ HumanView::HumanView(Screen& screen, TaskTexts texts, Options options)
 
 void HumanView::OnStart(const RunStart& start) {
   start_ = start;
-  totals_.on_hub = start.on_hub;
+  totals_.cancels = start.on_hub;
   started_ = true;
   bar_.done = start.counts.finished();
   bar_.total = start.counts.total;
@@ -75,12 +75,12 @@ void HumanView::OnEnded(const TaskEnded& ended) {
   if (final) ++bar_.done;
   if (final && !good) ++bar_.failed;
   rate_.Note(ended.now, totals_.succeeded + totals_.failed + totals_.unknown);
-  bool was_visible = screen_.bar_visible();
+  // The bar goes along with the output.
+  if (screen_.bar_visible() && ended.now - made_ >= kRedrawStep) {
+    screen_.SetNextBar(BarNow(ended.now));
+  }
   if (options_.show_output) writer_.OnEnded(ended);
   if (final && !good && !options_.quiet) NoteFailure(ended);
-  // Output has pushed the bar away: back with it, unless that would be all the time.
-  bool gone = was_visible && !screen_.bar_visible();
-  if (gone && ended.now - drawn_ >= kRedrawStep) DrawNow(ended.now);
 }
 
 void HumanView::NoteFailure(const TaskEnded& ended) {
@@ -92,18 +92,17 @@ void HumanView::NoteFailure(const TaskEnded& ended) {
   std::string verdict =
       ended.verdict == engine::Verdict::kUnknown ? "end unknown (--once)" : CauseText(end);
   Failure failure{.index = end.ref.index};
-  failure.line = fmt::format(
-      "task {}: {} after {}{}: {}", end.ref.index + 1, verdict, FormatDuration(end.wall), tries,
-      CutTo(EscapeForScreen(texts_.command(end.ref.index)), kCommandColumns));
+  failure.verdict = verdict;
+  failure.rest =
+      fmt::format(" after {}{}: {}", FormatDuration(end.wall), tries,
+                  CutTo(EscapeForScreen(texts_.command(end.ref.index)), kCommandColumns));
   if (ended.output) {
     failure.error_lines = LastLines(ended.output->err, kErrorLines, kErrorColumns);
   }
   failures_.push_back(std::move(failure));
 }
 
-void HumanView::Say(std::string_view line) {
-  screen_.Write(Stream::kErr, fmt::format("spate: {}\n", line));
-}
+void HumanView::Say(std::string_view line) { screen_.WriteLines(fmt::format("spate: {}\n", line)); }
 
 void HumanView::SayNews(const News& news) {
   if (const auto* slow = std::get_if<TaskSlow>(&news)) {
@@ -118,6 +117,13 @@ void HumanView::SayNews(const News& news) {
     bool may_end = held->running > 0 && !held->ending;
     switch (held->reason) {
       case engine::HoldReason::kUser:
+        if (held->parked) {
+          HintContext hints = options_.hints;
+          hints.job = start_.job;
+          Say(fmt::format("held from another terminal: nothing is started until {}{}",
+                          ReleaseCommand(hints), waits));
+          break;
+        }
         Say(fmt::format("nothing more is started{}{}", waits,
                         may_end ? " (Ctrl-C again ends them)" : ""));
         break;
@@ -141,7 +147,7 @@ void HumanView::SayNews(const News& news) {
   }
 }
 
-void HumanView::OnNews(const News& news, Instant now) {
+void HumanView::OnNews(const News& news, Instant) {
   if (const auto* total = std::get_if<TotalChanged>(&news)) {
     bar_.total = total->total;
     bar_.open = total->open;
@@ -151,12 +157,12 @@ void HumanView::OnNews(const News& news, Instant now) {
       Say(fmt::format("nothing is started for now: {}", EscapeForScreen(paused->reason)));
     }
     bar_.pause = paused->reason;
+  } else if (const auto* held = std::get_if<JobHeld>(&news); held != nullptr && held->parked) {
+    bar_.pause = "held";
   }
   const auto* remark = std::get_if<Remark>(&news);
   if (options_.quiet && !(remark && remark->is_error)) return;
-  bool was_visible = screen_.bar_visible();
   SayNews(news);
-  if (was_visible && !screen_.bar_visible()) DrawNow(now);
 }
 
 void HumanView::Tick(Instant now, uint32_t running) {
@@ -166,10 +172,19 @@ void HumanView::Tick(Instant now, uint32_t running) {
   DrawNow(now);
 }
 
-void HumanView::DrawNow(Instant now) {
+std::string HumanView::BarNow(Instant now) {
+  made_ = now;
   bar_.rate = rate_.PerSecond(now);
-  screen_.ShowBar(DrawBar(bar_, screen_.Width()));
+  return DrawBar(bar_, screen_.Width());
+}
+
+void HumanView::DrawNow(Instant now) {
+  screen_.ShowBar(BarNow(now));
   drawn_ = now;
+}
+
+std::string HumanView::Bad(std::string_view text) const {
+  return screen_.Colour() ? fmt::format("\x1b[31m{}\x1b[0m", text) : std::string(text);
 }
 
 void HumanView::SayFailures(const RunFinish& finish) {
@@ -177,9 +192,18 @@ void HumanView::SayFailures(const RunFinish& finish) {
   std::sort(failures_.begin(), failures_.end(),
             [](const Failure& a, const Failure& b) { return a.index < b.index; });
   uint32_t count = totals_.failed + totals_.unknown;
-  std::string text = fmt::format("spate: {} failed:\n", CountOf(count, "task"));
-  for (const Failure& failure : failures_) {
-    text += fmt::format("  {}\n", failure.line);
+  std::vector<std::string> places(failures_.size());
+  if (texts_.places) {
+    std::vector<TaskIndex> indices;
+    for (const Failure& failure : failures_) indices.push_back(failure.index);
+    places = texts_.places(indices);
+  }
+  std::string text = fmt::format("spate: {}:\n", Bad(CountOf(count, "task") + " failed"));
+  for (size_t i = 0; i < failures_.size(); ++i) {
+    const Failure& failure = failures_[i];
+    std::string place = places[i].empty() ? "" : fmt::format(" ({})", places[i]);
+    text += fmt::format("  task {}{}: {}{}\n", failure.index + 1, place, Bad(failure.verdict),
+                        failure.rest);
     // The only task of a run has said it just now.
     if (finish.counts.total <= 1) continue;
     for (const std::string& line : failure.error_lines) text += fmt::format("      {}\n", line);
@@ -206,8 +230,10 @@ void HumanView::OnFinish(const RunFinish& finish) {
   if (options_.quiet) return;
   SayFailures(finish);
   SayShell();
-  std::string text = fmt::format(
-      "spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts, finish.now - start_.now));
+  totals_.cancels = totals_.cancels || finish.cancelled;
+  std::string text =
+      fmt::format("spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts,
+                                             finish.now - start_.now, screen_.Colour()));
   HintContext hints = options_.hints;
   hints.job = start_.job;
   text += Hints(hints, finish.counts, finish.how);

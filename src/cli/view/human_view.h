@@ -27,7 +27,7 @@ class HumanView final : public RunView {
     OutputWriter::Options output;
     HintContext hints;
   };
-  HumanView(Screen& screen, TaskTexts texts, Options options);
+  HumanView(Screen& screen, ViewTexts texts, Options options);
 
   void OnStart(const RunStart& start) override;
   void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override;
@@ -40,7 +40,8 @@ class HumanView final : public RunView {
  private:
   struct Failure {
     TaskIndex index = 0;
-    std::string line;  // "task 17: exit code 3 after 1.2 s, attempt 2: CMD"
+    std::string verdict;  // "exit code 3"
+    std::string rest;     // " after 1.2 s, attempt 2: CMD"
     std::vector<std::string> error_lines;
   };
 
@@ -49,11 +50,13 @@ class HumanView final : public RunView {
   // The list may be another shell's.
   void SayShell();
   void SayFailures(const RunFinish& finish);
+  std::string Bad(std::string_view text) const;  // in the colour of failures, where there is one
   void SayNews(const News& news);
   void DrawNow(Instant now);
+  std::string BarNow(Instant now);
 
   BarScreen screen_;
-  const TaskTexts texts_;
+  const ViewTexts texts_;
   const Options options_;
   OutputWriter writer_;
   RunStart start_;
@@ -63,6 +66,7 @@ class HumanView final : public RunView {
   BarState bar_;
   RateMeter rate_;
   Instant drawn_;  // when the bar was drawn last
+  Instant made_;   // when its text was made last
   bool bar_on_ = false;
   bool started_ = false;
 };

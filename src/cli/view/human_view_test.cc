@@ -69,7 +69,6 @@ TEST_F(HumanViewTest, AWholeRunAt80Columns) {
             "spate: 4 tasks: 3 succeeded, 1 failed in 3.00 s (1.3 tasks/s), 0.10 s CPU, peak 3.0 "
             "MB\n"
             "to run again what failed:  spate job retry 12\n");
-  EXPECT_EQ(screen_.out, "one\ntwo\nno newline");
 }
 
 TEST_F(HumanViewTest, TheBarAt40Columns) {
@@ -96,19 +95,56 @@ TEST_F(HumanViewTest, TheBarIsDrawnAtMostTenTimesASecond) {
   EXPECT_GE(frames, 9u);
 }
 
-TEST_F(HumanViewTest, OutputInAHurryRedrawsAtMostFiftyTimesASecond) {
+TEST_F(HumanViewTest, TheBarStaysWhileOutputFlows) {
   Make(80, true);
   view_->OnStart(StartOf(100000));
   Tick(400);
-  screen_.err.clear();
-  for (int ms = 400; ms < 1400; ++ms) {
-    End(ms, static_cast<TaskIndex>(ms), Wrote("x\n"));
+  std::string lines;
+  for (int ms = 400; ms < 700; ++ms) {
+    std::string text = ms % 3 == 0 ? "x\n" : ms % 3 == 1 ? "an open " : "line\n";
+    lines += text;
+    End(ms, static_cast<TaskIndex>(ms), Wrote(text));
+    // The open line goes on behind the bar's back.
+    std::string shown = screen_.Shown();
+    std::string begin = lines.ends_with('\n') ? lines : lines + "\n";
+    ASSERT_TRUE(shown.starts_with(begin + "  0% ")) << shown;
+    ASSERT_EQ(shown.find('\n', begin.size()), std::string::npos) << shown;
     Tick(ms);
   }
-  size_t bars = 0;
-  for (char c : screen_.err) bars += c == '%';
-  EXPECT_LE(bars, 51u);
-  EXPECT_GE(bars, 10u);
+  EXPECT_NE(screen_.Shown().find("300/100,000"), std::string::npos);
+  // A terminal that is slower than the tasks is not given the bar with each line.
+  screen_.backlog = 1 << 20;
+  screen_.terminal.clear();
+  for (int ms = 700; ms < 719; ++ms) End(ms, static_cast<TaskIndex>(ms), Wrote("y\n"));
+  EXPECT_EQ(screen_.Shown().find('%'), std::string::npos);
+  screen_.backlog = 0;
+  Tick(900);
+  EXPECT_NE(screen_.Shown().find('%'), std::string::npos);
+}
+
+TEST_F(HumanViewTest, AnOpenLineOfUnknownWidthIsEndedByTheBar) {
+  Make(80, true);
+  view_->OnStart(StartOf(9));
+  Tick(400);
+  End(500, 0, Wrote("\xc3\xa4"));
+  EXPECT_EQ(screen_.Shown(), "\xc3\xa4");
+  Tick(600);
+  End(700, 1, Wrote("b\n"));
+  EXPECT_TRUE(screen_.Shown().starts_with("\xc3\xa4\nb\n 22% ")) << screen_.Shown();
+}
+
+TEST_F(HumanViewTest, FailuresAreRedWhereThereAreColours) {
+  screen_.colour = true;
+  Make(80, false);
+  view_->OnStart(StartOf(2));
+  Fail(500, 0, nullptr);
+  End(600, 1);
+  Finish(700, {.total = 2, .succeeded = 1, .failed = 1});
+  for (const char* text :
+       {"spate: \x1b[31m1 task failed\x1b[0m:\n", "  task 1: \x1b[31mexit code 3\x1b[0m after ",
+        "1 succeeded, \x1b[31m1 failed\x1b[0m in "}) {
+    EXPECT_NE(screen_.err.find(text), std::string::npos) << screen_.err;
+  }
 }
 
 TEST_F(HumanViewTest, WithoutATerminalThereIsOnlyTheSummary) {

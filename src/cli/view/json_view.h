@@ -20,7 +20,7 @@ class JsonView final : public RunView {
     std::string spill_folder;  // for the escaped form of long output
     HintContext hints;
   };
-  JsonView(Screen& screen, TaskTexts texts, Options options)
+  JsonView(Screen& screen, ViewTexts texts, Options options)
       : screen_(screen), texts_(std::move(texts)), options_(std::move(options)) {}
 
   void OnStart(const RunStart& start) override;
@@ -38,7 +38,7 @@ class JsonView final : public RunView {
   void WriteStream(JsonLine& line, std::string_view name, const OutputStream& stream);
 
   Screen& screen_;
-  const TaskTexts texts_;
+  const ViewTexts texts_;
   const Options options_;
   RunStart start_;
   RunTotals totals_;

@@ -55,6 +55,7 @@ struct JobHeld {
   engine::HoldReason reason = engine::HoldReason::kUser;
   uint32_t running = 0;  // tasks that are waited for
   bool ending = false;   // they are being ended
+  bool parked = false;   // from another terminal: the run waits until it is released there
 };
 struct TotalChanged {  // tasks were added, or no more will be
   uint32_t total = 0;
@@ -77,6 +78,7 @@ struct RunFinish {
   RunEnd how = RunEnd::kFinished;
   JobCounts counts;
   Instant now;
+  bool cancelled = false;  // somebody cancelled the job, or tasks of it
 };
 
 class RunView {
@@ -96,15 +98,17 @@ class RunView {
 
 // The text of tasks. Called only when a view needs it: for failed tasks, --tag, --joblog,
 // --results and json; from OnEnded or OnNews, on the loop's thread.
-struct TaskTexts {
+struct ViewTexts {
   std::function<std::string(TaskIndex)> command;              // as people see it
   std::function<std::vector<std::string>(TaskIndex)> values;  // a list's line is one value
   std::function<std::string(TaskIndex)> tag = nullptr;        // --tagstring; null: the values
+  // Where tasks stand in their list, "jobs.lst:5", empty where that is not known. May be null.
+  std::function<std::vector<std::string>(const std::vector<TaskIndex>&)> places = nullptr;
 };
 
 struct ViewParts {
   Screen& screen;
-  TaskTexts texts;
+  ViewTexts texts;
   ShowOptions show;
   std::string state_dir;                 // as typed with --state; empty: not typed
   std::vector<std::string> files;        // the job lists, for the command that goes on

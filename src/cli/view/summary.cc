@@ -31,17 +31,20 @@ void RunTotals::Add(const AttemptEnd& end, engine::Verdict verdict) {
 }
 
 std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const JobCounts& before,
-                        Duration elapsed) {
+                        Duration elapsed, bool colour) {
   std::string line = CountOf(counts.total, "task") + ":";
-  auto add = [&, first = true](uint64_t count, std::string_view what, bool always = false) mutable {
+  auto add = [&, first = true](uint64_t count, std::string_view what, bool always = false,
+                               bool bad = false) mutable {
     if (count == 0 && !always) return;
-    line += fmt::format("{}{} {}", first ? " " : ", ", FormatCount(count), what);
+    std::string_view begin = bad && colour ? "\x1b[31m" : "";
+    std::string_view end = bad && colour ? "\x1b[0m" : "";
+    line += fmt::format("{}{}{} {}{}", first ? " " : ", ", begin, FormatCount(count), what, end);
     first = false;
   };
   add(counts.succeeded, "succeeded", counts.failed + counts.unknown + counts.cancelled == 0);
-  add(counts.failed, "failed");
-  add(counts.unknown, "unknown");
-  add(counts.cancelled, totals.on_hub ? "cancelled" : "not in the list any more");
+  add(counts.failed, "failed", false, true);
+  add(counts.unknown, "unknown", false, true);
+  add(counts.cancelled, totals.cancels ? "cancelled" : "not in the list any more");
   add(counts.queued + counts.leased, "not done");
   if (totals.tried_again > 0)
     line += fmt::format(", {}", CountOf(totals.tried_again, "further attempt"));
@@ -71,6 +74,10 @@ std::string State(const HintContext& context) {
 
 std::string RetryCommand(const HintContext& context) {
   return fmt::format("spate job retry{} {}", State(context), context.job.value);
+}
+
+std::string ReleaseCommand(const HintContext& context) {
+  return fmt::format("spate job release{} {}", State(context), context.job.value);
 }
 
 std::string ResumeCommand(const HintContext& context) {

@@ -19,13 +19,14 @@ struct RunTotals {
   uint64_t tried_again = 0;  // attempts that were followed by another
   Duration cpu;              // user and system, of all attempts
   uint64_t peak_memory = 0;  // the largest of one attempt; 0: not measured
-  bool on_hub = false;       // where tasks are cancelled; here they leave their list
+  bool cancels = false;      // tasks were cancelled by somebody; else they have left their list
   void Add(const AttemptEnd& end, engine::Verdict verdict);
 };
 
 // "1,000 tasks: 998 succeeded, 2 failed in 12.3 s (81 tasks/s), 24.1 s CPU, peak 52 MB"
+// With `colour`, what went wrong is red.
 std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const JobCounts& before,
-                        Duration elapsed);
+                        Duration elapsed, bool colour = false);
 
 struct HintContext {
   JobId job;                       // set at the start of the run
@@ -37,6 +38,8 @@ struct HintContext {
 std::string RetryCommand(const HintContext& context);
 // `spate run --resume jobs.lst`
 std::string ResumeCommand(const HintContext& context);
+// `spate job release 12`
+std::string ReleaseCommand(const HintContext& context);
 // Lines (each with its newline) that say what to type next; empty when all is done.
 std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd how);
 

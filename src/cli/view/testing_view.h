@@ -72,7 +72,7 @@ inline AttemptEnd EndOf(TaskIndex index, uint16_t attempt = 1) {
   return end;
 }
 
-inline TaskTexts TestTexts() {
+inline ViewTexts TestTexts() {
   return {
       .command = [](TaskIndex i) { return "cmd " + std::to_string(i + 1); },
       .values =

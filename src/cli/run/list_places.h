@@ -1,0 +1,23 @@
+// Where tasks stand in the job lists of a run, for those few that are named to a person.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace spate::cli {
+
+struct WantedPlace {
+  TaskIndex index = 0;
+  std::string row;  // as it is stored
+};
+
+// "jobs.lst:12" for each, with the name as it was typed; empty where that cannot be told: the list
+// came from a pipe, or has changed since and does not have such a line, or several. Reads the lists
+// again, so it is for the end of a run. Relative names count from `cwd`.
+std::vector<std::string> PlacesInLists(const std::string& cwd,
+                                       const std::vector<std::string>& files,
+                                       const std::vector<WantedPlace>& wanted);
+
+}  // namespace spate::cli

@@ -106,7 +106,8 @@ Status DeliverMissing(const LateDelivery& what) {
     if (!missing) return std::unexpected(missing.error());
     auto table = cli::ResultsTable::Open(what.results_dir, /*append=*/true, what.texts, on_broken);
     if (!table) return std::unexpected(table.error());
-    if (auto shown = Show(*history, *missing, true, **table); !shown) return shown;
+    Shown with{true, what.spill_folder};
+    if (auto shown = Show(*history, *missing, with, **table); !shown) return shown;
   } else if (!what.results_dir.empty()) {
     auto tree = cli::ResultsTree::Open({what.results_dir, what.value_names, 0}, what.texts.values,
                                        on_broken);

@@ -113,7 +113,7 @@ Result<std::vector<TaskRange>> MissingInTable(const std::string& path,
 }
 
 Result<std::unique_ptr<ResultsTable>> ResultsTable::Open(
-    std::string path, bool append, TaskTexts texts, std::function<void(const Error&)> on_broken) {
+    std::string path, bool append, ViewTexts texts, std::function<void(const Error&)> on_broken) {
   auto file = os::OpenWrite(path, append ? os::OpenHow::kAppend : os::OpenHow::kTruncate);
   if (!file) return Within("--results", file.error());
   auto info = os::StatFd(file->get(), path);

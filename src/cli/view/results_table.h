@@ -25,7 +25,7 @@ Result<std::vector<TaskRange>> MissingInTable(const std::string& path,
 class ResultsTable final : public RunView {
  public:
   // Appending writes a header into an empty file only.
-  static Result<std::unique_ptr<ResultsTable>> Open(std::string path, bool append, TaskTexts texts,
+  static Result<std::unique_ptr<ResultsTable>> Open(std::string path, bool append, ViewTexts texts,
                                                     std::function<void(const Error&)> on_broken);
 
   void OnStart(const RunStart&) override {}
@@ -49,7 +49,7 @@ class ResultsTable final : public RunView {
   os::Fd file_;
   std::string row_;     // what is not written yet
   bool fresh_ = false;  // no header yet
-  TaskTexts texts_;
+  ViewTexts texts_;
   std::function<void(const Error&)> on_broken_;
   bool broken_ = false;
 };

@@ -12,7 +12,7 @@ class ResultsTableTest : public testing::Test {
   std::string PathOf(const std::string& name) { return folder_.path() + "/" + name; }
   void Write(const std::string& name, bool append, TaskIndex index, const std::string& out,
              const std::string& err = "") {
-    TaskTexts texts;
+    ViewTexts texts;
     texts.command = [](TaskIndex i) { return "run " + std::to_string(i) + ", \"x\""; };
     texts.values = [](TaskIndex) { return std::vector<std::string>{"a,b", "c"}; };
     auto table = ResultsTable::Open(PathOf(name), append, texts, nullptr);

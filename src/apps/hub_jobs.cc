@@ -1,5 +1,6 @@
 #include "apps/hub_jobs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/history/job_facts.h"
@@ -36,16 +37,35 @@ Status HubJobs::Load() {
     SetName(row);
     job.counts = row.counts;
     job.accepted = true;
-    job.finished = row.state == store::JobState::kFinished;
-    job.started = row.counts.finished() > 0;
+    job.finished = row.last_seq != 0;
     job.ended = row.ended;
+    if (job.finished && row.state != store::JobState::kFinished) CountAnew(row.job, job);
     if (auto counts = engine_.Counts(row.job)) {
       job.counts = *counts;
       job.held = engine_.Held(row.job);
       job.finished = engine_.Finished(row.job);
     }
+    job.started = job.counts.leased + job.counts.finished() > 0;
+    // The last life may have ended before it wrote down what had changed.
+    if (!job.finished && StateOf(job) != row.state) Changed(row.job);
   }
   return {};
+}
+
+// Earlier versions wrote the row a little later than the job's last record: a kill in between left
+// it as it was before. Of one whose records cannot be read the row is all that is known.
+void HubJobs::CountAnew(JobId job, Job& entry) {
+  engine::Engine past;
+  Instant ended;
+  auto replayed = store_.ReplayJob(job, [&](const engine::Record& record) {
+    past.Apply(record);
+    const auto* end = std::get_if<engine::AttemptEnded>(&record);
+    if (end != nullptr) ended = std::max(ended, end->end.start + end->end.wall);
+  });
+  auto counts = past.Counts(job);
+  if (replayed && counts) entry.counts = *counts;
+  entry.ended = ended.ns > 0 ? ended : loop_.Now();
+  Put(job, entry);
 }
 
 const HubJobs::Job* HubJobs::Find(JobId job) const {
@@ -108,12 +128,10 @@ void HubJobs::Finished(JobId job, const JobCounts& counts) {
   entry.finished = true;
   entry.ended = loop_.Now();
   entry.held = engine::HoldReason::kNone;
+  // Its row was written with its last record.
   unwritten_.erase(job);
   changed_.erase(job);
-  // Who is told may ask for the job's row, where an earlier state of it stands until then.
-  Put(job, entry, [this, job](Status status) {
-    if (status) Tell(job);
-  });
+  Tell(job);
 }
 
 void HubJobs::Reopened(JobId job) {
@@ -150,13 +168,13 @@ void HubJobs::Flush() {
   }
 }
 
-void HubJobs::Put(JobId job, const Job& entry, store::SqliteStore::Done done) {
+void HubJobs::Put(JobId job, const Job& entry) {
   store::JobProgress progress;
   progress.job = job;
   progress.state = StateOf(entry);
   progress.counts = entry.counts;
   if (entry.finished) progress.ended = entry.ended;
-  store_.PutProgress(progress, std::move(done));
+  store_.PutProgress(progress);
 }
 
 uint64_t HubJobs::Listen(JobId job, Listener fn) {

@@ -56,8 +56,8 @@ class HubJobs {
   // Writes down what is not yet; before the hub ends.
   void Flush();
 
-  // `fn` is called soon after something about the job has changed, and at once when it finished
-  // and its row says so.
+  // `fn` is called soon after something about the job has changed, and at once when it finished.
+  // It changes nothing in the hub.
   using Listener = std::function<void()>;
   uint64_t Listen(JobId job, Listener fn);
   void Unlisten(uint64_t id);
@@ -65,7 +65,8 @@ class HubJobs {
  private:
   void Tell(JobId job);
   void Schedule();
-  void Put(JobId job, const Job& entry, store::SqliteStore::Done done = nullptr);
+  void Put(JobId job, const Job& entry);
+  void CountAnew(JobId job, Job& entry);
 
   os::Loop& loop_;
   store::SqliteStore& store_;

@@ -159,6 +159,7 @@ void Hub::Handle(engine::Output& out) {
   }
   Unreleased& entry = unreleased_.emplace_back();
   store::Batch batch;
+  batch.now = loop_.Now();
   batch.urgent = IsUrgent(out);
   for (const engine::Record& record : out.records) {
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);

@@ -35,6 +35,8 @@ struct Batch {
   std::vector<engine::Record> records;
   // outputs[i] belongs to the i-th AttemptEnded of `records`; null or missing: it wrote nothing.
   std::vector<TaskOutputPtr> outputs;
+  // When it was decided: the end of those jobs whose last record is among `records`.
+  Instant now;
   // Somebody waits for it, and for nothing else: it is committed as soon as can be.
   bool urgent = false;
 };

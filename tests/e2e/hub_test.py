@@ -12,6 +12,10 @@ from cluster import cluster_of, free_port
 from harness import DEADLINE, SPATE, Place, alive, main, wait, want
 
 
+def journal_of(place):
+    return sqlite3.connect(f"file:{place.state}/hub/hub.db?mode=ro", uri=True)
+
+
 def test_a_job_from_submit_to_cat(place: Place):
     cluster = cluster_of(place)
     _, err = place.run("--", "true", command="submit")
@@ -60,6 +64,50 @@ def test_a_killed_hub_loses_nothing(place: Place):
         counts[line] = counts.get(line, 0) + 1
     want(len(counts) == tasks and len(set(place.lines("done"))) == tasks, f"{len(counts)} ran")
     want(all(count == 1 for count in counts.values()), "the hub's death repeated a task")
+
+
+def test_a_hub_killed_at_a_jobs_end_knows_of_it(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    tasks = 20
+    for _ in range(12):
+        job = cluster.submit("--array", f"1-{tasks}", "--", "true")
+        journal = journal_of(place)
+        ended = "SELECT 1 FROM job WHERE id = ? AND last_seq IS NOT NULL"
+        deadline = time.monotonic() + DEADLINE
+        # No pause between two looks: the moment after the job's last record is the one to meet.
+        while not journal.execute(ended, [job]).fetchone():
+            want(time.monotonic() < deadline, "the job ends")
+        cluster.kill_hub()
+        journal.close()
+        cluster.start_hub()
+        cluster.spate("job wait", job)
+        line = json.loads(cluster.spate("job list", "--output", "json", job)[0])
+        want((line["state"], line["succeeded"]) == ("finished", tasks), line)
+        after = cluster.submit("--after", f"ok:{job}", "--", f"echo {job} >> after")
+        cluster.spate("job wait", after)
+        want(place.lines("after")[-1:] == [job], place.read("after"))
+        cluster.spate("job forget", job)
+
+
+def test_an_end_that_an_older_hub_did_not_count(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    job = cluster.submit("--wait", "--", "test {} = a", ":::", "a", "b", code=1).split()[0]
+    good = cluster.submit("--wait", "--", "true")
+    cluster.kill_hub()
+    with sqlite3.connect(os.path.join(place.state, "hub", "hub.db")) as journal:
+        journal.execute("UPDATE job SET state='queued', leased=0, succeeded=0, failed=0, "
+                        "ended_us=NULL")
+    journal.close()
+    cluster.start_hub()
+    cluster.spate("job wait", job, code=1)
+    lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    want([(line["state"], line["succeeded"], line["failed"]) for line in lines]
+         == [("finished", 1, 1), ("finished", 1, 0)], lines)
+    want(all(line["ended"] for line in lines), lines)
+    after = cluster.submit("--wait", "--after", f"ok:{good}", "--", "true")
+    cluster.spate("job forget", job, good, after)
 
 
 def test_a_killed_node_leaves_its_tasks_to_the_next_one(place: Place):

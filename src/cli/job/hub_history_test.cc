@@ -50,12 +50,11 @@ class HubHistoryTest : public testing::Test {
                               .state = store::JobState::kRunning,
                               .started = kThen + Duration::Seconds(60),
                               .counts = {.total = 4, .leased = 1, .succeeded = 2}});
-    JobCounts ended = {.total = 2, .succeeded = 1, .failed = 1};
-    hub_.store().PutProgress({.job = JobId(2),
-                              .state = store::JobState::kFinished,
-                              .ended = kThen + Duration::Seconds(30),
-                              .counts = ended});
-    ASSERT_TRUE(hub_.Record(engine::JobFinished{JobId(2), ended}));
+    store::Batch end;
+    end.now = kThen + Duration::Seconds(30);
+    end.records = {
+        engine::JobFinished{JobId(2), {.total = 2, .succeeded = 1, .failed = 1}}};
+    ASSERT_TRUE(hub_.Commit(std::move(end)));
   }
 
   HubWorld hub_;

@@ -179,7 +179,10 @@ Batch HubBatch(uint32_t k) {
   Batch ends = HubWorld::Ends(job, round * kEach, kEach, "job" + std::to_string(job.value) + ".");
   std::ranges::move(ends.records, std::back_inserter(batch.records));
   batch.outputs = std::move(ends.outputs);
-  if (round % 10 == 9) batch.records.push_back(engine::JobFinished{job, {}});
+  if (round % 10 == 9) {
+    uint32_t all = (round + 1) * kEach;
+    batch.records.push_back(engine::JobFinished{job, {.total = all, .succeeded = all}});
+  }
   return batch;
 }
 
@@ -228,7 +231,12 @@ uint32_t WholeHubBatches(HubWorld& world) {
     batches += ends / kEach;
     bool finished = ends > 0 && ends / kEach % 10 == 0;
     EXPECT_EQ(replayed[number], finished ? 0 : ends);
-    EXPECT_EQ(world.store().ReadJob(job)->last_seq != 0, finished);
+    auto row = world.store().ReadJob(job);
+    EXPECT_EQ(row->last_seq != 0, finished);
+    EXPECT_EQ(row->state == JobState::kFinished, finished);
+    if (finished) {
+      EXPECT_EQ(row->counts.succeeded, ends);
+    }
     auto history = History::Open(world.place(), number);
     EXPECT_TRUE(history);
     for (TaskIndex i = 0; i < ends; i += 7) {

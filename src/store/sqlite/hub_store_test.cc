@@ -114,6 +114,32 @@ TEST(HubStore, ReplayGivesUnfinishedJobsOnly) {
             ErrorKind::kNotFound);
 }
 
+TEST(HubStore, TheLastRecordEndsTheRow) {
+  HubWorld world;
+  JobId job = world.Submit(3);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 3)));
+  // What the hub notes of a job now and then may wait behind its last record.
+  Batch end;
+  end.records.push_back(engine::JobFinished{job, {.total = 3, .succeeded = 2, .failed = 1}});
+  end.now = kStart + Duration::Seconds(7);
+  world.store().Append(std::move(end), [](Status) {});
+  world.store().PutProgress({job, JobState::kRunning, std::nullopt, std::nullopt, {.total = 3}});
+  world.Reopen();
+  auto row = world.store().ReadJob(job);
+  ASSERT_TRUE(row) << MessageOf(row.error());
+  EXPECT_EQ(row->state, JobState::kFinished);
+  EXPECT_EQ(row->counts, (JobCounts{.total = 3, .succeeded = 2, .failed = 1}));
+  EXPECT_EQ(row->ended, kStart + Duration::Seconds(7));
+  // And one that goes on has no end.
+  ASSERT_TRUE(world.Record(engine::TasksReopened{job, {{2, 1}}}));
+  row = world.store().ReadJob(job);
+  EXPECT_EQ(row->state, JobState::kRunning);
+  EXPECT_FALSE(row->ended);
+  world.store().PutProgress({job, JobState::kHeld, std::nullopt, std::nullopt, {.total = 3}});
+  world.Reopen();
+  EXPECT_EQ(world.store().ReadJob(job)->state, JobState::kHeld);
+}
+
 TEST(HubStore, WhatBelongsToNoJobIsAlwaysReplayed) {
   HubWorld world;
   ASSERT_TRUE(world.Record(engine::NodeDrained{NodeId(7)}));

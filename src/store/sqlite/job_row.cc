@@ -22,12 +22,16 @@ constexpr std::string_view kWriteRow =
     "runs=excluded.runs, pid=excluded.pid, user=excluded.user, host=excluded.host, "
     "submission=excluded.submission, name=excluded.name, cwd=excluded.cwd";
 constexpr std::string_view kWriteText = "INSERT OR REPLACE INTO job_text VALUES(?,?,?,?)";
+// What comes late of a job that has finished meanwhile changes nothing.
 constexpr std::string_view kWriteProgress =
-    "UPDATE job SET state=?, total=?, leased=?, succeeded=?, failed=?, cancelled=?, unknown=?, "
-    "started_us=COALESCE(?, started_us), ended_us=? WHERE id=?";
+    "UPDATE job SET state=?1, total=?, leased=?, succeeded=?, failed=?, cancelled=?, unknown=?, "
+    "started_us=COALESCE(?, started_us), ended_us=? "
+    "WHERE id=? AND (last_seq IS NULL OR ?1 = 'finished')";
 constexpr std::string_view kAccepted = "UPDATE job SET first_seq=?, last_seq=NULL WHERE id=?";
 constexpr std::string_view kFinished = "UPDATE job SET last_seq=? WHERE id=?";
-constexpr std::string_view kReopened = "UPDATE job SET last_seq=NULL WHERE id=?";
+constexpr std::string_view kReopened =
+    "UPDATE job SET last_seq=NULL, ended_us=NULL, "
+    "state=CASE state WHEN 'finished' THEN 'running' ELSE state END WHERE id=?";
 constexpr std::string_view kFollowed =
     "UPDATE job SET last_seq=? WHERE id=? AND last_seq IS NOT NULL";
 // The settings come last: a query may leave them out.

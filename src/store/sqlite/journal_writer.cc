@@ -3,7 +3,8 @@
 // (3) COMMIT syncs SQLite's log. A crash between (1) and (3) leaves bytes that no row points to,
 // and Open cuts them off.
 //
-// A job's row learns from the records of the same transaction where its records lie.
+// A job's row learns from the records of the same transaction where its records lie, and of a hub's
+// job how it ended.
 //
 // Invariants: attempt and log share one sequence 1, 2, 3, ... in the order of the records, without
 // gaps but for forgotten jobs; every range of an attempt's output lies below OutputFile's end.
@@ -154,7 +155,7 @@ Status JournalWriter::WriteRecords(const WriteItem& item) {
     uint64_t seq = next_seq_++;
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) {
-      if (auto written = WriteLog(record, seq); !written) return written;
+      if (auto written = WriteLog(record, seq, item.now); !written) return written;
       continue;
     }
     entry.record = *ended;
@@ -242,7 +243,7 @@ Status JournalWriter::WriteRare(const AttemptEntry& entry, uint64_t seq) {
   return s.RunOnce();
 }
 
-Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq) {
+Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq, Instant now) {
   EncodedRecord encoded = EncodeRecord(record);
   int kind = static_cast<int>(encoded.kind);
   JobId job = JobOf(record);
@@ -252,10 +253,11 @@ Status JournalWriter::WriteLog(const engine::Record& record, uint64_t seq) {
   log_.BindBlob(3, encoded.data);
   log_.Bind(4, static_cast<int32_t>(RecordChecksum(seq, kind, encoded.data)));
   if (auto written = log_.RunOnce(); !written) return written;
-  return job.value == 0 ? Status() : NoteInJob(record, job, seq);
+  return job.value == 0 ? Status() : NoteInJob(record, job, seq, now);
 }
 
-Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_t seq) {
+Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_t seq,
+                                Instant now) {
   using std::holds_alternative;
   // The usual ones, and never of a finished job.
   if (holds_alternative<engine::Leased>(record)) return {};
@@ -266,9 +268,16 @@ Status JournalWriter::NoteInJob(const engine::Record& record, JobId job, uint64_
     CHECK(!written || !place_.is_hub || db_->Changes() == 1);
     return written;
   }
-  if (holds_alternative<engine::JobFinished>(record)) {
+  if (const auto* finished = std::get_if<engine::JobFinished>(&record)) {
     finished_.push_back(job);
-    return jobs_.Finished(job, seq);
+    if (auto written = jobs_.Finished(job, seq); !written || !place_.is_hub) return written;
+    // A hub forgets what has finished: nobody would write it down after a kill.
+    JobProgress end{.job = job,
+                    .state = JobState::kFinished,
+                    .started = {},
+                    .ended = now,
+                    .counts = finished->counts};
+    return jobs_.Write(end);
   }
   return Reopens(record) ? jobs_.Reopened(job) : jobs_.Followed(job, seq);
 }

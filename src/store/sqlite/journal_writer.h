@@ -41,6 +41,7 @@ struct WriteItem {
   std::vector<engine::Record> records;
   std::vector<TaskOutputPtr> outputs;
   std::vector<RowChange> changes;
+  Instant now;
   bool urgent = false;
 };
 
@@ -69,8 +70,8 @@ class JournalWriter {
   Status WriteRows(const RowChunk& chunk);
   Status WriteAttempt(AttemptEntry& entry, uint64_t seq);
   Status WriteRare(const AttemptEntry& entry, uint64_t seq);
-  Status WriteLog(const engine::Record& record, uint64_t seq);
-  Status NoteInJob(const engine::Record& record, JobId job, uint64_t seq);
+  Status WriteLog(const engine::Record& record, uint64_t seq, Instant now);
+  Status NoteInJob(const engine::Record& record, JobId job, uint64_t seq, Instant now);
   Status WriteChange(const RowChange& change);
 
   JournalPlace place_;

@@ -138,6 +138,7 @@ void SqliteStore::Queue(Batch batch, std::vector<RowChange> changes, Done done) 
   item->records = std::move(batch.records);
   item->outputs = std::move(batch.outputs);
   item->changes = std::move(changes);
+  item->now = batch.now;
   item->urgent = batch.urgent;
   thread_->Add(std::move(item), bytes,
                [this, done = std::move(done)](Status status, const WriteItem& written) {

@@ -90,10 +90,10 @@ class HubWorld {
     return batch;
   }
   Status Finish(JobId job, uint32_t tasks) {
-    JobCounts counts = {.total = tasks, .succeeded = tasks};
-    store_->PutProgress(
-        {job, JobState::kFinished, std::nullopt, Instant{1'600'000'009'000'000'000}, counts});
-    return Record(engine::JobFinished{job, counts});
+    Batch batch;
+    batch.records.push_back(engine::JobFinished{job, {.total = tasks, .succeeded = tasks}});
+    batch.now = Instant{1'600'000'009'000'000'000};
+    return Commit(std::move(batch));
   }
 
  private:

@@ -308,6 +308,12 @@ class Engine {
   std::vector<UserInfo> Users() const;
   // Why a task does not run now, in words; empty when it runs or has ended.
   std::string Explain(JobId job, TaskIndex index, Instant now) const;
+  // The same of the next of a job's queued tasks; empty when none is queued.
+  std::string WhyWaits(JobId job, Instant now) const;
+  // What keeps a job that is not held from going on until somebody does something: tasks that fit
+  // no node, or another job that is held. Empty: nothing does. Cost: the nodes, for each of the
+  // job's first requests.
+  std::string WhyStalled(JobId job, Instant now) const;
 
   // Aborts when the state contradicts itself. Cost: all of the state; for tests and simulation.
   void CheckInvariants() const;

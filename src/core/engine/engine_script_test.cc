@@ -225,6 +225,8 @@ class EngineMachine : public script::Machine {
         {"users", &EngineMachine::Users},
         {"counts", &EngineMachine::Counts},
         {"explain", &EngineMachine::Explain},
+        {"waits", &EngineMachine::Waits},
+        {"stalled", &EngineMachine::Stalled},
     };
     for (const auto& [verb, handler] : kVerbs) {
       if (line.verb() == verb) return (this->*handler)(line);
@@ -542,6 +544,19 @@ class EngineMachine : public script::Machine {
     questions_.push_back([this, ref] {
       return fmt::format("explain {}: {}", Name(ref.job, {{ref.index, 1}}),
                          engine_->Explain(ref.job, ref.index, now_));
+    });
+  }
+
+  void Waits(Line& line) {
+    JobId job = line.Job();
+    questions_.push_back([this, job] {
+      return fmt::format("waits {}: {}", Name(job), engine_->WhyWaits(job, now_));
+    });
+  }
+  void Stalled(Line& line) {
+    JobId job = line.Job();
+    questions_.push_back([this, job] {
+      return fmt::format("stalled {}: {}", Name(job), engine_->WhyStalled(job, now_));
     });
   }
 

@@ -1,6 +1,8 @@
 // What people may ask, and what tests ask.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/units.h"
 #include "core/engine/engine_state.h"
@@ -181,7 +183,7 @@ std::string WhyNowhere(const EngineState& state, const JobState& job, const Need
     }
   }
   if (!stands.empty()) return "the only nodes that can run it take no tasks: " + stands;
-  if (largest != nullptr) return "no node can ever run it: it " + never;
+  if (largest != nullptr) return "no node fits: it " + never;
   return "no node has joined: start one with `spate node start`";
 }
 
@@ -233,6 +235,43 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (std::string why = WhyNowhere(*state_, *job, needs, now); !why.empty()) return why;
   if (std::string why = WhyLimited(*state_, *job); !why.empty()) return why;
   return WhoIsAhead(*state_, *job);
+}
+
+std::string Engine::WhyWaits(JobId id, Instant now) const {
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr || job->counts().queued == 0) return "";
+  if (Head head = job->Peek(now, 1, {}); head.count > 0) {
+    return Explain(id, head.tasks.front().first, now);
+  }
+  TaskIndex index = 0;
+  while (job->StateOf(index) != TaskState::kQueued) ++index;
+  return Explain(id, index, now);
+}
+
+std::string Engine::WhyStalled(JobId id, Instant now) const {
+  constexpr uint32_t kRequests = 16;
+  const JobState* job = state_->FindJob(id);
+  if (job == nullptr || job->held() != HoldReason::kNone || job->cancelled()) return "";
+  for (const After& after : job->after()) {
+    const JobState* other = state_->FindJob(after.job);
+    if (other == nullptr || other->held() == HoldReason::kNone) continue;
+    return fmt::format("it waits for job {0}, and {1}", after.job.value, WhyHeld(*other));
+  }
+  if (!job->Runnable()) return "";
+  std::string why;
+  uint64_t misfits = 0;
+  bool some_fit = job->counts().leased > 0;
+  for (uint32_t i = 0; i < std::min(job->request_count(), kRequests); ++i) {
+    uint32_t waiting = job->WaitingOf(i);
+    if (waiting == 0) continue;
+    std::string nowhere = WhyNowhere(*state_, *job, job->request(i), now);
+    some_fit |= nowhere.empty();
+    if (nowhere.empty()) continue;
+    misfits += waiting;
+    if (why.empty()) why = std::move(nowhere);
+  }
+  if (why.empty() || !some_fit) return why;
+  return fmt::format("{} of its tasks cannot run: {}", FormatCount(misfits), why);
 }
 
 // ---- Lists -------------------------------------------------------------------------------------

@@ -52,10 +52,18 @@ JobPolicy TakePolicy(FieldReader& in, const pb::Policy& from) {
 // ---- Client to hub -----------------------------------------------------------------------------
 
 void Put(pb::Request& to, const Command& message) {
-  PutTexts(*to.mutable_command()->mutable_argv(), message.argv);
-  to.mutable_command()->set_width(message.width);
-  to.mutable_command()->set_terminal(message.terminal);
-  to.mutable_command()->set_colour(message.colour);
+  auto& command = *to.mutable_command();
+  PutTexts(*command.mutable_argv(), message.argv);
+  command.set_width(message.width);
+  command.set_terminal(message.terminal);
+  command.set_colour(message.colour);
+  command.set_reach(message.reach);
+  std::vector<std::string> notes;
+  for (const Command::Note& note : message.notes) {
+    command.add_note_job(note.job.value);
+    notes.push_back(note.why);
+  }
+  if (!notes.empty()) PutTexts(*command.mutable_note(), notes);
 }
 void Put(pb::Request& to, const Submit& message) {
   auto& submit = *to.mutable_submit();
@@ -105,6 +113,16 @@ Request Take(FieldReader& in, const pb::Command& from) {
   command.width = in.Number<uint32_t>("width", from.width(), 1, 10'000);
   command.terminal = from.terminal();
   command.colour = from.colour();
+  command.reach = in.Text("reach", from.reach(), kWireLimits.text_bytes);
+  auto notes = in.Texts("note", from.note(), kWireLimits.text_bytes);
+  if (static_cast<size_t>(from.note_job_size()) != notes.size()) {
+    in.Defect("note", "is not one for each job");
+    return command;
+  }
+  for (int i = 0; i < from.note_job_size(); ++i) {
+    command.notes.push_back(
+        {in.Id<JobId>("note_job", from.note_job(i)), std::move(notes[static_cast<size_t>(i)])});
+  }
   return command;
 }
 
@@ -197,6 +215,7 @@ void Put(pb::Reply& to, const Accepted& message) {
   to.mutable_accepted()->set_known(message.known);
   to.mutable_accepted()->set_nodes(message.nodes);
   to.mutable_accepted()->set_first(message.first);
+  to.mutable_accepted()->set_why(std::string(Note(message.why)));
 }
 void Put(pb::Reply& to, const Printed& message) {
   to.mutable_printed()->set_stream(static_cast<uint32_t>(message.stream));
@@ -216,6 +235,7 @@ void Put(pb::Reply& to, const JobNews& message) {
   news.set_finished(message.finished);
   news.set_held(message.held);
   news.set_nodes(message.nodes);
+  news.set_why(std::string(Note(message.why)));
 }
 void Put(pb::Reply& to, const EndsRead& message) {
   auto& read = *to.mutable_ends_read();
@@ -235,7 +255,8 @@ Reply Take(FieldReader& in, const pb::Failed& from) {
 }
 Reply Take(FieldReader& in, const pb::Accepted& from) {
   in.Within("accepted");
-  return Accepted{in.Id<JobId>("job", from.job()), from.known(), from.nodes(), from.first()};
+  return Accepted{in.Id<JobId>("job", from.job()), from.known(), from.nodes(), from.first(),
+                  in.Text("why", from.why(), kWireLimits.note_bytes)};
 }
 Reply Take(FieldReader& in, const pb::Printed& from) {
   in.Within("printed");
@@ -255,6 +276,7 @@ Reply Take(FieldReader& in, const pb::JobNews& from) {
   news.finished = from.finished();
   news.held = from.held();
   news.nodes = from.nodes();
+  news.why = in.Text("why", from.why(), kWireLimits.note_bytes);
   return news;
 }
 Reply Take(FieldReader& in, pb::EndsRead& from) {

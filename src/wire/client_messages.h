@@ -26,6 +26,14 @@ struct Command {
   uint32_t width = 80;
   bool terminal = false;
   bool colour = false;
+  // What to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
+  std::string reach = {};
+  // From the hub to its reader alone: what only the hub knows of some jobs.
+  struct Note {
+    JobId job;
+    std::string why;  // its next task waits
+  };
+  std::vector<Note> notes = {};
 };
 // Begins a job, or more tasks for an open one. PutPieces, Rows and one SubmitEnd follow. A
 // submission that the hub has accepted before is accepted again, as the same job. One of
@@ -84,9 +92,10 @@ struct Failed {
 };
 struct Accepted {
   JobId job;
-  bool known = false;   // the submission had been accepted before
-  uint32_t nodes = 0;   // that are connected
-  TaskIndex first = 0;  // of the tasks that were added to a job
+  bool known = false;    // the submission had been accepted before
+  uint32_t nodes = 0;    // that are connected
+  TaskIndex first = 0;   // of the tasks that were added to a job
+  std::string why = {};  // as JobNews::why
 };
 struct Printed {
   int stream = 1;
@@ -101,6 +110,8 @@ struct JobNews {
   bool finished = false;
   uint32_t held = 0;  // engine::HoldReason
   uint32_t nodes = 0;
+  // What keeps a job that is not held from going on by itself; empty: nothing does.
+  std::string why = {};
 };
 struct EndsRead {
   Ends ends;                       // without a number

@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/environment.h"
 #include "cli/job/job_handler.h"
+#include "cli/job/job_verbs.h"
 #include "cli/report.h"
 #include "cli/state/state_handler.h"
 #include "cli/task/task_handler.h"
@@ -50,6 +51,7 @@ Result<cli::HistoryEnvironment> EnvironmentHere() {
     (void)os::WriteAll(os::kStderr, bytes, "standard error");
   };
   environment.now = [clock = os::Clock()] { return clock.Now(); };
+  if (HubIsConfigured(*here)) environment.title = "this machine";
   environment.cwd = here->cwd;
   os::TerminalFacts terminal = os::LookAtTerminal(os::kStdout, here->environment);
   environment.terminal = terminal.is_terminal;
@@ -77,24 +79,47 @@ void WireHistory(cli::Wiring& wiring) {
   wiring.state = Here(cli::MakeStateHandler);
 }
 
-int HubHistory(const std::string& hub_dir, cli::Viewer viewer, int width, bool terminal,
-               const cli::Invocation& invocation, std::function<Status(std::string_view)> write_out,
-               std::function<void(std::string_view)> write_err) {
+namespace {
+
+Result<cli::HistoryEnvironment> EnvironmentOf(HubQuestion& question) {
   auto environment = EnvironmentHere();
   if (!environment) {
-    write_err("spate: " + environment.error().message + "\n");
-    return cli::ExitCodeOf(environment.error().kind);
+    question.write_err("spate: " + environment.error().message + "\n");
+    return environment;
   }
-  environment->hub_dir = hub_dir;
+  const wire::Command& asked = question.asked;
+  auto here = Surroundings::Find();
+  if (here) environment->title = "hub " + here->machine.facts().host_name;
+  environment->hub_dir = std::move(question.hub_dir);
   environment->settings = [](const store::JobRow& row) {
     return wire::DecodeSettings(row.settings);
   };
-  environment->viewer = std::move(viewer);
-  environment->write_out = std::move(write_out);
-  environment->write_err = std::move(write_err);
-  environment->terminal = environment->colour = terminal;
-  environment->width =
-      width > 0 ? std::max(kLeastWidth, static_cast<uint32_t>(width)) : kPlainWidth;
+  environment->viewer = std::move(question.viewer);
+  environment->reach = asked.reach;
+  for (const wire::Command::Note& note : asked.notes) {
+    environment->waits[note.job.value] = note.why;
+  }
+  environment->write_out = std::move(question.write_out);
+  environment->write_err = std::move(question.write_err);
+  environment->terminal = environment->colour = asked.terminal;
+  environment->width = asked.width > 0 ? std::max(kLeastWidth, asked.width) : kPlainWidth;
+  return environment;
+}
+
+}  // namespace
+
+int HubFailures(HubQuestion question, const std::string& job) {
+  auto environment = EnvironmentOf(question);
+  if (!environment) return cli::ExitCodeOf(environment.error().kind);
+  cli::Invocation invocation;
+  invocation.words.command = cli::Command::kJobTasks;
+  invocation.words.words = {job};
+  return cli::CallHistory(*environment, invocation, cli::JobFailures);
+}
+
+int HubHistory(HubQuestion question, const cli::Invocation& invocation) {
+  auto environment = EnvironmentOf(question);
+  if (!environment) return cli::ExitCodeOf(environment.error().kind);
   switch (invocation.words.command) {
     case cli::Command::kTaskInfo:
     case cli::Command::kTaskExplain:

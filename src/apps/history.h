@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "cli/history/environment.h"
 #include "cli/main.h"
+#include "wire/client_messages.h"
 
 namespace spate::apps {
 
@@ -16,10 +17,16 @@ void WireHistory(cli::Wiring& wiring);
 
 // `spate job list|info|tasks|cat` and `spate task info|explain` about the jobs of a hub, as the
 // viewer may see them. Reads the hub's folder while the hub writes; for a process of its own, since
-// it may take long. `width` and `terminal` are those of whoever reads the answer. Returns the exit
-// code; errors go to `write_err`.
-int HubHistory(const std::string& hub_dir, cli::Viewer viewer, int width, bool terminal,
-               const cli::Invocation& invocation, std::function<Status(std::string_view)> write_out,
-               std::function<void(std::string_view)> write_err);
+// it may take long. Returns the exit code; errors go to `write_err`.
+struct HubQuestion {
+  std::string hub_dir;
+  cli::Viewer viewer;
+  wire::Command asked;  // but for its words
+  std::function<Status(std::string_view)> write_out;
+  std::function<void(std::string_view)> write_err;
+};
+int HubHistory(HubQuestion question, const cli::Invocation& invocation);
+// Of this job what cli::JobFailures tells.
+int HubFailures(HubQuestion question, const std::string& job);
 
 }  // namespace spate::apps

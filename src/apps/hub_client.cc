@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/hub_commands.h"
+#include "apps/hub_notes.h"
 #include "apps/hub_service.h"
 #include "apps/para_hub.h"
 #include "apps/parasol_hub.h"
@@ -366,7 +367,7 @@ void HubClient::AwaitAccepted(JobId job, bool known) {
 }
 
 void HubClient::Accepted(JobId job, bool known, TaskIndex first) {
-  Send(wire::Accepted{job, known, service_.nodes_joined(), first});
+  Send(wire::Accepted{job, known, service_.nodes_joined(), first, service_.jobs().WhyStalled(job)});
 }
 
 void HubClient::TakeNextRequests() {
@@ -381,9 +382,13 @@ void HubClient::TakeNextRequests() {
 // ---- Questions ---------------------------------------------------------------------------------
 
 void HubClient::Take(wire::Command command) {
+  command.notes.clear();
+  bool failures = !command.argv.empty() && command.argv[0] == kFailuresWord;
+  if (failures) return Read(std::move(command));
   if (RunParaCommand(service_, *this, command)) return;
   if (RunParasolCommand(service_, *this, command)) return;
   if (RunHubCommand(service_, *this, command)) return;
+  AddNotes(service_, caller_, command);
   Read(std::move(command));
 }
 
@@ -404,8 +409,12 @@ void HubClient::Take(wire::Watch watch) {
 void HubClient::TellNews(JobId job) {
   const HubJobs::Job* entry = service_.jobs().Find(job);
   if (entry == nullptr) return;
-  wire::JobNews news{job, entry->counts, entry->finished, static_cast<uint32_t>(entry->held),
-                     service_.nodes_joined()};
+  wire::JobNews news{job,
+                     entry->counts,
+                     entry->finished,
+                     static_cast<uint32_t>(entry->held),
+                     service_.nodes_joined(),
+                     service_.jobs().WhyStalled(job)};
   if (!entry->finished && connection_->queued() > kPrintBytes) return;  // it does not listen
   Send(std::move(news));
   if (!entry->finished) return;

@@ -9,6 +9,7 @@
 
 #include "access/proof.h"
 #include "apps/hub_look.h"
+#include "apps/hub_notes.h"
 #include "base/units.h"
 #include "base/utc.h"
 #include "cli/exit_code.h"
@@ -94,7 +95,8 @@ Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::str
       }
       if (!found) {
         return Fail(ErrorKind::kNotFound,
-                    fmt::format("there is no job {} on this hub; see: spate job list", word));
+                    fmt::format("there is no job {} on this hub; see: spate job list{}", word,
+                                call.asked.reach));
       }
     }
   }
@@ -232,7 +234,8 @@ Status Forget(Call& call) {
   for (JobId job : chosen) {
     if (jobs.Find(job)->finished) continue;
     return Fail(ErrorKind::kBusy,
-                fmt::format("job {0} has not ended; spate job cancel {0} ends it", job.value));
+                fmt::format("job {0} has not ended; spate job cancel{1} {0} ends it", job.value,
+                            call.asked.reach));
   }
   bool dry = call.words.Has(cli::Opt::kDryRun);
   for (JobId job : chosen) {
@@ -331,17 +334,9 @@ Status Retry(Call& call) {
   call.service.hub().Post(engine::ReopenTasks{*job, std::move(failed), std::move(*change)});
   call.service.hub().Post(engine::ReleaseJob{*job});
   call.service.jobs().Reopened(*job);
-  call.Done(fmt::format("job {}: {} run again; to wait for them: spate job wait {}", job->value,
-                        cli::CountOf(count, "task"), job->value));
+  call.Done(fmt::format("job {0}: {1} run again; to wait for them: spate job wait{2} {0}",
+                        job->value, cli::CountOf(count, "task"), call.asked.reach));
   return {};
-}
-
-// Why a task does not run now; empty: the journal knows better, as it has ended.
-std::string WhyWaits(const Call& call, JobId job, uint32_t number) {
-  const engine::Engine& engine = call.service.hub().engine();
-  auto counts = engine.Counts(job);
-  if (!counts || number == 0 || number > counts->total) return "";
-  return engine.Explain(job, number - 1, call.service.loop().Now());
 }
 
 Status Explain(Call& call) {
@@ -353,7 +348,7 @@ Status Explain(Call& call) {
       auto job = PickJob(call, tasks);
       if (!job) return std::unexpected(job.error());
       uint32_t number = tasks.ranges.empty() ? 1 : tasks.ranges.front().first;
-      std::string why = WhyWaits(call, *job, number);
+      std::string why = WhyWaits(call.service, *job, number, call.asked.reach);
       if (why.empty()) return Fail(ErrorKind::kNotFound, "");
       if (call.human()) {
         text += fmt::format("{}.{}: {}\n", job->value, number, why);

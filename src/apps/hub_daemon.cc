@@ -25,6 +25,21 @@ namespace {
 
 constexpr uint64_t kOtherFiles = 4096;
 
+constexpr const char* kStartedName = "started";
+constexpr size_t kLineBytes = 64 << 10;
+
+// Without --state: who asks for the line may have to name the folder in another way.
+void NoteStart(const std::string& hub_dir, const cli::Words& words) {
+  std::string line = "spate hub start";
+  for (const cli::TypedOption& option : words.options) {
+    if (option.opt == cli::Opt::kState) continue;
+    line += " " + cli::DashedName(option.opt);
+    if (!option.value.empty()) line += "=" + ShellQuote(option.value);
+  }
+  // Without it the line is a shorter one; the hub can do without.
+  (void)os::WriteFileAtomically(os::JoinPath(hub_dir, kStartedName), line + "\n", 0600);
+}
+
 // What a person does next.
 std::string Welcome(const HubService& service) {
   std::string text =
@@ -78,7 +93,10 @@ Result<int> Start(const cli::Invocation& invocation) {
   with.host = here->machine.facts().host_name;
   with.keep = options->keep.age;
   DaemonLife life{options->daemon, options->daemon ? os::JoinPath(with.dir, "log") : ""};
-  return RunHub(std::move(with), life, Welcome);
+  return RunHub(std::move(with), life, [&](const HubService& service) {
+    NoteStart(service.dir(), invocation.words);
+    return Welcome(service);
+  });
 }
 
 }  // namespace
@@ -119,6 +137,12 @@ Result<int> RunHub(HubService::Options options, const DaemonLife& life,
   LogLine(fmt::format("the hub is up, life {}", (*service)->epoch().value));
   (*loop)->Run();
   return code;
+}
+
+std::string StartLineOf(const std::string& hub_dir) {
+  auto line = os::ReadFile(os::JoinPath(hub_dir, kStartedName), kLineBytes);
+  if (!line || line->empty()) return std::string(client::kStartHub);
+  return line->substr(0, line->find('\n'));
 }
 
 int StartHub(const cli::Invocation& invocation) {

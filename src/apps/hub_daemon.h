@@ -16,5 +16,7 @@ Result<int> RunHub(HubService::Options options, const DaemonLife& life,
                    const std::function<std::string(const HubService&)>& welcome);
 
 int StartHub(const cli::Invocation& invocation);
+// The line that starts the hub of this folder as it was started last.
+std::string StartLineOf(const std::string& hub_dir);
 
 }  // namespace spate::apps

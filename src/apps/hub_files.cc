@@ -226,14 +226,15 @@ Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettin
   return pieces;
 }
 
-Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code) {
+Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code,
+                      const std::string& reach) {
   bool ended = code == cli::kExitSuccess || code == cli::kExitTasksFailed;
   const JobSettings& settings = *submission.head.settings;
   if (!ended || settings.get_patterns.empty()) return code;
   auto fetched = Fetch(call, fmt::format("{}", job.value), settings.cwd);
   if (fetched && *fetched == cli::kExitSuccess) return code;
-  fmt::print(stderr, "spate: {}to fetch the files of job {}: spate job get {}\n",
-             fetched ? "" : fetched.error().message + "; ", job.value, job.value);
+  fmt::print(stderr, "spate: {}to fetch the files of job {}: spate job get{} {}\n",
+             fetched ? "" : fetched.error().message + "; ", job.value, reach, job.value);
   return cli::kExitCouldNotRun;
 }
 

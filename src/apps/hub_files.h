@@ -20,7 +20,8 @@ Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettin
 
 // After a job that was waited for: writes what its tasks brought home, below its folder. `code`,
 // unless that failed or the job goes on.
-Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code);
+Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code,
+                      const std::string& reach);
 
 // `spate job get`
 int GetFiles(const cli::Invocation& invocation);

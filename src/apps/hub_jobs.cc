@@ -11,6 +11,9 @@ namespace {
 constexpr Duration kTellEvery = Duration::Millis(20);
 constexpr Duration kWriteEvery = Duration::Seconds(1);
 constexpr size_t kNameBytes = 100;
+// Nodes come and go without a word to the jobs that wait for them.
+constexpr Duration kLookEvery = Duration::Millis(500);
+constexpr int kLooksAtOnce = 20;
 
 store::JobState StateOf(const HubJobs::Job& job) {
   if (job.finished) return store::JobState::kFinished;
@@ -26,6 +29,7 @@ HubJobs::HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine
 HubJobs::~HubJobs() {
   loop_.Cancel(tell_timer_);
   loop_.Cancel(write_timer_);
+  loop_.Cancel(look_timer_);
 }
 
 Status HubJobs::Load() {
@@ -181,7 +185,45 @@ uint64_t HubJobs::Listen(JobId job, Listener fn) {
   uint64_t id = ++last_listener_;
   listeners_[id] = {job, std::move(fn)};
   by_job_.emplace(job, id);
+  if (look_timer_ == 0) {
+    look_timer_ = loop_.At(loop_.Now() + kLookEvery, [this] { LookAtWaiting(); });
+  }
   return id;
+}
+
+const std::string& HubJobs::WhyStalled(JobId job) {
+  static const std::string kNothing;
+  auto at = jobs_.find(job);
+  if (at == jobs_.end()) return kNothing;
+  Job& entry = at->second;
+  Instant now = loop_.Now();
+  if (entry.finished || entry.held != engine::HoldReason::kNone) {
+    entry.stalled.clear();
+    entry.looked = Instant();
+  } else if (now - entry.looked >= kLookEvery) {
+    entry.stalled = engine_.WhyStalled(job, now);
+    entry.looked = now;
+  }
+  return entry.stalled;
+}
+
+// A few at a time, one after another: each looks at all nodes.
+void HubJobs::LookAtWaiting() {
+  look_timer_ = 0;
+  for (int i = 0; i < kLooksAtOnce && !by_job_.empty(); ++i) {
+    auto next = by_job_.upper_bound(last_looked_);
+    if (next == by_job_.end()) {
+      last_looked_ = JobId();
+      break;
+    }
+    last_looked_ = next->first;
+    auto at = jobs_.find(last_looked_);
+    if (at == jobs_.end()) continue;
+    std::string before = at->second.stalled;
+    if (WhyStalled(last_looked_) != before) Tell(last_looked_);
+  }
+  if (by_job_.empty()) return;
+  look_timer_ = loop_.At(loop_.Now() + kLookEvery, [this] { LookAtWaiting(); });
 }
 
 void HubJobs::Unlisten(uint64_t id) {

@@ -31,6 +31,8 @@ class HubJobs {
     std::optional<Instant> ended;  // of a finished one
     engine::HoldReason held = engine::HoldReason::kNone;
     JobCounts counted_from;  // see ResetCounts
+    std::string stalled;     // see WhyStalled
+    Instant looked;          // when that was found out
   };
   // All outlive it. Progress is written down now and then, so that lists need not count.
   HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine& engine);
@@ -51,12 +53,16 @@ class HubJobs {
   void Reopened(JobId job);
   // What is told of its ends, of Parasol, counts from now on; forgotten with the hub's life.
   void ResetCounts(JobId job);
+  // What keeps a job that is not held from going on by itself; empty: nothing does. As of half a
+  // second ago at most.
+  const std::string& WhyStalled(JobId job);
   // Finished jobs that ended before `when`.
   std::vector<JobId> EndedBefore(Instant when) const;
   // Writes down what is not yet; before the hub ends.
   void Flush();
 
-  // `fn` is called soon after something about the job has changed, and at once when it finished.
+  // `fn` is called soon after something about the job has changed, WhyStalled included, and at once
+  // when it finished.
   // It changes nothing in the hub.
   using Listener = std::function<void()>;
   uint64_t Listen(JobId job, Listener fn);
@@ -65,6 +71,7 @@ class HubJobs {
  private:
   void Tell(JobId job);
   void Schedule();
+  void LookAtWaiting();
   void Put(JobId job, const Job& entry);
   void CountAnew(JobId job, Job& entry);
 
@@ -79,6 +86,8 @@ class HubJobs {
   uint64_t last_listener_ = 0;
   os::TimerId tell_timer_ = 0;
   os::TimerId write_timer_ = 0;
+  os::TimerId look_timer_ = 0;  // while there are listeners
+  JobId last_looked_;
 };
 
 }  // namespace spate::apps

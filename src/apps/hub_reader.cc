@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "apps/history.h"
+#include "apps/hub_notes.h"
 #include "apps/para_reader.h"
 #include "apps/parasol_reader.h"
 #include "cli/compat/programs.h"
@@ -169,19 +170,22 @@ int Answer(const std::string& dir, const cli::Viewer& viewer, const wire::Comman
     Print(2, done.error().message + "\n");
     return cli::kParasolExitError;
   }
+  HubQuestion question{dir, viewer, command,
+                       [](std::string_view text) -> Status {
+                         Print(1, text);
+                         return {};
+                       },
+                       [](std::string_view text) { Print(2, text); }};
+  if (command.argv.size() == 2 && command.argv[0] == kFailuresWord) {
+    return HubFailures(std::move(question), command.argv[1]);
+  }
   auto found = cli::FindCommand(command.argv);
   if (!found) return cli::kExitUsage;  // the hub has looked already
   std::vector<std::string> argv(command.argv.begin() + static_cast<ptrdiff_t>(found->words),
                                 command.argv.end());
   auto words = cli::ParseWords(found->command, argv);
   if (!words) return cli::kExitUsage;
-  auto write_out = [](std::string_view text) -> Status {
-    Print(1, text);
-    return {};
-  };
-  auto write_err = [](std::string_view text) { Print(2, text); };
-  return HubHistory(dir, viewer, static_cast<int>(command.width), command.terminal,
-                    cli::Invocation{std::move(*words), std::move(argv)}, write_out, write_err);
+  return HubHistory(std::move(question), cli::Invocation{std::move(*words), std::move(argv)});
 }
 
 }  // namespace

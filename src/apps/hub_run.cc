@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/hub_wait.h"
 #include "apps/job_text.h"
 #include "cli/exit_code.h"
 #include "cli/view/run_view.h"
@@ -14,6 +15,7 @@
 #include "os/file.h"
 #include "os/signals.h"
 #include "os/temp_dir.h"
+#include "os/terminal.h"
 
 namespace spate::apps {
 namespace {
@@ -33,15 +35,16 @@ struct SpoolFile {
 
 class JobScreen {
  public:
-  JobScreen(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
-            const cli::SubmitOptions& options, const Submission& submission, JobId job)
+  JobScreen(client::HubCall& call, const HubSetting& setting, const cli::SubmitOptions& options,
+            const Submission& submission, JobId job)
       : call_(call),
-        loop_(loop),
-        here_(here),
+        loop_(*setting.loop),
+        here_(setting.here),
+        reach_(setting.reach),
         options_(options),
         submission_(submission),
         job_(job),
-        screen_(loop, here.environment, {}, [this](const Error&, bool) {
+        screen_(loop_, here_.environment, {}, [this](const Error&, bool) {
           output_closed_ = true;
           call_.Interrupt();
         }) {}
@@ -53,14 +56,18 @@ class JobScreen {
   Result<int> Stream();
   Status TakePiece(const wire::Printed& piece);
   void TakeEnds(wire::EndsRead& read);
+  void TakeNews(const wire::JobNews& news);
+  // The journal has told of every end that the hub has counted.
+  bool AllRead() const;
   TaskOutputPtr Whole(const TaskOutputPtr& output);
   void Tick();
-  int Finish();
+  int Finish(const wire::JobNews& news);
   int GoAway();
 
   client::HubCall& call_;
   os::RealLoop& loop_;
   const Surroundings& here_;
+  const std::string& reach_;
   const cli::SubmitOptions& options_;
   const Submission& submission_;
   const JobId job_;
@@ -71,6 +78,9 @@ class JobScreen {
   std::unique_ptr<cli::RunView> view_;
   JobCounts counts_;
   uint64_t position_ = 0;
+  uint64_t ends_ = 0;  // of tasks, not of attempts that were tried again
+  uint32_t held_ = 0;  // as was told
+  std::string told_;   // why nothing is started
   uint64_t spooled_ = 0;
   std::shared_ptr<SpoolFile> pieces_[2];  // of the next end's long output
   os::TimerId tick_ = 0;
@@ -107,7 +117,10 @@ Status JobScreen::MakeView() {
                        settings.record_values,
                        false,
                        here_.cwd,
-                       spools_.path()};
+                       spools_.path(),
+                       /*beside_hub=*/false,
+                       /*on_hub=*/true,
+                       reach_};
   auto view = cli::MakeRunView(std::move(parts), [this](const Error& error) {
     fmt::print(stderr, "spate: {}\n", error.message);
     output_closed_ = true;
@@ -150,9 +163,34 @@ TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
 void JobScreen::TakeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
     auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
+    if (verdict != engine::Verdict::kRetry && verdict != engine::Verdict::kCancelled) ++ends_;
     view_->OnEnded({read.ends.ends[i], verdict, Whole(read.ends.outputs[i]), loop_.Now()});
   }
   position_ = read.position;
+}
+
+// A hold by the job's own rule is told as `run` tells it; all else in words that name the job.
+void JobScreen::TakeNews(const wire::JobNews& news) {
+  counts_ = news.counts;
+  Instant now = loop_.Now();
+  auto reason = static_cast<engine::HoldReason>(news.held);
+  bool by_rule = news.held != 0 && reason != engine::HoldReason::kUser;
+  bool ending = reason == engine::HoldReason::kHaltRule &&
+                options_.run.policy.halt.when == HaltRule::When::kNow;
+  if (std::exchange(held_, news.held) != news.held) {
+    if (by_rule || news.held == 0) view_->OnNews(cli::JobHeld{reason, counts_.leased, ending}, now);
+  }
+  std::string why = by_rule ? "" : WhyNot(news, reach_);
+  if (!why.empty() && why != told_) view_->OnNews(cli::Remark{why, false}, now);
+  // Elsewhere a remark is enough.
+  if (why != told_ && os::LookAtTerminal(os::kStderr, here_.environment).is_terminal) {
+    view_->OnNews(cli::StartsPaused{why.empty() ? "" : BriefWhyNot(news)}, now);
+  }
+  told_ = std::move(why);
+}
+
+bool JobScreen::AllRead() const {
+  return ends_ >= uint64_t{counts_.succeeded} + counts_.failed + counts_.unknown;
 }
 
 Result<int> JobScreen::Stream() {
@@ -161,13 +199,14 @@ Result<int> JobScreen::Stream() {
   }
   // The journal may tell of the last end before the hub tells the job's counts, or after it.
   bool all_read = false;
-  bool all_told = false;
-  while (!all_read || !all_told) {
+  wire::JobNews last;
+  while (!all_read || !last.finished) {
+    if (HasStopped(last) && AllRead()) break;
     auto reply = call_.Next();
     if (!reply) return std::unexpected(reply.error());
     if (auto* news = std::get_if<wire::JobNews>(&*reply)) {
-      counts_ = news->counts;
-      all_told = news->finished;
+      TakeNews(*news);
+      last = std::move(*news);
     } else if (auto* piece = std::get_if<wire::Printed>(&*reply)) {
       if (auto kept = TakePiece(*piece); !kept) return std::unexpected(kept.error());
     } else if (auto* read = std::get_if<wire::EndsRead>(&*reply)) {
@@ -177,17 +216,18 @@ Result<int> JobScreen::Stream() {
       return Fail(failed->kind, failed->text);
     }
   }
-  return Finish();
+  return Finish(last);
 }
 
-int JobScreen::Finish() {
+int JobScreen::Finish(const wire::JobNews& news) {
   loop_.Cancel(tick_);
-  view_->OnFinish({cli::RunEnd::kFinished, counts_, loop_.Now()});
+  auto how = news.finished ? cli::RunEnd::kFinished : cli::RunEnd::kHalted;
+  view_->OnFinish({how, counts_, loop_.Now()});
   while (!screen_.Drain(kTickEvery)) {
     loop_.Post([this] { loop_.Stop(); });
     loop_.Run();
   }
-  return counts_.succeeded == counts_.total ? cli::kExitSuccess : cli::kExitTasksFailed;
+  return WaitedCode(options_.run.policy.halt, news);
 }
 
 int JobScreen::GoAway() {
@@ -196,9 +236,9 @@ int JobScreen::GoAway() {
   (void)screen_.Drain(kTickEvery);
   if (output_closed_) return cli::kExitOutputClosed;
   fmt::print(stderr,
-             "spate: job {0} goes on; to watch it: spate job progress {0}; to end it: spate job "
-             "cancel {0}, or Ctrl-C again now\n",
-             job_.value);
+             "spate: job {0} goes on; to watch it: spate job progress{1} {0}; to end it: spate "
+             "job cancel{1} {0}, or Ctrl-C again now\n",
+             job_.value, reach_);
   call_.Resume();
   call_.Pause(kSecondThoughts);
   if (!call_.interrupted()) return cli::kExitInterrupted;
@@ -247,9 +287,9 @@ Result<int> JobScreen::Run() {
 
 }  // namespace
 
-Result<int> FollowJob(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
+Result<int> FollowJob(client::HubCall& call, const HubSetting& setting,
                       const cli::SubmitOptions& options, const Submission& submission, JobId job) {
-  return JobScreen(call, loop, here, options, submission, job).Run();
+  return JobScreen(call, setting, options, submission, job).Run();
 }
 
 }  // namespace spate::apps

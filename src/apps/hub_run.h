@@ -3,6 +3,7 @@
 //   INT once     goes away, and tells how to come back; the job goes on      exit 130
 //   INT twice    cancels the job                                             exit 130
 //
+// A job that has stopped (--halt, --max-failures, all tasks fail) ends it, as it ends `spate run`.
 // A connection that is lost is made again, and the output goes on where it was.
 #pragma once
 
@@ -14,7 +15,7 @@
 namespace spate::apps {
 
 // `submission` has gone to the hub as `job`, through `call`.
-Result<int> FollowJob(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
+Result<int> FollowJob(client::HubCall& call, const HubSetting& setting,
                       const cli::SubmitOptions& options, const Submission& submission, JobId job);
 
 }  // namespace spate::apps

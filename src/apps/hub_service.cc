@@ -28,7 +28,7 @@ const char* ReasonOf(engine::HoldReason reason) {
     case engine::HoldReason::kMaxFailures:
       return "so many of its tasks have failed as --max-failures allows";
     case engine::HoldReason::kAllFail:
-      return "25 of its tasks failed in a row; mend it, then: spate job release";
+      return "25 attempts of its tasks failed in a row, and none has succeeded";
     default:
       return "somebody asked for it";
   }
@@ -425,7 +425,8 @@ void HubService::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&
 void HubService::OnHeld(const engine::NoticeHeld& notice) {
   jobs_->Held(notice.job, notice.reason);
   if (notice.reason != engine::HoldReason::kUser) {
-    options_.log(fmt::format("job {} is held: {}", notice.job.value, ReasonOf(notice.reason)));
+    options_.log(fmt::format("job {0} is held: {1}; its user lets it go on: spate job release {0}",
+                             notice.job.value, ReasonOf(notice.reason)));
   }
 }
 

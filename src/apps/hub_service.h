@@ -69,6 +69,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   const link::Door& door() const { return *door_; }
   Epoch epoch() const { return epoch_; }
   Instant since() const { return since_; }
+  Instant now() const { return loop_.Now(); }
   const std::string& dir() const { return options_.dir; }
   // Null unless paraHub started it.
   const ParasolSite* parasol() const { return options_.parasol ? &*options_.parasol : nullptr; }

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "apps/earlier_runs.h"
+#include "apps/hub_daemon.h"
 #include "apps/hub_files.h"
 #include "apps/hub_run.h"
+#include "apps/hub_wait.h"
 #include "apps/job_text.h"
 #include "apps/local_job.h"
 #include "base/units.h"
@@ -18,7 +20,6 @@
 #include "cli/options/submit_options.h"
 #include "cli/report.h"
 #include "cli/run/task_list.h"
-#include "cli/view/bar.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
 #include "format/expand.h"
@@ -230,129 +231,7 @@ int PrintCommands(const Submission& submission) {
   return std::fflush(stdout) == 0 ? cli::kExitSuccess : cli::kExitOutputClosed;
 }
 
-// ---- Waiting -----------------------------------------------------------------------------------
-
-// Follows one job until it has ended.
-class Waiter {
- public:
-  Waiter(HubCall& call, os::RealLoop& loop, const Surroundings& here, bool bar)
-      : call_(call), loop_(loop), here_(here) {
-    auto facts = os::LookAtTerminal(os::kStderr, here.environment);
-    bar_ = bar && facts.is_terminal;
-    colour_ = facts.may_colour;
-  }
-  // `connected`: the call is. The exit code.
-  Result<int> Wait(JobId job, bool connected);
-
- private:
-  Status Watch(JobId job);
-  void Show(const wire::JobNews& news);
-  int Finish(const wire::JobNews& news);
-
-  HubCall& call_;
-  os::RealLoop& loop_;
-  const Surroundings& here_;
-  bool bar_ = false;
-  bool colour_ = false;
-  bool shown_ = false;
-  bool told_nodes_ = false;
-  cli::RateMeter rate_;
-  bool rated_ = false;
-};
-
-void Waiter::Show(const wire::JobNews& news) {
-  if (news.nodes == 0 && !news.finished && !told_nodes_) {
-    told_nodes_ = true;
-    fmt::print(stderr,
-               "spate: no node is connected, so nothing runs yet; start one: spate node start "
-               "--daemon\n");
-  }
-  if (!bar_) return;
-  Instant now = loop_.Now();
-  if (!rated_) rate_.Start(now);
-  rated_ = true;
-  rate_.Note(now, news.counts.finished());
-  cli::BarState state;
-  state.done = news.counts.finished();
-  state.total = news.counts.total;
-  state.failed = news.counts.failed + news.counts.unknown;
-  state.running = news.counts.leased;
-  state.rate = rate_.PerSecond(now);
-  if (news.held != 0) state.pause = "held";
-  state.colour = colour_;
-  int width = static_cast<int>(os::TerminalWidth(os::kStderr, here_.environment));
-  fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
-  shown_ = true;
-}
-
-int Waiter::Finish(const wire::JobNews& news) {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
-  const JobCounts& counts = news.counts;
-  bool good = counts.succeeded == counts.total;
-  if (!good || bar_) {
-    std::string text = fmt::format("spate: job {}: {} of {} tasks succeeded", news.job.value,
-                                   FormatCount(counts.succeeded), FormatCount(counts.total));
-    for (auto [count, what] : {std::pair{counts.failed, "failed"},
-                               {counts.cancelled, "cancelled"},
-                               {counts.unknown, "unknown"}}) {
-      if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
-    }
-    fmt::print(stderr, "{}\n", text);
-    if (!good) fmt::print(stderr, "spate: to run them again: spate job retry {}\n", news.job.value);
-  }
-  return good ? cli::kExitSuccess : cli::kExitTasksFailed;
-}
-
-Status Waiter::Watch(JobId job) { return call_.Send(wire::Watch{job}); }
-
-Result<int> Waiter::Wait(JobId job, bool connected) {
-  Duration pause = kFirstPause;
-  bool told = false;
-  bool was_connected = connected;
-  for (;;) {
-    Status status;
-    if (!connected) status = call_.Connect();
-    if (status) {
-      was_connected = true;
-      status = Watch(job);
-    }
-    while (status) {
-      auto reply = call_.Next();
-      if (!reply) {
-        status = std::unexpected(reply.error());
-        break;
-      }
-      if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
-        return Fail(failed->kind, failed->text);
-      }
-      const auto* news = std::get_if<wire::JobNews>(&*reply);
-      if (news == nullptr) return Fail(ErrorKind::kIo, "the hub sent something else than news");
-      pause = kFirstPause;
-      told = false;
-      job = news->job;
-      Show(*news);
-      if (news->finished) return Finish(*news);
-    }
-    connected = false;
-    if (call_.interrupted()) {
-      if (shown_) fmt::print(stderr, "\n");
-      fmt::print(stderr,
-                 "spate: job {0} goes on; to wait again: spate job wait {0}; to end it: spate job "
-                 "cancel {0}\n",
-                 job.value);
-      return cli::kExitInterrupted;
-    }
-    bool again = status.error().kind == ErrorKind::kUnavailable && was_connected;
-    if (!again) return std::unexpected(status.error());
-    if (!told) {
-      fmt::print(stderr, "{}spate: the hub is away ({}); trying again\n", shown_ ? "\n" : "",
-                 status.error().message);
-    }
-    told = true;
-    call_.Pause(pause);
-    pause = std::min(pause + pause, kLongestPause);
-  }
-}
+// ---- The commands ------------------------------------------------------------------------------
 
 void TellSubmitted(cli::OutputForm form, JobId job, uint32_t tasks) {
   if (form == cli::OutputForm::kJson) {
@@ -411,8 +290,8 @@ Result<int> Submit(const cli::Invocation& invocation) {
   auto accepted = Deliver(call, loop, *submission);
   if (!accepted) return std::unexpected(accepted.error());
   if (invocation.words.command == cli::Command::kRun) {
-    auto code = FollowJob(call, loop, setting->here, *options, *submission, accepted->job);
-    return code ? BringHome(call, *submission, accepted->job, *code) : code;
+    auto code = FollowJob(call, *setting, *options, *submission, accepted->job);
+    return code ? BringHome(call, *submission, accepted->job, *code, setting->reach) : code;
   }
   submission->pieces = {};
   submission->tasks = {};
@@ -424,13 +303,15 @@ Result<int> Submit(const cli::Invocation& invocation) {
     }
   }
   if (options->wait || options->progress) {
-    auto code = Waiter(call, loop, setting->here, options->progress).Wait(accepted->job, true);
-    return code ? BringHome(call, *submission, accepted->job, *code) : code;
+    WaitOptions how{options->progress, options->run.show.form == cli::OutputForm::kQuiet,
+                    options->run.policy.halt, setting->reach};
+    auto code = Waiter(call, loop, setting->here, std::move(how)).Wait(accepted->job, true);
+    return code ? BringHome(call, *submission, accepted->job, *code, setting->reach) : code;
   }
-  if (accepted->nodes == 0 && options->run.show.form == cli::OutputForm::kHuman) {
-    fmt::print(stderr,
-               "spate: no node is connected, so nothing runs yet; start one: spate node start "
-               "--daemon\n");
+  if (options->run.show.form == cli::OutputForm::kHuman) {
+    std::string why =
+        WhyNot({accepted->job, {}, false, 0, accepted->nodes, accepted->why}, setting->reach);
+    if (!why.empty()) fmt::print(stderr, "spate: {}\n", why);
   }
   return cli::kExitSuccess;
 }
@@ -456,7 +337,8 @@ Result<int> Wait(const cli::Invocation& invocation) {
       }
     }
     for (JobId job : jobs) {
-      auto waited = Waiter(call, *setting->loop, setting->here, bar).Wait(job, false);
+      Waiter waiter(call, *setting->loop, setting->here, {bar, false, {}, setting->reach});
+      auto waited = waiter.Wait(job, false);
       if (!waited) return waited;
       code = std::max(code, *waited);
       if (call.interrupted()) return code;
@@ -485,15 +367,28 @@ std::vector<std::string> ArgvForHub(const cli::Invocation& invocation) {
   return argv;
 }
 
+// Numbers of a hub's jobs are not those of this machine's runs.
+std::unexpected<Error> WithLocalHint(const auto& failed, const cli::Invocation& invocation) {
+  Error error = failed.error();
+  bool may = (cli::Definition(cli::Opt::kLocal).commands & cli::Bit(invocation.words.command)) != 0;
+  if (error.kind == ErrorKind::kUnavailable && may) {
+    error.message += "\nThe runs of this machine are meant with --local";
+  }
+  return std::unexpected(std::move(error));
+}
+
 Result<int> Ask(const cli::Invocation& invocation) {
   auto setting = FindSetting(invocation.words);
-  if (!setting) return std::unexpected(setting.error());
+  if (!setting) return WithLocalHint(setting, invocation);
   auto facts = os::LookAtTerminal(os::kStdout, setting->here.environment);
-  wire::Command command{ArgvForHub(invocation), 80, facts.is_terminal, facts.may_colour};
+  wire::Command command{ArgvForHub(invocation), 80, facts.is_terminal, facts.may_colour,
+                        setting->reach};
   if (facts.is_terminal) {
     command.width = std::max(40u, os::TerminalWidth(os::kStdout, setting->here.environment));
   }
-  return client::RunCommand(*setting->loop, setting->target, std::move(command));
+  HubCall call(*setting->loop, setting->target);
+  if (auto connected = call.Connect(); !connected) return WithLocalHint(connected, invocation);
+  return client::RunCommand(call, std::move(command), client::PrintHere);
 }
 
 int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.error()); }
@@ -507,12 +402,25 @@ Result<HubSetting> FindSetting(const cli::Words& words, std::string_view start) 
   if (!here) return std::unexpected(here.error());
   std::string access(words.Last(cli::Opt::kAccess).value_or(""));
   std::string state(words.Last(cli::Opt::kState).value_or(""));
-  auto target = client::NeedHub(access, here->environment, HubDirOf(state, *here), start);
+  std::string dir = HubDirOf(state, *here);
+  std::string line(start);
+  if (start == client::kStartHub) {
+    line = StartLineOf(dir);
+    if (!state.empty()) line += " --state " + ShellQuote(state);
+  }
+  auto target = client::NeedHub(access, here->environment, dir, line);
   if (!target) return std::unexpected(target.error());
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   os::IgnoreSignal(os::kSignalPipe);
-  return HubSetting{std::move(*here), std::move(*loop), std::move(*target)};
+  // Without any of these the environment names the hub, as it will the next time.
+  std::string reach;
+  if (!access.empty()) {
+    reach = " --access " + ShellQuote(access);
+  } else if (!state.empty()) {
+    reach = " --hub --state " + ShellQuote(state);
+  }
+  return HubSetting{std::move(*here), std::move(*loop), std::move(*target), std::move(reach)};
 }
 
 int SubmitToHub(const cli::Invocation& invocation) { return Reported(Submit(invocation)); }

@@ -17,6 +17,8 @@ struct HubSetting {
   Surroundings here;
   std::unique_ptr<os::RealLoop> loop;
   client::HubTarget target;
+  // What to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
+  std::string reach;
 };
 // By --access and --state. kUnavailable: there is no hub; the error says how to start one.
 Result<HubSetting> FindSetting(const cli::Words& words, std::string_view start = client::kStartHub);

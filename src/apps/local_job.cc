@@ -68,7 +68,8 @@ std::string HubDirOf(const std::string& typed, const Surroundings& here) {
 
 bool HubIsConfigured(const Surroundings& here) {
   auto hub = client::FindHub("", here.environment, HubDirOf("", here));
-  return !hub || hub->has_value();  // an access file that cannot be used is told where it is used
+  // An access file that cannot be used, or a hub that is away, is told where it is used.
+  return !hub || hub->has_value() || client::KnowsHub(HubDirOf("", here));
 }
 
 uint32_t FitOpenFiles(uint32_t slots) {

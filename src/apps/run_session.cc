@@ -8,6 +8,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/text/end_text.h"
+#include "cli/view/summary.h"
 #include "core/model/limits.h"
 #include "core/model/ranges.h"
 #include "format/selector/selector.h"
@@ -62,15 +63,12 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
   return how_;
 }
 
-// A run that stopped because enough tasks have succeeded did what was asked, as in GNU parallel.
 bool RunSession::Succeeded() const {
   if (cancelled_) return false;
   JobCounts ended = counts();
-  if (hub_.engine().Held(job_.id) == engine::HoldReason::kHaltRule) {
-    if (job_.halt.what == HaltRule::What::kSuccess) return true;
-    if (job_.halt.what == HaltRule::What::kDone) return ended.failed + ended.unknown == 0;
-  }
-  return ended.succeeded + ended.cancelled == ended.total;
+  // What has left the list is not asked for any more.
+  ended.total -= ended.cancelled;
+  return cli::DidAsAsked(job_.halt, hub_.engine().Held(job_.id), ended);
 }
 
 // ---- What the hub tells ------------------------------------------------------------------------

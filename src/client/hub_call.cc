@@ -35,6 +35,8 @@ std::optional<os::Address> FindLocalHub(const std::string& hub_dir) {
   return std::nullopt;
 }
 
+bool KnowsHub(const std::string& hub_dir) { return os::Exists(hub_dir + "/hub.db"); }
+
 Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
                                          const os::Environment& environment,
                                          const std::string& hub_dir) {
@@ -64,7 +66,20 @@ Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment
                           const std::string& hub_dir, std::string_view start) {
   auto found = FindHub(typed_access, environment, hub_dir);
   if (!found) return std::unexpected(found.error());
-  if (*found) return std::move(**found);
+  if (*found) {
+    bool own = !(*found)->target.access && os::Exists(SocketOf(hub_dir).path);
+    bool by_access = (*found)->target.access.has_value();
+    if (own && start != kStartSite) (*found)->start = start;
+    if (by_access && start != kStartSite) {
+      (*found)->start = fmt::format("{} (on the hub's machine)", kStartHub);
+    }
+    return std::move(**found);
+  }
+  if (KnowsHub(hub_dir) && start != kStartSite) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("your hub does not run; its folder is '{}'\nStart it: {}",
+                            EscapeForScreen(hub_dir), start));
+  }
   return Fail(ErrorKind::kUnavailable,
               fmt::format("there is no hub: none of yours runs here, and there is no access file\n"
                           "Start one: {}\n"
@@ -100,7 +115,14 @@ Status HubCall::Connect() {
   while (!met && !interrupted_) Run();
   caller_.reset();
   if (!met) return Fail(ErrorKind::kBusy, "interrupted");
-  if (!*met) return std::unexpected(met->error().error);
+  if (!*met) {
+    Error error = met->error().error;
+    if (!reached_ && error.kind == ErrorKind::kUnavailable && !target_.start.empty()) {
+      error.message += "\nStart it: " + target_.start;
+    }
+    return std::unexpected(std::move(error));
+  }
+  reached_ = true;
   connection_ = std::move((*met)->connection);
   connection_->Start(
       {.opened = {},

@@ -24,6 +24,7 @@ struct HubTarget {
   link::Target target;
   std::string name;  // for people: the access file, or the socket
   wire::Role role = wire::Role::kClient;
+  std::string start = {};  // the line that starts it, where it is known
 };
 
 // The hub of `--access`, $SPATE_HUB, the user's or the system's access file; else the user's own on
@@ -32,11 +33,14 @@ struct HubTarget {
 Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
                                          const os::Environment& environment,
                                          const std::string& hub_dir);
-// For those who need one: the error says how to start one, by `start`.
+// For those who need one: the error says how to start it, by `start`. kUnavailable: there is none,
+// or the user's own does not run.
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
                           const std::string& hub_dir, std::string_view start);
 inline constexpr std::string_view kStartHub = "spate hub start --daemon";
 inline constexpr std::string_view kStartSite = "paraHub MACHINELIST";
+// Whether a hub with this folder has ever run, and may run again.
+bool KnowsHub(const std::string& hub_dir);
 // The socket of a hub with this folder, whether it runs or not.
 os::Address SocketOf(const std::string& hub_dir);
 // The socket of the system's hub on this machine, whether it runs or not.
@@ -80,6 +84,7 @@ class HubCall {
   std::deque<Result<wire::Reply>> replies_;
   bool window_open_ = true;
   bool interrupted_ = false;
+  bool reached_ = false;  // once
 };
 
 // Asks one question of a hub that was reached, and passes on what comes back; the exit code.

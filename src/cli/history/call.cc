@@ -45,7 +45,7 @@ Result<store::History> HistoryCall::OpenHistory(uint32_t job) const {
 }
 
 std::string HistoryCall::StateOption() const {
-  if (on_hub()) return "";
+  if (on_hub()) return environment_.reach;
   std::string typed = TypedState(words_);
   if (typed.empty()) return words_.Has(Opt::kLocal) ? " --local" : "";
   return " --state " + ShellQuote(typed);
@@ -65,6 +65,11 @@ void HistoryCall::Put(std::string_view bytes) {
   if (!written_) return;
   buffer_ += bytes;
   if (buffer_.size() >= kBufferBytes) (void)Flush();
+}
+
+void HistoryCall::PutTitle() {
+  const std::string& title = environment_.title;
+  if (human() && !title.empty()) Put(fmt::format("{}\n", EscapeForScreen(title)));
 }
 
 Status HistoryCall::Flush() {

@@ -31,7 +31,7 @@ class HistoryCall {
   bool MaySee(const store::JobRow& row) const;
   // kNotFound; kCorrupt; kPermission: it is another user's.
   Result<store::History> OpenHistory(uint32_t job) const;
-  // " --state DIR" when it was typed, for commands to type next.
+  // " --state DIR" when it was typed, for commands to type next; of a hub, what makes them mean it.
   std::string StateOption() const;
   uint32_t width() const { return environment_.width; }
   Instant now() const { return now_; }
@@ -45,6 +45,8 @@ class HistoryCall {
   void Put(const JsonLine& line) { Put(line.Finish()); }
   Status Flush();
   bool ok() const { return written_.has_value(); }
+  // Above a table for people: whose jobs it shows, where that could be another's.
+  void PutTitle();
   // Talk: "spate: TEXT" to standard error, after the data before it.
   void Say(std::string_view text);
 

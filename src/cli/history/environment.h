@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,10 @@ struct HistoryEnvironment {
   // The folder of a hub: its jobs are meant, and not those of runs. Empty: those of runs.
   std::string hub_dir;
   Viewer viewer;  // of a hub's jobs
+  // What makes commands mean jobs of this hub, where its viewer is: " --access FILE".
+  std::string reach;
+  // Of a hub's jobs that wait: why, as the hub itself knows it.
+  std::map<uint32_t, std::string> waits;
   // Where jobs live, absolute: as typed with --state, or by the environment when that is empty.
   std::function<std::string(const std::string& typed)> state_dir;
   // How the rows of a job become commands.
@@ -31,6 +36,8 @@ struct HistoryEnvironment {
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
   std::function<Instant()> now;
+  // Whose jobs these are, where it could be another's: "hub n1", "this machine". Empty: it cannot.
+  std::string title;
   std::string cwd;        // absolute
   bool terminal = false;  // of standard output: relative times
   bool colour = false;

@@ -175,6 +175,14 @@ std::string StandingText(const HistoryCall& call, const JobDetails& details) {
   }
 }
 
+// Why its next task is not started; empty: none waits, or its state has told it.
+std::string WhyWaits(const HistoryCall& call, const JobDetails& details) {
+  const auto& waits = call.environment().waits;
+  auto why = waits.find(details.facts.summary.number);
+  bool told = details.facts.summary.standing == JobStanding::kHeld;
+  return why == waits.end() || told ? "" : why->second;
+}
+
 std::string CountsText(const JobCounts& counts, bool cancels) {
   std::string text = FormatCount(counts.total);
   bool first = true;
@@ -254,10 +262,10 @@ bool CanRetry(const JobFacts& facts) {
 
 // Lets a held job go on; empty: it is not held. Released with all its failures, --max-failures
 // would hold it again at once.
-std::string ReleaseCommand(const JobDetails& details) {
+std::string ReleaseCommand(const HistoryCall& call, const JobDetails& details) {
   if (details.facts.summary.standing != JobStanding::kHeld) return "";
   bool failures = details.log.held == engine::HoldReason::kMaxFailures;
-  return fmt::format("spate job {} {}", failures ? "retry" : "release",
+  return fmt::format("spate job {}{} {}", failures ? "retry" : "release", call.StateOption(),
                      details.facts.summary.number);
 }
 
@@ -282,7 +290,7 @@ void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
     page.Command("to remove", fmt::format("spate job forget{} {}", call.StateOption(), number));
     return;
   }
-  if (std::string command = ReleaseCommand(details); !command.empty()) {
+  if (std::string command = ReleaseCommand(call, details); !command.empty()) {
     page.Command("to go on", command);
   }
   for (const SetAside& node : details.set_aside) {
@@ -304,6 +312,7 @@ void PrintPage(HistoryCall& call, const JobDetails& details) {
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
   page.Title(fmt::format("job {}  {}", summary.number, NameOf(summary.row)));
   page.Field("state", StandingText(call, details));
+  if (std::string why = WhyWaits(call, details); !why.empty()) page.Field("waits", why);
   if (summary.standing == JobStanding::kDamaged) {
     page.Field("problem", summary.problem);
   } else {
@@ -348,17 +357,22 @@ std::string SetAsideJson(const std::vector<SetAside>& nodes) {
   return "[" + list + "]";
 }
 
-void AddHeldFields(JsonLine& line, const JobDetails& details) {
+void AddHeldFields(JsonLine& line, const HistoryCall& call, const JobDetails& details) {
   const LogFacts& log = details.log;
   bool held = log.held != engine::HoldReason::kNone && log.held_at.ns > 0;
   TimeOrNull(line, "held_since", held ? std::optional(log.held_at) : std::nullopt);
-  std::string command = ReleaseCommand(details);
+  std::string command = ReleaseCommand(call, details);
   if (command.empty()) {
     line.Null("release_command");
   } else {
     line.Text("release_command", command);
   }
   line.Raw("set_aside", SetAsideJson(details.set_aside));
+  if (std::string why = WhyWaits(call, details); why.empty()) {
+    line.Null("waits");
+  } else {
+    TextOrBase64(line, "waits", why);
+  }
 }
 
 void PrintJson(HistoryCall& call, const JobDetails& details) {
@@ -367,7 +381,7 @@ void PrintJson(HistoryCall& call, const JobDetails& details) {
   JsonLine line = TypedLine("job");
   AddJobFields(line, facts);
   line.Text("held", HoldName(details.log.held));
-  AddHeldFields(line, details);
+  AddHeldFields(line, call, details);
   line.Number("retries", details.log.policy.retry.retries);
   line.Number("attempts", static_cast<int64_t>(all.attempts));
   line.Raw("failures", FailuresJson(details.failures));

@@ -133,6 +133,7 @@ Result<int> JobList(HistoryCall& call) {
   if (!jobs) return std::unexpected(std::move(jobs.error()));
   std::ranges::reverse(*jobs);
   if (call.human()) {
+    call.PutTitle();
     PrintTable(call, *jobs);
     if (jobs->empty()) call.Say("there is no such job");
     if (bounded && *kinds == kAllKinds && jobs->size() == *limit && numbers->size() > *limit) {

@@ -134,6 +134,7 @@ Result<int> JobTasks(HistoryCall& call) {
   if (!limit) return std::unexpected(std::move(limit.error()));
   auto picked = PickTasks(call, call.words().words);
   if (!picked) return std::unexpected(std::move(picked.error()));
+  call.PutTitle();
   TaskLister lister(call, *states, *limit, picked->size() > 1);
   for (const PickedTasks& tasks : *picked) {
     if (lister.full()) break;

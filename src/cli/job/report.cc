@@ -144,6 +144,7 @@ Result<int> Report(HistoryCall& call) {
   auto users = numbers ? ReadAll(call, *numbers, since) : UseByUser();
   if (!users) return std::unexpected(std::move(users.error()));
   if (call.human()) {
+    call.PutTitle();
     PrintTable(call, *users);
     if (users->empty()) call.Say("nothing has been used " + call.PlaceText());
     return kExitSuccess;

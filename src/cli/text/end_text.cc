@@ -62,6 +62,17 @@ std::string CauseText(const AttemptEnd& end) {
   return "?";
 }
 
+std::string FailureVerdict(const AttemptEnd& end, bool unknown) {
+  return unknown ? "end unknown (--once)" : CauseText(end);
+}
+
+std::string FailureRest(const AttemptEnd& end, std::string_view command) {
+  std::string tries = end.ref.attempt.value > 1 ? fmt::format(", attempt {}", end.ref.attempt.value)
+                                                : std::string();
+  return fmt::format(" after {}{}: {}", FormatDuration(end.wall), tries,
+                     CutTo(EscapeForScreen(command), kCommandColumns));
+}
+
 std::string CountOf(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : "s");
 }

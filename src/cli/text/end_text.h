@@ -13,6 +13,13 @@ namespace spate::cli {
 // "exit code 3", "signal 9 (KILL)", "over its time limit", ... ; no control bytes in it.
 std::string CauseText(const AttemptEnd& end);
 
+// Of the last end of a task that failed, or whose end is `unknown`: "exit code 3", and
+// " after 1.2 s, attempt 2: CMD".
+std::string FailureVerdict(const AttemptEnd& end, bool unknown);
+std::string FailureRest(const AttemptEnd& end, std::string_view command);
+// Columns of a command in a line of talk.
+inline constexpr size_t kCommandColumns = 200;
+
 // "KILL" for 9; "" when the number has no name.
 std::string SignalName(int signal);
 

@@ -14,7 +14,6 @@ namespace {
 constexpr size_t kFailuresShown = 10;
 constexpr size_t kErrorLines = 5;
 constexpr size_t kErrorColumns = 200;
-constexpr size_t kCommandColumns = 200;
 constexpr Duration kTickStep = Duration::Millis(100);   // between two bars
 constexpr Duration kRedrawStep = Duration::Millis(20);  // while it is away; between two texts
 // A run that is over at once needs no bar.
@@ -86,16 +85,10 @@ void HumanView::OnEnded(const TaskEnded& ended) {
 void HumanView::NoteFailure(const TaskEnded& ended) {
   if (bash_.empty() && ended.output) bash_ = BashInErrors(ended.output->err.bytes);
   if (failures_.size() >= kFailuresShown) return;
-  const AttemptEnd& end = ended.end;
-  std::string tries = end.ref.attempt.value > 1 ? fmt::format(", attempt {}", end.ref.attempt.value)
-                                                : std::string();
-  std::string verdict =
-      ended.verdict == engine::Verdict::kUnknown ? "end unknown (--once)" : CauseText(end);
-  Failure failure{.index = end.ref.index};
-  failure.verdict = verdict;
-  failure.rest =
-      fmt::format(" after {}{}: {}", FormatDuration(end.wall), tries,
-                  CutTo(EscapeForScreen(texts_.command(end.ref.index)), kCommandColumns));
+  TaskIndex index = ended.end.ref.index;
+  Failure failure{.index = index};
+  failure.verdict = FailureVerdict(ended.end, ended.verdict == engine::Verdict::kUnknown);
+  failure.rest = FailureRest(ended.end, texts_.command(index));
   if (ended.output) {
     failure.error_lines = LastLines(ended.output->err, kErrorLines, kErrorColumns);
   }
@@ -160,6 +153,7 @@ void HumanView::OnNews(const News& news, Instant) {
   } else if (const auto* held = std::get_if<JobHeld>(&news); held != nullptr && held->parked) {
     bar_.pause = "held";
   }
+  if (const auto* held = std::get_if<JobHeld>(&news)) held_ = held->reason;
   const auto* remark = std::get_if<Remark>(&news);
   if (options_.quiet && !(remark && remark->is_error)) return;
   SayNews(news);
@@ -209,8 +203,10 @@ void HumanView::SayFailures(const RunFinish& finish) {
     for (const std::string& line : failure.error_lines) text += fmt::format("      {}\n", line);
   }
   if (count > failures_.size()) {
-    text += fmt::format("  and {} more: spate job tasks {} --filter failed\n",
-                        FormatCount(count - failures_.size()), start_.job.value);
+    HintContext hints = options_.hints;
+    hints.job = start_.job;
+    text += fmt::format("  and {} more: {}\n", FormatCount(count - failures_.size()),
+                        FailedTasksCommand(hints));
   }
   screen_.Write(Stream::kErr, text);
 }
@@ -236,6 +232,7 @@ void HumanView::OnFinish(const RunFinish& finish) {
                                              finish.now - start_.now, screen_.Colour()));
   HintContext hints = options_.hints;
   hints.job = start_.job;
+  hints.held = held_;
   text += Hints(hints, finish.counts, finish.how);
   screen_.Write(Stream::kErr, text);
 }

@@ -64,6 +64,7 @@ class HumanView final : public RunView {
   std::vector<Failure> failures_;  // the first kFailuresShown
   std::string bash_;               // what /bin/sh said of a task that is bash's
   BarState bar_;
+  engine::HoldReason held_ = engine::HoldReason::kNone;
   RateMeter rate_;
   Instant drawn_;  // when the bar was drawn last
   Instant made_;   // when its text was made last

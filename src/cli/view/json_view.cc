@@ -157,6 +157,7 @@ void JsonView::OnNews(const News& news, Instant now) {
       TextOrBase64(line, "reason", paused->reason);
     }
   } else if (const auto* held = std::get_if<JobHeld>(&news)) {
+    held_ = held->reason;
     line.Text("type", "held").Text("reason", HoldName(held->reason));
     line.Number("running", held->running);
   } else if (const auto* total = std::get_if<TotalChanged>(&news)) {
@@ -177,6 +178,8 @@ void JsonView::OnFinish(const RunFinish& finish) {
   const JobCounts& counts = finish.counts;
   HintContext hints = options_.hints;
   hints.job = start_.job;
+  hints.held = held_;
+  bool goes_on = hints.on_hub && held_ == engine::HoldReason::kNone;
   JsonLine line;
   line.Text("type", "finish").Number("job", start_.job.value).Text("how", EndName(finish.how));
   line.Number("total", counts.total).Number("succeeded", counts.succeeded);
@@ -192,8 +195,9 @@ void JsonView::OnFinish(const RunFinish& finish) {
   } else {
     line.Null("retry_command");
   }
-  if (counts.queued + counts.leased > 0) {
-    TextOrBase64(line, "resume_command", ResumeCommand(hints));
+  if (counts.queued + counts.leased > 0 && !goes_on) {
+    TextOrBase64(line, "resume_command",
+                 hints.on_hub ? ReleaseCommand(hints) : ResumeCommand(hints));
   } else {
     line.Null("resume_command");
   }

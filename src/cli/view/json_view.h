@@ -42,6 +42,7 @@ class JsonView final : public RunView {
   const Options options_;
   RunStart start_;
   RunTotals totals_;
+  engine::HoldReason held_ = engine::HoldReason::kNone;
 };
 
 }  // namespace spate::cli

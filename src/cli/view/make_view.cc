@@ -43,8 +43,12 @@ class SeveralViews final : public RunView {
 };
 
 std::unique_ptr<RunView> ScreenView(ViewParts& parts) {
-  HintContext hints{
-      .state_dir = parts.state_dir, .beside_hub = parts.beside_hub, .files = parts.files};
+  HintContext hints{.job = {},
+                    .state_dir = parts.state_dir,
+                    .beside_hub = parts.beside_hub,
+                    .on_hub = parts.on_hub,
+                    .reach = parts.reach,
+                    .files = parts.files};
   bool show_output = parts.show.results_dir.empty();
   if (parts.show.form == OutputForm::kJson) {
     return std::make_unique<JsonView>(

@@ -118,6 +118,8 @@ struct ViewParts {
   std::string cwd;                       // --joblog and --results count from here
   std::string spill_folder;              // for output that is held back; exists, is writable
   bool beside_hub = false;               // a run of this machine, where a hub is configured
+  bool on_hub = false;                   // a hub's job
+  std::string reach = {};                // what makes commands mean a job of this hub
 };
 
 // Errors: --joblog or --results cannot be written (the message names it). A '+' before the file of

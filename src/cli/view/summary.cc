@@ -66,6 +66,7 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
 namespace {
 
 std::string State(const HintContext& context) {
+  if (context.on_hub) return context.reach;
   if (context.state_dir.empty()) return context.beside_hub ? " --local" : "";
   return fmt::format(" --state {}", ShellQuote(context.state_dir));
 }
@@ -76,8 +77,22 @@ std::string RetryCommand(const HintContext& context) {
   return fmt::format("spate job retry{} {}", State(context), context.job.value);
 }
 
+std::string FailedTasksCommand(const HintContext& context) {
+  return fmt::format("spate job tasks{} {} --filter failed", State(context), context.job.value);
+}
+
+// Released with all its failures, --max-failures would hold it again at once.
 std::string ReleaseCommand(const HintContext& context) {
+  if (context.held == engine::HoldReason::kMaxFailures) return RetryCommand(context);
   return fmt::format("spate job release{} {}", State(context), context.job.value);
+}
+
+bool DidAsAsked(const HaltRule& halt, engine::HoldReason held, const JobCounts& counts) {
+  if (held == engine::HoldReason::kHaltRule) {
+    if (halt.what == HaltRule::What::kSuccess) return true;
+    if (halt.what == HaltRule::What::kDone) return counts.failed + counts.unknown == 0;
+  }
+  return counts.succeeded == counts.total;
 }
 
 std::string ResumeCommand(const HintContext& context) {
@@ -91,11 +106,17 @@ std::string ResumeCommand(const HintContext& context) {
 std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd how) {
   std::string text;
   uint32_t left = counts.queued + counts.leased;
-  if (left > 0) {
+  bool held = context.held != engine::HoldReason::kNone;
+  if (left > 0 && context.on_hub && held) {
+    text += fmt::format("to go on with what is not done:  {}\n", ReleaseCommand(context));
+  } else if (left > 0 && !context.on_hub) {
     text += fmt::format("to go on with what is not done:  {}\n", ResumeCommand(context));
   }
   uint32_t failed = counts.failed + counts.unknown;
-  if (failed > 0 && how != RunEnd::kOutputClosed) {
+  // A job that goes on may still run them again.
+  bool goes_on = context.on_hub && left > 0 && !held;
+  bool said = context.on_hub && left > 0 && context.held == engine::HoldReason::kMaxFailures;
+  if (failed > 0 && how != RunEnd::kOutputClosed && !goes_on && !said) {
     text += fmt::format("to run again what failed:  {}\n", RetryCommand(context));
   }
   return text;

@@ -29,17 +29,25 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
                         Duration elapsed, bool colour = false);
 
 struct HintContext {
-  JobId job;                       // set at the start of the run
-  std::string state_dir;           // as typed, or empty
-  bool beside_hub = false;         // other commands would speak of the hub's jobs
+  JobId job;                // set at the start of the run
+  std::string state_dir;    // as typed, or empty
+  bool beside_hub = false;  // other commands would speak of the hub's jobs
+  bool on_hub = false;      // it is a hub's job, and `reach` what makes commands mean it
+  std::string reach = {};   // " --access FILE"
+  engine::HoldReason held = engine::HoldReason::kNone;
   std::vector<std::string> files;  // of the run; empty for a command
 };
 // `spate job retry 12`
 std::string RetryCommand(const HintContext& context);
+// `spate job tasks 12 --filter failed`
+std::string FailedTasksCommand(const HintContext& context);
+// What lets a held job of a hub go on: `spate job release 12`.
+std::string ReleaseCommand(const HintContext& context);
 // `spate run --resume jobs.lst`
 std::string ResumeCommand(const HintContext& context);
-// `spate job release 12`
-std::string ReleaseCommand(const HintContext& context);
+// Whether a job that goes on no more did what was asked: all tasks succeeded, or, as in GNU
+// parallel, --halt has stopped it since enough of them had.
+bool DidAsAsked(const HaltRule& halt, engine::HoldReason held, const JobCounts& counts);
 // Lines (each with its newline) that say what to type next; empty when all is done.
 std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd how);
 

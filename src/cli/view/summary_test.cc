@@ -55,5 +55,33 @@ TEST(SummaryTest, HintsAreWhatOneTypes) {
             "to run again what failed:  spate job retry --state '/tmp/s t' 3\n");
 }
 
+TEST(SummaryTest, HintsOfAHubsJobMeanThatOne) {
+  using engine::HoldReason;
+  HintContext hub{.job = JobId(3), .on_hub = true, .reach = " --access a"};
+  JobCounts left{.total = 4, .queued = 2, .failed = 2};
+  // It goes on, whoever looks.
+  EXPECT_EQ(Hints(hub, left, RunEnd::kInterrupted), "");
+  EXPECT_EQ(Hints(hub, {.total = 2, .failed = 2}, RunEnd::kFinished),
+            "to run again what failed:  spate job retry --access a 3\n");
+  hub.held = HoldReason::kAllFail;
+  EXPECT_EQ(Hints(hub, left, RunEnd::kHalted),
+            "to go on with what is not done:  spate job release --access a 3\n"
+            "to run again what failed:  spate job retry --access a 3\n");
+  hub.held = HoldReason::kMaxFailures;
+  EXPECT_EQ(Hints(hub, left, RunEnd::kHalted),
+            "to go on with what is not done:  spate job retry --access a 3\n");
+}
+
+TEST(SummaryTest, AHaltThatWasAskedForIsASuccess) {
+  using engine::HoldReason;
+  HaltRule halt{.when = HaltRule::When::kSoon, .what = HaltRule::What::kSuccess, .count = 1};
+  JobCounts some{.total = 9, .queued = 7, .succeeded = 1, .failed = 1};
+  EXPECT_TRUE(DidAsAsked(halt, HoldReason::kHaltRule, some));
+  EXPECT_FALSE(DidAsAsked(halt, HoldReason::kAllFail, some));
+  halt.what = HaltRule::What::kDone;
+  EXPECT_FALSE(DidAsAsked(halt, HoldReason::kHaltRule, some));
+  EXPECT_TRUE(DidAsAsked({}, HoldReason::kNone, {.total = 2, .succeeded = 2}));
+}
+
 }  // namespace
 }  // namespace spate::cli

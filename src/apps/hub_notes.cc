@@ -1,0 +1,81 @@
+#include "apps/hub_notes.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "apps/hub_service.h"
+#include "cli/options/words.h"
+#include "format/selector/selector.h"
+
+namespace spate::apps {
+namespace {
+
+// Each may be a walk over the job's tasks.
+constexpr size_t kNotesMost = 50;
+
+// Commands in a text of the engine mean jobs of this hub also where the reader is.
+std::string Reaching(std::string text, std::string_view reach) {
+  constexpr std::string_view kBefore = "spate job ";
+  if (reach.empty()) return text;
+  for (size_t at = text.find(kBefore); at != std::string::npos; at = text.find(kBefore, at)) {
+    at += kBefore.size();
+    size_t end = std::min(text.find(' ', at), text.size());
+    text.insert(end, reach);
+    at = end + reach.size();
+  }
+  return text;
+}
+
+// Those that the words name, as far as they are there.
+std::vector<JobId> JobsOf(const HubService& service, const Caller& caller,
+                          const std::vector<std::string>& words) {
+  std::vector<JobId> jobs;
+  auto add = [&](JobId job) {
+    if (jobs.size() < kNotesMost && service.CheckRight(caller, job)) jobs.push_back(job);
+  };
+  if (words.empty()) {
+    if (auto newest = service.jobs().NewestOf(caller.user)) add(*newest);
+  }
+  for (const std::string& word : words) {
+    auto selected = format::ParseJobSelector(word);
+    if (!selected) continue;  // the reader says what is wrong
+    if (selected->last) {
+      if (auto newest = service.jobs().NewestOf(caller.user)) add(*newest);
+    }
+    if (selected->all) {
+      for (JobId job : service.jobs().AllOf(caller.user, caller.is_admin)) {
+        if (!service.jobs().Find(job)->finished) add(job);
+      }
+    }
+    for (const format::NumberRange& range : selected->ranges) {
+      uint64_t looked = 0;
+      for (uint64_t n = range.first; n <= range.last && ++looked <= 1000; n += range.step) {
+        add(JobId(static_cast<uint32_t>(n)));
+      }
+    }
+  }
+  return jobs;
+}
+
+}  // namespace
+
+void AddNotes(const HubService& service, const Caller& caller, wire::Command& command) {
+  auto found = cli::FindCommand(command.argv);
+  if (!found || found->command != cli::Command::kJobInfo) return;
+  auto words = cli::ParseWords(found->command, std::span(command.argv).subspan(found->words));
+  if (!words) return;
+  for (JobId job : JobsOf(service, caller, words->words)) {
+    std::string why = service.hub().engine().WhyWaits(job, service.now());
+    if (!why.empty()) command.notes.push_back({job, Reaching(std::move(why), command.reach)});
+  }
+}
+
+std::string WhyWaits(const HubService& service, JobId job, uint32_t task, std::string_view reach) {
+  const engine::Engine& engine = service.hub().engine();
+  auto counts = engine.Counts(job);
+  if (!counts || task == 0 || task > counts->total) return "";
+  return Reaching(engine.Explain(job, task - 1, service.now()), reach);
+}
+
+}  // namespace spate::apps

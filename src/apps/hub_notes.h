@@ -1,0 +1,24 @@
+// What only the hub knows of waiting jobs, for people, and for its reader.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "apps/hub_access.h"
+#include "wire/client_messages.h"
+
+namespace spate::apps {
+
+class HubService;
+
+// Asks for the first failures of a job (cli::JobFailures): this word and its number.
+inline constexpr std::string_view kFailuresWord = "__failures";
+
+// `job info` is told why its jobs wait, which the journal does not know.
+void AddNotes(const HubService& service, const Caller& caller, wire::Command& command);
+
+// Why this task (from 1) does not run now; empty: the journal knows better, as it has ended.
+// `reach` as of wire::Command.
+std::string WhyWaits(const HubService& service, JobId job, uint32_t task, std::string_view reach);
+
+}  // namespace spate::apps

@@ -1,0 +1,207 @@
+#include "apps/hub_wait.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/view/summary.h"
+#include "os/terminal.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr Duration kFirstPause = Duration::Millis(200);
+constexpr Duration kLongestPause = Duration::Seconds(5);
+
+engine::HoldReason HeldBy(const wire::JobNews& news) {
+  return static_cast<engine::HoldReason>(news.held);
+}
+
+const char* HeldWhy(engine::HoldReason reason) {
+  switch (reason) {
+    case engine::HoldReason::kHaltRule:
+      return "--halt says so";
+    case engine::HoldReason::kMaxFailures:
+      return "as many of its tasks have failed as --max-failures allows";
+    case engine::HoldReason::kAllFail:
+      return "its tasks fail one after the other, and none has succeeded";
+    default:
+      return "a person wished it";
+  }
+}
+
+cli::HintContext HintsOf(const wire::JobNews& news, const std::string& reach) {
+  cli::HintContext hints;
+  hints.job = news.job;
+  hints.on_hub = true;
+  hints.reach = reach;
+  hints.held = HeldBy(news);
+  return hints;
+}
+
+}  // namespace
+
+std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
+  if (news.finished) return "";
+  if (news.held != 0) {
+    return fmt::format("job {0} is held: {1}\nto go on: {2}; to end it: spate job cancel{3} {0}",
+                       news.job.value, HeldWhy(HeldBy(news)),
+                       cli::ReleaseCommand(HintsOf(news, reach)), reach);
+  }
+  if (news.nodes == 0) {
+    return "no node is connected, so nothing runs yet; start one: spate node start --daemon";
+  }
+  if (news.why.empty()) return "";
+  return fmt::format("job {0} waits: {1}\nto end it: spate job cancel{2} {0}", news.job.value,
+                     EscapeForScreen(news.why), reach);
+}
+
+std::string BriefWhyNot(const wire::JobNews& news) {
+  if (news.held != 0) return fmt::format("held, {}", HeldWhy(HeldBy(news)));
+  return news.nodes == 0 ? "no node is connected" : news.why;
+}
+
+bool HasStopped(const wire::JobNews& news) {
+  bool by_rule = news.held != 0 && HeldBy(news) != engine::HoldReason::kUser;
+  return by_rule && !news.finished && news.counts.leased == 0;
+}
+
+int WaitedCode(const HaltRule& halt, const wire::JobNews& news) {
+  bool good = cli::DidAsAsked(halt, HeldBy(news), news.counts);
+  return good ? cli::kExitSuccess : cli::kExitTasksFailed;
+}
+
+Waiter::Waiter(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
+               WaitOptions options)
+    : call_(call), loop_(loop), here_(here), options_(std::move(options)) {
+  auto facts = os::LookAtTerminal(os::kStderr, here.environment);
+  bar_ = options_.bar && facts.is_terminal;
+  colour_ = facts.may_colour;
+}
+
+void Waiter::EraseBar() {
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  shown_ = false;
+}
+
+void Waiter::TellWhyNot(const wire::JobNews& news) {
+  std::string why = WhyNot(news, options_.reach);
+  if (why.empty() || why == told_) return;
+  told_ = std::move(why);
+  if (options_.quiet) return;
+  EraseBar();
+  fmt::print(stderr, "spate: {}\n", told_);
+}
+
+void Waiter::Show(const wire::JobNews& news) {
+  TellWhyNot(news);
+  if (!bar_) return;
+  Instant now = loop_.Now();
+  if (!rated_) rate_.Start(now);
+  rated_ = true;
+  rate_.Note(now, news.counts.finished());
+  cli::BarState state;
+  state.done = news.counts.finished();
+  state.total = news.counts.total;
+  state.failed = news.counts.failed + news.counts.unknown;
+  state.running = news.counts.leased;
+  state.rate = rate_.PerSecond(now);
+  state.pause = BriefWhyNot(news);
+  state.colour = colour_;
+  int width = static_cast<int>(os::TerminalWidth(os::kStderr, here_.environment));
+  fmt::print(stderr, "\r\x1b[K{}", cli::DrawBar(state, width));
+  shown_ = true;
+}
+
+// As `run` does. Who may not look into the job, or asks an older hub, hears nothing of it.
+void Waiter::TellFailures(JobId job) {
+  std::string text;
+  wire::Command command{
+      {"__failures", fmt::format("{}", job.value)}, 80, false, false, options_.reach};
+  auto code = client::RunCommand(call_, std::move(command), [&](const wire::Printed& piece) {
+    text += piece.bytes;
+    return Status();
+  });
+  if (code && *code == cli::kExitSuccess) fmt::print(stderr, "{}", text);
+}
+
+int Waiter::Finish(const wire::JobNews& news) {
+  EraseBar();
+  const JobCounts& counts = news.counts;
+  bool good = counts.succeeded == counts.total;
+  int code = WaitedCode(options_.stopped.value_or(HaltRule()), news);
+  if (options_.quiet || (good && !bar_)) return code;
+  if (counts.failed + counts.unknown > 0) TellFailures(news.job);
+  std::string text = fmt::format("spate: job {}: {} of {} tasks succeeded", news.job.value,
+                                 FormatCount(counts.succeeded), FormatCount(counts.total));
+  for (auto [count, what] : {std::pair{counts.failed, "failed"},
+                             {counts.cancelled, "cancelled"},
+                             {counts.unknown, "unknown"},
+                             {counts.queued + counts.leased, "not done"}}) {
+    if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
+  }
+  fmt::print(stderr, "{}\n", text);
+  // One that is held has told what to type.
+  if (!good && news.finished) {
+    fmt::print(stderr, "spate: to run them again: {}\n",
+               cli::RetryCommand(HintsOf(news, options_.reach)));
+  }
+  return code;
+}
+
+int Waiter::GoAway(JobId job) {
+  if (shown_) fmt::print(stderr, "\n");
+  fmt::print(stderr,
+             "spate: job {0} goes on; to wait again: spate job wait{1} {0}; to end it: spate job "
+             "cancel{1} {0}\n",
+             job.value, options_.reach);
+  return cli::kExitInterrupted;
+}
+
+Result<int> Waiter::Wait(JobId job, bool connected) {
+  Duration pause = kFirstPause;
+  bool told = false;
+  bool was_connected = connected;
+  for (;;) {
+    Status status;
+    if (!connected) status = call_.Connect();
+    if (status) {
+      was_connected = true;
+      status = call_.Send(wire::Watch{job});
+    }
+    while (status) {
+      auto reply = call_.Next();
+      if (!reply) {
+        status = std::unexpected(reply.error());
+        break;
+      }
+      if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
+        return Fail(failed->kind, failed->text);
+      }
+      const auto* news = std::get_if<wire::JobNews>(&*reply);
+      if (news == nullptr) return Fail(ErrorKind::kIo, "the hub sent something else than news");
+      pause = kFirstPause;
+      told = false;
+      job = news->job;
+      Show(*news);
+      if (news->finished || (options_.stopped && HasStopped(*news))) return Finish(*news);
+    }
+    connected = false;
+    if (call_.interrupted()) return GoAway(job);
+    bool again = status.error().kind == ErrorKind::kUnavailable && was_connected;
+    if (!again) return std::unexpected(status.error());
+    if (!told) {
+      fmt::print(stderr, "{}spate: the hub is away ({}); trying again\n", shown_ ? "\n" : "",
+                 status.error().message);
+    }
+    told = true;
+    call_.Pause(pause);
+    pause = std::min(pause + pause, kLongestPause);
+  }
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,61 @@
+// Waiting for a job of a hub: to its end, or until only a person can change something.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apps/local_job.h"
+#include "cli/view/bar.h"
+#include "client/hub_call.h"
+#include "core/engine/record.h"
+#include "core/model/job.h"
+#include "wire/client_messages.h"
+
+namespace spate::apps {
+
+// What keeps the job from going on; empty: nothing does, or it is its turn that it waits for.
+// "job 29 is held: its tasks fail one after the other; ...", with what to type next.
+std::string WhyNot(const wire::JobNews& news, const std::string& reach);
+// The same in few words, for the bar.
+std::string BriefWhyNot(const wire::JobNews& news);
+// Nothing of it runs, and by its own rule nothing more is started: --halt, --max-failures, or all
+// of its tasks fail.
+bool HasStopped(const wire::JobNews& news);
+// The exit code of who has waited for a job that has finished or stopped.
+int WaitedCode(const HaltRule& halt, const wire::JobNews& news);
+
+struct WaitOptions {
+  bool bar = false;                 // where there is a terminal
+  bool quiet = false;               // nothing but errors
+  std::optional<HaltRule> stopped;  // a job that has stopped is waited for no longer; its --halt
+  std::string reach;                // what makes commands mean a job of this hub
+};
+
+// Follows one job.
+class Waiter {
+ public:
+  Waiter(client::HubCall& call, os::RealLoop& loop, const Surroundings& here, WaitOptions options);
+  // `connected`: the call is. The exit code.
+  Result<int> Wait(JobId job, bool connected);
+
+ private:
+  void TellWhyNot(const wire::JobNews& news);
+  void Show(const wire::JobNews& news);
+  void EraseBar();
+  void TellFailures(JobId job);
+  int Finish(const wire::JobNews& news);
+  int GoAway(JobId job);
+
+  client::HubCall& call_;
+  os::RealLoop& loop_;
+  const Surroundings& here_;
+  const WaitOptions options_;
+  bool bar_ = false;
+  bool colour_ = false;
+  bool shown_ = false;
+  std::string told_;
+  cli::RateMeter rate_;
+  bool rated_ = false;
+};
+
+}  // namespace spate::apps

@@ -1,0 +1,209 @@
+"""Who waits for a job that cannot go on is told at once, and who names a job means that one."""
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+
+from cluster import cluster_of
+from harness import DEADLINE, SPATE, Place, main, wait, want
+
+
+class Waiting:
+    """A command that goes on until something happens."""
+
+    def __init__(self, place, *words, log="waiting", env=None, stderr=None):
+        self.place, self.log = place, log
+        with open(os.path.join(place.dir, log), "w") as out:
+            self.process = subprocess.Popen([SPATE, *words], cwd=place.dir, env=env or place.env,
+                                            stdin=subprocess.DEVNULL, stdout=out,
+                                            stderr=out if stderr is None else stderr)
+
+    def says(self, text):
+        wait(lambda: text in self.place.read(self.log) or self.process.poll() is not None, text)
+        want(text in self.place.read(self.log), self.place.read(self.log))
+        want(self.process.poll() is None, "it waits no more")
+
+    def ended(self, code):
+        want(self.process.wait(DEADLINE) == code,
+             f"{self.process.returncode}: {self.place.read(self.log)}")
+        return self.place.read(self.log)
+
+
+def test_a_job_whose_tasks_all_fail_is_waited_for_no_longer(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    values = [str(n) for n in range(1, 101)]
+    out, err = place.run("--wait", "--", "echo no {} >&2; false", ":::", *values, command="submit", code=1)
+    want(out == "1\n", out)
+    want("job 1 is held" in err and "one after the other" in err, err)
+    want("spate job release 1;" in err and "spate job cancel 1" in err, err)
+    want(re.search(r"spate: \d+ tasks failed:\n  task 1: exit code 1 after .*: echo no 1 >&2; false\n"
+                   r"      no 1\n  task 2: ", err), err)
+    want(re.search(r"  and \d+ more: spate job tasks 1 --filter failed\n", err), err)
+    want(re.search(r"0 of 100 tasks succeeded, \d+ failed, \d+ not done\n", err), err)
+    # On the screen it is as `run` shows it.
+    out, err = place.run("--hub", "--", "there-is-no-such-program", "{}", ":::", *values, code=1)
+    want("nothing more is started" in err and "there-is-no-such-program" in err, err)
+    want("to go on with what is not done:  spate job release 2\n" in err, err)
+    want("--resume" not in err, err)
+    lines = [json.loads(line) for line in
+             place.run("--hub", "--output", "json", "--", "false", ":::", *values, code=1)[0].splitlines()]
+    (finish,) = [line for line in lines if line["type"] == "finish"]
+    want((finish["how"], finish["resume_command"]) == ("halted", "spate job release 3"), finish)
+    want(finish["failed"] == len([line for line in lines if line["type"] == "end"]), "every end is told")
+
+
+def test_the_jobs_own_rules_end_the_waiting(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    values = [str(n) for n in range(1, 21)]
+    for way in (["submit", "--wait"], ["run", "--hub"]):
+        _, err = place.run(*way[1:], "--max-failures", "2", "--", "false", ":::", *values,
+                           command=way[0], code=1)
+        want("--max-failures" in err and "spate job retry" in err, err)
+        _, err = place.run(*way[1:], "--halt", "now,fail=1", "--", "test {} -lt 3 || false", ":::",
+                           *values, command=way[0], code=1)
+        want("--halt" in err and "spate job release" in err, err)
+        # As asked, so this is a success.
+        _, err = place.run(*way[1:], "--halt", "soon,success=1", "--", "true", ":::", *values,
+                           command=way[0])
+        want("--halt" in err, err)
+
+
+def test_who_waits_for_a_held_job_is_told(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--", "while ! test -e go{}; do sleep 0.05; done", ":::", "1", "2")
+    waits = Waiting(place, "job", "wait", job)
+    wait(lambda: json.loads(cluster.spate("node list", "--output", "json")[0])["tasks"] > 0, "it runs")
+    cluster.spate("job hold", job)
+    waits.says(f"job {job} is held: a person wished it\nto go on: spate job release {job}; "
+               f"to end it: spate job cancel {job}\n")
+    place.write("go1")
+    place.write("go2")
+    # One that begins to wait hears it, too; a person may change it, so both go on.
+    other = Waiting(place, "submit", "--wait", "--after", job, "--", "true", log="other")
+    other.says(f"it waits for job {job}, and job {job} is held")
+    cluster.spate("job release", job)
+    waits.ended(0)
+    other.ended(0)
+
+
+def test_needs_that_no_node_has_are_told(place: Place):
+    cluster = cluster_of(place)
+    nowhere = Waiting(place, "run", "--hub", "--", "true", log="nowhere")
+    nowhere.says("no node is connected")
+    cluster.node("n1", "-j", "2", "--gpus", "none")
+    nowhere.ended(0)
+    out, err = place.run("--gpus", "2", "--", "true", command="submit")
+    job = out.strip()
+    want(re.search(rf"job {job} waits: no node fits: it needs 2 .*gpus.*n1", err), err)
+    info, _ = cluster.spate("job info", job)
+    want(re.search(r"waits +no node fits: it needs 2", info), info)
+    info = json.loads(cluster.spate("job info", job, "--output", "json")[0])
+    why = json.loads(cluster.spate("task explain", f"{job}.1", "--output", "json")[0])["why"]
+    want(info["waits"] == why, info)
+    waits = Waiting(place, "job", "wait", job)
+    runs = Waiting(place, "run", "--hub", "--gpus", "2", "--", "echo", "ran", log="runs")
+    for each in (waits, runs):
+        each.says("no node fits: it needs 2")
+    mixed = place.write("mixed.lst", "true", "true # spate: gpus=2")
+    cluster.node("n2", "-j", "2", "--gpus", "0,1")
+    waits.ended(0)
+    want("ran\n" in runs.ended(0), "its output")
+    want(json.loads(cluster.spate("job info", job, "--output", "json")[0])["waits"] is None, "it ended")
+
+
+def test_the_bar_says_why_nothing_runs(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1", "--gpus", "none")
+    for words in (["submit", "--progress"], ["run", "--hub"]):
+        master, slave = pty.openpty()
+        env = dict(place.env, TERM="xterm", NO_COLOR="1", COLUMNS="100")
+        waits = Waiting(place, *words, "--gpus", "2", "--", "true", env=env, stderr=slave)
+        os.close(slave)
+        seen = ""
+
+        def shown():
+            nonlocal seen
+            while select.select([master], [], [], 0)[0]:
+                seen += os.read(master, 65536).decode()
+            return re.search(r"0/1.*waiting: no node fits: it needs 2", seen)
+
+        wait(shown, "the bar")
+        cluster.spate("job cancel", "last")
+        waits.ended(1)
+        os.close(master)
+
+
+def test_a_hub_that_is_away_is_not_taken_for_this_machine(place: Place):
+    place.run("--", "true")
+    cluster = cluster_of(place)
+    cluster.node()
+    cluster.submit("--wait", "--", "false", code=1)
+    this, hub = f"this machine\n", f"hub {socket.gethostname().split('.')[0]}"
+    want(cluster.spate("job list", "--local")[0].startswith(this), "whose jobs they are")
+    want(cluster.spate("job tasks", "--local", "1")[0].startswith(this), "whose tasks they are")
+    for verb in (["job list"], ["job tasks", "1"], ["report"]):
+        out, _ = cluster.spate(*verb)
+        want(out.startswith(hub), out)
+    want(not cluster.spate("job list", "--output", "quiet")[0].startswith(hub), "data is data")
+
+    def refused():
+        for verb in (["job forget", "1"], ["job retry", "1"], ["job list"], ["job info", "1"],
+                     ["task info", "1.1"], ["job wait", "1"], ["job cancel", "1"]):
+            _, err = cluster.spate(*verb, code=3)
+            want("Start it: spate hub start --allow-root --listen=127.0.0.1:0\n" in err, err)
+            local = verb[0] not in ("job wait", "job cancel")
+            want(("--local" in err) == local, err)
+
+    cluster.kill_hub()
+    refused()
+    cluster.start_hub()
+    cluster.spate("hub stop")
+    cluster.hub.wait(DEADLINE)
+    refused()
+    out, _ = cluster.spate("job list", "--local", "--output", "quiet")
+    want(out == "1\n", out)
+    _, err = place.run("--", "false", code=1)
+    want("spate job retry --local 2" in err, err)
+    cluster.spate("job forget", "--local", "1")
+    cluster.start_hub()
+    out, _ = cluster.spate("job list", "--output", "quiet")
+    want(out == "1\n", "the hub's job is there")
+
+
+def test_hints_mean_the_same_job(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2")
+    access = cluster.access("--role", "client", "--user", "root", name="own.access")
+    far = dict(place.env, SPATE_STATE=os.path.join(place.dir, "far"), HOME=place.dir)
+    near, place.env = place.env, far
+    for reach in (f"--access {access}", f"--hub --state {place.state}"):
+        typed = reach.removeprefix("--hub ").split()
+        out, err = place.run(*typed, "--wait", "--", "false", command="submit", code=1)
+        job = out.strip()
+        hint = f"spate job retry {reach} {job}"
+        want(hint in err, err)
+        _, err = place.run(*hint.split()[3:], command="job retry")
+        want(f"spate job wait {reach} {job}" in err, err)
+        place.run(*typed, job, command="job wait", code=1)
+        place.run(*typed, job, command="job hold")
+        out, _ = place.run(*reach.split(), job, command="job info")
+        for verb in ("retry", "tasks", "cat"):
+            want(f"spate job {verb} {reach} {job}" in out, out)
+        _, err = place.run("--hub", *typed, "--", "false", code=1)
+        want(f"spate job retry {reach} " in err, err)
+        out, _ = place.run(*typed, "--open", "--", "true", command="submit")
+        place.run(*typed, out.strip(), command="job hold")
+        out, _ = place.run(*reach.split(), f"{out.strip()}.1", command="task explain")
+        want(f"spate job release {reach} " in out or "succeeded" in out, out)
+    place.env = near
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -86,7 +86,11 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
 }
 
 void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
-  settings_[job] = std::move(settings);
+  Settings& kept = settings_[job];
+  kept.environment = environments_.Share(settings->environment);
+  auto rest = std::make_shared<JobSettings>(*settings);
+  rest->environment = {};
+  kept.rest = std::move(rest);
   CloseOnNodes(job);
 }
 
@@ -264,9 +268,11 @@ void Hub::SendLease(const engine::SendLease& send) {
   if (it == links_.end()) return;  // its loss is an event under way
   NodeLink& link = it->second;
   if (link.opened.insert(send.job).second) {
-    auto settings = settings_.find(send.job);
-    CHECK(settings != settings_.end());
-    link.channel->Send(wire::OpenJob{send.job, settings->second});
+    auto kept = settings_.find(send.job);
+    CHECK(kept != settings_.end());
+    auto settings = std::make_shared<JobSettings>(*kept->second.rest);
+    settings->environment = *kept->second.environment;
+    link.channel->Send(wire::OpenJob{send.job, std::move(settings)});
   }
   wire::Lease lease{epoch_, send.job, send.attempt, send.needs, send.tasks, {}};
   for (TaskRange range : send.tasks) {
@@ -294,7 +300,8 @@ void Hub::SendPiece(NodeId node) {
   if (link == links_.end() || !link->second.wanted) return;
   const wire::WantPiece want = *std::exchange(link->second.wanted, std::nullopt);
   wire::PutPiece piece{want.job, want.piece, {}};
-  if (link->second.opened.contains(want.job) && HasPiece(*settings_.at(want.job), want.piece)) {
+  if (link->second.opened.contains(want.job) &&
+      HasPiece(*settings_.at(want.job).rest, want.piece)) {
     auto rows = store_.Rows(want.job, kFirstPieceRow + want.piece, 1);
     if (!rows) return Fail(rows.error());
     piece.bytes = std::move(rows->front());

@@ -17,6 +17,7 @@
 
 #include "base/ids.h"
 #include "core/engine/engine.h"
+#include "core/model/shared_texts.h"
 #include "os/loop.h"
 #include "store/store.h"
 #include "transport/channel.h"
@@ -65,6 +66,8 @@ class Hub {
   // How a job's tasks run; told to every node that gets one. Before its first lease, or again when
   // all its tasks have ended.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
+  // What was set for a job that the engine refused.
+  void DropSettings(JobId job) { settings_.erase(job); }
   // A job is over: its memory goes, here and on the nodes. False when it has not finished, when an
   // event waits, which may be about it, or when its end is not durable yet (then its records are
   // not all there to take it up again): try again later.
@@ -88,6 +91,10 @@ class Hub {
     std::map<NodeId, uint64_t> taken;  // reports that are durable then
     std::vector<engine::Notice> notices;
     std::deque<TaskOutputPtr> outputs;  // one for each NoticeEnded, in order
+  };
+  struct Settings {
+    std::shared_ptr<const JobSettings> rest;  // but for the environment, of which jobs share
+    std::shared_ptr<const SharedTexts::Texts> environment;
   };
   struct NodeLink {
     NodeChannel* channel = nullptr;
@@ -115,7 +122,8 @@ class Hub {
   engine::Engine engine_;
 
   std::map<NodeId, NodeLink> links_;
-  std::map<JobId, std::shared_ptr<const JobSettings>> settings_;
+  SharedTexts environments_;
+  std::map<JobId, Settings> settings_;
   std::vector<engine::Event> events_;
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;  // of ends in events_
   std::map<NodeId, uint64_t> reports_;  // by node, the last one that became an event

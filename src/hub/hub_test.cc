@@ -95,6 +95,20 @@ TEST_F(HubTest, LeasesWaitForTheirCommit) {
   EXPECT_EQ(std::get<wire::Lease>(got[1]).rows, (std::vector<std::string>{"a", "b"}));
 }
 
+TEST_F(HubTest, NodesGetTheEnvironmentThatJobsShare) {
+  JobSettings settings;
+  settings.cwd = "/here";
+  settings.environment = {"A=1", "B=2"};
+  hub.SetSettings(kJob, std::make_shared<JobSettings>(settings));
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(kCommit * 2);
+  ASSERT_GE(got.size(), 1u);
+  const auto& open = std::get<wire::OpenJob>(got[0]);
+  EXPECT_EQ(open.settings->environment, settings.environment);
+  EXPECT_EQ(open.settings->cwd, "/here");
+}
+
 TEST_F(HubTest, PiecesOfFilesGoToNodesThatHaveTheJob) {
   JobSettings settings;
   settings.puts = {{.name = "in", .mode = 0644, .size = 3, .first_piece = 1}};

@@ -222,6 +222,7 @@ void AdoptedShepherds::OnReport(Shepherd& one, shepherd::Report report) {
     one.running.reset();
     one.untaken.insert(ended->end.ref);
     AdoptedEnd end = ToEnd(std::move(*ended));
+    parts_.remove_folder(end.end.ref);
     events_->OnEnded(std::move(end.end), std::move(end.output));
   } else if (auto* live = std::get_if<shepherd::LiveOutput>(&report)) {
     events_->OnOutput(live->ref, live->stream, live->bytes);

@@ -32,7 +32,7 @@ class AdoptedShepherds {
     std::function<TaskOutputPtr(TaskOutput)> own;
     // Ends what ran below a shepherd that was killed.
     std::function<void()> end_strays;
-    // Removes the folder of an attempt whose shepherd was killed.
+    // Removes what is left of the folder of an attempt that has ended.
     std::function<void(const AttemptRef&)> remove_folder;
   };
   explicit AdoptedShepherds(Parts parts) : parts_(std::move(parts)) {}

@@ -571,6 +571,7 @@ TEST_F(AdoptionTest, KilledAtAnyMoment) {
 class QuietExecutor final : public Executor {
  public:
   void OpenJob(JobId, std::shared_ptr<const JobSettings>) override {}
+  void CloseJob(JobId) override {}
   void Start(StartOrder) override {}
   void TakeBack(const AttemptRef&) override {}
   void End(const AttemptRef& ref, EndHow, Cause) override { ended.push_back(ref.index); }

@@ -348,6 +348,27 @@ TEST_F(KilledRunTest, LeftoversOfARunKilledWithItsShepherdsAreFound) {
   EXPECT_LE(Marked("9999." + mark_).size(), 1u);
 }
 
+// Two nodes may have folders of the same path, each in a file system of its own, and see each
+// other's processes.
+TEST(EndStrays, AreKnownByTheNodesIdAndNotByItsFolder) {
+  pid_t other = fork();
+  if (other == 0) {
+    setsid();
+    setenv("SPATE_NODE_DIR", "/the/folder", 1);
+    setenv("SPATE_NODE_ID", "another", 1);
+    execl("/bin/sleep", "sleep", "100", nullptr);
+    _exit(127);
+  }
+  ASSERT_TRUE(Until(kDeadline, [&] {
+    auto line = os::ReadFile(fmt::format("/proc/{}/cmdline", other), 1 << 16);
+    return line && line->starts_with("sleep");
+  }));
+  EXPECT_EQ(shepherd::EndStrays("/the/folder", {}, 1'000'000'000).ended, 0);
+  EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0);
+  EXPECT_EQ(shepherd::EndStrays("another", {}, 1'000'000'000).ended, 1);
+  waitpid(other, nullptr, 0);
+}
+
 TEST(EndLeftovers, LeavesOthersAlone) {
   os::TempDir dir;
   pid_t other = fork();

@@ -64,6 +64,8 @@ class Executor {
   virtual ~Executor() = default;
   // Before the first order of a job. Settings are shared and do not change.
   virtual void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) = 0;
+  // No order of the job is here, and none will come unless it is opened again.
+  virtual void CloseJob(JobId job) = 0;
   virtual void Start(StartOrder order) = 0;
   // Takes back an order that has not started: OnTakenBack or, too late, OnEnded follows.
   virtual void TakeBack(const AttemptRef& ref) = 0;

@@ -69,6 +69,8 @@ void Node::Disconnect() {
   channel_ = nullptr;
   fetches_.clear();
   fetching_.reset();
+  // The next connection opens anew what it has work of.
+  for (const auto& [id, job] : jobs_) Take(agent::JobClosed{id});
 }
 
 void Node::Send(wire::ToHub message) {
@@ -193,16 +195,13 @@ void Node::OnMessage(wire::ToNode message) {
 void Node::Obey(wire::ToNode message) {
   if (auto* open = std::get_if<wire::OpenJob>(&message)) {
     auto settings = std::make_shared<JobSettings>(*open->settings);
-    settings->environment.push_back(fmt::format("SPATE_JOB_ID={}", open->job.value));
-    settings->environment.push_back("SPATE_NODE=" + offer_.node_name);
     if (settings->row_kind == RowKind::kParasol) {
       for (std::string& variable : ParasolEnvironment(parts_.parasol, settings->user)) {
         settings->environment.push_back(std::move(variable));
       }
       if (parts_.parasol.umask >= 0) settings->umask = parts_.parasol.umask;
     }
-    OpenJob& job = jobs_[open->job];
-    job.settings = settings;
+    OpenJob& job = jobs_[open->job] = {};
     auto compiled = format::CompileJob(*settings, open->job);
     if (compiled) {
       job.compiled = std::move(*compiled);
@@ -215,8 +214,12 @@ void Node::Obey(wire::ToNode message) {
         job.problem = fmt::format("on node {}: {}", offer_.node_name, made.error().message);
       }
     }
-    parts_.executor.OpenJob(open->job, settings);
-    Take(agent::JobOpened{open->job, settings});
+    // Only the executor needs the environment, and shares it among jobs.
+    auto kept = std::make_shared<JobSettings>(*settings);
+    kept->environment = {};
+    parts_.executor.OpenJob(open->job, std::move(settings));
+    job.settings = kept;
+    Take(agent::JobOpened{open->job, std::move(kept)});
   } else if (auto* lease = std::get_if<wire::Lease>(&message)) {
     size_t row = 0;
     for (TaskRange range : lease->tasks) {
@@ -234,8 +237,7 @@ void Node::Obey(wire::ToNode message) {
   } else if (auto* taken = std::get_if<wire::ReportsTaken>(&message)) {
     ForgetReports(taken->number);
   } else if (auto* close = std::get_if<wire::CloseJob>(&message)) {
-    jobs_.erase(close->job);
-    if (parts_.files != nullptr) parts_.files->Forget(close->job);
+    Take(agent::JobClosed{close->job});
   } else {
     auto& stop = std::get<wire::Stop>(message);
     Take(agent::StopArrived{stop.job, std::move(stop.tasks)});
@@ -357,6 +359,10 @@ void Node::CarryOut(agent::Output& out) {
       SendReport(wire::Returned{0, returned->job, returned->attempt, std::move(returned->tasks)});
     } else if (auto* slow = std::get_if<agent::ReportSlow>(&order)) {
       Send(wire::Slow{slow->ref});
+    } else if (auto* forget = std::get_if<agent::ForgetJob>(&order)) {
+      jobs_.erase(forget->job);
+      parts_.executor.CloseJob(forget->job);
+      if (parts_.files != nullptr) parts_.files->Forget(forget->job);
     } else {
       Send(wire::Paused{std::move(std::get<agent::ReportPaused>(order).reason)});
     }
@@ -427,6 +433,9 @@ void Node::Environment(const agent::StartAttempt& order,
                        std::vector<std::string>& environment) const {
   const AttemptRef& ref = order.ref;
   uint32_t number = ref.index + 1;
+  // Here and not in the job's settings, so that the environments of jobs are equal.
+  environment.push_back(fmt::format("SPATE_JOB_ID={}", ref.job.value));
+  environment.push_back("SPATE_NODE=" + offer_.node_name);
   environment.push_back(fmt::format("SPATE_TASK_ID={}.{}", ref.job.value, number));
   environment.push_back(fmt::format("SPATE_TASK_INDEX={}", number));
   environment.push_back(fmt::format("SPATE_ATTEMPT={}", ref.attempt.value));

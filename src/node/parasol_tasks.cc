@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "format/parasol_id.h"
+#include "node/scratch.h"
 #include "os/environment.h"
 #include "os/file.h"
 
@@ -41,6 +42,7 @@ Status MakeTempDir(const ParasolTasks& tasks) {
   bool root = os::EffectiveUser() == 0;
   if (!os::Exists(tasks.temp_dir)) {
     if (auto made = os::MakeDirs(tasks.temp_dir, 0700); !made) return made;
+    if (auto marked = MarkScratch(tasks.temp_dir); !marked) return marked;
     return root ? os::SetPermissions(tasks.temp_dir, 01777) : Status();
   }
   auto info = os::Stat(tasks.temp_dir);

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "node/scratch.h"
 #include "os/account.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -34,6 +35,9 @@ constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
 constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
 
 constexpr int64_t kStraysPatience = 2'000'000'000;  // nanoseconds
+// What a shepherd knows of jobs, beside those of its orders.
+constexpr size_t kOpenedMost = 32;
+constexpr size_t kOpenedBytesMost = 512 * 1024;
 constexpr Duration kTakenDelay = Duration::Millis(20);
 
 Result<os::FileLock> PrepareNodeFolder(ProcessExecutorOptions& options) {
@@ -58,6 +62,11 @@ Result<shepherd::ForeignChildren> FindForeign(const ProcessExecutorOptions& opti
   return shepherd::ForeignChildren(ours, "SPATE_NODE_DIR=" + options.node_folder);
 }
 
+template <typename Orders>
+bool HasOrders(const Orders& orders, JobId job) {
+  return std::ranges::any_of(orders, [job](const auto& order) { return order.ref.job == job; });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::Create(os::RealLoop& loop,
@@ -68,6 +77,7 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::Create(os::RealLoop& l
     auto locked = PrepareNodeFolder(options);
     if (!locked) return std::unexpected(locked.error());
     lock = std::move(*locked);
+    if (options.node_id.empty()) options.node_id = options.node_folder;
   }
   auto foreign = FindForeign(options);
   if (!foreign) return std::unexpected(foreign.error());
@@ -155,7 +165,7 @@ Result<Adopted> ProcessExecutor::Adopt(Duration patience) {
 void ProcessExecutor::EndStrays() {
   std::vector<pid_t> keep = LivePids();
   os::SweepNodeCgroups(options_.cgroup, keep, Duration{kStraysPatience});
-  shepherd::Leftovers left = shepherd::EndStrays(options_.node_folder, keep, kStraysPatience);
+  shepherd::Leftovers left = shepherd::EndStrays(options_.node_id, keep, kStraysPatience);
   if (left.ended == 0 || !options_.on_trouble) return;
   options_.on_trouble(
       fmt::format("ended what a killed shepherd left: {}", fmt::join(left.notes, ", ")));
@@ -243,7 +253,7 @@ ProcessExecutor::Slot& ProcessExecutor::SlotAt(uint16_t number) {
 void ProcessExecutor::SetUp(Slot& slot) {
   slot.out.clear();
   slot.sent = 0;
-  slot.opened.clear();
+  ForgetOpened(slot);
   shepherd::Setup setup;
   setup.slot = slot.number;
   setup.spool_folder = options_.spool_folder;
@@ -252,6 +262,7 @@ void ProcessExecutor::SetUp(Slot& slot) {
   setup.home_cpu = HomeCpu(slot.number);
   setup.node_folder = options_.node_folder;
   setup.adopt_patience = options_.adopt_patience;
+  setup.node_id = options_.node_id;
   if (!options_.cgroup.empty()) {
     std::string folder = SlotCgroup(slot);
     Status made = os::MakeDir(folder);
@@ -324,10 +335,14 @@ void ProcessExecutor::Lend(Slot& slot) {
 }
 
 void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) {
-  shepherd::JobOpening& opening = jobs_[job];
+  Job& entry = jobs_[job];
+  CloseWhereUnused(job);  // what shepherds know of it is what it was before
+  entry = {.at = std::move(entry.at)};
+  shepherd::JobOpening& opening = entry.opening;
   opening.job = job;
   opening.cwd = settings->cwd;
-  opening.environment = settings->environment;
+  entry.environment = environments_.Share(settings->environment);
+  for (const std::string& variable : *entry.environment) entry.bytes += variable.size() + 1;
   opening.nice = settings->nice;
   opening.measure_io = settings->measure_io;
   opening.live_output = settings->live_output;
@@ -335,19 +350,32 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
                     settings->kill_grace};
   opening.umask = settings->umask;
-  opening.user.reset();
-  opening.task_folders.clear();
-  refused_.erase(job);
+  opening.inherit = settings->row_kind == RowKind::kParasol;
   if (settings->has_own_folder()) {
     opening.task_folders = options_.task_folders;
-    if (Status made = MakeTaskFolders(); !made) refused_[job] = made.error().message;
+    if (Status made = MakeTaskFolders(); !made) entry.refused = made.error().message;
   }
   if (!options_.users) return;
   auto user = TaskUserFor(settings->user, *options_.users);
   if (user) {
     opening.user = std::move(*user);
   } else {
-    refused_[job] = user.error().message;
+    entry.refused = user.error().message;
+  }
+}
+
+void ProcessExecutor::CloseJob(JobId job) {
+  auto entry = jobs_.find(job);
+  if (entry == jobs_.end()) return;
+  CloseWhereUnused(job);
+  CHECK(entry->second.at.empty());
+  jobs_.erase(entry);
+}
+
+// A new connection to the hub opens jobs again whose attempts run.
+void ProcessExecutor::CloseWhereUnused(JobId job) {
+  for (Slot* slot : std::set<Slot*>(jobs_.at(job).at)) {
+    if (!HasOrders(slot->orders, job)) CloseJobAt(*slot, job);
   }
 }
 
@@ -368,12 +396,13 @@ Status ProcessExecutor::MakeTaskFolders() {
                             "another --tmp",
                             folder));
   }
-  return os::SetPermissions(folder, options_.users ? 0711 : 0700);
+  if (Status open = os::SetPermissions(folder, options_.users ? 0711 : 0700); !open) return open;
+  return os::Exists(os::JoinPath(folder, kScratchMark)) ? Status() : MarkScratch(folder);
 }
 
 void ProcessExecutor::RemoveTaskFolder(const AttemptRef& ref) {
   if (options_.task_folders.empty()) return;
-  (void)os::RemoveTree(os::JoinPath(options_.task_folders, shepherd::TaskFolderName(ref)));
+  remover_.Remove(os::JoinPath(options_.task_folders, shepherd::TaskFolderName(ref)));
 }
 
 void ProcessExecutor::RemoveOldTaskFolders(const Adopted& adopted) {
@@ -387,18 +416,46 @@ void ProcessExecutor::RemoveOldTaskFolders(const Adopted& adopted) {
   auto entries = os::ListDir(options_.task_folders);
   if (!entries) return;
   for (const os::DirEntry& entry : *entries) {
-    if (used.contains(entry.name)) continue;
-    (void)os::RemoveTree(os::JoinPath(options_.task_folders, entry.name));
+    if (used.contains(entry.name) || entry.name == kScratchMark) continue;
+    remover_.Remove(os::JoinPath(options_.task_folders, entry.name));
   }
 }
 
-void ProcessExecutor::OpenJobAt(Slot& slot, JobId job) {
-  if (!slot.opened.empty() && slot.opened.back() == job) return;
-  if (std::find(slot.opened.begin(), slot.opened.end(), job) != slot.opened.end()) return;
-  auto opening = jobs_.find(job);
-  CHECK(opening != jobs_.end());
-  shepherd::AppendOpenJob(slot.out, opening->second);
-  slot.opened.push_back(job);
+// Many jobs may be open here: a shepherd knows those that it had last.
+void ProcessExecutor::OpenJobAt(Slot& slot, JobId id) {
+  if (!slot.opened.empty() && slot.opened.back().job == id) return;
+  auto known = std::ranges::find(slot.opened, id, &Opened::job);
+  if (known != slot.opened.end()) {
+    std::rotate(known, known + 1, slot.opened.end());
+    return;
+  }
+  Job& job = jobs_.at(id);
+  auto is_used = [&](const Opened& one) { return HasOrders(slot.orders, one.job); };
+  while (slot.opened.size() >= kOpenedMost ||
+         (slot.opened_bytes + job.bytes > kOpenedBytesMost && !slot.opened.empty())) {
+    auto oldest = std::ranges::find_if_not(slot.opened, is_used);
+    if (oldest == slot.opened.end()) break;
+    CloseJobAt(slot, oldest->job);
+  }
+  shepherd::AppendOpenJob(slot.out, job.opening, *job.environment);
+  slot.opened.push_back({id, job.bytes});
+  slot.opened_bytes += job.bytes;
+  job.at.insert(&slot);
+}
+
+// The order goes with the next one: to wake up a shepherd for it costs more than it frees.
+void ProcessExecutor::CloseJobAt(Slot& slot, JobId id) {
+  auto known = std::ranges::find(slot.opened, id, &Opened::job);
+  slot.opened_bytes -= known->bytes;
+  slot.opened.erase(known);
+  jobs_.at(id).at.erase(&slot);
+  if (slot.alive) shepherd::AppendCloseJob(slot.out, {id});
+}
+
+// Its shepherd is gone.
+void ProcessExecutor::ForgetOpened(Slot& slot) {
+  for (const Opened& one : std::exchange(slot.opened, {})) jobs_.at(one.job).at.erase(&slot);
+  slot.opened_bytes = 0;
 }
 
 void ProcessExecutor::Start(StartOrder order) {
@@ -430,9 +487,9 @@ void ProcessExecutor::NameNode(AttemptEnd& end) const {
 }
 
 void ProcessExecutor::Give(Slot& slot, StartOrder order) {
-  if (auto refused = refused_.find(order.ref.job); refused != refused_.end()) {
-    return Refuse(order, refused->second);
-  }
+  auto job = jobs_.find(order.ref.job);
+  CHECK(job != jobs_.end());
+  if (!job->second.refused.empty()) return Refuse(order, job->second.refused);
   OpenJobAt(slot, order.ref.job);
   shepherd::Start start;
   start.sequence = ++sequence_;
@@ -602,6 +659,9 @@ void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
   Forget(slot, end.ref);
   NameNode(end);
   if (is_node()) untaken_[end.ref] = &slot;
+  // The shepherd has removed it, unless there is too much in it.
+  auto job = jobs_.find(end.ref.job);
+  if (job != jobs_.end() && !job->second.opening.task_folders.empty()) RemoveTaskFolder(end.ref);
   end.start = loop_.clock().FromMonotonic(end.start.ns);
   events_->OnEnded(std::move(end), Own(std::move(ended.output)));
 }

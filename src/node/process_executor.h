@@ -6,13 +6,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#include "core/model/shared_texts.h"
 #include "node/adopted_shepherds.h"
 #include "node/executor.h"
+#include "node/folder_remover.h"
 #include "node/task_users.h"
 #include "os/affinity.h"
 #include "os/file.h"
@@ -33,6 +36,9 @@ struct ProcessExecutorOptions {
   // the spool folder, too.
   std::string node_folder;
   Duration adopt_patience = Duration::Seconds(600);
+  // Of a node: a word that no other one has, from its first start on; what tasks leave behind is
+  // known by it. Empty: its folder's path.
+  std::string node_id;
   // Of a node: its name, to be in the notes of attempts that cannot be started here.
   std::string node_name;
   // Of a node: attempts that need a folder of their own have it below this one, which is made when
@@ -73,6 +79,7 @@ class ProcessExecutor final : public Executor {
   void LeaveForAdoption();
 
   void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) override;
+  void CloseJob(JobId job) override;
   void Start(StartOrder order) override;
   void TakeBack(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, EndHow how, Cause cause) override;
@@ -80,12 +87,18 @@ class ProcessExecutor final : public Executor {
   void Taken(const AttemptRef& ref) override;
 
   std::vector<pid_t> ShepherdPids() const;
+  // Jobs that are open.
+  size_t jobs() const { return jobs_.size(); }
 
  private:
   struct Order {
     AttemptRef ref;
     uint64_t sequence;
     uint16_t slot;  // the one that the order names
+  };
+  struct Opened {
+    JobId job;
+    size_t bytes = 0;
   };
   struct Slot {
     uint16_t number = 0;
@@ -101,10 +114,19 @@ class ProcessExecutor final : public Executor {
     size_t sent = 0;
     std::deque<Order> orders;        // as given; the first is running or about to
     std::deque<StartOrder> waiting;  // for a shepherd, while there is none
-    std::vector<JobId> opened;
+    std::deque<Opened> opened;       // what the shepherd knows; the last one was used lately
+    size_t opened_bytes = 0;         // of their environments
     Duration launch_delay;
     os::TimerId timer = 0;
     Instant cleaning_since;
+  };
+
+  struct Job {
+    shepherd::JobOpening opening;  // but for its environment
+    std::shared_ptr<const SharedTexts::Texts> environment;
+    size_t bytes = 0;     // of that
+    std::string refused;  // its user may not be served: why
+    std::set<Slot*> at;   // whose shepherds know it
   };
 
   ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options, shepherd::Launcher launcher,
@@ -137,6 +159,9 @@ class ProcessExecutor final : public Executor {
   void EndStrays();
   void RemoveOldSpools(const Adopted& adopted);
   void OpenJobAt(Slot& slot, JobId job);
+  void CloseJobAt(Slot& slot, JobId job);
+  void CloseWhereUnused(JobId job);
+  void ForgetOpened(Slot& slot);
   void MarkDirty(Slot& slot);
   void FlushDirty();
   void Flush(Slot& slot);
@@ -149,14 +174,15 @@ class ProcessExecutor final : public Executor {
   void Forget(Slot& slot, const AttemptRef& ref);
 
   os::RealLoop& loop_;
+  FolderRemover remover_{loop_};
   ExecutorEvents* events_ = nullptr;
   const ProcessExecutorOptions options_;
   shepherd::Launcher launcher_;
   const shepherd::ForeignChildren foreign_;
   const TaskOutputPtr no_output_ = std::make_shared<const TaskOutput>();
-  std::unordered_map<JobId, shepherd::JobOpening> jobs_;
-  std::unordered_map<JobId, std::string> refused_;  // jobs whose user may not be served, and why
-  std::vector<std::unique_ptr<Slot>> slots_;        // by number - 1; null until used
+  SharedTexts environments_;
+  std::unordered_map<JobId, Job> jobs_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // by number - 1; null until used
   std::vector<Slot*> dirty_;
   uint64_t sequence_ = 0;
   std::vector<int> cpus_ = os::AllowedCpus().Cpus();

@@ -236,6 +236,43 @@ TEST_F(ProcessExecutorTest, MissingFilesAndFoldersAreSaidClearly) {
   EXPECT_EQ(cwd.end.note, fmt::format("cannot enter the job's folder '{}': No such file or "
                                       "directory",
                                       dir_.Path("gone")));
+  ASSERT_TRUE(cwd.output);
+  EXPECT_EQ(cwd.output->err.bytes, "spate: " + cwd.end.note + "\n");
+}
+
+// A shepherd knows so many jobs, however many are open, and those that it runs.
+TEST_F(ProcessExecutorTest, ManyJobsAreOpen) {
+  constexpr uint32_t kJobs = 100;
+  Make();
+  settings_.environment = {"A=1"};
+  auto settings = std::make_shared<const JobSettings>(settings_);
+  StartOrder slow;
+  slow.ref = {JobId(1), 5000, Attempt(1)};
+  slow.slot = 2;
+  slow.body = Shell("until test -e go; do sleep 0.01; done");
+  executor_->Start(std::move(slow));
+  for (uint32_t round = 0; round < 2; ++round) {
+    for (uint32_t job = 2; job < kJobs; ++job) {
+      if (round == 0) executor_->OpenJob(JobId(job), settings);
+      StartOrder order;
+      order.ref = {JobId(job), round * kJobs + job, Attempt(1)};
+      order.slot = job % 2 == 0 ? 1 : 2;
+      order.body = Shell("echo $A");
+      executor_->Start(std::move(order));
+    }
+  }
+  dir_.Write("go", "");
+  RunUntil([&] { return ended_.size() == 2 * (kJobs - 2) + 1; });
+  for (const auto& [index, ended] : ended_) {
+    EXPECT_EQ(ended.end.cause, Cause::kSuccess) << index << ": " << ended.end.note;
+    if (index < 5000) EXPECT_EQ(ended.output->out.bytes, "1\n") << index;
+  }
+  for (uint32_t job = 1; job < kJobs; ++job) executor_->CloseJob(JobId(job));
+  EXPECT_EQ(executor_->jobs(), 0u);
+  // And one that is opened again is what it is now.
+  settings_.environment = {"A=2"};
+  executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings_));
+  EXPECT_EQ(Run("echo $A").output->out.bytes, "2\n");
 }
 
 TEST_F(ProcessExecutorTest, LinksCommandsAndStepsAndTellsOfEach) {
@@ -329,6 +366,32 @@ TEST_F(ProcessExecutorTest, EndsATaskThatGoesOverItsMemory) {
   const Ended& ended = Await(StartOf(order));
   EXPECT_EQ(ended.end.cause, Cause::kMemory);
   EXPECT_TRUE(Marked("9999." + mark_).empty());
+}
+
+// Also where the node's own sample came first, and in the file that the task's stderr goes to.
+TEST_F(ProcessExecutorTest, ATaskOverItsMemorySaysSoWhereItsStderrGoes) {
+  for (bool late : {false, true}) {
+    for (bool to_file : {false, true}) {
+      if (late && !to_file) continue;
+      StartOrder order;
+      order.body = Shell("echo before >&2; touch there" + std::to_string(next_) + "; sleep 30");
+      if (to_file) order.body.stderr_file = dir_.Path("err");
+      order.body.late_stderr = late;
+      order.needs.memory = 1'000'000'000;
+      std::string there = "there" + std::to_string(next_);
+      AttemptRef ref = StartOf(std::move(order));
+      RunUntil([&] { return os::Exists(dir_.Path(there)); });
+      executor_->End(ref, EndHow::kKill, Cause::kMemory);
+      const Ended& ended = Await(ref);
+      EXPECT_EQ(ended.end.cause, Cause::kMemory);
+      EXPECT_NE(ended.end.note.find("954 MB"), std::string::npos) << ended.end.note;
+      std::string err =
+          to_file ? os::ReadFile(dir_.Path("err"), 1 << 16).value_or("") : ended.output->err.bytes;
+      EXPECT_TRUE(
+          err.starts_with("before\nspate: MemoryError: over the limit of 954 MB of memory (peak "))
+          << err;
+    }
+  }
 }
 
 TEST_F(ProcessExecutorTest, LiveOutputComesWhileTheTaskRuns) {

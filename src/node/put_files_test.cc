@@ -57,6 +57,7 @@ TEST(PutFiles, PiecesOfAnotherLengthAreRefused) {
 class Starts final : public Executor {
  public:
   void OpenJob(JobId, std::shared_ptr<const JobSettings>) override {}
+  void CloseJob(JobId) override {}
   void Start(StartOrder order) override { orders.push_back(std::move(order)); }
   void TakeBack(const AttemptRef&) override {}
   void End(const AttemptRef&, EndHow, Cause) override {}
@@ -144,7 +145,16 @@ TEST_F(FetchTest, TasksStartWhenTheirFilesAreThereAndEachContentComesOnce) {
   Lease(2, {"c"});
   EXPECT_EQ(Answer(), (std::vector<uint32_t>{1}));
   EXPECT_EQ(starts.orders.size(), 3u);
+  // They stay for what runs.
   link.first->Send(wire::CloseJob{kJob});
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_TRUE(os::Exists(puts[0].from));
+  for (const StartOrder& order : starts.orders) {
+    AttemptEnd end;
+    end.ref = order.ref;
+    end.slot = order.slot;
+    node->OnEnded(std::move(end), nullptr);
+  }
   loop.RunFor(Duration::Millis(1));
   EXPECT_FALSE(os::Exists(puts[0].from));
 }

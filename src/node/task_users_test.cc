@@ -206,6 +206,27 @@ TEST_F(OtherUserTest, EntersFoldersAndFindsProgramsWithTheRightsOfTheUser) {
                                       dir_.Path("secret") + "': Permission denied");
 }
 
+TEST_F(OtherUserTest, JobsOfParasolHaveTheNodesEnvironmentButForWhatIsItsOwn) {
+  os::TempDir tools;
+  ASSERT_TRUE(os::SetPermissions(tools.path(), 0755));
+  tools.Write("probe", "#!/bin/sh\necho found $SITE $HOME $USER $SSH_AUTH_SOCK.$SITE_TOKEN.\n");
+  ASSERT_TRUE(os::SetPermissions(tools.Path("probe"), 0755));
+  std::string path = tools.path() + ":" + getenv("PATH");
+  setenv("PATH", path.c_str(), 1);
+  setenv("SITE", "here", 1);
+  setenv("SSH_AUTH_SOCK", "/root/agent", 1);
+  setenv("SITE_TOKEN", "secret", 1);
+  EXPECT_EQ(Run(Plain({"probe"})).end.note, "on node n1: probe: command not found");
+  executor_.reset();
+  settings_.row_kind = RowKind::kParasol;
+  const Ended& ended = Run(Plain({"probe"}));
+  ASSERT_TRUE(ended.output) << ended.end.note;
+  EXPECT_EQ(ended.output->out.bytes, "found here /home/ann ann ..\n");
+  path.erase(0, tools.path().size() + 1);
+  setenv("PATH", path.c_str(), 1);
+  for (const char* name : {"SITE", "SSH_AUTH_SOCK", "SITE_TOKEN"}) unsetenv(name);
+}
+
 TEST_F(OtherUserTest, LongOutputLiesInTheNodesSpool) {
   const Ended& ended = Run("seq 50000");
   EXPECT_EQ(ended.end.note, "");

@@ -356,14 +356,24 @@ bool IsOfTheDead(std::string_view name, std::string_view prefix) {
   return !IsAlive(pid, start_time);
 }
 
+bool IsOfADeadNode(const std::string& name) {
+  size_t word = name.rfind('-', name.rfind('-') - 1) + 1;
+  return name.starts_with(fmt::format("{}node-", kPrefix)) &&
+         IsOfTheDead(name, name.substr(0, word));
+}
+
 }  // namespace
 
 uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience) {
   if (places.v2_dir.empty() || places.v2_read_only) return 0;
   uint32_t swept = 0;
   for (const std::string& name : FoldersIn(places.v2_dir)) {
-    if (!IsOfTheDead(name, kPrefix)) continue;
-    if (Cgroup(JoinPath(places.v2_dir, name)).Remove(patience)) ++swept;
+    std::string dir = JoinPath(places.v2_dir, name);
+    // What runs in a node's is its next process' to take over, or to end.
+    bool swept_now = IsOfADeadNode(name)
+                         ? !Cgroup(dir).IsPopulated() && RemoveFolders(dir)
+                         : IsOfTheDead(name, kPrefix) && Cgroup(dir).Remove(patience).has_value();
+    if (swept_now) ++swept;
   }
   return swept;
 }

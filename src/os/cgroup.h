@@ -129,7 +129,8 @@ class CgroupTree {
 };
 
 // Ends and removes trees of dead runs below the cgroup of this process: those whose name tells a
-// process that does not live any more. Returns how many there were.
+// process that does not live any more. Of dead nodes only those where nothing runs. Returns how
+// many there were.
 uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience);
 
 // Of a node with the tree `own`: ends and removes what its earlier processes left in their trees,

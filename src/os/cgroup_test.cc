@@ -242,6 +242,24 @@ TEST_F(RealCgroup, LimitsProcesses) {
   EXPECT_EQ(status, 0);
 }
 
+// Folders do for what is asked of a tree where nothing runs.
+TEST(SweepCgroups, TreesOfDeadNodesGoWhenNothingRunsThere) {
+  TempDir dir;
+  std::string alive = fmt::format("spate-node-ab-{}-{}", getpid(), StartTimeOf(getpid()));
+  for (std::string name : {std::string("spate-node-ab-1-7"), alive, std::string("spate-node-ab")}) {
+    ASSERT_TRUE(MakeDir(dir.Path(name)));
+  }
+  ASSERT_TRUE(MakeDir(dir.Path("spate-node-ab-1-7/slot-1")));
+  ASSERT_TRUE(MakeDir(dir.Path("spate-node-cd-1-7")));
+  dir.Write("spate-node-cd-1-7/cgroup.events", "populated 1\nfrozen 0\n");
+  CgroupPlaces places;
+  places.v2_mount = dir.path();
+  places.v2_dir = dir.path();
+  EXPECT_EQ(SweepCgroups(places, Duration::Seconds(1)), 1u);
+  EXPECT_FALSE(Exists(dir.Path("spate-node-ab-1-7")));
+  EXPECT_EQ(ListDir(dir.path())->size(), 3u);
+}
+
 TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
   // A run that ends without cleaning up, with a task of its still there.
   Pipe told = MakePipe().value();

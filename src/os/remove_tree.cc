@@ -3,6 +3,8 @@
 //
 // It holds one descriptor for each level; what lies deeper than kDepth is moved up to the top
 // first, so that no depth exhausts descriptors or the stack.
+#include "os/remove_tree.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,8 +26,8 @@ constexpr int kDepth = 64;
 
 class TreeRemover {
  public:
-  TreeRemover(const struct stat& top, std::string shown)
-      : device_(top.st_dev), owner_(top.st_uid), shown_(std::move(shown)) {}
+  TreeRemover(const struct stat& top, std::string shown, uint64_t most)
+      : device_(top.st_dev), owner_(top.st_uid), shown_(std::move(shown)), left_(most) {}
 
   // Empties the folder; true when nothing is left in it.
   bool Empty(int dir, int depth) {
@@ -41,6 +44,8 @@ class TreeRemover {
       moved_since_list_ = false;
     }
   }
+  // As many were removed as may be.
+  bool stopped() const { return left_ == 0; }
   Error TakeError() { return std::move(error_); }
   void FailWith(int error) {
     failed_ = true;
@@ -65,6 +70,8 @@ class TreeRemover {
   }
 
   bool RemoveEntry(int dir, const std::string& name, int depth) {
+    if (left_ == 0) return false;
+    --left_;
     if (unlinkat(dir, name.c_str(), 0) == 0 || errno == ENOENT) return true;
     int error = errno;
     if (error == EACCES || error == EPERM) {
@@ -127,6 +134,7 @@ class TreeRemover {
   dev_t device_;
   uid_t owner_;
   std::string shown_;
+  uint64_t left_;
   int top_ = -1;
   int moves_ = 0;
   bool moved_since_list_ = false;
@@ -137,15 +145,23 @@ class TreeRemover {
 }  // namespace
 
 Status RemoveTree(const std::string& path) {
-  if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  auto all = RemoveSomeOfTree(path, UINT64_MAX);
+  return all ? Status() : std::unexpected(std::move(all.error()));
+}
+
+Result<bool> RemoveSomeOfTree(const std::string& path, uint64_t most) {
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return true;
   if (errno != EISDIR && errno != EPERM) return FailErrno("remove", path);
   Fd dir(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info{};
   if (!dir || fstat(dir.get(), &info) != 0) return FailErrno("remove", path);
-  TreeRemover remover(info, path);
-  if (!remover.Empty(dir.get(), 0)) return std::unexpected(remover.TakeError());
+  TreeRemover remover(info, path, most);
+  if (!remover.Empty(dir.get(), 0)) {
+    if (remover.stopped()) return false;
+    return std::unexpected(remover.TakeError());
+  }
   if (rmdir(path.c_str()) != 0 && errno != ENOENT) return FailErrno("remove", path);
-  return {};
+  return true;
 }
 
 }  // namespace spate::os

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string_view>
 
 #include "base/check.h"
@@ -60,6 +61,30 @@ std::vector<std::string> LoginEnvironment(const TaskUser& user, const char* path
     if (text.starts_with("LANG=") || text.starts_with("LC_") || text.starts_with("TZ=")) {
       variables.emplace_back(text);
     }
+  }
+  return variables;
+}
+
+bool IsInherited(std::string_view name) {
+  constexpr std::string_view kOurs[] = {
+      "HOME",  "USER", "LOGNAME",    "SHELL",      "MAIL",      "PWD",       "OLDPWD",
+      "SHLVL", "_",    "XAUTHORITY", "KRB5CCNAME", "GNUPGHOME", "LISTEN_FDS"};
+  constexpr std::string_view kFamilies[] = {"SPATE_", "SSH_",    "SUDO_", "XDG_",
+                                            "DBUS_",  "NOTIFY_", "GPG_"};
+  constexpr std::string_view kSecrets[] = {"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "API_KEY"};
+  auto begins = [&](std::string_view family) { return name.starts_with(family); };
+  auto has = [&](std::string_view word) { return name.find(word) != name.npos; };
+  return std::ranges::find(kOurs, name) == std::end(kOurs) &&
+         std::ranges::none_of(kFamilies, begins) && std::ranges::none_of(kSecrets, has);
+}
+
+std::vector<std::string> InheritedEnvironment(const TaskUser& user, const char* path) {
+  std::vector<std::string> variables = {std::string("PATH=") + path, "HOME=" + user.home,
+                                        "USER=" + user.name, "LOGNAME=" + user.name,
+                                        "SHELL=" + user.shell};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    std::string_view text(*variable);
+    if (IsInherited(text.substr(0, text.find('=')))) variables.emplace_back(text);
   }
   return variables;
 }

@@ -37,5 +37,10 @@ class AsUser {
 // NAME=value of a fresh login of the user, for the beginning of a task's environment: nothing of
 // ours but language and time zone.
 std::vector<std::string> LoginEnvironment(const TaskUser& user, const char* path);
+// What this process has, but for what names the user or leads to what only we may reach
+// (docs/user/parasol.md lists that), with the user's own home, name and shell.
+std::vector<std::string> InheritedEnvironment(const TaskUser& user, const char* path);
+// Whether a variable of this name is passed on to other users' tasks.
+bool IsInherited(std::string_view name);
 
 }  // namespace spate::shepherd

@@ -20,6 +20,7 @@
 
 #include "base/units.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include "os/process.h"
 #include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
@@ -258,20 +259,41 @@ void AttemptRunner::GiveUp(int64_t now) {
 
 void AttemptRunner::TreeEnded(int64_t now) {
   in_file_.Reset();
-  out_file_.Reset();
   links_.clear();
   out_.Drain([this](std::string_view bytes) { PassOn(1, bytes); });
   err_.Drain([this](std::string_view bytes) { PassOn(2, bytes); });
-  if (!last_words_.empty()) KeepStderr(last_words_);
+  Outcome();
+  SayLastWords();
+  out_file_.Reset();
   err_file_.Reset();
   end_.wall = {std::max<int64_t>((started_ > 0 ? commands_ended_at_ : now) - end_.start.ns, 0)};
-  Outcome();
   if (end_.cause != Cause::kSuccess || view_.checks.empty()) return Finish(now);
   check_until_ = now + job_->opening.check_patience.ns;
   check_delay_ = 20 * kMilli;
   phase_ = Phase::kChecking;
   sample_at_ = kNever;
   Check(now);
+}
+
+// Whoever looks where the commands would have complained finds there what they could not say.
+void AttemptRunner::SayLastWords() {
+  if (end_.cause == Cause::kMemory) {
+    FillMemory();
+    if (!memory_noted_) NoteMemory(end_.peak_memory);
+    last_words_ += fmt::format("spate: MemoryError: over the limit of {} of memory (peak {})\n",
+                               FormatSize(view_.start.needs.memory), FormatSize(end_.peak_memory));
+  }
+  if (last_words_.empty()) return;
+  if (view_.late_stderr) {
+    KeepStderr(last_words_);
+  } else if (err_file_) {
+    (void)os::WriteAll(err_file_.get(), last_words_, "stderr");
+  } else if (out_file_ && std::strcmp(view_.stdout_file, view_.stderr_file) == 0) {
+    (void)os::WriteAll(out_file_.get(), last_words_, "stderr");
+  } else {
+    err_.Add(last_words_);
+    PassOn(2, last_words_);
+  }
 }
 
 // How the attempt ended, as far as the processes tell.
@@ -424,6 +446,7 @@ void AttemptRunner::OnPipe(int stream, int64_t now) {
 
 void AttemptRunner::NoteMemory(uint64_t used) {
   uint64_t limit = view_.start.needs.memory;
+  memory_noted_ = true;
   Note(used > limit
            ? fmt::format("used {} of memory, {} were allowed", FormatSize(used), FormatSize(limit))
            : fmt::format("needed more memory than the {} that were allowed", FormatSize(limit)));
@@ -538,7 +561,7 @@ AttemptRunner::AttemptRunner(const Setup& setup, OutputCollector out, OutputColl
       cgroup_(setup.cgroup) {
   if (setup.home_cpu >= 0) StayAt(setup.home_cpu);
   if (!setup.job_folder.empty()) folder_variable_ = "SPATE_JOB_DIR=" + setup.job_folder;
-  if (!setup.node_folder.empty()) folder_variable_ = "SPATE_NODE_DIR=" + setup.node_folder;
+  if (!setup.node_id.empty()) folder_variable_ = "SPATE_NODE_ID=" + setup.node_id;
 }
 
 }  // namespace spate::shepherd

@@ -40,6 +40,8 @@ class AttemptRunner {
 
   // A further opening of the same job changes nothing.
   void OpenJob(JobOpening job);
+  // When no attempt of it is in hand, nor will come.
+  void CloseJob(JobId job);
 
   // Starts what `frame` (a Start) says. Only when idle(). An error when the frame is damaged or
   // its job was never opened.
@@ -138,6 +140,7 @@ class AttemptRunner {
   void Check(int64_t now);
   void BringFiles();
   void KeepStderr(std::string_view bytes);  // late_stderr
+  void SayLastWords();
   void Finish(int64_t now);
   void Outcome();
   void FillMemory();
@@ -179,7 +182,8 @@ class AttemptRunner {
   os::Fd out_file_;
   os::Fd err_file_;
   bool late_stderr_failed_ = false;
-  std::string last_words_;  // for late_stderr: why a command was not started
+  std::string last_words_;  // for stderr, behind what the commands wrote
+  bool memory_noted_ = false;
   std::vector<CommandState> commands_;
   size_t step_first_ = 0;  // of commands_: the step in hand is [step_first_, step_last_)
   size_t step_last_ = 0;

@@ -50,7 +50,8 @@ void AttemptRunner::OpenJob(JobOpening opening) {
   Job& job = place->second;
   job.opening = std::move(opening);
   if (job.opening.user) {
-    job.login = LoginEnvironment(*job.opening.user, kDefaultPath);
+    auto begin = job.opening.inherit ? InheritedEnvironment : LoginEnvironment;
+    job.login = begin(*job.opening.user, kDefaultPath);
     for (const std::string& variable : job.login) job.environment.Set(variable.c_str());
   } else {
     job.environment.Assign(environ);
@@ -59,6 +60,18 @@ void AttemptRunner::OpenJob(JobOpening opening) {
   for (const std::string& variable : job.opening.environment) {
     job.environment.Set(variable.c_str());
   }
+}
+
+void AttemptRunner::CloseJob(JobId id) {
+  auto job = jobs_.find(id.value);
+  if (job == jobs_.end()) return;
+  if (job_ == &job->second) {
+    if (!idle()) return;
+    job_ = nullptr;
+    environment_ = nullptr;
+    search_path_ = "";
+  }
+  jobs_.erase(job);
 }
 
 Status AttemptRunner::Begin(std::string frame, int64_t now) {
@@ -108,6 +121,7 @@ void AttemptRunner::Reset(int64_t now) {
   err_.Begin(end_.ref);
   late_stderr_failed_ = false;
   last_words_.clear();
+  memory_noted_ = false;
   err_.SendTo(view_.late_stderr ? [this](std::string_view bytes) { KeepStderr(bytes); }
                                 : OutputCollector::Sink());
   folder_.Begin(job_->opening.task_folders, end_.ref);
@@ -176,8 +190,10 @@ bool AttemptRunner::EnterFolder() {
   }
   const char* cwd = *view_.cwd != '\0' ? view_.cwd : job_->opening.cwd.c_str();
   if (*cwd == '\0' || chdir(cwd) == 0) return true;
-  CannotStart(126, fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
-                               os::TextOfErrno(errno)));
+  std::string why = fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
+                                os::TextOfErrno(errno));
+  last_words_ = fmt::format("spate: {}\n", why);
+  CannotStart(126, std::move(why));
   return false;
 }
 

@@ -90,10 +90,10 @@ Leftovers EndLeftovers(const std::string& job_folder, const std::string& cgroup,
 
 // Kills a shepherd, unless that pid is somebody else's by now, and all below it.
 void EndShepherd(pid_t pid, uint64_t start);
-// For a node: ends processes whose environment has SPATE_NODE_DIR=node_folder, but for those below
-// the processes in `keep` (living shepherds): they belonged to a shepherd that was killed while
-// no process of the node was there. Exact as above.
-Leftovers EndStrays(const std::string& node_folder, const std::vector<pid_t>& keep,
-                    int64_t patience);
+// For a node: ends processes whose environment has SPATE_NODE_ID=node_id, but for those below the
+// processes in `keep` (living shepherds): they belonged to a shepherd that was killed while no
+// process of the node was there. Exact as above. An id, since two nodes whose processes see each
+// other may have folders of the same path.
+Leftovers EndStrays(const std::string& node_id, const std::vector<pid_t>& keep, int64_t patience);
 
 }  // namespace spate::shepherd

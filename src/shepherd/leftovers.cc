@@ -162,10 +162,9 @@ void EndShepherd(pid_t pid, uint64_t start) {
   kill(pid, SIGKILL);
 }
 
-Leftovers EndStrays(const std::string& node_folder, const std::vector<pid_t>& keep,
-                    int64_t patience) {
+Leftovers EndStrays(const std::string& node_id, const std::vector<pid_t>& keep, int64_t patience) {
   Leftovers leftovers;
-  Sweep sweep("SPATE_NODE_DIR=" + node_folder, "", keep);
+  Sweep sweep("SPATE_NODE_ID=" + node_id, "", keep);
   int64_t until = os::MonotonicNanos() + patience;
   while (sweep.Round(leftovers) > 0 && os::MonotonicNanos() < until) Rest();
   return leftovers;

@@ -77,6 +77,13 @@ OutputCollector::Taken OutputCollector::Take(std::string_view& fresh) {
   return taken;
 }
 
+void OutputCollector::Add(std::string_view bytes) {
+  if (sink_) return sink_(bytes);
+  total_ += bytes.size();
+  if (!spooled_) inline_ += bytes;
+  Keep(bytes);
+}
+
 void OutputCollector::Keep(std::string_view bytes) {
   if (!spooled_ && inline_.size() <= kInlineOutput) {
     stored_ = inline_.size();

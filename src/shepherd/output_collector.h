@@ -45,6 +45,8 @@ class OutputCollector {
     while (Take(fresh).bytes > 0) fn(fresh);
     ResetFlags();
   }
+  // Puts this behind what came, as if the attempt had written it.
+  void Add(std::string_view bytes);
   // What Begin to Drain collected; valid until the next Begin. The spool file is the reader's.
   StreamView view() const;
   uint64_t total() const { return total_; }

@@ -9,10 +9,10 @@
 //   ref     := job:u32 index:u32 attempt:u16
 //
 //   Setup     := 1 version:u8 slot:u16 spool:text cgroup:text job_folder:text
-//                open_files:u64 home_cpu:i32 node_folder:text adopt_patience:i64
+//                open_files:u64 home_cpu:i32 node_folder:text adopt_patience:i64 node_id:text
 //   OpenJob   := 2 job:u32 cwd:text environment:list(text) nice:i32 flags:u8 patience:i64
 //                limits umask:i32 user task_folders:text
-//                flags: 1 measure_io, 2 live_output, 4 a user follows
+//                flags: 1 measure_io, 2 live_output, 4 a user follows, 8 inherit
 //   limits    := time_limit:i64 percent:u32 warn_time:i64 kill_grace:i64
 //   user      := nothing, or user:u32 group:u32 groups:list(u32) name:text home:text shell:text
 //   Start     := 3 head cwd:text stdin:text stdout:text stderr:text late:u8
@@ -27,6 +27,7 @@
 //   Pause     := 6 paused:u8
 //   Taken     := 7 ref
 //   Leave     := 8
+//   CloseJob  := 9 job:u32
 //   Started   := 65 ref when:i64
 //   TakenBack := 66 ref
 //   Live      := 67 ref stream:u8 blob
@@ -180,7 +181,7 @@ std::unexpected<Error> Damaged(const char* what) {
               std::string("a damaged message (") + what + ") between spate and a shepherd");
 }
 
-enum OpenJobFlags : uint8_t { kMeasureIo = 1, kLive = 2, kOtherUser = 4 };
+enum OpenJobFlags : uint8_t { kMeasureIo = 1, kLive = 2, kOtherUser = 4, kInherit = 8 };
 enum StartFlags : uint8_t { kTellStart = 1, kSampleMemory = 2 };
 
 void MustClose(Writer& writer) {
@@ -199,6 +200,7 @@ Setup ReadSetup(Reader& in) {
   setup.home_cpu = in.Number<int32_t>();
   setup.node_folder = in.Text();
   setup.adopt_patience = {in.Number<int64_t>()};
+  setup.node_id = in.Text();
   return setup;
 }
 
@@ -248,9 +250,10 @@ JobOpening ReadOpenJob(Reader& in) {
   for (uint32_t i = 0; i < count && in.ok(); ++i) job.environment.emplace_back(in.Text());
   job.nice = in.Number<int32_t>();
   auto flags = in.Number<uint8_t>();
-  if ((flags & ~(kMeasureIo | kLive | kOtherUser)) != 0) in.Spoil();
+  if ((flags & ~(kMeasureIo | kLive | kOtherUser | kInherit)) != 0) in.Spoil();
   job.measure_io = (flags & kMeasureIo) != 0;
   job.live_output = (flags & kLive) != 0;
+  job.inherit = (flags & kInherit) != 0;
   job.check_patience = {in.Number<int64_t>()};
   job.limits = ReadLimits(in);
   job.umask = in.Number<int32_t>();
@@ -447,17 +450,20 @@ void AppendSetup(std::string& out, const Setup& setup) {
   writer.Number(setup.home_cpu);
   writer.Text(setup.node_folder);
   writer.Number(setup.adopt_patience.ns);
+  writer.Text(setup.node_id);
   MustClose(writer);
 }
 
-void AppendOpenJob(std::string& out, const JobOpening& job) {
+void AppendOpenJob(std::string& out, const JobOpening& job,
+                   const std::vector<std::string>& environment) {
   Writer writer(out, static_cast<uint8_t>(OrderType::kOpenJob));
   writer.Number(job.job.value);
   writer.Text(job.cwd);
-  writer.Texts(job.environment);
+  writer.Texts(environment);
   writer.Number(job.nice);
   writer.Number(static_cast<uint8_t>((job.measure_io ? kMeasureIo : 0) |
-                                     (job.live_output ? kLive : 0) | (job.user ? kOtherUser : 0)));
+                                     (job.live_output ? kLive : 0) | (job.user ? kOtherUser : 0) |
+                                     (job.inherit ? kInherit : 0)));
   writer.Number(job.check_patience.ns);
   PutLimits(writer, job.limits);
   writer.Number(job.umask);
@@ -540,6 +546,12 @@ void AppendLeave(std::string& out) {
   MustClose(writer);
 }
 
+void AppendCloseJob(std::string& out, const CloseJob& order) {
+  Writer writer(out, static_cast<uint8_t>(OrderType::kCloseJob));
+  writer.Number(order.job.value);
+  MustClose(writer);
+}
+
 uint8_t TypeOf(std::string_view frame) {
   return frame.empty() ? uint8_t{0} : static_cast<uint8_t>(frame.front());
 }
@@ -574,6 +586,9 @@ Result<Order> DecodeOrder(std::string_view frame) {
       break;
     case OrderType::kLeave:
       order = LeaveOrder{};
+      break;
+    case OrderType::kCloseJob:
+      order = CloseJob{JobId(in.Number<uint32_t>())};
       break;
     default:
       return Damaged("an unknown order");

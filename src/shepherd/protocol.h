@@ -34,9 +34,10 @@ struct Setup {
   std::string job_folder;    // becomes SPATE_JOB_DIR of every task
   uint64_t open_files = 0;   // soft limit of descriptors for tasks; 0: the shepherd's
   int32_t home_cpu = -1;     // the processor to stay on (tasks may leave it); -1: any
-  std::string node_folder;   // of a node: where to wait for adoption (rendezvous.h); and it becomes
-                             // SPATE_NODE_DIR of every task. Empty: to end with the parent
+  std::string node_folder;   // of a node: where to wait for adoption (rendezvous.h). Empty: to end
+                             // with the parent
   Duration adopt_patience;   // without a parent; then the attempt is ended
+  std::string node_id;       // of a node: becomes SPATE_NODE_ID of every task
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
@@ -73,6 +74,7 @@ struct JobOpening {
   int32_t umask = -1;            // -1: the shepherd's
   std::optional<TaskUser> user;  // empty: as the shepherd
   std::string task_folders;      // each attempt runs in a fresh folder below it; empty: in `cwd`
+  bool inherit = false;  // a `user`'s environment begins as the shepherd's, not as that of a login
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };
 
@@ -141,6 +143,11 @@ struct Taken {
   AttemptRef ref;
   friend bool operator==(const Taken&, const Taken&) = default;
 };
+// No Start of this job follows, and none is held.
+struct CloseJob {
+  JobId job;
+  friend bool operator==(const CloseJob&, const CloseJob&) = default;
+};
 // End what runs, and leave, though the node may come back.
 struct LeaveOrder {
   friend bool operator==(const LeaveOrder&, const LeaveOrder&) = default;
@@ -155,11 +162,14 @@ enum class OrderType : uint8_t {
   kPause = 6,
   kTaken = 7,
   kLeave = 8,
+  kCloseJob = 9,
 };
 
 // Each appends one whole frame to `out`.
 void AppendSetup(std::string& out, const Setup& setup);
-void AppendOpenJob(std::string& out, const JobOpening& job);
+// With `environment` in place of the job's.
+void AppendOpenJob(std::string& out, const JobOpening& job,
+                   const std::vector<std::string>& environment);
 // False, and nothing appended, when the body is too large for a frame or a text in it has a NUL.
 [[nodiscard]] bool AppendStart(std::string& out, const Start& start, const TaskBody& body);
 void AppendTakeBack(std::string& out, const TakeBack& order);
@@ -167,8 +177,10 @@ void AppendEnd(std::string& out, const EndOrder& order);
 void AppendPause(std::string& out, const Pause& order);
 void AppendTaken(std::string& out, const Taken& order);
 void AppendLeave(std::string& out);
+void AppendCloseJob(std::string& out, const CloseJob& order);
 
-using Order = std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder>;
+using Order =
+    std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder, CloseJob>;
 // The type of a frame's content, which is not checked otherwise. 0 for an empty frame.
 uint8_t TypeOf(std::string_view frame);
 Result<Order> DecodeOrder(std::string_view frame);  // all but kStart

@@ -135,7 +135,8 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                                  *rc::gen::arbitrary<uint64_t>(),
                                  *rc::gen::arbitrary<int32_t>(),
                                  AnyText(),
-                                 Duration{*rc::gen::arbitrary<int64_t>()}};
+                                 Duration{*rc::gen::arbitrary<int64_t>()},
+                                 AnyText()};
     JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()),
                    AnyText(),
                    AnyTexts(),
@@ -146,19 +147,22 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                    AnyLimits(),
                    *rc::gen::arbitrary<int32_t>(),
                    AnyUser(),
-                   AnyText()};
+                   AnyText(),
+                   *rc::gen::arbitrary<bool>()};
     TakeBack back{AnyRef()};
     EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
     Pause pause{*rc::gen::arbitrary<bool>()};
     std::string bytes;
     AppendSetup(bytes, setup);
-    AppendOpenJob(bytes, job);
+    AppendOpenJob(bytes, job, job.environment);
     AppendTakeBack(bytes, back);
     AppendEnd(bytes, end);
     AppendPause(bytes, pause);
     Taken taken{AnyRef()};
     AppendTaken(bytes, taken);
     AppendLeave(bytes);
+    CloseJob close{JobId(*rc::gen::arbitrary<uint32_t>())};
+    AppendCloseJob(bytes, close);
     // In pieces of any size, as a socket gives them.
     FrameBuffer buffer;
     std::vector<Order> orders;
@@ -177,7 +181,8 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
         orders.push_back(std::move(*order));
       }
     }
-    RC_ASSERT(orders == (std::vector<Order>{setup, job, back, end, pause, taken, LeaveOrder{}}));
+    RC_ASSERT(orders ==
+              (std::vector<Order>{setup, job, back, end, pause, taken, LeaveOrder{}, close}));
   }));
 }
 

@@ -26,6 +26,7 @@ namespace {
 constexpr const char* kFolder = "shepherds";
 constexpr const char* kBootFile = "boot";
 constexpr std::string_view kEnds = ".ends";
+constexpr std::string_view kOwner = "pid ";
 constexpr std::string_view kNew = ".new";
 
 std::string NameOf(const ShepherdName& name) { return fmt::format("{}-{}", name.pid, name.start); }
@@ -77,6 +78,14 @@ std::string RendezvousFolder(const std::string& node_folder) {
   return os::JoinPath(node_folder, kFolder);
 }
 
+namespace {
+
+std::string LockOf(const std::string& node_folder) {
+  return os::JoinPath(RendezvousFolder(node_folder), "lock");
+}
+
+}  // namespace
+
 Rendezvous::~Rendezvous() {
   if (listener_) unlinkat(folder_.get(), name_.c_str(), 0);
 }
@@ -125,8 +134,17 @@ Status Rendezvous::LeaveEnds(std::string_view frames) const {
 }
 
 Result<os::FileLock> OwnNode(const std::string& node_folder) {
-  return os::FileLock::TryLock(os::JoinPath(RendezvousFolder(node_folder), "lock"),
-                               fmt::format("pid {}", getpid()));
+  return os::FileLock::TryLock(LockOf(node_folder), fmt::format("{}{}", kOwner, getpid()));
+}
+
+std::optional<pid_t> OwnerOf(const std::string& node_folder) {
+  std::string lock = LockOf(node_folder);
+  if (!os::Exists(lock) || !os::FileLock::IsHeld(lock).value_or(false)) return std::nullopt;
+  std::string owner = os::FileLock::LastOwner(lock);
+  if (!owner.starts_with(kOwner)) return std::nullopt;
+  pid_t pid = 0;
+  std::from_chars(owner.data() + kOwner.size(), owner.data() + owner.size(), pid);
+  return pid > 1 ? std::optional(pid) : std::nullopt;
 }
 
 Result<std::vector<ShepherdName>> ShepherdsIn(const std::string& node_folder) {

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ struct ShepherdName {
 // Shepherds obey whoever connects, so this is for one process at a time: kBusy, and who it is, when
 // there is another one. The folder must be there.
 Result<os::FileLock> OwnNode(const std::string& node_folder);
+// The node's process, if there is one.
+std::optional<pid_t> OwnerOf(const std::string& node_folder);
 // Shepherds with a socket or a file of ends, alive or not. Creates the folder when it is missing,
 // and empties it when the machine has been started since it was used.
 Result<std::vector<ShepherdName>> ShepherdsIn(const std::string& node_folder);

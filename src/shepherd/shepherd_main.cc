@@ -226,6 +226,8 @@ bool Shepherd::Obey(std::string_view frame) {
   if (!runner_) return false;
   if (auto* job = std::get_if<JobOpening>(&*order)) {
     runner_->OpenJob(std::move(*job));
+  } else if (auto* close = std::get_if<CloseJob>(&*order)) {
+    runner_->CloseJob(close->job);
   } else if (auto* back = std::get_if<TakeBack>(&*order)) {
     ObeyTakeBack(back->ref);
   } else if (auto* end = std::get_if<EndOrder>(&*order)) {

@@ -13,11 +13,14 @@
 #include "core/model/task_files.h"
 #include "os/error.h"
 #include "os/file.h"
+#include "os/remove_tree.h"
 
 namespace spate::shepherd {
 namespace {
 
 constexpr size_t kPiece = 256 * 1024;
+// The next attempt does not wait for more.
+constexpr uint64_t kRemovedHere = 256;
 
 std::string Why(std::string_view what, std::string_view name) {
   int error = errno;
@@ -203,8 +206,8 @@ StreamView TaskFolder::view() const {
 void TaskFolder::Remove() {
   if (!exists_) return;
   exists_ = false;
-  // What cannot be removed is left to the node's next process.
-  if (chdir("/") == 0) (void)os::RemoveTree(path_);
+  // What is left, the node removes, or its next process.
+  if (chdir("/") == 0) (void)os::RemoveSomeOfTree(path_, kRemovedHere);
 }
 
 }  // namespace spate::shepherd

@@ -74,6 +74,19 @@ TEST_F(Folder, IsMadeFilledAndRemoved) {
   EXPECT_FALSE(folder_.exists());
 }
 
+// The shepherd's next attempt waits for a few of them only; the node removes the others.
+TEST_F(Folder, OfManyFilesSomeAreLeftForTheNode) {
+  EXPECT_EQ(Enter(), "");
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(os::WriteFileAtomically(Here(std::to_string(i)), "", 0600));
+  }
+  folder_.Remove();
+  EXPECT_FALSE(folder_.exists());
+  size_t left = os::ListDir(Here(""))->size();
+  EXPECT_GT(left, 0u);
+  EXPECT_LT(left, 1000u);
+}
+
 TEST_F(Folder, WhatIsThereAlreadyIsNotUsed) {
   ASSERT_TRUE(os::MakeDir(Here("")));
   EXPECT_NE(Enter().find("cannot make the task's folder"), std::string::npos);

@@ -91,6 +91,11 @@ void MockExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> setting
   settings_[job] = std::move(settings);
 }
 
+void MockExecutor::CloseJob(JobId job) {
+  for (const auto& [ref, slot] : places_) CHECK(ref.job != job);
+  settings_.erase(job);
+}
+
 void MockExecutor::Start(node::StartOrder order) {
   if (!faults_->Alive()) return;
   CHECK(order.slot >= 1);

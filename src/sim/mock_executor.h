@@ -51,6 +51,7 @@ class MockExecutor final : public node::Executor {
   void KillAll();
 
   void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) override;
+  void CloseJob(JobId job) override;
   void Start(node::StartOrder order) override;
   void TakeBack(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;

@@ -33,6 +33,7 @@ class Runner final : public node::Executor {
       : loop_(loop), starts_(starts), prng_(seed) {}
   void SetEvents(node::ExecutorEvents& events) { events_ = &events; }
   void OpenJob(JobId, std::shared_ptr<const JobSettings>) override {}
+  void CloseJob(JobId) override {}
   void Start(node::StartOrder order) override {
     auto& slot = slots_[order.slot];
     slot.push_back(order.ref);

@@ -16,6 +16,7 @@ void Agent::Step(Input input, Output& out) { machine_->Step(std::move(input), ou
 bool Agent::WantsLoad() const { return machine_->WantsLoad(); }
 uint32_t Agent::busy() const { return machine_->busy(); }
 uint32_t Agent::waiting() const { return machine_->waiting(); }
+size_t Agent::jobs() const { return machine_->jobs(); }
 std::vector<Run> Agent::Runs() const { return machine_->Runs(); }
 std::vector<HeldTasks> Agent::Holds() const { return machine_->Holds(); }
 void Agent::CheckInvariants() const { machine_->CheckInvariants(); }
@@ -38,13 +39,14 @@ void Agent::Machine::Step(Input input, Output& out) {
   }
   Fill();
   CheckTimers();
+  ForgetIdle();
   out_ = nullptr;
 }
 
 void Agent::Machine::On(AttemptAdopted& event) {
-  if (auto& settings = jobs_[event.ref.job].settings; !settings) {
-    settings = std::move(event.settings);
-  }
+  Job& job = jobs_[event.ref.job];
+  if (!job.settings) SetSettings(job, std::move(event.settings));
+  ++job.held;
   uint16_t number = SlotForAdopted(event.slot);
   free_slots_.erase(number);
   Slot& slot = slots_[number - 1];
@@ -64,13 +66,50 @@ uint16_t Agent::Machine::SlotForAdopted(uint16_t wanted) {
   return static_cast<uint16_t>(slots_.size());
 }
 
-void Agent::Machine::On(JobOpened& event) { jobs_[event.job].settings = std::move(event.settings); }
+void Agent::Machine::On(JobOpened& event) {
+  Job& job = jobs_[event.job];
+  SetSettings(job, std::move(event.settings));
+  job.open = true;
+}
+
+void Agent::Machine::On(JobClosed& event) {
+  auto job = jobs_.find(event.job);
+  if (job == jobs_.end()) return;
+  job->second.open = false;
+  Release(event.job, 0);
+}
+
+void Agent::Machine::SetSettings(Job& job, std::shared_ptr<const JobSettings> settings) {
+  if (job.settings && Watches(*job.settings)) --watchful_;
+  job.settings = std::move(settings);
+  if (Watches(*job.settings)) ++watchful_;
+}
+
+void Agent::Machine::Release(JobId id, uint64_t count) {
+  Job& job = JobOf(id);
+  CHECK(job.held >= count);
+  job.held -= count;
+  if (job.held == 0 && !job.open) idle_.insert(id);
+}
+
+// At the end of a step: its events may have opened one again.
+void Agent::Machine::ForgetIdle() {
+  for (JobId id : std::exchange(idle_, {})) {
+    auto job = jobs_.find(id);
+    if (job == jobs_.end() || job->second.open || job->second.held > 0) continue;
+    if (Watches(*job->second.settings)) --watchful_;
+    jobs_.erase(job);
+    out_->orders.push_back(ForgetJob{id});
+  }
+}
 
 void Agent::Machine::On(LeaseArrived& event) {
   if (event.epoch < newest_epoch_) return;
   newest_epoch_ = event.epoch;
   CHECK(jobs_.contains(event.job));
+  Job& job = JobOf(event.job);
   for (TaskRange range : event.tasks) {
+    job.held += range.count;
     waiting_.push_back({event.job, event.attempt, event.needs, range});
   }
 }
@@ -157,7 +196,12 @@ void Agent::Machine::ReturnWaiting(const std::function<bool(const AttemptRef&)>&
     tasks.insert(tasks.end(), back.begin(), back.end());
   }
   waiting_ = std::move(kept);
-  for (ReportReturned& report : reports) out_->orders.push_back(std::move(report));
+  for (ReportReturned& report : reports) {
+    uint64_t count = 0;
+    for (TaskRange range : report.tasks) count += range.count;
+    Release(report.job, count);
+    out_->orders.push_back(std::move(report));
+  }
 }
 
 void Agent::Machine::TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant) {
@@ -192,6 +236,7 @@ void Agent::Machine::On(AttemptEnded& event) {
   if (event.end.cause == Cause::kSuccess && job.settings->time_limit_percent > 0) {
     job.walls.Add(wall);
   }
+  Release(event.end.ref.job, 1);
   out_->orders.push_back(ReportEnd{std::move(event.end)});
 }
 
@@ -201,6 +246,7 @@ void Agent::Machine::On(OrderTakenBack& event) {
   Needs needs = slots_[place->first - 1].needs;
   Given given = Remove(place->first, place->second);
   if (given.give_to_hub) {
+    Release(event.ref.job, 1);
     out_->orders.push_back(
         ReportReturned{event.ref.job, event.ref.attempt, {{event.ref.index, 1}}});
   } else {
@@ -284,6 +330,16 @@ void Agent::Machine::CheckInvariants() const {
   }
   CHECK(milli_cpus <= offer_.milli_cpus);
   CHECK(offer_.memory == 0 || memory <= offer_.memory);
+  std::map<JobId, uint64_t> held;
+  for (const Slot& slot : slots_) {
+    for (const Given& given : slot.given) ++held[given.ref.job];
+  }
+  for (const Waiting& each : waiting_) held[each.job] += each.tasks.count;
+  for (const auto& [id, job] : jobs_) {
+    CHECK(job.held == held[id]);
+    CHECK(job.open || job.held > 0);
+  }
+  CHECK(held.size() == jobs_.size());
   CHECK(pool_.Sound());
   CHECK((idle == slots_.size()) <= pool_.Whole());
 }

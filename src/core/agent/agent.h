@@ -43,6 +43,11 @@ struct JobOpened {
   JobId job;
   std::shared_ptr<const JobSettings> settings;
 };
+// The hub gives nothing more of the job, unless it opens it again. Once nothing of it is left here
+// it is forgotten (ForgetJob).
+struct JobClosed {
+  JobId job;
+};
 struct LeaseArrived {
   Epoch epoch;  // older than the newest seen: refused
   JobId job;
@@ -87,9 +92,9 @@ struct OutputBlocked {
   bool blocked = false;
 };
 
-using Event = std::variant<AttemptAdopted, JobOpened, LeaseArrived, RecallArrived, StopArrived,
-                           DropArrived, AttemptStarted, AttemptEnded, OrderTakenBack, MemorySampled,
-                           LoadSampled, OutputBlocked>;
+using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, RecallArrived,
+                           StopArrived, DropArrived, AttemptStarted, AttemptEnded, OrderTakenBack,
+                           MemorySampled, LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 
@@ -124,8 +129,12 @@ struct ReportSlow {
 struct ReportPaused {
   std::string reason;
 };
+// Nothing of this job is here any more, and no order of it will come before it is opened again.
+struct ForgetJob {
+  JobId job;
+};
 using Order = std::variant<StartAttempt, TakeBack, EndAttempt, ReportEnd, ReportReturned,
-                           ReportSlow, ReportPaused>;
+                           ReportSlow, ReportPaused, ForgetJob>;
 
 // An attempt that runs, as far as the agent knows.
 struct Run {
@@ -157,6 +166,8 @@ class Agent {
   // Attempts that run or are held ahead by slots, and leased tasks that wait for one.
   uint32_t busy() const;
   uint32_t waiting() const;
+  // Jobs that are open, or of which something is here.
+  size_t jobs() const;
   // What runs now, by slot.
   std::vector<Run> Runs() const;
   // The tasks of all leases that it has neither reported nor returned.

@@ -3,6 +3,7 @@
 // - a slot runs one attempt at a time, and what runs never uses more than the node offers;
 // - every leased attempt is reported once, as ended or as returned;
 // - what was recalled or stopped before it started is not started any more;
+// - a job is forgotten when it was closed and nothing of it is left, and not before;
 // - in the end nothing runs, nothing waits, and nothing goes round without end.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -37,14 +38,7 @@ Offer NodeOf(uint64_t seed) {
 
 class World {
  public:
-  explicit World(uint64_t seed) : offer_(NodeOf(seed)), agent_(offer_) {
-    for (uint32_t job : {1, 2}) {
-      auto settings = std::make_shared<JobSettings>();
-      if (job == 2) settings->time_limit = Duration::Millis(100);
-      settings->kill_grace = Duration::Millis(50);
-      events_.push_back(JobOpened{JobId(job), std::move(settings)});
-    }
-  }
+  explicit World(uint64_t seed) : offer_(NodeOf(seed)), agent_(offer_) {}
 
   void Run(const Op& op) {
     Prng prng(op.seed);
@@ -78,6 +72,9 @@ class World {
       case 10:
         blocked_ = !blocked_, events_.push_back(OutputBlocked{blocked_});
         break;
+      case 11:
+        Close(JobId(1 + static_cast<uint32_t>(prng.Below(2))));
+        break;
       default:
         break;
     }
@@ -102,15 +99,32 @@ class World {
       Step();
     }
     RC_ASSERT(open_.empty());
+    for (uint32_t job : {1, 2}) Close(JobId(job));
+    Step();
+    RC_ASSERT(agent_.jobs() == 0u);
+    RC_ASSERT(known_.empty());
     for (const auto& [slot, queue] : slots_) RC_ASSERT(queue.empty());
   }
 
  private:
   // ---- The hub
 
+  void Open(JobId job) {
+    if (!opened_.insert(job).second) return;
+    auto settings = std::make_shared<JobSettings>();
+    if (job.value == 2) settings->time_limit = Duration::Millis(100);
+    settings->kill_grace = Duration::Millis(50);
+    events_.push_back(JobOpened{job, std::move(settings)});
+    known_.insert(job);
+  }
+  // As when the hub takes a job for over, or another connection begins: leases may be there yet.
+  void Close(JobId job) {
+    if (opened_.erase(job) > 0) events_.push_back(JobClosed{job});
+  }
   void Lease(Prng& prng) {
     LeaseArrived lease{
         Epoch(1), JobId(1 + static_cast<uint32_t>(prng.Below(2))), Attempt(1), {}, {}};
+    Open(lease.job);
     lease.needs.milli_cpus = 500u << prng.Below(3);
     if (prng.Chance(20)) lease.needs.memory = 3;
     if (prng.Chance(20)) lease.needs.named = {{"gpus", 1 + static_cast<uint32_t>(prng.Below(2))}};
@@ -157,8 +171,13 @@ class World {
             RC_ASSERT(open_.erase(ref) == 1u);
           }
         }
+      } else if (auto* forget = std::get_if<ForgetJob>(&order)) {
+        RC_ASSERT(!opened_.contains(forget->job));
+        RC_ASSERT(known_.erase(forget->job) == 1u);
+        for (const auto& [ref, needs] : open_) RC_ASSERT(ref.job != forget->job);
       } else {
         if (auto* start = std::get_if<StartAttempt>(&order)) {
+          RC_ASSERT(known_.contains(start->ref.job));
           RC_ASSERT(open_.contains(start->ref));
           RC_ASSERT(open_[start->ref] == start->needs);
           RC_ASSERT(start->ref.index >= not_before_[start->ref.job]);
@@ -254,6 +273,8 @@ class World {
   std::deque<Event> news_;    // on its way to the agent
   std::map<uint16_t, std::deque<Running>> slots_;
   std::map<AttemptRef, Needs> open_;  // leased, not reported
+  std::set<JobId> opened_;            // by the hub
+  std::set<JobId> known_;             // not forgotten
   std::map<JobId, TaskIndex> not_before_;
   std::set<AttemptRef> stopped_;
   uint32_t next_task_ = 0;
@@ -268,7 +289,7 @@ TEST_P(RandomHub, NeverOversellsAndReportsOnce) {
   params.maxSuccess = 100;
   params.maxSize = 150;
   auto ops = rc::gen::container<std::vector<Op>>(rc::gen::map(
-      rc::gen::pair(rc::gen::inRange(0, 12),
+      rc::gen::pair(rc::gen::inRange(0, 13),
                     rc::gen::noShrink(rc::gen::inRange<uint64_t>(0, UINT64_MAX))),
       [](const std::pair<int, uint64_t>& pair) { return Op{pair.first, pair.second}; }));
   auto result = rc::detail::checkTestable(

@@ -4,6 +4,7 @@
 //   open j1 [limit=10s | limit-percent=200] [warn=5s] [grace=10s] [delay=1s] [min-free=4G]
 //           [max-load=8]
 //   adopt j1.1 slot=2 [attempt=1] [ago=5s] [cpus=1 ...] [gpu=0] [limit=10s] [grace=10s]
+//   close j1
 //   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1]
 //   recall j1      stop j1 | j1.3-4  drop j1.3-4 [attempt=1]
 //   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
@@ -55,6 +56,9 @@ class Writer {
                            report.attempt.value));
   }
   void operator()(const ReportSlow& report) { lines_.Add("report slow " + Name(report.ref)); }
+  void operator()(const ForgetJob& order) {
+    lines_.Add(fmt::format("forget j{}", order.job.value));
+  }
   void operator()(const ReportPaused& report) {
     lines_.Add(report.reason.empty() ? "report goes on" : "report paused: " + report.reason);
   }
@@ -71,14 +75,15 @@ class AgentMachine : public script::Machine {
       const char* verb;
       Handler handler;
     } kVerbs[] = {
-        {"open", &AgentMachine::Open},         {"lease", &AgentMachine::Lease},
-        {"recall", &AgentMachine::Recall},     {"stop", &AgentMachine::Stop},
-        {"drop", &AgentMachine::Drop},         {"holds", &AgentMachine::Holds},
-        {"started", &AgentMachine::Started},   {"ended", &AgentMachine::Ended},
-        {"taken-back", &AgentMachine::Back},   {"memory", &AgentMachine::Memory},
-        {"load", &AgentMachine::Load},         {"blocked", &AgentMachine::Blocked},
-        {"unblocked", &AgentMachine::Blocked}, {"at", &AgentMachine::At},
-        {"state", &AgentMachine::State},       {"adopt", &AgentMachine::Adopt},
+        {"open", &AgentMachine::Open},       {"lease", &AgentMachine::Lease},
+        {"close", &AgentMachine::Close},     {"recall", &AgentMachine::Recall},
+        {"stop", &AgentMachine::Stop},       {"drop", &AgentMachine::Drop},
+        {"holds", &AgentMachine::Holds},     {"started", &AgentMachine::Started},
+        {"ended", &AgentMachine::Ended},     {"taken-back", &AgentMachine::Back},
+        {"memory", &AgentMachine::Memory},   {"load", &AgentMachine::Load},
+        {"blocked", &AgentMachine::Blocked}, {"unblocked", &AgentMachine::Blocked},
+        {"at", &AgentMachine::At},           {"state", &AgentMachine::State},
+        {"adopt", &AgentMachine::Adopt},
     };
     if (line.verb() == "offer") {
       agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
@@ -105,7 +110,8 @@ class AgentMachine : public script::Machine {
       }
     }
     if (std::exchange(state_wanted_, false)) {
-      lines_.Add(fmt::format("state busy={} waiting={}{}", agent_->busy(), agent_->waiting(),
+      lines_.Add(fmt::format("state busy={} waiting={} jobs={}{}", agent_->busy(),
+                             agent_->waiting(), agent_->jobs(),
                              agent_->WantsLoad() ? " wants-load" : ""));
     }
     return lines_.Take();
@@ -137,6 +143,7 @@ class AgentMachine : public script::Machine {
     settings->max_load = static_cast<double>(line.Number("max-load", 0));
     events_.push_back(JobOpened{job, std::move(settings)});
   }
+  void Close(Line& line) { events_.push_back(JobClosed{line.Job()}); }
   void Lease(Line& line) {
     auto [job, tasks] = line.TaskList();
     Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));

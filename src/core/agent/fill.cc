@@ -23,12 +23,7 @@ constexpr Duration kStuck = Duration::Millis(20);
 
 }  // namespace
 
-bool Agent::Machine::WantsLoad() const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
-    const JobSettings& settings = *entry.second.settings;
-    return settings.min_free_memory > 0 || settings.max_load > 0;
-  });
-}
+bool Agent::Machine::WantsLoad() const { return watchful_ > 0; }
 
 std::string Agent::Machine::WhyPaused() const {
   if (waiting_.empty()) return "";
@@ -47,9 +42,7 @@ std::string Agent::Machine::WhyPaused() const {
 
 // The first sample is under way.
 bool Agent::Machine::WaitsForLoad() const {
-  if (load_ || waiting_.empty()) return false;
-  const JobSettings& settings = *jobs_.at(waiting_.front().job).settings;
-  return settings.min_free_memory > 0 || settings.max_load > 0;
+  return !load_ && !waiting_.empty() && Watches(*jobs_.at(waiting_.front().job).settings);
 }
 
 // Starts the first waiting attempt in a free slot; false when its needs are not free.

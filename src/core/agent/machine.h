@@ -20,7 +20,14 @@ struct Job {
   Duration wall;       // a moving average of what ended lately; zero: not known yet
   Median walls;        // of what succeeded; fed only when a limit hangs on it
   Instant next_start;  // --delay
+  bool open = false;   // as far as the hub has said
+  uint64_t held = 0;   // tasks of it in waiting_ and in slots
 };
+
+// Whether a job's starts hang on what the machine does.
+inline bool Watches(const JobSettings& settings) {
+  return settings.min_free_memory > 0 || settings.max_load > 0;
+}
 
 // Leased tasks that wait for a slot: one range of one lease.
 struct Waiting {
@@ -62,6 +69,7 @@ class Agent::Machine {
   bool WantsLoad() const;
   uint32_t busy() const;
   uint32_t waiting() const;
+  size_t jobs() const { return jobs_.size(); }
   std::vector<Run> Runs() const;
   std::vector<HeldTasks> Holds() const;
   void CheckInvariants() const;
@@ -70,6 +78,7 @@ class Agent::Machine {
   // agent.cc: one function for each event.
   void On(AttemptAdopted& event);
   void On(JobOpened& event);
+  void On(JobClosed& event);
   void On(LeaseArrived& event);
   void On(RecallArrived& event);
   void On(StopArrived& event);
@@ -85,6 +94,10 @@ class Agent::Machine {
   void TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant);
   // Returns what waits, takes back what has not started, ends the rest.
   void GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill);
+  // So many of the job's tasks are gone from here.
+  void Release(JobId id, uint64_t count);
+  void SetSettings(Job& job, std::shared_ptr<const JobSettings> settings);
+  void ForgetIdle();
   // Removes the order from its slot; frees the slot when it was the last one there.
   Given Remove(uint16_t slot, size_t position);
   // The slot and position of an order; nullopt for late news. `hint` is looked at first.
@@ -112,6 +125,8 @@ class Agent::Machine {
   const Offer offer_;
   Epoch newest_epoch_;
   std::map<JobId, Job> jobs_;
+  std::set<JobId> idle_;  // jobs that may be forgotten, unless one was opened again meanwhile
+  size_t watchful_ = 0;   // jobs that hold starts back by what the machine does
   std::deque<Waiting> waiting_;
   std::vector<Slot> slots_;        // slots_[0] is slot 1; those above the offer are adopted ones
   std::set<uint16_t> free_slots_;  // the lowest first, so that {%} stays small

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/job.h"
+#include "core/model/shared_texts.h"
 
 namespace spate {
 namespace {
@@ -77,6 +78,26 @@ TEST(Offer, TakesItsUserAndTasksThatEndInItsLife) {
 TEST(Names, CoverEveryCause) {
   for (int c = 0; c < kCauseCount; ++c) EXPECT_STRNE(CauseName(static_cast<Cause>(c)), "?");
   EXPECT_STREQ(CauseName(static_cast<Cause>(kCauseCount)), "?");
+}
+
+TEST(SharedTexts, EqualOnesAreOneAndGoWithTheirLastOwner) {
+  SharedTexts pool;
+  auto first = pool.Share({"A=1", "B=2"});
+  EXPECT_EQ(pool.Share({"A=1", "B=2"}), first);
+  auto other = pool.Share({"A=1B=2"});
+  EXPECT_NE(other, first);
+  EXPECT_EQ(*other, SharedTexts::Texts{"A=1B=2"});
+  EXPECT_EQ(pool.size(), 2u);
+  other.reset();
+  EXPECT_EQ(pool.size(), 1u);
+  first.reset();
+  EXPECT_EQ(pool.size(), 0u);
+  std::shared_ptr<const SharedTexts::Texts> kept;
+  {
+    SharedTexts gone;
+    kept = gone.Share({"C=3"});
+  }
+  EXPECT_EQ(*kept, SharedTexts::Texts{"C=3"});
 }
 
 TEST(NeedsChangeTest, WhatIsNotThereStays) {

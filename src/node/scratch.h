@@ -1,0 +1,29 @@
+// The folders that a node has in a folder for temporary files (TMPDIR): spate-WORD for those of its
+// tasks, and spate-stderr-WORD for what jobs of Parasol write to stderr. Each has a mark, whose
+// time says that its node is there; who finds one of a node that is gone for long removes it.
+//
+// Thread: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace spate::node {
+
+inline constexpr std::string_view kScratchMark = ".node";
+inline constexpr std::string_view kTaskScratch = "spate-";
+inline constexpr std::string_view kStderrScratch = "spate-stderr-";
+inline constexpr size_t kScratchWord = 12;  // hexadecimal digits
+
+// The node of this folder is there now. Nothing, when the folder is not there or another user's.
+Status MarkScratch(const std::string& folder);
+// Removes the folder when there is nothing in it but the mark.
+void RemoveIfUnused(const std::string& folder);
+// Removes the folders in `tmp`, of this user, whose nodes were not there since `before`. Those
+// without a mark are left alone. May take long.
+void SweepScratch(const std::string& tmp, Instant before);
+
+}  // namespace spate::node

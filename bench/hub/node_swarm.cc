@@ -63,7 +63,8 @@ class SwarmNode {
                           [this]() -> spate::Result<link::Target> { return swarm_.target; }),
         spate::Prng(seed),
         link::Reconnector::Events{[this](link::Caller::Met met) { Connected(std::move(met)); },
-                                  [](const spate::Error&, Duration) {}, Complain});
+                                  [](const spate::Error&, Duration) {},
+                                  [](const auto& failure) { Complain(failure.error); }});
     reconnector_->Call();
   }
 

@@ -100,10 +100,11 @@ std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
   Node& node = nodes_.at(at->second);
   bool same = node.row.instance == guest.greeting.instance;
   if (node.row.removed) {
-    return RefuseName(
-        fmt::format("the node '{0}' was removed from the hub; spate node resume {0} "
-                    "lets it come back",
-                    name));
+    return std::unexpected(
+        wire::Refusal{wire::RefusalCode::kRemoved,
+                      fmt::format("the node '{0}' was removed from the hub; spate node resume {0} "
+                                  "lets it come back",
+                                  name)});
   }
   if (node.channel && !same) {
     return RefuseName(
@@ -182,7 +183,8 @@ void HubNodes::Remove(NodeId id, bool removed) {
   hub_.Disconnect(id, engine::LastNodes::kEnded);
   static_cast<NamedChannel&>(*node.channel)
       .connection()
-      .Refuse({wire::RefusalCode::kOther, "the node was removed from the hub (spate node remove)"});
+      .Refuse(
+          {wire::RefusalCode::kRemoved, "the node was removed from the hub (spate node remove)"});
 }
 
 }  // namespace spate::apps

@@ -22,7 +22,9 @@
 #include "link/reconnector.h"
 #include "node/node.h"
 #include "node/process_executor.h"
+#include "node/scratch.h"
 #include "os/account.h"
+#include "os/aside.h"
 #include "os/background.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -41,6 +43,8 @@ constexpr Duration kIdleLook = Duration::Seconds(1);
 constexpr size_t kRecentOfSlot = 4;  // ends that a node of a site remembers
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
+// What a node leaves behind on its machine is removed by others when it was away for so long.
+constexpr Duration kKeepScratch = Duration::Seconds(86400);
 
 Offer OfferOfNode(const cli::NodeOptions& options, const Surroundings& here, Instant now) {
   const os::MachineFacts& facts = here.machine.facts();
@@ -84,7 +88,7 @@ class NodeDaemon {
   const Offer& offer() const { return offer_; }
 
  private:
-  std::string ScratchOf(const std::string& prefix) const;
+  std::string ScratchOf(std::string_view prefix) const;
   void FindTempDir();
   Status MakeExecutor();
   void Connected(link::Caller::Met met);
@@ -102,7 +106,12 @@ class NodeDaemon {
   Status OpenPort();
   std::string WhatOf(const AttemptRef& ref) const;
   format::NodeStatus StatusOfNode() const;
+  void Sweep();
   void SweepErrors();
+  std::string TmpDir() const;
+  // Whoever was removed from the hub comes back only when somebody starts it again. A site's node
+  // waits to be added.
+  bool LeaveIfRemoved(const std::optional<wire::Refusal>& refusal);
 
   os::RealLoop& loop_;
   const Surroundings& here_;
@@ -122,6 +131,7 @@ class NodeDaemon {
   std::optional<RecentEnds> recent_;  // of a site
   std::unique_ptr<NodePort> port_;
   os::TimerId sweep_timer_ = 0;
+  std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
   bool leaving_ = false;
 };
@@ -161,10 +171,15 @@ Result<link::Target> NodeDaemon::FindAccess(When when) const {
 }
 
 // A name of this node's own in its folder for temporary files.
-std::string NodeDaemon::ScratchOf(const std::string& prefix) const {
+std::string NodeDaemon::ScratchOf(std::string_view prefix) const {
+  std::string word = WordOf(instance_).substr(0, node::kScratchWord);
+  return os::JoinPath(TmpDir(), std::string(prefix) + word);
+}
+
+std::string NodeDaemon::TmpDir() const {
   std::string tmp = here_.environment.GetOr("TMPDIR", "/tmp");
   if (!options_.tmp.empty()) tmp = options_.tmp;
-  return os::JoinPath(here_.cwd, os::JoinPath(tmp, prefix + WordOf(instance_).substr(0, 12)));
+  return os::JoinPath(here_.cwd, tmp);
 }
 
 // Where jobs of Parasol leave their stderr. All hubs give out the same numbers, so a node that was
@@ -173,7 +188,7 @@ void NodeDaemon::FindTempDir() {
   if (site_) {
     tasks_ = site_->tasks;
   } else {
-    tasks_.temp_dir = ScratchOf("spate-stderr-");
+    tasks_.temp_dir = ScratchOf(node::kStderrScratch);
     tasks_.makes_temp_dir = true;
   }
   offer_.temp_dir = tasks_.temp_dir;
@@ -188,8 +203,9 @@ Status NodeDaemon::MakeExecutor() {
   with.slots = static_cast<uint16_t>(offer_.slots);
   with.node_folder = folder_;
   with.task_open_files = here_.open_files;
+  with.node_id = WordOf(instance_);
   with.node_name = offer_.node_name;
-  with.task_folders = ScratchOf("spate-");
+  with.task_folders = ScratchOf(node::kTaskScratch);
   // Who is not root runs all that the hub gives it as itself: that is whom its access is for.
   if (os::EffectiveUser() == 0) {
     with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
@@ -199,6 +215,12 @@ Status NodeDaemon::MakeExecutor() {
   if (cgroups_) with.cgroup = cgroups_->dir();
   with.on_trouble = [](std::string text) { LogLine(text); };
   auto executor = node::ProcessExecutor::Create(loop_, std::move(with));
+  if (!executor && executor.error().kind == ErrorKind::kBusy) {
+    return Within(fmt::format("the node {0} runs here already; spate node stop {0} ends it, and "
+                              "--name gives another one its own name",
+                              offer_.node_name),
+                  std::move(executor.error()));
+  }
   if (!executor) return std::unexpected(executor.error());
   executor_ = std::move(*executor);
   return {};
@@ -244,7 +266,10 @@ Status NodeDaemon::Open() {
       link::Reconnector::Events{
           [this](link::Caller::Met met) { Connected(std::move(met)); },
           [](const Error& error, Duration) { LogLine("no hub yet: " + error.message); },
-          [](const Error& error) { LogLine("the hub refuses this node: " + error.message); }});
+          [this](const link::Caller::Failure& failure) {
+            LogLine("the hub refuses this node: " + failure.error.message);
+            LeaveIfRemoved(failure.refusal);
+          }});
   return {};
 }
 
@@ -290,7 +315,7 @@ format::NodeStatus NodeDaemon::StatusOfNode() const {
   return status;
 }
 
-// Nobody else removes what jobs wrote to stderr.
+// Nobody else removes what jobs of a node that is there wrote to stderr.
 void NodeDaemon::SweepErrors() {
   constexpr Duration kEvery = Duration::Seconds(3600);
   std::set<uint64_t> running;
@@ -299,7 +324,23 @@ void NodeDaemon::SweepErrors() {
   }
   Duration keep = site_ ? site_->keep_errors : kKeepErrors;
   RemoveOldErrors(tasks_.temp_dir, loop_.Now() - keep, running);
-  sweep_timer_ = loop_.At(loop_.Now() + kEvery, [this] { SweepErrors(); });
+  sweep_timer_ = loop_.At(loop_.Now() + kEvery, [this] { Sweep(); });
+}
+
+// What nodes and runs that were killed left here, and will not come back for.
+void NodeDaemon::Sweep() {
+  for (const std::string& own : {tasks_.temp_dir, ScratchOf(node::kTaskScratch)}) {
+    if (site_ && own == tasks_.temp_dir) continue;
+    if (auto marked = node::MarkScratch(own); !marked) LogLine(marked.error().message);
+  }
+  auto work = [places = here_.machine.cgroups(), tmp = TmpDir(),
+               before = loop_.Now() - kKeepScratch]() -> Result<bool> {
+    os::SweepCgroups(places, kSweepPatience);
+    node::SweepScratch(tmp, before);
+    return true;
+  };
+  sweeper_ = std::make_unique<os::Aside<bool>>(loop_, std::move(work), [](const Result<bool>&) {});
+  SweepErrors();
 }
 
 void NodeDaemon::Connected(link::Caller::Met met) {
@@ -319,6 +360,7 @@ void NodeDaemon::Lost(const link::Ended& ended) {
   loop_.Post([gone = std::shared_ptr<link::HubChannelTcp>(std::move(channel_))] {});
   if (leaving_) return loop_.Stop();
   LogLine("the hub is away: " + ended.text);
+  if (LeaveIfRemoved(ended.refusal)) return;
   reconnector_->Call();
 }
 
@@ -345,9 +387,17 @@ void NodeDaemon::Leave(const std::string& why) {
   loop_.Cancel(sweep_timer_);
   node_.reset();      // it has orders for the executor
   executor_.reset();  // ends what runs
+  node::RemoveIfUnused(ScratchOf(node::kTaskScratch));
+  if (tasks_.makes_temp_dir) node::RemoveIfUnused(tasks_.temp_dir);
   if (!channel_) return loop_.Stop();
   channel_->Send(wire::Leaving{});
   channel_->connection().Close();  // Lost() comes when all was said
+}
+
+bool NodeDaemon::LeaveIfRemoved(const std::optional<wire::Refusal>& refusal) {
+  bool removed = refusal && refusal->code == wire::RefusalCode::kRemoved;
+  if (removed && !site_) Leave("it was removed from the hub");
+  return removed && !site_;
 }
 
 void NodeDaemon::LeaveTasks() {
@@ -360,7 +410,7 @@ void NodeDaemon::LeaveTasks() {
 
 int NodeDaemon::Run() {
   WatchTime();
-  SweepErrors();
+  Sweep();
   for (int signal : {os::kSignalTerm, os::kSignalInt}) {
     loop_.OnSignal(signal, [this] { Leave("it was asked to"); });
   }

@@ -8,6 +8,7 @@
 #include "apps/input_part.h"
 #include "apps/local_run.h"
 #include "apps/node_daemon.h"
+#include "apps/node_stop.h"
 #include "apps/para_results.h"
 #include "apps/parasol_programs.h"
 #include "apps/run_orders.h"
@@ -73,6 +74,7 @@ int main(int argc, char** argv) {
   wiring.wait = Wait;
   wiring.hub_start = spate::apps::StartHub;
   wiring.node_start = spate::apps::StartNode;
+  wiring.node_stop = spate::apps::StopNode;
   wiring.get = spate::apps::GetFiles;
   wiring.top = spate::apps::Top;
   wiring.sem = spate::apps::Semaphore;

@@ -77,6 +77,8 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
       return wiring.hub_start;
     case Command::kNodeStart:
       return wiring.node_start;
+    case Command::kNodeStop:
+      return wiring.node_stop;
     case Command::kJobList:
     case Command::kJobInfo:
     case Command::kJobTasks:

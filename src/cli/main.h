@@ -32,6 +32,7 @@ struct Wiring {
   Handler wait;        // job wait and job progress
   Handler hub_start;   // hub start
   Handler node_start;  // node start
+  Handler node_stop;   // node stop
   Handler get;         // job get
   Handler top;
   Handler sem;

@@ -29,6 +29,7 @@ std::string_view Advice(RefusalCode code) {
     case RefusalCode::kBreach:
       return "; use the same release of spate on both sides";
     case RefusalCode::kVersion:
+    case RefusalCode::kRemoved:
     case RefusalCode::kOther:
       return "";
   }
@@ -37,7 +38,7 @@ std::string_view Advice(RefusalCode code) {
 
 bool IsLasting(RefusalCode code) {
   return code == RefusalCode::kVersion || code == RefusalCode::kCredential ||
-         code == RefusalCode::kRole;
+         code == RefusalCode::kRole || code == RefusalCode::kRemoved;
 }
 
 std::string Text(const Bytes32& bytes) { return {bytes.begin(), bytes.end()}; }

@@ -75,6 +75,7 @@ TEST_F(CallerTest, TellsWhyItWasRefused) {
       {RefusalCode::kRole, true, "of the right role"},
       {RefusalCode::kName, false, "another name"},
       {RefusalCode::kBusy, false, "try again later"},
+      {RefusalCode::kRemoved, true, ""},
       {RefusalCode::kOther, false, ""},
   };
   OpenDoor();
@@ -177,23 +178,26 @@ TEST(Instance, StaysWithItsFolder) {
 class ReconnectorTest : public CallerTest {
  protected:
   void Start(ReconnectorOptions options) {
-    reconnector_.emplace(
-        *loop_, std::move(options), Prng(1),
-        Reconnector::Events{
-            .connected =
-                [this](Caller::Met met) {
-                  ++connected_;
-                  end_ = {.connection = std::move(met.connection)};
-                  auto events = end_.Events();
-                  events.closed = [this](const Ended&) { reconnector_->Call(); };
-                  end_.connection->Start(events);
-                },
-            .trying =
-                [this](const Error& error, Duration pause) {
-                  errors_.push_back(error.message);
-                  pauses_.push_back(pause);
-                },
-            .refused = [this](const Error& error) { refusals_.push_back(error.message); }});
+    reconnector_.emplace(*loop_, std::move(options), Prng(1),
+                         Reconnector::Events{.connected =
+                                                 [this](Caller::Met met) {
+                                                   ++connected_;
+                                                   end_ = {.connection = std::move(met.connection)};
+                                                   auto events = end_.Events();
+                                                   events.closed = [this](const Ended&) {
+                                                     reconnector_->Call();
+                                                   };
+                                                   end_.connection->Start(events);
+                                                 },
+                                             .trying =
+                                                 [this](const Error& error, Duration pause) {
+                                                   errors_.push_back(error.message);
+                                                   pauses_.push_back(pause);
+                                                 },
+                                             .refused =
+                                                 [this](const Caller::Failure& failure) {
+                                                   refusals_.push_back(failure.error.message);
+                                                 }});
     reconnector_->Call();
   }
   // What `make` gives, with tests' short times.

@@ -67,7 +67,7 @@ void Reconnector::Done(std::expected<Caller::Met, Caller::Failure> result) {
   }
   if (options_.stubborn) TryAfter(options_.most);
   if (std::exchange(refused_, failure.error.message) == failure.error.message) return;
-  events->refused(failure.error);
+  events->refused(failure);
 }
 
 }  // namespace spate::link

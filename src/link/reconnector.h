@@ -36,7 +36,7 @@ class Reconnector {
     // It did not work, and is tried again after `pause` at most.
     std::function<void(const Error&, Duration pause)> trying;
     // It will not work until somebody does something about it. Once for each new reason.
-    std::function<void(const Error&)> refused;
+    std::function<void(const Caller::Failure&)> refused;
   };
   Reconnector(os::RealLoop& loop, ReconnectorOptions options, Prng prng, Events events);
   ~Reconnector();

@@ -59,7 +59,7 @@ Result<shepherd::ForeignChildren> FindForeign(const ProcessExecutorOptions& opti
   auto names = shepherd::ShepherdsIn(options.node_folder);
   if (!names) return std::unexpected(names.error());
   for (const shepherd::ShepherdName& name : *names) ours.push_back(name.pid);
-  return shepherd::ForeignChildren(ours, "SPATE_NODE_DIR=" + options.node_folder);
+  return shepherd::ForeignChildren(ours, "SPATE_NODE_ID=" + options.node_id);
 }
 
 template <typename Orders>

@@ -57,8 +57,9 @@ enum class RefusalCode : uint8_t {
   kName = 4,        // another node has this name
   kBusy = 5,        // too many connections; try again later
   kBreach = 6,      // not a message that may come here
+  kRemoved = 7,     // the node was removed from the hub: it is to end
 };
-inline constexpr int kRefusalCodeCount = 7;
+inline constexpr int kRefusalCodeCount = 8;
 
 struct Refusal {
   RefusalCode code = RefusalCode::kOther;

@@ -218,6 +218,15 @@ constexpr CommandDef kCommands[] = {
          "access file (--access, $SPATE_HUB, ~/.config/spate/access, /etc/spate/access), else the "
          "user's own on this machine. A node goes on while the hub is away.",
      .words_max = 0},
+    {.id = Command::kNodeStop,
+     .name = "node stop",
+     .arguments = "[NODE]",
+     .summary = "end a node of this machine; what it ran is run elsewhere",
+     .details =
+         "It waits until the node has ended its tasks and is gone. Without a name it is the only "
+         "one of yours that runs here. A node that was started with --state or --tmp is found with "
+         "the same option. From another machine, `spate node remove` ends it.",
+     .words_max = 1},
     {.id = Command::kNodeList,
      .name = "node list",
      .arguments = "[NODE...]",
@@ -244,7 +253,8 @@ constexpr CommandDef kCommands[] = {
      .name = "node remove",
      .arguments = "NODE...",
      .summary = "forget nodes; what they ran is run elsewhere",
-     .details = "",
+     .details = "A node that is connected ends. `spate node resume` lets it come again, once it is "
+                "started.",
      .words_min = 1},
     {.id = Command::kTop,
      .name = "top",

@@ -46,7 +46,7 @@ constexpr CommandSet kHistory = Bit(Command::kJobList) | Bit(Command::kJobInfo) 
 constexpr CommandSet kCats = Bit(Command::kJobCat) | Bit(Command::kJobTail);
 constexpr CommandSet kStateUsers = kHere | kTables | kHubOnly | kCats | Bit(Command::kJobForget) |
                                    Bit(Command::kHubStart) | Bit(Command::kNodeStart) |
-                                   Bit(Command::kSem);
+                                   Bit(Command::kNodeStop) | Bit(Command::kSem);
 
 constexpr OptionDef kOptions[] = {
     {.id = Opt::kJobs,
@@ -871,7 +871,7 @@ constexpr OptionDef kOptions[] = {
      .names = "tmp",
      .argument = "DIR",
      .group = Group::kHub,
-     .commands = Bit(Command::kNodeStart),
+     .commands = Bit(Command::kNodeStart) | Bit(Command::kNodeStop),
      .help = "folder for output on its way, and for files of tasks",
      .complete = Complete::kFolder},
     {.id = Opt::kUsers,

@@ -37,6 +37,7 @@ enum class Command : uint8_t {
   kHubAccess,
   kHubUser,
   kNodeStart,
+  kNodeStop,
   kNodeList,
   kNodeInfo,
   kNodeDrain,

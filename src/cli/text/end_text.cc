@@ -41,6 +41,8 @@ std::string CauseText(const AttemptEnd& end) {
     case Cause::kTimeLimit:
       return "over its time limit";
     case Cause::kMemory:
+      // The note has limit and peak.
+      if (!end.note.empty()) return WithNote("over its memory limit", end.note);
       return end.peak_memory > 0
                  ? fmt::format("over its memory limit (peak {})", FormatSize(end.peak_memory))
                  : "over its memory limit";

@@ -14,6 +14,8 @@ TEST(EndTextTest, Causes) {
       {{.cause = Cause::kTimeLimit}, "over its time limit"},
       {{.cause = Cause::kMemory, .peak_memory = 3u << 20}, "over its memory limit (peak 3.0 MB)"},
       {{.cause = Cause::kMemory}, "over its memory limit"},
+      {{.cause = Cause::kMemory, .note = "used 3.0 MB of memory, 2.0 MB were allowed"},
+       "over its memory limit: used 3.0 MB of memory, 2.0 MB were allowed"},
       {{.cause = Cause::kCheck, .note = "out\x1b is empty"},
        "output check failed: out\\x1b is empty"},
       {{.cause = Cause::kNode}, "lost with its node"},

@@ -1,0 +1,10 @@
+// `spate node stop`: ends a node of this machine, with its tasks, which run elsewhere then.
+#pragma once
+
+#include "cli/main.h"
+
+namespace spate::apps {
+
+int StopNode(const cli::Invocation& invocation);
+
+}  // namespace spate::apps

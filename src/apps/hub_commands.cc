@@ -497,13 +497,13 @@ Status ChangeNodes(Call& call) {
         done = "drained, nothing more starts there";
         break;
       case Command::kNodeResume:
-        call.service.nodes().Remove(node, false);
+        call.service.nodes().Remove(node, HubNodes::Removal::kNone);
         call.service.hub().Post(engine::UndrainNode{node});
         call.service.hub().Post(engine::ClearSick{node, JobId()});
         done = "in use again";
         break;
       default:
-        call.service.nodes().Remove(node, true);
+        call.service.nodes().Remove(node, HubNodes::Removal::kEnds);
         done = "removed";
     }
   }

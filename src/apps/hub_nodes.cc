@@ -101,7 +101,7 @@ std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
   bool same = node.row.instance == guest.greeting.instance;
   if (node.row.removed) {
     return std::unexpected(
-        wire::Refusal{wire::RefusalCode::kRemoved,
+        wire::Refusal{CodeFor(at->second),
                       fmt::format("the node '{0}' was removed from the hub; spate node resume {0} "
                                   "lets it come back",
                                   name)});
@@ -173,18 +173,23 @@ void HubNodes::DropAll() {
   }
 }
 
-void HubNodes::Remove(NodeId id, bool removed) {
+wire::RefusalCode HubNodes::CodeFor(NodeId removed) const {
+  return waiting_.contains(removed) ? wire::RefusalCode::kName : wire::RefusalCode::kRemoved;
+}
+
+void HubNodes::Remove(NodeId id, Removal how) {
   Node& node = nodes_.at(id);
-  node.row.removed = removed;
+  node.row.removed = how != Removal::kNone;
   store_.PutNode(node.row);
-  if (!removed) return;
+  waiting_.erase(id);
+  if (how == Removal::kNone) return;
+  if (how == Removal::kWaits) waiting_.insert(id);
   hub_.Post(engine::RemoveNode{id});
   if (!node.channel) return;
   hub_.Disconnect(id, engine::LastNodes::kEnded);
   static_cast<NamedChannel&>(*node.channel)
       .connection()
-      .Refuse(
-          {wire::RefusalCode::kRemoved, "the node was removed from the hub (spate node remove)"});
+      .Refuse({CodeFor(id), "the node was removed from the hub (spate node remove)"});
 }
 
 }  // namespace spate::apps

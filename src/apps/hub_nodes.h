@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "apps/hub_access.h"
@@ -42,7 +43,10 @@ class HubNodes {
   void Drop(uint64_t serial, const std::string& why);
   void DropAll();
   // Forgets a node, and refuses it from now on; or lets it come again.
-  void Remove(NodeId node, bool removed);
+  enum class Removal : uint8_t { kEnds, kWaits, kNone };
+  // kEnds: its process is to end. kWaits: it calls again until it is let in, or until the hub's
+  // next life tells it to end.
+  void Remove(NodeId node, Removal how);
   // What the node tells of itself.
   void Tell(NodeId node, wire::NodeState state) { nodes_.at(node).state = std::move(state); }
 
@@ -52,6 +56,7 @@ class HubNodes {
   uint32_t connected() const { return connected_; }
 
  private:
+  wire::RefusalCode CodeFor(NodeId removed) const;
   // It was last heard `quiet` ago.
   void Gone(NodeId node, const std::string& why, Duration quiet = {});
 
@@ -62,6 +67,7 @@ class HubNodes {
   const std::function<void(std::string)> log_;
   std::map<NodeId, Node> nodes_;
   std::map<std::string, NodeId> by_name_;
+  std::set<NodeId> waiting_;  // removed ones
   uint32_t connected_ = 0;
 };
 

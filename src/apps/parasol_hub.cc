@@ -334,7 +334,7 @@ Status AddMachine(const Call& call) {
   const std::string& host = call.ask.words[0];
   if (const HubNodes::Node* node = call.service.nodes().FindByName(host)) {
     NodeId id = node->row.id;
-    if (node->row.removed) call.service.nodes().Remove(id, false);
+    if (node->row.removed) call.service.nodes().Remove(id, HubNodes::Removal::kNone);
     call.service.hub().Post(engine::UndrainNode{id});
     call.service.hub().Post(engine::ClearSick{id, JobId()});
   }
@@ -351,7 +351,7 @@ Status RemoveMachine(const Call& call) {
   for (size_t i = 1; i < call.ask.words.size(); ++i) reason += " " + call.ask.words[i];
   LogLine(fmt::format("{} removes machine {}:{}", call.caller().user, node->row.name,
                       EscapeForScreen(reason)));
-  call.service.nodes().Remove(node->row.id, true);
+  call.service.nodes().Remove(node->row.id, HubNodes::Removal::kWaits);
   call.service.WhenSettled(call.client.Guarded([client = &call.client] {
     client->Print(1, "ok\n");
     client->Exit(cli::kExitSuccess);

@@ -511,7 +511,14 @@ Result<int> LocalJob::Run(bool resumed) {
   keep.at_most_every = Duration::Seconds(600);
   (void)store::Prune(state_dir_, keep, loop_->Now());  // tidying is never worth a failed run
   (*view)->OnFinish({how, counts(), loop_->Now(), session_->cancelled()});
-  // What the terminal has not taken yet: signals are seen in between.
+  ShowRest(screen);
+  if (broken_) (void)cli::ReportError(*broken_);
+  TellRestOfInput();
+  return session_->exit_code();
+}
+
+// What the terminal has not taken yet: signals are seen in between.
+void LocalJob::ShowRest(cli::TerminalScreen& screen) {
   do {
     loop_->Post([this] { loop_->Stop(); });
     loop_->Run();
@@ -519,9 +526,6 @@ Result<int> LocalJob::Run(bool resumed) {
   // An error of the last writes is told by the loop.
   loop_->Post([this] { loop_->Stop(); });
   loop_->Run();
-  if (broken_) (void)cli::ReportError(*broken_);
-  TellRestOfInput();
-  return session_->exit_code();
 }
 
 // Whoever orders something is told when it is durable.

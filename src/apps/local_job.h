@@ -138,6 +138,7 @@ class LocalJob {
   Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
   void PutRow();
   void PutEnd();
+  void ShowRest(cli::TerminalScreen& screen);
   Result<std::unique_ptr<RunDoor>> OpenDoor();
   std::vector<TaskRange> EndedTasks() const;
 

@@ -1,6 +1,6 @@
-// A machine that fails everything costs nobody a task: in worlds where tasks fail for no other reason
-// (Options::black_holes), none fails for good while the hub knows of the good one (node 1). Jobs of
-// one or two tasks are too small to tell a bad node from a bad task.
+// A machine that fails everything costs nobody a task: in worlds where tasks fail for no other
+// reason (Options::black_holes), none fails for good while the hub knows of the good one (node 1).
+// Jobs of one or two tasks are too small to tell a bad node from a bad task.
 #include <fmt/format.h>
 
 #include <optional>

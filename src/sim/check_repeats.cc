@@ -1,8 +1,8 @@
 // A task is executed again only for a reason that the user was told of: its try failed in a way
 // that its policy retries, within the retries, after the delay; or it was in flight when its
-// process or its node was killed, or when it was stopped by order; or its node may be to blame. Under --once the second kind is
-// no reason. (An attempt that was taken back before it began counts for nothing.) The policy is the
-// one that the person wrote, wherever it got lost on the way.
+// process or its node was killed, or when it was stopped by order; or its node may be to blame.
+// Under --once the second kind is no reason. (An attempt that was taken back before it began counts
+// for nothing.) The policy is the one that the person wrote, wherever it got lost on the way.
 #include <fmt/format.h>
 
 #include <tuple>

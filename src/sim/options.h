@@ -92,10 +92,10 @@ struct Options {
   bool max_running = false;
   bool user_rules = false;
   bool cancel = false;
-  bool fair = false;        // equal tasks, and enough of them
+  bool fair = false;         // equal tasks, and enough of them
   bool black_holes = false;  // one or two nodes fail all at once; no task is to blame for anything
-  bool late_nodes = false;  // they join while there is work
-  bool leaving = false;     // nodes say goodbye, and come again
+  bool late_nodes = false;   // they join while there is work
+  bool leaving = false;      // nodes say goodbye, and come again
   bool drain = false;
   bool remove = false;         // by name; and a node takes another name
   unsigned sick_percent = 0;   // of nodes: nearly all fails there

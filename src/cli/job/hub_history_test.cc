@@ -52,8 +52,7 @@ class HubHistoryTest : public testing::Test {
                               .counts = {.total = 4, .leased = 1, .succeeded = 2}});
     store::Batch end;
     end.now = kThen + Duration::Seconds(30);
-    end.records = {
-        engine::JobFinished{JobId(2), {.total = 2, .succeeded = 1, .failed = 1}}};
+    end.records = {engine::JobFinished{JobId(2), {.total = 2, .succeeded = 1, .failed = 1}}};
     ASSERT_TRUE(hub_.Commit(std::move(end)));
   }
 

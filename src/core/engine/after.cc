@@ -37,9 +37,8 @@ bool SettleEach(StepContext& step, JobState& job, const JobOutcome& outcome) {
     return false;
   }
   const std::vector<TaskRange> succeeded = Normalized(outcome.succeeded);
-  auto lost = Select(job, {{0, job.task_count()}}, [&](TaskIndex i) {
-    return job.Blocked(i) && !SortedContains(succeeded, i);
-  });
+  auto lost = Select(job, {{0, job.task_count()}},
+                     [&](TaskIndex i) { return job.Blocked(i) && !SortedContains(succeeded, i); });
   if (lost.empty()) return true;
   step.Record(
       TasksWithdrawn{job.id(), std::move(lost),

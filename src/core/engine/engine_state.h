@@ -25,7 +25,7 @@ struct LeasedRange {
   uint32_t count = 0;
   uint32_t left = 0;  // neither ended nor taken back
   uint32_t request = 0;
-  uint64_t charge = 0;  // for each of `left`, in UserState::used
+  uint64_t charge = 0;    // for each of `left`, in UserState::used
   uint64_t sequence = 0;  // counts the leases of the hub's life: nodes start tasks in this order
   bool lossy = false;     // one task, which was present at a loss: nothing is to wait behind it
 };

@@ -697,8 +697,8 @@ uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
                    runs_.capacity() * sizeof(RequestRun) + traces_.size() * 72;
   for (const Queue& queue : queues_) {
-    bytes += sizeof(Queue) + queue.requeued.size() * 112 +
-             queue.delayed.capacity() * sizeof(Delayed);
+    bytes +=
+        sizeof(Queue) + queue.requeued.size() * 112 + queue.delayed.capacity() * sizeof(Delayed);
   }
   return bytes;
 }

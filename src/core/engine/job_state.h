@@ -36,9 +36,9 @@ inline constexpr Attempt kLastAttempt{UINT16_MAX - 1};
 
 // What a task that is beyond its first attempt has behind it.
 struct Trace {
-  Attempt attempt;      // the newest number given
-  uint16_t tries = 0;   // attempts that counted since it was queued or reopened
-  uint16_t losses = 0;  // lost nodes that it was present at
+  Attempt attempt;         // the newest number given
+  uint16_t tries = 0;      // attempts that counted since it was queued or reopened
+  uint16_t losses = 0;     // lost nodes that it was present at
   uint16_t no_starts = 0;  // nodes on which it could not be started, at no try
   // Where it failed and that was taken for the node's fault (no try), the last one first. It is
   // tried elsewhere before it goes there again, for a while.

@@ -300,9 +300,11 @@ uint32_t LeasesBeforeHold(const JobState& job) {
   return left;
 }
 
-// So much failed in a row that the job is to blame, not a node: a few failures happened beside those
-// of the worst node, or there is no second one to try.
-static bool AllFail(const StepContext& step, const JobState& job) {
+namespace {
+
+// So much failed in a row that the job is to blame, not a node: a few failures happened beside
+// those of the worst node, or there is no second one to try.
+bool AllFail(const StepContext& step, const JobState& job) {
   const JobPolicy& policy = job.policy();
   if (policy.pause_after_failures == 0) return false;
   if (job.failures_in_row() < policy.pause_after_failures) return false;
@@ -310,6 +312,8 @@ static bool AllFail(const StepContext& step, const JobState& job) {
   uint32_t few = std::min(step.state.limits.node_failures, policy.pause_after_failures - 1);
   return job.FailuresBesideWorst() >= few || NodesFor(step.state, job, step.now) < 2;
 }
+
+}  // namespace
 
 void CheckJob(StepContext& step, JobState& job) {
   if (job.finished()) return;

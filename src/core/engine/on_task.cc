@@ -28,7 +28,8 @@ bool StartsElsewhere(const StepContext& step, NodeId node, const JobState& job,
 // that look at each single failure, and not in a job too small to tell a bad node from a bad task.
 bool MayBlameNode(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end,
                   const Trace& trace) {
-  bool kind = end.cause == Cause::kExit || end.cause == Cause::kSignal || end.cause == Cause::kCheck;
+  bool kind =
+      end.cause == Cause::kExit || end.cause == Cause::kSignal || end.cause == Cause::kCheck;
   const JobPolicy& policy = job.policy();
   if (!kind || policy.retry.once || policy.halt.when != HaltRule::When::kNever) return false;
   if (job.Cancelled(end.ref.index)) return false;
@@ -169,7 +170,8 @@ void On(StepContext& step, const TasksReturned& event) {
     for (const TaskRange& range : tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
         AttemptRef ref{event.job, i, event.attempt};
-        EndAttempt(step, event.node, *job, {.ref = ref, .cause = Cause::kStopped, .start = step.now});
+        EndAttempt(step, event.node, *job,
+                   {.ref = ref, .cause = Cause::kStopped, .start = step.now});
       }
     }
   }

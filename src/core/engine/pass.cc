@@ -293,8 +293,8 @@ class Pass {
   void Build(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker) {
     seeker.built = true;
     // A node that fails the job's tasks, or all tasks, is better than none.
-    bool avoid = (job.troubles().empty() && !AnySick()) ||
-                 OthersTake(state_, job, request, {}, step_.now);
+    bool avoid =
+        (job.troubles().empty() && !AnySick()) || OthersTake(state_, job, request, {}, step_.now);
     for (uint32_t i = 0; i < candidates_.size(); ++i) {
       Candidate& node = candidates_[i];
       if (node.kept || (avoid && job.Avoids(node.id))) continue;

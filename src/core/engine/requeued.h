@@ -57,7 +57,7 @@ class Requeued {
   }
 
   uint64_t pushed_ = 0;
-  std::map<uint64_t, TaskRange> ranges_;   // by their place in the order
+  std::map<uint64_t, TaskRange> ranges_;  // by their place in the order
   std::map<TaskIndex, uint64_t> places_;  // of each range, by its first task
 };
 

@@ -19,8 +19,8 @@ struct Limits {
   // Nothing has ended on a node for so long: nothing more waits there, but where another has room.
   Duration lease_patience = Duration::Millis(200);
   Duration node_patience = Duration::Seconds(60);  // silence after which a node is lost
-  uint32_t node_losses = 5;             // a task present at so many fails with that reason
-  uint32_t node_failures = 3;           // of a job in a row set a node aside
+  uint32_t node_losses = 5;    // a task present at so many fails with that reason
+  uint32_t node_failures = 3;  // of a job in a row set a node aside
   // A task that a node may have failed waits so long for another one.
   Duration elsewhere_patience = Duration::Seconds(30);
   uint64_t output_backlog = 64u << 20;  // bytes waiting for the terminal before starts pause

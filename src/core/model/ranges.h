@@ -44,8 +44,9 @@ inline std::vector<TaskRange> Normalized(std::vector<TaskRange> ranges) {
 
 // The task is in one of the ranges, which are normalized.
 inline bool SortedContains(const std::vector<TaskRange>& ranges, TaskIndex index) {
-  auto after = std::upper_bound(ranges.begin(), ranges.end(), index,
-                                [](TaskIndex i, const TaskRange& range) { return i < range.first; });
+  auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), index,
+                       [](TaskIndex i, const TaskRange& range) { return i < range.first; });
   return after != ranges.begin() && index - std::prev(after)->first < std::prev(after)->count;
 }
 

@@ -409,12 +409,16 @@ void HubClient::Take(wire::Watch watch) {
 void HubClient::TellNews(JobId job) {
   const HubJobs::Job* entry = service_.jobs().Find(job);
   if (entry == nullptr) return;
-  wire::JobNews news{job,
-                     entry->counts,
-                     entry->finished,
-                     static_cast<uint32_t>(entry->held),
-                     service_.nodes_joined(),
-                     service_.jobs().WhyStalled(job)};
+  wire::JobNews news{.job = job,
+                     .counts = entry->counts,
+                     .finished = entry->finished,
+                     .held = static_cast<uint32_t>(entry->held),
+                     .nodes = service_.nodes_joined(),
+                     .why = service_.jobs().WhyStalled(job)};
+  // The entry may be a little older than its hold: who waits would see that nothing runs.
+  if (!entry->finished) {
+    news.counts = service_.hub().engine().Counts(job).value_or(entry->counts);
+  }
   if (!entry->finished && connection_->queued() > kPrintBytes) return;  // it does not listen
   Send(std::move(news));
   if (!entry->finished) return;

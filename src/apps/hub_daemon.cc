@@ -34,7 +34,7 @@ void NoteStart(const std::string& hub_dir, const cli::Words& words) {
   for (const cli::TypedOption& option : words.options) {
     if (option.opt == cli::Opt::kState) continue;
     line += " " + cli::DashedName(option.opt);
-    if (!option.value.empty()) line += "=" + ShellQuote(option.value);
+    if (!cli::Definition(option.opt).argument.empty()) line += "=" + ShellQuote(option.value);
   }
   // Without it the line is a shorter one; the hub can do without.
   (void)os::WriteFileAtomically(os::JoinPath(hub_dir, kStartedName), line + "\n", 0600);

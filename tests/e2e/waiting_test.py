@@ -1,12 +1,14 @@
 """Who waits for a job that cannot go on is told at once, and who names a job means that one."""
+import fcntl
 import json
 import os
 import pty
 import re
 import select
-import signal
 import socket
+import struct
 import subprocess
+import termios
 
 from cluster import cluster_of
 from harness import DEADLINE, SPATE, Place, main, wait, want
@@ -15,12 +17,12 @@ from harness import DEADLINE, SPATE, Place, main, wait, want
 class Waiting:
     """A command that goes on until something happens."""
 
-    def __init__(self, place, *words, log="waiting", env=None, stderr=None):
+    def __init__(self, place, *words, log="waiting", env=None, stderr=None, **how):
         self.place, self.log = place, log
         with open(os.path.join(place.dir, log), "w") as out:
             self.process = subprocess.Popen([SPATE, *words], cwd=place.dir, env=env or place.env,
                                             stdin=subprocess.DEVNULL, stdout=out,
-                                            stderr=out if stderr is None else stderr)
+                                            stderr=out if stderr is None else stderr, **how)
 
     def says(self, text):
         wait(lambda: text in self.place.read(self.log) or self.process.poll() is not None, text)
@@ -123,8 +125,11 @@ def test_the_bar_says_why_nothing_runs(place: Place):
     cluster.node("n1", "-j", "1", "--gpus", "none")
     for words in (["submit", "--progress"], ["run", "--hub"]):
         master, slave = pty.openpty()
-        env = dict(place.env, TERM="xterm", NO_COLOR="1", COLUMNS="100")
-        waits = Waiting(place, *words, "--gpus", "2", "--", "true", env=env, stderr=slave)
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        env = dict(place.env, TERM="xterm", NO_COLOR="1")
+        waits = Waiting(place, *words, "--gpus", "2", "--", "true", env=env, stderr=slave,
+                        start_new_session=True,
+                        preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
         os.close(slave)
         seen = ""
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/table/text_width.h"
 #include "cli/top/snapshot.h"
 #include "cli/top/top_keys.h"

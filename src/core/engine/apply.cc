@@ -1,5 +1,6 @@
 // Apply: what each record changes. The only place that changes the state; what it derives beside
 // (use, turns, open nodes) is told in engine_state.h.
+#include <algorithm>
 #include <iterator>
 #include <utility>
 

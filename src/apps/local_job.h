@@ -17,6 +17,7 @@
 #include "cli/options/run_options.h"
 #include "cli/run/task_list.h"
 #include "cli/view/run_view.h"
+#include "cli/view/terminal_screen.h"
 #include "os/environment.h"
 #include "os/machine.h"
 #include "os/real_loop.h"

@@ -285,7 +285,7 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
   const cli::ListChange& list = changes->list;
   bool changed = !list.added.empty() || !changes->reopened.empty();
   if (job.engine().Finished(job.id()) && !changed) return NothingLeft(job);
-  if (!list.same()) {
+  if (!list.same() && job.options().show.form != cli::OutputForm::kQuiet) {
     size_t missing = 0;
     for (TaskRange range : list.missing) missing += range.count;
     TellChange(list.added.size(), missing);

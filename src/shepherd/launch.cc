@@ -245,10 +245,11 @@ Result<ShepherdProcess> Launcher::Launch(const std::string& cgroup) {
 }
 
 int EndOrphans(const std::vector<pid_t>& keep, const ForeignChildren& foreign) {
-  // Orphans that die are replaced by their own children: a few passes end most trees at once.
-  int left = 0;
+  // Orphans that die are replaced by their own children, also by such as came after they were
+  // looked for: done is a pass that finds none.
+  int found = 0;
   for (int pass = 0; pass < 8; ++pass) {
-    left = 0;
+    found = 0;
     ProcessTree ours(getpid());
     for (pid_t child : ours.Children()) {
       if (std::find(keep.begin(), keep.end(), child) != keep.end()) continue;
@@ -259,11 +260,12 @@ int EndOrphans(const std::vector<pid_t>& keep, const ForeignChildren& foreign) {
       kill(child, SIGSTOP);
       ProcessTree(child).SignalAll(SIGKILL);
       kill(child, SIGKILL);
-      if (waitpid(child, nullptr, WNOHANG) == 0) ++left;
+      waitpid(child, nullptr, WNOHANG);
+      ++found;
     }
-    if (left == 0) break;
+    if (found == 0) break;
   }
-  return left;
+  return found;
 }
 
 }  // namespace spate::shepherd

@@ -116,7 +116,7 @@ TEST(Damage, OfOpenJob) {
            [](auto& m) { m.mutable_open_job()->clear_settings(); }},
           {"open_job.settings.cwd is missing", good, [=](auto& m) { s(m)->clear_cwd(); }},
           {"open_job.settings.row_kind is out of range", good,
-           [=](auto& m) { s(m)->set_row_kind(3); }},
+           [=](auto& m) { s(m)->set_row_kind(4); }},
           {"open_job.settings.nice is out of range", good, [=](auto& m) { s(m)->set_nice(20); }},
           {"open_job.settings.umask_plus_1 is out of range", good,
            [=](auto& m) { s(m)->set_umask_plus_1(01001); }},

@@ -93,7 +93,7 @@ def test_quick_start(place: Place):
 
 def test_crashes_are_tried_again(place: Place):
     """What crashes is told with its stderr, and runs four times; a success on the last try is one."""
-    site(place)
+    site(place, nodes=1)
     place.write("job.lst", "sh flaky {check out exists done.1}", "sh broken", "no-such-program")
     place.write("flaky", "echo x >> tries", "test $(wc -l < tries) -ge 4 && touch done.1")
     place.write("broken", "echo it broke >&2", "exit 3")
@@ -106,7 +106,6 @@ def test_crashes_are_tried_again(place: Place):
     want(out.count("return: 3\n") == 4 and out.count("it broke\n") == 4, out)
     want("no-such-program: command not found" in out, out)
     want({end[0] for end in results(place)} == {"0", "256", "768"}, results(place))
-    # A command that cannot be started is looked for on the other machine, too: that is one try.
     ids = [end[2] for end in results(place)]
     want(len(ids) == len(set(ids)) == 12, ids)
     out, _ = para(place, "crashed")
@@ -115,6 +114,15 @@ def test_crashes_are_tried_again(place: Place):
     place.write("broken", "exit 0")
     place.write("job2.lst", "sh broken")
     para(place, "-retries=1", "make", "job2.lst")
+
+
+def test_another_machine_is_the_same_try(place: Place):
+    """What cannot be started, or fails on a machine of which nothing is known, runs on the other one, too."""
+    site(place)
+    place.write("job.lst", "no-such-program", "sh broken", "sh broken")
+    place.write("broken", "exit 3")
+    para(place, "-retries=1", "make", "job.lst", code=255)
+    want(len(results(place)) == 3, results(place))
 
 
 def test_a_failed_check_is_a_crash(place: Place):

@@ -168,7 +168,7 @@ TEST(History, Statistics) {
   EXPECT_EQ(statistics->first_start, EndOf(0).end.start);
   EXPECT_EQ(statistics->last_end, EndOf(5).end.start + EndOf(5).end.wall);
   EXPECT_GT(statistics->tasks_per_second, 1000);
-  EXPECT_EQ(statistics->output_bytes, 21u + 131072);
+  EXPECT_EQ(statistics->output_bytes, 21u + 200'000);
 }
 
 TEST(History, RefreshSeesWhatCameLater) {
@@ -248,7 +248,7 @@ TEST(StateCheck, ASoundJob) {
   EXPECT_EQ(report->log_records, 6u);
   EXPECT_EQ(seen, 13u);
   EXPECT_EQ(report->rows, 10u);
-  EXPECT_EQ(report->output_bytes, 21u + 131072);
+  EXPECT_EQ(report->output_bytes, 21u + 200'000);
   EXPECT_EQ(CheckJob(world.state(), 2).error().kind, ErrorKind::kNotFound);
 }
 

@@ -1,14 +1,21 @@
 #include "shepherd/foreign_children.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "os/file.h"
 #include "os/process.h"
 #include "shepherd/process_tree.h"
 
 namespace spate::shepherd {
+namespace {
+
+constexpr size_t kMostWords = 4 << 20;
+
+}  // namespace
 
 ForeignChildren::ForeignChildren(const std::vector<pid_t>& ours, std::string mark)
     : mark_(std::move(mark)) {
@@ -23,11 +30,14 @@ ForeignChildren::ForeignChildren(const std::vector<pid_t>& ours, std::string mar
   }
 }
 
-bool ForeignChildren::Has(pid_t child) const {
-  if (known_.empty()) return false;
+ForeignChildren::Whose ForeignChildren::Look(pid_t child) const {
+  if (known_.empty()) return Whose::kOurs;
   auto known = known_.find(child);
-  if (known != known_.end() && known->second == os::StartTimeOf(child)) return true;
-  return mark_.empty() || !HasVariable(child, mark_);
+  if (known != known_.end() && known->second == os::StartTimeOf(child)) return Whose::kForeign;
+  if (mark_.empty()) return Whose::kForeign;
+  if (HasVariable(child, mark_)) return Whose::kOurs;
+  auto words = os::ReadFile(fmt::format("/proc/{}/cmdline", child), kMostWords);
+  return words && words->empty() ? Whose::kUnclear : Whose::kForeign;
 }
 
 }  // namespace spate::shepherd

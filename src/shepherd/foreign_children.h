@@ -20,12 +20,14 @@ class ForeignChildren {
   ForeignChildren(const std::vector<pid_t>& ours, std::string mark);
 
   bool empty() const { return known_.empty(); }
-  // Whether a child of this process is foreign: one that was there, or an orphan of such a one,
+  // Whose a child of this process is. Foreign is one that was there, or an orphan of such a one,
   // which comes to us because we are a subreaper. Exact for what was there. Orphans without our
   // mark are taken for foreign: rather a task's process that emptied its environment, and whose
   // shepherd was killed, goes on than a stranger's ends. When nobody was there at the start,
-  // nobody is foreign.
-  bool Has(pid_t child) const;
+  // nobody is foreign. One that is dying, or about to become another program, has no environment
+  // to look at: ask again a little later.
+  enum class Whose { kOurs, kForeign, kUnclear };
+  Whose Look(pid_t child) const;
 
  private:
   std::unordered_map<pid_t, uint64_t> known_;  // with the start time

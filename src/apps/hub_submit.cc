@@ -316,9 +316,19 @@ Result<int> Submit(const cli::Invocation& invocation) {
   return cli::kExitSuccess;
 }
 
+// Numbers of a hub's jobs are not those of this machine's runs.
+std::unexpected<Error> WithLocalHint(const auto& failed, const cli::Invocation& invocation) {
+  Error error = failed.error();
+  bool may = (cli::Definition(cli::Opt::kLocal).commands & cli::Bit(invocation.words.command)) != 0;
+  if (error.kind == ErrorKind::kUnavailable && may) {
+    error.message += "\nThe runs of this machine are meant with --local";
+  }
+  return std::unexpected(std::move(error));
+}
+
 Result<int> Wait(const cli::Invocation& invocation) {
   auto setting = FindSetting(invocation.words);
-  if (!setting) return std::unexpected(setting.error());
+  if (!setting) return WithLocalHint(setting, invocation);
   std::vector<std::string> words = invocation.words.words;
   if (words.empty()) words.push_back("last");
   HubCall call(*setting->loop, setting->target);
@@ -339,7 +349,7 @@ Result<int> Wait(const cli::Invocation& invocation) {
     for (JobId job : jobs) {
       Waiter waiter(call, *setting->loop, setting->here, {bar, false, {}, setting->reach});
       auto waited = waiter.Wait(job, false);
-      if (!waited) return waited;
+      if (!waited) return WithLocalHint(waited, invocation);
       code = std::max(code, *waited);
       if (call.interrupted()) return code;
     }
@@ -365,16 +375,6 @@ std::vector<std::string> ArgvForHub(const cli::Invocation& invocation) {
   }
   argv.insert(argv.end(), invocation.words.words.begin(), invocation.words.words.end());
   return argv;
-}
-
-// Numbers of a hub's jobs are not those of this machine's runs.
-std::unexpected<Error> WithLocalHint(const auto& failed, const cli::Invocation& invocation) {
-  Error error = failed.error();
-  bool may = (cli::Definition(cli::Opt::kLocal).commands & cli::Bit(invocation.words.command)) != 0;
-  if (error.kind == ErrorKind::kUnavailable && may) {
-    error.message += "\nThe runs of this machine are meant with --local";
-  }
-  return std::unexpected(std::move(error));
 }
 
 Result<int> Ask(const cli::Invocation& invocation) {

@@ -1,5 +1,6 @@
 #include "apps/earlier_runs.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -67,6 +68,15 @@ std::string ListName(const std::string& cwd, const std::string& file) {
 
 namespace {
 
+// It may be the one to go on with: to begin anew would run again what has run.
+Error DamageOf(const store::JobSummary& job) {
+  return {
+      ErrorKind::kCorrupt,
+      fmt::format("job {0} may be the run to go on with, and it is damaged: {1}\nTo look at it: "
+                  "spate state check {0}; to begin anew without it: spate job forget {0}",
+                  job.number, job.problem)};
+}
+
 std::vector<std::string> AbsoluteFiles(const cli::RunOptions& options, const std::string& cwd) {
   std::vector<std::string> files;
   for (const std::string& file : options.sources.files) {
@@ -86,8 +96,16 @@ Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state
   size_t nearest = 0;
   auto numbers = store::JobNumbers(state_dir);
   if (!numbers) return std::unexpected(numbers.error());
+  std::optional<Error> damage;
   auto status = store::VisitJobs(state_dir, *numbers, [&](const store::JobSummary& job) {
-    if (job.standing == store::JobStanding::kDamaged || job.row.cwd != cwd) return true;
+    if (job.standing == store::JobStanding::kDamaged) {
+      // Damage at one place of a run that is another one leaves something else that differs.
+      bool other = !job.row.cwd.empty() && job.row.cwd != cwd &&
+                   (!named || Nearness(job.row, files, options) == 0);
+      if (!other) damage = DamageOf(job);
+      return other;
+    }
+    if (job.row.cwd != cwd) return true;
     size_t near = named ? Nearness(job.row, files, options)
                   : job.standing != store::JobStanding::kFinished ? kSameWork
                                                                   : 0;
@@ -98,6 +116,7 @@ Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state
     return nearest != kSameWork;
   });
   if (!status) return std::unexpected(status.error());
+  if (damage) return std::unexpected(std::move(*damage));
   return found;
 }
 

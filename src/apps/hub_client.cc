@@ -114,7 +114,7 @@ Status HubClient::CheckUpload(Upload& upload) {
     return {};
   }
   const HubJobs::Job* job = service_.jobs().Find(submit.add_to);
-  if (auto right = service_.CheckRight(caller_, submit.add_to); !right) return right;
+  if (auto right = service_.CheckUsable(caller_, submit.add_to); !right) return right;
   if (job->finished) {
     return spate::Fail(ErrorKind::kInvalid,
                        fmt::format("job {} has ended; only a job that was submitted with --open, "
@@ -306,7 +306,6 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
     service_.DropUpload(upload.job);
     return Fail(ready.error());
   }
-  service_.hub().SetSettings(upload.job, std::move(settings));
   AwaitAccepted(upload.job, false);
   service_.hub().Post(std::move(event));
 }
@@ -348,10 +347,8 @@ void HubClient::Grow(Upload upload, wire::SubmitEnd end) {
        tell = Guarded([this, job, first = upload.grown_from] { Accepted(job, false, first); })] {
         service->EndGrow(job);
         // The news of its end may have come after we looked.
-        const HubJobs::Job* entry = service->jobs().Find(job);
-        bool reopened = entry != nullptr && entry->finished &&
-                        service->hub().engine().Counts(job) &&
-                        !service->hub().engine().Finished(job);
+        bool reopened =
+            service->hub().engine().Counts(job) && !service->hub().engine().Finished(job);
         if (reopened) service->jobs().Reopened(job);
         service->ForgetSoon(job);  // when nothing was added
         tell();
@@ -401,6 +398,11 @@ void HubClient::Take(wire::Watch watch) {
   if (service_.jobs().Find(watch.job) == nullptr) {
     return Fail({ErrorKind::kNotFound, fmt::format("there is no job {}", watch.job.value)});
   }
+  // Of a job of this user or another one: whoever waits for it would wait for ever.
+  if (std::string damage = service_.jobs().Find(watch.job)->damage; !damage.empty()) {
+    return Fail(
+        {ErrorKind::kCorrupt, fmt::format("job {} is set aside: {}", watch.job.value, damage)});
+  }
   service_.jobs().Unlisten(listening_);
   listening_ = service_.jobs().Listen(watch.job, [this, job = watch.job] { TellNews(job); });
   TellNews(watch.job);
@@ -427,7 +429,7 @@ void HubClient::TellNews(JobId job) {
 }
 
 void HubClient::Take(wire::ReadEnds read) {
-  if (auto right = service_.CheckRight(caller_, read.job); !right) return Fail(right.error());
+  if (auto right = service_.CheckUsable(caller_, read.job); !right) return Fail(right.error());
   service_.jobs().Unlisten(listening_);
   listening_ = service_.jobs().Listen(read.job, [this, job = read.job] { TellNews(job); });
   TellNews(read.job);

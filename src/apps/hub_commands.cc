@@ -66,16 +66,23 @@ Status NeedAdmin(const Call& call) {
 
 // ---- Jobs --------------------------------------------------------------------------------------
 
+std::vector<JobId> InRange(const HubJobs& jobs, const format::NumberRange& range) {
+  bool one = range.first == range.last;
+  auto found = one ? std::vector{JobId(range.first)} : jobs.AllOf("", true);
+  std::erase_if(found, [&](JobId job) { return !range.Contains(job.value) || !jobs.Find(job); });
+  return found;
+}
+
 // The jobs that words name; those of others are errors.
-Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::string>& words) {
+Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::string>& words,
+                                    bool damaged_too = false) {
   std::vector<JobId> picked;
   HubJobs& jobs = call.service.jobs();
   for (const std::string& word : words) {
     auto selector = format::ParseJobSelector(word);
     if (!selector) return std::unexpected(selector.error());
     if (selector->all) {
-      auto all = jobs.AllOf(call.caller().user, call.caller().is_admin);
-      std::erase_if(all, [&](JobId job) { return jobs.Find(job)->finished; });
+      auto all = jobs.UnfinishedOf(call.caller().user, call.caller().is_admin);
       picked.insert(picked.end(), all.begin(), all.end());
     }
     if (selector->last) {
@@ -84,16 +91,9 @@ Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::str
       picked.push_back(*newest);
     }
     for (const format::NumberRange& range : selector->ranges) {
-      bool found = false;
-      for (uint64_t n = range.first; n <= range.last; n += range.step) {
-        if (jobs.Find(JobId(static_cast<uint32_t>(n))) == nullptr) {
-          if (range.last - range.first > 1'000'000) break;
-          continue;
-        }
-        picked.emplace_back(static_cast<uint32_t>(n));
-        found = true;
-      }
-      if (!found) {
+      auto found = InRange(jobs, range);
+      picked.insert(picked.end(), found.begin(), found.end());
+      if (found.empty()) {
         return Fail(ErrorKind::kNotFound,
                     fmt::format("there is no job {} on this hub; see: spate job list{}", word,
                                 call.asked.reach));
@@ -101,9 +101,9 @@ Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::str
     }
   }
   for (JobId job : picked) {
-    if (auto right = call.service.CheckRight(call.caller(), job); !right) {
-      return std::unexpected(right.error());
-    }
+    auto right = damaged_too ? call.service.CheckRight(call.caller(), job)
+                             : call.service.CheckUsable(call.caller(), job);
+    if (!right) return std::unexpected(right.error());
   }
   std::sort(picked.begin(), picked.end());
   picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
@@ -116,7 +116,7 @@ Result<JobId> PickJob(const Call& call, const format::TasksOfJob& tasks) {
   if (tasks.job) job = JobId(*tasks.job);
   if (!job) job = call.service.jobs().NewestOf(call.caller().user);
   if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
-  if (auto right = call.service.CheckRight(call.caller(), *job); !right) {
+  if (auto right = call.service.CheckUsable(call.caller(), *job); !right) {
     return std::unexpected(right.error());
   }
   return *job;
@@ -227,12 +227,12 @@ Status Forget(Call& call) {
   } else if (call.words.words.empty()) {
     return Fail(ErrorKind::kInvalid, "which jobs? Write their numbers, or --older-than T");
   } else {
-    auto picked = PickJobs(call, call.words.words);
+    auto picked = PickJobs(call, call.words.words, /*damaged_too=*/true);
     if (!picked) return std::unexpected(picked.error());
     chosen = std::move(*picked);
   }
   for (JobId job : chosen) {
-    if (jobs.Find(job)->finished) continue;
+    if (jobs.Find(job)->finished || !jobs.Find(job)->damage.empty()) continue;
     return Fail(ErrorKind::kBusy,
                 fmt::format("job {0} has not ended; spate job cancel{1} {0} ends it", job.value,
                             call.asked.reach));

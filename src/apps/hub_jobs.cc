@@ -30,34 +30,55 @@ HubJobs::~HubJobs() {
   loop_.Cancel(tell_timer_);
   loop_.Cancel(write_timer_);
   loop_.Cancel(look_timer_);
+  loop_.Cancel(past_timer_);
+}
+
+HubJobs::Job HubJobs::FromRow(const store::JobRow& row) {
+  Job job;
+  job.user = row.user;
+  job.name = cli::NameOf(row).substr(0, kNameBytes);
+  job.counts = row.counts;
+  job.accepted = true;
+  job.finished = row.last_seq != 0;
+  job.started = row.counts.finished() > 0;
+  job.ended = row.ended;
+  return job;
 }
 
 Status HubJobs::Load() {
-  auto rows = store_.ReadJobs(store::WhichJobs::kAll);
+  auto rows = store_.ReadJobs(store::WhichJobs::kUnfinished);
   if (!rows) return std::unexpected(rows.error());
   for (const store::JobRow& row : *rows) {
-    Job& job = jobs_[row.job];
-    job.user = row.user;
-    SetName(row);
-    job.counts = row.counts;
-    job.accepted = true;
-    job.finished = row.last_seq != 0;
-    job.ended = row.ended;
-    if (job.finished && row.state != store::JobState::kFinished) CountAnew(row.job, job);
+    Job& job = jobs_[row.job] = FromRow(row);
     if (auto counts = engine_.Counts(row.job)) {
       job.counts = *counts;
       job.held = engine_.Held(row.job);
       job.finished = engine_.Finished(row.job);
     }
     job.started = job.counts.leased + job.counts.finished() > 0;
+    if (store_.damaged().contains(row.job)) continue;
     // The last life may have ended before it wrote down what had changed.
     if (!job.finished && StateOf(job) != row.state) Changed(row.job);
   }
-  return {};
+  for (const auto& [id, what] : store_.damaged()) {
+    Job& job = jobs_[id];
+    job.accepted = true;
+    job.damage = what;
+    if (job.user.empty()) continue;  // the row itself is damaged, and nobody changes that
+    store_.PutProgress({id, store::JobState::kDamaged, std::nullopt, std::nullopt, job.counts});
+  }
+  return LoadUncounted();
 }
 
 // Earlier versions wrote the row a little later than the job's last record: a kill in between left
 // it as it was before. Of one whose records cannot be read the row is all that is known.
+Status HubJobs::LoadUncounted() {
+  auto rows = store_.ReadJobs(store::WhichJobs::kUncounted);
+  if (!rows) return std::unexpected(rows.error());
+  for (const store::JobRow& row : *rows) CountAnew(row.job, jobs_[row.job] = FromRow(row));
+  return {};
+}
+
 void HubJobs::CountAnew(JobId job, Job& entry) {
   engine::Engine past;
   Instant ended;
@@ -69,34 +90,83 @@ void HubJobs::CountAnew(JobId job, Job& entry) {
   auto counts = past.Counts(job);
   if (replayed && counts) entry.counts = *counts;
   entry.ended = ended.ns > 0 ? ended : loop_.Now();
-  Put(job, entry);
+  Put(job, entry, [this, job](Status status) {
+    if (status) Leave(job);
+  });
+}
+
+// From now on the journal knows it all; unless it goes on already.
+void HubJobs::Leave(JobId job) {
+  auto at = jobs_.find(job);
+  if (at != jobs_.end() && at->second.finished) jobs_.erase(at);
+}
+
+std::optional<HubJobs::Job> HubJobs::Read(JobId id) const {
+  auto row = store_.ReadJob(id);
+  if (!row && row.error().kind == ErrorKind::kCorrupt) {
+    Job damaged;  // nobody's, for nobody knows whose
+    damaged.accepted = damaged.finished = true;
+    damaged.damage = row.error().message;
+    return damaged;
+  }
+  if (!row || row->first_seq == 0) return std::nullopt;
+  Job job = FromRow(*row);
+  if (auto from = counted_from_.find(id); from != counted_from_.end()) {
+    job.counted_from = from->second;
+  }
+  return job;
 }
 
 const HubJobs::Job* HubJobs::Find(JobId job) const {
   auto at = jobs_.find(job);
-  return at == jobs_.end() || !at->second.accepted ? nullptr : &at->second;
+  if (at != jobs_.end()) return at->second.accepted ? &at->second : nullptr;
+  auto read = Read(job);
+  if (!read) return nullptr;
+  if (past_timer_ == 0) {
+    past_timer_ = loop_.At(loop_.Now(), [this] {
+      past_timer_ = 0;
+      past_.clear();
+    });
+  }
+  Job& past = past_[job];
+  past = std::move(*read);
+  return &past;
 }
 
 std::optional<JobId> HubJobs::NewestOf(const std::string& user) const {
+  auto newest = store_.NewestOf(user).value_or(std::nullopt);
   for (auto at = jobs_.rbegin(); at != jobs_.rend(); ++at) {
+    if (newest && at->first < *newest) break;
     if (at->second.accepted && at->second.user == user) return at->first;
   }
-  return std::nullopt;
+  return newest;
 }
 
-std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const {
+std::vector<JobId> HubJobs::UnfinishedOf(const std::string& user, bool everybody) const {
   std::vector<JobId> all;
   for (const auto& [id, job] : jobs_) {
-    if (job.accepted && (everybody || job.user == user)) all.push_back(id);
+    bool counts = job.accepted && !job.finished && job.damage.empty();
+    if (counts && (everybody || job.user == user)) all.push_back(id);
   }
   return all;
 }
 
-std::vector<JobId> HubJobs::EndedBefore(Instant when) const {
-  std::vector<JobId> ended;
-  for (const auto& [id, job] : jobs_) {
-    if (job.finished && job.ended && *job.ended < when) ended.push_back(id);
-  }
+std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const {
+  auto all = store_.JobsOf(everybody ? "" : user).value_or(std::vector<JobId>());
+  // What was accepted is durable; what is being removed is not there any more.
+  std::erase_if(all, [&](JobId id) {
+    auto at = jobs_.find(id);
+    return at != jobs_.end() && !at->second.accepted;
+  });
+  return all;
+}
+
+std::vector<JobId> HubJobs::EndedBefore(Instant when, size_t most) const {
+  auto ended = store_.EndedBefore(when, most).value_or(std::vector<JobId>());
+  std::erase_if(ended, [&](JobId id) {
+    const Job* job = Find(id);
+    return job == nullptr || !job->finished || !job->ended || *job->ended >= when;
+  });
   return ended;
 }
 
@@ -106,7 +176,10 @@ void HubJobs::SetName(const store::JobRow& row) {
   jobs_[row.job].name = cli::NameOf(row).substr(0, kNameBytes);
 }
 
-void HubJobs::Drop(JobId job) { jobs_.erase(job); }
+void HubJobs::Drop(JobId job) {
+  jobs_.erase(job);
+  counted_from_.erase(job);
+}
 
 void HubJobs::Accepted(JobId job) {
   jobs_[job].accepted = true;
@@ -114,16 +187,19 @@ void HubJobs::Accepted(JobId job) {
 }
 
 void HubJobs::Changed(JobId job) {
-  auto at = jobs_.find(job);
-  if (at == jobs_.end()) return;
+  if (!jobs_.contains(job)) {
+    // It may have been given more to do just before the news of its end.
+    bool goes_on = engine_.Counts(job) && !engine_.Finished(job);
+    return goes_on ? Reopened(job) : void();
+  }
   changed_.insert(job);
   unwritten_.insert(job);
   Schedule();
 }
 
 void HubJobs::Held(JobId job, engine::HoldReason reason) {
-  jobs_[job].held = reason;
   Changed(job);
+  if (auto at = jobs_.find(job); at != jobs_.end()) at->second.held = reason;
 }
 
 void HubJobs::Finished(JobId job, const JobCounts& counts) {
@@ -132,20 +208,29 @@ void HubJobs::Finished(JobId job, const JobCounts& counts) {
   entry.finished = true;
   entry.ended = loop_.Now();
   entry.held = engine::HoldReason::kNone;
-  // Its row was written with its last record.
+  // Its row was written with its last record, so that whoever is told may ask the journal.
   unwritten_.erase(job);
   changed_.erase(job);
   Tell(job);
+  Leave(job);
 }
 
 void HubJobs::Reopened(JobId job) {
+  if (!jobs_.contains(job)) {
+    auto read = Read(job);
+    if (!read) return;
+    jobs_[job] = std::move(*read);
+  }
   jobs_[job].finished = false;
   Changed(job);
 }
 
 void HubJobs::ResetCounts(JobId job) {
-  Job& entry = jobs_.at(job);
-  entry.counted_from = engine_.Counts(job).value_or(entry.counts);
+  const Job* entry = Find(job);
+  if (entry == nullptr) return;
+  JobCounts counts = engine_.Counts(job).value_or(entry->counts);
+  counted_from_[job] = counts;
+  if (auto at = jobs_.find(job); at != jobs_.end()) at->second.counted_from = counts;
 }
 
 void HubJobs::Schedule() {
@@ -172,13 +257,13 @@ void HubJobs::Flush() {
   }
 }
 
-void HubJobs::Put(JobId job, const Job& entry) {
+void HubJobs::Put(JobId job, const Job& entry, store::SqliteStore::Done done) {
   store::JobProgress progress;
   progress.job = job;
   progress.state = StateOf(entry);
   progress.counts = entry.counts;
   if (entry.finished) progress.ended = entry.ended;
-  store_.PutProgress(progress);
+  store_.PutProgress(progress, std::move(done));
 }
 
 uint64_t HubJobs::Listen(JobId job, Listener fn) {

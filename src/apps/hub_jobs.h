@@ -33,15 +33,20 @@ class HubJobs {
     JobCounts counted_from;  // see ResetCounts
     std::string stalled;     // see WhyStalled
     Instant looked;          // when that was found out
+    std::string damage;      // it was set aside (SqliteStore::damaged); nothing else of it is sure
   };
   // All outlive it. Progress is written down now and then, so that lists need not count.
   HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine& engine);
   ~HubJobs();
 
+  // Jobs that have not finished, and damaged ones. All others stay in the journal alone.
   Status Load();
+  // One that has finished is read from the journal. What is returned lives in this turn of the loop.
   const Job* Find(JobId job) const;
   std::optional<JobId> NewestOf(const std::string& user) const;
   std::vector<JobId> AllOf(const std::string& user, bool everybody) const;
+  // The same without those that have finished, which may be many.
+  std::vector<JobId> UnfinishedOf(const std::string& user, bool everybody) const;
 
   void Add(JobId job, std::string user);
   void SetName(const store::JobRow& row);
@@ -56,8 +61,8 @@ class HubJobs {
   // What keeps a job that is not held from going on by itself; empty: nothing does. As of half a
   // second ago at most.
   const std::string& WhyStalled(JobId job);
-  // Finished jobs that ended before `when`.
-  std::vector<JobId> EndedBefore(Instant when) const;
+  // Finished jobs that ended before `when`: those that did first.
+  std::vector<JobId> EndedBefore(Instant when, size_t most = SIZE_MAX / 2) const;
   // Writes down what is not yet; before the hub ends.
   void Flush();
 
@@ -72,14 +77,20 @@ class HubJobs {
   void Tell(JobId job);
   void Schedule();
   void LookAtWaiting();
-  void Put(JobId job, const Job& entry);
+  void Put(JobId job, const Job& entry, store::SqliteStore::Done done = nullptr);
+  Status LoadUncounted();
   void CountAnew(JobId job, Job& entry);
+  void Leave(JobId job);
+  static Job FromRow(const store::JobRow& row);
+  std::optional<Job> Read(JobId job) const;
 
   os::Loop& loop_;
   store::SqliteStore& store_;
   const engine::Engine& engine_;
-  std::map<JobId, Job> jobs_;
-  std::set<JobId> changed_;  // since listeners were told
+  std::map<JobId, Job> jobs_;                // until their end is durable, and damaged ones
+  mutable std::map<JobId, Job> past_;        // what Find read in this turn of the loop
+  std::map<JobId, JobCounts> counted_from_;  // of those that ResetCounts was called for
+  std::set<JobId> changed_;                  // since listeners were told
   std::set<JobId> unwritten_;
   std::map<uint64_t, std::pair<JobId, Listener>> listeners_;
   std::multimap<JobId, uint64_t> by_job_;
@@ -87,6 +98,7 @@ class HubJobs {
   os::TimerId tell_timer_ = 0;
   os::TimerId write_timer_ = 0;
   os::TimerId look_timer_ = 0;  // while there are listeners
+  mutable os::TimerId past_timer_ = 0;
   JobId last_looked_;
 };
 

@@ -70,6 +70,15 @@ Status HubNodes::Load() {
   auto rows = store_.ReadNodes();
   if (!rows) return std::unexpected(rows.error());
   for (store::NodeRow& row : *rows) {
+    if (row.damaged) {
+      // Its name may be another node's, and it may have been removed.
+      row.removed = true;
+      log_(fmt::format(
+          "what is known of node {} is damaged: it is not let in until somebody says so "
+          "(spate node resume {})",
+          row.id.value, EscapeForScreen(row.name)));
+      if (by_name_.contains(row.name)) continue;
+    }
     by_name_[row.name] = row.id;
     nodes_[row.id].row = std::move(row);
   }

@@ -44,9 +44,7 @@ std::vector<JobId> JobsOf(const HubService& service, const Caller& caller,
       if (auto newest = service.jobs().NewestOf(caller.user)) add(*newest);
     }
     if (selected->all) {
-      for (JobId job : service.jobs().AllOf(caller.user, caller.is_admin)) {
-        if (!service.jobs().Find(job)->finished) add(job);
-      }
+      for (JobId job : service.jobs().UnfinishedOf(caller.user, caller.is_admin)) add(job);
     }
     for (const format::NumberRange& range : selected->ranges) {
       uint64_t looked = 0;

@@ -29,6 +29,8 @@ const char* ReasonOf(engine::HoldReason reason) {
       return "so many of its tasks have failed as --max-failures allows";
     case engine::HoldReason::kAllFail:
       return "25 attempts of its tasks failed in a row, and none has succeeded";
+    case engine::HoldReason::kDamaged:
+      return "the text of some of its tasks is damaged";
     default:
       return "somebody asked for it";
   }
@@ -40,7 +42,14 @@ Result<std::unique_ptr<HubService>> HubService::Open(os::RealLoop& loop, Options
   if (auto made = os::MakeDirs(options.dir, 0700); !made) return std::unexpected(made.error());
   auto dir = store::HubDir::Open(options.dir);
   if (!dir) return std::unexpected(dir.error());
-  auto store = store::SqliteStore::Open(*dir, loop);
+  store::SqliteOptions journal;
+  journal.waiting = [log = options.log, path = dir->place().DbPath()](Duration time) {
+    log(fmt::format(
+        "another program has held a lock on {} for {:.0f} s; the hub waits, and nothing "
+        "is started or acknowledged before it is gone (fuser {} tells who)",
+        EscapeForScreen(path), time.seconds(), ShellQuote(path)));
+  };
+  auto store = store::SqliteStore::Open(*dir, loop, std::move(journal));
   if (!store) return std::unexpected(store.error());
   auto keys = HubKeys::Open(options.dir);
   if (!keys) return std::unexpected(keys.error());
@@ -64,6 +73,10 @@ HubService::HubService(os::RealLoop& loop, Options options, store::HubDir dir,
       identity_(std::move(identity)),
       epoch_(store_->last_epoch().value + 1),
       since_(loop.Now()) {
+  MakeParts();
+}
+
+void HubService::MakeParts() {
   Limits limits;
   limits.node_patience = options_.lost_after;
   hub_ = std::make_unique<hub::Hub>(loop_, *store_, *this, epoch_, limits);
@@ -80,6 +93,35 @@ HubService::~HubService() {
   door_.reset();
 }
 
+// Damage of a job sets it aside; what the engine has heard of it before then must go.
+Status HubService::ReplayAll() {
+  for (;;) {
+    size_t damaged = store_->damaged().size();
+    auto replayed = hub_->Replay();
+    if (replayed) break;
+    if (store_->damaged().size() == damaged) {
+      return Fail(
+          replayed.error().kind,
+          replayed.error().message +
+              "\nwhat is left of it can be saved: spate state check, then spate state salvage");
+    }
+    nodes_.reset();
+    jobs_.reset();
+    access_.reset();
+    MakeParts();
+  }
+  for (const auto& [job, what] : store_->damaged()) {
+    options_.log(fmt::format("job {} is set aside, nothing of it runs: {}", job.value, what));
+    hub_->SetAside(job);
+  }
+  if (!store_->damaged().empty()) {
+    options_.log(
+        "all other jobs go on; what is sound of these can be saved while no hub runs: "
+        "spate state check, then spate state salvage");
+  }
+  return {};
+}
+
 Status HubService::TakeUp() {
   // This very file, also when a newer one has taken its place meanwhile.
   program_ = "/proc/self/exe";
@@ -88,15 +130,9 @@ Status HubService::TakeUp() {
     if (!program) return std::unexpected(program.error());
     program_ = std::move(*program);
   }
-  if (auto replayed = hub_->Replay(); !replayed) return replayed;
+  if (auto replayed = ReplayAll(); !replayed) return replayed;
   CHECK(store_->BeginEpoch([](Status) {}) == epoch_);
-  auto rows = store_->ReadJobs(store::WhichJobs::kUnfinished);
-  if (!rows) return std::unexpected(rows.error());
-  for (const store::JobRow& row : *rows) {
-    auto settings = wire::DecodeSettings(row.settings);
-    if (!settings) return Within(fmt::format("job {}", row.job.value), settings.error());
-    hub_->SetSettings(row.job, std::make_shared<const JobSettings>(std::move(*settings)));
-  }
+  hub_->SetSettingsSource([this](JobId job) { return ReadSettings(job); });
   if (auto loaded = jobs_->Load(); !loaded) return loaded;
   if (auto loaded = access_->Load(); !loaded) return loaded;
   if (auto loaded = nodes_->Load(); !loaded) return loaded;
@@ -293,6 +329,16 @@ Status HubService::CheckRight(const Caller& caller, JobId job) const {
                           job.value, entry->user));
 }
 
+Status HubService::CheckUsable(const Caller& caller, JobId job) const {
+  if (auto right = CheckRight(caller, job); !right) return right;
+  const HubJobs::Job* entry = jobs_->Find(job);
+  if (entry->damage.empty()) return {};
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("job {0} is damaged and was set aside; what is sound of it can be saved "
+                          "while no hub runs (spate state salvage), or: spate job forget {0}",
+                          job.value));
+}
+
 void HubService::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
   if (jobs_->Find(job) != nullptr) return loop_.Post([fn = std::move(fn)] { fn(nullptr); });
   awaiting_.emplace(job, std::move(fn));
@@ -328,6 +374,11 @@ Status HubService::FillOutcomes(engine::SubmitJob& event) const {
       return Fail(ErrorKind::kNotFound,
                   fmt::format("--after: there is no job {} on this hub", after.job.value));
     }
+    if (!job->damage.empty()) {
+      return Fail(ErrorKind::kCorrupt,
+                  fmt::format("--after: job {} is damaged, and nobody knows how it ended",
+                              after.job.value));
+    }
     if (hub_->engine().Counts(after.job)) continue;
     engine::JobOutcome outcome{after.job, job->counts, {}};
     if (after.kind == AfterKind::kEach) {
@@ -360,30 +411,36 @@ void HubService::ForgetJob(JobId job, std::function<void()> done) {
   store_->ForgetJob(job, [done = std::move(done)](Status) { done(); });
 }
 
-// A few at a time: each is some work for the journal.
+// A few at a time, each of which is some work for the journal; and on, as long as there are more.
 void HubService::Prune() {
   constexpr Duration kEvery = Duration::Seconds(60);
+  constexpr Duration kNext = Duration::Millis(20);
   constexpr size_t kAtOnce = 20;
-  auto old = jobs_->EndedBefore(loop_.Now() - options_.keep);
-  old.resize(std::min(old.size(), kAtOnce));
+  auto old = jobs_->EndedBefore(loop_.Now() - options_.keep, kAtOnce);
   for (JobId job : old) {
     hub_->Forget(job);
     ForgetJob(job, [] {});
   }
-  prune_timer_ = loop_.At(loop_.Now() + kEvery, [this] { Prune(); });
+  Duration pause = old.size() < kAtOnce ? kEvery : kNext;
+  // What was asked of the journal before is done when it says so.
+  WhenSettled([this, pause] { prune_timer_ = loop_.At(loop_.Now() + pause, [this] { Prune(); }); });
+}
+
+Result<std::shared_ptr<const JobSettings>> HubService::ReadSettings(JobId job) const {
+  auto row = store_->ReadJob(job);
+  if (!row) return std::unexpected(row.error());
+  auto settings = wire::DecodeSettings(row->settings);
+  if (!settings) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("its settings are damaged: {}", settings.error().message));
+  }
+  return std::make_shared<const JobSettings>(std::move(*settings));
 }
 
 Status HubService::Revive(JobId job) {
   if (hub_->engine().Counts(job)) return {};
-  auto row = store_->ReadJob(job);
-  if (!row) return std::unexpected(row.error());
-  auto settings = wire::DecodeSettings(row->settings);
-  if (!settings) return std::unexpected(settings.error());
-  auto replayed =
-      store_->ReplayJob(job, [&](const engine::Record& record) { hub_->Apply(record); });
-  if (!replayed) return replayed;
-  hub_->SetSettings(job, std::make_shared<const JobSettings>(std::move(*settings)));
-  return {};
+  if (auto settings = ReadSettings(job); !settings) return std::unexpected(settings.error());
+  return store_->ReplayJob(job, [&](const engine::Record& record) { hub_->Apply(record); });
 }
 
 Status HubService::ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change) {
@@ -399,6 +456,7 @@ Status HubService::ChangeSettings(JobId job, const std::function<void(JobSetting
   change(*settings);
   row->settings = wire::EncodeSettings(*settings);
   store_->PutJob(std::move(*row));
+  // Its row is read no sooner than what follows from it.
   hub_->SetSettings(job, std::make_shared<const JobSettings>(std::move(*settings)));
   return {};
 }
@@ -445,6 +503,20 @@ void HubService::ForgetSoon(JobId job) {
     if (!hub_->engine().Finished(job) || hub_->Forget(job)) return;
     loop_.At(loop_.Now() + kAgain, [this, job] { ForgetSoon(job); });
   });
+}
+
+// Every lease that meets the damage is told; the job is held once.
+bool HubService::OnRowsDamaged(JobId job, std::span<const TaskRange> tasks, const Error& error) {
+  if (hub_->engine().Held(job) == engine::HoldReason::kDamaged) return true;
+  options_.log(fmt::format("job {}: {}", job.value, error.message));
+  if (!tasks.empty()) {
+    options_.log(fmt::format(
+        "its other tasks can go on without these: spate job cancel {0}.FIRST-LAST, then spate job "
+        "release {0}",
+        job.value));
+  }
+  hub_->Post(engine::HoldJob{job, false, engine::HoldReason::kDamaged});
+  return true;
 }
 
 void HubService::OnStoreFailed(const Error& error) {

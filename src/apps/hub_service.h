@@ -84,6 +84,8 @@ class HubService final : public hub::Watcher, public link::Gate {
 
   // Whether the caller may look into the job, and change it.
   Status CheckRight(const Caller& caller, JobId job) const;
+  // The same, and that the job is not set aside (HubJobs::Job::damage).
+  Status CheckUsable(const Caller& caller, JobId job) const;
   // When the job is durable (nullptr), or was refused.
   void WhenAccepted(JobId job, std::function<void(const Error*)> fn);
   // When what was posted before has become durable.
@@ -131,17 +133,21 @@ class HubService final : public hub::Watcher, public link::Gate {
   }
   void OnStderrFetched(wire::StderrFetched fetched) override;
   void OnStoreFailed(const Error& error) override;
+  bool OnRowsDamaged(JobId job, std::span<const TaskRange> tasks, const Error& error) override;
 
  private:
   HubService(os::RealLoop& loop, Options options, store::HubDir dir,
              std::unique_ptr<store::SqliteStore> store, transport::Identity identity);
   Status TakeUp();
+  void MakeParts();
+  Status ReplayAll();
   Status OpenDoor();
   Status OpenMetrics();
   void MeasureLag();
   Status TakeFirstAccess(const HubKeys& keys);
   void Arrived(link::Visitor visitor);
   void Prune();
+  Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
   void TellAccepted(JobId job, const Error* error);
 
   os::RealLoop& loop_;

@@ -137,7 +137,13 @@ Status LocalJob::OpenStore() {
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   loop_ = std::move(*loop);
-  auto store = store::SqliteStore::Open(dir_, *loop_);
+  store::SqliteOptions journal;
+  journal.waiting = [path = dir_.DbPath()](Duration time) {
+    fmt::print(stderr,
+               "spate: another program has held a lock on {} for {:.0f} s; the run waits for it\n",
+               EscapeForScreen(path), time.seconds());
+  };
+  auto store = store::SqliteStore::Open(dir_, *loop_, std::move(journal));
   if (!store) return std::unexpected(store.error());
   store_ = std::move(*store);
   return {};

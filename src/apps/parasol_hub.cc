@@ -382,7 +382,7 @@ Status RemoveJob(const Call& call) {
     if (format::PartsOfParasolId(ids->last).job != job) continue;
     auto counts = call.engine().Counts(job);
     if (!counts) continue;
-    if (auto right = call.service.CheckRight(call.caller(), job); !right) return right;
+    if (auto right = call.service.CheckUsable(call.caller(), job); !right) return right;
     uint64_t end = std::min<uint64_t>(first + (ids->last - ids->first) + 1, counts->total);
     for (uint64_t i = first; i < end; ++i) {
       auto task = static_cast<TaskIndex>(i);

@@ -60,6 +60,7 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
     case Command::kTaskExplain:
       return wiring.task;
     case Command::kStateCheck:
+    case Command::kStateSalvage:
       return wiring.state;
     case Command::kSubmit:
     case Command::kJobAdd:

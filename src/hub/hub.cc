@@ -24,6 +24,11 @@ bool IsUrgent(const engine::Output& out) {
   return std::ranges::any_of(out.notices, tells) || std::ranges::any_of(out.sends, feeds);
 }
 
+// Of rows that were durable once.
+bool IsDamage(const Error& error) {
+  return error.kind == ErrorKind::kCorrupt || error.kind == ErrorKind::kNotFound;
+}
+
 bool HasPiece(const JobSettings& settings, uint32_t piece) {
   return std::ranges::any_of(settings.puts, [piece](const PutFile& file) {
     return piece >= file.first_piece && piece - file.first_piece < PutPieces(file.size);
@@ -86,11 +91,8 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
 }
 
 void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
-  Settings& kept = settings_[job];
-  kept.environment = environments_.Share(settings->environment);
-  auto rest = std::make_shared<JobSettings>(*settings);
-  rest->environment = {};
-  kept.rest = std::move(rest);
+  std::erase_if(read_settings_, [job](const auto& each) { return each.first == job; });
+  settings_[job] = std::move(settings);
   CloseOnNodes(job);
 }
 
@@ -103,6 +105,7 @@ void Hub::CloseOnNodes(JobId job) {
 bool Hub::Forget(JobId job) {
   if (!events_.empty() || finishing_.contains(job) || !engine_.Forget(job)) return false;
   settings_.erase(job);
+  std::erase_if(read_settings_, [job](const auto& each) { return each.first == job; });
   CloseOnNodes(job);
   return true;
 }
@@ -267,20 +270,44 @@ void Hub::SendLease(const engine::SendLease& send) {
   auto it = links_.find(send.node);
   if (it == links_.end()) return;  // its loss is an event under way
   NodeLink& link = it->second;
-  if (link.opened.insert(send.job).second) {
-    auto kept = settings_.find(send.job);
-    CHECK(kept != settings_.end());
-    auto settings = std::make_shared<JobSettings>(*kept->second.rest);
-    settings->environment = *kept->second.environment;
-    link.channel->Send(wire::OpenJob{send.job, std::move(settings)});
+  bool is_new = !link.opened.contains(send.job);
+  std::shared_ptr<const JobSettings> settings;
+  if (is_new) {
+    auto found = SettingsOf(send.job);
+    if (!found) return GiveBack(send, found.error());
+    settings = std::move(*found);
   }
   wire::Lease lease{epoch_, send.job, send.attempt, send.needs, send.tasks, {}};
   for (TaskRange range : send.tasks) {
     auto rows = store_.Rows(send.job, range.first, range.count);
-    if (!rows) return Fail(rows.error());
+    if (!rows) return GiveBack(send, rows.error());
     std::move(rows->begin(), rows->end(), std::back_inserter(lease.rows));
   }
+  if (is_new) {
+    link.opened.insert(send.job);
+    link.channel->Send(wire::OpenJob{send.job, std::move(settings)});
+  }
   link.channel->Send(std::move(lease));
+}
+
+Result<std::shared_ptr<const JobSettings>> Hub::SettingsOf(JobId job) {
+  constexpr size_t kKept = 64;  // several nodes ask for a job's one after the other
+  if (auto at = settings_.find(job); at != settings_.end()) return at->second;
+  for (const auto& [id, settings] : read_settings_) {
+    if (id == job) return settings;
+  }
+  CHECK(settings_source_);
+  auto read = settings_source_(job);
+  if (!read) return read;
+  read_settings_.emplace_front(job, *read);
+  if (read_settings_.size() > kKept) read_settings_.pop_back();
+  return read;
+}
+
+// The lease never left: its tasks are queued again, and the watcher holds the job.
+void Hub::GiveBack(const engine::SendLease& send, const Error& error) {
+  if (!IsDamage(error) || !watcher_.OnRowsDamaged(send.job, send.tasks, error)) return Fail(error);
+  Post(engine::TasksReturned{send.node, send.job, send.attempt, send.tasks});
 }
 
 // One for each node and turn of the loop: to read pieces takes time, and who asks for many at once
@@ -300,11 +327,16 @@ void Hub::SendPiece(NodeId node) {
   if (link == links_.end() || !link->second.wanted) return;
   const wire::WantPiece want = *std::exchange(link->second.wanted, std::nullopt);
   wire::PutPiece piece{want.job, want.piece, {}};
-  if (link->second.opened.contains(want.job) &&
-      HasPiece(*settings_.at(want.job).rest, want.piece)) {
+  auto settings = link->second.opened.contains(want.job)
+                      ? SettingsOf(want.job)
+                      : Result<std::shared_ptr<const JobSettings>>(nullptr);
+  if (settings && *settings != nullptr && HasPiece(**settings, want.piece)) {
     auto rows = store_.Rows(want.job, kFirstPieceRow + want.piece, 1);
-    if (!rows) return Fail(rows.error());
-    piece.bytes = std::move(rows->front());
+    const TaskRange all{0, kFirstPieceRow};
+    bool told = !rows && IsDamage(rows.error()) &&
+                watcher_.OnRowsDamaged(want.job, {&all, 1}, rows.error());
+    if (!rows && !told) return Fail(rows.error());
+    if (rows) piece.bytes = std::move(rows->front());
   }
   link->second.channel->Send(std::move(piece));
 }

@@ -12,7 +12,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -39,6 +41,9 @@ class Watcher {
   virtual void OnNodeState(NodeId, wire::NodeState) {}
   virtual void OnStderrFetched(wire::StderrFetched) {}
   virtual void OnStoreFailed(const Error& error) = 0;
+  // The rows of some tasks cannot be read. False: the hub has failed. True: they go back, and the
+  // watcher sees to it that nothing more of the job is started.
+  virtual bool OnRowsDamaged(JobId, std::span<const TaskRange>, const Error&) { return false; }
 };
 
 using NodeChannel = transport::Channel<wire::ToNode, wire::ToHub>;
@@ -54,6 +59,8 @@ class Hub {
 
   // Before anything else at a restart: reads the journal back.
   Status Replay();
+  // The job's records could not be read: it is not the engine's, and who waits for it goes on.
+  void SetAside(JobId job) { engine_.SetAside(job); }
   // After Replay, once.
   void Resume(engine::LastNodes nodes);
 
@@ -66,8 +73,10 @@ class Hub {
   // How a job's tasks run; told to every node that gets one. Before its first lease, or again when
   // all its tasks have ended.
   void SetSettings(JobId job, std::shared_ptr<const JobSettings> settings);
-  // What was set for a job that the engine refused.
-  void DropSettings(JobId job) { settings_.erase(job); }
+  // Where settings come from that were not set: then no more of them are kept than are in use.
+  // kCorrupt: nothing of the job can run, as with rows that are damaged.
+  using SettingsSource = std::function<Result<std::shared_ptr<const JobSettings>>(JobId)>;
+  void SetSettingsSource(SettingsSource source) { settings_source_ = std::move(source); }
   // A job is over: its memory goes, here and on the nodes. False when it has not finished, when an
   // event waits, which may be about it, or when its end is not durable yet (then its records are
   // not all there to take it up again): try again later.
@@ -110,6 +119,8 @@ class Hub {
   void TellSettled();
   void SendToNode(const engine::Send& send);
   void SendLease(const engine::SendLease& send);
+  Result<std::shared_ptr<const JobSettings>> SettingsOf(JobId job);
+  void GiveBack(const engine::SendLease& send, const Error& error);
   void CloseOnNodes(JobId job);
   void Want(NodeId node, const wire::WantPiece& want);
   void SendPiece(NodeId node);
@@ -122,8 +133,9 @@ class Hub {
   engine::Engine engine_;
 
   std::map<NodeId, NodeLink> links_;
-  SharedTexts environments_;
-  std::map<JobId, Settings> settings_;
+  std::map<JobId, std::shared_ptr<const JobSettings>> settings_;
+  SettingsSource settings_source_;
+  std::deque<std::pair<JobId, std::shared_ptr<const JobSettings>>> read_settings_;  // newest first
   std::vector<engine::Event> events_;
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;  // of ends in events_
   std::map<NodeId, uint64_t> reports_;  // by node, the last one that became an event

@@ -12,6 +12,8 @@ namespace {
 
 // Below are the users of the system, as on all larger distributions.
 constexpr uint32_t kFirstPerson = 1000;
+// A name that is not known is asked for with each of its tasks: that must not take long either.
+constexpr Duration kKeepFailed = Duration::Seconds(10);
 
 std::unexpected<Error> Refuse(std::string text) {
   return Fail(ErrorKind::kPermission, std::move(text));
@@ -30,7 +32,7 @@ Result<shepherd::TaskUser> LookUpUser(const std::string& name) {
 
 UserLookUp RememberUsers(UserLookUp look_up, std::function<Instant()> now, Duration keep) {
   struct Known {
-    shepherd::TaskUser user;
+    Result<shepherd::TaskUser> user;
     Instant until;
   };
   return [look_up = std::move(look_up), now = std::move(now), keep,
@@ -39,7 +41,8 @@ UserLookUp RememberUsers(UserLookUp look_up, std::function<Instant()> now, Durat
     std::erase_if(known, [&](const auto& each) { return each.second.until <= now(); });
     if (auto at = known.find(name); at != known.end()) return at->second.user;
     auto found = look_up(name);
-    if (found) known[name] = {*found, now() + keep};
+    Duration good_for = found ? keep : std::min(keep, kKeepFailed);
+    known.insert_or_assign(name, Known{found, now() + good_for});
     return found;
   };
 }

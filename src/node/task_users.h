@@ -18,8 +18,8 @@ namespace spate::node {
 using UserLookUp = std::function<Result<shepherd::TaskUser>(const std::string&)>;
 // On this machine. It runs programs of the host, which may ask the network.
 Result<shepherd::TaskUser> LookUpUser(const std::string& name);
-// Gives what `look_up` has found for so long: the jobs of a user come in rows. What it does not
-// find it is asked for again.
+// Gives what `look_up` has found for so long: the jobs of a user come in rows. What it did not find
+// it is asked for again after 10 s.
 UserLookUp RememberUsers(UserLookUp look_up, std::function<Instant()> now, Duration keep);
 
 struct TaskUserRules {

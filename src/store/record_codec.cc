@@ -209,7 +209,7 @@ void Fields(auto& a, Is<engine::NeedsChanged> auto& v) {
 }
 void Fields(auto& a, Is<engine::JobHeld> auto& v) {
   a.Number(v.job);
-  a.Choice(v.reason, engine::HoldReason::kAllFail);
+  a.Choice(v.reason, engine::HoldReason::kDamaged);
   a.Later(v.at);
 }
 void Fields(auto& a, Is<engine::JobReleased> auto& v) { a.Number(v.job); }

@@ -94,9 +94,11 @@ Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary) {
   JobFacts facts{std::move(summary), {}, std::nullopt};
   const store::JobRow& row = facts.summary.row;
   JobStanding standing = facts.summary.standing;
+  // Of a damaged row nobody knows whose it is.
+  bool anybodys = call.on_hub() && !row.damage.empty();
+  facts.is_hidden = anybodys ? !call.environment().viewer.is_admin : !call.MaySee(row);
   if (standing == JobStanding::kDamaged) return facts;
   facts.counts = CountsOfRow(row);
-  facts.is_hidden = !call.MaySee(row);
   bool current = standing == JobStanding::kFinished || standing == JobStanding::kStopped;
   if (current && row.ended) facts.took = *row.ended - row.started;
   bool begun = standing == JobStanding::kRunning || standing == JobStanding::kHeld;

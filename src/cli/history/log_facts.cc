@@ -106,6 +106,8 @@ const char* HoldName(engine::HoldReason reason) {
       return "max-failures";
     case engine::HoldReason::kAllFail:
       return "all-fail";
+    case engine::HoldReason::kDamaged:
+      return "damaged";
     case engine::HoldReason::kNone:
       break;
   }

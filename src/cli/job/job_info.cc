@@ -139,6 +139,11 @@ std::string HeldText(const HistoryCall& call, const LogFacts& log) {
       return fmt::format(
           "held{}: {} attempts failed one after the other, and none has succeeded on any node",
           since, log.policy.pause_after_failures);
+    case engine::HoldReason::kDamaged:
+      return fmt::format(
+          "held{}: the text of some of its tasks is damaged; the hub's log and spate "
+          "state check tell which",
+          since);
     default:
       return fmt::format("held{} by a person", since);
   }

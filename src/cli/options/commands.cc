@@ -101,10 +101,22 @@ constexpr CommandDef kCommands[] = {
      .words_min = 1},
     {.id = Command::kStateCheck,
      .name = "state check",
-     .arguments = "[JOB...]",
-     .summary = "examine the stored state (default: all jobs)",
-     .details = "Changes nothing. Names every damaged file and what to do. The exit code is 1 when "
-                "damage was found."},
+     .arguments = "[JOB... | hub]",
+     .summary = "examine the stored state (default: all of it)",
+     .details =
+         "The runs of this machine and the journal of a hub that has its folder here. Changes "
+         "nothing. Names every damaged file and what to do. The exit code is 1 when damage "
+         "was found."},
+    {.id = Command::kStateSalvage,
+     .name = "state salvage",
+     .arguments = "",
+     .summary = "make a sound journal of what is sound in a hub's damaged one",
+     .details =
+         "For a hub that does not run. Jobs without damage stay as they are. Of a damaged one "
+         "the ends that can be read are kept, tasks of which nobody knows what became of "
+         "them, or what they are, are cancelled, and the rest waits: the job is held. The "
+         "damaged journal stays beside the new one.",
+     .words_max = 0},
     {.id = Command::kSubmit,
      .name = "submit",
      .arguments = "FILE... | - | -- COMMAND [{}] [::: VALUES]...",

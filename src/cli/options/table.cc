@@ -21,7 +21,7 @@ constexpr CommandSet kNodeNeeds = Bit(Command::kSubmit) | Bit(Command::kJobRetry
 constexpr CommandSet kTables = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
                                Bit(Command::kJobTasks) | Bit(Command::kTaskInfo) |
                                Bit(Command::kTaskExplain) | Bit(Command::kStateCheck) |
-                               Bit(Command::kReport);
+                               Bit(Command::kStateSalvage) | Bit(Command::kReport);
 constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo) |
                                 Bit(Command::kNodeDrain) | Bit(Command::kNodeResume) |
                                 Bit(Command::kNodeRemove);

@@ -22,6 +22,7 @@ enum class Command : uint8_t {
   kTaskInfo,
   kTaskExplain,
   kStateCheck,
+  kStateSalvage,
   kSubmit,
   kJobWait,
   kJobProgress,

@@ -14,6 +14,8 @@
 #include "cli/table/page.h"
 #include "cli/table/text_width.h"
 #include "cli/text/end_text.h"
+#include "os/file.h"
+#include "store/sqlite/salvage.h"
 #include "store/sqlite/state_check.h"
 
 namespace spate::cli {
@@ -26,15 +28,20 @@ class Examiner {
   explicit Examiner(HistoryCall& call) : call_(call) {}
 
   Status Examine(uint32_t number);
+  // Of a hub that has its folder here. `must`: it is an error when there is none.
+  Status ExamineHub(bool must);
   void PrintSum() const;
-  bool sound() const { return damaged_ == 0; }
+  bool sound() const { return damaged_ == 0 && hub_sound_; }
 
  private:
   void PrintLines(uint32_t number, const std::string& path, const CheckReport& report);
   void PrintJson(uint32_t number, const std::string& path, const CheckReport& report);
   void PrintRemedy(uint32_t number, Page& page);
+  void PrintHubLines(const store::HubCheck& check, const std::string& dir);
+  void PrintHubJson(const store::HubCheck& check, const std::string& dir);
 
   HistoryCall& call_;
+  bool hub_sound_ = true;
   uint32_t checked_ = 0;
   uint32_t damaged_ = 0;
 };
@@ -112,22 +119,96 @@ Status Examiner::Examine(uint32_t number) {
   return call_.Flush();
 }
 
+std::string HubDir(const HistoryCall& call) { return os::JoinPath(call.state_dir(), "hub"); }
+
+void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& dir) {
+  if (check.sound()) {
+    call_.Put(CutToWidth(fmt::format("hub: sound ({}, {}, {})", CountOf(check.job_count, "job"),
+                                     CountOf(check.all.rows, "task"),
+                                     CountOf(check.all.attempts, "attempt")),
+                         call_.width()) +
+              '\n');
+    return;
+  }
+  Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
+  page.Title("hub: DAMAGED");
+  for (const std::string& problem : check.all.problems) page.Field("", problem);
+  if (check.all.more_problems > 0) {
+    page.Field("", fmt::format("and {} more", FormatCount(check.all.more_problems)));
+  }
+  for (const auto& [job, problems] : check.jobs) {
+    for (const std::string& problem : problems) page.Field(fmt::format("job {}", job), problem);
+  }
+  page.Field("folder", dir);
+  page.Field("what to do",
+             "jobs that are not named here are whole, and run. To go on with what is sound of the "
+             "others, stop the hub, and let it be written anew");
+  page.Command("to save", fmt::format("spate state salvage{}", call_.StateOption()));
+}
+
+void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir) {
+  JsonLine line = TypedLine("hub_check");
+  TextOrBase64(line, "path", dir);
+  line.Flag("sound", check.sound());
+  TextsOrBase64(line, "problems", check.all.problems);
+  std::string jobs;
+  std::vector<std::string> of_jobs;
+  for (const auto& [job, problems] : check.jobs) {
+    jobs += fmt::format("{}{}", jobs.empty() ? "" : ",", job);
+    of_jobs.insert(of_jobs.end(), problems.begin(), problems.end());
+  }
+  line.Raw("damaged_jobs", "[" + jobs + "]");
+  TextsOrBase64(line, "job_problems", of_jobs);
+  line.Number("jobs", static_cast<int64_t>(check.job_count));
+  line.Number("tasks", static_cast<int64_t>(check.all.rows));
+  line.Number("attempts", static_cast<int64_t>(check.all.attempts));
+  call_.Put(line);
+}
+
+Status Examiner::ExamineHub(bool must) {
+  std::string dir = HubDir(call_);
+  auto check = store::CheckHub(dir);
+  if (!check && check.error().kind == ErrorKind::kNotFound && !must) return {};
+  if (!check) return std::unexpected(std::move(check.error()));
+  hub_sound_ = check->sound();
+  switch (call_.form()) {
+    case OutputForm::kHuman:
+      PrintHubLines(*check, dir);
+      break;
+    case OutputForm::kJson:
+      PrintHubJson(*check, dir);
+      break;
+    case OutputForm::kQuiet:
+      if (!hub_sound_) call_.Put("hub\n");
+      break;
+  }
+  return call_.Flush();
+}
+
 void Examiner::PrintSum() const {
-  if (!call_.human()) return;
+  if (!call_.human() || (checked_ == 0 && damaged_ == 0)) return;
   std::string sum = CountOf(checked_, "job");
   call_.Say(damaged_ == 0 ? sum + ": no damage was found"
                           : fmt::format("{}: {} damaged", sum, FormatCount(damaged_)));
 }
 
 Result<int> StateCheck(HistoryCall& call) {
-  const auto& words = call.words().words;
-  auto numbers = words.empty() ? AllJobs(call) : PickJobs(call, words);
-  if (!numbers && words.empty() && numbers.error().kind == ErrorKind::kNotFound) {
+  auto words = call.words().words;
+  bool hub = std::erase(words, "hub") > 0;
+  bool all = words.empty() && !hub;
+  Examiner examiner(call);
+  if (hub || all) {
+    if (auto examined = examiner.ExamineHub(hub); !examined) {
+      return std::unexpected(std::move(examined.error()));
+    }
+    if (hub && words.empty()) return examiner.sound() ? kExitSuccess : kExitTasksFailed;
+  }
+  auto numbers = all ? AllJobs(call) : PickJobs(call, words);
+  if (!numbers && all && numbers.error().kind == ErrorKind::kNotFound) {
     if (call.human()) call.Say(numbers.error().message);
-    return kExitSuccess;
+    return examiner.sound() ? kExitSuccess : kExitTasksFailed;
   }
   if (!numbers) return std::unexpected(std::move(numbers.error()));
-  Examiner examiner(call);
   for (uint32_t number : *numbers) {
     if (auto examined = examiner.Examine(number); !examined) {
       return std::unexpected(std::move(examined.error()));
@@ -137,12 +218,45 @@ Result<int> StateCheck(HistoryCall& call) {
   return examiner.sound() ? kExitSuccess : kExitTasksFailed;
 }
 
+std::string SavedText(const store::SalvageReport::Job& job) {
+  if (job.lost) return fmt::format("job {}: LOST: not even what it was can be read", job.number);
+  return fmt::format("job {}: {}: the ends of {} kept, {} cancelled, {} wait{}", job.number,
+                     CountOf(job.tasks, "task"), FormatCount(job.ended), FormatCount(job.cancelled),
+                     FormatCount(job.waiting),
+                     job.waiting > 0 ? fmt::format(" (spate job release {})", job.number) : "");
+}
+
+Result<int> StateSalvage(HistoryCall& call) {
+  std::string dir = HubDir(call);
+  auto report = store::Salvage(dir);
+  if (!report) return std::unexpected(std::move(report.error()));
+  if (report->kept_as.empty()) {
+    if (call.human()) call.Say("the hub's journal is sound: nothing was done");
+    return kExitSuccess;
+  }
+  for (const store::SalvageReport::Job& job : report->jobs) {
+    if (call.human()) {
+      call.Put(SavedText(job) + '\n');
+    } else if (call.form() == OutputForm::kJson) {
+      JsonLine line = TypedLine("salvaged");
+      line.Number("job", job.number).Flag("lost", job.lost).Number("tasks", job.tasks);
+      line.Number("ended", job.ended).Number("cancelled", job.cancelled);
+      call.Put(line.Number("waiting", job.waiting));
+    }
+  }
+  if (!call.human()) return kExitSuccess;
+  call.Say(fmt::format("{} without damage stay as they were; the damaged journal is kept as {}",
+                       CountOf(report->sound_jobs, "job"), EscapeForScreen(report->kept_as)));
+  return kExitSuccess;
+}
+
 }  // namespace
 
 Handler MakeStateHandler(HistoryEnvironment environment) {
   auto shared = std::make_shared<const HistoryEnvironment>(std::move(environment));
   return [shared](const Invocation& invocation) {
-    return CallHistory(*shared, invocation, StateCheck);
+    bool salvage = invocation.words.command == Command::kStateSalvage;
+    return CallHistory(*shared, invocation, salvage ? StateSalvage : StateCheck);
   };
 }
 

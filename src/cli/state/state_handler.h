@@ -1,4 +1,4 @@
-// `spate state check`: is what is stored sound?
+// `spate state check`: is what is stored sound? `spate state salvage`: what is sound of a hub's.
 #pragma once
 
 #include "cli/history/environment.h"

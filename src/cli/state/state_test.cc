@@ -6,7 +6,9 @@
 
 #include "cli/exit_code.h"
 #include "cli/history/testing_history.h"
+#include "os/file.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/testing_hub.h"
 
 namespace spate::cli {
 namespace {
@@ -76,6 +78,37 @@ TEST_F(StateCommands, Json) {
             "bytes");
   EXPECT_EQ(json["sound"], false);
   EXPECT_EQ(json["problems"].size(), 1u);
+}
+
+TEST_F(StateCommands, AHubsJournalIsExaminedAndSaved) {
+  store::HubWorld hub;
+  hub.Submit(5);
+  hub.Submit(5);
+  hub.Close();
+  std::string state = os::DirName(hub.path());
+  auto ran = Check({"--state", state});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "hub: sound (2 jobs, 10 tasks, 0 attempts)\n");
+  {
+    auto db = store::Database::Open(hub.path() + "/hub.db", store::DbMode::kWrite);
+    ASSERT_TRUE(db->Run("UPDATE job SET cwd = '/else' WHERE id = 2"));
+  }
+  ran = Check({"--state", state, "hub"});
+  EXPECT_EQ(ran.code, kExitTasksFailed);
+  EXPECT_TRUE(ran.out.starts_with("hub: DAMAGED\n")) << ran.out;
+  EXPECT_NE(ran.out.find("job 2 "), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("spate state salvage --state "), std::string::npos) << ran.out;
+  auto salvage = [&] {
+    return world_.Run(MakeStateHandler(world_.environment()), Command::kStateSalvage,
+                      {"--state", state});
+  };
+  ran = salvage();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "job 2: 5 tasks: the ends of 0 kept, 0 cancelled, 5 wait (spate job release 2)\n");
+  EXPECT_NE(ran.err.find("1 job without damage"), std::string::npos) << ran.err;
+  EXPECT_EQ(Check({"--state", state}).code, 0);
+  EXPECT_EQ(salvage().err, "spate: the hub's journal is sound: nothing was done\n");
 }
 
 }  // namespace

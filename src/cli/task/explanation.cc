@@ -54,6 +54,8 @@ std::string HeldText(engine::HoldReason reason) {
       return "--max-failures";
     case engine::HoldReason::kAllFail:
       return "the rule that holds a job whose tasks all fail";
+    case engine::HoldReason::kDamaged:
+      return "damage of its journal";
     default:
       return "a signal (Ctrl-C)";
   }

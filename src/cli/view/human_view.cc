@@ -132,6 +132,9 @@ void HumanView::SayNews(const News& news) {
                         "started{}",
                         waits));
         break;
+      case engine::HoldReason::kDamaged:
+        Say(fmt::format("the journal is damaged: nothing more is started{}", waits));
+        break;
       case engine::HoldReason::kNone:
         break;
     }

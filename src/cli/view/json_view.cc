@@ -45,6 +45,8 @@ const char* HoldName(engine::HoldReason reason) {
       return "max-failures";
     case engine::HoldReason::kAllFail:
       return "all-fail";
+    case engine::HoldReason::kDamaged:
+      return "damaged";
     case engine::HoldReason::kNone:
       break;
   }

@@ -80,7 +80,7 @@ void SettleKnown(StepContext& step, JobState& job, const std::vector<JobOutcome>
       if (other->finished()) Settle(step, job, OutcomeOf(*other));
     } else if (outcome != outcomes.end()) {
       Settle(step, job, *outcome);
-    } else {
+    } else if (!step.state.set_aside.contains(after.job)) {
       Cancel(step, job, fmt::format("job {}, which it waits for, is not known", after.job.value));
     }
   }

@@ -109,6 +109,8 @@ void Engine::Step(const Input& input, Output& out) {
   Place(step);
 }
 
+void Engine::SetAside(JobId job) { state_->set_aside.insert(job); }
+
 void Engine::Resume(LastNodes nodes, Instant now, Output& out) {
   StepContext step{*state_, now, out};
   for (auto& [id, node] : state_->nodes) {

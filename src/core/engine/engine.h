@@ -67,6 +67,7 @@ struct ReopenTasks {
 struct HoldJob {
   JobId job;
   bool end_running = false;  // also end what runs; such attempts end as kStopped and do not count
+  HoldReason reason = HoldReason::kUser;
 };
 struct ReleaseJob {
   JobId job;
@@ -280,6 +281,9 @@ class Engine {
 
   // Decides on events at input.now. Appends to `out` (call Clear before).
   void Step(const Input& input, Output& out);
+
+  // Before Resume: the job is there, but nothing is known of it. Who waits for it goes on waiting.
+  void SetAside(JobId job);
 
   // After replay, once.
   void Resume(LastNodes nodes, Instant now, Output& out);

@@ -140,6 +140,7 @@ struct EngineState {
 
   Limits limits;
   std::map<JobId, JobState> jobs;
+  std::set<JobId> set_aside;  // Engine::SetAside
   std::map<NodeId, NodeState> nodes;
   std::map<std::string, UserState> users;
   // Users that have wanting jobs.

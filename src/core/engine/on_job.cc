@@ -218,8 +218,8 @@ void On(StepContext& step, const HoldJob& event) {
   JobState* job = step.state.FindJob(event.job);
   if (job == nullptr || job->finished() || job->cancelled()) return;
   if (job->held() == HoldReason::kNone) {
-    step.Record(JobHeld{event.job, HoldReason::kUser, step.now});
-    step.out.notices.push_back(NoticeHeld{event.job, HoldReason::kUser});
+    step.Record(JobHeld{event.job, event.reason, step.now});
+    step.out.notices.push_back(NoticeHeld{event.job, event.reason});
   }
   RecallJob(step, event.job, event.end_running);
 }

@@ -90,6 +90,12 @@ std::string WhyHeld(const JobState& job) {
           "job {0} is held since its tasks failed one after the other; look at "
           "them (spate job info {0}), then spate job release {0} lets it go on",
           id);
+    case HoldReason::kDamaged:
+      return fmt::format(
+          "job {0} is held since the text of some of its tasks is damaged; spate job info {0} "
+          "tells "
+          "which",
+          id);
     case HoldReason::kNone:
       break;
   }

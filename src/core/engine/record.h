@@ -65,6 +65,7 @@ enum class HoldReason : uint8_t {
   kHaltRule = 2,
   kMaxFailures = 3,
   kAllFail = 4,  // JobPolicy::pause_after_failures
+  kDamaged = 5,  // the text of some of its tasks cannot be read
 };
 // Nothing more of the job is started until it is released; what runs goes on.
 struct JobHeld {

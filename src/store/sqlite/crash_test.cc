@@ -1,4 +1,5 @@
 // The journal against its worst days: kill -9 at any moment, flipped bytes, a full disk.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -14,6 +15,8 @@
 #include "store/record_job.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/history.h"
+#include "store/sqlite/hub_scan.h"
+#include "store/sqlite/salvage.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/state_check.h"
 #include "store/sqlite/testing_hub.h"
@@ -349,6 +352,44 @@ TEST(Crash, OlderVersionsAreReadAsTheyAre) {
             3);
 }
 
+// A hub's job 1 has ended and job 2 is held; a run's was killed.
+TEST(Crash, Version3IsUpgradedAndHasChecksumsThen) {
+  os::TempDir temp;
+  for (std::string_view file : {"hub.db", "output/1", "jobs/1/job.db", "jobs/1/output"}) {
+    auto bytes = os::ReadFile(fmt::format("{}/v3/{}", SPATE_JOURNALS, file), 1 << 20);
+    ASSERT_TRUE(bytes);
+    temp.Write(std::string(file), *bytes);
+  }
+  std::string hub = temp.Path("hub.db");
+  for (const std::string& path : {hub, temp.Path("jobs/1/job.db")}) {
+    auto old = OpenJournalToRead(path);
+    ASSERT_TRUE(old) << MessageOf(old.error());
+    EXPECT_EQ(ReadJobRow(*old, JobId(1))->counts.total, path == hub ? 3u : 5u);
+    EXPECT_EQ(*old->QueryInt("PRAGMA user_version"), 3);
+    auto upgraded = OpenJournal(path);
+    ASSERT_TRUE(upgraded) << MessageOf(upgraded.error());
+    EXPECT_EQ(*upgraded->QueryInt("PRAGMA user_version"), kSchemaVersion);
+    EXPECT_EQ(*upgraded->QueryInt("SELECT COUNT(*) FROM job WHERE checksum = 0"), 0);
+    EXPECT_TRUE(os::Exists(path + "-v3"));
+  }
+  auto check = CheckHub(temp.path());
+  ASSERT_TRUE(check);
+  EXPECT_TRUE(check->sound());
+  EXPECT_EQ(check->job_count, 2u);
+  auto run = CheckJob(temp.path(), 1);
+  ASSERT_TRUE(run);
+  for (const std::string& problem : run->problems) ADD_FAILURE() << problem;
+  auto db = OpenJournalToRead(hub);
+  auto scan = ScanJobs(*db);
+  ASSERT_TRUE(scan);
+  EXPECT_TRUE(scan->damaged.empty());
+  EXPECT_EQ(scan->unfinished.size(), 1u);
+  int records = 0;
+  auto again = ReplayHub(*db, *scan, [&](const engine::Record&) { ++records; });
+  ASSERT_TRUE(again && !*again);
+  EXPECT_EQ(records, 3);  // accepted, held; of no job: what a user may have
+}
+
 TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   StoreWorld world;
   ASSERT_TRUE(world.Put(ExampleJob(1)));
@@ -364,7 +405,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 4, and this spate reads versions 2 to 3"),
+  EXPECT_NE(newer.error().message.find("has version 5, and this spate reads versions 2 to 4"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);
@@ -421,7 +462,7 @@ void ExpectResumable(StoreWorld& world, uint32_t acknowledged) {
   for (const std::string& problem : report->problems) {
     // There is no JobAccepted and no row in these journals.
     if (problem.find("the job has 0") == std::string::npos &&
-        problem.find("holds no job") == std::string::npos) {
+        problem.find("row of table job is missing") == std::string::npos) {
       ADD_FAILURE() << problem;
     }
   }

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <xxhash.h>
 
 #include <cerrno>
 
 #include "base/units.h"
+#include "store/bytes.h"
 
 namespace spate::store {
 namespace {
@@ -60,6 +62,24 @@ std::string FrozenUri(const std::string& path) {
   return uri + "?immutable=1";
 }
 
+// spate_sum(VALUE...): a checksum over values and their types, 32 bits, signed.
+void SumValues(sqlite3_context* context, int count, sqlite3_value** values) {
+  std::string bytes;
+  ByteWriter writer(bytes);
+  for (int i = 0; i < count; ++i) {
+    int type = sqlite3_value_type(values[i]);
+    writer.Byte(static_cast<uint8_t>(type));
+    if (type == SQLITE_INTEGER) {
+      writer.Fixed64(static_cast<uint64_t>(sqlite3_value_int64(values[i])));
+    } else if (type != SQLITE_NULL) {
+      const void* data = sqlite3_value_blob(values[i]);
+      auto size = static_cast<size_t>(sqlite3_value_bytes(values[i]));
+      writer.Text({static_cast<const char*>(data), data == nullptr ? 0 : size});
+    }
+  }
+  sqlite3_result_int(context, static_cast<int32_t>(XXH3_64bits(bytes.data(), bytes.size())));
+}
+
 Error MakeError(sqlite3* db, int code, const std::string& path) {
   int extended = db == nullptr ? code : sqlite3_extended_errcode(db);
   if ((extended & 0xff) != (code & 0xff)) extended = code;
@@ -102,7 +122,25 @@ Result<Database> Database::Open(const std::string& path, DbMode mode) {
   Database db(raw, path);
   if (code != SQLITE_OK) return std::unexpected(MakeError(raw, code, path));
   sqlite3_busy_timeout(raw, kBusyMillis);
+  code = sqlite3_create_function_v2(raw, "spate_sum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                    nullptr, SumValues, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return std::unexpected(MakeError(raw, code, path));
   return db;
+}
+
+void Database::WaitForLocks(std::function<void(int64_t ms)> waiting) {
+  waiting_ = std::make_unique<std::function<void(int64_t)>>(std::move(waiting));
+  auto handler = [](void* data, int count) {
+    // It is called again and again, and told how often.
+    constexpr int kPauseMillis = 10;
+    constexpr int kTellEvery = 100;
+    sqlite3_sleep(kPauseMillis);
+    if (count > 0 && count % kTellEvery == 0) {
+      (*static_cast<std::function<void(int64_t)>*>(data))(int64_t{count} * kPauseMillis);
+    }
+    return 1;
+  };
+  sqlite3_busy_handler(db_.get(), handler, waiting_.get());
 }
 
 Error Database::ErrorOf(int code) const { return MakeError(db_.get(), code, path_); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,8 +30,13 @@ enum class DbMode : uint8_t {
 
 class Database {
  public:
-  // Errors name the file.
+  // Errors name the file. Statements may use spate_sum(VALUE...), a checksum over values and their
+  // types: a signed number of 32 bits.
   static Result<Database> Open(const std::string& path, DbMode mode);
+
+  // Instead of giving up after 10 s, this connection waits for as long as another program holds a
+  // lock. `waiting` is called about each second with how long it has been, on the caller's thread.
+  void WaitForLocks(std::function<void(int64_t ms)> waiting);
 
   Status Run(const char* sql);  // one or more statements without results
   Result<Statement> Prepare(std::string_view sql);
@@ -50,6 +56,7 @@ class Database {
   };
   Database(sqlite3* db, std::string path) : db_(db), path_(std::move(path)) {}
 
+  std::unique_ptr<std::function<void(int64_t)>> waiting_;  // outlives db_
   std::unique_ptr<sqlite3, Close> db_;
   std::string path_;
 };

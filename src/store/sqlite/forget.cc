@@ -3,11 +3,14 @@
 // are free again at once; job numbers are never used again.
 #include "store/sqlite/forget.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <initializer_list>
 
 #include "os/file.h"
 #include "store/sqlite/row_chunk.h"
+#include "store/sqlite/schema.h"
 
 namespace spate::store {
 namespace {
@@ -16,17 +19,23 @@ namespace {
 constexpr int64_t kPiece = 20'000;
 
 constexpr std::string_view kMove =
-    "INSERT OR IGNORE INTO forgotten SELECT id, COALESCE(first_seq, 1), COALESCE(last_seq, 0) "
+    "INSERT OR IGNORE INTO forgotten(job, first_seq, last_seq) SELECT id, COALESCE(first_seq, 1), "
+    "COALESCE(last_seq, 0) "
     "FROM job WHERE id = ?1 AND (first_seq IS NULL OR last_seq IS NOT NULL)";
 // The journal may have gaps below it. The sequence goes on above it, whatever else is there.
+// Of a damaged job nothing is sure, also not where its records lie. What is left of them goes by.
+constexpr std::string_view kMoveDamaged =
+    "INSERT OR IGNORE INTO forgotten(job, first_seq, last_seq) SELECT id, COALESCE("
+    "(SELECT MIN(seq) FROM log WHERE job = ?1), 1), MAX((SELECT COALESCE(MAX(seq), 0) FROM log), "
+    "(SELECT COALESCE(MAX(seq), 0) FROM attempt)) FROM job WHERE id = ?1";
 constexpr std::string_view kMark =
-    "INSERT INTO meta SELECT 'forgotten_seq', last_seq FROM forgotten WHERE job = ?1 "
+    "INSERT INTO meta(key, value) SELECT 'forgotten_seq', last_seq FROM forgotten WHERE job = ?1 "
     "ON CONFLICT(key) DO UPDATE SET value = MAX(value, excluded.value)";
 constexpr std::string_view kDropRow =
     "DELETE FROM job WHERE id = ?1 AND id IN (SELECT job FROM forgotten)";
 constexpr std::string_view kDropText =
     "DELETE FROM job_text WHERE job = ?1 AND job IN (SELECT job FROM forgotten)";
-constexpr std::string_view kRange = "SELECT first_seq, last_seq FROM forgotten WHERE job = ?1";
+constexpr std::string_view kRange = "SELECT first_seq, last_seq, {} FROM forgotten WHERE job = ?1";
 constexpr std::string_view kDropRare =
     "DELETE FROM attempt_rare WHERE seq IN "
     "(SELECT seq FROM attempt WHERE seq BETWEEN ?2 AND ?3 AND job = ?1)";
@@ -54,15 +63,16 @@ Status Do(Database& db, std::string_view sql, std::initializer_list<int64_t> val
 
 }  // namespace
 
-Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job) {
-  for (std::string_view sql : {kMove, kMark, kDropRow, kDropText}) {
+Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job, bool damaged) {
+  for (std::string_view sql : {damaged ? kMoveDamaged : kMove, kMark, kDropRow, kDropText}) {
     if (auto done = Do(db, sql, {job.value}); !done) return std::unexpected(done.error());
   }
-  auto range = Bound(db, kRange, {job.value});
+  auto range = Bound(db, fmt::format(kRange, IsSound("forgotten")), {job.value});
   if (!range) return std::unexpected(std::move(range.error()));
   auto found = range->Step();
   if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return true;
+  // A damaged range may be another job's. What is left is not seen by anybody, and stays.
+  if (!*found || range->Int(2) == 0) return true;
   int64_t first = range->Int(0);
   int64_t last = range->Int(1);
   range->Reset();
@@ -90,8 +100,10 @@ Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job) {
 }
 
 Result<std::vector<JobId>> JobsToForget(Database& db) {
-  auto statement =
-      db.Prepare("SELECT job FROM forgotten UNION SELECT id FROM job WHERE first_seq IS NULL");
+  auto statement = db.Prepare(
+      fmt::format("SELECT job FROM forgotten WHERE {} UNION SELECT id FROM job WHERE first_seq IS "
+                  "NULL AND {}",
+                  IsSound("forgotten"), IsSound("job")));
   if (!statement) return std::unexpected(std::move(statement.error()));
   std::vector<JobId> jobs;
   for (;;) {

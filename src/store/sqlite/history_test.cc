@@ -256,7 +256,7 @@ TEST(StateCheck, EveryKindOfDamage) {
   const std::pair<const char*, const char*> cases[] = {
       {"UPDATE attempt SET wall_us = wall_us + 1 WHERE seq = 4", "row 4 of table attempt"},
       {"UPDATE attempt SET verdict = 9 WHERE seq = 4", "row 4 of table attempt"},
-      {"DELETE FROM attempt WHERE seq = 4", "row 4 of table attempt (missing"},
+      {"DELETE FROM attempt WHERE seq = 4", "record 4 is missing"},
       {"UPDATE log SET data = x'0102' WHERE seq = 1", "row 1 of table log (checksum)"},
       {"UPDATE log SET kind = 5 WHERE seq = 1", "row 1 of table log (checksum)"},
       {"UPDATE attempt_rare SET note = 'x'", "of table attempt (checksum)"},
@@ -266,8 +266,8 @@ TEST(StateCheck, EveryKindOfDamage) {
       {"UPDATE rows SET count = 9", "the text of tasks 1 to 9 is damaged"},
       {"DELETE FROM rows", "the text of tasks 1 to 10 is missing"},
       {"UPDATE job_text SET argv = '['", "row 1 of table job"},
-      {"UPDATE job SET last_seq = 5", "says that its records are 1 to 5"},
-      {"DELETE FROM job", "holds no job"},
+      {"UPDATE job SET last_seq = 5", "row 1 of table job (checksum)"},
+      {"DELETE FROM job", "the row of table job is missing"},
   };
   for (const auto& [sql, expected] : cases) {
     StoreWorld world;

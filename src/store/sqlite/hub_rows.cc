@@ -1,21 +1,27 @@
 #include "store/sqlite/hub_rows.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "store/sqlite/schema.h"
 
 namespace spate::store {
 namespace {
 
 constexpr std::string_view kWriteNode =
-    "INSERT INTO node VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET name=excluded.name, "
+    "INSERT INTO node(id, name, instance, user, created_us, removed) VALUES(?,?,?,?,?,?) "
+    "ON CONFLICT(id) DO UPDATE SET name=excluded.name, "
     "instance=excluded.instance, user=excluded.user, created_us=excluded.created_us, "
     "removed=excluded.removed";
 constexpr std::string_view kReadNodes =
-    "SELECT id, name, instance, user, created_us, removed FROM node ORDER BY id";
+    "SELECT id, name, instance, user, created_us, removed, {} FROM node ORDER BY id";
 constexpr std::string_view kWriteCredential =
-    "INSERT OR REPLACE INTO credential VALUES(?,?,?,?,?,?,?)";
+    "INSERT OR REPLACE INTO credential(serial, role, user, secret, created_us, expires_us, "
+    "revoked_us) VALUES(?,?,?,?,?,?,?)";
 constexpr std::string_view kReadCredentials =
     "SELECT serial, role, user, secret, created_us, expires_us, revoked_us FROM credential "
-    "ORDER BY serial";
+    "WHERE {} ORDER BY serial";
 
 void BindTime(Statement& s, int at, const std::optional<Instant>& time) {
   if (time) {
@@ -73,18 +79,21 @@ Status WriteCredential(Database& db, const CredentialRow& row) {
 }
 
 Result<std::vector<NodeRow>> ReadNodeRows(Database& db) {
-  return ReadRows<NodeRow>(db, kReadNodes, [](const Statement& s) {
+  std::string sql = fmt::format(kReadNodes, IsSound("node"));
+  return ReadRows<NodeRow>(db, sql, [](const Statement& s) {
     return NodeRow{.id = NodeId(static_cast<uint32_t>(s.Int(0))),
                    .name = s.Text(1),
                    .instance = s.Text(2),
                    .user = s.Text(3),
                    .created = Instant{s.Nanos(4)},
-                   .removed = s.Int(5) != 0};
+                   .removed = s.Int(5) != 0,
+                   .damaged = s.Int(6) == 0};
   });
 }
 
 Result<std::vector<CredentialRow>> ReadCredentialRows(Database& db) {
-  return ReadRows<CredentialRow>(db, kReadCredentials, [](const Statement& s) {
+  std::string sql = fmt::format(kReadCredentials, IsSound("credential"));
+  return ReadRows<CredentialRow>(db, sql, [](const Statement& s) {
     return CredentialRow{.serial = static_cast<uint64_t>(s.Int(0)),
                          .role = s.Text(1),
                          .user = s.Text(2),

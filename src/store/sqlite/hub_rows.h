@@ -21,6 +21,7 @@ struct NodeRow {
   std::string user;      // who started it
   Instant created;
   bool removed = false;
+  bool damaged = false;  // as it was read: none of it is sure but the number
 };
 
 struct CredentialRow {
@@ -38,7 +39,7 @@ struct CredentialRow {
 Status WriteNode(Database& db, const NodeRow& row);
 Status WriteCredential(Database& db, const CredentialRow& row);
 
-// Ascending by id and serial.
+// Ascending by id and serial. A credential that is damaged proves nothing: it is left out.
 Result<std::vector<NodeRow>> ReadNodeRows(Database& db);
 Result<std::vector<CredentialRow>> ReadCredentialRows(Database& db);
 

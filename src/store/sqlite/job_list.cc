@@ -12,14 +12,15 @@ namespace {
 Result<JobRow> ReadRow(const JournalPlace& place, JobId job, bool frozen) {
   auto db = OpenJournalToRead(place.DbPath(), frozen);
   if (!db) return std::unexpected(std::move(db.error()));
-  return ReadJobRow(*db, job);
+  return ReadJobRowAsItIs(*db, job);
 }
 
 Result<JobRow> ReadRow(const JournalPlace& place, JobId job = {}) {
   if (IsFrozen(place)) {
     auto row = ReadRow(place, job, true);
     // Damage may be a process that began to write meanwhile: then it is read with locks.
-    if (row || row.error().kind != ErrorKind::kCorrupt) return row;
+    bool sound = row ? row->damage.empty() : row.error().kind != ErrorKind::kCorrupt;
+    if (sound) return row;
   }
   return ReadRow(place, job, false);
 }
@@ -73,6 +74,15 @@ JobSummary OfHub(const JobPlace& place, JobRow row) {
                      : row.state == JobState::kHeld ? JobStanding::kHeld
                                                     : JobStanding::kRunning;
   if (row.last_seq != 0) summary.standing = JobStanding::kFinished;
+  if (row.state == JobState::kDamaged || !row.damage.empty()) {
+    summary.standing = JobStanding::kDamaged;
+    summary.problem = row.damage;
+    if (row.damage.empty()) {
+      summary.problem =
+          "the hub has set it aside, since some of it is damaged: `spate state check` "
+          "on the hub's machine tells what";
+    }
+  }
   summary.row = std::move(row);
   return summary;
 }
@@ -118,6 +128,8 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
     return summary;
   }
   summary.row = std::move(*row);
+  summary.problem = summary.row.damage;
+  if (!summary.problem.empty()) return summary;
   summary.row.counts.leased = 0;  // they will be run again
   if (owner && *owner) {
     summary.owner = **owner;

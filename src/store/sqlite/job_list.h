@@ -33,7 +33,7 @@ struct JobSummary {
   JobStanding standing = JobStanding::kDamaged;
   std::optional<JobOwner> owner;  // when running
   // As its owner last wrote it, but the counts of a running or interrupted run are from its
-  // journal. Only `job` when damaged.
+  // journal. When damaged: what can be read of it (JobRow::damage), or only `job`.
   JobRow row;
   std::string problem;  // when damaged
 };

@@ -4,11 +4,13 @@
 
 #include "base/units.h"
 #include "store/sqlite/json_words.h"
+#include "store/sqlite/schema.h"
 
 namespace spate::store {
 namespace {
 
-constexpr const char* kStateNames[] = {"running", "finished", "stopped", "queued", "held"};
+constexpr const char* kStateNames[] = {"running", "finished", "stopped",
+                                       "queued",  "held",     "damaged"};
 
 // first_seq and last_seq stay as the records left them.
 constexpr std::string_view kWriteRow =
@@ -21,7 +23,8 @@ constexpr std::string_view kWriteRow =
     "ended_us=excluded.ended_us, priority=excluded.priority, keep_output=excluded.keep_output, "
     "runs=excluded.runs, pid=excluded.pid, user=excluded.user, host=excluded.host, "
     "submission=excluded.submission, name=excluded.name, cwd=excluded.cwd";
-constexpr std::string_view kWriteText = "INSERT OR REPLACE INTO job_text VALUES(?,?,?,?)";
+constexpr std::string_view kWriteText =
+    "INSERT OR REPLACE INTO job_text(job, argv, files, settings) VALUES(?,?,?,?)";
 // What comes late of a job that has finished meanwhile changes nothing.
 constexpr std::string_view kWriteProgress =
     "UPDATE job SET state=?1, total=?, leased=?, succeeded=?, failed=?, cancelled=?, unknown=?, "
@@ -34,12 +37,23 @@ constexpr std::string_view kReopened =
     "state=CASE state WHEN 'finished' THEN 'running' ELSE state END WHERE id=?";
 constexpr std::string_view kFollowed =
     "UPDATE job SET last_seq=? WHERE id=? AND last_seq IS NOT NULL";
-// The settings come last: a query may leave them out.
-constexpr std::string_view kColumns =
+// The settings are long: a query may leave them out, and with them the checksum of the texts.
+constexpr std::string_view kShortColumns =
     "id, first_seq, last_seq, state, total, leased, succeeded, failed, cancelled, unknown, "
     "created_us, started_us, ended_us, priority, keep_output, runs, pid, user, host, submission, "
-    "name, cwd, argv, files";
-constexpr std::string_view kFrom = "FROM job LEFT JOIN job_text ON job = id";
+    "name, cwd";
+enum class Columns : uint8_t { kAll, kNoSettings, kShort };
+
+std::string Select(Columns columns) {
+  if (columns == Columns::kShort) {
+    return fmt::format("SELECT {}, '[]', '[]', {}, 1, NULL FROM job", kShortColumns,
+                       IsSound("job"));
+  }
+  bool all = columns == Columns::kAll;
+  return fmt::format("SELECT {}, argv, files, {}, {}, {} FROM job LEFT JOIN job_text ON job = id",
+                     kShortColumns, IsSound("job"), all ? IsSound("job_text") : "1",
+                     all ? "settings" : "NULL");
+}
 
 void BindTime(Statement& s, int at, const std::optional<Instant>& time) {
   if (time) {
@@ -64,23 +78,28 @@ std::optional<JobState> StateFromName(std::string_view name) {
   return std::nullopt;
 }
 
-Result<JobRow> FromColumns(const Statement& s, const std::string& path) {
+// Empty: nothing.
+std::string DamageOf(const Statement& s, bool readable, const std::string& path) {
+  bool row = s.Int(24) != 0;
+  bool text = s.Int(25) != 0;
+  if (row && text && readable) return "";
+  return fmt::format("'{}' is damaged: row {} of table {} ({})", EscapeForScreen(path), s.Int(0),
+                     row ? "job_text" : "job", row && text ? "unreadable" : "checksum");
+}
+
+JobRow FromColumns(const Statement& s, const std::string& path) {
   auto argv = WordsFromJson(s.Bytes(22));
   auto files = WordsFromJson(s.Bytes(23));
   auto state = StateFromName(s.Bytes(3));
-  if (!argv || !files || !state) {
-    return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row {} of table job",
-                                                 EscapeForScreen(path), s.Int(0)));
-  }
   auto count = [&](int column) { return static_cast<uint32_t>(s.Int(column)); };
   auto time = [&](int column) { return Instant{s.Nanos(column)}; };
   JobRow row = {.job = JobId(count(0)),
                 .submission = s.Text(19),
                 .name = s.Text(20),
-                .argv = std::move(*argv),
+                .argv = argv ? std::move(*argv) : std::vector<std::string>(),
                 .cwd = s.Text(21),
-                .files = std::move(*files),
-                .settings = s.Text(24),
+                .files = files ? std::move(*files) : std::vector<std::string>(),
+                .settings = s.Text(26),
                 .user = s.Text(17),
                 .host = s.Text(18),
                 .pid = s.Int(16),
@@ -90,7 +109,7 @@ Result<JobRow> FromColumns(const Statement& s, const std::string& path) {
                 .created = time(10),
                 .started = time(11),
                 .ended = std::nullopt,
-                .state = *state,
+                .state = state.value_or(JobState::kDamaged),
                 .counts = {.total = count(4),
                            .leased = count(5),
                            .succeeded = count(6),
@@ -98,7 +117,8 @@ Result<JobRow> FromColumns(const Statement& s, const std::string& path) {
                            .cancelled = count(8),
                            .unknown = count(9)},
                 .first_seq = static_cast<uint64_t>(s.Int(1)),
-                .last_seq = static_cast<uint64_t>(s.Int(2))};
+                .last_seq = static_cast<uint64_t>(s.Int(2)),
+                .damage = DamageOf(s, argv && files && state, path)};
   if (!s.IsNull(12)) row.ended = time(12);
   return row;
 }
@@ -178,14 +198,43 @@ Status JobTable::Followed(JobId job, uint64_t seq) {
   return followed_.RunOnce();
 }
 
+namespace {
+
+// Whether anything is there that comes after a run's row.
+Result<bool> HasMoreThanRow(Database& db) {
+  auto any = db.QueryInt(
+      "SELECT EXISTS(SELECT 1 FROM job_text) OR EXISTS(SELECT 1 FROM rows) OR "
+      "EXISTS(SELECT 1 FROM log) OR EXISTS(SELECT 1 FROM attempt)");
+  if (!any) return std::unexpected(std::move(any.error()));
+  return *any != 0;
+}
+
+}  // namespace
+
 Result<JobRow> ReadJobRow(Database& db, JobId job) {
-  auto prepared = db.Prepare(
-      fmt::format("SELECT {}, settings {} WHERE id >= ? ORDER BY id LIMIT 1", kColumns, kFrom));
+  auto row = ReadJobRowAsItIs(db, job);
+  if (row && !row->damage.empty()) {
+    return Fail(ErrorKind::kCorrupt, row->damage + "; it was left as it is");
+  }
+  return row;
+}
+
+Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job) {
+  auto prepared =
+      db.Prepare(fmt::format("{} WHERE id >= ? ORDER BY id LIMIT 1", Select(Columns::kAll)));
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   prepared->Bind(0, job.value);
   auto found = prepared->Step();
   if (!found) return std::unexpected(std::move(found.error()));
   if (!*found || (job.value != 0 && prepared->Int(0) != job.value)) {
+    auto more = job.value == 0 ? HasMoreThanRow(db) : Result<bool>(false);
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (*more) {
+      return Fail(ErrorKind::kCorrupt,
+                  fmt::format("'{}' is damaged: the row of table job is missing; it was left as it "
+                              "is",
+                              EscapeForScreen(db.path())));
+    }
     return Fail(ErrorKind::kNotFound,
                 fmt::format("'{}' holds no job{}: it was not accepted when its process ended",
                             EscapeForScreen(db.path()),
@@ -195,32 +244,74 @@ Result<JobRow> ReadJobRow(Database& db, JobId job) {
 }
 
 Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
-  auto prepared = db.Prepare(
-      fmt::format("SELECT {}, settings {} WHERE first_seq IS NOT NULL{} ORDER BY id", kColumns,
-                  kFrom, which == WhichJobs::kUnfinished ? " AND last_seq IS NULL" : ""));
+  const char* rest = which == WhichJobs::kUnfinished ? " AND last_seq IS NULL"
+                     : which == WhichJobs::kUncounted
+                         ? " AND last_seq IS NOT NULL AND state <> 'finished'"
+                         : "";
+  auto prepared = db.Prepare(fmt::format("{} WHERE first_seq IS NOT NULL{} ORDER BY id",
+                                         Select(Columns::kShort), rest));
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   std::vector<JobRow> rows;
   for (;;) {
     auto more = prepared->Step();
     if (!more) return std::unexpected(std::move(more.error()));
     if (!*more) return rows;
-    auto row = FromColumns(*prepared, db.path());
-    if (!row) return std::unexpected(std::move(row.error()));
-    rows.push_back(std::move(*row));
+    JobRow row = FromColumns(*prepared, db.path());
+    if (row.damage.empty()) rows.push_back(std::move(row));
   }
+}
+
+namespace {
+
+Result<std::vector<JobId>> ReadIds(Result<Statement> select) {
+  if (!select) return std::unexpected(std::move(select.error()));
+  std::vector<JobId> ids;
+  for (;;) {
+    auto more = select->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return ids;
+    ids.emplace_back(static_cast<uint32_t>(select->Int(0)));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user) {
+  auto select =
+      db.Prepare(fmt::format("SELECT id FROM job WHERE first_seq IS NOT NULL{} ORDER BY id",
+                             user.empty() ? "" : " AND user = ?"));
+  if (select && !user.empty()) select->BindText(0, user);
+  return ReadIds(std::move(select));
+}
+
+Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user) {
+  auto select = db.Prepare(
+      "SELECT id FROM job WHERE user = ? AND first_seq IS NOT NULL ORDER BY id DESC LIMIT 1");
+  if (select) select->BindText(0, user);
+  auto ids = ReadIds(std::move(select));
+  if (!ids) return std::unexpected(std::move(ids.error()));
+  return ids->empty() ? std::nullopt : std::optional(ids->front());
+}
+
+Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most) {
+  auto select = db.Prepare(
+      "SELECT id FROM job WHERE last_seq IS NOT NULL AND ended_us < ? ORDER BY ended_us LIMIT ?");
+  if (select) {
+    select->Bind(0, when.ns / 1000);
+    select->Bind(1, static_cast<int64_t>(most));
+  }
+  return ReadIds(std::move(select));
 }
 
 Status VisitJobRows(Database& db, const std::function<bool(JobRow)>& visit) {
   auto prepared = db.Prepare(
-      fmt::format("SELECT {} {} WHERE first_seq IS NOT NULL ORDER BY id DESC", kColumns, kFrom));
+      fmt::format("{} WHERE first_seq IS NOT NULL ORDER BY id DESC", Select(Columns::kNoSettings)));
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   for (;;) {
     auto more = prepared->Step();
     if (!more) return std::unexpected(std::move(more.error()));
     if (!*more) return {};
-    auto row = FromColumns(*prepared, db.path());
-    if (!row) return std::unexpected(std::move(row.error()));
-    if (!visit(std::move(*row))) return {};
+    if (!visit(FromColumns(*prepared, db.path()))) return {};
   }
 }
 

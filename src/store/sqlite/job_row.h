@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -22,6 +23,7 @@ enum class JobState : uint8_t {
   kStopped = 2,   // a run that ended in order before all tasks had; can be resumed
   kQueued = 3,    // of a hub: nothing of it has been started
   kHeld = 4,      // of a hub: nothing more of it is started until it is released
+  kDamaged = 5,   // of a hub: its records or its settings are damaged, and nothing of it runs
 };
 const char* JobStateName(JobState state);  // "running", "finished", "stopped", ...
 
@@ -50,6 +52,9 @@ struct JobRow {
   // the last one's while every task has ended. 0: not accepted; not finished.
   uint64_t first_seq = 0;
   uint64_t last_seq = 0;
+  // What is wrong with the row as it was read; nothing of a damaged one can be relied on, but most
+  // of it may be right. Empty: nothing.
+  std::string damage;
 };
 
 // What changes while a job runs and when a run of it ends.
@@ -80,10 +85,23 @@ class JobTable {
 
 // The row of this job, or of the only one. kNotFound; kCorrupt.
 Result<JobRow> ReadJobRow(Database& db, JobId job = {});
-enum class WhichJobs : uint8_t { kAll, kUnfinished };
-// Jobs that were accepted, ascending.
+// The same, also of a damaged row (JobRow::damage).
+Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job = {});
+enum class WhichJobs : uint8_t {
+  kAll,
+  kUnfinished,
+  kUncounted,  // that finished, while their rows say otherwise (see docs/formats/journal.md)
+};
+// Jobs that were accepted, ascending, without their texts (argv, files, settings). Damaged ones are
+// left out.
 Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which);
-// For lists: the newest first, without their settings, until `visit` returns false.
+// Numbers of jobs that were accepted, ascending. An empty user: of all.
+Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user);
+Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user);
+// Of jobs that finished before `when`: those that did first.
+Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most);
+// For lists: the newest first, without their settings, until `visit` returns false. Damaged ones
+// are among them.
 Status VisitJobRows(Database& db, const std::function<bool(JobRow)>& visit);
 
 }  // namespace spate::store

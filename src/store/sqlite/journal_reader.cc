@@ -15,49 +15,44 @@
 namespace spate::store {
 namespace {
 
-constexpr std::string_view kSelectLog = "SELECT seq, kind, data, checksum FROM log";
-constexpr std::string_view kUnfinished =
-    "(SELECT id FROM job WHERE first_seq IS NOT NULL AND last_seq IS NULL)";
+constexpr std::string_view kSelectLog = "SELECT seq, kind, data, checksum, job FROM log";
 
-struct PartSql {
-  std::string attempts, rare, log;
-};
-
-PartSql SqlOf(const JournalPart& part) {
-  std::string range = fmt::format("seq BETWEEN {} AND {}", part.first, part.last);
-  std::string of_jobs = range;
-  if (part.of == JournalPart::Of::kJob) of_jobs += fmt::format(" AND job = {}", part.job.value);
-  if (part.of == JournalPart::Of::kUnfinished)
-    of_jobs += fmt::format(" AND job IN {}", kUnfinished);
-  PartSql sql = {fmt::format("{} WHERE {} ORDER BY seq", kSelectAttempt, of_jobs),
-                 fmt::format("{} WHERE {} ORDER BY seq", kSelectRare, range),
-                 fmt::format("{} WHERE {} ORDER BY seq", kSelectLog, of_jobs)};
-  // What belongs to no job is few, has an index, and matters however old it is.
-  if (part.of == JournalPart::Of::kUnfinished) {
-    sql.log =
-        fmt::format("{0} WHERE job = 0 UNION ALL {0} WHERE {1} ORDER BY seq", kSelectLog, of_jobs);
-  }
-  return sql;
+std::string RangeOf(const JournalPart& part) {
+  return fmt::format("seq BETWEEN {} AND {}", part.first, part.last);
 }
+
+constexpr std::string_view kInOrder = " ORDER BY seq";
 
 }  // namespace
 
-Status JournalReader::Cursor::Advance() {
-  auto row = statement.Step();
-  if (!row) {
-    seq.reset();
-    return std::unexpected(std::move(row.error()));
-  }
-  if (*row) {
-    seq = static_cast<uint64_t>(statement.Int(0));
-  } else {
-    seq.reset();
-  }
+Status JournalReader::Advance(Cursor& cursor) {
+  auto row = cursor.statement.Step();
+  cursor.seq.reset();
+  cursor.unreadable = false;
+  if (!row) return Skip(cursor, std::move(row.error()));
+  if (*row) cursor.seq = cursor.last = static_cast<uint64_t>(cursor.statement.Int(0));
+  return {};
+}
+
+// A row whose columns make no sense to SQLite is found by its key; behind it the reading goes on.
+Status JournalReader::Skip(Cursor& cursor, Error error) {
+  if (error.kind != ErrorKind::kCorrupt) return std::unexpected(std::move(error));
+  uint64_t from = std::max(cursor.last + 1, first_);
+  auto find = db_->Prepare(
+      fmt::format("SELECT seq FROM {} WHERE seq >= {} ORDER BY seq LIMIT 1", cursor.table, from));
+  auto found = find ? find->Step() : std::unexpected(find.error());
+  if (!found || !*found) return std::unexpected(std::move(error));
+  uint64_t seq = static_cast<uint64_t>(find->Int(0));
+  auto rest = db_->Prepare(fmt::format("{} AND seq > {}{}", cursor.sql, seq, kInOrder));
+  if (!rest) return std::unexpected(std::move(rest.error()));
+  cursor.statement = std::move(*rest);
+  cursor.seq = cursor.last = seq;
+  cursor.unreadable = true;
   return {};
 }
 
 Result<JournalReader> JournalReader::Begin(Database& db, const JournalPart& part) {
-  JournalReader reader(db, part.of == JournalPart::Of::kAll);
+  JournalReader reader(db, part.of);
   if (auto opened = reader.Open(part); !opened) return std::unexpected(std::move(opened.error()));
   return reader;
 }
@@ -68,13 +63,28 @@ Status JournalReader::Open(const JournalPart& part) {
   auto base = BaseMicros(*db_);
   if (!base) return std::unexpected(std::move(base.error()));
   base_us_ = *base;
-  PartSql sql = SqlOf(part);
-  const std::pair<Statement*, std::string_view> all[] = {{&attempts_.statement, sql.attempts},
-                                                         {&rare_.statement, sql.rare},
-                                                         {&log_.statement, sql.log}};
-  if (auto prepared = db_->PrepareAll(all); !prepared) return prepared;
+  auto last = MetaNumber(*db_, "last_seq");
+  auto forgotten = MetaNumber(*db_, "forgotten_seq");
+  if (!last || !forgotten) return std::unexpected(last ? forgotten.error() : last.error());
+  last_ = static_cast<uint64_t>(*last);
+  forgotten_ = static_cast<uint64_t>(*forgotten);
+  first_ = expected_ = part.first;
+  std::string range = RangeOf(part);
+  std::string of_jobs = range;
+  if (part.of == JournalPart::Of::kJob) of_jobs += fmt::format(" AND job = {}", part.job.value);
+  attempts_.sql = fmt::format("{} WHERE {}", kSelectAttempt, of_jobs);
+  rare_.sql = fmt::format("{} WHERE {}", kSelectRare, range);
+  log_.sql = fmt::format("{} WHERE {}", kSelectLog, of_jobs);
   for (Cursor* cursor : {&attempts_, &rare_, &log_}) {
-    if (auto first = cursor->Advance(); !first) return first;
+    std::string sql = cursor->sql;
+    // What belongs to no job is few, has an index, and matters however old it is.
+    if (cursor == &log_ && part.of == JournalPart::Of::kFrom) {
+      sql = fmt::format("{} WHERE job = 0 AND seq < {} UNION ALL {}", kSelectLog, part.first, sql);
+    }
+    auto prepared = db_->Prepare(fmt::format("{}{}", sql, kInOrder));
+    if (!prepared) return std::unexpected(std::move(prepared.error()));
+    cursor->statement = std::move(*prepared);
+    if (auto first = Advance(*cursor); !first) return first;
   }
   return {};
 }
@@ -82,7 +92,11 @@ Status JournalReader::Open(const JournalPart& part) {
 JournalReader::JournalReader(JournalReader&& other) noexcept
     : db_(other.db_),
       is_whole_(other.is_whole_),
+      has_gaps_(other.has_gaps_),
       in_transaction_(std::exchange(other.in_transaction_, false)),
+      first_(other.first_),
+      forgotten_(other.forgotten_),
+      last_(other.last_),
       base_us_(other.base_us_),
       expected_(other.expected_),
       attempts_(std::move(other.attempts_)),
@@ -96,32 +110,94 @@ JournalReader::~JournalReader() {
   (void)db_->Run("ROLLBACK");
 }
 
-Error JournalReader::Damage(std::string_view table, uint64_t seq, std::string_view how) const {
+Error JournalReader::Damage(std::string_view table, uint64_t seq, std::string_view how,
+                            Damaged what) {
+  damage_ = what;
   return {ErrorKind::kCorrupt,
           fmt::format("'{}' is damaged: row {} of table {} ({}); it was left as it is",
                       EscapeForScreen(db_->path()), seq, table, how)};
 }
 
+Error JournalReader::Missing(uint64_t first, uint64_t last) {
+  damage_ = Damaged{.job = std::nullopt, .is_log = false, .first = first, .last = last};
+  std::string which = first == last ? fmt::format("record {} is", first)
+                                    : fmt::format("records {} to {} are", first, last);
+  return {ErrorKind::kCorrupt, fmt::format("'{}' is damaged: {} missing; it was left as it is",
+                                           EscapeForScreen(db_->path()), which)};
+}
+
+// The row at hand that is whole but for its number, which is `seq`.
+std::optional<JournalReader::Renumbered> JournalReader::FindRenumbered(uint64_t seq) {
+  if (attempts_.seq && !attempts_.unreadable) {
+    AttemptEntry entry;
+    auto checksum = AttemptFromColumns(attempts_.statement, base_us_, entry);
+    bool rare = rare_.seq && *rare_.seq == seq && !rare_.unreadable;
+    if (rare && !RareFromColumns(rare_.statement, entry)) checksum.reset();
+    if (checksum && AttemptChecksum(seq, entry) == *checksum) {
+      return Renumbered{&attempts_, entry.record.end.ref.job};
+    }
+  }
+  if (!log_.seq || log_.unreadable) return std::nullopt;
+  const Statement& s = log_.statement;
+  auto sum = RecordChecksum(seq, static_cast<int>(s.Int(1)), s.Bytes(2));
+  if (sum != static_cast<uint32_t>(s.Int(3))) return std::nullopt;
+  return Renumbered{&log_, JobId(static_cast<uint32_t>(s.Int(4)))};
+}
+
 Status JournalReader::CheckSequence(const char* table, uint64_t seq) {
   uint64_t expected = expected_;
-  if (seq < expected) {
-    expected_ = seq;
-    return std::unexpected(Damage(table, seq, "it is there twice"));
+  if (seq < first_ && expected == first_) return {};  // of no job, from before the part
+  if (seq == expected || (seq > expected && !is_whole_)) {
+    expected_ = seq + 1;
+    return {};
   }
-  if (seq > expected && is_whole_) {
-    expected_ = seq;
-    return std::unexpected(Damage(table, expected, fmt::format("missing, {} follows", seq)));
+  uint64_t from = expected;
+  if (seq > from && has_gaps_) from = std::min(seq, std::max(from, forgotten_ + 1));
+  if (seq == from) {
+    expected_ = seq + 1;
+    return {};
   }
-  expected_ = seq + 1;
-  return {};
+  // It may be the number that is damaged.
+  if (auto found = FindRenumbered(expected)) {
+    uint64_t is = *found->cursor->seq;
+    bool is_log = found->cursor == &log_;
+    if (auto moved = Advance(*found->cursor); !moved) return moved;
+    expected_ = expected + 1;
+    return std::unexpected(Damage(is_log ? "log" : "attempt", is,
+                                  fmt::format("its number is {}", expected),
+                                  {.job = found->job,
+                                   .is_sure = true,
+                                   .is_log = is_log,
+                                   .first = expected,
+                                   .last = expected}));
+  }
+  if (seq > from) {
+    expected_ = seq;
+    return std::unexpected(Missing(from, seq - 1));
+  }
+  auto& cursor = std::string_view(table) == "log" ? log_ : attempts_;
+  if (auto moved = Advance(cursor); !moved) return moved;
+  return std::unexpected(
+      Damage(table, seq, "it is there twice", {.job = std::nullopt, .first = seq, .last = seq}));
+}
+
+// Numbers up to the last that was ever written must have come.
+Status JournalReader::CheckEnd() {
+  uint64_t from = std::max(expected_, has_gaps_ ? forgotten_ + 1 : 0);
+  if (!is_whole_ || last_ < from || (has_gaps_ && first_ > last_)) return {};
+  expected_ = last_ + 1;
+  return std::unexpected(Missing(from, last_));
 }
 
 Result<const JournalEntry*> JournalReader::Next() {
+  damage_.reset();
   if (!attempts_.seq && !log_.seq) {
-    if (rare_.seq && is_whole_) {
+    if (rare_.seq && is_whole_ && !has_gaps_) {
       uint64_t seq = *std::exchange(rare_.seq, std::nullopt);
-      return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt"));
+      return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt",
+                                    {.job = std::nullopt, .first = seq, .last = seq}));
     }
+    if (auto ended = CheckEnd(); !ended) return std::unexpected(std::move(ended.error()));
     return nullptr;
   }
   bool is_attempt = attempts_.seq && (!log_.seq || *attempts_.seq <= *log_.seq);
@@ -132,33 +208,62 @@ Result<const JournalEntry*> JournalReader::Next() {
   }
   entry_.seq = seq;
   Status status;
-  if (is_attempt) {
+  if ((is_attempt ? attempts_ : log_).unreadable) {
+    status = std::unexpected(
+        Damage(table, seq, "unreadable", {.job = std::nullopt, .first = seq, .last = seq}));
+  } else if (is_attempt) {
     if (!std::holds_alternative<AttemptEntry>(entry_.what)) entry_.what = AttemptEntry();
     status = ReadAttempt(std::get<AttemptEntry>(entry_.what));
-    if (auto moved = attempts_.Advance(); !moved && status) status = moved;
   } else {
     status = ReadLog();
-    if (auto moved = log_.Advance(); !moved && status) status = moved;
+  }
+  if (auto moved = Advance(is_attempt ? attempts_ : log_); !moved) {
+    damage_.reset();
+    return std::unexpected(std::move(moved.error()));
   }
   if (!status) return std::unexpected(std::move(status.error()));
   return &entry_;
 }
 
+// An attempt whose checksum is wrong may be that of another job than it says: then it is right with
+// that one.
+void JournalReader::FindOwner(const AttemptEntry& entry, uint32_t checksum, Damaged& what) const {
+  AttemptEntry other = entry;
+  uint32_t claimed = entry.record.end.ref.job.value;
+  for (uint32_t bit = 0; bit < 32; ++bit) {
+    other.record.end.ref.job = JobId(claimed ^ 1u << bit);
+    if (AttemptChecksum(entry_.seq, other) != checksum) continue;
+    what.job = other.record.end.ref.job;
+    what.is_sure = true;
+    what.says = JobId(claimed);
+    return;
+  }
+}
+
 Status JournalReader::ReadAttempt(AttemptEntry& entry) {
   std::optional<uint32_t> checksum = AttemptFromColumns(attempts_.statement, base_us_, entry);
-  if (!checksum) return std::unexpected(Damage("attempt", entry_.seq, "unknown cause or verdict"));
+  Damaged what{.job = JobId(static_cast<uint32_t>(attempts_.statement.Int(1))),
+               .first = entry_.seq,
+               .last = entry_.seq};
+  if (!checksum) {
+    return std::unexpected(Damage("attempt", entry_.seq, "unknown cause or verdict", what));
+  }
   while (rare_.seq && *rare_.seq < entry_.seq) {
     uint64_t seq = *rare_.seq;
-    if (auto moved = rare_.Advance(); !moved) return moved;
-    if (is_whole_) return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt"));
+    if (auto moved = Advance(rare_); !moved) return moved;
+    // Else the attempt that it belongs to shows it.
+    if (is_whole_ && !has_gaps_) {
+      return std::unexpected(Damage("attempt_rare", seq, "it belongs to no attempt", what));
+    }
   }
   if (rare_.seq && *rare_.seq == entry_.seq) {
-    bool fine = RareFromColumns(rare_.statement, entry);
-    if (auto moved = rare_.Advance(); !moved) return moved;
-    if (!fine) return std::unexpected(Damage("attempt_rare", entry_.seq, "processes"));
+    bool fine = !rare_.unreadable && RareFromColumns(rare_.statement, entry);
+    if (auto moved = Advance(rare_); !moved) return moved;
+    if (!fine) return std::unexpected(Damage("attempt_rare", entry_.seq, "processes", what));
   }
   if (AttemptChecksum(entry_.seq, entry) != *checksum) {
-    return std::unexpected(Damage("attempt", entry_.seq, "checksum"));
+    FindOwner(entry, *checksum, what);
+    return std::unexpected(Damage("attempt", entry_.seq, "checksum", what));
   }
   return {};
 }
@@ -168,11 +273,15 @@ Status JournalReader::ReadLog() {
   auto kind = static_cast<int>(s.Int(1));
   std::string_view data = s.Bytes(2);
   auto checksum = static_cast<uint32_t>(s.Int(3));
+  Damaged what{.job = JobId(static_cast<uint32_t>(s.Int(4))),
+               .is_log = true,
+               .first = entry_.seq,
+               .last = entry_.seq};
   if (RecordChecksum(entry_.seq, kind, data) != checksum) {
-    return std::unexpected(Damage("log", entry_.seq, "checksum"));
+    return std::unexpected(Damage("log", entry_.seq, "checksum", what));
   }
   auto record = DecodeRecord(kind, data);
-  if (!record) return std::unexpected(Damage("log", entry_.seq, record.error().message));
+  if (!record) return std::unexpected(Damage("log", entry_.seq, record.error().message, what));
   entry_.what = std::move(*record);
   return {};
 }
@@ -188,35 +297,6 @@ void BindPart(Statement& s, const JournalPart& part) {
   s.Bind(0, static_cast<int64_t>(part.first));
   s.Bind(1, static_cast<int64_t>(part.last));
   s.Bind(2, part.job.value);
-}
-
-Result<JournalPart> UnfinishedPart(Database& db) {
-  JournalPart part;
-  part.of = JournalPart::Of::kUnfinished;
-  auto first =
-      db.QueryInt(fmt::format("SELECT MIN(first_seq) FROM job WHERE id IN {}", kUnfinished));
-  auto forgotten = db.QueryInt("SELECT value FROM meta WHERE key = 'forgotten_seq'");
-  if (!first || !forgotten) return std::unexpected(first ? forgotten.error() : first.error());
-  if (*first == 0) {
-    part.first = INT64_MAX;  // all jobs have finished
-    return part;
-  }
-  part.first = static_cast<uint64_t>(*first);
-  int64_t from = std::max(*first, *forgotten + 1);
-  auto missing = db.QueryInt(
-      fmt::format("SELECT MAX((SELECT COALESCE(MAX(seq), 0) FROM attempt),"
-                  "           (SELECT COALESCE(MAX(seq), 0) FROM log), {0} - 1) - {0} + 1"
-                  " - (SELECT COUNT(*) FROM attempt WHERE seq >= {0})"
-                  " - (SELECT COUNT(*) FROM log WHERE seq >= {0})",
-                  from));
-  if (!missing) return std::unexpected(std::move(missing.error()));
-  if (*missing != 0) {
-    return Fail(ErrorKind::kCorrupt,
-                fmt::format("'{}' is damaged: of its records from {} on, {} are missing; it was "
-                            "left as it is",
-                            EscapeForScreen(db.path()), from, *missing));
-  }
-  return part;
 }
 
 }  // namespace spate::store

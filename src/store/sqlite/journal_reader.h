@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <variant>
 
 #include "base/ids.h"
@@ -24,9 +26,9 @@ struct JournalEntry {
 
 struct JournalPart {
   enum class Of : uint8_t {
-    kAll,         // without a gap, else it is damaged
-    kUnfinished,  // of jobs that have not finished, and of no job
-    kJob,         // of `job`
+    kAll,   // without a gap, else it is damaged
+    kFrom,  // of a hub: all from `first` on, with gaps of forgotten jobs only, and all of no job
+    kJob,   // of `job`
   } of = Of::kAll;
   JobId job;
   uint64_t first = 1;  // records of a job outside of these are left out
@@ -45,26 +47,57 @@ class JournalReader {
   // kCorrupt names the row; calling on after it goes on behind the damage.
   Result<const JournalEntry*> Next();
 
+  // After an error of Next: what is damaged, when single rows are. nullopt: a table itself is, and
+  // to call Next again makes no sense.
+  struct Damaged {
+    std::optional<JobId> job;  // whose they are; nullopt: that cannot be told
+    bool is_sure = false;      // a checksum says so, and not only the row itself,
+    JobId says{};              // which says this one
+    bool is_log = false;       // it is a row of `log`
+    uint64_t first = 0;        // the numbers of the sequence
+    uint64_t last = 0;
+  };
+  const std::optional<Damaged>& damage() const { return damage_; }
+
  private:
   // A statement over rows that ascend by column 0, one row ahead.
   struct Cursor {
+    std::string_view table;
+    std::string sql;  // without its ORDER BY
     Statement statement;
     std::optional<uint64_t> seq;
-    Status Advance();
+    uint64_t last = 0;        // the newest `seq`
+    bool unreadable = false;  // that row is there, and SQLite cannot take it apart
   };
-  JournalReader(Database& db, bool is_whole) : db_(&db), is_whole_(is_whole) {}
+  Status Advance(Cursor& cursor);
+  Status Skip(Cursor& cursor, Error error);
+  JournalReader(Database& db, JournalPart::Of of)
+      : db_(&db), is_whole_(of != JournalPart::Of::kJob), has_gaps_(of == JournalPart::Of::kFrom) {}
   Status Open(const JournalPart& part);
   Status CheckSequence(const char* table, uint64_t seq);
+  Status CheckEnd();
   Status ReadAttempt(AttemptEntry& entry);
   Status ReadLog();
-  Error Damage(std::string_view table, uint64_t seq, std::string_view how) const;
+  Error Damage(std::string_view table, uint64_t seq, std::string_view how, Damaged what);
+  Error Missing(uint64_t first, uint64_t last);
+  void FindOwner(const AttemptEntry& entry, uint32_t checksum, Damaged& what) const;
+  struct Renumbered {
+    Cursor* cursor = nullptr;
+    JobId job;
+  };
+  std::optional<Renumbered> FindRenumbered(uint64_t seq);
 
   Database* db_;
-  bool is_whole_;
+  bool is_whole_;  // a number that is missing is damage,
+  bool has_gaps_;  // but not up to forgotten_
   bool in_transaction_ = false;
+  std::optional<Damaged> damage_;
+  uint64_t first_ = 1;
+  uint64_t forgotten_ = 0;  // meta.forgotten_seq
+  uint64_t last_ = 0;       // meta.last_seq
   int64_t base_us_ = 0;
   uint64_t expected_ = 1;
-  Cursor attempts_, rare_, log_;
+  Cursor attempts_{.table = "attempt"}, rare_{.table = "attempt_rare"}, log_{.table = "log"};
   JournalEntry entry_;
 };
 
@@ -72,7 +105,4 @@ class JournalReader {
 JournalPart PartOf(const JobRow& row);
 // Parameters 0 to 2 of a statement with "seq BETWEEN ? AND ? AND job = ?".
 void BindPart(Statement& s, const JournalPart& part);
-// The part that a hub needs at its start. kCorrupt: numbers are missing in it.
-Result<JournalPart> UnfinishedPart(Database& db);
-
 }  // namespace spate::store

@@ -10,6 +10,8 @@
 // gaps but for forgotten jobs; every range of an attempt's output lies below OutputFile's end.
 #include "store/sqlite/journal_writer.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "store/attempt_entry.h"
 #include "store/record_codec.h"
@@ -29,9 +31,13 @@ constexpr std::string_view kInsertRows = "INSERT OR REPLACE INTO rows VALUES(?,?
 constexpr std::string_view kClearRows = "DELETE FROM rows WHERE id >= ? AND id < ?";
 constexpr std::string_view kLastSeq =
     "SELECT MAX((SELECT COALESCE(MAX(seq), 0) FROM attempt),"
-    "           (SELECT COALESCE(MAX(seq), 0) FROM log),"
-    "           (SELECT COALESCE(MAX(value), 0) FROM meta WHERE key = 'forgotten_seq'))";
-constexpr std::string_view kWriteEpoch = "INSERT OR REPLACE INTO meta VALUES('epoch', ?)";
+    "           (SELECT COALESCE(MAX(seq), 0) FROM log))";
+// So that a loss of the newest rows shows.
+constexpr std::string_view kWriteLastSeq =
+    "INSERT INTO meta(key, value) VALUES('last_seq', ?1) "
+    "ON CONFLICT(key) DO UPDATE SET value = ?1";
+constexpr std::string_view kWriteEpoch =
+    "INSERT OR REPLACE INTO meta(key, value) VALUES('epoch', ?)";
 
 void BindSome(Statement& s, int at, bool some, int64_t value) {
   if (some) {
@@ -70,21 +76,26 @@ Status JournalWriter::Open() {
   auto base = BaseMicros(*db_);
   if (!base) return std::unexpected(std::move(base.error()));
   base_us_ = *base;
-  auto seq = db_->QueryInt(kLastSeq);
-  if (!seq) return std::unexpected(std::move(seq.error()));
-  next_seq_ = static_cast<uint64_t>(*seq) + 1;
+  int64_t last = 0;
+  for (auto seq :
+       {db_->QueryInt(kLastSeq), MetaNumber(*db_, "last_seq"), MetaNumber(*db_, "forgotten_seq")}) {
+    if (!seq) return std::unexpected(std::move(seq.error()));
+    last = std::max(last, *seq);
+  }
+  next_seq_ = static_cast<uint64_t>(last) + 1;
   return PrepareAll();
 }
 
 Status JournalWriter::PrepareAll() {
+  if (waiting_) db_->WaitForLocks(waiting_);
   if (pages_ > 0) {
     std::string sql = "PRAGMA max_page_count = " + std::to_string(pages_);
     if (auto limited = db_->Run(sql.c_str()); !limited) return limited;
   }
   const std::pair<Statement*, std::string_view> all[] = {
-      {&begin_, "BEGIN IMMEDIATE"}, {&commit_, "COMMIT"},      {&rollback_, "ROLLBACK"},
-      {&attempt_, kInsertAttempt},  {&rare_, kInsertRare},     {&log_, kInsertLog},
-      {&rows_, kInsertRows},        {&clear_rows_, kClearRows}};
+      {&begin_, "BEGIN IMMEDIATE"}, {&commit_, "COMMIT"},       {&rollback_, "ROLLBACK"},
+      {&attempt_, kInsertAttempt},  {&rare_, kInsertRare},      {&log_, kInsertLog},
+      {&rows_, kInsertRows},        {&clear_rows_, kClearRows}, {&last_seq_, kWriteLastSeq}};
   if (auto prepared = db_->PrepareAll(all); !prepared) return prepared;
   return jobs_.Prepare(*db_);
 }
@@ -136,6 +147,7 @@ Status JournalWriter::Commit(std::span<WriteItem* const> items) {
 }
 
 Status JournalWriter::WriteItems(std::span<WriteItem* const> items) {
+  uint64_t first = next_seq_;
   for (const WriteItem* item : items) {
     for (const auto& chunk : item->rows) {
       if (auto written = WriteRows(*chunk); !written) return written;
@@ -145,21 +157,28 @@ Status JournalWriter::WriteItems(std::span<WriteItem* const> items) {
       if (auto written = WriteChange(change); !written) return written;
     }
   }
-  return {};
+  if (next_seq_ == first) return {};
+  last_seq_.Bind(0, static_cast<int64_t>(next_seq_ - 1));
+  return last_seq_.RunOnce();
 }
 
 Status JournalWriter::WriteRecords(const WriteItem& item) {
   size_t attempts = 0;
+  size_t ends = 0;
   AttemptEntry entry;
   for (const engine::Record& record : item.records) {
     uint64_t seq = next_seq_++;
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) {
-      if (auto written = WriteLog(record, seq, item.now); !written) return written;
+      bool is_end = std::holds_alternative<engine::JobFinished>(record);
+      Instant now = is_end && ends < item.ends.size() ? item.ends[ends++] : item.now;
+      if (auto written = WriteLog(record, seq, now); !written) return written;
       continue;
     }
     entry.record = *ended;
-    entry.kept = attempts < item.outputs.size() ? kept_[next_kept_ + attempts] : KeptOutput{};
+    entry.kept = attempts < item.outputs.size() ? kept_[next_kept_ + attempts]
+                 : attempts < item.kept.size()  ? item.kept[attempts]
+                                                : KeptOutput{};
     ++attempts;
     if (auto written = WriteAttempt(entry, seq); !written) return written;
   }
@@ -291,10 +310,14 @@ Status JournalWriter::WriteChange(const RowChange& change) {
   if (const auto* node = std::get_if<NodeRow>(&change)) return WriteNode(*db_, *node);
   if (const auto* row = std::get_if<CredentialRow>(&change)) return WriteCredential(*db_, *row);
   if (const auto* forget = std::get_if<ForgetPiece>(&change)) {
-    auto done = ForgetSome(*db_, place_, forget->job);
+    auto done = ForgetSome(*db_, place_, forget->job, forget->damaged);
     if (!done) return std::unexpected(std::move(done.error()));
     *forget->done = *done;
     outputs_.Leave(forget->job);
+    return {};
+  }
+  if (const auto* end = std::get_if<OutputEnd>(&change)) {
+    outputs_.KnowEnd(end->job, end->end);
     return {};
   }
   auto epoch = db_->Prepare(kWriteEpoch);
@@ -304,8 +327,8 @@ Status JournalWriter::WriteChange(const RowChange& change) {
 }
 
 void JournalWriter::Close() {
-  for (Statement* s :
-       {&begin_, &commit_, &rollback_, &attempt_, &rare_, &log_, &rows_, &clear_rows_}) {
+  for (Statement* s : {&begin_, &commit_, &rollback_, &attempt_, &rare_, &log_, &rows_,
+                       &clear_rows_, &last_seq_}) {
     *s = {};
   }
   jobs_ = {};

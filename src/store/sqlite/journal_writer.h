@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,17 +32,25 @@ struct EpochBegun {
 struct ForgetPiece {
   JobId job;
   std::shared_ptr<bool> done;
+  bool damaged = false;  // also when it has not finished
+};
+// Not a row: see OutputFiles::KnowEnd.
+struct OutputEnd {
+  JobId job;
+  uint64_t end = 0;
 };
 using RowChange =
-    std::variant<JobRow, JobProgress, NodeRow, CredentialRow, EpochBegun, ForgetPiece>;
+    std::variant<JobRow, JobProgress, NodeRow, CredentialRow, EpochBegun, ForgetPiece, OutputEnd>;
 
 // A batch on its way; its rows stay readable for the loop's thread, which shares them.
 struct WriteItem {
   std::vector<std::shared_ptr<const RowChunk>> rows;
   std::vector<engine::Record> records;
   std::vector<TaskOutputPtr> outputs;
+  std::vector<KeptOutput> kept;  // instead of outputs: where they lie already
   std::vector<RowChange> changes;
   Instant now;
+  std::vector<Instant> ends;  // of its JobFinished, in order, instead of now
   bool urgent = false;
 };
 
@@ -55,6 +64,8 @@ class JournalWriter {
   // An existing one, at its durable end.
   Status Open();
   bool is_open() const { return db_.has_value(); }
+  // See SqliteOptions::waiting; called on the store's thread. Before Create or Open.
+  void OnWait(std::function<void(int64_t ms)> waiting) { waiting_ = std::move(waiting); }
 
   // All items or nothing. After an error only Close and destruction make sense.
   Status Commit(std::span<WriteItem* const> items);
@@ -77,9 +88,10 @@ class JournalWriter {
   JournalPlace place_;
   uint64_t pages_;
   OutputFiles outputs_;
+  std::function<void(int64_t)> waiting_;
   std::optional<Database> db_;
   Statement begin_, commit_, rollback_;
-  Statement attempt_, rare_, log_, rows_, clear_rows_;
+  Statement attempt_, rare_, log_, rows_, clear_rows_, last_seq_;
   JobTable jobs_;
   ChunkEncoder encoder_;
   std::vector<KeptOutput> kept_;  // of the outputs of the running Commit, in order

@@ -43,9 +43,14 @@ Result<OutputFile*> OutputFiles::Open(Database& db, JobId job) {
     std::string path = place_.OutputPath(job);
     auto limit = Query(db, kLimit, job);
     if (!limit) return std::unexpected(std::move(limit.error()));
-    auto durable = os::Exists(path) ? Query(db, kEnd, job) : std::optional<uint64_t>();
-    if (!durable) return std::unexpected(std::move(durable.error()));
-    end = durable->value_or(0);
+    if (auto known = known_ends_.find(job); known != known_ends_.end()) {
+      end = known->second;
+      known_ends_.erase(known);
+    } else {
+      auto durable = os::Exists(path) ? Query(db, kEnd, job) : std::optional<uint64_t>();
+      if (!durable) return std::unexpected(std::move(durable.error()));
+      end = durable->value_or(0);
+    }
     OutputFile file(std::move(path), limit->value_or(kKeepOutput));
     at = entries_.emplace(KeyOf(job), Entry{std::move(file), {}}).first;
   }
@@ -86,6 +91,7 @@ void OutputFiles::SetLimit(JobId job, uint64_t limit) {
 
 void OutputFiles::Leave(JobId job) {
   auto at = entries_.find(KeyOf(job));
+  if (place_.is_hub) known_ends_.erase(job);
   if (!place_.is_hub || at == entries_.end()) return;
   if (at->second.file.is_open()) open_.erase(at->second.used);
   entries_.erase(at);

@@ -25,6 +25,9 @@ class OutputFiles {
   // Writes and syncs what was added.
   Status Sync();
   // The job's limit has changed.
+  // Where the job's output ends, told by who has read its records: then they need not be read again
+  // for it, which takes long when many others have been written since.
+  void KnowEnd(JobId job, uint64_t end) { known_ends_[job] = end; }
   void SetLimit(JobId job, uint64_t limit);
   // The job has finished: its file is not kept open. All is synced.
   void Leave(JobId job);
@@ -39,8 +42,9 @@ class OutputFiles {
   Status CloseOldest();
 
   JournalPlace place_;
-  std::map<JobId, Entry> entries_;  // by KeyOf; closed ones keep their ends
-  std::list<JobId> open_;           // the newest used first
+  std::map<JobId, Entry> entries_;        // by KeyOf; closed ones keep their ends
+  std::map<JobId, uint64_t> known_ends_;  // KnowEnd, until the file is opened
+  std::list<JobId> open_;                 // the newest used first
 };
 
 }  // namespace spate::store

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "store/sqlite/schema.h"
 
@@ -84,6 +86,33 @@ void RowReader::DropFrom(JobId job, TaskIndex first) {
     held_bytes_ -= chunk->bytes();
     chunks_.erase(chunk);
     at = by_first_.erase(at);
+  }
+}
+
+void VisitRows(Database& db, const std::function<void(JobId, Result<DecodedChunk>)>& visit) {
+  int64_t last = -1;
+  for (;;) {
+    auto select = db.Prepare("SELECT id, count, data, checksum FROM rows WHERE id > ? ORDER BY id");
+    if (!select) return visit(JobId(), std::unexpected(std::move(select.error())));
+    select->Bind(0, last);
+    Result<bool> more = true;
+    while ((more = select->Step()) && *more) {
+      last = std::max(last, select->Int(0));
+      auto key = static_cast<uint64_t>(select->Int(0));
+      visit(JobId(static_cast<uint32_t>(key >> 32)),
+            DecodeChunk(key, static_cast<uint64_t>(select->Int(1)), select->Bytes(2),
+                        static_cast<uint32_t>(select->Int(3))));
+    }
+    if (more) return;
+    // One that SQLite cannot take apart is found by its key, and passed over.
+    auto find = db.Prepare("SELECT id FROM rows WHERE id > ? ORDER BY id LIMIT 1");
+    if (find) find->Bind(0, last);
+    auto found = find ? find->Step() : std::unexpected(find.error());
+    bool passed = found && *found;
+    if (passed) last = find->Int(0);
+    visit(JobId(passed ? static_cast<uint32_t>(last >> 32) : 0),
+          std::unexpected(std::move(more.error())));
+    if (!passed) return;
   }
 }
 

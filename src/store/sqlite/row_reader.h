@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -39,5 +40,8 @@ class RowReader {
       by_first_;  // by the keys of their first rows
   size_t held_bytes_ = 0;
 };
+
+// All chunks, by job and task; damaged ones as errors, with the job that their key names.
+void VisitRows(Database& db, const std::function<void(JobId, Result<DecodedChunk>)>& visit);
 
 }  // namespace spate::store

@@ -5,9 +5,14 @@
 // pages: a job's records are found by the range of the sequence that its row names. What is rare
 // about an attempt lies in a table of its own, since every column costs a byte a row. A job's long
 // texts lie apart from its counts, which are written again and again.
+//
+// Attempts, records and rows of text come with a checksum from who writes them. Rows that are
+// written again, by many statements, get theirs from triggers of the writing connection.
 #include "store/sqlite/schema.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/units.h"
 #include "os/file.h"
@@ -17,8 +22,9 @@ namespace {
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE meta(
-  key   TEXT PRIMARY KEY,
-  value
+  key      TEXT PRIMARY KEY,
+  value,
+  checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 CREATE TABLE job(
@@ -43,21 +49,32 @@ CREATE TABLE job(
   host        TEXT NOT NULL,
   submission  TEXT NOT NULL,
   name        TEXT NOT NULL,
-  cwd         TEXT NOT NULL
+  cwd         TEXT NOT NULL,
+  checksum    INTEGER NOT NULL DEFAULT 0
 );
 CREATE UNIQUE INDEX job_submission ON job(submission) WHERE submission <> '';
+)sql";
+
+constexpr const char* kJobIndexes = R"sql(
+CREATE INDEX job_user ON job(user);
+CREATE INDEX job_ended ON job(ended_us) WHERE last_seq IS NOT NULL;
+)sql";
+
+constexpr const char* kOtherTables = R"sql(
 
 CREATE TABLE job_text(
   job      INTEGER PRIMARY KEY,
   argv     TEXT NOT NULL,
   files    TEXT NOT NULL,
-  settings TEXT NOT NULL
+  settings TEXT NOT NULL,
+  checksum INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE forgotten(
   job       INTEGER PRIMARY KEY,
   first_seq INTEGER NOT NULL,
-  last_seq  INTEGER NOT NULL
+  last_seq  INTEGER NOT NULL,
+  checksum  INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE node(
@@ -66,7 +83,8 @@ CREATE TABLE node(
   instance   TEXT NOT NULL,
   user       TEXT NOT NULL,
   created_us INTEGER NOT NULL,
-  removed    INTEGER NOT NULL
+  removed    INTEGER NOT NULL,
+  checksum   INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE credential(
@@ -76,7 +94,8 @@ CREATE TABLE credential(
   secret     BLOB NOT NULL,
   created_us INTEGER NOT NULL,
   expires_us INTEGER,
-  revoked_us INTEGER
+  revoked_us INTEGER,
+  checksum   INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE attempt(
@@ -163,7 +182,8 @@ FROM attempts JOIN (
 )sql";
 
 // Tables, indexes and views, SQLite's own among them.
-constexpr int64_t kTableCount = 16;
+constexpr int64_t kTableCount = 18;
+constexpr int64_t kTableCountBefore4 = 16;
 
 // Pages: a commit writes whole pages to the log, so that small ones mean fewer bytes; below 2 KB
 // the rows that share a page get few. The log is folded into the file at 4 MB.
@@ -174,9 +194,68 @@ constexpr const char* kWritePragmas =
     "PRAGMA cache_size = -4096;";
 constexpr const char* kReadPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096;";
 
-// Makes a journal of version 2 look like one of today to this connection.
+// Makes a journal of version 2 look like one of version 3 to this connection.
 constexpr const char* kReadVersion2 =
     "CREATE TEMP VIEW attempt_rare AS SELECT *, NULL AS files_len FROM main.attempt_rare;";
+constexpr int64_t kFirstWithSums = 4;
+
+// Tables whose rows have a checksum over all other columns, the key first.
+struct SummedTable {
+  std::string_view name;
+  std::string_view columns;
+};
+constexpr SummedTable kSummed[] = {
+    {"meta", "key, value"},
+    {"job",
+     "id, first_seq, last_seq, state, total, leased, succeeded, failed, cancelled, unknown, "
+     "created_us, started_us, ended_us, priority, keep_output, runs, pid, user, host, submission, "
+     "name, cwd"},
+    {"job_text", "job, argv, files, settings"},
+    {"forgotten", "job, first_seq, last_seq"},
+    {"node", "id, name, instance, user, created_us, removed"},
+    {"credential", "serial, role, user, secret, created_us, expires_us, revoked_us"},
+};
+
+std::string SumOf(const SummedTable& table) {
+  return fmt::format("spate_sum('{}', {})", table.name, table.columns);
+}
+
+// From now on each row that this connection writes gets its checksum. Not part of the file: other
+// programs that write would not know the function, and what they write is not sound.
+Status SumWhatIsWritten(Database& db) {
+  for (const SummedTable& table : kSummed) {
+    std::string_view key = table.columns.substr(0, table.columns.find(','));
+    std::string set = fmt::format("BEGIN UPDATE {0} SET checksum = {1} WHERE {2} = new.{2}; END;",
+                                  table.name, SumOf(table), key);
+    std::string sql = fmt::format(
+        "CREATE TEMP TRIGGER sum_new_{0} AFTER INSERT ON main.{0} {1}"
+        "CREATE TEMP TRIGGER sum_{0} AFTER UPDATE OF {2} ON main.{0} {1}",
+        table.name, set, table.columns);
+    if (auto made = db.Run(sql.c_str()); !made) return made;
+  }
+  return {};
+}
+
+// Rows of before version 4 count as sound.
+std::string ReadWithoutSums() {
+  std::string sql;
+  for (const SummedTable& table : kSummed) {
+    sql += fmt::format("CREATE TEMP VIEW {0} AS SELECT *, {1} AS checksum FROM main.{0};",
+                       table.name, SumOf(table));
+  }
+  return sql;
+}
+
+std::string AddSums() {
+  std::string sql;
+  for (const SummedTable& table : kSummed) {
+    sql += fmt::format(
+        "ALTER TABLE {0} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
+        "UPDATE {0} SET checksum = {1};",
+        table.name, SumOf(table));
+  }
+  return sql;
+}
 
 Status CheckVersion(Database& db) {
   auto application = db.QueryInt("PRAGMA application_id");
@@ -204,7 +283,7 @@ Status CheckVersion(Database& db) {
                             "spate that wrote it, or a newer one; it was left as it is",
                             shown, *version, kOldestSchemaVersion, kSchemaVersion));
   }
-  if (*tables < kTableCount) {
+  if (*tables < (*version < kFirstWithSums ? kTableCountBefore4 : kTableCount)) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' is damaged: tables are missing; it was left as it is", shown));
   }
@@ -226,11 +305,13 @@ Status Upgrade(Database& db) {
   if (auto made = make->RunOnce(); !made) return made;
   if (auto named = os::Rename(unfinished, copy); !named) return named;
   if (auto synced = os::FsyncDir(os::DirName(copy)); !synced) return synced;
-  return db.Run(fmt::format("BEGIN; ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;"
-                            "DROP VIEW task; DROP VIEW attempts;{}"
-                            "PRAGMA user_version = {}; COMMIT;",
-                            kViews, kSchemaVersion)
-                    .c_str());
+  std::string change = AddSums() + kJobIndexes;
+  if (*version < 3) {
+    change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
+    change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
+  }
+  return db.Run(
+      fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", change, kSchemaVersion).c_str());
 }
 
 }  // namespace
@@ -239,12 +320,13 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
-      "BEGIN;{}{}INSERT INTO meta VALUES('base_us', {});"
+      "BEGIN;{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
       "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-      kTables, kViews, base_us, kApplicationId, kSchemaVersion);
+      kTables, kJobIndexes, kOtherTables, kViews, base_us, base_us, kApplicationId, kSchemaVersion);
   if (auto run = db->Run(kCreatePragmas); !run) return std::unexpected(std::move(run.error()));
   if (auto run = db->Run(tables.c_str()); !run) return std::unexpected(std::move(run.error()));
   if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
+  if (auto run = SumWhatIsWritten(*db); !run) return std::unexpected(std::move(run.error()));
   return db;
 }
 
@@ -258,7 +340,9 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   auto version = db->QueryInt("PRAGMA user_version");
   if (!version) return std::unexpected(std::move(version.error()));
   if (*version == kSchemaVersion) return db;
-  if (auto run = db->Run(kReadVersion2); !run) return std::unexpected(std::move(run.error()));
+  std::string views = *version < kFirstWithSums ? ReadWithoutSums() : "";
+  if (*version == 2) views += kReadVersion2;
+  if (auto run = db->Run(views.c_str()); !run) return std::unexpected(std::move(run.error()));
   return db;
 }
 
@@ -268,11 +352,35 @@ Result<Database> OpenJournal(const std::string& path) {
   if (!db) return db;
   if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
   if (auto upgraded = Upgrade(*db); !upgraded) return std::unexpected(std::move(upgraded.error()));
+  if (auto run = SumWhatIsWritten(*db); !run) return std::unexpected(std::move(run.error()));
   return db;
 }
 
+std::string IsSound(std::string_view table) {
+  const auto* at = std::ranges::find(kSummed, table, &SummedTable::name);
+  return fmt::format("{}.checksum = {}", table, SumOf(*at));
+}
+
+Result<int64_t> MetaNumber(Database& db, std::string_view key) {
+  auto find = db.Prepare(fmt::format("SELECT value, {} FROM meta WHERE key = ?", IsSound("meta")));
+  if (!find) return std::unexpected(std::move(find.error()));
+  find->BindText(0, key);
+  auto found = find->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return 0;
+  if (find->Int(1) != 0) return find->Int(0);
+  return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row '{}' of table meta; it was "
+                                               "left as it is",
+                                               EscapeForScreen(db.path()), key));
+}
+
 Result<int64_t> BaseMicros(Database& db) {
-  return db.QueryInt("SELECT value FROM meta WHERE key = 'base_us'");
+  auto base = MetaNumber(db, "base_us");
+  if (!base || *base != 0) return base;
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("'{}' is damaged: row 'base_us' of table meta is missing; it was left as "
+                          "it is",
+                          EscapeForScreen(db.path())));
 }
 
 }  // namespace spate::store

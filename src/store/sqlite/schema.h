@@ -1,6 +1,9 @@
 // The tables and views of a journal, their version, and the right way to open them.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "store/sqlite/database.h"
 
 namespace spate::store {
@@ -8,7 +11,7 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 3;
+inline constexpr int64_t kSchemaVersion = 4;
 // Older ones from this on are read, and upgraded before they are written.
 inline constexpr int64_t kOldestSchemaVersion = 2;
 
@@ -25,7 +28,12 @@ Result<Database> OpenJournal(const std::string& path);
 // `frozen`: nobody writes it until the database is closed, and it has no log beside it.
 Result<Database> OpenJournalToRead(const std::string& path, bool frozen = false);
 
-// meta.base_us.
-Result<int64_t> BaseMicros(Database& db);
+// The condition that a row of this table has the checksum of its values. The table has one: meta,
+// job, job_text, forgotten, node, credential.
+std::string IsSound(std::string_view table);
+
+// A number of meta; 0 when it is not there. kCorrupt.
+Result<int64_t> MetaNumber(Database& db, std::string_view key);
+Result<int64_t> BaseMicros(Database& db);  // it is always there
 
 }  // namespace spate::store

@@ -27,9 +27,25 @@ SqliteStore::~SqliteStore() {
   reader_.reset();
 }
 
+namespace {
+
+constexpr int64_t kTellFirstMillis = 2'000;
+constexpr int64_t kTellEachMillis = 10'000;
+
+// At two seconds, and then each ten.
+void TellOfWaiting(JournalWriter& writer, os::Loop& loop, std::function<void(Duration)> tell) {
+  writer.OnWait([&loop, tell = std::move(tell)](int64_t ms) {
+    if (ms != kTellFirstMillis && ms % kTellEachMillis != 0) return;
+    loop.Post([tell, ms] { tell(Duration::Millis(ms)); });
+  });
+}
+
+}  // namespace
+
 Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& place, os::Loop& loop,
                                                          const SqliteOptions& options) {
   auto writer = std::make_unique<JournalWriter>(place, options.page_limit);
+  if (options.waiting) TellOfWaiting(*writer, loop, options.waiting);
   if (os::Exists(place.DbPath())) {
     auto sound = OpenJournalToRead(place.DbPath());
     if (!sound) return std::unexpected(std::move(sound.error()));
@@ -68,17 +84,32 @@ auto SqliteStore::WithDatabase(Read read) {
   return read(*reader_);
 }
 
+namespace {
+
+// SQLite's own number has no checksum. One that is lower than it was could name another job's rows,
+// one that is far too high leaves no numbers.
+uint32_t NextNumber(int64_t sequence, JobId last) {
+  constexpr int64_t kMostForgotten = 1 << 30;
+  int64_t known = last.value;
+  bool fits = sequence >= known && sequence - known < kMostForgotten;
+  return static_cast<uint32_t>(fits ? sequence : known) + 1;
+}
+
+}  // namespace
+
 Status SqliteStore::LookAtHub() {
   auto db = OpenJournalToRead(place_.DbPath());
   if (!db) return std::unexpected(std::move(db.error()));
   auto last = db->QueryInt("SELECT seq FROM sqlite_sequence WHERE name = 'job'");
-  auto epoch = db->QueryInt("SELECT value FROM meta WHERE key = 'epoch'");
+  auto epoch = MetaNumber(*db, "epoch");
   auto forget = JobsToForget(*db);
+  auto scan = ScanJobs(*db);
   for (const Error* e : {last ? nullptr : &last.error(), epoch ? nullptr : &epoch.error(),
-                         forget ? nullptr : &forget.error()}) {
+                         forget ? nullptr : &forget.error(), scan ? nullptr : &scan.error()}) {
     if (e != nullptr) return std::unexpected(*e);
   }
-  next_job_ = static_cast<uint32_t>(*last) + 1;
+  scan_ = std::move(*scan);
+  next_job_ = NextNumber(*last, scan_.last_job);
   last_epoch_ = Epoch(static_cast<uint32_t>(*epoch));
   leftovers_ = std::move(*forget);
   return {};
@@ -114,10 +145,13 @@ Epoch SqliteStore::BeginEpoch(Done done) {
 void SqliteStore::ForgetJob(JobId job, Done done) {
   auto all = std::make_shared<bool>(false);
   row_reader_.DropFrom(job, 0);
-  Change(ForgetPiece{job, all}, [this, job, all, done = std::move(done)](Status status) mutable {
-    if (status && !*all) return ForgetJob(job, std::move(done));
-    if (done) done(std::move(status));
-  });
+  bool damaged = scan_.damaged.contains(job);
+  Change(ForgetPiece{job, all, damaged},
+         [this, job, all, done = std::move(done)](Status status) mutable {
+           if (status && !*all) return ForgetJob(job, std::move(done));
+           scan_.damaged.erase(job);
+           if (done) done(std::move(status));
+         });
 }
 
 uint64_t SqliteStore::Backlog() const { return thread_->backlog(); }
@@ -125,6 +159,8 @@ uint64_t SqliteStore::Backlog() const { return thread_->backlog(); }
 void SqliteStore::Queue(Batch batch, std::vector<RowChange> changes, Done done) {
   if (!std::exchange(appended_, true)) {
     for (JobId job : leftovers_) ForgetJob(job);
+    for (const auto& [job, end] : std::exchange(scan_.output, {}))
+      Change(OutputEnd{job, end}, nullptr);
   }
   uint64_t bytes = BatchBytes(batch) + changes.size() * sizeof(RowChange);
   auto item = std::make_unique<WriteItem>();
@@ -158,7 +194,9 @@ namespace {
 
 using Visit = std::function<void(const engine::Record&)>;
 
-Status ReplayPart(Database& db, const JournalPart& part, const Visit& visit) {
+// `output`: where the kept output ends; may be null.
+Status ReplayPart(Database& db, const JournalPart& part, const Visit& visit,
+                  uint64_t* output = nullptr) {
   auto reader = JournalReader::Begin(db, part);
   if (!reader) return std::unexpected(std::move(reader.error()));
   engine::Record attempt = engine::AttemptEnded();
@@ -168,6 +206,8 @@ Status ReplayPart(Database& db, const JournalPart& part, const Visit& visit) {
     if (*entry == nullptr) return {};
     if (const auto* ended = std::get_if<AttemptEntry>(&(*entry)->what)) {
       std::get<engine::AttemptEnded>(attempt) = ended->record;
+      const KeptOutput& kept = ended->kept;
+      if (output != nullptr && kept.bytes() > 0) *output = kept.position + kept.bytes();
       visit(attempt);
     } else {
       visit(std::get<engine::Record>((*entry)->what));
@@ -181,9 +221,10 @@ Status SqliteStore::Replay(const Visit& visit) {
   CHECK(!appended_);
   return WithDatabase([&](Database& db) -> Status {
     if (!place_.is_hub) return ReplayPart(db, {}, visit);
-    auto part = UnfinishedPart(db);
-    if (!part) return std::unexpected(std::move(part.error()));
-    return ReplayPart(db, *part, visit);
+    auto again = ReplayHub(db, scan_, visit);
+    if (!again) return std::unexpected(std::move(again.error()));
+    if (!*again) return {};
+    return Fail(ErrorKind::kCorrupt, scan_.damaged.begin()->second);
   });
 }
 
@@ -191,7 +232,12 @@ Status SqliteStore::ReplayJob(JobId job, const Visit& visit) {
   return WithDatabase([&](Database& db) -> Status {
     auto row = ReadJobRow(db, job);
     if (!row) return std::unexpected(std::move(row.error()));
-    return ReplayPart(db, PartOf(*row), visit);
+    uint64_t output = 0;
+    auto replayed = ReplayPart(db, PartOf(*row), visit, &output);
+    // Before the first change nothing is written.
+    bool tells = replayed && appended_ && place_.is_hub && row->last_seq != 0;
+    if (tells) Change(OutputEnd{job, output}, nullptr);
+    return replayed;
   });
 }
 
@@ -222,6 +268,18 @@ Result<JobRow> SqliteStore::ReadJob(JobId job) {
 
 Result<std::vector<JobRow>> SqliteStore::ReadJobs(WhichJobs which) {
   return WithDatabase([&](Database& db) { return ReadJobRows(db, which); });
+}
+
+Result<std::vector<JobId>> SqliteStore::JobsOf(std::string_view user) {
+  return WithDatabase([&](Database& db) { return JobsOfUser(db, user); });
+}
+
+Result<std::optional<JobId>> SqliteStore::NewestOf(std::string_view user) {
+  return WithDatabase([&](Database& db) { return NewestJobOfUser(db, user); });
+}
+
+Result<std::vector<JobId>> SqliteStore::EndedBefore(Instant when, size_t most) {
+  return WithDatabase([&](Database& db) { return JobsEndedBefore(db, when, most); });
 }
 
 Result<std::vector<NodeRow>> SqliteStore::ReadNodes() { return WithDatabase(ReadNodeRows); }

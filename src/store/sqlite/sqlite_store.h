@@ -19,6 +19,7 @@
 #include "store/sqlite/database.h"
 #include "store/sqlite/hub_dir.h"
 #include "store/sqlite/hub_rows.h"
+#include "store/sqlite/hub_scan.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_place.h"
@@ -32,6 +33,9 @@ struct SqliteOptions {
   Duration commit_gap = Duration::Millis(5);  // from commit to commit in the long run,
   uint64_t commit_bytes = 1 << 20;            // unless so much is queued
   uint64_t page_limit = 0;                    // for tests of a full disk; 0: none
+  // Another program holds a lock, for so long by now: the journal waits, as long as it takes.
+  // Called on the loop's thread, after two seconds and each ten.
+  std::function<void(Duration)> waiting = nullptr;
 };
 
 class CommitThread;
@@ -53,7 +57,11 @@ class SqliteStore final : public Store {
 
   void Append(Batch batch, Done done) override;
   uint64_t Backlog() const override;
+  // Of a hub: when it is kCorrupt and damaged() has grown, the visitor begins again with nothing,
+  // and Replay leaves those jobs out.
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
+  // Of a hub: jobs that are set aside, and what is damaged of each. Complete after Replay.
+  const std::map<JobId, std::string>& damaged() const { return scan_.damaged; }
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
@@ -61,6 +69,10 @@ class SqliteStore final : public Store {
   // written.
   Result<JobRow> ReadJob(JobId job = {});
   Result<std::vector<JobRow>> ReadJobs(WhichJobs which);
+  // As the functions of job_row.h; of what is durable.
+  Result<std::vector<JobId>> JobsOf(std::string_view user);
+  Result<std::optional<JobId>> NewestOf(std::string_view user);
+  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most);
   Result<std::vector<NodeRow>> ReadNodes();
   Result<std::vector<CredentialRow>> ReadCredentials();
   // The job with this name of a submission, accepted or on its way. nullopt: none.
@@ -84,7 +96,7 @@ class SqliteStore final : public Store {
   Epoch BeginEpoch(Done done);
   Epoch last_epoch() const { return last_epoch_; }
   // Removes a job that has finished or was never accepted, and all that is kept of it, in pieces
-  // between other commits. One that has not finished stays.
+  // between other commits. One that has not finished stays, unless it is damaged().
   void ForgetJob(JobId job, Done done = nullptr);
 
  private:
@@ -107,6 +119,7 @@ class SqliteStore final : public Store {
   std::optional<Database> reader_;  // once something was asked
   uint32_t next_job_ = 1;
   Epoch last_epoch_;
+  HubScan scan_;
   std::map<std::string, JobId> queued_submissions_;  // rows that are not durable yet
   std::vector<JobId> leftovers_;  // of the last life, to be forgotten by the first change
   bool appended_ = false;

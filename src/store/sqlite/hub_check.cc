@@ -1,0 +1,140 @@
+// CheckHub: all tables of a hub's journal, row by row.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/units.h"
+#include "store/record_job.h"
+#include "store/sqlite/hub_scan.h"
+#include "store/sqlite/job_list.h"
+#include "store/sqlite/journal_reader.h"
+#include "store/sqlite/row_chunk.h"
+#include "store/sqlite/row_reader.h"
+#include "store/sqlite/salvage.h"
+#include "store/sqlite/schema.h"
+
+namespace spate::store {
+namespace {
+
+class HubChecker {
+ public:
+  explicit HubChecker(Database db) : db_(std::move(db)) {}
+
+  HubCheck Run() {
+    CheckStructure();
+    CheckJobs();
+    for (const char* table : {"meta", "node", "credential", "forgotten"}) CheckSums(table);
+    CheckRecords();
+    CheckRows();
+    return std::move(check_);
+  }
+
+ private:
+  void Problem(std::string text) {
+    CheckReport& all = check_.all;
+    if (all.problems.size() < CheckReport::kMaxProblems) {
+      all.problems.push_back(std::move(text));
+    } else {
+      ++all.more_problems;
+    }
+  }
+  void ProblemOf(JobId job, std::string text) {
+    auto& problems = check_.jobs[job.value];
+    if (problems.size() < CheckReport::kMaxProblems) problems.push_back(std::move(text));
+  }
+
+  void CheckStructure() {
+    auto check = db_.Prepare("PRAGMA integrity_check(20)");
+    if (!check) return Problem(check.error().message);
+    for (;;) {
+      auto row = check->Step();
+      if (!row) return Problem(row.error().message);
+      if (!*row) return;
+      std::string text = check->Text(0);
+      if (text != "ok") Problem(fmt::format("'{}': {}", EscapeForScreen(db_.path()), text));
+    }
+  }
+
+  void CheckJobs() {
+    auto select = db_.Prepare(fmt::format(
+        "SELECT id, first_seq, last_seq, {}, {} FROM job LEFT JOIN job_text ON job = id "
+        "ORDER BY id",
+        IsSound("job"), IsSound("job_text")));
+    if (!select) return Problem(select.error().message);
+    for (;;) {
+      auto row = select->Step();
+      if (!row) return Problem(row.error().message);
+      if (!*row) return;
+      JobId job(static_cast<uint32_t>(select->Int(0)));
+      ++check_.job_count;
+      for (auto [column, table] : {std::pair{3, "job"}, {4, "job_text"}}) {
+        if (select->Int(column) != 0) continue;
+        ProblemOf(job, fmt::format("row {} of table {} (checksum)", job.value, table));
+      }
+    }
+  }
+
+  void CheckSums(const std::string& table) {
+    auto wrong =
+        db_.QueryInt(fmt::format("SELECT COUNT(*) FROM {} WHERE NOT ({})", table, IsSound(table)));
+    if (!wrong) return Problem(wrong.error().message);
+    if (*wrong > 0)
+      Problem(fmt::format("{} of table {} (checksum)", CountOf(*wrong, "row"), table));
+  }
+
+  void CheckRecords() {
+    auto reader = JournalReader::Begin(db_, {.of = JournalPart::Of::kFrom});
+    if (!reader) return Problem(reader.error().message);
+    for (;;) {
+      auto entry = reader->Next();
+      if (!entry) {
+        const auto& damage = reader->damage();
+        if (!damage) return Problem(entry.error().message);
+        if (damage->job && *damage->job != JobId()) {
+          ProblemOf(*damage->job, entry.error().message);
+        } else {
+          Problem(entry.error().message);
+        }
+        continue;
+      }
+      if (*entry == nullptr) return;
+      bool is_attempt = std::holds_alternative<AttemptEntry>((*entry)->what);
+      ++(is_attempt ? check_.all.attempts : check_.all.log_records);
+    }
+  }
+
+  void CheckRows() {
+    VisitRows(db_, [this](JobId job, Result<DecodedChunk> chunk) {
+      if (chunk) {
+        check_.all.rows += chunk->ends.size();
+      } else {
+        ProblemOf(job, chunk.error().message);
+      }
+    });
+  }
+
+  static std::string CountOf(int64_t n, std::string_view what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  }
+
+  Database db_;
+  HubCheck check_;
+};
+
+}  // namespace
+
+Result<HubCheck> CheckHub(const std::string& hub_dir) {
+  JournalPlace place{hub_dir, true};
+  if (!os::Exists(place.DbPath())) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("there is no hub in '{}'", EscapeForScreen(hub_dir)));
+  }
+  auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
+  if (db) return HubChecker(std::move(*db)).Run();
+  if (db.error().kind != ErrorKind::kCorrupt) return std::unexpected(std::move(db.error()));
+  HubCheck check;
+  check.all.problems.push_back(std::move(db.error().message));
+  return check;
+}
+
+}  // namespace spate::store

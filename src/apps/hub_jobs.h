@@ -41,7 +41,7 @@ class HubJobs {
 
   // Jobs that have not finished, and damaged ones. All others stay in the journal alone.
   Status Load();
-  // One that has finished is read from the journal. What is returned lives in this turn of the loop.
+  // One that has finished is read from the journal; it lives in this turn of the loop.
   const Job* Find(JobId job) const;
   std::optional<JobId> NewestOf(const std::string& user) const;
   std::vector<JobId> AllOf(const std::string& user, bool everybody) const;

@@ -103,5 +103,25 @@ TEST(Salvage, WhatIsSoundOfADamagedJobIsKept) {
   }
 }
 
+TEST(Salvage, JobsEndedWhenTheyDid) {
+  HubWorld world;
+  Write(world);
+  JobId job = world.Submit(3);
+  ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 3)));
+  ASSERT_TRUE(world.Finish(job, 3));
+  auto before = world.store().ReadJob(job);
+  ASSERT_TRUE(before && before->ended);
+  Damage(world, "UPDATE job SET cwd = '/else' WHERE id = 2");
+  auto report = Salvage(world.path());
+  ASSERT_TRUE(report) << MessageOf(report.error());
+  EXPECT_EQ(report->sound_jobs, 3u);
+  world.Open();
+  auto after = world.store().ReadJob(job);
+  ASSERT_TRUE(after) << MessageOf(after.error());
+  EXPECT_EQ(after->state, JobState::kFinished);
+  EXPECT_EQ(after->ended, before->ended);
+  EXPECT_EQ(after->counts, before->counts);
+}
+
 }  // namespace
 }  // namespace spate::store

@@ -576,7 +576,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
     want(states == {1: "finished", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
-    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 3)):
+    for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 4)):
         def found():
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
@@ -590,6 +590,37 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
         cluster.spate("job wait", "2")
         out, _ = cluster.spate("job cat", "2")
         want(sorted(out.splitlines()) == [f"job {i}" for i in range(1, 6)], out)
+
+
+def test_damage_of_one_job_stays_that_jobs(place: Place):
+    cluster = cluster_of(place)
+    jobs = [cluster.submit("--array", "1-3", "--", f"echo {name}{{}} >> ran") for name in "abc"]
+    cluster.kill_hub()
+    with sqlite3.connect(os.path.join(place.state, "hub", "hub.db")) as journal:
+        journal.execute("UPDATE job_text SET settings = replace(settings, 'ran', 'run') "
+                        "WHERE job = ?", [jobs[0]])
+        journal.execute("UPDATE log SET data = x'00' WHERE job = ?", [jobs[1]])
+    journal.close()
+    cluster.start_hub()
+    cluster.node()
+    cluster.spate("job wait", jobs[2])
+
+    def state(job):
+        return json.loads(cluster.spate("job list", "--output", "json", job)[0])["state"]
+    wait(lambda: state(jobs[0]) == "held", "no task runs with damaged settings")
+    want(state(jobs[1]) == "damaged", state(jobs[1]))
+    want(sorted(place.lines("ran")) == ["c1", "c2", "c3"], place.lines("ran"))
+    cluster.kill_hub()
+    out, _ = place.run("hub", command="state check", code=1)
+    for job in jobs[:2]:
+        want(f"job {job}" in out, out)
+    place.run(command="state salvage")
+    place.run("hub", command="state check")
+    cluster.start_hub()
+    lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    want({str(line["job"]): line["state"] for line in lines}[jobs[2]] == "finished", lines)
+    after = cluster.submit("--wait", "--after", f"ok:{jobs[2]}", "--", "true")
+    want(int(after.split()[0]) > int(jobs[2]), after)
 
 
 if __name__ == "__main__":

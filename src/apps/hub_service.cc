@@ -346,7 +346,6 @@ void HubService::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
 
 void HubService::DropUpload(JobId job) {
   jobs_->Drop(job);
-  hub_->DropSettings(job);
   if (!stopping_) store_->ForgetJob(job);
 }
 

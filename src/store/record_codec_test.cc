@@ -302,12 +302,13 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
   EXPECT_NE(message(3, "\3\1\1").find("'job sealed'"), std::string::npos);
   EXPECT_EQ(message(3, "\2\1"), "fine");
   EXPECT_EQ(message(3, "\3\1"), "fine");
+  EXPECT_EQ(message(3, "\4\1"), "fine");
 }
 
 // The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\3\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\4\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -329,8 +330,9 @@ TEST(RecordCodec, BytesAreFixed) {
       8);
   EncodedRecord accepted = EncodeRecord(engine::JobAccepted{JobId(1), plan});
   // The policy's weight, and whether it holds despite successes, are new in 3.
-  EXPECT_EQ(accepted.data, "\3" + before + std::string("\x64\0", 2) + after);
-  for (const std::string& data : {"\2" + before + after, accepted.data}) {
+  std::string since3 = before + std::string("\x64\0", 2) + after;
+  EXPECT_EQ(accepted.data, "\4" + since3);
+  for (const std::string& data : {"\2" + before + after, "\3" + since3, accepted.data}) {
     auto record = DecodeRecord(static_cast<int>(RecordKind::kJobAccepted), data);
     ASSERT_TRUE(record.has_value()) << record.error().message;
     EXPECT_TRUE(Same(*record, engine::JobAccepted{JobId(1), plan}));

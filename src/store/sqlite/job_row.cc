@@ -248,8 +248,8 @@ Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
                      : which == WhichJobs::kUncounted
                          ? " AND last_seq IS NOT NULL AND state <> 'finished'"
                          : "";
-  auto prepared = db.Prepare(fmt::format("{} WHERE first_seq IS NOT NULL{} ORDER BY id",
-                                         Select(Columns::kShort), rest));
+  auto prepared = db.Prepare(
+      fmt::format("{} WHERE first_seq IS NOT NULL{} ORDER BY id", Select(Columns::kShort), rest));
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   std::vector<JobRow> rows;
   for (;;) {

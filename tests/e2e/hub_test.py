@@ -394,9 +394,9 @@ def test_the_tail_goes_on(place: Place):
 def test_a_retry_asks_for_something_else(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "4", "--cpus", "4", "--gpus", "0,1")
+    place.write("go2")
     job = cluster.submit("--memory", "64M", "--", 'echo "{} $SPATE_MEMORY $SPATE_CPUS $SPATE_GPUS"; test -e go{}',
                          ":::", "1", "2")
-    place.write("go2")
     cluster.spate("job wait", job, code=1)
     place.write("go1")
     want(cluster.spate("job cat", job)[0].splitlines()[0].startswith("1 67108864 1"), "its first needs")

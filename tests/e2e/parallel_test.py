@@ -287,10 +287,14 @@ def test_a_killed_pipe_goes_on_with_the_same_input(place: Place):
 
 
 def killed_in_the_middle(place, data):
-    process = feed(place, data, "-q", "-j2", *PIPE, "sh", "-c", "cat >> out; sleep 0.02")
+    # The input has not ended by then.
+    process = place.start("-q", "-j2", *PIPE, "sh", "-c", "cat >> out; sleep 0.02",
+                          stdin=subprocess.PIPE, bufsize=0)
+    process.stdin.write(data)
     wait(lambda: len(place.read("out")) > 20_000, "output comes")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    process.stdin.close()
 
 
 def test_without_the_input_what_was_taken_is_run(place: Place):
@@ -315,7 +319,7 @@ def test_another_input_is_refused(place: Place):
                         (b"x" + data, b"they differ in block 1")):
         process = feed(place, other, "--resume", *PIPE, "sh", "-c", "cat >> out; sleep 0.02")
         _, err = process.communicate(timeout=60)
-        want(process.returncode == 2 and part in err, err)
+        want(process.returncode == 2 and part in err, (process.returncode, part, err))
 
 
 def test_memory_and_disk_are_bounded(place: Place):

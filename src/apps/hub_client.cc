@@ -137,6 +137,9 @@ Status HubClient::FindBatch(Upload& upload) {
     return {};
   }
   upload.job = upload.submit.add_to = **known;
+  if (service_.jobs().Find(upload.job) == nullptr) {
+    return spate::Fail(ErrorKind::kBusy, "somebody else begins this batch; try again");
+  }
   const engine::Engine& engine = service_.hub().engine();
   if (!engine.Finished(upload.job) && engine.Held(upload.job) == engine::HoldReason::kAllFail) {
     return spate::Fail(ErrorKind::kPermission,

@@ -66,39 +66,75 @@ Status NeedAdmin(const Call& call) {
 
 // ---- Jobs --------------------------------------------------------------------------------------
 
-std::vector<JobId> InRange(const HubJobs& jobs, const format::NumberRange& range) {
-  bool one = range.first == range.last;
-  auto found = one ? std::vector{JobId(range.first)} : jobs.AllOf("", true);
-  std::erase_if(found, [&](JobId job) { return !range.Contains(job.value) || !jobs.Find(job); });
-  return found;
-}
+// What ranges of numbers mean. The hub's jobs are listed once, however many ranges ask for them.
+class JobRanges {
+ public:
+  explicit JobRanges(const HubJobs& jobs) : jobs_(jobs) {}
+  // False: none of them is there.
+  bool Add(const format::NumberRange& range) {
+    bool one = range.first == range.last;
+    if (one ? jobs_.Find(JobId(range.first)) == nullptr : !HasAny(range)) return false;
+    ranges_.push_back(range);
+    return true;
+  }
+  // Each that has ended is read from the journal, hence the bound.
+  Status AppendTo(std::vector<JobId>& picked) {
+    constexpr size_t kMost = 10'000;
+    for (const format::NumberRange& range : format::Merged(std::move(ranges_))) {
+      for (JobId job : Between(range)) {
+        if (range.Contains(job.value) && jobs_.Find(job)) picked.push_back(job);
+        if (picked.size() <= kMost) continue;
+        return Fail(ErrorKind::kInvalid,
+                    fmt::format("these are more than {} jobs; name fewer at once, or all",
+                                FormatCount(kMost)));
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::span<const JobId> Between(const format::NumberRange& range) {
+    if (!all_) all_ = jobs_.AllOf("", true);
+    auto first = std::ranges::lower_bound(*all_, JobId(range.first));
+    return {first, std::ranges::upper_bound(first, all_->end(), JobId(range.last))};
+  }
+  bool HasAny(const format::NumberRange& range) {
+    return std::ranges::any_of(Between(range),
+                               [&](JobId job) { return range.Contains(job.value); });
+  }
+
+  const HubJobs& jobs_;
+  std::optional<std::vector<JobId>> all_;  // ascending
+  std::vector<format::NumberRange> ranges_;
+};
 
 // The jobs that words name; those of others are errors.
 Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::string>& words,
                                     bool damaged_too = false) {
   std::vector<JobId> picked;
   HubJobs& jobs = call.service.jobs();
+  JobRanges ranges(jobs);
+  bool all = false;
   for (const std::string& word : words) {
     auto selector = format::ParseJobSelector(word);
     if (!selector) return std::unexpected(selector.error());
-    if (selector->all) {
-      auto all = jobs.UnfinishedOf(call.caller().user, call.caller().is_admin);
-      picked.insert(picked.end(), all.begin(), all.end());
-    }
+    all |= selector->all;
     if (selector->last) {
       auto newest = jobs.NewestOf(call.caller().user);
       if (!newest) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
       picked.push_back(*newest);
     }
     for (const format::NumberRange& range : selector->ranges) {
-      auto found = InRange(jobs, range);
-      picked.insert(picked.end(), found.begin(), found.end());
-      if (found.empty()) {
-        return Fail(ErrorKind::kNotFound,
-                    fmt::format("there is no job {} on this hub; see: spate job list{}", word,
-                                call.asked.reach));
-      }
+      if (ranges.Add(range)) continue;
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("there is no job {} on this hub; see: spate job list{}", word,
+                              call.asked.reach));
     }
+  }
+  if (auto few = ranges.AppendTo(picked); !few) return std::unexpected(few.error());
+  if (all) {
+    auto unfinished = jobs.UnfinishedOf(call.caller().user, call.caller().is_admin);
+    picked.insert(picked.end(), unfinished.begin(), unfinished.end());
   }
   for (JobId job : picked) {
     auto right = damaged_too ? call.service.CheckRight(call.caller(), job)
@@ -169,16 +205,33 @@ struct Chosen {
   uint64_t count = 0;
 };
 
+// By index, which of a job's `total` tasks are named.
+std::vector<bool> Named(const std::vector<format::TasksOfJob>& parts, uint32_t total) {
+  bool all = std::ranges::any_of(parts, &format::TasksOfJob::all);
+  std::vector<format::NumberRange> ranges;
+  for (const format::TasksOfJob& part : parts) {
+    if (!all) ranges.insert(ranges.end(), part.ranges.begin(), part.ranges.end());
+  }
+  std::vector<bool> named(total, all);
+  for (const format::NumberRange& range : format::Merged(std::move(ranges))) {
+    for (uint64_t number = range.first; number <= std::min(range.last, total);
+         number += range.step) {
+      named[number - 1] = true;
+    }
+  }
+  return named;
+}
+
 // The tasks of a job that are named and in one of these states.
 Chosen Choose(const Call& call, JobId job, const std::vector<format::TasksOfJob>& parts,
               std::initializer_list<TaskState> states) {
   const engine::Engine& engine = call.service.hub().engine();
   auto counts = engine.Counts(job);
+  std::vector<bool> named = Named(parts, counts ? counts->total : 0);
   Chosen chosen;
-  for (TaskIndex i = 0; counts && i < counts->total; ++i) {
-    auto named = [i](const format::TasksOfJob& part) { return part.Contains(i + 1); };
+  for (TaskIndex i = 0; i < named.size(); ++i) {
+    if (!named[i]) continue;
     if (std::find(states.begin(), states.end(), engine.StateOf(job, i)) == states.end()) continue;
-    if (std::none_of(parts.begin(), parts.end(), named)) continue;
     AppendIndex(chosen.tasks, i);
     ++chosen.count;
   }
@@ -232,7 +285,8 @@ Status Forget(Call& call) {
     chosen = std::move(*picked);
   }
   for (JobId job : chosen) {
-    if (jobs.Find(job)->finished || !jobs.Find(job)->damage.empty()) continue;
+    bool grows = call.service.Grows(job);
+    if ((jobs.Find(job)->finished && !grows) || !jobs.Find(job)->damage.empty()) continue;
     return Fail(ErrorKind::kBusy,
                 fmt::format("job {0} has not ended; spate job cancel{1} {0} ends it", job.value,
                             call.asked.reach));

@@ -120,6 +120,7 @@ std::optional<HubJobs::Job> HubJobs::Read(JobId id) const {
 const HubJobs::Job* HubJobs::Find(JobId job) const {
   auto at = jobs_.find(job);
   if (at != jobs_.end()) return at->second.accepted ? &at->second : nullptr;
+  if (auto past = past_.find(job); past != past_.end()) return &past->second;
   auto read = Read(job);
   if (!read) return nullptr;
   if (past_timer_ == 0) {
@@ -151,6 +152,14 @@ std::vector<JobId> HubJobs::UnfinishedOf(const std::string& user, bool everybody
   return all;
 }
 
+std::vector<engine::JobInfo> HubJobs::Unfinished() const {
+  std::vector<engine::JobInfo> jobs = engine_.Jobs();
+  std::erase_if(
+      jobs, [&](const engine::JobInfo& job) { return job.finished || Find(job.job) == nullptr; });
+  std::ranges::sort(jobs, {}, &engine::JobInfo::job);
+  return jobs;
+}
+
 std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const {
   auto all = store_.JobsOf(everybody ? "" : user).value_or(std::vector<JobId>());
   // What was accepted is durable; what is being removed is not there any more.
@@ -178,6 +187,7 @@ void HubJobs::SetName(const store::JobRow& row) {
 
 void HubJobs::Drop(JobId job) {
   jobs_.erase(job);
+  past_.erase(job);
   counted_from_.erase(job);
 }
 
@@ -204,6 +214,7 @@ void HubJobs::Held(JobId job, engine::HoldReason reason) {
 
 void HubJobs::Finished(JobId job, const JobCounts& counts) {
   Job& entry = jobs_[job];
+  past_.erase(job);
   entry.counts = counts;
   entry.finished = true;
   entry.ended = loop_.Now();

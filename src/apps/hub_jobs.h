@@ -47,6 +47,9 @@ class HubJobs {
   std::vector<JobId> AllOf(const std::string& user, bool everybody) const;
   // The same without those that have finished, which may be many.
   std::vector<JobId> UnfinishedOf(const std::string& user, bool everybody) const;
+  // What the engine tells of them, by number: for questions, to which a job that is not durable yet
+  // does not exist. Find knows each of these.
+  std::vector<engine::JobInfo> Unfinished() const;
 
   void Add(JobId job, std::string user);
   void SetName(const store::JobRow& row);

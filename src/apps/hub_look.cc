@@ -199,8 +199,7 @@ std::string TopLines(const HubService& service, const Caller& caller) {
   std::ranges::sort(nodes, {}, busy);
   if (nodes.size() > kTopMost) nodes.resize(kTopMost);
   for (const NodeFacts& each : nodes) text += JsonOf(each).Finish();
-  std::vector<engine::JobInfo> jobs = service.hub().engine().Jobs();
-  std::erase_if(jobs, [](const engine::JobInfo& job) { return job.finished; });
+  std::vector<engine::JobInfo> jobs = service.jobs().Unfinished();
   std::ranges::sort(jobs, {}, [](const engine::JobInfo& job) {
     return std::pair(job.counts.leased == 0, job.job);
   });

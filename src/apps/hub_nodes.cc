@@ -148,12 +148,21 @@ void HubNodes::Arrived(link::Visitor visitor, const Caller& caller) {
   auto prefix = os::JoinPath(spool_dir_, fmt::format("node-{}-", id.value));
   link::ChannelEvents events;
   events.closed = [this, id](const link::Ended& ended) { Gone(id, ended.text, ended.quiet); };
+  events.wants = [this, id](const AttemptRef& ref) { return hub_.engine().Holds(id, ref); };
   auto inner = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection), prefix,
                                                       std::move(events));
   node.channel = std::make_unique<NamedChannel>(std::move(inner), id, node.row.name, node.row.user);
   ++connected_;
   log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);
+}
+
+// It may speak of its own tasks only.
+void HubNodes::Tell(NodeId node, wire::NodeState state) {
+  std::erase_if(state.runs, [&](const wire::NodeState::Run& run) {
+    return !hub_.engine().Holds(node, run.ref);
+  });
+  nodes_.at(node).state = std::move(state);
 }
 
 void HubNodes::Gone(NodeId id, const std::string& why, Duration quiet) {

@@ -47,8 +47,8 @@ class HubNodes {
   // kEnds: its process is to end. kWaits: it calls again until it is let in, or until the hub's
   // next life tells it to end.
   void Remove(NodeId node, Removal how);
-  // What the node tells of itself.
-  void Tell(NodeId node, wire::NodeState state) { nodes_.at(node).state = std::move(state); }
+  // What the node tells of itself and its tasks.
+  void Tell(NodeId node, wire::NodeState state);
 
   const std::map<NodeId, Node>& all() const { return nodes_; }
   // Removed ones, too.

@@ -13,6 +13,8 @@ namespace {
 
 // Each may be a walk over the job's tasks.
 constexpr size_t kNotesMost = 50;
+// Jobs that are looked for; of one that has ended the journal is asked.
+constexpr uint64_t kLooksMost = 1000;
 
 // Commands in a text of the engine mean jobs of this hub also where the reader is.
 std::string Reaching(std::string text, std::string_view reach) {
@@ -37,6 +39,7 @@ std::vector<JobId> JobsOf(const HubService& service, const Caller& caller,
   if (words.empty()) {
     if (auto newest = service.jobs().NewestOf(caller.user)) add(*newest);
   }
+  uint64_t looked = 0;
   for (const std::string& word : words) {
     auto selected = format::ParseJobSelector(word);
     if (!selected) continue;  // the reader says what is wrong
@@ -47,8 +50,7 @@ std::vector<JobId> JobsOf(const HubService& service, const Caller& caller,
       for (JobId job : service.jobs().UnfinishedOf(caller.user, caller.is_admin)) add(job);
     }
     for (const format::NumberRange& range : selected->ranges) {
-      uint64_t looked = 0;
-      for (uint64_t n = range.first; n <= range.last && ++looked <= 1000; n += range.step) {
+      for (uint64_t n = range.first; n <= range.last && ++looked <= kLooksMost; n += range.step) {
         add(JobId(static_cast<uint32_t>(n)));
       }
     }

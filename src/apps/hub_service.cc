@@ -294,23 +294,25 @@ void HubService::FetchStderr(const std::string& node, JobId job, TaskIndex task,
     return fn(Fail(ErrorKind::kUnavailable,
                    fmt::format("the node {} is not connected", EscapeForScreen(node))));
   }
+  const HubJobs::Job* entry = jobs_->Find(job);
+  if (entry == nullptr) return fn(Fail(ErrorKind::kNotFound, "the batch is not there any more"));
   uint64_t call = ++last_fetch_;
-  fetching_[call] = std::move(fn);
-  from->channel->Send(wire::FetchStderr{call, job, task, jobs_->Find(job)->user});
+  fetching_[call] = {from->row.id, std::move(fn)};
+  from->channel->Send(wire::FetchStderr{call, job, task, entry->user});
   loop_.At(loop_.Now() + kPatience, [this, call, node] {
     auto at = fetching_.find(call);
     if (at == fetching_.end()) return;
-    Fetched tell = std::move(at->second);
+    Fetched tell = std::move(at->second.fn);
     fetching_.erase(at);
     tell(Fail(ErrorKind::kUnavailable,
               fmt::format("the node {} does not answer", EscapeForScreen(node))));
   });
 }
 
-void HubService::OnStderrFetched(wire::StderrFetched fetched) {
+void HubService::OnStderrFetched(NodeId node, wire::StderrFetched fetched) {
   auto at = fetching_.find(fetched.call);
-  if (at == fetching_.end()) return;  // too late
-  Fetched tell = std::move(at->second);
+  if (at == fetching_.end() || at->second.from != node) return;  // too late, or another's to say
+  Fetched tell = std::move(at->second.fn);
   fetching_.erase(at);
   if (fetched.found) return tell(std::move(fetched.bytes));
   tell(Fail(ErrorKind::kNotFound, std::move(fetched.bytes)));
@@ -417,6 +419,7 @@ void HubService::Prune() {
   constexpr size_t kAtOnce = 20;
   auto old = jobs_->EndedBefore(loop_.Now() - options_.keep, kAtOnce);
   for (JobId job : old) {
+    if (Grows(job)) continue;
     hub_->Forget(job);
     ForgetJob(job, [] {});
   }

@@ -131,7 +131,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   void OnNodeState(NodeId node, wire::NodeState state) override {
     nodes_->Tell(node, std::move(state));
   }
-  void OnStderrFetched(wire::StderrFetched fetched) override;
+  void OnStderrFetched(NodeId node, wire::StderrFetched fetched) override;
   void OnStoreFailed(const Error& error) override;
   bool OnRowsDamaged(JobId job, std::span<const TaskRange> tasks, const Error& error) override;
 
@@ -173,7 +173,11 @@ class HubService final : public hub::Watcher, public link::Gate {
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
   std::set<JobId> growing_;  // somebody adds tasks to them
   uint32_t readers_ = 0;
-  std::map<uint64_t, Fetched> fetching_;  // by FetchStderr::call
+  struct Fetch {
+    NodeId from;  // nobody else may answer
+    Fetched fn;
+  };
+  std::map<uint64_t, Fetch> fetching_;  // by FetchStderr::call
   uint64_t last_fetch_ = 0;
   bool stopping_ = false;
   os::TimerId prune_timer_ = 0;

@@ -234,7 +234,10 @@ std::string BatchSubmission(const std::string& results) { return "para/" + resul
 
 Result<std::optional<JobId>> FindBatch(HubService& service, const std::string& user,
                                        const std::string& results) {
-  return service.store().FindSubmission(user + ":" + BatchSubmission(results));
+  auto job = service.store().FindSubmission(user + ":" + BatchSubmission(results));
+  // One that is not durable yet, or is being removed, does not exist for questions.
+  if (job && *job && service.jobs().Find(**job) == nullptr) return std::nullopt;
+  return job;
 }
 
 bool IsSickFor(const engine::JobTrouble& trouble) {

@@ -91,9 +91,7 @@ Present Look(const Call& call) {
       }
     }
   }
-  present.jobs = call.engine().Jobs();
-  std::erase_if(present.jobs, [](const engine::JobInfo& job) { return job.finished; });
-  std::ranges::sort(present.jobs, {}, &engine::JobInfo::job);
+  present.jobs = call.service.jobs().Unfinished();
   for (const NodeFacts& facts : present.nodes) {
     if (!facts.node->state) continue;
     for (const wire::NodeState::Run& run : facts.node->state->runs) {

@@ -121,9 +121,7 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
   if (auto* hello = std::get_if<wire::Hello>(&message)) {
     Post(engine::NodeJoined{node, std::move(hello->offer), std::move(hello->holds)});
   } else if (auto* ends = std::get_if<wire::Ends>(&message)) {
-    for (size_t i = 0; i < ends->outputs.size(); ++i) {
-      if (ends->outputs[i]) outputs_[ends->ends[i].ref] = std::move(ends->outputs[i]);
-    }
+    KeepOutputs(node, *ends);
     reports_[node] = ends->number;
     Post(engine::AttemptsEnded{node, std::move(ends->ends)});
   } else if (auto* returned = std::get_if<wire::Returned>(&message)) {
@@ -136,9 +134,17 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
     watcher_.OnNodeState(node, std::move(*state));
   } else if (auto* fetched = std::get_if<wire::StderrFetched>(&message)) {
-    watcher_.OnStderrFetched(std::move(*fetched));
+    watcher_.OnStderrFetched(node, std::move(*fetched));
   } else {
     watcher_.OnNews(message);
+  }
+}
+
+// Of attempts that the node has: whatever else it says is late, or not its own to say.
+void Hub::KeepOutputs(NodeId node, wire::Ends& ends) {
+  for (size_t i = 0; i < ends.outputs.size(); ++i) {
+    if (!ends.outputs[i] || !engine_.Holds(node, ends.ends[i].ref)) continue;
+    outputs_[ends.ends[i].ref] = std::move(ends.outputs[i]);
   }
 }
 

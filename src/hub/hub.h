@@ -39,7 +39,7 @@ class Watcher {
   // Running, Live, Slow, Paused: one-way news of nodes.
   virtual void OnNews(const wire::ToHub& news) = 0;
   virtual void OnNodeState(NodeId, wire::NodeState) {}
-  virtual void OnStderrFetched(wire::StderrFetched) {}
+  virtual void OnStderrFetched(NodeId, wire::StderrFetched) {}
   virtual void OnStoreFailed(const Error& error) = 0;
   // The rows of some tasks cannot be read. False: the hub has failed. True: they go back, and the
   // watcher sees to it that nothing more of the job is started.
@@ -111,6 +111,7 @@ class Hub {
     std::optional<wire::WantPiece> wanted;  // in this turn of the loop; nodes ask for one at a time
   };
   void OnMessage(NodeId node, wire::ToHub message);
+  void KeepOutputs(NodeId node, wire::Ends& ends);
   void ScheduleStep();
   void StepNow();
   // Commits the output's records and queues the rest behind them.

@@ -14,8 +14,9 @@ namespace {
 
 class Ears final : public Watcher {
  public:
-  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) override {
+  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override {
     ended.push_back(notice);
+    outputs.push_back(output ? output->out.bytes : "");
   }
   void OnHeld(const engine::NoticeHeld&) override {}
   void OnFinished(const engine::NoticeFinished&) override { ++finished; }
@@ -23,6 +24,7 @@ class Ears final : public Watcher {
   void OnStoreFailed(const Error&) override { ++failures; }
 
   std::vector<engine::NoticeEnded> ended;
+  std::vector<std::string> outputs;  // of `ended`
   int finished = 0;
   int failures = 0;
 };
@@ -164,6 +166,33 @@ TEST_F(HubTest, NoticesWaitForTheirCommit) {
   EXPECT_EQ(ears.ended.size(), 2u);
   EXPECT_EQ(ears.finished, 1);
   EXPECT_TRUE(hub.Settled());
+}
+
+TaskOutputPtr Says(std::string text) {
+  auto output = std::make_shared<TaskOutput>();
+  output->out = {text, "", text.size()};
+  return output;
+}
+
+// What a node says counts only for attempts that it holds, whoever says it first or last.
+TEST_F(HubTest, ANodeSaysNothingOfAnotherOnesTasks) {
+  std::vector<wire::ToNode> got;
+  Link link = Join(got);
+  loop.RunFor(kCommit * 2);
+  Link liar = transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop);
+  liar.second->OnMessage([](wire::ToNode) {});
+  hub.Connect(NodeId(2), *liar.first);
+  liar.second->Send(wire::Hello{NodeId(2), {.node_name = "n2", .slots = 1}, {}});
+  AttemptEnd first, second;
+  first.ref = {kJob, 0, Attempt(1)};
+  second.ref = {kJob, 1, Attempt(1)};
+  wire::Ends forged{1, {first, second}, {Says("false"), Says("false")}};
+  liar.second->Send(forged);
+  link.second->Send(wire::Ends{1, {first, second}, {Says("true"), nullptr}});
+  liar.second->Send(forged);
+  loop.RunFor(kCommit * 3);
+  EXPECT_EQ(ears.outputs, (std::vector<std::string>{"true", ""}));
+  EXPECT_TRUE(hub.engine().Finished(kJob));
 }
 
 TEST_F(HubTest, IsUrgentWhereSomebodyHasNothingElseToWaitFor) {

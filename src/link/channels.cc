@@ -93,7 +93,8 @@ void NodeChannelTcp::Take(FrameType type, std::string_view bytes) {
 void NodeChannelTcp::TakePiece(std::string_view bytes) {
   auto piece = wire::DecodeOutputPiece(bytes);
   if (!piece) return NotTaken(piece.error());
-  if (Status taken = spool_.Take(*piece); !taken) NotTaken(taken.error());
+  bool is_wanted = !events_.wants || events_.wants(piece->ref);
+  if (Status taken = spool_.Take(*piece, is_wanted); !taken) NotTaken(taken.error());
 }
 
 void NodeChannelTcp::NotTaken(const Error& error) {

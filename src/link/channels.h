@@ -27,6 +27,8 @@ namespace spate::link {
 struct ChannelEvents {
   std::function<void(const Ended&)> closed;  // once, and nothing after it
   std::function<void(bool)> silent;          // as Connection's
+  // Whether output of this attempt is wanted; null: of all.
+  std::function<bool(const AttemptRef&)> wants;
 };
 
 // The hub's end. What is sent to a node that takes nothing waits in memory, up to

@@ -45,11 +45,12 @@ class ChannelsTest : public LinkTest {
     node_->OnMessage([this](ToNode message) { to_node_.push_back(std::move(message)); });
   }
   // The hub's channel, and something that is no node.
-  void OpenRaw(RawPeer& peer) {
+  void OpenRaw(RawPeer& peer, std::function<bool(const AttemptRef&)> wants = nullptr) {
     LinkTest::OpenRaw(hub_end_, peer);
     hub_ = std::make_unique<NodeChannelTcp>(
         std::move(hub_end_.connection), Spool("hub-"),
-        ChannelEvents{.closed = hub_end_.Events().closed, .silent = nullptr});
+        ChannelEvents{
+            .closed = hub_end_.Events().closed, .silent = nullptr, .wants = std::move(wants)});
     hub_->OnMessage([this](ToHub message) { to_hub_.push_back(std::move(message)); });
   }
   std::string Spool(const std::string& name) { return dir_.Path(name); }
@@ -240,17 +241,22 @@ TEST_F(ChannelsTest, AReportThatComesAgainOverANewConnection) {
   EXPECT_TRUE(Same(EndsAt(0).outputs[0]->out.spool, ends.outputs[0]->out.spool));
 }
 
+// As something that is no node of ours may write them.
+std::string PieceFrame(uint32_t index, int stream, uint64_t offset, std::string bytes) {
+  return FrameOf(FrameType::kOutputPiece,
+                 BytesOf(wire::OutputPiece{RefOf(index), stream, offset, std::move(bytes)}));
+}
+
+std::string EndsFrame(uint32_t index, uint64_t out, uint64_t err) {
+  wire::Ends message{1, {{.ref = RefOf(index)}}, {}};
+  message.outputs.push_back(
+      std::make_shared<const TaskOutput>(TaskOutput{{"", "", out}, {"", "", err}}));
+  return FrameOf(FrameType::kToHub, BytesOf(ToHub(std::move(message))));
+}
+
 TEST_F(ChannelsTest, PiecesThatDoNotFitAreABreach) {
-  auto piece = [](uint32_t index, int stream, uint64_t offset, std::string bytes) {
-    return FrameOf(FrameType::kOutputPiece,
-                   BytesOf(wire::OutputPiece{RefOf(index), stream, offset, std::move(bytes)}));
-  };
-  auto ends = [](uint32_t index, uint64_t out, uint64_t err) {
-    wire::Ends message{1, {{.ref = RefOf(index)}}, {}};
-    message.outputs.push_back(
-        std::make_shared<const TaskOutput>(TaskOutput{{"", "", out}, {"", "", err}}));
-    return FrameOf(FrameType::kToHub, BytesOf(ToHub(std::move(message))));
-  };
+  auto piece = PieceFrame;
+  auto ends = EndsFrame;
   struct Case {
     std::string bytes;
     const char* text;
@@ -294,6 +300,21 @@ TEST_F(ChannelsTest, PiecesThatDoNotFitAreABreach) {
   RunUntil([&] { return to_hub_.size() == 1; });
   EXPECT_EQ(os::ReadFile(EndsAt(0).outputs[0]->out.spool, 100).value(), "abc");
   EXPECT_EQ(os::ReadFile(EndsAt(0).outputs[0]->err.spool, 100).value(), "e");
+}
+
+// Of an attempt that the node does not have nothing is kept, and its end is heard all the same.
+TEST_F(ChannelsTest, OutputThatNobodyWantsTakesNoDisk) {
+  RawPeer peer;
+  OpenRaw(peer, [](const AttemptRef& ref) { return ref.index == 1; });
+  peer.stream->Send(PieceFrame(0, 1, 0, "ab") + PieceFrame(0, 2, 0, "e") +
+                    PieceFrame(0, 1, 2, "c"));
+  peer.stream->Send(EndsFrame(0, 3, 1));
+  RunUntil([&] { return to_hub_.size() == 1; });
+  EXPECT_EQ(Files(), 0u);
+  EXPECT_EQ(EndsAt(0).outputs[0], nullptr);
+  peer.stream->Send(PieceFrame(1, 1, 0, "ab") + EndsFrame(1, 2, 0));
+  RunUntil([&] { return to_hub_.size() == 2; });
+  EXPECT_EQ(os::ReadFile(EndsAt(1).outputs[0]->out.spool, 100).value(), "ab");
 }
 
 TEST_F(ChannelsTest, AHubThatCannotKeepOutputSaysSo) {

@@ -78,7 +78,8 @@ OutputSpool::~OutputSpool() {
 }
 
 bool OutputSpool::IsEmpty() const {
-  return std::ranges::all_of(streams_, [](const Stream& stream) { return stream.path.empty(); });
+  return std::ranges::all_of(
+      streams_, [](const Stream& stream) { return stream.path.empty() && !stream.ignored; });
 }
 
 void OutputSpool::Drop(Stream& stream) {
@@ -98,22 +99,27 @@ Status OutputSpool::Begin(Stream& stream) {
   }
 }
 
-Status OutputSpool::Take(const wire::OutputPiece& piece) {
+Status OutputSpool::Take(const wire::OutputPiece& piece, bool is_wanted) {
   Stream& stream = streams_[static_cast<size_t>(piece.stream) - 1];
   if (IsEmpty()) ref_ = piece.ref;
   if (piece.ref != ref_) {
     return Fail(ErrorKind::kCorrupt, "output_piece.ref is another than the one before");
   }
-  if (piece.offset == 0) {
+  if (piece.offset == 0 && is_wanted) {
     if (Status begun = Begin(stream); !begun) return begun;
+  } else if (piece.offset == 0) {
+    Drop(stream);
+    stream.ignored = true;
   }
-  if (stream.path.empty() || piece.offset != stream.size) {
+  bool begun = stream.ignored || !stream.path.empty();
+  if (!begun || piece.offset != stream.size) {
     return Fail(ErrorKind::kCorrupt, "output_piece.offset is not where the piece before ended");
   }
   if (stream.size + piece.bytes.size() > wire::kWireLimits.stream_bytes) {
     return Fail(ErrorKind::kCorrupt, "output_piece.offset is out of range");
   }
   stream.size += piece.bytes.size();
+  if (stream.ignored) return {};
   return os::WriteAllAt(stream.fd.get(), piece.bytes, piece.offset, stream.path);
 }
 
@@ -124,16 +130,19 @@ Status OutputSpool::Claim(wire::Ends& ends) {
     if (!from || std::ranges::none_of(from->streams(), is_apart)) continue;
     std::shared_ptr<TaskOutput> output(new TaskOutput(*from), DropOutput);
     auto to = output->streams();
+    bool ignored = false;
     for (size_t k = 0; k < streams_.size(); ++k) {
       if (!is_apart(to[k])) continue;
       Stream& stream = streams_[k];
-      if (stream.path.empty() || ref_ != ends.ends[i].ref || stream.size != to[k]->total) {
+      bool begun = stream.ignored || !stream.path.empty();
+      if (!begun || ref_ != ends.ends[i].ref || stream.size != to[k]->total) {
         return Fail(ErrorKind::kCorrupt, "ends.output is not what came in pieces");
       }
+      ignored |= stream.ignored;
       to[k]->spool = std::move(stream.path);
       stream = {};
     }
-    ends.outputs[i] = std::move(output);
+    ends.outputs[i] = ignored ? nullptr : std::move(output);
   }
   if (IsEmpty()) return {};
   return Fail(ErrorKind::kCorrupt, "ends.output lacks what came in pieces");

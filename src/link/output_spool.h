@@ -43,8 +43,9 @@ class OutputSpool {
   OutputSpool(const OutputSpool&) = delete;
   OutputSpool& operator=(const OutputSpool&) = delete;
 
-  // kCorrupt: it may not come now; other errors are the disk's.
-  Status Take(const wire::OutputPiece& piece);
+  // kCorrupt: it may not come now; other errors are the disk's. Whether the stream is wanted is
+  // asked at its first piece: of one that is not nothing is kept, and its end has no output.
+  Status Take(const wire::OutputPiece& piece, bool is_wanted = true);
   // Gives the streams that came to the ends that they belong to; the last owner of such an output
   // removes its files. kCorrupt when one is missing or left over.
   Status Claim(wire::Ends& ends);
@@ -54,6 +55,7 @@ class OutputSpool {
     std::string path;  // empty: there is none
     os::Fd fd;
     uint64_t size = 0;
+    bool ignored = false;  // nobody wants it
   };
   Status Begin(Stream& stream);
   static void Drop(Stream& stream);

@@ -158,6 +158,7 @@ class Applier {
     }
     JobState& job = JobOf(record.job);
     node.set_aside[record.job] = job.user();
+    DropOldest(node.set_aside, job.user());
     job.SetAside(record.node);
   }
   void operator()(const NodeCleared& record) {
@@ -177,6 +178,16 @@ class Applier {
   }
 
  private:
+  // A user may have had any number of jobs; a few that have finished tell what many would.
+  void DropOldest(std::map<JobId, std::string>& set_aside, const std::string& user) {
+    constexpr int kMost = 16;
+    auto is_past = [&](const auto& each) {
+      const JobState* job = state_.FindJob(each.first);
+      return each.second == user && (job == nullptr || job->finished());
+    };
+    if (std::ranges::count_if(set_aside, is_past) <= kMost) return;
+    set_aside.erase(std::ranges::find_if(set_aside, is_past));
+  }
   JobState& JobOf(JobId id) {
     JobState* job = state_.FindJob(id);
     CHECK(job != nullptr);

@@ -44,7 +44,8 @@ uint64_t ShareOf(const NodeState& node, const Needs& needs) {
 uint32_t FitNow(const NodeState& node, const JobState& job, uint32_t request, Instant now,
                 bool even_sick) {
   const Needs& needs = job.request(request);
-  if (!(even_sick ? node.IsThere() : node.TakesTasks())) return 0;
+  if (!node.IsThere()) return 0;
+  if (!even_sick && (!node.sick.empty() || node.Fails(job.user()))) return 0;
   if (!TakesUser(node.offer, job.user()) || !OutlivesTask(node.offer, needs, now)) return 0;
   return FitCount(node.offer, needs);
 }

@@ -295,6 +295,8 @@ class Engine {
 
   // What people may ask. Values, never references into the state.
   std::optional<JobCounts> Counts(JobId job) const;
+  // The node has this attempt, and it has not ended: what any other one says of it is not true.
+  bool Holds(NodeId node, const AttemptRef& ref) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
   std::optional<JobPolicy> Policy(JobId job) const;

@@ -50,8 +50,8 @@ struct NodeState {
   Offer offer;                         // empty until it has joined
   std::map<LeaseKey, LeasedRange> leases;
   bool drained = false;
-  // Whose jobs have set it aside, by record; and why all do, when they do. Jobs that have finished
-  // are remembered until the hub ends, or they go on.
+  // Whose jobs have set it aside, by record; and why all do, when they do. A few that have finished
+  // are remembered for each user, until the hub ends or they go on.
   std::map<JobId, std::string> set_aside;
   std::string sick;
   // Derived from leases and offer, or news. Not part of what replay must give again, since a
@@ -66,6 +66,13 @@ struct NodeState {
   bool recalled = false;  // it was asked for all that waits there, and given nothing since
 
   bool TakesTasks() const { return IsThere() && sick.empty(); }
+  // So many of the user's jobs have set it aside that it is not tried with another one of theirs.
+  bool Fails(const std::string& user) const {
+    constexpr int kJobs = 3;
+    if (set_aside.size() < kJobs) return false;
+    return std::ranges::count(set_aside, user, [](const auto& each) { return each.second; }) >=
+           kJobs;
+  }
   // It would run tasks, if it had to.
   bool IsThere() const { return present && !drained; }
 };
@@ -205,6 +212,11 @@ void LoseSilentNodes(StepContext& step);
 // The existing tasks of `tasks` that are wanted, in the same order.
 std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>& tasks,
                               const std::function<bool(TaskIndex)>& wanted);
+// What the node has under this attempt number, normalized; costs what its leases hold of it.
+std::vector<TaskRange> HeldNow(NodeState& node, const JobState& job, Attempt attempt);
+// The part of `tasks` that is in there, in the same order.
+std::vector<TaskRange> SelectHeld(NodeState& node, const JobState& job, Attempt attempt,
+                                  const std::vector<TaskRange>& tasks);
 // Holds a job if a rule of its policy says so, and finishes it when all its tasks ended.
 void CheckJob(StepContext& step, JobState& job);
 // How many tasks may be leased at once so that none of them starts after the end that holds the

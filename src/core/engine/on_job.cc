@@ -151,6 +151,35 @@ std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>&
   return selected;
 }
 
+std::vector<TaskRange> HeldNow(NodeState& node, const JobState& job, Attempt attempt) {
+  std::vector<TaskRange> tasks;
+  auto lease = node.leases.lower_bound({job.id(), attempt, 0});
+  for (; lease != node.leases.end(); ++lease) {
+    const auto& [key, range] = *lease;
+    if (key.job != job.id() || key.attempt != attempt) break;
+    for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
+      if (IsCurrent(node, job, {key.job, i, attempt})) AppendIndex(tasks, i);
+    }
+  }
+  return tasks;
+}
+
+std::vector<TaskRange> SelectHeld(NodeState& node, const JobState& job, Attempt attempt,
+                                  const std::vector<TaskRange>& tasks) {
+  const std::vector<TaskRange> held = HeldNow(node, job, attempt);
+  std::vector<TaskRange> selected;
+  for (const TaskRange& range : Disjoint(tasks, job.task_count())) {
+    const TaskIndex end = range.first + range.count;
+    auto each = std::ranges::partition_point(
+        held, [&](const TaskRange& other) { return other.first + other.count <= range.first; });
+    for (; each != held.end() && each->first < end; ++each) {
+      TaskIndex first = std::max(range.first, each->first);
+      AppendRange(selected, {first, std::min(end, each->first + each->count) - first});
+    }
+  }
+  return selected;
+}
+
 void On(StepContext& step, const WithdrawTasks& event) {
   JobState* job = step.state.FindJob(event.job);
   if (job == nullptr) return;

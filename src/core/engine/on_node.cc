@@ -26,21 +26,31 @@ void Lose(StepContext& step, NodeId id, const std::string& note) {
   node.jobs.clear();
 }
 
-// Of what a node says that it holds, what is not its own (any more) is dropped there.
-void DropStrange(StepContext& step, NodeId id, const HeldTasks& held) {
+// What each attempt number of a job is held of, normalized.
+using HeldByAttempt = std::map<std::pair<JobId, Attempt>, std::vector<TaskRange>>;
+
+HeldByAttempt Gathered(const std::vector<HeldTasks>& holds) {
+  HeldByAttempt gathered;
+  for (const HeldTasks& held : holds) {
+    std::vector<TaskRange>& tasks = gathered[{held.job, held.attempt}];
+    tasks.insert(tasks.end(), held.tasks.begin(), held.tasks.end());
+  }
+  for (auto& [attempt, tasks] : gathered) tasks = Normalized(std::move(tasks));
+  return gathered;
+}
+
+// Of what a node says that it holds, what is not its own (any more) is dropped there. The cost is
+// that of its message and of its leases, whatever ranges it may name.
+void DropStrange(StepContext& step, NodeId id, const HeldByAttempt& holds) {
   NodeState& node = step.state.nodes[id];
-  JobState* job = step.state.FindJob(held.job);
-  std::vector<TaskRange> strange = held.tasks;
-  if (job != nullptr) {
-    strange.clear();
-    for (TaskRange range : held.tasks) {
-      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        if (!IsCurrent(node, *job, {held.job, i, held.attempt})) AppendIndex(strange, i);
-      }
+  for (const auto& [held, tasks] : holds) {
+    auto [job_id, attempt] = held;
+    const JobState* job = step.state.FindJob(job_id);
+    auto strange = job == nullptr ? tasks : Without(tasks, HeldNow(node, *job, attempt));
+    if (!strange.empty()) {
+      step.out.sends.push_back(SendDrop{id, job_id, attempt, std::move(strange)});
     }
   }
-  if (strange.empty()) return;
-  step.out.sends.push_back(SendDrop{id, held.job, held.attempt, std::move(strange)});
 }
 
 // What the node holds takes another share of it now.
@@ -90,12 +100,7 @@ void On(StepContext& step, const NodeJoined& event) {
   RecallFromTheFirst(step, event.node);
   // It is sent nothing for what it does not hold.
   SetAway(step.state, event.node, Instant::Never());
-  std::map<std::pair<JobId, Attempt>, std::vector<TaskRange>> holds;
-  for (const HeldTasks& held : event.holds) {
-    std::vector<TaskRange>& tasks = holds[{held.job, held.attempt}];
-    tasks.insert(tasks.end(), held.tasks.begin(), held.tasks.end());
-  }
-  for (auto& [attempt, tasks] : holds) tasks = Normalized(std::move(tasks));
+  const HeldByAttempt holds = Gathered(event.holds);
   EndLeasesOf(step, event.node, Cause::kNode, "its node started anew", [&](const AttemptRef& ref) {
     auto held = holds.find({ref.job, ref.attempt});
     return held != holds.end() && SortedContains(held->second, ref.index);
@@ -104,7 +109,7 @@ void On(StepContext& step, const NodeJoined& event) {
   SetOffer(step.state, node, event.offer);
   node.present = true;
   step.state.open.insert(event.node);
-  for (const HeldTasks& held : event.holds) DropStrange(step, event.node, held);
+  DropStrange(step, event.node, holds);
   RecallStoppedJobs(step, event.node);
 }
 

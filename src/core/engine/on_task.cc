@@ -160,9 +160,7 @@ void On(StepContext& step, const TasksReturned& event) {
   auto node = step.state.nodes.find(event.node);
   if (job == nullptr || node == step.state.nodes.end()) return;
   // Keep what this node really holds under this attempt; the rest is late news.
-  auto tasks = Select(*job, event.tasks, [&](TaskIndex i) {
-    return IsCurrent(node->second, *job, {event.job, i, event.attempt});
-  });
+  auto tasks = SelectHeld(node->second, *job, event.attempt, event.tasks);
   if (tasks.empty()) return;
   if (event.attempt < kLastAttempt) {
     step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});

@@ -308,8 +308,9 @@ class Pass {
   }
 
   bool AnySick() const {
-    return std::any_of(candidates_.begin(), candidates_.end(),
-                       [](const Candidate& each) { return !each.state->sick.empty(); });
+    return std::any_of(candidates_.begin(), candidates_.end(), [](const Candidate& each) {
+      return !each.state->sick.empty() || !each.state->set_aside.empty();
+    });
   }
 
   void Push(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker,

@@ -22,6 +22,12 @@ std::optional<TaskState> Engine::StateOf(JobId id, TaskIndex index) const {
   return job->StateOf(index);
 }
 
+bool Engine::Holds(NodeId id, const AttemptRef& ref) const {
+  const JobState* job = state_->FindJob(ref.job);
+  auto node = state_->nodes.find(id);
+  return job != nullptr && node != state_->nodes.end() && IsCurrent(node->second, *job, ref);
+}
+
 HoldReason Engine::Held(JobId id) const {
   const JobState* job = state_->FindJob(id);
   return job == nullptr ? HoldReason::kNone : job->held();

@@ -28,11 +28,11 @@ void SetAside(StepContext& step, NodeId node, JobId job, std::string text) {
   RecallNode(step, node, job);
 }
 
-// Enough jobs have set the node aside: of two users, or three of one.
+// Jobs of two users have set the node aside. Those of one, however many, keep it from nobody else.
 bool EnoughAgree(const NodeState& node) {
-  std::set<std::string> users;
-  for (const auto& [job, user] : node.set_aside) users.insert(user);
-  return users.size() >= 2 || node.set_aside.size() >= 3;
+  return std::ranges::any_of(node.set_aside, [&](const auto& each) {
+    return each.second != node.set_aside.begin()->second;
+  });
 }
 
 // Whatever the node could do for the jobs that there are, another one can. Looks at no more than

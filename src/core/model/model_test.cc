@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/job.h"
+#include "core/model/ranges.h"
 #include "core/model/shared_texts.h"
 
 namespace spate {
@@ -98,6 +99,19 @@ TEST(SharedTexts, EqualOnesAreOneAndGoWithTheirLastOwner) {
     kept = gone.Share({"C=3"});
   }
   EXPECT_EQ(*kept, SharedTexts::Texts{"C=3"});
+}
+
+TEST(Ranges, WithoutTakesWhatIsTaken) {
+  using Ranges = std::vector<TaskRange>;
+  const Ranges all = {{0, 100'000'000}};
+  EXPECT_EQ(Without(all, {}), all);
+  EXPECT_EQ(Without({}, all), Ranges());
+  EXPECT_EQ(Without(all, all), Ranges());
+  EXPECT_EQ(Without(all, {{3, 2}, {9, 1}}), (Ranges{{0, 3}, {5, 4}, {10, 99'999'990}}));
+  EXPECT_EQ(Without({{2, 3}, {7, 3}, {20, 5}}, {{0, 3}, {4, 4}, {22, 1}}),
+            (Ranges{{3, 1}, {8, 2}, {20, 2}, {23, 2}}));
+  EXPECT_EQ(Without({{4'000'000'000u, 5}}, {{4'000'000'002u, 294'967'293u}}),
+            (Ranges{{4'000'000'000u, 2}}));
 }
 
 TEST(NeedsChangeTest, WhatIsNotThereStays) {

@@ -26,6 +26,15 @@ inline void AppendIndex(std::vector<TaskRange>& ranges, TaskIndex index) {
   }
 }
 
+// The same for a range, which is not empty.
+inline void AppendRange(std::vector<TaskRange>& ranges, TaskRange range) {
+  if (!ranges.empty() && ranges.back().first + ranges.back().count == range.first) {
+    ranges.back().count += range.count;
+  } else {
+    ranges.push_back(range);
+  }
+}
+
 // Sorted and disjoint ranges over the same tasks.
 inline std::vector<TaskRange> Normalized(std::vector<TaskRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
@@ -40,6 +49,26 @@ inline std::vector<TaskRange> Normalized(std::vector<TaskRange> ranges) {
     }
   }
   return merged;
+}
+
+// What of `from` is not in `taken`; both are normalized, and so is the answer.
+inline std::vector<TaskRange> Without(const std::vector<TaskRange>& from,
+                                      const std::vector<TaskRange>& taken) {
+  std::vector<TaskRange> rest;
+  auto next = taken.begin();
+  for (const TaskRange& range : from) {
+    uint64_t at = range.first;
+    const uint64_t end = at + range.count;
+    while (next != taken.end() && uint64_t{next->first} + next->count <= at) ++next;
+    for (auto each = next; each != taken.end() && each->first < end; ++each) {
+      if (each->first > at) {
+        rest.push_back({static_cast<TaskIndex>(at), static_cast<uint32_t>(each->first - at)});
+      }
+      at = std::max(at, uint64_t{each->first} + each->count);
+    }
+    if (at < end) rest.push_back({static_cast<TaskIndex>(at), static_cast<uint32_t>(end - at)});
+  }
+  return rest;
 }
 
 // The task is in one of the ranges, which are normalized.

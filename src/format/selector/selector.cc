@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/near.h"
@@ -77,6 +78,12 @@ Result<NumberRange> ParseRange(std::string_view part, std::string_view what,
   return NumberRange{*first_number, *last_number, *step_number};
 }
 
+Status CheckSteps(std::string_view text) {
+  if (static_cast<size_t>(std::ranges::count(text, ':')) <= kMostStepped) return {};
+  return Bad(text, fmt::format("has more than {} ranges with steps", kMostStepped),
+             "name fewer at once");
+}
+
 Status AddTasks(std::string_view part, TasksOfJob& tasks) {
   if (part == "all") {
     tasks.all = true;
@@ -90,6 +97,29 @@ Status AddTasks(std::string_view part, TasksOfJob& tasks) {
 
 }  // namespace
 
+std::vector<NumberRange> Merged(std::vector<NumberRange> ranges) {
+  for (NumberRange& range : ranges) {
+    range.last -= (range.last - range.first) % range.step;
+    if (range.first == range.last) range.step = 1;
+  }
+  auto row = [](const NumberRange& range) {
+    return std::tuple(range.step, range.first % range.step, range.first);
+  };
+  std::ranges::sort(ranges, {}, row);
+  std::vector<NumberRange> merged;
+  for (const NumberRange& range : ranges) {
+    bool meets = !merged.empty() && merged.back().step == range.step &&
+                 merged.back().first % range.step == range.first % range.step &&
+                 range.first <= uint64_t{merged.back().last} + range.step;
+    if (meets) {
+      merged.back().last = std::max(merged.back().last, range.last);
+    } else {
+      merged.push_back(range);
+    }
+  }
+  return merged;
+}
+
 bool JobSelector::Contains(uint32_t number, uint32_t last_number) const {
   return all || (last && number == last_number) ||
          std::ranges::any_of(ranges,
@@ -102,6 +132,7 @@ bool TasksOfJob::Contains(uint32_t task_number) const {
 }
 
 Result<JobSelector> ParseJobSelector(std::string_view text) {
+  if (auto few = CheckSteps(text); !few) return std::unexpected(few.error());
   JobSelector selector;
   for (std::string_view part : PartsOf(text)) {
     if (part == "last") {
@@ -122,6 +153,7 @@ Result<JobSelector> ParseJobSelector(std::string_view text) {
 }
 
 Result<std::vector<TasksOfJob>> ParseTaskSelector(std::string_view text) {
+  if (auto few = CheckSteps(text); !few) return std::unexpected(few.error());
   std::vector<TasksOfJob> selected;
   bool open = false;  // the last part named single tasks, so that more may follow
   for (std::string_view part : PartsOf(text)) {

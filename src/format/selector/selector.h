@@ -26,6 +26,10 @@ struct NumberRange {
   friend bool operator==(const NumberRange&, const NumberRange&) = default;
 };
 
+// The same numbers as few ranges: those of one step that meet are joined. Whoever walks them walks
+// each number a few times at most, however often it was typed.
+std::vector<NumberRange> Merged(std::vector<NumberRange> ranges);
+
 // Some of the jobs that there are: of all of them, or the last one and those in the ranges.
 struct JobSelector {
   bool all = false;
@@ -44,7 +48,9 @@ struct TasksOfJob {
   friend bool operator==(const TasksOfJob&, const TasksOfJob&) = default;
 };
 
-// Errors (kInvalid) name the part that is wrong and the forms that are understood.
+// Errors (kInvalid) name the part that is wrong and the forms that are understood. One text has at
+// most kMostStepped ranges with steps, which cannot be joined as others are.
+inline constexpr size_t kMostStepped = 100;
 Result<JobSelector> ParseJobSelector(std::string_view text);
 // At least one. A part without a dot that follows one with a dot names more tasks of that job.
 Result<std::vector<TasksOfJob>> ParseTaskSelector(std::string_view text);

@@ -1,8 +1,10 @@
 #include "format/selector/selector.h"
 
 #include <gtest/gtest.h>
+
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -119,6 +121,31 @@ TEST(Selectors, Contain) {
   }
   EXPECT_EQ(chosen, "2 4 5 ");
   EXPECT_TRUE(ParseTaskSelector("1").value().at(0).Contains(77));
+}
+
+TEST(Selectors, MergedNameTheSameNumbers) {
+  std::vector<NumberRange> ranges = {
+      {7, 9},      {1, 3},      {4, 5},       {2, 8},      {20, 31, 5},
+      {25, 45, 5}, {21, 31, 5}, {50, 59, 60}, {50, 52, 2}, {4294967295u, 4294967295u}};
+  auto merged = Merged(ranges);
+  EXPECT_EQ(
+      merged,
+      (std::vector<NumberRange>{
+          {1, 9}, {50, 50}, {4294967295u, 4294967295u}, {50, 52, 2}, {20, 45, 5}, {21, 31, 5}}));
+  for (uint32_t number = 1; number < 100; ++number) {
+    auto has = [number](const NumberRange& range) { return range.Contains(number); };
+    EXPECT_EQ(std::ranges::any_of(merged, has), std::ranges::any_of(ranges, has)) << number;
+  }
+}
+
+TEST(Selectors, MergedAreFew) {
+  std::vector<NumberRange> same(100'000, {2, 1'000'001});
+  EXPECT_EQ(Merged(same), (std::vector<NumberRange>{{2, 1'000'001}}));
+  std::string text = "1.1-9:2";
+  for (size_t i = 0; i < kMostStepped; ++i) text += ",1-9:2";
+  auto parsed = ParseTaskSelector(text);
+  ASSERT_FALSE(parsed);
+  EXPECT_NE(parsed.error().message.find("name fewer"), std::string::npos) << parsed.error().message;
 }
 
 TEST(Selectors, AnyText) {

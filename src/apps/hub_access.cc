@@ -28,7 +28,26 @@ Status HubAccess::Load() {
   auto rows = store_.ReadCredentials();
   if (!rows) return std::unexpected(rows.error());
   for (store::CredentialRow& row : *rows) rows_[row.serial] = std::move(row);
+  AwaitExpiry();
   return {};
+}
+
+// The next one that is to come.
+void HubAccess::AwaitExpiry() {
+  loop_.Cancel(timer_);
+  const store::CredentialRow* next = nullptr;
+  for (const auto& [serial, row] : rows_) {
+    if (!row.expires || row.revoked || *row.expires <= loop_.Now()) continue;
+    if (next == nullptr || *row.expires < *next->expires) next = &row;
+  }
+  if (next == nullptr) return;
+  timer_ = loop_.At(*next->expires, [this, when = *next->expires] {
+    for (const auto& [serial, row] : rows_) {
+      bool since = row.expires && *row.expires >= when && *row.expires <= loop_.Now();
+      if (since && !row.revoked) expired_(serial);
+    }
+    AwaitExpiry();
+  });
 }
 
 std::expected<Caller, wire::Refusal> HubAccess::Who(const link::Guest& guest) const {
@@ -76,6 +95,7 @@ void HubAccess::Add(access::Access& access, std::function<void(Status)> done) {
   if (access.expires != Instant::Never()) row.expires = access.expires;
   rows_[row.serial] = row;
   store_.PutCredential(std::move(row), std::move(done));
+  AwaitExpiry();
 }
 
 bool HubAccess::Revoke(uint64_t serial, std::function<void(Status)> done) {

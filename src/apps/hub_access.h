@@ -28,7 +28,10 @@ struct Caller {
 
 class HubAccess {
  public:
-  HubAccess(const os::Loop& loop, store::SqliteStore& store) : loop_(loop), store_(store) {}
+  // `expired` is called when a credential comes to its end.
+  HubAccess(os::Loop& loop, store::SqliteStore& store, std::function<void(uint64_t serial)> expired)
+      : loop_(loop), store_(store), expired_(std::move(expired)) {}
+  ~HubAccess() { loop_.Cancel(timer_); }
 
   Status Load();
   std::expected<Caller, wire::Refusal> Who(const link::Guest& guest) const;
@@ -39,9 +42,13 @@ class HubAccess {
   const std::map<uint64_t, store::CredentialRow>& all() const { return rows_; }
 
  private:
-  const os::Loop& loop_;
+  void AwaitExpiry();
+
+  os::Loop& loop_;
   store::SqliteStore& store_;
+  const std::function<void(uint64_t)> expired_;
   std::map<uint64_t, store::CredentialRow> rows_;
+  os::TimerId timer_ = 0;
 };
 
 }  // namespace spate::apps

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "apps/hub_commands.h"
@@ -21,7 +22,10 @@ namespace {
 // Rows that wait to be written; above it the client waits.
 constexpr uint64_t kBacklogMost = 32u << 20;
 constexpr size_t kPrintBytes = 256 << 10;
-constexpr size_t kRequestsAhead = 4;  // each is 16 MB at most
+constexpr size_t kRequestsAhead = 4;
+constexpr size_t kAheadBytes = 64 << 10;  // of each
+// Nothing of an answer was taken for so long, while others wait for a reader.
+constexpr Duration kReaderPatience = Duration::Seconds(60);
 // 25 failures in a row and no success are the job's fault, not its tasks' luck.
 constexpr uint32_t kPauseAfterFailures = 25;
 
@@ -37,10 +41,7 @@ HubClient::HubClient(HubService& service, Caller caller,
   connection_->Start(
       {.opened = {},
        .frame = [this](wire::FrameType, std::string_view bytes) { OnRequest(bytes); },
-       .writable =
-           [this] {
-             if (reader_) reader_->Pause(false);
-           },
+       .writable = [this] { PauseReader(false); },
        .silent = {},
        .closed =
            [this](const link::Ended&) {
@@ -53,7 +54,8 @@ HubClient::~HubClient() {
   *alive_ = false;
   service_.jobs().Unlisten(listening_);
   service_.loop().Cancel(slow_);
-  if (reader_) service_.ReaderEnded();
+  service_.loop().Cancel(stuck_);
+  if (turn_ != 0) service_.reader_turns().Leave(turn_);
   if (!upload_ || upload_->known) return;
   if (upload_->submit.add_to == JobId()) {
     service_.DropUpload(upload_->job);
@@ -82,8 +84,9 @@ void HubClient::Exit(int code) { Send(wire::Exited{static_cast<uint32_t>(code)})
 void HubClient::Fail(const Error& error) { Send(wire::Failed{error.kind, error.message}); }
 
 void HubClient::OnRequest(std::string_view bytes) {
-  if (reader_) {
+  if (turn_ != 0) {
     // The client has heard its answer before we hear that the reader is done.
+    if (bytes.size() > kAheadBytes) return connection_->Breach("a request before the last answer");
     next_requests_.emplace_back(bytes);
     connection_->PauseReading(next_requests_.size() >= kRequestsAhead);
     return;
@@ -261,6 +264,16 @@ Result<uint64_t> HubClient::OutputLeft() const {
                                  FormatSize(kept), caller_.user, FormatSize(most)));
 }
 
+// Which tasks of a job succeed is for its user to know; how the job ended everybody may.
+Status HubClient::CheckAfter(const JobPlan& plan) const {
+  for (const After& after : plan.after) {
+    if (after.kind != AfterKind::kEach) continue;
+    auto right = service_.CheckRight(caller_, after.job);
+    if (!right) return Within("--after each", right.error());
+  }
+  return {};
+}
+
 void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   wire::Submit& submit = upload.submit;
   auto output_left = OutputLeft();
@@ -305,6 +318,10 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   for (const wire::Submit::After& after : submit.after) {
     plan.after.push_back({after.job, static_cast<AfterKind>(after.kind)});
   }
+  if (auto right = CheckAfter(plan); !right) {
+    service_.DropUpload(upload.job);
+    return Fail(right.error());
+  }
   if (auto ready = service_.FillOutcomes(event); !ready) {
     service_.DropUpload(upload.job);
     return Fail(ready.error());
@@ -328,22 +345,29 @@ void HubClient::Grow(Upload upload, wire::SubmitEnd end) {
   }
   // The requests of the job that it grows are numbered before ours; equal ones are one.
   std::vector<Needs> before = service_.hub().engine().Requests(job);
+  std::map<Needs, uint32_t> known;
+  for (uint32_t i = 0; i < before.size(); ++i) known.try_emplace(before[i], i);
   std::vector<Needs> fresh;
   std::vector<uint32_t> numbers;
   for (Needs& needs : end.requests) {
-    auto same = std::ranges::find(before, needs);
-    numbers.push_back(static_cast<uint32_t>(same - before.begin()));
-    if (same != before.end()) continue;
-    before.push_back(needs);
-    fresh.push_back(std::move(needs));
+    auto [same, is_fresh] = known.try_emplace(needs, before.size() + fresh.size());
+    numbers.push_back(same->second);
+    if (is_fresh) fresh.push_back(std::move(needs));
+  }
+  if (before.size() + fresh.size() > kLimits.requests) {
+    service_.EndGrow(job);
+    service_.ForgetSoon(job);
+    return Fail({ErrorKind::kInvalid,
+                 fmt::format("the job's tasks would have more than {} different needs; round them "
+                             "up, or make another job",
+                             FormatCount(kLimits.requests))});
   }
   for (RequestRun& run : end.runs) {
     run.first += upload.grown_from;
     run.request = numbers.at(run.request);
   }
-  auto known = static_cast<uint32_t>(before.size() - fresh.size());
-  service_.hub().Post(
-      engine::GrowJob{job, end.count, std::move(fresh), std::move(end.runs), known});
+  service_.hub().Post(engine::GrowJob{job, end.count, std::move(fresh), std::move(end.runs),
+                                      static_cast<uint32_t>(before.size())});
   if (goes_on && end.count > 0) service_.jobs().Reopened(job);
   service_.WhenSettled(
       [service = &service_, job,
@@ -372,7 +396,7 @@ void HubClient::Accepted(JobId job, bool known, TaskIndex first) {
 
 void HubClient::TakeNextRequests() {
   connection_->PauseReading(false);
-  for (auto alive = alive_; *alive && !reader_ && !next_requests_.empty();) {
+  for (auto alive = alive_; *alive && turn_ == 0 && !next_requests_.empty();) {
     std::string next = std::move(next_requests_.front());
     next_requests_.pop_front();
     OnRequest(next);
@@ -424,6 +448,8 @@ void HubClient::TellNews(JobId job) {
   if (!entry->finished) {
     news.counts = service_.hub().engine().Counts(job).value_or(entry->counts);
   }
+  has_news_ = true;
+  if (follows_ && turn_ == 0) FollowOn();
   if (!entry->finished && connection_->queued() > kPrintBytes) return;  // it does not listen
   Send(std::move(news));
   if (!entry->finished) return;
@@ -445,33 +471,78 @@ void HubClient::Read(const wire::Request& request) {
   bool fits = wire::AppendFrame(input, wire::FrameType::kRequest,
                                 [&](std::string& out) { wire::Append(out, request); });
   if (!fits) return Fail({ErrorKind::kInvalid, "the question is too long"});
-  reader_done_ = false;
-  auto reader = service_.StartReader(
-      caller_, std::move(input),
-      {[this](std::string_view bytes) {
-         reader_frames_.Feed(bytes);
-         for (;;) {
-           auto frame = reader_frames_.Next();
-           if (!frame || !*frame) break;
-           reader_done_ = (*frame)->type == wire::FrameType::kHeartbeat;
-           if (reader_done_) break;
-           if (!connection_->Send(wire::FrameType::kReply, (*frame)->message)) {
-             reader_->Pause(true);
-           }
-         }
-       },
-       [this] {
-         reader_.reset();
-         reader_frames_ = {};
-         reader_frames_.Accept();
-         service_.ReaderEnded();
-         if (!reader_done_) {
-           Fail({ErrorKind::kIo, "the hub's reader has failed; the hub's log may tell why"});
-         }
-         TakeNextRequests();
-       }});
-  if (!reader) return Fail(reader.error());
-  reader_ = std::move(*reader);
+  const auto* read = std::get_if<wire::ReadEnds>(&request);
+  follows_ = read == nullptr ? std::nullopt : std::optional(*read);
+  TakeTurn(std::move(input));
+}
+
+void HubClient::TakeTurn(std::string input) {
+  auto start = [this, input = std::move(input)] { StartReader(input); };
+  service_.reader_turns().Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
+}
+
+void HubClient::StartReader(const std::string& input) {
+  reader_done_.reset();
+  auto reader = service_.StartReader(caller_, input,
+                                     {[this](std::string_view bytes) { PassOn(bytes); },
+                                      [this] { ReaderEnded(); }});
+  if (reader) {
+    reader_ = std::move(*reader);
+    return;
+  }
+  Fail(reader.error());
+  LeaveTurn();
+}
+
+void HubClient::PassOn(std::string_view bytes) {
+  reader_frames_.Feed(bytes);
+  for (;;) {
+    auto frame = reader_frames_.Next();
+    if (!frame || !*frame) return;
+    if ((*frame)->type == wire::FrameType::kHeartbeat) {
+      reader_done_ = std::string((*frame)->message);
+      return;
+    }
+    if (!connection_->Send(wire::FrameType::kReply, (*frame)->message)) PauseReader(true);
+  }
+}
+
+// The window of the connection has closed, or opened again.
+void HubClient::PauseReader(bool paused) {
+  service_.loop().Cancel(stuck_);
+  if (reader_) reader_->Pause(paused);
+  if (!paused || !reader_) return;
+  stuck_ = service_.loop().At(service_.loop().Now() + kReaderPatience, [this] {
+    if (!service_.reader_turns().HasWaiting()) return PauseReader(true);
+    connection_->Refuse({wire::RefusalCode::kBusy,
+                         "nothing of the answer was taken for a minute, and others wait"});
+  });
+}
+
+void HubClient::ReaderEnded() {
+  service_.loop().Cancel(stuck_);
+  reader_.reset();
+  reader_frames_ = {};
+  reader_frames_.Accept();
+  LeaveTurn();
+  if (!reader_done_) {
+    follows_.reset();
+    Fail({ErrorKind::kIo, "the hub's reader has failed; the hub's log may tell why"});
+  } else if (follows_ && !reader_done_->empty()) {
+    follows_->after = std::strtoull(reader_done_->c_str(), nullptr, 10);
+    if (has_news_ && next_requests_.empty()) return FollowOn();
+  } else {
+    follows_.reset();
+  }
+  TakeNextRequests();
+}
+
+void HubClient::LeaveTurn() { service_.reader_turns().Leave(std::exchange(turn_, 0)); }
+
+// Somebody who follows a job has a reader only while there is something to read.
+void HubClient::FollowOn() {
+  has_news_ = false;
+  Read(wire::Request(*follows_));
 }
 
 }  // namespace spate::apps

@@ -32,6 +32,10 @@ class HubClient {
 
   const Caller& caller() const { return caller_; }
   void Close() { connection_->Close(); }
+  // Its access has come to an end.
+  void Refuse(const std::string& why) {
+    connection_->Refuse({wire::RefusalCode::kCredential, why});
+  }
 
   // What commands answer with (hub_commands.h).
   // `fn`, which does nothing once this client is gone.
@@ -70,12 +74,20 @@ class HubClient {
   Status FindBatch(Upload& upload);
   // What the hub may still keep of the output of the user's jobs; an error: nothing.
   Result<uint64_t> OutputLeft() const;
+  Status CheckAfter(const JobPlan& plan) const;
   void Accept(Upload upload, wire::SubmitEnd end);
   void Grow(Upload upload, wire::SubmitEnd end);
   void AwaitAccepted(JobId job, bool known);
   void Accepted(JobId job, bool known, TaskIndex first = 0);
   void SlowDown();
   void TakeNextRequests();
+  void TakeTurn(std::string input);
+  void StartReader(const std::string& input);
+  void PassOn(std::string_view bytes);
+  void PauseReader(bool paused);
+  void ReaderEnded();
+  void LeaveTurn();
+  void FollowOn();
   void TellNews(JobId job);
   bool Send(const wire::Reply& reply);
 
@@ -85,9 +97,13 @@ class HubClient {
   std::function<void()> closed_;
   std::optional<Upload> upload_;
   uint64_t listening_ = 0;
+  uint64_t turn_ = 0;  // of ReaderTurns, which it waits for or has
   std::unique_ptr<os::Child> reader_;
   wire::FrameReader reader_frames_;
-  bool reader_done_ = false;
+  std::optional<std::string> reader_done_;   // its last word
+  std::optional<wire::ReadEnds> follows_;    // from where on, when there is something new
+  bool has_news_ = false;                    // of the job, since its reader was started
+  os::TimerId stuck_ = 0;                    // the reader is paused
   std::deque<std::string> next_requests_;  // that came while there is a reader
   os::TimerId slow_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -690,7 +690,7 @@ Status RevokeAccess(Call& call, const cli::AccessOptions& options) {
                               "list",
                               serial));
     }
-    call.service.DropClientsOf(serial);
+    call.service.DropClientsOf(serial, "this access was revoked");
   }
   call.Done(fmt::format("{} revoked", options.serials.size() == 1
                                           ? fmt::format("access {}", options.serials.front())

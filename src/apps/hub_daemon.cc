@@ -16,6 +16,7 @@
 #include "os/account.h"
 #include "os/background.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "os/process.h"
 #include "os/signals.h"
 #include "os/terminal.h"
@@ -38,6 +39,20 @@ void NoteStart(const std::string& hub_dir, const cli::Words& words) {
   }
   // Without it the line is a shorter one; the hub can do without.
   (void)os::WriteFileAtomically(os::JoinPath(hub_dir, kStartedName), line + "\n", 0600);
+}
+
+// Nobody else may look into it; through it, to its socket, others may pass. What an earlier version
+// left open is closed.
+Status MakeHubDir(const std::string& dir) {
+  if (auto made = os::MakeOwnDir(dir, os::Others::kMayPass); !made) return made;
+  auto entries = os::ListDir(dir);
+  if (!entries) return std::unexpected(entries.error());
+  for (const os::DirEntry& entry : *entries) {
+    if (entry.kind != os::FileKind::kFile) continue;
+    std::string path = os::JoinPath(dir, entry.name);
+    if (auto closed = os::SetPermissions(path, 0600); !closed) return closed;
+  }
+  return {};
 }
 
 // What a person does next.
@@ -103,7 +118,8 @@ Result<int> Start(const cli::Invocation& invocation) {
 
 Result<int> RunHub(HubService::Options options, const DaemonLife& life,
                    const std::function<std::string(const HubService&)>& welcome) {
-  if (auto made = os::MakeDirs(options.dir, 0700); !made) return std::unexpected(made.error());
+  os::SetUmask(0077);
+  if (auto made = MakeHubDir(options.dir); !made) return std::unexpected(made.error());
   std::optional<os::Background> background;
   if (life.background) {
     auto entered = os::Background::Enter();

@@ -15,6 +15,7 @@
 #include "format/template.h"
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "os/process.h"
 #include "os/terminal.h"
 
@@ -110,11 +111,17 @@ class Unpacker {
   }
   Status End();
 
+  // What was opened, whatever others put in its place meanwhile.
+  static std::string PathOf(const os::Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
+
   const std::string folder_;
   PackReader pack_{{.begin = [this](const PackedFile& file) { return Begin(file); },
                     .bytes = [this](std::string_view bytes) { return Bytes(bytes); },
                     .end = [this] { return End(); }}};
   std::set<std::string> names_;
+  // Of the file that comes now.
+  os::Fd dir_;
+  std::string shown_;
   std::string path_;
   std::string part_;
   uint32_t mode_ = 0;
@@ -130,24 +137,30 @@ Status Unpacker::Begin(const PackedFile& file) {
                EscapeForScreen(file.name));
     return {};
   }
-  path_ = os::JoinPath(folder_, file.name);
+  size_t slash = file.name.rfind('/');
+  std::string below = slash == std::string::npos ? "" : file.name.substr(0, slash);
+  auto dir = os::OpenDirBelow(folder_, below);
+  if (!dir) return std::unexpected(dir.error());
+  dir_ = std::move(*dir);
+  shown_ = os::JoinPath(folder_, file.name);
+  path_ = os::JoinPath(PathOf(dir_), file.name.substr(slash + 1));
   // Nobody's yet: a file of that name may be the user's, or of another call that writes here.
   part_ = fmt::format("{}.spate-{}", path_, os::OwnPid());
-  mode_ = file.mode;
-  if (auto made = os::MakeDirs(os::DirName(path_)); !made) return made;
   auto fd = os::OpenWrite(part_, os::OpenHow::kCreateNew, 0600);
-  if (!fd) return std::unexpected(fd.error());
+  if (!fd) return Within(shown_, fd.error());
   fd_ = std::move(*fd);
+  mode_ = file.mode;
   return {};
 }
 
 Status Unpacker::End() {
   if (!fd_) return {};
+  Status done = os::SetPermissions(PathOf(fd_), mode_ & ~os::CurrentUmask());
   fd_.Reset();
-  Status done = os::SetPermissions(part_, mode_ & ~os::CurrentUmask());
   if (done) done = os::Rename(part_, path_);
-  if (!done) (void)os::RemoveFile(part_);
-  return done;
+  if (done) return done;
+  (void)os::RemoveFile(part_);
+  return Within(shown_, done.error());
 }
 
 // One question, as it comes; the exit code.

@@ -91,8 +91,13 @@ void HubJobs::CountAnew(JobId job, Job& entry) {
   if (replayed && counts) entry.counts = *counts;
   entry.ended = ended.ns > 0 ? ended : loop_.Now();
   Put(job, entry, [this, job](Status status) {
-    if (status) Leave(job);
+    auto at = jobs_.find(job);
+    if (!status || at == jobs_.end()) return;
+    at->second.finished = true;
+    Tell(job);
+    Leave(job);
   });
+  entry.finished = false;  // whoever hears of it may ask the journal
 }
 
 // From now on the journal knows it all; unless it goes on already.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/units.h"
@@ -39,13 +40,6 @@ class NamedChannel final : public hub::NodeChannel {
 
 std::unexpected<wire::Refusal> RefuseName(std::string reason) {
   return std::unexpected(wire::Refusal{wire::RefusalCode::kName, std::move(reason)});
-}
-
-uint32_t LeasedTo(const engine::Engine& engine, NodeId node) {
-  for (const engine::NodeInfo& info : engine.Nodes()) {
-    if (info.node == node) return info.leased;
-  }
-  return 0;
 }
 
 bool IsNodeName(const std::string& name) {
@@ -90,6 +84,17 @@ const HubNodes::Node* HubNodes::FindByName(const std::string& name) const {
   return at == by_name_.end() ? nullptr : &nodes_.at(at->second);
 }
 
+// Of one user who is no administrator, whose nodes may be there or away.
+std::expected<void, wire::Refusal> HubNodes::CheckNames(const Caller& caller) const {
+  constexpr ptrdiff_t kMost = 1000;
+  if (caller.is_admin || caller.user == access::kEveryUser) return {};
+  auto is_theirs = [&](const auto& each) { return each.second.row.user == caller.user; };
+  if (std::ranges::count_if(nodes_, is_theirs) < kMost) return {};
+  return RefuseName(fmt::format("the hub knows {} nodes of user {}, and no more are taken: use a "
+                                "name again with --name, or have some forgotten (spate node remove)",
+                                FormatCount(kMost), caller.user));
+}
+
 std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
                                                      const Caller& caller) {
   const std::string& name = guest.greeting.node_name;
@@ -99,6 +104,7 @@ std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
   }
   auto at = by_name_.find(name);
   if (at == by_name_.end()) {
+    if (auto few = CheckNames(caller); !few) return std::unexpected(few.error());
     Node node;
     node.row.id = NodeId(nodes_.empty() ? 1 : nodes_.rbegin()->first.value + 1);
     node.row.name = name;
@@ -122,13 +128,11 @@ std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
                     name, node.peer));
   }
   if (!same || node.row.user != caller.user) {
-    // Whoever takes over a name that another one's tasks may still run under waits for their end.
-    bool others = !node.row.user.empty() && node.row.user != caller.user;
-    if (others && LeasedTo(hub_.engine(), node.row.id) > 0) {
+    if (!node.row.user.empty() && node.row.user != caller.user) {
       return RefuseName(
-          fmt::format("the node '{}' of {} still has tasks; give this one another "
-                      "name with --name",
-                      name, node.row.user));
+          fmt::format("the name '{0}' belongs to a node of {1}; give this one another with --name "
+                      "(or an administrator frees it: spate node remove {0}, spate node resume {0})",
+                      name, node.row.user == access::kEveryUser ? "all users" : node.row.user));
     }
     node.row.instance = guest.greeting.instance;
     node.row.user = caller.user;
@@ -198,6 +202,7 @@ wire::RefusalCode HubNodes::CodeFor(NodeId removed) const {
 void HubNodes::Remove(NodeId id, Removal how) {
   Node& node = nodes_.at(id);
   node.row.removed = how != Removal::kNone;
+  if (how == Removal::kEnds) node.row.user.clear();  // the name is anybody's
   store_.PutNode(node.row);
   waiting_.erase(id);
   if (how == Removal::kNone) return;

@@ -57,6 +57,7 @@ class HubNodes {
 
  private:
   wire::RefusalCode CodeFor(NodeId removed) const;
+  std::expected<void, wire::Refusal> CheckNames(const Caller& caller) const;
   // It was last heard `quiet` ago.
   void Gone(NodeId node, const std::string& why, Duration quiet = {});
 

@@ -29,6 +29,8 @@ constexpr size_t kPieceBytes = 256 << 10;
 constexpr size_t kEndsAtOnce = 64;
 constexpr Duration kFirstPause = Duration::Millis(5);
 constexpr Duration kLongestPause = Duration::Millis(100);
+// Readers are few: who follows a job gives its place to others, and comes back.
+constexpr Duration kTurn = Duration::Seconds(2);
 
 // The hub is gone, or does not want the answer any more.
 [[noreturn]] void GiveUp() { os::DieOfSignal(os::kSignalKill); }
@@ -69,7 +71,9 @@ Result<wire::Request> ReadQuestion() {
 class EndsSender {
  public:
   EndsSender(store::Tail tail, uint64_t after) : tail_(std::move(tail)), position_(after) {}
-  Status Run();
+  // Until the job has finished, or nothing more is there after kTurn. Where to go on; nullopt: it
+  // has finished.
+  Result<std::optional<uint64_t>> Run();
 
  private:
   Status Add(const store::Tail::End& end);
@@ -130,20 +134,22 @@ void EndsSender::Flush(bool finished) {
   Send(std::exchange(message_, {}));
 }
 
-Status EndsSender::Run() {
+Result<std::optional<uint64_t>> EndsSender::Run() {
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
+  const Instant until = (*loop)->Now() + kTurn;
   Duration pause = kFirstPause;
   for (;;) {
     auto news = tail_.Read(position_, kEndsAtOnce);
     if (!news) return std::unexpected(news.error());
     for (const store::Tail::End& end : news->ends) {
-      if (auto added = Add(end); !added) return added;
+      if (auto added = Add(end); !added) return std::unexpected(added.error());
     }
     position_ = std::max(position_, news->seq);
     Flush(news->finished && !news->more);
-    if (news->finished && !news->more) return {};
+    if (news->finished && !news->more) return std::nullopt;
     if (!news->ends.empty()) pause = kFirstPause;
+    if ((*loop)->Now() >= until) return position_;
     if (news->more) continue;
     (*loop)->At((*loop)->Now() + pause, [&] { (*loop)->Stop(); });
     (*loop)->Run();
@@ -151,7 +157,7 @@ Status EndsSender::Run() {
   }
 }
 
-Status SendEnds(const std::string& dir, const wire::ReadEnds& read) {
+Result<std::optional<uint64_t>> SendEnds(const std::string& dir, const wire::ReadEnds& read) {
   auto tail = store::Tail::Open(dir, read.job);
   if (!tail) return std::unexpected(tail.error());
   return EndsSender(std::move(*tail), read.after).Run();
@@ -195,6 +201,7 @@ std::optional<int> HubReaderEntry(int argc, char** argv) {
   os::IgnoreSignal(os::kSignalPipe);
   std::string dir = argv[2];
   cli::Viewer viewer{argv[3], std::string_view(argv[4]) == "admin"};
+  std::string last_word;
   auto question = ReadQuestion();
   if (!question) {
     Send(wire::Failed{question.error().kind, question.error().message});
@@ -202,11 +209,11 @@ std::optional<int> HubReaderEntry(int argc, char** argv) {
     int code = Answer(dir, viewer, *command);
     Send(wire::Exited{static_cast<uint32_t>(code)});
   } else if (const auto* read = std::get_if<wire::ReadEnds>(&*question)) {
-    if (auto sent = SendEnds(dir, *read); !sent) {
-      Send(wire::Failed{sent.error().kind, sent.error().message});
-    }
+    auto sent = SendEnds(dir, *read);
+    if (!sent) Send(wire::Failed{sent.error().kind, sent.error().message});
+    if (sent && *sent) last_word = fmt::format("{}", **sent);
   }
-  WriteFrame(wire::FrameType::kHeartbeat, "");
+  WriteFrame(wire::FrameType::kHeartbeat, last_word);
   return 0;
 }
 

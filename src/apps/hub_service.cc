@@ -17,8 +17,6 @@
 namespace spate::apps {
 namespace {
 
-// Readers are processes of their own, each with a few MB.
-constexpr uint32_t kReadersMost = 32;
 constexpr Duration kLagEvery = Duration::Seconds(1);
 
 const char* ReasonOf(engine::HoldReason reason) {
@@ -39,7 +37,6 @@ const char* ReasonOf(engine::HoldReason reason) {
 }  // namespace
 
 Result<std::unique_ptr<HubService>> HubService::Open(os::RealLoop& loop, Options options) {
-  if (auto made = os::MakeDirs(options.dir, 0700); !made) return std::unexpected(made.error());
   auto dir = store::HubDir::Open(options.dir);
   if (!dir) return std::unexpected(dir.error());
   store::SqliteOptions journal;
@@ -81,7 +78,8 @@ void HubService::MakeParts() {
   limits.node_patience = options_.lost_after;
   hub_ = std::make_unique<hub::Hub>(loop_, *store_, *this, epoch_, limits);
   jobs_ = std::make_unique<HubJobs>(loop_, *store_, hub_->engine());
-  access_ = std::make_unique<HubAccess>(loop_, *store_);
+  access_ = std::make_unique<HubAccess>(
+      loop_, *store_, [this](uint64_t serial) { DropClientsOf(serial, "this access has expired"); });
   nodes_ = std::make_unique<HubNodes>(loop_, *store_, *hub_, dir_.SpoolPath(), options_.log);
 }
 
@@ -222,41 +220,75 @@ void HubService::Stop() {
 // ---- The door ----------------------------------------------------------------------------------
 
 std::expected<link::Admission, wire::Refusal> HubService::Admit(const link::Guest& guest) {
+  auto admission = Judge(guest);
+  if (!admission) {
+    const std::string user = guest.local ? guest.user : "";
+    refusals_.Add(loop_.Now(), guest.peer, user, admission.error().reason, options_.log);
+  }
+  return admission;
+}
+
+std::expected<link::Admission, wire::Refusal> HubService::Judge(const link::Guest& guest) {
   if (options_.peers && !guest.local && !options_.peers->HasText(guest.peer)) {
-    options_.log(fmt::format("refused {}: it is in none of the hub's subnets", guest.peer));
     return std::unexpected(
         wire::Refusal{wire::RefusalCode::kOther, "it takes no peers from this network"});
   }
   auto caller = access_->Who(guest);
-  if (!caller) {
-    options_.log(fmt::format("refused {}: {}", guest.peer, caller.error().reason));
-    return std::unexpected(caller.error());
-  }
-  link::Admission admission{epoch_, NodeId()};
-  if (clients_.size() + nodes_->connected() >= options_.connections) {
-    return std::unexpected(wire::Refusal{
-        wire::RefusalCode::kBusy,
-        fmt::format("it has {} connections, as many as its open files allow; who runs it may "
-                    "give it more (ulimit -n)",
-                    options_.connections)});
-  }
-  if (guest.greeting.role == wire::Role::kAdmin && !caller->is_admin) {
+  if (!caller) return std::unexpected(caller.error());
+  const wire::Role role = guest.greeting.role;
+  if (role == wire::Role::kAdmin && !caller->is_admin) {
     return std::unexpected(
         wire::Refusal{wire::RefusalCode::kRole, "this access is not an administrator's"});
   }
-  if (guest.greeting.role != wire::Role::kNode) return admission;
+  if (auto places = CheckPlaces(*caller, role); !places) return std::unexpected(places.error());
+  link::Admission admission{epoch_, NodeId()};
+  if (role != wire::Role::kNode) return admission;
   auto node = nodes_->Admit(guest, *caller);
-  if (!node) {
-    options_.log(fmt::format("refused a node from {}: {}", guest.peer, node.error().reason));
-    return std::unexpected(node.error());
-  }
+  if (!node) return std::unexpected(node.error());
   admission.node = *node;
   return admission;
+}
+
+// A part is kept for administrators and nodes that serve all, and nobody else has more than a
+// quarter.
+std::expected<void, wire::Refusal> HubService::CheckPlaces(const Caller& caller,
+                                                           wire::Role role) const {
+  const size_t all = options_.connections;
+  bool serves_all = role == wire::Role::kNode && caller.user == access::kEveryUser;
+  bool trusted = caller.is_admin || serves_all;
+  auto refuse = [](std::string why) {
+    return std::unexpected(wire::Refusal{wire::RefusalCode::kBusy, std::move(why)});
+  };
+  if (clients_.size() + nodes_->connected() >= (trusted ? all : all - all / 8)) {
+    return refuse(
+        fmt::format("it has {} connections, as many as its open files allow; who runs it may give "
+                    "it more (ulimit -n)",
+                    clients_.size() + nodes_->connected()));
+  }
+  if (trusted) return {};
+  auto share = shares_.find(caller.user);
+  auto theirs = share == shares_.end() ? nullptr : share->second.lock();
+  if (!theirs || theirs->members() < std::max<size_t>(all / 4, 1)) return {};
+  return refuse(fmt::format("user {} has {} connections to it, a quarter of all, and no user has "
+                            "more",
+                            caller.user, theirs->members()));
+}
+
+// Of the nodes that serve all each has its own.
+std::shared_ptr<link::Share> HubService::ShareOf(const Caller& caller, wire::Role role) {
+  bool serves_all = role == wire::Role::kNode && caller.user == access::kEveryUser;
+  if (serves_all) return std::make_shared<link::Share>(loop_);
+  std::erase_if(shares_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<link::Share>& known = shares_[caller.user];
+  auto share = known.lock();
+  if (!share) known = share = std::make_shared<link::Share>(loop_);
+  return share;
 }
 
 void HubService::Arrived(link::Visitor visitor) {
   auto caller = access_->Who(visitor.guest);
   if (!caller || stopping_) return;  // revoked in between
+  visitor.connection->SetShare(ShareOf(*caller, visitor.guest.greeting.role));
   if (visitor.guest.greeting.role == wire::Role::kNode) {
     return nodes_->Arrived(std::move(visitor), *caller);
   }
@@ -265,26 +297,19 @@ void HubService::Arrived(link::Visitor visitor) {
       *this, std::move(*caller), std::move(visitor.connection), [this, id] { clients_.erase(id); });
 }
 
-void HubService::DropClientsOf(uint64_t serial) {
-  nodes_->Drop(serial, "this access was revoked");
+void HubService::DropClientsOf(uint64_t serial, const std::string& why) {
+  nodes_->Drop(serial, why);
   for (auto& [id, client] : clients_) {
-    if (client->caller().serial == serial) client->Close();
+    if (client->caller().serial == serial) client->Refuse(why);
   }
 }
 
 Result<std::unique_ptr<os::Child>> HubService::StartReader(const Caller& caller, std::string input,
                                                            os::Child::Events events) {
-  if (readers_ >= kReadersMost) {
-    return Fail(ErrorKind::kBusy,
-                fmt::format("the hub answers {} questions at the moment; ask again a little later",
-                            kReadersMost));
-  }
-  auto child = os::Child::Start(
+  return os::Child::Start(
       loop_,
       {program_, "__hub-reader", options_.dir, caller.user, caller.is_admin ? "admin" : "user"},
       std::move(input), std::move(events));
-  if (child) ++readers_;
-  return child;
 }
 
 void HubService::FetchStderr(const std::string& node, JobId job, TaskIndex task, Fetched fn) {

@@ -20,8 +20,11 @@
 #include "apps/hub_nodes.h"
 #include "apps/metrics_door.h"
 #include "apps/parasol_site.h"
+#include "apps/reader_turns.h"
+#include "apps/refusal_log.h"
 #include "hub/hub.h"
 #include "link/door.h"
+#include "link/share.h"
 #include "os/child.h"
 #include "os/real_loop.h"
 #include "os/subnet.h"
@@ -106,13 +109,13 @@ class HubService final : public hub::Watcher, public link::Gate {
   Status Revive(JobId job);
   // Of a finished job that is about to go on. kBusy: it has not finished.
   Status ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change);
-  void DropClientsOf(uint64_t serial);
+  void DropClientsOf(uint64_t serial, const std::string& why);
 
   // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the
-  // last of them is a Heartbeat.
+  // last of them is a Heartbeat. Whoever starts one has a turn.
   Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
                                                  os::Child::Events events);
-  void ReaderEnded() { --readers_; }
+  ReaderTurns& reader_turns() { return reader_turns_; }
 
   // What a job of Parasol wrote to stderr, from the node that ran it. kUnavailable: the node is
   // away.
@@ -146,6 +149,9 @@ class HubService final : public hub::Watcher, public link::Gate {
   void MeasureLag();
   Status TakeFirstAccess(const HubKeys& keys);
   void Arrived(link::Visitor visitor);
+  std::shared_ptr<link::Share> ShareOf(const Caller& caller, wire::Role role);
+  std::expected<link::Admission, wire::Refusal> Judge(const link::Guest& guest);
+  std::expected<void, wire::Refusal> CheckPlaces(const Caller& caller, wire::Role role) const;
   void Prune();
   Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
   void TellAccepted(JobId job, const Error* error);
@@ -172,7 +178,9 @@ class HubService final : public hub::Watcher, public link::Gate {
   uint64_t last_client_ = 0;
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
   std::set<JobId> growing_;  // somebody adds tasks to them
-  uint32_t readers_ = 0;
+  ReaderTurns reader_turns_;
+  std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
+  RefusalLog refusals_;
   struct Fetch {
     NodeId from;  // nobody else may answer
     Fetched fn;

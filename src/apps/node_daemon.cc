@@ -28,6 +28,7 @@
 #include "os/background.h"
 #include "os/cgroup.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "os/signals.h"
 
 namespace spate::apps {
@@ -117,6 +118,7 @@ class NodeDaemon {
   const Surroundings& here_;
   const cli::NodeOptions options_;
   const std::string folder_;
+  const uint32_t umask_ = os::CurrentUmask();  // before our own
   std::optional<SiteNode> site_;
   node::ParasolTasks tasks_;
   std::optional<node::PutFiles> files_;
@@ -227,6 +229,7 @@ Status NodeDaemon::MakeExecutor() {
 }
 
 Status NodeDaemon::Open() {
+  os::SetUmask(0077);
   hub_dir_ = HubDirOf(options_.state_dir, here_);
   offer_ = OfferOfNode(options_, here_, loop_.Now());
   auto target = FindTarget(When::kStart);
@@ -245,6 +248,7 @@ Status NodeDaemon::Open() {
   };
   node::Node::Parts parts{loop_, *executor_, sample, &*files_, kTellEvery};
   parts.parasol = tasks_;
+  parts.umask = static_cast<int>(umask_);
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   executor_->SetEvents(*node_);
   if (site_) {
@@ -426,13 +430,13 @@ Result<int> Start(const cli::Invocation& invocation) {
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   const std::string& host = here->machine.facts().host_name;
-  std::string base = options->tmp.empty() ? StateDirOf(options->state_dir, *here)
-                                          : os::JoinPath(here->cwd, options->tmp);
-  // Tasks' folders are below it, for whatever user.
+  // Tasks' folders are below it, for whatever user; what the node relies on is not.
   if (!options->tmp.empty()) {
-    if (auto made = os::MakeDirs(base); !made) return std::unexpected(made.error());
+    auto made = os::MakeDirs(os::JoinPath(here->cwd, options->tmp));
+    if (!made) return std::unexpected(made.error());
   }
-  auto folder = MakeNodeFolder(base, options->name.empty() ? host : options->name, host);
+  std::string state = StateDirOf(options->state_dir, *here);
+  auto folder = MakeNodeFolder(state, options->name.empty() ? host : options->name, host);
   if (!folder) return std::unexpected(folder.error());
   DaemonLife life{options->daemon, options->daemon ? os::JoinPath(*folder, "log") : ""};
   return RunNode(*here, {std::move(*options), std::move(*folder), std::move(life)});
@@ -443,7 +447,7 @@ Result<int> Start(const cli::Invocation& invocation) {
 Result<std::string> MakeNodeFolder(const std::string& state, const std::string& name,
                                    const std::string& host) {
   std::string folder = os::JoinPath(state, fmt::format("nodes/{}@{}", name, host));
-  if (auto made = os::MakeDirs(folder, 0700); !made) return std::unexpected(made.error());
+  if (auto made = os::MakeOwnDir(folder); !made) return std::unexpected(made.error());
   return folder;
 }
 

@@ -6,6 +6,7 @@
 
 #include "access/proof.h"
 #include "base/check.h"
+#include "os/own_dir.h"
 #include "wire/codec.h"
 
 namespace spate::link {
@@ -98,6 +99,12 @@ void Caller::Next() {
 void Caller::Reached(transport::Dialer::Reached reached) {
   hub_ = reached.address;
   std::shared_ptr<transport::Tls> tls;
+  if (hub_.is_unix()) {
+    auto address = os::ParseAddress(hub_.Text());
+    auto trusted = address ? os::CheckListener(reached.fd.get(), address->path)
+                           : std::unexpected(address.error());
+    if (!trusted) return Failed(fmt::format("{}: {}", hub_.Text(), trusted.error().message));
+  }
   if (!hub_.is_unix() && target_.access) {
     auto made = transport::Tls::ForClient(target_.access->pin);
     if (!made) return Failed(made.error().message);

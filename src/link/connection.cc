@@ -78,6 +78,7 @@ Connection::Connection(os::RealLoop& loop, os::Fd fd, std::shared_ptr<transport:
 
 Connection::~Connection() {
   *alive_ = false;
+  if (share_) share_->Leave();
   loop_.Cancel(timer_);
 }
 
@@ -172,11 +173,44 @@ void Connection::OnBytes(std::string_view bytes) {
 void Connection::Deliver() {
   std::shared_ptr<bool> alive = alive_;
   while (*alive && stream_ && !closing_ && !paused_) {
+    if (share_ && !share_->HasTime()) return Yield();
     auto frame = reader_.Next();
     if (!frame) return Breach(frame.error().message);
-    if (!*frame) return;
+    if (!*frame) return FindRoom();
+    // It has its room until it is taken.
+    auto room = std::exchange(room_, nullptr);
+    auto share = share_;
+    Instant begun = loop_.Now();
     Take(**frame);
+    if (share) share->Spend(loop_.Now() - begun);
   }
+}
+
+// Others come first.
+void Connection::Yield() {
+  yielded_ = true;
+  stream_->PauseReading(true);
+  Post(&Connection::ReadOn);
+}
+
+// No more of a long frame is read than there is room for.
+void Connection::FindRoom() {
+  if (!share_ || !stream_ || closing_) return;
+  size_t wanted = reader_.wanted();
+  bool was_starved = std::exchange(starved_, false);
+  if (wanted > share_->limits().short_frame && !room_) {
+    room_ = share_->Take(wanted, alive_, [this] { FindRoom(); });
+    room_since_ = loop_.Now();
+    starved_ = room_ == nullptr;
+  }
+  if (starved_) return stream_->PauseReading(true);
+  if (was_starved) Post(&Connection::ReadOn);
+}
+
+void Connection::SetShare(std::shared_ptr<Share> share) {
+  CHECK(!share_);
+  share_ = std::move(share);
+  share_->Enter();
 }
 
 void Connection::Take(const wire::Frame& frame) {
@@ -201,8 +235,9 @@ void Connection::PauseReading(bool paused) {
 // First what the reader holds, then what else comes.
 void Connection::ReadOn() {
   std::shared_ptr<bool> alive = alive_;
+  yielded_ = false;
   Deliver();
-  if (*alive && stream_ && !paused_) stream_->PauseReading(false);
+  if (*alive && stream_ && !paused_ && !yielded_ && !starved_) stream_->PauseReading(false);
 }
 
 // ------------------------------------------------------------------------------------------ life
@@ -210,7 +245,11 @@ void Connection::ReadOn() {
 void Connection::Tick() {
   Instant now = loop_.Now();
   // Neither a peer that is not read nor one that waited for this process is to blame.
-  if (paused_ || now - due_ > limits_.heartbeat) heard_ = now;
+  if (paused_ || yielded_ || starved_ || now - due_ > limits_.heartbeat) heard_ = now;
+  if (room_ && !paused_ && now - room_since_ > share_->limits().patience) {
+    return Breach(fmt::format("a frame that is not whole after {:.0f} s",
+                              share_->limits().patience.seconds()));
+  }
   Duration quiet = now - heard_;
   if (quiet >= limits_.cut) {
     if (counts_) ++counts_->silent;

@@ -17,6 +17,7 @@
 #include "base/bytes32.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "link/share.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "transport/tcp/stream.h"
@@ -114,6 +115,9 @@ class Connection {
   // The peer broke the protocol: refuses it with kBreach, and counts it.
   void Breach(std::string_view what);
 
+  // What its user may take of this process together with their other connections. Once.
+  void SetShare(std::shared_ptr<Share> share);
+
   // True: gives out nothing more until false. The peer's silence does not count meanwhile. TCP
   // gives up a peer that has something to say and cannot for a minute.
   void PauseReading(bool paused);
@@ -131,6 +135,8 @@ class Connection {
   void Deliver();
   void Take(const wire::Frame& frame);
   void ReadOn();
+  void Yield();
+  void FindRoom();
   void Tick();
   void Arm(Instant now);
   void End(Ended ended);
@@ -148,6 +154,11 @@ class Connection {
   bool paused_ = false;
   bool closing_ = false;  // nothing that comes is looked at any more
   bool silent_ = false;
+  std::shared_ptr<Share> share_;       // null: it may take what it wants
+  std::unique_ptr<Share::Room> room_;  // of the long frame that comes
+  Instant room_since_;
+  bool yielded_ = false;  // the rest of what has come is given out in the next turn
+  bool starved_ = false;  // a long frame waits for room
   std::optional<Ended> ended_;  // what to tell when the stream has closed, or the owner comes
 
   // Signs of life, since Accept.

@@ -122,9 +122,11 @@ void AdoptedShepherds::ReadEnds(const shepherd::ShepherdName& name, Adopted& ado
 
 AdoptedEnd AdoptedShepherds::ToEnd(shepherd::Ended ended) {
   ended.end.start = parts_.loop.clock().FromMonotonic(ended.end.start.ns);
-  // The end may be known to the hub, and its output gone with that.
+  // The end may be known to the hub, and its output gone with that. Only our spool is ours to send.
   for (OutputStream* stream : ended.output.streams()) {
-    if (!stream->spool.empty() && !os::Exists(stream->spool)) *stream = {};
+    if (stream->spool.empty()) continue;
+    bool own = os::DirName(stream->spool) == os::JoinPath(parts_.node_folder, "spool");
+    if (!own || !os::Exists(stream->spool)) *stream = {};
   }
   return {std::move(ended.end), parts_.own(std::move(ended.output))};
 }

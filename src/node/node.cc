@@ -201,6 +201,7 @@ void Node::Obey(wire::ToNode message) {
       }
       if (parts_.parasol.umask >= 0) settings->umask = parts_.parasol.umask;
     }
+    if (settings->umask < 0) settings->umask = parts_.umask;
     OpenJob& job = jobs_[open->job] = {};
     auto compiled = format::CompileJob(*settings, open->job);
     if (compiled) {

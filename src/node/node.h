@@ -37,6 +37,7 @@ class Node final : public ExecutorEvents {
     // Tell the hub what the machine has free, and what runs: at most so often. Zero: never.
     Duration tell_every = {};
     ParasolTasks parasol = {};
+    int umask = -1;  // of jobs that have none of their own; -1: the process' own
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);

@@ -20,6 +20,7 @@
 #include "os/account.h"
 #include "os/cgroup.h"
 #include "os/file.h"
+#include "os/own_dir.h"
 #include "shepherd/rendezvous.h"
 #include "shepherd/task_folder.h"
 
@@ -44,7 +45,7 @@ Result<os::FileLock> PrepareNodeFolder(ProcessExecutorOptions& options) {
   std::string folder = shepherd::RendezvousFolder(options.node_folder);
   options.spool_folder = os::JoinPath(options.node_folder, "spool");
   for (const std::string& made : {folder, options.spool_folder}) {
-    if (Status done = os::MakeDirs(made, 0700); !done) return std::unexpected(done.error());
+    if (Status done = os::MakeOwnDir(made); !done) return std::unexpected(done.error());
   }
   return shepherd::OwnNode(options.node_folder);
 }

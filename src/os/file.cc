@@ -232,6 +232,8 @@ uint32_t CurrentUmask() {
   return mask;
 }
 
+void SetUmask(uint32_t mask) { umask(static_cast<mode_t>(mask)); }
+
 Status MakeSymlink(const std::string& target, const std::string& path) {
   if (symlink(target.c_str(), path.c_str()) != 0) return FailErrno("make the link", path);
   return {};

@@ -90,6 +90,8 @@ Result<std::string> ReadLink(const std::string& path);
 Status MakeDir(const std::string& path, uint32_t permissions = 0777);
 // With its parents; fine when it is there.
 Status MakeDirs(const std::string& path, uint32_t permissions = 0777);
+// What files that this process makes from now on may not have; of all threads.
+void SetUmask(uint32_t mask);
 Status SetPermissions(const std::string& path, uint32_t permissions);
 // Fine when it is not there.
 Status RemoveFile(const std::string& path);

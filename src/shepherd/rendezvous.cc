@@ -90,6 +90,17 @@ Rendezvous::~Rendezvous() {
   if (listener_) unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
+namespace {
+
+// Who is at the other end is this user.
+bool IsOurs(const os::Fd& socket) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == getuid();
+}
+
+}  // namespace
+
 Result<Rendezvous> Rendezvous::Open(const std::string& node_folder) {
   Rendezvous made;
   std::string path = RendezvousFolder(node_folder);
@@ -108,11 +119,7 @@ Result<Rendezvous> Rendezvous::Open(const std::string& node_folder) {
 
 os::Fd Rendezvous::Accept() {
   os::Fd peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  ucred who{};
-  socklen_t size = sizeof who;
-  bool ours = peer && getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-              who.uid == getuid();
-  return ours ? std::move(peer) : os::Fd();
+  return peer && IsOurs(peer) ? std::move(peer) : os::Fd();
 }
 
 bool Rendezvous::IsThere() const {
@@ -168,7 +175,10 @@ Result<os::Fd> ConnectTo(const std::string& node_folder, const ShepherdName& nam
   os::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return os::FailErrno("make a socket for a shepherd");
   sockaddr_un address = AddressOf(folder, NameOf(name));
-  if (connect(fd.get(), Raw(address), sizeof address) == 0) return fd;
+  if (connect(fd.get(), Raw(address), sizeof address) == 0) {
+    if (IsOurs(fd)) return fd;
+    return Fail(ErrorKind::kUnavailable, "another user took the shepherd's place");
+  }
   if (errno == ECONNREFUSED || errno == ENOENT) {
     return Fail(ErrorKind::kUnavailable, "the shepherd is gone");
   }

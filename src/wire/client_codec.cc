@@ -1,8 +1,11 @@
 #include "wire/client_codec.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <wire/client.pb.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/model/limits.h"
@@ -14,8 +17,6 @@ namespace spate::wire {
 namespace {
 
 constexpr auto kAnyNumber = std::numeric_limits<uint32_t>::max();
-// Distinct requests of a job; each is an object on the wire.
-constexpr int kMostRequests = 65'536;
 // engine::Verdict::kCancelled
 constexpr uint32_t kLastVerdict = 4;
 // The last one that there is; newer programs may know more.
@@ -142,6 +143,9 @@ Request Take(FieldReader& in, const pb::Submit& from) {
   submit.weight = from.weight() == 0 ? kJobWeight : std::min(from.weight(), kMaxJobWeight);
   submit.open = from.open();
   if (from.after_size() % 2 != 0) in.Defect("after", "is not in pairs");
+  if (static_cast<uint32_t>(from.after_size()) / 2 > kWireLimits.after) {
+    in.Defect("after", "names too many jobs");
+  }
   for (int i = 0; i + 1 < from.after_size() && in.ok(); i += 2) {
     submit.after.push_back({in.Id<JobId>("after", from.after(i)),
                             in.Number<uint32_t>("after", from.after(i + 1), 0, 3)});
@@ -164,7 +168,6 @@ Request Take(FieldReader& in, const pb::SubmitEnd& from) {
   in.Within("submit_end");
   SubmitEnd end;
   end.count = in.Number<uint32_t>("count", from.count(), 0, kLimits.tasks_per_job);
-  if (from.requests_size() > kMostRequests) in.Defect("requests", "are too many");
   for (int i = 0; i < from.requests_size() && in.ok(); ++i) {
     end.requests.push_back(TakeNeeds(in, from.requests(i)));
   }
@@ -310,7 +313,42 @@ void Append(std::string& out, const Reply& message) {
   AppendPb(out, to);
 }
 
+namespace {
+
+// How often a field is in a message; what cannot be read counts as nothing. Each is an object that
+// takes a hundred times the bytes which it has on the wire, so they are counted before they are
+// made.
+uint64_t CountOf(std::string_view message, std::span<const int> path) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(message.data()),
+                                            static_cast<int>(message.size()));
+  uint64_t count = 0;
+  while (uint32_t tag = in.ReadTag()) {
+    bool nested = WireFormatLite::GetTagFieldNumber(tag) == path.front() &&
+                  WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    if (!nested) {
+      if (!WireFormatLite::SkipField(&in, tag)) break;
+      continue;
+    }
+    uint32_t size = 0;
+    auto begin = [&] { return static_cast<size_t>(in.CurrentPosition()); };
+    if (!in.ReadVarint32(&size) || size > message.size() - begin()) break;
+    bool last = path.size() == 1;
+    count += last ? 1
+                  : CountOf(message.substr(begin(), size), path.subspan(1));
+    if (!in.Skip(static_cast<int>(size))) break;
+  }
+  return count;
+}
+
+}  // namespace
+
 Result<Request> DecodeRequest(std::string_view bytes) {
+  constexpr int kRequests[] = {pb::Request::kSubmitEndFieldNumber,
+                               pb::SubmitEnd::kRequestsFieldNumber};
+  if (CountOf(bytes, kRequests) > kLimits.requests) {
+    return Fail(ErrorKind::kCorrupt, "a damaged message: submit_end.requests are too many");
+  }
   return DecodePb<Request, pb::Request>("request", bytes, [](FieldReader& in, auto& from) {
     switch (from.kind_case()) {
       case pb::Request::kCommand:

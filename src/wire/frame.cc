@@ -49,6 +49,10 @@ void FrameReader::Feed(std::string_view bytes) {
   buffer_.append(bytes);
 }
 
+size_t FrameReader::wanted() const {
+  return pending() < kLengthBytes ? 0 : kLengthBytes + LengthAt(buffer_.data() + begin_);
+}
+
 Result<std::optional<Frame>> FrameReader::Next() {
   if (pending() < kLengthBytes) {
     if (pending() == 0) Feed({});  // gives memory back

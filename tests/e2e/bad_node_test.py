@@ -39,7 +39,7 @@ def test_a_machine_that_fails_everything_costs_no_task(place: Place):
 
 
 def test_a_batch_of_parasol_is_made_beside_a_bad_machine(place: Place):
-    os.chmod(place.dir, 0o777)
+    os.chmod(place.dir, 0o1777)
     machines(place)
     place.write("task", COMMAND.format("$1"))
     place.write("job.lst", *(f"sh task {n}" for n in range(1, TASKS + 1)))

@@ -54,7 +54,7 @@ class Cluster:
         env = dict(self.place.env, SPATE_STATE=state, HOME=state)
         who = {}
         if os.geteuid() == 0:
-            os.chmod(self.place.dir, 0o777)
+            os.chmod(self.place.dir, 0o1777)  # root relies on what is below it
             for path in (access, state):
                 os.chown(path, NOBODY, NOBODY)
             who = {"user": NOBODY, "group": NOBODY, "extra_groups": []}

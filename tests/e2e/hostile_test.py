@@ -1,149 +1,15 @@
 """Peers that mean harm, or are broken: the hub answers others within a second, and does not grow."""
-import json
 import os
 import re
 import resource
 import socket
 import ssl
-import struct
 import subprocess
 import threading
-import time
 
-from cluster import cluster_of, free_port
 from harness import DEADLINE, SPATE, Place, main, wait, want
-
-GREETING, WELCOME, REFUSAL, REQUEST, REPLY = 1, 2, 3, 8, 9
-MEMORY_MOST = 256 << 20  # bytes
-
-
-# ---- The protocol (docs/formats/wire.md), as far as an attacker needs it --------------------------
-
-def number(value):
-    out = b""
-    while value > 0x7F:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
-
-
-def message(fields):
-    out = b""
-    for tag, value in fields.items():
-        if isinstance(value, int):
-            out += number(tag << 3) + number(value)
-        else:
-            out += number(tag << 3 | 2) + number(len(value)) + value
-    return out
-
-
-def texts(*values):
-    return message({1: b"".join(number(len(v)) for v in values), 2: b"".join(values)})
-
-
-def frame(kind, body):
-    return struct.pack("<IB", len(body) + 1, kind) + body
-
-
-def greeting(role=2, newest=1, oldest=1):
-    return frame(GREETING, message({1: b"evil", 2: newest, 3: oldest, 4: role}))
-
-
-def submit(name):
-    settings = message({2: b"/tmp", 3: 0})
-    return frame(REQUEST, message({2: message({1: name, 2: settings})}))
-
-
-def rows(*lines):
-    return frame(REQUEST, message({3: message({1: texts(*lines)})}))
-
-
-def submit_end(count):
-    needs = message({1: 1000})
-    return frame(REQUEST, message({4: message({1: count, 2: needs, 3: number(count) + number(0)})}))
-
-
-def command(*argv):
-    return frame(REQUEST, message({1: message({1: texts(*argv), 2: 80})}))
-
-
-class Peer:
-    def __init__(self, connection):
-        self.connection = connection
-        connection.settimeout(DEADLINE)
-        self.bytes = b""
-
-    def send(self, *frames):
-        for each in frames:
-            self.connection.sendall(each)
-        return self
-
-    def frame(self):
-        """The next one, (type, body); None at the end."""
-        while len(self.bytes) < 5 or len(self.bytes) < 4 + struct.unpack("<I", self.bytes[:4])[0]:
-            try:
-                piece = self.connection.recv(1 << 16)
-            except (ConnectionError, ssl.SSLError):
-                return None
-            if not piece:
-                return None
-            self.bytes += piece
-        size, kind = struct.unpack("<IB", self.bytes[:5])
-        body, self.bytes = self.bytes[5:4 + size], self.bytes[4 + size:]
-        return kind, body
-
-    def refusal(self):
-        got = self.frame()
-        while got and got[0] != REFUSAL:
-            got = self.frame()
-        want(got, "cut off without a word")
-        return got[1].decode(errors="replace")
-
-
-def local(hub):
-    """Greeted and welcome on the hub's own socket."""
-    peer = raw(hub).send(greeting())
-    want(peer.frame()[0] == WELCOME, "no welcome")
-    return peer
-
-
-def raw(hub):
-    connection = socket.socket(socket.AF_UNIX)
-    connection.connect(os.path.join(hub.cluster.hub_dir, "socket"))
-    return Peer(connection)
-
-
-def tls(hub):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return Peer(context.wrap_socket(socket.create_connection(("127.0.0.1", hub.port))))
-
-
-class Hub:
-    """A hub, and whether it keeps its promises under attack."""
-
-    def __init__(self, place, files=None):
-        self.port = free_port()
-        self.cluster = cluster_of(place, "--listen", f"127.0.0.1:{self.port}", files=files)
-
-    def status(self):
-        out, _ = self.cluster.spate("hub status", "--output", "json")
-        return json.loads(out)
-
-    def check(self):
-        """It answers within a second: the best of a few tries, for the machine may be busy."""
-        best = min(self.timed() for _ in range(3))
-        want(best < 1, f"hub status took {best:.1f} s")
-        with open(f"/proc/{self.cluster.hub.pid}/status") as file:
-            memory = int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) << 10
-        want(memory < MEMORY_MOST, f"the hub took {memory >> 20} MB")
-
-    def timed(self):
-        begun = time.monotonic()
-        self.status()
-        return time.monotonic() - begun
-
+from peer import (GREETING, REFUSAL, REPLY, REQUEST, Hub, Peer, command, frame, greeting, local, message, raw, rows,
+                  submit, submit_end, tls)
 
 # ---- Before the door ------------------------------------------------------------------------------
 

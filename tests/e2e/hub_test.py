@@ -571,6 +571,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     """Made by the spate before version 3: job 1 has ended, job 2 is held with five tasks."""
     made = os.path.join(os.path.dirname(__file__), "../journals/v2")
     shutil.copytree(made, os.path.join(place.state, "hub"))
+    os.chmod(os.path.join(place.state, "hub"), 0o700)
     cluster = cluster_of(place)
     out, _ = cluster.spate("job list", "--output", "json")
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}

@@ -62,7 +62,7 @@ def held(path):
 
 
 def site(place, nodes=2, slots=2) -> Cluster:
-    os.chmod(place.dir, 0o777)
+    os.chmod(place.dir, 0o1777)
     cluster = cluster_of(place)
     for number in range(nodes):
         cluster.node(f"n{number + 1}", "-j", str(slots), "--cpus", str(slots))

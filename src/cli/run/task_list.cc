@@ -114,6 +114,11 @@ class ListLoader {
       if (!why.empty()) problems_.Add(fmt::format("{}: {}", place(), why));
     }
     table_.Add(static_cast<TaskIndex>(text_->ends.size()), NeedsOf(line, options_.needs), place);
+    if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
+      problems_.Add(fmt::format("{}: more than {} different needs in one run; round them up, as in "
+                                "{{mem 4G}} for 3.7G, or split the list",
+                                place(), FormatCount(kLimits.requests)));
+    }
     text_->bytes.append(entry.row);
     text_->ends.push_back(text_->bytes.size());
   }
@@ -122,6 +127,7 @@ class ListLoader {
   const LoadContext& context_;
   std::shared_ptr<RowText> text_ = std::make_shared<RowText>();
   RequestTable table_;
+  bool too_many_ = false;  // needs, and told
   Problems problems_;
 };
 

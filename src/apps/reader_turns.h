@@ -1,0 +1,49 @@
+// ReaderTurns: who may have a process that reads the journal for them, and when. Each takes some
+// memory and time, so they are few; nobody has them all, and who must wait waits in line.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+
+namespace spate::apps {
+
+class ReaderTurns {
+ public:
+  struct Limits {
+    uint32_t all = 32;
+    uint32_t of_a_user = 8;  // administrators have no bound of their own
+    uint32_t kept = 4;       // for administrators
+  };
+  ReaderTurns() = default;
+  explicit ReaderTurns(const Limits& limits) : limits_(limits) {}
+
+  // Calls `start` when it is the caller's turn, which may be now; `id` is set before. Whoever entered
+  // leaves by it, once, before `start` was called or after.
+  void Enter(std::string user, bool is_admin, uint64_t& id, std::function<void()> start);
+  void Leave(uint64_t id);
+  // Somebody waits whose turn it could be if another one left.
+  bool HasWaiting() const { return !waiting_.empty(); }
+
+ private:
+  struct Guest {
+    uint64_t id;
+    std::string user;
+    bool is_admin;
+    std::function<void()> start;
+  };
+  bool HasPlace(const Guest& guest) const;
+  void Admit(Guest guest);
+
+  const Limits limits_;
+  uint64_t last_id_ = 0;
+  std::list<Guest> waiting_;          // the first in front
+  std::map<uint64_t, Guest> inside_;
+  std::map<std::string, uint32_t> of_user_;  // of those inside
+};
+
+}  // namespace spate::apps

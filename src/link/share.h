@@ -1,0 +1,78 @@
+// Share: what the connections of one user may take of a hub together, so that nobody keeps others
+// waiting: memory for long frames that are not whole yet, and work in one turn of the loop.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/time.h"
+#include "os/loop.h"
+
+namespace spate::link {
+
+struct ShareLimits {
+  // Frames longer than this wait for room; two of the longest have it at once.
+  size_t short_frame = 64u << 10;
+  size_t memory = 32u << 20;
+  // Frames beyond this much work wait for the next turn, in which others come first.
+  Duration turn = Duration::Millis(2);
+  // A long frame that is not whole after so long ends its connection: it keeps room from others.
+  Duration patience = Duration::Seconds(300);
+};
+
+class Share : public std::enable_shared_from_this<Share> {
+ public:
+  explicit Share(os::Loop& loop, const ShareLimits& limits = {}) : loop_(loop), limits_(limits) {}
+
+  // Room for a long frame. Gives it back when it is destroyed.
+  class Room {
+   public:
+    Room(std::shared_ptr<Share> share, size_t bytes) : share_(std::move(share)), bytes_(bytes) {}
+    ~Room() { share_->GiveBack(bytes_); }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    size_t bytes() const { return bytes_; }
+
+   private:
+    const std::shared_ptr<Share> share_;
+    const size_t bytes_;
+  };
+  // Null: there is none now, and `again` is called once when it is worth another try, if the owner
+  // is still alive. Who asked first is told first.
+  std::unique_ptr<Room> Take(size_t bytes, std::shared_ptr<bool> alive,
+                             std::function<void()> again);
+
+  // Whether there is time left for a frame in this turn of the loop; it took so long.
+  bool HasTime();
+  void Spend(Duration time) { spent_ = spent_ + time; }
+
+  // Connections that have it.
+  void Enter() { ++members_; }
+  void Leave() { --members_; }
+  size_t members() const { return members_; }
+
+  const ShareLimits& limits() const { return limits_; }
+  size_t used() const { return used_; }
+
+ private:
+  struct Waiting {
+    std::shared_ptr<bool> alive;
+    std::function<void()> again;
+  };
+  void GiveBack(size_t bytes);
+
+  os::Loop& loop_;
+  const ShareLimits limits_;
+  size_t used_ = 0;
+  size_t members_ = 0;
+  std::vector<Waiting> waiting_;
+  Duration spent_;
+  bool in_turn_ = false;  // `spent_` is of this turn
+};
+
+}  // namespace spate::link

@@ -1,0 +1,173 @@
+// The way to a folder is walked by descriptors, from the root, over no links: what was looked at is
+// what is there.
+#include "os/own_dir.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <functional>
+#include <utility>
+
+#include "base/units.h"
+#include "os/account.h"
+#include "os/error.h"
+#include "os/fd.h"
+#include "os/file.h"
+#include "os/socket.h"
+
+namespace spate::os {
+namespace {
+
+constexpr uint32_t kRoot = 0;
+
+struct Step {
+  std::string path;
+  struct stat info;
+  bool last = false;  // the folder itself
+  bool AnybodyWrites() const { return (info.st_mode & S_IWOTH) != 0; }
+  bool OthersWrite() const { return (info.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
+  bool IsSticky() const { return (info.st_mode & S_ISVTX) != 0; }
+};
+
+// Looks at each folder on the way to `path`, which exists, until `look` finds something wrong.
+Status WalkTo(const std::string& path, const std::function<Status(const Step&)>& look) {
+  auto real = RealPath(path);
+  if (!real) return std::unexpected(real.error());
+  Fd at(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Step step;
+  for (size_t end = 0;;) {
+    step.path = end == 0 ? "/" : real->substr(0, end);
+    step.last = end == real->size() || *real == "/";
+    if (!at || fstat(at.get(), &step.info) != 0) return FailErrno("look at the folder", step.path);
+    if (auto fine = look(step); !fine || step.last) return fine;
+    size_t begin = end + 1;
+    end = std::min(real->find('/', begin), real->size());
+    std::string name = real->substr(begin, end - begin);
+    at = Fd(openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+}
+
+std::string NameOf(uint32_t user) {
+  auto account = AccountById(user);
+  return account ? account->name : fmt::format("uid {}", user);
+}
+
+std::unexpected<Error> Unsafe(const Step& step, std::string_view why) {
+  return Fail(ErrorKind::kPermission,
+              fmt::format("the folder {} {}\nName one where nobody else may write: --state DIR",
+                          EscapeForScreen(step.path), why));
+}
+
+Status CheckOwn(const Step& step, uint32_t self, Others others) {
+  if (step.info.st_uid != self) {
+    return Unsafe(step, fmt::format("belongs to {}, not to {}", NameOf(step.info.st_uid),
+                                    NameOf(self)));
+  }
+  uint32_t closed = others == Others::kMayPass ? 066 : 022;
+  if ((step.info.st_mode & closed) == 0) return {};
+  const char* what = others == Others::kMayPass ? "read or change" : "change";
+  return Fail(ErrorKind::kPermission,
+              fmt::format("others may {} what is in the folder {}\nClose it: chmod go-{} {}", what,
+                          EscapeForScreen(step.path), others == Others::kMayPass ? "rw" : "w",
+                          ShellQuote(step.path)));
+}
+
+Status CheckAbove(const Step& step, uint32_t self) {
+  if (self != kRoot) {
+    return step.AnybodyWrites() && !step.IsSticky() ? Unsafe(step, "may be changed by anybody")
+                                                    : Status();
+  }
+  if (step.info.st_uid != kRoot) {
+    return Unsafe(step, fmt::format("belongs to {}, who could change what root relies on",
+                                    NameOf(step.info.st_uid)));
+  }
+  if (!step.OthersWrite() || step.IsSticky()) return {};
+  return Unsafe(step, "may be changed by others, and root would rely on what is below it");
+}
+
+}  // namespace
+
+Status MakeOwnDir(const std::string& path, Others others) {
+  if (auto made = MakeDirs(path, 0700); !made) return made;
+  const uint32_t self = EffectiveUser();
+  return WalkTo(path, [&](const Step& step) {
+    return step.last ? CheckOwn(step, self, others) : CheckAbove(step, self);
+  });
+}
+
+namespace {
+
+// `name` in `dir`, where links of others are not followed. What was looked at is what is opened.
+Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& shown) {
+  constexpr int kHow = O_PATH | O_CLOEXEC;
+  if (mkdirat(dir.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+    return FailErrno("make the folder", shown);
+  }
+  Fd there(openat(dir.get(), name.c_str(), kHow | O_NOFOLLOW));
+  struct stat info;
+  if (!there || fstat(there.get(), &info) != 0) return FailErrno("open the folder", shown);
+  if (!S_ISLNK(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) return there;
+    errno = ENOTDIR;
+    return FailErrno("open the folder", shown);
+  }
+  if (info.st_uid != kRoot && info.st_uid != EffectiveUser()) {
+    return Fail(ErrorKind::kPermission, fmt::format("{} is a link of {}, and is not followed",
+                                                    EscapeForScreen(shown), NameOf(info.st_uid)));
+  }
+  std::string target(PATH_MAX, '\0');
+  ssize_t size = readlinkat(there.get(), "", target.data(), target.size());
+  if (size < 0) return FailErrno("read the link", shown);
+  target.resize(static_cast<size_t>(size));
+  Fd end(openat(dir.get(), target.c_str(), kHow | O_DIRECTORY));
+  if (!end) return FailErrno("open the folder", shown);
+  return end;
+}
+
+}  // namespace
+
+Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative) {
+  Fd at(open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!at) return FailErrno("open the folder", top);
+  std::string shown = top;
+  while (!relative.empty()) {
+    size_t end = std::min(relative.find('/'), relative.size());
+    std::string name(relative.substr(0, end));
+    relative.remove_prefix(std::min(end + 1, relative.size()));
+    if (name.empty() || name == ".") continue;
+    shown = JoinPath(shown, name);
+    auto next = OpenStep(at, name, shown);
+    if (!next) return next;
+    at = std::move(*next);
+  }
+  return at;
+}
+
+Status CheckListener(int fd, const std::string& path) {
+  auto peer = PeerOf(fd);
+  if (!peer) return std::unexpected(peer.error());
+  const uint32_t self = EffectiveUser();
+  if (peer->user == kRoot || peer->user == self) return {};
+  auto unsure = [&](const Step& step, std::string_view why) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("{} listens there, and the folder {} {}: it may be a false hub; ask "
+                            "who runs the hub for an access file",
+                            NameOf(peer->user), EscapeForScreen(step.path), why));
+  };
+  return WalkTo(DirName(path), [&](const Step& step) -> Status {
+    uint32_t owner = step.info.st_uid;
+    if (step.last && owner != peer->user) return unsure(step, "is not theirs");
+    if (owner != kRoot && owner != self && owner != peer->user) {
+      return unsure(step, fmt::format("belongs to {}", NameOf(owner)));
+    }
+    if (step.OthersWrite()) return unsure(step, "may be changed by others");
+    return {};
+  });
+}
+
+}  // namespace spate::os

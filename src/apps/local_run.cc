@@ -256,10 +256,10 @@ Status CheckWholeInput(const LocalJob& job) {
   auto same = CheckSameInput(os::kStdin, job.InputFolder());
   if (same) return {};
   JobCounts counts = job.counts();
-  std::string rest = counts.finished() == counts.total
-                         ? fmt::format("job {} is complete", job.id().value)
-                         : fmt::format("to go on with job {}: the same with < /dev/null",
-                                       job.id().value);
+  std::string rest =
+      counts.finished() == counts.total
+          ? fmt::format("job {} is complete", job.id().value)
+          : fmt::format("to go on with job {}: the same with < /dev/null", job.id().value);
   return Fail(same.error().kind,
               fmt::format("{}\n{}; to run the command on this input: the same without --resume",
                           same.error().message, rest));

@@ -80,8 +80,8 @@ class PipeInput {
   const Sink sink_;
   format::BlockCutter cutter_;
   std::unique_ptr<InputSum> sum_;  // of all that was read
-  uint64_t offset_ = 0;  // of the next block, in the input
-  uint64_t next_ = 0;    // number of blocks so far
+  uint64_t offset_ = 0;            // of the next block, in the input
+  uint64_t next_ = 0;              // number of blocks so far
   std::vector<Block> batch_;
   uint64_t batch_bytes_ = 0;
   std::vector<Block> writing_;  // without their bytes

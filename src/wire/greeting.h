@@ -15,8 +15,8 @@
 
 namespace spate::wire {
 
-// Version 2: --shell, names that replace {}, and rows that name their input. Who spoke 1 leaves these
-// out in silence and runs another command, so it is refused.
+// Version 2: --shell, names that replace {}, and rows that name their input. Who spoke 1 leaves
+// these out in silence and runs another command, so it is refused.
 inline constexpr uint32_t kProtocol = 2;        // what we speak
 inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand
 

@@ -27,7 +27,7 @@ struct HubOptions {
   Duration suspect_after = Duration::Seconds(15);
   Duration lost_after = kLimits.node_patience;  // at least the former
   Duration forget_nodes = Duration::Seconds(86'400);
-  HistoryBound keep;                            // its age alone counts
+  HistoryBound keep;  // its age alone counts
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
 

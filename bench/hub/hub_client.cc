@@ -2,9 +2,10 @@
 //
 //   hub_client latency ACCESS COUNT   one task after another: from submitting it to knowing its end
 //   hub_client array ACCESS COUNT     one job of COUNT tasks: from its acceptance to its end
+//   hub_client jobs ACCESS COUNT      COUNT jobs of one task; until all are accepted
 //
-// Both check that every task succeeded. "latency" also starts and awaits /bin/true as often, in
-// turn with the others, since the machine is a noisy one.
+// The first two check that every task succeeded. "latency" also starts and awaits /bin/true as
+// often, in turn with the others, since the machine is a noisy one.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,7 +43,7 @@ wire::Reply Next(HubCall& call) {
   return std::move(*reply);
 }
 
-spate::JobId Submit(HubCall& call, uint32_t count) {
+void Offer(HubCall& call, uint32_t count) {
   static int submissions = 0;
   wire::Submit head;
   head.submission = "bench-" + std::to_string(getpid()) + "-" + std::to_string(++submissions);
@@ -63,10 +64,29 @@ spate::JobId Submit(HubCall& call, uint32_t count) {
   end.requests = {spate::Needs{}};
   end.runs = {{0, count, 0}};
   Send(call, end);
+}
+
+spate::JobId Taken(HubCall& call) {
   auto reply = Next(call);
   const auto* accepted = std::get_if<wire::Accepted>(&reply);
   if (accepted == nullptr) Die("the hub answers a submission with something else");
   return accepted->job;
+}
+
+spate::JobId Submit(HubCall& call, uint32_t count) {
+  Offer(call, count);
+  return Taken(call);
+}
+
+// Not one after another, since each waits for its commit.
+void Jobs(HubCall& call, uint32_t count) {
+  constexpr uint32_t kAhead = 256;
+  int64_t start = spate::os::MonotonicNanos();
+  for (uint32_t i = 0; i < count + kAhead; ++i) {
+    if (i < count) Offer(call, 1);
+    if (i >= kAhead) Taken(call);
+  }
+  std::printf("accepted %.3f s\n", static_cast<double>(spate::os::MonotonicNanos() - start) / 1e9);
 }
 
 void Await(HubCall& call, spate::JobId job) {
@@ -123,7 +143,7 @@ void Array(HubCall& call, uint32_t count) {
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: hub_client latency|array ACCESS COUNT\n");
+    std::fprintf(stderr, "usage: hub_client latency|array|jobs ACCESS COUNT\n");
     return 2;
   }
   auto access = spate::access::LoadAccess(argv[2]);
@@ -135,6 +155,12 @@ int main(int argc, char** argv) {
   if (auto connected = call.Connect(); !connected) Die(connected.error().message);
   auto count = static_cast<uint32_t>(std::atoi(argv[3]));
   std::string_view what = argv[1];
-  what == "array" ? Array(call, count) : Latency(call, count);
+  if (what == "array") {
+    Array(call, count);
+  } else if (what == "jobs") {
+    Jobs(call, count);
+  } else {
+    Latency(call, count);
+  }
   return 0;
 }

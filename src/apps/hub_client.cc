@@ -13,7 +13,6 @@
 #include "apps/parasol_hub.h"
 #include "base/units.h"
 #include "core/model/limits.h"
-#include "os/file.h"
 #include "wire/client_codec.h"
 
 namespace spate::apps {
@@ -84,7 +83,7 @@ void HubClient::Exit(int code) { Send(wire::Exited{static_cast<uint32_t>(code)})
 void HubClient::Fail(const Error& error) { Send(wire::Failed{error.kind, error.message}); }
 
 void HubClient::OnRequest(std::string_view bytes) {
-  if (turn_ != 0) {
+  if (turn_ != 0 || waits_) {
     // The client has heard its answer before we hear that the reader is done.
     if (bytes.size() > kAheadBytes) return connection_->Breach("a request before the last answer");
     next_requests_.emplace_back(bytes);
@@ -99,7 +98,11 @@ void HubClient::OnRequest(std::string_view bytes) {
   if (of_upload != upload_.has_value()) {
     return connection_->Breach(of_upload ? "rows without a submit" : "a submit without its end");
   }
+  auto alive = alive_;
   std::visit([this](auto& each) { Take(std::move(each)); }, *request);
+  if (!*alive) return;
+  if (waits_) next_requests_.emplace_front(bytes);
+  needed_ = {};
 }
 
 // ---- Jobs come in ------------------------------------------------------------------------------
@@ -149,7 +152,8 @@ Status HubClient::FindBatch(Upload& upload) {
                        "Sick batch! Correct the problem, and then: para clearSickNodes, or parasol "
                        "-results=FILE clear sick");
   }
-  if (auto revived = service_.Revive(upload.job); !revived) return revived;
+  auto there = IsThere(upload.job);
+  if (!there || !*there) return there ? Status() : std::unexpected(there.error());
   auto info = service_.hub().engine().Info(upload.job);
   if (info && info->cancelled && !info->finished) {
     return spate::Fail(ErrorKind::kBusy, "the batch's job is being cancelled; try again");
@@ -167,6 +171,7 @@ void HubClient::Take(wire::Submit submit) {
     Fail(checked.error());
     return connection_->Close();
   }
+  if (waits_) return;
   if (upload.submit.add_to == JobId() && !upload.known) {
     service_.jobs().Add(upload.job, caller_.user);
   }
@@ -212,6 +217,8 @@ void HubClient::SlowDown() {
 }
 
 void HubClient::Take(wire::SubmitEnd end) {
+  auto ready = IsReady();
+  if (ready && !*ready) return;
   Upload upload = std::move(*upload_);
   upload_.reset();
   if (upload.known) {
@@ -231,6 +238,11 @@ void HubClient::Take(wire::SubmitEnd end) {
       return connection_->Breach("a file without its pieces");
     }
   }
+  if (!ready) {
+    upload.submit.add_to == JobId() ? service_.DropUpload(upload.job)
+                                    : service_.EndGrow(upload.job);
+    return Fail(ready.error());
+  }
   if (upload.submit.add_to != JobId()) return Grow(std::move(upload), std::move(end));
   // The end of an earlier try may have come after the beginning of this one.
   auto known = service_.store().FindSubmission(upload.submit.submission);
@@ -244,18 +256,67 @@ void HubClient::Take(wire::SubmitEnd end) {
   Accept(std::move(upload), std::move(end));
 }
 
-// Looked at once in a job's life, as it costs a look at each of the user's output files.
-Result<uint64_t> HubClient::OutputLeft() const {
-  uint64_t most = 0;
+// ---- What a request needs first
+
+// Once more with the request that waits for it.
+std::function<void(Status)> HubClient::TakeAgain() {
+  waits_ = true;
+  return [this, alive = alive_](const Status& status) {
+    if (!*alive) return;
+    needed_ = status;
+    waits_ = false;
+    TakeNextRequests();
+  };
+}
+
+Result<bool> HubClient::IsThere(JobId job) {
+  Status needed = std::exchange(needed_, {});
+  if (!needed) return std::unexpected(needed.error());
+  if (service_.hub().engine().Counts(job)) return true;
+  service_.Revive(job,
+                  [again = TakeAgain(), alive = alive_, service = &service_, job](auto status) {
+                    if (!*alive) service->ForgetSoon(job);
+                    again(status);
+                  });
+  return false;
+}
+
+Result<bool> HubClient::IsReady() {
+  Upload& upload = *upload_;
+  if (upload.known) return true;
+  if (upload.submit.add_to != JobId()) return IsThere(upload.job);
+  Status needed = std::exchange(needed_, {});
+  if (!needed) return std::unexpected(needed.error());
+  std::vector<JobId> jobs;
+  for (const wire::Submit::After& after : upload.submit.after) {
+    bool each = static_cast<AfterKind>(after.kind) == AfterKind::kEach;
+    bool known = upload.readings.succeeded.contains(after.job);
+    if (each && !known && service_.IsPast(after.job)) jobs.push_back(after.job);
+  }
+  bool sum = MostOutput() > 0 && !upload.readings.output;
+  if (jobs.empty() && !sum) return true;
+  service_.ReadFor(std::move(jobs), sum ? caller_.user : "",
+                   [this, alive = alive_, again = TakeAgain()](auto read) {
+                     if (*alive && read) {
+                       upload_->readings.succeeded.merge(read->succeeded);
+                       if (read->output) upload_->readings.output = read->output;
+                     }
+                     again(read ? Status() : std::unexpected(read.error()));
+                   });
+  return false;
+}
+
+uint64_t HubClient::MostOutput() const {
   for (const engine::UserInfo& info : service_.hub().engine().Users()) {
-    if (info.user == caller_.user) most = info.rule.max_output;
+    if (info.user == caller_.user) return info.rule.max_output;
   }
+  return 0;
+}
+
+Result<uint64_t> HubClient::OutputLeft(const Readings& readings) const {
+  uint64_t most = MostOutput();
   if (most == 0) return UINT64_MAX;
-  uint64_t kept = 0;
-  for (JobId job : service_.jobs().AllOf(caller_.user, false)) {
-    auto file = os::Stat(service_.output_of(job));
-    if (file) kept += file->size;
-  }
+  uint64_t kept = readings.output.value_or(0);
   if (kept < most) return most - kept;
   return spate::Fail(ErrorKind::kBusy,
                      fmt::format("the hub keeps {} of output of the jobs of user {}, and may keep "
@@ -276,7 +337,7 @@ Status HubClient::CheckAfter(const JobPlan& plan) const {
 
 void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
   wire::Submit& submit = upload.submit;
-  auto output_left = OutputLeft();
+  auto output_left = OutputLeft(upload.readings);
   if (!output_left) {
     service_.DropUpload(upload.job);
     return Fail(output_left.error());
@@ -322,7 +383,7 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
     service_.DropUpload(upload.job);
     return Fail(right.error());
   }
-  if (auto ready = service_.FillOutcomes(event); !ready) {
+  if (auto ready = service_.FillOutcomes(event, upload.readings); !ready) {
     service_.DropUpload(upload.job);
     return Fail(ready.error());
   }
@@ -332,11 +393,6 @@ void HubClient::Accept(Upload upload, wire::SubmitEnd end) {
 
 void HubClient::Grow(Upload upload, wire::SubmitEnd end) {
   JobId job = upload.job;
-  // A batch may have ended while its tasks came in.
-  if (auto revived = service_.Revive(job); !revived) {
-    service_.EndGrow(job);
-    return Fail(revived.error());
-  }
   // Who adds to a batch wants it to go on.
   bool goes_on = service_.jobs().Find(job)->finished;
   if (service_.hub().engine().Held(job) == engine::HoldReason::kUser &&
@@ -396,7 +452,7 @@ void HubClient::Accepted(JobId job, bool known, TaskIndex first) {
 
 void HubClient::TakeNextRequests() {
   connection_->PauseReading(false);
-  for (auto alive = alive_; *alive && turn_ == 0 && !next_requests_.empty();) {
+  for (auto alive = alive_; *alive && turn_ == 0 && !waits_ && !next_requests_.empty();) {
     std::string next = std::move(next_requests_.front());
     next_requests_.pop_front();
     OnRequest(next);

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "apps/hub_access.h"
+#include "apps/hub_aside.h"
 #include "link/connection.h"
 #include "os/child.h"
 #include "wire/client_messages.h"
@@ -50,6 +51,9 @@ class HubClient {
   void Fail(const Error& error);
   // The answer is the reader's.
   void Read(const wire::Request& request);
+  // Whether a job is there to be changed. False: it is being taken up again, and the request that
+  // is at hand comes once more when it is: leave it alone.
+  Result<bool> IsThere(JobId job);
 
  private:
   // A job on its way in.
@@ -60,6 +64,7 @@ class HubClient {
     uint32_t pieces = 0;      // of the files that it brings along
     bool known = false;       // accepted before: what comes is dropped
     uint32_t grown_from = 0;  // of a job that was there
+    Readings readings = {};
   };
 
   void OnRequest(std::string_view bytes);
@@ -72,9 +77,13 @@ class HubClient {
   void Take(wire::ReadEnds read);
   Status CheckUpload(Upload& upload);
   Status FindBatch(Upload& upload);
-  // What the hub may still keep of the output of the user's jobs; an error: nothing.
-  Result<uint64_t> OutputLeft() const;
   Status CheckAfter(const JobPlan& plan) const;
+  // What the hub may keep of the output of the user's jobs; 0: any size.
+  uint64_t MostOutput() const;
+  // What it may still keep; an error: nothing.
+  Result<uint64_t> OutputLeft(const Readings& readings) const;
+  // Whether all is read that the job needs to be accepted; as IsThere.
+  Result<bool> IsReady();
   void Accept(Upload upload, wire::SubmitEnd end);
   void Grow(Upload upload, wire::SubmitEnd end);
   void AwaitAccepted(JobId job, bool known);
@@ -88,6 +97,7 @@ class HubClient {
   void ReaderEnded();
   void LeaveTurn();
   void FollowOn();
+  std::function<void(Status)> TakeAgain();
   void TellNews(JobId job);
   bool Send(const wire::Reply& reply);
 
@@ -104,7 +114,9 @@ class HubClient {
   std::optional<wire::ReadEnds> follows_;    // from where on, when there is something new
   bool has_news_ = false;                    // of the job, since its reader was started
   os::TimerId stuck_ = 0;                    // the reader is paused
-  std::deque<std::string> next_requests_;  // that came while there is a reader
+  bool waits_ = false;                     // the first of the next requests, for what it needs
+  Status needed_;                          // what became of that
+  std::deque<std::string> next_requests_;  // that came while there is a reader, or one waits
   os::TimerId slow_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -366,7 +366,8 @@ Status Retry(Call& call) {
   }
   auto job = PickJob(call, selected->front());
   if (!job) return std::unexpected(job.error());
-  if (auto revived = call.service.Revive(*job); !revived) return revived;
+  auto there = call.client.IsThere(*job);
+  if (!there || !*there) return there ? Status() : std::unexpected(there.error());
   auto [failed, count] = Choose(call, *job, *selected,
                                 {TaskState::kFailed, TaskState::kUnknown, TaskState::kCancelled});
   std::string not_done;

@@ -98,6 +98,7 @@ Result<int> Start(const cli::Invocation& invocation) {
   with.listen = std::move(*addresses);
   with.suspect_after = options->suspect_after;
   with.lost_after = options->lost_after;
+  with.forget_nodes = options->forget_nodes;
   if (!options->metrics.empty()) {
     auto metrics = os::ParseAddress(options->metrics);
     if (!metrics) return Within("--metrics", metrics.error());

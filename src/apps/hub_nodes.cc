@@ -64,7 +64,9 @@ Status HubNodes::Load() {
   auto rows = store_.ReadNodes();
   if (!rows) return std::unexpected(rows.error());
   for (store::NodeRow& row : *rows) {
+    last_ = row.id;
     if (row.damaged) {
+      row.forgotten.reset();
       // Its name may be another node's, and it may have been removed.
       row.removed = true;
       log_(fmt::format(
@@ -73,8 +75,11 @@ Status HubNodes::Load() {
           row.id.value, EscapeForScreen(row.name)));
       if (by_name_.contains(row.name)) continue;
     }
+    if (row.forgotten) continue;
     by_name_[row.name] = row.id;
-    nodes_[row.id].row = std::move(row);
+    Node& node = nodes_[row.id];
+    node.row = std::move(row);
+    node.since = loop_.Now();
   }
   return {};
 }
@@ -95,6 +100,41 @@ std::expected<void, wire::Refusal> HubNodes::CheckNames(const Caller& caller) co
                                 FormatCount(kMost), caller.user));
 }
 
+// New, or one that was forgotten.
+HubNodes::Node& HubNodes::Make(const std::string& name) {
+  Node node;
+  if (auto row = store_.ReadNode(name)) {
+    node.row = std::move(*row);
+    node.row.forgotten.reset();
+    store_.PutNode(node.row);
+  } else {
+    last_ = NodeId(last_.value + 1);
+    node.row.id = last_;
+    node.row.name = name;
+    node.row.created = loop_.Now();
+  }
+  by_name_[name] = node.row.id;
+  return nodes_.insert_or_assign(node.row.id, std::move(node)).first->second;
+}
+
+void HubNodes::ForgetAway(Instant when, Instant rows) {
+  bool any = !std::exchange(looked_at_rows_, true);
+  for (auto at = nodes_.begin(); at != nodes_.end();) {
+    auto each = at++;
+    auto& [id, node] = *each;
+    if (node.channel || node.row.removed || node.since >= when) continue;
+    if (!hub_.ForgetNode(id)) continue;
+    log_(fmt::format("node {} has been away for long and is forgotten", node.row.name));
+    node.row.forgotten = loop_.Now();
+    store_.PutNode(node.row);
+    by_name_.erase(node.row.name);
+    nodes_.erase(each);
+    any = true;
+  }
+  // A write of its own, only where there may be something to remove.
+  if (any) store_.RemoveNodes(rows);
+}
+
 std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
                                                      const Caller& caller) {
   const std::string& name = guest.greeting.node_name;
@@ -105,18 +145,13 @@ std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
   auto at = by_name_.find(name);
   if (at == by_name_.end()) {
     if (auto few = CheckNames(caller); !few) return std::unexpected(few.error());
-    Node node;
-    node.row.id = NodeId(nodes_.empty() ? 1 : nodes_.rbegin()->first.value + 1);
-    node.row.name = name;
-    node.row.created = loop_.Now();
-    at = by_name_.emplace(name, node.row.id).first;
-    nodes_.emplace(node.row.id, std::move(node));
   }
-  Node& node = nodes_.at(at->second);
+  Node& node = at == by_name_.end() ? Make(name) : nodes_.at(at->second);
+  if (!node.channel) node.since = loop_.Now();  // it is on its way in
   bool same = node.row.instance == guest.greeting.instance;
   if (node.row.removed) {
     return std::unexpected(
-        wire::Refusal{CodeFor(at->second),
+        wire::Refusal{CodeFor(node.row.id),
                       fmt::format("the node '{0}' was removed from the hub; spate node resume {0} "
                                   "lets it come back",
                                   name)});

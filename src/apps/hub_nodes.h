@@ -39,6 +39,9 @@ class HubNodes {
   // The node's number, or why it may not come in.
   std::expected<NodeId, wire::Refusal> Admit(const link::Guest& guest, const Caller& caller);
   void Arrived(link::Visitor visitor, const Caller& caller);
+  // Forgets those that went before `when`, unless somebody said something about them; their rows go
+  // when they were forgotten before `rows`.
+  void ForgetAway(Instant when, Instant rows);
   // Cuts the connections that came by this credential, or all; says why.
   void Drop(uint64_t serial, const std::string& why);
   void DropAll();
@@ -56,6 +59,7 @@ class HubNodes {
   uint32_t connected() const { return connected_; }
 
  private:
+  Node& Make(const std::string& name);
   wire::RefusalCode CodeFor(NodeId removed) const;
   std::expected<void, wire::Refusal> CheckNames(const Caller& caller) const;
   // It was last heard `quiet` ago.
@@ -69,7 +73,9 @@ class HubNodes {
   std::map<NodeId, Node> nodes_;
   std::map<std::string, NodeId> by_name_;
   std::set<NodeId> waiting_;  // removed ones
+  NodeId last_;               // the newest that there ever was
   uint32_t connected_ = 0;
+  bool looked_at_rows_ = false;  // of forgotten ones, whether any are old
 };
 
 }  // namespace spate::apps

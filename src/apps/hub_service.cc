@@ -12,6 +12,7 @@
 #include "core/model/ranges.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "store/sqlite/schema.h"
 #include "wire/client_codec.h"
 
 namespace spate::apps {
@@ -32,6 +33,32 @@ const char* ReasonOf(engine::HoldReason reason) {
     default:
       return "somebody asked for it";
   }
+}
+
+Result<std::vector<TaskRange>> ReadSucceeded(const store::JournalPlace& place, JobId job) {
+  engine::Engine past;
+  auto read = store::SqliteStore::ReplayJobApart(
+      place, job, [&](const engine::Record& record) { past.Apply(record); });
+  if (!read) return std::unexpected(read.error());
+  std::vector<TaskRange> succeeded;
+  auto counts = past.Counts(job);
+  for (TaskIndex i = 0; counts && i < counts->total; ++i) {
+    if (past.StateOf(job, i) == TaskState::kSucceeded) AppendIndex(succeeded, i);
+  }
+  return succeeded;
+}
+
+Result<uint64_t> SumOutput(const store::JournalPlace& place, const std::string& user) {
+  auto db = store::OpenJournalToRead(place.DbPath());
+  if (!db) return std::unexpected(db.error());
+  auto jobs = store::JobsOfUser(*db, user);
+  if (!jobs) return std::unexpected(jobs.error());
+  uint64_t bytes = 0;
+  for (JobId job : *jobs) {
+    auto file = os::Stat(place.OutputPath(job));
+    if (file) bytes += file->size;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -393,7 +420,31 @@ void HubService::WhenSettled(std::function<void()> fn) {
   });
 }
 
-Status HubService::FillOutcomes(engine::SubmitJob& event) const {
+void HubService::ReadFor(std::vector<JobId> jobs, std::string user,
+                         std::function<void(Result<Readings>)> done) {
+  aside_.Do([place = dir_.place(), jobs = std::move(jobs), user = std::move(user),
+             done = std::move(done)]() -> HubAside::Then {
+    Result<Readings> readings;
+    for (JobId job : jobs) {
+      auto succeeded = ReadSucceeded(place, job);
+      if (!succeeded) return [done, error = succeeded.error()] { done(std::unexpected(error)); };
+      readings->succeeded[job] = std::move(*succeeded);
+    }
+    if (!user.empty()) {
+      auto bytes = SumOutput(place, user);
+      if (!bytes) return [done, error = bytes.error()] { done(std::unexpected(error)); };
+      readings->output = *bytes;
+    }
+    return [done, readings = std::move(readings)] { done(readings); };
+  });
+}
+
+bool HubService::IsPast(JobId job) const {
+  const HubJobs::Job* entry = jobs_->Find(job);
+  return entry != nullptr && entry->damage.empty() && !hub_->engine().Counts(job);
+}
+
+Status HubService::FillOutcomes(engine::SubmitJob& event, const Readings& readings) const {
   for (const After& after : event.plan.after) {
     const HubJobs::Job* job = jobs_->Find(after.job);
     if (job == nullptr) {
@@ -407,15 +458,7 @@ Status HubService::FillOutcomes(engine::SubmitJob& event) const {
     }
     if (hub_->engine().Counts(after.job)) continue;
     engine::JobOutcome outcome{after.job, job->counts, {}};
-    if (after.kind == AfterKind::kEach) {
-      engine::Engine past;
-      auto replayed =
-          store_->ReplayJob(after.job, [&](const engine::Record& record) { past.Apply(record); });
-      if (!replayed) return replayed;
-      for (TaskIndex i = 0; i < job->counts.total; ++i) {
-        if (past.StateOf(after.job, i) == TaskState::kSucceeded) AppendIndex(outcome.succeeded, i);
-      }
-    }
+    if (after.kind == AfterKind::kEach) outcome.succeeded = readings.succeeded.at(after.job);
     event.outcomes.push_back(std::move(outcome));
   }
   return {};
@@ -433,22 +476,27 @@ Result<TaskIndex> HubService::BeginGrow(JobId job) {
 }
 
 void HubService::ForgetJob(JobId job, std::function<void()> done) {
+  TellRevived(job, Fail(ErrorKind::kNotFound,
+                        fmt::format("job {} is being removed from the hub", job.value)));
   jobs_->Drop(job);
   store_->ForgetJob(job, [done = std::move(done)](Status) { done(); });
 }
 
 // A few at a time, each of which is some work for the journal; and on, as long as there are more.
 void HubService::Prune() {
-  constexpr Duration kEvery = Duration::Seconds(60);
+  const Duration every =
+      std::clamp(options_.forget_nodes, Duration::Seconds(1), Duration::Seconds(60));
   constexpr Duration kNext = Duration::Millis(20);
   constexpr size_t kAtOnce = 20;
+  // Names of nodes are kept as long as tasks that ran there.
+  nodes_->ForgetAway(loop_.Now() - options_.forget_nodes, loop_.Now() - options_.keep);
   auto old = jobs_->EndedBefore(loop_.Now() - options_.keep, kAtOnce);
   for (JobId job : old) {
     if (Grows(job)) continue;
     hub_->Forget(job);
     ForgetJob(job, [] {});
   }
-  Duration pause = old.size() < kAtOnce ? kEvery : kNext;
+  Duration pause = old.size() < kAtOnce ? every : kNext;
   // What was asked of the journal before is done when it says so.
   WhenSettled([this, pause] { prune_timer_ = loop_.At(loop_.Now() + pause, [this] { Prune(); }); });
 }
@@ -464,10 +512,30 @@ Result<std::shared_ptr<const JobSettings>> HubService::ReadSettings(JobId job) c
   return std::make_shared<const JobSettings>(std::move(*settings));
 }
 
-Status HubService::Revive(JobId job) {
-  if (hub_->engine().Counts(job)) return {};
-  if (auto settings = ReadSettings(job); !settings) return std::unexpected(settings.error());
-  return store_->ReplayJob(job, [&](const engine::Record& record) { hub_->Apply(record); });
+void HubService::Revive(JobId job, std::function<void(Status)> done) {
+  auto& waiting = reviving_[job];
+  waiting.push_back(std::move(done));
+  if (waiting.size() > 1) return;
+  aside_.Do([this, job, place = dir_.place()]() -> HubAside::Then {
+    auto past = std::make_shared<engine::Engine>();
+    auto output = store::SqliteStore::ReplayJobApart(
+        place, job, [&](const engine::Record& record) { past->Apply(record); });
+    return [this, job, past, output] {
+      if (!output) return TellRevived(job, std::unexpected(output.error()));
+      auto settings = ReadSettings(job);
+      if (!settings) return TellRevived(job, std::unexpected(settings.error()));
+      // Nobody else takes it up meanwhile; it may have been removed.
+      bool taken = reviving_.contains(job) && hub_->Adopt(job, *past);
+      if (taken) store_->SetOutputEnd(job, *output);
+      TellRevived(job, taken ? Status() : Fail(ErrorKind::kBusy, "the job changes; try again"));
+    };
+  });
+}
+
+void HubService::TellRevived(JobId job, const Status& status) {
+  auto waiting = reviving_.extract(job);
+  if (waiting.empty()) return;
+  for (const auto& tell : waiting.mapped()) tell(status);
 }
 
 Status HubService::ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change) {

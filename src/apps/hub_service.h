@@ -15,6 +15,7 @@
 
 #include "apps/first_access.h"
 #include "apps/hub_access.h"
+#include "apps/hub_aside.h"
 #include "apps/hub_client.h"
 #include "apps/hub_jobs.h"
 #include "apps/hub_nodes.h"
@@ -46,11 +47,12 @@ class HubService final : public hub::Watcher, public link::Gate {
     size_t strangers = 1024;             // at one address, before they have said who they are
     Duration suspect_after;              // a connection of so long a silence is cut
     Duration lost_after;                 // and after this one a node's tasks run elsewhere
-    Duration keep = Duration::Seconds(90 * 86400);  // finished jobs
-    std::optional<os::Subnets> peers;               // nobody else may come
-    std::optional<ParasolSite> parasol;             // of paraHub
-    std::function<void(std::string)> log;           // a line for whoever looks after the hub
-    std::function<void(int code)> stopped;          // the hub has come to its end
+    Duration forget_nodes = Duration::Seconds(86400);  // that are away for so long
+    Duration keep = Duration::Seconds(90 * 86400);     // finished jobs
+    std::optional<os::Subnets> peers;                  // nobody else may come
+    std::optional<ParasolSite> parasol;                // of paraHub
+    std::function<void(std::string)> log;              // a line for whoever looks after the hub
+    std::function<void(int code)> stopped;             // the hub has come to its end
   };
   // Takes up what an earlier life left, and opens the door. kBusy: another hub runs in this folder.
   static Result<std::unique_ptr<HubService>> Open(os::RealLoop& loop, Options options);
@@ -93,8 +95,13 @@ class HubService final : public hub::Watcher, public link::Gate {
   void WhenAccepted(JobId job, std::function<void(const Error*)> fn);
   // When what was posted before has become durable.
   void WhenSettled(std::function<void()> fn);
+  // Aside; `done` is called later. Of the output when `user` is named.
+  void ReadFor(std::vector<JobId> jobs, std::string user,
+               std::function<void(Result<Readings>)> done);
+  // Whether a job that waits for each task of this one needs its readings.
+  bool IsPast(JobId job) const;
   // How jobs that it waits for ended, where the engine has forgotten them.
-  Status FillOutcomes(engine::SubmitJob& event) const;
+  Status FillOutcomes(engine::SubmitJob& event, const Readings& readings) const;
   // The first task that may be added to a job now. kBusy: somebody adds tasks to it.
   Result<TaskIndex> BeginGrow(JobId job);
   void EndGrow(JobId job) { growing_.erase(job); }
@@ -105,8 +112,9 @@ class HubService final : public hub::Watcher, public link::Gate {
   void ForgetJob(JobId job, std::function<void()> done);
   // Frees the memory of a finished job, unless it goes on meanwhile.
   void ForgetSoon(JobId job);
-  // Takes a finished job up again.
-  Status Revive(JobId job);
+  // Takes a job up again that the engine has forgotten, aside; `done` is called later, and the job
+  // is there until the next turn of the loop at least.
+  void Revive(JobId job, std::function<void(Status)> done);
   // Of a finished job that is about to go on. kBusy: it has not finished.
   Status ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change);
   void DropClientsOf(uint64_t serial, const std::string& why);
@@ -155,6 +163,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   void Prune();
   Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
   void TellAccepted(JobId job, const Error* error);
+  void TellRevived(JobId job, const Status& status);
 
   os::RealLoop& loop_;
   const Options options_;
@@ -177,6 +186,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   std::map<uint64_t, std::unique_ptr<HubClient>> clients_;
   uint64_t last_client_ = 0;
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
+  std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
   std::set<JobId> growing_;  // somebody adds tasks to them
   ReaderTurns reader_turns_;
   std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
@@ -189,6 +199,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   uint64_t last_fetch_ = 0;
   bool stopping_ = false;
   os::TimerId prune_timer_ = 0;
+  HubAside aside_{loop_};
 };
 
 }  // namespace spate::apps

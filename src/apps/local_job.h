@@ -95,6 +95,7 @@ class LocalJob {
   // Of --pipe. A new job: its tasks come with the input. An earlier one: whether all of it was
   // taken; and goes on reading, past what was.
   void SetPipe(JobSettings settings);
+  std::string InputFolder() const { return dir_.path() + "/input"; }
   bool InputIsWhole() const {
     return apps::InputIsWhole(InputFolder(), std::max(next_task_, counts().total));
   }
@@ -116,7 +117,6 @@ class LocalJob {
                    cli::RunView& view);
   std::unique_ptr<Follower> MakeFollower(cli::RunView& view);
   bool is_pipe() const;
-  std::string InputFolder() const { return dir_.path() + "/input"; }
   std::unique_ptr<PipeInput> MakePipeInput(cli::RunView& view);
   void RemoveLateBlocks() const;
   void AddBlocks(std::vector<std::string> rows, cli::RunView& view);

@@ -118,11 +118,12 @@ void LocalJob::OnTaskEnded(TaskIndex index) {
 
 void LocalJob::TellRestOfInput() const {
   if (!is_pipe() || InputIsWhole()) return;
+  uint32_t blocks = std::max(next_task_, counts().total);
   fmt::print(stderr,
-             "spate: the input was not read to its end: {} were taken of it\n"
+             "spate: the input was not read to its end: {} of it {} taken\n"
              "to go on with the rest, give the same input again: ... | spate run --resume --pipe "
              "... -- COMMAND\n",
-             cli::CountOf(std::max(next_task_, counts().total), "block"));
+             cli::CountOf(blocks, "block"), blocks == 1 ? "was" : "were");
 }
 
 void LocalJob::StopWithoutInput() {

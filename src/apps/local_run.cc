@@ -251,10 +251,27 @@ void TellChange(size_t added, size_t missing) {
   fmt::print(stderr, "spate: the list has changed: {}\n", text);
 }
 
+// Another input than the one that was taken whole must not be passed over in silence.
+Status CheckWholeInput(const LocalJob& job) {
+  auto same = CheckSameInput(os::kStdin, job.InputFolder());
+  if (same) return {};
+  JobCounts counts = job.counts();
+  std::string rest =
+      counts.finished() == counts.total
+          ? fmt::format("job {} is complete", job.id().value)
+          : fmt::format("to go on with job {}: the same with < /dev/null", job.id().value);
+  return Fail(same.error().kind,
+              fmt::format("{}\n{}; to run the command on this input: the same without --resume",
+                          same.error().message, rest));
+}
+
 // Goes on with what was taken of the input, and with the rest when it is given again.
 Result<int> ResumePipe(LocalJob& job, const RunOptions& typed) {
   bool whole = job.InputIsWhole();
   bool given = typed.sources.has_command && cli::StdinIsSource(os::kStdin);
+  if (whole && given) {
+    if (auto same = CheckWholeInput(job); !same) return std::unexpected(same.error());
+  }
   JobCounts counts = job.counts();
   if (whole && counts.finished() == counts.total) return NothingLeft(job);
   if (!whole && !given && counts.finished() == counts.total) {

@@ -122,6 +122,7 @@ class NodeDaemon {
   std::optional<SiteNode> site_;
   node::ParasolTasks tasks_;
   std::optional<node::PutFiles> files_;
+  std::optional<node::KnownUsers> users_;
   std::string hub_dir_;
   std::string instance_;
   Offer offer_;
@@ -211,8 +212,8 @@ Status NodeDaemon::MakeExecutor() {
   // Who is not root runs all that the hub gives it as itself: that is whom its access is for.
   if (os::EffectiveUser() == 0) {
     with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
-    with.users->look_up =
-        node::RememberUsers(node::LookUpUser, [this] { return loop_.Now(); }, kUserKnown);
+    users_.emplace(loop_, node::LookUpUser, kUserKnown);
+    with.users->look_up = [this](const std::string& name) { return users_->Find(name); };
   }
   if (cgroups_) with.cgroup = cgroups_->dir();
   with.on_trouble = [](std::string text) { LogLine(text); };
@@ -241,12 +242,13 @@ Status NodeDaemon::Open() {
   // Before what an earlier process left is taken over: where this fails, that goes on.
   if (auto open = OpenPort(); !open) return open;
   if (auto made = MakeExecutor(); !made) return made;
-  files_.emplace(os::JoinPath(folder_, "puts"));
+  files_.emplace(loop_, os::JoinPath(folder_, "puts"));
   auto sample = [&machine = here_.machine] {
     return MachineLoad{machine.FreeMemory(), machine.LoadAverage(), machine.Pressure("cpu"),
                        machine.Pressure("memory"), machine.Pressure("io")};
   };
-  node::Node::Parts parts{loop_, *executor_, sample, &*files_, kTellEvery};
+  node::Node::Parts parts{loop_,     *executor_, sample, &*files_, users_ ? &*users_ : nullptr,
+                          kTellEvery};
   parts.parasol = tasks_;
   parts.umask = static_cast<int>(umask_);
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));

@@ -141,7 +141,8 @@ Status Set(Call& call) {
   if (!job) return std::unexpected(job.error());
   auto value = call.words.size() == 2 ? ReadNumber<uint32_t>(call.words[1]) : std::nullopt;
   if (!value) return BadWords(call);
-  if (auto revived = call.service.Revive(*job); !revived) return revived;
+  auto there = call.client.IsThere(*job);
+  if (!there || !*there) return there ? Status() : std::unexpected(there.error());
   JobPolicy policy = *call.engine().Policy(*job);
   bool none = call.words[0] == "none";
   if (call.words[0] == "weight") {

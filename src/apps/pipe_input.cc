@@ -8,9 +8,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <utility>
 
-#include "base/number.h"
+#include "base/check.h"
 #include "base/units.h"
 #include "os/fd.h"
 #include "os/file.h"
@@ -38,12 +40,74 @@ Status WriteBlock(const std::string& path, std::string_view bytes, os::OpenHow h
 
 uint64_t HashOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+struct WholeInput {
+  uint64_t tasks = 0;
+  uint64_t bytes = 0;
+  uint64_t hash = 0;
+};
+
+std::string EncodeEnd(const WholeInput& whole) {
+  return fmt::format("{} {} {}\n", whole.tasks, whole.bytes, whole.hash);
+}
+
+std::optional<WholeInput> ReadEnd(const std::string& folder) {
+  auto text = os::ReadFile(EndFile(folder), 128);
+  WholeInput whole;
+  if (!text || std::sscanf(text->c_str(), "%" SCNu64 " %" SCNu64 " %" SCNu64, &whole.tasks,
+                           &whole.bytes, &whole.hash) != 3) {
+    return std::nullopt;
+  }
+  return whole;
+}
+
 }  // namespace
+
+// Bytes and hash of what was read so far.
+class InputSum {
+ public:
+  InputSum() : state_(XXH3_createState()) {
+    CHECK(state_ != nullptr);
+    XXH3_64bits_reset(state_);
+  }
+  ~InputSum() { XXH3_freeState(state_); }
+  InputSum(const InputSum&) = delete;
+  InputSum& operator=(const InputSum&) = delete;
+
+  void Add(std::string_view bytes) {
+    XXH3_64bits_update(state_, bytes.data(), bytes.size());
+    bytes_ += bytes.size();
+  }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t hash() const { return XXH3_64bits_digest(state_); }
+
+ private:
+  XXH3_state_t* state_;
+  uint64_t bytes_ = 0;
+};
 
 // The end may be on disk before the last tasks are; then it names more than there are.
 bool InputIsWhole(const std::string& folder, uint64_t tasks) {
-  auto text = os::ReadFile(EndFile(folder), 64);
-  return text && ReadNumber<uint64_t>(*text) == tasks;
+  auto whole = ReadEnd(folder);
+  return whole && whole->tasks == tasks;
+}
+
+Status CheckSameInput(int fd, const std::string& folder) {
+  auto whole = ReadEnd(folder);
+  (void)os::SetNonBlocking(fd, false);
+  InputSum sum;
+  std::string piece(kReadMost, '\0');
+  while (whole && sum.bytes() <= whole->bytes) {
+    auto size = os::ReadSome(fd, piece.data(), piece.size(), kInput);
+    if (!size) return std::unexpected(size.error());
+    if (*size == 0) break;
+    sum.Add(std::string_view(piece).substr(0, *size));
+  }
+  if (!whole || sum.bytes() == 0) return {};
+  if (sum.bytes() == whole->bytes && sum.hash() == whole->hash) return {};
+  return spate::Fail(ErrorKind::kInvalid,
+                     fmt::format("the input is not that of the earlier run, which had taken all "
+                                 "its {} bytes",
+                                 FormatCount(whole->bytes)));
 }
 
 PipeInput::PipeInput(os::RealLoop& loop, Plan plan, Sink sink)
@@ -51,6 +115,7 @@ PipeInput::PipeInput(os::RealLoop& loop, Plan plan, Sink sink)
       plan_(std::move(plan)),
       sink_(std::move(sink)),
       cutter_(plan_.rules),
+      sum_(std::make_unique<InputSum>()),
       dealt_(plan_.deal),
       first_added_(plan_.taken.size()) {
   Watch();
@@ -86,6 +151,7 @@ void PipeInput::Read() {
     if (size.error().kind == ErrorKind::kBusy) return;
     return Fail(size.error());
   }
+  sum_->Add(std::string_view(piece).substr(0, *size));
   cutter_.Feed(std::string_view(piece).substr(0, *size));
   if (*size == 0) {
     cutter_.Finish();
@@ -165,7 +231,8 @@ void PipeInput::Write() {
   uint64_t tasks = plan_.deal == 0 ? next_
                                    : static_cast<uint64_t>(std::ranges::count_if(
                                          dealt_, [](uint64_t length) { return length > 0; }));
-  auto work = [batch, last, header, tasks, folder = plan_.folder, deal = plan_.deal,
+  std::string end = EncodeEnd({tasks, sum_->bytes(), sum_->hash()});
+  auto work = [batch, last, header, end, folder = plan_.folder, deal = plan_.deal,
                dealt = dealt_]() -> Result<bool> {
     Status ok;
     for (const Block& block : *batch) {
@@ -181,7 +248,7 @@ void PipeInput::Write() {
       if (!ok) return std::unexpected(ok.error());
     }
     if (ok = os::FsyncDir(folder); !ok) return std::unexpected(ok.error());
-    if (last) ok = os::WriteFileAtomically(EndFile(folder), std::to_string(tasks), 0600);
+    if (last) ok = os::WriteFileAtomically(EndFile(folder), end, 0600);
     if (!ok) return std::unexpected(ok.error());
     return last;
   };

@@ -3,7 +3,8 @@
 // has succeeded. Memory and disk are bounded: it reads on only while few blocks wait.
 //
 // After a kill the same input may be given again: what was taken is compared (by length and hash)
-// and passed over. The file "end" says how many tasks the whole input is.
+// and passed over. The file "end" says how many tasks the whole input is, its bytes and their hash:
+// by these an input that is given once more is known when nothing of it is left to take.
 #pragma once
 
 #include <functional>
@@ -22,6 +23,11 @@ namespace spate::apps {
 
 // Whether the input was taken whole, by the folder of its blocks: `tasks` are all of it.
 bool InputIsWhole(const std::string& folder, uint64_t tasks);
+// Whether `fd` gives what was taken whole, or nothing at all; reads it to its end, or until it is
+// longer. kInvalid: it is another input.
+Status CheckSameInput(int fd, const std::string& folder);
+
+class InputSum;
 
 class PipeInput {
  public:
@@ -73,8 +79,9 @@ class PipeInput {
   const Plan plan_;
   const Sink sink_;
   format::BlockCutter cutter_;
-  uint64_t offset_ = 0;  // of the next block, in the input
-  uint64_t next_ = 0;    // number of blocks so far
+  std::unique_ptr<InputSum> sum_;  // of all that was read
+  uint64_t offset_ = 0;            // of the next block, in the input
+  uint64_t next_ = 0;              // number of blocks so far
   std::vector<Block> batch_;
   uint64_t batch_bytes_ = 0;
   std::vector<Block> writing_;  // without their bytes

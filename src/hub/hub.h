@@ -81,8 +81,10 @@ class Hub {
   // event waits, which may be about it, or when its end is not durable yet (then its records are
   // not all there to take it up again): try again later.
   bool Forget(JobId job);
-  // Takes a forgotten job up again, record by record.
-  void Apply(const engine::Record& record) { engine_.Apply(record); }
+  // A node that has left is forgotten; see engine::Engine::ForgetNode.
+  bool ForgetNode(NodeId node) { return !links_.contains(node) && engine_.ForgetNode(node); }
+  // Takes a forgotten job up again; see engine::Engine::Adopt.
+  bool Adopt(JobId job, engine::Engine& past) { return engine_.Adopt(job, past); }
   // Takes events in. Rows that the events need must be appended to the store before.
   void Post(engine::Event event);
 

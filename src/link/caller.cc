@@ -30,6 +30,7 @@ std::string_view Advice(RefusalCode code) {
     case RefusalCode::kBreach:
       return "; use the same release of spate on both sides";
     case RefusalCode::kVersion:
+      return "; end the older one (kill its process) and start it again from the newer release";
     case RefusalCode::kRemoved:
     case RefusalCode::kOther:
       return "";

@@ -70,7 +70,7 @@ TEST_F(CallerTest, TellsWhyItWasRefused) {
     const char* advice;
   };
   const Case cases[] = {
-      {RefusalCode::kVersion, true, ""},
+      {RefusalCode::kVersion, true, "from the newer release"},
       {RefusalCode::kCredential, true, "new access file"},
       {RefusalCode::kRole, true, "of the right role"},
       {RefusalCode::kName, false, "another name"},

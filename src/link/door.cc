@@ -208,7 +208,7 @@ std::expected<Admission, wire::Refusal> Door::Judge(const Guest& guest) {
     return refuse(
         RefusalCode::kVersion,
         fmt::format("this hub is spate {} and speaks protocols {} to {}, you are spate {} "
-                    "and speak {} to {}; use releases that are at most one apart",
+                    "and speak {} to {}; use the same release on both sides",
                     product_, wire::kOldestProtocol, wire::kProtocol, from.product,
                     from.oldest_protocol, from.protocol));
   }

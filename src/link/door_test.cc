@@ -218,14 +218,22 @@ TEST_F(HubDoorTest, AGreetingIsGoodForItsConnectionOnly) {
 
 TEST_F(HubDoorTest, AnotherVersionIsToldSo) {
   OpenDoor();
-  RawPeer peer;
-  Knock(peer, 1, false);
-  wire::Greeting greeting = Greeting();
-  greeting.product = "9.9";
-  greeting.protocol = 40;
-  greeting.oldest_protocol = 39;
-  EXPECT_EQ(RefusalOf(peer, greeting), RefusalCode::kVersion);
-  EXPECT_NE(reason_.find("you are spate 9.9 and speak 39 to 40"), std::string::npos) << reason_;
+  struct Case {
+    uint32_t oldest, newest;
+    const char* text;
+  };
+  // 1 did not know --shell, and would have run another command.
+  for (const Case& each : {Case{39, 40, "you are spate 9.9 and speak 39 to 40"},
+                           Case{1, 1, "you are spate 9.9 and speak 1 to 1"}}) {
+    RawPeer peer;
+    Knock(peer, 1, false);
+    wire::Greeting greeting = Greeting();
+    greeting.product = "9.9";
+    greeting.protocol = each.newest;
+    greeting.oldest_protocol = each.oldest;
+    EXPECT_EQ(RefusalOf(peer, greeting), RefusalCode::kVersion);
+    EXPECT_NE(reason_.find(each.text), std::string::npos) << reason_;
+  }
 }
 
 TEST_F(HubDoorTest, WhatTheGateSaysIsSaid) {

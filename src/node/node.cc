@@ -68,6 +68,7 @@ void Node::TakeOver(Adopted adopted) {
 void Node::Disconnect() {
   channel_ = nullptr;
   fetches_.clear();
+  strangers_.clear();
   fetching_.reset();
   // The next connection opens anew what it has work of.
   for (const auto& [id, job] : jobs_) Take(agent::JobClosed{id});
@@ -166,6 +167,16 @@ void Node::Answer(const wire::FetchStderr& fetch) {
                            bytes ? std::move(*bytes) : std::move(bytes.error().message)});
 }
 
+// What the hub says of the job meanwhile waits behind it, in order.
+void Node::AskForUser(const wire::OpenJob& open) {
+  parts_.users->Ask(AccountOf(open.settings->user), [this, job = open.job, alive = alive_] {
+    if (!*alive) return;
+    auto held = strangers_.extract(job);  // gone, when the connection has
+    if (held.empty()) return;
+    for (wire::ToNode& message : held.mapped()) OnMessage(std::move(message));
+  });
+}
+
 void Node::OnMessage(wire::ToNode message) {
   if (auto* piece = std::get_if<wire::PutPiece>(&message)) return Take(std::move(*piece));
   if (auto* fetch = std::get_if<wire::FetchStderr>(&message)) return Answer(*fetch);
@@ -175,8 +186,19 @@ void Node::OnMessage(wire::ToNode message) {
         return JobId();
       },
       message);
+  if (auto held = strangers_.find(job); held != strangers_.end()) {
+    held->second.push_back(std::move(message));
+    return;
+  }
   if (auto fetch = fetches_.find(job); fetch != fetches_.end()) {
     fetch->second.held.push_back(std::move(message));
+    return;
+  }
+  const auto* open = std::get_if<wire::OpenJob>(&message);
+  if (open != nullptr && parts_.users != nullptr &&
+      !parts_.users->Knows(AccountOf(open->settings->user))) {
+    AskForUser(*open);
+    strangers_[job].push_back(std::move(message));
     return;
   }
   if (const auto* lease = std::get_if<wire::Lease>(&message)) {

@@ -19,6 +19,7 @@
 #include "node/executor.h"
 #include "node/parasol_tasks.h"
 #include "node/put_files.h"
+#include "node/task_users.h"
 #include "os/loop.h"
 #include "transport/channel.h"
 #include "wire/messages.h"
@@ -34,6 +35,7 @@ class Node final : public ExecutorEvents {
     Executor& executor;
     std::function<MachineLoad()> sample_load;  // null: never sampled
     PutFiles* files = nullptr;                 // null: jobs bring none along
+    KnownUsers* users = nullptr;               // null: tasks run as whoever runs the node
     // Tell the hub what the machine has free, and what runs: at most so often. Zero: never.
     Duration tell_every = {};
     ParasolTasks parasol = {};
@@ -83,6 +85,7 @@ class Node final : public ExecutorEvents {
   };
 
   void OnMessage(wire::ToNode message);
+  void AskForUser(const wire::OpenJob& open);
   void Obey(wire::ToNode message);
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;
   const PutFile* FindPut(const OpenJob& job, const std::string& name) const;
@@ -111,6 +114,7 @@ class Node final : public ExecutorEvents {
   std::deque<std::pair<uint64_t, wire::ToHub>> untaken_;  // with their numbers
   agent::Agent agent_;
   std::map<JobId, OpenJob> jobs_;
+  std::map<JobId, std::deque<wire::ToNode>> strangers_;  // jobs whose users are looked up
   std::map<JobId, Fetch> fetches_;
   std::optional<JobId> fetching_;  // the one that has asked: no more than one piece is under way
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds

@@ -8,8 +8,12 @@
 
 namespace spate::node {
 
-PutFiles::PutFiles(std::string folder) : folder_(std::move(folder)) {
-  (void)os::RemoveTree(folder_);
+PutFiles::PutFiles(os::Loop& loop, std::string folder)
+    : folder_(std::move(folder)), remover_(loop) {
+  auto left = os::ListDir(folder_);
+  for (const os::DirEntry& entry : left.value_or(std::vector<os::DirEntry>())) {
+    remover_.Remove(os::JoinPath(folder_, entry.name));
+  }
 }
 
 std::string PutFiles::FolderOf(JobId job) const {
@@ -43,7 +47,8 @@ Status PutFiles::Keep(JobId job, const PutFile& file, uint32_t piece, const std:
 }
 
 void PutFiles::Forget(JobId job) {
-  if (whole_.erase(job) > 0 || os::Exists(FolderOf(job))) (void)os::RemoveTree(FolderOf(job));
+  whole_.erase(job);
+  remover_.Remove(FolderOf(job));
 }
 
 }  // namespace spate::node

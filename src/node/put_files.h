@@ -13,19 +13,21 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "core/model/job.h"
+#include "node/folder_remover.h"
 
 namespace spate::node {
 
 class PutFiles {
  public:
   // Files go to FOLDER/JOB/. What an earlier process left there is removed.
-  explicit PutFiles(std::string folder);
+  PutFiles(os::Loop& loop, std::string folder);
 
   // Where the content of this file is, or will be.
   std::string PathOf(JobId job, const PutFile& file) const;
   bool Has(JobId job, const PutFile& file) const;
   // Pieces of one content, from its first on, in order; after the last one Has() is true.
   Status Keep(JobId job, const PutFile& file, uint32_t piece, const std::string& bytes);
+  // Its files are gone soon.
   void Forget(JobId job);
 
  private:
@@ -33,6 +35,7 @@ class PutFiles {
 
   const std::string folder_;
   std::map<JobId, std::set<uint32_t>> whole_;  // first pieces
+  FolderRemover remover_;
 };
 
 }  // namespace spate::node

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <set>
 
 #include "node/node.h"
 #include "os/fake_loop.h"
 #include "os/file.h"
+#include "os/real_loop.h"
 #include "os/temp_dir.h"
 #include "transport/inproc.h"
 
@@ -18,7 +20,8 @@ constexpr JobId kJob(7);
 TEST(PutFiles, PiecesBecomeOneFile) {
   os::TempDir dir;
   dir.Write("puts/3/0", "of an earlier process");
-  PutFiles files(dir.Path("puts"));
+  auto loop = os::RealLoop::Create().value();
+  PutFiles files(*loop, dir.Path("puts"));
   EXPECT_FALSE(os::Exists(dir.Path("puts/3/0")));
   std::string whole(kPutPieceBytes, 'x');
   PutFile file{.name = "in", .mode = 0644, .size = kPutPieceBytes + 2, .first_piece = 4};
@@ -31,11 +34,20 @@ TEST(PutFiles, PiecesBecomeOneFile) {
   files.Forget(kJob);
   EXPECT_FALSE(files.Has(kJob, file));
   EXPECT_FALSE(os::Exists(files.PathOf(kJob, file)));
+  // Removed aside, so the job's name is free at once.
+  ASSERT_TRUE(files.Keep(kJob, file, 4, whole));
+  auto left = [&] { return os::ListDir(dir.Path("puts")).value().size(); };
+  while (left() > 1) {
+    loop->At(loop->Now() + Duration::Millis(1), [&] { loop->Stop(); });
+    loop->Run();
+  }
+  EXPECT_TRUE(os::Exists(files.PathOf(kJob, file)));
 }
 
 TEST(PutFiles, AnEmptyContentHasOnePiece) {
   os::TempDir dir;
-  PutFiles files(dir.Path("puts"));
+  auto loop = os::RealLoop::Create().value();
+  PutFiles files(*loop, dir.Path("puts"));
   PutFile empty{.name = "in", .mode = 0644, .size = 0, .first_piece = 0};
   ASSERT_TRUE(files.Keep(kJob, empty, 0, ""));
   EXPECT_TRUE(files.Has(kJob, empty));
@@ -44,7 +56,8 @@ TEST(PutFiles, AnEmptyContentHasOnePiece) {
 
 TEST(PutFiles, PiecesOfAnotherLengthAreRefused) {
   os::TempDir dir;
-  PutFiles files(dir.Path("puts"));
+  auto loop = os::RealLoop::Create().value();
+  PutFiles files(*loop, dir.Path("puts"));
   PutFile file{.name = "in", .mode = 0644, .size = 3, .first_piece = 0};
   EXPECT_FALSE(files.Keep(kJob, file, 0, "xy"));
   EXPECT_FALSE(files.Keep(kJob, file, 0, "wxyz"));
@@ -56,13 +69,14 @@ TEST(PutFiles, PiecesOfAnotherLengthAreRefused) {
 // Notes what is to be started.
 class Starts final : public Executor {
  public:
-  void OpenJob(JobId, std::shared_ptr<const JobSettings>) override {}
+  void OpenJob(JobId job, std::shared_ptr<const JobSettings>) override { opened.push_back(job); }
   void CloseJob(JobId) override {}
   void Start(StartOrder order) override { orders.push_back(std::move(order)); }
   void TakeBack(const AttemptRef&) override {}
   void End(const AttemptRef&, EndHow, Cause) override {}
   void Pause(bool) override {}
   std::vector<StartOrder> orders;
+  std::vector<JobId> opened;
 };
 
 // A node, and what it says to a hub that is this test.
@@ -119,7 +133,7 @@ struct FetchTest : testing::Test {
   os::TempDir dir;
   os::FakeLoop loop;
   Starts starts;
-  PutFiles files{dir.Path("puts")};
+  PutFiles files{loop, dir.Path("puts")};
   Link link;
   std::vector<wire::ToHub> said;
   std::string note;  // of the last end
@@ -218,6 +232,48 @@ TEST_F(FetchTest, ANodeThatCannotKeepThemSaysSo) {
   Answer();
   EXPECT_TRUE(starts.orders.empty());
   EXPECT_NE(note.find("on node n1: the job's files cannot be kept"), std::string::npos) << note;
+}
+
+TEST_F(FetchTest, AJobWhoseUserIsLookedUpWaitsAndOthersDoNot) {
+  auto real = os::RealLoop::Create().value();
+  std::promise<void> answer;
+  KnownUsers users(
+      *real,
+      [&, gate = answer.get_future().share()](const std::string& name) {
+        if (name == "slow") gate.wait();
+        return Result<shepherd::TaskUser>(shepherd::TaskUser{.name = name});
+      },
+      Duration::Seconds(60));
+  ASSERT_TRUE(users.Find("fast"));
+  Offer offer;
+  offer.node_name = "n2";
+  offer.slots = 4;
+  offer.milli_cpus = 4 * kMilliCpu;
+  Node other(NodeId(2), offer,
+             {.loop = loop, .executor = starts, .sample_load = nullptr, .users = &users});
+  auto pair = transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop);
+  pair.first->OnMessage([](const wire::ToHub&) {});
+  other.Connect(*pair.second);
+  loop.RunFor(Duration::Millis(1));
+  starts.opened.clear();
+  for (uint32_t job : {8, 9}) {
+    JobSettings settings;
+    settings.row_kind = RowKind::kValues;
+    settings.command = {"echo"};
+    settings.user = job == 8 ? "slow" : "fast";
+    pair.first->Send(wire::OpenJob{JobId(job), std::make_shared<const JobSettings>(settings)});
+    pair.first->Send(wire::Lease{Epoch(1), JobId(job), Attempt(1), Needs{}, {{0, 1}}, {""}});
+  }
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_EQ(starts.opened, std::vector{JobId(9)});
+  ASSERT_EQ(starts.orders.size(), 1u);
+  answer.set_value();
+  users.Ask("slow", [&] { real->Stop(); });
+  real->Run();
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_EQ(starts.opened, (std::vector{JobId(9), JobId(8)}));
+  EXPECT_EQ(starts.orders.size(), 2u);
+  EXPECT_EQ(starts.orders.back().ref.job, JobId(8));
 }
 
 TEST_F(FetchTest, AFileThatDidNotComeIsTheTasksFailure) {

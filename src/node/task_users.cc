@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/units.h"
 
@@ -30,21 +30,37 @@ Result<shepherd::TaskUser> LookUpUser(const std::string& name) {
                             account->name, account->home,  account->shell};
 }
 
-UserLookUp RememberUsers(UserLookUp look_up, std::function<Instant()> now, Duration keep) {
-  struct Known {
-    Result<shepherd::TaskUser> user;
-    Instant until;
+KnownUsers::KnownUsers(os::Loop& loop, UserLookUp look_up, Duration keep)
+    : loop_(loop), look_up_(std::move(look_up)), keep_(keep) {}
+
+bool KnownUsers::Knows(const std::string& name) {
+  std::erase_if(known_, [&](const auto& each) { return each.second.until <= loop_.Now(); });
+  return known_.contains(name);
+}
+
+void KnownUsers::Keep(const std::string& name, Result<shepherd::TaskUser> found) {
+  Duration good_for = found ? keep_ : std::min(keep_, kKeepFailed);
+  known_.insert_or_assign(name, Known{std::move(found), loop_.Now() + good_for});
+}
+
+void KnownUsers::Ask(const std::string& name, std::function<void()> then) {
+  Asked& asked = asked_[name];
+  asked.waiting.push_back(std::move(then));
+  if (asked.work) return;
+  std::function<Result<shepherd::TaskUser>()> work = [look_up = look_up_, name] {
+    return look_up(name);
   };
-  return [look_up = std::move(look_up), now = std::move(now), keep,
-          known = std::map<std::string, Known>()](
-             const std::string& name) mutable -> Result<shepherd::TaskUser> {
-    std::erase_if(known, [&](const auto& each) { return each.second.until <= now(); });
-    if (auto at = known.find(name); at != known.end()) return at->second.user;
-    auto found = look_up(name);
-    Duration good_for = found ? keep : std::min(keep, kKeepFailed);
-    known.insert_or_assign(name, Known{found, now() + good_for});
-    return found;
+  auto done = [this, name](Result<shepherd::TaskUser> found) {
+    Keep(name, std::move(found));
+    auto answered = asked_.extract(name);
+    for (const auto& tell : answered.mapped().waiting) tell();
   };
+  asked.work = std::make_unique<os::Aside<shepherd::TaskUser>>(loop_, std::move(work), done);
+}
+
+Result<shepherd::TaskUser> KnownUsers::Find(const std::string& name) {
+  if (!Knows(name)) Keep(name, look_up_(name));
+  return known_.at(name).user;
 }
 
 Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
@@ -58,7 +74,7 @@ Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
                     "root, or send the job as '{0}'",
                     self ? self->name : fmt::format("uid {}", rules.own), shown));
   }
-  auto account = rules.look_up(user.empty() ? "root" : user);
+  auto account = rules.look_up(AccountOf(user));
   if (!account) {
     return Refuse(
         fmt::format("cannot run tasks of '{}': {}; give it an account there, or keep the "

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "os/account.h"
+#include "os/aside.h"
+#include "os/loop.h"
 #include "shepherd/protocol.h"
 
 namespace spate::node {
@@ -18,9 +22,43 @@ namespace spate::node {
 using UserLookUp = std::function<Result<shepherd::TaskUser>(const std::string&)>;
 // On this machine. It runs programs of the host, which may ask the network.
 Result<shepherd::TaskUser> LookUpUser(const std::string& name);
-// Gives what `look_up` has found for so long: the jobs of a user come in rows. What it did not find
-// it is asked for again after 10 s.
-UserLookUp RememberUsers(UserLookUp look_up, std::function<Instant()> now, Duration keep);
+
+// What was found of users, for so long: the jobs of a user come in rows. What was not found is
+// forgotten after 10 s.
+//
+// Thread: the loop's; users are looked up aside, as that may ask a server.
+class KnownUsers {
+ public:
+  KnownUsers(os::Loop& loop, UserLookUp look_up, Duration keep);
+  bool Knows(const std::string& name);
+  // Calls `then` when it is known, later.
+  void Ask(const std::string& name, std::function<void()> then);
+  // Waits, where it is not known.
+  Result<shepherd::TaskUser> Find(const std::string& name);
+
+ private:
+  struct Known {
+    Result<shepherd::TaskUser> user;
+    Instant until;
+  };
+  struct Asked {
+    std::unique_ptr<os::Aside<shepherd::TaskUser>> work;
+    std::vector<std::function<void()>> waiting;
+  };
+  void Keep(const std::string& name, Result<shepherd::TaskUser> found);
+
+  os::Loop& loop_;
+  const UserLookUp look_up_;
+  const Duration keep_;
+  std::map<std::string, Known> known_;
+  std::map<std::string, Asked> asked_;
+};
+
+// As whom a job's tasks run that names nobody.
+inline const std::string& AccountOf(const std::string& user) {
+  static const std::string kRoot = "root";
+  return user.empty() ? kRoot : user;
+}
 
 struct TaskUserRules {
   std::vector<std::string> users;      // who may; empty: everybody with an account of a person

@@ -3,10 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <future>
 #include <string>
 
 #include "node/task_users.h"
 #include "node/testing_executor.h"
+#include "os/fake_loop.h"
+#include "os/real_loop.h"
 #include "shepherd/shepherd_main.h"
 
 namespace spate::node {
@@ -75,29 +79,60 @@ TEST(TaskUserFor, OfANodeThatIsNot) {
   EXPECT_NE(Why("root", rules), "as itself");
 }
 
-TEST(RememberUsers, ForAWhile) {
+TEST(KnownUsers, ForAWhile) {
   std::string asked;
-  Instant now{1};
-  UserLookUp look_up = RememberUsers(
+  os::FakeLoop loop;
+  KnownUsers users(
+      loop,
       [&](const std::string& name) {
         asked += name + " ";
         return LookUp(name);
       },
-      [&] { return now; }, Duration::Seconds(60));
+      Duration::Seconds(60));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(look_up("ann")->name, "ann");
-    EXPECT_EQ(look_up("bob")->name, "bob");
+    EXPECT_EQ(users.Find("ann")->name, "ann");
+    EXPECT_EQ(users.Find("bob")->name, "bob");
   }
   EXPECT_EQ(std::exchange(asked, ""), "ann bob ");
-  EXPECT_FALSE(look_up("eve").has_value());
-  EXPECT_FALSE(look_up("eve").has_value());
+  EXPECT_FALSE(users.Find("eve").has_value());
+  EXPECT_FALSE(users.Find("eve").has_value());
   EXPECT_EQ(std::exchange(asked, ""), "eve ");
-  now = now + Duration::Seconds(10);
-  EXPECT_FALSE(look_up("eve").has_value());
+  loop.RunFor(Duration::Seconds(10));
+  EXPECT_TRUE(users.Knows("ann"));
+  EXPECT_FALSE(users.Find("eve").has_value());
   EXPECT_EQ(std::exchange(asked, ""), "eve ");
-  now = now + Duration::Seconds(60);
-  EXPECT_EQ(look_up("ann")->user, kPerson);
+  loop.RunFor(Duration::Seconds(60));
+  EXPECT_FALSE(users.Knows("ann"));
+  EXPECT_EQ(users.Find("ann")->user, kPerson);
   EXPECT_EQ(asked, "ann ");
+}
+
+TEST(KnownUsers, AreAskedForAsideAndOnce) {
+  auto loop = os::RealLoop::Create().value();
+  std::promise<void> answer;
+  std::atomic<int> asked = 0;
+  KnownUsers users(
+      *loop,
+      [&, gate = answer.get_future().share()](const std::string& name) {
+        ++asked;
+        gate.wait();
+        return LookUp(name);
+      },
+      Duration::Seconds(60));
+  int told = 0;
+  for (int i = 0; i < 2; ++i) users.Ask("ann", [&] { told += users.Knows("ann") ? 1 : 0; });
+  users.Ask("bob", [&] { loop->Stop(); });
+  loop->Post([&] {  // the loop goes on while a server says nothing
+    EXPECT_EQ(told, 0);
+    answer.set_value();
+  });
+  loop->Run();
+  while (told < 2) {
+    loop->At(loop->Now() + Duration::Millis(1), [&] { loop->Stop(); });
+    loop->Run();
+  }
+  EXPECT_EQ(asked, 2) << "ann and bob";
+  EXPECT_EQ(users.Find("ann")->user, kPerson);
 }
 
 TEST(TaskUserFor, AsksThisMachine) {

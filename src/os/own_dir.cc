@@ -93,8 +93,15 @@ Status CheckAbove(const Step& step, uint32_t self) {
 }  // namespace
 
 Status MakeOwnDir(const std::string& path, Others others) {
-  if (auto made = MakeDirs(path, 0700); !made) return made;
   const uint32_t self = EffectiveUser();
+  // Nothing is made where it could not stay.
+  std::string above = path;
+  while (!Exists(above)) above = DirName(above);
+  if (above != path) {
+    auto fine = WalkTo(above, [&](const Step& step) { return CheckAbove(step, self); });
+    if (!fine) return fine;
+  }
+  if (auto made = MakeDirs(path, 0700); !made) return made;
   return WalkTo(path, [&](const Step& step) {
     return step.last ? CheckOwn(step, self, others) : CheckAbove(step, self);
   });

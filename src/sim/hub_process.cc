@@ -188,11 +188,14 @@ bool HubProcess::Retry(const SimJob& job) {
 
 void HubProcess::Revive(const SimJob& job) {
   if (hub_->engine().Counts(job.id)) return;
-  auto apply = [this](const engine::Record& record) {
-    hub_->Apply(record);
-    mirror_.Apply(record);
+  engine::Engine past;
+  engine::Engine mirrored;
+  auto apply = [&](const engine::Record& record) {
+    past.Apply(record);
+    mirrored.Apply(record);
   };
   CHECK(store_->ReplayJob(job.id, apply).has_value());
+  CHECK(hub_->Adopt(job.id, past) && mirror_.Adopt(job.id, mirrored));
   hub_->SetSettings(job.id, job.settings);
 }
 
@@ -234,6 +237,8 @@ void HubProcess::ForgetSoon(JobId job) {
     if (!faults_.Alive() || !hub_->engine().Finished(job)) return;
     if (hub_->Forget(job)) {
       mirror_.Forget(job);
+      // A hub does this after a day.
+      for (const engine::NodeInfo& node : hub_->engine().Nodes()) hub_->ForgetNode(node.node);
       return;
     }
     loop_.At(loop_.Now() + kAgain, [this, job] { ForgetSoon(job); });

@@ -364,7 +364,7 @@ TEST(Damage, OfFirstMessages) {
       },
       DecodeGreeting);
   pb::Welcome welcome;
-  welcome.set_protocol(1);
+  welcome.set_protocol(kProtocol);
   welcome.set_epoch(1);
   CheckAll<pb::Welcome>(
       {

@@ -15,8 +15,10 @@
 
 namespace spate::wire {
 
-inline constexpr uint32_t kProtocol = 1;        // what we speak
-inline constexpr uint32_t kOldestProtocol = 1;  // what we still understand
+// Version 2: --shell, names that replace {}, and rows that name their input. Who spoke 1 leaves
+// these out in silence and runs another command, so it is refused.
+inline constexpr uint32_t kProtocol = 2;        // what we speak
+inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand
 
 enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
 

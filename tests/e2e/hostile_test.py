@@ -77,13 +77,17 @@ def test_an_old_protocol_is_told_what_to_use(place: Place):
     hub = Hub(place)
     for peer in (raw(hub), tls(hub)):
         reason = peer.send(greeting(newest=900, oldest=900)).refusal()
-        want("speaks protocols 1 to" in reason and "use releases" in reason, reason)
+        want("speak 900 to 900" in reason, reason)
+    # Of a release that would leave --shell out in silence.
+    for peer in (raw(hub), tls(hub)):
+        reason = peer.send(greeting(newest=1, oldest=1)).refusal()
+        want("speaks protocols 2 to" in reason and "use the same release" in reason, reason)
 
 
 def test_nobody_enters_tls_without_a_credential(place: Place):
     hub = Hub(place)
     for role in (1, 2, 3):
-        body = {1: b"evil", 2: 1, 3: 1, 4: role, 8: b"n1", 9: b"i" * 16}
+        body = {1: b"evil", 2: 2, 3: 2, 4: role, 8: b"n1", 9: b"i" * 16}
         reason = tls(hub).send(frame(GREETING, message(body))).refusal()
         want("credential" in reason, reason)
         forged = message(body | {5: 1, 6: b"n" * 32, 7: b"p" * 32})

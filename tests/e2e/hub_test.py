@@ -414,6 +414,31 @@ def test_a_retry_asks_for_something_else(place: Place):
     want("2 cpus, 1.0 GB of memory, 1 of 'gpus'" in info, info)
 
 
+def test_an_ended_job_is_retried_by_many_at_once(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1")
+    job = cluster.submit("--wait", "--array", "1-400", "--", "echo x >> ran; test $((SPATE_TASK_INDEX % 2)) = 0 || test -e go #", code=1)
+    place.write("go")
+    command = [SPATE, "job", "retry", job]
+    asked = [subprocess.Popen(command, cwd=place.dir, env=place.env, stderr=subprocess.PIPE)
+             for _ in range(6)]
+    told = [process.communicate(timeout=60)[1].decode() for process in asked]
+    want(all(process.returncode == 0 for process in asked), told)
+    cluster.spate("job wait", job)
+    want(len(place.lines("ran")) == 600, f"{len(place.lines('ran'))} attempts, not 400 and 200")
+    # Who waits for each of its tasks hears how they ended, though the hub has forgotten them.
+    other = cluster.submit("--wait", "--array", "1-400", "--after", f"each:{job}", "--", "true")
+    out, _ = cluster.spate("job info", other)
+    want("400 succeeded" in out, out)
+    # One who goes away meanwhile is no reason to keep it.
+    for _ in range(20):
+        process = subprocess.Popen(command, cwd=place.dir, env=place.env, stderr=subprocess.DEVNULL)
+        process.kill()
+        process.wait()
+    _, err = cluster.spate("job retry", job)
+    want("nothing to retry" in err, err)
+
+
 def test_a_retry_may_have_more_time(place: Place):
     cluster = cluster_of(place)
     cluster.node()

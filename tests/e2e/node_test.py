@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The life of a node: started once, stopped by name, removed, and what it keeps of jobs."""
+import json
 import os
+import sqlite3
 
 from cluster import cluster_of
 from harness import Place, main, wait, want
@@ -52,6 +54,36 @@ def test_a_removed_node_ends(place: Place):
     cluster.spate("node resume", "n1")
     cluster.node("n1")
     cluster.submit("--wait", "--", "true")
+
+
+def test_a_node_that_has_left_is_forgotten(place: Place):
+    cluster = cluster_of(place, "--listen", "127.0.0.1:0", "--lost-after", "15s", "--forget-nodes", "1s")
+    for name in ("n1", "n2", "n3"):
+        cluster.node(name)
+    cluster.submit("--wait", "--on", "n1", "--", "true")
+    cluster.spate("node drain", "n2")
+
+    def names():
+        return {json.loads(line)["node"] for line in
+                cluster.spate("node list", "--output", "json")[0].splitlines()}
+    want(names() == {"n1", "n2", "n3"}, names())
+    cluster.spate("node stop", "n1")
+    cluster.spate("node stop", "n2")
+    # n2 stays: somebody said something about it.
+    wait(lambda: names() == {"n2", "n3"}, "n1 is forgotten")
+    want("node n1 has been away for long and is forgotten" in place.read("hub.log"), "no word of it")
+    cluster.kill_hub()
+    cluster.start_hub()
+    want(names() == {"n2", "n3"}, names())
+    # It may come back, as the same one; a new one gets a number of its own.
+    cluster.node("n4")
+    cluster.node("n1")
+    want(names() == {"n1", "n2", "n3", "n4"}, names())
+    cluster.submit("--wait", "--on", "n1", "--", "true")
+    cluster.kill_hub()
+    with sqlite3.connect(os.path.join(cluster.hub_dir, "hub.db")) as db:
+        rows = db.execute("SELECT id, name, removed FROM node ORDER BY id").fetchall()
+    want(rows == [(1, "n1", 0), (2, "n2", 0), (3, "n3", 0), (4, "n4", 0)], rows)
 
 
 def test_a_missing_folder_and_too_much_memory_are_told_where_stderr_goes(place: Place):

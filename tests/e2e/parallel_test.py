@@ -322,6 +322,53 @@ def test_another_input_is_refused(place: Place):
         want(process.returncode == 2 and part in err, (process.returncode, part, err))
 
 
+def refuses_another_input(place, *how):
+    """Kills a run that has taken its whole input, and gives it others."""
+    data = lines_of(1_000)
+    command = ["-j2", *how, *PIPE, "sh", "-c", "cat >> out; test -e go || sleep 60"]
+    process = feed(place, data, "-q", *command)
+
+    def all_is_taken():
+        tasks = (place.read("state/jobs/1/input/end").split() or [None])[0]
+        return tasks and f"tasks      {tasks}:" in place.run("1", command="job info")[0]
+    wait(all_is_taken, "all is taken")
+    wait(lambda: place.read("out"), "a task runs")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    place.write("go")
+    before = place.read("out")
+    for other in (data.replace(b"7", b"8"), data[:-50], data + b"more\n"):
+        process = feed(place, other, "--resume", *command)
+        _, err = process.communicate(timeout=60)
+        want(process.returncode == 2 and b"the input is not that of the earlier run" in err
+             and b"the same with < /dev/null" in err, (process.returncode, err))
+    want(place.read("out") == before, "a task was started")
+    return data, command
+
+
+def goes_on(place, command, data, given):
+    process = feed(place, given, "-q", "--resume", *command)
+    _, err = process.communicate(timeout=60)
+    want(process.returncode == 0, err)
+    want(set(data.decode().splitlines()) <= set(place.lines("out")), "lines are lost")
+
+
+def test_another_input_is_refused_when_the_earlier_one_was_taken_whole(place: Place):
+    data, command = refuses_another_input(place)
+    goes_on(place, command, data, data)
+    # Nor is it passed over when nothing is left to do.
+    for given, code, text in ((data + b"more\n", 2, b"job 1 is complete; to run the command on"),
+                              (data, 0, b"")):
+        process = feed(place, given, "--resume", *command)
+        _, err = process.communicate(timeout=60)
+        want(process.returncode == code and text in err, (process.returncode, err))
+
+
+def test_another_input_is_refused_when_it_was_dealt(place: Place):
+    data, command = refuses_another_input(place, "--round-robin")
+    goes_on(place, command, data, b"")
+
+
 def test_memory_and_disk_are_bounded(place: Place):
     """A slow task, and input without end: spate must not run ahead."""
     process = place.start("-q", "-j2", "--pipe", "--block", "1M", "--", "sleep 60",

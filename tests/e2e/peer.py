@@ -42,7 +42,7 @@ def frame(kind, body):
     return struct.pack("<IB", len(body) + 1, kind) + body
 
 
-def greeting(role=2, newest=1, oldest=1):
+def greeting(role=2, newest=2, oldest=2):
     return frame(GREETING, message({1: b"evil", 2: newest, 3: oldest, 4: role}))
 
 

@@ -63,6 +63,7 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   options.allow_root = in.Has(Opt::kAllowRoot);
   in.Read(Opt::kSuspectAfter, options.suspect_after, ParseDuration);
   in.Read(Opt::kLostAfter, options.lost_after, ParseDuration);
+  in.Read(Opt::kForgetNodes, options.forget_nodes, ParseDuration);
   in.ReadAll(
       Opt::kKeep,
       [&](std::string_view value) -> Result<bool> {

@@ -26,7 +26,8 @@ struct HubOptions {
   bool allow_root = false;
   Duration suspect_after = Duration::Seconds(15);
   Duration lost_after = kLimits.node_patience;  // at least the former
-  HistoryBound keep;                            // its age alone counts
+  Duration forget_nodes = Duration::Seconds(86'400);
+  HistoryBound keep;  // its age alone counts
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
 

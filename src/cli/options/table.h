@@ -189,6 +189,7 @@ enum class Opt : uint8_t {
   kUsers,
   kSuspectAfter,
   kLostAfter,
+  kForgetNodes,
   kAllowRoot,
   kMetrics,
   // Looking.

@@ -3,6 +3,8 @@
 // may ask in questions.cc.
 #include "core/engine/engine.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "core/engine/engine_state.h"
 
@@ -135,6 +137,33 @@ bool Engine::Forget(JobId id) {
   auto job = state_->jobs.find(id);
   if (job == state_->jobs.end() || !job->second.finished()) return false;
   state_->jobs.erase(job);
+  return true;
+}
+
+bool Engine::ForgetNode(NodeId id) {
+  auto at = state_->nodes.find(id);
+  if (at == state_->nodes.end()) return true;
+  const NodeState& node = at->second;
+  if (node.present || node.lost_at != Instant::Never() || !node.leases.empty()) return false;
+  if (node.drained || !node.sick.empty()) return false;
+  bool of_open_job = std::ranges::any_of(node.set_aside, [&](const auto& each) {
+    const JobState* job = state_->FindJob(each.first);
+    return job != nullptr && !job->finished();
+  });
+  if (of_open_job) return false;
+  state_->open.erase(id);
+  state_->nodes.erase(at);
+  return true;
+}
+
+// A finished job takes nothing of nodes and users, and waits for nothing. What its leases counted
+// for its user's turn is forgotten, as at a restart.
+bool Engine::Adopt(JobId id, Engine& past) {
+  auto job = past.state_->jobs.find(id);
+  if (job == past.state_->jobs.end() || !job->second.finished()) return false;
+  CHECK(!state_->jobs.contains(id));
+  state_->users.try_emplace(job->second.user());
+  state_->jobs.insert(past.state_->jobs.extract(job));
   return true;
 }
 

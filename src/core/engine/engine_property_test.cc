@@ -363,6 +363,11 @@ class World {
     if (prng.Chance(40)) return events_.push_back(DrainNode{node});
     if (prng.Chance(60)) return events_.push_back(UndrainNode{node});
     if (prng.Chance(50)) return events_.push_back(ClearSick{node, {}});
+    if (prng.Chance(50)) {  // replay knows nothing of this, and must not need to
+      Step();
+      engine_->ForgetNode(node);
+      return;
+    }
     events_.push_back(RemoveNode{node});
   }
   // A finished job leaves memory, or comes back by its records.
@@ -377,22 +382,26 @@ class World {
   }
   void Recall(JobId job) {
     if (forgotten_.erase(job) == 0) return;
-    for (const Record& record : records_) {
-      bool of_job = std::visit(
-          [job](const auto& r) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(r)>, AttemptEnded>) {
-              return r.end.ref.job == job;
-            } else if constexpr (requires { r.job; }) {
-              return r.job == job;
-            } else {
-              return false;
-            }
-          },
-          record);
-      if (!of_job) continue;
-      engine_->Apply(record);
-      replica_->Apply(record);
+    for (Engine* engine : {engine_.get(), replica_.get()}) {
+      Engine past;
+      for (const Record& record : records_) {
+        if (IsOf(record, job)) past.Apply(record);
+      }
+      RC_ASSERT(engine->Adopt(job, past));
     }
+  }
+  static bool IsOf(const Record& record, JobId job) {
+    return std::visit(
+        [job](const auto& r) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(r)>, AttemptEnded>) {
+            return r.end.ref.job == job;
+          } else if constexpr (requires { r.job; }) {
+            return r.job == job;
+          } else {
+            return false;
+          }
+        },
+        record);
   }
   void CancelSome(Prng& prng) {
     JobId job = AnyJob(prng);

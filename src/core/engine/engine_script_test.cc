@@ -221,6 +221,7 @@ class EngineMachine : public script::Machine {
         {"clear", &EngineMachine::Clear},
         {"forget", &EngineMachine::Forget},
         {"revive", &EngineMachine::Revive},
+        {"forget-node", &EngineMachine::ForgetNode},
         {"nodes", &EngineMachine::Nodes},
         {"users", &EngineMachine::Users},
         {"counts", &EngineMachine::Counts},
@@ -422,13 +423,22 @@ class EngineMachine : public script::Machine {
       return fmt::format("forget {}: {}", Name(job), done ? "done" : "it has not finished");
     });
   }
+  void ForgetNode(Line& line) {
+    NodeId node = line.Node();
+    questions_.push_back([this, node] {
+      bool done = engine_->ForgetNode(node);
+      return fmt::format("forget {}: {}", Name(node), done ? "done" : "it matters still");
+    });
+  }
   // As the hub does before tasks of a forgotten job are reopened.
   void Revive(Line& line) {
     JobId job = line.Job();
-    for (const Record& record : records_) {
-      if (JobOf(record) != job) continue;
-      engine_->Apply(record);
-      replica_->Apply(record);
+    for (Engine* engine : {engine_.get(), replica_.get()}) {
+      Engine past;
+      for (const Record& record : records_) {
+        if (JobOf(record) == job) past.Apply(record);
+      }
+      CHECK(engine->Adopt(job, past));
     }
   }
   static JobId JobOf(const Record& record) {

@@ -86,8 +86,8 @@ bool JobState::Blocked(TaskIndex index) const { return Has(index, kBlocked); }
 bool JobState::Cancelled(TaskIndex index) const { return cancelled_ || Has(index, kCancelled); }
 
 bool JobState::Avoids(NodeId node) const {
-  auto it = troubles_.find(node);
-  return it != troubles_.end() && (it->second.set_aside || it->second.no_start);
+  auto it = troubles_->find(node);
+  return it != troubles_->end() && (it->second.set_aside || it->second.no_start);
 }
 
 bool JobState::SucceededOn(NodeId node) const {
@@ -100,13 +100,13 @@ bool JobState::SucceededBeside(NodeId node) const {
 
 uint32_t JobState::FailuresBesideWorst() const {
   uint32_t worst = 0;
-  for (const auto& [node, failures] : row_) worst = std::max(worst, failures);
+  for (const auto& [node, failures] : *row_) worst = std::max(worst, failures);
   return failures_in_row_ - worst;
 }
 
 void JobState::EndRow() {
   failures_in_row_ = 0;
-  row_.clear();
+  row_.Clear();
 }
 
 uint32_t JobState::RequestOf(TaskIndex index) const {
@@ -118,20 +118,20 @@ uint32_t JobState::RequestOf(TaskIndex index) const {
 }
 
 Attempt JobState::CurrentAttempt(TaskIndex index) const {
-  if (!traces_.empty()) {
-    if (auto it = traces_.find(index); it != traces_.end()) return it->second.attempt;
+  if (!traces_->empty()) {
+    if (auto it = traces_->find(index); it != traces_->end()) return it->second.attempt;
   }
   return Attempt(Has(index, kLeasedBefore) ? 1 : 0);
 }
 
 Trace JobState::TraceOf(TaskIndex index) const {
-  if (auto it = traces_.find(index); it != traces_.end()) return it->second;
+  if (auto it = traces_->find(index); it != traces_->end()) return it->second;
   return {CurrentAttempt(index), 0, 0};
 }
 
 bool JobState::Lossy(TaskIndex index) const {
-  auto it = traces_.find(index);
-  return it != traces_.end() && it->second.losses > 0;
+  auto it = traces_->find(index);
+  return it != traces_->end() && it->second.losses > 0;
 }
 
 bool JobState::MayReopen(TaskIndex index) const {
@@ -204,7 +204,7 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
 }
 
 bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request, const Skip& skip) const {
-  for (const auto& [place, range] : queues_[request].requeued) {
+  for (const auto& [place, range] : *queues_[request].requeued) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       if (skip && skip(i)) continue;
       if (head.count == max || !Join(head, i, request)) return true;
@@ -216,7 +216,7 @@ bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request, const Sk
 bool JobState::PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed,
                             const Skip& skip) const {
   for (uint32_t request = 0; request < queues_.size(); ++request) {
-    if (queues_[request].requeued.empty() || (!passed.empty() && passed[request])) continue;
+    if (queues_[request].requeued->empty() || (!passed.empty() && passed[request])) continue;
     if (JoinRequeued(head, max, request, skip)) return true;
   }
   return false;
@@ -318,7 +318,7 @@ void JobState::Requeue(TaskIndex index) {
   tasks_[index] |= kAgain;
   uint32_t request = RequestOf(index);
   CountWaiting(request, 1);
-  queues_[request].requeued.Push(index);
+  queues_[request].requeued.Edit().Push(index);
 }
 
 void JobState::Delay(TaskIndex index, Instant until) {
@@ -343,10 +343,10 @@ void JobState::SkipStale(uint32_t request) {
 void JobState::DropStale() {
   for (uint32_t request = 0; request < queues_.size(); ++request) {
     Queue& queue = queues_[request];
-    const Requeued before = std::exchange(queue.requeued, {});
-    for (const auto& [place, range] : before) {
+    const Rare<Requeued> before = std::exchange(queue.requeued, {});
+    for (const auto& [place, range] : *before) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        if (Has(i, kAgain)) queue.requeued.Push(i);
+        if (Has(i, kAgain)) queue.requeued.Edit().Push(i);
       }
     }
     std::erase_if(queue.delayed, [this](const Delayed& d) { return !Has(d.index, kWaits); });
@@ -364,7 +364,7 @@ void JobState::Release() {
 void JobState::Finish() {
   finished_ = true;
   after_.clear();  // what was withdrawn and is reopened waits for nothing
-  troubles_.clear();
+  troubles_.Clear();
 }
 
 void JobState::Cancel() {
@@ -408,14 +408,19 @@ void JobState::CountWaiting(uint32_t request, int64_t change) {
 
 void JobState::Trust(NodeId node) {
   if (node == NodeId()) {
-    troubles_.clear();
+    troubles_.Clear();
   } else {
-    troubles_.erase(node);
+    troubles_.Edit().erase(node);
   }
 }
 
 void JobState::Meet(JobId other) {
   std::erase_if(after_, [other](const After& after) { return after.job == other; });
+}
+
+// For new requests; they have no fresh tasks yet.
+void JobState::AddQueues(uint32_t cursor) {
+  while (queues_.size() < requests_.size()) queues_.emplace_back().cursor = cursor;
 }
 
 void JobState::Grow(const JobGrown& grown) {
@@ -424,7 +429,7 @@ void JobState::Grow(const JobGrown& grown) {
   if (finished_ && held_ == HoldReason::kAllFail) Release();
   uint32_t before = counts_.total;
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
-  queues_.resize(requests_.size(), Queue{.cursor = before});
+  AddQueues(before);
   for (const RequestRun& run : grown.runs) {
     CountWaiting(run.request, run.count);
     if (!runs_.empty() && runs_.back().request == run.request) {
@@ -459,7 +464,8 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks) {
   for (const TaskRange& range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       CHECK(MayReopen(i));
-      if (Attempt attempt = CurrentAttempt(i); attempt.value > 0) traces_[i] = {attempt, 0, 0};
+      if (Attempt attempt = CurrentAttempt(i); attempt.value > 0)
+        traces_.Edit()[i] = {attempt, 0, 0};
       Requeue(i);
     }
   }
@@ -474,7 +480,7 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks) {
 
 void JobState::ChangeNeeds(const NeedsChanged& changed) {
   requests_.insert(requests_.end(), changed.new_requests.begin(), changed.new_requests.end());
-  queues_.resize(requests_.size(), Queue{.cursor = counts_.total});
+  AddQueues(counts_.total);
   for (const RequestRun& run : changed.runs) {
     CHECK(run.request < requests_.size());
     // Tasks that have ended are in no queue.
@@ -489,10 +495,10 @@ void JobState::Lease(TaskRange tasks, Attempt attempt) {
     CHECK(StateOf(i) == TaskState::kQueued);
     // Replay may not know the job whose end had unblocked it.
     if (!Blocked(i)) CountWaiting(request, -1);
-    if (Has(i, kAgain)) queues_[request].requeued.Take(i);
+    if (Has(i, kAgain)) queues_[request].requeued.Edit().Take(i);
     SetState(i, TaskState::kLeased);
     tasks_[i] |= kLeasedBefore;
-    if (attempt.value > 1) traces_[i].attempt = attempt;
+    if (attempt.value > 1) traces_.Edit()[i].attempt = attempt;
   }
   SkipStale(request);
 }
@@ -513,15 +519,18 @@ void JobState::Return(TaskRange tasks, Attempt attempt) {
 void JobState::Learn(const AttemptEnded& ended) {
   Cause cause = ended.end.cause;
   if (cause == Cause::kSuccess) {
-    if (!troubles_.empty()) {
-      if (auto it = troubles_.find(ended.node); it != troubles_.end()) {
+    if (!troubles_->empty()) {
+      auto& troubles = troubles_.Edit();
+      if (auto it = troubles.find(ended.node); it != troubles.end()) {
         it->second.failures = 0;
         it->second.no_start = false;
-        if (!it->second.set_aside) troubles_.erase(it);
+        if (!it->second.set_aside) troubles.erase(it);
       }
     }
     auto at = std::lower_bound(good_nodes_.begin(), good_nodes_.end(), ended.node);
     if (at == good_nodes_.end() || *at != ended.node) good_nodes_.insert(at, ended.node);
+    // An open job outlives many nodes: those with the lowest numbers came first.
+    if (good_nodes_.size() > kGoodNodes) good_nodes_.erase(good_nodes_.begin());
     if (failures_in_row_ > 0) EndRow();
     starts_nowhere_ = false;
     return;
@@ -532,15 +541,15 @@ void JobState::Learn(const AttemptEnded& ended) {
 
 void JobState::LearnFailure(const AttemptEnded& ended) {
   ++failures_in_row_;
-  ++row_[ended.node];
+  ++row_.Edit()[ended.node];
   const Trace trace = TraceOf(ended.end.ref.index);
   bool own_fault = ended.verdict == Verdict::kFailed && trace.blamed[0] != NodeId();
   for (NodeId node : trace.blamed) {
-    auto it = troubles_.find(node);
-    if (own_fault && it != troubles_.end() && it->second.failures > 0) --it->second.failures;
+    auto it = troubles_.Edit().find(node);
+    if (own_fault && it != troubles_->end() && it->second.failures > 0) --it->second.failures;
   }
   if (own_fault) return;
-  Trouble& trouble = troubles_[ended.node];
+  Trouble& trouble = troubles_.Edit()[ended.node];
   ++trouble.failures;
   if (ended.end.cause != Cause::kStart) return;
   if (!ended.counts) {
@@ -548,7 +557,7 @@ void JobState::LearnFailure(const AttemptEnded& ended) {
   } else if (!starts_nowhere_) {
     // No node was left to try.
     starts_nowhere_ = true;
-    for (auto& [node, each] : troubles_) each.no_start = false;
+    for (auto& [node, each] : troubles_.Edit()) each.no_start = false;
   }
 }
 
@@ -557,7 +566,7 @@ void JobState::End(const AttemptEnded& ended) {
   CHECK(StateOf(i) == TaskState::kLeased);
   Learn(ended);
   if (ended.verdict == Verdict::kSucceeded) {
-    if (!traces_.empty()) traces_.erase(i);
+    if (!traces_->empty()) traces_.Edit().erase(i);
     SetState(i, TaskState::kSucceeded);
     return;
   }
@@ -569,7 +578,7 @@ void JobState::End(const AttemptEnded& ended) {
     SetState(i, ended.verdict == Verdict::kFailed ? TaskState::kFailed : TaskState::kCancelled);
     return;
   }
-  Trace& trace = traces_.try_emplace(i, Trace{ended.end.ref.attempt, 0, 0}).first->second;
+  Trace& trace = traces_.Edit().try_emplace(i, Trace{ended.end.ref.attempt, 0, 0}).first->second;
   trace.attempt = ended.end.ref.attempt;
   if (ended.counts) ++trace.tries;
   if (ended.end.cause == Cause::kNode) {
@@ -631,7 +640,7 @@ void JobState::CheckInvariants() const {
       CHECK(RequestOf(delayed.index) == request);
     }
     waiting -= queue.delayed.size();
-    for (const auto& [place, range] : queue.requeued) {
+    for (const auto& [place, range] : *queue.requeued) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
         CHECK(Has(i, kAgain));
         CHECK(RequestOf(i) == request);
@@ -655,8 +664,9 @@ uint64_t JobState::Digest() const {
   }
   hash = Mix(hash, uint64_t{failures_in_row_} << 1 | starts_nowhere_);
   for (NodeId node : good_nodes_) hash = Mix(hash, node.value);
-  for (const auto& [node, failures] : row_) hash = Mix(hash, uint64_t{node.value} << 32 | failures);
-  for (const auto& [node, trouble] : troubles_) {
+  for (const auto& [node, failures] : *row_)
+    hash = Mix(hash, uint64_t{node.value} << 32 | failures);
+  for (const auto& [node, trouble] : *troubles_) {
     hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
                          trouble.no_start);
   }
@@ -682,7 +692,7 @@ uint64_t JobState::Digest() const {
     hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
   }
   for (const Queue& queue : queues_) {
-    for (const auto& [place, range] : queue.requeued) {
+    for (const auto& [place, range] : *queue.requeued) {
       hash = Mix(hash, uint64_t{range.first} << 32 | range.count);
     }
     for (const Delayed& delayed : queue.delayed) {
@@ -695,10 +705,10 @@ uint64_t JobState::Digest() const {
 
 uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
-                   runs_.capacity() * sizeof(RequestRun) + traces_.size() * 72;
+                   runs_.capacity() * sizeof(RequestRun) + traces_->size() * 72;
   for (const Queue& queue : queues_) {
     bytes +=
-        sizeof(Queue) + queue.requeued.size() * 112 + queue.delayed.capacity() * sizeof(Delayed);
+        sizeof(Queue) + queue.requeued->size() * 112 + queue.delayed.capacity() * sizeof(Delayed);
   }
   return bytes;
 }

@@ -17,6 +17,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/engine/rare.h"
 #include "core/engine/record.h"
 #include "core/engine/requeued.h"
 #include "core/model/job.h"
@@ -33,6 +34,9 @@ struct Head {
 
 // The last number that an attempt may have; a task that has used it up is not given out again.
 inline constexpr Attempt kLastAttempt{UINT16_MAX - 1};
+
+// A job remembers so many nodes on which it has succeeded: more than can be there at once.
+inline constexpr size_t kGoodNodes = 16'384;
 
 // What a task that is beyond its first attempt has behind it.
 struct Trace {
@@ -111,7 +115,7 @@ class JobState {
   bool Wants() const { return waiting_ > 0 && Runnable(); }
   // The node is not to be given tasks of this job.
   bool Avoids(NodeId node) const;
-  const std::map<NodeId, Trouble>& troubles() const { return troubles_; }
+  const std::map<NodeId, Trouble>& troubles() const { return *troubles_; }
   // An attempt succeeded on this node.
   bool SucceededOn(NodeId node) const;
   // An attempt succeeded on another node than this one.
@@ -135,7 +139,7 @@ class JobState {
   void Block(TaskIndex index);  // queued, and never given out
   void Unblock(TaskIndex index);
   void Meet(JobId other);  // it waits for this job no more; its tasks are still blocked
-  void SetAside(NodeId node) { troubles_[node].set_aside = true; }
+  void SetAside(NodeId node) { troubles_.Edit()[node].set_aside = true; }
   void Trust(NodeId node);                             // 0: every node
   void Withdraw(const std::vector<TaskRange>& tasks);  // all queued
   void Reopen(const std::vector<TaskRange>& tasks);    // all may be reopened
@@ -174,7 +178,7 @@ class JobState {
   };
   // The queued tasks of one request.
   struct Queue {
-    Requeued requeued;             // tasks with kAgain
+    Rare<Requeued> requeued;       // tasks with kAgain
     std::vector<Delayed> delayed;  // a heap of tasks with kWaits
     uint32_t cursor = 0;           // the position of its first fresh task; total when none is
     uint32_t waiting = 0;          // its queued tasks that are not blocked
@@ -195,6 +199,7 @@ class JobState {
   }
   // The first position from `position` on whose task is fresh and makes this request.
   uint32_t SeekFresh(uint32_t request, uint32_t position) const;
+  void AddQueues(uint32_t cursor);
   // Lets the cursors of queues without fresh tasks look at positions from `position` on.
   void PlaceCursors(uint32_t position);
   // After tasks were leased that were delayed or fresh: drops them from the queue's fronts.
@@ -223,10 +228,10 @@ class JobState {
   int32_t priority_ = 0;
   std::vector<After> after_;  // not fulfilled
 
-  std::map<NodeId, Trouble> troubles_;  // only of nodes with any
-  std::vector<NodeId> good_nodes_;      // on which an attempt succeeded; sorted
+  Rare<std::map<NodeId, Trouble>> troubles_;  // only of nodes with any
+  std::vector<NodeId> good_nodes_;            // on which an attempt succeeded; sorted
   uint32_t failures_in_row_ = 0;
-  std::map<NodeId, uint32_t> row_;  // the same, by node
+  Rare<std::map<NodeId, uint32_t>> row_;  // the same, by node
   bool starts_nowhere_ = false;
 
   std::vector<Needs> requests_;
@@ -235,7 +240,7 @@ class JobState {
 
   // Bits 0-2: TaskState; the others are in job_state.cc.
   std::vector<uint8_t> tasks_;
-  std::unordered_map<TaskIndex, Trace> traces_;  // looked up, never walked to decide
+  Rare<std::unordered_map<TaskIndex, Trace>> traces_;  // looked up, never walked to decide
 
   std::vector<Queue> queues_;  // by request
   uint32_t waiting_ = 0;       // in all of them

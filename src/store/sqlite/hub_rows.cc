@@ -15,7 +15,9 @@ constexpr std::string_view kWriteNode =
     "instance=excluded.instance, user=excluded.user, created_us=excluded.created_us, "
     "removed=excluded.removed";
 constexpr std::string_view kReadNodes =
-    "SELECT id, name, instance, user, created_us, removed, {} FROM node ORDER BY id";
+    "SELECT id, name, instance, user, created_us, removed, {} FROM node ";
+constexpr std::string_view kRemoveNodes =
+    "DELETE FROM node WHERE removed > 1 AND removed < ? AND id < (SELECT MAX(id) FROM node)";
 constexpr std::string_view kWriteCredential =
     "INSERT OR REPLACE INTO credential(serial, role, user, secret, created_us, expires_us, "
     "revoked_us) VALUES(?,?,?,?,?,?,?)";
@@ -60,7 +62,7 @@ Status WriteNode(Database& db, const NodeRow& row) {
   s.BindText(2, row.instance);
   s.BindText(3, row.user);
   BindTime(s, 4, row.created);
-  s.Bind(5, row.removed ? 1 : 0);
+  s.Bind(5, row.forgotten ? row.forgotten->ns / 1000 : row.removed ? 1 : 0);
   return s.RunOnce();
 }
 
@@ -78,17 +80,44 @@ Status WriteCredential(Database& db, const CredentialRow& row) {
   return s.RunOnce();
 }
 
+namespace {
+
+// The column `removed` is 1, or when the node was forgotten.
+NodeRow NodeFromColumns(const Statement& s) {
+  NodeRow row{.id = NodeId(static_cast<uint32_t>(s.Int(0))),
+              .name = s.Text(1),
+              .instance = s.Text(2),
+              .user = s.Text(3),
+              .created = Instant{s.Nanos(4)},
+              .removed = s.Int(5) == 1,
+              .forgotten = {},
+              .damaged = s.Int(6) == 0};
+  if (s.Int(5) > 1) row.forgotten = Instant{s.Nanos(5)};
+  return row;
+}
+
+}  // namespace
+
 Result<std::vector<NodeRow>> ReadNodeRows(Database& db) {
-  std::string sql = fmt::format(kReadNodes, IsSound("node"));
-  return ReadRows<NodeRow>(db, sql, [](const Statement& s) {
-    return NodeRow{.id = NodeId(static_cast<uint32_t>(s.Int(0))),
-                   .name = s.Text(1),
-                   .instance = s.Text(2),
-                   .user = s.Text(3),
-                   .created = Instant{s.Nanos(4)},
-                   .removed = s.Int(5) != 0,
-                   .damaged = s.Int(6) == 0};
-  });
+  std::string sql = fmt::format(kReadNodes, IsSound("node")) + "ORDER BY id";
+  return ReadRows<NodeRow>(db, sql, NodeFromColumns);
+}
+
+Result<NodeRow> ReadNodeRow(Database& db, const std::string& name) {
+  auto statement = db.Prepare(fmt::format(kReadNodes, IsSound("node")) + "WHERE name = ?");
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  statement->BindText(0, name);
+  auto found = statement->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return Fail(ErrorKind::kNotFound, fmt::format("there is no node '{}'", name));
+  return NodeFromColumns(*statement);
+}
+
+Status RemoveNodes(Database& db, const NodesForgotten& which) {
+  auto statement = db.Prepare(kRemoveNodes);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  BindTime(*statement, 0, which.before);
+  return statement->RunOnce();
 }
 
 Result<std::vector<CredentialRow>> ReadCredentialRows(Database& db) {

@@ -21,6 +21,8 @@ struct NodeRow {
   std::string user;      // who started it
   Instant created;
   bool removed = false;
+  // It had been away for long, and was forgotten but for its name: tasks that ran there are kept.
+  std::optional<Instant> forgotten;
   bool damaged = false;  // as it was read: none of it is sure but the number
 };
 
@@ -41,6 +43,14 @@ Status WriteCredential(Database& db, const CredentialRow& row);
 
 // Ascending by id and serial. A credential that is damaged proves nothing: it is left out.
 Result<std::vector<NodeRow>> ReadNodeRows(Database& db);
+// kNotFound: there is none of this name.
+Result<NodeRow> ReadNodeRow(Database& db, const std::string& name);
+// Removes the rows of nodes that were forgotten before `before`; the newest stays, so that no
+// number is given out twice.
+struct NodesForgotten {
+  Instant before;
+};
+Status RemoveNodes(Database& db, const NodesForgotten& which);
 Result<std::vector<CredentialRow>> ReadCredentialRows(Database& db);
 
 }  // namespace spate::store

@@ -308,6 +308,7 @@ Status JournalWriter::WriteChange(const RowChange& change) {
   }
   if (const auto* progress = std::get_if<JobProgress>(&change)) return jobs_.Write(*progress);
   if (const auto* node = std::get_if<NodeRow>(&change)) return WriteNode(*db_, *node);
+  if (const auto* old = std::get_if<NodesForgotten>(&change)) return RemoveNodes(*db_, *old);
   if (const auto* row = std::get_if<CredentialRow>(&change)) return WriteCredential(*db_, *row);
   if (const auto* forget = std::get_if<ForgetPiece>(&change)) {
     auto done = ForgetSome(*db_, place_, forget->job, forget->damaged);

@@ -39,8 +39,8 @@ struct OutputEnd {
   JobId job;
   uint64_t end = 0;
 };
-using RowChange =
-    std::variant<JobRow, JobProgress, NodeRow, CredentialRow, EpochBegun, ForgetPiece, OutputEnd>;
+using RowChange = std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow,
+                               EpochBegun, ForgetPiece, OutputEnd>;
 
 // A batch on its way; its rows stay readable for the loop's thread, which shares them.
 struct WriteItem {

@@ -228,18 +228,35 @@ Status SqliteStore::Replay(const Visit& visit) {
   });
 }
 
+namespace {
+
+Result<uint64_t> ReplayOne(Database& db, JobId job, const Visit& visit) {
+  auto row = ReadJobRow(db, job);
+  if (!row) return std::unexpected(std::move(row.error()));
+  uint64_t output = 0;
+  auto replayed = ReplayPart(db, PartOf(*row), visit, &output);
+  if (!replayed) return std::unexpected(std::move(replayed.error()));
+  return output;
+}
+
+}  // namespace
+
 Status SqliteStore::ReplayJob(JobId job, const Visit& visit) {
   return WithDatabase([&](Database& db) -> Status {
-    auto row = ReadJobRow(db, job);
-    if (!row) return std::unexpected(std::move(row.error()));
-    uint64_t output = 0;
-    auto replayed = ReplayPart(db, PartOf(*row), visit, &output);
-    // Before the first change nothing is written.
-    bool tells = replayed && appended_ && place_.is_hub && row->last_seq != 0;
-    if (tells) Change(OutputEnd{job, output}, nullptr);
-    return replayed;
+    auto output = ReplayOne(db, job, visit);
+    if (!output) return std::unexpected(std::move(output.error()));
+    return {};
   });
 }
+
+Result<uint64_t> SqliteStore::ReplayJobApart(const JournalPlace& place, JobId job,
+                                             const Visit& visit) {
+  auto db = OpenJournalToRead(place.DbPath());
+  if (!db) return std::unexpected(std::move(db.error()));
+  return ReplayOne(*db, job, visit);
+}
+
+void SqliteStore::SetOutputEnd(JobId job, uint64_t end) { Change(OutputEnd{job, end}, nullptr); }
 
 Result<std::string_view> SqliteStore::Row(JobId job, TaskIndex index) {
   uint64_t key = RowKey(job, index);
@@ -283,6 +300,10 @@ Result<std::vector<JobId>> SqliteStore::EndedBefore(Instant when, size_t most) {
 }
 
 Result<std::vector<NodeRow>> SqliteStore::ReadNodes() { return WithDatabase(ReadNodeRows); }
+
+Result<NodeRow> SqliteStore::ReadNode(const std::string& name) {
+  return WithDatabase([&](Database& db) { return ReadNodeRow(db, name); });
+}
 
 Result<std::vector<CredentialRow>> SqliteStore::ReadCredentials() {
   return WithDatabase(ReadCredentialRows);

@@ -63,6 +63,11 @@ class SqliteStore final : public Store {
   // Of a hub: jobs that are set aside, and what is damaged of each. Complete after Replay.
   const std::map<JobId, std::string>& damaged() const { return scan_.damaged; }
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
+  // The same on any thread, by a connection of its own: what is durable. Returns where the job's
+  // output ends; of one that goes on, this must be told before its next record.
+  static Result<uint64_t> ReplayJobApart(const JournalPlace& place, JobId job,
+                                         const std::function<void(const engine::Record&)>& visit);
+  void SetOutputEnd(JobId job, uint64_t end);
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
   // The row of this job, or of a run's only one, as far as it is durable. kNotFound: none was
@@ -74,6 +79,7 @@ class SqliteStore final : public Store {
   Result<std::optional<JobId>> NewestOf(std::string_view user);
   Result<std::vector<JobId>> EndedBefore(Instant when, size_t most);
   Result<std::vector<NodeRow>> ReadNodes();
+  Result<NodeRow> ReadNode(const std::string& name);
   Result<std::vector<CredentialRow>> ReadCredentials();
   // The job with this name of a submission, accepted or on its way. nullopt: none.
   Result<std::optional<JobId>> FindSubmission(const std::string& submission);
@@ -85,6 +91,8 @@ class SqliteStore final : public Store {
     Change(std::move(row), std::move(done));
   }
   void PutNode(NodeRow row, Done done = nullptr) { Change(std::move(row), std::move(done)); }
+  // Removes rows of nodes that were forgotten before then.
+  void RemoveNodes(Instant before) { Change(NodesForgotten{before}, nullptr); }
   void PutCredential(CredentialRow row, Done done = nullptr) {
     Change(std::move(row), std::move(done));
   }

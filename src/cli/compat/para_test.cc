@@ -420,6 +420,20 @@ TEST_F(ParaTest, WordsToTheHub) {
             "Flushed results. Some jobs are still queued or running.\n");
 }
 
+TEST_F(ParaTest, WordsAboutABatchThatTheHubDoesNotKnow) {
+  MustCreate("a\n");
+  world_.known = false;
+  world_.freed = BatchHub::Freed::kNotFound;
+  for (std::string word :
+       {"clearSickNodes", "showSickNodes", "resetCounts", "flushResults", "freeBatch"}) {
+    Ran ran = Para({word});
+    EXPECT_EQ(ran.code, 255) << word;
+    EXPECT_EQ(ran.out, "") << word;
+    EXPECT_TRUE(ran.err.ends_with("Batch not found.\n")) << word << ran.err;
+  }
+  EXPECT_EQ(Log(), Lines());
+}
+
 TEST_F(ParaTest, ChillAndStop) {
   MustCreate("a\nb\nc\n");
   ASSERT_EQ(Para({"push"}).code, 0);

@@ -240,6 +240,15 @@ TEST_F(ParaTest, TriesAreInTotal) {
   EXPECT_EQ(world_.tasks.size(), 5u);
 }
 
+TEST_F(ParaTest, NoTriesAreNoError) {
+  MustCreate("a\n");
+  EXPECT_EQ(Para({"push", "-retries=0"}).code, 0);
+  EXPECT_EQ(world_.tasks.size(), 0u);
+  Ran ran = Para({"shove", "-retries=0"});
+  EXPECT_EQ(ran.code, 255);
+  EXPECT_NE(ran.err.find("Batch failed after 0 tries on a\n"), std::string::npos) << ran.err;
+}
+
 TEST_F(ParaTest, OutputChecksAreMadeOnce) {
   MustCreate("a {check out exists o1}\nb {check out exists o2}\n");
   ASSERT_EQ(Para({"push"}).code, 0);

@@ -12,7 +12,7 @@ QUIET := $(if $(MAKE_TERMOUT),,--quiet)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 # setup-SECTION+SECTION is a pattern, hence not listed here: make would not look for its rule.
-.PHONY: help configure build run test check check-full bench install clean
+.PHONY: help configure build run test check check-full bench dist install clean
 
 setup-%:
 	@[ "$(strip $(SETUP))" = no ] || tools/setup $(subst +, ,$*)
@@ -46,12 +46,15 @@ bench: setup-build+bench configure  ## measure against the bare loop and rivals
 	@ninja -C $(BUILD) $(QUIET)
 	@if [ -x bench/run ]; then bench/run $(BUILD); else echo "bench: there is no bench/run"; exit 1; fi
 
+dist: build  ## make the release files in dist/: a static tarball, a .deb, their sums
+	@tools/dist $(BUILD)
+
 install:  ## install spate, its man pages and completions below PREFIX (/usr/local); honours DESTDIR
 	@[ -x $(BUILD)/bin/spate ] || $(MAKE) --no-print-directory build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" --strip
 
 clean:  ## remove what was built
-	@rm -rf $(BUILD) build-asan build-tsan build-fuzz
+	@rm -rf $(BUILD) build-asan build-tsan build-fuzz dist
 
 help:  ## this list
 	@echo "Spate: make TARGET, where TARGET is one of"

@@ -1,5 +1,5 @@
 # What `make install` takes along besides the programs: man pages and completions, which `spate` writes itself from its option
-# definitions, links under the names of Parasol's programs, and the licence.
+# definitions, links under the names of Parasol's programs, units for systemd, documents and the example.
 
 if(TARGET spate)
   set(made "${PROJECT_BINARY_DIR}/manual")
@@ -22,4 +22,8 @@ if(TARGET spate)
   install(FILES "${made}/zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _spate)
   install(FILES "${made}/fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" RENAME spate.fish)
 endif()
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/spate")
+# The documents keep their places beside each other, so that their links lead somewhere.
+set(spate_doc "${CMAKE_INSTALL_DATADIR}/doc/spate")
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${spate_doc}")
+install(DIRECTORY docs examples DESTINATION "${spate_doc}" USE_SOURCE_PERMISSIONS)
+install(FILES packaging/spate-hub.service packaging/spate-node.service DESTINATION lib/systemd/system)

@@ -75,7 +75,8 @@ function(_spate_program name folder sources deps)
 endfunction()
 
 function(_spate_link_static name)
-  target_link_options(${name} PRIVATE -static -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror)
+  # No build id: it is a sum over debug information, which tells folders apart, and release files must not.
+  target_link_options(${name} PRIVATE -static -Wl,--build-id=none -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror)
   target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/no_dlopen.cc")
 endfunction()
 

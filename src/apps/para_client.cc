@@ -188,6 +188,7 @@ Result<BatchClient::State> BatchClient::AskAbout(const std::string& owner) {
   while (auto line = format::TakeLine(&rest)) {
     if (!ReadStateLine(*line, job_, state)) return NotUnderstood();
   }
+  state.known = job_ != JobId();
   std::ranges::sort(state.running, {}, &Running::id);
   return state;
 }
@@ -243,6 +244,7 @@ Status BatchClient::Remove(std::span<const uint64_t> ids) {
   for (uint64_t id : ids) {
     words.push_back(fmt::format("{}", format::PartsOfParasolId(id).task));
     if (words.size() < kIdsAtOnce && id != ids.back()) continue;
+    if (!owner_.empty()) words.push_back(fmt::format("{}{}", kOwnerWord, owner_));
     auto removed = link_.Ask("remove", std::exchange(words, {}));
     if (!removed) return std::unexpected(std::move(removed.error()));
   }
@@ -272,8 +274,7 @@ Status BatchClient::SetMaxJob(int64_t most) {
 
 Status BatchClient::ClearSick() {
   auto done = link_.Ask("clear");
-  bool none = !done && done.error().kind == ErrorKind::kNotFound;
-  return done || none ? Status() : std::unexpected(std::move(done.error()));
+  return done ? Status() : std::unexpected(std::move(done.error()));
 }
 
 Status BatchClient::ResetCounts() {

@@ -46,7 +46,7 @@ std::unexpected<Error> BadWords(const Call& call) {
 
 Result<JobId> NeedJob(const Call& call) {
   if (call.job) return *call.job;
-  return Fail(ErrorKind::kNotFound, "the hub knows nothing of this batch");
+  return Fail(ErrorKind::kNotFound, "Batch not found.");  // as Parasol calls it
 }
 
 std::string StateText(const Call& call) {
@@ -173,7 +173,9 @@ Status ClearSick(Call& call) {
 }
 
 Status ResetCounts(Call& call) {
-  if (call.job) call.service.jobs().ResetCounts(*call.job);
+  auto job = NeedJob(call);
+  if (!job) return std::unexpected(job.error());
+  call.service.jobs().ResetCounts(*job);
   call.Answer("");
   return {};
 }
@@ -249,10 +251,16 @@ bool RunParaCommand(HubService& service, HubClient& client, const wire::Command&
   std::vector<std::string> argv = command.argv;
   if (argv.size() < 3 || argv[0] != "para") return false;
   std::string user = client.caller().user;
-  bool looks = argv[1] == "state" || argv[1] == "rows";
-  if (looks && argv.size() > 3 && argv.back().starts_with(kOwnerWord)) {
+  if (argv.size() > 3 && argv.back().starts_with(kOwnerWord)) {
     user = argv.back().substr(kOwnerWord.size());
     argv.pop_back();
+    bool looks = argv[1] == "state" || argv[1] == "rows";
+    bool may = looks || (argv[1] == "remove" && client.caller().is_admin);
+    if (!may) {
+      client.Fail({ErrorKind::kPermission,
+                   fmt::format("only {} and administrators of the hub may end these jobs", user)});
+      return true;
+    }
   }
   auto job = FindBatch(service, user, argv[2]);
   if (!job) {

@@ -3,6 +3,9 @@
 //   w JOB FIRST COUNT                               waits
 //   m GOOD FAILED DEAD NAME                         machine
 //   b JOB RUN WAIT DONE CRASH PRI MAX CPUS RAM PLAN USER    batch; CPUS in thousandths
+//   u RUN WAIT DONE ACTIVE TOTAL PRI MAX NAME       user
+//   s NUMBER...                                     of status, as in kStatus; then microseconds up
+//   j JOB                                           has not ended, and is counted above
 #include "apps/parasol_facts.h"
 
 #include <fmt/format.h>
@@ -52,6 +55,41 @@ ParasolFacts::Batch ReadBatch(Fields in) {
   return batch;
 }
 
+using format::HubStatus;
+constexpr uint64_t HubStatus::* kStatus[] = {
+    &HubStatus::cpus_total,   &HubStatus::cpus_free,      &HubStatus::cpus_busy,
+    &HubStatus::nodes_total,  &HubStatus::nodes_dead,     &HubStatus::nodes_sick,
+    &HubStatus::jobs_running, &HubStatus::jobs_waiting,   &HubStatus::jobs_finished,
+    &HubStatus::jobs_crashed, &HubStatus::spokes_free,    &HubStatus::spokes_busy,
+    &HubStatus::spokes_dead,  &HubStatus::active_batches, &HubStatus::active_users};
+constexpr double kMicrosOfDay = 86400e6;
+
+HubStatus ReadStatus(Fields in) {
+  HubStatus status;
+  for (auto field : kStatus) status.*field = in.Count();
+  status.days_up = static_cast<double>(in.Number()) / kMicrosOfDay;
+  return status;
+}
+
+std::string StatusLine(const HubStatus& status) {
+  std::string line = "s";
+  for (auto field : kStatus) line += fmt::format(" {}", status.*field);
+  return line + fmt::format(" {}\n", std::llround(status.days_up * kMicrosOfDay));
+}
+
+format::HubUser ReadUser(Fields in) {
+  format::HubUser user;
+  user.running = in.Count();
+  user.waiting = in.Count();
+  user.finished = in.Count();
+  user.active_batches = in.Count();
+  user.total_batches = in.Count();
+  user.priority = in.Number();
+  user.max_job = in.Number();
+  user.name = in.Rest();
+  return user;
+}
+
 }  // namespace
 
 std::string EncodeFacts(const ParasolFacts& facts) {
@@ -74,6 +112,12 @@ std::string EncodeFacts(const ParasolFacts& facts) {
                    figures.max_job, std::lround(figures.cpus * kMilliCpu), figures.ram,
                    figures.planned, figures.user);
   }
+  for (const format::HubUser& user : facts.users) {
+    fmt::format_to(out, "u {} {} {} {} {} {} {} {}\n", user.running, user.waiting, user.finished,
+                   user.active_batches, user.total_batches, user.priority, user.max_job, user.name);
+  }
+  if (facts.status) text += StatusLine(*facts.status);
+  for (JobId job : facts.unended) fmt::format_to(out, "j {}\n", job.value);
   return text;
 }
 
@@ -101,6 +145,15 @@ ParasolFacts DecodeFacts(std::string_view text) {
       }
       case 'b':
         facts.batches.push_back(ReadBatch(in));
+        break;
+      case 'u':
+        facts.users.push_back(ReadUser(in));
+        break;
+      case 's':
+        facts.status = ReadStatus(in);
+        break;
+      case 'j':
+        facts.unended.push_back(in.Job());
         break;
       default:
         break;

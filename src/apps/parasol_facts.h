@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ struct ParasolFacts {
   std::vector<Waiting> waiting;
   std::vector<format::HubMachine> machines;  // without what runs there
   std::vector<Batch> batches;
+  // Of jobs that have not ended, and these; the journal tells the rest. A user who has no job at
+  // all may be among them, for a rule.
+  std::vector<format::HubUser> users;
+  std::optional<format::HubStatus> status;  // without the totals
+  std::vector<JobId> unended;
 };
 
 std::string EncodeFacts(const ParasolFacts& facts);

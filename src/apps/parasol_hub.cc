@@ -188,65 +188,6 @@ Result<std::optional<JobId>> BatchOf(const Call& call) {
 
 // ---- Answers from memory -----------------------------------------------------------------------
 
-Status ShowStatus(const Call& call) {
-  Present present = Look(call);
-  format::HubStatus status;
-  status.nodes_total = status.nodes_dead = present.missing.size();
-  for (const NodeFacts& facts : present.nodes) {
-    ++status.nodes_total;
-    status.nodes_dead += !IsUp(facts);
-    if (IsUp(facts)) status.cpus_total += CpusOf(facts);
-  }
-  status.nodes_sick = SickHosts(call, present).size();
-  status.cpus_busy = BusyCpus(call, present);
-  status.cpus_free = status.cpus_total - status.cpus_busy;
-  status.jobs_running = present.runs.size();
-  for (const engine::JobInfo& job : present.jobs) status.jobs_waiting += present.Waiting(job);
-  auto ends = [&](engine::Verdict verdict) {
-    return call.service.ends()[static_cast<size_t>(verdict)];
-  };
-  status.jobs_finished = ends(engine::Verdict::kSucceeded);
-  status.jobs_crashed = ends(engine::Verdict::kFailed) + ends(engine::Verdict::kUnknown);
-  status.active_batches = present.jobs.size();
-  status.active_users = UsersAtWork(present).size();
-  std::set<std::string_view> users;
-  for (JobId job : call.service.jobs().AllOf("", true)) {
-    ++status.total_batches;
-    users.insert(call.service.jobs().Find(job)->user);
-  }
-  status.total_users = users.size();
-  status.days_up = (call.service.loop().Now() - call.service.since()).seconds() / 86400;
-  return call.Print(format::HubStatusText(status));
-}
-
-Status ListUsers(const Call& call) {
-  Present present = Look(call);
-  std::map<std::string, format::HubUser> users;
-  for (JobId id : call.service.jobs().AllOf("", true)) {
-    const HubJobs::Job& job = *call.service.jobs().Find(id);
-    format::HubUser& user = users[job.user];
-    ++user.total_batches;
-    user.finished += call.engine().Counts(id).value_or(job.counts).succeeded;
-  }
-  for (const engine::JobInfo& job : present.jobs) {
-    format::HubUser& user = users[job.user];
-    int64_t priority = PriorityOfWeight(call.engine().Policy(job.job)->weight);
-    user.priority = user.active_batches++ == 0 ? priority : std::min(user.priority, priority);
-    user.running += present.Running(job.job);
-    user.waiting += present.Waiting(job);
-  }
-  for (const engine::UserInfo& info : call.engine().Users()) {
-    auto at = users.find(info.user);
-    if (at != users.end() && info.rule.max_running > 0) at->second.max_job = info.rule.max_running;
-  }
-  std::vector<format::HubUser> list;
-  for (auto& [name, user] : users) {
-    user.name = name;
-    list.push_back(std::move(user));
-  }
-  return call.Print(format::UsersText(list));
-}
-
 Status ListSick(const Call& call) {
   Present present = Look(call);
   auto hosts = SickHosts(call, present);
@@ -461,6 +402,61 @@ Question Batches(const Call& call) {
   return question;
 }
 
+// Users with what has not ended.
+void AddUsers(const Call& call, const Present& present, ParasolFacts& facts) {
+  std::map<std::string, format::HubUser> users;
+  for (const engine::JobInfo& job : present.jobs) {
+    facts.unended.push_back(job.job);
+    format::HubUser& user = users[job.user];
+    int64_t priority = PriorityOfWeight(call.engine().Policy(job.job)->weight);
+    user.priority = user.active_batches++ == 0 ? priority : std::min(user.priority, priority);
+    ++user.total_batches;
+    user.finished += job.counts.succeeded;
+    user.running += present.Running(job.job);
+    user.waiting += present.Waiting(job);
+  }
+  for (const engine::UserInfo& info : call.engine().Users()) {
+    if (info.rule.max_running > 0) users[info.user].max_job = info.rule.max_running;
+  }
+  for (auto& [name, user] : users) {
+    user.name = name;
+    facts.users.push_back(std::move(user));
+  }
+}
+
+Question Users(const Call& call) {
+  ParasolQuestion question{.what = What::kUsers};
+  AddUsers(call, Look(call), question.facts);
+  return question;
+}
+
+Question StatusOfHub(const Call& call) {
+  Present present = Look(call);
+  ParasolQuestion question{.what = What::kStatus};
+  AddUsers(call, present, question.facts);
+  format::HubStatus& status = question.facts.status.emplace();
+  status.nodes_total = status.nodes_dead = present.missing.size();
+  for (const NodeFacts& facts : present.nodes) {
+    ++status.nodes_total;
+    status.nodes_dead += !IsUp(facts);
+    if (IsUp(facts)) status.cpus_total += CpusOf(facts);
+  }
+  status.nodes_sick = SickHosts(call, present).size();
+  status.cpus_busy = BusyCpus(call, present);
+  status.cpus_free = status.cpus_total - status.cpus_busy;
+  status.jobs_running = present.runs.size();
+  for (const engine::JobInfo& job : present.jobs) status.jobs_waiting += present.Waiting(job);
+  auto ends = [&](engine::Verdict verdict) {
+    return call.service.ends()[static_cast<size_t>(verdict)];
+  };
+  status.jobs_finished = ends(engine::Verdict::kSucceeded);
+  status.jobs_crashed = ends(engine::Verdict::kFailed) + ends(engine::Verdict::kUnknown);
+  status.active_batches = present.jobs.size();
+  status.active_users = UsersAtWork(present).size();
+  status.days_up = (call.service.loop().Now() - call.service.since()).seconds() / 86400;
+  return question;
+}
+
 Question Pstat2(const Call& call) {
   auto batch = BatchOf(call);
   if (!batch) return std::unexpected(batch.error());
@@ -509,6 +505,10 @@ std::optional<Question> QuestionOf(const Call& call) {
       return Pstat2(call);
     case ParasolVerb::kListBatches:
       return Batches(call);
+    case ParasolVerb::kListUsers:
+      return Users(call);
+    case ParasolVerb::kStatus:
+      return StatusOfHub(call);
     case ParasolVerb::kRemoveJobs:
       return MatchingJobs(call);
     default:
@@ -524,12 +524,8 @@ Status Answer(const Call& call) {
       return RemoveMachine(call);
     case ParasolVerb::kRemoveJob:
       return RemoveJob(call);
-    case ParasolVerb::kListUsers:
-      return ListUsers(call);
     case ParasolVerb::kListSick:
       return ListSick(call);
-    case ParasolVerb::kStatus:
-      return ShowStatus(call);
     case ParasolVerb::kPlan:
       return ShowPlan(call);
     case ParasolVerb::kAddSpoke:   // there are none, and none are missed

@@ -55,6 +55,8 @@ class Reader {
   Status Jobs(const ParasolFacts& facts, bool with_waiting_rows, const TextOf& text);
   Status Matches(const ParasolFacts& facts, const std::string& pattern);
   Status Batches(const ParasolFacts& facts);
+  Status Users(const ParasolFacts& facts);
+  Status HubStatus(const ParasolFacts& facts);
 
  private:
   struct Job {
@@ -69,6 +71,9 @@ class Reader {
   // nullopt: nobody was told yet that it is there, or it is no more.
   Result<std::optional<HubJob>> JobAt(JobId job, TaskIndex task);
   Result<std::vector<HubJob>> Running(const ParasolFacts& facts);
+
+  // All who have a job, by name.
+  Result<std::map<std::string, format::HubUser>> AllUsers(const ParasolFacts& facts);
 
   const store::JobPlace place_;
   store::RowReader rows_;
@@ -240,12 +245,51 @@ Status Reader::Batches(const ParasolFacts& facts) {
   return {};
 }
 
+Result<std::map<std::string, format::HubUser>> Reader::AllUsers(const ParasolFacts& facts) {
+  std::map<std::string, format::HubUser> users;
+  for (const format::HubUser& user : facts.users) users[user.name] = user;
+  auto numbers = store::JobNumbers(place_);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  auto add = [&](const store::JobSummary& job) {
+    if (std::ranges::binary_search(facts.unended, JobId(job.number))) return true;
+    format::HubUser& user = users[job.row.user];
+    ++user.total_batches;
+    user.finished += job.row.counts.succeeded;
+    return true;
+  };
+  if (auto read = store::VisitJobs(place_, *numbers, add); !read) {
+    return std::unexpected(read.error());
+  }
+  std::erase_if(users, [](const auto& entry) { return entry.second.total_batches == 0; });
+  for (auto& [name, user] : users) user.name = name;
+  return users;
+}
+
+Status Reader::Users(const ParasolFacts& facts) {
+  auto users = AllUsers(facts);
+  if (!users) return std::unexpected(std::move(users.error()));
+  std::vector<format::HubUser> list;
+  for (auto& [name, user] : *users) list.push_back(std::move(user));
+  print_(format::UsersText(list));
+  return {};
+}
+
+Status Reader::HubStatus(const ParasolFacts& facts) {
+  auto users = AllUsers(facts);
+  if (!users) return std::unexpected(std::move(users.error()));
+  format::HubStatus status = facts.status.value_or(format::HubStatus());
+  for (const auto& [name, user] : *users) status.total_batches += user.total_batches;
+  status.total_users = users->size();
+  print_(format::HubStatusText(status));
+  return {};
+}
+
 // ---- The question as words ---------------------------------------------------------------------
 
 constexpr std::pair<What, std::string_view> kNames[] = {
     {What::kMachines, "machines"}, {What::kJobs, "jobs"},     {What::kExtendedJobs, "extended"},
     {What::kPstat, "pstat"},       {What::kPstat2, "pstat2"}, {What::kMatches, "matches"},
-    {What::kBatches, "batches"},
+    {What::kBatches, "batches"},   {What::kUsers, "users"},   {What::kStatus, "status"},
 };
 
 Result<ParasolQuestion> QuestionOf(const std::vector<std::string>& words) {
@@ -291,6 +335,10 @@ Status AnswerParasol(const std::string& hub_dir, cli::Viewer viewer,
       return reader.Matches(facts, question->pattern);
     case What::kBatches:
       return reader.Batches(facts);
+    case What::kUsers:
+      return reader.Users(facts);
+    case What::kStatus:
+      return reader.HubStatus(facts);
     case What::kPstat2:
       break;
   }

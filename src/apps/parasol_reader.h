@@ -23,6 +23,8 @@ struct ParasolQuestion {
     kPstat2,
     kMatches,  // ids of jobs with a command like `pattern`: a line "FIRST LAST" for each range
     kBatches,
+    kUsers,
+    kStatus,
   };
   What what = What::kJobs;
   ParasolFacts facts;

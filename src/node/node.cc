@@ -446,7 +446,11 @@ std::string Node::WhatIs(const AttemptRef& ref) const {
   if (settings.row_kind == RowKind::kParasol) {
     if (auto parts = format::ReadParasolRow(row->second)) {
       if (!parts->folder.empty()) folder = parts->folder;
-      command = format::ParasolCommand(parts->text);
+      constexpr std::string_view kNone = "/dev/null";
+      auto file = [](std::string_view name) { return name.empty() ? kNone : name; };
+      command = fmt::format("{} {} {} {}", file(parts->in), file(parts->out),
+                            ParasolStderr(parts_.parasol, ref.job, ref.index),
+                            format::ParasolCommand(parts->text));
     }
   }
   return fmt::format("{} {} {}", settings.user, folder, command);

@@ -58,8 +58,9 @@ class Node final : public ExecutorEvents {
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
   const agent::Agent& agent() const { return agent_; }
-  // User, folder and command of what it holds, for people. Empty where it does not know them: of
-  // what an earlier process started.
+  // User, folder and command of what it holds, for people; of a job of Parasol what it reads and
+  // writes, too, before the command. Empty where it does not know them: of what an earlier process
+  // started.
   std::string WhatIs(const AttemptRef& ref) const;
 
   // ExecutorEvents

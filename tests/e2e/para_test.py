@@ -681,6 +681,10 @@ def test_words_for_scripts(place: Place):
     out, _ = para(place, "hippos")
     want(out == "total hippos running: 0\n", out)
     para(place, "freeBatch", "x", code=255)
+    os.mkdir(os.path.join(place.dir, "unknown"))
+    for word in ("resetCounts", "flushResults", "showSickNodes", "clearSickNodes", "freeBatch"):
+        _, err = para(place, word, code=255, folder="unknown")
+        want(err.endswith("Batch not found.\n"), f"{word}: {err}")
     out, _ = cluster.spate("parasol", "-all", "list", "batches")
     row = out.splitlines()[1].split()
     want(row[5:7] == ["1", "7"], out)

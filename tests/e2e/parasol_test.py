@@ -321,10 +321,10 @@ def test_questions_leave_no_files(place: Place):
     cluster_of(place)
     folder = os.path.join(place.dir, "empty")
     os.mkdir(folder)
-    for words in (["parasol", "pstat2"], ["parasol", "-host=127.0.0.1", "flushResults"],
-                  ["para", "flushResults"]):
-        subprocess.run([SPATE, *words], cwd=folder, env=place.env, check=True, timeout=DEADLINE,
-                       capture_output=True)
+    for words, code in ((["parasol", "pstat2"], 0), (["parasol", "-host=127.0.0.1", "flushResults"], 0),
+                        (["para", "flushResults"], 255)):
+        done = subprocess.run([SPATE, *words], cwd=folder, env=place.env, timeout=DEADLINE, capture_output=True)
+        want(done.returncode == code, (words, done.stderr))
         want(os.listdir(folder) == [], (words, os.listdir(folder)))
 
 

@@ -35,8 +35,9 @@ class BatchHub {
   // All of one moment. Whatever is not in `unended` is in the results after the next CatchUp, or
   // was removed or lost.
   struct State {
-    uint64_t submitted = 0;  // so many times a job of this batch was, ever; 0: nothing is known
-    uint64_t everybody = 0;  // jobs of all users that wait or run
+    bool known = false;            // the hub has heard of this batch
+    uint64_t submitted = 0;        // so many times a job of this batch was, ever
+    uint64_t everybody = 0;        // jobs of all users that wait or run
     std::vector<IdRange> unended;  // sorted
     std::vector<Running> running;  // sorted by id
     uint64_t failures_in_row = 0;
@@ -75,6 +76,7 @@ class BatchHub {
   virtual Status Remove(std::span<const uint64_t> ids) = 0;
   virtual Status SetPriority(int64_t priority) = 0;  // 1 to 10000
   virtual Status SetMaxJob(int64_t most) = 0;        // -1: no bound
+  // kNotFound where the hub does not know the batch; the next two likewise.
   virtual Status ClearSick() = 0;
   virtual Status ResetCounts() = 0;
   enum class Freed : uint8_t { kFreed, kNotFound, kBusy };

@@ -24,6 +24,7 @@ namespace {
 
 constexpr uint64_t kTryMost = 10;
 constexpr Duration kEndPatience = Duration::Seconds(10), kEndLook = Duration::Seconds(1);
+constexpr std::string_view kNoBatch = "Batch not found.";
 // What Parasol's own messages and word lists can hold.
 constexpr size_t kParasolMessage = 1420, kParasolWords = 1023;
 
@@ -68,6 +69,8 @@ class Para {
   const std::string& Word(size_t at) const { return options_.words[at]; }
   void Talk(std::string_view line) const { ParaTalk(options_, line); }
   Result<BatchHub*> Hub();
+  // What the hub has of the batch, which it must know.
+  Result<BatchHub::State> Known();
   // One call of the hub, and what is told when it went well.
   Result<int> Tell(Status (BatchHub::*call)(), std::string_view line);
   Status TellPriority(int64_t priority);
@@ -108,6 +111,14 @@ Result<BatchHub*> Para::Hub() {
     hub_ = std::move(*hub);
   }
   return hub_.get();
+}
+
+Result<BatchHub::State> Para::Known() {
+  auto hub = Hub();
+  if (!hub) return Failed(hub);
+  auto state = (*hub)->Ask();
+  if (state && !state->known) return Fail(ErrorKind::kNotFound, std::string(kNoBatch));
+  return state;
 }
 
 Result<int> Para::Tell(Status (BatchHub::*call)(), std::string_view line) {
@@ -382,11 +393,9 @@ Result<int> Para::ClearSickNodes() {
 }
 
 Result<int> Para::FlushResults() {
-  auto hub = Hub();
-  if (!hub) return Failed(hub);
-  auto state = (*hub)->Ask();
+  auto state = Known();
   if (!state) return Failed(state);
-  if (auto flushed = (*hub)->CatchUp(); !flushed) return Failed(flushed);
+  if (auto flushed = hub_->CatchUp(); !flushed) return Failed(flushed);
   Talk(state->unended.empty() ? "Flushed results."
                               : "Flushed results. Some jobs are still queued or running.");
   return 0;
@@ -407,7 +416,7 @@ Result<int> Para::FreeBatch() {
       Talk("Batch freed.");
       return 0;
     case BatchHub::Freed::kNotFound:
-      return Fail(ErrorKind::kNotFound, "Batch not found.");
+      return Fail(ErrorKind::kNotFound, std::string(kNoBatch));
     case BatchHub::Freed::kBusy:
       Talk("Unable to free batch.  Jobs are queued or running.");
       return 0;
@@ -416,9 +425,7 @@ Result<int> Para::FreeBatch() {
 }
 
 Result<int> Para::ShowSickNodes() {
-  auto hub = Hub();
-  if (!hub) return Failed(hub);
-  auto state = (*hub)->Ask();
+  auto state = Known();
   if (!state) return Failed(state);
   if (auto printed = ParaPrint(format::SickNodesText(state->sick_nodes)); !printed) {
     return Failed(printed);

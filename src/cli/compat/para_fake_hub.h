@@ -35,6 +35,7 @@ struct FakeHubWorld {
   std::vector<std::string> lines;  // ends that are not in para.results
   std::vector<std::string> log;    // what was called, where that changes something
   std::string results, folder;
+  bool known = true;    // the batch
   uint64_t others = 0;  // jobs of other users
   bool sick = false;
   JobId held;
@@ -83,7 +84,8 @@ class FakeHub : public BatchHub {
 
   Result<State> Ask() override {
     if (world_.ask) return std::unexpected(*std::exchange(world_.ask, std::nullopt));
-    State state{.submitted = world_.tasks.size(), .everybody = world_.others};
+    State state{
+        .known = world_.known, .submitted = world_.tasks.size(), .everybody = world_.others};
     for (const auto& task : world_.tasks) {
       if (!task.unended) continue;
       ++state.everybody;
@@ -152,9 +154,9 @@ class FakeHub : public BatchHub {
   Status ClearSick() override {
     world_.sick = false;
     world_.sick_nodes.clear();
-    return Log("clear", 0);
+    return LogOfBatch("clear");
   }
-  Status ResetCounts() override { return Log("reset", 0); }
+  Status ResetCounts() override { return LogOfBatch("reset"); }
   Result<Freed> Free() override {
     if (world_.freed == Freed::kFreed) world_.tasks.clear();
     return world_.freed;
@@ -172,6 +174,9 @@ class FakeHub : public BatchHub {
   }
 
  private:
+  Status LogOfBatch(std::string_view what) {
+    return world_.known ? Log(what, 0) : Fail(ErrorKind::kNotFound, "Batch not found.");
+  }
   Status Log(std::string_view what, int64_t number) {
     world_.log.push_back(fmt::format("{} {}", what, number));
     return {};

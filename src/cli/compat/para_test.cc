@@ -240,6 +240,15 @@ TEST_F(ParaTest, TriesAreInTotal) {
   EXPECT_EQ(world_.tasks.size(), 5u);
 }
 
+TEST_F(ParaTest, NoTriesAreNoError) {
+  MustCreate("a\n");
+  EXPECT_EQ(Para({"push", "-retries=0"}).code, 0);
+  EXPECT_EQ(world_.tasks.size(), 0u);
+  Ran ran = Para({"shove", "-retries=0"});
+  EXPECT_EQ(ran.code, 255);
+  EXPECT_NE(ran.err.find("Batch failed after 0 tries on a\n"), std::string::npos) << ran.err;
+}
+
 TEST_F(ParaTest, OutputChecksAreMadeOnce) {
   MustCreate("a {check out exists o1}\nb {check out exists o2}\n");
   ASSERT_EQ(Para({"push"}).code, 0);
@@ -418,6 +427,20 @@ TEST_F(ParaTest, WordsToTheHub) {
   ASSERT_EQ(Para({"push"}).code, 0);
   EXPECT_EQ(Para({"flushResults"}).err,
             "Flushed results. Some jobs are still queued or running.\n");
+}
+
+TEST_F(ParaTest, WordsAboutABatchThatTheHubDoesNotKnow) {
+  MustCreate("a\n");
+  world_.known = false;
+  world_.freed = BatchHub::Freed::kNotFound;
+  for (std::string word :
+       {"clearSickNodes", "showSickNodes", "resetCounts", "flushResults", "freeBatch"}) {
+    Ran ran = Para({word});
+    EXPECT_EQ(ran.code, 255) << word;
+    EXPECT_EQ(ran.out, "") << word;
+    EXPECT_TRUE(ran.err.ends_with("Batch not found.\n")) << word << ran.err;
+  }
+  EXPECT_EQ(Log(), Lines());
 }
 
 TEST_F(ParaTest, ChillAndStop) {

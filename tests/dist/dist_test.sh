@@ -1,0 +1,96 @@
+#!/bin/sh
+# The release files of `make dist`: the same bytes twice, nobody's owner and clock, and each of them alone is enough: in a root that
+# holds nothing else, spate runs tasks, under its own name and Parasol's.
+set -eu
+
+[ -z "${SPATE_SANITIZE:-}" ] || { echo "skipped: sanitizers cannot be linked static"; exit 77; }
+build=$(dirname "${SPATE_BIN:?}")
+version=$(head -n 1 "${SPATE_SOURCE:?}/VERSION")
+work=$(mktemp -d "${TMPDIR:-/tmp}/spate-dist-test.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export SOURCE_DATE_EPOCH=1700000000
+PATH=$PATH:/usr/sbin:/sbin  # dpkg wants them, and chroot and useradd are not in every user's path
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=1
+}
+
+make_files() {  # folder, umask
+  (umask "$2" && "$SPATE_SOURCE/tools/dist" "$build" "$work/$1" > "$work/log" 2>&1) || { cat "$work/log"; exit 1; }
+}
+
+# Runs a command inside a root without environment, as root of a user namespace. The null device is lent.
+in_root() {
+  root=$1
+  shift
+  mkdir -p "$root/dev" "$root/tmp"
+  : > "$root/dev/null"
+  unshare -rm sh -c 'mount --bind /dev/null "$0/dev/null" && exec env -i "$(command -v chroot)" "$0" "$@"' "$root" "$@"
+}
+
+runs_tasks() {  # root, folder of the programs in it
+  in_root "$1" "$2/spate" --version > "$work/out" 2>&1 || fail "$1: spate --version exits $?"
+  grep -qF "$version" "$work/out" || fail "$1: spate --version does not say $version"
+  in_root "$1" "$2/spate" run --state /tmp/state -- "$2/paraTestJob" {} ::: 1 2 3 > "$work/out" 2> "$work/err" ||
+    { cat "$work/err"; fail "$1: spate run exits $?"; }
+  [ "$(grep -c '^Cumulative error' "$work/out")" = 3 ] || { cat "$work/out"; fail "$1: not three tasks ran"; }
+}
+
+test_same_bytes_twice() {
+  make_files first 022
+  tarball=$(echo "$work/first"/spate-*.tar.gz)
+  deb=$(echo "$work/first"/spate_*.deb)
+  make_files second 077
+  cmp "$work/first/SHA256SUMS" "$work/second/SHA256SUMS" || fail "two makings differ"
+  (cd "$work/first" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS is wrong"
+  LC_ALL=C TZ=UTC tar tvf "$tarball" > "$work/list"
+  if grep -v ' 0/0 .* 2023-11-14 22:13 ' "$work/list"; then fail "the tarball tells who made it, or when"; fi
+}
+
+test_what_is_inside() {
+  for file in bin/spate bin/para share/man/man1/spate-run.1 share/bash-completion/completions/spate share/doc/spate/LICENSE \
+      share/doc/spate/README.md share/doc/spate/docs/guide.md share/doc/spate/examples/first-run/run \
+      lib/systemd/system/spate-hub.service lib/systemd/system/spate-node.service; do
+    grep -q " spate-$version-[^ ]*/$file\( ->.*\)\?\$" "$work/list" || fail "the tarball has no $file"
+  done
+}
+
+test_tarball_in_an_empty_root() {
+  mkdir "$work/empty"
+  tar -C "$work/empty" -xf "$tarball"
+  if grep -qF "$SPATE_SOURCE" "$work"/empty/*/bin/spate; then fail "the program names its sources' folder"; fi
+  runs_tasks "$work/empty" "/$(basename "$tarball" .tar.gz)/bin"
+}
+
+# Its scripts run outside the root, with DPKG_ROOT, as there is no shell in it.
+dpkg_in() {  # root, words for dpkg
+  root=$1
+  shift
+  unshare -rm dpkg --root="$root" --log=/dev/null --force-script-chrootless --force-depends "$@" > "$work/log" 2>&1 ||
+    { cat "$work/log"; fail "dpkg $1 failed"; }
+}
+
+test_deb_in_an_empty_root() {
+  root=$work/debian
+  mkdir -p "$root/etc" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
+  touch "$root/etc/passwd" "$root/etc/group" "$root/var/lib/dpkg/status"
+  dpkg_in "$root" -i "$deb"
+  runs_tasks "$root" /usr/bin
+  grep -q '^spate:.*:/var/lib/spate:' "$root/etc/passwd" || fail "the hub's user was not made"
+  dpkg_in "$root" -i "$deb"
+  [ "$(grep -c '^spate:' "$root/etc/passwd")" = 1 ] || fail "installed twice, the hub's user is not there once"
+  (cd "$root" && md5sum --quiet -c var/lib/dpkg/info/spate.md5sums) || fail "md5sums are wrong"
+  dpkg-deb -c "$deb" > "$work/list"
+  if grep ' \./etc/' "$work/list"; then fail "files in /etc want a list of conffiles"; fi
+  dpkg_in "$root" -r spate
+  [ -z "$(find "$root/usr" -type f 2>/dev/null)" ] || fail "removed, it leaves files"
+}
+
+test_same_bytes_twice
+test_what_is_inside
+unshare -rm true 2>/dev/null || { echo "skipped: no user namespaces here; the files are sound"; exit $((failures ? 1 : 77)); }
+test_tarball_in_an_empty_root
+if [ -e "$deb" ]; then test_deb_in_an_empty_root; fi
+exit $failures

@@ -60,8 +60,17 @@ enum class CommandGroup : uint8_t { kMachine, kHub, kNodes, kRunning, kHistory, 
 std::string_view GroupTitle(CommandGroup group);
 inline constexpr int kCommandGroupCount = 6;
 
-// What shells offer for the words of a command.
-enum class Completes : uint8_t { kNothing, kFiles, kJobs, kTasks, kNodes, kCommands };
+// What shells offer for the words of a command: numbers of jobs, of those that have not ended,
+// "12." for a task of job 12, ...
+enum class Completes : uint8_t {
+  kNothing,
+  kFiles,
+  kJobs,
+  kUnfinishedJobs,
+  kTasks,
+  kNodes,
+  kCommands
+};
 
 struct Example {
   std::string_view command;  // as one types it in a shell

@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -111,6 +112,19 @@ def test_tables_are_as_wide_as_columns_says_and_whole_in_a_pipe(place: Place):
             out, _ = place.run(command=command)
             want(max(map(len, out.splitlines())) == columns and out.count("\n") == 2, out)
         del place.env["COLUMNS"]
+
+
+def test_a_failed_task_of_a_list_is_named_by_its_line(place: Place):
+    place.write("jobs.lst", "# first", "true", "exit 3")
+    place.run("-q", "jobs.lst", code=1)
+    out, _ = place.run("1.2", command="task info")
+    want(re.search(r"\n  in list +jobs.lst:3\n", out), out)
+    places = [json.loads(line)["place"]
+              for line in place.run("1.1-2", "--json", command="task info")[0].splitlines()]
+    want(places == [None, "jobs.lst:3"], places)
+    os.unlink(os.path.join(place.dir, "jobs.lst"))
+    out, _ = place.run("1.2", command="task info")
+    want("in list" not in out, out)
 
 
 def test_what_was_left_behind_is_told(place: Place):

@@ -411,16 +411,7 @@ void HubClient::Take(wire::Watch watch) {
 void HubClient::TellNews(JobId job) {
   const HubJobs::Job* entry = service_.jobs().Find(job);
   if (entry == nullptr) return;
-  wire::JobNews news{.job = job,
-                     .counts = entry->counts,
-                     .finished = entry->finished,
-                     .held = static_cast<uint32_t>(entry->held),
-                     .nodes = service_.nodes_joined(),
-                     .why = service_.jobs().WhyStalled(job)};
-  // The entry may be a little older than its hold: who waits would see that nothing runs.
-  if (!entry->finished) {
-    news.counts = service_.hub().engine().Counts(job).value_or(entry->counts);
-  }
+  wire::JobNews news = NewsOf(service_, job);
   if (!entry->finished && connection_->queued() > kPrintBytes) return;  // it does not listen
   Send(std::move(news));
   if (!entry->finished) return;

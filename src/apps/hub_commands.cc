@@ -375,9 +375,9 @@ Result<std::vector<NodeId>> PickNodes(const Call& call) {
     }
     const HubNodes::Node* node = call.service.nodes().FindByName(word);
     if (node == nullptr) {
-      return Fail(
-          ErrorKind::kNotFound,
-          fmt::format("the hub knows no node '{}'; see: spate node list", EscapeForScreen(word)));
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("the hub knows no node '{}'; see: spate node list{}",
+                              EscapeForScreen(word), call.asked.reach));
     }
     picked.push_back(node->row.id);
   }
@@ -408,7 +408,8 @@ Status NodeList(Call& call) {
                   std::find(chosen->begin(), chosen->end(), each.node->row.id) != chosen->end();
     if (!wanted) continue;
     if (!call.human()) {
-      text += JsonOf(each).Finish();
+      bool names = call.form == cli::OutputForm::kQuiet;
+      text += names ? EscapeForScreen(each.node->row.name) + "\n" : JsonOf(each).Finish();
       continue;
     }
     const Offer& offer = each.info.offer;
@@ -633,8 +634,8 @@ Status RevokeAccess(Call& call, const cli::AccessOptions& options) {
     if (!call.service.access().Revoke(serial, [](Status) {})) {
       return Fail(ErrorKind::kNotFound,
                   fmt::format("there is no access {} that could be revoked; see: spate hub access "
-                              "list",
-                              serial));
+                              "list{}",
+                              serial, call.asked.reach));
     }
     call.service.DropClientsOf(serial);
   }
@@ -727,7 +728,8 @@ Verb VerbOf(Command command) {
       return [](Call& call) {
         return ChangeJobs(
             call, [](JobId job) { return engine::HoldJob{job, false}; },
-            "held; spate job release lets it go on");
+            fmt::format("held; to go on: spate job release{} {}", call.asked.reach,
+                        fmt::join(call.words.words, " ")));
       };
     case Command::kJobClose:
       return [](Call& call) {

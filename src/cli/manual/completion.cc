@@ -203,7 +203,8 @@ _spate_program() {
 _spate_alone() { _spate_program 0; }
 )";
 
-std::string Bash() {
+// The options of each command.
+std::string BashOptions() {
   std::string cases;
   for (const CommandDef& def : Commands()) {
     std::string options;
@@ -212,6 +213,10 @@ std::string Bash() {
     }
     cases += fmt::format("    \"{}\") options=\"{}\" ;;\n", def.name, options);
   }
+  return cases;
+}
+
+std::string Bash() {
   std::string verbs;
   std::vector<std::string> nouns_with_verbs;
   for (const std::string& noun : Nouns()) {
@@ -275,7 +280,7 @@ complete -F _spate_alone {program_names}
       fmt::arg("program_cases", fmt::format("{}", fmt::join(ProgramNames(), "|"))),
       fmt::arg("nouns", fmt::format("{}", fmt::join(Nouns(), " "))), fmt::arg("verbs", verbs),
       fmt::arg("nouns_with_verbs", fmt::format("{}", fmt::join(nouns_with_verbs, "|"))),
-      fmt::arg("values", BashValues()), fmt::arg("cases", cases));
+      fmt::arg("values", BashValues()), fmt::arg("cases", BashOptions()));
 }
 
 // ---- zsh ---------------------------------------------------------------------------------------

@@ -18,9 +18,16 @@ if(TARGET spate)
     install(CODE "execute_process(COMMAND \"$<TARGET_FILE:spate>\" __completion ${shell} OUTPUT_FILE \"${made}/${shell}\"
       COMMAND_ERROR_IS_FATAL ANY)")
   endforeach()
-  install(FILES "${made}/bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME spate)
+  # bash and fish look for a file of the command's name; in zsh's file all names stand.
+  set(bash_dir "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  set(fish_dir "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+  install(FILES "${made}/bash" DESTINATION "${bash_dir}" RENAME spate)
   install(FILES "${made}/zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _spate)
-  install(FILES "${made}/fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" RENAME spate.fish)
+  install(FILES "${made}/fish" DESTINATION "${fish_dir}" RENAME spate.fish)
+  foreach(link IN LISTS spate_links)
+    install(CODE "file(CREATE_LINK spate \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${bash_dir}/${link}\" SYMBOLIC)
+      file(CREATE_LINK spate.fish \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${fish_dir}/${link}.fish\" SYMBOLIC)")
+  endforeach()
 endif()
 # The documents keep their places beside each other, so that their links lead somewhere.
 set(spate_doc "${CMAKE_INSTALL_DATADIR}/doc/spate")

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "cli/view/summary.h"
 #include "format/sources/sources.h"
 #include "os/file.h"
 #include "store/sqlite/history.h"
@@ -69,12 +70,13 @@ std::string ListName(const std::string& cwd, const std::string& file) {
 namespace {
 
 // It may be the one to go on with: to begin anew would run again what has run.
-Error DamageOf(const store::JobSummary& job) {
+Error DamageOf(const store::JobSummary& job, const cli::RunOptions& options) {
+  std::string state = cli::WhoseOption({.state_dir = options.state_dir});
   return {
       ErrorKind::kCorrupt,
       fmt::format("job {0} may be the run to go on with, and it is damaged: {1}\nTo look at it: "
-                  "spate state check {0}; to begin anew without it: spate job forget {0}",
-                  job.number, job.problem)};
+                  "spate state check{2} {0}; to begin anew without it: spate job forget{3} {0}",
+                  job.number, job.problem, state, state.empty() ? " --local" : state)};
 }
 
 std::vector<std::string> AbsoluteFiles(const cli::RunOptions& options, const std::string& cwd) {
@@ -102,7 +104,7 @@ Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state
       // Damage at one place of a run that is another one leaves something else that differs.
       bool other = !job.row.cwd.empty() && job.row.cwd != cwd &&
                    (!named || Nearness(job.row, files, options) == 0);
-      if (!other) damage = DamageOf(job);
+      if (!other) damage = DamageOf(job, options);
       return other;
     }
     if (job.row.cwd != cwd) return true;

@@ -1,6 +1,5 @@
 #include "apps/history.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "apps/job_text.h"
@@ -11,6 +10,7 @@
 #include "cli/job/job_verbs.h"
 #include "cli/report.h"
 #include "cli/state/state_handler.h"
+#include "cli/table/text_width.h"
 #include "cli/task/task_handler.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -19,9 +19,6 @@
 
 namespace spate::apps {
 namespace {
-
-constexpr uint32_t kPlainWidth = 80;
-constexpr uint32_t kLeastWidth = 40;
 
 // As LocalJob::Open makes them, without what is given now.
 Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
@@ -56,10 +53,7 @@ Result<cli::HistoryEnvironment> EnvironmentHere() {
   os::TerminalFacts terminal = os::LookAtTerminal(os::kStdout, here->environment);
   environment.terminal = terminal.is_terminal;
   environment.colour = terminal.may_colour;
-  environment.width = kPlainWidth;
-  if (terminal.is_terminal) {
-    environment.width = std::max(kLeastWidth, os::TerminalWidth(os::kStdout, here->environment));
-  }
+  environment.width = os::PrintWidth(os::kStdout, here->environment).value_or(cli::kWholeWidth);
   return environment;
 }
 
@@ -102,7 +96,7 @@ Result<cli::HistoryEnvironment> EnvironmentOf(HubQuestion& question) {
   environment->write_out = std::move(question.write_out);
   environment->write_err = std::move(question.write_err);
   environment->terminal = environment->colour = asked.terminal;
-  environment->width = asked.width > 0 ? std::max(kLeastWidth, asked.width) : kPlainWidth;
+  environment->width = asked.width;
   return environment;
 }
 

@@ -486,6 +486,7 @@ void HubClient::Take(wire::Watch watch) {
     return Fail(
         {ErrorKind::kCorrupt, fmt::format("job {} is set aside: {}", watch.job.value, damage)});
   }
+  follows_.reset();
   service_.jobs().Unlisten(listening_);
   listening_ = service_.jobs().Listen(watch.job, [this, job = watch.job] { TellNews(job); });
   TellNews(watch.job);
@@ -494,16 +495,7 @@ void HubClient::Take(wire::Watch watch) {
 void HubClient::TellNews(JobId job) {
   const HubJobs::Job* entry = service_.jobs().Find(job);
   if (entry == nullptr) return;
-  wire::JobNews news{.job = job,
-                     .counts = entry->counts,
-                     .finished = entry->finished,
-                     .held = static_cast<uint32_t>(entry->held),
-                     .nodes = service_.nodes_joined(),
-                     .why = service_.jobs().WhyStalled(job)};
-  // The entry may be a little older than its hold: who waits would see that nothing runs.
-  if (!entry->finished) {
-    news.counts = service_.hub().engine().Counts(job).value_or(entry->counts);
-  }
+  wire::JobNews news = NewsOf(service_, job);
   has_news_ = true;
   if (follows_ && turn_ == 0) FollowOn();
   if (!entry->finished && connection_->queued() > kPrintBytes) return;  // it does not listen
@@ -515,6 +507,7 @@ void HubClient::TellNews(JobId job) {
 
 void HubClient::Take(wire::ReadEnds read) {
   if (auto right = service_.CheckUsable(caller_, read.job); !right) return Fail(right.error());
+  follows_.reset();
   service_.jobs().Unlisten(listening_);
   listening_ = service_.jobs().Listen(read.job, [this, job = read.job] { TellNews(job); });
   TellNews(read.job);

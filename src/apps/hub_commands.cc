@@ -430,9 +430,9 @@ Result<std::vector<NodeId>> PickNodes(const Call& call) {
     }
     const HubNodes::Node* node = call.service.nodes().FindByName(word);
     if (node == nullptr) {
-      return Fail(
-          ErrorKind::kNotFound,
-          fmt::format("the hub knows no node '{}'; see: spate node list", EscapeForScreen(word)));
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("the hub knows no node '{}'; see: spate node list{}",
+                              EscapeForScreen(word), call.asked.reach));
     }
     picked.push_back(node->row.id);
   }
@@ -445,17 +445,17 @@ Status NodeList(Call& call) {
   auto chosen = PickNodes(call);
   if (!chosen) return std::unexpected(chosen.error());
   std::string text;
-  cli::Table table({{"node", cli::Align::kLeft, 8},
-                    {"state"},
-                    {"user", cli::Align::kLeft, 6},
-                    {"slots", cli::Align::kRight},
-                    {"cpus", cli::Align::kRight},
-                    {"memory", cli::Align::kRight},
-                    {"tasks", cli::Align::kRight},
-                    {"load", cli::Align::kRight},
-                    {"ended", cli::Align::kRight},
-                    {"failed", cli::Align::kRight},
-                    {"note", cli::Align::kLeft, 8}},
+  cli::Table table({{"NODE", cli::Align::kLeft, 8},
+                    {"STATE"},
+                    {"USER", cli::Align::kLeft, 6},
+                    {"SLOTS", cli::Align::kRight},
+                    {"CPUS", cli::Align::kRight},
+                    {"MEMORY", cli::Align::kRight},
+                    {"TASKS", cli::Align::kRight},
+                    {"LOAD", cli::Align::kRight},
+                    {"ENDED", cli::Align::kRight},
+                    {"FAILED", cli::Align::kRight},
+                    {"NOTE", cli::Align::kLeft, 8}},
                    call.asked.width, call.asked.colour,
                    [&](std::string_view bytes) { text += bytes; });
   for (const NodeFacts& each : FactsOfNodes(call.service)) {
@@ -463,7 +463,8 @@ Status NodeList(Call& call) {
                   std::find(chosen->begin(), chosen->end(), each.node->row.id) != chosen->end();
     if (!wanted) continue;
     if (!call.human()) {
-      text += JsonOf(each).Finish();
+      bool names = call.form == cli::OutputForm::kQuiet;
+      text += names ? EscapeForScreen(each.node->row.name) + "\n" : JsonOf(each).Finish();
       continue;
     }
     const Offer& offer = each.info.offer;
@@ -651,12 +652,12 @@ Status AddAccess(Call& call, const cli::AccessOptions& options) {
 
 Status ListAccess(Call& call) {
   std::string text;
-  cli::Table table({{"serial", cli::Align::kRight},
-                    {"role"},
-                    {"user", cli::Align::kLeft, 6},
-                    {"made"},
-                    {"expires"},
-                    {"state"}},
+  cli::Table table({{"SERIAL", cli::Align::kRight},
+                    {"ROLE"},
+                    {"USER", cli::Align::kLeft, 6},
+                    {"MADE"},
+                    {"EXPIRES"},
+                    {"STATE"}},
                    call.asked.width, call.asked.colour,
                    [&](std::string_view bytes) { text += bytes; });
   Instant now = call.service.loop().Now();
@@ -688,8 +689,8 @@ Status RevokeAccess(Call& call, const cli::AccessOptions& options) {
     if (!call.service.access().Revoke(serial, [](Status) {})) {
       return Fail(ErrorKind::kNotFound,
                   fmt::format("there is no access {} that could be revoked; see: spate hub access "
-                              "list",
-                              serial));
+                              "list{}",
+                              serial, call.asked.reach));
     }
     call.service.DropClientsOf(serial, "this access was revoked");
   }
@@ -734,15 +735,15 @@ Status HubUser(Call& call) {
     return {};
   }
   std::string text;
-  cli::Table table({{"user", cli::Align::kLeft, 8},
-                    {"jobs", cli::Align::kRight},
-                    {"running", cli::Align::kRight},
-                    {"queued", cli::Align::kRight},
-                    {"cpus", cli::Align::kRight},
-                    {"weight", cli::Align::kRight},
-                    {"max running", cli::Align::kRight},
-                    {"max queued", cli::Align::kRight},
-                    {"max output", cli::Align::kRight}},
+  cli::Table table({{"USER", cli::Align::kLeft, 8},
+                    {"JOBS", cli::Align::kRight},
+                    {"RUNNING", cli::Align::kRight},
+                    {"QUEUED", cli::Align::kRight},
+                    {"CPUS", cli::Align::kRight},
+                    {"WEIGHT", cli::Align::kRight},
+                    {"MAX RUNNING", cli::Align::kRight},
+                    {"MAX QUEUED", cli::Align::kRight},
+                    {"MAX OUTPUT", cli::Align::kRight}},
                    call.asked.width, call.asked.colour,
                    [&](std::string_view bytes) { text += bytes; });
   for (const engine::UserInfo& info : users) {
@@ -782,7 +783,8 @@ Verb VerbOf(Command command) {
       return [](Call& call) {
         return ChangeJobs(
             call, [](JobId job) { return engine::HoldJob{job, false}; },
-            "held; spate job release lets it go on");
+            fmt::format("held; to go on: spate job release{} {}", call.asked.reach,
+                        fmt::join(call.words.words, " ")));
       };
     case Command::kJobClose:
       return [](Call& call) {

@@ -164,7 +164,8 @@ Status Unpacker::End() {
 }
 
 // One question, as it comes; the exit code.
-Result<int> Fetch(client::HubCall& call, const std::string& job, const std::string& folder) {
+Result<int> Fetch(client::HubCall& call, const std::string& job, const std::string& folder,
+                  const std::string& reach) {
   if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
   wire::Command command{{"job", "get", job}, 80, false, false};
   if (auto sent = call.Send(std::move(command)); !sent) return std::unexpected(sent.error());
@@ -182,8 +183,8 @@ Result<int> Fetch(client::HubCall& call, const std::string& job, const std::stri
       if (unpacker.empty() && code == cli::kExitSuccess) {
         fmt::print(stderr,
                    "spate: no files have come home: they do with --get of submit, when a task has "
-                   "ended; see: spate job info {}\n",
-                   EscapeForScreen(job));
+                   "ended; see: spate job info{} {}\n",
+                   reach, EscapeForScreen(job));
       }
       return code == cli::kExitSuccess && unpacker.doubles() > 0 ? cli::kExitTasksFailed : code;
     } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
@@ -199,7 +200,7 @@ Result<int> Get(const cli::Invocation& invocation) {
   std::string folder = words.size() > 1 ? words[1] : ".";
   if (auto made = os::MakeDirs(folder); !made) return std::unexpected(made.error());
   client::HubCall call(*setting->loop, setting->target);
-  return Fetch(call, words.empty() ? "last" : words[0], folder);
+  return Fetch(call, words.empty() ? "last" : words[0], folder, setting->reach);
 }
 
 }  // namespace
@@ -244,7 +245,7 @@ Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId
   bool ended = code == cli::kExitSuccess || code == cli::kExitTasksFailed;
   const JobSettings& settings = *submission.head.settings;
   if (!ended || settings.get_patterns.empty()) return code;
-  auto fetched = Fetch(call, fmt::format("{}", job.value), settings.cwd);
+  auto fetched = Fetch(call, fmt::format("{}", job.value), settings.cwd, reach);
   if (fetched && *fetched == cli::kExitSuccess) return code;
   fmt::print(stderr, "spate: {}to fetch the files of job {}: spate job get{} {}\n",
              fetched ? "" : fetched.error().message + "; ", job.value, reach, job.value);

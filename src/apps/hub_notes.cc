@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/hub_service.h"
+#include "apps/hub_wait.h"
 #include "cli/options/words.h"
 #include "format/selector/selector.h"
 
@@ -15,19 +16,6 @@ namespace {
 constexpr size_t kNotesMost = 50;
 // Jobs that are looked for; of one that has ended the journal is asked.
 constexpr uint64_t kLooksMost = 1000;
-
-// Commands in a text of the engine mean jobs of this hub also where the reader is.
-std::string Reaching(std::string text, std::string_view reach) {
-  constexpr std::string_view kBefore = "spate job ";
-  if (reach.empty()) return text;
-  for (size_t at = text.find(kBefore); at != std::string::npos; at = text.find(kBefore, at)) {
-    at += kBefore.size();
-    size_t end = std::min(text.find(' ', at), text.size());
-    text.insert(end, reach);
-    at = end + reach.size();
-  }
-  return text;
-}
 
 // Those that the words name, as far as they are there.
 std::vector<JobId> JobsOf(const HubService& service, const Caller& caller,
@@ -60,14 +48,43 @@ std::vector<JobId> JobsOf(const HubService& service, const Caller& caller,
 
 }  // namespace
 
-void AddNotes(const HubService& service, const Caller& caller, wire::Command& command) {
+std::string Reaching(std::string text, std::string_view reach) {
+  constexpr std::string_view kBefore = "spate job ";
+  if (reach.empty()) return text;
+  for (size_t at = text.find(kBefore); at != std::string::npos; at = text.find(kBefore, at)) {
+    at += kBefore.size();
+    size_t end = std::min(text.find(' ', at), text.size());
+    text.insert(end, reach);
+    at = end + reach.size();
+  }
+  return text;
+}
+
+wire::JobNews NewsOf(HubService& service, JobId job) {
+  const HubJobs::Job& entry = *service.jobs().Find(job);
+  wire::JobNews news{.job = job,
+                     .counts = entry.counts,
+                     .finished = entry.finished,
+                     .held = static_cast<uint32_t>(entry.held),
+                     .nodes = service.nodes_joined(),
+                     .why = service.jobs().WhyStalled(job)};
+  // The entry may be a little older than its hold: who waits would see that nothing runs.
+  if (!entry.finished) news.counts = service.hub().engine().Counts(job).value_or(entry.counts);
+  return news;
+}
+
+void AddNotes(HubService& service, const Caller& caller, wire::Command& command) {
   auto found = cli::FindCommand(command.argv);
-  if (!found || found->command != cli::Command::kJobInfo) return;
+  if (!found) return;
   auto words = cli::ParseWords(found->command, std::span(command.argv).subspan(found->words));
   if (!words) return;
+  bool follows = words->Has(cli::Opt::kFollowOutput);
+  if (!follows && found->command != cli::Command::kJobInfo) return;
   for (JobId job : JobsOf(service, caller, words->words)) {
-    std::string why = service.hub().engine().WhyWaits(job, service.now());
-    if (!why.empty()) command.notes.push_back({job, Reaching(std::move(why), command.reach)});
+    std::string why =
+        follows ? WhyNot(NewsOf(service, job), command.reach)
+                : Reaching(service.hub().engine().WhyWaits(job, service.now()), command.reach);
+    if (!why.empty()) command.notes.push_back({job, std::move(why)});
   }
 }
 

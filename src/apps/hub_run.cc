@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "apps/hub_wait.h"
 #include "apps/job_text.h"
+#include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/run/list_places.h"
+#include "cli/text/end_text.h"
 #include "cli/view/run_view.h"
 #include "cli/view/terminal_screen.h"
 #include "format/expand.h"
@@ -63,6 +67,7 @@ class JobScreen {
   void Tick();
   int Finish(const wire::JobNews& news);
   int GoAway();
+  Status Cancel();
 
   client::HubCall& call_;
   os::RealLoop& loop_;
@@ -101,6 +106,13 @@ Status JobScreen::MakeView() {
     return index < rows_.size() ? ValuesOfRow(*submission_.head.settings, rows_[index])
                                 : std::vector<std::string>();
   };
+  if (settings.row_kind == RowKind::kListLine) {
+    texts.places = [this](const std::vector<TaskIndex>& indices) {
+      std::vector<cli::WantedPlace> wanted;
+      for (TaskIndex index : indices) wanted.push_back({index, rows_.at(index)});
+      return cli::PlacesInLists(here_.cwd, options_.run.sources.files, wanted);
+    };
+  }
   if (!options_.run.show.tag_text.empty()) {
     auto tag = MakeTag(options_.run.show.tag_text, settings);
     if (!tag) return std::unexpected(tag.error());
@@ -235,23 +247,30 @@ int JobScreen::GoAway() {
   view_->OnFinish({cli::RunEnd::kInterrupted, counts_, loop_.Now()});
   (void)screen_.Drain(kTickEvery);
   if (output_closed_) return cli::kExitOutputClosed;
-  fmt::print(stderr,
-             "spate: job {0} goes on; to watch it: spate job progress{1} {0}; to end it: spate "
-             "job cancel{1} {0}, or Ctrl-C again now\n",
-             job_.value, reach_);
+  fmt::print(
+      stderr,
+      "spate: job {0} goes on without this terminal, {2} of {3} ended; to watch it: spate "
+      "job progress{1} {0}; to end it: spate job cancel{1} {0}, or Ctrl-C within {4:.0f} s\n",
+      job_.value, reach_, FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
+      cli::CountOf(counts_.total, "task"), kSecondThoughts.seconds());
   call_.Resume();
   call_.Pause(kSecondThoughts);
   if (!call_.interrupted()) return cli::kExitInterrupted;
   call_.Resume();
-  if (!call_.Connect()) return cli::kExitInterrupted;
-  wire::Command cancel{{"job", "cancel", fmt::format("{}", job_.value)}, 80, false, false};
-  if (call_.Send(std::move(cancel))) {
-    while (auto reply = call_.Next()) {
-      if (!std::holds_alternative<wire::Printed>(*reply)) break;
-    }
-    fmt::print(stderr, "spate: job {} is cancelled\n", job_.value);
-  }
+  auto cancelled = Cancel();
+  fmt::print(stderr, "spate: job {} {}\n", job_.value,
+             cancelled ? "is cancelled" : "goes on: " + cancelled.error().message);
   return cli::kExitInterrupted;
+}
+
+Status JobScreen::Cancel() {
+  if (auto connected = call_.Connect(); !connected) return connected;
+  wire::Command cancel{{"job", "cancel", fmt::format("{}", job_.value)}, 80, false, false};
+  auto code =
+      client::RunCommand(call_, std::move(cancel), [](const wire::Printed&) { return Status(); });
+  if (!code) return std::unexpected(code.error());
+  if (*code == cli::kExitSuccess) return {};
+  return Fail(ErrorKind::kIo, "the hub did not cancel it");
 }
 
 Result<int> JobScreen::Run() {

@@ -29,7 +29,7 @@ const char* ReasonOf(engine::HoldReason reason) {
     case engine::HoldReason::kAllFail:
       return "25 attempts of its tasks failed in a row, and none has succeeded";
     case engine::HoldReason::kDamaged:
-      return "the text of some of its tasks is damaged";
+      return "some of it is damaged";
     default:
       return "somebody asked for it";
   }
@@ -578,7 +578,10 @@ void HubService::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&
 
 void HubService::OnHeld(const engine::NoticeHeld& notice) {
   jobs_->Held(notice.job, notice.reason);
-  if (notice.reason != engine::HoldReason::kUser) {
+  // What is damaged, and what helps, was told when it was found.
+  bool told =
+      notice.reason == engine::HoldReason::kUser || notice.reason == engine::HoldReason::kDamaged;
+  if (!told) {
     options_.log(fmt::format("job {0} is held: {1}; its user lets it go on: spate job release {0}",
                              notice.job.value, ReasonOf(notice.reason)));
   }
@@ -601,15 +604,16 @@ void HubService::ForgetSoon(JobId job) {
 }
 
 // Every lease that meets the damage is told; the job is held once.
-bool HubService::OnRowsDamaged(JobId job, std::span<const TaskRange> tasks, const Error& error) {
+bool HubService::OnRowsDamaged(JobId job, std::span<const TaskRange>, const Error& error) {
   if (hub_->engine().Held(job) == engine::HoldReason::kDamaged) return true;
-  options_.log(fmt::format("job {}: {}", job.value, error.message));
-  if (!tasks.empty()) {
-    options_.log(fmt::format(
-        "its other tasks can go on without these: spate job cancel {0}.FIRST-LAST, then spate job "
-        "release {0}",
-        job.value));
-  }
+  options_.log(fmt::format("job {} is held: {}", job.value, error.message));
+  // Without its settings no task can run, and a release would only find the same again.
+  options_.log(
+      ReadSettings(job)
+          ? fmt::format("its other tasks can go on without these: spate job cancel {0}.FIRST-LAST, "
+                        "then spate job release {0}",
+                        job.value)
+          : fmt::format("nothing of it can run; to end it: spate job cancel {}", job.value));
   hub_->Post(engine::HoldJob{job, false, engine::HoldReason::kDamaged});
   return true;
 }

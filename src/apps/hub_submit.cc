@@ -20,6 +20,7 @@
 #include "cli/options/submit_options.h"
 #include "cli/report.h"
 #include "cli/run/task_list.h"
+#include "cli/table/text_width.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
 #include "format/expand.h"
@@ -381,11 +382,10 @@ Result<int> Ask(const cli::Invocation& invocation) {
   auto setting = FindSetting(invocation.words);
   if (!setting) return WithLocalHint(setting, invocation);
   auto facts = os::LookAtTerminal(os::kStdout, setting->here.environment);
-  wire::Command command{ArgvForHub(invocation), 80, facts.is_terminal, facts.may_colour,
+  uint32_t width =
+      os::PrintWidth(os::kStdout, setting->here.environment).value_or(cli::kWholeWidth);
+  wire::Command command{ArgvForHub(invocation), width, facts.is_terminal, facts.may_colour,
                         setting->reach};
-  if (facts.is_terminal) {
-    command.width = std::max(40u, os::TerminalWidth(os::kStdout, setting->here.environment));
-  }
   HubCall call(*setting->loop, setting->target);
   if (auto connected = call.Connect(); !connected) return WithLocalHint(connected, invocation);
   return client::RunCommand(call, std::move(command), client::PrintHere);

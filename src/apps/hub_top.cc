@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/options/run_options.h"
 #include "cli/report.h"
+#include "cli/table/text_width.h"
 #include "cli/top/top_keys.h"
 #include "cli/top/top_view.h"
 #include "os/fd.h"
@@ -143,7 +144,8 @@ Result<int> PrintOnce(client::HubCall& call, const HubSetting& setting, cli::Out
     if (!snapshot) return std::unexpected(snapshot.error());
     cli::TopView view;
     view.Take(std::move(*snapshot), setting.loop->Now());
-    uint32_t width = os::TerminalWidth(os::kStdout, setting.here.environment);
+    uint32_t width =
+        os::PrintWidth(os::kStdout, setting.here.environment).value_or(cli::kWholeWidth);
     auto screen = view.Draw({width, 0, facts.may_colour}, setting.loop->Now());
     text = fmt::format("{}\n", fmt::join(screen, "\n"));
   }

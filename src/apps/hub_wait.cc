@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "apps/hub_notes.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/text/end_text.h"
 #include "cli/view/summary.h"
 #include "os/terminal.h"
 
@@ -29,6 +31,8 @@ const char* HeldWhy(engine::HoldReason reason) {
       return "as many of its tasks have failed as --max-failures allows";
     case engine::HoldReason::kAllFail:
       return "its tasks fail one after the other, and none has succeeded";
+    case engine::HoldReason::kDamaged:
+      return "some of it is damaged, as the hub's log tells";
     default:
       return "a person wished it";
   }
@@ -57,7 +61,7 @@ std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
   }
   if (news.why.empty()) return "";
   return fmt::format("job {0} waits: {1}\nto end it: spate job cancel{2} {0}", news.job.value,
-                     EscapeForScreen(news.why), reach);
+                     EscapeForScreen(Reaching(news.why, reach)), reach);
 }
 
 std::string BriefWhyNot(const wire::JobNews& news) {
@@ -136,8 +140,8 @@ int Waiter::Finish(const wire::JobNews& news) {
   int code = WaitedCode(options_.stopped.value_or(HaltRule()), news);
   if (options_.quiet || (good && !bar_)) return code;
   if (counts.failed + counts.unknown > 0) TellFailures(news.job);
-  std::string text = fmt::format("spate: job {}: {} of {} tasks succeeded", news.job.value,
-                                 FormatCount(counts.succeeded), FormatCount(counts.total));
+  std::string text = fmt::format("spate: job {}: {} of {} succeeded", news.job.value,
+                                 FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
   for (auto [count, what] : {std::pair{counts.failed, "failed"},
                              {counts.cancelled, "cancelled"},
                              {counts.unknown, "unknown"},

@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "cli/run/list_places.h"
+#include "cli/text/end_text.h"
 #include "cli/view/terminal_screen.h"
 #include "client/hub_call.h"
 #include "core/model/ranges.h"
@@ -452,9 +453,9 @@ void LocalJob::TellBounds(cli::RunView& view, const Offer& offer, bool memory_en
   uint32_t asked = cli::OfferedSlots(options_, here_.machine.facts().cores);
   if (offer.slots < asked) {
     tell(
-        fmt::format("{} tasks at once instead of {}: the limit of open files (ulimit -n) allows no "
+        fmt::format("{} at once instead of {}: the limit of open files (ulimit -n) allows no "
                     "more",
-                    offer.slots, asked));
+                    cli::CountOf(offer.slots, "task"), asked));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "cli/options/run_options.h"
 #include "cli/run/task_list.h"
 #include "cli/view/run_view.h"
+#include "cli/view/summary.h"
 #include "cli/view/terminal_screen.h"
 #include "os/environment.h"
 #include "os/machine.h"
@@ -75,6 +76,10 @@ class LocalJob {
   const store::JobRow& row() const { return row_; }
   const JobSettings& settings() const { return *settings_; }
   JobCounts counts() const { return session_->counts(); }
+  // For commands to type next.
+  cli::HintContext hints() const {
+    return {.job = id(), .state_dir = options_.state_dir, .beside_hub = HubIsConfigured(here_)};
+  }
   const engine::Engine& engine() const { return session_->engine(); }
   JobId id() const { return JobId(dir_.number()); }
   os::RealLoop& loop() { return *loop_; }

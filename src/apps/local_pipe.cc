@@ -141,8 +141,10 @@ std::unique_ptr<SlotsFile> LocalJob::WatchSlots(cli::RunView& view) {
         uint32_t slots = cli::SlotCount(*rule, here_.machine.facts().cores);
         options_.policy.max_running = slots;
         session_->Post(engine::ChangePolicy{id(), options_.policy});
-        view.OnNews(cli::Remark{fmt::format("-j: {} tasks at once from now on", slots), false},
-                    loop_->Now());
+        view.OnNews(
+            cli::Remark{fmt::format("-j: {} at once from now on", cli::CountOf(slots, "task")),
+                        false},
+            loop_->Now());
       });
 }
 

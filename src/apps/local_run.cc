@@ -17,6 +17,7 @@
 #include "cli/run/value_list.h"
 #include "cli/text/bash_hint.h"
 #include "cli/text/end_text.h"
+#include "cli/view/summary.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
@@ -234,10 +235,10 @@ int NothingLeft(const LocalJob& job) {
   uint32_t failed = counts.failed + counts.unknown;
   int code = failed > 0 ? cli::kExitTasksFailed : cli::kExitSuccess;
   if (job.options().show.form == cli::OutputForm::kQuiet) return code;
-  fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} tasks succeeded)\n",
-             job.id().value, FormatCount(counts.succeeded), FormatCount(counts.total));
+  fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} succeeded)\n",
+             job.id().value, FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
   if (failed > 0) {
-    fmt::print(stderr, "spate: to run again what failed: spate job retry {}\n", job.id().value);
+    fmt::print(stderr, "spate: to run again what failed: {}\n", cli::RetryCommand(job.hints()));
   }
   return code;
 }

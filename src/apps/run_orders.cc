@@ -19,6 +19,7 @@
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "cli/view/bar.h"
+#include "cli/view/summary.h"
 #include "format/selector/selector.h"
 #include "os/file.h"
 #include "os/signals.h"
@@ -127,6 +128,7 @@ struct Place {
   std::string state_dir;
   std::unique_ptr<os::RealLoop> loop;
   std::vector<uint32_t> numbers;  // of all runs
+  std::string whose;              // what makes commands mean these: " --local"
 };
 
 Result<Place> FindPlace(const cli::Words& words) {
@@ -139,7 +141,11 @@ Result<Place> FindPlace(const cli::Words& words) {
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   os::IgnoreSignal(os::kSignalPipe);
-  return Place{std::move(*here), std::move(state), std::move(*loop), std::move(*numbers)};
+  std::string whose =
+      cli::WhoseOption({.state_dir = std::string(words.Last(cli::Opt::kState).value_or("")),
+                        .beside_hub = HubIsConfigured(*here)});
+  return Place{std::move(*here), std::move(state), std::move(*loop), std::move(*numbers),
+               std::move(whose)};
 }
 
 Result<std::vector<uint32_t>> NumbersOf(const Place& place, const std::string& word) {
@@ -225,9 +231,9 @@ void Waiter::Show(const RunNews& news) {
 int Waiter::Interrupted(uint32_t number) {
   Erase();
   fmt::print(stderr,
-             "spate: job {0} goes on; to wait again: spate job wait {0}; to end it: spate job "
-             "cancel {0}\n",
-             number);
+             "spate: job {0} goes on; to wait again: spate job wait{1} {0}; to end it: spate job "
+             "cancel{1} {0}\n",
+             number, place_.whose);
   return cli::kExitInterrupted;
 }
 
@@ -239,8 +245,8 @@ int Waiter::Finish(const store::JobSummary& job) {
   bool good = ended && failed == 0 &&
               (counts.cancelled == 0 || !WasCancelled(place_.state_dir, job.number));
   if (good && !tells_) return cli::kExitSuccess;
-  std::string text = fmt::format("spate: job {}: {} of {} tasks succeeded", job.number,
-                                 FormatCount(counts.succeeded), FormatCount(counts.total));
+  std::string text = fmt::format("spate: job {}: {} of {} succeeded", job.number,
+                                 FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
   for (auto [count, what] : {std::pair{counts.failed, "failed"},
                              {counts.unknown, "unknown"},
                              {counts.cancelled, good ? "not in the list any more" : "cancelled"},
@@ -249,11 +255,12 @@ int Waiter::Finish(const store::JobSummary& job) {
   }
   fmt::print(stderr, "{}\n", text);
   if (!ended) {
-    fmt::print(stderr, "spate: it {}; how to go on: spate job info {}\n",
+    fmt::print(stderr, "spate: it {}; how to go on: spate job info{} {}\n",
                job.standing == JobStanding::kStopped ? "has stopped" : "was interrupted",
-               job.number);
+               place_.whose, job.number);
   } else if (failed > 0) {
-    fmt::print(stderr, "spate: to run them again: spate job retry {}\n", job.number);
+    fmt::print(stderr, "spate: to run them again: spate job retry{} {}\n", place_.whose,
+               job.number);
   }
   return good ? cli::kExitSuccess : cli::kExitTasksFailed;
 }
@@ -320,8 +327,9 @@ Result<RunDoor::Answer> Order(RunCall& call, const Place& place, uint32_t number
   auto owner = store::RunningOwner(folder);
   if (!owner) return std::unexpected(owner.error());
   if (!*owner) {
-    return Fail(ErrorKind::kUnavailable,
-                fmt::format("job {0} is not running; see: spate job info {0}", number));
+    return Fail(
+        ErrorKind::kUnavailable,
+        fmt::format("job {0} is not running; see: spate job info{1} {0}", number, place.whose));
   }
   Error deaf{ErrorKind::kUnavailable,
              fmt::format("job {} runs as process {}, which does not answer; it may be stopped, or "

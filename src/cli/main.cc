@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
+#include "cli/manual/overview.h"
 #include "cli/manual/reference.h"
 #include "cli/options/help.h"
 #include "cli/options/option_words.h"

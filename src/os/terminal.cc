@@ -28,13 +28,37 @@ TerminalFacts LookAtTerminal(int fd, const Environment& environment) {
   return facts;
 }
 
-uint32_t TerminalWidth(int fd, const Environment& environment) {
+namespace {
+
+constexpr uint32_t kLeastPrintWidth = 40;
+
+std::optional<uint32_t> WidthOfTerminal(int fd) {
   winsize size{};
-  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+std::optional<uint32_t> WidthOfEnvironment(const Environment& environment) {
   std::string columns = environment.GetOr("COLUMNS", "");
   uint32_t width = 0;
   std::from_chars(columns.data(), columns.data() + columns.size(), width);
-  return width > 0 && width <= 10000 ? width : 80;
+  if (width == 0 || width > 10'000) return std::nullopt;
+  return width;
+}
+
+}  // namespace
+
+uint32_t TerminalWidth(int fd, const Environment& environment) {
+  if (auto width = WidthOfTerminal(fd)) return *width;
+  return WidthOfEnvironment(environment).value_or(80);
+}
+
+std::optional<uint32_t> PrintWidth(int fd, const Environment& environment) {
+  auto width = WidthOfEnvironment(environment);
+  if (!width) width = WidthOfTerminal(fd);
+  if (!width && isatty(fd) == 1) width = 80;
+  if (width) width = std::max(kLeastPrintWidth, *width);
+  return width;
 }
 
 uint32_t TerminalHeight(int fd) {

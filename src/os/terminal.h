@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -27,6 +28,9 @@ struct TerminalFacts {
 TerminalFacts LookAtTerminal(int fd, const Environment& environment);
 // Columns of the terminal now, else $COLUMNS, else 80.
 uint32_t TerminalWidth(int fd, const Environment& environment);
+// Columns for what is printed once: $COLUMNS, else those of the terminal, at least 40. None for a
+// pipe or a file: who reads it wants it whole.
+std::optional<uint32_t> PrintWidth(int fd, const Environment& environment);
 // Rows of the terminal now, else 24.
 uint32_t TerminalHeight(int fd);
 

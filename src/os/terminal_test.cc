@@ -66,6 +66,30 @@ TEST(Terminal, Width) {
   EXPECT_EQ(TerminalWidth(pipe.write.get(), Environment()), 80u);
 }
 
+TEST(Terminal, PrintWidth) {
+  Fd master;
+  Fd terminal = MakeTerminal(&master);
+  EXPECT_EQ(PrintWidth(terminal.get(), Environment()), 80u);  // a terminal that does not know
+  winsize size = {.ws_row = 24, .ws_col = 132, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(ioctl(master.get(), TIOCSWINSZ, &size), 0);
+  Pipe pipe = MakePipe().value();
+  struct Row {
+    int fd;
+    std::vector<std::string> environment;
+    std::optional<uint32_t> width;
+  };
+  const Row kRows[] = {{terminal.get(), {}, 132},
+                       {terminal.get(), {"COLUMNS=60"}, 60},
+                       {terminal.get(), {"COLUMNS=x"}, 132},
+                       {terminal.get(), {"COLUMNS=3"}, 40},
+                       {pipe.write.get(), {}, std::nullopt},
+                       {pipe.write.get(), {"COLUMNS=0"}, std::nullopt},
+                       {pipe.write.get(), {"COLUMNS=200"}, 200}};
+  for (const Row& row : kRows) {
+    EXPECT_EQ(PrintWidth(row.fd, Environment(row.environment)), row.width);
+  }
+}
+
 TEST(Terminal, Height) {
   Fd master;
   Fd terminal = MakeTerminal(&master);

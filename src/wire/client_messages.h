@@ -20,7 +20,7 @@ namespace spate::wire {
 
 // ---- Client to hub -----------------------------------------------------------------------------
 
-// `spate ARGV...`, for a terminal of this width.
+// `spate ARGV...`, for a terminal of this width, 10,000 for none.
 struct Command {
   std::vector<std::string> argv;
   uint32_t width = 80;

@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -100,11 +101,30 @@ def test_selectors(place: Place):
     place.run("2", command="job retry", code=2)
 
 
-def test_tables_fit_80_columns(place: Place):
-    place.run("-q", "--name", "n" * 200, "--", "echo " + "word " * 50 + "; exit 3", code=1)
-    for command in ("job list", "job tasks"):
+def test_tables_are_as_wide_as_columns_says_and_whole_in_a_pipe(place: Place):
+    name, words = "n" * 200, "word " * 50
+    place.run("-q", "--name", name, "--", "echo " + words + "; exit 3", code=1)
+    for command, whole in (("job list", name), ("job tasks", words)):
         out, _ = place.run(command=command)
-        want(max(map(len, out.splitlines())) <= 80 and out.count("\n") == 2, out)
+        want(whole in out and out.count("\n") == 2, out)
+        for columns in (60, 100):
+            place.env["COLUMNS"] = str(columns)
+            out, _ = place.run(command=command)
+            want(max(map(len, out.splitlines())) == columns and out.count("\n") == 2, out)
+        del place.env["COLUMNS"]
+
+
+def test_a_failed_task_of_a_list_is_named_by_its_line(place: Place):
+    place.write("jobs.lst", "# first", "true", "exit 3")
+    place.run("-q", "jobs.lst", code=1)
+    out, _ = place.run("1.2", command="task info")
+    want(re.search(r"\n  in list +jobs.lst:3\n", out), out)
+    places = [json.loads(line)["place"]
+              for line in place.run("1.1-2", "--json", command="task info")[0].splitlines()]
+    want(places == [None, "jobs.lst:3"], places)
+    os.unlink(os.path.join(place.dir, "jobs.lst"))
+    out, _ = place.run("1.2", command="task info")
+    want("in list" not in out, out)
 
 
 def test_what_was_left_behind_is_told(place: Place):

@@ -634,13 +634,16 @@ def test_damage_of_one_job_stays_that_jobs(place: Place):
     def state(job):
         return json.loads(cluster.spate("job list", "--output", "json", job)[0])["state"]
     wait(lambda: state(jobs[0]) == "held", "no task runs with damaged settings")
+    want(f"nothing of it can run; to end it: spate job cancel {jobs[0]}\n" in place.read("hub.log")
+         and "job release" not in place.read("hub.log"), place.read("hub.log"))
     want(state(jobs[1]) == "damaged", state(jobs[1]))
     want(sorted(place.lines("ran")) == ["c1", "c2", "c3"], place.lines("ran"))
     cluster.kill_hub()
     out, _ = place.run("hub", command="state check", code=1)
     for job in jobs[:2]:
         want(f"job {job}" in out, out)
-    place.run(command="state salvage")
+    _, err = place.run(command="state salvage")
+    want("1 job without damage stays as it was;" in err, err)
     place.run("hub", command="state check")
     cluster.start_hub()
     lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]

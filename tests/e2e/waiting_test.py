@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -74,6 +75,43 @@ def test_the_jobs_own_rules_end_the_waiting(place: Place):
         _, err = place.run(*way[1:], "--halt", "soon,success=1", "--", "true", ":::", *values,
                            command=way[0])
         want("--halt" in err, err)
+
+
+def test_who_follows_a_held_job_is_told(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    job = cluster.submit("--after", cluster.submit("--open", "--", "true", ":::", "x"), "--", "echo {}",
+                         ":::", "a", "b")
+    cluster.spate("job hold", job)
+    for verb in ("tail", "cat"):
+        follow = Waiting(place, "job", verb, "-f", job, log=verb)
+        follow.says(f"spate: job {job} is held: a person wished it\nto go on: spate job release {job}; "
+                    f"to end it: spate job cancel {job}\n")
+    cluster.spate("job release", job)
+    cluster.spate("job close", "1")
+    cluster.spate("job wait", job)
+    want(sorted(follow.ended(0).splitlines()[2:]) == ["a", "b"], place.read("cat"))
+
+
+def test_ctrl_c_leaves_a_hubs_job_in_one_word(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "1")
+    for times in (1, 2):
+        run = Waiting(place, "run", "--hub", "--", "test {} = 1 || sleep 100; echo did {}", ":::", "1", "2", "3",
+                      start_new_session=True)
+        run.says("did 1")
+        run.process.send_signal(signal.SIGINT)
+        goes_on = (f"spate: job {times} goes on without this terminal, 1 of 3 tasks ended; to watch it: spate "
+                   f"job progress {times}; to end it: spate job cancel {times}, or Ctrl-C within 2 s\n")
+        run.says(goes_on)
+        if times == 2:
+            run.process.send_signal(signal.SIGINT)
+        said = run.ended(130)
+        want(said == "did 1\n" + goes_on + ("spate: job 2 is cancelled\n" if times == 2 else ""), said)
+        state = json.loads(cluster.spate("job list", "--json", str(times))[0])["state"]
+        want(state == ("running" if times == 1 else "finished"), state)
+        cluster.spate("job cancel", str(times))
+        cluster.spate("job wait", str(times), code=1)
 
 
 def test_who_waits_for_a_held_job_is_told(place: Place):

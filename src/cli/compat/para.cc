@@ -535,6 +535,14 @@ std::unexpected<Error> NotKnown(std::string_view word) {
 
 }  // namespace
 
+std::vector<std::string_view> ParaCommands() {
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) {
+    if (UsageNames(kPara, command.name)) names.push_back(command.name);
+  }
+  return names;
+}
+
 Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts) {
   auto options = ReadParaOptions(args);
   if (!options) return Failed(options);

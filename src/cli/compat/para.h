@@ -25,6 +25,9 @@ struct ParaParts {
 };
 Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts);
 
+// The commands that the usage names.
+std::vector<std::string_view> ParaCommands();
+
 // apps/ gives it the parts.
 inline constexpr ParasolProgram kPara = {
     .name = "para",

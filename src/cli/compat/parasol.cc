@@ -67,6 +67,16 @@ bool WordsFit(ParasolVerb verb, std::string_view first, std::span<const std::str
 
 }  // namespace
 
+std::vector<std::string> ParasolCommands() {
+  std::vector<std::string> names;
+  for (const Form& form : kForms) {
+    std::string name(form.first);
+    if (!form.second.empty()) name.append(" ").append(form.second);
+    if (UsageNames(kParasol, name)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 Result<ParasolAsk> ParseParasol(std::span<const std::string> args) {
   ParasolAsk ask;
   ask.options = ParasolOptions::ParseBeforeWords(args);

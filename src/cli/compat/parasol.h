@@ -46,6 +46,9 @@ Result<ParasolAsk> ParseParasol(std::span<const std::string> args);
 // `remove jobs USER PATTERN`: * stands for any text, ? for any byte.
 bool MatchesWildcards(std::string_view pattern, std::string_view text);
 
+// The commands that the usage names: "list machines", "ping".
+std::vector<std::string> ParasolCommands();
+
 inline constexpr ParasolProgram kParasol = {
     .name = "parasol",
     .summary = "look into a hub's jobs, machines and users, and change them",

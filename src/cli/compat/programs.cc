@@ -11,6 +11,8 @@
 #include "cli/compat/para_test_job.h"
 #include "cli/compat/parasol.h"
 #include "cli/compat/site_programs.h"
+#include "format/lines.h"
+#include "format/shell_words.h"
 #include "os/file.h"
 
 namespace spate::cli {
@@ -27,6 +29,31 @@ std::span<const ParasolProgram> ParasolPrograms() { return kPrograms; }
 const ParasolProgram* FindParasolProgram(std::string_view name) {
   auto found = std::ranges::find(kPrograms, name, &ParasolProgram::name);
   return found == kPrograms.end() ? nullptr : &*found;
+}
+
+bool UsageNames(const ParasolProgram& program, std::string_view command) {
+  constexpr std::string_view kEnds = " ,\n";
+  for (std::string_view before : {"\n   ", ", "}) {
+    std::string text = std::string(before).append(command);
+    for (size_t at = 0; (at = program.usage.find(text, at)) != std::string_view::npos;) {
+      at += text.size();
+      if (at < program.usage.size() && kEnds.contains(program.usage[at])) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> UsageOptions(const ParasolProgram& program) {
+  std::vector<std::string> options;
+  std::string_view usage = program.usage;
+  while (auto line = format::TakeLine(&usage)) {
+    if (!line->starts_with("   -")) continue;
+    for (const std::string& word : format::SplitBlanks(*line)) {
+      if (!word.starts_with('-')) break;
+      options.push_back(word.substr(0, std::min(word.find('='), word.size() - 1) + 1));
+    }
+  }
+  return options;
 }
 
 std::optional<int> ParasolEntry(int argc, char** argv,

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -26,6 +27,11 @@ struct ParasolProgram {
 std::span<const ParasolProgram> ParasolPrograms();
 // Null for another name.
 const ParasolProgram* FindParasolProgram(std::string_view name);
+
+// Whether the usage names this command: at the start of a line, or behind a comma.
+bool UsageNames(const ParasolProgram& program, std::string_view command);
+// "-batch=", "-all", ...: the options that the usage explains.
+std::vector<std::string> UsageOptions(const ParasolProgram& program);
 
 // The exit code when this is one of them, else nullopt. `run_of` knows the programs that have no
 // `run` of their own.

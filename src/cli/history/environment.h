@@ -41,7 +41,7 @@ struct HistoryEnvironment {
   std::string cwd;        // absolute
   bool terminal = false;  // of standard output: relative times
   bool colour = false;
-  uint32_t width = 80;
+  uint32_t width = 80;  // or kWholeWidth
   std::string proc = "/proc";
 };
 

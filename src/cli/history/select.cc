@@ -64,8 +64,8 @@ Result<uint32_t> LastJob(const HistoryCall& call, const std::vector<uint32_t>& n
     if (!own) return std::unexpected(std::move(own.error()));
     if (!own->empty()) return own->back();
     return Fail(ErrorKind::kNotFound, fmt::format("{} has no jobs on the hub yet; name one by its "
-                                                  "number (see: spate job list)",
-                                                  EscapeForScreen(user)));
+                                                  "number (see: spate job list{})",
+                                                  EscapeForScreen(user), call.StateOption()));
   }
   for (size_t i = numbers.size(); i > 0; --i) {
     auto summary = store::SummarizeJob(call.place(), numbers[i - 1]);

@@ -141,8 +141,8 @@ std::string HeldText(const HistoryCall& call, const LogFacts& log) {
           since, log.policy.pause_after_failures);
     case engine::HoldReason::kDamaged:
       return fmt::format(
-          "held{}: the text of some of its tasks is damaged; the hub's log and spate "
-          "state check tell which",
+          "held{}: some of it is damaged; the hub's log and, on its machine, spate state check hub "
+          "tell what",
           since);
     default:
       return fmt::format("held{} by a person", since);

@@ -63,6 +63,10 @@ Result<int> FollowOutput(HistoryCall& call, uint32_t job, uint64_t after) {
   if (!tail) return std::unexpected(std::move(tail.error()));
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(std::move(loop.error()));
+  // Whoever waits for what cannot come now is told at once.
+  auto why = call.environment().waits.find(job);
+  if (auto flushed = call.Flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+  if (why != call.environment().waits.end()) call.Say(why->second);
   for (;;) {
     auto news = tail->Read(after, kEndsAtOnce);
     if (!news) return std::unexpected(std::move(news.error()));

@@ -35,6 +35,13 @@ std::string Roff(std::string_view text) {
   return out;
 }
 
+// As it stands, line for line.
+std::string Verbatim(std::string_view lines) {
+  std::string text = ".nf\n";
+  while (auto line = format::TakeLine(&lines)) text += Roff(*line) + "\n";
+  return text + ".fi\n";
+}
+
 std::string Head(std::string_view page, std::string_view summary) {
   std::string title(page);
   std::transform(title.begin(), title.end(), title.begin(),
@@ -107,23 +114,29 @@ std::string Tail() {
 
 std::string MainPage() {
   std::string text = Head("spate", "run a great many commands and lose none of them");
-  text += ".SH SYNOPSIS\n.B spate\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [...]\n.SH DESCRIPTION\n";
+  text += ".SH SYNOPSIS\n.B spate\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [...]\n";
+  std::string examples = ShortHelp();
+  size_t begin = examples.find("\n\n") + 2;
+  text += ".SH EXAMPLES\n" + Verbatim(examples.substr(begin, examples.find("\n\n", begin) - begin));
+  text += ".SH DESCRIPTION\n";
   text += Roff(
               "spate runs the commands of a job list, or one command for many values, as many at "
               "once as the machine has cores. The end of every task is kept durably: after a kill "
               "or a loss of power a run goes on where it was, and what failed can be run again.") +
           "\n.SH COMMANDS\n";
-  for (const CommandDef& def : Commands()) {
-    text += fmt::format(".TP\n.B spate {}\n{}.\n", def.name, Roff(def.summary));
+  for (int group = 0; group < kCommandGroupCount; ++group) {
+    text += fmt::format(".SS \"{}\"\n", GroupTitle(static_cast<CommandGroup>(group)));
+    for (const CommandDef& def : Commands()) {
+      if (static_cast<int>(def.group) != group) continue;
+      text += fmt::format(".TP\n.B spate {}\n{}.\n", def.name, Roff(def.summary));
+    }
   }
-  text += ".SH EXAMPLES\n.nf\n";
-  std::string examples = ShortHelp();
-  size_t begin = examples.find("\n\n") + 2;
-  text += Roff(examples.substr(begin, examples.find("\n\n", begin) - begin));
-  size_t paragraphs;
-  while ((paragraphs = text.find("\n.PP\n  ")) != std::string::npos) text.erase(paragraphs + 1, 4);
+  text += ".SS \"Programs of Parasol\"\n";
+  for (const ParasolProgram& program : ParasolPrograms()) {
+    text += fmt::format(".TP\n.B {}\n{}.\n", program.name, Roff(program.summary));
+  }
   text +=
-      "\n.fi\n.SH ENVIRONMENT\n.TP\n.B SPATE_STATE\nWhere the history is kept, unless "
+      ".SH ENVIRONMENT\n.TP\n.B SPATE_STATE\nWhere the history is kept, unless "
       "\\-\\-state is given.\n.TP\n.B XDG_STATE_HOME\nIts folder spate is the default "
       "(~/.local/state/spate without it).\n.TP\n.B SPATE_HUB\nThe access file of the hub, "
       "unless \\-\\-access is given.\n.TP\n.B SPATE_OPTIONS\nOptions of every spate run, before "
@@ -141,12 +154,14 @@ std::string NounPage(std::string_view noun, std::string_view summary) {
   std::string text = Head(page, summary) + ".SH SYNOPSIS\n";
   for (size_t i = 0; i < defs.size(); ++i) text += (i ? ".br\n" : "") + Synopsis(*defs[i]);
   if (defs.size() == 1) {
+    text += ".SH EXAMPLES\n" + Verbatim(ExampleLines(*defs[0]));
     text += ".SH DESCRIPTION\n" + Roff(defs[0]->details) + "\n";
     text += OptionsOf(defs[0]->id, ".SH");
   } else {
     for (const CommandDef* def : defs) {
       std::string upper(def->name);
       text += fmt::format(".SH \"SPATE {}\"\n{}.\n", upper, Roff(def->summary));
+      text += ".PP\n" + Verbatim(ExampleLines(*def));
       if (!def->details.empty()) text += ".PP\n" + Roff(def->details) + "\n";
       if (!IsOtherName(*def)) text += OptionsOf(def->id, ".SS");
     }
@@ -163,11 +178,10 @@ std::string NounPage(std::string_view noun, std::string_view summary) {
 
 // The usage of a program of Parasol, below the line that names it.
 std::string ProgramPage(const ParasolProgram& program) {
-  std::string text = Head(program.name, program.summary) + ".SH SYNOPSIS\n.nf\n";
-  std::string_view usage = program.usage.substr(program.usage.find('\n') + 1);
-  while (auto line = format::TakeLine(&usage)) text += Roff(*line) + "\n";
+  std::string text = Head(program.name, program.summary) + ".SH SYNOPSIS\n";
+  text += Verbatim(program.usage.substr(program.usage.find('\n') + 1));
   text +=
-      ".fi\n.SH \"EXIT STATUS\"\n.TP\n.B 0\nDone.\n.TP\n.B 255\nAny error; it is told on "
+      ".SH \"EXIT STATUS\"\n.TP\n.B 0\nDone.\n.TP\n.B 255\nAny error; it is told on "
       "standard error.\n.SH \"SEE ALSO\"\n.BR spate (1)\n";
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
+#include "cli/manual/overview.h"
 #include "cli/manual/reference.h"
 #include "cli/options/table.h"
 
@@ -57,6 +58,25 @@ TEST(ManPageTest, RoffHasNoComplaints) {
         "spate-top", "spate-report", "spate-sem", "spate-state", "gensub2", "paraTestJob"}) {
     EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
+}
+
+TEST(ManPageTest, ExamplesComeBeforeTheDescription) {
+  for (auto name : {"spate", "spate-run", "spate-submit", "spate-top"}) {
+    std::string page = ManPage(name).value();
+    EXPECT_LT(page.find(".SH EXAMPLES"), page.find(".SH DESCRIPTION")) << name;
+  }
+  EXPECT_NE(ManPage("spate-job")->find("spate job hold 12   # until"), std::string::npos);
+}
+
+TEST(OverviewTest, NamesAllCommandsInGroups) {
+  std::string help = GeneralHelp();
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  for (const CommandDef& def : Commands()) {
+    size_t title = help.find(std::string("\n") + std::string(GroupTitle(def.group)) + "\n");
+    EXPECT_LT(title, help.find(std::string("\n  ") + std::string(def.name) + " ")) << def.name;
+  }
+  EXPECT_LT(help.find("Programs of Parasol"), help.find("  paraNodeStart "));
 }
 
 TEST(ReferenceTest, ThePageIsOfNow) {

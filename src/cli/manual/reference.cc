@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/exit_code.h"
+#include "cli/options/help.h"
 #include "cli/options/table.h"
+#include "format/lines.h"
 
 namespace spate::cli {
 namespace {
@@ -42,6 +44,11 @@ std::string CommandPart(const CommandDef& def) {
   std::string usage = fmt::format("spate {} [OPTIONS] {}", def.name, def.arguments);
   while (usage.ends_with(' ')) usage.pop_back();
   std::string text = fmt::format("\n## spate {}\n\n    {}\n\n{}.\n", def.name, usage, summary);
+  std::string examples = ExampleLines(def);
+  text += "\n";
+  for (std::string_view rest = examples; auto line = format::TakeLine(&rest);) {
+    text += fmt::format("  {}\n", *line);
+  }
   std::string details(def.details);
   for (size_t at = 0; (at = details.find('\n', at)) != std::string::npos; at += 2) {
     details.insert(at, "\n");
@@ -64,7 +71,8 @@ std::string CommandPart(const CommandDef& def) {
 std::string ReferencePage() {
   std::string text =
       "# Reference of the command line\n\nThis page is made by `spate __reference` from the "
-      "definitions in `src/cli/options/table.cc`; change those.\n\nEvery command takes `--help` "
+      "definitions in `src/cli/options` (commands.cc, table.cc); change those.\n\nEvery command "
+      "takes `--help` "
       "and `--help-all`. T is a time: 90 (seconds), 1.5s, 200ms, 10m, 1h30m, 2d, MM:SS, HH:MM:SS. "
       "SIZE is 512 (bytes), 64K, 1.5G, 2GiB (powers of 1024). `--` ends the options.\n";
   for (const CommandDef& def : Commands()) text += CommandPart(def);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "cli/exit_code.h"
-
 namespace spate::cli {
 namespace {
 
@@ -24,6 +22,16 @@ std::string OptionLine(const OptionDef& def, bool all) {
 }
 
 }  // namespace
+
+std::string ExampleLines(const CommandDef& def) {
+  size_t column = 0;
+  for (const Example& example : ExamplesOf(def)) column = std::max(column, example.command.size());
+  std::string text;
+  for (const Example& example : ExamplesOf(def)) {
+    text += fmt::format("  {:<{}}  # {}\n", example.command, column, example.text);
+  }
+  return text;
+}
 
 std::string Wrap(std::string_view text, size_t indent, size_t width) {
   std::string out;
@@ -67,25 +75,13 @@ All commands: spate --help. Options of run: spate run --help
 )";
 }
 
-std::string GeneralHelp() {
-  std::string text = "Usage: spate COMMAND [OPTIONS] [...]\n\nCommands (spate COMMAND --help)\n";
-  for (const CommandDef& def : Commands()) {
-    text += fmt::format("  {:<15}{}\n", def.name, def.summary);
-  }
-  text += "\nOptions\n  --version      print the version\n  -h, --help     this help\n";
-  text += "\nExit codes\n";
-  for (const ExitCodeText& code : kExitCodeTexts) {
-    text += fmt::format("  {:>3}  {}\n", code.code, code.text);
-  }
-  return text;
-}
-
 std::string CommandHelp(Command command, bool all) {
   const CommandDef& def = Definition(command);
   std::string text = fmt::format("Usage: spate {} [OPTIONS] {}\n\n", def.name, def.arguments);
   std::string summary(def.summary);
   summary.front() = static_cast<char>(summary.front() - 32);
   text += Wrap(summary + ".", 0);
+  text += "\nExamples\n" + ExampleLines(def);
   if (all && !def.details.empty()) text += "\n" + Wrap(def.details, 0);
   for (int group = 0; group < kGroupCount; ++group) {
     std::string lines;

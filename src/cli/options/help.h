@@ -8,13 +8,13 @@
 
 namespace spate::cli {
 
-// `spate --help`: commands and exit codes.
-std::string GeneralHelp();
 // Ten lines for `spate` alone.
 std::string ShortHelp();
 // `spate COMMAND --help`; with `all` the details too.
 std::string CommandHelp(Command command, bool all);
 
+// A line for each example of the command, with a comment, so that it may be copied whole.
+std::string ExampleLines(const CommandDef& def);
 // "-j, --jobs N"
 std::string OptionSynopsis(const OptionDef& def);
 // `text` in lines of at most `width` columns, each after `indent` blanks. Paragraphs end at '\n'.

@@ -2,6 +2,7 @@
 // completions are all made from it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -54,13 +55,38 @@ enum class Command : uint8_t {
 using CommandSet = uint64_t;
 constexpr CommandSet Bit(Command c) { return uint64_t{1} << static_cast<unsigned>(c); }
 
+// How `spate --help` puts the commands together.
+enum class CommandGroup : uint8_t { kMachine, kHub, kNodes, kRunning, kHistory, kGeneral };
+std::string_view GroupTitle(CommandGroup group);
+inline constexpr int kCommandGroupCount = 6;
+
+// What shells offer for the words of a command: numbers of jobs, of those that have not ended,
+// "12." for a task of job 12, ...
+enum class Completes : uint8_t {
+  kNothing,
+  kFiles,
+  kJobs,
+  kUnfinishedJobs,
+  kTasks,
+  kNodes,
+  kCommands
+};
+
+struct Example {
+  std::string_view command;  // as one types it in a shell
+  std::string_view text;     // what it does
+};
+
 struct CommandDef {
   Command id;
+  CommandGroup group;
   std::string_view name;       // "run", "job list"
   std::string_view arguments;  // of the usage line, after [OPTIONS]
-  std::string_view summary;    // one line, without a full stop
-  std::string_view details;    // paragraphs for --help-all and the man page
-  uint32_t words_min = 0;      // words that are no options, before `--`
+  Completes completes = Completes::kNothing;
+  std::string_view summary;           // one line, without a full stop
+  std::string_view details;           // paragraphs for --help-all and the man page
+  std::array<Example, 4> examples{};  // two to four; those without a command are none
+  uint32_t words_min = 0;             // words that are no options, before `--`
   uint32_t words_max = UINT32_MAX;
   bool takes_command = false;  // whether `-- COMMAND...` may follow
 };
@@ -241,6 +267,7 @@ struct OptionDef {
 };
 
 std::span<const CommandDef> Commands();
+std::span<const Example> ExamplesOf(const CommandDef& def);
 // The first definition of the command is its own.
 bool IsOtherName(const CommandDef& def);
 std::span<const OptionDef> Options();

@@ -218,12 +218,14 @@ Result<int> StateCheck(HistoryCall& call) {
   return examiner.sound() ? kExitSuccess : kExitTasksFailed;
 }
 
-std::string SavedText(const store::SalvageReport::Job& job) {
+// `whose`: what makes commands mean jobs of that hub.
+std::string SavedText(const store::SalvageReport::Job& job, const std::string& whose) {
   if (job.lost) return fmt::format("job {}: LOST: not even what it was can be read", job.number);
-  return fmt::format("job {}: {}: the ends of {} kept, {} cancelled, {} wait{}", job.number,
-                     CountOf(job.tasks, "task"), FormatCount(job.ended), FormatCount(job.cancelled),
-                     FormatCount(job.waiting),
-                     job.waiting > 0 ? fmt::format(" (spate job release {})", job.number) : "");
+  return fmt::format(
+      "job {}: {}: the ends of {} kept, {} cancelled, {} not done{}", job.number,
+      CountOf(job.tasks, "task"), FormatCount(job.ended), FormatCount(job.cancelled),
+      FormatCount(job.waiting),
+      job.waiting > 0 ? fmt::format(" (spate job release{} {})", whose, job.number) : "");
 }
 
 Result<int> StateSalvage(HistoryCall& call) {
@@ -234,9 +236,10 @@ Result<int> StateSalvage(HistoryCall& call) {
     if (call.human()) call.Say("the hub's journal is sound: nothing was done");
     return kExitSuccess;
   }
+  std::string whose = call.words().Last(Opt::kState) ? " --hub" + call.StateOption() : "";
   for (const store::SalvageReport::Job& job : report->jobs) {
     if (call.human()) {
-      call.Put(SavedText(job) + '\n');
+      call.Put(SavedText(job, whose) + '\n');
     } else if (call.form() == OutputForm::kJson) {
       JsonLine line = TypedLine("salvaged");
       line.Number("job", job.number).Flag("lost", job.lost).Number("tasks", job.tasks);
@@ -245,8 +248,10 @@ Result<int> StateSalvage(HistoryCall& call) {
     }
   }
   if (!call.human()) return kExitSuccess;
-  call.Say(fmt::format("{} without damage stay as they were; the damaged journal is kept as {}",
-                       CountOf(report->sound_jobs, "job"), EscapeForScreen(report->kept_as)));
+  call.Say(fmt::format("{} without damage {}; the damaged journal is kept as {}",
+                       CountOf(report->sound_jobs, "job"),
+                       report->sound_jobs == 1 ? "stays as it was" : "stay as they were",
+                       EscapeForScreen(report->kept_as)));
   return kExitSuccess;
 }
 

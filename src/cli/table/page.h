@@ -11,7 +11,8 @@ namespace spate::cli {
 class Page {
  public:
   using Sink = std::function<void(std::string_view)>;
-  // `sink` gets whole lines, none wider than `width` but those of Command.
+  // `sink` gets whole lines, none wider than `width` but those of Command; with kWholeWidth a
+  // value is one line, however long.
   Page(uint32_t width, Sink sink) : width_(width), sink_(std::move(sink)) {}
 
   // All texts are any bytes, shown escaped.

@@ -29,7 +29,10 @@ std::string Toned(std::string_view text, Tone tone) {
 }
 
 Table::Table(std::vector<Column> columns, uint32_t width, bool colour, Sink sink)
-    : columns_(std::move(columns)), width_(width), colour_(colour), sink_(std::move(sink)) {}
+    : columns_(std::move(columns)),
+      width_(width < kWholeWidth ? width : SIZE_MAX),
+      colour_(colour),
+      sink_(std::move(sink)) {}
 
 void Table::Add(std::vector<Cell> cells) {
   CHECK(cells.size() == columns_.size());
@@ -81,7 +84,8 @@ void Table::WriteRow(const std::vector<Cell>& cells) {
     room -= gap;
     blanks += gap;
     // What may not be cut pushes the rest of its line to the right instead.
-    size_t most = columns_[i].least > 0 ? std::min(widths_[i], room) : room;
+    bool may_cut = columns_[i].least > 0 && width_ < SIZE_MAX;
+    size_t most = may_cut ? std::min(widths_[i], room) : room;
     std::string text = CutToWidth(cells[i].text, most);
     size_t used = DisplayWidth(text);
     size_t pad = std::min(widths_[i] - std::min(widths_[i], used), room - used);

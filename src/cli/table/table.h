@@ -32,7 +32,7 @@ std::string Toned(std::string_view text, Tone tone);
 class Table {
  public:
   using Sink = std::function<void(std::string_view)>;
-  // No line is wider than `width`. `sink` gets whole lines.
+  // No line is wider than `width`, unless that is kWholeWidth. `sink` gets whole lines.
   Table(std::vector<Column> columns, uint32_t width, bool colour, Sink sink);
 
   void Add(std::vector<Cell> cells);  // one for each column
@@ -45,7 +45,7 @@ class Table {
   void WriteRow(const std::vector<Cell>& cells);
 
   std::vector<Column> columns_;
-  size_t width_;
+  size_t width_;  // SIZE_MAX: no bound
   bool colour_;
   Sink sink_;
   std::vector<std::vector<Cell>> held_;  // until the widths are known

@@ -84,6 +84,17 @@ TEST(Table, NoLineIsWiderWhateverIsInIt) {
   EXPECT_EQ(lines, 701u);
 }
 
+TEST(Table, WithoutAWidthNothingIsCut) {
+  std::vector<Column> columns = {{"NAME", Align::kLeft, 3}, {"N", Align::kRight}, {"C"}};
+  std::string first(200, 'n'), later(20'000, 'm');
+  std::vector<std::vector<Cell>> rows(600, {{first}, {"1"}, {"c"}});
+  rows.push_back({{later}, {"2"}, {later}});
+  std::string text = Print(columns, rows, kWholeWidth);
+  EXPECT_TRUE(text.starts_with("NAME" + std::string(first.size() - 4, ' ') + "  N  C\n" + first +
+                               "  1  c\n"));
+  EXPECT_TRUE(text.ends_with("\n" + later + "  2  " + later + "\n"));
+}
+
 TEST(Table, ColoursOnlyWhereAsked) {
   std::vector<Column> columns = {{"STATE"}, {"X"}};
   std::vector<std::vector<Cell>> rows = {{{"failed", Tone::kBad}, {"1"}}};

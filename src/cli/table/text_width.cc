@@ -75,12 +75,13 @@ size_t DisplayWidth(std::string_view text) {
 }
 
 std::string CutToWidth(std::string_view text, size_t columns) {
-  if (FitBytes(text, columns) == text.size()) return std::string(text);
+  if (columns >= kWholeWidth || FitBytes(text, columns) == text.size()) return std::string(text);
   std::string_view mark = columns > 3 ? "..." : "";
   return std::string(text.substr(0, FitBytes(text, columns - mark.size()))).append(mark);
 }
 
 std::string WrapToWidth(std::string_view text, size_t columns, size_t indent, size_t used) {
+  if (columns >= kWholeWidth) return std::string(text);
   std::string out;
   size_t room = columns > used ? columns - used : 2;
   for (;;) {

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace spate::cli {
+
+// The width of what has no width, as a pipe: from here on nothing is cut and nothing broken. A
+// number that a hub of an older program takes, too.
+inline constexpr uint32_t kWholeWidth = 10'000;
 
 // Of valid UTF-8 without control bytes (EscapeForScreen gives it). Wide characters count 2,
 // combining and invisible ones 0.

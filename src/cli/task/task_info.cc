@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "cli/history/job_facts.h"
+#include "cli/run/list_places.h"
 #include "cli/table/page.h"
 #include "cli/task/task_verbs.h"
 #include "cli/text/end_text.h"
@@ -102,10 +103,28 @@ std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptEntr
   return lines;
 }
 
-void PrintPage(HistoryCall& call, const TaskAtHand& at) {
+// "jobs.lst:5", for a task that failed; empty where that cannot be told. The lists of a hub's job
+// are where its user is, and not for the hub to read.
+std::string PlaceOf(const HistoryCall& call, const TaskAtHand& at) {
+  bool failed = at.task.state == TaskState::kFailed || at.task.state == TaskState::kUnknown;
+  bool listed = at.texts.settings().row_kind == RowKind::kListLine && !call.on_hub();
+  if (!failed || !listed) return "";
+  const store::JobRow& job = at.history.summary().row;
+  auto row = at.history.RowText(at.task.index);
+  if (!row) return "";
+  std::vector<std::string> files;
+  for (std::string_view file : job.files) {
+    if (file.starts_with(job.cwd + "/")) file.remove_prefix(job.cwd.size() + 1);
+    files.emplace_back(file);
+  }
+  return PlacesInLists(job.cwd, files, {{at.task.index, std::move(*row)}}).front();
+}
+
+void PrintPage(HistoryCall& call, const TaskAtHand& at, const std::string& place) {
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
   page.Title(fmt::format("task {}  {}", at.id(), StateWord(at.task.state)));
   page.Field("command", at.command);
+  page.Field("in list", place);
   page.Field("folder", at.texts.settings().cwd);
   auto body = at.texts.Body(at.task.index, at.task.last ? at.task.last->record.end.slot : 0);
   if (body) {
@@ -158,10 +177,15 @@ void AddNeeds(JsonLine& line, const Needs* needs) {
   line.Raw("needs", Inside(inner));
 }
 
-void PrintJson(HistoryCall& call, const TaskAtHand& at) {
+void PrintJson(HistoryCall& call, const TaskAtHand& at, const std::string& place) {
   JsonLine line = TypedLine("task");
   AddTaskFields(line, at.history.summary().number, at.task, at.command);
   TextOrBase64(line, "cwd", at.texts.settings().cwd);
+  if (place.empty()) {
+    line.Null("place");
+  } else {
+    line.Text("place", place);
+  }
   auto body = at.texts.Body(at.task.index, at.task.last ? at.task.last->record.end.slot : 0);
   for (const auto& [key, file] : {std::pair{"stdin_file", body ? body->stdin_file : ""},
                                   {"stdout_file", body ? body->stdout_file : ""},
@@ -198,11 +222,15 @@ void PrintJson(HistoryCall& call, const TaskAtHand& at) {
 }  // namespace
 
 Result<int> TaskInfo(HistoryCall& call) {
+  constexpr int kMostPlaces = 20;  // for each its lists are read
+  int places = 0;
   bool first = true;
   return ForEachTask(call, [&](const TaskAtHand& at) {
-    if (!call.human()) return PrintJson(call, at);
+    std::string place = places < kMostPlaces ? PlaceOf(call, at) : "";
+    if (!place.empty()) ++places;
+    if (!call.human()) return PrintJson(call, at, place);
     if (!std::exchange(first, false)) call.Put("\n");
-    PrintPage(call, at);
+    PrintPage(call, at, place);
   });
 }
 

@@ -100,9 +100,10 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   WriteSix(*world_.AddJob(text));
   auto task = nlohmann::ordered_json::parse(Out(Command::kTaskInfo, {"1.3", "--output", "json"}),
                                             nullptr, false);
-  EXPECT_EQ(KeysOf(task),
-            "type v job task state attempts tries command cwd stdin_file stdout_file stderr_file "
-            "checks needs ends");
+  EXPECT_EQ(
+      KeysOf(task),
+      "type v job task state attempts tries command cwd place stdin_file stdout_file stderr_file "
+      "checks needs ends");
   EXPECT_EQ(KeysOf(task["checks"][0]), "when kind file");
   EXPECT_EQ(KeysOf(task["needs"]), "cpus memory named");
   ASSERT_EQ(task["ends"].size(), 2u);

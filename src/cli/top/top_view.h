@@ -21,8 +21,8 @@ class TopView {
   void Press(TopKey key);
 
   struct Size {
-    uint32_t columns = 80;
-    uint32_t rows = 0;  // 0: as many as it takes, without the line about keys
+    uint32_t columns = 80;  // or kWholeWidth
+    uint32_t rows = 0;      // 0: as many as it takes, without the line about keys
     bool colour = false;
   };
   // At most `rows` lines; tables keep some 80 columns, so a narrower terminal must cut them. What

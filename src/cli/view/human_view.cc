@@ -229,6 +229,8 @@ void HumanView::OnFinish(const RunFinish& finish) {
   if (options_.quiet) return;
   SayFailures(finish);
   SayShell();
+  // A hub's job goes on: it has no sum yet, and who goes away says so.
+  if (options_.hints.on_hub && finish.how == RunEnd::kInterrupted) return;
   totals_.cancels = totals_.cancels || finish.cancelled;
   std::string text =
       fmt::format("spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts,

@@ -63,28 +63,25 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
   return line;
 }
 
-namespace {
-
-std::string State(const HintContext& context) {
+std::string WhoseOption(const HintContext& context) {
   if (context.on_hub) return context.reach;
   if (context.state_dir.empty()) return context.beside_hub ? " --local" : "";
   return fmt::format(" --state {}", ShellQuote(context.state_dir));
 }
 
-}  // namespace
-
 std::string RetryCommand(const HintContext& context) {
-  return fmt::format("spate job retry{} {}", State(context), context.job.value);
+  return fmt::format("spate job retry{} {}", WhoseOption(context), context.job.value);
 }
 
 std::string FailedTasksCommand(const HintContext& context) {
-  return fmt::format("spate job tasks{} {} --filter failed", State(context), context.job.value);
+  return fmt::format("spate job tasks{} {} --filter failed", WhoseOption(context),
+                     context.job.value);
 }
 
 // Released with all its failures, --max-failures would hold it again at once.
 std::string ReleaseCommand(const HintContext& context) {
   if (context.held == engine::HoldReason::kMaxFailures) return RetryCommand(context);
-  return fmt::format("spate job release{} {}", State(context), context.job.value);
+  return fmt::format("spate job release{} {}", WhoseOption(context), context.job.value);
 }
 
 bool DidAsAsked(const HaltRule& halt, engine::HoldReason held, const JobCounts& counts) {
@@ -97,7 +94,7 @@ bool DidAsAsked(const HaltRule& halt, engine::HoldReason held, const JobCounts& 
 
 std::string ResumeCommand(const HintContext& context) {
   // A run is local unless it says otherwise.
-  std::string state = context.state_dir.empty() ? "" : State(context);
+  std::string state = context.state_dir.empty() ? "" : WhoseOption(context);
   std::string command = fmt::format("spate run --resume{}", state);
   for (const std::string& file : context.files) command += " " + ShellQuote(file);
   return command;

@@ -37,6 +37,8 @@ struct HintContext {
   engine::HoldReason held = engine::HoldReason::kNone;
   std::vector<std::string> files;  // of the run; empty for a command
 };
+// What makes commands mean the job: " --state DIR", " --local", " --access FILE", or nothing.
+std::string WhoseOption(const HintContext& context);
 // `spate job retry 12`
 std::string RetryCommand(const HintContext& context);
 // `spate job tasks 12 --filter failed`

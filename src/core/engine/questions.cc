@@ -98,10 +98,7 @@ std::string WhyHeld(const JobState& job) {
           id);
     case HoldReason::kDamaged:
       return fmt::format(
-          "job {0} is held since the text of some of its tasks is damaged; spate job info {0} "
-          "tells "
-          "which",
-          id);
+          "job {0} is held since some of it is damaged; spate job info {0} tells more", id);
     case HoldReason::kNone:
       break;
   }

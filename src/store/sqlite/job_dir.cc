@@ -95,8 +95,8 @@ Result<JobDir> JobDir::Open(const std::string& state_dir, uint32_t number,
   std::string path = JobPath(state_dir, number);
   if (!os::Exists(path)) {
     return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no job {} in '{}'; `spate job list` shows those that are",
-                            number, EscapeForScreen(state_dir)));
+                fmt::format("there is no job {} in '{}'; see: spate job list --state {}", number,
+                            EscapeForScreen(state_dir), ShellQuote(state_dir)));
   }
   if (auto checked = CheckFileSystem(state_dir, options); !checked) {
     return std::unexpected(std::move(checked.error()));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/task_scan.h"
@@ -89,11 +90,11 @@ JobSummary OfHub(const JobPlace& place, JobRow row) {
 
 std::unexpected<Error> NoSuchJob(const JobPlace& place, uint32_t number) {
   if (place.is_hub) {
-    return Fail(ErrorKind::kNotFound, "the hub has no job " + std::to_string(number) +
-                                          "; `spate job list` shows those that it has");
+    return Fail(ErrorKind::kNotFound, "the hub has no job " + std::to_string(number));
   }
   return Fail(ErrorKind::kNotFound, "there is no job " + std::to_string(number) + " in '" +
-                                        place.dir + "'; `spate job list` shows those that are");
+                                        place.dir + "'; see: spate job list --state " +
+                                        ShellQuote(place.dir));
 }
 
 Result<JobSummary> SummarizeHubJob(const JobPlace& place, uint32_t number) {

@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kBacklogMost = 32u << 20;
 constexpr size_t kPrintBytes = 256 << 10;
 constexpr size_t kRequestsAhead = 4;
-constexpr size_t kAheadBytes = 64 << 10;  // of each
+constexpr size_t kLong = 64 << 10;  // one of so many bytes waits alone
 // Nothing of an answer was taken for so long, while others wait for a reader.
 constexpr Duration kReaderPatience = Duration::Seconds(60);
 // 25 failures in a row and no success are the job's fault, not its tasks' luck.
@@ -85,9 +85,8 @@ void HubClient::Fail(const Error& error) { Send(wire::Failed{error.kind, error.m
 void HubClient::OnRequest(std::string_view bytes) {
   if (turn_ != 0 || waits_) {
     // The client has heard its answer before we hear that the reader is done.
-    if (bytes.size() > kAheadBytes) return connection_->Breach("a request before the last answer");
     next_requests_.emplace_back(bytes);
-    connection_->PauseReading(next_requests_.size() >= kRequestsAhead);
+    connection_->PauseReading(next_requests_.size() >= kRequestsAhead || bytes.size() > kLong);
     return;
   }
   auto request = wire::DecodeRequest(bytes);
@@ -532,9 +531,9 @@ void HubClient::TakeTurn(std::string input) {
 
 void HubClient::StartReader(const std::string& input) {
   reader_done_.reset();
-  auto reader = service_.StartReader(caller_, input,
-                                     {[this](std::string_view bytes) { PassOn(bytes); },
-                                      [this] { ReaderEnded(); }});
+  auto reader = service_.StartReader(
+      caller_, input,
+      {[this](std::string_view bytes) { PassOn(bytes); }, [this] { ReaderEnded(); }});
   if (reader) {
     reader_ = std::move(*reader);
     return;

@@ -108,6 +108,7 @@ Result<int> Start(const cli::Invocation& invocation) {
   with.node_user = with.user;
   with.host = here->machine.facts().host_name;
   with.keep = options->keep.age;
+  with.keep_bytes = options->keep.bytes;
   DaemonLife life{options->daemon, options->daemon ? os::JoinPath(with.dir, "log") : ""};
   return RunHub(std::move(with), life, [&](const HubService& service) {
     NoteStart(service.dir(), invocation.words);

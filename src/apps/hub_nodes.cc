@@ -95,9 +95,10 @@ std::expected<void, wire::Refusal> HubNodes::CheckNames(const Caller& caller) co
   if (caller.is_admin || caller.user == access::kEveryUser) return {};
   auto is_theirs = [&](const auto& each) { return each.second.row.user == caller.user; };
   if (std::ranges::count_if(nodes_, is_theirs) < kMost) return {};
-  return RefuseName(fmt::format("the hub knows {} nodes of user {}, and no more are taken: use a "
-                                "name again with --name, or have some forgotten (spate node remove)",
-                                FormatCount(kMost), caller.user));
+  return RefuseName(
+      fmt::format("the hub knows {} nodes of user {}, and no more are taken: use a "
+                  "name again with --name, or have some forgotten (spate node remove)",
+                  FormatCount(kMost), caller.user));
 }
 
 // New, or one that was forgotten.
@@ -164,10 +165,10 @@ std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
   }
   if (!same || node.row.user != caller.user) {
     if (!node.row.user.empty() && node.row.user != caller.user) {
-      return RefuseName(
-          fmt::format("the name '{0}' belongs to a node of {1}; give this one another with --name "
-                      "(or an administrator frees it: spate node remove {0}, spate node resume {0})",
-                      name, node.row.user == access::kEveryUser ? "all users" : node.row.user));
+      return RefuseName(fmt::format(
+          "the name '{0}' belongs to a node of {1}; give this one another with --name "
+          "(or an administrator frees it: spate node remove {0}, spate node resume {0})",
+          name, node.row.user == access::kEveryUser ? "all users" : node.row.user));
     }
     node.row.instance = guest.greeting.instance;
     node.row.user = caller.user;

@@ -61,11 +61,44 @@ Result<uint64_t> SumOutput(const store::JournalPlace& place, const std::string& 
   return bytes;
 }
 
+// What the hub keeps of all jobs: rows, and what tasks wrote.
+Result<uint64_t> SumOfAll(const store::JournalPlace& place) {
+  auto db = store::OpenJournalToRead(place.DbPath());
+  if (!db) return std::unexpected(db.error());
+  auto used = db->QueryInt(
+      "SELECT (page_count - freelist_count) * page_size "
+      "FROM pragma_page_count, pragma_freelist_count, pragma_page_size");
+  if (!used) return std::unexpected(used.error());
+  auto sum = static_cast<uint64_t>(*used);
+  const std::string folder = os::DirName(place.OutputPath(JobId(1)));
+  auto entries = os::ListDir(folder);
+  if (!entries) return std::unexpected(entries.error());
+  for (const os::DirEntry& entry : *entries) {
+    // One may have gone meanwhile.
+    if (auto info = os::Stat(os::JoinPath(folder, entry.name))) sum += info->size;
+  }
+  return sum;
+}
+
+// Whoever has the key of a hub that has run would be taken for it, by nodes and people who know of
+// jobs that it does not.
+Status CheckWhole(const store::HubDir& dir) {
+  const std::string key = os::JoinPath(dir.path(), "key.pem");
+  if (os::Exists(dir.place().DbPath()) || !os::Exists(key)) return {};
+  return Fail(
+      ErrorKind::kCorrupt,
+      fmt::format("the hub in {} has lost its journal ({}), and would know nothing of its "
+                  "jobs\nRestore a backup: spate hub restore FILE; or move the folder away, "
+                  "for a new hub with a key of its own",
+                  EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HubService>> HubService::Open(os::RealLoop& loop, Options options) {
   auto dir = store::HubDir::Open(options.dir);
   if (!dir) return std::unexpected(dir.error());
+  if (auto whole = CheckWhole(*dir); !whole) return std::unexpected(whole.error());
   store::SqliteOptions journal;
   journal.waiting = [log = options.log, path = dir->place().DbPath()](Duration time) {
     log(fmt::format(
@@ -105,8 +138,9 @@ void HubService::MakeParts() {
   limits.node_patience = options_.lost_after;
   hub_ = std::make_unique<hub::Hub>(loop_, *store_, *this, epoch_, limits);
   jobs_ = std::make_unique<HubJobs>(loop_, *store_, hub_->engine());
-  access_ = std::make_unique<HubAccess>(
-      loop_, *store_, [this](uint64_t serial) { DropClientsOf(serial, "this access has expired"); });
+  access_ = std::make_unique<HubAccess>(loop_, *store_, [this](uint64_t serial) {
+    DropClientsOf(serial, "this access has expired");
+  });
   nodes_ = std::make_unique<HubNodes>(loop_, *store_, *hub_, dir_.SpoolPath(), options_.log);
 }
 
@@ -296,9 +330,10 @@ std::expected<void, wire::Refusal> HubService::CheckPlaces(const Caller& caller,
   auto share = shares_.find(caller.user);
   auto theirs = share == shares_.end() ? nullptr : share->second.lock();
   if (!theirs || theirs->members() < std::max<size_t>(all / 4, 1)) return {};
-  return refuse(fmt::format("user {} has {} connections to it, a quarter of all, and no user has "
-                            "more",
-                            caller.user, theirs->members()));
+  return refuse(
+      fmt::format("user {} has {} connections to it, a quarter of all, and no user has "
+                  "more",
+                  caller.user, theirs->members()));
 }
 
 // Of the nodes that serve all each has its own.
@@ -498,7 +533,43 @@ void HubService::Prune() {
   }
   Duration pause = old.size() < kAtOnce ? every : kNext;
   // What was asked of the journal before is done when it says so.
-  WhenSettled([this, pause] { prune_timer_ = loop_.At(loop_.Now() + pause, [this] { Prune(); }); });
+  WhenSettled([this, pause, every] {
+    if (pause == every && options_.keep_bytes != UINT64_MAX) return PruneBySize(every);
+    PruneIn(pause);
+  });
+}
+
+void HubService::PruneIn(Duration pause) {
+  prune_timer_ = loop_.At(loop_.Now() + pause, [this] { Prune(); });
+}
+
+// The oldest first, a few at a time, until what is left is small enough.
+void HubService::PruneBySize(Duration every) {
+  aside_.Do([this, every, place = dir_.place()]() -> HubAside::Then {
+    auto kept = SumOfAll(place);
+    bool too_much = kept && *kept > options_.keep_bytes;
+    return [this, every, too_much, bytes = too_much ? *kept - options_.keep_bytes : 0] {
+      too_much ? ForgetOldest(bytes, every) : PruneIn(every);
+    };
+  });
+}
+
+// So many that `bytes` of output go, and measures again when they have gone.
+void HubService::ForgetOldest(uint64_t bytes, Duration every) {
+  constexpr size_t kAtOnce = 20;
+  uint64_t freed = 0;
+  auto left = std::make_shared<size_t>(0);
+  for (JobId job : jobs_->EndedBefore(loop_.Now(), kAtOnce)) {
+    if (freed >= bytes) break;
+    if (Grows(job)) continue;
+    ++*left;
+    if (auto output = os::Stat(output_of(job))) freed += output->size;
+    hub_->Forget(job);
+    ForgetJob(job, [this, every, left] {
+      if (--*left == 0) PruneBySize(every);
+    });
+  }
+  if (*left == 0) PruneIn(every);
 }
 
 Result<std::shared_ptr<const JobSettings>> HubService::ReadSettings(JobId job) const {

@@ -49,6 +49,7 @@ class HubService final : public hub::Watcher, public link::Gate {
     Duration lost_after;                 // and after this one a node's tasks run elsewhere
     Duration forget_nodes = Duration::Seconds(86400);  // that are away for so long
     Duration keep = Duration::Seconds(90 * 86400);     // finished jobs
+    uint64_t keep_bytes = UINT64_MAX;                  // of them, with their output
     std::optional<os::Subnets> peers;                  // nobody else may come
     std::optional<ParasolSite> parasol;                // of paraHub
     std::function<void(std::string)> log;              // a line for whoever looks after the hub
@@ -161,6 +162,9 @@ class HubService final : public hub::Watcher, public link::Gate {
   std::expected<link::Admission, wire::Refusal> Judge(const link::Guest& guest);
   std::expected<void, wire::Refusal> CheckPlaces(const Caller& caller, wire::Role role) const;
   void Prune();
+  void PruneIn(Duration pause);
+  void PruneBySize(Duration every);
+  void ForgetOldest(uint64_t bytes, Duration every);
   Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
   void TellAccepted(JobId job, const Error* error);
   void TellRevived(JobId job, const Status& status);

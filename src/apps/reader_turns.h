@@ -22,8 +22,8 @@ class ReaderTurns {
   ReaderTurns() = default;
   explicit ReaderTurns(const Limits& limits) : limits_(limits) {}
 
-  // Calls `start` when it is the caller's turn, which may be now; `id` is set before. Whoever entered
-  // leaves by it, once, before `start` was called or after.
+  // Calls `start` when it is the caller's turn, which may be now; `id` is set before. Whoever
+  // entered leaves by it, once, before `start` was called or after.
   void Enter(std::string user, bool is_admin, uint64_t& id, std::function<void()> start);
   void Leave(uint64_t id);
   // Somebody waits whose turn it could be if another one left.
@@ -41,7 +41,7 @@ class ReaderTurns {
 
   const Limits limits_;
   uint64_t last_id_ = 0;
-  std::list<Guest> waiting_;          // the first in front
+  std::list<Guest> waiting_;  // the first in front
   std::map<uint64_t, Guest> inside_;
   std::map<std::string, uint32_t> of_user_;  // of those inside
 };

@@ -22,7 +22,8 @@ TEST(RefusalLog, StrangersDoNotFillTheLog) {
                                              "refused user ada: no such node"}));
   lines.clear();
   for (int host = 0; host < 5000; ++host) {
-    refusals.Add(now, fmt::format("10.1.{}.{}:5", host / 250, host % 250), "", "no credential", log);
+    refusals.Add(now, fmt::format("10.1.{}.{}:5", host / 250, host % 250), "", "no credential",
+                 log);
   }
   EXPECT_EQ(lines.size(), 98u);
   lines.clear();

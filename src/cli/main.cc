@@ -62,6 +62,8 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
       return wiring.task;
     case Command::kStateCheck:
     case Command::kStateSalvage:
+    case Command::kHubBackup:
+    case Command::kHubRestore:
       return wiring.state;
     case Command::kSubmit:
     case Command::kJobAdd:

@@ -183,6 +183,8 @@ void Connection::Deliver() {
     Instant begun = loop_.Now();
     Take(**frame);
     if (share) share->Spend(loop_.Now() - begun);
+    // Whoever pauses keeps it for later.
+    if (*alive && paused_) kept_room_ = std::move(room);
   }
 }
 
@@ -229,6 +231,7 @@ void Connection::PauseReading(bool paused) {
   if (!stream_ || paused == std::exchange(paused_, paused)) return;
   heard_ = loop_.Now();
   if (paused) return stream_->PauseReading(true);
+  kept_room_.reset();
   Post(&Connection::ReadOn);
 }
 

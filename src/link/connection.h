@@ -157,8 +157,9 @@ class Connection {
   std::shared_ptr<Share> share_;       // null: it may take what it wants
   std::unique_ptr<Share::Room> room_;  // of the long frame that comes
   Instant room_since_;
-  bool yielded_ = false;  // the rest of what has come is given out in the next turn
-  bool starved_ = false;  // a long frame waits for room
+  std::unique_ptr<Share::Room> kept_room_;  // of the frame at which its owner paused
+  bool yielded_ = false;        // the rest of what has come is given out in the next turn
+  bool starved_ = false;        // a long frame waits for room
   std::optional<Ended> ended_;  // what to tell when the stream has closed, or the owner comes
 
   // Signs of life, since Accept.

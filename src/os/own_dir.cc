@@ -65,8 +65,8 @@ std::unexpected<Error> Unsafe(const Step& step, std::string_view why) {
 
 Status CheckOwn(const Step& step, uint32_t self, Others others) {
   if (step.info.st_uid != self) {
-    return Unsafe(step, fmt::format("belongs to {}, not to {}", NameOf(step.info.st_uid),
-                                    NameOf(self)));
+    return Unsafe(step,
+                  fmt::format("belongs to {}, not to {}", NameOf(step.info.st_uid), NameOf(self)));
   }
   uint32_t closed = others == Others::kMayPass ? 066 : 022;
   if ((step.info.st_mode & closed) == 0) return {};

@@ -1,5 +1,5 @@
-// Where others may write, too: folders that a daemon relies on, sockets that may be believed, and the
-// way to a file through a folder that is shared.
+// Where others may write, too: folders that a daemon relies on, sockets that may be believed, and
+// the way to a file through a folder that is shared.
 //
 // Any thread.
 #pragma once
@@ -22,13 +22,14 @@ enum class Others : uint8_t { kMayRead, kMayPass };
 // nobody else may write to them; anybody else has to trust the owners of theirs.
 Status MakeOwnDir(const std::string& path, Others others = Others::kMayRead);
 
-// Makes and opens the folder `relative` (no `..`; empty: `top` itself) below `top`. On the way a link
-// is followed only if root or the caller's own user made it: kPermission.
+// Makes and opens the folder `relative` (no `..`; empty: `top` itself) below `top`. On the way a
+// link is followed only if root or the caller's own user made it: kPermission.
 Result<Fd> OpenDirBelow(const std::string& top, std::string_view relative);
 
-// Of the connected end of the UNIX socket at `path`: whether it is the right one that listens there.
-// Root and the caller's own user are; another user is when the way there says so: a folder of theirs
-// to which nobody else may write, in folders of root, the caller or theirs. kPermission otherwise.
+// Of the connected end of the UNIX socket at `path`: whether it is the right one that listens
+// there. Root and the caller's own user are; another user is when the way there says so: a folder
+// of theirs to which nobody else may write, in folders of root, the caller or theirs. kPermission
+// otherwise.
 Status CheckListener(int fd, const std::string& path);
 
 }  // namespace spate::os

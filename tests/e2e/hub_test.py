@@ -652,5 +652,55 @@ def test_damage_of_one_job_stays_that_jobs(place: Place):
     want(int(after.split()[0]) > int(jobs[2]), after)
 
 
+def test_a_backup_makes_the_hub_again(place: Place):
+    """Taken while it works; nodes and access files of the old hub are good for the new one."""
+    port = free_port()
+    cluster = cluster_of(place, "--listen", f"127.0.0.1:{port}")
+    access = cluster.access("--role", "client", "--user", "ada", name="ada.access")
+    node = cluster.access("--role", "node", name="node.access")
+    cluster.node("n1", "--access", node)
+    done = cluster.submit("--wait", "--", "echo {} >> done", ":::", "a", "b").split()[0]
+    job = cluster.submit("--", "while ! test -e go; do sleep 0.05; done; echo {} >> ran", ":::", "a", "b", "c")
+    backup = os.path.join(place.dir, "hub.backup")
+    cluster.spate("hub backup", backup)
+    want(os.stat(backup).st_mode & 0o777 == 0o600, "others read the key")
+    late = cluster.submit("--", "echo late >> ran")
+    _, err = cluster.spate("hub restore", backup, code=3)
+    want("runs in" in err, err)
+    cluster.kill_hub()
+    _, err = cluster.spate("hub restore", backup, code=2)
+    want("there is a journal already" in err, err)
+    os.remove(os.path.join(cluster.hub_dir, "hub.db"))
+    _, err = cluster.spate("hub start", "--allow-root", "--listen", "none", code=3)
+    want("has lost its journal" in err and "spate hub restore" in err, err)
+    os.rename(cluster.hub_dir, cluster.hub_dir + ".old")
+    place.write("none", "x")
+    _, err = cluster.spate("hub restore", "none", code=3)
+    shutil.rmtree(cluster.hub_dir)
+    cluster.spate("hub restore", backup)
+    cluster.start_hub()
+    lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    want([line["job"] for line in lines] == [int(done), int(job)], lines)
+    cluster.spate("job list", "--access", access)
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(set(place.lines("ran")) - {"late"} == {"a", "b", "c"}, place.read("ran"))
+    new = cluster.submit("--wait", "--", "true").split()[0]
+    want(int(new) > int(late) + 500, f"{new} after {late}")
+    cluster.spate("state check", "hub")
+
+
+def test_a_hub_keeps_as_much_as_it_was_told(place: Place):
+    cluster = cluster_of(place, "--listen", "none", "--keep", "6M", "--forget-nodes", "1s")
+    cluster.node("n1")
+    for _ in range(6):
+        cluster.submit("--wait", "--", "head -c 2000000 /dev/urandom")
+
+    def jobs():
+        return [json.loads(line)["job"] for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
+    wait(lambda: len(jobs()) < 4, "the oldest are forgotten")
+    want(6 in jobs() and 1 not in jobs(), jobs())
+
+
 if __name__ == "__main__":
     main(globals())

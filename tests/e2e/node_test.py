@@ -78,7 +78,7 @@ def test_a_node_that_has_left_is_forgotten(place: Place):
     # It may come back, as the same one; a new one gets a number of its own.
     cluster.node("n4")
     cluster.node("n1")
-    want(names() == {"n1", "n2", "n3", "n4"}, names())
+    wait(lambda: names() == {"n1", "n2", "n3", "n4"}, "both are there")
     cluster.submit("--wait", "--on", "n1", "--", "true")
     cluster.kill_hub()
     with sqlite3.connect(os.path.join(cluster.hub_dir, "hub.db")) as db:

@@ -29,7 +29,7 @@ def seconds_running(place, user, folder):
 def test_root_kills_what_hangs_for_others(place: Place):
     if os.geteuid() != 0:
         return print("only root has accounts to choose from")
-    os.chmod(place.dir, 0o777)
+    os.chmod(place.dir, 0o1777)
     cluster = cluster_of(place)
     nodes = cluster.access("--role", "node", "--user", "*", name="node.access")
     cluster.node("n1", "-j", "2", "--access", nodes)

@@ -27,7 +27,7 @@ struct HubOptions {
   Duration suspect_after = Duration::Seconds(15);
   Duration lost_after = kLimits.node_patience;  // at least the former
   Duration forget_nodes = Duration::Seconds(86'400);
-  HistoryBound keep;  // its age alone counts
+  HistoryBound keep{.bytes = UINT64_MAX};  // of any size, unless one is given
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
 

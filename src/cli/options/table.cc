@@ -21,7 +21,8 @@ constexpr CommandSet kNodeNeeds = Bit(Command::kSubmit) | Bit(Command::kJobRetry
 constexpr CommandSet kTables = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
                                Bit(Command::kJobTasks) | Bit(Command::kTaskInfo) |
                                Bit(Command::kTaskExplain) | Bit(Command::kStateCheck) |
-                               Bit(Command::kStateSalvage) | Bit(Command::kReport);
+                               Bit(Command::kStateSalvage) | Bit(Command::kHubBackup) |
+                               Bit(Command::kHubRestore) | Bit(Command::kReport);
 constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo) |
                                 Bit(Command::kNodeDrain) | Bit(Command::kNodeResume) |
                                 Bit(Command::kNodeRemove);
@@ -899,7 +900,7 @@ constexpr OptionDef kOptions[] = {
      .argument = "T",
      .group = Group::kHub,
      .commands = Bit(Command::kHubStart),
-     .help = "nodes that have been away for T leave the tables (default: 1d)",
+     .help = "forget nodes that were away for T (default: 1d)",
      .more = "They may come back. Drained and removed ones stay."},
     {.id = Opt::kAllowRoot,
      .names = "allow-root",

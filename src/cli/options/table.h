@@ -38,6 +38,8 @@ enum class Command : uint8_t {
   kHubStop,
   kHubAccess,
   kHubUser,
+  kHubBackup,
+  kHubRestore,
   kNodeStart,
   kNodeStop,
   kNodeList,

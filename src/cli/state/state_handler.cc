@@ -15,6 +15,7 @@
 #include "cli/table/text_width.h"
 #include "cli/text/end_text.h"
 #include "os/file.h"
+#include "store/sqlite/backup.h"
 #include "store/sqlite/salvage.h"
 #include "store/sqlite/state_check.h"
 
@@ -255,13 +256,48 @@ Result<int> StateSalvage(HistoryCall& call) {
   return kExitSuccess;
 }
 
+Result<int> HubBackup(HistoryCall& call) {
+  os::SetUmask(0077);
+  const std::string& file = call.words().words.front();
+  if (auto done = store::BackUpHub(HubDir(call), file); !done) return std::unexpected(done.error());
+  call.Say(
+      fmt::format("the hub's journal and key are in {}: keep it secret; spate hub restore {} "
+                  "makes a hub of it",
+                  EscapeForScreen(file), ShellQuote(file)));
+  return kExitSuccess;
+}
+
+Result<int> HubRestore(HistoryCall& call) {
+  os::SetUmask(0077);
+  std::string dir = HubDir(call);
+  auto done = store::RestoreHub(call.words().words.front(), dir);
+  if (!done) return std::unexpected(done.error());
+  call.Say(
+      fmt::format("the hub in {} is as it was then; start it as before, at the same address: "
+                  "spate hub start{}",
+                  EscapeForScreen(dir), call.StateOption()));
+  return kExitSuccess;
+}
+
+auto CallOf(Command command) {
+  switch (command) {
+    case Command::kStateSalvage:
+      return StateSalvage;
+    case Command::kHubBackup:
+      return HubBackup;
+    case Command::kHubRestore:
+      return HubRestore;
+    default:
+      return StateCheck;
+  }
+}
+
 }  // namespace
 
 Handler MakeStateHandler(HistoryEnvironment environment) {
   auto shared = std::make_shared<const HistoryEnvironment>(std::move(environment));
   return [shared](const Invocation& invocation) {
-    bool salvage = invocation.words.command == Command::kStateSalvage;
-    return CallHistory(*shared, invocation, salvage ? StateSalvage : StateCheck);
+    return CallHistory(*shared, invocation, CallOf(invocation.words.command));
   };
 }
 

@@ -173,6 +173,16 @@ Status Database::PrepareAll(std::span<const std::pair<Statement*, std::string_vi
 
 int64_t Database::Changes() const { return sqlite3_changes64(db_.get()); }
 
+Status Database::CopyTo(Database& to) const {
+  sqlite3_backup* backup = sqlite3_backup_init(to.db_.get(), "main", db_.get(), "main");
+  if (backup == nullptr) return std::unexpected(to.ErrorOf(sqlite3_errcode(to.db_.get())));
+  int code = sqlite3_backup_step(backup, -1);
+  sqlite3_backup_finish(backup);
+  if (code == SQLITE_DONE) return {};
+  bool from_here = sqlite3_errcode(db_.get()) == code;
+  return std::unexpected(from_here ? ErrorOf(code) : to.ErrorOf(code));
+}
+
 Result<int64_t> Database::QueryInt(std::string_view sql) {
   auto statement = Prepare(sql);
   if (!statement) return std::unexpected(statement.error());

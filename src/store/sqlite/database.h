@@ -46,6 +46,8 @@ class Database {
   // Syncs the database file itself (in WAL mode a commit syncs the log only). Not by a descriptor
   // of our own: closing one would drop SQLite's locks on the file.
   Status SyncFile();
+  // Makes `to`, which is empty, the same, as this one is at one moment; others may write to it.
+  Status CopyTo(Database& to) const;
   // The last error of this connection, as ours. `code` is SQLite's result code.
   Error ErrorOf(int code) const;
   const std::string& path() const { return path_; }

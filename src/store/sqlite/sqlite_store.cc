@@ -14,6 +14,7 @@
 #include "store/sqlite/commit_thread.h"
 #include "store/sqlite/forget.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/log_check.h"
 #include "store/sqlite/schema.h"
 
 namespace spate::store {
@@ -47,6 +48,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::OpenAt(const JournalPlace& pla
   auto writer = std::make_unique<JournalWriter>(place, options.page_limit);
   if (options.waiting) TellOfWaiting(*writer, loop, options.waiting);
   if (os::Exists(place.DbPath())) {
+    if (auto whole = CheckLog(place.DbPath()); !whole) return std::unexpected(whole.error());
     auto sound = OpenJournalToRead(place.DbPath());
     if (!sound) return std::unexpected(std::move(sound.error()));
   } else if (auto made = writer->Create(loop.Now()); !made) {

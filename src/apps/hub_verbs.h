@@ -1,0 +1,47 @@
+// What the hub's commands have in common, and those that change jobs (hub_job_commands.cc). All are
+// run by RunHubCommand (hub_commands.h).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "apps/hub_client.h"
+#include "apps/hub_service.h"
+#include "cli/exit_code.h"
+#include "cli/options/words.h"
+#include "wire/client_messages.h"
+
+namespace spate::apps {
+
+// One command on its way to its answer.
+struct CommandCall {
+  HubService& service;
+  HubClient& client;
+  const wire::Command& asked;
+  const cli::Words& words;
+  cli::OutputForm form;
+
+  bool human() const { return form == cli::OutputForm::kHuman; }
+  const Caller& caller() const { return client.caller(); }
+  void Put(std::string_view text) { client.Print(1, text); }
+  void Say(std::string_view text) {
+    if (form != cli::OutputForm::kQuiet) client.Print(2, fmt::format("spate: {}\n", text));
+  }
+  // When what was posted is durable; without a text nothing is said.
+  void Done(std::string text) {
+    service.WhenSettled(client.Guarded([this_client = &client, quiet = form, text] {
+      bool say = quiet != cli::OutputForm::kQuiet && !text.empty();
+      if (say) this_client->Print(2, "spate: " + text + "\n");
+      this_client->Exit(cli::kExitSuccess);
+    }));
+  }
+};
+
+// An error is the answer; without one the command has given its own, or does so later.
+using Verb = Status (*)(CommandCall&);
+// Null: the command does not change jobs.
+Verb JobVerbOf(cli::Command command);
+
+}  // namespace spate::apps

@@ -1,0 +1,24 @@
+// Copies of a hub's journal, and a hub made from one.
+//
+// A backup is one SQLite database: the journal as it was at one moment, and a table `kept_file`
+// (name, bytes) with the small files beside it that others know the hub by: its key and first
+// access files. What tasks wrote to stdout and stderr, and files that came home, are not in it.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace spate::store {
+
+// Writes `file` anew, whole or not at all, with mode 0600; a hub may run and write meanwhile.
+// kNotFound: there is no hub.
+Status BackUpHub(const std::string& hub_dir, const std::string& file);
+
+// Makes a hub in a folder that has no journal: kExists. kBusy: a hub runs there. kCorrupt: `file`
+// is no backup, or damaged. The hub's next life and next job get numbers far beyond those of the
+// backup, so that nodes which know more than it does take neither for something that they have
+// seen.
+Status RestoreHub(const std::string& file, const std::string& hub_dir);
+
+}  // namespace spate::store

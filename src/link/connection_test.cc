@@ -322,5 +322,66 @@ TEST_F(ConnectionTest, MayEndInsideEachOfItsFunctions) {
   }
 }
 
+// ------------------------------------------------------------------------------------------ shares
+
+// Of three connections two have room for a long frame; the third is read when one of them is done,
+// and frames that are short pass meanwhile.
+TEST_F(ConnectionTest, LongFramesWaitForRoom) {
+  auto share = std::make_shared<Share>(*loop_, ShareLimits{.short_frame = 1000, .memory = 200'000});
+  End ends[4];
+  RawPeer peers[4];
+  const std::string frame = FrameOf(FrameType::kToHub, std::string(90'000, 'x'));
+  for (int i = 0; i < 4; ++i) {
+    OpenRaw(ends[i], peers[i]);
+    ends[i].connection->SetShare(share);
+    ends[i].connection->Start(ends[i].Events());
+  }
+  EXPECT_EQ(share->members(), 4u);
+  for (int i : {0, 1}) {
+    peers[i].stream->Send(frame.substr(0, 80'000));
+    RunUntil([&] { return share->used() > static_cast<size_t>(i) * 90'000; });
+  }
+  peers[2].stream->Send(frame);
+  peers[3].stream->Send(FrameOf(FrameType::kToHub, "short"));
+  RunUntil([&] { return ends[3].got.size() == 1; });
+  EXPECT_TRUE(ends[2].got.empty());
+  peers[0].stream->Send(frame.substr(80'000));
+  RunUntil([&] { return ends[0].got.size() == 1 && ends[2].got.size() == 1; });
+  EXPECT_EQ(ends[2].got[0].message.size(), 90'000u);
+  // Whoever goes gives its room back.
+  ends[1].connection.reset();
+  RunUntil([&] { return share->used() == 0; });
+  EXPECT_EQ(share->members(), 3u);
+}
+
+// A connection with much to say does not keep another one, of another user, waiting.
+TEST_F(ConnectionTest, WorkEndsWithItsTurn) {
+  auto share = std::make_shared<Share>(*loop_, ShareLimits{.turn = Duration::Millis(1)});
+  End busy, other;
+  RawPeer many, one;
+  OpenRaw(busy, many);
+  OpenRaw(other, one);
+  int before = -1;
+  int taken = 0;
+  busy.connection->SetShare(share);
+  auto events = busy.Events();
+  events.frame = [&](auto, auto) {
+    ++taken;
+    Instant until = loop_->Now() + Duration::Millis(1);
+    while (loop_->Now() < until) {
+    }
+    if (taken == 1) one.stream->Send(FrameOf(FrameType::kToHub, "hi"));
+  };
+  busy.connection->Start(std::move(events));
+  auto quick = other.Events();
+  quick.frame = [&](auto, auto) { before = taken; };
+  other.connection->Start(std::move(quick));
+  std::string frames;
+  for (int i = 0; i < 300; ++i) frames += FrameOf(FrameType::kToHub, "x");
+  many.stream->Send(frames);
+  RunUntil([&] { return taken == 300 && before >= 0; });
+  EXPECT_LT(before, 250) << "it had to wait for all of them";
+}
+
 }  // namespace
 }  // namespace spate::link

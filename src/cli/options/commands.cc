@@ -374,7 +374,8 @@ constexpr CommandDef kCommands[] = {
      .details =
          "Nodes and access files of the old hub are good for it. Jobs that came after the backup "
          "are not in it, and what ended after it runs again; new jobs get numbers far beyond.",
-     .examples = {{{"spate hub restore /backup/hub.db", "then: spate hub start --daemon"}}},
+     .examples = {{{"spate hub restore /backup/hub.db", "then start it as before"},
+                   {"spate hub restore --state /var/lib/spate hub.db", "of the hub there"}}},
      .words_min = 1,
      .words_max = 1},
     {.id = Command::kNodeStart,

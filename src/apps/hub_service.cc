@@ -80,11 +80,13 @@ Result<uint64_t> SumOfAll(const store::JournalPlace& place) {
   return sum;
 }
 
-// Whoever has the key of a hub that has run would be taken for it, by nodes and people who know of
-// jobs that it does not.
+// In a folder whose hub has had a journal. (Its key may be older, as nodes may come before the hub.)
+constexpr const char* kBegan = "began";
+
+// A hub without the journal of its earlier life would be taken for it, by nodes and people who know
+// of jobs that it does not.
 Status CheckWhole(const store::HubDir& dir) {
-  const std::string key = os::JoinPath(dir.path(), "key.pem");
-  if (os::Exists(dir.place().DbPath()) || !os::Exists(key)) return {};
+  if (os::Exists(dir.place().DbPath()) || !os::Exists(os::JoinPath(dir.path(), kBegan))) return {};
   return Fail(
       ErrorKind::kCorrupt,
       fmt::format("the hub in {} has lost its journal ({}), and would know nothing of its "
@@ -108,6 +110,8 @@ Result<std::unique_ptr<HubService>> HubService::Open(os::RealLoop& loop, Options
   };
   auto store = store::SqliteStore::Open(*dir, loop, std::move(journal));
   if (!store) return std::unexpected(store.error());
+  auto began = os::WriteFile(os::JoinPath(options.dir, kBegan), "", 0600);
+  if (!began) return std::unexpected(began.error());
   auto keys = HubKeys::Open(options.dir);
   if (!keys) return std::unexpected(keys.error());
   auto identity = keys->LoadOrMakeKey();

@@ -186,7 +186,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   if (!os::Exists(dir->DbPath())) {
     return Fail(
         ErrorKind::kNotFound,
-        fmt::format("job {0} has lost its journal ('{1}' is missing); `spate job forget {0}` "
+        fmt::format("job {0} has lost its journal ('{1}' is missing); `spate job forget --local {0}` "
                     "removes what is left of it",
                     number, EscapeForScreen(dir->DbPath())));
   }

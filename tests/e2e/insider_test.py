@@ -11,59 +11,11 @@ import time
 
 from cluster import NOBODY, cluster_of
 from harness import SPATE, Place, main, wait, want
-from peer import (REQUEST, WELCOME, Hub, Peer, command, frame, greeting, local, message, number, raw, rows, submit,
-                  submit_end)
+from peer import (REQUEST, WELCOME, Hub, Node, Peer, command, frame, greeting, local, message, packed, raw, read_ends,
+                  rows, submit, submit_end)
 
-TO_HUB, OUTPUT_PIECE = 6, 7
 LARGEST = 16 << 20
 ALL_TASKS = 100_000_000
-
-
-def packed(*values):
-    return b"".join(number(value) for value in values)
-
-
-def zigzag(value):
-    return value << 1 if value >= 0 else (-value << 1) - 1
-
-
-class Node(Peer):
-    """A node that says what it is told to; it gets no tasks, as it offers too little for any."""
-
-    def __init__(self, hub, name, hello=True):
-        super().__init__(raw(hub).connection)
-        body = {1: b"evil", 2: 2, 3: 2, 4: 1, 8: name, 9: os.urandom(16)}
-        self.send(frame(1, message(body)))
-        got = self.frame()
-        want(got and got[0] == WELCOME, got)
-        if hello:
-            self.hello()
-
-    def hello(self, *holds):
-        """`holds`: (job, attempt, first, count) of tasks."""
-        offer = message({1: b"n", 2: 1, 3: 1, 4: 1})
-        triples = packed(*[n for job, attempt, _, _ in holds for n in (job, attempt, 1)])
-        tasks = packed(*[n for _, _, first, count in holds for n in (first, count)])
-        self.to_hub(1, {1: 1, 2: offer, 3: triples, 4: tasks})
-
-    def to_hub(self, kind, fields):
-        self.send(frame(TO_HUB, message({kind: message(fields)})))
-
-    def ends(self, job, indexes, text, attempt=1):
-        """Each has succeeded, and wrote `text`."""
-        steps = [zigzag(b - a) for a, b in zip([0, *indexes], indexes)]
-        count = len(indexes)
-        self.to_hub(2, {1: packed(job, count), 2: packed(*steps), 3: packed(*[attempt] * count),
-                        14: packed(*[len(text)] * count), 24: packed(*[len(text)] * count), 28: text * count,
-                        29: 1})
-
-    def piece(self, job, index, text, offset=0):
-        ref = message({1: job, 2: index, 3: 1})
-        self.send(frame(OUTPUT_PIECE, message({1: ref, 2: 1, 3: offset, 4: text})))
-
-
-def read_ends(job):
-    return frame(REQUEST, message({6: message({1: job, 2: 0})}))
 
 
 def folder_size(path):

@@ -18,6 +18,12 @@ LARGEST = 16 << 20
 ALL_TASKS = 100_000_000
 
 
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def folder_size(path):
     return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
 
@@ -154,6 +160,20 @@ def test_needs_are_counted_before_they_are_made(place: Place):
     for how in ("run", "submit"):
         _, err = place.run("needy.lst", command=how, code=2)
         want("needy.lst:10001: more than 10,000 different needs" in err, err)
+
+
+def test_needs_that_wait_are_looked_at_once_in_a_turn(place: Place):
+    hub = Hub(place)
+    place.write("needy.lst", *[f"true {{use ram {n + 1}M}}" for n in range(10_000)])
+    hub.cluster.submit("needy.lst")
+    node = Node(hub, b"n1")
+    node.ask()
+    before = cpu_seconds(hub.cluster.hub.pid)
+    for number in range(50):
+        node.to_hub(3, {1: 1, 2: 1, 3: packed(0, 1), 4: number + 1})
+        node.ask()
+    took = cpu_seconds(hub.cluster.hub.pid) - before
+    want(took < 4, f"50 turns took {took:.1f} s")
 
 
 # ---- What one takes from all -----------------------------------------------------------------------

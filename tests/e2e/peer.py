@@ -50,30 +50,34 @@ def frame(kind, body):
     return struct.pack("<IB", len(body) + 1, kind) + body
 
 
+def request(kind, fields):
+    return frame(REQUEST, message({kind: message(fields)}))
+
+
 def greeting(role=2, newest=2, oldest=2):
     return frame(GREETING, message({1: b"evil", 2: newest, 3: oldest, 4: role}))
 
 
 def submit(name):
     settings = message({2: b"/tmp", 3: 0})
-    return frame(REQUEST, message({2: message({1: name, 2: settings})}))
+    return request(2, {1: name, 2: settings})
 
 
 def rows(*lines):
-    return frame(REQUEST, message({3: message({1: texts(*lines)})}))
+    return request(3, {1: texts(*lines)})
 
 
 def submit_end(count):
     needs = message({1: 1000})
-    return frame(REQUEST, message({4: message({1: count, 2: needs, 3: number(count) + number(0)})}))
+    return request(4, {1: count, 2: needs, 3: packed(count, 0)})
 
 
 def command(*argv):
-    return frame(REQUEST, message({1: message({1: texts(*argv), 2: 80})}))
+    return request(1, {1: texts(*argv), 2: 80})
 
 
 def read_ends(job):
-    return frame(REQUEST, message({6: message({1: job, 2: 0})}))
+    return request(6, {1: job, 2: 0})
 
 
 class Peer:
@@ -158,6 +162,14 @@ class Node(Peer):
         self.to_hub(2, {1: packed(job, count), 2: packed(*steps), 3: packed(*[attempt] * count),
                         14: packed(*[len(text)] * count), 24: packed(*[len(text)] * count), 28: text * count,
                         29: 1})
+
+    def ask(self):
+        """For a piece of a file that is not there; the answer says that the hub is through with all before it."""
+        self.to_hub(9, {1: 9, 2: 7})
+        got = self.frame()
+        while got and got[0] != REFUSAL and got[1][:1] != b"\x42":
+            got = self.frame()
+        return got
 
     def piece(self, job, index, text, offset=0):
         ref = message({1: job, 2: index, 3: 1})

@@ -168,7 +168,7 @@ def until(peer, wanted):
 
 
 def as_node(kit, hub, what):
-    kit.Node(hub, b"evil").send(what).ask()
+    kit.Node(hub, b"evil", instance=b"i" * 16).send(what).ask()
 
 
 def as_client(kit, hub, what):

@@ -136,9 +136,9 @@ def tls(hub):
 class Node(Peer):
     """A node that says what it is told to; it gets no tasks, as it offers too little for any."""
 
-    def __init__(self, hub, name, hello=True):
+    def __init__(self, hub, name, hello=True, instance=None):
         super().__init__(raw(hub).connection)
-        body = {1: b"evil", 2: 2, 3: 2, 4: 1, 8: name, 9: os.urandom(16)}
+        body = {1: b"evil", 2: 2, 3: 2, 4: 1, 8: name, 9: instance or os.urandom(16)}
         self.send(frame(1, message(body)))
         got = self.frame()
         want(got and got[0] == WELCOME, got)

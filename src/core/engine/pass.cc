@@ -88,6 +88,7 @@ class Pass {
 
   void Run() {
     Gather();
+    SearchAnew();
     bool contended = state_.Contended();
     while (kept_ < candidates_.size()) {
       if (contended && !state_.Contended()) {
@@ -138,6 +139,7 @@ class Pass {
   // The last one that wants something may have more than its part.
   void AskAnew() {
     asking_.clear();
+    SearchAnew();
     kept_ = 0;
     for (Candidate& node : candidates_) node.kept = false;
   }
@@ -153,14 +155,21 @@ class Pass {
     }
   }
 
-  // Whose turn it is; null when all have what they can get.
+  // Whose turn it is; null when all have what they can get. What is done stays so, and only a lease
+  // changes the turns: the search goes on where it was.
   JobState* Next() {
-    for (const UserTurn& turn : state_.turns) {
-      for (const JobTurn& wanting : turn.user->wanting) {
-        if (!asking_[wanting.job].done) return state_.FindJob(wanting.job);
+    for (; user_ != state_.turns.end(); ++user_, among_jobs_ = false) {
+      const std::set<JobTurn>& wanting = user_->user->wanting;
+      if (!std::exchange(among_jobs_, true)) job_ = wanting.begin();
+      for (; job_ != wanting.end(); ++job_) {
+        if (!asking_[job_->job].done) return state_.FindJob(job_->job);
       }
     }
     return nullptr;
+  }
+  void SearchAnew() {
+    user_ = state_.turns.begin();
+    among_jobs_ = false;
   }
 
   // Gives tasks of the job to one node, or finds that there is nothing more to give.
@@ -244,6 +253,7 @@ class Pass {
     bool same = last.node == node && last.attempt == head.attempt && last.request == head.request;
     if (same && state_.Contended()) {
       state_.Apply(Leased{node, job.id(), head.attempt, head.tasks});
+      SearchAnew();
       Append(std::get<Leased>(out.records[last.record]).tasks, head.tasks);
       Append(std::get<SendLease>(out.sends[last.send]).tasks, head.tasks);
       return;
@@ -253,6 +263,7 @@ class Pass {
     out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
                                   job.request(head.request), head.tasks, node_waits});
     step_.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
+    SearchAnew();
   }
   static void Append(std::vector<TaskRange>& to, const std::vector<TaskRange>& more) {
     to.insert(to.end(), more.begin(), more.end());
@@ -453,6 +464,10 @@ class Pass {
   EngineState& state_;
   std::vector<Candidate> candidates_;  // by id
   std::map<JobId, Asking> asking_;
+  // Where the search for whose turn it is has come to.
+  std::set<UserTurn>::const_iterator user_;
+  std::set<JobTurn>::const_iterator job_;
+  bool among_jobs_ = false;
   size_t kept_ = 0;
 };
 

@@ -58,9 +58,10 @@ void HubWorld::See(const Fact& fact) {
   }
   witness_.See(loop_.Now(), fact);
   const auto* executed = std::get_if<Executed>(&fact);
-  if (executed && options_.liars && !peace_ && lies_.Chance(30)) {
-    LieAbout(executed->order->ref, executed->node);
-  }
+  const auto* over = std::get_if<Over>(&fact);
+  if (!options_.liars || peace_ || !lies_.Chance(30)) return;
+  if (executed) LieAbout(executed->order->ref, executed->node);
+  if (over) LieAbout(over->ref, over->node);
 }
 
 // ---- The world ---------------------------------------------------------------------------------
@@ -368,7 +369,7 @@ void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
   size_t liar = lies_.Below(places_.size());
   if (liar == holder.value - 1) return;
   if (sabotage_ == Sabotage::kBelieveLies) liar = holder.value - 1;
-  Duration wait{static_cast<int64_t>(lies_.Below(2'000'000'000))};
+  Duration wait{static_cast<int64_t>(lies_.Below(lies_.Chance(50) ? 1'000 : 2'000'000'000))};
   After(wait, [this, liar, lie = MakeLie(ref)] {
     Place& place = places_[liar];
     if (!peace_ && place.heard && place.link.second) place.link.second->Send(lie);

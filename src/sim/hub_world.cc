@@ -16,6 +16,7 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
       sabotage_(sabotage),
       workload_(options),
       prng_(Derive(options.seed, 6)),
+      lies_(Derive(options.seed, 11)),
       witness_(workload_, options_, std::move(print)),
       report_(witness_.report()),
       people_({loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
@@ -56,6 +57,11 @@ void HubWorld::See(const Fact& fact) {
     }
   }
   witness_.See(loop_.Now(), fact);
+  const auto* executed = std::get_if<Executed>(&fact);
+  const auto* over = std::get_if<Over>(&fact);
+  if (!options_.liars || peace_ || !lies_.Chance(30)) return;
+  if (executed) LieAbout(executed->order->ref, executed->node);
+  if (over) LieAbout(over->ref, over->node);
 }
 
 // ---- The world ---------------------------------------------------------------------------------
@@ -357,6 +363,27 @@ void HubWorld::Part(size_t index) {
     places_[i].away = true;
     After(away, [this, i] { places_[i].away = false; });
   }
+}
+
+void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
+  size_t liar = lies_.Below(places_.size());
+  if (liar == holder.value - 1) return;
+  if (sabotage_ == Sabotage::kBelieveLies) liar = holder.value - 1;
+  Duration wait{static_cast<int64_t>(lies_.Below(lies_.Chance(50) ? 1'000 : 2'000'000'000))};
+  After(wait, [this, liar, lie = MakeLie(ref)] {
+    Place& place = places_[liar];
+    if (!peace_ && place.heard && place.link.second) place.link.second->Send(lie);
+  });
+}
+
+wire::ToHub HubWorld::MakeLie(const AttemptRef& ref) {
+  if (lies_.Chance(40)) return wire::Returned{0, ref.job, ref.attempt, {{ref.index, 1}}};
+  AttemptEnd end{.ref = ref, .cause = lies_.Chance(50) ? Cause::kSuccess : Cause::kExit, .slot = 1};
+  end.status = end.cause == Cause::kExit ? 1 : 0;
+  auto output = std::make_shared<TaskOutput>();
+  output->out = {.bytes = "a lie\n", .total = 6};
+  end.stdout_total = output->out.total;
+  return wire::Ends{0, {std::move(end)}, {std::move(output)}};
 }
 
 void HubWorld::Unheard(Place& place) {

@@ -4,7 +4,7 @@
 // What breaks: the hub is killed at any point, stopped in order, suspended, and its disk fills; a
 // node's process is killed at any point, with or without its shepherds; nodes leave, come late,
 // change their names; links break, one side noticing before the other, with what was under way
-// arriving or not, and stay broken for a while.
+// arriving or not, and stay broken for a while; nodes tell lies about what others run.
 //
 // Single thread, no clock, no chance but the seed: the same options give the same facts.
 #pragma once
@@ -71,6 +71,9 @@ class HubWorld {
   void Break(size_t index);
   // The node, and perhaps others with it, cannot reach the hub for a while.
   void Part(size_t index);
+  // Another node tells how the attempt ended, or that it was not started.
+  void LieAbout(const AttemptRef& ref, NodeId holder);
+  wire::ToHub MakeLie(const AttemptRef& ref);
   void Unheard(Place& place);
   void DropHubEnd(Place& place);
 
@@ -84,6 +87,7 @@ class HubWorld {
   const Sabotage sabotage_;
   const Workload workload_;
   Prng prng_;
+  Prng lies_;
   os::FakeLoop loop_;
   Witness witness_;
   WorldReport& report_;

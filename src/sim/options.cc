@@ -171,7 +171,10 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
   Prng of_hub(Derive(seed, 9));
   bool hub = of_hub.Chance(50);
   if (worlds != Worlds::kBySeed) hub = worlds == Worlds::kHub;
-  if (hub) DrawHub(of_hub, tasks.has_value(), o);
+  if (hub) {
+    DrawHub(of_hub, tasks.has_value(), o);
+    o.liars = Prng(Derive(seed, 10)).Chance(25);
+  }
   return o;
 }
 
@@ -278,6 +281,7 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("black-holes", o.black_holes);
   words.Flag("late-nodes", o.late_nodes);
   words.Flag("leaving", o.leaving);
+  words.Flag("liars", o.liars);
   words.Flag("drain", o.drain);
   words.Flag("remove", o.remove);
   words.Count("sick%", o.sick_percent);

@@ -97,6 +97,7 @@ struct Options {
   bool late_nodes = false;   // they join while there is work
   bool leaving = false;      // nodes say goodbye, and come again
   bool drain = false;
+  bool liars = false;          // nodes tell of what others run
   bool remove = false;         // by name; and a node takes another name
   unsigned sick_percent = 0;   // of nodes: nearly all fails there
   unsigned adopt_percent = 0;  // of node processes that die: their shepherds go on

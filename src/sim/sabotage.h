@@ -24,6 +24,7 @@ enum class Sabotage : uint8_t {
   kForgetBlame,   // jobs are submitted with --once, which no failure forgives    -> blame
   kForgetShares,  // all users' jobs are submitted as one user's                  -> fair
   kHastyHub,      // nodes that are silent are lost after a tenth of the patience -> losses
+  kBelieveLies,   // what a node says of another one's tasks passes for the other's -> output
   kAckEarly,      // what is posted is acknowledged at once                       -> acks
 };
 

@@ -135,6 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kForgetBlame, "blame", Worlds::kHub},
         Canary{Sabotage::kForgetShares, "fair", Worlds::kHub},
         Canary{Sabotage::kHastyHub, "losses", Worlds::kHub},
+        Canary{Sabotage::kBelieveLies, "output", Worlds::kHub},
         Canary{Sabotage::kAckEarly, "acks", Worlds::kHub}),
     [](const auto& each) {
       return each.param.checker + std::to_string(static_cast<int>(each.param.sabotage));

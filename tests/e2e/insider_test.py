@@ -11,59 +11,28 @@ import time
 
 from cluster import NOBODY, cluster_of
 from harness import SPATE, Place, main, wait, want
-from peer import (REQUEST, WELCOME, Hub, Peer, command, frame, greeting, local, message, number, raw, rows, submit,
-                  submit_end)
+from peer import (REQUEST, WELCOME, Hub, Node, Peer, command, frame, greeting, local, message, packed, raw, read_ends,
+                  rows, submit, submit_end)
 
-TO_HUB, OUTPUT_PIECE = 6, 7
 LARGEST = 16 << 20
 ALL_TASKS = 100_000_000
 
 
-def packed(*values):
-    return b"".join(number(value) for value in values)
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def zigzag(value):
-    return value << 1 if value >= 0 else (-value << 1) - 1
-
-
-class Node(Peer):
-    """A node that says what it is told to; it gets no tasks, as it offers too little for any."""
-
-    def __init__(self, hub, name, hello=True):
-        super().__init__(raw(hub).connection)
-        body = {1: b"evil", 2: 2, 3: 2, 4: 1, 8: name, 9: os.urandom(16)}
-        self.send(frame(1, message(body)))
-        got = self.frame()
-        want(got and got[0] == WELCOME, got)
-        if hello:
-            self.hello()
-
-    def hello(self, *holds):
-        """`holds`: (job, attempt, first, count) of tasks."""
-        offer = message({1: b"n", 2: 1, 3: 1, 4: 1})
-        triples = packed(*[n for job, attempt, _, _ in holds for n in (job, attempt, 1)])
-        tasks = packed(*[n for _, _, first, count in holds for n in (first, count)])
-        self.to_hub(1, {1: 1, 2: offer, 3: triples, 4: tasks})
-
-    def to_hub(self, kind, fields):
-        self.send(frame(TO_HUB, message({kind: message(fields)})))
-
-    def ends(self, job, indexes, text, attempt=1):
-        """Each has succeeded, and wrote `text`."""
-        steps = [zigzag(b - a) for a, b in zip([0, *indexes], indexes)]
-        count = len(indexes)
-        self.to_hub(2, {1: packed(job, count), 2: packed(*steps), 3: packed(*[attempt] * count),
-                        14: packed(*[len(text)] * count), 24: packed(*[len(text)] * count), 28: text * count,
-                        29: 1})
-
-    def piece(self, job, index, text, offset=0):
-        ref = message({1: job, 2: index, 3: 1})
-        self.send(frame(OUTPUT_PIECE, message({1: ref, 2: 1, 3: offset, 4: text})))
-
-
-def read_ends(job):
-    return frame(REQUEST, message({6: message({1: job, 2: 0})}))
+def turns(hub, count):
+    """The seconds of a processor that so many messages of a node cost, each with a turn of its own."""
+    node = Node(hub, b"n1")
+    node.ask()
+    before = cpu_seconds(hub.cluster.hub.pid)
+    for number in range(count):
+        node.to_hub(3, {1: 1, 2: 1, 3: packed(0, 1), 4: number + 1})
+        node.ask()
+    return cpu_seconds(hub.cluster.hub.pid) - before
 
 
 def folder_size(path):
@@ -202,6 +171,26 @@ def test_needs_are_counted_before_they_are_made(place: Place):
     for how in ("run", "submit"):
         _, err = place.run("needy.lst", command=how, code=2)
         want("needy.lst:10001: more than 10,000 different needs" in err, err)
+
+
+def test_needs_that_wait_are_looked_at_once_in_a_turn(place: Place):
+    hub = Hub(place)
+    place.write("needy.lst", *[f"true {{use ram {n + 1}M}}" for n in range(10_000)])
+    hub.cluster.submit("needy.lst")
+    took = turns(hub, 50)
+    want(took < 4, f"50 turns took {took:.1f} s")
+
+
+def test_jobs_that_wait_are_looked_at_once_in_a_turn(place: Place):
+    hub = Hub(place)
+    peers = [local(hub) for _ in range(20)]
+    for job in range(150):
+        for number, peer in enumerate(peers):
+            peer.send(submit(b"%d %d" % (job, number)), rows(b"true"), submit_end(1))
+        for peer in peers:
+            peer.frame()
+    took = turns(hub, 20)
+    want(took < 1, f"20 turns took {took:.1f} s")
 
 
 # ---- What one takes from all -----------------------------------------------------------------------

@@ -10,7 +10,7 @@ import time
 from cluster import cluster_of, free_port
 from harness import DEADLINE, want
 
-GREETING, WELCOME, REFUSAL, REQUEST, REPLY = 1, 2, 3, 8, 9
+GREETING, WELCOME, REFUSAL, TO_NODE, TO_HUB, OUTPUT_PIECE, REQUEST, REPLY = 1, 2, 3, 5, 6, 7, 8, 9
 MEMORY_MOST = 256 << 20  # bytes
 
 
@@ -22,6 +22,14 @@ def number(value):
         out += bytes([value & 0x7F | 0x80])
         value >>= 7
     return out + bytes([value])
+
+
+def packed(*values):
+    return b"".join(number(value) for value in values)
+
+
+def zigzag(value):
+    return value << 1 if value >= 0 else (-value << 1) - 1
 
 
 def message(fields):
@@ -42,26 +50,34 @@ def frame(kind, body):
     return struct.pack("<IB", len(body) + 1, kind) + body
 
 
+def request(kind, fields):
+    return frame(REQUEST, message({kind: message(fields)}))
+
+
 def greeting(role=2, newest=2, oldest=2):
     return frame(GREETING, message({1: b"evil", 2: newest, 3: oldest, 4: role}))
 
 
 def submit(name):
     settings = message({2: b"/tmp", 3: 0})
-    return frame(REQUEST, message({2: message({1: name, 2: settings})}))
+    return request(2, {1: name, 2: settings})
 
 
 def rows(*lines):
-    return frame(REQUEST, message({3: message({1: texts(*lines)})}))
+    return request(3, {1: texts(*lines)})
 
 
 def submit_end(count):
     needs = message({1: 1000})
-    return frame(REQUEST, message({4: message({1: count, 2: needs, 3: number(count) + number(0)})}))
+    return request(4, {1: count, 2: needs, 3: packed(count, 0)})
 
 
 def command(*argv):
-    return frame(REQUEST, message({1: message({1: texts(*argv), 2: 80})}))
+    return request(1, {1: texts(*argv), 2: 80})
+
+
+def read_ends(job):
+    return request(6, {1: job, 2: 0})
 
 
 class Peer:
@@ -115,6 +131,49 @@ def tls(hub):
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return Peer(context.wrap_socket(socket.create_connection(("127.0.0.1", hub.port))))
+
+
+class Node(Peer):
+    """A node that says what it is told to; it gets no tasks, as it offers too little for any."""
+
+    def __init__(self, hub, name, hello=True, instance=None):
+        super().__init__(raw(hub).connection)
+        body = {1: b"evil", 2: 2, 3: 2, 4: 1, 8: name, 9: instance or os.urandom(16)}
+        self.send(frame(1, message(body)))
+        got = self.frame()
+        want(got and got[0] == WELCOME, got)
+        if hello:
+            self.hello()
+
+    def hello(self, *holds):
+        """`holds`: (job, attempt, first, count) of tasks."""
+        offer = message({1: b"n", 2: 1, 3: 1, 4: 1})
+        triples = packed(*[n for job, attempt, _, _ in holds for n in (job, attempt, 1)])
+        tasks = packed(*[n for _, _, first, count in holds for n in (first, count)])
+        self.to_hub(1, {1: 1, 2: offer, 3: triples, 4: tasks})
+
+    def to_hub(self, kind, fields):
+        self.send(frame(TO_HUB, message({kind: message(fields)})))
+
+    def ends(self, job, indexes, text, attempt=1):
+        """Each has succeeded, and wrote `text`."""
+        steps = [zigzag(b - a) for a, b in zip([0, *indexes], indexes)]
+        count = len(indexes)
+        self.to_hub(2, {1: packed(job, count), 2: packed(*steps), 3: packed(*[attempt] * count),
+                        14: packed(*[len(text)] * count), 24: packed(*[len(text)] * count), 28: text * count,
+                        29: 1})
+
+    def ask(self):
+        """For a piece of a file that is not there; the answer says that the hub is through with all before it."""
+        self.to_hub(9, {1: 9, 2: 7})
+        got = self.frame()
+        while got and got[0] != REFUSAL and got[1][:1] != b"\x42":
+            got = self.frame()
+        return got
+
+    def piece(self, job, index, text, offset=0):
+        ref = message({1: job, 2: index, 3: 1})
+        self.send(frame(OUTPUT_PIECE, message({1: ref, 2: 1, 3: offset, 4: text})))
 
 
 class Hub:

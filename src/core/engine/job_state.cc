@@ -268,6 +268,22 @@ Head JobState::Peek(Instant now, uint32_t max, const std::vector<bool>& passed,
   return head;
 }
 
+JobState::Turns JobState::TurnsOfRequests(Instant now, const std::vector<bool>& passed) const {
+  std::vector<Turns::value_type> turns;
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    if (!passed.empty() && passed[request]) continue;
+    const Queue& queue = queues_[request];
+    if (!queue.requeued->empty()) {
+      turns.emplace_back(0, Instant{}, 0, request);
+    } else if (!queue.delayed.empty() && queue.delayed.front().at <= now) {
+      turns.emplace_back(1, queue.delayed.front().at, queue.delayed.front().index, request);
+    } else if (queue.cursor < counts_.total) {
+      turns.emplace_back(2, Instant{}, queue.cursor, request);
+    }
+  }
+  return Turns(std::greater<>(), std::move(turns));
+}
+
 Instant JobState::NextDue(Instant now) const {
   Instant next = Instant::Never();
   for (const Queue& queue : queues_) {

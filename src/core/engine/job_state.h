@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <queue>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -104,6 +105,12 @@ class JobState {
   using Skip = std::function<bool(TaskIndex)>;
   Head Peek(Instant now, uint32_t max, const std::vector<bool>& passed,
             const Skip& skip = nullptr) const;
+  // The requests that Peek would come to one after the other, were each passed in its turn: the
+  // last field, where the others say why it comes there. Cost: as of one Peek.
+  using Turns = std::priority_queue<std::tuple<int, Instant, uint32_t, uint32_t>,
+                                    std::vector<std::tuple<int, Instant, uint32_t, uint32_t>>,
+                                    std::greater<>>;
+  Turns TurnsOfRequests(Instant now, const std::vector<bool>& passed) const;
   // When the next task that waits for its delay is due after `now`; Never without one. What is
   // due already waits for room, not for time.
   Instant NextDue(Instant now) const;

@@ -17,6 +17,7 @@
 // there.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "core/engine/engine_state.h"
 #include "core/engine/place/place.h"
@@ -87,6 +88,7 @@ class Pass {
 
   void Run() {
     Gather();
+    SearchAnew();
     bool contended = state_.Contended();
     while (kept_ < candidates_.size()) {
       if (contended && !state_.Contended()) {
@@ -137,6 +139,7 @@ class Pass {
   // The last one that wants something may have more than its part.
   void AskAnew() {
     asking_.clear();
+    SearchAnew();
     kept_ = 0;
     for (Candidate& node : candidates_) node.kept = false;
   }
@@ -152,14 +155,21 @@ class Pass {
     }
   }
 
-  // Whose turn it is; null when all have what they can get.
+  // Whose turn it is; null when all have what they can get. What is done stays so, and only a lease
+  // changes the turns: the search goes on where it was.
   JobState* Next() {
-    for (const UserTurn& turn : state_.turns) {
-      for (const JobTurn& wanting : turn.user->wanting) {
-        if (!asking_[wanting.job].done) return state_.FindJob(wanting.job);
+    for (; user_ != state_.turns.end(); ++user_, among_jobs_ = false) {
+      const std::set<JobTurn>& wanting = user_->user->wanting;
+      if (!std::exchange(among_jobs_, true)) job_ = wanting.begin();
+      for (; job_ != wanting.end(); ++job_) {
+        if (!asking_[job_->job].done) return state_.FindJob(job_->job);
       }
     }
     return nullptr;
+  }
+  void SearchAnew() {
+    user_ = state_.turns.begin();
+    among_jobs_ = false;
   }
 
   // Gives tasks of the job to one node, or finds that there is nothing more to give.
@@ -173,14 +183,8 @@ class Pass {
     Bound bound = BoundOf(job, head.request, seeker);
     asking.done = bound.tasks == 0;
     if (asking.done) return;
-    if (!seeker.built) Build(job, head.request, bound, seeker);
     Room room = Best(job, head.request, bound, seeker);
-    if (room.tasks == 0) {
-      asking.passed.resize(job.request_count());
-      asking.passed[head.request] = true;
-      Keep(job, head.request, seeker);
-      return;
-    }
+    if (room.tasks == 0) return PassOver(job, asking);
     uint32_t count = std::min(bound.tasks, PartOf(job, room.tasks));
     Head tasks = HeadFor(job, head, room.candidate, count, asking.passed);
     if (tasks.count == 0) {
@@ -195,6 +199,24 @@ class Pass {
     node.full = Taken(*node.state) + place::kWhole / 10'000 >= place::kWhole;
     node.room = node.room && !node.full;
     Push(job, head.request, bound, seeker, room.candidate);
+  }
+
+  // No node has room for the request at the job's head, nor for those behind it up to one that is
+  // left there. They are passed in one go, for each look at the head looks at all requests.
+  void PassOver(const JobState& job, Asking& asking) {
+    asking.passed.resize(job.request_count());
+    auto turns = job.TurnsOfRequests(step_.now, asking.passed);
+    for (; !turns.empty() && kept_ < candidates_.size(); turns.pop()) {
+      uint32_t request = std::get<3>(turns.top());
+      Seeker& seeker = asking.seekers[request];
+      Bound bound = BoundOf(job, request, seeker);
+      if (bound.tasks == 0) return;
+      if (Room room = Best(job, request, bound, seeker); room.tasks > 0) {
+        return Push(seeker, room);
+      }
+      asking.passed[request] = true;
+      Keep(job, request, seeker);
+    }
   }
 
   // What the node is given of the request that stands at the job's head; count 0 when it is not to
@@ -231,6 +253,7 @@ class Pass {
     bool same = last.node == node && last.attempt == head.attempt && last.request == head.request;
     if (same && state_.Contended()) {
       state_.Apply(Leased{node, job.id(), head.attempt, head.tasks});
+      SearchAnew();
       Append(std::get<Leased>(out.records[last.record]).tasks, head.tasks);
       Append(std::get<SendLease>(out.sends[last.send]).tasks, head.tasks);
       return;
@@ -240,6 +263,7 @@ class Pass {
     out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
                                   job.request(head.request), head.tasks, node_waits});
     step_.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
+    SearchAnew();
   }
   static void Append(std::vector<TaskRange>& to, const std::vector<TaskRange>& more) {
     to.insert(to.end(), more.begin(), more.end());
@@ -291,7 +315,7 @@ class Pass {
   // ---- Rooms
 
   void Build(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker) {
-    seeker.built = true;
+    if (std::exchange(seeker.built, true)) return;
     // A node that fails the job's tasks, or all tasks, is better than none.
     bool avoid =
         (job.troubles().empty() && !AnySick()) || OthersTake(state_, job, request, {}, step_.now);
@@ -316,14 +340,17 @@ class Pass {
   void Push(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker,
             uint32_t candidate) {
     uint32_t tasks = candidates_[candidate].full ? 0 : RoomOf(job, request, bound, candidate);
-    if (tasks == 0) return;
-    seeker.heap.push_back({tasks, candidate});
+    if (tasks > 0) Push(seeker, {tasks, candidate});
+  }
+  static void Push(Seeker& seeker, Room room) {
+    seeker.heap.push_back(room);
     std::push_heap(seeker.heap.begin(), seeker.heap.end());
   }
 
   // Takes the node with the most room out of the heap. What stands there may be older than the
   // last lease, and rooms only shrink in a pass.
   Room Best(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker) {
+    Build(job, request, bound, seeker);
     while (!seeker.heap.empty()) {
       std::pop_heap(seeker.heap.begin(), seeker.heap.end());
       Room room = seeker.heap.back();
@@ -331,9 +358,7 @@ class Pass {
       if (candidates_[room.candidate].kept || candidates_[room.candidate].full) continue;
       uint32_t tasks = RoomOf(job, request, bound, room.candidate);
       if (tasks == room.tasks) return room;
-      if (tasks == 0) continue;
-      seeker.heap.push_back({tasks, room.candidate});
-      std::push_heap(seeker.heap.begin(), seeker.heap.end());
+      if (tasks > 0) Push(seeker, {tasks, room.candidate});
     }
     return {};
   }
@@ -439,6 +464,10 @@ class Pass {
   EngineState& state_;
   std::vector<Candidate> candidates_;  // by id
   std::map<JobId, Asking> asking_;
+  // Where the search for whose turn it is has come to.
+  std::set<UserTurn>::const_iterator user_;
+  std::set<JobTurn>::const_iterator job_;
+  bool among_jobs_ = false;
   size_t kept_ = 0;
 };
 

@@ -110,13 +110,13 @@ class HubClient {
   uint64_t turn_ = 0;  // of ReaderTurns, which it waits for or has
   std::unique_ptr<os::Child> reader_;
   wire::FrameReader reader_frames_;
-  std::optional<std::string> reader_done_;   // its last word
-  std::optional<wire::ReadEnds> follows_;    // from where on, when there is something new
-  bool has_news_ = false;                    // of the job, since its reader was started
-  os::TimerId stuck_ = 0;                    // the reader is paused
-  bool waits_ = false;                     // the first of the next requests, for what it needs
-  Status needed_;                          // what became of that
-  std::deque<std::string> next_requests_;  // that came while there is a reader, or one waits
+  std::optional<std::string> reader_done_;  // its last word
+  std::optional<wire::ReadEnds> follows_;   // from where on, when there is something new
+  bool has_news_ = false;                   // of the job, since its reader was started
+  os::TimerId stuck_ = 0;                   // the reader is paused
+  bool waits_ = false;                      // the first of the next requests, for what it needs
+  Status needed_;                           // what became of that
+  std::deque<std::string> next_requests_;   // that came while there is a reader, or one waits
   os::TimerId slow_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

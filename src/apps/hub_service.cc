@@ -80,7 +80,8 @@ Result<uint64_t> SumOfAll(const store::JournalPlace& place) {
   return sum;
 }
 
-// In a folder whose hub has had a journal. (Its key may be older, as nodes may come before the hub.)
+// In a folder whose hub has had a journal. (Its key may be older, as nodes may come before the
+// hub.)
 constexpr const char* kBegan = "began";
 
 // A hub without the journal of its earlier life would be taken for it, by nodes and people who know

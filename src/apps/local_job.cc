@@ -186,9 +186,10 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   if (!os::Exists(dir->DbPath())) {
     return Fail(
         ErrorKind::kNotFound,
-        fmt::format("job {0} has lost its journal ('{1}' is missing); `spate job forget --local {0}` "
-                    "removes what is left of it",
-                    number, EscapeForScreen(dir->DbPath())));
+        fmt::format(
+            "job {0} has lost its journal ('{1}' is missing); `spate job forget --local {0}` "
+            "removes what is left of it",
+            number, EscapeForScreen(dir->DbPath())));
   }
   std::unique_ptr<LocalJob> job(new LocalJob(here, std::move(*dir), state_dir));
   // Before anything starts: what a killed run left is not to run beside its own repetition.

@@ -334,8 +334,7 @@ uint64_t CountOf(std::string_view message, std::span<const int> path) {
     auto begin = [&] { return static_cast<size_t>(in.CurrentPosition()); };
     if (!in.ReadVarint32(&size) || size > message.size() - begin()) break;
     bool last = path.size() == 1;
-    count += last ? 1
-                  : CountOf(message.substr(begin(), size), path.subspan(1));
+    count += last ? 1 : CountOf(message.substr(begin(), size), path.subspan(1));
     if (!in.Skip(static_cast<int>(size))) break;
   }
   return count;

@@ -115,9 +115,10 @@ class ListLoader {
     }
     table_.Add(static_cast<TaskIndex>(text_->ends.size()), NeedsOf(line, options_.needs), place);
     if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
-      problems_.Add(fmt::format("{}: more than {} different needs in one run; round them up, as in "
-                                "{{use ram 4G}} for 3.7G, or split the list",
-                                place(), FormatCount(kLimits.requests)));
+      problems_.Add(
+          fmt::format("{}: more than {} different needs in one run; round them up, as in "
+                      "{{use ram 4G}} for 3.7G, or split the list",
+                      place(), FormatCount(kLimits.requests)));
     }
     text_->bytes.append(entry.row);
     text_->ends.push_back(text_->bytes.size());

@@ -312,7 +312,7 @@ def test_a_lost_journal_is_not_made_again(place: Place):
     place.run("-q", "--", "true")
     os.remove(os.path.join(place.state, "jobs", "1", "job.db"))
     _, err = place.run("1", command="job retry", code=2)
-    want("spate job forget 1" in err, err)
+    want("spate job forget --local 1" in err, err)
     want("job.db" not in os.listdir(os.path.join(place.state, "jobs", "1")), "made anew")
 
 

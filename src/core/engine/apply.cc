@@ -265,7 +265,33 @@ void EngineState::UpdateTurn(JobState& job) {
   uint32_t unended = job.counts().queued + job.counts().leased;
   user.unended = user.unended + unended - std::exchange(job.account.unended, unended);
   UpdateWanting(job, user);
+  Instant delayed = std::exchange(job.account.delayed, Instant::Never());
+  if (delayed < job.account.due) SetDue(job, delayed);
   UpdateTurn(it->first, user);
+}
+
+void EngineState::SetDue(JobState& job, Instant due) {
+  dues.erase({job.account.due, job.id()});
+  job.account.due = due;
+  if (due != Instant::Never()) dues.insert({due, job.id()});
+}
+
+// What stands there may be earlier than it is now, or of a job that has gone.
+Instant EngineState::NextDue(Instant now) {
+  for (auto each = dues.begin(); each != dues.end();) {
+    auto [at, id] = *each++;
+    JobState* job = FindJob(id);
+    if (job == nullptr || job->account.due != at) {
+      dues.erase({at, id});
+      continue;
+    }
+    if (!job->account.turn && at > now) continue;
+    Instant due = job->NextDue(now);
+    if (due == at) return at;
+    SetDue(*job, due);
+    each = dues.begin();
+  }
+  return Instant::Never();
 }
 
 void EngineState::UpdateTurn(const std::string& name, UserState& user) {

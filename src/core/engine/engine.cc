@@ -163,6 +163,7 @@ bool Engine::Adopt(JobId id, Engine& past) {
   if (job == past.state_->jobs.end() || !job->second.finished()) return false;
   CHECK(!state_->jobs.contains(id));
   state_->users.try_emplace(job->second.user());
+  job->second.account.due = Instant::Never();
   state_->jobs.insert(past.state_->jobs.extract(job));
   return true;
 }

@@ -129,6 +129,9 @@ struct EngineState {
   void UpdateTurn(JobState& job);
   void UpdateTurn(const std::string& name, UserState& user);
   void CountGiven(JobState& job, uint32_t tasks);
+  void SetDue(JobState& job, Instant due);
+  // When the next task of a job that wants something is due after `now`.
+  Instant NextDue(Instant now);
   // More than one wants nodes now: users, or one user's jobs of the same priority.
   bool Contended() const;
   // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
@@ -152,6 +155,8 @@ struct EngineState {
   std::map<std::string, UserState> users;
   // Users that have wanting jobs.
   std::set<UserTurn> turns;
+  // Jobs by the time at which the next of their tasks is due, or earlier. Derived.
+  std::set<std::pair<Instant, JobId>> dues;
   uint64_t last_given = 0;                      // the largest UserState::given that was served
   uint64_t leases = 0;                          // that were given out
   std::map<JobId, std::set<JobId>> dependents;  // by the job that they wait for

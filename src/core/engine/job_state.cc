@@ -345,6 +345,7 @@ void JobState::Delay(TaskIndex index, Instant until) {
   std::vector<Delayed>& delayed = queues_[request].delayed;
   delayed.push_back({until, index});
   std::push_heap(delayed.begin(), delayed.end());
+  TellDelayed(queues_[request]);
 }
 
 void JobState::SkipStale(uint32_t request) {
@@ -353,7 +354,15 @@ void JobState::SkipStale(uint32_t request) {
     std::pop_heap(queue.delayed.begin(), queue.delayed.end());
     queue.delayed.pop_back();
   }
+  TellDelayed(queue);
   queue.cursor = SeekFresh(request, queue.cursor);
+}
+
+// What stood before it may have hidden it.
+void JobState::TellDelayed(const Queue& queue) {
+  if (!queue.delayed.empty()) {
+    account.delayed = std::min(account.delayed, queue.delayed.front().at);
+  }
 }
 
 void JobState::DropStale() {
@@ -367,6 +376,7 @@ void JobState::DropStale() {
     }
     std::erase_if(queue.delayed, [this](const Delayed& d) { return !Has(d.index, kWaits); });
     std::make_heap(queue.delayed.begin(), queue.delayed.end());
+    TellDelayed(queue);
     queue.cursor = SeekFresh(request, queue.cursor);
   }
 }

@@ -168,6 +168,9 @@ class JobState {
       friend bool operator==(const Turn&, const Turn&) = default;
     };
     std::optional<Turn> turn;
+    // Its place in EngineState::dues; and the earliest delay since that was brought up to date.
+    Instant due = Instant::Never();
+    Instant delayed = Instant::Never();
   } account;
 
   void CheckInvariants() const;
@@ -210,6 +213,7 @@ class JobState {
   // Lets the cursors of queues without fresh tasks look at positions from `position` on.
   void PlaceCursors(uint32_t position);
   // After tasks were leased that were delayed or fresh: drops them from the queue's fronts.
+  void TellDelayed(const Queue& queue);
   void SkipStale(uint32_t request);
   // After tasks were withdrawn from anywhere in the queues.
   void DropStale();

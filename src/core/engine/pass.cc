@@ -477,12 +477,7 @@ void Place(StepContext& step) {
   Pass pass(step);
   if (!step.state.turns.empty()) pass.Run();
   pass.RecallStalled();
-  for (const UserTurn& turn : step.state.turns) {
-    for (const JobTurn& wanting : turn.user->wanting) {
-      Instant due = step.state.FindJob(wanting.job)->NextDue(step.now);
-      step.out.wake_at = std::min(step.out.wake_at, due);
-    }
-  }
+  step.out.wake_at = std::min(step.out.wake_at, step.state.NextDue(step.now));
 }
 
 }  // namespace spate::engine

@@ -290,7 +290,9 @@ Result<bool> HubClient::IsReady() {
   for (const wire::Submit::After& after : upload.submit.after) {
     bool each = static_cast<AfterKind>(after.kind) == AfterKind::kEach;
     bool known = upload.readings.succeeded.contains(after.job);
-    if (each && !known && service_.IsPast(after.job)) jobs.push_back(after.job);
+    // Of a job of another user nothing is read, as it is refused then (CheckAfter).
+    if (!each || known || !service_.CheckRight(caller_, after.job)) continue;
+    if (service_.IsPast(after.job)) jobs.push_back(after.job);
   }
   bool sum = MostOutput() > 0 && !upload.readings.output;
   if (jobs.empty() && !sum) return true;
@@ -538,6 +540,7 @@ void HubClient::StartReader(const std::string& input) {
     reader_ = std::move(*reader);
     return;
   }
+  follows_.reset();
   Fail(reader.error());
   LeaveTurn();
 }

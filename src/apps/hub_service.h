@@ -121,7 +121,8 @@ class HubService final : public hub::Watcher, public link::Gate {
   void DropClientsOf(uint64_t serial, const std::string& why);
 
   // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the
-  // last of them is a Heartbeat. Whoever starts one has a turn.
+  // last of them is a Heartbeat; one with a position (decimal) says that ReadEnds is to be asked
+  // again from there, when there is news. Whoever starts one has a turn.
   Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
                                                  os::Child::Events events);
   ReaderTurns& reader_turns() { return reader_turns_; }

@@ -550,10 +550,11 @@ void HubService::PruneIn(Duration pause) {
 
 // The oldest first, a few at a time, until what is left is small enough.
 void HubService::PruneBySize(Duration every) {
-  aside_.Do([this, every, place = dir_.place()]() -> HubAside::Then {
+  // The thread may outlive the service.
+  aside_.Do([this, every, place = dir_.place(), most = options_.keep_bytes]() -> HubAside::Then {
     auto kept = SumOfAll(place);
-    bool too_much = kept && *kept > options_.keep_bytes;
-    return [this, every, too_much, bytes = too_much ? *kept - options_.keep_bytes : 0] {
+    bool too_much = kept && *kept > most;
+    return [this, every, too_much, bytes = too_much ? *kept - most : 0] {
       too_much ? ForgetOldest(bytes, every) : PruneIn(every);
     };
   });
@@ -697,7 +698,7 @@ bool HubService::OnRowsDamaged(JobId job, std::span<const TaskRange>, const Erro
 void HubService::OnStoreFailed(const Error& error) {
   options_.log(error.message);
   options_.log(
-      "the hub stops, since it could not write its journal; mend that and start it again: "
+      "the hub stops, since it could not write its journal; fix that and start it again: "
       "nothing that was acknowledged is lost");
   options_.stopped(3);
 }

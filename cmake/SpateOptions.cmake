@@ -33,7 +33,9 @@ target_compile_definitions(spate_options INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS
 target_compile_options(spate_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wvla -Wundef
   -Wno-missing-field-initializers  # designated initializers leave the rest at its default on purpose
-  -fno-omit-frame-pointer)
+  -fno-omit-frame-pointer
+  # What an assert names is a path below the sources, not the folder where somebody built a release.
+  "-fmacro-prefix-map=${CMAKE_BINARY_DIR}/=build/" "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 if(SPATE_WERROR)
   target_compile_options(spate_options INTERFACE -Werror)
 endif()

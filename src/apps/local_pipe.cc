@@ -93,14 +93,16 @@ std::unique_ptr<PipeInput> LocalJob::MakePipeInput(cli::RunView& view) {
   return std::make_unique<PipeInput>(*loop_, std::move(plan), std::move(sink));
 }
 
-// A kill can come between a task's success and the end of its block.
+// A kill can come between a task's success and the end of its block, and while a file was being
+// written under another name.
 void LocalJob::RemoveLateBlocks() const {
   auto files = os::ListDir(InputFolder());
   if (!files || !is_pipe()) return;
   for (const os::DirEntry& file : *files) {
     auto number = ReadNumber<uint32_t>(file.name);
-    if (!number || *number == 0 || *number > counts().total) continue;
-    if (engine().StateOf(id(), *number - 1) == TaskState::kSucceeded) {
+    bool named = number && *number > 0 && *number <= counts().total;
+    bool late = named && engine().StateOf(id(), *number - 1) == TaskState::kSucceeded;
+    if (late || os::IsUnfinishedName(file.name)) {
       (void)os::RemoveFile(os::JoinPath(InputFolder(), file.name));
     }
   }

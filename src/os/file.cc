@@ -25,6 +25,8 @@
 namespace spate::os {
 namespace {
 
+constexpr std::string_view kUnfinished = ".new";
+
 FileKind KindOfMode(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFDIR:
@@ -174,9 +176,13 @@ Status WriteFileAtomically(const std::string& path, std::string_view bytes, uint
   return written ? file->Commit() : written;
 }
 
+bool IsUnfinishedName(std::string_view name) {
+  return name.starts_with('.') && name.ends_with(kUnfinished);
+}
+
 Result<NewFile> NewFile::Begin(std::string path, uint32_t permissions) {
-  std::string fresh = JoinPath(
-      DirName(path), fmt::format(".{}.{}-{}.new", BaseName(path), getpid(), MonotonicNanos()));
+  std::string fresh = JoinPath(DirName(path), fmt::format(".{}.{}-{}{}", BaseName(path), getpid(),
+                                                          MonotonicNanos(), kUnfinished));
   auto fd = OpenWrite(fresh, OpenHow::kCreateNew, permissions);
   if (!fd) return std::unexpected(std::move(fd.error()));
   return NewFile(std::move(path), std::move(fresh), std::move(*fd));

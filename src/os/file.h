@@ -56,6 +56,9 @@ Status WriteFile(const std::string& path, std::string_view bytes, uint32_t permi
 // Readers see the old file or the whole new one, after a crash too. Costs two syncs.
 Status WriteFileAtomically(const std::string& path, std::string_view bytes,
                            uint32_t permissions = 0666);
+// Whether NewFile or WriteFileAtomically made this name, for a file that nobody finished if its
+// writer has gone.
+bool IsUnfinishedName(std::string_view name);
 // The same in pieces: what is not committed goes without a trace.
 class NewFile {
  public:

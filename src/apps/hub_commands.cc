@@ -46,7 +46,7 @@ Result<std::vector<NodeId>> PickNodes(const Call& call) {
       for (const NodeFacts& each : FactsOfNodes(call.service)) picked.push_back(each.node->row.id);
       continue;
     }
-    const HubNodes::Node* node = call.service.nodes().FindByName(word);
+    const hub::Nodes::Node* node = call.service.nodes().FindByName(word);
     if (node == nullptr) {
       return Fail(ErrorKind::kNotFound,
                   fmt::format("the hub knows no node '{}'; see: spate node list{}",
@@ -171,13 +171,13 @@ Status ChangeNodes(Call& call) {
         done = "drained, nothing more starts there";
         break;
       case Command::kNodeResume:
-        call.service.nodes().Remove(node, HubNodes::Removal::kNone);
+        call.service.nodes().Remove(node, hub::Nodes::Removal::kNone);
         call.service.hub().Post(engine::UndrainNode{node});
         call.service.hub().Post(engine::ClearSick{node, JobId()});
         done = "in use again";
         break;
       default:
-        call.service.nodes().Remove(node, HubNodes::Removal::kEnds);
+        call.service.nodes().Remove(node, hub::Nodes::Removal::kEnds);
         done = "removed";
     }
   }
@@ -188,7 +188,7 @@ Status ChangeNodes(Call& call) {
 // ---- The hub itself ----------------------------------------------------------------------------
 
 Status HubStatus(Call& call) {
-  HubService& service = call.service;
+  hub::Service& service = call.service;
   HubFigures figures = FiguresOf(service);
   std::vector<std::string> addresses;
   for (const os::SocketAddress& address : service.door().addresses()) {
@@ -210,9 +210,7 @@ Status HubStatus(Call& call) {
                             cli::CountOf(figures.running, "task"), FormatCount(figures.queued)));
     add("peers", fmt::format("{} accepted, {} refused, {} cut off for a breach of the protocol",
                              figures.accepted, figures.refused, figures.breaches));
-    if (service.metrics() != nullptr) {
-      add("metrics", fmt::format("http://{}/metrics", service.metrics()->address().Text()));
-    }
+    if (!call.extras.metrics.empty()) add("metrics", call.extras.metrics);
     call.Put(text);
     if (service.nodes_joined() == 0) {
       call.Say("no node is connected; start one, here or elsewhere: spate node start --daemon");
@@ -250,7 +248,7 @@ Status AddAccess(Call& call, const cli::AccessOptions& options) {
   }
   auto secret = access::MakeRandom();
   if (!secret) return std::unexpected(secret.error());
-  access.pin = call.service.pin();
+  access.pin = call.service.identity().pin();
   access.secret = *secret;
   access.role = static_cast<access::Role>(options.role);
   access.user = options.user.empty() ? call.caller().user : options.user;
@@ -260,7 +258,7 @@ Status AddAccess(Call& call, const cli::AccessOptions& options) {
   if (options.lifetime) access.expires = call.service.loop().Now() + *options.lifetime;
   // The access that is being added gets its serial before it is written down.
   call.service.access().Add(access, [](Status) {});
-  call.service.WhenSettled(
+  call.service.jobs().WhenSettled(
       call.client.Guarded([client = &call.client, text = access::FormatAccess(access)] {
         client->Print(1, text);
         client->Exit(cli::kExitSuccess);
@@ -418,7 +416,8 @@ Verb VerbOf(Command command) {
 
 }  // namespace
 
-bool RunHubCommand(HubService& service, HubClient& client, wire::Command& command) {
+bool RunHubCommand(const HubExtras& extras, hub::Service& service, hub::ClientSession& client,
+                   wire::Command& command) {
   auto fail = [&](const Error& error) {
     client.Fail(error);
     return true;
@@ -432,7 +431,7 @@ bool RunHubCommand(HubService& service, HubClient& client, wire::Command& comman
   if (verb == nullptr) return false;
   auto form = cli::OutputFormOf(*words);
   if (!form) return fail(form.error());
-  Call call{service, client, command, *words, *form};
+  Call call{extras, service, client, command, *words, *form};
   auto done = verb(call);
   // The journal tells of tasks that have ended, or are no more in the engine.
   bool history = found->command == Command::kTaskExplain;

@@ -2,14 +2,14 @@
 // others look into the journal, which a reader does (hub_reader.h).
 #pragma once
 
-#include "apps/hub_client.h"
-#include "apps/hub_service.h"
+#include "apps/hub_verbs.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
 
 // False: not one of these. Else the client has its answer, or gets it later.
 // It then holds what the reader is to be asked.
-bool RunHubCommand(HubService& service, HubClient& client, wire::Command& command);
+bool RunHubCommand(const HubExtras& extras, hub::Service& service, hub::ClientSession& client,
+                   wire::Command& command);
 
 }  // namespace spate::apps

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "apps/daemon_log.h"
-#include "apps/hub_service.h"
 #include "apps/local_job.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
@@ -56,7 +55,7 @@ Status MakeHubDir(const std::string& dir) {
 }
 
 // What a person does next.
-std::string Welcome(const HubService& service) {
+std::string Welcome(const hub::Service& service) {
   std::string text =
       fmt::format("spate: the hub is up, its folder is {}\n", EscapeForScreen(service.dir()));
   if (service.reached_at().empty()) {
@@ -93,12 +92,12 @@ Result<int> Start(const cli::Invocation& invocation) {
   auto addresses = AddressesOf(*options);
   if (!addresses) return std::unexpected(addresses.error());
 
-  HubService::Options with;
-  with.dir = HubDirOf(options->state_dir, *here);
-  with.listen = std::move(*addresses);
-  with.suspect_after = options->suspect_after;
-  with.lost_after = options->lost_after;
-  with.forget_nodes = options->forget_nodes;
+  HubProgram::Options with;
+  with.hub.dir = HubDirOf(options->state_dir, *here);
+  with.hub.listen = std::move(*addresses);
+  with.hub.suspect_after = options->suspect_after;
+  with.hub.lost_after = options->lost_after;
+  with.hub.forget_nodes = options->forget_nodes;
   if (!options->metrics.empty()) {
     auto metrics = os::ParseAddress(options->metrics);
     if (!metrics) return Within("--metrics", metrics.error());
@@ -106,11 +105,11 @@ Result<int> Start(const cli::Invocation& invocation) {
   }
   with.user = here->machine.facts().user_name;
   with.node_user = with.user;
-  with.host = here->machine.facts().host_name;
-  with.keep = options->keep.age;
-  with.keep_bytes = options->keep.bytes;
-  DaemonLife life{options->daemon, options->daemon ? os::JoinPath(with.dir, "log") : ""};
-  return RunHub(std::move(with), life, [&](const HubService& service) {
+  with.hub.host = here->machine.facts().host_name;
+  with.hub.keep = options->keep.age;
+  with.hub.keep_bytes = options->keep.bytes;
+  DaemonLife life{options->daemon, options->daemon ? os::JoinPath(with.hub.dir, "log") : ""};
+  return RunHub(std::move(with), life, [&](const hub::Service& service) {
     NoteStart(service.dir(), invocation.words);
     return Welcome(service);
   });
@@ -118,10 +117,10 @@ Result<int> Start(const cli::Invocation& invocation) {
 
 }  // namespace
 
-Result<int> RunHub(HubService::Options options, const DaemonLife& life,
-                   const std::function<std::string(const HubService&)>& welcome) {
+Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
+                   const std::function<std::string(const hub::Service&)>& welcome) {
   os::SetUmask(0077);
-  if (auto made = MakeHubDir(options.dir); !made) return std::unexpected(made.error());
+  if (auto made = MakeHubDir(options.hub.dir); !made) return std::unexpected(made.error());
   std::optional<os::Background> background;
   if (life.background) {
     auto entered = os::Background::Enter();
@@ -131,28 +130,29 @@ Result<int> RunHub(HubService::Options options, const DaemonLife& life,
   FitOpenFiles(100'000);
   // The journal, strangers and those who read for clients need files, too.
   uint64_t files = os::GetOpenFileLimit().now;
-  options.connections = std::max(files / 3, files - std::min<uint64_t>(files, kOtherFiles));
-  options.strangers = std::clamp<size_t>(files / 8, 1, options.strangers);
+  options.hub.connections = std::max(files / 3, files - std::min<uint64_t>(files, kOtherFiles));
+  options.hub.strangers = std::clamp<size_t>(files / 8, 1, options.hub.strangers);
   os::IgnoreSignal(os::kSignalPipe);
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   int code = cli::kExitSuccess;
-  options.log = LogLine;
-  options.stopped = [&](int how) {
+  options.hub.log = LogLine;
+  options.hub.stopped = [&](int how) {
     code = how;
     (*loop)->Stop();
   };
-  auto service = HubService::Open(**loop, std::move(options));
-  if (!service) return std::unexpected(service.error());
+  auto program = HubProgram::Open(**loop, std::move(options));
+  if (!program) return std::unexpected(program.error());
+  const hub::Service& service = (*program)->service();
   for (int signal : {os::kSignalInt, os::kSignalTerm}) {
-    (*loop)->OnSignal(signal, [&] { (*service)->Stop(); });
+    (*loop)->OnSignal(signal, [&] { (*program)->Stop(); });
   }
   // In the background no terminal can end it, whatever nohup was for.
   if (background) os::RestoreSignal(os::kSignalHup);
   (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
-  (void)os::WriteAll(os::kStderr, welcome(**service), "standard error");
+  (void)os::WriteAll(os::kStderr, welcome(service), "standard error");
   if (auto on = BeginLog(background, life); !on) return std::unexpected(on.error());
-  LogLine(fmt::format("the hub is up, life {}", (*service)->epoch().value));
+  LogLine(fmt::format("the hub is up, life {}", service.epoch().value));
   (*loop)->Run();
   return code;
 }

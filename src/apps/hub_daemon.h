@@ -5,15 +5,15 @@
 #include <string>
 
 #include "apps/daemon_log.h"
-#include "apps/hub_service.h"
+#include "apps/hub_program.h"
 #include "cli/main.h"
 
 namespace spate::apps {
 
 // Opens the hub and lets it run to its end; the exit code. What `options` lacks of a process (open
 // files, `log`, `stopped`) is filled in. `welcome` is for the screen, once it serves.
-Result<int> RunHub(HubService::Options options, const DaemonLife& life,
-                   const std::function<std::string(const HubService&)>& welcome);
+Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
+                   const std::function<std::string(const hub::Service&)>& welcome);
 
 int StartHub(const cli::Invocation& invocation);
 // The line that starts the hub of this folder as it was started last.

@@ -29,7 +29,7 @@ using cli::JsonLine;
 // What ranges of numbers mean. The hub's jobs are listed once, however many ranges ask for them.
 class JobRanges {
  public:
-  explicit JobRanges(const HubJobs& jobs) : jobs_(jobs) {}
+  explicit JobRanges(const hub::KnownJobs& jobs) : jobs_(jobs) {}
   // False: none of them is there.
   bool Add(const format::NumberRange& range) {
     bool one = range.first == range.last;
@@ -63,7 +63,7 @@ class JobRanges {
                                [&](JobId job) { return range.Contains(job.value); });
   }
 
-  const HubJobs& jobs_;
+  const hub::KnownJobs& jobs_;
   std::optional<std::vector<JobId>> all_;  // ascending
   std::vector<format::NumberRange> ranges_;
 };
@@ -72,7 +72,7 @@ class JobRanges {
 Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::string>& words,
                                     bool damaged_too = false) {
   std::vector<JobId> picked;
-  HubJobs& jobs = call.service.jobs();
+  hub::KnownJobs& jobs = call.service.known();
   JobRanges ranges(jobs);
   bool all = false;
   for (const std::string& word : words) {
@@ -97,8 +97,8 @@ Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::str
     picked.insert(picked.end(), unfinished.begin(), unfinished.end());
   }
   for (JobId job : picked) {
-    auto right = damaged_too ? call.service.CheckRight(call.caller(), job)
-                             : call.service.CheckUsable(call.caller(), job);
+    auto right = damaged_too ? call.service.jobs().CheckRight(call.caller(), job)
+                             : call.service.jobs().CheckUsable(call.caller(), job);
     if (!right) return std::unexpected(right.error());
   }
   std::sort(picked.begin(), picked.end());
@@ -110,9 +110,9 @@ Result<std::vector<JobId>> PickJobs(const Call& call, const std::vector<std::str
 Result<JobId> PickJob(const Call& call, const format::TasksOfJob& tasks) {
   std::optional<JobId> job;
   if (tasks.job) job = JobId(*tasks.job);
-  if (!job) job = call.service.jobs().NewestOf(call.caller().user);
+  if (!job) job = call.service.known().NewestOf(call.caller().user);
   if (!job) return Fail(ErrorKind::kNotFound, "you have no job on this hub yet");
-  if (auto right = call.service.CheckUsable(call.caller(), *job); !right) {
+  if (auto right = call.service.jobs().CheckUsable(call.caller(), *job); !right) {
     return std::unexpected(right.error());
   }
   return *job;
@@ -128,7 +128,7 @@ std::vector<JobId> PostToJobs(Call& call, const std::vector<JobId>& jobs,
                               const std::function<engine::Event(JobId)>& event) {
   std::vector<JobId> changed;
   for (JobId job : jobs) {
-    if (call.service.jobs().Find(job)->finished) {
+    if (call.service.known().Find(job)->finished) {
       call.Say(fmt::format("job {} has ended already", job.value));
       continue;
     }
@@ -228,7 +228,7 @@ Status Cancel(Call& call) {
 }
 
 Status Forget(Call& call) {
-  HubJobs& jobs = call.service.jobs();
+  hub::KnownJobs& jobs = call.service.known();
   std::vector<JobId> chosen;
   if (auto older = call.words.Last(cli::Opt::kOlderThan)) {
     auto age = ParseDuration(*older);
@@ -245,7 +245,7 @@ Status Forget(Call& call) {
     chosen = std::move(*picked);
   }
   for (JobId job : chosen) {
-    bool grows = call.service.Grows(job);
+    bool grows = call.service.jobs().Grows(job);
     if ((jobs.Find(job)->finished && !grows) || !jobs.Find(job)->damage.empty()) continue;
     return Fail(ErrorKind::kBusy,
                 fmt::format("job {0} has not ended; spate job cancel{1} {0} ends it", job.value,
@@ -253,7 +253,7 @@ Status Forget(Call& call) {
   }
   bool dry = call.words.Has(cli::Opt::kDryRun);
   for (JobId job : chosen) {
-    if (!dry) call.service.ForgetJob(job, [] {});
+    if (!dry) call.service.jobs().ForgetJob(job, [] {});
   }
   call.Done(fmt::format("{}{} forgotten", dry ? "would be: " : "", JobsText(chosen)));
   return {};
@@ -276,7 +276,7 @@ Status Release(Call& call) {
   if (!picked) return std::unexpected(picked.error());
   for (JobId job : *picked) call.service.hub().Post(engine::ReleaseJob{job});
   call.Done(fmt::format("{} may go on", JobsText(*picked)));
-  for (JobId job : *picked) call.service.jobs().Held(job, engine::HoldReason::kNone);
+  for (JobId job : *picked) call.service.known().Held(job, engine::HoldReason::kNone);
   return {};
 }
 
@@ -339,16 +339,14 @@ Status Retry(Call& call) {
   }
   if (!not_done.empty()) {
     call.Say(not_done);
-    if (call.service.hub().engine().Finished(*job)) call.service.ForgetSoon(*job);
+    if (call.service.hub().engine().Finished(*job)) call.service.jobs().ForgetSoon(*job);
     call.client.Exit(cli::kExitSuccess);
     return {};
   }
   if (*time_limit) {
-    if (auto set = call.service.ChangeSettings(*job, *time_limit); !set) return set;
+    if (auto set = call.service.jobs().ChangeSettings(*job, *time_limit); !set) return set;
   }
-  call.service.hub().Post(engine::ReopenTasks{*job, std::move(failed), std::move(*change)});
-  call.service.hub().Post(engine::ReleaseJob{*job});
-  call.service.jobs().Reopened(*job);
+  call.service.jobs().Reopen(*job, std::move(failed), std::move(*change));
   call.Done(fmt::format("job {0}: {1} run again; to wait for them: spate job wait{2} {0}",
                         job->value, cli::CountOf(count, "task"), call.asked.reach));
   return {};

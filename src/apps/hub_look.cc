@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "apps/hub_service.h"
 #include "cli/history/job_facts.h"
+#include "hub/service.h"
 #include "os/file.h"
 
 namespace spate::apps {
@@ -39,11 +39,12 @@ const char* StateOf(const engine::JobInfo& job) {
   return job.counts.leased + job.counts.finished() > 0 ? "running" : "queued";
 }
 
-cli::JsonLine JsonOf(const HubService& service, const Caller& caller, const engine::JobInfo& job) {
+cli::JsonLine JsonOf(const hub::Service& service, const hub::Caller& caller,
+                     const engine::JobInfo& job) {
   cli::JsonLine line = cli::TypedLine("job");
   line.Number("job", job.job.value);
   cli::TextOrBase64(line, "user", job.user);
-  const HubJobs::Job* entry = service.jobs().Find(job.job);
+  const hub::KnownJobs::Job* entry = service.known().Find(job.job);
   bool may_see = entry != nullptr && (caller.is_admin || caller.user == job.user);
   if (may_see) {
     cli::TextOrBase64(line, "name", entry->name);
@@ -59,7 +60,7 @@ cli::JsonLine JsonOf(const HubService& service, const Caller& caller, const engi
 
 }  // namespace
 
-std::vector<NodeFacts> FactsOfNodes(const HubService& service) {
+std::vector<NodeFacts> FactsOfNodes(const hub::Service& service) {
   std::map<NodeId, engine::NodeInfo> infos;
   for (engine::NodeInfo& info : service.hub().engine().Nodes()) {
     NodeId id = info.node;
@@ -79,14 +80,14 @@ std::string StandingOf(const NodeFacts& facts) {
   return facts.node->channel ? WordOf(facts.info.standing) : "away";
 }
 
-HubFigures FiguresOf(const HubService& service) {
+HubFigures FiguresOf(const hub::Service& service) {
   HubFigures figures;
   for (const engine::UserInfo& user : service.hub().engine().Users()) {
     figures.jobs += user.jobs;
     figures.queued += user.queued;
     figures.running += user.leased;
   }
-  figures.ends = service.ends();
+  figures.ends = service.jobs().ends();
   for (auto standing : {NodeStanding::kUnknown, NodeStanding::kJoined, NodeStanding::kSilent,
                         NodeStanding::kDrained, NodeStanding::kSick}) {
     figures.nodes[WordOf(standing)] = 0;
@@ -100,11 +101,10 @@ HubFigures FiguresOf(const HubService& service) {
   figures.refused = counts.refused;
   figures.breaches = counts.breaches;
   figures.backlog = service.store().Backlog();
-  std::string journal = service.journal();
+  std::string journal = store::JournalPlace{service.dir(), true}.DbPath();
   figures.journal_bytes = SizeOf(journal) + SizeOf(journal + "-wal");
   figures.life = service.epoch().value;
   figures.since = service.since();
-  figures.lag = service.lag();
   return figures;
 }
 
@@ -145,7 +145,7 @@ std::string MetricsText(const HubFigures& figures) {
   return text;
 }
 
-cli::JsonLine JsonOf(const HubService& service, const HubFigures& figures) {
+cli::JsonLine JsonOf(const hub::Service& service, const HubFigures& figures) {
   cli::JsonLine line = cli::TypedLine("hub");
   auto number = [&](std::string_view key, uint64_t value) {
     line.Number(key, static_cast<int64_t>(value));
@@ -190,7 +190,7 @@ cli::JsonLine JsonOf(const NodeFacts& facts) {
   return std::move(line.Text("why", facts.info.text));
 }
 
-std::string TopLines(const HubService& service, const Caller& caller) {
+std::string TopLines(const hub::Service& service, const hub::Caller& caller) {
   std::string text = JsonOf(service, FiguresOf(service)).Finish();
   std::vector<NodeFacts> nodes = FactsOfNodes(service);
   auto busy = [](const NodeFacts& each) {
@@ -199,7 +199,7 @@ std::string TopLines(const HubService& service, const Caller& caller) {
   std::ranges::sort(nodes, {}, busy);
   if (nodes.size() > kTopMost) nodes.resize(kTopMost);
   for (const NodeFacts& each : nodes) text += JsonOf(each).Finish();
-  std::vector<engine::JobInfo> jobs = service.jobs().Unfinished();
+  std::vector<engine::JobInfo> jobs = service.known().Unfinished();
   std::ranges::sort(jobs, {}, [](const engine::JobInfo& job) {
     return std::pair(job.counts.leased == 0, job.job);
   });

@@ -9,21 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "apps/hub_access.h"
-#include "apps/hub_nodes.h"
 #include "cli/view/json_line.h"
 #include "core/engine/engine.h"
+#include "hub/service.h"
 
 namespace spate::apps {
 
-class HubService;
-
 struct NodeFacts {
-  const HubNodes::Node* node = nullptr;
+  const hub::Nodes::Node* node = nullptr;
   engine::NodeInfo info;
 };
 // Those that are not removed, by number.
-std::vector<NodeFacts> FactsOfNodes(const HubService& service);
+std::vector<NodeFacts> FactsOfNodes(const hub::Service& service);
 // "ready", "away", "silent", "drained", "sick", "joining"
 std::string StandingOf(const NodeFacts& facts);
 
@@ -43,16 +40,16 @@ struct HubFigures {
   Instant since;  // the start of this life
   Duration lag;   // by which the loop was late at the last look
 };
-HubFigures FiguresOf(const HubService& service);
+HubFigures FiguresOf(const hub::Service& service);
 // In Prometheus' text form (docs/formats/metrics.md).
 std::string MetricsText(const HubFigures& figures);
 
-cli::JsonLine JsonOf(const HubService& service, const HubFigures& figures);
+cli::JsonLine JsonOf(const hub::Service& service, const HubFigures& figures);
 cli::JsonLine JsonOf(const NodeFacts& facts);
 
 // What `spate top` shows (docs/formats/json.md): one line about the hub, and one for each of the
 // nodes and jobs, those at work first, at most kTopMost of each.
 inline constexpr size_t kTopMost = 500;
-std::string TopLines(const HubService& service, const Caller& caller);
+std::string TopLines(const hub::Service& service, const hub::Caller& caller);
 
 }  // namespace spate::apps

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "apps/hub_service.h"
 #include "apps/hub_wait.h"
 #include "cli/options/words.h"
 #include "format/selector/selector.h"
+#include "hub/service.h"
 
 namespace spate::apps {
 namespace {
@@ -18,24 +18,24 @@ constexpr size_t kNotesMost = 50;
 constexpr uint64_t kLooksMost = 1000;
 
 // Those that the words name, as far as they are there.
-std::vector<JobId> JobsOf(const HubService& service, const Caller& caller,
+std::vector<JobId> JobsOf(const hub::Service& service, const hub::Caller& caller,
                           const std::vector<std::string>& words) {
   std::vector<JobId> jobs;
   auto add = [&](JobId job) {
-    if (jobs.size() < kNotesMost && service.CheckRight(caller, job)) jobs.push_back(job);
+    if (jobs.size() < kNotesMost && service.jobs().CheckRight(caller, job)) jobs.push_back(job);
   };
   if (words.empty()) {
-    if (auto newest = service.jobs().NewestOf(caller.user)) add(*newest);
+    if (auto newest = service.known().NewestOf(caller.user)) add(*newest);
   }
   uint64_t looked = 0;
   for (const std::string& word : words) {
     auto selected = format::ParseJobSelector(word);
     if (!selected) continue;  // the reader says what is wrong
     if (selected->last) {
-      if (auto newest = service.jobs().NewestOf(caller.user)) add(*newest);
+      if (auto newest = service.known().NewestOf(caller.user)) add(*newest);
     }
     if (selected->all) {
-      for (JobId job : service.jobs().UnfinishedOf(caller.user, caller.is_admin)) add(job);
+      for (JobId job : service.known().UnfinishedOf(caller.user, caller.is_admin)) add(job);
     }
     for (const format::NumberRange& range : selected->ranges) {
       for (uint64_t n = range.first; n <= range.last && ++looked <= kLooksMost; n += range.step) {
@@ -60,20 +60,7 @@ std::string Reaching(std::string text, std::string_view reach) {
   return text;
 }
 
-wire::JobNews NewsOf(HubService& service, JobId job) {
-  const HubJobs::Job& entry = *service.jobs().Find(job);
-  wire::JobNews news{.job = job,
-                     .counts = entry.counts,
-                     .finished = entry.finished,
-                     .held = static_cast<uint32_t>(entry.held),
-                     .nodes = service.nodes_joined(),
-                     .why = service.jobs().WhyStalled(job)};
-  // The entry may be a little older than its hold: who waits would see that nothing runs.
-  if (!entry.finished) news.counts = service.hub().engine().Counts(job).value_or(entry.counts);
-  return news;
-}
-
-void AddNotes(HubService& service, const Caller& caller, wire::Command& command) {
+void AddNotes(hub::Service& service, const hub::Caller& caller, wire::Command& command) {
   auto found = cli::FindCommand(command.argv);
   if (!found) return;
   auto words = cli::ParseWords(found->command, std::span(command.argv).subspan(found->words));
@@ -82,13 +69,14 @@ void AddNotes(HubService& service, const Caller& caller, wire::Command& command)
   if (!follows && found->command != cli::Command::kJobInfo) return;
   for (JobId job : JobsOf(service, caller, words->words)) {
     std::string why =
-        follows ? WhyNot(NewsOf(service, job), command.reach)
+        follows ? WhyNot(service.jobs().NewsOf(job, service.nodes_joined()), command.reach)
                 : Reaching(service.hub().engine().WhyWaits(job, service.now()), command.reach);
     if (!why.empty()) command.notes.push_back({job, std::move(why)});
   }
 }
 
-std::string WhyWaits(const HubService& service, JobId job, uint32_t task, std::string_view reach) {
+std::string WhyWaits(const hub::Service& service, JobId job, uint32_t task,
+                     std::string_view reach) {
   const engine::Engine& engine = service.hub().engine();
   auto counts = engine.Counts(job);
   if (!counts || task == 0 || task > counts->total) return "";

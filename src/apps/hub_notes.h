@@ -4,12 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "apps/hub_access.h"
+#include "hub/service.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
-
-class HubService;
 
 // Asks for the first failures of a job (cli::JobFailures): this word and its number.
 inline constexpr std::string_view kFailuresWord = "__failures";
@@ -17,15 +15,12 @@ inline constexpr std::string_view kFailuresWord = "__failures";
 // Commands in a text of the engine mean jobs of this hub also where the reader is.
 std::string Reaching(std::string text, std::string_view reach);
 
-// How a job is now, for who watches it.
-wire::JobNews NewsOf(HubService& service, JobId job);
-
 // `job info` is told why its jobs wait, and who follows a job's output why none comes, which the
 // journal does not know.
-void AddNotes(HubService& service, const Caller& caller, wire::Command& command);
+void AddNotes(hub::Service& service, const hub::Caller& caller, wire::Command& command);
 
 // Why this task (from 1) does not run now; empty: the journal knows better, as it has ended.
 // `reach` as of wire::Command.
-std::string WhyWaits(const HubService& service, JobId job, uint32_t task, std::string_view reach);
+std::string WhyWaits(const hub::Service& service, JobId job, uint32_t task, std::string_view reach);
 
 }  // namespace spate::apps

@@ -7,31 +7,38 @@
 #include <string>
 #include <string_view>
 
-#include "apps/hub_client.h"
-#include "apps/hub_service.h"
+#include "apps/parasol_site.h"
 #include "cli/exit_code.h"
 #include "cli/options/words.h"
+#include "hub/service.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
 
+// What the program that runs the hub knows beside it.
+struct HubExtras {
+  const ParasolSite* parasol = nullptr;  // null unless paraHub started it
+  std::string metrics;                   // where monitors ask; empty: nowhere
+};
+
 // One command on its way to its answer.
 struct CommandCall {
-  HubService& service;
-  HubClient& client;
+  const HubExtras& extras;
+  hub::Service& service;
+  hub::ClientSession& client;
   const wire::Command& asked;
   const cli::Words& words;
   cli::OutputForm form;
 
   bool human() const { return form == cli::OutputForm::kHuman; }
-  const Caller& caller() const { return client.caller(); }
+  const hub::Caller& caller() const { return client.caller(); }
   void Put(std::string_view text) { client.Print(1, text); }
   void Say(std::string_view text) {
     if (form != cli::OutputForm::kQuiet) client.Print(2, fmt::format("spate: {}\n", text));
   }
   // When what was posted is durable; without a text nothing is said.
   void Done(std::string text) {
-    service.WhenSettled(client.Guarded([this_client = &client, quiet = form, text] {
+    service.jobs().WhenSettled(client.Guarded([this_client = &client, quiet = form, text] {
       bool say = quiet != cli::OutputForm::kQuiet && !text.empty();
       if (say) this_client->Print(2, "spate: " + text + "\n");
       this_client->Exit(cli::kExitSuccess);

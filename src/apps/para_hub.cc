@@ -19,8 +19,8 @@ constexpr Duration kRecallPatience = Duration::Millis(250);
 
 // One question about a batch.
 struct Call {
-  HubService& service;
-  HubClient& client;
+  hub::Service& service;
+  hub::ClientSession& client;
   std::string verb;
   std::string results;
   std::span<const std::string> words;  // behind the path of the results
@@ -33,7 +33,7 @@ struct Call {
   }
   // When what was posted is durable.
   void AnswerLater(std::string text) {
-    service.WhenSettled(client.Guarded([to = &client, text = std::move(text)] {
+    service.jobs().WhenSettled(client.Guarded([to = &client, text = std::move(text)] {
       to->Print(1, text);
       to->Exit(cli::kExitSuccess);
     }));
@@ -53,7 +53,7 @@ std::string StateText(const Call& call) {
   uint64_t everybody = 0;
   for (const engine::UserInfo& user : call.engine().Users()) everybody += user.queued + user.leased;
   JobId job = call.job.value_or(JobId());
-  const HubJobs::Job* entry = call.job ? call.service.jobs().Find(job) : nullptr;
+  const hub::KnownJobs::Job* entry = call.job ? call.service.known().Find(job) : nullptr;
   uint64_t submitted = entry == nullptr ? 0 : entry->counts.total;
   if (auto counts = call.engine().Counts(job)) submitted = counts->total;
   engine::HoldReason held = call.engine().Held(job);
@@ -99,7 +99,7 @@ Status Chill(Call& call) {
   JobId job = *call.job;
   bool held = call.engine().Held(job) != engine::HoldReason::kNone;
   if (!held) call.service.hub().Post(engine::HoldJob{job, false});
-  HubService& service = call.service;
+  hub::Service& service = call.service;
   auto withdraw = [&service, job, all = TaskRange{0, counts->total}] {
     auto now = service.hub().engine().Counts(job);
     uint32_t queued = now ? now->queued : 0;
@@ -117,7 +117,7 @@ Status Chill(Call& call) {
                     [&service, job, held, withdraw, tell, told] {
                       *tell += withdraw();
                       if (!held) service.hub().Post(engine::ReleaseJob{job});
-                      service.WhenSettled(told);
+                      service.jobs().WhenSettled(told);
                     });
   return {};
 }
@@ -155,7 +155,7 @@ Status Set(Call& call) {
   bool held = call.engine().Held(*job) == engine::HoldReason::kUser;
   if (none && !held) call.service.hub().Post(engine::HoldJob{*job, false});
   if (call.words[0] == "max" && held) call.service.hub().Post(engine::ReleaseJob{*job});
-  call.service.ForgetSoon(*job);
+  call.service.jobs().ForgetSoon(*job);
   call.AnswerLater("");
   return {};
 }
@@ -166,7 +166,7 @@ Status ClearSick(Call& call) {
   call.service.hub().Post(engine::ClearSick{NodeId(), *job});
   if (call.engine().Held(*job) == engine::HoldReason::kAllFail) {
     call.service.hub().Post(engine::ReleaseJob{*job});
-    call.service.jobs().Held(*job, engine::HoldReason::kNone);
+    call.service.known().Held(*job, engine::HoldReason::kNone);
   }
   call.AnswerLater("");
   return {};
@@ -175,24 +175,24 @@ Status ClearSick(Call& call) {
 Status ResetCounts(Call& call) {
   auto job = NeedJob(call);
   if (!job) return std::unexpected(job.error());
-  call.service.jobs().ResetCounts(*job);
+  call.service.known().ResetCounts(*job);
   call.Answer("");
   return {};
 }
 
 Status Free(Call& call) {
-  const HubJobs::Job* entry = call.job ? call.service.jobs().Find(*call.job) : nullptr;
+  const hub::KnownJobs::Job* entry = call.job ? call.service.known().Find(*call.job) : nullptr;
   if (entry == nullptr) {
     call.Answer("none\n");
     return {};
   }
-  bool busy = !entry->finished || call.service.Grows(*call.job) ||
+  bool busy = !entry->finished || call.service.jobs().Grows(*call.job) ||
               (call.engine().Counts(*call.job) && !call.service.hub().Forget(*call.job));
   if (busy) {
     call.Answer("busy\n");
     return {};
   }
-  call.service.ForgetJob(*call.job, call.client.Guarded([client = &call.client] {
+  call.service.jobs().ForgetJob(*call.job, call.client.Guarded([client = &call.client] {
     client->Print(1, "freed\n");
     client->Exit(cli::kExitSuccess);
   }));
@@ -235,11 +235,11 @@ Verb VerbOf(std::string_view name) {
 
 std::string BatchSubmission(const std::string& results) { return "para/" + results; }
 
-Result<std::optional<JobId>> FindBatch(HubService& service, const std::string& user,
+Result<std::optional<JobId>> FindBatch(hub::Service& service, const std::string& user,
                                        const std::string& results) {
   auto job = service.store().FindSubmission(user + ":" + BatchSubmission(results));
   // One that is not durable yet, or is being removed, does not exist for questions.
-  if (job && *job && service.jobs().Find(**job) == nullptr) return std::nullopt;
+  if (job && *job && service.known().Find(**job) == nullptr) return std::nullopt;
   return job;
 }
 
@@ -247,7 +247,8 @@ bool IsSickFor(const engine::JobTrouble& trouble) {
   return trouble.set_aside || trouble.failures >= kLimits.node_failures;
 }
 
-bool RunParaCommand(HubService& service, HubClient& client, const wire::Command& command) {
+bool RunParaCommand(hub::Service& service, hub::ClientSession& client,
+                    const wire::Command& command) {
   std::vector<std::string> argv = command.argv;
   if (argv.size() < 3 || argv[0] != "para") return false;
   std::string user = client.caller().user;
@@ -278,7 +279,7 @@ bool RunParaCommand(HubService& service, HubClient& client, const wire::Command&
     question.argv = argv;
     question.argv[2] = fmt::format("{}", call.job->value);
     if (call.verb == "rows") {
-      const HubJobs::Job* entry = service.jobs().Find(*call.job);
+      const hub::KnownJobs::Job* entry = service.known().Find(*call.job);
       auto counts = call.engine().Counts(*call.job).value_or(entry->counts);
       question.argv.push_back(fmt::format("{}", counts.total));
     }

@@ -3,8 +3,8 @@
 // Thread: the loop's.
 #pragma once
 
-#include "apps/hub_client.h"
-#include "apps/hub_service.h"
+#include "hub/client_session.h"
+#include "hub/service.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
@@ -13,7 +13,7 @@ namespace spate::apps {
 std::string BatchSubmission(const std::string& results);
 
 // The job of this user's batch; none: the hub knows no such batch.
-Result<std::optional<JobId>> FindBatch(HubService& service, const std::string& user,
+Result<std::optional<JobId>> FindBatch(hub::Service& service, const std::string& user,
                                        const std::string& results);
 // Of a question about a batch that may be another user's, to look at it: "owner=USER".
 inline constexpr std::string_view kOwnerWord = "owner=";
@@ -22,6 +22,7 @@ inline constexpr std::string_view kOwnerWord = "owner=";
 bool IsSickFor(const engine::JobTrouble& trouble);
 
 // False: the command is none of para's.
-bool RunParaCommand(HubService& service, HubClient& client, const wire::Command& command);
+bool RunParaCommand(hub::Service& service, hub::ClientSession& client,
+                    const wire::Command& command);
 
 }  // namespace spate::apps

@@ -17,7 +17,7 @@
 namespace spate::apps {
 namespace {
 
-std::string WelcomeOf(const HubService& service, const std::string& log) {
+std::string WelcomeOf(const hub::Service& service, const std::string& log) {
   std::string text = fmt::format("paraHub: the hub is up, its folder is {}, its log is {}\n",
                                  EscapeForScreen(service.dir()), EscapeForScreen(log));
   if (os::EffectiveUser() == 0) {
@@ -65,25 +65,25 @@ Result<int> RunParaHub(std::span<const std::string> args) {
   SitePlaces places = PlacesOfSite(*here);
   auto listen = ListenAt(*options, places);
   if (!listen) return std::unexpected(std::move(listen.error()));
-  HubService::Options with;
+  HubProgram::Options with;
   if (!options->subnet.empty()) {
     auto peers = os::Subnets::Parse(options->subnet);
     if (!peers) return Within("-subnet", std::move(peers.error()));
-    with.peers = std::move(*peers);
+    with.hub.peers = std::move(*peers);
   }
-  with.dir = places.hub_dir;
-  with.listen = std::move(*listen);
+  with.hub.dir = places.hub_dir;
+  with.hub.listen = std::move(*listen);
   cli::HubOptions usual;
-  with.suspect_after = usual.suspect_after;
-  with.lost_after = usual.lost_after;
+  with.hub.suspect_after = usual.suspect_after;
+  with.hub.lost_after = usual.lost_after;
   with.user = here->machine.facts().user_name;
   with.node_user = os::EffectiveUser() == 0 ? access::kEveryUser : std::string_view(with.user);
-  with.host = here->machine.facts().host_name;
+  with.hub.host = here->machine.facts().host_name;
   with.parasol = std::move(*site);
-  DaemonLife life{!options->debug, LogOf(options->log, options->debug, with.dir, *here)};
+  DaemonLife life{!options->debug, LogOf(options->log, options->debug, with.hub.dir, *here)};
   std::string log = life.log.empty() ? "standard error" : life.log;
   return RunHub(std::move(with), life,
-                [&](const HubService& service) { return WelcomeOf(service, log); });
+                [&](const hub::Service& service) { return WelcomeOf(service, log); });
 }
 
 namespace {

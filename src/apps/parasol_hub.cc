@@ -33,12 +33,13 @@ constexpr Duration kMachinePatience = Duration::Seconds(10);
 constexpr Duration kLookEvery = Duration::Millis(100);
 
 struct Call {
-  HubService& service;
-  HubClient& client;
+  const HubExtras& extras;
+  hub::Service& service;
+  hub::ClientSession& client;
   const cli::ParasolAsk& ask;
 
   const engine::Engine& engine() const { return service.hub().engine(); }
-  const Caller& caller() const { return client.caller(); }
+  const hub::Caller& caller() const { return client.caller(); }
   bool Has(std::string_view option) const { return ask.options.Has(option); }
   Status Print(std::string_view text) const {
     client.Print(1, text);
@@ -47,7 +48,8 @@ struct Call {
   }
   // When what was posted is durable.
   Status Done() const {
-    service.WhenSettled(client.Guarded([client = &client] { client->Exit(cli::kExitSuccess); }));
+    service.jobs().WhenSettled(
+        client.Guarded([client = &client] { client->Exit(cli::kExitSuccess); }));
     return {};
   }
 };
@@ -84,14 +86,14 @@ struct Present {
 Present Look(const Call& call) {
   Present present;
   present.nodes = FactsOfNodes(call.service);
-  if (const ParasolSite* site = call.service.parasol()) {
+  if (const ParasolSite* site = call.extras.parasol) {
     for (const format::ParasolMachine& machine : site->machines) {
       if (call.service.nodes().FindByName(machine.name) == nullptr) {
         present.missing.push_back(machine.name);
       }
     }
   }
-  present.jobs = call.service.jobs().Unfinished();
+  present.jobs = call.service.known().Unfinished();
   for (const NodeFacts& facts : present.nodes) {
     if (!facts.node->state) continue;
     for (const wire::NodeState::Run& run : facts.node->state->runs) {
@@ -197,8 +199,7 @@ Status ListSick(const Call& call) {
 // As paraHub has it; else, and a job without -ram is shown with this much: a CPU's part of the
 // first machine.
 uint64_t RamUnit(const Call& call, const Present& present) {
-  if (const ParasolSite* site = call.service.parasol())
-    return std::max<uint64_t>(site->ram_unit, 1);
+  if (const ParasolSite* site = call.extras.parasol) return std::max<uint64_t>(site->ram_unit, 1);
   for (const NodeFacts& facts : present.nodes) {
     if (CpusOf(facts) > 0 && facts.info.offer.memory > 0) {
       return std::max<uint64_t>(facts.info.offer.memory / CpusOf(facts), 1);
@@ -212,7 +213,7 @@ Status ShowPlan(const Call& call) {
   format::HubPlan plan;
   plan.ram_unit = RamUnit(call, present);
   plan.dead = present.missing.size();
-  if (const ParasolSite* site = call.service.parasol()) {
+  if (const ParasolSite* site = call.extras.parasol) {
     plan.default_ram = site->default_ram / plan.ram_unit;
   }
   for (const NodeFacts& facts : present.nodes) {
@@ -241,7 +242,7 @@ Status ShowPlan(const Call& call) {
 // What starts a node: on the hub's machine of a site, else on the node's.
 std::string StartLine(const Call& call) {
   const std::vector<std::string>& words = call.ask.words;
-  if (const ParasolSite* site = call.service.parasol()) {
+  if (const ParasolSite* site = call.extras.parasol) {
     const format::ParasolMachine& last = site->machines.back();
     std::string machine = words.size() > 2 ? fmt::format("{}", fmt::join(words, " "))
                                            : fmt::format("{} {} {} {}", words[0], last.cpus,
@@ -253,9 +254,9 @@ std::string StartLine(const Call& call) {
   return fmt::format("there: paraNode start -node={}{}", words[0], hub);
 }
 
-void AwaitMachine(HubService& service, HubClient& client, std::string host, std::string start,
-                  Instant until) {
-  const HubNodes::Node* node = service.nodes().FindByName(host);
+void AwaitMachine(hub::Service& service, hub::ClientSession& client, std::string host,
+                  std::string start, Instant until) {
+  const hub::Nodes::Node* node = service.nodes().FindByName(host);
   if (node != nullptr && node->channel) return client.Exit(cli::kExitSuccess);
   if (service.loop().Now() >= until) {
     client.Print(2,
@@ -271,9 +272,9 @@ void AwaitMachine(HubService& service, HubClient& client, std::string host, std:
 Status AddMachine(const Call& call) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   const std::string& host = call.ask.words[0];
-  if (const HubNodes::Node* node = call.service.nodes().FindByName(host)) {
+  if (const hub::Nodes::Node* node = call.service.nodes().FindByName(host)) {
     NodeId id = node->row.id;
-    if (node->row.removed) call.service.nodes().Remove(id, HubNodes::Removal::kNone);
+    if (node->row.removed) call.service.nodes().Remove(id, hub::Nodes::Removal::kNone);
     call.service.hub().Post(engine::UndrainNode{id});
     call.service.hub().Post(engine::ClearSick{id, JobId()});
   }
@@ -284,14 +285,14 @@ Status AddMachine(const Call& call) {
 
 Status RemoveMachine(const Call& call) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
-  const HubNodes::Node* node = call.service.nodes().FindByName(call.ask.words[0]);
+  const hub::Nodes::Node* node = call.service.nodes().FindByName(call.ask.words[0]);
   if (node == nullptr || node->row.removed) return call.Print("Machine not found.\n");
   std::string reason;
   for (size_t i = 1; i < call.ask.words.size(); ++i) reason += " " + call.ask.words[i];
   LogLine(fmt::format("{} removes machine {}:{}", call.caller().user, node->row.name,
                       EscapeForScreen(reason)));
-  call.service.nodes().Remove(node->row.id, HubNodes::Removal::kWaits);
-  call.service.WhenSettled(call.client.Guarded([client = &call.client] {
+  call.service.nodes().Remove(node->row.id, hub::Nodes::Removal::kWaits);
+  call.service.jobs().WhenSettled(call.client.Guarded([client = &call.client] {
     client->Print(1, "ok\n");
     client->Exit(cli::kExitSuccess);
   }));
@@ -321,7 +322,7 @@ Status RemoveJob(const Call& call) {
     if (format::PartsOfParasolId(ids->last).job != job) continue;
     auto counts = call.engine().Counts(job);
     if (!counts) continue;
-    if (auto right = call.service.CheckUsable(call.caller(), job); !right) return right;
+    if (auto right = call.service.jobs().CheckUsable(call.caller(), job); !right) return right;
     uint64_t end = std::min<uint64_t>(first + (ids->last - ids->first) + 1, counts->total);
     for (uint64_t i = first; i < end; ++i) {
       auto task = static_cast<TaskIndex>(i);
@@ -375,7 +376,7 @@ Question Batches(const Call& call) {
     // Of one that is not in memory the journal knows it.
     auto known = call.engine().Policy(id);
     JobPolicy policy = known.value_or(JobPolicy());
-    const JobCounts& from = call.service.jobs().Find(id)->counted_from;  // para resetCounts
+    const JobCounts& from = call.service.known().Find(id)->counted_from;  // para resetCounts
     uint32_t crashed = counts.failed + counts.unknown - from.failed - from.unknown;
     question.facts.batches.push_back(
         {id,
@@ -394,8 +395,8 @@ Question Batches(const Call& call) {
     question.facts.batches.back().figures.waiting = present.Waiting(job);
   }
   if (!call.Has("all")) return question;
-  for (JobId id : call.service.jobs().AllOf("", true)) {
-    const HubJobs::Job& job = *call.service.jobs().Find(id);
+  for (JobId id : call.service.known().AllOf("", true)) {
+    const hub::KnownJobs::Job& job = *call.service.known().Find(id);
     bool idle = std::ranges::find(present.jobs, id, &engine::JobInfo::job) == present.jobs.end();
     if (idle) add(id, job.user, job.counts);
   }
@@ -447,7 +448,7 @@ Question StatusOfHub(const Call& call) {
   status.jobs_running = present.runs.size();
   for (const engine::JobInfo& job : present.jobs) status.jobs_waiting += present.Waiting(job);
   auto ends = [&](engine::Verdict verdict) {
-    return call.service.ends()[static_cast<size_t>(verdict)];
+    return call.service.jobs().ends()[static_cast<size_t>(verdict)];
   };
   status.jobs_finished = ends(engine::Verdict::kSucceeded);
   status.jobs_crashed = ends(engine::Verdict::kFailed) + ends(engine::Verdict::kUnknown);
@@ -539,14 +540,15 @@ Status Answer(const Call& call) {
 
 }  // namespace
 
-bool RunParasolCommand(HubService& service, HubClient& client, const wire::Command& command) {
+bool RunParasolCommand(const HubExtras& extras, hub::Service& service, hub::ClientSession& client,
+                       const wire::Command& command) {
   if (command.argv.empty() || command.argv.front() != "parasol") return false;
   auto ask = cli::ParseParasol(std::span(command.argv).subspan(1));
   if (!ask) {
     client.Fail(ask.error());
     return true;
   }
-  Call call{service, client, *ask};
+  Call call{extras, service, client, *ask};
   if (auto question = QuestionOf(call)) {
     if (!*question) {
       client.Fail(question->error());
@@ -555,7 +557,7 @@ bool RunParasolCommand(HubService& service, HubClient& client, const wire::Comma
     // Ends of what is not in the question must be in the journal when the answer is heard.
     wire::Command reading{.argv = WordsOf(**question)};
     reading.argv.insert(reading.argv.begin(), "parasol");
-    service.WhenSettled(client.Guarded(
+    service.jobs().WhenSettled(client.Guarded(
         [client = &client, reading = std::move(reading)] { client->Read(reading); }));
   } else if (auto done = Answer(call); !done) {
     client.Fail(done.error());

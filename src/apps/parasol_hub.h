@@ -2,8 +2,7 @@
 // what concerns the file of results.
 #pragma once
 
-#include "apps/hub_client.h"
-#include "apps/hub_service.h"
+#include "apps/hub_verbs.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
@@ -11,6 +10,7 @@ namespace spate::apps {
 // False: the command is none of parasol's. It is "parasol", with what was typed behind that. Two
 // answers are not as people see them: `remove jobs` tells which jobs these are (parasol_reader.h,
 // kMatches), for `remove job ID|FIRST-LAST ...`; and `pstat2` leaves out the size of the results.
-bool RunParasolCommand(HubService& service, HubClient& client, const wire::Command& command);
+bool RunParasolCommand(const HubExtras& extras, hub::Service& service, hub::ClientSession& client,
+                       const wire::Command& command);
 
 }  // namespace spate::apps

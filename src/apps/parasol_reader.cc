@@ -95,7 +95,7 @@ Result<const Reader::Job*> Reader::Find(JobId id) {
   if (!settings) return std::unexpected(std::move(settings.error()));
   job.rows = settings->row_kind;
   job.hidden = job.rows != RowKind::kParasol && !viewer_.is_admin && viewer_.user != job.user;
-  job.name = job.hidden ? kHidden : OneLine(cli::NameOf(row));
+  job.name = job.hidden ? kHidden : OneLine(store::NameOf(row));
   job.folder = job.hidden ? kHidden : OneLine(row.cwd);
   if (auto compiled = format::CompileJob(*settings, id)) job.compiled = std::move(*compiled);
   return &job;

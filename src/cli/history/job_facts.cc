@@ -123,7 +123,7 @@ void AddJobFields(JsonLine& line, const JobFacts& facts) {
   if (facts.is_hidden) {
     line.Null("name");
   } else {
-    TextOrBase64(line, "name", NameOf(summary.row));
+    TextOrBase64(line, "name", store::NameOf(summary.row));
   }
   line.Text("state", store::JobStandingName(summary.standing));
   AddRow(line, facts);
@@ -154,20 +154,6 @@ Tone ToneOf(JobStanding standing) {
     default:
       return Tone::kPlain;
   }
-}
-
-std::string NameOf(const store::JobRow& row) {
-  if (!row.name.empty()) return row.name;
-  std::string name;
-  for (const std::string& file : row.files) {
-    name += (name.empty() ? "" : " ") + (file == "-" ? file : os::BaseName(file));
-  }
-  if (!name.empty()) return name;
-  auto word = std::ranges::find(row.argv, "--");
-  for (auto at = word; at != row.argv.end(); ++at) {
-    if (at != word) name += (name.empty() ? "" : " ") + *at;
-  }
-  return name;
 }
 
 std::string CommandLineOf(const store::JobSummary& job, size_t values) {

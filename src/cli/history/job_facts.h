@@ -38,8 +38,6 @@ Result<JobFacts> FactsOf(const HistoryCall& call, store::JobSummary summary);
 void AddJobFields(JsonLine& line, const JobFacts& facts);
 
 Tone ToneOf(store::JobStanding standing);
-// As given with --name, else its lists or its command.
-std::string NameOf(const store::JobRow& row);
 // "spate run -j 8 list.txt", as it was typed; "spate submit ..." of a hub's job. Of the values
 // behind a ::: no more than `values`, and how many more there are: "::: 1 2 3 (and 4,997 more
 // values)".

@@ -1,5 +1,4 @@
-// Rows of a hub's journal that belong to no job: the nodes that ever joined, and the credentials
-// that it gave out.
+// The tables of nodes and credentials (store/hub_rows.h).
 #pragma once
 
 #include <cstdint>
@@ -10,31 +9,10 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "store/hub_rows.h"
 #include "store/sqlite/database.h"
 
 namespace spate::store {
-
-struct NodeRow {
-  NodeId id;
-  std::string name;      // unique among all, those that were removed too
-  std::string instance;  // of the process that joined last by this name
-  std::string user;      // who started it
-  Instant created;
-  bool removed = false;
-  // It had been away for long, and was forgotten but for its name: tasks that ran there are kept.
-  std::optional<Instant> forgotten;
-  bool damaged = false;  // as it was read: none of it is sure but the number
-};
-
-struct CredentialRow {
-  uint64_t serial = 0;  // from 1
-  std::string role;     // "node", "client", "admin"
-  std::string user;
-  std::string secret;  // bytes; never shown
-  Instant created;
-  std::optional<Instant> expires;
-  std::optional<Instant> revoked;
-};
 
 // The tables' writers: a row replaces the one with its id or serial. Within the caller's
 // transaction.

@@ -1,4 +1,4 @@
-// The row of the `job` table: what people see of a job in lists, and what a resume needs to know.
+// The table `job`, a row for each job (store/job_row.h).
 #pragma once
 
 #include <cstdint>
@@ -11,60 +11,12 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "core/model/job.h"
+#include "store/job_row.h"
 #include "store/sqlite/database.h"
 
 namespace spate::store {
 
-// The names are stored.
-enum class JobState : uint8_t {
-  kRunning = 0,   // a run: its process works on it, or died without a word (see JobSummary)
-  kFinished = 1,  // every task has ended
-  kStopped = 2,   // a run that ended in order before all tasks had; can be resumed
-  kQueued = 3,    // of a hub: nothing of it has been started
-  kHeld = 4,      // of a hub: nothing more of it is started until it is released
-  kDamaged = 5,   // of a hub: its records or its settings are damaged, and nothing of it runs
-};
 const char* JobStateName(JobState state);  // "running", "finished", "stopped", ...
-
-inline constexpr uint64_t kKeepOutput = 1ull << 30;
-
-struct JobRow {
-  JobId job;
-  std::string submission;  // the client's own name for the submission, unique; empty: none
-  std::string name;
-  std::vector<std::string> argv;   // the whole command line
-  std::string cwd;                 // absolute
-  std::vector<std::string> files;  // absolute paths of the lists
-  std::string settings;            // the owner's own text, any bytes; the store does not read it
-  std::string user;
-  std::string host;
-  int64_t pid = 0;
-  uint32_t runs = 1;  // processes that worked on it so far
-  int32_t priority = 0;
-  uint64_t keep_output = kKeepOutput;  // bytes of output kept for the job
-  Instant created;
-  Instant started;  // of the newest run
-  std::optional<Instant> ended;
-  JobState state = JobState::kRunning;
-  JobCounts counts;  // as last written, without `queued`, the rest of total
-  // Written by the store alone, from the job's records: the first one's place in the sequence, and
-  // the last one's while every task has ended. 0: not accepted; not finished.
-  uint64_t first_seq = 0;
-  uint64_t last_seq = 0;
-  // What is wrong with the row as it was read; nothing of a damaged one can be relied on, but most
-  // of it may be right. Empty: nothing.
-  std::string damage;
-};
-
-// What changes while a job runs and when a run of it ends.
-struct JobProgress {
-  JobId job;
-  JobState state = JobState::kRunning;
-  std::optional<Instant> started;  // when it changes
-  std::optional<Instant> ended;
-  JobCounts counts;
-};
 
 // The table's writer. Within the caller's transaction.
 class JobTable {
@@ -87,11 +39,6 @@ class JobTable {
 Result<JobRow> ReadJobRow(Database& db, JobId job = {});
 // The same, also of a damaged row (JobRow::damage).
 Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job = {});
-enum class WhichJobs : uint8_t {
-  kAll,
-  kUnfinished,
-  kUncounted,  // that finished, while their rows say otherwise (see docs/formats/journal.md)
-};
 // Jobs that were accepted, ascending, without their texts (argv, files, settings). Damaged ones are
 // left out.
 Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which);

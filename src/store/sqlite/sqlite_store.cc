@@ -13,7 +13,7 @@
 #include "store/batch.h"
 #include "store/sqlite/commit_thread.h"
 #include "store/sqlite/forget.h"
-#include "store/sqlite/journal_reader.h"
+#include "store/sqlite/job_reader.h"
 #include "store/sqlite/log_check.h"
 #include "store/sqlite/schema.h"
 
@@ -192,34 +192,7 @@ void SqliteStore::ForgetQueued(const std::vector<std::shared_ptr<const RowChunk>
   }
 }
 
-namespace {
-
-using Visit = std::function<void(const engine::Record&)>;
-
-// `output`: where the kept output ends; may be null.
-Status ReplayPart(Database& db, const JournalPart& part, const Visit& visit,
-                  uint64_t* output = nullptr) {
-  auto reader = JournalReader::Begin(db, part);
-  if (!reader) return std::unexpected(std::move(reader.error()));
-  engine::Record attempt = engine::AttemptEnded();
-  for (;;) {
-    auto entry = reader->Next();
-    if (!entry) return std::unexpected(std::move(entry.error()));
-    if (*entry == nullptr) return {};
-    if (const auto* ended = std::get_if<AttemptEntry>(&(*entry)->what)) {
-      std::get<engine::AttemptEnded>(attempt) = ended->record;
-      const KeptOutput& kept = ended->kept;
-      if (output != nullptr && kept.bytes() > 0) *output = kept.position + kept.bytes();
-      visit(attempt);
-    } else {
-      visit(std::get<engine::Record>((*entry)->what));
-    }
-  }
-}
-
-}  // namespace
-
-Status SqliteStore::Replay(const Visit& visit) {
+Status SqliteStore::Replay(const RecordVisit& visit) {
   CHECK(!appended_);
   return WithDatabase([&](Database& db) -> Status {
     if (!place_.is_hub) return ReplayPart(db, {}, visit);
@@ -230,20 +203,7 @@ Status SqliteStore::Replay(const Visit& visit) {
   });
 }
 
-namespace {
-
-Result<uint64_t> ReplayOne(Database& db, JobId job, const Visit& visit) {
-  auto row = ReadJobRow(db, job);
-  if (!row) return std::unexpected(std::move(row.error()));
-  uint64_t output = 0;
-  auto replayed = ReplayPart(db, PartOf(*row), visit, &output);
-  if (!replayed) return std::unexpected(std::move(replayed.error()));
-  return output;
-}
-
-}  // namespace
-
-Status SqliteStore::ReplayJob(JobId job, const Visit& visit) {
+Status SqliteStore::ReplayJob(JobId job, const RecordVisit& visit) {
   return WithDatabase([&](Database& db) -> Status {
     auto output = ReplayOne(db, job, visit);
     if (!output) return std::unexpected(std::move(output.error()));
@@ -251,11 +211,13 @@ Status SqliteStore::ReplayJob(JobId job, const Visit& visit) {
   });
 }
 
-Result<uint64_t> SqliteStore::ReplayJobApart(const JournalPlace& place, JobId job,
-                                             const Visit& visit) {
-  auto db = OpenJournalToRead(place.DbPath());
-  if (!db) return std::unexpected(std::move(db.error()));
-  return ReplayOne(*db, job, visit);
+std::shared_ptr<const JobReader> SqliteStore::Reader() const {
+  return std::make_shared<SqliteJobReader>(place_);
+}
+
+uint64_t SqliteStore::OutputOf(JobId job) const {
+  auto file = os::Stat(place_.OutputPath(job));
+  return file ? file->size : 0;
 }
 
 void SqliteStore::SetOutputEnd(JobId job, uint64_t end) { Change(OutputEnd{job, end}, nullptr); }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "os/loop.h"
+#include "store/hub_store.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/hub_dir.h"
 #include "store/sqlite/hub_rows.h"
@@ -25,7 +26,6 @@
 #include "store/sqlite/journal_place.h"
 #include "store/sqlite/journal_writer.h"
 #include "store/sqlite/row_reader.h"
-#include "store/store.h"
 
 namespace spate::store {
 
@@ -39,12 +39,9 @@ struct SqliteOptions {
 };
 
 class CommitThread;
-struct JournalPart;
 
-class SqliteStore final : public Store {
+class SqliteStore final : public HubStore {
  public:
-  using Done = std::function<void(Status)>;  // may be null
-
   // A fresh journal in a folder from JobDir::Create, or (when job.db is there) the one that it
   // holds, in a folder from JobDir::Open. The folder stays locked and the loop alive as long as
   // the store. kCorrupt: damaged, or of a newer version; the file is untouched.
@@ -57,55 +54,39 @@ class SqliteStore final : public Store {
 
   void Append(Batch batch, Done done) override;
   uint64_t Backlog() const override;
-  // Of a hub: when it is kCorrupt and damaged() has grown, the visitor begins again with nothing,
-  // and Replay leaves those jobs out.
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
-  // Of a hub: jobs that are set aside, and what is damaged of each. Complete after Replay.
-  const std::map<JobId, std::string>& damaged() const { return scan_.damaged; }
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
-  // The same on any thread, by a connection of its own: what is durable. Returns where the job's
-  // output ends; of one that goes on, this must be told before its next record.
-  static Result<uint64_t> ReplayJobApart(const JournalPlace& place, JobId job,
-                                         const std::function<void(const engine::Record&)>& visit);
-  void SetOutputEnd(JobId job, uint64_t end);
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
-  // The row of this job, or of a run's only one, as far as it is durable. kNotFound: none was
-  // written.
-  Result<JobRow> ReadJob(JobId job = {});
-  Result<std::vector<JobRow>> ReadJobs(WhichJobs which);
-  // As the functions of job_row.h; of what is durable.
-  Result<std::vector<JobId>> JobsOf(std::string_view user);
-  Result<std::optional<JobId>> NewestOf(std::string_view user);
-  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most);
-  Result<std::vector<NodeRow>> ReadNodes();
-  Result<NodeRow> ReadNode(const std::string& name);
-  Result<std::vector<CredentialRow>> ReadCredentials();
-  // The job with this name of a submission, accepted or on its way. nullopt: none.
-  Result<std::optional<JobId>> FindSubmission(const std::string& submission);
+  // Without a number the row of a run's only job.
+  Result<JobRow> ReadJob(JobId job = {}) override;
+  Result<std::vector<JobRow>> ReadJobs(WhichJobs which) override;
+  Result<std::vector<JobId>> JobsOf(std::string_view user) override;
+  Result<std::optional<JobId>> NewestOf(std::string_view user) override;
+  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most) override;
+  Result<std::optional<JobId>> FindSubmission(const std::string& submission) override;
+  Result<std::vector<NodeRow>> ReadNodes() override;
+  Result<NodeRow> ReadNode(const std::string& name) override;
+  Result<std::vector<CredentialRow>> ReadCredentials() override;
+  const std::map<JobId, std::string>& damaged() const override { return scan_.damaged; }
+  std::shared_ptr<const JobReader> Reader() const override;
+  uint64_t OutputOf(JobId job) const override;
 
-  // Change rows, in the order of these calls and Append, and with their guarantee.
-  // Of a hub's job the row comes before its text and its JobAccepted.
-  void PutJob(JobRow row, Done done = nullptr);
-  void PutProgress(JobProgress row, Done done = nullptr) {
+  void PutJob(JobRow row, Done done = nullptr) override;
+  void PutProgress(JobProgress row, Done done = nullptr) override {
     Change(std::move(row), std::move(done));
   }
-  void PutNode(NodeRow row, Done done = nullptr) { Change(std::move(row), std::move(done)); }
-  // Removes rows of nodes that were forgotten before then.
-  void RemoveNodes(Instant before) { Change(NodesForgotten{before}, nullptr); }
-  void PutCredential(CredentialRow row, Done done = nullptr) {
+  void PutNode(NodeRow row) override { Change(std::move(row), nullptr); }
+  void RemoveNodes(Instant before) override { Change(NodesForgotten{before}, nullptr); }
+  void PutCredential(CredentialRow row, Done done = nullptr) override {
     Change(std::move(row), std::move(done));
   }
+  JobId NextJobId() override { return JobId(next_job_++); }
+  void ForgetJob(JobId job, Done done = nullptr) override;
+  void SetOutputEnd(JobId job, uint64_t end) override;
 
-  // Of a hub. Numbers of jobs ascend and are never used twice.
-  JobId NextJobId() { return JobId(next_job_++); }
-  // The number of the hub's life that begins now, one above the last. It counts when `done` is
-  // called.
-  Epoch BeginEpoch(Done done);
-  Epoch last_epoch() const { return last_epoch_; }
-  // Removes a job that has finished or was never accepted, and all that is kept of it, in pieces
-  // between other commits. One that has not finished stays, unless it is damaged().
-  void ForgetJob(JobId job, Done done = nullptr);
+  Epoch BeginEpoch(Done done) override;
+  Epoch last_epoch() const override { return last_epoch_; }
 
  private:
   SqliteStore(JournalPlace place, std::unique_ptr<CommitThread> thread);

@@ -1,5 +1,5 @@
-// HubClient: one client's connection to the hub: takes its requests, one after another, and sends
-// the replies.
+// ClientSession: one client's connection to the hub: takes its requests, one after another, and
+// sends the replies.
 //
 // Thread: the loop's.
 #pragma once
@@ -11,34 +11,70 @@
 #include <string>
 #include <string_view>
 
-#include "apps/hub_access.h"
-#include "apps/hub_aside.h"
-#include "link/connection.h"
+#include "hub/credentials.h"
+#include "hub/jobs.h"
+#include "hub/turns.h"
 #include "os/child.h"
 #include "wire/client_messages.h"
 #include "wire/frame.h"
+#include "wire/greeting.h"
 
-namespace spate::apps {
+namespace spate::hub {
 
-class HubService;
+// The connection of a client.
+class ClientPort {
+ public:
+  struct Events {
+    std::function<void(std::string_view)> request;
+    std::function<void()> writable;  // `queued` has become small
+    std::function<void()> closed;    // may destroy the port
+  };
+  virtual ~ClientPort() = default;
+  virtual void Start(Events events) = 0;
+  // False: so much is queued that the sender should pause.
+  virtual bool Send(std::string_view reply) = 0;
+  virtual size_t queued() const = 0;  // bytes
+  virtual void PauseReading(bool paused) = 0;
+  // Tells why, and closes; also of a breach of the protocol.
+  virtual void Refuse(const wire::Refusal& why) = 0;
+  virtual void Close() = 0;
+};
 
-class HubClient {
+class ClientSession;
+
+// What a session needs of its hub beside the jobs.
+class ClientHost {
+ public:
+  virtual ~ClientHost() = default;
+  virtual uint32_t nodes_joined() const = 0;
+  // Of a task of Parasol that does not say, bytes; 0: none.
+  virtual uint64_t default_memory() const = 0;
+  // Whoever starts a reader has a turn.
+  virtual Turns& reader_turns() = 0;
+  // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the
+  // last of them is a Heartbeat; one with a position (decimal) says that ReadEnds is to be asked
+  // again from there, when there is news.
+  virtual Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
+                                                         os::Child::Events events) = 0;
+  // Answers by the session, now or later.
+  virtual void OnCommand(ClientSession& client, wire::Command command) = 0;
+};
+
+class ClientSession {
  public:
   // `closed` is called by the loop when the connection has ended; it may destroy the client.
-  HubClient(HubService& service, Caller caller, std::unique_ptr<link::Connection> connection,
-            std::function<void()> closed);
-  ~HubClient();
-  HubClient(const HubClient&) = delete;
-  HubClient& operator=(const HubClient&) = delete;
+  ClientSession(Jobs& jobs, ClientHost& host, Caller caller, std::unique_ptr<ClientPort> port,
+                std::function<void()> closed);
+  ~ClientSession();
+  ClientSession(const ClientSession&) = delete;
+  ClientSession& operator=(const ClientSession&) = delete;
 
   const Caller& caller() const { return caller_; }
-  void Close() { connection_->Close(); }
+  void Close() { port_->Close(); }
   // Its access has come to an end.
-  void Refuse(const std::string& why) {
-    connection_->Refuse({wire::RefusalCode::kCredential, why});
-  }
+  void Refuse(const std::string& why) { port_->Refuse({wire::RefusalCode::kCredential, why}); }
 
-  // What commands answer with (hub_commands.h).
+  // What commands answer with.
   // `fn`, which does nothing once this client is gone.
   template <typename Fn>
   std::function<void()> Guarded(Fn fn) {
@@ -68,6 +104,7 @@ class HubClient {
   };
 
   void OnRequest(std::string_view bytes);
+  void Breach(std::string reason);
   void Take(wire::Command command);
   void Take(wire::Submit submit);
   void Take(wire::PutPieces pieces);
@@ -101,13 +138,14 @@ class HubClient {
   void TellNews(JobId job);
   bool Send(const wire::Reply& reply);
 
-  HubService& service_;
+  Jobs& jobs_;
+  ClientHost& host_;
   const Caller caller_;
-  std::unique_ptr<link::Connection> connection_;
+  std::unique_ptr<ClientPort> port_;
   std::function<void()> closed_;
   std::optional<Upload> upload_;
   uint64_t listening_ = 0;
-  uint64_t turn_ = 0;  // of ReaderTurns, which it waits for or has
+  uint64_t turn_ = 0;  // of Turns, which it waits for or has
   std::unique_ptr<os::Child> reader_;
   wire::FrameReader reader_frames_;
   std::optional<std::string> reader_done_;  // its last word
@@ -121,4 +159,4 @@ class HubClient {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace spate::apps
+}  // namespace spate::hub

@@ -1,4 +1,4 @@
-#include "apps/refusal_log.h"
+#include "hub/refusal_log.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::apps {
+namespace spate::hub {
 namespace {
 
 TEST(RefusalLog, StrangersDoNotFillTheLog) {
@@ -35,4 +35,4 @@ TEST(RefusalLog, StrangersDoNotFillTheLog) {
 }
 
 }  // namespace
-}  // namespace spate::apps
+}  // namespace spate::hub

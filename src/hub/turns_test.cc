@@ -1,14 +1,14 @@
-#include "apps/reader_turns.h"
+#include "hub/turns.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace spate::apps {
+namespace spate::hub {
 namespace {
 
-class ReaderTurnsTest : public testing::Test {
+class TurnsTest : public testing::Test {
  protected:
   uint64_t Enter(const std::string& user, bool is_admin = false) {
     uint64_t id = 0;
@@ -16,11 +16,11 @@ class ReaderTurnsTest : public testing::Test {
     return id;
   }
 
-  ReaderTurns turns_{{.all = 5, .of_a_user = 2, .kept = 1}};
+  Turns turns_{{.all = 5, .of_a_user = 2, .kept = 1}};
   std::string started_;
 };
 
-TEST_F(ReaderTurnsTest, NobodyHasThemAll) {
+TEST_F(TurnsTest, NobodyHasThemAll) {
   uint64_t first = Enter("a");
   Enter("a");
   uint64_t third = Enter("a");
@@ -34,7 +34,7 @@ TEST_F(ReaderTurnsTest, NobodyHasThemAll) {
   EXPECT_FALSE(turns_.HasWaiting());
 }
 
-TEST_F(ReaderTurnsTest, OnePlaceIsAnAdministrators) {
+TEST_F(TurnsTest, OnePlaceIsAnAdministrators) {
   for (const char* user : {"a", "b", "c", "d", "e"}) Enter(user);
   EXPECT_EQ(started_, "a b c d ");
   uint64_t admin = Enter("root", true);
@@ -45,7 +45,7 @@ TEST_F(ReaderTurnsTest, OnePlaceIsAnAdministrators) {
 }
 
 // A guest that leaves while it is started, and one whose start makes another leave.
-TEST_F(ReaderTurnsTest, MayLeaveInTheirStart) {
+TEST_F(TurnsTest, MayLeaveInTheirStart) {
   uint64_t first = Enter("a");
   Enter("a");
   uint64_t second = 0;
@@ -56,4 +56,4 @@ TEST_F(ReaderTurnsTest, MayLeaveInTheirStart) {
 }
 
 }  // namespace
-}  // namespace spate::apps
+}  // namespace spate::hub

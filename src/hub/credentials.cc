@@ -1,4 +1,4 @@
-#include "apps/hub_access.h"
+#include "hub/credentials.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/utc.h"
 #include "os/account.h"
 
-namespace spate::apps {
+namespace spate::hub {
 namespace {
 
 std::unexpected<wire::Refusal> Refuse(wire::RefusalCode code, std::string reason) {
@@ -24,7 +24,7 @@ std::unexpected<wire::Refusal> NotKnown() {
 
 }  // namespace
 
-Status HubAccess::Load() {
+Status Credentials::Load() {
   auto rows = store_.ReadCredentials();
   if (!rows) return std::unexpected(rows.error());
   for (store::CredentialRow& row : *rows) rows_[row.serial] = std::move(row);
@@ -33,7 +33,7 @@ Status HubAccess::Load() {
 }
 
 // The next one that is to come.
-void HubAccess::AwaitExpiry() {
+void Credentials::AwaitExpiry() {
   loop_.Cancel(timer_);
   const store::CredentialRow* next = nullptr;
   for (const auto& [serial, row] : rows_) {
@@ -50,7 +50,7 @@ void HubAccess::AwaitExpiry() {
   });
 }
 
-std::expected<Caller, wire::Refusal> HubAccess::Who(const link::Guest& guest) const {
+std::expected<Caller, wire::Refusal> Credentials::Who(const link::Guest& guest) const {
   if (guest.local) {
     uint32_t id = guest.local->user;
     Caller caller;
@@ -84,7 +84,7 @@ std::expected<Caller, wire::Refusal> HubAccess::Who(const link::Guest& guest) co
   return Caller{row.user, row.role == access::NameOf(access::Role::kAdmin), row.serial};
 }
 
-void HubAccess::Add(access::Access& access, std::function<void(Status)> done) {
+void Credentials::Add(access::Access& access, std::function<void(Status)> done) {
   store::CredentialRow row;
   if (access.serial == 0) access.serial = rows_.empty() ? 1 : rows_.rbegin()->first + 1;
   row.serial = access.serial;
@@ -98,7 +98,7 @@ void HubAccess::Add(access::Access& access, std::function<void(Status)> done) {
   AwaitExpiry();
 }
 
-bool HubAccess::Revoke(uint64_t serial, std::function<void(Status)> done) {
+bool Credentials::Revoke(uint64_t serial, std::function<void(Status)> done) {
   auto at = rows_.find(serial);
   if (at == rows_.end() || at->second.revoked) return false;
   at->second.revoked = loop_.Now();
@@ -106,4 +106,4 @@ bool HubAccess::Revoke(uint64_t serial, std::function<void(Status)> done) {
   return true;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::hub

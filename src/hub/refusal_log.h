@@ -13,7 +13,7 @@
 
 #include "base/time.h"
 
-namespace spate::apps {
+namespace spate::hub {
 
 class RefusalLog {
  public:
@@ -29,4 +29,4 @@ class RefusalLog {
   Instant begun_;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::hub

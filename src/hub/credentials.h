@@ -1,4 +1,4 @@
-// HubAccess: the credentials that a hub gave out, and who a guest is by them or by the system.
+// Credentials: the credentials that a hub gave out, and who a guest is by them or by the system.
 //
 // Thread: the loop's.
 #pragma once
@@ -14,10 +14,10 @@
 #include "base/bytes32.h"
 #include "link/door.h"
 #include "os/loop.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/hub_store.h"
 #include "wire/greeting.h"
 
-namespace spate::apps {
+namespace spate::hub {
 
 // Who speaks to the hub.
 struct Caller {
@@ -26,12 +26,13 @@ struct Caller {
   uint64_t serial = 0;  // of the credential; 0: known by the system
 };
 
-class HubAccess {
+class Credentials {
  public:
   // `expired` is called when a credential comes to its end.
-  HubAccess(os::Loop& loop, store::SqliteStore& store, std::function<void(uint64_t serial)> expired)
+  Credentials(os::Loop& loop, store::CredentialRows& store,
+              std::function<void(uint64_t serial)> expired)
       : loop_(loop), store_(store), expired_(std::move(expired)) {}
-  ~HubAccess() { loop_.Cancel(timer_); }
+  ~Credentials() { loop_.Cancel(timer_); }
 
   Status Load();
   std::expected<Caller, wire::Refusal> Who(const link::Guest& guest) const;
@@ -45,10 +46,10 @@ class HubAccess {
   void AwaitExpiry();
 
   os::Loop& loop_;
-  store::SqliteStore& store_;
+  store::CredentialRows& store_;
   const std::function<void(uint64_t)> expired_;
   std::map<uint64_t, store::CredentialRow> rows_;
   os::TimerId timer_ = 0;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::hub

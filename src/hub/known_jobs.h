@@ -1,5 +1,5 @@
-// HubJobs: what a hub knows of its jobs beside the engine: whose they are, how far they have come,
-// and who wants to be told.
+// KnownJobs: what a hub knows of its jobs beside the engine: whose they are, how far they have
+// come, and who wants to be told.
 //
 // Thread: the loop's.
 #pragma once
@@ -15,11 +15,11 @@
 #include "base/ids.h"
 #include "core/engine/engine.h"
 #include "os/loop.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/hub_store.h"
 
-namespace spate::apps {
+namespace spate::hub {
 
-class HubJobs {
+class KnownJobs {
  public:
   struct Job {
     std::string user;
@@ -33,11 +33,11 @@ class HubJobs {
     JobCounts counted_from;  // see ResetCounts
     std::string stalled;     // see WhyStalled
     Instant looked;          // when that was found out
-    std::string damage;      // it was set aside (SqliteStore::damaged); nothing else of it is sure
+    std::string damage;      // it was set aside (HubStore::damaged); nothing else of it is sure
   };
   // All outlive it. Progress is written down now and then, so that lists need not count.
-  HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine& engine);
-  ~HubJobs();
+  KnownJobs(os::Loop& loop, store::HubStore& store, const engine::Engine& engine);
+  ~KnownJobs();
 
   // Jobs that have not finished, and damaged ones. All others stay in the journal alone.
   Status Load();
@@ -80,7 +80,7 @@ class HubJobs {
   void Tell(JobId job);
   void Schedule();
   void LookAtWaiting();
-  void Put(JobId job, const Job& entry, store::SqliteStore::Done done = nullptr);
+  void Put(JobId job, const Job& entry, store::Done done = nullptr);
   Status LoadUncounted();
   void CountAnew(JobId job, Job& entry);
   void Leave(JobId job);
@@ -88,7 +88,7 @@ class HubJobs {
   std::optional<Job> Read(JobId job) const;
 
   os::Loop& loop_;
-  store::SqliteStore& store_;
+  store::HubStore& store_;
   const engine::Engine& engine_;
   std::map<JobId, Job> jobs_;                // until their end is durable, and damaged ones
   mutable std::map<JobId, Job> past_;        // what Find read in this turn of the loop
@@ -105,4 +105,4 @@ class HubJobs {
   JobId last_looked_;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::hub

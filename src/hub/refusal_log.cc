@@ -1,10 +1,10 @@
-#include "apps/refusal_log.h"
+#include "hub/refusal_log.h"
 
 #include <fmt/format.h>
 
 #include "base/units.h"
 
-namespace spate::apps {
+namespace spate::hub {
 namespace {
 
 constexpr Duration kEvery = Duration::Seconds(600);
@@ -44,4 +44,4 @@ void RefusalLog::Begin(Instant now, const std::function<void(std::string)>& log)
   begun_ = now;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::hub

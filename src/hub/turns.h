@@ -1,5 +1,5 @@
-// ReaderTurns: who may have a process that reads the journal for them, and when. Each takes some
-// memory and time, so they are few; nobody has them all, and who must wait waits in line.
+// Turns: who may have one of a few things, such as processes that read the journal, and when. No
+// user has them all, and who must wait waits in line.
 //
 // Thread: the loop's.
 #pragma once
@@ -10,17 +10,17 @@
 #include <map>
 #include <string>
 
-namespace spate::apps {
+namespace spate::hub {
 
-class ReaderTurns {
+class Turns {
  public:
   struct Limits {
     uint32_t all = 32;
     uint32_t of_a_user = 8;  // administrators have no bound of their own
     uint32_t kept = 4;       // for administrators
   };
-  ReaderTurns() = default;
-  explicit ReaderTurns(const Limits& limits) : limits_(limits) {}
+  Turns() = default;
+  explicit Turns(const Limits& limits) : limits_(limits) {}
 
   // Calls `start` when it is the caller's turn, which may be now; `id` is set before. Whoever
   // entered leaves by it, once, before `start` was called or after.
@@ -46,4 +46,4 @@ class ReaderTurns {
   std::map<std::string, uint32_t> of_user_;  // of those inside
 };
 
-}  // namespace spate::apps
+}  // namespace spate::hub

@@ -1,11 +1,9 @@
-#include "apps/hub_jobs.h"
+#include "hub/known_jobs.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "cli/history/job_facts.h"
-
-namespace spate::apps {
+namespace spate::hub {
 namespace {
 
 constexpr Duration kTellEvery = Duration::Millis(20);
@@ -15,7 +13,7 @@ constexpr size_t kNameBytes = 100;
 constexpr Duration kLookEvery = Duration::Millis(500);
 constexpr int kLooksAtOnce = 20;
 
-store::JobState StateOf(const HubJobs::Job& job) {
+store::JobState StateOf(const KnownJobs::Job& job) {
   if (job.finished) return store::JobState::kFinished;
   if (job.held != engine::HoldReason::kNone) return store::JobState::kHeld;
   return job.started ? store::JobState::kRunning : store::JobState::kQueued;
@@ -23,20 +21,20 @@ store::JobState StateOf(const HubJobs::Job& job) {
 
 }  // namespace
 
-HubJobs::HubJobs(os::Loop& loop, store::SqliteStore& store, const engine::Engine& engine)
+KnownJobs::KnownJobs(os::Loop& loop, store::HubStore& store, const engine::Engine& engine)
     : loop_(loop), store_(store), engine_(engine) {}
 
-HubJobs::~HubJobs() {
+KnownJobs::~KnownJobs() {
   loop_.Cancel(tell_timer_);
   loop_.Cancel(write_timer_);
   loop_.Cancel(look_timer_);
   loop_.Cancel(past_timer_);
 }
 
-HubJobs::Job HubJobs::FromRow(const store::JobRow& row) {
+KnownJobs::Job KnownJobs::FromRow(const store::JobRow& row) {
   Job job;
   job.user = row.user;
-  job.name = cli::NameOf(row).substr(0, kNameBytes);
+  job.name = store::NameOf(row).substr(0, kNameBytes);
   job.counts = row.counts;
   job.accepted = true;
   job.finished = row.last_seq != 0;
@@ -45,7 +43,7 @@ HubJobs::Job HubJobs::FromRow(const store::JobRow& row) {
   return job;
 }
 
-Status HubJobs::Load() {
+Status KnownJobs::Load() {
   auto rows = store_.ReadJobs(store::WhichJobs::kUnfinished);
   if (!rows) return std::unexpected(rows.error());
   for (const store::JobRow& row : *rows) {
@@ -65,21 +63,22 @@ Status HubJobs::Load() {
     job.accepted = true;
     job.damage = what;
     if (job.user.empty()) continue;  // the row itself is damaged, and nobody changes that
-    store_.PutProgress({id, store::JobState::kDamaged, std::nullopt, std::nullopt, job.counts});
+    store_.PutProgress({id, store::JobState::kDamaged, std::nullopt, std::nullopt, job.counts},
+                       nullptr);
   }
   return LoadUncounted();
 }
 
 // Earlier versions wrote the row a little later than the job's last record: a kill in between left
 // it as it was before. Of one whose records cannot be read the row is all that is known.
-Status HubJobs::LoadUncounted() {
+Status KnownJobs::LoadUncounted() {
   auto rows = store_.ReadJobs(store::WhichJobs::kUncounted);
   if (!rows) return std::unexpected(rows.error());
   for (const store::JobRow& row : *rows) CountAnew(row.job, jobs_[row.job] = FromRow(row));
   return {};
 }
 
-void HubJobs::CountAnew(JobId job, Job& entry) {
+void KnownJobs::CountAnew(JobId job, Job& entry) {
   engine::Engine past;
   Instant ended;
   auto replayed = store_.ReplayJob(job, [&](const engine::Record& record) {
@@ -101,12 +100,12 @@ void HubJobs::CountAnew(JobId job, Job& entry) {
 }
 
 // From now on the journal knows it all; unless it goes on already.
-void HubJobs::Leave(JobId job) {
+void KnownJobs::Leave(JobId job) {
   auto at = jobs_.find(job);
   if (at != jobs_.end() && at->second.finished) jobs_.erase(at);
 }
 
-std::optional<HubJobs::Job> HubJobs::Read(JobId id) const {
+std::optional<KnownJobs::Job> KnownJobs::Read(JobId id) const {
   auto row = store_.ReadJob(id);
   if (!row && row.error().kind == ErrorKind::kCorrupt) {
     Job damaged;  // nobody's, for nobody knows whose
@@ -122,7 +121,7 @@ std::optional<HubJobs::Job> HubJobs::Read(JobId id) const {
   return job;
 }
 
-const HubJobs::Job* HubJobs::Find(JobId job) const {
+const KnownJobs::Job* KnownJobs::Find(JobId job) const {
   auto at = jobs_.find(job);
   if (at != jobs_.end()) return at->second.accepted ? &at->second : nullptr;
   if (auto past = past_.find(job); past != past_.end()) return &past->second;
@@ -139,7 +138,7 @@ const HubJobs::Job* HubJobs::Find(JobId job) const {
   return &past;
 }
 
-std::optional<JobId> HubJobs::NewestOf(const std::string& user) const {
+std::optional<JobId> KnownJobs::NewestOf(const std::string& user) const {
   auto newest = store_.NewestOf(user).value_or(std::nullopt);
   for (auto at = jobs_.rbegin(); at != jobs_.rend(); ++at) {
     if (newest && at->first < *newest) break;
@@ -148,7 +147,7 @@ std::optional<JobId> HubJobs::NewestOf(const std::string& user) const {
   return newest;
 }
 
-std::vector<JobId> HubJobs::UnfinishedOf(const std::string& user, bool everybody) const {
+std::vector<JobId> KnownJobs::UnfinishedOf(const std::string& user, bool everybody) const {
   std::vector<JobId> all;
   for (const auto& [id, job] : jobs_) {
     bool counts = job.accepted && !job.finished && job.damage.empty();
@@ -157,7 +156,7 @@ std::vector<JobId> HubJobs::UnfinishedOf(const std::string& user, bool everybody
   return all;
 }
 
-std::vector<engine::JobInfo> HubJobs::Unfinished() const {
+std::vector<engine::JobInfo> KnownJobs::Unfinished() const {
   std::vector<engine::JobInfo> jobs = engine_.Jobs();
   std::erase_if(
       jobs, [&](const engine::JobInfo& job) { return job.finished || Find(job.job) == nullptr; });
@@ -165,7 +164,7 @@ std::vector<engine::JobInfo> HubJobs::Unfinished() const {
   return jobs;
 }
 
-std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const {
+std::vector<JobId> KnownJobs::AllOf(const std::string& user, bool everybody) const {
   auto all = store_.JobsOf(everybody ? "" : user).value_or(std::vector<JobId>());
   // What was accepted is durable; what is being removed is not there any more.
   std::erase_if(all, [&](JobId id) {
@@ -175,7 +174,7 @@ std::vector<JobId> HubJobs::AllOf(const std::string& user, bool everybody) const
   return all;
 }
 
-std::vector<JobId> HubJobs::EndedBefore(Instant when, size_t most) const {
+std::vector<JobId> KnownJobs::EndedBefore(Instant when, size_t most) const {
   auto ended = store_.EndedBefore(when, most).value_or(std::vector<JobId>());
   std::erase_if(ended, [&](JobId id) {
     const Job* job = Find(id);
@@ -184,24 +183,24 @@ std::vector<JobId> HubJobs::EndedBefore(Instant when, size_t most) const {
   return ended;
 }
 
-void HubJobs::Add(JobId job, std::string user) { jobs_[job].user = std::move(user); }
+void KnownJobs::Add(JobId job, std::string user) { jobs_[job].user = std::move(user); }
 
-void HubJobs::SetName(const store::JobRow& row) {
-  jobs_[row.job].name = cli::NameOf(row).substr(0, kNameBytes);
+void KnownJobs::SetName(const store::JobRow& row) {
+  jobs_[row.job].name = store::NameOf(row).substr(0, kNameBytes);
 }
 
-void HubJobs::Drop(JobId job) {
+void KnownJobs::Drop(JobId job) {
   jobs_.erase(job);
   past_.erase(job);
   counted_from_.erase(job);
 }
 
-void HubJobs::Accepted(JobId job) {
+void KnownJobs::Accepted(JobId job) {
   jobs_[job].accepted = true;
   Changed(job);
 }
 
-void HubJobs::Changed(JobId job) {
+void KnownJobs::Changed(JobId job) {
   if (!jobs_.contains(job)) {
     // It may have been given more to do just before the news of its end.
     bool goes_on = engine_.Counts(job) && !engine_.Finished(job);
@@ -212,12 +211,12 @@ void HubJobs::Changed(JobId job) {
   Schedule();
 }
 
-void HubJobs::Held(JobId job, engine::HoldReason reason) {
+void KnownJobs::Held(JobId job, engine::HoldReason reason) {
   Changed(job);
   if (auto at = jobs_.find(job); at != jobs_.end()) at->second.held = reason;
 }
 
-void HubJobs::Finished(JobId job, const JobCounts& counts) {
+void KnownJobs::Finished(JobId job, const JobCounts& counts) {
   Job& entry = jobs_[job];
   past_.erase(job);
   entry.counts = counts;
@@ -231,7 +230,7 @@ void HubJobs::Finished(JobId job, const JobCounts& counts) {
   Leave(job);
 }
 
-void HubJobs::Reopened(JobId job) {
+void KnownJobs::Reopened(JobId job) {
   if (!jobs_.contains(job)) {
     auto read = Read(job);
     if (!read) return;
@@ -241,7 +240,7 @@ void HubJobs::Reopened(JobId job) {
   Changed(job);
 }
 
-void HubJobs::ResetCounts(JobId job) {
+void KnownJobs::ResetCounts(JobId job) {
   const Job* entry = Find(job);
   if (entry == nullptr) return;
   JobCounts counts = engine_.Counts(job).value_or(entry->counts);
@@ -249,7 +248,7 @@ void HubJobs::ResetCounts(JobId job) {
   if (auto at = jobs_.find(job); at != jobs_.end()) at->second.counted_from = counts;
 }
 
-void HubJobs::Schedule() {
+void KnownJobs::Schedule() {
   if (tell_timer_ == 0) {
     tell_timer_ = loop_.At(loop_.Now() + kTellEvery, [this] {
       tell_timer_ = 0;
@@ -264,7 +263,7 @@ void HubJobs::Schedule() {
   }
 }
 
-void HubJobs::Flush() {
+void KnownJobs::Flush() {
   for (JobId job : std::exchange(unwritten_, {})) {
     Job& entry = jobs_[job];
     if (entry.finished || !entry.accepted) continue;
@@ -273,7 +272,7 @@ void HubJobs::Flush() {
   }
 }
 
-void HubJobs::Put(JobId job, const Job& entry, store::SqliteStore::Done done) {
+void KnownJobs::Put(JobId job, const Job& entry, store::Done done) {
   store::JobProgress progress;
   progress.job = job;
   progress.state = StateOf(entry);
@@ -282,7 +281,7 @@ void HubJobs::Put(JobId job, const Job& entry, store::SqliteStore::Done done) {
   store_.PutProgress(progress, std::move(done));
 }
 
-uint64_t HubJobs::Listen(JobId job, Listener fn) {
+uint64_t KnownJobs::Listen(JobId job, Listener fn) {
   uint64_t id = ++last_listener_;
   listeners_[id] = {job, std::move(fn)};
   by_job_.emplace(job, id);
@@ -292,7 +291,7 @@ uint64_t HubJobs::Listen(JobId job, Listener fn) {
   return id;
 }
 
-const std::string& HubJobs::WhyStalled(JobId job) {
+const std::string& KnownJobs::WhyStalled(JobId job) {
   static const std::string kNothing;
   auto at = jobs_.find(job);
   if (at == jobs_.end()) return kNothing;
@@ -309,7 +308,7 @@ const std::string& HubJobs::WhyStalled(JobId job) {
 }
 
 // A few at a time, one after another: each looks at all nodes.
-void HubJobs::LookAtWaiting() {
+void KnownJobs::LookAtWaiting() {
   look_timer_ = 0;
   for (int i = 0; i < kLooksAtOnce && !by_job_.empty(); ++i) {
     auto next = by_job_.upper_bound(last_looked_);
@@ -327,7 +326,7 @@ void HubJobs::LookAtWaiting() {
   look_timer_ = loop_.At(loop_.Now() + kLookEvery, [this] { LookAtWaiting(); });
 }
 
-void HubJobs::Unlisten(uint64_t id) {
+void KnownJobs::Unlisten(uint64_t id) {
   auto at = listeners_.find(id);
   if (at == listeners_.end()) return;
   auto [first, last] = by_job_.equal_range(at->second.first);
@@ -339,7 +338,7 @@ void HubJobs::Unlisten(uint64_t id) {
   listeners_.erase(at);
 }
 
-void HubJobs::Tell(JobId job) {
+void KnownJobs::Tell(JobId job) {
   auto entry = jobs_.find(job);
   if (entry == jobs_.end()) return;
   if (!entry->second.finished) {
@@ -359,4 +358,4 @@ void HubJobs::Tell(JobId job) {
   }
 }
 
-}  // namespace spate::apps
+}  // namespace spate::hub

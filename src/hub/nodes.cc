@@ -1,4 +1,4 @@
-#include "apps/hub_nodes.h"
+#include "hub/nodes.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "os/file.h"
 
-namespace spate::apps {
+namespace spate::hub {
 namespace {
 
 // Writes over what a node says of itself, where the hub knows better.
@@ -52,15 +52,15 @@ bool IsNodeName(const std::string& name) {
 
 }  // namespace
 
-HubNodes::HubNodes(os::Loop& loop, store::SqliteStore& store, hub::Hub& hub, std::string spool_dir,
-                   std::function<void(std::string)> log)
+Nodes::Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::string spool_dir,
+             std::function<void(std::string)> log)
     : loop_(loop),
       store_(store),
       hub_(hub),
       spool_dir_(std::move(spool_dir)),
       log_(std::move(log)) {}
 
-Status HubNodes::Load() {
+Status Nodes::Load() {
   auto rows = store_.ReadNodes();
   if (!rows) return std::unexpected(rows.error());
   for (store::NodeRow& row : *rows) {
@@ -84,13 +84,13 @@ Status HubNodes::Load() {
   return {};
 }
 
-const HubNodes::Node* HubNodes::FindByName(const std::string& name) const {
+const Nodes::Node* Nodes::FindByName(const std::string& name) const {
   auto at = by_name_.find(name);
   return at == by_name_.end() ? nullptr : &nodes_.at(at->second);
 }
 
 // Of one user who is no administrator, whose nodes may be there or away.
-std::expected<void, wire::Refusal> HubNodes::CheckNames(const Caller& caller) const {
+std::expected<void, wire::Refusal> Nodes::CheckNames(const Caller& caller) const {
   constexpr ptrdiff_t kMost = 1000;
   if (caller.is_admin || caller.user == access::kEveryUser) return {};
   auto is_theirs = [&](const auto& each) { return each.second.row.user == caller.user; };
@@ -102,7 +102,7 @@ std::expected<void, wire::Refusal> HubNodes::CheckNames(const Caller& caller) co
 }
 
 // New, or one that was forgotten.
-HubNodes::Node& HubNodes::Make(const std::string& name) {
+Nodes::Node& Nodes::Make(const std::string& name) {
   Node node;
   if (auto row = store_.ReadNode(name)) {
     node.row = std::move(*row);
@@ -118,7 +118,7 @@ HubNodes::Node& HubNodes::Make(const std::string& name) {
   return nodes_.insert_or_assign(node.row.id, std::move(node)).first->second;
 }
 
-void HubNodes::ForgetAway(Instant when, Instant rows) {
+void Nodes::ForgetAway(Instant when, Instant rows) {
   bool any = !std::exchange(looked_at_rows_, true);
   for (auto at = nodes_.begin(); at != nodes_.end();) {
     auto each = at++;
@@ -136,8 +136,7 @@ void HubNodes::ForgetAway(Instant when, Instant rows) {
   if (any) store_.RemoveNodes(rows);
 }
 
-std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
-                                                     const Caller& caller) {
+std::expected<NodeId, wire::Refusal> Nodes::Admit(const link::Guest& guest, const Caller& caller) {
   const std::string& name = guest.greeting.node_name;
   if (!IsNodeName(name)) {
     return RefuseName(fmt::format("'{}' cannot be the name of a node; choose one with --name",
@@ -177,7 +176,7 @@ std::expected<NodeId, wire::Refusal> HubNodes::Admit(const link::Guest& guest,
   return node.row.id;
 }
 
-void HubNodes::Arrived(link::Visitor visitor, const Caller& caller) {
+void Nodes::Arrived(link::Visitor visitor, const Caller& caller) {
   NodeId id = visitor.admission.node;
   Node& node = nodes_.at(id);
   if (node.channel) Gone(id, "it came again");
@@ -198,14 +197,14 @@ void HubNodes::Arrived(link::Visitor visitor, const Caller& caller) {
 }
 
 // It may speak of its own tasks only.
-void HubNodes::Tell(NodeId node, wire::NodeState state) {
+void Nodes::Tell(NodeId node, wire::NodeState state) {
   std::erase_if(state.runs, [&](const wire::NodeState::Run& run) {
     return !hub_.engine().Holds(node, run.ref);
   });
   nodes_.at(node).state = std::move(state);
 }
 
-void HubNodes::Gone(NodeId id, const std::string& why, Duration quiet) {
+void Nodes::Gone(NodeId id, const std::string& why, Duration quiet) {
   Node& node = nodes_.at(id);
   if (!node.channel) return;
   log_(fmt::format("node {} is away: {}", node.row.name, why));
@@ -217,7 +216,7 @@ void HubNodes::Gone(NodeId id, const std::string& why, Duration quiet) {
   --connected_;
 }
 
-void HubNodes::Drop(uint64_t serial, const std::string& why) {
+void Nodes::Drop(uint64_t serial, const std::string& why) {
   for (auto& [id, node] : nodes_) {
     if (!node.channel || node.serial != serial) continue;
     auto& channel = static_cast<NamedChannel&>(*node.channel);
@@ -225,17 +224,17 @@ void HubNodes::Drop(uint64_t serial, const std::string& why) {
   }
 }
 
-void HubNodes::DropAll() {
+void Nodes::DropAll() {
   for (auto& [id, node] : nodes_) {
     if (node.channel) static_cast<NamedChannel&>(*node.channel).connection().Close();
   }
 }
 
-wire::RefusalCode HubNodes::CodeFor(NodeId removed) const {
+wire::RefusalCode Nodes::CodeFor(NodeId removed) const {
   return waiting_.contains(removed) ? wire::RefusalCode::kName : wire::RefusalCode::kRemoved;
 }
 
-void HubNodes::Remove(NodeId id, Removal how) {
+void Nodes::Remove(NodeId id, Removal how) {
   Node& node = nodes_.at(id);
   node.row.removed = how != Removal::kNone;
   if (how == Removal::kEnds) node.row.user.clear();  // the name is anybody's
@@ -251,4 +250,4 @@ void HubNodes::Remove(NodeId id, Removal how) {
       .Refuse({CodeFor(id), "the node was removed from the hub (spate node remove)"});
 }
 
-}  // namespace spate::apps
+}  // namespace spate::hub

@@ -1,4 +1,4 @@
-// HubNodes: the nodes that a hub knows, and the connections of those that are there.
+// Nodes: the nodes that a hub knows, and the connections of those that are there.
 //
 // Thread: the loop's.
 #pragma once
@@ -12,16 +12,16 @@
 #include <set>
 #include <string>
 
-#include "apps/hub_access.h"
+#include "hub/credentials.h"
 #include "hub/hub.h"
 #include "link/channels.h"
 #include "link/door.h"
 #include "os/loop.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/hub_store.h"
 
-namespace spate::apps {
+namespace spate::hub {
 
-class HubNodes {
+class Nodes {
  public:
   struct Node {
     store::NodeRow row;
@@ -32,8 +32,8 @@ class HubNodes {
     std::unique_ptr<hub::NodeChannel> channel;  // null: it is not connected
     std::optional<wire::NodeState> state;       // what it told last; not while it is away
   };
-  HubNodes(os::Loop& loop, store::SqliteStore& store, hub::Hub& hub, std::string spool_dir,
-           std::function<void(std::string)> log);
+  Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::string spool_dir,
+        std::function<void(std::string)> log);
 
   Status Load();
   // The node's number, or why it may not come in.
@@ -66,8 +66,8 @@ class HubNodes {
   void Gone(NodeId node, const std::string& why, Duration quiet = {});
 
   os::Loop& loop_;
-  store::SqliteStore& store_;
-  hub::Hub& hub_;
+  store::NodeRows& store_;
+  Hub& hub_;
   const std::string spool_dir_;
   const std::function<void(std::string)> log_;
   std::map<NodeId, Node> nodes_;
@@ -78,4 +78,4 @@ class HubNodes {
   bool looked_at_rows_ = false;  // of forgotten ones, whether any are old
 };
 
-}  // namespace spate::apps
+}  // namespace spate::hub

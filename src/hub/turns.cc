@@ -1,19 +1,18 @@
-#include "apps/reader_turns.h"
+#include "hub/turns.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace spate::apps {
+namespace spate::hub {
 
-void ReaderTurns::Enter(std::string user, bool is_admin, uint64_t& id,
-                        std::function<void()> start) {
+void Turns::Enter(std::string user, bool is_admin, uint64_t& id, std::function<void()> start) {
   id = ++last_id_;
   Guest guest{id, std::move(user), is_admin, std::move(start)};
   if (HasPlace(guest)) return Admit(std::move(guest));
   waiting_.push_back(std::move(guest));
 }
 
-void ReaderTurns::Leave(uint64_t id) {
+void Turns::Leave(uint64_t id) {
   if (auto at = inside_.find(id); at != inside_.end()) {
     auto user = of_user_.find(at->second.user);
     if (--user->second == 0) of_user_.erase(user);
@@ -28,7 +27,7 @@ void ReaderTurns::Leave(uint64_t id) {
   Admit(std::move(guest));
 }
 
-bool ReaderTurns::HasPlace(const Guest& guest) const {
+bool Turns::HasPlace(const Guest& guest) const {
   if (inside_.size() >= limits_.all) return false;
   if (guest.is_admin) return true;
   auto user = of_user_.find(guest.user);
@@ -36,11 +35,11 @@ bool ReaderTurns::HasPlace(const Guest& guest) const {
   return !has_all && inside_.size() + limits_.kept < limits_.all;
 }
 
-void ReaderTurns::Admit(Guest guest) {
+void Turns::Admit(Guest guest) {
   ++of_user_[guest.user];
   auto start = std::move(guest.start);
   inside_.emplace(guest.id, std::move(guest));
   start();
 }
 
-}  // namespace spate::apps
+}  // namespace spate::hub

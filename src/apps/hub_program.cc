@@ -1,0 +1,149 @@
+#include "apps/hub_program.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apps/hub_answers.h"
+#include "apps/hub_look.h"
+#include "base/units.h"
+#include "os/file.h"
+#include "os/process.h"
+
+namespace spate::apps {
+namespace {
+
+constexpr Duration kLagEvery = Duration::Seconds(1);
+
+// In a folder whose hub has had a journal. (Its key may be older, as nodes may come before the
+// hub.)
+constexpr const char* kBegan = "began";
+
+// A hub without the journal of its earlier life would be taken for it, by nodes and people who know
+// of jobs that it does not.
+Status CheckWhole(const store::HubDir& dir) {
+  if (os::Exists(dir.place().DbPath()) || !os::Exists(os::JoinPath(dir.path(), kBegan))) return {};
+  return Fail(
+      ErrorKind::kCorrupt,
+      fmt::format("the hub in {} has lost its journal ({}), and would know nothing of its "
+                  "jobs\nRestore a backup: spate hub restore FILE; or move the folder away, "
+                  "for a new hub with a key of its own",
+                  EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())));
+}
+
+// This very file, also when a newer one has taken its place meanwhile.
+Result<std::string> OwnProgram() {
+  constexpr const char* kItself = "/proc/self/exe";
+  if (os::Exists(kItself)) return kItself;
+  return os::OwnProgram();
+}
+
+store::SqliteOptions JournalOptions(const store::HubDir& dir,
+                                    const std::function<void(std::string)>& log) {
+  store::SqliteOptions options;
+  options.waiting = [log, path = dir.place().DbPath()](Duration time) {
+    log(fmt::format(
+        "another program has held a lock on {} for {:.0f} s; the hub waits, and nothing "
+        "is started or acknowledged before it is gone (fuser {} tells who)",
+        EscapeForScreen(path), time.seconds(), ShellQuote(path)));
+  };
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options options) {
+  auto dir = store::HubDir::Open(options.hub.dir);
+  if (!dir) return std::unexpected(dir.error());
+  if (auto whole = CheckWhole(*dir); !whole) return std::unexpected(whole.error());
+  auto store = store::SqliteStore::Open(*dir, loop, JournalOptions(*dir, options.hub.log));
+  if (!store) return std::unexpected(store.error());
+  auto began = os::WriteFile(os::JoinPath(options.hub.dir, kBegan), "", 0600);
+  if (!began) return std::unexpected(began.error());
+  auto keys = HubKeys::Open(options.hub.dir);
+  if (!keys) return std::unexpected(keys.error());
+  auto identity = keys->LoadOrMakeKey();
+  if (!identity) return std::unexpected(identity.error());
+  std::unique_ptr<HubProgram> program(
+      new HubProgram(loop, std::move(options), std::move(*dir), std::move(*store)));
+  if (auto serves = program->Serve(std::move(*identity)); !serves)
+    return std::unexpected(serves.error());
+  if (auto taken = program->TakeFirstAccess(*keys); !taken) {
+    return std::unexpected(taken.error());
+  }
+  return program;
+}
+
+HubProgram::~HubProgram() { loop_.Cancel(lag_timer_); }
+
+Status HubProgram::Serve(transport::Identity identity) {
+  auto file = OwnProgram();
+  if (!file) return std::unexpected(file.error());
+  hub::Service::Options with = options_.hub;
+  with.product = SPATE_VERSION;
+  if (options_.parasol) {
+    extras_.parasol = &*options_.parasol;
+    with.default_memory = options_.parasol->default_ram;
+  }
+  with.command = [this](hub::Service& service, hub::ClientSession& client, wire::Command command) {
+    AnswerCommand(extras_, service, client, std::move(command));
+  };
+  with.start_reader = [this, file = *file](const hub::Caller& caller, std::string input,
+                                           os::Child::Events events) {
+    std::vector<std::string> argv = {file, "__hub-reader", dir_.path(), caller.user,
+                                     caller.is_admin ? "admin" : "user"};
+    return os::Child::Start(loop_, std::move(argv), std::move(input), std::move(events));
+  };
+  auto service = hub::Service::Open(loop_, *store_, std::move(identity), std::move(with));
+  if (!service) return std::unexpected(service.error());
+  service_ = std::move(*service);
+  return OpenMetrics();
+}
+
+Status HubProgram::OpenMetrics() {
+  if (!options_.metrics) return {};
+  auto text = [this] {
+    HubFigures figures = FiguresOf(*service_);
+    figures.lag = lag_;
+    return MetricsText(figures);
+  };
+  auto trouble = [this](const Error& error) { options_.hub.log("metrics: " + error.message); };
+  auto opened = MetricsDoor::Open(loop_, *options_.metrics, text, trouble);
+  if (!opened) return Within("--metrics", opened.error());
+  metrics_ = std::move(*opened);
+  extras_.metrics = fmt::format("http://{}/metrics", metrics_->address().Text());
+  MeasureLag();
+  return {};
+}
+
+void HubProgram::MeasureLag() {
+  Instant due = loop_.Now() + kLagEvery;
+  lag_timer_ = loop_.At(due, [this, due] {
+    lag_ = loop_.Now() - due;
+    MeasureLag();
+  });
+}
+
+// The first credentials lie in the hub's folder, for its owner to pass on.
+Status HubProgram::TakeFirstAccess(const HubKeys& keys) {
+  const std::vector<os::Address>& reached_at = service_->reached_at();
+  if (!service_->access().all().empty() || reached_at.empty()) return {};
+  auto first =
+      keys.LoadOrMake(service_->identity(), {reached_at, options_.user, options_.node_user});
+  if (!first) return std::unexpected(first.error());
+  for (auto [access, name] :
+       {std::pair{&first->admin, kAdminAccess}, {&first->node, kNodeAccess}}) {
+    service_->access().Add(*access, [](Status) {});
+    if (access->hubs == reached_at) continue;  // they were made for another port, or by somebody
+    access->hubs = reached_at;                 // who did not know it
+    if (auto saved = access::SaveAccess(keys.PathOf(name), *access); !saved) return saved;
+  }
+  return {};
+}
+
+void HubProgram::Stop() {
+  metrics_.reset();
+  service_->Stop();
+}
+
+}  // namespace spate::apps

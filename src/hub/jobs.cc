@@ -1,0 +1,303 @@
+#include "hub/jobs.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/units.h"
+#include "core/model/ranges.h"
+#include "wire/client_codec.h"
+
+namespace spate::hub {
+namespace {
+
+const char* ReasonOf(engine::HoldReason reason) {
+  switch (reason) {
+    case engine::HoldReason::kHaltRule:
+      return "its --halt says so";
+    case engine::HoldReason::kMaxFailures:
+      return "so many of its tasks have failed as --max-failures allows";
+    case engine::HoldReason::kAllFail:
+      return "25 attempts of its tasks failed in a row, and none has succeeded";
+    case engine::HoldReason::kDamaged:
+      return "some of it is damaged";
+    default:
+      return "somebody asked for it";
+  }
+}
+
+Result<std::vector<TaskRange>> ReadSucceeded(const store::JobReader& reader, JobId job) {
+  engine::Engine past;
+  auto read = reader.ReplayJob(job, [&](const engine::Record& record) { past.Apply(record); });
+  if (!read) return std::unexpected(read.error());
+  std::vector<TaskRange> succeeded;
+  auto counts = past.Counts(job);
+  for (TaskIndex i = 0; counts && i < counts->total; ++i) {
+    if (past.StateOf(job, i) == TaskState::kSucceeded) AppendIndex(succeeded, i);
+  }
+  return succeeded;
+}
+
+}  // namespace
+
+Jobs::Jobs(Parts parts) : parts_(std::move(parts)), known_(parts_.loop, parts_.store, engine()) {}
+
+Status Jobs::Load() {
+  parts_.hub.SetSettingsSource([this](JobId job) { return ReadSettings(job); });
+  return known_.Load();
+}
+
+void Jobs::Stop() {
+  stopping_ = true;
+  known_.Flush();
+}
+
+Status Jobs::CheckRight(const Caller& caller, JobId job) const {
+  const KnownJobs::Job* entry = known_.Find(job);
+  if (entry == nullptr) {
+    return Fail(ErrorKind::kNotFound, fmt::format("there is no job {} on this hub", job.value));
+  }
+  if (caller.is_admin || entry->user == caller.user) return {};
+  return Fail(ErrorKind::kPermission,
+              fmt::format("job {} belongs to {}; only they and administrators may do that",
+                          job.value, entry->user));
+}
+
+Status Jobs::CheckUsable(const Caller& caller, JobId job) const {
+  if (auto right = CheckRight(caller, job); !right) return right;
+  const KnownJobs::Job* entry = known_.Find(job);
+  if (entry->damage.empty()) return {};
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("job {0} is damaged and was set aside; what is sound of it can be saved "
+                          "while no hub runs (spate state salvage), or: spate job forget {0}",
+                          job.value));
+}
+
+wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
+  const KnownJobs::Job& entry = *known_.Find(job);
+  wire::JobNews news{.job = job,
+                     .counts = entry.counts,
+                     .finished = entry.finished,
+                     .held = static_cast<uint32_t>(entry.held),
+                     .nodes = nodes_joined,
+                     .why = known_.WhyStalled(job)};
+  // The entry may be a little older than its hold: who waits would see that nothing runs.
+  if (!entry.finished) news.counts = engine().Counts(job).value_or(entry.counts);
+  return news;
+}
+
+void Jobs::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
+  if (known_.Find(job) != nullptr) return parts_.loop.Post([fn = std::move(fn)] { fn(nullptr); });
+  awaiting_.emplace(job, std::move(fn));
+}
+
+void Jobs::DropUpload(JobId job) {
+  known_.Drop(job);
+  if (!stopping_) parts_.store.ForgetJob(job, nullptr);
+}
+
+void Jobs::TellAccepted(JobId job, const Error* error) {
+  auto [first, last] = awaiting_.equal_range(job);
+  std::vector<std::function<void(const Error*)>> waiting;
+  for (auto each = first; each != last; ++each) waiting.push_back(std::move(each->second));
+  awaiting_.erase(first, last);
+  for (auto& fn : waiting) fn(error);
+}
+
+void Jobs::WhenSettled(std::function<void()> fn) {
+  // What was posted is stepped in an earlier turn of the loop, and commits are in order.
+  parts_.loop.Post([this, fn = std::move(fn)] {
+    parts_.store.Append({}, [fn](Status status) {
+      if (status) fn();
+    });
+  });
+}
+
+void Jobs::ReadFor(std::vector<JobId> jobs, const std::string& user, bool output,
+                   std::function<void(Result<Readings>)> done) {
+  parts_.aside.Do(user,
+                  [reader = parts_.store.Reader(), jobs = std::move(jobs), user, output,
+                   done = std::move(done)]() -> Aside::Then {
+                    Result<Readings> readings;
+                    for (JobId job : jobs) {
+                      auto succeeded = ReadSucceeded(*reader, job);
+                      if (!succeeded)
+                        return [done, error = succeeded.error()] { done(std::unexpected(error)); };
+                      readings->succeeded[job] = std::move(*succeeded);
+                    }
+                    if (output) {
+                      auto bytes = reader->OutputOf(user);
+                      if (!bytes)
+                        return [done, error = bytes.error()] { done(std::unexpected(error)); };
+                      readings->output = *bytes;
+                    }
+                    return [done, readings = std::move(readings)] { done(readings); };
+                  });
+}
+
+bool Jobs::IsPast(JobId job) const {
+  const KnownJobs::Job* entry = known_.Find(job);
+  return entry != nullptr && entry->damage.empty() && !engine().Counts(job);
+}
+
+Status Jobs::FillOutcomes(engine::SubmitJob& event, const Readings& readings) const {
+  for (const After& after : event.plan.after) {
+    const KnownJobs::Job* job = known_.Find(after.job);
+    if (job == nullptr) {
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("--after: there is no job {} on this hub", after.job.value));
+    }
+    if (!job->damage.empty()) {
+      return Fail(ErrorKind::kCorrupt,
+                  fmt::format("--after: job {} is damaged, and nobody knows how it ended",
+                              after.job.value));
+    }
+    if (engine().Counts(after.job)) continue;
+    engine::JobOutcome outcome{after.job, job->counts, {}};
+    if (after.kind == AfterKind::kEach) outcome.succeeded = readings.succeeded.at(after.job);
+    event.outcomes.push_back(std::move(outcome));
+  }
+  return {};
+}
+
+Result<TaskIndex> Jobs::BeginGrow(JobId job) {
+  auto counts = engine().Counts(job);
+  if (!counts) return Fail(ErrorKind::kNotFound, fmt::format("job {} has ended", job.value));
+  if (!growing_.insert(job).second) {
+    return Fail(ErrorKind::kBusy, fmt::format("somebody else adds tasks to job {} at this moment; "
+                                              "try again when they are done",
+                                              job.value));
+  }
+  return counts->total;
+}
+
+void Jobs::Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change) {
+  parts_.hub.Post(engine::ReopenTasks{job, std::move(tasks), std::move(change)});
+  parts_.hub.Post(engine::ReleaseJob{job});
+  known_.Reopened(job);
+}
+
+void Jobs::ForgetJob(JobId job, std::function<void()> done) {
+  TellRevived(job, Fail(ErrorKind::kNotFound,
+                        fmt::format("job {} is being removed from the hub", job.value)));
+  known_.Drop(job);
+  parts_.store.ForgetJob(job, [done = std::move(done)](Status) { done(); });
+}
+
+Result<std::shared_ptr<const JobSettings>> Jobs::ReadSettings(JobId job) const {
+  auto row = parts_.store.ReadJob(job);
+  if (!row) return std::unexpected(row.error());
+  auto settings = wire::DecodeSettings(row->settings);
+  if (!settings) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("its settings are damaged: {}", settings.error().message));
+  }
+  return std::make_shared<const JobSettings>(std::move(*settings));
+}
+
+void Jobs::Revive(JobId job, const std::string& user, std::function<void(Status)> done) {
+  auto& waiting = reviving_[job];
+  waiting.push_back(std::move(done));
+  if (waiting.size() > 1) return;
+  parts_.aside.Do(user, [this, job, reader = parts_.store.Reader()]() -> Aside::Then {
+    auto past = std::make_shared<engine::Engine>();
+    auto output =
+        reader->ReplayJob(job, [&](const engine::Record& record) { past->Apply(record); });
+    return [this, job, past, output] {
+      if (!output) return TellRevived(job, std::unexpected(output.error()));
+      auto settings = ReadSettings(job);
+      if (!settings) return TellRevived(job, std::unexpected(settings.error()));
+      // Nobody else takes it up meanwhile; it may have been removed.
+      bool taken = reviving_.contains(job) && parts_.hub.Adopt(job, *past);
+      if (taken) parts_.store.SetOutputEnd(job, *output);
+      TellRevived(job, taken ? Status() : Fail(ErrorKind::kBusy, "the job changes; try again"));
+    };
+  });
+}
+
+void Jobs::TellRevived(JobId job, const Status& status) {
+  auto waiting = reviving_.extract(job);
+  if (waiting.empty()) return;
+  for (const auto& tell : waiting.mapped()) tell(status);
+}
+
+Status Jobs::ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change) {
+  if (!engine().Finished(job)) {
+    return Fail(ErrorKind::kBusy,
+                fmt::format("job {} has not ended; its --time-limit can be changed once it has",
+                            job.value));
+  }
+  auto row = parts_.store.ReadJob(job);
+  if (!row) return std::unexpected(row.error());
+  auto settings = wire::DecodeSettings(row->settings);
+  if (!settings) return std::unexpected(settings.error());
+  change(*settings);
+  row->settings = wire::EncodeSettings(*settings);
+  parts_.store.PutJob(std::move(*row), nullptr);
+  // Its row is read no sooner than what follows from it.
+  parts_.hub.SetSettings(job, std::make_shared<const JobSettings>(std::move(*settings)));
+  return {};
+}
+
+// ---- What the hub tells ------------------------------------------------------------------------
+
+void Jobs::OnHubNotice(const engine::Notice& notice) {
+  if (const auto* accepted = std::get_if<engine::NoticeAccepted>(&notice)) {
+    known_.Accepted(accepted->job);
+    TellAccepted(accepted->job, nullptr);
+  } else if (const auto* refused = std::get_if<engine::NoticeRefused>(&notice)) {
+    Error error{ErrorKind::kExhausted, refused->text};
+    DropUpload(refused->job);
+    TellAccepted(refused->job, &error);
+  } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {
+    parts_.log(sick->text);
+  }
+}
+
+void Jobs::OnEnded(const engine::NoticeEnded& notice) {
+  ++ends_[static_cast<size_t>(notice.verdict)];
+  known_.Changed(notice.end.ref.job);
+}
+
+void Jobs::OnHeld(const engine::NoticeHeld& notice) {
+  known_.Held(notice.job, notice.reason);
+  // What is damaged, and what helps, was told when it was found.
+  bool told =
+      notice.reason == engine::HoldReason::kUser || notice.reason == engine::HoldReason::kDamaged;
+  if (!told) {
+    parts_.log(fmt::format("job {0} is held: {1}; its user lets it go on: spate job release {0}",
+                           notice.job.value, ReasonOf(notice.reason)));
+  }
+}
+
+void Jobs::OnFinished(const engine::NoticeFinished& notice) {
+  // Between the commit and now it may have been given more to do.
+  if (!engine().Finished(notice.job)) return;
+  known_.Finished(notice.job, notice.counts);
+  ForgetSoon(notice.job);
+}
+
+// Not within a notice, nor while an event waits that may take the job up again, or wait for it.
+void Jobs::ForgetSoon(JobId job) {
+  constexpr Duration kAgain = Duration::Millis(1);
+  parts_.loop.Post([this, job] {
+    if (!engine().Finished(job) || parts_.hub.Forget(job)) return;
+    parts_.loop.At(parts_.loop.Now() + kAgain, [this, job] { ForgetSoon(job); });
+  });
+}
+
+// Every lease that meets the damage is told; the job is held once.
+void Jobs::OnRowsDamaged(JobId job, const Error& error) {
+  if (engine().Held(job) == engine::HoldReason::kDamaged) return;
+  parts_.log(fmt::format("job {} is held: {}", job.value, error.message));
+  // Without its settings no task can run, and a release would only find the same again.
+  parts_.log(
+      ReadSettings(job)
+          ? fmt::format("its other tasks can go on without these: spate job cancel {0}.FIRST-LAST, "
+                        "then spate job release {0}",
+                        job.value)
+          : fmt::format("nothing of it can run; to end it: spate job cancel {}", job.value));
+  parts_.hub.Post(engine::HoldJob{job, false, engine::HoldReason::kDamaged});
+}
+
+}  // namespace spate::hub

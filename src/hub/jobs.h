@@ -1,0 +1,117 @@
+// Jobs: the life of a hub's jobs around the engine: they are accepted, grow, wait for others, end,
+// are forgotten by the engine, taken up again, and removed. What is known of them: KnownJobs.
+//
+// Thread: the loop's. The owner is the hub's Watcher and passes on what it hears of jobs.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hub/aside.h"
+#include "hub/credentials.h"
+#include "hub/hub.h"
+#include "hub/known_jobs.h"
+#include "os/loop.h"
+#include "store/hub_store.h"
+#include "wire/client_messages.h"
+
+namespace spate::hub {
+
+// What must be read before a job is accepted.
+struct Readings {
+  std::map<JobId, std::vector<TaskRange>> succeeded;  // of jobs that it waits for, task by task
+  std::optional<uint64_t> output;                     // bytes that the hub keeps of the user's jobs
+};
+
+class Jobs {
+ public:
+  struct Parts {
+    os::Loop& loop;
+    store::HubStore& store;
+    Hub& hub;
+    Aside& aside;
+    std::function<void(std::string)> log;  // a line for whoever looks after the hub
+  };
+  // All parts outlive it.
+  explicit Jobs(Parts parts);
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  // After Hub::Replay: rows, and where settings come from.
+  Status Load();
+  // The hub ends: rows are written, and nothing is removed any more.
+  void Stop();
+
+  os::Loop& loop() const { return parts_.loop; }
+  Hub& hub() const { return parts_.hub; }
+  const engine::Engine& engine() const { return parts_.hub.engine(); }
+  store::HubStore& store() const { return parts_.store; }
+  KnownJobs& known() { return known_; }
+  const KnownJobs& known() const { return known_; }
+  // Ends of attempts in this life, by engine::Verdict.
+  const std::array<uint64_t, 5>& ends() const { return ends_; }
+
+  // Whether the caller may look into the job, and change it.
+  Status CheckRight(const Caller& caller, JobId job) const;
+  // The same, and that the job is not set aside (KnownJobs::Job::damage).
+  Status CheckUsable(const Caller& caller, JobId job) const;
+  // How a job is now, for who watches it.
+  wire::JobNews NewsOf(JobId job, uint32_t nodes_joined);
+
+  // When the job is durable (nullptr), or was refused.
+  void WhenAccepted(JobId job, std::function<void(const Error*)> fn);
+  // When what was posted before has become durable.
+  void WhenSettled(std::function<void()> fn);
+  // Aside, in the user's turn; `done` is called later. Of the output too when `output` is set.
+  void ReadFor(std::vector<JobId> jobs, const std::string& user, bool output,
+               std::function<void(Result<Readings>)> done);
+  // Whether a job that waits for each task of this one needs its readings.
+  bool IsPast(JobId job) const;
+  // How jobs that it waits for ended, where the engine has forgotten them.
+  Status FillOutcomes(engine::SubmitJob& event, const Readings& readings) const;
+  // The first task that may be added to a job now. kBusy: somebody adds tasks to it.
+  Result<TaskIndex> BeginGrow(JobId job);
+  void EndGrow(JobId job) { growing_.erase(job); }
+  bool Grows(JobId job) const { return growing_.contains(job); }
+  // Of a job that came only in part, or is refused: nothing of it stays.
+  void DropUpload(JobId job);
+  // Has tasks that have ended done again, and the job go on. It is there (Revive).
+  void Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change);
+  // Removes a finished job and all that is kept of it.
+  void ForgetJob(JobId job, std::function<void()> done);
+  // Frees the memory of a finished job, unless it goes on meanwhile.
+  void ForgetSoon(JobId job);
+  // Takes a job up again that the engine has forgotten, aside, in the user's turn; `done` is called
+  // later, and the job is there until the next turn of the loop at least.
+  void Revive(JobId job, const std::string& user, std::function<void(Status)> done);
+  // Of a finished job that is about to go on. kBusy: it has not finished.
+  Status ChangeSettings(JobId job, const std::function<void(JobSettings&)>& change);
+
+  // As of hub::Watcher.
+  void OnHubNotice(const engine::Notice& notice);
+  void OnEnded(const engine::NoticeEnded& notice);
+  void OnHeld(const engine::NoticeHeld& notice);
+  void OnFinished(const engine::NoticeFinished& notice);
+  void OnRowsDamaged(JobId job, const Error& error);
+
+ private:
+  Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
+  void TellAccepted(JobId job, const Error* error);
+  void TellRevived(JobId job, const Status& status);
+
+  const Parts parts_;
+  KnownJobs known_;
+  std::array<uint64_t, 5> ends_{};
+  std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
+  std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
+  std::set<JobId> growing_;  // somebody adds tasks to them
+  bool stopping_ = false;
+};
+
+}  // namespace spate::hub

@@ -1,0 +1,354 @@
+#include "hub/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "os/file.h"
+
+namespace spate::hub {
+namespace {
+
+// A connection of the door, as a session has it.
+class LinkPort final : public ClientPort {
+ public:
+  explicit LinkPort(std::unique_ptr<link::Connection> connection)
+      : connection_(std::move(connection)) {}
+
+  void Start(Events events) override {
+    connection_->Start(
+        {.opened = {},
+         .frame = [take = std::move(events.request)](wire::FrameType,
+                                                     std::string_view bytes) { take(bytes); },
+         .writable = std::move(events.writable),
+         .silent = {},
+         .closed = [closed = std::move(events.closed)](const link::Ended&) { closed(); }});
+  }
+  bool Send(std::string_view reply) override {
+    return connection_->Send(wire::FrameType::kReply, reply);
+  }
+  size_t queued() const override { return connection_->queued(); }
+  void PauseReading(bool paused) override { connection_->PauseReading(paused); }
+  void Refuse(const wire::Refusal& why) override {
+    why.code == wire::RefusalCode::kBreach ? connection_->Breach(why.reason)
+                                           : connection_->Refuse(why);
+  }
+  void Close() override { connection_->Close(); }
+
+ private:
+  std::unique_ptr<link::Connection> connection_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Service>> Service::Open(os::RealLoop& loop, store::HubStore& store,
+                                               transport::Identity identity, Options options) {
+  std::unique_ptr<Service> service(
+      new Service(loop, store, std::move(identity), std::move(options)));
+  if (auto up = service->TakeUp(); !up) return std::unexpected(up.error());
+  if (auto open = service->OpenDoor(); !open) return std::unexpected(open.error());
+  return service;
+}
+
+Service::Service(os::RealLoop& loop, store::HubStore& store, transport::Identity identity,
+                 Options options)
+    : loop_(loop),
+      store_(store),
+      options_(std::move(options)),
+      identity_(std::move(identity)),
+      epoch_(store_.last_epoch().value + 1),
+      since_(loop.Now()) {
+  MakeParts();
+}
+
+void Service::MakeParts() {
+  Limits limits;
+  limits.node_patience = options_.lost_after;
+  hub_ = std::make_unique<Hub>(loop_, store_, *this, epoch_, limits);
+  jobs_ = std::make_unique<Jobs>(Jobs::Parts{loop_, store_, *hub_, aside_, options_.log});
+  access_ = std::make_unique<Credentials>(
+      loop_, store_, [this](uint64_t serial) { DropClientsOf(serial, "this access has expired"); });
+  std::string spool = os::JoinPath(options_.dir, "spool");
+  nodes_ = std::make_unique<Nodes>(loop_, store_, *hub_, std::move(spool), options_.log);
+}
+
+Service::~Service() {
+  loop_.Cancel(prune_timer_);
+  clients_.clear();
+  door_.reset();
+}
+
+// Damage of a job sets it aside; what the engine has heard of it before then must go.
+Status Service::ReplayAll() {
+  for (;;) {
+    size_t damaged = store_.damaged().size();
+    auto replayed = hub_->Replay();
+    if (replayed) break;
+    if (store_.damaged().size() == damaged) {
+      return Fail(
+          replayed.error().kind,
+          replayed.error().message +
+              "\nwhat is left of it can be saved: spate state check, then spate state salvage");
+    }
+    nodes_.reset();
+    jobs_.reset();
+    access_.reset();
+    MakeParts();
+  }
+  for (const auto& [job, what] : store_.damaged()) {
+    options_.log(fmt::format("job {} is set aside, nothing of it runs: {}", job.value, what));
+    hub_->SetAside(job);
+  }
+  if (!store_.damaged().empty()) {
+    options_.log(
+        "all other jobs go on; what is sound of these can be saved while no hub runs: "
+        "spate state check, then spate state salvage");
+  }
+  return {};
+}
+
+Status Service::TakeUp() {
+  if (auto replayed = ReplayAll(); !replayed) return replayed;
+  CHECK(store_.BeginEpoch(nullptr) == epoch_);
+  if (auto loaded = jobs_->Load(); !loaded) return loaded;
+  if (auto loaded = access_->Load(); !loaded) return loaded;
+  if (auto loaded = nodes_->Load(); !loaded) return loaded;
+  hub_->Resume(engine::LastNodes::kMayReturn);
+  Prune();
+  return {};
+}
+
+Status Service::OpenDoor() {
+  std::vector<link::DoorAddress> addresses;
+  os::Address socket;
+  socket.path = os::JoinPath(options_.dir, "socket");
+  addresses.push_back({.address = socket, .permissions = 0666});
+  for (const os::Address& address : options_.listen) {
+    addresses.push_back({.address = address, .permissions = 0666});
+  }
+  link::Door::Events events;
+  events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
+  events.trouble = [this](const Error& error) { options_.log(error.message); };
+  link::DoorLimits limits;
+  limits.silence = options_.suspect_after;
+  limits.strangers = options_.strangers;
+  auto door = link::Door::Open(loop_, std::move(addresses), identity_, options_.product, *this,
+                               std::move(events), limits);
+  if (!door) return std::unexpected(door.error());
+  door_ = std::move(*door);
+  for (const os::SocketAddress& at : door_->addresses()) {
+    if (at.is_unix()) continue;
+    auto address = os::ParseAddress(at.Text());
+    if (!address) continue;
+    // Who listens everywhere is reached by the machine's name.
+    if (address->host == "0.0.0.0" || address->host == "::" || address->host == "*") {
+      address->host = options_.host;
+    }
+    if (std::find(reached_at_.begin(), reached_at_.end(), *address) == reached_at_.end()) {
+      reached_at_.push_back(std::move(*address));
+    }
+  }
+  return {};
+}
+
+void Service::Stop() {
+  if (std::exchange(stopping_, true)) return;
+  options_.log("the hub stops");
+  jobs_->Stop();
+  door_.reset();
+  for (auto& [id, client] : clients_) client->Close();
+  nodes_->DropAll();
+  jobs_->WhenSettled([this] { options_.stopped(0); });
+}
+
+// ---- The door ----------------------------------------------------------------------------------
+
+std::expected<link::Admission, wire::Refusal> Service::Admit(const link::Guest& guest) {
+  auto admission = Judge(guest);
+  if (!admission) {
+    const std::string user = guest.local ? guest.user : "";
+    refusals_.Add(loop_.Now(), guest.peer, user, admission.error().reason, options_.log);
+  }
+  return admission;
+}
+
+std::expected<link::Admission, wire::Refusal> Service::Judge(const link::Guest& guest) {
+  if (options_.peers && !guest.local && !options_.peers->HasText(guest.peer)) {
+    return std::unexpected(
+        wire::Refusal{wire::RefusalCode::kOther, "it takes no peers from this network"});
+  }
+  auto caller = access_->Who(guest);
+  if (!caller) return std::unexpected(caller.error());
+  const wire::Role role = guest.greeting.role;
+  if (role == wire::Role::kAdmin && !caller->is_admin) {
+    return std::unexpected(
+        wire::Refusal{wire::RefusalCode::kRole, "this access is not an administrator's"});
+  }
+  if (auto places = CheckPlaces(*caller, role); !places) return std::unexpected(places.error());
+  link::Admission admission{epoch_, NodeId()};
+  if (role != wire::Role::kNode) return admission;
+  auto node = nodes_->Admit(guest, *caller);
+  if (!node) return std::unexpected(node.error());
+  admission.node = *node;
+  return admission;
+}
+
+// A part is kept for administrators and nodes that serve all, and nobody else has more than a
+// quarter.
+std::expected<void, wire::Refusal> Service::CheckPlaces(const Caller& caller,
+                                                        wire::Role role) const {
+  const size_t all = options_.connections;
+  bool serves_all = role == wire::Role::kNode && caller.user == access::kEveryUser;
+  bool trusted = caller.is_admin || serves_all;
+  auto refuse = [](std::string why) {
+    return std::unexpected(wire::Refusal{wire::RefusalCode::kBusy, std::move(why)});
+  };
+  if (clients_.size() + nodes_->connected() >= (trusted ? all : all - all / 8)) {
+    return refuse(
+        fmt::format("it has {} connections, as many as its open files allow; who runs it may give "
+                    "it more (ulimit -n)",
+                    clients_.size() + nodes_->connected()));
+  }
+  if (trusted) return {};
+  auto share = shares_.find(caller.user);
+  auto theirs = share == shares_.end() ? nullptr : share->second.lock();
+  if (!theirs || theirs->members() < std::max<size_t>(all / 4, 1)) return {};
+  return refuse(
+      fmt::format("user {} has {} connections to it, a quarter of all, and no user has "
+                  "more",
+                  caller.user, theirs->members()));
+}
+
+// Of the nodes that serve all each has its own.
+std::shared_ptr<link::Share> Service::ShareOf(const Caller& caller, wire::Role role) {
+  bool serves_all = role == wire::Role::kNode && caller.user == access::kEveryUser;
+  if (serves_all) return std::make_shared<link::Share>(loop_);
+  std::erase_if(shares_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<link::Share>& known = shares_[caller.user];
+  auto share = known.lock();
+  if (!share) known = share = std::make_shared<link::Share>(loop_);
+  return share;
+}
+
+void Service::Arrived(link::Visitor visitor) {
+  auto caller = access_->Who(visitor.guest);
+  if (!caller || stopping_) return;  // revoked in between
+  visitor.connection->SetShare(ShareOf(*caller, visitor.guest.greeting.role));
+  if (visitor.guest.greeting.role == wire::Role::kNode) {
+    return nodes_->Arrived(std::move(visitor), *caller);
+  }
+  uint64_t id = ++last_client_;
+  clients_[id] = std::make_unique<ClientSession>(
+      *jobs_, *this, std::move(*caller), std::make_unique<LinkPort>(std::move(visitor.connection)),
+      [this, id] { clients_.erase(id); });
+}
+
+void Service::DropClientsOf(uint64_t serial, const std::string& why) {
+  nodes_->Drop(serial, why);
+  for (auto& [id, client] : clients_) {
+    if (client->caller().serial == serial) client->Refuse(why);
+  }
+}
+
+void Service::FetchStderr(const std::string& node, JobId job, TaskIndex task, Fetched fn) {
+  constexpr Duration kPatience = Duration::Seconds(10);
+  const Nodes::Node* from = nodes_->FindByName(node);
+  if (from == nullptr || !from->channel) {
+    return fn(Fail(ErrorKind::kUnavailable,
+                   fmt::format("the node {} is not connected", EscapeForScreen(node))));
+  }
+  const KnownJobs::Job* entry = known().Find(job);
+  if (entry == nullptr) return fn(Fail(ErrorKind::kNotFound, "the batch is not there any more"));
+  uint64_t call = ++last_fetch_;
+  fetching_[call] = {from->row.id, std::move(fn)};
+  from->channel->Send(wire::FetchStderr{call, job, task, entry->user});
+  loop_.At(loop_.Now() + kPatience, [this, call, node] {
+    auto at = fetching_.find(call);
+    if (at == fetching_.end()) return;
+    Fetched tell = std::move(at->second.fn);
+    fetching_.erase(at);
+    tell(Fail(ErrorKind::kUnavailable,
+              fmt::format("the node {} does not answer", EscapeForScreen(node))));
+  });
+}
+
+void Service::OnStderrFetched(NodeId node, wire::StderrFetched fetched) {
+  auto at = fetching_.find(fetched.call);
+  if (at == fetching_.end() || at->second.from != node) return;  // too late, or another's to say
+  Fetched tell = std::move(at->second.fn);
+  fetching_.erase(at);
+  if (fetched.found) return tell(std::move(fetched.bytes));
+  tell(Fail(ErrorKind::kNotFound, std::move(fetched.bytes)));
+}
+
+// ---- What is kept, and for how long -------------------------------------------------------------
+
+// A few at a time, each of which is some work for the journal; and on, as long as there are more.
+void Service::Prune() {
+  const Duration every =
+      std::clamp(options_.forget_nodes, Duration::Seconds(1), Duration::Seconds(60));
+  constexpr Duration kNext = Duration::Millis(20);
+  constexpr size_t kAtOnce = 20;
+  // Names of nodes are kept as long as tasks that ran there.
+  nodes_->ForgetAway(loop_.Now() - options_.forget_nodes, loop_.Now() - options_.keep);
+  auto old = known().EndedBefore(loop_.Now() - options_.keep, kAtOnce);
+  for (JobId job : old) {
+    if (jobs_->Grows(job)) continue;
+    hub_->Forget(job);
+    jobs_->ForgetJob(job, [] {});
+  }
+  Duration pause = old.size() < kAtOnce ? every : kNext;
+  // What was asked of the journal before is done when it says so.
+  jobs_->WhenSettled([this, pause, every] {
+    if (pause == every && options_.keep_bytes != UINT64_MAX) return PruneBySize(every);
+    PruneIn(pause);
+  });
+}
+
+void Service::PruneIn(Duration pause) {
+  prune_timer_ = loop_.At(loop_.Now() + pause, [this] { Prune(); });
+}
+
+// The oldest first, a few at a time, until what is left is small enough.
+void Service::PruneBySize(Duration every) {
+  aside_.Do("",
+            [this, every, reader = store_.Reader(), most = options_.keep_bytes]() -> Aside::Then {
+              // This thread may outlive the service.
+              auto kept = reader->SizeOfAll();
+              bool too_much = kept && *kept > most;
+              return [this, every, too_much, bytes = too_much ? *kept - most : 0] {
+                too_much ? ForgetOldest(bytes, every) : PruneIn(every);
+              };
+            });
+}
+
+// So many that `bytes` of output go, and measures again when they have gone.
+void Service::ForgetOldest(uint64_t bytes, Duration every) {
+  constexpr size_t kAtOnce = 20;
+  uint64_t freed = 0;
+  auto left = std::make_shared<size_t>(0);
+  for (JobId job : known().EndedBefore(loop_.Now(), kAtOnce)) {
+    if (freed >= bytes) break;
+    if (jobs_->Grows(job)) continue;
+    ++*left;
+    freed += store_.OutputOf(job);
+    hub_->Forget(job);
+    jobs_->ForgetJob(job, [this, every, left] {
+      if (--*left == 0) PruneBySize(every);
+    });
+  }
+  if (*left == 0) PruneIn(every);
+}
+
+void Service::OnStoreFailed(const Error& error) {
+  options_.log(error.message);
+  options_.log(
+      "the hub stops, since it could not write its journal; fix that and start it again: "
+      "nothing that was acknowledged is lost");
+  options_.stopped(3);
+}
+
+}  // namespace spate::hub

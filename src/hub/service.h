@@ -1,0 +1,166 @@
+// Service: a hub: the engine over its journal, the door, and the nodes and clients behind it.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hub/aside.h"
+#include "hub/client_session.h"
+#include "hub/credentials.h"
+#include "hub/hub.h"
+#include "hub/jobs.h"
+#include "hub/nodes.h"
+#include "hub/refusal_log.h"
+#include "hub/turns.h"
+#include "link/door.h"
+#include "link/share.h"
+#include "os/address.h"
+#include "os/real_loop.h"
+#include "os/subnet.h"
+#include "store/hub_store.h"
+#include "transport/tcp/identity.h"
+
+namespace spate::hub {
+
+class Service final : public Watcher, public link::Gate, public ClientHost {
+ public:
+  struct Options {
+    std::string dir;                  // of the hub, absolute
+    std::vector<os::Address> listen;  // beside the socket in `dir`
+    std::string host;                 // the name by which others reach this machine
+    std::string product;              // its version
+    size_t connections = 4096;        // at once, with clients and nodes
+    size_t strangers = 1024;          // at one address, before they have said who they are
+    Duration suspect_after;           // a connection of so long a silence is cut
+    Duration lost_after;              // and after this one a node's tasks run elsewhere
+    Duration forget_nodes = Duration::Seconds(86400);  // that are away for so long
+    Duration keep = Duration::Seconds(90 * 86400);     // finished jobs
+    uint64_t keep_bytes = UINT64_MAX;                  // of them, with their output
+    uint64_t default_memory = 0;            // of a task of Parasol that does not say, bytes
+    std::optional<os::Subnets> peers;       // nobody else may come
+    std::function<void(std::string)> log;   // a line for whoever looks after the hub
+    std::function<void(int code)> stopped;  // the hub has come to its end
+    // A process that answers for ClientHost::StartReader.
+    std::function<Result<std::unique_ptr<os::Child>>(const Caller& caller, std::string input,
+                                                     os::Child::Events events)>
+        start_reader;
+    // What ClientHost::OnCommand does.
+    std::function<void(Service& service, ClientSession& client, wire::Command command)> command;
+  };
+  // Takes up what an earlier life left, and opens the door. `loop` and `store` outlive it.
+  static Result<std::unique_ptr<Service>> Open(os::RealLoop& loop, store::HubStore& store,
+                                               transport::Identity identity, Options options);
+  ~Service() override;
+
+  // Says goodbye to all; then `stopped` is called.
+  void Stop();
+
+  os::RealLoop& loop() { return loop_; }
+  store::HubStore& store() const { return store_; }
+  Hub& hub() const { return *hub_; }
+  const engine::Engine& engine() const { return hub_->engine(); }
+  Jobs& jobs() const { return *jobs_; }
+  KnownJobs& known() const { return jobs_->known(); }
+  Credentials& access() const { return *access_; }
+  Nodes& nodes() const { return *nodes_; }
+  const transport::Identity& identity() const { return identity_; }
+  // For access files: how others reach this hub. Empty: only by the socket.
+  const std::vector<os::Address>& reached_at() const { return reached_at_; }
+  const link::Door& door() const { return *door_; }
+  Epoch epoch() const { return epoch_; }
+  Instant since() const { return since_; }
+  Instant now() const { return loop_.Now(); }
+  const std::string& dir() const { return options_.dir; }
+  size_t clients() const { return clients_.size(); }
+
+  void DropClientsOf(uint64_t serial, const std::string& why);
+
+  // What a job of Parasol wrote to stderr, from the node that ran it. kUnavailable: the node is
+  // away.
+  using Fetched = std::function<void(Result<std::string>)>;
+  void FetchStderr(const std::string& node, JobId job, TaskIndex task, Fetched fn);
+
+  // ClientHost
+  uint32_t nodes_joined() const override { return nodes_->connected(); }
+  uint64_t default_memory() const override { return options_.default_memory; }
+  Turns& reader_turns() override { return reader_turns_; }
+  Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
+                                                 os::Child::Events events) override {
+    return options_.start_reader(caller, std::move(input), std::move(events));
+  }
+  void OnCommand(ClientSession& client, wire::Command command) override {
+    options_.command(*this, client, std::move(command));
+  }
+
+  // link::Gate
+  std::expected<link::Admission, wire::Refusal> Admit(const link::Guest& guest) override;
+
+  // Watcher
+  void OnHubNotice(const engine::Notice& notice) override { jobs_->OnHubNotice(notice); }
+  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) override {
+    jobs_->OnEnded(notice);
+  }
+  void OnHeld(const engine::NoticeHeld& notice) override { jobs_->OnHeld(notice); }
+  void OnFinished(const engine::NoticeFinished& notice) override { jobs_->OnFinished(notice); }
+  void OnNews(const wire::ToHub&) override {}
+  void OnNodeState(NodeId node, wire::NodeState state) override {
+    nodes_->Tell(node, std::move(state));
+  }
+  void OnStderrFetched(NodeId node, wire::StderrFetched fetched) override;
+  void OnStoreFailed(const Error& error) override;
+  bool OnRowsDamaged(JobId job, std::span<const TaskRange>, const Error& error) override {
+    jobs_->OnRowsDamaged(job, error);
+    return true;
+  }
+
+ private:
+  Service(os::RealLoop& loop, store::HubStore& store, transport::Identity identity,
+          Options options);
+  Status TakeUp();
+  void MakeParts();
+  Status ReplayAll();
+  Status OpenDoor();
+  void Arrived(link::Visitor visitor);
+  std::shared_ptr<link::Share> ShareOf(const Caller& caller, wire::Role role);
+  std::expected<link::Admission, wire::Refusal> Judge(const link::Guest& guest);
+  std::expected<void, wire::Refusal> CheckPlaces(const Caller& caller, wire::Role role) const;
+  void Prune();
+  void PruneIn(Duration pause);
+  void PruneBySize(Duration every);
+  void ForgetOldest(uint64_t bytes, Duration every);
+
+  os::RealLoop& loop_;
+  store::HubStore& store_;
+  const Options options_;
+  const transport::Identity identity_;
+  const Epoch epoch_;
+  const Instant since_;
+  AsideThreads aside_{loop_};
+  std::unique_ptr<Hub> hub_;
+  std::unique_ptr<Jobs> jobs_;
+  std::unique_ptr<Credentials> access_;
+  std::unique_ptr<Nodes> nodes_;
+  std::vector<os::Address> reached_at_;
+  std::unique_ptr<link::Door> door_;
+  std::map<uint64_t, std::unique_ptr<ClientSession>> clients_;
+  uint64_t last_client_ = 0;
+  Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};
+  std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
+  RefusalLog refusals_;
+  struct Fetch {
+    NodeId from;  // nobody else may answer
+    Fetched fn;
+  };
+  std::map<uint64_t, Fetch> fetching_;  // by FetchStderr::call
+  uint64_t last_fetch_ = 0;
+  bool stopping_ = false;
+  os::TimerId prune_timer_ = 0;
+};
+
+}  // namespace spate::hub

@@ -1,0 +1,107 @@
+// HubStore: all that a hub keeps: the records of its jobs (Store), and rows of jobs, nodes and
+// credentials.
+//
+// Threads and guarantees: as of Store. Rows change in the order of the calls that change them and
+// of Append. What is read is durable, but for FindSubmission.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/hub_rows.h"
+#include "store/job_row.h"
+#include "store/store.h"
+
+namespace spate::store {
+
+using Done = std::function<void(Status)>;  // when it is durable; may be null
+
+class JobRows {
+ public:
+  virtual ~JobRows() = default;
+  // Numbers of jobs ascend and are never used twice.
+  virtual JobId NextJobId() = 0;
+  // The row comes before the job's text and its JobAccepted.
+  virtual void PutJob(JobRow row, Done done) = 0;
+  virtual void PutProgress(JobProgress row, Done done) = 0;
+  // Removes a job that has finished or was never accepted, and all that is kept of it, in pieces
+  // between other commits. One that has not finished stays, unless it is damaged.
+  virtual void ForgetJob(JobId job, Done done) = 0;
+  // Where the output of a job ends that goes on (JobReader::ReplayJob), before its next record.
+  virtual void SetOutputEnd(JobId job, uint64_t end) = 0;
+};
+
+class JobIndex {
+ public:
+  virtual ~JobIndex() = default;
+  // kNotFound: there is none.
+  virtual Result<JobRow> ReadJob(JobId job) = 0;
+  // Those that were accepted, ascending, without their texts (argv, files, settings).
+  virtual Result<std::vector<JobRow>> ReadJobs(WhichJobs which) = 0;
+  // Those that were accepted, ascending. An empty user: of all.
+  virtual Result<std::vector<JobId>> JobsOf(std::string_view user) = 0;
+  virtual Result<std::optional<JobId>> NewestOf(std::string_view user) = 0;
+  // Of those that finished before `when`: those that did first.
+  virtual Result<std::vector<JobId>> EndedBefore(Instant when, size_t most) = 0;
+  // The job with this name of a submission, accepted or on its way. nullopt: none.
+  virtual Result<std::optional<JobId>> FindSubmission(const std::string& submission) = 0;
+};
+
+class NodeRows {
+ public:
+  virtual ~NodeRows() = default;
+  virtual Result<std::vector<NodeRow>> ReadNodes() = 0;
+  // kNotFound: there is none of this name.
+  virtual Result<NodeRow> ReadNode(const std::string& name) = 0;
+  virtual void PutNode(NodeRow row) = 0;
+  // Removes rows of nodes that were forgotten before then.
+  virtual void RemoveNodes(Instant before) = 0;
+};
+
+class CredentialRows {
+ public:
+  virtual ~CredentialRows() = default;
+  // Without those that are damaged.
+  virtual Result<std::vector<CredentialRow>> ReadCredentials() = 0;
+  virtual void PutCredential(CredentialRow row, Done done) = 0;
+};
+
+// Reads what is durable, on any thread: each call has a connection of its own.
+class JobReader {
+ public:
+  virtual ~JobReader() = default;
+  // The records of one job, also a finished one. Returns where its output ends.
+  virtual Result<uint64_t> ReplayJob(
+      JobId job, const std::function<void(const engine::Record&)>& visit) const = 0;
+  // Bytes of output that are kept of the jobs of a user.
+  virtual Result<uint64_t> OutputOf(const std::string& user) const = 0;
+  // Bytes that are kept of all jobs: rows, and what tasks wrote.
+  virtual Result<uint64_t> SizeOfAll() const = 0;
+};
+
+class HubStore : public Store,
+                 public JobRows,
+                 public JobIndex,
+                 public NodeRows,
+                 public CredentialRows {
+ public:
+  // Jobs that are set aside, and what is damaged of each. Complete after Replay, which fails as
+  // kCorrupt whenever one was added: the visitor begins again with nothing, and the next Replay
+  // leaves these jobs out.
+  virtual const std::map<JobId, std::string>& damaged() const = 0;
+  virtual std::shared_ptr<const JobReader> Reader() const = 0;
+  // Bytes of output that are kept of a job.
+  virtual uint64_t OutputOf(JobId job) const = 0;
+  // The number of the hub's life that begins now, one above the last. It counts when `done` is
+  // called.
+  virtual Epoch BeginEpoch(Done done) = 0;
+  virtual Epoch last_epoch() const = 0;
+};
+
+}  // namespace spate::store

@@ -20,8 +20,6 @@ constexpr size_t kRequestsAhead = 4;
 constexpr size_t kLong = 64 << 10;  // one of so many bytes waits alone
 // Nothing of an answer was taken for so long, while others wait for a reader.
 constexpr Duration kReaderPatience = Duration::Seconds(60);
-// 25 failures in a row and no success are the job's fault, not its tasks' luck.
-constexpr uint32_t kPauseAfterFailures = 25;
 
 }  // namespace
 
@@ -369,7 +367,7 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
   plan.policy = submit.policy;
   plan.policy.max_running = submit.max_running;
   plan.policy.weight = submit.weight;
-  plan.policy.pause_after_failures = kPauseAfterFailures;
+  plan.policy.pause_after_failures = jobs_.pause_after_failures();
   plan.policy.pause_despite_success = settings->row_kind == RowKind::kParasol;
   plan.user = caller_.user;
   plan.priority = submit.priority;

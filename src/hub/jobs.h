@@ -37,6 +37,8 @@ class Jobs {
     Hub& hub;
     Aside& aside;
     std::function<void(std::string)> log;  // a line for whoever looks after the hub
+    // So many failures in a row and no success are a job's fault, not its tasks' luck: it is held.
+    uint32_t pause_after_failures = 25;
   };
   // All parts outlive it.
   explicit Jobs(Parts parts);
@@ -52,6 +54,7 @@ class Jobs {
   Hub& hub() const { return parts_.hub; }
   const engine::Engine& engine() const { return parts_.hub.engine(); }
   store::HubStore& store() const { return parts_.store; }
+  uint32_t pause_after_failures() const { return parts_.pause_after_failures; }
   KnownJobs& known() { return known_; }
   const KnownJobs& known() const { return known_; }
   // Ends of attempts in this life, by engine::Verdict.

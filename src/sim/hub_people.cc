@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration kAskAgain = Duration::Millis(300);
 constexpr Duration kLongest = Duration::Seconds(600);
+constexpr uint32_t kAnswered = UINT32_MAX;
 
 Duration AboutTheWork(const Options& o) {
   int64_t mean = o.short_task.ns / 2 + o.long_task.ns / 200 * o.long_percent;
@@ -64,9 +65,9 @@ void HubPeople::SeeHub() {
   }
   // What it told just before its end, nobody may have heard.
   OnNodeSick();
-  for (const auto& [id, job] : hub->jobs()) {
+  for (JobId id : hub->AllJobs()) {
     OnAccepted(id);
-    if (job.finished) {
+    if (hub->Find(id)->finished) {
       if (!finished_.contains(id)) OnFinished(id);
     } else {
       finished_.erase(id);
@@ -144,11 +145,19 @@ void HubPeople::OnFinished(JobId id) {
   ++retries_[id];
   Duration wait = prng_.Chance(40) ? Duration{} : Wait(span_);
   Do(wait, [this, &job](HubProcess& hub) {
-    if (!hub.Find(job.id)->finished) return true;
-    if (!hub.Retry(job)) return true;
-    Say(fmt::format("has what failed of {} done again", job.id.value));
-    finished_.erase(job.id);
-    return true;
+    uint32_t& asked_in = retrying_in_[job.id];
+    if (asked_in == kAnswered || !hub.Find(job.id)->finished) {
+      asked_in = 0;
+      return true;
+    }
+    if (std::exchange(asked_in, hub.epoch().value) == hub.epoch().value) return false;
+    hub.Retry(job, [this, &job](bool again) {
+      retrying_in_[job.id] = kAnswered;
+      if (!again) return;
+      Say(fmt::format("has what failed of {} done again", job.id.value));
+      finished_.erase(job.id);
+    });
+    return false;
   });
 }
 
@@ -157,7 +166,7 @@ void HubPeople::PlanMischief(const SimJob& job) {
   while (o.hold_release && prng_.Chance(30)) {
     bool end_running = prng_.Chance(30);
     Do(Wait(span_), [this, &job, end_running](HubProcess& hub) {
-      const HubProcess::Job* known = hub.Find(job.id);
+      const auto* known = hub.Find(job.id);
       if (known == nullptr || known->finished) return true;
       Say(fmt::format("holds {}", job.id.value));
       hub.Ask(engine::HoldJob{job.id, end_running});
@@ -168,7 +177,7 @@ void HubPeople::PlanMischief(const SimJob& job) {
   while (o.cancel && prng_.Chance(30)) CancelSome(job);
   if (!o.cancel || !prng_.Chance(30)) return;
   Do(Wait(span_ * 2), [this, &job](HubProcess& hub) {
-    const HubProcess::Job* known = hub.Find(job.id);
+    const auto* known = hub.Find(job.id);
     if (known == nullptr || known->finished) return true;
     Say(fmt::format("cancels {}", job.id.value));
     hub.Ask(engine::CancelJob{job.id}, Acknowledged{Acknowledged::What::kCancelled, job.id, 0});
@@ -181,7 +190,7 @@ void HubPeople::CancelSome(const SimJob& job) {
   auto first = static_cast<TaskIndex>(prng_.Below(job.totals.back()));
   auto count = static_cast<uint32_t>(1 + prng_.Below(4));
   Do(Wait(span_ * 2), [this, &job, first, count](HubProcess& hub) {
-    const HubProcess::Job* known = hub.Find(job.id);
+    const auto* known = hub.Find(job.id);
     if (known == nullptr || known->finished) return true;
     Say(fmt::format("cancels {} tasks of {}", count, job.id.value));
     hub.Ask(engine::CancelTasks{job.id, {{first, count}}, ""});

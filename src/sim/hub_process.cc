@@ -1,10 +1,13 @@
 // HubProcess: see hub_process.h.
 #include "sim/hub_process.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "core/model/ranges.h"
 
 namespace spate::sim {
 
@@ -22,7 +25,9 @@ HubProcess::HubProcess(Parts parts)
     : parts_(std::move(parts)),
       loop_(parts_.world, parts_.clock_ahead),
       faults_(parts_.crash_at),
-      mirror_(parts_.options.limits()) {
+      mirror_(parts_.options.limits()),
+      aside_(loop_, faults_, Derive(parts_.seed, 1)),
+      prng_(Derive(parts_.seed, 2)) {
   const Options& o = parts_.options;
   auto sink = [this](const Fact& fact) {
     if (const auto* decided = std::get_if<Decided>(&fact)) mirror_.Apply(*decided->record);
@@ -33,6 +38,9 @@ HubProcess::HubProcess(Parts parts)
       SimStore::Parts{loop_, faults_, sink, parts_.disk, disk, parts_.sabotage});
   hub_ =
       std::make_unique<hub::Hub>(loop_, *store_, *this, parts_.epoch, LimitsOf(o, parts_.sabotage));
+  auto log = [this](const std::string& line) { parts_.sink(Remark{line}); };
+  jobs_ = std::make_unique<hub::Jobs>(
+      hub::Jobs::Parts{loop_, *store_, *hub_, aside_, log, parts_.workload.pause_after_failures()});
 }
 
 Status HubProcess::TakeUp() {
@@ -45,20 +53,7 @@ Status HubProcess::TakeUp() {
   });
   if (!told) return told;
   parts_.sink(ReplayDone{});
-  // As the rows of the table of jobs say.
-  SimStore reader({loop_, faults_, [](const Fact&) {}, parts_.disk, {}, {}});
-  auto read = reader.Replay([this](const engine::Record& record) {
-    if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) jobs_[accepted->job] = {};
-    const auto* finished = std::get_if<engine::JobFinished>(&record);
-    if (finished != nullptr) jobs_[finished->job] = {true, finished->counts};
-  });
-  if (!read) return read;
-  for (auto& [id, job] : jobs_) {
-    auto counts = hub_->engine().Counts(id);
-    if (!counts) continue;
-    job = {hub_->engine().Finished(id), *counts};
-    hub_->SetSettings(id, parts_.workload.job(id).settings);
-  }
+  if (auto loaded = jobs_->Load(); !loaded) return loaded;
   hub_->Resume(engine::LastNodes::kMayReturn);
   return {};
 }
@@ -79,6 +74,7 @@ uint64_t HubProcess::DigestOf(bool as_hub) const {
 
 HubProcess::Digests HubProcess::Die(bool lose_nothing, Prng& prng) {
   faults_.Die();
+  FollowHub();
   hub_->engine().CheckInvariants();
   Digests digests{hub_->engine().Digest(), mirror_.Digest()};
   size_t also_durable = 0;
@@ -94,68 +90,106 @@ HubProcess::Digests HubProcess::Die(bool lose_nothing, Prng& prng) {
   return digests;
 }
 
-const HubProcess::Job* HubProcess::Find(JobId job) const {
-  auto at = jobs_.find(job);
-  return at == jobs_.end() ? nullptr : &at->second;
+// What is forgotten or taken up again leaves no record.
+void HubProcess::FollowHub() {
+  const engine::Engine& engine = hub_->engine();
+  for (const engine::JobInfo& job : mirror_.Jobs()) {
+    if (engine.Counts(job.job)) continue;
+    mirror_.Forget(job.job);
+    // A hub does this after a day.
+    for (const engine::NodeInfo& node : engine.Nodes()) hub_->ForgetNode(node.node);
+  }
+  for (const engine::JobInfo& job : engine.Jobs()) {
+    if (mirror_.Counts(job.job)) continue;
+    engine::Engine past;
+    auto apply = [&](const engine::Record& record) { past.Apply(record); };
+    CHECK(store_->ReplayJob(job.job, apply).has_value() && mirror_.Adopt(job.job, past));
+  }
 }
 
 // ---- What people ask for -----------------------------------------------------------------------
 
-void HubProcess::AppendRows(const SimJob& job, TaskIndex first, uint32_t count) {
-  store::Batch batch;
-  batch.rows.push_back({job.id, first, {}});
-  for (TaskIndex i = first; i < first + count; ++i) {
-    batch.rows.back().rows.push_back(parts_.workload.RowOf(job.id, i));
+wire::Submit HubProcess::Head(const SimJob& job) const {
+  wire::Submit head;
+  head.submission = fmt::format("job {}", job.id.value);
+  head.settings = job.settings;
+  head.policy = job.policy;
+  head.priority = job.priority;
+  head.max_running = job.policy.max_running;
+  head.weight = job.policy.weight;
+  head.open = job.open;
+  for (const After& after : job.after) {
+    head.after.push_back({after.job, static_cast<uint32_t>(after.kind)});
   }
-  store_->Append(std::move(batch), [this, alive = alive_](Status status) {
-    if (*alive && !status) OnStoreFailed(status.error());
-  });
+  if (parts_.sabotage == Sabotage::kForgetPolicy) {
+    head.policy.retry.retries += 3;
+    head.policy.retry.once = false;
+  }
+  if (parts_.sabotage == Sabotage::kForgetOrder) head.after.clear();
+  if (parts_.sabotage == Sabotage::kForgetBlame) head.policy.retry.once = true;
+  if (parts_.sabotage == Sabotage::kForgetBounds) head.max_running = 0;
+  return head;
+}
+
+std::deque<wire::Request> HubProcess::Upload(const SimJob& job, wire::Submit head, TaskIndex first,
+                                             uint32_t count) {
+  std::deque<wire::Request> requests;
+  requests.emplace_back(std::move(head));
+  for (TaskIndex i = first; i < first + count;) {
+    wire::Rows rows;
+    uint64_t most = 1 + prng_.Below(count);
+    while (i < first + count && rows.rows.size() < most) {
+      rows.rows.push_back(parts_.workload.RowOf(job.id, i++));
+    }
+    requests.emplace_back(std::move(rows));
+  }
+  wire::SubmitEnd end{count, job.requests, parts_.workload.RunsOf(job, first, count), {}};
+  for (RequestRun& run : end.runs) run.first -= first;
+  if (first == 0) end.order = parts_.workload.PlanOf(job).order;
+  requests.emplace_back(std::move(end));
+  return requests;
+}
+
+void HubProcess::Send(const SimJob& job, std::deque<wire::Request> requests,
+                      HubClient::Answered answered) {
+  uint64_t id = ++last_client_;
+  auto told = [this, answered = std::move(answered)](const Result<wire::Accepted>& answer) {
+    if (!answer) parts_.sink(Remark{"refused: " + answer.error().message});
+    answered(answer);
+  };
+  hub::Caller caller{.user = job.user};
+  if (parts_.sabotage == Sabotage::kForgetShares) caller.user = Workload::UserName(1);
+  bool breaks = clients_break_ && prng_.Chance(20);
+  size_t breaks_after = breaks ? 1 + prng_.Below(requests.size() + 1) : 0;
+  // An answer may come before the client is here.
+  auto& client = clients_[id];
+  client = std::make_unique<HubClient>(
+      HubClient::Parts{loop_, faults_, *jobs_, *this, std::move(caller), breaks_after},
+      std::move(requests), [this, id, told](const auto& answer) {
+        auto ended = clients_.extract(id);
+        told(answer);
+      });
 }
 
 void HubProcess::Submit(const SimJob& job) {
-  AppendRows(job, 0, job.totals.front());
-  engine::SubmitJob event{job.id, parts_.workload.PlanOf(job), OutcomesFor(job)};
-  if (parts_.sabotage == Sabotage::kForgetPolicy) {
-    event.plan.policy.retry.retries += 3;
-    event.plan.policy.retry.once = false;
-  }
-  if (parts_.sabotage == Sabotage::kForgetOrder) event.plan.after.clear();
-  if (parts_.sabotage == Sabotage::kForgetBlame) event.plan.policy.retry.once = true;
-  if (parts_.sabotage == Sabotage::kForgetBounds) event.plan.policy.max_running = 0;
-  if (parts_.sabotage == Sabotage::kForgetShares) event.plan.user = Workload::UserName(1);
-  hub_->SetSettings(job.id, job.settings);
-  hub_->Post(std::move(event));
-}
-
-std::vector<engine::JobOutcome> HubProcess::OutcomesFor(const SimJob& job) const {
-  std::vector<engine::JobOutcome> outcomes;
-  for (const After& after : job.after) {
-    const Job* other = Find(after.job);
-    if (other == nullptr || hub_->engine().Counts(after.job)) continue;
-    engine::JobOutcome outcome{after.job, other->counts, {}};
-    engine::Engine past;
-    CHECK(store_->ReplayJob(after.job, [&](const engine::Record& record) { past.Apply(record); })
-              .has_value());
-    for (TaskIndex i = 0; i < other->counts.total; ++i) {
-      if (past.StateOf(after.job, i) == TaskState::kSucceeded) AppendIndex(outcome.succeeded, i);
-    }
-    outcomes.push_back(std::move(outcome));
-  }
-  return outcomes;
-}
-
-bool HubProcess::Grow(const SimJob& job, uint32_t total) {
-  auto counts = hub_->engine().Counts(job.id);
-  if (!counts || counts->total >= total || Find(job.id)->finished) return false;
-  if (!growing_.insert(job.id).second) return false;
-  uint32_t count = total - counts->total;
-  AppendRows(job, counts->total, count);
-  hub_->Post(engine::GrowJob{job.id, count, {}, parts_.workload.RunsOf(job, counts->total, count)});
-  WhenSettled([this, id = job.id, total] {
-    growing_.erase(id);
-    parts_.sink(Acknowledged{Acknowledged::What::kGrown, id, total});
+  store_->SetNextJob(job.id);
+  Send(job, Upload(job, Head(job), 0, job.totals.front()), [this, id = job.id](const auto& answer) {
+    if (!answer) return parts_.events.OnRefused(id);
+    CHECK(answer->job == id);
+    parts_.sink(Acknowledged{Acknowledged::What::kAccepted, id});
+    parts_.events.OnAccepted(id);
   });
-  return true;
+}
+
+void HubProcess::Grow(const SimJob& job, uint32_t total) {
+  auto counts = hub_->engine().Counts(job.id);
+  if (!counts || counts->total >= total || Find(job.id)->finished) return;
+  wire::Submit head = Head(job);
+  head.add_to = job.id;
+  auto requests = Upload(job, std::move(head), counts->total, total - counts->total);
+  Send(job, std::move(requests), [this, id = job.id, total](const auto& answer) {
+    if (answer) parts_.sink(Acknowledged{Acknowledged::What::kGrown, id, total});
+  });
 }
 
 void HubProcess::Ask(engine::Event event, std::optional<Acknowledged> fact) {
@@ -163,49 +197,37 @@ void HubProcess::Ask(engine::Event event, std::optional<Acknowledged> fact) {
   if (fact) WhenSettled([this, fact = *fact] { parts_.sink(fact); });
 }
 
-bool HubProcess::Retry(const SimJob& job) {
-  Revive(job);
-  const engine::Engine& engine = hub_->engine();
-  std::vector<TaskRange> failed;
-  for (TaskIndex i = 0; i < engine.Counts(job.id)->total; ++i) {
-    auto state = engine.StateOf(job.id, i);
-    if (state == TaskState::kFailed || state == TaskState::kUnknown ||
-        state == TaskState::kCancelled) {
-      AppendIndex(failed, i);
+void HubProcess::Retry(const SimJob& job, std::function<void(bool)> done) {
+  jobs_->Revive(job.id, job.user, [this, id = job.id, done = std::move(done)](Status revived) {
+    std::vector<TaskRange> tasks;
+    if (revived) tasks = NotSucceeded(id);
+    if (tasks.empty()) {
+      jobs_->ForgetSoon(id);
+      return done(false);
     }
-  }
-  if (failed.empty()) {
-    ForgetSoon(job.id);
-    return false;
-  }
-  hub_->Post(engine::ReopenTasks{job.id, std::move(failed)});
-  hub_->Post(engine::ReleaseJob{job.id});
-  jobs_[job.id].finished = false;
-  WhenSettled(
-      [this, id = job.id] { parts_.sink(Acknowledged{Acknowledged::What::kReopened, id, 0}); });
-  return true;
+    jobs_->Reopen(id, std::move(tasks), {});
+    done(true);
+    WhenSettled([this, id] { parts_.sink(Acknowledged{Acknowledged::What::kReopened, id, 0}); });
+  });
 }
 
-void HubProcess::Revive(const SimJob& job) {
-  if (hub_->engine().Counts(job.id)) return;
-  engine::Engine past;
-  engine::Engine mirrored;
-  auto apply = [&](const engine::Record& record) {
-    past.Apply(record);
-    mirrored.Apply(record);
-  };
-  CHECK(store_->ReplayJob(job.id, apply).has_value());
-  CHECK(hub_->Adopt(job.id, past) && mirror_.Adopt(job.id, mirrored));
-  hub_->SetSettings(job.id, job.settings);
+std::vector<TaskRange> HubProcess::NotSucceeded(JobId job) const {
+  const engine::Engine& engine = hub_->engine();
+  std::vector<TaskRange> tasks;
+  for (TaskIndex i = 0; i < engine.Counts(job)->total; ++i) {
+    auto state = engine.StateOf(job, i);
+    if (state == TaskState::kFailed || state == TaskState::kUnknown ||
+        state == TaskState::kCancelled) {
+      AppendIndex(tasks, i);
+    }
+  }
+  return tasks;
 }
 
 void HubProcess::WhenSettled(std::function<void()> fn) {
   if (parts_.sabotage == Sabotage::kAckEarly) return fn();
-  loop_.Post([this, fn = std::move(fn)] {
-    if (!faults_.Alive()) return;
-    store_->Append({}, [this, fn](Status status) {
-      if (status && faults_.Alive()) fn();
-    });
+  jobs_->WhenSettled([this, fn = std::move(fn)] {
+    if (faults_.Alive()) fn();
   });
 }
 
@@ -215,47 +237,28 @@ void HubProcess::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&
   if (!faults_.Alive()) return;
   parts_.sink(Told{&notice, output.get()});
   if (parts_.sabotage == Sabotage::kTellTwice) parts_.sink(Told{&notice, output.get()});
+  jobs_->OnEnded(notice);
 }
 
 void HubProcess::OnHeld(const engine::NoticeHeld& notice) {
   if (!faults_.Alive()) return;
   parts_.sink(ToldHeld{notice});
+  jobs_->OnHeld(notice);
   if (notice.reason != engine::HoldReason::kUser) parts_.events.OnHeldByRule(notice.job);
 }
 
 void HubProcess::OnFinished(const engine::NoticeFinished& notice) {
-  if (!faults_.Alive() || !hub_->engine().Finished(notice.job)) return;
+  if (!faults_.Alive()) return;
+  jobs_->OnFinished(notice);
+  if (!hub_->engine().Finished(notice.job)) return;
   parts_.sink(ToldFinished{notice});
-  jobs_[notice.job] = {true, notice.counts};
-  ForgetSoon(notice.job);
   parts_.events.OnFinished(notice.job);
-}
-
-void HubProcess::ForgetSoon(JobId job) {
-  constexpr Duration kAgain = Duration::Millis(1);
-  loop_.Post([this, job] {
-    if (!faults_.Alive() || !hub_->engine().Finished(job)) return;
-    if (hub_->Forget(job)) {
-      mirror_.Forget(job);
-      // A hub does this after a day.
-      for (const engine::NodeInfo& node : hub_->engine().Nodes()) hub_->ForgetNode(node.node);
-      return;
-    }
-    loop_.At(loop_.Now() + kAgain, [this, job] { ForgetSoon(job); });
-  });
 }
 
 void HubProcess::OnHubNotice(const engine::Notice& notice) {
   if (!faults_.Alive()) return;
-  if (const auto* accepted = std::get_if<engine::NoticeAccepted>(&notice)) {
-    jobs_.try_emplace(accepted->job);
-    parts_.sink(Acknowledged{Acknowledged::What::kAccepted, accepted->job});
-    parts_.events.OnAccepted(accepted->job);
-  } else if (const auto* refused = std::get_if<engine::NoticeRefused>(&notice)) {
-    parts_.events.OnRefused(refused->job);
-  } else {
-    parts_.events.OnNodeSick();
-  }
+  jobs_->OnHubNotice(notice);
+  if (std::holds_alternative<engine::NoticeNodeSick>(notice)) parts_.events.OnNodeSick();
 }
 
 void HubProcess::OnStoreFailed(const Error& error) {

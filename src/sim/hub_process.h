@@ -1,6 +1,5 @@
-// HubProcess: one life of a simulated hub: the real hub::Hub over a SimStore, and around it what
-// the product's service does for jobs (apps/hub_service.cc): it forgets what has finished, takes it
-// up again for a retry, and knows how finished jobs ended.
+// HubProcess: one life of a simulated hub: the real hub::Hub and hub::Jobs over a SimStore. Jobs
+// come in by real sessions of clients (HubClient); only the door and the nodes' names are left out.
 //
 // What people ask of it goes through here; answers are facts, and calls of HubEvents.
 #pragma once
@@ -10,9 +9,12 @@
 #include <memory>
 #include <optional>
 
+#include "hub/client_session.h"
 #include "hub/hub.h"
+#include "hub/jobs.h"
 #include "sim/fact.h"
 #include "sim/faults.h"
+#include "sim/hub_client.h"
 #include "sim/options.h"
 #include "sim/process_loop.h"
 #include "sim/sabotage.h"
@@ -26,13 +28,14 @@ class HubEvents {
  public:
   virtual ~HubEvents() = default;
   virtual void OnAccepted(JobId job) = 0;
+  // Or the connection broke: it is not known what became of it.
   virtual void OnRefused(JobId job) = 0;
   virtual void OnHeldByRule(JobId job) = 0;
   virtual void OnFinished(JobId job) = 0;
   virtual void OnNodeSick() = 0;
 };
 
-class HubProcess final : public hub::Watcher {
+class HubProcess final : public hub::Watcher, public hub::ClientHost {
  public:
   struct Parts {
     os::Loop& world;
@@ -47,12 +50,7 @@ class HubProcess final : public hub::Watcher {
     uint64_t seed = 1;
     Sabotage sabotage = Sabotage::kNone;
   };
-  struct Job {
-    bool finished = false;
-    JobCounts counts;
-  };
   explicit HubProcess(Parts parts);
-  ~HubProcess() override { *alive_ = false; }
 
   // Reads the journal and takes up what is there.
   Status TakeUp();
@@ -66,15 +64,19 @@ class HubProcess final : public hub::Watcher {
 
   // ---- What people ask for
   void Submit(const SimJob& job);
-  // Adds tasks up to `total`. False: not now, or never.
-  bool Grow(const SimJob& job, uint32_t total);
+  // Adds tasks up to `total`, if the job takes any now.
+  void Grow(const SimJob& job, uint32_t total);
   // Posts an event; `fact` becomes true, and known, when it is durable.
   void Ask(engine::Event event, std::optional<Acknowledged> fact = std::nullopt);
-  // Has the tasks that did not succeed done again. False: there is none.
-  bool Retry(const SimJob& job);
+  // Has the tasks that did not succeed done again; `done` hears whether there are any.
+  void Retry(const SimJob& job, std::function<void(bool)> done);
   // Null: it was not accepted.
-  const Job* Find(JobId job) const;
-  const std::map<JobId, Job>& jobs() const { return jobs_; }
+  const hub::KnownJobs::Job* Find(JobId job) const { return jobs_->known().Find(job); }
+  std::vector<JobId> AllJobs() const { return jobs_->known().AllOf("", /*everybody=*/true); }
+  // The connections of clients break now and then.
+  void BreakClients(bool breaks) { clients_break_ = breaks; }
+  // After each turn of the loop: the mirror forgets what the hub has forgotten.
+  void FollowHub();
 
   Epoch epoch() const { return parts_.epoch; }
   hub::Hub& hub() { return *hub_; }
@@ -90,12 +92,23 @@ class HubProcess final : public hub::Watcher {
   void OnNews(const wire::ToHub&) override { faults_.Alive(); }
   void OnStoreFailed(const Error& error) override;
 
+  uint32_t nodes_joined() const override { return 0; }
+  uint64_t default_memory() const override { return 0; }
+  hub::Turns& reader_turns() override { return turns_; }
+  Result<std::unique_ptr<os::Child>> StartReader(const hub::Caller&, std::string,
+                                                 os::Child::Events) override {
+    return Fail(ErrorKind::kUnavailable, "a simulated hub has no readers");
+  }
+  void OnCommand(hub::ClientSession&, wire::Command) override {}
+
  private:
-  void ForgetSoon(JobId job);
-  void Revive(const SimJob& job);
-  std::vector<engine::JobOutcome> OutcomesFor(const SimJob& job) const;
-  void AppendRows(const SimJob& job, TaskIndex first, uint32_t count);
+  wire::Submit Head(const SimJob& job) const;
+  // The messages of tasks first .. first+count-1.
+  std::deque<wire::Request> Upload(const SimJob& job, wire::Submit head, TaskIndex first,
+                                   uint32_t count);
+  void Send(const SimJob& job, std::deque<wire::Request> requests, HubClient::Answered answered);
   void WhenSettled(std::function<void()> fn);
+  std::vector<TaskRange> NotSucceeded(JobId job) const;
   uint64_t DigestOf(bool as_hub) const;
 
   Parts parts_;
@@ -104,10 +117,14 @@ class HubProcess final : public hub::Watcher {
   std::unique_ptr<SimStore> store_;
   std::unique_ptr<hub::Hub> hub_;
   engine::Engine mirror_;  // has the records alone
-  std::map<JobId, Job> jobs_;
-  std::set<JobId> growing_;
+  SimAside aside_;
+  Prng prng_;
+  std::unique_ptr<hub::Jobs> jobs_;
+  hub::Turns turns_;
+  uint64_t last_client_ = 0;
+  std::map<uint64_t, std::unique_ptr<HubClient>> clients_;
+  bool clients_break_ = false;
   bool store_failed_ = false;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace spate::sim

@@ -17,6 +17,7 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
       workload_(options),
       prng_(Derive(options.seed, 6)),
       lies_(Derive(options.seed, 11)),
+      clients_break_(Prng(Derive(options.seed, 12)).Chance(50)),
       witness_(workload_, options_, std::move(print)),
       report_(witness_.report()),
       people_({loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
@@ -89,6 +90,7 @@ void HubWorld::Live() {
       return witness_.Find("complete", "the world stands still: nothing is under way");
     }
     witness_.Turned(loop_.Now(), [this] { return WhyStill(); });
+    if (hub_ && !hub_->faults().dead()) hub_->FollowHub();
     LookForTheDead();
     if (report_.steps % check_every == 0) CheckInvariants();
     if (!peace_) {
@@ -148,6 +150,7 @@ void HubWorld::MakePeace() {
   uneasy_at_ = loop_.Now();
   witness_.Expect(uneasy_at_);
   for (Place& place : places_) place.away = false;
+  if (hub_) hub_->BreakClients(false);
   Tick();
 }
 
@@ -194,6 +197,7 @@ void HubWorld::StartHub() {
     witness_.Find("replay", "the journal cannot be read: " + up.error().message);
     return;
   }
+  hub_->BreakClients(!peace_ && clients_break_);
   people_.SeeHub();
   PlanHubTroubles();
 }

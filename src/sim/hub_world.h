@@ -88,6 +88,7 @@ class HubWorld {
   const Workload workload_;
   Prng prng_;
   Prng lies_;
+  const bool clients_break_;  // now and then
   os::FakeLoop loop_;
   Witness witness_;
   WorldReport& report_;

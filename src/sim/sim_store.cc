@@ -7,9 +7,22 @@
 namespace spate::sim {
 
 SimStore::SimStore(Parts parts)
-    : parts_(std::move(parts)), inner_(parts_.loop, parts_.disk, parts_.options) {}
+    : MemoryStore(parts.loop, parts.disk, parts.options), parts_(std::move(parts)) {}
 
-void SimStore::Append(store::Batch batch, std::function<void(Status)> done) {
+store::Done SimStore::Telling(store::Done done) {
+  return [this, done = std::move(done)](Status status) {
+    if (status) TellCommitted();
+    if (parts_.faults.Alive() && done) done(std::move(status));
+  };
+}
+
+void SimStore::Change(RowChange change, store::Done done) {
+  if (!parts_.faults.Alive()) return;
+  pending_.push_back({});
+  MemoryStore::Change(std::move(change), Telling(std::move(done)));
+}
+
+void SimStore::Append(store::Batch batch, store::Done done) {
   pending_.push_back({batch.records, batch.outputs});
   for (const engine::Record& record : batch.records) parts_.sink(Decided{&record});
   if (!parts_.faults.Alive()) return;
@@ -19,16 +32,13 @@ void SimStore::Append(store::Batch batch, std::function<void(Status)> done) {
     });
     done = [](Status) {};
   }
-  inner_.Append(std::move(batch), [this, done = std::move(done)](Status status) {
-    if (status) TellCommitted();
-    if (parts_.faults.Alive()) done(std::move(status));
-  });
+  MemoryStore::Append(std::move(batch), Telling(std::move(done)));
   parts_.faults.Alive();
 }
 
 Status SimStore::Replay(const std::function<void(const engine::Record&)>& visit) {
   uint64_t count = 0;
-  return inner_.Replay([&](const engine::Record& record) {
+  return MemoryStore::Replay([&](const engine::Record& record) {
     bool first_kind = std::holds_alternative<engine::JobAccepted>(record);
     if (parts_.sabotage == Sabotage::kForgetRecord && !first_kind && ++count % 10 == 0) {
       if (std::holds_alternative<engine::JobHeld>(record)) return;
@@ -38,12 +48,8 @@ Status SimStore::Replay(const std::function<void(const engine::Record&)>& visit)
   });
 }
 
-Result<std::vector<std::string>> SimStore::Rows(JobId job, TaskIndex first, uint32_t count) {
-  return inner_.Rows(job, first, count);
-}
-
 void SimStore::Crash(size_t also_durable) {
-  size_t durable = inner_.Crash(also_durable);
+  size_t durable = MemoryStore::Crash(also_durable);
   for (size_t i = 0; i < durable; ++i) TellCommitted();
   if (parts_.sabotage == Sabotage::kLoseCommit && !parts_.disk->records.empty()) {
     parts_.disk->records.pop_back();

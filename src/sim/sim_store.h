@@ -16,7 +16,7 @@
 
 namespace spate::sim {
 
-class SimStore final : public store::Store {
+class SimStore final : public store::MemoryStore {
  public:
   struct Parts {
     os::Loop& loop;
@@ -28,22 +28,22 @@ class SimStore final : public store::Store {
   };
   explicit SimStore(Parts parts);
 
-  void Append(store::Batch batch, std::function<void(Status)> done) override;
-  uint64_t Backlog() const override { return inner_.Backlog(); }
+  void Append(store::Batch batch, store::Done done) override;
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
-  Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override {
-    return inner_.ReplayJob(job, visit);
-  }
-  Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
+  JobId NextJobId() override { return next_job_; }
 
+  // The number of the next job, which is what the world calls it.
+  void SetNextJob(JobId job) { next_job_ = job; }
   void FailAfter(uint64_t commits) {
-    inner_.FailAfter(commits, {ErrorKind::kExhausted, "no space left on device"});
+    MemoryStore::FailAfter(commits, {ErrorKind::kExhausted, "no space left on device"});
   }
   // The process is gone. The first `also_durable` batches of those queued reached the disk.
   void Crash(size_t also_durable);
-  size_t queued() const { return inner_.queued(); }
   // What was given and is not durable, in order.
   std::vector<engine::Record> Pending() const;
+
+ protected:
+  void Change(RowChange change, store::Done done) override;
 
  private:
   struct Given {
@@ -51,9 +51,11 @@ class SimStore final : public store::Store {
     std::vector<TaskOutputPtr> outputs;
   };
   void TellCommitted();
+  // The world hears of the commit before its owner does.
+  store::Done Telling(store::Done done);
 
   Parts parts_;
-  store::MemoryStore inner_;
+  JobId next_job_;
   std::deque<Given> pending_;
 };
 

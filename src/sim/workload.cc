@@ -87,6 +87,9 @@ Workload::Workload(const Options& options) : options_(options) {
 
 void Workload::MakeHubJobs() {
   Prng prng(Derive(options_.seed, 2));
+  if (!options_.fair && !options_.black_holes && prng.Chance(40)) {
+    pause_after_failures_ = static_cast<uint32_t>(2 + prng.Below(24));
+  }
   for (uint32_t number = 1; number <= options_.jobs; ++number) {
     uint32_t tasks = options_.tasks / options_.jobs;
     if (!options_.fair) tasks = static_cast<uint32_t>(prng.Below(2 * tasks + 2));
@@ -107,9 +110,7 @@ void Workload::AddHubPart(SimJob& job, Prng prng) const {
   if (o.max_running && prng.Chance(60)) {
     job.policy.max_running = static_cast<uint32_t>(1 + prng.Below(2 * o.slots));
   }
-  if (!o.fair && !o.black_holes && prng.Chance(30)) {
-    job.policy.pause_after_failures = static_cast<uint32_t>(2 + prng.Below(24));
-  }
+  job.policy.pause_after_failures = pause_after_failures_;
   while (o.after && job.id.value > 1 && job.after.size() < 3 && prng.Chance(50)) {
     JobId on(static_cast<uint32_t>(prng.Chance(60) ? job.id.value - 1
                                                    : 1 + prng.Below(job.id.value - 1)));
@@ -117,7 +118,10 @@ void Workload::AddHubPart(SimJob& job, Prng prng) const {
                              [on](const After& after) { return after.job == on; });
     constexpr AfterKind kKinds[] = {AfterKind::kEach, AfterKind::kEach, AfterKind::kAny,
                                     AfterKind::kOk, AfterKind::kFail};
-    if (!known) job.after.push_back({on, kKinds[prng.Below(std::size(kKinds))]});
+    AfterKind kind = kKinds[prng.Below(std::size(kKinds))];
+    // Which of its tasks succeed is its user's to know.
+    if (kind == AfterKind::kEach && jobs_[on.value - 1].user != job.user) kind = AfterKind::kAny;
+    if (!known) job.after.push_back({on, kind});
   }
 }
 

@@ -51,7 +51,8 @@ class Workload {
 
   const std::vector<SimJob>& jobs() const { return jobs_; }
   const SimJob& job(JobId id) const { return jobs_[id.value - 1]; }
-  const std::vector<Offer>& offers() const { return offers_; }  // of nodes 1, 2, ...
+  const std::vector<Offer>& offers() const { return offers_; }             // of nodes 1, 2, ...
+  uint32_t pause_after_failures() const { return pause_after_failures_; }  // of a hub's jobs
 
   // The job with its first totals.front() tasks.
   JobPlan PlanOf(const SimJob& job) const;
@@ -75,6 +76,7 @@ class Workload {
   uint64_t TaskHash(JobId job, TaskIndex index, uint64_t salt) const;
 
   Options options_;
+  uint32_t pause_after_failures_ = 0;
   std::vector<Offer> offers_;
   std::vector<SimJob> jobs_;
 };

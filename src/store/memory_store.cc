@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -22,11 +24,19 @@ MemoryStore::MemoryStore(os::Loop& loop, std::shared_ptr<MemoryDisk> disk,
 MemoryStore::~MemoryStore() { loop_.Cancel(timer_); }
 
 void MemoryStore::Append(Batch batch, std::function<void(Status)> done) {
+  uint64_t bytes = BatchBytes(batch);
+  Queue({std::move(batch), nullptr, std::move(done), bytes});
+}
+
+void MemoryStore::Change(RowChange change, Done done) {
+  Queue({{}, std::move(change), std::move(done), sizeof(Queued)});
+}
+
+void MemoryStore::Queue(Queued queued) {
   if (dead_) return;
   appended_ = true;
-  uint64_t bytes = BatchBytes(batch);
-  backlog_ += bytes;
-  queue_.push_back({std::move(batch), std::move(done), bytes});
+  backlog_ += queued.bytes;
+  queue_.push_back(std::move(queued));
   if (queue_.size() == 1) Arm();
 }
 
@@ -46,19 +56,23 @@ void MemoryStore::CommitFirst() {
     status = std::unexpected(failure_);
   } else {
     --commits_until_failure_;
-    Write(first.batch);
+    Write(first);
   }
   if (!queue_.empty()) Arm();
-  first.done(std::move(status));  // last: it may destroy this store
+  if (first.done) first.done(std::move(status));  // last: it may destroy this store
 }
 
-void MemoryStore::Write(Batch& batch) {
+void MemoryStore::Write(Queued& queued) {
+  ++disk_->commits;
+  if (queued.change) return queued.change(*disk_);
+  Batch& batch = queued.batch;
   for (RowChunk& chunk : batch.rows) {
     TaskIndex index = chunk.first;
     for (std::string& row : chunk.rows) disk_->rows[{chunk.job, index++}] = std::move(row);
   }
   size_t attempt = 0;
   for (engine::Record& record : batch.records) {
+    if (options_.is_hub) Note(record, batch.now);
     if (auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
       RoundToStored(*ended);
       if (attempt < batch.outputs.size() && batch.outputs[attempt] != nullptr) {
@@ -70,24 +84,51 @@ void MemoryStore::Write(Batch& batch) {
       disk_->records.emplace_back(EncodeRecord(record));
     }
   }
-  ++disk_->commits;
+}
+
+// What the record that is about to be written says of its job's row, as JobTable does.
+void MemoryStore::Note(const engine::Record& record, Instant now) {
+  auto at = disk_->jobs.find(JobOf(record));
+  if (at == disk_->jobs.end()) return;
+  JobRow& row = at->second;
+  uint64_t seq = disk_->records.size() + 1;
+  if (std::holds_alternative<engine::JobAccepted>(record)) {
+    row.first_seq = seq;
+    row.last_seq = 0;
+  } else if (const auto* finished = std::get_if<engine::JobFinished>(&record)) {
+    row.last_seq = seq;
+    row.state = JobState::kFinished;
+    row.ended = now;
+    row.counts = finished->counts;
+  } else if (Reopens(record)) {
+    row.last_seq = 0;
+    row.ended.reset();
+    if (row.state == JobState::kFinished) row.state = JobState::kRunning;
+  } else if (row.last_seq != 0) {
+    row.last_seq = seq;
+  }
 }
 
 Status MemoryStore::Replay(const std::function<void(const engine::Record&)>& visit) {
   CHECK(!appended_);
-  if (!options_.is_hub) return Visit(visit);
+  if (!options_.is_hub) return disk_->Visit(visit);
   std::set<JobId> finished;
-  auto looked = Visit([&](const engine::Record& record) {
+  auto looked = disk_->Visit([&](const engine::Record& record) {
     if (std::holds_alternative<engine::JobFinished>(record)) finished.insert(JobOf(record));
     if (Reopens(record)) finished.erase(JobOf(record));
   });
   if (!looked) return looked;
-  return Visit([&](const engine::Record& record) {
+  return disk_->Visit([&](const engine::Record& record) {
     if (!finished.contains(JobOf(record))) visit(record);
   });
 }
 
 Status MemoryStore::ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) {
+  return disk_->VisitJob(job, visit);
+}
+
+Status MemoryDisk::VisitJob(JobId job,
+                            const std::function<void(const engine::Record&)>& visit) const {
   bool found = false;
   auto visited = Visit([&](const engine::Record& record) {
     if (JobOf(record) != job) return;
@@ -100,14 +141,15 @@ Status MemoryStore::ReplayJob(JobId job, const std::function<void(const engine::
   return visited;
 }
 
-Status MemoryStore::Visit(const std::function<void(const engine::Record&)>& visit) const {
-  for (const auto& stored : disk_->records) {
-    if (const auto* ended = std::get_if<engine::AttemptEnded>(&stored)) {
-      visit(engine::Record(*ended));
-      continue;
-    }
-    const auto& encoded = std::get<EncodedRecord>(stored);
-    auto record = DecodeRecord(static_cast<int>(encoded.kind), encoded.data);
+Result<engine::Record> MemoryDisk::Decode(const Stored& stored) {
+  if (const auto* ended = std::get_if<engine::AttemptEnded>(&stored)) return engine::Record(*ended);
+  const auto& encoded = std::get<EncodedRecord>(stored);
+  return DecodeRecord(static_cast<int>(encoded.kind), encoded.data);
+}
+
+Status MemoryDisk::Visit(const std::function<void(const engine::Record&)>& visit) const {
+  for (const Stored& stored : records) {
+    auto record = Decode(stored);
     if (!record) return std::unexpected(record.error());
     visit(*record);
   }
@@ -135,11 +177,209 @@ Result<std::vector<std::string>> MemoryStore::Rows(JobId job, TaskIndex first, u
   return rows;
 }
 
+// ---- Rows of a hub -----------------------------------------------------------------------------
+
+void MemoryStore::PutJob(JobRow row, Done done) {
+  std::string submission = row.submission;
+  if (!submission.empty()) queued_submissions_[submission] = row.job;
+  auto change = [row = std::move(row)](MemoryDisk& disk) {
+    JobRow& kept = disk.jobs[row.job];
+    uint64_t first = kept.first_seq, last = kept.last_seq;
+    kept = row;
+    kept.first_seq = first;
+    kept.last_seq = last;
+  };
+  Change(std::move(change), [this, submission, done = std::move(done)](Status status) {
+    queued_submissions_.erase(submission);
+    if (done) done(std::move(status));
+  });
+}
+
+void MemoryStore::PutProgress(JobProgress progress, Done done) {
+  auto change = [progress](MemoryDisk& disk) {
+    auto at = disk.jobs.find(progress.job);
+    if (at == disk.jobs.end()) return;
+    JobRow& row = at->second;
+    if (row.last_seq != 0 && progress.state != JobState::kFinished) return;
+    row.state = progress.state;
+    row.counts = progress.counts;
+    row.ended = progress.ended;
+    if (progress.started) row.started = *progress.started;
+  };
+  Change(std::move(change), std::move(done));
+}
+
+void MemoryStore::ForgetJob(JobId job, Done done) {
+  auto change = [job](MemoryDisk& disk) {
+    auto row = disk.jobs.find(job);
+    if (row != disk.jobs.end() && row->second.first_seq != 0 && row->second.last_seq == 0) return;
+    if (row != disk.jobs.end()) disk.jobs.erase(row);
+    std::erase_if(disk.rows, [job](const auto& each) { return each.first.first == job; });
+    std::erase_if(disk.outputs, [job](const auto& each) { return each.first.job == job; });
+    std::erase_if(disk.records, [job](const MemoryDisk::Stored& each) {
+      auto record = MemoryDisk::Decode(each);
+      return record && JobOf(*record) == job;
+    });
+  };
+  Change(std::move(change), std::move(done));
+}
+
+Result<JobRow> MemoryStore::ReadJob(JobId job) {
+  auto at = disk_->jobs.find(job);
+  if (at != disk_->jobs.end()) return at->second;
+  return Fail(ErrorKind::kNotFound, fmt::format("there is no job {}", job.value));
+}
+
+Result<std::vector<JobRow>> MemoryStore::ReadJobs(WhichJobs which) {
+  std::vector<JobRow> rows;
+  for (const auto& [id, row] : disk_->jobs) {
+    bool finished = row.last_seq != 0;
+    bool wanted = which == WhichJobs::kAll || (which == WhichJobs::kUnfinished && !finished) ||
+                  (which == WhichJobs::kUncounted && finished && row.state != JobState::kFinished);
+    if (row.first_seq != 0 && wanted) rows.push_back(row);
+  }
+  return rows;
+}
+
+Result<std::vector<JobId>> MemoryStore::JobsOf(std::string_view user) {
+  std::vector<JobId> jobs;
+  for (const auto& [id, row] : disk_->jobs) {
+    if (row.first_seq != 0 && (user.empty() || row.user == user)) jobs.push_back(id);
+  }
+  return jobs;
+}
+
+Result<std::optional<JobId>> MemoryStore::NewestOf(std::string_view user) {
+  auto jobs = JobsOf(user);
+  return jobs->empty() ? std::nullopt : std::optional(jobs->back());
+}
+
+Result<std::vector<JobId>> MemoryStore::EndedBefore(Instant when, size_t most) {
+  std::vector<std::pair<Instant, JobId>> ended;
+  for (const auto& [id, row] : disk_->jobs) {
+    if (row.last_seq != 0 && row.ended && *row.ended < when) ended.emplace_back(*row.ended, id);
+  }
+  std::ranges::sort(ended);
+  std::vector<JobId> jobs;
+  for (const auto& [time, id] : ended) {
+    if (jobs.size() < most) jobs.push_back(id);
+  }
+  return jobs;
+}
+
+Result<std::optional<JobId>> MemoryStore::FindSubmission(const std::string& submission) {
+  auto queued = queued_submissions_.find(submission);
+  if (queued != queued_submissions_.end()) return queued->second;
+  for (const auto& [id, row] : disk_->jobs) {
+    // One that was never accepted is a leftover of an earlier life.
+    if (row.submission == submission && !submission.empty() && row.first_seq != 0) return id;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<NodeRow>> MemoryStore::ReadNodes() {
+  std::vector<NodeRow> rows;
+  for (const auto& [id, row] : disk_->nodes) rows.push_back(row);
+  return rows;
+}
+
+Result<NodeRow> MemoryStore::ReadNode(const std::string& name) {
+  for (const auto& [id, row] : disk_->nodes) {
+    if (row.name == name) return row;
+  }
+  return Fail(ErrorKind::kNotFound, "there is no node " + name);
+}
+
+void MemoryStore::PutNode(NodeRow row) {
+  Change([row = std::move(row)](MemoryDisk& disk) { disk.nodes[row.id] = row; }, nullptr);
+}
+
+void MemoryStore::RemoveNodes(Instant before) {
+  auto change = [before](MemoryDisk& disk) {
+    for (auto at = disk.nodes.begin();
+         at != disk.nodes.end() && std::next(at) != disk.nodes.end();) {
+      bool old = at->second.forgotten && *at->second.forgotten < before;
+      at = old ? disk.nodes.erase(at) : std::next(at);
+    }
+  };
+  Change(std::move(change), nullptr);
+}
+
+Result<std::vector<CredentialRow>> MemoryStore::ReadCredentials() {
+  std::vector<CredentialRow> rows;
+  for (const auto& [serial, row] : disk_->credentials) rows.push_back(row);
+  return rows;
+}
+
+void MemoryStore::PutCredential(CredentialRow row, Done done) {
+  auto change = [row = std::move(row)](MemoryDisk& disk) { disk.credentials[row.serial] = row; };
+  Change(std::move(change), std::move(done));
+}
+
+namespace {
+
+uint64_t BytesOf(const TaskOutputPtr& output) {
+  return output->out.bytes.size() + output->err.bytes.size();
+}
+
+class MemoryReader final : public JobReader {
+ public:
+  explicit MemoryReader(std::shared_ptr<const MemoryDisk> disk) : disk_(std::move(disk)) {}
+
+  Result<uint64_t> ReplayJob(
+      JobId job, const std::function<void(const engine::Record&)>& visit) const override {
+    if (auto visited = disk_->VisitJob(job, visit); !visited) {
+      return std::unexpected(visited.error());
+    }
+    return 0;
+  }
+  Result<uint64_t> OutputOf(const std::string& user) const override {
+    return Sum([&](JobId job) {
+      auto row = disk_->jobs.find(job);
+      return row != disk_->jobs.end() && row->second.user == user;
+    });
+  }
+  Result<uint64_t> SizeOfAll() const override {
+    return Sum([](JobId) { return true; });
+  }
+
+ private:
+  uint64_t Sum(const std::function<bool(JobId)>& counts) const {
+    uint64_t bytes = 0;
+    for (const auto& [ref, output] : disk_->outputs) {
+      if (counts(ref.job)) bytes += BytesOf(output);
+    }
+    return bytes;
+  }
+
+  const std::shared_ptr<const MemoryDisk> disk_;
+};
+
+}  // namespace
+
+std::shared_ptr<const JobReader> MemoryStore::Reader() const {
+  return std::make_shared<MemoryReader>(disk_);
+}
+
+uint64_t MemoryStore::OutputOf(JobId job) const {
+  uint64_t bytes = 0;
+  for (const auto& [ref, output] : disk_->outputs) {
+    if (ref.job == job) bytes += BytesOf(output);
+  }
+  return bytes;
+}
+
+Epoch MemoryStore::BeginEpoch(Done done) {
+  Epoch epoch(disk_->epoch.value + 1);
+  Change([epoch](MemoryDisk& disk) { disk.epoch = epoch; }, std::move(done));
+  return epoch;
+}
+
 size_t MemoryStore::Crash(size_t also_durable) {
   size_t durable = 0;
   while (durable < also_durable && durable < queue_.size() && commits_until_failure_ > 0) {
     --commits_until_failure_;
-    Write(queue_[durable++].batch);
+    Write(queue_[durable++]);
   }
   queue_.clear();
   backlog_ = 0;

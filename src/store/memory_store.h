@@ -6,7 +6,8 @@
 // after which nothing is written. Faults that it does not have: a torn batch, a lost durable batch,
 // damage (SqliteStore's own tests have them).
 //
-// Records go through the codec and rows through their rounding, as in the real store.
+// Records go through the codec and rows through their rounding, as in the real store. Of a hub it
+// keeps rows of jobs, nodes and credentials as well; a job is forgotten in one piece.
 #pragma once
 
 #include <deque>
@@ -19,17 +20,28 @@
 #include "base/prng.h"
 #include "os/loop.h"
 #include "store/attempt_entry.h"
+#include "store/hub_store.h"
 #include "store/record_codec.h"
-#include "store/store.h"
 
 namespace spate::store {
 
 // What survives a crash. One life of the owner after the other opens a MemoryStore on it.
 struct MemoryDisk {
-  std::vector<std::variant<EncodedRecord, engine::AttemptEnded>> records;
+  using Stored = std::variant<EncodedRecord, engine::AttemptEnded>;
+  std::vector<Stored> records;
   std::map<std::pair<JobId, TaskIndex>, std::string> rows;
   std::map<AttemptRef, TaskOutputPtr> outputs;  // of attempts that wrote something
+  std::map<JobId, JobRow> jobs;
+  std::map<NodeId, NodeRow> nodes;
+  std::map<uint64_t, CredentialRow> credentials;
+  uint32_t next_job = 1;
+  Epoch epoch;
   uint64_t commits = 0;
+
+  static Result<engine::Record> Decode(const Stored& stored);
+  Status Visit(const std::function<void(const engine::Record&)>& visit) const;
+  // Those of one job. kNotFound: there are none.
+  Status VisitJob(JobId job, const std::function<void(const engine::Record&)>& visit) const;
 };
 
 struct MemoryStoreOptions {
@@ -39,7 +51,7 @@ struct MemoryStoreOptions {
   bool is_hub = false;  // Replay leaves out finished jobs
 };
 
-class MemoryStore : public Store {
+class MemoryStore : public HubStore {
  public:
   // The loop outlives the store.
   MemoryStore(os::Loop& loop, std::shared_ptr<MemoryDisk> disk, MemoryStoreOptions options = {});
@@ -51,6 +63,29 @@ class MemoryStore : public Store {
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
   Result<std::vector<std::string>> Rows(JobId job, TaskIndex first, uint32_t count) override;
 
+  JobId NextJobId() override { return JobId(disk_->next_job++); }
+  void PutJob(JobRow row, Done done) override;
+  void PutProgress(JobProgress row, Done done) override;
+  void ForgetJob(JobId job, Done done) override;
+  void SetOutputEnd(JobId, uint64_t) override {}
+  Result<JobRow> ReadJob(JobId job) override;
+  Result<std::vector<JobRow>> ReadJobs(WhichJobs which) override;
+  Result<std::vector<JobId>> JobsOf(std::string_view user) override;
+  Result<std::optional<JobId>> NewestOf(std::string_view user) override;
+  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most) override;
+  Result<std::optional<JobId>> FindSubmission(const std::string& submission) override;
+  Result<std::vector<NodeRow>> ReadNodes() override;
+  Result<NodeRow> ReadNode(const std::string& name) override;
+  void PutNode(NodeRow row) override;
+  void RemoveNodes(Instant before) override;
+  Result<std::vector<CredentialRow>> ReadCredentials() override;
+  void PutCredential(CredentialRow row, Done done) override;
+  const std::map<JobId, std::string>& damaged() const override { return damaged_; }
+  std::shared_ptr<const JobReader> Reader() const override;
+  uint64_t OutputOf(JobId job) const override;
+  Epoch BeginEpoch(Done done) override;
+  Epoch last_epoch() const override { return disk_->epoch; }
+
   // The owner dies: nothing is called any more. The first `also_durable` batches of those queued
   // had reached the disk, though nobody was told; less where a commit would have failed. Returns
   // how many had.
@@ -60,16 +95,23 @@ class MemoryStore : public Store {
   // The commit after `commits` further ones fails with this error, and so do all later ones.
   void FailAfter(uint64_t commits, Error error);
 
+ protected:
+  using RowChange = std::function<void(MemoryDisk&)>;
+  // What changes a row goes through here, as batches go through Append.
+  virtual void Change(RowChange change, Done done);
+
  private:
   struct Queued {
     Batch batch;
-    std::function<void(Status)> done;
+    RowChange change;  // null: the batch
+    Done done;
     uint64_t bytes = 0;
   };
+  void Queue(Queued queued);
   void Arm();
   void CommitFirst();
-  void Write(Batch& batch);
-  Status Visit(const std::function<void(const engine::Record&)>& visit) const;
+  void Write(Queued& queued);
+  void Note(const engine::Record& record, Instant now);
 
   os::Loop& loop_;
   std::shared_ptr<MemoryDisk> disk_;
@@ -80,6 +122,8 @@ class MemoryStore : public Store {
   os::TimerId timer_ = 0;
   uint64_t commits_until_failure_ = UINT64_MAX;
   Error failure_;
+  std::map<std::string, JobId> queued_submissions_;  // rows that are not durable yet
+  const std::map<JobId, std::string> damaged_;       // none ever is
   bool appended_ = false;
   bool dead_ = false;
 };

@@ -2,7 +2,7 @@
 // held or cancelled, not to a node that is drained, and not to one that is set aside by all while
 // another could take it. What a job waits for is
 // what its person wrote, wherever it got lost on the way; who has tasks done again waits no more,
-// nor do those that were added when the wait was over.
+// nor do those that were added when the wait was over. No job is cancelled that need not be.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,11 +36,15 @@ class OrderCheck final : public Checker {
       Outcome& outcome = outcomes_[finished->job];
       const JobCounts& counts = finished->counts;
       (counts.succeeded == counts.total ? outcome.well : outcome.not_well) = true;
-      if (counts.failed + counts.unknown > 0) outcome.failed = true;
+      (counts.failed + counts.unknown > 0 ? outcome.failed : outcome.unfailed) = true;
       EndWaits(scene, finished->job);
     } else if (const auto* met = std::get_if<engine::DependencyMet>(&record)) {
       EndWait(scene, met->job, met->on);
     } else if (const auto* cancelled = std::get_if<engine::JobCancelled>(&record)) {
+      if (!cancelled->reason.empty() && !MayCancel(scene, cancelled->job)) {
+        findings.Add(name(), fmt::format("job {} is cancelled, since {}", cancelled->job.value,
+                                         cancelled->reason));
+      }
       EndWaits(scene, cancelled->job);
     } else if (const auto* drained = std::get_if<engine::NodeDrained>(&record)) {
       drained_.insert(drained->node);
@@ -67,6 +71,7 @@ class OrderCheck final : public Checker {
     bool well = false;
     bool not_well = false;
     bool failed = false;
+    bool unfailed = false;
   };
 
   // Another node has been there for a while (what is durable now was decided some commits ago), and
@@ -100,6 +105,14 @@ class OrderCheck final : public Checker {
       }
     }
     return "";
+  }
+  // Whether what it waits for may have ended in another way than it has to.
+  bool MayCancel(const Scene& scene, JobId job) {
+    return std::ranges::any_of(scene.workload.job(job).after, [&](const After& after) {
+      const Outcome& outcome = outcomes_[after.job];
+      return after.kind == AfterKind::kEach || (after.kind == AfterKind::kOk && outcome.not_well) ||
+             (after.kind == AfterKind::kFail && outcome.unfailed);
+    });
   }
   void EndWait(const Scene& scene, JobId job, JobId on) {
     waited_.emplace(std::pair(job, on), scene.book.FindJob(job)->tasks.size());

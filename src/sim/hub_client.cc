@@ -41,8 +41,8 @@ class HubClient::Port final : public hub::ClientPort {
   HubClient& client_;
 };
 
-HubClient::HubClient(Parts parts, std::deque<wire::Request> requests, Answered answered)
-    : parts_(std::move(parts)), requests_(std::move(requests)), answered_(std::move(answered)) {
+HubClient::HubClient(Parts parts, std::deque<wire::Request> requests)
+    : parts_(std::move(parts)), prng_(parts_.seed), requests_(std::move(requests)) {
   session_ = std::make_unique<hub::ClientSession>(parts_.jobs, parts_.host, parts_.caller,
                                                   std::make_unique<Port>(*this), [] {});
   SendNext();
@@ -53,12 +53,16 @@ HubClient::~HubClient() { *alive_ = false; }
 void HubClient::SendNext() {
   if (ended_ || requests_.empty() || !parts_.faults.Alive()) return;
   if (parts_.breaks_after > 0 && sent_++ == parts_.breaks_after) {
-    return End(Fail(ErrorKind::kUnavailable, "the connection broke"));
+    Result<wire::Accepted> broken = Fail(ErrorKind::kUnavailable, "the connection broke");
+    parts_.half_open ? Answer(broken) : End(broken);
+    if (ended_) return;
+    if (parts_.hurries) parts_.pause = {};
   }
   std::string bytes;
   wire::Append(bytes, requests_.front());
   requests_.pop_front();
-  parts_.loop.Post([this, alive = alive_] {
+  Duration pause{static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(parts_.pause.ns) + 1))};
+  parts_.loop.At(parts_.loop.Now() + pause, [this, alive = alive_] {
     if (*alive) SendNext();
   });
   events_.request(bytes);
@@ -74,13 +78,21 @@ void HubClient::Heard(std::string_view bytes) {
   }
 }
 
-// The session is above us on the stack.
+// The session, or whoever made the client, is above us on the stack.
+void HubClient::Answer(const Result<wire::Accepted>& answer) {
+  if (std::exchange(answered_, true)) return;
+  parts_.loop.Post([this, alive = alive_, answer] {
+    if (*alive) parts_.answered(answer);
+  });
+}
+
 void HubClient::End(const Result<wire::Accepted>& answer) {
   if (std::exchange(ended_, true)) return;
-  parts_.loop.Post([this, alive = alive_, answer] {
+  Answer(answer);
+  parts_.loop.Post([this, alive = alive_] {
     if (!*alive) return;
-    Answered tell = std::move(answered_);
-    tell(answer);
+    auto ended = std::move(parts_.ended);
+    ended();
   });
 }
 

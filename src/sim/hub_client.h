@@ -1,6 +1,6 @@
 // HubClient: somebody who submits a job to a simulated hub, or adds tasks to one, by the messages
-// that `spate submit` sends: each in a turn of the loop of its own. Its connection may break
-// between any two of them.
+// that `spate submit` sends, one after another. The connection may break between any two of them:
+// the hub hears of it at once, or never, and takes all that was sent.
 //
 // SimAside: what a simulated hub reads beside its loop; it takes a while.
 #pragma once
@@ -40,13 +40,18 @@ class HubClient {
     hub::Jobs& jobs;
     hub::ClientHost& host;
     hub::Caller caller;
-    // The connection breaks when so many messages were sent; 0: it does not.
+    // The connection breaks for the client when so many messages were sent; 0: it does not.
     size_t breaks_after = 0;
+    bool half_open = false;  // not for the hub
+    bool hurries = false;    // all that is left arrives then
+    Duration pause;          // from one message to the next, at most
+    uint64_t seed = 1;
+    // The last answer, once; a breach or a broken connection is kUnavailable.
+    std::function<void(const Result<wire::Accepted>&)> answered;
+    std::function<void()> ended;  // destroys the client
   };
-  // The last answer; a breach or a broken connection is kUnavailable. It destroys the client.
-  using Answered = std::function<void(const Result<wire::Accepted>&)>;
   // The first request is taken at once.
-  HubClient(Parts parts, std::deque<wire::Request> requests, Answered answered);
+  HubClient(Parts parts, std::deque<wire::Request> requests);
   ~HubClient();
   HubClient(const HubClient&) = delete;
   HubClient& operator=(const HubClient&) = delete;
@@ -55,13 +60,15 @@ class HubClient {
   class Port;
   void SendNext();
   void Heard(std::string_view bytes);
+  void Answer(const Result<wire::Accepted>& answer);
   void End(const Result<wire::Accepted>& answer);
 
   Parts parts_;
+  Prng prng_;
   std::deque<wire::Request> requests_;
-  Answered answered_;
   hub::ClientPort::Events events_;
   size_t sent_ = 0;
+  bool answered_ = false;
   bool ended_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<hub::ClientSession> session_;

@@ -80,7 +80,7 @@ void HubPeople::SeeHub() {
 
 void HubPeople::Submit(const SimJob& job, Duration wait) {
   Do(wait, [this, &job](HubProcess& hub) {
-    if (hub.Find(job.id) != nullptr) return true;  // it came through after all
+    if (accepted_.contains(job.id)) return true;
     bool ready = std::all_of(job.after.begin(), job.after.end(),
                              [&](const After& after) { return hub.Find(after.job) != nullptr; });
     if (!ready) return false;

@@ -13,6 +13,8 @@ namespace spate::sim {
 
 namespace {
 
+constexpr uint64_t kOtherJobs = 1'000'000;
+
 Limits LimitsOf(const Options& options, Sabotage sabotage) {
   Limits limits = options.limits();
   if (sabotage == Sabotage::kHastyHub) limits.node_patience = limits.node_patience / 10;
@@ -150,29 +152,34 @@ std::deque<wire::Request> HubProcess::Upload(const SimJob& job, wire::Submit hea
   return requests;
 }
 
-void HubProcess::Send(const SimJob& job, std::deque<wire::Request> requests,
-                      HubClient::Answered answered) {
+void HubProcess::Send(const SimJob& job, std::deque<wire::Request> requests, Answered answered) {
   uint64_t id = ++last_client_;
-  auto told = [this, answered = std::move(answered)](const Result<wire::Accepted>& answer) {
+  HubClient::Parts parts{loop_, faults_, *jobs_, *this, {.user = job.user}};
+  if (parts_.sabotage == Sabotage::kForgetShares) parts.caller.user = Workload::UserName(1);
+  if (clients_break_ && prng_.Chance(20)) parts.breaks_after = 1 + prng_.Below(requests.size() + 1);
+  // What is submitted again while the first try is under way has another number, and must not
+  // overtake it or come when that was refused.
+  bool submits = std::get<wire::Submit>(requests.front()).add_to == JobId();
+  parts.half_open = !(submits && parts_.options.user_rules) && prng_.Chance(50);
+  parts.hurries = submits;
+  parts.pause = Duration::Millis(prng_.Chance(70) ? 0 : prng_.Chance(70) ? 5 : 1000);
+  parts.seed = prng_.Next();
+  parts.answered = [this, answered = std::move(answered)](const Result<wire::Accepted>& answer) {
     if (!answer) parts_.sink(Remark{"refused: " + answer.error().message});
     answered(answer);
   };
-  hub::Caller caller{.user = job.user};
-  if (parts_.sabotage == Sabotage::kForgetShares) caller.user = Workload::UserName(1);
-  bool breaks = clients_break_ && prng_.Chance(20);
-  size_t breaks_after = breaks ? 1 + prng_.Below(requests.size() + 1) : 0;
-  // An answer may come before the client is here.
-  auto& client = clients_[id];
-  client = std::make_unique<HubClient>(
-      HubClient::Parts{loop_, faults_, *jobs_, *this, std::move(caller), breaks_after},
-      std::move(requests), [this, id, told](const auto& answer) {
-        auto ended = clients_.extract(id);
-        told(answer);
-      });
+  parts.ended = [this, id] { auto ended = clients_.extract(id); };
+  // It may come to its end before it is here.
+  Client& client = clients_[id];
+  client.job = job.id;
+  client.client = std::make_unique<HubClient>(std::move(parts), std::move(requests));
 }
 
 void HubProcess::Submit(const SimJob& job) {
-  store_->SetNextJob(job.id);
+  // A number that no job of the world has is never accepted: the first try is under way.
+  bool again =
+      std::ranges::any_of(clients_, [&](const auto& each) { return each.second.job == job.id; });
+  store_->SetNextJob(again ? JobId(static_cast<uint32_t>(kOtherJobs + last_client_)) : job.id);
   Send(job, Upload(job, Head(job), 0, job.totals.front()), [this, id = job.id](const auto& answer) {
     if (!answer) return parts_.events.OnRefused(id);
     CHECK(answer->job == id);

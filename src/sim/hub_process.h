@@ -106,7 +106,8 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   // The messages of tasks first .. first+count-1.
   std::deque<wire::Request> Upload(const SimJob& job, wire::Submit head, TaskIndex first,
                                    uint32_t count);
-  void Send(const SimJob& job, std::deque<wire::Request> requests, HubClient::Answered answered);
+  using Answered = std::function<void(const Result<wire::Accepted>&)>;
+  void Send(const SimJob& job, std::deque<wire::Request> requests, Answered answered);
   void WhenSettled(std::function<void()> fn);
   std::vector<TaskRange> NotSucceeded(JobId job) const;
   uint64_t DigestOf(bool as_hub) const;
@@ -122,7 +123,11 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   std::unique_ptr<hub::Jobs> jobs_;
   hub::Turns turns_;
   uint64_t last_client_ = 0;
-  std::map<uint64_t, std::unique_ptr<HubClient>> clients_;
+  struct Client {
+    JobId job;
+    std::unique_ptr<HubClient> client;
+  };
+  std::map<uint64_t, Client> clients_;
   bool clients_break_ = false;
   bool store_failed_ = false;
 };

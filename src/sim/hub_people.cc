@@ -49,6 +49,13 @@ void HubPeople::Begin() {
     PlanMischief(job);
   }
   PlanAdministration();
+  constexpr int kTimes = 20;
+  for (int i = 0; parts_.options.greedy && i < kTimes; ++i) {
+    Do(Wait(span_), [](HubProcess& hub) {
+      hub.Pester();
+      return true;
+    });
+  }
 }
 
 void HubPeople::SeeHub() {

@@ -13,7 +13,7 @@ namespace spate::sim {
 
 namespace {
 
-constexpr uint64_t kOtherJobs = 1'000'000;
+constexpr uint32_t kOtherJobs = 1'000'000;
 
 Limits LimitsOf(const Options& options, Sabotage sabotage) {
   Limits limits = options.limits();
@@ -186,6 +186,49 @@ void HubProcess::Submit(const SimJob& job) {
     parts_.sink(Acknowledged{Acknowledged::What::kAccepted, id});
     parts_.events.OnAccepted(id);
   });
+}
+
+void HubProcess::Pester() {
+  uint64_t id = ++last_client_;
+  store_->SetNextJob(JobId(static_cast<uint32_t>(kOtherJobs + id)));
+  HubClient::Parts parts{loop_, faults_, *jobs_, *this, {.user = "greedy"}};
+  if (prng_.Chance(30)) parts.breaks_after = 1 + prng_.Below(3);
+  parts.half_open = prng_.Chance(50);
+  parts.pause = Duration::Millis(prng_.Chance(70) ? 0 : 5);
+  parts.seed = prng_.Next();
+  parts.answered = [this](const Result<wire::Accepted>& answer) { CHECK(!answer.has_value()); };
+  parts.ended = [this, id] { auto ended = clients_.extract(id); };
+  Client& client = clients_[id];
+  client.client = std::make_unique<HubClient>(std::move(parts), Mischief());
+}
+
+std::deque<wire::Request> HubProcess::Mischief() {
+  const auto& jobs = parts_.workload.jobs();
+  const SimJob& victim = jobs[prng_.Below(jobs.size())];
+  wire::Submit head = Head(victim);
+  const auto count = static_cast<uint32_t>(1 + prng_.Below(50));
+  wire::Rows rows{std::vector<std::string>(count, "run 1.0")};
+  wire::SubmitEnd end{count, {Needs()}, {{0, count, 0}}, {}};
+  switch (prng_.Below(7)) {
+    case 0:  // tasks for another user's job
+      head.add_to = victim.id;
+      return {head, rows, end};
+    case 1:  // waits for each task of another user's job
+      head.after = {{victim.id, static_cast<uint32_t>(AfterKind::kEach)}};
+      return {head, rows, end};
+    case 2:  // waits for a job that nobody knows
+      head.after = {{JobId(kOtherJobs - 1), static_cast<uint32_t>(AfterKind::kAny)}};
+      return {head, rows, end};
+    case 3:  // tasks without rows
+      end.count = end.runs.front().count = count + 1;
+      return {head, rows, end};
+    case 4:  // never ends
+      return {head, rows, rows, rows};
+    case 5:
+      return {rows};
+    default:
+      return {wire::ReadEnds{victim.id, 0}, wire::Watch{victim.id}, head, wire::Watch{victim.id}};
+  }
 }
 
 void HubProcess::Grow(const SimJob& job, uint32_t total) {

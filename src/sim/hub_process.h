@@ -68,6 +68,8 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void Grow(const SimJob& job, uint32_t total);
   // Posts an event; `fact` becomes true, and known, when it is durable.
   void Ask(engine::Event event, std::optional<Acknowledged> fact = std::nullopt);
+  // Somebody without any rights or manners speaks to the hub as another user does.
+  void Pester();
   // Has the tasks that did not succeed done again; `done` hears whether there are any.
   void Retry(const SimJob& job, std::function<void(bool)> done);
   // Null: it was not accepted.
@@ -107,6 +109,8 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   std::deque<wire::Request> Upload(const SimJob& job, wire::Submit head, TaskIndex first,
                                    uint32_t count);
   using Answered = std::function<void(const Result<wire::Accepted>&)>;
+  // What Pester sends: nothing of it may be accepted.
+  std::deque<wire::Request> Mischief();
   void Send(const SimJob& job, std::deque<wire::Request> requests, Answered answered);
   void WhenSettled(std::function<void()> fn);
   std::vector<TaskRange> NotSucceeded(JobId job) const;

@@ -347,7 +347,9 @@ void HubWorld::Connect(size_t index) {
   place.link = MakeLink(loop_, place.state, {hub_->loop(), hub_->faults()}, place.machine->side());
   place.heard = true;
   See(NodeHeard{place.machine->id()});
-  hub_->hub().Connect(place.machine->id(), *place.link.first);
+  place.ear = std::make_unique<Ear>(
+      *place.link.first, [this, index](const wire::ToHub& truth) { LieBefore(index, truth); });
+  hub_->hub().Connect(place.machine->id(), *place.ear);
   place.machine->Connect(*place.link.second);
   if (peace_ || options_.node_life.ns == 0) return;
   After(Random(options_.node_life * 2), [this, index, state = place.state] {
@@ -378,6 +380,20 @@ void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
     Place& place = places_[liar];
     if (!peace_ && place.heard && place.link.second) place.link.second->Send(lie);
   });
+}
+
+void HubWorld::LieBefore(size_t index, const wire::ToHub& truth) {
+  const auto* ends = std::get_if<wire::Ends>(&truth);
+  if (!options_.liars || peace_ || ends == nullptr || ends->ends.empty() || !lies_.Chance(30)) {
+    return;
+  }
+  const AttemptRef ref = ends->ends.front().ref;
+  size_t liar = lies_.Below(places_.size());
+  const Place& place = places_[liar];
+  if (liar == index || !place.heard || !place.ear) return;
+  const BookedTask* task = witness_.book().Find(ref);  // who speaks first may be a liar, too
+  if (task == nullptr || task->IsLeased(ref.attempt, place.machine->id())) return;
+  place.ear->Hear(MakeLie(ref));
 }
 
 wire::ToHub HubWorld::MakeLie(const AttemptRef& ref) {
@@ -439,6 +455,7 @@ void HubWorld::DropHubEnd(Place& place) {
     hub_->hub().Disconnect(id, engine::LastNodes::kMayReturn, quiet);
   }
   place.state->hub_deaf = true;
+  place.ear = nullptr;
   place.link.first = nullptr;
 }
 

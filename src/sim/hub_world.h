@@ -29,12 +29,34 @@ class HubWorld {
   WorldReport Run();
 
  private:
+  // The hub's end of a link, at which a liar may say something just before the truth is heard.
+  class Ear final : public hub::NodeChannel {
+   public:
+    using Before = std::function<void(const wire::ToHub&)>;
+    Ear(hub::NodeChannel& inner, Before before) : inner_(inner), before_(std::move(before)) {}
+    void Send(wire::ToNode message) override { inner_.Send(std::move(message)); }
+    void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+      receiver_ = std::move(receiver);
+      inner_.OnMessage([this](wire::ToHub message) {
+        before_(message);
+        receiver_(std::move(message));
+      });
+    }
+    void Hear(wire::ToHub lie) { receiver_(std::move(lie)); }
+
+   private:
+    hub::NodeChannel& inner_;
+    const Before before_;
+    std::function<void(wire::ToHub)> receiver_;
+  };
+
   // A machine, and its link to the hub.
   struct Place {
     std::unique_ptr<Machine> machine;
     std::shared_ptr<LinkState> state;
-    Link link;           // an end is null where nobody has it any more
-    bool heard = false;  // both ends are there, and the link is whole
+    Link link;                 // an end is null where nobody has it any more
+    std::unique_ptr<Ear> ear;  // as link.first
+    bool heard = false;        // both ends are there, and the link is whole
     Instant unheard_at;
     bool away = false;       // it cannot reach the hub
     bool gone = false;       // it never comes again
@@ -74,6 +96,8 @@ class HubWorld {
   // Another node tells how the attempt ended, or that it was not started.
   void LieAbout(const AttemptRef& ref, NodeId holder);
   wire::ToHub MakeLie(const AttemptRef& ref);
+  // A lie about what a node tells, in the same turn of the hub.
+  void LieBefore(size_t index, const wire::ToHub& truth);
   void Unheard(Place& place);
   void DropHubEnd(Place& place);
 

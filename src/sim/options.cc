@@ -174,6 +174,7 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
   if (hub) {
     DrawHub(of_hub, tasks.has_value(), o);
     o.liars = Prng(Derive(seed, 10)).Chance(25);
+    o.greedy = Prng(Derive(seed, 13)).Chance(25);
   }
   return o;
 }
@@ -282,6 +283,7 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("late-nodes", o.late_nodes);
   words.Flag("leaving", o.leaving);
   words.Flag("liars", o.liars);
+  words.Flag("greedy", o.greedy);
   words.Flag("drain", o.drain);
   words.Flag("remove", o.remove);
   words.Count("sick%", o.sick_percent);

@@ -98,6 +98,7 @@ struct Options {
   bool leaving = false;      // nodes say goodbye, and come again
   bool drain = false;
   bool liars = false;          // nodes tell of what others run
+  bool greedy = false;         // somebody asks the hub for what is not theirs
   bool remove = false;         // by name; and a node takes another name
   unsigned sick_percent = 0;   // of nodes: nearly all fails there
   unsigned adopt_percent = 0;  // of node processes that die: their shepherds go on

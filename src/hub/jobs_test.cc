@@ -1,0 +1,286 @@
+// The life of jobs as clients see it: sessions over a store that commits late.
+#include "hub/jobs.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "hub/client_session.h"
+#include "os/fake_loop.h"
+#include "store/memory_store.h"
+#include "transport/inproc.h"
+#include "wire/client_codec.h"
+
+namespace spate::hub {
+namespace {
+
+constexpr Duration kCommit = Duration::Millis(5);
+
+// Work beside the loop, in a later turn of it.
+class LateAside final : public Aside {
+ public:
+  explicit LateAside(os::Loop& loop) : loop_(loop) {}
+  void Do(const std::string&, Work work) override {
+    loop_.Post([this, work = std::move(work)] { loop_.Post(work()); });
+  }
+
+ private:
+  os::Loop& loop_;
+};
+
+// A client's end of its session.
+struct Talk {
+  std::vector<wire::Reply> replies;
+  std::string refused;
+  ClientPort::Events events;
+  std::unique_ptr<ClientSession> session;
+
+  void Ask(const wire::Request& request) const {
+    std::string bytes;
+    wire::Append(bytes, request);
+    events.request(bytes);
+  }
+  // The newest reply as T; null: it is none.
+  template <typename T>
+  const T* Newest() const {
+    return replies.empty() ? nullptr : std::get_if<T>(&replies.back());
+  }
+};
+
+class TalkPort final : public ClientPort {
+ public:
+  explicit TalkPort(Talk& talk) : talk_(talk) {}
+  void Start(Events events) override { talk_.events = std::move(events); }
+  bool Send(std::string_view reply) override {
+    talk_.replies.push_back(*wire::DecodeReply(reply));
+    return true;
+  }
+  size_t queued() const override { return 0; }
+  void PauseReading(bool) override {}
+  void Refuse(const wire::Refusal& why) override { talk_.refused = why.reason; }
+  void Close() override {}
+
+ private:
+  Talk& talk_;
+};
+
+class JobsTest : public testing::Test, public Watcher, public ClientHost {
+ protected:
+  JobsTest() {
+    EXPECT_TRUE(hub_.Replay());
+    EXPECT_TRUE(jobs_.Load());
+    hub_.Resume(engine::LastNodes::kMayReturn);
+  }
+  Talk& Come(const std::string& user) {
+    Talk& talk = talks_.emplace_back();
+    talk.session = std::make_unique<ClientSession>(jobs_, *this, Caller{.user = user},
+                                                   std::make_unique<TalkPort>(talk), [] {});
+    return talk;
+  }
+  static wire::Submit Head(const std::string& submission) {
+    wire::Submit head;
+    head.submission = submission;
+    auto settings = std::make_shared<JobSettings>();
+    settings->cwd = "/";
+    head.settings = std::move(settings);
+    head.open = true;
+    return head;
+  }
+  static void Upload(const Talk& talk, const wire::Submit& head, uint32_t count) {
+    talk.Ask(head);
+    talk.Ask(wire::Rows{std::vector<std::string>(count, "true")});
+    talk.Ask(wire::SubmitEnd{count, {Needs()}, {{0, count, 0}}, {}});
+  }
+  JobId Submitted(const std::string& user, const std::string& submission, uint32_t count) {
+    const Talk& talk = Come(user);
+    Upload(talk, Head(submission), count);
+    loop_.RunFor(kCommit * 4);
+    return talk.Newest<wire::Accepted>() ? talk.Newest<wire::Accepted>()->job : JobId();
+  }
+
+  // Watcher
+  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) override {
+    jobs_.OnEnded(notice);
+  }
+  void OnHeld(const engine::NoticeHeld& notice) override { jobs_.OnHeld(notice); }
+  void OnFinished(const engine::NoticeFinished& notice) override { jobs_.OnFinished(notice); }
+  void OnHubNotice(const engine::Notice& notice) override { jobs_.OnHubNotice(notice); }
+  void OnNews(const wire::ToHub&) override {}
+  void OnStoreFailed(const Error&) override {}
+  // ClientHost
+  uint32_t nodes_joined() const override { return 0; }
+  uint64_t default_memory() const override { return 0; }
+  Turns& reader_turns() override { return turns_; }
+  Result<std::unique_ptr<os::Child>> StartReader(const Caller&, std::string,
+                                                 os::Child::Events) override {
+    return Fail(ErrorKind::kUnavailable, "no readers here");
+  }
+  void OnCommand(ClientSession&, wire::Command) override {}
+
+  os::FakeLoop loop_;
+  std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
+  store::MemoryStore store_{loop_, disk_, {kCommit, kCommit, 1, /*is_hub=*/true}};
+  Hub hub_{loop_, store_, *this, Epoch(1)};
+  LateAside aside_{loop_};
+  Jobs jobs_{{loop_, store_, hub_, aside_, [](const std::string&) {}}};
+  Turns turns_;
+  std::deque<Talk> talks_;
+};
+
+// The engine has it, and the disk does not: whoever asks now might be told of a job that a crash
+// takes back.
+TEST_F(JobsTest, WhatIsNotDurableDoesNotExist) {
+  Talk& talk = Come("ann");
+  Upload(talk, Head("one"), 2);
+  loop_.RunUntilIdle();
+  ASSERT_EQ(jobs_.engine().Jobs().size(), 1u);
+  JobId job = jobs_.engine().Jobs().front().job;
+  EXPECT_EQ(jobs_.known().Find(job), nullptr);
+  EXPECT_TRUE(jobs_.known().Unfinished().empty());
+  EXPECT_TRUE(jobs_.known().AllOf("", true).empty());
+  EXPECT_FALSE(jobs_.known().NewestOf("ann"));
+  EXPECT_FALSE(jobs_.CheckRight({.user = "ann", .is_admin = true}, job));
+  EXPECT_TRUE(talk.replies.empty());
+  Talk& other = Come("bob");
+  other.Ask(wire::Watch{job});
+  EXPECT_NE(other.Newest<wire::Failed>(), nullptr);
+
+  loop_.RunFor(kCommit * 6);
+  ASSERT_NE(talk.Newest<wire::Accepted>(), nullptr);
+  EXPECT_EQ(talk.Newest<wire::Accepted>()->job, job);
+  EXPECT_EQ(jobs_.known().Unfinished().size(), 1u);
+}
+
+TEST_F(JobsTest, OneSubmissionIsOneJob) {
+  Talk& first = Come("ann");
+  Upload(first, Head("one"), 2);
+  loop_.RunUntilIdle();
+  Talk& again = Come("ann");  // before the first is durable
+  Upload(again, Head("one"), 2);
+  loop_.RunFor(kCommit * 6);
+  ASSERT_NE(again.Newest<wire::Accepted>(), nullptr);
+  EXPECT_TRUE(again.Newest<wire::Accepted>()->known);
+  EXPECT_EQ(again.Newest<wire::Accepted>()->job, first.Newest<wire::Accepted>()->job);
+  EXPECT_EQ(Submitted("ann", "one", 2), first.Newest<wire::Accepted>()->job);
+  EXPECT_NE(Submitted("bob", "one", 2), first.Newest<wire::Accepted>()->job) << "of another user";
+  EXPECT_EQ(jobs_.engine().Jobs().size(), 2u);
+}
+
+// Two that come at the same time: the one that ends first is the job.
+TEST_F(JobsTest, TheLaterOfTwoUploadsIsDropped) {
+  Talk& slow = Come("ann");
+  slow.Ask(Head("one"));
+  slow.Ask(wire::Rows{{"true"}});
+  JobId job = Submitted("ann", "one", 2);
+  slow.Ask(wire::SubmitEnd{1, {Needs()}, {{0, 1, 0}}, {}});
+  loop_.RunFor(kCommit * 6);
+  ASSERT_NE(slow.Newest<wire::Accepted>(), nullptr);
+  EXPECT_EQ(slow.Newest<wire::Accepted>()->job, job);
+  for (const auto& [key, row] : disk_->rows) EXPECT_EQ(key.first, job);
+}
+
+TEST_F(JobsTest, OfAnUploadThatBreaksOffNothingStays) {
+  Talk& talk = Come("ann");
+  talk.Ask(Head("one"));
+  talk.Ask(wire::Rows{{"true", "false"}});
+  loop_.RunFor(kCommit * 3);
+  EXPECT_EQ(disk_->rows.size(), 2u);
+  talk.session.reset();
+  loop_.RunFor(kCommit * 3);
+  EXPECT_TRUE(disk_->rows.empty());
+  EXPECT_TRUE(jobs_.known().UnfinishedOf("", true).empty());
+}
+
+TEST_F(JobsTest, OneAddsTasksAtATime) {
+  JobId job = Submitted("ann", "one", 2);
+  wire::Submit more = Head("more");
+  more.add_to = job;
+  Talk& first = Come("ann");
+  first.Ask(more);
+  Talk& second = Come("ann");
+  second.Ask(more);
+  ASSERT_NE(second.Newest<wire::Failed>(), nullptr);
+  EXPECT_EQ(second.Newest<wire::Failed>()->kind, ErrorKind::kBusy);
+  first.Ask(wire::Rows{{"true"}});
+  first.Ask(wire::SubmitEnd{1, {Needs()}, {{0, 1, 0}}, {}});
+  loop_.RunFor(kCommit * 6);
+  ASSERT_NE(first.Newest<wire::Accepted>(), nullptr);
+  EXPECT_EQ(first.Newest<wire::Accepted>()->first, 2u);
+  Talk& third = Come("ann");
+  third.Ask(more);
+  third.session.reset();  // gives up
+  Upload(Come("ann"), more, 1);
+  loop_.RunFor(kCommit * 6);
+  EXPECT_EQ(jobs_.engine().Counts(job)->total, 4u);
+}
+
+TEST_F(JobsTest, WhatIsAnothersStaysTheirs) {
+  JobId job = Submitted("ann", "one", 2);
+  wire::Submit more = Head("more");
+  more.add_to = job;
+  Talk& adds = Come("bob");
+  adds.Ask(more);
+  ASSERT_NE(adds.Newest<wire::Failed>(), nullptr);
+  EXPECT_EQ(adds.Newest<wire::Failed>()->kind, ErrorKind::kPermission);
+  wire::Submit pairs = Head("pairs");
+  pairs.after = {{job, static_cast<uint32_t>(AfterKind::kEach)}};
+  Talk& waits = Come("bob");
+  Upload(waits, pairs, 2);
+  loop_.RunFor(kCommit * 6);
+  ASSERT_NE(waits.Newest<wire::Failed>(), nullptr);
+  EXPECT_EQ(waits.Newest<wire::Failed>()->kind, ErrorKind::kPermission);
+  EXPECT_EQ(jobs_.engine().Jobs().size(), 1u);
+}
+
+TEST_F(JobsTest, WhoKeepsToNoProtocolIsRefused) {
+  Talk& rows = Come("ann");
+  rows.Ask(wire::Rows{{"true"}});
+  EXPECT_EQ(rows.refused, "rows without a submit");
+  Talk& twice = Come("ann");
+  twice.Ask(Head("one"));
+  twice.Ask(Head("two"));
+  EXPECT_EQ(twice.refused, "a submit without its end");
+  Talk& counts = Come("ann");
+  counts.Ask(Head("three"));
+  counts.Ask(wire::Rows{{"true"}});
+  counts.Ask(wire::SubmitEnd{2, {Needs()}, {{0, 2, 0}}, {}});
+  EXPECT_EQ(counts.refused, "another number of rows than of tasks");
+  EXPECT_TRUE(jobs_.engine().Jobs().empty());
+}
+
+// A finished job leaves the engine, and comes back from the journal to go on.
+TEST_F(JobsTest, FinishedJobsAreForgottenAndTakenUpAgain) {
+  JobId job = Submitted("ann", "one", 2);
+  hub_.Post(engine::CancelJob{job});
+  loop_.RunFor(Duration::Seconds(1));
+  ASSERT_FALSE(jobs_.engine().Counts(job)) << "it is still there";
+  ASSERT_NE(jobs_.known().Find(job), nullptr);
+  EXPECT_TRUE(jobs_.known().Find(job)->finished);
+  Status revived = Fail(ErrorKind::kIo, "not yet");
+  jobs_.Revive(job, "ann", [&](const Status& status) {
+    revived = status;
+    if (status) jobs_.Reopen(job, {{1, 1}}, {});
+  });
+  loop_.RunFor(kCommit * 6);
+  ASSERT_TRUE(revived) << revived.error().message;
+  EXPECT_EQ(jobs_.engine().StateOf(job, 1), TaskState::kQueued);
+  EXPECT_FALSE(jobs_.known().Find(job)->finished);
+}
+
+// Whoever removes it meanwhile wins.
+TEST_F(JobsTest, ARemovedJobIsNotTakenUp) {
+  JobId job = Submitted("ann", "one", 2);
+  hub_.Post(engine::CancelJob{job});
+  loop_.RunFor(Duration::Seconds(1));
+  Status revived;
+  jobs_.Revive(job, "ann", [&](const Status& status) { revived = status; });
+  jobs_.ForgetJob(job, [] {});
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_FALSE(revived);
+  EXPECT_FALSE(jobs_.engine().Counts(job));
+  EXPECT_EQ(jobs_.known().Find(job), nullptr);
+  EXPECT_TRUE(disk_->records.empty());
+}
+
+}  // namespace
+}  // namespace spate::hub

@@ -5,17 +5,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "access/access_file.h"
 #include "base/units.h"
-#include "os/file.h"
 
 namespace spate::hub {
 namespace {
 
 // Writes over what a node says of itself, where the hub knows better.
-class NamedChannel final : public hub::NodeChannel {
+class NamedPort final : public NodePort {
  public:
-  NamedChannel(std::unique_ptr<link::NodeChannelTcp> inner, NodeId node, std::string name,
-               std::string user)
+  NamedPort(std::unique_ptr<NodePort> inner, NodeId node, std::string name, std::string user)
       : inner_(std::move(inner)), node_(node), name_(std::move(name)), user_(std::move(user)) {}
 
   void Send(wire::ToNode message) override { inner_->Send(std::move(message)); }
@@ -29,10 +28,11 @@ class NamedChannel final : public hub::NodeChannel {
       receiver(std::move(message));
     });
   }
-  link::Connection& connection() { return inner_->connection(); }
+  void Refuse(const wire::Refusal& why) override { inner_->Refuse(why); }
+  void Close() override { inner_->Close(); }
 
  private:
-  std::unique_ptr<link::NodeChannelTcp> inner_;
+  const std::unique_ptr<NodePort> inner_;
   const NodeId node_;
   const std::string name_;
   const std::string user_;
@@ -52,13 +52,8 @@ bool IsNodeName(const std::string& name) {
 
 }  // namespace
 
-Nodes::Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::string spool_dir,
-             std::function<void(std::string)> log)
-    : loop_(loop),
-      store_(store),
-      hub_(hub),
-      spool_dir_(std::move(spool_dir)),
-      log_(std::move(log)) {}
+Nodes::Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log)
+    : loop_(loop), store_(store), hub_(hub), log_(std::move(log)) {}
 
 Status Nodes::Load() {
   auto rows = store_.ReadNodes();
@@ -101,13 +96,19 @@ std::expected<void, wire::Refusal> Nodes::CheckNames(const Caller& caller) const
                   FormatCount(kMost), caller.user));
 }
 
+// What the journal will have, though it may not have it yet.
+Result<store::NodeRow> Nodes::ReadRow(const std::string& name) {
+  auto leaving = leaving_.extract(name);
+  return leaving.empty() ? store_.ReadNode(name) : std::move(leaving.mapped());
+}
+
 // New, or one that was forgotten.
 Nodes::Node& Nodes::Make(const std::string& name) {
   Node node;
-  if (auto row = store_.ReadNode(name)) {
+  if (auto row = ReadRow(name)) {
     node.row = std::move(*row);
     node.row.forgotten.reset();
-    store_.PutNode(node.row);
+    store_.PutNode(node.row, nullptr);
   } else {
     last_ = NodeId(last_.value + 1);
     node.row.id = last_;
@@ -127,7 +128,11 @@ void Nodes::ForgetAway(Instant when, Instant rows) {
     if (!hub_.ForgetNode(id)) continue;
     log_(fmt::format("node {} has been away for long and is forgotten", node.row.name));
     node.row.forgotten = loop_.Now();
-    store_.PutNode(node.row);
+    leaving_[node.row.name] = node.row;
+    store_.PutNode(node.row, [this, name = node.row.name, when = loop_.Now()](Status) {
+      auto row = leaving_.find(name);
+      if (row != leaving_.end() && row->second.forgotten == when) leaving_.erase(row);
+    });
     by_name_.erase(node.row.name);
     nodes_.erase(each);
     any = true;
@@ -136,8 +141,9 @@ void Nodes::ForgetAway(Instant when, Instant rows) {
   if (any) store_.RemoveNodes(rows);
 }
 
-std::expected<NodeId, wire::Refusal> Nodes::Admit(const link::Guest& guest, const Caller& caller) {
-  const std::string& name = guest.greeting.node_name;
+std::expected<NodeId, wire::Refusal> Nodes::Admit(const std::string& name,
+                                                  const std::string& instance,
+                                                  const Caller& caller) {
   if (!IsNodeName(name)) {
     return RefuseName(fmt::format("'{}' cannot be the name of a node; choose one with --name",
                                   EscapeForScreen(name)));
@@ -148,7 +154,7 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const link::Guest& guest, cons
   }
   Node& node = at == by_name_.end() ? Make(name) : nodes_.at(at->second);
   if (!node.channel) node.since = loop_.Now();  // it is on its way in
-  bool same = node.row.instance == guest.greeting.instance;
+  bool same = node.row.instance == instance;
   if (node.row.removed) {
     return std::unexpected(
         wire::Refusal{CodeFor(node.row.id),
@@ -169,28 +175,22 @@ std::expected<NodeId, wire::Refusal> Nodes::Admit(const link::Guest& guest, cons
           "(or an administrator frees it: spate node remove {0}, spate node resume {0})",
           name, node.row.user == access::kEveryUser ? "all users" : node.row.user));
     }
-    node.row.instance = guest.greeting.instance;
+    node.row.instance = instance;
     node.row.user = caller.user;
-    store_.PutNode(node.row);
+    store_.PutNode(node.row, nullptr);
   }
   return node.row.id;
 }
 
-void Nodes::Arrived(link::Visitor visitor, const Caller& caller) {
-  NodeId id = visitor.admission.node;
+void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   Node& node = nodes_.at(id);
   if (node.channel) Gone(id, "it came again");
-  node.peer = visitor.guest.peer;
+  node.peer = std::move(arrival.peer);
   node.serial = caller.serial;
-  node.product = visitor.guest.greeting.product;
+  node.product = std::move(arrival.product);
   node.since = loop_.Now();
-  auto prefix = os::JoinPath(spool_dir_, fmt::format("node-{}-", id.value));
-  link::ChannelEvents events;
-  events.closed = [this, id](const link::Ended& ended) { Gone(id, ended.text, ended.quiet); };
-  events.wants = [this, id](const AttemptRef& ref) { return hub_.engine().Holds(id, ref); };
-  auto inner = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection), prefix,
-                                                      std::move(events));
-  node.channel = std::make_unique<NamedChannel>(std::move(inner), id, node.row.name, node.row.user);
+  node.channel =
+      std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name, node.row.user);
   ++connected_;
   log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);
@@ -211,7 +211,7 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet) {
   hub_.Disconnect(id, engine::LastNodes::kMayReturn, quiet);
   // We may be called by the channel.
   node.state.reset();
-  loop_.Post([gone = std::shared_ptr<hub::NodeChannel>(std::move(node.channel))] {});
+  loop_.Post([gone = std::shared_ptr<NodePort>(std::move(node.channel))] {});
   node.since = loop_.Now();
   --connected_;
 }
@@ -219,14 +219,13 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet) {
 void Nodes::Drop(uint64_t serial, const std::string& why) {
   for (auto& [id, node] : nodes_) {
     if (!node.channel || node.serial != serial) continue;
-    auto& channel = static_cast<NamedChannel&>(*node.channel);
-    channel.connection().Refuse({wire::RefusalCode::kCredential, why});
+    node.channel->Refuse({wire::RefusalCode::kCredential, why});
   }
 }
 
 void Nodes::DropAll() {
   for (auto& [id, node] : nodes_) {
-    if (node.channel) static_cast<NamedChannel&>(*node.channel).connection().Close();
+    if (node.channel) node.channel->Close();
   }
 }
 
@@ -238,16 +237,14 @@ void Nodes::Remove(NodeId id, Removal how) {
   Node& node = nodes_.at(id);
   node.row.removed = how != Removal::kNone;
   if (how == Removal::kEnds) node.row.user.clear();  // the name is anybody's
-  store_.PutNode(node.row);
+  store_.PutNode(node.row, nullptr);
   waiting_.erase(id);
   if (how == Removal::kNone) return;
   if (how == Removal::kWaits) waiting_.insert(id);
   hub_.Post(engine::RemoveNode{id});
   if (!node.channel) return;
   hub_.Disconnect(id, engine::LastNodes::kEnded);
-  static_cast<NamedChannel&>(*node.channel)
-      .connection()
-      .Refuse({CodeFor(id), "the node was removed from the hub (spate node remove)"});
+  node.channel->Refuse({CodeFor(id), "the node was removed from the hub (spate node remove)"});
 }
 
 }  // namespace spate::hub

@@ -14,31 +14,46 @@
 
 #include "hub/credentials.h"
 #include "hub/hub.h"
-#include "link/channels.h"
-#include "link/door.h"
 #include "os/loop.h"
 #include "store/hub_store.h"
+#include "wire/greeting.h"
 
 namespace spate::hub {
+
+// The hub's end of a node's connection. Its owner tells Nodes::Gone when it has ended.
+class NodePort : public NodeChannel {
+ public:
+  // Tells why, and closes.
+  virtual void Refuse(const wire::Refusal& why) = 0;
+  virtual void Close() = 0;
+};
 
 class Nodes {
  public:
   struct Node {
     store::NodeRow row;
-    std::string peer;                           // address of its connection, or of its last one
-    uint64_t serial = 0;                        // credential by which it came
-    std::string product;                        // its version
-    Instant since{};                            // it came, or went
-    std::unique_ptr<hub::NodeChannel> channel;  // null: it is not connected
-    std::optional<wire::NodeState> state;       // what it told last; not while it is away
+    std::string peer;                      // address of its connection, or of its last one
+    uint64_t serial = 0;                   // credential by which it came
+    std::string product;                   // its version
+    Instant since{};                       // it came, or went
+    std::unique_ptr<NodePort> channel;     // null: it is not connected
+    std::optional<wire::NodeState> state;  // what it told last; not while it is away
   };
-  Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::string spool_dir,
-        std::function<void(std::string)> log);
+  Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log);
 
   Status Load();
   // The node's number, or why it may not come in.
-  std::expected<NodeId, wire::Refusal> Admit(const link::Guest& guest, const Caller& caller);
-  void Arrived(link::Visitor visitor, const Caller& caller);
+  std::expected<NodeId, wire::Refusal> Admit(const std::string& name, const std::string& instance,
+                                             const Caller& caller);
+  struct Arrival {
+    std::unique_ptr<NodePort> port;
+    std::string peer;     // its address, for people
+    std::string product;  // its version
+  };
+  // One that was admitted.
+  void Arrived(NodeId node, Arrival arrival, const Caller& caller);
+  // Its connection has ended; it was last heard `quiet` before.
+  void Gone(NodeId node, const std::string& why, Duration quiet = {});
   // Forgets those that went before `when`, unless somebody said something about them; their rows go
   // when they were forgotten before `rows`.
   void ForgetAway(Instant when, Instant rows);
@@ -60,20 +75,19 @@ class Nodes {
 
  private:
   Node& Make(const std::string& name);
+  Result<store::NodeRow> ReadRow(const std::string& name);
   wire::RefusalCode CodeFor(NodeId removed) const;
   std::expected<void, wire::Refusal> CheckNames(const Caller& caller) const;
-  // It was last heard `quiet` ago.
-  void Gone(NodeId node, const std::string& why, Duration quiet = {});
 
   os::Loop& loop_;
   store::NodeRows& store_;
   Hub& hub_;
-  const std::string spool_dir_;
   const std::function<void(std::string)> log_;
   std::map<NodeId, Node> nodes_;
   std::map<std::string, NodeId> by_name_;
-  std::set<NodeId> waiting_;  // removed ones
-  NodeId last_;               // the newest that there ever was
+  std::map<std::string, store::NodeRow> leaving_;  // forgotten, which is not durable yet
+  std::set<NodeId> waiting_;                       // removed ones
+  NodeId last_;                                    // the newest that there ever was
   uint32_t connected_ = 0;
   bool looked_at_rows_ = false;  // of forgotten ones, whether any are old
 };

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "link/channels.h"
 #include "os/file.h"
 
 namespace spate::hub {
@@ -42,6 +43,23 @@ class LinkPort final : public ClientPort {
   std::unique_ptr<link::Connection> connection_;
 };
 
+// The same of a node.
+class LinkNodePort final : public NodePort {
+ public:
+  explicit LinkNodePort(std::unique_ptr<link::NodeChannelTcp> channel)
+      : channel_(std::move(channel)) {}
+
+  void Send(wire::ToNode message) override { channel_->Send(std::move(message)); }
+  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+    channel_->OnMessage(std::move(receiver));
+  }
+  void Refuse(const wire::Refusal& why) override { channel_->connection().Refuse(why); }
+  void Close() override { channel_->connection().Close(); }
+
+ private:
+  std::unique_ptr<link::NodeChannelTcp> channel_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Service>> Service::Open(os::RealLoop& loop, store::HubStore& store,
@@ -71,8 +89,7 @@ void Service::MakeParts() {
   jobs_ = std::make_unique<Jobs>(Jobs::Parts{loop_, store_, *hub_, aside_, options_.log});
   access_ = std::make_unique<Credentials>(
       loop_, store_, [this](uint64_t serial) { DropClientsOf(serial, "this access has expired"); });
-  std::string spool = os::JoinPath(options_.dir, "spool");
-  nodes_ = std::make_unique<Nodes>(loop_, store_, *hub_, std::move(spool), options_.log);
+  nodes_ = std::make_unique<Nodes>(loop_, store_, *hub_, options_.log);
 }
 
 Service::~Service() {
@@ -190,7 +207,7 @@ std::expected<link::Admission, wire::Refusal> Service::Judge(const link::Guest& 
   if (auto places = CheckPlaces(*caller, role); !places) return std::unexpected(places.error());
   link::Admission admission{epoch_, NodeId()};
   if (role != wire::Role::kNode) return admission;
-  auto node = nodes_->Admit(guest, *caller);
+  auto node = nodes_->Admit(guest.greeting.node_name, guest.greeting.instance, *caller);
   if (!node) return std::unexpected(node.error());
   admission.node = *node;
   return admission;
@@ -238,12 +255,28 @@ void Service::Arrived(link::Visitor visitor) {
   if (!caller || stopping_) return;  // revoked in between
   visitor.connection->SetShare(ShareOf(*caller, visitor.guest.greeting.role));
   if (visitor.guest.greeting.role == wire::Role::kNode) {
-    return nodes_->Arrived(std::move(visitor), *caller);
+    return NodeArrived(std::move(visitor), *caller);
   }
   uint64_t id = ++last_client_;
   clients_[id] = std::make_unique<ClientSession>(
       *jobs_, *this, std::move(*caller), std::make_unique<LinkPort>(std::move(visitor.connection)),
       [this, id] { clients_.erase(id); });
+}
+
+void Service::NodeArrived(link::Visitor visitor, const Caller& caller) {
+  NodeId id = visitor.admission.node;
+  link::ChannelEvents events;
+  events.closed = [this, id](const link::Ended& ended) {
+    nodes_->Gone(id, ended.text, ended.quiet);
+  };
+  events.wants = [this, id](const AttemptRef& ref) { return hub_->engine().Holds(id, ref); };
+  std::string spool = os::JoinPath(options_.dir, fmt::format("spool/node-{}-", id.value));
+  auto channel = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection),
+                                                        std::move(spool), std::move(events));
+  nodes_->Arrived(id,
+                  {std::make_unique<LinkNodePort>(std::move(channel)), visitor.guest.peer,
+                   visitor.guest.greeting.product},
+                  caller);
 }
 
 void Service::DropClientsOf(uint64_t serial, const std::string& why) {

@@ -127,6 +127,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   Status ReplayAll();
   Status OpenDoor();
   void Arrived(link::Visitor visitor);
+  void NodeArrived(link::Visitor visitor, const Caller& caller);
   std::shared_ptr<link::Share> ShareOf(const Caller& caller, wire::Role role);
   std::expected<link::Admission, wire::Refusal> Judge(const link::Guest& guest);
   std::expected<void, wire::Refusal> CheckPlaces(const Caller& caller, wire::Role role) const;

@@ -264,13 +264,15 @@ void HubPeople::DrainSome() {
 void HubPeople::RemoveSome() {
   NodeId node = AnyNode();
   Do(Wait(span_), [this, node](HubProcess& hub) {
+    if (!hub.nodes().all().contains(node)) return true;
     Say(fmt::format("removes n{}", node.value));
-    removed_.insert(node);
-    hub.Ask(engine::RemoveNode{node});
-    parts_.removed(node);
-    Do(Wait(span_), [this, node](HubProcess&) {
-      removed_.erase(node);
-      return true;
+    hub.nodes().Remove(node, hub::Nodes::Removal::kEnds);
+    Do(Wait(span_), [node, done = std::make_shared<bool>(false)](HubProcess& later) {
+      if (*done) return true;
+      if (!later.nodes().all().contains(node)) return true;
+      later.nodes().Remove(node, hub::Nodes::Removal::kNone);
+      later.WhenSettled([done] { *done = true; });
+      return false;
     });
     return true;
   });

@@ -23,8 +23,6 @@ class HubPeople final : public HubEvents {
     FactSink sink;
     // Null while nobody answers.
     std::function<HubProcess*()> hub;
-    // The node may not come in any more.
-    std::function<void(NodeId)> removed;
     uint64_t seed = 1;
   };
   explicit HubPeople(Parts parts);
@@ -34,7 +32,6 @@ class HubPeople final : public HubEvents {
   void SeeHub();
   // Every job has ended, and nobody wants anything.
   bool Content() const;
-  bool IsRemoved(NodeId node) const { return removed_.contains(node); }
 
   void OnAccepted(JobId job) override;
   void OnRefused(JobId job) override;
@@ -67,7 +64,6 @@ class HubPeople final : public HubEvents {
   std::set<JobId> accepted_;
   std::set<JobId> finished_;
   std::set<JobId> releasing_;
-  std::set<NodeId> removed_;
   std::map<JobId, uint32_t> retries_;
   bool clearing_ = false;
   uint32_t halts_ = 8;  // after so many a job that was stopped by a rule is cancelled

@@ -43,6 +43,7 @@ HubProcess::HubProcess(Parts parts)
   auto log = [this](const std::string& line) { parts_.sink(Remark{line}); };
   jobs_ = std::make_unique<hub::Jobs>(
       hub::Jobs::Parts{loop_, *store_, *hub_, aside_, log, parts_.workload.pause_after_failures()});
+  nodes_ = std::make_unique<hub::Nodes>(loop_, *store_, *hub_, log);
 }
 
 Status HubProcess::TakeUp() {
@@ -56,6 +57,7 @@ Status HubProcess::TakeUp() {
   if (!told) return told;
   parts_.sink(ReplayDone{});
   if (auto loaded = jobs_->Load(); !loaded) return loaded;
+  if (auto loaded = nodes_->Load(); !loaded) return loaded;
   hub_->Resume(engine::LastNodes::kMayReturn);
   return {};
 }
@@ -98,8 +100,8 @@ void HubProcess::FollowHub() {
   for (const engine::JobInfo& job : mirror_.Jobs()) {
     if (engine.Counts(job.job)) continue;
     mirror_.Forget(job.job);
-    // A hub does this after a day.
-    for (const engine::NodeInfo& node : engine.Nodes()) hub_->ForgetNode(node.node);
+    // A hub does this after a day. Rows stay, as they have the nodes' numbers.
+    nodes_->ForgetAway(loop_.Now() - Duration::Seconds(5), Instant());
   }
   for (const engine::JobInfo& job : engine.Jobs()) {
     if (mirror_.Counts(job.job)) continue;

@@ -1,5 +1,5 @@
-// HubProcess: one life of a simulated hub: the real hub::Hub and hub::Jobs over a SimStore. Jobs
-// come in by real sessions of clients (HubClient); only the door and the nodes' names are left out.
+// HubProcess: one life of a simulated hub: the real hub::Hub, hub::Jobs and hub::Nodes over a
+// SimStore. Jobs come in by real sessions of clients (HubClient); only the door is left out.
 //
 // What people ask of it goes through here; answers are facts, and calls of HubEvents.
 #pragma once
@@ -12,6 +12,7 @@
 #include "hub/client_session.h"
 #include "hub/hub.h"
 #include "hub/jobs.h"
+#include "hub/nodes.h"
 #include "sim/fact.h"
 #include "sim/faults.h"
 #include "sim/hub_client.h"
@@ -75,6 +76,8 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   // Null: it was not accepted.
   const hub::KnownJobs::Job* Find(JobId job) const { return jobs_->known().Find(job); }
   std::vector<JobId> AllJobs() const { return jobs_->known().AllOf("", /*everybody=*/true); }
+  // When what was asked before is durable; never when the process dies first.
+  void WhenSettled(std::function<void()> fn);
   // The connections of clients break now and then.
   void BreakClients(bool breaks) { clients_break_ = breaks; }
   // After each turn of the loop: the mirror forgets what the hub has forgotten.
@@ -82,6 +85,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
 
   Epoch epoch() const { return parts_.epoch; }
   hub::Hub& hub() { return *hub_; }
+  hub::Nodes& nodes() { return *nodes_; }
   ProcessLoop& loop() { return loop_; }
   Faults& faults() { return faults_; }
   SimStore& store() { return *store_; }
@@ -112,7 +116,6 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   // What Pester sends: nothing of it may be accepted.
   std::deque<wire::Request> Mischief();
   void Send(const SimJob& job, std::deque<wire::Request> requests, Answered answered);
-  void WhenSettled(std::function<void()> fn);
   std::vector<TaskRange> NotSucceeded(JobId job) const;
   uint64_t DigestOf(bool as_hub) const;
 
@@ -125,6 +128,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   SimAside aside_;
   Prng prng_;
   std::unique_ptr<hub::Jobs> jobs_;
+  std::unique_ptr<hub::Nodes> nodes_;
   hub::Turns turns_;
   uint64_t last_client_ = 0;
   struct Client {

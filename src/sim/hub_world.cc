@@ -26,10 +26,6 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
                                 !hub_->faults().dead() && !hub_->store_failed();
                  return answers ? hub_.get() : nullptr;
                },
-               [this](NodeId node) {
-                 hub_->hub().Disconnect(node, engine::LastNodes::kEnded);
-                 if (places_[node.value - 1].heard) Break(node.value - 1);
-               },
                prng_.Next()}),
       crashes_left_(options.crashes),
       store_failures_left_(options.commit_failures ? 3 : 0),
@@ -249,6 +245,8 @@ void HubWorld::AddMachine(Offer offer, Duration wait) {
   NodeId id(static_cast<uint32_t>(index + 1));
   Machine::Parts parts{loop_, options_, workload_, [this](const Fact& fact) { See(fact); },
                        sabotage_};
+  // Its name has its number, whenever it comes first.
+  disk_->nodes[id] = {.id = id, .name = offer.node_name, .created = loop_.Now()};
   Place& place = places_.emplace_back();
   place.machine = std::make_unique<Machine>(std::move(parts), id, std::move(offer), prng_.Next());
   After(wait, [this, index] { StartNode(index); });
@@ -336,20 +334,34 @@ void HubWorld::Call(size_t index) {
 
 bool HubWorld::MayConnect(const Place& place) const {
   return hub_ && !stopping_ && !hub_->loop().suspended() && !hub_->faults().dead() &&
-         !hub_->store_failed() && !place.away && !people_.IsRemoved(place.machine->id());
+         !hub_->store_failed() && !place.away;
 }
 
 void HubWorld::Connect(size_t index) {
   Place& place = places_[index];
   DropHubEnd(place);  // it may not have noticed that the last one is no more
+  const std::string& name = place.machine->offer().node_name;
+  const hub::Caller owner{.user = "*"};
+  auto admitted = hub_->nodes().Admit(name, /*instance=*/name, owner);
+  if (!admitted) {
+    See(Remark{"a node is refused: " + admitted.error().reason});
+    return Call(index);
+  }
+  CHECK(*admitted == place.machine->id());
   place.state = std::make_shared<LinkState>(
       LinkState{options_.link_latency, options_.echo_percent, Prng(prng_.Next())});
   place.link = MakeLink(loop_, place.state, {hub_->loop(), hub_->faults()}, place.machine->side());
   place.heard = true;
   See(NodeHeard{place.machine->id()});
-  place.ear = std::make_unique<Ear>(
-      *place.link.first, [this, index](const wire::ToHub& truth) { LieBefore(index, truth); });
-  hub_->hub().Connect(place.machine->id(), *place.ear);
+  auto cut = [this, index, state = place.state] {
+    loop_.Post([this, index, state] {
+      if (places_[index].state == state && places_[index].heard) Break(index);
+    });
+  };
+  auto ear = std::make_unique<Ear>(
+      *place.link.first, [this, index](const wire::ToHub& truth) { LieBefore(index, truth); }, cut);
+  place.ear = ear.get();
+  hub_->nodes().Arrived(*admitted, {std::move(ear), "the simulator", "1"}, owner);
   place.machine->Connect(*place.link.second);
   if (peace_ || options_.node_life.ns == 0) return;
   After(Random(options_.node_life * 2), [this, index, state = place.state] {
@@ -452,7 +464,7 @@ void HubWorld::DropHubEnd(Place& place) {
   if (hub_ && !hub_->faults().dead() && !hub_->store_failed()) {
     // It may have noticed by the silence.
     Duration quiet = prng_.Chance(50) ? Duration{} : Random(loop_.Now() - place.unheard_at);
-    hub_->hub().Disconnect(id, engine::LastNodes::kMayReturn, quiet);
+    hub_->nodes().Gone(id, "it is cut", quiet);
   }
   place.state->hub_deaf = true;
   place.ear = nullptr;

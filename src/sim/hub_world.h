@@ -30,10 +30,12 @@ class HubWorld {
 
  private:
   // The hub's end of a link, at which a liar may say something just before the truth is heard.
-  class Ear final : public hub::NodeChannel {
+  class Ear final : public hub::NodePort {
    public:
     using Before = std::function<void(const wire::ToHub&)>;
-    Ear(hub::NodeChannel& inner, Before before) : inner_(inner), before_(std::move(before)) {}
+    // `inner` is there until the hub has heard that the link is gone.
+    Ear(hub::NodeChannel& inner, Before before, std::function<void()> cut)
+        : inner_(inner), before_(std::move(before)), cut_(std::move(cut)) {}
     void Send(wire::ToNode message) override { inner_.Send(std::move(message)); }
     void OnMessage(std::function<void(wire::ToHub)> receiver) override {
       receiver_ = std::move(receiver);
@@ -42,11 +44,14 @@ class HubWorld {
         receiver_(std::move(message));
       });
     }
+    void Refuse(const wire::Refusal&) override { cut_(); }
+    void Close() override { cut_(); }
     void Hear(wire::ToHub lie) { receiver_(std::move(lie)); }
 
    private:
     hub::NodeChannel& inner_;
     const Before before_;
+    const std::function<void()> cut_;
     std::function<void(wire::ToHub)> receiver_;
   };
 
@@ -54,9 +59,9 @@ class HubWorld {
   struct Place {
     std::unique_ptr<Machine> machine;
     std::shared_ptr<LinkState> state;
-    Link link;                 // an end is null where nobody has it any more
-    std::unique_ptr<Ear> ear;  // as link.first
-    bool heard = false;        // both ends are there, and the link is whole
+    Link link;           // an end is null where nobody has it any more
+    Ear* ear = nullptr;  // the hub's, as long as link.first is there
+    bool heard = false;  // both ends are there, and the link is whole
     Instant unheard_at;
     bool away = false;       // it cannot reach the hub
     bool gone = false;       // it never comes again

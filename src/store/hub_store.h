@@ -59,7 +59,7 @@ class NodeRows {
   virtual Result<std::vector<NodeRow>> ReadNodes() = 0;
   // kNotFound: there is none of this name.
   virtual Result<NodeRow> ReadNode(const std::string& name) = 0;
-  virtual void PutNode(NodeRow row) = 0;
+  virtual void PutNode(NodeRow row, Done done) = 0;
   // Removes rows of nodes that were forgotten before then.
   virtual void RemoveNodes(Instant before) = 0;
 };

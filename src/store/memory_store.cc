@@ -290,8 +290,9 @@ Result<NodeRow> MemoryStore::ReadNode(const std::string& name) {
   return Fail(ErrorKind::kNotFound, "there is no node " + name);
 }
 
-void MemoryStore::PutNode(NodeRow row) {
-  Change([row = std::move(row)](MemoryDisk& disk) { disk.nodes[row.id] = row; }, nullptr);
+void MemoryStore::PutNode(NodeRow row, Done done) {
+  auto change = [row = std::move(row)](MemoryDisk& disk) { disk.nodes[row.id] = row; };
+  Change(std::move(change), std::move(done));
 }
 
 void MemoryStore::RemoveNodes(Instant before) {

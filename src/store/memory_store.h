@@ -76,7 +76,7 @@ class MemoryStore : public HubStore {
   Result<std::optional<JobId>> FindSubmission(const std::string& submission) override;
   Result<std::vector<NodeRow>> ReadNodes() override;
   Result<NodeRow> ReadNode(const std::string& name) override;
-  void PutNode(NodeRow row) override;
+  void PutNode(NodeRow row, Done done) override;
   void RemoveNodes(Instant before) override;
   Result<std::vector<CredentialRow>> ReadCredentials() override;
   void PutCredential(CredentialRow row, Done done) override;

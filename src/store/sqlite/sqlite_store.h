@@ -76,7 +76,9 @@ class SqliteStore final : public HubStore {
   void PutProgress(JobProgress row, Done done = nullptr) override {
     Change(std::move(row), std::move(done));
   }
-  void PutNode(NodeRow row) override { Change(std::move(row), nullptr); }
+  void PutNode(NodeRow row, Done done = nullptr) override {
+    Change(std::move(row), std::move(done));
+  }
   void RemoveNodes(Instant before) override { Change(NodesForgotten{before}, nullptr); }
   void PutCredential(CredentialRow row, Done done = nullptr) override {
     Change(std::move(row), std::move(done));

@@ -1,0 +1,139 @@
+// Who may come in as a node, under which name, and what is remembered of it.
+#include "hub/nodes.h"
+
+#include <gtest/gtest.h>
+
+#include "os/fake_loop.h"
+#include "store/memory_store.h"
+
+namespace spate::hub {
+namespace {
+
+constexpr Duration kCommit = Duration::Millis(5);
+
+class Deaf final : public Watcher {
+ public:
+  void OnEnded(const engine::NoticeEnded&, const TaskOutputPtr&) override {}
+  void OnHeld(const engine::NoticeHeld&) override {}
+  void OnFinished(const engine::NoticeFinished&) override {}
+  void OnNews(const wire::ToHub&) override {}
+  void OnStoreFailed(const Error&) override {}
+};
+
+// What the node's end sees of its connection.
+struct Line {
+  std::function<void(wire::ToHub)> say;
+  std::string refused;
+};
+
+class LinePort final : public NodePort {
+ public:
+  explicit LinePort(Line& line) : line_(line) {}
+  void Send(wire::ToNode) override {}
+  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+    line_.say = std::move(receiver);
+  }
+  void Refuse(const wire::Refusal& why) override { line_.refused = why.reason; }
+  void Close() override {}
+
+ private:
+  Line& line_;
+};
+
+struct NodesTest : testing::Test {
+  NodesTest() {
+    EXPECT_TRUE(hub.Replay());
+    EXPECT_TRUE(nodes.Load());
+    hub.Resume(engine::LastNodes::kMayReturn);
+  }
+  std::expected<NodeId, wire::Refusal> Admit(const std::string& name, const std::string& user,
+                                             const std::string& instance = "1") {
+    return nodes.Admit(name, instance, {.user = user});
+  }
+  NodeId Come(const std::string& name, const std::string& user, Line& at) {
+    auto id = Admit(name, user);
+    if (!id) return NodeId();
+    nodes.Arrived(*id, {std::make_unique<LinePort>(at), "10.0.0.1", "1.0"}, {.user = user});
+    Offer offer;
+    offer.slots = 1;
+    offer.milli_cpus = kMilliCpu;
+    offer.user = "whoever it says";
+    at.say(wire::Hello{NodeId(77), offer});
+    loop.RunUntilIdle();
+    return *id;
+  }
+
+  os::FakeLoop loop;
+  std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
+  store::MemoryStore store{loop, disk, {kCommit, kCommit, 1, /*is_hub=*/true}};
+  Deaf watcher;
+  Hub hub{loop, store, watcher, Epoch(1)};
+  Nodes nodes{loop, store, hub, [](const std::string&) {}};
+  Line line, other;
+};
+
+TEST_F(NodesTest, TheHubKnowsWhoANodeIs) {
+  NodeId id = Come("n", "ann", line);
+  ASSERT_NE(id, NodeId());
+  ASSERT_EQ(hub.engine().Nodes().size(), 1u);
+  engine::NodeInfo info = hub.engine().Nodes().front();
+  EXPECT_EQ(info.node, id);
+  EXPECT_EQ(info.offer.node_name, "n");
+  EXPECT_EQ(info.offer.user, "ann");
+}
+
+TEST_F(NodesTest, ANameIsItsFirstUsers) {
+  Come("n", "ann", line);
+  EXPECT_FALSE(Admit("n", "ann", "another process"));
+  nodes.Gone(*Admit("n", "ann"), "cut");
+  EXPECT_FALSE(Admit("n", "bob"));
+  EXPECT_TRUE(Admit("n", "ann", "another process"));
+  for (const char* name : {"", "a b", "a,b"}) EXPECT_FALSE(Admit(name, "ann")) << name;
+}
+
+TEST_F(NodesTest, ARemovedNodeStaysOut) {
+  NodeId id = Come("n", "ann", line);
+  nodes.Remove(id, Nodes::Removal::kEnds);
+  EXPECT_NE(line.refused, "");
+  EXPECT_FALSE(Admit("n", "ann"));
+  loop.RunFor(kCommit * 4);
+  Nodes next(loop, store, hub, [](const std::string&) {});
+  EXPECT_TRUE(next.Load());
+  EXPECT_FALSE(next.Admit("n", "1", {.user = "ann"})) << "after a restart, too";
+  nodes.Remove(id, Nodes::Removal::kNone);
+  EXPECT_TRUE(Admit("n", "bob")) << "whose name it is was forgotten";
+}
+
+// A row that is on its way to the disk counts, not the older one that is there.
+TEST_F(NodesTest, ANodeComesBackWhileItIsBeingForgotten) {
+  NodeId id = Come("n", "ann", line);
+  nodes.Remove(id, Nodes::Removal::kEnds);
+  nodes.Gone(id, "cut");
+  loop.RunFor(kCommit * 4);
+  ASSERT_TRUE(disk->nodes.at(id).removed);
+  nodes.Remove(id, Nodes::Removal::kNone);
+  nodes.ForgetAway(loop.Now() + Duration::Seconds(1), Instant());
+  ASSERT_EQ(nodes.FindByName("n"), nullptr);
+  auto again = Admit("n", "ann");
+  ASSERT_TRUE(again) << again.error().reason;
+  EXPECT_EQ(*again, id);
+  loop.RunFor(kCommit * 6);
+  EXPECT_FALSE(disk->nodes.at(id).removed);
+  EXPECT_FALSE(disk->nodes.at(id).forgotten);
+}
+
+TEST_F(NodesTest, ForgottenNodesKeepTheirNumbers) {
+  NodeId first = Come("n", "ann", line);
+  NodeId second = Come("m", "ann", other);
+  nodes.Gone(first, "cut");
+  loop.RunFor(Duration::Seconds(120));  // what it had is lost by then
+  nodes.ForgetAway(loop.Now(), Instant());
+  loop.RunFor(kCommit * 4);
+  EXPECT_EQ(nodes.FindByName("n"), nullptr);
+  EXPECT_NE(nodes.FindByName("m"), nullptr) << "it is there";
+  EXPECT_EQ(*Admit("n", "ann"), first);
+  EXPECT_EQ(Admit("k", "ann")->value, second.value + 1);
+}
+
+}  // namespace
+}  // namespace spate::hub

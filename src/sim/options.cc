@@ -221,6 +221,30 @@ class Words {
   std::string text_;
 };
 
+void DescribeHub(const Options& o, Words& words) {
+  words.Count("hub users", o.users);
+  words.Time("patience", o.patience);
+  words.Flag("priorities", o.priorities);
+  words.Flag("after", o.after);
+  words.Flag("max-running", o.max_running);
+  words.Flag("user-rules", o.user_rules);
+  words.Flag("cancel", o.cancel);
+  words.Flag("fair", o.fair);
+  words.Flag("black-holes", o.black_holes);
+  words.Flag("late-nodes", o.late_nodes);
+  words.Flag("leaving", o.leaving);
+  words.Flag("liars", o.liars);
+  words.Flag("greedy", o.greedy);
+  words.Flag("drain", o.drain);
+  words.Flag("remove", o.remove);
+  words.Count("sick%", o.sick_percent);
+  words.Count("adopt%", o.adopt_percent);
+  words.Count("node-crashes", o.node_crashes);
+  words.Flag("node-clocks", o.node_clocks);
+  words.Flag("suspend", o.suspend);
+  words.Flag("hub-stops", o.hub_stops);
+}
+
 }  // namespace
 
 std::string Describe(const Options& o, const char* indent) {
@@ -271,27 +295,7 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("orphans-live-on", o.orphans_live_on && o.node_life.ns > 0);
   words.Count("echo%", o.echo_percent);
   words.Count("first-crash", o.first_crash);
-  words.Count("hub users", o.users);
-  words.Time("patience", o.patience);
-  words.Flag("priorities", o.priorities);
-  words.Flag("after", o.after);
-  words.Flag("max-running", o.max_running);
-  words.Flag("user-rules", o.user_rules);
-  words.Flag("cancel", o.cancel);
-  words.Flag("fair", o.fair);
-  words.Flag("black-holes", o.black_holes);
-  words.Flag("late-nodes", o.late_nodes);
-  words.Flag("leaving", o.leaving);
-  words.Flag("liars", o.liars);
-  words.Flag("greedy", o.greedy);
-  words.Flag("drain", o.drain);
-  words.Flag("remove", o.remove);
-  words.Count("sick%", o.sick_percent);
-  words.Count("adopt%", o.adopt_percent);
-  words.Count("node-crashes", o.node_crashes);
-  words.Flag("node-clocks", o.node_clocks);
-  words.Flag("suspend", o.suspend);
-  words.Flag("hub-stops", o.hub_stops);
+  DescribeHub(o, words);
   return words.Take();
 }
 

@@ -19,6 +19,12 @@ MemoryStore::MemoryStore(os::Loop& loop, std::shared_ptr<MemoryDisk> disk,
     : loop_(loop), disk_(std::move(disk)), options_(options), prng_(options.seed) {
   CHECK(disk_ != nullptr);
   CHECK(options_.delay_min <= options_.delay_max);
+  // What the last life was given only in part.
+  std::set<JobId> leftovers;
+  for (const auto& [id, row] : disk_->jobs) {
+    if (row.first_seq == 0) leftovers.insert(id);
+  }
+  for (JobId job : leftovers) disk_->Forget(job);
 }
 
 MemoryStore::~MemoryStore() { loop_.Cancel(timer_); }
@@ -212,16 +218,21 @@ void MemoryStore::PutProgress(JobProgress progress, Done done) {
 void MemoryStore::ForgetJob(JobId job, Done done) {
   auto change = [job](MemoryDisk& disk) {
     auto row = disk.jobs.find(job);
-    if (row != disk.jobs.end() && row->second.first_seq != 0 && row->second.last_seq == 0) return;
-    if (row != disk.jobs.end()) disk.jobs.erase(row);
-    std::erase_if(disk.rows, [job](const auto& each) { return each.first.first == job; });
-    std::erase_if(disk.outputs, [job](const auto& each) { return each.first.job == job; });
-    std::erase_if(disk.records, [job](const MemoryDisk::Stored& each) {
-      auto record = MemoryDisk::Decode(each);
-      return record && JobOf(*record) == job;
-    });
+    bool goes_on =
+        row != disk.jobs.end() && row->second.first_seq != 0 && row->second.last_seq == 0;
+    if (!goes_on) disk.Forget(job);
   };
   Change(std::move(change), std::move(done));
+}
+
+void MemoryDisk::Forget(JobId job) {
+  jobs.erase(job);
+  std::erase_if(rows, [job](const auto& each) { return each.first.first == job; });
+  std::erase_if(outputs, [job](const auto& each) { return each.first.job == job; });
+  std::erase_if(records, [job](const Stored& each) {
+    auto record = Decode(each);
+    return record && JobOf(*record) == job;
+  });
 }
 
 Result<JobRow> MemoryStore::ReadJob(JobId job) {
@@ -271,8 +282,7 @@ Result<std::optional<JobId>> MemoryStore::FindSubmission(const std::string& subm
   auto queued = queued_submissions_.find(submission);
   if (queued != queued_submissions_.end()) return queued->second;
   for (const auto& [id, row] : disk_->jobs) {
-    // One that was never accepted is a leftover of an earlier life.
-    if (row.submission == submission && !submission.empty() && row.first_seq != 0) return id;
+    if (row.submission == submission && !submission.empty()) return id;
   }
   return std::nullopt;
 }

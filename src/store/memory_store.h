@@ -38,6 +38,8 @@ struct MemoryDisk {
   Epoch epoch;
   uint64_t commits = 0;
 
+  // All that is kept of a job.
+  void Forget(JobId job);
   static Result<engine::Record> Decode(const Stored& stored);
   Status Visit(const std::function<void(const engine::Record&)>& visit) const;
   // Those of one job. kNotFound: there are none.

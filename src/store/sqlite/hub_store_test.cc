@@ -466,6 +466,18 @@ TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {
   EXPECT_EQ(JobNumbers(world.place()).value(), (std::vector<uint32_t>{2}));
 }
 
+// Its client went before it had sent all: there is no row of the job.
+TEST(HubStore, RowsOfAnUploadThatWasCutShortAreRemoved) {
+  HubWorld world;
+  JobId job = world.store().NextJobId();
+  Batch text;
+  text.rows.push_back({job, 0, {"a", "b"}});
+  ASSERT_TRUE(world.Commit(std::move(text)));
+  ASSERT_EQ(Query(world, "SELECT COUNT(*) FROM rows"), 1);
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(job, done); }));
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM rows"), 0);
+}
+
 // --------------------------------------------------------------------------------------- tail
 
 TEST(Tail, GivesNewEndsOfItsJobInBoundedPieces) {

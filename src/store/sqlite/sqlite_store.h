@@ -74,10 +74,12 @@ class SqliteStore final : public Store {
   // written.
   Result<JobRow> ReadJob(JobId job = {});
   Result<std::vector<JobRow>> ReadJobs(WhichJobs which);
+  Result<std::vector<JobRow>> ReadJobsBetween(JobId first, JobId last, size_t most);
   // As the functions of job_row.h; of what is durable.
   Result<std::vector<JobId>> JobsOf(std::string_view user);
   Result<std::optional<JobId>> NewestOf(std::string_view user);
-  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most);
+  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most,
+                                         std::string_view user = {});
   Result<std::vector<NodeRow>> ReadNodes();
   Result<NodeRow> ReadNode(const std::string& name);
   Result<std::vector<CredentialRow>> ReadCredentials();

@@ -434,7 +434,8 @@ Status HubService::CheckUsable(const Caller& caller, JobId job) const {
 }
 
 void HubService::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
-  if (jobs_->Find(job) != nullptr) return loop_.Post([fn = std::move(fn)] { fn(nullptr); });
+  if (jobs_->Find(job) != nullptr || jobs_->IsHidden(job))
+    return loop_.Post([fn = std::move(fn)] { fn(nullptr); });
   awaiting_.emplace(job, std::move(fn));
 }
 
@@ -519,7 +520,24 @@ void HubService::ForgetJob(JobId job, std::function<void()> done) {
   TellRevived(job, Fail(ErrorKind::kNotFound,
                         fmt::format("job {} is being removed from the hub", job.value)));
   jobs_->Drop(job);
-  store_->ForgetJob(job, [done = std::move(done)](Status) { done(); });
+  jobs_->Hide(job, true);
+  forgetting_.emplace_back(job, std::move(done));
+  ForgetNext();
+}
+
+// A few at a time: what others have the journal write comes in between.
+void HubService::ForgetNext() {
+  constexpr size_t kAtOnce = 20;
+  for (; !forgetting_.empty() && forgotten_now_ < kAtOnce; forgetting_.pop_front()) {
+    ++forgotten_now_;
+    auto& [job, done] = forgetting_.front();
+    store_->ForgetJob(job, [this, job, done = std::move(done)](Status) {
+      --forgotten_now_;
+      jobs_->Hide(job, false);
+      done();
+      ForgetNext();
+    });
+  }
 }
 
 // A few at a time, each of which is some work for the journal; and on, as long as there are more.

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/first_access.h"
@@ -166,6 +168,7 @@ class HubService final : public hub::Watcher, public link::Gate {
   void PruneIn(Duration pause);
   void PruneBySize(Duration every);
   void ForgetOldest(uint64_t bytes, Duration every);
+  void ForgetNext();
   Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
   void TellAccepted(JobId job, const Error* error);
   void TellRevived(JobId job, const Status& status);
@@ -192,7 +195,9 @@ class HubService final : public hub::Watcher, public link::Gate {
   uint64_t last_client_ = 0;
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
   std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
-  std::set<JobId> growing_;  // somebody adds tasks to them
+  std::set<JobId> growing_;                                         // somebody adds tasks to them
+  std::deque<std::pair<JobId, std::function<void()>>> forgetting_;  // the journal has them still
+  size_t forgotten_now_ = 0;                                        // that it was told to forget
   ReaderTurns reader_turns_;
   std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
   RefusalLog refusals_;

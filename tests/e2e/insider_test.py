@@ -174,6 +174,14 @@ def test_needs_are_counted_before_they_are_made(place: Place):
         want("needy.lst:10001: more than 10,000 different needs" in err, err)
 
 
+def test_commands_that_are_not_for_a_hub_are_refused(place: Place):
+    hub = Hub(place)
+    for words in (b"run", b"--", b"true"), (b"submit", b"x.lst"), (b"job", b"wait", b"1"), (b"node", b"start"):
+        got = local(hub).send(command(*words)).frame()
+        want(b"a hub does not answer" in got[1], got)
+    want("internal error" not in place.read("hub.log"), place.read("hub.log"))
+
+
 def test_a_breach_at_the_end_of_an_upload_leaves_nothing(place: Place):
     hub = Hub(place)
     place.write("one.lst", "true")

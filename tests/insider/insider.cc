@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "link/caller.h"
 #include "link/connection.h"
 #include "maker.h"
@@ -81,6 +82,8 @@ class Peer {
   Peer& operator=(const Peer&) = delete;
 
   bool IsStuck(Instant now) const { return now - since_ > kPatience; }
+  // The newest messages, as far as they can be read.
+  const std::string& Sent() const { return sent_; }
 
  protected:
   virtual link::Self Self() = 0;
@@ -103,6 +106,7 @@ class Peer {
   std::unique_ptr<link::Caller> caller_;
   std::unique_ptr<link::Connection> connection_;
   uint64_t pending_ = 0;
+  std::string sent_;
   Fate fate_ = Fate::kStays;
   Instant since_;  // it waits for the hub
 };
@@ -144,7 +148,11 @@ void Peer::Met(link::Caller::Met met) {
 void Peer::SendBatch() {
   since_ = crew_.loop.Now();
   auto batch = Batch(1 + crew_.maker.Small(kBatch));
-  for (const auto& message : batch) Send(message.type, message.bytes);
+  sent_.clear();
+  for (const auto& message : batch) {
+    Send(message.type, message.bytes);
+    sent_ += "\n  " + spate::EscapeForScreen(message.bytes.substr(0, 100));
+  }
   pending_ = batch.size();
   fate_ = batch.back().fate;
   if (fate_ == Fate::kStays) AskBack();
@@ -249,7 +257,8 @@ class Watch {
       Tell();
       Instant now = crew_.loop.Now();
       for (const auto& peer : peers_) {
-        if (peer->IsStuck(now)) return crew_.GiveUp("the hub does not answer");
+        if (!peer->IsStuck(now)) continue;
+        return crew_.GiveUp("the hub does not answer, since it had: " + peer->Sent());
       }
       Look();
     });

@@ -65,6 +65,7 @@ if(NOT Protobuf_FOUND OR NOT TARGET protobuf::protoc)
 endif()
 spate_third_party(protobuf LIBS protobuf::libprotobuf-lite Threads::Threads)
 # For tests only.
+spate_third_party(protobuf_descriptors LIBS protobuf::libprotobuf Threads::Threads)
 spate_third_party(gtest HEADER gtest/gtest.h ARCHIVE gtest LIBS Threads::Threads)
 spate_third_party(gtest_main ARCHIVE gtest_main LIBS spate::gtest)
 spate_third_party(rapidcheck HEADER rapidcheck.h ARCHIVE rapidcheck)

@@ -414,6 +414,23 @@ Verb VerbOf(Command command) {
   }
 }
 
+// What the journal answers.
+bool IsQuestion(Command command) {
+  switch (command) {
+    case Command::kJobList:
+    case Command::kJobInfo:
+    case Command::kJobTasks:
+    case Command::kJobCat:
+    case Command::kJobTail:
+    case Command::kJobGet:
+    case Command::kReport:
+    case Command::kTaskInfo:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool RunHubCommand(const HubExtras& extras, hub::Service& service, hub::ClientSession& client,
@@ -428,7 +445,12 @@ bool RunHubCommand(const HubExtras& extras, hub::Service& service, hub::ClientSe
   auto words = cli::ParseWords(found->command, std::span(command.argv).subspan(found->words));
   if (!words) return fail(words.error());
   Verb verb = VerbOf(found->command);
-  if (verb == nullptr) return false;
+  if (verb == nullptr && IsQuestion(found->command)) return false;
+  if (verb == nullptr) {
+    return fail({ErrorKind::kInvalid, fmt::format("a hub does not answer 'spate {}'; type it where "
+                                                  "it is to run",
+                                                  cli::Definition(found->command).name)});
+  }
   auto form = cli::OutputFormOf(*words);
   if (!form) return fail(form.error());
   Call call{extras, service, client, command, *words, *form};

@@ -26,6 +26,9 @@ using Call = CommandCall;
 using cli::Command;
 using cli::JsonLine;
 
+// Of one command: each that has ended is read from the journal, while all others wait.
+constexpr size_t kMostJobs = 10'000;
+
 // What ranges of numbers mean. The hub's jobs are listed once, however many ranges ask for them.
 class JobRanges {
  public:
@@ -37,16 +40,26 @@ class JobRanges {
     ranges_.push_back(range);
     return true;
   }
-  // Each that has ended is read from the journal, hence the bound.
   Status AppendTo(std::vector<JobId>& picked) {
-    constexpr size_t kMost = 10'000;
+    constexpr size_t kFew = 8;  // may be read one by one
+    auto fail = [] {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("these are more than {} jobs; name fewer at once, or all",
+                              FormatCount(kMostJobs)));
+    };
     for (const format::NumberRange& range : format::Merged(std::move(ranges_))) {
-      for (JobId job : Between(range)) {
+      if (range.first == range.last) {
+        picked.push_back(JobId(range.first));  // Add has found it
+        if (picked.size() > kMostJobs) return fail();
+        continue;
+      }
+      auto between = Between(range);
+      // None is read of too many.
+      if (range.step == 1 && picked.size() + between.size() > kMostJobs) return fail();
+      if (between.size() > kFew) jobs_.Prepare(between.front(), between.back(), kMostJobs);
+      for (JobId job : between) {
         if (range.Contains(job.value) && jobs_.Find(job)) picked.push_back(job);
-        if (picked.size() <= kMost) continue;
-        return Fail(ErrorKind::kInvalid,
-                    fmt::format("these are more than {} jobs; name fewer at once, or all",
-                                FormatCount(kMost)));
+        if (picked.size() > kMostJobs) return fail();
       }
     }
     return {};
@@ -229,14 +242,19 @@ Status Cancel(Call& call) {
 
 Status Forget(Call& call) {
   hub::KnownJobs& jobs = call.service.known();
+  std::string more;
   std::vector<JobId> chosen;
   if (auto older = call.words.Last(cli::Opt::kOlderThan)) {
     auto age = ParseDuration(*older);
     if (!age) return Within("--older-than", age.error());
-    chosen = jobs.EndedBefore(call.service.loop().Now() - *age);
-    std::erase_if(chosen, [&](JobId job) {
-      return !call.caller().is_admin && jobs.Find(job)->user != call.caller().user;
-    });
+    chosen = jobs.EndedBefore(call.service.loop().Now() - *age, kMostJobs,
+                              call.caller().is_admin ? "" : call.caller().user);
+    if (chosen.size() == kMostJobs) {
+      more = fmt::format("; there are more: spate job forget{} --older-than {}", call.asked.reach,
+                         EscapeForScreen(*older));
+    }
+    // Somebody may be about to add tasks to one.
+    std::erase_if(chosen, [&](JobId job) { return call.service.jobs().Grows(job); });
   } else if (call.words.words.empty()) {
     return Fail(ErrorKind::kInvalid, "which jobs? Write their numbers, or --older-than T");
   } else {
@@ -252,10 +270,18 @@ Status Forget(Call& call) {
                             call.asked.reach));
   }
   bool dry = call.words.Has(cli::Opt::kDryRun);
-  for (JobId job : chosen) {
-    if (!dry) call.service.jobs().ForgetJob(job, [] {});
+  std::string text =
+      fmt::format("{}{} forgotten{}", dry ? "would be: " : "", JobsText(chosen), more);
+  if (dry || chosen.empty()) {
+    call.Done(std::move(text));
+    return {};
   }
-  call.Done(fmt::format("{}{} forgotten", dry ? "would be: " : "", JobsText(chosen)));
+  auto left = std::make_shared<size_t>(chosen.size());
+  for (JobId job : chosen) {
+    call.service.jobs().ForgetJob(job, [left, answer = call.Answer(text)] {
+      if (--*left == 0) answer();
+    });
+  }
   return {};
 }
 

@@ -37,12 +37,14 @@ struct CommandCall {
     if (form != cli::OutputForm::kQuiet) client.Print(2, fmt::format("spate: {}\n", text));
   }
   // When what was posted is durable; without a text nothing is said.
-  void Done(std::string text) {
-    service.jobs().WhenSettled(client.Guarded([this_client = &client, quiet = form, text] {
+  void Done(std::string text) { service.jobs().WhenSettled(Answer(std::move(text))); }
+  // The same answer, for whoever knows when.
+  std::function<void()> Answer(std::string text) {
+    return client.Guarded([this_client = &client, quiet = form, text = std::move(text)] {
       bool say = quiet != cli::OutputForm::kQuiet && !text.empty();
       if (say) this_client->Print(2, "spate: " + text + "\n");
       this_client->Exit(cli::kExitSuccess);
-    }));
+    });
   }
 };
 

@@ -210,26 +210,33 @@ void ClientSession::SlowDown() {
   }
 }
 
+Status ClientSession::CheckEnd(const Upload& upload, const wire::SubmitEnd& end) {
+  if (upload.known) return {};
+  if (end.count != upload.next - upload.grown_from || end.requests.empty()) {
+    return spate::Fail(ErrorKind::kInvalid, "another number of rows than of tasks");
+  }
+  for (const PutFile& file : upload.submit.settings->puts) {
+    if (file.first_piece + PutPieces(file.size) <= upload.pieces) continue;
+    return spate::Fail(ErrorKind::kInvalid, "a file without its pieces");
+  }
+  return {};
+}
+
 void ClientSession::Take(wire::SubmitEnd end) {
   auto ready = IsReady();
   if (ready && !*ready) return;
+  if (auto sound = CheckEnd(*upload_, end); !sound) {
+    return Breach(sound.error().message);  // the upload goes with the connection
+  }
   Upload upload = std::move(*upload_);
   upload_.reset();
   if (upload.known) {
     // It may be durable only a little later than this second try came.
     return AwaitAccepted(upload.job, true);
   }
-  if (end.count != upload.next - upload.grown_from || end.requests.empty()) {
-    return Breach("another number of rows than of tasks");
-  }
   if (upload.submit.settings->row_kind == RowKind::kParasol) {
     for (Needs& needs : end.requests) {
       if (needs.memory == 0) needs.memory = host_.default_memory();
-    }
-  }
-  for (const PutFile& file : upload.submit.settings->puts) {
-    if (file.first_piece + PutPieces(file.size) > upload.pieces) {
-      return Breach("a file without its pieces");
     }
   }
   if (!ready) {

@@ -113,6 +113,7 @@ class ClientSession {
   void Take(wire::Watch watch);
   void Take(wire::ReadEnds read);
   Status CheckUpload(Upload& upload);
+  static Status CheckEnd(const Upload& upload, const wire::SubmitEnd& end);
   Status FindBatch(Upload& upload);
   Status CheckAfter(const JobPlan& plan) const;
   // What the hub may keep of the output of the user's jobs; 0: any size.

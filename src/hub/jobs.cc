@@ -87,7 +87,8 @@ wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
 }
 
 void Jobs::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
-  if (known_.Find(job) != nullptr) return parts_.loop.Post([fn = std::move(fn)] { fn(nullptr); });
+  if (known_.Find(job) != nullptr || known_.IsHidden(job))
+    return parts_.loop.Post([fn = std::move(fn)] { fn(nullptr); });
   awaiting_.emplace(job, std::move(fn));
 }
 
@@ -181,7 +182,24 @@ void Jobs::ForgetJob(JobId job, std::function<void()> done) {
   TellRevived(job, Fail(ErrorKind::kNotFound,
                         fmt::format("job {} is being removed from the hub", job.value)));
   known_.Drop(job);
-  parts_.store.ForgetJob(job, [done = std::move(done)](Status) { done(); });
+  known_.Hide(job, true);
+  forgetting_.emplace_back(job, std::move(done));
+  ForgetNext();
+}
+
+// A few at a time: what others have the journal write comes in between.
+void Jobs::ForgetNext() {
+  constexpr size_t kAtOnce = 20;
+  for (; !forgetting_.empty() && forgotten_now_ < kAtOnce; forgetting_.pop_front()) {
+    ++forgotten_now_;
+    auto& [job, done] = forgetting_.front();
+    parts_.store.ForgetJob(job, [this, job, done = std::move(done)](Status) {
+      --forgotten_now_;
+      known_.Hide(job, false);
+      done();
+      ForgetNext();
+    });
+  }
 }
 
 Result<std::shared_ptr<const JobSettings>> Jobs::ReadSettings(JobId job) const {

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hub/aside.h"
@@ -105,6 +107,7 @@ class Jobs {
 
  private:
   Result<std::shared_ptr<const JobSettings>> ReadSettings(JobId job) const;
+  void ForgetNext();
   void TellAccepted(JobId job, const Error* error);
   void TellRevived(JobId job, const Status& status);
 
@@ -113,7 +116,9 @@ class Jobs {
   std::array<uint64_t, 5> ends_{};
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
   std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
-  std::set<JobId> growing_;  // somebody adds tasks to them
+  std::set<JobId> growing_;                                         // somebody adds tasks to them
+  std::deque<std::pair<JobId, std::function<void()>>> forgetting_;  // the journal has them still
+  size_t forgotten_now_ = 0;                                        // that it was told to forget
   bool stopping_ = false;
 };
 

@@ -107,35 +107,50 @@ void KnownJobs::Leave(JobId job) {
 
 std::optional<KnownJobs::Job> KnownJobs::Read(JobId id) const {
   auto row = store_.ReadJob(id);
-  if (!row && row.error().kind == ErrorKind::kCorrupt) {
-    Job damaged;  // nobody's, for nobody knows whose
-    damaged.accepted = damaged.finished = true;
-    damaged.damage = row.error().message;
-    return damaged;
-  }
-  if (!row || row->first_seq == 0) return std::nullopt;
-  Job job = FromRow(*row);
-  if (auto from = counted_from_.find(id); from != counted_from_.end()) {
+  if (row) return FromJournal(*row);
+  if (row.error().kind != ErrorKind::kCorrupt) return std::nullopt;
+  Job damaged;  // nobody's, for nobody knows whose
+  damaged.accepted = damaged.finished = true;
+  damaged.damage = row.error().message;
+  return damaged;
+}
+
+std::optional<KnownJobs::Job> KnownJobs::FromJournal(const store::JobRow& row) const {
+  if (row.first_seq == 0) return std::nullopt;
+  Job job = FromRow(row);
+  if (auto from = counted_from_.find(row.job); from != counted_from_.end()) {
     job.counted_from = from->second;
   }
   return job;
 }
 
-const KnownJobs::Job* KnownJobs::Find(JobId job) const {
-  auto at = jobs_.find(job);
-  if (at != jobs_.end()) return at->second.accepted ? &at->second : nullptr;
-  if (auto past = past_.find(job); past != past_.end()) return &past->second;
-  auto read = Read(job);
-  if (!read) return nullptr;
+const KnownJobs::Job* KnownJobs::Keep(JobId id, Job job) const {
   if (past_timer_ == 0) {
     past_timer_ = loop_.At(loop_.Now(), [this] {
       past_timer_ = 0;
       past_.clear();
     });
   }
-  Job& past = past_[job];
-  past = std::move(*read);
-  return &past;
+  return &past_.try_emplace(id, std::move(job)).first->second;
+}
+
+const KnownJobs::Job* KnownJobs::Find(JobId job) const {
+  auto at = jobs_.find(job);
+  if (at != jobs_.end()) return at->second.accepted ? &at->second : nullptr;
+  if (hidden_.contains(job)) return nullptr;
+  if (auto past = past_.find(job); past != past_.end()) return &past->second;
+  auto read = Read(job);
+  return read ? Keep(job, std::move(*read)) : nullptr;
+}
+
+void KnownJobs::Prepare(JobId first, JobId last, size_t most) const {
+  auto rows = store_.ReadJobsBetween(first, last, most);
+  if (!rows) return;  // Find meets it again
+  for (const store::JobRow& row : *rows) {
+    bool is_past = !jobs_.contains(row.job) && !hidden_.contains(row.job);
+    if (!is_past || !row.damage.empty()) continue;
+    if (auto job = FromJournal(row)) Keep(row.job, std::move(*job));
+  }
 }
 
 std::optional<JobId> KnownJobs::NewestOf(const std::string& user) const {
@@ -167,15 +182,21 @@ std::vector<engine::JobInfo> KnownJobs::Unfinished() const {
 std::vector<JobId> KnownJobs::AllOf(const std::string& user, bool everybody) const {
   auto all = store_.JobsOf(everybody ? "" : user).value_or(std::vector<JobId>());
   // What was accepted is durable; what is being removed is not there any more.
-  std::erase_if(all, [&](JobId id) {
-    auto at = jobs_.find(id);
-    return at != jobs_.end() && !at->second.accepted;
-  });
+  std::set<JobId> hidden = hidden_;
+  for (const auto& [id, job] : jobs_) {
+    if (!job.accepted) hidden.insert(id);
+  }
+  if (!hidden.empty()) std::erase_if(all, [&](JobId id) { return hidden.contains(id); });
   return all;
 }
 
-std::vector<JobId> KnownJobs::EndedBefore(Instant when, size_t most) const {
-  auto ended = store_.EndedBefore(when, most).value_or(std::vector<JobId>());
+std::vector<JobId> KnownJobs::EndedBefore(Instant when, size_t most,
+                                          const std::string& user) const {
+  auto ended = store_.EndedBefore(when, most, user).value_or(std::vector<JobId>());
+  if (!ended.empty()) {
+    auto [first, last] = std::ranges::minmax(ended);
+    Prepare(first, last, ended.size());
+  }
   std::erase_if(ended, [&](JobId id) {
     const Job* job = Find(id);
     return job == nullptr || !job->finished || !job->ended || *job->ended >= when;
@@ -193,6 +214,10 @@ void KnownJobs::Drop(JobId job) {
   jobs_.erase(job);
   past_.erase(job);
   counted_from_.erase(job);
+}
+
+void KnownJobs::Hide(JobId job, bool hidden) {
+  hidden ? void(hidden_.insert(job)) : void(hidden_.erase(job));
 }
 
 void KnownJobs::Accepted(JobId job) {

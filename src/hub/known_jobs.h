@@ -43,6 +43,8 @@ class KnownJobs {
   Status Load();
   // One that has finished is read from the journal; it lives in this turn of the loop.
   const Job* Find(JobId job) const;
+  // For Finds that follow in this turn of the loop: reads the first so many of these jobs at once.
+  void Prepare(JobId first, JobId last, size_t most) const;
   std::optional<JobId> NewestOf(const std::string& user) const;
   std::vector<JobId> AllOf(const std::string& user, bool everybody) const;
   // The same without those that have finished, which may be many.
@@ -54,6 +56,9 @@ class KnownJobs {
   void Add(JobId job, std::string user);
   void SetName(const store::JobRow& row);
   void Drop(JobId job);  // it was not accepted
+  // While it is being removed from the journal it is not there for anybody.
+  void Hide(JobId job, bool hidden);
+  bool IsHidden(JobId job) const { return hidden_.contains(job); }
   void Accepted(JobId job);
   void Changed(JobId job);
   void Held(JobId job, engine::HoldReason reason);
@@ -64,8 +69,8 @@ class KnownJobs {
   // What keeps a job that is not held from going on by itself; empty: nothing does. As of half a
   // second ago at most.
   const std::string& WhyStalled(JobId job);
-  // Finished jobs that ended before `when`: those that did first.
-  std::vector<JobId> EndedBefore(Instant when, size_t most = SIZE_MAX / 2) const;
+  // Finished jobs that ended before `when`: those that did first. An empty user: of all.
+  std::vector<JobId> EndedBefore(Instant when, size_t most, const std::string& user = {}) const;
   // Writes down what is not yet; before the hub ends.
   void Flush();
 
@@ -86,6 +91,8 @@ class KnownJobs {
   void Leave(JobId job);
   static Job FromRow(const store::JobRow& row);
   std::optional<Job> Read(JobId job) const;
+  std::optional<Job> FromJournal(const store::JobRow& row) const;
+  const Job* Keep(JobId id, Job job) const;
 
   os::Loop& loop_;
   store::HubStore& store_;
@@ -93,7 +100,8 @@ class KnownJobs {
   std::map<JobId, Job> jobs_;                // until their end is durable, and damaged ones
   mutable std::map<JobId, Job> past_;        // what Find read in this turn of the loop
   std::map<JobId, JobCounts> counted_from_;  // of those that ResetCounts was called for
-  std::set<JobId> changed_;                  // since listeners were told
+  std::set<JobId> hidden_;
+  std::set<JobId> changed_;  // since listeners were told
   std::set<JobId> unwritten_;
   std::map<uint64_t, std::pair<JobId, Listener>> listeners_;
   std::multimap<JobId, uint64_t> by_job_;

@@ -33,6 +33,8 @@ class JobRows {
   // Removes a job that has finished or was never accepted, and all that is kept of it, in pieces
   // between other commits. One that has not finished stays, unless it is damaged.
   virtual void ForgetJob(JobId job, Done done) = 0;
+  // The job with this name of a submission, accepted or on its way. nullopt: none.
+  virtual Result<std::optional<JobId>> FindSubmission(const std::string& submission) = 0;
   // Where the output of a job ends that goes on (JobReader::ReplayJob), before its next record.
   virtual void SetOutputEnd(JobId job, uint64_t end) = 0;
 };
@@ -44,13 +46,14 @@ class JobIndex {
   virtual Result<JobRow> ReadJob(JobId job) = 0;
   // Those that were accepted, ascending, without their texts (argv, files, settings).
   virtual Result<std::vector<JobRow>> ReadJobs(WhichJobs which) = 0;
+  // The first so many from `first` to `last` that were accepted, ascending, also damaged ones.
+  virtual Result<std::vector<JobRow>> ReadJobsBetween(JobId first, JobId last, size_t most) = 0;
   // Those that were accepted, ascending. An empty user: of all.
   virtual Result<std::vector<JobId>> JobsOf(std::string_view user) = 0;
   virtual Result<std::optional<JobId>> NewestOf(std::string_view user) = 0;
-  // Of those that finished before `when`: those that did first.
-  virtual Result<std::vector<JobId>> EndedBefore(Instant when, size_t most) = 0;
-  // The job with this name of a submission, accepted or on its way. nullopt: none.
-  virtual Result<std::optional<JobId>> FindSubmission(const std::string& submission) = 0;
+  // Of those that finished before `when`: those that did first. An empty user: of all.
+  virtual Result<std::vector<JobId>> EndedBefore(Instant when, size_t most,
+                                                 std::string_view user) = 0;
 };
 
 class NodeRows {

@@ -265,10 +265,22 @@ Result<std::optional<JobId>> MemoryStore::NewestOf(std::string_view user) {
   return jobs->empty() ? std::nullopt : std::optional(jobs->back());
 }
 
-Result<std::vector<JobId>> MemoryStore::EndedBefore(Instant when, size_t most) {
+Result<std::vector<JobRow>> MemoryStore::ReadJobsBetween(JobId first, JobId last, size_t most) {
+  std::vector<JobRow> rows;
+  for (auto at = disk_->jobs.lower_bound(first); at != disk_->jobs.end(); ++at) {
+    if (at->first > last || rows.size() == most) break;
+    if (at->second.first_seq != 0) rows.push_back(at->second);
+  }
+  return rows;
+}
+
+Result<std::vector<JobId>> MemoryStore::EndedBefore(Instant when, size_t most,
+                                                    std::string_view user) {
   std::vector<std::pair<Instant, JobId>> ended;
   for (const auto& [id, row] : disk_->jobs) {
-    if (row.last_seq != 0 && row.ended && *row.ended < when) ended.emplace_back(*row.ended, id);
+    bool theirs = user.empty() || row.user == user;
+    if (theirs && row.last_seq != 0 && row.ended && *row.ended < when)
+      ended.emplace_back(*row.ended, id);
   }
   std::ranges::sort(ended);
   std::vector<JobId> jobs;

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import struct
 import subprocess
 import threading
@@ -12,7 +13,7 @@ import time
 from cluster import NOBODY, cluster_of
 from harness import SPATE, Place, main, wait, want
 from peer import (REQUEST, WELCOME, Hub, Node, Peer, command, frame, greeting, local, message, packed, raw, read_ends,
-                  rows, submit, submit_end)
+                  request, rows, submit, submit_end)
 
 LARGEST = 16 << 20
 ALL_TASKS = 100_000_000
@@ -171,6 +172,49 @@ def test_needs_are_counted_before_they_are_made(place: Place):
     for how in ("run", "submit"):
         _, err = place.run("needy.lst", command=how, code=2)
         want("needy.lst:10001: more than 10,000 different needs" in err, err)
+
+
+def test_commands_that_are_not_for_a_hub_are_refused(place: Place):
+    hub = Hub(place)
+    for words in (b"run", b"--", b"true"), (b"submit", b"x.lst"), (b"job", b"wait", b"1"), (b"node", b"start"):
+        got = local(hub).send(command(*words)).frame()
+        want(b"a hub does not answer" in got[1], got)
+    want("internal error" not in place.read("hub.log"), place.read("hub.log"))
+
+
+def test_a_breach_at_the_end_of_an_upload_leaves_nothing(place: Place):
+    hub = Hub(place)
+    place.write("one.lst", "true")
+    job = hub.cluster.submit("--open", "one.lst")
+    grow = request(2, {1: b"more", 2: message({2: b"/tmp"}), 13: int(job)})
+    for head in (submit(b"new"), grow):
+        reason = local(hub).send(head, rows(b"true"), submit_end(2)).refusal()
+        want("another number of rows" in reason, reason)
+    # Nobody adds tasks to the job any more, and of the other upload no row is left.
+    place.run(job, "one.lst", command="job add")
+    journal = sqlite3.connect(f"file:{hub.cluster.hub_dir}/hub.db?mode=ro", uri=True)
+    others = "SELECT count(*) FROM rows WHERE id >> 32 <> ?"
+    wait(lambda: journal.execute(others, (int(job),)).fetchone() == (0,), "no row of the other upload is left")
+
+
+def test_jobs_that_have_ended_cost_little_to_name(place: Place):
+    hub, ended = Hub(place), 5000
+    peer = local(hub)
+    for number in range(ended):
+        peer.send(submit(b"%d" % number), rows(b"true"), submit_end(1))
+    for number in range(ended):
+        peer.frame()
+    place.run("all", command="job cancel")
+    before = cpu_seconds(hub.cluster.hub.pid)
+    for words in (b"hold", b"1-%d" % ended), (b"forget", b"--dry-run", b"--older-than", b"0s"):
+        for _ in range(10):
+            peer.send(command(b"job", *words))
+        for _ in range(10):
+            while (got := peer.frame())[1][:1] == b"\x1a":  # Printed
+                pass
+            want(got[1][:1] == b"\x22", got)  # Exited
+    took = cpu_seconds(hub.cluster.hub.pid) - before
+    want(took < 1, f"20 commands about {ended} jobs took {took:.1f} s")
 
 
 def test_needs_that_wait_are_looked_at_once_in_a_turn(place: Place):

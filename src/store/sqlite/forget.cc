@@ -44,6 +44,9 @@ constexpr std::string_view kDropAttempts =
 constexpr std::string_view kDropLog = "DELETE FROM log WHERE seq BETWEEN ?2 AND ?3 AND job = ?1";
 constexpr std::string_view kAdvance = "UPDATE forgotten SET first_seq = ?2 WHERE job = ?1";
 constexpr std::string_view kDropRows = "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2";
+// Of an upload that did not come to its end there is no row of the job yet.
+constexpr std::string_view kDropUpload =
+    "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM job WHERE id = ?3)";
 constexpr std::string_view kEnd = "DELETE FROM forgotten WHERE job = ?1";
 
 Result<Statement> Bound(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
@@ -71,8 +74,13 @@ Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job, bool
   if (!range) return std::unexpected(std::move(range.error()));
   auto found = range->Step();
   if (!found) return std::unexpected(std::move(found.error()));
+  auto from = static_cast<int64_t>(RowKey(job, 0));
+  if (!*found) {
+    auto done = Do(db, kDropUpload, {from, from + UINT32_MAX, job.value});
+    return done ? Result<bool>(true) : std::unexpected(done.error());
+  }
   // A damaged range may be another job's. What is left is not seen by anybody, and stays.
-  if (!*found || range->Int(2) == 0) return true;
+  if (range->Int(2) == 0) return true;
   int64_t first = range->Int(0);
   int64_t last = range->Int(1);
   range->Reset();
@@ -88,7 +96,6 @@ Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job, bool
     }
     return false;
   }
-  auto from = static_cast<int64_t>(RowKey(job, 0));
   if (auto done = Do(db, kDropRows, {from, from + UINT32_MAX}); !done) {
     return std::unexpected(done.error());
   }

@@ -237,10 +237,10 @@ TEST(HubStore, JobsAreFoundByUserAndByTheirEnds) {
   EXPECT_EQ(world.store().NewestOf("bob").value(), two);
   EXPECT_EQ(world.store().NewestOf("eve").value(), std::nullopt);
   Instant ended{1'600'000'009'000'000'000};
-  EXPECT_TRUE(world.store().EndedBefore(ended, 10)->empty());
+  EXPECT_TRUE(world.store().EndedBefore(ended, 10, "")->empty());
   Instant later = ended + Duration::Seconds(1);
-  EXPECT_EQ(world.store().EndedBefore(later, 10)->size(), 2u);
-  EXPECT_EQ(world.store().EndedBefore(later, 1)->size(), 1u);
+  EXPECT_EQ(world.store().EndedBefore(later, 10, "")->size(), 2u);
+  EXPECT_EQ(world.store().EndedBefore(later, 1, "")->size(), 1u);
 }
 
 TEST(HubStore, ALockOfAnotherProgramIsWaitedFor) {
@@ -464,6 +464,18 @@ TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {
   ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(JobId(1), done); }));
   EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM rows WHERE id >> 32 = 1"), 0);
   EXPECT_EQ(JobNumbers(world.place()).value(), (std::vector<uint32_t>{2}));
+}
+
+// Its client went before it had sent all: there is no row of the job.
+TEST(HubStore, RowsOfAnUploadThatWasCutShortAreRemoved) {
+  HubWorld world;
+  JobId job = world.store().NextJobId();
+  Batch text;
+  text.rows.push_back({job, 0, {"a", "b"}});
+  ASSERT_TRUE(world.Commit(std::move(text)));
+  ASSERT_EQ(Query(world, "SELECT COUNT(*) FROM rows"), 1);
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) { world.store().ForgetJob(job, done); }));
+  EXPECT_EQ(Query(world, "SELECT COUNT(*) FROM rows"), 0);
 }
 
 // --------------------------------------------------------------------------------------- tail

@@ -261,6 +261,24 @@ Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which) {
   }
 }
 
+Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId last, size_t most) {
+  auto select =
+      db.Prepare(fmt::format("{} WHERE id BETWEEN ? AND ? AND first_seq IS NOT NULL ORDER BY id "
+                             "LIMIT ?",
+                             Select(Columns::kAll)));
+  if (!select) return std::unexpected(std::move(select.error()));
+  select->Bind(0, first.value);
+  select->Bind(1, last.value);
+  select->Bind(2, static_cast<int64_t>(most));
+  std::vector<JobRow> rows;
+  for (;;) {
+    auto more = select->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return rows;
+    rows.push_back(FromColumns(*select, db.path()));
+  }
+}
+
 namespace {
 
 Result<std::vector<JobId>> ReadIds(Result<Statement> select) {
@@ -293,12 +311,16 @@ Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user
   return ids->empty() ? std::nullopt : std::optional(ids->front());
 }
 
-Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most) {
+Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most,
+                                           std::string_view user) {
   auto select = db.Prepare(
-      "SELECT id FROM job WHERE last_seq IS NOT NULL AND ended_us < ? ORDER BY ended_us LIMIT ?");
+      fmt::format("SELECT id FROM job WHERE last_seq IS NOT NULL AND ended_us < ?1{} "
+                  "ORDER BY ended_us LIMIT ?2",
+                  user.empty() ? "" : " AND user = ?3"));
   if (select) {
     select->Bind(0, when.ns / 1000);
     select->Bind(1, static_cast<int64_t>(most));
+    if (!user.empty()) select->BindText(2, user);
   }
   return ReadIds(std::move(select));
 }

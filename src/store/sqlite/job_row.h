@@ -42,11 +42,14 @@ Result<JobRow> ReadJobRowAsItIs(Database& db, JobId job = {});
 // Jobs that were accepted, ascending, without their texts (argv, files, settings). Damaged ones are
 // left out.
 Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which);
+// Jobs from `first` to `last` that were accepted, ascending: the first so many, also damaged ones.
+Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId last, size_t most);
 // Numbers of jobs that were accepted, ascending. An empty user: of all.
 Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user);
 Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user);
-// Of jobs that finished before `when`: those that did first.
-Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most);
+// Of jobs that finished before `when`: those that did first. An empty user: of all.
+Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most,
+                                           std::string_view user);
 // For lists: the newest first, without their settings, until `visit` returns false. Damaged ones
 // are among them.
 Status VisitJobRows(Database& db, const std::function<bool(JobRow)>& visit);

@@ -251,6 +251,10 @@ Result<std::vector<JobRow>> SqliteStore::ReadJobs(WhichJobs which) {
   return WithDatabase([&](Database& db) { return ReadJobRows(db, which); });
 }
 
+Result<std::vector<JobRow>> SqliteStore::ReadJobsBetween(JobId first, JobId last, size_t most) {
+  return WithDatabase([&](Database& db) { return ReadJobRowsBetween(db, first, last, most); });
+}
+
 Result<std::vector<JobId>> SqliteStore::JobsOf(std::string_view user) {
   return WithDatabase([&](Database& db) { return JobsOfUser(db, user); });
 }
@@ -259,8 +263,9 @@ Result<std::optional<JobId>> SqliteStore::NewestOf(std::string_view user) {
   return WithDatabase([&](Database& db) { return NewestJobOfUser(db, user); });
 }
 
-Result<std::vector<JobId>> SqliteStore::EndedBefore(Instant when, size_t most) {
-  return WithDatabase([&](Database& db) { return JobsEndedBefore(db, when, most); });
+Result<std::vector<JobId>> SqliteStore::EndedBefore(Instant when, size_t most,
+                                                    std::string_view user) {
+  return WithDatabase([&](Database& db) { return JobsEndedBefore(db, when, most, user); });
 }
 
 Result<std::vector<NodeRow>> SqliteStore::ReadNodes() { return WithDatabase(ReadNodeRows); }

@@ -63,7 +63,8 @@ class SqliteStore final : public HubStore {
   Result<std::vector<JobRow>> ReadJobs(WhichJobs which) override;
   Result<std::vector<JobId>> JobsOf(std::string_view user) override;
   Result<std::optional<JobId>> NewestOf(std::string_view user) override;
-  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most) override;
+  Result<std::vector<JobRow>> ReadJobsBetween(JobId first, JobId last, size_t most) override;
+  Result<std::vector<JobId>> EndedBefore(Instant when, size_t most, std::string_view user) override;
   Result<std::optional<JobId>> FindSubmission(const std::string& submission) override;
   Result<std::vector<NodeRow>> ReadNodes() override;
   Result<NodeRow> ReadNode(const std::string& name) override;

@@ -1,8 +1,9 @@
 // Users who all have enough to do get their shares: in worlds of equal tasks (Options::fair), the
 // time that tasks of each user ran for is near to the user's part by weight. Looked at is what
 // began while every user had more queued than all nodes can run, where that was long: of what was
-// leased at once, before anything was known of a job's tasks, one user may have the most; and what
-// a node holds that cannot be heard counts as used until the node is lost, as it may run there.
+// leased at once, before anything was known of a job's tasks, one user may have the most; what a
+// node holds that cannot be heard counts as used until the node is lost, as it may run there; and a
+// job that avoids a node leaves it to others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ class FairCheck final : public Checker {
     if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) heard_.erase(unheard->node);
     if (const auto* process = std::get_if<NodeProcess>(&fact)) heard_.erase(process->node);
     if (const auto* executed = std::get_if<Executed>(&fact)) {
-      if (AllHaveEnough(scene) && AllHoldersAreHeard()) began_[executed->order->ref] = scene.now;
+      bool fair = !set_aside_ && AllHaveEnough(scene) && AllHoldersAreHeard();
+      if (fair) began_[executed->order->ref] = scene.now;
     } else if (const auto* over = std::get_if<Over>(&fact)) {
       auto it = began_.find(over->ref);
       if (it == began_.end()) return;
@@ -63,6 +65,7 @@ class FairCheck final : public Checker {
     });
   }
   void Count(const Scene& scene, const engine::Record& record) {
+    if (std::holds_alternative<engine::NodeSick>(record)) set_aside_ = true;
     if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) --held_[ended->node];
     if (const auto* returned = std::get_if<engine::Returned>(&record)) {
       for (TaskRange range : returned->tasks) held_[returned->node] -= range.count;
@@ -106,6 +109,7 @@ class FairCheck final : public Checker {
   std::map<AttemptRef, Instant> began_;
   std::map<std::string, double> ran_;
   uint32_t attempts_ = 0;
+  bool set_aside_ = false;  // some node, for some job, since then
 };
 
 }  // namespace

@@ -14,9 +14,13 @@
 //
 // Cost: a look at each open node for each distinct request that comes to a head, and a logarithm
 // for each lease. Nodes that were found to be well supplied are not open until something ends
-// there.
+// there. Jobs that ask for the same are one group (place/turns.h): a new group looks at all nodes
+// once, then at open ones; one that fits no node stands aside until a node joins; jobs and users at
+// their bound stand in no line.
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/engine/engine_state.h"
@@ -60,17 +64,31 @@ struct Written {
   size_t send = 0;
 };
 
-// A request of a job, in this pass.
+// A request in this pass: of one job, or of all those to which no node is special.
 struct Seeker {
   bool built = false;
+  bool fits = false;  // some candidate, kept or not
   std::vector<Room> heap;
-  std::vector<uint32_t> fitting;       // candidates that it fits at all
+  std::vector<uint32_t> fitting;       // candidates that it fits, and that were not kept
+  size_t next = 0;                     // where Keep goes on in them; 0: they are not sorted yet
   uint32_t most_at_once = UINT32_MAX;  // on all nodes; UINT32_MAX: not counted yet
+};
+
+// What jobs have in common that share a seeker.
+struct SeekerKey {
+  const Needs* needs;
+  const std::string* user;
+  bool ahead;
+  bool all;
+  friend bool operator<(const SeekerKey& a, const SeekerKey& b) {
+    return std::tie(*a.needs, *a.user, a.ahead, a.all) <
+           std::tie(*b.needs, *b.user, b.ahead, b.all);
+  }
 };
 
 // A job, in this pass.
 struct Asking {
-  std::vector<Seeker> seekers;  // by request
+  std::vector<Seeker> seekers;  // of its own, by request; empty: none yet
   std::vector<bool> passed;     // requests for which there is no room; empty: none
   bool done = false;
   Written last;  // its last lease
@@ -82,22 +100,30 @@ struct Bound {
   uint32_t lease_tasks = 0;  // ahead of a node's slots
 };
 
+// What became of a job's turn.
+enum class Served : uint8_t {
+  kTasks,     // it was given some
+  kAskAgain,  // another node or request may do
+  kNothing,
+  kNoNode,  // nothing, and no node is left for jobs that ask for the same
+  kMisfit,  // likewise, and no node ever fits them
+};
+
 class Pass {
  public:
   explicit Pass(StepContext& step) : step_(step), state_(step.state) {}
 
   void Run() {
     Gather();
-    SearchAnew();
     bool contended = state_.Contended();
-    while (kept_ < candidates_.size()) {
+    while (true) {
       if (contended && !state_.Contended()) {
         contended = false;
         AskAnew();
       }
-      JobState* job = Next();
-      if (job == nullptr) break;
-      Serve(*job);
+      std::optional<place::Turn> turn = round_->Next(/*fresh_only=*/AllKept());
+      if (!turn) break;
+      Take(*turn);
     }
     Close();
   }
@@ -133,16 +159,33 @@ class Pass {
     } else {
       for (NodeId id : state_.open) add(id, state_.nodes.at(id));
     }
-    state_.look_at_all = false;
+    open_ = candidates_.size();
+    gathered_all_ = std::exchange(state_.look_at_all, false);
+    round_.emplace(state_.turns, ++state_.rounds);
+  }
+
+  // The nodes that are not open come behind, for those who have not looked at them yet.
+  void GatherAll() {
+    if (std::exchange(gathered_all_, true)) return;
+    for (auto& [id, node] : state_.nodes) {
+      if (node.IsThere() && !state_.open.contains(id)) candidates_.push_back({id, &node});
+    }
   }
 
   // The last one that wants something may have more than its part.
   void AskAnew() {
     asking_.clear();
-    SearchAnew();
+    shared_.clear();
+    round_.emplace(state_.turns, ++state_.rounds);
     kept_ = 0;
+    kept_in_all_ = 0;
     for (Candidate& node : candidates_) node.kept = false;
   }
+
+  // All open nodes are: who has looked at the others before need not be asked.
+  bool AllKept() const { return kept_ == open_; }
+  // All that the job whose turn it is may look at are.
+  bool NoneLeft() const { return all_ ? kept_in_all_ == candidates_.size() : AllKept(); }
 
   // Open stay nodes with room that nobody wanted, or that is kept.
   void Close() {
@@ -153,36 +196,51 @@ class Pass {
         state_.open.erase(node.id);
       }
     }
+    for (const auto& [name, group] : looked_) state_.users.at(*name).line.SetLooked(group);
+    for (const auto& [name, group] : misfits_) {
+      auto user = state_.users.find(*name);
+      user->second.line.Park(group);
+      state_.UpdateTurn(user->first, user->second);
+    }
   }
 
-  // Whose turn it is; null when all have what they can get. What is done stays so, and only a lease
-  // changes the turns: the search goes on where it was.
-  JobState* Next() {
-    for (; user_ != state_.turns.end(); ++user_, among_jobs_ = false) {
-      const std::set<JobTurn>& wanting = user_->user->wanting;
-      if (!std::exchange(among_jobs_, true)) job_ = wanting.begin();
-      for (; job_ != wanting.end(); ++job_) {
-        if (!asking_[job_->job].done) return state_.FindJob(job_->job);
-      }
+  void Take(const place::Turn& turn) {
+    JobState& job = *state_.FindJob(turn.job);
+    Asking& asking = asking_[turn.job];
+    all_ = turn.fresh;
+    if (!all_ && AllKept()) return round_->Closed();
+    if (all_) GatherAll();
+    looks_ = false;
+    job.TellTime(step_.now);
+    Served served = Served::kNothing;
+    if (!asking.done) {
+      do served = Serve(job, asking);
+      while (served == Served::kAskAgain);
     }
-    return nullptr;
+    if (all_ && looks_) looked_.emplace_back(&job.user(), turn.group);
+    if (served == Served::kMisfit) misfits_.emplace_back(&job.user(), turn.group);
+    Tell(job, served);
+    asking.done = served != Served::kTasks;
   }
-  void SearchAnew() {
-    user_ = state_.turns.begin();
-    among_jobs_ = false;
+
+  void Tell(const JobState& job, Served served) {
+    const auto& place = job.account.place;
+    if (served == Served::kTasks) {
+      round_->Served(place ? &place->turn : nullptr, place ? place->group : 0);
+    } else if (served == Served::kNothing) {
+      round_->Passed();
+    } else {
+      round_->Closed();
+    }
   }
 
   // Gives tasks of the job to one node, or finds that there is nothing more to give.
-  void Serve(JobState& job) {
-    Asking& asking = asking_[job.id()];
-    asking.seekers.resize(job.request_count());
+  Served Serve(JobState& job, Asking& asking) {
     Head head = job.Peek(step_.now, 1, asking.passed);
-    asking.done = head.count == 0;
-    if (asking.done) return;
-    Seeker& seeker = asking.seekers[head.request];
-    Bound bound = BoundOf(job, head.request, seeker);
-    asking.done = bound.tasks == 0;
-    if (asking.done) return;
+    if (head.count == 0) return Served::kNothing;
+    Bound bound = BoundOf(job, head.request, asking);
+    if (bound.tasks == 0) return Served::kNothing;
+    Seeker& seeker = SeekerOf(job, head.request, bound, asking);
     Room room = Best(job, head.request, bound, seeker);
     if (room.tasks == 0) return PassOver(job, asking);
     uint32_t count = std::min(bound.tasks, PartOf(job, room.tasks));
@@ -190,7 +248,7 @@ class Pass {
     if (tasks.count == 0) {
       // All that is left goes to other nodes; this one need not be kept for it.
       if (!job.Lossy(head.tasks[0].first)) std::erase(seeker.fitting, room.candidate);
-      return;
+      return Served::kAskAgain;
     }
     Lease(job, room.candidate, std::move(tasks), asking.last);
     Candidate& node = candidates_[room.candidate];
@@ -199,24 +257,46 @@ class Pass {
     node.full = Taken(*node.state) + place::kWhole / 10'000 >= place::kWhole;
     node.room = node.room && !node.full;
     Push(job, head.request, bound, seeker, room.candidate);
+    return Served::kTasks;
+  }
+
+  static Seeker& OwnSeeker(const JobState& job, uint32_t request, Asking& asking) {
+    if (asking.seekers.empty()) asking.seekers.resize(job.request_count());
+    return asking.seekers[request];
+  }
+
+  // Where no node is anything special to the job, it looks with the eyes of others.
+  Seeker& SeekerOf(const JobState& job, uint32_t request, const Bound& bound, Asking& asking) {
+    bool known = job.counts().leased > 0 || job.counts().succeeded > 0;
+    if (known || job.particular() || state_.nodes.size() < 2)
+      return OwnSeeker(job, request, asking);
+    return shared_[{&job.request(request), &job.user(), bound.lease_tasks > 0, all_}];
   }
 
   // No node has room for the request at the job's head, nor for those behind it up to one that is
   // left there. They are passed in one go, for each look at the head looks at all requests.
-  void PassOver(const JobState& job, Asking& asking) {
+  Served PassOver(const JobState& job, Asking& asking) {
     asking.passed.resize(job.request_count());
+    bool fits = false;
+    bool waits = false;
     auto turns = job.TurnsOfRequests(step_.now, asking.passed);
-    for (; !turns.empty() && kept_ < candidates_.size(); turns.pop()) {
+    for (; !turns.empty(); turns.pop()) {
+      if (NoneLeft()) return Served::kNoNode;
       uint32_t request = std::get<3>(turns.top());
-      Seeker& seeker = asking.seekers[request];
-      Bound bound = BoundOf(job, request, seeker);
-      if (bound.tasks == 0) return;
+      Bound bound = BoundOf(job, request, asking);
+      if (bound.tasks == 0) return Served::kNothing;
+      Seeker& seeker = SeekerOf(job, request, bound, asking);
       if (Room room = Best(job, request, bound, seeker); room.tasks > 0) {
-        return Push(seeker, room);
+        Push(seeker, room);
+        return Served::kAskAgain;
       }
       asking.passed[request] = true;
       Keep(job, request, seeker);
+      fits |= seeker.fits;
+      waits |= seeker.next < seeker.fitting.size();
     }
+    if (!fits && all_ && !job.particular()) return Served::kMisfit;
+    return waits ? Served::kNothing : Served::kNoNode;
   }
 
   // What the node is given of the request that stands at the job's head; count 0 when it is not to
@@ -253,7 +333,6 @@ class Pass {
     bool same = last.node == node && last.attempt == head.attempt && last.request == head.request;
     if (same && state_.Contended()) {
       state_.Apply(Leased{node, job.id(), head.attempt, head.tasks});
-      SearchAnew();
       Append(std::get<Leased>(out.records[last.record]).tasks, head.tasks);
       Append(std::get<SendLease>(out.sends[last.send]).tasks, head.tasks);
       return;
@@ -263,7 +342,6 @@ class Pass {
     out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
                                   job.request(head.request), head.tasks, node_waits});
     step_.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
-    SearchAnew();
   }
   static void Append(std::vector<TaskRange>& to, const std::vector<TaskRange>& more) {
     to.insert(to.end(), more.begin(), more.end());
@@ -272,28 +350,24 @@ class Pass {
   // What one turn takes of a node's room.
   uint32_t PartOf(const JobState& job, uint32_t room) const {
     if (!state_.Contended()) return room;
-    const std::set<JobTurn>& jobs = state_.UserOf(job).wanting;
-    uint32_t beside = 0;  // beyond a few, smaller parts would only cost more turns
-    for (auto it = jobs.begin(); it != jobs.end() && beside < 8; ++it, ++beside) {
-      if (it->priority != jobs.begin()->priority) break;
-    }
-    auto users = static_cast<uint32_t>(state_.turns.size());
+    // Beyond a few, smaller parts would only cost more turns.
+    uint32_t beside = std::min(state_.UserOf(job).wanting.begin()->second, 8u);
+    auto users = static_cast<uint32_t>(state_.wanting.size());
     return std::max(1u, room / (2 * users * std::max(beside, 1u)));
   }
 
   // ---- Bounds
 
-  Bound BoundOf(const JobState& job, uint32_t request, Seeker& seeker) const {
+  Bound BoundOf(const JobState& job, uint32_t request, Asking& asking) {
     uint64_t most = LeasesBeforeHold(job);
     uint64_t mine = job.policy().max_running == 0 ? UINT32_MAX : job.policy().max_running;
     const UserState& user = state_.UserOf(job);
     uint64_t all = user.rule.max_running == 0 ? UINT32_MAX : user.rule.max_running;
     Bound bound{job.counts().queued, state_.limits.lease_tasks};
     if (std::min({most, mine, all}) == UINT32_MAX) return bound;
-    if (seeker.most_at_once == UINT32_MAX) seeker.most_at_once = MostAtOnce(job, request);
+    uint64_t fit = MostAtOnce(job, request, asking);
     // Where so few may be leased that slots would stay empty, nothing waits behind what runs. A
     // rule that may hold the job (--halt) leaves no slot empty all the same.
-    uint64_t fit = seeker.most_at_once;
     if (std::min({most, mine, all}) <= fit) bound.lease_tasks = 0;
     if (most != UINT32_MAX) most = std::max(most, fit);
     uint64_t leased = job.counts().leased;
@@ -304,12 +378,16 @@ class Pass {
   }
   static uint64_t Left(uint64_t most, uint64_t taken) { return most > taken ? most - taken : 0; }
 
-  uint32_t MostAtOnce(const JobState& job, uint32_t request) const {
+  uint32_t MostAtOnce(const JobState& job, uint32_t request, Asking& asking) {
+    bool own = job.particular();
+    SeekerKey key{&job.request(request), &job.user(), false, false};
+    Seeker& seeker = own ? OwnSeeker(job, request, asking) : shared_[key];
+    if (seeker.most_at_once != UINT32_MAX) return seeker.most_at_once;
     uint64_t sum = 0;
     for (const auto& [id, node] : state_.nodes) {
-      if (!job.Avoids(id)) sum += FitNow(node, job, request, step_.now);
+      if (!own || !job.Avoids(id)) sum += FitNow(node, job, request, step_.now);
     }
-    return static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX - 1));
+    return seeker.most_at_once = static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX - 1));
   }
 
   // ---- Rooms
@@ -319,10 +397,13 @@ class Pass {
     // A node that fails the job's tasks, or all tasks, is better than none.
     bool avoid =
         (job.troubles().empty() && !AnySick()) || OthersTake(state_, job, request, {}, step_.now);
-    for (uint32_t i = 0; i < candidates_.size(); ++i) {
+    auto end = static_cast<uint32_t>(all_ ? candidates_.size() : open_);
+    for (uint32_t i = 0; i < end; ++i) {
       Candidate& node = candidates_[i];
-      if (node.kept || (avoid && job.Avoids(node.id))) continue;
+      if (seeker.fits && node.kept) continue;
       if (FitNow(*node.state, job, request, step_.now, !avoid) == 0) continue;
+      seeker.fits = true;
+      if (node.kept || (avoid && job.Avoids(node.id))) continue;
       seeker.fitting.push_back(i);
       if (uint32_t tasks = RoomOf(job, request, bound, i); tasks > 0) {
         seeker.heap.push_back({tasks, i});
@@ -350,6 +431,7 @@ class Pass {
   // Takes the node with the most room out of the heap. What stands there may be older than the
   // last lease, and rooms only shrink in a pass.
   Room Best(const JobState& job, uint32_t request, const Bound& bound, Seeker& seeker) {
+    looks_ = true;
     Build(job, request, bound, seeker);
     while (!seeker.heap.empty()) {
       std::pop_heap(seeker.heap.begin(), seeker.heap.end());
@@ -447,33 +529,54 @@ class Pass {
 
   // ---- What waits for a node
 
-  void Keep(const JobState& job, uint32_t request, const Seeker& seeker) {
-    std::vector<uint32_t> nodes = seeker.fitting;
-    std::erase_if(nodes, [this](uint32_t i) { return candidates_[i].kept; });
-    size_t wanted = std::min<size_t>(job.WaitingOf(request), nodes.size());
-    std::partial_sort(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(wanted),
-                      nodes.end(), [this](uint32_t a, uint32_t b) {
-                        return std::pair(candidates_[a].state->used, a) <
-                               std::pair(candidates_[b].state->used, b);
-                      });
-    for (size_t i = 0; i < wanted; ++i) candidates_[nodes[i]].kept = true;
-    kept_ += wanted;
+  // Those with the least to do, as many as there are tasks.
+  void Keep(const JobState& job, uint32_t request, Seeker& seeker) {
+    std::vector<uint32_t>& nodes = seeker.fitting;
+    if (seeker.next == 0) {
+      std::sort(nodes.begin(), nodes.end(), [this](uint32_t a, uint32_t b) {
+        return std::pair(candidates_[a].state->used, a) < std::pair(candidates_[b].state->used, b);
+      });
+    }
+    uint32_t wanted = job.WaitingOf(request);
+    for (; seeker.next < nodes.size(); ++seeker.next) {
+      Candidate& node = candidates_[nodes[seeker.next]];
+      if (node.kept) continue;
+      if (wanted-- == 0) return;
+      node.kept = true;
+      ++kept_in_all_;
+      if (nodes[seeker.next] < open_) ++kept_;
+    }
   }
 
   StepContext& step_;
   EngineState& state_;
   std::vector<Candidate> candidates_;  // by id
-  std::map<JobId, Asking> asking_;
-  // Where the search for whose turn it is has come to.
-  std::set<UserTurn>::const_iterator user_;
-  std::set<JobTurn>::const_iterator job_;
-  bool among_jobs_ = false;
-  size_t kept_ = 0;
+  size_t open_ = 0;                    // so many of them were open
+  bool gathered_all_ = false;
+  size_t kept_in_all_ = 0;
+  size_t kept_ = 0;     // of those that were open
+  bool all_ = false;    // the job whose turn it is looks at all nodes
+  bool looks_ = false;  // it did look
+  std::optional<place::Round> round_;
+  std::unordered_map<JobId, Asking> asking_;
+  std::map<SeekerKey, Seeker> shared_;
+  // Groups of jobs that have looked at all nodes, and those that fit none.
+  std::vector<std::pair<const std::string*, place::GroupKey>> looked_;
+  std::vector<std::pair<const std::string*, place::GroupKey>> misfits_;
 };
+
+void Unpark(EngineState& state) {
+  for (auto& [name, user] : state.users) {
+    user.line.UnparkAll();
+    state.UpdateTurn(name, user);
+  }
+}
 
 }  // namespace
 
 void Place(StepContext& step) {
+  step.state.WakeDue(step.now);
+  if (std::exchange(step.state.unpark, false)) Unpark(step.state);
   Pass pass(step);
   if (!step.state.turns.empty()) pass.Run();
   pass.RecallStalled();

@@ -208,11 +208,11 @@ std::string WhyElsewhere(const EngineState& state, const JobState& job, TaskInde
 // Who goes before it.
 std::string WhoIsAhead(const EngineState& state, const JobState& job) {
   const UserState& user = state.users.at(job.user());
-  for (const JobTurn& turn : user.wanting) {
-    if (turn.job == job.id()) break;
-    if (turn.priority > job.priority()) {
+  if (!user.line.empty()) {
+    const place::JobTurn& first = user.line.fronts().begin()->turn;
+    if (first.priority > job.priority()) {
       return fmt::format("job {} of the same user goes first, by its priority of {}",
-                         turn.job.value, turn.priority);
+                         first.job.value, first.priority);
     }
   }
   uint64_t others = 0;
@@ -402,13 +402,18 @@ void Engine::CheckInvariants() const {
     user.leased += job.counts().leased;
     user.unended += job.counts().queued + job.counts().leased;
     CHECK(job.account.used == charged_jobs[id]);
-    CHECK(job.account.turn.has_value() == job.Wants());
-    if (job.account.turn) {
-      const std::set<JobTurn>& wanting = state_->users.at(job.user()).wanting;
-      const JobState::Account::Turn& turn = *job.account.turn;
-      CHECK(wanting.contains({job.priority(), turn.share, turn.given, id}));
+    CHECK(job.account.weight.has_value() == job.Wants());
+    if (job.account.weight) {
+      ++user.weights[*job.account.weight];
+      ++user.wanting[job.priority()];
+    }
+    CHECK(job.account.place.has_value() == job.AsksNow());
+    if (job.account.place) {
+      const auto& [turn, group] = *job.account.place;
+      const place::JobTurn* in_line = state_->users.at(job.user()).line.From(group, turn);
+      CHECK(in_line != nullptr && *in_line == turn);
+      CHECK(group == job.group());
       CHECK(turn.share == job.account.used * kJobWeight / std::max(job.policy().weight, 1u));
-      ++user.weights[turn.weight];
     }
     CHECK(!job.finished() || job.AllEnded());
     for (const After& after : job.after()) CHECK(state_->dependents.at(after.job).contains(id));
@@ -418,7 +423,9 @@ void Engine::CheckInvariants() const {
     CHECK(user.leased == users[name].leased);
     CHECK(user.unended == users[name].unended);
     CHECK(user.used == charged[name]);
-    CHECK(user.turn.has_value() == !user.wanting.empty());
+    CHECK(user.turn.has_value() == (!user.line.empty() && !user.IsBound()));
+    CHECK(user.wanting == users[name].wanting);
+    CHECK(state_->wanting.contains(&user) == !user.wanting.empty());
     CHECK(user.weights == users[name].weights);
   }
 }

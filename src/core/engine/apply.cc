@@ -17,7 +17,7 @@ JobHere& Here(NodeState& node, JobId job) {
   auto it = node.jobs.find(job);
   if (it != node.jobs.end()) return it->second;
   if (node.jobs.size() >= kIdleJobsHere) {
-    std::erase_if(node.jobs, [](const auto& each) { return each.second.used == 0; });
+    std::erase_if(node.jobs, [](const auto& each) { return each.second.leased == 0; });
   }
   return node.jobs[job];
 }
@@ -376,8 +376,11 @@ void EngineState::AddUse(JobState& job, NodeState& node, LeasedRange& range) {
   UserState& user = UserOf(job);
   // Shares are billionths of a node.
   range.charge = share * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(*this, node, job.id()));
-  here.used += share * range.left;
-  SetUse(node, node.used + share * range.left);
+  const Needs& needs = job.request(range.request);
+  place::AddTasks(here.held, node.offer, needs, range.left);
+  place::AddTasks(node.held, node.offer, needs, range.left);
+  CountCrowded(node);
+  here.leased += range.left;
   node.leased += range.left;
   user.used += range.charge * range.left;
   job.account.used += range.charge * range.left;
@@ -386,24 +389,26 @@ void EngineState::AddUse(JobState& job, NodeState& node, LeasedRange& range) {
 
 void EngineState::TakeUse(JobState& job, NodeState& node, const LeasedRange& range,
                           uint32_t tasks) {
-  uint64_t share = ShareOf(node, job.request(range.request)) * tasks;
   JobHere& here = node.jobs[job.id()];
   UserState& user = UserOf(job);
-  CHECK(here.used >= share && node.used >= share && node.leased >= tasks);
+  CHECK(here.leased >= tasks && node.leased >= tasks);
   CHECK(user.leased >= tasks && user.used >= range.charge * tasks);
   CHECK(job.account.used >= range.charge * tasks);
-  here.used -= share;
-  SetUse(node, node.used - share);
+  const Needs& needs = job.request(range.request);
+  place::TakeTasks(here.held, node.offer, needs, tasks);
+  place::TakeTasks(node.held, node.offer, needs, tasks);
+  CountCrowded(node);
+  here.leased -= tasks;
   node.leased -= tasks;
   user.used -= range.charge * tasks;
   job.account.used -= range.charge * tasks;
   user.leased -= tasks;
 }
 
-void EngineState::SetUse(NodeState& node, uint64_t used) {
-  crowded -= node.used > place::kWhole ? 1 : 0;
-  node.used = used;
-  crowded += node.used > place::kWhole ? 1 : 0;
+void EngineState::CountCrowded(NodeState& node) {
+  crowded -= node.crowded ? 1 : 0;
+  node.crowded = place::Crowded(node.offer, node.held);
+  crowded += node.crowded ? 1 : 0;
 }
 
 void EngineState::Unblock(JobState& job, TaskIndex index) {

@@ -41,8 +41,9 @@ struct LeaseKey {
 
 // What a node does for one job.
 struct JobHere {
-  uint64_t used = 0;  // share of the node that its leases take
-  Duration wall;      // a moving average of what ended lately; zero: not known
+  place::Amounts held;  // that its leases take
+  uint32_t leased = 0;  // tasks
+  Duration wall;        // a moving average of what ended lately; zero: not known
 };
 
 struct NodeState {
@@ -60,7 +61,8 @@ struct NodeState {
   std::map<JobId, JobHere> jobs;  // with leases, and a few of the last without
   uint32_t leased = 0;            // tasks
   uint32_t lossy = 0;             // of them, LeasedRange::lossy
-  uint64_t used = 0;              // the sum over jobs
+  place::Amounts held;            // the sum over jobs
+  bool crowded = false;           // tasks wait there behind others
   uint64_t ended = 0;
   uint64_t failed = 0;
   Instant moved;          // a task ended, or was given to it when it had room
@@ -118,7 +120,7 @@ struct EngineState {
   // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
   void AddUse(JobState& job, NodeState& node, LeasedRange& range);
   void TakeUse(JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
-  void SetUse(NodeState& node, uint64_t used);
+  void CountCrowded(NodeState& node);
   // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
   // and no other node could start them sooner.
   bool HoldsLongAhead() const { return !Contended() && nodes.size() < 2; }

@@ -6,8 +6,9 @@
 // that the shares meet.
 //
 // Where: the node with the most room for the request. A request for which no node has room waits,
-// and keeps as many nodes as it has tasks for itself (those with the least to do), so that small
-// tasks never starve large ones; a request that fits no node stands in nobody's way.
+// and has room reserved on as many nodes as it has tasks (those with the least to do), so that
+// small tasks never starve large ones. What it leaves of such a node others may have: who waits for
+// a card keeps no processors idle. A request that fits no node stands in nobody's way.
 //
 // What a node was given ahead of short tasks may come to wait behind long ones. Such a node gets
 // nothing more ahead, and gives back what waits there when another node has room.
@@ -29,15 +30,26 @@
 namespace spate::engine {
 namespace {
 
+// What a node's jobs take of it, where those tasks that wait behind others count little.
+struct Taken {
+  place::Amounts exactly;
+  place::Amounts about;  // in kParts
+};
+
 // A node that this pass may give tasks to.
 struct Candidate {
   NodeId id;
   NodeState* state;
-  bool kept = false;    // for a request that waits for it
+  // What a task takes that waits for it; and nothing has room beside that.
+  std::optional<place::Amounts> reserved;
+  bool kept = false;
   bool served = false;  // it was given tasks in this pass
   bool looked = false;  // a request that it fits looked at it,
   bool room = false;    // and last found room
   bool full = false;    // no task has room
+  // What its jobs take there, exactly, and as far as it is estimated; empty: not looked at since
+  // the last lease.
+  std::optional<Taken> taken;
 };
 
 // A node that could start more.
@@ -138,7 +150,7 @@ class Pass {
       std::vector<Idle> idle = IdleNodes();
       for (auto it = state_.nodes.begin(); it != state_.nodes.end() && !idle.empty(); ++it) {
         NodeState& node = it->second;
-        if (!node.present || node.used <= place::kWhole || node.recalled) continue;
+        if (!node.present || !node.crowded || node.recalled) continue;
         if (state_.Stalls(node, step_.now)) {
           RecallFor(idle, it->first, node);
         } else {
@@ -179,7 +191,10 @@ class Pass {
     round_.emplace(state_.turns, ++state_.rounds);
     kept_ = 0;
     kept_in_all_ = 0;
-    for (Candidate& node : candidates_) node.kept = false;
+    for (Candidate& node : candidates_) {
+      node.kept = false;
+      node.reserved.reset();
+    }
   }
 
   // All open nodes are: who has looked at the others before need not be asked.
@@ -189,8 +204,8 @@ class Pass {
 
   // Open stay nodes with room that nobody wanted, or that is kept.
   void Close() {
-    for (const Candidate& node : candidates_) {
-      if (node.room || !node.looked || (node.kept && RunsLittle(*node.state))) {
+    for (Candidate& node : candidates_) {
+      if (node.room || !node.looked || (node.reserved && TakesMore(node))) {
         state_.open.insert(node.id);
       } else {
         state_.open.erase(node.id);
@@ -253,8 +268,8 @@ class Pass {
     Lease(job, room.candidate, std::move(tasks), asking.last);
     Candidate& node = candidates_[room.candidate];
     node.served = true;
-    // Shares are cut down, and no task takes so little.
-    node.full = Taken(*node.state) + place::kWhole / 10'000 >= place::kWhole;
+    node.taken.reset();
+    node.full = !TakesMore(node);
     node.room = node.room && !node.full;
     Push(job, head.request, bound, seeker, room.candidate);
     return Served::kTasks;
@@ -307,7 +322,7 @@ class Pass {
     NodeId id = candidates_[candidate].id;
     const NodeState& node = *candidates_[candidate].state;
     // What may take its node down waits for a free slot, and nothing goes before it meanwhile.
-    bool free = node.used + ShareOf(node, job.request(first.request)) <= place::kWhole;
+    bool free = place::Starts(node.offer, node.held, job.request(first.request));
     if (!free && job.Lossy(first.tasks[0].first)) return {};
     std::vector<bool> others(job.request_count(), true);
     others[first.request] = false;
@@ -327,7 +342,8 @@ class Pass {
   void Lease(JobState& job, uint32_t candidate, Head head, Written& last) {
     NodeId node = candidates_[candidate].id;
     NodeState& state = *candidates_[candidate].state;
-    if (state.used < place::kWhole) state.moved = step_.now;
+    bool node_waits = place::Starts(state.offer, state.held, job.request(head.request));
+    if (node_waits) state.moved = step_.now;
     state.recalled = false;
     Output& out = step_.out;
     bool same = last.node == node && last.attempt == head.attempt && last.request == head.request;
@@ -338,7 +354,6 @@ class Pass {
       return;
     }
     last = {node, head.attempt, head.request, out.records.size(), out.sends.size()};
-    bool node_waits = state.used < place::kWhole;
     out.sends.push_back(SendLease{node, job.id(), head.attempt, head.request,
                                   job.request(head.request), head.tasks, node_waits});
     step_.Record(Leased{node, job.id(), head.attempt, std::move(head.tasks)});
@@ -445,42 +460,60 @@ class Pass {
     return {};
   }
 
-  // The part of a node that its tasks take, where those that wait behind others count little.
-  uint64_t Taken(const NodeState& node) const {
-    uint64_t taken = 0;
-    for (const auto& [id, here] : node.jobs) {
-      if (here.used > 0) taken += TakenBy(node, id, here);
+  const Taken& TakenOf(Candidate& node) const {
+    if (node.taken) return *node.taken;
+    Taken& taken = node.taken.emplace();
+    for (const auto& [id, here] : node.state->jobs) {
+      if (here.leased == 0) continue;
+      uint32_t ahead = Discount(*node.state, id);
+      if (ahead == 0) {
+        taken.exactly.Add(here.held);
+      } else {
+        taken.about.Add(here.held, place::kParts, 1 + ahead);
+      }
     }
     return taken;
   }
-  uint64_t TakenBy(const NodeState& node, JobId id, const JobHere& here) const {
-    return state_.Stalls(node, step_.now) ? here.used : here.used / (1 + AheadOf(state_, node, id));
+  // So many of the job's tasks wait there behind each that runs.
+  uint32_t Discount(const NodeState& node, JobId id) const {
+    return state_.Stalls(node, step_.now) ? 0 : AheadOf(state_, node, id);
   }
-  // It could be refilled, were it not kept.
-  bool RunsLittle(const NodeState& node) const {
-    return place::Room({.fit = node.offer.slots,
-                        .used_by_others = Taken(node),
-                        .contended = !state_.HoldsLongAhead()},
-                       state_.limits) > 0;
+  // A slot and some processor time are left there, beside what is reserved.
+  bool TakesMore(Candidate& node, const place::Amounts* reserved = nullptr) const {
+    const Offer& offer = node.state->offer;
+    const Taken& taken = TakenOf(node);
+    auto left = [&](size_t kind, uint64_t offered) {
+      uint64_t held = taken.exactly.At(kind) + (reserved == nullptr ? 0 : reserved->At(kind));
+      return held * place::kParts + taken.about.At(kind) < offered * place::kParts;
+    };
+    return left(place::Amounts::kSlots, offer.slots) &&
+           left(place::Amounts::kCpus, offer.milli_cpus);
   }
 
   uint32_t RoomOf(const JobState& job, uint32_t request, const Bound& bound, uint32_t candidate) {
     Candidate& node = candidates_[candidate];
-    place::NodeView view{.fit = FitCount(node.state->offer, job.request(request)),
-                         .contended = !state_.HoldsLongAhead(),
-                         .served = node.served};
-    for (const auto& [id, here] : node.state->jobs) {
-      if (id == job.id()) {
-        view.used = here.used;
-        view.task_wall = here.wall;
-      } else if (here.used > 0) {
-        view.used_by_others += TakenBy(*node.state, id, here);
+    const Needs& needs = job.request(request);
+    const Taken& taken = TakenOf(node);
+    place::NodeView view{.offer = &node.state->offer, .needs = &needs};
+    view.fit = FitCount(node.state->offer, needs);
+    view.others = taken.exactly;
+    view.about = taken.about;
+    view.contended = !state_.HoldsLongAhead();
+    view.served = node.served;
+    if (node.reserved) view.others.Add(*node.reserved);
+    if (auto here = node.state->jobs.find(job.id()); here != node.state->jobs.end()) {
+      view.own = &here->second.held;
+      view.task_wall = here->second.wall;
+      uint32_t ahead = Discount(*node.state, job.id());
+      if (here->second.leased > 0 && ahead == 0) view.others.Take(here->second.held);
+      if (here->second.leased > 0 && ahead > 0) {
+        view.about.Take(here->second.held, place::kParts, 1 + ahead);
       }
     }
     Limits limits = state_.limits;
     // What waits behind others might start too late in the node's life.
     bool mortal = node.state->offer.end_of_life != Instant::Never();
-    bool planned = job.request(request).time.ns > 0;
+    bool planned = needs.time.ns > 0;
     bool ahead = !(mortal && planned) && !state_.Stalls(*node.state, step_.now);
     limits.lease_tasks = ahead && node.state->lossy == 0 ? bound.lease_tasks : 0;
     uint32_t tasks = place::Room(view, limits);
@@ -494,11 +527,11 @@ class Pass {
   std::vector<Idle> IdleNodes() const {
     std::set<NodeId> kept;
     for (const Candidate& node : candidates_) {
-      if (node.kept) kept.insert(node.id);
+      if (node.reserved) kept.insert(node.id);
     }
     std::vector<Idle> idle;
     for (const auto& [id, node] : state_.nodes) {
-      bool room = node.TakesTasks() && node.used < place::kWhole;
+      bool room = node.TakesTasks() && node.held.At(place::Amounts::kSlots) < node.offer.slots;
       if (room && !kept.contains(id)) idle.push_back({id, &node});
     }
     return idle;
@@ -524,25 +557,31 @@ class Pass {
   bool HasRoomFor(const Idle& node, JobId id, uint32_t request) const {
     const JobState& job = *state_.FindJob(id);
     if (job.Avoids(node.id) || FitNow(*node.state, job, request, step_.now) == 0) return false;
-    return node.state->used + ShareOf(*node.state, job.request(request)) <= place::kWhole;
+    return place::Starts(node.state->offer, node.state->held, job.request(request));
   }
 
   // ---- What waits for a node
 
-  // Those with the least to do, as many as there are tasks.
+  // Reserves room on the nodes with the least to do, as many as there are tasks.
   void Keep(const JobState& job, uint32_t request, Seeker& seeker) {
     std::vector<uint32_t>& nodes = seeker.fitting;
     if (seeker.next == 0) {
-      std::sort(nodes.begin(), nodes.end(), [this](uint32_t a, uint32_t b) {
-        return std::pair(candidates_[a].state->used, a) < std::pair(candidates_[b].state->used, b);
-      });
+      std::vector<std::pair<uint64_t, uint32_t>> by_use;
+      for (uint32_t i : nodes) {
+        const NodeState& node = *candidates_[i].state;
+        by_use.emplace_back(place::Used(node.offer, node.held), i);
+      }
+      std::sort(by_use.begin(), by_use.end());
+      std::ranges::transform(by_use, nodes.begin(), [](const auto& each) { return each.second; });
     }
     uint32_t wanted = job.WaitingOf(request);
     for (; seeker.next < nodes.size(); ++seeker.next) {
       Candidate& node = candidates_[nodes[seeker.next]];
-      if (node.kept) continue;
+      if (node.reserved) continue;
       if (wanted-- == 0) return;
-      node.kept = true;
+      place::AddTasks(node.reserved.emplace(), node.state->offer, job.request(request), 1);
+      node.kept = !TakesMore(node, &*node.reserved);
+      if (!node.kept) continue;
       ++kept_in_all_;
       if (nodes[seeker.next] < open_) ++kept_;
     }

@@ -342,7 +342,8 @@ std::vector<NodeInfo> Engine::Nodes() const {
   std::vector<NodeInfo> nodes;
   for (const auto& [id, node] : state_->nodes) {
     nodes.push_back({id, node.offer, StandingOf(node), TroubleOf(node), node.leased,
-                     static_cast<double>(node.used) / place::kWhole, node.ended, node.failed});
+                     static_cast<double>(place::Used(node.offer, node.held)) / place::kWhole,
+                     node.ended, node.failed});
   }
   return nodes;
 }
@@ -358,6 +359,17 @@ std::vector<UserInfo> Engine::Users() const {
 
 // ---- For tests ---------------------------------------------------------------------------------
 
+namespace {
+
+bool SameAmounts(const place::Amounts& amounts, const NodeState& node) {
+  for (size_t k = 0; k < place::Amounts::kNamed + node.offer.named.size(); ++k) {
+    if (amounts.At(k) != node.held.At(k)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void Engine::CheckInvariants() const {
   std::map<JobId, uint64_t> leased;
   std::map<std::string, uint64_t> charged;
@@ -365,7 +377,8 @@ void Engine::CheckInvariants() const {
   uint32_t crowded = 0;
   for (const auto& [id, node] : state_->nodes) {
     uint32_t lossy = 0;
-    std::map<JobId, uint64_t> used;
+    std::map<JobId, place::Amounts> held_by;
+    place::Amounts all;
     uint64_t held = 0;
     for (const auto& [key, range] : node.leases) {
       JobState* job = state_->FindJob(key.job);
@@ -379,17 +392,19 @@ void Engine::CheckInvariants() const {
       lossy += range.lossy ? 1 : 0;
       leased[key.job] += left;
       held += left;
-      used[key.job] += ShareOf(node, job->request(range.request)) * left;
+      place::AddTasks(held_by[key.job], node.offer, job->request(range.request), left);
+      place::AddTasks(all, node.offer, job->request(range.request), left);
       charged[job->user()] += range.charge * left;
       charged_jobs[key.job] += range.charge * left;
     }
     CHECK(held == node.leased);
     CHECK(lossy == node.lossy);
-    uint64_t sum = 0;
-    for (const auto& [job, share] : used) sum += share;
-    CHECK(sum == node.used);
-    crowded += sum > place::kWhole ? 1 : 0;
-    for (const auto& [job, here] : node.jobs) CHECK(here.used == used[job]);
+    CHECK(SameAmounts(all, node));
+    CHECK(node.crowded == place::Crowded(node.offer, all));
+    crowded += node.crowded ? 1 : 0;
+    for (const auto& [job, here] : node.jobs) {
+      CHECK(place::Used(node.offer, here.held) == place::Used(node.offer, held_by[job]));
+    }
     CHECK(node.present || !state_->open.contains(id));
   }
   CHECK(crowded == state_->crowded);

@@ -66,7 +66,8 @@ struct NodeState {
   uint64_t ended = 0;
   uint64_t failed = 0;
   Instant moved;          // a task ended, or was given to it when it had room
-  bool recalled = false;  // it was asked for all that waits there, and given nothing since
+  bool recalled = false;  // it was asked for what waits there, and neither answered nor was given
+                          // anything since
 
   bool TakesTasks() const { return IsThere() && sick.empty(); }
   // So many of the user's jobs have set it aside that it is not tried with another one of theirs.

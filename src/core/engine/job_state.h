@@ -127,6 +127,7 @@ class JobState {
   // kinds, and no node is anything special to them.
   place::GroupKey group() const;
   bool particular() const { return !troubles_->empty() || lossy_; }
+  bool lossy() const { return lossy_; }  // one of its tasks was present at a loss
   // The node is not to be given tasks of this job.
   bool Avoids(NodeId node) const;
   const std::map<NodeId, Trouble>& troubles() const { return *troubles_; }

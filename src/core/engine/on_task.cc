@@ -165,6 +165,7 @@ void On(StepContext& step, const TasksReturned& event) {
   // Keep what this node really holds under this attempt; the rest is late news.
   auto tasks = SelectHeld(node->second, *job, event.attempt, event.tasks);
   if (tasks.empty()) return;
+  node->second.recalled = false;
   if (event.attempt < kLastAttempt) {
     step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
   } else {

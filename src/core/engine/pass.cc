@@ -580,7 +580,8 @@ class Pass {
       if (node.reserved) continue;
       if (wanted-- == 0) return;
       place::AddTasks(node.reserved.emplace(), node.state->offer, job.request(request), 1);
-      node.kept = !TakesMore(node, &*node.reserved);
+      // What was present at a loss waits for a slot that is really free: nothing goes before it.
+      node.kept = job.lossy() || !TakesMore(node, &*node.reserved);
       if (!node.kept) continue;
       ++kept_in_all_;
       if (nodes[seeker.next] < open_) ++kept_;

@@ -368,6 +368,15 @@ bool SameAmounts(const place::Amounts& amounts, const NodeState& node) {
   return true;
 }
 
+void CheckHeld(const NodeState& node, const place::Amounts& all,
+               std::map<JobId, place::Amounts>& by_job) {
+  CHECK(SameAmounts(all, node));
+  CHECK(node.crowded == place::Crowded(node.offer, all));
+  for (const auto& [job, here] : node.jobs) {
+    CHECK(place::Used(node.offer, here.held) == place::Used(node.offer, by_job[job]));
+  }
+}
+
 }  // namespace
 
 void Engine::CheckInvariants() const {
@@ -399,12 +408,8 @@ void Engine::CheckInvariants() const {
     }
     CHECK(held == node.leased);
     CHECK(lossy == node.lossy);
-    CHECK(SameAmounts(all, node));
-    CHECK(node.crowded == place::Crowded(node.offer, all));
+    CheckHeld(node, all, held_by);
     crowded += node.crowded ? 1 : 0;
-    for (const auto& [job, here] : node.jobs) {
-      CHECK(place::Used(node.offer, here.held) == place::Used(node.offer, held_by[job]));
-    }
     CHECK(node.present || !state_->open.contains(id));
   }
   CHECK(crowded == state_->crowded);

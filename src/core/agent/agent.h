@@ -8,7 +8,8 @@
 // of their ends.
 //
 // Order: attempts start in the order of their leases. One that does not fit now holds back those
-// behind it, so that large tasks are never starved by small ones.
+// behind it that need any of what it is short of, so that large tasks are never starved by small
+// ones; others go before it.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/units.h"
 #include "core/agent/machine.h"
@@ -20,6 +21,8 @@ constexpr Duration kAheadWork = Duration::Millis(10);
 constexpr size_t kAheadMost = 32;
 // A task held ahead is taken back for an idle slot when the one before it runs longer.
 constexpr Duration kStuck = Duration::Millis(20);
+// So many ranges of tasks are looked at for one that fits when the first does not.
+constexpr size_t kLooksBehind = 64;
 
 }  // namespace
 
@@ -45,30 +48,46 @@ bool Agent::Machine::WaitsForLoad() const {
   return !load_ && !waiting_.empty() && Watches(*jobs_.at(waiting_.front().job).settings);
 }
 
-// Starts the first waiting attempt in a free slot; false when its needs are not free.
-bool Agent::Machine::StartFront(uint16_t number) {
-  Waiting& front = waiting_.front();
-  Job& job = JobOf(front.job);
+// Starts a waiting attempt in a slot; false when its needs are not free.
+bool Agent::Machine::Start(size_t position, uint16_t number) {
+  Waiting& waiting = waiting_[position];
+  Job& job = JobOf(waiting.job);
   Slot& slot = slots_[number - 1];
   bool ahead = !slot.given.empty();
   if (!ahead) {
-    auto resources = pool_.Take(front.needs);
+    auto resources = pool_.Take(waiting.needs);
     if (!resources) return false;
-    slot.needs = front.needs;
+    slot.needs = waiting.needs;
     slot.resources = std::move(*resources);
     free_slots_.erase(number);
   }
   const JobSettings& settings = *job.settings;
-  AttemptRef ref{front.job, front.tasks.first, front.attempt};
+  AttemptRef ref{waiting.job, waiting.tasks.first, waiting.attempt};
   bool timed =
       settings.time_limit.ns > 0 || settings.time_limit_percent > 0 || settings.warn_time.ns > 0;
   slot.given.push_back({.ref = ref, .since = now_});
   out_->orders.push_back(
-      StartAttempt{ref, number, slot.needs, slot.resources, timed, front.needs.memory > 0});
+      StartAttempt{ref, number, slot.needs, slot.resources, timed, waiting.needs.memory > 0});
   if (settings.start_delay.ns > 0) job.next_start = now_ + settings.start_delay;
-  ++front.tasks.first;
-  if (--front.tasks.count == 0) waiting_.pop_front();
+  ++waiting.tasks.first;
+  if (--waiting.tasks.count == 0) {
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(position));
+  }
   return true;
+}
+
+// The first one has to wait. One behind it goes before it, if it takes nothing that the first one
+// is short of, and leaves it a slot and what else it needs.
+bool Agent::Machine::StartBehind() {
+  if (free_slots_.size() < 2) return false;
+  const Needs& first = waiting_.front().needs;
+  for (size_t i = 1; i < std::min(waiting_.size(), kLooksBehind); ++i) {
+    const Waiting& each = waiting_[i];
+    const Job& job = JobOf(each.job);
+    if (job.next_start > now_ || Watches(*job.settings)) continue;
+    if (pool_.CanTakeBefore(each.needs, first)) return Start(i, *free_slots_.begin());
+  }
+  return false;
 }
 
 void Agent::Machine::Fill() {
@@ -82,7 +101,7 @@ void Agent::Machine::Fill() {
       WakeAt(next);
       return;
     }
-    if (!StartFront(*free_slots_.begin())) break;
+    if (!Start(0, *free_slots_.begin()) && !StartBehind()) break;
   }
   HoldAhead();
   Unstick();
@@ -107,7 +126,7 @@ void Agent::Machine::HoldAhead() {
       const Slot& slot = slots_[number - 1];
       if (slot.given.size() != depth || slot.needs != front.needs || slot.adopted) continue;
       if (slot.given.front().ref.job != front.job || slot.given.front().ending) continue;
-      StartFront(static_cast<uint16_t>(number));
+      Start(0, static_cast<uint16_t>(number));
     }
   }
 }

@@ -105,7 +105,8 @@ class Agent::Machine {
 
   // fill.cc: starts what may start.
   void Fill();
-  bool StartFront(uint16_t slot);
+  bool Start(size_t position, uint16_t slot);
+  bool StartBehind();
   void HoldAhead();
   void Unstick();
   std::string WhyPaused() const;

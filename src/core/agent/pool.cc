@@ -22,6 +22,30 @@ bool ResourcePool::CanTake(const Needs& needs) const {
   });
 }
 
+namespace {
+
+// What is left is enough for the first, or no less than it was.
+bool Leaves(int64_t free, int64_t needed, int64_t first) {
+  return needed == 0 || first == 0 || free - needed >= first;
+}
+
+uint32_t CountOf(const Needs& needs, const std::string& name) {
+  auto need = std::ranges::find(needs.named, name, &NamedNeed::name);
+  return need == needs.named.end() ? 0 : need->count;
+}
+
+}  // namespace
+
+bool ResourcePool::CanTakeBefore(const Needs& needs, const Needs& first) const {
+  if (!CanTake(needs) || !Leaves(milli_cpus_, needs.milli_cpus, first.milli_cpus)) return false;
+  bool memory = offer_.memory == 0 || Leaves(memory_, static_cast<int64_t>(needs.memory),
+                                             static_cast<int64_t>(first.memory));
+  return memory && std::ranges::all_of(needs.named, [&](const NamedNeed& need) {
+           auto free = static_cast<int64_t>(free_.at(need.name).size());
+           return Leaves(free, need.count, CountOf(first, need.name));
+         });
+}
+
 std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
   if (!CanTake(needs)) return std::nullopt;
   milli_cpus_ -= needs.milli_cpus;

@@ -16,6 +16,8 @@ class ResourcePool {
   explicit ResourcePool(const Offer& offer);
 
   bool CanTake(const Needs& needs) const;
+  // The same, and `first` can be taken as soon as it could without.
+  bool CanTakeBefore(const Needs& needs, const Needs& first) const;
   // The indices of the named resources, or nullopt (and nothing taken) when something is short.
   std::optional<std::vector<NamedOffer>> Take(const Needs& needs);
   // What an earlier process had given away. What is not offered any more counts as debt.

@@ -17,7 +17,7 @@ JobHere& Here(NodeState& node, JobId job) {
   auto it = node.jobs.find(job);
   if (it != node.jobs.end()) return it->second;
   if (node.jobs.size() >= kIdleJobsHere) {
-    std::erase_if(node.jobs, [](const auto& each) { return each.second.used == 0; });
+    std::erase_if(node.jobs, [](const auto& each) { return each.second.leased == 0; });
   }
   return node.jobs[job];
 }
@@ -32,7 +32,8 @@ class Applier {
     ++state_.users[job.user()].jobs;
     for (const After& after : record.plan.after) state_.dependents[after.job].insert(record.job);
     BlockTasks(job, 0);
-    Changed(job);
+    state_.UpdateTurn(job);
+    LookAtOne();
   }
   void operator()(const JobGrown& record) {
     JobState& job = JobOf(record.job);
@@ -140,9 +141,10 @@ class Applier {
     NodeState& node = state_.nodes[record.node];
     node.drained = false;
     if (node.present) state_.open.insert(record.node);
+    state_.unpark = true;
   }
   void operator()(const NodeRemoved& record) {
-    for (auto& [id, job] : state_.jobs) job.Trust(record.node);
+    for (auto& [id, job] : state_.jobs) Trust(job, record.node);
     auto node = state_.nodes.find(record.node);
     if (node == state_.nodes.end()) return;  // it had only joined, which replay does not know
     CHECK(node->second.leases.empty());
@@ -160,6 +162,7 @@ class Applier {
     node.set_aside[record.job] = job.user();
     DropOldest(node.set_aside, job.user());
     job.SetAside(record.node);
+    state_.UpdateTurn(job);
   }
   void operator()(const NodeCleared& record) {
     for (auto& [id, node] : state_.nodes) {
@@ -172,7 +175,7 @@ class Applier {
       }
     }
     for (auto& [id, job] : state_.jobs) {
-      if (record.job == JobId() || record.job == id) job.Trust(record.node);
+      if (record.job == JobId() || record.job == id) Trust(job, record.node);
     }
     state_.look_at_all = true;
   }
@@ -195,7 +198,15 @@ class Applier {
   }
   void Changed(JobState& job) {
     state_.UpdateTurn(job);
-    state_.look_at_all = true;
+    if (job.account.place) state_.UserOf(job).line.Refresh(job.account.place->group);
+    LookAtOne();
+  }
+  // A node that is alone is held ahead more or less, as jobs come and go.
+  void LookAtOne() { state_.look_at_all |= state_.nodes.size() < 2; }
+  void Trust(JobState& job, NodeId node) {
+    if (job.troubles().empty()) return;
+    job.Trust(node);
+    state_.UpdateTurn(job);
   }
   void Resumed(const JobState& job) {
     if (!job.finished()) return;
@@ -237,24 +248,42 @@ void EngineState::Apply(const Record& record) { std::visit(Applier(*this), recor
 
 namespace {
 
-void UpdateWanting(JobState& job, UserState& user) {
+template <typename Counts, typename Key>
+void TakeOne(Counts& counts, const Key& key) {
+  auto at = counts.find(key);
+  if (--at->second == 0) counts.erase(at);
+}
+
+void CountWanting(JobState& job, UserState& user) {
+  std::optional<uint32_t> weight;
+  if (job.Wants()) weight = std::max(job.policy().weight, 1u);
+  std::optional<uint32_t> before = std::exchange(job.account.weight, weight);
+  if (before == weight) return;
+  if (before) {
+    TakeOne(user.wanting, job.priority());
+    TakeOne(user.weights, *before);
+  }
+  if (weight) {
+    ++user.wanting[job.priority()];
+    ++user.weights[*weight];
+  }
+}
+
+void MoveInLine(JobState& job, UserState& user) {
   JobState::Account& account = job.account;
-  std::optional<JobState::Account::Turn> turn;
-  if (job.Wants()) {
-    uint32_t weight = std::max(job.policy().weight, 1u);
-    turn = {account.used * kJobWeight / weight, account.given, weight};
+  std::optional<JobState::Account::Place> place;
+  if (job.AsksNow()) {
+    uint64_t share = account.used * kJobWeight / std::max(job.policy().weight, 1u);
+    place = {{job.priority(), share, account.given, job.id()}, job.group()};
   }
-  if (turn == account.turn) return;
-  if (account.turn) {
-    user.wanting.erase({job.priority(), account.turn->share, account.turn->given, job.id()});
-    auto same = user.weights.find(account.turn->weight);
-    if (--same->second == 0) user.weights.erase(same);
+  if (place == account.place) return;
+  if (place && account.place && place->group == account.place->group) {
+    user.line.Move(account.place->turn, place->turn, place->group);
+  } else {
+    if (account.place) user.line.Erase(account.place->turn, account.place->group);
+    if (place) user.line.Insert(place->turn, place->group);
   }
-  if (turn) {
-    user.wanting.insert({job.priority(), turn->share, turn->given, job.id()});
-    ++user.weights[turn->weight];
-  }
-  account.turn = turn;
+  account.place = place;
 }
 
 }  // namespace
@@ -264,7 +293,8 @@ void EngineState::UpdateTurn(JobState& job) {
   UserState& user = it->second;
   uint32_t unended = job.counts().queued + job.counts().leased;
   user.unended = user.unended + unended - std::exchange(job.account.unended, unended);
-  UpdateWanting(job, user);
+  CountWanting(job, user);
+  MoveInLine(job, user);
   Instant delayed = std::exchange(job.account.delayed, Instant::Never());
   if (delayed < job.account.due) SetDue(job, delayed);
   UpdateTurn(it->first, user);
@@ -276,6 +306,20 @@ void EngineState::SetDue(JobState& job, Instant due) {
   if (due != Instant::Never()) dues.insert({due, job.id()});
 }
 
+void EngineState::WakeDue(Instant now) {
+  while (!dues.empty() && dues.begin()->first <= now) {
+    auto [at, id] = *dues.begin();
+    JobState* job = FindJob(id);
+    if (job == nullptr || job->account.due != at) {
+      dues.erase(dues.begin());
+      continue;
+    }
+    job->Wake(now);
+    SetDue(*job, job->NextDue(now));
+    UpdateTurn(*job);
+  }
+}
+
 // What stands there may be earlier than it is now, or of a job that has gone.
 Instant EngineState::NextDue(Instant now) {
   for (auto each = dues.begin(); each != dues.end();) {
@@ -285,7 +329,7 @@ Instant EngineState::NextDue(Instant now) {
       dues.erase({at, id});
       continue;
     }
-    if (!job->account.turn && at > now) continue;
+    if (!job->account.weight) continue;
     Instant due = job->NextDue(now);
     if (due == at) return at;
     SetDue(*job, due);
@@ -296,14 +340,20 @@ Instant EngineState::NextDue(Instant now) {
 
 void EngineState::UpdateTurn(const std::string& name, UserState& user) {
   bool wants = !user.wanting.empty();
+  if (wants) {
+    wanting.insert(&user);
+  } else {
+    wanting.erase(&user);
+  }
   // Nobody takes from others by what he says of his jobs; he may only stand back.
   uint64_t nice = wants ? std::min(user.weights.rbegin()->first, kJobWeight) : kJobWeight;
   uint64_t share = user.used * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
+  bool asks = !user.line.empty() && !user.IsBound();
   bool same = user.turn && user.turn->share == share && user.turn->given == user.given;
-  if (wants == user.turn.has_value() && (!wants || same)) return;
+  if (asks == user.turn.has_value() && (!asks || same)) return;
   if (user.turn) turns.erase(*user.turn);
   user.turn.reset();
-  if (wants) turns.insert(user.turn.emplace(UserTurn{share, user.given, &name, &user}));
+  if (asks) turns.insert(user.turn.emplace(place::UserTurn{share, user.given, &name, &user.line}));
 }
 
 void EngineState::CountGiven(JobState& job, uint32_t tasks) {
@@ -316,9 +366,8 @@ void EngineState::CountGiven(JobState& job, uint32_t tasks) {
 }
 
 bool EngineState::Contended() const {
-  if (turns.size() != 1) return turns.size() > 1;
-  const std::set<JobTurn>& wanting = turns.begin()->user->wanting;
-  return wanting.size() > 1 && std::next(wanting.begin())->priority == wanting.begin()->priority;
+  if (wanting.size() != 1) return wanting.size() > 1;
+  return (*wanting.begin())->wanting.begin()->second > 1;
 }
 
 void EngineState::AddUse(JobState& job, NodeState& node, LeasedRange& range) {
@@ -327,8 +376,11 @@ void EngineState::AddUse(JobState& job, NodeState& node, LeasedRange& range) {
   UserState& user = UserOf(job);
   // Shares are billionths of a node.
   range.charge = share * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(*this, node, job.id()));
-  here.used += share * range.left;
-  SetUse(node, node.used + share * range.left);
+  const Needs& needs = job.request(range.request);
+  place::AddTasks(here.held, node.offer, needs, range.left);
+  place::AddTasks(node.held, node.offer, needs, range.left);
+  CountCrowded(node);
+  here.leased += range.left;
   node.leased += range.left;
   user.used += range.charge * range.left;
   job.account.used += range.charge * range.left;
@@ -337,24 +389,26 @@ void EngineState::AddUse(JobState& job, NodeState& node, LeasedRange& range) {
 
 void EngineState::TakeUse(JobState& job, NodeState& node, const LeasedRange& range,
                           uint32_t tasks) {
-  uint64_t share = ShareOf(node, job.request(range.request)) * tasks;
   JobHere& here = node.jobs[job.id()];
   UserState& user = UserOf(job);
-  CHECK(here.used >= share && node.used >= share && node.leased >= tasks);
+  CHECK(here.leased >= tasks && node.leased >= tasks);
   CHECK(user.leased >= tasks && user.used >= range.charge * tasks);
   CHECK(job.account.used >= range.charge * tasks);
-  here.used -= share;
-  SetUse(node, node.used - share);
+  const Needs& needs = job.request(range.request);
+  place::TakeTasks(here.held, node.offer, needs, tasks);
+  place::TakeTasks(node.held, node.offer, needs, tasks);
+  CountCrowded(node);
+  here.leased -= tasks;
   node.leased -= tasks;
   user.used -= range.charge * tasks;
   job.account.used -= range.charge * tasks;
   user.leased -= tasks;
 }
 
-void EngineState::SetUse(NodeState& node, uint64_t used) {
-  crowded -= node.used > place::kWhole ? 1 : 0;
-  node.used = used;
-  crowded += node.used > place::kWhole ? 1 : 0;
+void EngineState::CountCrowded(NodeState& node) {
+  crowded -= node.crowded ? 1 : 0;
+  node.crowded = place::Crowded(node.offer, node.held);
+  crowded += node.crowded ? 1 : 0;
 }
 
 void EngineState::Unblock(JobState& job, TaskIndex index) {

@@ -15,6 +15,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/job_state.h"
 #include "core/engine/place/place.h"
+#include "core/engine/place/turns.h"
 #include "core/model/ranges.h"
 
 namespace spate::engine {
@@ -40,8 +41,9 @@ struct LeaseKey {
 
 // What a node does for one job.
 struct JobHere {
-  uint64_t used = 0;  // share of the node that its leases take
-  Duration wall;      // a moving average of what ended lately; zero: not known
+  place::Amounts held;  // that its leases take
+  uint32_t leased = 0;  // tasks
+  Duration wall;        // a moving average of what ended lately; zero: not known
 };
 
 struct NodeState {
@@ -59,11 +61,13 @@ struct NodeState {
   std::map<JobId, JobHere> jobs;  // with leases, and a few of the last without
   uint32_t leased = 0;            // tasks
   uint32_t lossy = 0;             // of them, LeasedRange::lossy
-  uint64_t used = 0;              // the sum over jobs
+  place::Amounts held;            // the sum over jobs
+  bool crowded = false;           // tasks wait there behind others
   uint64_t ended = 0;
   uint64_t failed = 0;
   Instant moved;          // a task ended, or was given to it when it had room
-  bool recalled = false;  // it was asked for all that waits there, and given nothing since
+  bool recalled = false;  // it was asked for what waits there, and neither answered nor was given
+                          // anything since
 
   bool TakesTasks() const { return IsThere() && sick.empty(); }
   // So many of the user's jobs have set it aside that it is not tried with another one of theirs.
@@ -77,32 +81,6 @@ struct NodeState {
   bool IsThere() const { return present && !drained; }
 };
 
-// Jobs in the order in which those of one user go: of the highest priority, as users among each
-// other (UserTurn).
-struct JobTurn {
-  int32_t priority = 0;
-  uint64_t share = 0;
-  uint64_t given = 0;
-  JobId job;
-  friend bool operator<(const JobTurn& a, const JobTurn& b) {
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return std::tie(a.share, a.given, a.job) < std::tie(b.share, b.given, b.job);
-  }
-};
-
-struct UserState;
-// A user in the order in which they are served: who has the least goes first, and of those who
-// have the same, who was given the least so far. (With fewer places than users most have nothing.)
-struct UserTurn {
-  uint64_t share = 0;
-  uint64_t given = 0;
-  const std::string* name = nullptr;
-  UserState* user = nullptr;
-  friend bool operator<(const UserTurn& a, const UserTurn& b) {
-    return std::tie(a.share, a.given, *a.name) < std::tie(b.share, b.given, *b.name);
-  }
-};
-
 struct UserState {
   UserRule rule;
   uint32_t jobs = 0;     // that have not finished
@@ -111,12 +89,16 @@ struct UserState {
   // Millionths of processors that the leases take; what waits on a node behind what runs there
   // counts little. Derived, as NodeState::used.
   uint64_t used = 0;
-  std::set<JobTurn> wanting;             // jobs with something to give out
-  std::map<uint32_t, uint32_t> weights;  // of them: how many have which
+  // Jobs with something to give out: how many have which priority, and which weight.
+  std::map<int32_t, uint32_t, std::greater<>> wanting;
+  std::map<uint32_t, uint32_t> weights;
+  place::Line line;  // those of them that a pass may serve
   // Tasks, by weight. Who comes back has no claim to what others were given meanwhile. News.
   uint64_t given = 0;
-  uint64_t last_given = 0;       // the largest JobState::Account::given that was served
-  std::optional<UserTurn> turn;  // in EngineState::turns, where it stands while it wants
+  uint64_t last_given = 0;              // the largest JobState::Account::given that was served
+  std::optional<place::UserTurn> turn;  // in EngineState::turns, where it stands while it asks
+
+  bool IsBound() const { return rule.max_running > 0 && leased >= rule.max_running; }
 };
 
 struct EngineState {
@@ -130,6 +112,8 @@ struct EngineState {
   void UpdateTurn(const std::string& name, UserState& user);
   void CountGiven(JobState& job, uint32_t tasks);
   void SetDue(JobState& job, Instant due);
+  // What is due asks for room from now on.
+  void WakeDue(Instant now);
   // When the next task of a job that wants something is due after `now`.
   Instant NextDue(Instant now);
   // More than one wants nodes now: users, or one user's jobs of the same priority.
@@ -137,7 +121,7 @@ struct EngineState {
   // The range's tasks begin to count in what node and user have, or `tasks` of them no longer do.
   void AddUse(JobState& job, NodeState& node, LeasedRange& range);
   void TakeUse(JobState& job, NodeState& node, const LeasedRange& range, uint32_t tasks);
-  void SetUse(NodeState& node, uint64_t used);
+  void CountCrowded(NodeState& node);
   // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
   // and no other node could start them sooner.
   bool HoldsLongAhead() const { return !Contended() && nodes.size() < 2; }
@@ -153,8 +137,10 @@ struct EngineState {
   std::set<JobId> set_aside;  // Engine::SetAside
   std::map<NodeId, NodeState> nodes;
   std::map<std::string, UserState> users;
-  // Users that have wanting jobs.
-  std::set<UserTurn> turns;
+  // Users that have wanting jobs; and those whose line is not empty, and who are not at their
+  // bound.
+  std::set<const UserState*> wanting;
+  std::set<place::UserTurn> turns;
   // Jobs by the time at which the next of their tasks is due, or earlier. Derived.
   std::set<std::pair<Instant, JobId>> dues;
   uint64_t last_given = 0;                      // the largest UserState::given that was served
@@ -167,6 +153,8 @@ struct EngineState {
   // of them has ended since.
   std::set<NodeId> open;
   bool look_at_all = false;  // something else changed: the next pass looks at every node
+  uint64_t rounds = 0;       // place::Round
+  bool unpark = false;       // another node may fit what had fitted none
   uint32_t crowded = 0;      // nodes on which tasks wait behind others
   Instant next_recall;       // of what stalls: no earlier, as that looks at every node
 };

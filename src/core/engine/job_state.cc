@@ -25,6 +25,18 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash * 0xff51afd7ed558ccdu;
 }
 
+// Equal needs give the same number.
+uint64_t KindOf(const Needs& needs) {
+  std::hash<std::string> text;
+  uint64_t hash = Mix(needs.milli_cpus, needs.memory);
+  for (const NamedNeed& named : needs.named) hash = Mix(hash, text(named.name) + named.count);
+  hash = Mix(hash, static_cast<uint64_t>(needs.time.ns));
+  for (const std::string& label : needs.labels) hash = Mix(hash, text(label));
+  hash = Mix(hash, text(needs.on_node));
+  for (const std::string& node : needs.not_on) hash = Mix(hash, text(node) + 1);
+  return hash;
+}
+
 // `runs`, which cover all tasks, with what `over` says of some of them.
 std::vector<RequestRun> Overlaid(const std::vector<RequestRun>& runs,
                                  const std::vector<RequestRun>& over) {
@@ -73,6 +85,35 @@ bool JobState::Runnable() const {
   return held_ == HoldReason::kNone && !finished_ && !cancelled_ &&
          std::all_of(after_.begin(), after_.end(),
                      [](const After& after) { return after.kind == AfterKind::kEach; });
+}
+
+bool JobState::AsksNow() const {
+  bool bounded = policy_.max_running > 0 && counts_.leased >= policy_.max_running;
+  return awake_ > 0 && !bounded && Runnable();
+}
+
+place::GroupKey JobState::group() const {
+  return particular() ? awake_kinds_ + Mix(id_.value, 1) : awake_kinds_;
+}
+
+bool JobState::AsksFor(const Queue& queue) const {
+  if (!queue.requeued->empty() || queue.cursor < counts_.total) return true;
+  return !queue.delayed.empty() && queue.delayed.front().at <= clock_;
+}
+
+void JobState::Stir(uint32_t request) {
+  Queue& queue = queues_[request];
+  bool awake = AsksFor(queue);
+  if (awake == queue.awake) return;
+  queue.awake = awake;
+  place::GroupKey kind = KindOf(requests_[request]);
+  awake_ += awake ? 1 : -1;
+  awake_kinds_ += awake ? kind : -kind;
+}
+
+void JobState::Wake(Instant now) {
+  clock_ = now;
+  for (uint32_t request = 0; request < queues_.size(); ++request) Stir(request);
 }
 
 bool JobState::WaitsForEachOf(JobId other) const {
@@ -182,6 +223,7 @@ void JobState::PlaceCursors(uint32_t position) {
     }
     ++position;
   }
+  for (uint32_t request = 0; request < queues_.size(); ++request) Stir(request);
 }
 
 bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
@@ -335,6 +377,7 @@ void JobState::Requeue(TaskIndex index) {
   uint32_t request = RequestOf(index);
   CountWaiting(request, 1);
   queues_[request].requeued.Edit().Push(index);
+  Stir(request);
 }
 
 void JobState::Delay(TaskIndex index, Instant until) {
@@ -346,6 +389,7 @@ void JobState::Delay(TaskIndex index, Instant until) {
   delayed.push_back({until, index});
   std::push_heap(delayed.begin(), delayed.end());
   TellDelayed(queues_[request]);
+  Stir(request);
 }
 
 void JobState::SkipStale(uint32_t request) {
@@ -356,11 +400,12 @@ void JobState::SkipStale(uint32_t request) {
   }
   TellDelayed(queue);
   queue.cursor = SeekFresh(request, queue.cursor);
+  Stir(request);
 }
 
 // What stood before it may have hidden it.
 void JobState::TellDelayed(const Queue& queue) {
-  if (!queue.delayed.empty()) {
+  if (!queue.delayed.empty() && queue.delayed.front().at > clock_) {
     account.delayed = std::min(account.delayed, queue.delayed.front().at);
   }
 }
@@ -378,6 +423,7 @@ void JobState::DropStale() {
     std::make_heap(queue.delayed.begin(), queue.delayed.end());
     TellDelayed(queue);
     queue.cursor = SeekFresh(request, queue.cursor);
+    Stir(request);
   }
 }
 
@@ -391,6 +437,7 @@ void JobState::Finish() {
   finished_ = true;
   after_.clear();  // what was withdrawn and is reopened waits for nothing
   troubles_.Clear();
+  lossy_ = false;
 }
 
 void JobState::Cancel() {
@@ -421,6 +468,7 @@ void JobState::Block(TaskIndex index) {
   uint32_t request = RequestOf(index);
   CountWaiting(request, -1);
   queues_[request].cursor = SeekFresh(request, queues_[request].cursor);
+  Stir(request);
 }
 
 void JobState::Unblock(TaskIndex index) {
@@ -609,6 +657,7 @@ void JobState::End(const AttemptEnded& ended) {
   if (ended.counts) ++trace.tries;
   if (ended.end.cause == Cause::kNode) {
     ++trace.losses;
+    lossy_ = true;
   } else if (ended.end.cause == Cause::kStart && !ended.counts) {
     ++trace.no_starts;
   } else if (!ended.counts && ended.end.cause != Cause::kStopped) {
@@ -628,6 +677,7 @@ void JobState::CheckInvariants() const {
   size_t waiting = 0;
   size_t again = 0;
   std::vector<uint32_t> unblocked(queues_.size());
+  place::GroupKey kinds = 0;
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
     switch (StateOf(i)) {
       case TaskState::kQueued:
@@ -675,7 +725,10 @@ void JobState::CheckInvariants() const {
     }
     CHECK(queue.cursor == SeekFresh(request, 0));
     CHECK(queue.waiting == unblocked[request]);
+    CHECK(queue.awake == AsksFor(queue));
+    if (queue.awake) kinds += KindOf(requests_[request]);
   }
+  CHECK(kinds == awake_kinds_);
   CHECK(waiting == 0);
   CHECK(again == 0);
   CHECK(waiting_ == std::accumulate(unblocked.begin(), unblocked.end(), 0u));

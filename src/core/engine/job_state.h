@@ -18,6 +18,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/engine/place/turns.h"
 #include "core/engine/rare.h"
 #include "core/engine/record.h"
 #include "core/engine/requeued.h"
@@ -120,6 +121,13 @@ class JobState {
   // Queued tasks of a request that wait for nothing but room, or their delay.
   uint32_t WaitingOf(uint32_t request) const { return queues_[request].waiting; }
   bool Wants() const { return waiting_ > 0 && Runnable(); }
+  // Tasks wait for nothing but room, as far as Wake has told the time, and one more may be leased.
+  bool AsksNow() const;
+  // Jobs of one group find room on the same nodes: their tasks that wait for room are of the same
+  // kinds, and no node is anything special to them.
+  place::GroupKey group() const;
+  bool particular() const { return !troubles_->empty() || lossy_; }
+  bool lossy() const { return lossy_; }  // one of its tasks was present at a loss
   // The node is not to be given tasks of this job.
   bool Avoids(NodeId node) const;
   const std::map<NodeId, Trouble>& troubles() const { return *troubles_; }
@@ -155,19 +163,24 @@ class JobState {
   void Return(TaskRange tasks, Attempt attempt);
   void End(const AttemptEnded& ended);
 
+  // News: what is due now asks for room. TellTime is for a job that was woken when it was due, so
+  // that what stands behind the next lease is seen at once.
+  void Wake(Instant now);
+  void TellTime(Instant now) { clock_ = now; }
+
   // EngineState's own: what it keeps of the job, in its user's terms.
   struct Account {
     uint32_t unended = 0;  // tasks that have not ended, as the user's state has counted them
     uint64_t used = 0;     // its part of UserState::used
     uint64_t given = 0;    // as UserState::given
-    // Where it stands in UserState::wanting, while it wants.
-    struct Turn {
-      uint64_t share = 0;
-      uint64_t given = 0;
-      uint32_t weight = 0;
-      friend bool operator==(const Turn&, const Turn&) = default;
+    std::optional<uint32_t> weight;  // while it wants, as its user's state has counted it
+    // Where it stands in UserState::line, while it asks.
+    struct Place {
+      place::JobTurn turn;
+      place::GroupKey group = 0;
+      friend bool operator==(const Place&, const Place&) = default;
     };
-    std::optional<Turn> turn;
+    std::optional<Place> place;
     // Its place in EngineState::dues; and the earliest delay since that was brought up to date.
     Instant due = Instant::Never();
     Instant delayed = Instant::Never();
@@ -192,6 +205,7 @@ class JobState {
     std::vector<Delayed> delayed;  // a heap of tasks with kWaits
     uint32_t cursor = 0;           // the position of its first fresh task; total when none is
     uint32_t waiting = 0;          // its queued tasks that are not blocked
+    bool awake = false;            // one of them waits for room alone; see Wake
   };
 
   bool Has(TaskIndex index, uint8_t bit) const { return (tasks_[index] & bit) != 0; }
@@ -214,6 +228,9 @@ class JobState {
   void PlaceCursors(uint32_t position);
   // After tasks were leased that were delayed or fresh: drops them from the queue's fronts.
   void TellDelayed(const Queue& queue);
+  bool AsksFor(const Queue& queue) const;
+  // After a queue changed: whether it is awake.
+  void Stir(uint32_t request);
   void SkipStale(uint32_t request);
   // After tasks were withdrawn from anywhere in the queues.
   void DropStale();
@@ -244,6 +261,7 @@ class JobState {
   uint32_t failures_in_row_ = 0;
   Rare<std::map<NodeId, uint32_t>> row_;  // the same, by node
   bool starts_nowhere_ = false;
+  bool lossy_ = false;  // one of its tasks was present at a loss
 
   std::vector<Needs> requests_;
   std::vector<RequestRun> runs_;
@@ -255,6 +273,10 @@ class JobState {
 
   std::vector<Queue> queues_;  // by request
   uint32_t waiting_ = 0;       // in all of them
+  // Of those that are awake: how many, and the sum of what stands for their requests. News.
+  uint32_t awake_ = 0;
+  place::GroupKey awake_kinds_ = 0;
+  Instant clock_;  // Wake
 };
 
 }  // namespace spate::engine

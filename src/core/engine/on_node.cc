@@ -109,6 +109,7 @@ void On(StepContext& step, const NodeJoined& event) {
   SetOffer(step.state, node, event.offer);
   node.present = true;
   step.state.open.insert(event.node);
+  step.state.unpark = true;
   DropStrange(step, event.node, holds);
   RecallStoppedJobs(step, event.node);
 }

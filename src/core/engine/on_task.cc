@@ -131,18 +131,21 @@ std::vector<Held> HeldInOrder(const NodeState& node) {
 
 void EndLeasesOf(StepContext& step, NodeId id, Cause cause, const std::string& note,
                  const std::function<bool(const AttemptRef&)>& keep) {
-  // A node starts tasks in the order of their leases: those beyond what it runs at once had hardly
-  // been started, and were not present at its loss.
-  uint64_t running = 0;
+  // A node starts tasks in the order of their leases, as they fit: the others had hardly been
+  // started, and were not present at its loss.
+  place::Amounts running;
   // A copy: ending tasks empties the node's leases under way.
   for (const auto& [key, range] : HeldInOrder(step.state.nodes[id])) {
     JobState& job = *step.state.FindJob(key.job);
-    uint64_t share = ShareOf(step.state.nodes[id], job.request(range.request));
+    const Offer& offer = step.state.nodes[id].offer;
+    const Needs& needs = job.request(range.request);
     for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
       AttemptRef ref{key.job, i, key.attempt};
       if (!IsCurrent(step.state.nodes[id], job, ref)) continue;
-      bool present = running == 0 || running + share <= place::kWhole;
-      running += share;
+      // What a node offers that has not joined in this life is not known.
+      bool present =
+          offer.slots == 0 || running == place::Amounts() || place::Starts(offer, running, needs);
+      if (present) place::AddTasks(running, offer, needs, 1);
       if (keep && keep(ref)) continue;
       AttemptEnd end{.ref = ref, .cause = cause, .start = step.now, .note = note};
       if (cause == Cause::kNode && !present) {
@@ -162,6 +165,7 @@ void On(StepContext& step, const TasksReturned& event) {
   // Keep what this node really holds under this attempt; the rest is late news.
   auto tasks = SelectHeld(node->second, *job, event.attempt, event.tasks);
   if (tasks.empty()) return;
+  node->second.recalled = false;
   if (event.attempt < kLastAttempt) {
     step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
   } else {

@@ -208,11 +208,11 @@ std::string WhyElsewhere(const EngineState& state, const JobState& job, TaskInde
 // Who goes before it.
 std::string WhoIsAhead(const EngineState& state, const JobState& job) {
   const UserState& user = state.users.at(job.user());
-  for (const JobTurn& turn : user.wanting) {
-    if (turn.job == job.id()) break;
-    if (turn.priority > job.priority()) {
+  if (!user.line.empty()) {
+    const place::JobTurn& first = user.line.fronts().begin()->turn;
+    if (first.priority > job.priority()) {
       return fmt::format("job {} of the same user goes first, by its priority of {}",
-                         turn.job.value, turn.priority);
+                         first.job.value, first.priority);
     }
   }
   uint64_t others = 0;
@@ -342,7 +342,8 @@ std::vector<NodeInfo> Engine::Nodes() const {
   std::vector<NodeInfo> nodes;
   for (const auto& [id, node] : state_->nodes) {
     nodes.push_back({id, node.offer, StandingOf(node), TroubleOf(node), node.leased,
-                     static_cast<double>(node.used) / place::kWhole, node.ended, node.failed});
+                     static_cast<double>(place::Used(node.offer, node.held)) / place::kWhole,
+                     node.ended, node.failed});
   }
   return nodes;
 }
@@ -358,6 +359,26 @@ std::vector<UserInfo> Engine::Users() const {
 
 // ---- For tests ---------------------------------------------------------------------------------
 
+namespace {
+
+bool SameAmounts(const place::Amounts& amounts, const NodeState& node) {
+  for (size_t k = 0; k < place::Amounts::kNamed + node.offer.named.size(); ++k) {
+    if (amounts.At(k) != node.held.At(k)) return false;
+  }
+  return true;
+}
+
+void CheckHeld(const NodeState& node, const place::Amounts& all,
+               std::map<JobId, place::Amounts>& by_job) {
+  CHECK(SameAmounts(all, node));
+  CHECK(node.crowded == place::Crowded(node.offer, all));
+  for (const auto& [job, here] : node.jobs) {
+    CHECK(place::Used(node.offer, here.held) == place::Used(node.offer, by_job[job]));
+  }
+}
+
+}  // namespace
+
 void Engine::CheckInvariants() const {
   std::map<JobId, uint64_t> leased;
   std::map<std::string, uint64_t> charged;
@@ -365,7 +386,8 @@ void Engine::CheckInvariants() const {
   uint32_t crowded = 0;
   for (const auto& [id, node] : state_->nodes) {
     uint32_t lossy = 0;
-    std::map<JobId, uint64_t> used;
+    std::map<JobId, place::Amounts> held_by;
+    place::Amounts all;
     uint64_t held = 0;
     for (const auto& [key, range] : node.leases) {
       JobState* job = state_->FindJob(key.job);
@@ -379,17 +401,15 @@ void Engine::CheckInvariants() const {
       lossy += range.lossy ? 1 : 0;
       leased[key.job] += left;
       held += left;
-      used[key.job] += ShareOf(node, job->request(range.request)) * left;
+      place::AddTasks(held_by[key.job], node.offer, job->request(range.request), left);
+      place::AddTasks(all, node.offer, job->request(range.request), left);
       charged[job->user()] += range.charge * left;
       charged_jobs[key.job] += range.charge * left;
     }
     CHECK(held == node.leased);
     CHECK(lossy == node.lossy);
-    uint64_t sum = 0;
-    for (const auto& [job, share] : used) sum += share;
-    CHECK(sum == node.used);
-    crowded += sum > place::kWhole ? 1 : 0;
-    for (const auto& [job, here] : node.jobs) CHECK(here.used == used[job]);
+    CheckHeld(node, all, held_by);
+    crowded += node.crowded ? 1 : 0;
     CHECK(node.present || !state_->open.contains(id));
   }
   CHECK(crowded == state_->crowded);
@@ -402,13 +422,18 @@ void Engine::CheckInvariants() const {
     user.leased += job.counts().leased;
     user.unended += job.counts().queued + job.counts().leased;
     CHECK(job.account.used == charged_jobs[id]);
-    CHECK(job.account.turn.has_value() == job.Wants());
-    if (job.account.turn) {
-      const std::set<JobTurn>& wanting = state_->users.at(job.user()).wanting;
-      const JobState::Account::Turn& turn = *job.account.turn;
-      CHECK(wanting.contains({job.priority(), turn.share, turn.given, id}));
+    CHECK(job.account.weight.has_value() == job.Wants());
+    if (job.account.weight) {
+      ++user.weights[*job.account.weight];
+      ++user.wanting[job.priority()];
+    }
+    CHECK(job.account.place.has_value() == job.AsksNow());
+    if (job.account.place) {
+      const auto& [turn, group] = *job.account.place;
+      const place::JobTurn* in_line = state_->users.at(job.user()).line.From(group, turn);
+      CHECK(in_line != nullptr && *in_line == turn);
+      CHECK(group == job.group());
       CHECK(turn.share == job.account.used * kJobWeight / std::max(job.policy().weight, 1u));
-      ++user.weights[turn.weight];
     }
     CHECK(!job.finished() || job.AllEnded());
     for (const After& after : job.after()) CHECK(state_->dependents.at(after.job).contains(id));
@@ -418,7 +443,9 @@ void Engine::CheckInvariants() const {
     CHECK(user.leased == users[name].leased);
     CHECK(user.unended == users[name].unended);
     CHECK(user.used == charged[name]);
-    CHECK(user.turn.has_value() == !user.wanting.empty());
+    CHECK(user.turn.has_value() == (!user.line.empty() && !user.IsBound()));
+    CHECK(user.wanting == users[name].wanting);
+    CHECK(state_->wanting.contains(&user) == !user.wanting.empty());
     CHECK(user.weights == users[name].weights);
   }
 }

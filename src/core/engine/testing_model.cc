@@ -342,14 +342,25 @@ void NaiveModel::Do(const JobFinished& record) {
 }
 
 double NaiveModel::Load(NodeId node) const {
-  double load = 0;
   auto held = held_.find(node);
-  auto offer = offers_.find(node);
-  if (held == held_.end() || offer == offers_.end()) return 0;
+  auto at = offers_.find(node);
+  if (held == held_.end() || at == offers_.end()) return 0;
+  const Offer& offer = at->second;
+  std::map<std::string, double> parts;
   for (const AttemptRef& ref : held->second) {
     const NaiveJob& job = jobs_.at(ref.job);
-    load += 1.0 / FitCount(offer->second, job.requests[job.tasks[ref.index].request]);
+    const Needs& needs = job.requests[job.tasks[ref.index].request];
+    parts["slots"] += 1.0 / offer.slots;
+    parts["cpus"] += 1.0 * needs.milli_cpus / offer.milli_cpus;
+    if (offer.memory > 0) parts["memory"] += 1.0 * needs.memory / offer.memory;
+    for (const NamedNeed& need : needs.named) {
+      for (const NamedOffer& named : offer.named) {
+        if (named.name == need.name) parts[need.name] += 1.0 * need.count / named.indices.size();
+      }
+    }
   }
+  double load = 0;
+  for (const auto& [kind, part] : parts) load = std::max(load, part);
   return load;
 }
 

@@ -3,6 +3,71 @@
 #include <algorithm>
 
 namespace spate::engine::place {
+
+uint64_t& Amounts::Edit(size_t kind) {
+  if (kind < kNamed) return common_[kind];
+  if (kind - kNamed >= named_.size()) named_.resize(kind - kNamed + 1);
+  return named_[kind - kNamed];
+}
+
+void Amounts::Add(const Amounts& other, uint64_t times, uint64_t divisor) {
+  for (size_t k = 0; k < kNamed + other.named_.size(); ++k)
+    Edit(k) += other.At(k) * times / divisor;
+}
+
+void Amounts::Take(const Amounts& other, uint64_t times, uint64_t divisor) {
+  for (size_t k = 0; k < kNamed + other.named_.size(); ++k)
+    Edit(k) -= other.At(k) * times / divisor;
+}
+
+void AddTasks(Amounts& to, const Offer& offer, const Needs& needs, uint64_t tasks) {
+  ForEachNeed(offer, needs,
+              [&](size_t kind, uint64_t, uint64_t needed) { to.Add(kind, needed * tasks); });
+}
+
+void TakeTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks) {
+  ForEachNeed(offer, needs,
+              [&](size_t kind, uint64_t, uint64_t needed) { from.Take(kind, needed * tasks); });
+}
+
+bool Starts(const Offer& offer, const Amounts& held, const Needs& needs) {
+  bool starts = true;
+  ForEachNeed(offer, needs, [&](size_t kind, uint64_t offered, uint64_t needed) {
+    starts = starts && held.At(kind) + needed <= offered;
+  });
+  return starts;
+}
+
+namespace {
+
+template <typename Fn>
+void ForEachOffered(const Offer& offer, Fn fn) {
+  fn(Amounts::kSlots, offer.slots);
+  fn(Amounts::kCpus, offer.milli_cpus);
+  if (offer.memory > 0) fn(Amounts::kMemory, offer.memory);
+  for (size_t i = 0; i < offer.named.size(); ++i) {
+    fn(Amounts::kNamed + i, offer.named[i].indices.size());
+  }
+}
+
+}  // namespace
+
+bool Crowded(const Offer& offer, const Amounts& held) {
+  bool crowded = false;
+  ForEachOffered(
+      offer, [&](size_t kind, uint64_t offered) { crowded = crowded || held.At(kind) > offered; });
+  return crowded;
+}
+
+uint64_t Used(const Offer& offer, const Amounts& held) {
+  double used = 0;
+  ForEachOffered(offer, [&](size_t kind, uint64_t offered) {
+    if (offered == 0) return;
+    used = std::max(used, static_cast<double>(held.At(kind)) / static_cast<double>(offered));
+  });
+  return static_cast<uint64_t>(used * kWhole);
+}
+
 namespace {
 
 // Tasks that may wait on the node beside those that run.
@@ -16,16 +81,29 @@ uint32_t Ahead(const NodeView& view, const Limits& limits) {
       std::clamp<uint64_t>(ahead, least, std::max(least, limits.lease_tasks)));
 }
 
+uint64_t Less(uint64_t from, uint64_t what) { return from > what ? from - what : 0; }
+
+// What `amount` comes to while `target` tasks run where `fit` do at once.
+uint64_t Stretched(uint64_t amount, uint64_t target, uint64_t fit) {
+  return amount / fit * target + amount % fit * target / fit;
+}
+
 }  // namespace
 
 uint32_t Room(const NodeView& view, const Limits& limits) {
   if (view.fit == 0) return 0;
   uint32_t ahead = Ahead(view, limits);
   uint64_t target = uint64_t{view.fit} + ahead;
-  // Rounded to the nearest task: shares are billionths cut down.
-  uint64_t held = (view.used * view.fit + view.used_by_others * target + kWhole / 2) / kWhole;
-  if (held >= target) return 0;
-  uint64_t room = target - held;
+  uint64_t room = target;
+  ForEachNeed(*view.offer, *view.needs, [&](size_t kind, uint64_t offered, uint64_t needed) {
+    if (needed == 0) return;
+    uint64_t own = view.own == nullptr ? 0 : view.own->At(kind);
+    uint64_t left = Less(offered, view.others.At(kind));
+    uint64_t most = Less(Stretched(left, target, view.fit), own) / needed;
+    uint64_t about = Stretched(Less(left * kParts, view.about.At(kind)), target, view.fit);
+    if (view.about.At(kind) > 0) about += needed * kParts / 2;
+    room = std::min({room, most, Less(about, own * kParts) / (needed * kParts)});
+  });
   uint64_t refill_at = view.served ? 1 : std::max<uint64_t>((ahead + 1) / 2, 1);
   return room >= refill_at ? static_cast<uint32_t>(room) : 0;
 }

@@ -5,26 +5,48 @@
 namespace spate::engine::place {
 namespace {
 
-NodeView View(uint32_t fit, uint32_t held, Duration wall) {
-  return {.fit = fit, .used = held * (kWhole / (fit ? fit : 1)), .task_wall = wall};
+constexpr uint32_t kCpu = 1000;
+
+// A node with a processor for each slot, and tasks that take one each.
+struct World {
+  World(uint32_t slots, uint32_t held, Duration wall) {
+    offer.slots = slots;
+    offer.milli_cpus = slots * kCpu;
+    AddTasks(own, offer, needs, held);
+    view.fit = slots;
+    view.task_wall = wall;
+  }
+  Offer offer;
+  Needs needs;
+  Amounts own;
+  NodeView view;
+
+  uint32_t RoomNow() {
+    view.offer = &offer;
+    view.needs = &needs;
+    view.own = &own;
+    return Room(view, kLimits);
+  }
+};
+
+World View(uint32_t slots, uint32_t held, Duration wall) { return World(slots, held, wall); }
+World Contended(World world, uint32_t by_others) {
+  world.view.contended = true;
+  AddTasks(world.view.others, world.offer, world.needs, by_others);
+  return world;
 }
-NodeView Contended(NodeView view, uint64_t percent_by_others) {
-  view.contended = true;
-  view.used_by_others = kWhole * percent_by_others / 100;
-  return view;
-}
-NodeView Served(NodeView view) {
-  view.served = true;
-  return view;
+World Served(World world) {
+  world.view.served = true;
+  return world;
 }
 
 TEST(Room, TableOfCases) {
   struct Case {
     const char* what;
-    NodeView view;
+    World world;
     uint32_t room;
   };
-  for (const auto& [what, view, room] : {
+  for (auto [what, world, room] : {
            Case{"an idle node of unknown speed: its slots and one more each", View(2, 0, {}), 4},
            Case{"a node that never fits", View(0, 0, {}), 0},
            Case{"full", View(2, 4, {}), 0},
@@ -36,16 +58,61 @@ TEST(Room, TableOfCases) {
            Case{"long tasks: one ahead for each slot", View(8, 0, Duration::Seconds(10)), 16},
            Case{"contended: long tasks do not wait there",
                 Contended(View(8, 0, Duration::Seconds(10)), 0), 8},
-           Case{"contended: nor do those of unknown length", Contended(View(8, 2, {}), 50), 2},
+           Case{"contended: nor do those of unknown length", Contended(View(8, 2, {}), 4), 2},
            Case{"contended: short tasks are held ahead as ever",
                 Contended(View(2, 0, Duration::Millis(1)), 0), 82},
-           Case{"contended: half of it is others'", Contended(View(2, 0, Duration::Millis(1)), 50),
+           Case{"contended: half of it is others'", Contended(View(2, 0, Duration::Millis(1)), 1),
                 41},
-           Case{"contended and full", Contended(View(8, 0, Duration::Seconds(10)), 100), 0},
+           Case{"contended and full", Contended(View(8, 0, Duration::Seconds(10)), 8), 0},
            Case{"a node that is being refilled", Served(View(2, 50, Duration::Millis(1))), 32},
        }) {
-    EXPECT_EQ(Room(view, kLimits), room) << what;
+    EXPECT_EQ(world.RoomNow(), room) << what;
   }
+}
+
+Offer CardNode() {
+  Offer offer{.slots = 32, .milli_cpus = 32 * kCpu, .memory = 64};
+  offer.named = {{"gpus", {"0"}}};
+  return offer;
+}
+Needs Card() { return {.milli_cpus = kCpu, .named = {{"gpus", 1}}}; }
+
+TEST(Room, EachResourceIsCountedByItself) {
+  const Offer offer = CardNode();
+  const Needs cpu;
+  const Needs card = Card();
+  NodeView view{.offer = &offer, .needs = &cpu, .fit = 32, .contended = true};
+  AddTasks(view.others, offer, card, 1);
+  EXPECT_EQ(Room(view, kLimits), 31u) << "the only card is taken, and no more than one processor";
+  view.needs = &card;
+  view.fit = 1;
+  EXPECT_EQ(Room(view, kLimits), 0u);
+}
+
+TEST(Room, ALargeTaskDoesNotFitByRounding) {
+  const Offer offer = CardNode();
+  const Needs large{.milli_cpus = 16 * kCpu, .named = {}};
+  NodeView view{.offer = &offer, .needs = &large, .fit = 2, .contended = true};
+  AddTasks(view.others, offer, Needs{}, 17);
+  EXPECT_EQ(Room(view, kLimits), 0u) << "15 of 16 processors are free";
+  // Of short tasks that wait there it is not known how many run: they count to the nearest task.
+  view.about.Add(view.others, kParts);
+  view.others = Amounts();
+  EXPECT_EQ(Room(view, kLimits), 1u);
+}
+
+TEST(Amounts, WhatStartsAndWhatWaits) {
+  const Offer offer = CardNode();
+  Amounts held;
+  AddTasks(held, offer, Card(), 1);
+  EXPECT_FALSE(Crowded(offer, held));
+  EXPECT_TRUE(Starts(offer, held, Needs{}));
+  EXPECT_FALSE(Starts(offer, held, Card()));
+  EXPECT_EQ(Used(offer, held), kWhole);
+  AddTasks(held, offer, Card(), 1);
+  EXPECT_TRUE(Crowded(offer, held));
+  TakeTasks(held, offer, Card(), 2);
+  EXPECT_EQ(Used(offer, held), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,149 @@
+// Order: whose turn it is. Users by what they have, of each user jobs by priority and by what they
+// have. No state of the engine; EngineState keeps the lines, a pass walks along them.
+//
+// Jobs that ask for the same stand in one group. Where one of them finds no room at all, none does,
+// and the whole group is passed in one go: what waits costs a logarithm when it comes and goes, and
+// nothing in between.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace spate::engine::place {
+
+// Jobs in the order in which those of one user go: of the highest priority, as users among each
+// other (UserTurn).
+struct JobTurn {
+  int32_t priority = 0;
+  uint64_t share = 0;
+  uint64_t given = 0;
+  JobId job;
+  friend bool operator==(const JobTurn&, const JobTurn&) = default;
+  friend bool operator<(const JobTurn& a, const JobTurn& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return std::tie(a.share, a.given, a.job) < std::tie(b.share, b.given, b.job);
+  }
+};
+
+// What jobs have in common that find room on the same nodes.
+using GroupKey = uint64_t;
+
+// A group as it comes up: by its first job.
+struct Front {
+  JobTurn turn;
+  GroupKey group = 0;
+  friend bool operator<(const Front& a, const Front& b) {
+    return std::tie(a.turn, a.group) < std::tie(b.turn, b.group);
+  }
+};
+
+// The jobs of one user that a pass may serve.
+class Line {
+ public:
+  bool empty() const { return fronts_.empty(); }
+  const std::set<Front>& fronts() const { return fronts_; }
+  // Of these the groups that have not looked at every node since they were formed.
+  const std::set<Front>& fresh() const { return fresh_; }
+  // The job's group that comes at or after `turn`; nullptr when there is none.
+  const JobTurn* From(GroupKey group, const JobTurn& turn) const;
+  const JobTurn* After(GroupKey group, const JobTurn& turn) const;
+  bool IsFresh(GroupKey group) const;
+
+  void Insert(const JobTurn& turn, GroupKey group);
+  void Erase(const JobTurn& turn, GroupKey group);
+  void Move(const JobTurn& from, const JobTurn& to, GroupKey group);
+  // It has looked at every node; or has to do so again.
+  void SetLooked(GroupKey group);
+  void Refresh(GroupKey group);
+  // It fits no node, and stands aside until another one comes.
+  void Park(GroupKey group);
+  void UnparkAll();
+
+ private:
+  friend class Round;
+  struct Group {
+    std::set<JobTurn> jobs;
+    bool fresh = true;
+    bool parked = false;
+    uint64_t touched = 0;  // by this round, which goes on with it in `again`
+    uint64_t closed = 0;   // by this round
+  };
+  // A job whose turn comes after a job of its group had one.
+  struct Again {
+    Front front;
+    bool alone = false;  // the job came from another group: none follows it
+    friend bool operator<(const Again& a, const Again& b) { return b.front < a.front; }
+  };
+  // Where a round has come to.
+  struct Walk {
+    uint64_t round = 0;
+    std::optional<Front> at;   // the groups up to here were touched
+    std::vector<Again> again;  // a heap
+  };
+  void Show(const Group& group, GroupKey key);
+  void Hide(const Group& group, GroupKey key);
+
+  std::unordered_map<GroupKey, Group> groups_;
+  std::set<GroupKey> parked_;
+  std::set<Front> fronts_;  // of those that are not parked
+  std::set<Front> fresh_;
+  Walk walk_;
+};
+
+// A user in the order in which they are served: who has the least goes first, and of those who
+// have the same, who was given the least so far. (With fewer places than users most have nothing.)
+struct UserTurn {
+  uint64_t share = 0;
+  uint64_t given = 0;
+  const std::string* name = nullptr;
+  Line* line = nullptr;
+  friend bool operator<(const UserTurn& a, const UserTurn& b) {
+    return std::tie(a.share, a.given, *a.name) < std::tie(b.share, b.given, *b.name);
+  }
+};
+
+struct Turn {
+  JobId job;
+  GroupKey group = 0;
+  Line* line = nullptr;
+  bool fresh = false;  // its group may look at every node
+};
+
+// One way along all lines. What is served moves back in its line, so that nothing before the place
+// where the search has come to changes. One round at a time.
+class Round {
+ public:
+  // `number`: from 1, and another one for each round.
+  Round(const std::set<UserTurn>& turns, uint64_t number) : turns_(turns), number_(number) {}
+
+  // The next turn; of fresh groups alone, when `fresh_only`.
+  std::optional<Turn> Next(bool fresh_only);
+  // What became of it, before the next one. The job was given something, and stands where it says
+  // now (nullptr: in no line); it gets nothing more; nor does any other job of its group.
+  void Served(const JobTurn* now, GroupKey group);
+  void Passed();
+  void Closed();
+
+ private:
+  bool Step(bool fresh_only);
+  void Push(const Line::Again& next);
+  void GoOn(const JobTurn* next);
+
+  const std::set<UserTurn>& turns_;
+  const uint64_t number_;
+  std::optional<UserTurn> user_;  // where the search among users has come to
+  // The turn under way.
+  Line* line_ = nullptr;
+  Line::Again now_;
+};
+
+}  // namespace spate::engine::place

@@ -24,7 +24,6 @@
 #include "os/real_loop.h"
 #include "os/subnet.h"
 #include "store/hub_store.h"
-#include "transport/tcp/identity.h"
 
 namespace spate::hub {
 

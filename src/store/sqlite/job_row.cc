@@ -313,10 +313,10 @@ Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user
 
 Result<std::vector<JobId>> JobsEndedBefore(Database& db, Instant when, size_t most,
                                            std::string_view user) {
-  auto select = db.Prepare(
-      fmt::format("SELECT id FROM job WHERE last_seq IS NOT NULL AND ended_us < ?1{} "
-                  "ORDER BY ended_us LIMIT ?2",
-                  user.empty() ? "" : " AND user = ?3"));
+  auto select =
+      db.Prepare(fmt::format("SELECT id FROM job WHERE last_seq IS NOT NULL AND ended_us < ?1{} "
+                             "ORDER BY ended_us LIMIT ?2",
+                             user.empty() ? "" : " AND user = ?3"));
   if (select) {
     select->Bind(0, when.ns / 1000);
     select->Bind(1, static_cast<int64_t>(most));

@@ -198,7 +198,7 @@ void HubProcess::Pester() {
   parts.half_open = prng_.Chance(50);
   parts.pause = Duration::Millis(prng_.Chance(70) ? 0 : 5);
   parts.seed = prng_.Next();
-  parts.answered = [this](const Result<wire::Accepted>& answer) { CHECK(!answer.has_value()); };
+  parts.answered = [](const Result<wire::Accepted>& answer) { CHECK(!answer.has_value()); };
   parts.ended = [this, id] { auto ended = clients_.extract(id); };
   Client& client = clients_[id];
   client.client = std::make_unique<HubClient>(std::move(parts), Mischief());

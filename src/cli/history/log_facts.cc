@@ -29,6 +29,24 @@ void TakeNodes(const engine::Record& record, LogFacts& facts) {
   }
 }
 
+// As the engine does it: what comes to a job that had ended is not to blame for how that went.
+void TakeHold(const engine::Record& record, LogFacts& facts, bool& finished) {
+  if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
+    facts.held = held->reason;
+    facts.held_at = held->at;
+  } else if (std::holds_alternative<engine::JobReleased>(record) ||
+             std::holds_alternative<engine::JobCancelled>(record)) {
+    facts.held = engine::HoldReason::kNone;
+  } else if (std::holds_alternative<engine::JobFinished>(record)) {
+    finished = true;
+  } else if (std::holds_alternative<engine::JobGrown>(record)) {
+    bool blames = facts.held == engine::HoldReason::kAllFail;
+    if (std::exchange(finished, false) && blames) facts.held = engine::HoldReason::kNone;
+  } else if (std::holds_alternative<engine::TasksReopened>(record)) {
+    finished = false;
+  }
+}
+
 void TakeCancelled(const engine::Record& record, LogFacts& facts) {
   auto take = [&](std::vector<TaskRange> tasks, const std::string& reason) {
     facts.cancelled.push_back(
@@ -57,12 +75,6 @@ void Take(const engine::Record& record, LogFacts& facts) {
     facts.runs.insert(facts.runs.begin(), other->runs.begin(), other->runs.end());
   } else if (const auto* changed = std::get_if<engine::PolicyChanged>(&record)) {
     facts.policy = changed->policy;
-  } else if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
-    facts.held = held->reason;
-    facts.held_at = held->at;
-  } else if (std::holds_alternative<engine::JobReleased>(record) ||
-             std::holds_alternative<engine::JobCancelled>(record)) {
-    facts.held = engine::HoldReason::kNone;
   } else {
     TakeNodes(record, facts);
   }
@@ -91,7 +103,11 @@ const Needs* LogFacts::NeedsOf(TaskIndex index) const {
 
 Result<LogFacts> ReadLog(store::History& history) {
   LogFacts facts;
-  auto read = history.Log([&](const engine::Record& record) { Take(record, facts); });
+  bool finished = false;
+  auto read = history.Log([&](const engine::Record& record) {
+    Take(record, facts);
+    TakeHold(record, facts, finished);
+  });
   if (!read) return std::unexpected(std::move(read.error()));
   return facts;
 }

@@ -237,7 +237,7 @@ std::string BatchSubmission(const std::string& results) { return "para/" + resul
 
 Result<std::optional<JobId>> FindBatch(hub::Service& service, const std::string& user,
                                        const std::string& results) {
-  auto job = service.store().FindSubmission(user + ":" + BatchSubmission(results));
+  auto job = service.jobs().FindSubmission(user + ":" + BatchSubmission(results));
   // One that is not durable yet, or is being removed, does not exist for questions.
   if (job && *job && service.known().Find(**job) == nullptr) return std::nullopt;
   return job;

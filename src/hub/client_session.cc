@@ -107,7 +107,7 @@ Status ClientSession::CheckUpload(Upload& upload) {
     // One user cannot take another one's submission for their own.
     submit.submission = caller_.user + ":" + submit.submission;
     if (submit.settings->row_kind == RowKind::kParasol) return FindBatch(upload);
-    auto known = jobs_.store().FindSubmission(submit.submission);
+    auto known = jobs_.FindSubmission(submit.submission);
     if (!known) return std::unexpected(known.error());
     upload.known = known->has_value();
     upload.job = upload.known ? **known : jobs_.store().NextJobId();
@@ -130,7 +130,7 @@ Status ClientSession::CheckUpload(Upload& upload) {
 
 // A batch is one job, from the first of its submissions on.
 Status ClientSession::FindBatch(Upload& upload) {
-  auto known = jobs_.store().FindSubmission(upload.submit.submission);
+  auto known = jobs_.FindSubmission(upload.submit.submission);
   if (!known) return std::unexpected(known.error());
   if (!known->has_value()) {
     upload.job = jobs_.store().NextJobId();
@@ -245,7 +245,7 @@ void ClientSession::Take(wire::SubmitEnd end) {
   }
   if (upload.submit.add_to != JobId()) return Grow(std::move(upload), std::move(end));
   // The end of an earlier try may have come after the beginning of this one.
-  auto known = jobs_.store().FindSubmission(upload.submit.submission);
+  auto known = jobs_.FindSubmission(upload.submit.submission);
   if (!known || known->has_value()) {
     jobs_.DropUpload(upload.job);
     if (known && upload.submit.settings->row_kind == RowKind::kParasol) {

@@ -87,14 +87,21 @@ wire::JobNews Jobs::NewsOf(JobId job, uint32_t nodes_joined) {
 }
 
 void Jobs::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
-  if (known_.Find(job) != nullptr || known_.IsHidden(job))
-    return parts_.loop.Post([fn = std::move(fn)] { fn(nullptr); });
+  if (known_.Find(job) != nullptr) return parts_.loop.Post([fn = std::move(fn)] { fn(nullptr); });
   awaiting_.emplace(job, std::move(fn));
+}
+
+Result<std::optional<JobId>> Jobs::FindSubmission(const std::string& submission) const {
+  auto found = parts_.store.FindSubmission(submission);
+  if (found && *found && known_.IsHidden(**found)) return std::nullopt;
+  return found;
 }
 
 void Jobs::DropUpload(JobId job) {
   known_.Drop(job);
-  if (!stopping_) parts_.store.ForgetJob(job, nullptr);
+  if (stopping_) return;
+  known_.Hide(job, true);
+  parts_.store.ForgetJob(job, [this, job](Status) { known_.Hide(job, false); });
 }
 
 void Jobs::TellAccepted(JobId job, const Error* error) {

@@ -179,6 +179,24 @@ TEST_F(JobsTest, TheLaterOfTwoUploadsIsDropped) {
   for (const auto& [key, row] : disk_->rows) EXPECT_EQ(key.first, job);
 }
 
+// The journal still has the row of the first try then.
+TEST_F(JobsTest, WhatWasRefusedMayComeAgainAtOnce) {
+  UserRule rule;
+  rule.max_queued = 1;
+  hub_.Post(engine::SetUser{"ann", rule});
+  Talk& refused = Come("ann");
+  Upload(refused, Head("one"), 2);
+  while (refused.replies.empty()) ASSERT_TRUE(loop_.Step());
+  ASSERT_NE(refused.Newest<wire::Failed>(), nullptr);
+  hub_.Post(engine::SetUser{"ann", UserRule()});
+  Talk& again = Come("ann");
+  Upload(again, Head("one"), 2);
+  loop_.RunFor(kCommit * 10);
+  ASSERT_NE(again.Newest<wire::Accepted>(), nullptr) << "nobody answers";
+  EXPECT_FALSE(again.Newest<wire::Accepted>()->known);
+  EXPECT_EQ(disk_->jobs.size(), 1u);
+}
+
 TEST_F(JobsTest, OfAnUploadThatBreaksOffNothingStays) {
   Talk& talk = Come("ann");
   talk.Ask(Head("one"));

@@ -182,7 +182,7 @@ std::vector<engine::JobInfo> KnownJobs::Unfinished() const {
 std::vector<JobId> KnownJobs::AllOf(const std::string& user, bool everybody) const {
   auto all = store_.JobsOf(everybody ? "" : user).value_or(std::vector<JobId>());
   // What was accepted is durable; what is being removed is not there any more.
-  std::set<JobId> hidden = hidden_;
+  std::set<JobId> hidden(hidden_.begin(), hidden_.end());
   for (const auto& [id, job] : jobs_) {
     if (!job.accepted) hidden.insert(id);
   }
@@ -217,7 +217,11 @@ void KnownJobs::Drop(JobId job) {
 }
 
 void KnownJobs::Hide(JobId job, bool hidden) {
-  hidden ? void(hidden_.insert(job)) : void(hidden_.erase(job));
+  if (hidden) {
+    hidden_.insert(job);
+  } else if (auto at = hidden_.find(job); at != hidden_.end()) {
+    hidden_.erase(at);
+  }
 }
 
 void KnownJobs::Accepted(JobId job) {

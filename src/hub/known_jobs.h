@@ -100,8 +100,8 @@ class KnownJobs {
   std::map<JobId, Job> jobs_;                // until their end is durable, and damaged ones
   mutable std::map<JobId, Job> past_;        // what Find read in this turn of the loop
   std::map<JobId, JobCounts> counted_from_;  // of those that ResetCounts was called for
-  std::set<JobId> hidden_;
-  std::set<JobId> changed_;  // since listeners were told
+  std::multiset<JobId> hidden_;              // once for each time
+  std::set<JobId> changed_;                  // since listeners were told
   std::set<JobId> unwritten_;
   std::map<uint64_t, std::pair<JobId, Listener>> listeners_;
   std::multimap<JobId, uint64_t> by_job_;

@@ -178,6 +178,8 @@ void HubProcess::Send(const SimJob& job, std::deque<wire::Request> requests, Ans
 }
 
 void HubProcess::Submit(const SimJob& job) {
+  // A hub gives each try a number of its own; here they have the same, so they keep apart.
+  if (jobs_->known().IsHidden(job.id)) return parts_.events.OnRefused(job.id);
   // A number that no job of the world has is never accepted: the first try is under way.
   bool again =
       std::ranges::any_of(clients_, [&](const auto& each) { return each.second.job == job.id; });

@@ -73,7 +73,7 @@ class HubWorld {
   void LookForTheDead();
   std::string WhyStill() const;
   void CheckInvariants();
-  // All is done: what is broken is mended, and nothing breaks any more.
+  // All is done: what is broken is whole again, and nothing breaks any more.
   void MakePeace();
   void Tick();
   // Nothing runs anywhere, and everybody is there.

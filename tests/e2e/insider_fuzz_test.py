@@ -35,6 +35,11 @@ def test_any_messages_of_insiders(place: Place):
             seconds.append(hub.timed())
             want(hub.cluster.hub.poll() is None, "the hub is gone")
             time.sleep(0.1)  # it is asked now and then
+    except AssertionError:
+        code = hub.cluster.hub.poll()
+        tail = "".join(f"       {line}\n" for line in place.lines("hub.log")[-8:])
+        print(f"       the hub {'lives' if code is None else f'ended with {code}'}; its log:\n{tail}", end="")
+        raise
     finally:
         insider.kill()
         insider.wait()

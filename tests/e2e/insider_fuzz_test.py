@@ -35,6 +35,7 @@ def test_any_messages_of_insiders(place: Place):
             seconds.append(hub.timed())
             want(hub.cluster.hub.poll() is None, "the hub is gone")
             time.sleep(0.1)  # it is asked now and then
+        want(insider.returncode == 0, f"seed {SEED}: exit code {insider.returncode}")
     except AssertionError:
         code = hub.cluster.hub.poll()
         tail = "".join(f"       {line}\n" for line in place.lines("hub.log")[-8:])
@@ -43,8 +44,7 @@ def test_any_messages_of_insiders(place: Place):
     finally:
         insider.kill()
         insider.wait()
-        print("".join(f"       {line}\n" for line in place.lines("insider.log")[-21:]), end="")
-    want(insider.returncode == 0, f"seed {SEED}: exit code {insider.returncode}")
+        print("".join(f"       {line}\n" for line in place.lines("insider.log")[-30:]), end="")
     peak = peak_of(hub.cluster.hub.pid)
     print(f"       hub status {len(seconds)} times: median {statistics.median(seconds):.3f} s, slowest "
           f"{max(seconds):.3f} s; peak memory {peak >> 20} MB")

@@ -51,15 +51,14 @@ struct Crew {
   uint64_t taken = 0;    // messages that the hub has had
   uint64_t unknown = 0;  // behind one that ended the connection unexpectedly
   std::map<std::string, uint64_t> ends = {};
-  int code = 0;
+  std::string gave_up = {};  // why; empty: it has not
 
   void Took(uint64_t messages) {
     taken += messages;
     if (taken >= count) loop.Stop();
   }
   void GiveUp(std::string_view why) {
-    std::printf("%s\n", std::string(why).c_str());
-    code = 1;
+    if (gave_up.empty()) gave_up = why;
     loop.Stop();
   }
 };
@@ -311,5 +310,7 @@ int main(int argc, char** argv) {
   watch.Tell();
   TellEnds(crew);
   peers.clear();
-  return crew.code;
+  if (crew.gave_up.empty()) return 0;
+  std::printf("gave up: %s\n", crew.gave_up.c_str());
+  return 1;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <utility>
 
 #include "base/units.h"
@@ -93,8 +95,16 @@ void Jobs::WhenAccepted(JobId job, std::function<void(const Error*)> fn) {
 
 Result<std::optional<JobId>> Jobs::FindSubmission(const std::string& submission) const {
   auto found = parts_.store.FindSubmission(submission);
-  if (found && *found && known_.IsHidden(**found)) return std::nullopt;
-  return found;
+  if (!found || !*found || !known_.IsHidden(**found)) return found;
+  JobId job = **found;
+  // The journal has been told to drop the others, and does so before it takes anything new.
+  bool waits =
+      std::ranges::any_of(forgetting_, [&](const auto& each) { return each.first == job; });
+  if (!waits) return std::nullopt;
+  return Fail(ErrorKind::kBusy,
+              fmt::format("job {}, which this submission made, is being removed from the hub; "
+                          "submit it again in a moment",
+                          job.value));
 }
 
 void Jobs::DropUpload(JobId job) {

@@ -69,8 +69,8 @@ class Jobs {
   // How a job is now, for who watches it.
   wire::JobNews NewsOf(JobId job, uint32_t nodes_joined);
 
-  // The job with this name of a submission, accepted or on its way. nullopt: none, or one that is
-  // being removed.
+  // The job with this name of a submission, accepted or on its way. nullopt: none. kBusy: one that
+  // is being removed, whose name is not free yet.
   Result<std::optional<JobId>> FindSubmission(const std::string& submission) const;
   // When the job is durable (nullptr), or was refused.
   void WhenAccepted(JobId job, std::function<void(const Error*)> fn);

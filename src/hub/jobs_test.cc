@@ -197,6 +197,47 @@ TEST_F(JobsTest, WhatWasRefusedMayComeAgainAtOnce) {
   EXPECT_EQ(disk_->jobs.size(), 1u);
 }
 
+// Of the tries of one submission the first is refused at once; others come when its row is durable
+// and gone, and that of the second is not durable yet.
+TEST_F(JobsTest, ASubmissionIsOneJobHoweverOftenItComes) {
+  JobId others = Submitted("bob", "one", 2);
+  wire::Submit head = Head("one");
+  head.after = {{others, static_cast<uint32_t>(AfterKind::kEach)}};
+  const Talk& refused = Come("ann");
+  Upload(refused, head, 2);
+  while (refused.replies.empty()) ASSERT_TRUE(loop_.Step());
+  ASSERT_NE(refused.Newest<wire::Failed>(), nullptr);
+  const Talk& second = Come("ann");
+  Upload(second, Head("one"), 2);
+  std::vector<const Talk*> more;
+  while (second.replies.empty()) {
+    ASSERT_TRUE(loop_.Step());
+    Upload(*more.emplace_back(&Come("ann")), Head("one"), 2);
+  }
+  loop_.RunFor(kCommit * 20);
+  for (const Talk* talk : more) {
+    ASSERT_NE(talk->Newest<wire::Accepted>(), nullptr) << "nobody answers";
+    EXPECT_EQ(talk->Newest<wire::Accepted>()->job, second.Newest<wire::Accepted>()->job);
+  }
+  EXPECT_EQ(disk_->jobs.size(), 2u);
+}
+
+// Jobs are removed a few at a time; the others of them have their rows meanwhile.
+TEST_F(JobsTest, TheSubmissionOfAJobThatIsBeingRemovedIsNotFreeYet) {
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 40; ++i) jobs.push_back(Submitted("ann", "s" + std::to_string(i), 1));
+  for (JobId job : jobs) hub_.Post(engine::CancelJob{job});
+  loop_.RunFor(Duration::Seconds(1));
+  for (JobId job : jobs) jobs_.ForgetJob(job, [] {});
+  Talk& early = Come("ann");
+  Upload(early, Head("s39"), 1);
+  loop_.RunFor(Duration::Seconds(1));
+  ASSERT_NE(early.Newest<wire::Failed>(), nullptr);
+  EXPECT_EQ(early.Newest<wire::Failed>()->kind, ErrorKind::kBusy);
+  EXPECT_TRUE(disk_->jobs.empty());
+  EXPECT_NE(Submitted("ann", "s39", 1), JobId());
+}
+
 TEST_F(JobsTest, OfAnUploadThatBreaksOffNothingStays) {
   Talk& talk = Come("ann");
   talk.Ask(Head("one"));

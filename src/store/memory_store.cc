@@ -186,19 +186,23 @@ Result<std::vector<std::string>> MemoryStore::Rows(JobId job, TaskIndex first, u
 // ---- Rows of a hub -----------------------------------------------------------------------------
 
 void MemoryStore::PutJob(JobRow row, Done done) {
-  std::string submission = row.submission;
-  if (!submission.empty()) queued_submissions_[submission] = row.job;
+  queued_submissions_.Put(row.submission, row.job);
+  auto written = [this, submission = row.submission, job = row.job,
+                  done = std::move(done)](Status status) {
+    queued_submissions_.Written(submission, job);
+    if (done) done(std::move(status));
+  };
   auto change = [row = std::move(row)](MemoryDisk& disk) {
+    for (const auto& [id, other] : disk.jobs) {  // as SQLite's index does
+      CHECK(id == row.job || row.submission.empty() || other.submission != row.submission);
+    }
     JobRow& kept = disk.jobs[row.job];
     uint64_t first = kept.first_seq, last = kept.last_seq;
     kept = row;
     kept.first_seq = first;
     kept.last_seq = last;
   };
-  Change(std::move(change), [this, submission, done = std::move(done)](Status status) {
-    queued_submissions_.erase(submission);
-    if (done) done(std::move(status));
-  });
+  Change(std::move(change), std::move(written));
 }
 
 void MemoryStore::PutProgress(JobProgress progress, Done done) {
@@ -291,8 +295,7 @@ Result<std::vector<JobId>> MemoryStore::EndedBefore(Instant when, size_t most,
 }
 
 Result<std::optional<JobId>> MemoryStore::FindSubmission(const std::string& submission) {
-  auto queued = queued_submissions_.find(submission);
-  if (queued != queued_submissions_.end()) return queued->second;
+  if (auto queued = queued_submissions_.Find(submission)) return queued;
   for (const auto& [id, row] : disk_->jobs) {
     if (row.submission == submission && !submission.empty()) return id;
   }

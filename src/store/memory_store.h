@@ -21,6 +21,7 @@
 #include "os/loop.h"
 #include "store/attempt_entry.h"
 #include "store/hub_store.h"
+#include "store/queued_submissions.h"
 #include "store/record_codec.h"
 
 namespace spate::store {
@@ -125,8 +126,8 @@ class MemoryStore : public HubStore {
   os::TimerId timer_ = 0;
   uint64_t commits_until_failure_ = UINT64_MAX;
   Error failure_;
-  std::map<std::string, JobId> queued_submissions_;  // rows that are not durable yet
-  const std::map<JobId, std::string> damaged_;       // none ever is
+  QueuedSubmissions queued_submissions_;
+  const std::map<JobId, std::string> damaged_;  // none ever is
   bool appended_ = false;
   bool dead_ = false;
 };

@@ -129,13 +129,13 @@ void SqliteStore::Change(RowChange change, Done done) {
 }
 
 void SqliteStore::PutJob(JobRow row, Done done) {
-  std::string submission = row.submission;
-  if (!submission.empty()) queued_submissions_[submission] = row.job;
-  Change(std::move(row),
-         [this, submission = std::move(submission), done = std::move(done)](Status status) {
-           queued_submissions_.erase(submission);
-           if (done) done(std::move(status));
-         });
+  queued_submissions_.Put(row.submission, row.job);
+  auto written = [this, submission = row.submission, job = row.job,
+                  done = std::move(done)](Status status) {
+    queued_submissions_.Written(submission, job);
+    if (done) done(std::move(status));
+  };
+  Change(std::move(row), std::move(written));
 }
 
 Epoch SqliteStore::BeginEpoch(Done done) {
@@ -279,8 +279,7 @@ Result<std::vector<CredentialRow>> SqliteStore::ReadCredentials() {
 }
 
 Result<std::optional<JobId>> SqliteStore::FindSubmission(const std::string& submission) {
-  auto queued = queued_submissions_.find(submission);
-  if (queued != queued_submissions_.end()) return queued->second;
+  if (auto queued = queued_submissions_.Find(submission)) return queued;
   return WithDatabase([&](Database& db) -> Result<std::optional<JobId>> {
     auto find = db.Prepare("SELECT id FROM job WHERE submission = ? AND submission <> ''");
     if (!find) return std::unexpected(std::move(find.error()));

@@ -17,6 +17,7 @@
 
 #include "os/loop.h"
 #include "store/hub_store.h"
+#include "store/queued_submissions.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/hub_dir.h"
 #include "store/sqlite/hub_rows.h"
@@ -112,7 +113,7 @@ class SqliteStore final : public HubStore {
   uint32_t next_job_ = 1;
   Epoch last_epoch_;
   HubScan scan_;
-  std::map<std::string, JobId> queued_submissions_;  // rows that are not durable yet
+  QueuedSubmissions queued_submissions_;
   std::vector<JobId> leftovers_;  // of the last life, to be forgotten by the first change
   bool appended_ = false;
   std::unique_ptr<CommitThread> thread_;

@@ -12,6 +12,8 @@ from measures import TICK, Hub
 
 TASKS, NEEDS = 200_000, 10_000
 ALL_TASKS, RANGES, TEXTS, PIECES = 100_000_000, 65_536, 65_536, 4_000
+HOLDS = 32_768
+MOST_ELEMENTS = 199_000  # of the lists of an Ask
 LARGEST = (16 << 20) - 64  # bytes of a message
 
 
@@ -81,10 +83,10 @@ def node_messages(kit):
     return [
         ("Hello: one range of all tasks", hello((1, 1, 1), (0, ALL_TASKS))),
         ("Hello: 65,536 ranges, the same tasks", hello((1, 1, RANGES), pairs(RANGES, each))),
-        ("Hello: 65,535 attempts, the same tasks",
-         hello([n for attempt in range(RANGES - 1) for n in (1, attempt + 1, 1)], pairs(RANGES - 1, each))),
-        ("Hello: 65,536 jobs that are not there",
-         hello([n for job in range(RANGES) for n in (job + 10, 1, 1)], pairs(RANGES, 1))),
+        ("Hello: 32,768 attempts, the same tasks",
+         hello([n for attempt in range(HOLDS) for n in (1, attempt + 1, 1)], pairs(HOLDS, each))),
+        ("Hello: 32,768 jobs that are not there",
+         hello([n for job in range(HOLDS) for n in (job + 10, 1, 1)], pairs(HOLDS, 1))),
         ("Ends: 8,192 of attempts that are not there", ends(8192)),
         ("Ends: the same with 16 MB of output",
          ends(8192, {24: kit.packed(*[2040] * 8192), 28: b"x" * (2040 * 8192)})),
@@ -113,14 +115,28 @@ def commands(kit):
     def words(word):
         return kit.command(b"job", b"info", *[word] * (TEXTS - 2))
 
+    def each(count, first, step):
+        return b"".join(kit.ranges(at, at) for at in range(first, first + count * step, step))
+
+    of_first = kit.message({1: 1})
+    all_tasks = of_first + kit.ranges(2, 1_000_001, MOST_ELEMENTS)
+    odd_tasks = of_first + each(MOST_ELEMENTS, 2, 2)
+    explained = b"".join(kit.message({1: of_first + kit.ranges(at, at)}) for at in range(1, 200_000, 200))
+    names = b"\x0a\x04none" * MOST_ELEMENTS
+    stepped = b"".join(kit.message({3: kit.message({1: 1, 2: 4_000_000, 3: 2 + at})}) for at in range(100))
     tasks = b"1." + ranges("2-1000001")
     return [
         ("Command: 65,536 words", words(b"1")),
         ("Command: 65,536 ranges of jobs", words(b"1-4000000")),
         ("Command: 2 MB of ranges of jobs, to read", kit.command(b"job", b"info", ranges("1-4000000"))),
-        ("Command: 2 MB of ranges of jobs, to change", kit.command(b"job", b"hold", ranges("2-4000000"))),
+        ("Ask: 3,000 ranges of all jobs, to hold", kit.ask(kit.CHANGE_JOBS, {1: kit.ranges(2, 4_000_000, 3000)})),
+        ("Ask: 3,000 jobs, one by one, to hold", kit.ask(kit.CHANGE_JOBS, {1: each(3000, 2, 2)})),
+        ("Ask: 100 ranges with steps, to hold", kit.ask(kit.CHANGE_JOBS, {1: stepped})),
+        ("Ask: 200,000 ranges of tasks, to cancel", kit.ask(kit.CANCEL, {1: b"", 2: all_tasks})),
+        ("Ask: every other task, to retry", kit.ask(kit.RETRY, {1: odd_tasks, 5: 1})),
+        ("Ask: why 1,000 tasks wait", kit.request(8, {1: kit.EXPLAIN, 2: explained})),
+        ("Ask: 200,000 names of nodes", kit.request(8, {1: kit.LIST_NODES, 2: names})),
         ("Command: 2 MB of ranges of tasks, to read", kit.command(b"task", b"explain", tasks)),
-        ("Command: 2 MB of ranges of tasks, to change", kit.command(b"job", b"retry", tasks)),
         ("Command: one word of 2 MB", kit.command(b"x" * (2 << 20))),
         ("Command: `task list` of 200,000", kit.command(b"task", b"list", b"1")),
         ("Watch", kit.request(5, {1: 1})),

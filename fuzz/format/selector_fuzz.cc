@@ -9,7 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  auto check = [](const std::vector<spate::format::NumberRange>& ranges) {
+  auto check = [](const std::vector<spate::NumberRange>& ranges) {
     for (const auto& range : ranges) {
       CHECK(range.first >= 1);
       CHECK(range.first <= range.last);

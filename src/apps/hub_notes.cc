@@ -6,6 +6,7 @@
 
 #include "apps/hub_wait.h"
 #include "cli/options/words.h"
+#include "cli/text/reach.h"
 #include "format/selector/selector.h"
 #include "hub/service.h"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kNotesMost = 50;
 // Jobs that are looked for; of one that has ended the journal is asked.
 constexpr uint64_t kLooksMost = 1000;
+// Of a list of jobs that nobody types the reasons are left out.
+constexpr size_t kLongWords = 16 << 10;
 
 // Those that the words name, as far as they are there.
 std::vector<JobId> JobsOf(const hub::Service& service, const hub::Caller& caller,
@@ -28,6 +31,9 @@ std::vector<JobId> JobsOf(const hub::Service& service, const hub::Caller& caller
     if (auto newest = service.known().NewestOf(caller.user)) add(*newest);
   }
   uint64_t looked = 0;
+  size_t bytes = 0;
+  for (const std::string& word : words) bytes += word.size();
+  if (bytes > kLongWords) return jobs;
   for (const std::string& word : words) {
     auto selected = format::ParseJobSelector(word);
     if (!selected) continue;  // the reader says what is wrong
@@ -37,7 +43,7 @@ std::vector<JobId> JobsOf(const hub::Service& service, const hub::Caller& caller
     if (selected->all) {
       for (JobId job : service.known().UnfinishedOf(caller.user, caller.is_admin)) add(job);
     }
-    for (const format::NumberRange& range : selected->ranges) {
+    for (const NumberRange& range : selected->ranges) {
       for (uint64_t n = range.first; n <= range.last && ++looked <= kLooksMost; n += range.step) {
         add(JobId(static_cast<uint32_t>(n)));
       }
@@ -47,18 +53,6 @@ std::vector<JobId> JobsOf(const hub::Service& service, const hub::Caller& caller
 }
 
 }  // namespace
-
-std::string Reaching(std::string text, std::string_view reach) {
-  constexpr std::string_view kBefore = "spate job ";
-  if (reach.empty()) return text;
-  for (size_t at = text.find(kBefore); at != std::string::npos; at = text.find(kBefore, at)) {
-    at += kBefore.size();
-    size_t end = std::min(text.find(' ', at), text.size());
-    text.insert(end, reach);
-    at = end + reach.size();
-  }
-  return text;
-}
 
 void AddNotes(hub::Service& service, const hub::Caller& caller, wire::Command& command) {
   auto found = cli::FindCommand(command.argv);
@@ -70,17 +64,9 @@ void AddNotes(hub::Service& service, const hub::Caller& caller, wire::Command& c
   for (JobId job : JobsOf(service, caller, words->words)) {
     std::string why =
         follows ? WhyNot(service.jobs().NewsOf(job, service.nodes_joined()), command.reach)
-                : Reaching(service.hub().engine().WhyWaits(job, service.now()), command.reach);
+                : cli::Reaching(service.hub().engine().WhyWaits(job, service.now()), command.reach);
     if (!why.empty()) command.notes.push_back({job, std::move(why)});
   }
-}
-
-std::string WhyWaits(const hub::Service& service, JobId job, uint32_t task,
-                     std::string_view reach) {
-  const engine::Engine& engine = service.hub().engine();
-  auto counts = engine.Counts(job);
-  if (!counts || task == 0 || task > counts->total) return "";
-  return Reaching(engine.Explain(job, task - 1, service.now()), reach);
 }
 
 }  // namespace spate::apps

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "apps/hub_answers.h"
-#include "apps/hub_look.h"
+#include "apps/metrics_text.h"
 #include "base/units.h"
+#include "hub/look.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -36,6 +37,11 @@ Result<std::string> OwnProgram() {
   constexpr const char* kItself = "/proc/self/exe";
   if (os::Exists(kItself)) return kItself;
   return os::OwnProgram();
+}
+
+uint64_t SizeOf(const std::string& path) {
+  auto info = os::Stat(path);
+  return info ? info->size : 0;
 }
 
 store::SqliteOptions JournalOptions(const store::HubDir& dir,
@@ -88,6 +94,7 @@ Status HubProgram::Serve(transport::Identity identity) {
   with.command = [this](hub::Service& service, hub::ClientSession& client, wire::Command command) {
     AnswerCommand(extras_, service, client, std::move(command));
   };
+  with.about = [this](HubFacts& facts) { TellAbout(facts); };
   with.start_reader = [this, file = *file](const hub::Caller& caller, std::string input,
                                            os::Child::Events events) {
     std::vector<std::string> argv = {file, "__hub-reader", dir_.path(), caller.user,
@@ -100,18 +107,21 @@ Status HubProgram::Serve(transport::Identity identity) {
   return OpenMetrics();
 }
 
+void HubProgram::TellAbout(HubFacts& facts) const {
+  std::string journal = dir_.place().DbPath();
+  facts.metrics = metrics_at_;
+  facts.journal_bytes = SizeOf(journal) + SizeOf(journal + "-wal");
+  facts.lag = lag_;
+}
+
 Status HubProgram::OpenMetrics() {
   if (!options_.metrics) return {};
-  auto text = [this] {
-    HubFigures figures = FiguresOf(*service_);
-    figures.lag = lag_;
-    return MetricsText(figures);
-  };
+  auto text = [this] { return MetricsText(hub::FactsOfHub(*service_)); };
   auto trouble = [this](const Error& error) { options_.hub.log("metrics: " + error.message); };
   auto opened = MetricsDoor::Open(loop_, *options_.metrics, text, trouble);
   if (!opened) return Within("--metrics", opened.error());
   metrics_ = std::move(*opened);
-  extras_.metrics = fmt::format("http://{}/metrics", metrics_->address().Text());
+  metrics_at_ = fmt::format("http://{}/metrics", metrics_->address().Text());
   MeasureLag();
   return {};
 }

@@ -40,6 +40,7 @@ class HubProgram {
       : loop_(loop), options_(std::move(options)), dir_(std::move(dir)), store_(std::move(store)) {}
   Status Serve(transport::Identity identity);
   Status OpenMetrics();
+  void TellAbout(HubFacts& facts) const;
   void MeasureLag();
   Status TakeFirstAccess(const HubKeys& keys);
 
@@ -48,6 +49,7 @@ class HubProgram {
   const store::HubDir dir_;  // keeps others out
   const std::unique_ptr<store::SqliteStore> store_;
   HubExtras extras_;
+  std::string metrics_at_;  // where monitors ask; empty: nowhere
   std::unique_ptr<hub::Service> service_;
   std::unique_ptr<MetricsDoor> metrics_;
   Duration lag_{};  // by how much the loop was late at the last look, one a second

@@ -265,12 +265,10 @@ int JobScreen::GoAway() {
 
 Status JobScreen::Cancel() {
   if (auto connected = call_.Connect(); !connected) return connected;
-  wire::Command cancel{{"job", "cancel", fmt::format("{}", job_.value)}, 80, false, false};
-  auto code =
-      client::RunCommand(call_, std::move(cancel), [](const wire::Printed&) { return Status(); });
-  if (!code) return std::unexpected(code.error());
-  if (*code == cli::kExitSuccess) return {};
-  return Fail(ErrorKind::kIo, "the hub did not cancel it");
+  wire::Cancel question;
+  question.jobs.ranges = {{job_.value, job_.value, 1}};
+  auto cancelled = client::AskOne(call_, std::move(question));
+  return cancelled ? Status() : std::unexpected(cancelled.error());
 }
 
 Result<int> JobScreen::Run() {

@@ -16,15 +16,19 @@
 #include "apps/local_job.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/hub/hub_screen.h"
 #include "cli/options/list_files.h"
 #include "cli/options/submit_options.h"
 #include "cli/report.h"
 #include "cli/run/task_list.h"
 #include "cli/table/text_width.h"
+#include "cli/text/reach.h"
+#include "cli/view/json_fields.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
+#include "os/fd.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/signals.h"
@@ -342,7 +346,7 @@ Result<int> Wait(const cli::Invocation& invocation) {
     if (selector->all) return Fail(ErrorKind::kInvalid, "name the jobs to wait for by number");
     std::vector<JobId> jobs;
     if (selector->last) jobs.emplace_back();
-    for (const format::NumberRange& range : selector->ranges) {
+    for (const NumberRange& range : selector->ranges) {
       for (uint64_t n = range.first; n <= range.last; n += range.step) {
         jobs.emplace_back(static_cast<uint32_t>(n));
       }
@@ -378,6 +382,44 @@ std::vector<std::string> ArgvForHub(const cli::Invocation& invocation) {
   return argv;
 }
 
+// What only the hub knows of tasks that have not ended. kNotFound: ask the journal.
+Result<int> Explain(const cli::HubScreen& screen) {
+  wire::ExplainTasks question;
+  for (const std::string& word : screen.words.words) {
+    auto tasks = format::ParseTaskSelector(word);
+    if (!tasks) return std::unexpected(tasks.error());
+    question.tasks.insert(question.tasks.end(), tasks->begin(), tasks->end());
+  }
+  std::string text;
+  auto asked = client::Ask(screen.hub, std::move(question), [&](TaskWhy task) {
+    task.why = cli::Reaching(std::move(task.why), screen.reach);
+    text += screen.human() ? fmt::format("{}.{}: {}\n", task.job.value, task.task, task.why)
+                           : cli::JsonOf("explanation", task);
+  });
+  if (asked) asked = screen.write_out(text);
+  return asked ? Result<int>(cli::kExitSuccess) : std::unexpected(asked.error());
+}
+
+// What the hub answers by itself; the journal's answers come as they are shown.
+Result<int> AskTyped(HubCall& call, const HubSetting& setting, const cli::Words& words,
+                     cli::HubVerb verb) {
+  auto form = cli::OutputFormOf(words);
+  if (!form) return std::unexpected(form.error());
+  cli::HubScreen screen{call, words, *form};
+  screen.width = os::PrintWidth(os::kStdout, setting.here.environment).value_or(cli::kWholeWidth);
+  screen.colour = os::LookAtTerminal(os::kStdout, setting.here.environment).may_colour;
+  screen.reach = setting.reach;
+  screen.write_out = [](std::string_view text) {
+    return os::WriteAll(os::kStdout, text, "standard output");
+  };
+  screen.write_err = [](std::string_view text) {
+    (void)os::WriteAll(os::kStderr, text, "standard error");
+  };
+  auto code = verb(screen);
+  if (code) return code;
+  return Fail(code.error().kind, cli::Reaching(code.error().message, setting.reach));
+}
+
 Result<int> Ask(const cli::Invocation& invocation) {
   auto setting = FindSetting(invocation.words);
   if (!setting) return WithLocalHint(setting, invocation);
@@ -388,6 +430,14 @@ Result<int> Ask(const cli::Invocation& invocation) {
                         setting->reach};
   HubCall call(*setting->loop, setting->target);
   if (auto connected = call.Connect(); !connected) return WithLocalHint(connected, invocation);
+  cli::Command asked = invocation.words.command;
+  if (cli::HubVerb verb = cli::HubVerbOf(asked)) {
+    return AskTyped(call, *setting, invocation.words, verb);
+  }
+  if (asked == cli::Command::kTaskExplain) {
+    auto told = AskTyped(call, *setting, invocation.words, Explain);
+    if (told || told.error().kind != ErrorKind::kNotFound) return told;
+  }
   return client::RunCommand(call, std::move(command), client::PrintHere);
 }
 

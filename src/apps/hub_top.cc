@@ -13,6 +13,7 @@
 #include "cli/table/text_width.h"
 #include "cli/top/top_keys.h"
 #include "cli/top/top_view.h"
+#include "cli/view/json_fields.h"
 #include "os/fd.h"
 #include "os/signals.h"
 #include "os/terminal.h"
@@ -27,30 +28,6 @@ constexpr std::string_view kLeave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kClearLine = "\x1b[K";
 constexpr std::string_view kClearRest = "\x1b[J";
-
-// The lines that the hub answers with.
-Result<std::string> Ask(client::HubCall& call) {
-  auto sent = call.Send(wire::Command{.argv = {"top", "--output=json"}});
-  if (!sent) return std::unexpected(sent.error());
-  std::string lines;
-  for (;;) {
-    auto reply = call.Next();
-    if (!reply) return std::unexpected(reply.error());
-    if (const auto* printed = std::get_if<wire::Printed>(&*reply)) {
-      if (printed->stream == 1) lines += printed->bytes;
-    } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
-      return Fail(failed->kind, failed->text);
-    } else if (std::holds_alternative<wire::Exited>(*reply)) {
-      return lines;
-    }
-  }
-}
-
-Result<cli::Snapshot> Look(client::HubCall& call) {
-  auto lines = Ask(call);
-  if (!lines) return std::unexpected(lines.error());
-  return cli::ReadSnapshot(*lines);
-}
 
 class TopScreen {
  public:
@@ -121,7 +98,8 @@ Result<int> TopScreen::Run() {
   Watch();
   Status connected;
   while (!call_.interrupted()) {
-    auto snapshot = connected ? Look(call_) : std::unexpected(connected.error());
+    auto snapshot =
+        connected ? client::AskOne(call_, wire::LookAtAll()) : std::unexpected(connected.error());
     if (call_.interrupted()) break;
     if (snapshot) view_.Take(std::move(*snapshot), loop_.Now());
     view_.SetTrouble(snapshot ? "" : snapshot.error().message);
@@ -134,20 +112,27 @@ Result<int> TopScreen::Run() {
   return code_;
 }
 
+std::string JsonLinesOf(const TopFacts& all) {
+  std::string text = cli::JsonOf("hub", all.hub);
+  for (const NodeFacts& node : all.nodes) text += cli::JsonOf("node", node);
+  for (const JobGlance& job : all.jobs) text += cli::JsonOf("job", job);
+  return text;
+}
+
 Result<int> PrintOnce(client::HubCall& call, const HubSetting& setting, cli::OutputForm form,
                       const os::TerminalFacts& facts) {
-  auto lines = Ask(call);
-  if (!lines) return std::unexpected(lines.error());
-  std::string text = *lines;
+  auto all = client::AskOne(call, wire::LookAtAll());
+  if (!all) return std::unexpected(all.error());
+  std::string text;
   if (form == cli::OutputForm::kHuman) {
-    auto snapshot = cli::ReadSnapshot(*lines);
-    if (!snapshot) return std::unexpected(snapshot.error());
     cli::TopView view;
-    view.Take(std::move(*snapshot), setting.loop->Now());
+    view.Take(std::move(*all), setting.loop->Now());
     uint32_t width =
         os::PrintWidth(os::kStdout, setting.here.environment).value_or(cli::kWholeWidth);
     auto screen = view.Draw({width, 0, facts.may_colour}, setting.loop->Now());
     text = fmt::format("{}\n", fmt::join(screen, "\n"));
+  } else {
+    text = JsonLinesOf(*all);
   }
   auto written = os::WriteAll(os::kStdout, text, "standard output");
   if (!written) return std::unexpected(written.error());

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "apps/hub_notes.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/text/end_text.h"
+#include "cli/text/reach.h"
 #include "cli/view/summary.h"
 #include "os/terminal.h"
 
@@ -61,7 +61,7 @@ std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
   }
   if (news.why.empty()) return "";
   return fmt::format("job {0} waits: {1}\nto end it: spate job cancel{2} {0}", news.job.value,
-                     EscapeForScreen(Reaching(news.why, reach)), reach);
+                     EscapeForScreen(cli::Reaching(news.why, reach)), reach);
 }
 
 std::string BriefWhyNot(const wire::JobNews& news) {

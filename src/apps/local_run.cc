@@ -335,7 +335,7 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   if (selected->size() != 1) {
     return Fail(ErrorKind::kInvalid, "name one job, as in: spate job retry 12, or 12.3-9");
   }
-  const format::TasksOfJob& tasks = selected->front();
+  const TasksOfJob& tasks = selected->front();
   auto typed = cli::ParseRun({}, invocation.argv, cli::Command::kJobRetry);
   if (!typed) return std::unexpected(typed.error());
   std::string state_dir = StateDirOf(typed->state_dir, here);

@@ -117,17 +117,8 @@ Result<int> RunParaHubStop(std::span<const std::string> args) {
   if (!loop) return std::unexpected(std::move(loop.error()));
   client::HubCall call(**loop, std::move(*target));
   if (auto connected = call.Connect(); !connected) return WhenAway(std::move(connected.error()));
-  if (auto sent = call.Send(wire::Command{.argv = {"hub", "stop"}}); !sent) {
-    return std::unexpected(sent.error());
-  }
-  for (;;) {
-    auto reply = call.Next();
-    if (!reply) return std::unexpected(std::move(reply.error()));
-    if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
-      return Fail(failed->kind, failed->text);
-    }
-    if (std::holds_alternative<wire::Exited>(*reply)) break;
-  }
+  auto stopped = client::AskOne(call, wire::StopHub());
+  if (!stopped) return std::unexpected(std::move(stopped.error()));
   AwaitEnd(call, **loop, PlacesOfSite(*here).hub_dir);
   return 0;
 }

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "apps/daemon_log.h"
-#include "apps/hub_look.h"
 #include "apps/para_client.h"
 #include "apps/para_hub.h"
 #include "apps/parasol_reader.h"
@@ -61,6 +60,27 @@ Status NeedAdmin(const Call& call) {
 }
 
 // ---- The present -------------------------------------------------------------------------------
+
+struct NodeFacts {
+  const hub::Nodes::Node* node = nullptr;
+  engine::NodeInfo info;
+};
+// Those that are not removed, by number.
+std::vector<NodeFacts> FactsOfNodes(const hub::Service& service) {
+  std::map<NodeId, engine::NodeInfo> infos;
+  for (engine::NodeInfo& info : service.hub().engine().Nodes()) {
+    NodeId id = info.node;
+    infos[id] = std::move(info);
+  }
+  std::vector<NodeFacts> facts;
+  for (const auto& [id, node] : service.nodes().all()) {
+    if (node.row.removed) continue;
+    NodeFacts each{&node, {}};
+    if (auto at = infos.find(id); at != infos.end()) each.info = std::move(at->second);
+    facts.push_back(std::move(each));
+  }
+  return facts;
+}
 
 bool IsUp(const NodeFacts& facts) {
   return facts.node->channel && facts.info.standing != NodeStanding::kSilent;
@@ -395,7 +415,7 @@ Question Batches(const Call& call) {
     question.facts.batches.back().figures.waiting = present.Waiting(job);
   }
   if (!call.Has("all")) return question;
-  for (JobId id : call.service.known().AllOf("", true)) {
+  for (JobId id : call.service.known().AllJobs()) {
     const hub::KnownJobs::Job& job = *call.service.known().Find(id);
     bool idle = std::ranges::find(present.jobs, id, &engine::JobInfo::job) == present.jobs.end();
     if (idle) add(id, job.user, job.counts);

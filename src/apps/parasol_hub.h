@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/hub_verbs.h"
+#include "hub/service.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {

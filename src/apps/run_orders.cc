@@ -361,14 +361,14 @@ Result<int> GiveOrders(const cli::Invocation& invocation) {
     if (verb == "cancel" && word.find('.') != std::string::npos) {
       auto parts = format::ParseTaskSelector(word);
       if (!parts) return std::unexpected(parts.error());
-      for (const format::TasksOfJob& part : *parts) {
+      for (const TasksOfJob& part : *parts) {
         uint32_t number = part.job.value_or(place->numbers.back());
         if (!std::binary_search(place->numbers.begin(), place->numbers.end(), number)) {
           return Fail(ErrorKind::kNotFound,
                       fmt::format("there is no job {} in {}", number, place->state_dir));
         }
         std::string tasks;
-        for (const format::NumberRange& range : part.ranges) {
+        for (const NumberRange& range : part.ranges) {
           tasks += fmt::format("{}{}-{}:{}", tasks.empty() ? "" : ",", range.first, range.last,
                                range.step);
         }

@@ -226,7 +226,7 @@ RunDoor::Answer RunSession::CancelSome(std::string_view selector) {
   for (TaskIndex i = 0; i < counts().total; ++i) {
     auto state = hub_.engine().StateOf(job_.id, i);
     if (state != TaskState::kQueued && state != TaskState::kLeased) continue;
-    auto named = [i](const format::TasksOfJob& part) { return part.Contains(i + 1); };
+    auto named = [i](const TasksOfJob& part) { return part.Contains(i + 1); };
     if (std::none_of(parts->begin(), parts->end(), named)) continue;
     AppendIndex(chosen, i);
     ++count;

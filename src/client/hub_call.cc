@@ -157,6 +157,23 @@ Status HubCall::Send(const wire::Request& request) {
   return {};
 }
 
+Status HubCall::Ask(wire::Question question, const TakeAnswer& take) {
+  if (auto sent = Send(wire::Ask{std::move(question)}); !sent) return sent;
+  for (;;) {
+    auto reply = Next();
+    if (!reply) return std::unexpected(reply.error());
+    if (const auto* answer = std::get_if<wire::Answer>(&*reply)) {
+      if (auto taken = take(answer->bytes); !taken) return taken;
+    } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
+      return std::unexpected(ToError(*failed));
+    } else if (std::holds_alternative<wire::Answered>(*reply)) {
+      return {};
+    } else {
+      return Fail(ErrorKind::kIo, "the hub answered something else than was asked");
+    }
+  }
+}
+
 Result<wire::Reply> HubCall::Next() {
   while (replies_.empty() && !interrupted_) Run();
   if (replies_.empty()) return Fail(ErrorKind::kBusy, "interrupted");

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "client/asker.h"
 #include "link/caller.h"
 #include "link/connection.h"
 #include "os/environment.h"
@@ -48,16 +49,18 @@ os::Address SystemSocket();
 // The socket of a hub on this machine: of the one with this folder, else the system's.
 std::optional<os::Address> FindLocalHub(const std::string& hub_dir);
 
-class HubCall {
+class HubCall final : public Asker {
  public:
   // `loop` outlives it.
   HubCall(os::RealLoop& loop, HubTarget target);
-  ~HubCall();
+  ~HubCall() override;
   HubCall(const HubCall&) = delete;
   HubCall& operator=(const HubCall&) = delete;
 
   // kUnavailable: nobody answers there; kPermission: the hub does not let us in.
   Status Connect();
+  // Asker
+  Status Ask(wire::Question question, const TakeAnswer& take) override;
   // Waits while the connection takes no more.
   Status Send(const wire::Request& request);
   // The next reply. kUnavailable: the connection has ended; Connect makes another one.

@@ -462,6 +462,8 @@ void ClientSession::TakeNextRequests() {
 
 // ---- Questions ---------------------------------------------------------------------------------
 
+void ClientSession::Take(wire::Ask ask) { host_.OnAsk(*this, std::move(ask)); }
+
 void ClientSession::Take(wire::Command command) { host_.OnCommand(*this, std::move(command)); }
 
 void ClientSession::Take(wire::Watch watch) {

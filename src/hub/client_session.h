@@ -16,6 +16,7 @@
 #include "hub/turns.h"
 #include "os/child.h"
 #include "wire/client_messages.h"
+#include "wire/field_bytes.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
 
@@ -58,6 +59,7 @@ class ClientHost {
                                                          os::Child::Events events) = 0;
   // Answers by the session, now or later.
   virtual void OnCommand(ClientSession& client, wire::Command command) = 0;
+  virtual void OnAsk(ClientSession& client, wire::Ask ask) = 0;
 };
 
 class ClientSession {
@@ -82,6 +84,17 @@ class ClientSession {
       if (*alive) fn();
     };
   }
+  // The same, when what was posted before has become durable.
+  template <typename Fn>
+  void WhenSettled(Fn fn) {
+    jobs_.WhenSettled(Guarded(std::move(fn)));
+  }
+  // One answer to its question; End follows the last one.
+  template <typename T>
+  void Give(const T& answer) {
+    Send(wire::Answer{wire::BytesOf(answer)});
+  }
+  void End() { Send(wire::Answered()); }
   void Print(int stream, std::string_view text);
   void Exit(int code);
   void Fail(const Error& error);
@@ -112,6 +125,7 @@ class ClientSession {
   void Take(wire::SubmitEnd end);
   void Take(wire::Watch watch);
   void Take(wire::ReadEnds read);
+  void Take(wire::Ask ask);
   Status CheckUpload(Upload& upload);
   static Status CheckEnd(const Upload& upload, const wire::SubmitEnd& end);
   Status FindBatch(Upload& upload);

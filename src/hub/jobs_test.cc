@@ -116,6 +116,7 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
     return Fail(ErrorKind::kUnavailable, "no readers here");
   }
   void OnCommand(ClientSession&, wire::Command) override {}
+  void OnAsk(ClientSession&, wire::Ask) override {}
 
   os::FakeLoop loop_;
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
@@ -137,7 +138,7 @@ TEST_F(JobsTest, WhatIsNotDurableDoesNotExist) {
   JobId job = jobs_.engine().Jobs().front().job;
   EXPECT_EQ(jobs_.known().Find(job), nullptr);
   EXPECT_TRUE(jobs_.known().Unfinished().empty());
-  EXPECT_TRUE(jobs_.known().AllOf("", true).empty());
+  EXPECT_TRUE(jobs_.known().AllJobs().empty());
   EXPECT_FALSE(jobs_.known().NewestOf("ann"));
   EXPECT_FALSE(jobs_.CheckRight({.user = "ann", .is_admin = true}, job));
   EXPECT_TRUE(talk.replies.empty());

@@ -179,15 +179,20 @@ std::vector<engine::JobInfo> KnownJobs::Unfinished() const {
   return jobs;
 }
 
-std::vector<JobId> KnownJobs::AllOf(const std::string& user, bool everybody) const {
-  auto all = store_.JobsOf(everybody ? "" : user).value_or(std::vector<JobId>());
-  // What was accepted is durable; what is being removed is not there any more.
-  std::set<JobId> hidden(hidden_.begin(), hidden_.end());
-  for (const auto& [id, job] : jobs_) {
-    if (!job.accepted) hidden.insert(id);
-  }
-  if (!hidden.empty()) std::erase_if(all, [&](JobId id) { return hidden.contains(id); });
-  return all;
+std::vector<JobId> KnownJobs::Between(JobId first, JobId last, size_t most) const {
+  // Some of what the journal has is not there for anybody.
+  size_t more = most > SIZE_MAX - hidden_.size() ? most : most + hidden_.size();
+  auto found = store_.JobsBetween(first, last, more).value_or(std::vector<JobId>());
+  std::erase_if(found, [&](JobId id) {
+    auto known = jobs_.find(id);
+    return IsHidden(id) || (known != jobs_.end() && !known->second.accepted);
+  });
+  if (found.size() > most) found.resize(most);
+  return found;
+}
+
+std::vector<JobId> KnownJobs::AllJobs() const {
+  return Between(JobId(1), JobId(UINT32_MAX), SIZE_MAX);
 }
 
 std::vector<JobId> KnownJobs::EndedBefore(Instant when, size_t most,

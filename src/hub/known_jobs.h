@@ -46,7 +46,9 @@ class KnownJobs {
   // For Finds that follow in this turn of the loop: reads the first so many of these jobs at once.
   void Prepare(JobId first, JobId last, size_t most) const;
   std::optional<JobId> NewestOf(const std::string& user) const;
-  std::vector<JobId> AllOf(const std::string& user, bool everybody) const;
+  // The first so many that were accepted, ascending.
+  std::vector<JobId> Between(JobId first, JobId last, size_t most) const;
+  std::vector<JobId> AllJobs() const;
   // The same without those that have finished, which may be many.
   std::vector<JobId> UnfinishedOf(const std::string& user, bool everybody) const;
   // What the engine tells of them, by number: for questions, to which a job that is not durable yet

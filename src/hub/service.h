@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model/facts.h"
+#include "hub/answers.h"
 #include "hub/aside.h"
 #include "hub/client_session.h"
 #include "hub/credentials.h"
@@ -49,6 +51,8 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     std::function<Result<std::unique_ptr<os::Child>>(const Caller& caller, std::string input,
                                                      os::Child::Events events)>
         start_reader;
+    // Adds what only the program around the hub knows: metrics, journal_bytes, lag.
+    std::function<void(HubFacts& facts)> about;
     // What ClientHost::OnCommand does.
     std::function<void(Service& service, ClientSession& client, wire::Command command)> command;
   };
@@ -76,6 +80,10 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   Instant since() const { return since_; }
   Instant now() const { return loop_.Now(); }
   const std::string& dir() const { return options_.dir; }
+  const std::string& product() const { return options_.product; }
+  void TellAbout(HubFacts& facts) const {
+    if (options_.about) options_.about(facts);
+  }
   size_t clients() const { return clients_.size(); }
 
   void DropClientsOf(uint64_t serial, const std::string& why);
@@ -95,6 +103,9 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   }
   void OnCommand(ClientSession& client, wire::Command command) override {
     options_.command(*this, client, std::move(command));
+  }
+  void OnAsk(ClientSession& client, wire::Ask ask) override {
+    TakeAsk(*this, client, std::move(ask));
   }
 
   // link::Gate

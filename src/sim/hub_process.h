@@ -75,7 +75,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void Retry(const SimJob& job, std::function<void(bool)> done);
   // Null: it was not accepted.
   const hub::KnownJobs::Job* Find(JobId job) const { return jobs_->known().Find(job); }
-  std::vector<JobId> AllJobs() const { return jobs_->known().AllOf("", /*everybody=*/true); }
+  std::vector<JobId> AllJobs() const { return jobs_->known().AllJobs(); }
   // When what was asked before is durable; never when the process dies first.
   void WhenSettled(std::function<void()> fn);
   // The connections of clients break now and then.
@@ -106,6 +106,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
     return Fail(ErrorKind::kUnavailable, "a simulated hub has no readers");
   }
   void OnCommand(hub::ClientSession&, wire::Command) override {}
+  void OnAsk(hub::ClientSession&, wire::Ask) override {}
 
  private:
   wire::Submit Head(const SimJob& job) const;

@@ -48,8 +48,8 @@ class JobIndex {
   virtual Result<std::vector<JobRow>> ReadJobs(WhichJobs which) = 0;
   // The first so many from `first` to `last` that were accepted, ascending, also damaged ones.
   virtual Result<std::vector<JobRow>> ReadJobsBetween(JobId first, JobId last, size_t most) = 0;
-  // Those that were accepted, ascending. An empty user: of all.
-  virtual Result<std::vector<JobId>> JobsOf(std::string_view user) = 0;
+  // The numbers alone of the first so many, which cost some 0.1 us each.
+  virtual Result<std::vector<JobId>> JobsBetween(JobId first, JobId last, size_t most) = 0;
   virtual Result<std::optional<JobId>> NewestOf(std::string_view user) = 0;
   // Of those that finished before `when`: those that did first. An empty user: of all.
   virtual Result<std::vector<JobId>> EndedBefore(Instant when, size_t most,

@@ -256,17 +256,21 @@ Result<std::vector<JobRow>> MemoryStore::ReadJobs(WhichJobs which) {
   return rows;
 }
 
-Result<std::vector<JobId>> MemoryStore::JobsOf(std::string_view user) {
+Result<std::vector<JobId>> MemoryStore::JobsBetween(JobId first, JobId last, size_t most) {
   std::vector<JobId> jobs;
-  for (const auto& [id, row] : disk_->jobs) {
-    if (row.first_seq != 0 && (user.empty() || row.user == user)) jobs.push_back(id);
+  for (auto at = disk_->jobs.lower_bound(first); at != disk_->jobs.end(); ++at) {
+    if (at->first > last || jobs.size() == most) break;
+    if (at->second.first_seq != 0) jobs.push_back(at->first);
   }
   return jobs;
 }
 
 Result<std::optional<JobId>> MemoryStore::NewestOf(std::string_view user) {
-  auto jobs = JobsOf(user);
-  return jobs->empty() ? std::nullopt : std::optional(jobs->back());
+  std::optional<JobId> newest;
+  for (const auto& [id, row] : disk_->jobs) {
+    if (row.first_seq != 0 && (user.empty() || row.user == user)) newest = id;
+  }
+  return newest;
 }
 
 Result<std::vector<JobRow>> MemoryStore::ReadJobsBetween(JobId first, JobId last, size_t most) {

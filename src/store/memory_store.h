@@ -73,7 +73,7 @@ class MemoryStore : public HubStore {
   void SetOutputEnd(JobId, uint64_t) override {}
   Result<JobRow> ReadJob(JobId job) override;
   Result<std::vector<JobRow>> ReadJobs(WhichJobs which) override;
-  Result<std::vector<JobId>> JobsOf(std::string_view user) override;
+  Result<std::vector<JobId>> JobsBetween(JobId first, JobId last, size_t most) override;
   Result<std::optional<JobId>> NewestOf(std::string_view user) override;
   Result<std::vector<JobRow>> ReadJobsBetween(JobId first, JobId last, size_t most) override;
   Result<std::vector<JobId>> EndedBefore(Instant when, size_t most, std::string_view user) override;

@@ -1,5 +1,6 @@
 #include "wire/client_codec.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <wire/client.pb.h>
@@ -10,8 +11,10 @@
 
 #include "core/model/limits.h"
 #include "wire/ends_codec.h"
+#include "wire/field_bytes.h"
 #include "wire/fields.h"
 #include "wire/model_codec.h"
+#include "wire/question_checks.h"
 
 namespace spate::wire {
 namespace {
@@ -105,6 +108,15 @@ void Put(pb::Request& to, const Watch& message) { to.mutable_watch()->set_job(me
 void Put(pb::Request& to, const ReadEnds& message) {
   to.mutable_read_ends()->set_job(message.job.value);
   to.mutable_read_ends()->set_after(message.after);
+}
+
+void Put(pb::Request& to, const Ask& message) {
+  auto& ask = *to.mutable_ask();
+  auto put = [&]<typename T>(const T& question) {
+    ask.set_question(T::kNumber);
+    ask.set_body(BytesOf(question));
+  };
+  std::visit(put, message.question);
 }
 
 Request Take(FieldReader& in, const pb::Command& from) {
@@ -207,8 +219,33 @@ Request Take(FieldReader& in, const pb::ReadEnds& from) {
   return ReadEnds{in.Id<JobId>("job", from.job()), from.after()};
 }
 
+// The question whose number this is, of those from the kAt-th on.
+template <size_t kAt = 0>
+Result<Question> QuestionOf(uint32_t number, std::string_view body) {
+  if constexpr (kAt == std::variant_size_v<Question>) {
+    return Question(UnknownQuestion());
+  } else {
+    using T = std::variant_alternative_t<kAt, Question>;
+    if (T::kNumber != number) return QuestionOf<kAt + 1>(number, body);
+    auto question = FromBytes<T>(fmt::format("ask {}", number), body);
+    if (!question) return std::unexpected(question.error());
+    Question asked(std::move(*question));
+    if (auto sound = CheckSound(asked); !sound) return std::unexpected(sound.error());
+    return asked;
+  }
+}
+Request Take(FieldReader& in, const pb::Ask& from) {
+  auto question = QuestionOf(from.question(), from.body());
+  if (question) return Ask{std::move(*question)};
+  in.Within("request");
+  in.Defect("body", question.error().message);
+  return Ask();
+}
+
 // ---- Hub to client -----------------------------------------------------------------------------
 
+void Put(pb::Reply& to, const Answer& message) { to.mutable_answer()->set_body(message.bytes); }
+void Put(pb::Reply& to, const Answered&) { to.mutable_answered(); }
 void Put(pb::Reply& to, const Failed& message) {
   to.mutable_failed()->set_kind(static_cast<uint32_t>(message.kind));
   to.mutable_failed()->set_text(std::string(Note(message.text)));
@@ -364,6 +401,8 @@ Result<Request> DecodeRequest(std::string_view bytes) {
         return Take(in, from.watch());
       case pb::Request::kReadEnds:
         return Take(in, from.read_ends());
+      case pb::Request::kAsk:
+        return Take(in, from.ask());
       case pb::Request::KIND_NOT_SET:
         break;
     }
@@ -387,6 +426,10 @@ Result<Reply> DecodeReply(std::string_view bytes) {
         return Take(in, from.job_news());
       case pb::Reply::kEndsRead:
         return Take(in, *from.mutable_ends_read());
+      case pb::Reply::kAnswer:
+        return Reply(Answer{std::move(*from.mutable_answer()->mutable_body())});
+      case pb::Reply::kAnswered:
+        return Reply(Answered());
       case pb::Reply::KIND_NOT_SET:
         break;
     }

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "core/model/job.h"
 #include "wire/messages.h"
+#include "wire/questions.h"
 
 namespace spate::wire {
 
@@ -82,7 +83,11 @@ struct ReadEnds {
   JobId job;
   uint64_t after = 0;
 };
-using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces>;
+// A question or a change (wire/questions.h). Answered by Answers, and then Answered or Failed.
+struct Ask {
+  Question question;
+};
+using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Ask>;
 
 // ---- Hub to client -----------------------------------------------------------------------------
 
@@ -119,6 +124,11 @@ struct EndsRead {
   uint64_t position = 0;           // of the last one
   bool finished = false;           // the job has, and nothing is behind this position
 };
-using Reply = std::variant<Failed, Accepted, Printed, Exited, JobNews, EndsRead>;
+// Of the type that the question names.
+struct Answer {
+  std::string bytes;  // wire/field_bytes.h
+};
+struct Answered {};
+using Reply = std::variant<Failed, Accepted, Printed, Exited, JobNews, EndsRead, Answer, Answered>;
 
 }  // namespace spate::wire

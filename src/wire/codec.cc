@@ -95,6 +95,9 @@ void PutHolds(pb::Hello& to, const std::vector<HeldTasks>& holds) {
 std::vector<HeldTasks> TakeHolds(FieldReader& in, const pb::Hello& from) {
   std::vector<HeldTasks> holds;
   if (from.holds_size() % 3 != 0) in.Defect("holds", "is not in threes");
+  if (static_cast<uint32_t>(from.holds_size()) / 3 > kWireLimits.holds) {
+    in.Defect("holds", "has too many attempts");
+  }
   uint64_t pairs = 0;
   for (int i = 2; i < from.holds_size(); i += 3) pairs += from.holds(i);
   if (pairs * 2 != static_cast<uint64_t>(from.tasks_size())) {

@@ -13,6 +13,8 @@ struct WireLimits {
   uint32_t lease_tasks = 65'536;
   uint32_t ends = 8'192;
   uint32_t ranges = 65'536;               // of tasks, in one message
+  // Attempts of jobs that a node has, in a Hello: it never has more than its slots, and some ahead.
+  uint32_t holds = 32'768;
   uint32_t texts = 65'536;                // words, variables or names of one list
   uint32_t processes = 65'536;            // of all ends of one message
   uint32_t after = 1'000;                 // jobs that one waits for

@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 from harness import DEADLINE, SPATE, Place, main, wait, want
-from peer import (GREETING, REFUSAL, REPLY, REQUEST, Hub, Peer, command, frame, greeting, local, message, raw, rows,
+from peer import (GREETING, LIST_NODES, LOOK_AT_HUB, REFUSAL, REPLY, REQUEST, Hub, Peer, ask, command, frame, greeting, local, message, raw, rows,
                   submit, submit_end, tls)
 
 # ---- Before the door ------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_a_client_that_asks_and_never_reads(place: Place):
     hub = Hub(place)
     hub.cluster.submit("--", "true", ":::", *map(str, range(100)))
     peer = local(hub)
-    asking = command(b"node", b"list") + command(b"hub", b"status") + frame(REQUEST, message({5: message({1: 1})}))
+    asking = ask(LIST_NODES, {}) + ask(LOOK_AT_HUB, {}) + frame(REQUEST, message({5: message({1: 1})}))
     try:
         for _ in range(100):
             peer.send(asking * 2000)

@@ -12,8 +12,9 @@ import time
 
 from cluster import NOBODY, cluster_of
 from harness import SPATE, Place, main, wait, want
-from peer import (REQUEST, WELCOME, Hub, Node, Peer, command, frame, greeting, local, message, packed, raw, read_ends,
-                  request, rows, submit, submit_end)
+from peer import (ANSWER, ANSWERED, CANCEL, CHANGE_JOBS, EXPLAIN, FORGET, REQUEST, WELCOME, Hub, Node, Peer, ask, command,
+                  frame, greeting, local, message, packed, ranges, raw, read_ends, request, rows, submit, submit_end,
+                  zigzag)
 
 LARGEST = 16 << 20
 ALL_TASKS = 100_000_000
@@ -152,11 +153,12 @@ def test_ranges_cost_what_is_there(place: Place):
     hub.check()
     # Selectors: whatever is typed again and again is looked at once.
     asking = local(hub)
-    jobs = ",".join(["1-4000000"] * 5000).encode()
-    tasks = ("1." + ",".join(["2-1000001"] * 5000)).encode()
+    named = ",".join(["1-4000000"] * 5000).encode()
+    jobs = ranges(1, 4_000_000, 3000)
+    tasks = message({1: 1}) + ranges(2, 1_000_001, 5000)
     for _ in range(3):
-        asking.send(command(b"job", b"info", jobs), command(b"job", b"hold", jobs),
-                    command(b"job", b"cancel", tasks), command(b"task", b"explain", tasks))
+        asking.send(command(b"job", b"info", named), ask(CHANGE_JOBS, {1: jobs}),
+                    ask(CANCEL, {1: b"", 2: tasks}), ask(EXPLAIN, {1: tasks}))
     hub.check()
     want(hub.status()["queued"] < 200_000, "nothing was cancelled")
 
@@ -179,6 +181,10 @@ def test_commands_that_are_not_for_a_hub_are_refused(place: Place):
     for words in (b"run", b"--", b"true"), (b"submit", b"x.lst"), (b"job", b"wait", b"1"), (b"node", b"start"):
         got = local(hub).send(command(*words)).frame()
         want(b"a hub does not answer" in got[1], got)
+    got = local(hub).send(command(b"job", b"cancel", b"1")).frame()  # as older programs did
+    want(b"older than this hub" in got[1], got)
+    got = local(hub).send(ask(4000, {})).frame()
+    want(b"this hub is older than" in got[1], got)
     want("internal error" not in place.read("hub.log"), place.read("hub.log"))
 
 
@@ -206,13 +212,13 @@ def test_jobs_that_have_ended_cost_little_to_name(place: Place):
         peer.frame()
     place.run("all", command="job cancel")
     before = cpu_seconds(hub.cluster.hub.pid)
-    for words in (b"hold", b"1-%d" % ended), (b"forget", b"--dry-run", b"--older-than", b"0s"):
+    for question in ask(CHANGE_JOBS, {1: ranges(1, ended)}), ask(FORGET, {2: zigzag(0), 3: 1}):
         for _ in range(10):
-            peer.send(command(b"job", *words))
+            peer.send(question)
         for _ in range(10):
-            while (got := peer.frame())[1][:1] == b"\x1a":  # Printed
+            while (got := peer.frame())[1][:1] == ANSWER:
                 pass
-            want(got[1][:1] == b"\x22", got)  # Exited
+            want(got[1][:1] == ANSWERED, got)
     took = cpu_seconds(hub.cluster.hub.pid) - before
     want(took < 1, f"20 commands about {ended} jobs took {took:.1f} s")
 

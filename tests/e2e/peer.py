@@ -54,6 +54,19 @@ def request(kind, fields):
     return frame(REQUEST, message({kind: message(fields)}))
 
 
+ANSWER, ANSWERED = b"\x3a", b"\x42"  # how such replies begin
+LOOK_AT_HUB, LIST_NODES, EXPLAIN, CHANGE_JOBS, CANCEL, FORGET, RETRY = 1, 3, 6, 25, 26, 27, 28  # questions
+
+
+def ask(question, fields):
+    return request(8, {1: question, 2: message(fields)})
+
+
+def ranges(first, last, times=1):
+    """The ranges of a selector."""
+    return message({3: message({1: first, 2: last, 3: 1})}) * times
+
+
 def greeting(role=2, newest=2, oldest=2):
     return frame(GREETING, message({1: b"evil", 2: newest, 3: oldest, 4: role}))
 

@@ -17,6 +17,7 @@
 #include "wire/client.pb.h"
 #include "wire/client_codec.h"
 #include "wire/codec.h"
+#include "wire/field_bytes.h"
 
 namespace spate::insider {
 
@@ -139,6 +140,7 @@ Maker::Maker(uint64_t seed) : random_(seed) {
               {"Returned", &Maker::MakeReturned},
               {"AttemptRef", &Maker::MakeAttemptRef},
               {"NodeState", &Maker::MakeNodeState},
+              {"Ask", &Maker::MakeAsk},
               {"Command", &Maker::MakeCommand},
               {"JobSettings", &Maker::MakeSettings},
               {"OutputPiece", &Maker::MakePiece},
@@ -454,32 +456,9 @@ std::string Maker::MakeSettings() {
 // Mostly such that the hub answers by itself.
 std::string Maker::MakeCommand() {
   Texts words;
-  auto add = [&](std::string_view word) { words.emplace_back(word); };
-  auto add_job = [&] {
-    uint32_t job = Job();
-    bool tasks = random_.Chance(30);
-    add(tasks                ? fmt::format("{}.{}", job, 1 + Small())
-        : random_.Chance(80) ? fmt::format("{}", job)
-                             : fmt::format("{}-{}", job, job + Number() % 1'000'000));
-  };
-  uint64_t kind = random_.Below(1000);
-  if (kind < 600) {
-    add("job");
-    add(OneOf(random_, kJobVerbs));
-    add_job();
-    if (random_.Chance(20)) add(OneOf(random_, kWords));
-  } else if (kind < 750) {
-    add("node");
-    bool removes = random_.Chance(1);
-    add(removes ? "remove" : OneOf(random_, kNodeVerbs));
-    add(!removes && random_.Chance(20) ? "all" : fmt::format("n{}", Small(40)));
-  } else if (kind < 995) {
-    add("hub");
-    add(random_.Chance(90) ? "status" : "access");
-    if (random_.Chance(20)) add(OneOf(random_, kWords));
-  } else {
-    if (random_.Chance(50)) add(random_.Chance(50) ? "job" : "task");
-    for (uint64_t count = 1 + Small(5); count > 0; --count) add(OneOf(random_, kWords));
+  if (random_.Chance(50)) words.emplace_back(random_.Chance(50) ? "job" : "task");
+  for (uint64_t count = 1 + Small(5); count > 0; --count) {
+    words.emplace_back(OneOf(random_, kWords));
   }
   pb::Command command;
   SetTexts(*command.mutable_argv(), words);
@@ -487,6 +466,100 @@ std::string Maker::MakeCommand() {
   command.set_terminal(Small(2) != 0);
   command.set_colour(Small(2) != 0);
   return command.SerializeAsString();
+}
+
+// ------------------------------------------------------------------------- questions and changes
+
+// Values of the fields that a question lists.
+class Maker::Filler {
+ public:
+  explicit Filler(Maker& maker) : maker_(maker) {}
+  template <typename T>
+  void operator()(uint32_t, std::string_view name, T& value) {
+    Fill(name, value);
+  }
+  void Fill(std::string_view, bool& value) { value = maker_.Small(2) != 0; }
+  template <std::integral T>
+  void Fill(std::string_view, T& value) {
+    value = static_cast<T>(maker_.Number());
+  }
+  template <typename E>
+    requires std::is_enum_v<E>
+  void Fill(std::string_view, E& value) {
+    value = static_cast<E>(maker_.Small(static_cast<uint64_t>(kLastOf<E>) + 1));
+  }
+  void Fill(std::string_view, Duration& value) { value.ns = static_cast<int64_t>(maker_.Number()); }
+  void Fill(std::string_view name, std::string& value) {
+    value = name == "names" && maker_.random_.Chance(90) ? fmt::format("n{}", maker_.Small(40))
+                                                         : maker_.Text();
+  }
+  void Fill(std::string_view, NumberRange& value) {
+    value.first = value.last = maker_.Job();
+    if (maker_.random_.Chance(20)) value.last += static_cast<uint32_t>(maker_.Number() % 1'000'000);
+    if (maker_.random_.Chance(2)) value.step = static_cast<uint32_t>(maker_.Number());
+  }
+  void Fill(std::string_view, TasksOfJob& value) {
+    if (maker_.random_.Chance(90)) value.job = maker_.Job();
+    value.all = maker_.random_.Chance(10);
+    const auto task = static_cast<uint32_t>(1 + maker_.Small());
+    value.ranges = {{task, task + static_cast<uint32_t>(maker_.Small(2) * maker_.Number()), 1}};
+  }
+  void Fill(std::string_view, JobSelector& value) {
+    value.all = maker_.random_.Below(1000) == 0;
+    value.last = maker_.random_.Chance(5);
+    Fill("ranges", value.ranges);
+  }
+  template <HasFields T>
+  void Fill(std::string_view, T& value) {
+    T::Fields(value, *this);
+  }
+  template <typename T>
+  void Fill(std::string_view name, std::optional<T>& value) {
+    if (maker_.random_.Chance(20)) Fill(name, value.emplace());
+  }
+  template <typename T>
+  void Fill(std::string_view name, std::vector<T>& values) {
+    size_t count = OneOf(maker_.random_, std::to_array<size_t>({0, 1, 1, 1, 2, 3, 20}));
+    if (maker_.random_.Below(2000) == 0) count = 5'000;
+    for (; count > 0; --count) Fill(name, values.emplace_back());
+  }
+
+ private:
+  Maker& maker_;
+};
+
+template <typename Question>
+std::string Maker::AskOf(Question question) {
+  Filler(*this).Fill("", question);
+  if constexpr (std::is_same_v<Question, wire::ChangeNodes>) {
+    if (random_.Chance(99) && question.change == wire::ChangeNodes::Change::kRemove) {
+      question.change = wire::ChangeNodes::Change::kResume;
+    }
+  }
+  pb::Ask ask;
+  ask.set_question(random_.Chance(99) ? Question::kNumber : static_cast<uint32_t>(Small(30)));
+  // The hub is this user's own: whoever may do all must not stop it.
+  if (ask.question() == wire::StopHub::kNumber) ask.set_question(0);
+  ask.set_body(wire::BytesOf(question));
+  if (random_.Below(200) == 0) ask.set_body(Broken(ask.body()));
+  return ask.SerializeAsString();
+}
+
+std::string Maker::MakeAsk() {
+  uint64_t kind = random_.Below(1000);
+  if (kind < 200) return AskOf(wire::ChangeJobs());
+  if (kind < 350) return AskOf(wire::Cancel());
+  if (kind < 450) return AskOf(wire::Forget());
+  if (kind < 550) return AskOf(wire::Retry());
+  if (kind < 650) return AskOf(wire::ExplainTasks());
+  if (kind < 750) return AskOf(wire::ListNodes());
+  if (kind < 850) return AskOf(wire::ChangeNodes());
+  if (kind < 950) return AskOf(wire::LookAtHub());
+  if (kind < 960) return AskOf(wire::LookAtAll());
+  if (kind < 970) return AskOf(wire::ListUsers());
+  if (kind < 980) return AskOf(wire::ListAccess());
+  if (kind < 990) return AskOf(wire::RevokeAccess());
+  return AskOf(wire::UnknownQuestion());
 }
 
 // ------------------------------------------------------------------------------------ submissions
@@ -565,12 +638,13 @@ void Maker::AddSubmission(std::vector<Message>& to) {
 std::string Maker::Sweep() {
   bool cancels = (++sweeps_ & 1) != 0;
   swept_ = newest_ - kSweepLeaves;
-  Texts words{"job", "forget", "--older-than", "1s"};
-  if (cancels) words = {"job", "cancel", fmt::format("{}-{}", cancelled_ + 1, swept_)};
+  wire::Forget forget{.jobs = {}, .older_than = Duration::Seconds(1), .dry_run = false};
+  wire::Cancel cancel{.jobs = {.ranges = {{cancelled_ + 1, swept_, 1}}}, .tasks = {}};
   if (cancels) cancelled_ = swept_;
-  pb::Command command;
-  SetTexts(*command.mutable_argv(), words);
-  return command.SerializeAsString();
+  pb::Ask ask;
+  ask.set_question(cancels ? wire::Cancel::kNumber : wire::Forget::kNumber);
+  ask.set_body(cancels ? wire::BytesOf(cancel) : wire::BytesOf(forget));
+  return ask.SerializeAsString();
 }
 
 // ---------------------------------------------------------------------------------------- batches
@@ -632,9 +706,11 @@ std::vector<Message> Maker::OfClient(size_t count) {
   while (planned.size() < count) {
     uint64_t kind = random_.Below(10'000);
     if (newest_ > swept_ + kSweepAfter) {
-      request(Wrapped(pb::Request::kCommandFieldNumber, Sweep()));
+      request(Wrapped(pb::Request::kAskFieldNumber, Sweep()));
     } else if (kind < 5000) {
       AddSubmission(planned);
+    } else if (kind < 9400) {
+      request(Wrapped(pb::Request::kAskFieldNumber, MakeAsk()));
     } else if (kind < 9500) {
       request(Wrapped(pb::Request::kCommandFieldNumber, MakeCommand()));
     } else if (kind < 9960) {

@@ -87,6 +87,10 @@ class Maker {
   void AddSubmission(std::vector<Message>& to);
   std::string SubmitOf(uint32_t pieces);
   std::string EndOf(uint32_t count);
+  class Filler;
+  template <typename Question>
+  std::string AskOf(Question question);
+  std::string MakeAsk();
   std::string Sweep();
 
   std::vector<Message> Until(std::vector<Message> planned,

@@ -16,12 +16,6 @@ using store::JobStanding;
 // Beyond it a list of jobs shows what the job's row says, which may be old.
 constexpr uint32_t kCountedTasks = 20'000'000;
 
-std::string ToBase64(std::string_view bytes) {
-  Base64 encoder;
-  std::string text = encoder.Take(bytes);
-  return text + encoder.Finish();
-}
-
 JobCounts CountsOfRow(const store::JobRow& row) {
   JobCounts counts = row.counts;
   counts.queued = counts.total - std::min(counts.total, counts.finished() + counts.leased);
@@ -55,32 +49,6 @@ void AddRow(JsonLine& line, const JobFacts& facts) {
 }
 
 }  // namespace
-
-JsonLine TypedLine(std::string_view type) {
-  JsonLine line;
-  line.Text("type", type).Number("v", kHistoryJsonVersion);
-  return line;
-}
-
-void TextOrBase64(JsonLine& line, std::string_view key, std::string_view value) {
-  if (IsUtf8(value)) {
-    line.Text(key, value);
-  } else {
-    line.Text(fmt::format("{}_base64", key), ToBase64(value));
-  }
-}
-
-void TextsOrBase64(JsonLine& line, std::string_view key, const std::vector<std::string>& values) {
-  bool text = true;
-  for (const std::string& value : values) text = text && IsUtf8(value);
-  std::string list;
-  for (const std::string& value : values) {
-    list += list.empty() ? '[' : ',';
-    list += '"' + (text ? JsonEscaped(value) : ToBase64(value)) + '"';
-  }
-  if (list.empty()) list = "[";
-  line.Raw(fmt::format("{}{}", key, text ? "" : "_base64"), list + ']');
-}
 
 void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value) {
   if (value) {

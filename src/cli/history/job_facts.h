@@ -15,13 +15,6 @@
 
 namespace spate::cli {
 
-// The version of the JSON that the history commands print (docs/formats/json.md).
-inline constexpr int kHistoryJsonVersion = 1;
-// A line that begins with its type and the version.
-JsonLine TypedLine(std::string_view type);
-// The field `key`; `key`_base64 when the value is no UTF-8.
-void TextOrBase64(JsonLine& line, std::string_view key, std::string_view value);
-void TextsOrBase64(JsonLine& line, std::string_view key, const std::vector<std::string>& values);
 void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value);
 
 struct JobFacts {

@@ -11,7 +11,6 @@
 namespace spate::cli {
 namespace {
 
-using format::NumberRange;
 using store::TaskFilter;
 
 std::unexpected<Error> NoJobs(const HistoryCall& call) {
@@ -113,7 +112,7 @@ Status AddTasks(HistoryCall& call, const std::string& word, const std::vector<ui
                 std::vector<PickedTasks>& picked) {
   auto selected = format::ParseTaskSelector(word);
   if (!selected) return std::unexpected(std::move(selected.error()));
-  for (const format::TasksOfJob& tasks : *selected) {
+  for (const TasksOfJob& tasks : *selected) {
     auto job = tasks.job ? Result<uint32_t>(*tasks.job) : LastJob(call, numbers);
     if (!job) return std::unexpected(std::move(job.error()));
     if (!std::ranges::binary_search(numbers, *job)) {

@@ -23,7 +23,7 @@ Result<std::vector<uint32_t>> PickJobs(HistoryCall& call, std::span<const std::s
 struct PickedTasks {
   uint32_t job = 0;
   bool all = false;
-  std::vector<format::NumberRange> ranges;
+  std::vector<NumberRange> ranges;
 };
 // The same where words may name tasks (12.3-9); one entry for each job, in the order typed.
 Result<std::vector<PickedTasks>> PickTasks(HistoryCall& call, std::span<const std::string> words);

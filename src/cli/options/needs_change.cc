@@ -1,6 +1,9 @@
 #include "cli/options/needs_change.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/options/option_reader.h"
@@ -27,6 +30,14 @@ std::optional<std::vector<std::string>> Names(const Words& words, Opt opt) {
   return names;
 }
 
+// By name; of what was given twice the last counts.
+void Sort(std::vector<NamedNeed>& named) {
+  std::map<std::string, uint32_t> counts;
+  for (const NamedNeed& need : named) counts[need.name] = need.count;
+  named.clear();
+  for (const auto& [name, count] : counts) named.push_back({name, count});
+}
+
 }  // namespace
 
 Result<NeedsChange> MakeNeedsChange(const Words& words) {
@@ -39,6 +50,7 @@ Result<NeedsChange> MakeNeedsChange(const Words& words) {
   if (in.Read(Opt::kGpus, gpus, CountUpTo(1024))) change.named.push_back({"gpus", gpus});
   in.ReadAll(Opt::kResource, ParseNamedNeed,
              [&](NamedNeed need) { change.named.push_back(std::move(need)); });
+  Sort(change.named);
   change.labels = Names(words, Opt::kWithLabel);
   change.not_on = Names(words, Opt::kNotOnNode);
   std::string node;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cli/table/text_width.h"
-#include "cli/top/snapshot.h"
 #include "cli/top/top_keys.h"
 #include "cli/top/top_view.h"
 
@@ -39,30 +38,8 @@ TEST(TopKeys, KnowsThemWhole) {
   }
 }
 
-TEST(Snapshot, TakesWhatItKnows) {
-  auto snapshot = ReadSnapshot(
-      "{\"type\":\"hub\",\"v\":1,\"life\":3,\"since\":1600000000.5,\"nodes\":2,\"new\":[]}\n"
-      "{\"type\":\"node\",\"node\":\"n1\",\"state\":\"ready\",\"slots\":\"many\",\"used\":0.5}\n"
-      "{\"type\":\"planet\"}\n"
-      "damage\n"
-      "{\"type\":\"job\",\"job\":7,\"user\":\"ada\",\"name\":null,\"running\":2,\"total\":9}\n"
-      "{\"type\":\"job\",\"job\":8,\"user\":\"bob\",\"name\":\"fold\"}");
-  ASSERT_TRUE(snapshot);
-  EXPECT_EQ(snapshot->hub.life, 3u);
-  EXPECT_EQ(snapshot->hub.since.ns, 1'600'000'000'500'000'000);
-  ASSERT_EQ(snapshot->nodes.size(), 1u);
-  EXPECT_EQ(snapshot->nodes[0].slots, 0u);
-  EXPECT_EQ(snapshot->nodes[0].used, 0.5);
-  ASSERT_EQ(snapshot->jobs.size(), 2u);
-  EXPECT_EQ(snapshot->jobs[0].name, std::nullopt);
-  EXPECT_EQ(snapshot->jobs[0].counts.leased, 2u);
-  EXPECT_EQ(snapshot->jobs[1].name, "fold");
-  EXPECT_FALSE(ReadSnapshot(""));
-  EXPECT_FALSE(ReadSnapshot("{\"type\":\"job\"}\n"));
-}
-
-Snapshot Example() {
-  Snapshot snapshot;
+TopFacts Example() {
+  TopFacts snapshot;
   snapshot.hub = {.life = 2,
                   .since = kNow - Duration::Seconds(3600),
                   .nodes = 2,
@@ -75,8 +52,9 @@ Snapshot Example() {
   snapshot.nodes = {{.name = "n1", .state = "ready", .slots = 2, .tasks = 3, .used = 1.5},
                     {.name = "n2", .state = "away", .why = "gone"}};
   JobCounts counts = {.total = 200, .queued = 97, .leased = 3, .succeeded = 99, .failed = 1};
-  snapshot.jobs = {{.job = 1, .user = "ada", .state = "running", .name = "fold", .counts = counts},
-                   {.job = 2, .user = "bob", .state = "held", .name = {}, .counts = {}}};
+  snapshot.jobs = {
+      {.job = JobId(1), .user = "ada", .name = "fold", .state = "running", .counts = counts},
+      {.job = JobId(2), .user = "bob", .name = {}, .state = "held", .counts = {}}};
   return snapshot;
 }
 
@@ -102,7 +80,7 @@ TEST(TopView, ShowsAll) {
 
 TEST(TopView, MeasuresRates) {
   TopView view;
-  Snapshot snapshot = Example();
+  TopFacts snapshot = Example();
   Instant now = kNow;
   for (int i = 0; i < 5; ++i, now = now + Duration::Seconds(1)) {
     view.Take(snapshot, now);
@@ -120,11 +98,11 @@ TEST(TopView, MeasuresRates) {
 
 TEST(TopView, FitsAndScrolls) {
   TopView view;
-  Snapshot snapshot = Example();
+  TopFacts snapshot = Example();
   snapshot.nodes.resize(30, {.name = "other", .state = "ready"});
   for (uint32_t i = 3; i <= 50; ++i) {
     snapshot.jobs.push_back(
-        {.job = i, .user = "ada", .state = "queued", .name = "x", .counts = {}});
+        {.job = JobId(i), .user = "ada", .name = "x", .state = "queued", .counts = {}});
   }
   view.Take(snapshot, kNow);
   for (uint32_t rows : {1, 2, 5, 8, 24, 200}) {

@@ -24,7 +24,7 @@ std::string Bar(const JobCounts& counts) {
                      done * 100 / total);
 }
 
-std::string EtaOf(const JobShot& job, double rate) {
+std::string EtaOf(const JobGlance& job, double rate) {
   if (job.state != "running") return job.state;
   uint64_t left = job.counts.total - std::min(job.counts.total, job.counts.finished());
   if (rate <= 0 || left == 0) return "-";
@@ -56,15 +56,15 @@ class TableLines {
 
 }  // namespace
 
-void TopView::Take(Snapshot snapshot, Instant now) {
-  const HubShot& hub = snapshot.hub;
+void TopView::Take(TopFacts snapshot, Instant now) {
+  const HubFacts& hub = snapshot.hub;
   if (!has_snapshot_ || hub.life != snapshot_.hub.life) {
     ends_.Start(now);
     ends_from_ = hub.ended;
   }
   ends_.Note(now, hub.ended - ends_from_);
-  std::map<uint32_t, Meter> meters;
-  for (const JobShot& job : snapshot.jobs) {
+  std::map<JobId, Meter> meters;
+  for (const JobGlance& job : snapshot.jobs) {
     uint64_t done = job.counts.finished();
     auto known = meters_.find(job.job);
     bool is_new = known == meters_.end() || done < known->second.from;
@@ -111,7 +111,7 @@ void TopView::Press(TopKey key) {
 
 TopView::Lines TopView::Head(const Size& size, Instant now) const {
   Lines lines;
-  const HubShot& hub = snapshot_.hub;
+  const HubFacts& hub = snapshot_.hub;
   if (has_snapshot_) {
     std::string rate = BriefRate(ends_.PerSecond(now));
     lines.push_back(fmt::format("hub of spate, life {}, up {}   {}{} ended, {} failed", hub.life,
@@ -139,7 +139,7 @@ TopView::Lines TopView::Nodes(const Size& size) const {
                     {"FAILED", Align::kRight},
                     {"NOTE", Align::kLeft, 4}},
                    size);
-  for (const NodeShot& node : snapshot_.nodes) {
+  for (const NodeFacts& node : snapshot_.nodes) {
     Tone tone = node.state == "ready" ? Tone::kGood : Tone::kDoubtful;
     table.Add({{node.name},
                {node.state, tone},
@@ -164,11 +164,11 @@ TopView::Lines TopView::Jobs(const Size& size, Instant now) const {
                     {"RATE", Align::kRight},
                     {"ETA", Align::kRight}},
                    size);
-  for (const JobShot& job : snapshot_.jobs) {
+  for (const JobGlance& job : snapshot_.jobs) {
     auto meter = meters_.find(job.job);
     double rate = meter == meters_.end() ? 0 : meter->second.rate.PerSecond(now);
     uint32_t failed = job.counts.failed + job.counts.unknown;
-    table.Add({{fmt::format("{}", job.job)},
+    table.Add({{fmt::format("{}", job.job.value)},
                {job.user},
                {job.name.value_or("-")},
                {Bar(job.counts)},

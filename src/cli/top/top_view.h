@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cli/top/snapshot.h"
 #include "cli/top/top_keys.h"
 #include "cli/view/bar.h"
+#include "core/model/facts.h"
 
 namespace spate::cli {
 
 class TopView {
  public:
-  void Take(Snapshot snapshot, Instant now);
+  void Take(TopFacts snapshot, Instant now);
   // The hub is away; empty: it is there.
   void SetTrouble(std::string why) { trouble_ = std::move(why); }
   void Press(TopKey key);
@@ -37,7 +37,7 @@ class TopView {
   Lines Jobs(const Size& size, Instant now) const;
   void AddList(Lines& screen, Lines list, size_t room, bool scrolled);
 
-  Snapshot snapshot_;
+  TopFacts snapshot_;
   bool has_snapshot_ = false;
   std::string trouble_;
   Show show_ = Show::kBoth;
@@ -49,7 +49,7 @@ class TopView {
     RateMeter rate;
     uint64_t from = 0;
   };
-  std::map<uint32_t, Meter> meters_;  // by job
+  std::map<JobId, Meter> meters_;  // by job
 };
 
 }  // namespace spate::cli

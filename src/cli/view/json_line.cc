@@ -5,6 +5,15 @@
 #include <utility>
 
 namespace spate::cli {
+namespace {
+
+std::string ToBase64(std::string_view bytes) {
+  Base64 encoder;
+  std::string text = encoder.Take(bytes);
+  return text + encoder.Finish();
+}
+
+}  // namespace
 
 void JsonLine::Key(std::string_view key) {
   text_ += first_ ? '{' : ',';
@@ -41,6 +50,32 @@ JsonLine& JsonLine::Raw(std::string_view key, std::string_view value) {
   Key(key);
   text_ += value;
   return *this;
+}
+
+JsonLine TypedLine(std::string_view type) {
+  JsonLine line;
+  line.Text("type", type).Number("v", kJsonVersion);
+  return line;
+}
+
+void TextOrBase64(JsonLine& line, std::string_view key, std::string_view value) {
+  if (IsUtf8(value)) {
+    line.Text(key, value);
+  } else {
+    line.Text(fmt::format("{}_base64", key), ToBase64(value));
+  }
+}
+
+void TextsOrBase64(JsonLine& line, std::string_view key, const std::vector<std::string>& values) {
+  bool text = true;
+  for (const std::string& value : values) text = text && IsUtf8(value);
+  std::string list;
+  for (const std::string& value : values) {
+    list += list.empty() ? '[' : ',';
+    list += '"' + (text ? JsonEscaped(value) : ToBase64(value)) + '"';
+  }
+  if (list.empty()) list = "[";
+  line.Raw(fmt::format("{}{}", key, text ? "" : "_base64"), list + ']');
 }
 
 std::string JsonEscaped(std::string_view text) {

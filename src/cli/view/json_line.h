@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spate::cli {
 
@@ -30,6 +31,14 @@ class JsonLine {
   std::string text_;
   bool first_ = true;  // no field yet
 };
+
+// The version of the JSON that commands print (docs/formats/json.md, json-lines.md).
+inline constexpr int kJsonVersion = 1;
+// A line that begins with its type and the version.
+JsonLine TypedLine(std::string_view type);
+// The field `key`; `key`_base64 when the value is no UTF-8.
+void TextOrBase64(JsonLine& line, std::string_view key, std::string_view value);
+void TextsOrBase64(JsonLine& line, std::string_view key, const std::vector<std::string>& values);
 
 // `text` as the inside of a JSON string. Bytes that are no UTF-8 pass: see IsUtf8.
 std::string JsonEscaped(std::string_view text);

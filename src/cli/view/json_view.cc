@@ -9,17 +9,6 @@
 namespace spate::cli {
 namespace {
 
-// The field `key`, or key_base64 when the value is no UTF-8.
-void TextOrBase64(JsonLine& line, std::string_view key, std::string_view value) {
-  if (IsUtf8(value)) {
-    line.Text(key, value);
-    return;
-  }
-  Base64 encoder;
-  std::string coded = encoder.Take(value);
-  line.Text(fmt::format("{}_base64", key), coded + encoder.Finish());
-}
-
 void CountOrNull(JsonLine& line, std::string_view key, int64_t value) {
   if (value < 0) {
     line.Null(key);

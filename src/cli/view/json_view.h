@@ -11,8 +11,6 @@
 
 namespace spate::cli {
 
-inline constexpr int kJsonVersion = 1;
-
 class JsonView final : public RunView {
  public:
   struct Options {

@@ -102,6 +102,13 @@ struct UserRule {
   uint32_t max_running = 0;  // tasks that nodes hold at once; 0: no bound
   uint32_t max_queued = 0;   // tasks that have not ended, of all jobs; 0: no bound
   uint64_t max_output = 0;   // bytes of output that the hub keeps of all jobs; 0: no bound
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "weight", self.weight);
+    visit(2, "max_running", self.max_running);
+    visit(3, "max_queued", self.max_queued);
+    visit(4, "max_output", self.max_output);
+  }
   friend bool operator==(const UserRule&, const UserRule&) = default;
 };
 
@@ -174,6 +181,16 @@ struct JobCounts {
   uint32_t cancelled = 0;
   uint32_t unknown = 0;
   uint32_t finished() const { return succeeded + failed + cancelled + unknown; }
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "total", self.total);
+    visit(2, "queued", self.queued);
+    visit(3, "running", self.leased);
+    visit(4, "succeeded", self.succeeded);
+    visit(5, "failed", self.failed);
+    visit(6, "cancelled", self.cancelled);
+    visit(7, "unknown", self.unknown);
+  }
   friend bool operator==(const JobCounts&, const JobCounts&) = default;
 };
 

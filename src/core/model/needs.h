@@ -18,6 +18,11 @@ inline constexpr uint32_t kMilliCpu = 1000;
 struct NamedNeed {
   std::string name;  // "gpus" is one of these; upper and lower case differ
   uint32_t count = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "count", self.count);
+  }
   friend auto operator<=>(const NamedNeed&, const NamedNeed&) = default;
 };
 
@@ -43,6 +48,16 @@ struct NeedsChange {
   std::optional<std::vector<std::string>> labels;
   std::optional<std::string> on_node;
   std::optional<std::vector<std::string>> not_on;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "milli_cpus", self.milli_cpus);
+    visit(2, "memory", self.memory);
+    visit(3, "named", self.named);
+    visit(4, "time", self.time);
+    visit(5, "labels", self.labels);
+    visit(6, "on_node", self.on_node);
+    visit(7, "not_on", self.not_on);
+  }
   friend bool operator==(const NeedsChange&, const NeedsChange&) = default;
   bool empty() const { return *this == NeedsChange(); }
 };

@@ -232,8 +232,12 @@ TEST(HubStore, JobsAreFoundByUserAndByTheirEnds) {
   JobId three = world.Submit(1);
   ASSERT_TRUE(world.Finish(one, 1));
   ASSERT_TRUE(world.Finish(two, 1));
-  EXPECT_EQ(world.store().JobsOf("ada").value(), (std::vector<JobId>{one, three}));
-  EXPECT_EQ(world.store().JobsOf("").value().size(), 3u);
+  auto between = [&](uint32_t first, uint32_t last, size_t most) {
+    return world.store().JobsBetween(JobId(first), JobId(last), most).value();
+  };
+  EXPECT_EQ(between(1, UINT32_MAX, SIZE_MAX), (std::vector<JobId>{one, two, three}));
+  EXPECT_EQ(between(2, 9, 1), (std::vector<JobId>{two}));
+  EXPECT_EQ(between(4, 9, 9), std::vector<JobId>());
   EXPECT_EQ(world.store().NewestOf("bob").value(), two);
   EXPECT_EQ(world.store().NewestOf("eve").value(), std::nullopt);
   Instant ended{1'600'000'009'000'000'000};

@@ -294,6 +294,17 @@ Result<std::vector<JobId>> ReadIds(Result<Statement> select) {
 
 }  // namespace
 
+Result<std::vector<JobId>> JobNumbersBetween(Database& db, JobId first, JobId last, size_t most) {
+  auto select = db.Prepare(
+      "SELECT id FROM job WHERE first_seq IS NOT NULL AND id BETWEEN ? AND ? ORDER BY id LIMIT ?");
+  if (select) {
+    select->Bind(0, first.value);
+    select->Bind(1, last.value);
+    select->Bind(2, static_cast<int64_t>(std::min<size_t>(most, INT64_MAX)));
+  }
+  return ReadIds(std::move(select));
+}
+
 Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user) {
   auto select =
       db.Prepare(fmt::format("SELECT id FROM job WHERE first_seq IS NOT NULL{} ORDER BY id",

@@ -45,6 +45,7 @@ Result<std::vector<JobRow>> ReadJobRows(Database& db, WhichJobs which);
 // Jobs from `first` to `last` that were accepted, ascending: the first so many, also damaged ones.
 Result<std::vector<JobRow>> ReadJobRowsBetween(Database& db, JobId first, JobId last, size_t most);
 // Numbers of jobs that were accepted, ascending. An empty user: of all.
+Result<std::vector<JobId>> JobNumbersBetween(Database& db, JobId first, JobId last, size_t most);
 Result<std::vector<JobId>> JobsOfUser(Database& db, std::string_view user);
 Result<std::optional<JobId>> NewestJobOfUser(Database& db, std::string_view user);
 // Of jobs that finished before `when`: those that did first. An empty user: of all.

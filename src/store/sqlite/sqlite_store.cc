@@ -255,8 +255,8 @@ Result<std::vector<JobRow>> SqliteStore::ReadJobsBetween(JobId first, JobId last
   return WithDatabase([&](Database& db) { return ReadJobRowsBetween(db, first, last, most); });
 }
 
-Result<std::vector<JobId>> SqliteStore::JobsOf(std::string_view user) {
-  return WithDatabase([&](Database& db) { return JobsOfUser(db, user); });
+Result<std::vector<JobId>> SqliteStore::JobsBetween(JobId first, JobId last, size_t most) {
+  return WithDatabase([&](Database& db) { return JobNumbersBetween(db, first, last, most); });
 }
 
 Result<std::optional<JobId>> SqliteStore::NewestOf(std::string_view user) {

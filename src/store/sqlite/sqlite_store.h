@@ -62,7 +62,7 @@ class SqliteStore final : public HubStore {
   // Without a number the row of a run's only job.
   Result<JobRow> ReadJob(JobId job = {}) override;
   Result<std::vector<JobRow>> ReadJobs(WhichJobs which) override;
-  Result<std::vector<JobId>> JobsOf(std::string_view user) override;
+  Result<std::vector<JobId>> JobsBetween(JobId first, JobId last, size_t most) override;
   Result<std::optional<JobId>> NewestOf(std::string_view user) override;
   Result<std::vector<JobRow>> ReadJobsBetween(JobId first, JobId last, size_t most) override;
   Result<std::vector<JobId>> EndedBefore(Instant when, size_t most, std::string_view user) override;

@@ -1,0 +1,45 @@
+#include "apps/metrics_text.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace spate::apps {
+
+std::string MetricsText(const HubFacts& hub) {
+  std::string text;
+  auto begin = [&](std::string_view name, std::string_view type, std::string_view help) {
+    text += fmt::format("# HELP spate_{0} {2}\n# TYPE spate_{0} {1}\n", name, type, help);
+  };
+  auto one = [&](std::string_view name, std::string_view type, auto value, std::string_view help) {
+    begin(name, type, help);
+    text += fmt::format("spate_{} {}\n", name, value);
+  };
+  begin("tasks", "gauge", "Tasks of jobs that have not ended.");
+  text += fmt::format("spate_tasks{{state=\"queued\"}} {}\n", hub.queued);
+  text += fmt::format("spate_tasks{{state=\"running\"}} {}\n", hub.running);
+  begin("ends_total", "counter", "Attempts that have ended in this life of the hub.");
+  for (const auto& [verdict, count] : hub.ends) {
+    text += fmt::format("spate_ends_total{{verdict=\"{}\"}} {}\n", verdict, count);
+  }
+  begin("nodes", "gauge", "Nodes that the hub knows.");
+  for (const auto& [state, count] : hub.standings) {
+    text += fmt::format("spate_nodes{{state=\"{}\"}} {}\n", state, count);
+  }
+  one("jobs", "gauge", hub.jobs, "Jobs that have not ended.");
+  one("clients", "gauge", hub.clients, "Clients that are connected.");
+  one("strangers", "gauge", hub.strangers, "Peers that have not said yet who they are.");
+  one("peers_accepted_total", "counter", hub.accepted, "Peers that were let in.");
+  one("peers_refused_total", "counter", hub.refused, "Peers that were refused.");
+  one("breaches_total", "counter", hub.breaches, "Peers that broke the protocol.");
+  one("commit_backlog_bytes", "gauge", hub.backlog, "Bytes that wait to be written.");
+  one("journal_bytes", "gauge", hub.journal_bytes, "Bytes of the journal on disk.");
+  one("loop_lag_seconds", "gauge", hub.lag.seconds(), "How late the loop was, newest look.");
+  one("life", "gauge", hub.life, "How often the hub has been started.");
+  // No exponents: a double of 1.8e9 keeps its milliseconds.
+  one("start_time_seconds", "gauge", fmt::format("{:.3f}", hub.since.seconds()),
+      "When this life began, since 1970.");
+  return text;
+}
+
+}  // namespace spate::apps

@@ -1,0 +1,12 @@
+// What a hub tells monitors, in Prometheus' text form (docs/formats/metrics.md).
+#pragma once
+
+#include <string>
+
+#include "core/model/facts.h"
+
+namespace spate::apps {
+
+std::string MetricsText(const HubFacts& hub);
+
+}  // namespace spate::apps

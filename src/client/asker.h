@@ -1,0 +1,44 @@
+// Asker: whoever answers questions about jobs, nodes and users (wire/questions.h): a hub, by
+// HubCall.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "wire/field_bytes.h"
+#include "wire/questions.h"
+
+namespace spate::client {
+
+class Asker {
+ public:
+  virtual ~Asker() = default;
+  using TakeAnswer = std::function<Status(std::string_view bytes)>;
+  // `take` has each answer, until it fails. A refusal is an error of the kind that the hub gave.
+  virtual Status Ask(wire::Question question, const TakeAnswer& take) = 0;
+};
+
+// Calls `take` with each answer.
+template <typename Q, typename Take>
+Status Ask(Asker& asker, Q question, Take take) {
+  return asker.Ask(std::move(question), [&](std::string_view bytes) -> Status {
+    auto answer = wire::FromBytes<typename Q::Answer>("the hub's answer", bytes);
+    if (!answer) return std::unexpected(answer.error());
+    take(std::move(*answer));
+    return {};
+  });
+}
+
+// The only answer.
+template <typename Q>
+Result<typename Q::Answer> AskOne(Asker& asker, Q question) {
+  typename Q::Answer newest;
+  auto asked = Ask(asker, std::move(question),
+                   [&](typename Q::Answer answer) { newest = std::move(answer); });
+  if (!asked) return std::unexpected(asked.error());
+  return newest;
+}
+
+}  // namespace spate::client

@@ -1,0 +1,230 @@
+// What a hub tells of itself, its nodes, users and jobs: answers to wire/questions.h, shown by
+// commands as tables and as JSON (docs/formats/json.md), and read by monitors.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/model/fields.h"
+#include "core/model/job.h"
+#include "core/model/machine_load.h"
+
+namespace spate {
+
+struct NamedCount {
+  std::string name;
+  uint64_t count = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "count", self.count);
+  }
+};
+
+// Numbers only, but for where it is: no names of people, jobs or commands.
+struct HubFacts {
+  std::string program;  // its version
+  uint64_t life = 0;    // how often the hub has been started
+  Instant since;        // the start of this life
+  uint64_t nodes = 0;   // connected
+  uint64_t away = 0;
+  uint64_t jobs = 0;  // that have not ended
+  uint64_t queued = 0;
+  uint64_t running = 0;  // tasks that nodes hold
+  uint64_t ended = 0;    // attempts, in this life
+  uint64_t failed = 0;   // of them
+  uint64_t clients = 0;
+  uint64_t refused = 0;   // peers
+  uint64_t breaches = 0;  // peers that broke the protocol
+  std::string folder;
+  std::vector<std::string> addresses;  // where it listens
+  std::string metrics;                 // where monitors ask; empty: nowhere
+  uint64_t accepted = 0;               // peers
+  uint64_t strangers = 0;              // who have not said yet who they are
+  std::vector<NamedCount> ends;        // of attempts in this life, by verdict
+  std::vector<NamedCount> standings;   // of nodes, by state
+  uint64_t backlog = 0;                // bytes that wait to be written
+  uint64_t journal_bytes = 0;          // on disk
+  Duration lag;                        // by which the loop was late at the last look
+
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "program", self.program);
+    visit(2, "life", self.life);
+    visit(3, "since", self.since);
+    visit(4, "nodes", self.nodes);
+    visit(5, "away", self.away);
+    visit(6, "jobs", self.jobs);
+    visit(7, "queued", self.queued);
+    visit(8, "running", self.running);
+    visit(9, "ended", self.ended);
+    visit(10, "failed", self.failed);
+    visit(11, "clients", self.clients);
+    visit(12, "refused", self.refused);
+    visit(13, "breaches", self.breaches);
+    visit(14, "folder", self.folder);
+    visit(15, kNotInJson, self.addresses);
+    visit(16, kNotInJson, self.metrics);
+    visit(17, kNotInJson, self.accepted);
+    visit(18, kNotInJson, self.strangers);
+    visit(19, kNotInJson, self.ends);
+    visit(20, kNotInJson, self.standings);
+    visit(21, kNotInJson, self.backlog);
+    visit(22, kNotInJson, self.journal_bytes);
+    visit(23, kNotInJson, self.lag);
+  }
+};
+
+// A task that runs on a node.
+struct RunFacts {
+  JobId job;
+  uint32_t task = 0;  // from 1
+  Instant since;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "task", self.task);
+    visit(3, "since", self.since);
+  }
+};
+
+struct OfferFacts {
+  std::string name;
+  std::vector<std::string> pieces;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "pieces", self.pieces);
+  }
+};
+
+struct NodeFacts {
+  std::string name;
+  std::string state;  // "ready", "away", "silent", "drained", "sick", "joining"
+  std::string user;   // whose tasks it takes; "*": everybody's
+  uint32_t slots = 0;
+  double cpus = 0;
+  uint64_t memory = 0;                 // bytes; 0: not known
+  uint32_t tasks = 0;                  // that it holds
+  double used = 0;                     // the part of it that they take
+  uint64_t ended = 0;                  // attempts, in this life of the hub
+  uint64_t failed = 0;                 // of them
+  std::optional<MachineLoad> machine;  // while it is there
+  std::string from;                    // its address
+  std::string program;                 // its version
+  std::string why;                     // it is sick, or set aside for somebody
+  Instant since;                       // it came, or went
+  std::vector<OfferFacts> offers;      // beside slots, processors and memory
+  std::vector<std::string> labels;
+  std::optional<Instant> until;  // its machine is taken away
+  std::vector<RunFacts> runs;
+
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "node", self.name);
+    visit(2, "state", self.state);
+    visit(3, "user", self.user);
+    visit(4, "slots", self.slots);
+    visit(5, "cpus", self.cpus);
+    visit(6, "memory", self.memory);
+    visit(7, "tasks", self.tasks);
+    visit(8, "used", self.used);
+    visit(9, "ended", self.ended);
+    visit(10, "failed", self.failed);
+    visit(11, kInto, self.machine);
+    visit(12, "from", self.from);
+    visit(13, "program", self.program);
+    visit(14, "why", self.why);
+    visit(15, kNotInJson, self.since);
+    visit(16, kNotInJson, self.offers);
+    visit(17, kNotInJson, self.labels);
+    visit(18, kNotInJson, self.until);
+    visit(19, kNotInJson, self.runs);
+  }
+};
+
+// A job that has not ended, as everybody may see it.
+struct JobGlance {
+  JobId job;
+  std::string user;
+  std::optional<std::string> name;  // nullopt: it is not for who asks
+  std::string state;                // "queued", "running", "held"
+  JobCounts counts;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "user", self.user);
+    visit(3, "name", self.name);
+    visit(4, "state", self.state);
+    visit(5, kInto, self.counts);
+  }
+};
+
+// The hub, and some of the nodes and jobs, those at work first.
+struct TopFacts {
+  HubFacts hub;
+  std::vector<NodeFacts> nodes;
+  std::vector<JobGlance> jobs;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "hub", self.hub);
+    visit(2, kNotInJson, self.nodes);
+    visit(3, kNotInJson, self.jobs);
+  }
+};
+
+struct UserFacts {
+  std::string user;
+  uint32_t jobs = 0;  // that have not ended
+  uint32_t running = 0;
+  uint32_t queued = 0;
+  double cpus = 0;  // that its tasks take
+  UserRule rule;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "user", self.user);
+    visit(2, "jobs", self.jobs);
+    visit(3, "running", self.running);
+    visit(4, "queued", self.queued);
+    visit(5, kNotInJson, self.cpus);
+    visit(6, kInto, self.rule);
+  }
+};
+
+// A credential that the hub gave out.
+struct AccessFacts {
+  uint64_t serial = 0;
+  std::string role;  // "node", "client", "admin"
+  std::string user;
+  std::string state;  // "good", "expired", "revoked"
+  Instant made;
+  std::optional<Instant> expires;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "serial", self.serial);
+    visit(2, "role", self.role);
+    visit(3, "user", self.user);
+    visit(4, "state", self.state);
+    visit(5, kNotInJson, self.made);
+    visit(6, kNotInJson, self.expires);
+  }
+};
+
+// Why a task of a job that has not ended is in the state it is in.
+struct TaskWhy {
+  JobId job;
+  uint32_t task = 0;  // from 1
+  std::string why;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "task", self.task);
+    visit(3, "why", self.why);
+  }
+};
+
+}  // namespace spate

@@ -1,0 +1,46 @@
+// What a hub answers to the questions of its clients, and changes for them (wire/questions.h).
+//
+// Thread: the loop's.
+#pragma once
+
+#include <utility>
+
+#include "hub/client_session.h"
+#include "wire/client_messages.h"
+
+namespace spate::hub {
+
+class Service;
+
+// The client has its answer, or gets it later.
+void TakeAsk(Service& service, ClientSession& client, wire::Ask ask);
+
+// A question on its way to its answer.
+struct AskCall {
+  Service& service;
+  ClientSession& client;
+
+  const Caller& caller() const { return client.caller(); }
+  template <typename T>
+  void Give(const T& answer) {
+    client.Give(answer);
+  }
+  void End() { client.End(); }
+  // The whole answer, when what was posted before is durable.
+  template <typename T>
+  void EndWhenSettled(T answer) {
+    client.WhenSettled([client = &client, answer = std::move(answer)] {
+      client->Give(answer);
+      client->End();
+    });
+  }
+};
+
+// The jobs of it (answer_jobs.cc). An error is the answer; without one it has been given, or comes.
+Status Answer(AskCall& call, const wire::ChangeJobs& asked);
+Status Answer(AskCall& call, const wire::Cancel& asked);
+Status Answer(AskCall& call, const wire::Forget& asked);
+Status Answer(AskCall& call, const wire::Retry& asked);
+Status Answer(AskCall& call, const wire::ExplainTasks& asked);
+
+}  // namespace spate::hub

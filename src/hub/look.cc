@@ -1,0 +1,182 @@
+#include "hub/look.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace spate::hub {
+namespace {
+
+using engine::NodeStanding;
+using engine::Verdict;
+
+const char* WordOf(NodeStanding standing) {
+  switch (standing) {
+    case NodeStanding::kUnknown:
+      return "joining";
+    case NodeStanding::kJoined:
+      return "ready";
+    default:
+      return engine::NodeStandingName(standing);
+  }
+}
+
+const char* StateOf(const Nodes::Node& node, const engine::NodeInfo& info) {
+  return node.channel ? WordOf(info.standing) : "away";
+}
+
+// What the engine knows of each node.
+std::map<NodeId, engine::NodeInfo> NodeInfos(const Service& service) {
+  std::map<NodeId, engine::NodeInfo> infos;
+  for (engine::NodeInfo& info : service.engine().Nodes()) {
+    NodeId id = info.node;
+    infos[id] = std::move(info);
+  }
+  return infos;
+}
+
+void AddOffer(NodeFacts& facts, const Offer& offer) {
+  facts.slots = offer.slots;
+  facts.cpus = offer.milli_cpus / double{kMilliCpu};
+  facts.memory = offer.memory;
+  for (const NamedOffer& named : offer.named) facts.offers.push_back({named.name, named.indices});
+  facts.labels = offer.labels;
+  if (offer.end_of_life != Instant::Never()) facts.until = offer.end_of_life;
+}
+
+NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info) {
+  NodeFacts facts;
+  facts.name = node.row.name;
+  facts.state = StateOf(node, info);
+  facts.user = node.row.user;
+  AddOffer(facts, info.offer);
+  facts.tasks = info.leased;
+  facts.used = info.used;
+  facts.ended = info.ended;
+  facts.failed = info.failed;
+  facts.from = node.peer;
+  facts.program = node.product;
+  facts.why = info.text;
+  facts.since = node.since;
+  if (!node.state) return facts;
+  facts.machine = node.state->machine;
+  for (const wire::NodeState::Run& run : node.state->runs) {
+    facts.runs.push_back({run.ref.job, run.ref.index + 1, run.since});
+  }
+  return facts;
+}
+
+const char* StateOf(const engine::JobInfo& job) {
+  if (job.held != engine::HoldReason::kNone) return "held";
+  return job.counts.leased + job.counts.finished() > 0 ? "running" : "queued";
+}
+
+JobGlance GlanceAt(const Service& service, const Caller& caller, const engine::JobInfo& job) {
+  JobGlance glance{job.job, job.user, std::nullopt, StateOf(job), job.counts};
+  const KnownJobs::Job* entry = service.known().Find(job.job);
+  bool may_see = entry != nullptr && (caller.is_admin || caller.user == job.user);
+  if (may_see) glance.name = entry->name;
+  return glance;
+}
+
+void CountEnds(const Service& service, HubFacts& facts) {
+  const auto& ends = service.jobs().ends();
+  for (size_t i = 0; i < ends.size(); ++i) {
+    auto verdict = static_cast<Verdict>(i);
+    facts.ends.push_back({engine::VerdictName(verdict), ends[i]});
+    facts.ended += ends[i];
+    if (verdict == Verdict::kFailed || verdict == Verdict::kUnknown) facts.failed += ends[i];
+  }
+}
+
+void CountNodes(const Service& service, HubFacts& facts) {
+  std::map<std::string, uint64_t> standings = {{"away", 0}};
+  for (auto standing : {NodeStanding::kUnknown, NodeStanding::kJoined, NodeStanding::kSilent,
+                        NodeStanding::kDrained, NodeStanding::kSick}) {
+    standings[WordOf(standing)] = 0;
+  }
+  for (const NodeFacts& node : FactsOfNodes(service)) ++standings[node.state];
+  for (const auto& [name, count] : standings) facts.standings.push_back({name, count});
+  facts.nodes = service.nodes_joined();
+  facts.away = standings.at("away");
+}
+
+}  // namespace
+
+std::vector<NodeFacts> FactsOfNodes(const Service& service) {
+  auto infos = NodeInfos(service);
+  std::vector<NodeFacts> facts;
+  for (const auto& [id, node] : service.nodes().all()) {
+    if (!node.row.removed) facts.push_back(FactsOf(node, infos[id]));
+  }
+  return facts;
+}
+
+HubFacts FactsOfHub(const Service& service) {
+  HubFacts facts;
+  facts.program = service.product();
+  facts.life = service.epoch().value;
+  facts.since = service.since();
+  for (const engine::UserInfo& user : service.engine().Users()) {
+    facts.jobs += user.jobs;
+    facts.queued += user.queued;
+    facts.running += user.leased;
+  }
+  CountEnds(service, facts);
+  CountNodes(service, facts);
+  const link::Counts& counts = service.door().counts();
+  facts.clients = service.clients();
+  facts.strangers = service.door().strangers();
+  facts.accepted = counts.accepted;
+  facts.refused = counts.refused;
+  facts.breaches = counts.breaches;
+  facts.folder = service.dir();
+  for (const os::SocketAddress& address : service.door().addresses()) {
+    facts.addresses.push_back(address.Text());
+  }
+  facts.backlog = service.store().Backlog();
+  service.TellAbout(facts);
+  return facts;
+}
+
+TopFacts FactsOfAll(const Service& service, const Caller& caller, size_t most) {
+  TopFacts facts{.hub = FactsOfHub(service), .nodes = FactsOfNodes(service), .jobs = {}};
+  std::ranges::sort(facts.nodes, {}, [](const NodeFacts& node) {
+    return std::tuple(-node.used, node.state == "away", node.name);
+  });
+  if (facts.nodes.size() > most) facts.nodes.resize(most);
+  std::vector<engine::JobInfo> jobs = service.known().Unfinished();
+  std::ranges::sort(jobs, {}, [](const engine::JobInfo& job) {
+    return std::pair(job.counts.leased == 0, job.job);
+  });
+  if (jobs.size() > most) jobs.resize(most);
+  for (const engine::JobInfo& job : jobs) facts.jobs.push_back(GlanceAt(service, caller, job));
+  return facts;
+}
+
+std::vector<UserFacts> FactsOfUsers(const Service& service, const std::string& user) {
+  std::vector<UserFacts> facts;
+  for (const engine::UserInfo& info : service.engine().Users()) {
+    if (!user.empty() && info.user != user) continue;
+    facts.push_back({info.user, info.jobs, info.leased, info.queued, info.used, info.rule});
+  }
+  return facts;
+}
+
+std::vector<AccessFacts> FactsOfAccess(const Service& service) {
+  std::vector<AccessFacts> facts;
+  Instant now = service.now();
+  for (const auto& [serial, row] : service.access().all()) {
+    bool expired = row.expires && *row.expires <= now;
+    facts.push_back({serial, row.role, row.user,
+                     row.revoked ? "revoked"
+                     : expired   ? "expired"
+                                 : "good",
+                     row.created, row.expires});
+  }
+  return facts;
+}
+
+}  // namespace spate::hub

@@ -1,0 +1,160 @@
+#include "wire/field_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "wire/questions.h"
+
+namespace spate::wire {
+namespace {
+
+enum class Colour : uint8_t { kRed, kGreen, kLast = kGreen };
+
+struct Inner {
+  uint32_t number = 7;
+  std::vector<std::string> texts;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "number", self.number);
+    visit(2, "texts", self.texts);
+  }
+  friend bool operator==(const Inner&, const Inner&) = default;
+};
+
+struct All {
+  bool flag = false;
+  uint8_t small = 0;
+  int32_t sign = 0;
+  uint64_t large = 0;
+  double part = 0;
+  Colour colour = Colour::kRed;
+  std::string text;
+  JobId job;
+  Duration time;
+  Instant when;
+  Inner inner;
+  std::optional<uint32_t> maybe;
+  std::vector<Inner> list;
+  std::optional<std::vector<std::string>> maybe_list;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "flag", self.flag);
+    visit(2, "small", self.small);
+    visit(3, "sign", self.sign);
+    visit(4, "large", self.large);
+    visit(5, "part", self.part);
+    visit(6, "colour", self.colour);
+    visit(7, "text", self.text);
+    visit(8, "job", self.job);
+    visit(9, "time", self.time);
+    visit(10, "when", self.when);
+    visit(11, "inner", self.inner);
+    visit(12, "maybe", self.maybe);
+    visit(13, "list", self.list);
+    visit(300, "maybe_list", self.maybe_list);
+  }
+  friend bool operator==(const All&, const All&) = default;
+};
+
+All Some() {
+  All all{.flag = true,
+          .small = 255,
+          .sign = std::numeric_limits<int32_t>::min(),
+          .large = UINT64_MAX,
+          .part = -0.1,
+          .colour = Colour::kGreen,
+          .text = std::string("a\0\xff", 3),
+          .job = JobId(12),
+          .time = Duration{1},
+          .when = Instant::Never()};
+  all.inner = {0, {"", "x"}};
+  all.maybe = 0;
+  all.list = {Inner(), {1, {}}};
+  all.maybe_list.emplace();
+  return all;
+}
+
+TEST(FieldBytes, ComeBackTheSame) {
+  for (const All& all : {Some(), All()}) {
+    auto back = FromBytes<All>("all", BytesOf(all));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, all);
+  }
+}
+
+// The bytes are protobuf's: field 1 as a varint is 08, field 2 as a length 12.
+TEST(FieldBytes, AreThoseOfProtobuf) {
+  EXPECT_EQ(BytesOf(Inner{150, {"testing"}}), "\x08\x96\x01\x12\x07testing");
+}
+
+// Fields of a newer program are skipped, and what an older one does not send stays as it is.
+TEST(FieldBytes, OtherVersionsAreUnderstood) {
+  std::string newer = BytesOf(Inner{1, {"x"}}) +
+                      "\xf8\x01\x05"
+                      "\xfa\x01\x02hi"
+                      "\xf9\x01"
+                      "12345678";
+  auto back = FromBytes<Inner>("inner", newer);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, (Inner{1, {"x"}}));
+  EXPECT_EQ(*FromBytes<Inner>("inner", ""), Inner());
+}
+
+TEST(FieldBytes, DamageIsTold) {
+  std::string good = BytesOf(Some());
+  for (size_t size = 0; size < good.size(); ++size) {
+    (void)FromBytes<All>("all", good.substr(0, size));  // none is read beyond its end
+  }
+  auto error_of = [](std::string_view bytes) {
+    return FromBytes<All>("all", bytes).error().message;
+  };
+  EXPECT_EQ(error_of("\x08"), "all: the message is cut off");
+  EXPECT_EQ(error_of("\x10\x80\x02"), "all: small is out of range");
+  EXPECT_EQ(error_of("\x30\x02"), "all: colour is out of range");
+  EXPECT_EQ(error_of("\x3a\x05hi"), "all: the message is cut off");
+  EXPECT_EQ(error_of("\x38\x01"), "all: text is of another type");
+  EXPECT_EQ(error_of("\x48\x01"), "all: time is out of range");
+  EXPECT_EQ(error_of("\x5a\x01\x08"), "all: the message is cut off");
+  EXPECT_EQ(error_of(std::string("\x00\x00", 2)), "all: the message is cut off");
+  EXPECT_EQ(error_of(std::string(10, '\xff') + '\x01'), "all: the message is cut off");
+}
+
+// An empty element takes two bytes here and some hundred in memory.
+TEST(FieldBytes, AMessageHasAnEndInMemory) {
+  std::string bytes;
+  for (uint32_t i = 0; i <= internal::FieldParser::kMostElements; ++i)
+    bytes += std::string_view("\x6a\0", 2);
+  EXPECT_EQ(FromBytes<All>("all", bytes).error().message, "all: list makes the message too long");
+  bytes.resize(bytes.size() - 2);
+  EXPECT_TRUE(FromBytes<All>("all", bytes));
+}
+
+// Every type's numbers are its own, or one field would be read as another.
+struct Numbers {
+  std::vector<uint32_t>& numbers;
+  template <typename T>
+  void operator()(uint32_t number, std::string_view, T&) {
+    numbers.push_back(number);
+  }
+};
+void ExpectDistinct(std::vector<uint32_t> numbers, uint32_t of) {
+  std::sort(numbers.begin(), numbers.end());
+  EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end()) << of;
+}
+template <typename T>
+void ExpectDistinctFields() {
+  std::vector<uint32_t> numbers;
+  T question;
+  T::Fields(question, Numbers{numbers});
+  ExpectDistinct(numbers, T::kNumber);
+}
+template <typename... T>
+void ExpectDistinctIn(std::variant<T...>*) {
+  (ExpectDistinctFields<T>(), ...);
+  ExpectDistinct({T::kNumber...}, 0);
+}
+TEST(FieldBytes, NumbersAreOfOneFieldEach) { ExpectDistinctIn(static_cast<Question*>(nullptr)); }
+
+}  // namespace
+}  // namespace spate::wire

@@ -1,0 +1,112 @@
+#include "wire/question_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/model/job.h"
+#include "wire/limits.h"
+
+namespace spate::wire {
+namespace {
+
+Status Defect(std::string_view field, std::string_view what) {
+  return Fail(ErrorKind::kCorrupt, fmt::format("{} {}", field, what));
+}
+
+Status CheckName(std::string_view field, const std::string& name) {
+  if (name.size() > kWireLimits.name_bytes) return Defect(field, "is too long");
+  bool prints = std::ranges::none_of(name, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  return prints ? Status() : Defect(field, "has a control character");
+}
+
+Status CheckNames(std::string_view field, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (auto sound = CheckName(field, name); !sound) return sound;
+  }
+  return {};
+}
+
+// As Needs promises it: each once.
+Status CheckSorted(std::string_view field, const std::optional<std::vector<std::string>>& names) {
+  if (!names) return {};
+  bool ascend = std::ranges::adjacent_find(*names, std::greater_equal()) == names->end();
+  if (!ascend || std::ranges::find(*names, "") != names->end()) {
+    return Defect(field, "is not sorted, or has an empty one");
+  }
+  return CheckNames(field, *names);
+}
+
+Status CheckRanges(std::string_view field, const std::vector<NumberRange>& ranges) {
+  bool sound = std::ranges::all_of(ranges, &NumberRange::IsSound);
+  return sound ? Status() : Defect(field, "runs backwards, or from 0");
+}
+
+Status Check(const TasksOfJob& tasks) {
+  if (tasks.job && *tasks.job == 0) return Defect("tasks.job", "is 0");
+  return CheckRanges("tasks.ranges", tasks.ranges);
+}
+
+Status Check(const std::vector<TasksOfJob>& all) {
+  for (const TasksOfJob& tasks : all) {
+    if (auto sound = Check(tasks); !sound) return sound;
+  }
+  return {};
+}
+
+Status Check(const NeedsChange& needs) {
+  if (needs.memory.value_or(0) > kWireLimits.size) return Defect("needs.memory", "is out of range");
+  for (const NamedNeed& named : needs.named) {
+    if (named.name.empty()) return Defect("needs.named", "has one without a name");
+    if (auto sound = CheckName("needs.named", named.name); !sound) return sound;
+  }
+  auto same = [](const NamedNeed& a, const NamedNeed& b) { return a.name >= b.name; };
+  if (std::ranges::adjacent_find(needs.named, same) != needs.named.end()) {
+    return Defect("needs.named", "is not sorted");
+  }
+  if (auto sound = CheckSorted("needs.labels", needs.labels); !sound) return sound;
+  if (auto sound = CheckSorted("needs.not_on", needs.not_on); !sound) return sound;
+  return CheckName("needs.on_node", needs.on_node.value_or(""));
+}
+
+// ---- One for each question that may be wrong ---------------------------------------------------
+
+template <typename T>
+Status Check(const T&) {
+  return {};
+}
+Status Check(const ListNodes& asked) { return CheckNames("names", asked.names); }
+Status Check(const ListUsers& asked) { return CheckName("user", asked.user); }
+Status Check(const ExplainTasks& asked) { return Check(asked.tasks); }
+Status Check(const ChangeNodes& asked) { return CheckNames("names", asked.names); }
+Status Check(const AddAccess& asked) { return CheckName("user", asked.user); }
+Status Check(const SetUser& asked) {
+  if (asked.user.empty()) return Defect("user", "is missing");
+  if (asked.weight && *asked.weight == 0) return Defect("weight", "is out of range");
+  return CheckName("user", asked.user);
+}
+Status Check(const ChangeJobs& asked) {
+  uint32_t weight = asked.weight.value_or(kJobWeight);
+  if (weight < 1 || weight > kMaxJobWeight) return Defect("weight", "is out of range");
+  return CheckRanges("jobs.ranges", asked.jobs.ranges);
+}
+Status Check(const Cancel& asked) {
+  if (auto sound = Check(asked.tasks); !sound) return sound;
+  return CheckRanges("jobs.ranges", asked.jobs.ranges);
+}
+Status Check(const Forget& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
+Status Check(const Retry& asked) {
+  if (asked.time_limit_percent > 1'000'000) return Defect("time_limit_percent", "is out of range");
+  if (auto sound = Check(asked.tasks); !sound) return sound;
+  return Check(asked.needs);
+}
+
+}  // namespace
+
+Status CheckSound(const Question& question) {
+  return std::visit([](const auto& asked) { return Check(asked); }, question);
+}
+
+}  // namespace spate::wire

@@ -1,0 +1,78 @@
+#include "wire/question_checks.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include <wire/client.pb.h>
+
+#include "wire/client_codec.h"
+
+namespace spate::wire {
+namespace {
+
+NeedsChange NeedsOf(std::vector<NamedNeed> named) {
+  NeedsChange change;
+  change.named = std::move(named);
+  return change;
+}
+NeedsChange LabelsOf(std::vector<std::string> labels) {
+  NeedsChange change;
+  change.labels = std::move(labels);
+  return change;
+}
+Retry RetryWith(NeedsChange needs) { return Retry{.tasks = {}, .needs = std::move(needs)}; }
+JobSelector JobsOf(NumberRange range) { return {.ranges = {range}}; }
+
+Result<Request> Passed(Question question) {
+  std::string bytes;
+  Append(bytes, Request(Ask{std::move(question)}));
+  return DecodeRequest(bytes);
+}
+
+TEST(QuestionChecks, WhatNobodySendsIsDamage) {
+  const std::string long_name(2000, 'x');
+  TasksOfJob no_job{.job = 0};
+  TasksOfJob backwards{.job = 1, .ranges = {{3, 2, 1}}};
+  for (const auto& [question, field] : std::vector<std::pair<Question, std::string>>{
+           {ListNodes{{long_name}}, "names"},
+           {ListUsers{"a\nb"}, "user"},
+           {ExplainTasks{{no_job}}, "tasks.job"},
+           {ExplainTasks{{backwards}}, "tasks.ranges"},
+           {ChangeNodes{.names = {"\x1b[2J"}}, "names"},
+           {AddAccess{2, "eve\nrole: admin", {}}, "user"},
+           {AddAccess{2, "eve", Duration::Seconds(-1)}, "lifetime"},
+           {SetUser{.user = ""}, "user"},
+           {SetUser{.user = "eve", .weight = 0}, "weight"},
+           {ChangeJobs{.jobs = JobsOf({0, 1, 1})}, "jobs.ranges"},
+           {ChangeJobs{.jobs = JobsOf({1, 1, 0})}, "jobs.ranges"},
+           {ChangeJobs{.jobs = {}, .weight = kMaxJobWeight + 1}, "weight"},
+           {Cancel{.jobs = JobsOf({2, 1, 1})}, "jobs.ranges"},
+           {Cancel{.jobs = {}, .tasks = {backwards}}, "tasks.ranges"},
+           {Forget{.jobs = JobsOf({2, 1, 1})}, "jobs.ranges"},
+           {Forget{.jobs = {}, .older_than = Duration{-1}}, "older_than"},
+           {Retry{.tasks = backwards}, "tasks.ranges"},
+           {RetryWith(NeedsOf({{"b", 1}, {"a", 1}})), "needs.named"},
+           {RetryWith(NeedsOf({{"", 1}})), "needs.named"},
+           {RetryWith(LabelsOf({"b", "a"})), "needs.labels"},
+           {RetryWith(LabelsOf({""})), "needs.labels"}}) {
+    auto read = Passed(question);
+    ASSERT_FALSE(read) << field;
+    EXPECT_NE(read.error().message.find(field), std::string::npos) << read.error().message;
+  }
+  EXPECT_TRUE(Passed(RetryWith(NeedsOf({{"a", 1}, {"b", 0}}))));
+  EXPECT_TRUE(Passed(RetryWith(LabelsOf({}))));
+  EXPECT_TRUE(Passed(SetUser{.user = "eve", .weight = 2}));
+}
+
+TEST(QuestionChecks, WhatANewerClientAsksIsToldToBeUnknown) {
+  pb::Request request;
+  request.mutable_ask()->set_question(4'000'000);
+  request.mutable_ask()->set_body("anything");
+  auto read = DecodeRequest(request.SerializeAsString());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(std::holds_alternative<UnknownQuestion>(std::get<Ask>(*read).question));
+}
+
+}  // namespace
+}  // namespace spate::wire

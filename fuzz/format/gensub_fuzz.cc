@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "format/gensub/gensub.h"
+#include "doors/parasol/formats/gensub.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using spate::format::GensubOrder;

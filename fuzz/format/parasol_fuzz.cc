@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "format/parasol/batch.h"
-#include "format/parasol/job_list.h"
-#include "format/parasol/machine_list.h"
-#include "format/parasol/results.h"
+#include "doors/parasol/formats/batch.h"
+#include "doors/parasol/formats/job_list.h"
+#include "doors/parasol/formats/machine_list.h"
+#include "doors/parasol/formats/results.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/compat/para_state.h"
 #include "client/hub_call.h"
+#include "doors/parasol/programs/para_state.h"
 #include "os/real_loop.h"
 
 namespace spate::apps {

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "core/model/attempt.h"
-#include "format/parasol/hub_report.h"
+#include "doors/parasol/formats/hub_report.h"
 #include "node/executor.h"
 
 namespace spate::apps {

@@ -11,8 +11,8 @@
 
 #include "apps/batch_link.h"
 #include "apps/hub_submit.h"
-#include "cli/compat/batch_hub.h"
 #include "core/model/needs.h"
+#include "doors/parasol/programs/batch_hub.h"
 
 namespace spate::apps {
 

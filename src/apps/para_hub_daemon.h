@@ -1,4 +1,4 @@
-// paraHub and paraHubStop: the hub of a site (cli/compat/site_programs.h).
+// paraHub and paraHubStop: the hub of a site (doors/parasol/programs/site_programs.h).
 #pragma once
 
 #include <span>

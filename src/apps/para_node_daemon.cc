@@ -11,7 +11,7 @@
 #include "apps/node_daemon.h"
 #include "apps/parasol_site.h"
 #include "base/units.h"
-#include "cli/compat/site_programs.h"
+#include "doors/parasol/programs/site_programs.h"
 #include "os/account.h"
 #include "os/fd.h"
 #include "os/file.h"

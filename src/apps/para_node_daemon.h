@@ -1,4 +1,4 @@
-// paraNode: a node of a site (cli/compat/site_programs.h).
+// paraNode: a node of a site (doors/parasol/programs/site_programs.h).
 #pragma once
 
 #include <span>

@@ -8,7 +8,7 @@
 
 #include "apps/node_report.h"
 #include "base/number.h"
-#include "format/parasol/results.h"
+#include "doors/parasol/formats/results.h"
 #include "format/parasol_id.h"
 #include "format/parasol_row.h"
 #include "store/sqlite/history.h"

@@ -1,5 +1,5 @@
 // paraNodeStart, paraNodeStop and paraNodeStatus: the nodes of a site, from its hub's machine
-// (cli/compat/site_programs.h). What they know of each node is in the hub's folder:
+// (doors/parasol/programs/site_programs.h). What they know of each node is in the hub's folder:
 //
 //   nodes/NAME   the node's kit (node_kit.h)
 #pragma once

@@ -1,4 +1,4 @@
-// `parasol` (cli/compat/parasol.h), where it is typed.
+// `parasol` (doors/parasol/programs/parasol.h), where it is typed.
 #pragma once
 
 #include <span>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/model/job.h"
-#include "format/parasol/hub_report.h"
+#include "doors/parasol/formats/hub_report.h"
 
 namespace spate::apps {
 

@@ -16,10 +16,10 @@
 #include "apps/parasol_reader.h"
 #include "base/number.h"
 #include "base/units.h"
-#include "cli/compat/parasol.h"
 #include "cli/exit_code.h"
 #include "core/model/ranges.h"
-#include "format/parasol/hub_report.h"
+#include "doors/parasol/formats/hub_report.h"
+#include "doors/parasol/programs/parasol.h"
 #include "format/parasol_id.h"
 
 namespace spate::apps {

@@ -1,5 +1,5 @@
-// What the hub does for `parasol` (cli/compat/parasol.h). Its client does the rest: `add job`, and
-// what concerns the file of results.
+// What the hub does for `parasol` (doors/parasol/programs/parasol.h). Its client does the rest:
+// `add job`, and what concerns the file of results.
 #pragma once
 
 #include "apps/hub_verbs.h"

@@ -12,9 +12,9 @@
 #include "apps/para_results.h"
 #include "apps/para_site_tools.h"
 #include "apps/parasol_client.h"
-#include "cli/compat/para.h"
-#include "cli/compat/parasol.h"
 #include "cli/table/time_text.h"
+#include "doors/parasol/programs/para.h"
+#include "doors/parasol/programs/parasol.h"
 #include "os/clock.h"
 #include "shepherd/output_check.h"
 

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "apps/para_client.h"
-#include "cli/compat/parasol.h"
 #include "cli/history/job_facts.h"
 #include "cli/table/time_text.h"
 #include "core/model/ranges.h"
+#include "doors/parasol/programs/parasol.h"
 #include "format/expand.h"
 #include "format/parasol_id.h"
 #include "format/parasol_row.h"

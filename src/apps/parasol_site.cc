@@ -1,7 +1,7 @@
 #include "apps/parasol_site.h"
 
-#include "cli/compat/site_programs.h"
 #include "client/hub_call.h"
+#include "doors/parasol/programs/site_programs.h"
 #include "os/account.h"
 #include "os/fd.h"
 #include "os/file.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/local_job.h"
-#include "format/parasol/machine_list.h"
+#include "doors/parasol/formats/machine_list.h"
 
 namespace spate::apps {
 

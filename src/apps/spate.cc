@@ -13,8 +13,8 @@
 #include "apps/parasol_programs.h"
 #include "apps/run_orders.h"
 #include "apps/semaphore.h"
-#include "cli/compat/programs.h"
 #include "cli/main.h"
+#include "doors/parasol/programs/programs.h"
 #include "os/process.h"
 #include "shepherd/shepherd_main.h"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/compat/para.h"
-#include "cli/compat/parasol.h"
-#include "cli/compat/programs.h"
 #include "cli/options/table.h"
+#include "doors/parasol/programs/para.h"
+#include "doors/parasol/programs/parasol.h"
+#include "doors/parasol/programs/programs.h"
 
 namespace spate::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/options/help.h"
 #include "cli/options/table.h"
+#include "doors/parasol/programs/programs.h"
 #include "format/lines.h"
 
 namespace spate::cli {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/options/table.h"
+#include "doors/parasol/programs/programs.h"
 
 namespace spate::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "apps/hub_commands.h"
 #include "apps/hub_notes.h"
-#include "apps/para_hub.h"
-#include "apps/parasol_hub.h"
+#include "doors/parasol/hub/para_hub.h"
+#include "doors/parasol/hub/parasol_hub.h"
 
 namespace spate::apps {
 
@@ -14,8 +14,8 @@ void AnswerCommand(const HubExtras& extras, hub::Service& service, hub::ClientSe
   command.notes.clear();
   bool failures = !command.argv.empty() && command.argv[0] == kFailuresWord;
   if (failures) return client.Read(std::move(command));
-  if (RunParaCommand(service, client, command)) return;
-  if (RunParasolCommand(extras, service, client, command)) return;
+  if (parasol::RunParaCommand(service, client, command)) return;
+  if (parasol::RunParasolCommand(extras, service, client, command)) return;
   if (RunHubCommand(extras, service, client, command)) return;
   AddNotes(service, client.caller(), command);
   client.Read(std::move(command));

@@ -60,7 +60,7 @@ Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options
   if (!store) return std::unexpected(store.error());
   auto began = os::WriteFile(os::JoinPath(options.hub.dir, kBegan), "", 0600);
   if (!began) return std::unexpected(began.error());
-  auto keys = HubKeys::Open(options.hub.dir);
+  auto keys = link::HubKeys::Open(options.hub.dir);
   if (!keys) return std::unexpected(keys.error());
   auto identity = keys->LoadOrMakeKey();
   if (!identity) return std::unexpected(identity.error());
@@ -125,14 +125,14 @@ void HubProgram::MeasureLag() {
 }
 
 // The first credentials lie in the hub's folder, for its owner to pass on.
-Status HubProgram::TakeFirstAccess(const HubKeys& keys) {
+Status HubProgram::TakeFirstAccess(const link::HubKeys& keys) {
   const std::vector<os::Address>& reached_at = service_->reached_at();
   if (!service_->access().all().empty() || reached_at.empty()) return {};
   auto first =
       keys.LoadOrMake(service_->identity(), {reached_at, options_.user, options_.node_user});
   if (!first) return std::unexpected(first.error());
   for (auto [access, name] :
-       {std::pair{&first->admin, kAdminAccess}, {&first->node, kNodeAccess}}) {
+       {std::pair{&first->admin, link::kAdminAccess}, {&first->node, link::kNodeAccess}}) {
     service_->access().Add(*access, [](Status) {});
     if (access->hubs == reached_at) continue;  // they were made for another port, or by somebody
     access->hubs = reached_at;                 // who did not know it

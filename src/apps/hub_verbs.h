@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "apps/parasol_site.h"
 #include "cli/exit_code.h"
+#include "cli/options/run_options.h"
 #include "cli/options/words.h"
+#include "doors/parasol/site/parasol_site.h"
 #include "hub/service.h"
 #include "wire/client_messages.h"
 
@@ -17,8 +18,8 @@ namespace spate::apps {
 
 // What the program that runs the hub knows beside it.
 struct HubExtras {
-  const ParasolSite* parasol = nullptr;  // null unless paraHub started it
-  std::string metrics;                   // where monitors ask; empty: nowhere
+  const parasol::ParasolSite* parasol = nullptr;  // null unless paraHub started it
+  std::string metrics;                            // where monitors ask; empty: nowhere
 };
 
 // One command on its way to its answer.

@@ -7,8 +7,6 @@
 #include <set>
 
 #include "access/access_file.h"
-#include "apps/node_port.h"
-#include "apps/node_report.h"
 #include "apps/old_errors.h"
 #include "base/prng.h"
 #include "base/units.h"
@@ -16,6 +14,8 @@
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "client/hub_call.h"
+#include "doors/parasol/site/node_port.h"
+#include "doors/parasol/site/node_report.h"
 #include "format/parasol_id.h"
 #include "link/channels.h"
 #include "link/instance.h"
@@ -106,7 +106,7 @@ class NodeDaemon {
   // Of a site.
   Status OpenPort();
   std::string WhatOf(const AttemptRef& ref) const;
-  format::NodeStatus StatusOfNode() const;
+  parasol::NodeStatus StatusOfNode() const;
   void Sweep();
   void SweepErrors();
   std::string TmpDir() const;
@@ -119,7 +119,7 @@ class NodeDaemon {
   const cli::NodeOptions options_;
   const std::string folder_;
   const uint32_t umask_ = os::CurrentUmask();  // before our own
-  std::optional<SiteNode> site_;
+  std::optional<parasol::SiteNode> site_;
   node::ParasolTasks tasks_;
   std::optional<node::PutFiles> files_;
   std::optional<node::KnownUsers> users_;
@@ -131,8 +131,8 @@ class NodeDaemon {
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
   std::unique_ptr<link::Reconnector> reconnector_;
-  std::optional<RecentEnds> recent_;  // of a site
-  std::unique_ptr<NodePort> port_;
+  std::optional<parasol::RecentEnds> recent_;  // of a site
+  std::unique_ptr<parasol::NodePort> port_;
   os::TimerId sweep_timer_ = 0;
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
@@ -287,17 +287,17 @@ Status NodeDaemon::OpenPort() {
   if (!site_ || !site_->kit) return {};
   auto key = transport::Identity::FromPem(site_->kit->key, "the node's key");
   if (!key) return std::unexpected(key.error());
-  NodePort::Options options{site_->listen, site_->kit->port, std::nullopt};
+  parasol::NodePort::Options options{site_->listen, site_->kit->port, std::nullopt};
   if (site_->hub) {
     auto hub = os::ResolveBlocking(*site_->hub);
     if (!hub) return Within("-hub", hub.error());
     options.peers = os::Subnets::Of(*hub);
   }
-  NodePort::Events events;
-  events.status = [this] { return FormatNodeReport(StatusOfNode()); };
+  parasol::NodePort::Events events;
+  events.status = [this] { return parasol::FormatNodeReport(StatusOfNode()); };
   events.stop = [this] { Leave("paraNodeStop asked it to"); };
   events.log = LogLine;
-  auto port = NodePort::Open(loop_, *key, std::move(options), std::move(events));
+  auto port = parasol::NodePort::Open(loop_, *key, std::move(options), std::move(events));
   if (!port && port.error().kind == ErrorKind::kBusy) {
     return Within("this node may run already (paraNodeStatus asks it, paraNodeStop ends it)",
                   std::move(port.error()));
@@ -307,14 +307,14 @@ Status NodeDaemon::OpenPort() {
   return {};
 }
 
-format::NodeStatus NodeDaemon::StatusOfNode() const {
+parasol::NodeStatus NodeDaemon::StatusOfNode() const {
   constexpr int64_t kTick = 10'000'000;  // nanoseconds
-  format::NodeStatus status;
+  parasol::NodeStatus status;
   status.cpus = offer_.slots;
   if (!node_) return status;  // it ends
   for (const agent::Run& run : node_->agent().Runs()) status.running.push_back(WhatOf(run.ref));
-  for (const RecentEnds::End& end : recent_->ends()) {
-    status.recent.push_back({end.what, WaitStatusOf(end.cause, end.status),
+  for (const parasol::RecentEnds::End& end : recent_->ends()) {
+    status.recent.push_back({end.what, parasol::WaitStatusOf(end.cause, end.status),
                              static_cast<uint64_t>(end.user.ns / kTick),
                              static_cast<uint64_t>(end.system.ns / kTick)});
   }

@@ -9,6 +9,6 @@
 namespace spate::apps {
 
 // Null for a name without one.
-cli::ParasolRun ParasolRunOf(std::string_view name);
+parasol::ParasolRun ParasolRunOf(std::string_view name);
 
 }  // namespace spate::apps

@@ -41,7 +41,7 @@ int Help(std::vector<std::string> words) {
     }
   }
   if (words.size() == 1 && text.empty()) {
-    const ParasolProgram* program = FindParasolProgram(words[0]);
+    const parasol::ParasolProgram* program = parasol::FindParasolProgram(words[0]);
     if (program != nullptr) return Print(program->usage);
   }
   if (words.size() > 1 || text.empty()) return ReportError(found.error());

@@ -55,6 +55,8 @@ struct HaltRule {
 };
 
 inline constexpr uint32_t kJobWeight = 100;
+// Bytes of output that are kept for a job which does not say.
+inline constexpr uint64_t kKeepOutput = 1ull << 30;
 inline constexpr uint32_t kMaxJobWeight = 10'000;
 
 struct JobPolicy {

@@ -15,7 +15,7 @@
 #include "doors/parasol/formats/check_words.h"
 #include "format/lines.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 void AppendString(std::string_view text, std::string* out) {
@@ -222,9 +222,9 @@ std::string WriteBatch(std::span<const ParasolJob> jobs) {
 void BatchReader::Add(std::string_view lines) {
   size_t bytes = lines.size();
   bool first = line_ == 0;
-  while (auto line = TakeLine(&lines)) {
+  while (auto line = format::TakeLine(&lines)) {
     ++line_;
-    std::string_view trimmed = Trim(*line);
+    std::string_view trimmed = format::Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto job = ReadBatchLine(trimmed);
     if (job) {
@@ -253,4 +253,4 @@ ReadBatchResult ReadBatch(std::string_view text, std::string_view name) {
   return reader.Take();
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -10,7 +10,7 @@
 
 #include "doors/parasol/formats/job.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 void AppendBatchLine(const ParasolJob& job, std::string* out);
 std::string WriteBatch(std::span<const ParasolJob> jobs);
@@ -40,4 +40,4 @@ class BatchReader {
 };
 ReadBatchResult ReadBatch(std::string_view text, std::string_view name);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

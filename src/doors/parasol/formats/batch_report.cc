@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 constexpr double kMinute = 60, kHour = 3600, kDay = 86400, kYear = 365 * kDay;
@@ -247,4 +247,4 @@ std::string JobLinesText(std::span<const ParasolJob> jobs, JobsListed which, uin
   return text;
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -11,7 +11,7 @@
 #include "doors/parasol/formats/job.h"
 #include "doors/parasol/formats/time_text.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 // A machine that a batch avoids, and how often in a row it has failed there.
 struct SickNode {
@@ -75,4 +75,4 @@ std::string RunningText(std::span<const ParasolJob> jobs, int64_t now,
 enum class JobsListed : uint8_t { kFinished, kHung, kCrashed, kFailed };
 std::string JobLinesText(std::span<const ParasolJob> jobs, JobsListed which, uint64_t tries);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 constexpr int64_t kStart = 1795166888;  // Friday, 20 November 2026, 09:28:08
@@ -246,4 +246,4 @@ TEST(BatchReportTest, SickNodes) {
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 // As Parasol wrote it.
@@ -148,4 +148,4 @@ TEST(ParasolBatchTest, ManyJobs) {
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -6,7 +6,7 @@
 
 #include "core/model/body.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 inline std::string_view CheckWhenName(CheckWhen when) {
   return when == CheckWhen::kIn ? "in" : "out";
@@ -27,4 +27,4 @@ inline std::optional<CheckKind> CheckKindOf(std::string_view word) {
   return std::nullopt;
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

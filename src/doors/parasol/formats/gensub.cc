@@ -13,7 +13,7 @@
 
 #include "format/lines.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 constexpr size_t kPiece = 64 << 10;
@@ -229,7 +229,7 @@ void ForEachPair(size_t rows, size_t columns, GensubOrder order, F pair) {
 Result<GensubTemplate> GensubTemplate::Parse(std::string_view text, std::string_view name) {
   GensubTemplate made;
   enum { kHead, kBody, kTail } where = kHead;
-  while (auto line = TakeLine(&text)) {
+  while (auto line = format::TakeLine(&text)) {
     if (where == kHead && line->starts_with("#LOOP")) {
       where = kBody;
     } else if (where == kBody && line->starts_with("#ENDLOOP")) {
@@ -250,7 +250,7 @@ Result<GensubTemplate> GensubTemplate::Parse(std::string_view text, std::string_
 
 std::vector<std::string_view> GensubItems(std::string_view text) {
   std::vector<std::string_view> items;
-  while (auto line = TakeLine(&text)) items.push_back(Trim(*line));
+  while (auto line = format::TakeLine(&text)) items.push_back(format::Trim(*line));
   return items;
 }
 
@@ -269,4 +269,4 @@ Status WriteGensub(const GensubTemplate& made_of, std::span<const std::string_vi
   return writer.status();
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

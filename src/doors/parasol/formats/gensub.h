@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 // Where a $(...) of a template gets its text from.
 enum class GensubPart : uint8_t { kPath, kDir, kLastDir, kLastDirs, kRoot, kExt, kFile, kNum };
@@ -56,4 +56,4 @@ Status WriteGensub(const GensubTemplate& made_of, std::span<const std::string_vi
                    std::span<const std::string_view> second, GensubOrder order,
                    const std::function<Status(std::string_view)>& sink);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 using Items = std::vector<std::string_view>;
@@ -175,4 +175,4 @@ TEST(GensubTest, PassesOnInPieces) {
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

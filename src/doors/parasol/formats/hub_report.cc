@@ -7,7 +7,7 @@
 
 #include "doors/parasol/formats/results.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 constexpr std::string_view kVersion = "12.20";  // of the Parasol that scripts meet here
@@ -185,4 +185,4 @@ std::string NodeStatusText(std::span<const NodeStatus> nodes, bool lengthy) {
   return text + fmt::format("{} of {} CPUs busy total\n", busy, cpus);
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

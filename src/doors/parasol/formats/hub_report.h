@@ -9,7 +9,7 @@
 
 #include "doors/parasol/formats/time_text.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 inline constexpr uint64_t kSickBatchFailures = 25;  // in a row
 
@@ -108,4 +108,4 @@ struct NodeStatus {
 };
 std::string NodeStatusText(std::span<const NodeStatus> nodes, bool lengthy);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 std::tm Utc(int64_t seconds) {
@@ -153,4 +153,4 @@ TEST(HubReportTest, NodeStatus) {
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -7,7 +7,7 @@
 
 #include "core/model/body.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 // One try of a job. Times are seconds since 1970.
 struct ParasolSubmission {
@@ -46,4 +46,4 @@ inline bool NeedsRerun(const ParasolSubmission& submission) {
          submission.crashed || submission.hung;
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

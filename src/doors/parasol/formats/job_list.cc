@@ -11,7 +11,7 @@
 #include "doors/parasol/formats/check_words.h"
 #include "format/lines.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 // One line, and what errors call it.
@@ -29,7 +29,7 @@ struct Line {
 using ClauseWords = std::array<std::string_view, 5>;
 ClauseWords WordsOf(std::string_view inner) {
   ClauseWords words;
-  for (std::string_view& word : words) word = TakeWord(&inner);
+  for (std::string_view& word : words) word = format::TakeWord(&inner);
   return words;
 }
 
@@ -102,7 +102,7 @@ Result<ParasolJob> ReadLine(const Line& line) {
     at = 0;
   }
   job.command += rest;
-  job.command = Trim(job.command);
+  job.command = format::Trim(job.command);
   if (job.command.empty()) return line.Wrong("No command beside the clauses in");
   return job;
 }
@@ -111,8 +111,8 @@ Result<ParasolJob> ReadLine(const Line& line) {
 
 Result<std::vector<ParasolJob>> ReadParasolList(std::string_view text, std::string_view name) {
   std::vector<ParasolJob> jobs;
-  for (uint64_t number = 1; auto line = TakeLine(&text); ++number) {
-    std::string_view trimmed = Trim(*line);
+  for (uint64_t number = 1; auto line = format::TakeLine(&text); ++number) {
+    std::string_view trimmed = format::Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto job = ReadLine({trimmed, number, name});
     if (!job) return std::unexpected(std::move(job.error()));
@@ -148,4 +148,4 @@ std::vector<std::string> FailedChecks(
   return messages;
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "doors/parasol/formats/job.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 // `name` is that of the file, for errors: they say which line is wrong.
 Result<std::vector<ParasolJob>> ReadParasolList(std::string_view text, std::string_view name);
@@ -26,4 +26,4 @@ std::vector<std::string> FailedChecks(
     std::span<const Check> checks, CheckWhen when,
     const std::function<std::string(CheckKind, const char* file)>& why);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 constexpr auto kIn = CheckWhen::kIn;
@@ -121,4 +121,4 @@ TEST(ParasolChecksTest, MessagesInOrder) {
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "format/lines.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 constexpr std::array<std::string_view, kHubColumns> kColumns = {
@@ -41,7 +41,7 @@ Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns) {
   std::array<std::string_view, kHubColumns> words;
   size_t found = 0;
   for (; found < words.size(); ++found) {
-    words[found] = TakeWord(&line);
+    words[found] = format::TakeWord(&line);
     if (words[found].empty()) break;
   }
   if (found < columns) {
@@ -72,8 +72,8 @@ Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::
                                                     size_t columns) {
   std::vector<ParasolMachine> machines;
   std::unordered_set<std::string> names;
-  for (uint64_t number = 1; auto line = TakeLine(&text); ++number) {
-    std::string_view trimmed = Trim(*line);
+  for (uint64_t number = 1; auto line = format::TakeLine(&text); ++number) {
+    std::string_view trimmed = format::Trim(*line);
     if (trimmed.empty() || trimmed.front() == '#') continue;
     auto machine = ReadMachine(trimmed, columns);
     if (machine && !names.insert(machine->name).second) {
@@ -88,4 +88,4 @@ Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::
   return machines;
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

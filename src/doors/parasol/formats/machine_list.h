@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 struct ParasolMachine {
   std::string name;
@@ -36,4 +36,4 @@ Result<std::vector<ParasolMachine>> ReadMachineList(std::string_view text, std::
 // One line, also as the words of a command.
 Result<ParasolMachine> ReadMachine(std::string_view line, size_t columns);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 TEST(MachineListTest, Lines) {
@@ -60,4 +60,4 @@ TEST(MachineListTest, Errors) {
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "format/lines.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 template <typename T>
@@ -22,12 +22,12 @@ bool Read(std::string_view word, T* number) {
 // Empty, or what is wrong.
 std::string ReadLine(std::string_view line, ParasolEnd* end) {
   auto text = [&](std::string* to) {
-    *to = TakeWord(&line);
+    *to = format::TakeWord(&line);
     return !to->empty();
   };
   std::string bad;
   auto number = [&](auto* to) {
-    std::string_view word = TakeWord(&line);
+    std::string_view word = format::TakeWord(&line);
     bool good = Read(word, to);
     if (!good && !word.empty()) bad = fmt::format("'{}' is no number", EscapeForScreen(word));
     return good;
@@ -52,7 +52,7 @@ std::string ResultsLine(const ParasolEnd& end) {
 }
 
 std::string_view ProgramOf(std::string_view command) {
-  std::string_view word = TakeWord(&command);
+  std::string_view word = format::TakeWord(&command);
   return word.substr(word.rfind('/') + 1);
 }
 
@@ -63,9 +63,9 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
   std::string_view rest = text.substr(0, result.bytes);
   while (true) {
     uint64_t at = offset + result.bytes - rest.size();
-    auto line = TakeLine(&rest);
+    auto line = format::TakeLine(&rest);
     if (!line) return result;
-    if (Trim(*line).empty()) continue;
+    if (format::Trim(*line).empty()) continue;
     ParasolEnd end;
     std::string wrong = ReadLine(*line, &end);
     if (wrong.empty()) {
@@ -78,7 +78,7 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
 }
 
 Result<uint64_t> ReadBookmark(std::string_view text, std::string_view name) {
-  std::string_view word = Trim(text);
+  std::string_view word = format::Trim(text);
   uint64_t bytes = 0;
   if (word.empty() || Read(word, &bytes)) return bytes;
   return Fail(ErrorKind::kCorrupt,
@@ -87,4 +87,4 @@ Result<uint64_t> ReadBookmark(std::string_view text, std::string_view name) {
 
 std::string WriteBookmark(uint64_t bytes) { return fmt::format("{}\n", bytes); }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 // Times are seconds since 1970, processor times hundredths of a second.
 struct ParasolEnd {
@@ -43,4 +43,4 @@ ReadResultsResult ReadResults(std::string_view text, std::string_view name, uint
 Result<uint64_t> ReadBookmark(std::string_view text, std::string_view name);
 std::string WriteBookmark(uint64_t bytes);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

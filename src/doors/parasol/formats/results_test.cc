@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 const ParasolEnd kEnd = {.status = 768,
@@ -80,4 +80,4 @@ TEST(ParasolResultsTest, Bookmark) {
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace spate::format {
+namespace spate::parasol {
 
 std::string CtimeText(const std::tm& when) {
   constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed",
@@ -22,4 +22,4 @@ std::string DateTimeText(const std::tm& when) {
                      when.tm_mday, when.tm_hour, when.tm_min, when.tm_sec);
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

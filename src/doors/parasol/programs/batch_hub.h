@@ -19,7 +19,7 @@
 #include "doors/parasol/formats/batch_report.h"
 #include "doors/parasol/formats/job.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 class BatchHub {
  public:
@@ -43,7 +43,7 @@ class BatchHub {
     uint64_t failures_in_row = 0;
     bool sick = false;  // nothing is started before ClearSick
     JobId held;         // the hub's job, when somebody holds it
-    std::vector<format::SickNode> sick_nodes;
+    std::vector<SickNode> sick_nodes;
   };
   // A submission that the hub has, and which job of the batch it is of.
   struct Submitted {
@@ -53,7 +53,7 @@ class BatchHub {
   };
   struct Submission {
     uint64_t job = 0;
-    const format::ParasolJob* what = nullptr;
+    const ParasolJob* what = nullptr;
   };
   virtual ~BatchHub() = default;
 
@@ -93,4 +93,4 @@ class BatchHub {
   virtual Status Pause(Duration time) = 0;
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

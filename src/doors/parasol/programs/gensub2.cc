@@ -14,7 +14,7 @@
 #include "os/file.h"
 #include "os/terminal.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr std::string_view kSingle = "single";
@@ -30,7 +30,7 @@ Result<List> ReadList(const std::string& name) {
   if (!text) return std::unexpected(std::move(text.error()));
   std::ranges::replace(*text, '\\', '/');  // paths of Windows
   List list{.text = std::make_unique<const std::string>(std::move(*text)), .items = {}};
-  list.items = format::GensubItems(*list.text);
+  list.items = GensubItems(*list.text);
   if (list.items.empty()) {
     return Fail(ErrorKind::kInvalid, fmt::format("{} is empty: write a line for each item", name));
   }
@@ -38,12 +38,11 @@ Result<List> ReadList(const std::string& name) {
 }
 
 struct Order {
-  format::GensubOrder order = format::GensubOrder::kDiagonal;
+  GensubOrder order = GensubOrder::kDiagonal;
   bool single = false;  // no second list is read
 };
 
 Order OrderOf(const ParasolOptions& options) {
-  using format::GensubOrder;
   bool self = SameWord(options.words()[1], "selfPair");
   bool single = self || SameWord(options.words()[1], kSingle);
   if (options.Has("group1")) return {GensubOrder::kGroup1, single};
@@ -65,7 +64,7 @@ Result<int> RunGensub2(std::span<const std::string> args) {
   if (!second) return std::unexpected(std::move(second.error()));
   auto text = ReadParasolLines(words[2]);
   if (!text) return std::unexpected(std::move(text.error()));
-  auto made_of = format::GensubTemplate::Parse(*text, words[2]);
+  auto made_of = GensubTemplate::Parse(*text, words[2]);
   if (!made_of) return std::unexpected(std::move(made_of.error()));
 
   // Not before all input is known to be right.
@@ -76,12 +75,12 @@ Result<int> RunGensub2(std::span<const std::string> args) {
     file = std::move(*opened);
   }
   int fd = file ? file.get() : os::kStdout;
-  auto written = format::WriteGensub(
-      *made_of, first->items, second->items, order.order,
-      [&](std::string_view piece) { return os::WriteAll(fd, piece, words[3]); });
+  auto written =
+      WriteGensub(*made_of, first->items, second->items, order.order,
+                  [&](std::string_view piece) { return os::WriteAll(fd, piece, words[3]); });
   if (written && file) written = file.Close();
   if (!written) return std::unexpected(std::move(written.error()));
   return 0;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

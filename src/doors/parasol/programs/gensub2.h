@@ -3,7 +3,7 @@
 
 #include "doors/parasol/programs/programs.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 Result<int> RunGensub2(std::span<const std::string> args);
 
@@ -35,4 +35,4 @@ options:
 )",
     .run = RunGensub2};
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -19,7 +19,7 @@
 #include "doors/parasol/programs/parasol_input.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr uint64_t kTryMost = 10;
@@ -28,10 +28,10 @@ constexpr std::string_view kNoBatch = "Batch not found.";
 // What Parasol's own messages and word lists can hold.
 constexpr size_t kParasolMessage = 1420, kParasolWords = 1023;
 
-Result<std::vector<format::ParasolJob>> ReadList(const std::string& path) {
+Result<std::vector<ParasolJob>> ReadList(const std::string& path) {
   auto text = ReadParasolLines(path);
   if (!text) return std::unexpected(std::move(text.error()));
-  return format::ReadParasolList(*text, path);
+  return ReadParasolList(*text, path);
 }
 
 class Para {
@@ -83,10 +83,10 @@ class Para {
   Result<ParaCycle*> Open();
   Result<ParaCycle*> OpenInTurn();
   Result<ParaCycle*> OpenToPush();
-  Result<int> Rewrite(const std::function<void(format::ParasolJob&)>& change);
+  Result<int> Rewrite(const std::function<void(ParasolJob&)>& change);
 
-  Status CheckInput(const std::vector<format::ParasolJob>& jobs);
-  void TellForeign(const std::vector<format::ParasolJob>& jobs) const;
+  Status CheckInput(const std::vector<ParasolJob>& jobs);
+  void TellForeign(const std::vector<ParasolJob>& jobs) const;
   // Tells the hub to drop what waits; what has ended by then is taken.
   Result<uint64_t> ChillHub(ParaCycle& cycle);
   Result<uint64_t> EndRunning(ParaCycle& cycle);
@@ -190,14 +190,14 @@ Result<ParaCycle*> Para::OpenToPush() {
 
 // ---- create ----
 
-Status Para::CheckInput(const std::vector<format::ParasolJob>& jobs) {
+Status Para::CheckInput(const std::vector<ParasolJob>& jobs) {
   Talk("Checking input files");
   std::vector<std::string> messages;
   {
     ParaDots dots(options_);
-    for (const format::ParasolJob& job : jobs) {
+    for (const ParasolJob& job : jobs) {
       dots.Step();
-      auto failed = format::FailedChecks(job.checks, CheckWhen::kIn, parts_.why_file_fails);
+      auto failed = FailedChecks(job.checks, CheckWhen::kIn, parts_.why_file_fails);
       messages.insert(messages.end(), failed.begin(), failed.end());
     }
   }
@@ -206,10 +206,10 @@ Status Para::CheckInput(const std::vector<format::ParasolJob>& jobs) {
   return Fail(ErrorKind::kInvalid, fmt::format("{} total errors in file check", messages.size()));
 }
 
-void Para::TellForeign(const std::vector<format::ParasolJob>& jobs) const {
+void Para::TellForeign(const std::vector<ParasolJob>& jobs) const {
   uint64_t quotes = 0, lengthy = 0;
   size_t paths = options_.job_dir.size() + folder_.Results().size();
-  for (const format::ParasolJob& job : jobs) {
+  for (const ParasolJob& job : jobs) {
     quotes += job.spec.find('"') != std::string::npos;
     auto blanks = std::ranges::count_if(job.command, [](char c) { return c == ' ' || c == '\t'; });
     lengthy += job.command.size() + paths > kParasolMessage ||
@@ -230,7 +230,7 @@ void Para::TellForeign(const std::vector<format::ParasolJob>& jobs) const {
 Result<int> Para::Create() {
   auto jobs = ReadList(Word(1));
   if (!jobs) return Failed(jobs);
-  for (format::ParasolJob& job : *jobs) {
+  for (ParasolJob& job : *jobs) {
     if (job.cpus == 0) job.cpus = options_.cpus;
     if (job.ram == 0) job.ram = options_.ram;
   }
@@ -285,7 +285,7 @@ Result<int> Para::Shove() {
   }
   auto cycle = OpenToPush();
   if (!cycle) return Failed(cycle);
-  return cli::Shove(**cycle);
+  return parasol::Shove(**cycle);
 }
 
 // ---- chill and stop ----
@@ -365,7 +365,7 @@ Result<int> Para::MaxJob() {
   return 0;
 }
 
-Result<int> Para::Rewrite(const std::function<void(format::ParasolJob&)>& change) {
+Result<int> Para::Rewrite(const std::function<void(ParasolJob&)>& change) {
   auto cycle = OpenToPush();
   if (!cycle) return Failed(cycle);
   (*cycle)->ChangeJobs(change);
@@ -375,15 +375,15 @@ Result<int> Para::Rewrite(const std::function<void(format::ParasolJob&)>& change
 }
 
 Result<int> Para::Ram() {
-  auto ram = format::ParseParasolSize(Word(1));
+  auto ram = ParseParasolSize(Word(1));
   if (!ram) return Failed(ram);
-  return Rewrite([&](format::ParasolJob& job) { job.ram = *ram; });
+  return Rewrite([&](ParasolJob& job) { job.ram = *ram; });
 }
 
 Result<int> Para::Cpu() {
   auto cpus = ReadParaCpus(Word(1));
   if (!cpus) return Failed(cpus);
-  return Rewrite([&](format::ParasolJob& job) { job.cpus = *cpus; });
+  return Rewrite([&](ParasolJob& job) { job.cpus = *cpus; });
 }
 
 Result<int> Para::ResetCounts() { return Tell(&BatchHub::ResetCounts, "Told hub to reset counts"); }
@@ -427,7 +427,7 @@ Result<int> Para::FreeBatch() {
 Result<int> Para::ShowSickNodes() {
   auto state = Known();
   if (!state) return Failed(state);
-  if (auto printed = ParaPrint(format::SickNodesText(state->sick_nodes)); !printed) {
+  if (auto printed = ParaPrint(SickNodesText(state->sick_nodes)); !printed) {
     return Failed(printed);
   }
   return 0;
@@ -438,8 +438,8 @@ Result<int> Para::Recover() {
   auto jobs = ReadList(Word(1));
   if (!jobs) return Failed(jobs);
   std::string text;
-  for (const format::ParasolJob& job : *jobs) {
-    if (!format::FailedChecks(job.checks, CheckWhen::kOut, parts_.why_file_fails).empty()) {
+  for (const ParasolJob& job : *jobs) {
+    if (!FailedChecks(job.checks, CheckWhen::kOut, parts_.why_file_fails).empty()) {
       text += job.spec + "\n";
     }
   }
@@ -563,4 +563,4 @@ Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts) {
   return (para.*command->run)();
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

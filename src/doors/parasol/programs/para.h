@@ -13,7 +13,7 @@
 #include "doors/parasol/programs/para_state.h"
 #include "doors/parasol/programs/programs.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // What para needs from its surroundings. File checks are relative to the current folder.
 struct ParaParts {
@@ -21,7 +21,7 @@ struct ParaParts {
   std::function<Result<std::unique_ptr<BatchHub>>(const ParaState& state)> open_hub;
   WhyFileFails why_file_fails;
   std::function<Instant()> now;
-  format::LocalTime local;
+  LocalTime local;
 };
 Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts);
 
@@ -86,4 +86,4 @@ options:
    -eta           has no effect: para time tells it
 )"};
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

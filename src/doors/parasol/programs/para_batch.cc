@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "doors/parasol/formats/job_list.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr int32_t kLost = 3;                 // as Parasol has it in the file
@@ -16,19 +16,19 @@ constexpr std::string_view kNotYet = "n/a";  // host and file of what waits, lik
 
 uint64_t NumberOf(std::string_view id) { return ReadNumber<uint64_t>(id).value_or(0); }
 
-bool IsOpen(const format::ParasolSubmission& submission) {
+bool IsOpen(const ParasolSubmission& submission) {
   return !submission.got_status && !submission.hung && !submission.submit_error &&
          !submission.queue_error;
 }
 
 }  // namespace
 
-ParaBatch::ParaBatch(std::vector<format::ParasolJob> jobs, uint64_t tries)
+ParaBatch::ParaBatch(std::vector<ParasolJob> jobs, uint64_t tries)
     : jobs_(std::move(jobs)), tries_(tries) {
   FindOpen();
 }
 
-format::ParasolSubmission& ParaBatch::SubmissionOf(const Open& open) {
+ParasolSubmission& ParaBatch::SubmissionOf(const Open& open) {
   auto& submissions = jobs_[open.job].submissions;
   return submissions[submissions.size() - 1 - open.place];
 }
@@ -39,7 +39,7 @@ void ParaBatch::FindOpen() {
   for (uint32_t job = 0; job < jobs_.size(); ++job) {
     const auto& submissions = jobs_[job].submissions;
     for (uint32_t place = 0; place < submissions.size(); ++place) {
-      const format::ParasolSubmission& submission = submissions[submissions.size() - 1 - place];
+      const ParasolSubmission& submission = submissions[submissions.size() - 1 - place];
       if (!IsOpen(submission)) continue;
       bool lost = submission.tracking_error != 0;
       open_.push_back({.id = NumberOf(submission.id), .job = job, .place = place, .lost = lost});
@@ -51,7 +51,7 @@ void ParaBatch::FindOpen() {
 
 void ParaBatch::Insert(uint32_t job, uint64_t id, int64_t now) {
   auto& submissions = jobs_[job].submissions;
-  format::ParasolSubmission submission;
+  ParasolSubmission submission;
   submission.id = fmt::format_int(id).str();
   submission.submitted = now;
   submission.in_queue = true;
@@ -66,7 +66,7 @@ void ParaBatch::Add(const BatchHub::Submitted& submitted) {
   if (submitted.job >= jobs_.size()) return;
   auto job = static_cast<uint32_t>(submitted.job);
   std::string id = fmt::format_int(submitted.id).str();
-  auto same = [&](const format::ParasolSubmission& known) { return known.id == id; };
+  auto same = [&](const ParasolSubmission& known) { return known.id == id; };
   if (std::ranges::any_of(jobs_[job].submissions, same)) return;
   Insert(job, submitted.id, submitted.submitted);
   counted_ = false;
@@ -86,13 +86,13 @@ void ParaBatch::Close(Open& open) {
   open.ended = true;
 }
 
-ParaBatch::Taken ParaBatch::Take(format::ParasolEnd end, const WhyFileFails& why) {
+ParaBatch::Taken ParaBatch::Take(ParasolEnd end, const WhyFileFails& why) {
   Taken taken;
   Open* open = OpenOf(NumberOf(end.id));
   if (open == nullptr) return taken;
   taken.open = true;
-  const format::ParasolJob& job = jobs_[open->job];
-  format::ParasolSubmission& submission = SubmissionOf(*open);
+  const ParasolJob& job = jobs_[open->job];
+  ParasolSubmission& submission = SubmissionOf(*open);
   submission.host = std::move(end.host);
   submission.cpu_seconds = static_cast<double>(end.user_ticks + end.system_ticks) / 100;
   submission.submitted = end.submitted;
@@ -105,7 +105,7 @@ ParaBatch::Taken ParaBatch::Take(format::ParasolEnd end, const WhyFileFails& why
   submission.err_file = std::move(end.err_file);
   if (end.status == 0) {
     taken.checked = std::ranges::count(job.checks, CheckWhen::kOut, &Check::when) > 0;
-    taken.messages = format::FailedChecks(job.checks, CheckWhen::kOut, why);
+    taken.messages = FailedChecks(job.checks, CheckWhen::kOut, why);
   }
   submission.ran_ok = end.status == 0 && taken.messages.empty();
   submission.crashed = !submission.ran_ok;
@@ -140,7 +140,7 @@ void ParaBatch::FindLost(const BatchHub::State& state) {
 void ParaBatch::SetHung(const BatchHub::Running& running) {
   Open* open = OpenOf(running.id);
   if (open == nullptr) return;
-  format::ParasolSubmission& submission = SubmissionOf(*open);
+  ParasolSubmission& submission = SubmissionOf(*open);
   submission.host = running.host;
   submission.started = running.started;
   submission.in_queue = submission.running = submission.slow = false;
@@ -154,7 +154,7 @@ void ParaBatch::Mark(const BatchHub::State& state, int64_t now, int64_t warn_min
   for (const Open& open : open_) {
     if (open.ended) continue;
     while (running != state.running.end() && running->id < open.id) ++running;
-    format::ParasolSubmission& submission = SubmissionOf(open);
+    ParasolSubmission& submission = SubmissionOf(open);
     submission.running = running != state.running.end() && running->id == open.id;
     submission.in_queue = !submission.running && !open.lost;
     submission.host = submission.running ? running->host : std::string(kNotYet);
@@ -168,7 +168,7 @@ bool ParaBatch::DropLost() {
   for (const Open& open : open_) {
     if (!open.lost || open.ended) continue;
     dropped = true;
-    std::erase_if(jobs_[open.job].submissions, [](const format::ParasolSubmission& submission) {
+    std::erase_if(jobs_[open.job].submissions, [](const ParasolSubmission& submission) {
       return submission.tracking_error != 0;
     });
   }
@@ -181,7 +181,7 @@ void ParaBatch::CountEnded(uint32_t job) {
   if (!counted_) return;
   const auto& submissions = jobs_[job].submissions;
   size_t tries = submissions.size();
-  if (tries > 0 && !format::NeedsRerun(submissions.front())) {
+  if (tries > 0 && !NeedsRerun(submissions.front())) {
     done_ += submissions.front().ran_ok;
   } else if (tries >= tries_) {
     failed_ = failed_.value_or(job);
@@ -222,4 +222,4 @@ void ParaBatch::SetSubmitted(uint64_t count, uint64_t first, int64_t now) {
   }
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -16,7 +16,7 @@
 #include "doors/parasol/formats/results.h"
 #include "doors/parasol/programs/batch_hub.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // What is wrong with one file: "F does not exist", "F is empty", "F has an incomplete last line";
 // empty when the check passes.
@@ -25,11 +25,11 @@ using WhyFileFails = std::function<std::string(CheckKind, const char* file)>;
 class ParaBatch {
  public:
   // A job is tried so many times.
-  ParaBatch(std::vector<format::ParasolJob> jobs, uint64_t tries);
+  ParaBatch(std::vector<ParasolJob> jobs, uint64_t tries);
 
-  const std::vector<format::ParasolJob>& jobs() const { return jobs_; }
+  const std::vector<ParasolJob>& jobs() const { return jobs_; }
   // For changes that are not about submissions.
-  std::vector<format::ParasolJob>& mutable_jobs() { return jobs_; }
+  std::vector<ParasolJob>& mutable_jobs() { return jobs_; }
 
   // A submission that the hub has, if the batch does not have it. Those of jobs that are not in the
   // batch do not count.
@@ -39,7 +39,7 @@ class ParaBatch {
     bool checked = false;               // files were looked at, and will not be again
     std::vector<std::string> messages;  // what checks of its output say that fail
   };
-  Taken Take(format::ParasolEnd end, const WhyFileFails& why);
+  Taken Take(ParasolEnd end, const WhyFileFails& why);
   // Open submissions that are not in `state` are lost. After all that have ended were taken.
   void FindLost(const BatchHub::State& state);
   // Gives up one that runs.
@@ -75,7 +75,7 @@ class ParaBatch {
     size_t next = 0;
   };
 
-  format::ParasolSubmission& SubmissionOf(const Open& open);
+  ParasolSubmission& SubmissionOf(const Open& open);
   bool IsNewest(const Open& open) const {
     return open.place + 1 == jobs_[open.job].submissions.size();
   }
@@ -86,7 +86,7 @@ class ParaBatch {
   void CountEnded(uint32_t job);  // as done, as waiting or as failed, by its newest submission
   void Count();
 
-  std::vector<format::ParasolJob> jobs_;
+  std::vector<ParasolJob> jobs_;
   uint64_t tries_;
   std::vector<Open> open_;  // sorted by id
   size_t in_hub_ = 0;
@@ -98,4 +98,4 @@ class ParaBatch {
   std::optional<uint32_t> failed_;
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

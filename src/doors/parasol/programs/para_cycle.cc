@@ -14,7 +14,7 @@
 #include "doors/parasol/programs/para_talk.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr Duration kHaltLook = Duration::Seconds(1);
@@ -147,8 +147,8 @@ Status ParaCycle::TakeSubmitted() {
 Status ParaCycle::TakeResults() {
   ParaDots dots(options());
   auto take = [&](std::string_view lines, uint64_t offset) {
-    format::ReadResultsResult read = format::ReadResults(lines, parts_.folder.Results(), offset);
-    for (format::ParasolEnd& end : read.ends) {
+    ReadResultsResult read = ReadResults(lines, parts_.folder.Results(), offset);
+    for (ParasolEnd& end : read.ends) {
       ParaBatch::Taken taken = batch_.Take(std::move(end), parts_.why_file_fails);
       changed_ |= taken.open;
       checked_ |= taken.checked;
@@ -197,7 +197,7 @@ Result<uint64_t> ParaCycle::Submit(const std::vector<uint32_t>& jobs) {
   submissions.reserve(jobs.size());
   for (uint32_t job : jobs) {
     retries += batch_.IsRetry(job);
-    format::ParasolJob& what = batch_.mutable_jobs()[job];
+    ParasolJob& what = batch_.mutable_jobs()[job];
     if (what.cpus == 0) what.cpus = options().cpus;
     if (what.ram == 0) what.ram = options().ram;
     submissions.push_back({job, &what});
@@ -268,7 +268,7 @@ void ParaCycle::DropAll() {
   DropLost();
 }
 
-void ParaCycle::ChangeJobs(const std::function<void(format::ParasolJob&)>& change) {
+void ParaCycle::ChangeJobs(const std::function<void(ParasolJob&)>& change) {
   std::ranges::for_each(batch_.mutable_jobs(), change);
   changed_ = true;
 }
@@ -308,4 +308,4 @@ Status PushOnce(ParaCycle& cycle) {
   return {};
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -12,7 +12,7 @@
 #include "doors/parasol/programs/para_folder.h"
 #include "doors/parasol/programs/para_options.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 inline constexpr std::string_view kSickBatch =
     "Sick batch! Correct problem and then run para clearSickNodes.";
@@ -77,7 +77,7 @@ class ParaCycle {
   // Open submissions that the hub does not have, or all of them, leave the batch.
   void DropLost();
   void DropAll();
-  void ChangeJobs(const std::function<void(format::ParasolJob&)>& change);
+  void ChangeJobs(const std::function<void(ParasolJob&)>& change);
   // Writes into the batch what waits and runs, for reports.
   void Mark() { batch_.Mark(state_, seconds(), parts_.options.warn_minutes); }
 
@@ -108,4 +108,4 @@ Status WaitForTurn(const ParaOptions& options, ParaFolder& folder, BatchHub& hub
 // One push, and all that it tells. A sick batch gets nothing.
 Status PushOnce(ParaCycle& cycle);
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

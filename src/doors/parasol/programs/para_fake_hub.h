@@ -17,7 +17,7 @@
 #include "os/fd.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // What outlives a command.
 struct FakeHubWorld {
@@ -39,7 +39,7 @@ struct FakeHubWorld {
   uint64_t others = 0;  // jobs of other users
   bool sick = false;
   JobId held;
-  std::vector<format::SickNode> sick_nodes;
+  std::vector<SickNode> sick_nodes;
   BatchHub::Freed freed = BatchHub::Freed::kFreed;
   std::map<uint64_t, std::string> err;
   // Called by WaitForChange and Pause, after the time went on.
@@ -58,18 +58,18 @@ struct FakeHubWorld {
     Task& task = At(index);
     task.running = task.unended = false;
     int64_t started = task.started == 0 ? seconds() : task.started;
-    lines.push_back(format::ResultsLine({.status = status,
-                                         .host = "n1",
-                                         .id = std::to_string(task.id),
-                                         .program = "p",
-                                         .user_ticks = 100 * took,
-                                         .system_ticks = 50,
-                                         .submitted = task.submitted,
-                                         .started = started,
-                                         .ended = started + static_cast<int64_t>(took),
-                                         .user = "u",
-                                         .err_file = fmt::format("/tmp/para{}.err", task.id),
-                                         .command = task.command}));
+    lines.push_back(ResultsLine({.status = status,
+                                 .host = "n1",
+                                 .id = std::to_string(task.id),
+                                 .program = "p",
+                                 .user_ticks = 100 * took,
+                                 .system_ticks = 50,
+                                 .submitted = task.submitted,
+                                 .started = started,
+                                 .ended = started + static_cast<int64_t>(took),
+                                 .user = "u",
+                                 .err_file = fmt::format("/tmp/para{}.err", task.id),
+                                 .command = task.command}));
   }
   void EndAll(int32_t status) {
     for (size_t i = 0; i < tasks.size(); ++i) {
@@ -185,4 +185,4 @@ class FakeHub : public BatchHub {
   FakeHubWorld& world_;
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -16,7 +16,7 @@
 #include "os/file.h"
 #include "os/temp_dir.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 class ParaFixture : public testing::Test {
  protected:
@@ -100,4 +100,4 @@ class ParaFixture : public testing::Test {
   std::function<void()> on_look_ = [] {};
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -11,7 +11,7 @@
 #include "format/lines.h"
 #include "os/process.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr size_t kSmallMost = 64 << 10;
@@ -50,12 +50,12 @@ std::string HubMarksText(const ParaMarks& marks) {
   return text;
 }
 
-Status WriteJobs(const std::string& path, const std::vector<format::ParasolJob>& jobs) {
+Status WriteJobs(const std::string& path, const std::vector<ParasolJob>& jobs) {
   auto file = os::NewFile::Begin(path);
   if (!file) return std::unexpected(std::move(file.error()));
   std::string text;
-  for (const format::ParasolJob& job : jobs) {
-    format::AppendBatchLine(job, &text);
+  for (const ParasolJob& job : jobs) {
+    AppendBatchLine(job, &text);
     if (text.size() < kPiece) continue;
     if (auto written = file->Write(text); !written) return written;
     text.clear();
@@ -123,7 +123,7 @@ Result<ParaFolder::Stored> ParaFolder::Read() {
   if (!marks) return std::unexpected(std::move(marks.error()));
   auto mark = ReadSmall(Path("para.bookmark"));
   if (!mark) return std::unexpected(std::move(mark.error()));
-  auto results = format::ReadBookmark(*mark, Path("para.bookmark"));
+  auto results = ReadBookmark(*mark, Path("para.bookmark"));
   if (!results) return std::unexpected(std::move(results.error()));
   written_ = std::move(*marks);
   written_.results = *results;
@@ -134,14 +134,14 @@ Result<ParaFolder::Stored> ParaFolder::Read() {
   auto info = os::StatFd(file->get(), Batch());
   if (!info) return std::unexpected(std::move(info.error()));
   read_ = *info;
-  format::BatchReader reader(Batch(), info->size);
+  BatchReader reader(Batch(), info->size);
   auto end =
       ReadPieces(*file, Batch(), 0, [&](std::string_view lines, uint64_t) { reader.Add(lines); });
   if (!end) return std::unexpected(std::move(end.error()));
   auto last = os::ReadAt(file->get(), *end, info->size - std::min(*end, info->size), Batch());
   if (!last) return std::unexpected(std::move(last.error()));
   reader.Add(*last);
-  format::ReadBatchResult read = reader.Take();
+  ReadBatchResult read = reader.Take();
   if (!read.damage.empty()) return Damaged(read.damage);
   return Stored{.jobs = std::move(read.jobs), .marks = written_};
 }
@@ -154,7 +154,7 @@ bool ParaFolder::IsAsRead() const {
 
 Status ParaFolder::WriteMarks(ParaMarks marks) {
   if (marks.results != written_.results) {
-    auto text = format::WriteBookmark(marks.results);
+    auto text = WriteBookmark(marks.results);
     // Of no results there is no mark, as long as none were read.
     auto written = marks.results == 0 ? os::RemoveFile(Path("para.bookmark"))
                                       : os::WriteFileAtomically(Path("para.bookmark"), text);
@@ -192,12 +192,12 @@ Status ParaFolder::Halt(std::string_view command) {
   return WriteHubMarks(*marks);
 }
 
-Status ParaFolder::Write(const std::vector<format::ParasolJob>& jobs, ParaMarks marks) {
+Status ParaFolder::Write(const std::vector<ParasolJob>& jobs, ParaMarks marks) {
   auto written = WriteBatch(jobs);
   return written ? WriteMarks(marks) : written;
 }
 
-Status ParaFolder::WriteBatch(const std::vector<format::ParasolJob>& jobs) {
+Status ParaFolder::WriteBatch(const std::vector<ParasolJob>& jobs) {
   if (auto written = WriteJobs(Batch(), jobs); !written) return written;
   auto now = os::Stat(Batch());
   if (!now) return std::unexpected(std::move(now.error()));
@@ -206,7 +206,7 @@ Status ParaFolder::WriteBatch(const std::vector<format::ParasolJob>& jobs) {
 }
 
 // The marks first: what the hub had of an earlier batch must not be taken for that of the new one.
-Status ParaFolder::Start(const std::vector<format::ParasolJob>& jobs, ParaMarks marks) {
+Status ParaFolder::Start(const std::vector<ParasolJob>& jobs, ParaMarks marks) {
   auto err = os::MakeDirs(Path("err"));
   if (!err) return err;
   if (auto claimed = state_.Claim(); !claimed) return claimed;
@@ -236,4 +236,4 @@ Result<uint64_t> ParaFolder::ReadResults(
   return ReadPieces(*file, Results(), from, take);
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

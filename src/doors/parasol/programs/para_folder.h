@@ -16,7 +16,7 @@
 #include "doors/parasol/programs/para_state.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // What the file `batch` has taken in.
 struct ParaMarks {
@@ -48,7 +48,7 @@ class ParaFolder {
   // kNotFound, and what to do, when there is no batch.
   Status Find() const;
   struct Stored {
-    std::vector<format::ParasolJob> jobs;
+    std::vector<ParasolJob> jobs;
     ParaMarks marks;
   };
   // kCorrupt, with all lines that are damaged, when `batch` is not whole.
@@ -57,9 +57,9 @@ class ParaFolder {
   bool IsAsRead() const;
   // What is not about bytes of results.
   Result<ParaMarks> ReadHubMarks() const;
-  Status Write(const std::vector<format::ParasolJob>& jobs, ParaMarks marks);
+  Status Write(const std::vector<ParasolJob>& jobs, ParaMarks marks);
   // A new batch, with its copy `batch.bak` and the folder for standard error.
-  Status Start(const std::vector<format::ParasolJob>& jobs, ParaMarks marks);
+  Status Start(const std::vector<ParasolJob>& jobs, ParaMarks marks);
   // That the hub has forgotten the batch.
   Status ForgetHub();
   // Other paras that push this batch start no more jobs. For who holds the lock.
@@ -77,7 +77,7 @@ class ParaFolder {
 
   ParaState state_;
   std::string dir_;
-  Status WriteBatch(const std::vector<format::ParasolJob>& jobs);
+  Status WriteBatch(const std::vector<ParasolJob>& jobs);
   Status WriteHubMarks(const ParaMarks& marks);
 
   std::optional<os::FileLock> lock_;
@@ -85,4 +85,4 @@ class ParaFolder {
   os::FileInfo read_;  // of `batch`, before it was read
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

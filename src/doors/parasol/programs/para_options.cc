@@ -11,7 +11,7 @@
 #include "doors/parasol/programs/parasol_options.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr std::array<ParasolOptionDef, 16> kOptions = {{
@@ -79,7 +79,7 @@ Status TakeNumbers(const ParasolOptions& options, ParaOptions* para) {
   }
   if (taken) taken = Take(Either(options, "maxJob", "maxNode"), ReadParaMaxJob, &para->max_job);
   if (taken) taken = Take(options.Text("cpu"), ReadParaCpus, &para->cpus);
-  if (taken) taken = Take(options.Text("ram"), format::ParseParasolSize, &para->ram);
+  if (taken) taken = Take(options.Text("ram"), ParseParasolSize, &para->ram);
   return taken;
 }
 
@@ -134,4 +134,4 @@ Result<double> ReadParaCpus(std::string_view text) {
   return Fail(ErrorKind::kInvalid, fmt::format("'{}' is no number of CPUs", text));
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

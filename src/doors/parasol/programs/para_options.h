@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 struct ParaOptions {
   std::vector<std::string> words;  // the command and what follows it
@@ -41,4 +41,4 @@ Result<int64_t> ReadParaPriority(std::string_view text);
 Result<int64_t> ReadParaMaxJob(std::string_view text);
 Result<double> ReadParaCpus(std::string_view text);
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

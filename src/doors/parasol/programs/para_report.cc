@@ -10,7 +10,7 @@
 #include "doors/parasol/programs/para_talk.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr size_t kStderrMost = size_t{256} << 20;
@@ -20,21 +20,21 @@ Result<int> Print(std::string_view text) {
   return 0;
 }
 
-const std::vector<format::ParasolJob>& Jobs(const ParaReport& report) {
+const std::vector<ParasolJob>& Jobs(const ParaReport& report) {
   return report.cycle.batch().jobs();
 }
 
-Result<int> PrintLines(const ParaReport& report, format::JobsListed which) {
-  return Print(format::JobLinesText(Jobs(report), which, report.options.tries));
+Result<int> PrintLines(const ParaReport& report, JobsListed which) {
+  return Print(JobLinesText(Jobs(report), which, report.options.tries));
 }
 
 Result<int> PrintRunning(const ParaReport& report, std::optional<int64_t> longer_than) {
-  return Print(format::RunningText(Jobs(report), report.cycle.seconds(), longer_than,
-                                   report.options.warn_minutes, report.parts.local));
+  return Print(RunningText(Jobs(report), report.cycle.seconds(), longer_than,
+                           report.options.warn_minutes, report.parts.local));
 }
 
 // From its copy in the batch's folder, which is made when it is not there.
-std::string StderrOf(const ParaReport& report, const format::ParasolSubmission& submission) {
+std::string StderrOf(const ParaReport& report, const ParasolSubmission& submission) {
   std::string copy = report.folder.StderrOf(submission.id);
   if (auto text = os::ReadFile(copy, kStderrMost)) return *text;
   auto number = ParseCount(submission.id);
@@ -47,47 +47,45 @@ std::string StderrOf(const ParaReport& report, const format::ParasolSubmission& 
   return *text;
 }
 
-std::string ProblemOf(const ParaReport& report, const format::ParasolJob& job,
-                      const format::ParasolSubmission& submission) {
+std::string ProblemOf(const ParaReport& report, const ParasolJob& job,
+                      const ParasolSubmission& submission) {
   std::vector<std::string> messages;
   std::string text;
   if (submission.crashed) {
     for (CheckWhen when : {CheckWhen::kIn, CheckWhen::kOut}) {
-      auto failed = format::FailedChecks(job.checks, when, report.parts.why_file_fails);
+      auto failed = FailedChecks(job.checks, when, report.parts.why_file_fails);
       messages.insert(messages.end(), failed.begin(), failed.end());
     }
     text = StderrOf(report, submission);
   }
-  return format::ProblemText(job, submission, messages, text, report.parts.local);
+  return ProblemText(job, submission, messages, text, report.parts.local);
 }
 
 }  // namespace
 
 Result<int> ReportCheck(const ParaReport& report) {
   const BatchHub::State& state = report.cycle.state();
-  format::CheckReport check{.counts = format::CountJobs(Jobs(report), report.options.tries),
-                            .missing_results = std::nullopt,
-                            .warn_minutes = report.options.warn_minutes,
-                            .kill_minutes = report.options.kill_minutes,
-                            .tries = report.options.tries,
-                            .sick = state.sick_nodes};
+  CheckReport check{.counts = CountJobs(Jobs(report), report.options.tries),
+                    .missing_results = std::nullopt,
+                    .warn_minutes = report.options.warn_minutes,
+                    .kill_minutes = report.options.kill_minutes,
+                    .tries = report.options.tries,
+                    .sick = state.sick_nodes};
   if (!os::Exists(report.folder.Results())) check.missing_results = report.folder.Results();
-  auto printed = Print(format::CheckText(check));
+  auto printed = Print(CheckText(check));
   if (printed && state.sick) return Fail(ErrorKind::kBusy, std::string(kSickBatch));
   return printed;
 }
 
 Result<int> ReportFinished(const ParaReport& report) {
-  return PrintLines(report, format::JobsListed::kFinished);
+  return PrintLines(report, JobsListed::kFinished);
 }
-Result<int> ReportHung(const ParaReport& report) {
-  return PrintLines(report, format::JobsListed::kHung);
-}
+Result<int> ReportHung(const ParaReport& report) { return PrintLines(report, JobsListed::kHung); }
 Result<int> ReportCrashed(const ParaReport& report) {
-  return PrintLines(report, format::JobsListed::kCrashed);
+  return PrintLines(report, JobsListed::kCrashed);
 }
 Result<int> ReportFailed(const ParaReport& report) {
-  return PrintLines(report, format::JobsListed::kFailed);
+  return PrintLines(report, JobsListed::kFailed);
 }
 
 Result<int> ReportSlow(const ParaReport& report) {
@@ -105,22 +103,20 @@ Result<int> ReportHippos(const ParaReport& report) {
 
 Result<int> ReportProblems(const ParaReport& report) {
   uint64_t problems = 0;
-  for (const format::ParasolJob& job : Jobs(report)) {
-    for (const format::ParasolSubmission& submission : job.submissions) {
-      if (format::ProblemOf(submission).empty()) continue;
+  for (const ParasolJob& job : Jobs(report)) {
+    for (const ParasolSubmission& submission : job.submissions) {
+      if (ProblemOf(submission).empty()) continue;
       ++problems;
       auto printed = Print(ProblemOf(report, job, submission));
       if (!printed) return printed;
     }
   }
-  return Print(format::ProblemsTotalText(problems));
+  return Print(ProblemsTotalText(problems));
 }
 
-Result<int> ReportStatus(const ParaReport& report) {
-  return Print(format::StatusText(Jobs(report)));
-}
+Result<int> ReportStatus(const ParaReport& report) { return Print(StatusText(Jobs(report))); }
 Result<int> ReportTime(const ParaReport& report) {
-  return Print(format::TimesText(format::SumTimes(Jobs(report), report.cycle.seconds())));
+  return Print(TimesText(SumTimes(Jobs(report), report.cycle.seconds())));
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

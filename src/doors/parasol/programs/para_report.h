@@ -5,7 +5,7 @@
 #include "doors/parasol/programs/para_cycle.h"
 #include "doors/parasol/programs/para_folder.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // What waits and runs is marked in the batch.
 struct ParaReport {
@@ -26,4 +26,4 @@ Result<int> ReportProblems(const ParaReport& report);
 Result<int> ReportStatus(const ParaReport& report);
 Result<int> ReportTime(const ParaReport& report);
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -12,7 +12,7 @@
 
 #include "doors/parasol/programs/para_talk.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr int kExitInterrupted = 130;
@@ -194,4 +194,4 @@ class Shover {
 
 Result<int> Shove(ParaCycle& cycle) { return Shover(cycle).Run(); }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

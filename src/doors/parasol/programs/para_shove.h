@@ -4,11 +4,11 @@
 #include "base/result.h"
 #include "doors/parasol/programs/para_cycle.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // Of a batch that was loaded. 0 when all jobs are done, 130 after Ctrl-C; an error when a job has
 // failed in all its tries, or the batch is sick for the third time. The hub may go away and come
 // back after the first push.
 Result<int> Shove(ParaCycle& cycle);
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -18,7 +18,7 @@
 
 #include "base/time.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr size_t kSmallMost = 64 << 10;
@@ -183,4 +183,4 @@ Status ParaState::Claim() {
   return {};
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

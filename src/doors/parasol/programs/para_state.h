@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 class ParaState {
  public:
@@ -52,4 +52,4 @@ class ParaState {
   bool beside_ = false;     // an older version's files are where they were
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -10,7 +10,7 @@
 #include "os/file.h"
 #include "os/temp_dir.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 class ParaStateTest : public testing::Test {
@@ -132,4 +132,4 @@ TEST_F(ParaStateTest, ARootThatCannotBeMadeIsTold) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::parasol

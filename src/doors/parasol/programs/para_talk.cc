@@ -6,7 +6,7 @@
 #include "os/fd.h"
 #include "os/terminal.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr uint64_t kStepsOfADot = 20;
@@ -38,4 +38,4 @@ Status ParaPrint(std::string_view text) {
   return os::WriteAll(os::kStdout, text, "standard output");
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "doors/parasol/programs/para_options.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // Progress: nothing with -verbose=0.
 void ParaTalk(const ParaOptions& options, std::string_view line);
@@ -30,4 +30,4 @@ class ParaDots {
   uint64_t steps_ = 0;
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

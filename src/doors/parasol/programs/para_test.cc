@@ -11,7 +11,7 @@
 #include "doors/parasol/programs/para_talk.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 class ParaTest : public ParaFixture {};
@@ -629,4 +629,4 @@ TEST_F(ParaTest, ShoveHealsASickBatchTwice) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -12,7 +12,7 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr size_t kPiece = 64 << 10;
@@ -126,4 +126,4 @@ Result<int> RunParaTestJob(std::span<const std::string> args) {
   return 0;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

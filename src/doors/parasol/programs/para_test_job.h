@@ -3,7 +3,7 @@
 
 #include "doors/parasol/programs/programs.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 Result<int> RunParaTestJob(std::span<const std::string> args);
 
@@ -24,4 +24,4 @@ options:
 )",
     .run = RunParaTestJob};
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

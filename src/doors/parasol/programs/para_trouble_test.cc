@@ -13,7 +13,7 @@
 #include "os/file.h"
 #include "os/temp_dir.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 class ParaTroubleTest : public ParaFixture {};
@@ -425,4 +425,4 @@ TEST_F(ParaTroubleTest, AFolderThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 struct Form {
@@ -114,4 +114,4 @@ bool MatchesWildcards(std::string_view pattern, std::string_view text) {
   return pattern.substr(p).find_first_not_of('*') == std::string_view::npos;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -11,7 +11,7 @@
 #include "doors/parasol/programs/parasol_options.h"
 #include "doors/parasol/programs/programs.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 enum class ParasolVerb : uint8_t {
   kAddMachine,
@@ -92,4 +92,4 @@ of add job:
    -err=FILE       with -wait: what it wrote to standard error
 )"};
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -15,7 +15,7 @@
 #include "os/real_loop.h"
 #include "os/terminal.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr size_t kMost = size_t{4} << 30;
@@ -77,4 +77,4 @@ Result<std::string> ReadParasolLines(const std::string& name) {
   return text;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

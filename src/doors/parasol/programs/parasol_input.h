@@ -5,10 +5,10 @@
 
 #include "base/result.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // The text of the file, or of standard input when it is called stdin. Of FILE.gz, .Z, .bz2 and .xz
 // what gzip, bzip2 or xz unpack. Lines that end in a CR alone end in LF then.
 Result<std::string> ReadParasolLines(const std::string& name);
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -8,7 +8,7 @@
 #include "base/near.h"
 #include "base/number.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 bool IsNameByte(char c) {
@@ -128,4 +128,4 @@ Result<double> ParasolOptions::Float(std::string_view name, double otherwise) co
   return text ? Number<double>(name, *text, "a number") : otherwise;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 enum class ParasolType : uint8_t {
   kSwitch,  // without a value
@@ -57,4 +57,4 @@ class ParasolOptions {
   std::vector<std::string> words_;
 };
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 using Args = std::vector<std::string>;
@@ -83,4 +83,4 @@ TEST(ParasolOptionsTest, Checked) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 TEST(ParasolTest, CommandsAreFound) {
@@ -106,4 +106,4 @@ TEST(ParasolTest, Wildcards) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -15,7 +15,7 @@
 #include "format/shell_words.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 constexpr std::array kPrograms = {kGensub2,     kPara,          kParaHub,        kParaHubStop,
@@ -77,4 +77,4 @@ std::optional<int> ParasolEntry(int argc, char** argv,
   return kParasolExitError;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // Any error, and too few words.
 inline constexpr int kParasolExitError = 255;
@@ -37,4 +37,4 @@ std::vector<std::string> UsageOptions(const ParasolProgram& program);
 // `run` of their own.
 std::optional<int> ParasolEntry(int argc, char** argv, ParasolRun (*run_of)(std::string_view name));
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -10,7 +10,7 @@
 #include "os/file.h"
 #include "os/temp_dir.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 int Entry(std::vector<std::string> args) {
@@ -122,4 +122,4 @@ TEST(ParaTestJobTest, WritesAndEndsAsAsked) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -10,7 +10,7 @@
 #include "doors/parasol/programs/parasol_options.h"
 #include "format/lines.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 using enum ParasolType;
@@ -133,7 +133,7 @@ Result<ParaHubOptions> MakeParaHubOptions(std::span<const std::string> args) {
   if (!port) return std::unexpected(std::move(port.error()));
   made.port = *port;
   if (auto unit = options->Text("ramUnit")) {
-    auto size = format::ParseParasolSize(*unit);
+    auto size = ParseParasolSize(*unit);
     if (!size) return Within("-ramUnit", std::move(size.error()));
     made.ram_unit = *size;
   }
@@ -245,4 +245,4 @@ Status CheckParaHubStop(std::span<const std::string> args) {
   return WantOneWord(ParasolOptions::ParseAny(args), kParaHubStop);
 }
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "doors/parasol/programs/programs.h"
 
-namespace spate::cli {
+namespace spate::parasol {
 
 // The port of a node. Parasol's has UDP at the same number, which does not meet ours.
 inline constexpr uint16_t kNodePort = 18141;
@@ -160,4 +160,4 @@ options:
    -retries=N   without effect, for command lines that have it
 )"};
 
-}  // namespace spate::cli
+}  // namespace spate::parasol

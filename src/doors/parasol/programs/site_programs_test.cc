@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spate::cli {
+namespace spate::parasol {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -140,4 +140,4 @@ TEST(SitePrograms, Errors) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::parasol

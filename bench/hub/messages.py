@@ -98,7 +98,7 @@ def node_messages(kit):
         ("Paused: 16 KiB", to_hub(7, {1: b"x" * (16 << 10)})),
         ("WantPiece", to_hub(9, {1: 1, 2: 4_000_000_000})),
         ("NodeState: 4,096 runs", to_hub(10, state)),
-        ("StderrFetched: 1 MiB", to_hub(11, {1: 1, 3: b"x" * (1 << 20)})),
+        ("Answer: 1 MiB", to_hub(11, {1: 1, 3: b"x" * (1 << 20)})),
         ("OutputPiece: 1 MiB", kit.frame(kit.OUTPUT_PIECE, kit.message({1: ref(), 2: 1, 4: b"x" * (1 << 20)}))),
         ("any: 16 MB of two kinds in turn",
          kit.frame(kit.TO_HUB, b"\x0a\x00\x12\x00" * (LARGEST // 4))),

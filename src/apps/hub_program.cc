@@ -1,5 +1,7 @@
 #include "apps/hub_program.h"
 
+#include "apps/doors.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -81,10 +83,8 @@ Status HubProgram::Serve(transport::Identity identity) {
   if (!file) return std::unexpected(file.error());
   hub::Service::Options with = options_.hub;
   with.product = SPATE_VERSION;
-  if (options_.parasol) {
-    extras_.parasol = &*options_.parasol;
-    with.default_memory = options_.parasol->default_ram;
-  }
+  if (options_.parasol) extras_.parasol = &*options_.parasol;
+  with.habits = AllHabits(extras_.parasol);
   with.command = [this](hub::Service& service, hub::ClientSession& client, wire::Command command) {
     AnswerCommand(extras_, service, client, std::move(command));
   };

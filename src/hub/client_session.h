@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "hub/credentials.h"
+#include "hub/job_habits.h"
 #include "hub/jobs.h"
 #include "hub/turns.h"
 #include "os/child.h"
@@ -47,8 +48,7 @@ class ClientHost {
  public:
   virtual ~ClientHost() = default;
   virtual uint32_t nodes_joined() const = 0;
-  // Of a task of Parasol that does not say, bytes; 0: none.
-  virtual uint64_t default_memory() const = 0;
+  virtual const JobHabits& HabitsOf(RowKind kind) const = 0;
   // Whoever starts a reader has a turn.
   virtual Turns& reader_turns() = 0;
   // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the
@@ -114,7 +114,11 @@ class ClientSession {
   void Take(wire::ReadEnds read);
   Status CheckUpload(Upload& upload);
   static Status CheckEnd(const Upload& upload, const wire::SubmitEnd& end);
-  Status FindBatch(Upload& upload);
+  // Of a job that is found by its name.
+  Status FindNamed(Upload& upload);
+  const JobHabits& HabitsOf(const Upload& upload) const {
+    return host_.HabitsOf(upload.submit.settings->row_kind);
+  }
   Status CheckAfter(const JobPlan& plan) const;
   // What the hub may keep of the output of the user's jobs; 0: any size.
   uint64_t MostOutput() const;

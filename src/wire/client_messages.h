@@ -36,9 +36,9 @@ struct Command {
   std::vector<Note> notes = {};
 };
 // Begins a job, or more tasks for an open one. PutPieces, Rows and one SubmitEnd follow. A
-// submission that the hub has accepted before is accepted again, as the same job. One of
-// RowKind::kParasol names a batch instead: its tasks are added to that job, also when it has ended,
-// and kBusy says that somebody else adds some at the same time.
+// submission that the hub has accepted before is accepted again, as the same job. Where
+// jobs of its kind of rows grow by name (hub/job_habits.h), its tasks are added to that job
+// instead, also when it has ended, and kBusy says that somebody else adds some at the same time.
 struct Submit {
   std::string submission;  // the client's name for it, unique
   std::shared_ptr<const JobSettings> settings;

@@ -111,7 +111,7 @@ struct UserRule {
 enum class RowKind : uint8_t {
   kListLine,  // a line of a job list
   kValues,    // values joined by '\0', for the placeholders of `command`
-  kParasol,   // a job of Parasol (format/parasol_row.h)
+  kParasol,   // a job of Parasol (doors/parasol/row/parasol_row.h)
   kInput,     // a piece of input, which `command` reads (format/input_row.h)
 };
 

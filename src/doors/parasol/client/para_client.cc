@@ -9,9 +9,9 @@
 
 #include "base/number.h"
 #include "doors/parasol/client/para_results.h"
+#include "doors/parasol/row/parasol_id.h"
+#include "doors/parasol/row/parasol_row.h"
 #include "format/lines.h"
-#include "format/parasol_id.h"
-#include "format/parasol_row.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "wire/limits.h"
@@ -67,12 +67,12 @@ bool ReadStateLine(std::string_view line, JobId& job, BatchHub::State& state) {
   } else if (what == "unended") {
     auto read = Numbers<2>(line);
     if (!read) return false;
-    uint64_t first = format::ParasolId(job, static_cast<TaskIndex>((*read)[0]));
+    uint64_t first = ParasolId(job, static_cast<TaskIndex>((*read)[0]));
     state.unended.push_back({first, first + (*read)[1] - 1});
   } else if (what == "run") {
     auto read = Numbers<2>(line);
     if (!read) return false;
-    state.running.push_back({format::ParasolId(job, static_cast<TaskIndex>((*read)[0])),
+    state.running.push_back({ParasolId(job, static_cast<TaskIndex>((*read)[0])),
                              std::string(format::TakeWord(&line)),
                              static_cast<int64_t>((*read)[1])});
   } else if (what == "sick") {
@@ -205,7 +205,7 @@ Result<std::vector<BatchClient::Submitted>> BatchClient::SubmittedFrom(uint64_t 
   while (auto line = format::TakeLine(&rest)) {
     auto read = Numbers<3>(*line);
     if (!read) return NotUnderstood();
-    submitted.push_back({format::ParasolId(job_, static_cast<TaskIndex>((*read)[0])), (*read)[1],
+    submitted.push_back({ParasolId(job_, static_cast<TaskIndex>((*read)[0])), (*read)[1],
                          static_cast<int64_t>((*read)[2])});
   }
   return submitted;
@@ -216,18 +216,18 @@ Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, const std
   auto accepted = SubmitTasks(link_, folder, jobs.size(), [&](size_t i) {
     const Submission& job = jobs[i];
     BatchTask task{.row = {}, .cpus = job.what->cpus, .memory = job.what->ram};
-    format::AppendParasolRow({.job = job.job,
-                              .submitted = now,
-                              .folder = folder,
-                              .in = {},
-                              .out = {},
-                              .text = job.what->command},
-                             &task.row);
+    AppendParasolRow({.job = job.job,
+                      .submitted = now,
+                      .folder = folder,
+                      .in = {},
+                      .out = {},
+                      .text = job.what->command},
+                     &task.row);
     return task;
   });
   if (!accepted) return std::unexpected(std::move(accepted.error()));
   FollowResults(link_);
-  return format::ParasolId(accepted->job, accepted->first);
+  return ParasolId(accepted->job, accepted->first);
 }
 
 Result<uint64_t> BatchClient::Chill() {
@@ -241,7 +241,7 @@ Result<uint64_t> BatchClient::Chill() {
 Status BatchClient::Remove(std::span<const uint64_t> ids) {
   std::vector<std::string> words;
   for (uint64_t id : ids) {
-    words.push_back(fmt::format("{}", format::PartsOfParasolId(id).task));
+    words.push_back(fmt::format("{}", PartsOfParasolId(id).task));
     if (words.size() < kIdsAtOnce && id != ids.back()) continue;
     if (!owner_.empty()) words.push_back(fmt::format("{}{}", kOwnerWord, owner_));
     auto removed = link_.Ask("remove", std::exchange(words, {}));
@@ -289,7 +289,7 @@ Result<BatchClient::Freed> BatchClient::Free() {
 }
 
 Result<std::string> BatchClient::FetchStderr(uint64_t id, const std::string& host) {
-  return link_.Ask("stderr", {fmt::format("{}", format::PartsOfParasolId(id).task), host});
+  return link_.Ask("stderr", {fmt::format("{}", PartsOfParasolId(id).task), host});
 }
 
 Status BatchClient::Watch() {

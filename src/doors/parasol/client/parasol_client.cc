@@ -21,8 +21,8 @@
 #include "doors/parasol/formats/job_list.h"
 #include "doors/parasol/formats/results.h"
 #include "doors/parasol/programs/parasol.h"
-#include "format/parasol_id.h"
-#include "format/parasol_row.h"
+#include "doors/parasol/row/parasol_id.h"
+#include "doors/parasol/row/parasol_row.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/signals.h"
@@ -219,12 +219,12 @@ Result<BatchTask> Parasol::TaskToAdd() const {
   auto folder = os::AbsolutePath(ask_.options.Text("dir").value_or("."));
   if (!folder) return std::unexpected(folder.error());
   const Words& words = ask_.words;
-  format::AppendParasolRow({.submitted = loop_.Now().ns / 1'000'000'000,
-                            .folder = *folder,
-                            .in = ask_.options.Text("in").value_or(""),
-                            .out = ask_.options.Text("out").value_or(""),
-                            .text = words.size() == 1 ? words[0] : format::ParasolText(words)},
-                           &task.row);
+  AppendParasolRow({.submitted = loop_.Now().ns / 1'000'000'000,
+                    .folder = *folder,
+                    .in = ask_.options.Text("in").value_or(""),
+                    .out = ask_.options.Text("out").value_or(""),
+                    .text = words.size() == 1 ? words[0] : ParasolText(words)},
+                   &task.row);
   return task;
 }
 
@@ -236,7 +236,7 @@ Result<int> Parasol::AddJob() {
       SubmitTasks(link_, os::DirName(results_), 1, [&](size_t) -> BatchTask { return *task; });
   if (!accepted) return std::unexpected(accepted.error());
   FollowResults(link_);
-  uint64_t id = format::ParasolId(accepted->job, accepted->first);
+  uint64_t id = ParasolId(accepted->job, accepted->first);
   if (ask_.options.Has("printId")) {
     fmt::print("{}\n", id);
   } else if (ask_.options.Has("verbose")) {

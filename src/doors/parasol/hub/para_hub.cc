@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "cli/exit_code.h"
 #include "doors/parasol/client/batch_link.h"
-#include "format/parasol_id.h"
+#include "doors/parasol/row/parasol_id.h"
 
 namespace spate::parasol {
 namespace {
@@ -211,7 +211,10 @@ Status FetchStderr(Call& call) {
     client->Print(1, **fetched);
     client->Exit(cli::kExitSuccess);
   });
-  call.service.FetchStderr(call.words[1], *job, *task, [fetched, tell](Result<std::string> got) {
+  const hub::KnownJobs::Job* entry = call.service.known().Find(*job);
+  if (entry == nullptr) return Fail(ErrorKind::kNotFound, "the batch is not there any more");
+  wire::Ask ask{.call = 0, .job = *job, .task = *task, .user = entry->user, .question = {}};
+  call.service.AskNode(call.words[1], std::move(ask), [fetched, tell](Result<std::string> got) {
     *fetched = std::move(got);
     tell();
   });
@@ -233,6 +236,16 @@ Verb VerbOf(std::string_view name) {
 }
 
 }  // namespace
+
+void AddHabits(hub::HabitsByKind& habits, uint64_t default_memory) {
+  habits[RowKind::kParasol] = {
+      .grows_by_name = true,
+      .when_all_fail =
+          "Sick batch! Correct the problem, and then: para clearSickNodes, or parasol "
+          "-results=FILE clear sick",
+      .default_memory = default_memory,
+      .pause_despite_success = true};
+}
 
 Result<std::optional<JobId>> FindBatch(hub::Service& service, const std::string& user,
                                        const std::string& results) {

@@ -4,10 +4,14 @@
 #pragma once
 
 #include "hub/client_session.h"
+#include "hub/job_habits.h"
 #include "hub/service.h"
 #include "wire/client_messages.h"
 
 namespace spate::parasol {
+
+// What a hub does for batches; `default_memory` of a job that does not say, bytes.
+void AddHabits(hub::HabitsByKind& habits, uint64_t default_memory);
 
 // The job of this user's batch; none: the hub knows no such batch.
 Result<std::optional<JobId>> FindBatch(hub::Service& service, const std::string& user,

@@ -8,9 +8,9 @@
 
 #include "base/number.h"
 #include "doors/parasol/formats/results.h"
+#include "doors/parasol/row/parasol_id.h"
+#include "doors/parasol/row/parasol_row.h"
 #include "doors/parasol/site/node_report.h"
-#include "format/parasol_id.h"
-#include "format/parasol_row.h"
 #include "store/sqlite/history.h"
 #include "store/sqlite/journal_place.h"
 #include "store/sqlite/row_reader.h"
@@ -66,15 +66,15 @@ Status Results::Add(const engine::AttemptEnded& ended) {
   if (!HasStatus(end.cause) || ended.verdict == engine::Verdict::kRetry) return {};
   auto text = rows_.Row(job_, end.ref.index);
   if (!text) return std::unexpected(text.error());
-  auto row = format::ReadParasolRow(*text);
+  auto row = ReadParasolRow(*text);
   if (!row) return std::unexpected(row.error());
   auto host = NodeName(ended.node);
   if (!host) return std::unexpected(host.error());
   ParasolEnd line;
   line.status = WaitStatusOf(end.cause, end.status);
   line.host = *host;
-  line.id = fmt::format("{}", format::ParasolId(job_, end.ref.index));
-  line.command = format::ParasolCommand(row->text);
+  line.id = fmt::format("{}", ParasolId(job_, end.ref.index));
+  line.command = ParasolCommand(row->text);
   line.program = ProgramOf(line.command);
   line.user_ticks = TicksOf(end.user);
   line.system_ticks = TicksOf(end.system);
@@ -113,7 +113,7 @@ Status PrintRows(JobId job, const std::string& db_path, uint64_t first, uint64_t
   for (uint64_t task = first; task < last; ++task) {
     auto bytes = rows.Row(job, static_cast<TaskIndex>(task));
     if (!bytes) return std::unexpected(bytes.error());
-    auto row = format::ReadParasolRow(*bytes);
+    auto row = ReadParasolRow(*bytes);
     if (!row) return std::unexpected(row.error());
     text += fmt::format("{} {} {}\n", task, row->job, row->submitted);
     if (text.size() >= kTextAtOnce) print(1, std::exchange(text, {}));

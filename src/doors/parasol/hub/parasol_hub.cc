@@ -20,7 +20,7 @@
 #include "doors/parasol/hub/para_hub.h"
 #include "doors/parasol/hub/parasol_reader.h"
 #include "doors/parasol/programs/parasol.h"
-#include "format/parasol_id.h"
+#include "doors/parasol/row/parasol_id.h"
 
 namespace spate::parasol {
 namespace {
@@ -317,8 +317,8 @@ Status RemoveJob(const Call& call) {
   for (const std::string& word : call.ask.words) {
     auto ids = ReadIds(word);
     if (!ids) continue;
-    auto [job, first] = format::PartsOfParasolId(ids->first);
-    if (format::PartsOfParasolId(ids->last).job != job) continue;
+    auto [job, first] = PartsOfParasolId(ids->first);
+    if (PartsOfParasolId(ids->last).job != job) continue;
     auto counts = call.engine().Counts(job);
     if (!counts) continue;
     if (auto right = call.service.jobs().CheckUsable(call.caller(), job); !right) return right;

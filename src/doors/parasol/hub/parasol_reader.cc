@@ -13,9 +13,9 @@
 #include "core/model/ranges.h"
 #include "doors/parasol/client/para_client.h"
 #include "doors/parasol/programs/parasol.h"
+#include "doors/parasol/row/parasol_id.h"
+#include "doors/parasol/row/parasol_row.h"
 #include "format/expand.h"
-#include "format/parasol_id.h"
-#include "format/parasol_row.h"
 #include "store/sqlite/history.h"
 #include "store/sqlite/row_reader.h"
 #include "wire/client_codec.h"
@@ -107,16 +107,16 @@ Result<std::optional<HubJob>> Reader::JobAt(JobId id, TaskIndex task) {
   const Error* error = !job ? &job.error() : !row ? &row.error() : nullptr;
   if (error != nullptr && error->kind == ErrorKind::kNotFound) return std::nullopt;
   if (error != nullptr) return std::unexpected(*error);
-  HubJob found{.id = format::ParasolId(id, task),
+  HubJob found{.id = ParasolId(id, task),
                .user = (*job)->user,
                .command = kHidden,
                .submitted = (*job)->created,
                .results = (*job)->name};
   if ((*job)->rows == RowKind::kParasol) {
-    auto parts = format::ReadParasolRow(*row);
+    auto parts = ReadParasolRow(*row);
     if (!parts) return std::unexpected(std::move(parts.error()));
     found.submitted = parts->submitted;
-    found.command = OneLine(format::ParasolCommand(parts->text));
+    found.command = OneLine(ParasolCommand(parts->text));
   } else if (!(*job)->hidden && (*job)->compiled) {
     found.command = OneLine(format::CommandText(*(*job)->compiled, *row, task, 0));
   }
@@ -164,7 +164,7 @@ Status Reader::Jobs(const ParasolFacts& facts, bool with_waiting_rows, const Tex
   for (const auto& [job, tasks] : facts.waiting) {
     for (uint32_t i = 0; i < tasks.count; ++i) {
       if (!with_waiting_rows) {
-        piece.push_back({.id = format::ParasolId(job, tasks.first + i)});
+        piece.push_back({.id = ParasolId(job, tasks.first + i)});
       } else {
         auto found = JobAt(job, tasks.first + i);
         if (!found) return std::unexpected(std::move(found.error()));
@@ -197,7 +197,7 @@ Status Reader::Matches(const ParasolFacts& facts, const std::string& pattern) {
   std::string text;
   for (const auto& [job, ranges] : found) {
     for (const TaskRange& range : ranges) {
-      uint64_t first = format::ParasolId(job, range.first);
+      uint64_t first = ParasolId(job, range.first);
       text += fmt::format("{} {}\n", first, first + range.count - 1);
     }
   }

@@ -80,11 +80,13 @@ void NodePort::OnRequest(uint64_t id, std::string_view bytes) {
   auto request = wire::DecodeRequest(bytes);
   const auto* command = request ? std::get_if<wire::Command>(&*request) : nullptr;
   std::string verb = command != nullptr && command->argv.size() == 1 ? command->argv[0] : "";
-  if (verb == kAskStatus) {
-    Send(connection, wire::Printed{1, events_.status()});
-    return (void)Send(connection, wire::Exited{0});
+  if (verb.empty()) return connection.Breach("a node's port takes questions of one word");
+  if (verb != kAskStop) {
+    auto answer = events_.answer(verb);
+    if (!answer) return Send(connection, wire::Failed{answer.error().kind, answer.error().message});
+    Send(connection, wire::Printed{1, *answer});
+    return Send(connection, wire::Exited{0});
   }
-  if (verb != kAskStop) return connection.Breach("a node's port knows status and stop");
   // The answer must be out before the process ends, and a peer that does not take it must not
   // keep it.
   constexpr Duration kPatience = Duration::Seconds(2);

@@ -1,8 +1,8 @@
 // NodePort: the port of a node of a site, where the site's administrator asks what it runs, and
 // ends it, while there may be no hub. The other side is AskNode in node_asker.h.
 //
-// Requests are Commands: "status", answered by FormatNodeReport's text (node_report.h), and "stop".
-// Thread: the loop's.
+// Requests are Commands: "stop", and what its hub may ask it, too (node/node.h, Answers): "status"
+// is answered by FormatNodeReport's text (node_report.h). Thread: the loop's.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ class NodePort final : public link::Gate {
     std::optional<os::Subnets> peers;  // nobody else may come
   };
   struct Events {
-    std::function<std::string()> status;
+    std::function<Result<std::string>(const std::string& question)> answer;
     std::function<void()> stop;  // when it was answered
     std::function<void(std::string)> log;
   };

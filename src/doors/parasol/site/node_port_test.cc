@@ -26,7 +26,10 @@ class NodePortTest : public ::testing::Test {
   void Open() {
     NodePort::Options options{{{.host = "127.0.0.1", .port = 0}}, kit_.port, std::nullopt};
     NodePort::Events events;
-    events.status = [] { return "cpus 3\n"; };
+    events.answer = [](const std::string& question) -> Result<std::string> {
+      if (question == kAskStatus) return "cpus 3\n";
+      return Fail(ErrorKind::kInvalid, "no such question");
+    };
     events.stop = [this] { ++stops_; };
     events.log = [this](std::string text) { log_ += text; };
     auto port = NodePort::Open(*loop_, transport::Identity::FromPem(kit_.key, "key").value(),
@@ -64,6 +67,7 @@ TEST_F(NodePortTest, AnswersAndStops) {
   }
   EXPECT_FALSE(Ask(kit_.port, "sing"));
   EXPECT_EQ(stops_, 0);
+  EXPECT_EQ(Ask(kit_.port, "weather").error().message, "no such question");
   EXPECT_EQ(Ask(kit_.port, kAskStop).value(), "");
   Instant end = loop_->Now() + Duration::Seconds(30);
   while (stops_ == 0 && loop_->Now() < end) {

@@ -1,7 +1,7 @@
 // What a node of a site tells at its port (node_port.h), as text for the other side:
 //
 //   cpus N
-//   running ID WHAT                      WHAT: as Node::WhatIs tells it
+//   running ID WHAT                      WHAT: as SiteStatus tells it
 //   recent STATUS USER SYSTEM ID WHAT    as wait(2) gives it; hundredths of a second
 //
 // The newest `recent` comes last. Lines that begin otherwise are from a newer node.

@@ -86,13 +86,13 @@ Result<SiteNode> MakeSiteNode(const ParaNodeStart& start, const std::string& fol
   site.tasks.sys_path = PartsOf(options.sys_path);
   site.tasks.environment = options.environment;
   site.tasks.umask = static_cast<int>(options.umask);
-  site.tasks.temp_dir = os::JoinPath(start.here.cwd, options.temp_dir);
+  site.temp_dir = os::JoinPath(start.here.cwd, options.temp_dir);
   site.tasks.host = start.name;
-  if (auto info = os::Stat(site.tasks.temp_dir); !info || info->kind != os::FileKind::kDir) {
+  if (auto info = os::Stat(site.temp_dir); !info || info->kind != os::FileKind::kDir) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("the folder for temporary files, '{}', is not there; make it, or name "
                             "another one with -tempDir=DIR",
-                            EscapeForScreen(site.tasks.temp_dir)));
+                            EscapeForScreen(site.temp_dir)));
   }
   auto kit = TakeKit(options.kit_from_stdin, os::JoinPath(folder, "kit"));
   if (!kit) return std::unexpected(std::move(kit.error()));

@@ -9,8 +9,8 @@
 #include "base/result.h"
 #include "client/surroundings.h"
 #include "doors/parasol/programs/site_programs.h"
+#include "doors/parasol/row/parasol_dialect.h"
 #include "doors/parasol/site/node_kit.h"
-#include "node/parasol_tasks.h"
 
 namespace spate::parasol {
 
@@ -27,8 +27,9 @@ struct SiteNode {
   std::optional<NodeKit> kit;       // from paraNodeStart; else it looks for a hub as others do
   std::optional<os::Address> hub;   // in place of the access's
   std::vector<os::Address> listen;  // its port
-  node::ParasolTasks tasks;
-  Duration keep_errors;  // files of stderr in tasks.temp_dir
+  NodeTasks tasks;
+  std::string temp_dir;  // absolute
+  Duration keep_errors;  // files of stderr in it
 };
 // `folder` is the node's.
 Result<SiteNode> MakeSiteNode(const ParaNodeStart& start, const std::string& folder);

@@ -6,7 +6,7 @@
 #include "base/ids.h"
 #include "core/model/limits.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 inline constexpr uint64_t kParasolIdsOfJob = kLimits.tasks_per_job;
 
@@ -23,4 +23,4 @@ constexpr ParasolIdParts PartsOfParasolId(uint64_t id) {
           static_cast<TaskIndex>(id % kParasolIdsOfJob)};
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -1,14 +1,14 @@
-#include "format/parasol_row.h"
+#include "doors/parasol/row/parasol_row.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "doors/parasol/row/parasol_id.h"
 #include "format/argv.h"
-#include "format/parasol_id.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
@@ -101,9 +101,9 @@ Result<TaskBody> ParasolBody(std::string_view row, JobId job, TaskIndex task) {
   std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
   argv = WordsOf(read->text, id);
   if (argv.empty()) return Fail(ErrorKind::kInvalid, "there is no command");
-  if (auto status = CheckArgv(argv); !status) return std::unexpected(status.error());
+  if (auto status = format::CheckArgv(argv); !status) return std::unexpected(status.error());
   body.environment.push_back("JOB_ID=" + id);
   return body;
 }
 
-}  // namespace spate::format
+}  // namespace spate::parasol

@@ -1,12 +1,13 @@
-#include "format/parasol_row.h"
+#include "doors/parasol/row/parasol_row.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "doors/parasol/row/parasol_dialect.h"
+#include "doors/parasol/row/parasol_id.h"
 #include "format/expand.h"
-#include "format/parasol_id.h"
 
-namespace spate::format {
+namespace spate::parasol {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -80,13 +81,16 @@ RC_GTEST_PROP(ParasolRow, IsReadAsItWasWritten, (uint64_t job, int64_t when, std
 TEST(ParasolRow, IsARowKind) {
   JobSettings settings;
   settings.row_kind = RowKind::kParasol;
-  auto job = CompileJob(settings, JobId(2));
+  EXPECT_EQ(format::CompileJob(settings, JobId(2)).error().kind, ErrorKind::kInvalid);
+  format::Dialects dialects;
+  AddDialect(dialects);
+  auto job = dialects.Compile(settings, JobId(2));
   ASSERT_TRUE(job.has_value());
-  EXPECT_EQ(CommandText(*job, RowOf("a  b"), 5, 1), "a  b");
-  auto body = Expand(*job, RowOf("a  b"), 5, 1);
+  EXPECT_EQ(format::CommandText(*job, RowOf("a  b"), 5, 1), "a  b");
+  auto body = format::Expand(*job, RowOf("a  b"), 5, 1);
   ASSERT_TRUE(body.has_value());
   EXPECT_EQ(body->steps.at(0).commands.at(0).argv, (Words{"a", "b"}));
 }
 
 }  // namespace
-}  // namespace spate::format
+}  // namespace spate::parasol

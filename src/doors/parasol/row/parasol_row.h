@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "core/model/body.h"
 
-namespace spate::format {
+namespace spate::parasol {
 
 struct ParasolRow {
   uint64_t job = 0;          // its number in the batch; 0 for those of no batch
@@ -37,4 +37,4 @@ std::string ParasolCommand(std::string_view text);
 // What runs, but for the file of stderr. kInvalid: no words, or too many for the system.
 Result<TaskBody> ParasolBody(std::string_view row, JobId job, TaskIndex task);
 
-}  // namespace spate::format
+}  // namespace spate::parasol

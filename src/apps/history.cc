@@ -1,5 +1,7 @@
 #include "apps/history.h"
 
+#include "apps/doors.h"
+
 #include <memory>
 
 #include "apps/job_text.h"
@@ -88,6 +90,7 @@ Result<cli::HistoryEnvironment> EnvironmentOf(HubQuestion& question) {
   environment->settings = [](const store::JobRow& row) {
     return wire::DecodeSettings(row.settings);
   };
+  environment->dialects = AllDialects();
   environment->viewer = std::move(question.viewer);
   environment->reach = asked.reach;
   for (const wire::Command::Note& note : asked.notes) {

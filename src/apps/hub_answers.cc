@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "apps/hub_notes.h"
-#include "apps/para_hub.h"
-#include "apps/parasol_hub.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/options/words.h"
+#include "doors/parasol/hub/para_hub.h"
+#include "doors/parasol/hub/parasol_hub.h"
 
 namespace spate::apps {
 
@@ -50,13 +50,13 @@ Status CheckCommand(const wire::Command& command) {
 
 }  // namespace
 
-void AnswerCommand(const HubExtras& extras, hub::Service& service, hub::ClientSession& client,
-                   wire::Command command) {
+void AnswerCommand(const parasol::ParasolSite* site, hub::Service& service,
+                   hub::ClientSession& client, wire::Command command) {
   command.notes.clear();
   bool failures = !command.argv.empty() && command.argv[0] == kFailuresWord;
   if (failures) return client.Read(std::move(command));
-  if (RunParaCommand(service, client, command)) return;
-  if (RunParasolCommand(extras, service, client, command)) return;
+  if (parasol::RunParaCommand(service, client, command)) return;
+  if (parasol::RunParasolCommand(site, service, client, command)) return;
   if (auto sound = CheckCommand(command); !sound) return client.Fail(sound.error());
   AddNotes(service, client.caller(), command);
   client.Read(std::move(command));

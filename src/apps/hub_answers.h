@@ -1,13 +1,14 @@
 // What a hub answers to its clients' commands: at once, or by its reader.
 #pragma once
 
-#include "apps/hub_verbs.h"
+#include "doors/parasol/site/parasol_site.h"
 #include "hub/service.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
 
-void AnswerCommand(const HubExtras& extras, hub::Service& service, hub::ClientSession& client,
-                   wire::Command command);
+// `site` is null unless paraHub started the hub.
+void AnswerCommand(const parasol::ParasolSite* site, hub::Service& service,
+                   hub::ClientSession& client, wire::Command command);
 
 }  // namespace spate::apps

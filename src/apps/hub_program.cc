@@ -1,5 +1,7 @@
 #include "apps/hub_program.h"
 
+#include "apps/doors.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -66,7 +68,7 @@ Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options
   if (!store) return std::unexpected(store.error());
   auto began = os::WriteFile(os::JoinPath(options.hub.dir, kBegan), "", 0600);
   if (!began) return std::unexpected(began.error());
-  auto keys = HubKeys::Open(options.hub.dir);
+  auto keys = link::HubKeys::Open(options.hub.dir);
   if (!keys) return std::unexpected(keys.error());
   auto identity = keys->LoadOrMakeKey();
   if (!identity) return std::unexpected(identity.error());
@@ -87,12 +89,10 @@ Status HubProgram::Serve(transport::Identity identity) {
   if (!file) return std::unexpected(file.error());
   hub::Service::Options with = options_.hub;
   with.product = SPATE_VERSION;
-  if (options_.parasol) {
-    extras_.parasol = &*options_.parasol;
-    with.default_memory = options_.parasol->default_ram;
-  }
-  with.command = [this](hub::Service& service, hub::ClientSession& client, wire::Command command) {
-    AnswerCommand(extras_, service, client, std::move(command));
+  const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
+  with.habits = AllHabits(site);
+  with.command = [site](hub::Service& service, hub::ClientSession& client, wire::Command command) {
+    AnswerCommand(site, service, client, std::move(command));
   };
   with.about = [this](HubFacts& facts) { TellAbout(facts); };
   with.start_reader = [this, file = *file](const hub::Caller& caller, std::string input,
@@ -135,14 +135,14 @@ void HubProgram::MeasureLag() {
 }
 
 // The first credentials lie in the hub's folder, for its owner to pass on.
-Status HubProgram::TakeFirstAccess(const HubKeys& keys) {
+Status HubProgram::TakeFirstAccess(const link::HubKeys& keys) {
   const std::vector<os::Address>& reached_at = service_->reached_at();
   if (!service_->access().all().empty() || reached_at.empty()) return {};
   auto first =
       keys.LoadOrMake(service_->identity(), {reached_at, options_.user, options_.node_user});
   if (!first) return std::unexpected(first.error());
   for (auto [access, name] :
-       {std::pair{&first->admin, kAdminAccess}, {&first->node, kNodeAccess}}) {
+       {std::pair{&first->admin, link::kAdminAccess}, {&first->node, link::kNodeAccess}}) {
     service_->access().Add(*access, [](Status) {});
     if (access->hubs == reached_at) continue;  // they were made for another port, or by somebody
     access->hubs = reached_at;                 // who did not know it

@@ -8,11 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "apps/first_access.h"
-#include "apps/hub_verbs.h"
 #include "apps/metrics_door.h"
-#include "apps/parasol_site.h"
+#include "doors/parasol/site/parasol_site.h"
 #include "hub/service.h"
+#include "link/hub_keys.h"
 #include "os/real_loop.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -21,11 +20,11 @@ namespace spate::apps {
 class HubProgram {
  public:
   struct Options {
-    hub::Service::Options hub;           // without `product`, `command`, `start_reader`
-    std::string user;                    // whom this process runs as
-    std::string node_user;               // whose tasks the first access of nodes is for
-    std::optional<os::Address> metrics;  // where monitors ask
-    std::optional<ParasolSite> parasol;  // of paraHub
+    hub::Service::Options hub;                    // without `product`, `command`, `start_reader`
+    std::string user;                             // whom this process runs as
+    std::string node_user;                        // whose tasks the first access of nodes is for
+    std::optional<os::Address> metrics;           // where monitors ask
+    std::optional<parasol::ParasolSite> parasol;  // of paraHub
   };
   // kBusy: another hub runs in this folder.
   static Result<std::unique_ptr<HubProgram>> Open(os::RealLoop& loop, Options options);
@@ -42,13 +41,12 @@ class HubProgram {
   Status OpenMetrics();
   void TellAbout(HubFacts& facts) const;
   void MeasureLag();
-  Status TakeFirstAccess(const HubKeys& keys);
+  Status TakeFirstAccess(const link::HubKeys& keys);
 
   os::RealLoop& loop_;
   const Options options_;
   const store::HubDir dir_;  // keeps others out
   const std::unique_ptr<store::SqliteStore> store_;
-  HubExtras extras_;
   std::string metrics_at_;  // where monitors ask; empty: nowhere
   std::unique_ptr<hub::Service> service_;
   std::unique_ptr<MetricsDoor> metrics_;

@@ -8,11 +8,11 @@
 
 #include "apps/history.h"
 #include "apps/hub_notes.h"
-#include "apps/para_reader.h"
-#include "apps/parasol_reader.h"
-#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/options/words.h"
+#include "doors/parasol/hub/para_reader.h"
+#include "doors/parasol/hub/parasol_reader.h"
+#include "doors/parasol/programs/programs.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
@@ -165,16 +165,17 @@ Result<std::optional<uint64_t>> SendEnds(const std::string& dir, const wire::Rea
 
 int Answer(const std::string& dir, const cli::Viewer& viewer, const wire::Command& command) {
   if (!command.argv.empty() && command.argv[0] == "para") {
-    auto answered = AnswerPara(dir, command.argv, Print);
+    auto answered = parasol::AnswerPara(dir, command.argv, Print);
     if (!answered) Print(2, answered.error().message + "\n");
     return answered ? cli::kExitSuccess : cli::ExitCodeOf(answered.error().kind);
   }
   if (!command.argv.empty() && command.argv[0] == "parasol") {
     std::vector<std::string> words(command.argv.begin() + 1, command.argv.end());
-    auto done = AnswerParasol(dir, viewer, words, [](std::string_view text) { Print(1, text); });
+    auto done =
+        parasol::AnswerParasol(dir, viewer, words, [](std::string_view text) { Print(1, text); });
     if (done) return cli::kExitSuccess;
     Print(2, done.error().message + "\n");
-    return cli::kParasolExitError;
+    return parasol::kParasolExitError;
   }
   HubQuestion question{dir, viewer, command,
                        [](std::string_view text) -> Status {

@@ -218,7 +218,7 @@ Submission MakeNotify(const std::string& command, const wire::Submit& of, JobId 
   head.settings = std::move(settings);
   head.argv = {fmt::format("--after=any:{}", job.value), "--", command};
   head.name = fmt::format("notify of job {}", job.value);
-  head.keep_output = store::kKeepOutput;
+  head.keep_output = kKeepOutput;
   head.after.push_back({job, static_cast<uint32_t>(AfterKind::kAny)});
   made.tasks.count = 1;
   made.tasks.rows = [](const cli::RowVisitor& visit) { visit(""); };
@@ -445,32 +445,22 @@ int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.err
 
 }  // namespace
 
-Result<HubSetting> FindSiteSetting() { return FindSetting(cli::Words(), client::kStartSite); }
-
-Result<HubSetting> FindSetting(const cli::Words& words, std::string_view start) {
+Result<HubSetting> FindSetting(const cli::Words& words) {
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   std::string access(words.Last(cli::Opt::kAccess).value_or(""));
   std::string state(words.Last(cli::Opt::kState).value_or(""));
-  std::string dir = HubDirOf(state, *here);
-  std::string line(start);
-  if (start == client::kStartHub) {
-    line = StartLineOf(dir);
-    if (!state.empty()) line += " --state " + ShellQuote(state);
-  }
-  auto target = client::NeedHub(access, here->environment, dir, line);
-  if (!target) return std::unexpected(target.error());
-  auto loop = os::RealLoop::Create();
-  if (!loop) return std::unexpected(loop.error());
-  os::IgnoreSignal(os::kSignalPipe);
+  std::string line = StartLineOf(HubDirOf(state, *here));
+  if (!state.empty()) line += " --state " + ShellQuote(state);
+  auto setting = client::OpenHubSetting(std::move(*here), access, state, {std::move(line)});
+  if (!setting) return setting;
   // Without any of these the environment names the hub, as it will the next time.
-  std::string reach;
   if (!access.empty()) {
-    reach = " --access " + ShellQuote(access);
+    setting->reach = " --access " + ShellQuote(access);
   } else if (!state.empty()) {
-    reach = " --hub --state " + ShellQuote(state);
+    setting->reach = " --hub --state " + ShellQuote(state);
   }
-  return HubSetting{std::move(*here), std::move(*loop), std::move(*target), std::move(reach)};
+  return setting;
 }
 
 int SubmitToHub(const cli::Invocation& invocation) { return Reported(Submit(invocation)); }

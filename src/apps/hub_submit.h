@@ -7,23 +7,14 @@
 #include "cli/main.h"
 #include "cli/run/task_list.h"
 #include "client/hub_call.h"
-#include "os/real_loop.h"
+#include "client/hub_setting.h"
 #include "wire/client_messages.h"
 
 namespace spate::apps {
 
-// What every command that speaks to a hub begins with.
-struct HubSetting {
-  Surroundings here;
-  std::unique_ptr<os::RealLoop> loop;
-  client::HubTarget target;
-  // What to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
-  std::string reach;
-};
+using client::HubSetting;
 // By --access and --state. kUnavailable: there is no hub; the error says how to start one.
-Result<HubSetting> FindSetting(const cli::Words& words, std::string_view start = client::kStartHub);
-// As Parasol's programs do.
-Result<HubSetting> FindSiteSetting();
+Result<HubSetting> FindSetting(const cli::Words& words);
 
 // A job as it goes to the hub: made once, sent as often as needed.
 struct Submission {

@@ -41,32 +41,6 @@ Duration CheckPatience(const std::string& cwd) {
 
 }  // namespace
 
-Result<Surroundings> Surroundings::Find() {
-  auto cwd = os::CurrentDir();
-  if (!cwd) return std::unexpected(cwd.error());
-  os::Environment environment = os::Environment::OfProcess();
-  return Surroundings{environment, os::Machine(environment), std::move(*cwd),
-                      os::GetOpenFileLimit().now};
-}
-
-std::string StateDirOf(const std::string& typed, const Surroundings& here) {
-  std::string dir = typed;
-  if (dir.empty()) dir = here.environment.GetOr("SPATE_STATE", "");
-  if (dir.empty()) {
-    if (std::string base = here.environment.GetOr("XDG_STATE_HOME", ""); !base.empty()) {
-      dir = os::JoinPath(base, "spate");
-    }
-  }
-  if (dir.empty()) {
-    dir = os::JoinPath(here.machine.facts().home, ".local/state/spate");
-  }
-  return os::JoinPath(here.cwd, dir);
-}
-
-std::string HubDirOf(const std::string& typed, const Surroundings& here) {
-  return os::JoinPath(StateDirOf(typed, here), "hub");
-}
-
 bool HubIsConfigured(const Surroundings& here) {
   auto hub = client::FindHub("", here.environment, HubDirOf("", here));
   // An access file that cannot be used, or a hub that is away, is told where it is used.

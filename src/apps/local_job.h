@@ -19,28 +19,17 @@
 #include "cli/view/run_view.h"
 #include "cli/view/summary.h"
 #include "cli/view/terminal_screen.h"
-#include "os/environment.h"
-#include "os/machine.h"
+#include "client/surroundings.h"
 #include "os/real_loop.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace spate::apps {
 
-// Where and by whom a run was started.
-struct Surroundings {
-  os::Environment environment;
-  os::Machine machine;
-  std::string cwd;      // absolute
-  uint64_t open_files;  // how many each task may have open, whatever a run raises for itself
-  static Result<Surroundings> Find();
-};
+using client::HubDirOf;
+using client::StateDirOf;
+using client::Surroundings;
 
-// Where jobs live: as typed with --state, else $SPATE_STATE, $XDG_STATE_HOME/spate, or
-// ~/.local/state/spate. Absolute.
-std::string StateDirOf(const std::string& typed, const Surroundings& here);
-// The folder of the user's own hub, below the state folder.
-std::string HubDirOf(const std::string& typed, const Surroundings& here);
 // Whether commands about jobs speak to a hub when they are not told otherwise.
 bool HubIsConfigured(const Surroundings& here);
 

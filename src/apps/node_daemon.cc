@@ -7,16 +7,15 @@
 #include <set>
 
 #include "access/access_file.h"
-#include "apps/node_port.h"
-#include "apps/node_report.h"
-#include "apps/old_errors.h"
+#include "apps/doors.h"
 #include "base/prng.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "client/hub_call.h"
-#include "format/parasol_id.h"
+#include "doors/parasol/site/node_port.h"
+#include "doors/parasol/site/site_status.h"
 #include "link/channels.h"
 #include "link/instance.h"
 #include "link/reconnector.h"
@@ -41,7 +40,6 @@ constexpr Duration kUserKnown = Duration::Seconds(60);
 // So often the hub may hear what the node runs.
 constexpr Duration kTellEvery = Duration::Seconds(1);
 constexpr Duration kIdleLook = Duration::Seconds(1);
-constexpr size_t kRecentOfSlot = 4;  // ends that a node of a site remembers
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
 // What a node leaves behind on its machine is removed by others when it was away for so long.
@@ -90,7 +88,7 @@ class NodeDaemon {
 
  private:
   std::string ScratchOf(std::string_view prefix) const;
-  void FindTempDir();
+  void FindKeptDir();
   Status MakeExecutor();
   void Connected(link::Caller::Met met);
   void Lost(const link::Ended& ended);
@@ -105,10 +103,8 @@ class NodeDaemon {
   Result<link::Target> FindAccess(When when) const;
   // Of a site.
   Status OpenPort();
-  std::string WhatOf(const AttemptRef& ref) const;
-  format::NodeStatus StatusOfNode() const;
   void Sweep();
-  void SweepErrors();
+  void SweepKept();
   std::string TmpDir() const;
   // Whoever was removed from the hub comes back only when somebody starts it again. A site's node
   // waits to be added.
@@ -119,8 +115,8 @@ class NodeDaemon {
   const cli::NodeOptions options_;
   const std::string folder_;
   const uint32_t umask_ = os::CurrentUmask();  // before our own
-  std::optional<SiteNode> site_;
-  node::ParasolTasks tasks_;
+  std::optional<parasol::SiteNode> site_;
+  node::KeptStreams kept_;
   std::optional<node::PutFiles> files_;
   std::optional<node::KnownUsers> users_;
   std::string hub_dir_;
@@ -131,8 +127,8 @@ class NodeDaemon {
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
   std::unique_ptr<link::Reconnector> reconnector_;
-  std::optional<RecentEnds> recent_;  // of a site
-  std::unique_ptr<NodePort> port_;
+  std::optional<parasol::SiteStatus> status_;  // of a site
+  std::unique_ptr<parasol::NodePort> port_;
   os::TimerId sweep_timer_ = 0;
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
@@ -185,16 +181,14 @@ std::string NodeDaemon::TmpDir() const {
   return os::JoinPath(here_.cwd, tmp);
 }
 
-// Where jobs of Parasol leave their stderr. All hubs give out the same numbers, so a node that was
-// not told where to leave them has a folder of its own.
-void NodeDaemon::FindTempDir() {
-  if (site_) {
-    tasks_ = site_->tasks;
-  } else {
-    tasks_.temp_dir = ScratchOf(node::kStderrScratch);
-    tasks_.makes_temp_dir = true;
-  }
-  offer_.temp_dir = tasks_.temp_dir;
+// All hubs give out the same numbers, so a node that was not told where to keep streams has a
+// folder of its own for them.
+void NodeDaemon::FindKeptDir() {
+  kept_.name = parasol::KeptName;
+  kept_.is_name = parasol::IsKeptName;
+  kept_.dir = site_ ? site_->temp_dir : ScratchOf(node::kStderrScratch);
+  kept_.makes_dir = !site_;
+  offer_.temp_dir = kept_.dir;
 }
 
 Status NodeDaemon::MakeExecutor() {
@@ -238,7 +232,7 @@ Status NodeDaemon::Open() {
   auto instance = link::LoadOrMakeInstance(os::JoinPath(folder_, "instance"));
   if (!instance) return std::unexpected(instance.error());
   instance_ = std::move(*instance);
-  FindTempDir();
+  FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
   if (auto open = OpenPort(); !open) return open;
   if (auto made = MakeExecutor(); !made) return made;
@@ -249,14 +243,16 @@ Status NodeDaemon::Open() {
   };
   node::Node::Parts parts{loop_,     *executor_, sample, &*files_, users_ ? &*users_ : nullptr,
                           kTellEvery};
-  parts.parasol = tasks_;
+  parts.kept = kept_;
+  if (site_) parts.answers[parasol::kAskStatus] = [this](const auto&) { return status_->Text(); };
+  parts.dialects =
+      DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
   parts.umask = static_cast<int>(umask_);
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   executor_->SetEvents(*node_);
   if (site_) {
-    recent_.emplace(*node_, kRecentOfSlot * offer_.slots,
-                    [this](const AttemptRef& ref) { return WhatOf(ref); });
-    executor_->SetEvents(*recent_);
+    status_.emplace(*node_, kept_, offer_.slots);
+    executor_->SetEvents(status_->events());
   }
   auto adopted = executor_->Adopt();
   if (!adopted) return std::unexpected(adopted.error());
@@ -279,25 +275,24 @@ Status NodeDaemon::Open() {
   return {};
 }
 
-std::string NodeDaemon::WhatOf(const AttemptRef& ref) const {
-  return fmt::format("{} {}", format::ParasolId(ref.job, ref.index), node_->WhatIs(ref));
-}
-
 Status NodeDaemon::OpenPort() {
   if (!site_ || !site_->kit) return {};
   auto key = transport::Identity::FromPem(site_->kit->key, "the node's key");
   if (!key) return std::unexpected(key.error());
-  NodePort::Options options{site_->listen, site_->kit->port, std::nullopt};
+  parasol::NodePort::Options options{site_->listen, site_->kit->port, std::nullopt};
   if (site_->hub) {
     auto hub = os::ResolveBlocking(*site_->hub);
     if (!hub) return Within("-hub", hub.error());
     options.peers = os::Subnets::Of(*hub);
   }
-  NodePort::Events events;
-  events.status = [this] { return FormatNodeReport(StatusOfNode()); };
+  parasol::NodePort::Events events;
+  events.answer = [this](const std::string& question) -> Result<std::string> {
+    if (!node_) return Fail(ErrorKind::kUnavailable, "the node ends");
+    return node_->AnswerTo({.question = question});
+  };
   events.stop = [this] { Leave("paraNodeStop asked it to"); };
   events.log = LogLine;
-  auto port = NodePort::Open(loop_, *key, std::move(options), std::move(events));
+  auto port = parasol::NodePort::Open(loop_, *key, std::move(options), std::move(events));
   if (!port && port.error().kind == ErrorKind::kBusy) {
     return Within("this node may run already (paraNodeStatus asks it, paraNodeStop ends it)",
                   std::move(port.error()));
@@ -307,36 +302,22 @@ Status NodeDaemon::OpenPort() {
   return {};
 }
 
-format::NodeStatus NodeDaemon::StatusOfNode() const {
-  constexpr int64_t kTick = 10'000'000;  // nanoseconds
-  format::NodeStatus status;
-  status.cpus = offer_.slots;
-  if (!node_) return status;  // it ends
-  for (const agent::Run& run : node_->agent().Runs()) status.running.push_back(WhatOf(run.ref));
-  for (const RecentEnds::End& end : recent_->ends()) {
-    status.recent.push_back({end.what, WaitStatusOf(end.cause, end.status),
-                             static_cast<uint64_t>(end.user.ns / kTick),
-                             static_cast<uint64_t>(end.system.ns / kTick)});
-  }
-  return status;
-}
-
-// Nobody else removes what jobs of a node that is there wrote to stderr.
-void NodeDaemon::SweepErrors() {
+// Nobody else removes what tasks of a node that is there wrote to stderr.
+void NodeDaemon::SweepKept() {
   constexpr Duration kEvery = Duration::Seconds(3600);
-  std::set<uint64_t> running;
+  std::set<std::string> running;
   for (const agent::Run& run : node_->agent().Runs()) {
-    running.insert(format::ParasolId(run.ref.job, run.ref.index));
+    running.insert(kept_.name(run.ref.job, run.ref.index));
   }
   Duration keep = site_ ? site_->keep_errors : kKeepErrors;
-  RemoveOldErrors(tasks_.temp_dir, loop_.Now() - keep, running);
+  node::RemoveOldKept(kept_, loop_.Now() - keep, running);
   sweep_timer_ = loop_.At(loop_.Now() + kEvery, [this] { Sweep(); });
 }
 
 // What nodes and runs that were killed left here, and will not come back for.
 void NodeDaemon::Sweep() {
-  for (const std::string& own : {tasks_.temp_dir, ScratchOf(node::kTaskScratch)}) {
-    if (site_ && own == tasks_.temp_dir) continue;
+  for (const std::string& own : {kept_.dir, ScratchOf(node::kTaskScratch)}) {
+    if (site_ && own == kept_.dir) continue;
     if (auto marked = node::MarkScratch(own); !marked) LogLine(marked.error().message);
   }
   auto work = [places = here_.machine.cgroups(), tmp = TmpDir(),
@@ -346,7 +327,7 @@ void NodeDaemon::Sweep() {
     return true;
   };
   sweeper_ = std::make_unique<os::Aside<bool>>(loop_, std::move(work), [](const Result<bool>&) {});
-  SweepErrors();
+  SweepKept();
 }
 
 void NodeDaemon::Connected(link::Caller::Met met) {
@@ -394,7 +375,7 @@ void NodeDaemon::Leave(const std::string& why) {
   node_.reset();      // it has orders for the executor
   executor_.reset();  // ends what runs
   node::RemoveIfUnused(ScratchOf(node::kTaskScratch));
-  if (tasks_.makes_temp_dir) node::RemoveIfUnused(tasks_.temp_dir);
+  if (kept_.makes_dir) node::RemoveIfUnused(kept_.dir);
   if (!channel_) return loop_.Stop();
   channel_->Send(wire::Leaving{});
   channel_->connection().Close();  // Lost() comes when all was said

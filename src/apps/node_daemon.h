@@ -11,26 +11,17 @@
 
 #include "apps/daemon_log.h"
 #include "apps/local_job.h"
-#include "apps/node_kit.h"
 #include "cli/main.h"
 #include "cli/options/hub_options.h"
-#include "node/parasol_tasks.h"
+#include "doors/parasol/site/site_node.h"
 
 namespace spate::apps {
 
-// What a node of a site has beside others.
-struct SiteNode {
-  std::optional<NodeKit> kit;       // from paraNodeStart; else it looks for a hub as others do
-  std::optional<os::Address> hub;   // in place of the access's
-  std::vector<os::Address> listen;  // its port
-  node::ParasolTasks tasks;
-  Duration keep_errors;  // files of stderr in tasks.temp_dir
-};
 struct NodeRun {
   cli::NodeOptions options;
   std::string folder;  // absolute, and there
   DaemonLife life;
-  std::optional<SiteNode> site = std::nullopt;
+  std::optional<parasol::SiteNode> site = std::nullopt;
 };
 // NAME@HOST below STATE/nodes: by host too, as the state folder may be on a file system of many
 // machines. It is made.

@@ -6,15 +6,18 @@
 #include <span>
 #include <string>
 
-#include "apps/para_client.h"
-#include "apps/para_hub_daemon.h"
-#include "apps/para_node_daemon.h"
-#include "apps/para_results.h"
-#include "apps/para_site_tools.h"
-#include "apps/parasol_client.h"
-#include "cli/compat/para.h"
-#include "cli/compat/parasol.h"
+#include "apps/hub_daemon.h"
+#include "apps/node_daemon.h"
+#include "cli/options/hub_options.h"
 #include "cli/table/time_text.h"
+#include "doors/parasol/client/para_client.h"
+#include "doors/parasol/client/para_results.h"
+#include "doors/parasol/client/parasol_client.h"
+#include "doors/parasol/programs/para.h"
+#include "doors/parasol/programs/parasol.h"
+#include "doors/parasol/site/para_site_tools.h"
+#include "doors/parasol/site/site_hub.h"
+#include "os/account.h"
 #include "os/clock.h"
 #include "shepherd/output_check.h"
 
@@ -23,39 +26,90 @@ namespace {
 
 struct Program {
   std::string_view name;
-  cli::ParasolRun run = nullptr;
+  parasol::ParasolRun run = nullptr;
 };
 
 Result<int> RunPara(std::span<const std::string> args) {
-  cli::ParaParts parts;
+  parasol::ParaParts parts;
   auto here = Surroundings::Find();
   if (!here) return std::unexpected(here.error());
-  parts.state_root = ParaStateRoot(*here);
-  parts.open_hub = [](const cli::ParaState& state) -> Result<std::unique_ptr<cli::BatchHub>> {
-    return BatchClient::Open(state);
+  parts.state_root = parasol::ParaStateRoot(*here);
+  parts.open_hub =
+      [](const parasol::ParaState& state) -> Result<std::unique_ptr<parasol::BatchHub>> {
+    return parasol::BatchClient::Open(state);
   };
   parts.why_file_fails = shepherd::WhyCheckFails;
   parts.now = [clock = os::Clock()] { return clock.Now(); };
   parts.local = [](int64_t seconds) {
     return cli::LocalTime(Instant() + Duration::Seconds(seconds));
   };
-  return cli::RunPara(args, parts);
+  return parasol::RunPara(args, parts);
+}
+
+Result<int> RunParaHub(std::span<const std::string> args) {
+  auto site = parasol::MakeSiteHub(args);
+  if (!site) return std::unexpected(std::move(site.error()));
+  const os::MachineFacts& facts = site->here.machine.facts();
+  HubProgram::Options with;
+  with.hub.dir = site->dir;
+  with.hub.listen = std::move(site->listen);
+  with.hub.peers = std::move(site->peers);
+  with.hub.host = facts.host_name;
+  cli::HubOptions usual;
+  with.hub.suspect_after = usual.suspect_after;
+  with.hub.lost_after = usual.lost_after;
+  with.user = facts.user_name;
+  with.node_user = os::EffectiveUser() == 0 ? access::kEveryUser : std::string_view(with.user);
+  with.parasol = std::move(site->site);
+  DaemonLife life{site->background, site->log};
+  std::string log = life.log.empty() ? "standard error" : life.log;
+  return RunHub(std::move(with), life, [&](const hub::Service& service) {
+    return parasol::WelcomeOf(service.dir(), log);
+  });
+}
+
+cli::NodeOptions NodeOptionsOf(const parasol::ParaNodeStart& start) {
+  const parasol::ParaNodeOptions& options = start.options;
+  cli::NodeOptions node;
+  node.name = start.name;
+  node.slots = cli::SlotRule{cli::SlotRule::Form::kCount, options.cpus};
+  node.milli_cpus = options.cpus * kMilliCpu;
+  node.memory = options.memory;
+  node.tmp = options.temp_dir;
+  // As Parasol's nodes do.
+  node.allow_root = true;
+  return node;
+}
+
+Result<int> RunParaNode(std::span<const std::string> args) {
+  auto start = parasol::ReadParaNode(args);
+  if (!start) return std::unexpected(std::move(start.error()));
+  const Surroundings& here = start->here;
+  auto folder = MakeNodeFolder(parasol::PlacesOfSite(here).node_state, start->name,
+                               here.machine.facts().host_name);
+  if (!folder) return std::unexpected(std::move(folder.error()));
+  auto site = parasol::MakeSiteNode(*start, *folder);
+  if (!site) return std::unexpected(std::move(site.error()));
+  const parasol::ParaNodeOptions& options = start->options;
+  DaemonLife life{!options.debug, parasol::LogOf(options.log, options.debug, *folder, here)};
+  return RunNode(here,
+                 {NodeOptionsOf(*start), std::move(*folder), std::move(life), std::move(*site)});
 }
 
 constexpr Program kPrograms[] = {
     {"para", RunPara},
     {"paraHub", RunParaHub},
-    {"paraHubStop", RunParaHubStop},
+    {"paraHubStop", parasol::RunParaHubStop},
     {"paraNode", RunParaNode},
-    {"paraNodeStart", RunParaNodeStart},
-    {"paraNodeStatus", RunParaNodeStatus},
-    {"paraNodeStop", RunParaNodeStop},
-    {"parasol", RunParasol},
+    {"paraNodeStart", parasol::RunParaNodeStart},
+    {"paraNodeStatus", parasol::RunParaNodeStatus},
+    {"paraNodeStop", parasol::RunParaNodeStop},
+    {"parasol", parasol::RunParasol},
 };
 
 }  // namespace
 
-cli::ParasolRun ParasolRunOf(std::string_view name) {
+parasol::ParasolRun ParasolRunOf(std::string_view name) {
   auto found = std::ranges::find(kPrograms, name, &Program::name);
   return found == std::end(kPrograms) ? nullptr : found->run;
 }

@@ -1,14 +1,14 @@
-// Programs of Parasol that need a hub or a node: cli/compat has their command lines and usage,
-// here stands what carries them out.
+// Programs of Parasol that need a hub or a node: doors/parasol/programs has their command lines and
+// usage, here stands what carries them out.
 #pragma once
 
 #include <string_view>
 
-#include "cli/compat/programs.h"
+#include "doors/parasol/programs/programs.h"
 
 namespace spate::apps {
 
 // Null for a name without one.
-cli::ParasolRun ParasolRunOf(std::string_view name);
+parasol::ParasolRun ParasolRunOf(std::string_view name);
 
 }  // namespace spate::apps

@@ -9,12 +9,12 @@
 #include "apps/local_run.h"
 #include "apps/node_daemon.h"
 #include "apps/node_stop.h"
-#include "apps/para_results.h"
 #include "apps/parasol_programs.h"
 #include "apps/run_orders.h"
 #include "apps/semaphore.h"
-#include "cli/compat/programs.h"
 #include "cli/main.h"
+#include "doors/parasol/client/para_results.h"
+#include "doors/parasol/programs/programs.h"
 #include "os/process.h"
 #include "shepherd/shepherd_main.h"
 
@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
   if (auto status = spate::apps::PartEntry(argc, argv)) return *status;
   if (auto status = spate::apps::HubReaderEntry(argc, argv)) return *status;
-  if (auto status = spate::apps::ParaResultsEntry(argc, argv)) return *status;
-  if (auto status = spate::cli::ParasolEntry(argc, argv, spate::apps::ParasolRunOf)) {
+  if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
+  if (auto status = spate::parasol::ParasolEntry(argc, argv, spate::apps::ParasolRunOf)) {
     return *status;
   }
   spate::cli::Wiring wiring;

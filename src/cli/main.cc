@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/units.h"
-#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
@@ -14,6 +13,7 @@
 #include "cli/options/help.h"
 #include "cli/options/option_words.h"
 #include "cli/report.h"
+#include "doors/parasol/programs/programs.h"
 #include "os/environment.h"
 #include "os/file.h"
 
@@ -41,7 +41,7 @@ int Help(std::vector<std::string> words) {
     }
   }
   if (words.size() == 1 && text.empty()) {
-    const ParasolProgram* program = FindParasolProgram(words[0]);
+    const parasol::ParasolProgram* program = parasol::FindParasolProgram(words[0]);
     if (program != nullptr) return Print(program->usage);
   }
   if (words.size() > 1 || text.empty()) return ReportError(found.error());

@@ -63,29 +63,29 @@ Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
 }
 
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
-                          const std::string& hub_dir, std::string_view start) {
+                          const std::string& hub_dir, const StartLine& start) {
   auto found = FindHub(typed_access, environment, hub_dir);
   if (!found) return std::unexpected(found.error());
   if (*found) {
     bool own = !(*found)->target.access && os::Exists(SocketOf(hub_dir).path);
     bool by_access = (*found)->target.access.has_value();
-    if (own && start != kStartSite) (*found)->start = start;
-    if (by_access && start != kStartSite) {
+    if (own && start.restarts) (*found)->start = start.text;
+    if (by_access && start.restarts) {
       (*found)->start = fmt::format("{} (on the hub's machine)", kStartHub);
     }
     return std::move(**found);
   }
-  if (KnowsHub(hub_dir) && start != kStartSite) {
+  if (KnowsHub(hub_dir) && start.restarts) {
     return Fail(ErrorKind::kUnavailable,
                 fmt::format("your hub does not run; its folder is '{}'\nStart it: {}",
-                            EscapeForScreen(hub_dir), start));
+                            EscapeForScreen(hub_dir), start.text));
   }
   return Fail(ErrorKind::kUnavailable,
               fmt::format("there is no hub: none of yours runs here, and there is no access file\n"
                           "Start one: {}\n"
                           "For one elsewhere, put its access file to ~/.config/spate/access (made "
                           "there by: spate hub access add)",
-                          start));
+                          start.text));
 }
 
 HubCall::HubCall(os::RealLoop& loop, HubTarget target) : loop_(loop), target_(std::move(target)) {}
@@ -158,15 +158,15 @@ Status HubCall::Send(const wire::Request& request) {
 }
 
 Status HubCall::Ask(wire::Question question, const TakeAnswer& take) {
-  if (auto sent = Send(wire::Ask{std::move(question)}); !sent) return sent;
+  if (auto sent = Send(wire::Query{std::move(question)}); !sent) return sent;
   for (;;) {
     auto reply = Next();
     if (!reply) return std::unexpected(reply.error());
-    if (const auto* answer = std::get_if<wire::Answer>(&*reply)) {
+    if (const auto* answer = std::get_if<wire::QueryAnswer>(&*reply)) {
       if (auto taken = take(answer->bytes); !taken) return taken;
     } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
       return std::unexpected(ToError(*failed));
-    } else if (std::holds_alternative<wire::Answered>(*reply)) {
+    } else if (std::holds_alternative<wire::QueryDone>(*reply)) {
       return {};
     } else {
       return Fail(ErrorKind::kIo, "the hub answered something else than was asked");

@@ -34,12 +34,16 @@ struct HubTarget {
 Result<std::optional<HubTarget>> FindHub(const std::string& typed_access,
                                          const os::Environment& environment,
                                          const std::string& hub_dir);
+// The line that starts a hub, for messages.
+struct StartLine {
+  std::string text;
+  bool restarts = true;  // it starts the user's own, which ran before, once more
+};
+inline constexpr std::string_view kStartHub = "spate hub start --daemon";
 // For those who need one: the error says how to start it, by `start`. kUnavailable: there is none,
 // or the user's own does not run.
 Result<HubTarget> NeedHub(const std::string& typed_access, const os::Environment& environment,
-                          const std::string& hub_dir, std::string_view start);
-inline constexpr std::string_view kStartHub = "spate hub start --daemon";
-inline constexpr std::string_view kStartSite = "paraHub MACHINELIST";
+                          const std::string& hub_dir, const StartLine& start);
 // Whether a hub with this folder has ever run, and may run again.
 bool KnowsHub(const std::string& hub_dir);
 // The socket of a hub with this folder, whether it runs or not.

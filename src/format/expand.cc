@@ -1,10 +1,9 @@
-// CompileJob decides once how the command of a job is started:
+// Compile decides once how the command of a job is started:
 //   list   each row is a line of its own (list_line.h)
 //   text   one word that needs a shell; values in it are quoted, then make's rule decides again
 //   argv   several words; values fill them as they are
-//   parasol  each row is a job of Parasol (parasol_row.h)
-// A piece of input (input_row.h) is one of the two in the middle, without values. A part of a file
-// comes through a pipe from a process of ours (format/input_row.h): a step of two commands.
+// A piece of input (input_row.h) is one of the last two, without values. A part of a file comes
+// through a pipe from a process of ours (format/input_row.h): a step of two commands.
 // Shell text whose literal part needs no shell becomes argv here already, so that a million
 // `gzip {}` cost no shell: the quoting of a value and the shell's reading of it cancel out.
 
@@ -14,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -22,24 +22,15 @@
 #include "format/argv.h"
 #include "format/input_row.h"
 #include "format/list_line.h"
-#include "format/parasol_row.h"
 #include "format/shell_words.h"
 #include "format/template.h"
 
 namespace spate::format {
 
-struct CompiledJob::Parts {
-  enum class How : uint8_t { kList, kText, kArgv, kParasol };
-  How how = How::kList;
-  bool has_values = false;
-  bool repeat = false;
-  uint32_t job = 0;
-  Template text;  // kText, and kArgv that came from text
-  bool from_text = false;
-  std::vector<Template> words;  // kArgv
-  std::string shell;            // empty: /bin/sh, where a text needs one
-  bool has_input = false;       // rows are pieces of input
-  std::string block_folder;     // of pieces that are no part of a file
+namespace {
+
+// Files of a task, whatever its rows are.
+struct Files {
   Template stdin_file;
   Template stdout_file;
   Template stderr_file;
@@ -47,10 +38,22 @@ struct CompiledJob::Parts {
   std::vector<Template> gets;
 };
 
-namespace {
+// What all rows of a job share.
+struct Parts {
+  uint32_t job = 0;
+  bool repeat = false;
+  bool has_values = false;
+  std::string shell;  // empty: /bin/sh, where a text needs one
+  Files files;
+};
 
-using Parts = CompiledJob::Parts;
-using How = CompiledJob::Parts::How;
+// The command of a job whose rows are values or pieces of input.
+struct CommandParts {
+  bool is_text = false;  // for a shell, else `words`
+  Template text;         // of a text, and of words that came from text
+  bool from_text = false;
+  std::vector<Template> words;
+};
 
 // Whether some value could make a shell do more with the text than split it into words. Values
 // are quoted, so the most that one can do is what a '-' at its place does (echo -n); only in the
@@ -132,35 +135,32 @@ std::string_view ReplaceOf(const JobSettings& settings) {
   return settings.replace == "{}" ? std::string_view() : std::string_view(settings.replace);
 }
 
-void CompileCommand(const JobSettings& settings, Parts& parts) {
+CommandParts CompileCommand(const JobSettings& settings, const Parts& parts) {
   Template::Known known{.names = settings.value_names, .replace = ReplaceOf(settings)};
   auto parse = [&](std::string_view word) {
     // Without a source all braces are literal.
     return settings.has_source ? Template::Parse(word, known) : Template::Literal(word);
   };
+  CommandParts command;
   bool placeholder = false;
   for (const std::string& word : settings.command) {
-    parts.words.push_back(parse(word));
-    placeholder = placeholder || parts.words.back().has_placeholder();
+    command.words.push_back(parse(word));
+    placeholder = placeholder || command.words.back().has_placeholder();
   }
   bool append = parts.has_values && !placeholder;
-  bool plain = parts.shell.empty() && IsPlainWord(parts.words.front());
-  if (parts.words.size() > 1 || plain) {
-    parts.how = How::kArgv;
-    if (append) parts.words.push_back(Template::Parse("{}", {}));
-    return;
+  bool plain = parts.shell.empty() && IsPlainWord(command.words.front());
+  if (command.words.size() > 1 || plain) {
+    if (append) command.words.push_back(Template::Parse("{}", {}));
+    return command;
   }
   std::string_view replace = known.replace.empty() ? "{}" : known.replace;
-  parts.text = append ? parse(fmt::format("{} {}", settings.command.front(), replace))
-                      : std::move(parts.words.front());
-  parts.words.clear();
-  parts.from_text = true;
-  if (!parts.shell.empty() || LiteralNeedsShell(parts.text)) {
-    parts.how = How::kText;
-  } else {
-    parts.how = How::kArgv;
-    parts.words = WordsOf(parts.text, known);
-  }
+  command.text = append ? parse(fmt::format("{} {}", settings.command.front(), replace))
+                        : std::move(command.words.front());
+  command.words.clear();
+  command.from_text = true;
+  command.is_text = !parts.shell.empty() || LiteralNeedsShell(command.text);
+  if (!command.is_text) command.words = WordsOf(command.text, known);
+  return command;
 }
 
 // The name of a file of each task; `option` is for the message.
@@ -213,84 +213,232 @@ Result<std::vector<std::string>> FileNames(const std::vector<Template>& patterns
   return names;
 }
 
-Filling FillingOf(const Parts& parts, std::span<const std::string_view> values, TaskIndex index,
-                  uint16_t slot) {
+Filling FillingOf(const Parts& parts, std::span<const std::string_view> values, const RowRun& run) {
   return Filling{.values = values,
-                 .number = uint64_t{index} + 1,
-                 .slot = slot == 0 ? 1u : slot,
+                 .number = uint64_t{run.index} + 1,
+                 .slot = run.slot == 0 ? 1u : run.slot,
                  .job = parts.job,
                  .repeat = parts.repeat};
 }
 
-std::string ShellTextOf(const Parts& parts, Filling filling) {
-  filling.quote = true;
-  std::string text;
-  AppendText(parts.text, filling, text);
-  return text;
-}
-
-std::vector<std::string> WordsOf(const Parts& parts, const Filling& filling) {
-  std::vector<std::string> words;
-  words.reserve(parts.words.size());
-  for (const Template& word : parts.words) AppendWords(word, filling, words);
-  return words;
-}
-
-Status GiveInput(const Parts& parts, std::string_view row, TaskIndex index, TaskBody& body) {
-  auto input = ParseInputRow(row);
-  if (!input) return std::unexpected(input.error());
-  if (input->file.empty()) {
-    body.stdin_file = parts.block_folder + "/" + BlockName(uint64_t{index} + 1);
-    return {};
-  }
-  auto& commands = body.steps.front().commands;
-  commands.insert(commands.begin(), Command{PartCommand(*input)});
+Status FillFiles(const Files& files, const Filling& filling, TaskBody& body) {
+  if (body.stdin_file.empty()) body.stdin_file = FileName(files.stdin_file, filling);
+  body.stdout_file = FileName(files.stdout_file, filling);
+  body.stderr_file = FileName(files.stderr_file, filling);
+  auto puts = FileNames(files.puts, filling, "--put");
+  if (!puts) return std::unexpected(std::move(puts.error()));
+  for (std::string& name : *puts) body.puts.push_back({.name = std::move(name), .from = {}});
+  auto gets = FileNames(files.gets, filling, "--get");
+  if (!gets) return std::unexpected(std::move(gets.error()));
+  body.gets = std::move(*gets);
   return {};
 }
 
-}  // namespace
+// ---- Lines of a list ---------------------------------------------------------------------------
 
-Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
-  auto parts = std::make_shared<Parts>();
-  parts->has_values = settings.row_kind == RowKind::kValues && settings.has_source;
-  parts->repeat = settings.repeat_context;
-  parts->job = job.value;
-  parts->shell = settings.shell;
-  parts->has_input = settings.row_kind == RowKind::kInput;
-  if (parts->has_input) parts->block_folder = settings.stdin_pattern;
-  if (settings.row_kind == RowKind::kParasol) parts->how = How::kParasol;
-  if (settings.row_kind == RowKind::kValues || parts->has_input) {
-    if (auto status = CheckCommand(settings); !status) return std::unexpected(status.error());
-    CompileCommand(settings, *parts);
+class LineReader final : public RowReader {
+ public:
+  explicit LineReader(Parts parts) : parts_(std::move(parts)) {}
+  Result<TaskBody> Body(std::string_view row, const RowRun& run) const override {
+    auto line = ParseListLine(row);
+    if (!line) return std::unexpected(std::move(line.error()));
+    TaskBody body;
+    std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
+    argv = CommandArgv(line->command, parts_.shell);
+    if (!parts_.shell.empty()) {
+      if (auto status = CheckArgv(argv); !status) return std::unexpected(status.error());
+    }
+    for (Check& check : line->checks) {
+      if (check.when == CheckWhen::kOut) body.output_checks.push_back(std::move(check));
+    }
+    auto filled = FillFiles(parts_.files, FillingOf(parts_, {}, run), body);
+    if (!filled) return std::unexpected(std::move(filled.error()));
+    return body;
   }
+  std::string CommandText(std::string_view row, const RowRun&) const override {
+    auto line = ParseListLine(row);
+    return line ? std::move(line->command) : std::string(row);
+  }
+
+ private:
+  const Parts parts_;
+};
+
+// ---- Values, and pieces of input ---------------------------------------------------------------
+
+class CommandReader : public RowReader {
+ public:
+  CommandReader(Parts parts, CommandParts command)
+      : parts_(std::move(parts)), command_(std::move(command)) {}
+  Result<TaskBody> Body(std::string_view row, const RowRun& run) const override {
+    std::vector<std::string_view> values;
+    if (parts_.has_values) values = SplitRow(row);
+    Filling filling = FillingOf(parts_, values, run);
+    TaskBody body;
+    std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
+    argv = command_.is_text ? CommandArgv(ShellText(filling), parts_.shell) : Words(filling);
+    Status good = CheckArgv(argv);
+    if (good) good = GiveInput(row, run.index, body);
+    if (good) good = FillFiles(parts_.files, filling, body);
+    if (!good) return std::unexpected(std::move(good.error()));
+    return body;
+  }
+  std::string CommandText(std::string_view row, const RowRun& run) const override {
+    std::vector<std::string_view> values;
+    if (parts_.has_values) values = SplitRow(row);
+    Filling filling = FillingOf(parts_, values, run);
+    if (command_.from_text) return ShellText(filling);
+    std::string text;
+    for (const std::string& word : Words(filling)) {
+      if (!text.empty()) text += ' ';
+      text += ShellQuote(word);
+    }
+    return text;
+  }
+
+ private:
+  virtual Status GiveInput(std::string_view, TaskIndex, TaskBody&) const { return {}; }
+  std::string ShellText(Filling filling) const {
+    filling.quote = true;
+    std::string text;
+    AppendText(command_.text, filling, text);
+    return text;
+  }
+  std::vector<std::string> Words(const Filling& filling) const {
+    std::vector<std::string> words;
+    words.reserve(command_.words.size());
+    for (const Template& word : command_.words) AppendWords(word, filling, words);
+    return words;
+  }
+
+  const Parts parts_;
+  const CommandParts command_;
+};
+
+class InputReader final : public CommandReader {
+ public:
+  // `blocks` is the folder of pieces that are no part of a file.
+  InputReader(Parts parts, CommandParts command, std::string blocks)
+      : CommandReader(std::move(parts), std::move(command)), blocks_(std::move(blocks)) {}
+
+ private:
+  Status GiveInput(std::string_view row, TaskIndex index, TaskBody& body) const override {
+    auto input = ParseInputRow(row);
+    if (!input) return std::unexpected(input.error());
+    if (input->file.empty()) {
+      body.stdin_file = blocks_ + "/" + BlockName(uint64_t{index} + 1);
+      return {};
+    }
+    auto& commands = body.steps.front().commands;
+    commands.insert(commands.begin(), Command{PartCommand(*input)});
+    return {};
+  }
+
+  const std::string blocks_;
+};
+
+// ---- Compiling ---------------------------------------------------------------------------------
+
+Result<std::vector<Template>> CompilePatterns(const std::vector<std::string>& patterns,
+                                              std::string_view option, const JobSettings& settings,
+                                              bool has_values) {
+  std::vector<Template> compiled;
+  for (const std::string& pattern : patterns) {
+    auto one = CompilePattern(pattern, option, settings, has_values);
+    if (!one) return std::unexpected(std::move(one.error()));
+    compiled.push_back(std::move(*one));
+  }
+  return compiled;
+}
+
+// `input` is the pattern of standard input.
+Result<Files> CompileFiles(const JobSettings& settings, const std::string& input, bool has_values) {
+  Files files;
   struct File {
     const std::string& pattern;
     std::string_view option;
     Template& compiled;
   };
-  const std::string none;
-  const std::string& input = parts->has_input ? none : settings.stdin_pattern;
-  for (const File& file : {File{input, "--stdin", parts->stdin_file},
-                           File{settings.stdout_pattern, "--stdout", parts->stdout_file},
-                           File{settings.stderr_pattern, "--stderr", parts->stderr_file}}) {
-    auto compiled = CompilePattern(file.pattern, file.option, settings, parts->has_values);
+  for (const File& file : {File{input, "--stdin", files.stdin_file},
+                           File{settings.stdout_pattern, "--stdout", files.stdout_file},
+                           File{settings.stderr_pattern, "--stderr", files.stderr_file}}) {
+    auto compiled = CompilePattern(file.pattern, file.option, settings, has_values);
     if (!compiled) return std::unexpected(std::move(compiled.error()));
     file.compiled = std::move(*compiled);
   }
-  struct Files {
-    const std::vector<std::string>& patterns;
-    std::string_view option;
-    std::vector<Template>& compiled;
-  };
-  for (const Files& files : {Files{settings.put_patterns, "--put", parts->puts},
-                             Files{settings.get_patterns, "--get", parts->gets}}) {
-    for (const std::string& pattern : files.patterns) {
-      auto compiled = CompilePattern(pattern, files.option, settings, parts->has_values);
-      if (!compiled) return std::unexpected(std::move(compiled.error()));
-      files.compiled.push_back(std::move(*compiled));
-    }
+  auto puts = CompilePatterns(settings.put_patterns, "--put", settings, has_values);
+  if (!puts) return std::unexpected(std::move(puts.error()));
+  auto gets = CompilePatterns(settings.get_patterns, "--get", settings, has_values);
+  if (!gets) return std::unexpected(std::move(gets.error()));
+  files.puts = std::move(*puts);
+  files.gets = std::move(*gets);
+  return files;
+}
+
+Parts PartsOf(const JobSettings& settings, JobId job) {
+  return {.job = job.value,
+          .repeat = settings.repeat_context,
+          .has_values = settings.row_kind == RowKind::kValues && settings.has_source,
+          .shell = settings.shell,
+          .files = {}};
+}
+
+class Lines final : public RowDialect {
+ public:
+  Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
+    Parts parts = PartsOf(settings, job);
+    auto files = CompileFiles(settings, settings.stdin_pattern, false);
+    if (!files) return std::unexpected(std::move(files.error()));
+    parts.files = std::move(*files);
+    return std::make_shared<LineReader>(std::move(parts));
   }
-  return CompiledJob(std::move(parts));
+};
+
+class Values final : public RowDialect {
+ public:
+  Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
+    if (auto status = CheckCommand(settings); !status) return std::unexpected(status.error());
+    Parts parts = PartsOf(settings, job);
+    CommandParts command = CompileCommand(settings, parts);
+    auto files = CompileFiles(settings, settings.stdin_pattern, parts.has_values);
+    if (!files) return std::unexpected(std::move(files.error()));
+    parts.files = std::move(*files);
+    return std::make_shared<CommandReader>(std::move(parts), std::move(command));
+  }
+};
+
+class Input final : public RowDialect {
+ public:
+  Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
+    if (auto status = CheckCommand(settings); !status) return std::unexpected(status.error());
+    Parts parts = PartsOf(settings, job);
+    CommandParts command = CompileCommand(settings, parts);
+    auto files = CompileFiles(settings, "", false);
+    if (!files) return std::unexpected(std::move(files.error()));
+    parts.files = std::move(*files);
+    return std::make_shared<InputReader>(std::move(parts), std::move(command),
+                                         settings.stdin_pattern);
+  }
+};
+
+}  // namespace
+
+Dialects::Dialects() {
+  Add(RowKind::kListLine, std::make_shared<Lines>());
+  Add(RowKind::kValues, std::make_shared<Values>());
+  Add(RowKind::kInput, std::make_shared<Input>());
+}
+
+Result<CompiledJob> Dialects::Compile(const JobSettings& settings, JobId job) const {
+  if (const RowDialect* dialect = Find(settings.row_kind)) return dialect->Compile(settings, job);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("rows of kind {} mean nothing to this program; it may be too old for "
+                          "the job: run a newer one",
+                          static_cast<int>(settings.row_kind)));
+}
+
+Result<CompiledJob> CompileJob(const JobSettings& settings, JobId job) {
+  return Dialects().Compile(settings, job);
 }
 
 Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
@@ -322,78 +470,6 @@ Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
     }
   }
   return {};
-}
-
-Result<TaskBody> Expand(const CompiledJob& job, std::string_view row, TaskIndex index,
-                        uint16_t slot) {
-  const Parts& parts = job.parts();
-  if (parts.how == How::kParasol) return ParasolBody(row, JobId(parts.job), index);
-  TaskBody body;
-  std::vector<std::string_view> values;
-  if (parts.has_values) values = SplitRow(row);
-  Filling filling = FillingOf(parts, values, index, slot);
-  std::vector<std::string>& argv = body.steps.emplace_back().commands.emplace_back().argv;
-  if (parts.how == How::kList) {
-    auto line = ParseListLine(row);
-    if (!line) return std::unexpected(std::move(line.error()));
-    argv = CommandArgv(line->command, parts.shell);
-    if (!parts.shell.empty()) {
-      if (auto status = CheckArgv(argv); !status) return std::unexpected(status.error());
-    }
-    for (Check& check : line->checks) {
-      if (check.when == CheckWhen::kOut) body.output_checks.push_back(std::move(check));
-    }
-  } else {
-    argv = parts.how == How::kText ? CommandArgv(ShellTextOf(parts, filling), parts.shell)
-                                   : WordsOf(parts, filling);
-    if (auto status = CheckArgv(argv); !status) return std::unexpected(status.error());
-  }
-  body.stdin_file = FileName(parts.stdin_file, filling);
-  if (parts.has_input) {
-    if (auto status = GiveInput(parts, row, index, body); !status) {
-      return std::unexpected(status.error());
-    }
-  }
-  body.stdout_file = FileName(parts.stdout_file, filling);
-  body.stderr_file = FileName(parts.stderr_file, filling);
-  auto puts = FileNames(parts.puts, filling, "--put");
-  if (!puts) return std::unexpected(std::move(puts.error()));
-  for (std::string& name : *puts) body.puts.push_back({.name = std::move(name), .from = {}});
-  auto gets = FileNames(parts.gets, filling, "--get");
-  if (!gets) return std::unexpected(std::move(gets.error()));
-  body.gets = std::move(*gets);
-  return body;
-}
-
-std::string CommandText(const CompiledJob& job, std::string_view row, TaskIndex index,
-                        uint16_t slot) {
-  const Parts& parts = job.parts();
-  if (parts.how == How::kList) {
-    auto line = ParseListLine(row);
-    return line ? std::move(line->command) : std::string(row);
-  }
-  if (parts.how == How::kParasol) {
-    auto read = ReadParasolRow(row);
-    return read ? ParasolCommand(read->text) : std::string(row);
-  }
-  std::vector<std::string_view> values;
-  if (parts.has_values) values = SplitRow(row);
-  Filling filling = FillingOf(parts, values, index, slot);
-  if (parts.from_text) return ShellTextOf(parts, filling);
-  std::string text;
-  for (const std::string& word : WordsOf(parts, filling)) {
-    if (!text.empty()) text += ' ';
-    text += ShellQuote(word);
-  }
-  return text;
-}
-
-std::string ValuesText(const CompiledJob& job, std::string_view row) {
-  if (job.parts().has_input) return InputText(row);
-  if (!job.parts().has_values) return {};
-  std::string text(row);
-  std::ranges::replace(text, '\0', ' ');
-  return text;
 }
 
 }  // namespace spate::format

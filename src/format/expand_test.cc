@@ -46,7 +46,6 @@ TEST(ExpandListLine, CommandAndOutputChecks) {
   EXPECT_EQ(body->steps, std::vector<Step>({{{{{"/bin/sh", "-c", "sort a > b"}}}}}));
   EXPECT_EQ(CommandText(*job, "sort a > {check out line+ b}", 0, 1), "sort a > b");
   EXPECT_EQ(CommandText(*job, "a {check", 0, 1), "a {check");
-  EXPECT_EQ(ValuesText(*job, "a b"), "");
   EXPECT_FALSE(Expand(*job, "a {check", 0, 1));
   // Placeholders mean nothing in a list.
   body = Expand(*job, "echo {} {#}", 0, 1);
@@ -112,7 +111,6 @@ TEST(ExpandValues, OneWordWithBlanksIsShellText) {
     EXPECT_EQ(Argv(Values({c.command}), c.row), c.argv) << c.command;
     EXPECT_EQ(Text(Values({c.command}), c.row), c.text);
   }
-  EXPECT_EQ(ValuesText(*CompileJob(Values({"a"}), JobId(1)), "x\0y z"s), "x y z");
 }
 
 TEST(ExpandValues, WithoutASourceBracesAreLiteral) {
@@ -127,7 +125,6 @@ TEST(ExpandValues, WithoutASourceBracesAreLiteral) {
     JobSettings settings = Values(c.command);
     settings.has_source = false;
     EXPECT_EQ(Argv(settings, ""), c.argv) << c.command[0];
-    EXPECT_EQ(ValuesText(*CompileJob(settings, JobId(1)), ""), "");
   }
 }
 
@@ -280,8 +277,6 @@ TEST(Expand, APieceOfInputIsStandardInput) {
   ASSERT_EQ(part->steps.at(0).commands.size(), 2u);
   EXPECT_EQ(part->steps[0].commands[0].argv,
             (std::vector<std::string>{"/proc/self/exe", "__part", "2", "5", "10", "/a b"}));
-  EXPECT_EQ(ValuesText(*job, EncodeInputRow({.offset = 5, .length = 10, .file = "/a b"})),
-            "/a b:5+10");
   EXPECT_FALSE(Expand(*job, "damaged", 0, 1));
 }
 

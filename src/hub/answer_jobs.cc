@@ -131,7 +131,7 @@ Result<std::vector<JobId>> JobRanges::Pick() {
 Error NoJobYet() { return {ErrorKind::kNotFound, "you have no job on this hub yet"}; }
 
 // The jobs that are named, ascending, each once; those of others are errors.
-Result<std::vector<JobId>> PickJobs(const AskCall& call, const JobSelector& named,
+Result<std::vector<JobId>> PickJobs(const QueryCall& call, const JobSelector& named,
                                     bool damaged_too = false) {
   if (auto few = CheckJobs(named.ranges); !few) return std::unexpected(few.error());
   std::vector<JobId> picked;
@@ -159,7 +159,7 @@ Result<std::vector<JobId>> PickJobs(const AskCall& call, const JobSelector& name
 }
 
 // The job of these tasks; that of another user is an error.
-Result<JobId> PickJob(const AskCall& call, const TasksOfJob& tasks) {
+Result<JobId> PickJob(const QueryCall& call, const TasksOfJob& tasks) {
   if (auto few = CheckSteps(tasks.ranges); !few) return std::unexpected(few.error());
   std::optional<JobId> job;
   if (tasks.job) job = JobId(*tasks.job);
@@ -172,7 +172,7 @@ Result<JobId> PickJob(const AskCall& call, const TasksOfJob& tasks) {
 }
 
 // Posts one event for each job that has not ended.
-wire::JobsChanged PostToJobs(AskCall& call, const std::vector<JobId>& jobs,
+wire::JobsChanged PostToJobs(QueryCall& call, const std::vector<JobId>& jobs,
                              const std::function<engine::Event(JobId)>& event) {
   wire::JobsChanged done;
   for (JobId job : jobs) {
@@ -186,7 +186,7 @@ wire::JobsChanged PostToJobs(AskCall& call, const std::vector<JobId>& jobs,
   return done;
 }
 
-engine::Event EventOf(const AskCall& call, const wire::ChangeJobs& asked, JobId job) {
+engine::Event EventOf(const QueryCall& call, const wire::ChangeJobs& asked, JobId job) {
   using Change = wire::ChangeJobs::Change;
   switch (asked.change) {
     case Change::kHold:
@@ -231,7 +231,7 @@ std::vector<bool> Named(const std::vector<TasksOfJob>& parts, uint32_t total) {
 }
 
 // The tasks of a job that are named and in one of these states.
-Chosen Choose(const AskCall& call, JobId job, const std::vector<TasksOfJob>& parts,
+Chosen Choose(const QueryCall& call, JobId job, const std::vector<TasksOfJob>& parts,
               std::initializer_list<TaskState> states) {
   const engine::Engine& engine = call.service.engine();
   auto counts = engine.Counts(job);
@@ -249,7 +249,7 @@ Chosen Choose(const AskCall& call, JobId job, const std::vector<TasksOfJob>& par
 // ---- Forgetting --------------------------------------------------------------------------------
 
 // Of one age; `more`: there are more of them.
-std::vector<JobId> OlderThan(const AskCall& call, Duration age, bool& more) {
+std::vector<JobId> OlderThan(const QueryCall& call, Duration age, bool& more) {
   std::string user = call.caller().is_admin ? "" : call.caller().user;
   auto jobs = call.service.known().EndedBefore(call.service.now() - age, kMostJobs, user);
   more = jobs.size() == kMostJobs;
@@ -258,7 +258,7 @@ std::vector<JobId> OlderThan(const AskCall& call, Duration age, bool& more) {
   return jobs;
 }
 
-Status CheckForgettable(const AskCall& call, const std::vector<JobId>& jobs) {
+Status CheckForgettable(const QueryCall& call, const std::vector<JobId>& jobs) {
   for (JobId job : jobs) {
     const KnownJobs::Job* known = call.service.known().Find(job);
     bool grows = call.service.jobs().Grows(job);
@@ -271,7 +271,7 @@ Status CheckForgettable(const AskCall& call, const std::vector<JobId>& jobs) {
 
 }  // namespace
 
-Status Answer(AskCall& call, const wire::ChangeJobs& asked) {
+Status Answer(QueryCall& call, const wire::ChangeJobs& asked) {
   auto picked = PickJobs(call, asked.jobs);
   if (!picked) return std::unexpected(picked.error());
   if (asked.change != wire::ChangeJobs::Change::kRelease) {
@@ -286,7 +286,7 @@ Status Answer(AskCall& call, const wire::ChangeJobs& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::Cancel& asked) {
+Status Answer(QueryCall& call, const wire::Cancel& asked) {
   Selected selected;
   for (const TasksOfJob& part : asked.tasks) {
     auto job = PickJob(call, part);
@@ -307,7 +307,7 @@ Status Answer(AskCall& call, const wire::Cancel& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::Forget& asked) {
+Status Answer(QueryCall& call, const wire::Forget& asked) {
   wire::Forget::Answer done;
   if (asked.older_than) {
     done.jobs = OlderThan(call, *asked.older_than, done.more);
@@ -334,7 +334,7 @@ Status Answer(AskCall& call, const wire::Forget& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::Retry& asked) {
+Status Answer(QueryCall& call, const wire::Retry& asked) {
   auto job = PickJob(call, asked.tasks);
   if (!job) return std::unexpected(job.error());
   auto there = call.client.IsThere(*job);
@@ -359,7 +359,7 @@ Status Answer(AskCall& call, const wire::Retry& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::ExplainTasks& asked) {
+Status Answer(QueryCall& call, const wire::ExplainTasks& asked) {
   const engine::Engine& engine = call.service.engine();
   if (asked.tasks.size() > kMostExplained) {
     return Fail(ErrorKind::kInvalid, fmt::format("these are more than {} tasks; name fewer at once",

@@ -15,7 +15,7 @@
 namespace spate::hub {
 namespace {
 
-Status NeedAdmin(const AskCall& call) {
+Status NeedAdmin(const QueryCall& call) {
   if (call.caller().is_admin) return {};
   return Fail(ErrorKind::kPermission,
               "only the hub's administrators may do that: whoever runs it, root on its machine, "
@@ -29,24 +29,24 @@ Error UnknownNode(const std::string& name) {
 
 // ---- Questions ---------------------------------------------------------------------------------
 
-Status Answer(AskCall&, const wire::UnknownQuestion&) {
+Status Answer(QueryCall&, const wire::UnknownQuestion&) {
   return Fail(ErrorKind::kInvalid,
               "this hub is older than your program, and does not know what was asked");
 }
 
-Status Answer(AskCall& call, const wire::LookAtHub&) {
+Status Answer(QueryCall& call, const wire::LookAtHub&) {
   call.Give(FactsOfHub(call.service));
   call.End();
   return {};
 }
 
-Status Answer(AskCall& call, const wire::LookAtAll& asked) {
+Status Answer(QueryCall& call, const wire::LookAtAll& asked) {
   call.Give(FactsOfAll(call.service, call.caller(), asked.most));
   call.End();
   return {};
 }
 
-Status Answer(AskCall& call, const wire::ListNodes& asked) {
+Status Answer(QueryCall& call, const wire::ListNodes& asked) {
   std::vector<NodeFacts> nodes = FactsOfNodes(call.service);
   std::vector<std::string> names = asked.names;
   std::ranges::sort(names);
@@ -61,13 +61,13 @@ Status Answer(AskCall& call, const wire::ListNodes& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::ListUsers& asked) {
+Status Answer(QueryCall& call, const wire::ListUsers& asked) {
   for (const UserFacts& user : FactsOfUsers(call.service, asked.user)) call.Give(user);
   call.End();
   return {};
 }
 
-Status Answer(AskCall& call, const wire::ListAccess&) {
+Status Answer(QueryCall& call, const wire::ListAccess&) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   for (const AccessFacts& access : FactsOfAccess(call.service)) call.Give(access);
   call.End();
@@ -76,7 +76,7 @@ Status Answer(AskCall& call, const wire::ListAccess&) {
 
 // ---- Changes -----------------------------------------------------------------------------------
 
-Result<std::vector<NodeId>> PickNodes(const AskCall& call, const wire::ChangeNodes& asked) {
+Result<std::vector<NodeId>> PickNodes(const QueryCall& call, const wire::ChangeNodes& asked) {
   std::vector<NodeId> picked;
   for (const auto& [id, node] : call.service.nodes().all()) {
     if (asked.all && !node.row.removed) picked.push_back(id);
@@ -104,7 +104,7 @@ void Change(Service& service, NodeId node, wire::ChangeNodes::Change change) {
   }
 }
 
-Status Answer(AskCall& call, const wire::ChangeNodes& asked) {
+Status Answer(QueryCall& call, const wire::ChangeNodes& asked) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   auto picked = PickNodes(call, asked);
   if (!picked) return std::unexpected(picked.error());
@@ -113,14 +113,14 @@ Status Answer(AskCall& call, const wire::ChangeNodes& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::StopHub&) {
+Status Answer(QueryCall& call, const wire::StopHub&) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   call.End();
   call.service.loop().Post([service = &call.service] { service->Stop(); });
   return {};
 }
 
-Result<access::Access> AccessFor(const AskCall& call, const wire::AddAccess& asked) {
+Result<access::Access> AccessFor(const QueryCall& call, const wire::AddAccess& asked) {
   access::Access access;
   access.hubs = call.service.reached_at();
   if (access.hubs.empty()) {
@@ -143,7 +143,7 @@ Result<access::Access> AccessFor(const AskCall& call, const wire::AddAccess& ask
   return access;
 }
 
-Status Answer(AskCall& call, const wire::AddAccess& asked) {
+Status Answer(QueryCall& call, const wire::AddAccess& asked) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   auto access = AccessFor(call, asked);
   if (!access) return std::unexpected(access.error());
@@ -153,7 +153,7 @@ Status Answer(AskCall& call, const wire::AddAccess& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::RevokeAccess& asked) {
+Status Answer(QueryCall& call, const wire::RevokeAccess& asked) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   for (uint64_t serial : asked.serials) {
     if (!call.service.access().Revoke(serial, [](Status) {})) {
@@ -168,7 +168,7 @@ Status Answer(AskCall& call, const wire::RevokeAccess& asked) {
   return {};
 }
 
-Status Answer(AskCall& call, const wire::SetUser& asked) {
+Status Answer(QueryCall& call, const wire::SetUser& asked) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   UserRule rule;
   for (const UserFacts& user : FactsOfUsers(call.service, asked.user)) rule = user.rule;
@@ -183,10 +183,11 @@ Status Answer(AskCall& call, const wire::SetUser& asked) {
 
 }  // namespace
 
-void TakeAsk(Service& service, ClientSession& client, wire::Ask ask) {
-  AskCall call{service, client};
+void TakeQuery(Service& service, ClientSession& client, wire::Query query) {
+  QueryCall call{service, client};
   // Neither the client nor the hub outlive some answers.
-  auto answered = std::visit([&](const auto& asked) { return Answer(call, asked); }, ask.question);
+  auto answered =
+      std::visit([&](const auto& asked) { return Answer(call, asked); }, query.question);
   if (!answered) client.Fail(answered.error());
 }
 

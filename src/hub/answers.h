@@ -13,10 +13,10 @@ namespace spate::hub {
 class Service;
 
 // The client has its answer, or gets it later.
-void TakeAsk(Service& service, ClientSession& client, wire::Ask ask);
+void TakeQuery(Service& service, ClientSession& client, wire::Query query);
 
 // A question on its way to its answer.
-struct AskCall {
+struct QueryCall {
   Service& service;
   ClientSession& client;
 
@@ -37,10 +37,10 @@ struct AskCall {
 };
 
 // The jobs of it (answer_jobs.cc). An error is the answer; without one it has been given, or comes.
-Status Answer(AskCall& call, const wire::ChangeJobs& asked);
-Status Answer(AskCall& call, const wire::Cancel& asked);
-Status Answer(AskCall& call, const wire::Forget& asked);
-Status Answer(AskCall& call, const wire::Retry& asked);
-Status Answer(AskCall& call, const wire::ExplainTasks& asked);
+Status Answer(QueryCall& call, const wire::ChangeJobs& asked);
+Status Answer(QueryCall& call, const wire::Cancel& asked);
+Status Answer(QueryCall& call, const wire::Forget& asked);
+Status Answer(QueryCall& call, const wire::Retry& asked);
+Status Answer(QueryCall& call, const wire::ExplainTasks& asked);
 
 }  // namespace spate::hub

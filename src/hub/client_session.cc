@@ -106,7 +106,7 @@ Status ClientSession::CheckUpload(Upload& upload) {
   if (submit.add_to == JobId()) {
     // One user cannot take another one's submission for their own.
     submit.submission = caller_.user + ":" + submit.submission;
-    if (submit.settings->row_kind == RowKind::kParasol) return FindBatch(upload);
+    if (HabitsOf(upload).grows_by_name) return FindNamed(upload);
     auto known = jobs_.FindSubmission(submit.submission);
     if (!known) return std::unexpected(known.error());
     upload.known = known->has_value();
@@ -128,8 +128,8 @@ Status ClientSession::CheckUpload(Upload& upload) {
   return {};
 }
 
-// A batch is one job, from the first of its submissions on.
-Status ClientSession::FindBatch(Upload& upload) {
+// It is one job, from the first of its submissions on.
+Status ClientSession::FindNamed(Upload& upload) {
   auto known = jobs_.FindSubmission(upload.submit.submission);
   if (!known) return std::unexpected(known.error());
   if (!known->has_value()) {
@@ -142,9 +142,7 @@ Status ClientSession::FindBatch(Upload& upload) {
   }
   const engine::Engine& engine = jobs_.engine();
   if (!engine.Finished(upload.job) && engine.Held(upload.job) == engine::HoldReason::kAllFail) {
-    return spate::Fail(ErrorKind::kPermission,
-                       "Sick batch! Correct the problem, and then: para clearSickNodes, or parasol "
-                       "-results=FILE clear sick");
+    return spate::Fail(ErrorKind::kPermission, HabitsOf(upload).when_all_fail);
   }
   auto there = IsThere(upload.job);
   if (!there || !*there) return there ? Status() : std::unexpected(there.error());
@@ -234,10 +232,8 @@ void ClientSession::Take(wire::SubmitEnd end) {
     // It may be durable only a little later than this second try came.
     return AwaitAccepted(upload.job, true);
   }
-  if (upload.submit.settings->row_kind == RowKind::kParasol) {
-    for (Needs& needs : end.requests) {
-      if (needs.memory == 0) needs.memory = host_.default_memory();
-    }
+  for (Needs& needs : end.requests) {
+    if (needs.memory == 0) needs.memory = HabitsOf(upload).default_memory;
   }
   if (!ready) {
     upload.submit.add_to == JobId() ? jobs_.DropUpload(upload.job) : jobs_.EndGrow(upload.job);
@@ -248,7 +244,7 @@ void ClientSession::Take(wire::SubmitEnd end) {
   auto known = jobs_.FindSubmission(upload.submit.submission);
   if (!known || known->has_value()) {
     jobs_.DropUpload(upload.job);
-    if (known && upload.submit.settings->row_kind == RowKind::kParasol) {
+    if (known && HabitsOf(upload).grows_by_name) {
       return Fail({ErrorKind::kBusy, "somebody else began this batch at the same time"});
     }
     return known ? AwaitAccepted(**known, true) : Fail(known.error());
@@ -375,7 +371,7 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
   plan.policy.max_running = submit.max_running;
   plan.policy.weight = submit.weight;
   plan.policy.pause_after_failures = jobs_.pause_after_failures();
-  plan.policy.pause_despite_success = settings->row_kind == RowKind::kParasol;
+  plan.policy.pause_despite_success = HabitsOf(upload).pause_despite_success;
   plan.user = caller_.user;
   plan.priority = submit.priority;
   for (const wire::Submit::After& after : submit.after) {
@@ -395,10 +391,9 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
 
 void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
   JobId job = upload.job;
-  // Who adds to a batch wants it to go on.
+  // Who adds to a named job wants it to go on.
   bool goes_on = jobs_.known().Find(job)->finished;
-  if (jobs_.engine().Held(job) == engine::HoldReason::kUser &&
-      upload.submit.settings->row_kind == RowKind::kParasol) {
+  if (jobs_.engine().Held(job) == engine::HoldReason::kUser && HabitsOf(upload).grows_by_name) {
     jobs_.hub().Post(engine::ReleaseJob{job});
   }
   // The requests of the job that it grows are numbered before ours; equal ones are one.
@@ -462,7 +457,7 @@ void ClientSession::TakeNextRequests() {
 
 // ---- Questions ---------------------------------------------------------------------------------
 
-void ClientSession::Take(wire::Ask ask) { host_.OnAsk(*this, std::move(ask)); }
+void ClientSession::Take(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
 
 void ClientSession::Take(wire::Command command) { host_.OnCommand(*this, std::move(command)); }
 

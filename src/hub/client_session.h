@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "hub/credentials.h"
+#include "hub/job_habits.h"
 #include "hub/jobs.h"
 #include "hub/turns.h"
 #include "os/child.h"
@@ -48,8 +49,7 @@ class ClientHost {
  public:
   virtual ~ClientHost() = default;
   virtual uint32_t nodes_joined() const = 0;
-  // Of a task of Parasol that does not say, bytes; 0: none.
-  virtual uint64_t default_memory() const = 0;
+  virtual const JobHabits& HabitsOf(RowKind kind) const = 0;
   // Whoever starts a reader has a turn.
   virtual Turns& reader_turns() = 0;
   // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the
@@ -59,7 +59,7 @@ class ClientHost {
                                                          os::Child::Events events) = 0;
   // Answers by the session, now or later.
   virtual void OnCommand(ClientSession& client, wire::Command command) = 0;
-  virtual void OnAsk(ClientSession& client, wire::Ask ask) = 0;
+  virtual void OnQuery(ClientSession& client, wire::Query query) = 0;
 };
 
 class ClientSession {
@@ -92,9 +92,9 @@ class ClientSession {
   // One answer to its question; End follows the last one.
   template <typename T>
   void Give(const T& answer) {
-    Send(wire::Answer{wire::BytesOf(answer)});
+    Send(wire::QueryAnswer{wire::BytesOf(answer)});
   }
-  void End() { Send(wire::Answered()); }
+  void End() { Send(wire::QueryDone()); }
   void Print(int stream, std::string_view text);
   void Exit(int code);
   void Fail(const Error& error);
@@ -125,10 +125,14 @@ class ClientSession {
   void Take(wire::SubmitEnd end);
   void Take(wire::Watch watch);
   void Take(wire::ReadEnds read);
-  void Take(wire::Ask ask);
+  void Take(wire::Query query);
   Status CheckUpload(Upload& upload);
   static Status CheckEnd(const Upload& upload, const wire::SubmitEnd& end);
-  Status FindBatch(Upload& upload);
+  // Of a job that is found by its name.
+  Status FindNamed(Upload& upload);
+  const JobHabits& HabitsOf(const Upload& upload) const {
+    return host_.HabitsOf(upload.submit.settings->row_kind);
+  }
   Status CheckAfter(const JobPlan& plan) const;
   // What the hub may keep of the output of the user's jobs; 0: any size.
   uint64_t MostOutput() const;

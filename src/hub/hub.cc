@@ -133,8 +133,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     Want(node, *want);
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
     watcher_.OnNodeState(node, std::move(*state));
-  } else if (auto* fetched = std::get_if<wire::StderrFetched>(&message)) {
-    watcher_.OnStderrFetched(node, std::move(*fetched));
+  } else if (auto* answer = std::get_if<wire::Answer>(&message)) {
+    watcher_.OnAnswer(node, std::move(*answer));
   } else {
     watcher_.OnNews(message);
   }

@@ -39,7 +39,7 @@ class Watcher {
   // Running, Live, Slow, Paused: one-way news of nodes.
   virtual void OnNews(const wire::ToHub& news) = 0;
   virtual void OnNodeState(NodeId, wire::NodeState) {}
-  virtual void OnStderrFetched(NodeId, wire::StderrFetched) {}
+  virtual void OnAnswer(NodeId, wire::Answer) {}
   virtual void OnStoreFailed(const Error& error) = 0;
   // The rows of some tasks cannot be read. False: the hub has failed. True: they go back, and the
   // watcher sees to it that nothing more of the job is started.

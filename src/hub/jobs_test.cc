@@ -109,14 +109,14 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   void OnStoreFailed(const Error&) override {}
   // ClientHost
   uint32_t nodes_joined() const override { return 0; }
-  uint64_t default_memory() const override { return 0; }
+  const JobHabits& HabitsOf(RowKind) const override { return habits_; }
   Turns& reader_turns() override { return turns_; }
   Result<std::unique_ptr<os::Child>> StartReader(const Caller&, std::string,
                                                  os::Child::Events) override {
     return Fail(ErrorKind::kUnavailable, "no readers here");
   }
   void OnCommand(ClientSession&, wire::Command) override {}
-  void OnAsk(ClientSession&, wire::Ask) override {}
+  void OnQuery(ClientSession&, wire::Query) override {}
 
   os::FakeLoop loop_;
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
@@ -124,6 +124,7 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   Hub hub_{loop_, store_, *this, Epoch(1)};
   LateAside aside_{loop_};
   Jobs jobs_{{loop_, store_, hub_, aside_, [](const std::string&) {}}};
+  JobHabits habits_;  // of every kind of rows
   Turns turns_;
   std::deque<Talk> talks_;
 };
@@ -340,6 +341,26 @@ TEST_F(JobsTest, ARemovedJobIsNotTakenUp) {
   EXPECT_FALSE(jobs_.engine().Counts(job));
   EXPECT_EQ(jobs_.known().Find(job), nullptr);
   EXPECT_TRUE(disk_->records.empty());
+}
+
+// What a door asks for by values (job_habits.h).
+TEST_F(JobsTest, AJobMayGrowByItsName) {
+  habits_ = {.grows_by_name = true,
+             .when_all_fail = "ask ann",
+             .default_memory = 7 << 20,
+             .pause_despite_success = true};
+  JobId job = Submitted("ann", "one", 2);
+  ASSERT_NE(job, JobId());
+  EXPECT_EQ(jobs_.engine().Requests(job).at(0).memory, uint64_t{7} << 20);
+  EXPECT_TRUE(jobs_.engine().Policy(job)->pause_despite_success);
+  EXPECT_EQ(Submitted("ann", "one", 3), job);
+  EXPECT_EQ(jobs_.engine().Counts(job)->total, 5u);
+  habits_ = {};
+  EXPECT_EQ(Submitted("ann", "one", 3), job) << "without the habit it is the first one again";
+  EXPECT_EQ(jobs_.engine().Counts(job)->total, 5u);
+  JobId plain = Submitted("ann", "two", 1);
+  EXPECT_EQ(jobs_.engine().Requests(plain).at(0).memory, 0u);
+  EXPECT_FALSE(jobs_.engine().Policy(plain)->pause_despite_success);
 }
 
 }  // namespace

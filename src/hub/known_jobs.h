@@ -66,7 +66,7 @@ class KnownJobs {
   void Held(JobId job, engine::HoldReason reason);
   void Finished(JobId job, const JobCounts& counts);
   void Reopened(JobId job);
-  // What is told of its ends, of Parasol, counts from now on; forgotten with the hub's life.
+  // `counted_from` is now, for those who tell of ends since then; forgotten with the hub's life.
   void ResetCounts(JobId job);
   // What keeps a job that is not held from going on by itself; empty: nothing does. As of half a
   // second ago at most.

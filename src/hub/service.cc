@@ -286,35 +286,39 @@ void Service::DropClientsOf(uint64_t serial, const std::string& why) {
   }
 }
 
-void Service::FetchStderr(const std::string& node, JobId job, TaskIndex task, Fetched fn) {
+void Service::AskNode(const std::string& node, wire::Ask ask, Told fn) {
   constexpr Duration kPatience = Duration::Seconds(10);
-  const Nodes::Node* from = nodes_->FindByName(node);
-  if (from == nullptr || !from->channel) {
+  const Nodes::Node* to = nodes_->FindByName(node);
+  if (to == nullptr || !to->channel) {
     return fn(Fail(ErrorKind::kUnavailable,
                    fmt::format("the node {} is not connected", EscapeForScreen(node))));
   }
-  const KnownJobs::Job* entry = known().Find(job);
-  if (entry == nullptr) return fn(Fail(ErrorKind::kNotFound, "the batch is not there any more"));
-  uint64_t call = ++last_fetch_;
-  fetching_[call] = {from->row.id, std::move(fn)};
-  from->channel->Send(wire::FetchStderr{call, job, task, entry->user});
+  uint64_t call = ask.call = ++last_asked_;
+  asked_[call] = {to->row.id, std::move(fn)};
+  to->channel->Send(std::move(ask));
   loop_.At(loop_.Now() + kPatience, [this, call, node] {
-    auto at = fetching_.find(call);
-    if (at == fetching_.end()) return;
-    Fetched tell = std::move(at->second.fn);
-    fetching_.erase(at);
+    auto at = asked_.find(call);
+    if (at == asked_.end()) return;
+    Told tell = std::move(at->second.fn);
+    asked_.erase(at);
     tell(Fail(ErrorKind::kUnavailable,
               fmt::format("the node {} does not answer", EscapeForScreen(node))));
   });
 }
 
-void Service::OnStderrFetched(NodeId node, wire::StderrFetched fetched) {
-  auto at = fetching_.find(fetched.call);
-  if (at == fetching_.end() || at->second.from != node) return;  // too late, or another's to say
-  Fetched tell = std::move(at->second.fn);
-  fetching_.erase(at);
-  if (fetched.found) return tell(std::move(fetched.bytes));
-  tell(Fail(ErrorKind::kNotFound, std::move(fetched.bytes)));
+void Service::OnAnswer(NodeId node, wire::Answer answer) {
+  auto at = asked_.find(answer.call);
+  if (at == asked_.end() || at->second.node != node) return;  // too late, or another's to say
+  Told tell = std::move(at->second.fn);
+  asked_.erase(at);
+  if (answer.found) return tell(std::move(answer.bytes));
+  tell(Fail(ErrorKind::kNotFound, std::move(answer.bytes)));
+}
+
+const JobHabits& Service::HabitsOf(RowKind kind) const {
+  static const JobHabits kNone;
+  auto at = options_.habits.find(kind);
+  return at == options_.habits.end() ? kNone : at->second;
 }
 
 // ---- What is kept, and for how long -------------------------------------------------------------

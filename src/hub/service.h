@@ -43,10 +43,10 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     Duration forget_nodes = Duration::Seconds(86400);  // that are away for so long
     Duration keep = Duration::Seconds(90 * 86400);     // finished jobs
     uint64_t keep_bytes = UINT64_MAX;                  // of them, with their output
-    uint64_t default_memory = 0;            // of a task of Parasol that does not say, bytes
-    std::optional<os::Subnets> peers;       // nobody else may come
-    std::function<void(std::string)> log;   // a line for whoever looks after the hub
-    std::function<void(int code)> stopped;  // the hub has come to its end
+    HabitsByKind habits;                               // of kinds of rows that have some
+    std::optional<os::Subnets> peers;                  // nobody else may come
+    std::function<void(std::string)> log;              // a line for whoever looks after the hub
+    std::function<void(int code)> stopped;             // the hub has come to its end
     // A process that answers for ClientHost::StartReader.
     std::function<Result<std::unique_ptr<os::Child>>(const Caller& caller, std::string input,
                                                      os::Child::Events events)>
@@ -88,14 +88,13 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
 
   void DropClientsOf(uint64_t serial, const std::string& why);
 
-  // What a job of Parasol wrote to stderr, from the node that ran it. kUnavailable: the node is
-  // away.
-  using Fetched = std::function<void(Result<std::string>)>;
-  void FetchStderr(const std::string& node, JobId job, TaskIndex task, Fetched fn);
+  // Asks a node; `call` is set here. kUnavailable: the node is away.
+  using Told = std::function<void(Result<std::string>)>;
+  void AskNode(const std::string& node, wire::Ask ask, Told fn);
 
   // ClientHost
   uint32_t nodes_joined() const override { return nodes_->connected(); }
-  uint64_t default_memory() const override { return options_.default_memory; }
+  const JobHabits& HabitsOf(RowKind kind) const override;
   Turns& reader_turns() override { return reader_turns_; }
   Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
                                                  os::Child::Events events) override {
@@ -104,8 +103,8 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   void OnCommand(ClientSession& client, wire::Command command) override {
     options_.command(*this, client, std::move(command));
   }
-  void OnAsk(ClientSession& client, wire::Ask ask) override {
-    TakeAsk(*this, client, std::move(ask));
+  void OnQuery(ClientSession& client, wire::Query query) override {
+    TakeQuery(*this, client, std::move(query));
   }
 
   // link::Gate
@@ -122,7 +121,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   void OnNodeState(NodeId node, wire::NodeState state) override {
     nodes_->Tell(node, std::move(state));
   }
-  void OnStderrFetched(NodeId node, wire::StderrFetched fetched) override;
+  void OnAnswer(NodeId node, wire::Answer answer) override;
   void OnStoreFailed(const Error& error) override;
   bool OnRowsDamaged(JobId job, std::span<const TaskRange>, const Error& error) override {
     jobs_->OnRowsDamaged(job, error);
@@ -164,12 +163,12 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};
   std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
   RefusalLog refusals_;
-  struct Fetch {
-    NodeId from;  // nobody else may answer
-    Fetched fn;
+  struct Asked {
+    NodeId node;  // nobody else may answer
+    Told fn;
   };
-  std::map<uint64_t, Fetch> fetching_;  // by FetchStderr::call
-  uint64_t last_fetch_ = 0;
+  std::map<uint64_t, Asked> asked_;  // by Ask::call
+  uint64_t last_asked_ = 0;
   bool stopping_ = false;
   os::TimerId prune_timer_ = 0;
 };

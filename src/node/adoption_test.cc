@@ -55,7 +55,7 @@ class NodeProgram final : public ExecutorEvents {
     settings.time_limit = Duration::Seconds(77);
     settings.kill_grace = Duration::Millis(300);
     settings.environment = {"WORK=" + os::DirName(folder)};
-    executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings));
+    executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings), false);
     auto adopted = executor_->Adopt(Duration::Seconds(2));
     if (!adopted) return Say("refused " + adopted.error().message), 1;
     for (const agent::AttemptAdopted& one : adopted->running) {
@@ -570,7 +570,7 @@ TEST_F(AdoptionTest, KilledAtAnyMoment) {
 
 class QuietExecutor final : public Executor {
  public:
-  void OpenJob(JobId, std::shared_ptr<const JobSettings>) override {}
+  void OpenJob(JobId, std::shared_ptr<const JobSettings>, bool) override {}
   void CloseJob(JobId) override {}
   void Start(StartOrder) override {}
   void TakeBack(const AttemptRef&) override {}

@@ -62,8 +62,9 @@ struct Adopted {
 class Executor {
  public:
   virtual ~Executor() = default;
-  // Before the first order of a job. Settings are shared and do not change.
-  virtual void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) = 0;
+  // Before the first order of a job. Settings are shared and do not change. `inherits`: where its
+  // tasks run as another user, their environment begins as the node's, not as that of a login.
+  virtual void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool inherits) = 0;
   // No order of the job is here, and none will come unless it is opened again.
   virtual void CloseJob(JobId job) = 0;
   virtual void Start(StartOrder order) = 0;

@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
-#include "format/parasol_row.h"
+#include "base/units.h"
 
 namespace spate::node {
 namespace {
@@ -16,7 +17,7 @@ constexpr Duration kLoadEvery = Duration::Seconds(1);
 // The hub hears at least so often how the machine is, and at once of attempts that run this long.
 constexpr Duration kStateEvery = Duration::Seconds(10);
 constexpr Duration kWorthTelling = Duration::Millis(500);
-constexpr size_t kFetchedBytesMost = 1 << 20;  // of a file of stderr
+constexpr size_t kAnswerMost = 1 << 20;
 
 // "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
 std::string VariableName(std::string_view name) {
@@ -34,7 +35,6 @@ std::string VariableName(std::string_view name) {
 
 Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
     : id_(id), offer_(std::move(offer)), parts_(std::move(parts)), agent_(offer_, limits) {
-  if (parts_.parasol.host.empty()) parts_.parasol.host = offer_.node_name;
   if (parts_.tell_every.ns > 0) TellState();
 }
 
@@ -117,7 +117,7 @@ std::vector<PutFile> Node::MissingFor(const wire::Lease& lease) const {
   size_t row = 0;
   for (TaskRange range : lease.tasks) {
     for (uint32_t k = 0; k < range.count; ++k) {
-      auto body = format::Expand(*job->second.compiled, lease.rows[row++], range.first + k, 1);
+      auto body = job->second.compiled->Body(lease.rows[row++], {.index = range.first + k});
       if (!body) continue;
       for (const TaskPut& put : body->puts) {
         const PutFile* file = FindPut(job->second, put.name);
@@ -160,11 +160,14 @@ void Node::Take(wire::PutPiece piece) {
   for (wire::ToNode& message : held) OnMessage(std::move(message));
 }
 
-void Node::Answer(const wire::FetchStderr& fetch) {
-  auto bytes =
-      ReadParasolStderr(parts_.parasol, fetch.user, fetch.job, fetch.task, kFetchedBytesMost);
-  Send(wire::StderrFetched{fetch.call, bytes.has_value(),
-                           bytes ? std::move(*bytes) : std::move(bytes.error().message)});
+Result<std::string> Node::AnswerTo(const wire::Ask& ask) const {
+  if (ask.question.empty() && parts_.kept.name != nullptr) {
+    return ReadKept(parts_.kept, ask.user, ask.job, ask.task, kAnswerMost);
+  }
+  auto answer = parts_.answers.find(ask.question.substr(0, ask.question.find(' ')));
+  if (answer != parts_.answers.end()) return answer->second(ask);
+  return Fail(ErrorKind::kInvalid, fmt::format("the node {} cannot answer '{}'", offer_.node_name,
+                                               EscapeForScreen(ask.question)));
 }
 
 // What the hub says of the job meanwhile waits behind it, in order.
@@ -179,7 +182,12 @@ void Node::AskForUser(const wire::OpenJob& open) {
 
 void Node::OnMessage(wire::ToNode message) {
   if (auto* piece = std::get_if<wire::PutPiece>(&message)) return Take(std::move(*piece));
-  if (auto* fetch = std::get_if<wire::FetchStderr>(&message)) return Answer(*fetch);
+  if (auto* ask = std::get_if<wire::Ask>(&message)) {
+    auto answer = AnswerTo(*ask);
+    std::string& bytes = answer ? *answer : answer.error().message;
+    bytes.resize(std::min(bytes.size(), kAnswerMost));
+    return Send(wire::Answer{ask->call, answer.has_value(), std::move(bytes)});
+  }
   JobId job = std::visit(
       [](const auto& each) {
         if constexpr (requires { each.job; }) return each.job;
@@ -217,22 +225,22 @@ void Node::OnMessage(wire::ToNode message) {
 void Node::Obey(wire::ToNode message) {
   if (auto* open = std::get_if<wire::OpenJob>(&message)) {
     auto settings = std::make_shared<JobSettings>(*open->settings);
-    if (settings->row_kind == RowKind::kParasol) {
-      for (std::string& variable : ParasolEnvironment(parts_.parasol, settings->user)) {
-        settings->environment.push_back(std::move(variable));
-      }
-      if (parts_.parasol.umask >= 0) settings->umask = parts_.parasol.umask;
-    }
+    const format::RowDialect* dialect = parts_.dialects.Find(settings->row_kind);
+    format::JobAdditions added;
+    if (dialect != nullptr) added = dialect->Additions(*settings);
+    std::ranges::move(added.environment, std::back_inserter(settings->environment));
+    if (added.umask >= 0) settings->umask = added.umask;
     if (settings->umask < 0) settings->umask = parts_.umask;
     OpenJob& job = jobs_[open->job] = {};
-    auto compiled = format::CompileJob(*settings, open->job);
+    auto compiled = parts_.dialects.Compile(*settings, open->job);
     if (compiled) {
       job.compiled = std::move(*compiled);
     } else {
       job.problem = compiled.error().message;
     }
-    if (settings->row_kind == RowKind::kParasol) {
-      if (auto made = MakeTempDir(parts_.parasol); !made) {
+    job.keeps_stderr = added.keeps_stderr && parts_.kept.name != nullptr;
+    if (job.keeps_stderr) {
+      if (auto made = MakeKeptDir(parts_.kept); !made) {
         job.compiled.reset();
         job.problem = fmt::format("on node {}: {}", offer_.node_name, made.error().message);
       }
@@ -240,7 +248,7 @@ void Node::Obey(wire::ToNode message) {
     // Only the executor needs the environment, and shares it among jobs.
     auto kept = std::make_shared<JobSettings>(*settings);
     kept->environment = {};
-    parts_.executor.OpenJob(open->job, std::move(settings));
+    parts_.executor.OpenJob(open->job, std::move(settings), added.inherits);
     job.settings = kept;
     Take(agent::JobOpened{open->job, std::move(kept)});
   } else if (auto* lease = std::get_if<wire::Lease>(&message)) {
@@ -399,7 +407,10 @@ void Node::Start(const agent::StartAttempt& order) {
   std::string problem = job.problem;
   if (job.compiled) {
     // The row stays until the attempt has ended: an order may be taken back and started again.
-    auto body = format::Expand(*job.compiled, rows_.at(ref), ref.index, order.slot);
+    auto body = job.compiled->Body(rows_.at(ref), {.index = ref.index,
+                                                   .slot = order.slot,
+                                                   .node = offer_.node_name,
+                                                   .milli_cpus = order.needs.milli_cpus});
     if (body) {
       for (TaskPut& put : body->puts) {
         const PutFile* file = FindPut(job, put.name);
@@ -413,9 +424,9 @@ void Node::Start(const agent::StartAttempt& order) {
       }
     }
     if (body) {
-      if (job.settings->row_kind == RowKind::kParasol) {
-        body->stderr_file = ParasolStderr(parts_.parasol, ref.job, ref.index);
-        MakeRoomForStderr(parts_.parasol, job.settings->user, ref.job, ref.index);
+      if (job.keeps_stderr) {
+        body->stderr_file = KeptPath(parts_.kept, ref.job, ref.index);
+        MakeRoomForKept(parts_.kept, job.settings->user, ref.job, ref.index);
         body->late_stderr = true;
       }
       Environment(order, body->environment);
@@ -436,24 +447,11 @@ void Node::Start(const agent::StartAttempt& order) {
   Take(agent::AttemptEnded{std::move(end)});
 }
 
-std::string Node::WhatIs(const AttemptRef& ref) const {
+std::optional<Node::Held> Node::Find(const AttemptRef& ref) const {
   auto row = rows_.find(ref);
   auto job = jobs_.find(ref.job);
-  if (row == rows_.end() || job == jobs_.end()) return "";
-  const JobSettings& settings = *job->second.settings;
-  std::string folder = settings.cwd;
-  std::string command = settings.name;
-  if (settings.row_kind == RowKind::kParasol) {
-    if (auto parts = format::ReadParasolRow(row->second)) {
-      if (!parts->folder.empty()) folder = parts->folder;
-      constexpr std::string_view kNone = "/dev/null";
-      auto file = [](std::string_view name) { return name.empty() ? kNone : name; };
-      command = fmt::format("{} {} {} {}", file(parts->in), file(parts->out),
-                            ParasolStderr(parts_.parasol, ref.job, ref.index),
-                            format::ParasolCommand(parts->text));
-    }
-  }
-  return fmt::format("{} {} {}", settings.user, folder, command);
+  if (row == rows_.end() || job == jobs_.end()) return std::nullopt;
+  return Held{*job->second.settings, row->second};
 }
 
 void Node::Environment(const agent::StartAttempt& order,

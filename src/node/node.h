@@ -15,9 +15,9 @@
 
 #include "core/agent/agent.h"
 #include "core/model/machine_load.h"
-#include "format/expand.h"
+#include "format/dialect.h"
 #include "node/executor.h"
-#include "node/parasol_tasks.h"
+#include "node/kept_streams.h"
 #include "node/put_files.h"
 #include "node/task_users.h"
 #include "os/loop.h"
@@ -25,6 +25,10 @@
 #include "wire/messages.h"
 
 namespace spate::node {
+
+// What the hub may ask a node, by the question's first word (wire::Ask). An error is an answer,
+// too.
+using Answers = std::map<std::string, std::function<Result<std::string>(const wire::Ask&)>>;
 
 using HubChannel = transport::Channel<wire::ToHub, wire::ToNode>;
 
@@ -38,8 +42,10 @@ class Node final : public ExecutorEvents {
     KnownUsers* users = nullptr;               // null: tasks run as whoever runs the node
     // Tell the hub what the machine has free, and what runs: at most so often. Zero: never.
     Duration tell_every = {};
-    ParasolTasks parasol = {};
-    int umask = -1;  // of jobs that have none of their own; -1: the process' own
+    KeptStreams kept = {};
+    int umask = -1;                  // of jobs that have none of their own; -1: the process' own
+    format::Dialects dialects = {};  // of the jobs that run here
+    Answers answers = {};            // beside what Node itself knows
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -58,10 +64,14 @@ class Node final : public ExecutorEvents {
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
   const agent::Agent& agent() const { return agent_; }
-  // User, folder and command of what it holds, for people; of a job of Parasol what it reads and
-  // writes, too, before the command. Empty where it does not know them: of what an earlier process
-  // started.
-  std::string WhatIs(const AttemptRef& ref) const;
+  // Of its hub, or of somebody at a port of its own.
+  Result<std::string> AnswerTo(const wire::Ask& ask) const;
+  // What it holds, for people; nothing where it does not know: of what an earlier process started.
+  struct Held {
+    const JobSettings& settings;
+    std::string_view row;
+  };
+  std::optional<Held> Find(const AttemptRef& ref) const;
 
   // ExecutorEvents
   void OnStarted(const AttemptRef& ref, Instant when) override;
@@ -73,9 +83,10 @@ class Node final : public ExecutorEvents {
  private:
   struct OpenJob {
     std::shared_ptr<const JobSettings> settings;
-    // Empty when the settings do not compile; every task of the job then fails with `problem`.
-    std::optional<format::CompiledJob> compiled;
+    // Null when the settings do not compile; every task of the job then fails with `problem`.
+    format::CompiledJob compiled;
     std::string problem;
+    bool keeps_stderr = false;
   };
   // A job whose next lease waits for files. What the hub says of the job meanwhile waits behind it,
   // in order. Nothing of it is held for the hub: a new connection begins anew.
@@ -90,7 +101,6 @@ class Node final : public ExecutorEvents {
   void Obey(wire::ToNode message);
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;
   const PutFile* FindPut(const OpenJob& job, const std::string& name) const;
-  void Answer(const wire::FetchStderr& fetch);
   void AskFor(JobId job, Fetch& fetch);
   void Take(wire::PutPiece piece);
   void Send(wire::ToHub message);

@@ -335,7 +335,8 @@ void ProcessExecutor::Lend(Slot& slot) {
   }
 }
 
-void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) {
+void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings,
+                              bool inherits) {
   Job& entry = jobs_[job];
   CloseWhereUnused(job);  // what shepherds know of it is what it was before
   entry = {.at = std::move(entry.at)};
@@ -351,7 +352,7 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
                     settings->kill_grace};
   opening.umask = settings->umask;
-  opening.inherit = settings->row_kind == RowKind::kParasol;
+  opening.inherit = inherits;
   if (settings->has_own_folder()) {
     opening.task_folders = options_.task_folders;
     if (Status made = MakeTaskFolders(); !made) entry.refused = made.error().message;

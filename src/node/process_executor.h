@@ -78,7 +78,7 @@ class ProcessExecutor final : public Executor {
   // Of a node, the last call: what runs is left to the node's next process.
   void LeaveForAdoption();
 
-  void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) override;
+  void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool inherits) override;
   void CloseJob(JobId job) override;
   void Start(StartOrder order) override;
   void TakeBack(const AttemptRef& ref) override;

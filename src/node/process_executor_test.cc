@@ -224,7 +224,7 @@ TEST_F(ProcessExecutorTest, MissingFilesAndFoldersAreSaidClearly) {
   EXPECT_EQ(Run(body).end.note, "cannot open 'file/below' as stdout: Not a directory");
   ASSERT_TRUE(os::MakeDir(dir_.Path("gone")));
   settings_.cwd = dir_.Path("gone");
-  executor_->OpenJob(JobId(2), std::make_shared<const JobSettings>(settings_));
+  executor_->OpenJob(JobId(2), std::make_shared<const JobSettings>(settings_), false);
   ASSERT_TRUE(os::RemoveEmptyDir(dir_.Path("gone")));
   StartOrder order;
   order.ref = {JobId(2), 1000, Attempt(1)};
@@ -253,7 +253,7 @@ TEST_F(ProcessExecutorTest, ManyJobsAreOpen) {
   executor_->Start(std::move(slow));
   for (uint32_t round = 0; round < 2; ++round) {
     for (uint32_t job = 2; job < kJobs; ++job) {
-      if (round == 0) executor_->OpenJob(JobId(job), settings);
+      if (round == 0) executor_->OpenJob(JobId(job), settings, false);
       StartOrder order;
       order.ref = {JobId(job), round * kJobs + job, Attempt(1)};
       order.slot = job % 2 == 0 ? 1 : 2;
@@ -271,7 +271,7 @@ TEST_F(ProcessExecutorTest, ManyJobsAreOpen) {
   EXPECT_EQ(executor_->jobs(), 0u);
   // And one that is opened again is what it is now.
   settings_.environment = {"A=2"};
-  executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings_));
+  executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings_), false);
   EXPECT_EQ(Run("echo $A").output->out.bytes, "2\n");
 }
 

@@ -69,7 +69,9 @@ TEST(PutFiles, PiecesOfAnotherLengthAreRefused) {
 // Notes what is to be started.
 class Starts final : public Executor {
  public:
-  void OpenJob(JobId job, std::shared_ptr<const JobSettings>) override { opened.push_back(job); }
+  void OpenJob(JobId job, std::shared_ptr<const JobSettings>, bool) override {
+    opened.push_back(job);
+  }
   void CloseJob(JobId) override {}
   void Start(StartOrder order) override { orders.push_back(std::move(order)); }
   void TakeBack(const AttemptRef&) override {}

@@ -1,6 +1,7 @@
 // The folders that a node has in a folder for temporary files (TMPDIR): spate-WORD for those of its
-// tasks, and spate-stderr-WORD for what jobs of Parasol write to stderr. Each has a mark, whose
-// time says that its node is there; who finds one of a node that is gone for long removes it.
+// tasks, and spate-stderr-WORD for what they write to stderr that stays there (kept_streams.h).
+// Each has a mark, whose time says that its node is there; who finds one of a node that is gone for
+// long removes it.
 //
 // Thread: any.
 #pragma once

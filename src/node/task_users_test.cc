@@ -170,7 +170,7 @@ class OtherUserTest : public ProcessExecutorTest {
     JobSettings settings = settings_;
     settings.user = "root";
     settings.cwd = dir_.path();
-    executor_->OpenJob(JobId(2), std::make_shared<const JobSettings>(settings));
+    executor_->OpenJob(JobId(2), std::make_shared<const JobSettings>(settings), false);
     StartOrder order;
     order.ref = {JobId(2), next_++, Attempt(1)};
     order.slot = 1;
@@ -244,7 +244,7 @@ TEST_F(OtherUserTest, EntersFoldersAndFindsProgramsWithTheRightsOfTheUser) {
                                       dir_.Path("secret") + "': Permission denied");
 }
 
-TEST_F(OtherUserTest, JobsOfParasolHaveTheNodesEnvironmentButForWhatIsItsOwn) {
+TEST_F(OtherUserTest, JobsThatInheritHaveTheNodesEnvironmentButForWhatIsItsOwn) {
   os::TempDir tools;
   ASSERT_TRUE(os::SetPermissions(tools.path(), 0755));
   tools.Write("probe", "#!/bin/sh\necho found $SITE $HOME $USER $SSH_AUTH_SOCK.$SITE_TOKEN.\n");
@@ -256,7 +256,7 @@ TEST_F(OtherUserTest, JobsOfParasolHaveTheNodesEnvironmentButForWhatIsItsOwn) {
   setenv("SITE_TOKEN", "secret", 1);
   EXPECT_EQ(Run(Plain({"probe"})).end.note, "on node n1: probe: command not found");
   executor_.reset();
-  settings_.row_kind = RowKind::kParasol;
+  inherits_ = true;
   const Ended& ended = Run(Plain({"probe"}));
   ASSERT_TRUE(ended.output) << ended.end.note;
   EXPECT_EQ(ended.output->out.bytes, "found here /home/ann ann ..\n");

@@ -105,7 +105,7 @@ class ProcessExecutorTest : public testing::Test, public ExecutorEvents {
     ASSERT_TRUE(made.has_value()) << made.error().message;
     executor_ = std::move(*made);
     executor_->SetEvents(*this);
-    executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings_));
+    executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings_), inherits_);
   }
   AttemptRef Start(TaskBody body, uint16_t slot = 1) {
     StartOrder order;
@@ -185,6 +185,7 @@ class ProcessExecutorTest : public testing::Test, public ExecutorEvents {
   std::unique_ptr<os::RealLoop> loop_;
   ProcessExecutorOptions options_;
   JobSettings settings_;
+  bool inherits_ = false;  // of job 1
   std::unique_ptr<ProcessExecutor> executor_;
   std::string mark_;
   uint32_t next_ = 0;

@@ -230,7 +230,7 @@ bool AttemptRunner::OpenFiles() {
 bool AttemptRunner::OpenFile(const char* path, int flags, const char* what, os::Fd& fd) {
   if (*path == '\0') return true;
   fd.Reset(open(path, flags | O_CLOEXEC | O_NOCTTY, 0666));
-  // A job of Parasol fails where its folder is missing.
+  // What is made late is made in a folder that is there.
   if (!fd && errno == ENOENT && (flags & O_CREAT) != 0 && !view_.late_stderr &&
       os::MakeDirs(os::DirName(path)).has_value()) {
     fd.Reset(open(path, flags | O_CLOEXEC | O_NOCTTY, 0666));

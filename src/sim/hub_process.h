@@ -99,14 +99,14 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void OnStoreFailed(const Error& error) override;
 
   uint32_t nodes_joined() const override { return 0; }
-  uint64_t default_memory() const override { return 0; }
+  const hub::JobHabits& HabitsOf(RowKind) const override { return habits_; }
   hub::Turns& reader_turns() override { return turns_; }
   Result<std::unique_ptr<os::Child>> StartReader(const hub::Caller&, std::string,
                                                  os::Child::Events) override {
     return Fail(ErrorKind::kUnavailable, "a simulated hub has no readers");
   }
   void OnCommand(hub::ClientSession&, wire::Command) override {}
-  void OnAsk(hub::ClientSession&, wire::Ask) override {}
+  void OnQuery(hub::ClientSession&, wire::Query) override {}
 
  private:
   wire::Submit Head(const SimJob& job) const;
@@ -130,6 +130,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   Prng prng_;
   std::unique_ptr<hub::Jobs> jobs_;
   std::unique_ptr<hub::Nodes> nodes_;
+  const hub::JobHabits habits_;
   hub::Turns turns_;
   uint64_t last_client_ = 0;
   struct Client {

@@ -87,7 +87,7 @@ void MockExecutor::Tell(Slot& slot, std::function<void(node::ExecutorEvents&)> f
   });
 }
 
-void MockExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) {
+void MockExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool) {
   settings_[job] = std::move(settings);
 }
 

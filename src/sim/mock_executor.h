@@ -50,7 +50,7 @@ class MockExecutor final : public node::Executor {
   // The machine is gone, with all that runs there: nothing happens here any more.
   void KillAll();
 
-  void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings) override;
+  void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool) override;
   void CloseJob(JobId job) override;
   void Start(node::StartOrder order) override;
   void TakeBack(const AttemptRef& ref) override;

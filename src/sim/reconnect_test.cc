@@ -32,7 +32,7 @@ class Runner final : public node::Executor {
   Runner(os::Loop& loop, std::map<AttemptRef, int>& starts, uint64_t seed)
       : loop_(loop), starts_(starts), prng_(seed) {}
   void SetEvents(node::ExecutorEvents& events) { events_ = &events; }
-  void OpenJob(JobId, std::shared_ptr<const JobSettings>) override {}
+  void OpenJob(JobId, std::shared_ptr<const JobSettings>, bool) override {}
   void CloseJob(JobId) override {}
   void Start(node::StartOrder order) override {
     auto& slot = slots_[order.slot];

@@ -23,8 +23,6 @@ enum class JobState : uint8_t {
   kDamaged = 5,   // of a hub: its records or its settings are damaged, and nothing of it runs
 };
 
-inline constexpr uint64_t kKeepOutput = 1ull << 30;
-
 struct JobRow {
   JobId job;
   std::string submission;  // the client's own name for the submission, unique; empty: none

@@ -199,7 +199,7 @@ inline ToNode AnyToNode(size_t kind) {
     case 6:
       return PutPiece{AnyId<JobId>(), AnyU32(), AnyText()};
     case 7:
-      return FetchStderr{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText()};
+      return Ask{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText(), AnyText()};
     default:
       return ReportsTaken{AnyNumber(UINT64_MAX - 1)};
   }
@@ -236,7 +236,7 @@ inline ToHub AnyToHub(size_t kind) {
       return state;
     }
     case 9:
-      return StderrFetched{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
+      return Answer{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
     default:
       return Paused{AnyText()};
   }
@@ -328,11 +328,12 @@ inline bool Same(const PutPiece& x, const PutPiece& y) {
   const auto& [job, piece, bytes] = x;
   return job == y.job && piece == y.piece && bytes == y.bytes;
 }
-inline bool Same(const FetchStderr& x, const FetchStderr& y) {
-  const auto& [call, job, task, user] = x;
-  return call == y.call && job == y.job && task == y.task && user == y.user;
+inline bool Same(const Ask& x, const Ask& y) {
+  const auto& [call, job, task, user, question] = x;
+  return call == y.call && job == y.job && task == y.task && user == y.user &&
+         question == y.question;
 }
-inline bool Same(const StderrFetched& x, const StderrFetched& y) {
+inline bool Same(const Answer& x, const Answer& y) {
   const auto& [call, found, bytes] = x;
   return call == y.call && found == y.found && bytes == y.bytes;
 }

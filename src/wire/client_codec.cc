@@ -110,11 +110,11 @@ void Put(pb::Request& to, const ReadEnds& message) {
   to.mutable_read_ends()->set_after(message.after);
 }
 
-void Put(pb::Request& to, const Ask& message) {
-  auto& ask = *to.mutable_ask();
+void Put(pb::Request& to, const Query& message) {
+  auto& query = *to.mutable_query();
   auto put = [&]<typename T>(const T& question) {
-    ask.set_question(T::kNumber);
-    ask.set_body(BytesOf(question));
+    query.set_question(T::kNumber);
+    query.set_body(BytesOf(question));
   };
   std::visit(put, message.question);
 }
@@ -227,25 +227,27 @@ Result<Question> QuestionOf(uint32_t number, std::string_view body) {
   } else {
     using T = std::variant_alternative_t<kAt, Question>;
     if (T::kNumber != number) return QuestionOf<kAt + 1>(number, body);
-    auto question = FromBytes<T>(fmt::format("ask {}", number), body);
+    auto question = FromBytes<T>(fmt::format("query {}", number), body);
     if (!question) return std::unexpected(question.error());
     Question asked(std::move(*question));
     if (auto sound = CheckSound(asked); !sound) return std::unexpected(sound.error());
     return asked;
   }
 }
-Request Take(FieldReader& in, const pb::Ask& from) {
+Request Take(FieldReader& in, const pb::Query& from) {
   auto question = QuestionOf(from.question(), from.body());
-  if (question) return Ask{std::move(*question)};
+  if (question) return Query{std::move(*question)};
   in.Within("request");
   in.Defect("body", question.error().message);
-  return Ask();
+  return Query();
 }
 
 // ---- Hub to client -----------------------------------------------------------------------------
 
-void Put(pb::Reply& to, const Answer& message) { to.mutable_answer()->set_body(message.bytes); }
-void Put(pb::Reply& to, const Answered&) { to.mutable_answered(); }
+void Put(pb::Reply& to, const QueryAnswer& message) {
+  to.mutable_query_answer()->set_body(message.bytes);
+}
+void Put(pb::Reply& to, const QueryDone&) { to.mutable_query_done(); }
 void Put(pb::Reply& to, const Failed& message) {
   to.mutable_failed()->set_kind(static_cast<uint32_t>(message.kind));
   to.mutable_failed()->set_text(std::string(Note(message.text)));
@@ -401,8 +403,8 @@ Result<Request> DecodeRequest(std::string_view bytes) {
         return Take(in, from.watch());
       case pb::Request::kReadEnds:
         return Take(in, from.read_ends());
-      case pb::Request::kAsk:
-        return Take(in, from.ask());
+      case pb::Request::kQuery:
+        return Take(in, from.query());
       case pb::Request::KIND_NOT_SET:
         break;
     }
@@ -426,10 +428,10 @@ Result<Reply> DecodeReply(std::string_view bytes) {
         return Take(in, from.job_news());
       case pb::Reply::kEndsRead:
         return Take(in, *from.mutable_ends_read());
-      case pb::Reply::kAnswer:
-        return Reply(Answer{std::move(*from.mutable_answer()->mutable_body())});
-      case pb::Reply::kAnswered:
-        return Reply(Answered());
+      case pb::Reply::kQueryAnswer:
+        return Reply(QueryAnswer{std::move(*from.mutable_query_answer()->mutable_body())});
+      case pb::Reply::kQueryDone:
+        return Reply(QueryDone());
       case pb::Reply::KIND_NOT_SET:
         break;
     }

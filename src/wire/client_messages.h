@@ -37,9 +37,9 @@ struct Command {
   std::vector<Note> notes = {};
 };
 // Begins a job, or more tasks for an open one. PutPieces, Rows and one SubmitEnd follow. A
-// submission that the hub has accepted before is accepted again, as the same job. One of
-// RowKind::kParasol names a batch instead: its tasks are added to that job, also when it has ended,
-// and kBusy says that somebody else adds some at the same time.
+// submission that the hub has accepted before is accepted again, as the same job. Where
+// jobs of its kind of rows grow by name (hub/job_habits.h), its tasks are added to that job
+// instead, also when it has ended, and kBusy says that somebody else adds some at the same time.
 struct Submit {
   std::string submission;  // the client's name for it, unique
   std::shared_ptr<const JobSettings> settings;
@@ -83,11 +83,12 @@ struct ReadEnds {
   JobId job;
   uint64_t after = 0;
 };
-// A question or a change (wire/questions.h). Answered by Answers, and then Answered or Failed.
-struct Ask {
+// A question or a change (wire/questions.h). Answered by QueryAnswers, and then QueryDone or
+// Failed.
+struct Query {
   Question question;
 };
-using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Ask>;
+using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query>;
 
 // ---- Hub to client -----------------------------------------------------------------------------
 
@@ -125,10 +126,11 @@ struct EndsRead {
   bool finished = false;           // the job has, and nothing is behind this position
 };
 // Of the type that the question names.
-struct Answer {
+struct QueryAnswer {
   std::string bytes;  // wire/field_bytes.h
 };
-struct Answered {};
-using Reply = std::variant<Failed, Accepted, Printed, Exited, JobNews, EndsRead, Answer, Answered>;
+struct QueryDone {};
+using Reply =
+    std::variant<Failed, Accepted, Printed, Exited, JobNews, EndsRead, QueryAnswer, QueryDone>;
 
 }  // namespace spate::wire

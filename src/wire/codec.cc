@@ -164,12 +164,13 @@ void Put(pb::ToNode& to, const PutPiece& message) {
   to.mutable_put_piece()->set_piece(message.piece);
   to.mutable_put_piece()->set_bytes(message.bytes);
 }
-void Put(pb::ToNode& to, const FetchStderr& message) {
-  auto& fetch = *to.mutable_fetch_stderr();
-  fetch.set_call(message.call);
-  fetch.set_job(message.job.value);
-  fetch.set_task(message.task);
-  fetch.set_user(message.user);
+void Put(pb::ToNode& to, const Ask& message) {
+  auto& ask = *to.mutable_ask();
+  ask.set_call(message.call);
+  ask.set_job(message.job.value);
+  ask.set_task(message.task);
+  ask.set_user(message.user);
+  ask.set_question(message.question);
 }
 
 ToNode Take(FieldReader& in, const pb::OpenJob& from) {
@@ -225,11 +226,11 @@ ToNode Take(FieldReader& in, const pb::PutPiece& from) {
   if (from.bytes().size() > kPutPieceBytes) in.Defect("bytes", "is too long");
   return PutPiece{job, from.piece(), from.bytes()};
 }
-ToNode Take(FieldReader& in, const pb::FetchStderr& from) {
-  in.Within("fetch_stderr");
-  auto job = in.Id<JobId>("job", from.job());
-  return FetchStderr{from.call(), job, from.task(),
-                     in.Text("user", from.user(), kWireLimits.name_bytes)};
+ToNode Take(FieldReader& in, const pb::Ask& from) {
+  in.Within("ask");
+  return Ask{from.call(), JobId(from.job()), from.task(),
+             in.Text("user", from.user(), kWireLimits.name_bytes),
+             in.Text("question", from.question(), kWireLimits.text_bytes)};
 }
 
 // ---- Node to hub -------------------------------------------------------------------------------
@@ -281,10 +282,10 @@ void Put(pb::ToHub& to, const WantPiece& message) {
   to.mutable_want_piece()->set_job(message.job.value);
   to.mutable_want_piece()->set_piece(message.piece);
 }
-void Put(pb::ToHub& to, const StderrFetched& message) {
-  to.mutable_stderr_fetched()->set_call(message.call);
-  to.mutable_stderr_fetched()->set_found(message.found);
-  to.mutable_stderr_fetched()->set_bytes(message.bytes);
+void Put(pb::ToHub& to, const Answer& message) {
+  to.mutable_answer()->set_call(message.call);
+  to.mutable_answer()->set_found(message.found);
+  to.mutable_answer()->set_bytes(message.bytes);
 }
 
 ToHub Take(FieldReader& in, const pb::Hello& from) {
@@ -332,10 +333,10 @@ ToHub Take(FieldReader& in, const pb::WantPiece& from) {
   auto job = in.Id<JobId>("job", from.job());
   return WantPiece{job, from.piece()};
 }
-ToHub Take(FieldReader& in, const pb::StderrFetched& from) {
-  in.Within("stderr_fetched");
+ToHub Take(FieldReader& in, const pb::Answer& from) {
+  in.Within("answer");
   if (from.bytes().size() > kWireLimits.piece_bytes) in.Defect("bytes", "is too long");
-  return StderrFetched{from.call(), from.found(), from.bytes()};
+  return Answer{from.call(), from.found(), from.bytes()};
 }
 
 double TakeFigure(FieldReader& in, std::string_view field, double v) {
@@ -409,8 +410,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Take(in, from.close_job());
       case pb::ToNode::kPutPiece:
         return Take(in, from.put_piece());
-      case pb::ToNode::kFetchStderr:
-        return Take(in, from.fetch_stderr());
+      case pb::ToNode::kAsk:
+        return Take(in, from.ask());
       case pb::ToNode::KIND_NOT_SET:
         break;
     }
@@ -442,8 +443,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Take(in, from.want_piece());
       case pb::ToHub::kState:
         return Take(in, from.state());
-      case pb::ToHub::kStderrFetched:
-        return Take(in, from.stderr_fetched());
+      case pb::ToHub::kAnswer:
+        return Take(in, from.answer());
       case pb::ToHub::KIND_NOT_SET:
         break;
     }

@@ -65,16 +65,18 @@ struct PutPiece {
   uint32_t piece = 0;
   std::string bytes;
 };
-// Asks for what a job of Parasol wrote to stderr, which stays on its node; answered by
-// StderrFetched. Nothing depends on it.
-struct FetchStderr {
+// A question, answered by Answer. Nothing depends on it. An empty one is for what a task wrote to
+// stderr, where that stays on its node (node/kept_streams.h); nodes before there were others know
+// no more, and read no `question`.
+struct Ask {
   uint64_t call = 0;
-  JobId job;
+  JobId job;  // 0: it is about no job
   TaskIndex task = 0;
-  std::string user;  // whose the file must be
+  std::string user;      // whose the stream must be; of other questions, who asks
+  std::string question;  // a word (node.h, Answers), and what else that takes
 };
 using ToNode =
-    std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece, FetchStderr>;
+    std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece, Ask>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -130,13 +132,13 @@ struct WantPiece {
   JobId job;
   uint32_t piece = 0;
 };
-struct StderrFetched {
+struct Answer {
   uint64_t call = 0;
   bool found = false;
   std::string bytes;  // at most 1 MiB, from its beginning; or why there are none
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, StderrFetched>;
+                           NodeState, Answer>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

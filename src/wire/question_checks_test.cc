@@ -26,7 +26,7 @@ JobSelector JobsOf(NumberRange range) { return {.ranges = {range}}; }
 
 Result<Request> Passed(Question question) {
   std::string bytes;
-  Append(bytes, Request(Ask{std::move(question)}));
+  Append(bytes, Request(Query{std::move(question)}));
   return DecodeRequest(bytes);
 }
 
@@ -67,11 +67,11 @@ TEST(QuestionChecks, WhatNobodySendsIsDamage) {
 
 TEST(QuestionChecks, WhatANewerClientAsksIsToldToBeUnknown) {
   pb::Request request;
-  request.mutable_ask()->set_question(4'000'000);
-  request.mutable_ask()->set_body("anything");
+  request.mutable_query()->set_question(4'000'000);
+  request.mutable_query()->set_body("anything");
   auto read = DecodeRequest(request.SerializeAsString());
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_TRUE(std::holds_alternative<UnknownQuestion>(std::get<Ask>(*read).question));
+  EXPECT_TRUE(std::holds_alternative<UnknownQuestion>(std::get<Query>(*read).question));
 }
 
 }  // namespace

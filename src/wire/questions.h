@@ -1,4 +1,4 @@
-// What a client may ask of a hub, and have it change. Each is one Ask (wire/client_messages.h),
+// What a client may ask of a hub, and have it change. Each is one Query (wire/client_messages.h),
 // whose answers are of the type that it names; docs/formats/wire.md has them in a table.
 //
 // What a caller has no right to is refused with kPermission, what is not there with kNotFound; a

@@ -140,7 +140,7 @@ Maker::Maker(uint64_t seed) : random_(seed) {
               {"Returned", &Maker::MakeReturned},
               {"AttemptRef", &Maker::MakeAttemptRef},
               {"NodeState", &Maker::MakeNodeState},
-              {"Ask", &Maker::MakeAsk},
+              {"Query", &Maker::MakeQuery},
               {"Command", &Maker::MakeCommand},
               {"JobSettings", &Maker::MakeSettings},
               {"OutputPiece", &Maker::MakePiece},
@@ -529,37 +529,37 @@ class Maker::Filler {
 };
 
 template <typename Question>
-std::string Maker::AskOf(Question question) {
+std::string Maker::QueryOf(Question question) {
   Filler(*this).Fill("", question);
   if constexpr (std::is_same_v<Question, wire::ChangeNodes>) {
     if (random_.Chance(99) && question.change == wire::ChangeNodes::Change::kRemove) {
       question.change = wire::ChangeNodes::Change::kResume;
     }
   }
-  pb::Ask ask;
-  ask.set_question(random_.Chance(99) ? Question::kNumber : static_cast<uint32_t>(Small(30)));
+  pb::Query query;
+  query.set_question(random_.Chance(99) ? Question::kNumber : static_cast<uint32_t>(Small(30)));
   // The hub is this user's own: whoever may do all must not stop it.
-  if (ask.question() == wire::StopHub::kNumber) ask.set_question(0);
-  ask.set_body(wire::BytesOf(question));
-  if (random_.Below(200) == 0) ask.set_body(Broken(ask.body()));
-  return ask.SerializeAsString();
+  if (query.question() == wire::StopHub::kNumber) query.set_question(0);
+  query.set_body(wire::BytesOf(question));
+  if (random_.Below(200) == 0) query.set_body(Broken(query.body()));
+  return query.SerializeAsString();
 }
 
-std::string Maker::MakeAsk() {
+std::string Maker::MakeQuery() {
   uint64_t kind = random_.Below(1000);
-  if (kind < 200) return AskOf(wire::ChangeJobs());
-  if (kind < 350) return AskOf(wire::Cancel());
-  if (kind < 450) return AskOf(wire::Forget());
-  if (kind < 550) return AskOf(wire::Retry());
-  if (kind < 650) return AskOf(wire::ExplainTasks());
-  if (kind < 750) return AskOf(wire::ListNodes());
-  if (kind < 850) return AskOf(wire::ChangeNodes());
-  if (kind < 950) return AskOf(wire::LookAtHub());
-  if (kind < 960) return AskOf(wire::LookAtAll());
-  if (kind < 970) return AskOf(wire::ListUsers());
-  if (kind < 980) return AskOf(wire::ListAccess());
-  if (kind < 990) return AskOf(wire::RevokeAccess());
-  return AskOf(wire::UnknownQuestion());
+  if (kind < 200) return QueryOf(wire::ChangeJobs());
+  if (kind < 350) return QueryOf(wire::Cancel());
+  if (kind < 450) return QueryOf(wire::Forget());
+  if (kind < 550) return QueryOf(wire::Retry());
+  if (kind < 650) return QueryOf(wire::ExplainTasks());
+  if (kind < 750) return QueryOf(wire::ListNodes());
+  if (kind < 850) return QueryOf(wire::ChangeNodes());
+  if (kind < 950) return QueryOf(wire::LookAtHub());
+  if (kind < 960) return QueryOf(wire::LookAtAll());
+  if (kind < 970) return QueryOf(wire::ListUsers());
+  if (kind < 980) return QueryOf(wire::ListAccess());
+  if (kind < 990) return QueryOf(wire::RevokeAccess());
+  return QueryOf(wire::UnknownQuestion());
 }
 
 // ------------------------------------------------------------------------------------ submissions
@@ -641,10 +641,10 @@ std::string Maker::Sweep() {
   wire::Forget forget{.jobs = {}, .older_than = Duration::Seconds(1), .dry_run = false};
   wire::Cancel cancel{.jobs = {.ranges = {{cancelled_ + 1, swept_, 1}}}, .tasks = {}};
   if (cancels) cancelled_ = swept_;
-  pb::Ask ask;
-  ask.set_question(cancels ? wire::Cancel::kNumber : wire::Forget::kNumber);
-  ask.set_body(cancels ? wire::BytesOf(cancel) : wire::BytesOf(forget));
-  return ask.SerializeAsString();
+  pb::Query query;
+  query.set_question(cancels ? wire::Cancel::kNumber : wire::Forget::kNumber);
+  query.set_body(cancels ? wire::BytesOf(cancel) : wire::BytesOf(forget));
+  return query.SerializeAsString();
 }
 
 // ---------------------------------------------------------------------------------------- batches
@@ -706,11 +706,11 @@ std::vector<Message> Maker::OfClient(size_t count) {
   while (planned.size() < count) {
     uint64_t kind = random_.Below(10'000);
     if (newest_ > swept_ + kSweepAfter) {
-      request(Wrapped(pb::Request::kAskFieldNumber, Sweep()));
+      request(Wrapped(pb::Request::kQueryFieldNumber, Sweep()));
     } else if (kind < 5000) {
       AddSubmission(planned);
     } else if (kind < 9400) {
-      request(Wrapped(pb::Request::kAskFieldNumber, MakeAsk()));
+      request(Wrapped(pb::Request::kQueryFieldNumber, MakeQuery()));
     } else if (kind < 9500) {
       request(Wrapped(pb::Request::kCommandFieldNumber, MakeCommand()));
     } else if (kind < 9960) {

@@ -89,8 +89,8 @@ class Maker {
   std::string EndOf(uint32_t count);
   class Filler;
   template <typename Question>
-  std::string AskOf(Question question);
-  std::string MakeAsk();
+  std::string QueryOf(Question question);
+  std::string MakeQuery();
   std::string Sweep();
 
   std::vector<Message> Until(std::vector<Message> planned,

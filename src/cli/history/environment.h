@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/model/job.h"
+#include "format/dialect.h"
 #include "store/sqlite/job_row.h"
 
 namespace spate::cli {
@@ -33,6 +34,7 @@ struct HistoryEnvironment {
   std::function<std::string(const std::string& typed)> state_dir;
   // How the rows of a job become commands.
   std::function<Result<JobSettings>(const store::JobRow&)> settings;
+  format::Dialects dialects = {};
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
   std::function<Instant()> now;

@@ -44,7 +44,7 @@ TaskTexts::TaskTexts(const HistoryCall& call, store::History& history) : history
   auto settings = call.environment().settings(history.summary().row);
   if (!settings) return;
   settings_ = std::move(*settings);
-  auto compiled = format::CompileJob(settings_, JobId(history.summary().number));
+  auto compiled = call.environment().dialects.Compile(settings_, JobId(history.summary().number));
   if (compiled) compiled_ = std::move(*compiled);
 }
 

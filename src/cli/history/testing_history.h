@@ -54,7 +54,7 @@ struct JobText {
   std::vector<std::string> rows;  // the commands
   JobPolicy policy;
   std::string user = "me";
-  uint64_t keep_output = store::kKeepOutput;
+  uint64_t keep_output = kKeepOutput;
 };
 
 class HistoryWorld {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/compat/para.h"
-#include "cli/compat/parasol.h"
-#include "cli/compat/programs.h"
 #include "cli/options/table.h"
+#include "doors/parasol/programs/para.h"
+#include "doors/parasol/programs/parasol.h"
+#include "doors/parasol/programs/programs.h"
 
 namespace spate::cli {
 namespace {
@@ -40,7 +40,8 @@ std::vector<std::string> Verbs(std::string_view noun) {
 
 std::vector<std::string> ProgramNames() {
   std::vector<std::string> names;
-  for (const ParasolProgram& program : ParasolPrograms()) names.emplace_back(program.name);
+  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms())
+    names.emplace_back(program.name);
   return names;
 }
 
@@ -50,13 +51,13 @@ struct ProgramWords {
   std::vector<std::pair<std::string, std::vector<std::string>>> second;
 };
 
-ProgramWords WordsOf(const ParasolProgram& program) {
+ProgramWords WordsOf(const parasol::ParasolProgram& program) {
   ProgramWords words;
-  if (program.name == kPara.name) {
-    for (std::string_view name : ParaCommands()) words.first.emplace_back(name);
+  if (program.name == parasol::kPara.name) {
+    for (std::string_view name : parasol::ParaCommands()) words.first.emplace_back(name);
   }
-  if (program.name != kParasol.name) return words;
-  for (const std::string& name : ParasolCommands()) {
+  if (program.name != parasol::kParasol.name) return words;
+  for (const std::string& name : parasol::ParasolCommands()) {
     size_t blank = std::min(name.find(' '), name.size());
     std::string first = name.substr(0, blank);
     if (words.first.empty() || words.first.back() != first) words.first.push_back(first);
@@ -138,17 +139,18 @@ std::string BashWords() {
 
 std::string BashPrograms() {
   std::string text;
-  for (const ParasolProgram& program : ParasolPrograms()) {
+  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
     ProgramWords words = WordsOf(program);
-    text += fmt::format("    {}) options=\"{}\" words=\"{}\" ;;\n", program.name,
-                        fmt::join(UsageOptions(program), " "), fmt::join(words.first, " "));
+    text +=
+        fmt::format("    {}) options=\"{}\" words=\"{}\" ;;\n", program.name,
+                    fmt::join(parasol::UsageOptions(program), " "), fmt::join(words.first, " "));
   }
   return text;
 }
 
 std::string BashSecondWords() {
   std::string text;
-  for (const ParasolProgram& program : ParasolPrograms()) {
+  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
     for (const auto& [first, second] : WordsOf(program).second) {
       text += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", program.name, first,
                           fmt::join(second, " "));
@@ -334,10 +336,11 @@ std::string ZshWords(const CommandDef& def) {
 
 std::string ZshPrograms() {
   std::string text;
-  for (const ParasolProgram& program : ParasolPrograms()) {
+  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
     ProgramWords words = WordsOf(program);
-    text += fmt::format("    {}) options=({}) commands=({}) ;;\n", program.name,
-                        fmt::join(UsageOptions(program), " "), fmt::join(words.first, " "));
+    text +=
+        fmt::format("    {}) options=({}) commands=({}) ;;\n", program.name,
+                    fmt::join(parasol::UsageOptions(program), " "), fmt::join(words.first, " "));
     for (const auto& [first, second] : words.second) {
       text += fmt::format("    '{} {}') commands=({}) ;;\n", program.name, first,
                           fmt::join(second, " "));
@@ -499,10 +502,10 @@ std::string FishWords(const CommandDef& def) {
 }
 
 // Of a program by its own name.
-std::string FishProgram(const ParasolProgram& program) {
+std::string FishProgram(const parasol::ParasolProgram& program) {
   std::string text;
   ProgramWords words = WordsOf(program);
-  for (const std::string& option : UsageOptions(program)) {
+  for (const std::string& option : parasol::UsageOptions(program)) {
     text += fmt::format("complete -c {} -a {} -n 'string match -q -- \"-*\" (commandline -ct)'\n",
                         program.name, FishText(option));
   }
@@ -564,7 +567,8 @@ std::string Fish() {
       if (option.commands & Bit(def.id)) text += FishOption(option, FishCondition(def));
     }
   }
-  for (const ParasolProgram& program : ParasolPrograms()) text += FishProgram(program);
+  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms())
+    text += FishProgram(program);
   text += fmt::format(
       "complete -c spate -n '__fish_seen_subcommand_from {}' -f -a '(__spate_program)'\n",
       fmt::join(ProgramNames(), " "));

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/options/help.h"
 #include "cli/options/table.h"
+#include "doors/parasol/programs/programs.h"
 #include "format/lines.h"
 
 namespace spate::cli {
@@ -132,7 +132,7 @@ std::string MainPage() {
     }
   }
   text += ".SS \"Programs of Parasol\"\n";
-  for (const ParasolProgram& program : ParasolPrograms()) {
+  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
     text += fmt::format(".TP\n.B {}\n{}.\n", program.name, Roff(program.summary));
   }
   text +=
@@ -177,7 +177,7 @@ std::string NounPage(std::string_view noun, std::string_view summary) {
 }
 
 // The usage of a program of Parasol, below the line that names it.
-std::string ProgramPage(const ParasolProgram& program) {
+std::string ProgramPage(const parasol::ParasolProgram& program) {
   std::string text = Head(program.name, program.summary) + ".SH SYNOPSIS\n";
   text += Verbatim(program.usage.substr(program.usage.find('\n') + 1));
   text +=
@@ -189,7 +189,8 @@ std::string ProgramPage(const ParasolProgram& program) {
 }  // namespace
 
 Result<std::string> ManPage(std::string_view name) {
-  if (const ParasolProgram* program = FindParasolProgram(name)) return ProgramPage(*program);
+  if (const parasol::ParasolProgram* program = parasol::FindParasolProgram(name))
+    return ProgramPage(*program);
   if (name == "spate") return MainPage();
   if (name == "spate-run") {
     return NounPage("run", Definition(Command::kRun).summary);

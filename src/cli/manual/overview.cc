@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/compat/programs.h"
 #include "cli/exit_code.h"
 #include "cli/options/table.h"
+#include "doors/parasol/programs/programs.h"
 
 namespace spate::cli {
 namespace {
@@ -31,7 +31,7 @@ std::string GeneralHelp() {
   text += CommandLines();
   text += Line("-h, --help", "this help") + Line("--version", "print the version");
   text += "\nPrograms of Parasol (spate help para)\n";
-  for (const ParasolProgram& program : ParasolPrograms()) {
+  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
     text += Line(program.name, program.summary);
   }
   text += "\nExit codes\n";

@@ -55,6 +55,8 @@ struct HaltRule {
 };
 
 inline constexpr uint32_t kJobWeight = 100;
+// Bytes of output that are kept for a job which does not say.
+inline constexpr uint64_t kKeepOutput = 1ull << 30;
 inline constexpr uint32_t kMaxJobWeight = 10'000;
 
 struct JobPolicy {
@@ -116,7 +118,7 @@ struct UserRule {
 enum class RowKind : uint8_t {
   kListLine,  // a line of a job list
   kValues,    // values joined by '\0', for the placeholders of `command`
-  kParasol,   // a job of Parasol (format/parasol_row.h)
+  kParasol,   // a job of Parasol (doors/parasol/row/parasol_row.h)
   kInput,     // a piece of input, which `command` reads (format/input_row.h)
 };
 

@@ -78,7 +78,7 @@ struct Offer {
   std::string user = {};                   // whose tasks it takes; empty or "*": everybody's
   std::vector<std::string> labels = {};    // sorted
   Instant end_of_life = Instant::Never();  // when its machine is taken away
-  std::string temp_dir = {};  // where jobs of Parasol leave stderr, for people; empty: not told
+  std::string temp_dir = {};  // where stderr stays that is kept there, for people; empty: not told
 };
 
 bool TakesUser(const Offer& offer, std::string_view user);

@@ -1,0 +1,19 @@
+// What the doors bring to the programs: dialects of rows for those that read them, habits for hubs.
+// The one place that knows all doors (docs/HACKING.md, "Add a door").
+#pragma once
+
+#include "doors/parasol/row/parasol_dialect.h"
+#include "doors/parasol/site/parasol_site.h"
+#include "format/dialect.h"
+#include "hub/job_habits.h"
+
+namespace spate::apps {
+
+// Of a program that shows what rows say.
+format::Dialects AllDialects();
+// Of a node that runs them.
+format::Dialects DialectsOfNode(parasol::NodeTasks tasks);
+// Of a hub; `site` is null unless paraHub started it.
+hub::HabitsByKind AllHabits(const parasol::ParasolSite* site);
+
+}  // namespace spate::apps

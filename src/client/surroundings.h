@@ -1,0 +1,27 @@
+// Surroundings: where and by whom a program was started, and where its hub and its jobs are kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "os/environment.h"
+#include "os/machine.h"
+
+namespace spate::client {
+
+struct Surroundings {
+  os::Environment environment;
+  os::Machine machine;
+  std::string cwd;      // absolute
+  uint64_t open_files;  // how many each task may have open, whatever a run raises for itself
+  static Result<Surroundings> Find();
+};
+
+// Where jobs live: as typed with --state, else $SPATE_STATE, $XDG_STATE_HOME/spate, or
+// ~/.local/state/spate. Absolute.
+std::string StateDirOf(const std::string& typed, const Surroundings& here);
+// The folder of the user's own hub, below the state folder.
+std::string HubDirOf(const std::string& typed, const Surroundings& here);
+
+}  // namespace spate::client

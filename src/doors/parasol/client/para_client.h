@@ -1,0 +1,73 @@
+// BatchClient: a batch as `para` sees it, on a hub.
+//
+// Thread: one; functions run the loop.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/model/needs.h"
+#include "doors/parasol/client/batch_link.h"
+#include "doors/parasol/client/site_setting.h"
+#include "doors/parasol/programs/batch_hub.h"
+
+namespace spate::parasol {
+
+// A task that is to be added to a batch, and its row.
+struct BatchTask {
+  std::string row;  // format/parasol_row.h
+  double cpus = 0;  // 0: one
+  uint64_t memory = 0;
+};
+// Adds tasks to the batch; makes it when the hub has none. The hub's job, and the first task's
+// index in it.
+Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder, size_t count,
+                                   const std::function<BatchTask(size_t)>& task);
+
+// A priority of Parasol, 1 to 10000, as the weight of a job: of 10, the usual one, it is
+// kJobWeight.
+uint32_t WeightOfPriority(int64_t priority);
+int64_t PriorityOfWeight(uint32_t weight);
+
+class BatchClient final : public BatchHub {
+ public:
+  // kUnavailable: there is no hub to ask.
+  static Result<std::unique_ptr<BatchClient>> Open(const ParaState& state);
+  // On a hub that was found already.
+  static std::unique_ptr<BatchClient> Of(client::HubSetting setting, const ParaState& state);
+
+  Result<State> Ask() override { return AskAbout(""); }
+  Result<State> AskToReport() override;
+  Status CatchUp() override;
+  Result<std::vector<Submitted>> SubmittedFrom(uint64_t first) override;
+  Result<uint64_t> Submit(std::span<const Submission> jobs, const std::string& folder,
+                          int64_t now) override;
+  Result<uint64_t> Chill() override;
+  Status Remove(std::span<const uint64_t> ids) override;
+  Status SetPriority(int64_t priority) override;
+  Status SetMaxJob(int64_t most) override;
+  Status ClearSick() override;
+  Status ResetCounts() override;
+  Result<Freed> Free() override;
+  Result<std::string> FetchStderr(uint64_t id, const std::string& host) override;
+  Status WaitForChange(Duration most) override;
+  void Settle() override;
+  Status Pause(Duration time) override;
+
+ private:
+  BatchClient(client::HubSetting setting, ParaState state);
+  Result<State> AskAbout(const std::string& owner);
+  Status Set(const std::string& what, uint32_t value);
+  Status Watch();
+
+  client::HubSetting setting_;
+  BatchLink link_;
+  std::optional<client::HubCall> watch_;  // while the batch is watched
+  JobId job_;                             // of the batch, as far as it is known
+  std::string owner_;                     // who it was asked about; empty: ourselves
+};
+
+}  // namespace spate::parasol

@@ -1,0 +1,302 @@
+#include "doors/parasol/client/parasol_client.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "access/access_file.h"
+#include "client/hub_call.h"
+#include "doors/parasol/client/batch_link.h"
+#include "doors/parasol/client/para_client.h"
+#include "doors/parasol/client/para_results.h"
+#include "doors/parasol/client/site_setting.h"
+#include "doors/parasol/formats/hub_report.h"
+#include "doors/parasol/formats/job_list.h"
+#include "doors/parasol/formats/results.h"
+#include "doors/parasol/programs/parasol.h"
+#include "doors/parasol/row/parasol_id.h"
+#include "doors/parasol/row/parasol_row.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/signals.h"
+
+namespace spate::parasol {
+namespace {
+
+using client::HubCall;
+
+constexpr Duration kFirstPause = Duration::Millis(20);
+constexpr Duration kLongestPause = Duration::Seconds(1);
+// So long it asks again when the hub answers too many others.
+constexpr Duration kPatience = Duration::Seconds(60);
+constexpr size_t kRangesAtOnce = 50'000;
+constexpr size_t kResultsMost = size_t{4} << 30;
+
+// By -host the hub is another machine's; what proves who we are is the same.
+Result<client::HubSetting> SettingOf(const ParasolAsk& ask) {
+  auto setting = FindSiteSetting();
+  std::string host(ask.options.Text("host").value_or(""));
+  bool here = host.empty() || host == "localhost" || host == "::1" || host == "127.0.0.1";
+  if (!setting || here) return setting;
+  if (host == setting->here.machine.facts().host_name) return setting;
+  auto file = access::FindAccessFile("", setting->here.environment);
+  if (!file) return Within(fmt::format("-host={}", host), file.error());
+  auto access = access::LoadAccess(*file);
+  if (!access) return std::unexpected(access.error());
+  for (os::Address& address : access->hubs) address.host = host;
+  bool admin = access->role == access::Role::kAdmin;
+  setting->target = {link::Target::Of(*access), host,
+                     admin ? wire::Role::kAdmin : wire::Role::kClient};
+  return setting;
+}
+
+class Parasol {
+ public:
+  Parasol(const ParasolAsk& ask, client::HubSetting setting, std::string results);
+  Result<int> Run();
+
+ private:
+  using Words = std::vector<std::string>;
+  // What was typed, with a path of results that is good anywhere.
+  wire::Command CommandOf(Words words) const;
+  Result<int> Ask(const Words& words, const client::Printer& print = client::PrintHere);
+  Words OwnWords() const { return ask_.options.words(); }
+
+  Result<int> Ping();
+  Result<int> RemoveJobs();
+  Result<int> Pstat2();
+  Result<int> ClearSick();
+  Result<int> FlushResults();
+
+  Result<BatchTask> TaskToAdd() const;
+  Result<int> AddJob();
+  Result<int> WaitFor(uint64_t id, uint64_t results_before);
+  Result<int> Finish(BatchClient& batch, const ParasolEnd& end);
+
+  const ParasolAsk& ask_;
+  client::HubSetting setting_;
+  std::unique_ptr<BatchClient> batch_;  // while we wait; has the setting then, and so the loop
+  os::RealLoop& loop_;
+  HubCall call_;
+  BatchLink link_;
+  const std::string results_;
+  bool connected_ = false;
+};
+
+Parasol::Parasol(const ParasolAsk& ask, client::HubSetting setting, std::string results)
+    : ask_(ask),
+      setting_(std::move(setting)),
+      loop_(*setting_.loop),
+      call_(loop_, setting_.target),
+      link_(loop_, setting_.target, StateOf(setting_, results)),
+      results_(std::move(results)) {}
+
+wire::Command Parasol::CommandOf(Words words) const {
+  wire::Command command;
+  command.argv = {"parasol", "-results=" + link_.state().name()};
+  std::string owner = OwnerOf(results_);
+  if (!owner.empty()) command.argv.push_back("-owner=" + owner);
+  for (const char* option : {"extended", "all"}) {
+    if (ask_.options.Has(option)) command.argv.push_back(fmt::format("-{}", option));
+  }
+  command.argv.insert(command.argv.end(), std::move_iterator(words.begin()),
+                      std::move_iterator(words.end()));
+  return command;
+}
+
+Result<int> Parasol::Ask(const Words& words, const client::Printer& print) {
+  Instant last = loop_.Now() + kPatience;
+  for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
+    if (!connected_) {
+      if (auto connected = call_.Connect(); !connected) return std::unexpected(connected.error());
+      connected_ = true;
+    }
+    auto code = client::RunCommand(call_, CommandOf(words), print);
+    bool again = !code && code.error().kind == ErrorKind::kBusy && loop_.Now() < last;
+    if (!again || call_.interrupted()) return code;
+    call_.Pause(pause);
+  }
+}
+
+Result<int> Parasol::Ping() {
+  int64_t count = ask_.words.empty() ? 1 : std::strtoll(ask_.words[0].c_str(), nullptr, 10);
+  for (int64_t i = 0; i < count; ++i) {
+    auto code = Ask({"ping"});
+    if (!code) return code;
+  }
+  fmt::print("Pinged hub {} times\n", count);
+  return 0;
+}
+
+// The hub tells which they are, and is then asked to remove just these.
+Result<int> Parasol::RemoveJobs() {
+  std::string ids;
+  auto code = Ask(OwnWords(), [&](const wire::Printed& printed) -> Status {
+    if (printed.stream != 1) return client::PrintHere(printed);
+    ids += printed.bytes;
+    return {};
+  });
+  if (!code || *code != 0) return code;
+  Words words = {"remove", "job"};
+  for (std::string_view rest = ids; !rest.empty();) {
+    std::string& range = words.emplace_back(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(range.size() + 1, rest.size()));
+    std::ranges::replace(range, ' ', '-');
+    if (!rest.empty() && words.size() < kRangesAtOnce) continue;
+    code = Ask(words);
+    if (!code || *code != 0) return code;
+    words.resize(2);
+  }
+  return code;
+}
+
+// What the hub does not name any more is in the results when their size is told.
+Result<int> Parasol::Pstat2() {
+  auto code = Ask(OwnWords());
+  if (!code || *code != 0) return code;
+  if (auto caught = CatchUpResults(link_); !caught) return std::unexpected(caught.error());
+  auto file = os::Stat(results_);
+  fmt::print("{}", ResultsSizeText(file ? file->size : 0));
+  return code;
+}
+
+// A batch that the hub does not know is not sick.
+Result<int> Parasol::ClearSick() {
+  auto cleared = link_.Ask("clear");
+  bool fine = cleared || cleared.error().kind == ErrorKind::kNotFound;
+  if (!fine) return std::unexpected(cleared.error());
+  return 0;
+}
+
+Result<int> Parasol::FlushResults() {
+  if (auto caught = CatchUpResults(link_); !caught) return std::unexpected(caught.error());
+  return 0;
+}
+
+Result<int> Parasol::Run() {
+  loop_.OnSignal(os::kSignalInt, [this] {
+    call_.Interrupt();
+    link_.call().Interrupt();
+  });
+  switch (ask_.verb) {
+    case ParasolVerb::kAddJob:
+      return AddJob();
+    case ParasolVerb::kPing:
+      return Ping();
+    case ParasolVerb::kRemoveJobs:
+      return RemoveJobs();
+    case ParasolVerb::kPstat2:
+      return Pstat2();
+    case ParasolVerb::kClearSick:
+      return ClearSick();
+    case ParasolVerb::kFlushResults:
+      return FlushResults();
+    default:
+      return Ask(OwnWords());
+  }
+}
+
+// ---- add job -----------------------------------------------------------------------------------
+
+Result<BatchTask> Parasol::TaskToAdd() const {
+  BatchTask task;
+  auto cpus = ask_.options.Float("cpu", 0);
+  if (!cpus) return std::unexpected(cpus.error());
+  if (*cpus < 0) return Fail(ErrorKind::kInvalid, "-cpu cannot be negative");
+  task.cpus = *cpus;
+  if (auto ram = ask_.options.Text("ram")) {
+    auto bytes = ParseParasolSize(*ram);
+    if (!bytes) return Within("-ram", bytes.error());
+    task.memory = *bytes;
+  }
+  auto folder = os::AbsolutePath(ask_.options.Text("dir").value_or("."));
+  if (!folder) return std::unexpected(folder.error());
+  const Words& words = ask_.words;
+  AppendParasolRow({.submitted = loop_.Now().ns / 1'000'000'000,
+                    .folder = *folder,
+                    .in = ask_.options.Text("in").value_or(""),
+                    .out = ask_.options.Text("out").value_or(""),
+                    .text = words.size() == 1 ? words[0] : ParasolText(words)},
+                   &task.row);
+  return task;
+}
+
+Result<int> Parasol::AddJob() {
+  auto task = TaskToAdd();
+  if (!task) return std::unexpected(task.error());
+  auto before = os::Stat(results_);
+  auto accepted =
+      SubmitTasks(link_, os::DirName(results_), 1, [&](size_t) -> BatchTask { return *task; });
+  if (!accepted) return std::unexpected(accepted.error());
+  FollowResults(link_);
+  uint64_t id = ParasolId(accepted->job, accepted->first);
+  if (ask_.options.Has("printId")) {
+    fmt::print("{}\n", id);
+  } else if (ask_.options.Has("verbose")) {
+    fmt::print("your job {} (\"{}\") has been submitted\n", id, fmt::join(ask_.words, " "));
+  }
+  std::fflush(stdout);
+  if (!ask_.options.Has("wait")) return 0;
+  return WaitFor(id, before ? before->size : 0);
+}
+
+// The result stands behind what the file held before the job was added.
+Result<int> Parasol::WaitFor(uint64_t id, uint64_t results_before) {
+  batch_ = BatchClient::Of(std::move(setting_), link_.state());
+  std::string wanted = fmt::format("{}", id);
+  for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
+    auto state = batch_->Ask();
+    // A hub that is away has the job all the same.
+    if (!state && state.error().kind != ErrorKind::kUnavailable) {
+      return std::unexpected(state.error());
+    }
+    bool unended = !state || std::ranges::any_of(state->unended, [id](const auto& range) {
+      return range.first <= id && id <= range.last;
+    });
+    if (!unended) break;
+    if (auto waited = batch_->Pause(pause); !waited) return std::unexpected(waited.error());
+  }
+  if (auto caught = batch_->CatchUp(); !caught) return std::unexpected(caught.error());
+  auto text = os::ReadFile(results_, kResultsMost);
+  if (!text) return std::unexpected(text.error());
+  size_t from = std::min<size_t>(results_before, text->size());
+  auto read = ReadResults(std::string_view(*text).substr(from), results_, from);
+  for (const ParasolEnd& end : read.ends) {
+    if (end.id == wanted) return Finish(*batch_, end);
+  }
+  return Fail(ErrorKind::kNotFound, fmt::format("job {} was removed; it has no result", id));
+}
+
+Result<int> Parasol::Finish(BatchClient& batch, const ParasolEnd& end) {
+  if (auto file = ask_.options.Text("err")) {
+    auto text = batch.FetchStderr(std::strtoull(end.id.c_str(), nullptr, 10), end.host);
+    if (!text) return std::unexpected(text.error());
+    auto written = os::WriteFile(std::string(*file), *text);
+    if (!written) return std::unexpected(written.error());
+  }
+  bool exited = (end.status & 0x7F) == 0;
+  return exited ? (end.status >> 8) & 0xFF : kParasolExitError;
+}
+
+}  // namespace
+
+Result<int> RunParasol(std::span<const std::string> args) {
+  auto ask = ParseParasol(args);
+  if (!ask) return std::unexpected(ask.error());
+  auto results = os::AbsolutePath(ask->options.Text("results").value_or("results"));
+  if (!results) return std::unexpected(results.error());
+  auto setting = SettingOf(*ask);
+  if (!setting) return std::unexpected(setting.error());
+  auto code = Parasol(*ask, std::move(*setting), std::move(*results)).Run();
+  if (code && std::fflush(stdout) != 0) return kParasolExitError;
+  return code;
+}
+
+}  // namespace spate::parasol

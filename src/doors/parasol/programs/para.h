@@ -1,0 +1,89 @@
+// para: keeps the jobs of a list as a batch, and has a hub run them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/time.h"
+#include "doors/parasol/formats/time_text.h"
+#include "doors/parasol/programs/batch_hub.h"
+#include "doors/parasol/programs/para_batch.h"
+#include "doors/parasol/programs/para_state.h"
+#include "doors/parasol/programs/programs.h"
+
+namespace spate::parasol {
+
+// What para needs from its surroundings. File checks are relative to the current folder.
+struct ParaParts {
+  std::string state_root;  // ParaState::Find
+  std::function<Result<std::unique_ptr<BatchHub>>(const ParaState& state)> open_hub;
+  WhyFileFails why_file_fails;
+  std::function<Instant()> now;
+  LocalTime local;
+};
+Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts);
+
+// The commands that the usage names.
+std::vector<std::string_view> ParaCommands();
+
+// apps/ gives it the parts.
+inline constexpr ParasolProgram kPara = {
+    .name = "para",
+    .summary = "run a list of jobs as a batch on a cluster",
+    .usage = R"(para - run a list of jobs as a batch on a cluster
+usage:
+   para [options] COMMAND [ARGUMENTS]
+The batch lies in the current folder, or in the one of -batch. Usual are: para create jobList,
+para try, para check, para push until all is done; or para make jobList, which does it all.
+commands that make and run a batch:
+   create LIST    make the batch from LIST, with one job a line; its input checks are made now.
+                  LIST may be stdin, or packed (.gz, .Z, .bz2, .xz)
+   try            submit up to 10 jobs
+   push           submit jobs that were not, and those that have failed and have tries left
+   shove          push until all jobs are done, or one has failed in all its tries
+   make LIST      create and shove
+   chill          start no more jobs of the batch; what runs goes on
+   stop           chill, and end what runs; a make in another terminal ends
+commands that look at it:
+   check          how many jobs are in which state
+   time, times    how long jobs took, and when all may be done
+   status         one line for each job, with tabs
+   running        jobs that run
+   hippos [MIN]   jobs that run for longer than MIN minutes (or: hippo)
+   slow           jobs that run for longer than -warnTime
+   problems       what has failed, and why, with standard error (or: problem)
+   finished       lines of the list whose jobs are done
+   crashed        ... whose last try has crashed, or has failed an output check
+   hung           ... whose last try was ended because of -killTime
+   failed         ... that have failed in all their tries
+   recover LIST NEW   write to NEW those lines of LIST whose output checks fail
+   showSickNodes  machines that the batch avoids
+commands that change it:
+   ram SIZE, cpu N    what each job takes, from the next submission on
+   priority P         high, medium, low or 1 (the most urgent) to 10000
+   maxJob N           at most N jobs run at a time, or unlimited; 0: none before the next push
+   clearSickNodes     use all machines again, and start jobs of a sick batch again
+   resetCounts        forget how many jobs were done and have crashed
+   flushResults       write all ends to para.results
+   freeBatch          have the hub forget the batch, when nothing of it waits or runs
+options:
+   -batch=DIR     the batch's folder, made by create; to be given with each command (default: .)
+   -jobCwd=DIR    where the jobs run (default: .)
+   -cpu=N         CPUs of a job, for those without {use cpu N}
+   -ram=SIZE      memory of a job, for those without {use ram SIZE}; 500m, 2g
+   -retries=N     tries of a job in all (default 4)
+   -maxPush=N     jobs submitted by one push, at most (default 100000)
+   -maxQueue=N    none is submitted when so many of all users wait or run (default 2000000)
+   -minPush=N     but so many are in any case (default 1)
+   -delayTime=S   seconds between two submissions (default 0)
+   -warnTime=MIN  a job is slow after so many minutes (default 4320, 3 days)
+   -killTime=MIN  commands that look end jobs that run for so many minutes (default: never)
+   -priority=P, -pri=P    as the command
+   -maxJob=N, -maxNode=N  as the command
+   -verbose=N     0: no progress on standard error; 2: also how long each step took
+   -eta           has no effect: para time tells it
+)"};
+
+}  // namespace spate::parasol

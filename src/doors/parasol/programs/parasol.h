@@ -1,0 +1,95 @@
+// parasol: jobs, machines and users of a hub. Here its command line; the hub carries most of it
+// out (apps/parasol_hub.h), the rest does apps/parasol_client.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doors/parasol/programs/parasol_options.h"
+#include "doors/parasol/programs/programs.h"
+
+namespace spate::parasol {
+
+enum class ParasolVerb : uint8_t {
+  kAddMachine,
+  kAddSpoke,
+  kAddJob,
+  kRemoveMachine,
+  kRemoveJob,
+  kRemoveJobs,
+  kPing,
+  kListMachines,
+  kListJobs,
+  kListUsers,
+  kListBatches,
+  kListSick,
+  kStatus,
+  kPstat,
+  kPstat2,
+  kPlan,
+  kCheckDead,
+  kClearSick,
+  kFlushResults,
+};
+
+struct ParasolAsk {
+  ParasolVerb verb = ParasolVerb::kStatus;
+  std::vector<std::string> words;  // behind the command's own, at least as many as it needs
+  ParasolOptions options;
+};
+// What stands after the program's name. The error is the usage.
+Result<ParasolAsk> ParseParasol(std::span<const std::string> args);
+
+// `remove jobs USER PATTERN`: * stands for any text, ? for any byte.
+bool MatchesWildcards(std::string_view pattern, std::string_view text);
+
+// The commands that the usage names: "list machines", "ping".
+std::vector<std::string> ParasolCommands();
+
+inline constexpr ParasolProgram kParasol = {
+    .name = "parasol",
+    .summary = "look into a hub's jobs, machines and users, and change them",
+    .usage = R"(parasol - look into a hub's jobs, machines and users, and change them
+usage:
+   parasol [options] COMMAND
+commands:
+   add machine HOST TMPDIR          take HOST into use; waits for its node, 10 seconds
+   add machine HOST CPUS RAM_MB TMPDIR LOCALDIR LOCAL_MB SWITCH
+                                    the same
+   remove machine HOST "REASON"     take HOST out of use; what ran there runs elsewhere
+   check dead                       look at dead machines now; they come back by themselves
+   add spoke                        nothing: there are no spokes
+   add job COMMAND                  submit a job; several words stay the words that they are
+   remove job ID                    end a job, or take it out of the queue
+   remove jobs USER [PATTERN]       the same for all of USER, or those with a command like
+                                    PATTERN, in which * is any text and ? any character
+   clear sick                       trust again the machines on which jobs of the batch failed
+   ping [COUNT]                     ask the hub for a sign of life
+   list machines
+   list jobs
+   list users
+   list batches
+   list sick                        machines that fail for everybody
+   status                           what there is and what it does, in numbers
+   pstat, pstat2                    running and waiting jobs, for programs
+   plan                             how machines stand for the next job
+   flushResults                     bring the file of the batch's results up to date
+options:
+   -host=HUB       the machine of the hub (default: where the access file says, or this machine)
+   -results=FILE   where the results of a job go; names its batch (default: results)
+   -extended       list jobs: with the file of results
+   -all            list batches: idle ones, too
+of add job:
+   -in=FILE -out=FILE   standard input and output (default: /dev/null)
+   -dir=FOLDER     where it runs (default: here)
+   -cpu=N -ram=N   CPUs, and memory in bytes or as 64k, 512m, 2g, 1t
+   -printId        print the job's number
+   -verbose        print the job's number and command
+   -wait           wait for its end; the exit code is the job's, or 255
+   -err=FILE       with -wait: what it wrote to standard error
+)"};
+
+}  // namespace spate::parasol

@@ -1,0 +1,163 @@
+// The programs that run a site as Parasol's do: its hub, its nodes, and what starts, stops and asks
+// them. Here their command lines; apps/para_hub_daemon.h, para_node_daemon.h and para_site_tools.h
+// carry them out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "doors/parasol/programs/programs.h"
+
+namespace spate::parasol {
+
+// The port of a node. Parasol's has UDP at the same number, which does not meet ours.
+inline constexpr uint16_t kNodePort = 18141;
+
+// "stdin" for the file of a machine list, "stdout" for that of a log.
+inline constexpr std::string_view kStdinName = "stdin";
+inline constexpr std::string_view kStdoutName = "stdout";
+
+struct ParaHubOptions {
+  std::string machine_list;
+  std::optional<uint16_t> port;
+  std::string subnet;  // empty: whoever has a credential
+  std::string log;     // empty: in the hub's folder
+  bool debug = false;
+  std::optional<uint64_t> ram_unit;  // bytes
+  uint64_t default_ram_units = 1;    // of a job that does not say
+};
+// The error of all these is the usage when the words are not so many as they should be.
+Result<ParaHubOptions> MakeParaHubOptions(std::span<const std::string> args);
+
+struct ParaNodeOptions {
+  uint32_t cpus = 1;
+  std::optional<uint64_t> memory;  // bytes
+  std::string name;                // empty: $HOST, or the machine's
+  std::string hub;                 // HOST[:PORT]; empty: as the access says
+  std::optional<uint16_t> port;
+  uint32_t umask = 0002;
+  std::string user_path, sys_path;       // folders with colons between them
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::string temp_dir = "/tmp";
+  Duration keep_errors = Duration::Seconds(7 * 86400);
+  std::string log;  // empty: in the node's folder
+  bool debug = false;
+  bool kit_from_stdin = false;  // from paraNodeStart
+};
+Result<ParaNodeOptions> MakeParaNodeOptions(std::span<const std::string> args);
+
+struct ParaNodeStartOptions {
+  std::string machine_list;
+  std::string exe = "paraNode";
+  std::vector<std::string> rsh;  // the words before the host's name
+  std::string hub;
+  std::optional<uint16_t> port;
+  std::vector<std::string> passed;  // for the node, quoted for its shell
+};
+Result<ParaNodeStartOptions> MakeParaNodeStartOptions(std::span<const std::string> args);
+
+// Of paraNodeStop and paraNodeStatus.
+struct ParaNodeAskOptions {
+  std::string machine_list;
+  std::optional<uint16_t> port;
+  bool lengthy = false;
+};
+Result<ParaNodeAskOptions> MakeParaNodeStopOptions(std::span<const std::string> args);
+Result<ParaNodeAskOptions> MakeParaNodeStatusOptions(std::span<const std::string> args);
+// Whether there is a word after paraHubStop; the error is the usage.
+Status CheckParaHubStop(std::span<const std::string> args);
+
+inline constexpr ParasolProgram kParaHub = {
+    .name = "paraHub", .summary = "the hub of a site", .usage = R"(paraHub - the hub of a site
+usage:
+   paraHub MACHINELIST
+MACHINELIST: a line for each machine, with its name, CPUs, memory in MB, folder for temporary
+files, and three more words that nobody looks at.
+options:
+   -log=FILE         where the hub's log goes, or stdout (default: to its folder)
+   -debug            stay in the foreground
+   -subnet=LIST      take only peers from these networks, such as 192.168 or 10.0.0.0/8,fd00::/8;
+                     they need a credential all the same (default: everywhere)
+   -ramUnit=SIZE     what a job takes that names no memory, as 512m or 2g (default: memory of the
+                     first machine, by its CPUs)
+   -defaultJobRam=N  or so many of these units (default: 1)
+without effect, for command lines that have them:
+   -spokes -jobCheckPeriod -machineCheckPeriod   nodes tell by themselves how they are
+   -nextJobId -noResume                          the journal knows all jobs
+   -logFacility -logMinPriority -logFlush        everything is logged, each line at once
+)"};
+
+inline constexpr ParasolProgram kParaHubStop = {.name = "paraHubStop",
+                                                .summary = "end the hub of a site",
+                                                .usage = R"(paraHubStop - end the hub of a site
+usage:
+   paraHubStop now
+Jobs stay, and nodes go on with what they run. The next hub takes them up again.
+)"};
+
+inline constexpr ParasolProgram kParaNode = {
+    .name = "paraNode", .summary = "a node of a site", .usage = R"(paraNode - a node of a site
+usage:
+   paraNode start
+paraNodeStart starts it on each machine, with an access to the hub.
+options:
+   -cpu=N             CPUs, which is how many jobs run at once (default: 1)
+   -ram=MB            memory for jobs (default: the machine's)
+   -hub=HOST[:PORT]   call the hub there, and let none but that host and this machine ask
+   -node=NAME         the node's name (default: $HOST, or the machine's)
+   -umask=NNN         permissions that files of jobs lack, octal (default: 002)
+   -userPath=A:B      folders for PATH, below the home of the job's user
+   -sysPath=A:B       folders for PATH, behind these
+   -env=NAME=VALUE    for jobs; as often as needed
+   -tempDir=DIR       where standard error of jobs is kept (default: /tmp)
+   -errKeep=DAYS      and for how long (default: 7)
+   -log=FILE          where the node's log goes, or stdout (default: to its folder)
+   -debug             stay in the foreground
+without effect, for command lines that have them:
+   -randomDelay                   jobs start at once
+   -logFacility -logMinPriority   everything is logged
+)"};
+
+inline constexpr ParasolProgram kParaNodeStart = {
+    .name = "paraNodeStart",
+    .summary = "start the nodes of a site",
+    .usage = R"(paraNodeStart - start the nodes of a site
+usage:
+   paraNodeStart MACHINELIST
+MACHINELIST: a line for each machine, with its name and CPUs, and perhaps memory in MB and folder
+for temporary files; stdin reads it from there. The hub need not run yet.
+options:
+   -hub=HOST[:PORT]   where the nodes find the hub (default: this host)
+   -rsh=COMMAND       how to start a command on another machine (default: ssh)
+   -exe=FILE          the node's program there (default: paraNode)
+handed on to paraNode:
+   -umask -userPath -sysPath -env -errKeep -log -randomDelay -logFacility -logMinPriority
+)"};
+
+inline constexpr ParasolProgram kParaNodeStop = {.name = "paraNodeStop",
+                                                 .summary = "end the nodes of a site",
+                                                 .usage = R"(paraNodeStop - end the nodes of a site
+usage:
+   paraNodeStop MACHINELIST
+MACHINELIST: a line for each machine that begins with its name. Needs no hub. What runs on the nodes
+ends, and runs again elsewhere.
+)"};
+
+inline constexpr ParasolProgram kParaNodeStatus = {
+    .name = "paraNodeStatus",
+    .summary = "what the nodes of a site run",
+    .usage = R"(paraNodeStatus - what the nodes of a site run
+usage:
+   paraNodeStatus MACHINELIST
+MACHINELIST: a line for each machine that begins with its name. Needs no hub.
+options:
+   -long        what runs, and what has ended lately
+   -retries=N   without effect, for command lines that have it
+)"};
+
+}  // namespace spate::parasol

@@ -1,0 +1,41 @@
+// Asks nodes at their ports (node_port.h), many at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "access/access_file.h"
+#include "base/result.h"
+#include "link/caller.h"
+#include "os/real_loop.h"
+
+namespace spate::parasol {
+
+// Calls `start(i, done)` for each i below `count`, at most so many at once, until all have called
+// their `done`; runs the loop meanwhile.
+void ForEachAtOnce(os::RealLoop& loop, size_t count, size_t most,
+                   const std::function<void(size_t, std::function<void()>)>& start);
+
+// One question; `done` is called once by the loop, with what the node printed, and may destroy it.
+class NodeAsker {
+ public:
+  using Done = std::function<void(Result<std::string>)>;
+  NodeAsker(os::RealLoop& loop, access::Access access, std::string verb, Done done);
+  NodeAsker(const NodeAsker&) = delete;
+  NodeAsker& operator=(const NodeAsker&) = delete;
+
+ private:
+  void Met(link::Caller::Met met);
+  void OnReply(std::string_view bytes);
+  void Finish(Result<std::string> result);
+
+  const std::string verb_;
+  Done done_;
+  std::string printed_;
+  std::unique_ptr<link::Connection> connection_;
+  std::unique_ptr<link::Caller> caller_;
+};
+
+}  // namespace spate::parasol

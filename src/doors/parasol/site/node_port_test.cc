@@ -1,0 +1,153 @@
+#include "doors/parasol/site/node_port.h"
+
+#include <gtest/gtest.h>
+
+#include "doors/parasol/site/node_asker.h"
+#include "doors/parasol/site/node_report.h"
+#include "os/temp_dir.h"
+
+namespace spate::parasol {
+namespace {
+
+access::Access HubAccess() {
+  access::Access hub;
+  hub.hubs = {{.host = "head", .port = 18150}};
+  hub.serial = 2;
+  hub.role = access::Role::kNode;
+  hub.user = "*";
+  return hub;
+}
+
+class NodePortTest : public ::testing::Test {
+ protected:
+  NodePortTest() : loop_(std::move(os::RealLoop::Create().value())) {
+    kit_ = MakeNodeKit(HubAccess(), {.host = "127.0.0.1", .port = 1}).value();
+  }
+  void Open() {
+    NodePort::Options options{{{.host = "127.0.0.1", .port = 0}}, kit_.port, std::nullopt};
+    NodePort::Events events;
+    events.answer = [](const std::string& question) -> Result<std::string> {
+      if (question == kAskStatus) return "cpus 3\n";
+      return Fail(ErrorKind::kInvalid, "no such question");
+    };
+    events.stop = [this] { ++stops_; };
+    events.log = [this](std::string text) { log_ += text; };
+    auto port = NodePort::Open(*loop_, transport::Identity::FromPem(kit_.key, "key").value(),
+                               std::move(options), std::move(events));
+    ASSERT_TRUE(port) << port.error().message;
+    port_ = std::move(*port);
+    kit_.port.hubs = {os::ParseAddress(port_->addresses().front().Text()).value()};
+  }
+  Result<std::string> Ask(const access::Access& access, const std::string& verb) {
+    Result<std::string> got;
+    ForEachAtOnce(*loop_, 1, 1, [&](size_t, std::function<void()> done) {
+      asker_ = std::make_unique<NodeAsker>(*loop_, access, verb, [&, done](auto answer) {
+        got = std::move(answer);
+        done();
+      });
+    });
+    asker_.reset();
+    return got;
+  }
+
+  std::unique_ptr<os::RealLoop> loop_;
+  NodeKit kit_;
+  std::unique_ptr<NodePort> port_;
+  std::unique_ptr<NodeAsker> asker_;
+  std::string log_;
+  int stops_ = 0;
+};
+
+TEST_F(NodePortTest, AnswersAndStops) {
+  Open();
+  for (int i = 0; i < 3; ++i) {
+    auto told = Ask(kit_.port, kAskStatus);
+    ASSERT_TRUE(told) << told.error().message;
+    EXPECT_EQ(*told, "cpus 3\n");
+  }
+  EXPECT_FALSE(Ask(kit_.port, "sing"));
+  EXPECT_EQ(stops_, 0);
+  EXPECT_EQ(Ask(kit_.port, "weather").error().message, "no such question");
+  EXPECT_EQ(Ask(kit_.port, kAskStop).value(), "");
+  Instant end = loop_->Now() + Duration::Seconds(30);
+  while (stops_ == 0 && loop_->Now() < end) {
+    loop_->At(loop_->Now() + Duration::Millis(1), [&] { loop_->Stop(); });
+    loop_->Run();
+  }
+  EXPECT_EQ(stops_, 1);
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(NodePortTest, TakesOnlyItsOwnAccess) {
+  Open();
+  access::Access wrong = kit_.port;
+  wrong.secret[0] ^= 1;
+  EXPECT_FALSE(Ask(wrong, kAskStop));
+  wrong = kit_.port;
+  wrong.serial = 2;
+  EXPECT_FALSE(Ask(wrong, kAskStop));
+  // As another node would.
+  NodeKit other = MakeNodeKit(HubAccess(), kit_.port.hubs.front()).value();
+  EXPECT_FALSE(Ask(other.port, kAskStop));
+  other.port.pin = kit_.port.pin;
+  EXPECT_FALSE(Ask(other.port, kAskStop));
+  EXPECT_EQ(stops_, 0);
+  EXPECT_NE(log_.find("refused 127.0.0.1:"), std::string::npos);
+}
+
+TEST_F(NodePortTest, KitsGoThroughText) {
+  os::TempDir dir;
+  std::string path = dir.Path("kit");
+  ASSERT_TRUE(SaveNodeKit(path, kit_));
+  auto read = LoadNodeKit(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->hub, kit_.hub);
+  EXPECT_EQ(read->port, kit_.port);
+  EXPECT_EQ(read->key, kit_.key);
+  std::string text = FormatNodeKit(kit_);
+  for (const char* part : {"[hub]\n", "[port]\n", "[key]\n"}) {
+    std::string cut = text;
+    cut.erase(cut.find(part), std::string(part).size());
+    EXPECT_FALSE(ParseNodeKit(cut, "kit")) << part;
+  }
+  EXPECT_FALSE(ParseNodeKit("", "kit"));
+  NodeKit mixed = kit_;
+  mixed.key = transport::Identity::Make()->ToPem();
+  EXPECT_FALSE(ParseNodeKit(FormatNodeKit(mixed), "kit"));
+  // An error never shows a secret.
+  std::string damaged = text;
+  size_t secret = damaged.find("secret = ");
+  damaged[secret + 12] = 'z';
+  auto error = ParseNodeKit(damaged, "kit");
+  ASSERT_FALSE(error);
+  EXPECT_EQ(error.error().message.find(damaged.substr(secret + 9, 8)), std::string::npos);
+}
+
+TEST(NodeReport, GoesThroughText) {
+  NodeStatus status;
+  status.cpus = 4;
+  status.running = {"1200000003 ann /home/ann blat a b", "1200000004  "};
+  status.recent = {{"1200000001 ann /home/ann blat c d", 256, 12, 3}};
+  auto read = ParseNodeReport("news of tomorrow\n" + FormatNodeReport(status));
+  ASSERT_TRUE(read) << read.error().message;
+  read->name = "n1";
+  EXPECT_EQ(NodeStatusText({{*read}}, false),
+            "n1 2 of 4 CPUs busy. Jobs: 1200000003 1200000004\n2 of 4 CPUs busy total\n");
+  EXPECT_EQ(NodeStatusText({{*read}}, true),
+            "n1 running 1200000003 ann /home/ann blat a b\nn1 running 1200000004\n"
+            "n1 recent 1200000001 ann /home/ann blat c d\nn1 result 256 12 3\n"
+            "n1 summary 2 running 1 recent\n\n2 running, 1 recent\n");
+  EXPECT_FALSE(ParseNodeReport("cpus x\n"));
+  EXPECT_FALSE(ParseNodeReport("running\n"));
+  EXPECT_FALSE(ParseNodeReport("recent 1 2 x\n"));
+}
+
+TEST(NodeReport, WaitStatuses) {
+  EXPECT_EQ(WaitStatusOf(Cause::kSuccess, 0), 0);
+  EXPECT_EQ(WaitStatusOf(Cause::kExit, 3), 768);
+  EXPECT_EQ(WaitStatusOf(Cause::kSignal, 11), 11);
+  EXPECT_EQ(WaitStatusOf(Cause::kStart, 127), 256);
+}
+
+}  // namespace
+}  // namespace spate::parasol

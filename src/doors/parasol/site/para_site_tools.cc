@@ -1,0 +1,282 @@
+// Nothing secret stands on a command line, where all users of a machine read along: a node's kit
+// goes to it through the remote shell's standard input.
+#include "doors/parasol/site/para_site_tools.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/options/hub_options.h"
+#include "doors/parasol/programs/site_programs.h"
+#include "doors/parasol/site/node_asker.h"
+#include "doors/parasol/site/node_kit.h"
+#include "doors/parasol/site/node_port.h"
+#include "doors/parasol/site/node_report.h"
+#include "doors/parasol/site/parasol_site.h"
+#include "format/lines.h"
+#include "link/hub_keys.h"
+#include "os/account.h"
+#include "os/child.h"
+#include "os/fd.h"
+#include "os/file.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+
+namespace spate::parasol {
+namespace {
+
+constexpr size_t kAtOnce = 64;
+
+// The program is named on standard error, where lines of several programs meet.
+void Tell(std::string_view program, std::string_view text) {
+  std::string line = fmt::format("{}: {}\n", program, EscapeForScreen(text));
+  (void)os::WriteAll(os::kStderr, line, "standard error");
+}
+
+Status Print(std::string_view text) { return os::WriteAll(os::kStdout, text, "standard output"); }
+
+std::string KitPathOf(const std::string& hub_dir, const std::string& name) {
+  return os::JoinPath(os::JoinPath(hub_dir, "nodes"), name);
+}
+
+// ---- paraNodeStart -----------------------------------------------------------------------------
+
+// The access to the hub for all nodes, made when it is missing: the hub may never have run.
+Result<access::Access> AccessForNodes(const ParaNodeStartOptions& options,
+                                      const client::Surroundings& here,
+                                      const std::string& hub_dir) {
+  for (const std::string& dir : {hub_dir, os::JoinPath(hub_dir, "nodes")}) {
+    if (auto made = os::MakeDirs(dir, 0700); !made) return std::unexpected(made.error());
+  }
+  auto keys = link::HubKeys::Open(hub_dir);
+  if (!keys) return std::unexpected(std::move(keys.error()));
+  if (!keys->Has(link::kNodeAccess) && os::Exists(os::JoinPath(hub_dir, "hub.db"))) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("the hub has given out its first accesses, and '{0}' is not there; "
+                            "make it anew: spate hub access add --role node{1} > {0}",
+                            keys->PathOf(link::kNodeAccess),
+                            os::EffectiveUser() == 0 ? " --user '*'" : ""));
+  }
+  auto key = keys->LoadOrMakeKey();
+  if (!key) return std::unexpected(std::move(key.error()));
+  const os::MachineFacts& facts = here.machine.facts();
+  bool root = os::EffectiveUser() == 0;
+  auto first = keys->LoadOrMake(
+      *key, {.hubs = {{.host = facts.host_name, .port = cli::kHubPort}},
+             .user = facts.user_name,
+             .node_user = root ? std::string(access::kEveryUser) : facts.user_name});
+  if (!first) return std::unexpected(std::move(first.error()));
+  if (!options.hub.empty()) {
+    auto hub = os::ParseAddress(options.hub, cli::kHubPort);
+    if (!hub) return Within("-hub", std::move(hub.error()));
+    first->node.hubs = {std::move(*hub)};
+  }
+  return std::move(first->node);
+}
+
+// A node keeps its key and the access to its port for good: it may run already.
+Result<NodeKit> KitFor(const std::string& hub_dir, const std::string& name,
+                       const access::Access& hub) {
+  std::string path = KitPathOf(hub_dir, name);
+  auto kit =
+      os::Exists(path) ? LoadNodeKit(path) : MakeNodeKit(hub, {.host = name, .port = kNodePort});
+  if (!kit) return kit;
+  bool is_new = kit->hub != hub || !os::Exists(path);
+  kit->hub = hub;
+  if (!is_new) return kit;
+  if (auto saved = SaveNodeKit(path, *kit); !saved) return std::unexpected(saved.error());
+  return kit;
+}
+
+std::vector<std::string> StartCommand(const ParaNodeStartOptions& options,
+                                      const ParasolMachine& machine) {
+  std::vector<std::string> words = options.rsh;
+  words.push_back(machine.name);
+  words.push_back(options.exe);
+  words.push_back("start");
+  words.push_back("-node=" + machine.name);
+  words.push_back(fmt::format("-cpu={}", machine.cpus));
+  if (machine.ram_megabytes > 0) words.push_back(fmt::format("-ram={}", machine.ram_megabytes));
+  if (machine.temp_dir.starts_with('/')) {
+    words.push_back("-tempDir=" + ShellQuote(machine.temp_dir));
+  }
+  if (!options.hub.empty()) words.push_back("hub=" + ShellQuote(options.hub));
+  if (options.port) words.push_back(fmt::format("-port={}", *options.port));
+  words.insert(words.end(), options.passed.begin(), options.passed.end());
+  words.push_back(fmt::format("-access={}", kStdinName));
+  return words;
+}
+
+// One machine's start. `done` gets why it failed, or nothing.
+class Starter {
+ public:
+  using Done = std::function<void(const std::string& why)>;
+  Starter(os::RealLoop& loop, const std::vector<std::string>& words, std::string kit, Done done)
+      : loop_(loop), done_(std::move(done)) {
+    constexpr Duration kPatience = Duration::Seconds(120);
+    os::Child::Events events;
+    events.output = [this](std::string_view bytes) { Take(bytes); };
+    events.exited = [this](int status) { Exited(status); };
+    auto child = os::Child::Start(loop_, words, std::move(kit), std::move(events),
+                                  os::Child::Errors::kOutput);
+    if (!child) {
+      loop_.Post([this, why = child.error().message] { Finish(why); });
+      return;
+    }
+    child_ = std::move(*child);
+    timer_ = loop_.At(loop_.Now() + kPatience, [this] { Finish("it took more than 2 minutes"); });
+  }
+  ~Starter() { loop_.Cancel(timer_); }
+  Starter(const Starter&) = delete;
+  Starter& operator=(const Starter&) = delete;
+
+ private:
+  void Take(std::string_view bytes) {
+    constexpr size_t kMost = 64 << 10;
+    if (output_.size() < kMost) output_ += bytes;
+  }
+  void Exited(int status) {
+    if (status == 0) return Finish("");
+    std::string why(format::Trim(output_));
+    bool exited = (status & 0x7f) == 0;
+    if (why.empty()) {
+      why =
+          exited ? fmt::format("exit code {}", status >> 8 & 0xff) : os::SignalName(status & 0x7f);
+    }
+    Finish(why);
+  }
+  void Finish(const std::string& why) {
+    Done done = std::move(done_);
+    done(why);
+  }
+
+  os::RealLoop& loop_;
+  Done done_;
+  std::unique_ptr<os::Child> child_;
+  std::string output_;
+  os::TimerId timer_ = 0;
+};
+
+}  // namespace
+
+Result<int> RunParaNodeStart(std::span<const std::string> args) {
+  auto options = MakeParaNodeStartOptions(args);
+  if (!options) return std::unexpected(std::move(options.error()));
+  auto machines = LoadMachineList(options->machine_list, kNodeStartColumns);
+  if (!machines) return std::unexpected(std::move(machines.error()));
+  auto here = client::Surroundings::Find();
+  if (!here) return std::unexpected(std::move(here.error()));
+  std::string hub_dir = PlacesOfSite(*here).hub_dir;
+  auto hub = AccessForNodes(*options, *here, hub_dir);
+  if (!hub) return std::unexpected(std::move(hub.error()));
+  os::IgnoreSignal(os::kSignalPipe);
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+
+  size_t failed = 0;
+  std::vector<std::unique_ptr<Starter>> starters(machines->size());
+  ForEachAtOnce(**loop, machines->size(), kAtOnce, [&](size_t i, std::function<void()> done) {
+    const ParasolMachine& machine = (*machines)[i];
+    auto ended = [&, i, done](const std::string& why) {
+      if (!why.empty()) {
+        ++failed;
+        Tell("paraNodeStart", fmt::format("{} failed: {}", (*machines)[i].name, why));
+      }
+      starters[i].reset();
+      done();
+    };
+    auto kit = KitFor(hub_dir, machine.name, *hub);
+    if (!kit) return ended(kit.error().message);
+    std::vector<std::string> words = StartCommand(*options, machine);
+    (void)Print(fmt::format("{}\n", fmt::join(words, " ")));
+    starters[i] = std::make_unique<Starter>(**loop, words, FormatNodeKit(*kit), ended);
+  });
+  if (failed == 0) return 0;
+  return Fail(ErrorKind::kUnavailable,
+              fmt::format("paraNodeStart: {} of {} machines failed", failed, machines->size()));
+}
+
+// ---- paraNodeStop, paraNodeStatus --------------------------------------------------------------
+
+namespace {
+
+// What each node answers, in the order of the machines.
+using Answers = std::vector<Result<std::string>>;
+Result<Answers> AskNodes(const std::vector<ParasolMachine>& machines, std::optional<uint16_t> port,
+                         const std::string& verb) {
+  auto here = client::Surroundings::Find();
+  if (!here) return std::unexpected(std::move(here.error()));
+  std::string hub_dir = PlacesOfSite(*here).hub_dir;
+  os::IgnoreSignal(os::kSignalPipe);
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+  Answers answers(machines.size());
+  std::vector<std::unique_ptr<NodeAsker>> askers(machines.size());
+  ForEachAtOnce(**loop, machines.size(), kAtOnce, [&](size_t i, std::function<void()> done) {
+    const std::string& name = machines[i].name;
+    auto kit = LoadNodeKit(KitPathOf(hub_dir, name));
+    if (!kit) {
+      answers[i] = kit.error().kind == ErrorKind::kNotFound
+                       ? Fail(ErrorKind::kNotFound, "paraNodeStart has not started it from here")
+                       : std::unexpected(kit.error());
+      return done();
+    }
+    kit->port.hubs = {{.host = name, .port = port.value_or(kNodePort)}};
+    askers[i] =
+        std::make_unique<NodeAsker>(**loop, kit->port, verb, [&, i, done](Result<std::string> got) {
+          answers[i] = std::move(got);
+          askers[i].reset();
+          done();
+        });
+  });
+  return answers;
+}
+
+}  // namespace
+
+Result<int> RunParaNodeStop(std::span<const std::string> args) {
+  auto options = MakeParaNodeStopOptions(args);
+  if (!options) return std::unexpected(std::move(options.error()));
+  auto machines = LoadMachineList(options->machine_list, kNodeNameColumns);
+  if (!machines) return std::unexpected(std::move(machines.error()));
+  std::string text;
+  for (const ParasolMachine& machine : *machines) {
+    text += fmt::format("Telling {} to quit \n", machine.name);
+  }
+  if (auto printed = Print(text); !printed) return std::unexpected(printed.error());
+  auto answers = AskNodes(*machines, options->port, kAskStop);
+  if (!answers) return std::unexpected(std::move(answers.error()));
+  size_t failed = 0;
+  for (size_t i = 0; i < answers->size(); ++i) {
+    if ((*answers)[i]) continue;
+    ++failed;
+    Tell("paraNodeStop",
+         fmt::format("{} failed: {}", (*machines)[i].name, (*answers)[i].error().message));
+  }
+  return failed == 0 ? 0 : kParasolExitError;
+}
+
+Result<int> RunParaNodeStatus(std::span<const std::string> args) {
+  auto options = MakeParaNodeStatusOptions(args);
+  if (!options) return std::unexpected(std::move(options.error()));
+  auto machines = LoadMachineList(options->machine_list, kNodeNameColumns);
+  if (!machines) return std::unexpected(std::move(machines.error()));
+  auto answers = AskNodes(*machines, options->port, kAskStatus);
+  if (!answers) return std::unexpected(std::move(answers.error()));
+  std::vector<NodeStatus> nodes;
+  for (size_t i = 0; i < answers->size(); ++i) {
+    auto status =
+        (*answers)[i] ? ParseNodeReport(*(*answers)[i]) : std::unexpected((*answers)[i].error());
+    if (!status) Tell("paraNodeStatus", (*machines)[i].name + ": " + status.error().message);
+    nodes.push_back(status ? std::move(*status) : NodeStatus{.reachable = false});
+    nodes.back().name = (*machines)[i].name;
+  }
+  if (auto printed = Print(NodeStatusText(nodes, options->lengthy)); !printed) {
+    return std::unexpected(printed.error());
+  }
+  return 0;
+}
+
+}  // namespace spate::parasol

@@ -1,0 +1,172 @@
+// What a door can make of a node, with a made-up one: a kind of rows of its own, what it adds to
+// its jobs, stderr that stays, and questions.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "node/node.h"
+#include "os/fake_loop.h"
+#include "os/file.h"
+#include "os/temp_dir.h"
+#include "transport/inproc.h"
+
+namespace spate::node {
+namespace {
+
+constexpr RowKind kWish = static_cast<RowKind>(200);
+constexpr JobId kJob(3);
+
+// A row is a word; its body tells what is known of the run.
+class WishReader final : public format::RowReader {
+ public:
+  Result<TaskBody> Body(std::string_view row, const format::RowRun& run) const override {
+    TaskBody body;
+    body.steps.emplace_back().commands.emplace_back().argv = {
+        std::string(row),
+        fmt::format("{} {} {} {}", run.index, run.slot, run.node, run.milli_cpus)};
+    body.environment = {"WISH=1"};
+    return body;
+  }
+  std::string CommandText(std::string_view row, const format::RowRun&) const override {
+    return std::string(row);
+  }
+};
+
+class Wishes final : public format::RowDialect {
+ public:
+  Result<format::CompiledJob> Compile(const JobSettings&, JobId) const override {
+    return std::make_shared<WishReader>();
+  }
+  format::JobAdditions Additions(const JobSettings& settings) const override {
+    return {.environment = {"WISHER=" + settings.user},
+            .umask = 027,
+            .inherits = true,
+            .keeps_stderr = true};
+  }
+};
+
+class Starts final : public Executor {
+ public:
+  void OpenJob(JobId, std::shared_ptr<const JobSettings> job, bool inherits) override {
+    settings = std::move(job);
+    inherited = inherits;
+  }
+  void CloseJob(JobId) override {}
+  void Start(StartOrder order) override { orders.push_back(std::move(order)); }
+  void TakeBack(const AttemptRef&) override {}
+  void End(const AttemptRef&, EndHow, Cause) override {}
+  void Pause(bool) override {}
+
+  std::shared_ptr<const JobSettings> settings;
+  bool inherited = false;
+  std::vector<StartOrder> orders;
+};
+
+// A node that knows the dialect, and a hub that is this test.
+struct NodeDialectTest : testing::Test {
+  NodeDialectTest() {
+    Offer offer;
+    offer.node_name = "n1";
+    offer.slots = 4;
+    offer.milli_cpus = 4 * kMilliCpu;
+    Node::Parts parts{loop, starts, nullptr};
+    parts.kept.dir = dir.path();
+    parts.kept.name = [](JobId job, TaskIndex task) {
+      return fmt::format("{}-{}", job.value, task);
+    };
+    parts.kept.account = [](const std::string& user) -> Result<os::Account> {
+      if (user != "ann") return Fail(ErrorKind::kNotFound, "no such user");
+      return os::Account{"ann", os::EffectiveUser(), 0, "/home/ann", "/bin/sh"};
+    };
+    parts.dialects.Add(kWish, std::make_shared<Wishes>());
+    parts.answers["count"] = [](const wire::Ask& ask) -> Result<std::string> {
+      return fmt::format("{}!", ask.question);
+    };
+    node = std::make_unique<Node>(NodeId(1), offer, std::move(parts));
+    link.first->OnMessage([this](wire::ToHub message) { said.push_back(std::move(message)); });
+    node->Connect(*link.second);
+  }
+  void Lease(RowKind kind) {
+    JobSettings settings{.cwd = "/", .row_kind = kind};
+    settings.user = "ann";
+    link.first->Send(wire::OpenJob{kJob, std::make_shared<const JobSettings>(settings)});
+    link.first->Send(
+        wire::Lease{Epoch(1), kJob, Attempt(1), Needs{.milli_cpus = 500}, {{7, 1}}, {"peace"}});
+    loop.RunFor(Duration::Millis(1));
+  }
+  wire::Answer Ask(std::string user, std::string question) {
+    said.clear();
+    link.first->Send(wire::Ask{5, kJob, 7, std::move(user), std::move(question)});
+    loop.RunFor(Duration::Millis(1));
+    for (const wire::ToHub& message : said) {
+      if (const auto* answer = std::get_if<wire::Answer>(&message)) return *answer;
+    }
+    ADD_FAILURE() << "no answer";
+    return {};
+  }
+
+  os::TempDir dir;
+  os::FakeLoop loop;
+  Starts starts;
+  transport::InprocPair<wire::ToNode, wire::ToHub> link =
+      transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop);
+  std::vector<wire::ToHub> said;
+  std::unique_ptr<Node> node;
+};
+
+TEST_F(NodeDialectTest, RowsRunAsTheirDialectSays) {
+  Lease(kWish);
+  ASSERT_EQ(starts.orders.size(), 1u);
+  const TaskBody& body = starts.orders[0].body;
+  EXPECT_EQ(body.steps.at(0).commands.at(0).argv,
+            (std::vector<std::string>{"peace", "7 1 n1 500"}));
+  EXPECT_EQ(body.environment.front(), "WISH=1");
+  EXPECT_EQ(body.stderr_file, dir.Path("3-7"));
+  EXPECT_TRUE(body.late_stderr);
+  EXPECT_EQ(starts.settings->environment, (std::vector<std::string>{"WISHER=ann"}));
+  EXPECT_EQ(starts.settings->umask, 027);
+  EXPECT_TRUE(starts.inherited);
+}
+
+TEST_F(NodeDialectTest, OtherJobsGetNothingOfIt) {
+  Lease(RowKind::kListLine);
+  ASSERT_EQ(starts.orders.size(), 1u);
+  EXPECT_EQ(starts.orders[0].body.stderr_file, "");
+  EXPECT_TRUE(starts.settings->environment.empty());
+  EXPECT_EQ(starts.settings->umask, -1);
+  EXPECT_FALSE(starts.inherited);
+}
+
+TEST_F(NodeDialectTest, AKindThatItDoesNotKnowFailsItsTasks) {
+  Lease(static_cast<RowKind>(201));
+  EXPECT_TRUE(starts.orders.empty());
+  const wire::Ends* ends = nullptr;
+  for (const wire::ToHub& message : said) {
+    if (const auto* found = std::get_if<wire::Ends>(&message)) ends = found;
+  }
+  ASSERT_NE(ends, nullptr);
+  EXPECT_EQ(ends->ends.at(0).cause, Cause::kStart);
+  EXPECT_EQ(ends->ends.at(0).note,
+            "rows of kind 201 mean nothing to this program; it may be too old for the job: run a "
+            "newer one");
+}
+
+TEST_F(NodeDialectTest, AnswersWhatItKnows) {
+  Lease(kWish);
+  dir.Write("3-7", "oh");
+  wire::Answer kept = Ask("ann", "");
+  EXPECT_EQ(kept.call, 5u);
+  EXPECT_TRUE(kept.found);
+  EXPECT_EQ(kept.bytes, "oh");
+  EXPECT_EQ(Ask("bob", "").bytes, "no such user");
+  EXPECT_EQ(Ask("ann", "count of all").bytes, "count of all!");
+  wire::Answer unknown = Ask("ann", "weather");
+  EXPECT_FALSE(unknown.found);
+  EXPECT_EQ(unknown.bytes, "the node n1 cannot answer 'weather'");
+}
+
+}  // namespace
+}  // namespace spate::node

@@ -26,7 +26,7 @@ namespace {
 
 struct Program {
   std::string_view name;
-  parasol::ParasolRun run = nullptr;
+  cli::ProgramRun run = nullptr;
 };
 
 Result<int> RunPara(std::span<const std::string> args) {
@@ -109,7 +109,7 @@ constexpr Program kPrograms[] = {
 
 }  // namespace
 
-parasol::ParasolRun ParasolRunOf(std::string_view name) {
+cli::ProgramRun ParasolRunOf(std::string_view name) {
   auto found = std::ranges::find(kPrograms, name, &Program::name);
   return found == std::end(kPrograms) ? nullptr : found->run;
 }

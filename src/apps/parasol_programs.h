@@ -9,6 +9,6 @@
 namespace spate::apps {
 
 // Null for a name without one.
-parasol::ParasolRun ParasolRunOf(std::string_view name);
+cli::ProgramRun ParasolRunOf(std::string_view name);
 
 }  // namespace spate::apps

@@ -62,10 +62,12 @@ int main(int argc, char** argv) {
   if (auto status = spate::apps::PartEntry(argc, argv)) return *status;
   if (auto status = spate::apps::HubReaderEntry(argc, argv)) return *status;
   if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
-  if (auto status = spate::parasol::ParasolEntry(argc, argv, spate::apps::ParasolRunOf)) {
+  spate::cli::Wiring wiring;
+  wiring.programs = {spate::parasol::ParasolPrograms()};
+  if (auto status =
+          spate::cli::ProgramEntry(argc, argv, wiring.programs, spate::apps::ParasolRunOf)) {
     return *status;
   }
-  spate::cli::Wiring wiring;
   spate::apps::WireHistory(wiring);
   wiring.run = Run;
   wiring.job = HubOr(wiring.job);

@@ -13,7 +13,6 @@
 #include "cli/options/help.h"
 #include "cli/options/option_words.h"
 #include "cli/report.h"
-#include "doors/parasol/programs/programs.h"
 #include "os/environment.h"
 #include "os/file.h"
 
@@ -29,8 +28,8 @@ int Print(std::string_view text) {
 int PrintVersion() { return Print("spate " SPATE_VERSION "\n"); }
 
 // `spate help [COMMAND]`
-int Help(std::vector<std::string> words) {
-  if (words.empty()) return Print(GeneralHelp());
+int Help(std::vector<std::string> words, const Wiring& wiring) {
+  if (words.empty()) return Print(GeneralHelp(wiring.programs));
   auto found = FindCommand(words);
   if (found) return Print(CommandHelp(found->command, true));
   // The noun alone: the help of all its verbs, in short.
@@ -41,7 +40,7 @@ int Help(std::vector<std::string> words) {
     }
   }
   if (words.size() == 1 && text.empty()) {
-    const parasol::ParasolProgram* program = parasol::FindParasolProgram(words[0]);
+    const Program* program = FindProgram(wiring.programs, words[0]);
     if (program != nullptr) return Print(program->usage);
   }
   if (words.size() > 1 || text.empty()) return ReportError(found.error());
@@ -158,7 +157,7 @@ int Dispatch(Command command, std::vector<std::string> argv, const Wiring& wirin
   Words* words = &invocation->words;
   if (words->Has(Opt::kHelpAll)) return Print(CommandHelp(command, true));
   if (words->Has(Opt::kHelp)) return Print(CommandHelp(command, false));
-  if (command == Command::kHelp) return Help(words->words);
+  if (command == Command::kHelp) return Help(words->words, wiring);
   if (command == Command::kVersion) return PrintVersion();
   const Handler& handler = HandlerOf(command, wiring);
   if (!handler) {
@@ -180,13 +179,16 @@ int Main(int argc, char** argv, const Wiring& wiring) {
   }
   const std::string& first = words.front();
   if (first == "--version" || first == "-V") return PrintVersion();
-  if (first == "--help" || first == "-h" || first == "--help-all") return Print(GeneralHelp());
-  if (first == "__man") return PrintMade(ManPage(words.size() > 1 ? words[1] : ""));
+  if (first == "--help" || first == "-h" || first == "--help-all")
+    return Print(GeneralHelp(wiring.programs));
+  if (first == "__man")
+    return PrintMade(ManPage(words.size() > 1 ? words[1] : "", wiring.programs));
   if (first == "__reference") return Print(ReferencePage());
-  if (first == "__completion") return PrintMade(Completion(words.size() > 1 ? words[1] : ""));
+  if (first == "__completion")
+    return PrintMade(Completion(words.size() > 1 ? words[1] : "", wiring.programs));
   bool asks_help = words.size() > 1 && (words[1] == "--help" || words[1] == "-h");
   auto found = FindCommand(words);
-  if (!found && asks_help) return Help({first});
+  if (!found && asks_help) return Help({first}, wiring);
   if (!found) return ReportError(found.error());
   words.erase(words.begin(), words.begin() + static_cast<ptrdiff_t>(found->words));
   return Dispatch(found->command, std::move(words), wiring);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/options/words.h"
+#include "cli/programs.h"
 
 namespace spate::cli {
 
@@ -36,7 +37,8 @@ struct Wiring {
   Handler get;         // job get
   Handler top;
   Handler sem;
-  Handler ask_hub;  // all else that only a hub answers
+  Handler ask_hub;                 // all else that only a hub answers
+  std::vector<Programs> programs;  // of the doors
 };
 
 // The whole of main(): help, version, errors of usage, dispatch. Returns the exit code.

@@ -12,9 +12,6 @@
 
 #include "base/units.h"
 #include "cli/options/table.h"
-#include "doors/parasol/programs/para.h"
-#include "doors/parasol/programs/parasol.h"
-#include "doors/parasol/programs/programs.h"
 
 namespace spate::cli {
 namespace {
@@ -38,10 +35,17 @@ std::vector<std::string> Verbs(std::string_view noun) {
   return verbs;
 }
 
-std::vector<std::string> ProgramNames() {
+std::vector<Program> AllOf(DoorPrograms doors) {
+  std::vector<Program> programs;
+  for (const Programs& door : doors) {
+    programs.insert(programs.end(), door.all.begin(), door.all.end());
+  }
+  return programs;
+}
+
+std::vector<std::string> ProgramNames(DoorPrograms doors) {
   std::vector<std::string> names;
-  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms())
-    names.emplace_back(program.name);
+  for (const Program& program : AllOf(doors)) names.emplace_back(program.name);
   return names;
 }
 
@@ -51,13 +55,10 @@ struct ProgramWords {
   std::vector<std::pair<std::string, std::vector<std::string>>> second;
 };
 
-ProgramWords WordsOf(const parasol::ParasolProgram& program) {
+ProgramWords WordsOf(const Program& program) {
   ProgramWords words;
-  if (program.name == parasol::kPara.name) {
-    for (std::string_view name : parasol::ParaCommands()) words.first.emplace_back(name);
-  }
-  if (program.name != parasol::kParasol.name) return words;
-  for (const std::string& name : parasol::ParasolCommands()) {
+  if (program.commands == nullptr) return words;
+  for (const std::string& name : program.commands()) {
     size_t blank = std::min(name.find(' '), name.size());
     std::string first = name.substr(0, blank);
     if (words.first.empty() || words.first.back() != first) words.first.push_back(first);
@@ -137,20 +138,19 @@ std::string BashWords() {
   return text;
 }
 
-std::string BashPrograms() {
+std::string BashPrograms(DoorPrograms doors) {
   std::string text;
-  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
+  for (const Program& program : AllOf(doors)) {
     ProgramWords words = WordsOf(program);
-    text +=
-        fmt::format("    {}) options=\"{}\" words=\"{}\" ;;\n", program.name,
-                    fmt::join(parasol::UsageOptions(program), " "), fmt::join(words.first, " "));
+    text += fmt::format("    {}) options=\"{}\" words=\"{}\" ;;\n", program.name,
+                        fmt::join(UsageOptions(program), " "), fmt::join(words.first, " "));
   }
   return text;
 }
 
-std::string BashSecondWords() {
+std::string BashSecondWords(DoorPrograms doors) {
   std::string text;
-  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
+  for (const Program& program : AllOf(doors)) {
     for (const auto& [first, second] : WordsOf(program).second) {
       text += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", program.name, first,
                           fmt::join(second, " "));
@@ -218,7 +218,7 @@ std::string BashOptions() {
   return cases;
 }
 
-std::string Bash() {
+std::string Bash(DoorPrograms doors) {
   std::string verbs;
   std::vector<std::string> nouns_with_verbs;
   for (const std::string& noun : Nouns()) {
@@ -276,10 +276,10 @@ _spate() {{
 complete -F _spate spate
 complete -F _spate_alone {program_names}
 )",
-      fmt::arg("functions", kBashFunctions), fmt::arg("programs", BashPrograms()),
-      fmt::arg("second_words", BashSecondWords()), fmt::arg("words", BashWords()),
-      fmt::arg("program_names", fmt::format("{}", fmt::join(ProgramNames(), " "))),
-      fmt::arg("program_cases", fmt::format("{}", fmt::join(ProgramNames(), "|"))),
+      fmt::arg("functions", kBashFunctions), fmt::arg("programs", BashPrograms(doors)),
+      fmt::arg("second_words", BashSecondWords(doors)), fmt::arg("words", BashWords()),
+      fmt::arg("program_names", fmt::format("{}", fmt::join(ProgramNames(doors), " "))),
+      fmt::arg("program_cases", fmt::format("{}", fmt::join(ProgramNames(doors), "|"))),
       fmt::arg("nouns", fmt::format("{}", fmt::join(Nouns(), " "))), fmt::arg("verbs", verbs),
       fmt::arg("nouns_with_verbs", fmt::format("{}", fmt::join(nouns_with_verbs, "|"))),
       fmt::arg("values", BashValues()), fmt::arg("cases", BashOptions()));
@@ -334,13 +334,12 @@ std::string ZshWords(const CommandDef& def) {
   return fmt::format("*: :{} {}", function, question);
 }
 
-std::string ZshPrograms() {
+std::string ZshPrograms(DoorPrograms doors) {
   std::string text;
-  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
+  for (const Program& program : AllOf(doors)) {
     ProgramWords words = WordsOf(program);
-    text +=
-        fmt::format("    {}) options=({}) commands=({}) ;;\n", program.name,
-                    fmt::join(parasol::UsageOptions(program), " "), fmt::join(words.first, " "));
+    text += fmt::format("    {}) options=({}) commands=({}) ;;\n", program.name,
+                        fmt::join(UsageOptions(program), " "), fmt::join(words.first, " "));
     for (const auto& [first, second] : words.second) {
       text += fmt::format("    '{} {}') commands=({}) ;;\n", program.name, first,
                           fmt::join(second, " "));
@@ -388,7 +387,7 @@ _spate_program() {
 }
 )";
 
-std::string Zsh() {
+std::string Zsh(DoorPrograms doors) {
   std::string cases;
   for (const CommandDef& def : Commands()) {
     cases += fmt::format("    '{}')\n      _arguments -S \\\n", def.name);
@@ -403,7 +402,8 @@ std::string Zsh() {
     if (Verbs(noun).empty()) continue;
     verbs += fmt::format("    {}) verbs=({}) ;;\n", noun, fmt::join(Verbs(noun), " "));
   }
-  return fmt::format(R"(#compdef spate {program_names}
+  return fmt::format(
+      R"(#compdef spate {program_names}
 # zsh completion for spate; made by `spate __completion zsh`.
 {functions}
 _spate_program_words() {{
@@ -450,10 +450,10 @@ _spate() {{
 }}
 _spate "$@"
 )",
-                     fmt::arg("functions", kZshFunctions), fmt::arg("programs", ZshPrograms()),
-                     fmt::arg("program_names", fmt::format("{}", fmt::join(ProgramNames(), " "))),
-                     fmt::arg("program_cases", fmt::format("{}", fmt::join(ProgramNames(), "|"))),
-                     fmt::arg("nouns", nouns), fmt::arg("verbs", verbs), fmt::arg("cases", cases));
+      fmt::arg("functions", kZshFunctions), fmt::arg("programs", ZshPrograms(doors)),
+      fmt::arg("program_names", fmt::format("{}", fmt::join(ProgramNames(doors), " "))),
+      fmt::arg("program_cases", fmt::format("{}", fmt::join(ProgramNames(doors), "|"))),
+      fmt::arg("nouns", nouns), fmt::arg("verbs", verbs), fmt::arg("cases", cases));
 }
 
 // ---- fish --------------------------------------------------------------------------------------
@@ -502,10 +502,10 @@ std::string FishWords(const CommandDef& def) {
 }
 
 // Of a program by its own name.
-std::string FishProgram(const parasol::ParasolProgram& program) {
+std::string FishProgram(const Program& program) {
   std::string text;
   ProgramWords words = WordsOf(program);
-  for (const std::string& option : parasol::UsageOptions(program)) {
+  for (const std::string& option : UsageOptions(program)) {
     text += fmt::format("complete -c {} -a {} -n 'string match -q -- \"-*\" (commandline -ct)'\n",
                         program.name, FishText(option));
   }
@@ -543,12 +543,12 @@ function __spate_program
 end
 )";
 
-std::string Fish() {
+std::string Fish(DoorPrograms doors) {
   std::string text = "# fish completion for spate; made by `spate __completion fish`.\n";
   text += kFishFunctions;
   text += "complete -c spate -f\n";
   text += fmt::format("complete -c spate -n __fish_use_subcommand -a {}\n",
-                      FishText(fmt::format("{}", fmt::join(ProgramNames(), " "))));
+                      FishText(fmt::format("{}", fmt::join(ProgramNames(doors), " "))));
   for (const std::string& noun : Nouns()) {
     text += fmt::format("complete -c spate -n __fish_use_subcommand -a {}\n", noun);
     for (const std::string& verb : Verbs(noun)) {
@@ -567,20 +567,19 @@ std::string Fish() {
       if (option.commands & Bit(def.id)) text += FishOption(option, FishCondition(def));
     }
   }
-  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms())
-    text += FishProgram(program);
+  for (const Program& program : AllOf(doors)) text += FishProgram(program);
   text += fmt::format(
       "complete -c spate -n '__fish_seen_subcommand_from {}' -f -a '(__spate_program)'\n",
-      fmt::join(ProgramNames(), " "));
+      fmt::join(ProgramNames(doors), " "));
   return text;
 }
 
 }  // namespace
 
-Result<std::string> Completion(std::string_view shell) {
-  if (shell == "bash") return Bash();
-  if (shell == "zsh") return Zsh();
-  if (shell == "fish") return Fish();
+Result<std::string> Completion(std::string_view shell, DoorPrograms doors) {
+  if (shell == "bash") return Bash(doors);
+  if (shell == "zsh") return Zsh(doors);
+  if (shell == "fish") return Fish(doors);
   return Fail(ErrorKind::kInvalid,
               fmt::format("'{}' is no shell that spate knows; write bash, zsh or fish",
                           EscapeForScreen(shell)));

@@ -5,10 +5,11 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/programs.h"
 
 namespace spate::cli {
 
 // "bash", "zsh" or "fish".
-Result<std::string> Completion(std::string_view shell);
+Result<std::string> Completion(std::string_view shell, DoorPrograms doors);
 
 }  // namespace spate::cli

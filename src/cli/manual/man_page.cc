@@ -9,7 +9,6 @@
 #include "cli/exit_code.h"
 #include "cli/options/help.h"
 #include "cli/options/table.h"
-#include "doors/parasol/programs/programs.h"
 #include "format/lines.h"
 
 namespace spate::cli {
@@ -112,7 +111,7 @@ std::string Tail() {
   return text;
 }
 
-std::string MainPage() {
+std::string MainPage(DoorPrograms doors) {
   std::string text = Head("spate", "run a great many commands and lose none of them");
   text += ".SH SYNOPSIS\n.B spate\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [...]\n";
   std::string examples = ShortHelp();
@@ -131,9 +130,11 @@ std::string MainPage() {
       text += fmt::format(".TP\n.B spate {}\n{}.\n", def.name, Roff(def.summary));
     }
   }
-  text += ".SS \"Programs of Parasol\"\n";
-  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
-    text += fmt::format(".TP\n.B {}\n{}.\n", program.name, Roff(program.summary));
+  for (const Programs& door : doors) {
+    text += fmt::format(".SS \"{}\"\n", door.title);
+    for (const Program& program : door.all) {
+      text += fmt::format(".TP\n.B {}\n{}.\n", program.name, Roff(program.summary));
+    }
   }
   text +=
       ".SH ENVIRONMENT\n.TP\n.B SPATE_STATE\nWhere the history is kept, unless "
@@ -176,22 +177,25 @@ std::string NounPage(std::string_view noun, std::string_view summary) {
   return text + Units() + Tail();
 }
 
-// The usage of a program of Parasol, below the line that names it.
-std::string ProgramPage(const parasol::ParasolProgram& program) {
+// The usage of a program, below the line that names it.
+std::string ProgramPage(const Program& program, int error_code) {
   std::string text = Head(program.name, program.summary) + ".SH SYNOPSIS\n";
   text += Verbatim(program.usage.substr(program.usage.find('\n') + 1));
-  text +=
-      ".SH \"EXIT STATUS\"\n.TP\n.B 0\nDone.\n.TP\n.B 255\nAny error; it is told on "
-      "standard error.\n.SH \"SEE ALSO\"\n.BR spate (1)\n";
+  text += fmt::format(
+      ".SH \"EXIT STATUS\"\n.TP\n.B 0\nDone.\n.TP\n.B {}\nAny error; it is told on "
+      "standard error.\n.SH \"SEE ALSO\"\n.BR spate (1)\n",
+      error_code);
   return text;
 }
 
 }  // namespace
 
-Result<std::string> ManPage(std::string_view name) {
-  if (const parasol::ParasolProgram* program = parasol::FindParasolProgram(name))
-    return ProgramPage(*program);
-  if (name == "spate") return MainPage();
+Result<std::string> ManPage(std::string_view name, DoorPrograms doors) {
+  for (const Programs& door : doors) {
+    const Program* program = FindProgram({&door, 1}, name);
+    if (program != nullptr) return ProgramPage(*program, door.error_code);
+  }
+  if (name == "spate") return MainPage(doors);
   if (name == "spate-run") {
     return NounPage("run", Definition(Command::kRun).summary);
   }

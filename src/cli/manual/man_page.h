@@ -5,11 +5,12 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/programs.h"
 
 namespace spate::cli {
 
-// "spate", "spate-run", "spate-job", ..., and the names of the programs of Parasol; other names are
-// an error that lists them.
-Result<std::string> ManPage(std::string_view name);
+// "spate", "spate-run", "spate-job", ..., and the names of the doors' programs; other names are an
+// error that lists them.
+Result<std::string> ManPage(std::string_view name, DoorPrograms doors);
 
 }  // namespace spate::cli

@@ -6,15 +6,19 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
 #include "cli/manual/overview.h"
 #include "cli/manual/reference.h"
 #include "cli/options/table.h"
+#include "doors/parasol/programs/programs.h"
 
 namespace spate::cli {
 namespace {
+
+const std::vector<Programs> kDoors = {parasol::ParasolPrograms()};
 
 // What `command` prints, with `script` in the file $1.
 std::string Shell(const std::string& script, const std::string& command) {
@@ -39,7 +43,7 @@ TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   std::string pages;
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
                     "spate-node", "spate-top", "spate-report", "spate-sem", "spate-state"}) {
-    auto page = ManPage(name);
+    auto page = ManPage(name, kDoors);
     ASSERT_TRUE(page) << name;
     pages += *page;
   }
@@ -48,7 +52,7 @@ TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
     for (char c : def.name()) name += c == '-' ? std::string("\\-") : std::string(1, c);
     EXPECT_NE(pages.find("\\fB\\-\\-" + name + "\\fR"), std::string::npos) << def.name();
   }
-  EXPECT_FALSE(ManPage("spate-x"));
+  EXPECT_FALSE(ManPage("spate-x", kDoors));
 }
 
 TEST(ManPageTest, RoffHasNoComplaints) {
@@ -56,20 +60,20 @@ TEST(ManPageTest, RoffHasNoComplaints) {
   for (auto name :
        {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub", "spate-node",
         "spate-top", "spate-report", "spate-sem", "spate-state", "gensub2", "paraTestJob"}) {
-    EXPECT_EQ(Shell(*ManPage(name), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
+    EXPECT_EQ(Shell(*ManPage(name, kDoors), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
 }
 
 TEST(ManPageTest, ExamplesComeBeforeTheDescription) {
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-top"}) {
-    std::string page = ManPage(name).value();
+    std::string page = ManPage(name, kDoors).value();
     EXPECT_LT(page.find(".SH EXAMPLES"), page.find(".SH DESCRIPTION")) << name;
   }
-  EXPECT_NE(ManPage("spate-job")->find("spate job hold 12   # until"), std::string::npos);
+  EXPECT_NE(ManPage("spate-job", kDoors)->find("spate job hold 12   # until"), std::string::npos);
 }
 
 TEST(OverviewTest, NamesAllCommandsInGroups) {
-  std::string help = GeneralHelp();
+  std::string help = GeneralHelp(kDoors);
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   for (const CommandDef& def : Commands()) {
@@ -89,9 +93,10 @@ TEST(ReferenceTest, ThePageIsOfNow) {
 }
 
 std::string BashCompletes(const std::string& words, int at) {
-  std::string out = Shell(*Completion("bash"), "bash -c '. $0; COMP_WORDS=(" + words +
-                                                   "); COMP_CWORD=" + std::to_string(at) +
-                                                   "; _spate; echo ${COMPREPLY[*]}' $1 2>&1");
+  std::string out =
+      Shell(*Completion("bash", kDoors), "bash -c '. $0; COMP_WORDS=(" + words +
+                                             "); COMP_CWORD=" + std::to_string(at) +
+                                             "; _spate; echo ${COMPREPLY[*]}' $1 2>&1");
   if (!out.empty()) out.pop_back();
   return out;
 }
@@ -114,13 +119,13 @@ TEST(CompletionTest, Bash) {
 TEST(CompletionTest, ZshAndFishReadTheirs) {
   bool any = false;
   for (std::string shell : {"zsh", "fish"}) {
-    ASSERT_TRUE(Completion(shell));
-    EXPECT_NE(Completion(shell)->find("keep-order"), std::string::npos);
+    ASSERT_TRUE(Completion(shell, kDoors));
+    EXPECT_NE(Completion(shell, kDoors)->find("keep-order"), std::string::npos);
     if (!HasProgram(shell)) continue;
     any = true;
-    EXPECT_EQ(Shell(*Completion(shell), shell + " -n $1 2>&1"), "");
+    EXPECT_EQ(Shell(*Completion(shell, kDoors), shell + " -n $1 2>&1"), "");
   }
-  EXPECT_FALSE(Completion("tcsh"));
+  EXPECT_FALSE(Completion("tcsh", kDoors));
   if (!any) GTEST_SKIP() << "needs zsh or fish to read the scripts";
 }
 

@@ -4,7 +4,6 @@
 
 #include "cli/exit_code.h"
 #include "cli/options/table.h"
-#include "doors/parasol/programs/programs.h"
 
 namespace spate::cli {
 namespace {
@@ -26,13 +25,13 @@ std::string CommandLines() {
 
 }  // namespace
 
-std::string GeneralHelp() {
+std::string GeneralHelp(DoorPrograms doors) {
   std::string text = "Usage: spate COMMAND [OPTIONS] [...]\n       spate COMMAND --help\n";
   text += CommandLines();
   text += Line("-h, --help", "this help") + Line("--version", "print the version");
-  text += "\nPrograms of Parasol (spate help para)\n";
-  for (const parasol::ParasolProgram& program : parasol::ParasolPrograms()) {
-    text += Line(program.name, program.summary);
+  for (const Programs& door : doors) {
+    text += fmt::format("\n{} ({})\n", door.title, door.help);
+    for (const Program& program : door.all) text += Line(program.name, program.summary);
   }
   text += "\nExit codes\n";
   for (const ExitCodeText& code : kExitCodeTexts) {

@@ -1,11 +1,13 @@
-// `spate --help`: all commands in their groups, the programs of Parasol, and the exit codes.
+// `spate --help`: all commands in their groups, the programs of doors, and the exit codes.
 #pragma once
 
 #include <string>
 
+#include "cli/programs.h"
+
 namespace spate::cli {
 
 // Lines have at most 80 columns.
-std::string GeneralHelp();
+std::string GeneralHelp(DoorPrograms doors);
 
 }  // namespace spate::cli

@@ -7,7 +7,7 @@ namespace spate::parasol {
 
 Result<int> RunGensub2(std::span<const std::string> args);
 
-inline constexpr ParasolProgram kGensub2 = {
+inline constexpr cli::Program kGensub2 = {
     .name = "gensub2",
     .summary = "make a job list from a template and two lists",
     .usage = R"(gensub2 - make a job list from a template and two lists

@@ -535,10 +535,10 @@ std::unexpected<Error> NotKnown(std::string_view word) {
 
 }  // namespace
 
-std::vector<std::string_view> ParaCommands() {
-  std::vector<std::string_view> names;
+std::vector<std::string> ParaCommands() {
+  std::vector<std::string> names;
   for (const Command& command : kCommands) {
-    if (UsageNames(kPara, command.name)) names.push_back(command.name);
+    if (cli::UsageNames(kPara, command.name)) names.emplace_back(command.name);
   }
   return names;
 }

@@ -26,13 +26,12 @@ struct ParaParts {
 Result<int> RunPara(std::span<const std::string> args, const ParaParts& parts);
 
 // The commands that the usage names.
-std::vector<std::string_view> ParaCommands();
+std::vector<std::string> ParaCommands();
 
 // apps/ gives it the parts.
-inline constexpr ParasolProgram kPara = {
-    .name = "para",
-    .summary = "run a list of jobs as a batch on a cluster",
-    .usage = R"(para - run a list of jobs as a batch on a cluster
+inline constexpr cli::Program kPara = {.name = "para",
+                                       .summary = "run a list of jobs as a batch on a cluster",
+                                       .usage = R"(para - run a list of jobs as a batch on a cluster
 usage:
    para [options] COMMAND [ARGUMENTS]
 The batch lies in the current folder, or in the one of -batch. Usual are: para create jobList,
@@ -84,6 +83,7 @@ options:
    -maxJob=N, -maxNode=N  as the command
    -verbose=N     0: no progress on standard error; 2: also how long each step took
    -eta           has no effect: para time tells it
-)"};
+)",
+                                       .commands = ParaCommands};
 
 }  // namespace spate::parasol

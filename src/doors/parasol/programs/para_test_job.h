@@ -7,10 +7,9 @@ namespace spate::parasol {
 
 Result<int> RunParaTestJob(std::span<const std::string> args);
 
-inline constexpr ParasolProgram kParaTestJob = {
-    .name = "paraTestJob",
-    .summary = "a job to try a cluster with",
-    .usage = R"(paraTestJob - a job to try a cluster with
+inline constexpr cli::Program kParaTestJob = {.name = "paraTestJob",
+                                              .summary = "a job to try a cluster with",
+                                              .usage = R"(paraTestJob - a job to try a cluster with
 usage:
    paraTestJob COUNT
 Computes for about COUNT hundredths of a second and prints its result.
@@ -22,6 +21,6 @@ options:
    -err           end with an error (exit code 255)
    -crash         end by a segmentation fault
 )",
-    .run = RunParaTestJob};
+                                              .run = RunParaTestJob};
 
 }  // namespace spate::parasol

@@ -72,7 +72,7 @@ std::vector<std::string> ParasolCommands() {
   for (const Form& form : kForms) {
     std::string name(form.first);
     if (!form.second.empty()) name.append(" ").append(form.second);
-    if (UsageNames(kParasol, name)) names.push_back(std::move(name));
+    if (cli::UsageNames(kParasol, name)) names.push_back(std::move(name));
   }
   return names;
 }

@@ -49,7 +49,7 @@ bool MatchesWildcards(std::string_view pattern, std::string_view text);
 // The commands that the usage names: "list machines", "ping".
 std::vector<std::string> ParasolCommands();
 
-inline constexpr ParasolProgram kParasol = {
+inline constexpr cli::Program kParasol = {
     .name = "parasol",
     .summary = "look into a hub's jobs, machines and users, and change them",
     .usage = R"(parasol - look into a hub's jobs, machines and users, and change them
@@ -90,6 +90,7 @@ of add job:
    -verbose        print the job's number and command
    -wait           wait for its end; the exit code is the job's, or 255
    -err=FILE       with -wait: what it wrote to standard error
-)"};
+)",
+    .commands = ParasolCommands};
 
 }  // namespace spate::parasol

@@ -16,8 +16,10 @@ namespace {
 int Entry(std::vector<std::string> args) {
   std::vector<char*> argv;
   for (std::string& arg : args) argv.push_back(arg.data());
-  auto none = [](std::string_view) -> ParasolRun { return nullptr; };
-  return ParasolEntry(static_cast<int>(argv.size()), argv.data(), none).value_or(-1);
+  auto none = [](std::string_view) -> cli::ProgramRun { return nullptr; };
+  cli::Programs door = ParasolPrograms();
+  return cli::ProgramEntry(static_cast<int>(argv.size()), argv.data(), {&door, 1}, none)
+      .value_or(-1);
 }
 
 class Gensub2Test : public testing::Test {
@@ -34,7 +36,11 @@ class Gensub2Test : public testing::Test {
     return code ? "" : code.error().message;
   }
   static Result<int> RunProgram(std::string_view name, std::vector<std::string> args) {
-    return FindParasolProgram(name)->run(args);
+    return Find(name).run(args);
+  }
+  static const cli::Program& Find(std::string_view name) {
+    cli::Programs door = ParasolPrograms();
+    return *cli::FindProgram({&door, 1}, name);
   }
 
   os::TempDir dir_;
@@ -76,8 +82,8 @@ TEST_F(Gensub2Test, ErrorsLeaveTheOutputAlone) {
   std::string one = Write("1", "A\n"), empty = Write("empty", "");
   std::string made_of = Write("t", "#LOOP\n#ENDLOOP\n"), bad = Write("bad", "#LOOP\n");
   std::string out = Write("out", "before");
-  EXPECT_EQ(Message({}), FindParasolProgram("gensub2")->usage);
-  EXPECT_EQ(Message({one, one, made_of, out, "more"}), FindParasolProgram("gensub2")->usage);
+  EXPECT_EQ(Message({}), Find("gensub2").usage);
+  EXPECT_EQ(Message({one, one, made_of, out, "more"}), Find("gensub2").usage);
   EXPECT_EQ(Message({empty, one, made_of, out}), empty + " is empty: write a line for each item");
   EXPECT_EQ(Message({one, empty, made_of, out}), empty + " is empty: write a line for each item");
   EXPECT_EQ(Message({one, one, bad, out}), "No #ENDLOOP statement in " + bad);

@@ -64,7 +64,7 @@ constexpr std::string_view kPassed[] = {"log",      "logFacility", "logMinPriori
 // A host that does not answer must not hold up the others, and nobody is there for questions.
 constexpr std::string_view kSsh = "ssh -o BatchMode=yes -o ConnectTimeout=15";
 
-Status WantOneWord(const ParasolOptions& options, const ParasolProgram& program) {
+Status WantOneWord(const ParasolOptions& options, const cli::Program& program) {
   if (options.words().size() == 1) return {};
   return Fail(ErrorKind::kInvalid, std::string(program.usage));
 }
@@ -219,7 +219,7 @@ Result<ParaNodeStartOptions> MakeParaNodeStartOptions(std::span<const std::strin
 namespace {
 
 Result<ParaNodeAskOptions> MakeAskOptions(std::span<const std::string> args,
-                                          const ParasolProgram& program) {
+                                          const cli::Program& program) {
   ParasolOptions options = ParasolOptions::ParseAny(args);
   if (auto one = WantOneWord(options, program); !one) return std::unexpected(one.error());
   ParaNodeAskOptions made;

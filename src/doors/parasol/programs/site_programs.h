@@ -72,7 +72,7 @@ Result<ParaNodeAskOptions> MakeParaNodeStatusOptions(std::span<const std::string
 // Whether there is a word after paraHubStop; the error is the usage.
 Status CheckParaHubStop(std::span<const std::string> args);
 
-inline constexpr ParasolProgram kParaHub = {
+inline constexpr cli::Program kParaHub = {
     .name = "paraHub", .summary = "the hub of a site", .usage = R"(paraHub - the hub of a site
 usage:
    paraHub MACHINELIST
@@ -92,15 +92,15 @@ without effect, for command lines that have them:
    -logFacility -logMinPriority -logFlush        everything is logged, each line at once
 )"};
 
-inline constexpr ParasolProgram kParaHubStop = {.name = "paraHubStop",
-                                                .summary = "end the hub of a site",
-                                                .usage = R"(paraHubStop - end the hub of a site
+inline constexpr cli::Program kParaHubStop = {.name = "paraHubStop",
+                                              .summary = "end the hub of a site",
+                                              .usage = R"(paraHubStop - end the hub of a site
 usage:
    paraHubStop now
 Jobs stay, and nodes go on with what they run. The next hub takes them up again.
 )"};
 
-inline constexpr ParasolProgram kParaNode = {
+inline constexpr cli::Program kParaNode = {
     .name = "paraNode", .summary = "a node of a site", .usage = R"(paraNode - a node of a site
 usage:
    paraNode start
@@ -123,7 +123,7 @@ without effect, for command lines that have them:
    -logFacility -logMinPriority   everything is logged
 )"};
 
-inline constexpr ParasolProgram kParaNodeStart = {
+inline constexpr cli::Program kParaNodeStart = {
     .name = "paraNodeStart",
     .summary = "start the nodes of a site",
     .usage = R"(paraNodeStart - start the nodes of a site
@@ -139,16 +139,16 @@ handed on to paraNode:
    -umask -userPath -sysPath -env -errKeep -log -randomDelay -logFacility -logMinPriority
 )"};
 
-inline constexpr ParasolProgram kParaNodeStop = {.name = "paraNodeStop",
-                                                 .summary = "end the nodes of a site",
-                                                 .usage = R"(paraNodeStop - end the nodes of a site
+inline constexpr cli::Program kParaNodeStop = {.name = "paraNodeStop",
+                                               .summary = "end the nodes of a site",
+                                               .usage = R"(paraNodeStop - end the nodes of a site
 usage:
    paraNodeStop MACHINELIST
 MACHINELIST: a line for each machine that begins with its name. Needs no hub. What runs on the nodes
 ends, and runs again elsewhere.
 )"};
 
-inline constexpr ParasolProgram kParaNodeStatus = {
+inline constexpr cli::Program kParaNodeStatus = {
     .name = "paraNodeStatus",
     .summary = "what the nodes of a site run",
     .usage = R"(paraNodeStatus - what the nodes of a site run

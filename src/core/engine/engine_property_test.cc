@@ -118,7 +118,10 @@ class World {
 
   void Step() {
     Output out;
+    uint64_t before = engine_->Digest();
     engine_->Step({now_, events_}, out);
+    // News alone change nothing of what is durable.
+    if (out.records.empty()) RC_ASSERT(engine_->Digest() == before);
     for (const Event& event : events_) {
       if (const auto* joined = std::get_if<NodeJoined>(&event)) {
         model_.Join(joined->node, joined->offer);

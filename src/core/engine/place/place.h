@@ -2,7 +2,7 @@
 //
 // Each kind of resource is counted by itself: slots, processors, memory, each named one. A node's
 // room is counted in tasks of the request at hand: as many as fit at once beside what others have
-// there, plus what it works off in `limits.lease_ahead`, less what it holds already. A node is
+// there, plus what it works off in `lease_ahead`, less what it holds already. A node is
 // refilled only when half of its ahead is used up, so that leases stay batches.
 #pragma once
 
@@ -64,6 +64,9 @@ void ForEachNeed(const Offer& offer, const Needs& needs, Fn fn) {
   }
 }
 
+// Equal needs give the same number.
+uint64_t KindOf(const Needs& needs);
+
 void AddTasks(Amounts& to, const Offer& offer, const Needs& needs, uint64_t tasks);
 void TakeTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks);
 // One more such task would start at once beside what is held.
@@ -89,6 +92,6 @@ struct NodeView {
 };
 
 // How many tasks the node should be given now; 0 when it is well supplied.
-uint32_t Room(const NodeView& view, const Limits& limits);
+uint32_t RoomFor(const NodeView& view, uint32_t lease_tasks, Duration lease_ahead);
 
 }  // namespace spate::engine::place

@@ -25,7 +25,7 @@ struct World {
     view.offer = &offer;
     view.needs = &needs;
     view.own = &own;
-    return Room(view, kLimits);
+    return RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead);
   }
 };
 
@@ -83,10 +83,11 @@ TEST(Room, EachResourceIsCountedByItself) {
   const Needs card = Card();
   NodeView view{.offer = &offer, .needs = &cpu, .fit = 32, .contended = true};
   AddTasks(view.others, offer, card, 1);
-  EXPECT_EQ(Room(view, kLimits), 31u) << "the only card is taken, and no more than one processor";
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 31u)
+      << "the only card is taken, and no more than one processor";
   view.needs = &card;
   view.fit = 1;
-  EXPECT_EQ(Room(view, kLimits), 0u);
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 0u);
 }
 
 TEST(Room, ALargeTaskDoesNotFitByRounding) {
@@ -94,11 +95,12 @@ TEST(Room, ALargeTaskDoesNotFitByRounding) {
   const Needs large{.milli_cpus = 16 * kCpu, .named = {}};
   NodeView view{.offer = &offer, .needs = &large, .fit = 2, .contended = true};
   AddTasks(view.others, offer, Needs{}, 17);
-  EXPECT_EQ(Room(view, kLimits), 0u) << "15 of 16 processors are free";
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 0u)
+      << "15 of 16 processors are free";
   // Of short tasks that wait there it is not known how many run: they count to the nearest task.
   view.about.Add(view.others, kParts);
   view.others = Amounts();
-  EXPECT_EQ(Room(view, kLimits), 1u);
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 1u);
 }
 
 TEST(Amounts, WhatStartsAndWhatWaits) {

@@ -50,7 +50,7 @@ class Bench {
     JobPlan plan;
     plan.task_count = tasks;
     plan.user = std::move(user);
-    plan.requests = {{.milli_cpus = milli_cpus, .named = {}}};
+    plan.requests = {Needs{.milli_cpus = milli_cpus, .named = {}}};
     plan.runs = {{0, tasks, 0}};
     return {JobId(++jobs_), std::move(plan), {}};
   }

@@ -61,7 +61,8 @@ JobPlan MakePlan(const Case& c) {
   JobPlan plan;
   plan.task_count = c.tasks;
   plan.policy.retry.retries = c.fail_one_in > 0 ? 1 : 0;
-  for (uint32_t r = 0; r < c.requests; ++r) plan.requests.push_back({.memory = r, .named = {}});
+  for (uint32_t r = 0; r < c.requests; ++r)
+    plan.requests.emplace_back(Needs{.memory = r, .named = {}});
   if (c.requests == 1) {
     plan.runs = {{0, c.tasks, 0}};
   } else {

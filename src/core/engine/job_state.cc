@@ -94,6 +94,10 @@ uint32_t JobState::RequestOf(TaskIndex index) const {
   return std::prev(after)->request;
 }
 
+uint32_t JobState::RetriesOf(TaskIndex index) const {
+  return requests_[RequestOf(index)].retries.value_or(policy_.retry.retries);
+}
+
 Attempt JobState::CurrentAttempt(TaskIndex index) const {
   if (!traces_->empty()) {
     if (auto it = traces_->find(index); it != traces_->end()) return it->second.attempt;
@@ -143,15 +147,16 @@ uint32_t JobState::SeekFresh(const Queue& queue, uint32_t position, uint32_t& ne
 place::Ready::Queued JobState::QueuedOf(uint32_t request, Instant now) const {
   using Kind = place::ClassTurn::Kind;
   const Queue& queue = queues_[request];
+  const int32_t priority = requests_[request].priority;
   place::Ready::Queued queued{.waiting = queue.waiting};
   auto delayed = queue.delayed->begin();
   bool due = delayed != queue.delayed->end() && delayed->first <= now;
   if (!queue.requeued->empty()) {
-    queued.turn = {.kind = Kind::kAgain, .sequence = queue.requeued->begin()->first};
+    queued.turn = {priority, Kind::kAgain, Instant{}, queue.requeued->begin()->first};
   } else if (due) {
-    queued.turn = {.kind = Kind::kDue, .at = delayed->first, .sequence = delayed->second};
+    queued.turn = {priority, Kind::kDue, delayed->first, delayed->second};
   } else if (queue.cursor < counts_.total) {
-    queued.turn = {.kind = Kind::kFresh, .sequence = queue.cursor};
+    queued.turn = {priority, Kind::kFresh, Instant{}, queue.cursor};
   }
   if (!due && delayed != queue.delayed->end()) queued.due = delayed->first;
   return queued;
@@ -178,7 +183,7 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
 
 bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request,
                             const place::ClassTurn& until, const Skip& skip) const {
-  place::ClassTurn turn{.kind = place::ClassTurn::Kind::kAgain};
+  place::ClassTurn turn{requests_[request].priority, place::ClassTurn::Kind::kAgain};
   for (const auto& [place, range] : *queues_[request].requeued) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       turn.sequence = place + (i - range.first);
@@ -192,11 +197,12 @@ bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request,
 
 void JobState::JoinFresh(Head& head, uint32_t max, uint32_t request,
                          const place::ClassTurn& until) const {
+  using Kind = place::ClassTurn::Kind;
   const Queue& queue = queues_[request];
   uint32_t run = queue.next_run;
   uint32_t position = queue.cursor;
   while (position < counts_.total && head.count < max) {
-    place::ClassTurn turn{.kind = place::ClassTurn::Kind::kFresh, .sequence = position};
+    place::ClassTurn turn{requests_[request].priority, Kind::kFresh, Instant{}, position};
     if (!(turn < until) || !Join(head, AtPosition(position), request)) return;
     position = SeekFresh(queue, position + 1, run);
   }
@@ -701,7 +707,10 @@ uint64_t JobState::Digest() const {
     hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
                          trouble.no_start);
   }
-  for (const Needs& needs : requests) hash = Mix(hash, place::KindOf(needs));
+  for (const auto& [needs, first, retries] : requests) {
+    hash = Mix(Mix(hash, place::KindOf(needs)), static_cast<uint32_t>(first));
+    hash = Mix(hash, retries ? *retries + 1ull : 0);
+  }
   for (const Run& run : runs) hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
   for (TaskIndex index : order) hash = Mix(hash, index);
   for (uint8_t task : tasks) hash = Mix(hash, task);

@@ -6,7 +6,8 @@
 //
 // Queues hang on requests: each distinct request of the job has one, so that tasks for which no
 // node has room never stand in the way of others. Order: what was queued again (head of the job),
-// then what waited for its retry delay and is due, then fresh tasks, by their place in the plan.
+// then what waited for its retry delay and is due, then fresh tasks, by their place in the plan;
+// before all that by the priority of their request.
 // Peek looks, Lease (called by Apply alone) takes exactly what Peek showed, live and in replay.
 #pragma once
 
@@ -109,12 +110,14 @@ class JobState {
   bool Blocked(TaskIndex index) const;  // by such a wait
   bool open() const { return open_; }
   bool finished() const { return finished_; }
-  const std::vector<Needs>& requests() const { return requests_; }
-  const Needs& request(uint32_t number) const { return requests_[number]; }
+  const std::vector<TaskClass>& requests() const { return requests_; }
+  const Needs& request(uint32_t number) const { return requests_[number].needs; }
   uint32_t request_count() const { return static_cast<uint32_t>(requests_.size()); }
   // What the job had counted when it was last released; --halt looks at what came since.
   const JobCounts& counts_at_release() const { return counts_at_release_; }
   uint32_t RequestOf(TaskIndex index) const;
+  // How often it may be tried again.
+  uint32_t RetriesOf(TaskIndex index) const;
   uint32_t task_count() const { return counts_.total; }
   TaskState StateOf(TaskIndex index) const { return static_cast<TaskState>(tasks_[index] & 7); }
   // The number of the newest attempt; 0 when there was none.
@@ -251,7 +254,7 @@ class JobState {
   bool starts_nowhere_ = false;
   bool lossy_ = false;  // one of its tasks was present at a loss
 
-  std::vector<Needs> requests_;
+  std::vector<TaskClass> requests_;
   std::vector<Run> runs_;
   std::vector<TaskIndex> order_;  // empty: by index
 

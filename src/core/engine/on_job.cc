@@ -197,17 +197,18 @@ namespace {
 NeedsChanged WithChange(const JobState& job, std::vector<TaskRange> tasks,
                         const NeedsChange& change) {
   NeedsChanged changed{job.id(), {}, {}};
-  std::vector<Needs> all = job.requests();
+  std::vector<TaskClass> all = job.requests();
   std::map<uint32_t, uint32_t> becomes;
   auto number = [&](uint32_t request) {
     auto [at, is_new] = becomes.try_emplace(request, 0);
     if (!is_new) return at->second;
-    Needs needs = Changed(all[request], change);
-    auto same = std::find(all.begin(), all.end(), needs);
+    TaskClass other = all[request];
+    other.needs = Changed(std::move(other.needs), change);
+    auto same = std::find(all.begin(), all.end(), other);
     at->second = static_cast<uint32_t>(same - all.begin());
     if (same != all.end()) return at->second;
-    changed.new_requests.push_back(needs);
-    all.push_back(std::move(needs));
+    changed.new_requests.push_back(other);
+    all.push_back(std::move(other));
     return at->second;
   };
   std::sort(tasks.begin(), tasks.end(),

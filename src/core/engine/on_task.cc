@@ -61,7 +61,7 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
     return {wanted ? Verdict::kRetry : Verdict::kFailed, false};
   }
   bool wanted = (retry.retry_on & CauseBit(end.cause)) != 0;
-  bool left = trace.tries + 1u <= retry.retries;
+  bool left = trace.tries + 1u <= job.RetriesOf(end.ref.index);
   return {wanted && left ? Verdict::kRetry : Verdict::kFailed, true};
 }
 

@@ -37,9 +37,9 @@ std::optional<JobPolicy> Engine::Policy(JobId id) const {
   return job == nullptr ? std::nullopt : std::optional(job->policy());
 }
 
-std::vector<Needs> Engine::Requests(JobId id) const {
+std::vector<TaskClass> Engine::Requests(JobId id) const {
   const JobState* job = state_->durable().FindJob(id);
-  return job == nullptr ? std::vector<Needs>{} : job->requests();
+  return job == nullptr ? std::vector<TaskClass>{} : job->requests();
 }
 
 std::vector<TaskRange> Engine::Unended(JobId id) const {

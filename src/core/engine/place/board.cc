@@ -48,7 +48,7 @@ Job* Board::FindJob(JobId id) {
 const Job* Board::FindJob(JobId id) const { return const_cast<Board*>(this)->FindJob(id); }
 
 Job& Board::AddJob(JobId id, const std::string& user, int32_t priority,
-                   const std::vector<Needs>& requests) {
+                   const std::vector<TaskClass>& requests) {
   auto owner = users.try_emplace(user).first;
   Job& job = jobs[id];
   job.id = id;
@@ -62,7 +62,7 @@ Job& Board::AddJob(JobId id, const std::string& user, int32_t priority,
 
 void Board::AddClasses(Job& job) {
   while (job.ready.class_count() < job.requests->size()) {
-    job.ready.AddClass(KindOf((*job.requests)[job.ready.class_count()]));
+    job.ready.AddClass(KindOf(job.NeedsOf(job.ready.class_count())));
   }
 }
 
@@ -80,7 +80,7 @@ JobHere& Board::Here(Node& node, JobId job) {
 }
 
 void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
-  const Needs& needs = (*job.requests)[request];
+  const Needs& needs = job.NeedsOf(request);
   JobHere& here = Here(node, job.id);
   // Shares are billionths of a node.
   uint64_t charge =
@@ -116,7 +116,7 @@ void Board::TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   CHECK(user.leased >= tasks);
   uint64_t charge = here.charged / here.leased * tasks;
   if (here.leased == tasks) charge = here.charged;
-  const Needs& needs = (*job.requests)[request];
+  const Needs& needs = job.NeedsOf(request);
   TakeTasks(here.held, node.offer, needs, tasks);
   TakeTasks(node.held, node.offer, needs, tasks);
   CountCrowded(node);

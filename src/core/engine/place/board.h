@@ -105,7 +105,7 @@ struct Job {
   const std::string* user_name = nullptr;
   User* user = nullptr;
   int32_t priority = 0;
-  const std::vector<Needs>* requests = nullptr;  // by class
+  const std::vector<TaskClass>* requests = nullptr;  // by class
   JobFacts facts;
   Ready ready;
 
@@ -139,6 +139,7 @@ struct Job {
   };
   std::vector<Seeks> seeks;
 
+  const Needs& NeedsOf(uint32_t request) const { return (*requests)[request].needs; }
   bool wants() const { return facts.waiting > 0 && facts.runnable; }
   // Tasks wait for nothing but room, and one more may be leased.
   bool asks() const {
@@ -166,7 +167,7 @@ class Board {
   Job* FindJob(JobId id);
   const Job* FindJob(JobId id) const;
   Job& AddJob(JobId id, const std::string& user, int32_t priority,
-              const std::vector<Needs>& requests);
+              const std::vector<TaskClass>& requests);
   // Classes that its requests came to have.
   void AddClasses(Job& job);
   // It has finished.

@@ -102,7 +102,7 @@ class World {
  private:
   struct Kept {
     JobView view;
-    std::vector<Needs> requests;
+    std::vector<TaskClass> requests;
     uint32_t leased = 0;
   };
 
@@ -211,6 +211,10 @@ TEST(Decide, TakesClassesInTheirOrder) {
            Case{"fresh ones by their place", {.sequence = 5}, {.sequence = 3}, 1},
            Case{"priority first", {.priority = 1, .sequence = 9}, {.sequence = 0}, 0},
            Case{"a low priority waits", {.priority = -1, .sequence = 0}, {.sequence = 9}, 1},
+           Case{"also before what was queued again",
+                {.priority = 0, .kind = Kind::kAgain, .sequence = 1},
+                {.priority = 1, .sequence = 9},
+                1},
            Case{"what was queued again goes before fresh ones",
                 {.sequence = 0},
                 {.kind = Kind::kAgain, .sequence = 7},
@@ -401,7 +405,7 @@ void CheckNothingIdle(const World& world) {
     if (!job.asks() || job.user->IsBound()) continue;
     for (const Ready::Entry& each : job.ready.order()) {
       for (const auto& [node_id, node] : world.board.nodes) {
-        const Needs& needs = (*job.requests)[each.number];
+        const Needs& needs = job.NeedsOf(each.number);
         bool starts =
             FitNow(node, *job.user_name, needs, kNow) > 0 && Starts(node.offer, node.held, needs);
         ASSERT_TRUE(!starts || IsKept(world, node_id))
@@ -421,7 +425,7 @@ std::vector<Passed> PassedWithRoom(const World& world, const Assignment& assigne
   std::vector<Passed> passed;
   for (const Ready::Entry& each : assigned.job.ready.order()) {
     if (each.number == assigned.request) break;
-    const Needs& needs = (*assigned.job.requests)[each.number];
+    const Needs& needs = assigned.job.NeedsOf(each.number);
     for (const auto& [id, node] : world.board.nodes) {
       if (FitNow(node, *assigned.job.user_name, needs, kNow) > 0 &&
           Starts(node.offer, node.held, needs)) {

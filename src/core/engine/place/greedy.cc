@@ -111,11 +111,11 @@ Seeker& Greedy::SeekerOf(Job& job, uint32_t request, const Bound& bound) {
   if (job.facts.known || job.facts.particular() || board_.nodes.size() < 2) {
     return Own(job, request);
   }
-  return Shared({&(*job.requests)[request], job.user_name, bound.lease_tasks > 0, all_});
+  return Shared({&job.NeedsOf(request), job.user_name, bound.lease_tasks > 0, all_});
 }
 
 uint32_t Greedy::MostAtOnce(Job& job, uint32_t request) {
-  const Needs& needs = (*job.requests)[request];
+  const Needs& needs = job.NeedsOf(request);
   bool own = job.facts.particular();
   Seeker& seeker = own ? Own(job, request) : Shared({&needs, job.user_name, false, false});
   if (seeker.most_at_once != UINT32_MAX) return seeker.most_at_once;
@@ -130,7 +130,7 @@ uint32_t Greedy::MostAtOnce(Job& job, uint32_t request) {
 
 void Greedy::Build(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker) {
   if (std::exchange(seeker.built, true)) return;
-  const Needs& needs = (*job.requests)[request];
+  const Needs& needs = job.NeedsOf(request);
   // A node that fails the job's tasks, or all tasks, is better than none.
   bool avoid =
       (!job.facts.troubled && !AnySick()) ||
@@ -223,7 +223,7 @@ bool Greedy::TakesMore(Candidate& node, const Amounts* reserved) const {
 
 uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node) {
   const Node& there = *node.node;
-  const Needs& needs = (*job.requests)[request];
+  const Needs& needs = job.NeedsOf(request);
   const Taken& taken = TakenOf(node);
   NodeView view{.offer = &there.offer, .needs = &needs};
   view.fit = FitCount(there.offer, needs);
@@ -268,7 +268,7 @@ void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
     Candidate& node = candidates_[nodes[seeker.next]];
     if (node.reserved) continue;
     if (wanted-- == 0) return;
-    AddTasks(node.reserved.emplace(), node.node->offer, (*job.requests)[request], 1);
+    AddTasks(node.reserved.emplace(), node.node->offer, job.NeedsOf(request), 1);
     reservations_.push_back({node.id, job.id, request});
     // What was present at a loss waits for a slot that is really free: nothing goes before it.
     node.kept = job.facts.lossy || !TakesMore(node, &*node.reserved);

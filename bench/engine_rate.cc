@@ -190,6 +190,7 @@ int main(int argc, char** argv) {
       {.name = "every task tried twice, ends by 8", .tasks = tasks, .fail_one_in = 1},
       {.name = "4 requests taking turns, ends by 8", .tasks = tasks, .requests = 4},
       {.name = "100 requests taking turns, ends by 8", .tasks = tasks, .requests = 100},
+      {.name = "10,000 requests taking turns, by 8", .tasks = tasks, .requests = 10'000},
   };
   std::printf("engine alone, %u tasks, one node of 16 slots, medians of 5\n", tasks);
   std::printf("%-38s %11s %6s %9s %10s %8s %8s\n", "", "tasks/s", "ratio", "longest", "accept",

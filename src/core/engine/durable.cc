@@ -176,7 +176,7 @@ class Durable::Applier {
     changes_.uses.push_back({id, ref.job, it->second.request, 1, false, gone && it->second.lossy});
     if (!gone) return;
     leases.erase(it);
-    DropEmpty(id);
+    if (node->second.empty()) durable_.nodes_.erase(node);
   }
   void DropWaits(const JobState& job) {
     for (const After& after : job.after()) DropDependent(after.job, job.id());

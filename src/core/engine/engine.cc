@@ -134,7 +134,7 @@ bool Engine::ForgetNode(NodeId id) {
   Live& live = state_->live;
   auto at = live.board.nodes.find(id);
   if (at == live.board.nodes.end()) return true;
-  if (at->second.present || live.nodes[id].lost_at != Instant::Never()) return false;
+  if (at->second.present || at->second.lost_at != Instant::Never()) return false;
   if (!state_->durable().NodeOf(id).empty()) return false;
   bool of_open_job = std::ranges::any_of(at->second.set_aside, [&](const auto& each) {
     const JobState* job = state_->durable().FindJob(each.first);
@@ -142,7 +142,6 @@ bool Engine::ForgetNode(NodeId id) {
   });
   if (of_open_job) return false;
   live.board.DropNode(id);
-  live.nodes.erase(id);
   return true;
 }
 

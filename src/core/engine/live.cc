@@ -78,7 +78,6 @@ class Live::Follower {
   }
   void operator()(const NodeRemoved& record) {
     live_.SetAway(record.node, Instant::Never());
-    live_.nodes.erase(record.node);
     board_.DropNode(record.node);
   }
   void operator()(const NodeSick& record) {
@@ -195,7 +194,7 @@ void Live::SetAway(NodeId id, Instant lost_at) {
   place::Node& node = board.nodes[id];
   node.present = false;
   node.open = false;
-  Instant& known = nodes[id].lost_at;
+  Instant& known = node.lost_at;
   silent.erase({known, id});
   known = lost_at;
   if (lost_at != Instant::Never()) silent.insert({lost_at, id});

@@ -30,14 +30,8 @@ struct Live {
 
   place::Board board;
   place::Decider decider;
-  Instant clock;              // as far as Wake has told the time
-  std::set<JobId> set_aside;  // Engine::SetAside
-  struct NodeNews {
-    Instant lost_at = Instant::Never();  // while it is silent
-    uint64_t ended = 0;                  // attempts
-    uint64_t failed = 0;
-  };
-  std::map<NodeId, NodeNews> nodes;
+  Instant clock;                                // as far as Wake has told the time
+  std::set<JobId> set_aside;                    // Engine::SetAside
   std::set<std::pair<Instant, NodeId>> silent;  // by the time at which they are lost
   Instant next_recall;  // of what stalls: no earlier, as that looks at every node
 

@@ -91,8 +91,8 @@ void On(StepContext& step, const NodeJoined& event) {
 }
 
 void On(StepContext& step, const NodeSilent& event) {
-  if (!step.board.nodes.contains(event.node)) return;
-  if (step.live.nodes[event.node].lost_at != Instant::Never()) return;
+  auto it = step.board.nodes.find(event.node);
+  if (it == step.board.nodes.end() || it->second.lost_at != Instant::Never()) return;
   step.live.SetAway(event.node, event.since + step.board.limits.node_patience);
 }
 
@@ -109,9 +109,9 @@ void On(StepContext& step, const RemoveNode& event) {
 
 void LoseSilentNodes(StepContext& step) {
   auto& silent = step.live.silent;
-  std::string note = "its node was silent for " + FormatDuration(step.board.limits.node_patience);
   while (!silent.empty() && silent.begin()->first <= step.now) {
-    Lose(step, silent.begin()->second, note);
+    Lose(step, silent.begin()->second,
+         "its node was silent for " + FormatDuration(step.board.limits.node_patience));
   }
   if (!silent.empty()) step.out.wake_at = std::min(step.out.wake_at, silent.begin()->first);
 }

@@ -82,15 +82,15 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
 
 // How long the job's tasks take there: a moving average over about the last eight ends. The first
 // failures say nothing of it, and a node that fails at once is not to be given more ahead.
-void LearnSpeed(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end) {
-  Live::NodeNews& node = step.live.nodes[id];
+void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState& job,
+                const AttemptEnd& end) {
   bool success = end.cause == Cause::kSuccess;
   // What was stopped tells nothing about the node.
   bool stopped = end.cause == Cause::kStopped;
   node.ended += stopped ? 0 : 1;
   node.failed += success || stopped ? 0 : 1;
   if (!success && step.board.nodes.size() > 1 && !job.SucceededOn(id)) return;
-  step.board.Learn(step.board.nodes[id], end.ref.job, end.wall);
+  step.board.Learn(node, end.ref.job, end.wall);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ void On(StepContext& step, const AttemptsEnded& event) {
     if (job == nullptr) continue;
     if (!IsCurrent(step.durable.NodeOf(event.node), *job, end.ref)) continue;  // late news
     node->second.moved = step.now;
-    LearnSpeed(step, event.node, *job, end);
+    LearnSpeed(step, event.node, node->second, *job, end);
     const Trace before = job->TraceOf(end.ref.index);
     EndAttempt(step, event.node, *job, end);
     if (!job->troubles().empty()) CheckNodes(step, event.node, *job, end, before);

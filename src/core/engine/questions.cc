@@ -303,8 +303,8 @@ const char* NodeStandingName(NodeStanding standing) {
 
 namespace {
 
-NodeStanding StandingOf(const place::Node& node, const Live::NodeNews& news) {
-  if (news.lost_at != Instant::Never()) return NodeStanding::kSilent;
+NodeStanding StandingOf(const place::Node& node) {
+  if (node.lost_at != Instant::Never()) return NodeStanding::kSilent;
   if (!node.present) return NodeStanding::kUnknown;
   if (node.drained) return NodeStanding::kDrained;
   return node.sick.empty() ? NodeStanding::kJoined : NodeStanding::kSick;
@@ -341,11 +341,9 @@ std::vector<JobInfo> Engine::Jobs() const {
 std::vector<NodeInfo> Engine::Nodes() const {
   std::vector<NodeInfo> nodes;
   for (const auto& [id, node] : state_->live.board.nodes) {
-    auto known = state_->live.nodes.find(id);
-    Live::NodeNews news = known == state_->live.nodes.end() ? Live::NodeNews() : known->second;
-    nodes.push_back({id, node.offer, StandingOf(node, news), TroubleOf(node), node.leased,
+    nodes.push_back({id, node.offer, StandingOf(node), TroubleOf(node), node.leased,
                      static_cast<double>(place::Used(node.offer, node.held)) / place::kWhole,
-                     news.ended, news.failed});
+                     node.ended, node.failed});
   }
   return nodes;
 }

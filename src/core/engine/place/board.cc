@@ -84,7 +84,7 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   JobHere& here = Here(node, job.id);
   // Shares are billionths of a node.
   uint64_t charge =
-      ShareOf(node, needs) * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(node, job.id));
+      ShareOf(node, needs) * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(node, here));
   AddTasks(here.held, node.offer, needs, tasks);
   AddTasks(node.held, node.offer, needs, tasks);
   CountCrowded(node);
@@ -277,11 +277,10 @@ bool Board::Contended() const {
   return (*wanting.begin())->wanting.begin()->second > 1;
 }
 
-uint32_t Board::AheadOf(const Node& node, JobId job) const {
+uint32_t Board::AheadOf(const Node& node, const JobHere& here) const {
   uint32_t least = HoldsLongAhead() ? 1 : 0;
-  auto here = node.jobs.find(job);
-  if (here == node.jobs.end() || here->second.wall.ns <= 0) return least;
-  int64_t tasks = limits.lease_ahead.ns / std::max<int64_t>(here->second.wall.ns, 100'000);
+  if (here.wall.ns <= 0) return least;
+  int64_t tasks = limits.lease_ahead.ns / std::max<int64_t>(here.wall.ns, 100'000);
   uint32_t most = limits.lease_tasks / std::max(node.offer.slots, 1u);
   return std::max(least, static_cast<uint32_t>(std::min<int64_t>(tasks, most)));
 }

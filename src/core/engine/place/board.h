@@ -54,6 +54,11 @@ struct Node {
                           // anything since
   bool open = false;      // it may have room for what there is; see Board::Open
 
+  // For others than placement.
+  Instant lost_at = Instant::Never();  // while it is silent
+  uint64_t ended = 0;                  // attempts
+  uint64_t failed = 0;                 // of them
+
   // It would run tasks, if it had to.
   bool IsThere() const { return present && !drained; }
   bool TakesTasks() const { return IsThere() && sick.empty(); }
@@ -211,7 +216,7 @@ class Board {
     return nodes.size() > 1 && node.leased > 0 && now >= node.moved + limits.lease_patience;
   }
   // Tasks that a node holds ahead of one that runs, by how long the job's tasks take there.
-  uint32_t AheadOf(const Node& node, JobId job) const;
+  uint32_t AheadOf(const Node& node, const JobHere& here) const;
   // A node that `without` leaves in takes tasks of this request of the user.
   template <typename Without>
   bool SomeTake(const std::string& user, const Needs& needs, Instant now, Without without) const {

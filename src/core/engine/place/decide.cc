@@ -43,12 +43,17 @@ void Decider::TakeTurn(const Turn& turn, const Give& give) {
   Served served = Served::kNothing;
   if (!asking.done) {
     do served = Serve(job, asking, give);
-    while (served == Served::kAskAgain);
+    while (served == Served::kAskAgain || (served == Served::kTasks && IsAlone(job)));
   }
   if (turn.fresh && looked_) looked_groups_.emplace_back(job.user, turn.group);
   if (served == Served::kMisfit) misfits_.emplace_back(job.user_name, turn.group);
   Tell(job, served);
   asking.done = served != Served::kTasks;
+}
+
+// The next turn is its own again.
+bool Decider::IsAlone(const Job& job) const {
+  return !board_.Contended() && job.place && job.user->wanting.begin()->first == job.priority;
 }
 
 void Decider::Tell(const Job& job, Served served) {

@@ -61,6 +61,7 @@ class Decider {
   };
 
   void TakeTurn(const Turn& turn, const Give& give);
+  bool IsAlone(const Job& job) const;
   void Tell(const Job& job, Served served);
   Job::Asking& AskingOf(Job& job);
   Served Serve(Job& job, Job::Asking& asking, const Give& give);

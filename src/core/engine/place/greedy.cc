@@ -24,6 +24,7 @@ bool Greedy::SeekerKey::operator<(const SeekerKey& other) const {
 void Greedy::Begin(Instant now) {
   now_ = now;
   candidates_.clear();
+  any_sick_.reset();
   gathered_all_ = std::exchange(board_.look_at_all, false);
   if (gathered_all_) {
     for (auto& [id, node] : board_.nodes) {
@@ -45,6 +46,7 @@ void Greedy::Begin(Instant now) {
 // The nodes that are not open come behind, for those who have not looked at them yet.
 void Greedy::GatherAll() {
   if (std::exchange(gathered_all_, true)) return;
+  any_sick_.reset();
   for (auto& [id, node] : board_.nodes) {
     if (node.IsThere() && !node.open) candidates_.push_back({id, &node});
   }
@@ -60,6 +62,7 @@ void Greedy::Anew() {
   for (Candidate& node : candidates_) {
     node.kept = false;
     node.reserved.reset();
+    node.supplied = JobId();
   }
 }
 
@@ -139,21 +142,25 @@ void Greedy::Build(const Job& job, uint32_t request, const Bound& bound, Seeker&
   for (uint32_t i = 0; i < end; ++i) {
     Candidate& node = candidates_[i];
     if (seeker.fits && node.kept) continue;
-    if (FitNow(*node.node, *job.user_name, needs, now_, !avoid) == 0) continue;
+    uint32_t fit = FitNow(*node.node, *job.user_name, needs, now_, !avoid);
+    if (fit == 0) continue;
     seeker.fits = true;
     if (node.kept || (avoid && job.Avoids(node.id))) continue;
     seeker.fitting.push_back(i);
-    if (uint32_t tasks = RoomOf(job, request, bound, node); tasks > 0) {
-      seeker.heap.push_back({tasks, i});
+    if (uint32_t tasks = RoomOf(job, request, bound, node, fit); tasks > 0) {
+      seeker.heap.push_back({tasks, i, node.changes});
     }
   }
   std::make_heap(seeker.heap.begin(), seeker.heap.end());
 }
 
-bool Greedy::AnySick() const {
-  return std::any_of(candidates_.begin(), candidates_.end(), [](const Candidate& each) {
-    return !each.node->sick.empty() || !each.node->set_aside.empty();
-  });
+bool Greedy::AnySick() {
+  if (!any_sick_) {
+    any_sick_ = std::any_of(candidates_.begin(), candidates_.end(), [](const Candidate& each) {
+      return !each.node->sick.empty() || !each.node->set_aside.empty();
+    });
+  }
+  return *any_sick_;
 }
 
 void Greedy::PutBack(Seeker& seeker, Room room) {
@@ -172,9 +179,10 @@ Room Greedy::Best(const Job& job, uint32_t request, const Bound& bound, Seeker& 
     seeker.heap.pop_back();
     Candidate& node = candidates_[room.candidate];
     if (node.kept || node.full) continue;
+    if (room.seen == node.changes) return room;
     uint32_t tasks = RoomOf(job, request, bound, node);
     if (tasks == room.tasks) return room;
-    if (tasks > 0) PutBack(seeker, {tasks, room.candidate});
+    if (tasks > 0) PutBack(seeker, {tasks, room.candidate, node.changes});
   }
   return {};
 }
@@ -183,19 +191,23 @@ void Greedy::Given(const Job& job, uint32_t request, const Bound& bound, Seeker&
                    uint32_t candidate) {
   Candidate& node = candidates_[candidate];
   node.served = true;
+  ++node.changes;
   node.taken.reset();
+  node.supplied = JobId();
   node.full = !TakesMore(node);
   node.room = node.room && !node.full;
   uint32_t tasks = node.full ? 0 : RoomOf(job, request, bound, node);
-  if (tasks > 0) PutBack(seeker, {tasks, candidate});
+  if (tasks > 0) PutBack(seeker, {tasks, candidate, node.changes});
 }
 
 const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
   if (node.taken) return *node.taken;
   Taken& taken = node.taken.emplace();
+  const bool stalls = board_.Stalls(*node.node, now_);
   for (const auto& [id, here] : node.node->jobs) {
     if (here.leased == 0) continue;
-    uint32_t ahead = Discount(*node.node, id);
+    // So many of the job's tasks wait there behind each that runs.
+    uint32_t ahead = stalls ? 0 : board_.AheadOf(*node.node, here);
     if (ahead == 0) {
       taken.exactly.Add(here.held);
     } else {
@@ -203,11 +215,6 @@ const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
     }
   }
   return taken;
-}
-
-// So many of the job's tasks wait there behind each that runs.
-uint32_t Greedy::Discount(const Node& node, JobId id) const {
-  return board_.Stalls(node, now_) ? 0 : board_.AheadOf(node, id);
 }
 
 // A slot and some processor time are left there, beside what is reserved.
@@ -222,39 +229,56 @@ bool Greedy::TakesMore(Candidate& node, const Amounts* reserved) const {
 }
 
 uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node) {
+  return RoomOf(job, request, bound, node, FitCount(node.node->offer, job.NeedsOf(request)));
+}
+
+uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
+                        uint32_t fit) {
+  static const Needs kSlot{.milli_cpus = 0};
   const Node& there = *node.node;
   const Needs& needs = job.NeedsOf(request);
+  const bool stalls = board_.Stalls(there, now_);
+  // What waits behind others might start too late in the node's life.
+  bool mortal = there.offer.end_of_life != Instant::Never() && needs.time.ns > 0;
+  uint32_t ahead = mortal || stalls || there.lossy > 0 ? 0 : bound.lease_tasks;
+  NodeView view{.offer = &there.offer, .needs = &needs, .fit = fit};
+  node.looked = true;
+  node.room = false;
+  if (node.supplied == job.id && node.supplied_fit == view.fit && node.supplied_ahead == ahead) {
+    return 0;
+  }
   const Taken& taken = TakenOf(node);
-  NodeView view{.offer = &there.offer, .needs = &needs};
-  view.fit = FitCount(there.offer, needs);
-  view.others = taken.exactly;
-  view.about = taken.about;
+  view.exactly = &taken.exactly;
+  view.about = &taken.about;
+  if (node.reserved) view.reserved = &*node.reserved;
   view.contended = !board_.HoldsLongAhead();
   view.served = node.served;
-  if (node.reserved) view.others.Add(*node.reserved);
   if (auto here = there.jobs.find(job.id); here != there.jobs.end()) {
     view.own = &here->second.held;
     view.task_wall = here->second.wall;
-    uint32_t ahead = Discount(there, job.id);
-    if (here->second.leased > 0 && ahead == 0) view.others.Take(here->second.held);
-    if (here->second.leased > 0 && ahead > 0) {
-      view.about.Take(here->second.held, kParts, 1 + ahead);
-    }
+    view.own_counted = here->second.leased > 0;
+    view.own_ahead = stalls ? 0 : board_.AheadOf(there, here->second);
   }
-  // What waits behind others might start too late in the node's life.
-  bool mortal = there.offer.end_of_life != Instant::Never();
-  bool ahead = !(mortal && needs.time.ns > 0) && !board_.Stalls(there, now_) && there.lossy == 0;
-  uint32_t tasks = RoomFor(view, ahead ? bound.lease_tasks : 0, board_.limits.lease_ahead);
-  node.looked = true;
+  uint32_t tasks = RoomFor(view, ahead, board_.limits.lease_ahead);
   node.room = tasks > 0;
-  return tasks;
+  if (node.room) return tasks;
+  view.needs = &kSlot;
+  if (RoomFor(view, ahead, board_.limits.lease_ahead) > 0) return 0;
+  node.supplied = job.id;
+  node.supplied_fit = view.fit;
+  node.supplied_ahead = ahead;
+  return 0;
 }
 
 // ---- What waits for a node
 
 void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
   std::vector<uint32_t>& nodes = seeker.fitting;
-  if (seeker.next == 0) {
+  if (reservations_.size() == candidates_.size()) {
+    seeker.next = nodes.size();  // each has one
+    return;
+  }
+  if (seeker.next == 0 && nodes.size() > 1) {
     std::vector<std::pair<uint64_t, uint32_t>> by_use;
     for (uint32_t i : nodes) {
       const Node& node = *candidates_[i].node;
@@ -268,6 +292,7 @@ void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
     Candidate& node = candidates_[nodes[seeker.next]];
     if (node.reserved) continue;
     if (wanted-- == 0) return;
+    ++node.changes;
     AddTasks(node.reserved.emplace(), node.node->offer, job.NeedsOf(request), 1);
     reservations_.push_back({node.id, job.id, request});
     // What was present at a loss waits for a slot that is really free: nothing goes before it.

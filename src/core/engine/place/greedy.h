@@ -28,6 +28,7 @@ struct Bound {
 struct Room {
   uint32_t tasks = 0;
   uint32_t candidate = 0;
+  uint32_t seen = 0;  // Candidate::changes, when this was so
   friend bool operator<(const Room& a, const Room& b) {
     return a.tasks != b.tasks ? a.tasks < b.tasks : a.candidate > b.candidate;
   }
@@ -108,7 +109,12 @@ class Greedy {
     bool looked = false;         // a request that it fits looked at it,
     bool room = false;           // and last found room
     bool full = false;           // no task has room
+    uint32_t changes = 0;        // of what is given and reserved there
     std::optional<Taken> taken;  // empty: not looked at since the last lease
+    // It has no slot for this job's requests of which it runs so many at once.
+    JobId supplied;
+    uint32_t supplied_fit = 0;
+    uint32_t supplied_ahead = 0;  // Bound::lease_tasks
   };
   // What jobs have in common that share a seeker.
   struct SeekerKey {
@@ -124,10 +130,12 @@ class Greedy {
   Seeker& Own(Job& job, uint32_t request);
   uint32_t NewSeeker();
   void Build(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker);
-  bool AnySick() const;
+  bool AnySick();
   uint32_t RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node);
+  // `fit`: such tasks that the idle node runs at once.
+  uint32_t RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
+                  uint32_t fit);
   const Taken& TakenOf(Candidate& node) const;
-  uint32_t Discount(const Node& node, JobId id) const;
   bool TakesMore(Candidate& node, const Amounts* reserved = nullptr) const;
 
   Board& board_;
@@ -136,7 +144,8 @@ class Greedy {
   std::vector<Candidate> candidates_;  // by id
   size_t open_ = 0;                    // so many of them were open
   bool gathered_all_ = false;
-  bool all_ = false;  // the job whose turn it is looks at all nodes
+  bool all_ = false;              // the job whose turn it is looks at all nodes
+  std::optional<bool> any_sick_;  // among the candidates; empty: not looked
   size_t kept_in_all_ = 0;
   size_t kept_ = 0;  // of those that were open
   // Their memory is used again in the next pass.

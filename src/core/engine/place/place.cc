@@ -115,17 +115,22 @@ uint32_t RoomFor(const NodeView& view, uint32_t lease_tasks, Duration lease_ahea
   if (view.fit == 0) return 0;
   uint32_t ahead = Ahead(view, lease_tasks, lease_ahead);
   uint64_t target = uint64_t{view.fit} + ahead;
+  uint64_t refill_at = view.served ? 1 : std::max<uint64_t>((ahead + 1) / 2, 1);
   uint64_t room = target;
   ForEachNeed(*view.offer, *view.needs, [&](size_t kind, uint64_t offered, uint64_t needed) {
-    if (needed == 0) return;
+    if (needed == 0 || room < refill_at) return;
     uint64_t own = view.own == nullptr ? 0 : view.own->At(kind);
-    uint64_t left = Less(offered, view.others.At(kind));
-    uint64_t most = Less(Stretched(left, target, view.fit), own) / needed;
-    uint64_t about = Stretched(Less(left * kParts, view.about.At(kind)), target, view.fit);
-    if (view.about.At(kind) > 0) about += needed * kParts / 2;
-    room = std::min({room, most, Less(about, own * kParts) / (needed * kParts)});
+    uint64_t exactly = view.exactly->At(kind);
+    uint64_t part = view.about->At(kind);
+    if (view.own_counted && view.own_ahead == 0) exactly -= own;
+    if (view.own_counted && view.own_ahead > 0) part -= own * kParts / (1 + view.own_ahead);
+    if (view.reserved != nullptr) exactly += view.reserved->At(kind);
+    uint64_t left = Less(offered, exactly);
+    room = std::min(room, Less(Stretched(left, target, view.fit), own) / needed);
+    if (part == 0) return;
+    uint64_t about = Stretched(Less(left * kParts, part), target, view.fit) + needed * kParts / 2;
+    room = std::min(room, Less(about, own * kParts) / (needed * kParts));
   });
-  uint64_t refill_at = view.served ? 1 : std::max<uint64_t>((ahead + 1) / 2, 1);
   return room >= refill_at ? static_cast<uint32_t>(room) : 0;
 }
 

@@ -81,11 +81,16 @@ inline constexpr uint64_t kParts = 64;
 struct NodeView {
   const Offer* offer = nullptr;
   const Needs* needs = nullptr;
-  uint32_t fit = 0;              // such tasks that the idle node runs at once; 0: never
-  const Amounts* own = nullptr;  // that this job's leases take, what waits included; null: none
-  Amounts others;                // what other jobs run there
+  uint32_t fit = 0;                  // such tasks that the idle node runs at once; 0: never
+  const Amounts* exactly = nullptr;  // what runs there
   // Likewise, as far as it is only estimated, in parts of kParts: rounded to a task.
-  Amounts about;
+  const Amounts* about = nullptr;
+  const Amounts* reserved = nullptr;  // what is kept for others; null: nothing
+  const Amounts* own = nullptr;  // that this job's leases take, what waits included; null: none
+  // Of these so many tasks wait for each that runs. They are in `exactly` if none do, else in
+  // `about`; in neither, when not counted.
+  uint32_t own_ahead = 0;
+  bool own_counted = false;
   Duration task_wall;      // what a task of this job took there lately; zero: not known yet
   bool contended = false;  // others want the node, or there are others: long tasks do not wait
   bool served = false;     // it is being refilled, so any room is given

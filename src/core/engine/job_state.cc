@@ -350,6 +350,7 @@ void JobState::Meet(JobId other) {
 void JobState::AddQueues() { queues_.resize(requests_.size()); }
 
 void JobState::AddRuns(const std::vector<RequestRun>& runs) {
+  if (runs_.empty()) runs_.reserve(runs.size());
   for (const RequestRun& run : runs) {
     CountWaiting(run.request, run.count);
     if (runs_.empty() || runs_.back().request != run.request) {

@@ -109,8 +109,12 @@ Decider::Served Decider::Serve(Job& job, Job::Asking& asking, const Give& give) 
 Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
   bool fits = false;
   bool waits = false;
+  // Of very many classes none needs a look where no node takes more of the job.
+  constexpr uint32_t kLooks = 64;
+  uint32_t looks = 0;
   for (auto next = NextOf(job, asking); next != job.ready.order().end(); ++next) {
     if (fit_.NoneLeft()) return Served::kNoNode;
+    if (++looks % kLooks == 0 && !fit_.LeavesRoomFor(job)) return Served::kNothing;
     Bound bound = BoundOf(job, next->number);
     if (bound.tasks == 0) return Served::kNothing;
     Seeker& seeker = fit_.SeekerOf(job, next->number, bound);

@@ -85,6 +85,21 @@ void Greedy::Look(bool at_all) {
   if (all_) GatherAll();
 }
 
+bool Greedy::LeavesRoomFor(const Job& job) const {
+  auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(all_ ? candidates_.size() : open_);
+  return std::any_of(candidates_.begin(), end, [&](const Candidate& each) {
+    if (each.kept || each.full) return false;
+    const Node& node = *each.node;
+    auto here = node.jobs.find(job.id);
+    if (here == node.jobs.end() || board_.Stalls(node, now_)) return true;
+    // As RoomFor: what is ahead is filled up when half of it is gone.
+    uint64_t ahead = board_.AheadOf(node, here->second);
+    uint64_t held = here->second.held.At(Amounts::kSlots);
+    if (each.served) return held < node.offer.slots * (1 + ahead);
+    return 2 * held <= node.offer.slots * (2 + ahead);
+  });
+}
+
 // ---- Seekers
 
 uint32_t Greedy::NewSeeker() {

@@ -73,6 +73,10 @@ class Greedy {
   bool AllKept() const { return kept_ == open_; }
   bool NoneLeft() const { return all_ ? kept_in_all_ == candidates_.size() : AllKept(); }
 
+  // Some node at hand is not well supplied with tasks of the job, whatever their class. Cost: a
+  // look at each.
+  bool LeavesRoomFor(const Job& job) const;
+
   Seeker& SeekerOf(Job& job, uint32_t request, const Bound& bound);
   // Such tasks that all nodes run at once, were they idle.
   uint32_t MostAtOnce(Job& job, uint32_t request);

@@ -42,7 +42,8 @@ class Bench {
     JobPlan plan;
     plan.task_count = tasks;
     plan.user = user;
-    for (uint32_t k = 0; k < kinds; ++k) plan.requests.push_back({.memory = k, .named = {}});
+    for (uint32_t k = 0; k < kinds; ++k)
+      plan.requests.emplace_back(Needs{.memory = k, .named = {}});
     if (kinds == 1) {
       plan.runs = {{0, tasks, 0}};
     } else {

@@ -61,7 +61,8 @@ JobPlan MakePlan(const Case& c) {
   JobPlan plan;
   plan.task_count = c.tasks;
   plan.policy.retry.retries = c.fail_one_in > 0 ? 1 : 0;
-  for (uint32_t r = 0; r < c.requests; ++r) plan.requests.push_back({.memory = r, .named = {}});
+  for (uint32_t r = 0; r < c.requests; ++r)
+    plan.requests.emplace_back(Needs{.memory = r, .named = {}});
   if (c.requests == 1) {
     plan.runs = {{0, c.tasks, 0}};
   } else {
@@ -189,6 +190,7 @@ int main(int argc, char** argv) {
       {.name = "every task tried twice, ends by 8", .tasks = tasks, .fail_one_in = 1},
       {.name = "4 requests taking turns, ends by 8", .tasks = tasks, .requests = 4},
       {.name = "100 requests taking turns, ends by 8", .tasks = tasks, .requests = 100},
+      {.name = "10,000 requests taking turns, by 8", .tasks = tasks, .requests = 10'000},
   };
   std::printf("engine alone, %u tasks, one node of 16 slots, medians of 5\n", tasks);
   std::printf("%-38s %11s %6s %9s %10s %8s %8s\n", "", "tasks/s", "ratio", "longest", "accept",

@@ -189,7 +189,9 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   if (!job->engine().Counts(job->id())) {
     return Fail(ErrorKind::kNotFound, fmt::format("job {} was never accepted", number));
   }
-  job->requests_ = job->engine().Requests(job->id());
+  for (TaskClass& each : job->engine().Requests(job->id())) {
+    job->requests_.push_back(std::move(each.needs));
+  }
   return job;
 }
 
@@ -229,7 +231,7 @@ void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
   JobPlan plan;
   plan.task_count = tasks.count;
   plan.open = follow_;
-  plan.requests = tasks.requests;
+  plan.requests.assign(tasks.requests.begin(), tasks.requests.end());
   plan.runs = tasks.runs;
   plan.order = std::move(order);
   plan.policy = options_.policy;
@@ -287,8 +289,10 @@ void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>&
   });
   if (!rows.empty()) AppendRows(std::move(rows));
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
-  session_->Post(engine::GrowJob{id(), static_cast<uint32_t>(added.size()),
-                                 std::move(grown.new_requests), std::move(grown.runs)});
+  session_->Post(engine::GrowJob{id(),
+                                 static_cast<uint32_t>(added.size()),
+                                 {grown.new_requests.begin(), grown.new_requests.end()},
+                                 std::move(grown.runs)});
 }
 
 void LocalJob::AddFollowed(std::vector<std::string> rows, const std::vector<Needs>& needs,

@@ -321,8 +321,8 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
 Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& offer) {
   if (change.empty()) return {};
   cli::TaskList tasks;
-  for (const Needs& needs : job.engine().Requests(job.id())) {
-    tasks.requests.push_back(Changed(needs, change));
+  for (const TaskClass& each : job.engine().Requests(job.id())) {
+    tasks.requests.push_back(Changed(each.needs, change));
     tasks.places.push_back(fmt::format("job {}", job.id().value));
   }
   return CheckNeeds(tasks, offer);

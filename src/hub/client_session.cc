@@ -364,7 +364,7 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
   JobPlan& plan = event.plan;
   plan.task_count = end.count;
   plan.open = submit.open;
-  plan.requests = std::move(end.requests);
+  plan.requests.assign(end.requests.begin(), end.requests.end());
   plan.runs = std::move(end.runs);
   plan.order = std::move(end.order);
   plan.policy = submit.policy;
@@ -397,10 +397,10 @@ void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
     jobs_.hub().Post(engine::ReleaseJob{job});
   }
   // The requests of the job that it grows are numbered before ours; equal ones are one.
-  std::vector<Needs> before = jobs_.engine().Requests(job);
-  std::map<Needs, uint32_t> known;
+  std::vector<TaskClass> before = jobs_.engine().Requests(job);
+  std::map<TaskClass, uint32_t> known;
   for (uint32_t i = 0; i < before.size(); ++i) known.try_emplace(before[i], i);
-  std::vector<Needs> fresh;
+  std::vector<TaskClass> fresh;
   std::vector<uint32_t> numbers;
   for (Needs& needs : end.requests) {
     auto [same, is_fresh] = known.try_emplace(needs, before.size() + fresh.size());

@@ -4,9 +4,9 @@ namespace spate::sim {
 
 const Needs& BookedJob::NeedsOf(TaskIndex index) const {
   for (const RequestRun& run : runs) {
-    if (index >= run.first && index < run.first + run.count) return requests[run.request];
+    if (index >= run.first && index < run.first + run.count) return requests[run.request].needs;
   }
-  return requests.front();
+  return requests.front().needs;
 }
 
 JobCounts BookedJob::Counts() const {

@@ -29,7 +29,7 @@ struct BookedTask {
 
 struct BookedJob {
   std::vector<BookedTask> tasks;
-  std::vector<Needs> requests;
+  std::vector<TaskClass> requests;
   std::vector<RequestRun> runs;
   JobPolicy policy;
   bool open = false;

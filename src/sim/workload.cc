@@ -214,7 +214,7 @@ JobPlan Workload::PlanOf(const SimJob& job) const {
   JobPlan plan;
   plan.task_count = job.totals.front();
   plan.open = job.open;
-  plan.requests = job.requests;
+  plan.requests.assign(job.requests.begin(), job.requests.end());
   plan.runs = RunsOf(job, 0, plan.task_count);
   plan.policy = job.policy;
   plan.user = job.user;

@@ -7,10 +7,10 @@ constexpr uint64_t kRecordBytes = 256;  // the variant, and its share of the vec
 
 uint64_t Extra(const engine::JobAccepted& r) {
   return r.plan.order.size() * sizeof(TaskIndex) + r.plan.runs.size() * sizeof(RequestRun) +
-         r.plan.requests.size() * sizeof(Needs);
+         r.plan.requests.size() * sizeof(TaskClass);
 }
 uint64_t Extra(const engine::JobGrown& r) {
-  return r.runs.size() * sizeof(RequestRun) + r.new_requests.size() * sizeof(Needs);
+  return r.runs.size() * sizeof(RequestRun) + r.new_requests.size() * sizeof(TaskClass);
 }
 uint64_t Extra(const engine::AttemptEnded& r) {
   return r.end.note.size() + r.end.processes.size() * sizeof(ProcessEnd);

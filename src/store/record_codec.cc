@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -39,6 +40,7 @@ class Encoder {
     bytes_.Varint(v.value);
   }
   void Signed(const int32_t& v) { bytes_.Zigzag(v); }
+  void Maybe(const std::optional<uint32_t>& v) { bytes_.Varint(v ? uint64_t{*v} + 1 : 0); }
   void Flag(const bool& v) { bytes_.Byte(v ? 1 : 0); }
   template <typename E>
   void Choice(const E& v, E) {
@@ -79,6 +81,12 @@ class Decoder {
     int64_t read = bytes_.Zigzag();
     if (read < INT32_MIN || read > INT32_MAX) bytes_.Fail();
     v = static_cast<int32_t>(read);
+  }
+  // 0 for none, else one more.
+  void Maybe(std::optional<uint32_t>& v) {
+    uint64_t read = bytes_.Varint();
+    if (read > uint64_t{UINT32_MAX} + 1) bytes_.Fail();
+    if (read > 0) v = static_cast<uint32_t>(read - 1);
   }
   void Flag(bool& v) {
     uint8_t read = bytes_.Byte();
@@ -142,6 +150,12 @@ constexpr auto kNeeds = [](auto& a, auto& needs) {
   a.Text(needs.on_node);
   a.List(needs.not_on, kTexts);
 };
+constexpr auto kClasses = [](auto& a, auto& of_tasks) {
+  kNeeds(a, of_tasks.needs);
+  if (!a.Since(5)) return;
+  a.Signed(of_tasks.priority);
+  a.Maybe(of_tasks.retries);
+};
 constexpr auto kAfter = [](auto& a, auto& after) {
   a.Number(after.job);
   a.Choice(after.kind, AfterKind::kEach);
@@ -165,7 +179,7 @@ void Fields(auto& a, Is<JobPolicy> auto& v) {
 void Fields(auto& a, Is<JobPlan> auto& v) {
   a.Number(v.task_count);
   a.Flag(v.open);
-  a.List(v.requests, kNeeds);
+  a.List(v.requests, kClasses);
   a.List(v.runs, kRuns);
   a.List(v.order, kNumbers);
   Fields(a, v.policy);
@@ -180,7 +194,7 @@ void Fields(auto& a, Is<engine::JobAccepted> auto& v) {
 void Fields(auto& a, Is<engine::JobGrown> auto& v) {
   a.Number(v.job);
   a.Number(v.count);
-  a.List(v.new_requests, kNeeds);
+  a.List(v.new_requests, kClasses);
   a.List(v.runs, kRuns);
 }
 void Fields(auto& a, Is<engine::JobSealed> auto& v) { a.Number(v.job); }
@@ -204,7 +218,7 @@ void Fields(auto& a, Is<engine::TasksReopened> auto& v) {
 }
 void Fields(auto& a, Is<engine::NeedsChanged> auto& v) {
   a.Number(v.job);
-  a.List(v.new_requests, kNeeds);
+  a.List(v.new_requests, kClasses);
   a.List(v.runs, kRuns);
 }
 void Fields(auto& a, Is<engine::JobHeld> auto& v) {

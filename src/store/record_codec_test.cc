@@ -153,6 +153,11 @@ Needs AnyNeeds() {
           .on_node = AnyText(),
           .not_on = AnyList(AnyText)};
 }
+TaskClass AnyClass() {
+  TaskClass any{AnyNeeds(), *rc::gen::arbitrary<int32_t>()};
+  if (*rc::gen::arbitrary<bool>()) any.retries = AnyNumber<uint32_t>();
+  return any;
+}
 JobPolicy AnyPolicy() {
   JobPolicy p;
   p.retry = {.retries = AnyNumber<uint32_t>(),
@@ -179,7 +184,7 @@ engine::Record AnyRecord(int kind) {
       JobPlan plan = {
           .task_count = AnyNumber<uint32_t>(),
           .open = *rc::gen::arbitrary<bool>(),
-          .requests = AnyList(AnyNeeds),
+          .requests = AnyList(AnyClass),
           .runs = AnyList(AnyRun),
           .order = AnyList(AnyNumber<uint32_t>),
           .policy = AnyPolicy(),
@@ -189,7 +194,7 @@ engine::Record AnyRecord(int kind) {
       return engine::JobAccepted{AnyJob(), plan};
     }
     case RecordKind::kJobGrown:
-      return engine::JobGrown{AnyJob(), AnyNumber<uint32_t>(), AnyList(AnyNeeds), AnyList(AnyRun)};
+      return engine::JobGrown{AnyJob(), AnyNumber<uint32_t>(), AnyList(AnyClass), AnyList(AnyRun)};
     case RecordKind::kJobSealed:
       return engine::JobSealed{AnyJob()};
     case RecordKind::kPolicyChanged:
@@ -231,7 +236,7 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kNodeCleared:
       return engine::NodeCleared{AnyNode(), AnyJob()};
     case RecordKind::kNeedsChanged:
-      return engine::NeedsChanged{AnyJob(), AnyList(AnyNeeds), AnyList(AnyRun)};
+      return engine::NeedsChanged{AnyJob(), AnyList(AnyClass), AnyList(AnyRun)};
     case RecordKind::kTasksCancelled:
       return engine::TasksCancelled{AnyJob(), AnyList(AnyRange), AnyText()};
   }
@@ -303,12 +308,13 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(message(3, "\2\1"), "fine");
   EXPECT_EQ(message(3, "\3\1"), "fine");
   EXPECT_EQ(message(3, "\4\1"), "fine");
+  EXPECT_EQ(message(3, "\5\1"), "fine");
 }
 
 // The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\4\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\5\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -317,26 +323,38 @@ TEST(RecordCodec, BytesAreFixed) {
                   .user = "bob",
                   .priority = -1,
                   .after = {{JobId(7), AfterKind::kEach}}};
-  std::string before = std::string(
-      "\1\3\0\1\xe8\7\0\1\4gpus\1"  // needs
+  std::string needs = std::string(
+      "\1\3\0\1\xe8\7\0\1\4gpus\1"
       "\0\1\1"
-      "a\0\0"
+      "a\0\0",
+      20);
+  std::string before = std::string(
       "\1\0\3\0\3\2\1\0"             // runs, order
       "\0\xfe\1\0\0\0\0\0\0\0\0\0",  // policy
-      40);
+      20);
   std::string after = std::string(
       "\3"
       "bob\1\1\7\3",
       8);
-  EncodedRecord accepted = EncodeRecord(engine::JobAccepted{JobId(1), plan});
   // The policy's weight, and whether it holds despite successes, are new in 3.
   std::string since3 = before + std::string("\x64\0", 2) + after;
-  EXPECT_EQ(accepted.data, "\4" + since3);
-  for (const std::string& data : {"\2" + before + after, "\3" + since3, accepted.data}) {
+  auto read = [](const std::string& data) {
     auto record = DecodeRecord(static_cast<int>(RecordKind::kJobAccepted), data);
-    ASSERT_TRUE(record.has_value()) << record.error().message;
-    EXPECT_TRUE(Same(*record, engine::JobAccepted{JobId(1), plan}));
+    EXPECT_TRUE(record.has_value()) << record.error().message;
+    return std::get<engine::JobAccepted>(*record);
+  };
+  // A priority and retries of these tasks alone are new in 5.
+  std::string now = "\5" + needs + std::string("\0\0", 2) + since3;
+  EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
+  for (const std::string& data :
+       {"\2" + needs + before + after, "\3" + needs + since3, "\4" + needs + since3, now}) {
+    EXPECT_TRUE(Same(read(data), engine::JobAccepted{JobId(1), plan}));
   }
+  plan.requests[0].priority = -2;
+  plan.requests[0].retries = 2;
+  now = "\5" + needs + "\3\3" + since3;
+  EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
+  EXPECT_TRUE(Same(read(now), engine::JobAccepted{JobId(1), plan}));
 }
 
 TEST(RecordCodec, ChecksumCoversAllOfIt) {

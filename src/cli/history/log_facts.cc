@@ -96,7 +96,7 @@ const std::string* LogFacts::WhyCancelled(TaskIndex index) const {
 const Needs* LogFacts::NeedsOf(TaskIndex index) const {
   for (const RequestRun& run : runs) {
     if (index < run.first || index - run.first >= run.count) continue;
-    return run.request < requests.size() ? &requests[run.request] : nullptr;
+    return run.request < requests.size() ? &requests[run.request].needs : nullptr;
   }
   return nullptr;
 }

@@ -16,7 +16,7 @@ struct LogFacts {
   engine::HoldReason held = engine::HoldReason::kNone;
   Instant held_at;                          // 0: not known
   std::map<NodeId, std::string> set_aside;  // nodes that get nothing of the job, and why
-  std::vector<Needs> requests;
+  std::vector<TaskClass> requests;
   std::vector<RequestRun> runs;  // the newest of a task stands first
   // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
   // list is not among it.

@@ -28,7 +28,7 @@ std::string WhyNever(const After& after, const JobCounts& counts) {
 }
 
 // Withdraws the tasks whose counterparts did not succeed. False when the job was cancelled.
-bool SettleEach(StepContext& step, JobState& job, const JobOutcome& outcome) {
+bool SettleEach(StepContext& step, const JobState& job, const JobOutcome& outcome) {
   std::string other = fmt::format("job {}", outcome.job.value);
   if (outcome.counts.total != job.task_count()) {
     Cancel(step, job,
@@ -56,7 +56,7 @@ JobOutcome OutcomeOf(const JobState& job) {
   return outcome;
 }
 
-void Settle(StepContext& step, JobState& job, const JobOutcome& outcome) {
+void Settle(StepContext& step, const JobState& job, const JobOutcome& outcome) {
   // A copy: each record changes what the job waits for.
   for (const After& after : std::vector<After>(job.after())) {
     if (after.job != outcome.job) continue;
@@ -70,17 +70,17 @@ void Settle(StepContext& step, JobState& job, const JobOutcome& outcome) {
   CheckJob(step, job);
 }
 
-void SettleKnown(StepContext& step, JobState& job, const std::vector<JobOutcome>& outcomes) {
+void SettleKnown(StepContext& step, const JobState& job, const std::vector<JobOutcome>& outcomes) {
   for (const After& after : std::vector<After>(job.after())) {
     if (job.after().empty()) return;  // it was cancelled
-    const JobState* other = step.state.FindJob(after.job);
+    const JobState* other = step.durable.FindJob(after.job);
     auto outcome = std::find_if(outcomes.begin(), outcomes.end(),
                                 [&](const JobOutcome& each) { return each.job == after.job; });
     if (other != nullptr && other != &job) {
       if (other->finished()) Settle(step, job, OutcomeOf(*other));
     } else if (outcome != outcomes.end()) {
       Settle(step, job, *outcome);
-    } else if (!step.state.set_aside.contains(after.job)) {
+    } else if (!step.live.set_aside.contains(after.job)) {
       Cancel(step, job, fmt::format("job {}, which it waits for, is not known", after.job.value));
     }
   }
@@ -90,12 +90,12 @@ void SettleDependents(StepContext& step) {
   while (!step.finished.empty()) {
     JobId id = step.finished.back();
     step.finished.pop_back();
-    const JobState* job = step.state.FindJob(id);
-    auto dependents = step.state.dependents.find(id);
-    if (!job->finished() || dependents == step.state.dependents.end()) continue;
+    const JobState* job = step.durable.FindJob(id);
+    auto dependents = step.durable.dependents().find(id);
+    if (!job->finished() || dependents == step.durable.dependents().end()) continue;
     JobOutcome outcome = OutcomeOf(*job);
     for (JobId dependent : std::set<JobId>(dependents->second)) {
-      Settle(step, *step.state.FindJob(dependent), outcome);
+      Settle(step, *step.durable.FindJob(dependent), outcome);
     }
   }
 }

@@ -43,7 +43,7 @@ struct SubmitJob {
 struct GrowJob {
   JobId job;
   uint32_t count = 0;
-  std::vector<Needs> new_requests;
+  std::vector<TaskClass> new_requests;
   std::vector<RequestRun> runs;
   // How many requests of the job its sender knew of; the new ones are numbered from there.
   uint32_t known_requests = UINT32_MAX;  // all
@@ -308,7 +308,7 @@ class Engine {
   HoldReason Held(JobId job) const;
   std::optional<JobPolicy> Policy(JobId job) const;
   // The distinct requests of its tasks, as the job's records number them.
-  std::vector<Needs> Requests(JobId job) const;
+  std::vector<TaskClass> Requests(JobId job) const;
   bool Finished(JobId job) const;
   // Tasks that have not ended. Cost: the job's tasks.
   std::vector<TaskRange> Unended(JobId job) const;

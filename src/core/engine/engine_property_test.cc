@@ -118,7 +118,10 @@ class World {
 
   void Step() {
     Output out;
+    uint64_t before = engine_->Digest();
     engine_->Step({now_, events_}, out);
+    // News alone change nothing of what is durable.
+    if (out.records.empty()) RC_ASSERT(engine_->Digest() == before);
     for (const Event& event : events_) {
       if (const auto* joined = std::get_if<NodeJoined>(&event)) {
         model_.Join(joined->node, joined->offer);
@@ -215,6 +218,12 @@ class World {
     if (prng.Chance(15)) needs.named = {{"gpus", 1 + static_cast<uint32_t>(prng.Below(2))}};
     return needs;
   }
+  static TaskClass AnyClass(Prng& prng) {
+    TaskClass any = AnyNeeds(prng);
+    if (prng.Chance(30)) any.priority = static_cast<int32_t>(prng.Below(3)) - 1;
+    if (prng.Chance(30)) any.retries = static_cast<uint32_t>(prng.Below(3));
+    return any;
+  }
   static JobPolicy AnyPolicy(Prng& prng) {
     JobPolicy policy;
     policy.retry.retries = static_cast<uint32_t>(prng.Below(4));
@@ -260,7 +269,7 @@ class World {
     plan.task_count = static_cast<uint32_t>(prng.Below(40));
     plan.open = prng.Chance(20);
     for (uint64_t n = prng.Chance(60) ? 1 : 1 + prng.Below(4); n > 0; --n) {
-      plan.requests.push_back(AnyNeeds(prng));
+      plan.requests.push_back(AnyClass(prng));
     }
     auto requests = static_cast<uint32_t>(plan.requests.size());
     plan.runs = AnyRuns(prng, 0, plan.task_count, requests);
@@ -430,7 +439,7 @@ class World {
       return;
     }
     GrowJob grow{id, static_cast<uint32_t>(prng.Below(6)), {}, {}};
-    if (prng.Chance(30)) grow.new_requests.push_back(AnyNeeds(prng));
+    if (prng.Chance(30)) grow.new_requests.push_back(AnyClass(prng));
     auto requests = static_cast<uint32_t>(it->second.requests.size() + grow.new_requests.size());
     grow.runs = AnyRuns(prng, static_cast<uint32_t>(it->second.tasks.size()), grow.count, requests);
     events_.push_back(std::move(grow));

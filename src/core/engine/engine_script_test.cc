@@ -1,6 +1,7 @@
 // The engine under text scripts (scripts/*.txt). Lines of a block:
 //
 //   submit j1 tasks=100 [cpus=2 ...]      or with several requests: submit j1 1-3:cpus=2 4:gpus=1
+//          (there also priority=1 and retries=2, of these tasks)
 //          [open] [order=3,1,2] + a policy: [retries=1] [delay=5s] [retry-on=exit,node] [once]
 //          [halt=now,fail=1|soon,done=30%] [max-failures=2]
 //          [max-running=2] [pause-after=25 [despite-success]] [weight=50] + [user=ada] [priority=1]
@@ -71,7 +72,9 @@ class Writer {
   }
   void operator()(const NeedsChanged& record) {
     std::string text = "record needs " + Name(record.job);
-    for (const Needs& needs : record.new_requests) text += fmt::format(" [{}]", Describe(needs));
+    for (const TaskClass& each : record.new_requests) {
+      text += fmt::format(" [{}]", Describe(each.needs));
+    }
     for (const RequestRun& run : record.runs) {
       text += fmt::format(" {}-{}={}", run.first + 1, run.first + run.count, run.request);
     }
@@ -329,7 +332,7 @@ class EngineMachine : public script::Machine {
     while (!line.Has("tasks") && line.HasWord()) AddRun(line, line.Word("tasks"), plan);
     if (line.Has("tasks")) {
       plan.task_count = static_cast<uint32_t>(line.Number("tasks", 0));
-      plan.requests = {line.TaskNeeds()};
+      plan.requests = {TaskClass(line.TaskNeeds())};
       if (plan.task_count > 0) plan.runs = {{0, plan.task_count, 0}};
     }
     events_.push_back(std::move(submit));
@@ -366,11 +369,15 @@ class EngineMachine : public script::Machine {
     std::string options = word.substr(colon + 1);
     std::replace(options.begin(), options.end(), ',', ' ');
     Line needs_line("needs " + options);
-    Needs needs = needs_line.TaskNeeds();
+    TaskClass of_tasks = needs_line.TaskNeeds();
+    of_tasks.priority = static_cast<int32_t>(needs_line.Number("priority", 0));
+    if (needs_line.Has("retries")) {
+      of_tasks.retries = static_cast<uint32_t>(needs_line.Number("retries", 0));
+    }
     if (auto ok = needs_line.Finish(); !ok) return line.Fail(ok.error().message);
-    auto same = std::find(plan.requests.begin(), plan.requests.end(), needs);
+    auto same = std::find(plan.requests.begin(), plan.requests.end(), of_tasks);
     auto number = static_cast<uint32_t>(same - plan.requests.begin());
-    if (same == plan.requests.end()) plan.requests.push_back(needs);
+    if (same == plan.requests.end()) plan.requests.push_back(of_tasks);
     plan.runs.push_back({ranges->front().first, ranges->front().count, number});
     plan.task_count += ranges->front().count;
   }
@@ -379,7 +386,7 @@ class EngineMachine : public script::Machine {
     uint32_t first = engine_->Counts(grow.job).value_or(JobCounts{}).total;
     uint32_t request = 0;
     if (line.Has("cpus")) {
-      grow.new_requests = {line.TaskNeeds()};
+      grow.new_requests = {TaskClass(line.TaskNeeds())};
       request = static_cast<uint32_t>(line.Number("request", 1));
     }
     grow.runs = {{first, grow.count, request}};

@@ -1,7 +1,6 @@
 // JobState: see job_state.h. The queues' invariant: a queued task is in the queue of its request,
 // in exactly one part, told by its bits (kWaits: delayed, kAgain: requeued, neither: fresh, at or
-// after the cursor), and stands there once; only a blocked task is in none. Leases take from the
-// fronts, as SkipStale then sees; Withdraw takes from anywhere, and cleans the whole.
+// after the cursor), and stands there once; only a blocked task is in none.
 #include "core/engine/job_state.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/engine/place/place.h"
 
 namespace spate::engine {
 namespace {
@@ -25,45 +25,9 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash * 0xff51afd7ed558ccdu;
 }
 
-// Equal needs give the same number.
-uint64_t KindOf(const Needs& needs) {
-  std::hash<std::string> text;
-  uint64_t hash = Mix(needs.milli_cpus, needs.memory);
-  for (const NamedNeed& named : needs.named) hash = Mix(hash, text(named.name) + named.count);
-  hash = Mix(hash, static_cast<uint64_t>(needs.time.ns));
-  for (const std::string& label : needs.labels) hash = Mix(hash, text(label));
-  hash = Mix(hash, text(needs.on_node));
-  for (const std::string& node : needs.not_on) hash = Mix(hash, text(node) + 1);
-  return hash;
-}
-
-// `runs`, which cover all tasks, with what `over` says of some of them.
-std::vector<RequestRun> Overlaid(const std::vector<RequestRun>& runs,
-                                 const std::vector<RequestRun>& over) {
-  std::vector<RequestRun> all;
-  auto next = over.begin();
-  for (const RequestRun& run : runs) {
-    TaskIndex end = run.first + run.count;
-    for (TaskIndex at = run.first, until = end; at < end; at = until) {
-      while (next != over.end() && next->first + next->count <= at) ++next;
-      bool inside = next != over.end() && next->first <= at;
-      uint32_t request = inside ? next->request : run.request;
-      until = end;
-      if (next != over.end()) until = inside ? next->first + next->count : next->first;
-      until = std::min(until, end);
-      if (!all.empty() && all.back().request == request) {
-        all.back().count += until - at;
-      } else {
-        all.push_back({at, until - at, request});
-      }
-    }
-  }
-  return all;
-}
-
 }  // namespace
 
-JobState::JobState(JobId id, const JobPlan& plan)
+JobState::JobState(JobId id, const JobPlan& plan, Stirred& stirred)
     : id_(id),
       policy_(plan.policy),
       open_(plan.open),
@@ -71,49 +35,21 @@ JobState::JobState(JobId id, const JobPlan& plan)
       priority_(plan.priority),
       after_(plan.after),
       requests_(plan.requests),
-      runs_(plan.runs),
       order_(plan.order),
       tasks_(plan.task_count, static_cast<uint8_t>(TaskState::kQueued)) {
   counts_.total = plan.task_count;
   counts_.queued = plan.task_count;
-  queues_.resize(requests_.size());
-  for (const RequestRun& run : runs_) CountWaiting(run.request, run.count);
-  PlaceCursors(0);
+  AddQueues();
+  AddRuns(plan.runs);
+  SortRuns();
+  for (Queue& queue : queues_) Seek(queue);
+  for (uint32_t request = 0; request < queues_.size(); ++request) stirred.Add(id_, request);
 }
 
 bool JobState::Runnable() const {
   return held_ == HoldReason::kNone && !finished_ && !cancelled_ &&
          std::all_of(after_.begin(), after_.end(),
                      [](const After& after) { return after.kind == AfterKind::kEach; });
-}
-
-bool JobState::AsksNow() const {
-  bool bounded = policy_.max_running > 0 && counts_.leased >= policy_.max_running;
-  return awake_ > 0 && !bounded && Runnable();
-}
-
-place::GroupKey JobState::group() const {
-  return particular() ? awake_kinds_ + Mix(id_.value, 1) : awake_kinds_;
-}
-
-bool JobState::AsksFor(const Queue& queue) const {
-  if (!queue.requeued->empty() || queue.cursor < counts_.total) return true;
-  return !queue.delayed.empty() && queue.delayed.front().at <= clock_;
-}
-
-void JobState::Stir(uint32_t request) {
-  Queue& queue = queues_[request];
-  bool awake = AsksFor(queue);
-  if (awake == queue.awake) return;
-  queue.awake = awake;
-  place::GroupKey kind = KindOf(requests_[request]);
-  awake_ += awake ? 1 : -1;
-  awake_kinds_ += awake ? kind : -kind;
-}
-
-void JobState::Wake(Instant now) {
-  clock_ = now;
-  for (uint32_t request = 0; request < queues_.size(); ++request) Stir(request);
 }
 
 bool JobState::WaitsForEachOf(JobId other) const {
@@ -153,9 +89,13 @@ void JobState::EndRow() {
 uint32_t JobState::RequestOf(TaskIndex index) const {
   if (runs_.size() == 1) return runs_.front().request;
   auto after = std::upper_bound(runs_.begin(), runs_.end(), index,
-                                [](TaskIndex i, const RequestRun& run) { return i < run.first; });
+                                [](TaskIndex i, const Run& run) { return i < run.first; });
   CHECK(after != runs_.begin());
   return std::prev(after)->request;
+}
+
+uint32_t JobState::RetriesOf(TaskIndex index) const {
+  return requests_[RequestOf(index)].retries.value_or(policy_.retry.retries);
 }
 
 Attempt JobState::CurrentAttempt(TaskIndex index) const {
@@ -186,44 +126,40 @@ bool JobState::Fresh(TaskIndex index) const {
   return tasks_[index] == static_cast<uint8_t>(TaskState::kQueued);
 }
 
-uint32_t JobState::SeekFresh(uint32_t request, uint32_t position) const {
-  if (queues_.size() == 1 || !order_.empty()) {
-    while (position < counts_.total) {
-      TaskIndex index = AtPosition(position);
-      if (Fresh(index) && (queues_.size() == 1 || RequestOf(index) == request)) break;
-      ++position;
-    }
+uint32_t JobState::SeekFresh(const Queue& queue, uint32_t position, uint32_t& next_run) const {
+  if (queues_.size() == 1) {
+    while (position < counts_.total && !Fresh(AtPosition(position))) ++position;
     return position;
   }
-  if (position >= counts_.total) return position;
-  auto run = std::upper_bound(runs_.begin(), runs_.end(), position,
-                              [](TaskIndex i, const RequestRun& r) { return i < r.first; });
-  for (--run; run != runs_.end(); ++run) {
-    if (run->request != request) continue;
-    for (position = std::max(position, run->first); position < run->first + run->count;
-         ++position) {
+  for (; next_run < queue.runs.size(); ++next_run) {
+    uint32_t run = queue.runs[next_run];
+    if (!order_.empty()) {
+      if (run >= position && Fresh(order_[run])) return run;
+      continue;
+    }
+    for (position = std::max(position, runs_[run].first); position < EndOfRun(run); ++position) {
       if (Fresh(position)) return position;
     }
   }
   return counts_.total;
 }
 
-void JobState::PlaceCursors(uint32_t position) {
-  uint32_t missing = 0;
-  for (Queue& queue : queues_) {
-    if (queue.cursor < position) continue;
-    queue.cursor = counts_.total;
-    ++missing;
+place::Ready::Queued JobState::QueuedOf(uint32_t request, Instant now) const {
+  using Kind = place::ClassTurn::Kind;
+  const Queue& queue = queues_[request];
+  const int32_t priority = requests_[request].priority;
+  place::Ready::Queued queued{.waiting = queue.waiting};
+  auto delayed = queue.delayed->begin();
+  bool due = delayed != queue.delayed->end() && delayed->first <= now;
+  if (!queue.requeued->empty()) {
+    queued.turn = {priority, Kind::kAgain, Instant{}, queue.requeued->begin()->first};
+  } else if (due) {
+    queued.turn = {priority, Kind::kDue, delayed->first, delayed->second};
+  } else if (queue.cursor < counts_.total) {
+    queued.turn = {priority, Kind::kFresh, Instant{}, queue.cursor};
   }
-  while (missing > 0 && position < counts_.total) {
-    uint32_t request = RequestOf(AtPosition(position));
-    if (Queue& queue = queues_[request]; queue.cursor == counts_.total) {
-      queue.cursor = position;
-      --missing;
-    }
-    ++position;
-  }
-  for (uint32_t request = 0; request < queues_.size(); ++request) Stir(request);
+  if (!due && delayed != queue.delayed->end()) queued.due = delayed->first;
+  return queued;
 }
 
 bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
@@ -245,103 +181,48 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
   return true;
 }
 
-bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request, const Skip& skip) const {
+bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request,
+                            const place::ClassTurn& until, const Skip& skip) const {
+  place::ClassTurn turn{requests_[request].priority, place::ClassTurn::Kind::kAgain};
   for (const auto& [place, range] : *queues_[request].requeued) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      turn.sequence = place + (i - range.first);
+      if (head.count == max || !(turn < until)) return true;
       if (skip && skip(i)) continue;
-      if (head.count == max || !Join(head, i, request)) return true;
+      if (!Join(head, i, request)) return true;
     }
   }
   return head.count > 0;
 }
 
-bool JobState::PeekRequeued(Head& head, uint32_t max, const std::vector<bool>& passed,
-                            const Skip& skip) const {
-  for (uint32_t request = 0; request < queues_.size(); ++request) {
-    if (queues_[request].requeued->empty() || (!passed.empty() && passed[request])) continue;
-    if (JoinRequeued(head, max, request, skip)) return true;
-  }
-  return false;
-}
-
-bool JobState::PeekDelayed(Head& head, Instant now, const std::vector<bool>& passed,
-                           const Skip& skip) const {
-  uint32_t first = 0;
-  const Delayed* next = nullptr;
-  for (uint32_t request = 0; request < queues_.size(); ++request) {
-    const Queue& queue = queues_[request];
-    if (queue.delayed.empty() || (!passed.empty() && passed[request])) continue;
-    const Delayed& top = queue.delayed.front();
-    if (top.at > now || (next != nullptr && top < *next)) continue;
-    if (skip && skip(top.index)) continue;
-    next = &top;
-    first = request;
-  }
-  return next != nullptr && Join(head, next->index, first);
-}
-
-void JobState::PeekFresh(Head& head, uint32_t max, const std::vector<bool>& passed) const {
-  uint32_t first = 0;
-  uint32_t position = counts_.total;
-  uint32_t bound = counts_.total;  // where a task of another request has its turn
-  for (uint32_t request = 0; request < queues_.size(); ++request) {
-    if (!passed.empty() && passed[request]) continue;
-    uint32_t cursor = queues_[request].cursor;
-    if (cursor < position) {
-      bound = position;
-      position = cursor;
-      first = request;
-    } else {
-      bound = std::min(bound, cursor);
-    }
-  }
-  while (position < bound && head.count < max) {
-    if (!Join(head, AtPosition(position), first)) return;
-    position = SeekFresh(first, position + 1);
+void JobState::JoinFresh(Head& head, uint32_t max, uint32_t request,
+                         const place::ClassTurn& until) const {
+  using Kind = place::ClassTurn::Kind;
+  const Queue& queue = queues_[request];
+  uint32_t run = queue.next_run;
+  uint32_t position = queue.cursor;
+  while (position < counts_.total && head.count < max) {
+    place::ClassTurn turn{requests_[request].priority, Kind::kFresh, Instant{}, position};
+    if (!(turn < until) || !Join(head, AtPosition(position), request)) return;
+    position = SeekFresh(queue, position + 1, run);
   }
 }
 
-Head JobState::Peek(Instant now, uint32_t max, const std::vector<bool>& passed,
+Head JobState::Peek(uint32_t request, Instant now, uint32_t max, const place::ClassTurn& until,
                     const Skip& skip) const {
   Head head;
-  if (max == 0 || counts_.queued == 0) return head;
-  if (PeekRequeued(head, max, passed, skip) || PeekDelayed(head, now, passed, skip)) return head;
-  PeekFresh(head, max, passed);
+  if (max == 0 || JoinRequeued(head, max, request, until, skip)) return head;
+  const Delayed& delayed = *queues_[request].delayed;
+  if (!delayed.empty() && delayed.begin()->first <= now) {
+    TaskIndex first = delayed.begin()->second;
+    if (!(skip && skip(first)) && Join(head, first, request)) return head;
+  }
+  JoinFresh(head, max, request, until);
   return head;
 }
 
-JobState::Turns JobState::TurnsOfRequests(Instant now, const std::vector<bool>& passed) const {
-  std::vector<Turns::value_type> turns;
-  for (uint32_t request = 0; request < queues_.size(); ++request) {
-    if (!passed.empty() && passed[request]) continue;
-    const Queue& queue = queues_[request];
-    if (!queue.requeued->empty()) {
-      turns.emplace_back(0, Instant{}, 0, request);
-    } else if (!queue.delayed.empty() && queue.delayed.front().at <= now) {
-      turns.emplace_back(1, queue.delayed.front().at, queue.delayed.front().index, request);
-    } else if (queue.cursor < counts_.total) {
-      turns.emplace_back(2, Instant{}, queue.cursor, request);
-    }
-  }
-  return Turns(std::greater<>(), std::move(turns));
-}
-
-Instant JobState::NextDue(Instant now) const {
-  Instant next = Instant::Never();
-  for (const Queue& queue : queues_) {
-    if (!queue.delayed.empty() && queue.delayed.front().at > now) {
-      next = std::min(next, queue.delayed.front().at);
-    }
-  }
-  return next;
-}
-
 Instant JobState::DueOf(TaskIndex index) const {
-  if (!Has(index, kWaits)) return Instant{};
-  for (const Delayed& delayed : queues_[RequestOf(index)].delayed) {
-    if (delayed.index == index) return delayed.at;
-  }
-  return Instant{};
+  return Has(index, kWaits) ? TraceOf(index).due : Instant{};
 }
 
 uint32_t& JobState::CountOf(TaskState state) {
@@ -362,7 +243,7 @@ uint32_t& JobState::CountOf(TaskState state) {
   return counts_.unknown;
 }
 
-// Also takes the task out of the queues.
+// TakeOut comes before it, where the task may be in a queue.
 void JobState::SetState(TaskIndex index, TaskState state) {
   uint32_t& before = CountOf(StateOf(index));
   CHECK(before > 0);
@@ -371,60 +252,28 @@ void JobState::SetState(TaskIndex index, TaskState state) {
   tasks_[index] = static_cast<uint8_t>((tasks_[index] & kLeasedBefore) | static_cast<int>(state));
 }
 
-void JobState::Requeue(TaskIndex index) {
+void JobState::Requeue(TaskIndex index, Stirred& stirred) {
   SetState(index, TaskState::kQueued);
   tasks_[index] |= kAgain;
   uint32_t request = RequestOf(index);
   CountWaiting(request, 1);
-  queues_[request].requeued.Edit().Push(index);
-  Stir(request);
+  queues_[request].requeued.Edit().Push(index, ++requeued_);
+  stirred.Add(id_, request);
 }
 
-void JobState::Delay(TaskIndex index, Instant until) {
+void JobState::Delay(TaskIndex index, Instant until, Stirred& stirred) {
   SetState(index, TaskState::kQueued);
   tasks_[index] |= kWaits;
   uint32_t request = RequestOf(index);
   CountWaiting(request, 1);
-  std::vector<Delayed>& delayed = queues_[request].delayed;
-  delayed.push_back({until, index});
-  std::push_heap(delayed.begin(), delayed.end());
-  TellDelayed(queues_[request]);
-  Stir(request);
+  traces_.Edit()[index].due = until;
+  queues_[request].delayed.Edit().insert({until, index});
+  stirred.Add(id_, request);
 }
 
-void JobState::SkipStale(uint32_t request) {
-  Queue& queue = queues_[request];
-  while (!queue.delayed.empty() && !Has(queue.delayed.front().index, kWaits)) {
-    std::pop_heap(queue.delayed.begin(), queue.delayed.end());
-    queue.delayed.pop_back();
-  }
-  TellDelayed(queue);
-  queue.cursor = SeekFresh(request, queue.cursor);
-  Stir(request);
-}
-
-// What stood before it may have hidden it.
-void JobState::TellDelayed(const Queue& queue) {
-  if (!queue.delayed.empty() && queue.delayed.front().at > clock_) {
-    account.delayed = std::min(account.delayed, queue.delayed.front().at);
-  }
-}
-
-void JobState::DropStale() {
-  for (uint32_t request = 0; request < queues_.size(); ++request) {
-    Queue& queue = queues_[request];
-    const Rare<Requeued> before = std::exchange(queue.requeued, {});
-    for (const auto& [place, range] : *before) {
-      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        if (Has(i, kAgain)) queue.requeued.Edit().Push(i);
-      }
-    }
-    std::erase_if(queue.delayed, [this](const Delayed& d) { return !Has(d.index, kWaits); });
-    std::make_heap(queue.delayed.begin(), queue.delayed.end());
-    TellDelayed(queue);
-    queue.cursor = SeekFresh(request, queue.cursor);
-    Stir(request);
-  }
+void JobState::TakeOut(TaskIndex index, Queue& queue) {
+  if (Has(index, kAgain)) queue.requeued.Edit().Take(index);
+  if (Has(index, kWaits)) queue.delayed.Edit().erase({TraceOf(index).due, index});
 }
 
 void JobState::Release() {
@@ -440,7 +289,7 @@ void JobState::Finish() {
   lossy_ = false;
 }
 
-void JobState::Cancel() {
+void JobState::Cancel(Stirred& stirred) {
   cancelled_ = true;
   open_ = false;
   held_ = HoldReason::kNone;
@@ -448,9 +297,15 @@ void JobState::Cancel() {
     if (StateOf(i) == TaskState::kQueued) SetState(i, TaskState::kCancelled);
   }
   after_.clear();
-  for (Queue& queue : queues_) queue.waiting = 0;
   waiting_ = 0;
-  DropStale();
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    Queue& queue = queues_[request];
+    queue.requeued.Clear();
+    queue.delayed.Clear();
+    queue.waiting = 0;
+    Seek(queue);
+    stirred.Add(id_, request);
+  }
 }
 
 void JobState::CancelLeased(const std::vector<TaskRange>& tasks) {
@@ -462,17 +317,17 @@ void JobState::CancelLeased(const std::vector<TaskRange>& tasks) {
   }
 }
 
-void JobState::Block(TaskIndex index) {
+void JobState::Block(TaskIndex index, Stirred& stirred) {
   CHECK(Fresh(index));
   tasks_[index] |= kBlocked;
   uint32_t request = RequestOf(index);
   CountWaiting(request, -1);
-  queues_[request].cursor = SeekFresh(request, queues_[request].cursor);
-  Stir(request);
+  Seek(queues_[request]);
+  stirred.Add(id_, request);
 }
 
-void JobState::Unblock(TaskIndex index) {
-  if (Blocked(index)) Requeue(index);
+void JobState::Unblock(TaskIndex index, Stirred& stirred) {
+  if (Blocked(index)) Requeue(index, stirred);
 }
 
 void JobState::CountWaiting(uint32_t request, int64_t change) {
@@ -492,26 +347,51 @@ void JobState::Meet(JobId other) {
   std::erase_if(after_, [other](const After& after) { return after.job == other; });
 }
 
-// For new requests; they have no fresh tasks yet.
-void JobState::AddQueues(uint32_t cursor) {
-  while (queues_.size() < requests_.size()) queues_.emplace_back().cursor = cursor;
+void JobState::AddQueues() { queues_.resize(requests_.size()); }
+
+void JobState::AddRuns(const std::vector<RequestRun>& runs) {
+  if (runs_.empty()) runs_.reserve(runs.size());
+  for (const RequestRun& run : runs) {
+    CountWaiting(run.request, run.count);
+    if (runs_.empty() || runs_.back().request != run.request) {
+      runs_.push_back({run.first, run.request});
+    }
+  }
 }
 
-void JobState::Grow(const JobGrown& grown) {
+void JobState::SortRuns() {
+  if (queues_.size() == 1) return;
+  std::vector<uint32_t> counts(queues_.size());
+  auto each = [&](auto fn) {
+    if (order_.empty()) {
+      for (uint32_t run = 0; run < runs_.size(); ++run) fn(runs_[run].request, run);
+    } else {
+      for (uint32_t at = 0; at < order_.size(); ++at) fn(RequestOf(order_[at]), at);
+    }
+  };
+  each([&](uint32_t request, uint32_t) { ++counts[request]; });
+  for (uint32_t request = 0; request < queues_.size(); ++request) {
+    queues_[request].runs.clear();
+    queues_[request].runs.reserve(counts[request]);
+    queues_[request].next_run = 0;
+  }
+  each([&](uint32_t request, uint32_t run) { queues_[request].runs.push_back(run); });
+}
+
+void JobState::Grow(const JobGrown& grown, Stirred& stirred) {
   // What comes to a job that had ended is not to blame for how that went.
   if (finished_) EndRow();
   if (finished_ && held_ == HoldReason::kAllFail) Release();
-  uint32_t before = counts_.total;
+  const bool was_one = queues_.size() == 1;
+  const auto runs = static_cast<uint32_t>(runs_.size());
+  const uint32_t before = counts_.total;
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
-  AddQueues(before);
-  for (const RequestRun& run : grown.runs) {
-    CountWaiting(run.request, run.count);
-    if (!runs_.empty() && runs_.back().request == run.request) {
-      runs_.back().count += run.count;
-    } else {
-      runs_.push_back(run);
-    }
+  AddQueues();
+  // The last run may become longer.
+  for (Queue& queue : queues_) {
+    if (queue.next_run > 0) --queue.next_run;
   }
+  AddRuns(grown.runs);
   if (!order_.empty()) {
     for (uint32_t i = 0; i < grown.count; ++i) order_.push_back(counts_.total + i);
   }
@@ -520,27 +400,46 @@ void JobState::Grow(const JobGrown& grown) {
   counts_.queued += grown.count;
   finished_ = false;
   cancelled_ = false;
-  PlaceCursors(before);
+  if (was_one) {
+    SortRuns();
+  } else if (order_.empty()) {
+    for (uint32_t run = runs; run < runs_.size(); ++run) {
+      queues_[runs_[run].request].runs.push_back(run);
+    }
+  } else {
+    for (uint32_t at = before; at < counts_.total; ++at) {
+      queues_[RequestOf(at)].runs.push_back(at);
+    }
+  }
+  for (Queue& queue : queues_) {
+    queue.cursor = std::min(queue.cursor, before);
+    Seek(queue);
+  }
+  for (const RequestRun& run : grown.runs) stirred.Add(id_, run.request);
 }
 
-void JobState::Withdraw(const std::vector<TaskRange>& tasks) {
+void JobState::Withdraw(const std::vector<TaskRange>& tasks, Stirred& stirred) {
   for (const TaskRange& range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       CHECK(StateOf(i) == TaskState::kQueued);
-      if (!Blocked(i)) CountWaiting(RequestOf(i), -1);
+      uint32_t request = RequestOf(i);
+      Queue& queue = queues_[request];
+      if (!Blocked(i)) CountWaiting(request, -1);
+      TakeOut(i, queue);
       SetState(i, TaskState::kCancelled);
+      Seek(queue);
+      stirred.Add(id_, request);
     }
   }
-  DropStale();
 }
 
-void JobState::Reopen(const std::vector<TaskRange>& tasks) {
+void JobState::Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred) {
   for (const TaskRange& range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       CHECK(MayReopen(i));
       if (Attempt attempt = CurrentAttempt(i); attempt.value > 0)
         traces_.Edit()[i] = {attempt, 0, 0};
-      Requeue(i);
+      Requeue(i, stirred);
     }
   }
   finished_ = false;
@@ -552,39 +451,60 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks) {
   counts_at_release_.cancelled = std::min(counts_at_release_.cancelled, counts_.cancelled);
 }
 
-void JobState::ChangeNeeds(const NeedsChanged& changed) {
-  requests_.insert(requests_.end(), changed.new_requests.begin(), changed.new_requests.end());
-  AddQueues(counts_.total);
-  for (const RequestRun& run : changed.runs) {
-    CHECK(run.request < requests_.size());
-    // Tasks that have ended are in no queue.
-    for (TaskIndex i = run.first; i < run.first + run.count; ++i) CHECK(MayReopen(i));
+std::vector<JobState::Run> JobState::Overlaid(const std::vector<RequestRun>& over) const {
+  std::vector<Run> all;
+  auto next = over.begin();
+  for (uint32_t run = 0; run < runs_.size(); ++run) {
+    TaskIndex end = EndOfRun(run);
+    for (TaskIndex at = runs_[run].first, until = end; at < end; at = until) {
+      while (next != over.end() && next->first + next->count <= at) ++next;
+      bool inside = next != over.end() && next->first <= at;
+      uint32_t request = inside ? next->request : runs_[run].request;
+      until = end;
+      if (next != over.end()) until = inside ? next->first + next->count : next->first;
+      until = std::min(until, end);
+      if (all.empty() || all.back().request != request) all.push_back({at, request});
+    }
   }
-  runs_ = Overlaid(runs_, changed.runs);
+  return all;
 }
 
-void JobState::Lease(TaskRange tasks, Attempt attempt) {
-  uint32_t request = RequestOf(tasks.first);
+void JobState::ChangeNeeds(const NeedsChanged& changed) {
+  requests_.insert(requests_.end(), changed.new_requests.begin(), changed.new_requests.end());
+  AddQueues();
+  for (const RequestRun& run : changed.runs) {
+    CHECK(run.request < requests_.size());
+    // Tasks that have ended are in no queue: the queues only need to know the new runs.
+    for (TaskIndex i = run.first; i < run.first + run.count; ++i) CHECK(MayReopen(i));
+  }
+  runs_ = Overlaid(changed.runs);
+  SortRuns();
+  for (Queue& queue : queues_) Seek(queue);
+}
+
+void JobState::Lease(TaskRange tasks, uint32_t request, Attempt attempt, Stirred& stirred) {
+  Queue& queue = queues_[request];
   for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
     CHECK(StateOf(i) == TaskState::kQueued);
     // Replay may not know the job whose end had unblocked it.
     if (!Blocked(i)) CountWaiting(request, -1);
-    if (Has(i, kAgain)) queues_[request].requeued.Edit().Take(i);
+    TakeOut(i, queue);
     SetState(i, TaskState::kLeased);
     tasks_[i] |= kLeasedBefore;
     if (attempt.value > 1) traces_.Edit()[i].attempt = attempt;
   }
-  SkipStale(request);
+  Seek(queue);
+  stirred.Add(id_, request);
 }
 
-void JobState::Return(TaskRange tasks, Attempt attempt) {
+void JobState::Return(TaskRange tasks, Attempt attempt, Stirred& stirred) {
   for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
     CHECK(StateOf(i) == TaskState::kLeased);
     CHECK(CurrentAttempt(i) == attempt);
     if (Cancelled(i)) {
       SetState(i, TaskState::kCancelled);
     } else {
-      Requeue(i);
+      Requeue(i, stirred);
     }
   }
 }
@@ -635,7 +555,7 @@ void JobState::LearnFailure(const AttemptEnded& ended) {
   }
 }
 
-void JobState::End(const AttemptEnded& ended) {
+void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
   TaskIndex i = ended.end.ref.index;
   CHECK(StateOf(i) == TaskState::kLeased);
   Learn(ended);
@@ -665,9 +585,9 @@ void JobState::End(const AttemptEnded& ended) {
     trace.blamed_at = ended.ended;
   }
   if (ended.counts && policy_.retry.delay.ns > 0) {
-    Delay(i, ended.ended + policy_.retry.delay);
+    Delay(i, ended.ended + policy_.retry.delay, stirred);
   } else {
-    Requeue(i);
+    Requeue(i, stirred);
   }
 }
 
@@ -677,7 +597,6 @@ void JobState::CheckInvariants() const {
   size_t waiting = 0;
   size_t again = 0;
   std::vector<uint32_t> unblocked(queues_.size());
-  place::GroupKey kinds = 0;
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
     switch (StateOf(i)) {
       case TaskState::kQueued:
@@ -711,11 +630,12 @@ void JobState::CheckInvariants() const {
   // Each queued task stands once: all entries are true, and there are as many as tasks.
   for (uint32_t request = 0; request < queues_.size(); ++request) {
     const Queue& queue = queues_[request];
-    for (const Delayed& delayed : queue.delayed) {
-      CHECK(Has(delayed.index, kWaits));
-      CHECK(RequestOf(delayed.index) == request);
+    for (const auto& [due, index] : *queue.delayed) {
+      CHECK(Has(index, kWaits));
+      CHECK(RequestOf(index) == request);
+      CHECK(DueOf(index) == due);
     }
-    waiting -= queue.delayed.size();
+    waiting -= queue.delayed->size();
     for (const auto& [place, range] : *queue.requeued) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
         CHECK(Has(i, kAgain));
@@ -723,71 +643,104 @@ void JobState::CheckInvariants() const {
       }
       again -= range.count;
     }
-    CHECK(queue.cursor == SeekFresh(request, 0));
+    CHECK(queue.cursor == FirstFresh(request));
     CHECK(queue.waiting == unblocked[request]);
-    CHECK(queue.awake == AsksFor(queue));
-    if (queue.awake) kinds += KindOf(requests_[request]);
   }
-  CHECK(kinds == awake_kinds_);
   CHECK(waiting == 0);
   CHECK(again == 0);
   CHECK(waiting_ == std::accumulate(unblocked.begin(), unblocked.end(), 0u));
 }
 
-uint64_t JobState::Digest() const {
-  uint64_t hash = Mix(id_.value, counts_.total);
-  hash = Mix(hash, static_cast<uint64_t>(held_) * 8 + cancelled_ * 4 + open_ * 2 + finished_);
-  hash = Mix(hash, std::hash<std::string>()(user_) + static_cast<uint32_t>(priority_));
-  for (const After& after : after_) {
-    hash = Mix(hash, uint64_t{after.job.value} << 2 | static_cast<uint64_t>(after.kind));
+uint32_t JobState::FirstFresh(uint32_t request) const {
+  for (uint32_t at = 0; at < counts_.total; ++at) {
+    if (Fresh(AtPosition(at)) && RequestOf(AtPosition(at)) == request) return at;
   }
-  hash = Mix(hash, uint64_t{failures_in_row_} << 1 | starts_nowhere_);
-  for (NodeId node : good_nodes_) hash = Mix(hash, node.value);
-  for (const auto& [node, failures] : *row_)
-    hash = Mix(hash, uint64_t{node.value} << 32 | failures);
-  for (const auto& [node, trouble] : *troubles_) {
-    hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
-                         trouble.no_start);
-  }
-  hash = Mix(hash, uint64_t{policy_.max_running} << 32 | policy_.pause_after_failures);
-  hash = Mix(hash, counts_at_release_.failed);
-  hash = Mix(hash, counts_at_release_.succeeded);
-  hash = Mix(hash, counts_at_release_.finished());
-  hash = Mix(hash, uint64_t{policy_.retry.retries} << 32 | policy_.max_failures);
-  hash = Mix(hash, static_cast<uint64_t>(policy_.retry.delay.ns));
-  hash = Mix(hash, uint64_t{policy_.retry.retry_on} << 1 | policy_.retry.once);
-  hash = Mix(hash, uint64_t{policy_.halt.count} << 32 | policy_.halt.percent);
-  for (TaskIndex i = 0; i < tasks_.size(); ++i) {
-    hash = Mix(hash, tasks_[i]);
-    if (!Fresh(i) && StateOf(i) != TaskState::kSucceeded) {
-      Trace trace = TraceOf(i);
-      hash = Mix(hash,
-                 uint64_t{trace.attempt.value} << 32 | uint32_t{trace.tries} << 16 | trace.losses);
-      hash = Mix(hash, uint64_t{trace.blamed[0].value} << 32 | trace.blamed[1].value);
-      hash = Mix(hash, trace.no_starts);
-    }
-  }
-  for (const RequestRun& run : runs_) {
-    hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
-  }
-  for (const Queue& queue : queues_) {
-    for (const auto& [place, range] : *queue.requeued) {
-      hash = Mix(hash, uint64_t{range.first} << 32 | range.count);
-    }
-    for (const Delayed& delayed : queue.delayed) {
-      hash = Mix(hash, static_cast<uint64_t>(delayed.at.ns) ^ delayed.index);
-    }
-    hash = Mix(hash, queue.cursor);
+  return counts_.total;
+}
+
+namespace {
+
+uint64_t DigestOf(const JobCounts& counts) {
+  const auto& [total, queued, leased, succeeded, failed, cancelled, unknown] = counts;
+  uint64_t hash = 0;
+  for (uint32_t each : {total, queued, leased, succeeded, failed, cancelled, unknown}) {
+    hash = Mix(hash, each);
   }
   return hash;
 }
 
+uint64_t DigestOf(const JobPolicy& policy) {
+  const auto& [retry, halt, max_failures, max_running, weight, pause_after, despite] = policy;
+  uint64_t hash = Mix(uint64_t{retry.retries} << 32 | retry.retry_on, retry.delay.ns);
+  hash = Mix(hash, static_cast<uint64_t>(halt.when) << 8 | static_cast<uint64_t>(halt.what));
+  hash = Mix(hash, uint64_t{halt.count} << 32 | halt.percent);
+  hash = Mix(hash, uint64_t{max_failures} << 32 | max_running);
+  return Mix(hash, uint64_t{weight} << 32 | pause_after << 2 | despite << 1 | retry.once);
+}
+
+uint64_t DigestOf(const Trace& trace) {
+  const auto& [attempt, tries, losses, no_starts, due, blamed, blamed_at] = trace;
+  uint64_t hash =
+      Mix(uint64_t{attempt.value} << 48 | uint64_t{tries} << 32 | losses << 16, no_starts);
+  hash = Mix(hash, uint64_t{blamed[0].value} << 32 | blamed[1].value);
+  return Mix(hash, static_cast<uint64_t>(due.ns) * 31 + static_cast<uint64_t>(blamed_at.ns));
+}
+
+}  // namespace
+
+// The bindings name every member, so that one more does not compile before it is here.
+uint64_t JobState::Digest() const {
+  const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
+               after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, runs,
+               order, tasks, traces, queues, waiting, requeued] = *this;
+  uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
+  hash = Mix(hash, DigestOf(policy));
+  hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
+                       starts_nowhere * 2 + lossy);
+  hash = Mix(hash, std::hash<std::string>()(user) + static_cast<uint32_t>(priority));
+  for (const After& each : after) {
+    hash = Mix(hash, uint64_t{each.job.value} << 2 | static_cast<uint64_t>(each.kind));
+  }
+  for (NodeId node : good_nodes) hash = Mix(hash, node.value);
+  hash = Mix(hash, in_row);
+  for (const auto& [node, failures] : *row) hash = Mix(hash, uint64_t{node.value} << 32 | failures);
+  for (const auto& [node, trouble] : *troubles) {
+    hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
+                         trouble.no_start);
+  }
+  for (const auto& [needs, first, retries] : requests) {
+    hash = Mix(Mix(hash, place::KindOf(needs)), static_cast<uint32_t>(first));
+    hash = Mix(hash, retries ? *retries + 1ull : 0);
+  }
+  for (const Run& run : runs) hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
+  for (TaskIndex index : order) hash = Mix(hash, index);
+  for (uint8_t task : tasks) hash = Mix(hash, task);
+  uint64_t traced = 0;  // in no order
+  for (const auto& [index, trace] : *traces) traced += Mix(index, DigestOf(trace));
+  hash = Mix(hash, traced);
+  // What was queued again, in that order. How much was before (`requeued`) does not matter: where a
+  // replay does not know the job that another one waited for, it was less.
+  std::map<uint64_t, TaskIndex> again;
+  for (const Queue& queue : queues) {
+    for (const auto& [place, range] : *queue.requeued) {
+      for (uint32_t i = 0; i < range.count; ++i) again[place + i] = range.first + i;
+    }
+    for (const auto& [due, index] : *queue.delayed) {
+      hash = Mix(hash, static_cast<uint64_t>(due.ns) ^ index);
+    }
+    hash = Mix(hash, uint64_t{queue.cursor} << 32 | queue.waiting);
+  }
+  for (const auto& [place, index] : again) hash = Mix(hash, index);
+  static_cast<void>(requeued);
+  return Mix(hash, waiting);
+}
+
 uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
-                   runs_.capacity() * sizeof(RequestRun) + traces_->size() * 72;
+                   runs_.capacity() * sizeof(Run) + traces_->size() * 80;
   for (const Queue& queue : queues_) {
-    bytes +=
-        sizeof(Queue) + queue.requeued->size() * 112 + queue.delayed.capacity() * sizeof(Delayed);
+    bytes += sizeof(Queue) + queue.requeued->size() * 112 + queue.delayed->size() * 48 +
+             queue.runs.capacity() * sizeof(uint32_t);
   }
   return bytes;
 }

@@ -11,9 +11,10 @@
 namespace spate::engine {
 namespace {
 
-std::string WhyRefused(const EngineState& state, const JobPlan& plan) {
-  auto user = state.users.find(plan.user);
-  if (user == state.users.end() || user->second.rule.max_queued == 0) return "";
+std::string WhyRefused(StepContext& step, const JobPlan& plan) {
+  auto user = step.board.users.find(plan.user);
+  if (user == step.board.users.end() || user->second.rule.max_queued == 0) return "";
+  step.live.Settle();
   uint64_t queued = user->second.unended + plan.task_count;
   if (queued <= user->second.rule.max_queued) return "";
   return fmt::format(
@@ -25,30 +26,30 @@ std::string WhyRefused(const EngineState& state, const JobPlan& plan) {
 }  // namespace
 
 void On(StepContext& step, const SubmitJob& event) {
-  if (std::string why = WhyRefused(step.state, event.plan); !why.empty()) {
+  if (std::string why = WhyRefused(step, event.plan); !why.empty()) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why)});
     return;
   }
   step.Record(JobAccepted{event.job, event.plan});
   step.out.notices.push_back(NoticeAccepted{event.job});
-  JobState& job = *step.state.FindJob(event.job);
+  const JobState& job = *step.durable.FindJob(event.job);
   SettleKnown(step, job, event.outcomes);
   CheckJob(step, job);
 }
 
 void On(StepContext& step, const CancelJob& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job != nullptr && !job->finished() && !job->cancelled()) Cancel(step, *job, "");
 }
 
-void Cancel(StepContext& step, JobState& job, std::string reason) {
+void Cancel(StepContext& step, const JobState& job, std::string reason) {
   step.Record(JobCancelled{job.id(), std::move(reason)});
   RecallJob(step, job.id(), /*end_running=*/true);
   CheckJob(step, job);
 }
 
 void On(StepContext& step, const CancelTasks& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr) return;
   auto those = [&](TaskState state) {
     return Select(*job, event.tasks,
@@ -59,15 +60,15 @@ void On(StepContext& step, const CancelTasks& event) {
   if (!queued.empty()) step.Record(TasksWithdrawn{event.job, std::move(queued), event.reason});
   if (!leased.empty()) {
     step.Record(TasksCancelled{event.job, std::move(leased), event.reason});
-    for (const auto& [id, node] : step.state.nodes) {
-      if (node.present) StopCancelled(step, id, *job);
+    for (const auto& [id, node] : step.durable.nodes()) {
+      if (step.board.nodes.at(id).present) StopCancelled(step, id, *job);
     }
   }
   CheckJob(step, *job);
 }
 
 void StopCancelled(StepContext& step, NodeId id, const JobState& job) {
-  const auto& leases = step.state.nodes.at(id).leases;
+  const auto& leases = step.durable.NodeOf(id).leases;
   SendStop stop{id, job.id(), {}};
   auto lease = leases.lower_bound({job.id(), Attempt(), 0});
   for (; lease != leases.end() && lease->first.job == job.id() && !job.cancelled(); ++lease) {
@@ -85,7 +86,7 @@ void On(StepContext& step, const SetUser& event) {
 }
 
 void On(StepContext& step, const GrowJob& event) {
-  const JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr || event.count == 0 || (job->cancelled() && !job->finished())) return;
   bool goes_on = job->finished();
   std::vector<RequestRun> runs = event.runs;
@@ -102,14 +103,14 @@ void On(StepContext& step, const GrowJob& event) {
 }
 
 void On(StepContext& step, const SealJob& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr || !job->open()) return;
   step.Record(JobSealed{event.job});
   CheckJob(step, *job);
 }
 
 void On(StepContext& step, const ChangePolicy& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr) return;
   step.Record(PolicyChanged{event.job, event.policy});
   CheckJob(step, *job);
@@ -151,7 +152,7 @@ std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>&
   return selected;
 }
 
-std::vector<TaskRange> HeldNow(NodeState& node, const JobState& job, Attempt attempt) {
+std::vector<TaskRange> HeldNow(const NodeRecord& node, const JobState& job, Attempt attempt) {
   std::vector<TaskRange> tasks;
   auto lease = node.leases.lower_bound({job.id(), attempt, 0});
   for (; lease != node.leases.end(); ++lease) {
@@ -164,7 +165,7 @@ std::vector<TaskRange> HeldNow(NodeState& node, const JobState& job, Attempt att
   return tasks;
 }
 
-std::vector<TaskRange> SelectHeld(NodeState& node, const JobState& job, Attempt attempt,
+std::vector<TaskRange> SelectHeld(const NodeRecord& node, const JobState& job, Attempt attempt,
                                   const std::vector<TaskRange>& tasks) {
   const std::vector<TaskRange> held = HeldNow(node, job, attempt);
   std::vector<TaskRange> selected;
@@ -181,7 +182,7 @@ std::vector<TaskRange> SelectHeld(NodeState& node, const JobState& job, Attempt 
 }
 
 void On(StepContext& step, const WithdrawTasks& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr) return;
   auto tasks =
       Select(*job, event.tasks, [&](TaskIndex i) { return job->StateOf(i) == TaskState::kQueued; });
@@ -196,17 +197,18 @@ namespace {
 NeedsChanged WithChange(const JobState& job, std::vector<TaskRange> tasks,
                         const NeedsChange& change) {
   NeedsChanged changed{job.id(), {}, {}};
-  std::vector<Needs> all = job.requests();
+  std::vector<TaskClass> all = job.requests();
   std::map<uint32_t, uint32_t> becomes;
   auto number = [&](uint32_t request) {
     auto [at, is_new] = becomes.try_emplace(request, 0);
     if (!is_new) return at->second;
-    Needs needs = Changed(all[request], change);
-    auto same = std::find(all.begin(), all.end(), needs);
+    TaskClass other = all[request];
+    other.needs = Changed(std::move(other.needs), change);
+    auto same = std::find(all.begin(), all.end(), other);
     at->second = static_cast<uint32_t>(same - all.begin());
     if (same != all.end()) return at->second;
-    changed.new_requests.push_back(needs);
-    all.push_back(std::move(needs));
+    changed.new_requests.push_back(other);
+    all.push_back(std::move(other));
     return at->second;
   };
   std::sort(tasks.begin(), tasks.end(),
@@ -232,7 +234,7 @@ NeedsChanged WithChange(const JobState& job, std::vector<TaskRange> tasks,
 }  // namespace
 
 void On(StepContext& step, const ReopenTasks& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr) return;
   auto tasks = Select(*job, event.tasks, [&](TaskIndex i) { return job->MayReopen(i); });
   if (tasks.empty()) return;
@@ -244,7 +246,7 @@ void On(StepContext& step, const ReopenTasks& event) {
 }
 
 void On(StepContext& step, const HoldJob& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr || job->finished() || job->cancelled()) return;
   if (job->held() == HoldReason::kNone) {
     step.Record(JobHeld{event.job, event.reason, step.now});
@@ -254,7 +256,7 @@ void On(StepContext& step, const HoldJob& event) {
 }
 
 void On(StepContext& step, const ReleaseJob& event) {
-  JobState* job = step.state.FindJob(event.job);
+  const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr || job->held() == HoldReason::kNone) return;
   // Nodes that were set aside without a success elsewhere are tried again.
   const auto& troubles = job->troubles();
@@ -267,9 +269,10 @@ void On(StepContext& step, const ReleaseJob& event) {
 }
 
 void RecallJob(StepContext& step, JobId job, bool end_running) {
-  for (const auto& [id, node] : step.state.nodes) {
+  for (const auto& [id, node] : step.durable.nodes()) {
     auto first = node.leases.lower_bound({job, Attempt(), 0});
-    if (!node.present || first == node.leases.end() || first->first.job != job) continue;
+    if (!step.board.nodes.at(id).present || first == node.leases.end() || first->first.job != job)
+      continue;
     if (end_running) {
       step.out.sends.push_back(SendStop{id, job, {}});
     } else {
@@ -338,13 +341,13 @@ bool AllFail(const StepContext& step, const JobState& job) {
   if (policy.pause_after_failures == 0) return false;
   if (job.failures_in_row() < policy.pause_after_failures) return false;
   if (job.counts().succeeded > 0 && !policy.pause_despite_success) return false;
-  uint32_t few = std::min(step.state.limits.node_failures, policy.pause_after_failures - 1);
-  return job.FailuresBesideWorst() >= few || NodesFor(step.state, job, step.now) < 2;
+  uint32_t few = std::min(step.board.limits.node_failures, policy.pause_after_failures - 1);
+  return job.FailuresBesideWorst() >= few || NodesFor(step.board, job, step.now) < 2;
 }
 
 }  // namespace
 
-void CheckJob(StepContext& step, JobState& job) {
+void CheckJob(StepContext& step, const JobState& job) {
   if (job.finished()) return;
   if (job.AllEnded()) {
     step.Record(JobFinished{job.id(), job.counts()});

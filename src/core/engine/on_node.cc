@@ -9,21 +9,10 @@ namespace spate::engine {
 
 namespace {
 
-void SetAway(EngineState& state, NodeId id, Instant lost_at) {
-  NodeState& node = state.nodes[id];
-  node.present = false;
-  state.open.erase(id);
-  state.silent.erase({node.lost_at, id});
-  node.lost_at = lost_at;
-  if (lost_at != Instant::Never()) state.silent.insert({lost_at, id});
-}
-
 void Lose(StepContext& step, NodeId id, const std::string& note) {
-  SetAway(step.state, id, Instant::Never());
+  step.live.SetAway(id, Instant::Never());
   EndLeasesOf(step, id, Cause::kNode, note);
-  NodeState& node = step.state.nodes[id];
-  node.offer = {};
-  node.jobs.clear();
+  step.board.Forget(step.board.nodes[id]);
 }
 
 // What each attempt number of a job is held of, normalized.
@@ -42,10 +31,10 @@ HeldByAttempt Gathered(const std::vector<HeldTasks>& holds) {
 // Of what a node says that it holds, what is not its own (any more) is dropped there. The cost is
 // that of its message and of its leases, whatever ranges it may name.
 void DropStrange(StepContext& step, NodeId id, const HeldByAttempt& holds) {
-  NodeState& node = step.state.nodes[id];
+  const NodeRecord& node = step.durable.NodeOf(id);
   for (const auto& [held, tasks] : holds) {
     auto [job_id, attempt] = held;
-    const JobState* job = step.state.FindJob(job_id);
+    const JobState* job = step.durable.FindJob(job_id);
     auto strange = job == nullptr ? tasks : Without(tasks, HeldNow(node, *job, attempt));
     if (!strange.empty()) {
       step.out.sends.push_back(SendDrop{id, job_id, attempt, std::move(strange)});
@@ -53,30 +42,17 @@ void DropStrange(StepContext& step, NodeId id, const HeldByAttempt& holds) {
   }
 }
 
-// What the node holds takes another share of it now.
-void SetOffer(EngineState& state, NodeState& node, const Offer& offer) {
-  for (const auto& [key, range] : node.leases) {
-    state.TakeUse(*state.FindJob(key.job), node, range, range.left);
-  }
-  node.offer = offer;
-  for (auto& [key, range] : node.leases) {
-    JobState& job = *state.FindJob(key.job);
-    state.AddUse(job, node, range);
-    state.UpdateTurn(job);
-  }
-}
-
 // While the node was away, a job may have been held, it or its tasks cancelled, or the node
 // drained.
 void RecallStoppedJobs(StepContext& step, NodeId id) {
   JobId last;
-  for (const auto& [key, range] : step.state.nodes[id].leases) {
+  for (const auto& [key, range] : step.durable.NodeOf(id).leases) {
     if (key.job == last) continue;
     last = key.job;
-    const JobState& job = *step.state.FindJob(last);
+    const JobState& job = *step.durable.FindJob(last);
     StopCancelled(step, id, job);
     if (job.cancelled()) continue;
-    if (job.held() != HoldReason::kNone || !step.state.nodes[id].TakesTasks()) {
+    if (job.held() != HoldReason::kNone || !step.board.nodes[id].TakesTasks()) {
       step.out.sends.push_back(SendRecall{id, last});
     }
   }
@@ -84,10 +60,10 @@ void RecallStoppedJobs(StepContext& step, NodeId id) {
 
 // A node that is no longer alone gives back what it holds ahead: the second one may start it now.
 void RecallFromTheFirst(StepContext& step, NodeId second) {
-  auto& nodes = step.state.nodes;
+  const auto& nodes = step.board.nodes;
   if (nodes.size() != 1 || nodes.contains(second) || !nodes.begin()->second.present) return;
   JobId last;
-  for (const auto& [key, range] : nodes.begin()->second.leases) {
+  for (const auto& [key, range] : step.durable.NodeOf(nodes.begin()->first).leases) {
     if (key.job == last) continue;
     last = key.job;
     step.out.sends.push_back(SendRecall{nodes.begin()->first, last});
@@ -99,43 +75,43 @@ void RecallFromTheFirst(StepContext& step, NodeId second) {
 void On(StepContext& step, const NodeJoined& event) {
   RecallFromTheFirst(step, event.node);
   // It is sent nothing for what it does not hold.
-  SetAway(step.state, event.node, Instant::Never());
+  step.live.SetAway(event.node, Instant::Never());
   const HeldByAttempt holds = Gathered(event.holds);
   EndLeasesOf(step, event.node, Cause::kNode, "its node started anew", [&](const AttemptRef& ref) {
     auto held = holds.find({ref.job, ref.attempt});
     return held != holds.end() && SortedContains(held->second, ref.index);
   });
-  NodeState& node = step.state.nodes[event.node];
-  SetOffer(step.state, node, event.offer);
+  step.live.SetOffer(step.durable, event.node, event.offer);
+  place::Node& node = step.board.nodes[event.node];
   node.present = true;
-  step.state.open.insert(event.node);
-  step.state.unpark = true;
+  step.board.Open(event.node, node);
+  step.board.unpark = true;
   DropStrange(step, event.node, holds);
   RecallStoppedJobs(step, event.node);
 }
 
 void On(StepContext& step, const NodeSilent& event) {
-  auto it = step.state.nodes.find(event.node);
-  if (it == step.state.nodes.end() || it->second.lost_at != Instant::Never()) return;
-  SetAway(step.state, event.node, event.since + step.state.limits.node_patience);
+  auto it = step.board.nodes.find(event.node);
+  if (it == step.board.nodes.end() || it->second.lost_at != Instant::Never()) return;
+  step.live.SetAway(event.node, event.since + step.board.limits.node_patience);
 }
 
 void On(StepContext& step, const NodeLost& event) {
-  if (!step.state.nodes.contains(event.node)) return;
+  if (!step.board.nodes.contains(event.node)) return;
   Lose(step, event.node, "its node was lost");
 }
 
 void On(StepContext& step, const RemoveNode& event) {
-  if (!step.state.nodes.contains(event.node)) return;
+  if (!step.board.nodes.contains(event.node)) return;
   Lose(step, event.node, "its node was removed");
   step.Record(NodeRemoved{event.node});
 }
 
 void LoseSilentNodes(StepContext& step) {
-  auto& silent = step.state.silent;
-  std::string note = "its node was silent for " + FormatDuration(step.state.limits.node_patience);
+  auto& silent = step.live.silent;
   while (!silent.empty() && silent.begin()->first <= step.now) {
-    Lose(step, silent.begin()->second, note);
+    Lose(step, silent.begin()->second,
+         "its node was silent for " + FormatDuration(step.board.limits.node_patience));
   }
   if (!silent.empty()) step.out.wake_at = std::min(step.out.wake_at, silent.begin()->first);
 }

@@ -19,8 +19,8 @@ struct Fate {
 bool StartsElsewhere(const StepContext& step, NodeId node, const JobState& job,
                      const AttemptEnd& end, const Trace& trace) {
   if (end.cause != Cause::kStart || job.starts_nowhere()) return false;
-  if (trace.no_starts + 1u >= step.state.limits.node_losses) return false;
-  return OthersTake(step.state, job, job.RequestOf(end.ref.index), {node}, step.now);
+  if (trace.no_starts + 1u >= step.board.limits.node_losses) return false;
+  return OthersTake(step.board, job, job.RequestOf(end.ref.index), {node}, step.now);
 }
 
 // It failed where nothing of its job has succeeded so far, or where the job's tasks fail: that may
@@ -33,18 +33,18 @@ bool MayBlameNode(const StepContext& step, NodeId node, const JobState& job, con
   const JobPolicy& policy = job.policy();
   if (!kind || policy.retry.once || policy.halt.when != HaltRule::When::kNever) return false;
   if (job.Cancelled(end.ref.index)) return false;
-  if (job.task_count() < step.state.limits.node_failures) return false;
+  if (job.task_count() < step.board.limits.node_failures) return false;
   if (trace.blamed[1] != NodeId()) return false;
   auto trouble = job.troubles().find(node);
   bool set_aside = trouble != job.troubles().end() && trouble->second.set_aside;
   if (job.SucceededOn(node) && !set_aside) return false;
-  return OthersTake(step.state, job, job.RequestOf(end.ref.index), {node, trace.blamed[0]},
+  return OthersTake(step.board, job, job.RequestOf(end.ref.index), {node, trace.blamed[0]},
                     step.now);
 }
 
 Fate Decide(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end) {
   const RetryPolicy& retry = job.policy().retry;
-  const Limits& limits = step.state.limits;
+  const Limits& limits = step.board.limits;
   if (end.cause == Cause::kSuccess) return {Verdict::kSucceeded, true};
   Trace trace = job.TraceOf(end.ref.index);
   if (trace.attempt >= kLastAttempt) {
@@ -61,16 +61,16 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
     return {wanted ? Verdict::kRetry : Verdict::kFailed, false};
   }
   bool wanted = (retry.retry_on & CauseBit(end.cause)) != 0;
-  bool left = trace.tries + 1u <= retry.retries;
+  bool left = trace.tries + 1u <= job.RetriesOf(end.ref.index);
   return {wanted && left ? Verdict::kRetry : Verdict::kFailed, true};
 }
 
-void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
+void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd end) {
   Fate fate = Decide(step, node, job, end);
   bool cancelled = job.Cancelled(end.ref.index) && fate.verdict != Verdict::kSucceeded;
   if (cancelled) fate.verdict = Verdict::kCancelled;
   uint32_t losses = end.cause == Cause::kNode ? job.TraceOf(end.ref.index).losses + 1u : 0;
-  if (losses >= step.state.limits.node_losses) {
+  if (losses >= step.board.limits.node_losses) {
     end.note += fmt::format(" (it was present at {} losses)", losses);
   }
   if (end.ref.attempt >= kLastAttempt && end.cause != Cause::kSuccess) {
@@ -82,28 +82,28 @@ void EndAttempt(StepContext& step, NodeId node, JobState& job, AttemptEnd end) {
 
 // How long the job's tasks take there: a moving average over about the last eight ends. The first
 // failures say nothing of it, and a node that fails at once is not to be given more ahead.
-void LearnSpeed(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end) {
-  NodeState& node = step.state.nodes[id];
+void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState& job,
+                const AttemptEnd& end) {
   bool success = end.cause == Cause::kSuccess;
   // What was stopped tells nothing about the node.
   bool stopped = end.cause == Cause::kStopped;
   node.ended += stopped ? 0 : 1;
   node.failed += success || stopped ? 0 : 1;
-  if (!success && step.state.nodes.size() > 1 && !job.SucceededOn(id)) return;
-  Duration& wall = node.jobs[end.ref.job].wall;
-  wall = wall.ns == 0 ? end.wall : Duration{wall.ns + (end.wall.ns - wall.ns) / 8};
+  if (!success && step.board.nodes.size() > 1 && !job.SucceededOn(id)) return;
+  step.board.Learn(node, end.ref.job, end.wall);
 }
 
 }  // namespace
 
 void On(StepContext& step, const AttemptsEnded& event) {
-  auto node = step.state.nodes.find(event.node);
-  if (node == step.state.nodes.end()) return;
+  auto node = step.board.nodes.find(event.node);
+  if (node == step.board.nodes.end()) return;
   for (const AttemptEnd& end : event.ends) {
-    JobState* job = step.state.FindJob(end.ref.job);
-    if (job == nullptr || !IsCurrent(node->second, *job, end.ref)) continue;  // late news
+    const JobState* job = step.durable.FindJob(end.ref.job);
+    if (job == nullptr) continue;
+    if (!IsCurrent(step.durable.NodeOf(event.node), *job, end.ref)) continue;  // late news
     node->second.moved = step.now;
-    LearnSpeed(step, event.node, *job, end);
+    LearnSpeed(step, event.node, node->second, *job, end);
     const Trace before = job->TraceOf(end.ref.index);
     EndAttempt(step, event.node, *job, end);
     if (!job->troubles().empty()) CheckNodes(step, event.node, *job, end, before);
@@ -119,7 +119,7 @@ struct Held {
   LeasedRange range;
 };
 
-std::vector<Held> HeldInOrder(const NodeState& node) {
+std::vector<Held> HeldInOrder(const NodeRecord& node) {
   std::vector<Held> held;
   for (const auto& [key, range] : node.leases) held.push_back({key, range});
   std::sort(held.begin(), held.end(),
@@ -135,13 +135,13 @@ void EndLeasesOf(StepContext& step, NodeId id, Cause cause, const std::string& n
   // started, and were not present at its loss.
   place::Amounts running;
   // A copy: ending tasks empties the node's leases under way.
-  for (const auto& [key, range] : HeldInOrder(step.state.nodes[id])) {
-    JobState& job = *step.state.FindJob(key.job);
-    const Offer& offer = step.state.nodes[id].offer;
+  for (const auto& [key, range] : HeldInOrder(step.durable.NodeOf(id))) {
+    const JobState& job = *step.durable.FindJob(key.job);
+    const Offer& offer = step.board.nodes[id].offer;
     const Needs& needs = job.request(range.request);
     for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
       AttemptRef ref{key.job, i, key.attempt};
-      if (!IsCurrent(step.state.nodes[id], job, ref)) continue;
+      if (!IsCurrent(step.durable.NodeOf(id), job, ref)) continue;
       // What a node offers that has not joined in this life is not known.
       bool present =
           offer.slots == 0 || running == place::Amounts() || place::Starts(offer, running, needs);
@@ -159,11 +159,11 @@ void EndLeasesOf(StepContext& step, NodeId id, Cause cause, const std::string& n
 }
 
 void On(StepContext& step, const TasksReturned& event) {
-  JobState* job = step.state.FindJob(event.job);
-  auto node = step.state.nodes.find(event.node);
-  if (job == nullptr || node == step.state.nodes.end()) return;
+  const JobState* job = step.durable.FindJob(event.job);
+  auto node = step.board.nodes.find(event.node);
+  if (job == nullptr || node == step.board.nodes.end()) return;
   // Keep what this node really holds under this attempt; the rest is late news.
-  auto tasks = SelectHeld(node->second, *job, event.attempt, event.tasks);
+  auto tasks = SelectHeld(step.durable.NodeOf(event.node), *job, event.attempt, event.tasks);
   if (tasks.empty()) return;
   node->second.recalled = false;
   if (event.attempt < kLastAttempt) {

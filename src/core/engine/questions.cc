@@ -11,41 +11,40 @@
 namespace spate::engine {
 
 std::optional<JobCounts> Engine::Counts(JobId id) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr) return std::nullopt;
   return job->counts();
 }
 
 std::optional<TaskState> Engine::StateOf(JobId id, TaskIndex index) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || index >= job->task_count()) return std::nullopt;
   return job->StateOf(index);
 }
 
 bool Engine::Holds(NodeId id, const AttemptRef& ref) const {
-  const JobState* job = state_->FindJob(ref.job);
-  auto node = state_->nodes.find(id);
-  return job != nullptr && node != state_->nodes.end() && IsCurrent(node->second, *job, ref);
+  const JobState* job = state_->durable().FindJob(ref.job);
+  return job != nullptr && IsCurrent(state_->durable().NodeOf(id), *job, ref);
 }
 
 HoldReason Engine::Held(JobId id) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   return job == nullptr ? HoldReason::kNone : job->held();
 }
 
 std::optional<JobPolicy> Engine::Policy(JobId id) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   return job == nullptr ? std::nullopt : std::optional(job->policy());
 }
 
-std::vector<Needs> Engine::Requests(JobId id) const {
-  const JobState* job = state_->FindJob(id);
-  return job == nullptr ? std::vector<Needs>{} : job->requests();
+std::vector<TaskClass> Engine::Requests(JobId id) const {
+  const JobState* job = state_->durable().FindJob(id);
+  return job == nullptr ? std::vector<TaskClass>{} : job->requests();
 }
 
 std::vector<TaskRange> Engine::Unended(JobId id) const {
   std::vector<TaskRange> ranges;
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   for (TaskIndex i = 0; job != nullptr && i < job->task_count(); ++i) {
     TaskState state = job->StateOf(i);
     if (state == TaskState::kQueued || state == TaskState::kLeased) AppendIndex(ranges, i);
@@ -55,7 +54,7 @@ std::vector<TaskRange> Engine::Unended(JobId id) const {
 
 std::vector<JobTrouble> Engine::Troubles(JobId id) const {
   std::vector<JobTrouble> troubles;
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr) return troubles;
   for (const auto& [node, trouble] : job->troubles()) {
     troubles.push_back({node, trouble.failures, job->Avoids(node)});
@@ -64,12 +63,12 @@ std::vector<JobTrouble> Engine::Troubles(JobId id) const {
 }
 
 uint32_t Engine::FailuresInRow(JobId id) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   return job == nullptr ? 0 : job->failures_in_row();
 }
 
 bool Engine::Finished(JobId id) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   return job != nullptr && job->finished();
 }
 
@@ -128,7 +127,7 @@ std::string WhyLimited(const EngineState& state, const JobState& job) {
   if (most > 0 && job.counts().leased >= most) {
     return fmt::format("its job may run {} at once, and does", Plural(most, "task"));
   }
-  const UserState& user = state.users.at(job.user());
+  const place::User& user = state.live.board.users.at(job.user());
   most = user.rule.max_running;
   if (most > 0 && user.leased >= most) {
     return fmt::format("user {} may run {} at once, and does", job.user(), Plural(most, "task"));
@@ -144,7 +143,7 @@ struct NodeView {
   std::string stands;  // when it fits, and takes none: "drained"
 };
 
-NodeView Look(const NodeState& node, const JobState& job, const Needs& needs, Instant now) {
+NodeView Look(const place::Node& node, const JobState& job, const Needs& needs, Instant now) {
   NodeView view;
   const std::string& name = node.offer.node_name;
   if (auto never = WhyNever(node.offer, needs)) {
@@ -177,7 +176,7 @@ std::string WhyNowhere(const EngineState& state, const JobState& job, const Need
   std::string never;
   std::string stands;
   const Offer* largest = nullptr;
-  for (const auto& [id, node] : state.nodes) {
+  for (const auto& [id, node] : state.live.board.nodes) {
     if (node.offer.slots == 0) continue;
     NodeView view = Look(node, job, needs, now);
     if (view.takes) return "";
@@ -199,15 +198,15 @@ std::string WhyNowhere(const EngineState& state, const JobState& job, const Need
 std::string WhyElsewhere(const EngineState& state, const JobState& job, TaskIndex index,
                          Instant now) {
   NodeId node = job.TraceOf(index).blamed[0];
-  if (!GoesElsewhere(state, job, index, node, now)) return "";
+  if (!GoesElsewhere(state.live.board, job, index, node, now)) return "";
   return fmt::format(
       "it failed on {}, where nothing of job {} has succeeded, and is tried on another node first",
-      state.nodes.at(node).offer.node_name, job.id().value);
+      state.live.board.nodes.at(node).offer.node_name, job.id().value);
 }
 
 // Who goes before it.
 std::string WhoIsAhead(const EngineState& state, const JobState& job) {
-  const UserState& user = state.users.at(job.user());
+  const place::User& user = state.live.board.users.at(job.user());
   if (!user.line.empty()) {
     const place::JobTurn& first = user.line.fronts().begin()->turn;
     if (first.priority > job.priority()) {
@@ -216,7 +215,7 @@ std::string WhoIsAhead(const EngineState& state, const JobState& job) {
     }
   }
   uint64_t others = 0;
-  for (const auto& [name, other] : state.users) {
+  for (const auto& [name, other] : state.live.board.users) {
     if (&other != &user) others += other.leased;
   }
   if (others > 0) {
@@ -231,7 +230,7 @@ std::string WhoIsAhead(const EngineState& state, const JobState& job) {
 }  // namespace
 
 std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || index >= job->task_count()) return "there is no such task";
   if (job->StateOf(index) != TaskState::kQueued) return "";
   if (std::string why = WhyHeld(*job); !why.empty()) return why;
@@ -247,10 +246,11 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
 }
 
 std::string Engine::WhyWaits(JobId id, Instant now) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || job->counts().queued == 0) return "";
-  if (Head head = job->Peek(now, 1, {}); head.count > 0) {
-    return Explain(id, head.tasks.front().first, now);
+  if (const auto& order = state_->live.board.FindJob(id)->ready.order(); !order.empty()) {
+    Head head = job->Peek(order.begin()->number, now, 1, place::kNoTurn);
+    if (head.count > 0) return Explain(id, head.tasks.front().first, now);
   }
   TaskIndex index = 0;
   while (job->StateOf(index) != TaskState::kQueued) ++index;
@@ -259,10 +259,10 @@ std::string Engine::WhyWaits(JobId id, Instant now) const {
 
 std::string Engine::WhyStalled(JobId id, Instant now) const {
   constexpr uint32_t kRequests = 16;
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || job->held() != HoldReason::kNone || job->cancelled()) return "";
   for (const After& after : job->after()) {
-    const JobState* other = state_->FindJob(after.job);
+    const JobState* other = state_->durable().FindJob(after.job);
     if (other == nullptr || other->held() == HoldReason::kNone) continue;
     return fmt::format("it waits for job {0}, and {1}", after.job.value, WhyHeld(*other));
   }
@@ -303,14 +303,14 @@ const char* NodeStandingName(NodeStanding standing) {
 
 namespace {
 
-NodeStanding StandingOf(const NodeState& node) {
+NodeStanding StandingOf(const place::Node& node) {
   if (node.lost_at != Instant::Never()) return NodeStanding::kSilent;
   if (!node.present) return NodeStanding::kUnknown;
   if (node.drained) return NodeStanding::kDrained;
   return node.sick.empty() ? NodeStanding::kJoined : NodeStanding::kSick;
 }
 
-std::string TroubleOf(const NodeState& node) {
+std::string TroubleOf(const place::Node& node) {
   if (!node.sick.empty() || node.set_aside.empty()) return node.sick;
   std::string jobs;
   for (const auto& [job, user] : node.set_aside) {
@@ -327,20 +327,20 @@ JobInfo InfoOf(const JobState& job) {
 }  // namespace
 
 std::optional<JobInfo> Engine::Info(JobId id) const {
-  const JobState* job = state_->FindJob(id);
+  const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr) return std::nullopt;
   return InfoOf(*job);
 }
 
 std::vector<JobInfo> Engine::Jobs() const {
   std::vector<JobInfo> jobs;
-  for (const auto& [id, job] : state_->jobs) jobs.push_back(InfoOf(job));
+  for (const auto& [id, job] : state_->durable().jobs()) jobs.push_back(InfoOf(job));
   return jobs;
 }
 
 std::vector<NodeInfo> Engine::Nodes() const {
   std::vector<NodeInfo> nodes;
-  for (const auto& [id, node] : state_->nodes) {
+  for (const auto& [id, node] : state_->live.board.nodes) {
     nodes.push_back({id, node.offer, StandingOf(node), TroubleOf(node), node.leased,
                      static_cast<double>(place::Used(node.offer, node.held)) / place::kWhole,
                      node.ended, node.failed});
@@ -350,7 +350,7 @@ std::vector<NodeInfo> Engine::Nodes() const {
 
 std::vector<UserInfo> Engine::Users() const {
   std::vector<UserInfo> users;
-  for (const auto& [name, user] : state_->users) {
+  for (const auto& [name, user] : state_->live.board.users) {
     users.push_back({name, user.rule, user.jobs, static_cast<uint32_t>(user.unended - user.leased),
                      user.leased, static_cast<double>(user.used) * 1e-6});
   }
@@ -361,127 +361,119 @@ std::vector<UserInfo> Engine::Users() const {
 
 namespace {
 
-bool SameAmounts(const place::Amounts& amounts, const NodeState& node) {
-  for (size_t k = 0; k < place::Amounts::kNamed + node.offer.named.size(); ++k) {
-    if (amounts.At(k) != node.held.At(k)) return false;
+// What should be counted of what there is.
+struct Counted {
+  std::map<NodeId, uint32_t> lossy;
+  std::map<std::pair<NodeId, JobId>, place::Amounts> held;
+  std::map<std::pair<NodeId, JobId>, uint32_t> leased;
+};
+
+Counted CountLeases(const Durable& durable, const place::Board& board) {
+  Counted counted;
+  for (const auto& [id, node] : durable.nodes()) {
+    for (const auto& [key, range] : node.leases) {
+      counted.lossy[id] += range.lossy ? 1 : 0;
+      counted.leased[{id, key.job}] += range.left;
+      place::AddTasks(counted.held[{id, key.job}], board.nodes.at(id).offer,
+                      durable.FindJob(key.job)->request(range.request), range.left);
+    }
+  }
+  return counted;
+}
+
+bool Same(const place::Amounts& a, const place::Amounts& b, const Offer& offer) {
+  for (size_t k = 0; k < place::Amounts::kNamed + offer.named.size(); ++k) {
+    if (a.At(k) != b.At(k)) return false;
   }
   return true;
 }
 
-void CheckHeld(const NodeState& node, const place::Amounts& all,
-               std::map<JobId, place::Amounts>& by_job) {
-  CHECK(SameAmounts(all, node));
-  CHECK(node.crowded == place::Crowded(node.offer, all));
-  for (const auto& [job, here] : node.jobs) {
-    CHECK(place::Used(node.offer, here.held) == place::Used(node.offer, by_job[job]));
+void CheckNodes(const Durable& durable, const place::Board& board) {
+  Counted counted = CountLeases(durable, board);
+  uint32_t crowded = 0;
+  for (const auto& [id, node] : board.nodes) {
+    place::Amounts all;
+    uint32_t leased = 0;
+    for (const auto& [job, here] : node.jobs) {
+      CHECK(here.leased == (counted.leased[{id, job}]));
+      CHECK(Same(here.held, counted.held[{id, job}], node.offer));
+      CHECK(here.leased > 0 || here.charged == 0);
+      all.Add(here.held);
+      leased += here.leased;
+    }
+    CHECK(leased == node.leased);
+    CHECK(Same(all, node.held, node.offer));
+    CHECK(node.lossy == counted.lossy[id]);
+    CHECK(node.crowded == place::Crowded(node.offer, node.held));
+    crowded += node.crowded ? 1 : 0;
+    CHECK(node.present || !node.open);
+    CHECK(!node.open || std::ranges::count(board.open, id) > 0);
+    CHECK(node.drained == durable.NodeOf(id).drained);
+    CHECK(node.sick == durable.NodeOf(id).sick);
   }
+  CHECK(crowded == board.crowded);
+}
+
+void CheckJob(const JobState& job, const place::Job& known, Instant clock) {
+  for (uint32_t request = 0; known.weight && request < job.request_count(); ++request) {
+    CHECK(known.ready.Of(request) == job.QueuedOf(request, clock));
+  }
+  CHECK(known.weight.has_value() == (job.waiting() > 0 && job.Runnable()));
+  CHECK(known.place.has_value() == known.asks());
+  if (!known.place) return;
+  const auto& [turn, group] = *known.place;
+  const place::JobTurn* in_line = known.user->line.From(group, turn);
+  CHECK(in_line != nullptr);
+  CHECK(*in_line == turn);
+  CHECK(group == known.group());
+  CHECK(turn.share == known.used * kJobWeight / std::max(job.policy().weight, 1u));
 }
 
 }  // namespace
 
 void Engine::CheckInvariants() const {
-  std::map<JobId, uint64_t> leased;
-  std::map<std::string, uint64_t> charged;
-  std::map<JobId, uint64_t> charged_jobs;
-  uint32_t crowded = 0;
-  for (const auto& [id, node] : state_->nodes) {
-    uint32_t lossy = 0;
-    std::map<JobId, place::Amounts> held_by;
-    place::Amounts all;
-    uint64_t held = 0;
-    for (const auto& [key, range] : node.leases) {
-      JobState* job = state_->FindJob(key.job);
-      CHECK(job != nullptr);
-      uint32_t left = 0;
-      for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
-        left += job->StateOf(i) == TaskState::kLeased && job->CurrentAttempt(i) == key.attempt;
-      }
-      CHECK(left == range.left);
-      CHECK(left > 0);
-      lossy += range.lossy ? 1 : 0;
-      leased[key.job] += left;
-      held += left;
-      place::AddTasks(held_by[key.job], node.offer, job->request(range.request), left);
-      place::AddTasks(all, node.offer, job->request(range.request), left);
-      charged[job->user()] += range.charge * left;
-      charged_jobs[key.job] += range.charge * left;
-    }
-    CHECK(held == node.leased);
-    CHECK(lossy == node.lossy);
-    CheckHeld(node, all, held_by);
-    crowded += node.crowded ? 1 : 0;
-    CHECK(node.present || !state_->open.contains(id));
+  const Durable& durable = state_->durable();
+  const place::Board& board = state_->live.board;
+  durable.CheckInvariants();
+  CheckNodes(durable, board);
+  CHECK(board.jobs.size() == durable.jobs().size());
+  std::map<JobId, uint64_t> used;
+  for (const auto& [id, node] : board.nodes) {
+    for (const auto& [job, here] : node.jobs) used[job] += here.charged;
   }
-  CHECK(crowded == state_->crowded);
-  std::map<std::string, UserState> users;
-  for (auto& [id, job] : state_->jobs) {
-    job.CheckInvariants();
-    CHECK(leased[id] == job.counts().leased);
-    UserState& user = users[job.user()];
+  std::map<std::string, place::User> users;
+  for (const auto& [id, job] : durable.jobs()) {
+    const place::Job& known = *board.FindJob(id);
+    CheckJob(job, known, state_->live.clock);
+    CHECK(known.used == used[id]);
+    place::User& user = users[job.user()];
     user.jobs += !job.finished();
     user.leased += job.counts().leased;
     user.unended += job.counts().queued + job.counts().leased;
-    CHECK(job.account.used == charged_jobs[id]);
-    CHECK(job.account.weight.has_value() == job.Wants());
-    if (job.account.weight) {
-      ++user.weights[*job.account.weight];
-      ++user.wanting[job.priority()];
-    }
-    CHECK(job.account.place.has_value() == job.AsksNow());
-    if (job.account.place) {
-      const auto& [turn, group] = *job.account.place;
-      const place::JobTurn* in_line = state_->users.at(job.user()).line.From(group, turn);
-      CHECK(in_line != nullptr && *in_line == turn);
-      CHECK(group == job.group());
-      CHECK(turn.share == job.account.used * kJobWeight / std::max(job.policy().weight, 1u));
-    }
-    CHECK(!job.finished() || job.AllEnded());
-    for (const After& after : job.after()) CHECK(state_->dependents.at(after.job).contains(id));
+    user.used += known.used;
+    if (known.weight) ++user.weights[*known.weight];
+    if (known.weight) ++user.wanting[job.priority()];
   }
-  for (const auto& [name, user] : state_->users) {
-    CHECK(user.jobs == users[name].jobs);
-    CHECK(user.leased == users[name].leased);
-    CHECK(user.unended == users[name].unended);
-    CHECK(user.used == charged[name]);
+  for (const auto& [name, user] : board.users) {
+    const place::User& counted = users[name];
+    CHECK(user.jobs == counted.jobs);
+    CHECK(user.leased == counted.leased);
+    CHECK(user.unended == counted.unended);
+    CHECK(user.used == counted.used);
     CHECK(user.turn.has_value() == (!user.line.empty() && !user.IsBound()));
-    CHECK(user.wanting == users[name].wanting);
-    CHECK(state_->wanting.contains(&user) == !user.wanting.empty());
-    CHECK(user.weights == users[name].weights);
+    CHECK(user.wanting == counted.wanting);
+    CHECK(board.wanting.contains(&user) == !user.wanting.empty());
+    CHECK(user.weights == counted.weights);
+    auto rule = durable.rules().find(name);
+    CHECK(user.rule == (rule == durable.rules().end() ? UserRule() : rule->second));
   }
 }
 
-uint64_t Engine::Digest() const {
-  uint64_t hash = 0;
-  for (const auto& [id, job] : state_->jobs) hash = hash * 31 + job.Digest();
-  for (const auto& [name, user] : state_->users) {
-    // One whose jobs have all finished is nothing that the replay of a hub knows of.
-    if (user.rule == UserRule() && user.jobs == 0) continue;
-    hash = hash * 31 + std::hash<std::string>()(name) + user.rule.weight * 3 +
-           user.rule.max_running * 5 + user.rule.max_queued * 7 + user.jobs;
-  }
-  for (const auto& [id, node] : state_->nodes) {
-    for (const auto& [key, range] : node.leases) {
-      hash = hash * 31 + key.job.value * 131 + key.attempt.value * 1009 + key.first * 17 +
-             range.left * 7 + id.value;
-    }
-    // A node that has only joined is nothing that replay knows of.
-    if (node.drained) hash = hash * 31 + id.value;
-    if (!node.sick.empty()) hash = hash * 37 + std::hash<std::string>()(node.sick) + id.value;
-    // What finished jobs had against it is news, too: a hub's replay leaves them out.
-    for (const auto& [id_of_job, user] : node.set_aside) {
-      const JobState* job = state_->FindJob(id_of_job);
-      if (job == nullptr || job->finished()) continue;
-      hash = hash * 31 + id_of_job.value * 7 + id.value;
-    }
-  }
-  return hash;
-}
+uint64_t Engine::Digest() const { return state_->durable().Digest(); }
 
 uint64_t Engine::StateBytes() const {
-  uint64_t bytes = sizeof(EngineState);
-  for (const auto& [id, job] : state_->jobs) bytes += job.StateBytes();
-  for (const auto& [id, node] : state_->nodes) bytes += 256 + node.leases.size() * 96;
-  return bytes;
+  return sizeof(EngineState) + state_->durable().StateBytes() +
+         state_->live.board.nodes.size() * sizeof(place::Node);
 }
 
 }  // namespace spate::engine

@@ -22,8 +22,8 @@ struct JobAccepted {
 struct JobGrown {
   JobId job;
   uint32_t count = 0;
-  std::vector<Needs> new_requests;  // appended to the plan's
-  std::vector<RequestRun> runs;     // of the new tasks
+  std::vector<TaskClass> new_requests;  // appended to the plan's
+  std::vector<RequestRun> runs;         // of the new tasks
 };
 // No further tasks will be added.
 struct JobSealed {
@@ -56,8 +56,8 @@ struct TasksReopened {
 // Tasks that are about to be reopened make other requests than before.
 struct NeedsChanged {
   JobId job;
-  std::vector<Needs> new_requests;  // appended to the plan's
-  std::vector<RequestRun> runs;     // of these tasks, sorted
+  std::vector<TaskClass> new_requests;  // appended to the plan's
+  std::vector<RequestRun> runs;         // of these tasks, sorted
 };
 enum class HoldReason : uint8_t {
   kNone = 0,

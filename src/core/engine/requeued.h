@@ -1,5 +1,6 @@
 // Tasks that were queued again, in that order. Neighbours that come one after the other are one
-// range; any task can be taken out, as a replay may take them in another order than they came.
+// range; any task can be taken out, as a replay may take them in another order than they came. A
+// place is a number that grows from one task to the next, also over all requests of a job.
 // Cost: a logarithm of the number of ranges.
 #pragma once
 
@@ -16,20 +17,20 @@ class Requeued {
   bool empty() const { return ranges_.empty(); }
   size_t size() const { return ranges_.size(); }
 
-  // In order: pairs whose second part is a TaskRange.
+  // In order: pairs of the place of the first task, and a TaskRange.
   auto begin() const { return ranges_.begin(); }
   auto end() const { return ranges_.end(); }
 
-  // The task is not there yet.
-  void Push(TaskIndex index) {
+  // The task is not there yet. Its place is behind those of all others.
+  void Push(TaskIndex index, uint64_t place) {
     if (!ranges_.empty()) {
-      TaskRange& last = ranges_.rbegin()->second;
-      if (last.first + last.count == index) {
+      auto& [first_place, last] = *ranges_.rbegin();
+      if (last.first + last.count == index && first_place + last.count == place) {
         ++last.count;
         return;
       }
     }
-    Insert(++pushed_ << 32, {index, 1});
+    Insert(place, {index, 1});
   }
 
   // The task is there.
@@ -40,7 +41,7 @@ class Requeued {
     TaskRange before = range->second;
     CHECK(index - before.first < before.count);
     TaskRange behind{index + 1, before.first + before.count - index - 1};
-    // What is left behind keeps its place in the order: numbers leave room for each task.
+    // What is left behind keeps its place in the order.
     uint64_t place = range->first + (behind.first - before.first);
     range->second.count = index - before.first;
     if (range->second.count == 0) {
@@ -56,7 +57,6 @@ class Requeued {
     places_.emplace(range.first, place);
   }
 
-  uint64_t pushed_ = 0;
   std::map<uint64_t, TaskRange> ranges_;  // by their place in the order
   std::map<TaskIndex, uint64_t> places_;  // of each range, by its first task
 };

@@ -15,7 +15,7 @@ namespace {
 
 void RecallNode(StepContext& step, NodeId id, JobId job) {
   JobId last;
-  for (const auto& [key, range] : step.state.nodes[id].leases) {
+  for (const auto& [key, range] : step.durable.NodeOf(id).leases) {
     if (key.job == last || (job != JobId() && key.job != job)) continue;
     last = key.job;
     step.out.sends.push_back(SendRecall{id, last});
@@ -29,7 +29,7 @@ void SetAside(StepContext& step, NodeId node, JobId job, std::string text) {
 }
 
 // Jobs of two users have set the node aside. Those of one, however many, keep it from nobody else.
-bool EnoughAgree(const NodeState& node) {
+bool EnoughAgree(const place::Node& node) {
   return std::ranges::any_of(node.set_aside, [&](const auto& each) {
     return each.second != node.set_aside.begin()->second;
   });
@@ -37,16 +37,16 @@ bool EnoughAgree(const NodeState& node) {
 
 // Whatever the node could do for the jobs that there are, another one can. Looks at no more than
 // kMost requests, as an event must not cost without bound.
-bool OthersTakeAll(const EngineState& state, NodeId but, Instant now) {
+bool OthersTakeAll(const StepContext& step, NodeId but) {
   constexpr int kMost = 1000;
   int looked = 0;
-  const NodeState& node = state.nodes.at(but);
-  for (const auto& [id, job] : state.jobs) {
+  const place::Node& node = step.board.nodes.at(but);
+  for (const auto& [id, job] : step.durable.jobs()) {
     if (job.finished()) continue;
     for (uint32_t request = 0; request < job.request_count(); ++request) {
       if (++looked > kMost) return true;
-      if (FitNow(node, job, request, now) == 0) continue;
-      if (!OthersTake(state, job, request, {but}, now)) return false;
+      if (FitNow(node, job, request, step.now) == 0) continue;
+      if (!OthersTake(step.board, job, request, {but}, step.now)) return false;
     }
   }
   return true;
@@ -60,28 +60,26 @@ std::string LastEnd(const AttemptEnd& end) {
 
 }  // namespace
 
-bool OthersTake(const EngineState& state, const JobState& job, uint32_t request,
+bool OthersTake(const place::Board& board, const JobState& job, uint32_t request,
                 std::array<NodeId, 2> but, Instant now) {
-  return std::any_of(state.nodes.begin(), state.nodes.end(), [&](const auto& each) {
-    const auto& [id, node] = each;
-    return id != but[0] && id != but[1] && !job.Avoids(id) && FitNow(node, job, request, now) > 0;
-  });
+  return board.SomeTake(job.user(), job.request(request), now,
+                        [&](NodeId id) { return id == but[0] || id == but[1] || job.Avoids(id); });
 }
 
-bool GoesElsewhere(const EngineState& state, const JobState& job, TaskIndex index, NodeId node,
+bool GoesElsewhere(const place::Board& board, const JobState& job, TaskIndex index, NodeId node,
                    Instant now) {
   auto trouble = job.troubles().find(node);
   if (trouble == job.troubles().end() || trouble->second.failures == 0) return false;
   if (job.SucceededOn(node)) return false;
   const Trace trace = job.TraceOf(index);
-  if (!trace.Blames(node) || now >= trace.blamed_at + state.limits.elsewhere_patience) return false;
-  return OthersTake(state, job, job.RequestOf(index), trace.blamed, now);
+  if (!trace.Blames(node) || now >= trace.blamed_at + board.limits.elsewhere_patience) return false;
+  return OthersTake(board, job, job.RequestOf(index), trace.blamed, now);
 }
 
-int NodesFor(const EngineState& state, const JobState& job, Instant now) {
+int NodesFor(const place::Board& board, const JobState& job, Instant now) {
   constexpr uint32_t kMost = 1000;
   int count = 0;
-  for (const auto& [id, node] : state.nodes) {
+  for (const auto& [id, node] : board.nodes) {
     for (uint32_t request = 0; request < std::min(job.request_count(), kMost); ++request) {
       if (FitNow(node, job, request, now, /*even_sick=*/true) == 0) continue;
       if (++count == 2) return count;
@@ -95,7 +93,7 @@ namespace {
 
 // Why the node is taken for the cause of so many failures in a row; empty when it is not.
 std::string WhyBlamed(const StepContext& step, NodeId id, const JobState& job, uint32_t failures) {
-  if (failures < step.state.limits.node_failures) return "";
+  if (failures < step.board.limits.node_failures) return "";
   std::string many = fmt::format("{} attempts of job {} failed here one after the other", failures,
                                  job.id().value);
   if (job.SucceededBeside(id)) return many + ", while others succeeded elsewhere";
@@ -104,15 +102,15 @@ std::string WhyBlamed(const StepContext& step, NodeId id, const JobState& job, u
   return pause > 0 && failures >= pause ? many : "";
 }
 
-void CheckNode(StepContext& step, NodeId id, JobState& job, const AttemptEnd& end) {
+void CheckNode(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end) {
   auto trouble = job.troubles().find(id);
   if (trouble == job.troubles().end() || trouble->second.set_aside) return;
   std::string why = WhyBlamed(step, id, job, trouble->second.failures);
   if (why.empty()) return;
-  if (!OthersTake(step.state, job, job.RequestOf(end.ref.index), {id}, step.now)) return;
+  if (!OthersTake(step.board, job, job.RequestOf(end.ref.index), {id}, step.now)) return;
   SetAside(step, id, job.id(), fmt::format("{} (the last: {})", why, LastEnd(end)));
-  const NodeState& node = step.state.nodes[id];
-  if (!node.sick.empty() || !EnoughAgree(node) || !OthersTakeAll(step.state, id, step.now)) return;
+  const place::Node& node = step.board.nodes[id];
+  if (!node.sick.empty() || !EnoughAgree(node) || !OthersTakeAll(step, id)) return;
   std::string jobs;
   for (const auto& [each, user] : node.set_aside) {
     jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", each.value);
@@ -122,16 +120,16 @@ void CheckNode(StepContext& step, NodeId id, JobState& job, const AttemptEnd& en
 }
 
 // The node was set aside, and less speaks against it now than it takes for that.
-void CheckTrust(StepContext& step, NodeId id, JobState& job) {
+void CheckTrust(StepContext& step, NodeId id, const JobState& job) {
   auto trouble = job.troubles().find(id);
   if (trouble == job.troubles().end() || !trouble->second.set_aside) return;
-  if (trouble->second.failures >= step.state.limits.node_failures) return;
+  if (trouble->second.failures >= step.board.limits.node_failures) return;
   step.Record(NodeCleared{id, job.id()});
 }
 
 }  // namespace
 
-void CheckNodes(StepContext& step, NodeId id, JobState& job, const AttemptEnd& end,
+void CheckNodes(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end,
                 const Trace& before) {
   if (end.cause == Cause::kSuccess) {
     // Where others succeed, one success does not make a node good again; a person may.
@@ -148,20 +146,20 @@ void On(StepContext& step, const ClearSick& event) {
   auto matches = [&](const auto& each) {
     return event.node == NodeId() || event.node == each.first;
   };
-  if (std::none_of(step.state.nodes.begin(), step.state.nodes.end(), matches)) return;
+  if (std::none_of(step.board.nodes.begin(), step.board.nodes.end(), matches)) return;
   step.Record(NodeCleared{event.node, event.job});
 }
 
 void On(StepContext& step, const DrainNode& event) {
-  auto node = step.state.nodes.find(event.node);
-  if (node == step.state.nodes.end() || node->second.drained) return;
+  auto node = step.board.nodes.find(event.node);
+  if (node == step.board.nodes.end() || node->second.drained) return;
   step.Record(NodeDrained{event.node});
   if (node->second.present) RecallNode(step, event.node, JobId());
 }
 
 void On(StepContext& step, const UndrainNode& event) {
-  auto node = step.state.nodes.find(event.node);
-  if (node == step.state.nodes.end() || !node->second.drained) return;
+  auto node = step.board.nodes.find(event.node);
+  if (node == step.board.nodes.end() || !node->second.drained) return;
   step.Record(NodeUndrained{event.node});
 }
 

@@ -21,6 +21,7 @@ void AddRuns(NaiveJob& job, const std::vector<RequestRun>& runs) {
 std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause cause,
                                bool counted) {
   const RetryPolicy& retry = job.policy.retry;
+  uint32_t retries = job.requests[task.request].retries.value_or(retry.retries);
   bool retried = (retry.retry_on >> static_cast<int>(cause) & 1) != 0;
   switch (cause) {
     case Cause::kSuccess:
@@ -33,7 +34,7 @@ std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause
     case Cause::kStart:
       // The node's failure, as long as there is another one; the record says whether there was.
       if (!counted && task.no_starts + 1 < 5) return {Verdict::kRetry, false};
-      return {retried && task.tries < retry.retries ? Verdict::kRetry : Verdict::kFailed, true};
+      return {retried && task.tries < retries ? Verdict::kRetry : Verdict::kFailed, true};
     case Cause::kExit:
     case Cause::kSignal:
     case Cause::kCheck:
@@ -44,7 +45,7 @@ std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause
       }
       [[fallthrough]];
     default:
-      return {retried && task.tries < retry.retries ? Verdict::kRetry : Verdict::kFailed, true};
+      return {retried && task.tries < retries ? Verdict::kRetry : Verdict::kFailed, true};
   }
 }
 
@@ -95,7 +96,7 @@ std::string NaiveModel::ApplyLive(const Record& record, Instant now) {
       if (i >= job.tasks.size()) return;
       const NaiveTask& task = job.tasks[i];
       if (task.due > now) problem = "leased before it is due";
-      if (FitCount(offer->second, job.requests[task.request]) == 0) problem = "it never fits";
+      if (FitCount(offer->second, job.requests[task.request].needs) == 0) problem = "it never fits";
       for (const After& after : job.after) {
         if (after.kind != AfterKind::kEach) problem = "its job waits for another one";
         const auto& others = jobs_[after.job].tasks;
@@ -349,7 +350,7 @@ double NaiveModel::Load(NodeId node) const {
   std::map<std::string, double> parts;
   for (const AttemptRef& ref : held->second) {
     const NaiveJob& job = jobs_.at(ref.job);
-    const Needs& needs = job.requests[job.tasks[ref.index].request];
+    const Needs& needs = job.requests[job.tasks[ref.index].request].needs;
     parts["slots"] += 1.0 / offer.slots;
     parts["cpus"] += 1.0 * needs.milli_cpus / offer.milli_cpus;
     if (offer.memory > 0) parts["memory"] += 1.0 * needs.memory / offer.memory;

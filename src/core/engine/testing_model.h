@@ -26,7 +26,7 @@ struct NaiveTask {
 };
 
 struct NaiveJob {
-  std::vector<Needs> requests;
+  std::vector<TaskClass> requests;
   std::vector<NaiveTask> tasks;
   JobPolicy policy;
   bool open = false;

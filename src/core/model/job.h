@@ -88,10 +88,10 @@ struct After {
 
 struct JobPlan {
   uint32_t task_count = 0;
-  bool open = false;             // more tasks may be added (--follow)
-  std::vector<Needs> requests;   // distinct; at least one
-  std::vector<RequestRun> runs;  // sorted, covering all tasks
-  std::vector<TaskIndex> order;  // the order of starting; empty: by index
+  bool open = false;                // more tasks may be added (--follow)
+  std::vector<TaskClass> requests;  // distinct; at least one, and Limits::requests at most
+  std::vector<RequestRun> runs;     // sorted, covering all tasks
+  std::vector<TaskIndex> order;     // the order of starting; empty: by index
   JobPolicy policy;
   std::string user = {};          // whose it is; empty in `spate run`
   int32_t priority = 0;           // among the user's jobs: the higher goes first

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -37,6 +38,20 @@ struct Needs {
   std::string on_node = {};              // only on the node of this name; empty: on any
   std::vector<std::string> not_on = {};  // names of nodes; sorted
   friend auto operator<=>(const Needs&, const Needs&) = default;
+};
+
+// What equal tasks of a job have in common. They have one queue, so that none of them waits behind
+// another one's needs.
+struct TaskClass {
+  TaskClass() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): most tasks have nothing but needs.
+  TaskClass(Needs given, int32_t first = 0, std::optional<uint32_t> tries = std::nullopt)
+      : needs(std::move(given)), priority(first), retries(tries) {}
+
+  Needs needs;
+  int32_t priority = 0;             // among the tasks of its job: the higher goes first
+  std::optional<uint32_t> retries;  // instead of its job's RetryPolicy::retries
+  friend auto operator<=>(const TaskClass&, const TaskClass&) = default;
 };
 
 // Other needs, for tasks that run again. What is not there stays.

@@ -390,6 +390,35 @@ TEST(Crash, Version3IsUpgradedAndHasChecksumsThen) {
   EXPECT_EQ(records, 3);  // accepted, held; of no job: what a user may have
 }
 
+// A run that was killed while two of its tasks were leased. Its classes have nothing but needs.
+TEST(Crash, Version4IsUpgraded) {
+  os::TempDir temp;
+  for (std::string_view file : {"jobs/1/job.db", "jobs/1/output"}) {
+    auto bytes = os::ReadFile(fmt::format("{}/v4/{}", SPATE_JOURNALS, file), 1 << 20);
+    ASSERT_TRUE(bytes);
+    temp.Write(std::string(file), *bytes);
+  }
+  std::string path = temp.Path("jobs/1/job.db");
+  auto old = OpenJournalToRead(path);
+  ASSERT_TRUE(old) << MessageOf(old.error());
+  EXPECT_EQ(*old->QueryInt("PRAGMA user_version"), 4);
+  auto upgraded = OpenJournal(path);
+  ASSERT_TRUE(upgraded) << MessageOf(upgraded.error());
+  EXPECT_EQ(*upgraded->QueryInt("PRAGMA user_version"), kSchemaVersion);
+  EXPECT_TRUE(os::Exists(path + "-v4"));
+  auto run = CheckJob(temp.path(), 1);
+  ASSERT_TRUE(run);
+  for (const std::string& problem : run->problems) ADD_FAILURE() << problem;
+  auto blob = upgraded->Prepare("SELECT kind, data FROM log ORDER BY seq LIMIT 1");
+  ASSERT_TRUE(blob);
+  ASSERT_TRUE(*blob->Step());
+  auto record = DecodeRecord(static_cast<int>(blob->Int(0)), blob->Bytes(1));
+  ASSERT_TRUE(record) << MessageOf(record.error());
+  const JobPlan& plan = std::get<engine::JobAccepted>(*record).plan;
+  EXPECT_EQ(plan.task_count, 5u);
+  EXPECT_EQ(plan.requests, std::vector<TaskClass>(plan.requests.size(), TaskClass()));
+}
+
 TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   StoreWorld world;
   ASSERT_TRUE(world.Put(ExampleJob(1)));
@@ -405,7 +434,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 5, and this spate reads versions 2 to 4"),
+  EXPECT_NE(newer.error().message.find("has version 6, and this spate reads versions 2 to 5"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -305,7 +305,9 @@ Status Upgrade(Database& db) {
   if (auto made = make->RunOnce(); !made) return made;
   if (auto named = os::Rename(unfinished, copy); !named) return named;
   if (auto synced = os::FsyncDir(os::DirName(copy)); !synced) return synced;
-  std::string change = AddSums() + kJobIndexes;
+  // Only records changed from 4 on.
+  std::string change;
+  if (*version < kFirstWithSums) change = AddSums() + kJobIndexes;
   if (*version < 3) {
     change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
     change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);

@@ -1,6 +1,8 @@
 #include "core/engine/place/place.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
 
 namespace spate::engine::place {
 
@@ -18,6 +20,26 @@ void Amounts::Add(const Amounts& other, uint64_t times, uint64_t divisor) {
 void Amounts::Take(const Amounts& other, uint64_t times, uint64_t divisor) {
   for (size_t k = 0; k < kNamed + other.named_.size(); ++k)
     Edit(k) -= other.At(k) * times / divisor;
+}
+
+namespace {
+
+uint64_t Mix(uint64_t hash, uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+  return hash * 0xff51afd7ed558ccdu;
+}
+
+}  // namespace
+
+uint64_t KindOf(const Needs& needs) {
+  std::hash<std::string> text;
+  uint64_t hash = Mix(needs.milli_cpus, needs.memory);
+  for (const NamedNeed& named : needs.named) hash = Mix(hash, text(named.name) + named.count);
+  hash = Mix(hash, static_cast<uint64_t>(needs.time.ns));
+  for (const std::string& label : needs.labels) hash = Mix(hash, text(label));
+  hash = Mix(hash, text(needs.on_node));
+  for (const std::string& node : needs.not_on) hash = Mix(hash, text(node) + 1);
+  return hash;
 }
 
 void AddTasks(Amounts& to, const Offer& offer, const Needs& needs, uint64_t tasks) {
@@ -71,14 +93,13 @@ uint64_t Used(const Offer& offer, const Amounts& held) {
 namespace {
 
 // Tasks that may wait on the node beside those that run.
-uint32_t Ahead(const NodeView& view, const Limits& limits) {
-  uint32_t least = view.contended ? 0 : std::min(view.fit, limits.lease_tasks);
+uint32_t Ahead(const NodeView& view, uint32_t lease_tasks, Duration lease_ahead) {
+  uint32_t least = view.contended ? 0 : std::min(view.fit, lease_tasks);
   if (view.task_wall.ns <= 0) return least;
   // A task shorter than 100 us does not exist; the floor keeps a bad measurement harmless.
   int64_t wall = std::max<int64_t>(view.task_wall.ns, 100'000);
-  auto ahead = static_cast<uint64_t>(limits.lease_ahead.ns / wall) * view.fit;
-  return static_cast<uint32_t>(
-      std::clamp<uint64_t>(ahead, least, std::max(least, limits.lease_tasks)));
+  auto ahead = static_cast<uint64_t>(lease_ahead.ns / wall) * view.fit;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(ahead, least, std::max(least, lease_tasks)));
 }
 
 uint64_t Less(uint64_t from, uint64_t what) { return from > what ? from - what : 0; }
@@ -90,21 +111,26 @@ uint64_t Stretched(uint64_t amount, uint64_t target, uint64_t fit) {
 
 }  // namespace
 
-uint32_t Room(const NodeView& view, const Limits& limits) {
+uint32_t RoomFor(const NodeView& view, uint32_t lease_tasks, Duration lease_ahead) {
   if (view.fit == 0) return 0;
-  uint32_t ahead = Ahead(view, limits);
+  uint32_t ahead = Ahead(view, lease_tasks, lease_ahead);
   uint64_t target = uint64_t{view.fit} + ahead;
+  uint64_t refill_at = view.served ? 1 : std::max<uint64_t>((ahead + 1) / 2, 1);
   uint64_t room = target;
   ForEachNeed(*view.offer, *view.needs, [&](size_t kind, uint64_t offered, uint64_t needed) {
-    if (needed == 0) return;
+    if (needed == 0 || room < refill_at) return;
     uint64_t own = view.own == nullptr ? 0 : view.own->At(kind);
-    uint64_t left = Less(offered, view.others.At(kind));
-    uint64_t most = Less(Stretched(left, target, view.fit), own) / needed;
-    uint64_t about = Stretched(Less(left * kParts, view.about.At(kind)), target, view.fit);
-    if (view.about.At(kind) > 0) about += needed * kParts / 2;
-    room = std::min({room, most, Less(about, own * kParts) / (needed * kParts)});
+    uint64_t exactly = view.exactly->At(kind);
+    uint64_t part = view.about->At(kind);
+    if (view.own_counted && view.own_ahead == 0) exactly -= own;
+    if (view.own_counted && view.own_ahead > 0) part -= own * kParts / (1 + view.own_ahead);
+    if (view.reserved != nullptr) exactly += view.reserved->At(kind);
+    uint64_t left = Less(offered, exactly);
+    room = std::min(room, Less(Stretched(left, target, view.fit), own) / needed);
+    if (part == 0) return;
+    uint64_t about = Stretched(Less(left * kParts, part), target, view.fit) + needed * kParts / 2;
+    room = std::min(room, Less(about, own * kParts) / (needed * kParts));
   });
-  uint64_t refill_at = view.served ? 1 : std::max<uint64_t>((ahead + 1) / 2, 1);
   return room >= refill_at ? static_cast<uint32_t>(room) : 0;
 }
 

@@ -2,7 +2,7 @@
 //
 // Each kind of resource is counted by itself: slots, processors, memory, each named one. A node's
 // room is counted in tasks of the request at hand: as many as fit at once beside what others have
-// there, plus what it works off in `limits.lease_ahead`, less what it holds already. A node is
+// there, plus what it works off in `lease_ahead`, less what it holds already. A node is
 // refilled only when half of its ahead is used up, so that leases stay batches.
 #pragma once
 
@@ -64,6 +64,9 @@ void ForEachNeed(const Offer& offer, const Needs& needs, Fn fn) {
   }
 }
 
+// Equal needs give the same number.
+uint64_t KindOf(const Needs& needs);
+
 void AddTasks(Amounts& to, const Offer& offer, const Needs& needs, uint64_t tasks);
 void TakeTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks);
 // One more such task would start at once beside what is held.
@@ -78,17 +81,22 @@ inline constexpr uint64_t kParts = 64;
 struct NodeView {
   const Offer* offer = nullptr;
   const Needs* needs = nullptr;
-  uint32_t fit = 0;              // such tasks that the idle node runs at once; 0: never
-  const Amounts* own = nullptr;  // that this job's leases take, what waits included; null: none
-  Amounts others;                // what other jobs run there
+  uint32_t fit = 0;                  // such tasks that the idle node runs at once; 0: never
+  const Amounts* exactly = nullptr;  // what runs there
   // Likewise, as far as it is only estimated, in parts of kParts: rounded to a task.
-  Amounts about;
+  const Amounts* about = nullptr;
+  const Amounts* reserved = nullptr;  // what is kept for others; null: nothing
+  const Amounts* own = nullptr;  // that this job's leases take, what waits included; null: none
+  // Of these so many tasks wait for each that runs. They are in `exactly` if none do, else in
+  // `about`; in neither, when not counted.
+  uint32_t own_ahead = 0;
+  bool own_counted = false;
   Duration task_wall;      // what a task of this job took there lately; zero: not known yet
   bool contended = false;  // others want the node, or there are others: long tasks do not wait
   bool served = false;     // it is being refilled, so any room is given
 };
 
 // How many tasks the node should be given now; 0 when it is well supplied.
-uint32_t Room(const NodeView& view, const Limits& limits);
+uint32_t RoomFor(const NodeView& view, uint32_t lease_tasks, Duration lease_ahead);
 
 }  // namespace spate::engine::place

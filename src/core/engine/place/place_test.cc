@@ -19,20 +19,24 @@ struct World {
   Offer offer;
   Needs needs;
   Amounts own;
+  Amounts others;
+  Amounts about;
   NodeView view;
 
   uint32_t RoomNow() {
     view.offer = &offer;
     view.needs = &needs;
     view.own = &own;
-    return Room(view, kLimits);
+    view.exactly = &others;
+    view.about = &about;
+    return RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead);
   }
 };
 
 World View(uint32_t slots, uint32_t held, Duration wall) { return World(slots, held, wall); }
 World Contended(World world, uint32_t by_others) {
   world.view.contended = true;
-  AddTasks(world.view.others, world.offer, world.needs, by_others);
+  AddTasks(world.others, world.offer, world.needs, by_others);
   return world;
 }
 World Served(World world) {
@@ -81,24 +85,32 @@ TEST(Room, EachResourceIsCountedByItself) {
   const Offer offer = CardNode();
   const Needs cpu;
   const Needs card = Card();
-  NodeView view{.offer = &offer, .needs = &cpu, .fit = 32, .contended = true};
-  AddTasks(view.others, offer, card, 1);
-  EXPECT_EQ(Room(view, kLimits), 31u) << "the only card is taken, and no more than one processor";
+  Amounts others;
+  Amounts about;
+  AddTasks(others, offer, card, 1);
+  NodeView view{.offer = &offer, .needs = &cpu, .fit = 32, .exactly = &others, .about = &about};
+  view.contended = true;
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 31u)
+      << "the only card is taken, and no more than one processor";
   view.needs = &card;
   view.fit = 1;
-  EXPECT_EQ(Room(view, kLimits), 0u);
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 0u);
 }
 
 TEST(Room, ALargeTaskDoesNotFitByRounding) {
   const Offer offer = CardNode();
   const Needs large{.milli_cpus = 16 * kCpu, .named = {}};
-  NodeView view{.offer = &offer, .needs = &large, .fit = 2, .contended = true};
-  AddTasks(view.others, offer, Needs{}, 17);
-  EXPECT_EQ(Room(view, kLimits), 0u) << "15 of 16 processors are free";
+  Amounts others;
+  Amounts about;
+  AddTasks(others, offer, Needs{}, 17);
+  NodeView view{.offer = &offer, .needs = &large, .fit = 2, .exactly = &others, .about = &about};
+  view.contended = true;
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 0u)
+      << "15 of 16 processors are free";
   // Of short tasks that wait there it is not known how many run: they count to the nearest task.
-  view.about.Add(view.others, kParts);
-  view.others = Amounts();
-  EXPECT_EQ(Room(view, kLimits), 1u);
+  about.Add(others, kParts);
+  others = Amounts();
+  EXPECT_EQ(RoomFor(view, kLimits.lease_tasks, kLimits.lease_ahead), 1u);
 }
 
 TEST(Amounts, WhatStartsAndWhatWaits) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "core/engine/place/ready.h"
 
 namespace spate::engine::place {
 
@@ -33,9 +34,6 @@ struct JobTurn {
     return std::tie(a.share, a.given, a.job) < std::tie(b.share, b.given, b.job);
   }
 };
-
-// What jobs have in common that find room on the same nodes.
-using GroupKey = uint64_t;
 
 // A group as it comes up: by its first job.
 struct Front {

@@ -150,8 +150,8 @@ void AddWaiting(const Call& call, const Present& present, const engine::JobInfo&
 }
 
 Needs NewestNeeds(const Call& call, JobId job) {
-  std::vector<Needs> requests = call.engine().Requests(job);
-  return requests.empty() ? Needs() : std::move(requests.back());
+  std::vector<TaskClass> requests = call.engine().Requests(job);
+  return requests.empty() ? Needs() : std::move(requests.back().needs);
 }
 
 uint64_t CpusOf(const SiteNode& facts) { return facts.info.offer.milli_cpus / kMilliCpu; }

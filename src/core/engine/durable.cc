@@ -1,0 +1,316 @@
+// What each record changes. The only place that changes what is durable.
+#include "core/engine/durable.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+
+namespace spate::engine {
+
+void Changes::Clear() {
+  uses.clear();
+  jobs.clear();
+  stirred.Clear();
+  went_on = false;
+}
+
+class Durable::Applier {
+ public:
+  Applier(Durable& durable, Changes& changes) : durable_(durable), changes_(changes) {}
+
+  void operator()(const JobAccepted& record) {
+    CHECK(!durable_.jobs_.contains(record.job));
+    Stirred& stirred = Touch(record.job);
+    JobState& job =
+        durable_.jobs_.try_emplace(record.job, record.job, record.plan, stirred).first->second;
+    for (const After& after : record.plan.after) {
+      durable_.dependents_[after.job].insert(record.job);
+    }
+    BlockTasks(job, 0, stirred);
+  }
+  void operator()(const JobGrown& record) {
+    JobState& job = JobOf(record.job);
+    changes_.went_on = job.finished();
+    TaskIndex first = job.task_count();
+    Stirred& stirred = Touch(record.job);
+    job.Grow(record, stirred);
+    BlockTasks(job, first, stirred);
+  }
+  void operator()(const JobSealed& record) { Touched(record.job).Seal(); }
+  void operator()(const PolicyChanged& record) { Touched(record.job).SetPolicy(record.policy); }
+  void operator()(const TasksWithdrawn& record) {
+    JobOf(record.job).Withdraw(record.tasks, Touch(record.job));
+  }
+  void operator()(const TasksCancelled& record) { Touched(record.job).CancelLeased(record.tasks); }
+  void operator()(const TasksReopened& record) {
+    JobState& job = JobOf(record.job);
+    changes_.went_on = job.finished();
+    job.Reopen(record.tasks, Touch(record.job));
+  }
+  void operator()(const NeedsChanged& record) { Touched(record.job).ChangeNeeds(record); }
+  void operator()(const JobHeld& record) { Touched(record.job).Hold(record.reason); }
+  void operator()(const JobReleased& record) { Touched(record.job).Release(); }
+  void operator()(const Leased& record) { Lease(record, ++durable_.leases_ << 32); }
+  void Extend(const Leased& so_far, const Leased& more) {
+    LeaseKey first{more.job, more.attempt, so_far.tasks.front().first};
+    uint64_t sequence = durable_.NodeOf(more.node).leases.at(first).sequence;
+    Lease(more, sequence + so_far.tasks.size());
+  }
+  void Lease(const Leased& record, uint64_t sequence) {
+    JobState& job = JobOf(record.job);
+    NodeRecord& node = durable_.nodes_[record.node];
+    Stirred& stirred = Touch(record.job);
+    for (TaskRange range : record.tasks) {
+      uint32_t request = job.RequestOf(range.first);
+      job.Lease(range, request, record.attempt, stirred);
+      LeasedRange leased{range.count, range.count, request, sequence++};
+      leased.lossy = range.count == 1 && job.Lossy(range.first);
+      node.leases[{record.job, record.attempt, range.first}] = leased;
+      changes_.uses.push_back({record.node, record.job, request, range.count, true, leased.lossy});
+    }
+  }
+  void operator()(const Returned& record) {
+    JobState& job = JobOf(record.job);
+    for (TaskRange range : record.tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+        TakeFromLease(record.node, {record.job, i, record.attempt});
+      }
+      job.Return(range, record.attempt, Touch(record.job));
+    }
+  }
+  void operator()(const AttemptEnded& record) {
+    const AttemptRef& ref = record.end.ref;
+    JobState& job = JobOf(ref.job);
+    TakeFromLease(record.node, ref);
+    job.End(record, Touch(ref.job));
+    if (record.verdict != Verdict::kSucceeded || durable_.dependents_.empty()) return;
+    auto dependents = durable_.dependents_.find(ref.job);
+    if (dependents == durable_.dependents_.end()) return;
+    for (JobId id : dependents->second) {
+      JobState& dependent = JobOf(id);
+      if (dependent.WaitsForEachOf(ref.job)) Unblock(dependent, ref.index, Touch(id));
+    }
+  }
+  void operator()(const JobFinished& record) {
+    JobState& job = Touched(record.job);
+    DropWaits(job);
+    job.Finish();
+  }
+  void operator()(const JobCancelled& record) {
+    JobState& job = JobOf(record.job);
+    DropWaits(job);
+    job.Cancel(Touch(record.job));
+  }
+  void operator()(const DependencyMet& record) {
+    JobState& job = JobOf(record.job);
+    bool each = job.WaitsForEachOf(record.on);
+    DropDependent(record.on, record.job);
+    job.Meet(record.on);
+    Stirred& stirred = Touch(record.job);
+    for (TaskIndex i = 0; each && i < job.task_count(); ++i) Unblock(job, i, stirred);
+  }
+  void operator()(const UserChanged& record) { durable_.rules_[record.user] = record.rule; }
+  void operator()(const NodeDrained& record) { durable_.nodes_[record.node].drained = true; }
+  void operator()(const NodeUndrained& record) {
+    durable_.nodes_[record.node].drained = false;
+    DropEmpty(record.node);
+  }
+  void operator()(const NodeRemoved& record) {
+    TrustAll(record.node, JobId());
+    CHECK(durable_.NodeOf(record.node).leases.empty());
+    durable_.nodes_.erase(record.node);
+  }
+  void operator()(const NodeSick& record) {
+    if (record.job == JobId()) {
+      durable_.nodes_[record.node].sick = record.text;
+    } else {
+      Touched(record.job).SetAside(record.node);
+    }
+  }
+  void operator()(const NodeCleared& record) {
+    TrustAll(record.node, record.job);
+    for (auto node = durable_.nodes_.begin(); node != durable_.nodes_.end();) {
+      NodeId id = (node++)->first;
+      if (record.job != JobId() || (record.node != NodeId() && record.node != id)) continue;
+      durable_.nodes_[id].sick.clear();
+      DropEmpty(id);
+    }
+  }
+
+ private:
+  JobState& JobOf(JobId id) {
+    auto job = durable_.jobs_.find(id);
+    CHECK(job != durable_.jobs_.end());
+    return job->second;
+  }
+  Stirred& Touch(JobId id) {
+    if (changes_.jobs.empty() || changes_.jobs.back() != id) changes_.jobs.push_back(id);
+    return changes_.stirred;
+  }
+  JobState& Touched(JobId id) {
+    Touch(id);
+    return JobOf(id);
+  }
+  // 0: every node; of every job.
+  void TrustAll(NodeId node, JobId only) {
+    for (auto& [id, job] : durable_.jobs_) {
+      if ((only != JobId() && only != id) || job.troubles().empty()) continue;
+      job.Trust(node);
+      changes_.jobs.push_back(id);
+    }
+  }
+  void DropEmpty(NodeId id) {
+    auto node = durable_.nodes_.find(id);
+    if (node->second.empty()) durable_.nodes_.erase(node);
+  }
+  void TakeFromLease(NodeId id, const AttemptRef& ref) {
+    auto node = durable_.nodes_.find(id);
+    CHECK(node != durable_.nodes_.end());
+    Leases& leases = node->second.leases;
+    auto found = FindLease(node->second, ref);
+    CHECK(found != leases.end());
+    auto it = leases.erase(found, found);  // the same, to change it
+    bool gone = --it->second.left == 0;
+    changes_.uses.push_back({id, ref.job, it->second.request, 1, false, gone && it->second.lossy});
+    if (!gone) return;
+    leases.erase(it);
+    if (node->second.empty()) durable_.nodes_.erase(node);
+  }
+  void DropWaits(const JobState& job) {
+    for (const After& after : job.after()) DropDependent(after.job, job.id());
+  }
+  void DropDependent(JobId on, JobId job) {
+    auto it = durable_.dependents_.find(on);
+    if (it == durable_.dependents_.end()) return;
+    it->second.erase(job);
+    if (it->second.empty()) durable_.dependents_.erase(it);
+  }
+  // Task i of a job that waits for each task of another one waits for task i of that.
+  void BlockTasks(JobState& job, TaskIndex first, Stirred& stirred) {
+    bool each = std::any_of(job.after().begin(), job.after().end(),
+                            [&](const After& after) { return after.kind == AfterKind::kEach; });
+    if (!each) return;
+    for (TaskIndex i = first; i < job.task_count(); ++i) job.Block(i, stirred);
+    for (TaskIndex i = first; i < job.task_count(); ++i) Unblock(job, i, stirred);
+  }
+  void Unblock(JobState& job, TaskIndex index, Stirred& stirred) {
+    if (index >= job.task_count() || !job.Blocked(index)) return;
+    for (const After& after : job.after()) {
+      if (after.kind != AfterKind::kEach) continue;
+      const JobState* other = durable_.FindJob(after.job);
+      if (other == nullptr || index >= other->task_count()) return;
+      if (other->StateOf(index) != TaskState::kSucceeded) return;
+    }
+    job.Unblock(index, stirred);
+  }
+
+  Durable& durable_;
+  Changes& changes_;
+};
+
+void Durable::Apply(const Record& record, Changes& changes) {
+  std::visit(Applier(*this, changes), record);
+}
+
+void Durable::Extend(const Leased& so_far, const Leased& more, Changes& changes) {
+  Applier(*this, changes).Extend(so_far, more);
+}
+
+void Durable::Forget(JobId id) { jobs_.erase(id); }
+
+void Durable::Adopt(JobId id, Durable& past) {
+  CHECK(!jobs_.contains(id));
+  jobs_.insert(past.jobs_.extract(id));
+}
+
+// ---- Questions
+
+const JobState* Durable::FindJob(JobId id) const {
+  auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+const NodeRecord& Durable::NodeOf(NodeId id) const {
+  static const NodeRecord kNone;
+  auto it = nodes_.find(id);
+  return it == nodes_.end() ? kNone : it->second;
+}
+
+Leases::const_iterator FindLease(const NodeRecord& node, const AttemptRef& ref) {
+  auto it = node.leases.upper_bound({ref.job, ref.attempt, ref.index});
+  if (it == node.leases.begin()) return node.leases.end();
+  --it;
+  bool inside = it->first.job == ref.job && it->first.attempt == ref.attempt &&
+                ref.index < it->first.first + it->second.count;
+  return inside ? it : node.leases.end();
+}
+
+bool IsCurrent(const NodeRecord& node, const JobState& job, const AttemptRef& ref) {
+  return ref.index < job.task_count() && job.StateOf(ref.index) == TaskState::kLeased &&
+         job.CurrentAttempt(ref.index) == ref.attempt && FindLease(node, ref) != node.leases.end();
+}
+
+void Durable::CheckInvariants() const {
+  std::map<JobId, uint64_t> leased;
+  for (const auto& [id, node] : nodes_) {
+    CHECK(!node.empty());
+    for (const auto& [key, range] : node.leases) {
+      const JobState* job = FindJob(key.job);
+      CHECK(job != nullptr);
+      uint32_t left = 0;
+      for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
+        left += job->StateOf(i) == TaskState::kLeased && job->CurrentAttempt(i) == key.attempt;
+      }
+      CHECK(left == range.left);
+      CHECK(left > 0);
+      leased[key.job] += left;
+    }
+  }
+  for (const auto& [id, job] : jobs_) {
+    job.CheckInvariants();
+    CHECK(leased[id] == job.counts().leased);
+    CHECK(!job.finished() || job.AllEnded());
+    for (const After& after : job.after()) CHECK(dependents_.at(after.job).contains(id));
+  }
+}
+
+uint64_t Durable::Digest() const {
+  std::hash<std::string> text;
+  uint64_t hash = 0;
+  auto mix = [&hash](uint64_t value) { hash = hash * 0xff51afd7ed558ccdu + value; };
+  for (const auto& [id, job] : jobs_) mix(job.Digest());
+  for (const auto& [name, rule] : rules_) {
+    const auto& [weight, max_running, max_queued, max_output] = rule;
+    mix(text(name) + weight * 3 + max_running * 5 + max_queued * 7 + max_output * 11);
+  }
+  for (const auto& [id, node] : nodes_) {
+    const auto& [leases, drained, sick] = node;
+    mix(id.value * 2 + drained);
+    mix(text(sick));
+    // In the order in which they were given: how many there were before does not matter.
+    std::vector<std::pair<uint64_t, LeaseKey>> order;
+    for (const auto& [key, range] : leases) order.emplace_back(range.sequence, key);
+    std::sort(order.begin(), order.end());
+    for (const auto& [sequence, key] : order) {
+      const auto& [count, left, request, number, lossy] = leases.at(key);
+      mix(uint64_t{key.job.value} << 32 | key.first);
+      mix(uint64_t{key.attempt.value} << 32 | request);
+      mix(uint64_t{count} << 32 | left << 1 | lossy);
+    }
+  }
+  for (const auto& [on, jobs] : dependents_) {
+    for (JobId job : jobs) mix(uint64_t{on.value} << 32 | job.value);
+  }
+  return hash;
+}
+
+uint64_t Durable::StateBytes() const {
+  uint64_t bytes = sizeof(*this);
+  for (const auto& [id, job] : jobs_) bytes += job.StateBytes();
+  for (const auto& [id, node] : nodes_) bytes += 128 + node.leases.size() * 96;
+  return bytes;
+}
+
+}  // namespace spate::engine

@@ -1,0 +1,107 @@
+// What the engine must have again after a restart: jobs, leases, what people said of nodes and
+// users. It is changed by records alone (durable.cc) and knows nothing else, above all no news of
+// nodes and no time: those are in live.h. So a replay gives the same, which Digest tells.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/engine/job_state.h"
+#include "core/engine/record.h"
+
+namespace spate::engine {
+
+// A range of leased tasks on a node. A task belongs to it while it is leased and its newest
+// attempt is the range's; the range goes when none is left.
+struct LeasedRange {
+  uint32_t count = 0;
+  uint32_t left = 0;  // neither ended nor taken back
+  uint32_t request = 0;
+  // Nodes start tasks in this order: the number of the lease in the hub's life, and then of the
+  // range in the lease.
+  uint64_t sequence = 0;
+  bool lossy = false;  // one task, which was present at a loss: nothing is to wait behind it
+};
+// The attempt is part of the key: a task is given out once under each number, so ranges of one
+// attempt never overlap.
+struct LeaseKey {
+  JobId job;
+  Attempt attempt;
+  TaskIndex first = 0;
+  friend auto operator<=>(const LeaseKey&, const LeaseKey&) = default;
+};
+using Leases = std::map<LeaseKey, LeasedRange>;
+
+// What there is to remember of a node.
+struct NodeRecord {
+  Leases leases;
+  bool drained = false;
+  std::string sick;  // why no job is given to it
+
+  bool empty() const { return leases.empty() && !drained && sick.empty(); }
+};
+
+// What a record changed, for those who keep accounts of it.
+struct Changes {
+  // Tasks that are leased to a node now, or no longer.
+  struct Use {
+    NodeId node;
+    JobId job;
+    uint32_t request = 0;
+    uint32_t tasks = 0;
+    bool leased = false;
+    bool lossy = false;  // LeasedRange::lossy, of all that is left
+  };
+  std::vector<Use> uses;
+  std::vector<JobId> jobs;  // that changed
+  Stirred stirred;
+  bool went_on = false;  // the record's job had finished
+
+  void Clear();
+};
+
+class Durable {
+ public:
+  // ---- Questions
+  const std::map<JobId, JobState>& jobs() const { return jobs_; }
+  const JobState* FindJob(JobId id) const;
+  const std::map<NodeId, NodeRecord>& nodes() const { return nodes_; }
+  // One without anything, where nothing is remembered of it.
+  const NodeRecord& NodeOf(NodeId id) const;
+  const std::map<std::string, UserRule>& rules() const { return rules_; }
+  // Jobs that wait for others, by those.
+  const std::map<JobId, std::set<JobId>>& dependents() const { return dependents_; }
+  void CheckInvariants() const;
+  // Covers all of it.
+  uint64_t Digest() const;
+  uint64_t StateBytes() const;
+
+  // ---- Changes
+  void Apply(const Record& record, Changes& changes);
+  // The last record that this node and attempt had is to have `more` tasks; it was `so_far` until
+  // now. The state is then as if it had had them at once.
+  void Extend(const Leased& so_far, const Leased& more, Changes& changes);
+  // A finished job leaves memory, or comes from that of another engine. It matters to nothing but
+  // its own tasks.
+  void Forget(JobId id);
+  void Adopt(JobId id, Durable& past);
+
+ private:
+  class Applier;
+
+  std::map<JobId, JobState> jobs_;
+  std::map<NodeId, NodeRecord> nodes_;  // none that is empty
+  std::map<std::string, UserRule> rules_;
+  std::map<JobId, std::set<JobId>> dependents_;
+  uint64_t leases_ = 0;  // that were given out
+};
+
+// The lease of a node over an attempt, or end().
+Leases::const_iterator FindLease(const NodeRecord& node, const AttemptRef& ref);
+// The node holds this attempt and it has not ended: anything else that it says is late news.
+bool IsCurrent(const NodeRecord& node, const JobState& job, const AttemptRef& ref);
+
+}  // namespace spate::engine

@@ -1,0 +1,203 @@
+// How the board follows records, news and time.
+#include "core/engine/live.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/check.h"
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+namespace {
+
+// A user may have had any number of jobs; a few that have finished tell what many would.
+void DropOldest(std::map<JobId, std::string>& set_aside, const std::string& user,
+                const Durable& durable) {
+  constexpr int kMost = 16;
+  auto is_past = [&](const auto& each) {
+    const JobState* job = durable.FindJob(each.first);
+    return each.second == user && (job == nullptr || job->finished());
+  };
+  if (std::ranges::count_if(set_aside, is_past) <= kMost) return;
+  set_aside.erase(std::ranges::find_if(set_aside, is_past));
+}
+
+place::JobFacts FactsOf(const JobState& job) {
+  place::JobFacts facts{
+      .runnable = job.Runnable(),
+      .finished = job.finished(),
+      .queued = job.counts().queued,
+      .leased = job.counts().leased,
+      .waiting = job.waiting(),
+      .at_once = LeasesBeforeHold(job),
+      .max_running = job.policy().max_running,
+      .weight = job.policy().weight,
+      .known = job.counts().leased > 0 || job.counts().succeeded > 0,
+      .lossy = job.lossy(),
+      .troubled = !job.troubles().empty(),
+  };
+  for (const auto& [node, trouble] : job.troubles()) {
+    if (job.Avoids(node)) facts.avoids.push_back(node);
+  }
+  return facts;
+}
+
+}  // namespace
+
+class Live::Follower {
+ public:
+  Follower(Live& live, const Durable& durable, const Changes& changes)
+      : live_(live), board_(live.board), durable_(durable), changes_(changes) {}
+
+  void operator()(const JobAccepted&) { LookAtOne(); }
+  void operator()(const JobGrown& record) { GoesOn(record.job); }
+  void operator()(const JobSealed&) {}
+  void operator()(const PolicyChanged& record) { Changed(record.job); }
+  void operator()(const TasksWithdrawn& record) { Changed(record.job); }
+  void operator()(const TasksCancelled&) {}
+  void operator()(const TasksReopened& record) { GoesOn(record.job); }
+  void operator()(const NeedsChanged&) {}
+  void operator()(const JobHeld& record) { Changed(record.job); }
+  void operator()(const JobReleased& record) { Changed(record.job); }
+  void operator()(const Leased&) {}
+  void operator()(const Returned&) {}
+  void operator()(const AttemptEnded&) {}
+  void operator()(const JobFinished& record) { Changed(record.job); }
+  void operator()(const JobCancelled& record) { Changed(record.job); }
+  void operator()(const DependencyMet& record) { Changed(record.job); }
+  void operator()(const UserChanged& record) {
+    board_.SetRule(record.user, record.rule);
+    board_.look_at_all = true;
+  }
+  void operator()(const NodeDrained& record) { board_.nodes[record.node].drained = true; }
+  void operator()(const NodeUndrained& record) {
+    place::Node& node = board_.nodes[record.node];
+    node.drained = false;
+    if (node.present) board_.Open(record.node, node);
+    board_.unpark = true;
+  }
+  void operator()(const NodeRemoved& record) {
+    live_.SetAway(record.node, Instant::Never());
+    board_.DropNode(record.node);
+  }
+  void operator()(const NodeSick& record) {
+    place::Node& node = board_.nodes[record.node];
+    if (record.job == JobId()) {
+      node.sick = record.text;
+      return;
+    }
+    const std::string& user = durable_.FindJob(record.job)->user();
+    node.set_aside[record.job] = user;
+    DropOldest(node.set_aside, user, durable_);
+  }
+  void operator()(const NodeCleared& record) {
+    for (auto& [id, node] : board_.nodes) {
+      if (record.node != NodeId() && record.node != id) continue;
+      if (record.job == JobId()) {
+        node.sick.clear();
+        node.set_aside.clear();
+      } else {
+        node.set_aside.erase(record.job);
+      }
+    }
+    board_.look_at_all = true;
+  }
+
+ private:
+  void Changed(JobId id) {
+    board_.FindJob(id)->refresh = true;
+    LookAtOne();
+  }
+  void GoesOn(JobId id) {
+    Changed(id);
+    if (!changes_.went_on) return;
+    for (auto& [node_id, node] : board_.nodes) node.set_aside.erase(id);
+  }
+  // A node that is alone is held ahead more or less, as jobs come and go.
+  void LookAtOne() { board_.look_at_all |= board_.nodes.size() < 2; }
+
+  Live& live_;
+  place::Board& board_;
+  const Durable& durable_;
+  const Changes& changes_;
+};
+
+void Live::Follow(const Durable& durable, const Record& record, const Changes& changes) {
+  if (std::holds_alternative<JobAccepted>(record)) {
+    const JobState& job = *durable.FindJob(changes.jobs.front());
+    board.AddJob(job.id(), job.user(), job.priority(), job.requests());
+  }
+  for (const Changes::Use& use : changes.uses) {
+    place::Job& job = *board.FindJob(use.job);
+    place::Node& node = board.nodes[use.node];
+    if (use.leased) {
+      board.Give(job, node, use.request, use.tasks, use.lossy);
+    } else {
+      board.Take(job, use.node, node, use.request, use.tasks, use.lossy);
+    }
+  }
+  for (JobId id : changes.jobs) Touch(*durable.FindJob(id));
+  for (const auto& [id, request] : changes.stirred.all()) {
+    Stir(*durable.FindJob(id), *board.FindJob(id), request);
+  }
+  std::visit(Follower(*this, durable, changes), record);
+}
+
+void Live::Touch(const JobState& job) {
+  place::Job& known = *board.FindJob(job.id());
+  board.AddClasses(known);
+  if (std::exchange(known.unsettled, true)) return;
+  unsettled_.emplace_back(&job, &known);
+}
+
+void Live::Stir(const JobState& job, place::Job& known, uint32_t request) {
+  known.ready.Set(request, job.QueuedOf(request, clock));
+}
+
+void Live::Settle() {
+  for (const auto& [job, known] : unsettled_) {
+    board.SetFacts(*known, FactsOf(*job));
+    board.Settle(*known);
+  }
+  unsettled_.clear();
+}
+
+void Live::Wake(const Durable& durable, Instant now) {
+  clock = now;
+  while (place::Job* known = board.NextDueJob(now)) {
+    const JobState& job = *durable.FindJob(known->id);
+    while (known->ready.NextDue() <= now) Stir(job, *known, known->ready.NextDueClass());
+    board.Settle(*known);
+  }
+}
+
+void Live::Adopt(const JobState& job) {
+  place::Job& known = board.AddJob(job.id(), job.user(), job.priority(), job.requests());
+  board.SetFacts(known, FactsOf(job));
+  board.Settle(known);
+}
+
+void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
+  place::Node& node = board.nodes[id];
+  const Leases& leases = durable.NodeOf(id).leases;
+  for (const auto& [key, range] : leases) {
+    board.TakeUse(*board.FindJob(key.job), node, range.request, range.left);
+  }
+  node.offer = offer;
+  for (const auto& [key, range] : leases) {
+    board.AddUse(*board.FindJob(key.job), node, range.request, range.left);
+    Touch(*durable.FindJob(key.job));
+  }
+}
+
+void Live::SetAway(NodeId id, Instant lost_at) {
+  place::Node& node = board.nodes[id];
+  node.present = false;
+  node.open = false;
+  Instant& known = node.lost_at;
+  silent.erase({known, id});
+  known = lost_at;
+  if (lost_at != Instant::Never()) silent.insert({lost_at, id});
+}
+
+}  // namespace spate::engine

@@ -1,0 +1,288 @@
+#include "core/engine/place/board.h"
+
+#include "base/check.h"
+
+namespace spate::engine::place {
+namespace {
+
+// A node keeps the speed of so many jobs without leases there.
+constexpr size_t kIdleJobsHere = 16;
+
+template <typename Counts, typename Key>
+void TakeOne(Counts& counts, const Key& key) {
+  auto at = counts.find(key);
+  if (--at->second == 0) counts.erase(at);
+}
+
+}  // namespace
+
+bool Node::Fails(const std::string& user) const {
+  constexpr int kJobs = 3;
+  if (set_aside.size() < kJobs) return false;
+  return std::ranges::count(set_aside, user, [](const auto& each) { return each.second; }) >= kJobs;
+}
+
+GroupKey Job::group() const {
+  return facts.particular() ? ready.kinds() + id.value * 0x9e3779b97f4a7c15u : ready.kinds();
+}
+
+uint64_t ShareOf(const Node& node, const Needs& needs) {
+  uint32_t fit = FitCount(node.offer, needs);
+  return fit == 0 ? 0 : kWhole / fit;
+}
+
+uint32_t FitNow(const Node& node, const std::string& user, const Needs& needs, Instant now,
+                bool even_sick) {
+  if (!node.IsThere()) return 0;
+  if (!even_sick && (!node.sick.empty() || node.Fails(user))) return 0;
+  if (!TakesUser(node.offer, user) || !OutlivesTask(node.offer, needs, now)) return 0;
+  return FitCount(node.offer, needs);
+}
+
+// ---- Jobs
+
+Job* Board::FindJob(JobId id) {
+  auto it = jobs.find(id);
+  return it == jobs.end() ? nullptr : &it->second;
+}
+const Job* Board::FindJob(JobId id) const { return const_cast<Board*>(this)->FindJob(id); }
+
+Job& Board::AddJob(JobId id, const std::string& user, int32_t priority,
+                   const std::vector<TaskClass>& requests) {
+  auto owner = users.try_emplace(user).first;
+  Job& job = jobs[id];
+  job.id = id;
+  job.user_name = &owner->first;
+  job.user = &owner->second;
+  job.priority = priority;
+  job.requests = &requests;
+  AddClasses(job);
+  return job;
+}
+
+void Board::AddClasses(Job& job) {
+  while (job.ready.class_count() < job.requests->size()) {
+    job.ready.AddClass(KindOf(job.NeedsOf(job.ready.class_count())));
+  }
+}
+
+void Board::DropJob(JobId id) { jobs.erase(id); }
+
+// ---- Use
+
+JobHere& Board::Here(Node& node, JobId job) {
+  auto it = node.jobs.find(job);
+  if (it != node.jobs.end()) return it->second;
+  if (node.jobs.size() >= kIdleJobsHere) {
+    std::erase_if(node.jobs, [](const auto& each) { return each.second.leased == 0; });
+  }
+  return node.jobs[job];
+}
+
+void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
+  const Needs& needs = job.NeedsOf(request);
+  JobHere& here = Here(node, job.id);
+  // Shares are billionths of a node.
+  uint64_t charge =
+      ShareOf(node, needs) * node.offer.milli_cpus / 1'000'000 / (1 + AheadOf(node, here));
+  AddTasks(here.held, node.offer, needs, tasks);
+  AddTasks(node.held, node.offer, needs, tasks);
+  CountCrowded(node);
+  here.leased += tasks;
+  here.charged += charge * tasks;
+  node.leased += tasks;
+  job.used += charge * tasks;
+  job.user->leased += tasks;
+  job.user->used += charge * tasks;
+}
+
+void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
+  node.lossy += lossy ? 1 : 0;
+  AddUse(job, node, request, tasks);
+  CountGiven(job, tasks);
+}
+
+void Board::Take(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
+  node.lossy -= lossy ? 1 : 0;
+  TakeUse(job, node, request, tasks);
+  if (node.present) Open(id, node);
+}
+
+void Board::TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
+  JobHere& here = node.jobs.at(job.id);
+  User& user = *job.user;
+  CHECK(here.leased >= tasks);
+  CHECK(node.leased >= tasks);
+  CHECK(user.leased >= tasks);
+  uint64_t charge = here.charged / here.leased * tasks;
+  if (here.leased == tasks) charge = here.charged;
+  const Needs& needs = job.NeedsOf(request);
+  TakeTasks(here.held, node.offer, needs, tasks);
+  TakeTasks(node.held, node.offer, needs, tasks);
+  CountCrowded(node);
+  here.leased -= tasks;
+  here.charged -= charge;
+  node.leased -= tasks;
+  job.used -= charge;
+  user.leased -= tasks;
+  user.used -= charge;
+}
+
+void Board::Forget(Node& node) {
+  CHECK(node.leased == 0);
+  node.offer = {};
+  node.jobs.clear();
+}
+
+void Board::Learn(Node& node, JobId job, Duration took) {
+  Duration& wall = node.jobs[job].wall;
+  wall = wall.ns == 0 ? took : Duration{wall.ns + (took.ns - wall.ns) / 8};
+}
+
+void Board::CountGiven(Job& job, uint32_t tasks) {
+  constexpr uint64_t kTask = 1'000'000;
+  User& user = *job.user;
+  last_given = std::max(last_given, user.given);
+  user.given = last_given + tasks * kTask / std::max(user.rule.weight, 1u);
+  user.last_given = std::max(user.last_given, job.given);
+  job.given = user.last_given + tasks * kTask / std::max(job.facts.weight, 1u);
+}
+
+void Board::CountCrowded(Node& node) {
+  crowded -= node.crowded ? 1 : 0;
+  node.crowded = Crowded(node.offer, node.held);
+  crowded += node.crowded ? 1 : 0;
+}
+
+void Board::Open(NodeId id, Node& node) {
+  if (std::exchange(node.open, true)) return;
+  open.push_back(id);
+}
+
+void Board::DropNode(NodeId id) {
+  auto node = nodes.find(id);
+  if (node == nodes.end()) return;
+  CHECK(node->second.leased == 0);
+  nodes.erase(node);
+}
+
+// ---- Lines
+
+void Board::SetRule(const std::string& name, const UserRule& rule) {
+  auto user = users.try_emplace(name).first;
+  user->second.rule = rule;
+  SettleUser(user->first, user->second);
+}
+
+void Board::SetFacts(Job& job, JobFacts facts) {
+  User& user = *job.user;
+  uint32_t unended = facts.queued + facts.leased;
+  user.unended = user.unended + unended - std::exchange(job.unended, unended);
+  user.jobs += facts.finished ? 0 : 1;
+  user.jobs -= std::exchange(job.counted, !facts.finished) ? 1 : 0;
+  job.facts = std::move(facts);
+}
+
+void Board::Refresh(Job& job) { job.refresh = true; }
+
+void Board::Settle(Job& job) {
+  job.unsettled = false;
+  CountWanting(job);
+  MoveInLine(job);
+  SetDue(job);
+  if (std::exchange(job.refresh, false) && job.place) job.user->line.Refresh(job.place->group);
+  SettleUser(*job.user_name, *job.user);
+}
+
+void Board::CountWanting(Job& job) {
+  User& user = *job.user;
+  std::optional<uint32_t> weight;
+  if (job.wants()) weight = std::max(job.facts.weight, 1u);
+  std::optional<uint32_t> before = std::exchange(job.weight, weight);
+  if (before == weight) return;
+  if (before) {
+    TakeOne(user.wanting, job.priority);
+    TakeOne(user.weights, *before);
+  }
+  if (weight) {
+    ++user.wanting[job.priority];
+    ++user.weights[*weight];
+  }
+}
+
+void Board::MoveInLine(Job& job) {
+  std::optional<Job::Place> place;
+  if (job.asks()) {
+    uint64_t share = job.used * kJobWeight / std::max(job.facts.weight, 1u);
+    place = {{job.priority, share, job.given, job.id}, job.group()};
+  }
+  if (place == job.place) return;
+  Line& line = job.user->line;
+  if (place && job.place && place->group == job.place->group) {
+    line.Move(job.place->turn, place->turn, place->group);
+  } else {
+    if (job.place) line.Erase(job.place->turn, job.place->group);
+    if (place) line.Insert(place->turn, place->group);
+  }
+  job.place = place;
+}
+
+void Board::SetDue(Job& job) {
+  Instant due = job.weight ? job.ready.NextDue() : Instant::Never();
+  if (due == job.due) return;
+  if (job.due != Instant::Never()) dues.erase({job.due, job.id});
+  if (due != Instant::Never()) dues.insert({due, job.id});
+  job.due = due;
+}
+
+Job* Board::NextDueJob(Instant now) {
+  return NextDue() <= now ? FindJob(dues.begin()->second) : nullptr;
+}
+
+void Board::SettleUser(const std::string& name, User& user) {
+  bool wants = !user.wanting.empty();
+  if (wants) {
+    wanting.insert(&user);
+  } else {
+    wanting.erase(&user);
+  }
+  // Nobody takes from others by what he says of his jobs; he may only stand back.
+  uint64_t nice = wants ? std::min(user.weights.rbegin()->first, kJobWeight) : kJobWeight;
+  uint64_t share = user.used * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
+  bool asks = !user.line.empty() && !user.IsBound();
+  bool same = user.turn && user.turn->share == share && user.turn->given == user.given;
+  if (asks == user.turn.has_value() && (!asks || same)) return;
+  if (user.turn) turns.erase(*user.turn);
+  user.turn.reset();
+  if (asks) turns.insert(user.turn.emplace(UserTurn{share, user.given, &name, &user.line}));
+}
+
+void Board::Park(const std::string& name, GroupKey group) {
+  User& user = users.at(name);
+  user.line.Park(group);
+  SettleUser(name, user);
+}
+
+void Board::UnparkAll() {
+  for (auto& [name, user] : users) {
+    user.line.UnparkAll();
+    SettleUser(name, user);
+  }
+}
+
+// ---- Questions
+
+bool Board::Contended() const {
+  if (wanting.size() != 1) return wanting.size() > 1;
+  return (*wanting.begin())->wanting.begin()->second > 1;
+}
+
+uint32_t Board::AheadOf(const Node& node, const JobHere& here) const {
+  uint32_t least = HoldsLongAhead() ? 1 : 0;
+  if (here.wall.ns <= 0) return least;
+  int64_t tasks = limits.lease_ahead.ns / std::max<int64_t>(here.wall.ns, 100'000);
+  uint32_t most = limits.lease_tasks / std::max(node.offer.slots, 1u);
+  return std::max(least, static_cast<uint32_t>(std::min<int64_t>(tasks, most)));
+}
+
+}  // namespace spate::engine::place

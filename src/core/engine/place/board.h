@@ -1,0 +1,260 @@
+// What placement looks at: nodes, users and jobs, and who of them wants and has what. It knows no
+// task and no record: whoever keeps it tells it what changed, and Decide (decide.h) reads it.
+//
+// A user's line, and his place among users, are brought up to date by Settle, once for all that was
+// told of a job since.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/engine/place/place.h"
+#include "core/engine/place/ready.h"
+#include "core/engine/place/turns.h"
+#include "core/model/job.h"
+#include "core/model/limits.h"
+#include "core/model/needs.h"
+
+namespace spate::engine::place {
+
+// What a node does for one job.
+struct JobHere {
+  Amounts held;          // that its leases take
+  uint32_t leased = 0;   // tasks
+  uint64_t charged = 0;  // in User::used; goes as they end, in equal parts
+  Duration wall;         // a moving average of what ended lately; zero: not known
+};
+
+struct Node {
+  bool present = false;  // joined in this life of the hub, and not silent
+  bool drained = false;
+  Offer offer;  // empty until it has joined
+  // Whose jobs have set it aside; and why all do, when they do. A few that have finished are
+  // remembered for each user, until the hub ends or they go on.
+  std::map<JobId, std::string> set_aside;
+  std::string sick;
+
+  std::map<JobId, JobHere> jobs;  // with leases, and a few of the last without
+  uint32_t leased = 0;            // tasks
+  uint32_t lossy = 0;             // of them, that were present at a loss: nothing waits behind them
+  Amounts held;                   // the sum over jobs
+  bool crowded = false;           // tasks wait there behind others
+  Instant moved;                  // a task ended, or was given to it when it had room
+  bool recalled = false;  // it was asked for what waits there, and neither answered nor was given
+                          // anything since
+  bool open = false;      // it may have room for what there is; see Board::Open
+
+  // For others than placement.
+  Instant lost_at = Instant::Never();  // while it is silent
+  uint64_t ended = 0;                  // attempts
+  uint64_t failed = 0;                 // of them
+
+  // It would run tasks, if it had to.
+  bool IsThere() const { return present && !drained; }
+  bool TakesTasks() const { return IsThere() && sick.empty(); }
+  // So many of the user's jobs have set it aside that it is not tried with another one of theirs.
+  bool Fails(const std::string& user) const;
+};
+
+struct User {
+  UserRule rule;
+  uint32_t jobs = 0;     // that have not finished
+  uint32_t leased = 0;   // tasks
+  uint64_t unended = 0;  // tasks that have not ended
+  // Millionths of processors that the leases take; what waits on a node behind what runs there
+  // counts little.
+  uint64_t used = 0;
+  // Jobs with something to give out: how many have which priority, and which weight.
+  std::map<int32_t, uint32_t, std::greater<>> wanting;
+  std::map<uint32_t, uint32_t> weights;
+  Line line;  // those of them that a pass may serve
+  // Tasks, by weight. Who comes back has no claim to what others were given meanwhile.
+  uint64_t given = 0;
+  uint64_t last_given = 0;       // the largest Job::given that was served
+  std::optional<UserTurn> turn;  // in Board::turns, where it stands while it asks
+
+  bool IsBound() const { return rule.max_running > 0 && leased >= rule.max_running; }
+};
+
+// What is told of a job, beside what its classes have to give out.
+struct JobFacts {
+  bool runnable = false;  // its queued tasks may be given out
+  bool finished = false;
+  uint32_t queued = 0;            // tasks
+  uint32_t leased = 0;            // tasks
+  uint32_t waiting = 0;           // of the queued ones, for room or for their delay
+  uint32_t at_once = UINT32_MAX;  // so many may be leased, by rules that may hold the job
+  uint32_t max_running = 0;       // so many at most; 0: no bound
+  uint32_t weight = kJobWeight;
+  bool known = false;               // tasks of it run, or have succeeded
+  bool lossy = false;               // one of its tasks was present at a loss
+  bool troubled = false;            // attempts failed on nodes lately
+  std::vector<NodeId> avoids = {};  // these nodes get none of it; sorted
+
+  // A node is something special to it.
+  bool particular() const { return troubled || lossy; }
+};
+
+struct Job {
+  JobId id;
+  const std::string* user_name = nullptr;
+  User* user = nullptr;
+  int32_t priority = 0;
+  const std::vector<TaskClass>* requests = nullptr;  // by class
+  JobFacts facts;
+  Ready ready;
+
+  uint64_t used = 0;   // its part of User::used
+  uint64_t given = 0;  // as User::given
+  // What is counted of it in its user.
+  uint32_t unended = 0;
+  bool counted = false;
+  std::optional<uint32_t> weight;  // while it wants
+  // Where it stands in its user's line, while it asks.
+  struct Place {
+    JobTurn turn;
+    GroupKey group = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  std::optional<Place> place;
+  Instant due = Instant::Never();  // in Board::dues
+  bool unsettled = false;          // something of it was told since
+  bool refresh = false;            // its group is to look at every node
+
+  // What a pass has come to with it. Another pass begins anew.
+  struct Asking {
+    uint64_t round = 0;
+    std::optional<Ready::Entry> passed;  // no room for classes up to this turn
+    bool done = false;
+  } asking;
+  // By class: the seeker of this round.
+  struct Seeks {
+    uint64_t round = 0;
+    uint32_t seeker = 0;
+  };
+  std::vector<Seeks> seeks;
+
+  const Needs& NeedsOf(uint32_t request) const { return (*requests)[request].needs; }
+  bool wants() const { return facts.waiting > 0 && facts.runnable; }
+  // Tasks wait for nothing but room, and one more may be leased.
+  bool asks() const {
+    bool bounded = facts.max_running > 0 && facts.leased >= facts.max_running;
+    return !ready.empty() && !bounded && facts.runnable;
+  }
+  // Jobs of one group find room on the same nodes.
+  GroupKey group() const;
+  bool Avoids(NodeId node) const {
+    return std::binary_search(facts.avoids.begin(), facts.avoids.end(), node);
+  }
+};
+
+// The share of a node that one task of this request takes.
+uint64_t ShareOf(const Node& node, const Needs& needs);
+// The node could run tasks of this request of the user now, were it idle. 0: not; else so many at
+// once. One that is set aside for all jobs cannot, unless `even_sick`.
+uint32_t FitNow(const Node& node, const std::string& user, const Needs& needs, Instant now,
+                bool even_sick = false);
+
+class Board {
+ public:
+  explicit Board(const Limits& given) : limits(given) {}
+
+  Job* FindJob(JobId id);
+  const Job* FindJob(JobId id) const;
+  Job& AddJob(JobId id, const std::string& user, int32_t priority,
+              const std::vector<TaskClass>& requests);
+  // Classes that its requests came to have.
+  void AddClasses(Job& job);
+  // It has finished.
+  void DropJob(JobId id);
+  void DropNode(NodeId id);
+
+  // ---- What is told
+  void SetRule(const std::string& user, const UserRule& rule);
+  // The rest follows with Settle.
+  void SetFacts(Job& job, JobFacts facts);
+  // What is settled after this looks at every node, with all that asks for the same.
+  void Refresh(Job& job);
+  // `tasks` of the job take something of the node, or no longer do.
+  void AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
+  void TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
+  // The same, as they were leased to it, or are no longer.
+  void Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  void Take(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  // It has no leases: its offer and speed are learned anew.
+  void Forget(Node& node);
+  void Learn(Node& node, JobId job, Duration wall);
+  // The node may have room for what there is.
+  void Open(NodeId id, Node& node);
+  void Settle(Job& job);
+  // The job whose tasks are due first, if they are due now. Its classes are to be told, and it is
+  // to be settled.
+  Job* NextDueJob(Instant now);
+  Instant NextDue() const { return dues.empty() ? Instant::Never() : dues.begin()->first; }
+  // The group fits no node, and stands aside until UnparkAll.
+  void Park(const std::string& user, GroupKey group);
+  void UnparkAll();
+
+  // ---- Questions
+  // More than one wants nodes now: users, or one user's jobs of the same priority.
+  bool Contended() const;
+  // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
+  // and no other node could start them sooner.
+  bool HoldsLongAhead() const { return !Contended() && nodes.size() < 2; }
+  // What waits on the node would start sooner elsewhere: tasks there are not as short as they were.
+  bool Stalls(const Node& node, Instant now) const {
+    return nodes.size() > 1 && node.leased > 0 && now >= node.moved + limits.lease_patience;
+  }
+  // Tasks that a node holds ahead of one that runs, by how long the job's tasks take there.
+  uint32_t AheadOf(const Node& node, const JobHere& here) const;
+  // A node that `without` leaves in takes tasks of this request of the user.
+  template <typename Without>
+  bool SomeTake(const std::string& user, const Needs& needs, Instant now, Without without) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const auto& each) {
+      return !without(each.first) && FitNow(each.second, user, needs, now) > 0;
+    });
+  }
+
+  const Limits limits;
+  std::map<NodeId, Node> nodes;
+  std::map<std::string, User> users;
+  std::unordered_map<JobId, Job> jobs;  // looked up, never walked to decide
+  // Users that have wanting jobs; and those whose line is not empty, and who are not at their
+  // bound.
+  std::set<const User*> wanting;
+  std::set<UserTurn> turns;
+  // Wanting jobs by the time at which the next of their tasks is due.
+  std::set<std::pair<Instant, JobId>> dues;
+  uint64_t last_given = 0;  // the largest User::given that was served
+  uint32_t crowded = 0;     // nodes on which tasks wait behind others
+
+  // ---- Decide's
+  // Nodes that may have room for what there is, each perhaps more than once, and some that have
+  // gone: Node::open counts. Others were found to be well supplied, and nothing of them has ended
+  // since.
+  std::vector<NodeId> open;
+  bool look_at_all = false;  // something else changed: the next pass looks at every node
+  bool unpark = false;       // another node may fit what had fitted none
+  uint64_t rounds = 0;       // Round
+
+ private:
+  JobHere& Here(Node& node, JobId job);
+  void CountGiven(Job& job, uint32_t tasks);
+  void CountCrowded(Node& node);
+  void CountWanting(Job& job);
+  void MoveInLine(Job& job);
+  void SetDue(Job& job);
+  void SettleUser(const std::string& name, User& user);
+};
+
+}  // namespace spate::engine::place

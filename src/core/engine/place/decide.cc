@@ -1,0 +1,165 @@
+#include "core/engine/place/decide.h"
+
+#include <algorithm>
+
+namespace spate::engine::place {
+
+const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give) {
+  looked_groups_.clear();
+  misfits_.clear();
+  fit_.Begin(now);
+  number_ = board_.rounds;
+  round_.emplace(board_.turns, number_);
+  bool contended = board_.Contended();
+  while (true) {
+    // The last one that wants something may have more than its part.
+    if (contended && !board_.Contended()) {
+      contended = false;
+      fit_.Anew();
+      number_ = board_.rounds;
+      round_.emplace(board_.turns, number_);
+    }
+    // Where all open nodes are kept, who has looked at the others before need not be asked.
+    std::optional<Turn> turn = round_->Next(/*fresh_only=*/fit_.AllKept());
+    if (!turn) break;
+    TakeTurn(*turn, give);
+  }
+  Close();
+  return fit_.reservations();
+}
+
+void Decider::Close() {
+  fit_.End();
+  for (const auto& [user, group] : looked_groups_) user->line.SetLooked(group);
+  for (const auto& [name, group] : misfits_) board_.Park(*name, group);
+}
+
+void Decider::TakeTurn(const Turn& turn, const Give& give) {
+  Job& job = *board_.FindJob(turn.job);
+  if (!turn.fresh && fit_.AllKept()) return round_->Closed();
+  fit_.Look(turn.fresh);
+  looked_ = false;
+  Job::Asking& asking = AskingOf(job);
+  Served served = Served::kNothing;
+  if (!asking.done) {
+    do served = Serve(job, asking, give);
+    while (served == Served::kAskAgain || (served == Served::kTasks && IsAlone(job)));
+  }
+  if (turn.fresh && looked_) looked_groups_.emplace_back(job.user, turn.group);
+  if (served == Served::kMisfit) misfits_.emplace_back(job.user_name, turn.group);
+  Tell(job, served);
+  asking.done = served != Served::kTasks;
+}
+
+// The next turn is its own again.
+bool Decider::IsAlone(const Job& job) const {
+  return !board_.Contended() && job.place && job.user->wanting.begin()->first == job.priority;
+}
+
+void Decider::Tell(const Job& job, Served served) {
+  if (served == Served::kTasks) {
+    round_->Served(job.place ? &job.place->turn : nullptr, job.place ? job.place->group : 0);
+  } else if (served == Served::kNothing) {
+    round_->Passed();
+  } else {
+    round_->Closed();
+  }
+}
+
+Job::Asking& Decider::AskingOf(Job& job) {
+  if (job.asking.round != number_) job.asking = {.round = number_};
+  return job.asking;
+}
+
+namespace {
+
+// The classes from the first one on that was not passed.
+std::set<Ready::Entry>::const_iterator NextOf(const Job& job, const Job::Asking& asking) {
+  const auto& order = job.ready.order();
+  return asking.passed ? order.upper_bound(*asking.passed) : order.begin();
+}
+
+}  // namespace
+
+// Gives tasks of the job to one node, or finds that there is nothing more to give.
+Decider::Served Decider::Serve(Job& job, Job::Asking& asking, const Give& give) {
+  auto next = NextOf(job, asking);
+  if (next == job.ready.order().end()) return Served::kNothing;
+  const uint32_t request = next->number;
+  Bound bound = BoundOf(job, request);
+  if (bound.tasks == 0) return Served::kNothing;
+  looked_ = true;
+  Seeker& seeker = fit_.SeekerOf(job, request, bound);
+  Room room = fit_.Best(job, request, bound, seeker);
+  if (room.tasks == 0) return PassOver(job, asking);
+  uint32_t count = std::min(bound.tasks, PartOf(job, room.tasks));
+  ++next;
+  ClassTurn until = next == job.ready.order().end() ? kNoTurn : next->turn;
+  Answer answer = give({job, request, fit_.IdOf(room.candidate), count, until});
+  if (answer.tasks == 0) {
+    if (!answer.waits) fit_.LeaveOut(seeker, room.candidate);
+    return Served::kAskAgain;
+  }
+  fit_.Given(job, request, bound, seeker, room.candidate);
+  return Served::kTasks;
+}
+
+// No node has room for the request at the job's head, nor for those behind it up to one that is
+// left there.
+Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
+  bool fits = false;
+  bool waits = false;
+  // Of very many classes none needs a look where no node takes more of the job.
+  constexpr uint32_t kLooks = 64;
+  uint32_t looks = 0;
+  for (auto next = NextOf(job, asking); next != job.ready.order().end(); ++next) {
+    if (fit_.NoneLeft()) return Served::kNoNode;
+    if (++looks % kLooks == 0 && !fit_.LeavesRoomFor(job)) return Served::kNothing;
+    Bound bound = BoundOf(job, next->number);
+    if (bound.tasks == 0) return Served::kNothing;
+    Seeker& seeker = fit_.SeekerOf(job, next->number, bound);
+    if (Room room = fit_.Best(job, next->number, bound, seeker); room.tasks > 0) {
+      fit_.PutBack(seeker, room);
+      return Served::kAskAgain;
+    }
+    asking.passed = *next;
+    fit_.Keep(job, next->number, seeker);
+    fits |= seeker.fits;
+    waits |= seeker.waits();
+  }
+  if (!fits && fit_.looks_at_all() && !job.facts.particular()) return Served::kMisfit;
+  return waits ? Served::kNothing : Served::kNoNode;
+}
+
+// What one turn takes of a node's room.
+uint32_t Decider::PartOf(const Job& job, uint32_t room) const {
+  if (!board_.Contended()) return room;
+  // Beyond a few, smaller parts would only cost more turns.
+  uint32_t beside = std::min(job.user->wanting.begin()->second, 8u);
+  auto users = static_cast<uint32_t>(board_.wanting.size());
+  return std::max(1u, room / (2 * users * std::max(beside, 1u)));
+}
+
+Bound Decider::BoundOf(Job& job, uint32_t request) {
+  const JobFacts& facts = job.facts;
+  uint64_t most = facts.at_once;
+  uint64_t mine = facts.max_running == 0 ? UINT32_MAX : facts.max_running;
+  const User& user = *job.user;
+  uint64_t all = user.rule.max_running == 0 ? UINT32_MAX : user.rule.max_running;
+  Bound bound{facts.queued, board_.limits.lease_tasks};
+  if (std::min({most, mine, all}) == UINT32_MAX) return bound;
+  uint64_t fit = fit_.MostAtOnce(job, request);
+  // Where so few may be leased that slots would stay empty, nothing waits behind what runs. A
+  // rule that may hold the job (--halt) leaves no slot empty all the same.
+  if (std::min({most, mine, all}) <= fit) bound.lease_tasks = 0;
+  if (most != UINT32_MAX) most = std::max(most, fit);
+  auto left = [](uint64_t allowed, uint64_t taken) {
+    return allowed > taken ? allowed - taken : 0;
+  };
+  uint64_t tasks = std::min({left(most, facts.leased), left(mine, facts.leased),
+                             left(all, user.leased), uint64_t{bound.tasks}});
+  bound.tasks = static_cast<uint32_t>(tasks);
+  return bound;
+}
+
+}  // namespace spate::engine::place

@@ -1,0 +1,321 @@
+#include "core/engine/place/greedy.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace spate::engine::place {
+
+void Seeker::Clear() {
+  built = fits = false;
+  heap.clear();
+  fitting.clear();
+  next = 0;
+  most_at_once = UINT32_MAX;
+}
+
+bool Greedy::SeekerKey::operator<(const SeekerKey& other) const {
+  return std::tie(*needs, *user, ahead, all) <
+         std::tie(*other.needs, *other.user, other.ahead, other.all);
+}
+
+// ---- A pass
+
+void Greedy::Begin(Instant now) {
+  now_ = now;
+  candidates_.clear();
+  any_sick_.reset();
+  gathered_all_ = std::exchange(board_.look_at_all, false);
+  if (gathered_all_) {
+    for (auto& [id, node] : board_.nodes) {
+      if (node.IsThere()) candidates_.push_back({id, &node});
+    }
+  } else {
+    std::sort(board_.open.begin(), board_.open.end());
+    for (NodeId id : board_.open) {
+      auto node = board_.nodes.find(id);
+      bool twice = !candidates_.empty() && candidates_.back().id == id;
+      if (twice || node == board_.nodes.end() || !node->second.open) continue;
+      if (node->second.IsThere()) candidates_.push_back({id, &node->second});
+    }
+  }
+  open_ = candidates_.size();
+  Anew();
+}
+
+// The nodes that are not open come behind, for those who have not looked at them yet.
+void Greedy::GatherAll() {
+  if (std::exchange(gathered_all_, true)) return;
+  any_sick_.reset();
+  for (auto& [id, node] : board_.nodes) {
+    if (node.IsThere() && !node.open) candidates_.push_back({id, &node});
+  }
+}
+
+void Greedy::Anew() {
+  round_ = ++board_.rounds;
+  seekers_used_ = 0;
+  shared_.clear();
+  reservations_.clear();
+  kept_ = 0;
+  kept_in_all_ = 0;
+  for (Candidate& node : candidates_) {
+    node.kept = false;
+    node.reserved.reset();
+    node.supplied = JobId();
+  }
+}
+
+void Greedy::End() {
+  for (Candidate& node : candidates_) {
+    if (node.room || !node.looked || (node.reserved && TakesMore(node))) {
+      board_.Open(node.id, *node.node);
+    } else {
+      node.node->open = false;
+    }
+  }
+  std::erase_if(board_.open, [&](NodeId id) {
+    auto node = board_.nodes.find(id);
+    return node == board_.nodes.end() || !node->second.open;
+  });
+}
+
+void Greedy::Look(bool at_all) {
+  all_ = at_all;
+  if (all_) GatherAll();
+}
+
+bool Greedy::LeavesRoomFor(const Job& job) const {
+  auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(all_ ? candidates_.size() : open_);
+  return std::any_of(candidates_.begin(), end, [&](const Candidate& each) {
+    if (each.kept || each.full) return false;
+    const Node& node = *each.node;
+    auto here = node.jobs.find(job.id);
+    if (here == node.jobs.end() || board_.Stalls(node, now_)) return true;
+    // As RoomFor: what is ahead is filled up when half of it is gone.
+    uint64_t ahead = board_.AheadOf(node, here->second);
+    uint64_t held = here->second.held.At(Amounts::kSlots);
+    if (each.served) return held < node.offer.slots * (1 + ahead);
+    return 2 * held <= node.offer.slots * (2 + ahead);
+  });
+}
+
+// ---- Seekers
+
+uint32_t Greedy::NewSeeker() {
+  if (seekers_used_ == seekers_.size()) {
+    seekers_.emplace_back();
+  } else {
+    seekers_[seekers_used_].Clear();
+  }
+  return seekers_used_++;
+}
+
+Seeker& Greedy::Shared(const SeekerKey& key) {
+  auto [at, is_new] = shared_.try_emplace(key);
+  if (is_new) at->second = NewSeeker();
+  return seekers_[at->second];
+}
+
+Seeker& Greedy::Own(Job& job, uint32_t request) {
+  if (job.seeks.size() < job.requests->size()) job.seeks.resize(job.requests->size());
+  Job::Seeks& seeks = job.seeks[request];
+  if (std::exchange(seeks.round, round_) != round_) seeks.seeker = NewSeeker();
+  return seekers_[seeks.seeker];
+}
+
+// Where no node is anything special to the job, it looks with the eyes of others.
+Seeker& Greedy::SeekerOf(Job& job, uint32_t request, const Bound& bound) {
+  if (job.facts.known || job.facts.particular() || board_.nodes.size() < 2) {
+    return Own(job, request);
+  }
+  return Shared({&job.NeedsOf(request), job.user_name, bound.lease_tasks > 0, all_});
+}
+
+uint32_t Greedy::MostAtOnce(Job& job, uint32_t request) {
+  const Needs& needs = job.NeedsOf(request);
+  bool own = job.facts.particular();
+  Seeker& seeker = own ? Own(job, request) : Shared({&needs, job.user_name, false, false});
+  if (seeker.most_at_once != UINT32_MAX) return seeker.most_at_once;
+  uint64_t sum = 0;
+  for (const auto& [id, node] : board_.nodes) {
+    if (!own || !job.Avoids(id)) sum += FitNow(node, *job.user_name, needs, now_);
+  }
+  return seeker.most_at_once = static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX - 1));
+}
+
+// ---- Rooms
+
+void Greedy::Build(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker) {
+  if (std::exchange(seeker.built, true)) return;
+  const Needs& needs = job.NeedsOf(request);
+  // A node that fails the job's tasks, or all tasks, is better than none.
+  bool avoid =
+      (!job.facts.troubled && !AnySick()) ||
+      board_.SomeTake(*job.user_name, needs, now_, [&](NodeId id) { return job.Avoids(id); });
+  auto end = static_cast<uint32_t>(all_ ? candidates_.size() : open_);
+  for (uint32_t i = 0; i < end; ++i) {
+    Candidate& node = candidates_[i];
+    if (seeker.fits && node.kept) continue;
+    uint32_t fit = FitNow(*node.node, *job.user_name, needs, now_, !avoid);
+    if (fit == 0) continue;
+    seeker.fits = true;
+    if (node.kept || (avoid && job.Avoids(node.id))) continue;
+    seeker.fitting.push_back(i);
+    if (uint32_t tasks = RoomOf(job, request, bound, node, fit); tasks > 0) {
+      seeker.heap.push_back({tasks, i, node.changes});
+    }
+  }
+  std::make_heap(seeker.heap.begin(), seeker.heap.end());
+}
+
+bool Greedy::AnySick() {
+  if (!any_sick_) {
+    any_sick_ = std::any_of(candidates_.begin(), candidates_.end(), [](const Candidate& each) {
+      return !each.node->sick.empty() || !each.node->set_aside.empty();
+    });
+  }
+  return *any_sick_;
+}
+
+void Greedy::PutBack(Seeker& seeker, Room room) {
+  seeker.heap.push_back(room);
+  std::push_heap(seeker.heap.begin(), seeker.heap.end());
+}
+
+void Greedy::LeaveOut(Seeker& seeker, uint32_t candidate) { std::erase(seeker.fitting, candidate); }
+
+// What stands in the heap may be older than the last lease, and rooms only shrink in a pass.
+Room Greedy::Best(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker) {
+  Build(job, request, bound, seeker);
+  while (!seeker.heap.empty()) {
+    std::pop_heap(seeker.heap.begin(), seeker.heap.end());
+    Room room = seeker.heap.back();
+    seeker.heap.pop_back();
+    Candidate& node = candidates_[room.candidate];
+    if (node.kept || node.full) continue;
+    if (room.seen == node.changes) return room;
+    uint32_t tasks = RoomOf(job, request, bound, node);
+    if (tasks == room.tasks) return room;
+    if (tasks > 0) PutBack(seeker, {tasks, room.candidate, node.changes});
+  }
+  return {};
+}
+
+void Greedy::Given(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker,
+                   uint32_t candidate) {
+  Candidate& node = candidates_[candidate];
+  node.served = true;
+  ++node.changes;
+  node.taken.reset();
+  node.supplied = JobId();
+  node.full = !TakesMore(node);
+  node.room = node.room && !node.full;
+  uint32_t tasks = node.full ? 0 : RoomOf(job, request, bound, node);
+  if (tasks > 0) PutBack(seeker, {tasks, candidate, node.changes});
+}
+
+const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
+  if (node.taken) return *node.taken;
+  Taken& taken = node.taken.emplace();
+  const bool stalls = board_.Stalls(*node.node, now_);
+  for (const auto& [id, here] : node.node->jobs) {
+    if (here.leased == 0) continue;
+    // So many of the job's tasks wait there behind each that runs.
+    uint32_t ahead = stalls ? 0 : board_.AheadOf(*node.node, here);
+    if (ahead == 0) {
+      taken.exactly.Add(here.held);
+    } else {
+      taken.about.Add(here.held, kParts, 1 + ahead);
+    }
+  }
+  return taken;
+}
+
+// A slot and some processor time are left there, beside what is reserved.
+bool Greedy::TakesMore(Candidate& node, const Amounts* reserved) const {
+  const Offer& offer = node.node->offer;
+  const Taken& taken = TakenOf(node);
+  auto left = [&](size_t kind, uint64_t offered) {
+    uint64_t held = taken.exactly.At(kind) + (reserved == nullptr ? 0 : reserved->At(kind));
+    return held * kParts + taken.about.At(kind) < offered * kParts;
+  };
+  return left(Amounts::kSlots, offer.slots) && left(Amounts::kCpus, offer.milli_cpus);
+}
+
+uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node) {
+  return RoomOf(job, request, bound, node, FitCount(node.node->offer, job.NeedsOf(request)));
+}
+
+uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
+                        uint32_t fit) {
+  static const Needs kSlot{.milli_cpus = 0};
+  const Node& there = *node.node;
+  const Needs& needs = job.NeedsOf(request);
+  const bool stalls = board_.Stalls(there, now_);
+  // What waits behind others might start too late in the node's life.
+  bool mortal = there.offer.end_of_life != Instant::Never() && needs.time.ns > 0;
+  uint32_t ahead = mortal || stalls || there.lossy > 0 ? 0 : bound.lease_tasks;
+  NodeView view{.offer = &there.offer, .needs = &needs, .fit = fit};
+  node.looked = true;
+  node.room = false;
+  if (node.supplied == job.id && node.supplied_fit == view.fit && node.supplied_ahead == ahead) {
+    return 0;
+  }
+  const Taken& taken = TakenOf(node);
+  view.exactly = &taken.exactly;
+  view.about = &taken.about;
+  if (node.reserved) view.reserved = &*node.reserved;
+  view.contended = !board_.HoldsLongAhead();
+  view.served = node.served;
+  if (auto here = there.jobs.find(job.id); here != there.jobs.end()) {
+    view.own = &here->second.held;
+    view.task_wall = here->second.wall;
+    view.own_counted = here->second.leased > 0;
+    view.own_ahead = stalls ? 0 : board_.AheadOf(there, here->second);
+  }
+  uint32_t tasks = RoomFor(view, ahead, board_.limits.lease_ahead);
+  node.room = tasks > 0;
+  if (node.room) return tasks;
+  view.needs = &kSlot;
+  if (RoomFor(view, ahead, board_.limits.lease_ahead) > 0) return 0;
+  node.supplied = job.id;
+  node.supplied_fit = view.fit;
+  node.supplied_ahead = ahead;
+  return 0;
+}
+
+// ---- What waits for a node
+
+void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
+  std::vector<uint32_t>& nodes = seeker.fitting;
+  if (reservations_.size() == candidates_.size()) {
+    seeker.next = nodes.size();  // each has one
+    return;
+  }
+  if (seeker.next == 0 && nodes.size() > 1) {
+    std::vector<std::pair<uint64_t, uint32_t>> by_use;
+    for (uint32_t i : nodes) {
+      const Node& node = *candidates_[i].node;
+      by_use.emplace_back(Used(node.offer, node.held), i);
+    }
+    std::sort(by_use.begin(), by_use.end());
+    std::ranges::transform(by_use, nodes.begin(), [](const auto& each) { return each.second; });
+  }
+  uint32_t wanted = job.ready.Of(request).waiting;
+  for (; seeker.next < nodes.size(); ++seeker.next) {
+    Candidate& node = candidates_[nodes[seeker.next]];
+    if (node.reserved) continue;
+    if (wanted-- == 0) return;
+    ++node.changes;
+    AddTasks(node.reserved.emplace(), node.node->offer, job.NeedsOf(request), 1);
+    reservations_.push_back({node.id, job.id, request});
+    // What was present at a loss waits for a slot that is really free: nothing goes before it.
+    node.kept = job.facts.lossy || !TakesMore(node, &*node.reserved);
+    if (!node.kept) continue;
+    ++kept_in_all_;
+    if (nodes[seeker.next] < open_) ++kept_;
+  }
+}
+
+}  // namespace spate::engine::place

@@ -1,0 +1,162 @@
+// Greedy fit: which node has the most room for a request now. What finds no room has some reserved,
+// on as many nodes as it has tasks (those with the least to do), so that small tasks never starve
+// large ones. What it leaves of such a node others may have: who waits for a card keeps no
+// processors idle.
+//
+// Knows nothing of turns: Decide (decide.h) asks it for one request after the other. Another fit
+// takes its place by these functions.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine/place/board.h"
+
+namespace spate::engine::place {
+
+// What may be given out of a request.
+struct Bound {
+  uint32_t tasks = 0;
+  uint32_t lease_tasks = 0;  // ahead of a node's slots
+};
+
+// Room for a request on one of the nodes at hand.
+struct Room {
+  uint32_t tasks = 0;
+  uint32_t candidate = 0;
+  uint32_t seen = 0;  // Candidate::changes, when this was so
+  friend bool operator<(const Room& a, const Room& b) {
+    return a.tasks != b.tasks ? a.tasks < b.tasks : a.candidate > b.candidate;
+  }
+};
+
+// Room that is kept for a task.
+struct Reservation {
+  NodeId node;
+  JobId job;
+  uint32_t request = 0;
+};
+
+// A request in this pass: of one job, or of all those to which no node is special.
+struct Seeker {
+  bool built = false;
+  bool fits = false;                   // some candidate, kept or not
+  std::vector<Room> heap;              // the room for it; perhaps older than the last lease
+  std::vector<uint32_t> fitting;       // candidates that it fits, and that were not kept
+  size_t next = 0;                     // where Keep goes on in them; 0: they are not sorted yet
+  uint32_t most_at_once = UINT32_MAX;  // on all nodes; UINT32_MAX: not counted yet
+
+  // Candidates are left that might be kept for it.
+  bool waits() const { return next < fitting.size(); }
+  void Clear();
+};
+
+class Greedy {
+ public:
+  explicit Greedy(Board& board) : board_(board) {}
+
+  // A pass begins: over open nodes, or all when the board says so.
+  void Begin(Instant now);
+  // What was found out so far holds no more, as nobody contends for nodes any more.
+  void Anew();
+  // It ends: open stay nodes with room that nobody wanted, or that is kept.
+  void End();
+
+  // The job whose turn it is looks at all nodes, or at open ones.
+  void Look(bool at_all);
+  bool looks_at_all() const { return all_; }
+  // Nothing is left of the open nodes; or of those that the job at hand may look at.
+  bool AllKept() const { return kept_ == open_; }
+  bool NoneLeft() const { return all_ ? kept_in_all_ == candidates_.size() : AllKept(); }
+
+  // Some node at hand is not well supplied with tasks of the job, whatever their class. Cost: a
+  // look at each.
+  bool LeavesRoomFor(const Job& job) const;
+
+  Seeker& SeekerOf(Job& job, uint32_t request, const Bound& bound);
+  // Such tasks that all nodes run at once, were they idle.
+  uint32_t MostAtOnce(Job& job, uint32_t request);
+  // The node with the most room; 0 tasks when none has any. It is out of the seeker's sight until
+  // PutBack or Given.
+  Room Best(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker);
+  void PutBack(Seeker& seeker, Room room);
+  // The job's leases on the candidate have changed.
+  void Given(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker,
+             uint32_t candidate);
+  // What there is of the request goes to other nodes; this one need not be kept for it.
+  void LeaveOut(Seeker& seeker, uint32_t candidate);
+  // Reserves room on the nodes with the least to do, as many as there are tasks.
+  void Keep(const Job& job, uint32_t request, Seeker& seeker);
+
+  NodeId IdOf(uint32_t candidate) const { return candidates_[candidate].id; }
+  Node& NodeOf(uint32_t candidate) { return *candidates_[candidate].node; }
+  const std::vector<Reservation>& reservations() const { return reservations_; }
+
+ private:
+  // What a node's jobs take of it, where those tasks that wait behind others count little.
+  struct Taken {
+    Amounts exactly;
+    Amounts about;  // in kParts
+  };
+  // A node that this pass may give tasks to.
+  struct Candidate {
+    NodeId id;
+    Node* node;
+    // What a task takes that waits for it; and nothing has room beside that.
+    std::optional<Amounts> reserved;
+    bool kept = false;
+    bool served = false;         // it was given tasks in this pass
+    bool looked = false;         // a request that it fits looked at it,
+    bool room = false;           // and last found room
+    bool full = false;           // no task has room
+    uint32_t changes = 0;        // of what is given and reserved there
+    std::optional<Taken> taken;  // empty: not looked at since the last lease
+    // It has no slot for this job's requests of which it runs so many at once.
+    JobId supplied;
+    uint32_t supplied_fit = 0;
+    uint32_t supplied_ahead = 0;  // Bound::lease_tasks
+  };
+  // What jobs have in common that share a seeker.
+  struct SeekerKey {
+    const Needs* needs;
+    const std::string* user;
+    bool ahead;
+    bool all;
+    bool operator<(const SeekerKey& other) const;
+  };
+
+  void GatherAll();
+  Seeker& Shared(const SeekerKey& key);
+  Seeker& Own(Job& job, uint32_t request);
+  uint32_t NewSeeker();
+  void Build(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker);
+  bool AnySick();
+  uint32_t RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node);
+  // `fit`: such tasks that the idle node runs at once.
+  uint32_t RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
+                  uint32_t fit);
+  const Taken& TakenOf(Candidate& node) const;
+  bool TakesMore(Candidate& node, const Amounts* reserved = nullptr) const;
+
+  Board& board_;
+  Instant now_;
+  uint64_t round_ = 0;
+  std::vector<Candidate> candidates_;  // by id
+  size_t open_ = 0;                    // so many of them were open
+  bool gathered_all_ = false;
+  bool all_ = false;              // the job whose turn it is looks at all nodes
+  std::optional<bool> any_sick_;  // among the candidates; empty: not looked
+  size_t kept_in_all_ = 0;
+  size_t kept_ = 0;  // of those that were open
+  // Their memory is used again in the next pass.
+  std::deque<Seeker> seekers_;
+  uint32_t seekers_used_ = 0;
+  std::map<SeekerKey, uint32_t> shared_;
+  std::vector<Reservation> reservations_;
+};
+
+}  // namespace spate::engine::place

@@ -2,8 +2,9 @@
 // sends it, and the hub answers with replies, the last of which is Failed, Accepted, Exited, or
 // news of a job (or ends) with `finished`.
 //
-// What people ask goes as the words that they typed (Command) and comes back as what they see
-// (Printed, Exited): the hub knows the newest forms, and an older client shows them all the same.
+// What the hub itself knows is asked by types (Query), and so is what it is to change. What the
+// journal tells is asked by the words that somebody typed (Command), and comes back as what they see
+// (Printed, Exited).
 #pragma once
 
 #include <memory>

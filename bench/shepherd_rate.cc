@@ -122,7 +122,7 @@ Measured Run(const std::string& program, uint32_t count, uint16_t slots, uint32_
   CHECK(executor.has_value());
   auto settings = std::make_shared<spate::JobSettings>();
   settings->cwd = "/tmp";
-  (*executor)->OpenJob(spate::JobId(1), settings);
+  (*executor)->OpenJob(spate::JobId(1), settings, false);
   int64_t start = spate::os::MonotonicNanos();
   double own = CpuSeconds(RUSAGE_SELF);
   double below = CpuSeconds(RUSAGE_CHILDREN);

@@ -351,7 +351,7 @@ TEST_F(JobsTest, AJobMayGrowByItsName) {
              .pause_despite_success = true};
   JobId job = Submitted("ann", "one", 2);
   ASSERT_NE(job, JobId());
-  EXPECT_EQ(jobs_.engine().Requests(job).at(0).memory, uint64_t{7} << 20);
+  EXPECT_EQ(jobs_.engine().Requests(job).at(0).needs.memory, uint64_t{7} << 20);
   EXPECT_TRUE(jobs_.engine().Policy(job)->pause_despite_success);
   EXPECT_EQ(Submitted("ann", "one", 3), job);
   EXPECT_EQ(jobs_.engine().Counts(job)->total, 5u);
@@ -359,7 +359,7 @@ TEST_F(JobsTest, AJobMayGrowByItsName) {
   EXPECT_EQ(Submitted("ann", "one", 3), job) << "without the habit it is the first one again";
   EXPECT_EQ(jobs_.engine().Counts(job)->total, 5u);
   JobId plain = Submitted("ann", "two", 1);
-  EXPECT_EQ(jobs_.engine().Requests(plain).at(0).memory, 0u);
+  EXPECT_EQ(jobs_.engine().Requests(plain).at(0).needs.memory, 0u);
   EXPECT_FALSE(jobs_.engine().Policy(plain)->pause_despite_success);
 }
 

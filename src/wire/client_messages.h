@@ -3,8 +3,8 @@
 // news of a job (or ends) with `finished`.
 //
 // What the hub itself knows is asked by types (Query), and so is what it is to change. What the
-// journal tells is asked by the words that somebody typed (Command), and comes back as what they see
-// (Printed, Exited).
+// journal tells is asked by the words that somebody typed (Command), and comes back as what they
+// see (Printed, Exited).
 #pragma once
 
 #include <memory>

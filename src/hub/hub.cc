@@ -347,6 +347,17 @@ void Hub::SendPiece(NodeId node) {
   link->second.channel->Send(std::move(piece));
 }
 
+void Hub::WhenDurable(std::function<void()> fn) {
+  store_.Append({}, [this, alive = alive_, fn = std::move(fn)](Status status) {
+    if (!*alive) return;
+    status ? fn() : StoreFailed(status.error());
+  });
+}
+
+void Hub::StoreFailed(const Error& error) {
+  if (!failed_) Fail(error);
+}
+
 void Hub::Fail(const Error& error) {
   failed_ = true;
   events_.clear();

@@ -92,6 +92,11 @@ class Hub {
   // Calls `fn` once, from the loop, when nothing waits for a commit or a step any more, or the
   // store has failed.
   void WhenSettled(std::function<void()> fn);
+  // When all that the store has been given is durable. Never when the store has failed, which ends
+  // the hub: whoever waits is cut off, and asks the next one.
+  void WhenDurable(std::function<void()> fn);
+  // For whoever gave it something by another way.
+  void StoreFailed(const Error& error);
   bool Settled() const { return events_.empty() && unreleased_.empty(); }
 
  private:

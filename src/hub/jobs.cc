@@ -123,11 +123,7 @@ void Jobs::TellAccepted(JobId job, const Error* error) {
 
 void Jobs::WhenSettled(std::function<void()> fn) {
   // What was posted is stepped in an earlier turn of the loop, and commits are in order.
-  parts_.loop.Post([this, fn = std::move(fn)] {
-    parts_.store.Append({}, [fn](Status status) {
-      if (status) fn();
-    });
-  });
+  parts_.loop.Post([this, fn = std::move(fn)] { parts_.hub.WhenDurable(fn); });
 }
 
 void Jobs::ReadFor(std::vector<JobId> jobs, const std::string& user, bool output,
@@ -209,7 +205,8 @@ void Jobs::ForgetNext() {
   for (; !forgetting_.empty() && forgotten_now_ < kAtOnce; forgetting_.pop_front()) {
     ++forgotten_now_;
     auto& [job, done] = forgetting_.front();
-    parts_.store.ForgetJob(job, [this, job, done = std::move(done)](Status) {
+    parts_.store.ForgetJob(job, [this, job, done = std::move(done)](Status status) {
+      if (!status) return parts_.hub.StoreFailed(status.error());
       --forgotten_now_;
       known_.Hide(job, false);
       done();

@@ -106,7 +106,7 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   void OnFinished(const engine::NoticeFinished& notice) override { jobs_.OnFinished(notice); }
   void OnHubNotice(const engine::Notice& notice) override { jobs_.OnHubNotice(notice); }
   void OnNews(const wire::ToHub&) override {}
-  void OnStoreFailed(const Error&) override {}
+  void OnStoreFailed(const Error&) override { ++failures_; }
   // ClientHost
   uint32_t nodes_joined() const override { return 0; }
   const JobHabits& HabitsOf(RowKind) const override { return habits_; }
@@ -118,6 +118,7 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
   void OnCommand(ClientSession&, wire::Command) override {}
   void OnQuery(ClientSession&, wire::Query) override {}
 
+  int failures_ = 0;
   os::FakeLoop loop_;
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
   store::MemoryStore store_{loop_, disk_, {kCommit, kCommit, 1, /*is_hub=*/true}};
@@ -238,6 +239,23 @@ TEST_F(JobsTest, TheSubmissionOfAJobThatIsBeingRemovedIsNotFreeYet) {
   EXPECT_EQ(early.Newest<wire::Failed>()->kind, ErrorKind::kBusy);
   EXPECT_TRUE(disk_->jobs.empty());
   EXPECT_NE(Submitted("ann", "s39", 1), JobId());
+}
+
+// What is no record of the engine fails with the disk, too: whoever waits for it must not wait for
+// ever, nor be told that it was done.
+TEST_F(JobsTest, AFullDiskEndsTheHubForWhoeverWaits) {
+  JobId job = Submitted("ann", "one", 1);
+  hub_.Post(engine::CancelJob{job});
+  loop_.RunFor(Duration::Seconds(1));
+  store_.FailAfter(0, {ErrorKind::kExhausted, "no space left on device"});
+  bool told = false;
+  jobs_.WhenSettled([&] { told = true; });
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(failures_, 1);
+  jobs_.ForgetJob(job, [&] { told = true; });
+  loop_.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(failures_, 1) << "once";
+  EXPECT_FALSE(told);
 }
 
 TEST_F(JobsTest, OfAnUploadThatBreaksOffNothingStays) {

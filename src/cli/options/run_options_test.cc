@@ -397,7 +397,7 @@ TEST(NeedsChangeTest, OnlyWhatIsTypedChanges) {
   EXPECT_TRUE(made({"last", "--retries", "3"})->empty());
   NeedsChange all{.milli_cpus = 500,
                   .memory = uint64_t{8} << 30,
-                  .named = {{"gpus", 0}, {"disk", 2}},
+                  .named = {{"disk", 2}, {"gpus", 0}},
                   .time = Duration::Seconds(3600),
                   .labels = {{"a", "b"}},
                   .on_node = "n1",

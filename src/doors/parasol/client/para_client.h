@@ -18,7 +18,7 @@ namespace spate::parasol {
 
 // A task that is to be added to a batch, and its row.
 struct BatchTask {
-  std::string row;  // format/parasol_row.h
+  std::string row;  // doors/parasol/row/parasol_row.h
   double cpus = 0;  // 0: one
   uint64_t memory = 0;
 };

@@ -1,10 +1,10 @@
 // BatchHub: what `para` asks of the hub about one batch, which is known there by its user and the
 // path of its para.results.
 //
-// A submission is a task of one hub job, and ids are ParasolId(job, task) (format/parasol_id.h):
-// those of one call of Submit follow each other. Thread: one. Errors: kUnavailable when there is
-// no hub (also when it went away in the middle: ask it once more), kPermission, and what else is
-// said.
+// A submission is a task of one hub job, and ids are ParasolId(job, task)
+// (doors/parasol/row/parasol_id.h): those of one call of Submit follow each other. Thread: one.
+// Errors: kUnavailable when there is no hub (also when it went away in the middle: ask it once
+// more), kPermission, and what else is said.
 #pragma once
 
 #include <cstdint>

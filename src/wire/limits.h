@@ -12,7 +12,7 @@ struct WireLimits {
   uint64_t message_bytes = 16u << 20;
   uint32_t lease_tasks = 65'536;
   uint32_t ends = 8'192;
-  uint32_t ranges = 65'536;               // of tasks, in one message
+  uint32_t ranges = 65'536;  // of tasks, in one message
   // Attempts of jobs that a node has, in a Hello: it never has more than its slots, and some ahead.
   uint32_t holds = 32'768;
   uint32_t texts = 65'536;                // words, variables or names of one list

@@ -559,8 +559,8 @@ Status Answer(const Call& call) {
 
 }  // namespace
 
-bool RunParasolCommand(const ParasolSite* site, hub::Service& service,
-                       hub::ClientSession& client, const wire::Command& command) {
+bool RunParasolCommand(const ParasolSite* site, hub::Service& service, hub::ClientSession& client,
+                       const wire::Command& command) {
   if (command.argv.empty() || command.argv.front() != "parasol") return false;
   auto ask = ParseParasol(std::span(command.argv).subspan(1));
   if (!ask) {

@@ -107,7 +107,7 @@ class Peer {
   uint64_t pending_ = 0;
   std::string sent_;
   Fate fate_ = Fate::kStays;
-  Instant since_;  // it waits for the hub
+  Instant since_;  // it has heard nothing of the hub
 };
 
 void Peer::Call() {
@@ -129,6 +129,7 @@ void Peer::Met(link::Caller::Met met) {
   connection_->Start({.opened = {},
                       .frame =
                           [this](FrameType, std::string_view bytes) {
+                            since_ = crew_.loop.Now();  // an answer may be long
                             if (Hear(bytes)) Answered();
                           },
                       .writable = {},

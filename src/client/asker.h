@@ -12,6 +12,9 @@
 
 namespace spate::client {
 
+// Elements of an answer, which is the hub's own: each of all its jobs may be one.
+inline constexpr uint32_t kMostAnswered = 20'000'000;
+
 class Asker {
  public:
   virtual ~Asker() = default;
@@ -24,7 +27,7 @@ class Asker {
 template <typename Q, typename Take>
 Status Ask(Asker& asker, Q question, Take take) {
   return asker.Ask(std::move(question), [&](std::string_view bytes) -> Status {
-    auto answer = wire::FromBytes<typename Q::Answer>("the hub's answer", bytes);
+    auto answer = wire::FromBytes<typename Q::Answer>("the hub's answer", bytes, kMostAnswered);
     if (!answer) return std::unexpected(answer.error());
     take(std::move(*answer));
     return {};

@@ -213,21 +213,31 @@ struct Chosen {
   uint32_t count = 0;
 };
 
-// By index, which of a job's `total` tasks are named.
-std::vector<bool> Named(const std::vector<TasksOfJob>& parts, uint32_t total) {
-  bool all = std::ranges::any_of(parts, &TasksOfJob::all);
+// Of a job's `total` tasks those that are named, each once; what lies between them costs a bit.
+void VisitNamed(const std::vector<TasksOfJob>& parts, uint32_t total,
+                const std::function<void(TaskIndex)>& visit) {
   std::vector<NumberRange> ranges;
   for (const TasksOfJob& part : parts) {
-    if (!all) ranges.insert(ranges.end(), part.ranges.begin(), part.ranges.end());
+    ranges.insert(ranges.end(), part.ranges.begin(), part.ranges.end());
+    if (part.all && total > 0) ranges.push_back({1, total, 1});
   }
-  std::vector<bool> named(total, all);
+  std::erase_if(ranges, [&](const NumberRange& range) { return range.first > total; });
+  if (ranges.empty()) return;
+  uint32_t least = total, most = 1;
+  for (NumberRange& range : ranges) {
+    range.last = std::min(range.last, total);
+    least = std::min(least, range.first);
+    most = std::max(most, range.last);
+  }
+  std::vector<bool> named(most - least + 1);
   for (const NumberRange& range : Merged(std::move(ranges))) {
-    for (uint64_t number = range.first; number <= std::min(range.last, total);
-         number += range.step) {
-      named[number - 1] = true;
+    for (uint64_t number = range.first; number <= range.last; number += range.step) {
+      named[number - least] = true;
     }
   }
-  return named;
+  for (uint32_t i = 0; i < named.size(); ++i) {
+    if (named[i]) visit(least - 1 + i);
+  }
 }
 
 // The tasks of a job that are named and in one of these states.
@@ -235,14 +245,12 @@ Chosen Choose(const QueryCall& call, JobId job, const std::vector<TasksOfJob>& p
               std::initializer_list<TaskState> states) {
   const engine::Engine& engine = call.service.engine();
   auto counts = engine.Counts(job);
-  std::vector<bool> named = Named(parts, counts ? counts->total : 0);
   Chosen chosen;
-  for (TaskIndex i = 0; i < named.size(); ++i) {
-    if (!named[i]) continue;
-    if (std::find(states.begin(), states.end(), engine.StateOf(job, i)) == states.end()) continue;
-    AppendIndex(chosen.tasks, i);
+  VisitNamed(parts, counts ? counts->total : 0, [&](TaskIndex index) {
+    if (std::find(states.begin(), states.end(), engine.StateOf(job, index)) == states.end()) return;
+    AppendIndex(chosen.tasks, index);
     ++chosen.count;
-  }
+  });
   return chosen;
 }
 

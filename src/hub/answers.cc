@@ -15,6 +15,8 @@
 namespace spate::hub {
 namespace {
 
+constexpr uint32_t kMostAtOnce = 1'000;
+
 Status NeedAdmin(const QueryCall& call) {
   if (call.caller().is_admin) return {};
   return Fail(ErrorKind::kPermission,
@@ -41,7 +43,8 @@ Status Answer(QueryCall& call, const wire::LookAtHub&) {
 }
 
 Status Answer(QueryCall& call, const wire::LookAtAll& asked) {
-  call.Give(FactsOfAll(call.service, call.caller(), asked.most));
+  // All of it is one message.
+  call.Give(FactsOfAll(call.service, call.caller(), std::min(asked.most, kMostAtOnce)));
   call.End();
   return {};
 }

@@ -121,6 +121,7 @@ class FieldParser {
  public:
   // Elements of all lists: what one message of a stranger may cost in memory.
   static constexpr uint32_t kMostElements = 200'000;
+  explicit FieldParser(uint32_t most_elements = kMostElements) : most_elements_(most_elements) {}
 
   template <HasFields T>
   void Read(std::string_view bytes, T& to) {
@@ -204,10 +205,11 @@ class FieldParser {
   }
   template <typename T>
   void Take(std::string_view name, const RawField& field, std::vector<T>& to) {
-    if (elements_++ == kMostElements) return Defect(name, "makes the message too long");
+    if (elements_++ == most_elements_) return Defect(name, "makes the message too long");
     Take(name, field, to.emplace_back());
   }
 
+  const uint32_t most_elements_;
   std::string defect_;
   uint32_t elements_ = 0;
 };
@@ -221,11 +223,13 @@ std::string BytesOf(const T& message) {
   return bytes;
 }
 
-// kCorrupt: they are none of a T, or hold more than a message may; `name` is for the error.
+// kCorrupt: they are none of a T, or have more elements than a message may; `name` is for the
+// error.
 template <HasFields T>
-Result<T> FromBytes(std::string_view name, std::string_view bytes) {
+Result<T> FromBytes(std::string_view name, std::string_view bytes,
+                    uint32_t most_elements = internal::FieldParser::kMostElements) {
   T message;
-  internal::FieldParser parser;
+  internal::FieldParser parser(most_elements);
   parser.Read(bytes, message);
   if (parser.ok()) return message;
   return Within(name, Error{ErrorKind::kCorrupt, parser.defect()});

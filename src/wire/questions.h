@@ -35,7 +35,7 @@ struct LookAtHub {
   static void Fields(Self&, Visit&&) {}
 };
 
-// At most this many nodes, and jobs.
+// At most this many nodes, and jobs; never more than 1,000 of each.
 struct LookAtAll {
   static constexpr uint32_t kNumber = 2;
   using Answer = TopFacts;

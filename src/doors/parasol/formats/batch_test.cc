@@ -113,7 +113,7 @@ TEST(ParasolBatchTest, DamageNamesTheLineAndTheRestIsRead) {
     EXPECT_EQ(read.jobs.size(), 1u);
     ASSERT_EQ(read.damage.size(), 1u) << c.line;
     EXPECT_EQ(read.damage[0], "line 3 of d/batch is no job (" + std::string(c.what) +
-                                  "): mend it, or make the batch again with para create");
+                                  "): fix it, or make the batch again with para create");
   }
 }
 

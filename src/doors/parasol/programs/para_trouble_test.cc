@@ -297,7 +297,7 @@ TEST_F(ParaTroubleTest, ADamagedBatchStaysAsItIs) {
     Ran ran = Para({command, "1g"});
     EXPECT_EQ(ran.code, 255);
     EXPECT_EQ(ran.err,
-              "line 1 of DIR/batch is no job (no comma after a number at byte 8): mend it, or make "
+              "line 1 of DIR/batch is no job (no comma after a number at byte 8): fix it, or make "
               "the batch again with para create\nthe batch stays as it is, and nothing was done\n");
     EXPECT_EQ(Read("batch"), damaged);
   }

@@ -1,19 +1,18 @@
 #include "apps/history.h"
 
-#include "apps/doors.h"
-
 #include <memory>
+#include <utility>
 
+#include "apps/doors.h"
 #include "apps/job_text.h"
 #include "apps/local_job.h"
-#include "cli/exit_code.h"
 #include "cli/history/environment.h"
 #include "cli/job/job_handler.h"
-#include "cli/job/job_verbs.h"
 #include "cli/report.h"
 #include "cli/state/state_handler.h"
 #include "cli/table/text_width.h"
 #include "cli/task/task_handler.h"
+#include "history/journal_asker.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/terminal.h"
@@ -33,14 +32,23 @@ Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
   return settings;
 }
 
+history::Source RunsIn(const std::string& state_dir, uint32_t cores) {
+  history::Source source{store::JobPlace(state_dir)};
+  source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
+  source.now = [clock = os::Clock()] { return clock.Now(); };
+  return source;
+}
+
 Result<cli::HistoryEnvironment> EnvironmentHere() {
   auto found = Surroundings::Find();
   if (!found) return std::unexpected(std::move(found.error()));
   auto here = std::make_shared<const Surroundings>(std::move(*found));
   cli::HistoryEnvironment environment;
   environment.state_dir = [here](const std::string& typed) { return StateDirOf(typed, *here); };
-  environment.settings = [here](const store::JobRow& row) {
-    return SettingsOfRow(row, here->machine.facts().cores);
+  auto runs = std::make_shared<std::unique_ptr<history::JournalAsker>>();
+  environment.here = [here, runs](const std::string& state_dir) -> Result<client::Asker*> {
+    *runs = std::make_unique<history::JournalAsker>(RunsIn(state_dir, here->machine.facts().cores));
+    return runs->get();
   };
   environment.write_out = [](std::string_view bytes) {
     return os::WriteAll(os::kStdout, bytes, "standard output");
@@ -67,63 +75,57 @@ cli::Handler Here(cli::Handler (*make)(cli::HistoryEnvironment)) {
   };
 }
 
+cli::Handler JobsHere(cli::HistoryEnvironment environment) {
+  return [environment](const cli::Invocation& invocation) {
+    bool forgets = invocation.words.command == cli::Command::kJobForget;
+    auto make = forgets ? cli::MakeStateHandler : cli::MakeJobHandler;
+    return make(environment)(invocation);
+  };
+}
+
 }  // namespace
 
 void WireHistory(cli::Wiring& wiring) {
-  wiring.job = Here(cli::MakeJobHandler);
+  wiring.job = Here(JobsHere);
   wiring.task = Here(cli::MakeTaskHandler);
   wiring.state = Here(cli::MakeStateHandler);
 }
 
-namespace {
-
-Result<cli::HistoryEnvironment> EnvironmentOf(HubQuestion& question) {
-  auto environment = EnvironmentHere();
-  if (!environment) {
-    question.write_err("spate: " + environment.error().message + "\n");
-    return environment;
-  }
-  const wire::Command& asked = question.asked;
-  auto here = Surroundings::Find();
-  if (here) environment->title = "hub " + here->machine.facts().host_name;
-  environment->hub_dir = std::move(question.hub_dir);
-  environment->settings = [](const store::JobRow& row) {
-    return wire::DecodeSettings(row.settings);
-  };
-  environment->dialects = AllDialects();
-  environment->viewer = std::move(question.viewer);
-  environment->reach = asked.reach;
-  for (const wire::Command::Note& note : asked.notes) {
-    environment->waits[note.job.value] = note.why;
-  }
-  environment->write_out = std::move(question.write_out);
-  environment->write_err = std::move(question.write_err);
-  environment->terminal = environment->colour = asked.terminal;
-  environment->width = asked.width;
-  return environment;
-}
-
-}  // namespace
-
-int HubFailures(HubQuestion question, const std::string& job) {
-  auto environment = EnvironmentOf(question);
-  if (!environment) return cli::ExitCodeOf(environment.error().kind);
-  cli::Invocation invocation;
-  invocation.words.command = cli::Command::kJobTasks;
-  invocation.words.words = {job};
-  return cli::CallHistory(*environment, invocation, cli::JobFailures);
-}
-
-int HubHistory(HubQuestion question, const cli::Invocation& invocation) {
-  auto environment = EnvironmentOf(question);
-  if (!environment) return cli::ExitCodeOf(environment.error().kind);
-  switch (invocation.words.command) {
-    case cli::Command::kTaskInfo:
-    case cli::Command::kTaskExplain:
-      return cli::MakeTaskHandler(std::move(*environment))(invocation);
+bool IsOfHistory(cli::Command command) {
+  using cli::Command;
+  switch (command) {
+    case Command::kJobList:
+    case Command::kJobInfo:
+    case Command::kJobTasks:
+    case Command::kJobCat:
+    case Command::kJobTail:
+    case Command::kReport:
+    case Command::kTaskInfo:
+    case Command::kTaskExplain:
+      return true;
     default:
-      return cli::MakeJobHandler(std::move(*environment))(invocation);
+      return false;
   }
+}
+
+int AskHistory(client::Asker& hub, const std::string& reach, const cli::Invocation& invocation) {
+  auto environment = EnvironmentHere();
+  if (!environment) return cli::ReportError(environment.error());
+  environment->hub = &hub;
+  environment->reach = reach;
+  cli::Command command = invocation.words.command;
+  bool of_tasks = command == cli::Command::kTaskInfo || command == cli::Command::kTaskExplain;
+  auto make = of_tasks ? cli::MakeTaskHandler : cli::MakeJobHandler;
+  return make(std::move(*environment))(invocation);
+}
+
+history::Source JournalOfHub(const std::string& hub_dir, history::Viewer viewer) {
+  history::Source source(store::JobPlace::Hub(hub_dir));
+  source.viewer = std::move(viewer);
+  source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };
+  source.dialects = AllDialects();
+  source.now = [clock = os::Clock()] { return clock.Now(); };
+  return source;
 }
 
 }  // namespace spate::apps

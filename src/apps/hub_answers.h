@@ -1,4 +1,4 @@
-// What a hub answers to its clients' commands: at once, or by its reader.
+// What a hub answers to what the door asks as words: at once, or by its reader.
 #pragma once
 
 #include "doors/parasol/site/parasol_site.h"
@@ -9,6 +9,6 @@ namespace spate::apps {
 
 // `site` is null unless paraHub started the hub.
 void AnswerCommand(const parasol::ParasolSite* site, hub::Service& service,
-                   hub::ClientSession& client, wire::Command command);
+                   hub::ClientSession& client, const wire::Command& command);
 
 }  // namespace spate::apps

@@ -10,7 +10,10 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/history/select.h"
+#include "cli/history/task_text.h"
 #include "cli/report.h"
+#include "cli/text/reach.h"
 #include "format/expand.h"
 #include "format/template.h"
 #include "os/fd.h"
@@ -166,31 +169,30 @@ Status Unpacker::End() {
 // One question, as it comes; the exit code.
 Result<int> Fetch(client::HubCall& call, const std::string& job, const std::string& folder,
                   const std::string& reach) {
+  auto tasks = cli::SelectTasks({&job, 1});
+  if (!tasks) return std::unexpected(tasks.error());
   if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
-  wire::Command command{{"job", "get", job}, 80, false, false};
-  if (auto sent = call.Send(std::move(command)); !sent) return std::unexpected(sent.error());
   Unpacker unpacker(folder);
-  for (;;) {
-    auto reply = call.Next();
-    if (!reply) return std::unexpected(reply.error());
-    if (const auto* printed = std::get_if<wire::Printed>(&*reply)) {
-      Status taken = printed->stream == 2
-                         ? os::WriteAll(os::kStderr, printed->bytes, "standard error")
-                         : unpacker.Feed(printed->bytes);
-      if (!taken) return std::unexpected(taken.error());
-    } else if (const auto* exited = std::get_if<wire::Exited>(&*reply)) {
-      int code = static_cast<int>(exited->code);
-      if (unpacker.empty() && code == cli::kExitSuccess) {
-        fmt::print(stderr,
-                   "spate: no files have come home: they do with --get of submit, when a task has "
-                   "ended; see: spate job info{} {}\n",
-                   reach, EscapeForScreen(job));
-      }
-      return code == cli::kExitSuccess && unpacker.doubles() > 0 ? cli::kExitTasksFailed : code;
-    } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
-      return Fail(failed->kind, failed->text);
+  int code = cli::kExitSuccess;
+  wire::ReadOutput question{std::move(*tasks), ~0u, wire::Streams::kFiles};
+  auto told = client::Ask(call, std::move(question), [&](const OutputFacts& piece) -> Status {
+    if (piece.what == OutputFacts::What::kDamaged) {
+      code = cli::kExitCouldNotRun;
+      fmt::print(stderr, "spate: {}: {}\n", cli::TaskId(piece.job, piece.index), piece.text);
     }
+    bool bytes = piece.what == OutputFacts::What::kBytes;
+    return bytes ? unpacker.Feed(piece.text) : Status();
+  });
+  if (!told) {
+    return Fail(told.error().kind, cli::Reaching(std::move(told.error().message), reach));
   }
+  if (unpacker.empty() && code == cli::kExitSuccess) {
+    fmt::print(stderr,
+               "spate: no files have come home: they do with --get of submit, when a task has "
+               "ended; see: spate job info{} {}\n",
+               reach, EscapeForScreen(job));
+  }
+  return code == cli::kExitSuccess && unpacker.doubles() > 0 ? cli::kExitTasksFailed : code;
 }
 
 Result<int> Get(const cli::Invocation& invocation) {

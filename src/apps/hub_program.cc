@@ -92,7 +92,7 @@ Status HubProgram::Serve(transport::Identity identity) {
   const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
   with.habits = AllHabits(site);
   with.command = [site](hub::Service& service, hub::ClientSession& client, wire::Command command) {
-    AnswerCommand(site, service, client, std::move(command));
+    AnswerCommand(site, service, client, command);
   };
   with.about = [this](HubFacts& facts) { TellAbout(facts); };
   with.start_reader = [this, file = *file](const hub::Caller& caller, std::string input,

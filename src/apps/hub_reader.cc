@@ -7,12 +7,11 @@
 #include <string_view>
 
 #include "apps/history.h"
-#include "apps/hub_notes.h"
 #include "cli/exit_code.h"
-#include "cli/options/words.h"
 #include "doors/parasol/hub/para_reader.h"
 #include "doors/parasol/hub/parasol_reader.h"
 #include "doors/parasol/programs/programs.h"
+#include "history/reader.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
@@ -163,36 +162,35 @@ Result<std::optional<uint64_t>> SendEnds(const std::string& dir, const wire::Rea
   return EndsSender(std::move(*tail), read.after).Run();
 }
 
-int Answer(const std::string& dir, const cli::Viewer& viewer, const wire::Command& command) {
-  if (!command.argv.empty() && command.argv[0] == "para") {
+// What the door asks as words.
+int AnswerWords(const std::string& dir, const history::Viewer& viewer,
+                const wire::Command& command) {
+  bool of_a_batch = !command.argv.empty() && command.argv[0] == "para";
+  if (of_a_batch) {
     auto answered = parasol::AnswerPara(dir, command.argv, Print);
     if (!answered) Print(2, answered.error().message + "\n");
     return answered ? cli::kExitSuccess : cli::ExitCodeOf(answered.error().kind);
   }
-  if (!command.argv.empty() && command.argv[0] == "parasol") {
-    std::vector<std::string> words(command.argv.begin() + 1, command.argv.end());
-    auto done =
-        parasol::AnswerParasol(dir, viewer, words, [](std::string_view text) { Print(1, text); });
-    if (done) return cli::kExitSuccess;
-    Print(2, done.error().message + "\n");
-    return parasol::kParasolExitError;
+  std::vector<std::string> words(command.argv.begin() + 1, command.argv.end());
+  auto done =
+      parasol::AnswerParasol(dir, viewer, words, [](std::string_view text) { Print(1, text); });
+  if (done) return cli::kExitSuccess;
+  Print(2, done.error().message + "\n");
+  return parasol::kParasolExitError;
+}
+
+void AnswerQuestion(const std::string& dir, history::Viewer viewer,
+                    const wire::Question& question) {
+  auto give = [](std::string_view bytes) -> Status {
+    Send(wire::QueryAnswer{std::string(bytes)});
+    return {};
+  };
+  auto told = history::Answer(JournalOfHub(dir, std::move(viewer)), question, give);
+  if (told) {
+    Send(wire::QueryDone());
+  } else {
+    Send(wire::Failed{told.error().kind, told.error().message});
   }
-  HubQuestion question{dir, viewer, command,
-                       [](std::string_view text) -> Status {
-                         Print(1, text);
-                         return {};
-                       },
-                       [](std::string_view text) { Print(2, text); }};
-  if (command.argv.size() == 2 && command.argv[0] == kFailuresWord) {
-    return HubFailures(std::move(question), command.argv[1]);
-  }
-  auto found = cli::FindCommand(command.argv);
-  if (!found) return cli::kExitUsage;  // the hub has looked already
-  std::vector<std::string> argv(command.argv.begin() + static_cast<ptrdiff_t>(found->words),
-                                command.argv.end());
-  auto words = cli::ParseWords(found->command, argv);
-  if (!words) return cli::kExitUsage;
-  return HubHistory(std::move(question), cli::Invocation{std::move(*words), std::move(argv)});
 }
 
 }  // namespace
@@ -201,14 +199,16 @@ std::optional<int> HubReaderEntry(int argc, char** argv) {
   if (argc != 5 || std::string_view(argv[1]) != "__hub-reader") return std::nullopt;
   os::IgnoreSignal(os::kSignalPipe);
   std::string dir = argv[2];
-  cli::Viewer viewer{argv[3], std::string_view(argv[4]) == "admin"};
+  history::Viewer viewer{argv[3], std::string_view(argv[4]) == "admin"};
   std::string last_word;
   auto question = ReadQuestion();
   if (!question) {
     Send(wire::Failed{question.error().kind, question.error().message});
   } else if (const auto* command = std::get_if<wire::Command>(&*question)) {
-    int code = Answer(dir, viewer, *command);
+    int code = AnswerWords(dir, viewer, *command);
     Send(wire::Exited{static_cast<uint32_t>(code)});
+  } else if (const auto* query = std::get_if<wire::Query>(&*question)) {
+    AnswerQuestion(dir, std::move(viewer), query->question);
   } else if (const auto* read = std::get_if<wire::ReadEnds>(&*question)) {
     auto sent = SendEnds(dir, *read);
     if (!sent) Send(wire::Failed{sent.error().kind, sent.error().message});

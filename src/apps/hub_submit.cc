@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/earlier_runs.h"
+#include "apps/history.h"
 #include "apps/hub_daemon.h"
 #include "apps/hub_files.h"
 #include "apps/hub_run.h"
@@ -362,26 +363,6 @@ Result<int> Wait(const cli::Invocation& invocation) {
   return code;
 }
 
-// What the user typed, for the hub: without the options that are about reaching it.
-std::vector<std::string> ArgvForHub(const cli::Invocation& invocation) {
-  std::vector<std::string> argv;
-  std::string_view name = cli::Definition(invocation.words.command).name;
-  for (size_t at = 0; at < name.size();) {
-    size_t end = std::min(name.find(' ', at), name.size());
-    argv.emplace_back(name.substr(at, end - at));
-    at = end + 1;
-  }
-  for (const cli::TypedOption& option : invocation.words.options) {
-    if (option.opt == cli::Opt::kHub || option.opt == cli::Opt::kAccess ||
-        option.opt == cli::Opt::kState) {
-      continue;
-    }
-    argv.push_back(fmt::format("{}={}", cli::DashedName(option.opt), option.value));
-  }
-  argv.insert(argv.end(), invocation.words.words.begin(), invocation.words.words.end());
-  return argv;
-}
-
 // What only the hub knows of tasks that have not ended. kNotFound: ask the journal.
 Result<int> Explain(const cli::HubScreen& screen) {
   wire::ExplainTasks question;
@@ -400,7 +381,7 @@ Result<int> Explain(const cli::HubScreen& screen) {
   return asked ? Result<int>(cli::kExitSuccess) : std::unexpected(asked.error());
 }
 
-// What the hub answers by itself; the journal's answers come as they are shown.
+// What the hub answers by itself.
 Result<int> AskTyped(HubCall& call, const HubSetting& setting, const cli::Words& words,
                      cli::HubVerb verb) {
   auto form = cli::OutputFormOf(words);
@@ -423,11 +404,6 @@ Result<int> AskTyped(HubCall& call, const HubSetting& setting, const cli::Words&
 Result<int> Ask(const cli::Invocation& invocation) {
   auto setting = FindSetting(invocation.words);
   if (!setting) return WithLocalHint(setting, invocation);
-  auto facts = os::LookAtTerminal(os::kStdout, setting->here.environment);
-  uint32_t width =
-      os::PrintWidth(os::kStdout, setting->here.environment).value_or(cli::kWholeWidth);
-  wire::Command command{ArgvForHub(invocation), width, facts.is_terminal, facts.may_colour,
-                        setting->reach};
   HubCall call(*setting->loop, setting->target);
   if (auto connected = call.Connect(); !connected) return WithLocalHint(connected, invocation);
   cli::Command asked = invocation.words.command;
@@ -438,7 +414,10 @@ Result<int> Ask(const cli::Invocation& invocation) {
     auto told = AskTyped(call, *setting, invocation.words, Explain);
     if (told || told.error().kind != ErrorKind::kNotFound) return told;
   }
-  return client::RunCommand(call, std::move(command), client::PrintHere);
+  if (IsOfHistory(asked)) return AskHistory(call, setting->reach, invocation);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("a hub does not answer 'spate {}'; type it where it is to run",
+                          cli::Definition(asked).name));
 }
 
 int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.error()); }

@@ -8,8 +8,9 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/history/why_not.h"
+#include "cli/job/job_verbs.h"
 #include "cli/text/end_text.h"
-#include "cli/text/reach.h"
 #include "cli/view/summary.h"
 #include "os/terminal.h"
 
@@ -23,49 +24,18 @@ engine::HoldReason HeldBy(const wire::JobNews& news) {
   return static_cast<engine::HoldReason>(news.held);
 }
 
-const char* HeldWhy(engine::HoldReason reason) {
-  switch (reason) {
-    case engine::HoldReason::kHaltRule:
-      return "--halt says so";
-    case engine::HoldReason::kMaxFailures:
-      return "as many of its tasks have failed as --max-failures allows";
-    case engine::HoldReason::kAllFail:
-      return "its tasks fail one after the other, and none has succeeded";
-    case engine::HoldReason::kDamaged:
-      return "some of it is damaged, as the hub's log tells";
-    default:
-      return "a person wished it";
-  }
-}
-
-cli::HintContext HintsOf(const wire::JobNews& news, const std::string& reach) {
-  cli::HintContext hints;
-  hints.job = news.job;
-  hints.on_hub = true;
-  hints.reach = reach;
-  hints.held = HeldBy(news);
-  return hints;
+wire::JobNow NowOf(const wire::JobNews& news) {
+  return {news.job, HeldBy(news), news.nodes, news.why, ""};
 }
 
 }  // namespace
 
 std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
-  if (news.finished) return "";
-  if (news.held != 0) {
-    return fmt::format("job {0} is held: {1}\nto go on: {2}; to end it: spate job cancel{3} {0}",
-                       news.job.value, HeldWhy(HeldBy(news)),
-                       cli::ReleaseCommand(HintsOf(news, reach)), reach);
-  }
-  if (news.nodes == 0) {
-    return "no node is connected, so nothing runs yet; start one: spate node start --daemon";
-  }
-  if (news.why.empty()) return "";
-  return fmt::format("job {0} waits: {1}\nto end it: spate job cancel{2} {0}", news.job.value,
-                     EscapeForScreen(cli::Reaching(news.why, reach)), reach);
+  return news.finished ? "" : cli::WhyNot(NowOf(news), reach);
 }
 
 std::string BriefWhyNot(const wire::JobNews& news) {
-  if (news.held != 0) return fmt::format("held, {}", HeldWhy(HeldBy(news)));
+  if (news.held != 0) return fmt::format("held, {}", cli::HeldWhy(HeldBy(news)));
   return news.nodes == 0 ? "no node is connected" : news.why;
 }
 
@@ -122,15 +92,10 @@ void Waiter::Show(const wire::JobNews& news) {
 }
 
 // As `run` does. Who may not look into the job, or asks an older hub, hears nothing of it.
-void Waiter::TellFailures(JobId job) {
-  std::string text;
-  wire::Command command{
-      {"__failures", fmt::format("{}", job.value)}, 80, false, false, options_.reach};
-  auto code = client::RunCommand(call_, std::move(command), [&](const wire::Printed& piece) {
-    text += piece.bytes;
-    return Status();
-  });
-  if (code && *code == cli::kExitSuccess) fmt::print(stderr, "{}", text);
+void Waiter::TellFailures(const wire::JobNews& news) {
+  uint64_t failed = uint64_t{news.counts.failed} + news.counts.unknown;
+  auto text = cli::FailuresText(call_, news.job, failed, options_.reach);
+  if (text) fmt::print(stderr, "{}", *text);
 }
 
 int Waiter::Finish(const wire::JobNews& news) {
@@ -139,7 +104,7 @@ int Waiter::Finish(const wire::JobNews& news) {
   bool good = counts.succeeded == counts.total;
   int code = WaitedCode(options_.stopped.value_or(HaltRule()), news);
   if (options_.quiet || (good && !bar_)) return code;
-  if (counts.failed + counts.unknown > 0) TellFailures(news.job);
+  if (counts.failed + counts.unknown > 0) TellFailures(news);
   std::string text = fmt::format("spate: job {}: {} of {} succeeded", news.job.value,
                                  FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
   for (auto [count, what] : {std::pair{counts.failed, "failed"},
@@ -152,7 +117,7 @@ int Waiter::Finish(const wire::JobNews& news) {
   // One that is held has told what to type.
   if (!good && news.finished) {
     fmt::print(stderr, "spate: to run them again: {}\n",
-               cli::RetryCommand(HintsOf(news, options_.reach)));
+               cli::RetryCommand(cli::HintsOf(NowOf(news), options_.reach)));
   }
   return code;
 }

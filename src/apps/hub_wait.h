@@ -42,7 +42,7 @@ class Waiter {
   void TellWhyNot(const wire::JobNews& news);
   void Show(const wire::JobNews& news);
   void EraseBar();
-  void TellFailures(JobId job);
+  void TellFailures(const wire::JobNews& news);
   int Finish(const wire::JobNews& news);
   int GoAway(JobId job);
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/result.h"
@@ -23,14 +24,18 @@ class Asker {
   virtual Status Ask(wire::Question question, const TakeAnswer& take) = 0;
 };
 
-// Calls `take` with each answer.
+// Calls `take` with each answer; where it returns a Status, an error ends it.
 template <typename Q, typename Take>
 Status Ask(Asker& asker, Q question, Take take) {
   return asker.Ask(std::move(question), [&](std::string_view bytes) -> Status {
     auto answer = wire::FromBytes<typename Q::Answer>("the hub's answer", bytes, kMostAnswered);
     if (!answer) return std::unexpected(answer.error());
-    take(std::move(*answer));
-    return {};
+    if constexpr (std::is_same_v<decltype(take(std::move(*answer))), Status>) {
+      return take(std::move(*answer));
+    } else {
+      take(std::move(*answer));
+      return {};
+    }
   });
 }
 

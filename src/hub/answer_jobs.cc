@@ -27,6 +27,7 @@ constexpr size_t kFew = 8;
 constexpr size_t kMostListed = 200'000;
 // Each may be a walk over a job's tasks.
 constexpr size_t kMostExplained = 1'000;
+constexpr size_t kMostLookedAt = 50;
 
 std::string TextOf(const NumberRange& range) {
   if (range.first == range.last) return fmt::format("{}", range.first);
@@ -130,9 +131,8 @@ Result<std::vector<JobId>> JobRanges::Pick() {
 
 Error NoJobYet() { return {ErrorKind::kNotFound, "you have no job on this hub yet"}; }
 
-// The jobs that are named, ascending, each once; those of others are errors.
-Result<std::vector<JobId>> PickJobs(const QueryCall& call, const JobSelector& named,
-                                    bool damaged_too = false) {
+// Whoever's they are; some may be there twice.
+Result<std::vector<JobId>> NamedJobs(const QueryCall& call, const JobSelector& named) {
   if (auto few = CheckJobs(named.ranges); !few) return std::unexpected(few.error());
   std::vector<JobId> picked;
   KnownJobs& jobs = call.service.known();
@@ -148,6 +148,15 @@ Result<std::vector<JobId>> PickJobs(const QueryCall& call, const JobSelector& na
     auto unfinished = jobs.UnfinishedOf(call.caller().user, call.caller().is_admin);
     picked.insert(picked.end(), unfinished.begin(), unfinished.end());
   }
+  return picked;
+}
+
+// The jobs that are named, ascending, each once; those of others are errors.
+Result<std::vector<JobId>> PickJobs(const QueryCall& call, const JobSelector& named,
+                                    bool damaged_too = false) {
+  auto found = NamedJobs(call, named);
+  if (!found) return found;
+  std::vector<JobId> picked = std::move(*found);
   for (JobId job : picked) {
     auto right = damaged_too ? call.service.jobs().CheckRight(call.caller(), job)
                              : call.service.jobs().CheckUsable(call.caller(), job);
@@ -385,6 +394,23 @@ Status Answer(QueryCall& call, const wire::ExplainTasks& asked) {
     answers.push_back({*job, number, std::move(why)});
   }
   for (const TaskWhy& answer : answers) call.Give(answer);
+  call.End();
+  return {};
+}
+
+Status Answer(QueryCall& call, const wire::LookAtJobs& asked) {
+  auto named = NamedJobs(call, asked.jobs);
+  if (!named) return std::unexpected(named.error());
+  size_t left = kMostLookedAt;
+  for (JobId job : *named) {
+    if (!call.service.jobs().CheckRight(call.caller(), job)) continue;
+    const KnownJobs::Job* entry = call.service.known().Find(job);
+    if (entry == nullptr || entry->finished) continue;
+    call.Give(wire::JobNow{job, entry->held, call.service.nodes_joined(),
+                           call.service.known().WhyStalled(job),
+                           call.service.engine().WhyWaits(job, call.service.now())});
+    if (--left == 0) break;
+  }
   call.End();
   return {};
 }

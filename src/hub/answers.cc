@@ -36,6 +36,12 @@ Status Answer(QueryCall&, const wire::UnknownQuestion&) {
               "this hub is older than your program, and does not know what was asked");
 }
 
+template <wire::OfJournal Q>
+Status Answer(QueryCall& call, const Q& asked) {
+  call.client.Read(wire::Query{asked});
+  return {};
+}
+
 Status Answer(QueryCall& call, const wire::LookAtHub&) {
   call.Give(FactsOfHub(call.service));
   call.End();

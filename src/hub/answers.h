@@ -42,5 +42,6 @@ Status Answer(QueryCall& call, const wire::Cancel& asked);
 Status Answer(QueryCall& call, const wire::Forget& asked);
 Status Answer(QueryCall& call, const wire::Retry& asked);
 Status Answer(QueryCall& call, const wire::ExplainTasks& asked);
+Status Answer(QueryCall& call, const wire::LookAtJobs& asked);
 
 }  // namespace spate::hub

@@ -133,6 +133,7 @@ HubFacts FactsOfHub(const Service& service) {
   facts.refused = counts.refused;
   facts.breaches = counts.breaches;
   facts.folder = service.dir();
+  facts.host = service.host();
   for (const os::SocketAddress& address : service.door().addresses()) {
     facts.addresses.push_back(address.Text());
   }

@@ -80,6 +80,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   Instant since() const { return since_; }
   Instant now() const { return loop_.Now(); }
   const std::string& dir() const { return options_.dir; }
+  const std::string& host() const { return options_.host; }
   const std::string& product() const { return options_.product; }
   void TellAbout(HubFacts& facts) const {
     if (options_.about) options_.about(facts);

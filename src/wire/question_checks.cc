@@ -56,6 +56,14 @@ Status Check(const std::vector<TasksOfJob>& all) {
   return {};
 }
 
+Status Check(const std::vector<TaskPick>& picks) {
+  for (const TaskPick& pick : picks) {
+    if (auto sound = CheckRanges("tasks.jobs", pick.jobs.ranges); !sound) return sound;
+    if (auto sound = Check(pick.tasks); !sound) return sound;
+  }
+  return {};
+}
+
 Status Check(const NeedsChange& needs) {
   if (needs.memory.value_or(0) > kWireLimits.size) return Defect("needs.memory", "is out of range");
   for (const NamedNeed& named : needs.named) {
@@ -80,6 +88,16 @@ Status Check(const T&) {
 Status Check(const ListNodes& asked) { return CheckNames("names", asked.names); }
 Status Check(const ListUsers& asked) { return CheckName("user", asked.user); }
 Status Check(const ExplainTasks& asked) { return Check(asked.tasks); }
+Status Check(const LookAtJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
+Status Check(const ListJobs& asked) {
+  return asked.jobs ? CheckRanges("jobs.ranges", asked.jobs->ranges) : Status();
+}
+Status Check(const DescribeJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
+Status Check(const ListTasks& asked) { return Check(asked.tasks); }
+Status Check(const DescribeTasks& asked) { return Check(asked.tasks); }
+Status Check(const ReadOutput& asked) { return Check(asked.tasks); }
+Status Check(const TailOutput& asked) { return CheckRanges("job.ranges", asked.job.ranges); }
+Status Check(const SumUse& asked) { return CheckName("user", asked.user); }
 Status Check(const ChangeNodes& asked) { return CheckNames("names", asked.names); }
 Status Check(const AddAccess& asked) { return CheckName("user", asked.user); }
 Status Check(const SetUser& asked) {

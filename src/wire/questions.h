@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "core/model/facts.h"
 #include "core/model/fields.h"
+#include "core/model/job_facts.h"
 #include "core/model/needs.h"
 #include "core/model/selection.h"
 
@@ -84,6 +85,179 @@ struct ExplainTasks {
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "tasks", self.tasks);
+  }
+};
+
+// What holds up a job that has not ended, as the hub itself knows it.
+struct JobNow {
+  JobId job;
+  HoldReason held = HoldReason::kNone;
+  uint32_t nodes = 0;  // that are connected
+  std::string stuck;   // what keeps it from going on by itself; empty: nothing does
+  std::string waits;   // why its next task is not started; empty: none waits
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "held", self.held);
+    visit(3, "nodes", self.nodes);
+    visit(4, "stuck", self.stuck);
+    visit(5, "waits", self.waits);
+  }
+};
+// An answer for each of them, 50 at most; jobs that have ended are left out.
+struct LookAtJobs {
+  static constexpr uint32_t kNumber = 7;
+  using Answer = JobNow;
+  JobSelector jobs;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
+  }
+};
+
+// ---- Questions that the journal answers --------------------------------------------------------
+
+// They have these numbers.
+inline constexpr uint32_t kFirstOfJournal = 40;
+inline constexpr uint32_t kLastOfJournal = 79;
+template <typename Q>
+concept OfJournal = kFirstOfJournal <= Q::kNumber && Q::kNumber <= kLastOfJournal;
+
+// What one word of a command names: jobs, with all of their tasks, or tasks.
+struct TaskPick {
+  JobSelector jobs;
+  std::vector<TasksOfJob> tasks;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
+    visit(2, "tasks", self.tasks);
+  }
+};
+
+struct JobsListed {
+  std::vector<JobFacts> jobs;
+  uint64_t of = 0;  // so many jobs were looked among
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
+    visit(2, "of", self.of);
+  }
+};
+// The newest first.
+struct ListJobs {
+  static constexpr uint32_t kNumber = 40;
+  using Answer = JobsListed;
+  static constexpr uint32_t kAllKinds = ~0u;
+  static constexpr uint32_t kFailedKind = 1u << 31;  // some of its tasks failed
+  std::optional<JobSelector> jobs;                   // nullopt: all
+  uint32_t kinds = kAllKinds;                        // bit s: those of JobStanding s; kFailedKind
+  uint64_t most = UINT64_MAX;
+  bool whole = false;  // with argv and files
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
+    visit(2, "kinds", self.kinds);
+    visit(3, "most", self.most);
+    visit(4, "whole", self.whole);
+  }
+};
+
+// An answer for each.
+struct DescribeJobs {
+  static constexpr uint32_t kNumber = 41;
+  using Answer = JobDetails;
+  JobSelector jobs;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
+  }
+};
+
+// Some tasks of one job, the first or further ones.
+struct TasksListed {
+  JobId job;
+  std::string name;  // the job's
+  std::vector<TaskFacts> tasks;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "name", self.name);
+    visit(3, "tasks", self.tasks);
+  }
+};
+// By job, in the order asked, and index.
+struct ListTasks {
+  static constexpr uint32_t kNumber = 42;
+  using Answer = TasksListed;
+  std::vector<TaskPick> tasks;
+  uint32_t states = ~0u;  // bit s: those of TaskState s
+  uint64_t most = UINT64_MAX;
+  bool commands = true;
+  bool stderr_ends = false;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "tasks", self.tasks);
+    visit(2, "states", self.states);
+    visit(3, "most", self.most);
+    visit(4, "commands", self.commands);
+    visit(5, "stderr_ends", self.stderr_ends);
+  }
+};
+
+// An answer for each.
+struct DescribeTasks {
+  static constexpr uint32_t kNumber = 43;
+  using Answer = TaskDetails;
+  std::vector<TaskPick> tasks;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "tasks", self.tasks);
+  }
+};
+
+// Of which streams; kBoth: standard output and standard error.
+enum class Streams : uint8_t { kBoth, kStdout, kStderr, kFiles, kLast = kFiles };
+struct ReadOutput {
+  static constexpr uint32_t kNumber = 44;
+  using Answer = OutputFacts;
+  std::vector<TaskPick> tasks;
+  uint32_t states = ~0u;
+  Streams streams = Streams::kBoth;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "tasks", self.tasks);
+    visit(2, "states", self.states);
+    visit(3, "streams", self.streams);
+  }
+};
+
+// The last lines that tasks of a job wrote, in the order in which they ended.
+struct TailOutput {
+  static constexpr uint32_t kNumber = 45;
+  using Answer = OutputFacts;
+  JobSelector job;  // names one
+  Streams streams = Streams::kBoth;
+  uint64_t lines = 10;  // UINT64_MAX: all
+  bool follow = false;  // of a hub's job, until it has ended
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "streams", self.streams);
+    visit(3, "lines", self.lines);
+    visit(4, "follow", self.follow);
+  }
+};
+
+// An answer for each job that who asks may see, and one for each user.
+struct SumUse {
+  static constexpr uint32_t kNumber = 46;
+  using Answer = UseFacts;
+  std::string user;  // only of this one; empty: of all
+  Instant since;     // what has ended since then
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "user", self.user);
+    visit(2, "since", self.since);
   }
 };
 
@@ -277,8 +451,10 @@ struct UnknownQuestion {
   static void Fields(Self&, Visit&&) {}
 };
 
-using Question = std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers,
-                              ListAccess, ExplainTasks, ChangeNodes, StopHub, AddAccess,
-                              RevokeAccess, SetUser, ChangeJobs, Cancel, Forget, Retry>;
+using Question =
+    std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
+                 ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
+                 ReadOutput, TailOutput, SumUse, ChangeNodes, StopHub, AddAccess, RevokeAccess,
+                 SetUser, ChangeJobs, Cancel, Forget, Retry>;
 
 }  // namespace spate::wire

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/table/time_text.h"
+#include "cli/text/reach.h"
 
 namespace spate::cli {
 namespace {
@@ -18,30 +19,17 @@ std::string TypedState(const Words& words) {
 }  // namespace
 
 HistoryCall::HistoryCall(const HistoryEnvironment& environment, const Words& words, OutputForm form)
-    : environment_(environment),
-      words_(words),
-      form_(form),
-      place_(environment.hub_dir.empty() ? store::JobPlace(environment.state_dir(TypedState(words)))
-                                         : store::JobPlace::Hub(environment.hub_dir)),
-      now_(environment.now()) {}
+    : environment_(environment), words_(words), form_(form), now_(environment.now()) {}
 
-std::string HistoryCall::PlaceText() const {
-  return on_hub() ? "on the hub" : fmt::format("in '{}'", EscapeForScreen(place_.dir));
+std::string HistoryCall::state_dir() const { return environment_.state_dir(TypedState(words_)); }
+
+Result<client::Asker*> HistoryCall::Whom() const {
+  return on_hub() ? environment_.hub : environment_.here(state_dir());
 }
 
-bool HistoryCall::MaySee(const store::JobRow& row) const {
-  const Viewer& viewer = environment_.viewer;
-  return !on_hub() || viewer.is_admin || viewer.user == row.user;
-}
-
-Result<store::History> HistoryCall::OpenHistory(uint32_t job) const {
-  auto history = store::History::Open(place_, job);
-  if (!history || MaySee(history->summary().row)) return history;
-  std::string owner = EscapeForScreen(history->summary().row.user);
-  return Fail(ErrorKind::kPermission,
-              fmt::format("job {} belongs to {}; only {} and the hub's administrators may look "
-                          "into it",
-                          job, owner, owner));
+Error HistoryCall::Here(Error error) const {
+  error.message = Reaching(std::move(error.message), StateOption());
+  return error;
 }
 
 std::string HistoryCall::StateOption() const {
@@ -68,8 +56,13 @@ void HistoryCall::Put(std::string_view bytes) {
 }
 
 void HistoryCall::PutTitle() {
-  const std::string& title = environment_.title;
-  if (human() && !title.empty()) Put(fmt::format("{}\n", EscapeForScreen(title)));
+  if (!human()) return;
+  std::string title = environment_.title;
+  if (on_hub()) {
+    // A hub that does not tell its name is asked all the same what it was asked.
+    (void)Ask(wire::LookAtHub(), [&](const HubFacts& hub) { title = "hub " + hub.host; });
+  }
+  if (!title.empty()) Put(fmt::format("{}\n", EscapeForScreen(title)));
 }
 
 Status HistoryCall::Flush() {

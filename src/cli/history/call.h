@@ -4,13 +4,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "cli/history/environment.h"
 #include "cli/main.h"
 #include "cli/options/run_options.h"
 #include "cli/view/json_line.h"
-#include "store/sqlite/history.h"
 
 namespace spate::cli {
 
@@ -22,15 +22,9 @@ class HistoryCall {
   const Words& words() const { return words_; }
   OutputForm form() const { return form_; }
   bool human() const { return form_ == OutputForm::kHuman; }
-  const store::JobPlace& place() const { return place_; }
-  bool on_hub() const { return place_.is_hub; }
-  const std::string& state_dir() const { return place_.dir; }
-  // "in 'STATE'" or "on the hub".
-  std::string PlaceText() const;
-  // Whether the caller may see what a job is about.
-  bool MaySee(const store::JobRow& row) const;
-  // kNotFound; kCorrupt; kPermission: it is another user's.
-  Result<store::History> OpenHistory(uint32_t job) const;
+  bool on_hub() const { return environment_.hub != nullptr; }
+  // Of runs.
+  std::string state_dir() const;
   // " --state DIR" when it was typed, for commands to type next; of a hub, what makes them mean it.
   std::string StateOption() const;
   uint32_t width() const { return environment_.width; }
@@ -40,21 +34,35 @@ class HistoryCall {
   // "2026-07-03 12:40:05", on a terminal also how long ago.
   std::string FullTimeText(Instant when) const;
 
-  // Data. Buffered; after a failure nothing more is written, and ok() is false.
+  // An error that names commands, with what makes them mean this place.
+  Error Here(Error error) const;
+  // Calls `take` with each answer, until what it writes cannot be written.
+  template <typename Q, typename Take>
+  Status Ask(Q question, Take take) {
+    auto asker = Whom();
+    if (!asker) return std::unexpected(asker.error());
+    auto told = client::Ask(**asker, std::move(question), [&](typename Q::Answer answer) {
+      take(std::move(answer));
+      return written_;
+    });
+    return told ? told : std::unexpected(Here(std::move(told.error())));
+  }
+
+  // Data. Buffered; after a failure nothing more is written.
   void Put(std::string_view bytes);
   void Put(const JsonLine& line) { Put(line.Finish()); }
   Status Flush();
-  bool ok() const { return written_.has_value(); }
   // Above a table for people: whose jobs it shows, where that could be another's.
   void PutTitle();
   // Talk: "spate: TEXT" to standard error, after the data before it.
   void Say(std::string_view text);
 
  private:
+  Result<client::Asker*> Whom() const;
+
   const HistoryEnvironment& environment_;
   const Words& words_;
   OutputForm form_;
-  store::JobPlace place_;
   Instant now_;
   std::string buffer_;
   Status written_;

@@ -14,6 +14,7 @@
 
 #include "cli/history/environment.h"
 #include "cli/main.h"
+#include "history/journal_asker.h"
 #include "os/real_loop.h"
 #include "os/temp_dir.h"
 #include "store/sqlite/sqlite_store.h"
@@ -65,10 +66,9 @@ class HistoryWorld {
     environment_.state_dir = [this](const std::string& typed) {
       return typed.empty() ? state() : typed;
     };
-    environment_.settings = [](const store::JobRow& row) -> Result<JobSettings> {
-      JobSettings settings;
-      settings.cwd = row.cwd;
-      return settings;
+    environment_.here = [this](const std::string& state_dir) -> Result<client::Asker*> {
+      asker_ = std::make_unique<history::JournalAsker>(SourceOf(store::JobPlace(state_dir)));
+      return asker_.get();
     };
     environment_.write_out = [this](std::string_view bytes) -> Status {
       out_ += bytes;
@@ -77,7 +77,6 @@ class HistoryWorld {
     environment_.write_err = [this](std::string_view bytes) { err_ += bytes; };
     environment_.now = [this] { return now; };
     environment_.cwd = "/data/work";
-    environment_.proc = temp_.Path("proc");
     temp_.Write("proc/uptime", "10.00 20.00\n");
   }
 
@@ -102,7 +101,20 @@ class HistoryWorld {
     AddProcess(first + 2, first + 1, 400, mark);
   }
 
+  history::Source SourceOf(store::JobPlace place) {
+    history::Source source(std::move(place));
+    source.settings = [this](const store::JobRow& row) -> Result<JobSettings> {
+      JobSettings made = settings;
+      made.cwd = row.cwd;
+      return made;
+    };
+    source.now = [this] { return now; };
+    source.proc = temp_.Path("proc");
+    return source;
+  }
+
   Instant now = kThen + Duration::Seconds(600);
+  JobSettings settings;  // of all jobs, which run in their own folders
   std::string state() const { return temp_.Path("state"); }
   const os::TempDir& temp() const { return temp_; }
   HistoryEnvironment& environment() { return environment_; }
@@ -209,6 +221,7 @@ class HistoryWorld {
   os::TempDir temp_;
   std::unique_ptr<os::RealLoop> loop_;
   HistoryEnvironment environment_;
+  std::unique_ptr<history::JournalAsker> asker_;
   std::string out_, err_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/history/select.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/options/needs_change.h"
 #include "cli/options/submit_options.h"
@@ -18,18 +19,6 @@
 
 namespace spate::cli {
 namespace {
-
-Result<JobSelector> SelectJobs(const std::vector<std::string>& words) {
-  JobSelector all;
-  for (const std::string& word : words) {
-    auto one = format::ParseJobSelector(word);
-    if (!one) return std::unexpected(one.error());
-    all.all |= one->all;
-    all.last |= one->last;
-    all.ranges.insert(all.ranges.end(), one->ranges.begin(), one->ranges.end());
-  }
-  return all;
-}
 
 std::string JobsText(const std::vector<JobId>& jobs) {
   if (jobs.size() == 1) return fmt::format("job {}", jobs.front().value);

@@ -18,12 +18,12 @@ using store::HubWorld;
 
 class HubHistoryTest : public testing::Test {
  protected:
-  HubHistoryTest() {
-    world_.environment().hub_dir = hub_.path();
-    See("ada");
-  }
+  HubHistoryTest() { See("ada"); }
   void See(std::string user, bool is_admin = false) {
-    world_.environment().viewer = {std::move(user), is_admin};
+    history::Source source = world_.SourceOf(hub_.place());
+    source.viewer = {std::move(user), is_admin};
+    asker_ = std::make_unique<history::JournalAsker>(std::move(source));
+    world_.environment().hub = asker_.get();
   }
   Ran Run(Command command, Argv argv) {
     bool of_task = command == Command::kTaskInfo || command == Command::kTaskExplain;
@@ -58,6 +58,7 @@ class HubHistoryTest : public testing::Test {
 
   HubWorld hub_;
   HistoryWorld world_;
+  std::unique_ptr<history::JournalAsker> asker_;
 };
 
 TEST_F(HubHistoryTest, NothingThere) {

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
-#include "cli/history/task_facts.h"
+#include "cli/history/task_text.h"
 #include "cli/job/job_verbs.h"
 #include "cli/job/output.h"
 #include "cli/text/end_text.h"
@@ -14,122 +14,79 @@
 namespace spate::cli {
 namespace {
 
-using store::History;
-using store::Stream;
+using What = OutputFacts::What;
 
+// Goes on behind damage, which it reports.
 class Printer {
  public:
-  Printer(HistoryCall& call, Which which) : call_(call), which_(which) {}
-
-  // Goes on behind damage, which it reports.
-  Status Print(const PickedTasks& picked, uint32_t states);
+  Printer(HistoryCall& call, wire::Streams streams) : call_(call), streams_(streams) {}
+  void Print(const OutputFacts& piece);
   int exit_code() const {
     if (damaged_) return kExitCouldNotRun;
     return incomplete_ ? kExitTasksFailed : kExitSuccess;
   }
 
  private:
-  void PrintTask(History& history, TaskTexts& texts, const store::TaskSummary& task, bool named);
-  void PrintStream(History& history, const store::AttemptEntry& attempt, Stream stream);
-  // Where a task's output went when nothing of it was collected.
-  void TellFile(TaskTexts& texts, const store::TaskSummary& task, const std::string& id);
+  void PrintBytes(const OutputFacts& piece, const std::string& id, const char* name);
 
   HistoryCall& call_;
-  Which which_;
-  uint32_t job_ = 0;
-  uint64_t not_ended_ = 0;
+  const wire::Streams streams_;
   bool damaged_ = false;
   bool incomplete_ = false;  // something was not kept
 };
 
-void Printer::PrintStream(History& history, const store::AttemptEntry& attempt, Stream stream) {
-  bool is_stdout = stream == Stream::kStdout;
-  const char* name = is_stdout ? "standard output" : "standard error";
-  std::string id = TaskId(job_, attempt.record.end.ref.index);
-  auto extent = history.ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
-    if (skipped > 0) {
-      incomplete_ = true;
-      call_.Say(fmt::format("{}: {} bytes of its {} were not kept and are missing here", id,
-                            FormatCount(skipped), name));
-    }
-    PutOutput(call_, which_, stream, bytes);
-  });
-  if (!extent) {
-    damaged_ = true;
-    call_.Say(extent.error().message);
-  } else if (extent->kept == 0 && extent->total > 0) {
+void Printer::PrintBytes(const OutputFacts& piece, const std::string& id, const char* name) {
+  if (piece.count > 0) {
     incomplete_ = true;
-    call_.Say(fmt::format("{}: none of the {} bytes of its {} were kept (see --keep-output)", id,
-                          FormatCount(extent->total), name));
+    call_.Say(fmt::format("{}: {} bytes of its {} were not kept and are missing here", id,
+                          FormatCount(piece.count), name));
   }
+  PutBytes(call_, streams_, piece);
 }
 
-void Printer::TellFile(TaskTexts& texts, const store::TaskSummary& task, const std::string& id) {
-  auto body = texts.Body(task.index, task.last->record.end.slot);
-  if (!body) return;
-  for (auto [file, which, name] :
-       {std::tuple{&body->stdout_file, Which::kStderr, "standard output"},
-        {&body->stderr_file, Which::kStdout, "standard error"}}) {
-    if (file->empty() || which_ == which) continue;
-    call_.Say(fmt::format("{}: its {} went to '{}'", id, name, EscapeForScreen(*file)));
+void Printer::Print(const OutputFacts& piece) {
+  std::string id = TaskId(piece.job, piece.index);
+  const char* name = piece.stream == 1 ? "standard output" : "standard error";
+  switch (piece.what) {
+    case What::kBytes:
+      return PrintBytes(piece, id, name);
+    case What::kNotKept:
+      incomplete_ = true;
+      return call_.Say(
+          fmt::format("{}: none of the {} bytes of its {} were kept (see "
+                      "--keep-output)",
+                      id, FormatCount(piece.count), name));
+    case What::kInFile:
+      return call_.Say(
+          fmt::format("{}: its {} went to '{}'", id, name, EscapeForScreen(piece.text)));
+    case What::kNoneYet:
+      return call_.Say(
+          fmt::format("{}: it is {} and has no output yet", id, StateWord(piece.state)));
+    case What::kTasksWithout:
+      return call_.Say(fmt::format("{} of job {} {} no output yet", CountOf(piece.count, "task"),
+                                   piece.job.value, piece.count == 1 ? "has" : "have"));
+    case What::kDamaged:
+      damaged_ = true;
+      return call_.Say(piece.text);
+    case What::kNothing:
+      return;  // of a tail alone
   }
-}
-
-void Printer::PrintTask(History& history, TaskTexts& texts, const store::TaskSummary& task,
-                        bool named) {
-  std::string id = TaskId(job_, task.index);
-  if (!task.last) {
-    ++not_ended_;
-    if (named)
-      call_.Say(fmt::format("{}: it is {} and has no output yet", id, StateWord(task.state)));
-    return;
-  }
-  const AttemptEnd& end = task.last->record.end;
-  for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
-    if (Wants(which_, stream)) PrintStream(history, *task.last, stream);
-  }
-  if (named && end.stdout_total == 0 && end.stderr_total == 0) TellFile(texts, task, id);
-}
-
-Status Printer::Print(const PickedTasks& picked, uint32_t states) {
-  job_ = picked.job;
-  not_ended_ = 0;
-  auto history = call_.OpenHistory(picked.job);
-  if (!history) return std::unexpected(std::move(history.error()));
-  TaskTexts texts(call_, *history);
-  auto visited = VisitTasks(*history, picked, states, [&](const store::TaskSummary& task) {
-    PrintTask(*history, texts, task, !picked.all);
-    return call_.ok();
-  });
-  if (visited && picked.all && not_ended_ > 0) {
-    call_.Say(fmt::format("{} of job {} {} no output yet", CountOf(not_ended_, "task"), job_,
-                          not_ended_ == 1 ? "has" : "have"));
-  }
-  return visited;
 }
 
 }  // namespace
 
 Result<int> JobCat(HistoryCall& call) {
-  if (call.words().Has(Opt::kFollowOutput)) {
-    auto job = PickOneJob(call);
-    if (!job) return std::unexpected(std::move(job.error()));
-    auto history = call.OpenHistory(*job);  // whether the caller may
-    if (!history) return std::unexpected(std::move(history.error()));
-    return FollowOutput(call, *job, 0);
-  }
-  auto which = WhichOf(call.words());
-  if (!which) return std::unexpected(std::move(which.error()));
+  if (call.words().Has(Opt::kFollowOutput)) return FollowOutput(call, UINT64_MAX);
+  auto streams = StreamsOf(call.words());
+  if (!streams) return std::unexpected(std::move(streams.error()));
   auto states = TaskStatesOf(call.words());
   if (!states) return std::unexpected(std::move(states.error()));
-  auto picked = PickTasks(call, call.words().words);
-  if (!picked) return std::unexpected(std::move(picked.error()));
-  Printer printer(call, *which);
-  for (const PickedTasks& tasks : *picked) {
-    if (auto printed = printer.Print(tasks, *states); !printed) {
-      return std::unexpected(std::move(printed.error()));
-    }
-  }
+  auto tasks = SelectTasks(call.words().words);
+  if (!tasks) return std::unexpected(std::move(tasks.error()));
+  Printer printer(call, *streams);
+  auto told = call.Ask(wire::ReadOutput{std::move(*tasks), *states, *streams},
+                       [&](const OutputFacts& piece) { printer.Print(piece); });
+  if (!told) return std::unexpected(std::move(told.error()));
   return printer.exit_code();
 }
 

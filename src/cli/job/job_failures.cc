@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/exit_code.h"
-#include "cli/history/select.h"
-#include "cli/history/task_facts.h"
 #include "cli/job/job_verbs.h"
 #include "cli/text/end_text.h"
 #include "cli/view/output_pieces.h"
@@ -11,21 +8,12 @@
 namespace spate::cli {
 namespace {
 
-constexpr size_t kShown = 10;
+constexpr uint64_t kShown = 10;
 constexpr size_t kErrorLines = 5;
 constexpr size_t kErrorColumns = 200;
-constexpr size_t kErrorBytes = 16 << 10;
 
-Result<std::string> ErrorText(store::History& history, const store::AttemptEntry& attempt) {
-  OutputStream err;
-  auto read =
-      history.ReadOutput(attempt, store::Stream::kStderr, [&](std::string_view bytes, uint64_t) {
-        err.bytes += bytes;
-        if (err.bytes.size() <= 2 * kErrorBytes) return;
-        err.bytes.erase(0, err.bytes.size() - kErrorBytes);
-      });
-  if (!read) return std::unexpected(std::move(read.error()));
-  err.total = err.bytes.size();
+std::string ErrorText(const TaskFacts& task) {
+  OutputStream err{.bytes = task.stderr_end, .spool = "", .total = task.stderr_end.size()};
   std::string text;
   for (const std::string& line : LastLines(err, kErrorLines, kErrorColumns)) {
     text += fmt::format("      {}\n", line);
@@ -35,37 +23,32 @@ Result<std::string> ErrorText(store::History& history, const store::AttemptEntry
 
 }  // namespace
 
-Result<int> JobFailures(HistoryCall& call) {
-  auto numbers = PickJobs(call, call.words().words);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  auto history = call.OpenHistory(numbers->front());
-  if (!history) return std::unexpected(std::move(history.error()));
-  auto counts = history->Counts();
-  if (!counts) return std::unexpected(std::move(counts.error()));
-  uint64_t failed = uint64_t{counts->failed} + counts->unknown;
+Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
+                                 std::string_view reach) {
+  wire::ListTasks question{
+      .tasks = {{.jobs = {.ranges = {{job.value, job.value, 1}}}, .tasks = {}}},
+      .states =
+          1u << static_cast<int>(TaskState::kFailed) | 1u << static_cast<int>(TaskState::kUnknown),
+      .most = kShown,
+      .stderr_ends = true};
   std::string text = fmt::format("spate: {} failed:\n", CountOf(failed, "task"));
-  TaskTexts texts(call, *history);
-  size_t shown = 0;
-  store::TaskFilter filter{.states = store::TaskFilter::Bit(TaskState::kFailed) |
-                                     store::TaskFilter::Bit(TaskState::kUnknown)};
-  auto visited = history->Tasks(filter, [&](const store::TaskSummary& task) {
-    auto command = texts.Command(task.index, 0);
-    if (!command || !task.last) return true;
-    const AttemptEnd& end = task.last->record.end;
-    text += fmt::format("  task {}: {}{}\n", task.index + 1,
-                        FailureVerdict(end, task.state == TaskState::kUnknown),
-                        FailureRest(end, *command));
-    auto errors = ErrorText(*history, *task.last);
-    if (errors) text += *errors;
-    return ++shown < kShown;
+  uint64_t shown = 0;
+  auto told = client::Ask(hub, std::move(question), [&](const wire::TasksListed& listed) {
+    for (const TaskFacts& task : listed.tasks) {
+      if (!task.last) continue;
+      text += fmt::format("  task {}: {}{}\n", task.index + 1,
+                          FailureVerdict(task.last->end, task.state == TaskState::kUnknown),
+                          FailureRest(task.last->end, task.command));
+      text += ErrorText(task);
+      ++shown;
+    }
   });
-  if (!visited) return std::unexpected(std::move(visited.error()));
+  if (!told) return std::unexpected(std::move(told.error()));
   if (failed > shown) {
     text += fmt::format("  and {} more: spate job tasks{} {} --filter failed\n",
-                        FormatCount(failed - shown), call.StateOption(), numbers->front());
+                        FormatCount(failed - shown), reach, job.value);
   }
-  call.Put(text);
-  return kExitSuccess;
+  return text;
 }
 
 }  // namespace spate::cli

@@ -22,10 +22,6 @@ Result<int> CallVerb(HistoryCall& call) {
       return JobCat(call);
     case Command::kJobTail:
       return JobTail(call);
-    case Command::kJobGet:
-      return JobGet(call);
-    case Command::kJobForget:
-      return JobForget(call);
     case Command::kReport:
       return Report(call);
     default:

@@ -6,140 +6,39 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/job_facts.h"
-#include "cli/history/log_facts.h"
+#include "cli/history/job_text.h"
 #include "cli/history/select.h"
-#include "cli/history/state_size.h"
-#include "cli/history/task_facts.h"
+#include "cli/history/task_text.h"
 #include "cli/job/job_verbs.h"
 #include "cli/table/page.h"
 #include "cli/text/end_text.h"
+#include "cli/text/reach.h"
+#include "cli/view/json_fields.h"
 
 namespace spate::cli {
 namespace {
 
-using store::JobStanding;
-
 constexpr size_t kShownValues = 10;
 constexpr size_t kShownTasks = 8;      // of one kind of failure
 constexpr size_t kShownFailures = 10;  // kinds
-constexpr size_t kJsonTasks = 100;
+constexpr uint64_t kJsonTasks = 100;
 
-// Tasks that failed in the same way.
-struct FailureKind {
-  Cause cause = Cause::kExit;
-  int32_t status = 0;
-  std::string text;
-  std::vector<TaskIndex> tasks;
-};
-
-// A node that gets nothing more of the job.
-struct SetAside {
-  std::string node;
-  std::string why;
-};
-
-struct JobDetails {
-  JobFacts facts;
-  LogFacts log;
-  store::JobStatistics statistics;
-  std::vector<FailureKind> failures;  // the most frequent first
-  std::vector<SetAside> set_aside;
-  uint64_t bytes = 0;  // of its folder
-};
-
-Result<std::vector<FailureKind>> FailuresOf(store::History& history) {
-  std::map<std::pair<Cause, int32_t>, FailureKind> kinds;
-  uint32_t states =
-      store::TaskFilter::Bit(TaskState::kFailed) | store::TaskFilter::Bit(TaskState::kUnknown);
-  auto visited = history.Tasks({.states = states}, [&](const store::TaskSummary& task) {
-    if (!task.last) return true;
-    AttemptEnd end = task.last->record.end;
-    FailureKind& kind = kinds[{end.cause, end.status}];
-    if (kind.tasks.empty()) {
-      // Without what differs from task to task.
-      end.note.clear();
-      end.peak_memory = 0;
-      kind = {end.cause, end.status, CauseText(end), {}};
-    }
-    kind.tasks.push_back(task.index);
-    return true;
-  });
-  if (!visited) return std::unexpected(std::move(visited.error()));
-  std::vector<FailureKind> failures;
-  for (auto& [key, kind] : kinds) failures.push_back(std::move(kind));
-  std::ranges::stable_sort(failures, std::greater<>(),
-                           [](const FailureKind& kind) { return kind.tasks.size(); });
-  return failures;
-}
-
-Result<std::vector<SetAside>> SetAsideOf(store::History& history, const LogFacts& log) {
-  std::vector<SetAside> nodes;
-  for (const auto& [node, why] : log.set_aside) {
-    auto name = history.NodeName(node);
-    if (!name) return std::unexpected(std::move(name.error()));
-    nodes.push_back({std::move(*name), why});
-  }
-  return nodes;
-}
-
-// A hub writes a job's row about once a second; its journal knows at once whether it is held.
-void CorrectStanding(const LogFacts& log, JobStanding& standing) {
-  if (log.held != engine::HoldReason::kNone) {
-    standing = JobStanding::kHeld;
-  } else if (standing == JobStanding::kHeld) {
-    standing = JobStanding::kRunning;
-  }
-}
-
-Result<JobDetails> DetailsOf(const HistoryCall& call, uint32_t number) {
-  auto summary = store::SummarizeJob(call.place(), number);
-  if (!summary) return std::unexpected(std::move(summary.error()));
-  JobDetails details;
-  details.bytes = BytesOf(*summary);
-  if (summary->standing == JobStanding::kDamaged) {
-    details.facts.summary = std::move(*summary);
-    return details;
-  }
-  auto history = call.OpenHistory(number);
-  if (!history) return std::unexpected(std::move(history.error()));
-  auto facts = FactsOf(call, history->summary());
-  if (!facts) return std::unexpected(std::move(facts.error()));
-  details.facts = std::move(*facts);
-  if (details.facts.summary.standing == JobStanding::kDamaged) return details;
-  auto log = ReadLog(*history);
-  if (!log) return std::unexpected(std::move(log.error()));
-  details.log = std::move(*log);
-  auto statistics = history->Statistics();
-  if (!statistics) return std::unexpected(std::move(statistics.error()));
-  details.statistics = *statistics;
-  // A hub's row says what its list says, also between two writes of it.
-  if (!call.on_hub()) details.facts.counts = *history->Counts();
-  if (call.on_hub() && details.facts.summary.standing != JobStanding::kFinished) {
-    CorrectStanding(details.log, details.facts.summary.standing);
-    auto set_aside = SetAsideOf(*history, details.log);
-    if (!set_aside) return std::unexpected(std::move(set_aside.error()));
-    details.set_aside = std::move(*set_aside);
-  }
-  auto failures = FailuresOf(*history);
-  if (!failures) return std::unexpected(std::move(failures.error()));
-  details.failures = std::move(*failures);
-  return details;
-}
+// By job, why its next task is not started; the hub alone knows.
+using Waits = std::map<JobId, std::string>;
 
 // Why a hub's job is held, and since when.
-std::string HeldText(const HistoryCall& call, const LogFacts& log) {
-  std::string since = log.held_at.ns > 0 ? " since " + call.FullTimeText(log.held_at) : "";
-  switch (log.held) {
-    case engine::HoldReason::kHaltRule:
+std::string HeldText(const HistoryCall& call, const JobDetails& details) {
+  std::string since = details.held_since ? " since " + call.FullTimeText(*details.held_since) : "";
+  switch (details.held) {
+    case HoldReason::kHaltRule:
       return fmt::format("held{} by --halt", since);
-    case engine::HoldReason::kMaxFailures:
+    case HoldReason::kMaxFailures:
       return fmt::format("held{} by --max-failures, until what failed is run again", since);
-    case engine::HoldReason::kAllFail:
+    case HoldReason::kAllFail:
       return fmt::format(
           "held{}: {} attempts failed one after the other, and none has succeeded on any node",
-          since, log.policy.pause_after_failures);
-    case engine::HoldReason::kDamaged:
+          since, details.policy.pause_after_failures);
+    case HoldReason::kDamaged:
       return fmt::format(
           "held{}: some of it is damaged; the hub's log and, on its machine, spate state check hub "
           "tell what",
@@ -149,42 +48,46 @@ std::string HeldText(const HistoryCall& call, const LogFacts& log) {
   }
 }
 
-std::string StandingText(const HistoryCall& call, const JobDetails& details) {
-  const store::JobSummary& summary = details.facts.summary;
-  switch (summary.standing) {
-    case JobStanding::kRunning:
-      if (summary.place.is_hub) return "running";
-      return fmt::format("running, as process {}", summary.owner ? summary.owner->pid : 0);
-    case JobStanding::kFinished:
-      return "finished";
-    case JobStanding::kInterrupted:
-      return fmt::format("interrupted: its process {} ended without a word", summary.row.pid);
-    case JobStanding::kDamaged:
-      return "damaged";
-    case JobStanding::kQueued:
-      return "queued: nothing of it has been started yet";
-    case JobStanding::kHeld:
-      return HeldText(call, details.log);
-    case JobStanding::kStopped:
-      break;
-  }
-  switch (details.log.held) {
-    case engine::HoldReason::kHaltRule:
+// Of a run that was stopped.
+std::string StoppedText(HoldReason held) {
+  switch (held) {
+    case HoldReason::kHaltRule:
       return "stopped by --halt before all tasks had ended";
-    case engine::HoldReason::kMaxFailures:
+    case HoldReason::kMaxFailures:
       return "stopped by --max-failures before all tasks had ended";
-    case engine::HoldReason::kAllFail:
+    case HoldReason::kAllFail:
       return "held: its tasks failed one after the other";
     default:
       return "stopped before all tasks had ended";
   }
 }
 
-// Why its next task is not started; empty: none waits, or its state has told it.
-std::string WhyWaits(const HistoryCall& call, const JobDetails& details) {
-  const auto& waits = call.environment().waits;
-  auto why = waits.find(details.facts.summary.number);
-  bool told = details.facts.summary.standing == JobStanding::kHeld;
+std::string StandingText(const HistoryCall& call, const JobDetails& details) {
+  switch (details.job.state) {
+    case JobStanding::kRunning:
+      if (call.on_hub()) return "running";
+      return fmt::format("running, as process {}", details.owner.value_or(0));
+    case JobStanding::kFinished:
+      return "finished";
+    case JobStanding::kInterrupted:
+      return fmt::format("interrupted: its process {} ended without a word",
+                         details.job.pid.value_or(0));
+    case JobStanding::kDamaged:
+      return "damaged";
+    case JobStanding::kQueued:
+      return "queued: nothing of it has been started yet";
+    case JobStanding::kHeld:
+      return HeldText(call, details);
+    case JobStanding::kStopped:
+      break;
+  }
+  return StoppedText(details.held);
+}
+
+// Empty: none waits, or its state has told it.
+std::string WhyWaits(const JobDetails& details, const Waits& waits) {
+  auto why = waits.find(details.job.job);
+  bool told = details.job.state == JobStanding::kHeld;
   return why == waits.end() || told ? "" : why->second;
 }
 
@@ -205,36 +108,39 @@ std::string CountsText(const JobCounts& counts, bool cancels) {
 }
 
 void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
-  const store::JobRow& row = details.facts.summary.row;
-  page.Field("command", CommandLineOf(details.facts.summary, kShownValues));
-  page.Field("folder", row.cwd);
-  for (size_t i = 0; i < row.files.size(); ++i) page.Field(i == 0 ? "lists" : "", row.files[i]);
-  std::string who = call.on_hub()
-                        ? fmt::format("{} on {}", row.user, row.host)
-                        : fmt::format("{} on {}, process {}", row.user, row.host, row.pid);
-  if (row.runs > 1) {
-    std::string times = row.runs == 2 ? "once" : fmt::format("{} times", row.runs - 1);
+  const JobFacts& job = details.job;
+  page.Field("command", CommandLineOf(job, call.on_hub(), kShownValues));
+  page.Field("folder", job.cwd.value_or(""));
+  std::string label = "lists";
+  for (const std::string& file : job.files.value_or(std::vector<std::string>())) {
+    page.Field(std::exchange(label, ""), file);
+  }
+  std::string who = fmt::format("{} on {}", job.user, job.host.value_or(""));
+  if (!call.on_hub()) who += fmt::format(", process {}", job.pid.value_or(0));
+  uint32_t runs = job.runs.value_or(1);
+  if (runs > 1) {
+    std::string times = runs == 2 ? "once" : fmt::format("{} times", runs - 1);
     who += fmt::format(" (the job was taken up {})", times);
   }
   page.Field(call.on_hub() ? "sent by" : "run by", who);
-  page.Field("created", call.FullTimeText(row.created));
-  if (row.runs > 1) page.Field("taken up", call.FullTimeText(row.started));
-  if (row.ended) page.Field("ended", call.FullTimeText(*row.ended));
-  if (details.facts.took) page.Field("took", FormatDuration(*details.facts.took));
+  page.Field("created", call.FullTimeText(job.created.value_or(Instant())));
+  if (runs > 1) page.Field("taken up", call.FullTimeText(job.started.value_or(Instant())));
+  if (job.ended) page.Field("ended", call.FullTimeText(*job.ended));
+  if (job.took) page.Field("took", FormatDuration(*job.took));
 }
 
 void PrintTasks(const HistoryCall& call, const JobDetails& details, Page& page) {
-  const JobCounts& counts = details.facts.counts;
-  const store::JobStatistics& all = details.statistics;
-  page.Field("tasks", CountsText(counts, call.on_hub() || !details.log.cancelled.empty()));
+  const JobCounts& counts = details.job.counts;
+  const JobStatistics& all = details.statistics;
+  page.Field("tasks", CountsText(counts, call.on_hub() || details.has_cancelled));
   uint32_t ended = counts.succeeded + counts.failed + counts.unknown;
   if (all.attempts != ended) page.Field("attempts", FormatCount(all.attempts));
   for (size_t i = 0; i < std::min(details.failures.size(), kShownFailures); ++i) {
-    const FailureKind& kind = details.failures[i];
+    const FailureFacts& kind = details.failures[i];
     page.Field(i == 0 ? "failures" : "",
-               fmt::format("{}: {} ({} {})", FormatCount(kind.tasks.size()), kind.text,
-                           kind.tasks.size() == 1 ? "task" : "tasks",
-                           TaskNumbersText(kind.tasks, kShownTasks)));
+               fmt::format("{}: {} ({} {})", FormatCount(kind.count), CauseText(kind.end),
+                           kind.count == 1 ? "task" : "tasks",
+                           TaskNumbersText(kind.tasks, kind.count, kShownTasks)));
   }
   if (details.failures.size() > kShownFailures) {
     page.Field("", fmt::format("and {} further kinds", details.failures.size() - kShownFailures));
@@ -255,42 +161,39 @@ void PrintTasks(const HistoryCall& call, const JobDetails& details, Page& page) 
   page.Field("output", fmt::format("{} kept", FormatSize(all.output_bytes)));
 }
 
-bool CanResume(const JobFacts& facts) {
-  return facts.summary.standing == JobStanding::kStopped ||
-         facts.summary.standing == JobStanding::kInterrupted;
+bool CanResume(const JobFacts& job) {
+  return job.state == JobStanding::kStopped || job.state == JobStanding::kInterrupted;
 }
 
-bool CanRetry(const JobFacts& facts) {
-  return facts.summary.standing != JobStanding::kRunning &&
-         facts.counts.failed + facts.counts.unknown > 0;
+bool CanRetry(const JobFacts& job) {
+  return job.state != JobStanding::kRunning && job.failed() > 0;
 }
 
 // Lets a held job go on; empty: it is not held. Released with all its failures, --max-failures
 // would hold it again at once.
 std::string ReleaseCommand(const HistoryCall& call, const JobDetails& details) {
-  if (details.facts.summary.standing != JobStanding::kHeld) return "";
-  bool failures = details.log.held == engine::HoldReason::kMaxFailures;
+  if (details.job.state != JobStanding::kHeld) return "";
+  bool failures = details.held == HoldReason::kMaxFailures;
   return fmt::format("spate job {}{} {}", failures ? "retry" : "release", call.StateOption(),
-                     details.facts.summary.number);
+                     details.job.job.value);
 }
 
-std::string NodeCommand(const SetAside& node) { return "spate node resume " + node.node; }
+std::string NodeCommand(const SetAsideFacts& node) { return "spate node resume " + node.node; }
 
-void PrintSetAside(const HistoryCall& call, const JobDetails& details, Page& page) {
-  for (const SetAside& node : details.set_aside) {
+void PrintSetAside(const JobDetails& details, Page& page) {
+  for (const SetAsideFacts& node : details.set_aside) {
     page.Field(&node == details.set_aside.data() ? "set aside" : "",
                fmt::format("{}: {}", node.node, node.why));
   }
-  if (!details.set_aside.empty() && !call.environment().viewer.is_admin) {
+  if (!details.set_aside.empty() && !details.for_admin) {
     page.Field("", "(an administrator of the hub lets nodes be used again)");
   }
 }
 
 void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
-  const JobFacts& facts = details.facts;
-  uint32_t number = facts.summary.number;
-  std::string selector = fmt::format("{}", number);
-  if (facts.summary.standing == JobStanding::kDamaged) {
+  const JobFacts& job = details.job;
+  uint32_t number = job.job.value;
+  if (job.state == JobStanding::kDamaged) {
     page.Command("to examine", fmt::format("spate state check{} {}", call.StateOption(), number));
     page.Command("to remove", fmt::format("spate job forget{} {}", call.StateOption(), number));
     return;
@@ -298,49 +201,59 @@ void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
   if (std::string command = ReleaseCommand(call, details); !command.empty()) {
     page.Command("to go on", command);
   }
-  for (const SetAside& node : details.set_aside) {
+  for (const SetAsideFacts& node : details.set_aside) {
     page.Command("to use again", NodeCommand(node));
   }
-  if (CanResume(facts)) page.Command("to go on", ResumeCommandOf(call, facts.summary.row));
-  if (CanRetry(facts)) page.Command("to retry", RetryCommandOf(call, selector));
-  if (facts.counts.failed + facts.counts.unknown > 0) {
+  if (CanResume(job)) page.Command("to go on", ResumeCommandOf(call, job));
+  if (CanRetry(job)) page.Command("to retry", RetryCommandOf(call, fmt::format("{}", number)));
+  if (job.failed() > 0) {
     page.Command("to see", fmt::format("spate job tasks{} {} --filter failed,unknown",
                                        call.StateOption(), number));
   }
-  if (facts.counts.finished() > 0) {
+  if (job.counts.finished() > 0) {
     page.Command("to read", fmt::format("spate job cat{} {}", call.StateOption(), number));
   }
 }
 
-void PrintPage(HistoryCall& call, const JobDetails& details) {
-  const store::JobSummary& summary = details.facts.summary;
+void PrintPage(HistoryCall& call, const JobDetails& details, const Waits& waits) {
+  const JobFacts& job = details.job;
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
-  page.Title(fmt::format("job {}  {}", summary.number, NameOf(summary.row)));
+  page.Title(fmt::format("job {}  {}", job.job.value, job.name.value_or("")));
   page.Field("state", StandingText(call, details));
-  if (std::string why = WhyWaits(call, details); !why.empty()) page.Field("waits", why);
-  if (summary.standing == JobStanding::kDamaged) {
-    page.Field("problem", summary.problem);
+  page.Field("waits", WhyWaits(details, waits));
+  if (job.state == JobStanding::kDamaged) {
+    page.Field("problem", job.problem.value_or(""));
   } else {
     PrintWho(call, details, page);
     PrintTasks(call, details, page);
-    PrintSetAside(call, details, page);
+    PrintSetAside(details, page);
   }
-  if (!call.on_hub()) {
-    page.Field("kept in", fmt::format("{} ({})", summary.place.folder, FormatSize(details.bytes)));
+  if (job.path) {
+    page.Field("kept in", fmt::format("{} ({})", *job.path, FormatSize(details.bytes)));
   }
   PrintNext(call, details, page);
 }
 
-std::string FailuresJson(const std::vector<FailureKind>& failures) {
+// ---- JSON --------------------------------------------------------------------------------------
+
+// The first of them, by number.
+std::string TasksJson(const std::vector<TaskRange>& tasks) {
   std::string list;
-  for (const FailureKind& kind : failures) {
-    std::string tasks;
-    for (size_t i = 0; i < std::min(kind.tasks.size(), kJsonTasks); ++i) {
-      tasks += fmt::format("{}{}", i == 0 ? "" : ",", uint64_t{kind.tasks[i]} + 1);
+  uint64_t told = 0;
+  for (TaskRange range : tasks) {
+    for (uint64_t i = 0; i < range.count && told < kJsonTasks; ++i, ++told) {
+      list += fmt::format("{}{}", list.empty() ? "" : ",", range.first + i + 1);
     }
+  }
+  return "[" + list + "]";
+}
+
+std::string FailuresJson(const std::vector<FailureFacts>& failures) {
+  std::string list;
+  for (const FailureFacts& kind : failures) {
     JsonLine line;
-    line.Text("cause", CauseName(kind.cause)).Number("status", kind.status);
-    line.Number("count", static_cast<int64_t>(kind.tasks.size())).Raw("tasks", "[" + tasks + "]");
+    line.Text("cause", CauseName(kind.end.cause)).Number("status", kind.end.status);
+    line.Number("count", static_cast<int64_t>(kind.count)).Raw("tasks", TasksJson(kind.tasks));
     std::string text = line.Finish();
     text.pop_back();
     list += (list.empty() ? "" : ",") + text;
@@ -348,9 +261,9 @@ std::string FailuresJson(const std::vector<FailureKind>& failures) {
   return "[" + list + "]";
 }
 
-std::string SetAsideJson(const std::vector<SetAside>& nodes) {
+std::string SetAsideJson(const std::vector<SetAsideFacts>& nodes) {
   std::string list;
-  for (const SetAside& node : nodes) {
+  for (const SetAsideFacts& node : nodes) {
     JsonLine line;
     TextOrBase64(line, "node", node.node);
     TextOrBase64(line, "why", node.why);
@@ -362,32 +275,25 @@ std::string SetAsideJson(const std::vector<SetAside>& nodes) {
   return "[" + list + "]";
 }
 
-void AddHeldFields(JsonLine& line, const HistoryCall& call, const JobDetails& details) {
-  const LogFacts& log = details.log;
-  bool held = log.held != engine::HoldReason::kNone && log.held_at.ns > 0;
-  TimeOrNull(line, "held_since", held ? std::optional(log.held_at) : std::nullopt);
-  std::string command = ReleaseCommand(call, details);
+void CommandOrNull(JsonLine& line, std::string_view key, const std::string& command) {
   if (command.empty()) {
-    line.Null("release_command");
+    line.Null(key);
   } else {
-    line.Text("release_command", command);
-  }
-  line.Raw("set_aside", SetAsideJson(details.set_aside));
-  if (std::string why = WhyWaits(call, details); why.empty()) {
-    line.Null("waits");
-  } else {
-    TextOrBase64(line, "waits", why);
+    TextOrBase64(line, key, command);
   }
 }
 
-void PrintJson(HistoryCall& call, const JobDetails& details) {
-  const JobFacts& facts = details.facts;
-  const store::JobStatistics& all = details.statistics;
-  JsonLine line = TypedLine("job");
-  AddJobFields(line, facts);
-  line.Text("held", HoldName(details.log.held));
-  AddHeldFields(line, call, details);
-  line.Number("retries", details.log.policy.retry.retries);
+void AddHeldFields(JsonLine& line, const HistoryCall& call, const JobDetails& details,
+                   const Waits& waits) {
+  line.Text("held", HoldName(details.held));
+  TimeOrNull(line, "held_since", details.held_since);
+  CommandOrNull(line, "release_command", ReleaseCommand(call, details));
+  line.Raw("set_aside", SetAsideJson(details.set_aside));
+  CommandOrNull(line, "waits", WhyWaits(details, waits));
+}
+
+void AddStatistics(JsonLine& line, const JobDetails& details) {
+  const JobStatistics& all = details.statistics;
   line.Number("attempts", static_cast<int64_t>(all.attempts));
   line.Raw("failures", FailuresJson(details.failures));
   line.Seconds("median_wall", all.median_wall.seconds());
@@ -405,46 +311,51 @@ void PrintJson(HistoryCall& call, const JobDetails& details) {
   TimeOrNull(line, "last_end", started ? std::optional(all.last_end) : std::nullopt);
   line.Seconds("tasks_per_second", all.tasks_per_second);
   line.Number("output_kept", static_cast<int64_t>(all.output_bytes));
+}
+
+void PrintJson(HistoryCall& call, const JobDetails& details, const Waits& waits) {
+  const JobFacts& job = details.job;
+  JsonLine line = TypedLine("job");
+  AddFields(line, job);
+  AddHeldFields(line, call, details, waits);
+  line.Number("retries", details.policy.retry.retries);
+  AddStatistics(line, details);
   line.Number("bytes", static_cast<int64_t>(details.bytes));
-  if (CanResume(facts)) {
-    TextOrBase64(line, "resume_command", ResumeCommandOf(call, facts.summary.row));
-  } else {
-    line.Null("resume_command");
-  }
-  if (CanRetry(facts)) {
-    TextOrBase64(line, "retry_command",
-                 RetryCommandOf(call, fmt::format("{}", facts.summary.number)));
-  } else {
-    line.Null("retry_command");
-  }
+  CommandOrNull(line, "resume_command", CanResume(job) ? ResumeCommandOf(call, job) : "");
+  std::string number = fmt::format("{}", job.job.value);
+  CommandOrNull(line, "retry_command", CanRetry(job) ? RetryCommandOf(call, number) : "");
   call.Put(line);
+}
+
+Waits AskWhatWaits(HistoryCall& call, const JobSelector& jobs) {
+  Waits waits;
+  if (!call.on_hub()) return waits;
+  bool last = jobs.last || (!jobs.all && jobs.ranges.empty());
+  // What the hub cannot tell now is left out.
+  (void)call.Ask(wire::LookAtJobs{{jobs.all, last, jobs.ranges}}, [&](const wire::JobNow& now) {
+    if (!now.waits.empty()) waits[now.job] = Reaching(now.waits, call.StateOption());
+  });
+  return waits;
 }
 
 }  // namespace
 
 Result<int> JobInfo(HistoryCall& call) {
-  auto numbers = PickJobs(call, call.words().words);
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  auto jobs = SelectJobs(call.words().words);
+  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  Waits waits = AskWhatWaits(call, *jobs);
   bool first = true;
-  for (uint32_t number : *numbers) {
+  auto told = call.Ask(wire::DescribeJobs{std::move(*jobs)}, [&](const JobDetails& details) {
     if (call.form() == OutputForm::kQuiet) {
-      call.Put(fmt::format("{}\n", number));
-      continue;
-    }
-    auto details = DetailsOf(call, number);
-    if (!details) {
-      bool never = details.error().kind == ErrorKind::kNotFound && numbers->size() > 1;
-      if (never) continue;  // never accepted; one of several
-      return std::unexpected(std::move(details.error()));
-    }
-    if (call.human()) {
-      if (!std::exchange(first, false)) call.Put("\n");
-      PrintPage(call, *details);
+      call.Put(fmt::format("{}\n", details.job.job.value));
+    } else if (call.form() == OutputForm::kJson) {
+      PrintJson(call, details, waits);
     } else {
-      PrintJson(call, *details);
+      if (!std::exchange(first, false)) call.Put("\n");
+      PrintPage(call, details, waits);
     }
-  }
-  return kExitSuccess;
+  });
+  return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));
 }
 
 }  // namespace spate::cli

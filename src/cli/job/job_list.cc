@@ -2,26 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/near.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/job_facts.h"
+#include "cli/history/job_text.h"
 #include "cli/history/select.h"
 #include "cli/job/job_verbs.h"
+#include "cli/view/json_fields.h"
 
 namespace spate::cli {
 namespace {
 
 using std::string_view_literals::operator""sv;
-using store::JobStanding;
 
 constexpr uint64_t kListedJobs = 20;
 
 // Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks.
 constexpr std::array kKinds = {"running"sv, "finished"sv, "stopped"sv, "interrupted"sv,
                                "damaged"sv, "queued"sv,   "held"sv,    "failed"sv};
-constexpr uint32_t kAllKinds = ~0u;
 
 Result<uint32_t> KindsOf(const Words& words) {
   uint32_t kinds = 0;
@@ -35,16 +35,11 @@ Result<uint32_t> KindsOf(const Words& words) {
             fmt::format("--filter: '{}' is no state of a job{}; write some of: {}",
                         EscapeForScreen(name), DidYouMean(name, kKinds), fmt::join(kKinds, " ")));
       }
-      kinds |= 1u << (at - kKinds.begin());
+      bool failed = at + 1 == kKinds.end();
+      kinds |= failed ? wire::ListJobs::kFailedKind : 1u << (at - kKinds.begin());
     }
   }
-  return values.empty() ? kAllKinds : kinds;
-}
-
-bool IsOfKind(const JobFacts& facts, uint32_t kinds) {
-  uint32_t kind = 1u << static_cast<uint32_t>(facts.summary.standing);
-  if (facts.counts.failed + facts.counts.unknown > 0) kind |= 1u << (kKinds.size() - 1);
-  return (kind & kinds) != 0;
+  return values.empty() ? wire::ListJobs::kAllKinds : kinds;
 }
 
 // Exact up to seven digits, so that two of them fit into a column.
@@ -53,29 +48,27 @@ std::string ShortCount(uint32_t count) {
   return fmt::format("{:.1f}M", count / 1e6);
 }
 
-std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& facts) {
-  const store::JobSummary& summary = facts.summary;
-  bool damaged = summary.standing == JobStanding::kDamaged;
-  std::vector<Cell> cells = {{fmt::format("{}", summary.number)}};
-  if (call.on_hub()) cells.push_back({summary.row.user});
-  cells.push_back({damaged ? "?" : facts.is_hidden ? "-" : NameOf(summary.row)});
+std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
+  bool damaged = job.state == JobStanding::kDamaged;
+  std::vector<Cell> cells = {{fmt::format("{}", job.job.value)}};
+  if (call.on_hub()) cells.push_back({job.user});
+  cells.push_back({damaged ? "?" : job.name.value_or("-")});
   // On a hub somebody has cancelled them; here they have left their list.
-  if (call.on_hub() && facts.counts.cancelled > 0 && summary.standing == JobStanding::kFinished) {
+  if (call.on_hub() && job.counts.cancelled > 0 && job.state == JobStanding::kFinished) {
     cells.push_back({"cancelled", Tone::kDoubtful});
   } else {
-    cells.push_back({store::JobStandingName(summary.standing), ToneOf(summary.standing)});
+    cells.push_back({WordOf(job.state), ToneOf(job.state)});
   }
   if (damaged) {
     cells.resize(7);
     return cells;
   }
-  const JobCounts& counts = facts.counts;
-  uint32_t failed = counts.failed + counts.unknown;
+  const JobCounts& counts = job.counts;
   cells.push_back({fmt::format("{}/{}", ShortCount(counts.finished()), ShortCount(counts.total))});
-  cells.push_back({ShortCount(failed), failed > 0 ? Tone::kBad : Tone::kPlain});
-  bool waits = summary.standing == JobStanding::kQueued;
-  cells.push_back({waits ? "-" : call.TimeText(summary.row.started)});
-  cells.push_back({facts.took ? FormatDuration(*facts.took) : "-"});
+  cells.push_back({ShortCount(job.failed()), job.failed() > 0 ? Tone::kBad : Tone::kPlain});
+  bool waits = job.state == JobStanding::kQueued || !job.started;
+  cells.push_back({waits ? "-" : call.TimeText(*job.started)});
+  cells.push_back({job.took ? FormatDuration(*job.took) : "-"});
   return cells;
 }
 
@@ -96,59 +89,59 @@ void PrintTable(HistoryCall& call, const std::vector<JobFacts>& jobs) {
   table.Finish();
 }
 
-// The newest first.
-Result<std::vector<JobFacts>> FindJobs(HistoryCall& call, const std::vector<uint32_t>& numbers,
-                                       uint32_t kinds, uint64_t limit) {
-  std::vector<JobFacts> found;
-  Status read;
-  auto visited = store::VisitJobs(call.place(), numbers, [&](const store::JobSummary& summary) {
-    auto facts = FactsOf(call, summary);
-    if (!facts) {
-      read = std::unexpected(std::move(facts.error()));
-      return false;
-    }
-    if (IsOfKind(*facts, kinds)) found.push_back(std::move(*facts));
-    return found.size() < limit;
-  });
-  if (!visited || !read) return std::unexpected(!visited ? visited.error() : read.error());
-  return found;
+Result<wire::ListJobs> QuestionOf(const HistoryCall& call, uint64_t most) {
+  const Words& words = call.words();
+  wire::ListJobs question;
+  auto kinds = KindsOf(words);
+  if (!kinds) return std::unexpected(std::move(kinds.error()));
+  question.kinds = *kinds;
+  auto limit = LimitOf(words, most);
+  if (!limit) return std::unexpected(std::move(limit.error()));
+  question.most = *limit;
+  question.whole = call.form() == OutputForm::kJson;
+  if (words.words.empty()) return question;
+  auto jobs = SelectJobs(words.words);
+  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  question.jobs = std::move(*jobs);
+  return question;
+}
+
+void PrintForPeople(HistoryCall& call, const wire::ListJobs& asked, const wire::JobsListed& listed,
+                    bool bounded) {
+  call.PutTitle();
+  PrintTable(call, listed.jobs);
+  if (listed.jobs.empty()) call.Say("there is no such job");
+  bool more = listed.jobs.size() == asked.most && listed.of > asked.most;
+  if (bounded && asked.kinds == wire::ListJobs::kAllKinds && more) {
+    call.Say(fmt::format("the newest {} of {} jobs; --all lists all", asked.most, listed.of));
+  }
 }
 
 }  // namespace
 
 Result<int> JobList(HistoryCall& call) {
   const Words& words = call.words();
-  auto kinds = KindsOf(words);
-  if (!kinds) return std::unexpected(std::move(kinds.error()));
   bool bounded = !words.Has(Opt::kAll) && words.words.empty();
-  auto limit = LimitOf(words, bounded ? kListedJobs : UINT64_MAX);
-  if (!limit) return std::unexpected(std::move(limit.error()));
-  auto numbers = words.words.empty() ? AllJobs(call) : PickJobs(call, words.words);
-  if (!numbers && words.words.empty() && numbers.error().kind == ErrorKind::kNotFound) {
-    if (call.human()) call.Say(numbers.error().message);
+  auto question = QuestionOf(call, bounded ? kListedJobs : UINT64_MAX);
+  if (!question) return std::unexpected(std::move(question.error()));
+  wire::JobsListed all;
+  auto told = call.Ask(*question, [&](wire::JobsListed listed) {
+    all.of = listed.of;
+    std::ranges::move(listed.jobs, std::back_inserter(all.jobs));
+  });
+  if (!told && words.words.empty() && told.error().kind == ErrorKind::kNotFound) {
+    if (call.human()) call.Say(told.error().message);
     return kExitSuccess;
   }
-  if (!numbers) return std::unexpected(std::move(numbers.error()));
-  auto jobs = FindJobs(call, *numbers, *kinds, *limit);
-  if (!jobs) return std::unexpected(std::move(jobs.error()));
-  std::ranges::reverse(*jobs);
+  if (!told) return std::unexpected(std::move(told.error()));
+  std::ranges::reverse(all.jobs);
   if (call.human()) {
-    call.PutTitle();
-    PrintTable(call, *jobs);
-    if (jobs->empty()) call.Say("there is no such job");
-    if (bounded && *kinds == kAllKinds && jobs->size() == *limit && numbers->size() > *limit) {
-      call.Say(fmt::format("the newest {} of {} jobs; --all lists all", *limit, numbers->size()));
-    }
+    PrintForPeople(call, *question, all, bounded);
     return kExitSuccess;
   }
-  for (const JobFacts& facts : *jobs) {
-    if (call.form() == OutputForm::kQuiet) {
-      call.Put(fmt::format("{}\n", facts.summary.number));
-      continue;
-    }
-    JsonLine line = TypedLine("job");
-    AddJobFields(line, facts);
-    call.Put(line);
+  for (const JobFacts& job : all.jobs) {
+    call.Put(call.form() == OutputForm::kQuiet ? fmt::format("{}\n", job.job.value)
+                                               : JsonOf("job", job));
   }
   return kExitSuccess;
 }

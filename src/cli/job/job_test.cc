@@ -1,4 +1,5 @@
 #include "cli/job/job_handler.h"
+#include "cli/state/state_handler.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,8 @@ using Argv = std::vector<std::string>;
 class JobCommands : public testing::Test {
  protected:
   Ran Run(Command command, Argv argv) {
-    return world_.Run(MakeJobHandler(world_.environment()), command, std::move(argv));
+    auto make = command == Command::kJobForget ? MakeStateHandler : MakeJobHandler;
+    return world_.Run(make(world_.environment()), command, std::move(argv));
   }
   std::string Out(Command command, Argv argv) {
     Ran ran = Run(command, std::move(argv));
@@ -316,12 +318,7 @@ TEST_F(JobCommands, CatTellsWhatIsMissing) {
   Ran ran = Run(Command::kJobCat, {});
   EXPECT_EQ(ran.code, kExitCouldNotRun);
   EXPECT_NE(ran.err.find("is shorter than the journal says"), std::string::npos) << ran.err;
-  world_.environment().settings = [](const store::JobRow& row) -> Result<JobSettings> {
-    JobSettings settings;
-    settings.cwd = row.cwd;
-    settings.stdout_pattern = "{#}.log";
-    return settings;
-  };
+  world_.settings.stdout_pattern = "{#}.log";
   {
     auto job = world_.AddJob(text);
     job->Record(AttemptOf(2, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));

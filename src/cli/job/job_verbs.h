@@ -1,8 +1,13 @@
 // The verbs of `spate job`, and `spate report`, one file each. They return an exit code.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "base/result.h"
 #include "cli/history/call.h"
+#include "client/asker.h"
 
 namespace spate::cli {
 
@@ -11,12 +16,12 @@ Result<int> JobInfo(HistoryCall& call);
 Result<int> JobTasks(HistoryCall& call);
 Result<int> JobCat(HistoryCall& call);
 Result<int> JobTail(HistoryCall& call);
-Result<int> JobGet(HistoryCall& call);
-Result<int> JobForget(HistoryCall& call);
 Result<int> Report(HistoryCall& call);
-// The first of a job's failures, with the end of what they wrote to stderr, as `run` tells them.
-// No verb of its own: the end of `submit --wait`.
-Result<int> JobFailures(HistoryCall& call);
+
+// The first of a job's `failed` failures, with the end of what they wrote to stderr, as `run` tells
+// them: for the end of `submit --wait`.
+Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
+                                 std::string_view reach);
 
 // --limit; `otherwise` when it is not given.
 Result<uint64_t> LimitOf(const Words& words, uint64_t otherwise);

@@ -1,25 +1,22 @@
-// What tasks wrote: which streams a command prints, where each goes, and how it goes on.
+// What tasks wrote: which streams a command prints, and where each piece goes.
 #pragma once
-
-#include <cstdint>
-#include <string_view>
 
 #include "base/result.h"
 #include "cli/history/call.h"
-#include "store/sqlite/output_file.h"
+#include "core/model/job_facts.h"
+#include "wire/questions.h"
 
 namespace spate::cli {
 
 // --stream. Both go where they belong; one alone goes to standard output.
-enum class Which : uint8_t { kBoth, kStdout, kStderr };
-Result<Which> WhichOf(const Words& words);
-bool Wants(Which which, store::Stream stream);
-void PutOutput(HistoryCall& call, Which which, store::Stream stream, std::string_view bytes);
+Result<wire::Streams> StreamsOf(const Words& words);
+// Its bytes.
+void PutBytes(HistoryCall& call, wire::Streams streams, const OutputFacts& piece);
 
-// --follow: the output of tasks of a hub's job as they end, from behind this place of its journal,
-// until the job has ended.
-Result<int> FollowOutput(HistoryCall& call, uint32_t job, uint64_t after);
+// --follow: the last `lines` of a hub's job (UINT64_MAX: all), and what its tasks write as they
+// end, until the job has.
+Result<int> FollowOutput(HistoryCall& call, uint64_t lines);
 // The one job that the words name (default: last).
-Result<uint32_t> PickOneJob(HistoryCall& call);
+Result<JobSelector> SelectOneJob(const Words& words);
 
 }  // namespace spate::cli

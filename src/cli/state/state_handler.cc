@@ -8,12 +8,12 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/job_facts.h"
-#include "cli/history/select.h"
-#include "cli/history/state_size.h"
+#include "cli/history/job_text.h"
+#include "cli/state/runs.h"
 #include "cli/table/page.h"
 #include "cli/table/text_width.h"
 #include "cli/text/end_text.h"
+#include "history/state_size.h"
 #include "os/file.h"
 #include "store/sqlite/backup.h"
 #include "store/sqlite/salvage.h"
@@ -54,8 +54,10 @@ void Examiner::PrintRemedy(uint32_t number, Page& page) {
              "into it (sqlite3 reads job.db), run the job's work anew, then remove it");
   auto summary = store::SummarizeJob(call_.state_dir(), number);
   if (summary && !summary->row.argv.empty()) {
-    page.Command("to run",
-                 fmt::format("cd {} && {}", ShellQuote(summary->row.cwd), CommandLineOf(*summary)));
+    JobFacts job;
+    job.argv = summary->row.argv;
+    page.Command("to run", fmt::format("cd {} && {}", ShellQuote(summary->row.cwd),
+                                       CommandLineOf(job, /*on_hub=*/false)));
   }
   page.Command("to remove", fmt::format("spate job forget{} {}", call_.StateOption(), number));
 }
@@ -93,7 +95,7 @@ void Examiner::PrintJson(uint32_t number, const std::string& path, const CheckRe
   line.Number("attempts", static_cast<int64_t>(report.attempts));
   line.Number("log_records", static_cast<int64_t>(report.log_records));
   line.Number("output_bytes", static_cast<int64_t>(report.output_bytes));
-  line.Number("bytes", static_cast<int64_t>(FolderBytes(path)));
+  line.Number("bytes", static_cast<int64_t>(history::FolderBytes(path)));
   call_.Put(line);
 }
 
@@ -204,7 +206,7 @@ Result<int> StateCheck(HistoryCall& call) {
     }
     if (hub && words.empty()) return examiner.sound() ? kExitSuccess : kExitTasksFailed;
   }
-  auto numbers = all ? AllJobs(call) : PickJobs(call, words);
+  auto numbers = PickRuns(call, words);
   if (!numbers && all && numbers.error().kind == ErrorKind::kNotFound) {
     if (call.human()) call.Say(numbers.error().message);
     return examiner.sound() ? kExitSuccess : kExitTasksFailed;
@@ -287,6 +289,8 @@ auto CallOf(Command command) {
       return HubBackup;
     case Command::kHubRestore:
       return HubRestore;
+    case Command::kJobForget:
+      return JobForget;
     default:
       return StateCheck;
   }

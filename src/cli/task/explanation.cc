@@ -10,10 +10,19 @@ namespace {
 
 using TimeText = std::function<std::string(Instant)>;
 
-Explanation Succeeded(const TaskSituation& s) {
+struct Situation {
+  const TaskDetails& details;
+  const TaskFacts& task;
+  bool on_hub;
+  Instant now;
+  const RetryPolicy& retry() const { return details.retry; }
+  JobStanding standing() const { return details.job.state; }
+};
+
+Explanation Succeeded(const Situation& s) {
   std::string text = "its only attempt succeeded";
   if (s.task.attempts > 1) {
-    text = fmt::format("its attempt {} succeeded", s.task.last->record.end.ref.attempt.value);
+    text = fmt::format("its attempt {} succeeded", s.task.last->end.ref.attempt.value);
   }
   return {"succeeded", text, std::nullopt, Remedy::kNone};
 }
@@ -23,10 +32,10 @@ const char* RetryName(Cause cause) {
   return CauseName(cause == Cause::kStart ? Cause::kExit : cause);
 }
 
-Explanation Failed(const TaskSituation& s) {
+Explanation Failed(const Situation& s) {
   Explanation why{"tries-used", "", std::nullopt, Remedy::kRetry};
-  const RetryPolicy& retry = s.log.policy.retry;
-  const engine::AttemptEnded& last = s.task.last->record;
+  const RetryPolicy& retry = s.retry();
+  const AttemptFacts& last = *s.task.last;
   std::string how = CauseText(last.end);
   bool wanted = (retry.retry_on & CauseBit(last.end.cause)) != 0;
   if (!wanted) {
@@ -46,90 +55,92 @@ Explanation Failed(const TaskSituation& s) {
   return why;
 }
 
-std::string HeldText(engine::HoldReason reason) {
+std::string HeldText(HoldReason reason) {
   switch (reason) {
-    case engine::HoldReason::kHaltRule:
+    case HoldReason::kHaltRule:
       return "--halt";
-    case engine::HoldReason::kMaxFailures:
+    case HoldReason::kMaxFailures:
       return "--max-failures";
-    case engine::HoldReason::kAllFail:
+    case HoldReason::kAllFail:
       return "the rule that holds a job whose tasks all fail";
-    case engine::HoldReason::kDamaged:
+    case HoldReason::kDamaged:
       return "damage of its journal";
     default:
       return "a signal (Ctrl-C)";
   }
 }
 
-Explanation QueuedInRun(const TaskSituation& s, const TimeText& time) {
-  if (s.log.held != engine::HoldReason::kNone) {
+Explanation QueuedInRun(const Situation& s, const TimeText& time) {
+  if (s.details.held != HoldReason::kNone) {
     return {"held",
             fmt::format("the run is ending: by {} nothing more of the job is started",
-                        HeldText(s.log.held)),
+                        HeldText(s.details.held)),
             std::nullopt, Remedy::kNone};
   }
-  if (s.task.last && s.task.last->record.verdict == engine::Verdict::kRetry) {
-    Instant due = s.task.last->record.ended + s.log.policy.retry.delay;
-    if (s.task.last->record.counts && due > s.now) {
+  if (s.task.last && s.task.last->verdict == Verdict::kRetry) {
+    Instant due = s.task.last->ended + s.retry().delay;
+    if (s.task.last->counts && due > s.now) {
       return {"retry-delay",
               fmt::format("{}; its next try waits for --retry-delay until {}",
-                          CauseText(s.task.last->record.end), time(due)),
+                          CauseText(s.task.last->end), time(due)),
               due, Remedy::kNone};
     }
   }
   std::string text = fmt::format("it waits for a free slot: {} running or about to, {} queued",
-                                 CountOf(s.counts.leased, "task"), FormatCount(s.counts.queued));
-  if (s.settings.min_free_memory > 0) {
+                                 CountOf(s.details.job.counts.leased, "task"),
+                                 FormatCount(s.details.job.counts.queued));
+  if (s.details.min_free_memory > 0) {
     text += fmt::format("; nothing starts while less than {} of memory are free",
-                        FormatSize(s.settings.min_free_memory));
+                        FormatSize(s.details.min_free_memory));
   }
-  if (s.settings.max_load > 0) {
-    text += fmt::format("; nothing starts while the load is above {:g}", s.settings.max_load);
+  if (s.details.max_load > 0) {
+    text += fmt::format("; nothing starts while the load is above {:g}", s.details.max_load);
   }
   return {"slot", text, std::nullopt, Remedy::kNone};
 }
 
-Explanation QueuedOnHub(const TaskSituation& s, const TimeText& time) {
-  if (s.job.standing == store::JobStanding::kHeld || s.log.held != engine::HoldReason::kNone) {
+Explanation QueuedOnHub(const Situation& s, const TimeText& time) {
+  if (s.standing() == JobStanding::kHeld || s.details.held != HoldReason::kNone) {
     return {"held", "its job is held: nothing more of it is started until it is released",
             std::nullopt, Remedy::kNone};
   }
   return QueuedInRun(s, time);
 }
 
-Explanation Queued(const TaskSituation& s, const TimeText& time) {
-  if (s.job.place.is_hub) return QueuedOnHub(s, time);
-  if (s.job.standing == store::JobStanding::kRunning) return QueuedInRun(s, time);
-  if (s.job.standing == store::JobStanding::kInterrupted) {
+Explanation Queued(const Situation& s, const TimeText& time) {
+  if (s.on_hub) return QueuedOnHub(s, time);
+  if (s.standing() == JobStanding::kRunning) return QueuedInRun(s, time);
+  if (s.standing() == JobStanding::kInterrupted) {
     std::string text = fmt::format(
         "the process {} that ran the job ended without a word, before the task had an end that "
         "was kept; a run that goes on starts it{}",
-        s.job.row.pid,
-        s.log.policy.retry.once ? ", or tells that it is unknown when it was running (--once)"
-                                : "");
+        s.details.job.pid.value_or(0),
+        s.retry().once ? ", or tells that it is unknown when it was running (--once)" : "");
     return {"interrupted", text, std::nullopt, Remedy::kResume};
   }
   std::string text = "the run was stopped";
-  if (s.job.row.ended) text += " at " + time(*s.job.row.ended);
-  if (s.log.held != engine::HoldReason::kNone) text += " by " + HeldText(s.log.held);
+  if (s.details.job.ended) text += " at " + time(*s.details.job.ended);
+  if (s.details.held != HoldReason::kNone) text += " by " + HeldText(s.details.held);
   text += s.task.attempts > 0 ? ", before its next attempt" : ", before it was started";
   return {"stopped", text, std::nullopt, Remedy::kResume};
 }
 
-Explanation Running(const TaskSituation& s, const TimeText& time) {
-  if (!s.live) {
+Explanation Running(const Situation& s, const TimeText& time) {
+  if (!s.details.live) {
     return {"given", "it is given to a slot and starts next, or is just starting or ending",
             std::nullopt, Remedy::kNone};
   }
-  std::string text = fmt::format("attempt {} runs since {} ({}) in slot {} as process {}",
-                                 s.live->attempt, time(s.live->since),
-                                 BriefDuration(s.now - s.live->since), s.live->slot, s.live->pid);
+  std::string text =
+      fmt::format("attempt {} runs since {} ({}) in slot {} as process {}", s.details.live->attempt,
+                  time(s.details.live->since), BriefDuration(s.now - s.details.live->since),
+                  s.details.live->slot, s.details.live->pid);
   return {"running", text, std::nullopt, Remedy::kNone};
 }
 
 }  // namespace
 
-Explanation Explain(const TaskSituation& s, const TimeText& time) {
+Explanation Explain(const TaskDetails& task, bool on_hub, Instant now, const TimeText& time) {
+  Situation s{task, task.task, on_hub, now};
   switch (s.task.state) {
     case TaskState::kSucceeded:
       return Succeeded(s);
@@ -140,8 +151,8 @@ Explanation Explain(const TaskSituation& s, const TimeText& time) {
     case TaskState::kLeased:
       return Running(s, time);
     case TaskState::kCancelled:
-      if (const std::string* why = s.log.WhyCancelled(s.task.index)) {
-        return {"cancelled", *why, std::nullopt, Remedy::kNone};
+      if (task.why_cancelled) {
+        return {"cancelled", *task.why_cancelled, std::nullopt, Remedy::kNone};
       }
       return {"withdrawn", "it was no longer in the list when the job was taken up again",
               std::nullopt, Remedy::kNone};

@@ -7,22 +7,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cli/history/live_tasks.h"
-#include "cli/history/log_facts.h"
-#include "core/model/job.h"
-#include "store/sqlite/history.h"
+#include "core/model/job_facts.h"
 
 namespace spate::cli {
-
-struct TaskSituation {
-  const store::JobSummary& job;
-  const store::TaskSummary& task;
-  const LogFacts& log;
-  JobCounts counts;              // of the job
-  std::optional<LiveTask> live;  // its processes, when they were found
-  const JobSettings& settings;
-  Instant now;
-};
 
 enum class Remedy : uint8_t { kNone, kRetry, kResume };
 
@@ -36,7 +23,7 @@ struct Explanation {
 };
 
 // `time` says when something was or will be.
-Explanation Explain(const TaskSituation& situation,
+Explanation Explain(const TaskDetails& task, bool on_hub, Instant now,
                     const std::function<std::string(Instant)>& time);
 
 }  // namespace spate::cli

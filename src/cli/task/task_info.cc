@@ -2,25 +2,15 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/history/job_facts.h"
+#include "cli/history/job_text.h"
+#include "cli/history/task_text.h"
 #include "cli/run/list_places.h"
 #include "cli/table/page.h"
 #include "cli/task/task_verbs.h"
 #include "cli/text/end_text.h"
-#include "format/list_line.h"
 
 namespace spate::cli {
 namespace {
-
-using store::AttemptEntry;
-
-std::vector<Check> ChecksOf(const TaskAtHand& at) {
-  if (at.texts.settings().row_kind != RowKind::kListLine) return {};
-  auto row = at.history.RowText(at.task.index);
-  if (!row) return {};
-  auto line = format::ParseListLine(*row);
-  return line ? line->checks : std::vector<Check>();
-}
 
 std::string CheckText(const Check& check) {
   return fmt::format("{} {} {}", check.when == CheckWhen::kIn ? "in" : "out",
@@ -49,11 +39,11 @@ std::string StreamText(const char* name, uint64_t total, uint64_t kept) {
   return text;
 }
 
-std::string OutputText(const AttemptEntry& attempt) {
-  const AttemptEnd& end = attempt.record.end;
-  std::string text = StreamText("of output", end.stdout_total, attempt.kept.stdout_bytes);
-  std::string errors = StreamText("of errors", end.stderr_total, attempt.kept.stderr_bytes);
-  uint64_t kept = attempt.kept.files_bytes;
+std::string OutputText(const AttemptFacts& attempt) {
+  const AttemptEnd& end = attempt.end;
+  std::string text = StreamText("of output", end.stdout_total, attempt.stdout_kept);
+  std::string errors = StreamText("of errors", end.stderr_total, attempt.stderr_kept);
+  uint64_t kept = attempt.files_kept;
   for (const std::string& more : {errors, StreamText("of files", kept, kept)}) {
     if (!text.empty() && !more.empty()) text += ", ";
     text += more;
@@ -62,8 +52,8 @@ std::string OutputText(const AttemptEntry& attempt) {
 }
 
 // The lines about an attempt, each for a field of its own.
-std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptEntry& attempt) {
-  const AttemptEnd& end = attempt.record.end;
+std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptFacts& attempt) {
+  const AttemptEnd& end = attempt.end;
   std::vector<std::string> lines = {AttemptText(attempt)};
   if (end.slot > 0) {
     lines.push_back(fmt::format("started {} in slot {}, took {}", call.FullTimeText(end.start),
@@ -103,49 +93,41 @@ std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptEntr
   return lines;
 }
 
-// "jobs.lst:5", for a task that failed; empty where that cannot be told. The lists of a hub's job
-// are where its user is, and not for the hub to read.
-std::string PlaceOf(const HistoryCall& call, const TaskAtHand& at) {
+// "jobs.lst:5", for a task that failed; empty where that cannot be told.
+std::string PlaceOf(const TaskDetails& at) {
   bool failed = at.task.state == TaskState::kFailed || at.task.state == TaskState::kUnknown;
-  bool listed = at.texts.settings().row_kind == RowKind::kListLine && !call.on_hub();
-  if (!failed || !listed) return "";
-  const store::JobRow& job = at.history.summary().row;
-  auto row = at.history.RowText(at.task.index);
-  if (!row) return "";
+  if (!failed || !at.row || !at.job.files) return "";
+  std::string cwd = at.job.cwd.value_or("");
   std::vector<std::string> files;
-  for (std::string_view file : job.files) {
-    if (file.starts_with(job.cwd + "/")) file.remove_prefix(job.cwd.size() + 1);
+  for (std::string_view file : *at.job.files) {
+    if (file.starts_with(cwd + "/")) file.remove_prefix(cwd.size() + 1);
     files.emplace_back(file);
   }
-  return PlacesInLists(job.cwd, files, {{at.task.index, std::move(*row)}}).front();
+  return PlacesInLists(cwd, files, {{at.task.index, *at.row}}).front();
 }
 
-void PrintPage(HistoryCall& call, const TaskAtHand& at, const std::string& place) {
+void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& place) {
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
-  page.Title(fmt::format("task {}  {}", at.id(), StateWord(at.task.state)));
-  page.Field("command", at.command);
+  page.Title(fmt::format("task {}  {}", IdOf(at), StateWord(at.task.state)));
+  page.Field("command", at.task.command);
   page.Field("in list", place);
-  page.Field("folder", at.texts.settings().cwd);
-  auto body = at.texts.Body(at.task.index, at.task.last ? at.task.last->record.end.slot : 0);
-  if (body) {
-    page.Field("stdin", body->stdin_file);
-    page.Field("stdout", body->stdout_file);
-    page.Field("stderr", body->stderr_file);
-  }
-  std::vector<Check> checks = ChecksOf(at);
-  for (size_t i = 0; i < checks.size(); ++i)
-    page.Field(i == 0 ? "checks" : "", CheckText(checks[i]));
-  if (const Needs* needs = at.log.NeedsOf(at.task.index)) page.Field("needs", NeedsText(*needs));
-  for (const AttemptEntry& attempt : at.attempts) {
-    std::string label = fmt::format("attempt {}", attempt.record.end.ref.attempt.value);
+  page.Field("folder", at.cwd);
+  page.Field("stdin", at.stdin_file);
+  page.Field("stdout", at.stdout_file);
+  page.Field("stderr", at.stderr_file);
+  std::string checks = "checks";
+  for (const Check& check : at.checks) page.Field(std::exchange(checks, ""), CheckText(check));
+  if (at.needs) page.Field("needs", NeedsText(*at.needs));
+  for (const AttemptFacts& attempt : at.attempts) {
+    std::string label = fmt::format("attempt {}", attempt.end.ref.attempt.value);
     for (const std::string& line : AttemptLines(call, attempt)) {
       page.Field(label, line);
       label.clear();
     }
   }
-  page.Command("why", fmt::format("spate task explain{} {}", call.StateOption(), at.id()));
+  page.Command("why", fmt::format("spate task explain{} {}", call.StateOption(), IdOf(at)));
   if (!at.attempts.empty()) {
-    page.Command("to read", fmt::format("spate job cat{} {}", call.StateOption(), at.id()));
+    page.Command("to read", fmt::format("spate job cat{} {}", call.StateOption(), IdOf(at)));
   }
 }
 
@@ -163,8 +145,8 @@ std::string ListOf(const std::vector<T>& values, ToJson to_json) {
   return "[" + list + "]";
 }
 
-void AddNeeds(JsonLine& line, const Needs* needs) {
-  if (needs == nullptr) {
+void AddNeeds(JsonLine& line, const std::optional<Needs>& needs) {
+  if (!needs) {
     line.Null("needs");
     return;
   }
@@ -177,38 +159,34 @@ void AddNeeds(JsonLine& line, const Needs* needs) {
   line.Raw("needs", Inside(inner));
 }
 
-void PrintJson(HistoryCall& call, const TaskAtHand& at, const std::string& place) {
-  JsonLine line = TypedLine("task");
-  AddTaskFields(line, at.history.summary().number, at.task, at.command);
-  TextOrBase64(line, "cwd", at.texts.settings().cwd);
-  if (place.empty()) {
-    line.Null("place");
+void TextOrNull(JsonLine& line, std::string_view key, const std::string& text) {
+  if (text.empty()) {
+    line.Null(key);
   } else {
-    line.Text("place", place);
+    TextOrBase64(line, key, text);
   }
-  auto body = at.texts.Body(at.task.index, at.task.last ? at.task.last->record.end.slot : 0);
-  for (const auto& [key, file] : {std::pair{"stdin_file", body ? body->stdin_file : ""},
-                                  {"stdout_file", body ? body->stdout_file : ""},
-                                  {"stderr_file", body ? body->stderr_file : ""}}) {
-    if (file.empty()) {
-      line.Null(key);
-    } else {
-      TextOrBase64(line, key, file);
-    }
-  }
-  line.Raw("checks", ListOf(ChecksOf(at), [](const Check& check) {
+}
+
+void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& place) {
+  JsonLine line = TypedLine("task");
+  AddTaskFields(line, at.job.job, at.task);
+  TextOrBase64(line, "cwd", at.cwd);
+  TextOrNull(line, "place", place);
+  TextOrNull(line, "stdin_file", at.stdin_file);
+  TextOrNull(line, "stdout_file", at.stdout_file);
+  TextOrNull(line, "stderr_file", at.stderr_file);
+  line.Raw("checks", ListOf(at.checks, [](const Check& check) {
              JsonLine inner;
              inner.Text("when", check.when == CheckWhen::kIn ? "in" : "out");
              inner.Text("kind", CheckKindName(check.kind));
              TextOrBase64(inner, "file", check.file);
              return inner;
            }));
-  AddNeeds(line, at.log.NeedsOf(at.task.index));
-  line.Raw("ends", ListOf(at.attempts, [](const AttemptEntry& attempt) {
+  AddNeeds(line, at.needs);
+  line.Raw("ends", ListOf(at.attempts, [](const AttemptFacts& attempt) {
              JsonLine inner;
              AddAttemptFields(inner, attempt);
-             inner.Raw("processes",
-                       ListOf(attempt.record.end.processes, [](const ProcessEnd& process) {
+             inner.Raw("processes", ListOf(attempt.end.processes, [](const ProcessEnd& process) {
                          JsonLine one;
                          one.Number("step", process.step).Number("command", process.command);
                          one.Number("rank", process.rank).Number("status", process.status);
@@ -225,8 +203,8 @@ Result<int> TaskInfo(HistoryCall& call) {
   constexpr int kMostPlaces = 20;  // for each its lists are read
   int places = 0;
   bool first = true;
-  return ForEachTask(call, [&](const TaskAtHand& at) {
-    std::string place = places < kMostPlaces ? PlaceOf(call, at) : "";
+  return ForEachTask(call, [&](const TaskDetails& at) {
+    std::string place = places < kMostPlaces ? PlaceOf(at) : "";
     if (!place.empty()) ++places;
     if (!call.human()) return PrintJson(call, at, place);
     if (!std::exchange(first, false)) call.Put("\n");

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
-#include "cli/history/live_tasks.h"
 #include "cli/history/testing_history.h"
 #include "cli/task/explanation.h"
 
@@ -67,12 +66,7 @@ TEST_F(TaskCommands, InfoShowsEveryAttempt) {
 TEST_F(TaskCommands, InfoOfChecksFilesAndNotes) {
   JobText text;
   text.rows = {"sort {check in exists a.txt} > {check out line+ b.txt}"};
-  world_.environment().settings = [](const store::JobRow& row) -> Result<JobSettings> {
-    JobSettings settings;
-    settings.cwd = row.cwd;
-    settings.stdin_pattern = "{#}.in";
-    return settings;
-  };
+  world_.settings.stdin_pattern = "{#}.in";
   {
     auto job = world_.AddJob(text);
     auto end = AttemptOf(1, 0, 1, Cause::kCheck, 0, Verdict::kFailed);
@@ -192,62 +186,62 @@ TEST_F(TaskCommands, FindsTheProcessesOfARunningTask) {
 
 class ExplainTest : public testing::Test {
  protected:
+  ExplainTest() { job_.counts = {.total = 9, .queued = 5, .leased = 1}; }
   Explanation Get() {
-    TaskSituation situation{job_, task_,     log_, {.total = 9, .queued = 5, .leased = 1},
-                            {},   settings_, kThen};
-    return Explain(situation, [](Instant when) {
+    return Explain(at_, /*on_hub=*/false, kThen, [](Instant when) {
       return fmt::format("+{}s", (when - kThen).ns / 1'000'000'000);
     });
   }
   void Ended(Cause cause, int32_t status, Verdict verdict) {
-    task_.last = store::AttemptEntry{AttemptOf(1, 0, 1, cause, status, verdict, -2), {}};
+    auto ended = AttemptOf(1, 0, 1, cause, status, verdict, -2);
+    task_.last = AttemptFacts{
+        .end = ended.end, .verdict = verdict, .counts = ended.counts, .ended = ended.ended};
     task_.attempts = 1;
-    task_.tries = task_.last->record.counts ? 1 : 0;
+    task_.tries = ended.counts ? 1 : 0;
   }
-  store::JobSummary job_;
-  store::TaskSummary task_;
-  LogFacts log_;
-  JobSettings settings_;
+  TaskDetails at_;
+  TaskFacts& task_ = at_.task;
+  JobFacts& job_ = at_.job;
 };
 
 TEST_F(ExplainTest, Failures) {
   task_.state = TaskState::kFailed;
   Ended(Cause::kExit, 3, Verdict::kFailed);
   EXPECT_EQ(Get().text, "exit code 3, and no further tries were asked for (--retries)");
-  log_.policy.retry.retries = 3;
-  log_.policy.retry.retry_on = CauseBit(Cause::kSignal);
+  at_.retry.retries = 3;
+  at_.retry.retry_on = CauseBit(Cause::kSignal);
   EXPECT_EQ(Get().reason, "not-retried");
   EXPECT_EQ(Get().text, "exit code 3, and --retry-on does not name exit");
   Ended(Cause::kStart, 127, Verdict::kFailed);
   EXPECT_EQ(Get().text, "command not found (127), and --retry-on does not name exit");
-  log_.policy.retry.retry_on = kAllCauses;
+  at_.retry.retry_on = kAllCauses;
   Ended(Cause::kNode, 0, Verdict::kFailed);
   EXPECT_EQ(Get().reason, "losses");
   EXPECT_EQ(Get().remedy, Remedy::kRetry);
 }
 
 TEST_F(ExplainTest, WaitingInARun) {
-  job_.standing = store::JobStanding::kRunning;
+  job_.state = JobStanding::kRunning;
   EXPECT_EQ(Get().reason, "slot");
   EXPECT_EQ(Get().text, "it waits for a free slot: 1 task running or about to, 5 queued");
-  settings_.min_free_memory = 1 << 30;
-  settings_.max_load = 2.5;
+  at_.min_free_memory = 1 << 30;
+  at_.max_load = 2.5;
   EXPECT_EQ(Get().text,
             "it waits for a free slot: 1 task running or about to, 5 queued; nothing starts while "
             "less than 1.0 GB of memory are free; nothing starts while the load is above 2.5");
   Ended(Cause::kExit, 1, Verdict::kRetry);
-  log_.policy.retry.delay = Duration::Seconds(60);
+  at_.retry.delay = Duration::Seconds(60);
   EXPECT_EQ(Get().reason, "retry-delay");
   EXPECT_EQ(Get().text, "exit code 1; its next try waits for --retry-delay until +59s");
-  log_.held = engine::HoldReason::kHaltRule;
+  at_.held = HoldReason::kHaltRule;
   EXPECT_EQ(Get().reason, "held");
   EXPECT_EQ(Get().text, "the run is ending: by --halt nothing more of the job is started");
 }
 
 TEST_F(ExplainTest, AttemptsThatAreNoTriesWaitForNoDelay) {
-  job_.standing = store::JobStanding::kRunning;
+  job_.state = JobStanding::kRunning;
   Ended(Cause::kNode, 0, Verdict::kRetry);
-  log_.policy.retry.delay = Duration::Seconds(60);
+  at_.retry.delay = Duration::Seconds(60);
   EXPECT_EQ(Get().reason, "slot");
 }
 

@@ -38,6 +38,12 @@ class JsonFields {
   void Put(std::string_view key, Id<Tag, Rep> id) {
     line_.Number(key, id.value);
   }
+  // An enum that is told by a word.
+  template <typename E>
+    requires requires(E value) { WordOf(value); }
+  void Put(std::string_view key, E value) {
+    line_.Text(key, WordOf(value));
+  }
   void Put(std::string_view key, double value) { line_.Seconds(key, value); }
   void Put(std::string_view key, Duration time) { line_.Seconds(key, time.seconds()); }
   void Put(std::string_view key, Instant time) { line_.Seconds(key, time.seconds()); }

@@ -24,24 +24,6 @@ JsonLine TaskLine(std::string_view type, const AttemptRef& ref) {
   return line;
 }
 
-const char* HoldName(engine::HoldReason reason) {
-  switch (reason) {
-    case engine::HoldReason::kUser:
-      return "user";
-    case engine::HoldReason::kHaltRule:
-      return "halt";
-    case engine::HoldReason::kMaxFailures:
-      return "max-failures";
-    case engine::HoldReason::kAllFail:
-      return "all-fail";
-    case engine::HoldReason::kDamaged:
-      return "damaged";
-    case engine::HoldReason::kNone:
-      break;
-  }
-  return "none";
-}
-
 const char* EndName(RunEnd how) {
   switch (how) {
     case RunEnd::kFinished:

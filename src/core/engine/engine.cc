@@ -10,22 +10,6 @@
 
 namespace spate::engine {
 
-const char* VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSucceeded:
-      return "succeeded";
-    case Verdict::kRetry:
-      return "retry";
-    case Verdict::kFailed:
-      return "failed";
-    case Verdict::kUnknown:
-      return "unknown";
-    case Verdict::kCancelled:
-      return "cancelled";
-  }
-  return "?";
-}
-
 void Output::Clear() {
   records.clear();
   sends.clear();

@@ -59,14 +59,7 @@ struct NeedsChanged {
   std::vector<TaskClass> new_requests;  // appended to the plan's
   std::vector<RequestRun> runs;         // of these tasks, sorted
 };
-enum class HoldReason : uint8_t {
-  kNone = 0,
-  kUser = 1,
-  kHaltRule = 2,
-  kMaxFailures = 3,
-  kAllFail = 4,  // JobPolicy::pause_after_failures
-  kDamaged = 5,  // the text of some of its tasks cannot be read
-};
+using spate::HoldReason;
 // Nothing more of the job is started until it is released; what runs goes on.
 struct JobHeld {
   JobId job;
@@ -102,15 +95,8 @@ struct Returned {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
-// What becomes of a task by the end of one of its attempts.
-enum class Verdict : uint8_t {
-  kSucceeded = 0,
-  kRetry = 1,
-  kFailed = 2,
-  kUnknown = 3,
-  kCancelled = 4,  // it, or its job, was cancelled, and it did not succeed
-};
-const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", "cancelled"
+using spate::Verdict;
+using spate::VerdictName;
 // One row of the journal's attempt table.
 struct AttemptEnded {
   NodeId node;

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/model/fields.h"
 
 namespace spate {
 
@@ -17,6 +18,12 @@ struct AttemptRef {
   JobId job;
   TaskIndex index = 0;
   Attempt attempt;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "index", self.index);
+    visit(3, "attempt", self.attempt);
+  }
   friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
 };
 
@@ -40,9 +47,13 @@ enum class Cause : uint8_t {
   kStopped = 8,    // ended by us because its job was stopped; not a failure of the task
 };
 inline constexpr int kCauseCount = 9;
+template <>
+inline constexpr Cause kLastOf<Cause> = Cause::kStopped;
 const char* CauseName(Cause cause);  // "success", "exit", "signal", "time", "memory", "check", ...
 
 enum class MemorySource : uint8_t { kNone = 0, kCgroup = 1, kSampled = 2, kRusage = 3 };
+template <>
+inline constexpr MemorySource kLastOf<MemorySource> = MemorySource::kRusage;
 const char* MemorySourceName(MemorySource source);
 
 // Which process of an attempt: step, command within the step, rank of a gang (0 without one).
@@ -51,6 +62,13 @@ struct ProcessEnd {
   uint16_t command = 0;
   uint32_t rank = 0;
   int32_t status = 0;  // exit code, or 128 + signal
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "step", self.step);
+    visit(2, "command", self.command);
+    visit(3, "rank", self.rank);
+    visit(4, "status", self.status);
+  }
 };
 
 // The end of an attempt, as its node saw it. It becomes one row of the journal.
@@ -72,7 +90,39 @@ struct AttemptEnd {
   uint64_t stderr_total = 0;
   std::string note;  // rare: which check failed, why it did not start, what was left
   std::vector<ProcessEnd> processes;  // only when the attempt had more than one
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "cause", self.cause);
+    visit(3, "memory_source", self.memory_source);
+    visit(4, "slot", self.slot);
+    visit(5, "status", self.status);
+    visit(6, "start", self.start);
+    visit(7, "wall", self.wall);
+    visit(8, "user", self.user);
+    visit(9, "system", self.system);
+    visit(10, "peak_memory", self.peak_memory);
+    visit(11, "read_bytes", self.read_bytes);
+    visit(12, "written_bytes", self.written_bytes);
+    visit(13, "left_behind", self.left_behind);
+    visit(14, "stdout_bytes", self.stdout_total);
+    visit(15, "stderr_bytes", self.stderr_total);
+    visit(16, "note", self.note);
+    visit(17, "processes", self.processes);
+  }
 };
+
+// What becomes of a task by the end of one of its attempts.
+enum class Verdict : uint8_t {
+  kSucceeded = 0,
+  kRetry = 1,
+  kFailed = 2,
+  kUnknown = 3,
+  kCancelled = 4,  // it, or its job, was cancelled, and it did not succeed
+};
+template <>
+inline constexpr Verdict kLastOf<Verdict> = Verdict::kCancelled;
+const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", "cancelled"
 
 // What an attempt wrote, on its way from shepherd to journal and terminal. A stream of up to
 // kInlineOutput bytes is inline; a longer one lies in a spool file, whole, and the last owner

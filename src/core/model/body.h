@@ -10,12 +10,18 @@
 namespace spate {
 
 // Checks of files, as Parasol has them.
-enum class CheckKind : uint8_t { kExists, kExistsPlus, kLine, kLinePlus };
-enum class CheckWhen : uint8_t { kIn, kOut };
+enum class CheckKind : uint8_t { kExists, kExistsPlus, kLine, kLinePlus, kLast = kLinePlus };
+enum class CheckWhen : uint8_t { kIn, kOut, kLast = kOut };
 struct Check {
   CheckWhen when = CheckWhen::kIn;
   CheckKind kind = CheckKind::kExists;
   std::string file;  // relative to the job's folder
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "when", self.when);
+    visit(2, "kind", self.kind);
+    visit(3, "file", self.file);
+  }
   friend bool operator==(const Check&, const Check&) = default;
 };
 // Why a file fails a check: "F does not exist", "F is empty", "F has an incomplete last line".

@@ -50,6 +50,7 @@ struct HubFacts {
   uint64_t backlog = 0;                // bytes that wait to be written
   uint64_t journal_bytes = 0;          // on disk
   Duration lag;                        // by which the loop was late at the last look
+  std::string host;                    // the name of its machine
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -76,6 +77,7 @@ struct HubFacts {
     visit(21, kNotInJson, self.backlog);
     visit(22, kNotInJson, self.journal_bytes);
     visit(23, kNotInJson, self.lag);
+    visit(24, kNotInJson, self.host);
   }
 };
 

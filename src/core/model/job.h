@@ -20,6 +20,11 @@ namespace spate {
 struct TaskRange {
   TaskIndex first = 0;
   uint32_t count = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "first", self.first);
+    visit(2, "count", self.count);
+  }
   friend bool operator==(const TaskRange&, const TaskRange&) = default;
 };
 
@@ -44,14 +49,29 @@ struct RetryPolicy {
   CauseSet retry_on = kAllCauses;
   Duration delay;     // from the end of an attempt to the start of the next one
   bool once = false;  // an attempt that was lost is never repeated: the task ends as unknown
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "retries", self.retries);
+    visit(2, "retry_on", self.retry_on);
+    visit(3, "delay", self.delay);
+    visit(4, "once", self.once);
+  }
 };
 
 // When to stop a job early, as GNU parallel's --halt.
 struct HaltRule {
-  enum class When : uint8_t { kNever, kSoon, kNow } when = When::kNever;  // now: end what runs
-  enum class What : uint8_t { kFail, kSuccess, kDone } what = What::kFail;
+  // now: end what runs
+  enum class When : uint8_t { kNever, kSoon, kNow, kLast = kNow } when = When::kNever;
+  enum class What : uint8_t { kFail, kSuccess, kDone, kLast = kDone } what = What::kFail;
   uint32_t count = 0;    // so many tasks, or
   uint32_t percent = 0;  // so many of 100 of the job's tasks
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "when", self.when);
+    visit(2, "what", self.what);
+    visit(3, "count", self.count);
+    visit(4, "percent", self.percent);
+  }
 };
 
 inline constexpr uint32_t kJobWeight = 100;
@@ -70,7 +90,30 @@ struct JobPolicy {
   // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
   uint32_t pause_after_failures = 0;
   bool pause_despite_success = false;  // also when some succeeded before them
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "retry", self.retry);
+    visit(2, "halt", self.halt);
+    visit(3, "max_failures", self.max_failures);
+    visit(4, "max_running", self.max_running);
+    visit(5, "weight", self.weight);
+    visit(6, "pause_after_failures", self.pause_after_failures);
+    visit(7, "pause_despite_success", self.pause_despite_success);
+  }
 };
+
+// Why nothing more of a job is started until it is released.
+enum class HoldReason : uint8_t {
+  kNone = 0,
+  kUser = 1,
+  kHaltRule = 2,
+  kMaxFailures = 3,
+  kAllFail = 4,  // JobPolicy::pause_after_failures
+  kDamaged = 5,  // the text of some of its tasks cannot be read
+};
+template <>
+inline constexpr HoldReason kLastOf<HoldReason> = HoldReason::kDamaged;
+const char* HoldName(HoldReason reason);  // "none", "user", "halt", "max-failures", ...
 
 // When a job that waits for another one may start.
 enum class AfterKind : uint8_t {
@@ -172,6 +215,8 @@ enum class TaskState : uint8_t {
   kCancelled = 4,  // withdrawn before it succeeded or failed
   kUnknown = 5,    // lost, and --once forbids to repeat it
 };
+template <>
+inline constexpr TaskState kLastOf<TaskState> = TaskState::kUnknown;
 const char* TaskStateName(TaskState state);
 
 struct JobCounts {

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/units.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
 #include "core/model/job.h"
+#include "core/model/job_facts.h"
 #include "core/model/needs.h"
 
 namespace spate {
@@ -103,6 +105,24 @@ std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs) {
     }
   }
   return std::nullopt;
+}
+
+const char* VerdictName(Verdict verdict) {
+  constexpr std::array<const char*, 5> kNames = {"succeeded", "retry", "failed", "unknown",
+                                                 "cancelled"};
+  return kNames.at(static_cast<size_t>(verdict));
+}
+
+const char* HoldName(HoldReason reason) {
+  constexpr std::array<const char*, 6> kNames = {"none",         "user",     "halt",
+                                                 "max-failures", "all-fail", "damaged"};
+  return kNames.at(static_cast<size_t>(reason));
+}
+
+const char* WordOf(JobStanding standing) {
+  constexpr std::array<const char*, 7> kWords = {"running", "finished", "stopped", "interrupted",
+                                                 "damaged", "queued",   "held"};
+  return kWords.at(static_cast<size_t>(standing));
 }
 
 const char* CauseName(Cause cause) {

@@ -37,6 +37,16 @@ struct Needs {
   std::vector<std::string> labels = {};  // the node must have all of them; sorted
   std::string on_node = {};              // only on the node of this name; empty: on any
   std::vector<std::string> not_on = {};  // names of nodes; sorted
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "milli_cpus", self.milli_cpus);
+    visit(2, "memory", self.memory);
+    visit(3, "named", self.named);
+    visit(4, "time", self.time);
+    visit(5, "labels", self.labels);
+    visit(6, "on_node", self.on_node);
+    visit(7, "not_on", self.not_on);
+  }
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 

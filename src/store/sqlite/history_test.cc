@@ -216,8 +216,7 @@ TEST(History, ListOfJobs) {
   ASSERT_TRUE(jobs);
   std::string text;
   for (const JobSummary& job : *jobs) {
-    text += std::to_string(job.number) + " " + job.row.name + " " + JobStandingName(job.standing) +
-            "\n";
+    text += std::to_string(job.number) + " " + job.row.name + " " + WordOf(job.standing) + "\n";
   }
   EXPECT_EQ(text,
             "1 first finished\n2 second interrupted\n3 third stopped\n5  damaged\n"

@@ -47,13 +47,6 @@ bool Matches(const JobSummary& summary, const JobFilter& filter) {
 
 }  // namespace
 
-const char* JobStandingName(JobStanding standing) {
-  constexpr const char* kNames[] = {"running", "finished", "stopped", "interrupted",
-                                    "damaged", "queued",   "held"};
-  auto i = static_cast<size_t>(standing);
-  return i < std::size(kNames) ? kNames[i] : "?";
-}
-
 bool IsAtWork(const JobSummary& summary) {
   return summary.place.is_hub || summary.standing == JobStanding::kRunning;
 }

@@ -10,22 +10,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/model/job_facts.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_place.h"
 
 namespace spate::store {
 
-enum class JobStanding : uint8_t {
-  kRunning,      // a process holds its lock
-  kFinished,     // every task has ended
-  kStopped,      // ended in order before all tasks had; can be resumed
-  kInterrupted,  // its process died; can be resumed
-  kDamaged,      // cannot be read; `problem` says why
-  kQueued,       // of a hub: nothing of it has been started
-  kHeld,         // of a hub: nothing more of it is started until it is released
-};
-const char* JobStandingName(JobStanding standing);  // "running", "finished", "stopped", ...
+using spate::JobStanding;
 
 struct JobSummary {
   uint32_t number = 0;

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "core/model/job.h"
+#include "core/model/job_facts.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/journal_reader.h"
 
@@ -19,19 +20,7 @@ struct TaskStanding {
   uint64_t last_seq = 0;   // of the newest ended attempt; 0: none
 };
 
-struct JobStatistics {
-  uint64_t attempts = 0;
-  Duration median_wall;  // of the attempts that succeeded
-  Duration total_wall;   // of all attempts
-  Duration total_user;
-  Duration total_system;
-  uint64_t peak_memory = 0;  // of the largest attempt
-  TaskIndex peak_task = 0;
-  Instant first_start;  // zero: nothing was started
-  Instant last_end;
-  double tasks_per_second = 0;  // that succeeded, from first_start to last_end
-  uint64_t output_bytes = 0;    // kept
-};
+using spate::JobStatistics;
 
 struct TaskScan {
   std::vector<TaskStanding> tasks;

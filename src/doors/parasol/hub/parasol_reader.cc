@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "cli/history/job_facts.h"
 #include "cli/table/time_text.h"
 #include "core/model/ranges.h"
 #include "doors/parasol/client/para_client.h"
@@ -42,7 +41,8 @@ std::string OneLine(std::string text) {
 
 class Reader {
  public:
-  Reader(const std::string& dir, cli::Viewer viewer, std::function<void(std::string_view)> print)
+  Reader(const std::string& dir, history::Viewer viewer,
+         std::function<void(std::string_view)> print)
       : place_(store::JobPlace::Hub(dir)),
         rows_(place_.JournalOf(0).DbPath()),
         viewer_(std::move(viewer)),
@@ -76,7 +76,7 @@ class Reader {
 
   const store::JobPlace place_;
   store::RowReader rows_;
-  const cli::Viewer viewer_;
+  const history::Viewer viewer_;
   const std::function<void(std::string_view)> print_;
   std::map<JobId, Job> jobs_;
 };
@@ -311,7 +311,7 @@ std::vector<std::string> WordsOf(const ParasolQuestion& question) {
           fmt::format("{}", question.jobs), fmt::format("{}", question.failures)};
 }
 
-Status AnswerParasol(const std::string& hub_dir, cli::Viewer viewer,
+Status AnswerParasol(const std::string& hub_dir, history::Viewer viewer,
                      const std::vector<std::string>& words,
                      std::function<void(std::string_view)> print) {
   auto question = QuestionOf(words);

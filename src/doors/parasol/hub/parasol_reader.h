@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/history/environment.h"
 #include "doors/parasol/hub/parasol_facts.h"
+#include "history/source.h"
 
 namespace spate::parasol {
 
@@ -37,7 +37,7 @@ struct ParasolQuestion {
 std::vector<std::string> WordsOf(const ParasolQuestion& question);
 
 // Commands of others' jobs are shown only when these are Parasol's, where everybody sees them.
-Status AnswerParasol(const std::string& hub_dir, cli::Viewer viewer,
+Status AnswerParasol(const std::string& hub_dir, history::Viewer viewer,
                      const std::vector<std::string>& words,
                      std::function<void(std::string_view)> print);
 

@@ -9,19 +9,12 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/model/job_facts.h"
 
-namespace spate::cli {
-
-struct LiveTask {
-  TaskIndex index = 0;
-  uint16_t attempt = 0;
-  uint16_t slot = 0;
-  int64_t pid = 0;  // the oldest of its processes
-  Instant since;    // to about 10 ms
-};
+namespace spate::history {
 
 // Tasks of the job among the descendants of the process `owner`, by index. What cannot be read
 // (another user's) is left out. `proc` is "/proc", or a tree of a test.
 std::vector<LiveTask> FindLiveTasks(const std::string& proc, int64_t owner, JobId job, Instant now);
 
-}  // namespace spate::cli
+}  // namespace spate::history

@@ -1,10 +1,7 @@
-#include "cli/history/task_facts.h"
+#include "cli/history/task_text.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "cli/history/job_facts.h"
 #include "cli/text/end_text.h"
 
 namespace spate::cli {
@@ -36,39 +33,15 @@ Tone ToneOf(TaskState state) {
   }
 }
 
-std::string TaskId(uint32_t job, TaskIndex index) {
-  return fmt::format("{}.{}", job, uint64_t{index} + 1);
+std::string TaskId(JobId job, TaskIndex index) {
+  return fmt::format("{}.{}", job.value, uint64_t{index} + 1);
 }
 
-TaskTexts::TaskTexts(const HistoryCall& call, store::History& history) : history_(history) {
-  auto settings = call.environment().settings(history.summary().row);
-  if (!settings) return;
-  settings_ = std::move(*settings);
-  auto compiled = call.environment().dialects.Compile(settings_, JobId(history.summary().number));
-  if (compiled) compiled_ = std::move(*compiled);
-}
-
-Result<std::string> TaskTexts::Command(TaskIndex index, uint16_t slot) {
-  auto row = history_.RowText(index);
-  if (!row) return row;
-  if (compiled_) return format::CommandText(*compiled_, *row, index, slot);
-  std::ranges::replace(*row, '\0', ' ');
-  return row;
-}
-
-std::optional<TaskBody> TaskTexts::Body(TaskIndex index, uint16_t slot) {
-  auto row = history_.RowText(index);
-  if (!row || !compiled_) return std::nullopt;
-  auto body = format::Expand(*compiled_, *row, index, slot);
-  if (!body) return std::nullopt;
-  return std::move(*body);
-}
-
-void AddAttemptFields(JsonLine& line, const store::AttemptEntry& attempt) {
-  const AttemptEnd& end = attempt.record.end;
+void AddAttemptFields(JsonLine& line, const AttemptFacts& attempt) {
+  const AttemptEnd& end = attempt.end;
   line.Number("attempt", end.ref.attempt.value);
-  line.Text("verdict", engine::VerdictName(attempt.record.verdict));
-  line.Flag("counts", attempt.record.counts);
+  line.Text("verdict", VerdictName(attempt.verdict));
+  line.Flag("counts", attempt.counts);
   line.Text("cause", CauseName(end.cause)).Number("status", end.status);
   line.Number("slot", end.slot).Seconds("start", end.start.seconds());
   line.Seconds("wall", end.wall.seconds()).Seconds("user", end.user.seconds());
@@ -81,19 +54,18 @@ void AddAttemptFields(JsonLine& line, const store::AttemptEntry& attempt) {
   TextOrBase64(line, "note", end.note);
   line.Number("stdout_bytes", static_cast<int64_t>(end.stdout_total));
   line.Number("stderr_bytes", static_cast<int64_t>(end.stderr_total));
-  line.Number("stdout_kept", static_cast<int64_t>(attempt.kept.stdout_bytes));
-  line.Number("stderr_kept", static_cast<int64_t>(attempt.kept.stderr_bytes));
+  line.Number("stdout_kept", static_cast<int64_t>(attempt.stdout_kept));
+  line.Number("stderr_kept", static_cast<int64_t>(attempt.stderr_kept));
 }
 
-void AddTaskFields(JsonLine& line, uint32_t job, const store::TaskSummary& task,
-                   std::string_view command) {
-  line.Number("job", job).Number("task", int64_t{task.index} + 1);
+void AddTaskFields(JsonLine& line, JobId job, const TaskFacts& task) {
+  line.Number("job", job.value).Number("task", int64_t{task.index} + 1);
   line.Text("state", StateWord(task.state));
   line.Number("attempts", task.attempts).Number("tries", task.tries);
-  TextOrBase64(line, "command", command);
+  TextOrBase64(line, "command", task.command);
 }
 
-void AddLastEndFields(JsonLine& line, const store::TaskSummary& task) {
+void AddLastEndFields(JsonLine& line, const TaskFacts& task) {
   if (task.last) return AddAttemptFields(line, *task.last);
   for (const char* key :
        {"attempt",     "verdict",       "counts",       "cause",         "status",
@@ -104,9 +76,9 @@ void AddLastEndFields(JsonLine& line, const store::TaskSummary& task) {
   }
 }
 
-std::string EndText(const store::TaskSummary& task) {
-  if (!task.last || task.last->record.end.cause == Cause::kSuccess) return "";
-  return CauseText(task.last->record.end);
+std::string EndText(const TaskFacts& task) {
+  if (!task.last || task.last->end.cause == Cause::kSuccess) return "";
+  return CauseText(task.last->end);
 }
 
 }  // namespace spate::cli

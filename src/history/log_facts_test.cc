@@ -1,10 +1,10 @@
-#include "cli/history/log_facts.h"
+#include "history/log_facts.h"
 
 #include <gtest/gtest.h>
 
 #include "store/sqlite/testing_hub.h"
 
-namespace spate::cli {
+namespace spate::history {
 namespace {
 
 using engine::HoldReason;
@@ -38,4 +38,4 @@ TEST(LogFacts, MoreTasksForAJobThatGoesOnReleaseNothing) {
 }
 
 }  // namespace
-}  // namespace spate::cli
+}  // namespace spate::history

@@ -1,8 +1,8 @@
-#include "cli/history/state_size.h"
+#include "history/state_size.h"
 
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::history {
 
 uint64_t FolderBytes(const std::string& job_path) {
   uint64_t bytes = 0;
@@ -15,10 +15,10 @@ uint64_t FolderBytes(const std::string& job_path) {
   return bytes;
 }
 
-uint64_t BytesOf(const store::JobSummary& job) {
+uint64_t StoredBytes(const store::JobSummary& job) {
   if (!job.place.is_hub) return FolderBytes(job.place.folder);
   auto output = os::Stat(job.place.OutputPath(job.row.job));
   return output ? output->size : 0;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::history

@@ -6,16 +6,14 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
-#include "cli/history/job_facts.h"
 #include "cli/history/select.h"
-#include "cli/history/state_size.h"
-#include "cli/job/job_verbs.h"
+#include "cli/state/runs.h"
 #include "cli/table/text_width.h"
+#include "format/selector/selector.h"
+#include "history/state_size.h"
 
 namespace spate::cli {
 namespace {
-
-using store::JobStanding;
 
 struct Candidate {
   uint32_t number = 0;
@@ -63,7 +61,7 @@ Result<std::vector<Candidate>> Choose(HistoryCall& call, const std::vector<uint3
                  call.now() - *summary->row.ended > *age;
       if (!old) continue;
     }
-    chosen.push_back({number, summary ? NameOf(summary->row) : "", FolderBytes(path)});
+    chosen.push_back({number, summary ? NameOf(summary->row) : "", history::FolderBytes(path)});
   }
   return chosen;
 }
@@ -93,16 +91,13 @@ void Tell(HistoryCall& call, const Candidate& job, bool dry_run) {
 
 Result<int> JobForget(HistoryCall& call) {
   const Words& words = call.words();
-  if (call.on_hub()) {
-    return Fail(ErrorKind::kInvalid, "a hub removes its jobs itself, and not from its history");
-  }
   auto age = AgeOf(words);
   if (!age) return std::unexpected(std::move(age.error()));
   if (words.words.empty() && !*age) {
     return Fail(ErrorKind::kInvalid,
                 "name the jobs to remove: spate job forget 3, 1-10 or all, or --older-than 30d");
   }
-  auto numbers = words.words.empty() ? AllJobs(call) : PickJobs(call, words.words);
+  auto numbers = PickRuns(call, words.words);
   bool by_name = !words.words.empty() && !ChoosesAll(words) && !*age;
   if (!numbers && !by_name && numbers.error().kind == ErrorKind::kNotFound) {
     if (call.human()) call.Say(numbers.error().message);

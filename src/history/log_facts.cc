@@ -1,15 +1,11 @@
-#include "cli/history/log_facts.h"
+#include "history/log_facts.h"
 
 #include <algorithm>
-
-#include <fmt/format.h>
 
 #include <type_traits>
 #include <utility>
 
-#include "base/units.h"
-
-namespace spate::cli {
+namespace spate::history {
 namespace {
 
 template <typename T>
@@ -112,32 +108,4 @@ Result<LogFacts> ReadLog(store::History& history) {
   return facts;
 }
 
-const char* HoldName(engine::HoldReason reason) {
-  switch (reason) {
-    case engine::HoldReason::kUser:
-      return "user";
-    case engine::HoldReason::kHaltRule:
-      return "halt";
-    case engine::HoldReason::kMaxFailures:
-      return "max-failures";
-    case engine::HoldReason::kAllFail:
-      return "all-fail";
-    case engine::HoldReason::kDamaged:
-      return "damaged";
-    case engine::HoldReason::kNone:
-      break;
-  }
-  return "none";
-}
-
-std::string NeedsText(const Needs& needs) {
-  std::string text = fmt::format("{:g} cpu{}", needs.milli_cpus / 1000.0,
-                                 needs.milli_cpus == kMilliCpu ? "" : "s");
-  if (needs.memory > 0) text += fmt::format(", {} of memory", FormatSize(needs.memory));
-  for (const NamedNeed& named : needs.named) {
-    text += fmt::format(", {} of '{}'", named.count, named.name);
-  }
-  return text;
-}
-
-}  // namespace spate::cli
+}  // namespace spate::history

@@ -1,7 +1,7 @@
 // A pass over /proc: parents and start times of all processes, then the environments of those that
 // descend from the owner. Shepherds have the owner's own environment, in which a spate within a
 // task of another spate finds that task: what says the same as the owner is no task of it.
-#include "cli/history/live_tasks.h"
+#include "history/live_tasks.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "os/file.h"
 
-namespace spate::cli {
+namespace spate::history {
 namespace {
 
 constexpr size_t kLargestFile = 4 << 20;
@@ -118,4 +118,4 @@ std::vector<LiveTask> FindLiveTasks(const std::string& proc, int64_t owner, JobI
   return found;
 }
 
-}  // namespace spate::cli
+}  // namespace spate::history

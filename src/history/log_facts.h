@@ -9,7 +9,7 @@
 #include "core/engine/record.h"
 #include "store/sqlite/history.h"
 
-namespace spate::cli {
+namespace spate::history {
 
 struct LogFacts {
   JobPolicy policy;
@@ -32,9 +32,4 @@ struct LogFacts {
 };
 Result<LogFacts> ReadLog(store::History& history);
 
-// "none", "user", "halt", "max-failures"
-const char* HoldName(engine::HoldReason reason);
-// "1 cpu, 2 GB of memory, 1 gpus"
-std::string NeedsText(const Needs& needs);
-
-}  // namespace spate::cli
+}  // namespace spate::history

@@ -1,0 +1,97 @@
+#include "cli/history/job_text.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "cli/text/end_text.h"
+
+namespace spate::cli {
+
+void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value) {
+  if (value) {
+    line.Seconds(key, value->seconds());
+  } else {
+    line.Null(key);
+  }
+}
+
+Tone ToneOf(JobStanding standing) {
+  switch (standing) {
+    case JobStanding::kDamaged:
+      return Tone::kBad;
+    case JobStanding::kStopped:
+    case JobStanding::kInterrupted:
+      return Tone::kDoubtful;
+    default:
+      return Tone::kPlain;
+  }
+}
+
+std::string CommandLineOf(const JobFacts& job, bool on_hub, size_t values) {
+  std::string text = on_hub ? "spate submit" : "spate run";
+  size_t seen = 0;  // since the last ::: of any kind
+  bool counts = false;
+  auto tell_rest = [&] {
+    if (counts && seen > values) {
+      text += fmt::format(" (and {})", CountOf(seen - values, "more value"));
+    }
+  };
+  for (const std::string& word : job.argv.value_or(std::vector<std::string>())) {
+    bool begins = word == ":::" || word == ":::+" || word == "::::" || word == "::::+";
+    if (begins) {
+      tell_rest();
+      counts = true;
+      seen = 0;
+    } else if (counts && ++seen > values) {
+      continue;
+    }
+    text += ' ' + ShellQuote(word);
+  }
+  tell_rest();
+  return text;
+}
+
+std::string ResumeCommandOf(const HistoryCall& call, const JobFacts& job) {
+  std::string cwd = job.cwd.value_or("");
+  std::string text;
+  if (call.environment().cwd != cwd) text += fmt::format("cd {} && ", ShellQuote(cwd));
+  text += fmt::format("spate run --resume{}", call.StateOption());
+  for (const std::string& file : job.files.value_or(std::vector<std::string>())) {
+    // As short as it was typed, where it lies below the folder.
+    bool below = cwd.size() > 1 && file.starts_with(cwd + '/');
+    text += ' ' + ShellQuote(below ? file.substr(cwd.size() + 1) : file);
+  }
+  return text;
+}
+
+std::string RetryCommandOf(const HistoryCall& call, std::string_view selector) {
+  return fmt::format("spate job retry{} {}", call.StateOption(), selector);
+}
+
+std::string TaskNumbersText(const std::vector<TaskRange>& tasks, uint64_t count, size_t most) {
+  std::string text;
+  size_t parts = 0;
+  uint64_t told = 0;
+  for (TaskRange range : tasks) {
+    if (parts++ == most) break;
+    uint64_t first = uint64_t{range.first} + 1;
+    uint64_t last = first + range.count - 1;
+    text += text.empty() ? "" : ", ";
+    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+    told += range.count;
+  }
+  if (told < count) text += fmt::format(" and {} more", FormatCount(count - told));
+  return text;
+}
+
+std::string NeedsText(const Needs& needs) {
+  std::string text = fmt::format("{:g} cpu{}", needs.milli_cpus / 1000.0,
+                                 needs.milli_cpus == kMilliCpu ? "" : "s");
+  if (needs.memory > 0) text += fmt::format(", {} of memory", FormatSize(needs.memory));
+  for (const NamedNeed& named : needs.named) {
+    text += fmt::format(", {} of '{}'", named.count, named.name);
+  }
+  return text;
+}
+
+}  // namespace spate::cli

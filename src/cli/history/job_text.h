@@ -1,0 +1,35 @@
+// What the history commands say about one job, as fields and as words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "cli/history/call.h"
+#include "cli/table/table.h"
+#include "cli/view/json_line.h"
+#include "core/model/job_facts.h"
+
+namespace spate::cli {
+
+void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value);
+
+Tone ToneOf(JobStanding standing);
+// "spate run -j 8 list.txt", as it was typed; "spate submit ..." of a hub's job. Of the values
+// behind a ::: no more than `values`, and how many more there are: "::: 1 2 3 (and 4,997 more
+// values)".
+std::string CommandLineOf(const JobFacts& job, bool on_hub, size_t values = SIZE_MAX);
+
+// What to type to go on with the job, or to run again what failed of it.
+std::string ResumeCommandOf(const HistoryCall& call, const JobFacts& job);
+std::string RetryCommandOf(const HistoryCall& call, std::string_view selector);
+
+// "1-3, 7 and 9"; at most `most` parts, then how many more of `count` there are.
+std::string TaskNumbersText(const std::vector<TaskRange>& tasks, uint64_t count, size_t most);
+
+// "1 cpu, 2 GB of memory, 1 gpus"
+std::string NeedsText(const Needs& needs);
+
+}  // namespace spate::cli

@@ -1,0 +1,32 @@
+// What the history commands say about one task, as fields and as words.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "cli/table/table.h"
+#include "cli/view/json_line.h"
+#include "core/model/job_facts.h"
+
+namespace spate::cli {
+
+// "queued", "running", "succeeded", ...: TaskStateName for people, who know no leases.
+const char* StateWord(TaskState state);
+Tone ToneOf(TaskState state);
+
+// "12.3"
+std::string TaskId(JobId job, TaskIndex index);
+
+// The keys of an attempt, from "attempt" on.
+void AddAttemptFields(JsonLine& line, const AttemptFacts& attempt);
+// The keys that every line about a task has, from "job" on.
+void AddTaskFields(JsonLine& line, JobId job, const TaskFacts& task);
+
+// The last attempt's fields, all null before the first end.
+void AddLastEndFields(JsonLine& line, const TaskFacts& task);
+
+// What the last attempt came to: "exit code 3"; "" before the first end and after a success.
+std::string EndText(const TaskFacts& task);
+
+}  // namespace spate::cli

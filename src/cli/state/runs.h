@@ -1,0 +1,19 @@
+// The runs in a state folder, for what works on the folder itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/history/call.h"
+
+namespace spate::cli {
+
+// Those that are named, or all; ascending. kNotFound: there is none.
+Result<std::vector<uint32_t>> PickRuns(const HistoryCall& call, std::span<const std::string> words);
+
+Result<int> JobForget(HistoryCall& call);
+
+}  // namespace spate::cli

@@ -1,0 +1,316 @@
+// What a journal tells of jobs, tasks and what they wrote: answers to wire/questions.h, the same
+// for a run on this machine and for a hub's job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/model/attempt.h"
+#include "core/model/body.h"
+#include "core/model/fields.h"
+#include "core/model/job.h"
+#include "core/model/needs.h"
+
+namespace spate {
+
+enum class JobStanding : uint8_t {
+  kRunning,      // of a run: a process holds its lock
+  kFinished,     // every task has ended
+  kStopped,      // ended in order before all tasks had; can be resumed
+  kInterrupted,  // its process died; can be resumed
+  kDamaged,      // cannot be read
+  kQueued,       // of a hub: nothing of it has been started
+  kHeld,         // of a hub: nothing more of it is started until it is released
+  kLast = kHeld,
+};
+const char* WordOf(JobStanding standing);  // "running", "finished", "stopped", ...
+
+// A job, as lists show it. What has no value is not for who asks, or not known.
+struct JobFacts {
+  JobId job;
+  std::optional<std::string> name;  // what people call it
+  JobStanding state = JobStanding::kDamaged;
+  JobCounts counts;                              // now; all 0 when damaged
+  std::optional<std::vector<std::string>> argv;  // what was typed behind `run` or `submit`
+  std::optional<std::string> cwd;
+  std::optional<std::vector<std::string>> files;  // of its lists, absolute
+  std::string user;
+  std::optional<std::string> host;
+  std::optional<int64_t> pid;
+  std::optional<uint32_t> runs;  // processes that worked on it so far
+  std::optional<Instant> created;
+  std::optional<Instant> started;  // the newest run of it
+  std::optional<Instant> ended;
+  std::optional<Duration> took;        // that run
+  std::optional<std::string> path;     // of its folder; a hub's has none
+  std::optional<std::string> problem;  // of a damaged one
+  bool is_hidden() const { return !pid; }
+  uint32_t failed() const { return counts.failed + counts.unknown; }
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "name", self.name);
+    visit(3, "state", self.state);
+    visit(4, kInto, self.counts);
+    visit(5, "argv", self.argv);
+    visit(6, "cwd", self.cwd);
+    visit(7, "files", self.files);
+    visit(8, "user", self.user);
+    visit(9, "host", self.host);
+    visit(10, "pid", self.pid);
+    visit(11, "runs", self.runs);
+    visit(12, "created", self.created);
+    visit(13, "started", self.started);
+    visit(14, "ended", self.ended);
+    visit(15, "took", self.took);
+    visit(16, "path", self.path);
+    visit(17, "problem", self.problem);
+  }
+};
+
+// Of a job's attempts that have ended.
+struct JobStatistics {
+  uint64_t attempts = 0;
+  Duration median_wall;  // of those that succeeded
+  Duration total_wall;   // of all
+  Duration total_user;
+  Duration total_system;
+  uint64_t peak_memory = 0;  // of the largest attempt
+  TaskIndex peak_task = 0;
+  Instant first_start;  // zero: nothing was started
+  Instant last_end;
+  double tasks_per_second = 0;  // that succeeded, from first_start to last_end
+  uint64_t output_bytes = 0;    // kept
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "attempts", self.attempts);
+    visit(2, "median_wall", self.median_wall);
+    visit(3, "total_wall", self.total_wall);
+    visit(4, "total_user", self.total_user);
+    visit(5, "total_system", self.total_system);
+    visit(6, "peak_memory", self.peak_memory);
+    visit(7, "peak_task", self.peak_task);
+    visit(8, "first_start", self.first_start);
+    visit(9, "last_end", self.last_end);
+    visit(10, "tasks_per_second", self.tasks_per_second);
+    visit(11, "output_bytes", self.output_bytes);
+  }
+};
+
+// Tasks that failed in the same way.
+struct FailureFacts {
+  AttemptEnd end;  // of one of them, without what differs from task to task
+  uint64_t count = 0;
+  std::vector<TaskRange> tasks;  // the first ones: at most kMostRanges
+  static constexpr size_t kMostRanges = 100;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "end", self.end);
+    visit(2, "count", self.count);
+    visit(3, "tasks", self.tasks);
+  }
+};
+
+// A node that gets nothing more of a job.
+struct SetAsideFacts {
+  std::string node;
+  std::string why;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "node", self.node);
+    visit(2, "why", self.why);
+  }
+};
+
+// All about one job.
+struct JobDetails {
+  JobFacts job;
+  std::optional<int64_t> owner;  // the process that runs it
+  JobPolicy policy;
+  HoldReason held = HoldReason::kNone;
+  std::optional<Instant> held_since;
+  std::vector<SetAsideFacts> set_aside;
+  bool has_cancelled = false;  // somebody cancelled something of it
+  JobStatistics statistics;
+  std::vector<FailureFacts> failures;  // the most frequent first
+  uint64_t bytes = 0;                  // on disk: a run's folder, a hub's output of the job
+  bool for_admin = false;              // who asks is an administrator of the hub
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "owner", self.owner);
+    visit(3, "policy", self.policy);
+    visit(4, "held", self.held);
+    visit(5, "held_since", self.held_since);
+    visit(6, "set_aside", self.set_aside);
+    visit(7, "has_cancelled", self.has_cancelled);
+    visit(8, "statistics", self.statistics);
+    visit(9, "failures", self.failures);
+    visit(10, "bytes", self.bytes);
+    visit(11, "for_admin", self.for_admin);
+  }
+};
+
+// One attempt that has ended.
+struct AttemptFacts {
+  AttemptEnd end;
+  Verdict verdict = Verdict::kSucceeded;
+  bool counts = true;                                         // it was a try
+  Instant ended;                                              // as the engine saw it
+  uint64_t stdout_kept = 0, stderr_kept = 0, files_kept = 0;  // bytes
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "end", self.end);
+    visit(2, "verdict", self.verdict);
+    visit(3, "counts", self.counts);
+    visit(4, "ended", self.ended);
+    visit(5, "stdout_kept", self.stdout_kept);
+    visit(6, "stderr_kept", self.stderr_kept);
+    visit(7, "files_kept", self.files_kept);
+  }
+};
+
+// A task, as lists show it.
+struct TaskFacts {
+  TaskIndex index = 0;
+  TaskState state = TaskState::kQueued;
+  bool is_next = false;   // leased, and not started yet
+  uint32_t attempts = 0;  // that have ended
+  uint32_t tries = 0;     // of them, those that count since the task was last reopened
+  std::optional<AttemptFacts> last;
+  std::string command;     // as it is typed
+  std::string stderr_end;  // the last KB of the last attempt's, where that was asked for
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "state", self.state);
+    visit(3, "is_next", self.is_next);
+    visit(4, "attempts", self.attempts);
+    visit(5, "tries", self.tries);
+    visit(6, "last", self.last);
+    visit(7, "command", self.command);
+    visit(8, "stderr_end", self.stderr_end);
+  }
+};
+
+// The processes of a task that runs on this machine.
+struct LiveTask {
+  TaskIndex index = 0;
+  uint16_t attempt = 0;
+  uint16_t slot = 0;
+  int64_t pid = 0;  // the oldest of them
+  Instant since;    // to about 10 ms
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "attempt", self.attempt);
+    visit(3, "slot", self.slot);
+    visit(4, "pid", self.pid);
+    visit(5, "since", self.since);
+  }
+};
+
+// All about one task.
+struct TaskDetails {
+  TaskFacts task;
+  std::vector<AttemptFacts> attempts;  // in order
+  std::string cwd;
+  std::string stdin_file, stdout_file, stderr_file;  // empty: none
+  std::vector<Check> checks;
+  std::optional<Needs> needs;
+  std::optional<std::string> row;            // its line, where a file of this machine has it
+  std::optional<std::string> why_cancelled;  // in words; of one that has left its list: none
+  std::optional<LiveTask> live;
+  // Of its job.
+  JobFacts job;
+  RetryPolicy retry;
+  HoldReason held = HoldReason::kNone;
+  uint64_t min_free_memory = 0;
+  double max_load = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "task", self.task);
+    visit(2, "attempts", self.attempts);
+    visit(3, "cwd", self.cwd);
+    visit(4, "stdin_file", self.stdin_file);
+    visit(5, "stdout_file", self.stdout_file);
+    visit(6, "stderr_file", self.stderr_file);
+    visit(7, "checks", self.checks);
+    visit(8, "needs", self.needs);
+    visit(9, "row", self.row);
+    visit(10, "why_cancelled", self.why_cancelled);
+    visit(11, "live", self.live);
+    visit(12, "job", self.job);
+    visit(13, "retry", self.retry);
+    visit(14, "held", self.held);
+    visit(15, "min_free_memory", self.min_free_memory);
+    visit(16, "max_load", self.max_load);
+  }
+};
+
+// The next of what tasks wrote.
+struct OutputFacts {
+  enum class What : uint8_t {
+    kBytes,         // `text`; `count` bytes before it were not kept
+    kNotKept,       // none of `count` bytes
+    kInFile,        // it went to the file `text`
+    kNoneYet,       // the task has not ended
+    kTasksWithout,  // nor have `count` tasks of the job
+    kDamaged,       // `text` says what
+    kNothing,       // no task of the job has written anything
+    kLast = kNothing,
+  };
+  What what = What::kBytes;
+  JobId job;
+  TaskIndex index = 0;
+  TaskState state = TaskState::kQueued;
+  uint32_t stream = 1;  // 1 standard output, 2 standard error, 3 files (core/model/task_files.h)
+  std::string text;
+  uint64_t count = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "what", self.what);
+    visit(2, "job", self.job);
+    visit(3, "index", self.index);
+    visit(4, "state", self.state);
+    visit(5, "stream", self.stream);
+    visit(6, "text", self.text);
+    visit(7, "count", self.count);
+  }
+};
+
+// What a user has used, in one job or in all of theirs.
+struct UseFacts {
+  std::string user;
+  std::optional<JobId> job;  // nullopt: all
+  std::optional<std::string> name;
+  uint64_t tasks = 0;   // that came to an end; one that was reopened, each time
+  uint64_t ends = 0;    // of attempts
+  uint64_t failed = 0;  // tasks
+  double failed_share = 0;
+  Duration cpu, wall;             // of all attempts
+  uint64_t peak_memory = 0;       // of the largest attempt
+  uint64_t suggested_memory = 0;  // for such tasks; 0: not known
+  std::string problem;            // why the job is left out; nothing else is told of it then
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "user", self.user);
+    visit(2, "job", self.job);
+    visit(3, "name", self.name);
+    visit(4, "tasks", self.tasks);
+    visit(5, "ends", self.ends);
+    visit(6, "failed", self.failed);
+    visit(7, "failed_share", self.failed_share);
+    visit(8, "cpu", self.cpu);
+    visit(9, "wall", self.wall);
+    visit(10, "peak_memory", self.peak_memory);
+    visit(11, "suggested_memory", self.suggested_memory);
+    visit(12, kNotInJson, self.problem);
+  }
+};
+
+}  // namespace spate

@@ -1,0 +1,298 @@
+// Lists of jobs, all about one, and what they have used.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "history/call.h"
+#include "history/job_facts.h"
+#include "history/log_facts.h"
+#include "history/pick.h"
+#include "history/state_size.h"
+#include "store/sqlite/job_use.h"
+
+namespace spate::history {
+namespace {
+
+// One answer is a message: its jobs, and the bytes of what was typed for them.
+constexpr size_t kAtOnce = 256;
+constexpr size_t kTextsAtOnce = 1 << 20;
+
+size_t BytesOf(const std::optional<std::vector<std::string>>& texts) {
+  size_t bytes = 0;
+  if (!texts) return bytes;
+  for (const std::string& text : *texts) bytes += text.size();
+  return bytes;
+}
+
+bool IsOfKind(const JobFacts& facts, uint32_t kinds) {
+  uint32_t kind = 1u << static_cast<uint32_t>(facts.state);
+  if (facts.failed() > 0) kind |= wire::ListJobs::kFailedKind;
+  return (kind & kinds) != 0;
+}
+
+// ---- All about one -----------------------------------------------------------------------------
+
+void AddTask(FailureFacts& kind, TaskIndex index) {
+  ++kind.count;
+  if (!kind.tasks.empty() && kind.tasks.back().first + kind.tasks.back().count == index) {
+    ++kind.tasks.back().count;
+  } else if (kind.tasks.size() < FailureFacts::kMostRanges) {
+    kind.tasks.push_back({index, 1});
+  }
+}
+
+Result<std::vector<FailureFacts>> FailuresOf(store::History& history) {
+  std::map<std::pair<Cause, int32_t>, FailureFacts> kinds;
+  uint32_t states =
+      store::TaskFilter::Bit(TaskState::kFailed) | store::TaskFilter::Bit(TaskState::kUnknown);
+  auto visited = history.Tasks({.states = states}, [&](const store::TaskSummary& task) {
+    if (!task.last) return true;
+    const AttemptEnd& end = task.last->record.end;
+    FailureFacts& kind = kinds[{end.cause, end.status}];
+    if (kind.count == 0) {
+      kind.end = end;
+      kind.end.note.clear();
+      kind.end.peak_memory = 0;
+    }
+    AddTask(kind, task.index);
+    return true;
+  });
+  if (!visited) return std::unexpected(std::move(visited.error()));
+  std::vector<FailureFacts> failures;
+  for (auto& [key, kind] : kinds) failures.push_back(std::move(kind));
+  std::ranges::stable_sort(failures, std::greater<>(), &FailureFacts::count);
+  return failures;
+}
+
+Result<std::vector<SetAsideFacts>> SetAsideOf(store::History& history, const LogFacts& log) {
+  std::vector<SetAsideFacts> nodes;
+  for (const auto& [node, why] : log.set_aside) {
+    auto name = history.NodeName(node);
+    if (!name) return std::unexpected(std::move(name.error()));
+    nodes.push_back({std::move(*name), why});
+  }
+  return nodes;
+}
+
+// A hub writes a job's row about once a second; its journal knows at once whether it is held.
+void CorrectStanding(const LogFacts& log, JobStanding& standing) {
+  if (log.held != HoldReason::kNone) {
+    standing = JobStanding::kHeld;
+  } else if (standing == JobStanding::kHeld) {
+    standing = JobStanding::kRunning;
+  }
+}
+
+Status AddLog(const Source& source, store::History& history, JobDetails& details) {
+  auto log = ReadLog(history);
+  if (!log) return std::unexpected(std::move(log.error()));
+  details.policy = log->policy;
+  details.held = log->held;
+  if (log->held != HoldReason::kNone && log->held_at.ns > 0) details.held_since = log->held_at;
+  details.has_cancelled = !log->cancelled.empty();
+  if (!source.on_hub() || details.job.state == JobStanding::kFinished) return {};
+  CorrectStanding(*log, details.job.state);
+  auto set_aside = SetAsideOf(history, *log);
+  if (!set_aside) return std::unexpected(std::move(set_aside.error()));
+  details.set_aside = std::move(*set_aside);
+  return {};
+}
+
+Status AddSums(const Source& source, store::History& history, JobDetails& details) {
+  auto statistics = history.Statistics();
+  if (!statistics) return std::unexpected(std::move(statistics.error()));
+  details.statistics = *statistics;
+  // A hub's row says what its list says, also between two writes of it.
+  if (!source.on_hub()) {
+    auto counts = history.Counts();
+    if (!counts) return std::unexpected(std::move(counts.error()));
+    details.job.counts = *counts;
+  }
+  auto failures = FailuresOf(history);
+  if (!failures) return std::unexpected(std::move(failures.error()));
+  details.failures = std::move(*failures);
+  return {};
+}
+
+Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
+  auto summary = store::SummarizeJob(source.place, number);
+  if (!summary) return std::unexpected(std::move(summary.error()));
+  JobDetails details;
+  details.bytes = StoredBytes(*summary);
+  details.for_admin = source.viewer.is_admin;
+  auto facts = FactsOf(source, *summary, true);
+  if (!facts) return std::unexpected(std::move(facts.error()));
+  details.job = std::move(*facts);
+  if (details.job.state == JobStanding::kDamaged) return details;
+  auto history = source.Open(number);
+  if (!history) return std::unexpected(std::move(history.error()));
+  if (summary->owner) details.owner = summary->owner->pid;
+  if (auto added = AddLog(source, *history, details); !added) {
+    return std::unexpected(std::move(added.error()));
+  }
+  if (auto added = AddSums(source, *history, details); !added) {
+    return std::unexpected(std::move(added.error()));
+  }
+  return details;
+}
+
+// ---- What was used -----------------------------------------------------------------------------
+
+// The largest peak and 20% more, in whole MB; 0 when no peak is known.
+uint64_t SuggestedMemory(const store::Use& use) {
+  constexpr uint64_t kMegabyte = 1 << 20;
+  return (use.peak_memory + use.peak_memory / 5 + kMegabyte - 1) / kMegabyte * kMegabyte;
+}
+
+UseFacts FactsOf(std::string user, const store::Use& use) {
+  UseFacts facts;
+  facts.user = std::move(user);
+  facts.tasks = use.tasks;
+  facts.ends = use.ends;
+  facts.failed = use.failed;
+  if (use.tasks > 0) {
+    facts.failed_share = static_cast<double>(use.failed) / static_cast<double>(use.tasks);
+  }
+  facts.cpu = use.cpu;
+  facts.wall = use.wall;
+  facts.peak_memory = use.peak_memory;
+  facts.suggested_memory = SuggestedMemory(use);
+  return facts;
+}
+
+struct UserUse {
+  store::Use sum;
+  std::vector<UseFacts> jobs;  // those that may be seen, the newest first
+};
+
+// Sums up the jobs of a place.
+class UseReader {
+ public:
+  UseReader(const Call& call, const wire::SumUse& asked) : source_(call.source), asked_(asked) {}
+  Status Read(const std::vector<uint32_t>& numbers);
+  Status Tell(const Call& call);
+
+ private:
+  void Add(const store::JobSummary& job);
+
+  const Source& source_;
+  const wire::SumUse& asked_;
+  std::map<uint32_t, store::Use> uses_;
+  std::map<std::string, UserUse> users_;
+  std::vector<UseFacts> left_out_;
+};
+
+void UseReader::Add(const store::JobSummary& job) {
+  auto leave_out = [&](std::string why) {
+    UseFacts facts;
+    facts.job = JobId(job.number);
+    facts.problem = std::move(why);
+    left_out_.push_back(std::move(facts));
+  };
+  if (job.standing == JobStanding::kDamaged) {
+    return leave_out(fmt::format("job {} is left out, as it is damaged", job.number));
+  }
+  if (!asked_.user.empty() && job.row.user != asked_.user) return;
+  if (!source_.on_hub()) {
+    auto read = store::ReadUse(job.place, asked_.since);
+    if (!read) leave_out(read.error().message);
+    if (read) uses_.merge(*read);
+  }
+  auto at = uses_.find(job.number);
+  if (at == uses_.end()) return;
+  UserUse& user = users_[job.row.user];
+  user.sum.Add(at->second);
+  if (!source_.MaySee(job.row)) return;
+  UseFacts facts = FactsOf(job.row.user, at->second);
+  facts.job = JobId(job.number);
+  facts.name = store::NameOf(job.row);
+  user.jobs.push_back(std::move(facts));
+}
+
+Status UseReader::Read(const std::vector<uint32_t>& numbers) {
+  if (source_.on_hub()) {
+    auto read = store::ReadUse(source_.place.JournalOf(0), asked_.since);
+    if (!read) return std::unexpected(std::move(read.error()));
+    uses_ = std::move(*read);
+  }
+  return store::VisitJobs(source_.place, numbers, [&](const store::JobSummary& job) {
+    Add(job);
+    return true;
+  });
+}
+
+Status UseReader::Tell(const Call& call) {
+  for (const UseFacts& facts : left_out_) {
+    if (auto put = call.Put(facts); !put) return put;
+  }
+  for (auto& [name, user] : users_) {
+    std::ranges::reverse(user.jobs);
+    for (const UseFacts& facts : user.jobs) {
+      if (auto put = call.Put(facts); !put) return put;
+    }
+    if (auto put = call.Put(FactsOf(name, user.sum)); !put) return put;
+  }
+  return {};
+}
+
+}  // namespace
+
+// ---- Answers -----------------------------------------------------------------------------------
+
+Status Answer(const Call& call, const wire::ListJobs& asked) {
+  auto numbers = asked.jobs ? PickJobs(call.source, *asked.jobs, true) : AllJobs(call.source);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  wire::JobsListed answer{{}, numbers->size()};
+  if (asked.most == 0) return call.Put(answer);
+  uint64_t left = asked.most;
+  size_t texts = 0;
+  Status status;
+  auto visited = store::VisitJobs(call.source.place, *numbers, [&](const auto& summary) {
+    auto facts = FactsOf(call.source, summary, asked.whole);
+    if (!facts) {
+      status = std::unexpected(std::move(facts.error()));
+    } else if (IsOfKind(*facts, asked.kinds)) {
+      texts += BytesOf(facts->argv) + BytesOf(facts->files);
+      answer.jobs.push_back(std::move(*facts));
+      --left;
+    }
+    if (answer.jobs.size() == kAtOnce || texts > kTextsAtOnce) {
+      status = call.Put(answer);
+      answer.jobs.clear();
+      texts = 0;
+    }
+    return status && left > 0;
+  });
+  if (!visited || !status) return visited ? status : visited;
+  return call.Put(answer);
+}
+
+Status Answer(const Call& call, const wire::DescribeJobs& asked) {
+  auto numbers = PickJobs(call.source, asked.jobs);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  for (uint32_t number : *numbers) {
+    auto details = DetailsOf(call.source, number);
+    if (!details) {
+      // One of several that was never accepted.
+      if (details.error().kind == ErrorKind::kNotFound && numbers->size() > 1) continue;
+      return std::unexpected(std::move(details.error()));
+    }
+    if (auto put = call.Put(*details); !put) return put;
+  }
+  return {};
+}
+
+Status Answer(const Call& call, const wire::SumUse& asked) {
+  auto numbers = AllJobs(call.source);
+  if (!numbers) {
+    return numbers.error().kind == ErrorKind::kNotFound ? Status()
+                                                        : std::unexpected(numbers.error());
+  }
+  UseReader reader(call, asked);
+  if (auto read = reader.Read(*numbers); !read) return read;
+  return reader.Tell(call);
+}
+
+}  // namespace spate::history

@@ -1,0 +1,347 @@
+// What tasks wrote: of some tasks, the last lines of a job, or as its tasks end.
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "core/model/task_files.h"
+#include "history/call.h"
+#include "history/pick.h"
+#include "history/task_texts.h"
+#include "os/real_loop.h"
+#include "store/sqlite/tail.h"
+
+namespace spate::history {
+namespace {
+
+using store::Stream;
+using What = OutputFacts::What;
+using wire::Streams;
+
+constexpr size_t kEndsAtOnce = 64;
+constexpr Duration kPause = Duration::Millis(100);
+constexpr size_t kBlock = 256 << 10;
+
+bool Wants(Streams streams, Stream stream) {
+  switch (stream) {
+    case Stream::kStdout:
+      return streams == Streams::kBoth || streams == Streams::kStdout;
+    case Stream::kStderr:
+      return streams == Streams::kBoth || streams == Streams::kStderr;
+    case Stream::kFiles:
+      break;
+  }
+  return streams == Streams::kFiles;
+}
+
+OutputFacts PieceOf(const AttemptRef& ref, Stream stream, What what = What::kBytes) {
+  OutputFacts piece;
+  piece.what = what;
+  piece.job = ref.job;
+  piece.index = ref.index;
+  piece.stream = static_cast<uint32_t>(stream);
+  return piece;
+}
+
+OutputFacts BytesOf(const AttemptRef& ref, Stream stream, std::string_view bytes,
+                    uint64_t skipped = 0) {
+  OutputFacts piece = PieceOf(ref, stream);
+  piece.text = bytes;
+  piece.count = skipped;
+  return piece;
+}
+
+// A piece of it is a message.
+Status PutBytes(const Call& call, const AttemptRef& ref, Stream stream, std::string_view bytes,
+                uint64_t skipped = 0) {
+  do {
+    auto put = call.Put(BytesOf(ref, stream, bytes.substr(0, kBlock), skipped));
+    if (!put) return put;
+    bytes.remove_prefix(std::min(bytes.size(), kBlock));
+    skipped = 0;
+  } while (!bytes.empty());
+  return {};
+}
+
+// ---- Of some tasks -----------------------------------------------------------------------------
+
+class Teller {
+ public:
+  Teller(const Call& call, const wire::ReadOutput& asked) : call_(call), asked_(asked) {}
+  Status Tell(const PickedTasks& picked);
+
+ private:
+  void TellTask(const store::TaskSummary& task, bool named);
+  void TellStream(const store::AttemptEntry& attempt, Stream stream);
+  void TellFiles(const store::AttemptEntry& attempt);
+  // Where a task's output went when nothing of it was collected.
+  void TellPlaces(const store::TaskSummary& task);
+  void Put(const OutputFacts& piece) {
+    if (status_) status_ = call_.Put(piece);
+  }
+
+  const Call& call_;
+  const wire::ReadOutput& asked_;
+  store::History* history_ = nullptr;
+  TaskTexts* texts_ = nullptr;
+  uint64_t not_ended_ = 0;
+  bool stopped_ = false;
+  Status status_;
+};
+
+void Teller::TellStream(const store::AttemptEntry& attempt, Stream stream) {
+  const AttemptRef& ref = attempt.record.end.ref;
+  auto extent =
+      history_->ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
+        if (status_) status_ = PutBytes(call_, ref, stream, bytes, skipped);
+      });
+  if (!extent) {
+    OutputFacts damaged = PieceOf(ref, stream, What::kDamaged);
+    damaged.text = extent.error().message;
+    Put(damaged);
+  } else if (extent->kept == 0 && extent->total > 0) {
+    OutputFacts lost = PieceOf(ref, stream, What::kNotKept);
+    lost.count = extent->total;
+    Put(lost);
+  }
+}
+
+// Names are those that the submitter has given: a node cannot bring anything else.
+void Teller::TellFiles(const store::AttemptEntry& attempt) {
+  if (attempt.kept.files_bytes == 0) return;
+  const AttemptRef& ref = attempt.record.end.ref;
+  auto body = texts_->Body(ref.index, attempt.record.end.slot);
+  std::vector<std::string> names = body ? body->gets : std::vector<std::string>();
+  auto put = [&](std::string_view bytes) -> Status {
+    if (status_) status_ = PutBytes(call_, ref, Stream::kFiles, bytes);
+    return {};
+  };
+  PackReader pack({.begin = [&](const PackedFile& file) -> Status {
+                     if (std::ranges::find(names, file.name) == names.end()) {
+                       return Fail(ErrorKind::kCorrupt,
+                                   "a file that was not asked for is not written");
+                     }
+                     std::string head;
+                     AppendPackedFile(head, file);
+                     return put(head);
+                   },
+                   .bytes = put,
+                   .end = []() -> Status { return {}; }});
+  Status taken;
+  auto read = history_->ReadOutput(attempt, Stream::kFiles, [&](std::string_view bytes, uint64_t) {
+    if (taken) taken = pack.Feed(bytes);
+  });
+  if (!read) taken = std::unexpected(read.error());
+  if (taken && !pack.whole()) taken = Fail(ErrorKind::kCorrupt, "its files are not whole");
+  if (taken) return;
+  OutputFacts damaged = PieceOf(ref, Stream::kFiles, What::kDamaged);
+  damaged.text = taken.error().message;
+  Put(damaged);
+  stopped_ = true;  // behind a damaged pack nothing can be told apart
+}
+
+void Teller::TellPlaces(const store::TaskSummary& task) {
+  const AttemptEnd& end = task.last->record.end;
+  auto body = texts_->Body(task.index, end.slot);
+  if (!body) return;
+  for (auto [file, stream] :
+       {std::pair{&body->stdout_file, Stream::kStdout}, {&body->stderr_file, Stream::kStderr}}) {
+    if (file->empty() || !Wants(asked_.streams, stream)) continue;
+    OutputFacts piece = PieceOf(end.ref, stream, What::kInFile);
+    piece.text = *file;
+    Put(piece);
+  }
+}
+
+void Teller::TellTask(const store::TaskSummary& task, bool named) {
+  if (!task.last) {
+    ++not_ended_;
+    if (!named) return;
+    OutputFacts none;
+    none.what = What::kNoneYet;
+    none.job = JobId(history_->summary().number);
+    none.index = task.index;
+    none.state = task.state;
+    return Put(none);
+  }
+  if (asked_.streams == Streams::kFiles) return TellFiles(*task.last);
+  const AttemptEnd& end = task.last->record.end;
+  for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
+    if (Wants(asked_.streams, stream)) TellStream(*task.last, stream);
+  }
+  if (named && end.stdout_total == 0 && end.stderr_total == 0) TellPlaces(task);
+}
+
+Status Teller::Tell(const PickedTasks& picked) {
+  auto history = call_.source.Open(picked.job);
+  if (!history) return std::unexpected(std::move(history.error()));
+  TaskTexts texts(call_.source, *history);
+  history_ = &*history;
+  texts_ = &texts;
+  not_ended_ = 0;
+  auto visited = VisitTasks(*history, picked, asked_.states, [&](const store::TaskSummary& task) {
+    TellTask(task, !picked.all);
+    return status_.has_value() && !stopped_;
+  });
+  if (visited && picked.all && not_ended_ > 0) {
+    OutputFacts without;
+    without.what = What::kTasksWithout;
+    without.job = JobId(picked.job);
+    without.count = not_ended_;
+    Put(without);
+  }
+  return visited ? status_ : visited;
+}
+
+// ---- The last lines ----------------------------------------------------------------------------
+//
+// From the newest attempt backwards it is found where these lines begin, and then they are told.
+
+// What one attempt wrote to a stream, from `skip` kept bytes on.
+struct Part {
+  store::AttemptEntry attempt;
+  Stream stream = Stream::kStdout;
+  uint64_t skip = 0;
+};
+
+uint64_t KeptOf(const store::AttemptEntry& attempt, Stream stream) {
+  return stream == Stream::kStdout ? attempt.kept.stdout_bytes : attempt.kept.stderr_bytes;
+}
+
+// Where the last `lines` of a stream begin; takes from `lines` what there is. Reads from the end, a
+// block at a time: a stream may be longer than what memory should hold.
+Result<uint64_t> BeginOfLast(store::History& history, const store::AttemptEntry& attempt,
+                             Stream stream, uint64_t& lines) {
+  uint64_t kept = KeptOf(attempt, stream);
+  for (uint64_t end = kept; end > 0;) {
+    uint64_t begin = end - std::min<uint64_t>(end, kBlock);
+    std::string block;
+    auto read = history.ReadOutput(attempt, stream,
+                                   [&](std::string_view bytes, uint64_t) { block += bytes; },
+                                   {begin, end - begin});
+    if (!read) return std::unexpected(std::move(read.error()));
+    // The last line may have its end or not.
+    for (uint64_t at = end == kept ? block.size() - 1 : block.size(); at > 0; --at) {
+      if (block[at - 1] == '\n' && --lines == 0) return begin + at;
+    }
+    end = begin;
+  }
+  if (kept > 0) --lines;  // the first line of all
+  return 0;
+}
+
+// The newest first. `newest` becomes the place of the newest end in the journal.
+Result<std::vector<Part>> FindLast(store::History& history, const wire::TailOutput& asked,
+                                   uint64_t& newest) {
+  std::vector<Part> parts;
+  uint64_t lines = asked.lines;
+  Status status;
+  auto visited = history.NewestAttempts([&](uint64_t seq, const store::AttemptEntry& attempt) {
+    newest = std::max(newest, seq);
+    for (Stream stream : {Stream::kStderr, Stream::kStdout}) {
+      if (!Wants(asked.streams, stream) || lines == 0) continue;
+      auto skip = BeginOfLast(history, attempt, stream, lines);
+      if (!skip) status = std::unexpected(std::move(skip.error()));
+      if (!status) return false;
+      if (KeptOf(attempt, stream) > 0) parts.push_back({attempt, stream, *skip});
+    }
+    return lines > 0;
+  });
+  if (!visited || !status) return std::unexpected(!visited ? visited.error() : status.error());
+  return parts;
+}
+
+// Returns the place of the newest end in the journal.
+Result<uint64_t> TellLast(const Call& call, store::History& history,
+                          const wire::TailOutput& asked) {
+  uint64_t newest = 0;
+  auto parts = FindLast(history, asked, newest);
+  if (!parts) return std::unexpected(std::move(parts.error()));
+  if (parts->empty() && asked.lines > 0 && !asked.follow) {
+    OutputFacts nothing;
+    nothing.what = What::kNothing;
+    nothing.job = JobId(history.summary().number);
+    if (auto put = call.Put(nothing); !put) return std::unexpected(std::move(put.error()));
+  }
+  Status status;
+  for (const Part& part : std::views::reverse(*parts)) {
+    auto read = history.ReadOutput(part.attempt, part.stream,
+                                   [&](std::string_view bytes, uint64_t) {
+                                     if (status)
+                                       status = PutBytes(call, part.attempt.record.end.ref,
+                                                         part.stream, bytes);
+                                   },
+                                   {part.skip});
+    if (!read) return std::unexpected(std::move(read.error()));
+    if (!status) return std::unexpected(std::move(status.error()));
+  }
+  return newest;
+}
+
+// ---- As tasks end ------------------------------------------------------------------------------
+
+Status TellEnds(const Call& call, store::Tail& tail, const std::vector<store::Tail::End>& ends,
+                Streams streams) {
+  Status status;
+  for (const store::Tail::End& end : ends) {
+    for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
+      if (!Wants(streams, stream)) continue;
+      auto read = tail.ReadOutput(end.attempt, stream, [&](std::string_view bytes, uint64_t) {
+        if (status) status = PutBytes(call, end.attempt.record.end.ref, stream, bytes);
+      });
+      if (!read) return std::unexpected(std::move(read.error()));
+    }
+  }
+  return status;
+}
+
+// From behind this place of the journal, until the job has ended.
+Status Follow(const Call& call, uint32_t job, Streams streams, uint64_t after) {
+  auto tail = store::Tail::Open(call.source.place.dir, JobId(job));
+  if (!tail) return std::unexpected(std::move(tail.error()));
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+  for (;;) {
+    auto news = tail->Read(after, kEndsAtOnce);
+    if (!news) return std::unexpected(std::move(news.error()));
+    if (auto told = TellEnds(call, *tail, news->ends, streams); !told) return told;
+    after = std::max(after, news->seq);
+    if (news->more) continue;
+    if (news->finished) return {};
+    (*loop)->At((*loop)->Now() + kPause, [&] { (*loop)->Stop(); });
+    (*loop)->Run();
+  }
+}
+
+}  // namespace
+
+Status Answer(const Call& call, const wire::ReadOutput& asked) {
+  auto picked = PickTasks(call.source, asked.tasks);
+  if (!picked) return std::unexpected(std::move(picked.error()));
+  Teller teller(call, asked);
+  for (const PickedTasks& tasks : *picked) {
+    if (auto told = teller.Tell(tasks); !told) return told;
+  }
+  return {};
+}
+
+Status Answer(const Call& call, const wire::TailOutput& asked) {
+  if (asked.follow && !call.source.on_hub()) {
+    return Fail(ErrorKind::kInvalid,
+                "--follow: a run on this machine shows its output where it was started; only a "
+                "hub's job is followed");
+  }
+  auto jobs = PickJobs(call.source, asked.job);
+  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  if (jobs->size() != 1) return Fail(ErrorKind::kInvalid, "name one job, as in: spate job tail 12");
+  auto history = call.source.Open(jobs->front());
+  if (!history) return std::unexpected(std::move(history.error()));
+  uint64_t newest = 0;
+  if (!asked.follow || asked.lines != UINT64_MAX) {
+    auto told = TellLast(call, *history, asked);
+    if (!told) return std::unexpected(std::move(told.error()));
+    newest = *told;
+  }
+  return asked.follow ? Follow(call, jobs->front(), asked.streams, newest) : Status();
+}
+
+}  // namespace spate::history

@@ -1,0 +1,228 @@
+// Lists of tasks, and all about one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "format/list_line.h"
+#include "history/call.h"
+#include "history/job_facts.h"
+#include "history/live_tasks.h"
+#include "history/log_facts.h"
+#include "history/pick.h"
+#include "history/task_texts.h"
+
+namespace spate::history {
+namespace {
+
+// One answer is a message: its tasks, and the bytes of their texts.
+constexpr size_t kAtOnce = 256;
+constexpr size_t kTextsAtOnce = 1 << 20;
+constexpr size_t kStderrEnd = 16 << 10;
+
+AttemptFacts FactsOf(const store::AttemptEntry& attempt) {
+  const engine::AttemptEnded& record = attempt.record;
+  return {record.end,
+          record.verdict,
+          record.counts,
+          record.ended,
+          attempt.kept.stdout_bytes,
+          attempt.kept.stderr_bytes,
+          attempt.kept.files_bytes};
+}
+
+TaskFacts FactsOf(const store::TaskSummary& task) {
+  TaskFacts facts;
+  facts.index = task.index;
+  facts.state = task.state;
+  facts.attempts = task.attempts;
+  facts.tries = task.tries;
+  if (task.last) facts.last = FactsOf(*task.last);
+  return facts;
+}
+
+// The processes of a job's tasks; none when nobody runs it or they cannot be seen.
+std::vector<LiveTask> LiveTasksOf(const Source& source, const store::JobSummary& job) {
+  if (!job.owner) return {};
+  return FindLiveTasks(source.proc, job.owner->pid, JobId(job.number), source.now());
+}
+
+Result<std::string> StderrEnd(store::History& history, const store::AttemptEntry& attempt) {
+  std::string end;
+  auto read =
+      history.ReadOutput(attempt, store::Stream::kStderr, [&](std::string_view bytes, uint64_t) {
+        end += bytes;
+        if (end.size() > 2 * kStderrEnd) end.erase(0, end.size() - kStderrEnd);
+      });
+  if (!read) return std::unexpected(std::move(read.error()));
+  if (end.size() > kStderrEnd) end.erase(0, end.size() - kStderrEnd);
+  return end;
+}
+
+// ---- Lists -------------------------------------------------------------------------------------
+
+// Tells the tasks of one job after another.
+class TaskLister {
+ public:
+  TaskLister(const Call& call, const wire::ListTasks& asked)
+      : call_(call), asked_(asked), left_(asked.most) {}
+  Status Tell(const PickedTasks& picked);
+  bool full() const { return left_ == 0; }
+
+ private:
+  Result<TaskFacts> FactsFor(store::History& history, TaskTexts& texts,
+                             const store::TaskSummary& task) const;
+
+  const Call& call_;
+  const wire::ListTasks& asked_;
+  uint64_t left_;
+};
+
+Result<TaskFacts> TaskLister::FactsFor(store::History& history, TaskTexts& texts,
+                                       const store::TaskSummary& task) const {
+  TaskFacts facts = FactsOf(task);
+  if (asked_.commands) {
+    auto command = texts.Command(task.index, 0);
+    if (!command) return std::unexpected(std::move(command.error()));
+    facts.command = std::move(*command);
+  }
+  if (asked_.stderr_ends && task.last) {
+    // Output that is damaged is no reason to tell nothing of the task.
+    facts.stderr_end = StderrEnd(history, *task.last).value_or("");
+  }
+  return facts;
+}
+
+Status TaskLister::Tell(const PickedTasks& picked) {
+  auto history = call_.source.Open(picked.job);
+  if (!history) return std::unexpected(std::move(history.error()));
+  TaskTexts texts(call_.source, *history);
+  std::set<TaskIndex> alive;
+  for (const LiveTask& task : LiveTasksOf(call_.source, history->summary())) {
+    alive.insert(task.index);
+  }
+  wire::TasksListed answer{JobId(picked.job), store::NameOf(history->summary().row), {}};
+  size_t texts_bytes = 0;
+  Status status;
+  auto visited = VisitTasks(*history, picked, asked_.states, [&](const store::TaskSummary& task) {
+    auto facts = FactsFor(*history, texts, task);
+    if (!facts) {
+      status = std::unexpected(std::move(facts.error()));
+      return false;
+    }
+    facts->is_next =
+        task.state == TaskState::kLeased && !alive.empty() && !alive.contains(task.index);
+    texts_bytes += facts->command.size() + facts->stderr_end.size();
+    answer.tasks.push_back(std::move(*facts));
+    if (answer.tasks.size() == kAtOnce || texts_bytes > kTextsAtOnce) {
+      status = call_.Put(answer);
+      answer.tasks.clear();
+      texts_bytes = 0;
+    }
+    return --left_ > 0 && status;
+  });
+  // What was found before an error is told all the same.
+  if (auto put = call_.Put(answer); status) status = put;
+  return visited ? status : visited;
+}
+
+// ---- All about one -----------------------------------------------------------------------------
+
+// What is the same for all tasks of a job.
+struct JobAtHand {
+  const Source& source;
+  store::History& history;
+  TaskTexts texts;
+  LogFacts log;
+  JobFacts facts;
+  std::vector<LiveTask> live;
+};
+
+void AddFiles(JobAtHand& job, TaskDetails& details, uint16_t slot) {
+  auto body = job.texts.Body(details.task.index, slot);
+  if (!body) return;
+  details.stdin_file = std::move(body->stdin_file);
+  details.stdout_file = std::move(body->stdout_file);
+  details.stderr_file = std::move(body->stderr_file);
+}
+
+// What its line says beside the command.
+void AddLine(JobAtHand& job, TaskDetails& details) {
+  if (job.texts.settings().row_kind != RowKind::kListLine) return;
+  auto row = job.history.RowText(details.task.index);
+  if (!row) return;
+  if (auto line = format::ParseListLine(*row)) details.checks = std::move(line->checks);
+  // The lists of a hub's job are where its user is, and not for the hub to read.
+  if (!job.source.on_hub()) details.row = std::move(*row);
+}
+
+Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
+  TaskDetails details;
+  uint16_t slot = task.last ? task.last->record.end.slot : 0;
+  details.task = FactsOf(task);
+  auto command = job.texts.Command(task.index, slot);
+  if (!command) return std::unexpected(std::move(command.error()));
+  details.task.command = std::move(*command);
+  auto attempts = job.history.Attempts(task.index);
+  if (!attempts) return std::unexpected(std::move(attempts.error()));
+  for (const store::AttemptEntry& attempt : *attempts) details.attempts.push_back(FactsOf(attempt));
+  AddFiles(job, details, slot);
+  AddLine(job, details);
+  if (const Needs* needs = job.log.NeedsOf(task.index)) details.needs = *needs;
+  if (const std::string* why = job.log.WhyCancelled(task.index)) details.why_cancelled = *why;
+  auto live = std::ranges::find(job.live, task.index, &LiveTask::index);
+  if (task.state == TaskState::kLeased && live != job.live.end()) details.live = *live;
+  const JobSettings& settings = job.texts.settings();
+  details.cwd = settings.cwd;
+  details.min_free_memory = settings.min_free_memory;
+  details.max_load = settings.max_load;
+  details.job = job.facts;
+  details.retry = job.log.policy.retry;
+  details.held = job.log.held;
+  return details;
+}
+
+Status DescribeTasksOf(const Call& call, const PickedTasks& picked) {
+  auto history = call.source.Open(picked.job);
+  if (!history) return std::unexpected(std::move(history.error()));
+  auto log = ReadLog(*history);
+  if (!log) return std::unexpected(std::move(log.error()));
+  auto facts = FactsOf(call.source, history->summary(), true);
+  if (!facts) return std::unexpected(std::move(facts.error()));
+  facts->argv.reset();
+  if (auto counts = history->Counts()) facts->counts = *counts;
+  JobAtHand job{call.source,     *history,          TaskTexts(call.source, *history),
+                std::move(*log), std::move(*facts), LiveTasksOf(call.source, history->summary())};
+  Status status;
+  auto visited = VisitTasks(*history, picked, ~0u, [&](const store::TaskSummary& task) {
+    auto details = DetailsOf(job, task);
+    status = details ? call.Put(*details) : std::unexpected(details.error());
+    return status.has_value();
+  });
+  return visited ? status : visited;
+}
+
+}  // namespace
+
+Status Answer(const Call& call, const wire::ListTasks& asked) {
+  auto picked = PickTasks(call.source, asked.tasks);
+  if (!picked) return std::unexpected(std::move(picked.error()));
+  TaskLister lister(call, asked);
+  for (const PickedTasks& tasks : *picked) {
+    if (lister.full()) break;
+    if (auto told = lister.Tell(tasks); !told) return told;
+  }
+  return {};
+}
+
+Status Answer(const Call& call, const wire::DescribeTasks& asked) {
+  auto picked = PickTasks(call.source, asked.tasks);
+  if (!picked) return std::unexpected(std::move(picked.error()));
+  for (const PickedTasks& tasks : *picked) {
+    if (auto told = DescribeTasksOf(call, tasks); !told) return told;
+  }
+  return {};
+}
+
+}  // namespace spate::history

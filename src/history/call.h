@@ -1,0 +1,31 @@
+// One question on its way to its answers.
+#pragma once
+
+#include "base/result.h"
+#include "history/reader.h"
+#include "history/source.h"
+#include "wire/field_bytes.h"
+
+namespace spate::history {
+
+struct Call {
+  const Source& source;
+  const Give& give;
+  template <typename T>
+  Status Put(const T& answer) const {
+    return give(wire::BytesOf(answer));
+  }
+};
+
+// Jobs (answer_jobs.cc).
+Status Answer(const Call& call, const wire::ListJobs& asked);
+Status Answer(const Call& call, const wire::DescribeJobs& asked);
+Status Answer(const Call& call, const wire::SumUse& asked);
+// Tasks (answer_tasks.cc).
+Status Answer(const Call& call, const wire::ListTasks& asked);
+Status Answer(const Call& call, const wire::DescribeTasks& asked);
+// What they wrote (answer_output.cc).
+Status Answer(const Call& call, const wire::ReadOutput& asked);
+Status Answer(const Call& call, const wire::TailOutput& asked);
+
+}  // namespace spate::history

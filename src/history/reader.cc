@@ -1,0 +1,26 @@
+#include "history/reader.h"
+
+#include <variant>
+
+#include "history/call.h"
+
+namespace spate::history {
+namespace {
+
+template <typename Q>
+Status AnswerAny(const Call& call, const Q& asked) {
+  if constexpr (wire::OfJournal<Q>) {
+    return Answer(call, asked);
+  } else {
+    return Fail(ErrorKind::kInvalid, "no journal tells that; only a hub does");
+  }
+}
+
+}  // namespace
+
+Status Answer(const Source& source, const wire::Question& question, const Give& give) {
+  Call call{source, give};
+  return std::visit([&](const auto& asked) { return AnswerAny(call, asked); }, question);
+}
+
+}  // namespace spate::history

@@ -1,0 +1,44 @@
+// Where answers come from: the journal of a hub, or the runs in a state folder; and who asks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "core/model/job.h"
+#include "format/dialect.h"
+#include "store/sqlite/history.h"
+#include "store/sqlite/job_row.h"
+
+namespace spate::history {
+
+// Who asks a hub. Of others' jobs only administrators see more than how far they got.
+struct Viewer {
+  std::string user;
+  bool is_admin = false;
+};
+
+struct Source {
+  explicit Source(store::JobPlace where) : place(std::move(where)) {}
+
+  store::JobPlace place;
+  Viewer viewer = {};  // of a hub's jobs
+  // How the rows of a job become commands.
+  std::function<Result<JobSettings>(const store::JobRow&)> settings;
+  format::Dialects dialects = {};
+  std::function<Instant()> now;
+  std::string proc = "/proc";
+
+  bool on_hub() const { return place.is_hub; }
+  // "in 'STATE'" or "on the hub".
+  std::string PlaceText() const;
+  // Whether the viewer may see what a job is about.
+  bool MaySee(const store::JobRow& row) const;
+  // kNotFound; kCorrupt; kPermission: it is another user's.
+  Result<store::History> Open(uint32_t job) const;
+};
+
+}  // namespace spate::history

@@ -1,0 +1,32 @@
+#include "history/task_texts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spate::history {
+
+TaskTexts::TaskTexts(const Source& source, store::History& history) : history_(history) {
+  auto settings = source.settings(history.summary().row);
+  if (!settings) return;
+  settings_ = std::move(*settings);
+  auto compiled = source.dialects.Compile(settings_, JobId(history.summary().number));
+  if (compiled) compiled_ = std::move(*compiled);
+}
+
+Result<std::string> TaskTexts::Command(TaskIndex index, uint16_t slot) {
+  auto row = history_.RowText(index);
+  if (!row) return row;
+  if (compiled_) return format::CommandText(*compiled_, *row, index, slot);
+  std::ranges::replace(*row, '\0', ' ');
+  return row;
+}
+
+std::optional<TaskBody> TaskTexts::Body(TaskIndex index, uint16_t slot) {
+  auto row = history_.RowText(index);
+  if (!row || !compiled_) return std::nullopt;
+  auto body = format::Expand(*compiled_, *row, index, slot);
+  if (!body) return std::nullopt;
+  return std::move(*body);
+}
+
+}  // namespace spate::history

@@ -1,0 +1,31 @@
+// What the rows of a job's tasks say.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "core/model/body.h"
+#include "format/expand.h"
+#include "history/source.h"
+#include "store/sqlite/history.h"
+
+namespace spate::history {
+
+// The commands of a job's tasks. The history outlives it.
+class TaskTexts {
+ public:
+  TaskTexts(const Source& source, store::History& history);
+  // As it is typed; where the job's settings cannot be read, the row's own text.
+  Result<std::string> Command(TaskIndex index, uint16_t slot);
+  // Files and checks; nullopt where it cannot be told.
+  std::optional<TaskBody> Body(TaskIndex index, uint16_t slot);
+  const JobSettings& settings() const { return settings_; }
+
+ private:
+  store::History& history_;
+  JobSettings settings_;
+  std::optional<format::CompiledJob> compiled_;
+};
+
+}  // namespace spate::history

@@ -6,9 +6,6 @@ DESTDIR  ?=
 SETUP    ?= yes   # no: install nothing, on systems without apt-get
 CMAKE_OPTIONS ?=
 
-# On a terminal ninja shows one moving line; elsewhere it would print hundreds.
-QUIET := $(if $(MAKE_TERMOUT),,--quiet)
-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 # setup-SECTION+SECTION is a pattern, hence not listed here: make would not look for its rule.
@@ -25,15 +22,17 @@ configure:
 
 build: setup-build configure  ## install what is missing, build; programs are in build/bin/
 	@echo "build: programs in $(BUILD)/bin/ (the first time takes some minutes)"
-	@ninja -C $(BUILD) $(QUIET) spate_apps
+	@tools/build $(BUILD) spate_apps
 	@echo "build: done: $$(ls $(BUILD)/bin 2>/dev/null | tr '\n' ' ')"
 
-run: build  ## build, then run a real job: a thousand tasks over files of this machine
+run: setup-build configure  ## build spate, then run a real job: a thousand tasks over files of this machine
+	@echo "build: spate (the first time takes some minutes)"
+	@tools/build $(BUILD) spate
 	@examples/first-run/run $(BUILD)/bin/spate $(BUILD)/first-run
 
 test: setup-build+test configure  ## install what is missing, build all, run all tests
 	@echo "test: building everything (the first time takes some minutes)"
-	@ninja -C $(BUILD) $(QUIET)
+	@tools/build $(BUILD)
 	@tools/run-tests $(BUILD)
 
 check: setup-build+test+check  ## all that the CI does: style, arrows, sanitizers, fuzzers (a short count of each)
@@ -43,7 +42,7 @@ check-full: setup-build+test+check+full  ## the same with everything, many seeds
 	@tools/check --full
 
 bench: setup-build+bench configure  ## measure against the bare loop and rivals
-	@ninja -C $(BUILD) $(QUIET)
+	@tools/build $(BUILD)
 	@if [ -x bench/run ]; then bench/run $(BUILD); else echo "bench: there is no bench/run"; exit 1; fi
 
 dist: build  ## make the release files in dist/: a static tarball, a .deb, their sums

@@ -17,6 +17,13 @@ endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT SPATE_SANITIZE AND NOT SPATE_FUZZ)
+  set(precompile_default ON)
+else()
+  set(precompile_default OFF)
+endif()
+option(SPATE_PRECOMPILE "Parse the headers that most sources include once" ${precompile_default})
+
 # -g1: names and lines for stack traces, without the types that make linking slow. No NDEBUG: assert stays on.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")

@@ -56,6 +56,29 @@ function(_spate_sources out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
+# Headers that are parsed once, for g++ and builds without sanitizers; clang's would need one for each set of definitions.
+if(SPATE_PRECOMPILE)
+  if(CMAKE_CXX_COMPILER_LAUNCHER STREQUAL "ccache")
+    # What a compiler cache must be told where there are such headers (ccache(1), PRECOMPILED HEADERS).
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+                                    CCACHE_PCH_EXTSUM=true ccache)
+    target_compile_options(spate_options INTERFACE -fpch-preprocess)
+  endif()
+  file(WRITE "${PROJECT_BINARY_DIR}/precompiled/precompiled.cc" "")
+  add_library(spate_precompiled STATIC "${PROJECT_BINARY_DIR}/precompiled/precompiled.cc")
+  target_link_libraries(spate_precompiled PRIVATE spate_options)
+  target_precompile_headers(spate_precompiled PRIVATE "${PROJECT_SOURCE_DIR}/cmake/precompiled.h")
+  # A compiler cache compares this instead of the file itself, which names the folder of the build.
+  file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/precompiled.h" sum)
+  file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/spate_precompiled.dir/cmake_pch.hxx.gch.sum"
+    "${sum} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
+endif()
+function(_spate_precompile name)
+  if(SPATE_PRECOMPILE)
+    target_precompile_headers(${name} REUSE_FROM spate_precompiled)
+  endif()
+endfunction()
+
 function(_spate_note name)
   set_property(GLOBAL APPEND PROPERTY SPATE_TARGETS "${name}")
   set_property(GLOBAL PROPERTY "SPATE_DEPS_${name}" "${ARGN}")
@@ -71,13 +94,33 @@ function(_spate_program name folder sources deps)
   add_executable(${name} ${found})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
   target_link_libraries(${name} PRIVATE spate_options)
+  _spate_precompile(${name})
   _spate_note(${name} ${deps})
 endfunction()
+
+# glibc warns at every static link that its functions for names of hosts could want modules at run time. Ours need none: files and
+# DNS are built in, and os/ keeps the rest away. The same code without the sections that hold the warnings:
+set(SPATE_QUIET_OBJECTS "")
+if(SPATE_STATIC)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libc.a
+                  OUTPUT_VARIABLE libc OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(folder "${PROJECT_BINARY_DIR}/quiet")
+  file(MAKE_DIRECTORY "${folder}")
+  foreach(object IN ITEMS getaddrinfo.o gethstbynm.o)
+    execute_process(COMMAND ${CMAKE_AR} x ${libc} ${object} WORKING_DIRECTORY "${folder}" ERROR_QUIET)
+    execute_process(COMMAND ${CMAKE_OBJCOPY} --wildcard --remove-section=.gnu.warning.* ${object}
+                    WORKING_DIRECTORY "${folder}" RESULT_VARIABLE failed ERROR_QUIET)
+    if(NOT failed AND EXISTS "${folder}/${object}")  # else another C library: its warnings, if it has some, stay
+      list(APPEND SPATE_QUIET_OBJECTS "${folder}/${object}")
+    endif()
+  endforeach()
+endif()
 
 function(_spate_link_static name)
   # No build id: it is a sum over debug information, which tells folders apart, and release files must not.
   target_link_options(${name} PRIVATE -static -Wl,--build-id=none -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror)
   target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/no_dlopen.cc")
+  target_link_libraries(${name} PRIVATE ${SPATE_QUIET_OBJECTS})
 endfunction()
 
 function(spate_library name)
@@ -88,6 +131,7 @@ function(spate_library name)
     set_target_properties(${name} PROPERTIES OUTPUT_NAME "spate_${name}"
                           ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
     target_link_libraries(${name} PUBLIC spate_options)
+    _spate_precompile(${name})
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE spate_options)

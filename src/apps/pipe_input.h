@@ -105,9 +105,6 @@ class BlockView final : public cli::RunView {
       : inner_(std::move(inner)), folder_(std::move(folder)), on_ended_(std::move(on_ended)) {}
 
   void OnStart(const cli::RunStart& start) override { inner_->OnStart(start); }
-  void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override {
-    inner_->OnRunning(ref, slot, now);
-  }
   void OnEnded(const cli::TaskEnded& ended) override;
   void OnLive(const AttemptRef& ref, int stream, std::string_view bytes) override {
     inner_->OnLive(ref, stream, bytes);

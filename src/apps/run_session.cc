@@ -96,7 +96,7 @@ void RunSession::OnNews(const wire::ToHub& news) {
   if (!show_) return;
   Instant now = loop_.Now();
   if (const auto* running = std::get_if<wire::Running>(&news)) {
-    show_->view.OnRunning(running->ref, running->slot, now);
+    show_->view.OnNews(cli::TaskStarted{running->ref, running->slot}, now);
   } else if (const auto* live = std::get_if<wire::Live>(&news)) {
     show_->view.OnLive(live->ref, live->stream, live->bytes);
   } else if (const auto* slow = std::get_if<wire::Slow>(&news)) {

@@ -27,24 +27,32 @@
 
 namespace spate::hub {
 
-// What a watcher of jobs sees. Ends come once each, after they are durable; the rest is news.
-class Watcher {
+// What becomes of jobs. Ends come once each, after they are durable.
+class JobWatcher {
  public:
-  virtual ~Watcher() = default;
+  virtual ~JobWatcher() = default;
   virtual void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) = 0;
   virtual void OnHeld(const engine::NoticeHeld& notice) = 0;
   virtual void OnFinished(const engine::NoticeFinished& notice) = 0;
   // What only a hub of many jobs has to say: NoticeAccepted, NoticeRefused, NoticeNodeSick.
   virtual void OnHubNotice(const engine::Notice&) {}
-  // Running, Live, Slow, Paused: one-way news of nodes.
-  virtual void OnNews(const wire::ToHub& news) = 0;
-  virtual void OnNodeState(NodeId, wire::NodeState) {}
-  virtual void OnAnswer(NodeId, wire::Answer) {}
-  virtual void OnStoreFailed(const Error& error) = 0;
   // The rows of some tasks cannot be read. False: the hub has failed. True: they go back, and the
   // watcher sees to it that nothing more of the job is started.
   virtual bool OnRowsDamaged(JobId, std::span<const TaskRange>, const Error&) { return false; }
+  virtual void OnStoreFailed(const Error& error) = 0;
 };
+
+// What nodes tell beside that.
+class NodeWatcher {
+ public:
+  virtual ~NodeWatcher() = default;
+  // Running, Live, Slow, Paused: one-way news.
+  virtual void OnNews(const wire::ToHub& news) = 0;
+  virtual void OnNodeState(NodeId, wire::NodeState) {}
+  virtual void OnAnswer(NodeId, wire::Answer) {}
+};
+
+class Watcher : public JobWatcher, public NodeWatcher {};
 
 using NodeChannel = transport::Channel<wire::ToNode, wire::ToHub>;
 

@@ -59,14 +59,19 @@ struct Adopted {
   std::vector<AdoptedEnd> ended;
 };
 
-class Executor {
+// The jobs whose orders may come.
+class OpenJobs {
  public:
-  virtual ~Executor() = default;
+  virtual ~OpenJobs() = default;
   // Before the first order of a job. Settings are shared and do not change. `inherits`: where its
   // tasks run as another user, their environment begins as the node's, not as that of a login.
   virtual void OpenJob(JobId job, std::shared_ptr<const JobSettings> settings, bool inherits) = 0;
   // No order of the job is here, and none will come unless it is opened again.
   virtual void CloseJob(JobId job) = 0;
+};
+
+class Executor : public OpenJobs {
+ public:
   virtual void Start(StartOrder order) = 0;
   // Takes back an order that has not started: OnTakenBack or, too late, OnEnded follows.
   virtual void TakeBack(const AttemptRef& ref) = 0;

@@ -40,7 +40,7 @@ std::string BarScreen::MakeRoom() {
   if (shown_.empty()) return "";
   std::string bytes(kErase);
   if (open_line_.empty()) return bytes;
-  if (CanReturn() && inner_.Width() == width_) {
+  if (CanReturn() && inner_.Look().width == width_) {
     return bytes + fmt::format("{}\x1b[{}C", kUp, open_line_.size());
   }
   open_line_.clear();  // it was ended to draw the bar, and stays so
@@ -58,8 +58,8 @@ void BarScreen::NoteOutput(std::string_view bytes) {
 }
 
 std::string BarScreen::BarAgain() {
-  bool again =
-      CanReturn() && inner_.Width() == width_ && inner_.Backlog() < kSlowBytes && MayDraw();
+  ScreenLook look = inner_.Look();
+  bool again = CanReturn() && look.width == width_ && inner_.Backlog() < kSlowBytes && look.may_draw;
   if (!again) {
     shown_.clear();
     return "";
@@ -103,7 +103,7 @@ void BarScreen::WriteLines(std::string_view text) {
 
 void BarScreen::ShowBar(std::string_view line) {
   next_.clear();
-  if (line == shown_ || line.empty() || !inner_.MayDraw()) return;
+  if (line == shown_ || line.empty() || !inner_.Look().may_draw) return;
   std::string bytes;
   // A line that a task left open is ended, or the bar would overwrite it.
   if (shown_.empty() && !open_line_.empty()) bytes += "\n";
@@ -111,7 +111,7 @@ void BarScreen::ShowBar(std::string_view line) {
   bytes += line;
   inner_.Write(Stream::kErr, bytes);
   shown_ = line;
-  width_ = inner_.Width();
+  width_ = inner_.Look().width;
 }
 
 void BarScreen::EraseBar() {

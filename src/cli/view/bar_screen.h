@@ -24,9 +24,7 @@ class BarScreen final : public Screen {
   void WriteLines(std::string_view text);
   uint64_t Backlog() const override { return inner_.Backlog(); }
   bool IsTerminal(Stream stream) const override { return inner_.IsTerminal(stream); }
-  int Width() const override { return inner_.Width(); }
-  bool Colour() const override { return inner_.Colour(); }
-  bool MayDraw() const override { return inner_.MayDraw(); }
+  ScreenLook Look() const override { return inner_.Look(); }
 
   // `line` as DrawBar makes it. An equal bar is not drawn again.
   void ShowBar(std::string_view line);

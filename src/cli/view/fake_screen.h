@@ -34,9 +34,7 @@ class FakeScreen final : public Screen {
   bool IsTerminal(Stream stream) const override {
     return stream == Stream::kErr ? err_terminal : out_terminal;
   }
-  int Width() const override { return width; }
-  bool Colour() const override { return colour; }
-  bool MayDraw() const override { return true; }
+  ScreenLook Look() const override { return {width, colour, true}; }
 
   // What a terminal would show of `terminal`: lines, after carriage returns, erasing, and moves of
   // the cursor up and to the right; without colours.

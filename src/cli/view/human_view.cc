@@ -45,7 +45,7 @@ void HumanView::OnStart(const RunStart& start) {
   bar_.done = start.counts.finished();
   bar_.total = start.counts.total;
   bar_.open = start.open;
-  bar_.colour = screen_.Colour();
+  bar_.colour = screen_.Look().colour;
   rate_.Start(start.now);
   drawn_ = start.now;
   if (options_.show_output) writer_.OnStart(start.ended);
@@ -53,12 +53,6 @@ void HumanView::OnStart(const RunStart& start) {
     Say(fmt::format("job {} goes on: {} of {} done", start.job.value,
                     FormatCount(start.counts.finished()), CountOf(start.counts.total, "task")));
   }
-}
-
-void HumanView::OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) {
-  static_cast<void>(ref);
-  static_cast<void>(slot);
-  static_cast<void>(now);
 }
 
 void HumanView::OnLive(const AttemptRef& ref, int stream, std::string_view bytes) {
@@ -172,7 +166,7 @@ void HumanView::Tick(Instant now, uint32_t running) {
 std::string HumanView::BarNow(Instant now) {
   made_ = now;
   bar_.rate = rate_.PerSecond(now);
-  return DrawBar(bar_, screen_.Width());
+  return DrawBar(bar_, screen_.Look().width);
 }
 
 void HumanView::DrawNow(Instant now) {
@@ -181,7 +175,7 @@ void HumanView::DrawNow(Instant now) {
 }
 
 std::string HumanView::Bad(std::string_view text) const {
-  return screen_.Colour() ? fmt::format("\x1b[31m{}\x1b[0m", text) : std::string(text);
+  return screen_.Look().colour ? fmt::format("\x1b[31m{}\x1b[0m", text) : std::string(text);
 }
 
 void HumanView::SayFailures(const RunFinish& finish) {
@@ -234,7 +228,7 @@ void HumanView::OnFinish(const RunFinish& finish) {
   totals_.cancels = totals_.cancels || finish.cancelled;
   std::string text =
       fmt::format("spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts,
-                                             finish.now - start_.now, screen_.Colour()));
+                                             finish.now - start_.now, screen_.Look().colour));
   HintContext hints = options_.hints;
   hints.job = start_.job;
   hints.held = held_;

@@ -30,7 +30,6 @@ class HumanView final : public RunView {
   HumanView(Screen& screen, ViewTexts texts, Options options);
 
   void OnStart(const RunStart& start) override;
-  void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override;
   void OnEnded(const TaskEnded& ended) override;
   void OnLive(const AttemptRef& ref, int stream, std::string_view bytes) override;
   void OnNews(const News& news, Instant now) override;

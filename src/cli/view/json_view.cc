@@ -55,12 +55,6 @@ void JsonView::OnStart(const RunStart& start) {
   WriteLine(line);
 }
 
-void JsonView::OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) {
-  JsonLine line = TaskLine("start", ref);
-  line.Number("slot", slot).Seconds("time", now.seconds());
-  WriteLine(line);
-}
-
 void JsonView::WriteStream(JsonLine& line, std::string_view name, const OutputStream& stream) {
   if (stream.spool.empty()) {
     TextOrBase64(line, name, stream.bytes);
@@ -120,7 +114,10 @@ void JsonView::OnEnded(const TaskEnded& ended) {
 
 void JsonView::OnNews(const News& news, Instant now) {
   JsonLine line;
-  if (const auto* slow = std::get_if<TaskSlow>(&news)) {
+  if (const auto* started = std::get_if<TaskStarted>(&news)) {
+    line = TaskLine("start", started->ref);
+    line.Number("slot", started->slot);
+  } else if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     line = TaskLine("slow", slow->ref);
   } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {
     line.Text("type", "pause");

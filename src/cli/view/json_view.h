@@ -22,7 +22,6 @@ class JsonView final : public RunView {
       : screen_(screen), texts_(std::move(texts)), options_(std::move(options)) {}
 
   void OnStart(const RunStart& start) override;
-  void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override;
   void OnEnded(const TaskEnded& ended) override;
   void OnLive(const AttemptRef&, int, std::string_view) override {}
   void OnNews(const News& news, Instant now) override;

@@ -60,7 +60,7 @@ TEST_F(JsonViewTest, Run) {
 }
 
 TEST_F(JsonViewTest, Start) {
-  view_.OnRunning({JobId(12), 4, Attempt(2)}, 3, kTestStart + Duration::Millis(250));
+  view_.OnNews(TaskStarted{{JobId(12), 4, Attempt(2)}, 3}, kTestStart + Duration::Millis(250));
   Json line = Line();
   EXPECT_EQ(Keys(line), (std::set<std::string>{"type", "task", "attempt", "slot", "time"}));
   EXPECT_EQ(line["task"], 5);

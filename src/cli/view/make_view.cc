@@ -19,9 +19,6 @@ class SeveralViews final : public RunView {
   void OnStart(const RunStart& start) override {
     for (auto& view : views_) view->OnStart(start);
   }
-  void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) override {
-    for (auto& view : views_) view->OnRunning(ref, slot, now);
-  }
   void OnEnded(const TaskEnded& ended) override {
     for (auto& view : views_) view->OnEnded(ended);
   }

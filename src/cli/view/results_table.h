@@ -29,7 +29,6 @@ class ResultsTable final : public RunView {
                                                     std::function<void(const Error&)> on_broken);
 
   void OnStart(const RunStart&) override {}
-  void OnRunning(const AttemptRef&, uint16_t, Instant) override {}
   void OnEnded(const TaskEnded& ended) override;
   void OnLive(const AttemptRef&, int, std::string_view) override {}
   void OnNews(const News&, Instant) override {}

@@ -43,8 +43,12 @@ struct TaskEnded {
   Instant now;
 };
 
-// ---- News: everything that is told rarely ------------------------------------------------------
+// ---- News: what happens beside ends and output -------------------------------------------------
 
+struct TaskStarted {  // told by json only; others take the number of running tasks from Tick
+  AttemptRef ref;
+  uint16_t slot = 0;
+};
 struct TaskSlow {  // it runs longer than --warn-time
   AttemptRef ref;
 };
@@ -65,7 +69,7 @@ struct Remark {  // anything else, without "spate: "; a second line says what to
   std::string text;
   bool is_error = false;  // shown with --quiet as well
 };
-using News = std::variant<TaskSlow, StartsPaused, JobHeld, TotalChanged, Remark>;
+using News = std::variant<TaskStarted, TaskSlow, StartsPaused, JobHeld, TotalChanged, Remark>;
 
 enum class RunEnd : uint8_t {
   kFinished,      // every task has ended
@@ -85,8 +89,6 @@ class RunView {
  public:
   virtual ~RunView() = default;
   virtual void OnStart(const RunStart& start) = 0;
-  // Needed by json only; others take the number of running tasks from Tick.
-  virtual void OnRunning(const AttemptRef& ref, uint16_t slot, Instant now) = 0;
   virtual void OnEnded(const TaskEnded& ended) = 0;
   // stream is 1 or 2. All live bytes of an attempt come before its OnEnded.
   virtual void OnLive(const AttemptRef& ref, int stream, std::string_view bytes) = 0;

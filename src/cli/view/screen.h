@@ -19,6 +19,13 @@ struct FilePart {
   std::shared_ptr<const void> owner;
 };
 
+// Of the terminal behind standard error, now.
+struct ScreenLook {
+  int width = 80;  // columns; 80 when it is not known
+  bool colour = false;
+  bool may_draw = false;  // false while the process is in the background of the terminal
+};
+
 class Screen {
  public:
   virtual ~Screen() = default;
@@ -31,11 +38,7 @@ class Screen {
   // Whether the bar shares its terminal: for kErr, it may be drawn there; for kOut, the bar must be
   // out of the way of what is written.
   virtual bool IsTerminal(Stream stream) const = 0;
-  // Columns of the terminal behind standard error; 80 when it is not known.
-  virtual int Width() const = 0;
-  virtual bool Colour() const = 0;
-  // False while the process is in the background of the terminal.
-  virtual bool MayDraw() const = 0;
+  virtual ScreenLook Look() const = 0;
 };
 
 }  // namespace spate::cli

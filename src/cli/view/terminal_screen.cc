@@ -106,11 +106,10 @@ bool TerminalScreen::IsTerminal(Stream stream) const {
   return together_ && out_facts_.is_terminal;
 }
 
-int TerminalScreen::Width() const {
-  return static_cast<int>(os::TerminalWidth(target_.err_fd, environment_));
+ScreenLook TerminalScreen::Look() const {
+  return {static_cast<int>(os::TerminalWidth(target_.err_fd, environment_)), err_facts_.may_colour,
+          os::IsForeground(target_.err_fd)};
 }
-
-bool TerminalScreen::MayDraw() const { return os::IsForeground(target_.err_fd); }
 
 bool TerminalScreen::Drain(Duration patience) {
   bool drained = true;

@@ -21,7 +21,8 @@
 
 namespace spate::parasol {
 
-class BatchHub {
+// What the hub tells of the batch.
+class BatchQuestions {
  public:
   struct Running {
     uint64_t id = 0;
@@ -51,11 +52,7 @@ class BatchHub {
     uint64_t job = 0;       // its number in the batch, from 0
     int64_t submitted = 0;  // seconds since 1970
   };
-  struct Submission {
-    uint64_t job = 0;
-    const ParasolJob* what = nullptr;
-  };
-  virtual ~BatchHub() = default;
+  virtual ~BatchQuestions() = default;
 
   virtual Result<State> Ask() = 0;
   // For a report: where this user has no such batch, that of the owner of the folder; the next
@@ -67,6 +64,18 @@ class BatchHub {
   // Submissions from the `first`-th ever (0: all) on, in order: those that a killed push has made
   // and not written down.
   virtual Result<std::vector<Submitted>> SubmittedFrom(uint64_t first) = 0;
+  // What the job wrote to stderr, from the machine that it ran on, or runs.
+  virtual Result<std::string> FetchStderr(uint64_t id, const std::string& host) = 0;
+};
+
+// Its jobs.
+class BatchJobs {
+ public:
+  struct Submission {
+    uint64_t job = 0;
+    const ParasolJob* what = nullptr;
+  };
+  virtual ~BatchJobs() = default;
   // Durable when it returns; the id of the first. `folder`, where the jobs run, is absolute.
   virtual Result<uint64_t> Submit(std::span<const Submission> jobs, const std::string& folder,
                                   int64_t now) = 0;
@@ -74,6 +83,12 @@ class BatchHub {
   virtual Result<uint64_t> Chill() = 0;
   // Ends these, if they have not ended; no result will come of them.
   virtual Status Remove(std::span<const uint64_t> ids) = 0;
+};
+
+// The batch as a whole.
+class BatchRules {
+ public:
+  virtual ~BatchRules() = default;
   virtual Status SetPriority(int64_t priority) = 0;  // 1 to 10000
   virtual Status SetMaxJob(int64_t most) = 0;        // -1: no bound
   // kNotFound where the hub does not know the batch; the next two likewise.
@@ -81,16 +96,20 @@ class BatchHub {
   virtual Status ResetCounts() = 0;
   enum class Freed : uint8_t { kFreed, kNotFound, kBusy };
   virtual Result<Freed> Free() = 0;
-  // What the job wrote to stderr, from the machine that it ran on, or runs.
-  virtual Result<std::string> FetchStderr(uint64_t id, const std::string& host) = 0;
-  // Until something of the batch has changed, `most` is over, or Ctrl-C (kBusy, then and in each
-  // later call).
+};
+
+// Waiting, with or without a hub. Ctrl-C is kBusy, then and in each later call.
+class BatchWaits {
+ public:
+  virtual ~BatchWaits() = default;
+  // Until something of the batch has changed, or `most` is over.
   virtual Status WaitForChange(Duration most) = 0;
-  // After all of the batch has ended: until nobody writes its results any more, or Ctrl-C; at most
-  // two seconds.
+  // After all of the batch has ended: until nobody writes its results any more; at most two
+  // seconds.
   virtual void Settle() = 0;
-  // Waits, with or without a hub; Ctrl-C as above.
   virtual Status Pause(Duration time) = 0;
 };
+
+class BatchHub : public BatchQuestions, public BatchJobs, public BatchRules, public BatchWaits {};
 
 }  // namespace spate::parasol

@@ -109,9 +109,6 @@ def node_messages(kit):
 
 
 def commands(kit):
-    def ranges(text, most=2_000_000):
-        return ",".join([text] * (most // (len(text) + 1))).encode()
-
     def words(word):
         return kit.command(b"job", b"info", *[word] * (TEXTS - 2))
 
@@ -124,11 +121,12 @@ def commands(kit):
     explained = b"".join(kit.message({1: of_first + kit.ranges(at, at)}) for at in range(1, 200_000, 200))
     names = b"\x0a\x04none" * MOST_ELEMENTS
     stepped = b"".join(kit.message({3: kit.message({1: 1, 2: 4_000_000, 3: 2 + at})}) for at in range(100))
-    tasks = b"1." + ranges("2-1000001")
+    # What the journal answers: one pick of many tasks (TaskPick.tasks), or of many jobs.
+    picked = kit.message({1: kit.message({2: of_first + kit.ranges(2, 1_000_001, MOST_ELEMENTS - 2)})})
+    last = kit.message({1: kit.message({2: kit.message({1: 1, 2: 1})})})
     return [
         ("Command: 65,536 words", words(b"1")),
-        ("Command: 65,536 ranges of jobs", words(b"1-4000000")),
-        ("Command: 2 MB of ranges of jobs, to read", kit.command(b"job", b"info", ranges("1-4000000"))),
+        ("Query: 200,000 ranges of jobs, to read", kit.ask(41, {1: kit.ranges(1, 4_000_000, MOST_ELEMENTS)})),
         ("Query: 3,000 ranges of all jobs, to hold", kit.ask(kit.CHANGE_JOBS, {1: kit.ranges(2, 4_000_000, 3000)})),
         ("Query: 3,000 jobs, one by one, to hold", kit.ask(kit.CHANGE_JOBS, {1: each(3000, 2, 2)})),
         ("Query: 100 ranges with steps, to hold", kit.ask(kit.CHANGE_JOBS, {1: stepped})),
@@ -136,9 +134,10 @@ def commands(kit):
         ("Query: every other task, to retry", kit.ask(kit.RETRY, {1: odd_tasks, 5: 1})),
         ("Query: why 1,000 tasks wait", kit.request(8, {1: kit.EXPLAIN, 2: explained})),
         ("Query: 200,000 names of nodes", kit.request(8, {1: kit.LIST_NODES, 2: names})),
-        ("Command: 2 MB of ranges of tasks, to read", kit.command(b"task", b"explain", tasks)),
+        ("Query: 200,000 ranges of tasks, to read", kit.request(8, {1: 42, 2: picked})),
+        ("Query: all about 200,000 tasks", kit.request(8, {1: 43, 2: last})),
+        ("Query: 200,000 tasks", kit.request(8, {1: 42, 2: last})),
         ("Command: one word of 2 MB", kit.command(b"x" * (2 << 20))),
-        ("Command: `task list` of 200,000", kit.command(b"task", b"list", b"1")),
         ("Watch", kit.request(5, {1: 1})),
         ("ReadEnds", kit.read_ends(1)),
         ("any: 16 MB of two kinds in turn", kit.frame(kit.REQUEST, b"\x0a\x00\x12\x00" * (LARGEST // 4))),

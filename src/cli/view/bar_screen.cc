@@ -59,7 +59,8 @@ void BarScreen::NoteOutput(std::string_view bytes) {
 
 std::string BarScreen::BarAgain() {
   ScreenLook look = inner_.Look();
-  bool again = CanReturn() && look.width == width_ && inner_.Backlog() < kSlowBytes && look.may_draw;
+  bool again =
+      CanReturn() && look.width == width_ && inner_.Backlog() < kSlowBytes && look.may_draw;
   if (!again) {
     shown_.clear();
     return "";

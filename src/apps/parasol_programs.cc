@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-#include "apps/hub_daemon.h"
-#include "apps/node_daemon.h"
 #include "cli/options/hub_options.h"
 #include "cli/table/time_text.h"
+#include "daemon/hub_daemon.h"
+#include "daemon/node_daemon.h"
 #include "doors/parasol/client/para_client.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/client/parasol_client.h"
@@ -31,7 +31,7 @@ struct Program {
 
 Result<int> RunPara(std::span<const std::string> args) {
   parasol::ParaParts parts;
-  auto here = Surroundings::Find();
+  auto here = client::Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   parts.state_root = parasol::ParaStateRoot(*here);
   parts.open_hub =
@@ -50,7 +50,7 @@ Result<int> RunParaHub(std::span<const std::string> args) {
   auto site = parasol::MakeSiteHub(args);
   if (!site) return std::unexpected(std::move(site.error()));
   const os::MachineFacts& facts = site->here.machine.facts();
-  HubProgram::Options with;
+  daemon::HubProgram::Options with;
   with.hub.dir = site->dir;
   with.hub.listen = std::move(site->listen);
   with.hub.peers = std::move(site->peers);
@@ -61,9 +61,9 @@ Result<int> RunParaHub(std::span<const std::string> args) {
   with.user = facts.user_name;
   with.node_user = os::EffectiveUser() == 0 ? access::kEveryUser : std::string_view(with.user);
   with.parasol = std::move(site->site);
-  DaemonLife life{site->background, site->log};
+  daemon::DaemonLife life{site->background, site->log};
   std::string log = life.log.empty() ? "standard error" : life.log;
-  return RunHub(std::move(with), life, [&](const hub::Service& service) {
+  return daemon::RunHub(std::move(with), life, [&](const hub::Service& service) {
     return parasol::WelcomeOf(service.dir(), log);
   });
 }
@@ -84,16 +84,17 @@ cli::NodeOptions NodeOptionsOf(const parasol::ParaNodeStart& start) {
 Result<int> RunParaNode(std::span<const std::string> args) {
   auto start = parasol::ReadParaNode(args);
   if (!start) return std::unexpected(std::move(start.error()));
-  const Surroundings& here = start->here;
-  auto folder = MakeNodeFolder(parasol::PlacesOfSite(here).node_state, start->name,
-                               here.machine.facts().host_name);
+  const client::Surroundings& here = start->here;
+  auto folder = daemon::MakeNodeFolder(parasol::PlacesOfSite(here).node_state, start->name,
+                                       here.machine.facts().host_name);
   if (!folder) return std::unexpected(std::move(folder.error()));
   auto site = parasol::MakeSiteNode(*start, *folder);
   if (!site) return std::unexpected(std::move(site.error()));
   const parasol::ParaNodeOptions& options = start->options;
-  DaemonLife life{!options.debug, parasol::LogOf(options.log, options.debug, *folder, here)};
-  return RunNode(here,
-                 {NodeOptionsOf(*start), std::move(*folder), std::move(life), std::move(*site)});
+  daemon::DaemonLife life{!options.debug,
+                          parasol::LogOf(options.log, options.debug, *folder, here)};
+  return daemon::RunNode(
+      here, {NodeOptionsOf(*start), std::move(*folder), std::move(life), std::move(*site)});
 }
 
 constexpr Program kPrograms[] = {

@@ -1,36 +1,36 @@
 // The program `spate`: wires the command line to what carries it out.
-#include "apps/history.h"
-#include "apps/hub_daemon.h"
-#include "apps/hub_files.h"
-#include "apps/hub_reader.h"
-#include "apps/hub_submit.h"
-#include "apps/hub_top.h"
-#include "apps/input_part.h"
-#include "apps/local_run.h"
-#include "apps/node_daemon.h"
-#include "apps/node_stop.h"
 #include "apps/parasol_programs.h"
-#include "apps/run_orders.h"
-#include "apps/semaphore.h"
 #include "cli/main.h"
+#include "daemon/hub_daemon.h"
+#include "daemon/hub_reader.h"
+#include "daemon/node_daemon.h"
+#include "daemon/node_stop.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/programs/programs.h"
 #include "os/process.h"
+#include "run/history.h"
+#include "run/input_part.h"
+#include "run/local_run.h"
+#include "run/run_orders.h"
+#include "run/semaphore.h"
 #include "shepherd/shepherd_main.h"
+#include "submit/hub_files.h"
+#include "submit/hub_submit.h"
+#include "submit/hub_top.h"
 
 namespace {
 
 // Jobs are the hub's or this machine's.
 spate::cli::Handler HubOr(spate::cli::Handler local) {
   return [local = std::move(local)](const spate::cli::Invocation& invocation) {
-    return spate::apps::SpeaksOfHub(invocation.words) ? spate::apps::AskHub(invocation)
-                                                      : local(invocation);
+    return spate::run::SpeaksOfHub(invocation.words) ? spate::submit::AskHub(invocation)
+                                                     : local(invocation);
   };
 }
 
 int Wait(const spate::cli::Invocation& invocation) {
-  return spate::apps::OrdersGoToHub(invocation.words) ? spate::apps::WaitForJobs(invocation)
-                                                      : spate::apps::WaitForRuns(invocation);
+  return spate::run::OrdersGoToHub(invocation.words) ? spate::submit::WaitForJobs(invocation)
+                                                     : spate::run::WaitForRuns(invocation);
 }
 
 int AskRunOrHub(const spate::cli::Invocation& invocation) {
@@ -38,20 +38,20 @@ int AskRunOrHub(const spate::cli::Invocation& invocation) {
     case spate::cli::Command::kJobHold:
     case spate::cli::Command::kJobRelease:
     case spate::cli::Command::kJobCancel:
-      if (!spate::apps::OrdersGoToHub(invocation.words)) return spate::apps::OrderRuns(invocation);
+      if (!spate::run::OrdersGoToHub(invocation.words)) return spate::run::OrderRuns(invocation);
       [[fallthrough]];
     default:
-      return spate::apps::AskHub(invocation);
+      return spate::submit::AskHub(invocation);
   }
 }
 
 int Run(const spate::cli::Invocation& invocation) {
   using spate::cli::Opt;
   if (invocation.words.command == spate::cli::Command::kJobRetry) {
-    return HubOr(spate::apps::RunLocally)(invocation);
+    return HubOr(spate::run::RunLocally)(invocation);
   }
   bool hub = invocation.words.Has(Opt::kHub) || invocation.words.Last(Opt::kAccess);
-  return hub ? spate::apps::SubmitToHub(invocation) : spate::apps::RunLocally(invocation);
+  return hub ? spate::submit::SubmitToHub(invocation) : spate::run::RunLocally(invocation);
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ int Run(const spate::cli::Invocation& invocation) {
 int main(int argc, char** argv) {
   spate::os::FillStandardStreams();
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
-  if (auto status = spate::apps::PartEntry(argc, argv)) return *status;
-  if (auto status = spate::apps::HubReaderEntry(argc, argv)) return *status;
+  if (auto status = spate::run::PartEntry(argc, argv)) return *status;
+  if (auto status = spate::daemon::HubReaderEntry(argc, argv)) return *status;
   if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
   spate::cli::Wiring wiring;
   wiring.programs = {spate::parasol::ParasolPrograms()};
@@ -68,18 +68,18 @@ int main(int argc, char** argv) {
           spate::cli::ProgramEntry(argc, argv, wiring.programs, spate::apps::ParasolRunOf)) {
     return *status;
   }
-  spate::apps::WireHistory(wiring);
+  spate::run::WireHistory(wiring);
   wiring.run = Run;
   wiring.job = HubOr(wiring.job);
   wiring.task = HubOr(wiring.task);
-  wiring.submit = spate::apps::SubmitToHub;
+  wiring.submit = spate::submit::SubmitToHub;
   wiring.wait = Wait;
-  wiring.hub_start = spate::apps::StartHub;
-  wiring.node_start = spate::apps::StartNode;
-  wiring.node_stop = spate::apps::StopNode;
-  wiring.get = spate::apps::GetFiles;
-  wiring.top = spate::apps::Top;
-  wiring.sem = spate::apps::Semaphore;
+  wiring.hub_start = spate::daemon::StartHub;
+  wiring.node_start = spate::daemon::StartNode;
+  wiring.node_stop = spate::daemon::StopNode;
+  wiring.get = spate::submit::GetFiles;
+  wiring.top = spate::submit::Top;
+  wiring.sem = spate::run::Semaphore;
   wiring.ask_hub = AskRunOrHub;
   return spate::cli::Main(argc, argv, wiring);
 }

@@ -1,4 +1,4 @@
-#include "apps/daemon_log.h"
+#include "daemon/daemon_log.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "os/fd.h"
 #include "os/terminal.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 void LogLine(std::string_view text) {
   std::string line = fmt::format("{} {}\n", FormatUtc(os::Clock().Now()), EscapeForScreen(text));
@@ -26,4 +26,4 @@ void LogAnew(const DaemonLife& life) {
   if (auto again = os::LogTo(life.log); !again) LogLine(again.error().message);
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "os/background.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 // How the process of a daemon lives.
 struct DaemonLife {
@@ -23,4 +23,4 @@ Status BeginLog(std::optional<os::Background>& background, const DaemonLife& lif
 // Takes up a new file, after the old one was renamed.
 void LogAnew(const DaemonLife& life);
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -1,9 +1,9 @@
-#include "apps/hub_answers.h"
+#include "daemon/hub_answers.h"
 
 #include "doors/parasol/hub/para_hub.h"
 #include "doors/parasol/hub/parasol_hub.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 namespace {
 
@@ -23,4 +23,4 @@ void AnswerCommand(const parasol::ParasolSite* site, hub::Service& service,
   client.Fail(OfAnotherVersion());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -5,10 +5,10 @@
 #include "hub/service.h"
 #include "wire/client_messages.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 // `site` is null unless paraHub started the hub.
 void AnswerCommand(const parasol::ParasolSite* site, hub::Service& service,
                    hub::ClientSession& client, const wire::Command& command);
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

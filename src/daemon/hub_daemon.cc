@@ -1,17 +1,16 @@
-#include "apps/hub_daemon.h"
+#include "daemon/hub_daemon.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "apps/daemon_log.h"
-#include "apps/local_job.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/options/hub_options.h"
 #include "cli/report.h"
 #include "client/hub_call.h"
+#include "daemon/daemon_log.h"
 #include "os/account.h"
 #include "os/background.h"
 #include "os/file.h"
@@ -19,8 +18,9 @@
 #include "os/process.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "run/local_job.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 namespace {
 
 constexpr uint64_t kOtherFiles = 4096;
@@ -82,7 +82,7 @@ Result<std::vector<os::Address>> AddressesOf(const cli::HubOptions& options) {
 Result<int> Start(const cli::Invocation& invocation) {
   auto options = cli::MakeHubOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
-  auto here = Surroundings::Find();
+  auto here = client::Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   if (os::EffectiveUser() == 0 && !options->allow_root) {
     return Fail(ErrorKind::kPermission,
@@ -93,7 +93,7 @@ Result<int> Start(const cli::Invocation& invocation) {
   if (!addresses) return std::unexpected(addresses.error());
 
   HubProgram::Options with;
-  with.hub.dir = HubDirOf(options->state_dir, *here);
+  with.hub.dir = client::HubDirOf(options->state_dir, *here);
   with.hub.listen = std::move(*addresses);
   with.hub.suspect_after = options->suspect_after;
   with.hub.lost_after = options->lost_after;
@@ -127,7 +127,7 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
     if (!entered) return std::unexpected(entered.error());
     background = std::move(*entered);
   }
-  FitOpenFiles(100'000);
+  run::FitOpenFiles(100'000);
   // The journal, strangers and those who read for clients need files, too.
   uint64_t files = os::GetOpenFileLimit().now;
   options.hub.connections = std::max(files / 3, files - std::min<uint64_t>(files, kOtherFiles));
@@ -168,4 +168,4 @@ int StartHub(const cli::Invocation& invocation) {
   return code ? *code : cli::ReportError(code.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -4,11 +4,11 @@
 #include <functional>
 #include <string>
 
-#include "apps/daemon_log.h"
-#include "apps/hub_program.h"
 #include "cli/main.h"
+#include "daemon/daemon_log.h"
+#include "daemon/hub_program.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 // Opens the hub and lets it run to its end; the exit code. What `options` lacks of a process (open
 // files, `log`, `stopped`) is filled in. `welcome` is for the screen, once it serves.
@@ -19,4 +19,4 @@ int StartHub(const cli::Invocation& invocation);
 // The line that starts the hub of this folder as it was started last.
 std::string StartLineOf(const std::string& hub_dir);
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -1,19 +1,19 @@
-#include "apps/hub_program.h"
+#include "daemon/hub_program.h"
 
-#include "apps/doors.h"
+#include "doors/doors.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "apps/hub_answers.h"
-#include "apps/metrics_text.h"
 #include "base/units.h"
+#include "daemon/hub_answers.h"
+#include "daemon/metrics_text.h"
 #include "hub/look.h"
 #include "os/file.h"
 #include "os/process.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 namespace {
 
 constexpr Duration kLagEvery = Duration::Seconds(1);
@@ -90,7 +90,7 @@ Status HubProgram::Serve(transport::Identity identity) {
   hub::Service::Options with = options_.hub;
   with.product = SPATE_VERSION;
   const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
-  with.habits = AllHabits(site);
+  with.habits = doors::AllHabits(site);
   with.command = [site](hub::Service& service, hub::ClientSession& client, wire::Command command) {
     AnswerCommand(site, service, client, command);
   };
@@ -156,4 +156,4 @@ void HubProgram::Stop() {
   service_->Stop();
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -8,14 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "apps/metrics_door.h"
+#include "daemon/metrics_door.h"
 #include "doors/parasol/site/parasol_site.h"
 #include "hub/service.h"
 #include "link/hub_keys.h"
 #include "os/real_loop.h"
 #include "store/sqlite/sqlite_store.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 class HubProgram {
  public:
@@ -54,4 +54,4 @@ class HubProgram {
   os::TimerId lag_timer_ = 0;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

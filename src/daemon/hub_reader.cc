@@ -1,4 +1,4 @@
-#include "apps/hub_reader.h"
+#include "daemon/hub_reader.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "apps/history.h"
 #include "cli/exit_code.h"
+#include "doors/doors.h"
 #include "doors/parasol/hub/para_reader.h"
 #include "doors/parasol/hub/parasol_reader.h"
 #include "doors/parasol/programs/programs.h"
 #include "history/reader.h"
+#include "os/clock.h"
 #include "os/fd.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
@@ -20,7 +21,7 @@
 #include "wire/client_codec.h"
 #include "wire/frame.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 namespace {
 
 constexpr size_t kQuestionMost = wire::kMaxFrame;
@@ -162,6 +163,16 @@ Result<std::optional<uint64_t>> SendEnds(const std::string& dir, const wire::Rea
   return EndsSender(std::move(*tail), read.after).Run();
 }
 
+// The journal of a hub, as the viewer may see it.
+history::Source JournalOfHub(const std::string& hub_dir, history::Viewer viewer) {
+  history::Source source(store::JobPlace::Hub(hub_dir));
+  source.viewer = std::move(viewer);
+  source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };
+  source.dialects = doors::AllDialects();
+  source.now = [clock = os::Clock()] { return clock.Now(); };
+  return source;
+}
+
 // What the door asks as words.
 int AnswerWords(const std::string& dir, const history::Viewer& viewer,
                 const wire::Command& command) {
@@ -218,4 +229,4 @@ std::optional<int> HubReaderEntry(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -7,10 +7,10 @@
 
 #include <optional>
 
-namespace spate::apps {
+namespace spate::daemon {
 
 // `spate __hub-reader DIR USER admin|user`. The process's exit code; nullopt when argv is something
 // else.
 std::optional<int> HubReaderEntry(int argc, char** argv);
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

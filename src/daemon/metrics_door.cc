@@ -1,11 +1,11 @@
-#include "apps/metrics_door.h"
+#include "daemon/metrics_door.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
-namespace spate::apps {
+namespace spate::daemon {
 namespace {
 
 constexpr std::string_view kEndOfHeaders = "\r\n\r\n";
@@ -106,4 +106,4 @@ void MetricsDoor::Remove(Exchanges::iterator at) {
   exchanges_.erase(at);
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

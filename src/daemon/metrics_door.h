@@ -18,7 +18,7 @@
 #include "os/socket.h"
 #include "transport/tcp/listener.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 struct MetricsLimits {
   size_t connections = 16;                   // further ones wait in the system's queue
@@ -68,4 +68,4 @@ class MetricsDoor {
   std::unique_ptr<transport::Listener> listener_;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -1,4 +1,4 @@
-#include "apps/metrics_door.h"
+#include "daemon/metrics_door.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 namespace {
 
 TEST(AnswerHttp, AnswersWhatItIsAsked) {
@@ -129,4 +129,4 @@ TEST_F(MetricsDoorTest, CutsOffWhoDoesNotRead) {
 }
 
 }  // namespace
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -1,10 +1,10 @@
-#include "apps/metrics_text.h"
+#include "daemon/metrics_text.h"
 
 #include <fmt/format.h>
 
 #include <string_view>
 
-namespace spate::apps {
+namespace spate::daemon {
 
 std::string MetricsText(const HubFacts& hub) {
   std::string text;
@@ -42,4 +42,4 @@ std::string MetricsText(const HubFacts& hub) {
   return text;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -5,8 +5,8 @@
 
 #include "core/model/facts.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 std::string MetricsText(const HubFacts& hub);
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

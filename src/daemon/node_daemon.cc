@@ -1,4 +1,4 @@
-#include "apps/node_daemon.h"
+#include "daemon/node_daemon.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <set>
 
 #include "access/access_file.h"
-#include "apps/doors.h"
 #include "base/prng.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "client/hub_call.h"
+#include "doors/doors.h"
 #include "doors/parasol/site/node_port.h"
 #include "doors/parasol/site/site_status.h"
 #include "link/channels.h"
@@ -30,7 +30,7 @@
 #include "os/own_dir.h"
 #include "os/signals.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 namespace {
 
 // The hub gives the node its number; ours is only a place for it.
@@ -45,11 +45,11 @@ constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
 // What a node leaves behind on its machine is removed by others when it was away for so long.
 constexpr Duration kKeepScratch = Duration::Seconds(86400);
 
-Offer OfferOfNode(const cli::NodeOptions& options, const Surroundings& here, Instant now) {
+Offer OfferOfNode(const cli::NodeOptions& options, const client::Surroundings& here, Instant now) {
   const os::MachineFacts& facts = here.machine.facts();
   Offer offer;
   offer.node_name = options.name.empty() ? facts.host_name : options.name;
-  offer.slots = FitOpenFiles(cli::SlotCount(options.slots, facts.cores));
+  offer.slots = run::FitOpenFiles(cli::SlotCount(options.slots, facts.cores));
   offer.milli_cpus = options.milli_cpus.value_or(std::max(facts.cores, 1u) * kMilliCpu);
   offer.memory = options.memory.value_or(facts.memory);
   std::vector<std::string> gpus = options.gpus.value_or(facts.gpus);
@@ -75,7 +75,7 @@ std::string WordOf(const std::string& instance) {
 // A node at work.
 class NodeDaemon {
  public:
-  NodeDaemon(os::RealLoop& loop, const Surroundings& here, NodeRun run)
+  NodeDaemon(os::RealLoop& loop, const client::Surroundings& here, NodeRun run)
       : loop_(loop),
         here_(here),
         options_(std::move(run.options)),
@@ -111,7 +111,7 @@ class NodeDaemon {
   bool LeaveIfRemoved(const std::optional<wire::Refusal>& refusal);
 
   os::RealLoop& loop_;
-  const Surroundings& here_;
+  const client::Surroundings& here_;
   const cli::NodeOptions options_;
   const std::string folder_;
   const uint32_t umask_ = os::CurrentUmask();  // before our own
@@ -225,7 +225,7 @@ Status NodeDaemon::MakeExecutor() {
 
 Status NodeDaemon::Open() {
   os::SetUmask(0077);
-  hub_dir_ = HubDirOf(options_.state_dir, here_);
+  hub_dir_ = client::HubDirOf(options_.state_dir, here_);
   offer_ = OfferOfNode(options_, here_, loop_.Now());
   auto target = FindTarget(When::kStart);
   if (!target) return std::unexpected(target.error());
@@ -246,7 +246,7 @@ Status NodeDaemon::Open() {
   parts.kept = kept_;
   if (site_) parts.answers[parasol::kAskStatus] = [this](const auto&) { return status_->Text(); };
   parts.dialects =
-      DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
+      doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
   parts.umask = static_cast<int>(umask_);
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   executor_->SetEvents(*node_);
@@ -410,7 +410,7 @@ int NodeDaemon::Run() {
 Result<int> Start(const cli::Invocation& invocation) {
   auto options = cli::MakeNodeOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
-  auto here = Surroundings::Find();
+  auto here = client::Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   const std::string& host = here->machine.facts().host_name;
   // Tasks' folders are below it, for whatever user; what the node relies on is not.
@@ -418,7 +418,7 @@ Result<int> Start(const cli::Invocation& invocation) {
     auto made = os::MakeDirs(os::JoinPath(here->cwd, options->tmp));
     if (!made) return std::unexpected(made.error());
   }
-  std::string state = StateDirOf(options->state_dir, *here);
+  std::string state = client::StateDirOf(options->state_dir, *here);
   auto folder = MakeNodeFolder(state, options->name.empty() ? host : options->name, host);
   if (!folder) return std::unexpected(folder.error());
   DaemonLife life{options->daemon, options->daemon ? os::JoinPath(*folder, "log") : ""};
@@ -434,7 +434,7 @@ Result<std::string> MakeNodeFolder(const std::string& state, const std::string& 
   return folder;
 }
 
-Result<int> RunNode(const Surroundings& here, NodeRun run) {
+Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
   const DaemonLife life = run.life;
   std::optional<os::Background> background;
   if (life.background) {
@@ -463,4 +463,4 @@ int StartNode(const cli::Invocation& invocation) {
   return code ? *code : cli::ReportError(code.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/daemon_log.h"
-#include "apps/local_job.h"
 #include "cli/main.h"
 #include "cli/options/hub_options.h"
+#include "daemon/daemon_log.h"
 #include "doors/parasol/site/site_node.h"
+#include "run/local_job.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 struct NodeRun {
   cli::NodeOptions options;
@@ -28,8 +28,8 @@ struct NodeRun {
 Result<std::string> MakeNodeFolder(const std::string& state, const std::string& name,
                                    const std::string& host);
 // Lets the node run to its end; the exit code.
-Result<int> RunNode(const Surroundings& here, NodeRun run);
+Result<int> RunNode(const client::Surroundings& here, NodeRun run);
 
 int StartNode(const cli::Invocation& invocation);
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

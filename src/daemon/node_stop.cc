@@ -1,6 +1,6 @@
 // A node is found by the lock of its folder, which names its process. Its own end is the one of
 // TERM (node_daemon.h).
-#include "apps/node_stop.h"
+#include "daemon/node_stop.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/local_job.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/options/hub_options.h"
@@ -17,9 +16,10 @@
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/signals.h"
+#include "run/local_job.h"
 #include "shepherd/rendezvous.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 namespace {
 
 // A node ends its tasks within some seconds.
@@ -93,9 +93,9 @@ Status EndIt(const Running& node) {
 Result<int> Stop(const cli::Invocation& invocation) {
   auto options = cli::MakeNodeOptions(invocation.words);
   if (!options) return std::unexpected(std::move(options.error()));
-  auto here = Surroundings::Find();
+  auto here = client::Surroundings::Find();
   if (!here) return std::unexpected(std::move(here.error()));
-  std::string base = options->tmp.empty() ? StateDirOf(options->state_dir, *here)
+  std::string base = options->tmp.empty() ? client::StateDirOf(options->state_dir, *here)
                                           : os::JoinPath(here->cwd, options->tmp);
   const std::vector<std::string>& words = invocation.words.words;
   auto node = Pick(NodesIn(base, here->machine.facts().host_name), words.empty() ? "" : words[0]);
@@ -112,4 +112,4 @@ int StopNode(const cli::Invocation& invocation) {
   return code ? *code : cli::ReportError(code.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -3,8 +3,8 @@
 
 #include "cli/main.h"
 
-namespace spate::apps {
+namespace spate::daemon {
 
 int StopNode(const cli::Invocation& invocation);
 
-}  // namespace spate::apps
+}  // namespace spate::daemon

@@ -1,10 +1,10 @@
-#include "apps/doors.h"
+#include "doors/doors.h"
 
 #include <utility>
 
 #include "doors/parasol/hub/para_hub.h"
 
-namespace spate::apps {
+namespace spate::doors {
 
 format::Dialects AllDialects() { return DialectsOfNode({}); }
 
@@ -20,4 +20,4 @@ hub::HabitsByKind AllHabits(const parasol::ParasolSite* site) {
   return habits;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::doors

@@ -7,7 +7,7 @@
 #include "format/dialect.h"
 #include "hub/job_habits.h"
 
-namespace spate::apps {
+namespace spate::doors {
 
 // Of a program that shows what rows say.
 format::Dialects AllDialects();
@@ -16,4 +16,4 @@ format::Dialects DialectsOfNode(parasol::NodeTasks tasks);
 // Of a hub; `site` is null unless paraHub started it.
 hub::HabitsByKind AllHabits(const parasol::ParasolSite* site);
 
-}  // namespace spate::apps
+}  // namespace spate::doors

@@ -85,6 +85,8 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   void TellAbout(HubFacts& facts) const {
     if (options_.about) options_.about(facts);
   }
+  // For whoever looks after the hub.
+  void Log(std::string line) const { options_.log(std::move(line)); }
   size_t clients() const { return clients_.size(); }
 
   void DropClientsOf(uint64_t serial, const std::string& why);

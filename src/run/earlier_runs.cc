@@ -1,4 +1,4 @@
-#include "apps/earlier_runs.h"
+#include "run/earlier_runs.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -15,7 +15,7 @@
 #include "os/file.h"
 #include "store/sqlite/history.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -149,4 +149,4 @@ std::vector<TaskIndex> LongestFirst(const std::string& state_dir, const std::str
   return order;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

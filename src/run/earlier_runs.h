@@ -10,7 +10,7 @@
 #include "cli/run/list_change.h"
 #include "store/sqlite/job_list.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 // How a job's row names a list: absolute, without "." and ".."; "-" as it is.
 std::string ListName(const std::string& cwd, const std::string& file);
@@ -27,4 +27,4 @@ Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state
 std::vector<TaskIndex> LongestFirst(const std::string& state_dir, const std::string& cwd,
                                     const cli::RunOptions& options, const cli::RowSource& rows);
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,4 +1,4 @@
-#include "apps/follower.h"
+#include "run/follower.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "os/file.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
@@ -100,4 +100,4 @@ void Follower::Take(bool at_end) {
   }
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -11,7 +11,7 @@
 #include "os/fd.h"
 #include "os/real_loop.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 class Follower {
  public:
@@ -50,4 +50,4 @@ class Follower {
   os::TimerId timer_ = 0;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,11 +1,8 @@
-#include "apps/history.h"
+#include "run/history.h"
 
 #include <memory>
 #include <utility>
 
-#include "apps/doors.h"
-#include "apps/job_text.h"
-#include "apps/local_job.h"
 #include "cli/history/environment.h"
 #include "cli/job/job_handler.h"
 #include "cli/report.h"
@@ -16,9 +13,10 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/terminal.h"
-#include "wire/client_codec.h"
+#include "run/job_text.h"
+#include "run/local_job.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 // As LocalJob::Open makes them, without what is given now.
@@ -119,13 +117,4 @@ int AskHistory(client::Asker& hub, const std::string& reach, const cli::Invocati
   return make(std::move(*environment))(invocation);
 }
 
-history::Source JournalOfHub(const std::string& hub_dir, history::Viewer viewer) {
-  history::Source source(store::JobPlace::Hub(hub_dir));
-  source.viewer = std::move(viewer);
-  source.settings = [](const store::JobRow& row) { return wire::DecodeSettings(row.settings); };
-  source.dialects = AllDialects();
-  source.now = [clock = os::Clock()] { return clock.Now(); };
-  return source;
-}
-
-}  // namespace spate::apps
+}  // namespace spate::run

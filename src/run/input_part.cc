@@ -1,4 +1,4 @@
-#include "apps/input_part.h"
+#include "run/input_part.h"
 
 #include <cstring>
 
@@ -10,7 +10,7 @@
 #include "os/file.h"
 #include "os/signals.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr int kOut = 1;
@@ -39,4 +39,4 @@ std::optional<int> PartEntry(int argc, char** argv) {
   return written ? cli::kExitSuccess : cli::ReportError(written.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -4,9 +4,9 @@
 
 #include <optional>
 
-namespace spate::apps {
+namespace spate::run {
 
 // The exit code when this process was started as one, else nothing.
 std::optional<int> PartEntry(int argc, char** argv);
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,4 +1,4 @@
-#include "apps/job_text.h"
+#include "run/job_text.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "format/expand.h"
 #include "format/input_row.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 // By RowKind.
@@ -127,4 +127,4 @@ std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string ro
   return values;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

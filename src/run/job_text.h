@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "core/model/job.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 std::string EncodeJobText(const JobSettings& settings);
 // Fills in row_kind, command, value_names and has_source. kCorrupt when it is not ours.
@@ -23,4 +23,4 @@ Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings);
 // The values of a task, as people see them: a list's line is one.
 std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string row);
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,4 +1,4 @@
-#include "apps/late_delivery.h"
+#include "run/late_delivery.h"
 
 #include <memory>
 
@@ -11,7 +11,7 @@
 #include "os/file.h"
 #include "store/sqlite/history.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 using store::History;
@@ -118,4 +118,4 @@ Status DeliverMissing(const LateDelivery& what) {
   return broken;
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

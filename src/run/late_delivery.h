@@ -9,7 +9,7 @@
 #include "cli/view/run_view.h"
 #include "core/model/job.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 struct LateDelivery {
   std::string state_dir;
@@ -26,4 +26,4 @@ struct LateDelivery {
 // not keep whole (--keep-output) is written as far as it was kept.
 Status DeliverMissing(const LateDelivery& what);
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,14 +1,11 @@
 // LocalJob: see local_job.h.
-#include "apps/local_job.h"
+#include "run/local_job.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "apps/earlier_runs.h"
-#include "apps/job_text.h"
-#include "apps/late_delivery.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
@@ -22,11 +19,14 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "run/earlier_runs.h"
+#include "run/job_text.h"
+#include "run/late_delivery.h"
 #include "shepherd/launch.h"
 #include "shepherd/output_check.h"
 #include "store/sqlite/prune.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr uint32_t kRowsPerChunk = 1024;
@@ -550,4 +550,12 @@ void LocalJob::Discard() {
   (void)dir_.Remove();
 }
 
-}  // namespace spate::apps
+bool SpeaksOfHub(const cli::Words& words) {
+  using cli::Opt;
+  if (words.Has(Opt::kHub) || words.Last(Opt::kAccess)) return true;
+  if (words.Has(Opt::kLocal) || words.Last(Opt::kState)) return false;
+  auto here = Surroundings::Find();
+  return here && HubIsConfigured(*here);
+}
+
+}  // namespace spate::run

@@ -8,11 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/follower.h"
-#include "apps/pipe_input.h"
-#include "apps/run_door.h"
-#include "apps/run_session.h"
-#include "apps/slots_file.h"
 #include "base/result.h"
 #include "cli/options/run_options.h"
 #include "cli/run/task_list.h"
@@ -21,10 +16,15 @@
 #include "cli/view/terminal_screen.h"
 #include "client/surroundings.h"
 #include "os/real_loop.h"
+#include "run/follower.h"
+#include "run/pipe_input.h"
+#include "run/run_door.h"
+#include "run/run_session.h"
+#include "run/slots_file.h"
 #include "store/sqlite/job_dir.h"
 #include "store/sqlite/sqlite_store.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 using client::HubDirOf;
 using client::StateDirOf;
@@ -32,6 +32,10 @@ using client::Surroundings;
 
 // Whether commands about jobs speak to a hub when they are not told otherwise.
 bool HubIsConfigured(const Surroundings& here);
+
+// Whether the words speak of a hub's jobs: --hub and --access do, --local and --state do not, and
+// else they do where a hub is configured.
+bool SpeaksOfHub(const cli::Words& words);
 
 // What the machine offers to a run with these options. Slots beyond what open files allow are left
 // out (FitOpenFiles tells it).
@@ -91,7 +95,7 @@ class LocalJob {
   void SetPipe(JobSettings settings);
   std::string InputFolder() const { return dir_.path() + "/input"; }
   bool InputIsWhole() const {
-    return apps::InputIsWhole(InputFolder(), std::max(next_task_, counts().total));
+    return run::InputIsWhole(InputFolder(), std::max(next_task_, counts().total));
   }
   // Says how to go on when it was not.
   void TellRestOfInput() const;
@@ -158,4 +162,4 @@ class LocalJob {
   std::unique_ptr<PipeInput> input_;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::run

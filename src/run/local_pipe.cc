@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "apps/local_job.h"
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
@@ -12,8 +11,9 @@
 #include "format/input_row.h"
 #include "os/file.h"
 #include "os/terminal.h"
+#include "run/local_job.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr uint64_t kBytesAhead = 64u << 20;
@@ -150,4 +150,4 @@ std::unique_ptr<SlotsFile> LocalJob::WatchSlots(cli::RunView& view) {
       });
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

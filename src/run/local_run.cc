@@ -1,5 +1,5 @@
 // What a run is: new, resumed, or a retry; see local_run.h.
-#include "apps/local_run.h"
+#include "run/local_run.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "apps/earlier_runs.h"
-#include "apps/local_job.h"
 #include "base/prng.h"
 #include "base/units.h"
 #include "cli/options/list_files.h"
@@ -23,8 +21,10 @@
 #include "format/selector/selector.h"
 #include "os/file.h"
 #include "os/terminal.h"
+#include "run/earlier_runs.h"
+#include "run/local_job.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 using cli::RunOptions;
@@ -413,4 +413,4 @@ int RunLocally(const cli::Invocation& invocation) {
   return code ? *code : cli::ReportError(code.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -4,9 +4,9 @@
 
 #include "cli/main.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 // Handler of both commands; reports its own errors. Returns the exit code.
 int RunLocally(const cli::Invocation& invocation);
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -2,7 +2,7 @@
 // A batch is what came while the last one was being written.
 //
 // Invariant: a task is added only when its block, and the name of it, are on disk.
-#include "apps/pipe_input.h"
+#include "run/pipe_input.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -17,7 +17,7 @@
 #include "os/fd.h"
 #include "os/file.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr const char* kInput = "standard input";
@@ -300,4 +300,4 @@ void BlockView::OnEnded(const cli::TaskEnded& ended) {
   on_ended_(index);
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -19,7 +19,7 @@
 #include "os/aside.h"
 #include "os/real_loop.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 // Whether the input was taken whole, by the folder of its blocks: `tasks` are all of it.
 bool InputIsWhole(const std::string& folder, uint64_t tasks);
@@ -119,4 +119,4 @@ class BlockView final : public cli::RunView {
   std::function<void(TaskIndex)> on_ended_;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::run

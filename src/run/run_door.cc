@@ -1,4 +1,4 @@
-#include "apps/run_door.h"
+#include "run/run_door.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "os/file.h"
 #include "os/socket.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr size_t kGuestsMost = 64;
@@ -168,4 +168,4 @@ void RunDoor::Tell() {
   }
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,5 +1,5 @@
 // RunDoor: where other terminals reach a run of this machine, to watch it, to hold it, to let it go
-// on and to end it (apps/run_orders.h). A socket in the job's folder, which only its user enters.
+// on and to end it (run/run_orders.h). A socket in the job's folder, which only its user enters.
 //
 // Lines of text, each ended by a newline. Who comes is told how the job stands, at once and at each
 // change (at most every 0.1 s); what he orders is answered once it is durable:
@@ -24,7 +24,7 @@
 #include "os/fd.h"
 #include "os/real_loop.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 // How a run stands.
 struct RunNews {
@@ -93,4 +93,4 @@ struct RunAddress {
 };
 Result<RunAddress> RunAddressOf(const std::string& job_folder);
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,7 +1,7 @@
 // A run is found by its number in the state folder, so it does not matter where it was started. One
 // that nobody carries on (its process was killed, or has stopped) cannot change any more, and
 // whoever waits for it is told so at once.
-#include "apps/run_orders.h"
+#include "run/run_orders.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "apps/hub_submit.h"
-#include "apps/local_job.h"
-#include "apps/run_door.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
@@ -25,10 +22,12 @@
 #include "os/signals.h"
 #include "os/socket.h"
 #include "os/terminal.h"
+#include "run/local_job.h"
+#include "run/run_door.h"
 #include "store/sqlite/history.h"
 #include "store/sqlite/job_list.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 using store::JobStanding;
@@ -412,4 +411,4 @@ bool OrdersGoToHub(const cli::Words& words) {
 int WaitForRuns(const cli::Invocation& invocation) { return Reported(WaitFor(invocation)); }
 int OrderRuns(const cli::Invocation& invocation) { return Reported(GiveOrders(invocation)); }
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,10 +1,10 @@
 // `spate job wait|progress|hold|release|cancel` about runs of this machine, from any terminal of
-// their user (apps/run_door.h is the run's end of it).
+// their user (run/run_door.h is the run's end of it).
 #pragma once
 
 #include "cli/main.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 // Whether these commands mean a hub's jobs: as SpeaksOfHub, but --state DIR is the hub's where one
 // has its folder there.
@@ -14,4 +14,4 @@ bool OrdersGoToHub(const cli::Words& words);
 int WaitForRuns(const cli::Invocation& invocation);
 int OrderRuns(const cli::Invocation& invocation);
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,4 +1,4 @@
-#include "apps/run_session.h"
+#include "run/run_session.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "format/selector/selector.h"
 #include "os/signals.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr NodeId kThisNode(1);
@@ -265,4 +265,4 @@ void RunSession::Tick() {
   tick_ = loop_.At(now + kTickEvery, [this] { Tick(); });
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

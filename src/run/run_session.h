@@ -15,15 +15,15 @@
 #include <optional>
 #include <string>
 
-#include "apps/run_door.h"
 #include "cli/view/run_view.h"
 #include "core/model/job.h"
 #include "hub/hub.h"
 #include "node/node.h"
 #include "os/real_loop.h"
+#include "run/run_door.h"
 #include "transport/inproc.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 class RunSession final : public hub::Watcher, public node::ExecutorEvents {
  public:
@@ -63,7 +63,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   // Ends what runs, for a reason that the view was told. Also before Run.
   void EndRunning(cli::RunEnd how, int exit_code);
 
-  // Carries out what another terminal orders (a line, apps/run_door.h).
+  // Carries out what another terminal orders (a line, run/run_door.h).
   RunDoor::Answer Obey(std::string_view order);
   // How it stands; `open` is the caller's.
   RunNews News() const;
@@ -120,4 +120,4 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   os::TimerId tick_ = 0;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,11 +1,10 @@
-#include "apps/semaphore.h"
+#include "run/semaphore.h"
 
 #include <fmt/format.h>
 
 #include <functional>
 #include <optional>
 
-#include "apps/local_job.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/options/option_reader.h"
@@ -16,8 +15,9 @@
 #include "os/process.h"
 #include "os/real_loop.h"
 #include "os/run_with.h"
+#include "run/local_job.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr Duration kLookAgain = Duration::Millis(25);
@@ -156,4 +156,4 @@ int Semaphore(const cli::Invocation& invocation) {
   return code ? *code : cli::ReportError(code.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -5,8 +5,8 @@
 
 #include "cli/main.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 int Semaphore(const cli::Invocation& invocation);
 
-}  // namespace spate::apps
+}  // namespace spate::run

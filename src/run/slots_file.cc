@@ -1,10 +1,10 @@
-#include "apps/slots_file.h"
+#include "run/slots_file.h"
 
 #include <utility>
 
 #include "cli/options/values.h"
 
-namespace spate::apps {
+namespace spate::run {
 namespace {
 
 constexpr size_t kMost = 4096;
@@ -55,4 +55,4 @@ void SlotsFile::Look() {
   timer_ = loop_.At(loop_.Now() + kLookAgain, [this] { Look(); });
 }
 
-}  // namespace spate::apps
+}  // namespace spate::run

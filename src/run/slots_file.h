@@ -8,7 +8,7 @@
 #include "os/file.h"
 #include "os/real_loop.h"
 
-namespace spate::apps {
+namespace spate::run {
 
 // What the file of -j says now: sets slots and the bound of running tasks. `cwd`: where spate was
 // started. Fine when there is no such option.
@@ -32,4 +32,4 @@ class SlotsFile {
   os::TimerId timer_ = 0;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::run

@@ -1,4 +1,4 @@
-#include "apps/hub_files.h"
+#include "submit/hub_files.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@
 #include "os/process.h"
 #include "os/terminal.h"
 
-namespace spate::apps {
+namespace spate::submit {
 namespace {
 
 // ---- There -------------------------------------------------------------------------------------
@@ -259,4 +259,4 @@ int GetFiles(const cli::Invocation& invocation) {
   return code ? *code : cli::ReportError(code.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::submit

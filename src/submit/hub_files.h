@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/hub_submit.h"
 #include "base/result.h"
 #include "cli/main.h"
 #include "cli/run/task_list.h"
 #include "client/hub_call.h"
 #include "core/model/job.h"
+#include "submit/hub_submit.h"
 
-namespace spate::apps {
+namespace spate::submit {
 
 // Reads the files that --put names for any of the tasks, below the job's folder, and notes them in
 // the settings. The pieces of their contents, each content once. Errors (kInvalid, and those of
@@ -26,4 +26,4 @@ Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId
 // `spate job get`
 int GetFiles(const cli::Invocation& invocation);
 
-}  // namespace spate::apps
+}  // namespace spate::submit

@@ -1,4 +1,4 @@
-#include "apps/hub_run.h"
+#include "submit/hub_run.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "apps/hub_wait.h"
-#include "apps/job_text.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/run/list_places.h"
@@ -20,8 +18,10 @@
 #include "os/signals.h"
 #include "os/temp_dir.h"
 #include "os/terminal.h"
+#include "run/job_text.h"
+#include "submit/hub_wait.h"
 
-namespace spate::apps {
+namespace spate::submit {
 namespace {
 
 constexpr Duration kTickEvery = Duration::Millis(100);
@@ -39,8 +39,8 @@ struct SpoolFile {
 
 class JobScreen {
  public:
-  JobScreen(client::HubCall& call, const HubSetting& setting, const cli::SubmitOptions& options,
-            const Submission& submission, JobId job)
+  JobScreen(client::HubCall& call, const client::HubSetting& setting,
+            const cli::SubmitOptions& options, const Submission& submission, JobId job)
       : call_(call),
         loop_(*setting.loop),
         here_(setting.here),
@@ -71,7 +71,7 @@ class JobScreen {
 
   client::HubCall& call_;
   os::RealLoop& loop_;
-  const Surroundings& here_;
+  const client::Surroundings& here_;
   const std::string& reach_;
   const cli::SubmitOptions& options_;
   const Submission& submission_;
@@ -103,7 +103,7 @@ Status JobScreen::MakeView() {
     return index < rows_.size() ? format::CommandText(*compiled_, rows_[index], index, 0) : "";
   };
   texts.values = [this](TaskIndex index) {
-    return index < rows_.size() ? ValuesOfRow(*submission_.head.settings, rows_[index])
+    return index < rows_.size() ? run::ValuesOfRow(*submission_.head.settings, rows_[index])
                                 : std::vector<std::string>();
   };
   if (settings.row_kind == RowKind::kListLine) {
@@ -114,7 +114,7 @@ Status JobScreen::MakeView() {
     };
   }
   if (!options_.run.show.tag_text.empty()) {
-    auto tag = MakeTag(options_.run.show.tag_text, settings);
+    auto tag = run::MakeTag(options_.run.show.tag_text, settings);
     if (!tag) return std::unexpected(tag.error());
     texts.tag = [this, tag = std::move(*tag)](TaskIndex index) {
       return index < rows_.size() ? tag(rows_[index], index) : std::string();
@@ -304,9 +304,9 @@ Result<int> JobScreen::Run() {
 
 }  // namespace
 
-Result<int> FollowJob(client::HubCall& call, const HubSetting& setting,
+Result<int> FollowJob(client::HubCall& call, const client::HubSetting& setting,
                       const cli::SubmitOptions& options, const Submission& submission, JobId job) {
   return JobScreen(call, setting, options, submission, job).Run();
 }
 
-}  // namespace spate::apps
+}  // namespace spate::submit

@@ -7,15 +7,15 @@
 // A connection that is lost is made again, and the output goes on where it was.
 #pragma once
 
-#include "apps/hub_submit.h"
-#include "apps/local_job.h"
 #include "cli/options/submit_options.h"
 #include "client/hub_call.h"
+#include "run/local_job.h"
+#include "submit/hub_submit.h"
 
-namespace spate::apps {
+namespace spate::submit {
 
 // `submission` has gone to the hub as `job`, through `call`.
-Result<int> FollowJob(client::HubCall& call, const HubSetting& setting,
+Result<int> FollowJob(client::HubCall& call, const client::HubSetting& setting,
                       const cli::SubmitOptions& options, const Submission& submission, JobId job);
 
-}  // namespace spate::apps
+}  // namespace spate::submit

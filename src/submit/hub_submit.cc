@@ -1,4 +1,4 @@
-#include "apps/hub_submit.h"
+#include "submit/hub_submit.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/earlier_runs.h"
-#include "apps/history.h"
-#include "apps/hub_daemon.h"
-#include "apps/hub_files.h"
-#include "apps/hub_run.h"
-#include "apps/hub_wait.h"
-#include "apps/job_text.h"
-#include "apps/local_job.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/hub/hub_screen.h"
@@ -27,6 +19,7 @@
 #include "cli/view/json_fields.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
+#include "daemon/hub_daemon.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
 #include "os/fd.h"
@@ -34,10 +27,17 @@
 #include "os/process.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "run/earlier_runs.h"
+#include "run/history.h"
+#include "run/job_text.h"
+#include "run/local_job.h"
+#include "submit/hub_files.h"
+#include "submit/hub_run.h"
+#include "submit/hub_wait.h"
 #include "wire/limits.h"
 #include "wire/pieces.h"
 
-namespace spate::apps {
+namespace spate::submit {
 namespace {
 
 using client::HubCall;
@@ -49,7 +49,7 @@ constexpr Duration kSubmitPatience = Duration::Seconds(60);
 
 // ---- Submitting --------------------------------------------------------------------------------
 
-std::string NewSubmission(const Surroundings& here, Instant now) {
+std::string NewSubmission(const client::Surroundings& here, Instant now) {
   return fmt::format("{}/{}-{}", here.machine.facts().host_name, os::OwnPid(), now.ns);
 }
 
@@ -74,7 +74,7 @@ cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& setting
   return tasks;
 }
 
-Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const Surroundings& here,
+Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client::Surroundings& here,
                                 JobSettings& settings) {
   if (options.array) return ArrayTasks(options, settings);
   if (auto status = cli::CheckSources(options.run); !status) {
@@ -84,10 +84,12 @@ Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const Surroun
   if (auto status = cli::CheckListFiles(options.run.sources.files, path); !status) {
     return std::unexpected(status.error());
   }
-  return cli::LoadTaskList(options.run, LoadContextOf(settings, 1, !options.run.dry_run), settings);
+  return cli::LoadTaskList(options.run, run::LoadContextOf(settings, 1, !options.run.dry_run),
+                           settings);
 }
 
-Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options, const Surroundings& here) {
+Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options,
+                                     const client::Surroundings& here) {
   JobSettings settings = cli::SettingsOf(options.run, here.cwd, here.machine.facts().cores);
   auto environment = cli::CaptureEnvironment(options.environment, here.environment.entries());
   if (!environment) return std::unexpected(environment.error());
@@ -150,7 +152,8 @@ Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submissi
   }
 }
 
-Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const HubSetting& setting,
+Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
+                                  const client::HubSetting& setting,
                                   const std::vector<std::string>& argv) {
   auto settings = SettingsOfSubmit(options, setting.here);
   if (!settings) return std::unexpected(settings.error());
@@ -168,7 +171,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options, const HubSe
   head.argv = argv;
   std::erase(head.argv, "--hub");
   for (const std::string& file : options.run.sources.files) {
-    head.files.push_back(ListName(setting.here.cwd, file));
+    head.files.push_back(run::ListName(setting.here.cwd, file));
   }
   head.name = cli::NameOf(options.run);
   head.keep_output = options.run.keep_output;
@@ -382,7 +385,7 @@ Result<int> Explain(const cli::HubScreen& screen) {
 }
 
 // What the hub answers by itself.
-Result<int> AskTyped(HubCall& call, const HubSetting& setting, const cli::Words& words,
+Result<int> AskTyped(HubCall& call, const client::HubSetting& setting, const cli::Words& words,
                      cli::HubVerb verb) {
   auto form = cli::OutputFormOf(words);
   if (!form) return std::unexpected(form.error());
@@ -414,7 +417,7 @@ Result<int> Ask(const cli::Invocation& invocation) {
     auto told = AskTyped(call, *setting, invocation.words, Explain);
     if (told || told.error().kind != ErrorKind::kNotFound) return told;
   }
-  if (IsOfHistory(asked)) return AskHistory(call, setting->reach, invocation);
+  if (run::IsOfHistory(asked)) return run::AskHistory(call, setting->reach, invocation);
   return Fail(ErrorKind::kInvalid,
               fmt::format("a hub does not answer 'spate {}'; type it where it is to run",
                           cli::Definition(asked).name));
@@ -424,12 +427,12 @@ int Reported(Result<int> code) { return code ? *code : cli::ReportError(code.err
 
 }  // namespace
 
-Result<HubSetting> FindSetting(const cli::Words& words) {
-  auto here = Surroundings::Find();
+Result<client::HubSetting> FindSetting(const cli::Words& words) {
+  auto here = client::Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   std::string access(words.Last(cli::Opt::kAccess).value_or(""));
   std::string state(words.Last(cli::Opt::kState).value_or(""));
-  std::string line = StartLineOf(HubDirOf(state, *here));
+  std::string line = daemon::StartLineOf(client::HubDirOf(state, *here));
   if (!state.empty()) line += " --state " + ShellQuote(state);
   auto setting = client::OpenHubSetting(std::move(*here), access, state, {std::move(line)});
   if (!setting) return setting;
@@ -446,12 +449,4 @@ int SubmitToHub(const cli::Invocation& invocation) { return Reported(Submit(invo
 int WaitForJobs(const cli::Invocation& invocation) { return Reported(Wait(invocation)); }
 int AskHub(const cli::Invocation& invocation) { return Reported(Ask(invocation)); }
 
-bool SpeaksOfHub(const cli::Words& words) {
-  using cli::Opt;
-  if (words.Has(Opt::kHub) || words.Last(Opt::kAccess)) return true;
-  if (words.Has(Opt::kLocal) || words.Last(Opt::kState)) return false;
-  auto here = Surroundings::Find();
-  return here && HubIsConfigured(*here);
-}
-
-}  // namespace spate::apps
+}  // namespace spate::submit

@@ -3,18 +3,18 @@
 
 #include <memory>
 
-#include "apps/local_job.h"
 #include "cli/main.h"
 #include "cli/run/task_list.h"
 #include "client/hub_call.h"
 #include "client/hub_setting.h"
+#include "run/local_job.h"
 #include "wire/client_messages.h"
 
-namespace spate::apps {
+namespace spate::submit {
 
 using client::HubSetting;
 // By --access and --state. kUnavailable: there is no hub; the error says how to start one.
-Result<HubSetting> FindSetting(const cli::Words& words);
+Result<client::HubSetting> FindSetting(const cli::Words& words);
 
 // A job as it goes to the hub: made once, sent as often as needed.
 struct Submission {
@@ -30,8 +30,5 @@ int SubmitToHub(const cli::Invocation& invocation);
 int WaitForJobs(const cli::Invocation& invocation);
 // Whatever else the hub answers: `argv` goes there as it was typed.
 int AskHub(const cli::Invocation& invocation);
-// Whether the words speak of a hub's jobs: --hub and --access do, --local and --state do not, and
-// else they do where a hub is configured.
-bool SpeaksOfHub(const cli::Words& words);
 
-}  // namespace spate::apps
+}  // namespace spate::submit

@@ -1,4 +1,4 @@
-#include "apps/hub_top.h"
+#include "submit/hub_top.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <array>
 #include <string>
 
-#include "apps/hub_submit.h"
 #include "cli/exit_code.h"
 #include "cli/options/run_options.h"
 #include "cli/report.h"
@@ -17,8 +16,9 @@
 #include "os/fd.h"
 #include "os/signals.h"
 #include "os/terminal.h"
+#include "submit/hub_submit.h"
 
-namespace spate::apps {
+namespace spate::submit {
 namespace {
 
 constexpr Duration kLookEvery = Duration::Seconds(1);
@@ -31,7 +31,7 @@ constexpr std::string_view kClearRest = "\x1b[J";
 
 class TopScreen {
  public:
-  TopScreen(client::HubCall& call, const HubSetting& setting, bool colour)
+  TopScreen(client::HubCall& call, const client::HubSetting& setting, bool colour)
       : call_(call), loop_(*setting.loop), here_(setting.here), colour_(colour) {}
   Result<int> Run();
 
@@ -43,7 +43,7 @@ class TopScreen {
 
   client::HubCall& call_;
   os::RealLoop& loop_;
-  const Surroundings& here_;
+  const client::Surroundings& here_;
   const bool colour_;
   cli::TopView view_;
   cli::TopKeys keys_;
@@ -119,8 +119,8 @@ std::string JsonLinesOf(const TopFacts& all) {
   return text;
 }
 
-Result<int> PrintOnce(client::HubCall& call, const HubSetting& setting, cli::OutputForm form,
-                      const os::TerminalFacts& facts) {
+Result<int> PrintOnce(client::HubCall& call, const client::HubSetting& setting,
+                      cli::OutputForm form, const os::TerminalFacts& facts) {
   auto all = client::AskOne(call, wire::LookAtAll());
   if (!all) return std::unexpected(all.error());
   std::string text;
@@ -161,4 +161,4 @@ int Top(const cli::Invocation& invocation) {
   return code ? *code : cli::ReportError(code.error());
 }
 
-}  // namespace spate::apps
+}  // namespace spate::submit

@@ -6,8 +6,8 @@
 
 #include "cli/main.h"
 
-namespace spate::apps {
+namespace spate::submit {
 
 int Top(const cli::Invocation& invocation);
 
-}  // namespace spate::apps
+}  // namespace spate::submit

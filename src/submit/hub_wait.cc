@@ -1,4 +1,4 @@
-#include "apps/hub_wait.h"
+#include "submit/hub_wait.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "cli/view/summary.h"
 #include "os/terminal.h"
 
-namespace spate::apps {
+namespace spate::submit {
 namespace {
 
 constexpr Duration kFirstPause = Duration::Millis(200);
@@ -49,7 +49,7 @@ int WaitedCode(const HaltRule& halt, const wire::JobNews& news) {
   return good ? cli::kExitSuccess : cli::kExitTasksFailed;
 }
 
-Waiter::Waiter(client::HubCall& call, os::RealLoop& loop, const Surroundings& here,
+Waiter::Waiter(client::HubCall& call, os::RealLoop& loop, const client::Surroundings& here,
                WaitOptions options)
     : call_(call), loop_(loop), here_(here), options_(std::move(options)) {
   auto facts = os::LookAtTerminal(os::kStderr, here.environment);
@@ -173,4 +173,4 @@ Result<int> Waiter::Wait(JobId job, bool connected) {
   }
 }
 
-}  // namespace spate::apps
+}  // namespace spate::submit

@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "apps/local_job.h"
 #include "cli/view/bar.h"
 #include "client/hub_call.h"
 #include "core/engine/record.h"
 #include "core/model/job.h"
+#include "run/local_job.h"
 #include "wire/client_messages.h"
 
-namespace spate::apps {
+namespace spate::submit {
 
 // What keeps the job from going on; empty: nothing does, or it is its turn that it waits for.
 // "job 29 is held: its tasks fail one after the other; ...", with what to type next.
@@ -34,7 +34,8 @@ struct WaitOptions {
 // Follows one job.
 class Waiter {
  public:
-  Waiter(client::HubCall& call, os::RealLoop& loop, const Surroundings& here, WaitOptions options);
+  Waiter(client::HubCall& call, os::RealLoop& loop, const client::Surroundings& here,
+         WaitOptions options);
   // `connected`: the call is. The exit code.
   Result<int> Wait(JobId job, bool connected);
 
@@ -48,7 +49,7 @@ class Waiter {
 
   client::HubCall& call_;
   os::RealLoop& loop_;
-  const Surroundings& here_;
+  const client::Surroundings& here_;
   const WaitOptions options_;
   bool bar_ = false;
   bool colour_ = false;
@@ -58,4 +59,4 @@ class Waiter {
   bool rated_ = false;
 };
 
-}  // namespace spate::apps
+}  // namespace spate::submit

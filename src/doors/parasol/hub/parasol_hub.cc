@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "apps/daemon_log.h"
 #include "base/number.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
@@ -308,8 +307,8 @@ Status RemoveMachine(const Call& call) {
   if (node == nullptr || node->row.removed) return call.Print("Machine not found.\n");
   std::string reason;
   for (size_t i = 1; i < call.ask.words.size(); ++i) reason += " " + call.ask.words[i];
-  apps::LogLine(fmt::format("{} removes machine {}:{}", call.caller().user, node->row.name,
-                            EscapeForScreen(reason)));
+  call.service.Log(fmt::format("{} removes machine {}:{}", call.caller().user, node->row.name,
+                               EscapeForScreen(reason)));
   call.service.nodes().Remove(node->row.id, hub::Nodes::Removal::kWaits);
   call.service.jobs().WhenSettled(call.client.Guarded([client = &call.client] {
     client->Print(1, "ok\n");

@@ -1,5 +1,5 @@
 // parasol: jobs, machines and users of a hub. Here its command line; the hub carries most of it
-// out (apps/parasol_hub.h), the rest does apps/parasol_client.h.
+// out (doors/parasol/hub), the rest does doors/parasol/client.
 #pragma once
 
 #include <cstdint>

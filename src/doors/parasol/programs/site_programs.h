@@ -1,5 +1,5 @@
 // The programs that run a site as Parasol's do: its hub, its nodes, and what starts, stops and asks
-// them. Here their command lines; apps/para_hub_daemon.h, para_node_daemon.h and para_site_tools.h
+// them. Here their command lines; apps/parasol_programs.h and doors/parasol/site/para_site_tools.h
 // carry them out.
 #pragma once
 

@@ -17,6 +17,12 @@ struct AttemptRef {
   JobId job;
   TaskIndex index = 0;
   Attempt attempt;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "index", self.index);
+    visit(3, "attempt", self.attempt);
+  }
   friend auto operator<=>(const AttemptRef&, const AttemptRef&) = default;
 };
 
@@ -38,11 +44,12 @@ enum class Cause : uint8_t {
   kNode = 6,       // its node (or its shepherd) vanished
   kStart = 7,      // could not be started; status is 127 (not found) or 126 (not executable)
   kStopped = 8,    // ended by us because its job was stopped; not a failure of the task
+  kLast = kStopped,
 };
 inline constexpr int kCauseCount = 9;
 const char* CauseName(Cause cause);  // "success", "exit", "signal", "time", "memory", "check", ...
 
-enum class MemorySource : uint8_t { kNone = 0, kCgroup = 1, kSampled = 2, kRusage = 3 };
+enum class MemorySource : uint8_t { kNone = 0, kCgroup = 1, kSampled = 2, kRusage = 3, kLast = kRusage };
 const char* MemorySourceName(MemorySource source);
 
 // Which process of an attempt: step, command within the step, rank of a gang (0 without one).
@@ -51,6 +58,13 @@ struct ProcessEnd {
   uint16_t command = 0;
   uint32_t rank = 0;
   int32_t status = 0;  // exit code, or 128 + signal
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "step", self.step);
+    visit(2, "command", self.command);
+    visit(3, "rank", self.rank);
+    visit(4, "status", self.status);
+  }
 };
 
 // The end of an attempt, as its node saw it. It becomes one row of the journal.
@@ -72,6 +86,26 @@ struct AttemptEnd {
   uint64_t stderr_total = 0;
   std::string note;  // rare: which check failed, why it did not start, what was left
   std::vector<ProcessEnd> processes;  // only when the attempt had more than one
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "cause", self.cause);
+    visit(3, "memory_source", self.memory_source);
+    visit(4, "slot", self.slot);
+    visit(5, "status", self.status);
+    visit(6, "start", self.start);
+    visit(7, "wall", self.wall);
+    visit(8, "user", self.user);
+    visit(9, "system", self.system);
+    visit(10, "peak_memory", self.peak_memory);
+    visit(11, "read_bytes", self.read_bytes);
+    visit(12, "written_bytes", self.written_bytes);
+    visit(13, "left_behind", self.left_behind);
+    visit(14, "stdout_total", self.stdout_total);
+    visit(15, "stderr_total", self.stderr_total);
+    visit(16, "note", self.note);
+    visit(17, "processes", self.processes);
+  }
 };
 
 // What an attempt wrote, on its way from shepherd to journal and terminal. A stream of up to
@@ -83,6 +117,12 @@ struct OutputStream {
   std::string bytes;   // all of it when spool is empty
   std::string spool;   // path of a file that holds all of it, or empty
   uint64_t total = 0;  // length in either case
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "bytes", self.bytes);
+    visit(2, "spool", self.spool);
+    visit(3, "total", self.total);
+  }
 };
 struct TaskOutput {
   OutputStream out;

@@ -331,6 +331,7 @@ class InputReader final : public CommandReader {
     }
     auto& commands = body.steps.front().commands;
     commands.insert(commands.begin(), Command{PartCommand(*input)});
+    PipeCommands(body);
     return {};
   }
 

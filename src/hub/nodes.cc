@@ -14,8 +14,13 @@ namespace {
 // Writes over what a node says of itself, where the hub knows better.
 class NamedPort final : public NodePort {
  public:
-  NamedPort(std::unique_ptr<NodePort> inner, NodeId node, std::string name, std::string user)
-      : inner_(std::move(inner)), node_(node), name_(std::move(name)), user_(std::move(user)) {}
+  NamedPort(std::unique_ptr<NodePort> inner, NodeId node, std::string name, std::string user,
+            std::vector<std::string> features)
+      : inner_(std::move(inner)),
+        node_(node),
+        name_(std::move(name)),
+        user_(std::move(user)),
+        features_(std::move(features)) {}
 
   void Send(wire::ToNode message) override { inner_->Send(std::move(message)); }
   void OnMessage(std::function<void(wire::ToHub)> receiver) override {
@@ -24,6 +29,7 @@ class NamedPort final : public NodePort {
         hello->node = node_;
         hello->offer.node_name = name_;
         hello->offer.user = user_;
+        hello->offer.features = features_;
       }
       receiver(std::move(message));
     });
@@ -36,6 +42,7 @@ class NamedPort final : public NodePort {
   const NodeId node_;
   const std::string name_;
   const std::string user_;
+  const std::vector<std::string> features_;
 };
 
 std::unexpected<wire::Refusal> RefuseName(std::string reason) {
@@ -190,7 +197,8 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   node.product = std::move(arrival.product);
   node.since = loop_.Now();
   node.channel =
-      std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name, node.row.user);
+      std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name, node.row.user,
+                                  std::move(arrival.features));
   ++connected_;
   log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);

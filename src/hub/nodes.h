@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "hub/credentials.h"
 #include "hub/hub.h"
@@ -49,6 +50,7 @@ class Nodes {
     std::unique_ptr<NodePort> port;
     std::string peer;     // its address, for people
     std::string product;  // its version
+    std::vector<std::string> features = {};  // that it named in its greeting
   };
   // One that was admitted.
   void Arrived(NodeId node, Arrival arrival, const Caller& caller);

@@ -50,11 +50,14 @@ struct NodesTest : testing::Test {
                                              const std::string& instance = "1") {
     return nodes.Admit(name, instance, {.user = user});
   }
-  NodeId Come(const std::string& name, const std::string& user, Line& at) {
+  NodeId Come(const std::string& name, const std::string& user, Line& at,
+              const std::vector<std::string>& features = {}) {
     auto id = Admit(name, user);
     if (!id) return NodeId();
-    nodes.Arrived(*id, {std::make_unique<LinePort>(at), "10.0.0.1", "1.0"}, {.user = user});
+    nodes.Arrived(*id, {std::make_unique<LinePort>(at), "10.0.0.1", "1.0", features},
+                  {.user = user});
     Offer offer;
+    offer.features = {"whatever it says"};
     offer.slots = 1;
     offer.milli_cpus = kMilliCpu;
     offer.user = "whoever it says";
@@ -71,6 +74,17 @@ struct NodesTest : testing::Test {
   Nodes nodes{loop, store, hub, [](const std::string&) {}};
   Line line, other;
 };
+
+TEST_F(NodesTest, WhatANodesProgramKnowsIsInItsGreetingOnly) {
+  Needs linked;
+  linked.labels = {"@links"};
+  ASSERT_NE(Come("old", "ann", line), NodeId());
+  ASSERT_NE(Come("new", "ann", other, {"links", "what comes later"}), NodeId());
+  for (const engine::NodeInfo& info : hub.engine().Nodes()) {
+    EXPECT_EQ(FitCount(info.offer, linked), info.offer.node_name == "new" ? 1u : 0u);
+    EXPECT_EQ(FitCount(info.offer, Needs()), 1u);
+  }
+}
 
 TEST_F(NodesTest, TheHubKnowsWhoANodeIs) {
   NodeId id = Come("n", "ann", line);

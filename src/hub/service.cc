@@ -275,7 +275,7 @@ void Service::NodeArrived(link::Visitor visitor, const Caller& caller) {
                                                         std::move(spool), std::move(events));
   nodes_->Arrived(id,
                   {std::make_unique<LinkNodePort>(std::move(channel)), visitor.guest.peer,
-                   visitor.guest.greeting.product},
+                   visitor.guest.greeting.product, visitor.guest.greeting.features},
                   caller);
 }
 

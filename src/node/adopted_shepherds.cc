@@ -90,7 +90,8 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
     one.slot = start.slot;
     adopted.running.push_back(
         {start.ref, start.slot, parts_.loop.clock().FromMonotonic(told->running->since),
-         std::move(start.needs), std::move(start.given), SettingsOf(told->running->limits)});
+         std::move(start.needs), std::move(start.given), SettingsOf(told->running->limits),
+         told->running->frozen, told->running->is_frozen});
   }
   for (shepherd::Ended& end : ends) {
     one.untaken.insert(end.end.ref);
@@ -134,7 +135,17 @@ AdoptedEnd AdoptedShepherds::ToEnd(shepherd::Ended ended) {
 bool AdoptedShepherds::End(const AttemptRef& ref, EndHow how, Cause cause) {
   for (Shepherd& one : shepherds_) {
     if (one.running != ref) continue;
-    shepherd::AppendEnd(one.out, {ref, how == EndHow::kKill, cause});
+    shepherd::Append(one.out, shepherd::EndOrder{ref, how == EndHow::kKill, cause});
+    Flush(one);
+    return true;
+  }
+  return false;
+}
+
+bool AdoptedShepherds::Freeze(const AttemptRef& ref, bool frozen) {
+  for (Shepherd& one : shepherds_) {
+    if (one.running != ref) continue;
+    shepherd::Append(one.out, shepherd::Freeze{ref, frozen});
     Flush(one);
     return true;
   }
@@ -144,7 +155,7 @@ bool AdoptedShepherds::End(const AttemptRef& ref, EndHow how, Cause cause) {
 bool AdoptedShepherds::Taken(const AttemptRef& ref) {
   for (Shepherd& one : shepherds_) {
     if (one.untaken.erase(ref) == 0) continue;
-    shepherd::AppendTaken(one.out, {ref});
+    shepherd::Append(one.out, shepherd::Taken{ref});
     Flush(one);
     return true;
   }
@@ -161,7 +172,7 @@ bool AdoptedShepherds::Taken(const AttemptRef& ref) {
 
 void AdoptedShepherds::Pause(bool paused) {
   for (Shepherd& one : shepherds_) {
-    shepherd::AppendPause(one.out, {paused});
+    shepherd::Append(one.out, shepherd::Pause{paused});
     Flush(one);
   }
 }
@@ -169,7 +180,7 @@ void AdoptedShepherds::Pause(bool paused) {
 void AdoptedShepherds::EndAll() {
   for (Shepherd& one : shepherds_) {
     parts_.loop.Unwatch(one.socket.get());
-    shepherd::AppendLeave(one.out);
+    shepherd::Append(one.out, shepherd::LeaveOrder{});
     (void)os::SendSome(one.socket.get(), one.out);
   }
   int64_t until = os::MonotonicNanos() + kEndPatience;

@@ -46,6 +46,7 @@ class AdoptedShepherds {
 
   // Each false when the attempt is none of these.
   bool End(const AttemptRef& ref, EndHow how, Cause cause);
+  bool Freeze(const AttemptRef& ref, bool frozen);
   bool Taken(const AttemptRef& ref);
   void Pause(bool paused);
   // Ends what runs. Ends that were not taken are left for another time.

@@ -35,7 +35,7 @@ std::string WordOf(const std::string& folder) { return os::BaseName(os::DirName(
 class NodeProgram final : public ExecutorEvents {
  public:
   // Lines in:  start INDEX ATTEMPT SLOT SHELL-TEXT   taken INDEX ATTEMPT   term|kill INDEX ATTEMPT
-  //            leave   stop
+  //            freeze|thaw INDEX ATTEMPT   leave   stop
   // Lines out: ready   adopted INDEX ATTEMPT ...   kept|ended INDEX ATTEMPT ...   back INDEX
   int Run(const std::string& folder, int64_t patience_ms) {
     ProcessExecutorOptions options;
@@ -59,11 +59,12 @@ class NodeProgram final : public ExecutorEvents {
     auto adopted = executor_->Adopt(Duration::Seconds(2));
     if (!adopted) return Say("refused " + adopted.error().message), 1;
     for (const agent::AttemptAdopted& one : adopted->running) {
-      Say(fmt::format("adopted {} {} slot={} cpus={} gpus={} limit={} grace={}", one.ref.index,
+      Say(fmt::format("adopted {} {} slot={} cpus={} gpus={} limit={} grace={}{}", one.ref.index,
                       one.ref.attempt.value, one.slot, one.needs.milli_cpus,
                       one.given.empty() ? "" : one.given[0].indices.at(0),
                       one.settings->time_limit.ns / 1'000'000'000,
-                      one.settings->kill_grace.ns / 1'000'000));
+                      one.settings->kill_grace.ns / 1'000'000,
+                      one.is_frozen ? " frozen" : (one.frozen.ns > 0 ? " was-frozen" : "")));
     }
     for (const AdoptedEnd& one : adopted->ended) Tell("kept", one.end, one.output);
     Say("ready");
@@ -121,6 +122,8 @@ class NodeProgram final : public ExecutorEvents {
     } else if (verb == "taken") {
       outputs_.erase(ref);
       executor_->Taken(ref);
+    } else if (verb == "freeze" || verb == "thaw") {
+      executor_->Freeze(ref, verb == "freeze");
     } else if (verb == "term" || verb == "kill") {
       executor_->End(ref, verb == "kill" ? EndHow::kKill : EndHow::kTerm, Cause::kStopped);
     } else {
@@ -289,6 +292,90 @@ TEST_F(AdoptionTest, WhatRunsIsTakenOverWithAllThatANodeMustKnow) {
   EXPECT_TRUE(ShepherdsLeave());
   Begin();
   EXPECT_EQ(lines_, std::vector<std::string>{"ready"});
+}
+
+TEST_F(AdoptionTest, WhatIsFrozenStaysSoUntilSomebodyLetsItGo) {
+  Begin();
+  Order("start 3 2 5 " + Long());
+  AwaitFile("runs");
+  Order("freeze 3 2");
+  Order("start 4 1 1 echo after");  // what was ordered before has been sent, then
+  Await("ended 4");
+  dir_.Write("go", "");
+  for (int times = 0; times < 2; ++times) {
+    Kill();
+    Begin();
+    EXPECT_EQ(Find("adopted"), "adopted 3 2 slot=5 cpus=500 gpus=g3 limit=77 grace=300 frozen");
+  }
+  Order("thaw 3 2");
+  EXPECT_EQ(Await("ended 3"), "ended 3 2 success status=0 slot=5 out=begun|over| note=");
+}
+
+// What the shepherds of protocol 4 said, byte by byte: it is not read any more. Such a shepherd is
+// ended with its task and what is in its file of ends is forgotten; the hub, which has heard of
+// neither, gives those tasks again.
+struct OldShepherd {
+  explicit OldShepherd(const std::string& node_folder) : folder(node_folder) {
+    int in[2];
+    EXPECT_EQ(pipe2(in, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) Be(in[1]);
+    close(in[1]);
+    char byte = 0;
+    EXPECT_EQ(read(in[0], &byte, 1), 1);
+    close(in[0]);
+  }
+  static std::string Frame(std::string content) {
+    auto length = static_cast<uint32_t>(content.size());
+    return std::string(reinterpret_cast<const char*>(&length), 4) + content;
+  }
+  static std::string Adopted() {
+    std::string content = {70, 4};
+    content += std::string(4, '\0');  // no ends
+    return Frame(content + '\0');     // nothing runs
+  }
+  // Of task 7 of job 1, which succeeded in slot 1.
+  static std::string Ended() {
+    std::string content = {69, 1, 0, 0, 0, 7, 0, 0, 0, 1, 0, 1, 0, 0, 0};
+    content += std::string(4 + 8 * 5 + 8 + 8 + 4 + 8 + 8 + 4 + 4, '\0');
+    return Frame(content + std::string(3 * (8 + 4 + 4), '\0'));
+  }
+  // The child: it listens as one does, runs a task, and says Adopted to who comes.
+  [[noreturn]] void Be(int ready) const {
+    setpgid(0, 0);
+    auto rendezvous = shepherd::Rendezvous::Open(folder);
+    if (!rendezvous) _exit(1);
+    (void)!write(ready, "x", 1);
+    pollfd wanted{rendezvous->fd(), POLLIN, 0};
+    poll(&wanted, 1, -1);
+    os::Fd parent = rendezvous->Accept();
+    (void)!write(parent.get(), Adopted().data(), Adopted().size());
+    pause();
+    _exit(0);
+  }
+  const std::string folder;
+  pid_t pid = 0;
+};
+
+TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
+  Begin();
+  End("stop");
+  OldShepherd old(folder());
+  ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 1u);
+  shepherd::ShepherdName gone{4'000'000, 1};
+  dir_.Write("node/shepherds/4000000-1.ends", OldShepherd::Ended());
+  ASSERT_EQ(shepherd::ShepherdsIn(folder())->size(), 2u);
+  Begin();
+  EXPECT_EQ(lines_, std::vector<std::string>{"ready"});
+  int status = 0;
+  EXPECT_EQ(waitpid(old.pid, &status, 0), old.pid);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  for (const shepherd::ShepherdName& name : *shepherd::ShepherdsIn(folder())) {
+    EXPECT_NE(name.pid, old.pid);
+  }
+  EXPECT_FALSE(os::Exists(shepherd::PathOfEnds(folder(), gone)));
+  Order("start 4 1 1 echo new");
+  EXPECT_EQ(Await("ended 4"), "ended 4 1 success status=0 slot=1 out=new| note=");
 }
 
 TEST_F(AdoptionTest, AnEndIsToldAgainUntilItIsTaken) {

@@ -80,6 +80,8 @@ class Executor : public OpenJobs {
   virtual void End(const AttemptRef& ref, EndHow how, Cause cause) = 0;
   // Stops (Ctrl-Z) or continues every process of every attempt.
   virtual void Pause(bool paused) = 0;
+  // Stops one running attempt where it is, or lets it go on. One that does not run is left alone.
+  virtual void Freeze(const AttemptRef&, bool /*frozen*/) {}
   // The hub has the end of this attempt: nobody need keep it for the case that this process dies.
   virtual void Taken(const AttemptRef&) {}
 };

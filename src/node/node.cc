@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "wire/greeting.h"
 
 namespace spate::node {
 namespace {
@@ -18,6 +19,11 @@ constexpr Duration kLoadEvery = Duration::Seconds(1);
 constexpr Duration kStateEvery = Duration::Seconds(10);
 constexpr Duration kWorthTelling = Duration::Millis(500);
 constexpr size_t kAnswerMost = 1 << 20;
+
+Offer WithFeatures(Offer offer) {
+  offer.features = wire::OwnFeatures();
+  return offer;
+}
 
 // "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
 std::string VariableName(std::string_view name) {
@@ -34,7 +40,7 @@ std::string VariableName(std::string_view name) {
 }  // namespace
 
 Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
-    : id_(id), offer_(std::move(offer)), parts_(std::move(parts)), agent_(offer_, limits) {
+    : id_(id), offer_(WithFeatures(std::move(offer))), parts_(std::move(parts)), agent_(offer_, limits) {
   if (parts_.tell_every.ns > 0) TellState();
 }
 
@@ -369,6 +375,8 @@ void Node::CarryOut(agent::Output& out) {
       parts_.executor.TakeBack(back->ref);
     } else if (auto* end = std::get_if<agent::EndAttempt>(&order)) {
       parts_.executor.End(end->ref, end->kill ? EndHow::kKill : EndHow::kTerm, end->cause);
+    } else if (auto* freeze = std::get_if<agent::FreezeAttempt>(&order)) {
+      parts_.executor.Freeze(freeze->ref, freeze->frozen);
     } else if (auto* report = std::get_if<agent::ReportEnd>(&order)) {
       TaskOutputPtr output;
       if (!outputs_.empty()) {

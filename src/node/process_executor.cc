@@ -135,7 +135,7 @@ ProcessExecutor::~ProcessExecutor() {
 // As far as the socket takes it. Who does not hear that it is to leave is killed; who does not hear
 // that its ends were taken has them told again.
 void ProcessExecutor::SendLast(Slot& slot) {
-  if (!leaving_) shepherd::AppendLeave(slot.out);
+  if (!leaving_) shepherd::Append(slot.out, shepherd::LeaveOrder{});
   (void)slot.shepherd.Send(std::string_view(slot.out).substr(slot.sent));
 }
 
@@ -208,7 +208,7 @@ void ProcessExecutor::Taken(const AttemptRef& ref) {
   untaken_.erase(end);
   if (!slot.alive) return;
   // It goes with the next order, or a little later: to wake up a shepherd for it costs more.
-  shepherd::AppendTaken(slot.out, {ref});
+  shepherd::Append(slot.out, shepherd::Taken{ref});
   if (taken_timer_ != 0) return;
   taken_timer_ = loop_.At(loop_.Now() + kTakenDelay, [this] {
     taken_timer_ = 0;
@@ -268,11 +268,13 @@ void ProcessExecutor::SetUp(Slot& slot) {
     std::string folder = SlotCgroup(slot);
     Status made = os::MakeDir(folder);
     bool there = made || made.error().kind == ErrorKind::kExists;
+    // A shepherd that was killed may have left it frozen, and what is born there would be, too.
+    if (there && !made) (void)os::WriteFile(os::JoinPath(folder, "cgroup.freeze"), "0");
     slot.cgroup = there ? std::move(folder) : std::string();
   }
   setup.cgroup = slot.cgroup;
-  shepherd::AppendSetup(slot.out, setup);
-  if (paused_) shepherd::AppendPause(slot.out, {true});
+  shepherd::Append(slot.out, setup);
+  if (paused_) shepherd::Append(slot.out, shepherd::Pause{true});
 }
 
 // With a slot for each processor, each shepherd has one of its own and starts its tasks there: left
@@ -451,7 +453,7 @@ void ProcessExecutor::CloseJobAt(Slot& slot, JobId id) {
   slot.opened_bytes -= known->bytes;
   slot.opened.erase(known);
   jobs_.at(id).at.erase(&slot);
-  if (slot.alive) shepherd::AppendCloseJob(slot.out, {id});
+  if (slot.alive) shepherd::Append(slot.out, shepherd::CloseJob{id});
 }
 
 // Its shepherd is gone.
@@ -501,11 +503,10 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   start.sample_memory = order.sample_memory;
   start.needs = std::move(order.needs);
   start.given = std::move(order.given);
-  if (shepherd::AppendStart(slot.out, start, order.body)) {
-    slot.orders.push_back({order.ref, start.sequence, order.slot});
-    return MarkDirty(slot);
-  }
-  Refuse(order, "the command is longer than 64 MB, or has a NUL byte in it");
+  Status sent = shepherd::AppendStart(slot.out, start, order.body);
+  if (!sent) return Refuse(order, sent.error().message);
+  slot.orders.push_back({order.ref, start.sequence, order.slot});
+  MarkDirty(slot);
 }
 
 // Tells, a little later, the end of an attempt that no shepherd has seen.
@@ -545,7 +546,7 @@ ProcessExecutor::Slot* ProcessExecutor::SlotOf(const AttemptRef& ref) {
 void ProcessExecutor::TakeBack(const AttemptRef& ref) {
   StartOrder waiting;
   if (Slot* slot = SlotOf(ref)) {
-    shepherd::AppendTakeBack(slot->out, {ref});
+    shepherd::Append(slot->out, shepherd::TakeBack{ref});
     MarkDirty(*slot);
   } else if (TakeWaiting(ref, waiting)) {
     loop_.Post([this, exists = exists_, ref] {
@@ -558,7 +559,7 @@ void ProcessExecutor::End(const AttemptRef& ref, EndHow how, Cause cause) {
   if (adopted_ && adopted_->End(ref, how, cause)) return;
   StartOrder waiting;
   if (Slot* slot = SlotOf(ref)) {
-    shepherd::AppendEnd(slot->out, {ref, how == EndHow::kKill, cause});
+    shepherd::Append(slot->out, shepherd::EndOrder{ref, how == EndHow::kKill, cause});
     MarkDirty(*slot);
   } else if (TakeWaiting(ref, waiting)) {
     AttemptEnd end;
@@ -572,9 +573,17 @@ void ProcessExecutor::Pause(bool paused) {
   if (adopted_) adopted_->Pause(paused);
   for (auto& slot : slots_) {
     if (!slot || !slot->alive) continue;  // others hear it when they are set up
-    shepherd::AppendPause(slot->out, {paused});
+    shepherd::Append(slot->out, shepherd::Pause{paused});
     Flush(*slot);  // this process may be about to stop itself
   }
+}
+
+void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen) {
+  if (adopted_ && adopted_->Freeze(ref, frozen)) return;
+  Slot* slot = SlotOf(ref);
+  if (slot == nullptr) return;
+  shepherd::Append(slot->out, shepherd::Freeze{ref, frozen});
+  MarkDirty(*slot);
 }
 
 void ProcessExecutor::MarkDirty(Slot& slot) {

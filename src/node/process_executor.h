@@ -84,6 +84,7 @@ class ProcessExecutor final : public Executor {
   void TakeBack(const AttemptRef& ref) override;
   void End(const AttemptRef& ref, EndHow how, Cause cause) override;
   void Pause(bool paused) override;
+  void Freeze(const AttemptRef& ref, bool frozen) override;
   void Taken(const AttemptRef& ref) override;
 
   std::vector<pid_t> ShepherdPids() const;

@@ -275,31 +275,6 @@ TEST_F(ProcessExecutorTest, ManyJobsAreOpen) {
   EXPECT_EQ(Run("echo $A").output->out.bytes, "2\n");
 }
 
-TEST_F(ProcessExecutorTest, LinksCommandsAndStepsAndTellsOfEach) {
-  TaskBody body;
-  body.steps = {{{{{"seq", "10"}}, {{"tail", "-n", "3"}}, {{"wc", "-l"}}}},
-                {{{{"sh", "-c", "exit 3"}}, {{"cat"}}}},
-                {{{{"echo", "never"}}}}};
-  const Ended& ended = Run(body);
-  EXPECT_EQ(ended.output->out.bytes, "3\n");
-  EXPECT_EQ(ended.end.cause, Cause::kExit);
-  EXPECT_EQ(ended.end.status, 3);
-  ASSERT_EQ(ended.end.processes.size(), 5u);
-  EXPECT_EQ(ended.end.processes[3].step, 1);
-  EXPECT_EQ(ended.end.processes[3].command, 0);
-  EXPECT_EQ(ended.end.processes[3].status, 3);
-  EXPECT_EQ(ended.end.processes[4].status, 0);
-  body.steps = {{{{{"true"}}, {{"frobnicate"}}}}};
-  const Ended& missing = Run(body);
-  EXPECT_EQ(missing.end.cause, Cause::kStart);
-  EXPECT_EQ(missing.end.status, 127);
-  EXPECT_EQ(missing.end.note, "frobnicate: command not found");
-  body.steps = {{{{{"true"}}}}, {{{{"echo", "second"}}}}};
-  const Ended& both = Run(body);
-  EXPECT_EQ(both.end.cause, Cause::kSuccess);
-  EXPECT_EQ(both.output->out.bytes, "second\n");
-}
-
 TEST_F(ProcessExecutorTest, ChecksOutputs) {
   TaskBody body = Shell("echo a > good; : > empty; printf b > cut");
   body.output_checks = {{CheckWhen::kOut, CheckKind::kLinePlus, "good"}};
@@ -448,6 +423,7 @@ TEST_F(ProcessExecutorTest, ALackOfProcessesIsWaitedFor) {
   TaskBody body;
   body.steps = {{{}}};
   for (int i = 0; i < 30; ++i) body.steps[0].commands.push_back({{"cat"}});
+  PipeCommands(body);
   AttemptRef plain = Start(Plain({"true"}));
   Await(plain);
   pid_t pid = executor_->ShepherdPids().at(0);

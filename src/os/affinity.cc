@@ -14,11 +14,13 @@ constexpr size_t kMostWords = 65536 / kWordBits;
 
 }  // namespace
 
-CpuMask CpuMask::Of(int cpu) {
+CpuMask CpuMask::Of(const std::vector<int>& cpus) {
   CpuMask mask;
-  auto at = static_cast<size_t>(cpu);
-  mask.words.resize(at / kWordBits + 1);
-  mask.words.back() = 1ul << at % kWordBits;
+  for (int cpu : cpus) {
+    auto at = static_cast<size_t>(cpu);
+    if (mask.words.size() <= at / kWordBits) mask.words.resize(at / kWordBits + 1);
+    mask.words[at / kWordBits] |= 1ul << at % kWordBits;
+  }
   return mask;
 }
 

@@ -10,7 +10,7 @@ namespace spate::os {
 struct CpuMask {
   std::vector<unsigned long> words;
 
-  static CpuMask Of(int cpu);
+  static CpuMask Of(const std::vector<int>& cpus);
   std::vector<int> Cpus() const;  // the numbers of its processors, ascending
   friend bool operator==(const CpuMask&, const CpuMask&) = default;
 };

@@ -391,6 +391,8 @@ uint32_t SweepNodeCgroups(const std::string& own, const std::vector<Pid>& keep, 
     for (const std::string& slot : FoldersIn(dir)) {
       Cgroup cgroup(JoinPath(dir, slot));
       std::vector<Pid> pids = cgroup.Pids();
+      std::vector<Pid> aside = Cgroup(JoinPath(dir, slot + std::string(kAside))).Pids();
+      pids.insert(pids.end(), aside.begin(), aside.end());
       bool kept =
           std::find_first_of(pids.begin(), pids.end(), keep.begin(), keep.end()) != pids.end();
       in_use = in_use || kept;

@@ -133,6 +133,9 @@ class CgroupTree {
 // many there were.
 uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience);
 
+// Behind the name of a slot's cgroup: where its owner is while it does what would meet itself, too.
+inline constexpr std::string_view kAside = "-aside";
+
 // Of a node with the tree `own`: ends and removes what its earlier processes left in their trees,
 // but for slots with one of the processes in `keep`. Returns how many slots there were.
 uint32_t SweepNodeCgroups(const std::string& own, const std::vector<Pid>& keep, Duration patience);

@@ -28,7 +28,7 @@ bool Orphan::IsOver(int64_t now) {
     }
   }
   if (now >= end_at_ && kill_at_ == kNever) {
-    kill_at_ = now + runner_.InHand().limits.kill_grace.ns;
+    kill_at_ = now + runner_.kill_grace().ns;
     runner_.End(false, Cause::kNode, now, "its node did not come back, so it was ended");
   }
   if (now >= kill_at_) {

@@ -10,7 +10,7 @@ namespace spate::shepherd {
 void Outbox::AddEnd(const AttemptEnd& end, const StreamView& out, const StreamView& err,
                     const StreamView& files) {
   size_t before = bytes_.size();
-  AppendEnded(bytes_, end, out, err, files);
+  Append(bytes_, EndedView{end, {out, err, files}});
   if (keeps_) ends_.push_back({end.ref, bytes_.substr(before)});
 }
 
@@ -51,7 +51,7 @@ void Outbox::Forget() {
 void Outbox::Begin(Adopted adopted) {
   Forget();
   adopted.ends = static_cast<uint32_t>(ends_.size());
-  AppendAdopted(bytes_, adopted);
+  Append(bytes_, adopted);
   bytes_ += KeptFrames();
 }
 

@@ -1,46 +1,21 @@
 // Frames between a shepherd and its parent (docs/formats/shepherd.md has the same grammar).
 //
 //   frame   := length:u32 content            length counts the content, 1 to kMaxFrame
-//   content := type:u8 fields                all integers in the machine's order, unaligned
-//   text    := length:u32 bytes NUL          no NUL among the bytes; used where it becomes a
-//                                            C string, so that the reader needs no copy
+//   content := type:u8 version:u8? fields    version in Setup and Adopted
+//            | 3 head:blob body              Start
+//   fields  := what the message lists, in wire/field_bytes.h's encoding
+//   head    := fields of Start
+//   body    := cwd:text stdin:text stdout:text stderr:text late:u8
+//              environment:list(text) checks:list(kind:u8 text)
+//              puts:list(name:text mode:u32 from:text) gets:list(text)
+//              commands:list(step:u16 argv:list(text)) around:blob
+//   around  := fields of StartView::Surroundings; empty when there is none
+//   text    := length:u32 bytes NUL          no NUL among the bytes; it becomes a C string where
+//                                            it lies, so that the reader needs no copy
 //   blob    := length:u32 bytes              any bytes
-//   list(x) := count:u32 x...
-//   ref     := job:u32 index:u32 attempt:u16
+//   list(x) := count:u32 x...                integers in the machine's order, unaligned
 //
-//   Setup     := 1 version:u8 slot:u16 spool:text cgroup:text job_folder:text
-//                open_files:u64 home_cpu:i32 node_folder:text adopt_patience:i64 node_id:text
-//   OpenJob   := 2 job:u32 cwd:text environment:list(text) nice:i32 flags:u8 patience:i64
-//                limits umask:i32 user task_folders:text
-//                flags: 1 measure_io, 2 live_output, 4 a user follows, 8 inherit
-//   limits    := time_limit:i64 percent:u32 warn_time:i64 kill_grace:i64
-//   user      := nothing, or user:u32 group:u32 groups:list(u32) name:text home:text shell:text
-//   Start     := 3 head cwd:text stdin:text stdout:text stderr:text late:u8
-//                environment:list(text) checks:list(kind:u8 text)
-//                puts:list(name:text mode:u32 from:text) gets:list(text)
-//                commands:list(step:u16 argv:list(text))
-//   head      := sequence:u64 ref slot:u16 flags:u8 milli_cpus:u32 memory:u64
-//                named:list(name:text count:u32) given:list(name:text indices:list(text))
-//                flags: 1 tell_start, 2 sample_memory
-//   TakeBack  := 4 ref
-//   End       := 5 ref kill:u8 cause:u8
-//   Pause     := 6 paused:u8
-//   Taken     := 7 ref
-//   Leave     := 8
-//   CloseJob  := 9 job:u32
-//   Started   := 65 ref when:i64
-//   TakenBack := 66 ref
-//   Live      := 67 ref stream:u8 blob
-//   Memory    := 68 ref bytes:u64
-//   Ended     := 69 ref slot:u16 cause:u8 source:u8 status:i32 start:i64 wall:i64 user:i64
-//   system:i64
-//                peak:u64 read:i64 written:i64 left_behind:u32 out_total:u64 err_total:u64
-//                note:blob processes:list(step:u16 command:u16 rank:u32 status:i32)
-//                stream(out) stream(err) stream(files)
-//   stream    := total:u64 bytes:blob spool:blob       one of the two is empty
-//   Adopted   := 70 version:u8 ends:u32 running:u8 (since:i64 head limits)?
-//
-// A content must be used up to its last byte. Decoders never read past it and never reserve
+// A body must be used up to its last byte. Decoders never read past a frame and never reserve
 // memory for a count which the remaining bytes cannot hold.
 #include "shepherd/protocol.h"
 
@@ -49,6 +24,7 @@
 
 #include "base/check.h"
 #include "core/model/task_files.h"
+#include "wire/field_bytes.h"
 
 namespace spate::shepherd {
 namespace {
@@ -56,9 +32,13 @@ namespace {
 // Appends a frame; the length is put in at the end.
 class Writer {
  public:
-  Writer(std::string& out, uint8_t type) : out_(out), begin_(out.size()) {
+  Writer(std::string& out, FrameType type) : out_(out), begin_(out.size()) {
     out_.append(4, '\0');
-    Number(type);
+    Number(static_cast<uint8_t>(type));
+  }
+  template <typename T>
+  void Fields(const T& message) {
+    wire::AppendBytes(out_, message);
   }
   template <typename T>
   void Number(T value) {
@@ -77,11 +57,6 @@ class Writer {
   void Texts(const std::vector<std::string>& texts) {
     Number(static_cast<uint32_t>(texts.size()));
     for (const std::string& text : texts) Text(text);
-  }
-  void Ref(const AttemptRef& ref) {
-    Number(ref.job.value);
-    Number(ref.index);
-    Number(ref.attempt.value);
   }
   // Whether the frame may be sent; when not, nothing of it stays.
   [[nodiscard]] bool Close() {
@@ -105,6 +80,13 @@ class Writer {
 class Reader {
  public:
   explicit Reader(std::string_view content) : rest_(content) {}
+
+  template <typename T>
+  T Fields(std::string_view bytes) {
+    auto message = wire::FromBytes<T>("", bytes);
+    if (!message) Spoil();
+    return message ? std::move(*message) : T();
+  }
 
   template <typename T>
   T Number() {
@@ -152,18 +134,6 @@ class Reader {
     }
     return count;
   }
-  AttemptRef Ref() {
-    AttemptRef ref;
-    ref.job = JobId(Number<uint32_t>());
-    ref.index = Number<uint32_t>();
-    ref.attempt = Attempt(Number<uint16_t>());
-    return ref;
-  }
-  Cause ReadCause() {
-    auto value = Number<uint8_t>();
-    if (value >= kCauseCount) Spoil();
-    return ok_ ? static_cast<Cause>(value) : Cause::kSuccess;
-  }
   void Spoil() {
     ok_ = false;
     rest_ = {};
@@ -181,135 +151,17 @@ std::unexpected<Error> Damaged(const char* what) {
               std::string("a damaged message (") + what + ") between spate and a shepherd");
 }
 
-enum OpenJobFlags : uint8_t { kMeasureIo = 1, kLive = 2, kOtherUser = 4, kInherit = 8 };
-enum StartFlags : uint8_t { kTellStart = 1, kSampleMemory = 2 };
-
 void MustClose(Writer& writer) {
   bool closed = writer.Close();
   CHECK(closed);
 }
 
-Setup ReadSetup(Reader& in) {
-  Setup setup;
-  if (in.Number<uint8_t>() != kProtocolVersion) in.Spoil();
-  setup.slot = in.Number<uint16_t>();
-  setup.spool_folder = in.Text();
-  setup.cgroup = in.Text();
-  setup.job_folder = in.Text();
-  setup.open_files = in.Number<uint64_t>();
-  setup.home_cpu = in.Number<int32_t>();
-  setup.node_folder = in.Text();
-  setup.adopt_patience = {in.Number<int64_t>()};
-  setup.node_id = in.Text();
-  return setup;
-}
-
-void PutLimits(Writer& writer, const JobLimits& limits) {
-  writer.Number(limits.time_limit.ns);
-  writer.Number(limits.time_limit_percent);
-  writer.Number(limits.warn_time.ns);
-  writer.Number(limits.kill_grace.ns);
-}
-
-JobLimits ReadLimits(Reader& in) {
-  JobLimits limits;
-  limits.time_limit = {in.Number<int64_t>()};
-  limits.time_limit_percent = in.Number<uint32_t>();
-  limits.warn_time = {in.Number<int64_t>()};
-  limits.kill_grace = {in.Number<int64_t>()};
-  return limits;
-}
-
-void PutUser(Writer& writer, const TaskUser& user) {
-  writer.Number(user.user);
-  writer.Number(user.group);
-  writer.Number(static_cast<uint32_t>(user.groups.size()));
-  for (uint32_t group : user.groups) writer.Number(group);
-  writer.Text(user.name);
-  writer.Text(user.home);
-  writer.Text(user.shell);
-}
-
-TaskUser ReadUser(Reader& in) {
-  TaskUser user;
-  user.user = in.Number<uint32_t>();
-  user.group = in.Number<uint32_t>();
-  uint32_t count = in.Count(4);
-  for (uint32_t i = 0; i < count; ++i) user.groups.push_back(in.Number<uint32_t>());
-  user.name = in.Text();
-  user.home = in.Text();
-  user.shell = in.Text();
-  return user;
-}
-
-JobOpening ReadOpenJob(Reader& in) {
-  JobOpening job;
-  job.job = JobId(in.Number<uint32_t>());
-  job.cwd = in.Text();
-  uint32_t count = in.Count(5);
-  for (uint32_t i = 0; i < count && in.ok(); ++i) job.environment.emplace_back(in.Text());
-  job.nice = in.Number<int32_t>();
-  auto flags = in.Number<uint8_t>();
-  if ((flags & ~(kMeasureIo | kLive | kOtherUser | kInherit)) != 0) in.Spoil();
-  job.measure_io = (flags & kMeasureIo) != 0;
-  job.live_output = (flags & kLive) != 0;
-  job.inherit = (flags & kInherit) != 0;
-  job.check_patience = {in.Number<int64_t>()};
-  job.limits = ReadLimits(in);
-  job.umask = in.Number<int32_t>();
-  if ((flags & kOtherUser) != 0) job.user = ReadUser(in);
-  job.task_folders = in.Text();
-  return job;
-}
-
-void PutHead(Writer& writer, const Start& start) {
-  writer.Number(start.sequence);
-  writer.Ref(start.ref);
-  writer.Number(start.slot);
-  writer.Number(static_cast<uint8_t>((start.tell_start ? kTellStart : 0) |
-                                     (start.sample_memory ? kSampleMemory : 0)));
-  writer.Number(start.needs.milli_cpus);
-  writer.Number(start.needs.memory);
-  writer.Number(static_cast<uint32_t>(start.needs.named.size()));
-  for (const NamedNeed& need : start.needs.named) {
-    writer.Text(need.name);
-    writer.Number(need.count);
-  }
-  writer.Number(static_cast<uint32_t>(start.given.size()));
-  for (const NamedOffer& given : start.given) {
-    writer.Text(given.name);
-    writer.Texts(given.indices);
-  }
-}
-
-Start ReadHead(Reader& in) {
-  Start start;
-  start.sequence = in.Number<uint64_t>();
-  start.ref = in.Ref();
-  start.slot = in.Number<uint16_t>();
-  auto flags = in.Number<uint8_t>();
-  if ((flags & ~(kTellStart | kSampleMemory)) != 0) in.Spoil();
-  start.tell_start = (flags & kTellStart) != 0;
-  start.sample_memory = (flags & kSampleMemory) != 0;
-  start.needs.milli_cpus = in.Number<uint32_t>();
-  start.needs.memory = in.Number<uint64_t>();
-  uint32_t named = in.Count(9);
-  for (uint32_t i = 0; i < named && in.ok(); ++i) {
-    const char* name = in.Text();
-    start.needs.named.push_back({name, in.Number<uint32_t>()});
-  }
-  uint32_t given = in.Count(9);
-  for (uint32_t i = 0; i < given && in.ok(); ++i) {
-    NamedOffer& one = start.given.emplace_back(NamedOffer{in.Text(), {}});
-    uint32_t indices = in.Count(5);
-    for (uint32_t k = 0; k < indices && in.ok(); ++k) one.indices.emplace_back(in.Text());
-  }
-  return start;
-}
+template <typename T>
+concept Versioned = requires { T::kVersioned; };
 
 Start ReadStartHead(Reader& in) {
-  if (in.Number<uint8_t>() != static_cast<uint8_t>(OrderType::kStart)) in.Spoil();
-  return ReadHead(in);
+  if (in.Number<uint8_t>() != static_cast<uint8_t>(FrameType::kStart)) in.Spoil();
+  return in.Fields<Start>(in.Blob());
 }
 
 void ReadChecks(Reader& in, StartView& view) {
@@ -358,62 +210,92 @@ void ReadCommands(Reader& in, StartView& view) {
   }
 }
 
-OutputStream ReadStream(Reader& in) {
-  OutputStream stream;
-  stream.total = in.Number<uint64_t>();
-  stream.bytes = in.Blob();
-  stream.spool = in.Blob();
-  if (!stream.bytes.empty() && !stream.spool.empty()) in.Spoil();
-  return stream;
+void ReadAround(Reader& in, StartView& view) {
+  std::string_view bytes = in.Blob();
+  view.around = bytes.empty() ? StartView::Surroundings()
+                              : in.Fields<StartView::Surroundings>(bytes);
+  if (view.around.links.empty()) return;
+  std::vector<uint16_t> commands;
+  for (const StartView::CommandView& one : view.commands) {
+    commands.resize(one.step + 1u);
+    ++commands.back();
+  }
+  if (!CheckLinks(view.around.links, commands)) in.Spoil();
 }
 
-Ended ReadEnded(Reader& in) {
-  Ended ended;
-  AttemptEnd& end = ended.end;
-  end.ref = in.Ref();
-  end.slot = in.Number<uint16_t>();
-  end.cause = in.ReadCause();
-  auto source = in.Number<uint8_t>();
-  if (source > static_cast<uint8_t>(MemorySource::kRusage)) in.Spoil();
-  end.memory_source = in.ok() ? static_cast<MemorySource>(source) : MemorySource::kNone;
-  end.status = in.Number<int32_t>();
-  end.start = {in.Number<int64_t>()};
-  end.wall = {in.Number<int64_t>()};
-  end.user = {in.Number<int64_t>()};
-  end.system = {in.Number<int64_t>()};
-  end.peak_memory = in.Number<uint64_t>();
-  end.read_bytes = in.Number<int64_t>();
-  end.written_bytes = in.Number<int64_t>();
-  end.left_behind = in.Number<uint32_t>();
-  end.stdout_total = in.Number<uint64_t>();
-  end.stderr_total = in.Number<uint64_t>();
-  end.note = in.Blob();
-  uint32_t count = in.Count(12);
-  for (uint32_t i = 0; i < count && in.ok(); ++i) {
-    ProcessEnd process;
-    process.step = in.Number<uint16_t>();
-    process.command = in.Number<uint16_t>();
-    process.rank = in.Number<uint32_t>();
-    process.status = in.Number<int32_t>();
-    end.processes.push_back(process);
+std::vector<uint16_t> CommandsOf(const TaskBody& body) {
+  std::vector<uint16_t> commands;
+  for (const Step& step : body.steps) {
+    CHECK(!step.commands.empty());
+    commands.push_back(static_cast<uint16_t>(step.commands.size()));
   }
-  ended.output.out = ReadStream(in);
-  ended.output.err = ReadStream(in);
-  ended.output.files = ReadStream(in);
-  return ended;
+  CHECK(!commands.empty());
+  return commands;
 }
 
-Adopted ReadAdopted(Reader& in) {
-  Adopted adopted;
-  if (in.Number<uint8_t>() != kProtocolVersion) in.Spoil();
-  adopted.ends = in.Number<uint32_t>();
-  if (in.Flag()) {
-    Adopted::Running& running = adopted.running.emplace();
-    running.since = in.Number<int64_t>();
-    running.start = ReadHead(in);
-    running.limits = ReadLimits(in);
+void PutCommands(Writer& writer, const TaskBody& body) {
+  uint32_t count = 0;
+  for (const Step& step : body.steps) count += static_cast<uint32_t>(step.commands.size());
+  writer.Number(count);
+  uint16_t number = 0;
+  for (const Step& step : body.steps) {
+    for (const Command& command : step.commands) {
+      CHECK(!command.argv.empty());
+      writer.Number(number);
+      writer.Texts(command.argv);
+    }
+    ++number;
   }
-  return adopted;
+}
+
+// The environment of a JobOpening that has none itself.
+struct Environment {
+  const std::vector<std::string>& texts;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(JobOpening::kEnvironment, "environment", self.texts);
+  }
+};
+
+void PutAround(Writer& writer, const TaskBody& body) {
+  std::string around;
+  if (!body.links.empty() || !body.limits.empty() || !body.cpus.empty()) {
+    around = wire::BytesOf(StartView::Surroundings{body.links, body.limits, body.cpus});
+  }
+  writer.Blob(around);
+}
+
+// The message of this type among those of the variant.
+template <typename Variant, size_t kAt = 0>
+Result<Variant> DecodeOneOf(std::string_view frame) {
+  if constexpr (kAt == std::variant_size_v<Variant>) {
+    return Damaged("an unknown type");
+  } else {
+    using Message = std::variant_alternative_t<kAt, Variant>;
+    if (frame.empty() || static_cast<FrameType>(frame.front()) != Message::kType) {
+      return DecodeOneOf<Variant, kAt + 1>(frame);
+    }
+    frame.remove_prefix(1);
+    if constexpr (Versioned<Message>) {
+      if (frame.empty() || static_cast<uint8_t>(frame.front()) != kProtocolVersion) {
+        return Damaged("another version");
+      }
+      frame.remove_prefix(1);
+    }
+    auto message = wire::FromBytes<Message>("a message of a shepherd", frame);
+    if (!message) return std::unexpected(message.error());
+    return Variant(std::move(*message));
+  }
+}
+
+bool IsSound(const Report& report) {
+  if (auto* live = std::get_if<LiveOutput>(&report)) return live->stream == 1 || live->stream == 2;
+  auto* ended = std::get_if<Ended>(&report);
+  if (ended == nullptr) return true;
+  for (const OutputStream* stream : ended->output.streams()) {
+    if (!stream->bytes.empty() && !stream->spool.empty()) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -430,6 +312,9 @@ TaskBody StartView::ToBody() const {
   }
   for (const PutView& put : puts) body.puts.push_back({put.name, put.mode, put.from});
   for (const char* name : gets) body.gets.emplace_back(name);
+  body.links = around.links;
+  body.limits = around.limits;
+  body.cpus = around.cpus;
   body.cwd = cwd;
   body.stdin_file = stdin_file;
   body.stdout_file = stdout_file;
@@ -439,42 +324,41 @@ TaskBody StartView::ToBody() const {
   return body;
 }
 
-void AppendSetup(std::string& out, const Setup& setup) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kSetup));
-  writer.Number(kProtocolVersion);
-  writer.Number(setup.slot);
-  writer.Text(setup.spool_folder);
-  writer.Text(setup.cgroup);
-  writer.Text(setup.job_folder);
-  writer.Number(setup.open_files);
-  writer.Number(setup.home_cpu);
-  writer.Text(setup.node_folder);
-  writer.Number(setup.adopt_patience.ns);
-  writer.Text(setup.node_id);
+template <typename Message>
+void Append(std::string& out, const Message& message) {
+  Writer writer(out, Message::kType);
+  if constexpr (Versioned<Message>) writer.Number(kProtocolVersion);
+  writer.Fields(message);
   MustClose(writer);
 }
+template void Append(std::string&, const Setup&);
+template void Append(std::string&, const TakeBack&);
+template void Append(std::string&, const EndOrder&);
+template void Append(std::string&, const Pause&);
+template void Append(std::string&, const Taken&);
+template void Append(std::string&, const LeaveOrder&);
+template void Append(std::string&, const CloseJob&);
+template void Append(std::string&, const Freeze&);
+template void Append(std::string&, const Started&);
+template void Append(std::string&, const TakenBack&);
+template void Append(std::string&, const LiveOutput&);
+template void Append(std::string&, const MemorySample&);
+template void Append(std::string&, const EndedView&);
+template void Append(std::string&, const Adopted&);
 
 void AppendOpenJob(std::string& out, const JobOpening& job,
                    const std::vector<std::string>& environment) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kOpenJob));
-  writer.Number(job.job.value);
-  writer.Text(job.cwd);
-  writer.Texts(environment);
-  writer.Number(job.nice);
-  writer.Number(static_cast<uint8_t>((job.measure_io ? kMeasureIo : 0) |
-                                     (job.live_output ? kLive : 0) | (job.user ? kOtherUser : 0) |
-                                     (job.inherit ? kInherit : 0)));
-  writer.Number(job.check_patience.ns);
-  PutLimits(writer, job.limits);
-  writer.Number(job.umask);
-  if (job.user) PutUser(writer, *job.user);
-  writer.Text(job.task_folders);
+  CHECK(job.environment.empty());
+  Writer writer(out, FrameType::kOpenJob);
+  writer.Fields(job);
+  writer.Fields(Environment{environment});
   MustClose(writer);
 }
 
-bool AppendStart(std::string& out, const Start& start, const TaskBody& body) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kStart));
-  PutHead(writer, start);
+Status AppendStart(std::string& out, const Start& start, const TaskBody& body) {
+  if (Status links = CheckLinks(body.links, CommandsOf(body)); !links) return links;
+  Writer writer(out, FrameType::kStart);
+  writer.Blob(wire::BytesOf(start));
   writer.Text(body.cwd);
   writer.Text(body.stdin_file);
   writer.Text(body.stdout_file);
@@ -496,105 +380,22 @@ bool AppendStart(std::string& out, const Start& start, const TaskBody& body) {
     writer.Text(put.from);
   }
   writer.Texts(body.gets);
-  uint32_t commands = 0;
-  for (const Step& step : body.steps) {
-    CHECK(!step.commands.empty());
-    commands += static_cast<uint32_t>(step.commands.size());
-  }
-  CHECK(commands > 0);
-  writer.Number(commands);
-  uint16_t number = 0;
-  for (const Step& step : body.steps) {
-    for (const Command& command : step.commands) {
-      CHECK(!command.argv.empty());
-      writer.Number(number);
-      writer.Texts(command.argv);
-    }
-    ++number;
-  }
-  return writer.Close();
+  PutCommands(writer, body);
+  PutAround(writer, body);
+  if (writer.Close()) return {};
+  return Fail(ErrorKind::kInvalid, "the command is longer than 64 MB, or has a NUL byte in it");
 }
 
-void AppendTakeBack(std::string& out, const TakeBack& order) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kTakeBack));
-  writer.Ref(order.ref);
-  MustClose(writer);
+bool IsStart(std::string_view frame) {
+  return !frame.empty() && static_cast<FrameType>(frame.front()) == FrameType::kStart;
 }
 
-void AppendEnd(std::string& out, const EndOrder& order) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kEnd));
-  writer.Ref(order.ref);
-  writer.Number(static_cast<uint8_t>(order.kill));
-  writer.Number(static_cast<uint8_t>(order.cause));
-  MustClose(writer);
-}
+Result<Order> DecodeOrder(std::string_view frame) { return DecodeOneOf<Order>(frame); }
 
-void AppendPause(std::string& out, const Pause& order) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kPause));
-  writer.Number(static_cast<uint8_t>(order.paused));
-  MustClose(writer);
-}
-
-void AppendTaken(std::string& out, const Taken& order) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kTaken));
-  writer.Ref(order.ref);
-  MustClose(writer);
-}
-
-void AppendLeave(std::string& out) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kLeave));
-  MustClose(writer);
-}
-
-void AppendCloseJob(std::string& out, const CloseJob& order) {
-  Writer writer(out, static_cast<uint8_t>(OrderType::kCloseJob));
-  writer.Number(order.job.value);
-  MustClose(writer);
-}
-
-uint8_t TypeOf(std::string_view frame) {
-  return frame.empty() ? uint8_t{0} : static_cast<uint8_t>(frame.front());
-}
-
-Result<Order> DecodeOrder(std::string_view frame) {
-  Reader in(frame);
-  auto type = static_cast<OrderType>(in.Number<uint8_t>());
-  Order order;
-  switch (type) {
-    case OrderType::kSetup:
-      order = ReadSetup(in);
-      break;
-    case OrderType::kOpenJob:
-      order = ReadOpenJob(in);
-      break;
-    case OrderType::kTakeBack:
-      order = TakeBack{in.Ref()};
-      break;
-    case OrderType::kEnd: {
-      EndOrder end;
-      end.ref = in.Ref();
-      end.kill = in.Flag();
-      end.cause = in.ReadCause();
-      order = end;
-      break;
-    }
-    case OrderType::kPause:
-      order = Pause{in.Flag()};
-      break;
-    case OrderType::kTaken:
-      order = Taken{in.Ref()};
-      break;
-    case OrderType::kLeave:
-      order = LeaveOrder{};
-      break;
-    case OrderType::kCloseJob:
-      order = CloseJob{JobId(in.Number<uint32_t>())};
-      break;
-    default:
-      return Damaged("an unknown order");
-  }
-  if (!in.done()) return Damaged("an order");
-  return order;
+Result<Report> DecodeReport(std::string_view frame) {
+  auto report = DecodeOneOf<Report>(frame);
+  if (report && !IsSound(*report)) return Damaged("a report");
+  return report;
 }
 
 Result<Start> DecodeStartHead(std::string_view frame) {
@@ -623,120 +424,9 @@ Status DecodeStart(std::string_view frame, StartView& view) {
   ReadChecks(in, view);
   ReadFiles(in, view);
   ReadCommands(in, view);
+  ReadAround(in, view);
   if (!in.done()) return Damaged("a start");
   return {};
-}
-
-void AppendStarted(std::string& out, const Started& report) {
-  Writer writer(out, static_cast<uint8_t>(ReportType::kStarted));
-  writer.Ref(report.ref);
-  writer.Number(report.when);
-  MustClose(writer);
-}
-
-void AppendTakenBack(std::string& out, const TakenBack& report) {
-  Writer writer(out, static_cast<uint8_t>(ReportType::kTakenBack));
-  writer.Ref(report.ref);
-  MustClose(writer);
-}
-
-void AppendLiveOutput(std::string& out, const LiveOutput& report) {
-  Writer writer(out, static_cast<uint8_t>(ReportType::kLiveOutput));
-  writer.Ref(report.ref);
-  writer.Number(report.stream);
-  writer.Blob(report.bytes);
-  MustClose(writer);
-}
-
-void AppendMemorySample(std::string& out, const MemorySample& report) {
-  Writer writer(out, static_cast<uint8_t>(ReportType::kMemorySample));
-  writer.Ref(report.ref);
-  writer.Number(report.bytes);
-  MustClose(writer);
-}
-
-void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdout_stream,
-                 const StreamView& stderr_stream, const StreamView& files) {
-  Writer writer(out, static_cast<uint8_t>(ReportType::kEnded));
-  writer.Ref(end.ref);
-  writer.Number(end.slot);
-  writer.Number(static_cast<uint8_t>(end.cause));
-  writer.Number(static_cast<uint8_t>(end.memory_source));
-  writer.Number(end.status);
-  writer.Number(end.start.ns);
-  writer.Number(end.wall.ns);
-  writer.Number(end.user.ns);
-  writer.Number(end.system.ns);
-  writer.Number(end.peak_memory);
-  writer.Number(end.read_bytes);
-  writer.Number(end.written_bytes);
-  writer.Number(end.left_behind);
-  writer.Number(end.stdout_total);
-  writer.Number(end.stderr_total);
-  writer.Blob(end.note);
-  writer.Number(static_cast<uint32_t>(end.processes.size()));
-  for (const ProcessEnd& process : end.processes) {
-    writer.Number(process.step);
-    writer.Number(process.command);
-    writer.Number(process.rank);
-    writer.Number(process.status);
-  }
-  for (const StreamView* stream : {&stdout_stream, &stderr_stream, &files}) {
-    writer.Number(stream->total);
-    writer.Blob(stream->spool.empty() ? stream->bytes : std::string_view());
-    writer.Blob(stream->spool);
-  }
-  MustClose(writer);
-}
-
-void AppendAdopted(std::string& out, const Adopted& report) {
-  Writer writer(out, static_cast<uint8_t>(ReportType::kAdopted));
-  writer.Number(kProtocolVersion);
-  writer.Number(report.ends);
-  writer.Number(static_cast<uint8_t>(report.running.has_value()));
-  if (report.running) {
-    writer.Number(report.running->since);
-    PutHead(writer, report.running->start);
-    PutLimits(writer, report.running->limits);
-  }
-  MustClose(writer);
-}
-
-Result<Report> DecodeReport(std::string_view frame) {
-  Reader in(frame);
-  auto type = static_cast<ReportType>(in.Number<uint8_t>());
-  Report report;
-  switch (type) {
-    case ReportType::kStarted: {
-      AttemptRef ref = in.Ref();
-      report = Started{ref, in.Number<int64_t>()};
-      break;
-    }
-    case ReportType::kTakenBack:
-      report = TakenBack{in.Ref()};
-      break;
-    case ReportType::kLiveOutput: {
-      LiveOutput live{in.Ref(), in.Number<uint8_t>(), in.Blob()};
-      if (live.stream != 1 && live.stream != 2) in.Spoil();
-      report = live;
-      break;
-    }
-    case ReportType::kMemorySample: {
-      AttemptRef ref = in.Ref();
-      report = MemorySample{ref, in.Number<uint64_t>()};
-      break;
-    }
-    case ReportType::kEnded:
-      report = ReadEnded(in);
-      break;
-    case ReportType::kAdopted:
-      report = ReadAdopted(in);
-      break;
-    default:
-      return Damaged("an unknown report");
-  }
-  if (!in.done()) return Damaged("a report");
-  return report;
 }
 
 char* FrameBuffer::Room(size_t least) {

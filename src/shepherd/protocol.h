@@ -1,8 +1,9 @@
 // What a shepherd and its parent say to each other, over a stream socket of one machine.
 //
-// Orders go to the shepherd, reports come from it. Both sides are the same program file, so there
-// is one version and the bytes are in the machine's order; see docs/formats/shepherd.md for the
-// grammar. Decoders take any bytes and return kCorrupt for what they do not understand.
+// Orders go to the shepherd, reports come from it. Each lists its fields once, for both ways
+// (core/model/fields.h); only the body of a Start is laid out by hand, to be used where it lies. See
+// docs/formats/shepherd.md for the grammar. Decoders take any bytes and return kCorrupt for what
+// they do not understand.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +20,40 @@
 
 namespace spate::shepherd {
 
-inline constexpr uint8_t kProtocolVersion = 4;
+// A new field needs no new version: who does not know it leaves it out. What a shepherd and the
+// next program of its node cannot leave out does.
+inline constexpr uint8_t kProtocolVersion = 5;
 
 // The exit status of a shepherd that gave its orders back and left, since no process could be had
 // for its tasks: it was one itself.
 inline constexpr int kMadeRoom = 73;
 inline constexpr uint32_t kMaxFrame = 64u << 20;  // bytes of one frame, without its length
 
+// The first byte of a frame.
+enum class FrameType : uint8_t {
+  kSetup = 1,
+  kOpenJob = 2,
+  kStart = 3,
+  kTakeBack = 4,
+  kEnd = 5,
+  kPause = 6,
+  kTaken = 7,
+  kLeave = 8,
+  kCloseJob = 9,
+  kFreeze = 10,
+  kStarted = 65,
+  kTakenBack = 66,
+  kLiveOutput = 67,
+  kMemorySample = 68,
+  kEndedOf4 = 69,  // what shepherds of version 4 left in files; nobody reads it
+  kAdopted = 70,
+  kEnded = 71,
+};
+
 // The first order. Paths are absolute, or empty for none.
 struct Setup {
+  static constexpr auto kType = FrameType::kSetup;
+  static constexpr bool kVersioned = true;  // the version stands in front of the fields
   uint16_t slot = 0;
   std::string spool_folder;  // where long output goes; must exist
   std::string cgroup;        // an empty cgroup v2 folder for the tasks of this slot
@@ -38,6 +64,18 @@ struct Setup {
                              // with the parent
   Duration adopt_patience;   // without a parent; then the attempt is ended
   std::string node_id;       // of a node: becomes SPATE_NODE_ID of every task
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "slot", self.slot);
+    visit(2, "spool_folder", self.spool_folder);
+    visit(3, "cgroup", self.cgroup);
+    visit(4, "job_folder", self.job_folder);
+    visit(5, "open_files", self.open_files);
+    visit(6, "home_cpu", self.home_cpu);
+    visit(7, "node_folder", self.node_folder);
+    visit(8, "adopt_patience", self.adopt_patience);
+    visit(9, "node_id", self.node_id);
+  }
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
@@ -49,6 +87,15 @@ struct TaskUser {
   std::string name;
   std::string home;
   std::string shell;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "user", self.user);
+    visit(2, "group", self.group);
+    visit(3, "groups", self.groups);
+    visit(4, "name", self.name);
+    visit(5, "home", self.home);
+    visit(6, "shell", self.shell);
+  }
   friend bool operator==(const TaskUser&, const TaskUser&) = default;
 };
 
@@ -58,11 +105,20 @@ struct JobLimits {
   uint32_t time_limit_percent = 0;
   Duration warn_time;
   Duration kill_grace;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "time_limit", self.time_limit);
+    visit(2, "time_limit_percent", self.time_limit_percent);
+    visit(3, "warn_time", self.warn_time);
+    visit(4, "kill_grace", self.kill_grace);
+  }
   friend bool operator==(const JobLimits&, const JobLimits&) = default;
 };
 
 // What the attempts of a job share; before the first Start of it.
 struct JobOpening {
+  static constexpr unsigned kEnvironment = 3;
+  static constexpr auto kType = FrameType::kOpenJob;
   JobId job;
   std::string cwd;
   std::vector<std::string> environment;  // NAME=value, on top of the shepherd's
@@ -75,6 +131,21 @@ struct JobOpening {
   std::optional<TaskUser> user;  // empty: as the shepherd
   std::string task_folders;      // each attempt runs in a fresh folder below it; empty: in `cwd`
   bool inherit = false;  // a `user`'s environment begins as the shepherd's, not as that of a login
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "cwd", self.cwd);
+    visit(kEnvironment, "environment", self.environment);
+    visit(4, "nice", self.nice);
+    visit(5, "measure_io", self.measure_io);
+    visit(6, "live_output", self.live_output);
+    visit(7, "check_patience", self.check_patience);
+    visit(8, "limits", self.limits);
+    visit(9, "umask", self.umask);
+    visit(10, "user", self.user);
+    visit(11, "task_folders", self.task_folders);
+    visit(12, "inherit", self.inherit);
+  }
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };
 
@@ -87,6 +158,16 @@ struct Start {
   bool sample_memory = false;
   Needs needs;                    // its memory is the limit, 0 for none; the rest is the node's
   std::vector<NamedOffer> given;  // the node's, too
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "sequence", self.sequence);
+    visit(2, "ref", self.ref);
+    visit(3, "slot", self.slot);
+    visit(4, "tell_start", self.tell_start);
+    visit(5, "sample_memory", self.sample_memory);
+    visit(6, "needs", self.needs);
+    visit(7, "given", self.given);
+  }
   friend bool operator==(const Start&, const Start&) = default;
 };
 
@@ -120,135 +201,222 @@ struct StartView {
   std::vector<const char*> gets;
   std::vector<const char*> words;
   std::vector<CommandView> commands;  // at least one
+  // These are copies: few bodies have any.
+  struct Surroundings {
+    std::vector<Link> links;
+    std::vector<ProcessLimit> limits;
+    std::vector<uint16_t> cpus;
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "links", self.links);
+      visit(2, "limits", self.limits);
+      visit(3, "cpus", self.cpus);
+    }
+  } around;
 
   TaskBody ToBody() const;
 };
 
 struct TakeBack {
+  static constexpr auto kType = FrameType::kTakeBack;
   AttemptRef ref;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+  }
   friend bool operator==(const TakeBack&, const TakeBack&) = default;
 };
 struct EndOrder {
+  static constexpr auto kType = FrameType::kEnd;
   AttemptRef ref;
   bool kill = false;  // KILL to all in rounds; else TERM to the command's process group
   Cause cause = Cause::kStopped;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "kill", self.kill);
+    visit(3, "cause", self.cause);
+  }
   friend bool operator==(const EndOrder&, const EndOrder&) = default;
 };
 struct Pause {
+  static constexpr auto kType = FrameType::kPause;
   bool paused = false;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "paused", self.paused);
+  }
   friend bool operator==(const Pause&, const Pause&) = default;
 };
 // The end of this attempt need not be kept any more (a node's shepherd keeps it until then).
 struct Taken {
+  static constexpr auto kType = FrameType::kTaken;
   AttemptRef ref;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+  }
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 // No Start of this job follows, and none is held.
 struct CloseJob {
+  static constexpr auto kType = FrameType::kCloseJob;
   JobId job;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+  }
   friend bool operator==(const CloseJob&, const CloseJob&) = default;
 };
 // End what runs, and leave, though the node may come back.
 struct LeaveOrder {
+  static constexpr auto kType = FrameType::kLeave;
+  template <typename Self, typename Visit>
+  static void Fields(Self&, Visit&&) {}
   friend bool operator==(const LeaveOrder&, const LeaveOrder&) = default;
 };
 
-enum class OrderType : uint8_t {
-  kSetup = 1,
-  kOpenJob = 2,
-  kStart = 3,
-  kTakeBack = 4,
-  kEnd = 5,
-  kPause = 6,
-  kTaken = 7,
-  kLeave = 8,
-  kCloseJob = 9,
+// The attempt in hand, if it is this one, stops where it is, with all its processes; or goes on.
+struct Freeze {
+  static constexpr auto kType = FrameType::kFreeze;
+  AttemptRef ref;
+  bool frozen = false;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "frozen", self.frozen);
+  }
+  friend bool operator==(const Freeze&, const Freeze&) = default;
 };
 
-// Each appends one whole frame to `out`.
-void AppendSetup(std::string& out, const Setup& setup);
-// With `environment` in place of the job's.
-void AppendOpenJob(std::string& out, const JobOpening& job,
-                   const std::vector<std::string>& environment);
-// False, and nothing appended, when the body is too large for a frame or a text in it has a NUL.
-[[nodiscard]] bool AppendStart(std::string& out, const Start& start, const TaskBody& body);
-void AppendTakeBack(std::string& out, const TakeBack& order);
-void AppendEnd(std::string& out, const EndOrder& order);
-void AppendPause(std::string& out, const Pause& order);
-void AppendTaken(std::string& out, const Taken& order);
-void AppendLeave(std::string& out);
-void AppendCloseJob(std::string& out, const CloseJob& order);
-
-using Order =
-    std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder, CloseJob>;
-// The type of a frame's content, which is not checked otherwise. 0 for an empty frame.
-uint8_t TypeOf(std::string_view frame);
-Result<Order> DecodeOrder(std::string_view frame);  // all but kStart
+using Order = std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder,
+                           CloseJob, Freeze>;
+// Whether it is a Start, for DecodeStart; all other orders are for DecodeOrder.
+bool IsStart(std::string_view frame);
+Result<Order> DecodeOrder(std::string_view frame);
 Status DecodeStart(std::string_view frame, StartView& view);
 // Only what is in front of the body, for orders that are held ahead.
 Result<Start> DecodeStartHead(std::string_view frame);
 
 // Reports. Times are os::MonotonicNanos() of this machine in place of an Instant.
 struct Started {
+  static constexpr auto kType = FrameType::kStarted;
   AttemptRef ref;
   int64_t when = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "when", self.when);
+  }
   friend bool operator==(const Started&, const Started&) = default;
 };
 struct TakenBack {
+  static constexpr auto kType = FrameType::kTakenBack;
   AttemptRef ref;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+  }
   friend bool operator==(const TakenBack&, const TakenBack&) = default;
 };
 struct LiveOutput {
+  static constexpr auto kType = FrameType::kLiveOutput;
   AttemptRef ref;
   uint8_t stream = 1;
   std::string_view bytes;  // points into the frame
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "stream", self.stream);
+    visit(3, "bytes", self.bytes);
+  }
   friend bool operator==(const LiveOutput&, const LiveOutput&) = default;
 };
 struct MemorySample {
+  static constexpr auto kType = FrameType::kMemorySample;
   AttemptRef ref;
   uint64_t bytes = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "bytes", self.bytes);
+  }
   friend bool operator==(const MemorySample&, const MemorySample&) = default;
 };
 struct Ended {
+  static constexpr auto kType = FrameType::kEnded;
   AttemptEnd end;  // start counts as above
   TaskOutput output;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "end", self.end);
+    visit(2, "out", self.output.out);
+    visit(3, "err", self.output.err);
+    visit(4, "files", self.output.files);
+  }
 };
-// The first report to a node's process that adopts the shepherd. It is followed by one Ended for
-// each end that was not taken yet.
-struct Adopted {
-  struct Running {
-    int64_t since = 0;  // its start
-    Start start;
-    JobLimits limits;
-    friend bool operator==(const Running&, const Running&) = default;
-  };
-  uint32_t ends = 0;
-  std::optional<Running> running;
-  friend bool operator==(const Adopted&, const Adopted&) = default;
-};
-
-enum class ReportType : uint8_t {
-  kStarted = 65,
-  kTakenBack = 66,
-  kLiveOutput = 67,
-  kMemorySample = 68,
-  kEnded = 69,
-  kAdopted = 70,
-};
-
-void AppendStarted(std::string& out, const Started& report);
-void AppendTakenBack(std::string& out, const TakenBack& report);
-void AppendLiveOutput(std::string& out, const LiveOutput& report);
-void AppendMemorySample(std::string& out, const MemorySample& report);
 // The streams as they lie in the collector, so that nothing is copied twice.
 struct StreamView {
   std::string_view bytes;  // all of it when spool is empty
   std::string_view spool;
   uint64_t total = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    OutputStream::Fields(self, visit);
+  }
 };
-void AppendEnded(std::string& out, const AttemptEnd& end, const StreamView& stdout_stream,
-                 const StreamView& stderr_stream, const StreamView& files = {});
-void AppendAdopted(std::string& out, const Adopted& report);
+// An Ended as the shepherd has it.
+struct EndedView {
+  static constexpr auto kType = FrameType::kEnded;
+  const AttemptEnd& end;
+  struct {
+    StreamView out, err, files;
+  } output;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    Ended::Fields(self, visit);
+  }
+};
+// The first report to a node's process that adopts the shepherd. It is followed by one Ended for
+// each end that was not taken yet.
+struct Adopted {
+  static constexpr auto kType = FrameType::kAdopted;
+  static constexpr bool kVersioned = true;
+  struct Running {
+    int64_t since = 0;  // its start
+    Start start;
+    JobLimits limits;
+    Duration frozen;         // so long in all until now
+    bool is_frozen = false;  // and still is
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "since", self.since);
+      visit(2, "start", self.start);
+      visit(3, "limits", self.limits);
+      visit(4, "frozen", self.frozen);
+      visit(5, "is_frozen", self.is_frozen);
+    }
+    friend bool operator==(const Running&, const Running&) = default;
+  };
+  uint32_t ends = 0;
+  std::optional<Running> running;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ends", self.ends);
+    visit(2, "running", self.running);
+  }
+  friend bool operator==(const Adopted&, const Adopted&) = default;
+};
+
+// Appends one whole frame to `out`: an order but a Start, or a report.
+template <typename Message>
+void Append(std::string& out, const Message& message);
+// With `environment` in place of the job's.
+void AppendOpenJob(std::string& out, const JobOpening& job,
+                   const std::vector<std::string>& environment);
+// An error, and nothing appended, when the body is too large for a frame, a text in it has a NUL, or
+// its links cannot be made.
+Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended, Adopted>;
 Result<Report> DecodeReport(std::string_view frame);

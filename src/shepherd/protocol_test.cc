@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/model/task_files.h"
@@ -72,6 +73,15 @@ TaskBody AnyBody() {
   body.stderr_file = AnyText();
   body.late_stderr = *rc::gen::arbitrary<bool>();
   body.environment = AnyTexts();
+  if (body.steps.back().commands.size() > 1 && *rc::gen::arbitrary<bool>()) PipeCommands(body);
+  if (*rc::gen::arbitrary<bool>()) {
+    body.links.push_back({LinkKind::kFile, {{0, 0, 63}}, {}, "f" + AnyText()});
+  }
+  for (uint64_t most : *rc::gen::arbitrary<std::vector<uint64_t>>()) {
+    auto last = static_cast<int>(LimitKind::kLast);
+    body.limits.push_back({static_cast<LimitKind>(*rc::gen::inRange(0, last + 1)), most});
+  }
+  body.cpus = *rc::gen::arbitrary<std::vector<uint16_t>>();
   return body;
 }
 
@@ -91,9 +101,10 @@ Start AnyStart() {
   return start;
 }
 
+Duration AnyDuration() { return {*rc::gen::inRange<int64_t>(0, int64_t{1} << 60)}; }
+
 JobLimits AnyLimits() {
-  return {Duration{*rc::gen::arbitrary<int64_t>()}, *rc::gen::arbitrary<uint32_t>(),
-          Duration{*rc::gen::arbitrary<int64_t>()}, Duration{*rc::gen::arbitrary<int64_t>()}};
+  return {AnyDuration(), *rc::gen::arbitrary<uint32_t>(), AnyDuration(), AnyDuration()};
 }
 
 std::optional<TaskUser> AnyUser() {
@@ -135,7 +146,7 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                                  *rc::gen::arbitrary<uint64_t>(),
                                  *rc::gen::arbitrary<int32_t>(),
                                  AnyText(),
-                                 Duration{*rc::gen::arbitrary<int64_t>()},
+                                 AnyDuration(),
                                  AnyText()};
     JobOpening job{JobId(*rc::gen::arbitrary<uint32_t>()),
                    AnyText(),
@@ -143,7 +154,7 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
                    *rc::gen::arbitrary<int32_t>(),
                    *rc::gen::arbitrary<bool>(),
                    *rc::gen::arbitrary<bool>(),
-                   Duration{*rc::gen::arbitrary<int64_t>()},
+                   AnyDuration(),
                    AnyLimits(),
                    *rc::gen::arbitrary<int32_t>(),
                    AnyUser(),
@@ -153,16 +164,19 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
     EndOrder end{AnyRef(), *rc::gen::arbitrary<bool>(), AnyCause()};
     Pause pause{*rc::gen::arbitrary<bool>()};
     std::string bytes;
-    AppendSetup(bytes, setup);
-    AppendOpenJob(bytes, job, job.environment);
-    AppendTakeBack(bytes, back);
-    AppendEnd(bytes, end);
-    AppendPause(bytes, pause);
+    Append(bytes, setup);
+    JobOpening bare = job;
+    AppendOpenJob(bytes, bare, std::exchange(bare.environment, {}));
+    Append(bytes, back);
+    Append(bytes, end);
+    Append(bytes, pause);
     Taken taken{AnyRef()};
-    AppendTaken(bytes, taken);
-    AppendLeave(bytes);
+    Append(bytes, taken);
+    Append(bytes, LeaveOrder{});
     CloseJob close{JobId(*rc::gen::arbitrary<uint32_t>())};
-    AppendCloseJob(bytes, close);
+    Append(bytes, close);
+    Freeze freeze{AnyRef(), *rc::gen::arbitrary<bool>()};
+    Append(bytes, freeze);
     // In pieces of any size, as a socket gives them.
     FrameBuffer buffer;
     std::vector<Order> orders;
@@ -182,7 +196,8 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
       }
     }
     RC_ASSERT(orders ==
-              (std::vector<Order>{setup, job, back, end, pause, taken, LeaveOrder{}, close}));
+              (std::vector<Order>{setup, job, back, end, pause, taken, LeaveOrder{}, close,
+                                  freeze}));
   }));
 }
 
@@ -202,9 +217,9 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
     end.memory_source = static_cast<MemorySource>(*rc::gen::inRange(0, 4));
     end.status = *rc::gen::arbitrary<int32_t>();
     end.start = {*rc::gen::arbitrary<int64_t>()};
-    end.wall = {*rc::gen::arbitrary<int64_t>()};
-    end.user = {*rc::gen::arbitrary<int64_t>()};
-    end.system = {*rc::gen::arbitrary<int64_t>()};
+    end.wall = AnyDuration();
+    end.user = AnyDuration();
+    end.system = AnyDuration();
     end.peak_memory = *rc::gen::arbitrary<uint64_t>();
     end.read_bytes = *rc::gen::arbitrary<int64_t>();
     end.written_bytes = *rc::gen::arbitrary<int64_t>();
@@ -221,16 +236,15 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
     OutputStream err = AnyStream(*rc::gen::arbitrary<bool>());
     OutputStream files = AnyStream(*rc::gen::arbitrary<bool>());
     std::string bytes;
-    AppendEnded(bytes, end, {out.bytes, out.spool, out.total}, {err.bytes, err.spool, err.total},
-                {files.bytes, files.spool, files.total});
+    auto view = [](const OutputStream& one) { return StreamView{one.bytes, one.spool, one.total}; };
+    Append(bytes, EndedView{end, {view(out), view(err), view(files)}});
     auto report = DecodeReport(FrameOf(bytes));
     RC_ASSERT(report.has_value());
     const auto& got = std::get<Ended>(*report);
     // Encoded again it gives the same bytes, so nothing was lost.
     std::string again;
-    AppendEnded(again, got.end, {got.output.out.bytes, got.output.out.spool, got.output.out.total},
-                {got.output.err.bytes, got.output.err.spool, got.output.err.total},
-                {got.output.files.bytes, got.output.files.spool, got.output.files.total});
+    Append(again, EndedView{
+                      got.end, {view(got.output.out), view(got.output.err), view(got.output.files)}});
     RC_ASSERT(again == bytes);
     RC_ASSERT(got.end.note == end.note);
     RC_ASSERT(got.end.slot == end.slot);
@@ -246,28 +260,29 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
         LiveOutput{AnyRef(), static_cast<uint8_t>(*rc::gen::inRange(1, 3)), text},
         MemorySample{AnyRef(), *rc::gen::arbitrary<uint64_t>()}};
     std::string bytes;
-    AppendStarted(bytes, std::get<Started>(reports[0]));
+    Append(bytes, std::get<Started>(reports[0]));
     auto started = DecodeReport(FrameOf(bytes));
     RC_ASSERT(started && std::get<Started>(*started) == std::get<Started>(reports[0]));
     bytes.clear();
-    AppendTakenBack(bytes, std::get<TakenBack>(reports[1]));
+    Append(bytes, std::get<TakenBack>(reports[1]));
     auto back = DecodeReport(FrameOf(bytes));
     RC_ASSERT(back && std::get<TakenBack>(*back) == std::get<TakenBack>(reports[1]));
     bytes.clear();
-    AppendLiveOutput(bytes, std::get<LiveOutput>(reports[2]));
+    Append(bytes, std::get<LiveOutput>(reports[2]));
     std::string frame = FrameOf(bytes);
     auto live = DecodeReport(frame);
     RC_ASSERT(live && std::get<LiveOutput>(*live) == std::get<LiveOutput>(reports[2]));
     bytes.clear();
-    AppendMemorySample(bytes, std::get<MemorySample>(reports[3]));
+    Append(bytes, std::get<MemorySample>(reports[3]));
     auto memory = DecodeReport(FrameOf(bytes));
     RC_ASSERT(memory && std::get<MemorySample>(*memory) == std::get<MemorySample>(reports[3]));
     Adopted adopted{*rc::gen::arbitrary<uint32_t>(), {}};
     if (*rc::gen::arbitrary<bool>()) {
-      adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnyLimits()};
+      adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnyLimits(), AnyDuration(),
+                         *rc::gen::arbitrary<bool>()};
     }
     bytes.clear();
-    AppendAdopted(bytes, adopted);
+    Append(bytes, adopted);
     auto told = DecodeReport(FrameOf(bytes));
     RC_ASSERT(told && std::get<Adopted>(*told) == adopted);
   }));
@@ -293,7 +308,7 @@ TEST(Protocol, AnyBytesAreAnsweredWithAnError) {
     std::string bytes = *rc::gen::arbitrary<std::string>();
     MustNotCrash(bytes);
     // With a type that exists in front, so that fields are read.
-    const uint8_t kTypes[] = {1, 2, 3, 4, 5, 6, 7, 8, 65, 66, 67, 68, 69, 70};
+    const uint8_t kTypes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 65, 66, 67, 68, 69, 70, 71};
     for (uint8_t type : kTypes) {
       bytes.insert(bytes.begin(), static_cast<char>(type));
       MustNotCrash(bytes);

@@ -214,7 +214,7 @@ bool Shepherd::ReadOrders() {
 
 // False when the order makes no sense.
 bool Shepherd::Obey(std::string_view frame) {
-  if (TypeOf(frame) == static_cast<uint8_t>(OrderType::kStart)) {
+  if (IsStart(frame)) {
     auto start = DecodeStartHead(frame);
     if (!start || !runner_) return false;
     Hold(frame, *start);
@@ -235,6 +235,9 @@ bool Shepherd::Obey(std::string_view frame) {
   } else if (auto* pause = std::get_if<Pause>(&*order)) {
     paused_ = pause->paused;
     runner_->SetPaused(paused_);
+  } else if (auto* freeze = std::get_if<Freeze>(&*order)) {
+    bool in_hand = !runner_->idle() && runner_->ref() == freeze->ref;
+    if (in_hand) runner_->SetFrozen(freeze->frozen, os::MonotonicNanos());
   } else if (auto* taken = std::get_if<Taken>(&*order)) {
     outbox_.Taken(taken->ref);
   } else if (std::holds_alternative<LeaveOrder>(*order)) {
@@ -293,7 +296,7 @@ void Shepherd::ObeyTakeBack(const AttemptRef& ref) {
   } else {
     return;  // too late: its end follows, or was sent
   }
-  AppendTakenBack(outbox_.Add(), {ref});
+  Append(outbox_.Add(), TakenBack{ref});
 }
 
 void Shepherd::ObeyEnd(const EndOrder& order) {
@@ -364,7 +367,7 @@ void Shepherd::MeetNextParent() {
   if (!socket_) return;
   orphan_.reset();
   Adopted adopted;
-  if (!runner_->idle()) adopted.running = runner_->InHand();
+  if (!runner_->idle()) adopted.running = runner_->InHand(os::MonotonicNanos());
   outbox_.Begin(std::move(adopted));
 }
 
@@ -382,9 +385,9 @@ bool Shepherd::TakesRoom(int64_t now) const {
 }
 
 void Shepherd::MakeRoom() {
-  AppendTakenBack(outbox_.Add(), {runner_->ref()});
+  Append(outbox_.Add(), TakenBack{runner_->ref()});
   runner_->TakeBack();
-  for (const Held& held : held_) AppendTakenBack(outbox_.Add(), {held.start.ref});
+  for (const Held& held : held_) Append(outbox_.Add(), TakenBack{held.start.ref});
   held_.clear();
   if (setup_.slot > 1) Leave(kMadeRoom);
 }

@@ -1,4 +1,4 @@
-// Files of cgroup v2: memory.max, memory.peak, memory.events, cgroup.kill. They are opened once; an
+// Files of cgroup v2: memory.max, memory.peak, memory.events, cgroup.kill, cgroup.freeze. They are opened once; an
 // attempt costs a read and a write, none where there is no controller.
 //
 // memory.oom.group stays off: it would take the shepherd along. The kernel kills the largest
@@ -17,6 +17,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "os/cgroup.h"
 #include "os/file.h"
 
 namespace spate::shepherd {
@@ -103,17 +104,41 @@ uint64_t SlotCgroup::ReadOomKills() {
   return at == text.npos ? 0 : NumberIn(text.substr(at + 9));
 }
 
-// cgroup.kill spares nobody, so this process steps aside for a moment.
-bool SlotCgroup::KillAll() {
-  if (!kill_) return false;
-  std::string aside = path_ + "-aside";
+// cgroup.kill and cgroup.freeze spare nobody, so this process steps aside for a while.
+bool SlotCgroup::StepAside() {
+  if (frozen_) return true;
+  std::string aside = path_ + std::string(os::kAside);
   if (mkdir(aside.c_str(), 0777) != 0 && errno != EEXIST) return false;
   os::Fd folder(open(aside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  bool killed = WriteTo(folder, "cgroup.procs", "0") && pwrite(kill_.get(), "1", 1, 0) == 1;
+  return WriteTo(folder, "cgroup.procs", "0");
+}
+
+void SlotCgroup::StepBack() {
+  if (frozen_) return;
   WriteTo(folder_, "cgroup.procs", "0");
-  folder.Reset();
-  rmdir(aside.c_str());
+  rmdir((path_ + std::string(os::kAside)).c_str());
+}
+
+bool SlotCgroup::KillAll() {
+  if (!kill_) return false;
+  bool killed = StepAside() && pwrite(kill_.get(), "1", 1, 0) == 1;
+  StepBack();
   return killed;
+}
+
+bool SlotCgroup::Freeze() {
+  if (!folder_ || frozen_) return frozen_;
+  bool frozen = StepAside() && WriteTo(folder_, "cgroup.freeze", "1");
+  if (!frozen) StepBack();
+  frozen_ = frozen;
+  return frozen_;
+}
+
+void SlotCgroup::Thaw() {
+  if (!frozen_) return;
+  WriteTo(folder_, "cgroup.freeze", "0");
+  frozen_ = false;
+  StepBack();
 }
 
 }  // namespace spate::shepherd

@@ -30,8 +30,15 @@ class SlotCgroup {
   // Kills all that is in it but this process, atomically (Linux 5.14). False where that is not
   // possible. Costs milliseconds.
   bool KillAll();
+  // Stops all that is in it but this process, which stays aside meanwhile: nothing may be started
+  // until Thaw. False where that is not possible.
+  bool Freeze();
+  void Thaw();
+  bool is_frozen() const { return frozen_; }
 
  private:
+  bool StepAside();
+  void StepBack();
   bool IsHere() const;
   uint64_t ReadOomKills();
 
@@ -40,6 +47,7 @@ class SlotCgroup {
   os::Fd memory_peak_;
   os::Fd memory_events_;
   os::Fd kill_;
+  bool frozen_ = false;
   bool can_reset_peak_ = false;
   uint64_t peak_before_ = 0;
   uint64_t limit_ = 0;

@@ -16,8 +16,10 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 
 #include "base/check.h"
+#include "os/error.h"
 
 namespace spate::shepherd {
 namespace {
@@ -27,9 +29,14 @@ constexpr int kMaxScriptArguments = 1 << 20;
 
 struct ChildContext {
   const Program* program;
-  int exec_error;
-  int nice_error;
+  StartResult result;
 };
+
+// By LimitKind. Not a switch: a child that borrows our memory had better have no jump tables.
+constexpr int kResources[] = {RLIMIT_CPU,  RLIMIT_FSIZE,  RLIMIT_AS,    RLIMIT_STACK,
+                              RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_MEMLOCK};
+static_assert(std::size(kResources) == static_cast<size_t>(LimitKind::kLast) + 1);
+static_assert(RLIM_INFINITY == UINT64_MAX);
 
 // The kernel's mask is 64 bits; the C library's sigset_t is larger.
 void ClearSignalMask() {
@@ -60,36 +67,77 @@ void RunByShell(const Program& program) {
   execve("/bin/sh", const_cast<char* const*>(words), const_cast<char* const*>(program.envp));
 }
 
+// What the process has in hand when it becomes the program. False: errno says why not.
+bool TakeDescriptors(const Program& program) {
+  const int standard[] = {program.in, program.out, program.err};
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (standard[fd] >= 0) dup2(standard[fd], fd);
+  }
+  for (const Descriptor& one : program.descriptors) {
+    if (dup2(one.from, one.to) < 0) return false;
+  }
+  return true;
+}
+
+bool TakeLimits(const Program& program, StartResult& result) {
+  for (const ProcessLimit& limit : program.limits) {
+    rlimit both{limit.most, limit.most};
+    if (setrlimit(static_cast<__rlimit_resource>(kResources[static_cast<int>(limit.kind)]), &both) ==
+        0) {
+      continue;
+    }
+    result.refused_limit = &limit;
+    return false;
+  }
+  return true;
+}
+
+bool TakeCpus(const Program& program, StartResult& result) {
+  if (program.cpus == nullptr || os::SetAllowedCpus(*program.cpus)) return true;
+  result.refused_cpus = program.must_have_cpus;
+  return !program.must_have_cpus;
+}
+
+// Without it the task runs all the same.
+bool TakeNice(const Program& program, StartResult& result) {
+  if (program.nice == 0) return true;
+  errno = 0;
+  int now = getpriority(PRIO_PROCESS, 0);
+  if (setpriority(PRIO_PROCESS, 0, now + program.nice) != 0) result.nice_error = errno;
+  return true;
+}
+
 __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int BecomeProgram(
     void* argument) {
   auto* context = static_cast<ChildContext*>(argument);
   const Program& program = *context->program;
+  StartResult& result = context->result;
   setpgid(0, program.group);
-  if (program.user != nullptr && !BecomeUser(*program.user)) {
-    context->exec_error = errno;
-    _exit(127);
-  }
+  bool is_user = program.user == nullptr || BecomeUser(*program.user);
   // The tree dies with its shepherd even when nobody is left to end it. (A change of user forgets
   // this.)
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (program.cpus != nullptr) os::SetAllowedCpus(*program.cpus);
-  if (program.in >= 0) dup2(program.in, STDIN_FILENO);
-  if (program.out >= 0) dup2(program.out, STDOUT_FILENO);
-  if (program.err >= 0) dup2(program.err, STDERR_FILENO);
-  if (program.nice != 0) {
-    errno = 0;
-    int now = getpriority(PRIO_PROCESS, 0);
-    if (setpriority(PRIO_PROCESS, 0, now + program.nice) != 0) context->nice_error = errno;
+  if (is_user && TakeCpus(program, result) && TakeDescriptors(program) &&
+      TakeNice(program, result) && TakeLimits(program, result)) {
+    ClearSignalMask();
+    execve(program.path, const_cast<char* const*>(program.argv),
+           const_cast<char* const*>(program.envp));
+    if (errno == ENOEXEC) RunByShell(program);
   }
-  ClearSignalMask();
-  execve(program.path, const_cast<char* const*>(program.argv),
-         const_cast<char* const*>(program.envp));
-  if (errno == ENOEXEC) RunByShell(program);
-  context->exec_error = errno;
+  result.exec_error = errno;
   _exit(127);
 }
 
 }  // namespace
+
+bool IsShortage(int error) {
+  return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+StartFailure StartFailure::Of(int error, const std::string& what) {
+  if (IsShortage(error)) return {error, {}};
+  return {0, what + ": " + std::string(os::TextOfErrno(error))};
+}
 
 Starter::Starter() {
   void* memory = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
@@ -101,17 +149,11 @@ Starter::Starter() {
 Starter::~Starter() { munmap(stack_, kStackSize); }
 
 StartResult Starter::StartProgram(const Program& program) {
-  ChildContext context{&program, 0, 0};
+  ChildContext context{&program, {}};
   pid_t pid = clone(BecomeProgram, stack_ + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
-  StartResult result;
-  if (pid < 0) {
-    result.fork_error = errno;
-    return result;
-  }
-  result.pid = pid;
-  result.exec_error = context.exec_error;
-  result.nice_error = context.nice_error;
-  return result;
+  context.result.pid = pid;
+  if (pid < 0) context.result.fork_error = errno;
+  return context.result;
 }
 
 }  // namespace spate::shepherd

@@ -4,10 +4,30 @@
 
 #include <sys/types.h>
 
+#include <span>
+#include <string>
+
+#include "core/model/body.h"
 #include "os/affinity.h"
 #include "shepherd/protocol.h"
 
 namespace spate::shepherd {
+
+// No process, memory or descriptor is to be had now: not the task's failure.
+bool IsShortage(int error);
+
+// Why an attempt cannot be started.
+struct StartFailure {
+  int shortage = 0;  // errno: try again later
+  std::string why;   // else the task's failure
+  // `what` failed with this errno.
+  static StartFailure Of(int error, const std::string& what);
+};
+
+struct Descriptor {
+  int from;  // of this process; greater than any `to`
+  int to;    // of the child
+};
 
 // What a child is to be. Pointers must live until StartProgram returns.
 struct Program {
@@ -15,9 +35,12 @@ struct Program {
   const char* const* argv = nullptr;  // ends with a null pointer
   const char* const* envp = nullptr;  // ends with a null pointer
   int in = -1, out = -1, err = -1;    // become 0, 1, 2; -1: as they are in this process
+  std::span<const Descriptor> descriptors;  // after these, and in their place
+  std::span<const ProcessLimit> limits;
   pid_t group = 0;                    // process group to join; 0: a new one, led by the child
   int nice = 0;                       // added to ours
   const os::CpuMask* cpus = nullptr;  // where it may run; null: where this process may
+  bool must_have_cpus = false;        // else it may run elsewhere, where the system refuses that
   const TaskUser* user = nullptr;     // whom it shall be for good; this process is AsUser
 };
 
@@ -25,6 +48,8 @@ struct StartResult {
   pid_t pid = -1;      // -1: no child was made
   int fork_error = 0;  // errno of the failed start of a child (EAGAIN, ENOMEM: try again later)
   int exec_error = 0;  // errno of exec: the child exits with 127 and must be reaped as any other
+  const ProcessLimit* refused_limit = nullptr;  // exec_error is of this one,
+  bool refused_cpus = false;                    // or of its processors
   int nice_error = 0;  // the program runs, but with another nice value
 };
 

@@ -262,8 +262,9 @@ inline bool Same(const JobSettings& x, const JobSettings& y) {
          check_patience == y.check_patience;
 }
 inline bool Same(const Offer& x, const Offer& y) {
-  const auto& [node_name, slots, milli_cpus, memory, named, user, labels, end_of_life, temp_dir] =
-      x;
+  // Features are the greeting's, and do not come with an offer.
+  const auto& [node_name, slots, milli_cpus, memory, named, user, labels, end_of_life, temp_dir,
+               features] = x;
   return node_name == y.node_name && slots == y.slots && milli_cpus == y.milli_cpus &&
          memory == y.memory && named == y.named && user == y.user && labels == y.labels &&
          end_of_life == y.end_of_life && temp_dir == y.temp_dir;

@@ -66,10 +66,11 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
                       "n",
                       "p",
                       testing::SomeText(),
-                      std::string(kInstanceBytes, 'i')};
+                      std::string(kInstanceBytes, 'i'),
+                      testing::AnyNames()};
     RC_ASSERT(DecodeGreeting(Bytes(greeting)).value() == greeting);
     Welcome welcome{AnyText(), kProtocol, testing::AnyId<Epoch>(), NodeId(testing::AnyU32()),
-                    Duration::Millis(testing::AnyU32())};
+                    Duration::Millis(testing::AnyU32()), testing::AnyNames()};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
     Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange(0, kRefusalCodeCount)), AnyText()};
     RC_ASSERT(DecodeRefusal(Bytes(refusal)).value() == refusal);
@@ -193,6 +194,16 @@ TEST(Codec, FieldsOfANewerVersionAreIgnored) {
   EXPECT_TRUE(Same(DecodeToNode(unknown + Bytes(stop) + unknown).value(), stop));
   // A code that came later is still a refusal.
   EXPECT_EQ(DecodeRefusal("\x08\x63\x12\x02no").value(), (Refusal{RefusalCode::kOther, "no"}));
+}
+
+// A node of a version without features has none, whatever we can do.
+TEST(Codec, AnOldGreetingNamesNoFeatures) {
+  Greeting old{"1.0", kProtocol, kProtocol, Role::kNode, 7, "nonce", "proof", "n1",
+               std::string(kInstanceBytes, 'i'), {}};
+  std::string bytes = Bytes(old);
+  EXPECT_EQ(bytes.substr(bytes.size() - 2), "\x52\x00"s);  // field 10, empty
+  EXPECT_EQ(DecodeGreeting(bytes.substr(0, bytes.size() - 2)).value(), old);
+  EXPECT_EQ(Greeting().features, OwnFeatures());
 }
 
 TEST(Greeting, BothAgreeOnTheNewestProtocol) {

@@ -90,7 +90,7 @@ class FieldWriter {
   void Put(uint32_t number, Duration time) { PutVarint(number, Zigzag(time.ns)); }
   void Put(uint32_t number, Instant time) { PutVarint(number, Zigzag(time.ns)); }
   void Put(uint32_t number, double value) { PutDouble(number, value); }
-  void Put(uint32_t number, const std::string& text) { PutText(number, text); }
+  void Put(uint32_t number, std::string_view text) { PutText(number, text); }
   template <HasFields T>
   void Put(uint32_t number, const T& value) {
     std::string inner;
@@ -185,6 +185,10 @@ class FieldParser {
   void Take(std::string_view name, const RawField& field, std::string& to) {
     if (Is(name, field, Bits::kLength)) to = field.bytes;
   }
+  // Points into what was read.
+  void Take(std::string_view name, const RawField& field, std::string_view& to) {
+    if (Is(name, field, Bits::kLength)) to = field.bytes;
+  }
   template <HasFields T>
   void Take(std::string_view name, const RawField& field, T& to) {
     if (Is(name, field, Bits::kLength)) Read(field.bytes, to);
@@ -217,9 +221,13 @@ class FieldParser {
 }  // namespace internal
 
 template <HasFields T>
+void AppendBytes(std::string& out, const T& message) {
+  T::Fields(message, internal::FieldWriter(out));
+}
+template <HasFields T>
 std::string BytesOf(const T& message) {
   std::string bytes;
-  T::Fields(message, internal::FieldWriter(bytes));
+  AppendBytes(bytes, message);
   return bytes;
 }
 

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -19,6 +21,13 @@ namespace spate::wire {
 // these out in silence and runs another command, so it is refused.
 inline constexpr uint32_t kProtocol = 2;        // what we speak
 inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand
+
+// What a program understands beyond its protocol, by name. A peer that does not name a feature never
+// gets what needs it, since it would leave out the field and run something else.
+inline constexpr const char* kFeatures[] = {"cpus", "limits", "links"};
+inline std::vector<std::string> OwnFeatures() {
+  return {std::begin(kFeatures), std::end(kFeatures)};
+}
 
 enum class Role : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
 
@@ -36,6 +45,7 @@ struct Greeting {
   // drew once and keeps.
   std::string node_name;
   std::string instance;
+  std::vector<std::string> features = OwnFeatures();  // others' may be names that we do not know
   friend bool operator==(const Greeting&, const Greeting&) = default;
 };
 
@@ -47,6 +57,7 @@ struct Welcome {
   // A side of which nothing came for so long is gone for the other; 0: as each thinks fit. In whole
   // milliseconds.
   Duration silence;
+  std::vector<std::string> features = OwnFeatures();
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 

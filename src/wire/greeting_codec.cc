@@ -7,6 +7,14 @@
 #include "wire/fields.h"
 
 namespace spate::wire {
+namespace {
+
+// Who names none is of a version that had none.
+std::vector<std::string> TakeFeatures(FieldReader& in, const pb::Texts& from) {
+  return in.Texts("feature", from, kWireLimits.name_bytes, kWireLimits.features);
+}
+
+}  // namespace
 
 void Append(std::string& out, const Greeting& message) {
   pb::Greeting to;
@@ -19,6 +27,7 @@ void Append(std::string& out, const Greeting& message) {
   to.set_proof(message.proof);
   to.set_node_name(message.node_name);
   to.set_instance(message.instance);
+  PutTexts(*to.mutable_feature(), message.features);
   AppendPb(out, to);
 }
 
@@ -29,6 +38,7 @@ void Append(std::string& out, const Welcome& message) {
   to.set_epoch(message.epoch.value);
   to.set_node(message.node.value);
   to.set_silence_ms(static_cast<uint32_t>(message.silence.ns / Duration::Millis(1).ns));
+  PutTexts(*to.mutable_feature(), message.features);
   AppendPb(out, to);
 }
 
@@ -58,6 +68,7 @@ Result<Greeting> DecodeGreeting(std::string_view bytes) {
     bool is_node = greeting.role == Role::kNode;
     greeting.node_name = in.Text("node_name", from.node_name(), kWireLimits.name_bytes, is_node);
     greeting.instance = in.Text("instance", from.instance(), kInstanceBytes, is_node);
+    greeting.features = TakeFeatures(in, from.feature());
     if (is_node && greeting.instance.size() < kInstanceBytes) in.Defect("instance", "is too short");
     return greeting;
   });
@@ -71,6 +82,7 @@ Result<Welcome> DecodeWelcome(std::string_view bytes) {
     welcome.epoch = in.Id<Epoch>("epoch", from.epoch());
     welcome.node = NodeId(from.node());
     welcome.silence = Duration::Millis(from.silence_ms());
+    welcome.features = TakeFeatures(in, from.feature());
     return welcome;
   });
 }

@@ -17,6 +17,7 @@ struct WireLimits {
   uint32_t holds = 32'768;
   uint32_t texts = 65'536;                // words, variables or names of one list
   uint32_t processes = 65'536;            // of all ends of one message
+  uint32_t features = 256;                // of a program
   uint32_t after = 1'000;                 // jobs that one waits for
   uint64_t row_bytes = 4u << 20;          // one task's text
   uint64_t text_bytes = 2u << 20;         // one word, variable or path

@@ -50,7 +50,11 @@ void Agent::Machine::On(AttemptAdopted& event) {
   uint16_t number = SlotForAdopted(event.slot);
   free_slots_.erase(number);
   Slot& slot = slots_[number - 1];
-  slot.given.push_back({.ref = event.ref, .since = event.start, .told_start = true});
+  slot.given.push_back({.ref = event.ref,
+                        .since = event.start,
+                        .told_start = true,
+                        .frozen_at = event.is_frozen ? now_ : Instant::Never(),
+                        .frozen = event.frozen});
   pool_.TakeThese(event.needs, event.given);
   slot.needs = std::move(event.needs);
   slot.resources = std::move(event.given);

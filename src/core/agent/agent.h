@@ -39,6 +39,8 @@ struct AttemptAdopted {
   Needs needs;
   std::vector<NamedOffer> given;
   std::shared_ptr<const JobSettings> settings;
+  Duration frozen = {};  // so long in all until now
+  bool is_frozen = false;
 };
 struct JobOpened {
   JobId job;
@@ -69,6 +71,12 @@ struct DropArrived {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
+// A running attempt is to stop where it is, or to go on. While it is frozen no limit of time counts;
+// one that is to end is let go.
+struct FreezeArrived {
+  AttemptRef ref;
+  bool frozen = false;
+};
 struct AttemptStarted {
   AttemptRef ref;
   Instant when;
@@ -94,7 +102,7 @@ struct OutputBlocked {
 };
 
 using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, RecallArrived,
-                           StopArrived, DropArrived, AttemptStarted, AttemptEnded, OrderTakenBack,
+                           StopArrived, DropArrived, FreezeArrived, AttemptStarted, AttemptEnded, OrderTakenBack,
                            MemorySampled, LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
@@ -115,6 +123,10 @@ struct EndAttempt {
   bool kill = false;  // KILL to everything; else TERM to the command
   Cause cause = Cause::kStopped;
 };
+struct FreezeAttempt {
+  AttemptRef ref;
+  bool frozen = false;
+};
 struct ReportEnd {
   AttemptEnd end;
 };
@@ -134,7 +146,7 @@ struct ReportPaused {
 struct ForgetJob {
   JobId job;
 };
-using Order = std::variant<StartAttempt, TakeBack, EndAttempt, ReportEnd, ReportReturned,
+using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd, ReportReturned,
                            ReportSlow, ReportPaused, ForgetJob>;
 
 // An attempt that runs, as far as the agent knows.

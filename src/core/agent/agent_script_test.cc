@@ -48,6 +48,9 @@ class Writer {
     lines_.Add(fmt::format("{} {} {}", order.kill ? "kill" : "term", Name(order.ref),
                            CauseName(order.cause)));
   }
+  void operator()(const FreezeAttempt& order) {
+    lines_.Add(fmt::format("{} {}", order.frozen ? "freeze" : "thaw", Name(order.ref)));
+  }
   void operator()(const ReportEnd& report) {
     lines_.Add(fmt::format("report ended {} {}", Name(report.end.ref), Describe(report.end)));
   }
@@ -83,7 +86,8 @@ class AgentMachine : public script::Machine {
         {"memory", &AgentMachine::Memory},   {"load", &AgentMachine::Load},
         {"blocked", &AgentMachine::Blocked}, {"unblocked", &AgentMachine::Blocked},
         {"at", &AgentMachine::At},           {"state", &AgentMachine::State},
-        {"adopt", &AgentMachine::Adopt},
+        {"adopt", &AgentMachine::Adopt},     {"freeze", &AgentMachine::Freeze},
+        {"thaw", &AgentMachine::Freeze},
     };
     if (line.verb() == "offer") {
       agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
@@ -128,8 +132,10 @@ class AgentMachine : public script::Machine {
     std::vector<NamedOffer> given;
     std::string gpu = line.Option("gpu", "");
     if (!gpu.empty()) given.push_back({"gpus", {gpu}});
-    events_.push_back(
-        AttemptAdopted{ref, slot, start, line.TaskNeeds(), std::move(given), std::move(settings)});
+    Duration frozen = line.Time("frozen");
+    bool is_frozen = line.Flag("is-frozen");
+    events_.push_back(AttemptAdopted{ref, slot, start, line.TaskNeeds(), std::move(given),
+                                     std::move(settings), frozen, is_frozen});
   }
   void Open(Line& line) {
     auto settings = std::make_shared<JobSettings>();
@@ -149,6 +155,9 @@ class AgentMachine : public script::Machine {
     Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
     Epoch epoch(static_cast<uint32_t>(line.Number("epoch", 1)));
     events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks)});
+  }
+  void Freeze(Line& line) {
+    events_.push_back(FreezeArrived{line.Ref(), line.verb() == "freeze"});
   }
   void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
   void Stop(Line& line) {

@@ -48,6 +48,8 @@ struct Given {
   bool killed = false;            // KILL was ordered
   bool taking_back = false;       // a TakeBack is under way
   bool give_to_hub = false;       // when it comes back it is returned, not queued again
+  Instant frozen_at = Instant::Never();
+  Duration frozen;                // before that; does not count against limits
   Cause cause = Cause::kStopped;  // why it is being ended
   Instant kill_at = Instant::Never();
 };
@@ -83,6 +85,7 @@ class Agent::Machine {
   void On(RecallArrived& event);
   void On(StopArrived& event);
   void On(DropArrived& event);
+  void On(FreezeArrived& event);
   void On(AttemptStarted& event);
   void On(AttemptEnded& event);
   void On(OrderTakenBack& event);
@@ -117,6 +120,7 @@ class Agent::Machine {
   void CheckTimers();
   void CheckSlot(Slot& slot);
   std::optional<Duration> LimitOf(const Job& job) const;
+  void Thaw(Given& given);
   void OrderEnd(Given& given, Cause cause, bool kill);
   void WakeAt(Instant when);
 

@@ -15,10 +15,27 @@ std::optional<Duration> Agent::Machine::LimitOf(const Job& job) const {
   return Duration{median->ns / 100 * job.settings->time_limit_percent};
 }
 
+void Agent::Machine::On(FreezeArrived& event) {
+  auto found = Find(event.ref);
+  if (!found || found->second != 0) return;
+  Given& given = slots_[found->first - 1].given.front();
+  bool is_frozen = given.frozen_at != Instant::Never();
+  if (given.ending || is_frozen == event.frozen) return;
+  Thaw(given);
+  if (event.frozen) given.frozen_at = now_;
+  out_->orders.push_back(FreezeAttempt{event.ref, event.frozen});
+}
+
+void Agent::Machine::Thaw(Given& given) {
+  if (given.frozen_at != Instant::Never()) given.frozen = given.frozen + (now_ - given.frozen_at);
+  given.frozen_at = Instant::Never();
+}
+
 void Agent::Machine::OrderEnd(Given& given, Cause cause, bool kill) {
   if (given.killed) return;
   if (!given.ending) given.cause = cause;
   if (!kill && given.ending) return;
+  Thaw(given);  // who ends it lets it go
   given.ending = true;
   given.killed = kill;
   given.kill_at = kill ? Instant::Never() : now_ + JobOf(given.ref.job).settings->kill_grace;
@@ -35,22 +52,23 @@ void Agent::Machine::CheckSlot(Slot& slot) {
     }
     return;
   }
-  if (!given.told_start) return;
+  if (!given.told_start || given.frozen_at != Instant::Never()) return;
+  Instant since = given.since + given.frozen;
   const Job& job = JobOf(given.ref.job);
   if (Duration warn = job.settings->warn_time; warn.ns > 0 && !given.warned) {
-    if (given.since + warn <= now_) {
+    if (since + warn <= now_) {
       given.warned = true;
       out_->orders.push_back(ReportSlow{given.ref});
     } else {
-      WakeAt(given.since + warn);
+      WakeAt(since + warn);
     }
   }
   if (auto limit = LimitOf(job)) {
-    if (given.since + *limit <= now_) {
+    if (since + *limit <= now_) {
       OrderEnd(given, Cause::kTimeLimit, /*kill=*/false);
       WakeAt(given.kill_at);
     } else {
-      WakeAt(given.since + *limit);
+      WakeAt(since + *limit);
     }
   }
 }

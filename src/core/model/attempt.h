@@ -45,15 +45,18 @@ enum class Cause : uint8_t {
   kNode = 6,       // its node (or its shepherd) vanished
   kStart = 7,      // could not be started; status is 127 (not found) or 126 (not executable)
   kStopped = 8,    // ended by us because its job was stopped; not a failure of the task
+  kLast = kStopped,
 };
 inline constexpr int kCauseCount = 9;
-template <>
-inline constexpr Cause kLastOf<Cause> = Cause::kStopped;
 const char* CauseName(Cause cause);  // "success", "exit", "signal", "time", "memory", "check", ...
 
-enum class MemorySource : uint8_t { kNone = 0, kCgroup = 1, kSampled = 2, kRusage = 3 };
-template <>
-inline constexpr MemorySource kLastOf<MemorySource> = MemorySource::kRusage;
+enum class MemorySource : uint8_t {
+  kNone = 0,
+  kCgroup = 1,
+  kSampled = 2,
+  kRusage = 3,
+  kLast = kRusage
+};
 const char* MemorySourceName(MemorySource source);
 
 // Which process of an attempt: step, command within the step, rank of a gang (0 without one).
@@ -105,8 +108,8 @@ struct AttemptEnd {
     visit(11, "read_bytes", self.read_bytes);
     visit(12, "written_bytes", self.written_bytes);
     visit(13, "left_behind", self.left_behind);
-    visit(14, "stdout_bytes", self.stdout_total);
-    visit(15, "stderr_bytes", self.stderr_total);
+    visit(14, "stdout_total", self.stdout_total);
+    visit(15, "stderr_total", self.stderr_total);
     visit(16, "note", self.note);
     visit(17, "processes", self.processes);
   }
@@ -133,6 +136,12 @@ struct OutputStream {
   std::string bytes;   // all of it when spool is empty
   std::string spool;   // path of a file that holds all of it, or empty
   uint64_t total = 0;  // length in either case
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "bytes", self.bytes);
+    visit(2, "spool", self.spool);
+    visit(3, "total", self.total);
+  }
 };
 struct TaskOutput {
   OutputStream out;

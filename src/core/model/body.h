@@ -1,11 +1,13 @@
-// What an attempt executes: steps one after the other; in a step, commands that run together and
-// are linked by pipes; for a plain command one of each.
+// What an attempt executes: steps one after the other, in a step commands that run together, and
+// links among commands; for a plain command one step of one command.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace spate {
 
@@ -35,8 +37,72 @@ struct Command {
 };
 
 struct Step {
-  std::vector<Command> commands;  // the output of each goes to the input of the next
+  std::vector<Command> commands;  // run together
   friend bool operator==(const Step&, const Step&) = default;
+};
+
+// How bytes get from those who write to a link to those who read from it.
+enum class LinkKind : uint8_t {
+  kPipe,       // among commands of one step
+  kNamedPipe,  // a FIFO in the task's own folder, which commands of one step open by its name
+  kBuffer,     // in memory: what commands wrote, commands of later steps read from its beginning
+  kFile,       // on disk; who has one end only has a file of its own
+  kLast = kFile,
+};
+
+// A descriptor of one of the body's commands, all counted from 0.
+struct LinkEnd {
+  uint16_t step = 0;
+  uint16_t command = 0;
+  uint16_t descriptor = 0;  // up to kMostDescriptor
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "step", self.step);
+    visit(2, "command", self.command);
+    visit(3, "descriptor", self.descriptor);
+  }
+  friend auto operator<=>(const LinkEnd&, const LinkEnd&) = default;
+};
+inline constexpr uint16_t kMostDescriptor = 63;
+inline constexpr size_t kMostLinks = 1024;  // of a body
+
+struct Link {
+  LinkKind kind = LinkKind::kPipe;
+  std::vector<LinkEnd> writers;  // of a named pipe none: its commands know its name
+  std::vector<LinkEnd> readers;
+  std::string path;  // of named pipes and files; relative to the folder that the task runs in
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "kind", self.kind);
+    visit(2, "writers", self.writers);
+    visit(3, "readers", self.readers);
+    visit(4, "path", self.path);
+  }
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+// What each process of an attempt may use at most, as the system counts it (setrlimit).
+enum class LimitKind : uint8_t {
+  kCpuSeconds,
+  kFileBytes,
+  kAddressBytes,
+  kStackBytes,
+  kCoreBytes,
+  kOpenFiles,
+  kProcesses,  // of the user, not of the attempt alone
+  kLockedBytes,
+  kLast = kLockedBytes,
+};
+const char* LimitKindName(LimitKind kind);  // "seconds of processor time", "open files", ...
+struct ProcessLimit {
+  LimitKind kind = LimitKind::kCpuSeconds;
+  uint64_t most = 0;  // UINT64_MAX: none
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "kind", self.kind);
+    visit(2, "most", self.most);
+  }
+  friend bool operator==(const ProcessLimit&, const ProcessLimit&) = default;
 };
 
 // A file to be laid into the task's own folder before it starts.
@@ -50,9 +116,12 @@ struct TaskPut {
 struct TaskBody {
   std::string cwd;  // absolute, or empty: the job's folder
   std::vector<Step> steps;
+  std::vector<Link> links;
+  std::vector<ProcessLimit> limits;
+  std::vector<uint16_t> cpus;  // processors that it may run on; empty: all that the node may
   std::vector<Check> output_checks;
-  // Redirections: empty means the null device (in) or collected by the shepherd (out, err).
-  // Relative to the job's folder. When out and err are the same path, both go to one file.
+  // Redirections of what no link has: of the first command (in) and of all (out, err). Empty means
+  // the null device (in) or collected by the shepherd (out, err). Relative to the job's folder. When out and err are the same path, both go to one file.
   std::string stdin_file;
   std::string stdout_file;
   std::string stderr_file;
@@ -62,5 +131,11 @@ struct TaskBody {
   std::vector<std::string> gets;  // files of its folder that come home with its end
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
+
+// Pipes from the output of each command of the last step to the input of the next.
+void PipeCommands(TaskBody& body);
+// Whether links can be made among commands, so many of them in each step; an error says which
+// cannot, and why.
+Status CheckLinks(const std::vector<Link>& links, const std::vector<uint16_t>& commands);
 
 }  // namespace spate

@@ -25,12 +25,17 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool HasLabel(const Offer& offer, const std::string& label) {
+  if (!label.starts_with(kFeatureMark)) return Has(offer.labels, label);
+  return Has(offer.features, label.substr(1));
+}
+
 // The node is none that the task may run on, whatever it offers.
 bool Excluded(const Offer& offer, const Needs& needs) {
   if (!needs.on_node.empty() && needs.on_node != offer.node_name) return true;
   if (Has(needs.not_on, offer.node_name)) return true;
   return !std::all_of(needs.labels.begin(), needs.labels.end(),
-                      [&](const std::string& label) { return Has(offer.labels, label); });
+                      [&](const std::string& label) { return HasLabel(offer, label); });
 }
 
 std::string WhyExcluded(const Offer& offer, const Needs& needs) {
@@ -42,7 +47,11 @@ std::string WhyExcluded(const Offer& offer, const Needs& needs) {
     return fmt::format("is not to run on node {}", offer.node_name);
   }
   for (const std::string& label : needs.labels) {
-    if (!Has(offer.labels, label)) {
+    if (HasLabel(offer, label)) continue;
+    if (label.starts_with(kFeatureMark)) {
+      return fmt::format("needs a node whose spate knows '{}', that of {} is too old: update it",
+                         label.substr(1), offer.node_name);
+    } else {
       return fmt::format("needs a node with label '{}', {} has it not", label, offer.node_name);
     }
   }

@@ -36,7 +36,8 @@ TEST(Needs, WhyNeverNamesTheResource) {
 
 TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
   Offer offer = TwoCores();
-  offer.labels = {"big", "fast"};
+  offer.labels = {"@gang", "big", "fast"};
+  offer.features = {"links"};
   struct Case {
     Needs needs;
     const char* why;  // empty: it fits
@@ -45,6 +46,10 @@ TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
            Case{{.named = {}, .labels = {"fast"}}, ""},
            Case{{.named = {}, .labels = {"fast", "gpu"}},
                 "needs a node with label 'gpu', this machine has it not"},
+           Case{{.named = {}, .labels = {"@links", "big"}}, ""},
+           // What its program can do, the owner of a node cannot say by a label.
+           Case{{.named = {}, .labels = {"@gang"}},
+                "needs a node whose spate knows 'gang', that of this machine is too old: update it"},
            Case{{.named = {}, .on_node = "this machine"}, ""},
            Case{{.named = {}, .on_node = "n7"},
                 "is to run on node n7 alone, and this is this machine"},

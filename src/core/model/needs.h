@@ -34,7 +34,8 @@ struct Needs {
   // How long it may take, for planning: it is started only where so much life is left. Zero: not
   // known.
   Duration time;
-  std::vector<std::string> labels = {};  // the node must have all of them; sorted
+  // The node must have all of them; sorted. One that begins with '@' is a feature of its program.
+  std::vector<std::string> labels = {};
   std::string on_node = {};              // only on the node of this name; empty: on any
   std::vector<std::string> not_on = {};  // names of nodes; sorted
   template <typename Self, typename Visit>
@@ -91,6 +92,11 @@ Needs Changed(Needs needs, const NeedsChange& change);
 struct NamedOffer {
   std::string name;
   std::vector<std::string> indices;  // one label for each piece: "0", "1", or names
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "indices", self.indices);
+  }
   friend bool operator==(const NamedOffer&, const NamedOffer&) = default;
 };
 
@@ -104,7 +110,11 @@ struct Offer {
   std::vector<std::string> labels = {};    // sorted
   Instant end_of_life = Instant::Never();  // when its machine is taken away
   std::string temp_dir = {};  // where stderr stays that is kept there, for people; empty: not told
+  // What its program understands (wire/greeting.h). A task that needs one of them has its name, with
+  // '@' in front, among its labels.
+  std::vector<std::string> features = {};
 };
+inline constexpr char kFeatureMark = '@';
 
 bool TakesUser(const Offer& offer, std::string_view user);
 // A task that starts at `now` and takes as long as planned ends before the node does.

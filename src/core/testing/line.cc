@@ -223,6 +223,7 @@ Offer Line::NodeOffer(std::string_view name) {
   }
   offer.user = Option("user");
   offer.labels = List("labels");
+  offer.features = List("features");
   return offer;
 }
 

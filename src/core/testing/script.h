@@ -55,7 +55,7 @@ class Line {
   AttemptRef Ref();    // the next plain word and attempt=N (1): "j1.7"
   // cpus= (1), memory=, any of gpus= licences= disks=, time=, labels=a,b on= not-on=n1,n2
   Needs TaskNeeds();
-  // cpus= (as slots), memory=, any of gpus= licences= disks=, user=, labels=a,b for a node of this
+  // cpus= (as slots), memory=, any of gpus= licences= disks=, user=, labels=a,b features=a,b for a node of this
   // name.
   Offer NodeOffer(std::string_view name);
   // The cause of an attempt's end and its status: success, exit=3, signal=9, time, memory, check,

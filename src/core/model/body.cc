@@ -1,0 +1,138 @@
+// Links among the commands of a body: which can be made.
+#include "core/model/body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace spate {
+namespace {
+
+class LinkCheck {
+ public:
+  explicit LinkCheck(const std::vector<uint16_t>& commands) : commands_(commands) {}
+
+  // Why this one cannot be; empty: it can.
+  std::string Look(const Link& link) {
+    for (const auto* ends : {&link.writers, &link.readers}) {
+      for (const LinkEnd& end : *ends) {
+        if (std::string why = LookAt(end); !why.empty()) return why;
+      }
+    }
+    bool has_name = link.kind == LinkKind::kNamedPipe || link.kind == LinkKind::kFile;
+    if (link.path.empty() == has_name) return has_name ? "has no name" : "has a name";
+    switch (link.kind) {
+      case LinkKind::kPipe:
+        return IsInOneStep(link) ? "" : "needs a writer and a reader in one step";
+      case LinkKind::kNamedPipe:
+        return NamedPipe(link);
+      case LinkKind::kBuffer:
+        return IsReadLater(link) ? "" : "needs a writer, and readers in later steps";
+      case LinkKind::kFile:
+        return link.writers.empty() && link.readers.empty() ? "has no end" : "";
+    }
+    return "is of an unknown kind";
+  }
+
+ private:
+  std::string LookAt(const LinkEnd& end) {
+    if (end.step >= commands_.size() || end.command >= commands_[end.step]) {
+      return fmt::format("names command {} of step {}, which is not there", end.command + 1,
+                         end.step + 1);
+    }
+    if (end.descriptor > kMostDescriptor) {
+      return fmt::format("names descriptor {}, and {} is the last", end.descriptor,
+                         kMostDescriptor);
+    }
+    if (taken_.insert(end).second) return "";
+    return fmt::format("names descriptor {} of command {} of step {}, which has a link already",
+                       end.descriptor, end.command + 1, end.step + 1);
+  }
+  static bool IsInOneStep(const Link& link) {
+    if (link.writers.empty() || link.readers.empty()) return false;
+    uint16_t step = link.writers.front().step;
+    auto there = [&](const LinkEnd& end) { return end.step == step; };
+    return std::ranges::all_of(link.writers, there) && std::ranges::all_of(link.readers, there);
+  }
+  static bool IsReadLater(const Link& link) {
+    if (link.writers.empty() || link.readers.empty()) return false;
+    uint16_t written = std::ranges::max(link.writers, {}, &LinkEnd::step).step;
+    return std::ranges::min(link.readers, {}, &LinkEnd::step).step > written;
+  }
+  static std::string NamedPipe(const Link& link) {
+    if (!link.writers.empty() || !link.readers.empty()) {
+      return "is opened by its name, and has no descriptors";
+    }
+    bool below = link.path.front() != '/' && !("/" + link.path + "/").contains("/../");
+    return below ? "" : "must be in the task's folder";
+  }
+
+  const std::vector<uint16_t>& commands_;
+  std::set<LinkEnd> taken_;
+};
+
+const char* NameOf(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::kPipe:
+      return "pipe";
+    case LinkKind::kNamedPipe:
+      return "named pipe";
+    case LinkKind::kBuffer:
+      return "buffer";
+    case LinkKind::kFile:
+      return "file";
+  }
+  return "link";
+}
+
+}  // namespace
+
+void PipeCommands(TaskBody& body) {
+  auto step = static_cast<uint16_t>(body.steps.size() - 1);
+  for (uint16_t i = 0; i + 1u < body.steps.back().commands.size(); ++i) {
+    auto next = static_cast<uint16_t>(i + 1);
+    body.links.push_back({.kind = LinkKind::kPipe,
+                          .writers = {{step, i, 1}},
+                          .readers = {{step, next, 0}},
+                          .path = {}});
+  }
+}
+
+Status CheckLinks(const std::vector<Link>& links, const std::vector<uint16_t>& commands) {
+  if (links.size() > kMostLinks) {
+    return Fail(ErrorKind::kInvalid, fmt::format("a task has more than {} links", kMostLinks));
+  }
+  LinkCheck check(commands);
+  for (size_t i = 0; i < links.size(); ++i) {
+    std::string why = check.Look(links[i]);
+    if (why.empty()) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("link {} ({}) of the task {}", i + 1, NameOf(links[i].kind), why));
+  }
+  return {};
+}
+
+const char* LimitKindName(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::kCpuSeconds:
+      return "seconds of processor time";
+    case LimitKind::kFileBytes:
+      return "bytes of a file";
+    case LimitKind::kAddressBytes:
+      return "bytes of addresses";
+    case LimitKind::kStackBytes:
+      return "bytes of stack";
+    case LimitKind::kCoreBytes:
+      return "bytes of a core file";
+    case LimitKind::kOpenFiles:
+      return "open files";
+    case LimitKind::kProcesses:
+      return "processes of the user";
+    case LimitKind::kLockedBytes:
+      return "bytes of locked memory";
+  }
+  return "";
+}
+
+}  // namespace spate

@@ -1,0 +1,87 @@
+#include "shepherd/commands.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace spate::shepherd {
+namespace {
+
+int ExitCode(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+void Commands::Begin(const std::vector<StartView::CommandView>& commands) {
+  view_ = &commands;
+  all_.assign(commands.size(), One{});
+  first_ = last_ = next_ = 0;
+  started_ = alive_ = 0;
+  group_ = 0;
+}
+
+void Commands::EnterNextStep() {
+  first_ = next_ = last_;
+  while (last_ < view_->size() && (*view_)[last_].step == (*view_)[first_].step) ++last_;
+  group_ = 0;
+}
+
+void Commands::Started(pid_t pid) {
+  all_[next_++].pid = pid;
+  if (group_ == 0) group_ = pid;
+  ++started_;
+  ++alive_;
+}
+
+void Commands::NotStarted(int wait_status) { all_[next_++] = {0, true, wait_status}; }
+
+bool Commands::Ended(pid_t pid, int wait_status) {
+  auto one = std::ranges::find(all_, pid, &One::pid);
+  if (one == all_.end()) return false;
+  *one = {0, true, wait_status};
+  --alive_;
+  return true;
+}
+
+bool Commands::StepIsGood() const {
+  return std::all_of(all_.begin() + static_cast<ptrdiff_t>(first_),
+                     all_.begin() + static_cast<ptrdiff_t>(last_),
+                     [](const One& one) { return one.status == 0; });
+}
+
+void Commands::Lose() {
+  for (One& one : all_) one.pid = 0;
+}
+
+void Commands::Terminate() const {
+  bool group_told = false;
+  for (const One& one : all_) {
+    if (one.pid == 0) continue;
+    bool in_group = getpgid(one.pid) == group_;
+    if (in_group && group_told) continue;
+    group_told = group_told || in_group;
+    pid_t whom = in_group ? -group_ : one.pid;
+    kill(whom, SIGTERM);
+    kill(whom, SIGCONT);
+  }
+}
+
+void Commands::Tell(AttemptEnd& end, bool start_failed) const {
+  for (const One& one : all_) {
+    if (!one.ended || one.status == 0 || start_failed) continue;
+    bool by_signal = WIFSIGNALED(one.status);
+    end.cause = by_signal ? Cause::kSignal : Cause::kExit;
+    end.status = by_signal ? WTERMSIG(one.status) : WEXITSTATUS(one.status);
+  }
+  if (all_.size() < 2) return;
+  for (size_t i = 0; i < all_.size(); ++i) {
+    const StartView::CommandView& which = (*view_)[i];
+    if (!all_[i].ended) continue;
+    end.processes.push_back({which.step, which.command, 0, ExitCode(all_[i].status)});
+  }
+}
+
+}  // namespace spate::shepherd

@@ -1,0 +1,65 @@
+// The commands of an attempt: which step is in hand, which of its processes run, and how they and
+// those of the steps before ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/model/attempt.h"
+#include "shepherd/protocol.h"
+
+namespace spate::shepherd {
+
+class Commands {
+ public:
+  // Of a fresh attempt, before its first step; the vector must live as long as that.
+  void Begin(const std::vector<StartView::CommandView>& commands);
+  bool HasNextStep() const { return last_ < view_->size(); }
+  void EnterNextStep();
+
+  // The number of the next command of the step to be started; all of them are when StepStarted.
+  size_t next() const { return next_; }
+  bool StepStarted() const { return next_ == last_; }
+  bool StepIsFresh() const { return next_ == first_; }
+  bool IsFirstStep() const { return first_ == 0; }
+  uint16_t step() const { return (*view_)[first_].step; }
+  // What became of it: it runs, or it could not be started and counts as ended with this status.
+  void Started(pid_t pid);
+  void NotStarted(int wait_status);
+
+  // A child of ours has ended; false: it is none of the commands.
+  bool Ended(pid_t pid, int wait_status);
+  // All of the step's commands exited with 0.
+  bool StepIsGood() const;
+  // They are not children of ours that could be waited for any more.
+  void Lose();
+
+  size_t started() const { return started_; }  // processes, in all steps
+  size_t alive() const { return alive_; }      // of the step in hand
+  pid_t group() const { return group_; }       // of the step; 0 while it has none
+  // TERM, and CONT since a stopped process would not see it, to the step's group and to those who
+  // left it.
+  void Terminate() const;
+  // By the last one that failed: cause and status; and each of them, where there are several.
+  void Tell(AttemptEnd& end, bool start_failed) const;
+
+ private:
+  struct One {
+    pid_t pid = 0;  // 0: not started, or reaped
+    bool ended = false;
+    int status = 0;  // as of wait
+  };
+  const std::vector<StartView::CommandView>* view_ = nullptr;
+  std::vector<One> all_;
+  size_t first_ = 0;  // the step in hand is [first_, last_)
+  size_t last_ = 0;
+  size_t next_ = 0;
+  size_t started_ = 0;
+  size_t alive_ = 0;
+  pid_t group_ = 0;
+};
+
+}  // namespace spate::shepherd

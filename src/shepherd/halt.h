@@ -1,0 +1,43 @@
+// Stops the processes of an attempt where they are, and lets them go on: all attempts for a while
+// (Ctrl-Z of `spate run`), or this one, which is frozen.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "shepherd/commands.h"
+#include "shepherd/process_tree.h"
+#include "shepherd/slot_cgroup.h"
+
+namespace spate::shepherd {
+
+class Halt {
+ public:
+  Halt(ProcessTree& tree, SlotCgroup& cgroup, const Commands& commands)
+      : tree_(tree), cgroup_(cgroup), commands_(commands) {}
+
+  // Of a fresh attempt.
+  void Begin();
+  // Nothing of the attempt is to be started.
+  bool is_on() const { return paused_ || frozen_; }
+  bool is_frozen() const { return frozen_; }
+  Duration FrozenFor(int64_t now) const;
+
+  // Its processes, if there are any, follow at once.
+  void SetPaused(bool paused, bool has_processes);
+  // By the slot's cgroup, which nobody escapes and nobody notices; else by STOP and CONT.
+  void SetFrozen(bool frozen, int64_t now);
+
+ private:
+  void Signal();
+
+  ProcessTree& tree_;
+  SlotCgroup& cgroup_;
+  const Commands& commands_;
+  bool paused_ = false;
+  bool frozen_ = false;
+  int64_t frozen_since_ = 0;
+  Duration frozen_before_;
+};
+
+}  // namespace spate::shepherd

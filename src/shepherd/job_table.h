@@ -1,0 +1,37 @@
+// What a shepherd knows of jobs: what their attempts share, and the environment that those start
+// with.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "shepherd/environment.h"
+#include "shepherd/protocol.h"
+
+namespace spate::shepherd {
+
+// Where programs are looked for when nobody says.
+inline constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+class JobTable {
+ public:
+  struct Job {
+    JobOpening opening;
+    std::vector<std::string> login;  // of another user
+    EnvironmentBlock environment;
+  };
+  explicit JobTable(const Setup& setup);
+
+  // A further opening of the same job changes nothing.
+  void Open(JobOpening opening);
+  void Close(JobId job) { jobs_.erase(job.value); }
+  // Good until it is closed; null when it was not opened.
+  Job* Find(JobId job);
+
+ private:
+  std::string folder_variable_;
+  std::unordered_map<uint32_t, Job> jobs_;
+};
+
+}  // namespace spate::shepherd

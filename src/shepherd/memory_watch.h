@@ -1,0 +1,54 @@
+// The memory of an attempt: its limit, by the slot's cgroup or by looking, and how much it was at
+// most.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/model/attempt.h"
+#include "shepherd/protocol.h"
+#include "shepherd/slot_cgroup.h"
+
+namespace spate::shepherd {
+
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(SlotCgroup& cgroup) : cgroup_(cgroup) {}
+
+  // Of a fresh attempt.
+  void Begin(const Start& start, int64_t now);
+  // When to Sample; never after Stop.
+  int64_t next_sample() const { return sample_at_; }
+  void Stop() { sample_at_ = INT64_MAX; }
+  // Only puts the next one off.
+  void Skip(int64_t now);
+  // Looks at all that is below this process, and at `more` bytes that it holds for them.
+  uint64_t Sample(int64_t now, uint64_t more);
+  // Of a process that was waited for.
+  void Add(const rusage& usage);
+
+  bool IsOver(uint64_t bytes) const { return limit_ != 0 && bytes > limit_; }
+  // The kernel has ended a process because of the limit.
+  bool WasOut() { return cgroup_.WasOutOfMemory(); }
+  // How much was used is in the note, for an attempt that is ended because of that.
+  void Note(AttemptEnd& end, uint64_t used);
+  void NoteLimit(AttemptEnd& end) { Note(end, limit_); }
+  // The peak, and by what it is known.
+  void Tell(AttemptEnd& end);
+  // For stderr of an attempt that went over its limit; it is in the note as well, then.
+  std::string LastWords(AttemptEnd& end);
+
+ private:
+  SlotCgroup& cgroup_;
+  uint64_t limit_ = 0;
+  bool asked_ = false;  // samples are wanted
+  bool noted_ = false;
+  int64_t began_at_ = 0;
+  int64_t sample_at_ = INT64_MAX;
+  uint64_t sampled_peak_ = 0;
+  uint64_t rusage_peak_ = 0;
+};
+
+}  // namespace spate::shepherd

@@ -1,0 +1,175 @@
+#include "shepherd/streams.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/units.h"
+#include "os/error.h"
+#include "os/file.h"
+#include "shepherd/as_user.h"
+#include "shepherd/note.h"
+
+namespace spate::shepherd {
+
+Result<Streams> Streams::Create(const std::string& spool_folder, Outbox& outbox) {
+  auto out = OutputCollector::Create(STDOUT_FILENO, spool_folder);
+  if (!out) return std::unexpected(out.error());
+  auto err = OutputCollector::Create(STDERR_FILENO, spool_folder);
+  if (!err) return std::unexpected(err.error());
+  return Streams(std::move(*out), std::move(*err), outbox);
+}
+
+Streams::Streams(OutputCollector out, OutputCollector err, Outbox& outbox)
+    : out_(std::move(out)), err_(std::move(err)), outbox_(&outbox) {}
+
+void Streams::ServeUser(uint32_t user) {
+  out_.GiveTo(user);
+  err_.GiveTo(user);
+}
+
+void Streams::Begin(const StartView& view, const JobOpening& job, AttemptEnd& end, int64_t now) {
+  view_ = &view;
+  job_ = &job;
+  end_ = &end;
+  began_at_ = now;
+  poll_at_[0] = poll_at_[1] = now + kPipeRest;
+  out_.Begin(end.ref);
+  err_.Begin(end.ref);
+  late_stderr_failed_ = false;
+  last_words_.clear();
+  err_.SendTo(view.late_stderr ? [this](std::string_view bytes) { KeepStderr(bytes); }
+                               : OutputCollector::Sink());
+}
+
+bool Streams::BothToOneFile() const {
+  return *view_->stdout_file != '\0' && std::strcmp(view_->stdout_file, view_->stderr_file) == 0;
+}
+
+std::optional<StartFailure> Streams::OpenFiles() {
+  const char* err = view_->stderr_file;
+  bool one = BothToOneFile();
+  int how = O_WRONLY | O_CREAT | O_TRUNC | (one ? O_APPEND : 0);
+  auto failure = OpenFile(view_->stdin_file, O_RDONLY, "stdin", in_file_);
+  if (!failure) failure = OpenFile(view_->stdout_file, how, "stdout", out_file_);
+  if (failure) return failure;
+  // What stands there is of another attempt.
+  if (view_->late_stderr) unlink(err);
+  if (one || view_->late_stderr) return std::nullopt;
+  return OpenFile(err, how, "stderr", err_file_);
+}
+
+std::optional<StartFailure> Streams::OpenFile(const char* path, int flags, const char* what,
+                                              os::Fd& fd) {
+  if (*path == '\0' || fd) return std::nullopt;
+  fd.Reset(open(path, flags | O_CLOEXEC | O_NOCTTY, 0666));
+  // What is made late is made in a folder that is there.
+  if (!fd && errno == ENOENT && (flags & O_CREAT) != 0 && !view_->late_stderr &&
+      os::MakeDirs(os::DirName(path)).has_value()) {
+    fd.Reset(open(path, flags | O_CLOEXEC | O_NOCTTY, 0666));
+  }
+  if (fd) return std::nullopt;
+  int error = errno;
+  return StartFailure::Of(error, fmt::format("cannot open '{}' as {}", EscapeForScreen(path), what));
+}
+
+void Streams::GiveTo(Program& program, bool reads_input) const {
+  program.in = reads_input ? in_file_.get() : -1;
+  program.out = out_file_.get();
+  int err = view_->late_stderr ? -1 : err_file_.get();
+  program.err = BothToOneFile() ? out_file_.get() : err;
+}
+
+void Streams::OnPipe(int stream, int64_t now) {
+  OutputCollector& collector = stream == 1 ? out_ : err_;
+  std::string_view fresh;
+  OutputCollector::Taken taken = collector.Take(fresh);
+  if (taken.bytes > 0) PassOn(stream, fresh);
+  // Little came: let it gather for a moment instead of waking up for each line.
+  if (!taken.full) poll_at_[stream - 1] = now + kPipeRest;
+}
+
+int Streams::PipeToPoll(int stream, int64_t now) const {
+  return now >= poll_at_[stream - 1] ? (stream == 1 ? out_ : err_).fd() : -1;
+}
+
+int64_t Streams::NextLook(int64_t now) const {
+  int64_t next = INT64_MAX;
+  for (int64_t at : poll_at_) {
+    if (at > now) next = std::min(next, at);
+  }
+  return next;
+}
+
+void Streams::PassOn(int stream, std::string_view bytes) {
+  if (!job_->live_output) return;
+  Append(outbox_->Add(), LiveOutput{end_->ref, static_cast<uint8_t>(stream), bytes});
+}
+
+void Streams::Complain(std::string_view line) {
+  if (view_->late_stderr) {
+    last_words_ = line;  // not now: we are the user already
+  } else if (err_file_) {
+    (void)os::WriteAll(err_file_.get(), line, "stderr");
+  }
+}
+
+void Streams::Drain() {
+  out_.Drain([this](std::string_view bytes) { PassOn(1, bytes); });
+  err_.Drain([this](std::string_view bytes) { PassOn(2, bytes); });
+}
+
+// Whoever looks where the commands would have complained finds there what they could not say.
+void Streams::SayLastWords() {
+  if (last_words_.empty()) return;
+  if (view_->late_stderr) {
+    KeepStderr(last_words_);
+  } else if (err_file_) {
+    (void)os::WriteAll(err_file_.get(), last_words_, "stderr");
+  } else if (out_file_ && BothToOneFile()) {
+    (void)os::WriteAll(out_file_.get(), last_words_, "stderr");
+  } else {
+    err_.Add(last_words_);
+    PassOn(2, last_words_);
+  }
+}
+
+// Most attempts write nothing there, and a file for each of them would cost more than all else.
+void Streams::KeepStderr(std::string_view bytes) {
+  AsUser user(*job_);
+  if (!late_stderr_failed_ && !err_file_ && user.status()) {
+    err_file_.Reset(
+        open(view_->stderr_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  }
+  Status kept = user.status();
+  if (kept && !err_file_) kept = Fail(ErrorKind::kIo, std::string(os::TextOfErrno(errno)));
+  if (kept) kept = os::WriteAll(err_file_.get(), bytes, view_->stderr_file);
+  if (kept || std::exchange(late_stderr_failed_, true)) return;
+  AddNote(*end_, fmt::format("stderr is lost: cannot write '{}': {}",
+                             EscapeForScreen(view_->stderr_file), kept.error().message));
+}
+
+void Streams::CloseFiles() {
+  in_file_.Reset();
+  out_file_.Reset();
+  err_file_.Reset();
+}
+
+void Streams::Tell(AttemptEnd& end) const {
+  if (!out_.trouble().empty()) AddNote(end, out_.trouble());
+  if (!err_.trouble().empty() && err_.trouble() != out_.trouble()) AddNote(end, err_.trouble());
+  end.stdout_total = out_.total();
+  end.stderr_total = err_.total();
+}
+
+void Streams::Discard() {
+  out_.Discard();
+  err_.Discard();
+}
+
+}  // namespace spate::shepherd

@@ -1,0 +1,85 @@
+// Where an attempt's commands read from and write to, apart from links: the files that it names, and
+// the pipes of this process, whose output is collected.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "os/fd.h"
+#include "shepherd/outbox.h"
+#include "shepherd/output_collector.h"
+#include "shepherd/protocol.h"
+#include "shepherd/spawn.h"
+
+namespace spate::shepherd {
+
+// Nanoseconds. A short task's output is read once, when it has ended; a longer one's from this age
+// on, and after little came not before so much later. Never less than the kernel's tick (4 ms), see
+// kReportsWait in shepherd_main.cc.
+inline constexpr int64_t kPipeRest = 5'000'000;
+
+class Streams {
+ public:
+  // Makes the pipes that become 1 and 2 of this process. Live output goes to `outbox`.
+  static Result<Streams> Create(const std::string& spool_folder, Outbox& outbox);
+
+  // The pipes become this user's.
+  void ServeUser(uint32_t user);
+  // Of a fresh attempt; all must live until Close. Trouble becomes a part of the end's note.
+  void Begin(const StartView& view, const JobOpening& job, AttemptEnd& end, int64_t now);
+  // The files that it names; with the user's rights. Those that are open already stay.
+  std::optional<StartFailure> OpenFiles();
+  // What becomes 0, 1 and 2 of a command.
+  void GiveTo(Program& program, bool reads_input) const;
+
+  // Reads what is there of stream 1 or 2.
+  void OnPipe(int stream, int64_t now);
+  // The pipe's descriptor, when it should be polled now, else -1; PipeToPoll changes its mind at
+  // NextLook, which is in the past when it does not.
+  int PipeToPoll(int stream, int64_t now) const;
+  int64_t NextLook(int64_t now) const;
+  // Nothing of it is to be polled yet, as it has begun so lately.
+  bool AreYoung(int64_t now) const { return now < poll_at_[0] && now < began_at_ + kPipeRest; }
+
+  // For the file that stderr goes to, where it goes to one: what a command could not say, as it was
+  // not started. For others it is in the note.
+  void Complain(std::string_view line);
+  // For stderr, behind what the commands will have written.
+  void AddLastWords(std::string_view text) { last_words_ += text; }
+  // All processes are dead: takes the rest.
+  void Drain();
+  void SayLastWords();
+  void CloseInput() { in_file_.Reset(); }
+  void CloseFiles();
+  // What came, and what is missing.
+  void Tell(AttemptEnd& end) const;
+  StreamView out() const { return out_.view(); }
+  StreamView err() const { return err_.view(); }
+  // Nobody will hear of the attempt.
+  void Discard();
+
+ private:
+  Streams(OutputCollector out, OutputCollector err, Outbox& outbox);
+  std::optional<StartFailure> OpenFile(const char* path, int flags, const char* what, os::Fd& fd);
+  void KeepStderr(std::string_view bytes);  // late_stderr
+  void PassOn(int stream, std::string_view bytes);
+  bool BothToOneFile() const;
+
+  OutputCollector out_;
+  OutputCollector err_;
+  Outbox* outbox_;
+  const StartView* view_ = nullptr;
+  const JobOpening* job_ = nullptr;
+  AttemptEnd* end_ = nullptr;
+  os::Fd in_file_;
+  os::Fd out_file_;
+  os::Fd err_file_;
+  bool late_stderr_failed_ = false;
+  std::string last_words_;
+  int64_t began_at_ = 0;
+  int64_t poll_at_[2] = {0, 0};  // pipes are read from then on
+};
+
+}  // namespace spate::shepherd

@@ -1,0 +1,156 @@
+#include "shepherd/tree_killer.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "shepherd/note.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr int64_t kMilli = 1'000'000;
+// A round waits so long for those whom it killed.
+constexpr int64_t kRound = 50 * kMilli;
+// A process that does not die (its disk or server hangs) holds its slot no longer than this.
+constexpr int64_t kGiveUpAfter = 20'000 * kMilli;
+constexpr int kMostNamed = 5;
+
+// Lets time pass until a child has changed or `nanos` are over.
+void AwaitChild(int64_t nanos) {
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  timespec timeout{nanos / 1'000'000'000, nanos % 1'000'000'000};
+  sigtimedwait(&children, nullptr, &timeout);
+}
+
+}  // namespace
+
+void TreeKiller::Begin() {
+  rounds_ = 0;
+  counts_ = false;
+  left_behind_ = 0;
+  leftovers_.clear();
+  named_ = 0;
+}
+
+void TreeKiller::NameLeftovers() {
+  if (!counts_) return;
+  tree_.Each([&](pid_t pid) {
+    auto info = os::InfoOf(pid);
+    if (!info || info->state == 'Z') return;
+    if (++named_ > kMostNamed) return;
+    if (!leftovers_.empty()) leftovers_ += ", ";
+    leftovers_ += fmt::format("{} (pid {})", EscapeForScreen(info->command), pid);
+  });
+}
+
+void TreeKiller::Ended(int wait_status) {
+  if (counts_ && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) ++left_behind_;
+}
+
+// First whole groups: they die at once, however fast they fork. Then process by process, which
+// gets those who left the group. From the second round on with what is left to us: the cgroup,
+// precedence over those who fork as fast as we kill, and stopping them before they are killed.
+int64_t TreeKiller::Round(int64_t now, pid_t group, const std::function<bool(int64_t)>& reap) {
+  ++rounds_;
+  if (rounds_ > 1) {
+    cgroup_.KillAll();
+    SetPrecedence(true);
+  }
+  KillGroups(group);
+  if (rounds_ > 1) tree_.SignalAll(SIGSTOP);
+  tree_.SignalAll(SIGKILL);
+  int64_t until = now + (rounds_ == 1 ? kRound : 0);
+  bool left = true;
+  while ((left = reap(now)) && (now = os::MonotonicNanos()) < until) {
+    AwaitChild(std::min(until - now, 5 * kMilli));
+  }
+  return left ? now + (rounds_ < 100 ? 1 : 20) * kMilli : 0;
+}
+
+bool TreeKiller::IsHopeless(int64_t now) const { return now - since_ > kGiveUpAfter; }
+
+// The groups of our children. A group's number cannot be anybody else's while one of its members
+// is a child of ours that was not reaped. But a child may have joined a group of somebody else in
+// our session: only groups that began as ours are killed.
+void TreeKiller::KillGroups(pid_t group) {
+  if (group > 1) kill(-group, SIGKILL);
+  pid_t session = getsid(0);
+  for (pid_t pid : tree_.Children()) {
+    auto info = os::InfoOf(pid);
+    if (!info || info->group <= 1) continue;
+    bool ours = info->group == pid || info->group == group || info->session != session;
+    if (ours) kill(-info->group, SIGKILL);
+  }
+}
+
+// Where we may: real-time scheduling, which nothing that we start inherits.
+void TreeKiller::SetPrecedence(bool on) {
+  sched_param parameter{};
+  if (on && !precedence_ && sched_getscheduler(0) == SCHED_OTHER) {
+    parameter.sched_priority = 1;
+    precedence_ = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) == 0;
+  } else if (!on && precedence_) {
+    sched_setscheduler(0, SCHED_OTHER, &parameter);
+    precedence_ = false;
+  }
+}
+
+void TreeKiller::TellSurvivors(AttemptEnd& end) {
+  tree_.Each([&](pid_t pid) {
+    auto info = os::InfoOf(pid);
+    if (!info || info->state == 'Z') return;
+    AddNote(end, fmt::format("could not be ended: {} (pid {}, state {})",
+                             EscapeForScreen(info->command), pid, info->state));
+  });
+}
+
+void TreeKiller::Tell(AttemptEnd& end) {
+  SetPrecedence(false);
+  end.left_behind = left_behind_;
+  if (left_behind_ == 0) return;
+  std::string text = "left behind: " + leftovers_;
+  uint32_t named = static_cast<uint32_t>(std::min(named_, kMostNamed));
+  if (leftovers_.empty()) {
+    text += fmt::format("{} processes", left_behind_);
+  } else if (left_behind_ > named) {
+    text += fmt::format(" and {} more", left_behind_ - named);
+  }
+  AddNote(end, text + ", ended");
+}
+
+// A subreaper without children has nothing below it; then nothing is done at all, since to step
+// aside in the cgroup may take 15 ms.
+bool TreeKiller::KillAll(int64_t patience, pid_t group) {
+  int64_t until = os::MonotonicNanos() + patience;
+  counts_ = false;
+  auto children_left = [] {
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    return pid == 0;
+  };
+  bool first = true;
+  while (children_left()) {
+    if (!first && os::MonotonicNanos() >= until) return false;
+    if (std::exchange(first, false)) SetPrecedence(true);
+    cgroup_.KillAll();
+    KillGroups(group);
+    tree_.SignalAll(SIGSTOP);
+    tree_.SignalAll(SIGKILL);
+    AwaitChild(kMilli);
+  }
+  return true;
+}
+
+}  // namespace spate::shepherd

@@ -49,7 +49,13 @@ enum class Cause : uint8_t {
 inline constexpr int kCauseCount = 9;
 const char* CauseName(Cause cause);  // "success", "exit", "signal", "time", "memory", "check", ...
 
-enum class MemorySource : uint8_t { kNone = 0, kCgroup = 1, kSampled = 2, kRusage = 3, kLast = kRusage };
+enum class MemorySource : uint8_t {
+  kNone = 0,
+  kCgroup = 1,
+  kSampled = 2,
+  kRusage = 3,
+  kLast = kRusage
+};
 const char* MemorySourceName(MemorySource source);
 
 // Which process of an attempt: step, command within the step, rank of a gang (0 without one).

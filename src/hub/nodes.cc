@@ -196,9 +196,8 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   node.serial = caller.serial;
   node.product = std::move(arrival.product);
   node.since = loop_.Now();
-  node.channel =
-      std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name, node.row.user,
-                                  std::move(arrival.features));
+  node.channel = std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name,
+                                             node.row.user, std::move(arrival.features));
   ++connected_;
   log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);

@@ -48,8 +48,8 @@ class Nodes {
                                              const Caller& caller);
   struct Arrival {
     std::unique_ptr<NodePort> port;
-    std::string peer;     // its address, for people
-    std::string product;  // its version
+    std::string peer;                        // its address, for people
+    std::string product;                     // its version
     std::vector<std::string> features = {};  // that it named in its greeting
   };
   // One that was admitted.

@@ -301,11 +301,11 @@ TEST_F(AdoptionTest, WhatIsFrozenStaysSoUntilSomebodyLetsItGo) {
   Order("freeze 3 2");
   Order("start 4 1 1 echo after");  // what was ordered before has been sent, then
   Await("ended 4");
-  dir_.Write("go", "");
   for (int times = 0; times < 2; ++times) {
     Kill();
     Begin();
     EXPECT_EQ(Find("adopted"), "adopted 3 2 slot=5 cpus=500 gpus=g3 limit=77 grace=300 frozen");
+    dir_.Write("go", "");
   }
   Order("thaw 3 2");
   EXPECT_EQ(Await("ended 3"), "ended 3 2 success status=0 slot=5 out=begun|over| note=");
@@ -370,9 +370,8 @@ TEST_F(AdoptionTest, ShepherdsOfAnEarlierProtocolAreEnded) {
   int status = 0;
   EXPECT_EQ(waitpid(old.pid, &status, 0), old.pid);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-  for (const shepherd::ShepherdName& name : *shepherd::ShepherdsIn(folder())) {
-    EXPECT_NE(name.pid, old.pid);
-  }
+  auto left = shepherd::ShepherdsIn(folder());
+  for (const shepherd::ShepherdName& name : *left) EXPECT_NE(name.pid, old.pid);
   EXPECT_FALSE(os::Exists(shepherd::PathOfEnds(folder(), gone)));
   Order("start 4 1 1 echo new");
   EXPECT_EQ(Await("ended 4"), "ended 4 1 success status=0 slot=1 out=new| note=");

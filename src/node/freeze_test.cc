@@ -24,13 +24,13 @@ class FreezeTest : public ProcessExecutorTest, public testing::WithParamInterfac
   }
   // A task that shows that it runs, in two processes, until there is `go`.
   AttemptRef Begin() {
-    AttemptRef ref = Start(
-        Shell("until test -e go; do echo >> a; sleep 0.01; done & "
-              "until test -e go; do echo >> b; sleep 0.01; done; wait"));
+    AttemptRef ref =
+        Start(Shell("until test -e go; do echo >> a; sleep 0.01; done & "
+                    "until test -e go; do echo >> b; sleep 0.01; done; wait"));
     AwaitTicks();
     return ref;
   }
-  uint64_t Size(const char* name) { 
+  uint64_t Size(const char* name) {
     auto info = os::Stat(dir_.Path(name));
     return info ? info->size : 0;
   }
@@ -114,9 +114,8 @@ TEST_P(FreezeTest, AShepherdThatIsKilledMeanwhileLeavesAGoodSlot) {
   EXPECT_EQ(Run("echo next").output->out.bytes, "next\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(By, FreezeTest, testing::Bool(), [](const auto& which) {
-  return which.param ? "Cgroup" : "Signals";
-});
+INSTANTIATE_TEST_SUITE_P(By, FreezeTest, testing::Bool(),
+                         [](const auto& which) { return which.param ? "Cgroup" : "Signals"; });
 
 }  // namespace
 }  // namespace spate::node

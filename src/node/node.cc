@@ -40,7 +40,10 @@ std::string VariableName(std::string_view name) {
 }  // namespace
 
 Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
-    : id_(id), offer_(WithFeatures(std::move(offer))), parts_(std::move(parts)), agent_(offer_, limits) {
+    : id_(id),
+      offer_(WithFeatures(std::move(offer))),
+      parts_(std::move(parts)),
+      agent_(offer_, limits) {
   if (parts_.tell_every.ns > 0) TellState();
 }
 

@@ -1,5 +1,5 @@
-// Bodies of several commands through real shepherds: steps, links of each kind, vectors of ends, and
-// what the system is to hold them to.
+// Bodies of several commands through real shepherds: steps, links of each kind, vectors of ends,
+// and what the system is to hold them to.
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -123,8 +123,7 @@ TEST_F(TaskBodyTest, ANamedPipeLiesInTheTasksOwnFolder) {
   TaskBody body;
   body.steps = {{{Sh("echo through > fifo"), Sh("cat fifo")}}};
   body.links = {{LinkKind::kNamedPipe, {}, {}, "fifo"}};
-  EXPECT_EQ(Status(Run(body).end),
-            "start the named pipe 'fifo' needs a folder of the task's own");
+  EXPECT_EQ(Status(Run(body).end), "start the named pipe 'fifo' needs a folder of the task's own");
   EXPECT_FALSE(os::Exists(dir_.Path("fifo")));
   executor_.reset();
   options_.task_folders = dir_.Path("folders");
@@ -134,8 +133,7 @@ TEST_F(TaskBodyTest, ANamedPipeLiesInTheTasksOwnFolder) {
   EXPECT_EQ(Status(ended.end), "success 0.0=0 0.1=0");
   EXPECT_TRUE(os::ListDir(dir_.Path("folders"))->size() <= 1);  // but for the node's mark
   body.links.push_back({LinkKind::kNamedPipe, {}, {}, "fifo"});
-  EXPECT_EQ(Status(Run(body).end),
-            "start cannot make 'fifo', which links commands: File exists");
+  EXPECT_EQ(Status(Run(body).end), "start cannot make 'fifo', which links commands: File exists");
 }
 
 TEST_F(TaskBodyTest, LinksThatCannotBeMadeAreRefused) {
@@ -179,8 +177,7 @@ TEST_F(TaskBodyTest, ProcessesRunWhereTheyAreBoundTo) {
     EXPECT_EQ(Run(body).output->out.bytes, fmt::format("{}\n", cpu));
   }
   body.cpus = {65000, 65001};
-  EXPECT_EQ(Status(Run(body).end),
-            "start cannot run on processors 65000,65001: Invalid argument");
+  EXPECT_EQ(Status(Run(body).end), "start cannot run on processors 65000,65001: Invalid argument");
   body.cpus = {};
   std::string ours =
       Run(fmt::format("sed -n 's/^Cpus_allowed_list:\\t//p' /proc/{}/status", getpid()))

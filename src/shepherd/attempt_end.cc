@@ -241,8 +241,7 @@ void AttemptRunner::Check(int64_t now) {
 // succeeded; of others there comes what is there.
 void AttemptRunner::BringFiles() {
   if (!folder_.exists()) return;
-  bool ran =
-      commands_.started() > 0 && end_.cause != Cause::kNode && end_.cause != Cause::kStopped;
+  bool ran = commands_.started() > 0 && end_.cause != Cause::kNode && end_.cause != Cause::kStopped;
   bool good = end_.cause == Cause::kSuccess;
   std::string missing;
   {

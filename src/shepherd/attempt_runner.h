@@ -1,6 +1,6 @@
 // Runs one attempt after another: starts its commands, collects their output, ends what they leave
-// behind, checks their files, and writes the report. It knows what happens when; the parts know how:
-// JobTable, Commands, Streams, Links, MemoryWatch, Halt, TreeKiller, TaskFolder.
+// behind, checks their files, and writes the report. It knows what happens when; the parts know
+// how: JobTable, Commands, Streams, Links, MemoryWatch, Halt, TreeKiller, TaskFolder.
 //
 // The owner polls: it calls OnChildren after SIGCHLD, OnPipe for a readable pipe, and OnTime when
 // Deadline has passed. No function waits, but for exec of a started program and, while processes
@@ -72,9 +72,7 @@ class AttemptRunner {
   int PipeToPoll(int stream, int64_t now) const;
   // An attempt is in hand that began so lately that OnPipe is not wanted yet; Deadline() includes
   // the end of this.
-  bool young(int64_t now) const {
-    return phase_ == Phase::kRunning && streams_.AreYoung(now);
-  }
+  bool young(int64_t now) const { return phase_ == Phase::kRunning && streams_.AreYoung(now); }
   bool live() const { return asked_.job != nullptr && asked_.job->opening.live_output; }
 
   // `why`, unless empty, becomes a part of the end's note.

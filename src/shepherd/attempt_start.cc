@@ -96,8 +96,8 @@ void AttemptRunner::Reset(int64_t now) {
   retry_ = {};
   asked_.cpus.reset();
   if (!view.around.cpus.empty()) {
-    asked_.cpus = os::CpuMask::Of(
-        std::vector<int>(view.around.cpus.begin(), view.around.cpus.end()));
+    asked_.cpus =
+        os::CpuMask::Of(std::vector<int>(view.around.cpus.begin(), view.around.cpus.end()));
   }
   folder_.Begin(asked_.job->opening.task_folders, end_.ref);
   links_.Begin(view.around.links, folder_.is_wanted());

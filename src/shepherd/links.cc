@@ -135,8 +135,8 @@ int Links::Keep(os::Fd fd) {
 }
 
 bool Links::Fail(const char* what, const std::string& name, int error) {
-  failure_ = StartFailure::Of(error, fmt::format("cannot {} '{}', which links commands", what,
-                                                 EscapeForScreen(name)));
+  failure_ = StartFailure::Of(
+      error, fmt::format("cannot {} '{}', which links commands", what, EscapeForScreen(name)));
   return false;
 }
 

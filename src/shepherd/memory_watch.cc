@@ -48,11 +48,10 @@ void MemoryWatch::Add(const rusage& usage) {
 
 void MemoryWatch::Note(AttemptEnd& end, uint64_t used) {
   noted_ = true;
-  AddNote(end, used > limit_
-                   ? fmt::format("used {} of memory, {} were allowed", FormatSize(used),
-                                 FormatSize(limit_))
-                   : fmt::format("needed more memory than the {} that were allowed",
-                                 FormatSize(limit_)));
+  AddNote(end, used > limit_ ? fmt::format("used {} of memory, {} were allowed", FormatSize(used),
+                                           FormatSize(limit_))
+                             : fmt::format("needed more memory than the {} that were allowed",
+                                           FormatSize(limit_)));
 }
 
 void MemoryWatch::Tell(AttemptEnd& end) {

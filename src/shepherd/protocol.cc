@@ -212,8 +212,8 @@ void ReadCommands(Reader& in, StartView& view) {
 
 void ReadAround(Reader& in, StartView& view) {
   std::string_view bytes = in.Blob();
-  view.around = bytes.empty() ? StartView::Surroundings()
-                              : in.Fields<StartView::Surroundings>(bytes);
+  view.around =
+      bytes.empty() ? StartView::Surroundings() : in.Fields<StartView::Surroundings>(bytes);
   if (view.around.links.empty()) return;
   std::vector<uint16_t> commands;
   for (const StartView::CommandView& one : view.commands) {

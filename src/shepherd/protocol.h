@@ -1,9 +1,9 @@
 // What a shepherd and its parent say to each other, over a stream socket of one machine.
 //
 // Orders go to the shepherd, reports come from it. Each lists its fields once, for both ways
-// (core/model/fields.h); only the body of a Start is laid out by hand, to be used where it lies. See
-// docs/formats/shepherd.md for the grammar. Decoders take any bytes and return kCorrupt for what
-// they do not understand.
+// (core/model/fields.h); only the body of a Start is laid out by hand, to be used where it lies.
+// See docs/formats/shepherd.md for the grammar. Decoders take any bytes and return kCorrupt for
+// what they do not understand.
 #pragma once
 
 #include <cstdint>
@@ -289,8 +289,8 @@ struct Freeze {
   friend bool operator==(const Freeze&, const Freeze&) = default;
 };
 
-using Order = std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder,
-                           CloseJob, Freeze>;
+using Order =
+    std::variant<Setup, JobOpening, TakeBack, EndOrder, Pause, Taken, LeaveOrder, CloseJob, Freeze>;
 // Whether it is a Start, for DecodeStart; all other orders are for DecodeOrder.
 bool IsStart(std::string_view frame);
 Result<Order> DecodeOrder(std::string_view frame);
@@ -414,8 +414,8 @@ void Append(std::string& out, const Message& message);
 // With `environment` in place of the job's.
 void AppendOpenJob(std::string& out, const JobOpening& job,
                    const std::vector<std::string>& environment);
-// An error, and nothing appended, when the body is too large for a frame, a text in it has a NUL, or
-// its links cannot be made.
+// An error, and nothing appended, when the body is too large for a frame, a text in it has a NUL,
+// or its links cannot be made.
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended, Adopted>;

@@ -195,9 +195,8 @@ TEST(Protocol, OtherOrdersComeBackAsTheyWere) {
         orders.push_back(std::move(*order));
       }
     }
-    RC_ASSERT(orders ==
-              (std::vector<Order>{setup, job, back, end, pause, taken, LeaveOrder{}, close,
-                                  freeze}));
+    RC_ASSERT(orders == (std::vector<Order>{setup, job, back, end, pause, taken, LeaveOrder{},
+                                            close, freeze}));
   }));
 }
 
@@ -243,8 +242,8 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
     const auto& got = std::get<Ended>(*report);
     // Encoded again it gives the same bytes, so nothing was lost.
     std::string again;
-    Append(again, EndedView{
-                      got.end, {view(got.output.out), view(got.output.err), view(got.output.files)}});
+    Append(again, EndedView{got.end,
+                            {view(got.output.out), view(got.output.err), view(got.output.files)}});
     RC_ASSERT(again == bytes);
     RC_ASSERT(got.end.note == end.note);
     RC_ASSERT(got.end.slot == end.slot);

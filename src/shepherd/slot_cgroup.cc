@@ -1,5 +1,5 @@
-// Files of cgroup v2: memory.max, memory.peak, memory.events, cgroup.kill, cgroup.freeze. They are opened once; an
-// attempt costs a read and a write, none where there is no controller.
+// Files of cgroup v2: memory.max, memory.peak, memory.events, cgroup.kill, cgroup.freeze. They are
+// opened once; an attempt costs a read and a write, none where there is no controller.
 //
 // memory.oom.group stays off: it would take the shepherd along. The kernel kills the largest
 // process, and the shepherd, told by memory.events, the rest.

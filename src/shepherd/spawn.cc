@@ -82,8 +82,8 @@ bool TakeDescriptors(const Program& program) {
 bool TakeLimits(const Program& program, StartResult& result) {
   for (const ProcessLimit& limit : program.limits) {
     rlimit both{limit.most, limit.most};
-    if (setrlimit(static_cast<__rlimit_resource>(kResources[static_cast<int>(limit.kind)]), &both) ==
-        0) {
+    if (setrlimit(static_cast<__rlimit_resource>(kResources[static_cast<int>(limit.kind)]),
+                  &both) == 0) {
       continue;
     }
     result.refused_limit = &limit;

@@ -50,7 +50,7 @@ struct StartResult {
   int exec_error = 0;  // errno of exec: the child exits with 127 and must be reaped as any other
   const ProcessLimit* refused_limit = nullptr;  // exec_error is of this one,
   bool refused_cpus = false;                    // or of its processors
-  int nice_error = 0;  // the program runs, but with another nice value
+  int nice_error = 0;                           // the program runs, but with another nice value
 };
 
 // The child has an empty signal mask, and is killed when the calling thread ends.

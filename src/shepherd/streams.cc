@@ -75,7 +75,8 @@ std::optional<StartFailure> Streams::OpenFile(const char* path, int flags, const
   }
   if (fd) return std::nullopt;
   int error = errno;
-  return StartFailure::Of(error, fmt::format("cannot open '{}' as {}", EscapeForScreen(path), what));
+  return StartFailure::Of(error,
+                          fmt::format("cannot open '{}' as {}", EscapeForScreen(path), what));
 }
 
 void Streams::GiveTo(Program& program, bool reads_input) const {

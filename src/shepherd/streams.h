@@ -1,5 +1,5 @@
-// Where an attempt's commands read from and write to, apart from links: the files that it names, and
-// the pipes of this process, whose output is collected.
+// Where an attempt's commands read from and write to, apart from links: the files that it names,
+// and the pipes of this process, whose output is collected.
 #pragma once
 
 #include <cstdint>

@@ -361,7 +361,8 @@ void HubWorld::Connect(size_t index) {
   auto ear = std::make_unique<Ear>(
       *place.link.first, [this, index](const wire::ToHub& truth) { LieBefore(index, truth); }, cut);
   place.ear = ear.get();
-  hub_->nodes().Arrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()}, owner);
+  hub_->nodes().Arrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()},
+                        owner);
   place.machine->Connect(*place.link.second);
   if (peace_ || options_.node_life.ns == 0) return;
   After(Random(options_.node_life * 2), [this, index, state = place.state] {

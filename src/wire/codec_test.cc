@@ -69,8 +69,12 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
                       std::string(kInstanceBytes, 'i'),
                       testing::AnyNames()};
     RC_ASSERT(DecodeGreeting(Bytes(greeting)).value() == greeting);
-    Welcome welcome{AnyText(), kProtocol, testing::AnyId<Epoch>(), NodeId(testing::AnyU32()),
-                    Duration::Millis(testing::AnyU32()), testing::AnyNames()};
+    Welcome welcome{AnyText(),
+                    kProtocol,
+                    testing::AnyId<Epoch>(),
+                    NodeId(testing::AnyU32()),
+                    Duration::Millis(testing::AnyU32()),
+                    testing::AnyNames()};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
     Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange(0, kRefusalCodeCount)), AnyText()};
     RC_ASSERT(DecodeRefusal(Bytes(refusal)).value() == refusal);
@@ -198,8 +202,10 @@ TEST(Codec, FieldsOfANewerVersionAreIgnored) {
 
 // A node of a version without features has none, whatever we can do.
 TEST(Codec, AnOldGreetingNamesNoFeatures) {
-  Greeting old{"1.0", kProtocol, kProtocol, Role::kNode, 7, "nonce", "proof", "n1",
-               std::string(kInstanceBytes, 'i'), {}};
+  Greeting old{"1.0",       kProtocol, kProtocol,
+               Role::kNode, 7,         "nonce",
+               "proof",     "n1",      std::string(kInstanceBytes, 'i'),
+               {}};
   std::string bytes = Bytes(old);
   EXPECT_EQ(bytes.substr(bytes.size() - 2), "\x52\x00"s);  // field 10, empty
   EXPECT_EQ(DecodeGreeting(bytes.substr(0, bytes.size() - 2)).value(), old);

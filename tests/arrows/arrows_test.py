@@ -56,7 +56,7 @@ class Arrows(unittest.TestCase):
             ("store/sqlite", "store/postgres/p.h", False), ("store", "store/sqlite/s.h", False),
             ("format/joblist", "core/model/m.h", True), ("format/joblist", "format/dag/d.h", False),
             ("cli", "format/joblist/j.h", True), ("cli/job", "cli/io.h", True), ("cli", "cli/job/c.h", False),
-            ("hub", "transport/t.h", True), ("hub", "transport/tcp/c.h", False), ("apps", "transport/tcp/c.h", True),
+            ("hub", "transport/t.h", True), ("hub", "transport/tcp/c.h", False), ("daemon", "transport/tcp/c.h", True), ("apps", "hub/h.h", False),
             ("unheard_of", "base/b.h", False),
         ]
         for folder, header, ok in table:

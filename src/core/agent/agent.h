@@ -71,8 +71,8 @@ struct DropArrived {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
-// A running attempt is to stop where it is, or to go on. While it is frozen no limit of time counts;
-// one that is to end is let go.
+// A running attempt is to stop where it is, or to go on. While it is frozen no limit of time
+// counts; one that is to end is let go.
 struct FreezeArrived {
   AttemptRef ref;
   bool frozen = false;
@@ -102,8 +102,8 @@ struct OutputBlocked {
 };
 
 using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, RecallArrived,
-                           StopArrived, DropArrived, FreezeArrived, AttemptStarted, AttemptEnded, OrderTakenBack,
-                           MemorySampled, LoadSampled, OutputBlocked>;
+                           StopArrived, DropArrived, FreezeArrived, AttemptStarted, AttemptEnded,
+                           OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 
@@ -146,8 +146,8 @@ struct ReportPaused {
 struct ForgetJob {
   JobId job;
 };
-using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd, ReportReturned,
-                           ReportSlow, ReportPaused, ForgetJob>;
+using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd,
+                           ReportReturned, ReportSlow, ReportPaused, ForgetJob>;
 
 // An attempt that runs, as far as the agent knows.
 struct Run {

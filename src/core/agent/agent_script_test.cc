@@ -156,9 +156,7 @@ class AgentMachine : public script::Machine {
     Epoch epoch(static_cast<uint32_t>(line.Number("epoch", 1)));
     events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks)});
   }
-  void Freeze(Line& line) {
-    events_.push_back(FreezeArrived{line.Ref(), line.verb() == "freeze"});
-  }
+  void Freeze(Line& line) { events_.push_back(FreezeArrived{line.Ref(), line.verb() == "freeze"}); }
   void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
   void Stop(Line& line) {
     auto [job, tasks] = line.JobOrTasks();

@@ -44,10 +44,10 @@ struct Given {
   Instant since;            // when it became the first of its slot, as far as is known
   bool told_start = false;  // `since` is exact
   bool warned = false;
-  bool ending = false;            // TERM was ordered
-  bool killed = false;            // KILL was ordered
-  bool taking_back = false;       // a TakeBack is under way
-  bool give_to_hub = false;       // when it comes back it is returned, not queued again
+  bool ending = false;       // TERM was ordered
+  bool killed = false;       // KILL was ordered
+  bool taking_back = false;  // a TakeBack is under way
+  bool give_to_hub = false;  // when it comes back it is returned, not queued again
   Instant frozen_at = Instant::Never();
   Duration frozen;                // before that; does not count against limits
   Cause cause = Cause::kStopped;  // why it is being ended

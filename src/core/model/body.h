@@ -121,7 +121,8 @@ struct TaskBody {
   std::vector<uint16_t> cpus;  // processors that it may run on; empty: all that the node may
   std::vector<Check> output_checks;
   // Redirections of what no link has: of the first command (in) and of all (out, err). Empty means
-  // the null device (in) or collected by the shepherd (out, err). Relative to the job's folder. When out and err are the same path, both go to one file.
+  // the null device (in) or collected by the shepherd (out, err). Relative to the job's folder.
+  // When out and err are the same path, both go to one file.
   std::string stdin_file;
   std::string stdout_file;
   std::string stderr_file;

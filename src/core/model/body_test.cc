@@ -21,7 +21,8 @@ TEST(CheckLinks, SaysWhichCannotBeMade) {
   } kCases[] = {
       {{{kPipe, {{0, 0, 3}}, {{0, 1, 4}}, ""}}, ""},
       {{{kPipe, {{0, 0, 1}, {0, 0, 2}}, {{0, 1, 0}}, ""}}, ""},
-      {{{kPipe, {{0, 0, 1}}, {}, ""}}, "link 1 (pipe) of the task needs a writer and a reader in one step"},
+      {{{kPipe, {{0, 0, 1}}, {}, ""}},
+       "link 1 (pipe) of the task needs a writer and a reader in one step"},
       {{{kPipe, {{0, 0, 1}}, {{1, 0, 0}}, ""}},
        "link 1 (pipe) of the task needs a writer and a reader in one step"},
       {{{kPipe, {{0, 0, 1}}, {{0, 1, 0}}, "name"}}, "link 1 (pipe) of the task has a name"},
@@ -32,7 +33,8 @@ TEST(CheckLinks, SaysWhichCannotBeMade) {
       {{{kPipe, {{0, 0, 64}}, {{0, 1, 0}}, ""}},
        "link 1 (pipe) of the task names descriptor 64, and 63 is the last"},
       {{{kPipe, {{0, 0, 1}}, {{0, 1, 0}}, ""}, {kFile, {}, {{0, 1, 0}}, "in"}},
-       "link 2 (file) of the task names descriptor 0 of command 2 of step 1, which has a link already"},
+       "link 2 (file) of the task names descriptor 0 of command 2 of step 1, which has a link "
+       "already"},
       {{{kNamedPipe, {}, {}, "sub/fifo"}}, ""},
       {{{kNamedPipe, {}, {}, ""}}, "link 1 (named pipe) of the task has no name"},
       {{{kNamedPipe, {{0, 0, 3}}, {}, "fifo"}},
@@ -59,9 +61,8 @@ TEST(PipeCommands, LinksEachCommandOfTheLastStepToTheNext) {
   TaskBody body;
   body.steps = {{{{{"a"}}, {{"b"}}}}, {{{{"c"}}, {{"d"}}, {{"e"}}}}};
   PipeCommands(body);
-  EXPECT_EQ(body.links,
-            (std::vector<Link>{{LinkKind::kPipe, {{1, 0, 1}}, {{1, 1, 0}}, ""},
-                               {LinkKind::kPipe, {{1, 1, 1}}, {{1, 2, 0}}, ""}}));
+  EXPECT_EQ(body.links, (std::vector<Link>{{LinkKind::kPipe, {{1, 0, 1}}, {{1, 1, 0}}, ""},
+                                           {LinkKind::kPipe, {{1, 1, 1}}, {{1, 2, 0}}, ""}}));
 }
 
 }  // namespace

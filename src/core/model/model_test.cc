@@ -48,8 +48,9 @@ TEST(Needs, LabelsAndNamesOfNodesExcludeWholeNodes) {
                 "needs a node with label 'gpu', this machine has it not"},
            Case{{.named = {}, .labels = {"@links", "big"}}, ""},
            // What its program can do, the owner of a node cannot say by a label.
-           Case{{.named = {}, .labels = {"@gang"}},
-                "needs a node whose spate knows 'gang', that of this machine is too old: update it"},
+           Case{
+               {.named = {}, .labels = {"@gang"}},
+               "needs a node whose spate knows 'gang', that of this machine is too old: update it"},
            Case{{.named = {}, .on_node = "this machine"}, ""},
            Case{{.named = {}, .on_node = "n7"},
                 "is to run on node n7 alone, and this is this machine"},

@@ -110,7 +110,8 @@ struct Offer {
   std::vector<std::string> labels = {};    // sorted
   Instant end_of_life = Instant::Never();  // when its machine is taken away
   std::string temp_dir = {};  // where stderr stays that is kept there, for people; empty: not told
-  // What its program understands (wire/greeting.h). A task that needs one of them has its name, with
+  // What its program understands (wire/greeting.h). A task that needs one of them has its name,
+  // with
   // '@' in front, among its labels.
   std::vector<std::string> features = {};
 };

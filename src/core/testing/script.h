@@ -55,8 +55,8 @@ class Line {
   AttemptRef Ref();    // the next plain word and attempt=N (1): "j1.7"
   // cpus= (1), memory=, any of gpus= licences= disks=, time=, labels=a,b on= not-on=n1,n2
   Needs TaskNeeds();
-  // cpus= (as slots), memory=, any of gpus= licences= disks=, user=, labels=a,b features=a,b for a node of this
-  // name.
+  // cpus= (as slots), memory=, any of gpus= licences= disks=, user=, labels=a,b features=a,b for a
+  // node of this name.
   Offer NodeOffer(std::string_view name);
   // The cause of an attempt's end and its status: success, exit=3, signal=9, time, memory, check,
   // node, start=127 or stopped; with wall=, slot= and note=.

@@ -1,7 +1,9 @@
-// What the rare records of a journal tell: how a job was accepted, and why it is held.
+// What the journal tells of a job beside its tasks: what was asked for, and why it is held. The
+// engine says what holds now, and the records in what words.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,8 +18,6 @@ struct LogFacts {
   engine::HoldReason held = engine::HoldReason::kNone;
   Instant held_at;                          // 0: not known
   std::map<NodeId, std::string> set_aside;  // nodes that get nothing of the job, and why
-  std::vector<TaskClass> requests;
-  std::vector<RequestRun> runs;  // the newest of a task stands first
   // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
   // list is not among it.
   struct Cancelled {
@@ -29,6 +29,8 @@ struct LogFacts {
   const std::string* WhyCancelled(TaskIndex index) const;
   // What a task asks for; null when the journal does not tell.
   const Needs* NeedsOf(TaskIndex index) const;
+
+  std::shared_ptr<const store::JobReplay> replay;
 };
 Result<LogFacts> ReadLog(store::History& history);
 

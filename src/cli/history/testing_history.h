@@ -173,6 +173,12 @@ class HistoryWorld {
       batch.outputs.push_back(std::move(output));
       Commit(std::move(batch));
     }
+    // A lease of the task, and its end.
+    void RunTask(engine::AttemptEnded ended, std::string out = "", std::string err = "") {
+      const AttemptRef& ref = ended.end.ref;
+      Record(engine::Leased{ended.node, ref.job, ref.attempt, {{ref.index, 1}}});
+      Record(std::move(ended), std::move(out), std::move(err));
+    }
     void PutRow(const std::function<void(store::JobRow&)>& change) {
       change(row_);
       store_->PutJob(row_);

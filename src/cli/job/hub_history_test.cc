@@ -44,8 +44,8 @@ class HubHistoryTest : public testing::Test {
     hub_.Submit(5, "ada");
     ASSERT_TRUE(hub_.Commit(HubWorld::Ends(JobId(1), 0, 2, "out")));
     ASSERT_TRUE(hub_.Commit(HubWorld::Ends(JobId(2), 0, 1, "secret")));
-    auto failed = store::EndOf(1, Cause::kExit, JobId(2));
-    ASSERT_TRUE(hub_.Record(failed));
+    ASSERT_TRUE(hub_.Record(engine::Leased{NodeId(1), JobId(2), Attempt(1), {{1, 1}}}));
+    ASSERT_TRUE(hub_.Record(store::EndOf(1, Cause::kExit, JobId(2))));
     hub_.store().PutProgress({.job = JobId(1),
                               .state = store::JobState::kRunning,
                               .started = kThen + Duration::Seconds(60),
@@ -144,6 +144,29 @@ TEST_F(HubHistoryTest, OwnJobsTellAll) {
   EXPECT_EQ(Out(Command::kJobTail, {"1", "-n", "1"}), "out1");
   EXPECT_NE(Out(Command::kTaskInfo, {"1.2"}).find("attempt 1"), std::string::npos);
   EXPECT_NE(Out(Command::kTaskExplain, {"3.2"}).find("waits for a free slot"), std::string::npos);
+}
+
+TEST_F(HubHistoryTest, ASickBatchThatWasStoppedAndPushedAgainRuns) {
+  JobId job = hub_.Submit(3, "ada");
+  ASSERT_TRUE(hub_.Record(engine::Leased{NodeId(1), job, Attempt(1), {{0, 1}}}));
+  ASSERT_TRUE(hub_.Record(store::EndOf(0, Cause::kExit, job)));
+  ASSERT_TRUE(hub_.Record(engine::NodeSick{NodeId(1), job, "it fails everything"}));
+  ASSERT_TRUE(hub_.Record(engine::JobHeld{job, engine::HoldReason::kAllFail}));
+  std::string info = Out(Command::kJobInfo, {"1"});
+  EXPECT_NE(info.find("held: "), std::string::npos) << info;
+  EXPECT_NE(info.find("it fails everything"), std::string::npos) << info;
+  store::Batch stop;
+  stop.now = kThen + Duration::Seconds(30);
+  stop.records = {engine::TasksWithdrawn{job, {{1, 2}}, ""},
+                  engine::JobFinished{job, {.total = 3, .failed = 1, .cancelled = 2}}};
+  ASSERT_TRUE(hub_.Commit(std::move(stop)));
+  ASSERT_TRUE(hub_.Record(engine::JobGrown{job, 2, {}, {{3, 2, 0}}}));
+  hub_.store().PutProgress({.job = job, .state = store::JobState::kRunning, .started = kThen});
+  // What had ended is neither the new tasks' fault, nor the node's.
+  info = Out(Command::kJobInfo, {"1"});
+  EXPECT_NE(info.find("running\n"), std::string::npos) << info;
+  EXPECT_EQ(info.find("held"), std::string::npos) << info;
+  EXPECT_EQ(info.find("set aside"), std::string::npos) << info;
 }
 
 TEST_F(HubHistoryTest, CommandsAreThoseOfAHub) {

@@ -95,14 +95,14 @@ TEST_F(JobCommands, ListShowsEveryStateTheNewestLast) {
     text.name = "dead";
     text.rows = {"a", "b", "c"};
     auto job = world_.AddJob(text);
-    job->Record(AttemptOf(3, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+    job->RunTask(AttemptOf(3, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
   }
   world_.temp().Write("state/jobs/4/job.db", "no database, but it is long enough to be seen");
   JobText text;
   text.name = "now";
   text.rows = {"a", "b", "c", "d"};
   auto running = world_.AddJob(text);
-  running->Record(AttemptOf(5, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+  running->RunTask(AttemptOf(5, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
   EXPECT_EQ(Out(Command::kJobList, {}),
             "JOB  NAME     STATE        DONE  FAILED  STARTED             TOOK\n"
             "  1  align    finished      6/6       3  2020-09-13 12:26  8.00 s\n"
@@ -285,8 +285,10 @@ TEST_F(JobCommands, CatIsByteExact) {
   std::string longer = std::string(100'000, 'a') + std::string(100'000, 'z');
   {
     auto job = world_.AddJob(text);
-    job->Record(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), bytes, "e1\n");
-    job->Record(AttemptOf(1, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "two", longer);
+    job->RunTask(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), bytes,
+                 "e1\n");
+    job->RunTask(AttemptOf(1, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "two",
+                 longer);
   }
   Ran ran = Run(Command::kJobCat, {"1.1"});
   EXPECT_EQ(ran.code, kExitSuccess);
@@ -312,7 +314,7 @@ TEST_F(JobCommands, CatTellsWhatIsMissing) {
   {
     auto job = world_.AddJob(text);
     path = job->path();
-    job->Record(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "some text");
+    job->RunTask(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "some text");
   }
   world_.temp().Write("state/jobs/1/output", "some");
   Ran ran = Run(Command::kJobCat, {});
@@ -321,7 +323,7 @@ TEST_F(JobCommands, CatTellsWhatIsMissing) {
   world_.settings.stdout_pattern = "{#}.log";
   {
     auto job = world_.AddJob(text);
-    job->Record(AttemptOf(2, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+    job->RunTask(AttemptOf(2, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
   }
   EXPECT_EQ(Run(Command::kJobCat, {"2.1"}).err,
             "spate: 2.1: its standard output went to '1.log'\n");
@@ -424,7 +426,7 @@ TEST_F(JobCommands, TailPrintsTheLastLinesInTheOrderOfTheEnds) {
 
 TEST_F(JobCommands, TailCutsWithinAnOutput) {
   auto job = world_.AddJob(SixTasks());
-  job->Record(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "1\n2\n\n4");
+  job->RunTask(AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded), "1\n2\n\n4");
   EXPECT_EQ(Run(Command::kJobTail, {"-n", "1"}).out, "4");
   EXPECT_EQ(Run(Command::kJobTail, {"-n", "2"}).out, "\n4");
   EXPECT_EQ(Run(Command::kJobTail, {"-n", "3"}).out, "2\n\n4");
@@ -481,7 +483,7 @@ TEST_F(JobCommands, ReportAddsUpRuns) {
   JobText text;
   text.rows = {"true"};
   auto one = world_.AddJob(text);
-  one->Record(AttemptOf(2, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
+  one->RunTask(AttemptOf(2, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
   EXPECT_EQ(Out(Command::kReport, {}),
             "USER  JOB  NAME   TASKS  ENDS     FAILED  CPU-H  WALL-H    PEAK  SUGGEST\n"
             "me      1  align      5     6  3 (60.0%)   0.00    0.00  3.0 MB       4M\n"

@@ -75,7 +75,7 @@ TEST_F(TaskCommands, InfoOfChecksFilesAndNotes) {
     end.end.read_bytes = 2048;
     end.end.written_bytes = 10;
     end.end.processes = {{0, 0, 0, 0}, {0, 1, 0, 141}};
-    job->Record(std::move(end), std::string(200'000, 'x'));
+    job->RunTask(std::move(end), std::string(200'000, 'x'));
   }
   std::string out = Out(Command::kTaskInfo, {"1.1"});
   for (const char* line :

@@ -79,6 +79,10 @@ class Durable {
   uint64_t Digest() const;
   uint64_t StateBytes() const;
 
+  // Whether Apply may be given the record: it follows from those before it. True of what the engine
+  // makes; ask for what was read and may have been damaged.
+  bool Admits(const Record& record) const;
+
   // ---- Changes
   void Apply(const Record& record, Changes& changes);
   // The last record that this node and attempt had is to have `more` tasks; it was `so_far` until

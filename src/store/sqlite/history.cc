@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/units.h"
 #include "store/record_codec.h"
@@ -34,29 +35,32 @@ Result<History> History::Open(const JobPlace& place, uint32_t number) {
   return history;
 }
 
-Status History::Scan() {
-  if (scan_) return {};
-  auto scan = ScanTasks(db_, part_);
-  if (!scan) return std::unexpected(std::move(scan.error()));
-  if (!IsAtWork(summary_)) {
-    for (TaskStanding& task : scan->tasks) {
-      if (task.state == TaskState::kLeased) task.state = TaskState::kQueued;
-    }
-    scan->counts.queued += scan->counts.leased;
-    scan->counts.leased = 0;
-  }
-  scan_ = std::move(*scan);
-  return {};
+Result<std::shared_ptr<const JobReplay>> History::Replayed() {
+  if (replay_) return replay_;
+  auto replay = std::make_shared<JobReplay>(part_.job);
+  auto replayed = ReplayJob(db_, part_, *replay);
+  if (!replayed) return std::unexpected(std::move(replayed.error()));
+  replay_ = std::move(replay);
+  return replay_;
 }
 
 Result<JobCounts> History::Counts() {
-  if (auto scanned = Scan(); !scanned) return std::unexpected(std::move(scanned.error()));
-  return scan_->counts;
+  auto replay = Replayed();
+  if (!replay) return std::unexpected(std::move(replay.error()));
+  JobCounts counts = (*replay)->job().counts();
+  if (!IsAtWork(summary_)) counts.queued += std::exchange(counts.leased, 0);
+  return counts;
+}
+
+TaskState History::StateOf(TaskIndex index) const {
+  TaskState state = replay_->job().StateOf(index);
+  return state == TaskState::kLeased && !IsAtWork(summary_) ? TaskState::kQueued : state;
 }
 
 Result<JobStatistics> History::Statistics() {
-  if (auto scanned = Scan(); !scanned) return std::unexpected(std::move(scanned.error()));
-  return scan_->statistics;
+  auto replay = Replayed();
+  if (!replay) return std::unexpected(std::move(replay.error()));
+  return (*replay)->sums().Statistics(base_us_, (*replay)->job().counts().succeeded);
 }
 
 Result<Duration> History::MeanWall() {
@@ -91,14 +95,14 @@ Result<AttemptEntry> History::ReadAttempt(uint64_t seq) {
 }
 
 Result<TaskSummary> History::SummaryOf(TaskIndex index) {
-  const TaskStanding& standing = scan_->tasks[index];
+  const TaskEnds& ends = replay_->EndsOf(index);
   TaskSummary summary = {.index = index,
-                         .state = standing.state,
-                         .attempts = standing.attempts,
-                         .tries = standing.tries,
+                         .state = StateOf(index),
+                         .attempts = ends.attempts,
+                         .tries = ends.tries,
                          .last = std::nullopt};
-  if (standing.last_seq != 0) {
-    auto last = ReadAttempt(standing.last_seq);
+  if (ends.last_seq != 0) {
+    auto last = ReadAttempt(ends.last_seq);
     if (!last) return std::unexpected(std::move(last.error()));
     summary.last = std::move(*last);
   }
@@ -107,13 +111,15 @@ Result<TaskSummary> History::SummaryOf(TaskIndex index) {
 
 Status History::Tasks(const TaskFilter& filter,
                       const std::function<bool(const TaskSummary&)>& visit) {
-  if (auto scanned = Scan(); !scanned) return scanned;
-  uint64_t size = scan_->tasks.size();
+  auto replay = Replayed();
+  if (!replay) return std::unexpected(std::move(replay.error()));
+  uint64_t size = (*replay)->job().task_count();
   uint64_t first = std::min<uint64_t>(filter.first, size);
   uint64_t end = first + std::min(filter.count, size - first);
   for (uint64_t i = first; i < end; ++i) {
-    if ((filter.states & TaskFilter::Bit(scan_->tasks[i].state)) == 0) continue;
-    auto summary = SummaryOf(static_cast<TaskIndex>(i));
+    auto index = static_cast<TaskIndex>(i);
+    if ((filter.states & TaskFilter::Bit(StateOf(index))) == 0) continue;
+    auto summary = SummaryOf(index);
     if (!summary) return std::unexpected(std::move(summary.error()));
     if (!visit(*summary)) break;
   }
@@ -121,11 +127,13 @@ Status History::Tasks(const TaskFilter& filter,
 }
 
 Result<TaskSummary> History::Task(TaskIndex index) {
-  if (auto scanned = Scan(); !scanned) return std::unexpected(std::move(scanned.error()));
-  if (index >= scan_->tasks.size()) {
+  auto replay = Replayed();
+  if (!replay) return std::unexpected(std::move(replay.error()));
+  const uint32_t size = (*replay)->job().task_count();
+  if (index >= size) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("job {} has {} tasks, and none with the number {}", summary_.number,
-                            scan_->tasks.size(), uint64_t{index} + 1));
+                            size, uint64_t{index} + 1));
   }
   return SummaryOf(index);
 }

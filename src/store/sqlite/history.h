@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,10 +15,10 @@
 #include "store/attempt_entry.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/job_list.h"
+#include "store/sqlite/job_replay.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/output_file.h"
 #include "store/sqlite/row_reader.h"
-#include "store/sqlite/task_scan.h"
 
 namespace spate::store {
 
@@ -42,16 +43,21 @@ class History {
   static Result<History> Open(const JobPlace& place, uint32_t number);
 
   const JobSummary& summary() const { return summary_; }
-  // From the journal itself, at the moment of the first call of one of these or of Tasks and Task;
-  // Refresh makes the next call look again. In a job that nobody runs, leased tasks are counted
-  // and shown as queued: they will be run again.
+  // What the engine makes of the journal, at the moment of the first call of this, or of one of
+  // those below that say so; Refresh makes the next call look again. kCorrupt: see ReplayJob.
+  Result<std::shared_ptr<const JobReplay>> Replayed();
+  void Refresh() { replay_.reset(); }
+  // By Replayed, but that in a job that nobody runs leased tasks are counted and shown as queued:
+  // they will be run again.
   Result<JobCounts> Counts();
+  // By Replayed.
   Result<JobStatistics> Statistics();
-  void Refresh() { scan_.reset(); }
   // Of all attempts that were started; without the cost of Statistics.
   Result<Duration> MeanWall();
+  // As it was changed last; without the cost of Replayed.
+  Result<JobPolicy> Policy() { return ReplayPolicy(db_, part_); }
 
-  // Tasks by index, until `visit` returns false.
+  // Tasks by index, until `visit` returns false; by Replayed, as Task.
   Status Tasks(const TaskFilter& filter, const std::function<bool(const TaskSummary&)>& visit);
   // kNotFound: the job has no such task.
   Result<TaskSummary> Task(TaskIndex index);
@@ -85,7 +91,8 @@ class History {
         part_(PartOf(summary_.row)),
         rows_(db_.path(), frozen),
         output_(summary_.place.OutputPath(summary_.row.job)) {}
-  Status Scan();
+  // As people see it; after Replayed.
+  TaskState StateOf(TaskIndex index) const;
   Result<TaskSummary> SummaryOf(TaskIndex index);
   Result<AttemptEntry> ReadAttempt(uint64_t seq);
 
@@ -96,7 +103,7 @@ class History {
   Statement attempt_, rare_;
   RowReader rows_;
   OutputReader output_;
-  std::optional<TaskScan> scan_;
+  std::shared_ptr<const JobReplay> replay_;
 };
 
 }  // namespace spate::store

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "store/sqlite/job_replay.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/schema.h"
-#include "store/sqlite/task_scan.h"
 
 namespace spate::store {
 namespace {
@@ -30,10 +30,10 @@ Result<JobRow> ReadRow(const JournalPlace& place, JobId job = {}) {
 void CountTasks(JobSummary& summary) {
   auto db = OpenJournalToRead(summary.place.DbPath(), IsFrozen(summary.place));
   if (!db) return;
-  auto scan = ScanTasks(*db, PartOf(summary.row));
-  if (!scan) return;
-  scan->counts.queued = scan->counts.leased = 0;  // as in every row of a run
-  summary.row.counts = scan->counts;
+  JobReplay replay(summary.row.job);
+  if (!ReplayJob(*db, PartOf(summary.row), replay)) return;
+  summary.row.counts = replay.job().counts();
+  summary.row.counts.queued = summary.row.counts.leased = 0;  // as in every row of a run
 }
 
 bool Matches(const JobSummary& summary, const JobFilter& filter) {

@@ -205,20 +205,6 @@ Status Reader::Matches(const ParasolFacts& facts, const std::string& pattern) {
   return {};
 }
 
-// A batch's, as it was changed last.
-Result<JobPolicy> PolicyOf(store::History& history, JobId job) {
-  JobPolicy policy;
-  Status read = history.Log([&](const engine::Record& record) {
-    if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
-      if (accepted->job == job) policy = accepted->plan.policy;
-    } else if (const auto* changed = std::get_if<engine::PolicyChanged>(&record)) {
-      if (changed->job == job) policy = changed->policy;
-    }
-  });
-  if (!read) return std::unexpected(std::move(read.error()));
-  return policy;
-}
-
 Status Reader::Batches(const ParasolFacts& facts) {
   std::vector<HubBatch> batches;
   for (const auto& [id, figures] : facts.batches) {
@@ -231,7 +217,7 @@ Status Reader::Batches(const ParasolFacts& facts) {
     if (!mean) return std::unexpected(std::move(mean.error()));
     HubBatch& batch = batches.emplace_back(figures);
     if (batch.priority == 0) {
-      auto policy = PolicyOf(*history, id);
+      auto policy = history->Policy();
       if (!policy) return std::unexpected(std::move(policy.error()));
       batch.priority = PriorityOfWeight(policy->weight);
       batch.max_job = policy->max_running == 0 ? -1 : int64_t{policy->max_running};

@@ -1,0 +1,168 @@
+// Which records follow from what was before. Apply trusts what it is given, as the engine makes it;
+// a journal that lost some of its records, or has changed ones, tells what contradicts the rest.
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "core/engine/durable.h"
+#include "core/model/limits.h"
+#include "core/model/ranges.h"
+
+namespace spate::engine {
+namespace {
+
+uint64_t CountOf(const std::vector<TaskRange>& tasks) {
+  uint64_t count = 0;
+  for (const TaskRange& range : tasks) count += range.count;
+  return count;
+}
+
+// Tasks below `end`, each named once, in any order.
+bool AreDistinct(const std::vector<TaskRange>& tasks, uint32_t end) {
+  uint64_t at = 0;
+  bool sorted = true;
+  for (const TaskRange& range : tasks) {
+    if (range.count == 0 || uint64_t{range.first} + range.count > end) return false;
+    sorted &= range.first >= at;
+    at = range.first + range.count;
+  }
+  return sorted || CountOf(Normalized(tasks)) == CountOf(tasks);
+}
+
+// The job has the tasks, named once each, and all of them are as wanted.
+template <typename Wanted>
+bool AllAre(const JobState& job, const std::vector<TaskRange>& tasks, Wanted wanted) {
+  if (!AreDistinct(tasks, job.task_count())) return false;
+  return std::ranges::all_of(tasks, [&](TaskRange range) {
+    TaskIndex end = range.first + range.count;
+    for (TaskIndex i = range.first; i < end; ++i) {
+      if (!wanted(i)) return false;
+    }
+    return true;
+  });
+}
+
+// One run after the other over `count` tasks from `first` on, of requests that there are.
+bool Cover(const std::vector<RequestRun>& runs, uint64_t first, uint64_t count, uint64_t requests) {
+  uint64_t at = first;
+  for (const RequestRun& run : runs) {
+    if (run.first != at || run.request >= requests) return false;
+    at += run.count;
+  }
+  return at == first + count;
+}
+
+bool IsOrder(const std::vector<TaskIndex>& order, uint32_t count) {
+  if (order.empty()) return true;
+  if (order.size() != count) return false;
+  std::vector<bool> seen(count);
+  return std::ranges::all_of(order, [&](TaskIndex i) {
+    bool is_new = i < count && !seen[i];
+    if (is_new) seen[i] = true;
+    return is_new;
+  });
+}
+
+bool IsPlan(const JobPlan& plan) {
+  return plan.task_count <= kLimits.tasks_per_job &&
+         Cover(plan.runs, 0, plan.task_count, plan.requests.size()) &&
+         IsOrder(plan.order, plan.task_count);
+}
+
+// Sorted runs of tasks that may be reopened.
+bool MayChange(const JobState& job, const NeedsChanged& changed) {
+  const uint64_t requests = job.request_count() + changed.new_requests.size();
+  uint64_t at = 0;
+  for (const RequestRun& run : changed.runs) {
+    uint64_t end = uint64_t{run.first} + run.count;
+    if (run.first < at || end > job.task_count() || run.request >= requests) return false;
+    for (TaskIndex i = run.first; i < end; ++i) {
+      if (!job.MayReopen(i)) return false;
+    }
+    at = end;
+  }
+  return true;
+}
+
+bool MayLease(const JobState& job, const Leased& leased) {
+  bool queued = AllAre(job, leased.tasks, [&](TaskIndex i) {
+    return job.StateOf(i) == TaskState::kQueued && leased.attempt > job.CurrentAttempt(i);
+  });
+  if (!queued || job.request_count() == 1) return queued;
+  return std::ranges::all_of(leased.tasks, [&](TaskRange range) {
+    uint32_t request = job.RequestOf(range.first);
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (job.RequestOf(i) != request) return false;
+    }
+    return true;
+  });
+}
+
+class Admission {
+ public:
+  explicit Admission(const Durable& durable) : durable_(durable) {}
+
+  bool operator()(const JobAccepted& r) const {
+    return durable_.FindJob(r.job) == nullptr && IsPlan(r.plan);
+  }
+  bool operator()(const JobGrown& r) const {
+    const JobState* job = durable_.FindJob(r.job);
+    return job != nullptr && r.count <= kLimits.tasks_per_job - job->task_count() &&
+           Cover(r.runs, job->task_count(), r.count, job->request_count() + r.new_requests.size());
+  }
+  bool operator()(const NeedsChanged& r) const {
+    const JobState* job = durable_.FindJob(r.job);
+    return job != nullptr && MayChange(*job, r);
+  }
+  bool operator()(const TasksWithdrawn& r) const {
+    return All(
+        r, [](const JobState& job, TaskIndex i) { return job.StateOf(i) == TaskState::kQueued; });
+  }
+  bool operator()(const TasksCancelled& r) const {
+    return All(
+        r, [](const JobState& job, TaskIndex i) { return job.StateOf(i) == TaskState::kLeased; });
+  }
+  bool operator()(const TasksReopened& r) const {
+    return All(r, [](const JobState& job, TaskIndex i) { return job.MayReopen(i); });
+  }
+  bool operator()(const Leased& r) const {
+    const JobState* job = durable_.FindJob(r.job);
+    return job != nullptr && MayLease(*job, r);
+  }
+  bool operator()(const Returned& r) const {
+    const NodeRecord& node = durable_.NodeOf(r.node);
+    return All(r, [&](const JobState& job, TaskIndex i) {
+      return IsCurrent(node, job, {r.job, i, r.attempt});
+    });
+  }
+  bool operator()(const AttemptEnded& r) const {
+    const JobState* job = durable_.FindJob(r.end.ref.job);
+    return job != nullptr && IsCurrent(durable_.NodeOf(r.node), *job, r.end.ref);
+  }
+  bool operator()(const NodeSick& r) const {
+    return r.job == JobId() || durable_.FindJob(r.job) != nullptr;
+  }
+  bool operator()(const NodeRemoved& r) const { return durable_.NodeOf(r.node).leases.empty(); }
+  bool operator()(const NodeCleared&) const { return true; }
+  // Others name a job, which must be there, or change one value of a node or a user.
+  template <typename Other>
+  bool operator()(const Other& r) const {
+    if constexpr (requires { r.job; }) return durable_.FindJob(r.job) != nullptr;
+    return true;
+  }
+
+ private:
+  template <typename R, typename Wanted>
+  bool All(const R& r, Wanted wanted) const {
+    const JobState* job = durable_.FindJob(r.job);
+    return job != nullptr && AllAre(*job, r.tasks, [&](TaskIndex i) { return wanted(*job, i); });
+  }
+
+  const Durable& durable_;
+};
+
+}  // namespace
+
+bool Durable::Admits(const Record& record) const { return std::visit(Admission(*this), record); }
+
+}  // namespace spate::engine

@@ -1,0 +1,191 @@
+// History against the engine, over what random worlds leave in their journals: what people are told
+// is what the engine has; and records that are damaged or missing are refused, never believed.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <sstream>
+
+#include "core/engine/testing_world.h"
+#include "store/record_job.h"
+#include "store/sqlite/history.h"
+#include "store/sqlite/testing_hub.h"
+
+namespace spate::store {
+namespace {
+
+using engine::Record;
+
+constexpr Instant kSome{1'600'000'000'000'000'000};
+
+engine::RandomWorld AnyWorld() {
+  engine::RandomWorld world;
+  for (const engine::Op& op : *rc::gen::container<std::vector<engine::Op>>(engine::AnyOp())) {
+    world.Run(op);
+  }
+  return world;
+}
+
+void Check(uint64_t seed, int worlds, const std::function<void()>& property) {
+  rc::detail::TestParams params;
+  params.seed = seed;
+  params.maxSuccess = worlds;
+  params.maxSize = 150;
+  auto result = rc::detail::checkTestable(property, rc::detail::TestMetadata{}, params);
+  std::stringstream text;
+  rc::detail::printResultMessage(result, text);
+  EXPECT_TRUE(result.is<rc::detail::SuccessResult>()) << "seed " << seed << ": " << text.str();
+}
+
+void Write(HubWorld& hub, const std::vector<Record>& records) {
+  Batch batch;
+  batch.now = kSome;
+  for (const Record& record : records) {
+    if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
+      hub.store().PutJob(HubWorld::RowOf(accepted->job, accepted->plan.task_count));
+    }
+    batch.records.push_back(record);
+    if (batch.records.size() < 50) continue;
+    RC_ASSERT(hub.Commit(std::exchange(batch, {.now = kSome})));
+  }
+  RC_ASSERT(hub.Commit(std::move(batch)));
+}
+
+// The attempts of each task that have ended, and how many of them count.
+struct Tally {
+  uint32_t attempts = 0;
+  uint32_t tries = 0;
+};
+std::map<TaskIndex, Tally> TallyOf(const std::vector<Record>& records, JobId job) {
+  std::map<TaskIndex, Tally> tally;
+  for (const Record& record : records) {
+    if (JobOf(record) != job) continue;
+    if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+      ++tally[ended->end.ref.index].attempts;
+      tally[ended->end.ref.index].tries += ended->counts ? 1 : 0;
+    }
+    const auto* reopened = std::get_if<engine::TasksReopened>(&record);
+    if (reopened == nullptr) continue;
+    for (TaskRange range : reopened->tasks) {
+      for (uint32_t i = 0; i < range.count; ++i) tally[range.first + i].tries = 0;
+    }
+  }
+  return tally;
+}
+
+void CompareTasks(History& history, const engine::NaiveJob& job, std::map<TaskIndex, Tally> tally) {
+  const engine::JobState& told = (*history.Replayed())->job();
+  RC_ASSERT(told.task_count() == job.tasks.size());
+  RC_ASSERT(history.Tasks({}, [&](const TaskSummary& task) {
+    const engine::NaiveTask& expected = job.tasks[task.index];
+    RC_ASSERT(task.state == expected.state);
+    RC_ASSERT(task.attempts == tally[task.index].attempts);
+    RC_ASSERT(task.tries == tally[task.index].tries);
+    RC_ASSERT(task.last.has_value() == (task.attempts > 0));
+    RC_ASSERT(told.RequestOf(task.index) == expected.request);
+    return true;
+  }));
+}
+
+void CompareJob(History& history, const engine::RandomWorld& world, JobId id) {
+  const engine::JobState& told = (*history.Replayed())->job();
+  const engine::NaiveJob& expected = world.model().jobs().at(id);
+  RC_ASSERT(*history.Counts() == expected.Counts());
+  RC_ASSERT(told.finished() == expected.finished);
+  RC_ASSERT(told.held() == expected.held);
+  RC_ASSERT(told.cancelled() == expected.cancelled);
+  RC_ASSERT(told.policy().retry.retries == expected.policy.retry.retries);
+  RC_ASSERT(told.policy().max_running == expected.policy.max_running);
+  RC_ASSERT(history.Policy()->max_running == expected.policy.max_running);
+  if (!world.engine().Counts(id)) return;  // it was forgotten
+  RC_ASSERT(told.failures_in_row() == world.engine().FailuresInRow(id));
+  auto troubles = world.engine().Troubles(id);
+  RC_ASSERT(told.troubles().size() == troubles.size());
+  for (const engine::JobTrouble& trouble : troubles) {
+    RC_ASSERT(told.troubles().at(trouble.node).failures == trouble.failures);
+    RC_ASSERT(told.Avoids(trouble.node) == trouble.set_aside);
+  }
+}
+
+class OfRandomWorlds : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(OfRandomWorlds, HistoryTellsWhatTheEngineHas) {
+  Check(GetParam(), 8, [] {
+    engine::RandomWorld world = AnyWorld();
+    HubWorld hub;
+    Write(hub, world.records());
+    for (const auto& [id, job] : world.model().jobs()) {
+      auto history = History::Open(hub.place(), id.value);
+      if (!history) RC_FAIL(history.error().message);
+      auto replayed = history->Replayed();
+      if (!replayed) RC_FAIL(replayed.error().message);
+      CompareJob(*history, world, id);
+      CompareTasks(*history, job, TallyOf(world.records(), id));
+    }
+  });
+}
+
+// Something that a damaged record of this kind may say.
+void Harm(Prng& prng, Record& record) {
+  auto any = [&] { return static_cast<uint32_t>(prng.Chance(80) ? prng.Below(50) : prng.Next()); };
+  auto harm_plan = [&](JobPlan& plan) {
+    switch (prng.Below(4)) {
+      case 0:
+        plan.task_count = any();
+        return;
+      case 1:
+        plan.requests.clear();
+        return;
+      case 2:
+        plan.order.push_back(any());
+        return;
+      default:
+        plan.runs.push_back({any(), any(), any()});
+    }
+  };
+  std::visit(
+      [&](auto& r) {
+        if constexpr (requires { r.plan; }) harm_plan(r.plan);
+        if constexpr (requires { r.node; }) r.node = NodeId(any());
+        if constexpr (requires { r.count; }) r.count = any();
+        if constexpr (requires { r.runs; }) r.runs.push_back({any(), any(), any()});
+        if constexpr (requires { r.attempt; }) r.attempt = Attempt(static_cast<uint16_t>(any()));
+        if constexpr (requires { r.end; }) r.end.ref.index = any();
+        if constexpr (requires { r.tasks; }) r.tasks.push_back({any(), any()});
+      },
+      record);
+}
+
+std::vector<Record> DamagedRecordsOf(const engine::RandomWorld& world, JobId job, Prng& prng) {
+  std::vector<Record> records;
+  for (const Record& record : world.records()) {
+    if (JobOf(record) != job && JobOf(record) != JobId()) continue;
+    if (prng.Chance(5)) continue;
+    records.push_back(record);
+    if (prng.Chance(10)) Harm(prng, records.back());
+    if (prng.Chance(3)) records.push_back(record);
+  }
+  return records;
+}
+
+TEST_P(OfRandomWorlds, WhatDoesNotFollowIsRefused) {
+  uint64_t refused = 0;
+  Prng prng(GetParam());
+  Check(GetParam(), 40, [&] {
+    engine::RandomWorld world = AnyWorld();
+    for (const auto& [id, job] : world.model().jobs()) {
+      JobReplay replay(id);
+      uint64_t seq = 0;
+      for (const Record& record : DamagedRecordsOf(world, id, prng)) {
+        if (!replay.Take(++seq, record)) ++refused;
+        replay.job().CheckInvariants();
+      }
+    }
+  });
+  EXPECT_GT(refused, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OfRandomWorlds, testing::Range<uint64_t>(1, 9));
+
+}  // namespace
+}  // namespace spate::store

@@ -1,0 +1,208 @@
+#include "store/sqlite/job_replay.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/units.h"
+#include "store/record_codec.h"
+#include "store/record_job.h"
+#include "store/sqlite/schema.h"
+
+namespace spate::store {
+namespace {
+
+using engine::Record;
+
+// Of an attempt what the engine looks at, and then the columns of the sums.
+constexpr std::string_view kAttempts =
+    "SELECT seq, idx, attempt, node, cause, verdict, flags, {} FROM attempt "
+    "WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq";
+constexpr int kSums = 7;
+constexpr const char* kEnded = "SELECT ended_ns FROM attempt_rare WHERE seq = ?";
+constexpr const char* kLog =
+    "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job IN (0, ?) ORDER BY seq";
+constexpr std::string_view kPolicies =
+    "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job = ? AND kind IN ({}, {}) "
+    "ORDER BY seq";
+
+void TakeWords(const Record& record, JobId job, JobWords& words) {
+  if (const auto* held = std::get_if<engine::JobHeld>(&record)) {
+    words.held_at = held->at;
+  } else if (const auto* sick = std::get_if<engine::NodeSick>(&record)) {
+    if (sick->job == job) words.why_aside[sick->node] = sick->text;
+  } else if (const auto* all = std::get_if<engine::JobCancelled>(&record)) {
+    words.cancelled.push_back({{}, all->reason});
+  } else if (const auto* some = std::get_if<engine::TasksCancelled>(&record)) {
+    words.cancelled.push_back({some->tasks, some->reason});
+  } else if (const auto* gone = std::get_if<engine::TasksWithdrawn>(&record)) {
+    if (!gone->reason.empty()) words.cancelled.push_back({gone->tasks, gone->reason});
+  }
+}
+
+class Replayer {
+ public:
+  Replayer(Database& db, const JournalPart& part, JobReplay& replay)
+      : db_(db), part_(part), replay_(replay) {}
+
+  Status Run();
+  Status RunPolicies();
+
+ private:
+  Status Prepare();
+  Status TakeAttempt();
+  Status TakeLog();
+  Status ReadEnded(uint64_t seq, engine::AttemptEnded& ended);
+  Error DoesNotFollow(std::string_view table, uint64_t seq) const;
+
+  Database& db_;
+  const JournalPart& part_;
+  JobReplay& replay_;
+  Statement attempts_, ended_, log_;
+  Record attempt_ = engine::AttemptEnded();
+};
+
+Status Replayer::Prepare() {
+  const std::string attempts = fmt::format(kAttempts, AttemptSums::kColumns);
+  const std::pair<Statement*, std::string_view> all[] = {
+      {&attempts_, attempts}, {&ended_, kEnded}, {&log_, kLog}};
+  if (auto prepared = db_.PrepareAll(all); !prepared) return prepared;
+  BindPart(attempts_, part_);
+  BindPart(log_, part_);
+  return {};
+}
+
+Status Replayer::Run() {
+  if (auto prepared = Prepare(); !prepared) return prepared;
+  auto more_attempts = attempts_.Step();
+  auto more_log = log_.Step();
+  while (more_attempts && more_log && (*more_attempts || *more_log)) {
+    bool is_attempt = *more_attempts && (!*more_log || attempts_.Int(0) < log_.Int(0));
+    if (auto taken = is_attempt ? TakeAttempt() : TakeLog(); !taken) return taken;
+    (is_attempt ? more_attempts : more_log) = (is_attempt ? attempts_ : log_).Step();
+  }
+  if (!more_attempts) return std::unexpected(std::move(more_attempts.error()));
+  if (!more_log) return std::unexpected(std::move(more_log.error()));
+  return {};
+}
+
+Status Replayer::RunPolicies() {
+  auto log = db_.Prepare(fmt::format(kPolicies, static_cast<int>(RecordKind::kJobAccepted),
+                                     static_cast<int>(RecordKind::kPolicyChanged)));
+  if (!log) return std::unexpected(std::move(log.error()));
+  log_ = std::move(*log);
+  BindPart(log_, part_);
+  for (;;) {
+    auto more = log_.Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) return {};
+    if (auto taken = TakeLog(); !taken) return taken;
+  }
+}
+
+Error Replayer::DoesNotFollow(std::string_view table, uint64_t seq) const {
+  return {ErrorKind::kCorrupt,
+          fmt::format("'{}' is damaged: row {} of table {} contradicts what was before it; "
+                      "it was left as it is",
+                      EscapeForScreen(db_.path()), seq, table)};
+}
+
+Status Replayer::TakeAttempt() {
+  auto& ended = std::get<engine::AttemptEnded>(attempt_);
+  const auto seq = static_cast<uint64_t>(attempts_.Int(0));
+  const int64_t index = attempts_.Int(1);
+  const int64_t cause = attempts_.Int(4);
+  const int64_t verdict = attempts_.Int(5);
+  bool known = index >= 0 && index <= UINT32_MAX && cause >= 0 && cause < kCauseCount &&
+               verdict >= 0 && verdict <= static_cast<int64_t>(engine::Verdict::kCancelled);
+  if (!known) return std::unexpected(DoesNotFollow("attempt", seq));
+  ended.end.ref = {part_.job, static_cast<TaskIndex>(index),
+                   Attempt(static_cast<uint16_t>(attempts_.Int(2)))};
+  ended.node = NodeId(static_cast<uint32_t>(attempts_.Int(3)));
+  ended.end.cause = static_cast<Cause>(cause);
+  ended.verdict = static_cast<engine::Verdict>(verdict);
+  ended.counts = (attempts_.Int(6) & 1) != 0;
+  if (auto read = ReadEnded(seq, ended); !read) return read;
+  if (!replay_.Take(seq, attempt_)) return std::unexpected(DoesNotFollow("attempt", seq));
+  bool succeeded = ended.verdict == engine::Verdict::kSucceeded;
+  replay_.sums().Add(attempts_, kSums, ended.end.ref.index, succeeded);
+  return {};
+}
+
+// A retry counts its delay from the end, which is kept exactly; of others it does not matter.
+Status Replayer::ReadEnded(uint64_t seq, engine::AttemptEnded& ended) {
+  ended.ended = Instant();
+  if (ended.verdict != engine::Verdict::kRetry) return {};
+  ended_.Bind(0, static_cast<int64_t>(seq));
+  auto found = ended_.Step();
+  if (found && *found) ended.ended = Instant{ended_.Int(0)};
+  ended_.Reset();
+  if (!found) return std::unexpected(std::move(found.error()));
+  return {};
+}
+
+Status Replayer::TakeLog() {
+  const auto seq = static_cast<uint64_t>(log_.Int(0));
+  auto record = DecodeRecord(static_cast<int>(log_.Int(1)), log_.Bytes(2));
+  if (!record) {
+    return Within(fmt::format("'{}', row {} of table log", EscapeForScreen(db_.path()), seq),
+                  std::move(record.error()));
+  }
+  if (!replay_.Take(seq, *record)) return std::unexpected(DoesNotFollow("log", seq));
+  return {};
+}
+
+}  // namespace
+
+const engine::JobState& JobReplay::job() const {
+  static const engine::JobState kNone = [] {
+    engine::Stirred stirred;
+    return engine::JobState(JobId(), JobPlan(), stirred);
+  }();
+  const engine::JobState* job = state_.FindJob(job_);
+  return job == nullptr ? kNone : *job;
+}
+
+bool JobReplay::IsOfJob(const Record& record) const {
+  JobId of = JobOf(record);
+  return of == job_ || of == JobId();
+}
+
+bool JobReplay::Take(uint64_t seq, const Record& record) {
+  if (!IsOfJob(record) || !state_.Admits(record)) return false;
+  changes_.Clear();
+  state_.Apply(record, changes_);
+  if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+    TaskEnds& ends = ends_[ended->end.ref.index];
+    ends.last_seq = seq;
+    if (ends.attempts < UINT16_MAX) ++ends.attempts;
+    if (ended->counts && ends.tries < UINT16_MAX) ++ends.tries;
+    return true;
+  }
+  if (const auto* reopened = std::get_if<engine::TasksReopened>(&record)) {
+    for (TaskRange range : reopened->tasks) {
+      for (uint32_t i = 0; i < range.count; ++i) ends_[range.first + i].tries = 0;
+    }
+  }
+  TakeWords(record, job_, words_);
+  ends_.resize(job().task_count());
+  return true;
+}
+
+Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay) {
+  // One transaction, so that both tables are of the same moment.
+  if (auto begun = db.Run("BEGIN"); !begun) return begun;
+  auto replayed = Replayer(db, part, replay).Run();
+  (void)db.Run("ROLLBACK");
+  return replayed;
+}
+
+Result<JobPolicy> ReplayPolicy(Database& db, const JournalPart& part) {
+  JobReplay replay(part.job);
+  auto replayed = Replayer(db, part, replay).RunPolicies();
+  if (!replayed) return std::unexpected(std::move(replayed.error()));
+  return replay.job().policy();
+}
+
+}  // namespace spate::store

@@ -1,0 +1,74 @@
+// JobReplay: one job of a journal, replayed into what the engine remembers, and asked by people.
+// What they ask beyond that, and the engine has no use for, is kept from the same pass.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/engine/durable.h"
+#include "store/sqlite/attempt_sums.h"
+#include "store/sqlite/database.h"
+#include "store/sqlite/journal_reader.h"
+
+namespace spate::store {
+
+// What the rare records tell in words and times.
+struct JobWords {
+  Instant held_at;                          // of the newest hold; 0: not known
+  std::map<NodeId, std::string> why_aside;  // why a node was set aside for the job, the last time
+  // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
+  // list is not among it.
+  struct Cancelled {
+    std::vector<TaskRange> tasks;  // empty: the job
+    std::string reason;            // in words; empty: a person wished it
+  };
+  std::vector<Cancelled> cancelled;
+};
+
+// The attempts of a task that have ended.
+struct TaskEnds {
+  uint64_t last_seq = 0;  // of the newest; 0: none
+  uint16_t attempts = 0;  // 65535 stands for more
+  uint16_t tries = 0;     // of them, those that count since the task was last reopened
+};
+
+class JobReplay {
+ public:
+  explicit JobReplay(JobId job) : job_(job) {}
+  JobReplay(const JobReplay&) = delete;
+  JobReplay& operator=(const JobReplay&) = delete;
+
+  // One without tasks, before it is accepted.
+  const engine::JobState& job() const;
+  const JobWords& words() const { return words_; }
+  const TaskEnds& EndsOf(TaskIndex index) const { return ends_[index]; }
+  const AttemptSums& sums() const { return sums_; }
+
+  // The next record of the job, or of none. False: it does not follow from those before it, and
+  // nothing was done.
+  bool Take(uint64_t seq, const engine::Record& record);
+  AttemptSums& sums() { return sums_; }
+
+ private:
+  bool IsOfJob(const engine::Record& record) const;
+
+  const JobId job_;
+  engine::Durable state_;
+  engine::Changes changes_;
+  JobWords words_;
+  std::vector<TaskEnds> ends_;
+  AttemptSums sums_;
+};
+
+// Reads `part`, which is of one job (PartOf), into `replay`, which is new. About 0.5 us for each
+// attempt. Decodes what it reads, and does not check each row's checksum (CheckJob does).
+// kCorrupt: a record cannot be read, or does not follow from those before it.
+Status ReplayJob(Database& db, const JournalPart& part, JobReplay& replay);
+
+// The policy of a job, as it was changed last: two kinds of records make it, and no attempts.
+Result<JobPolicy> ReplayPolicy(Database& db, const JournalPart& part);
+
+}  // namespace spate::store

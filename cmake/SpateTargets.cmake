@@ -67,9 +67,9 @@ if(SPATE_PRECOMPILE)
   file(WRITE "${PROJECT_BINARY_DIR}/precompiled/precompiled.cc" "")
   add_library(spate_precompiled STATIC "${PROJECT_BINARY_DIR}/precompiled/precompiled.cc")
   target_link_libraries(spate_precompiled PRIVATE spate_options)
-  target_precompile_headers(spate_precompiled PRIVATE "${PROJECT_SOURCE_DIR}/cmake/precompiled.h")
+  target_precompile_headers(spate_precompiled PRIVATE "${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp")
   # A compiler cache compares this instead of the file itself, which names the folder of the build.
-  file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/precompiled.h" sum)
+  file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp" sum)
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/spate_precompiled.dir/cmake_pch.hxx.gch.sum"
     "${sum} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
 endif()

@@ -1,6 +1,5 @@
-// The headers that most sources include, parsed once for all of them (SpateTargets.cmake): a third
-// of the compiler's time goes to parsing. Only headers of the system: whoever changes one of ours
-// compiles no more than what includes it.
+// The headers that most sources include, parsed once for all of them (SpateTargets.cmake): a third of the compiler's time goes to
+// parsing. Only headers of the system: whoever changes one of ours compiles no more than what includes it.
 #pragma once
 
 #include <algorithm>

@@ -123,7 +123,6 @@ def commands(kit):
     stepped = b"".join(kit.message({3: kit.message({1: 1, 2: 4_000_000, 3: 2 + at})}) for at in range(100))
     # What the journal answers: one pick of many tasks (TaskPick.tasks), or of many jobs.
     picked = kit.message({1: kit.message({2: of_first + kit.ranges(2, 1_000_001, MOST_ELEMENTS - 2)})})
-    last = kit.message({1: kit.message({2: kit.message({1: 1, 2: 1})})})
     return [
         ("Command: 65,536 words", words(b"1")),
         ("Query: 200,000 ranges of jobs, to read", kit.ask(41, {1: kit.ranges(1, 4_000_000, MOST_ELEMENTS)})),
@@ -135,8 +134,6 @@ def commands(kit):
         ("Query: why 1,000 tasks wait", kit.request(8, {1: kit.EXPLAIN, 2: explained})),
         ("Query: 200,000 names of nodes", kit.request(8, {1: kit.LIST_NODES, 2: names})),
         ("Query: 200,000 ranges of tasks, to read", kit.request(8, {1: 42, 2: picked})),
-        ("Query: all about 200,000 tasks", kit.request(8, {1: 43, 2: last})),
-        ("Query: 200,000 tasks", kit.request(8, {1: 42, 2: last})),
         ("Command: one word of 2 MB", kit.command(b"x" * (2 << 20))),
         ("Watch", kit.request(5, {1: 1})),
         ("ReadEnds", kit.read_ends(1)),

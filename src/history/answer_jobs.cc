@@ -254,14 +254,14 @@ Status Answer(const Call& call, const wire::ListJobs& asked) {
     if (!facts) {
       status = std::unexpected(std::move(facts.error()));
     } else if (IsOfKind(*facts, asked.kinds)) {
-      texts += BytesOf(facts->argv) + BytesOf(facts->files);
+      size_t more = BytesOf(facts->argv) + BytesOf(facts->files);
+      if (answer.jobs.size() == kAtOnce || (texts += more) > kTextsAtOnce) {
+        status = call.Put(answer);
+        answer.jobs.clear();
+        texts = more;
+      }
       answer.jobs.push_back(std::move(*facts));
       --left;
-    }
-    if (answer.jobs.size() == kAtOnce || texts > kTextsAtOnce) {
-      status = call.Put(answer);
-      answer.jobs.clear();
-      texts = 0;
     }
     return status && left > 0;
   });

@@ -20,6 +20,15 @@ namespace {
 constexpr size_t kAtOnce = 256;
 constexpr size_t kTextsAtOnce = 1 << 20;
 constexpr size_t kStderrEnd = 16 << 10;
+// Of what is told of one task, whatever its node or its sender made up.
+constexpr size_t kMostCommand = 4 << 20;
+constexpr size_t kMostNotes = 4 << 20;
+
+std::string Bounded(std::string command) {
+  if (command.size() <= kMostCommand) return command;
+  command.resize(kMostCommand);
+  return command + "...";
+}
 
 AttemptFacts FactsOf(const store::AttemptEntry& attempt) {
   const engine::AttemptEnded& record = attempt.record;
@@ -85,7 +94,7 @@ Result<TaskFacts> TaskLister::FactsFor(store::History& history, TaskTexts& texts
   if (asked_.commands) {
     auto command = texts.Command(task.index, 0);
     if (!command) return std::unexpected(std::move(command.error()));
-    facts.command = std::move(*command);
+    facts.command = Bounded(std::move(*command));
   }
   if (asked_.stderr_ends && task.last) {
     // Output that is damaged is no reason to tell nothing of the task.
@@ -163,10 +172,15 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   details.task = FactsOf(task);
   auto command = job.texts.Command(task.index, slot);
   if (!command) return std::unexpected(std::move(command.error()));
-  details.task.command = std::move(*command);
+  details.task.command = Bounded(std::move(*command));
   auto attempts = job.history.Attempts(task.index);
   if (!attempts) return std::unexpected(std::move(attempts.error()));
-  for (const store::AttemptEntry& attempt : *attempts) details.attempts.push_back(FactsOf(attempt));
+  size_t notes = 0;
+  for (const store::AttemptEntry& attempt : *attempts) {
+    AttemptFacts& facts = details.attempts.emplace_back(FactsOf(attempt));
+    notes += facts.end.note.size();
+    if (notes > kMostNotes) facts.end.note.clear();
+  }
   AddFiles(job, details, slot);
   AddLine(job, details);
   if (const Needs* needs = job.log.NeedsOf(task.index)) details.needs = *needs;

@@ -15,11 +15,23 @@ JobCounts CountsOfRow(const store::JobRow& row) {
   return counts;
 }
 
+// An answer is a message, also about a job whose sender typed, or made up, more than any person
+// does.
+constexpr size_t kMostTexts = 8 << 20;
+
+size_t BytesOf(const std::vector<std::string>& texts) {
+  size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size() + 8;
+  return bytes;
+}
+
 void AddWhatOnlySomeMaySee(const store::JobSummary& summary, bool whole, JobFacts& facts) {
   const store::JobRow& row = summary.row;
   facts.name = store::NameOf(row);
-  if (whole) facts.argv = row.argv;
-  if (whole) facts.files = row.files;
+  if (whole && BytesOf(row.argv) + BytesOf(row.files) <= kMostTexts) {
+    facts.argv = row.argv;
+    facts.files = row.files;
+  }
   facts.cwd = row.cwd;
   facts.host = row.host;
   facts.pid = row.pid;

@@ -109,9 +109,6 @@ def node_messages(kit):
 
 
 def commands(kit):
-    def words(word):
-        return kit.command(b"job", b"info", *[word] * (TEXTS - 2))
-
     def each(count, first, step):
         return b"".join(kit.ranges(at, at) for at in range(first, first + count * step, step))
 
@@ -121,10 +118,11 @@ def commands(kit):
     explained = b"".join(kit.message({1: of_first + kit.ranges(at, at)}) for at in range(1, 200_000, 200))
     names = b"\x0a\x04none" * MOST_ELEMENTS
     stepped = b"".join(kit.message({3: kit.message({1: 1, 2: 4_000_000, 3: 2 + at})}) for at in range(100))
+    rows_of = kit.message({1: kit.message({1: 1}) + b"".join(
+        kit.message({2: kit.message({1: at, 2: 1})}) for at in range(190_000))})
     # What the journal answers: one pick of many tasks (TaskPick.tasks), or of many jobs.
     picked = kit.message({1: kit.message({2: of_first + kit.ranges(2, 1_000_001, MOST_ELEMENTS - 2)})})
     return [
-        ("Command: 65,536 words", words(b"1")),
         ("Query: 200,000 ranges of jobs, to read", kit.ask(41, {1: kit.ranges(1, 4_000_000, MOST_ELEMENTS)})),
         ("Query: 3,000 ranges of all jobs, to hold", kit.ask(kit.CHANGE_JOBS, {1: kit.ranges(2, 4_000_000, 3000)})),
         ("Query: 3,000 jobs, one by one, to hold", kit.ask(kit.CHANGE_JOBS, {1: each(3000, 2, 2)})),
@@ -134,7 +132,9 @@ def commands(kit):
         ("Query: why 1,000 tasks wait", kit.request(8, {1: kit.EXPLAIN, 2: explained})),
         ("Query: 200,000 names of nodes", kit.request(8, {1: kit.LIST_NODES, 2: names})),
         ("Query: 200,000 ranges of tasks, to read", kit.request(8, {1: 42, 2: picked})),
-        ("Command: one word of 2 MB", kit.command(b"x" * (2 << 20))),
+        ("Query: rows of 190,000 ranges of tasks", kit.request(8, {1: 47, 2: rows_of})),
+        ("Query: sums of 199,000 jobs", kit.request(8, {1: 49, 2: b"\x08\x01" * 199_000})),
+        ("Query: all work", kit.ask(8, {3: 1, 4: 1})),
         ("Watch", kit.request(5, {1: 1})),
         ("ReadEnds", kit.read_ends(1)),
         ("any: 16 MB of two kinds in turn", kit.frame(kit.REQUEST, b"\x0a\x00\x12\x00" * (LARGEST // 4))),

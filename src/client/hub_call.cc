@@ -6,9 +6,7 @@
 
 #include "access/access_file.h"
 #include "base/units.h"
-#include "os/fd.h"
 #include "os/file.h"
-#include "os/terminal.h"
 #include "wire/client_codec.h"
 
 namespace spate::client {
@@ -203,34 +201,6 @@ void HubCall::Pause(Duration time) {
   });
   while (!over && !interrupted_) Run();
   loop_.Cancel(timer);
-}
-
-Status PrintHere(const wire::Printed& printed) {
-  int fd = printed.stream == 2 ? os::kStderr : os::kStdout;
-  auto written = os::WriteAll(fd, printed.bytes, "standard output");
-  // Where standard error is closed there is nobody to tell.
-  return fd == os::kStdout ? written : Status();
-}
-
-Result<int> RunCommand(HubCall& call, wire::Command command, const Printer& print) {
-  if (auto sent = call.Send(std::move(command)); !sent) return std::unexpected(sent.error());
-  for (;;) {
-    auto reply = call.Next();
-    if (!reply) return std::unexpected(reply.error());
-    if (const auto* printed = std::get_if<wire::Printed>(&*reply)) {
-      if (auto done = print(*printed); !done) return std::unexpected(done.error());
-    } else if (const auto* exited = std::get_if<wire::Exited>(&*reply)) {
-      return static_cast<int>(exited->code);
-    } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
-      return std::unexpected(ToError(*failed));
-    }
-  }
-}
-
-Result<int> RunCommand(os::RealLoop& loop, HubTarget target, wire::Command command) {
-  HubCall call(loop, std::move(target));
-  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
-  return RunCommand(call, std::move(command), PrintHere);
 }
 
 }  // namespace spate::client

@@ -94,12 +94,4 @@ class HubCall final : public Asker {
   bool reached_ = false;  // once
 };
 
-// Asks one question of a hub that was reached, and passes on what comes back; the exit code.
-using Printer = std::function<Status(const wire::Printed&)>;
-Result<int> RunCommand(HubCall& call, wire::Command command, const Printer& print);
-// To the standard streams.
-Status PrintHere(const wire::Printed& printed);
-// Reaches the hub, and prints here.
-Result<int> RunCommand(os::RealLoop& loop, HubTarget target, wire::Command command);
-
 }  // namespace spate::client

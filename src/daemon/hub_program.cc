@@ -1,14 +1,12 @@
 #include "daemon/hub_program.h"
 
-#include "doors/doors.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "base/units.h"
-#include "daemon/hub_answers.h"
 #include "daemon/metrics_text.h"
+#include "doors/doors.h"
 #include "hub/look.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -91,9 +89,7 @@ Status HubProgram::Serve(transport::Identity identity) {
   with.product = SPATE_VERSION;
   const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
   with.habits = doors::AllHabits(site);
-  with.command = [site](hub::Service& service, hub::ClientSession& client, wire::Command command) {
-    AnswerCommand(site, service, client, command);
-  };
+  site_ = doors::SiteFacts(site);
   with.about = [this](HubFacts& facts) { TellAbout(facts); };
   with.start_reader = [this, file = *file](const hub::Caller& caller, std::string input,
                                            os::Child::Events events) {
@@ -109,6 +105,7 @@ Status HubProgram::Serve(transport::Identity identity) {
 
 void HubProgram::TellAbout(HubFacts& facts) const {
   std::string journal = dir_.place().DbPath();
+  facts.site = site_;
   facts.metrics = metrics_at_;
   facts.journal_bytes = SizeOf(journal) + SizeOf(journal + "-wal");
   facts.lag = lag_;

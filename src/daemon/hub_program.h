@@ -9,7 +9,7 @@
 #include <string>
 
 #include "daemon/metrics_door.h"
-#include "doors/parasol/site/parasol_site.h"
+#include "doors/parasol/formats/site_facts.h"
 #include "hub/service.h"
 #include "link/hub_keys.h"
 #include "os/real_loop.h"
@@ -20,7 +20,7 @@ namespace spate::daemon {
 class HubProgram {
  public:
   struct Options {
-    hub::Service::Options hub;                    // without `product`, `command`, `start_reader`
+    hub::Service::Options hub;                    // without `product`, `habits`, `start_reader`
     std::string user;                             // whom this process runs as
     std::string node_user;                        // whose tasks the first access of nodes is for
     std::optional<os::Address> metrics;           // where monitors ask
@@ -47,6 +47,7 @@ class HubProgram {
   const Options options_;
   const store::HubDir dir_;  // keeps others out
   const std::unique_ptr<store::SqliteStore> store_;
+  std::string site_;        // what a door has its programs know
   std::string metrics_at_;  // where monitors ask; empty: nowhere
   std::unique_ptr<hub::Service> service_;
   std::unique_ptr<MetricsDoor> metrics_;

@@ -6,11 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/exit_code.h"
 #include "doors/doors.h"
-#include "doors/parasol/hub/para_reader.h"
-#include "doors/parasol/hub/parasol_reader.h"
-#include "doors/parasol/programs/programs.h"
 #include "history/reader.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -173,23 +169,6 @@ history::Source JournalOfHub(const std::string& hub_dir, history::Viewer viewer)
   return source;
 }
 
-// What the door asks as words.
-int AnswerWords(const std::string& dir, const history::Viewer& viewer,
-                const wire::Command& command) {
-  bool of_a_batch = !command.argv.empty() && command.argv[0] == "para";
-  if (of_a_batch) {
-    auto answered = parasol::AnswerPara(dir, command.argv, Print);
-    if (!answered) Print(2, answered.error().message + "\n");
-    return answered ? cli::kExitSuccess : cli::ExitCodeOf(answered.error().kind);
-  }
-  std::vector<std::string> words(command.argv.begin() + 1, command.argv.end());
-  auto done =
-      parasol::AnswerParasol(dir, viewer, words, [](std::string_view text) { Print(1, text); });
-  if (done) return cli::kExitSuccess;
-  Print(2, done.error().message + "\n");
-  return parasol::kParasolExitError;
-}
-
 void AnswerQuestion(const std::string& dir, history::Viewer viewer,
                     const wire::Question& question) {
   auto give = [](std::string_view bytes) -> Status {
@@ -215,9 +194,6 @@ std::optional<int> HubReaderEntry(int argc, char** argv) {
   auto question = ReadQuestion();
   if (!question) {
     Send(wire::Failed{question.error().kind, question.error().message});
-  } else if (const auto* command = std::get_if<wire::Command>(&*question)) {
-    int code = AnswerWords(dir, viewer, *command);
-    Send(wire::Exited{static_cast<uint32_t>(code)});
   } else if (const auto* query = std::get_if<wire::Query>(&*question)) {
     AnswerQuestion(dir, std::move(viewer), query->question);
   } else if (const auto* read = std::get_if<wire::ReadEnds>(&*question)) {

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "doors/parasol/hub/para_hub.h"
+#include "doors/parasol/hub/parasol_habits.h"
+#include "wire/field_bytes.h"
 
 namespace spate::doors {
 
@@ -18,6 +19,10 @@ hub::HabitsByKind AllHabits(const parasol::ParasolSite* site) {
   hub::HabitsByKind habits;
   parasol::AddHabits(habits, site == nullptr ? 0 : site->default_ram);
   return habits;
+}
+
+std::string SiteFacts(const parasol::ParasolSite* site) {
+  return site == nullptr ? "" : wire::BytesOf(*site);
 }
 
 }  // namespace spate::doors

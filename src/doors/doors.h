@@ -2,8 +2,10 @@
 // The one place that knows all doors (docs/HACKING.md, "Add a door").
 #pragma once
 
+#include <string>
+
+#include "doors/parasol/formats/site_facts.h"
 #include "doors/parasol/row/parasol_dialect.h"
-#include "doors/parasol/site/parasol_site.h"
 #include "format/dialect.h"
 #include "hub/job_habits.h"
 
@@ -15,5 +17,7 @@ format::Dialects AllDialects();
 format::Dialects DialectsOfNode(parasol::NodeTasks tasks);
 // Of a hub; `site` is null unless paraHub started it.
 hub::HabitsByKind AllHabits(const parasol::ParasolSite* site);
+// What it tells of the site (HubFacts::site).
+std::string SiteFacts(const parasol::ParasolSite* site);
 
 }  // namespace spate::doors

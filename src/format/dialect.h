@@ -60,6 +60,8 @@ class RowDialect {
   // Errors (kInvalid) name what is wrong in the settings, and the fix.
   virtual Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const = 0;
   virtual JobAdditions Additions(const JobSettings&) const { return {}; }
+  // Everybody on a hub may see what such jobs run, as in the system that they come from.
+  virtual bool ArePublic() const { return false; }
 };
 
 // The dialects that a program knows, by kind: the one place where a kind leads to code.

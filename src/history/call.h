@@ -27,5 +27,9 @@ Status Answer(const Call& call, const wire::DescribeTasks& asked);
 // What they wrote (answer_output.cc).
 Status Answer(const Call& call, const wire::ReadOutput& asked);
 Status Answer(const Call& call, const wire::TailOutput& asked);
+// Rows, ends and sums for programs (answer_rows.cc).
+Status Answer(const Call& call, const wire::ReadRows& asked);
+Status Answer(const Call& call, const wire::ListEnds& asked);
+Status Answer(const Call& call, const wire::SumJobs& asked);
 
 }  // namespace spate::history

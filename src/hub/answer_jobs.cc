@@ -286,11 +286,24 @@ Status CheckForgettable(const QueryCall& call, const std::vector<JobId>& jobs) {
   return {};
 }
 
+// Of one that the engine may have forgotten, for what will be added to it.
+Status ChangeOne(QueryCall& call, const wire::ChangeJobs& asked, const std::vector<JobId>& picked) {
+  if (picked.size() != 1) return Fail(ErrorKind::kInvalid, "name one job, by its number");
+  JobId job = picked.front();
+  auto there = call.client.IsThere(job);
+  if (!there || !*there) return there ? Status() : std::unexpected(there.error());
+  call.service.hub().Post(EventOf(call, asked, job));
+  call.service.jobs().ForgetSoon(job);
+  call.EndWhenSettled(wire::JobsChanged{picked, {}});
+  return {};
+}
+
 }  // namespace
 
 Status Answer(QueryCall& call, const wire::ChangeJobs& asked) {
   auto picked = PickJobs(call, asked.jobs);
   if (!picked) return std::unexpected(picked.error());
+  if (asked.ended_too) return ChangeOne(call, asked, *picked);
   if (asked.change != wire::ChangeJobs::Change::kRelease) {
     call.EndWhenSettled(
         PostToJobs(call, *picked, [&](JobId job) { return EventOf(call, asked, job); }));

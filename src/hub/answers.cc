@@ -56,7 +56,7 @@ Status Answer(QueryCall& call, const wire::LookAtAll& asked) {
 }
 
 Status Answer(QueryCall& call, const wire::ListNodes& asked) {
-  std::vector<NodeFacts> nodes = FactsOfNodes(call.service);
+  std::vector<NodeFacts> nodes = FactsOfNodes(call.service, asked.removed);
   std::vector<std::string> names = asked.names;
   std::ranges::sort(names);
   auto is_asked = [&](const std::string& name) { return std::ranges::binary_search(names, name); };
@@ -110,14 +110,39 @@ void Change(Service& service, NodeId node, wire::ChangeNodes::Change change) {
       return service.hub().Post(engine::ClearSick{node, JobId()});
     case wire::ChangeNodes::Change::kRemove:
       return service.nodes().Remove(node, Nodes::Removal::kEnds);
+    case wire::ChangeNodes::Change::kTurnAway:
+      return service.nodes().Remove(node, Nodes::Removal::kWaits);
   }
+}
+
+const char* WordOf(wire::ChangeNodes::Change change) {
+  switch (change) {
+    case wire::ChangeNodes::Change::kDrain:
+      return "drains";
+    case wire::ChangeNodes::Change::kResume:
+      return "resumes";
+    case wire::ChangeNodes::Change::kRemove:
+    case wire::ChangeNodes::Change::kTurnAway:
+      return "removes";
+  }
+  return "changes";
+}
+
+void NoteReason(const QueryCall& call, NodeId node, const wire::ChangeNodes& asked) {
+  const std::string& name = call.service.nodes().all().at(node).row.name;
+  call.service.Log(fmt::format("{} {} node {}: {}", EscapeForScreen(call.caller().user),
+                               WordOf(asked.change), EscapeForScreen(name),
+                               EscapeForScreen(asked.reason)));
 }
 
 Status Answer(QueryCall& call, const wire::ChangeNodes& asked) {
   if (auto admin = NeedAdmin(call); !admin) return admin;
   auto picked = PickNodes(call, asked);
   if (!picked) return std::unexpected(picked.error());
-  for (NodeId node : *picked) Change(call.service, node, asked.change);
+  for (NodeId node : *picked) {
+    Change(call.service, node, asked.change);
+    if (!asked.reason.empty()) NoteReason(call, node, asked);
+  }
   call.EndWhenSettled(wire::Done());
   return {};
 }

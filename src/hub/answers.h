@@ -36,12 +36,18 @@ struct QueryCall {
   }
 };
 
-// The jobs of it (answer_jobs.cc). An error is the answer; without one it has been given, or comes.
+// An error is the answer; without one it has been given, or comes. Of jobs (answer_jobs.cc).
 Status Answer(QueryCall& call, const wire::ChangeJobs& asked);
 Status Answer(QueryCall& call, const wire::Cancel& asked);
 Status Answer(QueryCall& call, const wire::Forget& asked);
 Status Answer(QueryCall& call, const wire::Retry& asked);
 Status Answer(QueryCall& call, const wire::ExplainTasks& asked);
 Status Answer(QueryCall& call, const wire::LookAtJobs& asked);
+// Of work (answer_work.cc).
+Status Answer(QueryCall& call, const wire::LookAtWork& asked);
+Status Answer(QueryCall& call, const wire::AskNode& asked);
+Status Answer(QueryCall& call, const wire::Withdraw& asked);
+Status Answer(QueryCall& call, const wire::TrustNodes& asked);
+Status Answer(QueryCall& call, const wire::ResetCounts& asked);
 
 }  // namespace spate::hub

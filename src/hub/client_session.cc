@@ -15,7 +15,7 @@ namespace {
 
 // Rows that wait to be written; above it the client waits.
 constexpr uint64_t kBacklogMost = 32u << 20;
-constexpr size_t kPrintBytes = 256 << 10;
+constexpr size_t kQueuedMost = 256 << 10;
 constexpr size_t kRequestsAhead = 4;
 constexpr size_t kLong = 64 << 10;  // one of so many bytes waits alone
 // Nothing of an answer was taken for so long, while others wait for a reader.
@@ -64,16 +64,6 @@ bool ClientSession::Send(const wire::Reply& reply) {
   wire::Append(bytes, reply);
   return port_->Send(bytes);
 }
-
-void ClientSession::Print(int stream, std::string_view text) {
-  while (!text.empty()) {
-    std::string_view piece = text.substr(0, kPrintBytes);
-    Send(wire::Printed{stream, std::string(piece)});
-    text.remove_prefix(piece.size());
-  }
-}
-
-void ClientSession::Exit(int code) { Send(wire::Exited{static_cast<uint32_t>(code)}); }
 
 void ClientSession::Fail(const Error& error) { Send(wire::Failed{error.kind, error.message}); }
 
@@ -459,8 +449,6 @@ void ClientSession::TakeNextRequests() {
 
 void ClientSession::Take(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
 
-void ClientSession::Take(wire::Command command) { host_.OnCommand(*this, std::move(command)); }
-
 void ClientSession::Take(wire::Watch watch) {
   if (watch.job == JobId()) {
     auto newest = jobs_.known().NewestOf(caller_.user);
@@ -487,7 +475,7 @@ void ClientSession::TellNews(JobId job) {
   wire::JobNews news = jobs_.NewsOf(job, host_.nodes_joined());
   has_news_ = true;
   if (follows_ && turn_ == 0) FollowOn();
-  if (!entry->finished && port_->queued() > kPrintBytes) return;  // it does not listen
+  if (!entry->finished && port_->queued() > kQueuedMost) return;  // it does not listen
   Send(std::move(news));
   if (!entry->finished) return;
   jobs_.known().Unlisten(listening_);

@@ -58,7 +58,6 @@ class ClientHost {
   virtual Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
                                                          os::Child::Events events) = 0;
   // Answers by the session, now or later.
-  virtual void OnCommand(ClientSession& client, wire::Command command) = 0;
   virtual void OnQuery(ClientSession& client, wire::Query query) = 0;
 };
 
@@ -95,8 +94,6 @@ class ClientSession {
     Send(wire::QueryAnswer{wire::BytesOf(answer)});
   }
   void End() { Send(wire::QueryDone()); }
-  void Print(int stream, std::string_view text);
-  void Exit(int code);
   void Fail(const Error& error);
   // The answer is the reader's.
   void Read(const wire::Request& request);
@@ -118,7 +115,6 @@ class ClientSession {
 
   void OnRequest(std::string_view bytes);
   void Breach(std::string reason);
-  void Take(wire::Command command);
   void Take(wire::Submit submit);
   void Take(wire::PutPieces pieces);
   void Take(wire::Rows rows);

@@ -115,7 +115,6 @@ class JobsTest : public testing::Test, public Watcher, public ClientHost {
                                                  os::Child::Events) override {
     return Fail(ErrorKind::kUnavailable, "no readers here");
   }
-  void OnCommand(ClientSession&, wire::Command) override {}
   void OnQuery(ClientSession&, wire::Query) override {}
 
   int failures_ = 0;

@@ -282,6 +282,14 @@ void KnownJobs::ResetCounts(JobId job) {
   if (auto at = jobs_.find(job); at != jobs_.end()) at->second.counted_from = counts;
 }
 
+std::vector<JobId> KnownJobs::WithResetCounts() const {
+  std::vector<JobId> jobs;
+  for (const auto& [job, counts] : counted_from_) {
+    if (Find(job) != nullptr) jobs.push_back(job);
+  }
+  return jobs;
+}
+
 void KnownJobs::Schedule() {
   if (tell_timer_ == 0) {
     tell_timer_ = loop_.At(loop_.Now() + kTellEvery, [this] {

@@ -68,6 +68,8 @@ class KnownJobs {
   void Reopened(JobId job);
   // `counted_from` is now, for those who tell of ends since then; forgotten with the hub's life.
   void ResetCounts(JobId job);
+  // Those that it was called for, ascending.
+  std::vector<JobId> WithResetCounts() const;
   // What keeps a job that is not held from going on by itself; empty: nothing does. As of half a
   // second ago at most.
   const std::string& WhyStalled(JobId job);

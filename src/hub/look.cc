@@ -24,6 +24,7 @@ const char* WordOf(NodeStanding standing) {
 }
 
 const char* StateOf(const Nodes::Node& node, const engine::NodeInfo& info) {
+  if (node.row.removed) return "removed";
   return node.channel ? WordOf(info.standing) : "away";
 }
 
@@ -44,6 +45,7 @@ void AddOffer(NodeFacts& facts, const Offer& offer) {
   for (const NamedOffer& named : offer.named) facts.offers.push_back({named.name, named.indices});
   facts.labels = offer.labels;
   if (offer.end_of_life != Instant::Never()) facts.until = offer.end_of_life;
+  facts.temp_dir = offer.temp_dir;
 }
 
 NodeFacts FactsOf(const Nodes::Node& node, const engine::NodeInfo& info) {
@@ -105,11 +107,11 @@ void CountNodes(const Service& service, HubFacts& facts) {
 
 }  // namespace
 
-std::vector<NodeFacts> FactsOfNodes(const Service& service) {
+std::vector<NodeFacts> FactsOfNodes(const Service& service, bool removed) {
   auto infos = NodeInfos(service);
   std::vector<NodeFacts> facts;
   for (const auto& [id, node] : service.nodes().all()) {
-    if (!node.row.removed) facts.push_back(FactsOf(node, infos[id]));
+    if (removed || !node.row.removed) facts.push_back(FactsOf(node, infos[id]));
   }
   return facts;
 }

@@ -13,8 +13,8 @@
 namespace spate::hub {
 
 HubFacts FactsOfHub(const Service& service);
-// Of those that are not removed, by number.
-std::vector<NodeFacts> FactsOfNodes(const Service& service);
+// By number; of those that were removed only when `removed`.
+std::vector<NodeFacts> FactsOfNodes(const Service& service, bool removed = false);
 // Those at work first, at most so many nodes and jobs.
 TopFacts FactsOfAll(const Service& service, const Caller& caller, size_t most);
 // By name; of one user when there is a name.

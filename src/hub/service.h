@@ -53,8 +53,6 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
         start_reader;
     // Adds what only the program around the hub knows: metrics, journal_bytes, lag.
     std::function<void(HubFacts& facts)> about;
-    // What ClientHost::OnCommand does.
-    std::function<void(Service& service, ClientSession& client, wire::Command command)> command;
   };
   // Takes up what an earlier life left, and opens the door. `loop` and `store` outlive it.
   static Result<std::unique_ptr<Service>> Open(os::RealLoop& loop, store::HubStore& store,
@@ -102,9 +100,6 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,
                                                  os::Child::Events events) override {
     return options_.start_reader(caller, std::move(input), std::move(events));
-  }
-  void OnCommand(ClientSession& client, wire::Command command) override {
-    options_.command(*this, client, std::move(command));
   }
   void OnQuery(ClientSession& client, wire::Query query) override {
     TakeQuery(*this, client, std::move(query));

@@ -105,7 +105,6 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
                                                  os::Child::Events) override {
     return Fail(ErrorKind::kUnavailable, "a simulated hub has no readers");
   }
-  void OnCommand(hub::ClientSession&, wire::Command) override {}
   void OnQuery(hub::ClientSession&, wire::Query) override {}
 
  private:

@@ -55,20 +55,6 @@ JobPolicy TakePolicy(FieldReader& in, const pb::Policy& from) {
 
 // ---- Client to hub -----------------------------------------------------------------------------
 
-void Put(pb::Request& to, const Command& message) {
-  auto& command = *to.mutable_command();
-  PutTexts(*command.mutable_argv(), message.argv);
-  command.set_width(message.width);
-  command.set_terminal(message.terminal);
-  command.set_colour(message.colour);
-  command.set_reach(message.reach);
-  std::vector<std::string> notes;
-  for (const Command::Note& note : message.notes) {
-    command.add_note_job(note.job.value);
-    notes.push_back(note.why);
-  }
-  if (!notes.empty()) PutTexts(*command.mutable_note(), notes);
-}
 void Put(pb::Request& to, const Submit& message) {
   auto& submit = *to.mutable_submit();
   submit.set_submission(message.submission);
@@ -117,26 +103,6 @@ void Put(pb::Request& to, const Query& message) {
     query.set_body(BytesOf(question));
   };
   std::visit(put, message.question);
-}
-
-Request Take(FieldReader& in, const pb::Command& from) {
-  in.Within("command");
-  Command command;
-  command.argv = in.Texts("argv", from.argv(), kWireLimits.text_bytes);
-  command.width = in.Number<uint32_t>("width", from.width(), 1, 10'000);
-  command.terminal = from.terminal();
-  command.colour = from.colour();
-  command.reach = in.Text("reach", from.reach(), kWireLimits.text_bytes);
-  auto notes = in.Texts("note", from.note(), kWireLimits.text_bytes);
-  if (static_cast<size_t>(from.note_job_size()) != notes.size()) {
-    in.Defect("note", "is not one for each job");
-    return command;
-  }
-  for (int i = 0; i < from.note_job_size(); ++i) {
-    command.notes.push_back(
-        {in.Id<JobId>("note_job", from.note_job(i)), std::move(notes[static_cast<size_t>(i)])});
-  }
-  return command;
 }
 
 Request Take(FieldReader& in, const pb::Submit& from) {
@@ -263,7 +229,6 @@ void Put(pb::Reply& to, const Printed& message) {
   to.mutable_printed()->set_stream(static_cast<uint32_t>(message.stream));
   to.mutable_printed()->set_bytes(message.bytes);
 }
-void Put(pb::Reply& to, const Exited& message) { to.mutable_exited()->set_code(message.code); }
 void Put(pb::Reply& to, const JobNews& message) {
   auto& news = *to.mutable_job_news();
   news.set_job(message.job.value);
@@ -304,10 +269,6 @@ Reply Take(FieldReader& in, const pb::Printed& from) {
   in.Within("printed");
   int stream = in.Number<int>("stream", from.stream(), 1, 2);
   return Printed{stream, in.Text("bytes", from.bytes(), kWireLimits.piece_bytes)};
-}
-Reply Take(FieldReader& in, const pb::Exited& from) {
-  in.Within("exited");
-  return Exited{in.Number<uint32_t>("code", from.code(), 0, 255)};
 }
 Reply Take(FieldReader& in, const pb::JobNews& from) {
   in.Within("job_news");
@@ -389,8 +350,6 @@ Result<Request> DecodeRequest(std::string_view bytes) {
   }
   return DecodePb<Request, pb::Request>("request", bytes, [](FieldReader& in, auto& from) {
     switch (from.kind_case()) {
-      case pb::Request::kCommand:
-        return Take(in, from.command());
       case pb::Request::kSubmit:
         return Take(in, from.submit());
       case pb::Request::kPutPieces:
@@ -408,7 +367,7 @@ Result<Request> DecodeRequest(std::string_view bytes) {
       case pb::Request::KIND_NOT_SET:
         break;
     }
-    in.Defect("kind", "is missing or unknown");
+    in.Defect("kind", "is missing or unknown; use the hub's version");
     return Request();
   });
 }
@@ -422,8 +381,6 @@ Result<Reply> DecodeReply(std::string_view bytes) {
         return Take(in, from.accepted());
       case pb::Reply::kPrinted:
         return Take(in, from.printed());
-      case pb::Reply::kExited:
-        return Take(in, from.exited());
       case pb::Reply::kJobNews:
         return Take(in, from.job_news());
       case pb::Reply::kEndsRead:

@@ -80,11 +80,6 @@ TEST(ClientCodec, EveryRequestComesBack) {
   auto end = std::get<SubmitEnd>(RoundTrip(Request(SomeEnd()), DecodeRequest));
   EXPECT_EQ(end.runs, SomeEnd().runs);
   EXPECT_EQ(end.order, SomeEnd().order);
-  Command some{{"job", "list"}, 120, true, true, " --access x", {{JobId(3), "no node fits"}}};
-  auto command = std::get<Command>(RoundTrip(Request(some), DecodeRequest));
-  EXPECT_EQ(command.reach, " --access x");
-  EXPECT_EQ(command.notes.at(0).job, JobId(3));
-  EXPECT_EQ(command.notes.at(0).why, "no node fits");
   RoundTrip(Request(Rows{{"a", std::string("b\0c", 3), ""}}), DecodeRequest);
   RoundTrip(Request(Watch{JobId(2)}), DecodeRequest);
   RoundTrip(Request(ReadEnds{JobId(2), 8}), DecodeRequest);
@@ -98,7 +93,6 @@ TEST(ClientCodec, EveryReplyComesBack) {
       std::get<Accepted>(RoundTrip(Reply(Accepted{JobId(3), true, 4, 0, "no room"}), DecodeReply));
   EXPECT_EQ(accepted.why, "no room");
   RoundTrip(Reply(Printed{2, "text"}), DecodeReply);
-  RoundTrip(Reply(Exited{3}), DecodeReply);
   auto news = std::get<JobNews>(
       RoundTrip(Reply(JobNews{JobId(3), {10, 1, 2, 3, 4, 0, 0}, true, 2, 1, "why"}), DecodeReply));
   EXPECT_EQ(news.why, "why");
@@ -121,14 +115,12 @@ TEST(ClientCodec, DamageIsNamed) {
   using Change = std::function<void(pb::Request&)>;
   Request good_submit = SomeSubmit();
   Request good_end = SomeEnd();
-  Request good_command = Command{{"job", "info"}, 80, false, false, "", {{JobId(3), "why"}}};
   for (const auto& [from, change, field] : std::vector<std::tuple<Request*, Change, std::string>>{
            {&good_submit, [](auto& m) { m.mutable_submit()->clear_submission(); }, "submission"},
            {&good_submit, [](auto& m) { m.mutable_submit()->clear_settings(); }, "settings"},
            {&good_submit, [](auto& m) { m.mutable_submit()->add_after(1); }, "after"},
            {&good_submit, [](auto& m) { m.mutable_submit()->mutable_policy()->set_halt_when(9); },
             "halt_when"},
-           {&good_command, [](auto& m) { m.mutable_command()->add_note_job(4); }, "note"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_count(6); }, "runs"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_runs(1, 7); }, "runs"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_order(0, 0); }, "order"},

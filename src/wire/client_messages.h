@@ -1,10 +1,6 @@
 // Messages between a client and the hub. A connection carries one request at a time: the client
-// sends it, and the hub answers with replies, the last of which is Failed, Accepted, Exited, or
+// sends it, and the hub answers with replies, the last of which is Failed, Accepted, QueryDone, or
 // news of a job (or ends) with `finished`.
-//
-// What the hub itself knows is asked by types (Query), and so is what it is to change. What the
-// journal tells is asked by the words that somebody typed (Command), and comes back as what they
-// see (Printed, Exited).
 #pragma once
 
 #include <memory>
@@ -22,21 +18,6 @@ namespace spate::wire {
 
 // ---- Client to hub -----------------------------------------------------------------------------
 
-// `spate ARGV...`, for a terminal of this width, 10,000 for none.
-struct Command {
-  std::vector<std::string> argv;
-  uint32_t width = 80;
-  bool terminal = false;
-  bool colour = false;
-  // What to add to `spate job ...`, so that it means a job of this hub: " --access FILE".
-  std::string reach = {};
-  // From the hub to its reader alone: what only the hub knows of some jobs.
-  struct Note {
-    JobId job;
-    std::string why;  // its next task waits
-  };
-  std::vector<Note> notes = {};
-};
 // Begins a job, or more tasks for an open one. PutPieces, Rows and one SubmitEnd follow. A
 // submission that the hub has accepted before is accepted again, as the same job. Where
 // jobs of its kind of rows grow by name (hub/job_habits.h), its tasks are added to that job
@@ -89,7 +70,7 @@ struct ReadEnds {
 struct Query {
   Question question;
 };
-using Request = std::variant<Command, Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query>;
+using Request = std::variant<Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query>;
 
 // ---- Hub to client -----------------------------------------------------------------------------
 
@@ -104,12 +85,10 @@ struct Accepted {
   TaskIndex first = 0;   // of the tasks that were added to a job
   std::string why = {};  // as JobNews::why
 };
+// The next of a stream of an end that comes in EndsRead behind it.
 struct Printed {
   int stream = 1;
   std::string bytes;
-};
-struct Exited {
-  uint32_t code = 0;
 };
 struct JobNews {
   JobId job;
@@ -131,7 +110,6 @@ struct QueryAnswer {
   std::string bytes;  // wire/field_bytes.h
 };
 struct QueryDone {};
-using Reply =
-    std::variant<Failed, Accepted, Printed, Exited, JobNews, EndsRead, QueryAnswer, QueryDone>;
+using Reply = std::variant<Failed, Accepted, Printed, JobNews, EndsRead, QueryAnswer, QueryDone>;
 
 }  // namespace spate::wire

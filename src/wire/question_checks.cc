@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/job.h"
+#include "core/model/limits.h"
 #include "wire/limits.h"
 
 namespace spate::wire {
@@ -89,6 +90,17 @@ Status Check(const ListNodes& asked) { return CheckNames("names", asked.names); 
 Status Check(const ListUsers& asked) { return CheckName("user", asked.user); }
 Status Check(const ExplainTasks& asked) { return Check(asked.tasks); }
 Status Check(const LookAtJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
+Status Check(const LookAtWork& asked) { return CheckName("user", asked.user); }
+Status Check(const AskNode& asked) { return CheckName("node", asked.node); }
+Status Check(const ReadRows& asked) {
+  for (const RangesOfJob& tasks : asked.tasks) {
+    bool sound = std::ranges::all_of(tasks.tasks, [](const TaskRange& range) {
+      return uint64_t{range.first} + range.count <= kLimits.tasks_per_job;
+    });
+    if (!sound) return Defect("tasks", "are more than a job has");
+  }
+  return {};
+}
 Status Check(const ListJobs& asked) {
   return asked.jobs ? CheckRanges("jobs.ranges", asked.jobs->ranges) : Status();
 }
@@ -98,7 +110,10 @@ Status Check(const DescribeTasks& asked) { return Check(asked.tasks); }
 Status Check(const ReadOutput& asked) { return Check(asked.tasks); }
 Status Check(const TailOutput& asked) { return CheckRanges("job.ranges", asked.job.ranges); }
 Status Check(const SumUse& asked) { return CheckName("user", asked.user); }
-Status Check(const ChangeNodes& asked) { return CheckNames("names", asked.names); }
+Status Check(const ChangeNodes& asked) {
+  if (asked.reason.size() > kWireLimits.name_bytes) return Defect("reason", "is too long");
+  return CheckNames("names", asked.names);
+}
 Status Check(const AddAccess& asked) { return CheckName("user", asked.user); }
 Status Check(const SetUser& asked) {
   if (asked.user.empty()) return Defect("user", "is missing");

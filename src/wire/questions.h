@@ -52,9 +52,11 @@ struct ListNodes {
   static constexpr uint32_t kNumber = 3;
   using Answer = NodeFacts;
   std::vector<std::string> names;
+  bool removed = false;  // those that were removed, too
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "names", self.names);
+    visit(2, "removed", self.removed);
   }
 };
 
@@ -112,6 +114,48 @@ struct LookAtJobs {
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "jobs", self.jobs);
+  }
+};
+
+// What is left to do of jobs, and what of it runs: an answer for each, or several with further
+// tasks of one. What an answer leaves out has ended durably.
+struct LookAtWork {
+  static constexpr uint32_t kNumber = 8;
+  using Answer = JobWork;
+  std::string submission;  // only the job of this name, also when it has ended; empty: all unended
+  std::string user;        // whose submission; empty: who asks
+  bool tasks = false;      // which ones are left
+  bool reset = false;      // those that have ended, too, if ResetCounts was called for them
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "submission", self.submission);
+    visit(2, "user", self.user);
+    visit(3, "tasks", self.tasks);
+    visit(4, "reset", self.reset);
+  }
+};
+
+// What a node says to a question of a door about a task, or about itself (job 0), that it alone can
+// answer. kUnavailable: it is away.
+struct AskNode {
+  static constexpr uint32_t kNumber = 9;
+  struct Answer {
+    std::string text;
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "text", self.text);
+    }
+  };
+  std::string node;
+  JobId job;
+  TaskIndex task = 0;
+  std::string question;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "node", self.node);
+    visit(2, "job", self.job);
+    visit(3, "task", self.task);
+    visit(4, "question", self.question);
   }
 };
 
@@ -261,21 +305,105 @@ struct SumUse {
   }
 };
 
+// Some tasks of one job.
+struct RangesOfJob {
+  JobId job;
+  std::vector<TaskRange> tasks;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "tasks", self.tasks);
+  }
+};
+// The first or further ones of a job.
+struct RowsRead {
+  JobId job;
+  std::string user;
+  std::optional<std::string> name;  // of the job; nullopt: it is not for who asks, nor are its rows
+  Instant created;
+  std::vector<RowFacts> rows;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "user", self.user);
+    visit(3, "name", self.name);
+    visit(4, "created", self.created);
+    visit(5, "rows", self.rows);
+  }
+};
+// What tasks run, in the order asked. Tasks that are not there are left out.
+struct ReadRows {
+  static constexpr uint32_t kNumber = 47;
+  using Answer = RowsRead;
+  std::vector<RangesOfJob> tasks;
+  std::optional<RowKind> whole;  // rows of this kind come as they were submitted
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "tasks", self.tasks);
+    visit(2, "whole", self.whole);
+  }
+};
+
+// The next ends of a job's attempts.
+struct EndsListed {
+  std::vector<EndFacts> ends;
+  uint64_t position = 0;  // behind them
+  Instant created;        // the job
+  std::string user;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ends", self.ends);
+    visit(2, "position", self.position);
+    visit(3, "created", self.created);
+    visit(4, "user", self.user);
+  }
+};
+// In the order in which they became durable; at least one answer.
+struct ListEnds {
+  static constexpr uint32_t kNumber = 48;
+  using Answer = EndsListed;
+  JobId job;
+  uint64_t after = 0;  // the position to go on from, in the job that was made at `created`; the
+  Instant created;     // position of another job counts as 0
+  std::optional<RowKind> whole;  // as of ReadRows
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "after", self.after);
+    visit(3, "created", self.created);
+    visit(4, "whole", self.whole);
+  }
+};
+
+// An answer for each, as everybody may see it. Jobs that are not there are left out.
+struct SumJobs {
+  static constexpr uint32_t kNumber = 49;
+  using Answer = JobSums;
+  std::vector<JobId> jobs;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
+  }
+};
+
 // ---- Changes -----------------------------------------------------------------------------------
 
 // For administrators.
 struct ChangeNodes {
   static constexpr uint32_t kNumber = 20;
   using Answer = Done;
-  enum class Change : uint8_t { kDrain, kResume, kRemove, kLast = kRemove };
+  // kTurnAway: removed likewise, but its process stays, and asks to be let in again.
+  enum class Change : uint8_t { kDrain, kResume, kRemove, kTurnAway, kLast = kTurnAway };
   std::vector<std::string> names;
   bool all = false;
   Change change = Change::kDrain;
+  std::string reason;  // for the hub's log
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "names", self.names);
     visit(2, "all", self.all);
     visit(3, "change", self.change);
+    visit(4, "reason", self.reason);
   }
 };
 
@@ -362,12 +490,16 @@ struct ChangeJobs {
   JobSelector jobs;
   Change change = Change::kHold;
   std::optional<uint32_t> weight, max_running;  // of kSet
+  // A job that has ended is changed like others, for what will be added to it. For one job, which
+  // is named by its number.
+  bool ended_too = false;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "jobs", self.jobs);
     visit(2, "change", self.change);
     visit(3, "weight", self.weight);
     visit(4, "max_running", self.max_running);
+    visit(5, "ended_too", self.ended_too);
   }
 };
 
@@ -443,6 +575,41 @@ struct Retry {
   }
 };
 
+// What waits of a job is taken back and never runs; nodes give back what they have not started. How
+// many that were.
+struct Withdraw {
+  static constexpr uint32_t kNumber = 29;
+  using Answer = TaskCount;
+  JobId job;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+  }
+};
+
+// Nodes on which tasks of the job failed get tasks of it again; a job that is held because all of
+// them fail goes on.
+struct TrustNodes {
+  static constexpr uint32_t kNumber = 30;
+  using Answer = Done;
+  JobId job;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+  }
+};
+
+// From now on JobWork::counted_from says how the job stands now; until the hub ends.
+struct ResetCounts {
+  static constexpr uint32_t kNumber = 31;
+  using Answer = Done;
+  JobId job;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+  }
+};
+
 // Of a newer client: the hub says that it does not know what was asked.
 struct UnknownQuestion {
   static constexpr uint32_t kNumber = 0;
@@ -454,7 +621,8 @@ struct UnknownQuestion {
 using Question =
     std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
                  ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
-                 ReadOutput, TailOutput, SumUse, ChangeNodes, StopHub, AddAccess, RevokeAccess,
-                 SetUser, ChangeJobs, Cancel, Forget, Retry>;
+                 ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
+                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
+                 Retry, Withdraw, TrustNodes, ResetCounts>;
 
 }  // namespace spate::wire

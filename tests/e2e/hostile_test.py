@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 from harness import DEADLINE, SPATE, Place, main, wait, want
-from peer import (GREETING, LIST_NODES, LOOK_AT_HUB, REFUSAL, REPLY, REQUEST, Hub, Peer, ask, command, frame, greeting, local, message, raw, rows,
+from peer import (GREETING, LIST_NODES, LIST_TASKS, LOOK_AT_HUB, REFUSAL, REPLY, REQUEST, Hub, Peer, ask, frame, greeting, local, message, raw, rows,
                   submit, submit_end, tls)
 
 # ---- Before the door ------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def test_a_client_that_asks_and_never_reads(place: Place):
         pass  # it was cut off, or is not read any more
     hub.check()
     # A long answer from the journal waits for its reader.
-    slow = [local(hub).send(command(b"job", b"tasks", b"all", b"--output", b"json")) for _ in range(40)]
+    slow = [local(hub).send(ask(LIST_TASKS, {1: message({1: message({1: 1})})})) for _ in range(40)]
     hub.check()
     for each in slow:
         each.connection.close()

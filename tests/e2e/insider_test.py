@@ -12,8 +12,8 @@ import time
 
 from cluster import NOBODY, cluster_of
 from harness import SPATE, Place, main, wait, want
-from peer import (ANSWER, ANSWERED, CANCEL, CHANGE_JOBS, EXPLAIN, FORGET, REQUEST, WELCOME, Hub, Node, Peer, ask, command,
-                  frame, greeting, local, message, packed, ranges, raw, read_ends, request, rows, submit, submit_end,
+from peer import (ANSWER, ANSWERED, CANCEL, CHANGE_JOBS, DESCRIBE_JOBS, EXPLAIN, FORGET, REQUEST, WELCOME, Hub, Node, Peer, ask,
+                  frame, greeting, local, message, packed, ranges, raw, read_ends, request, rows, submit, submit_end, texts,
                   zigzag)
 
 LARGEST = 16 << 20
@@ -153,11 +153,10 @@ def test_ranges_cost_what_is_there(place: Place):
     hub.check()
     # Selectors: whatever is typed again and again is looked at once.
     asking = local(hub)
-    named = ",".join(["1-4000000"] * 5000).encode()
     jobs = ranges(1, 4_000_000, 3000)
     tasks = message({1: 1}) + ranges(2, 1_000_001, 5000)
     for _ in range(3):
-        asking.send(command(b"job", b"info", named), ask(CHANGE_JOBS, {1: jobs}),
+        asking.send(ask(DESCRIBE_JOBS, {1: jobs}), ask(CHANGE_JOBS, {1: jobs}),
                     ask(CANCEL, {1: b"", 2: tasks}), ask(EXPLAIN, {1: tasks}))
     hub.check()
     want(hub.status()["queued"] < 200_000, "nothing was cancelled")
@@ -176,13 +175,10 @@ def test_needs_are_counted_before_they_are_made(place: Place):
         want("needy.lst:10001: more than 10,000 different needs" in err, err)
 
 
-def test_commands_that_are_not_for_a_hub_are_refused(place: Place):
+def test_questions_of_other_versions_are_refused(place: Place):
     hub = Hub(place)
-    for words in (b"run", b"--", b"true"), (b"submit", b"x.lst"), (b"job", b"wait", b"1"), (b"node", b"start"):
-        got = local(hub).send(command(*words)).frame()
-        want(b"a hub does not answer" in got[1], got)
-    got = local(hub).send(command(b"job", b"cancel", b"1")).frame()  # as older programs did
-    want(b"use the hub's version" in got[1], got)
+    reason = local(hub).send(request(1, {1: texts(b"job", b"cancel", b"1")})).refusal()  # as older programs did
+    want("use the hub's version" in reason, reason)
     got = local(hub).send(ask(4000, {})).frame()
     want(b"this hub is older than" in got[1], got)
     want("internal error" not in place.read("hub.log"), place.read("hub.log"))

@@ -54,7 +54,7 @@ def test_root_kills_what_hangs_for_others(place: Place):
     want(re.search(r"^killed hung jobId: \d+$", err, re.M), err)
     wait(lambda: "running: " not in para(place, other, "check", folder="theirs")[0], "it ends")
     _, err = para(place, other, "check", "-killTime=1", code=255, folder="ours")
-    want("only root and administrators of the hub may end these jobs" in err, err)
+    want("belongs to root; only they and administrators may do that" in err, err)
     want("running: 1\n" in para(place, root, "check", folder="ours")[0], "it runs on")
 
 

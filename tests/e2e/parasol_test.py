@@ -242,7 +242,7 @@ def test_machines_come_and_go(place: Place):
     cluster.node("n1")
     want(parasol(place, "remove", "machine", "n7", "it smokes") == "Machine not found.\n", "n7")
     want(parasol(place, "remove", "machine", "n1", "it smokes") == "ok\n", "n1")
-    want("root removes machine n1: it smokes\n" in place.read("hub.log"), "the hub's log says why")
+    want("root removes node n1: it smokes\n" in place.read("hub.log"), "the hub's log says why")
     want(parasol(place, "remove", "machine", "n1", "it smokes") == "Machine not found.\n", "again")
     want(parasol(place, "list", "machines") == "", "no machine")
     # Its node has not ended, and may come back.

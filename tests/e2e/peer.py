@@ -55,7 +55,8 @@ def request(kind, fields):
 
 
 ANSWER, ANSWERED = b"\x3a", b"\x42"  # how such replies begin
-LOOK_AT_HUB, LIST_NODES, EXPLAIN, CHANGE_JOBS, CANCEL, FORGET, RETRY = 1, 3, 6, 25, 26, 27, 28  # questions
+LOOK_AT_HUB, LIST_NODES, EXPLAIN, DESCRIBE_JOBS, LIST_TASKS = 1, 3, 6, 41, 42  # questions
+CHANGE_JOBS, CANCEL, FORGET, RETRY = 25, 26, 27, 28
 
 
 def ask(question, fields):
@@ -83,10 +84,6 @@ def rows(*lines):
 def submit_end(count):
     needs = message({1: 1000})
     return request(4, {1: count, 2: needs, 3: packed(count, 0)})
-
-
-def command(*argv):
-    return request(1, {1: texts(*argv), 2: 80})
 
 
 def read_ends(job):

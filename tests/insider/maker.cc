@@ -54,14 +54,6 @@ constexpr auto kDoubles = std::to_array<uint64_t>(
 constexpr std::string_view kNul("\0", 1);
 constexpr auto kTexts = std::to_array<std::string_view>(
     {"", "a", "n1", "/tmp", "..", "*", "GPU", kNul, "\xff\xfe", "{}", "caf\xc3\xa9", "\x1b[2J"});
-constexpr auto kWords = std::to_array<std::string_view>(
-    {"job",     "task",     "node",     "hub",     "list",    "info",   "hold",     "release",
-     "cancel",  "retry",    "forget",   "set",     "add",     "close",  "cat",      "tail",
-     "get",     "tasks",    "progress", "explain", "status",  "user",   "access",   "drain",
-     "resume",  "remove",   "report",   "help",    "version", "para",   "check",    "make",
-     "parasol", "--output", "json",     "--user",  "root",    "--role", "--weight", "node",
-     "client",  "-j",       "-n",       "1",       "last",    "all",    "1-4",      "2-1000001",
-     "1.2",     "1.2-1000", "3.1,3.2",  "n1",      "n2",      "{}",     "--",       "*"});
 // Changes that the hub makes by itself; what is read takes a process.
 constexpr auto kJobVerbs = std::to_array<std::string_view>(
     {"hold", "release", "cancel", "retry", "forget", "set", "close"});
@@ -141,7 +133,6 @@ Maker::Maker(uint64_t seed) : random_(seed) {
               {"AttemptRef", &Maker::MakeAttemptRef},
               {"NodeState", &Maker::MakeNodeState},
               {"Query", &Maker::MakeQuery},
-              {"Command", &Maker::MakeCommand},
               {"JobSettings", &Maker::MakeSettings},
               {"OutputPiece", &Maker::MakePiece},
               {"WantPiece", &Maker::MakeWantPiece},
@@ -453,21 +444,6 @@ std::string Maker::MakeSettings() {
   return made;
 }
 
-// Mostly such that the hub answers by itself.
-std::string Maker::MakeCommand() {
-  Texts words;
-  if (random_.Chance(50)) words.emplace_back(random_.Chance(50) ? "job" : "task");
-  for (uint64_t count = 1 + Small(5); count > 0; --count) {
-    words.emplace_back(OneOf(random_, kWords));
-  }
-  pb::Command command;
-  SetTexts(*command.mutable_argv(), words);
-  command.set_width(static_cast<uint32_t>(random_.Chance(99) ? 1 + Small(200) : Number()));
-  command.set_terminal(Small(2) != 0);
-  command.set_colour(Small(2) != 0);
-  return command.SerializeAsString();
-}
-
 // ------------------------------------------------------------------------- questions and changes
 
 // Values of the fields that a question lists.
@@ -493,6 +469,7 @@ class Maker::Filler {
     value = name == "names" && maker_.random_.Chance(90) ? fmt::format("n{}", maker_.Small(40))
                                                          : maker_.Text();
   }
+  void Fill(std::string_view, JobId& value) { value = JobId(maker_.Job()); }
   void Fill(std::string_view, NumberRange& value) {
     value.first = value.last = maker_.Job();
     if (maker_.random_.Chance(20)) value.last += static_cast<uint32_t>(maker_.Number() % 1'000'000);
@@ -532,7 +509,7 @@ template <typename Question>
 std::string Maker::QueryOf(Question question) {
   Filler(*this).Fill("", question);
   if constexpr (std::is_same_v<Question, wire::ChangeNodes>) {
-    if (random_.Chance(99) && question.change == wire::ChangeNodes::Change::kRemove) {
+    if (random_.Chance(99) && question.change >= wire::ChangeNodes::Change::kRemove) {
       question.change = wire::ChangeNodes::Change::kResume;
     }
   }
@@ -558,7 +535,12 @@ std::string Maker::MakeQuery() {
   if (kind < 960) return QueryOf(wire::LookAtAll());
   if (kind < 970) return QueryOf(wire::ListUsers());
   if (kind < 980) return QueryOf(wire::ListAccess());
-  if (kind < 990) return QueryOf(wire::RevokeAccess());
+  if (kind < 985) return QueryOf(wire::RevokeAccess());
+  if (kind < 990) return QueryOf(wire::AskNode());
+  if (kind < 993) return QueryOf(wire::LookAtWork());
+  if (kind < 995) return QueryOf(wire::Withdraw());
+  if (kind < 997) return QueryOf(wire::TrustNodes());
+  if (kind < 999) return QueryOf(wire::ResetCounts());
   return QueryOf(wire::UnknownQuestion());
 }
 
@@ -709,10 +691,8 @@ std::vector<Message> Maker::OfClient(size_t count) {
       request(Wrapped(pb::Request::kQueryFieldNumber, Sweep()));
     } else if (kind < 5000) {
       AddSubmission(planned);
-    } else if (kind < 9400) {
-      request(Wrapped(pb::Request::kQueryFieldNumber, MakeQuery()));
     } else if (kind < 9500) {
-      request(Wrapped(pb::Request::kCommandFieldNumber, MakeCommand()));
+      request(Wrapped(pb::Request::kQueryFieldNumber, MakeQuery()));
     } else if (kind < 9960) {
       request(Wrapped(pb::Request::kWatchFieldNumber, Any("Watch", 95)));
     } else {

@@ -77,7 +77,6 @@ class Maker {
   std::string MakeReturned();
   std::string MakeAttemptRef();
   std::string MakeNodeState();
-  std::string MakeCommand();
   std::string MakeSettings();
   std::string MakePiece();
   std::string MakeWantPiece();

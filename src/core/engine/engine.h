@@ -309,6 +309,7 @@ class Engine {
   std::optional<JobPolicy> Policy(JobId job) const;
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<TaskClass> Requests(JobId job) const;
+  std::optional<TaskClass> NewestRequest(JobId job) const;
   bool Finished(JobId job) const;
   // Tasks that have not ended. Cost: the job's tasks.
   std::vector<TaskRange> Unended(JobId job) const;

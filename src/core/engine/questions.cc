@@ -42,6 +42,12 @@ std::vector<TaskClass> Engine::Requests(JobId id) const {
   return job == nullptr ? std::vector<TaskClass>{} : job->requests();
 }
 
+std::optional<TaskClass> Engine::NewestRequest(JobId id) const {
+  const JobState* job = state_->durable().FindJob(id);
+  if (job == nullptr || job->requests().empty()) return std::nullopt;
+  return job->requests().back();
+}
+
 std::vector<TaskRange> Engine::Unended(JobId id) const {
   std::vector<TaskRange> ranges;
   const JobState* job = state_->durable().FindJob(id);

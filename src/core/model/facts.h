@@ -51,6 +51,7 @@ struct HubFacts {
   uint64_t journal_bytes = 0;          // on disk
   Duration lag;                        // by which the loop was late at the last look
   std::string host;                    // the name of its machine
+  std::string site;  // what a door that started the hub has its own programs know; empty: none did
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -78,6 +79,7 @@ struct HubFacts {
     visit(22, kNotInJson, self.journal_bytes);
     visit(23, kNotInJson, self.lag);
     visit(24, kNotInJson, self.host);
+    visit(25, kNotInJson, self.site);
   }
 };
 
@@ -106,7 +108,7 @@ struct OfferFacts {
 
 struct NodeFacts {
   std::string name;
-  std::string state;  // "ready", "away", "silent", "drained", "sick", "joining"
+  std::string state;  // "ready", "away", "silent", "drained", "sick", "joining", "removed"
   std::string user;   // whose tasks it takes; "*": everybody's
   uint32_t slots = 0;
   double cpus = 0;
@@ -124,6 +126,7 @@ struct NodeFacts {
   std::vector<std::string> labels;
   std::optional<Instant> until;  // its machine is taken away
   std::vector<RunFacts> runs;
+  std::string temp_dir;  // of its tasks
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -146,6 +149,7 @@ struct NodeFacts {
     visit(17, kNotInJson, self.labels);
     visit(18, kNotInJson, self.until);
     visit(19, kNotInJson, self.runs);
+    visit(20, kNotInJson, self.temp_dir);
   }
 };
 

@@ -283,6 +283,117 @@ struct OutputFacts {
   }
 };
 
+// A task that a node has told to run.
+struct TaskRun {
+  TaskIndex index = 0;
+  std::string node;
+  Instant since;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "node", self.node);
+    visit(3, "since", self.since);
+  }
+};
+
+// A node that a job avoids, or would if another one could take its tasks.
+struct AvoidedNode {
+  std::string node;
+  uint32_t failures = 0;  // of its tasks there, in a row
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "node", self.node);
+    visit(2, "failures", self.failures);
+  }
+};
+
+// What is left of a job to do, as everybody on a hub may see it. All of one moment: a task is in
+// `unended` or has ended durably; those in `runs` are among them.
+struct JobWork {
+  JobId job;
+  std::string user;
+  JobCounts counts;        // now
+  JobCounts counted_from;  // `counts` when they were last reset, in this life of the hub
+  Needs needs;             // of its newest tasks
+  std::optional<uint32_t> weight, max_running;  // nullopt: it has ended, and the journal knows
+  uint32_t failures_in_row = 0;
+  HoldReason held = HoldReason::kNone;
+  std::vector<TaskRange> unended;
+  std::vector<TaskRun> runs;  // by task
+  std::vector<AvoidedNode> avoided;
+  bool finished = false;  // nothing of it is left
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "user", self.user);
+    visit(3, "counts", self.counts);
+    visit(4, "counted_from", self.counted_from);
+    visit(5, "needs", self.needs);
+    visit(6, "weight", self.weight);
+    visit(7, "max_running", self.max_running);
+    visit(8, "failures_in_row", self.failures_in_row);
+    visit(9, "held", self.held);
+    visit(10, "unended", self.unended);
+    visit(11, "runs", self.runs);
+    visit(12, "avoided", self.avoided);
+    visit(13, "finished", self.finished);
+  }
+};
+
+// What a task runs, of which its sender may have said more than a command.
+struct RowFacts {
+  TaskIndex index = 0;
+  std::string row;      // as it was submitted, where that was asked for
+  std::string command;  // else; empty: it is not for who asks
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "row", self.row);
+    visit(3, "command", self.command);
+  }
+};
+
+// An attempt that has ended.
+struct EndFacts {
+  AttemptEnd end;
+  Verdict verdict = Verdict::kSucceeded;
+  std::string node;
+  RowFacts what;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "end", self.end);
+    visit(2, "verdict", self.verdict);
+    visit(3, "node", self.node);
+    visit(4, "what", self.what);
+  }
+};
+
+template <>
+inline constexpr RowKind kLastOf<RowKind> = RowKind::kInput;
+
+// What a job is and has come to.
+struct JobSums {
+  JobId job;
+  std::string user;
+  std::optional<std::string> name, cwd;  // nullopt: they are not for who asks
+  RowKind row_kind = RowKind::kListLine;
+  JobCounts counts;
+  uint32_t weight = 0, max_running = 0;
+  Duration mean_wall;  // of all attempts that were started
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "user", self.user);
+    visit(3, "name", self.name);
+    visit(4, "cwd", self.cwd);
+    visit(5, "row_kind", self.row_kind);
+    visit(6, "counts", self.counts);
+    visit(7, "weight", self.weight);
+    visit(8, "max_running", self.max_running);
+    visit(9, "mean_wall", self.mean_wall);
+  }
+};
+
 // What a user has used, in one job or in all of theirs.
 struct UseFacts {
   std::string user;

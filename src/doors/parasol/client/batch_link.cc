@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace spate::parasol {
 namespace {
 
 constexpr Duration kFirstPause = Duration::Millis(5);
 constexpr Duration kLongestPause = Duration::Millis(500);
-constexpr Duration kPatience = Duration::Seconds(60);  // with others who submit to the batch
+// With others who submit to the batch, or ask.
+constexpr Duration kPatience = Duration::Seconds(60);
 
 }  // namespace
 
@@ -26,44 +28,36 @@ Error BatchLink::Lost(Error error) {
   return error;
 }
 
-Status BatchLink::Ask(const std::string& verb, const std::vector<std::string>& words,
-                      const Take& take) {
-  if (auto connected = Connect(); !connected) return connected;
-  wire::Command command;
-  command.argv = {"para", verb, state_.name()};
-  command.argv.insert(command.argv.end(), words.begin(), words.end());
-  if (auto sent = call_.Send(std::move(command)); !sent) {
-    return std::unexpected(Lost(std::move(sent.error())));
-  }
-  std::string complaint;
-  for (;;) {
-    auto reply = call_.Next();
-    if (!reply) return std::unexpected(Lost(std::move(reply.error())));
-    if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
-      return Fail(failed->kind, failed->text);
-    }
-    if (const auto* exited = std::get_if<wire::Exited>(&*reply)) {
-      return exited->code == 0 ? Status() : Fail(ErrorKind::kIo, complaint);
-    }
-    const auto* printed = std::get_if<wire::Printed>(&*reply);
-    if (printed == nullptr) {
-      return std::unexpected(Lost({ErrorKind::kIo, "the hub answers something else"}));
-    }
-    if (printed->stream == 2) complaint = printed->bytes;
-    if (auto taken = take(printed->stream, printed->bytes); !taken) {
-      return std::unexpected(Lost(std::move(taken.error())));
-    }
+Status BatchLink::Ask(wire::Question question, const TakeAnswer& take) {
+  bool reads = std::visit([]<typename Q>(const Q&) { return wire::OfJournal<Q>; }, question);
+  Instant last = loop_.Now() + kPatience;
+  for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
+    if (auto connected = Connect(); !connected) return connected;
+    bool taken = false;
+    auto asked = call_.Ask(question, [&](std::string_view bytes) {
+      taken = true;
+      return take(bytes);
+    });
+    if (asked) return {};
+    // What is left of the answer would be taken for the next one.
+    Error error = Lost(std::move(asked.error()));
+    bool again = reads && !taken && error.kind == ErrorKind::kBusy && loop_.Now() < last;
+    if (!again || call_.interrupted()) return std::unexpected(std::move(error));
+    call_.Pause(pause);
   }
 }
 
-Result<std::string> BatchLink::Ask(const std::string& verb, const std::vector<std::string>& words) {
-  std::string text;
-  auto asked = Ask(verb, words, [&](int stream, std::string_view bytes) -> Status {
-    if (stream == 1) text += bytes;
-    return {};
-  });
-  if (!asked) return std::unexpected(std::move(asked.error()));
-  return text;
+Result<JobId> BatchLink::FindJob() {
+  auto work = client::AskOne(
+      *this, wire::LookAtWork{.submission = BatchSubmission(state_.name()), .user = {}});
+  if (!work) return std::unexpected(std::move(work.error()));
+  return work->job;
+}
+
+Result<JobId> BatchLink::NeedJob() {
+  auto job = FindJob();
+  if (job && *job == JobId()) return Fail(ErrorKind::kNotFound, "Batch not found.");  // its words
+  return job;
 }
 
 Result<wire::Accepted> BatchLink::Submit(const std::function<Status(client::HubCall&)>& send) {

@@ -1,16 +1,14 @@
-// BatchLink: a client's questions about one batch, over a connection that is made when it is
-// needed.
+// BatchLink: a client's questions to a hub, most of them about one batch, over a connection that is
+// made when it is needed.
 //
 // Thread: one; functions run the loop.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "client/asker.h"
 #include "client/hub_call.h"
 #include "doors/parasol/programs/para_state.h"
 #include "os/real_loop.h"
@@ -19,21 +17,20 @@ namespace spate::parasol {
 
 // The submission that a batch is known by, to clients; the hub puts the user before it.
 std::string BatchSubmission(const std::string& results);
-// Of a question about a batch that may be another user's, to look at it: "owner=USER".
-inline constexpr std::string_view kOwnerWord = "owner=";
 
-class BatchLink {
+class BatchLink final : public client::Asker {
  public:
   // `loop` outlives it.
   BatchLink(os::RealLoop& loop, client::HubTarget target, ParaState state)
       : loop_(loop), target_(std::move(target)), call_(loop, target_), state_(std::move(state)) {}
 
-  // para VERB NAME WORDS...: what the hub prints to stream 1. Errors are the hub's own;
-  // kUnavailable: the hub is away, and the next question makes a new connection.
-  Result<std::string> Ask(const std::string& verb, const std::vector<std::string>& words = {});
-  // Likewise, as it comes. An error of `take` ends it, and the connection.
-  using Take = std::function<Status(int stream, std::string_view bytes)>;
-  Status Ask(const std::string& verb, const std::vector<std::string>& words, const Take& take);
+  // Asker. Errors are the hub's own; kUnavailable: the hub is away, and the next question makes a
+  // new connection. A hub that answers too many others is asked again for a while.
+  Status Ask(wire::Question question, const TakeAnswer& take) override;
+  // The hub's job of the batch; 0 when it knows none.
+  Result<JobId> FindJob();
+  // The same; kNotFound when it knows none.
+  Result<JobId> NeedJob();
   // Sends a submission by `send`, and hears what the hub says. kBusy, when somebody else submits to
   // this batch, is tried again for a while.
   Result<wire::Accepted> Submit(const std::function<Status(client::HubCall&)>& send);

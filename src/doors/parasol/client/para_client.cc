@@ -1,17 +1,13 @@
 #include "doors/parasol/client/para_client.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
-#include "base/number.h"
+#include "core/model/limits.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/row/parasol_id.h"
 #include "doors/parasol/row/parasol_row.h"
-#include "format/lines.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "wire/limits.h"
@@ -26,6 +22,8 @@ constexpr size_t kIdsAtOnce = 10'000;
 // Not to ask again and again about a batch that has ended.
 constexpr Duration kAfterEnd = Duration::Millis(10);
 
+int64_t SecondsOf(Instant when) { return when.ns / 1'000'000'000; }
+
 Needs NeedsOf(const BatchTask& task) {
   Needs needs;
   if (task.cpus > 0) {
@@ -36,51 +34,29 @@ Needs NeedsOf(const BatchTask& task) {
   return needs;
 }
 
-std::unexpected<Error> NotUnderstood() {
-  return Fail(ErrorKind::kIo, "the hub answers something else; it may be of another version");
+void AddWork(const JobWork& work, BatchHub::State& state) {
+  state.known = true;
+  state.submitted = work.counts.total;
+  state.failures_in_row = work.failures_in_row;
+  state.sick = work.held == HoldReason::kAllFail;
+  if (work.held == HoldReason::kUser) state.held = work.job;
+  for (const TaskRange& range : work.unended) {
+    uint64_t first = ParasolId(work.job, range.first);
+    state.unended.push_back({first, first + range.count - 1});
+  }
+  for (const TaskRun& run : work.runs) {
+    state.running.push_back({ParasolId(work.job, run.index), run.node, SecondsOf(run.since)});
+  }
+  state.sick_nodes.clear();  // each piece has all of them
+  for (const AvoidedNode& node : work.avoided) {
+    state.sick_nodes.push_back({node.node, node.failures});
+  }
 }
 
-// The numbers of a line of the hub's answer behind its first word, and what follows them.
-template <size_t N>
-std::optional<std::array<uint64_t, N>> Numbers(std::string_view& line) {
-  std::array<uint64_t, N> numbers;
-  for (uint64_t& number : numbers) {
-    std::string_view word = format::TakeWord(&line);
-    auto read = ReadNumber<uint64_t>(word);
-    if (!read) return std::nullopt;
-    number = *read;
-  }
-  return numbers;
-}
-
-bool ReadStateLine(std::string_view line, JobId& job, BatchHub::State& state) {
-  std::string_view what = format::TakeWord(&line);
-  if (what == "batch") {
-    auto read = Numbers<6>(line);
-    if (!read) return false;
-    job = JobId(static_cast<uint32_t>((*read)[0]));
-    state.submitted = (*read)[1];
-    state.failures_in_row = (*read)[2];
-    state.sick = (*read)[3] != 0;
-    state.everybody = (*read)[4];
-    if ((*read)[5] != 0) state.held = job;
-  } else if (what == "unended") {
-    auto read = Numbers<2>(line);
-    if (!read) return false;
-    uint64_t first = ParasolId(job, static_cast<TaskIndex>((*read)[0]));
-    state.unended.push_back({first, first + (*read)[1] - 1});
-  } else if (what == "run") {
-    auto read = Numbers<2>(line);
-    if (!read) return false;
-    state.running.push_back({ParasolId(job, static_cast<TaskIndex>((*read)[0])),
-                             std::string(format::TakeWord(&line)),
-                             static_cast<int64_t>((*read)[1])});
-  } else if (what == "sick") {
-    auto read = Numbers<1>(line);
-    if (!read) return false;
-    state.sick_nodes.push_back({std::string(format::TakeWord(&line)), (*read)[0]});
-  }
-  return true;  // a newer hub may say more
+JobSelector OnlyJob(JobId job) {
+  JobSelector selector;
+  selector.ranges.push_back({job.value, job.value, 1});
+  return selector;
 }
 
 // Tasks that make the same request, one after the other.
@@ -151,6 +127,13 @@ Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder, s
   });
 }
 
+Status TrustNodesOfBatch(BatchLink& link) {
+  auto job = link.NeedJob();
+  if (!job) return std::unexpected(std::move(job.error()));
+  auto done = client::AskOne(link, wire::TrustNodes{*job});
+  return done ? Status() : std::unexpected(std::move(done.error()));
+}
+
 BatchClient::BatchClient(client::HubSetting setting, ParaState state)
     : setting_(std::move(setting)), link_(*setting_.loop, setting_.target, std::move(state)) {
   setting_.loop->OnSignal(os::kSignalInt, [this] {
@@ -177,18 +160,20 @@ Result<BatchClient::State> BatchClient::AskToReport() {
 }
 
 Result<BatchClient::State> BatchClient::AskAbout(const std::string& owner) {
-  owner_ = owner;
-  std::vector<std::string> words;
-  if (!owner.empty()) words.push_back(fmt::format("{}{}", kOwnerWord, owner));
-  auto text = link_.Ask("state", words);
-  if (!text) return std::unexpected(std::move(text.error()));
   State state;
-  std::string_view rest = *text;
-  while (auto line = format::TakeLine(&rest)) {
-    if (!ReadStateLine(*line, job_, state)) return NotUnderstood();
-  }
-  state.known = job_ != JobId();
-  std::ranges::sort(state.running, {}, &Running::id);
+  auto hub = client::AskOne(link_, wire::LookAtHub());
+  if (!hub) return std::unexpected(std::move(hub.error()));
+  state.everybody = hub->queued + hub->running;
+  job_ = JobId();
+  auto asked = client::Ask(
+      link_,
+      wire::LookAtWork{
+          .submission = BatchSubmission(link_.state().name()), .user = owner, .tasks = true},
+      [&](const JobWork& work) {
+        job_ = work.job;
+        AddWork(work, state);
+      });
+  if (!asked) return std::unexpected(std::move(asked.error()));
   return state;
 }
 
@@ -196,18 +181,19 @@ Status BatchClient::CatchUp() { return CatchUpResults(link_); }
 
 Result<std::vector<BatchClient::Submitted>> BatchClient::SubmittedFrom(uint64_t first) {
   std::vector<Submitted> submitted;
-  if (job_ == JobId()) return submitted;
-  std::vector<std::string> words = {fmt::format("{}", first)};
-  if (!owner_.empty()) words.push_back(fmt::format("{}{}", kOwnerWord, owner_));
-  auto text = link_.Ask("rows", words);
-  if (!text) return std::unexpected(std::move(text.error()));
-  std::string_view rest = *text;
-  while (auto line = format::TakeLine(&rest)) {
-    auto read = Numbers<3>(*line);
-    if (!read) return NotUnderstood();
-    submitted.push_back({ParasolId(job_, static_cast<TaskIndex>((*read)[0])), (*read)[1],
-                         static_cast<int64_t>((*read)[2])});
-  }
+  if (job_ == JobId() || first >= kLimits.tasks_per_job) return submitted;
+  auto from = static_cast<TaskIndex>(first);
+  wire::ReadRows question{.tasks = {{job_, {{from, kLimits.tasks_per_job - from}}}},
+                          .whole = RowKind::kParasol};
+  auto asked = client::Ask(link_, question, [&](const wire::RowsRead& read) -> Status {
+    for (const RowFacts& facts : read.rows) {
+      auto row = ReadParasolRow(facts.row);
+      if (!row) return std::unexpected(std::move(row.error()));
+      submitted.push_back({ParasolId(job_, facts.index), row->job, row->submitted});
+    }
+    return {};
+  });
+  if (!asked) return std::unexpected(std::move(asked.error()));
   return submitted;
 }
 
@@ -231,69 +217,96 @@ Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, const std
 }
 
 Result<uint64_t> BatchClient::Chill() {
-  auto text = link_.Ask("chill");
-  if (!text) return std::unexpected(std::move(text.error()));
-  std::string_view line = *text;
-  auto count = ReadNumber<uint64_t>(format::TakeWord(&line));
-  return count ? Result<uint64_t>(*count) : NotUnderstood();
+  auto job = link_.FindJob();
+  if (!job || *job == JobId()) return job ? Result<uint64_t>(0) : std::unexpected(job.error());
+  auto withdrawn = client::AskOne(link_, wire::Withdraw{*job});
+  if (!withdrawn) return std::unexpected(std::move(withdrawn.error()));
+  return withdrawn->count;
 }
 
 Status BatchClient::Remove(std::span<const uint64_t> ids) {
-  std::vector<std::string> words;
+  if (job_ == JobId()) {
+    auto job = link_.NeedJob();
+    if (!job) return std::unexpected(std::move(job.error()));
+    job_ = *job;
+  }
+  TasksOfJob tasks{.job = job_.value};
   for (uint64_t id : ids) {
-    words.push_back(fmt::format("{}", PartsOfParasolId(id).task));
-    if (words.size() < kIdsAtOnce && id != ids.back()) continue;
-    if (!owner_.empty()) words.push_back(fmt::format("{}{}", kOwnerWord, owner_));
-    auto removed = link_.Ask("remove", std::exchange(words, {}));
+    uint32_t number = PartsOfParasolId(id).task + 1;
+    tasks.ranges.push_back({number, number, 1});
+    if (tasks.ranges.size() < kIdsAtOnce && id != ids.back()) continue;
+    auto removed = client::AskOne(link_, wire::Cancel{.jobs = {}, .tasks = {tasks}});
     if (!removed) return std::unexpected(std::move(removed.error()));
+    tasks.ranges.clear();
   }
   return {};
 }
 
-Status BatchClient::Set(const std::string& what, uint32_t value) {
-  std::vector<std::string> words = {what, fmt::format("{}", value)};
-  auto set = link_.Ask("set", words);
-  if (!set && set.error().kind == ErrorKind::kNotFound) {
+Status BatchClient::Change(const wire::ChangeJobs& change) {
+  auto job = link_.FindJob();
+  if (job && *job == JobId()) {
     // It is wished for jobs to come.
     auto made = SubmitTasks(link_, os::DirName(link_.results()), 0, {});
     if (!made) return std::unexpected(std::move(made.error()));
-    set = link_.Ask("set", words);
+    job = made->job;
   }
-  return set ? Status() : std::unexpected(std::move(set.error()));
+  if (!job) return std::unexpected(std::move(job.error()));
+  wire::ChangeJobs of_job = change;
+  of_job.jobs = OnlyJob(*job);
+  of_job.ended_too = true;
+  auto changed = client::AskOne(link_, std::move(of_job));
+  return changed ? Status() : std::unexpected(std::move(changed.error()));
 }
 
 Status BatchClient::SetPriority(int64_t priority) {
-  return Set("weight", WeightOfPriority(priority));
+  return Change(
+      {.jobs = {}, .change = wire::ChangeJobs::Change::kSet, .weight = WeightOfPriority(priority)});
 }
 
+// Not one job at a time is a hold, which any other number ends.
 Status BatchClient::SetMaxJob(int64_t most) {
-  if (most == 0) return Set("none", 0);
-  return Set("max", most < 0 ? 0 : static_cast<uint32_t>(std::min<int64_t>(most, UINT32_MAX)));
+  using enum wire::ChangeJobs::Change;
+  if (most == 0) return Change({.jobs = {}, .change = kHold});
+  auto number = static_cast<uint32_t>(std::clamp<int64_t>(most, 0, UINT32_MAX));
+  if (auto set = Change({.jobs = {}, .change = kSet, .max_running = number}); !set) return set;
+  auto work = client::AskOne(
+      link_, wire::LookAtWork{.submission = BatchSubmission(link_.state().name()), .user = {}});
+  if (!work) return std::unexpected(std::move(work.error()));
+  bool held = work->held == HoldReason::kUser;
+  return held ? Change({.jobs = {}, .change = kRelease}) : Status();
 }
 
-Status BatchClient::ClearSick() {
-  auto done = link_.Ask("clear");
-  return done ? Status() : std::unexpected(std::move(done.error()));
-}
+Status BatchClient::ClearSick() { return TrustNodesOfBatch(link_); }
 
 Status BatchClient::ResetCounts() {
-  auto done = link_.Ask("reset");
+  auto job = link_.NeedJob();
+  if (!job) return std::unexpected(std::move(job.error()));
+  auto done = client::AskOne(link_, wire::ResetCounts{*job});
   return done ? Status() : std::unexpected(std::move(done.error()));
 }
 
 Result<BatchClient::Freed> BatchClient::Free() {
-  auto text = link_.Ask("free");
-  if (!text) return std::unexpected(std::move(text.error()));
-  if (*text == "freed\n") return Freed::kFreed;
-  return *text == "busy\n" ? Freed::kBusy : Freed::kNotFound;
+  auto job = link_.FindJob();
+  if (!job) return std::unexpected(std::move(job.error()));
+  if (*job == JobId()) return Freed::kNotFound;
+  auto freed = client::AskOne(link_, wire::Forget{.jobs = OnlyJob(*job), .older_than = {}});
+  if (freed) return Freed::kFreed;
+  bool busy = freed.error().kind == ErrorKind::kBusy && !link_.call().interrupted();
+  return busy ? Result<Freed>(Freed::kBusy) : std::unexpected(std::move(freed.error()));
 }
 
 Result<std::string> BatchClient::FetchStderr(uint64_t id, const std::string& host) {
-  return link_.Ask("stderr", {fmt::format("{}", PartsOfParasolId(id).task), host});
+  auto job = link_.NeedJob();
+  if (!job) return std::unexpected(std::move(job.error()));
+  auto told = client::AskOne(
+      link_,
+      wire::AskNode{.node = host, .job = *job, .task = PartsOfParasolId(id).task, .question = {}});
+  if (!told) return std::unexpected(std::move(told.error()));
+  return std::move(told->text);
 }
 
 Status BatchClient::Watch() {
-  auto job = JobOfBatch(link_);
+  auto job = link_.FindJob();
   if (!job) return std::unexpected(std::move(job.error()));
   if (*job == JobId()) return Fail(ErrorKind::kNotFound, "the hub knows nothing of this batch");
   watch_.emplace(*setting_.loop, setting_.target);

@@ -27,6 +27,9 @@ struct BatchTask {
 Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder, size_t count,
                                    const std::function<BatchTask(size_t)>& task);
 
+// Machines on which jobs of the batch failed are used by it again. kNotFound: there is no batch.
+Status TrustNodesOfBatch(BatchLink& link);
+
 // A priority of Parasol, 1 to 10000, as the weight of a job: of 10, the usual one, it is
 // kJobWeight.
 uint32_t WeightOfPriority(int64_t priority);
@@ -60,14 +63,14 @@ class BatchClient final : public BatchHub {
  private:
   BatchClient(client::HubSetting setting, ParaState state);
   Result<State> AskAbout(const std::string& owner);
-  Status Set(const std::string& what, uint32_t value);
+  // Of all but the job; which is made when there is none.
+  Status Change(const wire::ChangeJobs& change);
   Status Watch();
 
   client::HubSetting setting_;
   BatchLink link_;
   std::optional<client::HubCall> watch_;  // while the batch is watched
-  JobId job_;                             // of the batch, as far as it is known
-  std::string owner_;                     // who it was asked about; empty: ourselves
+  JobId job_;  // of the batch that was asked about last, which may be another user's
 };
 
 }  // namespace spate::parasol

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/number.h"
+#include "doors/parasol/client/results_lines.h"
 #include "doors/parasol/client/site_setting.h"
 #include "format/lines.h"
 #include "os/account.h"
@@ -174,7 +175,7 @@ Result<os::FileLock> LockResults(BatchLink& link) {
 Status CatchUp(BatchLink& link, Missing missing) {
   if (!os::Exists(link.results())) {
     // Who only asks makes no files for a batch that nobody knows.
-    auto job = JobOfBatch(link);
+    auto job = link.FindJob();
     if (!job) return std::unexpected(std::move(job.error()));
     if (*job == JobId()) return {};
   }
@@ -182,22 +183,25 @@ Status CatchUp(BatchLink& link, Missing missing) {
   if (!lock) return std::unexpected(std::move(lock.error()));
   auto file = ResultsFile::Open(link.state(), missing);
   if (!file) return std::unexpected(std::move(file.error()));
-  std::string place;
-  auto asked = link.Ask(
-      "results",
-      {fmt::format("{}", file->place().position), fmt::format("{}", file->place().created)},
-      [&](int stream, std::string_view bytes) -> Status {
-        if (stream == 1) return file->Take(bytes);
-        place += bytes;
-        return {};
-      });
+  auto job = link.FindJob();
+  if (!job) return std::unexpected(std::move(job.error()));
+  if (*job == JobId()) return {};
+  auto lines = ResultsLines::Of(link);
+  if (!lines) return std::unexpected(std::move(lines.error()));
+  Place place = file->place();
+  wire::ListEnds question{.job = *job,
+                          .after = place.position,
+                          .created = Instant{place.created},
+                          .whole = RowKind::kParasol};
+  auto asked = client::Ask(link, question, [&](const wire::EndsListed& listed) -> Status {
+    place.position = listed.position;
+    place.created = listed.created.ns;
+    auto text = lines->TextOf(*job, listed);
+    return text ? file->Take(*text) : std::unexpected(std::move(text.error()));
+  });
   if (!asked && asked.error().kind == ErrorKind::kNotFound) return {};
   if (!asked) return asked;
-  auto words = WordsOf(place);
-  auto position = words.size() == 2 ? ReadNumber<uint64_t>(words[0]) : std::nullopt;
-  auto created = words.size() == 2 ? ReadNumber<int64_t>(words[1]) : std::nullopt;
-  if (!position || !created) return Fail(ErrorKind::kIo, "the hub answers something else");
-  return file->Finish(*position, *created);
+  return file->Finish(place.position, place.created);
 }
 
 // Follows one batch until all of it has ended.
@@ -222,7 +226,7 @@ bool Finished(const wire::Reply& reply) {
 Status Follower::Follow() {
   heard_ = false;
   if (auto done = CatchUp(link_, Missing::kStays); !done) return done;
-  auto job = JobOfBatch(link_);
+  auto job = link_.FindJob();
   if (!job) return std::unexpected(job.error());
   if (*job == JobId()) return {};
   if (auto connected = watch_.Connect(); !connected) return connected;
@@ -281,8 +285,9 @@ bool HasEnded(const std::string& results) {
   auto setting = FindSiteSetting();
   if (!setting) return true;
   BatchLink link(*setting->loop, setting->target, StateOf(*setting, results));
-  auto text = link.Ask("state");
-  return !text || text->find("\nunended ") == std::string::npos;
+  auto work = client::AskOne(
+      link, wire::LookAtWork{.submission = BatchSubmission(link.state().name()), .user = {}});
+  return !work || work->counts.queued + work->counts.leased == 0;
 }
 
 int RunFollower(const std::string& results) {
@@ -330,17 +335,8 @@ Status CatchUpResults(BatchLink& link) {
   Status caught = CatchUp(link, Missing::kIsMade);
   if (caught || caught.error().kind == ErrorKind::kUnavailable) return caught;
   // In the folder of somebody else there is nothing of ours to be written.
-  auto job = JobOfBatch(link);
+  auto job = link.FindJob();
   return job && *job == JobId() ? Status() : caught;
-}
-
-Result<JobId> JobOfBatch(BatchLink& link) {
-  auto text = link.Ask("state");
-  if (!text) return std::unexpected(std::move(text.error()));
-  auto words = WordsOf(*text);
-  auto job = words.size() > 1 ? ReadNumber<uint32_t>(words[1]) : std::nullopt;
-  if (!job) return Fail(ErrorKind::kIo, "the hub answers something else");
-  return JobId(*job);
 }
 
 void FollowResults(BatchLink& link) {

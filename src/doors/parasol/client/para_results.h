@@ -31,8 +31,6 @@ void FollowResults(BatchLink& link);
 // After the batch has ended: until that process has gone, too, so that nobody works in the folder
 // any more; at most two seconds.
 void AwaitFollower(BatchLink& link);
-// The hub's job of the batch; 0 when it knows none.
-Result<JobId> JobOfBatch(BatchLink& link);
 
 // `spate __para-results RESULTS`: that process. nullopt: these are other words.
 std::optional<int> ParaResultsEntry(int argc, char** argv);

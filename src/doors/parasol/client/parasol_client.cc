@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "access/access_file.h"
-#include "client/hub_call.h"
 #include "doors/parasol/client/batch_link.h"
 #include "doors/parasol/client/para_client.h"
 #include "doors/parasol/client/para_results.h"
+#include "doors/parasol/client/parasol_changes.h"
 #include "doors/parasol/client/site_setting.h"
+#include "doors/parasol/client/site_texts.h"
 #include "doors/parasol/formats/hub_report.h"
 #include "doors/parasol/formats/job_list.h"
 #include "doors/parasol/formats/results.h"
@@ -30,13 +31,8 @@
 namespace spate::parasol {
 namespace {
 
-using client::HubCall;
-
 constexpr Duration kFirstPause = Duration::Millis(20);
 constexpr Duration kLongestPause = Duration::Seconds(1);
-// So long it asks again when the hub answers too many others.
-constexpr Duration kPatience = Duration::Seconds(60);
-constexpr size_t kRangesAtOnce = 50'000;
 constexpr size_t kResultsMost = size_t{4} << 30;
 
 // By -host the hub is another machine's; what proves who we are is the same.
@@ -63,17 +59,12 @@ class Parasol {
   Result<int> Run();
 
  private:
-  using Words = std::vector<std::string>;
-  // What was typed, with a path of results that is good anywhere.
-  wire::Command CommandOf(Words words) const;
-  Result<int> Ask(const Words& words, const client::Printer& print = client::PrintHere);
-  Words OwnWords() const { return ask_.options.words(); }
-
-  Result<int> Ping();
-  Result<int> RemoveJobs();
-  Result<int> Pstat2();
-  Result<int> ClearSick();
-  Result<int> FlushResults();
+  Status Ping();
+  Status RemoveMachineOf();
+  Status Pstat2();
+  Status ClearSick();
+  // Of what has no answer but that it is done.
+  Status Do();
 
   Result<BatchTask> TaskToAdd() const;
   Result<int> AddJob();
@@ -84,123 +75,81 @@ class Parasol {
   client::HubSetting setting_;
   std::unique_ptr<BatchClient> batch_;  // while we wait; has the setting then, and so the loop
   os::RealLoop& loop_;
-  HubCall call_;
   BatchLink link_;
   const std::string results_;
-  bool connected_ = false;
 };
 
 Parasol::Parasol(const ParasolAsk& ask, client::HubSetting setting, std::string results)
     : ask_(ask),
       setting_(std::move(setting)),
       loop_(*setting_.loop),
-      call_(loop_, setting_.target),
       link_(loop_, setting_.target, StateOf(setting_, results)),
       results_(std::move(results)) {}
 
-wire::Command Parasol::CommandOf(Words words) const {
-  wire::Command command;
-  command.argv = {"parasol", "-results=" + link_.state().name()};
-  std::string owner = OwnerOf(results_);
-  if (!owner.empty()) command.argv.push_back("-owner=" + owner);
-  for (const char* option : {"extended", "all"}) {
-    if (ask_.options.Has(option)) command.argv.push_back(fmt::format("-{}", option));
-  }
-  command.argv.insert(command.argv.end(), std::move_iterator(words.begin()),
-                      std::move_iterator(words.end()));
-  return command;
-}
-
-Result<int> Parasol::Ask(const Words& words, const client::Printer& print) {
-  Instant last = loop_.Now() + kPatience;
-  for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
-    if (!connected_) {
-      if (auto connected = call_.Connect(); !connected) return std::unexpected(connected.error());
-      connected_ = true;
-    }
-    auto code = client::RunCommand(call_, CommandOf(words), print);
-    bool again = !code && code.error().kind == ErrorKind::kBusy && loop_.Now() < last;
-    if (!again || call_.interrupted()) return code;
-    call_.Pause(pause);
-  }
-}
-
-Result<int> Parasol::Ping() {
+Status Parasol::Ping() {
   int64_t count = ask_.words.empty() ? 1 : std::strtoll(ask_.words[0].c_str(), nullptr, 10);
   for (int64_t i = 0; i < count; ++i) {
-    auto code = Ask({"ping"});
-    if (!code) return code;
+    auto heard = client::AskOne(link_, wire::LookAtHub());
+    if (!heard) return std::unexpected(std::move(heard.error()));
   }
   fmt::print("Pinged hub {} times\n", count);
-  return 0;
+  return {};
 }
 
-// The hub tells which they are, and is then asked to remove just these.
-Result<int> Parasol::RemoveJobs() {
-  std::string ids;
-  auto code = Ask(OwnWords(), [&](const wire::Printed& printed) -> Status {
-    if (printed.stream != 1) return client::PrintHere(printed);
-    ids += printed.bytes;
-    return {};
-  });
-  if (!code || *code != 0) return code;
-  Words words = {"remove", "job"};
-  for (std::string_view rest = ids; !rest.empty();) {
-    std::string& range = words.emplace_back(rest.substr(0, rest.find('\n')));
-    rest.remove_prefix(std::min(range.size() + 1, rest.size()));
-    std::ranges::replace(range, ' ', '-');
-    if (!rest.empty() && words.size() < kRangesAtOnce) continue;
-    code = Ask(words);
-    if (!code || *code != 0) return code;
-    words.resize(2);
-  }
-  return code;
+Status Parasol::RemoveMachineOf() {
+  auto removed = RemoveMachine(link_, ask_.words);
+  if (!removed) return std::unexpected(std::move(removed.error()));
+  fmt::print("{}\n", *removed ? "ok" : "Machine not found.");
+  return {};
 }
 
 // What the hub does not name any more is in the results when their size is told.
-Result<int> Parasol::Pstat2() {
-  auto code = Ask(OwnWords());
-  if (!code || *code != 0) return code;
-  if (auto caught = CatchUpResults(link_); !caught) return std::unexpected(caught.error());
+Status Parasol::Pstat2() {
+  if (auto told = TellAboutSite(ask_, link_, OwnerOf(results_)); !told) return told;
+  if (auto caught = CatchUpResults(link_); !caught) return caught;
   auto file = os::Stat(results_);
   fmt::print("{}", ResultsSizeText(file ? file->size : 0));
-  return code;
+  return {};
 }
 
 // A batch that the hub does not know is not sick.
-Result<int> Parasol::ClearSick() {
-  auto cleared = link_.Ask("clear");
+Status Parasol::ClearSick() {
+  auto cleared = TrustNodesOfBatch(link_);
   bool fine = cleared || cleared.error().kind == ErrorKind::kNotFound;
-  if (!fine) return std::unexpected(cleared.error());
-  return 0;
+  return fine ? Status() : cleared;
 }
 
-Result<int> Parasol::FlushResults() {
-  if (auto caught = CatchUpResults(link_); !caught) return std::unexpected(caught.error());
-  return 0;
-}
-
-Result<int> Parasol::Run() {
-  loop_.OnSignal(os::kSignalInt, [this] {
-    call_.Interrupt();
-    link_.call().Interrupt();
-  });
+Status Parasol::Do() {
   switch (ask_.verb) {
-    case ParasolVerb::kAddJob:
-      return AddJob();
+    case ParasolVerb::kAddMachine:
+      return AddMachine(link_, ask_.words);
+    case ParasolVerb::kRemoveMachine:
+      return RemoveMachineOf();
+    case ParasolVerb::kAddSpoke:   // there are none, and none are missed
+    case ParasolVerb::kCheckDead:  // dead nodes call the hub all the time
+      return NeedAdmin(link_);
+    case ParasolVerb::kRemoveJob:
+      return RemoveJobs(link_, ask_.words);
+    case ParasolVerb::kRemoveJobs:
+      return RemoveMatchingJobs(link_, ask_.words[0], ask_.words.size() > 1 ? ask_.words[1] : "*");
     case ParasolVerb::kPing:
       return Ping();
-    case ParasolVerb::kRemoveJobs:
-      return RemoveJobs();
     case ParasolVerb::kPstat2:
       return Pstat2();
     case ParasolVerb::kClearSick:
       return ClearSick();
     case ParasolVerb::kFlushResults:
-      return FlushResults();
+      return CatchUpResults(link_);
     default:
-      return Ask(OwnWords());
+      return TellAboutSite(ask_, link_, OwnerOf(results_));
   }
+}
+
+Result<int> Parasol::Run() {
+  loop_.OnSignal(os::kSignalInt, [this] { link_.call().Interrupt(); });
+  if (ask_.verb == ParasolVerb::kAddJob) return AddJob();
+  if (auto done = Do(); !done) return std::unexpected(std::move(done.error()));
+  return 0;
 }
 
 // ---- add job -----------------------------------------------------------------------------------
@@ -218,7 +167,7 @@ Result<BatchTask> Parasol::TaskToAdd() const {
   }
   auto folder = os::AbsolutePath(ask_.options.Text("dir").value_or("."));
   if (!folder) return std::unexpected(folder.error());
-  const Words& words = ask_.words;
+  const std::vector<std::string>& words = ask_.words;
   AppendParasolRow({.submitted = loop_.Now().ns / 1'000'000'000,
                     .folder = *folder,
                     .in = ask_.options.Text("in").value_or(""),

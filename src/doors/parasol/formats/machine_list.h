@@ -17,6 +17,16 @@ struct ParasolMachine {
   std::string temp_dir;
   // Nobody looks at these.
   std::string local_dir, local_size, network_switch;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "cpus", self.cpus);
+    visit(3, "ram_megabytes", self.ram_megabytes);
+    visit(4, "temp_dir", self.temp_dir);
+    visit(5, "local_dir", self.local_dir);
+    visit(6, "local_size", self.local_size);
+    visit(7, "network_switch", self.network_switch);
+  }
   friend bool operator==(const ParasolMachine&, const ParasolMachine&) = default;
 };
 

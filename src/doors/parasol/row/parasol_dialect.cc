@@ -45,6 +45,7 @@ class Dialect final : public format::RowDialect {
             .inherits = true,
             .keeps_stderr = true};
   }
+  bool ArePublic() const override { return true; }
 
  private:
   const NodeTasks tasks_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wire/client_codec.h"
+#include "wire/field_bytes.h"
 
 namespace spate::parasol {
 
@@ -45,17 +46,21 @@ void NodeAsker::Met(link::Caller::Met met) {
                             Finish(Fail(ErrorKind::kUnavailable, ended.text));
                           }});
   std::string bytes;
-  wire::Append(bytes, wire::Request(wire::Command{.argv = {verb_}}));
+  wire::AskNode ask;
+  ask.question = verb_;
+  wire::Append(bytes, wire::Request(wire::Query{std::move(ask)}));
   connection_->Send(wire::FrameType::kRequest, bytes);
 }
 
 void NodeAsker::OnReply(std::string_view bytes) {
   auto reply = wire::DecodeReply(bytes);
   if (!reply) return Finish(std::unexpected(reply.error()));
-  if (const auto* printed = std::get_if<wire::Printed>(&*reply)) {
-    printed_ += printed->bytes;
-  } else if (std::holds_alternative<wire::Exited>(*reply)) {
-    Finish(std::move(printed_));
+  if (const auto* answer = std::get_if<wire::QueryAnswer>(&*reply)) {
+    auto told = wire::FromBytes<wire::AskNode::Answer>("the node's answer", answer->bytes, 1);
+    if (!told) return Finish(std::unexpected(told.error()));
+    told_ = std::move(told->text);
+  } else if (std::holds_alternative<wire::QueryDone>(*reply)) {
+    Finish(std::move(told_));
   } else if (const auto* failed = std::get_if<wire::Failed>(&*reply)) {
     Finish(Fail(failed->kind, failed->text));
   }

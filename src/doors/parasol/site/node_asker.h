@@ -18,7 +18,7 @@ namespace spate::parasol {
 void ForEachAtOnce(os::RealLoop& loop, size_t count, size_t most,
                    const std::function<void(size_t, std::function<void()>)>& start);
 
-// One question; `done` is called once by the loop, with what the node printed, and may destroy it.
+// One question; `done` is called once by the loop, with what the node told, and may destroy it.
 class NodeAsker {
  public:
   using Done = std::function<void(Result<std::string>)>;
@@ -33,7 +33,7 @@ class NodeAsker {
 
   const std::string verb_;
   Done done_;
-  std::string printed_;
+  std::string told_;
   std::unique_ptr<link::Connection> connection_;
   std::unique_ptr<link::Caller> caller_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wire/client_codec.h"
+#include "wire/field_bytes.h"
 
 namespace spate::parasol {
 namespace {
@@ -78,19 +79,19 @@ void NodePort::Send(link::Connection& connection, const wire::Reply& reply) {
 void NodePort::OnRequest(uint64_t id, std::string_view bytes) {
   link::Connection& connection = *connections_.at(id);
   auto request = wire::DecodeRequest(bytes);
-  const auto* command = request ? std::get_if<wire::Command>(&*request) : nullptr;
-  std::string verb = command != nullptr && command->argv.size() == 1 ? command->argv[0] : "";
-  if (verb.empty()) return connection.Breach("a node's port takes questions of one word");
-  if (verb != kAskStop) {
-    auto answer = events_.answer(verb);
+  const auto* query = request ? std::get_if<wire::Query>(&*request) : nullptr;
+  const auto* ask = query != nullptr ? std::get_if<wire::AskNode>(&query->question) : nullptr;
+  if (ask == nullptr) return connection.Breach("a node's port takes questions to the node alone");
+  if (ask->question != kAskStop) {
+    auto answer = events_.answer(ask->question);
     if (!answer) return Send(connection, wire::Failed{answer.error().kind, answer.error().message});
-    Send(connection, wire::Printed{1, *answer});
-    return Send(connection, wire::Exited{0});
+    Send(connection, wire::QueryAnswer{wire::BytesOf(wire::AskNode::Answer{*answer})});
+    return Send(connection, wire::QueryDone());
   }
   // The answer must be out before the process ends, and a peer that does not take it must not
   // keep it.
   constexpr Duration kPatience = Duration::Seconds(2);
-  Send(connection, wire::Exited{0});
+  Send(connection, wire::QueryDone());
   connection.Close();
   stopping_ = id;
   timer_ = loop_.At(loop_.Now() + kPatience, [this, id] { Closed(id); });

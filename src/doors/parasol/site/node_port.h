@@ -1,8 +1,8 @@
 // NodePort: the port of a node of a site, where the site's administrator asks what it runs, and
-// ends it, while there may be no hub. The other side is AskNode in node_asker.h.
+// ends it, while there may be no hub. The other side is node_asker.h.
 //
-// Requests are Commands: "stop", and what its hub may ask it, too (node/node.h, Answers): "status"
-// is answered by FormatNodeReport's text (node_report.h). Thread: the loop's.
+// Requests are queries with AskNode: "stop", and what its hub may ask it, too (node/node.h,
+// Answers): "status" is answered by FormatNodeReport's text (node_report.h). Thread: the loop's.
 #pragma once
 
 #include <functional>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "doors/parasol/row/wait_status.h"
 #include "doors/parasol/site/node_asker.h"
 #include "doors/parasol/site/node_report.h"
 #include "os/temp_dir.h"

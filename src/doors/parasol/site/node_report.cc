@@ -61,28 +61,6 @@ Result<NodeStatus> ParseNodeReport(std::string_view text) {
   return status;
 }
 
-int32_t WaitStatusOf(Cause cause, int32_t status) {
-  constexpr int32_t kFailed = 1 << 8;
-  switch (cause) {
-    case Cause::kSuccess:
-      return 0;
-    case Cause::kExit:
-      return status << 8;
-    case Cause::kSignal:
-      return status;
-    case Cause::kTimeLimit:
-    case Cause::kStopped:
-      return os::kSignalTerm;
-    case Cause::kMemory:
-    case Cause::kNode:
-      return os::kSignalKill;
-    case Cause::kCheck:
-    case Cause::kStart:
-      return kFailed;
-  }
-  return kFailed;
-}
-
 void RecentEnds::OnEnded(AttemptEnd end, TaskOutputPtr output) {
   ends_.push_back({end.ref, end.cause, end.status, end.user, end.system, what_(end.ref)});
   if (ends_.size() > most_) ends_.pop_front();

@@ -24,9 +24,6 @@ std::string FormatNodeReport(const NodeStatus& status);
 // kCorrupt.
 Result<NodeStatus> ParseNodeReport(std::string_view text);
 
-// As wait(2) gives it.
-int32_t WaitStatusOf(Cause cause, int32_t status);
-
 // Remembers the last ends on their way from the executor to the node.
 class RecentEnds final : public node::ExecutorEvents {
  public:

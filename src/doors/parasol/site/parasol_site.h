@@ -1,22 +1,14 @@
-// A site that is run as Parasol's are: what its hub knows beside its jobs and nodes, and where hub
-// and nodes keep their things.
+// A site that is run as Parasol's are: where hub and nodes keep their things.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "client/surroundings.h"
 #include "doors/parasol/formats/machine_list.h"
 
 namespace spate::parasol {
-
-struct ParasolSite {
-  std::vector<ParasolMachine> machines;  // as the list has them; there is at least one
-  uint64_t ram_unit = 0;                 // bytes
-  uint64_t default_ram = 0;              // of a job that does not say, bytes
-};
 
 // Of root it is the system's, of others their own; $SPATE_STATE is above both.
 struct SitePlaces {

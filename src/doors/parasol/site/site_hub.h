@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "doors/parasol/formats/site_facts.h"
 #include "doors/parasol/site/parasol_site.h"
 #include "os/address.h"
 #include "os/subnet.h"

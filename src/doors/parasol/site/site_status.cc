@@ -6,6 +6,7 @@
 
 #include "doors/parasol/row/parasol_id.h"
 #include "doors/parasol/row/parasol_row.h"
+#include "doors/parasol/row/wait_status.h"
 
 namespace spate::parasol {
 namespace {

@@ -1,0 +1,273 @@
+// What tasks run, how attempts ended in the order in which they did, and what jobs came to: for
+// programs that show it in forms of their own.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "history/call.h"
+#include "store/sqlite/row_reader.h"
+#include "store/sqlite/tail.h"
+
+namespace spate::history {
+namespace {
+
+// One answer is a message: its rows, and the bytes of their texts.
+constexpr size_t kAtOnce = 1024;
+constexpr size_t kTextsAtOnce = 1 << 20;
+constexpr size_t kMostCommand = 4 << 20;
+
+bool IsNotThere(const Error& error) { return error.kind == ErrorKind::kNotFound; }
+
+// What the rows of one job say, to who asks.
+class JobRows {
+ public:
+  static Result<JobRows> Open(const Source& source, JobId job, std::optional<RowKind> whole);
+  Result<RowFacts> Facts(store::RowReader& rows, TaskIndex index) const;
+
+  const store::JobRow& row() const { return row_; }
+  RowKind kind() const { return settings_.row_kind; }
+  bool hidden() const { return hidden_; }
+  std::optional<std::string> Name() const {
+    return hidden_ ? std::nullopt : std::optional(store::NameOf(row_));
+  }
+
+ private:
+  JobId job_;
+  store::JobRow row_;
+  JobSettings settings_;
+  bool hidden_ = false;
+  bool whole_ = false;
+  std::optional<format::CompiledJob> compiled_;
+};
+
+Result<JobRows> JobRows::Open(const Source& source, JobId job, std::optional<RowKind> whole) {
+  auto summary = store::SummarizeJob(source.place, job.value);
+  if (!summary) return std::unexpected(std::move(summary.error()));
+  JobRows rows;
+  rows.job_ = job;
+  rows.row_ = std::move(summary->row);
+  auto settings = source.settings(rows.row_);
+  if (!settings) return std::unexpected(std::move(settings.error()));
+  rows.settings_ = std::move(*settings);
+  const format::RowDialect* dialect = source.dialects.Find(rows.kind());
+  bool is_public = dialect != nullptr && dialect->ArePublic();
+  rows.hidden_ = !is_public && !source.MaySee(rows.row_);
+  rows.whole_ = whole == rows.kind();
+  if (auto compiled = source.dialects.Compile(rows.settings_, job)) {
+    rows.compiled_ = std::move(*compiled);
+  }
+  return rows;
+}
+
+Result<RowFacts> JobRows::Facts(store::RowReader& rows, TaskIndex index) const {
+  auto row = rows.Row(job_, index);
+  if (!row) return std::unexpected(std::move(row.error()));
+  RowFacts facts{index, "", ""};
+  if (hidden_) return facts;
+  if (whole_) {
+    facts.row = *row;
+  } else if (compiled_) {
+    facts.command = (*compiled_)->CommandText(*row, {.index = index});
+    if (facts.command.size() > kMostCommand) facts.command.resize(kMostCommand);
+  }
+  return facts;
+}
+
+store::RowReader RowsOf(const Source& source) {
+  return store::RowReader(source.place.JournalOf(0).DbPath());
+}
+
+// ---- Rows --------------------------------------------------------------------------------------
+
+// Tells rows, in as many answers as it takes.
+class RowTeller {
+ public:
+  RowTeller(const Call& call, const wire::ReadRows& asked)
+      : call_(call), asked_(asked), rows_(RowsOf(call.source)) {}
+  Status Tell(const wire::RangesOfJob& tasks);
+
+ private:
+  Result<const JobRows*> Find(JobId job);
+  Status Add(wire::RowsRead& answer, RowFacts facts);
+  Status Flush(wire::RowsRead& answer);
+
+  const Call& call_;
+  const wire::ReadRows& asked_;
+  store::RowReader rows_;
+  std::map<JobId, JobRows> jobs_;
+  size_t bytes_ = 0;
+};
+
+// Null: it is not there.
+Result<const JobRows*> RowTeller::Find(JobId id) {
+  auto at = jobs_.find(id);
+  if (at != jobs_.end()) return &at->second;
+  auto job = JobRows::Open(call_.source, id, asked_.whole);
+  if (job) return &jobs_.emplace(id, std::move(*job)).first->second;
+  if (IsNotThere(job.error())) return nullptr;
+  return std::unexpected(std::move(job.error()));
+}
+
+Status RowTeller::Flush(wire::RowsRead& answer) {
+  bytes_ = 0;
+  if (answer.rows.empty()) return {};
+  auto put = call_.Put(answer);
+  answer.rows.clear();
+  return put;
+}
+
+Status RowTeller::Add(wire::RowsRead& answer, RowFacts facts) {
+  size_t bytes = facts.row.size() + facts.command.size();
+  if (answer.rows.size() == kAtOnce || bytes_ + bytes > kTextsAtOnce) {
+    if (auto flushed = Flush(answer); !flushed) return flushed;
+  }
+  bytes_ += bytes;
+  answer.rows.push_back(std::move(facts));
+  return {};
+}
+
+Status RowTeller::Tell(const wire::RangesOfJob& tasks) {
+  auto job = Find(tasks.job);
+  if (!job) return std::unexpected(std::move(job.error()));
+  if (*job == nullptr) return {};
+  wire::RowsRead answer{tasks.job, (*job)->row().user, (*job)->Name(), (*job)->row().created, {}};
+  for (const TaskRange& range : tasks.tasks) {
+    for (uint32_t i = 0; i < range.count; ++i) {
+      auto facts = (*job)->Facts(rows_, range.first + i);
+      if (!facts && IsNotThere(facts.error())) break;  // nor are those behind it
+      if (!facts) return std::unexpected(std::move(facts.error()));
+      if (auto added = Add(answer, std::move(*facts)); !added) return added;
+    }
+  }
+  return Flush(answer);
+}
+
+// ---- Ends --------------------------------------------------------------------------------------
+
+class EndLister {
+ public:
+  EndLister(const Call& call, store::History history, JobRows job, store::Tail tail)
+      : call_(call),
+        history_(std::move(history)),
+        job_(std::move(job)),
+        tail_(std::move(tail)),
+        rows_(RowsOf(call.source)) {}
+  Status Tell(const wire::ListEnds& asked);
+
+ private:
+  Result<EndFacts> FactsOf(const engine::AttemptEnded& ended);
+  Result<std::string> NodeName(NodeId node);
+
+  const Call& call_;
+  store::History history_;
+  const JobRows job_;
+  store::Tail tail_;
+  store::RowReader rows_;
+  std::map<NodeId, std::string> names_;
+};
+
+Result<std::string> EndLister::NodeName(NodeId node) {
+  auto at = names_.find(node);
+  if (at != names_.end()) return at->second;
+  auto name = history_.NodeName(node);
+  if (name) names_[node] = *name;
+  return name;
+}
+
+Result<EndFacts> EndLister::FactsOf(const engine::AttemptEnded& ended) {
+  auto node = NodeName(ended.node);
+  if (!node) return std::unexpected(std::move(node.error()));
+  auto what = job_.Facts(rows_, ended.end.ref.index);
+  if (!what) return std::unexpected(std::move(what.error()));
+  return EndFacts{ended.end, ended.verdict, std::move(*node), std::move(*what)};
+}
+
+Status EndLister::Tell(const wire::ListEnds& asked) {
+  wire::EndsListed answer{{}, asked.after, job_.row().created, job_.row().user};
+  if (asked.created != answer.created) answer.position = 0;
+  for (bool more = true; more;) {
+    auto news = tail_.Read(answer.position, kAtOnce);
+    if (!news) return std::unexpected(std::move(news.error()));
+    size_t bytes = 0;
+    for (const store::Tail::End& end : news->ends) {
+      auto facts = FactsOf(end.attempt.record);
+      if (!facts) return std::unexpected(std::move(facts.error()));
+      bytes += facts->what.row.size() + facts->what.command.size() + facts->end.note.size();
+      answer.ends.push_back(std::move(*facts));
+      answer.position = end.seq;
+      if (bytes < kTextsAtOnce) continue;
+      if (auto put = call_.Put(answer); !put) return put;
+      answer.ends.clear();
+      bytes = 0;
+    }
+    answer.position = std::max(answer.position, news->seq);
+    more = news->more;
+    if (auto put = call_.Put(answer); !put) return put;
+    answer.ends.clear();
+  }
+  return {};
+}
+
+// ---- Sums --------------------------------------------------------------------------------------
+
+Result<JobSums> SumsOf(const Source& source, JobId id) {
+  auto job = JobRows::Open(source, id, std::nullopt);
+  if (!job) return std::unexpected(std::move(job.error()));
+  auto history = store::History::Open(source.place, id.value);
+  if (!history) return std::unexpected(std::move(history.error()));
+  auto policy = history->Policy();
+  if (!policy) return std::unexpected(std::move(policy.error()));
+  auto mean = history->MeanWall();
+  if (!mean) return std::unexpected(std::move(mean.error()));
+  JobSums sums;
+  sums.job = id;
+  sums.user = job->row().user;
+  sums.name = job->Name();
+  if (!job->hidden()) sums.cwd = job->row().cwd;
+  sums.row_kind = job->kind();
+  sums.counts = job->row().counts;
+  sums.weight = policy->weight;
+  sums.max_running = policy->max_running;
+  sums.mean_wall = *mean;
+  return sums;
+}
+
+Status NeedHub(const Source& source) {
+  if (source.on_hub()) return {};
+  return Fail(ErrorKind::kInvalid, "only a hub tells that");
+}
+
+}  // namespace
+
+Status Answer(const Call& call, const wire::ReadRows& asked) {
+  if (auto hub = NeedHub(call.source); !hub) return hub;
+  RowTeller teller(call, asked);
+  for (const wire::RangesOfJob& tasks : asked.tasks) {
+    if (auto told = teller.Tell(tasks); !told) return told;
+  }
+  return {};
+}
+
+Status Answer(const Call& call, const wire::ListEnds& asked) {
+  if (auto hub = NeedHub(call.source); !hub) return hub;
+  auto history = call.source.Open(asked.job.value);
+  if (!history) return std::unexpected(std::move(history.error()));
+  auto job = JobRows::Open(call.source, asked.job, asked.whole);
+  if (!job) return std::unexpected(std::move(job.error()));
+  auto tail = store::Tail::Open(call.source.place.dir, asked.job);
+  if (!tail) return std::unexpected(std::move(tail.error()));
+  return EndLister(call, std::move(*history), std::move(*job), std::move(*tail)).Tell(asked);
+}
+
+Status Answer(const Call& call, const wire::SumJobs& asked) {
+  if (auto hub = NeedHub(call.source); !hub) return hub;
+  for (JobId job : asked.jobs) {
+    auto sums = SumsOf(call.source, job);
+    if (!sums && IsNotThere(sums.error())) continue;
+    if (!sums) return std::unexpected(std::move(sums.error()));
+    if (auto put = call.Put(*sums); !put) return put;
+  }
+  return {};
+}
+
+}  // namespace spate::history

@@ -361,7 +361,7 @@ Status Answer(QueryCall& call, const wire::Retry& asked) {
   if (failed.empty() || asked.dry_run) {
     call.Give(wire::TaskCount{*job, count});
     call.End();
-    if (call.service.engine().Finished(*job)) call.service.jobs().ForgetSoon(*job);
+    if (call.service.engine().Finished(*job)) call.service.jobs().UnloadSoon(*job);
     return {};
   }
   if (asked.time_limit) {

@@ -51,7 +51,7 @@ ClientSession::~ClientSession() {
     jobs_.DropUpload(upload_->job);
   } else {
     jobs_.EndGrow(upload_->job);
-    jobs_.ForgetSoon(upload_->job);
+    jobs_.UnloadSoon(upload_->job);
   }
 }
 
@@ -271,7 +271,7 @@ Result<bool> ClientSession::IsThere(JobId job) {
   if (jobs_.engine().Counts(job)) return true;
   jobs_.Revive(job, caller_.user,
                [again = TakeAgain(), alive = alive_, jobs = &jobs_, job](auto status) {
-                 if (!*alive) jobs->ForgetSoon(job);
+                 if (!*alive) jobs->UnloadSoon(job);
                  again(status);
                });
   return false;
@@ -409,7 +409,7 @@ void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
   }
   if (before.size() + fresh.size() > kLimits.requests) {
     jobs_.EndGrow(job);
-    jobs_.ForgetSoon(job);
+    jobs_.UnloadSoon(job);
     return Fail({ErrorKind::kInvalid,
                  fmt::format("the job's tasks would have more than {} different needs; round them "
                              "up, or make another job",
@@ -429,7 +429,7 @@ void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
     // The news of its end may have come after we looked.
     bool reopened = jobs->engine().Counts(job) && !jobs->engine().Finished(job);
     if (reopened) jobs->known().Reopened(job);
-    jobs->ForgetSoon(job);  // when nothing was added
+    jobs->UnloadSoon(job);  // when nothing was added
     tell();
   });
 }

@@ -102,8 +102,8 @@ void Hub::CloseOnNodes(JobId job) {
   }
 }
 
-bool Hub::Forget(JobId job) {
-  if (!events_.empty() || finishing_.contains(job) || !engine_.Forget(job)) return false;
+bool Hub::Unload(JobId job) {
+  if (!events_.empty() || finishing_.contains(job) || !engine_.Unload(job)) return false;
   settings_.erase(job);
   std::erase_if(read_settings_, [job](const auto& each) { return each.first == job; });
   CloseOnNodes(job);

@@ -219,10 +219,10 @@ TEST_F(HubTest, ForgetsWhatIsDurablyFinishedOnly) {
   link.second->Send(wire::Returned{1, kJob, Attempt(1), {{0, 2}}});
   loop.RunFor(Duration::Millis(4));
   EXPECT_TRUE(hub.engine().Finished(kJob));
-  EXPECT_FALSE(hub.Forget(kJob));
+  EXPECT_FALSE(hub.Unload(kJob));
   loop.RunFor(kCommit * 2);
   EXPECT_EQ(ears.finished, 1);
-  EXPECT_TRUE(hub.Forget(kJob));
+  EXPECT_TRUE(hub.Unload(kJob));
 }
 
 // A node that comes back before the commit of a lease of its old life must not get that lease.

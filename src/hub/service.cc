@@ -334,7 +334,7 @@ void Service::Prune() {
   auto old = known().EndedBefore(loop_.Now() - options_.keep, kAtOnce);
   for (JobId job : old) {
     if (jobs_->Grows(job)) continue;
-    hub_->Forget(job);
+    hub_->Unload(job);
     jobs_->ForgetJob(job, [] {});
   }
   Duration pause = old.size() < kAtOnce ? every : kNext;
@@ -372,7 +372,7 @@ void Service::ForgetOldest(uint64_t bytes, Duration every) {
     if (jobs_->Grows(job)) continue;
     ++*left;
     freed += store_.OutputOf(job);
-    hub_->Forget(job);
+    hub_->Unload(job);
     jobs_->ForgetJob(job, [this, every, left] {
       if (--*left == 0) PruneBySize(every);
     });

@@ -275,7 +275,7 @@ void Node::Obey(wire::ToNode message) {
   } else if (auto* drop = std::get_if<wire::Drop>(&message)) {
     Take(agent::DropArrived{drop->job, drop->attempt, std::move(drop->tasks)});
   } else if (auto* taken = std::get_if<wire::ReportsTaken>(&message)) {
-    ForgetReports(taken->number);
+    DropReports(taken->number);
   } else if (auto* close = std::get_if<wire::CloseJob>(&message)) {
     Take(agent::JobClosed{close->job});
   } else {
@@ -284,7 +284,7 @@ void Node::Obey(wire::ToNode message) {
   }
 }
 
-void Node::ForgetReports(uint64_t up_to) {
+void Node::DropReports(uint64_t up_to) {
   for (; !untaken_.empty() && untaken_.front().first <= up_to; untaken_.pop_front()) {
     const auto* ends = std::get_if<wire::Ends>(&untaken_.front().second);
     if (ends == nullptr) continue;
@@ -401,10 +401,10 @@ void Node::CarryOut(agent::Output& out) {
       SendReport(wire::Returned{0, returned->job, returned->attempt, std::move(returned->tasks)});
     } else if (auto* slow = std::get_if<agent::ReportSlow>(&order)) {
       Send(wire::Slow{slow->ref});
-    } else if (auto* forget = std::get_if<agent::ForgetJob>(&order)) {
-      jobs_.erase(forget->job);
-      parts_.executor.CloseJob(forget->job);
-      if (parts_.files != nullptr) parts_.files->Forget(forget->job);
+    } else if (auto* close = std::get_if<agent::CloseJob>(&order)) {
+      jobs_.erase(close->job);
+      parts_.executor.CloseJob(close->job);
+      if (parts_.files != nullptr) parts_.files->Forget(close->job);
     } else {
       Send(wire::Paused{std::move(std::get<agent::ReportPaused>(order).reason)});
     }

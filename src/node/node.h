@@ -104,7 +104,7 @@ class Node final : public ExecutorEvents {
   void AskFor(JobId job, Fetch& fetch);
   void Take(wire::PutPiece piece);
   void Send(wire::ToHub message);
-  void ForgetReports(uint64_t up_to);
+  void DropReports(uint64_t up_to);
   // Sends an Ends or Returned, and keeps it until the hub has taken it.
   template <typename Report>
   void SendReport(Report report);

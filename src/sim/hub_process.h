@@ -80,7 +80,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void WhenSettled(std::function<void()> fn);
   // The connections of clients break now and then.
   void BreakClients(bool breaks) { clients_break_ = breaks; }
-  // After each turn of the loop: the mirror forgets what the hub has forgotten.
+  // After each turn of the loop: the mirror unloads what the hub has unloaded.
   void FollowHub();
 
   Epoch epoch() const { return parts_.epoch; }

@@ -39,7 +39,7 @@ void Agent::Machine::Step(Input input, Output& out) {
   }
   Fill();
   CheckTimers();
-  ForgetIdle();
+  CloseIdle();
   out_ = nullptr;
 }
 
@@ -97,13 +97,13 @@ void Agent::Machine::Release(JobId id, uint64_t count) {
 }
 
 // At the end of a step: its events may have opened one again.
-void Agent::Machine::ForgetIdle() {
+void Agent::Machine::CloseIdle() {
   for (JobId id : std::exchange(idle_, {})) {
     auto job = jobs_.find(id);
     if (job == jobs_.end() || job->second.open || job->second.held > 0) continue;
     if (Watches(*job->second.settings)) --watchful_;
     jobs_.erase(job);
-    out_->orders.push_back(ForgetJob{id});
+    out_->orders.push_back(CloseJob{id});
   }
 }
 

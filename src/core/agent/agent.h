@@ -47,7 +47,7 @@ struct JobOpened {
   std::shared_ptr<const JobSettings> settings;
 };
 // The hub gives nothing more of the job, unless it opens it again. Once nothing of it is left here
-// it is forgotten (ForgetJob).
+// the executor closes it, too (CloseJob).
 struct JobClosed {
   JobId job;
 };
@@ -143,11 +143,11 @@ struct ReportPaused {
   std::string reason;
 };
 // Nothing of this job is here any more, and no order of it will come before it is opened again.
-struct ForgetJob {
+struct CloseJob {
   JobId job;
 };
 using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd,
-                           ReportReturned, ReportSlow, ReportPaused, ForgetJob>;
+                           ReportReturned, ReportSlow, ReportPaused, CloseJob>;
 
 // An attempt that runs, as far as the agent knows.
 struct Run {

@@ -100,7 +100,7 @@ class Agent::Machine {
   // So many of the job's tasks are gone from here.
   void Release(JobId id, uint64_t count);
   void SetSettings(Job& job, std::shared_ptr<const JobSettings> settings);
-  void ForgetIdle();
+  void CloseIdle();
   // Removes the order from its slot; frees the slot when it was the last one there.
   Given Remove(uint16_t slot, size_t position);
   // The slot and position of an order; nullopt for late news. `hint` is looked at first.
@@ -130,7 +130,7 @@ class Agent::Machine {
   const Offer offer_;
   Epoch newest_epoch_;
   std::map<JobId, Job> jobs_;
-  std::set<JobId> idle_;  // jobs that may be forgotten, unless one was opened again meanwhile
+  std::set<JobId> idle_;  // jobs to be closed, unless one was opened again meanwhile
   size_t watchful_ = 0;   // jobs that hold starts back by what the machine does
   std::deque<Waiting> waiting_;
   std::vector<Slot> slots_;        // slots_[0] is slot 1; those above the offer are adopted ones

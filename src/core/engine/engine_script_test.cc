@@ -8,7 +8,7 @@
 //          [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has left memory, 4 of its 5
 //          tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
-//   user ada [weight=2] [max-running=9] [max-queued=99]            forget j1   revive j1
+//   user ada [weight=2] [max-running=9] [max-queued=99]            unload j1   revive j1
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      reopen j1.3
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
@@ -222,7 +222,7 @@ class EngineMachine : public script::Machine {
         {"undrain", &EngineMachine::Undrain},
         {"remove", &EngineMachine::Remove},
         {"clear", &EngineMachine::Clear},
-        {"forget", &EngineMachine::Forget},
+        {"unload", &EngineMachine::Unload},
         {"revive", &EngineMachine::Revive},
         {"forget-node", &EngineMachine::ForgetNode},
         {"nodes", &EngineMachine::Nodes},
@@ -422,12 +422,12 @@ class EngineMachine : public script::Machine {
     if (line.Has("job")) clear.job = Line("x " + line.Option("job")).Job();
     events_.push_back(clear);
   }
-  void Forget(Line& line) {
+  void Unload(Line& line) {
     JobId job = line.Job();
     questions_.push_back([this, job] {
-      bool done = engine_->Forget(job);
-      CHECK(replica_->Forget(job) == done);
-      return fmt::format("forget {}: {}", Name(job), done ? "done" : "it has not finished");
+      bool done = engine_->Unload(job);
+      CHECK(replica_->Unload(job) == done);
+      return fmt::format("unload {}: {}", Name(job), done ? "done" : "it has not finished");
     });
   }
   void ForgetNode(Line& line) {
@@ -437,7 +437,7 @@ class EngineMachine : public script::Machine {
       return fmt::format("forget {}: {}", Name(node), done ? "done" : "it matters still");
     });
   }
-  // As the hub does before tasks of a forgotten job are reopened.
+  // As the hub does before tasks of an unloaded job are reopened.
   void Revive(Line& line) {
     JobId job = line.Job();
     for (Engine* engine : {engine_.get(), replica_.get()}) {
@@ -445,7 +445,7 @@ class EngineMachine : public script::Machine {
       for (const Record& record : records_) {
         if (JobOf(record) == job) past.Apply(record);
       }
-      CHECK(engine->Adopt(job, past));
+      CHECK(engine->Reload(job, past));
     }
   }
   static JobId JobOf(const Record& record) {

@@ -171,7 +171,7 @@ void Live::Wake(const Durable& durable, Instant now) {
   }
 }
 
-void Live::Adopt(const JobState& job) {
+void Live::Reload(const JobState& job) {
   place::Job& known = board.AddJob(job.id(), job.user(), job.priority(), job.requests());
   board.SetFacts(known, FactsOf(job));
   board.Settle(known);

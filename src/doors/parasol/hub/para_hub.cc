@@ -156,7 +156,7 @@ Status Set(Call& call) {
   bool held = call.engine().Held(*job) == engine::HoldReason::kUser;
   if (none && !held) call.service.hub().Post(engine::HoldJob{*job, false});
   if (call.words[0] == "max" && held) call.service.hub().Post(engine::ReleaseJob{*job});
-  call.service.jobs().ForgetSoon(*job);
+  call.service.jobs().UnloadSoon(*job);
   call.AnswerLater("");
   return {};
 }
@@ -188,7 +188,7 @@ Status Free(Call& call) {
     return {};
   }
   bool busy = !entry->finished || call.service.jobs().Grows(*call.job) ||
-              (call.engine().Counts(*call.job) && !call.service.hub().Forget(*call.job));
+              (call.engine().Counts(*call.job) && !call.service.hub().Unload(*call.job));
   if (busy) {
     call.Answer("busy\n");
     return {};

@@ -118,7 +118,7 @@ Status HubProgram::OpenMetrics() {
   if (!options_.metrics) return {};
   auto text = [this] { return MetricsText(hub::FactsOfHub(*service_)); };
   auto trouble = [this](const Error& error) { options_.hub.log("metrics: " + error.message); };
-  auto opened = MetricsDoor::Open(loop_, *options_.metrics, text, trouble);
+  auto opened = MetricsServer::Open(loop_, *options_.metrics, text, trouble);
   if (!opened) return Within("--metrics", opened.error());
   metrics_ = std::move(*opened);
   metrics_at_ = fmt::format("http://{}/metrics", metrics_->address().Text());

@@ -1,5 +1,5 @@
 // HubProgram: a hub as a program: its folder, journal and key, a hub::Service on them, what answers
-// its clients' commands, and a door for monitors.
+// its clients' commands, and a server for monitors.
 //
 // Thread: the loop's.
 #pragma once
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/metrics_door.h"
+#include "daemon/metrics_server.h"
 #include "doors/parasol/site/parasol_site.h"
 #include "hub/service.h"
 #include "link/hub_keys.h"
@@ -49,7 +49,7 @@ class HubProgram {
   const std::unique_ptr<store::SqliteStore> store_;
   std::string metrics_at_;  // where monitors ask; empty: nowhere
   std::unique_ptr<hub::Service> service_;
-  std::unique_ptr<MetricsDoor> metrics_;
+  std::unique_ptr<MetricsServer> metrics_;
   Duration lag_{};  // by how much the loop was late at the last look, one a second
   os::TimerId lag_timer_ = 0;
 };

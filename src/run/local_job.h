@@ -18,7 +18,7 @@
 #include "os/real_loop.h"
 #include "run/follower.h"
 #include "run/pipe_input.h"
-#include "run/run_door.h"
+#include "run/run_entrance.h"
 #include "run/run_session.h"
 #include "run/slots_file.h"
 #include "store/sqlite/job_dir.h"
@@ -138,7 +138,7 @@ class LocalJob {
   void PutRow();
   void PutEnd();
   void ShowRest(cli::TerminalScreen& screen);
-  Result<std::unique_ptr<RunDoor>> OpenDoor();
+  Result<std::unique_ptr<RunEntrance>> OpenEntrance();
   std::vector<TaskRange> EndedTasks() const;
 
   const Surroundings& here_;

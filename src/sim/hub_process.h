@@ -1,5 +1,5 @@
 // HubProcess: one life of a simulated hub: the real hub::Hub, hub::Jobs and hub::Nodes over a
-// SimStore. Jobs come in by real sessions of clients (HubClient); only the door is left out.
+// SimStore. Jobs come in by real sessions of clients (HubClient); only the entrance is left out.
 //
 // What people ask of it goes through here; answers are facts, and calls of HubEvents.
 #pragma once

@@ -138,7 +138,7 @@ Status ClientSession::FindNamed(Upload& upload) {
   }
   upload.job = upload.submit.add_to = **known;
   if (jobs_.known().Find(upload.job) == nullptr) {
-    return spate::Fail(ErrorKind::kBusy, "somebody else begins this batch; try again");
+    return spate::Fail(ErrorKind::kBusy, "somebody else begins this submission; try again");
   }
   const engine::Engine& engine = jobs_.engine();
   if (!engine.Finished(upload.job) && engine.Held(upload.job) == engine::HoldReason::kAllFail) {
@@ -148,7 +148,7 @@ Status ClientSession::FindNamed(Upload& upload) {
   if (!there || !*there) return there ? Status() : std::unexpected(there.error());
   auto info = jobs_.engine().Info(upload.job);
   if (info && info->cancelled && !info->finished) {
-    return spate::Fail(ErrorKind::kBusy, "the batch's job is being cancelled; try again");
+    return spate::Fail(ErrorKind::kBusy, "the submission's job is being cancelled; try again");
   }
   auto from = jobs_.BeginGrow(upload.job);
   if (!from) return std::unexpected(from.error());
@@ -177,10 +177,10 @@ void ClientSession::Take(wire::PutPieces pieces) {
   if (upload_->submit.add_to != JobId() || count > kMostPieces - upload_->pieces) {
     return Breach("more pieces of files than a job may have");
   }
-  store::Batch batch;
-  batch.rows.push_back({upload_->job, kFirstPieceRow + upload_->pieces, std::move(pieces.pieces)});
+  store::Bundle bundle;
+  bundle.rows.push_back({upload_->job, kFirstPieceRow + upload_->pieces, std::move(pieces.pieces)});
   upload_->pieces += count;
-  jobs_.store().Append(std::move(batch), [](Status) {});  // a failure ends the hub
+  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
   SlowDown();
 }
 
@@ -190,10 +190,10 @@ void ClientSession::Take(wire::Rows rows) {
   if (count > kLimits.tasks_per_job - upload_->next) {
     return Breach("more tasks than a job may have");
   }
-  store::Batch batch;
-  batch.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
+  store::Bundle bundle;
+  bundle.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
   upload_->next += count;
-  jobs_.store().Append(std::move(batch), [](Status) {});  // a failure ends the hub
+  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
   SlowDown();
 }
 
@@ -245,7 +245,7 @@ void ClientSession::Take(wire::SubmitEnd end) {
   if (!known || known->has_value()) {
     jobs_.DropUpload(upload.job);
     if (known && HabitsOf(upload).grows_by_name) {
-      return Fail({ErrorKind::kBusy, "somebody else began this batch at the same time"});
+      return Fail({ErrorKind::kBusy, "somebody else began this submission at the same time"});
     }
     return known ? AwaitAccepted(**known, true) : Fail(known.error());
   }

@@ -242,10 +242,10 @@ void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
 void LocalJob::AppendRows(std::vector<std::string> rows) {
   TaskIndex first = next_task_;
   next_task_ += static_cast<TaskIndex>(rows.size());
-  store::Batch batch;
-  batch.rows.push_back({id(), first, std::move(rows)});
-  // A failure is told to the hub by its own next batch.
-  store_->Append(std::move(batch), [](Status) {});
+  store::Bundle bundle;
+  bundle.rows.push_back({id(), first, std::move(rows)});
+  // A failure is told to the hub by its own next bundle.
+  store_->Append(std::move(bundle), [](Status) {});
 }
 
 void LocalJob::WaitForStore() {

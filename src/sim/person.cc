@@ -90,12 +90,12 @@ void Person::TakeUp(const SimJob& job) {
 }
 
 void Person::AppendRows(const SimJob& job, TaskIndex first, uint32_t count) {
-  store::Batch batch;
-  batch.rows.push_back({job.id, first, {}});
+  store::Bundle bundle;
+  bundle.rows.push_back({job.id, first, {}});
   for (TaskIndex i = first; i < first + count; ++i) {
-    batch.rows.back().rows.push_back(parts_.workload.RowOf(job.id, i));
+    bundle.rows.back().rows.push_back(parts_.workload.RowOf(job.id, i));
   }
-  parts_.store.Append(std::move(batch), [this, alive = alive_](Status status) {
+  parts_.store.Append(std::move(bundle), [this, alive = alive_](Status status) {
     if (*alive && !status) OnStoreFailed(status.error());
   });
 }

@@ -3,7 +3,7 @@
 // Each kind of resource is counted by itself: slots, processors, memory, each named one. A node's
 // room is counted in tasks of the request at hand: as many as fit at once beside what others have
 // there, plus what it works off in `lease_ahead`, less what it holds already. A node is
-// refilled only when half of its ahead is used up, so that leases stay batches.
+// refilled only when half of its ahead is used up, so that leases stay long.
 #pragma once
 
 #include <algorithm>

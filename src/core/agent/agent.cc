@@ -22,7 +22,7 @@ std::vector<HeldTasks> Agent::Holds() const { return machine_->Holds(); }
 void Agent::CheckInvariants() const { machine_->CheckInvariants(); }
 
 Agent::Machine::Machine(Offer offer, const Limits& limits)
-    : limits_(limits), offer_(std::move(offer)), pool_(offer_) {
+    : limits_(limits), offer_(std::move(offer)), free_(offer_) {
   CHECK(offer_.slots > 0);
   CHECK(offer_.slots <= limits_.slots);
   slots_.resize(offer_.slots);
@@ -55,7 +55,7 @@ void Agent::Machine::On(AttemptAdopted& event) {
                         .told_start = true,
                         .frozen_at = event.is_frozen ? now_ : Instant::Never(),
                         .frozen = event.frozen});
-  pool_.TakeThese(event.needs, event.given);
+  free_.TakeThese(event.needs, event.given);
   slot.needs = std::move(event.needs);
   slot.resources = std::move(event.given);
   slot.adopted = true;
@@ -276,7 +276,7 @@ Given Agent::Machine::Remove(uint16_t number, size_t position) {
   Given given = slot.given[position];
   slot.given.erase(slot.given.begin() + static_cast<std::ptrdiff_t>(position));
   if (slot.given.empty()) {
-    pool_.PutBack(slot.needs, slot.resources);
+    free_.PutBack(slot.needs, slot.resources);
     slot.resources.clear();
     slot.adopted = false;
     if (number <= offer_.slots) free_slots_.insert(number);
@@ -344,8 +344,8 @@ void Agent::Machine::CheckInvariants() const {
     CHECK(job.open || job.held > 0);
   }
   CHECK(held.size() == jobs_.size());
-  CHECK(pool_.Sound());
-  CHECK((idle == slots_.size()) <= pool_.Whole());
+  CHECK(free_.Sound());
+  CHECK((idle == slots_.size()) <= free_.Whole());
 }
 
 }  // namespace spate::agent

@@ -55,7 +55,7 @@ bool Agent::Machine::Start(size_t position, uint16_t number) {
   Slot& slot = slots_[number - 1];
   bool ahead = !slot.given.empty();
   if (!ahead) {
-    auto resources = pool_.Take(waiting.needs);
+    auto resources = free_.Take(waiting.needs);
     if (!resources) return false;
     slot.needs = waiting.needs;
     slot.resources = std::move(*resources);
@@ -85,7 +85,7 @@ bool Agent::Machine::StartBehind() {
     const Waiting& each = waiting_[i];
     const Job& job = JobOf(each.job);
     if (job.next_start > now_ || Watches(*job.settings)) continue;
-    if (pool_.CanTakeBefore(each.needs, first)) return Start(i, *free_slots_.begin());
+    if (free_.CanTakeBefore(each.needs, first)) return Start(i, *free_slots_.begin());
   }
   return false;
 }
@@ -140,7 +140,7 @@ void Agent::Machine::Unstick() {
     }
   }
   for (Slot& slot : slots_) {
-    if (slot.given.size() < 2 || !pool_.CanTake(slot.needs)) continue;
+    if (slot.given.size() < 2 || !free_.CanTake(slot.needs)) continue;
     Instant stuck_at = slot.given.front().since + kStuck;
     if (stuck_at > now_) {
       WakeAt(stuck_at);

@@ -11,7 +11,7 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/median.h"
-#include "core/agent/pool.h"
+#include "core/agent/free_resources.h"
 
 namespace spate::agent {
 
@@ -135,7 +135,7 @@ class Agent::Machine {
   std::deque<Waiting> waiting_;
   std::vector<Slot> slots_;        // slots_[0] is slot 1; those above the offer are adopted ones
   std::set<uint16_t> free_slots_;  // the lowest first, so that {%} stays small
-  ResourcePool pool_;
+  FreeResources free_;
   std::optional<LoadSampled> load_;  // none: not sampled yet
   bool output_blocked_ = false;
   std::string paused_;  // the reason last reported

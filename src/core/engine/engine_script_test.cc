@@ -192,45 +192,45 @@ class Writer {
   script::Lines& lines_;
 };
 
-class EngineMachine : public script::Machine {
+class EngineSubject : public script::Subject {
  public:
   void Input(Line& line) override {
-    using Handler = void (EngineMachine::*)(Line&);
+    using Handler = void (EngineSubject::*)(Line&);
     constexpr struct {
       const char* verb;
       Handler handler;
     } kVerbs[] = {
-        {"submit", &EngineMachine::Submit},
-        {"grow", &EngineMachine::Grow},
-        {"seal", &EngineMachine::Seal},
-        {"policy", &EngineMachine::Policy},
-        {"hold", &EngineMachine::Hold},
-        {"release", &EngineMachine::Release},
-        {"withdraw", &EngineMachine::Withdraw},
-        {"reopen", &EngineMachine::Reopen},
-        {"node", &EngineMachine::Node},
-        {"lost", &EngineMachine::Lost},
-        {"silent", &EngineMachine::Silent},
-        {"holds", &EngineMachine::Holds},
-        {"end", &EngineMachine::End},
-        {"return", &EngineMachine::Return},
-        {"at", &EngineMachine::At},
-        {"restart", &EngineMachine::Restart},
-        {"cancel", &EngineMachine::Cancel},
-        {"user", &EngineMachine::User},
-        {"drain", &EngineMachine::Drain},
-        {"undrain", &EngineMachine::Undrain},
-        {"remove", &EngineMachine::Remove},
-        {"clear", &EngineMachine::Clear},
-        {"unload", &EngineMachine::Unload},
-        {"revive", &EngineMachine::Revive},
-        {"forget-node", &EngineMachine::ForgetNode},
-        {"nodes", &EngineMachine::Nodes},
-        {"users", &EngineMachine::Users},
-        {"counts", &EngineMachine::Counts},
-        {"explain", &EngineMachine::Explain},
-        {"waits", &EngineMachine::Waits},
-        {"stalled", &EngineMachine::Stalled},
+        {"submit", &EngineSubject::Submit},
+        {"grow", &EngineSubject::Grow},
+        {"seal", &EngineSubject::Seal},
+        {"policy", &EngineSubject::Policy},
+        {"hold", &EngineSubject::Hold},
+        {"release", &EngineSubject::Release},
+        {"withdraw", &EngineSubject::Withdraw},
+        {"reopen", &EngineSubject::Reopen},
+        {"node", &EngineSubject::Node},
+        {"lost", &EngineSubject::Lost},
+        {"silent", &EngineSubject::Silent},
+        {"holds", &EngineSubject::Holds},
+        {"end", &EngineSubject::End},
+        {"return", &EngineSubject::Return},
+        {"at", &EngineSubject::At},
+        {"restart", &EngineSubject::Restart},
+        {"cancel", &EngineSubject::Cancel},
+        {"user", &EngineSubject::User},
+        {"drain", &EngineSubject::Drain},
+        {"undrain", &EngineSubject::Undrain},
+        {"remove", &EngineSubject::Remove},
+        {"clear", &EngineSubject::Clear},
+        {"unload", &EngineSubject::Unload},
+        {"revive", &EngineSubject::Revive},
+        {"forget-node", &EngineSubject::ForgetNode},
+        {"nodes", &EngineSubject::Nodes},
+        {"users", &EngineSubject::Users},
+        {"counts", &EngineSubject::Counts},
+        {"explain", &EngineSubject::Explain},
+        {"waits", &EngineSubject::Waits},
+        {"stalled", &EngineSubject::Stalled},
     };
     for (const auto& [verb, handler] : kVerbs) {
       if (line.verb() == verb) return (this->*handler)(line);
@@ -588,11 +588,11 @@ class EngineMachine : public script::Machine {
   script::Lines lines_;
 };
 
-std::unique_ptr<script::Machine> MakeEngineMachine() { return std::make_unique<EngineMachine>(); }
+std::unique_ptr<script::Subject> MakeEngineSubject() { return std::make_unique<EngineSubject>(); }
 
 }  // namespace
 }  // namespace spate::engine
 
 int main(int argc, char** argv) {
-  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::engine::MakeEngineMachine);
+  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::engine::MakeEngineSubject);
 }

@@ -63,9 +63,9 @@ struct Slot {
   bool adopted = false;
 };
 
-class Agent::Machine {
+class Agent::State {
  public:
-  Machine(Offer offer, const Limits& limits);
+  State(Offer offer, const Limits& limits);
 
   void Step(Input input, Output& out);
   bool WantsLoad() const;

@@ -73,7 +73,7 @@ class Live::Follower {
   void operator()(const NodeUndrained& record) {
     place::Node& node = board_.nodes[record.node];
     node.drained = false;
-    if (node.present) board_.Open(record.node, node);
+    if (node.present) board_.MarkRoomy(record.node, node);
     board_.unpark = true;
   }
   void operator()(const NodeRemoved& record) {
@@ -193,7 +193,7 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
 void Live::SetAway(NodeId id, Instant lost_at) {
   place::Node& node = board.nodes[id];
   node.present = false;
-  node.open = false;
+  node.roomy = false;
   Instant& known = node.lost_at;
   silent.erase({known, id});
   known = lost_at;

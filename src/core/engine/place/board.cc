@@ -105,7 +105,7 @@ void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lo
 void Board::Take(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
   node.lossy -= lossy ? 1 : 0;
   TakeUse(job, node, request, tasks);
-  if (node.present) Open(id, node);
+  if (node.present) MarkRoomy(id, node);
 }
 
 void Board::TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
@@ -154,9 +154,9 @@ void Board::CountCrowded(Node& node) {
   crowded += node.crowded ? 1 : 0;
 }
 
-void Board::Open(NodeId id, Node& node) {
-  if (std::exchange(node.open, true)) return;
-  open.push_back(id);
+void Board::MarkRoomy(NodeId id, Node& node) {
+  if (std::exchange(node.roomy, true)) return;
+  roomy.push_back(id);
 }
 
 void Board::DropNode(NodeId id) {

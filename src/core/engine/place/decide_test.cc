@@ -53,7 +53,7 @@ class World {
     if (offer.milli_cpus == 0) offer.milli_cpus = offer.slots * kMilliCpu;
     node.offer = std::move(offer);
     node.present = true;
-    board.Open(id, node);
+    board.MarkRoomy(id, node);
     board.unpark = true;
     return id;
   }

@@ -76,8 +76,8 @@ Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options
       new HubProgram(loop, std::move(options), std::move(*dir), std::move(*store)));
   if (auto serves = program->Serve(std::move(*identity)); !serves)
     return std::unexpected(serves.error());
-  if (auto taken = program->TakeFirstAccess(*keys); !taken) {
-    return std::unexpected(taken.error());
+  if (auto written = program->WriteFirstAccess(*keys); !written) {
+    return std::unexpected(written.error());
   }
   return program;
 }
@@ -135,7 +135,7 @@ void HubProgram::MeasureLag() {
 }
 
 // The first credentials lie in the hub's folder, for its owner to pass on.
-Status HubProgram::TakeFirstAccess(const link::HubKeys& keys) {
+Status HubProgram::WriteFirstAccess(const link::HubKeys& keys) {
   const std::vector<os::Address>& reached_at = service_->reached_at();
   if (!service_->access().all().empty() || reached_at.empty()) return {};
   auto first =

@@ -41,7 +41,7 @@ class HubProgram {
   Status OpenMetrics();
   void TellAbout(HubFacts& facts) const;
   void MeasureLag();
-  Status TakeFirstAccess(const link::HubKeys& keys);
+  Status WriteFirstAccess(const link::HubKeys& keys);
 
   os::RealLoop& loop_;
   const Options options_;

@@ -93,7 +93,7 @@ void ClientSession::OnRequest(std::string_view bytes) {
     return Breach(of_upload ? "rows without a submit" : "a submit without its end");
   }
   auto alive = alive_;
-  std::visit([this](auto& each) { Take(std::move(each)); }, *request);
+  std::visit([this](auto& each) { On(std::move(each)); }, *request);
   if (!*alive) return;
   if (waits_) next_requests_.emplace_front(bytes);
   needed_ = {};
@@ -156,7 +156,7 @@ Status ClientSession::FindNamed(Upload& upload) {
   return {};
 }
 
-void ClientSession::Take(wire::Submit submit) {
+void ClientSession::On(wire::Submit submit) {
   Upload upload{.submit = std::move(submit), .job = {}};
   if (auto checked = CheckUpload(upload); !checked) {
     // What the client sends after it is dropped with the connection.
@@ -171,7 +171,7 @@ void ClientSession::Take(wire::Submit submit) {
 }
 
 // They lie behind the rows of all tasks.
-void ClientSession::Take(wire::PutPieces pieces) {
+void ClientSession::On(wire::PutPieces pieces) {
   if (upload_->known || pieces.pieces.empty()) return;
   auto count = static_cast<uint32_t>(pieces.pieces.size());
   if (upload_->submit.add_to != JobId() || count > kMostPieces - upload_->pieces) {
@@ -184,7 +184,7 @@ void ClientSession::Take(wire::PutPieces pieces) {
   SlowDown();
 }
 
-void ClientSession::Take(wire::Rows rows) {
+void ClientSession::On(wire::Rows rows) {
   if (upload_->known || rows.rows.empty()) return;
   auto count = static_cast<TaskIndex>(rows.rows.size());
   if (count > kLimits.tasks_per_job - upload_->next) {
@@ -220,7 +220,7 @@ Status ClientSession::CheckEnd(const Upload& upload, const wire::SubmitEnd& end)
   return {};
 }
 
-void ClientSession::Take(wire::SubmitEnd end) {
+void ClientSession::On(wire::SubmitEnd end) {
   auto ready = IsReady();
   if (ready && !*ready) return;
   if (auto sound = CheckEnd(*upload_, end); !sound) {
@@ -255,13 +255,13 @@ void ClientSession::Take(wire::SubmitEnd end) {
 // ---- What a request needs first
 
 // Once more with the request that waits for it.
-std::function<void(Status)> ClientSession::TakeAgain() {
+std::function<void(Status)> ClientSession::Continuation() {
   waits_ = true;
   return [this, alive = alive_](const Status& status) {
     if (!*alive) return;
     needed_ = status;
     waits_ = false;
-    TakeNextRequests();
+    HandleNextRequests();
   };
 }
 
@@ -270,7 +270,7 @@ Result<bool> ClientSession::IsThere(JobId job) {
   if (!needed) return std::unexpected(needed.error());
   if (jobs_.engine().Counts(job)) return true;
   jobs_.Revive(job, caller_.user,
-               [again = TakeAgain(), alive = alive_, jobs = &jobs_, job](auto status) {
+               [again = Continuation(), alive = alive_, jobs = &jobs_, job](auto status) {
                  if (!*alive) jobs->UnloadSoon(job);
                  again(status);
                });
@@ -294,7 +294,7 @@ Result<bool> ClientSession::IsReady() {
   bool sum = MostOutput() > 0 && !upload.readings.output;
   if (jobs.empty() && !sum) return true;
   jobs_.ReadFor(std::move(jobs), caller_.user, sum,
-                [this, alive = alive_, again = TakeAgain()](auto read) {
+                [this, alive = alive_, again = Continuation()](auto read) {
                   if (*alive && read) {
                     upload_->readings.succeeded.merge(read->succeeded);
                     if (read->output) upload_->readings.output = read->output;
@@ -446,7 +446,7 @@ void ClientSession::Accepted(JobId job, bool known, TaskIndex first) {
   Send(wire::Accepted{job, known, host_.nodes_joined(), first, jobs_.known().WhyStalled(job)});
 }
 
-void ClientSession::TakeNextRequests() {
+void ClientSession::HandleNextRequests() {
   port_->PauseReading(false);
   for (auto alive = alive_; *alive && turn_ == 0 && !waits_ && !next_requests_.empty();) {
     std::string next = std::move(next_requests_.front());
@@ -457,11 +457,11 @@ void ClientSession::TakeNextRequests() {
 
 // ---- Questions ---------------------------------------------------------------------------------
 
-void ClientSession::Take(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
+void ClientSession::On(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
 
-void ClientSession::Take(wire::Command command) { host_.OnCommand(*this, std::move(command)); }
+void ClientSession::On(wire::Command command) { host_.OnCommand(*this, std::move(command)); }
 
-void ClientSession::Take(wire::Watch watch) {
+void ClientSession::On(wire::Watch watch) {
   if (watch.job == JobId()) {
     auto newest = jobs_.known().NewestOf(caller_.user);
     if (!newest) return Fail({ErrorKind::kNotFound, "you have no job on this hub yet"});
@@ -494,7 +494,7 @@ void ClientSession::TellNews(JobId job) {
   listening_ = 0;
 }
 
-void ClientSession::Take(wire::ReadEnds read) {
+void ClientSession::On(wire::ReadEnds read) {
   if (auto right = jobs_.CheckUsable(caller_, read.job); !right) return Fail(right.error());
   follows_.reset();
   jobs_.known().Unlisten(listening_);
@@ -511,10 +511,10 @@ void ClientSession::Read(const wire::Request& request) {
   if (!fits) return Fail({ErrorKind::kInvalid, "the question is too long"});
   const auto* read = std::get_if<wire::ReadEnds>(&request);
   follows_ = read == nullptr ? std::nullopt : std::optional(*read);
-  TakeTurn(std::move(input));
+  WaitForTurn(std::move(input));
 }
 
-void ClientSession::TakeTurn(std::string input) {
+void ClientSession::WaitForTurn(std::string input) {
   auto start = [this, input = std::move(input)] { StartReader(input); };
   host_.reader_turns().Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
 }
@@ -573,7 +573,7 @@ void ClientSession::ReaderEnded() {
   } else {
     follows_.reset();
   }
-  TakeNextRequests();
+  HandleNextRequests();
 }
 
 void ClientSession::LeaveTurn() { host_.reader_turns().Leave(std::exchange(turn_, 0)); }

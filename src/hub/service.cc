@@ -66,7 +66,7 @@ Result<std::unique_ptr<Service>> Service::Open(os::RealLoop& loop, store::HubSto
                                                transport::Identity identity, Options options) {
   std::unique_ptr<Service> service(
       new Service(loop, store, std::move(identity), std::move(options)));
-  if (auto up = service->TakeUp(); !up) return std::unexpected(up.error());
+  if (auto up = service->Resume(); !up) return std::unexpected(up.error());
   if (auto open = service->OpenEntrance(); !open) return std::unexpected(open.error());
   return service;
 }
@@ -127,7 +127,7 @@ Status Service::ReplayAll() {
   return {};
 }
 
-Status Service::TakeUp() {
+Status Service::Resume() {
   if (auto replayed = ReplayAll(); !replayed) return replayed;
   CHECK(store_.BeginEpoch(nullptr) == epoch_);
   if (auto loaded = jobs_->Load(); !loaded) return loaded;

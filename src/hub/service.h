@@ -107,7 +107,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     options_.command(*this, client, std::move(command));
   }
   void OnQuery(ClientSession& client, wire::Query query) override {
-    TakeQuery(*this, client, std::move(query));
+    AnswerQuery(*this, client, std::move(query));
   }
 
   // link::Gate
@@ -134,7 +134,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
  private:
   Service(os::RealLoop& loop, store::HubStore& store, transport::Identity identity,
           Options options);
-  Status TakeUp();
+  Status Resume();
   void MakeParts();
   Status ReplayAll();
   Status OpenEntrance();

@@ -334,7 +334,7 @@ std::unique_ptr<Follower> LocalJob::MakeFollower(cli::RunView& view) {
                                     std::move(sink));
 }
 
-void LocalJob::TakeUp() {
+void LocalJob::Resume() {
   PutRow();
   session_->Resume();
   session_->Post(engine::ChangePolicy{id(), options_.policy});

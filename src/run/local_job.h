@@ -1,5 +1,5 @@
 // LocalJob: a job's folder, journal and engine on this machine, new or from an earlier run, ready
-// to be run. Steps: Create or Open, then SetTasks or TakeUp, then Run (once).
+// to be run. Steps: Create or Open, then SetTasks or Resume, then Run (once).
 #pragma once
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class LocalJob {
   void AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added);
   // Earlier job: goes on. Ends what its last run left leased, takes the options of now, and lets a
   // held job go on.
-  void TakeUp();
+  void Resume();
   void Post(engine::Event event) { session_->Post(std::move(event)); }
 
   // Of --pipe. A new job: its tasks come with the input. An earlier one: whether all of it was

@@ -46,7 +46,7 @@ HubProcess::HubProcess(Parts parts)
   nodes_ = std::make_unique<hub::Nodes>(loop_, *store_, *hub_, log);
 }
 
-Status HubProcess::TakeUp() {
+Status HubProcess::Resume() {
   parts_.sink(LifeBegan{parts_.epoch, parts_.clock_ahead});
   if (auto replayed = hub_->Replay(); !replayed) return replayed;
   // The hub read the same records; that it keeps them is what check_replay compares.

@@ -54,7 +54,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   explicit HubProcess(Parts parts);
 
   // Reads the journal and takes up what is there.
-  Status TakeUp();
+  Status Resume();
   // The process is gone; any part of what was on its way to the disk may have reached it.
   // `replayed` and `live` are digests of what must be the same state.
   struct Digests {

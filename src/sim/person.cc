@@ -42,7 +42,7 @@ void Person::SitDown(hub::Hub& hub) {
   hub_ = &hub;
   for (const SimJob& job : parts_.workload.jobs()) {
     if (hub_->engine().Counts(job.id)) {
-      TakeUp(job);
+      Resume(job);
     } else if (prng_.Chance(60)) {
       Submit(job);
     } else {
@@ -69,7 +69,7 @@ void Person::Submit(const SimJob& job) {
   if (job.open) GrowOpen(job);
 }
 
-void Person::TakeUp(const SimJob& job) {
+void Person::Resume(const SimJob& job) {
   hub_->SetSettings(job.id, job.settings);
   uint32_t total = hub_->engine().Counts(job.id)->total;
   submitted_[job.id] = total;

@@ -133,7 +133,7 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
     if (use.leased) {
       board.Give(job, node, use.request, use.tasks, use.lossy);
     } else {
-      board.Take(job, use.node, node, use.request, use.tasks, use.lossy);
+      board.TakeBack(job, use.node, node, use.request, use.tasks, use.lossy);
     }
   }
   for (JobId id : changes.jobs) Touch(*durable.FindJob(id));
@@ -181,7 +181,7 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   place::Node& node = board.nodes[id];
   const Leases& leases = durable.NodeOf(id).leases;
   for (const auto& [key, range] : leases) {
-    board.TakeUse(*board.FindJob(key.job), node, range.request, range.left);
+    board.DropUse(*board.FindJob(key.job), node, range.request, range.left);
   }
   node.offer = offer;
   for (const auto& [key, range] : leases) {

@@ -177,7 +177,7 @@ TEST_P(OfRandomWorlds, WhatDoesNotFollowIsRefused) {
       JobReplay replay(id);
       uint64_t seq = 0;
       for (const Record& record : DamagedRecordsOf(world, id, prng)) {
-        if (!replay.Take(++seq, record)) ++refused;
+        if (!replay.Apply(++seq, record)) ++refused;
         replay.job().CheckInvariants();
       }
     }

@@ -187,10 +187,10 @@ class Board {
   void Refresh(Job& job);
   // `tasks` of the job take something of the node, or no longer do.
   void AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
-  void TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
+  void DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
   // The same, as they were leased to it, or are no longer.
   void Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
-  void Take(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  void TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
   // It has no leases: its offer and speed are learned anew.
   void Forget(Node& node);
   void Learn(Node& node, JobId job, Duration wall);

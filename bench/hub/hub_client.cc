@@ -3,6 +3,7 @@
 //   hub_client latency ACCESS COUNT   one task after another: from submitting it to knowing its end
 //   hub_client array ACCESS COUNT     one job of COUNT tasks: from its acceptance to its end
 //   hub_client jobs ACCESS COUNT      COUNT jobs of one task; until all are accepted
+//   hub_client stuck ACCESS COUNT     the same, of tasks that fit no node
 //
 // The first two check that every task succeeded. "latency" also starts and awaits /bin/true as
 // often, in turn with the others, since the machine is a noisy one.
@@ -43,7 +44,7 @@ wire::Reply Next(HubCall& call) {
   return std::move(*reply);
 }
 
-void Offer(HubCall& call, uint32_t count) {
+void Offer(HubCall& call, uint32_t count, const spate::Needs& needs = {}) {
   static int submissions = 0;
   wire::Submit head;
   head.submission = "bench-" + std::to_string(getpid()) + "-" + std::to_string(++submissions);
@@ -61,7 +62,7 @@ void Offer(HubCall& call, uint32_t count) {
   }
   wire::SubmitEnd end;
   end.count = count;
-  end.requests = {spate::Needs{}};
+  end.requests = {needs};
   end.runs = {{0, count, 0}};
   Send(call, end);
 }
@@ -79,11 +80,11 @@ spate::JobId Submit(HubCall& call, uint32_t count) {
 }
 
 // Not one after another, since each waits for its commit.
-void Jobs(HubCall& call, uint32_t count) {
+void Jobs(HubCall& call, uint32_t count, const spate::Needs& needs = {}) {
   constexpr uint32_t kAhead = 256;
   int64_t start = spate::os::MonotonicNanos();
   for (uint32_t i = 0; i < count + kAhead; ++i) {
-    if (i < count) Offer(call, 1);
+    if (i < count) Offer(call, 1, needs);
     if (i >= kAhead) Taken(call);
   }
   std::printf("accepted %.3f s\n", static_cast<double>(spate::os::MonotonicNanos() - start) / 1e9);
@@ -143,7 +144,7 @@ void Array(HubCall& call, uint32_t count) {
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: hub_client latency|array|jobs ACCESS COUNT\n");
+    std::fprintf(stderr, "usage: hub_client latency|array|jobs|stuck ACCESS COUNT\n");
     return 2;
   }
   auto access = spate::access::LoadAccess(argv[2]);
@@ -159,6 +160,8 @@ int main(int argc, char** argv) {
     Array(call, count);
   } else if (what == "jobs") {
     Jobs(call, count);
+  } else if (what == "stuck") {
+    Jobs(call, count, {.milli_cpus = 10'000 * spate::kMilliCpu});
   } else {
     Latency(call, count);
   }

@@ -245,6 +245,43 @@ def full_slots(place, args):
     print(f"{nodes} nodes of 1 slot, tasks of 1 s: {middle(shares, '{:.3f}')} of the slots' time")
 
 
+# ---- Many jobs -----------------------------------------------------------------------------------
+
+def stuck_jobs(place, args):
+    tasks, jobs = 40_000, 3_000
+    ratios = []
+    for _ in range(args.rounds):
+        with Hub(place) as hub:
+            hub.swarm(100, slots=4)
+            hub.client("array", tasks)  # so that what comes first is no slower
+            before = [hub.client("array", tasks)[1] for _ in range(3)]
+            hub.client("stuck", jobs)
+            after = [hub.client("array", tasks)[1] for _ in range(3)]
+            if hub.status()["queued"] != jobs:
+                sys.exit(f"bench: {hub.status()['queued']} of {jobs} jobs wait: no time is worth measuring")
+            hub.check_ends(7 * tasks)
+            ratios.append(statistics.median(after) / statistics.median(before))
+    print(f"{tasks:,} tasks beside {jobs:,} jobs that fit no node: {middle(ratios, '{:.2f}')} of the time without them")
+
+
+def small_jobs(place, args):
+    jobs, nodes, slots, task = 20_000, 1_000, 4, 4
+    shares, accepted, hub_us = [], [], []
+    for _ in range(min(3, args.rounds)):
+        with Hub(place) as hub:
+            accepted.append(hub.client("jobs", jobs)[0])
+            before = cpu_seconds(hub.process.pid)
+            hub.swarm(nodes, slots=slots, task_ms=1000 * task, processes=2)
+            await_that("all jobs have ended", lambda: hub.status()["queued"] + hub.status()["running"] == 0, pause=0.5)
+            hub_us.append(1e6 * (cpu_seconds(hub.process.pid) - before) / jobs)
+            hub.check_ends(jobs)
+            span = hub.journal("select max(start_us + wall_us) - min(start_us) from attempt") / 1e6
+            shares.append(jobs * task / (nodes * slots) / span)
+    print(f"{jobs:,} jobs of one task of {task} s, {nodes * slots:,} slots: {middle(shares, '{:.2f}')} of the slots' time, "
+          f"from the first start to the last end; accepted in {middle(accepted, '{:.1f}')} s; CPU of the hub for a job "
+          f"{middle(hub_us, '{:.0f}')} us")
+
+
 # ---- Many queued tasks -----------------------------------------------------------------------------
 
 def million_queued(place, args):
@@ -324,7 +361,7 @@ def bench_hub(place, args, bare_rate, rivals):
     def make(place, args):
         para_make(place, args, bare_rate)
     print()
-    for measure in (real, latency, instant_nodes, many_nodes, full_slots, million_queued, make,
+    for measure in (real, latency, instant_nodes, many_nodes, full_slots, stuck_jobs, small_jobs, million_queued, make,
                     para_million):
         if args.measure in (None, measure.__name__):
             measure(place, args)

@@ -3,7 +3,7 @@
 //   hub_store_rate [STATE [TASKS]]    (default: a folder below /var/tmp, 500,000 tasks)
 //
 // 1,000 jobs of 1,000 queued tasks lie in the journal. One further job of TASKS tasks has its ends
-// written in batches of 256, another one's between them. Checked: how many come back.
+// written in bundles of 256, another one's between them. Checked: how many come back.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint32_t kQueuedJobs = 1000;
 constexpr uint32_t kQueuedTasks = 1000;
-constexpr uint32_t kBatch = 256;
+constexpr uint32_t kBundle = 256;
 
 double Wall() {
   timespec t{};
@@ -63,9 +63,9 @@ class Bench {
     JobId other = Accept(tasks_);
     Drain();
     double wall = Wall();
-    for (uint32_t first = 0; first < tasks_; first += kBatch) {
-      Append(EndsOf(job, first, std::min(kBatch, tasks_ - first)));
-      if (first % (4 * kBatch) == 0) Append(EndsOf(other, first / 4, kBatch / 4));
+    for (uint32_t first = 0; first < tasks_; first += kBundle) {
+      Append(EndsOf(job, first, std::min(kBundle, tasks_ - first)));
+      if (first % (4 * kBundle) == 0) Append(EndsOf(other, first / 4, kBundle / 4));
       while (store_->Backlog() > (4u << 20)) RunOne();
     }
     Drain();
@@ -132,23 +132,23 @@ class Bench {
     row.counts.total = tasks;
     JobId job = row.job;
     store_->PutJob(std::move(row));
-    store::Batch batch;
+    store::Bundle bundle;
     for (uint32_t first = 0; first < tasks; first += 4096) {
       store::RowChunk chunk{job, first, {}};
       for (uint32_t i = first; i < std::min(tasks, first + 4096); ++i) {
         chunk.rows.push_back(fmt::format("gzip -9 < in/{:07}.txt > out/{:07}.gz", i, i));
       }
-      batch.rows.push_back(std::move(chunk));
+      bundle.rows.push_back(std::move(chunk));
     }
     JobPlan plan = {.task_count = tasks, .requests = {Needs()}, .runs = {{0, tasks, 0}}};
-    batch.records.push_back(engine::JobAccepted{job, std::move(plan)});
-    Append(std::move(batch));
+    bundle.records.push_back(engine::JobAccepted{job, std::move(plan)});
+    Append(std::move(bundle));
     return job;
   }
 
-  static store::Batch EndsOf(JobId job, uint32_t first, uint32_t count) {
-    store::Batch batch;
-    batch.records.push_back(engine::Leased{NodeId(1), job, Attempt(1), {{first, count}}});
+  static store::Bundle EndsOf(JobId job, uint32_t first, uint32_t count) {
+    store::Bundle bundle;
+    bundle.records.push_back(engine::Leased{NodeId(1), job, Attempt(1), {{first, count}}});
     for (uint32_t i = first; i < first + count; ++i) {
       engine::AttemptEnded ended;
       ended.node = NodeId(1);
@@ -157,14 +157,14 @@ class Bench {
       ended.end.start = {1'800'000'000'000'000'000 + int64_t{i} * 10'000};
       ended.end.wall = Duration::Micros(600 + i % 101);
       ended.end.peak_memory = (1500 + i % 64) << 10;
-      batch.records.push_back(ended);
+      bundle.records.push_back(ended);
     }
-    return batch;
+    return bundle;
   }
 
-  void Append(store::Batch batch) {
+  void Append(store::Bundle bundle) {
     ++pending_;
-    store_->Append(std::move(batch), [this](Status status) {
+    store_->Append(std::move(bundle), [this](Status status) {
       CHECK(status.has_value());
       --pending_;
       if (waiting_) loop_->Stop();

@@ -23,7 +23,7 @@
 namespace spate {
 namespace {
 
-constexpr uint32_t kBatch = 8;
+constexpr uint32_t kBundle = 8;
 
 double Seconds(clockid_t clock) {
   timespec t{};
@@ -75,19 +75,19 @@ class Bench {
     double wall = Wall();
     double cpu = Cpu();
     for (uint32_t first = 0; first < tasks_; first += 4096) {
-      store::Batch batch;
+      store::Bundle bundle;
       store::RowChunk chunk{JobId(1), first, {}};
       for (uint32_t i = first; i < std::min(tasks_, first + 4096); ++i) {
         chunk.rows.push_back(RowText(i));
       }
-      batch.rows.push_back(std::move(chunk));
-      Append(std::move(batch));
+      bundle.rows.push_back(std::move(chunk));
+      Append(std::move(bundle));
       while (store_->Backlog() > (16u << 20)) RunOne();
     }
-    store::Batch batch;
+    store::Bundle bundle;
     JobPlan plan = {.task_count = tasks_, .requests = {Needs()}, .runs = {{0, tasks_, 0}}};
-    batch.records.push_back(engine::JobAccepted{JobId(1), plan});
-    Append(std::move(batch));
+    bundle.records.push_back(engine::JobAccepted{JobId(1), plan});
+    Append(std::move(bundle));
     Drain();
     wall = Wall() - wall;
     cpu = Cpu() - cpu;
@@ -104,8 +104,8 @@ class Bench {
     uint32_t first = ended_;
     uint32_t count = paced ? std::min(tasks_ / 2, 20'000u) : tasks_ - first;
     Instant due = loop_->Now();
-    for (; ended_ < first + count; ended_ += kBatch) {
-      Append(EndsOf(ended_, std::min(kBatch, first + count - ended_)));
+    for (; ended_ < first + count; ended_ += kBundle) {
+      Append(EndsOf(ended_, std::min(kBundle, first + count - ended_)));
       if (paced) {
         due = due + Duration::Millis(2);
         loop_->At(due, [this] { loop_->Stop(); });
@@ -147,14 +147,14 @@ class Bench {
 
   void ReadRows() {
     double wall = Wall();
-    for (uint32_t first = 0; first < tasks_; first += kBatch) {
-      uint32_t count = std::min(kBatch, tasks_ - first);
+    for (uint32_t first = 0; first < tasks_; first += kBundle) {
+      uint32_t count = std::min(kBundle, tasks_ - first);
       auto rows = store_->Rows(JobId(1), first, count);
       if (!rows) Die(rows.error());
       CHECK(rows->at(0) == RowText(first));
     }
     wall = Wall() - wall;
-    fmt::print("rows of all tasks, {} at a time: {:.2f} s\n", kBatch, wall);
+    fmt::print("rows of all tasks, {} at a time: {:.2f} s\n", kBundle, wall);
   }
 
  private:
@@ -163,9 +163,9 @@ class Bench {
     std::exit(1);
   }
 
-  static store::Batch EndsOf(uint32_t first, uint32_t count) {
-    store::Batch batch;
-    batch.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{first, count}}});
+  static store::Bundle EndsOf(uint32_t first, uint32_t count) {
+    store::Bundle bundle;
+    bundle.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{first, count}}});
     for (uint32_t i = first; i < first + count; ++i) {
       engine::AttemptEnded ended;
       ended.node = NodeId(1);
@@ -177,14 +177,14 @@ class Bench {
       ended.end.user = Duration::Micros(200 + i % 71);
       ended.end.system = Duration::Micros(300 + i % 73);
       ended.end.peak_memory = (1500 + i % 64) << 10;
-      batch.records.push_back(ended);
+      bundle.records.push_back(ended);
     }
-    return batch;
+    return bundle;
   }
 
-  void Append(store::Batch batch) {
+  void Append(store::Bundle bundle) {
     ++pending_;
-    store_->Append(std::move(batch), [this](Status status) {
+    store_->Append(std::move(bundle), [this](Status status) {
       if (!status) Die(status.error());
       --pending_;
       if (waiting_) loop_->Stop();

@@ -74,8 +74,8 @@ Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options
       new HubProgram(loop, std::move(options), std::move(*dir), std::move(*store)));
   if (auto serves = program->Serve(std::move(*identity)); !serves)
     return std::unexpected(serves.error());
-  if (auto taken = program->TakeFirstAccess(*keys); !taken) {
-    return std::unexpected(taken.error());
+  if (auto written = program->WriteFirstAccess(*keys); !written) {
+    return std::unexpected(written.error());
   }
   return program;
 }
@@ -115,7 +115,7 @@ Status HubProgram::OpenMetrics() {
   if (!options_.metrics) return {};
   auto text = [this] { return MetricsText(hub::FactsOfHub(*service_)); };
   auto trouble = [this](const Error& error) { options_.hub.log("metrics: " + error.message); };
-  auto opened = MetricsDoor::Open(loop_, *options_.metrics, text, trouble);
+  auto opened = MetricsServer::Open(loop_, *options_.metrics, text, trouble);
   if (!opened) return Within("--metrics", opened.error());
   metrics_ = std::move(*opened);
   metrics_at_ = fmt::format("http://{}/metrics", metrics_->address().Text());
@@ -132,7 +132,7 @@ void HubProgram::MeasureLag() {
 }
 
 // The first credentials lie in the hub's folder, for its owner to pass on.
-Status HubProgram::TakeFirstAccess(const link::HubKeys& keys) {
+Status HubProgram::WriteFirstAccess(const link::HubKeys& keys) {
   const std::vector<os::Address>& reached_at = service_->reached_at();
   if (!service_->access().all().empty() || reached_at.empty()) return {};
   auto first =

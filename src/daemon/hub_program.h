@@ -1,5 +1,5 @@
 // HubProgram: a hub as a program: its folder, journal and key, a hub::Service on them, what answers
-// its clients' commands, and a door for monitors.
+// its clients' commands, and a server for monitors.
 //
 // Thread: the loop's.
 #pragma once
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/metrics_door.h"
+#include "daemon/metrics_server.h"
 #include "doors/parasol/formats/site_facts.h"
 #include "hub/service.h"
 #include "link/hub_keys.h"
@@ -41,7 +41,7 @@ class HubProgram {
   Status OpenMetrics();
   void TellAbout(HubFacts& facts) const;
   void MeasureLag();
-  Status TakeFirstAccess(const link::HubKeys& keys);
+  Status WriteFirstAccess(const link::HubKeys& keys);
 
   os::RealLoop& loop_;
   const Options options_;
@@ -50,7 +50,7 @@ class HubProgram {
   std::string site_;        // what a door has its programs know
   std::string metrics_at_;  // where monitors ask; empty: nowhere
   std::unique_ptr<hub::Service> service_;
-  std::unique_ptr<MetricsDoor> metrics_;
+  std::unique_ptr<MetricsServer> metrics_;
   Duration lag_{};  // by how much the loop was late at the last look, one a second
   os::TimerId lag_timer_ = 0;
 };

@@ -259,7 +259,7 @@ Status NodeDaemon::Open() {
   if (size_t count = adopted->running.size() + adopted->ended.size(); count > 0) {
     LogLine(fmt::format("took over {} of the node's last process", cli::CountOf(count, "task")));
   }
-  node_->TakeOver(std::move(*adopted));
+  node_->Adopt(std::move(*adopted));
   link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
   auto seed = static_cast<uint64_t>(loop_.Now().ns);
   reconnector_ = std::make_unique<link::Reconnector>(

@@ -45,6 +45,98 @@ TEST(Reader, AnAnswerIsAMessageWhateverASenderMadeUp) {
   EXPECT_EQ(jobs[3].argv->front().size(), 100u);
 }
 
+// ---- Rows and ends -----------------------------------------------------------------------------
+
+template <typename Q>
+std::vector<typename Q::Answer> Ask(const Source& source, const Q& question) {
+  std::vector<typename Q::Answer> answers;
+  auto told = Answer(source, question, [&](std::string_view bytes) -> Status {
+    auto answer = wire::FromBytes<typename Q::Answer>("answer", bytes);
+    if (!answer) return std::unexpected(answer.error());
+    answers.push_back(std::move(*answer));
+    return {};
+  });
+  EXPECT_TRUE(told) << told.error().message;
+  return answers;
+}
+
+TEST(Reader, RowsComeInTheOrderAskedAndWithoutWhatIsNotThere) {
+  store::HubWorld world;
+  JobId first = world.Submit(3), second = world.Submit(2);
+  wire::ReadRows question{.tasks = {{second, {{1, 5}}}, {JobId(99), {{0, 1}}}, {first, {{0, 2}}}},
+                          .whole = RowKind::kListLine};
+  auto answers = Ask(SourceOf(world), question);
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].job, second);
+  ASSERT_EQ(answers[0].rows.size(), 1u);
+  EXPECT_EQ(answers[0].rows[0].index, 1u);
+  EXPECT_EQ(answers[0].rows[0].row, "row 2.2");
+  ASSERT_EQ(answers[1].rows.size(), 2u);
+  question.whole.reset();
+  answers = Ask(SourceOf(world), question);
+  EXPECT_EQ(answers[0].rows[0].row, "");
+  EXPECT_EQ(answers[0].rows[0].command, "row 2.2");
+}
+
+TEST(Reader, RowsOfOthersAreHiddenUnlessTheyArePublic) {
+  struct Public final : format::RowDialect {
+    struct Rows final : format::RowReader {
+      Result<TaskBody> Body(std::string_view, const format::RowRun&) const override {
+        return TaskBody();
+      }
+      std::string CommandText(std::string_view row, const format::RowRun&) const override {
+        return std::string(row);
+      }
+    };
+    Result<format::CompiledJob> Compile(const JobSettings&, JobId) const override {
+      return std::make_shared<Rows>();
+    }
+    bool ArePublic() const override { return true; }
+  };
+  store::HubWorld world;
+  JobId job = world.Submit(1, "ada");
+  Source source = SourceOf(world);
+  source.viewer = {"bob", false};
+  wire::ReadRows question{.tasks = {{job, {{0, 1}}}}, .whole = {}};
+  auto hidden = Ask(source, question);
+  ASSERT_EQ(hidden.at(0).rows.size(), 1u);
+  EXPECT_EQ(hidden[0].rows[0].command, "");
+  EXPECT_FALSE(hidden[0].name);
+  EXPECT_FALSE(Ask(source, wire::SumJobs{{job}}).at(0).cwd);
+  source.dialects.Add(RowKind::kListLine, std::make_shared<Public>());
+  auto shown = Ask(source, question);
+  EXPECT_EQ(shown.at(0).rows.at(0).command, "row 1.1");
+  EXPECT_EQ(shown[0].name, "job1");
+  EXPECT_TRUE(Ask(source, wire::SumJobs{{job}}).at(0).cwd);
+  // How they ended stays with their owner.
+  auto refused = Answer(source, wire::ListEnds{.job = job, .created = {}, .whole = {}},
+                        [](std::string_view) { return Status(); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kPermission);
+}
+
+TEST(Reader, EndsGoOnFromAPositionOfTheSameJob) {
+  store::HubWorld world;
+  JobId job = world.Submit(4);
+  world.store().PutNode({.id = NodeId(1), .name = "n1"}, nullptr);
+  ASSERT_TRUE(world.Commit(store::HubWorld::Ends(job, 0, 2)));
+  wire::ListEnds question{.job = job, .created = {}, .whole = RowKind::kListLine};
+  auto first = Ask(SourceOf(world), question);
+  ASSERT_EQ(first.back().ends.size(), 2u);
+  EXPECT_EQ(first.back().ends[1].node, "n1");
+  EXPECT_EQ(first.back().ends[1].what.row, "row 1.2");
+  question.after = first.back().position;
+  question.created = first.back().created;
+  EXPECT_TRUE(Ask(SourceOf(world), question).at(0).ends.empty());
+  ASSERT_TRUE(world.Commit(store::HubWorld::Ends(job, 2, 1)));
+  auto next = Ask(SourceOf(world), question);
+  ASSERT_EQ(next.back().ends.size(), 1u);
+  EXPECT_EQ(next.back().ends[0].end.ref.index, 2u);
+  // The position of another job is none of this one.
+  question.created.ns += 1;
+  EXPECT_EQ(Ask(SourceOf(world), question).back().ends.size(), 3u);
+}
+
 TEST(Reader, WhatOnlyAHubKnowsIsRefused) {
   store::HubWorld world;
   auto told = Answer(SourceOf(world), wire::LookAtHub(), [](std::string_view) { return Status(); });

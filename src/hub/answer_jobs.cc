@@ -293,7 +293,7 @@ Status ChangeOne(QueryCall& call, const wire::ChangeJobs& asked, const std::vect
   auto there = call.client.IsThere(job);
   if (!there || !*there) return there ? Status() : std::unexpected(there.error());
   call.service.hub().Post(EventOf(call, asked, job));
-  call.service.jobs().ForgetSoon(job);
+  call.service.jobs().UnloadSoon(job);
   call.EndWhenSettled(wire::JobsChanged{picked, {}});
   return {};
 }
@@ -374,7 +374,7 @@ Status Answer(QueryCall& call, const wire::Retry& asked) {
   if (failed.empty() || asked.dry_run) {
     call.Give(wire::TaskCount{*job, count});
     call.End();
-    if (call.service.engine().Finished(*job)) call.service.jobs().ForgetSoon(*job);
+    if (call.service.engine().Finished(*job)) call.service.jobs().UnloadSoon(*job);
     return {};
   }
   if (asked.time_limit) {

@@ -217,7 +217,7 @@ Status Answer(QueryCall& call, const wire::SetUser& asked) {
 
 }  // namespace
 
-void TakeQuery(Service& service, ClientSession& client, wire::Query query) {
+void AnswerQuery(Service& service, ClientSession& client, wire::Query query) {
   QueryCall call{service, client};
   // Neither the client nor the hub outlive some answers.
   auto answered =

@@ -13,7 +13,7 @@ namespace spate::hub {
 class Service;
 
 // The client has its answer, or gets it later.
-void TakeQuery(Service& service, ClientSession& client, wire::Query query);
+void AnswerQuery(Service& service, ClientSession& client, wire::Query query);
 
 // A question on its way to its answer.
 struct QueryCall {

@@ -51,7 +51,7 @@ ClientSession::~ClientSession() {
     jobs_.DropUpload(upload_->job);
   } else {
     jobs_.EndGrow(upload_->job);
-    jobs_.ForgetSoon(upload_->job);
+    jobs_.UnloadSoon(upload_->job);
   }
 }
 
@@ -83,7 +83,7 @@ void ClientSession::OnRequest(std::string_view bytes) {
     return Breach(of_upload ? "rows without a submit" : "a submit without its end");
   }
   auto alive = alive_;
-  std::visit([this](auto& each) { Take(std::move(each)); }, *request);
+  std::visit([this](auto& each) { On(std::move(each)); }, *request);
   if (!*alive) return;
   if (waits_) next_requests_.emplace_front(bytes);
   needed_ = {};
@@ -128,7 +128,7 @@ Status ClientSession::FindNamed(Upload& upload) {
   }
   upload.job = upload.submit.add_to = **known;
   if (jobs_.known().Find(upload.job) == nullptr) {
-    return spate::Fail(ErrorKind::kBusy, "somebody else begins this batch; try again");
+    return spate::Fail(ErrorKind::kBusy, "somebody else begins this submission; try again");
   }
   const engine::Engine& engine = jobs_.engine();
   if (!engine.Finished(upload.job) && engine.Held(upload.job) == engine::HoldReason::kAllFail) {
@@ -138,7 +138,7 @@ Status ClientSession::FindNamed(Upload& upload) {
   if (!there || !*there) return there ? Status() : std::unexpected(there.error());
   auto info = jobs_.engine().Info(upload.job);
   if (info && info->cancelled && !info->finished) {
-    return spate::Fail(ErrorKind::kBusy, "the batch's job is being cancelled; try again");
+    return spate::Fail(ErrorKind::kBusy, "the submission's job is being cancelled; try again");
   }
   auto from = jobs_.BeginGrow(upload.job);
   if (!from) return std::unexpected(from.error());
@@ -146,7 +146,7 @@ Status ClientSession::FindNamed(Upload& upload) {
   return {};
 }
 
-void ClientSession::Take(wire::Submit submit) {
+void ClientSession::On(wire::Submit submit) {
   Upload upload{.submit = std::move(submit), .job = {}};
   if (auto checked = CheckUpload(upload); !checked) {
     // What the client sends after it is dropped with the connection.
@@ -161,29 +161,29 @@ void ClientSession::Take(wire::Submit submit) {
 }
 
 // They lie behind the rows of all tasks.
-void ClientSession::Take(wire::PutPieces pieces) {
+void ClientSession::On(wire::PutPieces pieces) {
   if (upload_->known || pieces.pieces.empty()) return;
   auto count = static_cast<uint32_t>(pieces.pieces.size());
   if (upload_->submit.add_to != JobId() || count > kMostPieces - upload_->pieces) {
     return Breach("more pieces of files than a job may have");
   }
-  store::Batch batch;
-  batch.rows.push_back({upload_->job, kFirstPieceRow + upload_->pieces, std::move(pieces.pieces)});
+  store::Bundle bundle;
+  bundle.rows.push_back({upload_->job, kFirstPieceRow + upload_->pieces, std::move(pieces.pieces)});
   upload_->pieces += count;
-  jobs_.store().Append(std::move(batch), [](Status) {});  // a failure ends the hub
+  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
   SlowDown();
 }
 
-void ClientSession::Take(wire::Rows rows) {
+void ClientSession::On(wire::Rows rows) {
   if (upload_->known || rows.rows.empty()) return;
   auto count = static_cast<TaskIndex>(rows.rows.size());
   if (count > kLimits.tasks_per_job - upload_->next) {
     return Breach("more tasks than a job may have");
   }
-  store::Batch batch;
-  batch.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
+  store::Bundle bundle;
+  bundle.rows.push_back({upload_->job, upload_->next, std::move(rows.rows)});
   upload_->next += count;
-  jobs_.store().Append(std::move(batch), [](Status) {});  // a failure ends the hub
+  jobs_.store().Append(std::move(bundle), [](Status) {});  // a failure ends the hub
   SlowDown();
 }
 
@@ -210,7 +210,7 @@ Status ClientSession::CheckEnd(const Upload& upload, const wire::SubmitEnd& end)
   return {};
 }
 
-void ClientSession::Take(wire::SubmitEnd end) {
+void ClientSession::On(wire::SubmitEnd end) {
   auto ready = IsReady();
   if (ready && !*ready) return;
   if (auto sound = CheckEnd(*upload_, end); !sound) {
@@ -235,7 +235,7 @@ void ClientSession::Take(wire::SubmitEnd end) {
   if (!known || known->has_value()) {
     jobs_.DropUpload(upload.job);
     if (known && HabitsOf(upload).grows_by_name) {
-      return Fail({ErrorKind::kBusy, "somebody else began this batch at the same time"});
+      return Fail({ErrorKind::kBusy, "somebody else began this submission at the same time"});
     }
     return known ? AwaitAccepted(**known, true) : Fail(known.error());
   }
@@ -245,13 +245,13 @@ void ClientSession::Take(wire::SubmitEnd end) {
 // ---- What a request needs first
 
 // Once more with the request that waits for it.
-std::function<void(Status)> ClientSession::TakeAgain() {
+std::function<void(Status)> ClientSession::Continuation() {
   waits_ = true;
   return [this, alive = alive_](const Status& status) {
     if (!*alive) return;
     needed_ = status;
     waits_ = false;
-    TakeNextRequests();
+    HandleNextRequests();
   };
 }
 
@@ -260,8 +260,8 @@ Result<bool> ClientSession::IsThere(JobId job) {
   if (!needed) return std::unexpected(needed.error());
   if (jobs_.engine().Counts(job)) return true;
   jobs_.Revive(job, caller_.user,
-               [again = TakeAgain(), alive = alive_, jobs = &jobs_, job](auto status) {
-                 if (!*alive) jobs->ForgetSoon(job);
+               [again = Continuation(), alive = alive_, jobs = &jobs_, job](auto status) {
+                 if (!*alive) jobs->UnloadSoon(job);
                  again(status);
                });
   return false;
@@ -284,7 +284,7 @@ Result<bool> ClientSession::IsReady() {
   bool sum = MostOutput() > 0 && !upload.readings.output;
   if (jobs.empty() && !sum) return true;
   jobs_.ReadFor(std::move(jobs), caller_.user, sum,
-                [this, alive = alive_, again = TakeAgain()](auto read) {
+                [this, alive = alive_, again = Continuation()](auto read) {
                   if (*alive && read) {
                     upload_->readings.succeeded.merge(read->succeeded);
                     if (read->output) upload_->readings.output = read->output;
@@ -399,7 +399,7 @@ void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
   }
   if (before.size() + fresh.size() > kLimits.requests) {
     jobs_.EndGrow(job);
-    jobs_.ForgetSoon(job);
+    jobs_.UnloadSoon(job);
     return Fail({ErrorKind::kInvalid,
                  fmt::format("the job's tasks would have more than {} different needs; round them "
                              "up, or make another job",
@@ -419,7 +419,7 @@ void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
     // The news of its end may have come after we looked.
     bool reopened = jobs->engine().Counts(job) && !jobs->engine().Finished(job);
     if (reopened) jobs->known().Reopened(job);
-    jobs->ForgetSoon(job);  // when nothing was added
+    jobs->UnloadSoon(job);  // when nothing was added
     tell();
   });
 }
@@ -436,7 +436,7 @@ void ClientSession::Accepted(JobId job, bool known, TaskIndex first) {
   Send(wire::Accepted{job, known, host_.nodes_joined(), first, jobs_.known().WhyStalled(job)});
 }
 
-void ClientSession::TakeNextRequests() {
+void ClientSession::HandleNextRequests() {
   port_->PauseReading(false);
   for (auto alive = alive_; *alive && turn_ == 0 && !waits_ && !next_requests_.empty();) {
     std::string next = std::move(next_requests_.front());
@@ -447,9 +447,9 @@ void ClientSession::TakeNextRequests() {
 
 // ---- Questions ---------------------------------------------------------------------------------
 
-void ClientSession::Take(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
+void ClientSession::On(wire::Query query) { host_.OnQuery(*this, std::move(query)); }
 
-void ClientSession::Take(wire::Watch watch) {
+void ClientSession::On(wire::Watch watch) {
   if (watch.job == JobId()) {
     auto newest = jobs_.known().NewestOf(caller_.user);
     if (!newest) return Fail({ErrorKind::kNotFound, "you have no job on this hub yet"});
@@ -482,7 +482,7 @@ void ClientSession::TellNews(JobId job) {
   listening_ = 0;
 }
 
-void ClientSession::Take(wire::ReadEnds read) {
+void ClientSession::On(wire::ReadEnds read) {
   if (auto right = jobs_.CheckUsable(caller_, read.job); !right) return Fail(right.error());
   follows_.reset();
   jobs_.known().Unlisten(listening_);
@@ -499,10 +499,10 @@ void ClientSession::Read(const wire::Request& request) {
   if (!fits) return Fail({ErrorKind::kInvalid, "the question is too long"});
   const auto* read = std::get_if<wire::ReadEnds>(&request);
   follows_ = read == nullptr ? std::nullopt : std::optional(*read);
-  TakeTurn(std::move(input));
+  WaitForTurn(std::move(input));
 }
 
-void ClientSession::TakeTurn(std::string input) {
+void ClientSession::WaitForTurn(std::string input) {
   auto start = [this, input = std::move(input)] { StartReader(input); };
   host_.reader_turns().Enter(caller_.user, caller_.is_admin, turn_, std::move(start));
 }
@@ -561,7 +561,7 @@ void ClientSession::ReaderEnded() {
   } else {
     follows_.reset();
   }
-  TakeNextRequests();
+  HandleNextRequests();
 }
 
 void ClientSession::LeaveTurn() { host_.reader_turns().Leave(std::exchange(turn_, 0)); }

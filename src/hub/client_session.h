@@ -115,13 +115,13 @@ class ClientSession {
 
   void OnRequest(std::string_view bytes);
   void Breach(std::string reason);
-  void Take(wire::Submit submit);
-  void Take(wire::PutPieces pieces);
-  void Take(wire::Rows rows);
-  void Take(wire::SubmitEnd end);
-  void Take(wire::Watch watch);
-  void Take(wire::ReadEnds read);
-  void Take(wire::Query query);
+  void On(wire::Submit submit);
+  void On(wire::PutPieces pieces);
+  void On(wire::Rows rows);
+  void On(wire::SubmitEnd end);
+  void On(wire::Watch watch);
+  void On(wire::ReadEnds read);
+  void On(wire::Query query);
   Status CheckUpload(Upload& upload);
   static Status CheckEnd(const Upload& upload, const wire::SubmitEnd& end);
   // Of a job that is found by its name.
@@ -141,15 +141,15 @@ class ClientSession {
   void AwaitAccepted(JobId job, bool known);
   void Accepted(JobId job, bool known, TaskIndex first = 0);
   void SlowDown();
-  void TakeNextRequests();
-  void TakeTurn(std::string input);
+  void HandleNextRequests();
+  void WaitForTurn(std::string input);
   void StartReader(const std::string& input);
   void PassOn(std::string_view bytes);
   void PauseReader(bool paused);
   void ReaderEnded();
   void LeaveTurn();
   void FollowOn();
-  std::function<void(Status)> TakeAgain();
+  std::function<void(Status)> Continuation();
   void TellNews(JobId job);
   bool Send(const wire::Reply& reply);
 

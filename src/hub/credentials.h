@@ -12,7 +12,7 @@
 
 #include "access/access_file.h"
 #include "base/bytes32.h"
-#include "link/door.h"
+#include "link/entrance.h"
 #include "os/loop.h"
 #include "store/hub_store.h"
 #include "wire/greeting.h"

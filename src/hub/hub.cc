@@ -102,8 +102,8 @@ void Hub::CloseOnNodes(JobId job) {
   }
 }
 
-bool Hub::Forget(JobId job) {
-  if (!events_.empty() || finishing_.contains(job) || !engine_.Forget(job)) return false;
+bool Hub::Unload(JobId job) {
+  if (!events_.empty() || finishing_.contains(job) || !engine_.Unload(job)) return false;
   settings_.erase(job);
   std::erase_if(read_settings_, [job](const auto& each) { return each.first == job; });
   CloseOnNodes(job);
@@ -171,9 +171,9 @@ void Hub::Handle(engine::Output& out) {
     timer_ = loop_.At(out.wake_at, [this] { ScheduleStep(); });
   }
   Unreleased& entry = unreleased_.emplace_back();
-  store::Batch batch;
-  batch.now = loop_.Now();
-  batch.urgent = IsUrgent(out);
+  store::Bundle bundle;
+  bundle.now = loop_.Now();
+  bundle.urgent = IsUrgent(out);
   for (const engine::Record& record : out.records) {
     const auto* ended = std::get_if<engine::AttemptEnded>(&record);
     if (ended == nullptr) continue;
@@ -183,7 +183,7 @@ void Hub::Handle(engine::Output& out) {
         output = std::move(it->second);
       }
     }
-    batch.outputs.push_back(output);
+    bundle.outputs.push_back(output);
     entry.outputs.push_back(std::move(output));
   }
   outputs_.clear();  // what is left belonged to late news
@@ -199,8 +199,8 @@ void Hub::Handle(engine::Output& out) {
     Release();
     return;
   }
-  batch.records = std::exchange(out.records, {});
-  store_.Append(std::move(batch), [this, alive = alive_](Status status) {
+  bundle.records = std::exchange(out.records, {});
+  store_.Append(std::move(bundle), [this, alive = alive_](Status status) {
     if (!*alive || failed_) return;
     if (!status) return Fail(status.error());
     // Commits are in order, so the oldest one that waits is the one that is durable now.

@@ -88,11 +88,11 @@ class Hub {
   // A job is over: its memory goes, here and on the nodes. False when it has not finished, when an
   // event waits, which may be about it, or when its end is not durable yet (then its records are
   // not all there to take it up again): try again later.
-  bool Forget(JobId job);
+  bool Unload(JobId job);
   // A node that has left is forgotten; see engine::Engine::ForgetNode.
   bool ForgetNode(NodeId node) { return !links_.contains(node) && engine_.ForgetNode(node); }
-  // Takes a forgotten job up again; see engine::Engine::Adopt.
-  bool Adopt(JobId job, engine::Engine& past) { return engine_.Adopt(job, past); }
+  // Takes an unloaded job up again; see engine::Engine::Reload.
+  bool Reload(JobId job, engine::Engine& past) { return engine_.Reload(job, past); }
   // Takes events in. Rows that the events need must be appended to the store before.
   void Post(engine::Event event);
 

@@ -33,13 +33,13 @@ constexpr JobId kJob(1);
 constexpr NodeId kNode(1);
 constexpr Duration kCommit = Duration::Millis(5);
 
-// Notes of each batch with records whether it was urgent.
+// Notes of each bundle with records whether it was urgent.
 class NotingStore final : public store::MemoryStore {
  public:
   using MemoryStore::MemoryStore;
-  void Append(store::Batch batch, std::function<void(Status)> done) override {
-    if (!batch.records.empty()) urgent.push_back(batch.urgent);
-    MemoryStore::Append(std::move(batch), std::move(done));
+  void Append(store::Bundle bundle, std::function<void(Status)> done) override {
+    if (!bundle.records.empty()) urgent.push_back(bundle.urgent);
+    MemoryStore::Append(std::move(bundle), std::move(done));
   }
   std::vector<bool> urgent;
 };
@@ -49,7 +49,7 @@ struct HubTest : testing::Test {
 
   HubTest() {
     hub.SetSettings(kJob, std::make_shared<JobSettings>());
-    store::Batch rows;
+    store::Bundle rows;
     rows.rows.push_back({kJob, 0, {"a", "b"}});
     store.Append(std::move(rows), [](Status) {});
     hub.Post(
@@ -115,7 +115,7 @@ TEST_F(HubTest, PiecesOfFilesGoToNodesThatHaveTheJob) {
   JobSettings settings;
   settings.puts = {{.name = "in", .mode = 0644, .size = 3, .first_piece = 1}};
   hub.SetSettings(kJob, std::make_shared<JobSettings>(settings));
-  store::Batch pieces;
+  store::Bundle pieces;
   pieces.rows.push_back({kJob, kFirstPieceRow, {"x", "abc"}});
   store.Append(std::move(pieces), [](Status) {});
   std::vector<wire::ToNode> got;
@@ -219,10 +219,10 @@ TEST_F(HubTest, ForgetsWhatIsDurablyFinishedOnly) {
   link.second->Send(wire::Returned{1, kJob, Attempt(1), {{0, 2}}});
   loop.RunFor(Duration::Millis(4));
   EXPECT_TRUE(hub.engine().Finished(kJob));
-  EXPECT_FALSE(hub.Forget(kJob));
+  EXPECT_FALSE(hub.Unload(kJob));
   loop.RunFor(kCommit * 2);
   EXPECT_EQ(ears.finished, 1);
-  EXPECT_TRUE(hub.Forget(kJob));
+  EXPECT_TRUE(hub.Unload(kJob));
 }
 
 // A node that comes back before the commit of a lease of its old life must not get that lease.

@@ -239,7 +239,7 @@ void Jobs::Revive(JobId job, const std::string& user, std::function<void(Status)
       auto settings = ReadSettings(job);
       if (!settings) return TellRevived(job, std::unexpected(settings.error()));
       // Nobody else takes it up meanwhile; it may have been removed.
-      bool taken = reviving_.contains(job) && parts_.hub.Adopt(job, *past);
+      bool taken = reviving_.contains(job) && parts_.hub.Reload(job, *past);
       if (taken) parts_.store.SetOutputEnd(job, *output);
       TellRevived(job, taken ? Status() : Fail(ErrorKind::kBusy, "the job changes; try again"));
     };
@@ -305,15 +305,15 @@ void Jobs::OnFinished(const engine::NoticeFinished& notice) {
   // Between the commit and now it may have been given more to do.
   if (!engine().Finished(notice.job)) return;
   known_.Finished(notice.job, notice.counts);
-  ForgetSoon(notice.job);
+  UnloadSoon(notice.job);
 }
 
 // Not within a notice, nor while an event waits that may take the job up again, or wait for it.
-void Jobs::ForgetSoon(JobId job) {
+void Jobs::UnloadSoon(JobId job) {
   constexpr Duration kAgain = Duration::Millis(1);
   parts_.loop.Post([this, job] {
-    if (!engine().Finished(job) || parts_.hub.Forget(job)) return;
-    parts_.loop.At(parts_.loop.Now() + kAgain, [this, job] { ForgetSoon(job); });
+    if (!engine().Finished(job) || parts_.hub.Unload(job)) return;
+    parts_.loop.At(parts_.loop.Now() + kAgain, [this, job] { UnloadSoon(job); });
   });
 }
 

@@ -1,5 +1,5 @@
 // Jobs: the life of a hub's jobs around the engine: they are accepted, grow, wait for others, end,
-// are forgotten by the engine, taken up again, and removed. What is known of them: KnownJobs.
+// are unloaded by the engine, taken up again, and removed. What is known of them: KnownJobs.
 //
 // Thread: the loop's. The owner is the hub's Watcher and passes on what it hears of jobs.
 #pragma once
@@ -81,7 +81,7 @@ class Jobs {
                std::function<void(Result<Readings>)> done);
   // Whether a job that waits for each task of this one needs its readings.
   bool IsPast(JobId job) const;
-  // How jobs that it waits for ended, where the engine has forgotten them.
+  // How jobs that it waits for ended, where the engine has unloaded them.
   Status FillOutcomes(engine::SubmitJob& event, const Readings& readings) const;
   // The first task that may be added to a job now. kBusy: somebody adds tasks to it.
   Result<TaskIndex> BeginGrow(JobId job);
@@ -93,9 +93,9 @@ class Jobs {
   void Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change);
   // Removes a finished job and all that is kept of it.
   void ForgetJob(JobId job, std::function<void()> done);
-  // Frees the memory of a finished job, unless it goes on meanwhile.
-  void ForgetSoon(JobId job);
-  // Takes a job up again that the engine has forgotten, aside, in the user's turn; `done` is called
+  // Frees the memory of a finished job, unless it goes on meanwhile; the journal keeps it.
+  void UnloadSoon(JobId job);
+  // Takes a job up again that was unloaded, aside, in the user's turn; `done` is called
   // later, and the job is there until the next turn of the loop at least.
   void Revive(JobId job, const std::string& user, std::function<void(Status)> done);
   // Of a finished job that is about to go on. kBusy: it has not finished.

@@ -128,15 +128,15 @@ HubFacts FactsOfHub(const Service& service) {
   }
   CountEnds(service, facts);
   CountNodes(service, facts);
-  const link::Counts& counts = service.door().counts();
+  const link::Counts& counts = service.entrance().counts();
   facts.clients = service.clients();
-  facts.strangers = service.door().strangers();
+  facts.strangers = service.entrance().strangers();
   facts.accepted = counts.accepted;
   facts.refused = counts.refused;
   facts.breaches = counts.breaches;
   facts.folder = service.dir();
   facts.host = service.host();
-  for (const os::SocketAddress& address : service.door().addresses()) {
+  for (const os::SocketAddress& address : service.entrance().addresses()) {
     facts.addresses.push_back(address.Text());
   }
   facts.backlog = service.store().Backlog();

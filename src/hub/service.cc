@@ -13,7 +13,7 @@
 namespace spate::hub {
 namespace {
 
-// A connection of the door, as a session has it.
+// A connection of the entrance, as a session has it.
 class LinkPort final : public ClientPort {
  public:
   explicit LinkPort(std::unique_ptr<link::Connection> connection)
@@ -66,8 +66,8 @@ Result<std::unique_ptr<Service>> Service::Open(os::RealLoop& loop, store::HubSto
                                                transport::Identity identity, Options options) {
   std::unique_ptr<Service> service(
       new Service(loop, store, std::move(identity), std::move(options)));
-  if (auto up = service->TakeUp(); !up) return std::unexpected(up.error());
-  if (auto open = service->OpenDoor(); !open) return std::unexpected(open.error());
+  if (auto up = service->Resume(); !up) return std::unexpected(up.error());
+  if (auto open = service->OpenEntrance(); !open) return std::unexpected(open.error());
   return service;
 }
 
@@ -95,7 +95,7 @@ void Service::MakeParts() {
 Service::~Service() {
   loop_.Cancel(prune_timer_);
   clients_.clear();
-  door_.reset();
+  entrance_.reset();
 }
 
 // Damage of a job sets it aside; what the engine has heard of it before then must go.
@@ -127,7 +127,7 @@ Status Service::ReplayAll() {
   return {};
 }
 
-Status Service::TakeUp() {
+Status Service::Resume() {
   if (auto replayed = ReplayAll(); !replayed) return replayed;
   CHECK(store_.BeginEpoch(nullptr) == epoch_);
   if (auto loaded = jobs_->Load(); !loaded) return loaded;
@@ -138,25 +138,25 @@ Status Service::TakeUp() {
   return {};
 }
 
-Status Service::OpenDoor() {
-  std::vector<link::DoorAddress> addresses;
+Status Service::OpenEntrance() {
+  std::vector<link::EntranceAddress> addresses;
   os::Address socket;
   socket.path = os::JoinPath(options_.dir, "socket");
   addresses.push_back({.address = socket, .permissions = 0666});
   for (const os::Address& address : options_.listen) {
     addresses.push_back({.address = address, .permissions = 0666});
   }
-  link::Door::Events events;
+  link::Entrance::Events events;
   events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
   events.trouble = [this](const Error& error) { options_.log(error.message); };
-  link::DoorLimits limits;
+  link::EntranceLimits limits;
   limits.silence = options_.suspect_after;
   limits.strangers = options_.strangers;
-  auto door = link::Door::Open(loop_, std::move(addresses), identity_, options_.product, *this,
-                               std::move(events), limits);
-  if (!door) return std::unexpected(door.error());
-  door_ = std::move(*door);
-  for (const os::SocketAddress& at : door_->addresses()) {
+  auto entrance = link::Entrance::Open(loop_, std::move(addresses), identity_, options_.product,
+                                       *this, std::move(events), limits);
+  if (!entrance) return std::unexpected(entrance.error());
+  entrance_ = std::move(*entrance);
+  for (const os::SocketAddress& at : entrance_->addresses()) {
     if (at.is_unix()) continue;
     auto address = os::ParseAddress(at.Text());
     if (!address) continue;
@@ -175,13 +175,13 @@ void Service::Stop() {
   if (std::exchange(stopping_, true)) return;
   options_.log("the hub stops");
   jobs_->Stop();
-  door_.reset();
+  entrance_.reset();
   for (auto& [id, client] : clients_) client->Close();
   nodes_->DropAll();
   jobs_->WhenSettled([this] { options_.stopped(0); });
 }
 
-// ---- The door ----------------------------------------------------------------------------------
+// ---- The entrance ------------------------------------------------------------------------------
 
 std::expected<link::Admission, wire::Refusal> Service::Admit(const link::Guest& guest) {
   auto admission = Judge(guest);
@@ -334,7 +334,7 @@ void Service::Prune() {
   auto old = known().EndedBefore(loop_.Now() - options_.keep, kAtOnce);
   for (JobId job : old) {
     if (jobs_->Grows(job)) continue;
-    hub_->Forget(job);
+    hub_->Unload(job);
     jobs_->ForgetJob(job, [] {});
   }
   Duration pause = old.size() < kAtOnce ? every : kNext;
@@ -372,7 +372,7 @@ void Service::ForgetOldest(uint64_t bytes, Duration every) {
     if (jobs_->Grows(job)) continue;
     ++*left;
     freed += store_.OutputOf(job);
-    hub_->Forget(job);
+    hub_->Unload(job);
     jobs_->ForgetJob(job, [this, every, left] {
       if (--*left == 0) PruneBySize(every);
     });

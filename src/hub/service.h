@@ -1,4 +1,4 @@
-// Service: a hub: the engine over its journal, the door, and the nodes and clients behind it.
+// Service: a hub: the engine over its journal, the entrance, and the nodes and clients behind it.
 //
 // Thread: the loop's.
 #pragma once
@@ -20,7 +20,7 @@
 #include "hub/nodes.h"
 #include "hub/refusal_log.h"
 #include "hub/turns.h"
-#include "link/door.h"
+#include "link/entrance.h"
 #include "link/share.h"
 #include "os/address.h"
 #include "os/real_loop.h"
@@ -54,7 +54,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     // Adds what only the program around the hub knows: metrics, journal_bytes, lag.
     std::function<void(HubFacts& facts)> about;
   };
-  // Takes up what an earlier life left, and opens the door. `loop` and `store` outlive it.
+  // Takes up what an earlier life left, and opens the entrance. `loop` and `store` outlive it.
   static Result<std::unique_ptr<Service>> Open(os::RealLoop& loop, store::HubStore& store,
                                                transport::Identity identity, Options options);
   ~Service() override;
@@ -73,7 +73,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   const transport::Identity& identity() const { return identity_; }
   // For access files: how others reach this hub. Empty: only by the socket.
   const std::vector<os::Address>& reached_at() const { return reached_at_; }
-  const link::Door& door() const { return *door_; }
+  const link::Entrance& entrance() const { return *entrance_; }
   Epoch epoch() const { return epoch_; }
   Instant since() const { return since_; }
   Instant now() const { return loop_.Now(); }
@@ -102,7 +102,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     return options_.start_reader(caller, std::move(input), std::move(events));
   }
   void OnQuery(ClientSession& client, wire::Query query) override {
-    TakeQuery(*this, client, std::move(query));
+    AnswerQuery(*this, client, std::move(query));
   }
 
   // link::Gate
@@ -129,10 +129,10 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
  private:
   Service(os::RealLoop& loop, store::HubStore& store, transport::Identity identity,
           Options options);
-  Status TakeUp();
+  Status Resume();
   void MakeParts();
   Status ReplayAll();
-  Status OpenDoor();
+  Status OpenEntrance();
   void Arrived(link::Visitor visitor);
   void NodeArrived(link::Visitor visitor, const Caller& caller);
   std::shared_ptr<link::Share> ShareOf(const Caller& caller, wire::Role role);
@@ -155,7 +155,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   std::unique_ptr<Credentials> access_;
   std::unique_ptr<Nodes> nodes_;
   std::vector<os::Address> reached_at_;
-  std::unique_ptr<link::Door> door_;
+  std::unique_ptr<link::Entrance> entrance_;
   std::map<uint64_t, std::unique_ptr<ClientSession>> clients_;
   uint64_t last_client_ = 0;
   Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};

@@ -9,13 +9,13 @@ namespace {
 
 using namespace std::literals;
 using testing::BytesOf;
-using testing::DoorTest;
+using testing::EntranceTest;
 using testing::FrameOf;
 using testing::RawPeer;
 using wire::FrameType;
 using wire::RefusalCode;
 
-class CallerTest : public DoorTest {
+class CallerTest : public EntranceTest {
  protected:
   // Something at a UNIX socket that answers whoever comes with these bytes.
   os::Address Impostor(std::string_view name, std::string answer) {
@@ -53,7 +53,7 @@ class CallerTest : public DoorTest {
 };
 
 TEST_F(CallerTest, TellsAWrongPin) {
-  OpenDoor();
+  OpenEntrance();
   access::Access access = AccessOf(5, access::Role::kNode);
   access.pin[0] ^= 1;
   ExpectFailure(Target::Of(access), NodeSelf(), true,
@@ -78,7 +78,7 @@ TEST_F(CallerTest, TellsWhyItWasRefused) {
       {RefusalCode::kRemoved, true, ""},
       {RefusalCode::kOther, false, ""},
   };
-  OpenDoor();
+  OpenEntrance();
   Target target = Target::Of(AccessOf(5, access::Role::kNode));
   for (const Case& each : cases) {
     gate_.refuse = wire::Refusal{each.code, "for a reason"};
@@ -93,12 +93,12 @@ TEST_F(CallerTest, TellsOfEveryAddress) {
 }
 
 TEST_F(CallerTest, GoesOnToTheNextAddress) {
-  OpenDoor();
+  OpenEntrance();
   access::Access access = AccessOf(5, access::Role::kNode);
   access.hubs.insert(access.hubs.begin(), {Dead(), Impostor("ssh", "SSH-2.0-OpenSSH_9.2\r\n")});
   auto met = Call(Target::Of(access), NodeSelf());
   ASSERT_TRUE(met) << met.error().error.message;
-  EXPECT_EQ(met->hub.Text(), door_->addresses()[0].Text());
+  EXPECT_EQ(met->hub.Text(), entrance_->addresses()[0].Text());
 }
 
 TEST_F(CallerTest, WhoIsNoHub) {
@@ -125,7 +125,7 @@ TEST_F(CallerTest, WhoIsNoHub) {
 }
 
 TEST_F(CallerTest, DoesNotCallWithWhatCannotHelp) {
-  OpenDoor();
+  OpenEntrance();
   access::Access node = AccessOf(5, access::Role::kNode);
   ExpectFailure(Target::Of(node), ClientSelf(), true, {"for a node, and this is a client"});
   ExpectFailure(Target::Of(AccessOf(6, access::Role::kClient)), NodeSelf(), true,
@@ -138,7 +138,7 @@ TEST_F(CallerTest, DoesNotCallWithWhatCannotHelp) {
 }
 
 TEST_F(CallerTest, MayEndInsideItsAnswerOrBefore) {
-  OpenDoor();
+  OpenEntrance();
   bool done = false;
   std::unique_ptr<Caller> caller;
   auto make = [&](auto end) {
@@ -224,7 +224,7 @@ TEST_F(ReconnectorTest, CallsUntilTheHubIsThere) {
   for (int ms : {1, 2, 4, 8, 8, 8}) doubled.push_back(Duration::Millis(ms));
   EXPECT_EQ(pauses_, doubled);
   EXPECT_NE(errors_[0].find("hub.socket"), std::string::npos);
-  OpenDoor();
+  OpenEntrance();
   RunUntil([&] { return connected_ == 1; });
   // The hub ends, and comes back.
   RunUntil([&] { return inside_.size() == 1; });
@@ -234,7 +234,7 @@ TEST_F(ReconnectorTest, CallsUntilTheHubIsThere) {
 }
 
 TEST_F(ReconnectorTest, ConnectionsThatDoNotLastMakeItSlower) {
-  OpenDoor();
+  OpenEntrance();
   ReconnectorOptions options = ClientOptions(ClientSelf(), Always(Target::Of(UnixAddress())));
   options.first = Duration::Millis(1);
   options.most = Duration::Millis(64);
@@ -254,13 +254,13 @@ TEST_F(ReconnectorTest, ReadsTheAccessFileEachTime) {
       Quick(ClientOptions(ClientSelf(), [&]() -> Result<Target> { return target; }));
   Start(std::move(options));
   RunUntil([&] { return errors_.size() == 2; });
-  OpenDoor();
+  OpenEntrance();
   target = Target::Of(UnixAddress());
   RunUntil([&] { return connected_ == 1; });
 }
 
 TEST_F(ReconnectorTest, AClientStopsWhereItIsNotWanted) {
-  OpenDoor();
+  OpenEntrance();
   gate_.refuse = wire::Refusal{RefusalCode::kCredential, "revoked"};
   Start(Quick(ClientOptions(ClientSelf(), Always(Target::Of(UnixAddress())))));
   RunUntil([&] { return refusals_.size() == 1; });
@@ -282,7 +282,7 @@ TEST_F(ReconnectorTest, AClientStopsWhereItIsNotWanted) {
 }
 
 TEST_F(ReconnectorTest, ANodeTellsOnceAndGoesOn) {
-  OpenDoor();
+  OpenEntrance();
   gate_.refuse = wire::Refusal{RefusalCode::kCredential, "revoked"};
   Start(Quick(NodeOptions(NodeSelf(), Always(Target::Of(UnixAddress())))));
   RunUntil([&] { return gate_.guests.size() == 4; });

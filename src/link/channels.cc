@@ -67,7 +67,7 @@ void NodeChannelTcp::OnMessage(std::function<void(wire::ToHub)> receiver) {
   receiver_ = std::move(receiver);
   connection_->Start(
       {.opened = nullptr,
-       .frame = [this](FrameType type, std::string_view bytes) { Take(type, bytes); },
+       .frame = [this](FrameType type, std::string_view bytes) { OnFrame(type, bytes); },
        .writable = nullptr,
        .silent = events_.silent,
        .closed = events_.closed});
@@ -79,8 +79,8 @@ void NodeChannelTcp::Send(wire::ToNode message) {
   }
 }
 
-void NodeChannelTcp::Take(FrameType type, std::string_view bytes) {
-  if (type == FrameType::kOutputPiece) return TakePiece(bytes);
+void NodeChannelTcp::OnFrame(FrameType type, std::string_view bytes) {
+  if (type == FrameType::kOutputPiece) return OnPiece(bytes);
   auto message = wire::DecodeToHub(bytes);
   if (!message) return NotTaken(message.error());
   if (auto* ends = std::get_if<wire::Ends>(&*message)) {
@@ -90,11 +90,11 @@ void NodeChannelTcp::Take(FrameType type, std::string_view bytes) {
   receiver(std::move(*message));
 }
 
-void NodeChannelTcp::TakePiece(std::string_view bytes) {
+void NodeChannelTcp::OnPiece(std::string_view bytes) {
   auto piece = wire::DecodeOutputPiece(bytes);
   if (!piece) return NotTaken(piece.error());
   bool is_wanted = !events_.wants || events_.wants(piece->ref);
-  if (Status taken = spool_.Take(*piece, is_wanted); !taken) NotTaken(taken.error());
+  if (Status taken = spool_.Add(*piece, is_wanted); !taken) NotTaken(taken.error());
 }
 
 void NodeChannelTcp::NotTaken(const Error& error) {
@@ -111,7 +111,7 @@ HubChannelTcp::HubChannelTcp(std::unique_ptr<Connection> connection, Events even
 void HubChannelTcp::OnMessage(std::function<void(wire::ToNode)> receiver) {
   receiver_ = std::move(receiver);
   connection_->Start({.opened = nullptr,
-                      .frame = [this](FrameType, std::string_view bytes) { Take(bytes); },
+                      .frame = [this](FrameType, std::string_view bytes) { OnFrame(bytes); },
                       .writable =
                           [this] {
                             open_ = true;
@@ -121,7 +121,7 @@ void HubChannelTcp::OnMessage(std::function<void(wire::ToNode)> receiver) {
                       .closed = events_.closed});
 }
 
-void HubChannelTcp::Take(std::string_view bytes) {
+void HubChannelTcp::OnFrame(std::string_view bytes) {
   auto message = wire::DecodeToNode(bytes);
   if (!message) return connection_->Breach(message.error().message);
   auto receiver = receiver_;  // it may destroy the channel

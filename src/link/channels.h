@@ -46,8 +46,8 @@ class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub
   Connection& connection() { return *connection_; }
 
  private:
-  void Take(wire::FrameType type, std::string_view bytes);
-  void TakePiece(std::string_view bytes);
+  void OnFrame(wire::FrameType type, std::string_view bytes);
+  void OnPiece(std::string_view bytes);
   void NotTaken(const Error& error);
 
   std::unique_ptr<Connection> connection_;
@@ -90,7 +90,7 @@ class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode>
     size_t memory = 0;
     uint64_t spooled = 0;
   };
-  void Take(std::string_view bytes);
+  void OnFrame(std::string_view bytes);
   bool IsDropped(const wire::ToHub& message) const;
   void Pump();
   bool SendNext();

@@ -181,7 +181,7 @@ void Connection::Deliver() {
     auto room = std::exchange(room_, nullptr);
     auto share = share_;
     Instant begun = loop_.Now();
-    Take(**frame);
+    OnFrame(**frame);
     if (share) share->Spend(loop_.Now() - begun);
     // Whoever pauses keeps it for later.
     if (*alive && paused_) kept_room_ = std::move(room);
@@ -215,7 +215,7 @@ void Connection::SetShare(std::shared_ptr<Share> share) {
   share_->Enter();
 }
 
-void Connection::Take(const wire::Frame& frame) {
+void Connection::OnFrame(const wire::Frame& frame) {
   if (!expected_.Has(frame.type)) {
     return Breach(
         fmt::format("a frame of type {} may not come here", static_cast<int>(frame.type)));

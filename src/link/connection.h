@@ -133,7 +133,7 @@ class Connection {
 
   void OnBytes(std::string_view bytes);
   void Deliver();
-  void Take(const wire::Frame& frame);
+  void OnFrame(const wire::Frame& frame);
   void ReadOn();
   void Yield();
   void FindRoom();

@@ -99,7 +99,7 @@ Status OutputSpool::Begin(Stream& stream) {
   }
 }
 
-Status OutputSpool::Take(const wire::OutputPiece& piece, bool is_wanted) {
+Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted) {
   Stream& stream = streams_[static_cast<size_t>(piece.stream) - 1];
   if (IsEmpty()) ref_ = piece.ref;
   if (piece.ref != ref_) {

@@ -45,7 +45,7 @@ class OutputSpool {
 
   // kCorrupt: it may not come now; other errors are the disk's. Whether the stream is wanted is
   // asked at its first piece: of one that is not nothing is kept, and its end has no output.
-  Status Take(const wire::OutputPiece& piece, bool is_wanted = true);
+  Status Add(const wire::OutputPiece& piece, bool is_wanted = true);
   // Gives the streams that came to the ends that they belong to; the last owner of such an output
   // removes its files. kCorrupt when one is missing or left over.
   Status Claim(wire::Ends& ends);

@@ -14,7 +14,7 @@
 #include "access/proof.h"
 #include "link/caller.h"
 #include "link/connection.h"
-#include "link/door.h"
+#include "link/entrance.h"
 #include "os/socket.h"
 #include "os/temp_dir.h"
 #include "transport/tcp/testing_peer.h"
@@ -155,23 +155,23 @@ class TestGate : public Gate {
   std::vector<Guest> guests;
 };
 
-// A hub's door at a free port of this machine and at a UNIX socket.
-class DoorTest : public LinkTest {
+// A hub's entrance at a free port of this machine and at a UNIX socket.
+class EntranceTest : public LinkTest {
  protected:
   static os::Address At(std::string_view text) { return os::ParseAddress(text).value(); }
 
-  void OpenDoor(std::vector<DoorAddress> addresses, const DoorLimits& limits = {}) {
-    auto door = Door::Open(
+  void OpenEntrance(std::vector<EntranceAddress> addresses, const EntranceLimits& limits = {}) {
+    auto entrance = Entrance::Open(
         *loop_, std::move(addresses), identity_, "1.0", gate_,
         {.arrived = [this](Visitor v) { Arrived(std::move(v)); }, .trouble = nullptr}, limits);
-    ASSERT_TRUE(door) << door.error().message;
-    door_ = std::move(*door);
+    ASSERT_TRUE(entrance) << entrance.error().message;
+    entrance_ = std::move(*entrance);
   }
-  void OpenDoor(const DoorLimits& limits = {}) {
-    OpenDoor({{.address = At("127.0.0.1:0")}, {.address = UnixAddress()}}, limits);
+  void OpenEntrance(const EntranceLimits& limits = {}) {
+    OpenEntrance({{.address = At("127.0.0.1:0")}, {.address = UnixAddress()}}, limits);
   }
   os::Address UnixAddress() { return {.path = dir_.Path("hub.socket")}; }
-  os::Address TcpAddress() { return At(door_->addresses()[0].Text()); }
+  os::Address TcpAddress() { return At(entrance_->addresses()[0].Text()); }
 
   access::Access AccessOf(uint64_t serial, access::Role role) {
     access::Access access{.hubs = {TcpAddress()},
@@ -217,7 +217,7 @@ class DoorTest : public LinkTest {
 
   os::TempDir dir_;
   TestGate gate_;
-  std::unique_ptr<Door> door_;
+  std::unique_ptr<Entrance> entrance_;
   std::vector<std::unique_ptr<Inside>> inside_;
 };
 

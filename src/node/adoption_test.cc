@@ -677,7 +677,7 @@ class Heard final : public transport::Channel<wire::ToHub, wire::ToNode> {
   std::function<void(wire::ToNode)> tell;
 };
 
-TEST(NodeTakeOver, HelloNamesWhatWasAdoptedAndEndsFollow) {
+TEST(NodeAdopt, HelloNamesWhatWasAdoptedAndEndsFollow) {
   auto loop = std::move(*os::RealLoop::Create());
   QuietExecutor executor;
   Node node(NodeId(4), {.node_name = "n", .slots = 2, .milli_cpus = 2000}, {*loop, executor, {}});
@@ -687,7 +687,7 @@ TEST(NodeTakeOver, HelloNamesWhatWasAdoptedAndEndsFollow) {
   AttemptEnd end;
   end.ref = {JobId(1), 5, Attempt(1)};
   adopted.ended.push_back({end, nullptr});
-  node.TakeOver(std::move(adopted));
+  node.Adopt(std::move(adopted));
   Heard hub;
   node.Connect(hub);
   ASSERT_EQ(hub.sent.size(), 2u);

@@ -62,7 +62,7 @@ void Node::Connect(HubChannel& channel) {
   told_at_ = Instant();
 }
 
-void Node::TakeOver(Adopted adopted) {
+void Node::Adopt(Adopted adopted) {
   CHECK(channel_ == nullptr);
   wire::Ends ends;
   for (AdoptedEnd& each : adopted.ended) {
@@ -80,7 +80,7 @@ void Node::Disconnect() {
   strangers_.clear();
   fetching_.reset();
   // The next connection opens anew what it has work of.
-  for (const auto& [id, job] : jobs_) Take(agent::JobClosed{id});
+  for (const auto& [id, job] : jobs_) Post(agent::JobClosed{id});
 }
 
 void Node::Send(wire::ToHub message) {
@@ -145,7 +145,7 @@ void Node::AskFor(JobId job, Fetch& fetch) {
   Send(wire::WantPiece{job, fetch.piece});
 }
 
-void Node::Take(wire::PutPiece piece) {
+void Node::On(wire::PutPiece piece) {
   auto at = fetches_.find(piece.job);
   if (fetching_ != piece.job || at->second.piece != piece.piece) return;  // it was asked for before
   Fetch& fetch = at->second;
@@ -190,7 +190,7 @@ void Node::AskForUser(const wire::OpenJob& open) {
 }
 
 void Node::OnMessage(wire::ToNode message) {
-  if (auto* piece = std::get_if<wire::PutPiece>(&message)) return Take(std::move(*piece));
+  if (auto* piece = std::get_if<wire::PutPiece>(&message)) return On(std::move(*piece));
   if (auto* ask = std::get_if<wire::Ask>(&message)) {
     auto answer = AnswerTo(*ask);
     std::string& bytes = answer ? *answer : answer.error().message;
@@ -259,7 +259,7 @@ void Node::Obey(wire::ToNode message) {
     kept->environment = {};
     parts_.executor.OpenJob(open->job, std::move(settings), added.inherits);
     job.settings = kept;
-    Take(agent::JobOpened{open->job, std::move(kept)});
+    Post(agent::JobOpened{open->job, std::move(kept)});
   } else if (auto* lease = std::get_if<wire::Lease>(&message)) {
     size_t row = 0;
     for (TaskRange range : lease->tasks) {
@@ -268,23 +268,23 @@ void Node::Obey(wire::ToNode message) {
         rows_[{lease->job, range.first + k, lease->attempt}] = std::move(lease->rows[row++]);
       }
     }
-    Take(agent::LeaseArrived{lease->epoch, lease->job, lease->attempt, std::move(lease->needs),
+    Post(agent::LeaseArrived{lease->epoch, lease->job, lease->attempt, std::move(lease->needs),
                              std::move(lease->tasks)});
   } else if (auto* recall = std::get_if<wire::Recall>(&message)) {
-    Take(agent::RecallArrived{recall->job});
+    Post(agent::RecallArrived{recall->job});
   } else if (auto* drop = std::get_if<wire::Drop>(&message)) {
-    Take(agent::DropArrived{drop->job, drop->attempt, std::move(drop->tasks)});
+    Post(agent::DropArrived{drop->job, drop->attempt, std::move(drop->tasks)});
   } else if (auto* taken = std::get_if<wire::ReportsTaken>(&message)) {
-    ForgetReports(taken->number);
+    DropReports(taken->number);
   } else if (auto* close = std::get_if<wire::CloseJob>(&message)) {
-    Take(agent::JobClosed{close->job});
+    Post(agent::JobClosed{close->job});
   } else {
     auto& stop = std::get<wire::Stop>(message);
-    Take(agent::StopArrived{stop.job, std::move(stop.tasks)});
+    Post(agent::StopArrived{stop.job, std::move(stop.tasks)});
   }
 }
 
-void Node::ForgetReports(uint64_t up_to) {
+void Node::DropReports(uint64_t up_to) {
   for (; !untaken_.empty() && untaken_.front().first <= up_to; untaken_.pop_front()) {
     const auto* ends = std::get_if<wire::Ends>(&untaken_.front().second);
     if (ends == nullptr) continue;
@@ -292,28 +292,28 @@ void Node::ForgetReports(uint64_t up_to) {
   }
 }
 
-void Node::SetOutputBlocked(bool blocked) { Take(agent::OutputBlocked{blocked}); }
+void Node::SetOutputBlocked(bool blocked) { Post(agent::OutputBlocked{blocked}); }
 
 void Node::OnStarted(const AttemptRef& ref, Instant when) {
-  Take(agent::AttemptStarted{ref, when});
+  Post(agent::AttemptStarted{ref, when});
 }
 
 void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
   if (output) outputs_[end.ref] = std::move(output);
-  Take(agent::AttemptEnded{std::move(end)});
+  Post(agent::AttemptEnded{std::move(end)});
 }
 
-void Node::OnTakenBack(const AttemptRef& ref) { Take(agent::OrderTakenBack{ref}); }
+void Node::OnTakenBack(const AttemptRef& ref) { Post(agent::OrderTakenBack{ref}); }
 
 void Node::OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) {
   Send(wire::Live{ref, stream, std::string(bytes)});
 }
 
 void Node::OnMemory(const AttemptRef& ref, uint64_t bytes) {
-  Take(agent::MemorySampled{ref, bytes});
+  Post(agent::MemorySampled{ref, bytes});
 }
 
-void Node::Take(agent::Event event) {
+void Node::Post(agent::Event event) {
   events_.push_back(std::move(event));
   if (step_scheduled_) return;
   step_scheduled_ = true;
@@ -340,7 +340,7 @@ void Node::StepNow() {
 
 void Node::SampleLoad() {
   MachineLoad load = parts_.sample_load();
-  Take(agent::LoadSampled{load.free_memory, load.load});
+  Post(agent::LoadSampled{load.free_memory, load.load});
   parts_.loop.At(parts_.loop.Now() + kLoadEvery, [this, alive = alive_] {
     if (!*alive) return;
     load_scheduled_ = agent_.waiting() > 0 || agent_.busy() > 0;
@@ -401,10 +401,10 @@ void Node::CarryOut(agent::Output& out) {
       SendReport(wire::Returned{0, returned->job, returned->attempt, std::move(returned->tasks)});
     } else if (auto* slow = std::get_if<agent::ReportSlow>(&order)) {
       Send(wire::Slow{slow->ref});
-    } else if (auto* forget = std::get_if<agent::ForgetJob>(&order)) {
-      jobs_.erase(forget->job);
-      parts_.executor.CloseJob(forget->job);
-      if (parts_.files != nullptr) parts_.files->Forget(forget->job);
+    } else if (auto* close = std::get_if<agent::CloseJob>(&order)) {
+      jobs_.erase(close->job);
+      parts_.executor.CloseJob(close->job);
+      if (parts_.files != nullptr) parts_.files->Forget(close->job);
     } else {
       Send(wire::Paused{std::move(std::get<agent::ReportPaused>(order).reason)});
     }
@@ -455,7 +455,7 @@ void Node::Start(const agent::StartAttempt& order) {
   end.status = 126;
   end.start = parts_.loop.Now();
   end.note = std::move(problem);
-  Take(agent::AttemptEnded{std::move(end)});
+  Post(agent::AttemptEnded{std::move(end)});
 }
 
 std::optional<Node::Held> Node::Find(const AttemptRef& ref) const {

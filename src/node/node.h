@@ -54,7 +54,7 @@ class Node final : public ExecutorEvents {
   Node& operator=(const Node&) = delete;
 
   // What an earlier process of this node left (ProcessExecutor::Adopt); before the first Connect.
-  void TakeOver(Adopted adopted);
+  void Adopt(Adopted adopted);
   // Says hello through `channel`, which must live until Disconnect or the node's end, and what the
   // hub has not taken of earlier reports.
   void Connect(HubChannel& channel);
@@ -102,14 +102,14 @@ class Node final : public ExecutorEvents {
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;
   const PutFile* FindPut(const OpenJob& job, const std::string& name) const;
   void AskFor(JobId job, Fetch& fetch);
-  void Take(wire::PutPiece piece);
+  void On(wire::PutPiece piece);
   void Send(wire::ToHub message);
-  void ForgetReports(uint64_t up_to);
+  void DropReports(uint64_t up_to);
   // Sends an Ends or Returned, and keeps it until the hub has taken it.
   template <typename Report>
   void SendReport(Report report);
   std::vector<HeldTasks> Holds() const;
-  void Take(agent::Event event);
+  void Post(agent::Event event);
   void StepNow();
   void CarryOut(agent::Output& out);
   void Start(const agent::StartAttempt& order);

@@ -49,7 +49,7 @@ class NodeLifeTest : public testing::Test, public transport::Channel<wire::ToHub
     executor_->SetEvents(*node_);
     auto adopted = executor_->Adopt();
     EXPECT_TRUE(adopted.has_value());
-    node_->TakeOver({});
+    node_->Adopt({});
     node_->Connect(*this);
   }
   ~NodeLifeTest() override { node_.reset(); }

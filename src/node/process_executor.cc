@@ -254,7 +254,7 @@ ProcessExecutor::Slot& ProcessExecutor::SlotAt(uint16_t number) {
 void ProcessExecutor::SetUp(Slot& slot) {
   slot.out.clear();
   slot.sent = 0;
-  ForgetOpened(slot);
+  ClearOpened(slot);
   shepherd::Setup setup;
   setup.slot = slot.number;
   setup.spool_folder = options_.spool_folder;
@@ -457,7 +457,7 @@ void ProcessExecutor::CloseJobAt(Slot& slot, JobId id) {
 }
 
 // Its shepherd is gone.
-void ProcessExecutor::ForgetOpened(Slot& slot) {
+void ProcessExecutor::ClearOpened(Slot& slot) {
   for (const Opened& one : std::exchange(slot.opened, {})) jobs_.at(one.job).at.erase(&slot);
   slot.opened_bytes = 0;
 }

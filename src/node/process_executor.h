@@ -162,7 +162,7 @@ class ProcessExecutor final : public Executor {
   void OpenJobAt(Slot& slot, JobId job);
   void CloseJobAt(Slot& slot, JobId job);
   void CloseWhereUnused(JobId job);
-  void ForgetOpened(Slot& slot);
+  void ClearOpened(Slot& slot);
   void MarkDirty(Slot& slot);
   void FlushDirty();
   void Flush(Slot& slot);

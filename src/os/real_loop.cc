@@ -145,22 +145,22 @@ class RealLoop::Impl {
   }
 
   void Drain() {
-    std::vector<std::function<void()>> batch;
+    std::vector<std::function<void()>> group;
     {
       std::lock_guard lock(mutex_);
-      batch.swap(posted_);
+      group.swap(posted_);
     }
     size_t done = 0;
-    while (done < batch.size()) {
-      batch[done++]();
+    while (done < group.size()) {
+      group[done++]();
       if (context_.stopped()) break;
     }
-    if (done == batch.size()) return;
+    if (done == group.size()) return;
     // Stopped in the middle: what is left stays first in the queue for the next Run.
     std::lock_guard lock(mutex_);
     bool first = posted_.empty();
-    posted_.insert(posted_.begin(), std::make_move_iterator(batch.begin() + done),
-                   std::make_move_iterator(batch.end()));
+    posted_.insert(posted_.begin(), std::make_move_iterator(group.begin() + done),
+                   std::make_move_iterator(group.end()));
     if (first) asio::post(context_, [this] { Drain(); });
   }
 

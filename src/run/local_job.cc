@@ -242,10 +242,10 @@ void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
 void LocalJob::AppendRows(std::vector<std::string> rows) {
   TaskIndex first = next_task_;
   next_task_ += static_cast<TaskIndex>(rows.size());
-  store::Batch batch;
-  batch.rows.push_back({id(), first, std::move(rows)});
-  // A failure is told to the hub by its own next batch.
-  store_->Append(std::move(batch), [](Status) {});
+  store::Bundle bundle;
+  bundle.rows.push_back({id(), first, std::move(rows)});
+  // A failure is told to the hub by its own next bundle.
+  store_->Append(std::move(bundle), [](Status) {});
 }
 
 void LocalJob::WaitForStore() {
@@ -334,7 +334,7 @@ std::unique_ptr<Follower> LocalJob::MakeFollower(cli::RunView& view) {
                                     std::move(sink));
 }
 
-void LocalJob::TakeUp() {
+void LocalJob::Resume() {
   PutRow();
   session_->Resume();
   session_->Post(engine::ChangePolicy{id(), options_.policy});
@@ -481,7 +481,7 @@ Result<int> LocalJob::Run(bool resumed) {
   if (reads_) input_ = MakePipeInput(**view);
   auto slots = WatchSlots(**view);
   StopWithoutInput();
-  auto door = OpenDoor();
+  auto entrance = OpenEntrance();
   cli::RunEnd how = session_->Run(
       **executor, {**view, [&] { return screen.Backlog() + store_->Backlog(); }},
       [this] { return MachineLoad{here_.machine.FreeMemory(), here_.machine.LoadAverage()}; });
@@ -490,7 +490,7 @@ Result<int> LocalJob::Run(bool resumed) {
   slots.reset();
   executor->reset();  // ends what still runs
   PutEnd();
-  if (door) (*door)->SetExitCode(session_->exit_code());
+  if (entrance) (*entrance)->SetExitCode(session_->exit_code());
   store::PruneOptions keep;
   keep.keep_age = options_.keep.age;
   keep.keep_size = options_.keep.bytes;
@@ -515,15 +515,15 @@ void LocalJob::ShowRest(cli::TerminalScreen& screen) {
 }
 
 // Whoever orders something is told when it is durable.
-Result<std::unique_ptr<RunDoor>> LocalJob::OpenDoor() {
-  RunDoor::Events events;
+Result<std::unique_ptr<RunEntrance>> LocalJob::OpenEntrance() {
+  RunEntrance::Events events;
   events.on_order = [this](const std::string& order,
-                           const std::function<void(RunDoor::Answer)>& to) {
-    RunDoor::Answer answer = session_->Obey(order);
+                           const std::function<void(RunEntrance::Answer)>& to) {
+    RunEntrance::Answer answer = session_->Obey(order);
     // The engine takes its step before this, and the store writes in order.
     loop_->Post([this, answer, to] {
       store_->Append({}, [answer, to](Status written) {
-        to(written ? answer : RunDoor::Answer{false, written.error().message});
+        to(written ? answer : RunEntrance::Answer{false, written.error().message});
       });
     });
   };
@@ -532,7 +532,7 @@ Result<std::unique_ptr<RunDoor>> LocalJob::OpenDoor() {
     news.open = follow_;
     return news;
   };
-  return RunDoor::Open(*loop_, dir_.path(), std::move(events));
+  return RunEntrance::Open(*loop_, dir_.path(), std::move(events));
 }
 
 void LocalJob::PutEnd() {

@@ -1,5 +1,5 @@
 // LocalJob: a job's folder, journal and engine on this machine, new or from an earlier run, ready
-// to be run. Steps: Create or Open, then SetTasks or TakeUp, then Run (once).
+// to be run. Steps: Create or Open, then SetTasks or Resume, then Run (once).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 #include "os/real_loop.h"
 #include "run/follower.h"
 #include "run/pipe_input.h"
-#include "run/run_door.h"
+#include "run/run_entrance.h"
 #include "run/run_session.h"
 #include "run/slots_file.h"
 #include "store/sqlite/job_dir.h"
@@ -87,7 +87,7 @@ class LocalJob {
   void AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added);
   // Earlier job: goes on. Ends what its last run left leased, takes the options of now, and lets a
   // held job go on.
-  void TakeUp();
+  void Resume();
   void Post(engine::Event event) { session_->Post(std::move(event)); }
 
   // Of --pipe. A new job: its tasks come with the input. An earlier one: whether all of it was
@@ -138,7 +138,7 @@ class LocalJob {
   void PutRow();
   void PutEnd();
   void ShowRest(cli::TerminalScreen& screen);
-  Result<std::unique_ptr<RunDoor>> OpenDoor();
+  Result<std::unique_ptr<RunEntrance>> OpenEntrance();
   std::vector<TaskRange> EndedTasks() const;
 
   const Surroundings& here_;

@@ -279,7 +279,7 @@ Result<int> ResumePipe(LocalJob& job, const RunOptions& typed) {
     job.TellRestOfInput();
     return cli::kExitTasksFailed;
   }
-  job.TakeUp();
+  job.Resume();
   if (!whole && given) {
     if (auto read = job.ReadOn(); !read) return std::unexpected(read.error());
   } else if (whole) {
@@ -308,7 +308,7 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
     for (TaskRange range : list.missing) missing += range.count;
     TellChange(list.added.size(), missing);
   }
-  job.TakeUp();
+  job.Resume();
   if (!list.missing.empty()) job.Post(engine::WithdrawTasks{job.id(), list.missing});
   if (!changes->reopened.empty()) job.Post(engine::ReopenTasks{job.id(), changes->reopened});
   job.AddTasks(changes->tasks, list.added);
@@ -378,7 +378,7 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   if (auto fits = CheckChange(job, *change, OfferOf(job.options(), here)); !fits) {
     return std::unexpected(fits.error());
   }
-  job.TakeUp();
+  job.Resume();
   job.Post(engine::ReopenTasks{job.id(), std::move(failed), std::move(*change)});
   return job.Run(/*resumed=*/true);
 }

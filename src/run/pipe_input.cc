@@ -1,5 +1,5 @@
-// Reading and cutting happen on the loop; files are written and synced aside, a batch at a time.
-// A batch is what came while the last one was being written.
+// Reading and cutting happen on the loop; files are written and synced aside, a group at a time.
+// A group is what came while the last one was being written.
 //
 // Invariant: a task is added only when its block, and the name of it, are on disk.
 #include "run/pipe_input.h"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kInput = "standard input";
 constexpr uint64_t kReadMost = 1u << 20;
-constexpr uint64_t kBatchBytes = 4u << 20;
+constexpr uint64_t kGroupBytes = 4u << 20;
 constexpr uint64_t kBlocksAhead = 2048;
 
 std::string EndFile(const std::string& folder) { return folder + "/end"; }
@@ -134,7 +134,7 @@ void PipeInput::Fail(const Error& error) {
 }
 
 bool PipeInput::Full() const {
-  if (batch_bytes_ >= kBatchBytes) return true;
+  if (group_bytes_ >= kGroupBytes) return true;
   return waiting_blocks_ > kBlocksAhead || waiting_bytes_ > plan_.bytes_ahead;
 }
 
@@ -207,19 +207,19 @@ Status PipeInput::TakeBlock(std::string bytes) {
     waiting_bytes_ += block.bytes.size();
     lengths_.push_back(block.bytes.size());
   }
-  batch_bytes_ += block.bytes.size();
-  batch_.push_back(std::move(block));
+  group_bytes_ += block.bytes.size();
+  group_.push_back(std::move(block));
   return {};
 }
 
 // One write at a time.
 void PipeInput::Write() {
-  if (broken_ || ended_ || writer_ || (batch_.empty() && !at_end_)) return;
-  auto batch = std::make_shared<std::vector<Block>>(std::exchange(batch_, {}));
-  batch_bytes_ = 0;
+  if (broken_ || ended_ || writer_ || (group_.empty() && !at_end_)) return;
+  auto group = std::make_shared<std::vector<Block>>(std::exchange(group_, {}));
+  group_bytes_ = 0;
   bool last = at_end_;
   ended_ = last;
-  for (const Block& block : *batch) {
+  for (const Block& block : *group) {
     writing_.push_back({.row = block.row, .number = block.number, .bytes = {}});
     if (plan_.deal == 0) continue;
     // The header is in front of what each task gets, once.
@@ -232,10 +232,10 @@ void PipeInput::Write() {
                                    : static_cast<uint64_t>(std::ranges::count_if(
                                          dealt_, [](uint64_t length) { return length > 0; }));
   std::string end = EncodeEnd({tasks, sum_->bytes(), sum_->hash()});
-  auto work = [batch, last, header, end, folder = plan_.folder, deal = plan_.deal,
+  auto work = [group, last, header, end, folder = plan_.folder, deal = plan_.deal,
                dealt = dealt_]() -> Result<bool> {
     Status ok;
-    for (const Block& block : *batch) {
+    for (const Block& block : *group) {
       std::string path = BlockFile(folder, block.number);
       bool append = deal > 0;
       std::string_view bytes = block.bytes;

@@ -82,8 +82,8 @@ class PipeInput {
   std::unique_ptr<InputSum> sum_;  // of all that was read
   uint64_t offset_ = 0;            // of the next block, in the input
   uint64_t next_ = 0;              // number of blocks so far
-  std::vector<Block> batch_;
-  uint64_t batch_bytes_ = 0;
+  std::vector<Block> group_;
+  uint64_t group_bytes_ = 0;
   std::vector<Block> writing_;  // without their bytes
   std::unique_ptr<os::Aside<bool>> writer_;
   std::vector<uint64_t> dealt_;    // --round-robin: bytes of each task

@@ -23,7 +23,7 @@
 #include "os/socket.h"
 #include "os/terminal.h"
 #include "run/local_job.h"
-#include "run/run_door.h"
+#include "run/run_entrance.h"
 #include "store/sqlite/history.h"
 #include "store/sqlite/job_list.h"
 
@@ -320,8 +320,8 @@ std::string_view WordOf(cli::Command command) {
 }
 
 // Gives a run an order; returns what became of it. kUnavailable: nobody carries the job on.
-Result<RunDoor::Answer> Order(RunCall& call, const Place& place, uint32_t number,
-                              const std::string& order) {
+Result<RunEntrance::Answer> Order(RunCall& call, const Place& place, uint32_t number,
+                                  const std::string& order) {
   std::string folder = store::JobPath(place.state_dir, number);
   auto owner = store::RunningOwner(folder);
   if (!owner) return std::unexpected(owner.error());
@@ -340,10 +340,10 @@ Result<RunDoor::Answer> Order(RunCall& call, const Place& place, uint32_t number
     if (!heard) return std::unexpected(std::move(deaf));
     if (!*heard || (*heard)->starts_with("end ")) break;
     const std::string& line = **heard;
-    if (line.starts_with("done ")) return RunDoor::Answer{true, line.substr(5)};
-    if (line.starts_with("no ")) return RunDoor::Answer{false, line.substr(3)};
+    if (line.starts_with("done ")) return RunEntrance::Answer{true, line.substr(5)};
+    if (line.starts_with("no ")) return RunEntrance::Answer{false, line.substr(3)};
   }
-  return RunDoor::Answer{false, fmt::format("job {} has just ended", number)};
+  return RunEntrance::Answer{false, fmt::format("job {} has just ended", number)};
 }
 
 Result<int> GiveOrders(const cli::Invocation& invocation) {

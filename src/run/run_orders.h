@@ -1,5 +1,5 @@
 // `spate job wait|progress|hold|release|cancel` about runs of this machine, from any terminal of
-// their user (run/run_door.h is the run's end of it).
+// their user (run/run_entrance.h is the run's end of it).
 #pragma once
 
 #include "cli/main.h"

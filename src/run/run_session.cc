@@ -177,7 +177,7 @@ void RunSession::OnTerminalStop() {
 // ---- Orders of other terminals
 // -------------------------------------------------------------------
 
-RunDoor::Answer RunSession::Obey(std::string_view order) {
+RunEntrance::Answer RunSession::Obey(std::string_view order) {
   if (!show_ || hub_.engine().Finished(job_.id)) {
     return {false, fmt::format("job {} has just ended", job_.id.value)};
   }
@@ -188,7 +188,7 @@ RunDoor::Answer RunSession::Obey(std::string_view order) {
   return {false, "a run of this version knows no such order"};
 }
 
-RunDoor::Answer RunSession::Park() {
+RunEntrance::Answer RunSession::Park() {
   if (parked_) return {true, fmt::format("job {} is held already", job_.id.value)};
   if (hub_.engine().Held(job_.id) != engine::HoldReason::kNone) {
     return {false, fmt::format("job {} starts nothing more, and ends when its tasks have ended",
@@ -199,7 +199,7 @@ RunDoor::Answer RunSession::Park() {
   return {true, fmt::format("job {} is held", job_.id.value)};
 }
 
-RunDoor::Answer RunSession::Unpark() {
+RunEntrance::Answer RunSession::Unpark() {
   if (!parked_) return {false, fmt::format("job {} is not held", job_.id.value)};
   parked_ = false;
   hub_.Post(engine::ReleaseJob{job_.id});
@@ -209,7 +209,7 @@ RunDoor::Answer RunSession::Unpark() {
   return {true, text};
 }
 
-RunDoor::Answer RunSession::Cancel() {
+RunEntrance::Answer RunSession::Cancel() {
   std::string text = fmt::format("job {} is cancelled", job_.id.value);
   if (cancelled_job_) return {true, text};
   cancelled_ = cancelled_job_ = true;
@@ -218,7 +218,7 @@ RunDoor::Answer RunSession::Cancel() {
   return {true, text};
 }
 
-RunDoor::Answer RunSession::CancelSome(std::string_view selector) {
+RunEntrance::Answer RunSession::CancelSome(std::string_view selector) {
   auto parts = format::ParseTaskSelector(selector);
   if (!parts) return {false, parts.error().message};
   std::vector<TaskRange> chosen;

@@ -20,7 +20,7 @@
 #include "hub/hub.h"
 #include "node/node.h"
 #include "os/real_loop.h"
-#include "run/run_door.h"
+#include "run/run_entrance.h"
 #include "transport/inproc.h"
 
 namespace spate::run {
@@ -63,8 +63,8 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   // Ends what runs, for a reason that the view was told. Also before Run.
   void EndRunning(cli::RunEnd how, int exit_code);
 
-  // Carries out what another terminal orders (a line, run/run_door.h).
-  RunDoor::Answer Obey(std::string_view order);
+  // Carries out what another terminal orders (a line, run/run_entrance.h).
+  RunEntrance::Answer Obey(std::string_view order);
   // How it stands; `open` is the caller's.
   RunNews News() const;
   // Somebody has cancelled the job, or tasks of it.
@@ -96,10 +96,10 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   void StopWhenIdle();
   bool Succeeded() const;
   uint32_t Running() const;
-  RunDoor::Answer Park();
-  RunDoor::Answer Unpark();
-  RunDoor::Answer Cancel();
-  RunDoor::Answer CancelSome(std::string_view selector);
+  RunEntrance::Answer Park();
+  RunEntrance::Answer Unpark();
+  RunEntrance::Answer Cancel();
+  RunEntrance::Answer CancelSome(std::string_view selector);
 
   os::RealLoop& loop_;
   const Job job_;

@@ -49,7 +49,7 @@ class CompleteCheck final : public Checker {
       findings.Add(name(), fmt::format("job {} never finished", id.value));
       return;
     }
-    if (!engine.Counts(id)) return;  // a hub forgets what has finished
+    if (!engine.Counts(id)) return;  // a hub unloads what has finished
     if (engine.Counts(id) != job->Counts()) {
       findings.Add(name(), fmt::format("job {}: engine and journal count differently", id.value));
     }

@@ -46,7 +46,7 @@ HubProcess::HubProcess(Parts parts)
   nodes_ = std::make_unique<hub::Nodes>(loop_, *store_, *hub_, log);
 }
 
-Status HubProcess::TakeUp() {
+Status HubProcess::Resume() {
   parts_.sink(LifeBegan{parts_.epoch, parts_.clock_ahead});
   if (auto replayed = hub_->Replay(); !replayed) return replayed;
   // The hub read the same records; that it keeps them is what check_replay compares.
@@ -72,7 +72,7 @@ uint64_t HubProcess::DigestOf(bool as_hub) const {
   SimStore reader({loop, faults, [](const Fact&) {}, parts_.disk, options, parts_.sabotage});
   CHECK(reader.Replay([&](const engine::Record& record) { engine.Apply(record); }).has_value());
   engine.CheckInvariants();
-  for (const engine::JobInfo& job : engine.Jobs()) engine.Forget(job.job);
+  for (const engine::JobInfo& job : engine.Jobs()) engine.Unload(job.job);
   return engine.Digest();
 }
 
@@ -94,12 +94,12 @@ HubProcess::Digests HubProcess::Die(bool lose_nothing, Prng& prng) {
   return digests;
 }
 
-// What is forgotten or taken up again leaves no record.
+// To unload a job, or to take it up again, leaves no record.
 void HubProcess::FollowHub() {
   const engine::Engine& engine = hub_->engine();
   for (const engine::JobInfo& job : mirror_.Jobs()) {
     if (engine.Counts(job.job)) continue;
-    mirror_.Forget(job.job);
+    mirror_.Unload(job.job);
     // A hub does this after a day. Rows stay, as they have the nodes' numbers.
     nodes_->ForgetAway(loop_.Now() - Duration::Seconds(5), Instant());
   }
@@ -107,7 +107,7 @@ void HubProcess::FollowHub() {
     if (mirror_.Counts(job.job)) continue;
     engine::Engine past;
     auto apply = [&](const engine::Record& record) { past.Apply(record); };
-    CHECK(store_->ReplayJob(job.job, apply).has_value() && mirror_.Adopt(job.job, past));
+    CHECK(store_->ReplayJob(job.job, apply).has_value() && mirror_.Reload(job.job, past));
   }
 }
 
@@ -256,7 +256,7 @@ void HubProcess::Retry(const SimJob& job, std::function<void(bool)> done) {
     std::vector<TaskRange> tasks;
     if (revived) tasks = NotSucceeded(id);
     if (tasks.empty()) {
-      jobs_->ForgetSoon(id);
+      jobs_->UnloadSoon(id);
       return done(false);
     }
     jobs_->Reopen(id, std::move(tasks), {});

@@ -1,5 +1,5 @@
 // HubProcess: one life of a simulated hub: the real hub::Hub, hub::Jobs and hub::Nodes over a
-// SimStore. Jobs come in by real sessions of clients (HubClient); only the door is left out.
+// SimStore. Jobs come in by real sessions of clients (HubClient); only the entrance is left out.
 //
 // What people ask of it goes through here; answers are facts, and calls of HubEvents.
 #pragma once
@@ -54,7 +54,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   explicit HubProcess(Parts parts);
 
   // Reads the journal and takes up what is there.
-  Status TakeUp();
+  Status Resume();
   // The process is gone; any part of what was on its way to the disk may have reached it.
   // `replayed` and `live` are digests of what must be the same state.
   struct Digests {
@@ -80,7 +80,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void WhenSettled(std::function<void()> fn);
   // The connections of clients break now and then.
   void BreakClients(bool breaks) { clients_break_ = breaks; }
-  // After each turn of the loop: the mirror forgets what the hub has forgotten.
+  // After each turn of the loop: the mirror unloads what the hub has unloaded.
   void FollowHub();
 
   Epoch epoch() const { return parts_.epoch; }

@@ -189,7 +189,7 @@ void HubWorld::StartHub() {
     --store_failures_left_;
     hub_->store().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
   }
-  if (auto up = hub_->TakeUp(); !up) {
+  if (auto up = hub_->Resume(); !up) {
     witness_.Find("replay", "the journal cannot be read: " + up.error().message);
     return;
   }

@@ -32,7 +32,7 @@ void Machine::Start(uint64_t crash_at) {
       parts_.options.limits());
   parts_.sink(NodeProcess{id_, true});
   executor_->Attach(*faults_, *node_);
-  node_->TakeOver(executor_->Adopt());
+  node_->Adopt(executor_->Adopt());
 }
 
 void Machine::End(bool all) {

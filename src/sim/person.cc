@@ -42,7 +42,7 @@ void Person::SitDown(hub::Hub& hub) {
   hub_ = &hub;
   for (const SimJob& job : parts_.workload.jobs()) {
     if (hub_->engine().Counts(job.id)) {
-      TakeUp(job);
+      Resume(job);
     } else if (prng_.Chance(60)) {
       Submit(job);
     } else {
@@ -69,7 +69,7 @@ void Person::Submit(const SimJob& job) {
   if (job.open) GrowOpen(job);
 }
 
-void Person::TakeUp(const SimJob& job) {
+void Person::Resume(const SimJob& job) {
   hub_->SetSettings(job.id, job.settings);
   uint32_t total = hub_->engine().Counts(job.id)->total;
   submitted_[job.id] = total;
@@ -90,12 +90,12 @@ void Person::TakeUp(const SimJob& job) {
 }
 
 void Person::AppendRows(const SimJob& job, TaskIndex first, uint32_t count) {
-  store::Batch batch;
-  batch.rows.push_back({job.id, first, {}});
+  store::Bundle bundle;
+  bundle.rows.push_back({job.id, first, {}});
   for (TaskIndex i = first; i < first + count; ++i) {
-    batch.rows.back().rows.push_back(parts_.workload.RowOf(job.id, i));
+    bundle.rows.back().rows.push_back(parts_.workload.RowOf(job.id, i));
   }
-  parts_.store.Append(std::move(batch), [this, alive = alive_](Status status) {
+  parts_.store.Append(std::move(bundle), [this, alive = alive_](Status status) {
     if (*alive && !status) OnStoreFailed(status.error());
   });
 }

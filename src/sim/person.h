@@ -68,7 +68,7 @@ class Person final : public hub::Watcher {
   const SimJob& AnyJob();
 
   void Submit(const SimJob& job);
-  void TakeUp(const SimJob& job);
+  void Resume(const SimJob& job);
   void PlanMischief();
   void GrowOpen(const SimJob& job);
   void Grow(const SimJob& job, uint32_t count);

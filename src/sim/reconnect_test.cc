@@ -106,7 +106,7 @@ class Ears final : public hub::Watcher {
 class Cluster {
  public:
   Cluster(uint64_t seed, Duration longest_cut) : prng_(seed), longest_cut_(longest_cut) {
-    store::Batch rows;
+    store::Bundle rows;
     rows.rows.push_back({kJob, 0, std::vector<std::string>(kTasks, "x")});
     StartHub();
     store_->Append(std::move(rows), [](Status) {});

@@ -22,9 +22,9 @@ void SimStore::Change(RowChange change, store::Done done) {
   MemoryStore::Change(std::move(change), Telling(std::move(done)));
 }
 
-void SimStore::Append(store::Batch batch, store::Done done) {
-  pending_.push_back({batch.records, batch.outputs});
-  for (const engine::Record& record : batch.records) parts_.sink(Decided{&record});
+void SimStore::Append(store::Bundle bundle, store::Done done) {
+  pending_.push_back({bundle.records, bundle.outputs});
+  for (const engine::Record& record : bundle.records) parts_.sink(Decided{&record});
   if (!parts_.faults.Alive()) return;
   if (parts_.sabotage == Sabotage::kReleaseEarly) {
     parts_.loop.Post([this, done] {
@@ -32,7 +32,7 @@ void SimStore::Append(store::Batch batch, store::Done done) {
     });
     done = [](Status) {};
   }
-  MemoryStore::Append(std::move(batch), Telling(std::move(done)));
+  MemoryStore::Append(std::move(bundle), Telling(std::move(done)));
   parts_.faults.Alive();
 }
 

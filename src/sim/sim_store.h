@@ -1,7 +1,7 @@
 // SimStore: a MemoryStore (late, in order) that counts points at which the process may die, tells
 // what became durable, and remembers what did not.
 //
-// Faults: dead before a batch is queued, after it, when it is durable and nobody was told yet; a
+// Faults: dead before a bundle is queued, after it, when it is durable and nobody was told yet; a
 // crash with any prefix of the queue durable; a failing commit (MemoryStore::FailAfter).
 #pragma once
 
@@ -28,7 +28,7 @@ class SimStore final : public store::MemoryStore {
   };
   explicit SimStore(Parts parts);
 
-  void Append(store::Batch batch, store::Done done) override;
+  void Append(store::Bundle bundle, store::Done done) override;
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
   JobId NextJobId() override { return next_job_; }
 
@@ -37,7 +37,7 @@ class SimStore final : public store::MemoryStore {
   void FailAfter(uint64_t commits) {
     MemoryStore::FailAfter(commits, {ErrorKind::kExhausted, "no space left on device"});
   }
-  // The process is gone. The first `also_durable` batches of those queued reached the disk.
+  // The process is gone. The first `also_durable` bundles of those queued reached the disk.
   void Crash(size_t also_durable);
   // What was given and is not durable, in order.
   std::vector<engine::Record> Pending() const;

@@ -38,7 +38,7 @@ JobCounts BookedJob::Counts() const {
 }
 
 bool TaskBook::Enter(const engine::Record& record) {
-  return std::visit([this](const auto& each) { return Take(each); }, record);
+  return std::visit([this](const auto& each) { return Apply(each); }, record);
 }
 
 BookedJob* TaskBook::FindJob(JobId id) {
@@ -51,7 +51,7 @@ BookedTask* TaskBook::Find(const AttemptRef& ref) {
   return job == nullptr || ref.index >= job->tasks.size() ? nullptr : &job->tasks[ref.index];
 }
 
-bool TaskBook::Take(const engine::JobAccepted& record) {
+bool TaskBook::Apply(const engine::JobAccepted& record) {
   BookedJob job;
   job.tasks.resize(record.plan.task_count);
   job.requests = record.plan.requests;
@@ -61,7 +61,7 @@ bool TaskBook::Take(const engine::JobAccepted& record) {
   return jobs_.emplace(record.job, std::move(job)).second;
 }
 
-bool TaskBook::Take(const engine::JobGrown& record) {
+bool TaskBook::Apply(const engine::JobGrown& record) {
   BookedJob* job = FindJob(record.job);
   if (job == nullptr) return false;
   job->tasks.resize(job->tasks.size() + record.count);
@@ -71,19 +71,19 @@ bool TaskBook::Take(const engine::JobGrown& record) {
   return true;
 }
 
-bool TaskBook::Take(const engine::JobSealed& record) {
+bool TaskBook::Apply(const engine::JobSealed& record) {
   BookedJob* job = FindJob(record.job);
   if (job != nullptr) job->open = false;
   return job != nullptr;
 }
 
-bool TaskBook::Take(const engine::PolicyChanged& record) {
+bool TaskBook::Apply(const engine::PolicyChanged& record) {
   BookedJob* job = FindJob(record.job);
   if (job != nullptr) job->policy = record.policy;
   return job != nullptr;
 }
 
-bool TaskBook::Take(const engine::TasksWithdrawn& record) {
+bool TaskBook::Apply(const engine::TasksWithdrawn& record) {
   for (TaskRange range : record.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
@@ -94,7 +94,7 @@ bool TaskBook::Take(const engine::TasksWithdrawn& record) {
   return true;
 }
 
-bool TaskBook::Take(const engine::TasksCancelled& record) {
+bool TaskBook::Apply(const engine::TasksCancelled& record) {
   for (TaskRange range : record.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
@@ -105,7 +105,7 @@ bool TaskBook::Take(const engine::TasksCancelled& record) {
   return true;
 }
 
-bool TaskBook::Take(const engine::TasksReopened& record) {
+bool TaskBook::Apply(const engine::TasksReopened& record) {
   BookedJob* job = FindJob(record.job);
   if (job == nullptr) return false;
   for (TaskRange range : record.tasks) {
@@ -120,19 +120,19 @@ bool TaskBook::Take(const engine::TasksReopened& record) {
   return true;
 }
 
-bool TaskBook::Take(const engine::JobHeld& record) {
+bool TaskBook::Apply(const engine::JobHeld& record) {
   BookedJob* job = FindJob(record.job);
   if (job != nullptr) job->held = true;
   return job != nullptr;
 }
 
-bool TaskBook::Take(const engine::JobReleased& record) {
+bool TaskBook::Apply(const engine::JobReleased& record) {
   BookedJob* job = FindJob(record.job);
   if (job != nullptr) job->held = false;
   return job != nullptr;
 }
 
-bool TaskBook::Take(const engine::Leased& record) {
+bool TaskBook::Apply(const engine::Leased& record) {
   for (TaskRange range : record.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
@@ -147,7 +147,7 @@ bool TaskBook::Take(const engine::Leased& record) {
   return true;
 }
 
-bool TaskBook::Take(const engine::Returned& record) {
+bool TaskBook::Apply(const engine::Returned& record) {
   for (TaskRange range : record.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
@@ -161,7 +161,7 @@ bool TaskBook::Take(const engine::Returned& record) {
   return true;
 }
 
-bool TaskBook::Take(const engine::AttemptEnded& record) {
+bool TaskBook::Apply(const engine::AttemptEnded& record) {
   BookedTask* task = Find(record.end.ref);
   if (task == nullptr || task->state != TaskState::kLeased) return false;
   if (record.end.ref.attempt != task->attempt || record.node != task->node) return false;
@@ -187,7 +187,7 @@ bool TaskBook::Take(const engine::AttemptEnded& record) {
   return true;
 }
 
-bool TaskBook::Take(const engine::JobFinished& record) {
+bool TaskBook::Apply(const engine::JobFinished& record) {
   BookedJob* job = FindJob(record.job);
   if (job == nullptr || job->open) return false;
   JobCounts counts = job->Counts();
@@ -197,7 +197,7 @@ bool TaskBook::Take(const engine::JobFinished& record) {
   return counts == record.counts;
 }
 
-bool TaskBook::Take(const engine::JobCancelled& record) {
+bool TaskBook::Apply(const engine::JobCancelled& record) {
   BookedJob* job = FindJob(record.job);
   if (job == nullptr) return false;
   job->open = false;

@@ -51,23 +51,23 @@ class TaskBook {
   std::map<JobId, BookedJob>& jobs() { return jobs_; }
 
  private:
-  bool Take(const engine::JobAccepted& record);
-  bool Take(const engine::JobGrown& record);
-  bool Take(const engine::JobSealed& record);
-  bool Take(const engine::PolicyChanged& record);
-  bool Take(const engine::TasksWithdrawn& record);
-  bool Take(const engine::TasksCancelled& record);
-  bool Take(const engine::TasksReopened& record);
-  bool Take(const engine::JobHeld& record);
-  bool Take(const engine::JobReleased& record);
-  bool Take(const engine::Leased& record);
-  bool Take(const engine::Returned& record);
-  bool Take(const engine::AttemptEnded& record);
-  bool Take(const engine::JobFinished& record);
-  bool Take(const engine::JobCancelled& record);
+  bool Apply(const engine::JobAccepted& record);
+  bool Apply(const engine::JobGrown& record);
+  bool Apply(const engine::JobSealed& record);
+  bool Apply(const engine::PolicyChanged& record);
+  bool Apply(const engine::TasksWithdrawn& record);
+  bool Apply(const engine::TasksCancelled& record);
+  bool Apply(const engine::TasksReopened& record);
+  bool Apply(const engine::JobHeld& record);
+  bool Apply(const engine::JobReleased& record);
+  bool Apply(const engine::Leased& record);
+  bool Apply(const engine::Returned& record);
+  bool Apply(const engine::AttemptEnded& record);
+  bool Apply(const engine::JobFinished& record);
+  bool Apply(const engine::JobCancelled& record);
   // What is known of users and nodes makes no task's history wrong.
   template <typename Other>
-  bool Take(const Other&) {
+  bool Apply(const Other&) {
     return true;
   }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "store/batch.h"
+#include "store/bundle.h"
 #include "store/record_job.h"
 
 namespace spate::store {
@@ -29,9 +29,9 @@ MemoryStore::MemoryStore(os::Loop& loop, std::shared_ptr<MemoryDisk> disk,
 
 MemoryStore::~MemoryStore() { loop_.Cancel(timer_); }
 
-void MemoryStore::Append(Batch batch, std::function<void(Status)> done) {
-  uint64_t bytes = BatchBytes(batch);
-  Queue({std::move(batch), nullptr, std::move(done), bytes});
+void MemoryStore::Append(Bundle bundle, std::function<void(Status)> done) {
+  uint64_t bytes = BundleBytes(bundle);
+  Queue({std::move(bundle), nullptr, std::move(done), bytes});
 }
 
 void MemoryStore::Change(RowChange change, Done done) {
@@ -71,18 +71,18 @@ void MemoryStore::CommitFirst() {
 void MemoryStore::Write(Queued& queued) {
   ++disk_->commits;
   if (queued.change) return queued.change(*disk_);
-  Batch& batch = queued.batch;
-  for (RowChunk& chunk : batch.rows) {
+  Bundle& bundle = queued.bundle;
+  for (RowChunk& chunk : bundle.rows) {
     TaskIndex index = chunk.first;
     for (std::string& row : chunk.rows) disk_->rows[{chunk.job, index++}] = std::move(row);
   }
   size_t attempt = 0;
-  for (engine::Record& record : batch.records) {
-    if (options_.is_hub) Note(record, batch.now);
+  for (engine::Record& record : bundle.records) {
+    if (options_.is_hub) Note(record, bundle.now);
     if (auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
       RoundToStored(*ended);
-      if (attempt < batch.outputs.size() && batch.outputs[attempt] != nullptr) {
-        disk_->outputs[ended->end.ref] = batch.outputs[attempt];
+      if (attempt < bundle.outputs.size() && bundle.outputs[attempt] != nullptr) {
+        disk_->outputs[ended->end.ref] = bundle.outputs[attempt];
       }
       ++attempt;
       disk_->records.emplace_back(std::move(*ended));
@@ -169,7 +169,7 @@ Result<std::vector<std::string>> MemoryStore::Rows(JobId job, TaskIndex first, u
     const std::string* row = nullptr;
     if (auto it = disk_->rows.find({job, first + i}); it != disk_->rows.end()) row = &it->second;
     for (const Queued& queued : queue_) {
-      for (const RowChunk& chunk : queued.batch.rows) {
+      for (const RowChunk& chunk : queued.bundle.rows) {
         if (chunk.job != job || first + i < chunk.first) continue;
         if (uint32_t at = first + i - chunk.first; at < chunk.rows.size()) row = &chunk.rows[at];
       }

@@ -3,7 +3,7 @@
 //
 // Faults that it offers: a commit takes any time up to delay_max; a crash between any two commits,
 // between a commit and its completion (also_durable), and before the first; an error of any commit,
-// after which nothing is written. Faults that it does not have: a torn batch, a lost durable batch,
+// after which nothing is written. Faults that it does not have: a torn bundle, a lost durable one,
 // damage (SqliteStore's own tests have them).
 //
 // Records go through the codec and rows through their rounding, as in the real store. Of a hub it
@@ -60,7 +60,7 @@ class MemoryStore : public HubStore {
   MemoryStore(os::Loop& loop, std::shared_ptr<MemoryDisk> disk, MemoryStoreOptions options = {});
   ~MemoryStore() override;
 
-  void Append(Batch batch, std::function<void(Status)> done) override;
+  void Append(Bundle bundle, std::function<void(Status)> done) override;
   uint64_t Backlog() const override { return backlog_; }
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
@@ -90,24 +90,24 @@ class MemoryStore : public HubStore {
   Epoch BeginEpoch(Done done) override;
   Epoch last_epoch() const override { return disk_->epoch; }
 
-  // The owner dies: nothing is called any more. The first `also_durable` batches of those queued
+  // The owner dies: nothing is called any more. The first `also_durable` bundles of those queued
   // had reached the disk, though nobody was told; less where a commit would have failed. Returns
   // how many had.
   size_t Crash(size_t also_durable = 0);
-  // Batches queued and not yet durable.
+  // Bundles queued and not yet durable.
   size_t queued() const { return queue_.size(); }
   // The commit after `commits` further ones fails with this error, and so do all later ones.
   void FailAfter(uint64_t commits, Error error);
 
  protected:
   using RowChange = std::function<void(MemoryDisk&)>;
-  // What changes a row goes through here, as batches go through Append.
+  // What changes a row goes through here, as bundles go through Append.
   virtual void Change(RowChange change, Done done);
 
  private:
   struct Queued {
-    Batch batch;
-    RowChange change;  // null: the batch
+    Bundle bundle;
+    RowChange change;  // null: the bundle
     Done done;
     uint64_t bytes = 0;
   };

@@ -7,10 +7,10 @@
 namespace spate::store {
 namespace {
 
-Batch SealOf(uint32_t job) {
-  Batch batch;
-  batch.records.push_back(engine::JobSealed{JobId(job)});
-  return batch;
+Bundle SealOf(uint32_t job) {
+  Bundle bundle;
+  bundle.records.push_back(engine::JobSealed{JobId(job)});
+  return bundle;
 }
 
 std::vector<uint32_t> JobsOf(const std::shared_ptr<MemoryDisk>& disk) {
@@ -65,7 +65,7 @@ TEST(MemoryStore, CrashKeepsAPrefix) {
   EXPECT_EQ(JobsOf(f.disk), (std::vector<uint32_t>{1, 2, 3}));
 }
 
-TEST(MemoryStore, AFailureEndsItForEveryLaterBatch) {
+TEST(MemoryStore, AFailureEndsItForEveryLaterBundle) {
   Fixture f;
   f.store.FailAfter(1, {ErrorKind::kExhausted, "disk full"});
   for (uint32_t i = 1; i <= 3; ++i) f.Append(i);
@@ -81,10 +81,10 @@ TEST(MemoryStore, AFailureEndsItForEveryLaterBatch) {
 
 TEST(MemoryStore, RowsAreThereAtOnceAndAfterwards) {
   Fixture f;
-  Batch batch;
-  batch.rows.push_back({JobId(1), 0, {"a", std::string("b\0c", 3)}});
-  batch.rows.push_back({JobId(1), 2, {"d"}});
-  f.store.Append(std::move(batch), [](Status) {});
+  Bundle bundle;
+  bundle.rows.push_back({JobId(1), 0, {"a", std::string("b\0c", 3)}});
+  bundle.rows.push_back({JobId(1), 2, {"d"}});
+  f.store.Append(std::move(bundle), [](Status) {});
   std::vector<std::string> expected = {std::string("b\0c", 3), "d"};
   EXPECT_EQ(f.store.Rows(JobId(1), 1, 2).value(), expected);
   f.loop.RunFor(Duration::Millis(10));
@@ -98,12 +98,12 @@ TEST(MemoryStore, AttemptsAreRoundedAndOutputsKept) {
   engine::AttemptEnded ended;
   ended.end.ref = {JobId(1), 7, Attempt(1)};
   ended.end.wall = {1999};
-  Batch batch;
-  batch.records.push_back(ended);
+  Bundle bundle;
+  bundle.records.push_back(ended);
   auto output = std::make_shared<TaskOutput>();
   output->out = {.bytes = "hi", .spool = "", .total = 2};
-  batch.outputs.push_back(output);
-  f.store.Append(std::move(batch), [](Status) {});
+  bundle.outputs.push_back(output);
+  f.store.Append(std::move(bundle), [](Status) {});
   f.loop.RunFor(Duration::Millis(10));
   os::FakeLoop loop;
   MemoryStore again(loop, f.disk);

@@ -2,9 +2,9 @@
 //
 // Threads: all functions are called on the loop's thread; completions arrive there too. The real
 // store commits on a thread of its own.
-// Guarantees: commits are in order; a completion means that the batch, and all before it, survive
+// Guarantees: commits are in order; a completion means that the bundle, and all before it, survive
 // a kill -9 of the process and a loss of power. A failed commit is fatal to the owner: the first
-// batch that did not become durable, all that are queued behind it and all that come later get its
+// bundle that did not become durable, all that are queued behind it and all that come later get its
 // error, and nothing is ever written again.
 // Precision: attempts are rounded (store/attempt_entry.h, RoundToStored): the owner rounds an end
 // before the engine sees it, so that live and replayed state are equal.
@@ -30,7 +30,7 @@ struct RowChunk {
   std::vector<std::string> rows;
 };
 
-struct Batch {
+struct Bundle {
   std::vector<RowChunk> rows;
   std::vector<engine::Record> records;
   // outputs[i] belongs to the i-th AttemptEnded of `records`; null or missing: it wrote nothing.
@@ -45,11 +45,11 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Queues a batch. `done` is called once on the loop's thread when it is durable, or with the
-  // error that ends this store. Batches are grouped: a few, and urgent ones, are committed at
-  // once, a stream of others some hundred times a second. A batch may be released on any thread.
+  // Queues a bundle. `done` is called once on the loop's thread when it is durable, or with the
+  // error that ends this store. Bundles are grouped: a few, and urgent ones, are committed at
+  // once, a stream of others some hundred times a second. A bundle may be released on any thread.
   // After the store's destruction no `done` is called.
-  virtual void Append(Batch batch, std::function<void(Status)> done) = 0;
+  virtual void Append(Bundle bundle, std::function<void(Status)> done) = 0;
 
   // Bytes queued and not yet durable; the owner slows down when it grows.
   virtual uint64_t Backlog() const = 0;

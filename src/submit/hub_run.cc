@@ -58,7 +58,7 @@ class JobScreen {
   Status MakeView();
   // Until the connection ends (an error), or the job has (the exit code).
   Result<int> Stream();
-  Status TakePiece(const wire::Printed& piece);
+  Status KeepPiece(const wire::Printed& piece);
   void TakeEnds(wire::EndsRead& read);
   void TakeNews(const wire::JobNews& news);
   // The journal has told of every end that the hub has counted.
@@ -148,7 +148,7 @@ void JobScreen::Tick() {
   tick_ = loop_.At(loop_.Now() + kTickEvery, [this] { Tick(); });
 }
 
-Status JobScreen::TakePiece(const wire::Printed& piece) {
+Status JobScreen::KeepPiece(const wire::Printed& piece) {
   auto& file = pieces_[piece.stream == 2];
   if (!file) file = std::make_shared<SpoolFile>(spools_.Path(fmt::format("{}", ++spooled_)));
   auto fd = os::OpenWrite(file->path, os::OpenHow::kAppend, 0600);
@@ -220,7 +220,7 @@ Result<int> JobScreen::Stream() {
       TakeNews(*news);
       last = std::move(*news);
     } else if (auto* piece = std::get_if<wire::Printed>(&*reply)) {
-      if (auto kept = TakePiece(*piece); !kept) return std::unexpected(kept.error());
+      if (auto kept = KeepPiece(*piece); !kept) return std::unexpected(kept.error());
     } else if (auto* read = std::get_if<wire::EndsRead>(&*reply)) {
       TakeEnds(*read);
       all_read = read->finished;

@@ -62,7 +62,7 @@ void TopScreen::Read() {
     loop_.Unwatch(os::kStdin);
     return Quit(cli::kExitHangup);
   }
-  for (cli::TopKey key : keys_.Take({bytes.data(), *size})) {
+  for (cli::TopKey key : keys_.Feed({bytes.data(), *size})) {
     if (key == cli::TopKey::kQuit) return Quit(cli::kExitSuccess);
     view_.Press(key);
   }
@@ -101,7 +101,7 @@ Result<int> TopScreen::Run() {
     auto snapshot =
         connected ? client::AskOne(call_, wire::LookAtAll()) : std::unexpected(connected.error());
     if (call_.interrupted()) break;
-    if (snapshot) view_.Take(std::move(*snapshot), loop_.Now());
+    if (snapshot) view_.Set(std::move(*snapshot), loop_.Now());
     view_.SetTrouble(snapshot ? "" : snapshot.error().message);
     Draw();
     call_.Pause(kLookEvery);
@@ -126,7 +126,7 @@ Result<int> PrintOnce(client::HubCall& call, const client::HubSetting& setting,
   std::string text;
   if (form == cli::OutputForm::kHuman) {
     cli::TopView view;
-    view.Take(std::move(*all), setting.loop->Now());
+    view.Set(std::move(*all), setting.loop->Now());
     uint32_t width =
         os::PrintWidth(os::kStdout, setting.here.environment).value_or(cli::kWholeWidth);
     auto screen = view.Draw({width, 0, facts.may_colour}, setting.loop->Now());

@@ -11,7 +11,7 @@ from harness import DEADLINE, SPATE, Place, main, wait, want
 from peer import (GREETING, LIST_NODES, LIST_TASKS, LOOK_AT_HUB, REFUSAL, REPLY, REQUEST, Hub, Peer, ask, frame, greeting, local, message, raw, rows,
                   submit, submit_end, tls)
 
-# ---- Before the door ------------------------------------------------------------------------------
+# ---- Before the entrance ------------------------------------------------------------------------------
 
 IDLERS = """
 import resource, socket, sys
@@ -141,7 +141,7 @@ def test_expired_and_revoked_access_is_refused(place: Place):
     wait(lambda: hub.status()["nodes"] == 0, "it is out")
 
 
-# ---- Behind the door ------------------------------------------------------------------------------
+# ---- Behind the entrance ------------------------------------------------------------------------------
 
 def test_rows_that_are_too_long(place: Place):
     hub = Hub(place)

@@ -143,23 +143,23 @@ class HistoryWorld {
                       .runs = {{0, count, 0}},
                       .order = {},
                       .policy = text.policy};
-      store::Batch batch;
-      batch.rows.push_back({row_.job, 0, text.rows});
-      batch.records.push_back(engine::JobAccepted{row_.job, std::move(plan)});
-      Commit(std::move(batch));
+      store::Bundle bundle;
+      bundle.rows.push_back({row_.job, 0, text.rows});
+      bundle.records.push_back(engine::JobAccepted{row_.job, std::move(plan)});
+      Commit(std::move(bundle));
     }
     uint32_t number() const { return dir_.number(); }
     const std::string& path() const { return dir_.path(); }
 
-    void Commit(store::Batch batch) {
-      store_->Append(std::move(batch), [this](Status status) {
+    void Commit(store::Bundle bundle) {
+      store_->Append(std::move(bundle), [this](Status status) {
         EXPECT_TRUE(status) << status.error().message;
         loop_.Stop();
       });
       loop_.Run();
     }
     void Record(engine::Record record, std::string out = "", std::string err = "") {
-      store::Batch batch;
+      store::Bundle bundle;
       TaskOutputPtr output;
       if (auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
         ended->end.stdout_total = out.size();
@@ -169,9 +169,9 @@ class HistoryWorld {
         made->err = {.bytes = err, .spool = "", .total = err.size()};
         output = std::move(made);
       }
-      batch.records.push_back(std::move(record));
-      batch.outputs.push_back(std::move(output));
-      Commit(std::move(batch));
+      bundle.records.push_back(std::move(record));
+      bundle.outputs.push_back(std::move(output));
+      Commit(std::move(bundle));
     }
     // A lease of the task, and its end.
     void RunTask(engine::AttemptEnded ended, std::string out = "", std::string err = "") {

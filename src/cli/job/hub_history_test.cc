@@ -50,7 +50,7 @@ class HubHistoryTest : public testing::Test {
                               .state = store::JobState::kRunning,
                               .started = kThen + Duration::Seconds(60),
                               .counts = {.total = 4, .leased = 1, .succeeded = 2}});
-    store::Batch end;
+    store::Bundle end;
     end.now = kThen + Duration::Seconds(30);
     end.records = {engine::JobFinished{JobId(2), {.total = 2, .succeeded = 1, .failed = 1}}};
     ASSERT_TRUE(hub_.Commit(std::move(end)));
@@ -155,7 +155,7 @@ TEST_F(HubHistoryTest, ASickBatchThatWasStoppedAndPushedAgainRuns) {
   std::string info = Out(Command::kJobInfo, {"1"});
   EXPECT_NE(info.find("held: "), std::string::npos) << info;
   EXPECT_NE(info.find("it fails everything"), std::string::npos) << info;
-  store::Batch stop;
+  store::Bundle stop;
   stop.now = kThen + Duration::Seconds(30);
   stop.records = {engine::TasksWithdrawn{job, {{1, 2}}, ""},
                   engine::JobFinished{job, {.total = 3, .failed = 1, .cancelled = 2}}};

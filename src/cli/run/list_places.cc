@@ -30,7 +30,7 @@ class PlaceFinder {
     format::JobListReader reader;
     std::string piece(kPieceBytes, '\0');
     auto take = [&] {
-      while (auto entry = reader.Next()) Take(*entry, name);
+      while (auto entry = reader.Next()) Add(*entry, name);
     };
     for (;;) {
       auto size = os::ReadSome(file->get(), piece.data(), piece.size(), path);
@@ -60,7 +60,7 @@ class PlaceFinder {
     size_t count = 0;
   };
 
-  void Take(const format::JobListReader::Entry& entry, const std::string& name) {
+  void Add(const format::JobListReader::Entry& entry, const std::string& name) {
     std::optional<TaskIndex> index = next_;
     if (next_) ++*next_;
     auto found = by_row_.find(std::string(entry.row));

@@ -70,10 +70,10 @@ class ListLoader {
       if (!size) return Fail(ErrorKind::kInvalid, size.error().message);
       if (*size == 0) break;
       reader.Feed(std::string_view(piece).substr(0, *size));
-      while (auto entry = reader.Next()) Take(name, *entry);
+      while (auto entry = reader.Next()) Add(name, *entry);
     }
     reader.Finish();
-    while (auto entry = reader.Next()) Take(name, *entry);
+    while (auto entry = reader.Next()) Add(name, *entry);
     return {};
   }
 
@@ -95,7 +95,7 @@ class ListLoader {
   }
 
  private:
-  void Take(const std::string& name, const format::JobListReader::Entry& entry) {
+  void Add(const std::string& name, const format::JobListReader::Entry& entry) {
     auto place = [&] { return fmt::format("{}:{}", name, entry.line); };
     if (!entry.parsed) {
       problems_.Add(fmt::format("{}: {}", place(), entry.parsed.error().message));

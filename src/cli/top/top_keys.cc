@@ -40,7 +40,7 @@ bool IsWhole(std::string_view text) {
 
 }  // namespace
 
-std::vector<TopKey> TopKeys::Take(std::string_view bytes) {
+std::vector<TopKey> TopKeys::Feed(std::string_view bytes) {
   std::vector<TopKey> keys;
   for (char byte : bytes) {
     if (byte == kEscape) {

@@ -12,7 +12,7 @@ enum class TopKey : uint8_t { kQuit, kUp, kDown, kPageUp, kPageDown, kNodes, kJo
 class TopKeys {
  public:
   // The keys that are whole with these bytes; others are skipped.
-  std::vector<TopKey> Take(std::string_view bytes);
+  std::vector<TopKey> Feed(std::string_view bytes);
 
  private:
   std::string begun_;  // of an escape sequence

@@ -32,7 +32,7 @@ TEST(TopKeys, KnowsThemWhole) {
     TopKeys keys;
     std::vector<TopKey> got;
     for (const std::string& piece : each.pieces) {
-      for (TopKey key : keys.Take(piece)) got.push_back(key);
+      for (TopKey key : keys.Feed(piece)) got.push_back(key);
     }
     EXPECT_EQ(got, each.keys) << each.pieces[0];
   }
@@ -64,7 +64,7 @@ std::string Text(const std::vector<std::string>& lines) {
 
 TEST(TopView, ShowsAll) {
   TopView view;
-  view.Take(Example(), kNow);
+  view.Set(Example(), kNow);
   EXPECT_EQ(Text(view.Draw({}, kNow)),
             "hub of spate, life 2, up 1h00m   100 ended, 1 failed\n"
             "nodes 2 connected, 1 away   tasks 3 running, 4,000 queued   jobs 3\n"
@@ -83,7 +83,7 @@ TEST(TopView, MeasuresRates) {
   TopFacts snapshot = Example();
   Instant now = kNow;
   for (int i = 0; i < 5; ++i, now = now + Duration::Seconds(1)) {
-    view.Take(snapshot, now);
+    view.Set(snapshot, now);
     snapshot.hub.ended += 10;
     snapshot.jobs[0].counts.succeeded += 10;
   }
@@ -92,7 +92,7 @@ TEST(TopView, MeasuresRates) {
   EXPECT_NE(text.find("10/s    6s\n"), std::string::npos) << text;  // 60 of 200 are left
   snapshot.hub.life = 3;                                            // counts from 0 again
   snapshot.hub.ended = 0;
-  view.Take(snapshot, now);
+  view.Set(snapshot, now);
   EXPECT_NE(Text(view.Draw({}, now)).find("up 1h00m   0 ended"), std::string::npos);
 }
 
@@ -104,7 +104,7 @@ TEST(TopView, FitsAndScrolls) {
     snapshot.jobs.push_back(
         {.job = JobId(i), .user = "ada", .name = "x", .state = "queued", .counts = {}});
   }
-  view.Take(snapshot, kNow);
+  view.Set(snapshot, kNow);
   for (uint32_t rows : {1, 2, 5, 8, 24, 200}) {
     for (uint32_t columns : {20, 80}) {
       auto lines = view.Draw({.columns = columns, .rows = rows}, kNow);
@@ -141,7 +141,7 @@ TEST(TopView, SaysWhenTheHubIsAway) {
   view.SetTrouble("no answer\n");
   EXPECT_NE(Text(view.Draw({.rows = 9}, kNow)).find("the hub is away: no answer\\n\n"),
             std::string::npos);
-  view.Take(Example(), kNow);
+  view.Set(Example(), kNow);
   EXPECT_NE(Text(view.Draw({}, kNow)).find("life 2"), std::string::npos);
   view.SetTrouble("");
   EXPECT_EQ(Text(view.Draw({}, kNow)).find("is away:"), std::string::npos);

@@ -56,7 +56,7 @@ class TableLines {
 
 }  // namespace
 
-void TopView::Take(TopFacts snapshot, Instant now) {
+void TopView::Set(TopFacts snapshot, Instant now) {
   const HubFacts& hub = snapshot.hub;
   if (!has_snapshot_ || hub.life != snapshot_.hub.life) {
     ends_.Start(now);

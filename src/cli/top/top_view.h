@@ -15,7 +15,7 @@ namespace spate::cli {
 
 class TopView {
  public:
-  void Take(TopFacts snapshot, Instant now);
+  void Set(TopFacts snapshot, Instant now);
   // The hub is away; empty: it is there.
   void SetTrouble(std::string why) { trouble_ = std::move(why); }
   void Press(TopKey key);

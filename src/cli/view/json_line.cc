@@ -9,7 +9,7 @@ namespace {
 
 std::string ToBase64(std::string_view bytes) {
   Base64 encoder;
-  std::string text = encoder.Take(bytes);
+  std::string text = encoder.Feed(bytes);
   return text + encoder.Finish();
 }
 
@@ -109,7 +109,7 @@ std::string JsonEscaped(std::string_view text) {
   return out;
 }
 
-void Utf8Check::Take(std::string_view piece) {
+void Utf8Check::Feed(std::string_view piece) {
   for (char c : piece) {
     auto byte = static_cast<unsigned char>(c);
     if (need_ > 0) {
@@ -128,7 +128,7 @@ void Utf8Check::Take(std::string_view piece) {
   }
 }
 
-std::string Base64::Take(std::string_view piece) {
+std::string Base64::Feed(std::string_view piece) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   rest_ += piece;
@@ -148,7 +148,7 @@ std::string Base64::Take(std::string_view piece) {
 std::string Base64::Finish() {
   if (rest_.empty()) return "";
   size_t have = rest_.size();
-  std::string out = Take(std::string(3 - have, '\0'));
+  std::string out = Feed(std::string(3 - have, '\0'));
   out.replace(have + 1, 3 - have, 3 - have, '=');
   return out;
 }

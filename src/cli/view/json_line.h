@@ -46,7 +46,7 @@ std::string JsonEscaped(std::string_view text);
 // Checks UTF-8 across pieces.
 class Utf8Check {
  public:
-  void Take(std::string_view piece);
+  void Feed(std::string_view piece);
   // Whether all that came is valid and nothing is cut off.
   bool valid() const { return valid_ && need_ == 0; }
 
@@ -58,14 +58,14 @@ class Utf8Check {
 };
 inline bool IsUtf8(std::string_view text) {
   Utf8Check check;
-  check.Take(text);
+  check.Feed(text);
   return check.valid();
 }
 
 // Base64 across pieces.
 class Base64 {
  public:
-  std::string Take(std::string_view piece);
+  std::string Feed(std::string_view piece);
   std::string Finish();
 
  private:

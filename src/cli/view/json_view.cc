@@ -62,7 +62,7 @@ void JsonView::WriteStream(JsonLine& line, std::string_view name, const OutputSt
   }
   // A long one: checked in a first reading, escaped into a file in a second.
   Utf8Check check;
-  auto read = ForEachPiece(stream, 0, [&](std::string_view piece) { check.Take(piece); });
+  auto read = ForEachPiece(stream, 0, [&](std::string_view piece) { check.Feed(piece); });
   auto file = SpillFile::Make(options_.spill_folder);
   Status written = file ? Status() : std::unexpected(file.error());
   Base64 encoder;
@@ -71,7 +71,7 @@ void JsonView::WriteStream(JsonLine& line, std::string_view name, const OutputSt
   };
   if (read && written) {
     read = ForEachPiece(stream, 0, [&](std::string_view piece) {
-      append(check.valid() ? JsonEscaped(piece) : encoder.Take(piece));
+      append(check.valid() ? JsonEscaped(piece) : encoder.Feed(piece));
     });
     if (!check.valid()) append(encoder.Finish());
   }

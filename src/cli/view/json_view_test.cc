@@ -231,7 +231,7 @@ TEST(JsonLineTest, Utf8) {
   for (const auto& [text, valid] : kCases) {
     EXPECT_EQ(IsUtf8(text), valid) << text;
     Utf8Check check;
-    for (char c : text) check.Take(std::string_view(&c, 1));
+    for (char c : text) check.Feed(std::string_view(&c, 1));
     EXPECT_EQ(check.valid(), valid) << text;
   }
 }
@@ -240,8 +240,8 @@ TEST(JsonLineTest, Base64AcrossPieces) {
   for (size_t cut = 0; cut <= 7; ++cut) {
     Base64 encoder;
     std::string text = "Spate!\n";
-    std::string coded = encoder.Take(text.substr(0, cut));
-    coded += encoder.Take(text.substr(cut));
+    std::string coded = encoder.Feed(text.substr(0, cut));
+    coded += encoder.Feed(text.substr(cut));
     coded += encoder.Finish();
     EXPECT_EQ(coded, "U3BhdGUhCg==");
   }

@@ -21,7 +21,7 @@ constexpr std::string_view kJsonStart = "{ \"Seq\": ";
 class TableReader {
  public:
   TableReader(bool json, std::vector<bool>& there) : json_(json), there_(there) {}
-  void Take(std::string_view piece) {
+  void Feed(std::string_view piece) {
     for (char c : piece) {
       ++at_;
       if (head_.size() < 32) head_ += c;
@@ -61,7 +61,7 @@ Result<uint64_t> ReadRows(const std::string& path, std::vector<bool>& there) {
     if (!piece) return std::unexpected(piece.error());
     if (piece->empty()) return reader.whole();
     offset += piece->size();
-    reader.Take(*piece);
+    reader.Feed(*piece);
   }
 }
 

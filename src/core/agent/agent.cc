@@ -1,28 +1,28 @@
-// Agent: events in. See agent.h for the machine, fill.cc for starts, timers.cc for limits.
+// Agent: events in. See state.h for the state, fill.cc for starts, timers.cc for limits.
 #include "core/agent/agent.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
-#include "core/agent/machine.h"
+#include "core/agent/state.h"
 
 namespace spate::agent {
 
 Agent::Agent(Offer offer, const Limits& limits)
-    : machine_(std::make_unique<Machine>(std::move(offer), limits)) {}
+    : state_(std::make_unique<State>(std::move(offer), limits)) {}
 Agent::~Agent() = default;
-void Agent::Step(Input input, Output& out) { machine_->Step(std::move(input), out); }
-bool Agent::WantsLoad() const { return machine_->WantsLoad(); }
-uint32_t Agent::busy() const { return machine_->busy(); }
-uint32_t Agent::waiting() const { return machine_->waiting(); }
-size_t Agent::jobs() const { return machine_->jobs(); }
-std::vector<Run> Agent::Runs() const { return machine_->Runs(); }
-std::vector<HeldTasks> Agent::Holds() const { return machine_->Holds(); }
-void Agent::CheckInvariants() const { machine_->CheckInvariants(); }
+void Agent::Step(Input input, Output& out) { state_->Step(std::move(input), out); }
+bool Agent::WantsLoad() const { return state_->WantsLoad(); }
+uint32_t Agent::busy() const { return state_->busy(); }
+uint32_t Agent::waiting() const { return state_->waiting(); }
+size_t Agent::jobs() const { return state_->jobs(); }
+std::vector<Run> Agent::Runs() const { return state_->Runs(); }
+std::vector<HeldTasks> Agent::Holds() const { return state_->Holds(); }
+void Agent::CheckInvariants() const { state_->CheckInvariants(); }
 
-Agent::Machine::Machine(Offer offer, const Limits& limits)
-    : limits_(limits), offer_(std::move(offer)), pool_(offer_) {
+Agent::State::State(Offer offer, const Limits& limits)
+    : limits_(limits), offer_(std::move(offer)), free_(offer_) {
   CHECK(offer_.slots > 0);
   CHECK(offer_.slots <= limits_.slots);
   slots_.resize(offer_.slots);
@@ -31,7 +31,7 @@ Agent::Machine::Machine(Offer offer, const Limits& limits)
   }
 }
 
-void Agent::Machine::Step(Input input, Output& out) {
+void Agent::State::Step(Input input, Output& out) {
   now_ = input.now;
   out_ = &out;
   for (Event& event : input.events) {
@@ -39,11 +39,11 @@ void Agent::Machine::Step(Input input, Output& out) {
   }
   Fill();
   CheckTimers();
-  ForgetIdle();
+  CloseIdle();
   out_ = nullptr;
 }
 
-void Agent::Machine::On(AttemptAdopted& event) {
+void Agent::State::On(AttemptAdopted& event) {
   Job& job = jobs_[event.ref.job];
   if (!job.settings) SetSettings(job, std::move(event.settings));
   ++job.held;
@@ -55,14 +55,14 @@ void Agent::Machine::On(AttemptAdopted& event) {
                         .told_start = true,
                         .frozen_at = event.is_frozen ? now_ : Instant::Never(),
                         .frozen = event.frozen});
-  pool_.TakeThese(event.needs, event.given);
+  free_.TakeThese(event.needs, event.given);
   slot.needs = std::move(event.needs);
   slot.resources = std::move(event.given);
   slot.adopted = true;
 }
 
 // The same one, unless two attempts name it: an order may run under another slot's shepherd.
-uint16_t Agent::Machine::SlotForAdopted(uint16_t wanted) {
+uint16_t Agent::State::SlotForAdopted(uint16_t wanted) {
   if (wanted > slots_.size() && wanted <= limits_.slots) slots_.resize(wanted);
   if (wanted > 0 && wanted <= slots_.size() && slots_[wanted - 1].given.empty()) return wanted;
   if (!free_slots_.empty()) return *free_slots_.begin();
@@ -70,26 +70,26 @@ uint16_t Agent::Machine::SlotForAdopted(uint16_t wanted) {
   return static_cast<uint16_t>(slots_.size());
 }
 
-void Agent::Machine::On(JobOpened& event) {
+void Agent::State::On(JobOpened& event) {
   Job& job = jobs_[event.job];
   SetSettings(job, std::move(event.settings));
   job.open = true;
 }
 
-void Agent::Machine::On(JobClosed& event) {
+void Agent::State::On(JobClosed& event) {
   auto job = jobs_.find(event.job);
   if (job == jobs_.end()) return;
   job->second.open = false;
   Release(event.job, 0);
 }
 
-void Agent::Machine::SetSettings(Job& job, std::shared_ptr<const JobSettings> settings) {
+void Agent::State::SetSettings(Job& job, std::shared_ptr<const JobSettings> settings) {
   if (job.settings && Watches(*job.settings)) --watchful_;
   job.settings = std::move(settings);
   if (Watches(*job.settings)) ++watchful_;
 }
 
-void Agent::Machine::Release(JobId id, uint64_t count) {
+void Agent::State::Release(JobId id, uint64_t count) {
   Job& job = JobOf(id);
   CHECK(job.held >= count);
   job.held -= count;
@@ -97,17 +97,17 @@ void Agent::Machine::Release(JobId id, uint64_t count) {
 }
 
 // At the end of a step: its events may have opened one again.
-void Agent::Machine::ForgetIdle() {
+void Agent::State::CloseIdle() {
   for (JobId id : std::exchange(idle_, {})) {
     auto job = jobs_.find(id);
     if (job == jobs_.end() || job->second.open || job->second.held > 0) continue;
     if (Watches(*job->second.settings)) --watchful_;
     jobs_.erase(job);
-    out_->orders.push_back(ForgetJob{id});
+    out_->orders.push_back(CloseJob{id});
   }
 }
 
-void Agent::Machine::On(LeaseArrived& event) {
+void Agent::State::On(LeaseArrived& event) {
   if (event.epoch < newest_epoch_) return;
   newest_epoch_ = event.epoch;
   CHECK(jobs_.contains(event.job));
@@ -118,13 +118,13 @@ void Agent::Machine::On(LeaseArrived& event) {
   }
 }
 
-void Agent::Machine::On(RecallArrived& event) {
+void Agent::State::On(RecallArrived& event) {
   auto meant = [&](const AttemptRef& ref) { return ref.job == event.job; };
   ReturnWaiting(meant);
   TakeBackAhead(meant);
 }
 
-void Agent::Machine::On(StopArrived& event) {
+void Agent::State::On(StopArrived& event) {
   const std::vector<TaskRange> tasks = Normalized(std::move(event.tasks));
   auto meant = [&](const AttemptRef& ref) {
     return ref.job == event.job && (tasks.empty() || SortedContains(tasks, ref.index));
@@ -133,7 +133,7 @@ void Agent::Machine::On(StopArrived& event) {
 }
 
 // What it reports of them is late news for the hub, and frees what the shell keeps for them.
-void Agent::Machine::On(DropArrived& event) {
+void Agent::State::On(DropArrived& event) {
   const std::vector<TaskRange> tasks = Normalized(std::move(event.tasks));
   auto meant = [&](const AttemptRef& ref) {
     return ref.job == event.job && ref.attempt == event.attempt && SortedContains(tasks, ref.index);
@@ -141,7 +141,7 @@ void Agent::Machine::On(DropArrived& event) {
   GiveUp(meant, /*kill=*/true);
 }
 
-void Agent::Machine::GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill) {
+void Agent::State::GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill) {
   ReturnWaiting(meant);
   TakeBackAhead(meant);
   // Those held ahead too: one may start before its TakeBack arrives.
@@ -152,7 +152,7 @@ void Agent::Machine::GiveUp(const std::function<bool(const AttemptRef&)>& meant,
   }
 }
 
-std::vector<Run> Agent::Machine::Runs() const {
+std::vector<Run> Agent::State::Runs() const {
   std::vector<Run> runs;
   for (const Slot& slot : slots_) {
     if (!slot.given.empty()) runs.push_back({slot.given.front().ref, slot.given.front().since});
@@ -160,7 +160,7 @@ std::vector<Run> Agent::Machine::Runs() const {
   return runs;
 }
 
-std::vector<HeldTasks> Agent::Machine::Holds() const {
+std::vector<HeldTasks> Agent::State::Holds() const {
   std::map<std::pair<JobId, Attempt>, std::vector<TaskIndex>> held;
   for (const Slot& slot : slots_) {
     for (const Given& given : slot.given) {
@@ -180,7 +180,7 @@ std::vector<HeldTasks> Agent::Machine::Holds() const {
   return holds;
 }
 
-void Agent::Machine::ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant) {
+void Agent::State::ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant) {
   std::vector<ReportReturned> reports;
   std::deque<Waiting> kept;
   for (const Waiting& waiting : waiting_) {
@@ -208,7 +208,7 @@ void Agent::Machine::ReturnWaiting(const std::function<bool(const AttemptRef&)>&
   }
 }
 
-void Agent::Machine::TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant) {
+void Agent::State::TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant) {
   for (Slot& slot : slots_) {
     for (size_t k = 0; k < slot.given.size(); ++k) {
       Given& given = slot.given[k];
@@ -222,7 +222,7 @@ void Agent::Machine::TakeBackAhead(const std::function<bool(const AttemptRef&)>&
   }
 }
 
-void Agent::Machine::On(AttemptStarted& event) {
+void Agent::State::On(AttemptStarted& event) {
   auto place = Find(event.ref);
   if (!place) return;
   Given& given = slots_[place->first - 1].given[place->second];
@@ -230,7 +230,7 @@ void Agent::Machine::On(AttemptStarted& event) {
   given.told_start = true;
 }
 
-void Agent::Machine::On(AttemptEnded& event) {
+void Agent::State::On(AttemptEnded& event) {
   auto place = Find(event.end.ref, event.end.slot);
   if (!place) return;
   Remove(place->first, place->second);
@@ -244,7 +244,7 @@ void Agent::Machine::On(AttemptEnded& event) {
   out_->orders.push_back(ReportEnd{std::move(event.end)});
 }
 
-void Agent::Machine::On(OrderTakenBack& event) {
+void Agent::State::On(OrderTakenBack& event) {
   auto place = Find(event.ref);
   if (!place) return;
   Needs needs = slots_[place->first - 1].needs;
@@ -258,7 +258,7 @@ void Agent::Machine::On(OrderTakenBack& event) {
   }
 }
 
-void Agent::Machine::On(MemorySampled& event) {
+void Agent::State::On(MemorySampled& event) {
   auto place = Find(event.ref);
   if (!place) return;
   Slot& slot = slots_[place->first - 1];
@@ -267,16 +267,16 @@ void Agent::Machine::On(MemorySampled& event) {
   }
 }
 
-void Agent::Machine::On(LoadSampled& event) { load_ = event; }
+void Agent::State::On(LoadSampled& event) { load_ = event; }
 
-void Agent::Machine::On(OutputBlocked& event) { output_blocked_ = event.blocked; }
+void Agent::State::On(OutputBlocked& event) { output_blocked_ = event.blocked; }
 
-Given Agent::Machine::Remove(uint16_t number, size_t position) {
+Given Agent::State::Remove(uint16_t number, size_t position) {
   Slot& slot = slots_[number - 1];
   Given given = slot.given[position];
   slot.given.erase(slot.given.begin() + static_cast<std::ptrdiff_t>(position));
   if (slot.given.empty()) {
-    pool_.PutBack(slot.needs, slot.resources);
+    free_.PutBack(slot.needs, slot.resources);
     slot.resources.clear();
     slot.adopted = false;
     if (number <= offer_.slots) free_slots_.insert(number);
@@ -286,7 +286,7 @@ Given Agent::Machine::Remove(uint16_t number, size_t position) {
   return given;
 }
 
-std::optional<std::pair<uint16_t, size_t>> Agent::Machine::Find(const AttemptRef& ref,
+std::optional<std::pair<uint16_t, size_t>> Agent::State::Find(const AttemptRef& ref,
                                                                 uint16_t hint) const {
   auto look = [&](uint16_t number) -> std::optional<std::pair<uint16_t, size_t>> {
     const std::deque<Given>& given = slots_[number - 1].given;
@@ -304,19 +304,19 @@ std::optional<std::pair<uint16_t, size_t>> Agent::Machine::Find(const AttemptRef
   return std::nullopt;
 }
 
-uint32_t Agent::Machine::busy() const {
+uint32_t Agent::State::busy() const {
   uint32_t count = 0;
   for (const Slot& slot : slots_) count += static_cast<uint32_t>(slot.given.size());
   return count;
 }
 
-uint32_t Agent::Machine::waiting() const {
+uint32_t Agent::State::waiting() const {
   uint32_t count = 0;
   for (const Waiting& waiting : waiting_) count += waiting.tasks.count;
   return count;
 }
 
-void Agent::Machine::CheckInvariants() const {
+void Agent::State::CheckInvariants() const {
   uint64_t milli_cpus = 0;
   uint64_t memory = 0;
   uint32_t idle = 0;
@@ -344,8 +344,8 @@ void Agent::Machine::CheckInvariants() const {
     CHECK(job.open || job.held > 0);
   }
   CHECK(held.size() == jobs_.size());
-  CHECK(pool_.Sound());
-  CHECK((idle == slots_.size()) <= pool_.Whole());
+  CHECK(free_.Sound());
+  CHECK((idle == slots_.size()) <= free_.Whole());
 }
 
 }  // namespace spate::agent

@@ -1,9 +1,9 @@
 // Agent: what a node decides. From its leases it starts attempts as its slots and resources allow,
 // holds a few ahead of short tasks, enforces limits, ends what must end, and reports.
 //
-// One deterministic machine like the engine (core/engine/engine.h): facts in, orders out, no clock
-// and no I/O. It has no memory beyond the process: what still runs of an earlier one it is told
-// (AttemptAdopted), what had not started is the hub's to give again.
+// One deterministic state machine like the engine (core/engine/engine.h): facts in, orders out, no
+// clock and no I/O. It has no memory beyond the process: it is told what still runs of an earlier
+// one (AttemptAdopted); what had not started is the hub's to give again.
 // An attempt is a set of processes; the agent starts and ends it as one, and passes on the vector
 // of their ends.
 //
@@ -47,7 +47,7 @@ struct JobOpened {
   std::shared_ptr<const JobSettings> settings;
 };
 // The hub gives nothing more of the job, unless it opens it again. Once nothing of it is left here
-// it is forgotten (ForgetJob).
+// the executor closes it, too (CloseJob).
 struct JobClosed {
   JobId job;
 };
@@ -143,11 +143,11 @@ struct ReportPaused {
   std::string reason;
 };
 // Nothing of this job is here any more, and no order of it will come before it is opened again.
-struct ForgetJob {
+struct CloseJob {
   JobId job;
 };
 using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd,
-                           ReportReturned, ReportSlow, ReportPaused, ForgetJob>;
+                           ReportReturned, ReportSlow, ReportPaused, CloseJob>;
 
 // An attempt that runs, as far as the agent knows.
 struct Run {
@@ -190,8 +190,8 @@ class Agent {
   void CheckInvariants() const;
 
  private:
-  class Machine;
-  std::unique_ptr<Machine> machine_;
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace spate::agent

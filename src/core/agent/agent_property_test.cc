@@ -3,7 +3,7 @@
 // - a slot runs one attempt at a time, and what runs never uses more than the node offers;
 // - every leased attempt is reported once, as ended or as returned;
 // - what was recalled or stopped before it started is not started any more;
-// - a job is forgotten when it was closed and nothing of it is left, and not before;
+// - a job is over when it was closed and nothing of it is left, and not before;
 // - in the end nothing runs, nothing waits, and nothing goes round without end.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -171,10 +171,10 @@ class World {
             RC_ASSERT(open_.erase(ref) == 1u);
           }
         }
-      } else if (auto* forget = std::get_if<ForgetJob>(&order)) {
-        RC_ASSERT(!opened_.contains(forget->job));
-        RC_ASSERT(known_.erase(forget->job) == 1u);
-        for (const auto& [ref, needs] : open_) RC_ASSERT(ref.job != forget->job);
+      } else if (auto* close = std::get_if<CloseJob>(&order)) {
+        RC_ASSERT(!opened_.contains(close->job));
+        RC_ASSERT(known_.erase(close->job) == 1u);
+        for (const auto& [ref, needs] : open_) RC_ASSERT(ref.job != close->job);
       } else {
         if (auto* start = std::get_if<StartAttempt>(&order)) {
           RC_ASSERT(known_.contains(start->ref.job));
@@ -274,7 +274,7 @@ class World {
   std::map<uint16_t, std::deque<Running>> slots_;
   std::map<AttemptRef, Needs> open_;  // leased, not reported
   std::set<JobId> opened_;            // by the hub
-  std::set<JobId> known_;             // not forgotten
+  std::set<JobId> known_;             // not closed
   std::map<JobId, TaskIndex> not_before_;
   std::set<AttemptRef> stopped_;
   uint32_t next_task_ = 0;

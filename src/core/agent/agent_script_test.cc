@@ -59,8 +59,8 @@ class Writer {
                            report.attempt.value));
   }
   void operator()(const ReportSlow& report) { lines_.Add("report slow " + Name(report.ref)); }
-  void operator()(const ForgetJob& order) {
-    lines_.Add(fmt::format("forget j{}", order.job.value));
+  void operator()(const CloseJob& order) {
+    lines_.Add(fmt::format("close j{}", order.job.value));
   }
   void operator()(const ReportPaused& report) {
     lines_.Add(report.reason.empty() ? "report goes on" : "report paused: " + report.reason);
@@ -70,24 +70,24 @@ class Writer {
   script::Lines& lines_;
 };
 
-class AgentMachine : public script::Machine {
+class AgentSubject : public script::Subject {
  public:
   void Input(Line& line) override {
-    using Handler = void (AgentMachine::*)(Line&);
+    using Handler = void (AgentSubject::*)(Line&);
     constexpr struct {
       const char* verb;
       Handler handler;
     } kVerbs[] = {
-        {"open", &AgentMachine::Open},       {"lease", &AgentMachine::Lease},
-        {"close", &AgentMachine::Close},     {"recall", &AgentMachine::Recall},
-        {"stop", &AgentMachine::Stop},       {"drop", &AgentMachine::Drop},
-        {"holds", &AgentMachine::Holds},     {"started", &AgentMachine::Started},
-        {"ended", &AgentMachine::Ended},     {"taken-back", &AgentMachine::Back},
-        {"memory", &AgentMachine::Memory},   {"load", &AgentMachine::Load},
-        {"blocked", &AgentMachine::Blocked}, {"unblocked", &AgentMachine::Blocked},
-        {"at", &AgentMachine::At},           {"state", &AgentMachine::State},
-        {"adopt", &AgentMachine::Adopt},     {"freeze", &AgentMachine::Freeze},
-        {"thaw", &AgentMachine::Freeze},
+        {"open", &AgentSubject::Open},       {"lease", &AgentSubject::Lease},
+        {"close", &AgentSubject::Close},     {"recall", &AgentSubject::Recall},
+        {"stop", &AgentSubject::Stop},       {"drop", &AgentSubject::Drop},
+        {"holds", &AgentSubject::Holds},     {"started", &AgentSubject::Started},
+        {"ended", &AgentSubject::Ended},     {"taken-back", &AgentSubject::Back},
+        {"memory", &AgentSubject::Memory},   {"load", &AgentSubject::Load},
+        {"blocked", &AgentSubject::Blocked}, {"unblocked", &AgentSubject::Blocked},
+        {"at", &AgentSubject::At},           {"state", &AgentSubject::State},
+        {"adopt", &AgentSubject::Adopt},     {"freeze", &AgentSubject::Freeze},
+        {"thaw", &AgentSubject::Freeze},
     };
     if (line.verb() == "offer") {
       agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
@@ -198,11 +198,11 @@ class AgentMachine : public script::Machine {
   script::Lines lines_;
 };
 
-std::unique_ptr<script::Machine> MakeAgentMachine() { return std::make_unique<AgentMachine>(); }
+std::unique_ptr<script::Subject> MakeAgentSubject() { return std::make_unique<AgentSubject>(); }
 
 }  // namespace
 }  // namespace spate::agent
 
 int main(int argc, char** argv) {
-  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::agent::MakeAgentMachine);
+  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::agent::MakeAgentSubject);
 }

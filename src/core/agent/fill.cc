@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "base/units.h"
-#include "core/agent/machine.h"
+#include "core/agent/state.h"
 
 namespace spate::agent {
 namespace {
@@ -26,9 +26,9 @@ constexpr size_t kLooksBehind = 64;
 
 }  // namespace
 
-bool Agent::Machine::WantsLoad() const { return watchful_ > 0; }
+bool Agent::State::WantsLoad() const { return watchful_ > 0; }
 
-std::string Agent::Machine::WhyPaused() const {
+std::string Agent::State::WhyPaused() const {
   if (waiting_.empty()) return "";
   const JobSettings& settings = *jobs_.at(waiting_.front().job).settings;
   if (output_blocked_) return "standard output takes no more";
@@ -44,18 +44,18 @@ std::string Agent::Machine::WhyPaused() const {
 }
 
 // The first sample is under way.
-bool Agent::Machine::WaitsForLoad() const {
+bool Agent::State::WaitsForLoad() const {
   return !load_ && !waiting_.empty() && Watches(*jobs_.at(waiting_.front().job).settings);
 }
 
 // Starts a waiting attempt in a slot; false when its needs are not free.
-bool Agent::Machine::Start(size_t position, uint16_t number) {
+bool Agent::State::Start(size_t position, uint16_t number) {
   Waiting& waiting = waiting_[position];
   Job& job = JobOf(waiting.job);
   Slot& slot = slots_[number - 1];
   bool ahead = !slot.given.empty();
   if (!ahead) {
-    auto resources = pool_.Take(waiting.needs);
+    auto resources = free_.Take(waiting.needs);
     if (!resources) return false;
     slot.needs = waiting.needs;
     slot.resources = std::move(*resources);
@@ -78,19 +78,19 @@ bool Agent::Machine::Start(size_t position, uint16_t number) {
 
 // The first one has to wait. One behind it goes before it, if it takes nothing that the first one
 // is short of, and leaves it a slot and what else it needs.
-bool Agent::Machine::StartBehind() {
+bool Agent::State::StartBehind() {
   if (free_slots_.size() < 2) return false;
   const Needs& first = waiting_.front().needs;
   for (size_t i = 1; i < std::min(waiting_.size(), kLooksBehind); ++i) {
     const Waiting& each = waiting_[i];
     const Job& job = JobOf(each.job);
     if (job.next_start > now_ || Watches(*job.settings)) continue;
-    if (pool_.CanTakeBefore(each.needs, first)) return Start(i, *free_slots_.begin());
+    if (free_.CanTakeBefore(each.needs, first)) return Start(i, *free_slots_.begin());
   }
   return false;
 }
 
-void Agent::Machine::Fill() {
+void Agent::State::Fill() {
   std::string paused = WhyPaused();
   if (paused.empty() != paused_.empty()) out_->orders.push_back(ReportPaused{paused});
   paused_ = paused;
@@ -107,7 +107,7 @@ void Agent::Machine::Fill() {
   Unstick();
 }
 
-size_t Agent::Machine::AheadOf(const Job& job) const {
+size_t Agent::State::AheadOf(const Job& job) const {
   const JobSettings& settings = *job.settings;
   bool immediate =
       settings.start_delay.ns == 0 && settings.min_free_memory == 0 && settings.max_load == 0;
@@ -116,7 +116,7 @@ size_t Agent::Machine::AheadOf(const Job& job) const {
   return std::clamp<size_t>(count, 1, kAheadMost);
 }
 
-void Agent::Machine::HoldAhead() {
+void Agent::State::HoldAhead() {
   if (waiting_.empty()) return;
   for (size_t depth = 1; depth <= kAheadMost; ++depth) {
     for (size_t number = 1; number <= slots_.size(); ++number) {
@@ -131,7 +131,7 @@ void Agent::Machine::HoldAhead() {
   }
 }
 
-void Agent::Machine::Unstick() {
+void Agent::State::Unstick() {
   if (!waiting_.empty() || free_slots_.empty()) return;
   // One at a time, since each changes what is free for the next.
   for (const Slot& slot : slots_) {
@@ -140,7 +140,7 @@ void Agent::Machine::Unstick() {
     }
   }
   for (Slot& slot : slots_) {
-    if (slot.given.size() < 2 || !pool_.CanTake(slot.needs)) continue;
+    if (slot.given.size() < 2 || !free_.CanTake(slot.needs)) continue;
     Instant stuck_at = slot.given.front().since + kStuck;
     if (stuck_at > now_) {
       WakeAt(stuck_at);

@@ -1,13 +1,13 @@
 // Time limits, warnings, and the escalation from TERM to KILL.
 #include <algorithm>
 
-#include "core/agent/machine.h"
+#include "core/agent/state.h"
 
 namespace spate::agent {
 
-void Agent::Machine::WakeAt(Instant when) { out_->wake_at = std::min(out_->wake_at, when); }
+void Agent::State::WakeAt(Instant when) { out_->wake_at = std::min(out_->wake_at, when); }
 
-std::optional<Duration> Agent::Machine::LimitOf(const Job& job) const {
+std::optional<Duration> Agent::State::LimitOf(const Job& job) const {
   if (job.settings->time_limit.ns > 0) return job.settings->time_limit;
   if (job.settings->time_limit_percent == 0) return std::nullopt;
   auto median = job.walls.Get();
@@ -15,7 +15,7 @@ std::optional<Duration> Agent::Machine::LimitOf(const Job& job) const {
   return Duration{median->ns / 100 * job.settings->time_limit_percent};
 }
 
-void Agent::Machine::On(FreezeArrived& event) {
+void Agent::State::On(FreezeArrived& event) {
   auto found = Find(event.ref);
   if (!found || found->second != 0) return;
   Given& given = slots_[found->first - 1].given.front();
@@ -26,12 +26,12 @@ void Agent::Machine::On(FreezeArrived& event) {
   out_->orders.push_back(FreezeAttempt{event.ref, event.frozen});
 }
 
-void Agent::Machine::Thaw(Given& given) {
+void Agent::State::Thaw(Given& given) {
   if (given.frozen_at != Instant::Never()) given.frozen = given.frozen + (now_ - given.frozen_at);
   given.frozen_at = Instant::Never();
 }
 
-void Agent::Machine::OrderEnd(Given& given, Cause cause, bool kill) {
+void Agent::State::OrderEnd(Given& given, Cause cause, bool kill) {
   if (given.killed) return;
   if (!given.ending) given.cause = cause;
   if (!kill && given.ending) return;
@@ -42,7 +42,7 @@ void Agent::Machine::OrderEnd(Given& given, Cause cause, bool kill) {
   out_->orders.push_back(EndAttempt{given.ref, kill, given.cause});
 }
 
-void Agent::Machine::CheckSlot(Slot& slot) {
+void Agent::State::CheckSlot(Slot& slot) {
   Given& given = slot.given.front();
   if (given.ending) {
     if (given.kill_at <= now_) {
@@ -73,7 +73,7 @@ void Agent::Machine::CheckSlot(Slot& slot) {
   }
 }
 
-void Agent::Machine::CheckTimers() {
+void Agent::State::CheckTimers() {
   for (Slot& slot : slots_) {
     if (!slot.given.empty()) CheckSlot(slot);
   }

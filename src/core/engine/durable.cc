@@ -218,9 +218,9 @@ void Durable::Extend(const Leased& so_far, const Leased& more, Changes& changes)
   Applier(*this, changes).Extend(so_far, more);
 }
 
-void Durable::Forget(JobId id) { jobs_.erase(id); }
+void Durable::Unload(JobId id) { jobs_.erase(id); }
 
-void Durable::Adopt(JobId id, Durable& past) {
+void Durable::Reload(JobId id, Durable& past) {
   CHECK(!jobs_.contains(id));
   jobs_.insert(past.jobs_.extract(id));
 }

@@ -90,8 +90,8 @@ class Durable {
   void Extend(const Leased& so_far, const Leased& more, Changes& changes);
   // A finished job leaves memory, or comes from that of another engine. It matters to nothing but
   // its own tasks.
-  void Forget(JobId id);
-  void Adopt(JobId id, Durable& past);
+  void Unload(JobId id);
+  void Reload(JobId id, Durable& past);
 
  private:
   class Applier;

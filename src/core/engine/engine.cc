@@ -29,15 +29,15 @@ void EngineState::Extend(const Leased& so_far, const Leased& more) {
   live.Follow(durable_, more, changes_);
 }
 
-void EngineState::Forget(JobId job) {
-  durable_.Forget(job);
+void EngineState::Unload(JobId job) {
+  durable_.Unload(job);
   live.board.DropJob(job);
 }
 
-void EngineState::Adopt(JobId job, EngineState& past) {
-  durable_.Adopt(job, past.durable_);
+void EngineState::Reload(JobId job, EngineState& past) {
+  durable_.Reload(job, past.durable_);
   past.live.board.DropJob(job);
-  live.Adopt(*durable_.FindJob(job));
+  live.Reload(*durable_.FindJob(job));
 }
 
 void StepContext::Record(engine::Record record) {
@@ -107,10 +107,10 @@ void Engine::Resume(LastNodes nodes, Instant now, Output& out) {
   Step({now, {}}, out);
 }
 
-bool Engine::Forget(JobId id) {
+bool Engine::Unload(JobId id) {
   const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || !job->finished()) return false;
-  state_->Forget(id);
+  state_->Unload(id);
   return true;
 }
 
@@ -130,11 +130,11 @@ bool Engine::ForgetNode(NodeId id) {
 }
 
 // A finished job takes nothing of nodes and users, and waits for nothing. What its leases counted
-// for its user's turn is forgotten, as at a restart.
-bool Engine::Adopt(JobId id, Engine& past) {
+// for its user's turn is lost, as at a restart.
+bool Engine::Reload(JobId id, Engine& past) {
   const JobState* job = past.state_->durable().FindJob(id);
   if (job == nullptr || !job->finished()) return false;
-  state_->Adopt(id, *past.state_);
+  state_->Reload(id, *past.state_);
   return true;
 }
 

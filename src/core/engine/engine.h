@@ -289,16 +289,15 @@ class Engine {
   void Resume(LastNodes nodes, Instant now, Output& out);
 
   // Frees the memory of a finished job; its id stays used. No change of state: a job that has
-  // finished matters to nothing but its own tasks. To reopen it, Adopt it first. False when it has
+  // finished matters to nothing but its own tasks. To reopen it, Reload it first. False when it has
   // not finished.
-  bool Forget(JobId job);
+  bool Unload(JobId job);
   // Frees the memory of a node that is away. No change of state either: false when it is there, may
   // still come back to its tasks, or was drained or set aside.
   bool ForgetNode(NodeId node);
-  // Takes a forgotten job up again, which is not here, from an engine that was given all its
-  // records and no others, on any thread. Cost: none of the job's size. False when it has not
-  // finished there.
-  bool Adopt(JobId job, Engine& past);
+  // Takes an unloaded job up again from an engine that was given all its records and no others, on
+  // any thread. Cost: none of the job's size. False when it has not finished there.
+  bool Reload(JobId job, Engine& past);
 
   // What people may ask. Values, never references into the state.
   std::optional<JobCounts> Counts(JobId job) const;

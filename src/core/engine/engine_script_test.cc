@@ -8,7 +8,7 @@
 //          [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has left memory, 4 of its 5
 //          tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
-//   user ada [weight=2] [max-running=9] [max-queued=99]            forget j1   revive j1
+//   user ada [weight=2] [max-running=9] [max-queued=99]            unload j1   revive j1
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      reopen j1.3
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
@@ -192,45 +192,45 @@ class Writer {
   script::Lines& lines_;
 };
 
-class EngineMachine : public script::Machine {
+class EngineSubject : public script::Subject {
  public:
   void Input(Line& line) override {
-    using Handler = void (EngineMachine::*)(Line&);
+    using Handler = void (EngineSubject::*)(Line&);
     constexpr struct {
       const char* verb;
       Handler handler;
     } kVerbs[] = {
-        {"submit", &EngineMachine::Submit},
-        {"grow", &EngineMachine::Grow},
-        {"seal", &EngineMachine::Seal},
-        {"policy", &EngineMachine::Policy},
-        {"hold", &EngineMachine::Hold},
-        {"release", &EngineMachine::Release},
-        {"withdraw", &EngineMachine::Withdraw},
-        {"reopen", &EngineMachine::Reopen},
-        {"node", &EngineMachine::Node},
-        {"lost", &EngineMachine::Lost},
-        {"silent", &EngineMachine::Silent},
-        {"holds", &EngineMachine::Holds},
-        {"end", &EngineMachine::End},
-        {"return", &EngineMachine::Return},
-        {"at", &EngineMachine::At},
-        {"restart", &EngineMachine::Restart},
-        {"cancel", &EngineMachine::Cancel},
-        {"user", &EngineMachine::User},
-        {"drain", &EngineMachine::Drain},
-        {"undrain", &EngineMachine::Undrain},
-        {"remove", &EngineMachine::Remove},
-        {"clear", &EngineMachine::Clear},
-        {"forget", &EngineMachine::Forget},
-        {"revive", &EngineMachine::Revive},
-        {"forget-node", &EngineMachine::ForgetNode},
-        {"nodes", &EngineMachine::Nodes},
-        {"users", &EngineMachine::Users},
-        {"counts", &EngineMachine::Counts},
-        {"explain", &EngineMachine::Explain},
-        {"waits", &EngineMachine::Waits},
-        {"stalled", &EngineMachine::Stalled},
+        {"submit", &EngineSubject::Submit},
+        {"grow", &EngineSubject::Grow},
+        {"seal", &EngineSubject::Seal},
+        {"policy", &EngineSubject::Policy},
+        {"hold", &EngineSubject::Hold},
+        {"release", &EngineSubject::Release},
+        {"withdraw", &EngineSubject::Withdraw},
+        {"reopen", &EngineSubject::Reopen},
+        {"node", &EngineSubject::Node},
+        {"lost", &EngineSubject::Lost},
+        {"silent", &EngineSubject::Silent},
+        {"holds", &EngineSubject::Holds},
+        {"end", &EngineSubject::End},
+        {"return", &EngineSubject::Return},
+        {"at", &EngineSubject::At},
+        {"restart", &EngineSubject::Restart},
+        {"cancel", &EngineSubject::Cancel},
+        {"user", &EngineSubject::User},
+        {"drain", &EngineSubject::Drain},
+        {"undrain", &EngineSubject::Undrain},
+        {"remove", &EngineSubject::Remove},
+        {"clear", &EngineSubject::Clear},
+        {"unload", &EngineSubject::Unload},
+        {"revive", &EngineSubject::Revive},
+        {"forget-node", &EngineSubject::ForgetNode},
+        {"nodes", &EngineSubject::Nodes},
+        {"users", &EngineSubject::Users},
+        {"counts", &EngineSubject::Counts},
+        {"explain", &EngineSubject::Explain},
+        {"waits", &EngineSubject::Waits},
+        {"stalled", &EngineSubject::Stalled},
     };
     for (const auto& [verb, handler] : kVerbs) {
       if (line.verb() == verb) return (this->*handler)(line);
@@ -422,12 +422,12 @@ class EngineMachine : public script::Machine {
     if (line.Has("job")) clear.job = Line("x " + line.Option("job")).Job();
     events_.push_back(clear);
   }
-  void Forget(Line& line) {
+  void Unload(Line& line) {
     JobId job = line.Job();
     questions_.push_back([this, job] {
-      bool done = engine_->Forget(job);
-      CHECK(replica_->Forget(job) == done);
-      return fmt::format("forget {}: {}", Name(job), done ? "done" : "it has not finished");
+      bool done = engine_->Unload(job);
+      CHECK(replica_->Unload(job) == done);
+      return fmt::format("unload {}: {}", Name(job), done ? "done" : "it has not finished");
     });
   }
   void ForgetNode(Line& line) {
@@ -437,7 +437,7 @@ class EngineMachine : public script::Machine {
       return fmt::format("forget {}: {}", Name(node), done ? "done" : "it matters still");
     });
   }
-  // As the hub does before tasks of a forgotten job are reopened.
+  // As the hub does before tasks of an unloaded job are reopened.
   void Revive(Line& line) {
     JobId job = line.Job();
     for (Engine* engine : {engine_.get(), replica_.get()}) {
@@ -445,7 +445,7 @@ class EngineMachine : public script::Machine {
       for (const Record& record : records_) {
         if (JobOf(record) == job) past.Apply(record);
       }
-      CHECK(engine->Adopt(job, past));
+      CHECK(engine->Reload(job, past));
     }
   }
   static JobId JobOf(const Record& record) {
@@ -588,11 +588,11 @@ class EngineMachine : public script::Machine {
   script::Lines lines_;
 };
 
-std::unique_ptr<script::Machine> MakeEngineMachine() { return std::make_unique<EngineMachine>(); }
+std::unique_ptr<script::Subject> MakeEngineSubject() { return std::make_unique<EngineSubject>(); }
 
 }  // namespace
 }  // namespace spate::engine
 
 int main(int argc, char** argv) {
-  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::engine::MakeEngineMachine);
+  return spate::script::ScriptMain(argc, argv, SPATE_SCRIPTS, spate::engine::MakeEngineSubject);
 }

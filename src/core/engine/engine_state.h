@@ -21,8 +21,8 @@ class EngineState {
   // The only way to change what is durable, but for what a finished job leaves behind.
   void Apply(const Record& record);
   void Extend(const Leased& so_far, const Leased& more);
-  void Forget(JobId job);
-  void Adopt(JobId job, EngineState& past);
+  void Unload(JobId job);
+  void Reload(JobId job, EngineState& past);
 
   Live live;
 

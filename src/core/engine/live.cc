@@ -73,7 +73,7 @@ class Live::Follower {
   void operator()(const NodeUndrained& record) {
     place::Node& node = board_.nodes[record.node];
     node.drained = false;
-    if (node.present) board_.Open(record.node, node);
+    if (node.present) board_.MarkRoomy(record.node, node);
     board_.unpark = true;
   }
   void operator()(const NodeRemoved& record) {
@@ -133,7 +133,7 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
     if (use.leased) {
       board.Give(job, node, use.request, use.tasks, use.lossy);
     } else {
-      board.Take(job, use.node, node, use.request, use.tasks, use.lossy);
+      board.TakeBack(job, use.node, node, use.request, use.tasks, use.lossy);
     }
   }
   for (JobId id : changes.jobs) Touch(*durable.FindJob(id));
@@ -171,7 +171,7 @@ void Live::Wake(const Durable& durable, Instant now) {
   }
 }
 
-void Live::Adopt(const JobState& job) {
+void Live::Reload(const JobState& job) {
   place::Job& known = board.AddJob(job.id(), job.user(), job.priority(), job.requests());
   board.SetFacts(known, FactsOf(job));
   board.Settle(known);
@@ -181,7 +181,7 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   place::Node& node = board.nodes[id];
   const Leases& leases = durable.NodeOf(id).leases;
   for (const auto& [key, range] : leases) {
-    board.TakeUse(*board.FindJob(key.job), node, range.request, range.left);
+    board.DropUse(*board.FindJob(key.job), node, range.request, range.left);
   }
   node.offer = offer;
   for (const auto& [key, range] : leases) {
@@ -193,7 +193,7 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
 void Live::SetAway(NodeId id, Instant lost_at) {
   place::Node& node = board.nodes[id];
   node.present = false;
-  node.open = false;
+  node.roomy = false;
   Instant& known = node.lost_at;
   silent.erase({known, id});
   known = lost_at;

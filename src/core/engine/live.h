@@ -22,7 +22,7 @@ struct Live {
   // What is due now asks for room from now on.
   void Wake(const Durable& durable, Instant now);
   // A finished job that another engine had.
-  void Adopt(const JobState& job);
+  void Reload(const JobState& job);
   // News of a node; what its leases take of it is counted anew.
   void SetOffer(const Durable& durable, NodeId node, const Offer& offer);
   // It cannot be reached, and is lost at this time.

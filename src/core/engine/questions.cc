@@ -412,8 +412,8 @@ void CheckNodes(const Durable& durable, const place::Board& board) {
     CHECK(node.lossy == counted.lossy[id]);
     CHECK(node.crowded == place::Crowded(node.offer, node.held));
     crowded += node.crowded ? 1 : 0;
-    CHECK(node.present || !node.open);
-    CHECK(!node.open || std::ranges::count(board.open, id) > 0);
+    CHECK(node.present || !node.roomy);
+    CHECK(!node.roomy || std::ranges::count(board.roomy, id) > 0);
     CHECK(node.drained == durable.NodeOf(id).drained);
     CHECK(node.sick == durable.NodeOf(id).sick);
   }

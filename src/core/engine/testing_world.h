@@ -6,7 +6,7 @@
 //   any prefix of the records resumes and comes to an end;
 // - limits of users and jobs are kept, what waits for other jobs does, and nodes get only what they
 //   may have;
-// - a finished job may be forgotten, and its records bring it back;
+// - a finished job may be unloaded, and its records bring it back;
 // - every accepted task ends when all ends arrive.
 #pragma once
 
@@ -123,7 +123,7 @@ class RandomWorld {
       case 18:
         return DrainOrRemove(prng);
       default:
-        return ForgetSome(prng);
+        return UnloadSome(prng);
     }
   }
 
@@ -391,13 +391,13 @@ class RandomWorld {
     events_.push_back(RemoveNode{node});
   }
   // A finished job leaves memory, or comes back by its records.
-  void ForgetSome(Prng& prng) {
+  void UnloadSome(Prng& prng) {
     Step();
     JobId job = AnyJob(prng);
     if (forgotten_.contains(job)) return Recall(job);
     bool finished = engine_->Finished(job);
-    RC_ASSERT(engine_->Forget(job) == finished);
-    RC_ASSERT(replica_->Forget(job) == finished);
+    RC_ASSERT(engine_->Unload(job) == finished);
+    RC_ASSERT(replica_->Unload(job) == finished);
     if (finished) forgotten_.insert(job);
   }
   void Recall(JobId job) {
@@ -407,7 +407,7 @@ class RandomWorld {
       for (const Record& record : records_) {
         if (IsOf(record, job)) past.Apply(record);
       }
-      RC_ASSERT(engine->Adopt(job, past));
+      RC_ASSERT(engine->Reload(job, past));
     }
   }
   static bool IsOf(const Record& record, JobId job) {

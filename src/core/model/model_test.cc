@@ -88,17 +88,17 @@ TEST(Names, CoverEveryCause) {
 }
 
 TEST(SharedTexts, EqualOnesAreOneAndGoWithTheirLastOwner) {
-  SharedTexts pool;
-  auto first = pool.Share({"A=1", "B=2"});
-  EXPECT_EQ(pool.Share({"A=1", "B=2"}), first);
-  auto other = pool.Share({"A=1B=2"});
+  SharedTexts shared;
+  auto first = shared.Share({"A=1", "B=2"});
+  EXPECT_EQ(shared.Share({"A=1", "B=2"}), first);
+  auto other = shared.Share({"A=1B=2"});
   EXPECT_NE(other, first);
   EXPECT_EQ(*other, SharedTexts::Texts{"A=1B=2"});
-  EXPECT_EQ(pool.size(), 2u);
+  EXPECT_EQ(shared.size(), 2u);
   other.reset();
-  EXPECT_EQ(pool.size(), 1u);
+  EXPECT_EQ(shared.size(), 1u);
   first.reset();
-  EXPECT_EQ(pool.size(), 0u);
+  EXPECT_EQ(shared.size(), 0u);
   std::shared_ptr<const SharedTexts::Texts> kept;
   {
     SharedTexts gone;

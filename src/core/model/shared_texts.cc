@@ -25,11 +25,11 @@ std::shared_ptr<const SharedTexts::Texts> SharedTexts::Share(const Texts& texts)
   }
   // The last owner takes it out again.
   auto drop = [known = std::weak_ptr<Known>(known_), hash](const Texts* gone) {
-    if (auto pool = known.lock()) {
-      auto [begin, end] = pool->equal_range(hash);
+    if (auto all = known.lock()) {
+      auto [begin, end] = all->equal_range(hash);
       for (auto each = begin; each != end; ++each) {
         if (!each->second.expired()) continue;
-        pool->erase(each);
+        all->erase(each);
         break;
       }
     }

@@ -1,6 +1,6 @@
 // Equal lists of texts, kept once: the environments of a user's jobs are mostly the same.
 //
-// Thread: one for a pool and all that it gave out.
+// Thread: one for an object and all that it gave out.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace spate {
 class SharedTexts {
  public:
   using Texts = std::vector<std::string>;
-  // The same object for equal texts, as long as somebody has it. May outlive the pool.
+  // The same object for equal texts, as long as somebody has it. May outlive this.
   std::shared_ptr<const Texts> Share(const Texts& texts);
   // Distinct lists that somebody has.
   size_t size() const { return known_->size(); }

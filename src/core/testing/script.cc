@@ -73,20 +73,20 @@ std::string Difference(const std::vector<std::string>& expected,
                      Join(real));
 }
 
-std::vector<std::string> RunBlock(const Block& block, Machine& machine,
+std::vector<std::string> RunBlock(const Block& block, Subject& subject,
                                   std::vector<std::string>& problems) {
   size_t number = block.line;
   for (const std::string& text : block.input) {
     if (!IsComment(text)) {
       Line line(text);
-      machine.Input(line);
+      subject.Input(line);
       if (auto ok = line.Finish(); !ok) {
         problems.push_back(fmt::format("{}: {}", number, ok.error().message));
       }
     }
     ++number;
   }
-  return machine.EndBlock();
+  return subject.EndBlock();
 }
 
 std::string ReadText(const std::filesystem::path& path) {
@@ -98,7 +98,7 @@ std::string ReadText(const std::filesystem::path& path) {
 
 class ScriptTest : public testing::Test {
  public:
-  ScriptTest(std::filesystem::path path, MakeMachine make, bool rewrite)
+  ScriptTest(std::filesystem::path path, MakeSubject make, bool rewrite)
       : path_(std::move(path)), make_(make), rewrite_(rewrite) {}
 
   void TestBody() override {
@@ -118,15 +118,15 @@ class ScriptTest : public testing::Test {
 
  private:
   std::filesystem::path path_;
-  MakeMachine make_;
+  MakeSubject make_;
   bool rewrite_;
 };
 
 }  // namespace
 
-Outcome RunScript(std::string_view text, const MakeMachine& make) {
+Outcome RunScript(std::string_view text, const MakeSubject& make) {
   Outcome outcome;
-  std::unique_ptr<Machine> machine = make();
+  std::unique_ptr<Subject> subject = make();
   for (const Block& block : SplitBlocks(SplitLines(text))) {
     for (const std::string& line : block.before) outcome.text += line + "\n";
     if (block.input.empty()) {
@@ -135,7 +135,7 @@ Outcome RunScript(std::string_view text, const MakeMachine& make) {
       }
       continue;
     }
-    std::vector<std::string> real = RunBlock(block, *machine, outcome.problems);
+    std::vector<std::string> real = RunBlock(block, *subject, outcome.problems);
     for (const std::string& line : block.input) outcome.text += line + "\n";
     outcome.text += std::string(kRule) + "\n";
     for (const std::string& line : real) outcome.text += line + "\n";
@@ -147,7 +147,7 @@ Outcome RunScript(std::string_view text, const MakeMachine& make) {
   return outcome;
 }
 
-int ScriptMain(int argc, char** argv, const char* folder, MakeMachine make) {
+int ScriptMain(int argc, char** argv, const char* folder, MakeSubject make) {
   testing::InitGoogleTest(&argc, argv);
   const char* wish = std::getenv("SPATE_REWRITE");
   bool rewrite = wish != nullptr && std::string_view(wish) == "1";

@@ -1,5 +1,5 @@
-// Text scripts for pure machines: a file of blocks, each some input lines, `----`, and what the
-// machine must put out for them. Nothing else may come out: the text is compared exactly.
+// Text scripts for pure state machines: a file of blocks, each some input lines, `----`, and what
+// the state machine must put out for them. Nothing else may come out: the text is compared exactly.
 //
 //   # A task that fails is tried once more.
 //   submit j1 tasks=1 retries=1
@@ -27,7 +27,7 @@
 namespace spate::script {
 
 // One input line: a verb, plain words, and NAME=VALUE options. Taking a word that is missing or
-// wrong is remembered as the line's error, and so is a word that nobody took: a machine's code
+// wrong is remembered as the line's error, and so is a word that nobody took: a subject's code
 // for a line just takes what it needs.
 class Line {
  public:
@@ -118,25 +118,25 @@ class Lines {
 // ---- Running -----------------------------------------------------------------------------------
 
 // What a script drives. One is made for each file.
-class Machine {
+class Subject {
  public:
-  virtual ~Machine() = default;
+  virtual ~Subject() = default;
   // One input line. It may act at once or collect events for EndBlock.
   virtual void Input(Line& line) = 0;
   // After a block's last line: acts, checks its invariants, and returns all output of the block.
   virtual std::vector<std::string> EndBlock() = 0;
 };
-using MakeMachine = std::unique_ptr<Machine> (*)();
+using MakeSubject = std::unique_ptr<Subject> (*)();
 
 struct Outcome {
   std::string text;                   // the script with the real output in it
   std::vector<std::string> problems;  // "12: ..."; empty when it behaved as written
 };
 // Pure: text in, text out.
-Outcome RunScript(std::string_view text, const MakeMachine& make);
+Outcome RunScript(std::string_view text, const MakeSubject& make);
 
 // main() of a script test: each *.txt of `folder` becomes a test of its own ("Script.name").
 // Arguments: those of GoogleTest, and --rewrite.
-int ScriptMain(int argc, char** argv, const char* folder, MakeMachine make);
+int ScriptMain(int argc, char** argv, const char* folder, MakeSubject make);
 
 }  // namespace spate::script

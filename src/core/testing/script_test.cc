@@ -1,4 +1,4 @@
-// The driver itself, over a machine that adds.
+// The driver itself, over a subject that adds.
 #include "core/testing/script.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace spate::script {
 namespace {
 
-class Adder : public Machine {
+class Adder : public Subject {
  public:
   void Input(Line& line) override {
     if (line.verb() == "add") {
@@ -21,7 +21,7 @@ class Adder : public Machine {
   uint64_t sum_ = 0;
 };
 
-std::unique_ptr<Machine> MakeAdder() { return std::make_unique<Adder>(); }
+std::unique_ptr<Subject> MakeAdder() { return std::make_unique<Adder>(); }
 
 TEST(RunScript, PassesWhatIsExactlyAsWritten) {
   const char* text = "# It adds.\nadd\nadd by=2\n----\nsum 3\n\n# And goes on.\nadd\n----\nsum 4\n";

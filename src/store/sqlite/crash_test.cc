@@ -24,37 +24,37 @@
 namespace spate::store {
 namespace {
 
-constexpr uint32_t kEach = 4;  // tasks in a batch
+constexpr uint32_t kEach = 4;  // tasks in a bundle
 
 std::string TextOf(TaskIndex index) {
   return std::string(index % 900, static_cast<char>('a' + index % 26)) + std::to_string(index);
 }
 
-// Batch k: a lease and the ends of four tasks, each with its output.
-Batch BatchNumber(uint32_t k) {
-  Batch batch;
+// Bundle k: a lease and the ends of four tasks, each with its output.
+Bundle BundleNumber(uint32_t k) {
+  Bundle bundle;
   TaskIndex first = k * kEach;
-  batch.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{first, kEach}}});
+  bundle.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{first, kEach}}});
   for (TaskIndex i = first; i < first + kEach; ++i) {
     auto ended = EndOf(i);
     ended.end.stdout_total = TextOf(i).size();
-    batch.records.push_back(ended);
-    batch.outputs.push_back(OutputOf(TextOf(i)));
+    bundle.records.push_back(ended);
+    bundle.outputs.push_back(OutputOf(TextOf(i)));
   }
-  return batch;
+  return bundle;
 }
 
-Batch AcceptBatch(uint32_t tasks) {
+Bundle AcceptBundle(uint32_t tasks) {
   JobPlan plan = {.task_count = tasks, .requests = {Needs()}, .runs = {{0, tasks, 0}}};
   RowChunk chunk{JobId(1), 0, {}};
   for (uint32_t i = 0; i < tasks; ++i) chunk.rows.push_back("row " + std::to_string(i));
-  Batch batch;
-  batch.rows.push_back(std::move(chunk));
-  batch.records.push_back(engine::JobAccepted{JobId(1), plan});
-  return batch;
+  Bundle bundle;
+  bundle.rows.push_back(std::move(chunk));
+  bundle.records.push_back(engine::JobAccepted{JobId(1), plan});
+  return bundle;
 }
 
-// The child: appends batches from `next` on, and writes a byte for each that is durable.
+// The child: appends bundles from `next` on, and writes a byte for each that is durable.
 [[noreturn]] void WriteUntilKilled(const std::string& state, uint32_t next, int acks) {
   auto loop = std::move(*os::RealLoop::Create());
   auto dir = JobDir::Open(state, 1);
@@ -62,7 +62,7 @@ Batch AcceptBatch(uint32_t tasks) {
   auto store = SqliteStore::Open(*dir, *loop);
   if (!store) _exit(3);
   std::function<void()> append = [&] {
-    (*store)->Append(BatchNumber(next++), [&](Status status) {
+    (*store)->Append(BundleNumber(next++), [&](Status status) {
       if (!status || write(acks, "+", 1) != 1) _exit(4);
       append();
     });
@@ -72,8 +72,8 @@ Batch AcceptBatch(uint32_t tasks) {
   _exit(5);
 }
 
-// Batches whose records came back, all in order and whole.
-uint32_t WholeBatches(const std::string& state) {
+// Bundles whose records came back, all in order and whole.
+uint32_t WholeBundles(const std::string& state) {
   auto loop = std::move(*os::RealLoop::Create());
   auto dir = JobDir::Open(state, 1);
   EXPECT_TRUE(dir);
@@ -96,21 +96,21 @@ uint32_t WholeBatches(const std::string& state) {
     ++records;
   });
   EXPECT_TRUE(replayed) << MessageOf(replayed.error());
-  EXPECT_EQ(records % (kEach + 1), 0u) << "half a batch came back";
+  EXPECT_EQ(records % (kEach + 1), 0u) << "half a bundle came back";
   return records / (kEach + 1);
 }
 
 // Every attempt's output is its own, in spite of what was cut off in between.
-void CheckOutputs(const std::string& state, uint32_t batches) {
+void CheckOutputs(const std::string& state, uint32_t bundles) {
   {
     auto loop = std::move(*os::RealLoop::Create());
     auto dir = JobDir::Open(state, 1);
     auto store = SqliteStore::Open(*dir, *loop);
-    (*store)->PutJob(ExampleJob(batches * kEach));
+    (*store)->PutJob(ExampleJob(bundles * kEach));
   }
   auto history = History::Open(state, 1);
   ASSERT_TRUE(history) << MessageOf(history.error());
-  for (TaskIndex i = 0; i < batches * kEach; ++i) {
+  for (TaskIndex i = 0; i < bundles * kEach; ++i) {
     auto attempts = history->Attempts(i);
     ASSERT_EQ(attempts->size(), 1u);
     std::string text;
@@ -121,7 +121,7 @@ void CheckOutputs(const std::string& state, uint32_t batches) {
   }
 }
 
-// Runs `child` (which never ends by itself) with a pipe to write a byte for each durable batch, and
+// Runs `child` (it never ends by itself) with a pipe to write a byte for each durable bundle, and
 // kills it after some of them. Returns how many there were.
 template <typename Child>
 uint32_t AcknowledgedUntilKilled(Prng& prng, Child child) {
@@ -154,39 +154,39 @@ TEST(Crash, KilledWriterLosesNothingThatWasAcknowledged) {
     auto dir = JobDir::Create(state);
   }
   Prng prng(20240607);
-  uint32_t batches = 0;
+  uint32_t bundles = 0;
   for (int life = 0; life < 12; ++life) {
     uint32_t acknowledged =
-        AcknowledgedUntilKilled(prng, [&](int acks) { WriteUntilKilled(state, batches, acks); });
-    uint32_t now = WholeBatches(state);
-    EXPECT_GE(now, batches + acknowledged);
-    EXPECT_LE(now, batches + acknowledged + 500);
-    batches = now;
+        AcknowledgedUntilKilled(prng, [&](int acks) { WriteUntilKilled(state, bundles, acks); });
+    uint32_t now = WholeBundles(state);
+    EXPECT_GE(now, bundles + acknowledged);
+    EXPECT_LE(now, bundles + acknowledged + 500);
+    bundles = now;
   }
-  EXPECT_GT(batches, 100u);
-  CheckOutputs(state, batches);
+  EXPECT_GT(bundles, 100u);
+  CheckOutputs(state, bundles);
 }
 
 // ---------------------------------------------------------------------------------------- hub
 
 constexpr uint32_t kHubJobs = 3;
 
-// Batch k is of job 1 + k % 3; every tenth finishes its job, and the job's next one opens it again.
-Batch HubBatch(uint32_t k) {
+// Bundle k is of job 1 + k % 3; every tenth finishes its job, and the job's next one reopens it.
+Bundle HubBundle(uint32_t k) {
   JobId job(1 + k % kHubJobs);
   uint32_t round = k / kHubJobs;
-  Batch batch;
+  Bundle bundle;
   if (round > 0 && round % 10 == 0) {
-    batch.records.push_back(engine::TasksReopened{job, {{0, 1}}});
+    bundle.records.push_back(engine::TasksReopened{job, {{0, 1}}});
   }
-  Batch ends = HubWorld::Ends(job, round * kEach, kEach, "job" + std::to_string(job.value) + ".");
-  std::ranges::move(ends.records, std::back_inserter(batch.records));
-  batch.outputs = std::move(ends.outputs);
+  Bundle ends = HubWorld::Ends(job, round * kEach, kEach, "job" + std::to_string(job.value) + ".");
+  std::ranges::move(ends.records, std::back_inserter(bundle.records));
+  bundle.outputs = std::move(ends.outputs);
   if (round % 10 == 9) {
     uint32_t all = (round + 1) * kEach;
-    batch.records.push_back(engine::JobFinished{job, {.total = all, .succeeded = all}});
+    bundle.records.push_back(engine::JobFinished{job, {.total = all, .succeeded = all}});
   }
-  return batch;
+  return bundle;
 }
 
 [[noreturn]] void RunHubUntilKilled(const std::string& path, uint32_t next, int acks) {
@@ -196,7 +196,7 @@ Batch HubBatch(uint32_t k) {
   auto store = SqliteStore::Open(*dir, *loop);
   if (!store) _exit(3);
   std::function<void()> append = [&] {
-    (*store)->Append(HubBatch(next++), [&](Status status) {
+    (*store)->Append(HubBundle(next++), [&](Status status) {
       if (!status || write(acks, "+", 1) != 1) _exit(4);
       append();
     });
@@ -217,13 +217,13 @@ uint32_t EndsOfJob(SqliteStore& store, JobId job) {
     ++ends;
   });
   EXPECT_TRUE(replayed) << MessageOf(replayed.error());
-  EXPECT_EQ(ends % kEach, 0u) << "half a batch came back";
+  EXPECT_EQ(ends % kEach, 0u) << "half a bundle came back";
   return ends;
 }
 
-// Batches that came back; every job has its own, and Replay those of the unfinished ones.
-uint32_t WholeHubBatches(HubWorld& world) {
-  uint32_t batches = 0;
+// Bundles that came back; every job has its own, and Replay those of the unfinished ones.
+uint32_t WholeHubBundles(HubWorld& world) {
+  uint32_t bundles = 0;
   std::map<uint32_t, uint32_t> replayed;
   EXPECT_TRUE(world.store().Replay([&](const engine::Record& r) {
     if (std::holds_alternative<engine::AttemptEnded>(r)) ++replayed[JobOf(r).value];
@@ -231,7 +231,7 @@ uint32_t WholeHubBatches(HubWorld& world) {
   for (uint32_t number = 1; number <= kHubJobs; ++number) {
     JobId job(number);
     uint32_t ends = EndsOfJob(world.store(), job);
-    batches += ends / kEach;
+    bundles += ends / kEach;
     bool finished = ends > 0 && ends / kEach % 10 == 0;
     EXPECT_EQ(replayed[number], finished ? 0 : ends);
     auto row = world.store().ReadJob(job);
@@ -251,24 +251,24 @@ uint32_t WholeHubBatches(HubWorld& world) {
       EXPECT_EQ(text, "job" + std::to_string(number) + "." + std::to_string(i));
     }
   }
-  return batches;
+  return bundles;
 }
 
 TEST(Crash, KilledHubLosesNothingOfAnyJob) {
   HubWorld world;
   for (uint32_t i = 0; i < kHubJobs; ++i) world.Submit(100);
   Prng prng(7);
-  uint32_t batches = 0;
+  uint32_t bundles = 0;
   for (int life = 0; life < 8; ++life) {
     world.Close();
     uint32_t acknowledged = AcknowledgedUntilKilled(
-        prng, [&](int acks) { RunHubUntilKilled(world.path(), batches, acks); });
+        prng, [&](int acks) { RunHubUntilKilled(world.path(), bundles, acks); });
     world.Open();
-    uint32_t now = WholeHubBatches(world);
-    EXPECT_GE(now, batches + acknowledged);
-    batches = now;
+    uint32_t now = WholeHubBundles(world);
+    EXPECT_GE(now, bundles + acknowledged);
+    bundles = now;
   }
-  EXPECT_GT(batches, 100u);
+  EXPECT_GT(bundles, 100u);
 }
 
 // ------------------------------------------------------------------------------------- damage
@@ -302,9 +302,9 @@ TEST(Crash, FlippedBytesAreRefusedAndTheFileIsLeftAlone) {
   StoreWorld world;
   constexpr uint32_t kTasks = 600;
   ASSERT_TRUE(world.Put(ExampleJob(kTasks)));
-  ASSERT_TRUE(world.Commit(AcceptBatch(kTasks)));
+  ASSERT_TRUE(world.Commit(AcceptBundle(kTasks)));
   for (uint32_t k = 0; k < kTasks / kEach; ++k) {
-    world.store().Append(BatchNumber(k), [](Status) {});
+    world.store().Append(BundleNumber(k), [](Status) {});
   }
   world.CloseStore();
   std::string path = world.dir().DbPath();
@@ -450,17 +450,17 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
 
 // ---------------------------------------------------------------------------------- disk full
 
-// Appends until the store gives up; returns the batches that were acknowledged.
+// Appends until the store gives up; returns the bundles that were acknowledged.
 uint32_t FillUntilError(StoreWorld& world, uint32_t next, Error& error) {
   uint32_t acknowledged = 0;
   int errors = 0;
   std::function<void()> append = [&] {
-    world.store().Append(BatchNumber(next++), [&](Status status) {
+    world.store().Append(BundleNumber(next++), [&](Status status) {
       if (!status) {
         // All that is queued behind it, and all that comes later, gets the error.
         if (++errors == 1) {
           error = status.error();
-          world.store().Append(BatchNumber(next++), [&](Status later) {
+          world.store().Append(BundleNumber(next++), [&](Status later) {
             EXPECT_EQ(later.error().message, error.message);
             world.loop().Stop();
           });
@@ -482,11 +482,11 @@ uint32_t FillUntilError(StoreWorld& world, uint32_t next, Error& error) {
 
 void ExpectResumable(StoreWorld& world, uint32_t acknowledged) {
   world.Reopen();
-  uint32_t batches = static_cast<uint32_t>(world.Replayed().size()) / (kEach + 1);
-  EXPECT_GE(batches, acknowledged);
-  ASSERT_TRUE(world.Commit(BatchNumber(batches)));
+  uint32_t bundles = static_cast<uint32_t>(world.Replayed().size()) / (kEach + 1);
+  EXPECT_GE(bundles, acknowledged);
+  ASSERT_TRUE(world.Commit(BundleNumber(bundles)));
   world.Reopen();
-  EXPECT_EQ(world.Replayed().size(), (batches + 1) * (kEach + 1));
+  EXPECT_EQ(world.Replayed().size(), (bundles + 1) * (kEach + 1));
   auto report = CheckJob(world.state(), 1);
   for (const std::string& problem : report->problems) {
     // There is no JobAccepted and no row in these journals.

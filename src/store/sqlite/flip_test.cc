@@ -181,8 +181,8 @@ TEST(Flips, OfARunsJournalAreNoReasonToBeginAnew) {
   StoreWorld world;
   JobRow written = ExampleJob(kTasks);
   ASSERT_TRUE(world.Put(written));
-  Batch batch = HubWorld::Accept(JobId(1), kTasks);
-  ASSERT_TRUE(world.Commit(std::move(batch)));
+  Bundle bundle = HubWorld::Accept(JobId(1), kTasks);
+  ASSERT_TRUE(world.Commit(std::move(bundle)));
   for (TaskIndex first = 0; first < kTasks; first += 100) {
     ASSERT_TRUE(world.Commit(HubWorld::Ends(JobId(1), first, 50)));
   }

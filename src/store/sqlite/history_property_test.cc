@@ -38,17 +38,17 @@ void Check(uint64_t seed, int worlds, const std::function<void()>& property) {
 }
 
 void Write(HubWorld& hub, const std::vector<Record>& records) {
-  Batch batch;
-  batch.now = kSome;
+  Bundle bundle;
+  bundle.now = kSome;
   for (const Record& record : records) {
     if (const auto* accepted = std::get_if<engine::JobAccepted>(&record)) {
       hub.store().PutJob(HubWorld::RowOf(accepted->job, accepted->plan.task_count));
     }
-    batch.records.push_back(record);
-    if (batch.records.size() < 50) continue;
-    RC_ASSERT(hub.Commit(std::exchange(batch, {.now = kSome})));
+    bundle.records.push_back(record);
+    if (bundle.records.size() < 50) continue;
+    RC_ASSERT(hub.Commit(std::exchange(bundle, {.now = kSome})));
   }
-  RC_ASSERT(hub.Commit(std::move(batch)));
+  RC_ASSERT(hub.Commit(std::move(bundle)));
 }
 
 // The attempts of each task that have ended, and how many of them count.
@@ -177,7 +177,7 @@ TEST_P(OfRandomWorlds, WhatDoesNotFollowIsRefused) {
       JobReplay replay(id);
       uint64_t seq = 0;
       for (const Record& record : DamagedRecordsOf(world, id, prng)) {
-        if (!replay.Take(++seq, record)) ++refused;
+        if (!replay.Apply(++seq, record)) ++refused;
         replay.job().CheckInvariants();
       }
     }

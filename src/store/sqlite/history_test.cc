@@ -13,14 +13,14 @@ namespace {
 
 using engine::Verdict;
 
-Batch Accept(uint32_t count) {
+Bundle Accept(uint32_t count) {
   JobPlan plan = {.task_count = count, .requests = {Needs()}, .runs = {{0, count, 0}}};
   RowChunk chunk{JobId(1), 0, {}};
   for (uint32_t i = 0; i < count; ++i) chunk.rows.push_back("command " + std::to_string(i));
-  Batch batch;
-  batch.rows.push_back(std::move(chunk));
-  batch.records.push_back(engine::JobAccepted{JobId(1), plan});
-  return batch;
+  Bundle bundle;
+  bundle.rows.push_back(std::move(chunk));
+  bundle.records.push_back(engine::JobAccepted{JobId(1), plan});
+  return bundle;
 }
 
 // A job of ten: 0-3 succeeded, 4 failed after a retry, 5 failed and reopened, 6 withdrawn, 7
@@ -28,22 +28,22 @@ Batch Accept(uint32_t count) {
 void WriteTen(StoreWorld& world) {
   ASSERT_TRUE(world.Put(ExampleJob(10)));
   ASSERT_TRUE(world.Commit(Accept(10)));
-  Batch batch;
-  batch.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{0, 6}, {7, 2}}});
+  Bundle bundle;
+  bundle.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{0, 6}, {7, 2}}});
   for (TaskIndex i = 0; i < 4; ++i) {
-    batch.records.push_back(EndOf(i));
-    batch.outputs.push_back(i == 2 ? nullptr : OutputOf("out" + std::to_string(i), "err"));
-    auto& end = std::get<engine::AttemptEnded>(batch.records.back()).end;
+    bundle.records.push_back(EndOf(i));
+    bundle.outputs.push_back(i == 2 ? nullptr : OutputOf("out" + std::to_string(i), "err"));
+    auto& end = std::get<engine::AttemptEnded>(bundle.records.back()).end;
     end.stdout_total = i == 2 ? 0 : 4;
     end.stderr_total = i == 2 ? 0 : 3;
   }
   auto again = EndOf(4, Cause::kExit);
   again.verdict = Verdict::kRetry;
   again.end.note = "first try";
-  batch.records.push_back(again);
-  batch.records.push_back(EndOf(5, Cause::kSignal));
-  ASSERT_TRUE(world.Commit(std::move(batch)));
-  Batch more;
+  bundle.records.push_back(again);
+  bundle.records.push_back(EndOf(5, Cause::kSignal));
+  ASSERT_TRUE(world.Commit(std::move(bundle)));
+  Bundle more;
   more.records.push_back(engine::TasksWithdrawn{JobId(1), {{6, 1}}});
   more.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(1), {{8, 1}}});
   more.records.push_back(engine::TasksReopened{JobId(1), {{5, 1}}});
@@ -102,13 +102,13 @@ TEST(History, TasksAndCountsWhileItRuns) {
 TEST(History, WhatComesBackOfCancelledTasksIsCancelled) {
   StoreWorld world;
   WriteTen(world);
-  Batch batch;
-  batch.records.push_back(engine::TasksCancelled{JobId(1), {{7, 1}}, ""});
-  batch.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(1), {{7, 1}}});
-  batch.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(2), {{8, 2}}});
-  batch.records.push_back(engine::JobCancelled{JobId(1), ""});
-  batch.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(2), {{8, 2}}});
-  ASSERT_TRUE(world.Commit(std::move(batch)));
+  Bundle bundle;
+  bundle.records.push_back(engine::TasksCancelled{JobId(1), {{7, 1}}, ""});
+  bundle.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(1), {{7, 1}}});
+  bundle.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(2), {{8, 2}}});
+  bundle.records.push_back(engine::JobCancelled{JobId(1), ""});
+  bundle.records.push_back(engine::Returned{NodeId(1), JobId(1), Attempt(2), {{8, 2}}});
+  ASSERT_TRUE(world.Commit(std::move(bundle)));
   auto history = History::Open(world.state(), 1);
   ASSERT_TRUE(history) << MessageOf(history.error());
   using Indices = std::vector<TaskIndex>;
@@ -176,9 +176,9 @@ TEST(History, RefreshSeesWhatCameLater) {
   WriteTen(world);
   auto history = History::Open(world.state(), 1);
   EXPECT_EQ(history->Counts()->succeeded, 4u);
-  Batch batch;
-  batch.records.push_back(EndOf(7));
-  ASSERT_TRUE(world.Commit(std::move(batch)));
+  Bundle bundle;
+  bundle.records.push_back(EndOf(7));
+  ASSERT_TRUE(world.Commit(std::move(bundle)));
   EXPECT_EQ(history->Counts()->succeeded, 4u);
   history->Refresh();
   EXPECT_EQ(history->Counts()->succeeded, 5u);

@@ -137,7 +137,7 @@ TEST(HubStore, TheLastRecordEndsTheRow) {
   JobId job = world.Submit(3);
   ASSERT_TRUE(world.Commit(HubWorld::Ends(job, 0, 3)));
   // What the hub notes of a job now and then may wait behind its last record.
-  Batch end;
+  Bundle end;
   end.records.push_back(engine::JobFinished{job, {.total = 3, .succeeded = 2, .failed = 1}});
   end.now = kStart + Duration::Seconds(7);
   world.store().Append(std::move(end), [](Status) {});
@@ -203,7 +203,7 @@ TEST(HubStore, ADamagedJobIsSetAsideAlone) {
     HubWorld world;
     for (int i = 0; i < 3; ++i) world.Submit(3);
     ASSERT_TRUE(world.Commit(HubWorld::Ends(JobId(1), 0, 1)));  // 4 and 5
-    Batch two;
+    Bundle two;
     two.records.push_back(EndOf(0, Cause::kSuccess, JobId(2)));
     ASSERT_TRUE(world.Commit(std::move(two)));  // 6
     world.Close();
@@ -385,13 +385,13 @@ TEST(HubStore, MoreJobsWithOutputThanOpenFiles) {
   constexpr uint32_t kJobs = 150;
   for (uint32_t i = 0; i < kJobs; ++i) world.Submit(4);
   for (TaskIndex i = 0; i < 2; ++i) {
-    // All in one batch, and so in one commit.
-    Batch all;
+    // All in one bundle, and so in one commit.
+    Bundle all;
     for (uint32_t job = 1; job <= kJobs; ++job) {
-      Batch one = HubWorld::Ends(JobId(job), i, 1, "out" + std::to_string(job) + ".");
+      Bundle one = HubWorld::Ends(JobId(job), i, 1, "out" + std::to_string(job) + ".");
       std::ranges::move(one.records, std::back_inserter(all.records));
       std::ranges::move(one.outputs, std::back_inserter(all.outputs));
-      Batch two = HubWorld::Ends(JobId(job), i + 2, 1, "more");
+      Bundle two = HubWorld::Ends(JobId(job), i + 2, 1, "more");
       std::ranges::move(two.records, std::back_inserter(all.records));
       std::ranges::move(two.outputs, std::back_inserter(all.outputs));
     }
@@ -451,7 +451,7 @@ TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {
   JobRow row = HubWorld::RowOf(world.store().NextJobId(), 3);
   row.submission = "s1";
   world.store().PutJob(row);
-  Batch text;
+  Bundle text;
   text.rows.push_back({row.job, 0, {"a", "b"}});
   ASSERT_TRUE(world.Commit(std::move(text)));
   EXPECT_EQ(world.store().FindSubmission("s1").value(), row.job);
@@ -474,7 +474,7 @@ TEST(HubStore, ASubmissionThatWasCutShortIsRemoved) {
 TEST(HubStore, RowsOfAnUploadThatWasCutShortAreRemoved) {
   HubWorld world;
   JobId job = world.store().NextJobId();
-  Batch text;
+  Bundle text;
   text.rows.push_back({job, 0, {"a", "b"}});
   ASSERT_TRUE(world.Commit(std::move(text)));
   ASSERT_EQ(Query(world, "SELECT COUNT(*) FROM rows"), 1);

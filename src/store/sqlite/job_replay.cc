@@ -124,7 +124,7 @@ Status Replayer::TakeAttempt() {
   ended.verdict = static_cast<engine::Verdict>(verdict);
   ended.counts = (attempts_.Int(6) & 1) != 0;
   if (auto read = ReadEnded(seq, ended); !read) return read;
-  if (!replay_.Take(seq, attempt_)) return std::unexpected(DoesNotFollow("attempt", seq));
+  if (!replay_.Apply(seq, attempt_)) return std::unexpected(DoesNotFollow("attempt", seq));
   bool succeeded = ended.verdict == engine::Verdict::kSucceeded;
   replay_.sums().Add(attempts_, kSums, ended.end.ref.index, succeeded);
   return {};
@@ -149,7 +149,7 @@ Status Replayer::TakeLog() {
     return Within(fmt::format("'{}', row {} of table log", EscapeForScreen(db_.path()), seq),
                   std::move(record.error()));
   }
-  if (!replay_.Take(seq, *record)) return std::unexpected(DoesNotFollow("log", seq));
+  if (!replay_.Apply(seq, *record)) return std::unexpected(DoesNotFollow("log", seq));
   return {};
 }
 
@@ -169,7 +169,7 @@ bool JobReplay::IsOfJob(const Record& record) const {
   return of == job_ || of == JobId();
 }
 
-bool JobReplay::Take(uint64_t seq, const Record& record) {
+bool JobReplay::Apply(uint64_t seq, const Record& record) {
   if (!IsOfJob(record) || !state_.Admits(record)) return false;
   changes_.Clear();
   state_.Apply(record, changes_);

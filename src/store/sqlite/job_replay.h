@@ -49,7 +49,7 @@ class JobReplay {
 
   // The next record of the job, or of none. False: it does not follow from those before it, and
   // nothing was done.
-  bool Take(uint64_t seq, const engine::Record& record);
+  bool Apply(uint64_t seq, const engine::Record& record);
   AttemptSums& sums() { return sums_; }
 
  private:

@@ -42,7 +42,7 @@ struct OutputEnd {
 using RowChange = std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow,
                                EpochBegun, ForgetPiece, OutputEnd>;
 
-// A batch on its way; its rows stay readable for the loop's thread, which shares them.
+// A bundle on its way; its rows stay readable for the loop's thread, which shares them.
 struct WriteItem {
   std::vector<std::shared_ptr<const RowChunk>> rows;
   std::vector<engine::Record> records;

@@ -118,9 +118,9 @@ TEST_F(PruneTest, FoldsTheLogOfAKilledRun) {
   auto dir = std::make_unique<JobDir>(Make(JobState::kRunning, 1));
   // What a killed run leaves: a log that holds commits. Copied while the store is open.
   auto store = SqliteStore::Open(*dir, *loop_);
-  Batch batch;
-  batch.records.push_back(EndOf(0));
-  (*store)->Append(std::move(batch), [&](Status) { loop_->Stop(); });
+  Bundle bundle;
+  bundle.records.push_back(EndOf(0));
+  (*store)->Append(std::move(bundle), [&](Status) { loop_->Stop(); });
   loop_->Run();
   std::string log = os::ReadFile(dir->DbPath() + "-wal", 1 << 20).value();
   store->reset();

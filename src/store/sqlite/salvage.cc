@@ -44,10 +44,10 @@ struct Remains {
   std::optional<JobPlan> plan;
   std::vector<Task> tasks;
 
-  void Take(const engine::Record& record) {
+  void Apply(const engine::Record& record) {
     std::visit([this](const auto& r) { On(r); }, record);
   }
-  void Take(const AttemptEntry& entry) {
+  void Apply(const AttemptEntry& entry) {
     const AttemptEnd& e = entry.record.end;
     if (e.ref.index >= tasks.size()) return;
     Task& task = tasks[e.ref.index];
@@ -281,9 +281,9 @@ Status Salvager::CopyRecords() {
     if (job != JobId() && !first_.contains(job)) continue;
     if (auto at = damaged_.find(job); at != damaged_.end()) {
       if (attempt != nullptr) {
-        at->second.Take(*attempt);
+        at->second.Apply(*attempt);
       } else {
-        at->second.Take(*record);
+        at->second.Apply(*record);
       }
       continue;
     }

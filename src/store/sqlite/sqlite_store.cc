@@ -1,4 +1,4 @@
-// The loop's side of the journal: it hands batches to the CommitThread, answers for rows (queued
+// The loop's side of the journal: it hands bundles to the CommitThread, answers for rows (queued
 // ones from memory, durable ones from a connection of its own), and replays.
 //
 // An existing file is read, and found sound, by connections that cannot write; the writing one is
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "store/batch.h"
+#include "store/bundle.h"
 #include "store/sqlite/commit_thread.h"
 #include "store/sqlite/forget.h"
 #include "store/sqlite/job_reader.h"
@@ -117,15 +117,17 @@ Status SqliteStore::LookAtHub() {
   return {};
 }
 
-void SqliteStore::Append(Batch batch, Done done) { Queue(std::move(batch), {}, std::move(done)); }
+void SqliteStore::Append(Bundle bundle, Done done) {
+  Queue(std::move(bundle), {}, std::move(done));
+}
 
 void SqliteStore::Change(RowChange change, Done done) {
-  Batch batch;
+  Bundle bundle;
   const auto* progress = std::get_if<JobProgress>(&change);
-  batch.urgent = progress != nullptr && progress->state == JobState::kFinished;
+  bundle.urgent = progress != nullptr && progress->state == JobState::kFinished;
   std::vector<RowChange> changes;
   changes.push_back(std::move(change));
-  Queue(std::move(batch), std::move(changes), std::move(done));
+  Queue(std::move(bundle), std::move(changes), std::move(done));
 }
 
 void SqliteStore::PutJob(JobRow row, Done done) {
@@ -158,26 +160,26 @@ void SqliteStore::ForgetJob(JobId job, Done done) {
 
 uint64_t SqliteStore::Backlog() const { return thread_->backlog(); }
 
-void SqliteStore::Queue(Batch batch, std::vector<RowChange> changes, Done done) {
+void SqliteStore::Queue(Bundle bundle, std::vector<RowChange> changes, Done done) {
   if (!std::exchange(appended_, true)) {
     for (JobId job : leftovers_) ForgetJob(job);
     for (const auto& [job, end] : std::exchange(scan_.output, {}))
       Change(OutputEnd{job, end}, nullptr);
   }
-  uint64_t bytes = BatchBytes(batch) + changes.size() * sizeof(RowChange);
+  uint64_t bytes = BundleBytes(bundle) + changes.size() * sizeof(RowChange);
   auto item = std::make_unique<WriteItem>();
-  for (RowChunk& chunk : batch.rows) {
+  for (RowChunk& chunk : bundle.rows) {
     if (chunk.rows.empty()) continue;
     row_reader_.DropFrom(chunk.job, chunk.first);
     auto shared = std::make_shared<const RowChunk>(std::move(chunk));
     queued_rows_[RowKey(shared->job, shared->first)] = shared;
     item->rows.push_back(std::move(shared));
   }
-  item->records = std::move(batch.records);
-  item->outputs = std::move(batch.outputs);
+  item->records = std::move(bundle.records);
+  item->outputs = std::move(bundle.outputs);
   item->changes = std::move(changes);
-  item->now = batch.now;
-  item->urgent = batch.urgent;
+  item->now = bundle.now;
+  item->urgent = bundle.urgent;
   thread_->Add(std::move(item), bytes,
                [this, done = std::move(done)](Status status, const WriteItem& written) {
                  ForgetQueued(written.rows);

@@ -53,7 +53,7 @@ class SqliteStore final : public HubStore {
                                                    SqliteOptions options = {});
   ~SqliteStore() override;
 
-  void Append(Batch batch, Done done) override;
+  void Append(Bundle bundle, Done done) override;
   uint64_t Backlog() const override;
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
   Status ReplayJob(JobId job, const std::function<void(const engine::Record&)>& visit) override;
@@ -98,7 +98,7 @@ class SqliteStore final : public HubStore {
                                                      const SqliteOptions& options);
   Status LookAtHub();
   void Change(RowChange change, Done done);
-  void Queue(Batch batch, std::vector<RowChange> changes, Done done);
+  void Queue(Bundle bundle, std::vector<RowChange> changes, Done done);
   Result<std::string_view> Row(JobId job, TaskIndex index);
   void ForgetQueued(const std::vector<std::shared_ptr<const RowChunk>>& rows);
   template <typename Read>

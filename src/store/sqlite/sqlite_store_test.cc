@@ -10,17 +10,17 @@
 namespace spate::store {
 namespace {
 
-Batch LeaseAndEnds(TaskIndex first, uint32_t count) {
-  Batch batch;
-  batch.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{first, count}}});
-  for (TaskIndex i = first; i < first + count; ++i) batch.records.push_back(EndOf(i));
-  return batch;
+Bundle LeaseAndEnds(TaskIndex first, uint32_t count) {
+  Bundle bundle;
+  bundle.records.push_back(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{first, count}}});
+  for (TaskIndex i = first; i < first + count; ++i) bundle.records.push_back(EndOf(i));
+  return bundle;
 }
 
 TEST(SqliteStore, RecordsComeBackInOrder) {
   StoreWorld world;
   JobPlan plan = {.task_count = 20, .requests = {Needs()}, .runs = {{0, 20, 0}}};
-  Batch first;
+  Bundle first;
   first.records.push_back(engine::JobAccepted{JobId(1), plan});
   ASSERT_TRUE(world.Commit(std::move(first)));
   ASSERT_TRUE(world.Commit(LeaseAndEnds(0, 10)));
@@ -50,7 +50,7 @@ TEST(SqliteStore, WhatIsUrgentWaitsForNoGap) {
   int durable = 0;
   for (TaskIndex i = 0; i < 20; ++i) {
     world.store().Append(LeaseAndEnds(2 * i, 1), [&](Status status) { durable += status ? 1 : 0; });
-    Batch urgent = LeaseAndEnds(2 * i + 1, 1);
+    Bundle urgent = LeaseAndEnds(2 * i + 1, 1);
     urgent.urgent = true;
     ASSERT_TRUE(world.Commit(std::move(urgent)));
     EXPECT_EQ(durable, i + 1);
@@ -84,9 +84,9 @@ TEST(SqliteStore, EveryFieldOfAnAttemptComesBack) {
   e.processes = {{1, 2, 3, 4}};
   engine::AttemptEnded never;  // not started at all
   never.end.ref = {JobId(77), 1, Attempt(1)};
-  Batch batch;
-  batch.records = {rare, never};
-  ASSERT_TRUE(world.Commit(std::move(batch)));
+  Bundle bundle;
+  bundle.records = {rare, never};
+  ASSERT_TRUE(world.Commit(std::move(bundle)));
   world.Reopen();
   auto records = world.Replayed();
   ASSERT_EQ(records.size(), 2u);
@@ -165,10 +165,10 @@ TEST(SqliteStore, RowsFromMemoryAndFromDisk) {
   all[17] = std::string("any \0\n\xff bytes", 13);
   all[18] = "";
   all[19] = std::string(200'000, 'x');
-  Batch batch;
-  batch.rows.push_back({JobId(1), 0, {all.begin(), all.begin() + 3000}});
-  batch.rows.push_back({JobId(1), 3000, {all.begin() + 3000, all.end()}});
-  world.store().Append(std::move(batch), [&](Status) { world.loop().Stop(); });
+  Bundle bundle;
+  bundle.rows.push_back({JobId(1), 0, {all.begin(), all.begin() + 3000}});
+  bundle.rows.push_back({JobId(1), 3000, {all.begin() + 3000, all.end()}});
+  world.store().Append(std::move(bundle), [&](Status) { world.loop().Stop(); });
   auto check = [&](TaskIndex first, uint32_t count) {
     auto rows = world.store().Rows(JobId(1), first, count);
     ASSERT_TRUE(rows) << MessageOf(rows.error());
@@ -192,9 +192,9 @@ TEST(SqliteStore, RowsFromMemoryAndFromDisk) {
 TEST(SqliteStore, RowsOfAnUnfinishedSubmissionAreReplaced) {
   StoreWorld world;
   auto rows = [](TaskIndex first, uint32_t count, const std::string& text) {
-    Batch batch;
-    batch.rows.push_back({JobId(1), first, std::vector<std::string>(count, text)});
-    return batch;
+    Bundle bundle;
+    bundle.rows.push_back({JobId(1), first, std::vector<std::string>(count, text)});
+    return bundle;
   };
   ASSERT_TRUE(world.Commit(rows(0, 10, "kept")));
   ASSERT_TRUE(world.Commit(rows(10, 500, "orphan")));
@@ -241,11 +241,11 @@ TEST(SqliteStore, JobRow) {
 
 TEST(SqliteStore, ViewsAreReadable) {
   StoreWorld world;
-  Batch batch;
+  Bundle bundle;
   engine::AttemptEnded again = EndOf(1, Cause::kSignal);
   again.verdict = engine::Verdict::kRetry;
-  batch.records = {EndOf(0), again, EndOf(2, Cause::kMemory)};
-  ASSERT_TRUE(world.Commit(std::move(batch)));
+  bundle.records = {EndOf(0), again, EndOf(2, Cause::kMemory)};
+  ASSERT_TRUE(world.Commit(std::move(bundle)));
   auto db = OpenJournalToRead(world.dir().DbPath());
   ASSERT_TRUE(db);
   auto text = [&](const char* sql) {

@@ -38,13 +38,13 @@ class HubWorld {
     Open();
   }
 
-  Status Commit(Batch batch) {
-    return Await(*loop_, [&](auto done) { store_->Append(std::move(batch), done); });
+  Status Commit(Bundle bundle) {
+    return Await(*loop_, [&](auto done) { store_->Append(std::move(bundle), done); });
   }
   Status Record(engine::Record record) {
-    Batch batch;
-    batch.records.push_back(std::move(record));
-    return Commit(std::move(batch));
+    Bundle bundle;
+    bundle.records.push_back(std::move(record));
+    return Commit(std::move(bundle));
   }
   Status Put(JobRow row) {
     return Await(*loop_, [&](auto done) { store_->PutJob(std::move(row), done); });
@@ -58,16 +58,16 @@ class HubWorld {
     row.state = JobState::kQueued;
     return row;
   }
-  static Batch Accept(JobId job, uint32_t tasks) {
+  static Bundle Accept(JobId job, uint32_t tasks) {
     JobPlan plan = {.task_count = tasks, .requests = {Needs()}, .runs = {{0, tasks, 0}}};
     RowChunk chunk{job, 0, {}};
     for (uint32_t i = 0; i < tasks; ++i) {
       chunk.rows.push_back("row " + std::to_string(job.value) + "." + std::to_string(i + 1));
     }
-    Batch batch;
-    batch.rows.push_back(std::move(chunk));
-    batch.records.push_back(engine::JobAccepted{job, plan});
-    return batch;
+    Bundle bundle;
+    bundle.rows.push_back(std::move(chunk));
+    bundle.records.push_back(engine::JobAccepted{job, plan});
+    return bundle;
   }
   // Accepts a job under the next number.
   JobId Submit(uint32_t tasks, std::string user = "ada") {
@@ -77,23 +77,23 @@ class HubWorld {
     return job;
   }
   // A lease of these tasks and their ends, each with `text` and its number as output.
-  static Batch Ends(JobId job, TaskIndex first, uint32_t count, const std::string& text = "") {
-    Batch batch;
-    batch.records.push_back(engine::Leased{NodeId(1), job, Attempt(1), {{first, count}}});
+  static Bundle Ends(JobId job, TaskIndex first, uint32_t count, const std::string& text = "") {
+    Bundle bundle;
+    bundle.records.push_back(engine::Leased{NodeId(1), job, Attempt(1), {{first, count}}});
     for (TaskIndex i = first; i < first + count; ++i) {
-      batch.records.push_back(EndOf(i, Cause::kSuccess, job));
-      auto& end = std::get<engine::AttemptEnded>(batch.records.back()).end;
+      bundle.records.push_back(EndOf(i, Cause::kSuccess, job));
+      auto& end = std::get<engine::AttemptEnded>(bundle.records.back()).end;
       std::string output = text.empty() ? "" : text + std::to_string(i);
       end.stdout_total = output.size();
-      batch.outputs.push_back(output.empty() ? nullptr : OutputOf(output));
+      bundle.outputs.push_back(output.empty() ? nullptr : OutputOf(output));
     }
-    return batch;
+    return bundle;
   }
   Status Finish(JobId job, uint32_t tasks) {
-    Batch batch;
-    batch.records.push_back(engine::JobFinished{job, {.total = tasks, .succeeded = tasks}});
-    batch.now = Instant{1'600'000'009'000'000'000};
-    return Commit(std::move(batch));
+    Bundle bundle;
+    bundle.records.push_back(engine::JobFinished{job, {.total = tasks, .succeeded = tasks}});
+    bundle.now = Instant{1'600'000'009'000'000'000};
+    return Commit(std::move(bundle));
   }
 
  private:

@@ -1,4 +1,4 @@
-// For tests of the journal: a state folder, a loop, and batches to write.
+// For tests of the journal: a state folder, a loop, and bundles to write.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -104,8 +104,8 @@ class StoreWorld {
   }
 
   // Appends and waits for its end.
-  Status Commit(Batch batch) {
-    return Await(*loop_, [&](auto done) { store_->Append(std::move(batch), done); });
+  Status Commit(Bundle bundle) {
+    return Await(*loop_, [&](auto done) { store_->Append(std::move(bundle), done); });
   }
   Status Put(JobRow row) {
     return Await(*loop_, [&](auto done) { store_->PutJob(std::move(row), done); });

@@ -102,13 +102,14 @@ void Board::Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lo
   CountGiven(job, tasks);
 }
 
-void Board::Take(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy) {
+void Board::TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks,
+                     bool lossy) {
   node.lossy -= lossy ? 1 : 0;
-  TakeUse(job, node, request, tasks);
-  if (node.present) Open(id, node);
+  DropUse(job, node, request, tasks);
+  if (node.present) MarkRoomy(id, node);
 }
 
-void Board::TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
+void Board::DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   JobHere& here = node.jobs.at(job.id);
   User& user = *job.user;
   CHECK(here.leased >= tasks);
@@ -117,8 +118,8 @@ void Board::TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   uint64_t charge = here.charged / here.leased * tasks;
   if (here.leased == tasks) charge = here.charged;
   const Needs& needs = job.NeedsOf(request);
-  TakeTasks(here.held, node.offer, needs, tasks);
-  TakeTasks(node.held, node.offer, needs, tasks);
+  SubtractTasks(here.held, node.offer, needs, tasks);
+  SubtractTasks(node.held, node.offer, needs, tasks);
   CountCrowded(node);
   here.leased -= tasks;
   here.charged -= charge;
@@ -154,9 +155,9 @@ void Board::CountCrowded(Node& node) {
   crowded += node.crowded ? 1 : 0;
 }
 
-void Board::Open(NodeId id, Node& node) {
-  if (std::exchange(node.open, true)) return;
-  open.push_back(id);
+void Board::MarkRoomy(NodeId id, Node& node) {
+  if (std::exchange(node.roomy, true)) return;
+  roomy.push_back(id);
 }
 
 void Board::DropNode(NodeId id) {

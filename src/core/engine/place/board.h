@@ -52,7 +52,7 @@ struct Node {
   Instant moved;                  // a task ended, or was given to it when it had room
   bool recalled = false;  // it was asked for what waits there, and neither answered nor was given
                           // anything since
-  bool open = false;      // it may have room for what there is; see Board::Open
+  bool roomy = false;     // it may have room for what there is; see Board::MarkRoomy
 
   // For others than placement.
   Instant lost_at = Instant::Never();  // while it is silent
@@ -187,15 +187,15 @@ class Board {
   void Refresh(Job& job);
   // `tasks` of the job take something of the node, or no longer do.
   void AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
-  void TakeUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
+  void DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
   // The same, as they were leased to it, or are no longer.
   void Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
-  void Take(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  void TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
   // It has no leases: its offer and speed are learned anew.
   void Forget(Node& node);
   void Learn(Node& node, JobId job, Duration wall);
   // The node may have room for what there is.
-  void Open(NodeId id, Node& node);
+  void MarkRoomy(NodeId id, Node& node);
   void Settle(Job& job);
   // The job whose tasks are due first, if they are due now. Its classes are to be told, and it is
   // to be settled.
@@ -240,9 +240,9 @@ class Board {
 
   // ---- Decide's
   // Nodes that may have room for what there is, each perhaps more than once, and some that have
-  // gone: Node::open counts. Others were found to be well supplied, and nothing of them has ended
+  // gone: Node::roomy counts. Others were found to be well supplied, and nothing of them has ended
   // since.
-  std::vector<NodeId> open;
+  std::vector<NodeId> roomy;
   bool look_at_all = false;  // something else changed: the next pass looks at every node
   bool unpark = false;       // another node may fit what had fitted none
   uint64_t rounds = 0;       // Round

@@ -19,16 +19,16 @@ const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give) {
       number_ = board_.rounds;
       round_.emplace(board_.turns, number_);
     }
-    // Where all open nodes are kept, who has looked at the others before need not be asked.
+    // Where all roomy nodes are kept, jobs that have looked at the others need not be asked.
     std::optional<Turn> turn = round_->Next(/*fresh_only=*/fit_.AllKept());
     if (!turn) break;
     TakeTurn(*turn, give);
   }
-  Close();
+  EndPass();
   return fit_.reservations();
 }
 
-void Decider::Close() {
+void Decider::EndPass() {
   fit_.End();
   for (const auto& [user, group] : looked_groups_) user->line.SetLooked(group);
   for (const auto& [name, group] : misfits_) board_.Park(*name, group);
@@ -36,7 +36,7 @@ void Decider::Close() {
 
 void Decider::TakeTurn(const Turn& turn, const Give& give) {
   Job& job = *board_.FindJob(turn.job);
-  if (!turn.fresh && fit_.AllKept()) return round_->Closed();
+  if (!turn.fresh && fit_.AllKept()) return round_->PassedGroup();
   fit_.Look(turn.fresh);
   looked_ = false;
   Job::Asking& asking = AskingOf(job);
@@ -62,7 +62,7 @@ void Decider::Tell(const Job& job, Served served) {
   } else if (served == Served::kNothing) {
     round_->Passed();
   } else {
-    round_->Closed();
+    round_->PassedGroup();
   }
 }
 

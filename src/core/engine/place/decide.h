@@ -8,10 +8,10 @@
 // shares meet. Fit is greedy.h's: a request without room has some reserved; one that fits no node
 // stands in nobody's way.
 //
-// Cost: a look at each open node for each distinct request that comes to a head, and a logarithm
-// for each assignment. Nodes that were found to be well supplied are not open until something ends
+// Cost: a look at each roomy node for each distinct request that comes to a head, and a logarithm
+// for each assignment. Nodes that were found to be well supplied are not roomy until something ends
 // there. Jobs that ask for the same are one group: a new group looks at all nodes once, then at
-// open ones; one that fits no node stands aside until a node joins; jobs and users at their bound
+// roomy ones; one that fits no node stands aside until a node joins; jobs and users at their bound
 // stand in no line.
 #pragma once
 
@@ -68,7 +68,7 @@ class Decider {
   Served PassOver(Job& job, Job::Asking& asking);
   Bound BoundOf(Job& job, uint32_t request);
   uint32_t PartOf(const Job& job, uint32_t room) const;
-  void Close();
+  void EndPass();
 
   Board& board_;
   Greedy fit_;

@@ -53,7 +53,7 @@ class World {
     if (offer.milli_cpus == 0) offer.milli_cpus = offer.slots * kMilliCpu;
     node.offer = std::move(offer);
     node.present = true;
-    board.Open(id, node);
+    board.MarkRoomy(id, node);
     board.unpark = true;
     return id;
   }
@@ -86,7 +86,7 @@ class World {
     Job& job = *board.FindJob(id);
     Kept& kept = kept_.at(id);
     --kept.leased;
-    board.Take(job, node, board.nodes.at(node), request, 1, false);
+    board.TakeBack(job, node, board.nodes.at(node), request, 1, false);
     Tell(job, kept, request);
     board.Settle(job);
   }

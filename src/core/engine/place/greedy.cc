@@ -31,24 +31,24 @@ void Greedy::Begin(Instant now) {
       if (node.IsThere()) candidates_.push_back({id, &node});
     }
   } else {
-    std::sort(board_.open.begin(), board_.open.end());
-    for (NodeId id : board_.open) {
+    std::sort(board_.roomy.begin(), board_.roomy.end());
+    for (NodeId id : board_.roomy) {
       auto node = board_.nodes.find(id);
       bool twice = !candidates_.empty() && candidates_.back().id == id;
-      if (twice || node == board_.nodes.end() || !node->second.open) continue;
+      if (twice || node == board_.nodes.end() || !node->second.roomy) continue;
       if (node->second.IsThere()) candidates_.push_back({id, &node->second});
     }
   }
-  open_ = candidates_.size();
+  roomy_ = candidates_.size();
   Anew();
 }
 
-// The nodes that are not open come behind, for those who have not looked at them yet.
+// Nodes that are not roomy come behind, for those who have not looked at them yet.
 void Greedy::GatherAll() {
   if (std::exchange(gathered_all_, true)) return;
   any_sick_.reset();
   for (auto& [id, node] : board_.nodes) {
-    if (node.IsThere() && !node.open) candidates_.push_back({id, &node});
+    if (node.IsThere() && !node.roomy) candidates_.push_back({id, &node});
   }
 }
 
@@ -69,14 +69,14 @@ void Greedy::Anew() {
 void Greedy::End() {
   for (Candidate& node : candidates_) {
     if (node.room || !node.looked || (node.reserved && TakesMore(node))) {
-      board_.Open(node.id, *node.node);
+      board_.MarkRoomy(node.id, *node.node);
     } else {
-      node.node->open = false;
+      node.node->roomy = false;
     }
   }
-  std::erase_if(board_.open, [&](NodeId id) {
+  std::erase_if(board_.roomy, [&](NodeId id) {
     auto node = board_.nodes.find(id);
-    return node == board_.nodes.end() || !node->second.open;
+    return node == board_.nodes.end() || !node->second.roomy;
   });
 }
 
@@ -86,7 +86,7 @@ void Greedy::Look(bool at_all) {
 }
 
 bool Greedy::LeavesRoomFor(const Job& job) const {
-  auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(all_ ? candidates_.size() : open_);
+  auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(all_ ? candidates_.size() : roomy_);
   return std::any_of(candidates_.begin(), end, [&](const Candidate& each) {
     if (each.kept || each.full) return false;
     const Node& node = *each.node;
@@ -153,7 +153,7 @@ void Greedy::Build(const Job& job, uint32_t request, const Bound& bound, Seeker&
   bool avoid =
       (!job.facts.troubled && !AnySick()) ||
       board_.SomeTake(*job.user_name, needs, now_, [&](NodeId id) { return job.Avoids(id); });
-  auto end = static_cast<uint32_t>(all_ ? candidates_.size() : open_);
+  auto end = static_cast<uint32_t>(all_ ? candidates_.size() : roomy_);
   for (uint32_t i = 0; i < end; ++i) {
     Candidate& node = candidates_[i];
     if (seeker.fits && node.kept) continue;
@@ -314,7 +314,7 @@ void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
     node.kept = job.facts.lossy || !TakesMore(node, &*node.reserved);
     if (!node.kept) continue;
     ++kept_in_all_;
-    if (nodes[seeker.next] < open_) ++kept_;
+    if (nodes[seeker.next] < roomy_) ++kept_;
   }
 }
 

@@ -59,18 +59,18 @@ class Greedy {
  public:
   explicit Greedy(Board& board) : board_(board) {}
 
-  // A pass begins: over open nodes, or all when the board says so.
+  // A pass begins: over roomy nodes, or all when the board says so.
   void Begin(Instant now);
   // What was found out so far holds no more, as nobody contends for nodes any more.
   void Anew();
-  // It ends: open stay nodes with room that nobody wanted, or that is kept.
+  // It ends: nodes stay roomy whose room nobody wanted, or is kept.
   void End();
 
-  // The job whose turn it is looks at all nodes, or at open ones.
+  // The job whose turn it is looks at all nodes, or at roomy ones.
   void Look(bool at_all);
   bool looks_at_all() const { return all_; }
-  // Nothing is left of the open nodes; or of those that the job at hand may look at.
-  bool AllKept() const { return kept_ == open_; }
+  // Nothing is left of the roomy nodes; or of those that the job at hand may look at.
+  bool AllKept() const { return kept_ == roomy_; }
   bool NoneLeft() const { return all_ ? kept_in_all_ == candidates_.size() : AllKept(); }
 
   // Some node at hand is not well supplied with tasks of the job, whatever their class. Cost: a
@@ -146,12 +146,12 @@ class Greedy {
   Instant now_;
   uint64_t round_ = 0;
   std::vector<Candidate> candidates_;  // by id
-  size_t open_ = 0;                    // so many of them were open
+  size_t roomy_ = 0;                   // so many of them were roomy
   bool gathered_all_ = false;
   bool all_ = false;              // the job whose turn it is looks at all nodes
   std::optional<bool> any_sick_;  // among the candidates; empty: not looked
   size_t kept_in_all_ = 0;
-  size_t kept_ = 0;  // of those that were open
+  size_t kept_ = 0;  // of those that were roomy
   // Their memory is used again in the next pass.
   std::deque<Seeker> seekers_;
   uint32_t seekers_used_ = 0;

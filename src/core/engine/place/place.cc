@@ -17,7 +17,7 @@ void Amounts::Add(const Amounts& other, uint64_t times, uint64_t divisor) {
     Edit(k) += other.At(k) * times / divisor;
 }
 
-void Amounts::Take(const Amounts& other, uint64_t times, uint64_t divisor) {
+void Amounts::Subtract(const Amounts& other, uint64_t times, uint64_t divisor) {
   for (size_t k = 0; k < kNamed + other.named_.size(); ++k)
     Edit(k) -= other.At(k) * times / divisor;
 }
@@ -47,9 +47,9 @@ void AddTasks(Amounts& to, const Offer& offer, const Needs& needs, uint64_t task
               [&](size_t kind, uint64_t, uint64_t needed) { to.Add(kind, needed * tasks); });
 }
 
-void TakeTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks) {
+void SubtractTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks) {
   ForEachNeed(offer, needs,
-              [&](size_t kind, uint64_t, uint64_t needed) { from.Take(kind, needed * tasks); });
+              [&](size_t kind, uint64_t, uint64_t needed) { from.Subtract(kind, needed * tasks); });
 }
 
 bool Starts(const Offer& offer, const Amounts& held, const Needs& needs) {

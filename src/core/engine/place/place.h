@@ -3,7 +3,7 @@
 // Each kind of resource is counted by itself: slots, processors, memory, each named one. A node's
 // room is counted in tasks of the request at hand: as many as fit at once beside what others have
 // there, plus what it works off in `lease_ahead`, less what it holds already. A node is
-// refilled only when half of its ahead is used up, so that leases stay batches.
+// refilled only when half of its ahead is used up, so that leases stay long.
 #pragma once
 
 #include <algorithm>
@@ -35,10 +35,10 @@ class Amounts {
     return kind - kNamed < named_.size() ? named_[kind - kNamed] : 0;
   }
   void Add(size_t kind, uint64_t amount) { Edit(kind) += amount; }
-  void Take(size_t kind, uint64_t amount) { Edit(kind) -= amount; }
+  void Subtract(size_t kind, uint64_t amount) { Edit(kind) -= amount; }
   // All of `other`, times and divided by these.
   void Add(const Amounts& other, uint64_t times = 1, uint64_t divisor = 1);
-  void Take(const Amounts& other, uint64_t times = 1, uint64_t divisor = 1);
+  void Subtract(const Amounts& other, uint64_t times = 1, uint64_t divisor = 1);
   friend bool operator==(const Amounts&, const Amounts&) = default;
 
  private:
@@ -68,7 +68,7 @@ void ForEachNeed(const Offer& offer, const Needs& needs, Fn fn) {
 uint64_t KindOf(const Needs& needs);
 
 void AddTasks(Amounts& to, const Offer& offer, const Needs& needs, uint64_t tasks);
-void TakeTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks);
+void SubtractTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks);
 // One more such task would start at once beside what is held.
 bool Starts(const Offer& offer, const Amounts& held, const Needs& needs);
 // More is held of some resource than there is: tasks wait behind others.

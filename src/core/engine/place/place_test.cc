@@ -123,7 +123,7 @@ TEST(Amounts, WhatStartsAndWhatWaits) {
   EXPECT_EQ(Used(offer, held), kWhole);
   AddTasks(held, offer, Card(), 1);
   EXPECT_TRUE(Crowded(offer, held));
-  TakeTasks(held, offer, Card(), 2);
+  SubtractTasks(held, offer, Card(), 2);
   EXPECT_EQ(Used(offer, held), 0u);
 }
 

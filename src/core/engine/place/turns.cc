@@ -156,7 +156,7 @@ std::optional<Turn> Round::Next(bool fresh_only) {
     if (fresh_only && line_->fresh().empty()) continue;
     while (Step(fresh_only)) {
       auto group = line_->groups_.find(now_.front.group);
-      if (group == line_->groups_.end() || group->second.closed == number_) continue;
+      if (group == line_->groups_.end() || group->second.passed == number_) continue;
       return Turn{now_.front.turn.job, group->first, line_, group->second.fresh};
     }
   }
@@ -181,9 +181,9 @@ void Round::Served(const JobTurn* now, GroupKey group) {
 
 void Round::Passed() { GoOn(line_->After(now_.front.group, now_.front.turn)); }
 
-void Round::Closed() {
+void Round::PassedGroup() {
   auto group = line_->groups_.find(now_.front.group);
-  if (group != line_->groups_.end()) group->second.closed = number_;
+  if (group != line_->groups_.end()) group->second.passed = number_;
 }
 
 }  // namespace spate::engine::place

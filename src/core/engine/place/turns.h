@@ -73,7 +73,7 @@ class Line {
     bool fresh = true;
     bool parked = false;
     uint64_t touched = 0;  // by this round, which goes on with it in `again`
-    uint64_t closed = 0;   // by this round
+    uint64_t passed = 0;   // by this round: none of its jobs gets more
   };
   // A job whose turn comes after a job of its group had one.
   struct Again {
@@ -129,7 +129,7 @@ class Round {
   // now (nullptr: in no line); it gets nothing more; nor does any other job of its group.
   void Served(const JobTurn* now, GroupKey group);
   void Passed();
-  void Closed();
+  void PassedGroup();
 
  private:
   bool Step(bool fresh_only);

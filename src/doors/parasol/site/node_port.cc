@@ -21,20 +21,22 @@ std::unexpected<wire::Refusal> Refuse(wire::RefusalCode code, std::string reason
 
 Result<std::unique_ptr<NodePort>> NodePort::Open(os::RealLoop& loop, const transport::Identity& key,
                                                  Options options, Events events) {
-  std::vector<link::DoorAddress> addresses;
+  std::vector<link::EntranceAddress> addresses;
   for (const os::Address& address : options.listen) addresses.push_back({.address = address});
   std::unique_ptr<NodePort> port(new NodePort(loop, std::move(options), std::move(events)));
-  link::Door::Events of_door;
-  of_door.arrived = [port = port.get()](link::Visitor visitor) {
+  link::Entrance::Events of_entrance;
+  of_entrance.arrived = [port = port.get()](link::Visitor visitor) {
     port->Arrived(std::move(visitor));
   };
-  of_door.trouble = [port = port.get()](const Error& error) { port->events_.log(error.message); };
-  link::DoorLimits limits;
+  of_entrance.trouble = [port = port.get()](const Error& error) {
+    port->events_.log(error.message);
+  };
+  link::EntranceLimits limits;
   limits.strangers = kStrangersMost;
-  auto door = link::Door::Open(loop, std::move(addresses), key, SPATE_VERSION, *port,
-                               std::move(of_door), limits);
-  if (!door) return std::unexpected(std::move(door.error()));
-  port->door_ = std::move(*door);
+  auto entrance = link::Entrance::Open(loop, std::move(addresses), key, SPATE_VERSION, *port,
+                                       std::move(of_entrance), limits);
+  if (!entrance) return std::unexpected(std::move(entrance.error()));
+  port->entrance_ = std::move(*entrance);
   return port;
 }
 

@@ -14,7 +14,7 @@
 
 #include "doors/parasol/site/node_kit.h"
 #include "link/connection.h"
-#include "link/door.h"
+#include "link/entrance.h"
 #include "os/subnet.h"
 #include "wire/client_messages.h"
 
@@ -43,7 +43,7 @@ class NodePort final : public link::Gate {
   NodePort& operator=(const NodePort&) = delete;
 
   // Where it listens: numbers, with the ports that were taken for port 0.
-  std::vector<os::SocketAddress> addresses() const { return door_->addresses(); }
+  std::vector<os::SocketAddress> addresses() const { return entrance_->addresses(); }
 
   // link::Gate
   std::expected<link::Admission, wire::Refusal> Admit(const link::Guest& guest) override;
@@ -59,7 +59,7 @@ class NodePort final : public link::Gate {
   os::RealLoop& loop_;
   const Options options_;
   const Events events_;
-  std::unique_ptr<link::Door> door_;
+  std::unique_ptr<link::Entrance> entrance_;
   std::map<uint64_t, std::unique_ptr<link::Connection>> connections_;
   uint64_t last_ = 0;
   uint64_t stopping_ = 0;  // the connection that asked for it; 0: none

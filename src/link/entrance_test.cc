@@ -1,4 +1,4 @@
-#include "link/door.h"
+#include "link/entrance.h"
 
 #include <fmt/format.h>
 
@@ -11,17 +11,17 @@ namespace {
 
 using namespace std::literals;
 using testing::BytesOf;
-using testing::DoorTest;
+using testing::EntranceTest;
 using testing::FrameOf;
 using testing::RawPeer;
 using wire::FrameType;
 using wire::RefusalCode;
 
-class HubDoorTest : public DoorTest {
+class HubEntranceTest : public EntranceTest {
  protected:
   // A peer that got through TLS, and says what it likes.
   void Knock(RawPeer& peer, size_t which = 0, bool over_tls = true) {
-    os::Fd fd = os::StartConnect(door_->addresses()[which]).value();
+    os::Fd fd = os::StartConnect(entrance_->addresses()[which]).value();
     if (over_tls) {
       peer.Start(*loop_, std::move(fd), *client_tls_);
     } else {
@@ -61,8 +61,8 @@ class HubDoorTest : public DoorTest {
   std::string reason_;
 };
 
-TEST_F(HubDoorTest, LetsInWhoHasACredential) {
-  OpenDoor();
+TEST_F(HubEntranceTest, LetsInWhoHasACredential) {
+  OpenEntrance();
   auto met = Call(Target::Of(AccessOf(5, access::Role::kNode)), NodeSelf());
   ASSERT_TRUE(met) << met.error().error.message;
   EXPECT_EQ(met->welcome,
@@ -81,12 +81,12 @@ TEST_F(HubDoorTest, LetsInWhoHasACredential) {
   (void)node.connection->Send(FrameType::kToHub, "hello");
   (void)inside_[0]->end.connection->Send(FrameType::kToNode, "work");
   RunUntil([&] { return node.got.size() == 1 && inside_[0]->end.got.size() == 1; });
-  EXPECT_EQ(door_->counts().accepted, 1u);
-  EXPECT_EQ(door_->strangers(), 0u);
+  EXPECT_EQ(entrance_->counts().accepted, 1u);
+  EXPECT_EQ(entrance_->strangers(), 0u);
 }
 
-TEST_F(HubDoorTest, SaysHowLongAPeerMaySayNothing) {
-  OpenDoor({.silence = Duration::Millis(150)});
+TEST_F(HubEntranceTest, SaysHowLongAPeerMaySayNothing) {
+  OpenEntrance({.silence = Duration::Millis(150)});
   // Who says nothing all the same is cut off; who was told is not.
   RawPeer deaf;
   Knock(deaf, 1, false);
@@ -104,8 +104,8 @@ TEST_F(HubDoorTest, SaysHowLongAPeerMaySayNothing) {
   EXPECT_FALSE(node.ended) << node.Why();
 }
 
-TEST_F(HubDoorTest, AClientAsksAndIsAnswered) {
-  OpenDoor();
+TEST_F(HubEntranceTest, AClientAsksAndIsAnswered) {
+  OpenEntrance();
   auto met = Call(Target::Of(AccessOf(5, access::Role::kAdmin)), ClientSelf());
   ASSERT_TRUE(met) << met.error().error.message;
   EXPECT_EQ(inside_[0]->visitor.guest.greeting.role, wire::Role::kAdmin);
@@ -118,11 +118,11 @@ TEST_F(HubDoorTest, AClientAsksAndIsAnswered) {
   (void)client.connection->Send(FrameType::kToHub, "hello");
   RunUntil([&] { return client.ended.has_value(); });
   EXPECT_EQ(client.ended->refusal->code, RefusalCode::kBreach);
-  EXPECT_EQ(door_->counts().breaches, 1u);
+  EXPECT_EQ(entrance_->counts().breaches, 1u);
 }
 
-TEST_F(HubDoorTest, OnAUnixSocketTheSystemSaysWho) {
-  OpenDoor({{.address = UnixAddress(), .permissions = 0666}});
+TEST_F(HubEntranceTest, OnAUnixSocketTheSystemSaysWho) {
+  OpenEntrance({{.address = UnixAddress(), .permissions = 0666}});
   EXPECT_EQ(os::Stat(dir_.Path("hub.socket")).value().permissions, 0666u);
   auto met = Call(Target::Of(UnixAddress()), ClientSelf());
   ASSERT_TRUE(met) << met.error().error.message;
@@ -134,8 +134,8 @@ TEST_F(HubDoorTest, OnAUnixSocketTheSystemSaysWho) {
   EXPECT_EQ(guest.user, account ? account->name : "");
   EXPECT_EQ(guest.greeting.serial, 0u);
   EXPECT_FALSE(guest.Proves({}));
-  // Visitors stay when the door is closed; the socket's file does not.
-  door_.reset();
+  // Visitors stay when the entrance is closed; the socket's file does not.
+  entrance_.reset();
   EXPECT_FALSE(os::Exists(dir_.Path("hub.socket")));
   testing::End client{.connection = std::move(met->connection)};
   client.connection->Start(client.Events());
@@ -143,32 +143,34 @@ TEST_F(HubDoorTest, OnAUnixSocketTheSystemSaysWho) {
   RunUntil([&] { return inside_[0]->end.got.size() == 1; });
 }
 
-TEST_F(HubDoorTest, InClearOverTcpOnThisMachineOnly) {
+TEST_F(HubEntranceTest, InClearOverTcpOnThisMachineOnly) {
   auto open = [&](std::string_view at) {
-    return Door::Open(*loop_, {{.address = At(at), .clear = true}}, identity_, "1.0", gate_, {});
+    return Entrance::Open(*loop_, {{.address = At(at), .clear = true}}, identity_, "1.0", gate_,
+                          {});
   };
   for (std::string_view at : {"0.0.0.0:0", "*:0"}) {
-    auto door = open(at);
-    ASSERT_FALSE(door);
-    EXPECT_NE(door.error().message.find("without TLS"), std::string::npos) << door.error().message;
+    auto entrance = open(at);
+    ASSERT_FALSE(entrance);
+    EXPECT_NE(entrance.error().message.find("without TLS"), std::string::npos)
+        << entrance.error().message;
   }
-  OpenDoor({{.address = At("127.0.0.1:0"), .clear = true}});
+  OpenEntrance({{.address = At("127.0.0.1:0"), .clear = true}});
   auto met = Call(Target::Of(TcpAddress()), ClientSelf());
   ASSERT_TRUE(met) << met.error().error.message;
   EXPECT_FALSE(inside_.at(0)->visitor.guest.local);
 }
 
-TEST_F(HubDoorTest, SaysWhereItCannotListen) {
-  OpenDoor();
-  auto other = Door::Open(*loop_, {{.address = TcpAddress()}}, identity_, "1.0", gate_, {});
+TEST_F(HubEntranceTest, SaysWhereItCannotListen) {
+  OpenEntrance();
+  auto other = Entrance::Open(*loop_, {{.address = TcpAddress()}}, identity_, "1.0", gate_, {});
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("cannot listen at '127.0.0.1:"), std::string::npos);
 }
 
 // --------------------------------------------------------------------------------------- refusals
 
-TEST_F(HubDoorTest, AWrongProofIsRefused) {
-  OpenDoor();
+TEST_F(HubEntranceTest, AWrongProofIsRefused) {
+  OpenEntrance();
   access::Access access = AccessOf(5, access::Role::kNode);
   struct Case {
     const char* what;
@@ -191,7 +193,7 @@ TEST_F(HubDoorTest, AWrongProofIsRefused) {
     each.change(greeting);
     EXPECT_EQ(RefusalOf(peer, greeting), RefusalCode::kCredential) << each.what;
   }
-  EXPECT_EQ(door_->counts().refused, std::size(cases));
+  EXPECT_EQ(entrance_->counts().refused, std::size(cases));
   // The same without a change.
   RawPeer peer;
   Knock(peer);
@@ -199,8 +201,8 @@ TEST_F(HubDoorTest, AWrongProofIsRefused) {
   RunUntil([&] { return inside_.size() == 1; });
 }
 
-TEST_F(HubDoorTest, AGreetingIsGoodForItsConnectionOnly) {
-  OpenDoor();
+TEST_F(HubEntranceTest, AGreetingIsGoodForItsConnectionOnly) {
+  OpenEntrance();
   access::Access access = AccessOf(5, access::Role::kNode);
   RawPeer heard, replayer;
   Knock(heard);
@@ -216,8 +218,8 @@ TEST_F(HubDoorTest, AGreetingIsGoodForItsConnectionOnly) {
   RunUntil([&] { return inside_.size() == 1; });
 }
 
-TEST_F(HubDoorTest, AnotherVersionIsToldSo) {
-  OpenDoor();
+TEST_F(HubEntranceTest, AnotherVersionIsToldSo) {
+  OpenEntrance();
   struct Case {
     uint32_t oldest, newest;
     const char* text;
@@ -236,8 +238,8 @@ TEST_F(HubDoorTest, AnotherVersionIsToldSo) {
   }
 }
 
-TEST_F(HubDoorTest, WhatTheGateSaysIsSaid) {
-  OpenDoor();
+TEST_F(HubEntranceTest, WhatTheGateSaysIsSaid) {
+  OpenEntrance();
   gate_.refuse = wire::Refusal{RefusalCode::kName, "there is another n1"};
   RawPeer peer;
   Knock(peer, 1, false);
@@ -245,8 +247,8 @@ TEST_F(HubDoorTest, WhatTheGateSaysIsSaid) {
   EXPECT_EQ(reason_, "there is another n1");
 }
 
-TEST_F(HubDoorTest, StrangersThatBreakTheProtocol) {
-  OpenDoor();
+TEST_F(HubEntranceTest, StrangersThatBreakTheProtocol) {
+  OpenEntrance();
   wire::Greeting nameless = Greeting();
   nameless.node_name.clear();
   const std::string cases[] = {
@@ -269,40 +271,40 @@ TEST_F(HubDoorTest, StrangersThatBreakTheProtocol) {
       EXPECT_EQ(peer.Refusal()->code, RefusalCode::kBreach);
     }
   }
-  EXPECT_EQ(door_->counts().breaches, 2 * std::size(cases));
-  RunUntil([&] { return door_->strangers() == 0; });
+  EXPECT_EQ(entrance_->counts().breaches, 2 * std::size(cases));
+  RunUntil([&] { return entrance_->strangers() == 0; });
   EXPECT_TRUE(gate_.guests.empty());
 }
 
 // -------------------------------------------------------------------------------------- strangers
 
-TEST_F(HubDoorTest, WhoSaysNothingIsCutOff) {
-  OpenDoor({.greeting = Duration::Millis(100)});
+TEST_F(HubEntranceTest, WhoSaysNothingIsCutOff) {
+  OpenEntrance({.greeting = Duration::Millis(100)});
   RawPeer silent, half, no_tls;
-  os::Fd fd = os::StartConnect(door_->addresses()[0]).value();
+  os::Fd fd = os::StartConnect(entrance_->addresses()[0]).value();
   Knock(silent);
   Knock(half, 1, false);
   half.stream->Send(FrameOf(FrameType::kGreeting, BytesOf(Greeting())).substr(0, 20));
-  RunUntil([&] { return silent.closed && half.closed && door_->strangers() == 0; });
-  EXPECT_EQ(door_->counts().late, 3u);
+  RunUntil([&] { return silent.closed && half.closed && entrance_->strangers() == 0; });
+  EXPECT_EQ(entrance_->counts().late, 3u);
   EXPECT_TRUE(gate_.guests.empty());
 }
 
-TEST_F(HubDoorTest, SilentStrangersMakeRoomForOthers) {
-  OpenDoor(
+TEST_F(HubEntranceTest, SilentStrangersMakeRoomForOthers) {
+  OpenEntrance(
       {.greeting = Duration::Seconds(1000), .strangers = 3, .patience = Duration::Millis(250)});
   std::vector<os::Fd> silent;
-  for (int i = 0; i < 8; ++i) silent.push_back(os::StartConnect(door_->addresses()[0]).value());
+  for (int i = 0; i < 8; ++i) silent.push_back(os::StartConnect(entrance_->addresses()[0]).value());
   auto met = Call(Target::Of(AccessOf(5, access::Role::kNode)), NodeSelf());
   ASSERT_TRUE(met) << met.error().error.message;
-  EXPECT_GE(door_->counts().evicted, 5u);
-  EXPECT_EQ(door_->counts().late, 0u);
+  EXPECT_GE(entrance_->counts().evicted, 5u);
+  EXPECT_EQ(entrance_->counts().late, 0u);
   // At the other address nobody was in the way.
   EXPECT_TRUE(Call(Target::Of(UnixAddress()), ClientSelf()));
 }
 
-TEST_F(HubDoorTest, ThoseWhoAreInTakeNoPlace) {
-  OpenDoor({.strangers = 1, .patience = Duration::Seconds(1000)});
+TEST_F(HubEntranceTest, ThoseWhoAreInTakeNoPlace) {
+  OpenEntrance({.strangers = 1, .patience = Duration::Seconds(1000)});
   access::Access access = AccessOf(5, access::Role::kNode);
   std::vector<Caller::Met> met;
   for (int i = 0; i < 10; ++i) {
@@ -313,25 +315,26 @@ TEST_F(HubDoorTest, ThoseWhoAreInTakeNoPlace) {
   EXPECT_EQ(inside_.size(), 10u);
 }
 
-TEST_F(HubDoorTest, MayBeClosedByAVisitor) {
-  OpenDoor();
-  auto door = Door::Open(*loop_, {{.address = At("unix:" + dir_.Path("s"))}}, identity_, "1.0",
-                         gate_, {.arrived = [&](Visitor) { door_.reset(); }, .trouble = nullptr});
-  ASSERT_TRUE(door);
-  door_ = std::move(*door);
+TEST_F(HubEntranceTest, MayBeClosedByAVisitor) {
+  OpenEntrance();
+  auto entrance =
+      Entrance::Open(*loop_, {{.address = At("unix:" + dir_.Path("s"))}}, identity_, "1.0", gate_,
+                     {.arrived = [&](Visitor) { entrance_.reset(); }, .trouble = nullptr});
+  ASSERT_TRUE(entrance);
+  entrance_ = std::move(*entrance);
   RawPeer stranger;
   Knock(stranger, 0, false);
   (void)Call(Target::Of(At("unix:" + dir_.Path("s"))), ClientSelf());
-  EXPECT_EQ(door_, nullptr);
+  EXPECT_EQ(entrance_, nullptr);
   RunUntil([&] { return stranger.closed.has_value(); });
 }
 
 // As many as nodes of a large site; fewer where so many files may not be open.
-TEST_F(HubDoorTest, ManyIdleNodes) {
+TEST_F(HubEntranceTest, ManyIdleNodes) {
   os::OpenFileLimit limit = os::GetOpenFileLimit();
   ASSERT_TRUE(os::SetOpenFileLimit(limit.most));
   size_t nodes = std::min<size_t>(1000, (limit.most - 100) / 2);
-  OpenDoor({.connection = {.heartbeat = Duration::Millis(500)}});
+  OpenEntrance({.connection = {.heartbeat = Duration::Millis(500)}});
   access::Access access = AccessOf(5, access::Role::kNode);
   std::vector<std::unique_ptr<Caller>> callers;
   std::vector<testing::End> ends(nodes);
@@ -354,7 +357,7 @@ TEST_F(HubDoorTest, ManyIdleNodes) {
   Instant until = loop_->Now() + Duration::Seconds(1);
   RunUntil([&] { return loop_->Now() > until; });
   for (testing::End& end : ends) EXPECT_FALSE(end.ended) << end.Why();
-  EXPECT_EQ(door_->counts().evicted + door_->counts().late, 0u);
+  EXPECT_EQ(entrance_->counts().evicted + entrance_->counts().late, 0u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "store/batch.h"
+#include "store/bundle.h"
 
 namespace spate::store {
 namespace {
@@ -23,16 +23,16 @@ uint64_t Extra(const T& r) {
 
 }  // namespace
 
-uint64_t BatchBytes(const Batch& batch) {
-  uint64_t bytes = sizeof(Batch);
-  for (const RowChunk& chunk : batch.rows) {
+uint64_t BundleBytes(const Bundle& bundle) {
+  uint64_t bytes = sizeof(Bundle);
+  for (const RowChunk& chunk : bundle.rows) {
     bytes += sizeof(chunk) + chunk.rows.size() * sizeof(std::string);
     for (const std::string& row : chunk.rows) bytes += row.size();
   }
-  for (const engine::Record& record : batch.records) {
+  for (const engine::Record& record : bundle.records) {
     bytes += kRecordBytes + std::visit([](const auto& r) { return Extra(r); }, record);
   }
-  for (const TaskOutputPtr& output : batch.outputs) {
+  for (const TaskOutputPtr& output : bundle.outputs) {
     if (output != nullptr) {
       bytes += sizeof(TaskOutput);
       for (const OutputStream* stream : output->streams()) bytes += stream->bytes.size();

@@ -1,5 +1,6 @@
-// MetricsDoor: answers GET /metrics over HTTP/1.1, for monitors such as Prometheus. One request for
-// each connection; a peer that is slow or silent is cut off, and at most so many are there at once.
+// MetricsServer: answers GET /metrics over HTTP/1.1, for monitors such as Prometheus. One request
+// for each connection; a peer that is slow or silent is cut off, and at most so many are there at
+// once.
 //
 // Thread: the loop's.
 #pragma once
@@ -29,16 +30,16 @@ struct MetricsLimits {
 // The whole answer to a request, whose headers are complete. `text` is asked for /metrics only.
 std::string AnswerHttp(std::string_view request, const std::function<std::string()>& text);
 
-class MetricsDoor {
+class MetricsServer {
  public:
   // `text` is what it tells; `trouble` hears of errors of listening.
-  static Result<std::unique_ptr<MetricsDoor>> Open(os::RealLoop& loop, const os::Address& at,
-                                                   std::function<std::string()> text,
-                                                   std::function<void(const Error&)> trouble,
-                                                   const MetricsLimits& limits = {});
-  ~MetricsDoor();
-  MetricsDoor(const MetricsDoor&) = delete;
-  MetricsDoor& operator=(const MetricsDoor&) = delete;
+  static Result<std::unique_ptr<MetricsServer>> Open(os::RealLoop& loop, const os::Address& at,
+                                                     std::function<std::string()> text,
+                                                     std::function<void(const Error&)> trouble,
+                                                     const MetricsLimits& limits = {});
+  ~MetricsServer();
+  MetricsServer(const MetricsServer&) = delete;
+  MetricsServer& operator=(const MetricsServer&) = delete;
 
   const os::SocketAddress& address() const { return address_; }
 
@@ -53,7 +54,7 @@ class MetricsDoor {
   };
   using Exchanges = std::list<Exchange>;
 
-  MetricsDoor(os::RealLoop& loop, std::function<std::string()> text, const MetricsLimits& limits)
+  MetricsServer(os::RealLoop& loop, std::function<std::string()> text, const MetricsLimits& limits)
       : loop_(loop), text_(std::move(text)), limits_(limits) {}
   void Arrived(transport::Arrival arrival);
   void Hear(Exchanges::iterator at);

@@ -11,7 +11,7 @@
 
 #include "core/agent/agent.h"
 #include "core/agent/median.h"
-#include "core/agent/pool.h"
+#include "core/agent/free_resources.h"
 
 namespace spate::agent {
 
@@ -63,9 +63,9 @@ struct Slot {
   bool adopted = false;
 };
 
-class Agent::Machine {
+class Agent::State {
  public:
-  Machine(Offer offer, const Limits& limits);
+  State(Offer offer, const Limits& limits);
 
   void Step(Input input, Output& out);
   bool WantsLoad() const;
@@ -100,7 +100,7 @@ class Agent::Machine {
   // So many of the job's tasks are gone from here.
   void Release(JobId id, uint64_t count);
   void SetSettings(Job& job, std::shared_ptr<const JobSettings> settings);
-  void ForgetIdle();
+  void CloseIdle();
   // Removes the order from its slot; frees the slot when it was the last one there.
   Given Remove(uint16_t slot, size_t position);
   // The slot and position of an order; nullopt for late news. `hint` is looked at first.
@@ -130,12 +130,12 @@ class Agent::Machine {
   const Offer offer_;
   Epoch newest_epoch_;
   std::map<JobId, Job> jobs_;
-  std::set<JobId> idle_;  // jobs that may be forgotten, unless one was opened again meanwhile
+  std::set<JobId> idle_;  // jobs to be closed, unless one was opened again meanwhile
   size_t watchful_ = 0;   // jobs that hold starts back by what the machine does
   std::deque<Waiting> waiting_;
   std::vector<Slot> slots_;        // slots_[0] is slot 1; those above the offer are adopted ones
   std::set<uint16_t> free_slots_;  // the lowest first, so that {%} stays small
-  ResourcePool pool_;
+  FreeResources free_;
   std::optional<LoadSampled> load_;  // none: not sampled yet
   bool output_blocked_ = false;
   std::string paused_;  // the reason last reported

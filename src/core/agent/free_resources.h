@@ -11,9 +11,9 @@
 
 namespace spate::agent {
 
-class ResourcePool {
+class FreeResources {
  public:
-  explicit ResourcePool(const Offer& offer);
+  explicit FreeResources(const Offer& offer);
 
   bool CanTake(const Needs& needs) const;
   // The same, and `first` can be taken as soon as it could without.

@@ -1,5 +1,5 @@
-// Door: where a hub is reached. It listens, lets peers say who they are, asks a gate whom to let
-// in, and hands over those who are.
+// Entrance: where a hub is reached. It listens, lets peers say who they are, asks a gate whom to
+// let in, and hands over those who are.
 #pragma once
 
 #include <cstddef>
@@ -61,13 +61,13 @@ struct Visitor {
   Admission admission;
 };
 
-struct DoorAddress {
+struct EntranceAddress {
   os::Address address;
   bool clear = false;           // TCP without TLS, on loopback only; UNIX sockets are in clear
   uint32_t permissions = 0600;  // of a UNIX socket
 };
 
-struct DoorLimits {
+struct EntranceLimits {
   Duration greeting = Duration::Seconds(10);  // from arrival to the greeting
   // Peers at one address who have not said who they are. When there are so many, those who came
   // more than `patience` ago make room, the oldest first, and others wait in the system's queue.
@@ -77,22 +77,23 @@ struct DoorLimits {
   ConnectionLimits connection;
 };
 
-class Door {
+class Entrance {
  public:
   struct Events {
     std::function<void(Visitor)> arrived;
     std::function<void(const Error&)> trouble;  // as transport::Listener's
   };
   // Listens at all addresses, or says at which it cannot. `product` is the program's version.
-  // `gate` outlives the door. Resolves names, which may block: at the start of a program.
-  static Result<std::unique_ptr<Door>> Open(os::RealLoop& loop, std::vector<DoorAddress> addresses,
-                                            const transport::Identity& identity,
-                                            std::string product, Gate& gate, Events events,
-                                            const DoorLimits& limits = {});
+  // `gate` outlives the entrance. Resolves names, which may block: at the start of a program.
+  static Result<std::unique_ptr<Entrance>> Open(os::RealLoop& loop,
+                                                std::vector<EntranceAddress> addresses,
+                                                const transport::Identity& identity,
+                                                std::string product, Gate& gate, Events events,
+                                                const EntranceLimits& limits = {});
   // Strangers are cut off; visitors stay.
-  ~Door();
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  ~Entrance();
+  Entrance(const Entrance&) = delete;
+  Entrance& operator=(const Entrance&) = delete;
 
   // Where it listens: numbers and paths, with the ports that were taken for port 0.
   std::vector<os::SocketAddress> addresses() const;
@@ -117,10 +118,10 @@ class Door {
     std::unique_ptr<transport::Listener> listener;
   };
 
-  Door(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string product, Gate& gate,
-       Events events, const DoorLimits& limits);
-  Status Listen(const DoorAddress& at);
-  Status ListenAt(const os::SocketAddress& number, const DoorAddress& at);
+  Entrance(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string product, Gate& gate,
+           Events events, const EntranceLimits& limits);
+  Status Listen(const EntranceAddress& at);
+  Status ListenAt(const os::SocketAddress& number, const EntranceAddress& at);
   void Arrived(Entry& entry, transport::Arrival arrival);
   void Hear(Entry& entry, Strangers::iterator at);
   void Opened(Stranger& stranger);
@@ -134,7 +135,7 @@ class Door {
   const std::string product_;
   Gate& gate_;
   const Events events_;
-  const DoorLimits limits_;
+  const EntranceLimits limits_;
   const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
   std::list<Entry> entries_;
 };

@@ -1,5 +1,6 @@
-// RunDoor: where other terminals reach a run of this machine, to watch it, to hold it, to let it go
-// on and to end it (run/run_orders.h). A socket in the job's folder, which only its user enters.
+// RunEntrance: where other terminals reach a run of this machine, to watch it, to hold it, to let
+// it go on and to end it (run/run_orders.h). A socket in the job's folder, which only its user
+// enters.
 //
 // Lines of text, each ended by a newline. Who comes is told how the job stands, at once and at each
 // change (at most every 0.1 s); what he orders is answered once it is durable:
@@ -37,7 +38,7 @@ struct RunNews {
 std::string FormatRunNews(const RunNews& news);  // a line, without its newline
 std::optional<RunNews> ParseRunNews(std::string_view line);
 
-class RunDoor {
+class RunEntrance {
  public:
   struct Answer {
     bool done = false;
@@ -49,11 +50,11 @@ class RunDoor {
     std::function<RunNews()> news;
   };
   // kUnavailable and others: nobody can reach the run, which is no reason not to run.
-  static Result<std::unique_ptr<RunDoor>> Open(os::RealLoop& loop, const std::string& job_folder,
-                                               Events events);
-  ~RunDoor();  // tells the end, with the last exit code
-  RunDoor(const RunDoor&) = delete;
-  RunDoor& operator=(const RunDoor&) = delete;
+  static Result<std::unique_ptr<RunEntrance>> Open(os::RealLoop& loop,
+                                                   const std::string& job_folder, Events events);
+  ~RunEntrance();  // tells the end, with the last exit code
+  RunEntrance(const RunEntrance&) = delete;
+  RunEntrance& operator=(const RunEntrance&) = delete;
 
   void SetExitCode(int code) { exit_code_ = code; }
 
@@ -65,7 +66,7 @@ class RunDoor {
     bool watches_write = false;
   };
   using Guests = std::list<std::shared_ptr<Guest>>;
-  RunDoor(os::RealLoop& loop, os::Fd listener, std::string path, Events events);
+  RunEntrance(os::RealLoop& loop, os::Fd listener, std::string path, Events events);
   void LetIn();
   // Tells news to those who are there.
   void Tell();

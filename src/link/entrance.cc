@@ -1,9 +1,9 @@
-// Door: from a socket that was accepted to a visitor.
+// Entrance: from a socket that was accepted to a visitor.
 //
 // A stranger is in its entry's list, holds one of the listener's places, and has a deadline. It
 // leaves the list by one of four ways: admitted (its connection moves on), refused (when the
 // goodbye is said), late or evicted (cut off), or by itself.
-#include "link/door.h"
+#include "link/entrance.h"
 
 #include <fmt/format.h>
 
@@ -33,21 +33,23 @@ bool Guest::Proves(const Bytes32& secret) const {
                             proof);
 }
 
-Result<std::unique_ptr<Door>> Door::Open(os::RealLoop& loop, std::vector<DoorAddress> addresses,
-                                         const transport::Identity& identity, std::string product,
-                                         Gate& gate, Events events, const DoorLimits& limits) {
+Result<std::unique_ptr<Entrance>> Entrance::Open(os::RealLoop& loop,
+                                                 std::vector<EntranceAddress> addresses,
+                                                 const transport::Identity& identity,
+                                                 std::string product, Gate& gate, Events events,
+                                                 const EntranceLimits& limits) {
   auto tls = transport::Tls::ForHub(identity);
   if (!tls) return std::unexpected(std::move(tls.error()));
-  std::unique_ptr<Door> door(
-      new Door(loop, std::move(*tls), std::move(product), gate, std::move(events), limits));
-  for (const DoorAddress& at : addresses) {
-    if (Status status = door->Listen(at); !status) return std::unexpected(status.error());
+  std::unique_ptr<Entrance> entrance(
+      new Entrance(loop, std::move(*tls), std::move(product), gate, std::move(events), limits));
+  for (const EntranceAddress& at : addresses) {
+    if (Status status = entrance->Listen(at); !status) return std::unexpected(status.error());
   }
-  return door;
+  return entrance;
 }
 
-Door::Door(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string product, Gate& gate,
-           Events events, const DoorLimits& limits)
+Entrance::Entrance(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string product,
+                   Gate& gate, Events events, const EntranceLimits& limits)
     : loop_(loop),
       tls_(std::move(tls)),
       product_(std::move(product)),
@@ -55,7 +57,7 @@ Door::Door(os::RealLoop& loop, std::shared_ptr<transport::Tls> tls, std::string 
       events_(std::move(events)),
       limits_(limits) {}
 
-Door::~Door() {
+Entrance::~Entrance() {
   for (Entry& entry : entries_) {
     loop_.Cancel(entry.eviction);
     entry.listener.reset();
@@ -64,7 +66,7 @@ Door::~Door() {
   }
 }
 
-Status Door::Listen(const DoorAddress& at) {
+Status Entrance::Listen(const EntranceAddress& at) {
   auto numbers = os::ResolveBlocking(at.address);
   if (!numbers) return std::unexpected(std::move(numbers.error()));
   for (const os::SocketAddress& number : *numbers) {
@@ -73,7 +75,7 @@ Status Door::Listen(const DoorAddress& at) {
   return {};
 }
 
-Status Door::ListenAt(const os::SocketAddress& number, const DoorAddress& at) {
+Status Entrance::ListenAt(const os::SocketAddress& number, const EntranceAddress& at) {
   if (at.clear && !number.IsThisMachine()) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("cannot listen at {} without TLS: others could read along; take an "
@@ -96,13 +98,13 @@ Status Door::ListenAt(const os::SocketAddress& number, const DoorAddress& at) {
   return {};
 }
 
-std::vector<os::SocketAddress> Door::addresses() const {
+std::vector<os::SocketAddress> Entrance::addresses() const {
   std::vector<os::SocketAddress> addresses;
   for (const Entry& entry : entries_) addresses.push_back(entry.address);
   return addresses;
 }
 
-size_t Door::strangers() const {
+size_t Entrance::strangers() const {
   size_t count = 0;
   for (const Entry& entry : entries_) count += entry.strangers.size();
   return count;
@@ -110,7 +112,7 @@ size_t Door::strangers() const {
 
 // ------------------------------------------------------------------------------------- strangers
 
-void Door::Arrived(Entry& entry, transport::Arrival arrival) {
+void Entrance::Arrived(Entry& entry, transport::Arrival arrival) {
   Strangers::iterator at = entry.strangers.emplace(entry.strangers.end());
   at->came = loop_.Now();
   at->place = std::move(arrival.place);
@@ -137,7 +139,7 @@ void Door::Arrived(Entry& entry, transport::Arrival arrival) {
   if (entry.strangers.size() >= limits_.strangers) MakeRoom(entry);
 }
 
-void Door::Hear(Entry& entry, Strangers::iterator at) {
+void Entrance::Hear(Entry& entry, Strangers::iterator at) {
   at->connection->Start(
       {.opened = [this, at] { Opened(*at); },
        .frame = [this, &entry, at](FrameType, std::string_view m) { Greeted(entry, at, m); },
@@ -146,13 +148,13 @@ void Door::Hear(Entry& entry, Strangers::iterator at) {
        .closed = [this, &entry, at](const Ended&) { Remove(entry, at); }});
 }
 
-void Door::Opened(Stranger& stranger) {
+void Entrance::Opened(Stranger& stranger) {
   if (auto key = stranger.connection->ExportKey(access::kExportLabel)) {
     stranger.guest.connection_key = *key;
   }
 }
 
-void Door::MakeRoom(Entry& entry) {
+void Entrance::MakeRoom(Entry& entry) {
   loop_.Cancel(entry.eviction);
   while (entry.strangers.size() >= limits_.strangers) {
     Instant when = entry.strangers.front().came + limits_.patience;
@@ -165,14 +167,14 @@ void Door::MakeRoom(Entry& entry) {
   }
 }
 
-void Door::Remove(Entry& entry, Strangers::iterator at) {
+void Entrance::Remove(Entry& entry, Strangers::iterator at) {
   loop_.Cancel(at->deadline);
   entry.strangers.erase(at);
 }
 
 // ------------------------------------------------------------------------------------- greetings
 
-void Door::Greeted(Entry& entry, Strangers::iterator at, std::string_view message) {
+void Entrance::Greeted(Entry& entry, Strangers::iterator at, std::string_view message) {
   loop_.Cancel(at->deadline);
   auto greeting = wire::DecodeGreeting(message);
   if (!greeting) return at->connection->Breach(greeting.error().message);
@@ -195,11 +197,11 @@ void Door::Greeted(Entry& entry, Strangers::iterator at, std::string_view messag
   at->connection->Accept(TypesToHub(from.role), limits_.silence);
   Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};
   Remove(entry, at);
-  auto arrived = events_.arrived;  // it may destroy the door
+  auto arrived = events_.arrived;  // it may destroy the entrance
   arrived(std::move(visitor));
 }
 
-std::expected<Admission, wire::Refusal> Door::Judge(const Guest& guest) {
+std::expected<Admission, wire::Refusal> Entrance::Judge(const Guest& guest) {
   const wire::Greeting& from = guest.greeting;
   auto refuse = [](RefusalCode code, std::string reason) {
     return std::unexpected(wire::Refusal{code, std::move(reason)});

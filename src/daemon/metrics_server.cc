@@ -1,4 +1,4 @@
-#include "daemon/metrics_door.h"
+#include "daemon/metrics_server.h"
 
 #include <fmt/format.h>
 
@@ -37,40 +37,39 @@ std::string AnswerHttp(std::string_view request, const std::function<std::string
   return Answer("200 OK", text(), "", method == "GET");
 }
 
-Result<std::unique_ptr<MetricsDoor>> MetricsDoor::Open(os::RealLoop& loop, const os::Address& at,
-                                                       std::function<std::string()> text,
-                                                       std::function<void(const Error&)> trouble,
-                                                       const MetricsLimits& limits) {
+Result<std::unique_ptr<MetricsServer>> MetricsServer::Open(
+    os::RealLoop& loop, const os::Address& at, std::function<std::string()> text,
+    std::function<void(const Error&)> trouble, const MetricsLimits& limits) {
   auto numbers = os::ResolveBlocking(at);
   if (!numbers) return std::unexpected(numbers.error());
   auto fd = os::Listen(numbers->front());
   if (!fd) return std::unexpected(fd.error());
-  std::unique_ptr<MetricsDoor> door(new MetricsDoor(loop, std::move(text), limits));
+  std::unique_ptr<MetricsServer> server(new MetricsServer(loop, std::move(text), limits));
   auto address = os::LocalAddress(fd->get());
   if (!address) return std::unexpected(address.error());
-  door->address_ = *address;
+  server->address_ = *address;
   transport::Listener::Events events{
-      .arrived = [door = door.get()](transport::Arrival a) { door->Arrived(std::move(a)); },
+      .arrived = [server = server.get()](transport::Arrival a) { server->Arrived(std::move(a)); },
       .trouble = std::move(trouble)};
   transport::ListenerLimits places{.places = limits.connections};
-  door->listener_ =
+  server->listener_ =
       std::make_unique<transport::Listener>(loop, std::move(*fd), std::move(events), places);
-  return door;
+  return server;
 }
 
-MetricsDoor::~MetricsDoor() {
+MetricsServer::~MetricsServer() {
   listener_.reset();
   while (!exchanges_.empty()) Remove(exchanges_.begin());
 }
 
-void MetricsDoor::Arrived(transport::Arrival arrival) {
+void MetricsServer::Arrived(transport::Arrival arrival) {
   exchanges_.push_back({std::move(arrival.fd), std::move(arrival.place), "", "", false, 0});
   auto at = std::prev(exchanges_.end());
   at->deadline = loop_.At(loop_.Now() + limits_.deadline, [this, at] { Remove(at); });
   loop_.WatchRead(at->fd.get(), [this, at] { Hear(at); });
 }
 
-void MetricsDoor::Hear(Exchanges::iterator at) {
+void MetricsServer::Hear(Exchanges::iterator at) {
   std::array<char, 4096> bytes;
   os::IoStep step = os::Receive(at->fd.get(), bytes.data(), bytes.size());
   if (step.kind == os::IoStep::Kind::kWouldBlock) return;
@@ -90,7 +89,7 @@ void MetricsDoor::Hear(Exchanges::iterator at) {
 }
 
 // The peer closes first: bytes of its own that nobody read would take the answer away from it.
-void MetricsDoor::Tell(Exchanges::iterator at) {
+void MetricsServer::Tell(Exchanges::iterator at) {
   os::IoStep step = os::SendSome(at->fd.get(), at->answer);
   if (step.kind == os::IoStep::Kind::kWouldBlock) return;
   if (step.kind != os::IoStep::Kind::kDone) return Remove(at);
@@ -100,7 +99,7 @@ void MetricsDoor::Tell(Exchanges::iterator at) {
   os::ShutdownWrite(at->fd.get());
 }
 
-void MetricsDoor::Remove(Exchanges::iterator at) {
+void MetricsServer::Remove(Exchanges::iterator at) {
   loop_.Cancel(at->deadline);
   loop_.Unwatch(at->fd.get());
   exchanges_.erase(at);

@@ -1,4 +1,4 @@
-#include "core/agent/pool.h"
+#include "core/agent/free_resources.h"
 
 #include <algorithm>
 
@@ -6,14 +6,14 @@
 
 namespace spate::agent {
 
-ResourcePool::ResourcePool(const Offer& offer)
+FreeResources::FreeResources(const Offer& offer)
     : offer_(offer), milli_cpus_(offer.milli_cpus), memory_(static_cast<int64_t>(offer.memory)) {
   for (const NamedOffer& named : offer_.named) {
     for (size_t i = 0; i < named.indices.size(); ++i) free_[named.name].insert(i);
   }
 }
 
-bool ResourcePool::CanTake(const Needs& needs) const {
+bool FreeResources::CanTake(const Needs& needs) const {
   if (needs.milli_cpus > milli_cpus_) return false;
   if (offer_.memory > 0 && static_cast<int64_t>(needs.memory) > memory_) return false;
   return std::all_of(needs.named.begin(), needs.named.end(), [&](const NamedNeed& need) {
@@ -36,7 +36,7 @@ uint32_t CountOf(const Needs& needs, const std::string& name) {
 
 }  // namespace
 
-bool ResourcePool::CanTakeBefore(const Needs& needs, const Needs& first) const {
+bool FreeResources::CanTakeBefore(const Needs& needs, const Needs& first) const {
   if (!CanTake(needs) || !Leaves(milli_cpus_, needs.milli_cpus, first.milli_cpus)) return false;
   bool memory = offer_.memory == 0 || Leaves(memory_, static_cast<int64_t>(needs.memory),
                                              static_cast<int64_t>(first.memory));
@@ -46,7 +46,7 @@ bool ResourcePool::CanTakeBefore(const Needs& needs, const Needs& first) const {
          });
 }
 
-std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
+std::optional<std::vector<NamedOffer>> FreeResources::Take(const Needs& needs) {
   if (!CanTake(needs)) return std::nullopt;
   milli_cpus_ -= needs.milli_cpus;
   if (offer_.memory > 0) memory_ -= static_cast<int64_t>(needs.memory);
@@ -65,7 +65,7 @@ std::optional<std::vector<NamedOffer>> ResourcePool::Take(const Needs& needs) {
   return given;
 }
 
-void ResourcePool::TakeThese(const Needs& needs, const std::vector<NamedOffer>& given) {
+void FreeResources::TakeThese(const Needs& needs, const std::vector<NamedOffer>& given) {
   milli_cpus_ -= needs.milli_cpus;
   if (offer_.memory > 0) memory_ -= static_cast<int64_t>(needs.memory);
   for (const NamedOffer& mine : given) {
@@ -75,7 +75,7 @@ void ResourcePool::TakeThese(const Needs& needs, const std::vector<NamedOffer>& 
   }
 }
 
-void ResourcePool::PutBack(const Needs& needs, const std::vector<NamedOffer>& given) {
+void FreeResources::PutBack(const Needs& needs, const std::vector<NamedOffer>& given) {
   milli_cpus_ += needs.milli_cpus;
   if (offer_.memory > 0) memory_ += static_cast<int64_t>(needs.memory);
   for (const NamedOffer& mine : given) {
@@ -87,7 +87,7 @@ void ResourcePool::PutBack(const Needs& needs, const std::vector<NamedOffer>& gi
 
 // Labels may repeat (the same card offered twice): the first position for which `move` is true.
 template <typename Fn>
-void ResourcePool::MovePiece(const std::string& name, const std::string& label, Fn move) {
+void FreeResources::MovePiece(const std::string& name, const std::string& label, Fn move) {
   for (const NamedOffer& offered : offer_.named) {
     if (offered.name != name) continue;
     for (size_t i = 0; i < offered.indices.size(); ++i) {
@@ -96,7 +96,7 @@ void ResourcePool::MovePiece(const std::string& name, const std::string& label, 
   }
 }
 
-bool ResourcePool::Whole() const {
+bool FreeResources::Whole() const {
   if (milli_cpus_ != offer_.milli_cpus || memory_ != static_cast<int64_t>(offer_.memory))
     return false;
   return std::all_of(offer_.named.begin(), offer_.named.end(), [&](const NamedOffer& named) {
@@ -104,7 +104,7 @@ bool ResourcePool::Whole() const {
   });
 }
 
-bool ResourcePool::Sound() const {
+bool FreeResources::Sound() const {
   return milli_cpus_ <= offer_.milli_cpus && memory_ <= static_cast<int64_t>(offer_.memory);
 }
 

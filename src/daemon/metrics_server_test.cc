@@ -1,4 +1,4 @@
-#include "daemon/metrics_door.h"
+#include "daemon/metrics_server.h"
 
 #include <gtest/gtest.h>
 
@@ -37,12 +37,12 @@ TEST(AnswerHttp, AnswersWhatItIsAsked) {
   EXPECT_TRUE(head.ends_with("\r\n\r\n"));
 }
 
-class MetricsDoorTest : public ::testing::Test {
+class MetricsServerTest : public ::testing::Test {
  protected:
-  MetricsDoorTest() : loop_(std::move(os::RealLoop::Create().value())) {}
+  MetricsServerTest() : loop_(std::move(os::RealLoop::Create().value())) {}
   void Open(const MetricsLimits& limits) {
     os::Address at = *os::ParseAddress("127.0.0.1:0");
-    door_ = MetricsDoor::Open(*loop_, at, [this] { return text_; }, {}, limits).value();
+    server_ = MetricsServer::Open(*loop_, at, [this] { return text_; }, {}, limits).value();
   }
   struct Peer {
     os::Fd fd;
@@ -63,7 +63,7 @@ class MetricsDoorTest : public ::testing::Test {
   }
   std::unique_ptr<Peer> Say(std::string request) {
     auto peer = std::make_unique<Peer>();
-    peer->fd = os::StartConnect(door_->address()).value();
+    peer->fd = os::StartConnect(server_->address()).value();
     loop_->WatchRead(peer->fd.get(), [this, peer = peer.get()] { Read(*peer); });
     loop_->WatchWrite(peer->fd.get(), [this, peer = peer.get(), request]() mutable {
       os::IoStep step = os::SendSome(peer->fd.get(), request);
@@ -89,12 +89,12 @@ class MetricsDoorTest : public ::testing::Test {
 
   std::string text_ = std::string(1 << 20, 'x');
   std::unique_ptr<os::RealLoop> loop_;
-  std::unique_ptr<MetricsDoor> door_;
+  std::unique_ptr<MetricsServer> server_;
 };
 
 constexpr const char* kAsk = "GET /metrics HTTP/1.1\r\nHost: hub\r\n\r\n";
 
-TEST_F(MetricsDoorTest, GivesTheWholeText) {
+TEST_F(MetricsServerTest, GivesTheWholeText) {
   Open({});
   auto peer = Say(kAsk);
   RunUntil([&] { return peer->ended; });
@@ -102,14 +102,14 @@ TEST_F(MetricsDoorTest, GivesTheWholeText) {
   EXPECT_TRUE(peer->got.ends_with(std::string(1 << 20, 'x')));
 }
 
-TEST_F(MetricsDoorTest, RefusesALongRequest) {
+TEST_F(MetricsServerTest, RefusesALongRequest) {
   Open({.request = 1000});
   auto peer = Say("GET /metrics HTTP/1.1\r\n" + std::string(100'000, 'a'));
   RunUntil([&] { return peer->ended; });
   EXPECT_TRUE(peer->got.starts_with("HTTP/1.1 431 ")) << peer->got;
 }
 
-TEST_F(MetricsDoorTest, CutsTheSilentOffAndGoesOn) {
+TEST_F(MetricsServerTest, CutsTheSilentOffAndGoesOn) {
   Open({.connections = 2, .deadline = Duration::Millis(100)});
   auto silent = Say(""), slow = Say("GET /metr");
   auto peer = Say(kAsk);  // waits for a place
@@ -118,7 +118,7 @@ TEST_F(MetricsDoorTest, CutsTheSilentOffAndGoesOn) {
   EXPECT_TRUE(peer->got.starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
-TEST_F(MetricsDoorTest, CutsOffWhoDoesNotRead) {
+TEST_F(MetricsServerTest, CutsOffWhoDoesNotRead) {
   text_ = std::string(64 << 20, 'x');  // more than the system takes ahead
   Open({.connections = 1, .deadline = Duration::Millis(100)});
   auto peer = Say(kAsk);

@@ -1,4 +1,4 @@
-#include "run/run_door.h"
+#include "run/run_entrance.h"
 
 #include <fmt/format.h>
 
@@ -57,8 +57,9 @@ Result<RunAddress> RunAddressOf(const std::string& job_folder) {
   return RunAddress{std::move(*folder), std::move(path)};
 }
 
-Result<std::unique_ptr<RunDoor>> RunDoor::Open(os::RealLoop& loop, const std::string& job_folder,
-                                               Events events) {
+Result<std::unique_ptr<RunEntrance>> RunEntrance::Open(os::RealLoop& loop,
+                                                       const std::string& job_folder,
+                                                       Events events) {
   auto at = RunAddressOf(job_folder);
   if (!at) return std::unexpected(std::move(at.error()));
   auto address = os::SocketAddress::Numeric({.host = "", .port = 0, .path = at->path});
@@ -68,11 +69,11 @@ Result<std::unique_ptr<RunDoor>> RunDoor::Open(os::RealLoop& loop, const std::st
   (void)os::RemoveFile(path);
   auto listener = os::Listen(**address, static_cast<int>(kGuestsMost), 0600);
   if (!listener) return std::unexpected(std::move(listener.error()));
-  return std::unique_ptr<RunDoor>(
-      new RunDoor(loop, std::move(*listener), std::move(path), std::move(events)));
+  return std::unique_ptr<RunEntrance>(
+      new RunEntrance(loop, std::move(*listener), std::move(path), std::move(events)));
 }
 
-RunDoor::RunDoor(os::RealLoop& loop, os::Fd listener, std::string path, Events events)
+RunEntrance::RunEntrance(os::RealLoop& loop, os::Fd listener, std::string path, Events events)
     : loop_(loop),
       listener_(std::move(listener)),
       path_(std::move(path)),
@@ -80,7 +81,7 @@ RunDoor::RunDoor(os::RealLoop& loop, os::Fd listener, std::string path, Events e
   loop_.WatchRead(listener_.get(), [this] { LetIn(); });
 }
 
-RunDoor::~RunDoor() {
+RunEntrance::~RunEntrance() {
   loop_.Cancel(timer_);
   loop_.Unwatch(listener_.get());
   (void)os::RemoveFile(path_);
@@ -91,7 +92,7 @@ RunDoor::~RunDoor() {
   }
 }
 
-void RunDoor::LetIn() {
+void RunEntrance::LetIn() {
   for (;;) {
     auto accepted = os::Accept(listener_.get());
     if (!accepted || !*accepted) break;
@@ -107,12 +108,12 @@ void RunDoor::LetIn() {
   if (timer_ == 0) TellNowAndThen();
 }
 
-void RunDoor::TellNowAndThen() {
+void RunEntrance::TellNowAndThen() {
   Tell();
   timer_ = guests_.empty() ? 0 : loop_.At(loop_.Now() + kTellEvery, [this] { TellNowAndThen(); });
 }
 
-void RunDoor::Hear(const std::shared_ptr<Guest>& guest) {
+void RunEntrance::Hear(const std::shared_ptr<Guest>& guest) {
   std::array<char, kOrderMost> bytes;
   os::IoStep step = os::Receive(guest->fd.get(), bytes.data(), bytes.size());
   if (step.kind == os::IoStep::Kind::kWouldBlock) return;
@@ -129,14 +130,14 @@ void RunDoor::Hear(const std::shared_ptr<Guest>& guest) {
   if (guest->in.size() > kOrderMost) Leave(guest);
 }
 
-void RunDoor::Say(const std::shared_ptr<Guest>& guest, std::string_view line) {
+void RunEntrance::Say(const std::shared_ptr<Guest>& guest, std::string_view line) {
   if (!guest->fd) return;
   guest->out += line;
   guest->out += '\n';
   Flush(guest);
 }
 
-void RunDoor::Flush(const std::shared_ptr<Guest>& guest) {
+void RunEntrance::Flush(const std::shared_ptr<Guest>& guest) {
   if (guest->watches_write) return;
   os::IoStep step = os::SendSome(guest->fd.get(), guest->out);
   if (step.kind == os::IoStep::Kind::kError) return;  // Hear sees the end
@@ -150,7 +151,7 @@ void RunDoor::Flush(const std::shared_ptr<Guest>& guest) {
   });
 }
 
-void RunDoor::Leave(const std::shared_ptr<Guest>& guest) {
+void RunEntrance::Leave(const std::shared_ptr<Guest>& guest) {
   if (!guest->fd) return;
   std::shared_ptr<Guest> keep = guest;  // the function that calls may be what holds it
   loop_.Unwatch(keep->fd.get());
@@ -158,7 +159,7 @@ void RunDoor::Leave(const std::shared_ptr<Guest>& guest) {
   guests_.remove(keep);
 }
 
-void RunDoor::Tell() {
+void RunEntrance::Tell() {
   if (guests_.empty()) return told_.reset();
   RunNews news = events_.news();
   if (told_ == news) return;

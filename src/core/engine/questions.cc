@@ -468,7 +468,7 @@ void Engine::CheckInvariants() const {
     CHECK(user.used == counted.used);
     CHECK(user.turn.has_value() == (!user.line.empty() && !user.IsBound()));
     CHECK(user.wanting == counted.wanting);
-    CHECK(board.wanting.contains(&user) == !user.wanting.empty());
+    CHECK(board.wanting.contains(&user) == user.contenders().has_value());
     CHECK(user.weights == counted.weights);
     auto rule = durable.rules().find(name);
     CHECK(user.rule == (rule == durable.rules().end() ? UserRule() : rule->second));

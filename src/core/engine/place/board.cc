@@ -16,6 +16,14 @@ void TakeOne(Counts& counts, const Key& key) {
 
 }  // namespace
 
+std::optional<User::Contenders> User::contenders() const {
+  for (auto [priority, count] : wanting) {
+    uint32_t parked = line.Parked(priority);
+    if (count > parked) return Contenders{priority, count - parked};
+  }
+  return std::nullopt;
+}
+
 bool Node::Fails(const std::string& user) const {
   constexpr int kJobs = 3;
   if (set_aside.size() < kJobs) return false;
@@ -241,7 +249,7 @@ Job* Board::NextDueJob(Instant now) {
 }
 
 void Board::SettleUser(const std::string& name, User& user) {
-  bool wants = !user.wanting.empty();
+  bool wants = user.contenders().has_value();
   if (wants) {
     wanting.insert(&user);
   } else {
@@ -275,7 +283,7 @@ void Board::UnparkAll() {
 
 bool Board::Contended() const {
   if (wanting.size() != 1) return wanting.size() > 1;
-  return (*wanting.begin())->wanting.begin()->second > 1;
+  return (*wanting.begin())->contenders()->jobs > 1;
 }
 
 uint32_t Board::AheadOf(const Node& node, const JobHere& here) const {

@@ -84,6 +84,13 @@ struct User {
   std::optional<UserTurn> turn;  // in Board::turns, where it stands while it asks
 
   bool IsBound() const { return rule.max_running > 0 && leased >= rule.max_running; }
+  // The highest priority at which jobs want something that a node has, and how many do: those that
+  // fit no node take nothing from anybody. nullopt: none.
+  struct Contenders {
+    int32_t priority = 0;
+    uint32_t jobs = 0;
+  };
+  std::optional<Contenders> contenders() const;
 };
 
 // What is told of a job, beside what its classes have to give out.
@@ -229,7 +236,7 @@ class Board {
   std::map<NodeId, Node> nodes;
   std::map<std::string, User> users;
   std::unordered_map<JobId, Job> jobs;  // looked up, never walked to decide
-  // Users that have wanting jobs; and those whose line is not empty, and who are not at their
+  // Users that have contenders; and those whose line is not empty, and who are not at their
   // bound.
   std::set<const User*> wanting;
   std::set<UserTurn> turns;

@@ -53,7 +53,7 @@ void Decider::TakeTurn(const Turn& turn, const Give& give) {
 
 // The next turn is its own again.
 bool Decider::IsAlone(const Job& job) const {
-  return !board_.Contended() && job.place && job.user->wanting.begin()->first == job.priority;
+  return !board_.Contended() && job.place && job.user->contenders()->priority == job.priority;
 }
 
 void Decider::Tell(const Job& job, Served served) {
@@ -135,7 +135,7 @@ Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
 uint32_t Decider::PartOf(const Job& job, uint32_t room) const {
   if (!board_.Contended()) return room;
   // Beyond a few, smaller parts would only cost more turns.
-  uint32_t beside = std::min(job.user->wanting.begin()->second, 8u);
+  uint32_t beside = std::min(job.user->contenders()->jobs, 8u);
   auto users = static_cast<uint32_t>(board_.wanting.size());
   return std::max(1u, room / (2 * users * std::max(beside, 1u)));
 }

@@ -296,6 +296,29 @@ TEST(Decide, WhatFitsNoNodeStandsAside) {
   EXPECT_EQ(world.LeasedOf(misfit), 1u);
 }
 
+TEST(Decide, WhoStandsAsideLeavesOthersAlone) {
+  World world;
+  world.AddNode({.slots = 4});
+  for (int32_t priority : {0, 0, 7}) {
+    world.AddJob({.user = "ada", .classes = {{Cpus(64'000), 5}}, .priority = priority});
+  }
+  world.AddJob({"bob", {{Cpus(64'000), 5}}});
+  world.AddJob({"ada", {{Cpus(1000), 9}}});
+  EXPECT_TRUE(world.board.Contended());
+  world.Decide();
+  EXPECT_FALSE(world.board.Contended());
+  EXPECT_EQ(world.board.users.at("ada").contenders()->jobs, 1u);
+  EXPECT_FALSE(world.board.users.at("bob").contenders());
+  // A misfit that comes later stands aside with its like, and another job is a contender.
+  world.AddJob({"ada", {{Cpus(64'000), 1}}});
+  EXPECT_FALSE(world.board.Contended());
+  world.AddJob({"ada", {{Cpus(1000), 9}}});
+  EXPECT_TRUE(world.board.Contended());
+  world.AddNode({.slots = 64});
+  world.Decide();
+  EXPECT_TRUE(world.board.Contended()) << "nothing stands aside where a node fits it";
+}
+
 TEST(Decide, AnswersTellWhereTasksMayNotGo) {
   World world;
   NodeId first = world.AddNode({.slots = 2});

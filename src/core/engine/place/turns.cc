@@ -20,8 +20,16 @@ void Line::Hide(const Group& group, GroupKey key) {
   if (group.fresh) fresh_.erase({*group.jobs.begin(), key});
 }
 
+void Line::CountParked(int32_t priority, uint32_t more, uint32_t less) {
+  uint32_t& count = parked_jobs_[priority];
+  count = count + more - less;
+  if (count == 0) parked_jobs_.erase(priority);
+}
+
 void Line::Insert(const JobTurn& turn, GroupKey key) {
   Group& group = groups_[key];
+  ++group.of_priority[turn.priority];
+  if (group.parked) CountParked(turn.priority, 1, 0);
   if (!group.jobs.empty() && *group.jobs.begin() < turn) {
     group.jobs.insert(turn);
     return;
@@ -35,6 +43,8 @@ void Line::Erase(const JobTurn& turn, GroupKey key) {
   auto at = groups_.find(key);
   CHECK(at != groups_.end());
   Group& group = at->second;
+  if (--group.of_priority[turn.priority] == 0) group.of_priority.erase(turn.priority);
+  if (group.parked) CountParked(turn.priority, 0, 1);
   if (*group.jobs.begin() < turn) {
     group.jobs.erase(turn);
     return;
@@ -104,6 +114,7 @@ void Line::Park(GroupKey key) {
   Hide(at->second, key);
   at->second.parked = true;
   parked_.insert(key);
+  for (auto [priority, count] : at->second.of_priority) CountParked(priority, count, 0);
 }
 
 void Line::UnparkAll() {
@@ -114,6 +125,7 @@ void Line::UnparkAll() {
     Show(group, key);
   }
   parked_.clear();
+  parked_jobs_.clear();
 }
 
 // ---- Round

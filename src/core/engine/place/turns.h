@@ -65,11 +65,17 @@ class Line {
   // It fits no node, and stands aside until another one comes.
   void Park(GroupKey group);
   void UnparkAll();
+  // Jobs of this priority that stand aside.
+  uint32_t Parked(int32_t priority) const {
+    auto at = parked_jobs_.find(priority);
+    return at == parked_jobs_.end() ? 0 : at->second;
+  }
 
  private:
   friend class Round;
   struct Group {
     std::set<JobTurn> jobs;
+    std::map<int32_t, uint32_t> of_priority;  // how many of them
     bool fresh = true;
     bool parked = false;
     uint64_t touched = 0;  // by this round, which goes on with it in `again`
@@ -89,10 +95,12 @@ class Line {
   };
   void Show(const Group& group, GroupKey key);
   void Hide(const Group& group, GroupKey key);
+  void CountParked(int32_t priority, uint32_t more, uint32_t less);
 
   std::unordered_map<GroupKey, Group> groups_;
   std::set<GroupKey> parked_;
-  std::set<Front> fronts_;  // of those that are not parked
+  std::map<int32_t, uint32_t> parked_jobs_;  // in them, by priority
+  std::set<Front> fronts_;                   // of those that are not parked
   std::set<Front> fresh_;
   Walk walk_;
 };

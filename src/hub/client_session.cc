@@ -358,8 +358,6 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
   plan.runs = std::move(end.runs);
   plan.order = std::move(end.order);
   plan.policy = submit.policy;
-  plan.policy.max_running = submit.max_running;
-  plan.policy.weight = submit.weight;
   plan.policy.pause_after_failures = jobs_.pause_after_failures();
   plan.policy.pause_despite_success = HabitsOf(upload).pause_despite_success;
   plan.user = caller_.user;

@@ -24,7 +24,7 @@ Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
   auto options = cli::ParseRun(row.argv, {});
   if (!options) return std::unexpected(std::move(options.error()));
   JobSettings settings = cli::SettingsOf(*options, row.cwd, cores);
-  if (auto read = DecodeJobText(row.settings, settings); !read) {
+  if (auto read = TakeRowSettings(row.settings, settings); !read) {
     return std::unexpected(std::move(read.error()));
   }
   return settings;

@@ -2,96 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <nlohmann/json.hpp>
-
 #include "format/expand.h"
 #include "format/input_row.h"
+#include "run/old_settings.h"
+#include "wire/client_codec.h"
 
 namespace spate::run {
-namespace {
 
-// By RowKind.
-constexpr std::array<const char*, 4> kRowNames = {"lines", "values", "parasol", "input"};
-
-// Words are any bytes, JSON strings are UTF-8: each byte becomes the code point of its value.
-std::string ToLatin(std::string_view bytes) {
-  std::string out;
-  for (char c : bytes) {
-    auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      out += c;
-    } else {
-      out += static_cast<char>(0xC0 | byte >> 6);
-      out += static_cast<char>(0x80 | (byte & 0x3F));
-    }
-  }
-  return out;
-}
-
-std::string FromLatin(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    auto byte = static_cast<unsigned char>(text[i]);
-    if (byte >= 0xC0 && i + 1 < text.size()) {
-      byte = static_cast<unsigned char>((byte & 0x03) << 6 |
-                                        (static_cast<unsigned char>(text[++i]) & 0x3F));
-    }
-    out += static_cast<char>(byte);
-  }
-  return out;
-}
-
-}  // namespace
-
-std::string EncodeJobText(const JobSettings& settings) {
-  auto list = [](const std::vector<std::string>& words) {
-    nlohmann::json out = nlohmann::json::array();
-    for (const std::string& word : words) out.push_back(ToLatin(word));
-    return out;
-  };
-  nlohmann::json json;
-  json["rows"] = kRowNames[static_cast<size_t>(settings.row_kind)];
-  json["command"] = list(settings.command);
-  json["value_names"] = list(settings.value_names);
-  json["record_values"] = settings.record_values;
-  json["has_source"] = settings.has_source;
-  json["repeat_context"] = settings.repeat_context;
-  return json.dump();
-}
-
-Status DecodeJobText(std::string_view text, JobSettings& settings) {
-  auto damaged = [] {
+Status TakeRowSettings(std::string_view column, JobSettings& settings) {
+  auto stored = IsOldSettings(column) ? ReadOldSettings(column) : wire::DecodeSettings(column);
+  if (!stored) {
     return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list anew");
-  };
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return damaged();
-  auto list = [&](const char* name, std::vector<std::string>& out) {
-    auto it = json.find(name);
-    if (it == json.end() || !it->is_array()) return false;
-    out.clear();
-    for (const auto& word : *it) {
-      if (!word.is_string()) return false;
-      out.push_back(FromLatin(word.get_ref<const std::string&>()));
-    }
-    return true;
-  };
-  auto rows = json.find("rows");
-  auto source = json.find("has_source");
-  if (rows == json.end() || source == json.end() || !source->is_boolean()) return damaged();
-  if (!list("command", settings.command) || !list("value_names", settings.value_names)) {
-    return damaged();
   }
-  auto kind = std::find(kRowNames.begin(), kRowNames.end(), *rows);
-  if (kind == kRowNames.end()) return damaged();
-  settings.row_kind = static_cast<RowKind>(kind - kRowNames.begin());
-  settings.has_source = source->get<bool>();
-  auto values = json.find("record_values");
-  bool known = values != json.end() && values->is_number_unsigned();
-  settings.record_values = known ? values->get<uint32_t>() : 0;
-  auto repeat = json.find("repeat_context");
-  settings.repeat_context = repeat != json.end() && *repeat == true;
+  settings.row_kind = stored->row_kind;
+  settings.command = std::move(stored->command);
+  settings.value_names = std::move(stored->value_names);
+  settings.record_values = stored->record_values;
+  settings.has_source = stored->has_source;
+  settings.repeat_context = stored->repeat_context;
   return {};
 }
 

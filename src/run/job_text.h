@@ -1,5 +1,4 @@
-// What a job keeps of its command for later runs: everything that its rows need to become bodies
-// again and that its command line alone does not tell. JSON in the job's row (docs/formats).
+// What a run makes of its job's rows beside running them, and what later runs need for it.
 #pragma once
 
 #include <functional>
@@ -12,9 +11,9 @@
 
 namespace spate::run {
 
-std::string EncodeJobText(const JobSettings& settings);
-// Fills in row_kind, command, value_names and has_source. kCorrupt when it is not ours.
-Status DecodeJobText(std::string_view text, JobSettings& settings);
+// Fills in what rows need to become bodies again and their command line alone does not tell, from
+// the settings in the job's row. kCorrupt: they are none.
+Status TakeRowSettings(std::string_view column, JobSettings& settings);
 
 // --tagstring: the text in front of a task's lines, from its row. Errors: what CompileJob refuses.
 using TagMaker = std::function<std::string(std::string row, TaskIndex index)>;

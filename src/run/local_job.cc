@@ -25,6 +25,7 @@
 #include "shepherd/launch.h"
 #include "shepherd/output_check.h"
 #include "store/sqlite/prune.h"
+#include "wire/client_codec.h"
 
 namespace spate::run {
 namespace {
@@ -180,7 +181,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   auto slots = ReadSlotsFile(job->options_, job->row_.cwd, here.machine.facts().cores);
   if (!slots) return std::unexpected(slots.error());
   *job->settings_ = cli::SettingsOf(job->options_, job->row_.cwd, here.machine.facts().cores);
-  if (auto status = DecodeJobText(job->row_.settings, *job->settings_); !status) {
+  if (auto status = TakeRowSettings(job->row_.settings, *job->settings_); !status) {
     return std::unexpected(status.error());
   }
   if (job->is_pipe()) job->settings_->stdin_pattern = job->InputFolder();
@@ -210,7 +211,7 @@ void LocalJob::MakeSession() {
 }
 
 void LocalJob::PutRow() {
-  row_.settings = EncodeJobText(*settings_);
+  row_.settings = wire::EncodeSettings(*settings_);
   row_.keep_output = options_.keep_output;
   store_->PutJob(row_);
 }

@@ -176,8 +176,8 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   head.name = cli::NameOf(options.run);
   head.keep_output = options.run.keep_output;
   head.priority = options.priority;
-  head.max_running = options.max_running;
-  head.weight = options.weight;
+  head.policy.max_running = options.max_running;
+  head.policy.weight = options.weight;
   head.open = options.open;
   made.end.count = made.tasks.count;
   made.end.requests = made.tasks.requests;

@@ -25,48 +25,21 @@ constexpr uint32_t kLastVerdict = 4;
 // The last one that there is; newer programs may know more.
 constexpr ErrorKind kLastKind = ErrorKind::kIo;
 
-void PutPolicy(pb::Policy& to, const JobPolicy& policy) {
-  to.set_retries(policy.retry.retries);
-  to.set_retry_on(policy.retry.retry_on);
-  to.set_retry_delay(policy.retry.delay.ns);
-  to.set_once(policy.retry.once);
-  to.set_halt_when(static_cast<uint32_t>(policy.halt.when));
-  to.set_halt_what(static_cast<uint32_t>(policy.halt.what));
-  to.set_halt_count(policy.halt.count);
-  to.set_halt_percent(policy.halt.percent);
-  to.set_max_failures(policy.max_failures);
-}
-
-JobPolicy TakePolicy(FieldReader& in, const pb::Policy& from) {
-  JobPolicy policy;
-  policy.retry.retries = in.Number<uint32_t>("policy.retries", from.retries(), 0, kLimits.retries);
-  policy.retry.retry_on = in.Number<CauseSet>("policy.retry_on", from.retry_on(), 0, 0xFFFF);
-  policy.retry.delay = in.Time("policy.retry_delay", from.retry_delay());
-  policy.retry.once = from.once();
-  policy.halt.when = in.Number<HaltRule::When>("policy.halt_when", from.halt_when(), 0,
-                                               static_cast<uint32_t>(HaltRule::When::kNow));
-  policy.halt.what = in.Number<HaltRule::What>("policy.halt_what", from.halt_what(), 0,
-                                               static_cast<uint32_t>(HaltRule::What::kDone));
-  policy.halt.count = from.halt_count();
-  policy.halt.percent = in.Number<uint32_t>("policy.halt_percent", from.halt_percent(), 0, 100);
-  policy.max_failures = from.max_failures();
-  return policy;
-}
-
 // ---- Client to hub -----------------------------------------------------------------------------
 
 void Put(pb::Request& to, const Submit& message) {
   auto& submit = *to.mutable_submit();
   submit.set_submission(message.submission);
-  PutSettings(*submit.mutable_settings(), *message.settings);
-  PutPolicy(*submit.mutable_policy(), message.policy);
+  AppendBytes(*submit.mutable_settings(), *message.settings);
+  AppendBytes(*submit.mutable_policy(), message.policy);
   PutTexts(*submit.mutable_argv(), message.argv);
   PutTexts(*submit.mutable_files(), message.files);
   submit.set_name(message.name);
   submit.set_keep_output(message.keep_output);
   submit.set_priority(message.priority);
-  submit.set_max_running(message.max_running);
-  submit.set_weight(message.weight);
+  // For hubs that know fewer fields of a policy.
+  submit.set_max_running(message.policy.max_running);
+  submit.set_weight(message.policy.weight);
   submit.set_open(message.open);
   for (const Submit::After& after : message.after) {
     submit.add_after(after.job.value);
@@ -83,7 +56,7 @@ void Put(pb::Request& to, const Rows& message) {
 void Put(pb::Request& to, const SubmitEnd& message) {
   auto& end = *to.mutable_submit_end();
   end.set_count(message.count);
-  for (const Needs& needs : message.requests) PutNeeds(*end.add_requests(), needs);
+  for (const Needs& needs : message.requests) AppendBytes(*end.add_requests(), needs);
   for (const RequestRun& run : message.runs) {
     end.add_runs(run.count);
     end.add_runs(run.request);
@@ -105,20 +78,27 @@ void Put(pb::Request& to, const Query& message) {
   std::visit(put, message.question);
 }
 
+// Clients that know fewer fields of a policy say some of them beside it.
+JobPolicy TakePolicy(FieldReader& in, const pb::Submit& from) {
+  auto policy = TakeFields<JobPolicy>(in, "policy", from.policy());
+  policy.max_running = from.max_running();
+  policy.weight = from.weight() == 0 ? kJobWeight : std::min(from.weight(), kMaxJobWeight);
+  return policy;
+}
+
 Request Take(FieldReader& in, const pb::Submit& from) {
   in.Within("submit");
   Submit submit;
   submit.submission = in.Text("submission", from.submission(), kWireLimits.name_bytes, true);
   if (!from.has_settings()) in.Defect("settings", "is missing");
-  submit.settings = std::make_shared<const JobSettings>(TakeSettings(in, from.settings()));
-  submit.policy = TakePolicy(in, from.policy());
+  submit.settings =
+      std::make_shared<const JobSettings>(TakeFields<JobSettings>(in, "settings", from.settings()));
+  submit.policy = TakePolicy(in, from);
   submit.argv = in.Texts("argv", from.argv(), kWireLimits.text_bytes);
   submit.files = in.Texts("files", from.files(), kWireLimits.text_bytes);
   submit.name = in.Text("name", from.name(), kWireLimits.text_bytes);
   submit.keep_output = in.Number<uint64_t>("keep_output", from.keep_output(), 0, kWireLimits.size);
   submit.priority = in.Number<int>("priority", from.priority(), -1'000'000, 1'000'000);
-  submit.max_running = from.max_running();
-  submit.weight = from.weight() == 0 ? kJobWeight : std::min(from.weight(), kMaxJobWeight);
   submit.open = from.open();
   if (from.after_size() % 2 != 0) in.Defect("after", "is not in pairs");
   if (static_cast<uint32_t>(from.after_size()) / 2 > kWireLimits.after) {
@@ -147,7 +127,7 @@ Request Take(FieldReader& in, const pb::SubmitEnd& from) {
   SubmitEnd end;
   end.count = in.Number<uint32_t>("count", from.count(), 0, kLimits.tasks_per_job);
   for (int i = 0; i < from.requests_size() && in.ok(); ++i) {
-    end.requests.push_back(TakeNeeds(in, from.requests(i)));
+    end.requests.push_back(TakeFields<Needs>(in, "requests", from.requests(i)));
   }
   if (from.runs_size() % 2 != 0) in.Defect("runs", "is not in pairs");
   uint64_t next = 0;
@@ -397,17 +377,13 @@ Result<Reply> DecodeReply(std::string_view bytes) {
   });
 }
 
-std::string EncodeSettings(const JobSettings& settings) {
-  pb::JobSettings to;
-  PutSettings(to, settings);
-  std::string out;
-  AppendPb(out, to);
-  return out;
-}
+std::string EncodeSettings(const JobSettings& settings) { return BytesOf(settings); }
 
 Result<JobSettings> DecodeSettings(std::string_view bytes) {
-  return DecodePb<JobSettings, pb::JobSettings>(
-      "settings", bytes, [](FieldReader& in, const auto& from) { return TakeSettings(in, from); });
+  FieldReader in("job");
+  auto settings = TakeFields<JobSettings>(in, "settings", bytes);
+  if (!in.ok()) return in.Failure();
+  return settings;
 }
 
 }  // namespace spate::wire

@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "wire/field_bytes.h"
+
 namespace spate::wire {
 namespace {
 
@@ -23,8 +25,10 @@ Submit SomeSubmit() {
   submit.name = "zip\xFF";
   submit.keep_output = 1 << 20;
   submit.priority = -3;
-  submit.max_running = 7;
-  submit.weight = 9;
+  submit.policy.max_running = 7;
+  submit.policy.weight = 9;
+  submit.policy.pause_after_failures = 5;
+  submit.policy.pause_despite_success = true;
   submit.open = true;
   submit.after = {{JobId(4), 1}, {JobId(5), 0}};
   submit.add_to = JobId(12);
@@ -75,7 +79,7 @@ TEST(ClientCodec, EveryRequestComesBack) {
   EXPECT_EQ(submit.settings->command, (std::vector<std::string>{"gzip", "{}"}));
   EXPECT_EQ(submit.policy.halt.percent, 50u);
   EXPECT_EQ(submit.priority, -3);
-  EXPECT_EQ(submit.weight, 9u);
+  EXPECT_EQ(BytesOf(submit.policy), BytesOf(SomeSubmit().policy));
   EXPECT_EQ(submit.after.at(1).job, JobId(5));
   auto end = std::get<SubmitEnd>(RoundTrip(Request(SomeEnd()), DecodeRequest));
   EXPECT_EQ(end.runs, SomeEnd().runs);
@@ -119,8 +123,8 @@ TEST(ClientCodec, DamageIsNamed) {
            {&good_submit, [](auto& m) { m.mutable_submit()->clear_submission(); }, "submission"},
            {&good_submit, [](auto& m) { m.mutable_submit()->clear_settings(); }, "settings"},
            {&good_submit, [](auto& m) { m.mutable_submit()->add_after(1); }, "after"},
-           {&good_submit, [](auto& m) { m.mutable_submit()->mutable_policy()->set_halt_when(9); },
-            "halt_when"},
+           {&good_submit, [](auto& m) { m.mutable_submit()->mutable_policy()->append("\x28\x09"); },
+            "policy.halt_when"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_count(6); }, "runs"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_runs(1, 7); }, "runs"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_order(0, 0); }, "order"},

@@ -31,8 +31,6 @@ struct Submit {
   std::string name;
   uint64_t keep_output = 0;
   int priority = 0;
-  uint32_t max_running = 0;  // 0: no bound
-  uint32_t weight = kJobWeight;
   bool open = false;
   struct After {
     JobId job;

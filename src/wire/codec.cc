@@ -126,14 +126,14 @@ int TakeStream(FieldReader& in, uint32_t stream, uint32_t most) {
 
 void Put(pb::ToNode& to, const OpenJob& message) {
   to.mutable_open_job()->set_job(message.job.value);
-  PutSettings(*to.mutable_open_job()->mutable_settings(), *message.settings);
+  AppendBytes(*to.mutable_open_job()->mutable_settings(), *message.settings);
 }
 void Put(pb::ToNode& to, const Lease& message) {
   auto& lease = *to.mutable_lease();
   lease.set_epoch(message.epoch.value);
   lease.set_job(message.job.value);
   lease.set_attempt(message.attempt.value);
-  PutNeeds(*lease.mutable_needs(), message.needs);
+  AppendBytes(*lease.mutable_needs(), message.needs);
   PutRanges(*lease.mutable_tasks(), message.tasks);
   PutTexts(*lease.mutable_rows(), message.rows);
 }
@@ -177,7 +177,8 @@ ToNode Take(FieldReader& in, const pb::OpenJob& from) {
   in.Within("open_job");
   auto job = in.Id<JobId>("job", from.job());
   if (!from.has_settings()) in.Defect("settings", "is missing");
-  auto settings = std::make_shared<const JobSettings>(TakeSettings(in, from.settings()));
+  auto settings =
+      std::make_shared<const JobSettings>(TakeFields<JobSettings>(in, "settings", from.settings()));
   return OpenJob{job, std::move(settings)};
 }
 ToNode Take(FieldReader& in, const pb::Lease& from) {
@@ -187,7 +188,7 @@ ToNode Take(FieldReader& in, const pb::Lease& from) {
   lease.job = in.Id<JobId>("job", from.job());
   lease.attempt = in.Id<Attempt>("attempt", from.attempt());
   if (!from.has_needs()) in.Defect("needs", "is missing");
-  lease.needs = TakeNeeds(in, from.needs());
+  lease.needs = TakeFields<Needs>(in, "needs", from.needs());
   lease.tasks = in.Ranges("tasks", from.tasks(), kWireLimits.lease_tasks);
   uint64_t tasks = 0;
   for (TaskRange range : lease.tasks) tasks += range.count;

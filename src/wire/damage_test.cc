@@ -6,20 +6,27 @@
 
 #include "core/model/limits.h"
 #include "wire/codec.h"
+#include "wire/field_bytes.h"
 #include "wire/limits.h"
 
 namespace spate::wire {
 namespace {
 
+JobSettings GoodSettings() {
+  JobSettings settings;
+  settings.cwd = "/home";
+  settings.command = {"ls"};
+  return settings;
+}
+
 pb::ToNode GoodOpenJob() {
   pb::ToNode message;
   message.mutable_open_job()->set_job(1);
-  auto& settings = *message.mutable_open_job()->mutable_settings();
-  settings.set_cwd("/home");
-  settings.mutable_command()->add_length(2);
-  settings.mutable_command()->set_bytes("ls");
+  message.mutable_open_job()->set_settings(BytesOf(GoodSettings()));
   return message;
 }
+
+Needs GoodNeeds() { return {.named = {{"gpus", 1}, {"x", 2}}}; }
 
 pb::ToNode GoodLease() {
   pb::ToNode message;
@@ -27,12 +34,7 @@ pb::ToNode GoodLease() {
   lease.set_epoch(1);
   lease.set_job(1);
   lease.set_attempt(1);
-  auto& needs = *lease.mutable_needs();
-  needs.mutable_name()->add_length(4);
-  needs.mutable_name()->add_length(1);
-  needs.mutable_name()->set_bytes("gpusx");
-  needs.add_count(1);
-  needs.add_count(2);
+  lease.set_needs(BytesOf(GoodNeeds()));
   lease.add_tasks(7);
   lease.add_tasks(2);
   lease.mutable_rows()->add_length(1);
@@ -106,7 +108,16 @@ void CheckAll(const std::vector<Case<Pb>>& cases, Decode decode) {
 }
 
 TEST(Damage, OfOpenJob) {
-  auto s = [](pb::ToNode& m) { return m.mutable_open_job()->mutable_settings(); };
+  auto with = [](auto change) {
+    return [=](pb::ToNode& m) {
+      JobSettings settings = GoodSettings();
+      change(settings);
+      m.mutable_open_job()->set_settings(BytesOf(settings));
+    };
+  };
+  auto append = [](std::string_view bytes) {
+    return [=](pb::ToNode& m) { m.mutable_open_job()->mutable_settings()->append(bytes); };
+  };
   pb::ToNode good = GoodOpenJob();
   CheckAll<pb::ToNode>(
       {
@@ -114,39 +125,61 @@ TEST(Damage, OfOpenJob) {
           {"open_job.job is missing", good, [](auto& m) { m.mutable_open_job()->clear_job(); }},
           {"open_job.settings is missing", good,
            [](auto& m) { m.mutable_open_job()->clear_settings(); }},
-          {"open_job.settings.cwd is missing", good, [=](auto& m) { s(m)->clear_cwd(); }},
+          {"open_job.settings is cut off", good, append("\x08")},
+          {"open_job.settings.cwd is missing", good, with([](auto& s) { s.cwd.clear(); })},
           {"open_job.settings.row_kind is out of range", good,
-           [=](auto& m) { s(m)->set_row_kind(4); }},
-          {"open_job.settings.nice is out of range", good, [=](auto& m) { s(m)->set_nice(20); }},
-          {"open_job.settings.umask_plus_1 is out of range", good,
-           [=](auto& m) { s(m)->set_umask_plus_1(01001); }},
+           with([](auto& s) { s.row_kind = static_cast<RowKind>(4); })},
+          {"open_job.settings.nice is out of range", good, with([](auto& s) { s.nice = 20; })},
+          {"open_job.settings.umask is out of range", good, with([](auto& s) { s.umask = 01000; })},
+          {"open_job.settings.umask is out of range", good,
+           with([](auto& s) { s.umask = INT32_MAX - 1; })},
           {"open_job.settings.time_limit is out of range", good,
-           [=](auto& m) { s(m)->set_time_limit(-1); }},
+           with([](auto& s) { s.time_limit.ns = -1; })},
           {"open_job.settings.kill_grace is out of range", good,
-           [=](auto& m) { s(m)->set_kill_grace(INT64_MAX); }},
+           with([](auto& s) { s.kill_grace.ns = INT64_MAX; })},
           {"open_job.settings.min_free_memory is out of range", good,
-           [=](auto& m) { s(m)->set_min_free_memory(UINT64_MAX); }},
+           with([](auto& s) { s.min_free_memory = UINT64_MAX; })},
           {"open_job.settings.max_load is out of range", good,
-           [=](auto& m) { s(m)->set_max_load(std::numeric_limits<double>::quiet_NaN()); }},
+           with([](auto& s) { s.max_load = std::numeric_limits<double>::quiet_NaN(); })},
           {"open_job.settings.name is too long", good,
-           [=](auto& m) { s(m)->set_name(std::string(kWireLimits.text_bytes + 1, 'x')); }},
-          {"open_job.settings.command has more bytes than its lengths say", good,
-           [=](auto& m) { s(m)->mutable_command()->set_bytes("lsx"); }},
-          {"open_job.settings.command has fewer bytes than its lengths say", good,
-           [=](auto& m) { s(m)->mutable_command()->set_bytes("l"); }},
+           with([](auto& s) { s.name = std::string(kWireLimits.text_bytes + 1, 'x'); })},
           {"open_job.settings.environment has a text that is too long", good,
-           [=](auto& m) { s(m)->mutable_environment()->add_length(UINT32_MAX); }},
+           with([](auto& s) { s.environment = {std::string(kWireLimits.text_bytes + 1, 'x')}; })},
           {"open_job.settings.environment has too many texts", good,
-           [=](auto& m) {
-             s(m)->mutable_environment()->mutable_length()->Resize(
-                 static_cast<int>(kWireLimits.texts) + 1, 0);
-           }},
+           with([](auto& s) { s.environment.resize(kWireLimits.texts + 1); })},
+          {"open_job.settings.get_patterns has too many texts", good,
+           with([](auto& s) { s.get_patterns.resize(kLimits.file_options + 1); })},
+          {"open_job.settings.puts leads out of the folder", good,
+           with([](auto& s) { s.puts = {{.name = "../a"}}; })},
+          {"open_job.settings.puts is not sorted", good,
+           with([](auto& s) { s.puts = {{.name = "b"}, {.name = "a"}}; })},
+          {"open_job.settings.puts has an empty name", good,
+           with([](auto& s) { s.puts = {{.name = ""}}; })},
+          {"open_job.settings.puts is out of range", good,
+           with([](auto& s) { s.puts = {{.name = "a", .mode = 01000}}; })},
+          {"open_job.settings.puts is out of range", good, with([](auto& s) {
+             s.puts = {{.name = "a", .mode = 0, .size = kLimits.file_bytes + 1}};
+           })},
+          {"open_job.settings.puts has too many files", good,
+           with([](auto& s) { s.puts.resize(kLimits.put_files + 1); })},
+          {"open_job.settings.command has more bytes than its lengths say", good,
+           append("\x22\x07\x0a\x01\x01\x12\x02xx")},
+          {"open_job.settings.command has fewer bytes than its lengths say", good,
+           append("\x22\x06\x0a\x01\x02\x12\x01x")},
+          {"open_job.settings.puts is not one for each", good, append("\xea\x01\x01\x07")},
       },
       DecodeToNode);
 }
 
 TEST(Damage, OfLease) {
   auto l = [](pb::ToNode& m) { return m.mutable_lease(); };
+  auto with = [=](auto change) {
+    return [=](pb::ToNode& m) {
+      Needs needs = GoodNeeds();
+      change(needs);
+      l(m)->set_needs(BytesOf(needs));
+    };
+  };
   pb::ToNode good = GoodLease();
   CheckAll<pb::ToNode>(
       {
@@ -156,18 +189,18 @@ TEST(Damage, OfLease) {
           {"lease.attempt is out of range", good, [=](auto& m) { l(m)->set_attempt(65'536); }},
           {"lease.needs is missing", good, [=](auto& m) { l(m)->clear_needs(); }},
           {"lease.needs.memory is out of range", good,
-           [=](auto& m) { l(m)->mutable_needs()->set_memory(UINT64_MAX); }},
-          {"lease.needs.count is not one for each name", good,
-           [=](auto& m) { l(m)->mutable_needs()->add_count(1); }},
-          {"lease.needs.count has a zero", good,
-           [=](auto& m) { l(m)->mutable_needs()->set_count(1, 0); }},
-          {"lease.needs.name is not sorted", good,
-           [=](auto& m) { l(m)->mutable_needs()->mutable_name()->set_bytes("gpusa"); }},
-          {"lease.needs.name has an empty name", good,
-           [=](auto& m) {
-             l(m)->mutable_needs()->mutable_name()->set_length(0, 0);
-             l(m)->mutable_needs()->mutable_name()->set_length(1, 5);
-           }},
+           with([](auto& n) { n.memory = UINT64_MAX; })},
+          {"lease.needs.named has a zero", good, with([](auto& n) { n.named[1].count = 0; })},
+          {"lease.needs.named is not sorted", good, with([](auto& n) { n.named[1].name = "a"; })},
+          {"lease.needs.named has an empty name", good,
+           with([](auto& n) { n.named[0].name.clear(); })},
+          {"lease.needs.labels is not sorted", good, with([](auto& n) { n.labels = {"b", "a"}; })},
+          {"lease.needs.not_on has an empty name", good, with([](auto& n) { n.not_on = {""}; })},
+          {"lease.needs.on_node is too long", good,
+           with([](auto& n) { n.on_node = std::string(kWireLimits.name_bytes + 1, 'x'); })},
+          {"lease.needs.time is out of range", good, with([](auto& n) { n.time = {-1}; })},
+          {"lease.needs.named is not one for each", good,
+           [=](auto& m) { l(m)->mutable_needs()->append("\x22\x01\x07"); }},
           {"lease.tasks is missing", good, [=](auto& m) { l(m)->clear_tasks(); }},
           {"lease.tasks has half a pair", good, [=](auto& m) { l(m)->add_tasks(9); }},
           {"lease.tasks has an empty range", good, [=](auto& m) { l(m)->set_tasks(1, 0); }},

@@ -7,6 +7,24 @@ namespace {
 
 constexpr uint32_t kMostNumber = (1u << 29) - 1;  // protobuf's own bound
 
+bool TakeFixed(std::string_view& rest, size_t size, uint64_t& value) {
+  if (rest.size() < size) return false;
+  value = 0;
+  for (size_t i = size; i-- > 0;) value = value << 8 | static_cast<uint8_t>(rest[i]);
+  rest.remove_prefix(size);
+  return true;
+}
+
+// With a tag of one byte; none, where it is left out.
+size_t SizeOfText(std::string_view text) {
+  if (text.empty()) return 0;
+  size_t size = 2 + text.size();
+  for (size_t length = text.size(); length >= 0x80; length >>= 7) ++size;
+  return size;
+}
+
+}  // namespace
+
 // At most ten bytes; the tenth holds one bit.
 bool TakeVarint(std::string_view& rest, uint64_t& value) {
   value = 0;
@@ -20,16 +38,6 @@ bool TakeVarint(std::string_view& rest, uint64_t& value) {
   return false;
 }
 
-bool TakeFixed(std::string_view& rest, size_t size, uint64_t& value) {
-  if (rest.size() < size) return false;
-  value = 0;
-  for (size_t i = size; i-- > 0;) value = value << 8 | static_cast<uint8_t>(rest[i]);
-  rest.remove_prefix(size);
-  return true;
-}
-
-}  // namespace
-
 void AppendVarint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
@@ -39,6 +47,32 @@ void FieldWriter::PutText(uint32_t number, std::string_view text) {
   Tag(number, Bits::kLength);
   AppendVarint(out_, text.size());
   out_ += text;
+}
+
+void FieldWriter::PutTexts(uint32_t number, std::string_view lengths, std::string_view bytes) {
+  Tag(number, Bits::kLength);
+  AppendVarint(out_, SizeOfText(lengths) + SizeOfText(bytes));
+  if (!lengths.empty()) PutText(1, lengths);
+  if (!bytes.empty()) PutText(2, bytes);
+}
+
+void FieldWriter::Put(uint32_t number, const std::vector<std::string>& texts) {
+  if (texts.empty()) return;
+  Column column;
+  for (const std::string& text : texts) column.Add(text);
+  PutTexts(number, column.numbers, column.bytes);
+}
+
+void FieldWriter::Column::Add(std::string_view text) {
+  is_text = true;
+  AppendVarint(numbers, text.size());
+  bytes += text;
+}
+
+void FieldWriter::PutColumn(const Column& column) {
+  if (column.number == 0) return;
+  if (column.is_text) return PutTexts(column.number, column.numbers, column.bytes);
+  PutText(column.number, column.numbers);
 }
 
 void FieldWriter::PutDouble(uint32_t number, double value) {
@@ -66,9 +100,41 @@ bool TakeField(std::string_view& rest, RawField& field) {
   }
 }
 
+std::vector<std::string> FieldParser::TextsOf(std::string_view name, const RawField& field) {
+  std::string_view lengths, bytes;
+  if (Is(name, field, Bits::kLength)) SplitTexts(name, field.bytes, lengths, bytes);
+  std::vector<std::string> texts;
+  while (!lengths.empty() && ok()) {
+    uint64_t length = 0;
+    if (!TakeVarint(lengths, length)) Defect(name, "is cut off");
+    if (length > bytes.size()) Defect(name, "has fewer bytes than its lengths say");
+    if (elements_++ == most_elements_) Defect(name, "makes the message too long");
+    if (!ok()) break;
+    texts.emplace_back(bytes.substr(0, length));
+    bytes.remove_prefix(length);
+  }
+  if (!bytes.empty()) Defect(name, "has more bytes than its lengths say");
+  return texts;
+}
+
+void FieldParser::SplitTexts(std::string_view name, std::string_view message,
+                             std::string_view& lengths, std::string_view& bytes) {
+  RawField part;
+  while (!message.empty()) {
+    if (!TakeField(message, part)) return Defect(name, "is cut off");
+    if (part.number == 1) lengths = part.bytes;
+    if (part.number == 2) bytes = part.bytes;
+  }
+}
+
 void FieldParser::Defect(std::string_view field, std::string_view what) {
   if (!ok()) return;
-  defect_ = field.empty() ? fmt::format("the message {}", what) : fmt::format("{} {}", field, what);
+  field_ = field;
+  what_ = what;
+}
+
+std::string FieldParser::defect() const {
+  return fmt::format("{} {}", field_.empty() ? "the message" : field_, what_);
 }
 
 }  // namespace spate::wire::internal

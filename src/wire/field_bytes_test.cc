@@ -85,7 +85,7 @@ TEST(FieldBytes, ComeBackTheSame) {
 
 // The bytes are protobuf's: field 1 as a varint is 08, field 2 as a length 12.
 TEST(FieldBytes, AreThoseOfProtobuf) {
-  EXPECT_EQ(BytesOf(Inner{150, {"testing"}}), "\x08\x96\x01\x12\x07testing");
+  EXPECT_EQ(BytesOf(Inner{150, {"testing"}}), "\x08\x96\x01\x12\x0c\x0a\x01\x07\x12\x07testing");
 }
 
 // Fields of a newer program are skipped, and what an older one does not send stays as it is.
@@ -114,7 +114,7 @@ TEST(FieldBytes, DamageIsTold) {
   EXPECT_EQ(error_of("\x30\x02"), "all: colour is out of range");
   EXPECT_EQ(error_of("\x3a\x05hi"), "all: the message is cut off");
   EXPECT_EQ(error_of("\x38\x01"), "all: text is of another type");
-  EXPECT_EQ(error_of("\x48\x01"), "all: time is out of range");
+  EXPECT_EQ(error_of("\x48" + std::string(8, '\xff') + "\x7f"), "all: time is out of range");
   EXPECT_EQ(error_of("\x5a\x01\x08"), "all: the message is cut off");
   EXPECT_EQ(error_of(std::string("\x00\x00", 2)), "all: the message is cut off");
   EXPECT_EQ(error_of(std::string(10, '\xff') + '\x01'), "all: the message is cut off");
@@ -134,7 +134,7 @@ TEST(FieldBytes, AMessageHasAnEndInMemory) {
 struct Numbers {
   std::vector<uint32_t>& numbers;
   template <typename T>
-  void operator()(uint32_t number, std::string_view, T&) {
+  void operator()(uint32_t number, std::string_view, T&&) {
     numbers.push_back(number);
   }
 };

@@ -8,7 +8,12 @@
 namespace spate::wire {
 
 void FieldReader::Defect(std::string_view field, std::string_view what) {
-  if (ok()) error_ = fmt::format("a damaged message: {}.{} {}", message_, field, what);
+  if (!ok()) return;
+  error_ = fmt::format("a damaged message: {}", message_);
+  for (std::string_view name : {inside_, field}) {
+    if (!name.empty()) error_ += fmt::format(".{}", name);
+  }
+  error_ += fmt::format(" {}", what);
 }
 
 std::string FieldReader::Text(std::string_view field, const std::string& v, uint64_t most,

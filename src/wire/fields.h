@@ -29,6 +29,19 @@ class FieldReader {
 
   // What the names of fields stand in: "lease" for lease.rows.
   void Within(std::string_view message) { message_ = message; }
+  // While it lives, fields stand in this one of the message: "settings" for lease.settings.cwd.
+  class Inside {
+   public:
+    Inside(FieldReader& reader, std::string_view field) : reader_(reader) {
+      reader.inside_ = field;
+    }
+    ~Inside() { reader_.inside_ = {}; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    FieldReader& reader_;
+  };
   bool ok() const { return error_.empty(); }
   std::unexpected<Error> Failure() const { return spate::Fail(ErrorKind::kCorrupt, error_); }
   void Defect(std::string_view field, std::string_view what);
@@ -64,6 +77,7 @@ class FieldReader {
 
  private:
   std::string_view message_;
+  std::string_view inside_;
   std::string error_;
 };
 

@@ -1,18 +1,31 @@
-// The codec of what describes jobs and tasks, wherever a message holds it.
+// The fields of jobs and tasks (core/model/fields.h) within messages, and what must hold beside
+// their types.
 #pragma once
 
-#include <wire/spate.pb.h>
+#include <string_view>
 
 #include "core/model/job.h"
 #include "core/model/needs.h"
+#include "wire/field_bytes.h"
 #include "wire/fields.h"
 
 namespace spate::wire {
 
-void PutNeeds(pb::Needs& to, const Needs& needs);
-Needs TakeNeeds(FieldReader& in, const pb::Needs& from);
+// Each notes the first defect of what a sender that keeps to the protocol never sends.
+void Check(FieldReader& in, const Needs& needs);
+void Check(FieldReader& in, const JobSettings& settings);
+void Check(FieldReader& in, const JobPolicy& policy);
 
-void PutSettings(pb::JobSettings& to, const JobSettings& settings);
-JobSettings TakeSettings(FieldReader& in, const pb::JobSettings& from);
+// Those of a T, checked; `name` is that of the field which holds them.
+template <HasFields T>
+T TakeFields(FieldReader& in, std::string_view name, std::string_view bytes) {
+  T value;
+  internal::FieldParser parser;
+  parser.Read(bytes, value);
+  FieldReader::Inside inside(in, name);
+  if (!parser.ok()) in.Defect(parser.field(), parser.what());
+  Check(in, value);
+  return value;
+}
 
 }  // namespace spate::wire

@@ -124,19 +124,12 @@ Maker::Maker(uint64_t seed) : random_(seed) {
       grammar_[file->message_type(i)->name()] = file->message_type(i);
     }
   }
-  special_ = {{"Texts", &Maker::MakeTexts},
-              {"Needs", &Maker::MakeNeeds},
-              {"Offer", &Maker::MakeOffer},
-              {"Hello", &Maker::MakeHello},
-              {"Ends", &Maker::MakeEnds},
-              {"Returned", &Maker::MakeReturned},
-              {"AttemptRef", &Maker::MakeAttemptRef},
-              {"NodeState", &Maker::MakeNodeState},
-              {"Query", &Maker::MakeQuery},
-              {"JobSettings", &Maker::MakeSettings},
+  special_ = {{"Texts", &Maker::MakeTexts},         {"Offer", &Maker::MakeOffer},
+              {"Hello", &Maker::MakeHello},         {"Ends", &Maker::MakeEnds},
+              {"Returned", &Maker::MakeReturned},   {"AttemptRef", &Maker::MakeAttemptRef},
+              {"NodeState", &Maker::MakeNodeState}, {"Query", &Maker::MakeQuery},
               {"OutputPiece", &Maker::MakePiece},
-              {"WantPiece", &Maker::MakeWantPiece},
-              {"Live", &Maker::MakeLive},
+              {"WantPiece", &Maker::MakeWantPiece}, {"Live", &Maker::MakeLive},
               {"Running", &Maker::MakeRunning}};
   for (const auto& [name, make] : special_) CHECK(grammar_.contains(name));
 }
@@ -235,17 +228,17 @@ Maker::Texts Maker::Names() {
 }
 
 std::string Maker::MakeNeeds() {
-  pb::Needs needs;
-  needs.set_milli_cpus(static_cast<uint32_t>(Number()));
-  needs.set_memory(Number() & ((uint64_t{1} << 62) - 1));
-  Texts names = Names();
-  SetTexts(*needs.mutable_name(), names);
-  for (size_t i = 0; i < names.size(); ++i) needs.add_count(static_cast<uint32_t>(1 + Small()));
-  if (random_.Chance(20)) needs.set_time(static_cast<int64_t>(Small() << Small(50)));
-  if (random_.Chance(20)) SetTexts(*needs.mutable_label(), Names());
-  if (random_.Chance(5)) needs.set_on_node(fmt::format("n{}", Small(40)));
-  if (random_.Chance(5)) SetTexts(*needs.mutable_not_on(), Names());
-  return needs.SerializeAsString();
+  Needs needs;
+  needs.milli_cpus = static_cast<uint32_t>(Number());
+  needs.memory = Number() & ((uint64_t{1} << 62) - 1);
+  for (std::string& name : Names()) {
+    needs.named.push_back({std::move(name), static_cast<uint32_t>(1 + Small())});
+  }
+  if (random_.Chance(20)) needs.time.ns = static_cast<int64_t>(Small() << Small(50));
+  if (random_.Chance(20)) needs.labels = Names();
+  if (random_.Chance(5)) needs.on_node = fmt::format("n{}", Small(40));
+  if (random_.Chance(5)) needs.not_on = Names();
+  return wire::BytesOf(needs);
 }
 
 std::string Maker::MakeOffer() {
@@ -435,13 +428,6 @@ void Maker::AddOutput(std::vector<Message>& to) {
   to.push_back({FrameType::kToHub, Wrapped(2, ends.SerializeAsString()), Fate::kStays});
 }
 
-std::string Maker::MakeSettings() {
-  pb::JobSettings settings;
-  settings.set_cwd("/tmp");
-  if (random_.Chance(10)) settings.set_row_kind(static_cast<uint32_t>(Small(4)));
-  std::string made = settings.SerializeAsString();
-  if (random_.Chance(15)) made += Any("JobSettings", 3);
-  return made;
 }
 
 // ------------------------------------------------------------------------- questions and changes
@@ -451,7 +437,7 @@ class Maker::Filler {
  public:
   explicit Filler(Maker& maker) : maker_(maker) {}
   template <typename T>
-  void operator()(uint32_t, std::string_view name, T& value) {
+  void operator()(uint32_t, std::string_view name, T&& value) {
     Fill(name, value);
   }
   void Fill(std::string_view, bool& value) { value = maker_.Small(2) != 0; }
@@ -490,6 +476,14 @@ class Maker::Filler {
   void Fill(std::string_view, T& value) {
     T::Fields(value, *this);
   }
+  template <typename List>
+  void Fill(std::string_view name, Columns<List>& columns) {
+    Fill(name, columns.rows);
+  }
+  void Fill(std::string_view name, OneMore<int>& number) { Fill(name, number.value); }
+  void Fill(std::string_view, double& value) {
+    value = std::bit_cast<double>(OneOf(maker_.random_, kDoubles));
+  }
   template <typename T>
   void Fill(std::string_view name, std::optional<T>& value) {
     if (maker_.random_.Chance(20)) Fill(name, value.emplace());
@@ -504,6 +498,22 @@ class Maker::Filler {
  private:
   Maker& maker_;
 };
+
+// Some of a type's fields, each with this chance.
+template <typename T>
+T Maker::Some(T value, unsigned percent) {
+  T::Fields(value, [&](uint32_t number, std::string_view name, auto&& field) {
+    if (random_.Chance(percent)) Filler (*this)(number, name, field);
+  });
+  return value;
+}
+
+JobSettings Maker::MakeSettings() {
+  JobSettings settings;
+  settings.cwd = "/tmp";
+  if (random_.Chance(10)) settings.row_kind = static_cast<RowKind>(Small(4));
+  return random_.Chance(15) ? Some(settings, 3) : settings;
+}
 
 template <typename Question>
 std::string Maker::QueryOf(Question question) {
@@ -550,15 +560,8 @@ std::string Maker::SubmitOf(uint32_t pieces) {
   pb::Submit submit;
   bool again = random_.Chance(5);
   submit.set_submission(fmt::format("{:x}", again ? Small(50) : random_.Next()));
-  std::string settings = MakeSettings();
-  if (pieces > 0) {
-    pb::JobSettings files;
-    SetTexts(*files.mutable_put_name(), Texts{"a/b"});
-    files.add_put_mode(0644);
-    files.add_put_size((uint64_t{pieces} << 20) - Small(1 << 20));
-    files.add_put_first_piece(0);
-    settings += files.SerializeAsString();
-  }
+  JobSettings settings = MakeSettings();
+  if (pieces > 0) settings.puts = {{"a/b", 0644, (uint64_t{pieces} << 20) - Small(1 << 20), 0}};
   if (random_.Chance(20)) {
     submit.add_after(Job());
     submit.add_after(static_cast<uint32_t>(random_.Chance(99) ? Small(4) : Number()));
@@ -569,19 +572,16 @@ std::string Maker::SubmitOf(uint32_t pieces) {
     submit.set_weight(static_cast<uint32_t>(Number()) & 0xFFFF);
   }
   if (random_.Chance(3)) submit.set_add_to(Job());
-  std::string made = submit.SerializeAsString();
-  AppendBytes(made, pb::Submit::kSettingsFieldNumber, settings);
-  if (random_.Chance(5)) AppendBytes(made, pb::Submit::kPolicyFieldNumber, Any("Policy", 10));
-  return made;
+  submit.set_settings(wire::BytesOf(settings));
+  if (random_.Chance(5)) submit.set_policy(wire::BytesOf(Some(JobPolicy(), 10)));
+  return submit.SerializeAsString();
 }
 
 std::string Maker::EndOf(uint32_t count) {
   pb::SubmitEnd end;
   end.set_count(count);
   for (uint64_t kinds = 1 + Small(3); kinds > 0; --kinds) {
-    pb::Needs& needs = *end.add_requests();
-    needs.set_milli_cpus(1);
-    if (random_.Chance(30)) (void)needs.ParseFromString(MakeNeeds());
+    end.add_requests(random_.Chance(30) ? MakeNeeds() : wire::BytesOf(Needs{.milli_cpus = 1}));
   }
   end.add_runs(count);
   end.add_runs(static_cast<uint32_t>(Small(static_cast<uint64_t>(end.requests_size()))));

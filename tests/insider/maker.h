@@ -13,7 +13,7 @@
 
 #include "base/ids.h"
 #include "base/prng.h"
-#include "core/model/attempt.h"
+#include "core/model/job.h"
 #include "wire/frame.h"
 #include "wire/spate.pb.h"
 
@@ -77,7 +77,7 @@ class Maker {
   std::string MakeReturned();
   std::string MakeAttemptRef();
   std::string MakeNodeState();
-  std::string MakeSettings();
+  JobSettings MakeSettings();
   std::string MakePiece();
   std::string MakeWantPiece();
   std::string MakeLive();
@@ -87,6 +87,8 @@ class Maker {
   std::string SubmitOf(uint32_t pieces);
   std::string EndOf(uint32_t count);
   class Filler;
+  template <typename T>
+  T Some(T value, unsigned percent);
   template <typename Question>
   std::string QueryOf(Question question);
   std::string MakeQuery();

@@ -70,6 +70,14 @@ class JsonFields {
     for (const T& value : values) list += (list.size() > 1 ? "," : "") + ObjectOf(value);
     line_.Raw(key, list + ']');
   }
+  template <typename List>
+  void Put(std::string_view key, Columns<List> columns) {
+    Put(key, columns.rows);
+  }
+  template <typename T>
+  void Put(std::string_view key, OneMore<T> number) {
+    Put(key, number.value);
+  }
   template <typename T>
   void Put(std::string_view key, const std::optional<T>& value) {
     if (value) {

@@ -1,5 +1,6 @@
-// How a type lists its fields, once, for all that write or read them: bytes between programs
-// (wire/field_bytes.h) and JSON (cli/view/json_fields.h).
+// How a type lists its fields, once, for all that write or read them: bytes between programs and of
+// settings (wire/field_bytes.h), records of the journal (store/record_codec.cc) and JSON
+// (cli/view/json_fields.h).
 //
 //   struct Weight {
 //     std::string user;
@@ -13,7 +14,12 @@
 //
 // Numbers are what bytes know fields by: from 1, each once, never given to another field. Names are
 // JSON's, which keeps the order of the list. A field may be a number, bool, double, enum, id, text,
-// Duration, Instant, another such type, or std::optional or std::vector of one of them.
+// Duration, Instant, another such type, or std::optional or std::vector of one of them, or have one
+// of the shapes below.
+//
+// A type with kLeavesOutZeros means zero by a field that is not there, also where its member has
+// another default, and its zeros are not in the bytes. So it was before there were these lists; a
+// new type does without.
 #pragma once
 
 #include <string_view>
@@ -26,14 +32,33 @@ inline constexpr std::string_view kNotInJson = "";
 // The fields of this field stand in the JSON object around it; nothing does when it is absent.
 inline constexpr std::string_view kInto = "*";
 
+// A list of a type with fields, in columns: the first field of all its elements has this number,
+// the second one the next number, and so on. They are numbers and texts.
+template <typename List>
+struct Columns {
+  List& rows;
+};
+template <typename List>
+Columns(List&) -> Columns<List>;
+// A number from -1 on: in bytes it is one more, and -1 is left out.
+template <typename T>
+struct OneMore {
+  T& value;
+};
+template <typename T>
+OneMore(T&) -> OneMore<T>;
+
 namespace internal {
 struct AnyVisit {
   template <typename T>
-  void operator()(unsigned, std::string_view, T&) {}
+  void operator()(unsigned, std::string_view, T&&) {}
 };
 }  // namespace internal
 template <typename T>
 concept HasFields = requires(T& value) { T::Fields(value, internal::AnyVisit()); };
+
+template <typename T>
+concept LeavesOutZeros = requires { T::kLeavesOutZeros; };
 
 // Of an enum that is a field: its last value, as bytes from others are checked against it.
 template <typename E>

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/fields.h"
 #include "core/model/needs.h"
 #include "core/model/task_files.h"
 
@@ -67,10 +68,10 @@ struct HaltRule {
   uint32_t percent = 0;  // so many of 100 of the job's tasks
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
-    visit(1, "when", self.when);
-    visit(2, "what", self.what);
-    visit(3, "count", self.count);
-    visit(4, "percent", self.percent);
+    visit(5, "halt_when", self.when);  // as JobPolicy has them
+    visit(6, "halt_what", self.what);
+    visit(7, "halt_count", self.count);
+    visit(8, "halt_percent", self.percent);
   }
 };
 
@@ -90,15 +91,16 @@ struct JobPolicy {
   // So many failed attempts in a row, while none succeeded, hold the job; 0: none do.
   uint32_t pause_after_failures = 0;
   bool pause_despite_success = false;  // also when some succeeded before them
+  static constexpr bool kLeavesOutZeros = true;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
-    visit(1, "retry", self.retry);
-    visit(2, "halt", self.halt);
-    visit(3, "max_failures", self.max_failures);
-    visit(4, "max_running", self.max_running);
-    visit(5, "weight", self.weight);
-    visit(6, "pause_after_failures", self.pause_after_failures);
-    visit(7, "pause_despite_success", self.pause_despite_success);
+    RetryPolicy::Fields(self.retry, visit);
+    HaltRule::Fields(self.halt, visit);
+    visit(9, "max_failures", self.max_failures);
+    visit(10, "max_running", self.max_running);
+    visit(11, "pause_after_failures", self.pause_after_failures);
+    visit(12, "weight", self.weight);
+    visit(13, "pause_despite_success", self.pause_despite_success);
   }
 };
 
@@ -164,6 +166,8 @@ enum class RowKind : uint8_t {
   kParasol,   // a job of Parasol (doors/parasol/row/parasol_row.h)
   kInput,     // a piece of input, which `command` reads (format/input_row.h)
 };
+template <>
+inline constexpr RowKind kLastOf<RowKind> = RowKind::kInput;
 
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {
@@ -204,6 +208,41 @@ struct JobSettings {
   uint64_t min_free_memory = 0;                 // start nothing while less is free
   double max_load = 0;      // start nothing while the load is above; 0: no bound
   Duration check_patience;  // how long an output check waits for late attributes
+
+  static constexpr bool kLeavesOutZeros = true;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "cwd", self.cwd);
+    visit(3, "row_kind", self.row_kind);
+    visit(4, "command", self.command);
+    visit(5, "value_names", self.value_names);
+    visit(6, "record_values", self.record_values);
+    visit(7, "has_source", self.has_source);
+    visit(8, "repeat_context", self.repeat_context);
+    visit(9, "environment", self.environment);
+    visit(10, "stdin_pattern", self.stdin_pattern);
+    visit(11, "stdout_pattern", self.stdout_pattern);
+    visit(12, "stderr_pattern", self.stderr_pattern);
+    visit(13, "nice", self.nice);
+    visit(14, "measure_io", self.measure_io);
+    visit(15, "live_output", self.live_output);
+    visit(16, "time_limit", self.time_limit);
+    visit(17, "time_limit_percent", self.time_limit_percent);
+    visit(18, "warn_time", self.warn_time);
+    visit(19, "kill_grace", self.kill_grace);
+    visit(20, "start_delay", self.start_delay);
+    visit(21, "min_free_memory", self.min_free_memory);
+    visit(22, "max_load", self.max_load);
+    visit(23, "check_patience", self.check_patience);
+    visit(24, "user", self.user);
+    visit(25, "umask", OneMore{self.umask});
+    visit(26, "put_patterns", self.put_patterns);
+    visit(27, "get_patterns", self.get_patterns);
+    visit(28, "puts", Columns{self.puts});  // to 31
+    visit(32, "replace", self.replace);
+    visit(33, "shell", self.shell);
+  }
 };
 
 // The final state of a task; before that it is queued or leased.

@@ -368,9 +368,6 @@ struct EndFacts {
   }
 };
 
-template <>
-inline constexpr RowKind kLastOf<RowKind> = RowKind::kInput;
-
 // What a job is and has come to.
 struct JobSums {
   JobId job;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/model/fields.h"
 
 namespace spate {
 
@@ -38,15 +39,16 @@ struct Needs {
   std::vector<std::string> labels = {};
   std::string on_node = {};              // only on the node of this name; empty: on any
   std::vector<std::string> not_on = {};  // names of nodes; sorted
+  static constexpr bool kLeavesOutZeros = true;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "milli_cpus", self.milli_cpus);
     visit(2, "memory", self.memory);
-    visit(3, "named", self.named);
-    visit(4, "time", self.time);
-    visit(5, "labels", self.labels);
-    visit(6, "on_node", self.on_node);
-    visit(7, "not_on", self.not_on);
+    visit(3, "named", Columns{self.named});  // and 4
+    visit(5, "time", self.time);
+    visit(6, "labels", self.labels);
+    visit(7, "on_node", self.on_node);
+    visit(8, "not_on", self.not_on);
   }
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };

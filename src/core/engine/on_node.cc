@@ -84,7 +84,7 @@ void On(StepContext& step, const NodeJoined& event) {
   step.live.SetOffer(step.durable, event.node, event.offer);
   place::Node& node = step.board.nodes[event.node];
   node.present = true;
-  step.board.Open(event.node, node);
+  step.board.MarkRoomy(event.node, node);
   step.board.unpark = true;
   DropStrange(step, event.node, holds);
   RecallStoppedJobs(step, event.node);

@@ -116,7 +116,7 @@ def commands(kit):
     all_tasks = of_first + kit.ranges(2, 1_000_001, MOST_ELEMENTS)
     odd_tasks = of_first + each(MOST_ELEMENTS, 2, 2)
     explained = b"".join(kit.message({1: of_first + kit.ranges(at, at)}) for at in range(1, 200_000, 200))
-    names = b"\x0a\x04none" * MOST_ELEMENTS
+    names = kit.message({1: kit.texts(*[b"none"] * MOST_ELEMENTS)})
     stepped = b"".join(kit.message({3: kit.message({1: 1, 2: 4_000_000, 3: 2 + at})}) for at in range(100))
     rows_of = kit.message({1: kit.message({1: 1}) + b"".join(
         kit.message({2: kit.message({1: at, 2: 1})}) for at in range(190_000))})

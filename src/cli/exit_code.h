@@ -23,7 +23,7 @@ struct ExitCodeText {
   int code;
   std::string_view text;
 };
-// What help and the man page print.
+// As help and the man page print it.
 inline constexpr std::array<ExitCodeText, 8> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
     {kExitTasksFailed, "some tasks failed or did not run; state check: damage was found"},

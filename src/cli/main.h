@@ -22,7 +22,7 @@ struct Invocation {
 // Returns an exit code (cli/exit_code.h). Reports its own errors (cli/report.h).
 using Handler = std::function<int(const Invocation&)>;
 
-// Who runs the commands; apps/ fills it in. A command without a handler is "not part of this
+// The handlers of the commands; apps/ fills it in. A command without a handler is "not part of this
 // program".
 struct Wiring {
   Handler run;         // run and job retry

@@ -42,7 +42,7 @@ constexpr Duration kTellEvery = Duration::Seconds(1);
 constexpr Duration kIdleLook = Duration::Seconds(1);
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
-// What a node leaves behind on its machine is removed by others when it was away for so long.
+// Others remove a node's files on its machine when it was away for so long.
 constexpr Duration kKeepScratch = Duration::Seconds(86400);
 
 Offer OfferOfNode(const cli::NodeOptions& options, const client::Surroundings& here, Instant now) {
@@ -106,8 +106,8 @@ class NodeDaemon {
   void Sweep();
   void SweepKept();
   std::string TmpDir() const;
-  // Whoever was removed from the hub comes back only when somebody starts it again. A site's node
-  // waits to be added.
+  // A node that was removed from the hub comes back only when somebody starts it again. A site's
+  // node waits to be added.
   bool LeaveIfRemoved(const std::optional<wire::Refusal>& refusal);
 
   os::RealLoop& loop_;
@@ -203,7 +203,7 @@ Status NodeDaemon::MakeExecutor() {
   with.node_id = WordOf(instance_);
   with.node_name = offer_.node_name;
   with.task_folders = ScratchOf(node::kTaskScratch);
-  // Who is not root runs all that the hub gives it as itself: that is whom its access is for.
+  // A node that is not root runs all that the hub gives it as itself: its access is for that user.
   if (os::EffectiveUser() == 0) {
     with.users = node::TaskUserRules{.users = options_.users, .allow_root = options_.allow_root};
     users_.emplace(loop_, node::LookUpUser, kUserKnown);
@@ -314,7 +314,7 @@ void NodeDaemon::SweepKept() {
   sweep_timer_ = loop_.At(loop_.Now() + kEvery, [this] { Sweep(); });
 }
 
-// What nodes and runs that were killed left here, and will not come back for.
+// Files of nodes and runs that were killed and will not come back for them.
 void NodeDaemon::Sweep() {
   for (const std::string& own : {kept_.dir, ScratchOf(node::kTaskScratch)}) {
     if (site_ && own == kept_.dir) continue;

@@ -149,7 +149,7 @@ Status ClientSession::FindNamed(Upload& upload) {
 void ClientSession::On(wire::Submit submit) {
   Upload upload{.submit = std::move(submit), .job = {}};
   if (auto checked = CheckUpload(upload); !checked) {
-    // What the client sends after it is dropped with the connection.
+    // Later requests of the client are dropped with the connection.
     Fail(checked.error());
     return port_->Close();
   }
@@ -379,7 +379,7 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
 
 void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
   JobId job = upload.job;
-  // Who adds to a named job wants it to go on.
+  // Adding to a named job means that it shall go on.
   bool goes_on = jobs_.known().Find(job)->finished;
   if (jobs_.engine().Held(job) == engine::HoldReason::kUser && HabitsOf(upload).grows_by_name) {
     jobs_.hub().Post(engine::ReleaseJob{job});

@@ -50,7 +50,7 @@ class ClientHost {
   virtual ~ClientHost() = default;
   virtual uint32_t nodes_joined() const = 0;
   virtual const JobHabits& HabitsOf(RowKind kind) const = 0;
-  // Whoever starts a reader has a turn.
+  // Only a session whose turn it is starts a reader.
   virtual Turns& reader_turns() = 0;
   // A process that answers `input` (a frame with a Request) from the journal, in Reply frames; the
   // last of them is a Heartbeat; one with a position (decimal) says that ReadEnds is to be asked

@@ -19,7 +19,7 @@
 
 namespace spate::hub {
 
-// Who speaks to the hub.
+// The one who speaks to the hub.
 struct Caller {
   std::string user;  // of a node: whose tasks it takes; "*": everybody's
   bool is_admin = false;

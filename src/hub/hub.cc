@@ -59,8 +59,8 @@ void Hub::Connect(NodeId node, NodeChannel& channel) {
   links_[node] = {&channel, {}, {}};
   channel.OnMessage([this, node, &channel, alive = alive_](wire::ToHub message) {
     if (!*alive) return;
-    // What still comes by an earlier connection is nobody's: the engine would believe a node to be
-    // there that gets nothing, or reports to be taken that are another process' own.
+    // Messages that still come by an earlier connection are nobody's: the engine would believe a
+    // node to be there that gets nothing, or reports to be taken that are another process' own.
     auto link = links_.find(node);
     if (link == links_.end() || link->second.channel != &channel) return;
     OnMessage(node, std::move(message));
@@ -69,8 +69,9 @@ void Hub::Connect(NodeId node, NodeChannel& channel) {
 
 void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
   if (links_.erase(node) == 0) return;
-  // What still waits for its commit was meant for this connection: a node that came back before
-  // would run leases that it does not hold for the engine, and forget reports of its next life.
+  // Messages that still wait for their commit were meant for this connection: a node that came back
+  // before would run leases that it does not hold for the engine, and forget reports of its next
+  // life.
   reports_.erase(node);
   for (Unreleased& entry : unreleased_) {
     entry.taken.erase(node);
@@ -316,8 +317,8 @@ void Hub::GiveBack(const engine::SendLease& send, const Error& error) {
   Post(engine::TasksReturned{send.node, send.job, send.attempt, send.tasks});
 }
 
-// One for each node and turn of the loop: to read pieces takes time, and who asks for many at once
-// is not one of our nodes.
+// One for each node and turn of the loop: to read pieces takes time, and a node that asks for many
+// at once is not one of our nodes.
 void Hub::Want(NodeId node, const wire::WantPiece& want) {
   bool is_first = !std::exchange(links_.at(node).wanted, want);
   if (!is_first) return;

@@ -139,7 +139,7 @@ TEST_F(HubTest, PiecesOfFilesGoToNodesThatHaveTheJob) {
   const auto& piece = std::get<wire::PutPiece>(got.back());
   EXPECT_EQ(piece.piece, 1u);
   EXPECT_EQ(piece.bytes, "abc");
-  // Who asks for many at once does not keep the hub from its work.
+  // A node that asks for many at once does not keep the hub from its work.
   for (int i = 0; i < 1000; ++i) link.second->Send(wire::WantPiece{kJob, 1});
   loop.RunFor(Duration::Millis(1));
   EXPECT_LE(got.size(), before + 3 + 10);
@@ -174,7 +174,7 @@ TaskOutputPtr Says(std::string text) {
   return output;
 }
 
-// What a node says counts only for attempts that it holds, whoever says it first or last.
+// News of an attempt count only from the node that holds it, in whatever order they come.
 TEST_F(HubTest, ANodeSaysNothingOfAnotherOnesTasks) {
   std::vector<wire::ToNode> got;
   Link link = Join(got);
@@ -240,7 +240,8 @@ TEST_F(HubTest, LeasesOfAnOldLifeOfANodeAreDropped) {
   EXPECT_EQ(AttemptsOf(new_life), (std::vector<uint32_t>{2}));
 }
 
-// What was leased and never sent cannot have run: it is queued again at once, and no loss counts.
+// Tasks that were leased and never sent cannot have run: they are queued again at once, and no loss
+// counts.
 TEST_F(HubTest, LeasesThatNeverLeftComeBack) {
   std::vector<wire::ToNode> got;
   Link link = Join(got);

@@ -122,7 +122,7 @@ void Jobs::TellAccepted(JobId job, const Error* error) {
 }
 
 void Jobs::WhenSettled(std::function<void()> fn) {
-  // What was posted is stepped in an earlier turn of the loop, and commits are in order.
+  // Posted events are stepped in an earlier turn of the loop, and commits are in order.
   parts_.loop.Post([this, fn = std::move(fn)] { parts_.hub.WhenDurable(fn); });
 }
 
@@ -292,7 +292,7 @@ void Jobs::OnEnded(const engine::NoticeEnded& notice) {
 
 void Jobs::OnHeld(const engine::NoticeHeld& notice) {
   known_.Held(notice.job, notice.reason);
-  // What is damaged, and what helps, was told when it was found.
+  // The damage, and what helps, was told when it was found.
   bool told =
       notice.reason == engine::HoldReason::kUser || notice.reason == engine::HoldReason::kDamaged;
   if (!told) {

@@ -240,8 +240,8 @@ TEST_F(JobsTest, TheSubmissionOfAJobThatIsBeingRemovedIsNotFreeYet) {
   EXPECT_NE(Submitted("ann", "s39", 1), JobId());
 }
 
-// What is no record of the engine fails with the disk, too: whoever waits for it must not wait for
-// ever, nor be told that it was done.
+// Writes that are no records of the engine fail with the disk, too: nobody must wait for them for
+// ever, nor be told that they were done.
 TEST_F(JobsTest, AFullDiskEndsTheHubForWhoeverWaits) {
   JobId job = Submitted("ann", "one", 1);
   hub_.Post(engine::CancelJob{job});
@@ -345,7 +345,7 @@ TEST_F(JobsTest, FinishedJobsAreForgottenAndTakenUpAgain) {
   EXPECT_FALSE(jobs_.known().Find(job)->finished);
 }
 
-// Whoever removes it meanwhile wins.
+// A removal meanwhile wins.
 TEST_F(JobsTest, ARemovedJobIsNotTakenUp) {
   JobId job = Submitted("ann", "one", 2);
   hub_.Post(engine::CancelJob{job});

@@ -103,7 +103,7 @@ std::expected<void, wire::Refusal> Nodes::CheckNames(const Caller& caller) const
                   FormatCount(kMost), caller.user));
 }
 
-// What the journal will have, though it may not have it yet.
+// Rows as the journal will have them, though perhaps not yet.
 Result<store::NodeRow> Nodes::ReadRow(const std::string& name) {
   auto leaving = leaving_.extract(name);
   return leaving.empty() ? store_.ReadNode(name) : std::move(leaving.mapped());

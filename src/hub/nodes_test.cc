@@ -1,4 +1,4 @@
-// Who may come in as a node, under which name, and what is remembered of it.
+// Which nodes may come in, under which name, and what is remembered of them.
 #include "hub/nodes.h"
 
 #include <gtest/gtest.h>

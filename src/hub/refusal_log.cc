@@ -32,7 +32,7 @@ void RefusalLog::Add(Instant now, const std::string& peer, const std::string& us
   }
 }
 
-// What was not told of the ten minutes before.
+// The refusals of the last ten minutes that were not told.
 void RefusalLog::Begin(Instant now, const std::function<void(std::string)>& log) {
   for (const auto& [key, times] : told_) {
     if (times == 1) continue;

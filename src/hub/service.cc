@@ -160,7 +160,7 @@ Status Service::OpenEntrance() {
     if (at.is_unix()) continue;
     auto address = os::ParseAddress(at.Text());
     if (!address) continue;
-    // Who listens everywhere is reached by the machine's name.
+    // A hub that listens everywhere is reached by the machine's name.
     if (address->host == "0.0.0.0" || address->host == "::" || address->host == "*") {
       address->host = options_.host;
     }
@@ -338,7 +338,7 @@ void Service::Prune() {
     jobs_->ForgetJob(job, [] {});
   }
   Duration pause = old.size() < kAtOnce ? every : kNext;
-  // What was asked of the journal before is done when it says so.
+  // The journal does things in order: all that it was asked before is done when this is.
   jobs_->WhenSettled([this, pause, every] {
     if (pause == every && options_.keep_bytes != UINT64_MAX) return PruneBySize(every);
     PruneIn(pause);

@@ -32,7 +32,7 @@ struct Target {
   static Target Of(os::Address address) { return {.hubs = {std::move(address)}, .access = {}}; }
 };
 
-// Who calls.
+// The one who calls.
 struct Self {
   std::string product;  // the program's version
   // Those who are no nodes have the role of their access file, where they call with one.

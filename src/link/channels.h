@@ -31,7 +31,7 @@ struct ChannelEvents {
   std::function<bool(const AttemptRef&)> wants;
 };
 
-// The hub's end. What is sent to a node that takes nothing waits in memory, up to
+// The hub's end. Messages to a node that takes nothing wait in memory, up to
 // StreamLimits::queue; then the node is cut off.
 class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub> {
  public:

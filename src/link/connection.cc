@@ -183,7 +183,7 @@ void Connection::Deliver() {
     Instant begun = loop_.Now();
     OnFrame(**frame);
     if (share) share->Spend(loop_.Now() - begun);
-    // Whoever pauses keeps it for later.
+    // A paused owner gets it later.
     if (*alive && paused_) kept_room_ = std::move(room);
   }
 }
@@ -261,7 +261,7 @@ void Connection::Tick() {
                 std::nullopt, quiet});
   }
   if (now - sent_ >= limits_.heartbeat) {
-    // What still waits to be sent is a sign of life too.
+    // Bytes that still wait to be sent are a sign of life too.
     if (stream_->queued() == 0) (void)Send(FrameType::kHeartbeat, {});
     sent_ = now;
   }

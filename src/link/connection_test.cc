@@ -348,7 +348,7 @@ TEST_F(ConnectionTest, LongFramesWaitForRoom) {
   peers[0].stream->Send(frame.substr(80'000));
   RunUntil([&] { return ends[0].got.size() == 1 && ends[2].got.size() == 1; });
   EXPECT_EQ(ends[2].got[0].message.size(), 90'000u);
-  // Whoever goes gives its room back.
+  // A connection that goes gives its room back.
   ends[1].connection.reset();
   RunUntil([&] { return share->used() == 0; });
   EXPECT_EQ(share->members(), 3u);

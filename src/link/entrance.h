@@ -28,7 +28,7 @@
 
 namespace spate::link {
 
-// Who wants to come in. Over TLS it is known by its credential, on a UNIX socket by the system.
+// A peer that wants to come in: known by its credential over TLS, by the system on a UNIX socket.
 struct Guest {
   wire::Greeting greeting;
   std::string peer;                          // its address, for people

@@ -87,7 +87,7 @@ TEST_F(HubEntranceTest, LetsInWhoHasACredential) {
 
 TEST_F(HubEntranceTest, SaysHowLongAPeerMaySayNothing) {
   OpenEntrance({.silence = Duration::Millis(150)});
-  // Who says nothing all the same is cut off; who was told is not.
+  // A peer that says nothing all the same is cut off; one that was told is not.
   RawPeer deaf;
   Knock(deaf, 1, false);
   deaf.stream->Send(FrameOf(FrameType::kGreeting, BytesOf(Greeting())));

@@ -16,7 +16,8 @@ std::unique_ptr<Share::Room> Share::Take(size_t bytes, std::shared_ptr<bool> ali
   return std::make_unique<Room>(shared_from_this(), bytes);
 }
 
-// Whoever finds no room again waits in the same order: there are never more than connections.
+// A connection that finds no room again waits in the same order: there are never more than
+// connections.
 void Share::GiveBack(size_t bytes) {
   used_ -= bytes;
   for (Waiting& each : std::exchange(waiting_, {})) {

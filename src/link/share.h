@@ -43,7 +43,7 @@ class Share : public std::enable_shared_from_this<Share> {
     const size_t bytes_;
   };
   // Null: there is none now, and `again` is called once when it is worth another try, if the owner
-  // is still alive. Who asked first is told first.
+  // is still alive. The first to ask is told first.
   std::unique_ptr<Room> Take(size_t bytes, std::shared_ptr<bool> alive,
                              std::function<void()> again);
 

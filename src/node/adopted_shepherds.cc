@@ -55,7 +55,7 @@ Result<Adopted> AdoptedShepherds::Begin(ExecutorEvents& events, Duration patienc
   for (Shepherd& one : shepherds_) {
     parts_.loop.WatchRead(one.socket.get(), [this, &one] { OnReadable(one); });
   }
-  // What came right behind what Meet wanted.
+  // Bytes that came right behind those for Meet.
   parts_.loop.Post([this, exists = exists_] {
     if (!*exists) return;
     for (auto next = shepherds_.begin(); next != shepherds_.end();) {

@@ -605,7 +605,7 @@ TEST_F(AdoptionTest, KilledAtAnyMoment) {
       std::string end = line.substr(line.find(' '));
       auto [known, fresh] = ends.try_emplace(name, end);
       EXPECT_EQ(known->second, end);
-      // Who was not named at a beginning does not run any more.
+      // An attempt that was not named at a beginning does not run any more.
       if (fresh) EXPECT_EQ(number, attempt[task]) << line;
       attempt.erase(task);
       if (node_ > 0 && prng.Chance(60)) Order("taken " + name);
@@ -697,7 +697,7 @@ TEST(NodeAdopt, HelloNamesWhatWasAdoptedAndEndsFollow) {
   const auto& ends = std::get<wire::Ends>(hub.sent[1]);
   ASSERT_EQ(ends.ends.size(), 1u);
   EXPECT_EQ(ends.ends[0].ref.index, 5u);
-  // What the hub orders reaches it before its job was opened again.
+  // An order of the hub reaches it before its job was opened again.
   hub.tell(wire::Drop{Epoch(1), JobId(1), Attempt(2), {{7, 1}}});
   hub.tell(wire::ReportsTaken{ends.number});
   loop->Post([&] { loop->Stop(); });

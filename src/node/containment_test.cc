@@ -340,7 +340,7 @@ TEST_F(KilledRunTest, LeftoversOfARunKilledWithItsShepherdsAreFound) {
   shepherd::Leftovers leftovers = shepherd::EndLeftovers(dir_.path(), "", 5'000'000'000);
   EXPECT_GE(leftovers.ended, 5);
   EXPECT_FALSE(leftovers.notes.empty());
-  // What emptied its environment and took a session of its own is the stated exception.
+  // A process that emptied its environment and took a session of its own is the stated exception.
   for (pid_t pid : Marked("9999." + mark_)) {
     auto environment = os::ReadFile(fmt::format("/proc/{}/environ", pid), 1 << 16);
     if (environment) EXPECT_EQ(environment->find("SPATE_JOB_DIR"), std::string::npos);

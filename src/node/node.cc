@@ -116,7 +116,7 @@ const PutFile* Node::FindPut(const OpenJob& job, const std::string& name) const 
   return at != puts.end() && at->name == name ? &*at : nullptr;
 }
 
-// Contents that tasks of the lease need, and that are not here. What is wrong with a row is told
+// Contents that tasks of the lease need, and that are not here. A wrong row is told of
 // when its task starts.
 std::vector<PutFile> Node::MissingFor(const wire::Lease& lease) const {
   std::vector<PutFile> missing;
@@ -179,7 +179,7 @@ Result<std::string> Node::AnswerTo(const wire::Ask& ask) const {
                                                EscapeForScreen(ask.question)));
 }
 
-// What the hub says of the job meanwhile waits behind it, in order.
+// Messages of the hub about the job wait behind it meanwhile, in order.
 void Node::AskForUser(const wire::OpenJob& open) {
   parts_.users->Ask(AccountOf(open.settings->user), [this, job = open.job, alive = alive_] {
     if (!*alive) return;

@@ -132,8 +132,8 @@ ProcessExecutor::~ProcessExecutor() {
   }
 }
 
-// As far as the socket takes it. Who does not hear that it is to leave is killed; who does not hear
-// that its ends were taken has them told again.
+// As far as the socket takes it. A shepherd that does not hear that it is to leave is killed; one
+// that does not hear that its ends were taken has them told again.
 void ProcessExecutor::SendLast(Slot& slot) {
   if (!leaving_) shepherd::Append(slot.out, shepherd::LeaveOrder{});
   (void)slot.shepherd.Send(std::string_view(slot.out).substr(slot.sent));

@@ -19,7 +19,7 @@ namespace spate::node {
 
 class PutFiles {
  public:
-  // Files go to FOLDER/JOB/. What an earlier process left there is removed.
+  // Files go to FOLDER/JOB/. Those that an earlier process left there are removed.
   PutFiles(os::Loop& loop, std::string folder);
 
   // Where the content of this file is, or will be.

@@ -155,7 +155,7 @@ TEST_F(FetchTest, TasksStartWhenTheirFilesAreThereAndEachContentComesOnce) {
   EXPECT_EQ(puts[1].name, "b");
   EXPECT_EQ(puts[1].mode, 0640u);
   EXPECT_EQ(os::ReadFile(puts[1].from, 10).value_or(""), "x");
-  // What is here is not asked for again, also not over a new connection.
+  // Files that are here are not asked for again, also not over a new connection.
   node->Disconnect();
   Connect();
   Lease(2, {"c"});

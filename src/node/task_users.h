@@ -1,4 +1,4 @@
-// Whom the tasks of a node run as.
+// The users that the tasks of a node run as.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,9 @@ struct TaskUserRules {
   UserLookUp look_up = LookUpUser;
 };
 
-// Whom the shepherd shall become for a job's `user` (JobSettings); empty when it is its own. A node
-// that is not root runs tasks of its own user alone. Errors say whom it does run and what to do.
+// The user that the shepherd becomes for a job's `user` (JobSettings); empty when it is its own. A
+// node that is not root runs tasks of its own user alone. Errors say whom it does run and what to
+// do.
 Result<std::optional<shepherd::TaskUser>> TaskUserFor(const std::string& user,
                                                       const TaskUserRules& rules);
 

@@ -1,4 +1,4 @@
-// Tasks of other users. What needs root is left out for others.
+// Tasks of other users. Cases that need root are left out for others.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -369,7 +369,7 @@ uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience) {
   uint32_t swept = 0;
   for (const std::string& name : FoldersIn(places.v2_dir)) {
     std::string dir = JoinPath(places.v2_dir, name);
-    // What runs in a node's is its next process' to take over, or to end.
+    // A node's next process adopts or ends what runs in its cgroup.
     bool swept_now = IsOfADeadNode(name)
                          ? !Cgroup(dir).IsPopulated() && RemoveFolders(dir)
                          : IsOfTheDead(name, kPrefix) && Cgroup(dir).Remove(patience).has_value();

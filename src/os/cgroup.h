@@ -109,7 +109,7 @@ class CgroupTree {
 
   // Kills what is left in the slots and removes all; this process returns to where it was.
   Status Remove(Duration patience);
-  // What runs in it is left to the node's next process.
+  // Processes in it are left to the node's next process.
   void Leave() { removed_ = true; }
 
  private:

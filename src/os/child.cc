@@ -145,7 +145,7 @@ void Child::OnReadable() {
   ended();
 }
 
-// Who has closed its output ends at once, as a rule.
+// A child that has closed its output ends at once, as a rule.
 void Child::AwaitExit() {
   constexpr Duration kLookAgain = Duration::Millis(2);
   int status = 0;

@@ -236,7 +236,7 @@ uint64_t Machine::FreeMemory() const {
   auto available = Number<uint64_t>(Behind(meminfo, "MemAvailable"));
   if (!available) available = Number<uint64_t>(Behind(meminfo, "MemFree"));
   uint64_t free = available.value_or(0) * 1024;
-  // What a cgroup holds of files that nobody uses is given back before its limit hurts.
+  // The system gives back a cgroup's cached files that nobody uses before its limit hurts.
   auto bound = [&](std::optional<uint64_t> limit, std::optional<uint64_t> used,
                    const std::string& stat, std::string_view key) {
     if (!limit || !used) return;

@@ -172,7 +172,7 @@ Status OutputThread::Close(Duration patience) {
   {
     std::unique_lock lock(shared_->mutex);
     shared_->closing = true;
-    // What is still queued after a failed flush shall not be written behind the owner's back.
+    // Text that is still queued after a failed flush shall not be written behind the owner's back.
     shared_->queue.clear();
     shared_->changed.notify_all();
     // Idle, it ends at once; in a write that hangs it does not.

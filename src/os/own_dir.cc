@@ -109,7 +109,8 @@ Status MakeOwnDir(const std::string& path, Others others) {
 
 namespace {
 
-// `name` in `dir`, where links of others are not followed. What was looked at is what is opened.
+// `name` in `dir`, where links of others are not followed. The file that was looked at is the one
+// that is opened.
 Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& shown) {
   constexpr int kHow = O_PATH | O_CLOEXEC;
   if (mkdirat(dir.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {

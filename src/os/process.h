@@ -60,7 +60,7 @@ bool IsAlive(Pid pid, uint64_t start_time, const std::string& proc = "/proc");
 // Another one after each start of the machine; empty when unknown.
 std::string BootId(const std::string& proc = "/proc");
 
-// Children, zombies included. What starts or ends meanwhile may be missing.
+// Children, zombies included. Those that start or end meanwhile may be missing.
 std::vector<Pid> ChildrenOf(Pid pid, const std::string& proc = "/proc");
 // Children, their children and so on; parents come before their children.
 std::vector<Pid> DescendantsOf(Pid pid, const std::string& proc = "/proc");

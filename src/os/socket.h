@@ -50,7 +50,7 @@ struct PeerCredentials {
   uint32_t user = 0, group = 0;
   Pid pid = 0;
 };
-// Who connected a UNIX socket, as the system knows it.
+// The peer that connected a UNIX socket, as the system knows it.
 Result<PeerCredentials> PeerOf(int fd);
 
 }  // namespace spate::os

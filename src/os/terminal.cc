@@ -86,7 +86,7 @@ Result<KeyTerminal> KeyTerminal::Enter(int fd) {
   return KeyTerminal(fd, std::move(before));
 }
 
-// What was typed and not read is dropped: the shell would take it for a command.
+// Keys that were typed and not read are dropped: the shell would take them for a command.
 KeyTerminal::~KeyTerminal() {
   if (before_) tcsetattr(fd_, TCSAFLUSH, &before_->modes);
 }

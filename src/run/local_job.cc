@@ -515,7 +515,7 @@ void LocalJob::ShowRest(cli::TerminalScreen& screen) {
   loop_->Run();
 }
 
-// Whoever orders something is told when it is durable.
+// An order is answered when it is durable.
 Result<std::unique_ptr<RunEntrance>> LocalJob::OpenEntrance() {
   RunEntrance::Events events;
   events.on_order = [this](const std::string& order,

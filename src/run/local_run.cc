@@ -63,7 +63,7 @@ int DryRun(const cli::RowSource& rows, const JobSettings& settings, JobId job,
   return status ? cli::kExitSuccess : cli::ReportError(status.error());
 }
 
-// Who asks to go on is told when everything begins anew.
+// With --resume people are told when everything begins anew.
 void TellNew(const RunOptions& options, JobId job) {
   if (!options.resume || options.show.form == cli::OutputForm::kQuiet) return;
   fmt::print(stderr, "spate: no earlier run of this: starting job {}\n", job.value);
@@ -213,7 +213,7 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOp
       }
     }
   }
-  // What has not run yet needs its inputs now.
+  // Tasks that have not run yet need their inputs now.
   auto waits = [&](uint32_t index) {
     auto state = job.engine().StateOf(job.id(), index);
     return state == TaskState::kQueued || state == TaskState::kLeased;

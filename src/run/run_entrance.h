@@ -2,8 +2,8 @@
 // it go on and to end it (run/run_orders.h). A socket in the job's folder, which only its user
 // enters.
 //
-// Lines of text, each ended by a newline. Who comes is told how the job stands, at once and at each
-// change (at most every 0.1 s); what he orders is answered once it is durable:
+// Lines of text, each ended by a newline. A peer is told how the job stands, at once and at each
+// change (at most every 0.1 s); what it orders is answered once it is durable:
 //
 //   to the run     hold | release | cancel | cancel TASKS     TASKS as 12.3-9 (format/selector)
 //   to who asks    news TOTAL QUEUED LEASED SUCCEEDED FAILED UNKNOWN CANCELLED RUNNING OPEN HELD

@@ -57,7 +57,7 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
     how_ = cli::RunEnd::kHalted;
   }
   if (exit_code_ == 0 && !Succeeded()) exit_code_ = cli::kExitTasksFailed;
-  // What comes later, while the terminal is waited for, is nobody's.
+  // Ends that come later, while the terminal is waited for, are nobody's.
   node_.reset();
   show_.reset();
   return how_;
@@ -66,7 +66,7 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
 bool RunSession::Succeeded() const {
   if (cancelled_) return false;
   JobCounts ended = counts();
-  // What has left the list is not asked for any more.
+  // Tasks that have left the list are not asked for any more.
   ended.total -= ended.cancelled;
   return cli::DidAsAsked(job_.halt, hub_.engine().Held(job_.id), ended);
 }

@@ -40,7 +40,7 @@ Status AsUser::Become(const TaskUser& user) {
   return {};
 }
 
-// What cannot be undone must not go on: the next task may be of somebody else.
+// A change that cannot be undone must not go on: the next task may be of somebody else.
 AsUser::~AsUser() {
   int error = errno;
   if (umask_ >= 0) umask(static_cast<mode_t>(umask_));

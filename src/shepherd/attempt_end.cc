@@ -1,9 +1,9 @@
 // The second half of AttemptRunner: from the end of the commands to the report.
 //
 // An attempt has ended when no process below this one is left (wait says ECHILD): this process is
-// a subreaper, so nothing that a task forks can be anywhere else. What outlives the commands has
-// a moment to end by itself (the far end of `> >(gzip)` does), then it is killed in rounds until
-// there is nothing left. Only then are the pipes emptied and the files checked.
+// a subreaper, so nothing that a task forks can be anywhere else. A process that outlives the
+// commands has a moment to end by itself (the far end of `> >(gzip)` does), then it is killed in
+// rounds until there is nothing left. Only then are the pipes emptied and the files checked.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ namespace spate::shepherd {
 namespace {
 
 constexpr int64_t kMilli = 1'000'000;
-// What outlives the commands may end by itself for so long.
+// Processes that outlive the commands may end by themselves for so long.
 constexpr int64_t kLeftoverPatience = 50 * kMilli;
 
 int64_t Nanos(const timeval& t) { return t.tv_sec * 1'000'000'000 + t.tv_usec * 1000; }

@@ -163,8 +163,8 @@ std::optional<StartFailure> AttemptRunner::EnterFolder() {
   return StartFailure{0, why};
 }
 
-// What is kept from attempt to attempt is of one user: where programs are, and whose the pipes are
-// (a task may open /dev/stdout).
+// All that is kept from attempt to attempt is of one user: where programs are, and whose the pipes
+// are (a task may open /dev/stdout).
 void AttemptRunner::ServeUser() {
   const std::optional<TaskUser>& user = asked_.job->opening.user;
   uint32_t number = user ? user->user : geteuid();
@@ -272,7 +272,7 @@ void AttemptRunner::TellExecFailure(const char* path, int error) {
   Refused(not_found ? 127 : 126, std::move(shown));
 }
 
-// Whoever looks into the file where the command would have complained finds out there.
+// People look into the file where the command would have complained, and find out there.
 void AttemptRunner::Refused(int status, std::string why) {
   commands_.NotStarted(status << 8);
   streams_.Complain(why + '\n');

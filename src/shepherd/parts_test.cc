@@ -85,7 +85,7 @@ TEST(PathLookup, FindsTheFirstThatMayBeExecuted) {
   EXPECT_EQ(lookup.Find("./tool", search).path, "./tool");
   // Another PATH is another matter.
   EXPECT_EQ(lookup.Find("tool", first).error, ENOENT);
-  // What was remembered may be gone.
+  // A remembered place may be gone.
   EXPECT_EQ(lookup.Find("tool", search).path, second + "/tool");
   ASSERT_TRUE(os::RemoveFile(second + "/tool"));
   lookup.Forget("tool");

@@ -18,7 +18,7 @@ class PathLookup {
   // The first executable `name` along `search` (a PATH); a name with a slash is returned as it
   // is. The reference is good until the next call.
   const Found& Find(std::string_view name, std::string_view search);
-  // What was found did not work after all: the next Find looks again.
+  // The program that was found did not work after all: the next Find looks again.
   void Forget(std::string_view name);
 
  private:

@@ -20,8 +20,8 @@
 
 namespace spate::shepherd {
 
-// A new field needs no new version: who does not know it leaves it out. What a shepherd and the
-// next program of its node cannot leave out does.
+// A new field needs no new version: a peer that does not know it leaves it out. What a shepherd and
+// the next program of its node cannot leave out does.
 inline constexpr uint8_t kProtocolVersion = 5;
 
 // The exit status of a shepherd that gave its orders back and left, since no process could be had
@@ -99,7 +99,7 @@ struct TaskUser {
   friend bool operator==(const TaskUser&, const TaskUser&) = default;
 };
 
-// What ends an attempt early. The node sees to it; the shepherd tells it to the next one.
+// The limits that end an attempt early. The node sees to it; the shepherd tells it to the next one.
 struct JobLimits {
   Duration time_limit;
   uint32_t time_limit_percent = 0;

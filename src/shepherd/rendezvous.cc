@@ -57,7 +57,7 @@ const sockaddr* Raw(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-// What an earlier boot left is of nobody.
+// Files of an earlier boot belong to nobody.
 Status EmptyAfterBoot(const std::string& folder) {
   std::string boot = os::BootId();
   std::string path = os::JoinPath(folder, kBootFile);
@@ -92,7 +92,7 @@ Rendezvous::~Rendezvous() {
 
 namespace {
 
-// Who is at the other end is this user.
+// The peer is this user's.
 bool IsOurs(const os::Fd& socket) {
   ucred who{};
   socklen_t size = sizeof who;

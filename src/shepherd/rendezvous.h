@@ -4,7 +4,7 @@
 // there was no node leaves its ends there as a file, and leaves.
 //
 // Names are PID-START, the start in ticks since boot: no two shepherds of a boot have the same.
-// What remains of an earlier boot means nothing and is removed by the node.
+// Files of an earlier boot mean nothing, and the node removes them.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +35,7 @@ class Rendezvous {
   static Result<Rendezvous> Open(const std::string& node_folder);
   // Readable when somebody waits for Accept; -1 when this was not opened.
   int fd() const { return listener_.get(); }
-  // Who waits, if it is a process of our user; else not valid.
+  // The process that waits, if it is of our user; else not valid.
   os::Fd Accept();
   // Whether the next process of the node can still find us.
   bool IsThere() const;

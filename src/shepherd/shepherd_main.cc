@@ -269,8 +269,8 @@ bool Shepherd::ObeySetup(const Setup& setup) {
     return true;
   }
   rendezvous_ = std::move(*rendezvous);
-  // Who looks for us after the parent's death has found us, then: without this look a next process
-  // might have been there before our socket was, and would not know what we start.
+  // A process that looks for us after the parent's death finds us, then: without this look a next
+  // one might have been there before our socket was, and would not know what we start.
   pollfd parent{socket_.get(), POLLRDHUP, 0};
   if (poll(&parent, 1, 0) != 0) Leave(kGone);
   return true;
@@ -346,7 +346,7 @@ void Shepherd::Flush(int64_t now, bool all) {
   }
 }
 
-// What was held ahead is not started without a parent: the hub gives it to somebody again.
+// Attempts held ahead are not started without a parent: the hub gives them to somebody again.
 void Shepherd::ParentGone(int64_t now) {
   if (!runner_ || rendezvous_.fd() < 0 || leaving_) return Leave(kGone);
   socket_.Reset();
@@ -371,7 +371,7 @@ void Shepherd::MeetNextParent() {
   outbox_.Begin(std::move(adopted));
 }
 
-// Who was adopted takes no further attempts: its parent may be of another version by now.
+// An adopted shepherd takes no further attempts: its parent may be of another version by now.
 bool Shepherd::IsThrough() const {
   return was_orphan_ && !orphan_ && runner_->idle() && outbox_.kept() == 0;
 }

@@ -12,8 +12,8 @@ namespace spate::shepherd {
 
 class SlotCgroup {
  public:
-  // `folder` is the cgroup, or empty for none. What cannot be opened is left out. This process
-  // moves there unless it is there.
+  // `folder` is the cgroup, or empty for none. A file that cannot be opened is left out. This
+  // process moves there unless it is there.
   explicit SlotCgroup(const std::string& folder);
 
   bool has_memory() const { return memory_peak_.valid(); }

@@ -58,7 +58,7 @@ std::optional<StartFailure> Streams::OpenFiles() {
   auto failure = OpenFile(view_->stdin_file, O_RDONLY, "stdin", in_file_);
   if (!failure) failure = OpenFile(view_->stdout_file, how, "stdout", out_file_);
   if (failure) return failure;
-  // What stands there is of another attempt.
+  // Its bytes are of another attempt.
   if (view_->late_stderr) unlink(err);
   if (one || view_->late_stderr) return std::nullopt;
   return OpenFile(err, how, "stderr", err_file_);
@@ -125,7 +125,7 @@ void Streams::Drain() {
   err_.Drain([this](std::string_view bytes) { PassOn(2, bytes); });
 }
 
-// Whoever looks where the commands would have complained finds there what they could not say.
+// People look where the commands would have complained: there they find what those could not say.
 void Streams::SayLastWords() {
   if (last_words_.empty()) return;
   if (view_->late_stderr) {

@@ -206,7 +206,7 @@ StreamView TaskFolder::view() const {
 void TaskFolder::Remove() {
   if (!exists_) return;
   exists_ = false;
-  // What is left, the node removes, or its next process.
+  // The node, or its next process, removes the rest.
   if (chdir("/") == 0) (void)os::RemoveSomeOfTree(path_, kRemovedHere);
 }
 

@@ -19,7 +19,7 @@ class TreeKiller {
 
   // Of a fresh attempt.
   void Begin();
-  // What is killed from now on has outlived the commands: it is counted, and named.
+  // Processes that are killed from now on have outlived the commands: they are counted, and named.
   void CountLeftovers(bool on) { counts_ = on; }
   void NameLeftovers();
   // A child that was none of the commands has ended.

@@ -1,5 +1,5 @@
-// What a hub has acknowledged is durable: the job is there, it has grown or is cancelled, its tasks
-// were reopened. (That durable things stay is seen by check_durable.)
+// All that a hub has acknowledged is durable: the job is there, it has grown or is cancelled, its
+// tasks were reopened. (That durable things stay is seen by check_durable.)
 #include <fmt/format.h>
 
 #include "sim/check.h"

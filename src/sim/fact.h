@@ -45,7 +45,7 @@ struct NodeUp {
   NodeId node;
   const Offer* offer = nullptr;
 };
-// The hub and this node no longer hear each other. What still runs there is orphaned.
+// The hub and this node no longer hear each other. Attempts that still run there are orphaned.
 struct NodeCut {
   NodeId node;
 };

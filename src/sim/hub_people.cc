@@ -61,7 +61,7 @@ void HubPeople::Begin() {
 void HubPeople::SeeHub() {
   HubProcess* hub = parts_.hub();
   if (hub == nullptr) return;
-  // What was asked of the last one may be lost.
+  // Requests to the last one may be lost.
   if (parts_.options.drain) {
     Do(Wait(span_), [this](HubProcess& later) {
       for (uint32_t node = 1; node <= parts_.options.nodes; ++node) {
@@ -70,7 +70,7 @@ void HubPeople::SeeHub() {
       return true;
     });
   }
-  // What it told just before its end, nobody may have heard.
+  // Perhaps nobody has heard what it told just before its end.
   OnNodeSick();
   for (JobId id : hub->AllJobs()) {
     OnAccepted(id);

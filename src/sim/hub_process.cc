@@ -85,8 +85,8 @@ HubProcess::Digests HubProcess::Die(bool lose_nothing, Prng& prng) {
   if (lose_nothing) also_durable = store_->queued();
   if (!lose_nothing && prng.Chance(50)) also_durable = prng.Below(store_->queued() + 1);
   store_->Crash(also_durable);
-  // What a hub's replay leaves out must make no difference, but to the order of tasks that waited
-  // for each of the left out ones.
+  // The records that a hub's replay leaves out must make no difference, but to the order of tasks
+  // that waited for each of the left out ones.
   if (!parts_.options.after && DigestOf(/*as_hub=*/false) != DigestOf(/*as_hub=*/true)) {
     parts_.sink(Remark{"finished jobs make a difference to what is replayed"});
     digests.replayed = ~digests.live;
@@ -119,8 +119,6 @@ wire::Submit HubProcess::Head(const SimJob& job) const {
   head.settings = job.settings;
   head.policy = job.policy;
   head.priority = job.priority;
-  head.max_running = job.policy.max_running;
-  head.weight = job.policy.weight;
   head.open = job.open;
   for (const After& after : job.after) {
     head.after.push_back({after.job, static_cast<uint32_t>(after.kind)});
@@ -131,7 +129,7 @@ wire::Submit HubProcess::Head(const SimJob& job) const {
   }
   if (parts_.sabotage == Sabotage::kForgetOrder) head.after.clear();
   if (parts_.sabotage == Sabotage::kForgetBlame) head.policy.retry.once = true;
-  if (parts_.sabotage == Sabotage::kForgetBounds) head.max_running = 0;
+  if (parts_.sabotage == Sabotage::kForgetBounds) head.policy.max_running = 0;
   return head;
 }
 
@@ -159,7 +157,7 @@ void HubProcess::Send(const SimJob& job, std::deque<wire::Request> requests, Ans
   HubClient::Parts parts{loop_, faults_, *jobs_, *this, {.user = job.user}};
   if (parts_.sabotage == Sabotage::kForgetShares) parts.caller.user = Workload::UserName(1);
   if (clients_break_ && prng_.Chance(20)) parts.breaks_after = 1 + prng_.Below(requests.size() + 1);
-  // What is submitted again while the first try is under way has another number, and must not
+  // A job that is submitted again while the first try is under way has another number, and must not
   // overtake it or come when that was refused.
   bool submits = std::get<wire::Submit>(requests.front()).add_to == JobId();
   parts.half_open = !(submits && parts_.options.user_rules) && prng_.Chance(50);

@@ -1,4 +1,4 @@
-// HubWorld: see hub_world.h. Whoever dies does so within a turn of the loop; what is left of them
+// HubWorld: see hub_world.h. A process dies within a turn of the loop; what is left of it
 // is cleared away after that turn (LookForTheDead).
 #include "sim/hub_world.h"
 
@@ -285,7 +285,7 @@ void HubWorld::EndNode(size_t index, bool all) {
   Place& place = places_[index];
   if (place.heard) Unheard(place);
   place.machine->End(all);
-  // What it has said may still arrive.
+  // Its messages may still arrive.
   if (place.state && prng_.Chance(50)) place.state->hub_deaf = true;
   place.link.second = nullptr;
   if (!place.link.first) return;
@@ -428,7 +428,7 @@ void HubWorld::Unheard(Place& place) {
 void HubWorld::Break(size_t index) {
   Place& place = places_[index];
   Unheard(place);
-  // What is under way may get lost in either direction, or in both.
+  // Messages under way may get lost in either direction, or in both.
   place.state->hub_deaf = prng_.Chance(60);
   place.state->node_deaf = prng_.Chance(60);
   Duration most = prng_.Chance(40)   ? Duration::Millis(5)

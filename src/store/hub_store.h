@@ -2,7 +2,7 @@
 // credentials.
 //
 // Threads and guarantees: as of Store. Rows change in the order of the calls that change them and
-// of Append. What is read is durable, but for FindSubmission.
+// of Append. All that is read is durable, but for FindSubmission.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ MemoryStore::MemoryStore(os::Loop& loop, std::shared_ptr<MemoryDisk> disk,
     : loop_(loop), disk_(std::move(disk)), options_(options), prng_(options.seed) {
   CHECK(disk_ != nullptr);
   CHECK(options_.delay_min <= options_.delay_max);
-  // What the last life was given only in part.
+  // Uploads that the last life was given only in part.
   std::set<JobId> leftovers;
   for (const auto& [id, row] : disk_->jobs) {
     if (row.first_seq == 0) leftovers.insert(id);

@@ -27,7 +27,7 @@ namespace {
 
 // ---- There -------------------------------------------------------------------------------------
 
-// Whether names differ from task to task. What is known only on the node is not for --put.
+// Whether names differ from task to task. A name that is known only on the node is not for --put.
 Status CheckPatterns(const JobSettings& settings, uint32_t tasks) {
   for (const std::string& pattern : settings.put_patterns) {
     for (const char* late : {"{%}", "{job}"}) {
@@ -114,7 +114,7 @@ class Unpacker {
   }
   Status End();
 
-  // What was opened, whatever others put in its place meanwhile.
+  // The file that was opened, whatever others put in its place meanwhile.
   static std::string PathOf(const os::Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
 
   const std::string folder_;

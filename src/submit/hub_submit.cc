@@ -366,7 +366,7 @@ Result<int> Wait(const cli::Invocation& invocation) {
   return code;
 }
 
-// What only the hub knows of tasks that have not ended. kNotFound: ask the journal.
+// Facts about tasks that have not ended, which only the hub knows. kNotFound: ask the journal.
 Result<int> Explain(const cli::HubScreen& screen) {
   wire::ExplainTasks question;
   for (const std::string& word : screen.words.words) {

@@ -12,7 +12,7 @@ class Channel {
   virtual ~Channel() = default;
   // Never calls the receiver before it returns.
   virtual void Send(Out message) = 0;
-  // Whom to give what arrives; on the loop's thread. Set once, before the first message.
+  // The receiver of what arrives; on the loop's thread. Set once, before the first message.
   virtual void OnMessage(std::function<void(In)> receiver) = 0;
 };
 

@@ -38,7 +38,7 @@ class InprocChannel final : public Channel<Out, In> {
     out_->scheduled = true;
     loop_.Post([pipe = out_] {
       pipe->scheduled = false;
-      // What the receiver's answers add is delivered by a later turn of the loop.
+      // Answers of the receiver are delivered by a later turn of the loop.
       std::deque<Out> queue = std::exchange(pipe->queue, {});
       for (Out& each : queue) {
         if (pipe->receiver) pipe->receiver(std::move(each));

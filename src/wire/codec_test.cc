@@ -83,7 +83,7 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
   EXPECT_TRUE(DecodeHeartbeat("").has_value());
 }
 
-// Whatever is understood is within the limits, so it is understood again.
+// A message that is understood is within the limits, so it is understood again.
 template <typename Decode>
 void CheckGarbage(Decode decode, std::string bytes) {
   auto message = decode(bytes);

@@ -1,7 +1,7 @@
-// The first messages of a connection, and the sign of life. Who connects sends a Greeting; the hub
-// answers with a Welcome, after which both may send what their roles allow, or with a Refusal, and
-// closes. Their fields keep their meaning in every version, so that any two can tell each other
-// why they do not fit.
+// The first messages of a connection, and the sign of life. The peer that connects sends a
+// Greeting; the hub answers with a Welcome, after which both may send what their roles allow, or
+// with a Refusal, and closes. Their fields keep their meaning in every version, so that any two can
+// tell each other why they do not fit.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 namespace spate::wire {
 namespace {
 
-// Who names none is of a version that had none.
+// A peer that names none is of a version that had none.
 std::vector<std::string> TakeFeatures(FieldReader& in, const pb::Texts& from) {
   return in.Texts("feature", from, kWireLimits.name_bytes, kWireLimits.features);
 }

@@ -50,7 +50,7 @@ struct Drop {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
-// What the node reported up to this number is durable; it need not say it again.
+// The node's reports up to this number are durable; it need not say them again.
 struct ReportsTaken {
   uint64_t number = 0;
 };

@@ -110,7 +110,7 @@ def test_crashes_are_tried_again(place: Place):
     want(len(ids) == len(set(ids)) == 12, ids)
     out, _ = para(place, "crashed")
     want(out == "sh broken\nno-such-program\n", out)
-    # The last try of a job that is mended.
+    # The last try of a job that is fixed.
     place.write("broken", "exit 0")
     place.write("job2.lst", "sh broken")
     para(place, "-retries=1", "make", "job2.lst")

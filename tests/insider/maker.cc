@@ -428,8 +428,6 @@ void Maker::AddOutput(std::vector<Message>& to) {
   to.push_back({FrameType::kToHub, Wrapped(2, ends.SerializeAsString()), Fate::kStays});
 }
 
-}
-
 // ------------------------------------------------------------------------- questions and changes
 
 // Values of the fields that a question lists.

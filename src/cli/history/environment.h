@@ -14,7 +14,7 @@
 namespace spate::cli {
 
 struct HistoryEnvironment {
-  // Whoever answers: the hub; else, where that is null, who reads the runs in a state folder.
+  // The side that answers: the hub; where that is null, the reader of the runs in a state folder.
   client::Asker* hub = nullptr;
   std::function<Result<client::Asker*>(const std::string& state_dir)> here;
   // Where runs live, absolute: as typed with --state, or by the environment when that is empty.

@@ -331,7 +331,7 @@ Waits AskWhatWaits(HistoryCall& call, const JobSelector& jobs) {
   Waits waits;
   if (!call.on_hub()) return waits;
   bool last = jobs.last || (!jobs.all && jobs.ranges.empty());
-  // What the hub cannot tell now is left out.
+  // Facts that the hub cannot tell now are left out.
   (void)call.Ask(wire::LookAtJobs{{jobs.all, last, jobs.ranges}}, [&](const wire::JobNow& now) {
     if (!now.waits.empty()) waits[now.job] = Reaching(now.waits, call.StateOption());
   });

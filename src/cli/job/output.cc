@@ -44,7 +44,7 @@ Result<int> FollowOutput(HistoryCall& call, uint64_t lines) {
   if (!streams) return std::unexpected(std::move(streams.error()));
   auto job = SelectOneJob(call.words());
   if (!job) return std::unexpected(std::move(job.error()));
-  // Whoever waits for what cannot come now is told at once.
+  // A reader of output that cannot come now is told at once.
   if (call.on_hub()) {
     JobSelector last{.all = false, .last = job->ranges.empty(), .ranges = job->ranges};
     (void)call.Ask(wire::LookAtJobs{std::move(last)}, [&](const wire::JobNow& now) {

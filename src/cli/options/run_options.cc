@@ -114,7 +114,7 @@ void ReadNeeds(OptionReader& in, RunOptions& options) {
              [&](NamedOffer offer) { Put(options.offers, std::move(offer)); });
 }
 
-// What is no number may be a file with one, as in GNU parallel.
+// A word that is no number may name a file with one, as in GNU parallel.
 bool IsFileOfSlots(std::string_view value) {
   std::error_code ignored;
   return value.find('/') != std::string_view::npos ||

@@ -20,7 +20,7 @@ class Page {
   // Long values go on in further lines. Nothing for an empty value. Several values with the same
   // label: give it for the first one only.
   void Field(std::string_view label, std::string_view value);
-  // What a person may copy: never broken.
+  // Text that a person may copy: never broken.
   void Command(std::string_view label, std::string_view command);
   void EmptyLine() { sink_("\n"); }
 

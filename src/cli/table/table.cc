@@ -83,7 +83,7 @@ void Table::WriteRow(const std::vector<Cell>& cells) {
     if (room <= gap) break;
     room -= gap;
     blanks += gap;
-    // What may not be cut pushes the rest of its line to the right instead.
+    // A cell that may not be cut pushes the rest of its line to the right instead.
     bool may_cut = columns_[i].least > 0 && width_ < SIZE_MAX;
     size_t most = may_cut ? std::min(widths_[i], room) : room;
     std::string text = CutToWidth(cells[i].text, most);

@@ -62,7 +62,7 @@ void HumanView::OnLive(const AttemptRef& ref, int stream, std::string_view bytes
 void HumanView::OnEnded(const TaskEnded& ended) {
   totals_.Add(ended.end, ended.verdict);
   bool final = ended.verdict != engine::Verdict::kRetry;
-  // Who cancelled a task need not be told why it did not succeed.
+  // After cancelling a task, one need not be told why it did not succeed.
   bool good =
       ended.verdict == engine::Verdict::kSucceeded || ended.verdict == engine::Verdict::kCancelled;
   if (final) ++bar_.done;

@@ -71,7 +71,7 @@ class JsonFields {
     line_.Raw(key, list + ']');
   }
   template <typename List>
-  void Put(std::string_view key, Columns<List> columns) {
+  void Put(std::string_view key, spate::Columns<List> columns) {
     Put(key, columns.rows);
   }
   template <typename T>

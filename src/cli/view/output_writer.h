@@ -37,7 +37,7 @@ class OutputWriter {
   void OnStart(const std::vector<TaskRange>& ended);
   void OnLive(const AttemptRef& ref, int stream, std::string_view bytes);
   void OnEnded(const TaskEnded& ended);
-  // What is still held comes out, in order.
+  // Output that is still held comes out, in order.
   void OnFinish();
 
  private:

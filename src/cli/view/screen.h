@@ -29,7 +29,7 @@ struct ScreenLook {
 class Screen {
  public:
   virtual ~Screen() = default;
-  // Queued. What is written appears in the order of the calls, whichever stream they name.
+  // Queued. Output appears in the order of the calls, whichever stream they name.
   virtual void Write(Stream stream, std::string_view bytes) = 0;
   virtual void WriteFile(Stream stream, FilePart part) = 0;
   // Bytes in memory that wait to be written. The run starts nothing more while it is high.

@@ -89,7 +89,7 @@ class World {
     while (agent_.busy() + agent_.waiting() > 0 || !orders_.empty() || !news_.empty()) {
       RC_ASSERT(++rounds < 10'000);
       Obey(orders_.size());
-      // What runs goes on for a while, so that what is stuck behind it has to move.
+      // Attempts run on for a while, so that tasks stuck behind them have to move.
       if (rounds % 7 == 0) {
         Prng prng(static_cast<uint64_t>(rounds));
         EndSome(prng);

@@ -102,7 +102,7 @@ struct ClearSick {
   NodeId node;  // 0: every node
   JobId job;    // 0: whatever they were set aside for
 };
-// A node has come, or come back. What it holds goes on; its other leases are lost.
+// A node has come, or come back. The tasks that it holds go on; its other leases are lost.
 struct NodeJoined {
   NodeId node;
   Offer offer;
@@ -158,7 +158,7 @@ struct SendStop {
   JobId job;
   std::vector<TaskRange> tasks;  // only these; empty: all
 };
-// Tells a node that tasks are not its own any more. Whatever it reports of them is late news.
+// Tells a node that tasks are not its own any more. Its reports of them are late news.
 struct SendDrop {
   NodeId node;
   JobId job;
@@ -282,7 +282,8 @@ class Engine {
   // Decides on events at input.now. Appends to `out` (call Clear before).
   void Step(const Input& input, Output& out);
 
-  // Before Resume: the job is there, but nothing is known of it. Who waits for it goes on waiting.
+  // Before Resume: the job is there, but nothing is known of it. Jobs that wait for it go on
+  // waiting.
   void SetAside(JobId job);
 
   // After replay, once.

@@ -379,7 +379,7 @@ void JobState::SortRuns() {
 }
 
 void JobState::Grow(const JobGrown& grown, Stirred& stirred) {
-  // What comes to a job that had ended is not to blame for how that went.
+  // Tasks added to a job that had ended are not to blame for how that went.
   if (finished_) EndRow();
   if (finished_ && held_ == HoldReason::kAllFail) Release();
   const bool was_one = queues_.size() == 1;
@@ -445,7 +445,7 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred) {
   finished_ = false;
   cancelled_ = false;
   EndRow();
-  // What was taken out of the counts does not count for --halt any more either.
+  // Ends that were taken out of the counts do not count for --halt any more either.
   counts_at_release_.failed = std::min(counts_at_release_.failed, counts_.failed);
   counts_at_release_.unknown = std::min(counts_at_release_.unknown, counts_.unknown);
   counts_at_release_.cancelled = std::min(counts_at_release_.cancelled, counts_.cancelled);

@@ -15,11 +15,11 @@ namespace spate::engine {
 struct Live {
   explicit Live(const Limits& limits) : board(limits), decider(board) {}
 
-  // What a record changed is told to the board. `record` is applied.
+  // The board is told what a record changed. `record` is applied.
   void Follow(const Durable& durable, const Record& record, const Changes& changes);
   // Jobs stand in their old place until this, whatever was told of them.
   void Settle();
-  // What is due now asks for room from now on.
+  // Tasks that are due now ask for room from now on.
   void Wake(const Durable& durable, Instant now);
   // A finished job that another engine had.
   void Reload(const JobState& job);

@@ -313,7 +313,7 @@ bool HaltReached(const HaltRule& rule, const JobState& job) {
 
 uint32_t LeasesBeforeHold(const JobState& job) {
   const JobPolicy& policy = job.policy();
-  // What was leased and lost ends as unknown then, so nothing is leased that does not run.
+  // Tasks that were leased and lost end as unknown then, so nothing is leased that does not run.
   uint32_t left = policy.retry.once ? 1 : UINT32_MAX;
   if (policy.halt.when != HaltRule::When::kNever) {
     uint32_t at = HaltAt(policy.halt, job);

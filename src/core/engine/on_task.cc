@@ -85,7 +85,7 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
 void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState& job,
                 const AttemptEnd& end) {
   bool success = end.cause == Cause::kSuccess;
-  // What was stopped tells nothing about the node.
+  // A stopped attempt tells nothing about the node.
   bool stopped = end.cause == Cause::kStopped;
   node.ended += stopped ? 0 : 1;
   node.failed += success || stopped ? 0 : 1;
@@ -142,7 +142,7 @@ void EndLeasesOf(StepContext& step, NodeId id, Cause cause, const std::string& n
     for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
       AttemptRef ref{key.job, i, key.attempt};
       if (!IsCurrent(step.durable.NodeOf(id), job, ref)) continue;
-      // What a node offers that has not joined in this life is not known.
+      // The offer of a node that has not joined in this life is not known.
       bool present =
           offer.slots == 0 || running == place::Amounts() || place::Starts(offer, running, needs);
       if (present) place::AddTasks(running, offer, needs, 1);

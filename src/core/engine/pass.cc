@@ -1,8 +1,8 @@
 // A placement pass: what place::Decide gives to nodes becomes leases here, where tasks are chosen
 // last: those at the head of their class, but for the few that a node is not to have.
 //
-// What a node was given ahead of short tasks may come to wait behind long ones. Such a node gets
-// nothing more ahead, and gives back what waits there when another node has room.
+// Tasks that a node was given ahead of short ones may come to wait behind long ones. Such a node
+// gets nothing more ahead, and gives back what waits there when another node has room.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -31,7 +31,8 @@ class Giver {
     place::Node& node = board_.nodes.at(assigned.node);
     Head head = job.Peek(assigned.request, step_.now, assigned.most, assigned.until);
     if (head.attempt.value > 1) {
-      // What may take its node down waits for a free slot, and nothing goes before it meanwhile.
+      // A task that may take its node down waits for a free slot, and nothing goes before it
+      // meanwhile.
       bool free = place::Starts(node.offer, node.held, job.request(head.request));
       bool lossy = job.Lossy(head.tasks[0].first);
       if (lossy && !free) return {.waits = true};
@@ -53,7 +54,7 @@ class Giver {
         step_.out.wake_at = std::min(step_.out.wake_at, step_.now + limits.elsewhere_patience);
         return true;
       }
-      // What has seen many losses does not see the next one together with another such task.
+      // A task that has seen many losses does not see the next one together with another such task.
       return node.lossy > 0 && job.TraceOf(i).losses + 2u >= limits.node_losses;
     };
     return job.Peek(assigned.request, step_.now, assigned.most, assigned.until, skip);

@@ -210,7 +210,7 @@ std::string WhyElsewhere(const EngineState& state, const JobState& job, TaskInde
       state.live.board.nodes.at(node).offer.node_name, job.id().value);
 }
 
-// Who goes before it.
+// The jobs that go before it.
 std::string WhoIsAhead(const EngineState& state, const JobState& job) {
   const place::User& user = state.live.board.users.at(job.user());
   if (!user.line.empty()) {

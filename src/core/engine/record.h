@@ -69,8 +69,8 @@ struct JobHeld {
 struct JobReleased {
   JobId job;
 };
-// What had not ended is cancelled, now or when a node gives it back, and nothing more of the job is
-// started; what runs is ended. An open job is sealed.
+// Tasks that had not ended are cancelled, now or when a node gives them back, and nothing more of
+// the job is started; what runs is ended. An open job is sealed.
 struct JobCancelled {
   JobId job;
   std::string reason;  // in words; empty: a person wished it

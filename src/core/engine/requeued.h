@@ -41,7 +41,7 @@ class Requeued {
     TaskRange before = range->second;
     CHECK(index - before.first < before.count);
     TaskRange behind{index + 1, before.first + before.count - index - 1};
-    // What is left behind keeps its place in the order.
+    // The rest keeps its place in the order.
     uint64_t place = range->first + (behind.first - before.first);
     range->second.count = index - before.first;
     if (range->second.count == 0) {

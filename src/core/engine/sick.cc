@@ -1,8 +1,8 @@
 // Nodes that fail what succeeds elsewhere. A node is set aside for a job after a few failures in a
 // row, when others succeeded elsewhere, or nothing of the job has succeeded on it; and for all jobs
 // when enough of them agree. A node is never set aside when no other one could do its work, so that
-// nothing stands still. What failed there is tried elsewhere; tasks that fail there as well are to
-// blame themselves, and the node is trusted again. Why so: docs/design/023-bad-nodes.md.
+// nothing stands still. Tasks that failed there are tried elsewhere; tasks that fail there as well
+// are to blame themselves, and the node is trusted again. Why so: docs/design/023-bad-nodes.md.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool EnoughAgree(const place::Node& node) {
   });
 }
 
-// Whatever the node could do for the jobs that there are, another one can. Looks at no more than
+// Another node can do for the jobs that there are all that this one could. Looks at no more than
 // kMost requests, as an event must not cost without bound.
 bool OthersTakeAll(const StepContext& step, NodeId but) {
   constexpr int kMost = 1000;

@@ -182,7 +182,7 @@ struct JobSettings {
   bool has_source = true;                // false: `command` is literal and runs once
   bool repeat_context = false;           // -X: a{}b with values 1 2 becomes a1b a2b
   std::string replace;                   // -I: what is written for {}; empty: {}
-  // What reads lines and shell text, all of them. Empty: /bin/sh, where one needs a shell.
+  // The shell for lines and shell text, all of them. Empty: /bin/sh, where one needs a shell.
   std::string shell;
 
   std::vector<std::string> environment;  // --env NAME=value

@@ -67,7 +67,7 @@ struct TaskClass {
   friend auto operator<=>(const TaskClass&, const TaskClass&) = default;
 };
 
-// Other needs, for tasks that run again. What is not there stays.
+// Other needs, for tasks that run again. Needs that are not named stay.
 struct NeedsChange {
   std::optional<uint32_t> milli_cpus;
   std::optional<uint64_t> memory;

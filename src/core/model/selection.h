@@ -31,7 +31,7 @@ struct NumberRange {
 // So many of them with steps, which cannot be joined as others are, may be put together.
 inline constexpr size_t kMostStepped = 100;
 
-// The same numbers as few ranges: those of one step that meet are joined. Whoever walks them walks
+// The same numbers as few ranges: those of one step that meet are joined. A walk over them walks
 // each number a few times at most, however often it was typed.
 std::vector<NumberRange> Merged(std::vector<NumberRange> ranges);
 

@@ -44,8 +44,8 @@ Result<Trim> ParseTrim(std::string_view text);
 // The values in the text of a file: lines (LF or CR LF; a byte order mark is skipped), or what
 // NUL bytes end. Views into `text`. Errors: a NUL byte in a line; the caller adds the file's name.
 Result<std::vector<std::string_view>> SplitValues(std::string_view text, bool null_separated);
-// The same for values that end with `delimiter`, which is not empty. What follows the last one is a
-// value, too, unless it is empty.
+// The same for values that end with `delimiter`, which is not empty. The rest after the last one is
+// a value, too, unless it is empty.
 Result<std::vector<std::string_view>> SplitAt(std::string_view text, std::string_view delimiter);
 
 struct SourceValues {

@@ -2,7 +2,7 @@
 //
 // A backup is one SQLite database: the journal as it was at one moment, and a table `kept_file`
 // (name, bytes) with the small files beside it that others know the hub by: its key and first
-// access files. What tasks wrote to stdout and stderr, and files that came home, are not in it.
+// access files. The output of tasks, and files that came home, are not in it.
 #pragma once
 
 #include <string>

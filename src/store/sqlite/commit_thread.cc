@@ -74,7 +74,7 @@ bool CommitThread::WaitForWork(std::vector<Queued>& group) {
   idle_ = false;
   int64_t gap = options_.commit_gap.ns;
   int64_t now = os::MonotonicNanos();
-  // What could not wait leaves no debt to others, who would wait for long.
+  // An urgent commit leaves no debt to others, who would wait for long.
   due_ = std::clamp(due_, now - kBurst * gap, now) + gap;
   uint64_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {

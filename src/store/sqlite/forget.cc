@@ -23,7 +23,8 @@ constexpr std::string_view kMove =
     "COALESCE(last_seq, 0) "
     "FROM job WHERE id = ?1 AND (first_seq IS NULL OR last_seq IS NOT NULL)";
 // The journal may have gaps below it. The sequence goes on above it, whatever else is there.
-// Of a damaged job nothing is sure, also not where its records lie. What is left of them goes by.
+// Of a damaged job nothing is sure, also not where its records lie. The range is
+// that of what is left of them.
 constexpr std::string_view kMoveDamaged =
     "INSERT OR IGNORE INTO forgotten(job, first_seq, last_seq) SELECT id, COALESCE("
     "(SELECT MIN(seq) FROM log WHERE job = ?1), 1), MAX((SELECT COALESCE(MAX(seq), 0) FROM log), "

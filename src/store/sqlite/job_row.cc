@@ -25,7 +25,7 @@ constexpr std::string_view kWriteRow =
     "submission=excluded.submission, name=excluded.name, cwd=excluded.cwd";
 constexpr std::string_view kWriteText =
     "INSERT OR REPLACE INTO job_text(job, argv, files, settings) VALUES(?,?,?,?)";
-// What comes late of a job that has finished meanwhile changes nothing.
+// Late news of a job that has finished meanwhile change nothing.
 constexpr std::string_view kWriteProgress =
     "UPDATE job SET state=?1, total=?, leased=?, succeeded=?, failed=?, cancelled=?, unknown=?, "
     "started_us=COALESCE(?, started_us), ended_us=? "

@@ -77,7 +77,7 @@ Status JournalReader::Open(const JournalPart& part) {
   log_.sql = fmt::format("{} WHERE {}", kSelectLog, of_jobs);
   for (Cursor* cursor : {&attempts_, &rare_, &log_}) {
     std::string sql = cursor->sql;
-    // What belongs to no job is few, has an index, and matters however old it is.
+    // Records that belong to no job are few, have an index, and matter however old they are.
     if (cursor == &log_ && part.of == JournalPart::Of::kFrom) {
       sql = fmt::format("{} WHERE job = 0 AND seq < {} UNION ALL {}", kSelectLog, part.first, sql);
     }

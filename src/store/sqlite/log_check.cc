@@ -80,7 +80,7 @@ class LogChecker {
       if (!frame) return std::unexpected(frame.error());
       if (frame->size() < kFrameHeaderBytes + page_bytes_) return {};
       bool ours = frame->substr(8, 8) == salts_;
-      // What follows a whole commit was written after that was synced.
+      // All that follows a whole commit was written after that was synced.
       if (!sound && ours && commits_behind > 0) {
         return Damaged(path_, fmt::format("frame {} is damaged", first_bad_));
       }

@@ -314,7 +314,7 @@ Status Salvager::WriteRemains() {
     told.number = job.value;
     told.lost = !remains.plan;
     if (told.lost) continue;
-    // What ran when the hub died runs again, as after any death of one.
+    // Tasks that ran when the hub died run again, as after any death of one.
     if (remains.records) {
       for (auto& task : remains.tasks) task.leased = false;
     }

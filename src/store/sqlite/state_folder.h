@@ -9,7 +9,7 @@
 
 namespace spate::store {
 
-// Who runs, or ran, a job or a hub. Text as it stands in the lock file.
+// The process that runs, or ran, a job or a hub. Text as it stands in the lock file.
 struct JobOwner {
   int64_t pid = 0;
   std::string host;

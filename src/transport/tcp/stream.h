@@ -72,7 +72,7 @@ class Stream {
   void Start(StreamEvents events);
 
   // Queues bytes (before `opened` too), and says whether the window is still open; those that came
-  // are sent in any case. What is sent in one turn of the loop leaves together. After Close, or
+  // are sent in any case. All that is sent in one turn of the loop leaves together. After Close, or
   // when the connection has ended: false, and nothing is done.
   bool Send(std::string_view bytes);
   // Sends what is queued, says goodbye and waits for the peer to have read it; what comes meanwhile

@@ -78,7 +78,7 @@ struct User {
   std::map<int32_t, uint32_t, std::greater<>> wanting;
   std::map<uint32_t, uint32_t> weights;
   Line line;  // those of them that a pass may serve
-  // Tasks, by weight. Who comes back has no claim to what others were given meanwhile.
+  // Tasks, by weight. A user who comes back has no claim to what others were given meanwhile.
   uint64_t given = 0;
   uint64_t last_given = 0;       // the largest Job::given that was served
   std::optional<UserTurn> turn;  // in Board::turns, where it stands while it asks
@@ -190,7 +190,7 @@ class Board {
   void SetRule(const std::string& user, const UserRule& rule);
   // The rest follows with Settle.
   void SetFacts(Job& job, JobFacts facts);
-  // What is settled after this looks at every node, with all that asks for the same.
+  // The job looks at every node when it is settled next, with all that asks for the same.
   void Refresh(Job& job);
   // `tasks` of the job take something of the node, or no longer do.
   void AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks);
@@ -218,7 +218,8 @@ class Board {
   // Whether tasks that are not short may wait behind others on a node: where nobody else wants it,
   // and no other node could start them sooner.
   bool HoldsLongAhead() const { return !Contended() && nodes.size() < 2; }
-  // What waits on the node would start sooner elsewhere: tasks there are not as short as they were.
+  // Tasks that wait on the node would start sooner elsewhere: those there are not as short as they
+  // were.
   bool Stalls(const Node& node, Instant now) const {
     return nodes.size() > 1 && node.leased > 0 && now >= node.moved + limits.lease_patience;
   }

@@ -185,7 +185,7 @@ void Greedy::PutBack(Seeker& seeker, Room room) {
 
 void Greedy::LeaveOut(Seeker& seeker, uint32_t candidate) { std::erase(seeker.fitting, candidate); }
 
-// What stands in the heap may be older than the last lease, and rooms only shrink in a pass.
+// A room in the heap may be older than the last lease, and rooms only shrink in a pass.
 Room Greedy::Best(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker) {
   Build(job, request, bound, seeker);
   while (!seeker.heap.empty()) {
@@ -253,7 +253,7 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   const Node& there = *node.node;
   const Needs& needs = job.NeedsOf(request);
   const bool stalls = board_.Stalls(there, now_);
-  // What waits behind others might start too late in the node's life.
+  // A task that waits behind others might start too late in the node's life.
   bool mortal = there.offer.end_of_life != Instant::Never() && needs.time.ns > 0;
   uint32_t ahead = mortal || stalls || there.lossy > 0 ? 0 : bound.lease_tasks;
   NodeView view{.offer = &there.offer, .needs = &needs, .fit = fit};
@@ -310,7 +310,8 @@ void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
     ++node.changes;
     AddTasks(node.reserved.emplace(), node.node->offer, job.NeedsOf(request), 1);
     reservations_.push_back({node.id, job.id, request});
-    // What was present at a loss waits for a slot that is really free: nothing goes before it.
+    // A task that was present at a loss waits for a slot that is really free: nothing goes before
+    // it.
     node.kept = job.facts.lossy || !TakesMore(node, &*node.reserved);
     if (!node.kept) continue;
     ++kept_in_all_;

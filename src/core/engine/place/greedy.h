@@ -1,7 +1,7 @@
-// Greedy fit: which node has the most room for a request now. What finds no room has some reserved,
-// on as many nodes as it has tasks (those with the least to do), so that small tasks never starve
-// large ones. What it leaves of such a node others may have: who waits for a card keeps no
-// processors idle.
+// Greedy fit: which node has the most room for a request now. A request without room has some
+// reserved, on as many nodes as it has tasks (those with the least to do), so that small tasks
+// never starve large ones. Others may have the rest of such a node: a task that waits for a card
+// keeps no processors idle.
 //
 // Knows nothing of turns: Decide (decide.h) asks it for one request after the other. Another fit
 // takes its place by these functions.
@@ -61,7 +61,7 @@ class Greedy {
 
   // A pass begins: over roomy nodes, or all when the board says so.
   void Begin(Instant now);
-  // What was found out so far holds no more, as nobody contends for nodes any more.
+  // Earlier findings hold no more, as nobody contends for nodes any more.
   void Anew();
   // It ends: nodes stay roomy whose room nobody wanted, or is kept.
   void End();
@@ -87,7 +87,7 @@ class Greedy {
   // The job's leases on the candidate have changed.
   void Given(const Job& job, uint32_t request, const Bound& bound, Seeker& seeker,
              uint32_t candidate);
-  // What there is of the request goes to other nodes; this one need not be kept for it.
+  // The tasks of the request go to other nodes; this one need not be kept for it.
   void LeaveOut(Seeker& seeker, uint32_t candidate);
   // Reserves room on the nodes with the least to do, as many as there are tasks.
   void Keep(const Job& job, uint32_t request, Seeker& seeker);

@@ -124,8 +124,8 @@ struct Turn {
   bool fresh = false;  // its group may look at every node
 };
 
-// One way along all lines. What is served moves back in its line, so that nothing before the place
-// where the search has come to changes. One round at a time.
+// One way along all lines. A job that is served moves back in its line, so that nothing before the
+// place where the search has come to changes. One round at a time.
 class Round {
  public:
   // `number`: from 1, and another one for each round.

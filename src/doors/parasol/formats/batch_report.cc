@@ -101,7 +101,7 @@ std::string CheckText(const CheckReport& report) {
 
 BatchTimes SumTimes(std::span<const ParasolJob> jobs, int64_t now) {
   BatchTimes times{.counts = CountJobs(jobs, std::numeric_limits<uint64_t>::max())};
-  // What was ended because it ran for too long has crashed, here.
+  // A job that was ended because it ran for too long counts as crashed here.
   times.counts.crashed += times.counts.hung;
   times.counts.other -= times.counts.hung;
   double wall = 0;

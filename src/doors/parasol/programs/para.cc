@@ -25,7 +25,7 @@ namespace {
 constexpr uint64_t kTryMost = 10;
 constexpr Duration kEndPatience = Duration::Seconds(10), kEndLook = Duration::Seconds(1);
 constexpr std::string_view kNoBatch = "Batch not found.";
-// What Parasol's own messages and word lists can hold.
+// The most that Parasol's own messages and word lists can hold.
 constexpr size_t kParasolMessage = 1420, kParasolWords = 1023;
 
 Result<std::vector<ParasolJob>> ReadList(const std::string& path) {

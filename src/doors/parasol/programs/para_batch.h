@@ -2,7 +2,7 @@
 //
 // A submission is open until its end is in para.results or it was given up as hung. One that is
 // open and that the hub does not have any more is lost ("tracking error"), and open still: its end
-// may come late. What a look costs goes by the open submissions, not by the size of the batch.
+// may come late. A look costs by the open submissions, not by the size of the batch.
 #pragma once
 
 #include <cstdint>

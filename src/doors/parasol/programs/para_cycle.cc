@@ -298,7 +298,7 @@ Status PushOnce(ParaCycle& cycle) {
       done = std::unexpected(std::move(result.error()));
     }
   }
-  // What was found out and submitted is kept, whatever went wrong then.
+  // All that was found out and submitted is kept, whatever went wrong then.
   Status saved = cycle.folder().locked() ? cycle.Save() : Status();
   if (!done) return done;
   if (!saved) return saved;

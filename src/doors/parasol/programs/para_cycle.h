@@ -28,8 +28,8 @@ class ParaCycle {
   };
   explicit ParaCycle(Parts parts) : parts_(std::move(parts)), batch_({}, parts_.options.tries) {}
 
-  // Nobody else changes the batch until EndTurn. Waits for who does; kBusy: Ctrl-C. What others
-  // have written since the batch was read is read anew.
+  // Nobody else changes the batch until EndTurn. Waits for another one that does; kBusy: Ctrl-C.
+  // What others have written since the batch was read is read anew.
   Status TakeTurn();
   void EndTurn() { parts_.folder.Unlock(); }
   // Reads the batch.

@@ -7,7 +7,7 @@
 
 namespace spate::parasol {
 
-// What waits and runs is marked in the batch.
+// Jobs that wait and run are marked in the batch.
 struct ParaReport {
   const ParaOptions& options;
   const ParaFolder& folder;

@@ -6,7 +6,7 @@
 //   hub, place, lock, write, follow   docs/formats/parasol.md
 //
 // A path, not an inode, is the key: the hub knows the batch by it, and numbers of inodes and
-// devices are used again. Whatever is lost here is found out again from the hub and the results.
+// devices are used again. Anything lost here is found out again from the hub and the results.
 
 #include "doors/parasol/programs/para_state.h"
 
@@ -147,7 +147,7 @@ Status ParaState::Make() {
   std::string own = os::JoinPath(dir_, "results");
   if (!os::Exists(own)) {
     if (auto made = os::MakeDirs(root_, 0700); !made) return made;
-    // Who loses a race for it finds it in its new place.
+    // The loser of a race for it finds it in its new place.
     if (!moved_from_.empty()) (void)os::Rename(moved_from_, dir_);
     if (auto made = os::MakeDirs(dir_, 0700); !made) return made;
     if (auto taken = TakeOver(); !taken) return taken;

@@ -202,7 +202,7 @@ TEST_F(ParaTroubleTest, AHeldBatchSaysSo) {
 
 // ---- files ----
 
-// Whoever changes the batch waits until nobody else does.
+// A change of the batch waits until nobody else makes one.
 TEST_F(ParaTroubleTest, OneAtATime) {
   MustCreate("a\n");
   for (std::vector<std::string> args :

@@ -89,7 +89,7 @@ Result<int> WhenAway(Error error) {
   return 0;
 }
 
-// Who stops a hub may start the next one at once.
+// After paraHubStop the next hub may be started at once.
 void AwaitEnd(client::HubCall& call, os::RealLoop& loop, const std::string& hub_dir) {
   constexpr Duration kLookAgain = Duration::Millis(20);
   constexpr Duration kPatience = Duration::Seconds(30);

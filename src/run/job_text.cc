@@ -5,13 +5,21 @@
 #include "format/expand.h"
 #include "format/input_row.h"
 #include "run/old_settings.h"
-#include "wire/client_codec.h"
+#include "wire/field_bytes.h"
 
 namespace spate::run {
+namespace {
+
+// They are our own, and may have a word for each two bytes of the longest command line.
+constexpr uint32_t kMostWords = 4'000'000;
+
+}  // namespace
 
 Status TakeRowSettings(std::string_view column, JobSettings& settings) {
-  auto stored = IsOldSettings(column) ? ReadOldSettings(column) : wire::DecodeSettings(column);
-  if (!stored) {
+  bool is_old = IsOldSettings(column);
+  auto stored = is_old ? ReadOldSettings(column)
+                       : wire::FromBytes<JobSettings>("the settings", column, kMostWords);
+  if (!stored || (!is_old && stored->cwd.empty())) {
     return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list anew");
   }
   settings.row_kind = stored->row_kind;

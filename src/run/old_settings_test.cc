@@ -63,5 +63,15 @@ TEST(RowSettings, AreWhatTheCommandLineDoesNotTell) {
   EXPECT_FALSE(settings.has_source);
 }
 
+// Command lines are longer than lists of a message may be.
+TEST(RowSettings, ALongCommandIsReadAgain) {
+  JobSettings stored;
+  stored.cwd = "/";
+  stored.command.assign(300'000, "a");
+  JobSettings settings;
+  ASSERT_TRUE(TakeRowSettings(wire::EncodeSettings(stored), settings));
+  EXPECT_EQ(settings.command, stored.command);
+}
+
 }  // namespace
 }  // namespace spate::run

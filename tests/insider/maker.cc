@@ -128,9 +128,8 @@ Maker::Maker(uint64_t seed) : random_(seed) {
               {"Hello", &Maker::MakeHello},         {"Ends", &Maker::MakeEnds},
               {"Returned", &Maker::MakeReturned},   {"AttemptRef", &Maker::MakeAttemptRef},
               {"NodeState", &Maker::MakeNodeState}, {"Query", &Maker::MakeQuery},
-              {"OutputPiece", &Maker::MakePiece},
-              {"WantPiece", &Maker::MakeWantPiece}, {"Live", &Maker::MakeLive},
-              {"Running", &Maker::MakeRunning}};
+              {"OutputPiece", &Maker::MakePiece},   {"WantPiece", &Maker::MakeWantPiece},
+              {"Live", &Maker::MakeLive},           {"Running", &Maker::MakeRunning}};
   for (const auto& [name, make] : special_) CHECK(grammar_.contains(name));
 }
 

@@ -287,7 +287,7 @@ Given Agent::State::Remove(uint16_t number, size_t position) {
 }
 
 std::optional<std::pair<uint16_t, size_t>> Agent::State::Find(const AttemptRef& ref,
-                                                                uint16_t hint) const {
+                                                              uint16_t hint) const {
   auto look = [&](uint16_t number) -> std::optional<std::pair<uint16_t, size_t>> {
     const std::deque<Given>& given = slots_[number - 1].given;
     for (size_t k = 0; k < given.size(); ++k) {

@@ -59,9 +59,7 @@ class Writer {
                            report.attempt.value));
   }
   void operator()(const ReportSlow& report) { lines_.Add("report slow " + Name(report.ref)); }
-  void operator()(const CloseJob& order) {
-    lines_.Add(fmt::format("close j{}", order.job.value));
-  }
+  void operator()(const CloseJob& order) { lines_.Add(fmt::format("close j{}", order.job.value)); }
   void operator()(const ReportPaused& report) {
     lines_.Add(report.reason.empty() ? "report goes on" : "report paused: " + report.reason);
   }

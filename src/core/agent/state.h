@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/agent/agent.h"
-#include "core/agent/median.h"
 #include "core/agent/free_resources.h"
+#include "core/agent/median.h"
 
 namespace spate::agent {
 

@@ -64,7 +64,7 @@ Result<int> RunParaHub(std::span<const std::string> args) {
   daemon::DaemonLife life{site->background, site->log};
   std::string log = life.log.empty() ? "standard error" : life.log;
   return daemon::RunHub(std::move(with), life, [&](const hub::Service& service) {
-    return parasol::WelcomeOf(service.dir(), log);
+    return parasol::WelcomeOf(service.self().dir, log);
   });
 }
 

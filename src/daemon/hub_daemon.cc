@@ -57,11 +57,11 @@ Status MakeHubDir(const std::string& dir) {
 // What a person does next.
 std::string Welcome(const hub::Service& service) {
   std::string text =
-      fmt::format("spate: the hub is up, its folder is {}\n", EscapeForScreen(service.dir()));
-  if (service.reached_at().empty()) {
+      fmt::format("spate: the hub is up, its folder is {}\n", EscapeForScreen(service.self().dir));
+  if (service.self().reached_at.empty()) {
     return text + "spate: start a node on this machine: spate node start --daemon\n";
   }
-  std::string access = os::JoinPath(service.dir(), "node.access");
+  std::string access = os::JoinPath(service.self().dir, "node.access");
   return text + fmt::format(
                     "spate: start a node here: spate node start --daemon\n"
                     "spate: start one on another machine: ssh HOST 'umask 077; cat > node.access; "
@@ -110,7 +110,7 @@ Result<int> Start(const cli::Invocation& invocation) {
   with.hub.keep_bytes = options->keep.bytes;
   DaemonLife life{options->daemon, options->daemon ? os::JoinPath(with.hub.dir, "log") : ""};
   return RunHub(std::move(with), life, [&](const hub::Service& service) {
-    NoteStart(service.dir(), invocation.words);
+    NoteStart(service.self().dir, invocation.words);
     return Welcome(service);
   });
 }
@@ -152,7 +152,7 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
   (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
   (void)os::WriteAll(os::kStderr, welcome(service), "standard error");
   if (auto on = BeginLog(background, life); !on) return std::unexpected(on.error());
-  LogLine(fmt::format("the hub is up, life {}", service.epoch().value));
+  LogLine(fmt::format("the hub is up, life {}", service.self().epoch.value));
   (*loop)->Run();
   return code;
 }

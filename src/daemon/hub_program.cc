@@ -133,7 +133,7 @@ void HubProgram::MeasureLag() {
 
 // The first credentials lie in the hub's folder, for its owner to pass on.
 Status HubProgram::WriteFirstAccess(const link::HubKeys& keys) {
-  const std::vector<os::Address>& reached_at = service_->reached_at();
+  const std::vector<os::Address>& reached_at = service_->self().reached_at;
   if (!service_->access().all().empty() || reached_at.empty()) return {};
   auto first =
       keys.LoadOrMake(service_->identity(), {reached_at, options_.user, options_.node_user});

@@ -163,16 +163,16 @@ Status Answer(QueryCall& call, const wire::AskNode& asked) {
     client->Give(wire::AskNode::Answer{**told});
     client->End();
   });
-  call.service.AskNode(asked.node,
-                       {.call = 0,
-                        .job = asked.job,
-                        .task = asked.task,
-                        .user = job->user,
-                        .question = asked.question},
-                       [told, tell](Result<std::string> answer) {
-                         *told = std::move(answer);
-                         tell();
-                       });
+  call.service.calls().Ask(asked.node,
+                           {.call = 0,
+                            .job = asked.job,
+                            .task = asked.task,
+                            .user = job->user,
+                            .question = asked.question},
+                           [told, tell](Result<std::string> answer) {
+                             *told = std::move(answer);
+                             tell();
+                           });
   return {};
 }
 

@@ -156,7 +156,7 @@ Status Answer(QueryCall& call, const wire::StopHub&) {
 
 Result<access::Access> AccessFor(const QueryCall& call, const wire::AddAccess& asked) {
   access::Access access;
-  access.hubs = call.service.reached_at();
+  access.hubs = call.service.self().reached_at;
   if (access.hubs.empty()) {
     return Fail(ErrorKind::kUnavailable,
                 "the hub listens only at its socket on this machine, where no access file is "

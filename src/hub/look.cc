@@ -118,9 +118,9 @@ std::vector<NodeFacts> FactsOfNodes(const Service& service, bool removed) {
 
 HubFacts FactsOfHub(const Service& service) {
   HubFacts facts;
-  facts.program = service.product();
-  facts.life = service.epoch().value;
-  facts.since = service.since();
+  facts.program = service.self().product;
+  facts.life = service.self().epoch.value;
+  facts.since = service.self().since;
   for (const engine::UserInfo& user : service.engine().Users()) {
     facts.jobs += user.jobs;
     facts.queued += user.queued;
@@ -134,8 +134,8 @@ HubFacts FactsOfHub(const Service& service) {
   facts.accepted = counts.accepted;
   facts.refused = counts.refused;
   facts.breaches = counts.breaches;
-  facts.folder = service.dir();
-  facts.host = service.host();
+  facts.folder = service.self().dir;
+  facts.host = service.self().host;
   for (const os::SocketAddress& address : service.entrance().addresses()) {
     facts.addresses.push_back(address.Text());
   }

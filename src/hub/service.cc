@@ -77,23 +77,28 @@ Service::Service(os::RealLoop& loop, store::HubStore& store, transport::Identity
       store_(store),
       options_(std::move(options)),
       identity_(std::move(identity)),
-      epoch_(store_.last_epoch().value + 1),
-      since_(loop.Now()) {
+      self_{.dir = options_.dir,
+            .host = options_.host,
+            .product = options_.product,
+            .epoch = Epoch(store_.last_epoch().value + 1),
+            .since = loop.Now(),
+            .reached_at = {}} {
   MakeParts();
 }
 
 void Service::MakeParts() {
   Limits limits;
   limits.node_patience = options_.lost_after;
-  hub_ = std::make_unique<Hub>(loop_, store_, *this, epoch_, limits);
+  hub_ = std::make_unique<Hub>(loop_, store_, *this, self_.epoch, limits);
   jobs_ = std::make_unique<Jobs>(Jobs::Parts{loop_, store_, *hub_, aside_, options_.log});
   access_ = std::make_unique<Credentials>(
       loop_, store_, [this](uint64_t serial) { DropClientsOf(serial, "this access has expired"); });
   nodes_ = std::make_unique<Nodes>(loop_, store_, *hub_, options_.log);
+  calls_ = std::make_unique<NodeCalls>(loop_, *nodes_);
 }
 
 Service::~Service() {
-  loop_.Cancel(prune_timer_);
+  pruner_.reset();
   clients_.clear();
   entrance_.reset();
 }
@@ -110,6 +115,7 @@ Status Service::ReplayAll() {
           replayed.error().message +
               "\nwhat is left of it can be saved: spate state check, then spate state salvage");
     }
+    calls_.reset();
     nodes_.reset();
     jobs_.reset();
     access_.reset();
@@ -129,12 +135,15 @@ Status Service::ReplayAll() {
 
 Status Service::Resume() {
   if (auto replayed = ReplayAll(); !replayed) return replayed;
-  CHECK(store_.BeginEpoch(nullptr) == epoch_);
+  CHECK(store_.BeginEpoch(nullptr) == self_.epoch);
   if (auto loaded = jobs_->Load(); !loaded) return loaded;
   if (auto loaded = access_->Load(); !loaded) return loaded;
   if (auto loaded = nodes_->Load(); !loaded) return loaded;
   hub_->Resume(engine::LastNodes::kMayReturn);
-  Prune();
+  pruner_ = std::make_unique<Pruner>(
+      *jobs_, *nodes_, aside_,
+      Pruner::Rules{options_.forget_nodes, options_.keep, options_.keep_bytes});
+  pruner_->Begin();
   return {};
 }
 
@@ -164,8 +173,9 @@ Status Service::OpenEntrance() {
     if (address->host == "0.0.0.0" || address->host == "::" || address->host == "*") {
       address->host = options_.host;
     }
-    if (std::find(reached_at_.begin(), reached_at_.end(), *address) == reached_at_.end()) {
-      reached_at_.push_back(std::move(*address));
+    if (std::find(self_.reached_at.begin(), self_.reached_at.end(), *address) ==
+        self_.reached_at.end()) {
+      self_.reached_at.push_back(std::move(*address));
     }
   }
   return {};
@@ -205,7 +215,7 @@ std::expected<link::Admission, wire::Refusal> Service::Judge(const link::Guest& 
         wire::Refusal{wire::RefusalCode::kRole, "this access is not an administrator's"});
   }
   if (auto places = CheckPlaces(*caller, role); !places) return std::unexpected(places.error());
-  link::Admission admission{epoch_, NodeId()};
+  link::Admission admission{self_.epoch, NodeId()};
   if (role != wire::Role::kNode) return admission;
   auto node = nodes_->Admit(guest.greeting.node_name, guest.greeting.instance, *caller);
   if (!node) return std::unexpected(node.error());
@@ -286,98 +296,10 @@ void Service::DropClientsOf(uint64_t serial, const std::string& why) {
   }
 }
 
-void Service::AskNode(const std::string& node, wire::Ask ask, Told fn) {
-  constexpr Duration kPatience = Duration::Seconds(10);
-  const Nodes::Node* to = nodes_->FindByName(node);
-  if (to == nullptr || !to->channel) {
-    return fn(Fail(ErrorKind::kUnavailable,
-                   fmt::format("the node {} is not connected", EscapeForScreen(node))));
-  }
-  uint64_t call = ask.call = ++last_asked_;
-  asked_[call] = {to->row.id, std::move(fn)};
-  to->channel->Send(std::move(ask));
-  loop_.At(loop_.Now() + kPatience, [this, call, node] {
-    auto at = asked_.find(call);
-    if (at == asked_.end()) return;
-    Told tell = std::move(at->second.fn);
-    asked_.erase(at);
-    tell(Fail(ErrorKind::kUnavailable,
-              fmt::format("the node {} does not answer", EscapeForScreen(node))));
-  });
-}
-
-void Service::OnAnswer(NodeId node, wire::Answer answer) {
-  auto at = asked_.find(answer.call);
-  if (at == asked_.end() || at->second.node != node) return;  // too late, or another's to say
-  Told tell = std::move(at->second.fn);
-  asked_.erase(at);
-  if (answer.found) return tell(std::move(answer.bytes));
-  tell(Fail(ErrorKind::kNotFound, std::move(answer.bytes)));
-}
-
 const JobHabits& Service::HabitsOf(RowKind kind) const {
   static const JobHabits kNone;
   auto at = options_.habits.find(kind);
   return at == options_.habits.end() ? kNone : at->second;
-}
-
-// ---- What is kept, and for how long -------------------------------------------------------------
-
-// A few at a time, each of which is some work for the journal; and on, as long as there are more.
-void Service::Prune() {
-  const Duration every =
-      std::clamp(options_.forget_nodes, Duration::Seconds(1), Duration::Seconds(60));
-  constexpr Duration kNext = Duration::Millis(20);
-  constexpr size_t kAtOnce = 20;
-  // Names of nodes are kept as long as tasks that ran there.
-  nodes_->ForgetAway(loop_.Now() - options_.forget_nodes, loop_.Now() - options_.keep);
-  auto old = known().EndedBefore(loop_.Now() - options_.keep, kAtOnce);
-  for (JobId job : old) {
-    if (jobs_->Grows(job)) continue;
-    hub_->Unload(job);
-    jobs_->ForgetJob(job, [] {});
-  }
-  Duration pause = old.size() < kAtOnce ? every : kNext;
-  // The journal does things in order: all that it was asked before is done when this is.
-  jobs_->WhenSettled([this, pause, every] {
-    if (pause == every && options_.keep_bytes != UINT64_MAX) return PruneBySize(every);
-    PruneIn(pause);
-  });
-}
-
-void Service::PruneIn(Duration pause) {
-  prune_timer_ = loop_.At(loop_.Now() + pause, [this] { Prune(); });
-}
-
-// The oldest first, a few at a time, until what is left is small enough.
-void Service::PruneBySize(Duration every) {
-  aside_.Do("",
-            [this, every, reader = store_.Reader(), most = options_.keep_bytes]() -> Aside::Then {
-              // This thread may outlive the service.
-              auto kept = reader->SizeOfAll();
-              bool too_much = kept && *kept > most;
-              return [this, every, too_much, bytes = too_much ? *kept - most : 0] {
-                too_much ? ForgetOldest(bytes, every) : PruneIn(every);
-              };
-            });
-}
-
-// So many that `bytes` of output go, and measures again when they have gone.
-void Service::ForgetOldest(uint64_t bytes, Duration every) {
-  constexpr size_t kAtOnce = 20;
-  uint64_t freed = 0;
-  auto left = std::make_shared<size_t>(0);
-  for (JobId job : known().EndedBefore(loop_.Now(), kAtOnce)) {
-    if (freed >= bytes) break;
-    if (jobs_->Grows(job)) continue;
-    ++*left;
-    freed += store_.OutputOf(job);
-    hub_->Unload(job);
-    jobs_->ForgetJob(job, [this, every, left] {
-      if (--*left == 0) PruneBySize(every);
-    });
-  }
-  if (*left == 0) PruneIn(every);
 }
 
 void Service::OnStoreFailed(const Error& error) {

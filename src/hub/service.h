@@ -17,7 +17,9 @@
 #include "hub/credentials.h"
 #include "hub/hub.h"
 #include "hub/jobs.h"
+#include "hub/node_calls.h"
 #include "hub/nodes.h"
+#include "hub/pruner.h"
 #include "hub/refusal_log.h"
 #include "hub/turns.h"
 #include "link/entrance.h"
@@ -54,6 +56,14 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     // Adds what only the program around the hub knows: metrics, journal_bytes, lag.
     std::function<void(HubFacts& facts)> about;
   };
+  // What this life of the hub is.
+  struct Self {
+    std::string dir, host, product;  // as in Options
+    Epoch epoch;
+    Instant since;
+    // For access files: how others reach it. Empty: only by the socket.
+    std::vector<os::Address> reached_at;
+  };
   // Takes up what an earlier life left, and opens the entrance. `loop` and `store` outlive it.
   static Result<std::unique_ptr<Service>> Open(os::RealLoop& loop, store::HubStore& store,
                                                transport::Identity identity, Options options);
@@ -70,16 +80,11 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   KnownJobs& known() const { return jobs_->known(); }
   Credentials& access() const { return *access_; }
   Nodes& nodes() const { return *nodes_; }
+  NodeCalls& calls() const { return *calls_; }
   const transport::Identity& identity() const { return identity_; }
-  // For access files: how others reach this hub. Empty: only by the socket.
-  const std::vector<os::Address>& reached_at() const { return reached_at_; }
+  const Self& self() const { return self_; }
   const link::Entrance& entrance() const { return *entrance_; }
-  Epoch epoch() const { return epoch_; }
-  Instant since() const { return since_; }
   Instant now() const { return loop_.Now(); }
-  const std::string& dir() const { return options_.dir; }
-  const std::string& host() const { return options_.host; }
-  const std::string& product() const { return options_.product; }
   void TellAbout(HubFacts& facts) const {
     if (options_.about) options_.about(facts);
   }
@@ -88,10 +93,6 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   size_t clients() const { return clients_.size(); }
 
   void DropClientsOf(uint64_t serial, const std::string& why);
-
-  // Asks a node; `call` is set here. kUnavailable: the node is away.
-  using Told = std::function<void(Result<std::string>)>;
-  void AskNode(const std::string& node, wire::Ask ask, Told fn);
 
   // ClientHost
   uint32_t nodes_joined() const override { return nodes_->connected(); }
@@ -119,7 +120,9 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   void OnNodeState(NodeId node, wire::NodeState state) override {
     nodes_->Tell(node, std::move(state));
   }
-  void OnAnswer(NodeId node, wire::Answer answer) override;
+  void OnAnswer(NodeId node, wire::Answer answer) override {
+    calls_->OnAnswer(node, std::move(answer));
+  }
   void OnStoreFailed(const Error& error) override;
   bool OnRowsDamaged(JobId job, std::span<const TaskRange>, const Error& error) override {
     jobs_->OnRowsDamaged(job, error);
@@ -138,37 +141,26 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   std::shared_ptr<link::Share> ShareOf(const Caller& caller, wire::Role role);
   std::expected<link::Admission, wire::Refusal> Judge(const link::Guest& guest);
   std::expected<void, wire::Refusal> CheckPlaces(const Caller& caller, wire::Role role) const;
-  void Prune();
-  void PruneIn(Duration pause);
-  void PruneBySize(Duration every);
-  void ForgetOldest(uint64_t bytes, Duration every);
 
   os::RealLoop& loop_;
   store::HubStore& store_;
   const Options options_;
   const transport::Identity identity_;
-  const Epoch epoch_;
-  const Instant since_;
+  Self self_;
   AsideThreads aside_{loop_};
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Jobs> jobs_;
   std::unique_ptr<Credentials> access_;
   std::unique_ptr<Nodes> nodes_;
-  std::vector<os::Address> reached_at_;
+  std::unique_ptr<NodeCalls> calls_;
+  std::unique_ptr<Pruner> pruner_;
   std::unique_ptr<link::Entrance> entrance_;
   std::map<uint64_t, std::unique_ptr<ClientSession>> clients_;
   uint64_t last_client_ = 0;
   Turns reader_turns_{{.all = 32, .of_a_user = 8, .kept = 4}};
   std::map<std::string, std::weak_ptr<link::Share>> shares_;  // by user
   RefusalLog refusals_;
-  struct Asked {
-    NodeId node;  // nobody else may answer
-    Told fn;
-  };
-  std::map<uint64_t, Asked> asked_;  // by Ask::call
-  uint64_t last_asked_ = 0;
   bool stopping_ = false;
-  os::TimerId prune_timer_ = 0;
 };
 
 }  // namespace spate::hub

@@ -345,8 +345,8 @@ TEST(RunOptionsTest, AJobHasAName) {
   EXPECT_EQ(NameOf(Good({"-"})), "-");
   EXPECT_EQ(NameOf(Good({"--", "gzip", "{}", ":::", "a b"})), "gzip '{}' ::: 'a b'");
   EXPECT_EQ(NameOf(Good({"--", "sort {} | head"})), "sort {} | head");
-  std::string name = NameOf(Good({"--", std::string(76, 'x') + "\u00e4\u00e4\u00e4"}));
-  EXPECT_EQ(name, std::string(76, 'x') + "...");
+  const std::string most(76, 'x');
+  EXPECT_EQ(NameOf(Good({"--", most + "\u00e4\u00e4\u00e4"})), most + "...");
 }
 
 TEST(ParseRunTest, GivenComesOnTop) {

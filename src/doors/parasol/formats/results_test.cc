@@ -27,7 +27,8 @@ constexpr std::string_view kLine =
 TEST(ParasolResultsTest, Lines) {
   EXPECT_EQ(ResultsLine(kEnd), kLine);
   EXPECT_EQ(ResultsLine({}), "0 none none none 0 0 0 0 0 none none ''\n");
-  auto read = ReadResults(std::string(kLine) + "\n11 h 7 p 0 0 1 2 3 u e\r\n-1 h", "para.results");
+  const std::string line(kLine);
+  auto read = ReadResults(line + "\n11 h 7 p 0 0 1 2 3 u e\r\n-1 h", "para.results");
   ASSERT_EQ(read.ends.size(), 2u);
   ParasolEnd expected = kEnd;
   expected.command.clear();

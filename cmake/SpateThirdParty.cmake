@@ -1,7 +1,7 @@
 # Libraries of others, each as one target spate::NAME. All come from Debian packages (tools/packages.txt) and link static.
 
 function(spate_third_party name)
-  cmake_parse_arguments(arg "" "HEADER;ARCHIVE" "DEFINES;OPTIONS;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADER;ARCHIVE" "DEFINES;LIBS" ${ARGN})
   string(TOUPPER "SPATE_${name}" prefix)
   add_library(spate_third_party_${name} INTERFACE)
   add_library(spate::${name} ALIAS spate_third_party_${name})
@@ -29,7 +29,6 @@ function(spate_third_party name)
     target_link_libraries(spate_third_party_${name} INTERFACE spate_archive_${name})
   endif()
   target_compile_definitions(spate_third_party_${name} INTERFACE ${arg_DEFINES})
-  target_compile_options(spate_third_party_${name} INTERFACE ${arg_OPTIONS})
   target_link_libraries(spate_third_party_${name} INTERFACE ${arg_LIBS})
 endfunction()
 
@@ -48,10 +47,8 @@ spate_third_party(crypto HEADER openssl/evp.h ARCHIVE crypto DEFINES OPENSSL_NO_
 spate_third_party(ssl HEADER openssl/ssl.h ARCHIVE ssl LIBS spate::crypto)
 spate_third_party(zstd HEADER zstd.h ARCHIVE zstd LIBS Threads::Threads)
 spate_third_party(xxhash HEADER xxhash.h DEFINES XXH_INLINE_ALL=1)
-# Boost 1.74's asio/awaitable.hpp uses std::exchange without including <utility>.
 spate_third_party(asio HEADER boost/asio.hpp LIBS Threads::Threads
-  DEFINES BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX BOOST_BIND_GLOBAL_PLACEHOLDERS
-  OPTIONS "SHELL:-include utility")
+  DEFINES BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX BOOST_BIND_GLOBAL_PLACEHOLDERS)
 if(SPATE_SANITIZE MATCHES "thread")
   # g++ has no bare fences under TSan; Asio's queues have a mutex besides.
   target_compile_definitions(spate_third_party_asio INTERFACE BOOST_ASIO_DISABLE_FENCED_BLOCK)

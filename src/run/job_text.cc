@@ -17,8 +17,9 @@ constexpr uint32_t kMostWords = 4'000'000;
 
 Status TakeRowSettings(std::string_view column, JobSettings& settings) {
   bool is_old = IsOldSettings(column);
-  auto stored = is_old ? ReadOldSettings(column)
-                       : wire::FromBytes<JobSettings>("the settings", column, kMostWords);
+  auto stored =
+      is_old ? ReadOldSettings(column)
+             : wire::FromBytes<JobSettings>("the settings", column, kMostWords, Duration::Max());
   if (!stored || (!is_old && stored->cwd.empty())) {
     return Fail(ErrorKind::kCorrupt, "the job's settings are damaged; run its list anew");
   }

@@ -73,5 +73,16 @@ TEST(RowSettings, ALongCommandIsReadAgain) {
   EXPECT_EQ(settings.command, stored.command);
 }
 
+// A limit may be longer than times that peers tell each other.
+TEST(RowSettings, ALongTimeIsReadAgain) {
+  JobSettings stored;
+  stored.cwd = "/";
+  stored.command = {"true"};
+  stored.time_limit = Duration::Seconds(int64_t{40'000} * 86'400);
+  JobSettings settings;
+  ASSERT_TRUE(TakeRowSettings(wire::EncodeSettings(stored), settings));
+  EXPECT_EQ(settings.command, stored.command);
+}
+
 }  // namespace
 }  // namespace spate::run

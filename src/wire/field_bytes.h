@@ -192,7 +192,9 @@ class FieldParser {
  public:
   // Elements of all lists: what one message of a stranger may cost in memory.
   static constexpr uint32_t kMostElements = 200'000;
-  explicit FieldParser(uint32_t most_elements = kMostElements) : most_elements_(most_elements) {}
+  explicit FieldParser(uint32_t most_elements = kMostElements,
+                       Duration longest = kWireLimits.longest)
+      : most_elements_(most_elements), longest_(longest) {}
 
   template <HasFields T>
   void Read(std::string_view bytes, T& to) {
@@ -256,7 +258,7 @@ class FieldParser {
   void Take(std::string_view name, const RawField& field, Duration& to) {
     uint64_t ns = 0;
     Take(name, field, ns);
-    if (ns > static_cast<uint64_t>(kWireLimits.longest.ns)) return Defect(name, "is out of range");
+    if (ns > static_cast<uint64_t>(longest_.ns)) return Defect(name, "is out of range");
     to.ns = static_cast<int64_t>(ns);
   }
   template <typename T>
@@ -346,6 +348,7 @@ class FieldParser {
 
   static constexpr uint32_t kMostOneMore = 1u << 30;
   const uint32_t most_elements_;
+  const Duration longest_;
   std::string field_;
   std::string what_;
   uint32_t elements_ = 0;
@@ -364,13 +367,14 @@ std::string BytesOf(const T& message) {
   return bytes;
 }
 
-// kCorrupt: they are none of a T, or have more elements than a message may; `name` is for the
-// error.
+// kCorrupt: they are none of a T, or have more elements, or a longer time, than a message may; what
+// is our own may have more. `name` is for the error.
 template <HasFields T>
 Result<T> FromBytes(std::string_view name, std::string_view bytes,
-                    uint32_t most_elements = internal::FieldParser::kMostElements) {
+                    uint32_t most_elements = internal::FieldParser::kMostElements,
+                    Duration longest = kWireLimits.longest) {
   T message;
-  internal::FieldParser parser(most_elements);
+  internal::FieldParser parser(most_elements, longest);
   parser.Read(bytes, message);
   if (parser.ok()) return message;
   return Within(name, Error{ErrorKind::kCorrupt, parser.defect()});

@@ -419,7 +419,7 @@ Status Answer(QueryCall& call, const wire::LookAtJobs& asked) {
     if (!call.service.jobs().CheckRight(call.caller(), job)) continue;
     const KnownJobs::Job* entry = call.service.known().Find(job);
     if (entry == nullptr || entry->finished) continue;
-    call.Give(wire::JobNow{job, entry->held, call.service.nodes_joined(),
+    call.Give(wire::JobNow{job, entry->held, call.service.nodes().connected(),
                            call.service.known().WhyStalled(job),
                            call.service.engine().WhyWaits(job, call.service.now())});
     if (--left == 0) break;

@@ -101,7 +101,7 @@ void CountNodes(const Service& service, HubFacts& facts) {
   }
   for (const NodeFacts& node : FactsOfNodes(service)) ++standings[node.state];
   for (const auto& [name, count] : standings) facts.standings.push_back({name, count});
-  facts.nodes = service.nodes_joined();
+  facts.nodes = service.nodes().connected();
   facts.away = standings.at("away");
 }
 

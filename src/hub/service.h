@@ -94,6 +94,10 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
 
   void DropClientsOf(uint64_t serial, const std::string& why);
 
+ private:
+  Service(os::RealLoop& loop, store::HubStore& store, transport::Identity identity,
+          Options options);
+
   // ClientHost
   uint32_t nodes_joined() const override { return nodes_->connected(); }
   const JobHabits& HabitsOf(RowKind kind) const override;
@@ -129,9 +133,6 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     return true;
   }
 
- private:
-  Service(os::RealLoop& loop, store::HubStore& store, transport::Identity identity,
-          Options options);
   Status Resume();
   void MakeParts();
   Status ReplayAll();

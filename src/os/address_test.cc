@@ -33,13 +33,14 @@ TEST(Address, WrongTexts) {
     std::string text;
     const char* reason;
   };
+  const std::string long_name(256, 'a');
   for (const auto& [text, reason] :
        {Case{"", "no host"}, Case{"head", "no port"}, Case{":1", "no host"},
         Case{"head:", "the port is"}, Case{"head:65536", "the port is"},
         Case{"head:-1", "the port is"}, Case{"head:1x", "the port is"}, Case{"::1", "in brackets"},
         Case{"[::1", "no ]"}, Case{"[head]:1", "an IPv6 address"}, Case{"[::1]1", "no port"},
         Case{"-x:1", "such a host"}, Case{"a b:1", "such a host"}, Case{"a:b:1", "in brackets"},
-        Case{std::string(256, 'a') + ":1", "too long"}, Case{std::string("unix:/a\0b", 9), "NUL"},
+        Case{long_name + ":1", "too long"}, Case{std::string("unix:/a\0b", 9), "NUL"},
         Case{"unix:", "begin with /"}, Case{"unix:run/x", "begin with /"}}) {
     auto parsed = ParseAddress(text);
     ASSERT_FALSE(parsed) << text;

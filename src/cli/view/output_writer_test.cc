@@ -87,7 +87,8 @@ TEST_F(OutputWriterTest, HeldOutputInAFileIsTaggedToo) {
 }
 
 TEST_F(OutputWriterTest, LongOutputIsNeverLoaded) {
-  std::string path = folder_.Put("spool", std::string(300'000, 'x') + "\n");
+  const std::string line(300'000, 'x');
+  std::string path = folder_.Put("spool", line + "\n");
   Make({});
   auto output = std::make_shared<TaskOutput>();
   output->out = Spooled(path, 300'001);

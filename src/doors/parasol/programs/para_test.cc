@@ -19,11 +19,12 @@ class ParaTest : public ParaFixture {};
 // ---- command line ----
 
 TEST_F(ParaTest, TooFewWords) {
+  const std::string usage(kPara.usage);
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
            {}, {"create"}, {"make"}, {"freeBatch", "x"}, {"recover", "a"}, {"priority"}, {"ram"}}) {
     Ran ran = Para(args);
     EXPECT_EQ(ran.code, 255);
-    EXPECT_EQ(ran.err, std::string(kPara.usage) + "\n");
+    EXPECT_EQ(ran.err, usage + "\n");
     EXPECT_EQ(ran.out, "");
   }
 }

@@ -39,6 +39,8 @@ constexpr NodeId kThisNode(1);
 constexpr Duration kUserKnown = Duration::Seconds(60);
 // So often the hub may hear what the node runs.
 constexpr Duration kTellEvery = Duration::Seconds(1);
+// So long one who starts it in the background waits for it to join.
+constexpr Duration kSettle = Duration::Seconds(10);
 constexpr Duration kIdleLook = Duration::Seconds(1);
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
@@ -83,7 +85,9 @@ class NodeDaemon {
         site_(std::move(run.site)) {}
 
   Status Open();
-  int Run();
+  // `settled`, once: the node has joined its hub, or knows why it has not so far (`away`, in words).
+  using Settled = std::function<Status(const std::string& away)>;
+  Result<int> Run(Settled settled);
   const Offer& offer() const { return offer_; }
 
  private:
@@ -92,6 +96,7 @@ class NodeDaemon {
   Status MakeExecutor();
   void Connected(link::Caller::Met met);
   void Lost(const link::Ended& ended);
+  void Settle(const std::string& away);
   void WatchTime();
   void LookIdle();
   // Ends the tasks, tells the hub, and stops.
@@ -133,6 +138,8 @@ class NodeDaemon {
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
   bool leaving_ = false;
+  Settled settled_;  // empty: it was called
+  std::optional<Error> failed_;  // to settle
 };
 
 Result<link::Target> NodeDaemon::FindTarget(When when) const {
@@ -267,8 +274,12 @@ Status NodeDaemon::Open() {
       Prng(seed),
       link::Reconnector::Events{
           [this](link::Caller::Met met) { Connected(std::move(met)); },
-          [](const Error& error, Duration) { LogLine("no hub yet: " + error.message); },
+          [this](const Error& error, Duration) {
+            Settle("waits for its hub: " + error.message);
+            LogLine("no hub yet: " + error.message);
+          },
           [this](const link::Caller::Failure& failure) {
+            Settle("is refused by its hub: " + failure.error.message);
             LogLine("the hub refuses this node: " + failure.error.message);
             LeaveIfRemoved(failure.refusal);
           }});
@@ -332,7 +343,6 @@ void NodeDaemon::Sweep() {
 
 void NodeDaemon::Connected(link::Caller::Met met) {
   if (leaving_) return;
-  LogLine(fmt::format("joined the hub at {}", met.hub.Text()));
   channel_ = std::make_unique<link::HubChannelTcp>(
       std::move(met.connection),
       link::HubChannelTcp::Events{[this](const link::Ended& ended) { Lost(ended); }, [](bool) {},
@@ -340,6 +350,16 @@ void NodeDaemon::Connected(link::Caller::Met met) {
                                     if (node_) node_->SetOutputBlocked(full);
                                   }});
   node_->Connect(*channel_);
+  Settle("");
+  LogLine(fmt::format("joined the hub at {}", met.hub.Text()));
+}
+
+void NodeDaemon::Settle(const std::string& away) {
+  if (!settled_) return;
+  auto told = std::exchange(settled_, nullptr)(away);
+  if (told) return;
+  failed_ = std::move(told.error());
+  Leave(failed_->message);
 }
 
 void NodeDaemon::Lost(const link::Ended& ended) {
@@ -395,7 +415,10 @@ void NodeDaemon::LeaveTasks() {
   loop_.Stop();
 }
 
-int NodeDaemon::Run() {
+Result<int> NodeDaemon::Run(Settled settled) {
+  settled_ = std::move(settled);
+  // A hub that says nothing.
+  loop_.At(loop_.Now() + kSettle, [this] { Settle("waits for its hub, which does not answer"); });
   WatchTime();
   Sweep();
   for (int signal : {os::kSignalTerm, os::kSignalInt}) {
@@ -404,6 +427,7 @@ int NodeDaemon::Run() {
   loop_.OnSignal(os::kSignalQuit, [this] { LeaveTasks(); });
   reconnector_->Call();
   loop_.Run();
+  if (failed_) return std::unexpected(std::move(*failed_));
   return cli::kExitSuccess;
 }
 
@@ -450,12 +474,17 @@ Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
   // In the background no terminal can end it, whatever nohup was for.
   if (background) os::RestoreSignal(os::kSignalHup);
   (*loop)->OnSignal(os::kSignalHup, [&] { LogAnew(life); });
-  if (background) {
-    fmt::print(stderr, "spate: node {} serves with {}; its log is {}\n", node.offer().node_name,
-               cli::CountOf(node.offer().slots, "slot"), EscapeForScreen(life.log));
+  if (!background) {
+    if (auto begun = BeginLog(background, life); !begun) return std::unexpected(begun.error());
+    return node.Run(nullptr);
   }
-  if (auto begun = BeginLog(background, life); !begun) return std::unexpected(begun.error());
-  return node.Run();
+  // Whoever started it may submit as soon as this returns: it returns when the node has joined.
+  return node.Run([&](const std::string& away) {
+    fmt::print(stderr, "spate: node {} {} with {}; its log is {}\n", node.offer().node_name,
+               away.empty() ? "serves" : EscapeForScreen(away) + ", then serves",
+               cli::CountOf(node.offer().slots, "slot"), EscapeForScreen(life.log));
+    return BeginLog(background, life);
+  });
 }
 
 int StartNode(const cli::Invocation& invocation) {

@@ -98,6 +98,22 @@ def test_a_machine_serves_two_hubs_by_two_nodes(place: Place):
     want(place.lines("ran") == ["n1", "n1"], place.read("ran"))
 
 
+def test_a_node_in_the_background_says_whether_it_has_joined(place: Place):
+    cluster = cluster_of(place, "--listen", f"127.0.0.1:{free_port()}")
+    access = cluster.access("--role", "node", "--user", "*", name="node.access")
+    start = ("node start", "--daemon", "-j", "1", "--access", access, "--name")
+    # A job may follow at once: the hub knows its node.
+    _, joined = cluster.spate(*start, "n1")
+    want("node n1 serves with 1 slot" in joined, joined)
+    node = json.loads(cluster.spate("node list", "--json")[0])
+    want(node["state"] == "ready", node)
+    cluster.kill_hub()
+    _, waits = cluster.spate(*start, "n2")
+    want("node n2 waits for its hub" in waits, waits)
+    for name in ("n1", "n2"):
+        cluster.spate("node stop", name)
+
+
 def test_duplicate_names_one_serves_the_other_waits(place: Place):
     cluster = cluster_of(place)
     first = cluster.node("n1")

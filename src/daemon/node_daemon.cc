@@ -85,7 +85,8 @@ class NodeDaemon {
         site_(std::move(run.site)) {}
 
   Status Open();
-  // `settled`, once: the node has joined its hub, or knows why it has not so far (`away`, in words).
+  // `settled`, once: the node has joined its hub, or knows why it has not so far (`away`, in
+  // words).
   using Settled = std::function<Status(const std::string& away)>;
   Result<int> Run(Settled settled);
   const Offer& offer() const { return offer_; }
@@ -138,7 +139,7 @@ class NodeDaemon {
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
   bool leaving_ = false;
-  Settled settled_;  // empty: it was called
+  Settled settled_;              // empty: it was called
   std::optional<Error> failed_;  // to settle
 };
 
@@ -272,17 +273,16 @@ Status NodeDaemon::Open() {
   reconnector_ = std::make_unique<link::Reconnector>(
       loop_, link::NodeOptions(std::move(self), [this] { return FindTarget(When::kLater); }),
       Prng(seed),
-      link::Reconnector::Events{
-          [this](link::Caller::Met met) { Connected(std::move(met)); },
-          [this](const Error& error, Duration) {
-            Settle("waits for its hub: " + error.message);
-            LogLine("no hub yet: " + error.message);
-          },
-          [this](const link::Caller::Failure& failure) {
-            Settle("is refused by its hub: " + failure.error.message);
-            LogLine("the hub refuses this node: " + failure.error.message);
-            LeaveIfRemoved(failure.refusal);
-          }});
+      link::Reconnector::Events{[this](link::Caller::Met met) { Connected(std::move(met)); },
+                                [this](const Error& error, Duration) {
+                                  Settle("waits for its hub: " + error.message);
+                                  LogLine("no hub yet: " + error.message);
+                                },
+                                [this](const link::Caller::Failure& failure) {
+                                  Settle("is refused by its hub: " + failure.error.message);
+                                  LogLine("the hub refuses this node: " + failure.error.message);
+                                  LeaveIfRemoved(failure.refusal);
+                                }});
   return {};
 }
 

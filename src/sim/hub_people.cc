@@ -269,14 +269,14 @@ void HubPeople::RemoveSome() {
     hub.nodes().Remove(node, hub::Nodes::Removal::kEnds);
     // Asked of each hub once, until it is durable: a slow disk would fall ever further behind one
     // who asks again while he waits.
-    Do(Wait(span_), [node, done = std::make_shared<bool>(false), asked = Epoch()](
-                        HubProcess& later) mutable {
-      if (*done || !later.nodes().all().contains(node)) return true;
-      if (std::exchange(asked, later.epoch()) == later.epoch()) return false;
-      later.nodes().Remove(node, hub::Nodes::Removal::kNone);
-      later.WhenSettled([done] { *done = true; });
-      return false;
-    });
+    Do(Wait(span_),
+       [node, done = std::make_shared<bool>(false), asked = Epoch()](HubProcess& later) mutable {
+         if (*done || !later.nodes().all().contains(node)) return true;
+         if (std::exchange(asked, later.epoch()) == later.epoch()) return false;
+         later.nodes().Remove(node, hub::Nodes::Removal::kNone);
+         later.WhenSettled([done] { *done = true; });
+         return false;
+       });
     return true;
   });
 }

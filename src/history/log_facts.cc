@@ -1,5 +1,7 @@
 #include "history/log_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -31,8 +33,10 @@ Result<LogFacts> ReadLog(store::History& history) {
     auto why = words.why_aside.find(node);
     if (trouble.set_aside && why != words.why_aside.end()) facts.set_aside.insert(*why);
   }
-  for (const auto& [tasks, reason] : words.cancelled) {
-    facts.cancelled.push_back({tasks, reason.empty() ? "a person cancelled it" : reason});
+  for (const auto& [tasks, reason, parent] : words.cancelled) {
+    std::string why = reason.empty() ? "a person cancelled it" : reason;
+    if (parent) why = fmt::format("it waited for task {}, which did not succeed", *parent + 1);
+    facts.cancelled.push_back({tasks, std::move(why)});
   }
   facts.replay = std::move(*replay);
   return facts;

@@ -94,6 +94,16 @@ bool TaskBook::Apply(const engine::TasksWithdrawn& record) {
   return true;
 }
 
+bool TaskBook::Apply(const engine::TasksLinked& record) {
+  BookedJob* job = FindJob(record.job);
+  if (job == nullptr) return false;
+  for (const Edge& edge : record.edges) {
+    if (edge.parent >= job->tasks.size() || edge.child >= job->tasks.size()) return false;
+    job->parents[edge.child].push_back(edge.parent);
+  }
+  return true;
+}
+
 bool TaskBook::Apply(const engine::TasksCancelled& record) {
   for (TaskRange range : record.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {

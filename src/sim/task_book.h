@@ -29,6 +29,7 @@ struct BookedTask {
 
 struct BookedJob {
   std::vector<BookedTask> tasks;
+  std::map<TaskIndex, std::vector<TaskIndex>> parents = {};  // of tasks with any
   std::vector<TaskClass> requests;
   std::vector<RequestRun> runs;
   JobPolicy policy;
@@ -56,6 +57,7 @@ class TaskBook {
   bool Apply(const engine::JobSealed& record);
   bool Apply(const engine::PolicyChanged& record);
   bool Apply(const engine::TasksWithdrawn& record);
+  bool Apply(const engine::TasksLinked& record);
   bool Apply(const engine::TasksCancelled& record);
   bool Apply(const engine::TasksReopened& record);
   bool Apply(const engine::JobHeld& record);

@@ -74,6 +74,9 @@ class Writer {
   void operator()(const engine::JobGrown& r) {
     fmt::format_to(to_, "grown {} by {}", r.job.value, r.count);
   }
+  void operator()(const engine::TasksLinked& r) {
+    fmt::format_to(to_, "linked {} by {}", r.job.value, r.edges.size());
+  }
   void operator()(const engine::JobSealed& r) { fmt::format_to(to_, "sealed {}", r.job.value); }
   void operator()(const engine::PolicyChanged& r) {
     fmt::format_to(to_, "policy of {} changed", r.job.value);

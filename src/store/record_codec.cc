@@ -47,8 +47,11 @@ class Encoder {
     bytes_.Byte(static_cast<uint8_t>(v));
   }
   void Time(const Duration& v) { bytes_.Zigzag(v.ns); }
-  // A last field that records of this format came to have; without it they end before it.
+  // Last fields that records of this format came to have; without them they end before it.
   void Later(const Instant& v) { bytes_.Zigzag(v.ns); }
+  void Later(const std::optional<uint32_t>& v) {
+    if (v) Maybe(v);
+  }
   void Text(const std::string& v) { bytes_.Text(v); }
   template <typename T, typename Each>
   void List(const std::vector<T>& v, Each each) {
@@ -102,6 +105,9 @@ class Decoder {
   void Time(Duration& v) { v.ns = bytes_.Zigzag(); }
   void Later(Instant& v) {
     if (bytes_.left() > 0) v.ns = bytes_.Zigzag();
+  }
+  void Later(std::optional<uint32_t>& v) {
+    if (bytes_.left() > 0) Maybe(v);
   }
   void Text(std::string& v) { v = bytes_.Text(); }
   template <typename T, typename Each>
@@ -197,6 +203,13 @@ void Fields(auto& a, Is<engine::JobGrown> auto& v) {
   a.List(v.new_requests, kClasses);
   a.List(v.runs, kRuns);
 }
+void Fields(auto& a, Is<engine::TasksLinked> auto& v) {
+  a.Number(v.job);
+  a.List(v.edges, [](auto& b, auto& edge) {
+    b.Number(edge.parent);
+    b.Number(edge.child);
+  });
+}
 void Fields(auto& a, Is<engine::JobSealed> auto& v) { a.Number(v.job); }
 void Fields(auto& a, Is<engine::PolicyChanged> auto& v) {
   a.Number(v.job);
@@ -206,6 +219,7 @@ void Fields(auto& a, Is<engine::TasksWithdrawn> auto& v) {
   a.Number(v.job);
   a.List(v.tasks, kRanges);
   a.Text(v.reason);
+  a.Later(v.parent);
 }
 void Fields(auto& a, Is<engine::TasksCancelled> auto& v) {
   a.Number(v.job);
@@ -279,6 +293,7 @@ void Fields(auto& a, Is<engine::NodeCleared> auto& v) {
 
 RecordKind KindOf(const engine::JobAccepted&) { return RecordKind::kJobAccepted; }
 RecordKind KindOf(const engine::JobGrown&) { return RecordKind::kJobGrown; }
+RecordKind KindOf(const engine::TasksLinked&) { return RecordKind::kTasksLinked; }
 RecordKind KindOf(const engine::JobSealed&) { return RecordKind::kJobSealed; }
 RecordKind KindOf(const engine::PolicyChanged&) { return RecordKind::kPolicyChanged; }
 RecordKind KindOf(const engine::TasksWithdrawn&) { return RecordKind::kTasksWithdrawn; }
@@ -322,6 +337,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "node cleared"sv,
     "needs changed"sv,
     "cancelled"sv,
+    "linked"sv,
 };
 
 template <typename T>
@@ -417,6 +433,8 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
       return DecodeAs<engine::NeedsChanged>(kind, data);
     case RecordKind::kTasksCancelled:
       return DecodeAs<engine::TasksCancelled>(kind, data);
+    case RecordKind::kTasksLinked:
+      return DecodeAs<engine::TasksLinked>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

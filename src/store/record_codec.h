@@ -39,8 +39,9 @@ enum class RecordKind : uint8_t {
   kNodeCleared = 19,
   kNeedsChanged = 20,
   kTasksCancelled = 21,
+  kTasksLinked = 22,
 };
-inline constexpr int kRecordKindLast = 21;
+inline constexpr int kRecordKindLast = 22;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

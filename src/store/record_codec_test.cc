@@ -49,8 +49,12 @@ bool Same(const engine::PolicyChanged& x, const engine::PolicyChanged& y) {
   return job == y.job && Same(policy, y.policy);
 }
 bool Same(const engine::TasksWithdrawn& x, const engine::TasksWithdrawn& y) {
-  const auto& [job, tasks, reason] = x;
-  return job == y.job && tasks == y.tasks && reason == y.reason;
+  const auto& [job, tasks, reason, parent] = x;
+  return job == y.job && tasks == y.tasks && reason == y.reason && parent == y.parent;
+}
+bool Same(const engine::TasksLinked& x, const engine::TasksLinked& y) {
+  const auto& [job, edges] = x;
+  return job == y.job && edges == y.edges;
 }
 bool Same(const engine::TasksCancelled& x, const engine::TasksCancelled& y) {
   const auto& [job, tasks, reason] = x;
@@ -200,7 +204,10 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kPolicyChanged:
       return engine::PolicyChanged{AnyJob(), AnyPolicy()};
     case RecordKind::kTasksWithdrawn:
-      return engine::TasksWithdrawn{AnyJob(), AnyList(AnyRange), AnyText()};
+      return engine::TasksWithdrawn{AnyJob(), AnyList(AnyRange), AnyText(),
+                                    *rc::gen::arbitrary<bool>()
+                                        ? std::optional(AnyNumber<uint32_t>())
+                                        : std::nullopt};
     case RecordKind::kTasksReopened:
       return engine::TasksReopened{AnyJob(), AnyList(AnyRange)};
     case RecordKind::kJobHeld:
@@ -239,6 +246,10 @@ engine::Record AnyRecord(int kind) {
       return engine::NeedsChanged{AnyJob(), AnyList(AnyClass), AnyList(AnyRun)};
     case RecordKind::kTasksCancelled:
       return engine::TasksCancelled{AnyJob(), AnyList(AnyRange), AnyText()};
+    case RecordKind::kTasksLinked:
+      return engine::TasksLinked{AnyJob(), AnyList([] {
+                                   return Edge{AnyNumber<uint32_t>(), AnyNumber<uint32_t>()};
+                                 })};
   }
   return engine::JobSealed{};
 }

@@ -86,7 +86,8 @@ bool MayChange(const JobState& job, const NeedsChanged& changed) {
 
 bool MayLease(const JobState& job, const Leased& leased) {
   bool queued = AllAre(job, leased.tasks, [&](TaskIndex i) {
-    return job.StateOf(i) == TaskState::kQueued && leased.attempt > job.CurrentAttempt(i);
+    return job.StateOf(i) == TaskState::kQueued && leased.attempt > job.CurrentAttempt(i) &&
+           job.graph().Left(i) == 0;
   });
   if (!queued || job.request_count() == 1) return queued;
   return std::ranges::all_of(leased.tasks, [&](TaskRange range) {
@@ -95,6 +96,17 @@ bool MayLease(const JobState& job, const Leased& leased) {
       if (job.RequestOf(i) != request) return false;
     }
     return true;
+  });
+}
+
+// Their children were never given out. That there is no cycle is not looked for: tasks of one stay
+// where they are.
+bool MayLink(const JobState& job, const std::vector<Edge>& edges) {
+  if (edges.size() > kLimits.edges_per_job - job.graph().edge_count()) return false;
+  return std::ranges::all_of(edges, [&](const Edge& edge) {
+    return edge.parent < job.task_count() && edge.child < job.task_count() &&
+           job.StateOf(edge.child) == TaskState::kQueued &&
+           job.CurrentAttempt(edge.child) == Attempt(0);
   });
 }
 
@@ -109,6 +121,10 @@ class Admission {
     const JobState* job = durable_.FindJob(r.job);
     return job != nullptr && r.count <= kLimits.tasks_per_job - job->task_count() &&
            Cover(r.runs, job->task_count(), r.count, job->request_count() + r.new_requests.size());
+  }
+  bool operator()(const TasksLinked& r) const {
+    const JobState* job = durable_.FindJob(r.job);
+    return job != nullptr && MayLink(*job, r.edges);
   }
   bool operator()(const NeedsChanged& r) const {
     const JobState* job = durable_.FindJob(r.job);

@@ -38,6 +38,9 @@ class Durable::Applier {
     job.Grow(record, stirred);
     BlockTasks(job, first, stirred);
   }
+  void operator()(const TasksLinked& record) {
+    JobOf(record.job).Link(record.edges, Touch(record.job));
+  }
   void operator()(const JobSealed& record) { Touched(record.job).Seal(); }
   void operator()(const PolicyChanged& record) { Touched(record.job).SetPolicy(record.policy); }
   void operator()(const TasksWithdrawn& record) {
@@ -85,7 +88,10 @@ class Durable::Applier {
     JobState& job = JobOf(ref.job);
     TakeFromLease(record.node, ref);
     job.End(record, Touch(ref.job));
-    if (record.verdict != Verdict::kSucceeded || durable_.dependents_.empty()) return;
+    if (record.verdict != Verdict::kSucceeded) return;
+    job.graph().ForChildren(
+        ref.index, [&](TaskIndex child) { Unblock(job, child, changes_.stirred); });
+    if (durable_.dependents_.empty()) return;
     auto dependents = durable_.dependents_.find(ref.job);
     if (dependents == durable_.dependents_.end()) return;
     for (JobId id : dependents->second) {

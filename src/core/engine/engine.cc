@@ -43,6 +43,11 @@ void EngineState::Reload(JobId job, EngineState& past) {
 void StepContext::Record(engine::Record record) {
   state_.Apply(record);
   out.records.push_back(std::move(record));
+  if (state_.changes().stirred.lost().empty()) return;
+  // A copy: the records that follow change others.
+  for (auto [job, index] : std::vector(state_.changes().stirred.lost())) {
+    WithdrawDescendants(*this, *durable.FindJob(job), index);
+  }
 }
 
 void StepContext::Extend(size_t record, const Leased& more) {
@@ -99,6 +104,7 @@ void Engine::Resume(LastNodes nodes, Instant now, Output& out) {
   }
   // The commit may have been cut off between what finished a job and what follows from that.
   for (const auto& [id, job] : state_->durable().jobs()) {
+    WithdrawAllDescendants(step, job);
     SettleKnown(step, job, {});
     CheckJob(step, job);
     if (job.finished()) step.finished.push_back(id);

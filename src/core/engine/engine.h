@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/engine/record.h"
+#include "core/model/graph.h"
 #include "core/model/job.h"
 #include "core/model/limits.h"
 #include "core/model/ranges.h"
@@ -39,6 +40,8 @@ struct SubmitJob {
   JobPlan plan;
   // Of each job in plan.after that has finished and left the engine's memory.
   std::vector<JobOutcome> outcomes = {};
+  // Of its tasks, without a cycle; those of a parent are neighbours.
+  std::vector<Edge> edges = {};
 };
 struct GrowJob {
   JobId job;
@@ -47,6 +50,9 @@ struct GrowJob {
   std::vector<RequestRun> runs;
   // How many requests of the job its sender knew of; the new ones are numbered from there.
   uint32_t known_requests = UINT32_MAX;  // all
+  // As SubmitJob's; the children are new tasks. Numbers as if the job had `known_tasks` before.
+  std::vector<Edge> edges = {};
+  uint32_t known_tasks = 0;
 };
 struct SealJob {
   JobId job;

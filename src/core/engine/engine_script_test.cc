@@ -59,10 +59,19 @@ class Writer {
   void operator()(const JobGrown& record) {
     lines_.Add(fmt::format("record grown {} tasks={}", Name(record.job), record.count));
   }
+  void operator()(const TasksLinked& record) {
+    std::string text = "record linked " + Name(record.job);
+    for (const Edge& edge : record.edges) {
+      text += fmt::format(" {}>{}", edge.parent + 1, edge.child + 1);
+    }
+    lines_.Add(text);
+  }
   void operator()(const JobSealed& record) { lines_.Add("record sealed " + Name(record.job)); }
   void operator()(const PolicyChanged& record) { lines_.Add("record policy " + Name(record.job)); }
   void operator()(const TasksWithdrawn& record) {
-    lines_.Add("record withdrawn " + Name(record.job, record.tasks) + Quoted(record.reason));
+    std::string parent = record.parent ? fmt::format(" for={}", *record.parent + 1) : "";
+    lines_.Add("record withdrawn " + Name(record.job, record.tasks) + parent +
+               Quoted(record.reason));
   }
   void operator()(const TasksCancelled& record) {
     lines_.Add("record cancelled " + Name(record.job, record.tasks) + Quoted(record.reason));
@@ -335,7 +344,19 @@ class EngineSubject : public script::Subject {
       plan.requests = {TaskClass(line.TaskNeeds())};
       if (plan.task_count > 0) plan.runs = {{0, plan.task_count, 0}};
     }
+    submit.edges = EdgesOf(line);
     events_.push_back(std::move(submit));
+  }
+  // "edges=1>2,1>3"
+  static std::vector<Edge> EdgesOf(Line& line) {
+    std::vector<Edge> edges;
+    for (const std::string& word : line.List("edges")) {
+      unsigned parent = 0;
+      unsigned child = 0;
+      if (std::sscanf(word.c_str(), "%u>%u", &parent, &child) != 2) line.Fail("edges: write 1>2");
+      edges.push_back({parent - 1, child - 1});
+    }
+    return edges;
   }
   // "each:j3"
   static After AfterOf(Line& line, const std::string& word) {
@@ -391,6 +412,8 @@ class EngineSubject : public script::Subject {
     }
     grow.runs = {{first, grow.count, request}};
     grow.known_requests = static_cast<uint32_t>(line.Number("known", UINT32_MAX));
+    grow.known_tasks = static_cast<uint32_t>(line.Number("known-tasks", first));
+    grow.edges = EdgesOf(line);
     events_.push_back(std::move(grow));
   }
   void Seal(Line& line) { events_.push_back(SealJob{line.Job()}); }

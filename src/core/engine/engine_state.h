@@ -18,6 +18,8 @@ class EngineState {
   explicit EngineState(const Limits& given) : live(given) {}
 
   const Durable& durable() const { return durable_; }
+  // What the last record changed.
+  const Changes& changes() const { return changes_; }
   // The only way to change what is durable, but for what a finished job leaves behind.
   void Apply(const Record& record);
   void Extend(const Leased& so_far, const Leased& more);
@@ -42,6 +44,8 @@ class StepContext {
         out(to),
         state_(state) {}
 
+  // And what follows from it at once: what waits for a task that ended without success is
+  // withdrawn.
   void Record(engine::Record record);
   // More tasks for a lease that was recorded in this step, by its place in `out`.
   void Extend(size_t record, const Leased& more);
@@ -105,6 +109,11 @@ void StopCancelled(StepContext& step, NodeId id, const JobState& job);
 
 // Ends a job: see CancelJob. `reason` is empty when a person wished it.
 void Cancel(StepContext& step, const JobState& job, std::string reason);
+// Withdraws what waits for a task that has ended without success, and what waits for that. Cost:
+// those tasks and their edges.
+void WithdrawDescendants(StepContext& step, const JobState& job, TaskIndex lost);
+// The same for all such tasks of the job. Cost: its tasks and edges.
+void WithdrawAllDescendants(StepContext& step, const JobState& job);
 // Settles what waits for jobs that have finished: dependents start, or are cancelled (after.cc).
 void SettleDependents(StepContext& step);
 // Settles a job's waits for jobs that have finished already, or that nobody knows.

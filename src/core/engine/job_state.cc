@@ -1,6 +1,6 @@
 // JobState: see job_state.h. The queues' invariant: a queued task is in the queue of its request,
-// in exactly one part, told by its bits (kWaits: delayed, kAgain: requeued, neither: fresh, at or
-// after the cursor), and stands there once; only a blocked task is in none.
+// in exactly one part, told by its bits (kPart; fresh ones are at or after the cursor), and stands
+// there once; only a blocked task is in none.
 #include "core/engine/job_state.h"
 
 #include <algorithm>
@@ -15,8 +15,10 @@ namespace {
 
 constexpr uint8_t kStateMask = 0x07;
 constexpr uint8_t kLeasedBefore = 0x08;  // attempt 1 was given out
-constexpr uint8_t kWaits = 0x10;         // in a queue's delayed
-constexpr uint8_t kAgain = 0x20;         // in a queue's requeued
+constexpr uint8_t kPart = 0x30;          // of a queue; none of these: fresh
+constexpr uint8_t kWaits = 0x10;         // delayed
+constexpr uint8_t kAgain = 0x20;         // requeued
+constexpr uint8_t kReadied = 0x30;       // readied
 constexpr uint8_t kBlocked = 0x40;       // queued, but in no queue
 constexpr uint8_t kCancelled = 0x80;     // leased, and not to be queued again
 
@@ -157,6 +159,8 @@ place::Ready::Queued JobState::QueuedOf(uint32_t request, Instant now) const {
     queued.turn = {priority, Kind::kDue, delayed->first, delayed->second};
   } else if (queue.cursor < counts_.total) {
     queued.turn = {priority, Kind::kFresh, Instant{}, queue.cursor};
+  } else if (!queue.readied->empty()) {
+    queued.turn = {priority, Kind::kReadied, Instant{}, queue.readied->begin()->first};
   }
   if (!due && delayed != queue.delayed->end()) queued.due = delayed->first;
   return queued;
@@ -181,10 +185,11 @@ bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
   return true;
 }
 
-bool JobState::JoinRequeued(Head& head, uint32_t max, uint32_t request,
-                            const place::ClassTurn& until, const Skip& skip) const {
-  place::ClassTurn turn{requests_[request].priority, place::ClassTurn::Kind::kAgain};
-  for (const auto& [place, range] : *queues_[request].requeued) {
+bool JobState::JoinListed(Head& head, uint32_t max, uint32_t request, const Requeued& listed,
+                          place::ClassTurn::Kind kind, const place::ClassTurn& until,
+                          const Skip& skip) const {
+  place::ClassTurn turn{requests_[request].priority, kind};
+  for (const auto& [place, range] : listed) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       turn.sequence = place + (i - range.first);
       if (head.count == max || !(turn < until)) return true;
@@ -210,19 +215,23 @@ void JobState::JoinFresh(Head& head, uint32_t max, uint32_t request,
 
 Head JobState::Peek(uint32_t request, Instant now, uint32_t max, const place::ClassTurn& until,
                     const Skip& skip) const {
+  using Kind = place::ClassTurn::Kind;
   Head head;
-  if (max == 0 || JoinRequeued(head, max, request, until, skip)) return head;
-  const Delayed& delayed = *queues_[request].delayed;
+  const Queue& queue = queues_[request];
+  if (max == 0) return head;
+  if (JoinListed(head, max, request, *queue.requeued, Kind::kAgain, until, skip)) return head;
+  const Delayed& delayed = *queue.delayed;
   if (!delayed.empty() && delayed.begin()->first <= now) {
     TaskIndex first = delayed.begin()->second;
     if (!(skip && skip(first)) && Join(head, first, request)) return head;
   }
   JoinFresh(head, max, request, until);
+  JoinListed(head, max, request, *queue.readied, Kind::kReadied, until, skip);
   return head;
 }
 
 Instant JobState::DueOf(TaskIndex index) const {
-  return Has(index, kWaits) ? TraceOf(index).due : Instant{};
+  return PartOf(index) == kWaits ? TraceOf(index).due : Instant{};
 }
 
 uint32_t& JobState::CountOf(TaskState state) {
@@ -252,28 +261,36 @@ void JobState::SetState(TaskIndex index, TaskState state) {
   tasks_[index] = static_cast<uint8_t>((tasks_[index] & kLeasedBefore) | static_cast<int>(state));
 }
 
-void JobState::Requeue(TaskIndex index, Stirred& stirred) {
+// The task stands in that part of its queue from now on.
+JobState::Queue& JobState::Enqueue(TaskIndex index, uint8_t part, Stirred& stirred) {
   SetState(index, TaskState::kQueued);
-  tasks_[index] |= kAgain;
+  tasks_[index] |= part;
   uint32_t request = RequestOf(index);
   CountWaiting(request, 1);
-  queues_[request].requeued.Edit().Push(index, ++requeued_);
   stirred.Add(id_, request);
+  return queues_[request];
+}
+
+void JobState::Requeue(TaskIndex index, Stirred& stirred) {
+  Enqueue(index, kAgain, stirred).requeued.Edit().Push(index, ++requeued_);
 }
 
 void JobState::Delay(TaskIndex index, Instant until, Stirred& stirred) {
-  SetState(index, TaskState::kQueued);
-  tasks_[index] |= kWaits;
-  uint32_t request = RequestOf(index);
-  CountWaiting(request, 1);
   traces_.Edit()[index].due = until;
-  queues_[request].delayed.Edit().insert({until, index});
-  stirred.Add(id_, request);
+  Enqueue(index, kWaits, stirred).delayed.Edit().insert({until, index});
 }
 
+uint8_t JobState::PartOf(TaskIndex index) const { return tasks_[index] & kPart; }
+
 void JobState::TakeOut(TaskIndex index, Queue& queue) {
-  if (Has(index, kAgain)) queue.requeued.Edit().Take(index);
-  if (Has(index, kWaits)) queue.delayed.Edit().erase({TraceOf(index).due, index});
+  switch (PartOf(index)) {
+    case kAgain:
+      return queue.requeued.Edit().Take(index);
+    case kReadied:
+      return queue.readied.Edit().Take(index);
+    case kWaits:
+      queue.delayed.Edit().erase({TraceOf(index).due, index});
+  }
 }
 
 void JobState::Release() {
@@ -301,6 +318,7 @@ void JobState::Cancel(Stirred& stirred) {
   for (uint32_t request = 0; request < queues_.size(); ++request) {
     Queue& queue = queues_[request];
     queue.requeued.Clear();
+    queue.readied.Clear();
     queue.delayed.Clear();
     queue.waiting = 0;
     Seek(queue);
@@ -318,16 +336,45 @@ void JobState::CancelLeased(const std::vector<TaskRange>& tasks) {
 }
 
 void JobState::Block(TaskIndex index, Stirred& stirred) {
-  CHECK(Fresh(index));
-  tasks_[index] |= kBlocked;
+  if (Blocked(index)) return;
   uint32_t request = RequestOf(index);
   CountWaiting(request, -1);
+  TakeOut(index, queues_[request]);
+  SetState(index, TaskState::kQueued);
+  tasks_[index] |= kBlocked;
   Seek(queues_[request]);
   stirred.Add(id_, request);
 }
 
 void JobState::Unblock(TaskIndex index, Stirred& stirred) {
-  if (Blocked(index)) Requeue(index, stirred);
+  if (!Blocked(index) || graph_.Left(index) > 0) return;
+  Queue& queue = Enqueue(index, kReadied, stirred);
+  queue.readied.Edit().Push(index, ++readied_);
+  auto request = static_cast<uint32_t>(&queue - queues_.data());
+  if (GoesBeforeOthers(request)) stirred.Rise(id_, request);
+}
+
+void JobState::Link(const std::vector<Edge>& edges, Stirred& stirred) {
+  graph_.Add(counts_.total, edges, [&](const Edge& edge) {
+    return StateOf(edge.parent) != TaskState::kSucceeded;
+  });
+  for (const Edge& edge : edges) {
+    bool waits = graph_.Left(edge.child) > 0 && StateOf(edge.child) == TaskState::kQueued;
+    if (waits) Block(edge.child, stirred);
+    if (IsLost(edge.parent)) stirred.Lose(id_, edge.parent);
+  }
+}
+
+// It has ended, and what waits for it will not run.
+bool JobState::IsLost(TaskIndex index) const {
+  TaskState state = StateOf(index);
+  return state == TaskState::kFailed || state == TaskState::kCancelled ||
+         state == TaskState::kUnknown;
+}
+
+void JobState::SetLost(TaskIndex index, TaskState state, Stirred& stirred) {
+  SetState(index, state);
+  if (graph_.HasChildren(index)) stirred.Lose(id_, index);
 }
 
 void JobState::CountWaiting(uint32_t request, int64_t change) {
@@ -347,7 +394,12 @@ void JobState::Meet(JobId other) {
   std::erase_if(after_, [other](const After& after) { return after.job == other; });
 }
 
-void JobState::AddQueues() { queues_.resize(requests_.size()); }
+void JobState::AddQueues() {
+  for (size_t i = queues_.size(); i < requests_.size(); ++i) {
+    lowest_priority_ = std::min(lowest_priority_, requests_[i].priority);
+  }
+  queues_.resize(requests_.size());
+}
 
 void JobState::AddRuns(const std::vector<RequestRun>& runs) {
   if (runs_.empty()) runs_.reserve(runs.size());
@@ -426,7 +478,7 @@ void JobState::Withdraw(const std::vector<TaskRange>& tasks, Stirred& stirred) {
       Queue& queue = queues_[request];
       if (!Blocked(i)) CountWaiting(request, -1);
       TakeOut(i, queue);
-      SetState(i, TaskState::kCancelled);
+      SetLost(i, TaskState::kCancelled, stirred);
       Seek(queue);
       stirred.Add(id_, request);
     }
@@ -439,7 +491,12 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred) {
       CHECK(MayReopen(i));
       if (Attempt attempt = CurrentAttempt(i); attempt.value > 0)
         traces_.Edit()[i] = {attempt, 0, 0};
-      Requeue(i, stirred);
+      if (graph_.Left(i) > 0) {
+        SetState(i, TaskState::kQueued);
+        tasks_[i] |= kBlocked;
+      } else {
+        Requeue(i, stirred);
+      }
     }
   }
   finished_ = false;
@@ -502,7 +559,7 @@ void JobState::Return(TaskRange tasks, Attempt attempt, Stirred& stirred) {
     CHECK(StateOf(i) == TaskState::kLeased);
     CHECK(CurrentAttempt(i) == attempt);
     if (Cancelled(i)) {
-      SetState(i, TaskState::kCancelled);
+      SetLost(i, TaskState::kCancelled, stirred);
     } else {
       Requeue(i, stirred);
     }
@@ -562,14 +619,16 @@ void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
   if (ended.verdict == Verdict::kSucceeded) {
     if (!traces_->empty()) traces_.Edit().erase(i);
     SetState(i, TaskState::kSucceeded);
+    graph_.ForChildren(i, [&](TaskIndex child) { graph_.Meet(child); });
     return;
   }
   if (ended.verdict == Verdict::kUnknown) {
-    SetState(i, TaskState::kUnknown);
+    SetLost(i, TaskState::kUnknown, stirred);
     return;
   }
   if (ended.verdict == Verdict::kFailed || ended.verdict == Verdict::kCancelled) {
-    SetState(i, ended.verdict == Verdict::kFailed ? TaskState::kFailed : TaskState::kCancelled);
+    bool failed = ended.verdict == Verdict::kFailed;
+    SetLost(i, failed ? TaskState::kFailed : TaskState::kCancelled, stirred);
     return;
   }
   Trace& trace = traces_.Edit().try_emplace(i, Trace{ended.end.ref.attempt, 0, 0}).first->second;
@@ -595,7 +654,7 @@ void JobState::CheckInvariants() const {
   JobCounts seen;
   seen.total = static_cast<uint32_t>(tasks_.size());
   size_t waiting = 0;
-  size_t again = 0;
+  size_t listed = 0;
   std::vector<uint32_t> unblocked(queues_.size());
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
     switch (StateOf(i)) {
@@ -618,10 +677,11 @@ void JobState::CheckInvariants() const {
         ++seen.unknown;
         break;
     }
-    if (Has(i, kWaits)) ++waiting;
-    if (Has(i, kAgain)) ++again;
-    CHECK(!(Has(i, kWaits) && Has(i, kAgain)));
-    CHECK(StateOf(i) == TaskState::kQueued || !Has(i, kWaits | kAgain | kBlocked));
+    if (PartOf(i) == kWaits) ++waiting;
+    if (PartOf(i) == kAgain || PartOf(i) == kReadied) ++listed;
+    CHECK(StateOf(i) == TaskState::kQueued || !Has(i, kPart | kBlocked));
+    CHECK(!Has(i, kBlocked) || !Has(i, kPart));
+    CHECK(StateOf(i) != TaskState::kQueued || graph_.Left(i) == 0 || Has(i, kBlocked));
     if (StateOf(i) == TaskState::kQueued && !Blocked(i)) ++unblocked[RequestOf(i)];
     CHECK(StateOf(i) != TaskState::kLeased || Has(i, kLeasedBefore));
     CHECK(StateOf(i) == TaskState::kLeased || !Has(i, kCancelled));
@@ -631,24 +691,37 @@ void JobState::CheckInvariants() const {
   for (uint32_t request = 0; request < queues_.size(); ++request) {
     const Queue& queue = queues_[request];
     for (const auto& [due, index] : *queue.delayed) {
-      CHECK(Has(index, kWaits));
+      CHECK(PartOf(index) == kWaits);
       CHECK(RequestOf(index) == request);
       CHECK(DueOf(index) == due);
     }
     waiting -= queue.delayed->size();
-    for (const auto& [place, range] : *queue.requeued) {
-      for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        CHECK(Has(i, kAgain));
-        CHECK(RequestOf(i) == request);
+    for (uint8_t part : {kAgain, kReadied}) {
+      for (const auto& [place, range] : part == kAgain ? *queue.requeued : *queue.readied) {
+        for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+          CHECK(PartOf(i) == part);
+          CHECK(RequestOf(i) == request);
+        }
+        listed -= range.count;
       }
-      again -= range.count;
     }
     CHECK(queue.cursor == FirstFresh(request));
     CHECK(queue.waiting == unblocked[request]);
   }
   CHECK(waiting == 0);
-  CHECK(again == 0);
+  CHECK(listed == 0);
+  CheckGraph();
   CHECK(waiting_ == std::accumulate(unblocked.begin(), unblocked.end(), 0u));
+}
+
+void JobState::CheckGraph() const {
+  if (graph_.empty()) return;
+  std::vector<uint32_t> left(tasks_.size());
+  for (TaskIndex i = 0; i < tasks_.size(); ++i) {
+    if (StateOf(i) == TaskState::kSucceeded) continue;
+    graph_.ForChildren(i, [&](TaskIndex child) { ++left[child]; });
+  }
+  for (TaskIndex i = 0; i < tasks_.size(); ++i) CHECK(graph_.Left(i) == left[i]);
 }
 
 uint32_t JobState::FirstFresh(uint32_t request) const {
@@ -691,8 +764,8 @@ uint64_t DigestOf(const Trace& trace) {
 // The bindings name every member, so that one more does not compile before it is here.
 uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
-               after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, runs,
-               order, tasks, traces, queues, waiting, requeued] = *this;
+               after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, lowest, runs,
+               order, graph, tasks, traces, queues, waiting, requeued, readied] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -712,35 +785,43 @@ uint64_t JobState::Digest() const {
     hash = Mix(Mix(hash, place::KindOf(needs)), static_cast<uint32_t>(first));
     hash = Mix(hash, retries ? *retries + 1ull : 0);
   }
+  hash = Mix(hash, static_cast<uint32_t>(lowest));
   for (const Run& run : runs) hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
   for (TaskIndex index : order) hash = Mix(hash, index);
+  hash = Mix(hash, graph.Digest());
   for (uint8_t task : tasks) hash = Mix(hash, task);
   uint64_t traced = 0;  // in no order
   for (const auto& [index, trace] : *traces) traced += Mix(index, DigestOf(trace));
   hash = Mix(hash, traced);
-  // What was queued again, in that order. How much was before (`requeued`) does not matter: where a
-  // replay does not know the job that another one waited for, it was less.
-  std::map<uint64_t, TaskIndex> again;
+  // What was queued again, in that order, and what was readied. How much was before (`requeued`)
+  // does not matter: where a replay does not know the job that another one waited for, it was less.
+  std::map<uint64_t, TaskIndex> listed[2];
   for (const Queue& queue : queues) {
-    for (const auto& [place, range] : *queue.requeued) {
-      for (uint32_t i = 0; i < range.count; ++i) again[place + i] = range.first + i;
+    for (const Rare<Requeued>* part : {&queue.requeued, &queue.readied}) {
+      auto& all = listed[part == &queue.readied ? 1 : 0];
+      for (const auto& [place, range] : **part) {
+        for (uint32_t i = 0; i < range.count; ++i) all[place + i] = range.first + i;
+      }
     }
     for (const auto& [due, index] : *queue.delayed) {
       hash = Mix(hash, static_cast<uint64_t>(due.ns) ^ index);
     }
     hash = Mix(hash, uint64_t{queue.cursor} << 32 | queue.waiting);
   }
-  for (const auto& [place, index] : again) hash = Mix(hash, index);
+  for (const auto& all : listed) {
+    for (const auto& [place, index] : all) hash = Mix(hash, index);
+  }
   static_cast<void>(requeued);
+  static_cast<void>(readied);
   return Mix(hash, waiting);
 }
 
 uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
-                   runs_.capacity() * sizeof(Run) + traces_->size() * 80;
+                   runs_.capacity() * sizeof(Run) + traces_->size() * 80 + graph_.StateBytes();
   for (const Queue& queue : queues_) {
-    bytes += sizeof(Queue) + queue.requeued->size() * 112 + queue.delayed->size() * 48 +
-             queue.runs.capacity() * sizeof(uint32_t);
+    bytes += sizeof(Queue) + queue.delayed->size() * 48 + queue.runs.capacity() * sizeof(uint32_t);
+    bytes += (queue.requeued->size() + queue.readied->size()) * 112;
   }
   return bytes;
 }

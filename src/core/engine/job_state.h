@@ -6,8 +6,9 @@
 //
 // Queues hang on requests: each distinct request of the job has one, so that tasks for which no
 // node has room never stand in the way of others. Order: what was queued again (head of the job),
-// then what waited for its retry delay and is due, then fresh tasks, by their place in the plan;
-// before all that by the priority of their request.
+// then what waited for its retry delay and is due, then fresh tasks, by their place in the plan,
+// then what waited for other tasks, as it became ready; before all that by the priority of their
+// request.
 // Peek looks, Lease (called by Apply alone) takes exactly what Peek showed, live and in replay.
 #pragma once
 
@@ -26,6 +27,7 @@
 #include "core/engine/rare.h"
 #include "core/engine/record.h"
 #include "core/engine/requeued.h"
+#include "core/engine/task_graph.h"
 #include "core/model/job.h"
 
 namespace spate::engine {
@@ -68,7 +70,8 @@ struct Trouble {
   bool no_start = false;   // a task could not be started there, and another node was left to try
 };
 
-// The requests of jobs in whose queues a change stirred something, some perhaps more than once.
+// What a change stirred: the requests of jobs in whose queues something changed, some perhaps more
+// than once, and tasks that ended without success while others wait for them.
 class Stirred {
  public:
   struct Each {
@@ -80,11 +83,28 @@ class Stirred {
     Each each{job, request};
     if (all_.empty() || all_.back() != each) all_.push_back(each);
   }
-  void Clear() { all_.clear(); }
+  struct Lost {
+    JobId job;
+    TaskIndex index = 0;
+  };
+  void Lose(JobId job, TaskIndex index) { lost_.push_back({job, index}); }
+  // Tasks of this request may go now, and others of a lower priority may have gone ahead.
+  void Rise(JobId job, uint32_t request) {
+    if (risen_.empty() || risen_.back() != Each{job, request}) risen_.push_back({job, request});
+  }
+  void Clear() {
+    all_.clear();
+    lost_.clear();
+    risen_.clear();
+  }
   const std::vector<Each>& all() const { return all_; }
+  const std::vector<Lost>& lost() const { return lost_; }
+  const std::vector<Each>& risen() const { return risen_; }
 
  private:
   std::vector<Each> all_;
+  std::vector<Lost> lost_;
+  std::vector<Each> risen_;
 };
 
 class JobState {
@@ -107,7 +127,9 @@ class JobState {
   bool Runnable() const;
   // It waits for task i of `other` before its own task i (AfterKind::kEach).
   bool WaitsForEachOf(JobId other) const;
-  bool Blocked(TaskIndex index) const;  // by such a wait
+  bool Blocked(TaskIndex index) const;  // by such a wait, or by its parents
+  const TaskGraph& graph() const { return graph_; }
+  bool IsLost(TaskIndex index) const;  // it has ended without success
   bool open() const { return open_; }
   bool finished() const { return finished_; }
   const std::vector<TaskClass>& requests() const { return requests_; }
@@ -123,6 +145,10 @@ class JobState {
   // The number of the newest attempt; 0 when there was none.
   Attempt CurrentAttempt(TaskIndex index) const;
   Trace TraceOf(TaskIndex index) const;
+  // It is given out before others of its job that may run beside it.
+  bool GoesBeforeOthers(uint32_t request) const {
+    return requests_[request].priority > lowest_priority_;
+  }
   // It was present at a loss: it may be what takes its nodes down.
   bool Lossy(TaskIndex index) const;
   // What the request's queue has to give out at `now`, and behind that when the next task is due.
@@ -163,8 +189,10 @@ class JobState {
   void Finish();
   void Cancel(Stirred& stirred);  // withdraws all that is queued
   void CancelLeased(const std::vector<TaskRange>& tasks);
-  void Block(TaskIndex index, Stirred& stirred);  // queued, and never given out
-  void Unblock(TaskIndex index, Stirred& stirred);
+  void Block(TaskIndex index, Stirred& stirred);  // it is queued
+  void Unblock(TaskIndex index, Stirred& stirred);  // but where parents are left
+  // The children have not been given out before, or have no parent that they would wait for.
+  void Link(const std::vector<Edge>& edges, Stirred& stirred);
   void Meet(JobId other);  // it waits for this job no more; its tasks are still blocked
   void SetAside(NodeId node) { troubles_.Edit()[node].set_aside = true; }
   void Trust(NodeId node);                                               // 0: every node
@@ -189,8 +217,9 @@ class JobState {
   };
   // The queued tasks of one request.
   struct Queue {
-    Rare<Requeued> requeued;  // tasks with kAgain
-    Rare<Delayed> delayed;    // tasks with kWaits
+    Rare<Requeued> requeued;
+    Rare<Requeued> readied;
+    Rare<Delayed> delayed;
     // Where its fresh tasks are, when there are several requests: the numbers of its runs, or with
     // an order of starting their positions in that.
     std::vector<uint32_t> runs;
@@ -207,6 +236,9 @@ class JobState {
   void LearnFailure(const AttemptEnded& ended);
   void EndRow();
   void CountWaiting(uint32_t request, int64_t change);
+  void SetLost(TaskIndex index, TaskState state, Stirred& stirred);
+  uint8_t PartOf(TaskIndex index) const;
+  Queue& Enqueue(TaskIndex index, uint8_t part, Stirred& stirred);
   void Requeue(TaskIndex index, Stirred& stirred);
   void Delay(TaskIndex index, Instant until, Stirred& stirred);
   // Out of whatever part of its queue it stands in but the fresh ones.
@@ -224,15 +256,17 @@ class JobState {
   void AddRuns(const std::vector<RequestRun>& runs);
   void AddQueues();
   uint32_t FirstFresh(uint32_t request) const;
+  void CheckGraph() const;
   // The runs, with what `over` says of some tasks.
   std::vector<Run> Overlaid(const std::vector<RequestRun>& over) const;
   // What the queues know of runs, anew.
   void SortRuns();
   // Adds `index` to `head` if it is equal to what is there; false when it is not.
   bool Join(Head& head, TaskIndex index, uint32_t request) const;
-  // Adds what stands at the front of a queue's requeued; false when all of it is skipped.
-  bool JoinRequeued(Head& head, uint32_t max, uint32_t request, const place::ClassTurn& until,
-                    const Skip& skip) const;
+  // Adds what stands at the front of such a part of a queue; false when all of it is skipped.
+  bool JoinListed(Head& head, uint32_t max, uint32_t request, const Requeued& listed,
+                  place::ClassTurn::Kind kind, const place::ClassTurn& until,
+                  const Skip& skip) const;
   void JoinFresh(Head& head, uint32_t max, uint32_t request, const place::ClassTurn& until) const;
 
   JobId id_;
@@ -255,8 +289,10 @@ class JobState {
   bool lossy_ = false;  // one of its tasks was present at a loss
 
   std::vector<TaskClass> requests_;
+  int32_t lowest_priority_ = INT32_MAX;  // of them
   std::vector<Run> runs_;
   std::vector<TaskIndex> order_;  // empty: by index
+  TaskGraph graph_;
 
   // Bits 0-2: TaskState; the others are in job_state.cc.
   std::vector<uint8_t> tasks_;
@@ -265,6 +301,7 @@ class JobState {
   std::vector<Queue> queues_;  // by request
   uint32_t waiting_ = 0;       // in all of them
   uint64_t requeued_ = 0;      // tasks that were queued again so far
+  uint64_t readied_ = 0;       // and that waited for others before
 };
 
 }  // namespace spate::engine

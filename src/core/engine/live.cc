@@ -51,6 +51,7 @@ class Live::Follower {
 
   void operator()(const JobAccepted&) { LookAtOne(); }
   void operator()(const JobGrown& record) { GoesOn(record.job); }
+  void operator()(const TasksLinked&) {}
   void operator()(const JobSealed&) {}
   void operator()(const PolicyChanged& record) { Changed(record.job); }
   void operator()(const TasksWithdrawn& record) { Changed(record.job); }
@@ -140,6 +141,8 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
   for (const auto& [id, request] : changes.stirred.all()) {
     Stir(*durable.FindJob(id), *board.FindJob(id), request);
   }
+  const auto& more = changes.stirred.risen();
+  if (board.crowded > 0) risen.insert(risen.end(), more.begin(), more.end());
   std::visit(Follower(*this, durable, changes), record);
 }
 

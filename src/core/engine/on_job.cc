@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -10,6 +11,15 @@
 
 namespace spate::engine {
 namespace {
+
+// Records of a bounded size, which one commit makes durable together.
+void Link(StepContext& step, JobId job, std::span<const Edge> edges) {
+  constexpr size_t kMost = 100'000;
+  for (; !edges.empty(); edges = edges.subspan(std::min(kMost, edges.size()))) {
+    auto some = edges.first(std::min(kMost, edges.size()));
+    step.Record(TasksLinked{job, {some.begin(), some.end()}});
+  }
+}
 
 std::string WhyRefused(StepContext& step, const JobPlan& plan) {
   auto user = step.board.users.find(plan.user);
@@ -31,6 +41,7 @@ void On(StepContext& step, const SubmitJob& event) {
     return;
   }
   step.Record(JobAccepted{event.job, event.plan});
+  Link(step, event.job, event.edges);
   step.out.notices.push_back(NoticeAccepted{event.job});
   const JobState& job = *step.durable.FindJob(event.job);
   SettleKnown(step, job, event.outcomes);
@@ -95,7 +106,15 @@ void On(StepContext& step, const GrowJob& event) {
       run.request += job->request_count() - event.known_requests;
     }
   }
+  std::vector<Edge> edges = event.edges;
+  const uint32_t shift = job->task_count() - event.known_tasks;
+  for (Edge& edge : edges) {
+    if (edge.parent >= event.known_tasks) edge.parent += shift;
+    edge.child += shift;
+  }
   step.Record(JobGrown{event.job, event.count, event.new_requests, std::move(runs)});
+  Link(step, event.job, edges);
+  if (!edges.empty()) CheckJob(step, *job);  // none of them may be left
   // Nobody waits for a job that has finished to be released.
   if (goes_on && job->held() != HoldReason::kNone) {
     step.out.notices.push_back(NoticeHeld{event.job, job->held()});
@@ -243,6 +262,10 @@ void On(StepContext& step, const ReopenTasks& event) {
     if (!changed.runs.empty()) step.Record(std::move(changed));
   }
   step.Record(TasksReopened{event.job, std::move(tasks)});
+  // What waits for a task that was not reopened will not run now either.
+  if (job->graph().empty()) return;
+  WithdrawAllDescendants(step, *job);
+  CheckJob(step, *job);
 }
 
 void On(StepContext& step, const HoldJob& event) {

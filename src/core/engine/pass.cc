@@ -2,7 +2,8 @@
 // last: those at the head of their class, but for the few that a node is not to have.
 //
 // Tasks that a node was given ahead of short ones may come to wait behind long ones. Such a node
-// gets nothing more ahead, and gives back what waits there when another node has room.
+// gets nothing more ahead, and gives back what waits there when another node has room. It also gives
+// back what waits there when a task of their job with a higher priority becomes ready.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -63,7 +64,10 @@ class Giver {
   // Where jobs take turns at a node, the parts of a job that follow each other become one lease.
   void Lease(const JobState& job, NodeId id, place::Node& node, Head head) {
     bool node_waits = place::Starts(node.offer, node.held, job.request(head.request));
-    if (node_waits) node.moved = step_.now;
+    if (node_waits) {
+      node.moved = step_.now;
+      std::erase(step_.live.risen, Stirred::Each{job.id(), head.request});
+    }
     node.recalled = false;
     Output& out = step_.out;
     if (board_.Contended()) {
@@ -161,6 +165,51 @@ class Recaller {
   place::Board& board_;
 };
 
+// What became ready, and does not start at once, goes before tasks of its job that only wait on
+// nodes.
+class Riser {
+ public:
+  explicit Riser(StepContext& step) : step_(step), board_(step.board) {}
+
+  void Run() {
+    Live& live = step_.live;
+    if (live.risen.empty()) return;
+    if (step_.now < live.next_rise) {
+      step_.out.wake_at = std::min(step_.out.wake_at, live.next_rise);
+      return;
+    }
+    live.next_rise = step_.now + board_.limits.lease_patience / 4;
+    for (const auto& [id, request] : std::exchange(live.risen, {})) Recall(id, request);
+  }
+
+ private:
+  void Recall(JobId id, uint32_t request) {
+    const JobState* found = step_.durable.FindJob(id);
+    if (found == nullptr || !found->Runnable()) return;
+    const JobState& job = *found;
+    const int32_t priority = job.requests()[request].priority;
+    for (auto& [node_id, node] : board_.nodes) {
+      if (!node.present || !node.crowded || node.recalled) continue;
+      if (!HasLower(job, node_id, priority) || job.Avoids(node_id)) continue;
+      if (FitNow(node, job, request, step_.now) == 0) continue;
+      step_.out.sends.push_back(SendRecall{node_id, id});
+      node.recalled = true;
+    }
+  }
+
+  bool HasLower(const JobState& job, NodeId node, int32_t priority) const {
+    const Leases& leases = step_.durable.NodeOf(node).leases;
+    auto lease = leases.lower_bound({job.id(), Attempt(), 0});
+    for (; lease != leases.end() && lease->first.job == job.id(); ++lease) {
+      if (job.requests()[lease->second.request].priority < priority) return true;
+    }
+    return false;
+  }
+
+  StepContext& step_;
+  place::Board& board_;
+};
+
 }  // namespace
 
 void Place(StepContext& step) {
@@ -175,6 +224,7 @@ void Place(StepContext& step) {
         step.now, [&](const place::Assignment& assigned) { return giver.Give(assigned); });
   }
   Recaller(step).Run(reserved);
+  Riser(step).Run();
   step.out.wake_at = std::min(step.out.wake_at, live.board.NextDue());
 }
 

@@ -128,6 +128,27 @@ std::string WhyAfter(const JobState& job, TaskIndex index) {
   return "";
 }
 
+// Cost: the job's edges.
+std::string WhyParents(const JobState& job, TaskIndex index) {
+  constexpr size_t kNamed = 5;
+  const uint32_t left = job.graph().Left(index);
+  if (left == 0) return "";
+  uint32_t parents = 0;
+  std::string names;
+  uint32_t named = 0;
+  for (TaskIndex i = 0; i < job.task_count(); ++i) {
+    job.graph().ForChildren(i, [&](TaskIndex child) {
+      if (child != index) return;
+      ++parents;
+      if (job.StateOf(i) == TaskState::kSucceeded || named++ >= kNamed) return;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", i + 1);
+    });
+  }
+  if (named > kNamed) names += ", ...";
+  return fmt::format("it waits for {} of {}: {} {}", left, Plural(parents, "parent"),
+                     left == 1 ? "task" : "tasks", names);
+}
+
 std::string WhyLimited(const EngineState& state, const JobState& job) {
   uint32_t most = job.policy().max_running;
   if (most > 0 && job.counts().leased >= most) {
@@ -241,6 +262,7 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (job->StateOf(index) != TaskState::kQueued) return "";
   if (std::string why = WhyHeld(*job); !why.empty()) return why;
   if (std::string why = WhyAfter(*job, index); !why.empty()) return why;
+  if (std::string why = WhyParents(*job, index); !why.empty()) return why;
   if (std::string why = WhyElsewhere(*state_, *job, index, now); !why.empty()) return why;
   if (Instant due = job->DueOf(index); due > now) {
     return fmt::format("it waits {} before its next try", FormatDuration(due - now));
@@ -273,6 +295,11 @@ std::string Engine::WhyStalled(JobId id, Instant now) const {
     return fmt::format("it waits for job {0}, and {1}", after.job.value, WhyHeld(*other));
   }
   if (!job->Runnable()) return "";
+  bool waits = job->counts().queued > 0 && job->waiting() == 0 && job->counts().leased == 0;
+  if (waits && !job->graph().empty() && job->after().empty()) {
+    return fmt::format("its {} wait for one another, in a circle: cancel it (spate job cancel {})",
+                       Plural(job->counts().queued, "task"), id.value);
+  }
   std::string why;
   uint64_t misfits = 0;
   bool some_fit = job->counts().leased > 0;

@@ -2,6 +2,7 @@
 // it leaves the process, and applying all records in order gives the same state again.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/graph.h"
 #include "core/model/job.h"
 
 namespace spate::engine {
@@ -25,6 +27,12 @@ struct JobGrown {
   std::vector<TaskClass> new_requests;  // appended to the plan's
   std::vector<RequestRun> runs;         // of the new tasks
 };
+// Tasks wait for others of their job: part of what came with them, in the same commit. The children
+// have not been given out.
+struct TasksLinked {
+  JobId job;
+  std::vector<Edge> edges;
+};
 // No further tasks will be added.
 struct JobSealed {
   JobId job;
@@ -40,6 +48,8 @@ struct TasksWithdrawn {
   JobId job;
   std::vector<TaskRange> tasks;
   std::string reason;  // in words; empty: a person wished it
+  // They waited for this one, or for tasks that did, and it ended without success.
+  std::optional<TaskIndex> parent = {};
 };
 // Leased tasks that are not to run again: what their node gives back is cancelled, and what runs is
 // ended. One that succeeds nevertheless has succeeded.
@@ -142,6 +152,6 @@ using Record =
     std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
                  JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
-                 NodeCleared, NeedsChanged, TasksCancelled>;
+                 NodeCleared, NeedsChanged, TasksCancelled, TasksLinked>;
 
 }  // namespace spate::engine

@@ -17,6 +17,11 @@ void AddRuns(NaiveJob& job, const std::vector<RequestRun>& runs) {
   }
 }
 
+bool IsLost(const NaiveTask& task) {
+  return task.state == TaskState::kFailed || task.state == TaskState::kCancelled ||
+         task.state == TaskState::kUnknown;
+}
+
 // The rules for the end of an attempt, once more and in other words.
 std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause cause,
                                bool counted) {
@@ -148,6 +153,35 @@ std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks
   return problem;
 }
 
+// What is withdrawn for a task's sake waited for it, or for another one that was withdrawn with it.
+std::string NaiveModel::CheckWithdrawn(const TasksWithdrawn& record) const {
+  std::string problem = CheckTasks(record.job, record.tasks, TaskState::kQueued);
+  if (!problem.empty() || !record.parent) return problem;
+  const NaiveJob& job = jobs_.at(record.job);
+  if (!IsLost(job.tasks.at(*record.parent))) return "withdrawn for a task that may yet succeed";
+  std::set<TaskIndex> gone = {*record.parent};
+  ForEach(record.tasks, [&](TaskIndex i) { gone.insert(i); });
+  ForEach(record.tasks, [&](TaskIndex i) {
+    const auto& parents = job.tasks[i].parents;
+    if (std::ranges::none_of(parents, [&](TaskIndex parent) { return gone.contains(parent); })) {
+      problem = "withdrawn though no parent was lost";
+    }
+  });
+  return problem;
+}
+
+std::string NaiveModel::WhyHopeless() const {
+  for (const auto& [id, job] : jobs_) {
+    for (const NaiveTask& task : job.tasks) {
+      if (task.state != TaskState::kQueued) continue;
+      for (TaskIndex parent : task.parents) {
+        if (IsLost(job.tasks[parent])) return fmt::format("job {} waits for ever", id.value);
+      }
+    }
+  }
+  return "";
+}
+
 std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
   const AttemptRef& ref = record.end.ref;
   auto held = held_.find(record.node);
@@ -181,9 +215,7 @@ std::string NaiveModel::Check(const Record& record) const {
   auto it = jobs_.find(id);
   if (it == jobs_.end()) return "a record about an unknown job";
   const NaiveJob& job = it->second;
-  if (const auto* r = std::get_if<TasksWithdrawn>(&record)) {
-    return CheckTasks(id, r->tasks, TaskState::kQueued);
-  }
+  if (const auto* r = std::get_if<TasksWithdrawn>(&record)) return CheckWithdrawn(*r);
   if (const auto* r = std::get_if<TasksCancelled>(&record)) {
     return CheckTasks(id, r->tasks, TaskState::kLeased);
   }
@@ -204,6 +236,9 @@ std::string NaiveModel::Check(const Record& record) const {
       if (given_.contains({id, i, r->attempt})) problem = "an attempt number is given twice";
       if (r->attempt.value != job.tasks[i].attempt + 1) problem = "a number is left out";
       if (job.tasks[i].request != request) problem = "a lease over two requests";
+      for (TaskIndex parent : job.tasks[i].parents) {
+        if (job.tasks[parent].state != TaskState::kSucceeded) problem = "leased before its parent";
+      }
     });
     return problem;
   }
@@ -229,6 +264,11 @@ void NaiveModel::Do(const JobGrown& record) {
   job.cancelled = false;
 }
 
+void NaiveModel::Do(const TasksLinked& record) {
+  NaiveJob& job = jobs_[record.job];
+  for (const Edge& edge : record.edges) job.tasks.at(edge.child).parents.push_back(edge.parent);
+}
+
 void NaiveModel::Do(const JobSealed& record) { jobs_[record.job].open = false; }
 
 void NaiveModel::Do(const PolicyChanged& record) { jobs_[record.job].policy = record.policy; }
@@ -248,7 +288,8 @@ void NaiveModel::Do(const TasksReopened& record) {
   job.cancelled = false;
   ForEach(record.tasks, [&](TaskIndex i) {
     NaiveTask& task = job.tasks[i];
-    task = NaiveTask{.request = task.request, .attempt = task.attempt};
+    task = NaiveTask{
+        .request = task.request, .attempt = task.attempt, .parents = std::move(task.parents)};
   });
 }
 

@@ -23,6 +23,7 @@ struct NaiveTask {
   bool pairs = false;  // waits for the same task of another job; what is added or reopened does not
   Instant due;         // may not be leased before
   bool cancelled = false;  // not to be queued again
+  std::vector<TaskIndex> parents = {};
 };
 
 struct NaiveJob {
@@ -53,6 +54,8 @@ class NaiveModel {
 
   const std::map<JobId, NaiveJob>& jobs() const { return jobs_; }
   const std::map<NodeId, Offer>& offers() const { return offers_; }
+  // A task that waits for one that will not succeed; empty: there is none.
+  std::string WhyHopeless() const;
   // What each node holds.
   const std::map<NodeId, std::set<AttemptRef>>& held() const { return held_; }
   // The share of the node that it holds, where 1 is a node of running tasks.
@@ -62,9 +65,11 @@ class NaiveModel {
   std::string Check(const Record& record) const;
   std::string CheckTasks(JobId job, const std::vector<TaskRange>& tasks, TaskState state) const;
   std::string WhyNotLeased(const Leased& leased, const NaiveJob& job, const Offer& offer) const;
+  std::string CheckWithdrawn(const TasksWithdrawn& record) const;
   std::string CheckEnd(const AttemptEnded& record) const;
   void Do(const JobAccepted& record);
   void Do(const JobGrown& record);
+  void Do(const TasksLinked& record);
   void Do(const JobSealed& record);
   void Do(const PolicyChanged& record);
   void Do(const TasksWithdrawn& record);

@@ -172,6 +172,7 @@ class RandomWorld {
     RC_ASSERT(told == ends);
     wake_at_ = out.wake_at;
     RC_ASSERT(wake_at_ > now_);
+    if (std::string problem = model_.WhyHopeless(); !problem.empty()) RC_FAIL(problem);
     engine_->CheckInvariants();
     replica_->CheckInvariants();
     RC_ASSERT(engine_->Digest() == replica_->Digest());
@@ -264,6 +265,21 @@ class RandomWorld {
     }
     return runs;
   }
+  // Among `before` tasks and `count` new ones: the children are new, and no child comes before its
+  // parent in an order that only this function knows.
+  static std::vector<Edge> AnyEdges(Prng& prng, uint32_t before, uint32_t count) {
+    std::vector<TaskIndex> order;
+    for (TaskIndex i = 0; i < before + count; ++i) order.push_back(i);
+    for (uint32_t i = count; i > 1; --i) {
+      std::swap(order[before + i - 1], order[before + prng.Below(i)]);
+    }
+    std::set<Edge> edges;
+    for (uint64_t n = count == 0 ? 0 : prng.Below(2 * count); n > 0; --n) {
+      uint64_t child = before + prng.Below(count);
+      if (child > 0) edges.insert({order[prng.Below(child)], order[child]});
+    }
+    return {edges.begin(), edges.end()};
+  }
   JobId AnyJob(Prng& prng) { return JobId(1 + static_cast<uint32_t>(prng.Below(next_job_))); }
   static NodeId AnyNode(Prng& prng) { return NodeId(1 + static_cast<uint32_t>(prng.Below(4))); }
   static std::vector<TaskRange> AnyTasks(Prng& prng) {
@@ -308,6 +324,7 @@ class RandomWorld {
       submit.plan.after.push_back({other, kind});
       if (forgotten_.contains(other)) submit.outcomes.push_back(OutcomeOf(other));
     }
+    if (prng.Chance(40)) submit.edges = AnyEdges(prng, 0, submit.plan.task_count);
     events_.push_back(std::move(submit));
     Step();
   }
@@ -453,6 +470,8 @@ class RandomWorld {
     if (prng.Chance(30)) grow.new_requests.push_back(AnyClass(prng));
     auto requests = static_cast<uint32_t>(it->second.requests.size() + grow.new_requests.size());
     grow.runs = AnyRuns(prng, static_cast<uint32_t>(it->second.tasks.size()), grow.count, requests);
+    grow.known_tasks = static_cast<uint32_t>(it->second.tasks.size());
+    if (prng.Chance(40)) grow.edges = AnyEdges(prng, grow.known_tasks, grow.count);
     events_.push_back(std::move(grow));
     Step();
   }

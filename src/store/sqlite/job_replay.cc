@@ -37,7 +37,8 @@ void TakeWords(const Record& record, JobId job, JobWords& words) {
   } else if (const auto* some = std::get_if<engine::TasksCancelled>(&record)) {
     words.cancelled.push_back({some->tasks, some->reason});
   } else if (const auto* gone = std::get_if<engine::TasksWithdrawn>(&record)) {
-    if (!gone->reason.empty()) words.cancelled.push_back({gone->tasks, gone->reason});
+    if (gone->reason.empty() && !gone->parent) return;
+    words.cancelled.push_back({gone->tasks, gone->reason, gone->parent});
   }
 }
 

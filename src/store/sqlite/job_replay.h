@@ -24,6 +24,7 @@ struct JobWords {
   struct Cancelled {
     std::vector<TaskRange> tasks;  // empty: the job
     std::string reason;            // in words; empty: a person wished it
+    std::optional<TaskIndex> parent = {};  // it was that task's end
   };
   std::vector<Cancelled> cancelled;
 };

@@ -43,6 +43,7 @@ struct Remains {
   bool open = false;
   std::optional<JobPlan> plan;
   std::vector<Task> tasks;
+  std::vector<Edge> edges;
 
   void Apply(const engine::Record& record) {
     std::visit([this](const auto& r) { On(r); }, record);
@@ -67,6 +68,12 @@ struct Remains {
     plan->requests.insert(plan->requests.end(), r.new_requests.begin(), r.new_requests.end());
     plan->runs.insert(plan->runs.end(), r.runs.begin(), r.runs.end());
     tasks.resize(tasks.size() + r.count);
+  }
+  void On(const engine::TasksLinked& r) {
+    for (const Edge& edge : r.edges) {
+      bool known = edge.parent < tasks.size() && edge.child < tasks.size();
+      if (known && edges.size() < kLimits.edges_per_job) edges.push_back(edge);
+    }
   }
   void On(const engine::JobSealed&) { open = false; }
   void On(const engine::PolicyChanged& r) {
@@ -374,7 +381,9 @@ Status Salvager::WriteJob(Remains& remains, SalvageReport::Job& told) {
   plan.open = remains.open;
   plan.order.clear();
   if (left.begun) plan.after.clear();
-  item_.records.insert(item_.records.begin(), engine::JobAccepted{job, std::move(plan)});
+  std::vector<engine::Record> begin = {engine::JobAccepted{job, std::move(plan)}};
+  if (!remains.edges.empty()) begin.push_back(engine::TasksLinked{job, std::move(remains.edges)});
+  item_.records.insert(item_.records.begin(), begin.begin(), begin.end());
   JobRow& row = remains.row;
   row.damage.clear();
   row.user = remains.plan->user;

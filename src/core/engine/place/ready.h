@@ -17,14 +17,15 @@ namespace spate::engine::place {
 using GroupKey = uint64_t;
 
 // Where the first task of a class stands among its job's: by priority; of equal ones what was
-// queued again goes first, in that order, then what waited for its delay, then what is fresh.
+// queued again goes first, in that order, then what waited for its delay, then what is fresh, then
+// what waited for other tasks, as it became ready.
 struct ClassTurn {
-  enum class Kind : uint8_t { kAgain, kDue, kFresh };
+  enum class Kind : uint8_t { kAgain, kDue, kFresh, kReadied };
 
   int32_t priority = 0;
   Kind kind = Kind::kFresh;
   Instant at = {};        // kDue: since when
-  uint64_t sequence = 0;  // kAgain: how many were queued again before; else the task's place
+  uint64_t sequence = 0;  // kAgain, kReadied: how many were before; else the task's place
 
   friend bool operator==(const ClassTurn&, const ClassTurn&) = default;
   friend bool operator<(const ClassTurn& a, const ClassTurn& b) {
@@ -34,7 +35,7 @@ struct ClassTurn {
   }
 };
 // No turn comes after it.
-inline constexpr ClassTurn kNoTurn = {INT32_MIN, ClassTurn::Kind::kFresh, Instant::Never(),
+inline constexpr ClassTurn kNoTurn = {INT32_MIN, ClassTurn::Kind::kReadied, Instant::Never(),
                                       UINT64_MAX};
 
 class Ready {

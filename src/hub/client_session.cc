@@ -78,6 +78,7 @@ void ClientSession::OnRequest(std::string_view bytes) {
   if (!request) return Breach(request.error().message);
   bool of_upload = std::holds_alternative<wire::Rows>(*request) ||
                    std::holds_alternative<wire::PutPieces>(*request) ||
+                   std::holds_alternative<wire::Edges>(*request) ||
                    std::holds_alternative<wire::SubmitEnd>(*request);
   if (of_upload != upload_.has_value()) {
     return Breach(of_upload ? "rows without a submit" : "a submit without its end");
@@ -187,6 +188,15 @@ void ClientSession::On(wire::Rows rows) {
   SlowDown();
 }
 
+void ClientSession::On(wire::Edges edges) {
+  if (upload_->known) return;
+  std::vector<Edge>& all = upload_->edges;
+  if (edges.edges.size() > kLimits.edges_per_job - all.size()) {
+    return Breach("more edges than a job may have");
+  }
+  all.insert(all.end(), edges.edges.begin(), edges.edges.end());
+}
+
 void ClientSession::SlowDown() {
   bool full = jobs_.store().Backlog() > kBacklogMost;
   port_->PauseReading(full);
@@ -198,6 +208,29 @@ void ClientSession::SlowDown() {
   }
 }
 
+namespace {
+
+// Of so many new tasks; before them are the tasks of the job that grows.
+Status CheckEdges(std::span<const Edge> edges, uint32_t count, uint32_t known, uint32_t before) {
+  std::vector<Edge> among;  // the new ones
+  bool sound = known <= before;
+  for (const Edge& edge : edges) {
+    sound = sound && edge.child >= known && edge.child - known < count;
+    if (edge.parent < known) continue;
+    sound = sound && edge.parent - known < count;
+    if (!sound) break;
+    among.push_back({edge.parent - known, edge.child - known});
+  }
+  if (!sound) return spate::Fail(ErrorKind::kInvalid, "an edge between tasks that are not there");
+  std::vector<TaskIndex> cycle = FindCycle(among.empty() ? 0 : count, among);
+  if (cycle.empty()) return {};
+  return spate::Fail(ErrorKind::kInvalid,
+                     fmt::format("task {} waits for itself, straight or through others",
+                                 cycle.front() + known + 1));
+}
+
+}  // namespace
+
 Status ClientSession::CheckEnd(const Upload& upload, const wire::SubmitEnd& end) {
   if (upload.known) return {};
   if (end.count != upload.next - upload.grown_from || end.requests.empty()) {
@@ -207,7 +240,7 @@ Status ClientSession::CheckEnd(const Upload& upload, const wire::SubmitEnd& end)
     if (file.first_piece + PutPieces(file.size) <= upload.pieces) continue;
     return spate::Fail(ErrorKind::kInvalid, "a file without its pieces");
   }
-  return {};
+  return CheckEdges(upload.edges, end.count, end.known_tasks, upload.grown_from);
 }
 
 void ClientSession::On(wire::SubmitEnd end) {
@@ -222,8 +255,8 @@ void ClientSession::On(wire::SubmitEnd end) {
     // It may be durable only a little later than this second try came.
     return AwaitAccepted(upload.job, true);
   }
-  for (Needs& needs : end.requests) {
-    if (needs.memory == 0) needs.memory = HabitsOf(upload).default_memory;
+  for (TaskClass& each : end.requests) {
+    if (each.needs.memory == 0) each.needs.memory = HabitsOf(upload).default_memory;
   }
   if (!ready) {
     upload.submit.add_to == JobId() ? jobs_.DropUpload(upload.job) : jobs_.EndGrow(upload.job);
@@ -350,11 +383,11 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
   row.counts.total = end.count;
   jobs_.known().SetName(row);
   jobs_.store().PutJob(std::move(row), nullptr);
-  engine::SubmitJob event{upload.job, {}, {}};
+  engine::SubmitJob event{.job = upload.job, .plan = {}, .edges = std::move(upload.edges)};
   JobPlan& plan = event.plan;
   plan.task_count = end.count;
   plan.open = submit.open;
-  plan.requests.assign(end.requests.begin(), end.requests.end());
+  plan.requests = std::move(end.requests);
   plan.runs = std::move(end.runs);
   plan.order = std::move(end.order);
   plan.policy = submit.policy;
@@ -390,10 +423,10 @@ void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
   for (uint32_t i = 0; i < before.size(); ++i) known.try_emplace(before[i], i);
   std::vector<TaskClass> fresh;
   std::vector<uint32_t> numbers;
-  for (Needs& needs : end.requests) {
-    auto [same, is_fresh] = known.try_emplace(needs, before.size() + fresh.size());
+  for (TaskClass& each : end.requests) {
+    auto [same, is_fresh] = known.try_emplace(each, before.size() + fresh.size());
     numbers.push_back(same->second);
-    if (is_fresh) fresh.push_back(std::move(needs));
+    if (is_fresh) fresh.push_back(std::move(each));
   }
   if (before.size() + fresh.size() > kLimits.requests) {
     jobs_.EndGrow(job);
@@ -408,7 +441,8 @@ void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
     run.request = numbers.at(run.request);
   }
   jobs_.hub().Post(engine::GrowJob{job, end.count, std::move(fresh), std::move(end.runs),
-                                   static_cast<uint32_t>(before.size())});
+                                   static_cast<uint32_t>(before.size()), std::move(upload.edges),
+                                   end.known_tasks});
   if (goes_on && end.count > 0) jobs_.known().Reopened(job);
   jobs_.WhenSettled([jobs = &jobs_, job, tell = Guarded([this, job, first = upload.grown_from] {
                                            Accepted(job, false, first);

@@ -111,6 +111,7 @@ class ClientSession {
     bool known = false;       // accepted before: what comes is dropped
     uint32_t grown_from = 0;  // of a job that was there
     Readings readings = {};
+    std::vector<Edge> edges = {};
   };
 
   void OnRequest(std::string_view bytes);
@@ -118,6 +119,7 @@ class ClientSession {
   void On(wire::Submit submit);
   void On(wire::PutPieces pieces);
   void On(wire::Rows rows);
+  void On(wire::Edges edges);
   void On(wire::SubmitEnd end);
   void On(wire::Watch watch);
   void On(wire::ReadEnds read);

@@ -81,10 +81,10 @@ Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
   std::string problems;
   bool named = false;
   for (size_t i = 0; i < tasks.requests.size(); ++i) {
-    auto why = WhyNever(offer, tasks.requests[i]);
+    auto why = WhyNever(offer, tasks.requests[i].needs);
     if (!why) continue;
     problems += fmt::format("{}: it {}\n", tasks.places[i], *why);
-    named |= !tasks.requests[i].named.empty();
+    named |= !tasks.requests[i].needs.named.empty();
   }
   if (problems.empty()) return {};
   return Fail(ErrorKind::kInvalid,
@@ -190,9 +190,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   if (!job->engine().Counts(job->id())) {
     return Fail(ErrorKind::kNotFound, fmt::format("job {} was never accepted", number));
   }
-  for (TaskClass& each : job->engine().Requests(job->id())) {
-    job->requests_.push_back(std::move(each.needs));
-  }
+  job->requests_ = job->engine().Requests(job->id());
   return job;
 }
 
@@ -232,12 +230,13 @@ void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
   JobPlan plan;
   plan.task_count = tasks.count;
   plan.open = follow_;
-  plan.requests.assign(tasks.requests.begin(), tasks.requests.end());
+  plan.requests = tasks.requests;
   plan.runs = tasks.runs;
   plan.order = std::move(order);
   plan.policy = options_.policy;
   requests_ = tasks.requests;
-  session_->Post(engine::SubmitJob{id(), std::move(plan)});
+  session_->Post(
+      engine::SubmitJob{.job = id(), .plan = std::move(plan), .edges = tasks.edges});
 }
 
 void LocalJob::AppendRows(std::vector<std::string> rows) {
@@ -273,7 +272,8 @@ cli::RowSource LocalJob::StoredRows() {
   };
 }
 
-void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added) {
+void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added,
+                        std::vector<Edge> edges) {
   if (added.empty()) return;
   next_task_ = counts().total;
   cli::GrownRequests grown = cli::RequestsOfAdded(tasks, added, requests_, next_task_);
@@ -290,10 +290,12 @@ void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>&
   });
   if (!rows.empty()) AppendRows(std::move(rows));
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
-  session_->Post(engine::GrowJob{id(),
-                                 static_cast<uint32_t>(added.size()),
-                                 {grown.new_requests.begin(), grown.new_requests.end()},
-                                 std::move(grown.runs)});
+  session_->Post(engine::GrowJob{.job = id(),
+                                 .count = static_cast<uint32_t>(added.size()),
+                                 .new_requests = std::move(grown.new_requests),
+                                 .runs = std::move(grown.runs),
+                                 .edges = std::move(edges),
+                                 .known_tasks = counts().total});
 }
 
 void LocalJob::AddFollowed(std::vector<std::string> rows, const std::vector<Needs>& needs,

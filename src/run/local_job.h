@@ -84,7 +84,8 @@ class LocalJob {
   cli::RowSource StoredRows();
   const Status& rows_status() const { return rows_status_; }
   // Earlier job: tasks that are added at the end.
-  void AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added);
+  void AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added,
+                std::vector<Edge> edges = {});
   // Earlier job: goes on. Ends what its last run left leased, takes the options of now, and lets a
   // held job go on.
   void Resume();
@@ -149,7 +150,7 @@ class LocalJob {
   store::JobRow row_;
   cli::RunOptions options_;
   std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
-  std::vector<Needs> requests_;  // known to the engine, for AddTasks
+  std::vector<TaskClass> requests_;  // known to the engine, for AddTasks
   std::optional<format::CompiledJob> compiled_;
   cli::ViewTexts texts_;
   std::unique_ptr<RunSession> session_;

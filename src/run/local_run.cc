@@ -187,6 +187,27 @@ bool HasListOfNow(const RunOptions& options, const RunOptions& typed) {
   return given && (!from_pipe || cli::StdinIsSource(os::kStdin));
 }
 
+// Those that were cancelled, but not for the sake of a task that failed: that is for a retry.
+std::vector<TaskRange> Withdrawn(const LocalJob& job, const std::vector<TaskRange>& kept,
+                                 const std::vector<Edge>& edges) {
+  const uint32_t total = job.counts().total;
+  std::vector<bool> hopeless(total);
+  VisitInOrder(edges.empty() ? 0 : total, edges, [&](TaskIndex i, auto children) {
+    auto state = job.engine().StateOf(job.id(), i);
+    bool lost = state == TaskState::kFailed || state == TaskState::kUnknown;
+    if (!lost && !(hopeless[i] && state == TaskState::kCancelled)) return;
+    for (TaskIndex child : children) hopeless[child] = true;
+  });
+  std::vector<TaskRange> withdrawn;
+  for (TaskRange range : kept) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      bool cancelled = job.engine().StateOf(job.id(), i) == TaskState::kCancelled;
+      if (cancelled && !hopeless[i]) AppendIndex(withdrawn, i);
+    }
+  }
+  return withdrawn;
+}
+
 // Reads the lists again and compares.
 Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOptions& typed) {
   Changes changes;
@@ -204,15 +225,11 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOp
   if (settings.has_source != job.settings().has_source) return changes;  // no values came this time
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
   changes.tasks = std::move(*tasks);
-  changes.list = cli::CompareLists(job.StoredRows(), changes.tasks.rows);
+  const std::vector<Edge> edges = job.engine().Edges(job.id());
+  const cli::RowSource stored = job.StoredRows();
+  changes.list = cli::CompareGraphs({stored, edges}, {changes.tasks.rows, changes.tasks.edges});
   if (auto read = job.rows_status(); !read) return std::unexpected(read.error());
-  for (TaskRange range : changes.list.kept) {
-    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      if (job.engine().StateOf(job.id(), i) == TaskState::kCancelled) {
-        AppendIndex(changes.reopened, i);
-      }
-    }
-  }
+  changes.reopened = Withdrawn(job, changes.list.kept, edges);
   // Tasks that have not run yet need their inputs now.
   auto waits = [&](uint32_t index) {
     auto state = job.engine().StateOf(job.id(), index);
@@ -311,7 +328,8 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
   job.Resume();
   if (!list.missing.empty()) job.Post(engine::WithdrawTasks{job.id(), list.missing});
   if (!changes->reopened.empty()) job.Post(engine::ReopenTasks{job.id(), changes->reopened});
-  job.AddTasks(changes->tasks, list.added);
+  job.AddTasks(changes->tasks, list.added,
+               cli::EdgesOfAdded(changes->tasks.edges, list, job.counts().total));
   job.Post(engine::SealJob{job.id()});
   *changes = {};
   return job.Run(/*resumed=*/true);
@@ -322,7 +340,7 @@ Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& 
   if (change.empty()) return {};
   cli::TaskList tasks;
   for (const TaskClass& each : job.engine().Requests(job.id())) {
-    tasks.requests.push_back(Changed(each.needs, change));
+    tasks.requests.emplace_back(Changed(each.needs, change));
     tasks.places.push_back(fmt::format("job {}", job.id().value));
   }
   return CheckNeeds(tasks, offer);

@@ -17,7 +17,7 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
     : workload_(workload), slack_(slack), hub_(hub) {
   for (auto make :
        {MakeAttemptsCheck, MakeDurableCheck, MakeEndsCheck, MakeCompleteCheck, MakeResourcesCheck,
-        MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck, MakeLimitsCheck}) {
+        MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck, MakeLimitsCheck, MakeGraphCheck}) {
     checkers_.push_back(make());
   }
   if (hub == nullptr) return;

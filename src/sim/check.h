@@ -53,6 +53,7 @@ std::unique_ptr<Checker> MakeReplayCheck();     // the journal gives the same st
 std::unique_ptr<Checker> MakeRepeatsCheck();    // tasks are repeated for a stated reason only
 std::unique_ptr<Checker> MakeOutputCheck();     // output stays with the attempt that wrote it
 std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
+std::unique_ptr<Checker> MakeGraphCheck();      // tasks wait for their parents
 // Of a hub's world.
 std::unique_ptr<Checker> MakeLossesCheck();  // what runs on a living node is not taken for lost
 std::unique_ptr<Checker> MakeStraysCheck();  // what was given up is ended

@@ -86,7 +86,7 @@ class OrderCheck final : public Checker {
       if (drained_.contains(node) || sick_.contains(node)) return false;
       if (avoided_.contains({leased.job, node})) return false;
       return std::all_of(job.requests.begin(), job.requests.end(),
-                         [&](const Needs& needs) { return FitCount(offer->second, needs) > 0; });
+                         [&](const TaskClass& wanted) { return FitCount(offer->second, wanted.needs) > 0; });
     });
   }
 

@@ -145,7 +145,14 @@ std::deque<wire::Request> HubProcess::Upload(const SimJob& job, wire::Submit hea
     }
     requests.emplace_back(std::move(rows));
   }
-  wire::SubmitEnd end{count, job.requests, parts_.workload.RunsOf(job, first, count), {}};
+  std::vector<Edge> edges = parts_.workload.EdgesOf(job, first, count);
+  if (parts_.sabotage == Sabotage::kForgetEdges) edges.clear();
+  for (std::span<const Edge> left = edges; !left.empty();) {
+    auto some = left.first(1 + prng_.Below(left.size()));
+    requests.emplace_back(wire::Edges{{some.begin(), some.end()}});
+    left = left.subspan(some.size());
+  }
+  wire::SubmitEnd end{count, job.requests, parts_.workload.RunsOf(job, first, count), {}, first};
   for (RequestRun& run : end.runs) run.first -= first;
   if (first == 0) end.order = parts_.workload.PlanOf(job).order;
   requests.emplace_back(std::move(end));
@@ -211,6 +218,10 @@ std::deque<wire::Request> HubProcess::Mischief() {
   const auto count = static_cast<uint32_t>(1 + prng_.Below(50));
   wire::Rows rows{std::vector<std::string>(count, "run 1.0")};
   wire::SubmitEnd end{count, {Needs()}, {{0, count, 0}}, {}};
+  if (prng_.Chance(20)) {  // a circle, or an edge to nowhere
+    TaskIndex other = static_cast<TaskIndex>(prng_.Below(count + 1));
+    return {head, rows, wire::Edges{{{other, 0}, {0, other}}}, end};
+  }
   switch (prng_.Below(7)) {
     case 0:  // tasks for another user's job
       head.add_to = victim.id;

@@ -176,6 +176,7 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
     o.liars = Prng(Derive(seed, 10)).Chance(25);
     o.greedy = Prng(Derive(seed, 13)).Chance(25);
   }
+  o.graph = Prng(Derive(seed, 14)).Chance(30) && !o.fair && !o.black_holes;
   return o;
 }
 
@@ -267,6 +268,7 @@ std::string Describe(const Options& o, const char* indent) {
   words.Count("bad-row%", o.bad_row_percent);
   words.Flag("live-output", o.live_output);
   words.Flag("mixed-needs", o.mixed_needs);
+  words.Flag("graph", o.graph);
   words.Flag("retries", o.retries);
   words.Flag("retry-delay", o.retry_delay);
   words.Flag("retry-on-some", o.retry_on_some);

@@ -88,6 +88,7 @@ struct Options {
   uint32_t users = 0;
   Duration patience;  // Limits::node_patience
   bool priorities = false;
+  bool graph = false;  // tasks wait for others of their job
   bool after = false;
   bool max_running = false;
   bool user_rules = false;

@@ -60,7 +60,10 @@ void Person::Submit(const SimJob& job) {
   hub_->SetSettings(job.id, job.settings);
   submitted_[job.id] = job.totals.front();
   AppendRows(job, 0, job.totals.front());
-  engine::SubmitJob event{job.id, parts_.workload.PlanOf(job)};
+  engine::SubmitJob event{.job = job.id,
+                          .plan = parts_.workload.PlanOf(job),
+                          .edges = parts_.workload.EdgesOf(job, 0, job.totals.front())};
+  if (parts_.sabotage == Sabotage::kForgetEdges) event.edges.clear();
   if (parts_.sabotage == Sabotage::kForgetPolicy) {
     event.plan.policy.retry.retries += 3;
     event.plan.policy.retry.once = false;
@@ -104,7 +107,12 @@ void Person::Grow(const SimJob& job, uint32_t count) {
   uint32_t& total = submitted_[job.id];
   Say(fmt::format("adds {} tasks to {}", count, job.id.value));
   AppendRows(job, total, count);
-  hub_->Post(engine::GrowJob{job.id, count, {}, parts_.workload.RunsOf(job, total, count)});
+  hub_->Post(engine::GrowJob{.job = job.id,
+                             .count = count,
+                             .new_requests = {},
+                             .runs = parts_.workload.RunsOf(job, total, count),
+                             .edges = parts_.workload.EdgesOf(job, total, count),
+                             .known_tasks = total});
   total += count;
 }
 

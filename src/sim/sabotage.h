@@ -17,6 +17,7 @@ enum class Sabotage : uint8_t {
   kLoseEnds,      // a message with ends gets lost while connected                -> complete
   kMixOutput,     // an attempt's end comes with another one's output             -> output
   kForgetPolicy,  // jobs are submitted with more retries, and without --once     -> repeats
+  kForgetEdges,   // jobs are submitted without what their tasks wait for         -> graph
   kDeafToKill,    // a task lives on after KILL                           -> limits, strays
   // Of a hub.
   kForgetOrder,   // jobs are submitted without what they wait for                -> order

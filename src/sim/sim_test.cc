@@ -129,6 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kOversell, "resources"}, Canary{Sabotage::kTellTwice, "ends"},
         Canary{Sabotage::kLoseEnds, "complete"}, Canary{Sabotage::kMixOutput, "output"},
         Canary{Sabotage::kForgetPolicy, "repeats"}, Canary{Sabotage::kDeafToKill, "limits"},
+        Canary{Sabotage::kForgetEdges, "graph"},
+        Canary{Sabotage::kForgetEdges, "graph", Worlds::kHub},
         Canary{Sabotage::kDeafToKill, "strays", Worlds::kHub},
         Canary{Sabotage::kForgetOrder, "order", Worlds::kHub},
         Canary{Sabotage::kForgetBounds, "bounds", Worlds::kHub},
@@ -138,7 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kBelieveLies, "output", Worlds::kHub},
         Canary{Sabotage::kAckEarly, "acks", Worlds::kHub}),
     [](const auto& each) {
-      return each.param.checker + std::to_string(static_cast<int>(each.param.sabotage));
+      return each.param.checker + std::to_string(static_cast<int>(each.param.sabotage)) +
+             (each.param.worlds == Worlds::kHub ? "OfAHub" : "");
     });
 
 }  // namespace

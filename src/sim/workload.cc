@@ -170,11 +170,12 @@ void Workload::MakeJob(JobId id, uint32_t tasks, uint64_t seed) {
     const Offer& first = offers_.front();
     auto cpus = static_cast<uint32_t>(prng.Below(first.milli_cpus + 1));
     uint64_t memory = first.memory == 0 ? kGigabyte : 1 + prng.Below(first.memory);
-    job.requests.push_back({cpus, 0, {}});
-    job.requests.push_back({100, memory, {}});
-    job.requests.push_back({0, 0, {{"gpus", 1 + static_cast<uint32_t>(prng.Below(2))}}});
-    job.requests.push_back({500, 0, {{"gpus", 1}, {"licence", 1}}});
-    job.requests.push_back({first.milli_cpus, first.memory, {}});
+    auto gpus = static_cast<uint32_t>(1 + prng.Below(2));
+    for (Needs needs : {Needs{cpus, 0, {}}, Needs{100, memory, {}}, Needs{0, 0, {{"gpus", gpus}}},
+                        Needs{500, 0, {{"gpus", 1}, {"licence", 1}}},
+                        Needs{first.milli_cpus, first.memory, {}}}) {
+      job.requests.emplace_back(std::move(needs));
+    }
     job.requests.resize(1 + prng.Below(job.requests.size()));
   }
   if (job.open) {
@@ -189,7 +190,45 @@ void Workload::MakeJob(JobId id, uint32_t tasks, uint64_t seed) {
   if (job.totals.empty()) job.totals.push_back(tasks);
   job.list_total = job.totals.back();
   if (options_.list_changes) job.list_total += static_cast<uint32_t>(prng.Below(tasks / 2 + 3));
+  if (options_.graph) DrawGraph(job, Prng(Derive(seed, 3)));
   jobs_.push_back(std::move(job));
+}
+
+void Workload::DrawGraph(SimJob& job, Prng prng) {
+  job.graph = prng.Chance(80);
+  for (TaskClass& each : job.requests) {
+    if (job.graph && prng.Chance(40)) each.priority = static_cast<int32_t>(prng.Below(3)) - 1;
+  }
+}
+
+// Tasks of what is submitted wait for others of it on either side, but in no circle: where
+// `backwards`, the order is turned round. What is added later waits for what is there.
+std::vector<TaskIndex> Workload::ParentsOf(JobId id, TaskIndex index) const {
+  const SimJob& of = job(id);
+  std::vector<TaskIndex> parents;
+  if (!of.graph) return parents;
+  Prng prng(TaskHash(id, index, 6));
+  const uint32_t first = of.totals.front();
+  const bool backwards = index < first && TaskHash(id, 0, 7) % 3 == 0;
+  const uint32_t before = backwards ? first - 1 - index : index;
+  if (before == 0) return parents;
+  const uint64_t far = prng.Chance(50) ? before : std::min(before, 8u);
+  for (uint64_t n = prng.Below(4); n > 0; --n) {
+    auto up = static_cast<TaskIndex>(before - 1 - prng.Below(far));
+    parents.push_back(backwards ? first - 1 - up : up);
+  }
+  std::ranges::sort(parents);
+  parents.erase(std::ranges::unique(parents).begin(), parents.end());
+  return parents;
+}
+
+std::vector<Edge> Workload::EdgesOf(const SimJob& job, TaskIndex first, uint32_t count) const {
+  std::vector<Edge> edges;
+  for (TaskIndex i = first; i < first + count; ++i) {
+    for (TaskIndex parent : ParentsOf(job.id, i)) edges.push_back({parent, i});
+  }
+  std::ranges::sort(edges);
+  return edges;
 }
 
 uint64_t Workload::TaskHash(JobId job, TaskIndex index, uint64_t salt) const {
@@ -214,7 +253,7 @@ JobPlan Workload::PlanOf(const SimJob& job) const {
   JobPlan plan;
   plan.task_count = job.totals.front();
   plan.open = job.open;
-  plan.requests.assign(job.requests.begin(), job.requests.end());
+  plan.requests = job.requests;
   plan.runs = RunsOf(job, 0, plan.task_count);
   plan.policy = job.policy;
   plan.user = job.user;

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/prng.h"
 #include "core/model/attempt.h"
+#include "core/model/graph.h"
 #include "core/model/job.h"
 #include "sim/options.h"
 
@@ -32,7 +33,8 @@ struct SimJob {
   JobId id;
   JobPolicy policy;
   std::shared_ptr<const JobSettings> settings;
-  std::vector<Needs> requests;
+  std::vector<TaskClass> requests;
+  bool graph = false;  // tasks wait for others of it
   bool shuffled = false;
   bool open = false;
   // The number of tasks after each addition, ascending; the first is what is submitted. Those of
@@ -58,6 +60,10 @@ class Workload {
   JobPlan PlanOf(const SimJob& job) const;
   // The requests of tasks first .. first+count-1.
   std::vector<RequestRun> RunsOf(const SimJob& job, TaskIndex first, uint32_t count) const;
+  // What a task waits for: tasks of the same job that are there as soon as it is.
+  std::vector<TaskIndex> ParentsOf(JobId job, TaskIndex index) const;
+  // The edges of tasks first .. first+count-1 to their parents.
+  std::vector<Edge> EdgesOf(const SimJob& job, TaskIndex first, uint32_t count) const;
   std::string RowOf(JobId job, TaskIndex index) const;
   bool IsBadRow(JobId job, TaskIndex index) const;  // it cannot be expanded: the task fails
   // The last word of the command that this task runs.
@@ -69,6 +75,7 @@ class Workload {
  private:
   void MakeOffers();
   void MakeJob(JobId id, uint32_t tasks, uint64_t seed);
+  static void DrawGraph(SimJob& job, Prng prng);
   void MakeHubJobs();
   void AddHubPart(SimJob& job, Prng prng) const;
   bool IsSick(NodeId node) const;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,12 @@ Status SendAll(HubCall& call, const Submission& submission) {
   });
   if (status && !rows.rows.empty()) flush();
   if (!status) return status;
+  constexpr size_t kEdgesAtOnce = 65'536;
+  for (std::span<const Edge> left = submission.tasks.edges; !left.empty();) {
+    auto some = left.first(std::min(kEdgesAtOnce, left.size()));
+    if (auto sent = call.Send(wire::Edges{{some.begin(), some.end()}}); !sent) return sent;
+    left = left.subspan(some.size());
+  }
   return call.Send(submission.end);
 }
 

@@ -53,15 +53,23 @@ void Put(pb::Request& to, const PutPieces& message) {
 void Put(pb::Request& to, const Rows& message) {
   PutTexts(*to.mutable_rows()->mutable_rows(), message.rows);
 }
+void Put(pb::Request& to, const Edges& message) {
+  auto& edges = *to.mutable_edges();
+  for (const Edge& edge : message.edges) {
+    edges.add_parents(edge.parent);
+    edges.add_children(edge.child);
+  }
+}
 void Put(pb::Request& to, const SubmitEnd& message) {
   auto& end = *to.mutable_submit_end();
   end.set_count(message.count);
-  for (const Needs& needs : message.requests) AppendBytes(*end.add_requests(), needs);
+  for (const TaskClass& each : message.requests) AppendBytes(*end.add_requests(), each);
   for (const RequestRun& run : message.runs) {
     end.add_runs(run.count);
     end.add_runs(run.request);
   }
   for (TaskIndex index : message.order) end.add_order(index);
+  end.set_known_tasks(message.known_tasks);
 }
 void Put(pb::Request& to, const Watch& message) { to.mutable_watch()->set_job(message.job.value); }
 void Put(pb::Request& to, const ReadEnds& message) {
@@ -122,12 +130,27 @@ Request Take(FieldReader& in, const pb::Rows& from) {
   return Rows{in.Texts("rows", from.rows(), kWireLimits.row_bytes)};
 }
 
+// Whether there are such tasks is for the hub to say.
+Request Take(FieldReader& in, const pb::Edges& from) {
+  in.Within("edges");
+  Edges edges;
+  if (from.parents_size() != from.children_size()) in.Defect("parents", "is not in pairs");
+  if (!in.ok()) return edges;
+  edges.edges.reserve(static_cast<size_t>(from.parents_size()));
+  for (int i = 0; i < from.parents_size(); ++i) {
+    edges.edges.push_back({from.parents(i), from.children(i)});
+  }
+  return edges;
+}
+
 Request Take(FieldReader& in, const pb::SubmitEnd& from) {
   in.Within("submit_end");
   SubmitEnd end;
   end.count = in.Number<uint32_t>("count", from.count(), 0, kLimits.tasks_per_job);
+  end.known_tasks =
+      in.Number<uint32_t>("known_tasks", from.known_tasks(), 0, kLimits.tasks_per_job);
   for (int i = 0; i < from.requests_size() && in.ok(); ++i) {
-    end.requests.push_back(TakeFields<Needs>(in, "requests", from.requests(i)));
+    end.requests.push_back(TakeFields<TaskClass>(in, "requests", from.requests(i)));
   }
   if (from.runs_size() % 2 != 0) in.Defect("runs", "is not in pairs");
   uint64_t next = 0;
@@ -336,6 +359,8 @@ Result<Request> DecodeRequest(std::string_view bytes) {
         return Take(in, from.put_pieces());
       case pb::Request::kRows:
         return Take(in, from.rows());
+      case pb::Request::kEdges:
+        return Take(in, from.edges());
       case pb::Request::kSubmitEnd:
         return Take(in, from.submit_end());
       case pb::Request::kWatch:

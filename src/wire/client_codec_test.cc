@@ -39,7 +39,10 @@ SubmitEnd SomeEnd() {
   SubmitEnd end;
   end.count = 5;
   end.requests.resize(2);
-  end.requests[1].memory = 1 << 30;
+  end.requests[1].needs.memory = 1 << 30;
+  end.requests[1].priority = -3;
+  end.requests[1].retries = 0;
+  end.known_tasks = 7;
   end.runs = {{0, 2, 0}, {2, 3, 1}};
   end.order = {4, 3, 2, 1, 0};
   return end;

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/model/graph.h"
 #include "core/model/job.h"
 #include "wire/messages.h"
 #include "wire/questions.h"
@@ -18,7 +19,7 @@ namespace spate::wire {
 
 // ---- Client to hub -----------------------------------------------------------------------------
 
-// Begins a job, or more tasks for an open one. PutPieces, Rows and one SubmitEnd follow. A
+// Begins a job, or more tasks for an open one. PutPieces, Rows, Edges and one SubmitEnd follow. A
 // submission that the hub has accepted before is accepted again, as the same job. Where
 // jobs of its kind of rows grow by name (hub/job_habits.h), its tasks are added to that job
 // instead, also when it has ended, and kBusy says that somebody else adds some at the same time.
@@ -46,11 +47,17 @@ struct PutPieces {
 struct Rows {
   std::vector<std::string> rows;
 };
+// The next edges among its tasks. New tasks are numbered from SubmitEnd::known_tasks on, and only
+// they have parents; those of a parent are best neighbours.
+struct Edges {
+  std::vector<Edge> edges;
+};
 struct SubmitEnd {
   uint32_t count = 0;
-  std::vector<Needs> requests;
+  std::vector<TaskClass> requests;
   std::vector<RequestRun> runs;
   std::vector<TaskIndex> order;
+  uint32_t known_tasks = 0;  // as many the job has, as far as the edges know
 };
 // Job 0: the newest of the user. Answered by JobNews at once, and whenever something has changed,
 // until the job has finished.
@@ -68,7 +75,7 @@ struct ReadEnds {
 struct Query {
   Question question;
 };
-using Request = std::variant<Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query>;
+using Request = std::variant<Submit, Rows, SubmitEnd, Watch, ReadEnds, PutPieces, Query, Edges>;
 
 // ---- Hub to client -----------------------------------------------------------------------------
 

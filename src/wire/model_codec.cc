@@ -67,6 +67,11 @@ void Check(FieldReader& in, const Needs& needs) {
   in.Sorted("not_on", needs.not_on);
 }
 
+void Check(FieldReader& in, const TaskClass& of_tasks) {
+  Check(in, of_tasks.needs);
+  in.Number<uint32_t>("retries", of_tasks.retries.value_or(0), 0, kLimits.retries);
+}
+
 void Check(FieldReader& in, const JobSettings& settings) {
   JobSettings::Fields(settings, CheckTexts{in, kWireLimits.text_bytes});
   if (settings.cwd.empty()) in.Defect("cwd", "is missing");

@@ -13,6 +13,7 @@ namespace spate::wire {
 
 // Each notes the first defect of what a sender that keeps to the protocol never sends.
 void Check(FieldReader& in, const Needs& needs);
+void Check(FieldReader& in, const TaskClass& of_tasks);
 void Check(FieldReader& in, const JobSettings& settings);
 void Check(FieldReader& in, const JobPolicy& policy);
 

@@ -588,7 +588,7 @@ std::string Maker::EndOf(uint32_t count) {
   return end.SerializeAsString();
 }
 
-// Submit, PutPieces, Rows, SubmitEnd. Some are left out or come twice.
+// Submit, PutPieces, Rows, Edges, SubmitEnd. Some are left out or come twice.
 void Maker::AddSubmission(std::vector<Message>& to) {
   uint32_t pieces = random_.Chance(5) ? 1 : 0;
   auto add = [&](int kind, std::string bytes) {

@@ -45,6 +45,7 @@ ListChange CompareLists(const RowSource& old_rows, const RowSource& new_rows) {
   ListChange change;
   std::vector<uint32_t> missing;
   std::vector<uint32_t> kept;
+  change.was.resize(new_keys.size(), ListChange::kNew);
   size_t o = 0;
   size_t n = 0;
   while (o < old_keys.size() || n < new_keys.size()) {
@@ -54,6 +55,7 @@ ListChange CompareLists(const RowSource& old_rows, const RowSource& new_rows) {
       change.added.push_back(new_keys[n++].position);
     } else {
       kept.push_back(old_keys[o].position);
+      change.was[new_keys[n].position] = old_keys[o].position;
       ++o;
       ++n;
     }
@@ -62,6 +64,57 @@ ListChange CompareLists(const RowSource& old_rows, const RowSource& new_rows) {
   change.kept = Ranges(kept);
   std::sort(change.added.begin(), change.added.end());
   return change;
+}
+
+namespace {
+
+// What a task is known by: its row and all that it waits for, hashed along the edges.
+std::vector<XXH128_hash_t> Identities(const GraphRows& tasks) {
+  std::vector<XXH128_hash_t> known;
+  tasks.rows([&](std::string_view row) { known.push_back(XXH3_128bits(row.data(), row.size())); });
+  const auto count = static_cast<uint32_t>(known.size());
+  std::vector<XXH128_hash_t> of_parents(count);
+  VisitInOrder(count, tasks.edges, [&](TaskIndex task, std::span<const TaskIndex> children) {
+    const XXH128_hash_t both[] = {known[task], of_parents[task]};
+    known[task] = XXH3_128bits(both, sizeof both);
+    // A sum, as the order of a task's parents does not matter.
+    for (TaskIndex child : children) {
+      of_parents[child].low64 += known[task].low64;
+      of_parents[child].high64 += known[task].high64;
+    }
+  });
+  return known;
+}
+
+RowSource AsRows(const std::vector<XXH128_hash_t>& identities) {
+  return [&identities](const RowVisitor& visit) {
+    for (const XXH128_hash_t& each : identities) {
+      visit({reinterpret_cast<const char*>(&each), sizeof each});
+    }
+  };
+}
+
+}  // namespace
+
+ListChange CompareGraphs(const GraphRows& old_tasks, const GraphRows& new_tasks) {
+  if (old_tasks.edges.empty() && new_tasks.edges.empty()) {
+    return CompareLists(old_tasks.rows, new_tasks.rows);
+  }
+  const auto before = Identities(old_tasks);
+  const auto now = Identities(new_tasks);
+  return CompareLists(AsRows(before), AsRows(now));
+}
+
+std::vector<Edge> EdgesOfAdded(std::span<const Edge> new_edges, const ListChange& change,
+                               TaskIndex first) {
+  std::vector<TaskIndex> number = change.was;
+  for (uint32_t position : change.added) number[position] = first++;
+  std::vector<Edge> edges;
+  for (const Edge& edge : new_edges) {
+    if (change.was[edge.child] != ListChange::kNew) continue;
+    edges.push_back({number[edge.parent], number[edge.child]});
+  }
+  return edges;
 }
 
 }  // namespace spate::cli

@@ -151,29 +151,29 @@ Needs NeedsOf(const format::ListLine& line, const Needs& defaults) {
   return needs;
 }
 
-RequestTable::RequestTable(std::vector<Needs> known) : requests_(std::move(known)) {
+RequestTable::RequestTable(std::vector<TaskClass> known) : requests_(std::move(known)) {
   for (uint32_t i = 0; i < requests_.size(); ++i) numbers_.try_emplace(requests_[i], i);
 }
 
-uint32_t RequestTable::Add(TaskIndex index, const Needs& needs,
+uint32_t RequestTable::Add(TaskIndex index, const TaskClass& request,
                            const std::function<std::string()>& place) {
-  uint32_t request = 0;
-  if (!runs_.empty() && requests_[runs_.back().request] == needs) {
-    request = runs_.back().request;
+  uint32_t number = 0;
+  if (!runs_.empty() && requests_[runs_.back().request] == request) {
+    number = runs_.back().request;
   } else {
-    auto [known, fresh] = numbers_.try_emplace(needs, static_cast<uint32_t>(requests_.size()));
-    request = known->second;
+    auto [known, fresh] = numbers_.try_emplace(request, static_cast<uint32_t>(requests_.size()));
+    number = known->second;
     if (fresh) {
-      requests_.push_back(needs);
+      requests_.push_back(request);
       places_.push_back(place());
     }
   }
-  if (!runs_.empty() && runs_.back().request == request) {
+  if (!runs_.empty() && runs_.back().request == number) {
     ++runs_.back().count;
   } else {
-    runs_.push_back({index, 1, request});
+    runs_.push_back({index, 1, number});
   }
-  return request;
+  return number;
 }
 
 Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
@@ -205,7 +205,7 @@ Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t posi
 }
 
 GrownRequests RequestsOfAdded(const TaskList& list, const std::vector<uint32_t>& added,
-                              const std::vector<Needs>& before, TaskIndex first) {
+                              const std::vector<TaskClass>& before, TaskIndex first) {
   RequestTable table(before);
   auto run = list.runs.begin();
   for (uint32_t position : added) {

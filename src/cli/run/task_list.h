@@ -11,6 +11,7 @@
 #include "cli/options/run_options.h"
 #include "cli/run/list_change.h"
 #include "core/model/body.h"
+#include "core/model/graph.h"
 #include "core/model/job.h"
 #include "format/list_line.h"
 
@@ -19,9 +20,10 @@ namespace spate::cli {
 struct TaskList {
   uint32_t count = 0;
   RowSource rows;               // may be walked several times; keeps the text alive
-  std::vector<Needs> requests;  // distinct
+  std::vector<TaskClass> requests;  // distinct
   std::vector<RequestRun> runs;
   std::vector<std::string> places;  // places[r]: where request r first stands, "jobs.lst:12"
+  std::vector<Edge> edges;          // those of a parent are neighbours
 };
 
 struct LoadContext {
@@ -51,25 +53,25 @@ Needs NeedsOf(const format::ListLine& line, const Needs& defaults);
 // The requests of tasks `first` on, when tasks were added to a list: new requests are numbered
 // after those of `before`.
 struct GrownRequests {
-  std::vector<Needs> new_requests;
+  std::vector<TaskClass> new_requests;
   std::vector<RequestRun> runs;
 };
 GrownRequests RequestsOfAdded(const TaskList& list, const std::vector<uint32_t>& added,
-                              const std::vector<Needs>& before, TaskIndex first);
+                              const std::vector<TaskClass>& before, TaskIndex first);
 
-// Gathers the needs of tasks in order as runs of distinct requests.
+// Gathers the requests of tasks in order as runs of distinct ones.
 class RequestTable {
  public:
-  explicit RequestTable(std::vector<Needs> known = {});
+  explicit RequestTable(std::vector<TaskClass> known = {});
   // `place` is called when the request is new.
-  uint32_t Add(TaskIndex index, const Needs& needs, const std::function<std::string()>& place);
-  std::vector<Needs>& requests() { return requests_; }
+  uint32_t Add(TaskIndex index, const TaskClass& request, const std::function<std::string()>& place);
+  std::vector<TaskClass>& requests() { return requests_; }
   std::vector<RequestRun>& runs() { return runs_; }
   std::vector<std::string>& places() { return places_; }
 
  private:
-  std::vector<Needs> requests_;
-  std::map<Needs, uint32_t> numbers_;  // of requests_
+  std::vector<TaskClass> requests_;
+  std::map<TaskClass, uint32_t> numbers_;  // of requests_
   std::vector<RequestRun> runs_;
   std::vector<std::string> places_;
 };

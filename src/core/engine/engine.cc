@@ -4,6 +4,7 @@
 #include "core/engine/engine.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 #include "core/engine/engine_state.h"
@@ -58,16 +59,24 @@ void StepContext::Extend(size_t record, const Leased& more) {
 
 namespace {
 
-// A job that finished in a step and was given more to do by a later event of it has not finished;
-// nor is one held that was released.
+// A job that finished in a step and was given more to do by a later event of it has not finished,
+// or did so once more; nor is one held that was released.
 void DropUndone(StepContext& step) {
-  std::erase_if(step.out.notices, [&](const Notice& notice) {
+  std::vector<Notice>& notices = step.out.notices;
+  std::set<JobId> told;  // from the last one on
+  auto undone = [&](const Notice& notice) {
     if (const auto* held = std::get_if<NoticeHeld>(&notice)) {
       return step.durable.FindJob(held->job)->held() == HoldReason::kNone;
     }
     const auto* finished = std::get_if<NoticeFinished>(&notice);
-    return finished != nullptr && !step.durable.FindJob(finished->job)->finished();
-  });
+    if (finished == nullptr) return false;
+    return !step.durable.FindJob(finished->job)->finished() || !told.insert(finished->job).second;
+  };
+  auto kept = notices.end();
+  for (auto at = notices.end(); at != notices.begin();) {
+    if (!undone(*--at) && --kept != at) *kept = std::move(*at);
+  }
+  notices.erase(notices.begin(), kept);
 }
 
 }  // namespace

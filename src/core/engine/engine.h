@@ -65,6 +65,7 @@ struct WithdrawTasks {
   JobId job;
   std::vector<TaskRange> tasks;  // those that are not queued stay as they are
 };
+// What was cancelled and waits for them, straight or through others, is reopened with them.
 struct ReopenTasks {
   JobId job;
   std::vector<TaskRange> tasks;  // those that did not end, or succeeded, stay as they are
@@ -316,6 +317,8 @@ class Engine {
   // The distinct requests of its tasks, as the job's records number them.
   std::vector<TaskClass> Requests(JobId job) const;
   std::optional<TaskClass> NewestRequest(JobId job) const;
+  // What its tasks wait for; those of a parent are neighbours. Cost: its tasks and edges.
+  std::vector<Edge> Edges(JobId job) const;
   bool Finished(JobId job) const;
   // Tasks that have not ended. Cost: the job's tasks.
   std::vector<TaskRange> Unended(JobId job) const;

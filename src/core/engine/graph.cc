@@ -24,6 +24,31 @@ void WithdrawDescendants(StepContext& step, const JobState& job, TaskIndex lost)
   step.Record(std::move(withdrawn));
 }
 
+void AddCancelledDescendants(const JobState& job, std::vector<TaskRange>& tasks) {
+  std::unordered_set<TaskIndex> found;
+  std::vector<TaskIndex> next;
+  for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      found.insert(i);
+      if (job.graph().HasChildren(i)) next.push_back(i);
+    }
+  }
+  const size_t before = found.size();
+  while (!next.empty()) {
+    TaskIndex at = next.back();
+    next.pop_back();
+    job.graph().ForChildren(at, [&](TaskIndex child) {
+      bool cancelled = job.StateOf(child) == TaskState::kCancelled && job.MayReopen(child);
+      if (cancelled && found.insert(child).second) next.push_back(child);
+    });
+  }
+  if (found.size() == before) return;
+  std::vector<TaskIndex> sorted(found.begin(), found.end());
+  std::ranges::sort(sorted);
+  tasks.clear();
+  for (TaskIndex index : sorted) AppendIndex(tasks, index);
+}
+
 void WithdrawAllDescendants(StepContext& step, const JobState& job) {
   if (job.graph().empty() || job.finished()) return;
   for (TaskIndex i = 0; i < job.task_count(); ++i) {

@@ -257,6 +257,7 @@ void On(StepContext& step, const ReopenTasks& event) {
   if (job == nullptr) return;
   auto tasks = Select(*job, event.tasks, [&](TaskIndex i) { return job->MayReopen(i); });
   if (tasks.empty()) return;
+  if (!job->graph().empty()) AddCancelledDescendants(*job, tasks);
   if (!event.change.empty()) {
     NeedsChanged changed = WithChange(*job, tasks, event.change);
     if (!changed.runs.empty()) step.Record(std::move(changed));

@@ -48,6 +48,17 @@ std::optional<TaskClass> Engine::NewestRequest(JobId id) const {
   return job->requests().back();
 }
 
+std::vector<Edge> Engine::Edges(JobId id) const {
+  std::vector<Edge> edges;
+  const JobState* job = state_->durable().FindJob(id);
+  if (job == nullptr || job->graph().empty()) return edges;
+  edges.reserve(job->graph().edge_count());
+  for (TaskIndex i = 0; i < job->task_count(); ++i) {
+    job->graph().ForChildren(i, [&](TaskIndex child) { edges.push_back({i, child}); });
+  }
+  return edges;
+}
+
 std::vector<TaskRange> Engine::Unended(JobId id) const {
   std::vector<TaskRange> ranges;
   const JobState* job = state_->durable().FindJob(id);

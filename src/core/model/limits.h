@@ -10,7 +10,7 @@ namespace spate {
 
 struct Limits {
   uint32_t tasks_per_job = 100'000'000;
-  uint32_t edges_per_job = 100'000'000;
+  uint32_t edges_per_job = 20'000'000;  // among the tasks of a job
   uint32_t requests = 10'000;           // distinct needs of a job's tasks
   uint32_t slots = 4096;                // attempts at once on one node
   uint32_t retries = 10'000;            // --retries

@@ -64,6 +64,13 @@ struct TaskClass {
   Needs needs;
   int32_t priority = 0;             // among the tasks of its job: the higher goes first
   std::optional<uint32_t> retries;  // instead of its job's RetryPolicy::retries
+  static constexpr bool kLeavesOutZeros = true;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    Needs::Fields(self.needs, visit);
+    visit(9, "priority", self.priority);
+    visit(10, "retries", self.retries);
+  }
   friend auto operator<=>(const TaskClass&, const TaskClass&) = default;
 };
 

@@ -6,6 +6,7 @@
 //   RowKind::kValues     the values of one task, joined by '\0' (docs/formats/placeholders.md);
 //                        anything where the job has no source
 //   RowKind::kInput      a piece of input (input_row.h)
+//   RowKind::kDagTask    a TASK record of a DAG file (dag_line.h)
 // A door brings its own, and the main programs add it.
 #pragma once
 
@@ -42,6 +43,8 @@ class RowReader {
   // The command as people see it (joblog, --dry-run, task info): shell text as it is, an argv with
   // its words quoted where a shell would need it. For a row that Body refuses: the row.
   virtual std::string CommandText(std::string_view row, const RowRun& run) const = 0;
+  // What its list calls the task; points into the row. Empty: it has no name.
+  virtual std::string_view Name(std::string_view) const { return {}; }
 };
 // Cheap to copy. Never null.
 using CompiledJob = std::shared_ptr<const RowReader>;

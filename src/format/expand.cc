@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "core/model/limits.h"
 #include "format/argv.h"
+#include "format/dag_line.h"
 #include "format/input_row.h"
 #include "format/list_line.h"
 #include "format/shell_words.h"
@@ -264,6 +265,37 @@ class LineReader final : public RowReader {
   const Parts parts_;
 };
 
+// ---- Tasks of a graph
+
+class DagTaskReader final : public RowReader {
+ public:
+  explicit DagTaskReader(Parts parts) : parts_(std::move(parts)) {}
+  Result<TaskBody> Body(std::string_view row, const RowRun& run) const override {
+    auto task = ParseDagTask(row);
+    if (!task) return std::unexpected(std::move(task.error()));
+    if (auto status = CheckArgv(task->argv); !status) return std::unexpected(status.error());
+    TaskBody body;
+    body.steps.emplace_back().commands.emplace_back().argv = std::move(task->argv);
+    auto filled = FillFiles(parts_.files, FillingOf(parts_, {}, run), body);
+    if (!filled) return std::unexpected(std::move(filled.error()));
+    return body;
+  }
+  std::string CommandText(std::string_view row, const RowRun&) const override {
+    auto task = ParseDagTask(row);
+    if (!task) return std::string(row);
+    std::string text;
+    for (const std::string& word : task->argv) {
+      if (!text.empty()) text += ' ';
+      text += ShellQuote(word);
+    }
+    return text;
+  }
+  std::string_view Name(std::string_view row) const override { return DagTaskName(row); }
+
+ private:
+  const Parts parts_;
+};
+
 // ---- Values, and pieces of input ---------------------------------------------------------------
 
 class CommandReader : public RowReader {
@@ -395,6 +427,17 @@ class Lines final : public RowDialect {
   }
 };
 
+class DagTasks final : public RowDialect {
+ public:
+  Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
+    Parts parts = PartsOf(settings, job);
+    auto files = CompileFiles(settings, settings.stdin_pattern, false);
+    if (!files) return std::unexpected(std::move(files.error()));
+    parts.files = std::move(*files);
+    return std::make_shared<DagTaskReader>(std::move(parts));
+  }
+};
+
 class Values final : public RowDialect {
  public:
   Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
@@ -428,6 +471,7 @@ Dialects::Dialects() {
   Add(RowKind::kListLine, std::make_shared<Lines>());
   Add(RowKind::kValues, std::make_shared<Values>());
   Add(RowKind::kInput, std::make_shared<Input>());
+  Add(RowKind::kDagTask, std::make_shared<DagTasks>());
 }
 
 Result<CompiledJob> Dialects::Compile(const JobSettings& settings, JobId job) const {

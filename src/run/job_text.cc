@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "format/dag_line.h"
 #include "format/expand.h"
 #include "format/input_row.h"
 #include "run/old_settings.h"
@@ -41,9 +42,10 @@ Result<TagMaker> MakeTag(const std::string& text, const JobSettings& settings) {
   tag.stdin_pattern.clear();
   auto compiled = format::CompileJob(tag, JobId(1));
   if (!compiled) return Within("--tagstring", compiled.error());
-  bool pieces = settings.row_kind == RowKind::kInput;
-  return [pieces, tag = *compiled](std::string row, TaskIndex index) {
-    auto body = format::Expand(tag, pieces ? format::InputText(row) : row, index, 0);
+  return [kind = settings.row_kind, tag = *compiled](std::string row, TaskIndex index) {
+    if (kind == RowKind::kInput) row = format::InputText(row);
+    if (kind == RowKind::kDagTask) row = format::DagTaskName(row);
+    auto body = format::Expand(tag, row, index, 0);
     if (!body) return std::string();
     const auto& words = body->steps.front().commands.front().argv;
     return fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
@@ -55,6 +57,7 @@ std::vector<std::string> ValuesOfRow(const JobSettings& settings, std::string ro
   if (!settings.has_source) return values;
   if (settings.row_kind == RowKind::kListLine) return {std::move(row)};
   if (settings.row_kind == RowKind::kInput) return {format::InputText(row)};
+  if (settings.row_kind == RowKind::kDagTask) return {std::string(format::DagTaskName(row))};
   size_t start = 0;
   for (size_t end = row.find('\0'); end != std::string::npos; end = row.find('\0', start)) {
     values.push_back(row.substr(start, end - start));

@@ -428,7 +428,7 @@ void LocalJob::TellBounds(cli::RunView& view, const Offer& offer, bool memory_en
     view.OnNews(cli::Remark{std::move(text), false}, loop_->Now());
   };
   bool limited = std::any_of(requests_.begin(), requests_.end(),
-                             [](const Needs& needs) { return needs.memory > 0; });
+                             [](const TaskClass& each) { return each.needs.memory > 0; });
   if (limited && !memory_enforced) {
     tell("--memory is watched a few times a second and not enforced by the kernel: " + cgroups);
   }

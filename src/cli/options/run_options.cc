@@ -72,6 +72,8 @@ void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
   sources.has_command = words.has_rest;
   sources.arg_files = words.All(Opt::kArgFile);
   sources.json_files = words.All(Opt::kJsonLines);
+  in.Choice<ListFormat>(Opt::kFormat, sources.format,
+                        {{"list", ListFormat::kList}, {"dag", ListFormat::kDag}});
   sources.null_separated = in.Has(Opt::kNull);
   in.Read(Opt::kDelimiter, sources.delimiter, ParseText);
   sources.csv = in.Has(Opt::kCsv);
@@ -386,7 +388,40 @@ Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const
   return MakeRunOptions(both);
 }
 
+bool SourceOptions::is_graph() const {
+  if (has_command || format != ListFormat::kBySuffix) return format == ListFormat::kDag;
+  return std::ranges::any_of(files, [](const std::string& file) { return file.ends_with(".dag"); });
+}
+
+namespace {
+
+// What has no meaning where tasks wait for one another.
+Status CheckGraph(const RunOptions& options) {
+  const SourceOptions& sources = options.sources;
+  if (sources.has_command) {
+    return Fail(ErrorKind::kInvalid, "--format dag is for a file: name it, without a command");
+  }
+  if (sources.files.size() > 1) {
+    return Fail(ErrorKind::kInvalid,
+                "a graph is a job of its own: name one DAG file, and no list beside it");
+  }
+  for (auto [given, name, why] :
+       {std::tuple{sources.follow, "--follow", "is read whole before anything starts"},
+        {options.show.keep_order, "--keep-order", "has an order of its own"},
+        {options.order != TaskOrder::kGiven, "--order", "has an order of its own"},
+        {sources.input.any(), "--pipe and --pipepart", "has no input to cut up"}}) {
+    if (!given) continue;
+    return Fail(ErrorKind::kInvalid, fmt::format("{}: a graph {}", name, why));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status CheckSources(const RunOptions& options) {
+  if (options.sources.is_graph()) {
+    if (auto sound = CheckGraph(options); !sound) return sound;
+  }
   const SourceOptions& sources = options.sources;
   if (sources.has_command && sources.command.empty()) {
     return Fail(ErrorKind::kInvalid,

@@ -19,6 +19,7 @@ namespace spate::cli {
 
 enum class OutputForm : uint8_t { kHuman, kJson, kQuiet };
 enum class TrimRule : uint8_t { kNone, kLeft, kRight, kBoth };
+enum class ListFormat : uint8_t { kBySuffix, kList, kDag };
 enum class TaskOrder : uint8_t { kGiven, kShuffle, kLongest };
 
 // Input that is cut into pieces, one for each task.
@@ -33,7 +34,8 @@ struct InputOptions {
 };
 
 struct SourceOptions {
-  std::vector<std::string> files;    // job lists, "-" is standard input
+  std::vector<std::string> files;    // job lists, or one graph; "-" is standard input
+  ListFormat format = ListFormat::kBySuffix;
   std::vector<std::string> command;  // after `--`, untouched: template, ":::" and values
   bool has_command = false;
   std::vector<std::string> arg_files;   // -a, "-" is standard input
@@ -48,6 +50,9 @@ struct SourceOptions {
   std::optional<TrimRule> trim;  // not given: both ends with --colsep, else none
   bool follow = false;
   InputOptions input;
+
+  // The tasks are a graph's (a DAG file).
+  bool is_graph() const;
 };
 
 struct ShowOptions {

@@ -54,6 +54,8 @@ using Cases = std::map<Opt, std::pair<Argv, See>>;
 Cases LateCases() {
   return {
       {Opt::kDelimiter, {{"-d", "\\t"}, [](auto& o) { return o.sources.delimiter == "\t"; }}},
+      {Opt::kFormat,
+       {{"--format", "dag"}, [](auto& o) { return o.sources.format == ListFormat::kDag; }}},
       {Opt::kCsv, {{"--csv"}, [](auto& o) { return o.sources.csv; }}},
       {Opt::kReplace, {{"-I", ",,"}, [](auto& o) { return o.settings.replace == ",,"; }}},
       {Opt::kPipe,

@@ -294,6 +294,16 @@ constexpr OptionDef kOptions[] = {
      .commands = kRuns,
      .help = "measure bytes read and written (20-50 us a task)"},
 
+    {.id = Opt::kFormat,
+     .names = "format",
+     .argument = "WHICH",
+     .group = Group::kSources,
+     .commands = kRunOnly,
+     .help = "what the file is: list or dag (default: dag for *.dag)",
+     .more = "list is a job list; dag is a graph of tasks as pegasus-mpi-cluster reads it "
+             "(docs/formats/dag.md): one file, without -k, --order and --follow.",
+     .complete = Complete::kWords,
+     .words = "list dag"},
     {.id = Opt::kArgFile,
      .names = "arg-file,argfile",
      .letters = "a",

@@ -97,6 +97,7 @@ enum class Opt : uint8_t {
   kHelp,
   kHelpAll,
   // Where the tasks come from.
+  kFormat,
   kArgFile,
   kJsonLines,
   kNull,

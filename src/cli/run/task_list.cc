@@ -7,7 +7,9 @@
 #include <memory>
 
 #include "base/units.h"
+#include "cli/run/graph_list.h"
 #include "cli/run/part_list.h"
+#include "cli/run/problems.h"
 #include "cli/run/value_list.h"
 #include "core/model/limits.h"
 #include "format/joblist/reader.h"
@@ -18,26 +20,6 @@ namespace spate::cli {
 namespace {
 
 constexpr size_t kPieceBytes = 256 * 1024;
-
-// Problems of lists, in the order in which they stand there.
-class Problems {
- public:
-  void Add(std::string line) {
-    if (count_++ < kLimits.list_errors) lines_ += line + '\n';
-  }
-  bool any() const { return count_ > 0; }
-  Error Take() {
-    if (count_ > kLimits.list_errors) {
-      lines_ += fmt::format("... and {} more problems\n", count_ - kLimits.list_errors);
-    }
-    lines_ += "nothing was started";
-    return {ErrorKind::kInvalid, std::move(lines_)};
-  }
-
- private:
-  uint64_t count_ = 0;
-  std::string lines_;
-};
 
 // The rows of all lists, end to end; a row ends where the next one begins.
 struct RowText {
@@ -180,6 +162,7 @@ Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& cont
                               JobSettings& settings) {
   if (options.sources.input.any()) return LoadPartList(options, context, settings);
   if (options.sources.has_command) return LoadValueList(options, context, settings);
+  if (options.sources.is_graph()) return LoadGraph(options, context, settings);
   settings.row_kind = RowKind::kListLine;
   ListLoader loader(options, context);
   for (const std::string& file : options.sources.files) {

@@ -165,9 +165,10 @@ enum class RowKind : uint8_t {
   kValues,    // values joined by '\0', for the placeholders of `command`
   kParasol,   // a job of Parasol (doors/parasol/row/parasol_row.h)
   kInput,     // a piece of input, which `command` reads (format/input_row.h)
+  kDagTask,   // a TASK record of a DAG file (format/dag_line.h)
 };
 template <>
-inline constexpr RowKind kLastOf<RowKind> = RowKind::kInput;
+inline constexpr RowKind kLastOf<RowKind> = RowKind::kDagTask;
 
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {

@@ -1,0 +1,118 @@
+#include "cli/run/graph_list.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/run/problems.h"
+#include "core/model/limits.h"
+#include "format/dag/dag.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+namespace spate::cli {
+namespace {
+
+// The whole text; it is walked again for each use of the rows.
+Result<std::string> ReadWhole(const std::string& file, int stdin_fd, const std::string& name) {
+  constexpr size_t kPieceBytes = 256 * 1024;
+  os::Fd opened;
+  int fd = stdin_fd;
+  std::string text;
+  if (file != "-") {
+    auto open = os::OpenRead(file);
+    if (!open) return std::unexpected(open.error());
+    opened = std::move(*open);
+    fd = opened.get();
+    if (auto info = os::StatFd(fd, file)) text.reserve(info->size + 1);
+  }
+  for (size_t size = 0;;) {
+    text.resize(size + kPieceBytes);
+    auto more = os::ReadSome(fd, text.data() + size, kPieceBytes, name);
+    if (!more) return Fail(ErrorKind::kInvalid, more.error().message);
+    size += *more;
+    text.resize(size);
+    if (*more == 0) return text;
+  }
+}
+
+// Its own options, else the defaults.
+TaskClass ClassOf(const format::DagTask& task, const Needs& defaults) {
+  TaskClass of_task = defaults;
+  if (task.memory_mb) of_task.needs.memory = *task.memory_mb << 20;
+  if (task.cpus) of_task.needs.milli_cpus = *task.cpus * kMilliCpu;
+  of_task.priority = task.priority.value_or(0);
+  if (task.tries) of_task.retries = *task.tries == 0 ? 0 : *task.tries - 1;
+  return of_task;
+}
+
+class GraphLoader {
+ public:
+  GraphLoader(const RunOptions& options, std::string name)
+      : options_(options), name_(std::move(name)) {}
+
+  Result<TaskList> Load(std::string read) {
+    auto text = std::make_shared<const std::string>(std::move(read));
+    auto rows = std::make_shared<std::vector<std::string_view>>();
+    auto dag = format::ReadDag(*text, kLimits.list_errors, [&](const format::DagEntry& entry) {
+      rows->push_back(entry.row);
+      Add(entry);
+    });
+    for (const format::DagError& error : dag.errors) {
+      problems_.Add(fmt::format("{}:{}: {}", name_, error.line, EscapeForScreen(error.text)));
+    }
+    problems_.Count(dag.error_count - dag.errors.size());
+    if (problems_.any()) return std::unexpected(problems_.Take());
+    TaskList list;
+    list.count = dag.tasks;
+    list.requests = std::move(table_.requests());
+    list.runs = std::move(table_.runs());
+    list.places = std::move(table_.places());
+    list.edges = std::move(dag.edges);
+    list.rows = [text, rows](const RowVisitor& visit) {
+      for (std::string_view row : *rows) visit(row);
+    };
+    return list;
+  }
+
+ private:
+  void Add(const format::DagEntry& entry) {
+    auto place = [&] { return fmt::format("{}:{}", name_, entry.line); };
+    if (!entry.task.pipe_forwards.empty() || !entry.task.file_forwards.empty()) {
+      problems_.Add(fmt::format("{}: task {} forwards data (-f, -F), which runs do not do yet",
+                                place(), EscapeForScreen(entry.task.name)));
+    }
+    if (entry.task.tries.value_or(0) > kLimits.retries) {
+      problems_.Add(fmt::format("{}: more than {} tries", place(), FormatCount(kLimits.retries)));
+    }
+    table_.Add(index_++, ClassOf(entry.task, options_.needs), place);
+    if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
+      problems_.Add(fmt::format("{}: more than {} different needs, priorities and tries in one "
+                                "run; round them, or split the graph",
+                                place(), FormatCount(kLimits.requests)));
+    }
+  }
+
+  const RunOptions& options_;
+  const std::string name_;
+  TaskIndex index_ = 0;
+  RequestTable table_;
+  bool too_many_ = false;  // needs, and told
+  Problems problems_;
+};
+
+}  // namespace
+
+Result<TaskList> LoadGraph(const RunOptions& options, const LoadContext& context,
+                           JobSettings& settings) {
+  settings.row_kind = RowKind::kDagTask;
+  const std::string& file = options.sources.files.front();
+  std::string name = file == "-" ? "standard input" : EscapeForScreen(file);
+  auto text = ReadWhole(file, context.stdin_fd, name);
+  if (!text) return std::unexpected(std::move(text.error()));
+  return GraphLoader(options, std::move(name)).Load(std::move(*text));
+}
+
+}  // namespace spate::cli

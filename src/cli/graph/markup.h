@@ -1,0 +1,16 @@
+// Names of tasks inside XML and Graphviz text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace spate::cli {
+
+// Any bytes as text or attribute value of XML 1.0: control bytes and what is no UTF-8 as
+// EscapeForScreen has them, noncharacters as U+FFFD.
+std::string XmlText(std::string_view text);
+
+// Any bytes as a quoted string of Graphviz that means just them, quotes included.
+std::string DotQuoted(std::string_view text);
+
+}  // namespace spate::cli

@@ -22,18 +22,21 @@ TEST(Dot, OfADiamond) {
   graph.tasks[0].wall = Duration::Millis(1500);
   graph.tasks[2].state = TaskState::kFailed;
   EXPECT_EQ(DotOf(graph, "job 7"),
-            R"(digraph "job 7" {
-  node [shape=box, fontname="Helvetica"];
-  t1 [label="a", tooltip="a: succeeded, took 1.50 s, slack 0.00 s", style="filled,solid", fillcolor="#8fd3bd", color="#00664b"];
-  t2 [label="b", tooltip="b: ready, time unknown", style="filled,dashed", fillcolor="#fdf1a0", color="#7d6f00"];
-  t3 [label="c", tooltip="c: failed, time unknown", style="filled,bold", fillcolor="#f0935a", color="#8f3400"];
-  t4 [label="d", tooltip="d: waiting, time unknown", style="filled,dotted", fillcolor="#ffffff", color="#6e6e6e"];
-  t1 -> t2 [penwidth=3];
-  t1 -> t3;
-  t2 -> t4 [penwidth=3];
-  t3 -> t4;
-}
-)");
+            "digraph \"job 7\" {\n"
+            "  node [shape=box, fontname=\"Helvetica\"];\n"
+            "  t1 [label=\"a\", tooltip=\"a: succeeded, took 1.50 s, slack 0.00 s\", "
+            "style=\"filled,solid\", fillcolor=\"#8fd3bd\", color=\"#00664b\"];\n"
+            "  t2 [label=\"b\", tooltip=\"b: ready, time unknown\", "
+            "style=\"filled,dashed\", fillcolor=\"#fdf1a0\", color=\"#7d6f00\"];\n"
+            "  t3 [label=\"c\", tooltip=\"c: failed, time unknown\", "
+            "style=\"filled,bold\", fillcolor=\"#f0935a\", color=\"#8f3400\"];\n"
+            "  t4 [label=\"d\", tooltip=\"d: waiting, time unknown\", "
+            "style=\"filled,dotted\", fillcolor=\"#ffffff\", color=\"#6e6e6e\"];\n"
+            "  t1 -> t2 [penwidth=3];\n"
+            "  t1 -> t3;\n"
+            "  t2 -> t4 [penwidth=3];\n"
+            "  t3 -> t4;\n"
+            "}\n");
 }
 
 TEST(Dot, CutsLongLabelsOnly) {

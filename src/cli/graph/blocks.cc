@@ -1,6 +1,7 @@
 #include "cli/graph/blocks.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace spate::cli {
@@ -33,7 +34,8 @@ std::vector<std::vector<TaskIndex>> GridsOf(const Shape& shape) {
         grid.push_back(keys[end].second);
       }
     }
-    if (grid.size() >= kLeastGrid) grids.push_back(std::move(grid));
+    bool is_lone = shape.parents(grid.front()).empty() && shape.children(grid.front()).empty();
+    if (grid.size() >= (is_lone ? kLeastLoneGrid : kLeastGrid)) grids.push_back(std::move(grid));
   }
   return grids;
 }
@@ -55,7 +57,8 @@ void Divide(const Shape& shape, Blocks& all) {
   }
 }
 
-void Join(const Shape& shape, Blocks& all) {
+void SetEdges(const Shape& shape, Blocks& all) {
+  all.edges.clear();
   for (TaskIndex task = 0; task < shape.tasks(); ++task) {
     for (TaskIndex child : shape.children(task)) all.edges.push_back({all.of[task], all.of[child]});
   }
@@ -92,14 +95,77 @@ void NumberComponents(Blocks& all) {
   }
 }
 
+// Says which blocks of wide levels become one, from the bottom up: those that lead into the same.
+class Joiner {
+ public:
+  explicit Joiner(const Blocks& all) : all_(all), children_(all.blocks.size()) {
+    for (const BlockEdge& edge : all.edges) children_[edge.parent].push_back(edge.child);
+    for (uint32_t i = 0; i < all.blocks.size(); ++i) {
+      levels_[{all.blocks[i].level, all.blocks[i].component}].push_back(i);
+    }
+  }
+
+  // By block, the one that takes its tasks.
+  std::vector<uint32_t> Find() {
+    into_.resize(all_.blocks.size());
+    std::iota(into_.begin(), into_.end(), 0u);
+    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
+      if (level->second.size() > kWideLevel) JoinLevel(level->second);
+    }
+    return std::move(into_);
+  }
+
+ private:
+  void JoinLevel(const std::vector<uint32_t>& blocks) {
+    std::map<std::vector<uint32_t>, std::vector<uint32_t>> alike;
+    for (uint32_t block : blocks) {
+      std::vector<uint32_t> key;
+      for (uint32_t child : children_[block]) key.push_back(into_[child]);
+      std::sort(key.begin(), key.end());
+      key.erase(std::unique(key.begin(), key.end()), key.end());
+      alike[key].push_back(block);
+    }
+    for (const auto& [key, same] : alike) {
+      if (same.size() < kLeastGrid) continue;
+      for (uint32_t block : same) into_[block] = same.front();
+    }
+  }
+
+  const Blocks& all_;
+  std::vector<std::vector<uint32_t>> children_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> levels_;
+  std::vector<uint32_t> into_;
+};
+
+void JoinWideLevels(const Shape& shape, Blocks& all) {
+  std::vector<uint32_t> into = Joiner(all).Find();
+  std::vector<Block> blocks;
+  std::vector<uint32_t> number(all.blocks.size());
+  for (uint32_t i = 0; i < all.blocks.size(); ++i) {
+    auto& tasks = all.blocks[i].tasks;
+    if (into[i] == i) {
+      number[i] = static_cast<uint32_t>(blocks.size());
+      blocks.push_back(std::move(all.blocks[i]));
+    } else {
+      auto& taken = blocks[number[into[i]]].tasks;
+      taken.insert(taken.end(), tasks.begin(), tasks.end());
+    }
+  }
+  for (Block& block : blocks) std::sort(block.tasks.begin(), block.tasks.end());
+  for (uint32_t& block : all.of) block = number[into[block]];
+  all.blocks = std::move(blocks);
+  SetEdges(shape, all);
+}
+
 }  // namespace
 
 Blocks BlocksOf(const Shape& shape) {
   Blocks all;
   Divide(shape, all);
-  Join(shape, all);
-  LowerSources(shape, all);
+  SetEdges(shape, all);
   NumberComponents(all);
+  JoinWideLevels(shape, all);
+  LowerSources(shape, all);
   return all;
 }
 

@@ -1,5 +1,6 @@
 // Blocks: what a drawing moves as one. A task; or, where several have the same parents and the same
-// children, all of these together, as a grid with one edge for all.
+// children, all of these together, as a grid with one edge for all. Where a level is so wide that
+// nobody could follow its edges, tasks share a grid when they lead into the same blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,9 @@
 
 namespace spate::cli {
 
-inline constexpr size_t kLeastGrid = 5;  // fewer are drawn one by one
+inline constexpr size_t kLeastGrid = 5;      // fewer are drawn one by one
+inline constexpr size_t kLeastLoneGrid = 2;  // of tasks without edges
+inline constexpr size_t kWideLevel = 64;     // blocks of one component in a level
 
 struct Block {
   std::vector<TaskIndex> tasks;  // ascending

@@ -258,7 +258,7 @@ class Part {
 
   static void GoStraight(Route& route, Point to) {
     Point from = route.curves.empty() ? route.start : route.end();
-    if (from.y != to.y) route.curves.push_back({from, to, to});
+    if (std::abs(from.y - to.y) > 0.05) route.curves.push_back({from, to, to});
   }
 
   const Blocks& all_;

@@ -103,7 +103,8 @@ void WriteBoxes(const SvgInput& input, const std::vector<Phase>& phases, const T
   Layout layout = LayoutOf(input.shape, BoxWidth(input.graph));
   PhaseCounts counts;
   for (Phase phase : phases) counts.Add(phase);
-  sink(SvgHead(input, counts, layout.width, layout.height));
+  const char* note = layout.frames.empty() ? "" : "; an arrow at a frame: for tasks in it";
+  sink(SvgHead(input, counts, note, layout.width, layout.height));
   WriteRoutes(input, layout, sink);
   for (const Box& frame : layout.frames) sink(RectText(frame, "class=\"g\" rx=\"8\"") + "\n");
   std::vector<bool> is_critical(phases.size());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 #include "cli/graph/depth.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr double kLine = 22, kBar = 16;
 constexpr double kLabelEnd = 110, kCountEnd = 190, kBarStart = 200, kBarLength = 520;
 constexpr double kNamesStart = kBarStart + kBarLength + 30, kWidth = kNamesStart + 420;
-constexpr double kLeastPart = 2;
+constexpr double kLeastPart = 3;
 constexpr size_t kNames = 3, kNameColumns = 20;
 
 // Failures first, what has succeeded last.
@@ -61,12 +62,17 @@ std::string CountsText(const DepthRange& range) {
   return text;
 }
 
+// Levels of one task and of a million are both to be seen: lengths grow with the logarithm.
+double LengthOf(uint32_t tasks, uint32_t most) {
+  return kBarLength * std::log1p(tasks) / std::log1p(most);
+}
+
 std::string BarText(const DepthRange& range, double top, uint32_t most) {
   std::string text = fmt::format("<g class=\"l\"><title>{}</title>", CountsText(range));
-  double x = kBarStart;
+  double x = kBarStart, whole = LengthOf(range.counts.total, most);
   for (Phase phase : kAllPhases) {
     if (range.counts[phase] == 0) continue;
-    double length = std::max(kLeastPart, kBarLength * range.counts[phase] / most);
+    double length = std::max(kLeastPart, whole * range.counts[phase] / range.counts.total);
     text += fmt::format(
         "<g class=\"p{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>{}</g>",
         static_cast<int>(phase), SvgNumber(x), SvgNumber(top), SvgNumber(length), SvgNumber(kBar),
@@ -93,7 +99,8 @@ void WriteSvgByDepth(const SvgInput& input, const std::vector<Phase>& phases,
     counts.Add(range.counts);
     most = std::max(most, range.counts.total);
   }
-  sink(SvgHead(input, counts, kWidth, kLine * static_cast<double>(ranges.size() + 1)));
+  sink(SvgHead(input, counts, "; bars grow with the logarithm", kWidth,
+               kLine * static_cast<double>(ranges.size() + 1)));
   constexpr const char* kToTheRight = " class=\"n\" text-anchor=\"end\"";
   sink(Words(kLabelEnd, 12, kToTheRight, "depth") + Words(kCountEnd, 12, kToTheRight, "tasks"));
   for (size_t i = 0; i < ranges.size(); ++i) {

@@ -119,7 +119,8 @@ std::string SvgMark(Phase phase, double x, double y) {
                      SvgNumber(x), SvgNumber(y));
 }
 
-std::string SvgHead(const SvgInput& input, const PhaseCounts& counts, double width, double height) {
+std::string SvgHead(const SvgInput& input, const PhaseCounts& counts, std::string_view note,
+                    double width, double height) {
   double whole = std::max(width + 2 * kSvgMargin, kLeastWidth);
   Legend legend = LegendOf(input, counts, whole);
   double top = legend.bottom() + kSvgMargin;
@@ -133,9 +134,10 @@ std::string SvgHead(const SvgInput& input, const PhaseCounts& counts, double wid
          "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" +
          fmt::format("<text class=\"h\" x=\"{}\" y=\"26\">{}</text>\n", SvgNumber(kSvgMargin),
                      XmlText(CutToWidth(EscapeForScreen(input.title), columns))) +
-         fmt::format("<text class=\"n\" x=\"{}\" y=\"43\">{}, {}, {}</text>\n",
+         fmt::format("<text class=\"n\" x=\"{}\" y=\"43\">{}, {}, {}{}</text>\n",
                      SvgNumber(kSvgMargin), CountOf(counts.total, "task"),
-                     CountOf(input.shape.edges(), "edge"), CountOf(input.shape.depths(), "level")) +
+                     CountOf(input.shape.edges(), "edge"), CountOf(input.shape.depths(), "level"),
+                     note) +
          legend.text() +
          fmt::format("<g transform=\"translate({},{})\">\n", SvgNumber((whole - width) / 2),
                      SvgNumber(top));

@@ -17,8 +17,10 @@ std::string SvgNumber(double value);
 std::string SvgMark(Phase phase, double x, double y);
 
 // All from <svg> to the group in which the picture itself is drawn, from 0,0 to width,height;
-// `</g></svg>` ends it. With it go title, counts, a legend and the length of the critical path.
-std::string SvgHead(const SvgInput& input, const PhaseCounts& counts, double width, double height);
+// `</g></svg>` ends it. With it go title, counts, `note`, a legend and the length of the critical
+// path.
+std::string SvgHead(const SvgInput& input, const PhaseCounts& counts, std::string_view note,
+                    double width, double height);
 
 // Draws by depth (WriteSvg decides that).
 void WriteSvgByDepth(const SvgInput& input, const std::vector<Phase>& phases, const TextSink& sink);

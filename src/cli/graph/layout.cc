@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kGridGap = 6;
 constexpr double kGridMargin = 10;
-constexpr double kGridRatio = 1.6;  // width to height
+constexpr double kGridRatio = 2.6;  // width to height
 constexpr double kWideRow = 1200;
 constexpr double kLeastGap = 30, kMostGap = 260;  // between rows
 constexpr double kTurn = 40;                      // how far an edge swings out to the next column

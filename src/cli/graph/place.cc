@@ -10,7 +10,7 @@ namespace spate::cli {
 namespace {
 
 constexpr int kPasses = 8;       // down and up in turn, then
-constexpr int kPassesBoth = 12;  // with an eye to both sides
+constexpr int kPassesBoth = 30;  // with an eye to both sides
 constexpr double kBoxGap = 12;
 constexpr double kBendGap = 7;
 
@@ -54,25 +54,27 @@ void Settle(Rows& rows, const std::vector<uint32_t>& row, const std::vector<Wish
   }
 }
 
-// How much two neighbours pull at each other: long edges are to be straight before boxes stand over
-// their children.
-double Pull(const RowNode& a, const RowNode& b) {
-  if (a.is_bend() && b.is_bend()) return 8;
-  return a.is_bend() || b.is_bend() ? 2 : 1;
+// How much two neighbours pull at each other: what has nobody else on that side stands straight
+// below, as all the bends of an edge do.
+double Pull(const RowNode& upper, const RowNode& lower) {
+  if (upper.below.size() == 1 && lower.above.size() == 1) return 8;
+  return upper.is_bend() || lower.is_bend() ? 2 : 1;
 }
 
 Wish WishOf(const Rows& rows, uint32_t at, bool from_above, bool from_below) {
+  static const std::vector<uint32_t> kNobody;
   const RowNode& node = rows.nodes[at];
   double sum = 0, weight = 0;
-  auto add = [&](const std::vector<uint32_t>& others) {
-    for (uint32_t other : others) {
-      double pull = Pull(node, rows.nodes[other]);
-      sum += pull * rows.nodes[other].x;
-      weight += pull;
-    }
+  auto add = [&](double x, double pull) {
+    sum += pull * x;
+    weight += pull;
   };
-  if (from_above) add(node.above);
-  if (from_below) add(node.below);
+  for (uint32_t other : from_above ? node.above : kNobody) {
+    add(rows.nodes[other].x, Pull(rows.nodes[other], node));
+  }
+  for (uint32_t other : from_below ? node.below : kNobody) {
+    add(rows.nodes[other].x, Pull(node, rows.nodes[other]));
+  }
   return weight == 0 ? Wish{node.x, 0.1} : Wish{sum / weight, weight};
 }
 

@@ -99,11 +99,19 @@ std::string BoxText(const SvgInput& input, TaskIndex task, Phase phase, const Bo
   return text + "</g>\n";
 }
 
+bool HasEdgeAtFrame(const Layout& layout) {
+  const auto& blocks = layout.blocks.blocks;
+  return std::any_of(layout.routes.begin(), layout.routes.end(), [&](const Route& route) {
+    return blocks[route.parent].tasks.size() + blocks[route.child].tasks.size() > 2;
+  });
+}
+
 void WriteBoxes(const SvgInput& input, const std::vector<Phase>& phases, const TextSink& sink) {
   Layout layout = LayoutOf(input.shape, BoxWidth(input.graph));
   PhaseCounts counts;
   for (Phase phase : phases) counts.Add(phase);
-  const char* note = layout.frames.empty() ? "" : "; an arrow at a frame: for tasks in it";
+  const char* note =
+      HasEdgeAtFrame(layout) ? "; an arrow at a frame stands for edges of tasks in it" : "";
   sink(SvgHead(input, counts, note, layout.width, layout.height));
   WriteRoutes(input, layout, sink);
   for (const Box& frame : layout.frames) sink(RectText(frame, "class=\"g\" rx=\"8\"") + "\n");

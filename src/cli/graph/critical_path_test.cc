@@ -58,6 +58,8 @@ TEST(CriticalPath, HugeAndNegativeTimesDoNoHarm) {
   for (GraphTask& task : graph.tasks) task.planned = Duration::Max();
   CriticalPath critical = PathOf(graph);
   EXPECT_EQ(critical.total, Duration::Max());
+  EXPECT_EQ(critical.times[2].earliest, Duration::Max());
+  EXPECT_EQ(critical.path, (Tasks{0, 1, 2}));
   for (const TaskTimes& times : critical.times) EXPECT_EQ(times.slack(), Duration());
   for (GraphTask& task : graph.tasks) task.wall = Duration::Seconds(-5);
   EXPECT_EQ(PathOf(graph).total, Duration());

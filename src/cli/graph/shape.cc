@@ -46,9 +46,9 @@ void Shape::SetOrder() {
   }
   for (size_t at = 0; at < order_.size(); ++at) {
     uint32_t depth = depth_[order_[at]];
-    depths_ = std::max(depths_, depth + 1);
+    depths_ = depth + 1;
     for (TaskIndex child : children(order_[at])) {
-      depth_[child] = std::max(depth_[child], depth + 1);
+      depth_[child] = depth + 1;  // the last parent in the queue is the deepest
       if (--missing[child] == 0) order_.push_back(child);
       ++work_;
     }

@@ -21,7 +21,7 @@ class Shape {
   std::span<const TaskIndex> children(TaskIndex task) const { return children_.Of(task); }
   std::span<const TaskIndex> parents(TaskIndex task) const { return parents_.Of(task); }
   size_t edges() const { return children_.others.size(); }
-  // All tasks, parents before children.
+  // All tasks, those of lesser depth first.
   const std::vector<TaskIndex>& order() const { return order_; }
   // Edges of the longest path from a task without parents: 0 for those.
   uint32_t depth(TaskIndex task) const { return depth_[task]; }

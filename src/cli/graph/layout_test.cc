@@ -170,6 +170,14 @@ TEST(Layout, OfRandomGraphs) {
   }
 }
 
+TEST(Layout, StandsWideRowsUpright) {
+  Layout layout = Checked(MontageOf(14));
+  EXPECT_TRUE(layout.boxes[20].upright);
+  EXPECT_GT(layout.boxes[20].height, layout.boxes[20].width);
+  EXPECT_FALSE(layout.boxes.back().upright);
+  EXPECT_LT(layout.boxes.back().height, layout.boxes.back().width);
+}
+
 TEST(Layout, IsTheSameEachTime) {
   Shape shape = Shape::Of(RandomGraph(9, 100, 200, 30)).value();
   Layout a = LayoutOf(shape, kBoxWidth), b = LayoutOf(shape, kBoxWidth);

@@ -143,6 +143,11 @@ TEST(Svg, AnyNameIsSafe) {
   EXPECT_NE(SvgOf(graph).find("<title>a_name_that_is_rather_long: ready"), std::string::npos);
 }
 
+TEST(Svg, TurnsTheTextOfUprightBoxes) {
+  std::string svg = SvgOf(MontageOf(14));
+  EXPECT_EQ(CountIn(svg, "rotate(-90)"), 14u + 23u + 14u);
+}
+
 TEST(Svg, ShowsTheCriticalPath) {
   TaskGraph graph = Diamond();
   graph.tasks[2].wall = Duration::Seconds(1);

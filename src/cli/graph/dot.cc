@@ -31,8 +31,9 @@ std::string NodeLine(const GraphTask& task, TaskIndex index, Phase phase, const 
 
 void WriteDot(const TaskGraph& graph, const Shape& shape, const CriticalPath& critical,
               std::string_view title, const TextSink& sink) {
-  sink(fmt::format("digraph {} {{\n  node [shape=box, fontname=\"Helvetica\"];\n",
-                   DotQuoted(title)));
+  sink(fmt::format(
+      "digraph {{\n  graph [label={}, labelloc=t];\n  node [shape=box, fontname=\"Helvetica\"];\n",
+      DotQuoted(title)));
   std::vector<Phase> phases = PhasesOf(graph, shape);
   for (TaskIndex task = 0; task < shape.tasks(); ++task) {
     sink(NodeLine(graph.tasks[task], task, phases[task], critical.times[task]));

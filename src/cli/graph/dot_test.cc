@@ -22,7 +22,8 @@ TEST(Dot, OfADiamond) {
   graph.tasks[0].wall = Duration::Millis(1500);
   graph.tasks[2].state = TaskState::kFailed;
   EXPECT_EQ(DotOf(graph, "job 7"),
-            "digraph \"job 7\" {\n"
+            "digraph {\n"
+            "  graph [label=\"job 7\", labelloc=t];\n"
             "  node [shape=box, fontname=\"Helvetica\"];\n"
             "  t1 [label=\"a\", tooltip=\"a: succeeded, took 1.50 s, slack 0.00 s\", "
             "style=\"filled,solid\", fillcolor=\"#8fd3bd\", color=\"#00664b\"];\n"

@@ -10,7 +10,8 @@ namespace spate::cli {
 // EscapeForScreen has them, noncharacters as U+FFFD.
 std::string XmlText(std::string_view text);
 
-// Any bytes as a quoted string of Graphviz that means just them, quotes included.
+// Any bytes as a label of Graphviz that shows just them, quotes included. In a tooltip "\N" still
+// becomes the node's name, whatever is done to it.
 std::string DotQuoted(std::string_view text);
 
 }  // namespace spate::cli

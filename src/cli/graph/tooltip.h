@@ -1,0 +1,13 @@
+// What a drawing tells of a task when somebody points at it.
+#pragma once
+
+#include <string>
+
+#include "cli/graph/critical_path.h"
+
+namespace spate::cli {
+
+// Name, phase, times and slack, raw bytes of the name in it.
+std::string Tooltip(const GraphTask& task, Phase phase, const TaskTimes& times);
+
+}  // namespace spate::cli

@@ -85,6 +85,7 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
     case Command::kJobList:
     case Command::kJobInfo:
     case Command::kJobTasks:
+    case Command::kJobGraph:
     case Command::kJobCat:
     case Command::kJobTail:
     case Command::kJobForget:

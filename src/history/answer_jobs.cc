@@ -92,6 +92,7 @@ Status AddLog(const Source& source, store::History& history, JobDetails& details
   details.held = log->held;
   if (log->held != HoldReason::kNone && log->held_at.ns > 0) details.held_since = log->held_at;
   details.has_cancelled = !log->cancelled.empty();
+  details.edges = log->replay->job().graph().edge_count();
   if (!source.on_hub() || details.job.state == JobStanding::kFinished) return {};
   CorrectStanding(*log, details.job.state);
   auto set_aside = SetAsideOf(history, *log);

@@ -95,6 +95,7 @@ Result<TaskFacts> TaskLister::FactsFor(store::History& history, TaskTexts& texts
     auto command = texts.Command(task.index, 0);
     if (!command) return std::unexpected(std::move(command.error()));
     facts.command = Bounded(std::move(*command));
+    facts.name = texts.Name(task.index);
   }
   if (asked_.stderr_ends && task.last) {
     // Output that is damaged is no reason to tell nothing of the task.
@@ -166,6 +167,16 @@ void AddLine(JobAtHand& job, TaskDetails& details) {
   if (!job.source.on_hub()) details.row = std::move(*row);
 }
 
+// In words; of one that has left its list: none.
+std::optional<std::string> WhyCancelled(JobAtHand& job, TaskIndex index) {
+  const LogFacts::Cancelled* why = job.log.WhyCancelled(index);
+  if (why == nullptr) return std::nullopt;
+  if (!why->parent) return why->reason;
+  std::string name = job.texts.Name(*why->parent);
+  return fmt::format("it waited for task {}{}, which did not succeed", *why->parent + 1,
+                     name.empty() ? "" : " (" + name + ")");
+}
+
 Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   TaskDetails details;
   uint16_t slot = task.last ? task.last->record.end.slot : 0;
@@ -173,6 +184,7 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   auto command = job.texts.Command(task.index, slot);
   if (!command) return std::unexpected(std::move(command.error()));
   details.task.command = Bounded(std::move(*command));
+  details.task.name = job.texts.Name(task.index);
   auto attempts = job.history.Attempts(task.index);
   if (!attempts) return std::unexpected(std::move(attempts.error()));
   size_t notes = 0;
@@ -184,7 +196,7 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   AddFiles(job, details, slot);
   AddLine(job, details);
   if (const Needs* needs = job.log.NeedsOf(task.index)) details.needs = *needs;
-  if (const std::string* why = job.log.WhyCancelled(task.index)) details.why_cancelled = *why;
+  details.why_cancelled = WhyCancelled(job, task.index);
   auto live = std::ranges::find(job.live, task.index, &LiveTask::index);
   if (task.state == TaskState::kLeased && live != job.live.end()) details.live = *live;
   const JobSettings& settings = job.texts.settings();

@@ -1,13 +1,11 @@
 #include "history/log_facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 namespace spate::history {
 
-const std::string* LogFacts::WhyCancelled(TaskIndex index) const {
+const LogFacts::Cancelled* LogFacts::WhyCancelled(TaskIndex index) const {
   auto names = [&](const Cancelled& one) {
     return one.tasks.empty() ||
            std::any_of(one.tasks.begin(), one.tasks.end(), [&](TaskRange range) {
@@ -15,7 +13,7 @@ const std::string* LogFacts::WhyCancelled(TaskIndex index) const {
            });
   };
   auto found = std::find_if(cancelled.rbegin(), cancelled.rend(), names);
-  return found == cancelled.rend() ? nullptr : &found->reason;
+  return found == cancelled.rend() ? nullptr : &*found;
 }
 
 const Needs* LogFacts::NeedsOf(TaskIndex index) const {
@@ -34,9 +32,7 @@ Result<LogFacts> ReadLog(store::History& history) {
     if (trouble.set_aside && why != words.why_aside.end()) facts.set_aside.insert(*why);
   }
   for (const auto& [tasks, reason, parent] : words.cancelled) {
-    std::string why = reason.empty() ? "a person cancelled it" : reason;
-    if (parent) why = fmt::format("it waited for task {}, which did not succeed", *parent + 1);
-    facts.cancelled.push_back({tasks, std::move(why)});
+    facts.cancelled.push_back({tasks, reason.empty() ? "a person cancelled it" : reason, parent});
   }
   facts.replay = std::move(*replay);
   return facts;

@@ -23,10 +23,11 @@ struct LogFacts {
   struct Cancelled {
     std::vector<TaskRange> tasks;  // empty: the job
     std::string reason;            // in words
+    std::optional<TaskIndex> parent = {};  // or because this task did not succeed
   };
   std::vector<Cancelled> cancelled;
   // Why a cancelled task is; null: it has left its list.
-  const std::string* WhyCancelled(TaskIndex index) const;
+  const Cancelled* WhyCancelled(TaskIndex index) const;
   // What a task asks for; null when the journal does not tell.
   const Needs* NeedsOf(TaskIndex index) const;
 

@@ -21,6 +21,12 @@ Result<std::string> TaskTexts::Command(TaskIndex index, uint16_t slot) {
   return row;
 }
 
+std::string TaskTexts::Name(TaskIndex index) {
+  if (settings_.row_kind != RowKind::kDagTask || !compiled_) return "";
+  auto row = history_.RowText(index);
+  return row ? std::string((*compiled_)->Name(*row)) : "";
+}
+
 std::optional<TaskBody> TaskTexts::Body(TaskIndex index, uint16_t slot) {
   auto row = history_.RowText(index);
   if (!row || !compiled_) return std::nullopt;

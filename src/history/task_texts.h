@@ -18,6 +18,8 @@ class TaskTexts {
   TaskTexts(const Source& source, store::History& history);
   // As it is typed; where the job's settings cannot be read, the row's own text.
   Result<std::string> Command(TaskIndex index, uint16_t slot);
+  // What its list calls it; empty: nothing.
+  std::string Name(TaskIndex index);
   // Files and checks; nullopt where it cannot be told.
   std::optional<TaskBody> Body(TaskIndex index, uint16_t slot);
   const JobSettings& settings() const { return settings_; }

@@ -105,6 +105,7 @@ Status Check(const ListJobs& asked) {
   return asked.jobs ? CheckRanges("jobs.ranges", asked.jobs->ranges) : Status();
 }
 Status Check(const DescribeJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
+Status Check(const LookAtGraph& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const ListTasks& asked) { return Check(asked.tasks); }
 Status Check(const DescribeTasks& asked) { return Check(asked.tasks); }
 Status Check(const ReadOutput& asked) { return Check(asked.tasks); }

@@ -386,6 +386,18 @@ struct SumJobs {
   }
 };
 
+// The tasks of one job and who waits for whom, in as many answers as it takes: first all tasks, then
+// all edges.
+struct LookAtGraph {
+  static constexpr uint32_t kNumber = 50;
+  using Answer = GraphFacts;
+  JobSelector jobs;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
+  }
+};
+
 // ---- Changes -----------------------------------------------------------------------------------
 
 // For administrators.
@@ -621,7 +633,7 @@ struct UnknownQuestion {
 using Question =
     std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
                  ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
-                 ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
+                 ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs, LookAtGraph,
                  ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
                  Retry, Withdraw, TrustNodes, ResetCounts>;
 

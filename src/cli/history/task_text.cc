@@ -62,6 +62,7 @@ void AddTaskFields(JsonLine& line, JobId job, const TaskFacts& task) {
   line.Number("job", job.value).Number("task", int64_t{task.index} + 1);
   line.Text("state", StateWord(task.state));
   line.Number("attempts", task.attempts).Number("tries", task.tries);
+  if (!task.name.empty()) TextOrBase64(line, "name", task.name);
   TextOrBase64(line, "command", task.command);
 }
 

@@ -18,6 +18,8 @@ Result<int> CallVerb(HistoryCall& call) {
       return JobInfo(call);
     case Command::kJobTasks:
       return JobTasks(call);
+    case Command::kJobGraph:
+      return JobGraph(call);
     case Command::kJobCat:
       return JobCat(call);
     case Command::kJobTail:

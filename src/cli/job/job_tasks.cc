@@ -12,11 +12,12 @@
 namespace spate::cli {
 namespace {
 
-std::vector<Cell> RowOf(const TaskFacts& task) {
-  std::vector<Cell> cells = {{fmt::format("{}", uint64_t{task.index} + 1)},
-                             {task.is_next ? "next" : StateWord(task.state), ToneOf(task.state)},
-                             {task.attempts > 0 ? fmt::format("{}", task.tries) : ""},
-                             {EndText(task)}};
+std::vector<Cell> RowOf(const TaskFacts& task, bool named) {
+  std::vector<Cell> cells = {{fmt::format("{}", uint64_t{task.index} + 1)}};
+  if (named) cells.push_back({task.name});
+  cells.push_back({task.is_next ? "next" : StateWord(task.state), ToneOf(task.state)});
+  cells.push_back({task.attempts > 0 ? fmt::format("{}", task.tries) : ""});
+  cells.push_back({EndText(task)});
   bool ended = task.last.has_value();
   uint64_t peak = ended ? task.last->end.peak_memory : 0;
   cells.push_back({ended ? FormatDuration(task.last->end.wall) : ""});
@@ -44,6 +45,7 @@ class TaskLister {
   const bool titles_;
   uint64_t printed_ = 0;
   JobId job_;
+  bool named_ = false;  // its tasks have names
   std::optional<Table> table_;
 };
 
@@ -54,14 +56,16 @@ void TaskLister::Begin(const wire::TasksListed& listed) {
     std::string title = fmt::format("job {}  {}", listed.job.value, EscapeForScreen(listed.name));
     call_.Put(fmt::format("{}{}\n", printed_ > 0 ? "\n" : "", CutToWidth(title, call_.width())));
   }
-  table_.emplace(std::vector<Column>{{"TASK", Align::kRight},
-                                     {"STATE"},
-                                     {"TRIES", Align::kRight},
-                                     {"END", Align::kLeft, 12},
-                                     {"WALL", Align::kRight},
-                                     {"MEMORY", Align::kRight},
-                                     {"COMMAND", Align::kLeft, 12}},
-                 call_.width(), call_.environment().colour,
+  std::vector<Column> columns = {{"TASK", Align::kRight},
+                                 {"STATE"},
+                                 {"TRIES", Align::kRight},
+                                 {"END", Align::kLeft, 12},
+                                 {"WALL", Align::kRight},
+                                 {"MEMORY", Align::kRight},
+                                 {"COMMAND", Align::kLeft, 12}};
+  named_ = !listed.tasks.empty() && !listed.tasks.front().name.empty();
+  if (named_) columns.insert(columns.begin() + 1, {"NAME", Align::kLeft, 8});
+  table_.emplace(std::move(columns), call_.width(), call_.environment().colour,
                  [this](std::string_view text) { call_.Put(text); });
 }
 
@@ -77,7 +81,7 @@ void TaskLister::Print(const wire::TasksListed& listed) {
   if (call_.human() && listed.job != job_) Begin(listed);
   for (const TaskFacts& task : listed.tasks) {
     if (call_.human()) {
-      table_->Add(RowOf(task));
+      table_->Add(RowOf(task, named_));
     } else {
       PrintLine(listed.job, task);
     }

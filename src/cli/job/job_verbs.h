@@ -14,6 +14,7 @@ namespace spate::cli {
 Result<int> JobList(HistoryCall& call);
 Result<int> JobInfo(HistoryCall& call);
 Result<int> JobTasks(HistoryCall& call);
+Result<int> JobGraph(HistoryCall& call);
 Result<int> JobCat(HistoryCall& call);
 Result<int> JobTail(HistoryCall& call);
 Result<int> Report(HistoryCall& call);

@@ -19,7 +19,7 @@ constexpr CommandSet kHere = Bit(Command::kRun) | Bit(Command::kJobRetry);
 constexpr CommandSet kRuns = kHere | Bit(Command::kSubmit);
 constexpr CommandSet kNodeNeeds = Bit(Command::kSubmit) | Bit(Command::kJobRetry);
 constexpr CommandSet kTables = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
-                               Bit(Command::kJobTasks) | Bit(Command::kTaskInfo) |
+                               Bit(Command::kJobTasks) | Bit(Command::kJobGraph) | Bit(Command::kTaskInfo) |
                                Bit(Command::kTaskExplain) | Bit(Command::kStateCheck) |
                                Bit(Command::kStateSalvage) | Bit(Command::kHubBackup) |
                                Bit(Command::kHubRestore) | Bit(Command::kReport);
@@ -40,7 +40,8 @@ constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) 
 // They speak to a hub, always or when they are told to.
 constexpr CommandSet kHubOnly = kSubmits | kOfNodes | kOfJobs | kOfHub;
 constexpr CommandSet kHistory = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
-                                Bit(Command::kJobTasks) | Bit(Command::kJobCat) |
+                                Bit(Command::kJobTasks) | Bit(Command::kJobGraph) |
+                                Bit(Command::kJobCat) |
                                 Bit(Command::kJobTail) | Bit(Command::kJobRetry) |
                                 Bit(Command::kJobForget) | Bit(Command::kTaskInfo) |
                                 Bit(Command::kTaskExplain) | Bit(Command::kReport);
@@ -591,6 +592,17 @@ constexpr OptionDef kOptions[] = {
      .complete = Complete::kWords,
      .words = "queued running succeeded failed cancelled unknown finished stopped interrupted "
               "damaged held"},
+    {.id = Opt::kSvg,
+     .names = "svg",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kJobGraph),
+     .help = "an SVG picture, to standard output",
+     .more = "A box for each of up to 3,000 tasks; of more, a bar for each depth."},
+    {.id = Opt::kDot,
+     .names = "dot",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kJobGraph),
+     .help = "text for Graphviz, to standard output"},
     {.id = Opt::kStream,
      .names = "stream",
      .argument = "WHICH",

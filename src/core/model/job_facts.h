@@ -139,6 +139,7 @@ struct JobDetails {
   std::vector<FailureFacts> failures;  // the most frequent first
   uint64_t bytes = 0;                  // on disk: a run's folder, a hub's output of the job
   bool for_admin = false;              // who asks is an administrator of the hub
+  uint64_t edges = 0;                  // among its tasks
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -152,6 +153,7 @@ struct JobDetails {
     visit(9, "failures", self.failures);
     visit(10, "bytes", self.bytes);
     visit(11, "for_admin", self.for_admin);
+    visit(12, "edges", self.edges);
   }
 };
 
@@ -184,6 +186,7 @@ struct TaskFacts {
   std::optional<AttemptFacts> last;
   std::string command;     // as it is typed
   std::string stderr_end;  // the last KB of the last attempt's, where that was asked for
+  std::string name;        // as its list calls it; empty: it has none, or only its number was asked
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "index", self.index);
@@ -194,6 +197,34 @@ struct TaskFacts {
     visit(6, "last", self.last);
     visit(7, "command", self.command);
     visit(8, "stderr_end", self.stderr_end);
+    visit(9, "name", self.name);
+  }
+};
+
+// Some tasks of a job, in columns, and some of the edges among all of them.
+struct GraphFacts {
+  JobId job;
+  std::string name;     // the job's
+  TaskIndex first = 0;  // of these tasks
+  std::vector<std::string> names;
+  std::vector<uint32_t> states;   // TaskState
+  std::vector<uint32_t> running;  // 1: it has started
+  std::vector<Duration> walls;    // of the last attempt; below zero: none has ended
+  std::vector<Duration> planned;  // zero: not told
+  std::vector<uint32_t> parents;  // of edges, pairs with `children`
+  std::vector<uint32_t> children;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "name", self.name);
+    visit(3, "first", self.first);
+    visit(4, "names", self.names);
+    visit(5, "states", self.states);
+    visit(6, "running", self.running);
+    visit(7, "walls", self.walls);
+    visit(8, "planned", self.planned);
+    visit(9, "parents", self.parents);
+    visit(10, "children", self.children);
   }
 };
 

@@ -27,7 +27,7 @@ class GraphTeller {
   Status Tell() {
     auto log = ReadLog(history_);
     if (!log) return std::unexpected(std::move(log.error()));
-    FindRunning(*log);
+    FindRunning();
     Status status;
     auto visited = history_.Tasks({}, [&](const store::TaskSummary& task) {
       Add(task, log->NeedsOf(task.index));
@@ -43,7 +43,7 @@ class GraphTeller {
 
  private:
   // On this machine by its processes; on a hub what is leased counts.
-  void FindRunning(const LogFacts&) {
+  void FindRunning() {
     const store::JobSummary& job = history_.summary();
     if (!job.owner) return;
     auto live =
@@ -57,7 +57,7 @@ class GraphTeller {
     answer_.names.push_back(texts_.Name(task.index));
     answer_.states.push_back(static_cast<uint32_t>(task.state));
     answer_.running.push_back(leased && (running_.empty() || running_.contains(task.index)));
-    answer_.walls.push_back(task.last ? task.last->record.end.wall : Duration{-1});
+    answer_.walls.push_back(task.last ? task.last->record.end.wall : Duration{});
     answer_.planned.push_back(needs == nullptr ? Duration{} : needs->time);
     names_bytes_ += answer_.names.back().size();
   }

@@ -95,6 +95,7 @@ bool IsOfHistory(cli::Command command) {
     case Command::kJobList:
     case Command::kJobInfo:
     case Command::kJobTasks:
+    case Command::kJobGraph:
     case Command::kJobCat:
     case Command::kJobTail:
     case Command::kReport:

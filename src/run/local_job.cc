@@ -499,7 +499,9 @@ Result<int> LocalJob::Run(bool resumed) {
   keep.keep_size = options_.keep.bytes;
   keep.at_most_every = Duration::Seconds(600);
   (void)store::Prune(state_dir_, keep, loop_->Now());  // tidying is never worth a failed run
-  (*view)->OnFinish({how, counts(), loop_->Now(), session_->cancelled()});
+  // In a graph what is cancelled waited for what failed, as a rule.
+  bool cancelled = session_->cancelled() || settings_->row_kind == RowKind::kDagTask;
+  (*view)->OnFinish({how, counts(), loop_->Now(), cancelled});
   ShowRest(screen);
   if (broken_) (void)cli::ReportError(*broken_);
   TellRestOfInput();

@@ -11,19 +11,16 @@
 #include "cli/graph/dot.h"
 #include "cli/graph/svg.h"
 #include "cli/history/select.h"
+#include "cli/job/job_graph.h"
 #include "cli/job/job_verbs.h"
+#include "cli/table/text_width.h"
+#include "cli/text/end_text.h"
 #include "cli/view/json_fields.h"
 
 namespace spate::cli {
 namespace {
 
 constexpr uint32_t kMostDepths = 30;  // lines
-
-struct JobGraphFacts {
-  JobId job;
-  std::string name;
-  TaskGraph graph;
-};
 
 void Take(const GraphFacts& some, JobGraphFacts& all) {
   all.job = some.job;
@@ -35,12 +32,32 @@ void Take(const GraphFacts& some, JobGraphFacts& all) {
                    .wall = {},
                    .planned = {}};
     if (task.name.empty()) task.name = fmt::format("{}", all.graph.tasks.size() + 1);
-    if (some.walls.at(i).ns >= 0) task.wall = some.walls[i];
+    if (some.walls.at(i).ns > 0) task.wall = some.walls[i];
     if (some.planned.at(i).ns > 0) task.planned = some.planned[i];
     all.graph.tasks.push_back(std::move(task));
   }
   for (size_t i = 0; i < some.parents.size(); ++i) {
     all.graph.edges.push_back({some.parents[i], some.children.at(i)});
+  }
+}
+
+// A line for each task.
+void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape) {
+  for (TaskIndex i = 0; i < facts.graph.tasks.size(); ++i) {
+    const GraphTask& task = facts.graph.tasks[i];
+    if (call.form() == OutputForm::kQuiet) {
+      call.Put(fmt::format("{}.{}\n", facts.job.value, i + 1));
+      continue;
+    }
+    std::string parents;
+    for (TaskIndex parent : shape.parents(i)) {
+      parents += fmt::format("{}{}", parents.empty() ? "" : ",", parent + 1);
+    }
+    JsonLine line = TypedLine("graph_task");
+    line.Number("job", facts.job.value).Number("task", int64_t{i} + 1);
+    TextOrBase64(line, "name", task.name);
+    line.Text("state", TaskStateName(task.state)).Number("depth", shape.depth(i));
+    call.Put(line.Raw("parents", "[" + parents + "]"));
   }
 }
 
@@ -61,18 +78,26 @@ void PrintText(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape
 
 }  // namespace
 
+Result<JobGraphFacts> AskGraph(HistoryCall& call, JobSelector job) {
+  JobGraphFacts facts;
+  auto told = call.Ask(wire::LookAtGraph{std::move(job)},
+                       [&](const GraphFacts& some) { Take(some, facts); });
+  if (!told) return std::unexpected(std::move(told.error()));
+  return facts;
+}
+
 Result<int> JobGraph(HistoryCall& call) {
   auto jobs = SelectJobs(call.words().words);
   if (!jobs) return std::unexpected(std::move(jobs.error()));
-  JobGraphFacts facts;
-  auto told = call.Ask(wire::LookAtGraph{std::move(*jobs)}, [&](const GraphFacts& some) {
-    if (call.form() == OutputForm::kJson) return call.Put(JsonOf("graph", some));
-    Take(some, facts);
-  });
-  if (!told) return std::unexpected(std::move(told.error()));
-  if (call.form() == OutputForm::kJson) return kExitSuccess;
+  auto asked = AskGraph(call, std::move(*jobs));
+  if (!asked) return std::unexpected(std::move(asked.error()));
+  const JobGraphFacts& facts = *asked;
   auto shape = Shape::Of(facts.graph);
   if (!shape) return std::unexpected(std::move(shape.error()));
+  if (!call.human()) {
+    PrintLines(call, facts, *shape);
+    return kExitSuccess;
+  }
   const std::string title = fmt::format("job {}  {}", facts.job.value, facts.name);
   const TextSink put = [&](std::string_view text) { call.Put(text); };
   if (call.words().Has(Opt::kSvg)) {

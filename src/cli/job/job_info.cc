@@ -9,6 +9,8 @@
 #include "cli/history/job_text.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
+#include "cli/graph/critical_path.h"
+#include "cli/job/job_graph.h"
 #include "cli/job/job_verbs.h"
 #include "cli/table/page.h"
 #include "cli/text/end_text.h"
@@ -215,6 +217,24 @@ void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
   }
 }
 
+// Nothing of a job without edges. What cannot be told is left out.
+void PrintGraph(HistoryCall& call, const JobDetails& details, Page& page) {
+  if (details.edges == 0) return;
+  const uint32_t job = details.job.job.value;
+  page.Field("graph", fmt::format("{} (spate job graph{} {})", CountOf(details.edges, "edge"),
+                                  call.StateOption(), job));
+  auto asked = AskGraph(call, JobSelector{.ranges = {{job, job, 1}}});
+  if (!asked) return;
+  auto shape = Shape::Of(asked->graph);
+  if (!shape) return;
+  const CriticalPath critical = CriticalPathOf(asked->graph, *shape);
+  const char* label = "critical";
+  for (const std::string& line :
+       CriticalPathLines(critical, asked->graph, PhasesOf(asked->graph, *shape))) {
+    page.Field(std::exchange(label, ""), line);
+  }
+}
+
 void PrintPage(HistoryCall& call, const JobDetails& details, const Waits& waits) {
   const JobFacts& job = details.job;
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
@@ -226,6 +246,7 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const Waits& waits)
   } else {
     PrintWho(call, details, page);
     PrintTasks(call, details, page);
+    PrintGraph(call, details, page);
     PrintSetAside(details, page);
   }
   if (job.path) {
@@ -344,17 +365,21 @@ Result<int> JobInfo(HistoryCall& call) {
   auto jobs = SelectJobs(call.words().words);
   if (!jobs) return std::unexpected(std::move(jobs.error()));
   Waits waits = AskWhatWaits(call, *jobs);
-  bool first = true;
-  auto told = call.Ask(wire::DescribeJobs{std::move(*jobs)}, [&](const JobDetails& details) {
+  std::vector<JobDetails> pages;  // a page asks more, when all of this was heard
+  auto told = call.Ask(wire::DescribeJobs{std::move(*jobs)}, [&](JobDetails details) {
     if (call.form() == OutputForm::kQuiet) {
       call.Put(fmt::format("{}\n", details.job.job.value));
     } else if (call.form() == OutputForm::kJson) {
       PrintJson(call, details, waits);
     } else {
-      if (!std::exchange(first, false)) call.Put("\n");
-      PrintPage(call, details, waits);
+      pages.push_back(std::move(details));
     }
   });
+  bool first = true;
+  for (const JobDetails& details : pages) {
+    if (!std::exchange(first, false)) call.Put("\n");
+    PrintPage(call, details, waits);
+  }
   return told ? Result<int>(kExitSuccess) : std::unexpected(std::move(told.error()));
 }
 

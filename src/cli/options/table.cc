@@ -300,7 +300,7 @@ constexpr OptionDef kOptions[] = {
      .argument = "WHICH",
      .group = Group::kSources,
      .commands = kRunOnly,
-     .help = "what the file is: list or dag (default: dag for *.dag)",
+     .help = "what the file is, list or dag (dag for *.dag)",
      .more = "list is a job list; dag is a graph of tasks as pegasus-mpi-cluster reads it "
              "(docs/formats/dag.md): one file, without -k, --order and --follow.",
      .complete = Complete::kWords,

@@ -171,10 +171,10 @@ TEST(FindCommandTest, FindsNounAndVerb) {
   EXPECT_EQ(find({"run", "x"}), "run 1");
   EXPECT_EQ(find({"job", "list"}), "job list 2");
   EXPECT_EQ(find({"job"}),
-            "spate job is followed by list, info, tasks, cat, tail, get, retry, forget, "
+            "spate job is followed by list, info, tasks, graph, cat, tail, get, retry, forget, "
             "wait, progress, cancel, hold, release, set, add, close");
   EXPECT_EQ(find({"job", "lst"}),
-            "'lst': spate job is followed by list, info, tasks, cat, tail, get, retry, forget, "
+            "'lst': spate job is followed by list, info, tasks, graph, cat, tail, get, retry, forget, "
             "wait, progress, cancel, hold, release, set, add, close; did you mean "
             "list?");
   EXPECT_EQ(find({"rn"}), "'rn' is not a command of spate; did you mean run?");

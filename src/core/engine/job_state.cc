@@ -268,6 +268,7 @@ JobState::Queue& JobState::Enqueue(TaskIndex index, uint8_t part, Stirred& stirr
   uint32_t request = RequestOf(index);
   CountWaiting(request, 1);
   stirred.Add(id_, request);
+  if (part != kWaits && GoesBeforeOthers(request)) stirred.Rise(id_, request);
   return queues_[request];
 }
 
@@ -348,10 +349,7 @@ void JobState::Block(TaskIndex index, Stirred& stirred) {
 
 void JobState::Unblock(TaskIndex index, Stirred& stirred) {
   if (!Blocked(index) || graph_.Left(index) > 0) return;
-  Queue& queue = Enqueue(index, kReadied, stirred);
-  queue.readied.Edit().Push(index, ++readied_);
-  auto request = static_cast<uint32_t>(&queue - queues_.data());
-  if (GoesBeforeOthers(request)) stirred.Rise(id_, request);
+  Enqueue(index, kReadied, stirred).readied.Edit().Push(index, ++readied_);
 }
 
 void JobState::Link(const std::vector<Edge>& edges, Stirred& stirred) {

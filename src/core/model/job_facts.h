@@ -209,7 +209,7 @@ struct GraphFacts {
   std::vector<std::string> names;
   std::vector<uint32_t> states;   // TaskState
   std::vector<uint32_t> running;  // 1: it has started
-  std::vector<Duration> walls;    // of the last attempt; below zero: none has ended
+  std::vector<Duration> walls;    // of the last attempt; zero: none has ended
   std::vector<Duration> planned;  // zero: not told
   std::vector<uint32_t> parents;  // of edges, pairs with `children`
   std::vector<uint32_t> children;

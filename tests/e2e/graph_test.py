@@ -1,0 +1,190 @@
+"""Graphs of tasks (DAG files): here and on a hub, failures, retries, changes, kills, bad input."""
+import json
+import os
+import random
+import signal
+import subprocess
+import xml.dom.minidom
+
+from cluster import cluster_of
+from harness import DEADLINE, Place, SPATE, main, wait, want
+
+EDGES = "EDGE A B\nEDGE A C\nEDGE B D\nEDGE C D"
+
+
+def diamond(place, c="true", d="", name="d.dag"):
+    """Each task says that it ran; C may fail."""
+    tasks = [f'TASK {t} {more} /bin/sh -c "echo {t} >> ran; {end}"'
+             for t, more, end in (("A", "", "true"), ("B", "", "true"), ("C", "", c), ("D", d, "true"))]
+    place.write(name, *tasks, EDGES)
+
+
+def states(place, job="last", command="job graph", **options):
+    out, _ = place.run(job, "--json", command=command, **options)
+    return {task["name"]: task["state"] for task in map(json.loads, out.splitlines())}
+
+
+def check_order(ran, edges=(("A", "B"), ("A", "C"), ("B", "D"), ("C", "D"))):
+    for parent, child in edges:
+        want(ran.index(parent) < ran.index(child), ran)
+
+
+def test_a_task_starts_after_its_parents(place: Place):
+    diamond(place)
+    _, err = place.run("d.dag")
+    want("4 tasks: 4 succeeded" in err, err)
+    ran = place.lines("ran")
+    want(sorted(ran) == ["A", "B", "C", "D"], ran)
+    check_order(ran)
+
+
+def test_what_waits_for_a_failed_task_is_cancelled_and_retried_with_it(place: Place):
+    diamond(place, c="test -e fixed")
+    _, err = place.run("d.dag", code=1)
+    want("1 failed, 1 cancelled" in err and "spate job retry 1" in err, err)
+    want(states(place) == {"A": "succeeded", "B": "succeeded", "C": "failed", "D": "cancelled"},
+         states(place))
+    out, _ = place.run("last.4", command="task explain")
+    want("it waited for task 3 (C), which did not succeed" in out, out)
+    place.write("fixed")
+    place.run("last", command="job retry")
+    want(sorted(place.lines("ran")) == ["A", "B", "C", "C", "D"], place.lines("ran"))
+    want(set(states(place).values()) == {"succeeded"}, states(place))
+
+
+def test_resume_runs_what_changed_and_what_waits_for_it(place: Place):
+    diamond(place)
+    place.run("d.dag")
+    diamond(place, c="echo other >> ran")
+    _, err = place.run("--resume", "d.dag")
+    want("2 new tasks" in err, err)
+    want(place.lines("ran")[4:] == ["C", "other", "D"], place.lines("ran"))
+    # An edge more: D waits for a new task as well.
+    before = len(place.lines("ran"))
+    with open(os.path.join(place.dir, "d.dag"), "a") as file:
+        file.write('TASK E /bin/sh -c "echo E >> ran"\nEDGE E D\n')
+    place.run("--resume", "d.dag")
+    want(place.lines("ran")[before:] == ["E", "D"], place.lines("ran")[before:])
+    _, err = place.run("--resume", "d.dag")
+    want("nothing left to do" in err, err)
+
+
+def test_priorities_and_needs_are_the_tasks_own(place: Place):
+    place.write("p.dag", *(f'TASK T{i} -p {i} /bin/sh -c "echo {i} >> ran"' for i in range(5)),
+                'TASK X -t 3 -p 9 /bin/sh -c "echo X >> ran; exit 1"')
+    place.run("-j", "1", "p.dag", code=1)
+    ran = place.lines("ran")
+    want([each for each in ran if each != "X"] == ["4", "3", "2", "1", "0"], ran)
+    # What a slot had begun goes on; what only waits behind it does not go before a task tried again.
+    want(ran[0] == "X" and ran.count("X") == 3 and ran.index("0") > 5, ran)
+    place.write("big.dag", "TASK A true", "TASK B -c 100000 true")
+    _, err = place.run("big.dag", code=2)
+    want("big.dag:2: it needs 100000 cpus" in err and "nothing was started" in err, err)
+
+
+def test_a_graph_is_refused_whole(place: Place):
+    for text, told in (
+            ("TASK A true\nEDGE A A\n", "bad.dag:2: the tasks wait for one another in a circle: A -> A"),
+            ("TASK A true\nEDGE A B\n", "bad.dag:2: No such task: B"),
+            ("TASK A true\nTASK A true\n", "bad.dag:2: Duplicate task: A"),
+            ("TASK A -m 5\n", "bad.dag:1: Invalid TASK record: TASK A -m 5"),
+            ("job A\n", "bad.dag:1: Invalid DAG record: job A"),
+            ("TASK A -f V=x true\n", "task A forwards data")):
+        place.write("bad.dag", text)
+        _, err = place.run("bad.dag", code=2)
+        want(told in err and "nothing was started" in err, (text, err))
+    place.write("ok.dag", "TASK A touch ran")
+    for words, told in ((("-k", "ok.dag"), "--keep-order"), (("--follow", "ok.dag"), "--follow"),
+                        (("--order", "shuffle", "ok.dag"), "--order"),
+                        (("ok.dag", "ok.dag"), "one DAG file")):
+        _, err = place.run(*words, code=2)
+        want(told in err, err)
+    want(not place.lines("ran"), place.lines("ran"))
+    # By its suffix or by word, never by guess.
+    place.write("plain", "TASK A touch ran")
+    place.run("plain", code=1)
+    want(not place.lines("ran"), place.lines("ran"))
+    place.run("--format", "dag", "plain")
+    want(os.path.exists(os.path.join(place.dir, "ran")), "it did not run")
+
+
+def random_graph(place, tasks, name):
+    """Tasks that each look whether their parents have ended, and its edges."""
+    rng = random.Random(7)
+    lines, edges = [], []
+    for i in range(tasks):
+        parents = sorted(set(rng.randrange(max(0, i - 20), i) for _ in range(rng.randrange(3)))) if i else []
+        look = " && ".join(f"test -e done/{p}" for p in parents) or "true"
+        lines.append(f'TASK T{i} /bin/sh -c "{look} || echo T{i} >> early; echo {i} >> ran; : > done/{i}"')
+        edges += [f"EDGE T{p} T{i}" for p in parents]
+    os.makedirs(os.path.join(place.dir, "done"), exist_ok=True)
+    place.write(name, *lines, *edges)
+
+
+def test_a_killed_run_goes_on(place: Place):
+    random_graph(place, 300, "r.dag")
+    for kills in range(4):
+        run = subprocess.Popen([SPATE, "run", "--resume", "r.dag"], cwd=place.dir, env=place.env,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+        wait(lambda: len(place.lines("ran")) > 40 * (kills + 1) or run.poll() is not None, "it runs")
+        run.send_signal(signal.SIGKILL)
+        run.wait(DEADLINE)
+    place.run("--resume", "r.dag")
+    want(set(states(place).values()) == {"succeeded"}, states(place))
+    want(not place.lines("early"), place.lines("early"))
+    want(set(place.lines("ran")) == {str(i) for i in range(300)}, "some never ran")
+
+
+def test_a_hub_runs_it_and_its_kill_loses_nothing(place: Place):
+    random_graph(place, 200, "r.dag")
+    diamond(place, c="exit 3")
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    job = cluster.submit("r.dag")
+    wait(lambda: len(place.lines("ran")) > 30, "it runs")
+    cluster.kill_hub()
+    cluster.start_hub()
+    cluster.spate("job wait", job)
+    want(set(states(place, job).values()) == {"succeeded"}, states(place, job))
+    want(not place.lines("early"), place.lines("early"))
+    out, _ = cluster.spate("job info", job)
+    want("edges (spate job graph" in out and "critical" in out, out)
+    failed = cluster.submit("d.dag")
+    cluster.spate("job wait", failed, code=1)
+    want(states(place, failed)["D"] == "cancelled", states(place, failed))
+    out, _ = cluster.spate("task explain", f"{failed}.4")
+    want("it waited for task 3 (C)" in out, out)
+
+
+def test_a_hub_tells_what_a_task_waits_for(place: Place):
+    place.write("w.dag", 'TASK A /bin/sh -c "until test -e go; do sleep 0.02; done"', "TASK B true",
+                "TASK C true", "EDGE A C", "EDGE B C")
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    job = cluster.submit("w.dag")
+    wait(lambda: states(place, job)["B"] == "succeeded", "B ends")
+    out, _ = cluster.spate("task explain", f"{job}.3")
+    want("it waits for 1 of 2 parents: task 1" in out, out)
+    place.write("go")
+    cluster.spate("job wait", job)
+
+
+def test_the_picture(place: Place):
+    diamond(place)
+    place.run("d.dag")
+    out, _ = place.run("last", command="job graph")
+    want("4 tasks, 4 edges" in out and "critical path" in out, out)
+    svg, _ = place.run("last", "--svg", command="job graph")
+    boxes = xml.dom.minidom.parseString(svg).getElementsByTagName("title")
+    want(sum(box.firstChild.data.startswith(("A", "B", "C", "D")) for box in boxes) == 4, svg)
+    dot, _ = place.run("last", "--dot", command="job graph")
+    want(dot.startswith("digraph") and "t1 -> t2" in dot, dot)
+    place.write("jobs.lst", "true", "true")
+    place.run("jobs.lst")
+    out, _ = place.run("last", command="job graph")
+    want("2 tasks, 0 edges" in out, out)
+
+
+if __name__ == "__main__":
+    main(globals())

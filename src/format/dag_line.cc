@@ -3,25 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 
 namespace spate::format {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
-constexpr size_t kShown = 1000;  // bytes of a line in an error
+constexpr size_t kShown = 200;  // bytes of a line or a word in an error
 
 std::unexpected<Error> Invalid(std::string text) {
   return Fail(ErrorKind::kInvalid, std::move(text));
 }
 
 std::unexpected<Error> InvalidRecord(const char* kind, std::string_view line) {
-  bool cut = line.size() > kShown;
-  return Invalid(fmt::format("Invalid {} record: {}{}", kind, line.substr(0, kShown),
-                             cut ? "..." : ""));
+  return Invalid(InvalidDagRecord(kind, line));
 }
 
 std::string_view TakeWord(std::string_view& text) {
@@ -56,17 +53,18 @@ bool TakeArgument(std::string_view& text, std::string& argument) {
   return true;
 }
 
-// As scanf reads numbers: what follows one does not matter.
-std::optional<double> ReadFloat(const std::string& text) {
+// As scanf reads numbers: blanks may stand before one, and what follows it does not matter.
+std::optional<float> ReadFloat(const std::string& text) {
   char* end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  return end == text.c_str() || !std::isfinite(value) ? std::nullopt : std::optional(value);
+  float value = std::strtof(text.c_str(), &end);
+  return end == text.c_str() || std::isnan(value) ? std::nullopt : std::optional(value);
 }
-std::optional<int32_t> ReadInt(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int32_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? std::optional(value) : std::nullopt;
+std::optional<int32_t> ReadInt(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  long value = std::strtol(text.c_str(), &end, 10);
+  bool fits = errno == 0 && value >= INT32_MIN && value <= INT32_MAX;
+  return end == text.c_str() || !fits ? std::nullopt : std::optional(static_cast<int32_t>(value));
 }
 
 class TaskParser {
@@ -106,22 +104,24 @@ class TaskParser {
     auto option = std::ranges::find_if(
         kOptions, [&](const Option& each) { return word == each.letter || word == each.name; });
     if (option == std::end(kOptions)) {
-      return Invalid(fmt::format("Invalid argument '{}' for task {}", word, task_.name));
+      return Invalid(fmt::format("Invalid argument '{}' for task {}", Shown(word), Name()));
     }
     std::string value;
     if (!TakeArgument(text, value)) {
       return Invalid(fmt::format("{}/{} requires {} for task {}", option->letter, option->name,
-                                 option->value, task_.name));
+                                 option->value, Name()));
     }
     return (this->*option->read)(*option, value);
   }
 
   std::unexpected<Error> InvalidValue(const char* what, const std::string& value) const {
-    return Invalid(fmt::format("Invalid {} '{}' for task {}", what, value, task_.name));
+    return Invalid(fmt::format("Invalid {} '{}' for task {}", what, Shown(value), Name()));
   }
   std::unexpected<Error> Negative(const char* what) const {
-    return Invalid(fmt::format("Negative {} not allowed for task {}", what, task_.name));
+    return Invalid(fmt::format("Negative {} not allowed for task {}", what, Name()));
   }
+  std::string Name() const { return ShownInDag(task_.name); }
+  static std::string Shown(std::string_view word) { return ShownInDag(word); }
 
   template <typename T>
   Status ReadAmount(const char* what, double most, const std::string& value,
@@ -133,7 +133,7 @@ class TaskParser {
     return {};
   }
   Status ReadMemory(const Option&, const std::string& value) {
-    return ReadAmount("memory requirement", 1e12, value, task_.memory_mb);
+    return ReadAmount("memory requirement", 1e9, value, task_.memory_mb);
   }
   Status ReadCpus(const Option&, const std::string& value) {
     return ReadAmount("CPU requirement", 1e6, value, task_.cpus);
@@ -152,9 +152,9 @@ class TaskParser {
   }
   Status ReadForward(const Option& option, const std::string& value) {
     size_t equals = value.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == value.size()) {
+    if (equals == std::string::npos) {
       return Invalid(fmt::format("{}/{} format should be {} for task {}: {}", option.letter,
-                                 option.name, option.value, task_.name, value));
+                                 option.name, option.value, Name(), Shown(value)));
     }
     auto& all = option.letter == "-f" ? task_.pipe_forwards : task_.file_forwards;
     std::string from = value.substr(0, equals);
@@ -173,6 +173,14 @@ class TaskParser {
 };
 
 }  // namespace
+
+std::string ShownInDag(std::string_view text) {
+  return fmt::format("{}{}", text.substr(0, kShown), text.size() > kShown ? "..." : "");
+}
+
+std::string InvalidDagRecord(const char* kind, std::string_view line) {
+  return fmt::format("Invalid {} record: {}", kind, ShownInDag(line));
+}
 
 std::string_view TrimDagLine(std::string_view line) {
   constexpr std::string_view kAround = " \t\r";

@@ -43,6 +43,10 @@ bool IsEdgeRecord(std::string_view line);
 // The second word of a record; empty: it has none.
 std::string_view DagTaskName(std::string_view line);
 
+// A text in an error: its beginning.
+std::string ShownInDag(std::string_view text);
+std::string InvalidDagRecord(const char* kind, std::string_view line);
+
 // Of a TASK record, trimmed. `name` points into it.
 Result<DagTask> ParseDagTask(std::string_view line);
 // The names of an EDGE record; the child is all that follows the parent.

@@ -21,8 +21,8 @@ struct LogFacts {
   // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
   // list is not among it.
   struct Cancelled {
-    std::vector<TaskRange> tasks;  // empty: the job
-    std::string reason;            // in words
+    std::vector<TaskRange> tasks;          // empty: the job
+    std::string reason;                    // in words
     std::optional<TaskIndex> parent = {};  // or because this task did not succeed
   };
   std::vector<Cancelled> cancelled;

@@ -235,8 +235,7 @@ void LocalJob::SetTasks(const cli::TaskList& tasks, JobSettings settings,
   plan.order = std::move(order);
   plan.policy = options_.policy;
   requests_ = tasks.requests;
-  session_->Post(
-      engine::SubmitJob{.job = id(), .plan = std::move(plan), .edges = tasks.edges});
+  session_->Post(engine::SubmitJob{.job = id(), .plan = std::move(plan), .edges = tasks.edges});
 }
 
 void LocalJob::AppendRows(std::vector<std::string> rows) {

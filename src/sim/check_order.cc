@@ -85,8 +85,9 @@ class OrderCheck final : public Checker {
       if (offer == offers_.end() || !TakesUser(offer->second, job.user)) return false;
       if (drained_.contains(node) || sick_.contains(node)) return false;
       if (avoided_.contains({leased.job, node})) return false;
-      return std::all_of(job.requests.begin(), job.requests.end(),
-                         [&](const TaskClass& wanted) { return FitCount(offer->second, wanted.needs) > 0; });
+      return std::all_of(job.requests.begin(), job.requests.end(), [&](const TaskClass& wanted) {
+        return FitCount(offer->second, wanted.needs) > 0;
+      });
     });
   }
 

@@ -204,10 +204,9 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kPolicyChanged:
       return engine::PolicyChanged{AnyJob(), AnyPolicy()};
     case RecordKind::kTasksWithdrawn:
-      return engine::TasksWithdrawn{AnyJob(), AnyList(AnyRange), AnyText(),
-                                    *rc::gen::arbitrary<bool>()
-                                        ? std::optional(AnyNumber<uint32_t>())
-                                        : std::nullopt};
+      return engine::TasksWithdrawn{
+          AnyJob(), AnyList(AnyRange), AnyText(),
+          *rc::gen::arbitrary<bool>() ? std::optional(AnyNumber<uint32_t>()) : std::nullopt};
     case RecordKind::kTasksReopened:
       return engine::TasksReopened{AnyJob(), AnyList(AnyRange)};
     case RecordKind::kJobHeld:
@@ -247,9 +246,8 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kTasksCancelled:
       return engine::TasksCancelled{AnyJob(), AnyList(AnyRange), AnyText()};
     case RecordKind::kTasksLinked:
-      return engine::TasksLinked{AnyJob(), AnyList([] {
-                                   return Edge{AnyNumber<uint32_t>(), AnyNumber<uint32_t>()};
-                                 })};
+      return engine::TasksLinked{
+          AnyJob(), AnyList([] { return Edge{AnyNumber<uint32_t>(), AnyNumber<uint32_t>()}; })};
   }
   return engine::JobSealed{};
 }

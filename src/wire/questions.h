@@ -386,8 +386,8 @@ struct SumJobs {
   }
 };
 
-// The tasks of one job and who waits for whom, in as many answers as it takes: first all tasks, then
-// all edges.
+// The tasks of one job and who waits for whom, in as many answers as it takes: first all tasks,
+// then all edges.
 struct LookAtGraph {
   static constexpr uint32_t kNumber = 50;
   using Answer = GraphFacts;
@@ -633,8 +633,8 @@ struct UnknownQuestion {
 using Question =
     std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
                  ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
-                 ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs, LookAtGraph,
-                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts>;
+                 ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
+                 LookAtGraph, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs,
+                 Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts>;
 
 }  // namespace spate::wire

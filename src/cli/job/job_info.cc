@@ -6,10 +6,10 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/graph/critical_path.h"
 #include "cli/history/job_text.h"
 #include "cli/history/select.h"
 #include "cli/history/task_text.h"
-#include "cli/graph/critical_path.h"
 #include "cli/job/job_graph.h"
 #include "cli/job/job_verbs.h"
 #include "cli/table/page.h"

@@ -56,12 +56,9 @@ void TaskLister::Begin(const wire::TasksListed& listed) {
     std::string title = fmt::format("job {}  {}", listed.job.value, EscapeForScreen(listed.name));
     call_.Put(fmt::format("{}{}\n", printed_ > 0 ? "\n" : "", CutToWidth(title, call_.width())));
   }
-  std::vector<Column> columns = {{"TASK", Align::kRight},
-                                 {"STATE"},
-                                 {"TRIES", Align::kRight},
-                                 {"END", Align::kLeft, 12},
-                                 {"WALL", Align::kRight},
-                                 {"MEMORY", Align::kRight},
+  std::vector<Column> columns = {{"TASK", Align::kRight},      {"STATE"},
+                                 {"TRIES", Align::kRight},     {"END", Align::kLeft, 12},
+                                 {"WALL", Align::kRight},      {"MEMORY", Align::kRight},
                                  {"COMMAND", Align::kLeft, 12}};
   named_ = !listed.tasks.empty() && !listed.tasks.front().name.empty();
   if (named_) columns.insert(columns.begin() + 1, {"NAME", Align::kLeft, 8});

@@ -34,7 +34,7 @@ struct InputOptions {
 };
 
 struct SourceOptions {
-  std::vector<std::string> files;    // job lists, or one graph; "-" is standard input
+  std::vector<std::string> files;  // job lists, or one graph; "-" is standard input
   ListFormat format = ListFormat::kBySuffix;
   std::vector<std::string> command;  // after `--`, untouched: template, ":::" and values
   bool has_command = false;

@@ -18,11 +18,11 @@ constexpr CommandSet kRunOnly = Bit(Command::kRun) | kSubmits;
 constexpr CommandSet kHere = Bit(Command::kRun) | Bit(Command::kJobRetry);
 constexpr CommandSet kRuns = kHere | Bit(Command::kSubmit);
 constexpr CommandSet kNodeNeeds = Bit(Command::kSubmit) | Bit(Command::kJobRetry);
-constexpr CommandSet kTables = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
-                               Bit(Command::kJobTasks) | Bit(Command::kJobGraph) | Bit(Command::kTaskInfo) |
-                               Bit(Command::kTaskExplain) | Bit(Command::kStateCheck) |
-                               Bit(Command::kStateSalvage) | Bit(Command::kHubBackup) |
-                               Bit(Command::kHubRestore) | Bit(Command::kReport);
+constexpr CommandSet kTables =
+    Bit(Command::kJobList) | Bit(Command::kJobInfo) | Bit(Command::kJobTasks) |
+    Bit(Command::kJobGraph) | Bit(Command::kTaskInfo) | Bit(Command::kTaskExplain) |
+    Bit(Command::kStateCheck) | Bit(Command::kStateSalvage) | Bit(Command::kHubBackup) |
+    Bit(Command::kHubRestore) | Bit(Command::kReport);
 constexpr CommandSet kOfNodes = Bit(Command::kNodeList) | Bit(Command::kNodeInfo) |
                                 Bit(Command::kNodeDrain) | Bit(Command::kNodeResume) |
                                 Bit(Command::kNodeRemove);
@@ -39,12 +39,11 @@ constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) 
                               Bit(Command::kTop);
 // They speak to a hub, always or when they are told to.
 constexpr CommandSet kHubOnly = kSubmits | kOfNodes | kOfJobs | kOfHub;
-constexpr CommandSet kHistory = Bit(Command::kJobList) | Bit(Command::kJobInfo) |
-                                Bit(Command::kJobTasks) | Bit(Command::kJobGraph) |
-                                Bit(Command::kJobCat) |
-                                Bit(Command::kJobTail) | Bit(Command::kJobRetry) |
-                                Bit(Command::kJobForget) | Bit(Command::kTaskInfo) |
-                                Bit(Command::kTaskExplain) | Bit(Command::kReport);
+constexpr CommandSet kHistory =
+    Bit(Command::kJobList) | Bit(Command::kJobInfo) | Bit(Command::kJobTasks) |
+    Bit(Command::kJobGraph) | Bit(Command::kJobCat) | Bit(Command::kJobTail) |
+    Bit(Command::kJobRetry) | Bit(Command::kJobForget) | Bit(Command::kTaskInfo) |
+    Bit(Command::kTaskExplain) | Bit(Command::kReport);
 constexpr CommandSet kCats = Bit(Command::kJobCat) | Bit(Command::kJobTail);
 constexpr CommandSet kStateUsers = kHere | kTables | kHubOnly | kCats | Bit(Command::kJobForget) |
                                    Bit(Command::kHubStart) | Bit(Command::kNodeStart) |

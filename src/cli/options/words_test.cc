@@ -173,10 +173,11 @@ TEST(FindCommandTest, FindsNounAndVerb) {
   EXPECT_EQ(find({"job"}),
             "spate job is followed by list, info, tasks, graph, cat, tail, get, retry, forget, "
             "wait, progress, cancel, hold, release, set, add, close");
-  EXPECT_EQ(find({"job", "lst"}),
-            "'lst': spate job is followed by list, info, tasks, graph, cat, tail, get, retry, forget, "
-            "wait, progress, cancel, hold, release, set, add, close; did you mean "
-            "list?");
+  EXPECT_EQ(
+      find({"job", "lst"}),
+      "'lst': spate job is followed by list, info, tasks, graph, cat, tail, get, retry, forget, "
+      "wait, progress, cancel, hold, release, set, add, close; did you mean "
+      "list?");
   EXPECT_EQ(find({"rn"}), "'rn' is not a command of spate; did you mean run?");
   EXPECT_EQ(find({"list"}), "'list' is not a command of spate; write: spate job list");
   EXPECT_EQ(find({"cancel", "3"}), "'cancel' is not a command of spate; write: spate job cancel");

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/run/problems.h"
 #include "core/model/limits.h"
+#include "format/argv.h"
 #include "format/dag/dag.h"
 #include "os/fd.h"
 #include "os/file.h"
@@ -84,14 +85,18 @@ class GraphLoader {
       problems_.Add(fmt::format("{}: task {} forwards data (-f, -F), which runs do not do yet",
                                 place(), EscapeForScreen(entry.task.name)));
     }
+    if (auto argv = format::CheckArgv(entry.task.argv); !argv) {
+      problems_.Add(fmt::format("{}: {}", place(), argv.error().message));
+    }
     if (entry.task.tries.value_or(0) > kLimits.retries) {
       problems_.Add(fmt::format("{}: more than {} tries", place(), FormatCount(kLimits.retries)));
     }
     table_.Add(index_++, ClassOf(entry.task, options_.needs), place);
     if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
-      problems_.Add(fmt::format("{}: more than {} different needs, priorities and tries in one "
-                                "run; round them, or split the graph",
-                                place(), FormatCount(kLimits.requests)));
+      problems_.Add(
+          fmt::format("{}: more than {} different needs, priorities and tries in one "
+                      "run; round them, or split the graph",
+                      place(), FormatCount(kLimits.requests)));
     }
   }
 

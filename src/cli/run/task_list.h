@@ -19,7 +19,7 @@ namespace spate::cli {
 
 struct TaskList {
   uint32_t count = 0;
-  RowSource rows;               // may be walked several times; keeps the text alive
+  RowSource rows;                   // may be walked several times; keeps the text alive
   std::vector<TaskClass> requests;  // distinct
   std::vector<RequestRun> runs;
   std::vector<std::string> places;  // places[r]: where request r first stands, "jobs.lst:12"
@@ -64,7 +64,8 @@ class RequestTable {
  public:
   explicit RequestTable(std::vector<TaskClass> known = {});
   // `place` is called when the request is new.
-  uint32_t Add(TaskIndex index, const TaskClass& request, const std::function<std::string()>& place);
+  uint32_t Add(TaskIndex index, const TaskClass& request,
+               const std::function<std::string()>& place);
   std::vector<TaskClass>& requests() { return requests_; }
   std::vector<RequestRun>& runs() { return runs_; }
   std::vector<std::string>& places() { return places_; }

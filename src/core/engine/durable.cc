@@ -89,8 +89,8 @@ class Durable::Applier {
     TakeFromLease(record.node, ref);
     job.End(record, Touch(ref.job));
     if (record.verdict != Verdict::kSucceeded) return;
-    job.graph().ForChildren(
-        ref.index, [&](TaskIndex child) { Unblock(job, child, changes_.stirred); });
+    job.graph().ForChildren(ref.index,
+                            [&](TaskIndex child) { Unblock(job, child, changes_.stirred); });
     if (durable_.dependents_.empty()) return;
     auto dependents = durable_.dependents_.find(ref.job);
     if (dependents == durable_.dependents_.end()) return;

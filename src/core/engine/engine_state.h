@@ -114,7 +114,8 @@ void Cancel(StepContext& step, const JobState& job, std::string reason);
 void WithdrawDescendants(StepContext& step, const JobState& job, TaskIndex lost);
 // Adds to tasks that are to be reopened what was cancelled and waits for them. Cost: as above.
 void AddCancelledDescendants(const JobState& job, std::vector<TaskRange>& tasks);
-// Withdraws what waits for any task of the job that has ended without success. Cost: its tasks and edges.
+// Withdraws what waits for any task of the job that has ended without success. Cost: its tasks and
+// edges.
 void WithdrawAllDescendants(StepContext& step, const JobState& job);
 // Settles what waits for jobs that have finished: dependents start, or are cancelled (after.cc).
 void SettleDependents(StepContext& step);

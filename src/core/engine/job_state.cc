@@ -353,9 +353,8 @@ void JobState::Unblock(TaskIndex index, Stirred& stirred) {
 }
 
 void JobState::Link(const std::vector<Edge>& edges, Stirred& stirred) {
-  graph_.Add(counts_.total, edges, [&](const Edge& edge) {
-    return StateOf(edge.parent) != TaskState::kSucceeded;
-  });
+  graph_.Add(counts_.total, edges,
+             [&](const Edge& edge) { return StateOf(edge.parent) != TaskState::kSucceeded; });
   for (const Edge& edge : edges) {
     bool waits = graph_.Left(edge.child) > 0 && StateOf(edge.child) == TaskState::kQueued;
     if (waits) Block(edge.child, stirred);
@@ -762,8 +761,8 @@ uint64_t DigestOf(const Trace& trace) {
 // The bindings name every member, so that one more does not compile before it is here.
 uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
-               after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, lowest, runs,
-               order, graph, tasks, traces, queues, waiting, requeued, readied] = *this;
+               after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, lowest,
+               runs, order, graph, tasks, traces, queues, waiting, requeued, readied] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +

@@ -189,7 +189,7 @@ class JobState {
   void Finish();
   void Cancel(Stirred& stirred);  // withdraws all that is queued
   void CancelLeased(const std::vector<TaskRange>& tasks);
-  void Block(TaskIndex index, Stirred& stirred);  // it is queued
+  void Block(TaskIndex index, Stirred& stirred);    // it is queued
   void Unblock(TaskIndex index, Stirred& stirred);  // but where parents are left
   // The children have not been given out before, or have no parent that they would wait for.
   void Link(const std::vector<Edge>& edges, Stirred& stirred);

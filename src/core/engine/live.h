@@ -33,7 +33,7 @@ struct Live {
   Instant clock;                                // as far as Wake has told the time
   std::set<JobId> set_aside;                    // Engine::SetAside
   std::set<std::pair<Instant, NodeId>> silent;  // by the time at which they are lost
-  Instant next_recall;  // of what stalls: no earlier, as that looks at every node
+  Instant next_recall;               // of what stalls: no earlier, as that looks at every node
   std::vector<Stirred::Each> risen;  // before what may wait on nodes
   Instant next_rise;                 // a look at them, likewise
 

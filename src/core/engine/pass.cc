@@ -2,8 +2,8 @@
 // last: those at the head of their class, but for the few that a node is not to have.
 //
 // Tasks that a node was given ahead of short ones may come to wait behind long ones. Such a node
-// gets nothing more ahead, and gives back what waits there when another node has room. It also gives
-// back what waits there when a task of their job with a higher priority becomes ready.
+// gets nothing more ahead, and gives back what waits there when another node has room. It also
+// gives back what waits there when a task of their job with a higher priority becomes ready.
 #include <algorithm>
 #include <set>
 #include <unordered_map>

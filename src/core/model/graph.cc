@@ -15,7 +15,8 @@ ByEnd Grouped(uint32_t tasks, std::span<const Edge> edges, TaskIndex Edge::* end
   ByEnd grouped{std::vector<uint32_t>(tasks + size_t{2}), std::vector<TaskIndex>(edges.size())};
   for (const Edge& edge : edges) ++grouped.first[edge.*end + size_t{2}];
   for (size_t i = 2; i < grouped.first.size(); ++i) grouped.first[i] += grouped.first[i - 1];
-  for (const Edge& edge : edges) grouped.others[grouped.first[edge.*end + size_t{1}]++] = edge.*other;
+  for (const Edge& edge : edges)
+    grouped.others[grouped.first[edge.*end + size_t{1}]++] = edge.*other;
   return grouped;
 }
 
@@ -31,9 +32,9 @@ std::vector<uint32_t> Visit(uint32_t tasks, std::span<const Edge> edges, const T
   while (!ready.empty()) {
     TaskIndex at = ready.back();
     ready.pop_back();
-    const auto own = std::span(children.others)
-                         .subspan(children.first[at],
-                                  children.first[at + size_t{1}] - children.first[at]);
+    const auto own =
+        std::span(children.others)
+            .subspan(children.first[at], children.first[at + size_t{1}] - children.first[at]);
     visit(at, own);
     for (TaskIndex child : own) {
       if (--left[child] == 0) ready.push_back(child);

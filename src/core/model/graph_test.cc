@@ -24,8 +24,8 @@ TEST(Graph, ACycleIsOne) {
     auto tasks = static_cast<uint32_t>(1 + prng.Below(12));
     std::vector<Edge> edges;
     for (uint64_t n = prng.Below(16); n > 0; --n) {
-      edges.push_back({static_cast<TaskIndex>(prng.Below(tasks)),
-                       static_cast<TaskIndex>(prng.Below(tasks))});
+      edges.push_back(
+          {static_cast<TaskIndex>(prng.Below(tasks)), static_cast<TaskIndex>(prng.Below(tasks))});
     }
     std::vector<TaskIndex> cycle = FindCycle(tasks, edges);
     cyclic += cycle.empty() ? 0 : 1;

@@ -11,8 +11,6 @@
 namespace spate::format {
 namespace {
 
-constexpr size_t kShown = 1000;  // bytes of a line in an error
-
 // Tasks by name: open addressing over their numbers.
 class NameTable {
  public:
@@ -80,10 +78,7 @@ class DagReader {
   void Wrong(std::string text) {
     if (dag_.error_count++ < most_errors_) dag_.errors.push_back({line_, std::move(text)});
   }
-  void WrongRecord(const char* kind, std::string_view line) {
-    Wrong(fmt::format("Invalid {} record: {}{}", kind, line.substr(0, kShown),
-                      line.size() > kShown ? "..." : ""));
-  }
+  void WrongRecord(const char* kind, std::string_view line) { Wrong(InvalidDagRecord(kind, line)); }
 
   void ReadLine(std::string_view line) {
     if (line.empty()) return;
@@ -97,7 +92,7 @@ class DagReader {
   // "#@ number transformation id": the number belongs to the next task.
   void ReadPegasus(std::string_view line) {
     std::string_view fields[3];
-    std::string_view text = line.substr(2);
+    std::string_view text = line.substr(std::min(line.find_first_of(" \t"), line.size()));
     for (std::string_view& field : fields) {
       text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
       field = text.substr(0, text.find_first_of(" \t"));
@@ -110,12 +105,16 @@ class DagReader {
   void ReadTask(std::string_view line) {
     std::string_view id = std::exchange(id_, {});
     auto task = ParseDagTask(line);
-    if (!task) return Wrong(std::move(task.error().message));
-    if (names_.size() == kLimits.tasks_per_job) {
-      return Wrong(fmt::format("more than {} tasks in one run; split the graph",
-                               kLimits.tasks_per_job));
+    if (!task) {
+      // Its edges are not wrong as well.
+      if (std::string_view name = DagTaskName(line); !name.empty()) names_.Add(name);
+      return Wrong(std::move(task.error().message));
     }
-    if (!names_.Add(task->name)) return Wrong(fmt::format("Duplicate task: {}", task->name));
+    if (names_.size() == kLimits.tasks_per_job) {
+      return Wrong(
+          fmt::format("more than {} tasks in one run; split the graph", kLimits.tasks_per_job));
+    }
+    if (!names_.Add(task->name)) return Wrong("Duplicate task: " + ShownInDag(task->name));
     if (dag_.error_count == 0) visit_({line_, line, *task, id});
   }
 
@@ -123,7 +122,7 @@ class DagReader {
     auto edge = ParseDagEdge(line);
     if (!edge) return Wrong(std::move(edge.error().message));
     for (std::string_view name : {edge->first, edge->second}) {
-      if (!names_.Find(name)) return Wrong(fmt::format("No such task: {}", name));
+      if (!names_.Find(name)) return Wrong("No such task: " + ShownInDag(name));
     }
     if (dag_.edges.size() == kLimits.edges_per_job) {
       return Wrong(fmt::format("more than {} edges in one run", kLimits.edges_per_job));
@@ -137,17 +136,17 @@ class DagReader {
     if (cycle.empty()) return;
     std::string way;
     for (size_t i = 0; i < std::min(cycle.size(), kNamed); ++i) {
-      way += fmt::format("{} -> ", names_[cycle[i]]);
+      way += ShownInDag(names_[cycle[i]]) + " -> ";
     }
     if (cycle.size() > kNamed) way += fmt::format("... {} more ... -> ", cycle.size() - kNamed);
-    way += names_[cycle.front()];
+    way += ShownInDag(names_[cycle.front()]);
     // The line that closes the circle.
     uint64_t closing = 0;
     ForLines([&](std::string_view line) {
       if (!IsEdgeRecord(line)) return;
       auto edge = ParseDagEdge(line);
-      bool is_it = edge && edge->first == names_[cycle.back()] &&
-                   edge->second == names_[cycle.front()];
+      bool is_it =
+          edge && edge->first == names_[cycle.back()] && edge->second == names_[cycle.front()];
       if (is_it && closing == 0) closing = line_;
     });
     line_ = closing;

@@ -14,10 +14,10 @@ namespace spate::format {
 
 // A task where it stands.
 struct DagEntry {
-  uint64_t line = 0;      // from 1
-  std::string_view row;   // the TASK record, trimmed; points into the text
-  const DagTask& task;    // valid during the call
-  std::string_view id;    // of the Pegasus record before it; empty: there was none
+  uint64_t line = 0;     // from 1
+  std::string_view row;  // the TASK record, trimmed; points into the text
+  const DagTask& task;   // valid during the call
+  std::string_view id;   // of the Pegasus record before it; empty: there was none
 };
 
 struct DagError {
@@ -27,7 +27,7 @@ struct DagError {
 
 struct Dag {
   uint32_t tasks = 0;
-  std::vector<Edge> edges;  // sorted, each once, without a cycle
+  std::vector<Edge> edges;       // sorted, each once, without a cycle
   std::vector<DagError> errors;  // in the order of the text, no more than asked for
   uint64_t error_count = 0;
 };

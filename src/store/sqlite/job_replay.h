@@ -22,8 +22,8 @@ struct JobWords {
   // What somebody cancelled, or a job that it waited for; the newest last. What has only left its
   // list is not among it.
   struct Cancelled {
-    std::vector<TaskRange> tasks;  // empty: the job
-    std::string reason;            // in words; empty: a person wished it
+    std::vector<TaskRange> tasks;          // empty: the job
+    std::string reason;                    // in words; empty: a person wished it
     std::optional<TaskIndex> parent = {};  // it was that task's end
   };
   std::vector<Cancelled> cancelled;

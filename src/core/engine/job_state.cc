@@ -22,11 +22,6 @@ constexpr uint8_t kReadied = 0x30;       // readied
 constexpr uint8_t kBlocked = 0x40;       // queued, but in no queue
 constexpr uint8_t kCancelled = 0x80;     // leased, and not to be queued again
 
-uint64_t Mix(uint64_t hash, uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
-  return hash * 0xff51afd7ed558ccdu;
-}
-
 }  // namespace
 
 JobState::JobState(JobId id, const JobPlan& plan, Stirred& stirred)
@@ -726,101 +721,6 @@ uint32_t JobState::FirstFresh(uint32_t request) const {
     if (Fresh(AtPosition(at)) && RequestOf(AtPosition(at)) == request) return at;
   }
   return counts_.total;
-}
-
-namespace {
-
-uint64_t DigestOf(const JobCounts& counts) {
-  const auto& [total, queued, leased, succeeded, failed, cancelled, unknown] = counts;
-  uint64_t hash = 0;
-  for (uint32_t each : {total, queued, leased, succeeded, failed, cancelled, unknown}) {
-    hash = Mix(hash, each);
-  }
-  return hash;
-}
-
-uint64_t DigestOf(const JobPolicy& policy) {
-  const auto& [retry, halt, max_failures, max_running, weight, pause_after, despite] = policy;
-  uint64_t hash = Mix(uint64_t{retry.retries} << 32 | retry.retry_on, retry.delay.ns);
-  hash = Mix(hash, static_cast<uint64_t>(halt.when) << 8 | static_cast<uint64_t>(halt.what));
-  hash = Mix(hash, uint64_t{halt.count} << 32 | halt.percent);
-  hash = Mix(hash, uint64_t{max_failures} << 32 | max_running);
-  return Mix(hash, uint64_t{weight} << 32 | pause_after << 2 | despite << 1 | retry.once);
-}
-
-uint64_t DigestOf(const Trace& trace) {
-  const auto& [attempt, tries, losses, no_starts, due, blamed, blamed_at] = trace;
-  uint64_t hash =
-      Mix(uint64_t{attempt.value} << 48 | uint64_t{tries} << 32 | losses << 16, no_starts);
-  hash = Mix(hash, uint64_t{blamed[0].value} << 32 | blamed[1].value);
-  return Mix(hash, static_cast<uint64_t>(due.ns) * 31 + static_cast<uint64_t>(blamed_at.ns));
-}
-
-}  // namespace
-
-// The bindings name every member, so that one more does not compile before it is here.
-uint64_t JobState::Digest() const {
-  const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
-               after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, lowest,
-               runs, order, graph, tasks, traces, queues, waiting, requeued, readied] = *this;
-  uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
-  hash = Mix(hash, DigestOf(policy));
-  hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
-                       starts_nowhere * 2 + lossy);
-  hash = Mix(hash, std::hash<std::string>()(user) + static_cast<uint32_t>(priority));
-  for (const After& each : after) {
-    hash = Mix(hash, uint64_t{each.job.value} << 2 | static_cast<uint64_t>(each.kind));
-  }
-  for (NodeId node : good_nodes) hash = Mix(hash, node.value);
-  hash = Mix(hash, in_row);
-  for (const auto& [node, failures] : *row) hash = Mix(hash, uint64_t{node.value} << 32 | failures);
-  for (const auto& [node, trouble] : *troubles) {
-    hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
-                         trouble.no_start);
-  }
-  for (const auto& [needs, first, retries] : requests) {
-    hash = Mix(Mix(hash, place::KindOf(needs)), static_cast<uint32_t>(first));
-    hash = Mix(hash, retries ? *retries + 1ull : 0);
-  }
-  hash = Mix(hash, static_cast<uint32_t>(lowest));
-  for (const Run& run : runs) hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
-  for (TaskIndex index : order) hash = Mix(hash, index);
-  hash = Mix(hash, graph.Digest());
-  for (uint8_t task : tasks) hash = Mix(hash, task);
-  uint64_t traced = 0;  // in no order
-  for (const auto& [index, trace] : *traces) traced += Mix(index, DigestOf(trace));
-  hash = Mix(hash, traced);
-  // What was queued again, in that order, and what was readied. How much was before (`requeued`)
-  // does not matter: where a replay does not know the job that another one waited for, it was less.
-  std::map<uint64_t, TaskIndex> listed[2];
-  for (const Queue& queue : queues) {
-    for (const Rare<Requeued>* part : {&queue.requeued, &queue.readied}) {
-      auto& all = listed[part == &queue.readied ? 1 : 0];
-      for (const auto& [place, range] : **part) {
-        for (uint32_t i = 0; i < range.count; ++i) all[place + i] = range.first + i;
-      }
-    }
-    for (const auto& [due, index] : *queue.delayed) {
-      hash = Mix(hash, static_cast<uint64_t>(due.ns) ^ index);
-    }
-    hash = Mix(hash, uint64_t{queue.cursor} << 32 | queue.waiting);
-  }
-  for (const auto& all : listed) {
-    for (const auto& [place, index] : all) hash = Mix(hash, index);
-  }
-  static_cast<void>(requeued);
-  static_cast<void>(readied);
-  return Mix(hash, waiting);
-}
-
-uint64_t JobState::StateBytes() const {
-  uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
-                   runs_.capacity() * sizeof(Run) + traces_->size() * 80 + graph_.StateBytes();
-  for (const Queue& queue : queues_) {
-    bytes += sizeof(Queue) + queue.delayed->size() * 48 + queue.runs.capacity() * sizeof(uint32_t);
-    bytes += (queue.requeued->size() + queue.readied->size()) * 112;
-  }
-  return bytes;
 }
 
 }  // namespace spate::engine

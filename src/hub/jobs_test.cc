@@ -326,6 +326,26 @@ TEST_F(JobsTest, WhoKeepsToNoProtocolIsRefused) {
   EXPECT_TRUE(jobs_.engine().Jobs().empty());
 }
 
+TEST_F(JobsTest, EdgesOfAGraphAreCheckedBeforeItIsAJob) {
+  auto refusal = [&](const std::string& name, std::vector<Edge> edges, uint32_t known) {
+    Talk& talk = Come("ann");
+    talk.Ask(Head(name));
+    talk.Ask(wire::Rows{std::vector<std::string>(3, "true")});
+    talk.Ask(wire::Edges{std::move(edges)});
+    talk.Ask(wire::SubmitEnd{3, {Needs()}, {{0, 3, 0}}, {}, known});
+    loop_.RunFor(kCommit * 4);
+    return talk.Newest<wire::Accepted>() ? "accepted" : talk.refused;
+  };
+  EXPECT_EQ(refusal("nowhere", {{0, 3}}, 0), "an edge between tasks that are not there");
+  EXPECT_EQ(refusal("later", {{3, 0}}, 0), "an edge between tasks that are not there");
+  EXPECT_EQ(refusal("known", {{0, 2}}, 2), "an edge between tasks that are not there");
+  EXPECT_EQ(refusal("circle", {{0, 1}, {1, 2}, {2, 0}}, 0),
+            "task 2 waits for itself, straight or through others");
+  EXPECT_EQ(refusal("self", {{1, 1}}, 0), "task 2 waits for itself, straight or through others");
+  EXPECT_TRUE(jobs_.engine().Jobs().empty());
+  ASSERT_EQ(refusal("right", {{2, 0}, {0, 1}, {2, 1}}, 0), "accepted");
+}
+
 // A finished job leaves the engine, and comes back from the journal to go on.
 TEST_F(JobsTest, FinishedJobsAreForgottenAndTakenUpAgain) {
   JobId job = Submitted("ann", "one", 2);

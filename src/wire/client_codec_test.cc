@@ -88,6 +88,8 @@ TEST(ClientCodec, EveryRequestComesBack) {
   EXPECT_EQ(end.runs, SomeEnd().runs);
   EXPECT_EQ(end.order, SomeEnd().order);
   RoundTrip(Request(Rows{{"a", std::string("b\0c", 3), ""}}), DecodeRequest);
+  Edges edges{{{0, 4}, {3, 4}}};
+  EXPECT_EQ(std::get<Edges>(RoundTrip(Request(edges), DecodeRequest)).edges, edges.edges);
   RoundTrip(Request(Watch{JobId(2)}), DecodeRequest);
   RoundTrip(Request(ReadEnds{JobId(2), 8}), DecodeRequest);
 }
@@ -122,6 +124,7 @@ TEST(ClientCodec, DamageIsNamed) {
   using Change = std::function<void(pb::Request&)>;
   Request good_submit = SomeSubmit();
   Request good_end = SomeEnd();
+  Request good_edges = Edges{{{0, 4}}};
   for (const auto& [from, change, field] : std::vector<std::tuple<Request*, Change, std::string>>{
            {&good_submit, [](auto& m) { m.mutable_submit()->clear_submission(); }, "submission"},
            {&good_submit, [](auto& m) { m.mutable_submit()->clear_settings(); }, "settings"},
@@ -131,7 +134,8 @@ TEST(ClientCodec, DamageIsNamed) {
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_count(6); }, "runs"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_runs(1, 7); }, "runs"},
            {&good_end, [](auto& m) { m.mutable_submit_end()->set_order(0, 0); }, "order"},
-           {&good_end, [](auto& m) { m.mutable_submit_end()->add_order(0); }, "order"}}) {
+           {&good_end, [](auto& m) { m.mutable_submit_end()->add_order(0); }, "order"},
+           {&good_edges, [](auto& m) { m.mutable_edges()->add_parents(1); }, "edges.parents"}}) {
     std::string bytes;
     Append(bytes, *from);
     pb::Request message;

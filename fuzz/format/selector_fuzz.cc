@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (auto tasks = spate::format::ParseTaskSelector(text)) {
     CHECK(!tasks->empty());
     for (const auto& of_job : *tasks) {
-      CHECK(of_job.all || !of_job.ranges.empty());
+      CHECK(of_job.all || !of_job.ranges.empty() || !of_job.names.empty());
       check(of_job.ranges);
     }
   }

@@ -43,8 +43,10 @@ class RowReader {
   // The command as people see it (joblog, --dry-run, task info): shell text as it is, an argv with
   // its words quoted where a shell would need it. For a row that Body refuses: the row.
   virtual std::string CommandText(std::string_view row, const RowRun& run) const = 0;
-  // What its list calls the task; points into the row. Empty: it has no name.
-  virtual std::string_view Name(std::string_view) const { return {}; }
+  // Whether Name may say something.
+  virtual bool HasNames() const { return false; }
+  // What its list calls the task. Empty: it has no name.
+  virtual std::string Name(std::string_view) const { return {}; }
 };
 // Cheap to copy. Never null.
 using CompiledJob = std::shared_ptr<const RowReader>;

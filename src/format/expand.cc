@@ -260,6 +260,12 @@ class LineReader final : public RowReader {
     auto line = ParseListLine(row);
     return line ? std::move(line->command) : std::string(row);
   }
+  bool HasNames() const override { return true; }
+  std::string Name(std::string_view row) const override {
+    if (row.find("{name") == std::string_view::npos) return "";
+    auto line = ParseListLine(row);
+    return line ? std::move(line->name) : "";
+  }
 
  private:
   const Parts parts_;
@@ -290,7 +296,8 @@ class DagTaskReader final : public RowReader {
     }
     return text;
   }
-  std::string_view Name(std::string_view row) const override { return DagTaskName(row); }
+  bool HasNames() const override { return true; }
+  std::string Name(std::string_view row) const override { return std::string(DagTaskName(row)); }
 
  private:
   const Parts parts_;

@@ -1,8 +1,10 @@
 // Parses one line of a job list. Most lines hold no clause at all: one memchr for '{' and one for
 // NUL, then a copy. Clauses are recognised wherever they stand, also in the middle of a word:
 //   {check in|out exists|exists+|line|line+ FILE}     {use cpu N}     {use ram SIZE}
+//   {name NAME}     {after NAME...}
 // A clause starts with "{check" or "{use", then a blank or the closing brace, so that programs of
-// awk ({used += $1}) and variables of the shell (${check}) keep their meaning.
+// awk ({used += $1}) and variables of the shell (${check}) keep their meaning. The other two want a
+// blank: "{name}" is a placeholder in many texts.
 
 #include "format/list_line.h"
 
@@ -36,64 +38,73 @@ std::string Shown(std::string_view text) {
   return EscapeForScreen(text.substr(0, kShownMax)) + (cut ? "..." : "");
 }
 
+struct ClauseKind {
+  std::string_view word;
+  std::string_view form;
+  bool may_be_empty = false;  // "{word}" is one, too: a wrong one
+};
+constexpr ClauseKind kCheck = {"check", kCheckForm, true};
+constexpr ClauseKind kUse = {"use", kUseForm, true};
+constexpr ClauseKind kName = {"name", "{name NAME}"};
+constexpr ClauseKind kAfter = {"after", "{after NAME...}"};
+
 struct Clause {
-  bool is_check = false;
-  std::string_view whole;  // with the braces
-  // The words after "check" or "use"; a fifth one only tells that there are too many.
-  std::array<std::string_view, 5> words;
-  size_t word_count = 0;
+  const ClauseKind* kind = nullptr;
+  std::string_view whole;               // with the braces
+  std::vector<std::string_view> words;  // after the first
 };
 
-// Whether a clause starts at text[at], which is a '{'.
-bool StartsClause(std::string_view text, size_t at, bool* is_check) {
-  if (at > 0 && text[at - 1] == '$') return false;
-  std::string_view rest = text.substr(at + 1);
-  *is_check = rest.starts_with("check");
-  if (!*is_check && !rest.starts_with("use")) return false;
-  rest.remove_prefix(*is_check ? 5 : 3);
-  return rest.empty() || rest.front() == '}' ||
-         kBlanks.find(rest.front()) != std::string_view::npos;
+// Of the clause that starts at text[at], which is a '{'; null: none does.
+const ClauseKind* KindAt(std::string_view text, size_t at) {
+  if (at > 0 && text[at - 1] == '$') return nullptr;
+  for (const ClauseKind* kind : {&kCheck, &kUse, &kName, &kAfter}) {
+    std::string_view rest = text.substr(at + 1);
+    if (!rest.starts_with(kind->word)) continue;
+    rest.remove_prefix(kind->word.size());
+    bool ends = rest.empty() || rest.front() == '}';
+    if (ends ? kind->may_be_empty : kBlanks.find(rest.front()) != std::string_view::npos) {
+      return kind;
+    }
+  }
+  return nullptr;
 }
 
-Result<Clause> ReadClause(std::string_view text, bool is_check) {
+Result<Clause> ReadClause(std::string_view text, const ClauseKind& kind) {
   size_t close = text.find('}');
   if (close == std::string_view::npos) {
     return Fail(ErrorKind::kInvalid,
-                fmt::format("{{{} without }}: write {}", is_check ? "check" : "use",
-                            is_check ? kCheckForm : kUseForm));
+                fmt::format("{{{} without }}: write {}", kind.word, kind.form));
   }
-  Clause clause{.is_check = is_check, .whole = text.substr(0, close + 1)};
+  Clause clause{.kind = &kind, .whole = text.substr(0, close + 1), .words = {}};
   std::string_view inner = text.substr(0, close);
-  inner.remove_prefix(is_check ? 6 : 4);
-  while (clause.word_count < clause.words.size()) {
+  inner.remove_prefix(kind.word.size() + 1);
+  for (;;) {
     size_t start = inner.find_first_not_of(kBlanks);
-    if (start == std::string_view::npos) break;
+    if (start == std::string_view::npos) return clause;
     size_t end = std::min(inner.find_first_of(kBlanks, start), inner.size());
-    clause.words[clause.word_count++] = inner.substr(start, end - start);
+    clause.words.push_back(inner.substr(start, end - start));
     inner.remove_prefix(end);
   }
-  return clause;
 }
 
 std::unexpected<Error> BadForm(const Clause& clause) {
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("Badly formatted {} '{}': write {}{}", clause.is_check ? "check" : "use",
-                          Shown(clause.whole), clause.is_check ? kCheckForm : kUseForm,
-                          clause.is_check && clause.word_count > 3
-                              ? "; the name of the file cannot contain blanks"
-                              : ""));
+  bool blanks = clause.kind == &kCheck && clause.words.size() > 3;
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("Badly formatted {} '{}': write {}{}", clause.kind->word, Shown(clause.whole),
+                  clause.kind->form, blanks ? "; the name of the file cannot contain blanks" : ""));
 }
 
 std::unexpected<Error> BadWord(const Clause& clause, std::string_view word,
                                std::span<const std::string_view> known, std::string_view form) {
   return Fail(ErrorKind::kInvalid,
               fmt::format("Unrecognized word '{}' in {}{}: write {}", Shown(word),
-                          clause.is_check ? "check" : "use", DidYouMean(word, known), form));
+                          clause.kind->word, DidYouMean(word, known), form));
 }
 
 Result<Check> ReadCheck(const Clause& clause) {
   static constexpr std::array kWhens = {"in"sv, "out"sv};
-  if (clause.word_count != 3) return BadForm(clause);
+  if (clause.words.size() != 3) return BadForm(clause);
   Check check;
   if (clause.words[0] == "out") {
     check.when = CheckWhen::kOut;
@@ -112,7 +123,7 @@ Result<Check> ReadCheck(const Clause& clause) {
 
 Status ReadUse(const Clause& clause, ListLine* line) {
   static constexpr std::array kWhats = {"cpu"sv, "ram"sv};
-  if (clause.word_count != 2) return BadForm(clause);
+  if (clause.words.size() != 2) return BadForm(clause);
   std::string_view amount = clause.words[1];
   if (clause.words[0] == "cpu") {
     double cpus = 0;
@@ -140,28 +151,45 @@ Status ReadUse(const Clause& clause, ListLine* line) {
   return {};
 }
 
+// Carries the clause out; returns what stands in its place in the command.
+Result<std::string_view> Take(const Clause& clause, ListLine* line) {
+  if (clause.kind == &kCheck) {
+    auto check = ReadCheck(clause);
+    if (!check) return std::unexpected(std::move(check.error()));
+    line->checks.push_back(std::move(*check));
+    return clause.words[2];
+  }
+  if (clause.kind == &kUse) {
+    if (auto use = ReadUse(clause, line); !use) return std::unexpected(std::move(use.error()));
+    return "";
+  }
+  if (clause.words.empty()) return BadForm(clause);
+  if (clause.kind == &kName) {
+    if (clause.words.size() != 1) return BadForm(clause);
+    line->name = clause.words.front();
+    return "";
+  }
+  line->after.insert(line->after.end(), clause.words.begin(), clause.words.end());
+  return "";
+}
+
 // Puts the text with its clauses carried out into line->command.
 Status TakeClauses(std::string_view text, size_t brace, ListLine* line) {
   std::string command;
   command.reserve(text.size());
   size_t copied = 0;
   for (size_t at = brace; at != std::string_view::npos; at = text.find('{', at)) {
-    bool is_check = false;
-    if (!StartsClause(text, at, &is_check)) {
+    const ClauseKind* kind = KindAt(text, at);
+    if (kind == nullptr) {
       ++at;
       continue;
     }
-    auto clause = ReadClause(text.substr(at), is_check);
+    auto clause = ReadClause(text.substr(at), *kind);
     if (!clause) return std::unexpected(std::move(clause.error()));
+    auto instead = Take(*clause, line);
+    if (!instead) return std::unexpected(std::move(instead.error()));
     command += text.substr(copied, at - copied);
-    if (is_check) {
-      auto check = ReadCheck(*clause);
-      if (!check) return std::unexpected(std::move(check.error()));
-      command += check->file;
-      line->checks.push_back(std::move(*check));
-    } else if (auto use = ReadUse(*clause, line); !use) {
-      return use;
-    }
+    command += *instead;
     at += clause->whole.size();
     copied = at;
   }

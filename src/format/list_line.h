@@ -13,10 +13,12 @@
 namespace spate::format {
 
 struct ListLine {
-  std::string command;        // each check replaced by its file, each use removed; never empty
+  std::string command;        // each check replaced by its file, other clauses removed; never empty
   std::vector<Check> checks;  // in order of appearance, before (in) and after (out) the task
   std::optional<uint32_t> milli_cpus;  // {use cpu N}; the last one of several counts
   std::optional<uint64_t> memory;      // {use ram SIZE}, bytes
+  std::string name;                    // {name NAME}; the last one of several counts
+  std::vector<std::string> after;      // {after NAME...}
   friend bool operator==(const ListLine&, const ListLine&) = default;
 };
 

@@ -39,7 +39,12 @@ TEST(ListLine, TakesCommandsAndClauses) {
        {.command = "a  b", .milli_cpus = 500, .memory = 3072}},
       {"a {use ram 1048576}", {.command = "a", .memory = 1048576}},
       {"a {use cpu 0.001}", {.command = "a", .milli_cpus = 1}},
+      {"{name sort} sort a {after  split\tmerge }",
+       {.command = "sort a", .name = "sort", .after = {"split", "merge"}}},
+      {"a {name x}{name y} {after b} {after c}",
+       {.command = "a", .name = "y", .after = {"b", "c"}}},
       // What only looks like a clause.
+      {"echo {name} {after} {named x}", {.command = "echo {name} {after} {named x}"}},
       {"awk '{use+=$1} END{print used}'", {.command = "awk '{use+=$1} END{print used}'"}},
       {"awk '{used}'", {.command = "awk '{used}'"}},
       {"echo ${check} ${use} {checks} {}", {.command = "echo ${check} ${use} {checks} {}"}},
@@ -75,6 +80,10 @@ TEST(ListLine, ErrorsNameTheProblemAndTheFix) {
       {"a {check out exist b}",
        "Unrecognized word 'exist' in check; did you mean exists?: write "
        "exists, exists+, line or line+"},
+      {"a {name x y}", "Badly formatted name '{name x y}': write {name NAME}"},
+      {"a {name }", "Badly formatted name '{name }': write {name NAME}"},
+      {"a {after }", "Badly formatted after '{after }': write {after NAME...}"},
+      {"a {after b", "{after without }: write {after NAME...}"},
       {"a {use}", "Badly formatted use '{use}': " + use_form},
       {"a {use cpu 1 2}", "Badly formatted use '{use cpu 1 2}': " + use_form},
       {"a {use disk 1}", "Unrecognized word 'disk' in use: write cpu or ram"},

@@ -251,4 +251,14 @@ Status Answer(const Call& call, const wire::DescribeTasks& asked) {
   return {};
 }
 
+Status Answer(const Call& call, const wire::FindTasks& asked) {
+  auto picked = PickTasks(call.source, {{{}, asked.tasks}});
+  if (!picked) return std::unexpected(std::move(picked.error()));
+  wire::TasksFound found;
+  for (PickedTasks& tasks : *picked) {
+    found.tasks.push_back({tasks.job, tasks.all, std::move(tasks.ranges), {}});
+  }
+  return call.Put(found);
+}
+
 }  // namespace spate::history

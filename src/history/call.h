@@ -24,6 +24,7 @@ Status Answer(const Call& call, const wire::SumUse& asked);
 // Tasks (answer_tasks.cc).
 Status Answer(const Call& call, const wire::ListTasks& asked);
 Status Answer(const Call& call, const wire::DescribeTasks& asked);
+Status Answer(const Call& call, const wire::FindTasks& asked);
 // Who waits for whom (answer_graph.cc).
 Status Answer(const Call& call, const wire::LookAtGraph& asked);
 // What they wrote (answer_output.cc).

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/units.h"
+#include "history/task_texts.h"
 
 namespace spate::history {
 namespace {
@@ -103,6 +105,32 @@ PickedTasks& EntryOf(std::vector<PickedTasks>& picked, uint32_t job) {
   return picked.emplace_back(PickedTasks{job, false, {}});
 }
 
+// The newest task of each name: a list that has changed may have had others before.
+Result<std::vector<NumberRange>> RangesOf(const Source& source, uint32_t job,
+                                          const std::vector<std::string>& names) {
+  auto history = source.Open(job);
+  if (!history) return std::unexpected(std::move(history.error()));
+  auto counts = history->Counts();
+  if (!counts) return std::unexpected(std::move(counts.error()));
+  std::map<std::string, uint32_t, std::less<>> numbers;
+  for (const std::string& name : names) numbers.try_emplace(name, 0);
+  TaskTexts texts(source, *history);
+  for (TaskIndex i = 0; i < counts->total; ++i) {
+    auto found = numbers.find(texts.Name(i));
+    if (found != numbers.end()) found->second = i + 1;
+  }
+  std::vector<NumberRange> ranges;
+  for (const auto& [name, number] : numbers) {
+    if (number == 0) {
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("job {0} has no task that is called {1} (see: spate job tasks {0})",
+                              job, EscapeForScreen(name)));
+    }
+    ranges.push_back({number, number});
+  }
+  return ranges;
+}
+
 Status AddTasks(const Source& source, const TasksOfJob& tasks, const std::vector<uint32_t>& numbers,
                 std::vector<PickedTasks>& picked) {
   auto job = tasks.job ? Result<uint32_t>(*tasks.job) : LastJob(source, numbers);
@@ -113,6 +141,10 @@ Status AddTasks(const Source& source, const TasksOfJob& tasks, const std::vector
   PickedTasks& entry = EntryOf(picked, *job);
   entry.all = entry.all || tasks.all;
   entry.ranges.insert(entry.ranges.end(), tasks.ranges.begin(), tasks.ranges.end());
+  if (tasks.names.empty()) return {};
+  auto named = RangesOf(source, *job, tasks.names);
+  if (!named) return std::unexpected(std::move(named.error()));
+  entry.ranges.insert(entry.ranges.end(), named->begin(), named->end());
   return {};
 }
 

@@ -22,9 +22,9 @@ Result<std::string> TaskTexts::Command(TaskIndex index, uint16_t slot) {
 }
 
 std::string TaskTexts::Name(TaskIndex index) {
-  if (settings_.row_kind != RowKind::kDagTask || !compiled_) return "";
+  if (!compiled_ || !(*compiled_)->HasNames()) return "";
   auto row = history_.RowText(index);
-  return row ? std::string((*compiled_)->Name(*row)) : "";
+  return row ? (*compiled_)->Name(*row) : "";
 }
 
 std::optional<TaskBody> TaskTexts::Body(TaskIndex index, uint16_t slot) {

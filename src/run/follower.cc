@@ -73,6 +73,11 @@ void Follower::Read() {
 }
 
 std::string Follower::WhyWrong(const format::ListLine& line) const {
+  if (!line.after.empty()) {
+    return "{after} in a list that is followed: leave out --follow, so that it is read whole "
+           "before "
+           "anything starts";
+  }
   std::string why = sink_.why_never(cli::NeedsOf(line, defaults_));
   return why.empty() ? cli::WhyInputFails(line, context_) : why;
 }

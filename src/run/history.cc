@@ -30,13 +30,6 @@ Result<JobSettings> SettingsOfRow(const store::JobRow& row, uint32_t cores) {
   return settings;
 }
 
-history::Source RunsIn(const std::string& state_dir, uint32_t cores) {
-  history::Source source{store::JobPlace(state_dir)};
-  source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
-  source.now = [clock = os::Clock()] { return clock.Now(); };
-  return source;
-}
-
 Result<cli::HistoryEnvironment> EnvironmentHere() {
   auto found = Surroundings::Find();
   if (!found) return std::unexpected(std::move(found.error()));
@@ -82,6 +75,13 @@ cli::Handler JobsHere(cli::HistoryEnvironment environment) {
 }
 
 }  // namespace
+
+history::Source RunsIn(const std::string& state_dir, uint32_t cores) {
+  history::Source source{store::JobPlace(state_dir)};
+  source.settings = [cores](const store::JobRow& row) { return SettingsOfRow(row, cores); };
+  source.now = [clock = os::Clock()] { return clock.Now(); };
+  return source;
+}
 
 void WireHistory(cli::Wiring& wiring) {
   wiring.job = Here(JobsHere);

@@ -7,8 +7,12 @@
 #include "base/result.h"
 #include "cli/main.h"
 #include "client/asker.h"
+#include "history/source.h"
 
 namespace spate::run {
+
+// What is asked about this machine's runs is answered from here.
+history::Source RunsIn(const std::string& state_dir, uint32_t cores);
 
 // Fills in job, task and state, about this machine. Costs nothing until one of them is called.
 void WireHistory(cli::Wiring& wiring);

@@ -365,11 +365,12 @@ Status LocalJob::CompileTexts() {
     return format::CommandText(*compiled_, RowOf(index), index, 0);
   };
   texts_.values = [this](TaskIndex index) { return ValuesOfRow(*settings_, RowOf(index)); };
-  if (settings_->row_kind != RowKind::kListLine) return CompileTag();
-  texts_.places = [this](const std::vector<TaskIndex>& indices) {
+  const RowKind kind = settings_->row_kind;
+  if (kind != RowKind::kListLine && kind != RowKind::kDagTask) return CompileTag();
+  texts_.places = [this, kind](const std::vector<TaskIndex>& indices) {
     std::vector<cli::WantedPlace> wanted;
     for (TaskIndex index : indices) wanted.push_back({index, RowOf(index)});
-    return cli::PlacesInLists(row_.cwd, options_.sources.files, wanted);
+    return cli::PlacesInLists(row_.cwd, options_.sources.files, wanted, kind);
   };
   return CompileTag();
 }
@@ -499,7 +500,7 @@ Result<int> LocalJob::Run(bool resumed) {
   keep.at_most_every = Duration::Seconds(600);
   (void)store::Prune(state_dir_, keep, loop_->Now());  // tidying is never worth a failed run
   // In a graph what is cancelled waited for what failed, as a rule.
-  bool cancelled = session_->cancelled() || settings_->row_kind == RowKind::kDagTask;
+  bool cancelled = session_->cancelled() || !engine().Edges(id()).empty();
   (*view)->OnFinish({how, counts(), loop_->Now(), cancelled});
   ShowRest(screen);
   if (broken_) (void)cli::ReportError(*broken_);

@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "base/units.h"
+#include "cli/history/select.h"
 #include "cli/options/list_files.h"
 #include "cli/options/needs_change.h"
 #include "cli/report.h"
@@ -19,9 +20,11 @@
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
+#include "history/journal_asker.h"
 #include "os/file.h"
 #include "os/terminal.h"
 #include "run/earlier_runs.h"
+#include "run/history.h"
 #include "run/local_job.h"
 
 namespace spate::run {
@@ -353,10 +356,14 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   if (selected->size() != 1) {
     return Fail(ErrorKind::kInvalid, "name one job, as in: spate job retry 12, or 12.3-9");
   }
-  const TasksOfJob& tasks = selected->front();
   auto typed = cli::ParseRun({}, invocation.argv, cli::Command::kJobRetry);
   if (!typed) return std::unexpected(typed.error());
   std::string state_dir = StateDirOf(typed->state_dir, here);
+  history::JournalAsker runs(RunsIn(state_dir, here.machine.facts().cores));
+  if (auto found = cli::LookUpNames(runs, *selected); !found) {
+    return std::unexpected(found.error());
+  }
+  const TasksOfJob& tasks = selected->front();
   uint32_t number = tasks.job.value_or(0);
   if (!tasks.job) {
     auto numbers = store::RunNumbers(state_dir);

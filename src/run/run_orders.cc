@@ -13,15 +13,18 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/history/select.h"
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "cli/view/bar.h"
 #include "cli/view/summary.h"
 #include "format/selector/selector.h"
+#include "history/journal_asker.h"
 #include "os/file.h"
 #include "os/signals.h"
 #include "os/socket.h"
 #include "os/terminal.h"
+#include "run/history.h"
 #include "run/local_job.h"
 #include "run/run_entrance.h"
 #include "store/sqlite/history.h"
@@ -360,6 +363,10 @@ Result<int> GiveOrders(const cli::Invocation& invocation) {
     if (verb == "cancel" && word.find('.') != std::string::npos) {
       auto parts = format::ParseTaskSelector(word);
       if (!parts) return std::unexpected(parts.error());
+      history::JournalAsker runs(RunsIn(place->state_dir, 1));
+      if (auto found = cli::LookUpNames(runs, *parts); !found) {
+        return std::unexpected(found.error());
+      }
       for (const TasksOfJob& part : *parts) {
         uint32_t number = part.job.value_or(place->numbers.back());
         if (!std::binary_search(place->numbers.begin(), place->numbers.end(), number)) {

@@ -106,11 +106,11 @@ Status JobScreen::MakeView() {
     return index < rows_.size() ? run::ValuesOfRow(*submission_.head.settings, rows_[index])
                                 : std::vector<std::string>();
   };
-  if (settings.row_kind == RowKind::kListLine) {
-    texts.places = [this](const std::vector<TaskIndex>& indices) {
+  if (RowKind kind = settings.row_kind; kind == RowKind::kListLine || kind == RowKind::kDagTask) {
+    texts.places = [this, kind](const std::vector<TaskIndex>& indices) {
       std::vector<cli::WantedPlace> wanted;
       for (TaskIndex index : indices) wanted.push_back({index, rows_.at(index)});
-      return cli::PlacesInLists(here_.cwd, options_.run.sources.files, wanted);
+      return cli::PlacesInLists(here_.cwd, options_.run.sources.files, wanted, kind);
     };
   }
   if (!options_.run.show.tag_text.empty()) {

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/history/select.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/options/list_files.h"
 #include "cli/options/submit_options.h"
@@ -75,8 +76,10 @@ cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& setting
   return tasks;
 }
 
+using KnownNames = std::function<Result<std::vector<std::string>>()>;
+
 Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client::Surroundings& here,
-                                JobSettings& settings) {
+                                KnownNames known, JobSettings& settings) {
   if (options.array) return ArrayTasks(options, settings);
   if (auto status = cli::CheckSources(options.run); !status) {
     return std::unexpected(status.error());
@@ -85,8 +88,9 @@ Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client:
   if (auto status = cli::CheckListFiles(options.run.sources.files, path); !status) {
     return std::unexpected(status.error());
   }
-  return cli::LoadTaskList(options.run, run::LoadContextOf(settings, 1, !options.run.dry_run),
-                           settings);
+  cli::LoadContext context = run::LoadContextOf(settings, 1, !options.run.dry_run);
+  context.known_names = std::move(known);
+  return cli::LoadTaskList(options.run, context, settings);
 }
 
 Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options,
@@ -161,11 +165,11 @@ Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submissi
 
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
-                                  const std::vector<std::string>& argv) {
+                                  const std::vector<std::string>& argv, KnownNames known) {
   auto settings = SettingsOfSubmit(options, setting.here);
   if (!settings) return std::unexpected(settings.error());
   Submission made;
-  auto tasks = LoadTasks(options, setting.here, *settings);
+  auto tasks = LoadTasks(options, setting.here, std::move(known), *settings);
   if (!tasks) return std::unexpected(tasks.error());
   made.tasks = std::move(*tasks);
   auto pieces = ReadFiles(made.tasks, *settings);
@@ -189,6 +193,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   made.end.count = made.tasks.count;
   made.end.requests = made.tasks.requests;
   made.end.runs = made.tasks.runs;
+  made.end.known_tasks = made.tasks.known_tasks;
   return made;
 }
 
@@ -276,27 +281,48 @@ Status Notify(HubCall& call, os::RealLoop& loop, const cli::SubmitOptions& optio
   return {};
 }
 
+// None: a new job is made.
+Result<std::optional<JobId>> JobToAddTo(const cli::SubmitOptions& options) {
+  if (options.job.empty()) return std::nullopt;
+  auto job = format::ParseJobSelector(options.job);
+  if (!job) return std::unexpected(job.error());
+  if (job->ranges.size() != 1) return Fail(ErrorKind::kInvalid, "name the job by its number");
+  return JobId(job->ranges.front().first);
+}
+
+// The names of the tasks that a job has, by index.
+Result<std::vector<std::string>> NamesIn(HubCall& call, JobId job) {
+  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  wire::LookAtGraph question;
+  question.jobs.ranges = {{job.value, job.value}};
+  std::vector<std::string> names;
+  auto asked = client::Ask(call, std::move(question), [&](GraphFacts some) {
+    std::ranges::move(some.names, std::back_inserter(names));
+  });
+  if (!asked) return std::unexpected(asked.error());
+  return names;
+}
+
 Result<int> Submit(const cli::Invocation& invocation) {
   auto options = cli::MakeSubmitOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
   auto setting = FindSetting(invocation.words);
   if (!setting) return std::unexpected(setting.error());
   os::RealLoop& loop = *setting->loop;
-  auto submission = MakeSubmission(*options, *setting, invocation.argv);
+  HubCall call(loop, setting->target);
+  loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
+  auto job = JobToAddTo(*options);
+  if (!job) return std::unexpected(job.error());
+  KnownNames known;
+  if (*job) known = [&] { return NamesIn(call, **job); };
+  auto submission = MakeSubmission(*options, *setting, invocation.argv, std::move(known));
   if (!submission) return std::unexpected(submission.error());
+  submission->head.add_to = job->value_or(JobId());
   if (options->run.dry_run) return PrintCommands(*submission);
   if (submission->end.count == 0 && !options->open) {
     return Fail(ErrorKind::kInvalid, "0 tasks: there is nothing to submit");
   }
   if (submission->end.requests.empty()) submission->end.requests = {options->run.needs};
-  HubCall call(loop, setting->target);
-  loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
-  if (!options->job.empty()) {
-    auto job = format::ParseJobSelector(options->job);
-    if (!job) return std::unexpected(job.error());
-    if (job->ranges.size() != 1) return Fail(ErrorKind::kInvalid, "name the job by its number");
-    submission->head.add_to = JobId(job->ranges.front().first);
-  }
   if (!options->after.empty()) {
     if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
     if (auto filled = FillAfter(*options, call, submission->head); !filled) {
@@ -380,6 +406,9 @@ Result<int> Explain(const cli::HubScreen& screen) {
     auto tasks = format::ParseTaskSelector(word);
     if (!tasks) return std::unexpected(tasks.error());
     question.tasks.insert(question.tasks.end(), tasks->begin(), tasks->end());
+  }
+  if (auto found = cli::LookUpNames(screen.hub, question.tasks); !found) {
+    return std::unexpected(found.error());
   }
   std::string text;
   auto asked = client::Ask(screen.hub, std::move(question), [&](TaskWhy task) {

@@ -47,12 +47,25 @@ Status CheckRanges(std::string_view field, const std::vector<NumberRange>& range
 
 Status Check(const TasksOfJob& tasks) {
   if (tasks.job && *tasks.job == 0) return Defect("tasks.job", "is 0");
+  if (auto sound = CheckNames("tasks.names", tasks.names); !sound) return sound;
   return CheckRanges("tasks.ranges", tasks.ranges);
+}
+// The hub itself knows no names.
+Status CheckNumbered(const TasksOfJob& tasks) {
+  if (!tasks.names.empty()) return Defect("tasks.names", "have not been looked up");
+  return Check(tasks);
 }
 
 Status Check(const std::vector<TasksOfJob>& all) {
   for (const TasksOfJob& tasks : all) {
     if (auto sound = Check(tasks); !sound) return sound;
+  }
+  return {};
+}
+
+Status CheckNumbered(const std::vector<TasksOfJob>& all) {
+  for (const TasksOfJob& tasks : all) {
+    if (auto sound = CheckNumbered(tasks); !sound) return sound;
   }
   return {};
 }
@@ -88,7 +101,7 @@ Status Check(const T&) {
 }
 Status Check(const ListNodes& asked) { return CheckNames("names", asked.names); }
 Status Check(const ListUsers& asked) { return CheckName("user", asked.user); }
-Status Check(const ExplainTasks& asked) { return Check(asked.tasks); }
+Status Check(const ExplainTasks& asked) { return CheckNumbered(asked.tasks); }
 Status Check(const LookAtJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const LookAtWork& asked) { return CheckName("user", asked.user); }
 Status Check(const AskNode& asked) { return CheckName("node", asked.node); }
@@ -106,6 +119,7 @@ Status Check(const ListJobs& asked) {
 }
 Status Check(const DescribeJobs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const LookAtGraph& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
+Status Check(const FindTasks& asked) { return Check(asked.tasks); }
 Status Check(const ListTasks& asked) { return Check(asked.tasks); }
 Status Check(const DescribeTasks& asked) { return Check(asked.tasks); }
 Status Check(const ReadOutput& asked) { return Check(asked.tasks); }
@@ -127,13 +141,13 @@ Status Check(const ChangeJobs& asked) {
   return CheckRanges("jobs.ranges", asked.jobs.ranges);
 }
 Status Check(const Cancel& asked) {
-  if (auto sound = Check(asked.tasks); !sound) return sound;
+  if (auto sound = CheckNumbered(asked.tasks); !sound) return sound;
   return CheckRanges("jobs.ranges", asked.jobs.ranges);
 }
 Status Check(const Forget& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const Retry& asked) {
   if (asked.time_limit_percent > 1'000'000) return Defect("time_limit_percent", "is out of range");
-  if (auto sound = Check(asked.tasks); !sound) return sound;
+  if (auto sound = CheckNumbered(asked.tasks); !sound) return sound;
   return Check(asked.needs);
 }
 

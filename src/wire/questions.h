@@ -398,6 +398,25 @@ struct LookAtGraph {
   }
 };
 
+// The same tasks by their numbers, for questions that the hub itself answers and that know no
+// names.
+struct TasksFound {
+  std::vector<TasksOfJob> tasks;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "tasks", self.tasks);
+  }
+};
+struct FindTasks {
+  static constexpr uint32_t kNumber = 51;
+  using Answer = TasksFound;
+  std::vector<TasksOfJob> tasks;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "tasks", self.tasks);
+  }
+};
+
 // ---- Changes -----------------------------------------------------------------------------------
 
 // For administrators.
@@ -634,7 +653,7 @@ using Question =
     std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
                  ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
                  ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
-                 LookAtGraph, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs,
-                 Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts>;
+                 LookAtGraph, FindTasks, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser,
+                 ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts>;
 
 }  // namespace spate::wire

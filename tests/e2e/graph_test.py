@@ -170,6 +170,76 @@ def test_a_hub_tells_what_a_task_waits_for(place: Place):
     cluster.spate("job wait", job)
 
 
+def test_tasks_of_a_job_list_wait_by_name(place: Place):
+    place.write("jobs.lst", "{name join} cat a b > all {after left right}",
+                "{name left} echo a > a", "{name right} echo b > b && test -e fixed", "echo free")
+    out, err = place.run("jobs.lst", code=1)
+    want("free" in out and "jobs.lst:3" in err and "1 cancelled" in err, err)
+    want(states(place) == {"join": "cancelled", "left": "succeeded", "right": "failed", "4": "succeeded"},
+         states(place))
+    place.write("fixed")
+    place.run("last.right", command="job retry")
+    want(place.lines("all") == ["a", "b"], place.lines("all"))
+    # What waits for a task that has changed runs again.
+    place.write("jobs.lst", "{name join} cat a b > all {after left right}",
+                "{name left} echo A > a", "{name right} echo b > b && test -e fixed", "echo free")
+    place.run("--resume", "jobs.lst")
+    want(place.lines("all") == ["A", "b"], place.lines("all"))
+    # Inputs that other tasks make are no problem of the start.
+    place.write("in.lst", "{name m} echo x > made", "cat {check in line+ made} {after m}")
+    place.run("in.lst")
+
+
+def test_wrong_names_in_a_list_are_told(place: Place):
+    for lines, told in (
+            (["{name a} true", "{name a} true"], "bad.lst:2: another task is called a, too"),
+            (["true {after b}"], "bad.lst:1: no task is called b: give one that name by {name b}"),
+            (["{name a} true {after c}", "{name b} true {after a}", "{name c} true {after b}"],
+             "in a circle: b -> c -> a -> b")):
+        place.write("bad.lst", *lines)
+        _, err = place.run("bad.lst", code=2)
+        want(told in err and "nothing was started" in err, (lines, err))
+    place.write("ok.lst", "{name a} true", "true {after a}")
+    _, err = place.run("--order", "shuffle", "ok.lst", code=2)
+    want("--order" in err, err)
+    _, err = place.run("--follow", "ok.lst", code=2)
+    want("ok.lst:2: {after} in a list that is followed" in err, err)
+
+
+def test_tasks_are_called_by_their_names(place: Place):
+    diamond(place, c="false")
+    place.run("d.dag", code=1)
+    out, _ = place.run("last.C", command="task info")
+    want("task 1.3" in out and "failed" in out, out)
+    out, _ = place.run("last.A,D", "--json", command="job tasks")
+    want([json.loads(line)["task"] for line in out.splitlines()] == [1, 4], out)
+    _, err = place.run("last.X", command="task info", code=2)
+    want("job 1 has no task that is called X" in err, err)
+    _, err = place.run("last.C", "--dry-run", command="job retry")
+    want("1 task" in err or "/bin/sh" in _, (_, err))
+
+
+def test_a_graph_on_a_hub_grows_and_is_cancelled_by_name(place: Place):
+    place.write("g.dag", 'TASK A /bin/sh -c "until test -e go; do sleep 0.02; done; echo A >> ran"')
+    place.write("more.dag", 'TASK B /bin/sh -c "echo B >> ran"', 'TASK C /bin/sh -c "echo C >> ran"',
+                "EDGE A B", "EDGE B C")
+    place.write("more.lst", "{name D} echo D >> ran {after B}", "{name E} echo E >> ran {after D}")
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    job = cluster.submit("--open", "g.dag")
+    cluster.spate("job add", job, "more.dag")
+    _, err = cluster.spate("job add", job, "more.dag", code=2)
+    want("more.dag:1: Duplicate task: B" in err, err)
+    out, _ = cluster.spate("task explain", f"{job}.C")
+    want("it waits for 1 of 1 parent" in out or "task 2" in out, out)
+    cluster.spate("job cancel", f"{job}.C")
+    place.write("go")
+    cluster.spate("job close", job)
+    cluster.spate("job wait", job, code=1)
+    want(place.lines("ran") == ["A", "B"], place.lines("ran"))
+    want(states(place, job)["C"] == "cancelled", states(place, job))
+
+
 def test_the_picture(place: Place):
     diamond(place)
     place.run("d.dag")

@@ -43,6 +43,14 @@ Result<std::vector<wire::TaskPick>> SelectTasks(std::span<const std::string> wor
   return picks;
 }
 
+Status LookUpNames(client::Asker& asker, std::vector<TasksOfJob>& tasks) {
+  if (std::ranges::all_of(tasks, &std::vector<std::string>::empty, &TasksOfJob::names)) return {};
+  auto found = client::AskOne(asker, wire::FindTasks{tasks});
+  if (!found) return std::unexpected(std::move(found.error()));
+  tasks = std::move(found->tasks);
+  return {};
+}
+
 Result<uint32_t> TaskStatesOf(const Words& words) {
   using std::string_view_literals::operator""sv;
   constexpr std::array kNames = {"queued"sv, "running"sv,   "succeeded"sv,

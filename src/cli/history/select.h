@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cli/options/words.h"
+#include "client/asker.h"
 #include "wire/questions.h"
 
 namespace spate::cli {
@@ -15,6 +16,9 @@ namespace spate::cli {
 Result<JobSelector> SelectJobs(std::span<const std::string> words);
 // Words with a dot name tasks, others jobs; an element for each word.
 Result<std::vector<wire::TaskPick>> SelectTasks(std::span<const std::string> words);
+// Puts the numbers of tasks in the place of their names, as whoever is asked knows them. Asks
+// nothing where no task is named.
+Status LookUpNames(client::Asker& asker, std::vector<TasksOfJob>& tasks);
 // --filter of tasks, as wire::ListTasks::states; all of them when it is not given.
 Result<uint32_t> TaskStatesOf(const Words& words);
 

@@ -60,7 +60,7 @@ Result<int> Set(const HubScreen& screen) {
 }
 
 // Words with a dot name tasks, others jobs.
-Result<wire::Cancel> CancelOf(const Words& words) {
+Result<wire::Cancel> CancelOf(const Words& words, client::Asker& hub) {
   wire::Cancel question;
   std::vector<std::string> of_jobs;
   for (const std::string& word : words.words) {
@@ -72,6 +72,7 @@ Result<wire::Cancel> CancelOf(const Words& words) {
     if (!tasks) return std::unexpected(tasks.error());
     question.tasks.insert(question.tasks.end(), tasks->begin(), tasks->end());
   }
+  if (auto found = LookUpNames(hub, question.tasks); !found) return std::unexpected(found.error());
   auto jobs = SelectJobs(of_jobs);
   if (!jobs) return std::unexpected(jobs.error());
   question.jobs = std::move(*jobs);
@@ -79,7 +80,7 @@ Result<wire::Cancel> CancelOf(const Words& words) {
 }
 
 Result<int> Cancel(const HubScreen& screen) {
-  auto question = CancelOf(screen.words);
+  auto question = CancelOf(screen.words, screen.hub);
   if (!question) return std::unexpected(question.error());
   auto done = client::AskOne(screen.hub, std::move(*question));
   if (!done) return std::unexpected(done.error());
@@ -151,7 +152,7 @@ Status TakeTimeLimit(const Words& words, wire::Retry& question) {
   return {};
 }
 
-Result<wire::Retry> RetryOf(const Words& words) {
+Result<wire::Retry> RetryOf(const Words& words, client::Asker& hub) {
   if (auto known = CheckRetryOptions(words); !known) return std::unexpected(known.error());
   wire::Retry question;
   auto needs = MakeNeedsChange(words);
@@ -163,13 +164,14 @@ Result<wire::Retry> RetryOf(const Words& words) {
   if (tasks->size() != 1) {
     return Fail(ErrorKind::kInvalid, "name one job, as in: spate job retry 12, or 12.3-9");
   }
+  if (auto found = LookUpNames(hub, *tasks); !found) return std::unexpected(found.error());
   question.tasks = std::move(tasks->front());
   question.dry_run = words.Has(Opt::kDryRun);
   return question;
 }
 
 Result<int> Retry(const HubScreen& screen) {
-  auto question = RetryOf(screen.words);
+  auto question = RetryOf(screen.words, screen.hub);
   if (!question) return std::unexpected(question.error());
   bool dry = question->dry_run;
   auto done = client::AskOne(screen.hub, std::move(*question));

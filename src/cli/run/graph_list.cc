@@ -51,16 +51,17 @@ TaskClass ClassOf(const format::DagTask& task, const Needs& defaults) {
 
 class GraphLoader {
  public:
-  GraphLoader(const RunOptions& options, std::string name)
-      : options_(options), name_(std::move(name)) {}
+  GraphLoader(const RunOptions& options, std::string name, std::vector<std::string> known)
+      : options_(options), name_(std::move(name)), known_(std::move(known)) {}
 
   Result<TaskList> Load(std::string read) {
     auto text = std::make_shared<const std::string>(std::move(read));
     auto rows = std::make_shared<std::vector<std::string_view>>();
-    auto dag = format::ReadDag(*text, kLimits.list_errors, [&](const format::DagEntry& entry) {
+    auto add = [&](const format::DagEntry& entry) {
       rows->push_back(entry.row);
       Add(entry);
-    });
+    };
+    auto dag = format::ReadDag(*text, kLimits.list_errors, add, known_);
     for (const format::DagError& error : dag.errors) {
       problems_.Add(fmt::format("{}:{}: {}", name_, error.line, EscapeForScreen(error.text)));
     }
@@ -72,6 +73,7 @@ class GraphLoader {
     list.runs = std::move(table_.runs());
     list.places = std::move(table_.places());
     list.edges = std::move(dag.edges);
+    list.known_tasks = static_cast<uint32_t>(known_.size());
     list.rows = [text, rows](const RowVisitor& visit) {
       for (std::string_view row : *rows) visit(row);
     };
@@ -102,6 +104,7 @@ class GraphLoader {
 
   const RunOptions& options_;
   const std::string name_;
+  const std::vector<std::string> known_;
   TaskIndex index_ = 0;
   RequestTable table_;
   bool too_many_ = false;  // needs, and told
@@ -117,7 +120,9 @@ Result<TaskList> LoadGraph(const RunOptions& options, const LoadContext& context
   std::string name = file == "-" ? "standard input" : EscapeForScreen(file);
   auto text = ReadWhole(file, context.stdin_fd, name);
   if (!text) return std::unexpected(std::move(text.error()));
-  return GraphLoader(options, std::move(name)).Load(std::move(*text));
+  auto known = context.known_names ? context.known_names() : std::vector<std::string>();
+  if (!known) return std::unexpected(std::move(known.error()));
+  return GraphLoader(options, std::move(name), std::move(*known)).Load(std::move(*text));
 }
 
 }  // namespace spate::cli

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/units.h"
+#include "format/dag/dag.h"
 #include "format/joblist/reader.h"
 #include "os/file.h"
 
@@ -17,7 +18,7 @@ constexpr size_t kPieceBytes = 256 * 1024;
 
 class PlaceFinder {
  public:
-  explicit PlaceFinder(const std::vector<WantedPlace>& wanted) : wanted_(wanted) {
+  PlaceFinder(const std::vector<WantedPlace>& wanted, RowKind kind) : wanted_(wanted), kind_(kind) {
     for (const WantedPlace& one : wanted) by_row_[one.row];
   }
 
@@ -27,10 +28,11 @@ class PlaceFinder {
     auto file = info && info->kind == os::FileKind::kFile ? os::OpenRead(path)
                                                           : Fail(ErrorKind::kNotFound, name);
     if (!file) return next_.reset();  // how many tasks it had is not known
+    if (kind_ == RowKind::kDagTask) return ReadGraph(path, name);
     format::JobListReader reader;
     std::string piece(kPieceBytes, '\0');
     auto take = [&] {
-      while (auto entry = reader.Next()) Add(*entry, name);
+      while (auto entry = reader.Next()) Add(entry->line, entry->row, name);
     };
     for (;;) {
       auto size = os::ReadSome(file->get(), piece.data(), piece.size(), path);
@@ -60,19 +62,27 @@ class PlaceFinder {
     size_t count = 0;
   };
 
-  void Add(const format::JobListReader::Entry& entry, const std::string& name) {
+  void ReadGraph(const std::string& path, const std::string& name) {
+    auto text = os::ReadFile(path, SIZE_MAX);
+    if (!text) return;
+    format::ReadDag(*text, 0,
+                    [&](const format::DagEntry& entry) { Add(entry.line, entry.row, name); });
+  }
+
+  void Add(uint64_t line, std::string_view row, const std::string& name) {
     std::optional<TaskIndex> index = next_;
     if (next_) ++*next_;
-    auto found = by_row_.find(std::string(entry.row));
+    auto found = by_row_.find(std::string(row));
     if (found == by_row_.end()) return;
-    std::string place = fmt::format("{}:{}", EscapeForScreen(name), entry.line);
+    std::string place = fmt::format("{}:{}", EscapeForScreen(name), line);
     if (found->second.count++ == 0) found->second.first = place;
     for (const WantedPlace& one : wanted_) {
-      if (index == one.index && one.row == entry.row) exact_[one.index] = place;
+      if (index == one.index && one.row == row) exact_[one.index] = place;
     }
   }
 
   const std::vector<WantedPlace>& wanted_;
+  const RowKind kind_;
   std::unordered_map<std::string, Matches> by_row_;
   std::unordered_map<TaskIndex, std::string> exact_;
   std::optional<TaskIndex> next_ = 0;  // the next task of the lists
@@ -82,8 +92,8 @@ class PlaceFinder {
 
 std::vector<std::string> PlacesInLists(const std::string& cwd,
                                        const std::vector<std::string>& files,
-                                       const std::vector<WantedPlace>& wanted) {
-  PlaceFinder finder(wanted);
+                                       const std::vector<WantedPlace>& wanted, RowKind kind) {
+  PlaceFinder finder(wanted, kind);
   for (const std::string& file : files) finder.Read(os::JoinPath(cwd, file), file);
   return finder.Found();
 }

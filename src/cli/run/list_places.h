@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "core/model/job.h"
 
 namespace spate::cli {
 
@@ -15,9 +16,11 @@ struct WantedPlace {
 
 // "jobs.lst:12" for each, with the name as it was typed; empty where that cannot be told: the list
 // came from a pipe, or has changed since and does not have such a line, or several. Reads the lists
-// again, so it is for the end of a run. Relative names count from `cwd`.
+// again, so it is for the end of a run. Relative names count from `cwd`. `kind` is that of the
+// rows.
 std::vector<std::string> PlacesInLists(const std::string& cwd,
                                        const std::vector<std::string>& files,
-                                       const std::vector<WantedPlace>& wanted);
+                                       const std::vector<WantedPlace>& wanted,
+                                       RowKind kind = RowKind::kListLine);
 
 }  // namespace spate::cli

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cli/run/graph_list.h"
+#include "cli/run/list_graph.h"
 #include "cli/run/part_list.h"
 #include "cli/run/problems.h"
 #include "cli/run/value_list.h"
@@ -60,9 +61,18 @@ class ListLoader {
   }
 
   Result<TaskList> Finish() {
-    if (problems_.any()) return std::unexpected(problems_.Take());
     TaskList list;
     list.count = static_cast<uint32_t>(text_->ends.size());
+    if (graph_.has_edges()) {
+      auto known = context_.known_names ? context_.known_names() : std::vector<std::string>();
+      if (!known) return std::unexpected(std::move(known.error()));
+      list.edges = graph_.TakeEdges(list.count, *known, problems_);
+      list.known_tasks = static_cast<uint32_t>(known->size());
+      if (options_.order != TaskOrder::kGiven) {
+        problems_.Add("--order: a list with {after} has an order of its own");
+      }
+    }
+    if (problems_.any()) return std::unexpected(problems_.Take());
     list.requests = std::move(table_.requests());
     list.runs = std::move(table_.runs());
     list.places = std::move(table_.places());
@@ -91,7 +101,9 @@ class ListLoader {
       return;
     }
     const format::ListLine& line = *entry.parsed;
-    if (context_.run_input_checks && !line.checks.empty()) {
+    graph_.Add(static_cast<TaskIndex>(text_->ends.size()), line, place, problems_);
+    // What other tasks make is not there yet.
+    if (context_.run_input_checks && !line.checks.empty() && line.after.empty()) {
       std::string why = WhyInputFails(line, context_);
       if (!why.empty()) problems_.Add(fmt::format("{}: {}", place(), why));
     }
@@ -110,6 +122,7 @@ class ListLoader {
   const LoadContext& context_;
   std::shared_ptr<RowText> text_ = std::make_shared<RowText>();
   RequestTable table_;
+  ListGraph graph_;
   bool too_many_ = false;  // needs, and told
   Problems problems_;
 };
@@ -179,7 +192,7 @@ Status CheckInputs(const RowSource& rows, const std::function<bool(uint32_t posi
     uint32_t at = position++;
     if (row.find("{check") == std::string_view::npos || !wanted(at)) return;
     auto line = format::ParseListLine(row);
-    if (!line) return;
+    if (!line || !line->after.empty()) return;
     std::string why = WhyInputFails(*line, context);
     if (!why.empty()) problems.Add(fmt::format("task {}: {}", at + 1, why));
   });

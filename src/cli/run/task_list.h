@@ -24,6 +24,7 @@ struct TaskList {
   std::vector<RequestRun> runs;
   std::vector<std::string> places;  // places[r]: where request r first stands, "jobs.lst:12"
   std::vector<Edge> edges;          // those of a parent are neighbours
+  uint32_t known_tasks = 0;         // in the edges the tasks of this list come after so many
 };
 
 struct LoadContext {
@@ -32,6 +33,9 @@ struct LoadContext {
   int stdin_fd = 0;
   uint32_t slots = 1;            // -X spreads values over so many tasks
   bool run_input_checks = true;  // not for --dry-run
+  // The names of the tasks that the job has, where tasks are added to one; empty texts: no name.
+  // Asked when the list names tasks.
+  std::function<Result<std::vector<std::string>>()> known_names = {};
 };
 
 // Reads the job lists or the values that the options name, and fills in what they tell of the

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/model/fields.h"
@@ -55,12 +56,15 @@ struct TasksOfJob {
   std::optional<uint32_t> job;      // nullopt: the newest one
   bool all = false;                 // all its tasks; else those in the ranges
   std::vector<NumberRange> ranges;  // of task numbers (index + 1)
+  std::vector<std::string> names;   // of tasks, as their list calls them
+  // `names` do not count: they have been looked up by then.
   bool Contains(uint32_t task_number) const;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
     visit(2, "all", self.all);
     visit(3, "ranges", self.ranges);
+    visit(4, "names", self.names);
   }
   friend bool operator==(const TasksOfJob&, const TasksOfJob&) = default;
 };

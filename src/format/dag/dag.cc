@@ -1,63 +1,33 @@
 #include "format/dag/dag.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <optional>
+#include <span>
 
 #include "core/model/limits.h"
+#include "format/name_table.h"
 
 namespace spate::format {
 namespace {
 
-// Tasks by name: open addressing over their numbers.
-class NameTable {
- public:
-  // False: the name is taken.
-  bool Add(std::string_view name) {
-    if (names_.size() * 2 >= slots_.size()) Grow();
-    uint32_t& slot = SlotOf(name);
-    if (slot != kFree) return false;
-    slot = static_cast<uint32_t>(names_.size());
-    names_.push_back(name);
-    return true;
-  }
-  std::optional<TaskIndex> Find(std::string_view name) {
-    if (names_.empty()) return std::nullopt;
-    uint32_t slot = SlotOf(name);
-    return slot == kFree ? std::nullopt : std::optional(slot);
-  }
-  std::string_view operator[](TaskIndex index) const { return names_[index]; }
-  uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
-
- private:
-  static constexpr uint32_t kFree = UINT32_MAX;
-
-  uint32_t& SlotOf(std::string_view name) {
-    size_t mask = slots_.size() - 1;
-    size_t at = XXH3_64bits(name.data(), name.size()) & mask;
-    while (slots_[at] != kFree && names_[slots_[at]] != name) at = (at + 1) & mask;
-    return slots_[at];
-  }
-  void Grow() {
-    slots_.assign(std::max<size_t>(slots_.size() * 2, 64), kFree);
-    for (uint32_t i = 0; i < names_.size(); ++i) SlotOf(names_[i]) = i;
-  }
-
-  std::vector<std::string_view> names_;
-  std::vector<uint32_t> slots_;  // a power of two of them
-};
-
 class DagReader {
  public:
-  DagReader(std::string_view text, size_t most_errors,
+  DagReader(std::string_view text, size_t most_errors, std::span<const std::string> known,
             const std::function<void(const DagEntry&)>& visit)
-      : text_(text), most_errors_(most_errors), visit_(visit) {}
+      : text_(text),
+        most_errors_(most_errors),
+        known_(static_cast<TaskIndex>(known.size())),
+        visit_(visit) {
+    for (TaskIndex i = known_; i > 0; --i) {  // of equal names the newest
+      if (!known[i - 1].empty()) names_.Add(known[i - 1], i - 1);
+    }
+    known_names_ = names_.size();
+  }
 
   Dag Read() {
     ForLines([this](std::string_view line) { ReadLine(line); });
-    dag_.tasks = names_.size();
+    dag_.tasks = Added();
     std::ranges::sort(dag_.edges);
     dag_.edges.erase(std::ranges::unique(dag_.edges).begin(), dag_.edges.end());
     if (dag_.error_count == 0) FindCircle();
@@ -65,6 +35,12 @@ class DagReader {
   }
 
  private:
+  TaskIndex Added() const { return static_cast<TaskIndex>(names_.size() - known_names_); }
+  bool Add(std::string_view name) { return names_.Add(name, known_ + Added()); }
+  std::string_view NameOf(TaskIndex added) const {
+    return names_.NameAt(known_names_ + (added - known_));
+  }
+
   void ForLines(const auto& fn) {
     std::string_view left = text_;
     if (left.starts_with("\xEF\xBB\xBF")) left.remove_prefix(3);
@@ -107,14 +83,14 @@ class DagReader {
     auto task = ParseDagTask(line);
     if (!task) {
       // Its edges are not wrong as well.
-      if (std::string_view name = DagTaskName(line); !name.empty()) names_.Add(name);
+      if (std::string_view name = DagTaskName(line); !name.empty()) Add(name);
       return Wrong(std::move(task.error().message));
     }
-    if (names_.size() == kLimits.tasks_per_job) {
+    if (Added() == kLimits.tasks_per_job) {
       return Wrong(
           fmt::format("more than {} tasks in one run; split the graph", kLimits.tasks_per_job));
     }
-    if (!names_.Add(task->name)) return Wrong("Duplicate task: " + ShownInDag(task->name));
+    if (!Add(task->name)) return Wrong("Duplicate task: " + ShownInDag(task->name));
     if (dag_.error_count == 0) visit_({line_, line, *task, id});
   }
 
@@ -127,46 +103,46 @@ class DagReader {
     if (dag_.edges.size() == kLimits.edges_per_job) {
       return Wrong(fmt::format("more than {} edges in one run", kLimits.edges_per_job));
     }
-    dag_.edges.push_back({*names_.Find(edge->first), *names_.Find(edge->second)});
+    TaskIndex child = *names_.Find(edge->second);
+    if (child < known_) {
+      return Wrong("task " + ShownInDag(edge->second) +
+                   " was there before, and cannot wait for more");
+    }
+    dag_.edges.push_back({*names_.Find(edge->first), child});
   }
 
   void FindCircle() {
-    constexpr size_t kNamed = 10;
-    std::vector<TaskIndex> cycle = FindCycle(dag_.tasks, dag_.edges);
+    std::vector<TaskIndex> cycle = FindCycle(known_ + dag_.tasks, dag_.edges);
     if (cycle.empty()) return;
-    std::string way;
-    for (size_t i = 0; i < std::min(cycle.size(), kNamed); ++i) {
-      way += ShownInDag(names_[cycle[i]]) + " -> ";
-    }
-    if (cycle.size() > kNamed) way += fmt::format("... {} more ... -> ", cycle.size() - kNamed);
-    way += ShownInDag(names_[cycle.front()]);
     // The line that closes the circle.
     uint64_t closing = 0;
     ForLines([&](std::string_view line) {
       if (!IsEdgeRecord(line)) return;
       auto edge = ParseDagEdge(line);
       bool is_it =
-          edge && edge->first == names_[cycle.back()] && edge->second == names_[cycle.front()];
+          edge && edge->first == NameOf(cycle.back()) && edge->second == NameOf(cycle.front());
       if (is_it && closing == 0) closing = line_;
     });
     line_ = closing;
-    Wrong("the tasks wait for one another in a circle: " + way);
+    Wrong(CircleText(cycle, [this](TaskIndex task) { return ShownInDag(NameOf(task)); }));
   }
 
   const std::string_view text_;
   const size_t most_errors_;
+  const TaskIndex known_;  // so many tasks the job has
   const std::function<void(const DagEntry&)>& visit_;
   uint64_t line_ = 0;
   std::string_view id_;
-  NameTable names_;
+  NameTable names_;         // first the known ones
+  size_t known_names_ = 0;  // so many of them have a name of their own
   Dag dag_;
 };
 
 }  // namespace
 
 Dag ReadDag(std::string_view text, size_t most_errors,
-            const std::function<void(const DagEntry&)>& visit) {
-  return DagReader(text, most_errors, visit).Read();
+            const std::function<void(const DagEntry&)>& visit, std::span<const std::string> known) {
+  return DagReader(text, most_errors, known, visit).Read();
 }
 
 }  // namespace spate::format

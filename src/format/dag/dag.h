@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,11 @@ struct Dag {
 };
 
 // Calls `visit` for each task, in order, until there is an error; what is found after the first
-// errors is only counted. Cost: the text; and beside it some 40 bytes a task, and 8 an edge.
+// errors is only counted. `known` are the names of the tasks that the job has (empty: it has none);
+// new ones are numbered after them, and edges may lead from them. Cost: the text; and beside it
+// some 40 bytes a task, and 8 an edge.
 Dag ReadDag(std::string_view text, size_t most_errors,
-            const std::function<void(const DagEntry&)>& visit);
+            const std::function<void(const DagEntry&)>& visit,
+            std::span<const std::string> known = {});
 
 }  // namespace spate::format

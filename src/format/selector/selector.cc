@@ -20,16 +20,19 @@ using std::string_view_literals::operator""sv;
 
 constexpr std::array kWords = {"last"sv, "all"sv};
 constexpr std::string_view kJobForms = "write last, all, 3, 1-10, 1-10:2 or 1,3,5-8";
-constexpr std::string_view kTaskForms = "write for example 12.3, 12.3-9, last.1-10:2 or 12";
+constexpr std::string_view kTaskForms =
+    "write for example 12.3, 12.3-9, last.1-10:2, last.NAME or 12";
 
 std::unexpected<Error> Bad(std::string_view part, std::string_view what, std::string_view forms) {
   return Fail(ErrorKind::kInvalid,
               fmt::format("'{}' {}: {}", EscapeForScreen(part.substr(0, 60)), what, forms));
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 // A number from 1 on; nullopt for anything else.
 std::optional<uint32_t> Number(std::string_view text) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  if (text.empty() || !IsDigit(text.front())) return std::nullopt;
   auto count = ParseCount(text);
   if (!count || *count < 1 || *count > std::numeric_limits<uint32_t>::max()) return std::nullopt;
   return static_cast<uint32_t>(*count);
@@ -87,6 +90,12 @@ Status CheckSteps(std::string_view text) {
 Status AddTasks(std::string_view part, TasksOfJob& tasks) {
   if (part == "all") {
     tasks.all = true;
+    return {};
+  }
+  bool is_number = !part.empty() && IsDigit(part.front()) &&
+                   part.find_first_not_of("0123456789_-:") == std::string_view::npos;
+  if (!part.empty() && !is_number && part.front() != '-') {
+    tasks.names.emplace_back(part);
     return {};
   }
   auto range = ParseRange(part, "task", kTaskForms);

@@ -2,6 +2,9 @@
 //
 //   jobs   last   all   3   1-10   1-10:2   1,3,5-8   last,3
 //   tasks  JOB.TASKS: 12.3   12.3-9   last.1-100:10   12.3,5,13.1   12 (all of its tasks)
+//          JOB.NAME: last.align_7     what does not begin with a digit, or has other characters
+//          than numbers and ranges have, is a task's name; one with a comma is only known by its
+//          number
 // Numbers count from 1; underscores may stand between digits.
 #pragma once
 

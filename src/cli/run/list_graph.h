@@ -1,0 +1,41 @@
+// Which tasks of a job list wait for which: its {name} and {after} clauses.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/run/problems.h"
+#include "core/model/graph.h"
+#include "format/list_line.h"
+#include "format/name_table.h"
+
+namespace spate::cli {
+
+class ListGraph {
+ public:
+  // The task at this position of the list. `place` is "jobs.lst:12".
+  void Add(TaskIndex position, const format::ListLine& line,
+           const std::function<std::string()>& place, Problems& problems);
+  // Whether some task waits for others.
+  bool has_edges() const { return !waiting_.empty(); }
+  // Of a list of so many tasks, once all were added; those of a parent are neighbours. New tasks
+  // are numbered after the `known` ones, which are found by their names.
+  std::vector<Edge> TakeEdges(uint32_t tasks, const std::vector<std::string>& known,
+                              Problems& problems);
+
+ private:
+  struct Waiting {
+    TaskIndex position = 0;
+    std::vector<std::string> parents;
+    std::string place;
+  };
+  std::string NameOf(TaskIndex position) const;
+
+  std::deque<std::string> texts_;  // that the table points to
+  format::NameTable names_;        // by position
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace spate::cli

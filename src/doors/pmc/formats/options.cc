@@ -60,7 +60,7 @@ constexpr std::string_view kCount = "a whole number, 0 or more";
 constexpr std::string_view kPositive = "a whole number, at least 1";
 constexpr std::string_view kPath = "the path of a file";
 
-// Help, version and "no DAG file" are ReadOptions' own; their lines here are for help.
+// Help and version are answered before anything is set.
 constexpr auto kOptions = std::to_array<Option>({
     {"-h", "--help", "", "", "Print this text", "", [](Options&, Text) { return true; }},
     {"-V", "--version", "", "", "Print the version", "", [](Options&, Text) { return true; }},

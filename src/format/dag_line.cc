@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
+
+#include "format/scanned_number.h"
 
 namespace spate::format {
 namespace {
@@ -51,20 +51,6 @@ bool TakeArgument(std::string_view& text, std::string& argument) {
   }
   text.remove_prefix(at);
   return true;
-}
-
-// As scanf reads numbers: blanks may stand before one, and what follows it does not matter.
-std::optional<float> ReadFloat(const std::string& text) {
-  char* end = nullptr;
-  float value = std::strtof(text.c_str(), &end);
-  return end == text.c_str() || std::isnan(value) ? std::nullopt : std::optional(value);
-}
-std::optional<int32_t> ReadInt(const std::string& text) {
-  char* end = nullptr;
-  errno = 0;
-  long value = std::strtol(text.c_str(), &end, 10);
-  bool fits = errno == 0 && value >= INT32_MIN && value <= INT32_MAX;
-  return end == text.c_str() || !fits ? std::nullopt : std::optional(static_cast<int32_t>(value));
 }
 
 class TaskParser {
@@ -126,7 +112,7 @@ class TaskParser {
   template <typename T>
   Status ReadAmount(const char* what, double most, const std::string& value,
                     std::optional<T>& amount) {
-    auto number = ReadFloat(value);
+    auto number = ScanFloat(value);
     if (!number || *number > most) return InvalidValue(what, value);
     if (*number < 0) return Negative(what);
     amount = static_cast<T>(std::ceil(*number));
@@ -139,14 +125,14 @@ class TaskParser {
     return ReadAmount("CPU requirement", 1e6, value, task_.cpus);
   }
   Status ReadTries(const Option&, const std::string& value) {
-    auto number = ReadInt(value);
+    auto number = ScanInt(value);
     if (!number) return InvalidValue("tries", value);
     if (*number < 0) return Negative("tries");
     task_.tries = static_cast<uint32_t>(*number);
     return {};
   }
   Status ReadPriority(const Option&, const std::string& value) {
-    task_.priority = ReadInt(value);
+    task_.priority = ScanInt(value);
     if (!task_.priority) return InvalidValue("priority", value);
     return {};
   }

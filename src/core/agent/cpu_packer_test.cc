@@ -52,6 +52,16 @@ Topology WithHoles() {
   return made;
 }
 
+// Two packages of two NUMA nodes of four cores.
+Topology LargeNodes() {
+  Topology made;
+  for (int cpu = 0; cpu < 16; ++cpu) {
+    auto node = static_cast<uint32_t>(cpu / 4);
+    made.units.push_back({cpu, static_cast<uint32_t>(cpu), node, node / 2});
+  }
+  return made;
+}
+
 // One NUMA node that reaches over two packages of two cores.
 Topology SharedMemory() { return {{{0, 0, 0, 0}, {1, 1, 0, 1}, {2, 2, 0, 0}, {3, 3, 0, 1}}}; }
 
@@ -73,6 +83,7 @@ TEST(CpuPacker, TakesInTurn) {
     std::string name;
     Topology topology;
     std::vector<Step> steps;
+    Cpus taken = {};  // at first
   };
   const std::vector<Case> cases = {
       {"all of a small machine", Laptop(), {{2, {0, 1}}, {1, {}}}},
@@ -116,10 +127,23 @@ TEST(CpuPacker, TakesInTurn) {
       {"less than a core stays in one",
        FourThreads(),
        {{3, {0, 1, 2}}, {2, {4, 5}}, {2, {6, 7}}, {4, {8, 9, 10, 11}}, {1, {3}}}},
+      {"the smallest hole is in the package with more room",
+       LargeNodes(),
+       {{2, {9, 10}}},
+       {4, 5, 6, 8, 12}},
+      {"two domains of one package rather than of two",
+       LargeNodes(),
+       {{3, {1, 2, 4}, true}},
+       {0, 3, 6, 7, 8, 9, 10, 13, 14, 15}},
+      {"small cores that are whole before halves of large ones",
+       Hybrid(),
+       {{3, {4, 5, 6}, true}},
+       {0, 2}},
       {"no units at all", Topology(), {{1, {}}}},
   };
   for (const Case& each : cases) {
     CpuPacker packer(each.topology, Binding::kNuma);
+    packer.TakeThese(each.taken);
     for (size_t i = 0; i < each.steps.size(); ++i) {
       auto grant = packer.Take(each.steps[i].count);
       EXPECT_EQ(grant ? grant->cpus : Cpus(), each.steps[i].cpus) << each.name << ", step " << i;

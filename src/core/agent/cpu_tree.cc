@@ -118,10 +118,10 @@ std::vector<const CpuTree::Group*> CpuTree::FreeChildren(Level level, const Grou
 // All of them have room.
 CpuTree::Choice CpuTree::ChooseAmong(Level level, std::span<const Group* const> groups,
                                      uint32_t count) const {
-  // Small numbers are better. A group of which more is used goes before an emptier one.
+  // Small numbers are better.
   auto rank = [](const Choice& choice, const Group& group) {
     return std::tuple(choice.packages, choice.domains, choice.cores, choice.shared, choice.left,
-                      group.free, ~group.units.size);
+                      group.free);
   };
   Choice best = ChooseIn(level, *groups[0], count);
   const Group* best_group = groups[0];

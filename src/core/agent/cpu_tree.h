@@ -30,8 +30,9 @@ class CpuTree {
   uint32_t free() const { return levels_[kMachine][0].free; }
   // `taken` must be news.
   void Mark(uint32_t unit, bool taken);
-  // From 1 to free() units that are free. In as few packages as can be, then domains, then cores;
-  // where several places are equal, the one that leaves the smallest hole.
+  // From 1 to free() units that are free, in as few packages as can be, and in one domain or core
+  // if one has room. Where they need several parts, the freest go first. Of equal places the one
+  // that leaves the smallest hole.
   Choice Choose(uint32_t count) const;
 
   // The units of a domain follow each other.

@@ -47,6 +47,9 @@ spate_third_party(crypto HEADER openssl/evp.h ARCHIVE crypto DEFINES OPENSSL_NO_
 spate_third_party(ssl HEADER openssl/ssl.h ARCHIVE ssl LIBS spate::crypto)
 spate_third_party(zstd HEADER zstd.h ARCHIVE zstd LIBS Threads::Threads)
 spate_third_party(xxhash HEADER xxhash.h DEFINES XXH_INLINE_ALL=1)
+add_library(spate_no_udev STATIC "${PROJECT_SOURCE_DIR}/cmake/no_udev.cc")
+target_link_libraries(spate_no_udev PRIVATE spate_options)
+spate_third_party(hwloc HEADER hwloc.h ARCHIVE hwloc LIBS spate_no_udev Threads::Threads ${CMAKE_DL_LIBS} m)
 spate_third_party(asio HEADER boost/asio.hpp LIBS Threads::Threads
   DEFINES BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX BOOST_BIND_GLOBAL_PLACEHOLDERS)
 if(SPATE_SANITIZE MATCHES "thread")

@@ -1,16 +1,30 @@
 // The C library's cpu_set_t ends at processor 1023, so the system calls are used as they are.
 #include "os/affinity.h"
 
+#include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
+#include <set>
+
+#include "base/number.h"
+#include "os/error.h"
+#include "os/file.h"
 
 namespace spate::os {
 namespace {
 
 constexpr size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
 constexpr size_t kMostWords = 65536 / kWordBits;
+// A process that starts threads all the time is looked at no more often.
+constexpr int kMostLooks = 32;
+
+bool SetThread(Pid thread, const CpuMask& mask) {
+  return syscall(SYS_sched_setaffinity, thread, mask.words.size() * sizeof(unsigned long),
+                 mask.words.data()) == 0;
+}
 
 }  // namespace
 
@@ -21,6 +35,12 @@ CpuMask CpuMask::Of(const std::vector<int>& cpus) {
     if (mask.words.size() <= at / kWordBits) mask.words.resize(at / kWordBits + 1);
     mask.words[at / kWordBits] |= 1ul << at % kWordBits;
   }
+  return mask;
+}
+
+CpuMask CpuMask::All() {
+  CpuMask mask;
+  mask.words.assign(kMostWords, ~0ul);
   return mask;
 }
 
@@ -41,9 +61,30 @@ CpuMask AllowedCpus() {
   return mask;
 }
 
-bool SetAllowedCpus(const CpuMask& mask) {
-  return syscall(SYS_sched_setaffinity, 0, mask.words.size() * sizeof(unsigned long),
-                 mask.words.data()) == 0;
+bool SetAllowedCpus(const CpuMask& mask) { return SetThread(0, mask); }
+
+// A thread has the mask of the one that starts it, so after a look that finds no new thread all
+// have it.
+Status SetAllowedCpusOf(Pid pid, const CpuMask& mask) {
+  std::string folder = "/proc/" + std::to_string(pid) + "/task";
+  std::set<Pid> seen;
+  for (int look = 0; look < kMostLooks; ++look) {
+    auto threads = ListDir(folder);
+    if (!threads) return std::unexpected(threads.error());
+    bool found_new = false;
+    for (const DirEntry& entry : *threads) {
+      auto thread = ReadNumber<Pid>(entry.name);
+      if (!thread || !seen.insert(*thread).second) continue;
+      found_new = true;
+      if (!SetThread(*thread, mask) && errno != ESRCH) {
+        return FailErrno("set the processors of process " + std::to_string(pid));
+      }
+    }
+    if (!found_new) break;
+  }
+  return {};
 }
+
+bool ResetMemoryPolicy() { return syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) == 0; }
 
 }  // namespace spate::os

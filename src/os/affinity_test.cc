@@ -1,6 +1,13 @@
 #include "os/affinity.h"
 
 #include <gtest/gtest.h>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
 
 namespace spate::os {
 namespace {
@@ -21,6 +28,60 @@ TEST(Affinity, OneProcessorAndBack) {
   EXPECT_EQ(AllowedCpus().Cpus(), std::vector<int>{last});
   ASSERT_TRUE(SetAllowedCpus(all));
   EXPECT_EQ(AllowedCpus().Cpus(), all.Cpus());
+}
+
+TEST(Affinity, AllIsWhatTheMachineLeavesUs) {
+  CpuMask all = AllowedCpus();
+  ASSERT_TRUE(SetAllowedCpus(CpuMask::All()));
+  CpuMask cleared = AllowedCpus();
+  ASSERT_TRUE(SetAllowedCpus(CpuMask::Of({cleared.Cpus().back()})));
+  ASSERT_TRUE(SetAllowedCpus(CpuMask::All()));
+  EXPECT_EQ(AllowedCpus(), cleared);
+  ASSERT_TRUE(SetAllowedCpus(all));
+}
+
+TEST(Affinity, OfAllThreadsOfAProcess) {
+  CpuMask one = CpuMask::Of({AllowedCpus().Cpus().back()});
+  int ready[2], go[2], answer[2];
+  ASSERT_EQ(pipe(ready) + pipe(go) + pipe(answer), 0);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    char byte = 0;
+    bool threads = false;
+    std::thread([&] {
+      bool told = write(ready[1], "r", 1) == 1 && read(go[0], &byte, 1) == 1;
+      threads = told && AllowedCpus().Cpus() == one.Cpus();
+    }).join();
+    bool both = threads && AllowedCpus().Cpus() == one.Cpus();
+    _exit(write(answer[1], both ? "y" : "n", 1) == 1 ? 0 : 1);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(SetAllowedCpusOf(child, one));
+  ASSERT_EQ(write(go[1], "g", 1), 1);
+  ASSERT_EQ(read(answer[0], &byte, 1), 1);
+  EXPECT_EQ(byte, 'y');
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  auto gone = SetAllowedCpusOf(child, one);
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, ErrorKind::kNotFound);
+  for (int fd : {ready[0], ready[1], go[0], go[1], answer[0], answer[1]}) close(fd);
+}
+
+TEST(MemoryPolicy, IsTheUsualOneAfterwards) {
+  unsigned long nodes = 1;
+  if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &nodes, 8 * sizeof nodes) != 0) {
+    // Where nothing may be set, a reset says so and does no harm.
+    if (!ResetMemoryPolicy()) {
+      EXPECT_TRUE(errno == EPERM || errno == ENOSYS);
+    }
+    return;
+  }
+  EXPECT_TRUE(ResetMemoryPolicy());
+  int policy = -1;
+  ASSERT_EQ(syscall(SYS_get_mempolicy, &policy, nullptr, 0, nullptr, 0), 0);
+  EXPECT_EQ(policy, MPOL_DEFAULT);
 }
 
 TEST(Affinity, NoneIsRefused) {

@@ -53,8 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     rows.emplace_back(entry.row);
   });
   std::string other_text = WithCarriageReturns(text);
-  Dag other =
-      ReadDag(other_text, most, [&](const DagEntry& e) { other_rows.emplace_back(e.row); });
+  Dag other = ReadDag(other_text, most, [&](const DagEntry& e) { other_rows.emplace_back(e.row); });
   CheckErrors(dag, most);
   CHECK(dag.error_count == other.error_count && rows == other_rows);
   if (dag.error_count > 0) return 0;

@@ -203,4 +203,13 @@ std::vector<std::string> SplitDagArguments(std::string_view text) {
   return arguments;
 }
 
+TaskClass ClassOf(const DagTask& task, const Needs& defaults) {
+  TaskClass of_task = defaults;
+  if (task.memory_mb) of_task.needs.memory = *task.memory_mb << 20;
+  if (task.cpus) of_task.needs.milli_cpus = *task.cpus * kMilliCpu;
+  of_task.priority = task.priority.value_or(0);
+  if (task.tries) of_task.retries = *task.tries == 0 ? 0 : *task.tries - 1;
+  return of_task;
+}
+
 }  // namespace spate::format

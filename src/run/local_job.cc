@@ -300,7 +300,7 @@ void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>&
 void LocalJob::AddFollowed(std::vector<std::string> rows, const std::vector<Needs>& needs,
                            cli::RunView& view) {
   engine::GrowJob grow{id(), static_cast<uint32_t>(rows.size()), {}, {}};
-  cli::RequestTable table(requests_);
+  RequestTable table(requests_);
   for (size_t i = 0; i < needs.size(); ++i) {
     table.Add(next_task_ + static_cast<TaskIndex>(i), needs[i], [] { return std::string(); });
   }

@@ -39,16 +39,6 @@ Result<std::string> ReadWhole(const std::string& file, int stdin_fd, const std::
   }
 }
 
-// Its own options, else the defaults.
-TaskClass ClassOf(const format::DagTask& task, const Needs& defaults) {
-  TaskClass of_task = defaults;
-  if (task.memory_mb) of_task.needs.memory = *task.memory_mb << 20;
-  if (task.cpus) of_task.needs.milli_cpus = *task.cpus * kMilliCpu;
-  of_task.priority = task.priority.value_or(0);
-  if (task.tries) of_task.retries = *task.tries == 0 ? 0 : *task.tries - 1;
-  return of_task;
-}
-
 class GraphLoader {
  public:
   GraphLoader(const RunOptions& options, std::string name, std::vector<std::string> known)
@@ -93,7 +83,7 @@ class GraphLoader {
     if (entry.task.tries.value_or(0) > kLimits.retries) {
       problems_.Add(fmt::format("{}: more than {} tries", place(), FormatCount(kLimits.retries)));
     }
-    table_.Add(index_++, ClassOf(entry.task, options_.needs), place);
+    table_.Add(index_++, format::ClassOf(entry.task, options_.needs), place);
     if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
       problems_.Add(
           fmt::format("{}: more than {} different needs, priorities and tries in one "

@@ -51,8 +51,8 @@ TEST(CompareGraphs, TheSameGraphInAnotherOrderNeedsNothing) {
 
 TEST(CompareGraphs, AChangedTaskRunsAgainWithItsDescendantsAlone) {
   // a -> b -> d, a -> c; b is another one.
-  ListChange change = Compare({"a", "b", "c", "d"}, {{0, 1}, {1, 3}, {0, 2}},
-                              {"a", "B", "c", "d"}, {{0, 1}, {1, 3}, {0, 2}});
+  ListChange change = Compare({"a", "b", "c", "d"}, {{0, 1}, {1, 3}, {0, 2}}, {"a", "B", "c", "d"},
+                              {{0, 1}, {1, 3}, {0, 2}});
   EXPECT_EQ(change.kept, (std::vector<TaskRange>{{0, 1}, {2, 1}}));
   EXPECT_EQ(change.added, (std::vector<uint32_t>{1, 3}));
 }

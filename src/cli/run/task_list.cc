@@ -146,31 +146,6 @@ Needs NeedsOf(const format::ListLine& line, const Needs& defaults) {
   return needs;
 }
 
-RequestTable::RequestTable(std::vector<TaskClass> known) : requests_(std::move(known)) {
-  for (uint32_t i = 0; i < requests_.size(); ++i) numbers_.try_emplace(requests_[i], i);
-}
-
-uint32_t RequestTable::Add(TaskIndex index, const TaskClass& request,
-                           const std::function<std::string()>& place) {
-  uint32_t number = 0;
-  if (!runs_.empty() && requests_[runs_.back().request] == request) {
-    number = runs_.back().request;
-  } else {
-    auto [known, fresh] = numbers_.try_emplace(request, static_cast<uint32_t>(requests_.size()));
-    number = known->second;
-    if (fresh) {
-      requests_.push_back(request);
-      places_.push_back(place());
-    }
-  }
-  if (!runs_.empty() && runs_.back().request == number) {
-    ++runs_.back().count;
-  } else {
-    runs_.push_back({index, 1, number});
-  }
-  return number;
-}
-
 Result<TaskList> LoadTaskList(const RunOptions& options, const LoadContext& context,
                               JobSettings& settings) {
   if (options.sources.input.any()) return LoadPartList(options, context, settings);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "core/model/body.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
+#include "core/model/request_table.h"
 #include "format/list_line.h"
 
 namespace spate::cli {
@@ -62,23 +62,5 @@ struct GrownRequests {
 };
 GrownRequests RequestsOfAdded(const TaskList& list, const std::vector<uint32_t>& added,
                               const std::vector<TaskClass>& before, TaskIndex first);
-
-// Gathers the requests of tasks in order as runs of distinct ones.
-class RequestTable {
- public:
-  explicit RequestTable(std::vector<TaskClass> known = {});
-  // `place` is called when the request is new.
-  uint32_t Add(TaskIndex index, const TaskClass& request,
-               const std::function<std::string()>& place);
-  std::vector<TaskClass>& requests() { return requests_; }
-  std::vector<RequestRun>& runs() { return runs_; }
-  std::vector<std::string>& places() { return places_; }
-
- private:
-  std::vector<TaskClass> requests_;
-  std::map<TaskClass, uint32_t> numbers_;  // of requests_
-  std::vector<RequestRun> runs_;
-  std::vector<std::string> places_;
-};
 
 }  // namespace spate::cli

@@ -15,6 +15,12 @@ int64_t Read(clockid_t clock) {
 
 int64_t MonotonicNanos() { return Read(CLOCK_MONOTONIC); }
 
+int UtcOffsetMinutes(Instant when) {
+  const time_t seconds = when.ns / 1'000'000'000;
+  tm local{};
+  return localtime_r(&seconds, &local) == nullptr ? 0 : static_cast<int>(local.tm_gmtoff / 60);
+}
+
 Clock::Clock() : offset_(Read(CLOCK_REALTIME) - Read(CLOCK_MONOTONIC)) {}
 
 }  // namespace spate::os

@@ -14,6 +14,9 @@ namespace spate::os {
 // Nanoseconds of CLOCK_MONOTONIC. About 25 ns; from any thread, and in a forked child.
 int64_t MonotonicNanos();
 
+// Minutes that the local time is ahead of UTC then.
+int UtcOffsetMinutes(Instant when);
+
 class Clock {
  public:
   // Reads the wall clock: from now on 'Now' counts steadily from there.

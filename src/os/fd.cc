@@ -134,4 +134,28 @@ Result<std::string> ReadToEnd(int fd, size_t limit, std::string_view name) {
   return text;
 }
 
+bool WaitReadable(int fd, Duration patience) {
+  pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
+  timespec left{.tv_sec = patience.ns / 1'000'000'000, .tv_nsec = patience.ns % 1'000'000'000};
+  return ppoll(&polled, 1, &left, nullptr) == 1;
+}
+
+Result<Pipe> MakeNamedPipe(const std::string& path) {
+  if (mkfifo(path.c_str(), 0600) != 0) return FailErrno("make the pipe", path);
+  Pipe pipe;
+  pipe.read.Reset(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (pipe.read.valid()) pipe.write.Reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!pipe.write.valid()) return FailErrno("open the pipe", path);
+  return pipe;
+}
+
+Result<size_t> ReadNow(int fd, char* to, size_t size) {
+  for (;;) {
+    ssize_t got = read(fd, to, size);
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno == EAGAIN) return 0;
+    if (errno != EINTR) return FailErrno("read a pipe");
+  }
+}
+
 }  // namespace spate::os

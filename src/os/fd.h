@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace spate::os {
 
@@ -39,6 +40,11 @@ struct Pipe {
 };
 // All descriptors that os/ makes are close-on-exec.
 Result<Pipe> MakePipe();
+// A pipe that others open by its name, which is ours alone to use (0600). Reading does not block;
+// both ends are open here, so it has no end before they are closed.
+Result<Pipe> MakeNamedPipe(const std::string& path);
+// What is there now, at most `size` bytes; 0: nothing, or the end. kIo: broken.
+Result<size_t> ReadNow(int fd, char* to, size_t size);
 struct SocketPair {
   Fd a, b;
 };
@@ -46,6 +52,9 @@ struct SocketPair {
 Result<SocketPair> MakeSocketPair();
 
 Status SetNonBlocking(int fd, bool on);
+// Waits until `fd` (-1: none) is readable, for so long at most; false: it is not. For a process
+// that has no loop, or none yet.
+bool WaitReadable(int fd, Duration patience);
 
 // Writes all bytes, waiting on a descriptor that does not block. `name` is for the message only.
 Status WriteAll(int fd, std::string_view bytes, std::string_view name);

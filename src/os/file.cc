@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -420,6 +421,12 @@ bool LockWithPatience(int fd) {
 }
 
 }  // namespace
+
+Result<bool> TryLockWhole(int fd) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  return FailErrno("lock a file");
+}
 
 Result<FileLock> FileLock::TryLock(const std::string& path, std::string_view owner) {
   auto fd = OpenWrite(path, OpenHow::kReadWrite);

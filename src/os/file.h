@@ -151,6 +151,11 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+// Locks an open file for this process alone, whatever it is open for; false: somebody else has it.
+// It goes with the descriptor (flock(2)). An error where the file system cannot: NFS locks no file
+// that is open for reading only.
+Result<bool> TryLockWhole(int fd);
+
 // An exclusive lock on a file, for as long as the object (or a descriptor that a child inherited)
 // lives; the system drops it with the process, however that ends. It is an OFD lock, which network
 // file systems know too. The file stays: removing it would let two owners hold two files.

@@ -33,8 +33,9 @@ struct ChildContext {
 };
 
 // By LimitKind. Not a switch: a child that borrows our memory had better have no jump tables.
-constexpr int kResources[] = {RLIMIT_CPU,  RLIMIT_FSIZE,  RLIMIT_AS,    RLIMIT_STACK,
-                              RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_MEMLOCK};
+constexpr int kResources[] = {RLIMIT_CPU,   RLIMIT_FSIZE,   RLIMIT_AS,
+                              RLIMIT_STACK, RLIMIT_CORE,    RLIMIT_NOFILE,
+                              RLIMIT_NPROC, RLIMIT_MEMLOCK, RLIMIT_DATA};
 static_assert(std::size(kResources) == static_cast<size_t>(LimitKind::kLast) + 1);
 static_assert(RLIM_INFINITY == UINT64_MAX);
 

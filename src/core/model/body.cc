@@ -131,6 +131,8 @@ const char* LimitKindName(LimitKind kind) {
       return "processes of the user";
     case LimitKind::kLockedBytes:
       return "bytes of locked memory";
+    case LimitKind::kDataBytes:
+      return "bytes of data";
   }
   return "";
 }

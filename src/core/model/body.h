@@ -91,7 +91,8 @@ enum class LimitKind : uint8_t {
   kOpenFiles,
   kProcesses,  // of the user, not of the attempt alone
   kLockedBytes,
-  kLast = kLockedBytes,
+  kDataBytes,
+  kLast = kDataBytes,
 };
 const char* LimitKindName(LimitKind kind);  // "seconds of processor time", "open files", ...
 struct ProcessLimit {
@@ -113,6 +114,14 @@ struct TaskPut {
   friend bool operator==(const TaskPut&, const TaskPut&) = default;
 };
 
+// Data of a task that goes elsewhere once it has succeeded: what it writes to a descriptor, or what
+// is in a file then. They are numbered as they stand in the body.
+struct TaskForward {
+  std::string variable;  // of the environment, names the descriptor; empty: a file
+  std::string file;      // relative to the folder that the task runs in
+  friend bool operator==(const TaskForward&, const TaskForward&) = default;
+};
+
 struct TaskBody {
   std::string cwd;  // absolute, or empty: the job's folder
   std::vector<Step> steps;
@@ -130,6 +139,7 @@ struct TaskBody {
   std::vector<std::string> environment;  // "NAME=value", on top of the job's
   std::vector<TaskPut> puts;
   std::vector<std::string> gets;  // files of its folder that come home with its end
+  std::vector<TaskForward> forwards;
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
 

@@ -65,7 +65,7 @@ constexpr CommandDef kCommands[] = {
      .name = "job graph",
      .arguments = "[JOB]",
      .completes = Completes::kJobs,
-     .summary = "show which tasks wait for which, as text or picture (default: last)",
+     .summary = "show which tasks wait for which (default: last)",
      .details = "Progress by depth and the critical path: the tasks that decide how long it takes, "
                 "by measured times, else planned ones.",
      .examples = {{{"spate job graph", "of the newest job"},

@@ -1,0 +1,22 @@
+// A host of the run: its first worker process, which starts the tasks.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "doors/pmc/formats/options.h"
+#include "doors/pmc/run/hosts.h"
+#include "os/fd.h"
+#include "os/real_loop.h"
+
+namespace spate::pmc {
+
+// Serves the master through `stream` until that ends. Blocks.
+Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, uint32_t number,
+                 os::Fd stream);
+
+// What a host offers: its own, or as the options have it.
+uint64_t MemoryOf(const Options& options, const Host& host);  // MB
+uint32_t CpusOf(const Options& options, const Host& host);
+
+}  // namespace spate::pmc

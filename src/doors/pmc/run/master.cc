@@ -1,0 +1,487 @@
+#include "doors/pmc/run/master.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "doors/pmc/formats/records.h"
+#include "doors/pmc/run/agent.h"
+#include "doors/pmc/run/delivery.h"
+#include "doors/pmc/run/rescue_store.h"
+#include "doors/pmc/run/run_logs.h"
+#include "hub/hub.h"
+#include "link/channels.h"
+#include "os/aside.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/signals.h"
+#include "os/temp_dir.h"
+#include "os/terminal.h"
+
+namespace spate::pmc {
+namespace {
+
+constexpr JobId kJob(1);
+
+// Whether something has come that tasks forward.
+bool Forwards(const wire::ToHub& message) {
+  const auto* ends = std::get_if<wire::Ends>(&message);
+  return ends != nullptr && std::ranges::any_of(ends->outputs, [](const TaskOutputPtr& output) {
+           return output && output->files.total > 0;
+         });
+}
+
+// A host's messages go through the master before the hub hears them.
+class HostChannel final : public hub::NodeChannel {
+ public:
+  using Take = std::function<void(wire::ToHub)>;
+  HostChannel(std::unique_ptr<hub::NodeChannel> channel, Take take)
+      : channel_(std::move(channel)), take_(std::move(take)) {}
+  void Send(wire::ToNode message) override { channel_->Send(std::move(message)); }
+  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+    receiver_ = std::move(receiver);
+    channel_->OnMessage([this](wire::ToHub message) { take_(std::move(message)); });
+  }
+  void Pass(wire::ToHub message) const { receiver_(std::move(message)); }
+
+ private:
+  const std::unique_ptr<hub::NodeChannel> channel_;
+  const Take take_;
+  std::function<void(wire::ToHub)> receiver_;
+};
+
+class Master final : public hub::Watcher {
+ public:
+  Master(os::RealLoop& loop, const MasterRun& run, Prepared prepared, RunLogs logs)
+      : loop_(loop),
+        run_(run),
+        talk_(run.talk),
+        delivery_(std::make_shared<Delivery>(run.options, run.hosts, std::move(prepared))),
+        logs_(std::move(logs)),
+        store_(loop, StoreParts()),
+        hub_(loop, store_, *this, Epoch(1)) {}
+
+  int Run(std::vector<os::Fd> streams);
+  bool lost_host() const {
+    return std::ranges::any_of(channels_, [](const auto& channel) { return channel == nullptr; });
+  }
+
+  // hub::Watcher
+  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
+  void OnHeld(const engine::NoticeHeld& notice) override;
+  void OnFinished(const engine::NoticeFinished&) override { loop_.Stop(); }
+  void OnNews(const wire::ToHub&) override {}
+  void OnStoreFailed(const Error& error) override;
+
+ private:
+  const WorkflowTask& TaskOf(TaskIndex index) const { return delivery_->TaskOf(index); }
+  const Needs& NeedsOf(TaskIndex index) const { return delivery_->NeedsOf(index); }
+  RescueStore::Parts StoreParts();
+  void Connect(std::vector<os::Fd> streams);
+  void Submit();
+  void Take(size_t host, wire::ToHub message);
+  void DeliverNext();
+  void PassFirst();
+  void Delivered(const Delivery::Troubles& troubles);
+  void See(size_t host, const wire::ToHub& message);
+  void SeeStart(size_t host, const wire::Running& running);
+  void SeeEnd(TaskIndex index);
+  void Begin(TaskIndex index);
+  void Count(const engine::NoticeEnded& notice, uint64_t number);
+  void StopWhenIdle();
+  void Lost(size_t host, const std::string& why);
+  // Ends what runs, for this reason; the workflow then has failed.
+  void Abort(std::string_view why);
+  void WatchSignals();
+  int Finish();
+  void TellStatistics(Instant now);
+
+  os::RealLoop& loop_;
+  const MasterRun& run_;
+  const Talk talk_;
+  const std::shared_ptr<Delivery> delivery_;
+  RunLogs logs_;
+  os::TempDir spool_;
+  RescueStore store_;
+  hub::Hub hub_;
+  std::vector<std::unique_ptr<HostChannel>> channels_;  // by host; null: lost
+  struct Held {
+    size_t host = 0;
+    std::shared_ptr<wire::ToHub> message;
+  };
+  std::deque<Held> held_;  // in the order in which they came; the first is being delivered
+  std::unique_ptr<os::Aside<Delivery::Troubles>> deliverer_;
+  struct Given {
+    size_t host = 0;
+    uint16_t slot = 0;
+    uint64_t number = 0;  // of submissions, from 1; 0: it has not begun
+  };
+  std::unordered_map<TaskIndex, Given> given_;                          // to hosts
+  std::map<std::pair<size_t, uint16_t>, std::deque<TaskIndex>> slots_;  // by host and slot
+  std::unordered_map<TaskIndex, uint64_t> ending_;  // numbers of those whose end is not told yet
+  uint64_t submitted_ = 0;
+  uint64_t succeeded_ = 0;
+  uint64_t failed_ = 0;  // tries
+  Duration runtime_;
+  Instant first_start_, last_end_;
+  os::TimerId wall_timer_ = 0;
+  bool aborted_ = false;
+  std::optional<Error> broken_;
+};
+
+RescueStore::Parts Master::StoreParts() {
+  return {.file = std::move(delivery_->prepared().rescue),
+          .path = run_.options.rescue,
+          .row = [to = delivery_](TaskIndex i) { return std::string(to->TaskOf(i).row); },
+          .name = [to = delivery_](TaskIndex i) { return std::string(to->TaskOf(i).name); },
+          .deliver = [to = delivery_](
+                         const engine::AttemptEnded& ended,
+                         const TaskOutputPtr& output) { return to->PutEnd(ended, output); }};
+}
+
+// ---- The hosts ---------------------------------------------------------------------------------
+
+void Master::Connect(std::vector<os::Fd> streams) {
+  const auto expected = link::TypesToHub(wire::Role::kNode);
+  for (size_t host = 0; host < streams.size(); ++host) {
+    auto connection =
+        std::make_unique<link::Connection>(loop_, std::move(streams[host]), nullptr, expected);
+    connection->Start({});
+    connection->Accept(expected);
+    auto channel = std::make_unique<link::NodeChannelTcp>(
+        std::move(connection), spool_.Path(fmt::format("{}-", host)),
+        link::ChannelEvents{
+            .closed = [this, host](const link::Ended& ended) { Lost(host, ended.text); },
+            .silent = [](bool) {},
+            .wants = nullptr});
+    auto take = [this, host](wire::ToHub message) { Take(host, std::move(message)); };
+    channels_.push_back(std::make_unique<HostChannel>(std::move(channel), std::move(take)));
+    hub_.Connect(NodeId(static_cast<uint32_t>(host + 1)), *channels_.back());
+  }
+}
+
+// The hub hears of an end when all that the task has forwarded is where it belongs. What the host
+// says meanwhile waits behind it.
+void Master::Take(size_t host, wire::ToHub message) {
+  See(host, message);
+  bool waits = Forwards(message) ||
+               std::ranges::any_of(held_, [host](const Held& each) { return each.host == host; });
+  if (!waits) return channels_[host]->Pass(std::move(message));
+  held_.push_back({host, std::make_shared<wire::ToHub>(std::move(message))});
+  DeliverNext();
+}
+
+void Master::DeliverNext() {
+  while (!deliverer_ && !held_.empty()) {
+    if (Forwards(*held_.front().message)) {
+      deliverer_ = std::make_unique<os::Aside<Delivery::Troubles>>(
+          loop_,
+          [to = delivery_, message = held_.front().message]() -> Result<Delivery::Troubles> {
+            return to->Forward(std::get<wire::Ends>(*message));
+          },
+          [this](Result<Delivery::Troubles> troubles) {
+            size_t ends = std::get<wire::Ends>(*held_.front().message).ends.size();
+            Delivered(troubles ? *troubles : Delivery::Troubles(ends, troubles.error().message));
+          });
+      return;
+    }
+    PassFirst();
+  }
+}
+
+void Master::PassFirst() {
+  Held held = std::move(held_.front());
+  held_.pop_front();
+  if (channels_[held.host]) channels_[held.host]->Pass(std::move(*held.message));
+}
+
+void Master::Delivered(const Delivery::Troubles& troubles) {
+  deliverer_.reset();
+  auto& ends = std::get<wire::Ends>(*held_.front().message);
+  for (size_t i = 0; i < ends.ends.size(); ++i) {
+    if (ends.outputs[i] && ends.outputs[i]->files.total > 0) {
+      auto rest = std::make_shared<TaskOutput>(*ends.outputs[i]);
+      rest->files = {};
+      ends.outputs[i] =
+          TaskOutputPtr(rest.get(), [rest, whole = ends.outputs[i]](const TaskOutput*) {});
+    }
+    if (troubles[i].empty()) continue;
+    ends.ends[i].cause = Cause::kCheck;
+    ends.ends[i].note =
+        fmt::format("{}: {}", ForwardFailedText(TaskOf(ends.ends[i].ref.index).name), troubles[i]);
+  }
+  PassFirst();
+  DeliverNext();
+}
+
+void Master::See(size_t host, const wire::ToHub& message) {
+  if (const auto* running = std::get_if<wire::Running>(&message)) return SeeStart(host, *running);
+  if (const auto* ends = std::get_if<wire::Ends>(&message)) {
+    for (const AttemptEnd& end : ends->ends) SeeEnd(end.ref.index);
+  } else if (const auto* returned = std::get_if<wire::Returned>(&message)) {
+    for (TaskRange range : returned->tasks) {
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) SeeEnd(i);
+    }
+  }
+}
+
+// A host is told a task ahead for each of its slots: it begins when the one before has ended.
+void Master::SeeStart(size_t host, const wire::Running& running) {
+  const TaskIndex index = running.ref.index;
+  if (index >= delivery_->prepared().remaining.left.size()) return;
+  given_[index] = {host, running.slot, 0};
+  std::deque<TaskIndex>& slot = slots_[{host, running.slot}];
+  slot.push_back(index);
+  if (slot.size() == 1) Begin(index);
+}
+
+void Master::Begin(TaskIndex index) {
+  Given& given = given_[index];
+  const Instant now = loop_.Now();
+  given.number = ++submitted_;
+  if (talk_.Says(LogLevel::kTrace)) {
+    talk_.Say(LogLevel::kTrace, SchedulingText(TaskOf(index).name));
+  }
+  logs_.Use(now, given.host, NeedsOf(index), true);
+  TaskEvent event{.when = now,
+                  .offset = os::UtcOffsetMinutes(now),
+                  .stage = TaskStage::kSubmitted,
+                  .task = TaskOf(index).name,
+                  .number = given.number};
+  logs_.Put(event);
+  event.stage = TaskStage::kStarted;
+  logs_.Put(event);
+}
+
+// It has ended, or was given back: something of higher priority came.
+void Master::SeeEnd(TaskIndex index) {
+  auto found = given_.find(index);
+  if (found == given_.end()) return;
+  const Given given = found->second;
+  std::deque<TaskIndex>& slot = slots_[{given.host, given.slot}];
+  if (given.number > 0) {
+    logs_.Use(loop_.Now(), given.host, NeedsOf(index), false);
+    ending_[index] = given.number;
+  }
+  given_.erase(found);
+  const bool was_first = !slot.empty() && slot.front() == index;
+  std::erase(slot, index);
+  if (was_first && !slot.empty()) Begin(slot.front());
+}
+
+void Master::Lost(size_t host, const std::string& why) {
+  talk_.Say(LogLevel::kError, fmt::format("Host {} is lost, its tasks run elsewhere: {}",
+                                          run_.hosts[host].facts.name, why));
+  hub_.Disconnect(NodeId(static_cast<uint32_t>(host + 1)), engine::LastNodes::kEnded);
+  bool any = false;
+  // Its channel is in a call of its own now.
+  loop_.Post([channel = std::make_shared<std::unique_ptr<HostChannel>>(
+                  std::move(channels_[host]))] { channel->reset(); });
+  for (const auto& channel : channels_) any = any || channel;
+  if (!any) Abort("No host is left");
+}
+
+// ---- Ends --------------------------------------------------------------------------------------
+
+void Master::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
+  const TaskIndex index = notice.end.ref.index;
+  auto ending = ending_.find(index);
+  const uint64_t number = ending == ending_.end() ? 0 : ending->second;
+  if (ending != ending_.end()) ending_.erase(ending);
+  // What was stopped, or lost with its host, has not been tried.
+  const Cause cause = notice.end.cause;
+  if (cause != Cause::kStopped && cause != Cause::kNode) Count(notice, number);
+  // Nobody else says when the last of a held job has ended.
+  if (hub_.engine().Held(kJob) != engine::HoldReason::kNone) StopWhenIdle();
+}
+
+void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {
+  const AttemptEnd& end = notice.end;
+  const WorkflowTask& task = TaskOf(end.ref.index);
+  const int status = StatusOf(end);
+  const Instant when = end.start + end.wall;
+  runtime_ = runtime_ + end.wall;
+  if (first_start_ == Instant() || end.start < first_start_) first_start_ = end.start;
+  last_end_ = std::max(last_end_, when);
+  if (notice.verdict == Verdict::kSucceeded) {
+    ++succeeded_;
+  } else {
+    ++failed_;
+    talk_.Say(LogLevel::kError, TaskFailedText(task.name, status));
+    const bool names_it = end.note.starts_with("Task ");
+    if (!end.note.empty()) {
+      talk_.Say(LogLevel::kError,
+                names_it ? end.note : fmt::format("Task {}: {}", task.name, end.note));
+    }
+  }
+  // By our clock, as the lines before: hosts may have others.
+  const Instant now = loop_.Now();
+  logs_.Put({.when = now,
+             .offset = os::UtcOffsetMinutes(now),
+             .stage = TaskStage::kEnded,
+             .task = task.name,
+             .number = number,
+             .status = status});
+}
+
+void Master::StopWhenIdle() {
+  auto counts = hub_.engine().Counts(kJob);
+  if (counts && counts->leased > 0) return;
+  loop_.Post([this] {
+    if (hub_.Settled()) loop_.Stop();
+  });
+}
+
+void Master::OnHeld(const engine::NoticeHeld& notice) {
+  if (notice.reason == engine::HoldReason::kMaxFailures && !aborted_) {
+    aborted_ = true;
+    talk_.Say(LogLevel::kError, kMaxFailures);
+  }
+  StopWhenIdle();
+}
+
+void Master::OnStoreFailed(const Error& error) {
+  broken_ = error;
+  loop_.Stop();
+}
+
+void Master::Abort(std::string_view why) {
+  if (aborted_) return;
+  aborted_ = true;
+  talk_.Say(LogLevel::kError, why);
+  if (hub_.engine().Counts(kJob)) hub_.Post(engine::HoldJob{kJob, true});
+  // A host that does not answer must not keep us.
+  wall_timer_ = loop_.At(loop_.Now() + Duration::Seconds(15), [this] { loop_.Stop(); });
+}
+
+void Master::WatchSignals() {
+  for (int signal : {os::kSignalTerm, os::kSignalInt, os::kSignalHup}) {
+    loop_.OnSignal(signal, [this, signal] { Abort(fmt::format("Caught signal {}", signal)); });
+  }
+}
+
+// ---- From the start to the summary -------------------------------------------------------------
+
+void Master::Submit() {
+  auto settings = std::make_shared<JobSettings>();
+  settings->name = run_.options.dag;
+  settings->cwd = os::CurrentDir().value_or("/");
+  settings->row_kind = RowKind::kDagTask;
+  hub_.SetSettings(kJob, std::move(settings));
+  JobPlan plan = std::move(delivery_->prepared().remaining.plan);
+  plan.policy.retry.retries = run_.options.tries - 1;
+  plan.policy.max_failures = run_.options.max_failures;
+  hub_.Post(engine::SubmitJob{.job = kJob,
+                              .plan = std::move(plan),
+                              .edges = std::move(delivery_->prepared().remaining.edges)});
+}
+
+int Master::Run(std::vector<os::Fd> streams) {
+  WatchSignals();
+  talk_.Say(LogLevel::kInfo, MaxFilesText(delivery_->forwards().most_open()));
+  talk_.Say(LogLevel::kInfo, kStarting);
+  if (run_.options.max_wall_time > Duration{}) {
+    wall_timer_ =
+        loop_.At(run_.began + run_.options.max_wall_time, [this] { Abort(kWallTimeOver); });
+  }
+  Connect(std::move(streams));
+  hub_.Resume(engine::LastNodes::kEnded);
+  if (!delivery_->prepared().remaining.left.empty()) {
+    Submit();
+    loop_.Run();
+  }
+  loop_.Cancel(wall_timer_);
+  return Finish();
+}
+
+int Master::Finish() {
+  auto counts = hub_.engine().Counts(kJob).value_or(JobCounts());
+  const bool ok =
+      !broken_ && !aborted_ && counts.succeeded == delivery_->prepared().remaining.left.size();
+  if (aborted_) {
+    talk_.Say(LogLevel::kError, kAborting);
+  } else {
+    talk_.Say(LogLevel::kInfo, kFinished);
+  }
+  const Instant now = loop_.Now();
+  TellStatistics(now);
+  size_t workers = 0;
+  uint64_t cpus = 0;
+  for (const Host& host : run_.hosts) {
+    workers += host.ranks.size();
+    cpus += CpusOf(run_.options, host);
+  }
+  ClusterSummary summary{.ok = ok,
+                         .tasks = delivery_->prepared().workflow.tasks.size(),
+                         .submitted = submitted_,
+                         .succeeded = succeeded_,
+                         .failed = failed_,
+                         .start = run_.began,
+                         .offset = os::UtcOffsetMinutes(run_.began),
+                         .duration = now - run_.began,
+                         .pid = os::OwnPid(),
+                         .app = run_.program,
+                         .runtime = runtime_,
+                         .slots = workers,
+                         .cpus = cpus};
+  talk_.Say(LogLevel::kInfo, kMerging);
+  auto merged =
+      delivery_->prepared().files->TakeLeftovers(run_.options.dag, static_cast<int>(workers) + 1);
+  std::string line = ClusterSummaryRecord(summary);
+  // Whoever looks for it reads our standard output, where that is not the tasks' own.
+  if (run_.options.out || run_.options.per_task_stdio) {
+    (void)os::WriteAll(os::kStdout, line, "standard output");
+  } else if (auto put = delivery_->prepared().files->PutLine(line); merged && !put) {
+    merged = put;
+  }
+  if (!merged && !broken_) broken_ = merged.error();
+  talk_.Say(LogLevel::kInfo, kShutdown);
+  if (broken_) talk_.Say(LogLevel::kFatal, broken_->message);
+  const bool good = ok && !broken_;
+  if (good) delivery_->forwards().Finish();
+  talk_.Say(good ? LogLevel::kInfo : LogLevel::kError, good ? kSucceeded : kFailed);
+  logs_.End(now, good);
+  // The hosts end with their channels.
+  for (size_t host = 0; host < channels_.size(); ++host) {
+    if (!channels_[host]) continue;
+    hub_.Disconnect(NodeId(static_cast<uint32_t>(host + 1)), engine::LastNodes::kEnded);
+  }
+  return good ? 0 : 1;
+}
+
+void Master::TellStatistics(Instant now) {
+  RunStatistics statistics;
+  statistics.runtime = runtime_;
+  statistics.wall = now - run_.began;
+  statistics.makespan = last_end_ > first_start_ ? last_end_ - first_start_ : Duration();
+  for (const Host& host : run_.hosts) statistics.workers += host.ranks.size();
+  statistics.succeeded = succeeded_;
+  statistics.file_hits = delivery_->forwards().hits();
+  statistics.file_misses = delivery_->forwards().misses();
+  statistics.bytes_sent = run_.traffic().sent;
+  statistics.bytes_received = run_.traffic().received;
+  for (const std::string& text : StatisticsTexts(statistics)) talk_.Say(LogLevel::kInfo, text);
+}
+
+}  // namespace
+
+Outcome RunWorkflow(os::RealLoop& loop, const MasterRun& run, Prepared prepared,
+                    std::vector<os::Fd> streams) {
+  auto logs = RunLogs::Open(run.options, run.hosts, loop.Now());
+  if (!logs) {
+    run.talk.Say(LogLevel::kFatal, logs.error().message);
+    return {};
+  }
+  Master master(loop, run, std::move(prepared), std::move(*logs));
+  int code = master.Run(std::move(streams));
+  return {code, master.lost_host()};
+}
+
+}  // namespace spate::pmc

@@ -1,0 +1,109 @@
+#include "doors/pmc/run/output_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "os/file.h"
+#include "os/terminal.h"
+
+namespace spate::pmc {
+namespace {
+
+constexpr size_t kPieceBytes = 256 * 1024;
+
+Status CopyFile(const std::string& path, int fd, std::string_view name) {
+  auto file = os::OpenRead(path);
+  if (!file) return std::unexpected(file.error());
+  std::string piece(kPieceBytes, '\0');
+  for (;;) {
+    auto size = os::ReadSome(file->get(), piece.data(), piece.size(), path);
+    if (!size) return std::unexpected(size.error());
+    if (*size == 0) return {};
+    auto written = os::WriteAll(fd, std::string_view(piece).substr(0, *size), name);
+    if (!written) return written;
+  }
+}
+
+}  // namespace
+
+Status CopyStream(const OutputStream& stream, int fd, std::string_view name) {
+  if (!stream.spool.empty()) return CopyFile(stream.spool, fd, name);
+  return stream.bytes.empty() ? Status() : os::WriteAll(fd, stream.bytes, name);
+}
+
+Result<OutputFiles> OutputFiles::Open(const Options& options, bool goes_on) {
+  OutputFiles files;
+  auto open = [&](const std::optional<std::string>& path, int stream) -> Result<Target> {
+    Target target{.file = {}, .stream = stream, .name = path.value_or("standard output")};
+    if (!path) return target;
+    auto how = goes_on ? os::OpenHow::kAppend : os::OpenHow::kTruncate;
+    auto file = os::OpenWrite(*path, how);
+    if (!file) return std::unexpected(std::move(file.error()));
+    target.file = std::move(*file);
+    return target;
+  };
+  if (options.per_task_stdio) {
+    size_t slash = options.dag.rfind('/');
+    files.folder_ = slash == std::string::npos ? "." : options.dag.substr(0, slash + 1);
+  }
+  bool merged = !options.per_task_stdio;
+  auto out = open(merged ? options.out : std::nullopt, os::kStdout);
+  if (!out) return std::unexpected(std::move(out.error()));
+  files.out_ = std::make_shared<Target>(std::move(*out));
+  if (merged && options.out && options.out == options.err) {
+    files.err_ = files.out_;
+    return files;
+  }
+  auto err = open(merged ? options.err : std::nullopt, os::kStderr);
+  if (!err) return std::unexpected(std::move(err.error()));
+  files.err_ = std::make_shared<Target>(std::move(*err));
+  return files;
+}
+
+Status OutputFiles::PutLine(std::string_view line) const {
+  return os::WriteAll(out_->fd(), line, out_->name);
+}
+
+Status OutputFiles::Put(std::string_view task, const TaskOutput& output,
+                        std::string_view record) const {
+  if (!folder_.empty()) return PutOwnFiles(task, output, record);
+  if (auto put = CopyStream(output.out, out_->fd(), out_->name); !put) return put;
+  if (auto put = CopyStream(output.err, err_->fd(), err_->name); !put) return put;
+  return PutLine(record);
+}
+
+// NAME.out.NNN and NAME.err.NNN, of the first number that is free: rotated, as monitord has it.
+Status OutputFiles::PutOwnFiles(std::string_view task, const TaskOutput& output,
+                                std::string_view record) const {
+  std::string name(task);
+  std::ranges::replace(name, '/', '_');
+  for (uint32_t number = 0;; ++number) {
+    auto path = [&](const char* kind) {
+      return os::JoinPath(folder_, fmt::format("{}.{}.{:03}", name, kind, number));
+    };
+    auto out = os::OpenWrite(path("out"), os::OpenHow::kCreateNew);
+    if (!out && out.error().kind == ErrorKind::kExists) continue;
+    if (!out) return std::unexpected(out.error());
+    auto err = os::OpenWrite(path("err"), os::OpenHow::kTruncate);
+    if (!err) return std::unexpected(err.error());
+    if (auto put = CopyStream(output.out, out->get(), path("out")); !put) return put;
+    if (auto put = CopyStream(output.err, err->get(), path("err")); !put) return put;
+    return os::WriteAll(out->get(), record, path("out"));
+  }
+}
+
+Status OutputFiles::TakeLeftovers(const std::string& dag, int ranks) const {
+  for (int rank = 1; rank < ranks; ++rank) {
+    for (const auto& [kind, target] : {std::pair{"out", out_.get()}, {"err", err_.get()}}) {
+      std::string path = fmt::format("{}.{}.{}", dag, kind, rank);
+      if (!os::Exists(path)) continue;
+      if (auto put = CopyFile(path, target->fd(), target->name); !put) return put;
+      if (auto removed = os::RemoveFile(path); !removed) return removed;
+    }
+  }
+  return {};
+}
+
+}  // namespace spate::pmc

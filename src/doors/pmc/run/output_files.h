@@ -1,0 +1,48 @@
+// Where the tasks' output goes: merged into two files (or our own streams), or into a pair of files
+// for each try. Any thread, one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/model/attempt.h"
+#include "doors/pmc/formats/options.h"
+#include "os/fd.h"
+
+namespace spate::pmc {
+
+class OutputFiles {
+ public:
+  // Opens the targets. They are emptied, but `goes_on` with an earlier run: what that one's tasks
+  // wrote is in them.
+  static Result<OutputFiles> Open(const Options& options, bool goes_on);
+
+  // What a try wrote, and its record behind its stdout. A failure may have written a part.
+  Status Put(std::string_view task, const TaskOutput& output, std::string_view record) const;
+  // To where stdout goes.
+  Status PutLine(std::string_view line) const;
+  // DAG.out.N and DAG.err.N of ranks up to `ranks`, which a crash of the original program has left:
+  // appended, and removed.
+  Status TakeLeftovers(const std::string& dag, int ranks) const;
+
+ private:
+  struct Target {
+    os::Fd file;  // invalid: our own stream
+    int stream = 1;
+    std::string name;
+    int fd() const { return file.valid() ? file.get() : stream; }
+  };
+  OutputFiles() = default;
+  Status PutOwnFiles(std::string_view task, const TaskOutput& output,
+                     std::string_view record) const;
+
+  std::shared_ptr<Target> out_, err_;  // may be the same
+  std::string folder_;                 // for a pair of files each; empty: merged
+};
+
+// Appends a stream to a file.
+Status CopyStream(const OutputStream& stream, int fd, std::string_view name);
+
+}  // namespace spate::pmc

@@ -1,0 +1,220 @@
+#include "doors/pmc/run/pmc_main.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "doors/pmc/formats/messages.h"
+#include "doors/pmc/formats/options.h"
+#include "doors/pmc/run/agent.h"
+#include "doors/pmc/run/hosts.h"
+#include "doors/pmc/run/master.h"
+#include "os/affinity.h"
+#include "os/clock.h"
+#include "os/environment.h"
+#include "os/fd.h"
+#include "os/machine.h"
+#include "os/process_group.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+
+namespace spate::pmc {
+namespace {
+
+constexpr Duration kScriptPatience = Duration::Seconds(60);
+constexpr Duration kScriptGrace = Duration::Seconds(5);
+
+void Print(std::string_view text) { (void)os::WriteAll(os::kStderr, text, "standard error"); }
+
+std::expected<Options, Ending> OptionsOf(int argc, char** argv, const std::string& version) {
+  std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  auto environment = os::Environment::OfProcess();
+  return ReadOptions(args, [&](std::string_view name) { return environment.Get(name); }, version);
+}
+
+// They would make a task that is an MPI program take itself for a part of our job.
+void ForgetLauncher() {
+  const auto environment = os::Environment::OfProcess();
+  for (const std::string& entry : environment.entries()) {
+    std::string name = entry.substr(0, entry.find('='));
+    for (std::string_view prefix :
+         {"OMPI_", "PMIX_", "PRTE_", "PMI_", "MPI_LOCAL", "HYDI_", "HYDRA_"}) {
+      if (name.starts_with(prefix)) unsetenv(name.c_str());
+    }
+  }
+}
+
+// The others may wait for us in a call of all: only the launcher can end them then.
+[[noreturn]] void Quit(std::string_view text) {
+  Print(AbortLine(text));
+  std::_Exit(1);
+}
+
+// One process of the job.
+class Process {
+ public:
+  Process(transport::ParallelJob& job, const Options& options, std::string program)
+      : job_(job),
+        options_(options),
+        program_(std::move(program)),
+        talk_(options.verbosity),
+        began_(os::Clock().Now()) {}
+
+  int Run();
+
+ private:
+  int RunMaster();
+  int RunWorker();
+  void Meet();
+  // Of the host script; empty: all is well.
+  std::string RunScript();
+  // The first line as the original has it; what follows says where, and what to do.
+  static int Abort(std::string_view text) {
+    size_t end = text.find('\n');
+    Print(AbortLine(text.substr(0, end)));
+    if (end != std::string_view::npos) Print(fmt::format("{}\n", text.substr(end + 1)));
+    return 1;
+  }
+
+  transport::ParallelJob& job_;
+  const Options& options_;
+  const std::string program_;
+  const Talk talk_;
+  const Instant began_;
+  std::vector<Host> hosts_;
+  size_t host_ = 0;         // ours
+  bool has_agent_ = false;  // we are its first worker
+  std::optional<os::ProcessGroup> script_;
+};
+
+int Process::Run() {
+  if (job_.place().rank > 0) {
+    // The first process ends us.
+    for (int signal : {os::kSignalTerm, os::kSignalInt, os::kSignalHup}) os::IgnoreSignal(signal);
+  }
+  os::IgnoreSignal(os::kSignalPipe);
+  Meet();
+  int code = job_.place().rank == 0 ? RunMaster() : RunWorker();
+  if (script_) script_->End(kScriptGrace);
+  return code;
+}
+
+void Process::Meet() {
+  os::Machine machine(os::Environment::OfProcess());
+  const os::MachineFacts& facts = machine.facts();
+  auto told = job_.Gather(TextOf(
+      {facts.host_name, (facts.machine_memory + (1u << 20) - 1) >> 20, facts.machine_cores}));
+  hosts_ = HostsOf(told);
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    auto at = std::ranges::find(hosts_[i].ranks, job_.place().rank);
+    if (at == hosts_[i].ranks.end()) continue;
+    host_ = i;
+    has_agent_ = at == hosts_[i].ranks.begin();
+  }
+}
+
+int Process::RunMaster() {
+  auto loop = os::RealLoop::Create();
+  auto prepared =
+      loop ? Prepare(options_, hosts_, talk_) : Result<Prepared>(std::unexpected(loop.error()));
+  job_.Tell(prepared ? 1 : 0);
+  if (!prepared) return Abort(prepared.error().message);
+  std::string trouble;
+  for (const std::string& told : job_.Gather("")) trouble = trouble.empty() ? told : trouble;
+  job_.Tell(trouble.empty() ? 1 : 0);
+  if (!trouble.empty()) return Abort(trouble);
+
+  Print(BannerLines({SPATE_VERSION, "", "", job_.place().library}));
+  talk_.Say(LogLevel::kInfo, MasterText(static_cast<uint64_t>(job_.place().size - 1)));
+  if (options_.max_wall_time > Duration{}) {
+    talk_.Say(LogLevel::kInfo, MaxWallTimeText(options_.max_wall_time));
+  }
+  std::vector<os::Fd> streams;
+  for (const Host& host : hosts_) {
+    auto stream = job_.Open(**loop, host.ranks.front());
+    if (!stream) Quit(stream.error().message);
+    streams.push_back(std::move(*stream));
+  }
+  MasterRun run{.options = options_,
+                .hosts = hosts_,
+                .talk = talk_,
+                .program = program_,
+                .began = began_,
+                .traffic = [this] { return job_.traffic(); }};
+  Outcome outcome = RunWorkflow(**loop, run, std::move(*prepared), std::move(streams));
+  // It would never come where all end.
+  if (outcome.lost_host) std::_Exit(outcome.exit_code);
+  job_.Drain();
+  return job_.Tell(outcome.exit_code);
+}
+
+int Process::RunWorker() {
+  if (job_.Tell(0) == 0) return 1;
+  (void)job_.Gather(has_agent_ ? RunScript() : "");
+  if (job_.Tell(0) == 0) return 1;
+  if (!has_agent_) return job_.Tell(0);
+  if (!options_.keep_affinity) {
+    (void)os::SetAllowedCpus(os::CpuMask::All());
+    (void)os::ResetMemoryPolicy();
+  }
+  ForgetLauncher();
+  auto loop = os::RealLoop::Create();
+  if (!loop) Quit(loop.error().message);
+  auto stream = job_.Open(**loop, 0);
+  if (!stream) Quit(stream.error().message);
+  auto served = ServeHost(**loop, options_, hosts_[host_], static_cast<uint32_t>(host_ + 1),
+                          std::move(*stream));
+  if (!served) Print(AbortLine(served.error().message));
+  job_.Drain();
+  return job_.Tell(0);
+}
+
+std::string Process::RunScript() {
+  if (options_.host_script.empty()) return "";
+  talk_.Say(LogLevel::kDebug,
+            HostScriptStartText(static_cast<uint64_t>(job_.place().rank), options_.host_script));
+  auto started = os::ProcessGroup::Start(options_.host_script);
+  if (!started) return "Host script failed: " + started.error().message;
+  script_ = std::move(*started);
+  auto status = script_->Wait(kScriptPatience);
+  if (!status) {
+    script_->End({});
+    script_.reset();
+    return HostScriptTimeoutText(kScriptPatience);
+  }
+  if (*status != 0) return HostScriptEndText(*status);
+  talk_.Say(LogLevel::kDebug, HostScriptEndText(0));
+  return "";
+}
+
+}  // namespace
+
+int PmcMain(int argc, char** argv, const transport::JoinJob& join) {
+  const std::string program = argc > 0 ? argv[0] : "pegasus-mpi-cluster";
+  const std::string version = BannerLines({SPATE_VERSION, "", "", ""});
+  auto asks_help = [](std::string_view word) { return word == "-h" || word == "--help"; };
+  if (argc < 2 || std::any_of(argv + 1, argv + argc, asks_help)) {
+    auto read = OptionsOf(argc, argv, version);
+    if (!read) {
+      Print(read.error().text);
+      return read.error().exit_code;
+    }
+  }
+  auto job = join(&argc, &argv);
+  auto options = OptionsOf(argc, argv, version);
+  if (!options) {
+    if (job->place().rank == 0) Print(options.error().text);
+    return options.error().exit_code;
+  }
+  if (job->place().size < 2) {
+    Print(fmt::format("{}\n", kNoWorker));
+    return 1;
+  }
+  return Process(*job, *options, program).Run();
+}
+
+}  // namespace spate::pmc

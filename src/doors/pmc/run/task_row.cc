@@ -1,0 +1,85 @@
+#include "doors/pmc/run/task_row.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "format/dag_line.h"
+#include "format/expand.h"
+#include "os/file.h"
+
+namespace spate::pmc {
+namespace {
+
+class TaskReader final : public format::RowReader {
+ public:
+  TaskReader(format::CompiledJob plain, std::string cwd, bool strict, std::vector<int> ranks)
+      : plain_(std::move(plain)), cwd_(std::move(cwd)), strict_(strict), ranks_(std::move(ranks)) {}
+
+  Result<TaskBody> Body(std::string_view row, const format::RowRun& run) const override {
+    auto task = format::ParseDagTask(row);
+    if (!task) return std::unexpected(std::move(task.error()));
+    auto body = plain_->Body(row, run);
+    if (!body) return body;
+    const uint64_t memory = task->memory_mb.value_or(0);
+    const size_t slot = run.slot > 0 ? run.slot - 1u : 0u;
+    for (std::string variable :
+         {fmt::format("PMC_TASK={}", task->name), fmt::format("PMC_MEMORY={}", memory),
+          fmt::format("PMC_CPUS={}", task->cpus.value_or(1)),
+          fmt::format("PMC_RANK={}", slot < ranks_.size() ? ranks_[slot] : 0),
+          fmt::format("PMC_HOST_RANK={}", slot)}) {
+      body->environment.push_back(std::move(variable));
+    }
+    std::string& program = body->steps.front().commands.front().argv.front();
+    if (program.find('/') == std::string::npos) {
+      std::string here = os::JoinPath(cwd_, program);
+      auto info = os::Stat(here);
+      if (info && info->kind == os::FileKind::kFile && os::MayAccess(here, "x")) program = here;
+    }
+    for (const format::Forward& pipe : task->pipe_forwards) {
+      body->forwards.push_back({.variable = pipe.from, .file = {}});
+    }
+    for (const format::Forward& file : task->file_forwards) {
+      body->forwards.push_back({.variable = {}, .file = file.from});
+    }
+    if (strict_ && memory > 0) {
+      for (LimitKind kind :
+           {LimitKind::kAddressBytes, LimitKind::kStackBytes, LimitKind::kDataBytes}) {
+        body->limits.push_back({kind, memory << 20});
+      }
+    }
+    return body;
+  }
+  std::string CommandText(std::string_view row, const format::RowRun& run) const override {
+    return plain_->CommandText(row, run);
+  }
+
+ private:
+  const format::CompiledJob plain_;
+  const std::string cwd_;
+  const bool strict_;
+  const std::vector<int> ranks_;
+};
+
+class Tasks final : public format::RowDialect {
+ public:
+  Tasks(bool strict, std::vector<int> ranks) : strict_(strict), ranks_(std::move(ranks)) {}
+  Result<format::CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
+    auto plain = format::CompileJob(settings, job);
+    if (!plain) return plain;
+    return std::make_shared<TaskReader>(std::move(*plain), settings.cwd, strict_, ranks_);
+  }
+
+ private:
+  const bool strict_;
+  const std::vector<int> ranks_;
+};
+
+}  // namespace
+
+std::shared_ptr<const format::RowDialect> MakeDialect(const Options& options,
+                                                      std::vector<int> ranks) {
+  return std::make_shared<Tasks>(options.strict_limits, std::move(ranks));
+}
+
+}  // namespace spate::pmc

@@ -1,0 +1,19 @@
+// How a TASK record becomes what runs on a host: what pegasus-mpi-cluster adds to it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "doors/pmc/formats/options.h"
+#include "format/dialect.h"
+
+namespace spate::pmc {
+
+// Its variables (PMC_TASK, PMC_MEMORY, PMC_CPUS, PMC_RANK, PMC_HOST_RANK), its program in the
+// current folder before the PATH, and limits of memory where they are strict. `ranks` are the
+// host's workers, by slot - 1.
+std::shared_ptr<const format::RowDialect> MakeDialect(const Options& options,
+                                                      std::vector<int> ranks);
+
+}  // namespace spate::pmc

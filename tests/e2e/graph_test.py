@@ -4,11 +4,14 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import xml.dom.minidom
 
 from cluster import cluster_of
 from harness import DEADLINE, Place, SPATE, main, wait, want
+from pmc_place import LIBRARIES, Pmc
 
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "graphs")
 EDGES = "EDGE A B\nEDGE A C\nEDGE B D\nEDGE C D"
 
 
@@ -238,6 +241,33 @@ def test_a_graph_on_a_hub_grows_and_is_cancelled_by_name(place: Place):
     cluster.spate("job wait", job, code=1)
     want(place.lines("ran") == ["A", "B"], place.lines("ran"))
     want(states(place, job)["C"] == "cancelled", states(place, job))
+
+
+def test_a_mosaic_is_the_same_wherever_it_is_made(place: Place):
+    def make(folder):
+        subprocess.run([sys.executable, f"{EXAMPLES}/montage.py", "5", os.path.join(place.dir, folder)], check=True)
+        return {"cwd": os.path.join(place.dir, folder), "env": place.env, "stdin": subprocess.DEVNULL,
+                "capture_output": True, "timeout": DEADLINE}
+
+    here = subprocess.run([SPATE, "run", "montage.dag"], **make("here"))
+    want(here.returncode == 0, here.stderr)
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    hub = subprocess.run([SPATE, "submit", "--wait", "montage.dag"], **make("hub"))
+    want(hub.returncode == 0, hub.stderr)
+    want(place.read("hub/mosaic") == place.read("here/mosaic") != "", "the hub's mosaic")
+    for library in LIBRARIES:
+        options = make(library)
+        pmc = Pmc(place, library)
+        done = subprocess.run(pmc.words(3, ["montage.dag", "-o", "out"]), **(options | {"env": pmc.env}))
+        want(done.returncode == 0 and b"submitted=98, succeeded=98" in done.stdout, done.stdout + done.stderr)
+        want(place.read(f"{library}/mosaic") == place.read("here/mosaic"), library)
+
+
+def test_a_fan(place: Place):
+    subprocess.run(["sh", f"{EXAMPLES}/fan.sh", place.dir], check=True)
+    place.run("fan.dag")
+    want(place.lines("total") == ["500000500000"], place.lines("total"))
 
 
 def test_the_picture(place: Place):

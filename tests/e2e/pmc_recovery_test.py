@@ -1,0 +1,301 @@
+"""pegasus-mpi-cluster goes on: rescue files, locks, and what is killed in the middle."""
+import os
+import random
+import signal
+import subprocess
+
+from harness import DEADLINE, Place, alive, main, wait, want
+from pmc_place import DIAMOND, WAIT, each, need_a_library
+
+
+def exists(place, name):
+    return os.path.exists(os.path.join(place.dir, name))
+
+
+def put(place, name, text):
+    with open(os.path.join(place.dir, name), "w") as file:
+        file.write(text)
+
+
+def finish(run):
+    """Of a run that is to end by itself: (code, stdout, stderr)."""
+    out, err = run.communicate(timeout=DEADLINE)
+    return run.returncode, out, err
+
+
+def counting(place, count, name="k.dag", seed=1):
+    """Each task counts its runs in a file and looks that its parents have ended."""
+    rng = random.Random(seed)
+    tasks, edges = [], []
+    for i in range(count):
+        parents = sorted({rng.randrange(max(0, i - 15), i) for _ in range(rng.randrange(3))}) if i else []
+        tasks.append(f"TASK T{i} /bin/sh k.sh {i} {' '.join(map(str, parents))}")
+        edges += [f"EDGE T{parent} T{i}" for parent in parents]
+    place.write(name, *tasks, *edges)
+    place.write("k.sh", "i=$1; shift; echo x >> run.$i", "for p; do test -e end.$p || echo $i >> early; done",
+                ": > end.$i")
+
+
+def runs(place, count):
+    return [len(place.lines(f"run.{i}")) for i in range(count)]
+
+
+# ---- Rescue files --------------------------------------------------------------------------------
+
+def test_a_restart_runs_what_is_left(place: Place):
+    place.write("d.dag", *(f"TASK {t} /bin/sh t.sh {t}" for t in "ABCD"), *DIAMOND)
+    place.write("t.sh", "echo $1 >> ran", "test $1 != C || test -e fixed")
+    for pmc in each(place):
+        done = pmc.run("d.dag", code=1)
+        want(done.code == 1 and sorted(place.lines("ran")) == ["A", "B", "C"], place.lines("ran"))
+        # In the order of finishing: a line break, then the record.
+        want(place.read("d.dag.rescue") == "".join(f"\nDONE {n}" for n, s in done.records() if s == 0),
+             place.read("d.dag.rescue"))
+        place.write("fixed")
+        summary = pmc.run("d.dag").summary()
+        want([summary[key] for key in ("stat", "tasks", "submitted", "succeeded")] == ["ok", "4", "2", "2"], summary)
+        want(place.lines("ran")[3:] == ["C", "D"], place.lines("ran"))
+        want(sorted(pmc.rescue("d.dag")) == list("ABCD"), place.read("d.dag.rescue"))
+
+
+def test_a_rescue_file_does_not_grow_and_is_made_anew_at_the_start(place: Place):
+    place.write("d.dag", "TASK A true", "TASK B true", "TASK C /bin/sh wait.sh go", "EDGE A B", "EDGE B C")
+    place.write("wait.sh", WAIT)
+    for pmc in each(place):
+        put(place, "d.dag.rescue", "DONE A\n# a remark\n\n  DONE B\t\r\nDONE A\nDON")
+        run = pmc.start("d.dag", ranks=2)
+        wait(lambda: place.read("d.dag.rescue").split() == ["DONE", "A", "DONE", "B"], "it is made anew")
+        place.write("go")
+        code, _, err = finish(run)
+        want(code == 0 and "[warn]" in err, err)
+        text = place.read("d.dag.rescue")
+        want(text == "\nDONE A\nDONE B\nDONE C", text)
+        for _ in range(2):
+            pmc.run("d.dag", ranks=2)
+            want(place.read("d.dag.rescue") == text, place.read("d.dag.rescue"))
+
+
+def test_a_torn_last_line_does_not_count(place: Place):
+    place.write("d.dag", "TASK Apple true", "TASK Banana true", "EDGE Apple Banana")
+    for pmc in each(place):
+        for text, left, warns in (("\nDONE Apple\nD", 1, True), ("\nDONE Apple\nDONE", 1, True),
+                                  ("\nDONE Apple\nDONE ", 1, True), ("\nDONE Apple\nDONE Ban", 1, True),
+                                  ("\nDONE App", 2, True), ("\nDONE Apple", 1, False),
+                                  ("\nDONE Apple\n", 1, False), ("\n", 2, False), ("", 2, False)):
+            put(place, "d.dag.rescue", text)
+            done = pmc.run("d.dag", ranks=2)
+            want(done.summary()["submitted"] == str(left), (text, done.out))
+            want(("[warn]" in done.err) == warns, (text, done.err))
+            want(sorted(pmc.rescue("d.dag")) == ["Apple", "Banana"], place.read("d.dag.rescue"))
+
+
+def test_a_wrong_rescue_file_is_refused_and_left_as_it_is(place: Place):
+    place.write("d.dag", "TASK A touch ran")
+    for pmc in each(place):
+        for text, told in (("\nDONE B\n", "Unknown task B in rescue file"), ("\nDONE A\nDONE\n", "Invalid DONE record"),
+                           ("\nDON\nDONE A", "Invalid rescue record"), ("TASK A true\n", "Invalid rescue record")):
+            put(place, "d.dag.rescue", text)
+            done = pmc.run("d.dag", ranks=2, code=1)
+            want(told in done.err and done.code == 1 and place.read("d.dag.rescue") == text, (text, done.err))
+        want(not exists(place, "ran"), "nothing has started")
+        # Who does not read it does not mind.
+        put(place, "d.dag.rescue", "\nDONE B\n")
+        pmc.run("-s", "d.dag", ranks=2)
+        want(place.read("d.dag.rescue") == "\nDONE A" and place.read("d.dag.rescue.old") == "\nDONE B\n", "kept apart")
+
+
+def test_what_comes_after_an_undone_task_runs_again(place: Place):
+    place.write("c.dag", *(f"TASK {t} true" for t in "ABCDX"), "EDGE A B", "EDGE B C", "EDGE C D")
+    for pmc in each(place):
+        put(place, "c.dag.rescue", "\nDONE A\nDONE C\nDONE D\nDONE X")
+        done = pmc.run("c.dag")
+        want(done.names() == ["B", "C", "D"], done.out)
+        want(set(pmc.rescue("c.dag")) == set("ABCDX"), pmc.rescue("c.dag"))
+
+
+def test_the_rescue_file_is_where_it_is_asked_for(place: Place):
+    place.write("d.dag", "TASK A touch ran", "TASK B true")
+    for pmc in each(place):
+        done = pmc.run("-r", "no/such/folder/file", "d.dag", ranks=2, code=1)
+        want("no/such/folder" in done.err and not exists(place, "ran"), done.err)
+        put(place, "d.dag.rescue", "\nDONE A")
+        pmc.run("--rescue", "mine", "d.dag", ranks=2)
+        want(sorted(place.read("mine").split()) == ["A", "B", "DONE", "DONE"], place.read("mine"))
+        want(place.read("d.dag.rescue") == "\nDONE A", "another one is left alone")
+
+
+# ---- One run at a time ---------------------------------------------------------------------------
+
+def test_a_graph_is_locked_as_long_as_it_runs(place: Place):
+    place.write("l.dag", "TASK A /bin/sh wait.sh go")
+    place.write("wait.sh", "echo $$ >> begun; set -- go.$(wc -l < begun)", WAIT)
+    refused = "DAG file is already locked by another process"
+    for pmc in each(place):
+        first = pmc.start("l.dag", ranks=2)
+        wait(lambda: place.lines("begun"), "it runs")
+        want(refused in pmc.run("-s", "-r", "other", "l.dag", ranks=2, code=1).err, "locked")
+        want(len(place.lines("begun")) == 1 and not exists(place, "other"), os.listdir(place.dir))
+        # Who does not ask for the lock is let in.
+        second = pmc.start("-n", "-r", "other", "l.dag", ranks=2)
+        wait(lambda: len(place.lines("begun")) == 2, "the second runs")
+        place.write("go.2")
+        want(finish(second)[0] == 0 and place.read("other") == "\nDONE A", "the second ends")
+        # The lock goes with its process, however that ends.
+        pmc.kill_all(first)
+        place.write("go.3")
+        wait(lambda: not pmc.ranks(), "all processes end")
+        pmc.run("l.dag", ranks=2)
+
+
+# ---- Killed --------------------------------------------------------------------------------------
+
+def test_any_number_of_workers_keeps_the_order(place: Place):
+    counting(place, 60)
+    for pmc in each(place):
+        for ranks in range(2, 10):
+            pmc.clean()
+            done = pmc.run("k.dag", ranks=ranks)
+            want(runs(place, 60) == [1] * 60, (ranks, runs(place, 60)))
+            want(not place.lines("early"), (ranks, place.lines("early")))
+            want(sorted(done.names()) == sorted(f"T{i}" for i in range(60)), done.out)
+            want({int(task["slot"]) for task in done.tasks()} <= set(range(1, ranks)), done.out)
+
+
+def running(place):
+    place.write("t.dag", "TASK A true", "TASK B /bin/sh wait.sh go", "TASK C true", "TASK D /bin/sh wait.sh go",
+                "EDGE A B", "EDGE B C", "EDGE A D")
+    place.write("wait.sh", "echo $$ > $PMC_TASK.pid; echo part of $PMC_TASK", WAIT)
+
+
+def tasks_of(place):
+    wait(lambda: place.lines("B.pid") and place.lines("D.pid"), "both run")
+    return [int(place.read(f"{name}.pid")) for name in "BD"]
+
+
+def check_goes_on(place, pmc, pids):
+    """Nothing of the first run is left, and the next one does what it has not."""
+    for pid in pids:
+        wait(lambda: not alive(pid), "a task ends with its run")
+    wait(lambda: not pmc.ranks(), "all processes end")
+    want(pmc.rescue("t.dag") == ["A"], pmc.rescue("t.dag"))
+    place.write("go")
+    done = pmc.run("t.dag")
+    want(sorted(done.names()) == ["B", "C", "D"] and done.summary()["stat"] == "ok", done.out)
+
+
+def test_signals_end_it_in_order(place: Place):
+    running(place)
+    for pmc in each(place):
+        for signo in (signal.SIGTERM, signal.SIGINT):
+            pmc.clean()
+            run = pmc.start("t.dag")
+            pids = tasks_of(place)
+            os.kill(pmc.ranks()[0], signo)
+            code, out, err = finish(run)
+            want(code != 0 and "Aborting workflow" in err and "Wall time:" in err, (signo, out, err))
+            want('stat="failed"' in out and "name=A," in out, (signo, out, err))
+            check_goes_on(place, pmc, pids)
+
+
+def test_signals_to_the_launcher_leave_nothing(place: Place):
+    running(place)
+    for pmc in each(place):
+        for signo in (signal.SIGTERM, signal.SIGINT):
+            pmc.clean()
+            run = pmc.start("t.dag")
+            pids = tasks_of(place)
+            run.send_signal(signo)
+            want(finish(run)[0] != 0, signo)
+            check_goes_on(place, pmc, pids)
+
+
+def test_a_killed_launcher_leaves_nothing(place: Place):
+    running(place)
+    for pmc in each(place):
+        run = pmc.start("t.dag")
+        pids = tasks_of(place)
+        run.kill()
+        run.communicate(timeout=DEADLINE)
+        check_goes_on(place, pmc, pids)
+
+
+def test_a_killed_first_process_leaves_nothing(place: Place):
+    running(place)
+    for pmc in each(place):
+        run = pmc.start("t.dag")
+        pids = tasks_of(place)
+        os.kill(pmc.ranks()[0], signal.SIGKILL)
+        want(finish(run)[0] != 0, "it has failed")
+        check_goes_on(place, pmc, pids)
+
+
+def test_a_lost_worker_loses_no_more_than_its_task(place: Place):
+    # The run may end, or go on without it; what it was doing is not done.
+    running(place)
+    for pmc in each(place):
+        for rank in (1, 2):
+            pmc.clean()
+            run = pmc.start("t.dag")
+            pids = tasks_of(place)
+            os.kill(pmc.ranks()[rank], signal.SIGKILL)
+            # A run that goes on waits for its tasks.
+            try:
+                run.wait(5)
+                for pid in pids:
+                    wait(lambda: not alive(pid), f"a task ends with its run (rank {rank})")
+            except subprocess.TimeoutExpired:
+                pass
+            place.write("go")
+            code, _, err = finish(run)
+            wait(lambda: not pmc.ranks(), "all processes end")
+            if code == 0:
+                want(sorted(pmc.rescue("t.dag")) == list("ABCD"), pmc.rescue("t.dag"))
+                continue
+            want("A" in pmc.rescue("t.dag"), pmc.rescue("t.dag"))
+            done = set(pmc.rescue("t.dag"))
+            again = pmc.run("t.dag")
+            want(set(again.names()) == set("ABCD") - done and again.summary()["stat"] == "ok", (again.out, err))
+
+
+def test_whoever_is_killed_what_is_done_never_runs_again(place: Place):
+    count = 120
+    counting(place, count)
+    rng = random.Random(23)
+    for pmc in each(place):
+        kills = 0
+        for victim in ("first", "worker", "launcher", "all") * 2:
+            done = pmc.rescue("k.dag")
+            if len(done) > count - 20:
+                break
+            enough = len(done) + rng.randrange(1, 12)
+            before = dict(enumerate(runs(place, count)))
+            run = pmc.start("k.dag", "-o", "k.out", "-e", "k.err", ranks=rng.randrange(2, 6))
+            wait(lambda: len(pmc.rescue("k.dag")) > enough or run.poll() is not None, "it goes on")
+            ranks = pmc.ranks()
+            if victim == "all" or not ranks:
+                pmc.kill_all(run)
+            else:
+                pid = {"first": ranks[0], "worker": rng.choice(ranks[1:] or ranks), "launcher": run.pid}[victim]
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                finish(run)
+            wait(lambda: not pmc.ranks(), f"all processes end ({victim} was killed)")
+            kills += 1
+            now = runs(place, count)
+            for name in done:
+                want(now[int(name[1:])] == before[int(name[1:])], f"{name} was done and has run again ({victim})")
+            want(set(done) <= set(pmc.rescue("k.dag")), f"what was done stays done ({victim})")
+        done, before = pmc.rescue("k.dag"), runs(place, count)
+        pmc.run("k.dag", "-o", "k.out", "-e", "k.err")
+        now = runs(place, count)
+        want(kills >= 2 and min(now) >= 1 and max(now) <= kills + 1, now)
+        want(all(now[int(name[1:])] == before[int(name[1:])] for name in done), "what was done has run again")
+        want(sorted(set(pmc.rescue("k.dag"))) == sorted(f"T{i}" for i in range(count)), "all are done")
+        want(not place.lines("early"), place.lines("early"))
+
+
+if __name__ == "__main__":
+    need_a_library()
+    main(globals())

@@ -1,0 +1,288 @@
+"""pegasus-mpi-cluster, as its users and Pegasus call it: both MPI libraries, whole runs."""
+import os
+import random
+import re
+import signal
+
+from harness import DEADLINE, Place, alive, main, wait, want
+from pmc_place import DIAMOND, each, need_a_library
+
+
+def diamond(place, c="true", name="d.dag", options=None):
+    options = options or {}
+    place.write(name, *(f'TASK {t} {options.get(t, "")} /bin/sh -c "echo I am {t}; {c if t == "C" else "true"}"'
+                        for t in "ABCD"), "", *DIAMOND)
+
+
+def test_a_diamond_and_its_records(place: Place):
+    diamond(place)
+    for pmc in each(place):
+        done = pmc.run("d.dag")
+        names = [name for name, status in done.records() if status == 0]
+        want(names[0] == "A" and names[3] == "D" and sorted(names) == list("ABCD"), done.out)
+        summary = done.summary()
+        want(summary["stat"] == "ok" and summary["tasks"] == summary["submitted"] == summary["succeeded"] == "4"
+             and summary["failed"] == "0" and summary["slots"] == "2" and summary["cpus"] == str(os.cpu_count()), summary)
+        # A task's output stands before its record.
+        lines = done.out.splitlines()
+        for at, line in enumerate(lines):
+            if line.startswith("I am "):
+                want(lines[at + 1].startswith(f"[cluster-task name={line[5:]}, "), lines)
+        want(place.read("d.dag.rescue") == "".join(f"\nDONE {name}" for name in names), place.read("d.dag.rescue"))
+        want("[info] Workflow succeeded" in done.err, done.err)
+        wall = [line for line in done.err.splitlines() if "Wall time:" in line]
+        want(float(wall[0].split()[3]) > 0, wall)
+        # Nothing is left to do.
+        done = pmc.run("d.dag")
+        want(not done.records() and done.summary()["submitted"] == "0" and done.summary()["stat"] == "ok", done.out)
+
+
+def test_any_number_of_ranks(place: Place):
+    diamond(place)
+    for pmc in each(place):
+        for ranks in (2, 5, 9):
+            pmc.clean()
+            want(pmc.run("d.dag", ranks=ranks).summary()["slots"] == str(ranks - 1), ranks)
+        done = pmc.run("d.dag", ranks=1, code=1)
+        want("At least one worker process is required" in done.err, done.err)
+
+
+def test_failures_tries_and_descendants(place: Place):
+    diamond(place, c="exit 3", options={"C": "-t 3"})
+    for pmc in each(place):
+        done = pmc.run("d.dag", code=1)
+        want(done.err.count("Task C failed with exitcode 768") == 3, done.err)
+        want([s for n, s in done.records() if n == "C"] == [768] * 3, done.out)
+        want("D" not in dict(done.records()) and "[error] Workflow failed" in done.err, done.out)
+        want(done.summary()["stat"] == "failed" and done.summary()["failed"] == "3", done.out)
+        want(sorted(pmc.rescue("d.dag")) == ["A", "B"], pmc.rescue("d.dag"))
+        place.write("k.sh", "kill -9 $$")
+        place.write("k.dag", "TASK K /bin/sh k.sh", "TASK X nosuch", "TASK T -t 0 /bin/false")
+        done = pmc.run("-t", "2", "k.dag", code=1)
+        want(sorted(done.records()) == [("K", 9), ("K", 9), ("T", 256), ("X", 256), ("X", 256)], done.out)
+        want("nosuch" in done.err, done.err)
+
+
+def test_a_rescue_file_in_all_its_states(place: Place):
+    diamond(place)
+    for pmc in each(place):
+        place.write("d.dag.rescue", "", "DONE A", "# a remark", "  DONE B  ", "DONE A")
+        done = pmc.run("d.dag")
+        want([name for name, _ in done.records()] == ["C", "D"], done.out)
+        want(sorted(pmc.rescue("d.dag")) == list("ABCD"), "each once")
+        # Done, but its parent is not.
+        place.write("d.dag.rescue", "DONE D", "DONE A")
+        want(sorted(name for name, _ in pmc.run("d.dag").records()) == ["B", "C", "D"], "D again")
+        with open(os.path.join(place.dir, "d.dag.rescue"), "w") as file:
+            file.write("\nDONE A\nDON")
+        done = pmc.run("d.dag")
+        want("[warn]" in done.err and "torn" in done.err and done.summary()["submitted"] == "3", done.err)
+        for text, told in (("DONE X\nDONE A\n", "Unknown task X in rescue file"), ("DONE\n\n", "Invalid DONE record"),
+                           ("FOO A\n\n", "Invalid rescue record")):
+            place.write("d.dag.rescue", text)
+            done = pmc.run("d.dag", code=1)
+            want(told in done.err and not done.records(), (text, done.err))
+        place.write("d.dag.rescue", "DONE A", "DONE B")
+        want(pmc.run("-s", "d.dag").summary()["submitted"] == "4", "begun anew")
+        want(place.lines("d.dag.rescue.old") == ["DONE A", "DONE B"], place.lines("d.dag.rescue.old"))
+        place.write("other", "DONE A")
+        want(pmc.run("-r", "other", "d.dag").summary()["submitted"] == "3", "another file")
+
+
+def test_bad_graphs_end_before_anything_starts(place: Place):
+    for pmc in each(place):
+        for text, told in (("TASK A touch ran\nTASK A true\n", "ABORT: Duplicate task: A\nb.dag:2"),
+                           ("TASK A touch ran\nEDGE A B\n", "ABORT: No such task: B\nb.dag:2"),
+                           ("TASK A touch ran\nEDGE A A\n", "circle: A -> A\nb.dag:2"),
+                           ("TASK A -m 5\n", "ABORT: Invalid TASK record: TASK A -m 5\nb.dag:1"),
+                           ("task A touch ran\n", "ABORT: Invalid DAG record: task A touch ran\nb.dag:1"),
+                           ("TASK A -c 100000 touch ran\n", "FATAL ERROR: No host is capable of running task A")):
+            with open(os.path.join(place.dir, "b.dag"), "w") as file:
+                file.write(text)
+            done = pmc.run("b.dag", code=1, ranks=2)
+            want(told in done.err, (text, done.err))
+        want("Unable to open DAG file: none.dag" in pmc.run("none.dag", code=1, ranks=2).err, "")
+        place.write("ok.dag", "TASK A touch ran")
+        done = pmc.run("ok.dag", "-o", "no/such/file", code=1, ranks=2)
+        want("no/such" in done.err and not os.path.exists(os.path.join(place.dir, "ran")), done.err)
+        place.write("empty.dag", "# nothing")
+        want(pmc.run("empty.dag", ranks=2).summary()["stat"] == "ok", "an empty graph is a success")
+
+
+def test_usage_needs_no_launcher(place: Place):
+    for pmc in each(place):
+        done = pmc.run("--help", alone=True)
+        want("--host-script" in done.err and not done.out, done.err)
+        want("--host-script" in pmc.run(alone=True, code=1).err, "no arguments")
+        place.write("d.dag", "TASK A true")
+        for words, told in ((["--treis", "d.dag"], "Unrecognized argument: --treis"),
+                            (["d.dag", "e.dag"], "Invalid argument"), (["-t", "0", "d.dag"], "-t"),
+                            (["--set-affinity", "--host-cpus", "2", "d.dag"], "affinity")):
+            done = pmc.run(*words, code=1, ranks=2)
+            want(done.err.count(told) >= 1 and not done.records(), (words, done.err))
+
+
+def test_output_goes_where_it_is_asked_to(place: Place):
+    place.write("o.dag", *(f'TASK T{i} /bin/sh -c "echo out {i}; echo err {i} >&2"' for i in range(20)))
+    for pmc in each(place):
+        done = pmc.run("o.dag", "-o", "o.out", "-e", "o.err")
+        want(sorted(line for line in place.lines("o.out") if line.startswith("out")) ==
+             sorted(f"out {i}" for i in range(20)), place.read("o.out"))
+        want(sorted(place.lines("o.err")) == sorted(f"err {i}" for i in range(20)), place.read("o.err"))
+        want("cluster-summary" in done.out and "cluster-task" not in done.out, done.out)
+        want(not [name for name in os.listdir(place.dir) if ".out." in name], os.listdir(place.dir))
+        pmc.clean()
+        pmc.run("o.dag", "--per-task-stdio")
+        want(place.lines("T7.out.000")[0] == "out 7" and "cluster-task" in place.lines("T7.out.000")[1], "own files")
+        want(place.lines("T7.err.000") == ["err 7"], place.lines("T7.err.000"))
+    # More than a message takes.
+    place.write("l.dag", "TASK L /bin/sh l.sh")
+    place.write("l.sh", "head -c 3000000 /dev/zero | tr '\\0' x; echo")
+    for pmc in each(place):
+        want("x" * 3000000 in pmc.run("l.dag", ranks=2).out, "long output")
+
+
+def test_memory_and_cpus_are_the_hosts(place: Place):
+    work = "echo $PMC_TASK in >> log; n=0; while test $n -lt 300; do n=$((n+1)); done; echo $PMC_TASK out >> log"
+    place.write("w.sh", work)
+    for option, limit in (("-m 600", ["--host-memory", "1000"]), ("-c 2", ["--host-cpus", "3"])):
+        place.write("m.dag", *(f"TASK T{i} {option} /bin/sh w.sh" for i in range(10)))
+        for pmc in each(place):
+            pmc.run("m.dag", *limit, ranks=4)
+            log = place.lines("log")
+            want(len(log) == 20 and all(a.split()[0] == b.split()[0] for a, b in zip(log[::2], log[1::2])), log)
+
+
+def test_tasks_see_what_they_are(place: Place):
+    place.write("e.dag", "TASK A -c 2 -m 100 /usr/bin/env")
+    for pmc in each(place):
+        lines = pmc.run("e.dag", "--host-cpus", "4", ranks=2).out.splitlines()
+        for variable in ("PMC_TASK=A", "PMC_MEMORY=100", "PMC_CPUS=2", "PMC_RANK=1", "PMC_HOST_RANK=0",
+                         "PMC_AFFINITY=0,1"):
+            want(variable in lines, (variable, lines))
+        ours = ("OMPI_ALLOW", "OMPI_MCA_rmaps_base_oversubscribe")
+        want(not [line for line in lines if line.startswith(("OMPI_", "PMI_", "PMIX_")) and not line.startswith(ours)],
+             lines)
+
+
+def test_limits_are_strict_where_asked(place: Place):
+    place.write("s.dag", 'TASK A -m 5000 /bin/sh -c "ulimit -v; ulimit -d; ulimit -s"')
+    for pmc in each(place):
+        done = pmc.run("s.dag", "--strict-limits", "--host-memory", "200000", ranks=2)
+        want(done.out.splitlines()[:3] == ["5120000"] * 3, done.out)
+
+
+def test_priorities_and_first_come_first_served(place: Place):
+    order = [("A", 1), ("B", 3), ("C", 2), *((f"D{i}", 2) for i in range(8))]
+    place.write("p.dag", *(f"TASK {name} -p {priority} /bin/true" for name, priority in order))
+    for pmc in each(place):
+        err = pmc.run("-v", "-v", "p.dag", ranks=2).err
+        want(re.findall(r"\[trace\] Scheduling task (\w+)", err) == ["B", "C", *(f"D{i}" for i in range(8)), "A"], err)
+
+
+def test_no_more_failures_than_allowed(place: Place):
+    place.write("f.dag", *(f"TASK F{i} /bin/false" for i in range(6)))
+    for pmc in each(place):
+        done = pmc.run("-m", "2", "f.dag", ranks=2, code=1)
+        want(len(done.records()) == 2 and "max failures" in done.err.lower(), done.err)
+
+
+def test_the_wall_time(place: Place):
+    place.write("w.dag", "TASK A true", 'TASK B /bin/sh -c "echo $$ > pid; exec sleep 1000"', "TASK C true",
+                "EDGE A B", "EDGE B C")
+    for pmc in each(place):
+        done = pmc.run("--max-wall-time", "0.01", "w.dag", code=1)
+        want("Aborting workflow" in done.err and done.summary()["stat"] == "failed", done.err)
+        want(pmc.rescue("w.dag") == ["A"], pmc.rescue("w.dag"))
+        if place.lines("pid"):
+            wait(lambda: not alive(int(place.read("pid"))), "the task is ended")
+
+
+def test_one_run_of_a_graph_at_a_time(place: Place):
+    place.write("l.dag", 'TASK A /bin/sh -c "echo > begun; until test -e go; do sleep 0.01; done"')
+    for pmc in each(place):
+        os.chmod(os.path.join(place.dir, "l.dag"), 0o444)
+        first = pmc.start("l.dag", ranks=2)
+        wait(lambda: os.path.exists(os.path.join(place.dir, "begun")), "it runs")
+        done = pmc.run("l.dag", ranks=2, code=1)
+        want("DAG file is already locked by another process: l.dag" in done.err, done.err)
+        place.write("go")
+        first.communicate(timeout=DEADLINE)
+        want(first.returncode == 0, first.returncode)
+
+
+def test_host_scripts(place: Place):
+    diamond(place)
+    for pmc in each(place):
+        for name, text in (("good", "echo set up; sleep 1000 & echo $! > child"), ("bad", "exit 3")):
+            place.write(name, "#!/bin/sh", text)
+            os.chmod(os.path.join(place.dir, name), 0o755)
+        done = pmc.run("-v", "--host-script", "./good", "d.dag")
+        want("Launching host script ./good" in done.err and "Host script exited with status 0" in done.err, done.err)
+        want("set up" in done.err and done.summary()["stat"] == "ok", done.err)
+        want(not alive(int(place.read("child"))), "what it left is ended")
+        os.unlink(os.path.join(place.dir, "d.dag.rescue"))
+        done = pmc.run("--host-script", "./bad", "d.dag", code=1)
+        want("Host script failed" in done.err and not done.records(), done.err)
+
+
+def test_logs_for_pegasus(place: Place):
+    diamond(place, c="exit 1")
+    for pmc in each(place):
+        pmc.run("--monitord-hack", "--jobstate-log", "-t", "2", "d.dag", code=1)
+        jobstate = place.lines("jobstate.log")
+        want("*** PMC_STARTED ***" in jobstate[0] and "*** PMC_FINISHED 1 ***" in jobstate[-1], jobstate)
+        words = [(line.split()[1], line.split()[2]) for line in jobstate[1:-1]]
+        want(words.count(("C", "SUBMIT")) == words.count(("C", "JOB_FAILURE")) == 2, jobstate)
+        want(words.count(("A", "EXECUTE")) == words.count(("A", "JOB_SUCCESS")) == 1, jobstate)
+        dagman = place.read("d.dag.dagman.out")
+        want("Node A job proc" in dagman and "EXITING WITH STATUS 1" in dagman, dagman)
+        # One line at the start, one for each start and each end of the five tries.
+        want(len(place.lines("d.dag.resource")) == 1 + 2 * 5 - 2, place.lines("d.dag.resource"))
+
+
+def test_term_ends_it_in_order_and_the_next_run_goes_on(place: Place):
+    place.write("t.dag", "TASK A true", 'TASK B /bin/sh -c "echo > begun; until test -e go; do sleep 0.01; done"',
+                "TASK C true", "EDGE A B", "EDGE B C")
+    for pmc in each(place):
+        first = pmc.start("t.dag", "-o", "t.out")
+        wait(lambda: os.path.exists(os.path.join(place.dir, "begun")), "it runs")
+        os.kill(pmc.ranks()[0], signal.SIGTERM)
+        out, err = first.communicate(timeout=DEADLINE)
+        want(first.returncode != 0 and 'stat="failed"' in out and "Aborting workflow" in err, (out, err))
+        place.write("go")
+        done = pmc.run("t.dag", "-o", "t.out")
+        want(done.summary()["submitted"] == "2", done.out)
+        names = re.findall(r"name=(\w+)", place.read("t.out"))
+        want(names == ["A", "B", "C"], place.read("t.out"))
+
+
+def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_runs_again(place: Place):
+    rng = random.Random(11)
+    tasks = [f'TASK T{i} /bin/sh -c "echo {i} >> ran"' for i in range(150)]
+    edges = [f"EDGE T{rng.randrange(max(0, i - 20), i)} T{i}" for i in range(1, 150)]
+    place.write("k.dag", *tasks, *edges)
+    for pmc in each(place):
+        before = []
+        for _ in range(5):
+            enough = len(before) + rng.randrange(1, 40)
+            run = pmc.start("k.dag", "-o", "k.out")
+            wait(lambda: len(pmc.rescue("k.dag")) > enough or run.poll() is not None, "it goes on")
+            pmc.kill_all(run)
+            done = pmc.rescue("k.dag")
+            want(done[:len(before)] == before, "what was done stays done")
+            before = done
+        ran = place.lines("ran")
+        pmc.run("k.dag", "-o", "k.out")
+        again = place.lines("ran")[len(ran):]
+        want(not set(again) & {name[1:] for name in before}, "what was done has not run again")
+        done = pmc.rescue("k.dag")
+        want(sorted(done) == sorted(f"T{i}" for i in range(150)), "each once")
+        for i, edge in enumerate(edges, 1):
+            parent, child = edge.split()[1:]
+            want(done.index(parent) < done.index(child), edge)
+
+
+if __name__ == "__main__":
+    need_a_library()
+    main(globals())

@@ -24,6 +24,14 @@ namespace {
 using namespace spate;          // NOLINT: a program of one file
 using namespace spate::engine;  // NOLINT
 
+// Which earlier task a task waits for.
+enum class Shape : uint8_t {
+  kNone,
+  kTree,    // each has two children
+  kRandom,  // any of the thousand before it
+  kStars,   // each thousandth has a chain of a thousand behind it
+};
+
 struct Case {
   const char* name;
   uint32_t tasks = 0;  // of each job
@@ -32,7 +40,23 @@ struct Case {
   bool shuffle = false;
   uint32_t fail_one_in = 0;  // first attempts that fail and are tried again
   uint32_t requests = 1;     // distinct requests, taking turns
+  Shape shape = Shape::kNone;
+  bool roots_fail = false;  // and all else is cancelled
 };
+
+std::vector<Edge> MakeEdges(const Case& c) {
+  std::vector<Edge> edges;
+  Prng prng(2);
+  for (uint32_t i = 1; i < c.tasks && c.shape != Shape::kNone; ++i) {
+    if (c.shape == Shape::kTree) edges.push_back({(i - 1) / 2, i});
+    if (c.shape == Shape::kRandom) {
+      edges.push_back({i - 1 - static_cast<uint32_t>(prng.Below(std::min(i, 1000u))), i});
+    }
+    if (c.shape == Shape::kStars && i % 1000 != 0) edges.push_back({i - 1, i});
+  }
+  std::sort(edges.begin(), edges.end());
+  return edges;
+}
 
 struct Figures {
   double rate = 0;            // tasks/s, null shell included
@@ -93,7 +117,9 @@ class Bench {
       while (!held_.empty()) EndBatch();
       working += Seconds() - start;
       CHECK(engine_.Finished(JobId(job)));
-      CHECK(engine_.Counts(JobId(job))->succeeded == case_.tasks);
+      JobCounts counts = *engine_.Counts(JobId(job));
+      CHECK(case_.roots_fail ? counts.cancelled == case_.tasks - counts.failed
+                             : counts.succeeded == case_.tasks);
     }
     figures_.rate = double{1} * case_.tasks * case_.jobs / working;
     return figures_;
@@ -103,7 +129,7 @@ class Bench {
   void Accept(JobId job) {
     uint64_t before = ResidentBytes();
     uint64_t state_before = engine_.StateBytes();
-    SubmitJob submit{job, MakePlan(case_)};
+    SubmitJob submit{.job = job, .plan = MakePlan(case_), .edges = MakeEdges(case_)};
     double start = Seconds();
     Step(std::move(submit));
     figures_.accept = Seconds() - start;
@@ -140,8 +166,8 @@ class Bench {
       held_.pop_front();
       end.start = now_;
       end.wall = Duration::Micros(500);
-      if (case_.fail_one_in > 0 && end.ref.attempt.value == 1 &&
-          end.ref.index % case_.fail_one_in == 0) {
+      if (case_.roots_fail || (case_.fail_one_in > 0 && end.ref.attempt.value == 1 &&
+                               end.ref.index % case_.fail_one_in == 0)) {
         end.cause = Cause::kExit;
         end.status = 1;
       }
@@ -191,6 +217,16 @@ int main(int argc, char** argv) {
       {.name = "4 requests taking turns, ends by 8", .tasks = tasks, .requests = 4},
       {.name = "100 requests taking turns, ends by 8", .tasks = tasks, .requests = 100},
       {.name = "10,000 requests taking turns, by 8", .tasks = tasks, .requests = 10'000},
+      {.name = "a tree of two children each, by 8", .tasks = tasks, .shape = Shape::kTree},
+      {.name = "a parent among the last 1,000, by 8", .tasks = tasks, .shape = Shape::kRandom},
+      {.name = "1,000 behind each, roots fail",
+       .tasks = tasks,
+       .shape = Shape::kStars,
+       .roots_fail = true},
+      {.name = "the same, a tenth of the roots",
+       .tasks = tasks / 10,
+       .shape = Shape::kStars,
+       .roots_fail = true},
   };
   std::printf("engine alone, %u tasks, one node of 16 slots, medians of 5\n", tasks);
   std::printf("%-38s %11s %6s %9s %10s %8s %8s\n", "", "tasks/s", "ratio", "longest", "accept",

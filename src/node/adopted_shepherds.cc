@@ -201,6 +201,11 @@ std::vector<pid_t> AdoptedShepherds::Pids() const {
   return pids;
 }
 
+pid_t AdoptedShepherds::PidOf(const AttemptRef& ref) const {
+  auto one = std::ranges::find(shepherds_, ref, &Shepherd::running);
+  return one == shepherds_.end() ? 0 : one->name.pid;
+}
+
 // Takes what is there now; false when the shepherd is gone and all was taken.
 bool AdoptedShepherds::Receive(Shepherd& one) {
   while (true) {

@@ -52,6 +52,8 @@ class AdoptedShepherds {
   // Ends what runs. Ends that were not taken are left for another time.
   void EndAll();
   std::vector<pid_t> Pids() const;
+  // The shepherd that runs it; 0: none of these.
+  pid_t PidOf(const AttemptRef& ref) const;
 
  private:
   struct Shepherd {

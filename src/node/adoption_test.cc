@@ -19,6 +19,7 @@
 #include "base/prng.h"
 #include "node/node.h"
 #include "node/testing_executor.h"
+#include "os/affinity.h"
 #include "os/cgroup.h"
 #include "os/process.h"
 #include "shepherd/launch.h"
@@ -35,8 +36,9 @@ std::string WordOf(const std::string& folder) { return os::BaseName(os::DirName(
 class NodeProgram final : public ExecutorEvents {
  public:
   // Lines in:  start INDEX ATTEMPT SLOT SHELL-TEXT   taken INDEX ATTEMPT   term|kill INDEX ATTEMPT
-  //            freeze|thaw INDEX ATTEMPT   leave   stop
-  // Lines out: ready   adopted INDEX ATTEMPT ...   kept|ended INDEX ATTEMPT ...   back INDEX
+  //            freeze|thaw INDEX ATTEMPT   bind INDEX ATTEMPT CPU   leave   stop
+  // Lines out: ready   adopted INDEX ATTEMPT ...   kept|ended INDEX ATTEMPT ...   back INDEX bound
+  // INDEX IS-BOUND
   int Run(const std::string& folder, int64_t patience_ms) {
     ProcessExecutorOptions options;
     options.slots = 8;
@@ -124,6 +126,10 @@ class NodeProgram final : public ExecutorEvents {
       executor_->Taken(ref);
     } else if (verb == "freeze" || verb == "thaw") {
       executor_->Freeze(ref, verb == "freeze");
+    } else if (verb == "bind") {
+      int cpu = 0;
+      words >> cpu;
+      Say(fmt::format("bound {} {}", index, executor_->BindTo(ref, {cpu})));
     } else if (verb == "term" || verb == "kill") {
       executor_->End(ref, verb == "kill" ? EndHow::kKill : EndHow::kTerm, Cause::kStopped);
     } else {
@@ -292,6 +298,23 @@ TEST_F(AdoptionTest, WhatRunsIsTakenOverWithAllThatANodeMustKnow) {
   EXPECT_TRUE(ShepherdsLeave());
   Begin();
   EXPECT_EQ(lines_, std::vector<std::string>{"ready"});
+}
+
+TEST_F(AdoptionTest, WhatIsAdoptedIsBoundAnew) {
+  std::vector<int> cpus = os::AllowedCpus().Cpus();
+  Begin();
+  Order("start 3 2 5 " + Long() + "; sed -n s/^Cpus_allowed_list:.//p /proc/self/status");
+  AwaitFile("runs");
+  Kill();
+  Begin();
+  Order(fmt::format("bind 3 1 {}", cpus.front()));
+  EXPECT_EQ(Await("bound"), "bound 3 false");
+  lines_.clear();
+  Order(fmt::format("bind 3 2 {}", cpus.back()));
+  EXPECT_EQ(Await("bound"), "bound 3 true");
+  dir_.Write("go", "");
+  EXPECT_EQ(Await("ended 3"),
+            fmt::format("ended 3 2 success status=0 slot=5 out=begun|over|{}| note=", cpus.back()));
 }
 
 TEST_F(AdoptionTest, WhatIsFrozenStaysSoUntilSomebodyLetsItGo) {

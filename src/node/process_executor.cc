@@ -21,6 +21,7 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/own_dir.h"
+#include "shepherd/process_tree.h"
 #include "shepherd/rendezvous.h"
 #include "shepherd/task_folder.h"
 
@@ -61,6 +62,22 @@ Result<shepherd::ForeignChildren> FindForeign(const ProcessExecutorOptions& opti
   if (!names) return std::unexpected(names.error());
   for (const shepherd::ShepherdName& name : *names) ours.push_back(name.pid);
   return shepherd::ForeignChildren(ours, "SPATE_NODE_ID=" + options.node_id);
+}
+
+// Who is born meanwhile has its parent's binding, or is met after it; whose parent has died is met
+// in the next pass. False: there is nobody.
+bool BindBelow(pid_t root, const os::CpuMask& mask) {
+  constexpr int kMostPasses = 16;
+  shepherd::ProcessTree tree(root);
+  std::set<pid_t> met;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    size_t before = met.size();
+    tree.Each([&](pid_t pid) {
+      if (met.insert(pid).second) (void)os::SetAllowedCpusOf(pid, mask);
+    });
+    if (met.size() == before) break;
+  }
+  return !met.empty();
 }
 
 template <typename Orders>
@@ -533,8 +550,8 @@ bool ProcessExecutor::TakeWaiting(const AttemptRef& ref, StartOrder& order) {
   return false;
 }
 
-ProcessExecutor::Slot* ProcessExecutor::SlotOf(const AttemptRef& ref) {
-  for (auto& slot : slots_) {
+ProcessExecutor::Slot* ProcessExecutor::SlotOf(const AttemptRef& ref) const {
+  for (const auto& slot : slots_) {
     if (!slot) continue;
     for (const Order& order : slot->orders) {
       if (order.ref == ref) return slot.get();
@@ -584,6 +601,24 @@ void ProcessExecutor::Freeze(const AttemptRef& ref, bool frozen) {
   if (slot == nullptr) return;
   shepherd::Append(slot->out, shepherd::Freeze{ref, frozen});
   MarkDirty(*slot);
+}
+
+// 0: none. A slot's shepherd has gone on to the next order before we hear of an end; that is one of
+// the same kind, unless it was lent here.
+pid_t ProcessExecutor::ShepherdRunning(const AttemptRef& ref) const {
+  if (pid_t adopted = adopted_ ? adopted_->PidOf(ref) : 0; adopted != 0) return adopted;
+  const Slot* slot = SlotOf(ref);
+  if (slot == nullptr || !slot->alive) return 0;
+  const Order& first = slot->orders.front();
+  bool runs = first.ref == ref && slot->shepherd.started_sequence() == first.sequence;
+  bool alone = std::ranges::all_of(slot->orders,
+                                   [&](const Order& order) { return order.slot == first.slot; });
+  return runs && alone ? slot->shepherd.pid() : 0;
+}
+
+bool ProcessExecutor::BindTo(const AttemptRef& ref, const std::vector<int>& cpus) const {
+  pid_t root = ShepherdRunning(ref);
+  return root != 0 && BindBelow(root, os::CpuMask::Of(cpus));
 }
 
 void ProcessExecutor::MarkDirty(Slot& slot) {

@@ -87,6 +87,11 @@ class ProcessExecutor final : public Executor {
   void Freeze(const AttemptRef& ref, bool frozen) override;
   void Taken(const AttemptRef& ref) override;
 
+  // Binds all processes of a running attempt to these processors, whatever it was bound to or has
+  // bound itself to; what may not be bound (it has become another user's) is left alone. False:
+  // nothing of it runs (any more, or yet).
+  bool BindTo(const AttemptRef& ref, const std::vector<int>& cpus) const;
+
   std::vector<pid_t> ShepherdPids() const;
   // Jobs that are open.
   size_t jobs() const { return jobs_.size(); }
@@ -134,7 +139,8 @@ class ProcessExecutor final : public Executor {
                   shepherd::ForeignChildren foreign);
 
   Slot& SlotAt(uint16_t number);
-  Slot* SlotOf(const AttemptRef& ref);
+  Slot* SlotOf(const AttemptRef& ref) const;
+  pid_t ShepherdRunning(const AttemptRef& ref) const;
   void MakeFirst();
   void Launch(Slot& slot);
   void LaunchLater(Slot& slot);

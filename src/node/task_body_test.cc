@@ -1,6 +1,7 @@
 // Bodies of several commands through real shepherds: steps, links of each kind, vectors of ends,
 // and what the system is to hold them to.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include "node/testing_executor.h"
@@ -183,6 +184,39 @@ TEST_F(TaskBodyTest, ProcessesRunWhereTheyAreBoundTo) {
       Run(fmt::format("sed -n 's/^Cpus_allowed_list:\\t//p' /proc/{}/status", getpid()))
           .output->out.bytes;
   EXPECT_EQ(Run(body).output->out.bytes, ours);
+}
+
+// How many run below the executor's shepherds, if all are bound to these; else -1.
+int BoundTo(const ProcessExecutor& executor, int cpu) {
+  int count = 0;
+  for (pid_t shepherd : executor.ShepherdPids()) {
+    shepherd::ProcessTree(shepherd).Each([&](pid_t pid) {
+      cpu_set_t set;
+      bool read = sched_getaffinity(pid, sizeof set, &set) == 0;
+      bool only = read && CPU_COUNT(&set) == 1 && CPU_ISSET(static_cast<size_t>(cpu), &set);
+      count = only && count >= 0 ? count + 1 : -1;
+    });
+  }
+  return count;
+}
+
+TEST_F(TaskBodyTest, WhatRunsIsBoundAnewWithAllItsProcesses) {
+  std::vector<int> cpus = os::AllowedCpus().Cpus();
+  TaskBody body =
+      Shell(WithMark("setsid sh -c 'sleep 9999.MARK & touch here; wait' & sleep 9999.MARK", mark_));
+  AttemptRef ref = Start(body);
+  AttemptRef behind = Start(Plain({"true"}));
+  RunUntil([&] { return os::Exists(dir_.Path("here")) && Marked("9999." + mark_).size() >= 3; });
+  for (int cpu : {cpus.front(), cpus.back()}) {
+    EXPECT_TRUE(executor_->BindTo(ref, {cpu}));
+    EXPECT_GE(BoundTo(*executor_, cpu), 3);
+    EXPECT_FALSE(executor_->BindTo(behind, {cpus.front()}));
+    EXPECT_GE(BoundTo(*executor_, cpu), 3);
+  }
+  executor_->End(ref, EndHow::kKill, Cause::kStopped);
+  Await(behind);
+  EXPECT_FALSE(executor_->BindTo(ref, cpus));
+  EXPECT_FALSE(executor_->BindTo(behind, cpus));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "link/channels.h"
 #include "link/instance.h"
 #include "link/reconnector.h"
+#include "node/cpu_binder.h"
 #include "node/node.h"
 #include "node/process_executor.h"
 #include "node/scratch.h"
@@ -29,6 +30,7 @@
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "os/signals.h"
+#include "os/topology.h"
 
 namespace spate::daemon {
 namespace {
@@ -95,6 +97,7 @@ class NodeDaemon {
   std::string ScratchOf(std::string_view prefix) const;
   void FindKeptDir();
   Status MakeExecutor();
+  void MakeBinder();
   void Connected(link::Caller::Met met);
   void Lost(const link::Ended& ended);
   void Settle(const std::string& away);
@@ -130,6 +133,8 @@ class NodeDaemon {
   Offer offer_;
   std::unique_ptr<os::CgroupTree> cgroups_;
   std::unique_ptr<node::ProcessExecutor> executor_;
+  std::unique_ptr<node::CpuBinder> binder_;
+  JobId spread_;  // the last job that has tasks whose cpus are spread
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
   std::unique_ptr<link::Reconnector> reconnector_;
@@ -231,6 +236,44 @@ Status NodeDaemon::MakeExecutor() {
   return {};
 }
 
+agent::Binding BindingOf(cli::BindTo bind) {
+  switch (bind) {
+    case cli::BindTo::kNone:
+      return agent::Binding::kNone;
+    case cli::BindTo::kCore:
+      return agent::Binding::kCore;
+    case cli::BindTo::kNuma:
+      return agent::Binding::kNuma;
+  }
+  return agent::Binding::kNone;
+}
+
+// Also without binding: what an earlier process gave to its tasks comes with them.
+void NodeDaemon::MakeBinder() {
+  agent::Binding binding = BindingOf(options_.bind);
+  os::MachineTopology machine;
+  if (binding != agent::Binding::kNone) machine = os::ReadTopology();
+  if (!machine.problem.empty()) LogLine(machine.problem);
+  node::CpuBinder::Parts parts{.loop = loop_,
+                               .under = *executor_,
+                               .packer = {machine.topology, binding},
+                               .variable = "SPATE_CPU_LIST"};
+  parts.on_split = [this](const AttemptRef& ref, uint32_t count) {
+    if (std::exchange(spread_, ref.job) == ref.job) return;
+    LogLine(
+        fmt::format("the {} cpus of task {}.{} are spread over the machine: no better ones "
+                    "are free",
+                    count, ref.job.value, ref.index + 1));
+  };
+  if (binding != agent::Binding::kNone) {
+    parts.bind_floating = [this](const AttemptRef& ref, const std::vector<int>& cpus) {
+      return executor_->BindTo(ref, cpus);
+    };
+  }
+  binder_ = std::make_unique<node::CpuBinder>(std::move(parts));
+  executor_->SetEvents(*binder_);
+}
+
 Status NodeDaemon::Open() {
   os::SetUmask(0077);
   hub_dir_ = client::HubDirOf(options_.state_dir, here_);
@@ -244,12 +287,13 @@ Status NodeDaemon::Open() {
   // Before what an earlier process left is taken over: where this fails, that goes on.
   if (auto open = OpenPort(); !open) return open;
   if (auto made = MakeExecutor(); !made) return made;
+  MakeBinder();
   files_.emplace(loop_, os::JoinPath(folder_, "puts"));
   auto sample = [&machine = here_.machine] {
     return MachineLoad{machine.FreeMemory(), machine.LoadAverage(), machine.Pressure("cpu"),
                        machine.Pressure("memory"), machine.Pressure("io")};
   };
-  node::Node::Parts parts{loop_,     *executor_, sample, &*files_, users_ ? &*users_ : nullptr,
+  node::Node::Parts parts{loop_,     *binder_, sample, &*files_, users_ ? &*users_ : nullptr,
                           kTellEvery};
   parts.kept = kept_;
   if (site_) parts.answers[parasol::kAskStatus] = [this](const auto&) { return status_->Text(); };
@@ -257,16 +301,17 @@ Status NodeDaemon::Open() {
       doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
   parts.umask = static_cast<int>(umask_);
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
-  executor_->SetEvents(*node_);
+  binder_->SetEvents(*node_);
   if (site_) {
     status_.emplace(*node_, kept_, offer_.slots);
-    executor_->SetEvents(status_->events());
+    binder_->SetEvents(status_->events());
   }
   auto adopted = executor_->Adopt();
   if (!adopted) return std::unexpected(adopted.error());
   if (size_t count = adopted->running.size() + adopted->ended.size(); count > 0) {
     LogLine(fmt::format("took over {} of the node's last process", cli::CountOf(count, "task")));
   }
+  binder_->Adopt(*adopted);
   node_->Adopt(std::move(*adopted));
   link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
   auto seed = static_cast<uint64_t>(loop_.Now().ns);
@@ -392,7 +437,8 @@ void NodeDaemon::Leave(const std::string& why) {
   leaving_ = true;
   LogLine("the node ends: " + why);
   loop_.Cancel(sweep_timer_);
-  node_.reset();      // it has orders for the executor
+  node_.reset();  // it has orders for the executor
+  binder_.reset();
   executor_.reset();  // ends what runs
   node::RemoveIfUnused(ScratchOf(node::kTaskScratch));
   if (kept_.makes_dir) node::RemoveIfUnused(kept_.dir);

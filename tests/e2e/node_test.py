@@ -92,5 +92,83 @@ def test_a_missing_folder_and_too_much_memory_are_told_where_stderr_goes(place: 
     want("spate: MemoryError: over the limit of 60" in place.read("err"), place.read("err"))
 
 
+WHERE = "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status; echo [$SPATE_CPU_LIST] $SPATE_CPUS"
+
+
+def cpus_of(text):
+    """Of a list as the kernel writes it: 0-2,5."""
+    parts = [part.split("-") for part in text.split(",")]
+    return {cpu for part in parts for cpu in range(int(part[0]), int(part[-1]) + 1)}
+
+
+def where(cluster, job):
+    """What the task of a job of WHERE may run on, and is told."""
+    allowed, told = cluster.spate("job cat", job)[0].splitlines()
+    return cpus_of(allowed), told
+
+
+def test_tasks_of_several_cpus_are_bound(place: Place):
+    units = sorted(os.sched_getaffinity(0))
+    if len(units) < 2:
+        print("       (skipped: one cpu)")
+        return
+    units = units[:2]
+    inside = {"preexec_fn": lambda: os.sched_setaffinity(0, units)}
+    cluster = cluster_of(place)
+    _, err = cluster.spate("node start", "--bind", "socket", code=2)
+    want("'socket' is not one of: core numa none" in err, err)
+    both = f"[{units[0]},{units[1]}] 2"
+    for how, name in (("core", "n1"), ("numa", "n2"), ("none", "n3")):
+        node = cluster.node(name, "--bind", how, "-j", "4", "--cpus", "4", **inside)
+        one = cluster.submit("--wait", "--cpus", "1", "--", WHERE)
+        want(where(cluster, one) == (set(units), "[] 1"), where(cluster, one))
+        two = cluster.submit("--wait", "--cpus", "2", "--", WHERE)
+        want(where(cluster, two) == (set(units), "[] 2" if how == "none" else both), where(cluster, two))
+        cluster.spate("node stop", name)
+        want(node.wait(20) == 0, place.read(f"{name}.log"))
+
+
+def test_what_is_adopted_keeps_its_cpus(place: Place):
+    units = sorted(os.sched_getaffinity(0))[:2]
+    if len(units) < 2:
+        print("       (skipped: one cpu)")
+        return
+    options = ("--bind", "core", "-j", "4", "--cpus", "4")
+    inside = {"preexec_fn": lambda: os.sched_setaffinity(0, units)}
+    cluster = cluster_of(place)
+    node = cluster.node("n1", *options, **inside)
+    long = cluster.submit("--cpus", "2", "--", f"touch began; until test -e go; do sleep 0.02; done; {WHERE}")
+    wait(lambda: os.path.exists(os.path.join(place.dir, "began")), "it runs")
+    node.kill()
+    node.wait()
+    os.remove(os.path.join(place.dir, "n1.log"))
+    cluster.node("n1", *options, **inside)
+    want("took over 1 task" in place.read("n1.log"), place.read("n1.log"))
+    # Its cpus are not given away, and are free after it.
+    beside = cluster.submit("--wait", "--cpus", "2", "--", WHERE)
+    want(where(cluster, beside) == (set(units), "[] 2"), where(cluster, beside))
+    place.write("go", "")
+    cluster.spate("job wait", long)
+    both = (set(units), f"[{units[0]},{units[1]}] 2")
+    want(where(cluster, long) == both, where(cluster, long))
+    after = cluster.submit("--wait", "--cpus", "2", "--", WHERE)
+    want(where(cluster, after) == both, where(cluster, after))
+
+
+def test_a_node_binds_within_what_it_was_given(place: Place):
+    cpu = max(os.sched_getaffinity(0))
+    cluster = cluster_of(place)
+    node = cluster.node("n1", "--bind", "core", "--cpus", "2", preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+    # More cpus are offered than it has: the task runs on those that there are.
+    for cpus in ("1", "2"):
+        job = cluster.submit("--wait", "--cpus", cpus, "--", WHERE)
+        want(where(cluster, job) == ({cpu}, f"[] {cpus}"), where(cluster, job))
+    cluster.spate("node stop", "n1")
+    want(node.wait(20) == 0, place.read("n1.log"))
+    cluster.node("n2", "--bind", "core", preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+    offered, _ = cluster.spate("node info", "n2")
+    want(" 1 cpu" in offered, offered)
+
+
 if __name__ == "__main__":
     main(globals())

@@ -171,7 +171,7 @@ std::string NounPage(std::string_view noun, std::string_view summary) {
     text += ".SH \"ENVIRONMENT OF A TASK\"\n" +
             Roff(
                 "SPATE_JOB_ID, SPATE_TASK_ID, SPATE_TASK_INDEX, SPATE_ATTEMPT, SPATE_SLOT, "
-                "SPATE_NODE, SPATE_CPUS, SPATE_MEMORY, SPATE_GPUS.") +
+                "SPATE_NODE, SPATE_CPUS, SPATE_CPU_LIST, SPATE_MEMORY, SPATE_GPUS.") +
             "\n";
   }
   return text + Units() + Tail();

@@ -151,6 +151,8 @@ Result<NodeOptions> MakeNodeOptions(const Words& words) {
   in.Read(Opt::kNodeSlots, options.slots, ParseSlotRule);
   uint32_t cpus = 0;
   if (in.Read(Opt::kNodeCpus, cpus, ParseMilliCpus)) options.milli_cpus = cpus;
+  in.Choice<BindTo>(Opt::kNodeBind, options.bind,
+                    {{"core", BindTo::kCore}, {"numa", BindTo::kNuma}, {"none", BindTo::kNone}});
   uint64_t memory = 0;
   if (in.Read(Opt::kNodeMemory, memory, ParseSize)) options.memory = memory;
   std::vector<std::string> gpus;

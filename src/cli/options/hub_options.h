@@ -49,6 +49,8 @@ struct UserOptions {
 };
 Result<UserOptions> MakeUserOptions(const Words& words);
 
+// What a task of several cpus is bound to: nothing, its own units, or the NUMA nodes of these.
+enum class BindTo : uint8_t { kNone, kCore, kNuma };
 struct NodeOptions {
   std::string access;  // --access as typed
   std::string state_dir;
@@ -56,6 +58,7 @@ struct NodeOptions {
   std::string name;  // empty: the host's
   SlotRule slots;
   std::optional<uint32_t> milli_cpus;
+  BindTo bind = BindTo::kNone;
   std::optional<uint64_t> memory;
   std::optional<std::vector<std::string>> gpus;  // not given: those found
   std::vector<NamedOffer> offers;                // sorted by name

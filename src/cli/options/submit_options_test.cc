@@ -127,6 +127,11 @@ TEST(NodeOptions, OffersAreRead) {
   EXPECT_TRUE(node->allow_root);
   EXPECT_FALSE(Made(Command::kNodeStart, {"--gpus", "auto"}, MakeNodeOptions)->gpus);
   EXPECT_FALSE(Made(Command::kNodeStart, {"--label", "a b"}, MakeNodeOptions));
+  EXPECT_EQ(node->bind, BindTo::kNone);
+  EXPECT_EQ(Made(Command::kNodeStart, {"--bind", "core"}, MakeNodeOptions)->bind, BindTo::kCore);
+  EXPECT_EQ(Made(Command::kNodeStart, {"--bind", "numa"}, MakeNodeOptions)->bind, BindTo::kNuma);
+  EXPECT_EQ(Made(Command::kNodeStart, {"--bind", "none"}, MakeNodeOptions)->bind, BindTo::kNone);
+  EXPECT_FALSE(Made(Command::kNodeStart, {"--bind", "cpu"}, MakeNodeOptions));
 }
 
 }  // namespace

@@ -850,6 +850,19 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kNeeds,
      .commands = Bit(Command::kNodeStart),
      .help = "cores that the node offers (default: all)"},
+    {.id = Opt::kNodeBind,
+     .names = "bind",
+     .argument = "HOW",
+     .group = Group::kNeeds,
+     .commands = Bit(Command::kNodeStart),
+     .help = "cores for tasks alone: core, numa, none (default)",
+     .more =
+         "A task of several cpus gets so many hardware threads that lie together, of those that "
+         "the node may use when it starts; SPATE_CPU_LIST in its environment names them. It "
+         "runs on them (core), or on the NUMA nodes that they are in (numa). All other tasks "
+         "run on what is left.",
+     .complete = Complete::kWords,
+     .words = "core numa none"},
     {.id = Opt::kNodeMemory,
      .names = "memory,mem",
      .argument = "SIZE",

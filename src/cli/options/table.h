@@ -211,6 +211,7 @@ enum class Opt : uint8_t {
   kNodeName,
   kNodeSlots,
   kNodeCpus,
+  kNodeBind,
   kNodeMemory,
   kNodeGpus,
   kNodeResource,

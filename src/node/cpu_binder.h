@@ -29,7 +29,7 @@ namespace spate::node {
 inline constexpr std::string_view kUnitsGiven = "@units";
 // So long after the first of several changes floating attempts are bound anew, and so many at once.
 inline constexpr Duration kFloatDelay = Duration::Millis(50);
-inline constexpr uint32_t kFloatsAtOnce = 64;
+inline constexpr uint32_t kFloatsAtOnce = 32;
 
 class CpuBinder final : public Executor, public ExecutorEvents {
  public:

@@ -210,7 +210,7 @@ TEST_F(CpuBinderTest, ManyAreBoundAnewInTurns) {
   for (uint32_t i = 0; i < kMany; ++i) Start(100 + i, static_cast<uint16_t>(10 + i), 100);
   Start(1, 1, 2000);
   std::set<std::string> bound;
-  for (size_t wanted : {64u, 64u, 1u, 0u}) {
+  for (size_t wanted : {kFloatsAtOnce, kFloatsAtOnce, 1u, 0u}) {
     Texts now = Anew();
     EXPECT_EQ(now.size(), wanted);
     bound.insert(now.begin(), now.end());

@@ -107,7 +107,6 @@ Decider::Served Decider::Serve(Job& job, Job::Asking& asking, const Give& give) 
 // No node has room for the request at the job's head, nor for those behind it up to one that is
 // left there.
 Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
-  bool fits = false;
   bool waits = false;
   // Of very many classes none needs a look where no node takes more of the job.
   constexpr uint32_t kLooks = 64;
@@ -124,10 +123,10 @@ Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
     }
     asking.passed = *next;
     fit_.Keep(job, next->number, seeker);
-    fits |= seeker.fits;
+    asking.fits |= seeker.fits;
     waits |= seeker.waits();
   }
-  if (!fits && fit_.looks_at_all() && !job.facts.particular()) return Served::kMisfit;
+  if (!asking.fits && fit_.looks_at_all() && !job.facts.particular()) return Served::kMisfit;
   return waits ? Served::kNothing : Served::kNoNode;
 }
 

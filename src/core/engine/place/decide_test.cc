@@ -296,6 +296,27 @@ TEST(Decide, WhatFitsNoNodeStandsAside) {
   EXPECT_EQ(world.LeasedOf(misfit), 1u);
 }
 
+TEST(Decide, WhatFitsIsNoMisfitForTheClassesBehindIt) {
+  World world;
+  NodeId node = world.AddNode({.slots = 8, .named = {{"gpus", {"0"}}}});
+  Needs card{.milli_cpus = 1000, .named = {{"gpus", 1}}};
+  JobId first = world.AddJob({"ada", {{card, 1}}});
+  world.Decide();
+  ASSERT_EQ(world.LeasedOf(first), 1u);
+  // The card is taken, the next one goes, and the last one fits nowhere. Another one who wants some
+  // makes that two turns.
+  world.AddJob({"bob", {{Cpus(1000), 20}}});
+  world.board.SetRule("ada", {.weight = 100});
+  ClassTurn second{.sequence = 1};
+  ClassTurn third{.sequence = 2};
+  JobId job = world.AddJob({"ada", {{card, 1}, {Cpus(1000), 1, second}, {Cpus(64'000), 1, third}}});
+  world.Decide();
+  EXPECT_EQ(world.LeasedOf(job), 1u);
+  world.End(first, 0, node);
+  world.Decide();
+  EXPECT_EQ(world.LeasedOf(job), 2u);
+}
+
 TEST(Decide, WhoStandsAsideLeavesOthersAlone) {
   World world;
   world.AddNode({.slots = 4});

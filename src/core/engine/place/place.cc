@@ -22,6 +22,12 @@ void Amounts::Subtract(const Amounts& other, uint64_t times, uint64_t divisor) {
     Edit(k) -= other.At(k) * times / divisor;
 }
 
+void Amounts::Raise(const Amounts& other) {
+  for (size_t k = 0; k < kNamed + other.named_.size(); ++k) {
+    if (uint64_t more = other.At(k); more > At(k)) Edit(k) = more;
+  }
+}
+
 namespace {
 
 uint64_t Mix(uint64_t hash, uint64_t value) {

@@ -132,7 +132,9 @@ uint32_t RoomFor(const NodeView& view, uint32_t lease_tasks, Duration lease_ahea
     if (view.own_counted && view.own_ahead > 0) part -= own * kParts / (1 + view.own_ahead);
     if (view.reserved != nullptr) exactly += view.reserved->At(kind);
     uint64_t left = Less(offered, exactly);
-    room = std::min(room, Less(Stretched(left, target, view.fit), own) / needed);
+    // Ahead of what runs wait whole tasks: the rest of a node is for smaller ones.
+    uint64_t waits = Stretched(left - left % needed, ahead, view.fit);
+    room = std::min(room, Less(left + waits, own) / needed);
     if (part == 0) return;
     uint64_t about = Stretched(Less(left * kParts, part), target, view.fit) + needed * kParts / 2;
     room = std::min(room, Less(about, own * kParts) / (needed * kParts));

@@ -61,7 +61,8 @@ void Greedy::Anew() {
   left_to_.clear();
   reserved_ = reserved_from_all_ = 0;
   for (Candidate& node : candidates_) {
-    node.from_all = node.from_others = {};
+    node.from_all.Clear();
+    node.from_others.Clear();
     node.passing = nullptr;
     node.supplied = JobId();
   }
@@ -238,14 +239,19 @@ const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
 // A slot and some processor time are left there, beside what is reserved.
 bool Greedy::TakesMore(Candidate& node, const Amounts* reserved) const {
   const Offer& offer = node.node->offer;
-  return Left(node, Amounts::kSlots, offer.slots, reserved) &&
-         Left(node, Amounts::kCpus, offer.milli_cpus, reserved);
+  const Taken& taken = TakenOf(node);
+  auto left = [&](size_t kind, uint64_t offered) {
+    uint64_t held = taken.exactly.At(kind) + (reserved == nullptr ? 0 : reserved->At(kind));
+    return held * kParts + taken.about.At(kind) < offered * kParts;
+  };
+  return left(Amounts::kSlots, offer.slots) && left(Amounts::kCpus, offer.milli_cpus);
 }
 
-bool Greedy::Left(Candidate& node, size_t kind, uint64_t offered, const Amounts* reserved) const {
+// A whole slot is left there.
+bool Greedy::HasSlot(Candidate& node) const {
   const Taken& taken = TakenOf(node);
-  uint64_t held = taken.exactly.At(kind) + (reserved == nullptr ? 0 : reserved->At(kind));
-  return held * kParts + taken.about.At(kind) < offered * kParts;
+  uint64_t held = taken.exactly.At(Amounts::kSlots) * kParts + taken.about.At(Amounts::kSlots);
+  return held + kParts <= node.node->offer.slots * kParts;
 }
 
 uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node) {
@@ -333,27 +339,30 @@ void Greedy::Reserve(uint32_t candidate, const Job& job, uint32_t request, bool 
   reserved_from_all_ += passed ? 0 : 1;
   reservations_.push_back({node.id, job.id, request, passed});
   ++node.changes;
-  Amounts amounts;
-  AddTasks(amounts, node.node->offer, job.NeedsOf(request), 1);
   if (passed) {
     node.passing = job.user_name;
-    node.from_all.kept = !Left(node, Amounts::kSlots, node.node->offer.slots);
+    node.from_all.kept = !HasSlot(node);
   } else {
-    node.from_all.amounts = amounts;
-    node.from_all.kept = job.facts.lossy || !TakesMore(node, &amounts);
+    AddTasks(node.from_all.amounts.emplace(), node.node->offer, job.NeedsOf(request), 1);
+    node.from_all.kept = job.facts.lossy || !TakesMore(node, &*node.from_all.amounts);
   }
-  if (node.passing != nullptr) {
-    if (!node.from_others.amounts) node.from_others.amounts.emplace();
-    node.from_others.amounts->Raise(amounts);
-    node.from_others.kept = node.from_all.kept || !TakesMore(node, &*node.from_others.amounts);
+  if (node.from_all.kept) {
+    node.from_others.kept = true;
+  } else if (node.passing != nullptr) {
+    Amounts& amounts =
+        node.from_others.amounts ? *node.from_others.amounts : node.from_others.amounts.emplace();
+    Amounts more;
+    AddTasks(more, node.node->offer, job.NeedsOf(request), 1);
+    amounts.Raise(more);
+    node.from_others.kept = !TakesMore(node, &amounts);
   }
   auto count = [&](Counts& counts, size_t before, size_t after) {
     counts.all += after - before;
     if (candidate < roomy_) counts.roomy += after - before;
   };
   count(kept_, was_kept, node.kept());
-  if (node.passing == nullptr) return;
-  count(left_to_[*node.passing], was_left, node.kept() && !node.from_all.kept);
+  const bool is_left = node.kept() && !node.from_all.kept;
+  if (is_left != was_left) count(left_to_[*node.passing], was_left, is_left);
 }
 
 Greedy::Counts Greedy::LeftTo(const std::string& user) const {

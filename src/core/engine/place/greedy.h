@@ -74,11 +74,11 @@ class Greedy {
   bool looks_at_all() const { return all_; }
   // Nothing is left to the user of the roomy nodes; or of those that his job at hand may look at.
   bool AllKept(const std::string& user) const {
-    return kept_.roomy == roomy_ && LeftTo(user).roomy == 0;
+    return kept_.roomy == roomy_ && (left_to_.empty() || LeftTo(user).roomy == 0);
   }
   bool NoneLeft(const std::string& user) const {
     if (!all_) return AllKept(user);
-    return kept_.all == candidates_.size() && LeftTo(user).all == 0;
+    return kept_.all == candidates_.size() && (left_to_.empty() || LeftTo(user).all == 0);
   }
 
   // Some node at hand is not well supplied with tasks of the job, whatever their class. Cost: a
@@ -113,6 +113,11 @@ class Greedy {
   struct Reserved {
     std::optional<Amounts> amounts;  // that a task takes which waits for the node
     bool kept = false;               // nothing has room beside that
+
+    void Clear() {
+      amounts.reset();
+      kept = false;
+    }
   };
   // A node that this pass may give tasks to.
   struct Candidate {
@@ -166,8 +171,7 @@ class Greedy {
                   uint32_t fit);
   const Taken& TakenOf(Candidate& node) const;
   bool TakesMore(Candidate& node, const Amounts* reserved = nullptr) const;
-  bool Left(Candidate& node, size_t kind, uint64_t offered,
-            const Amounts* reserved = nullptr) const;
+  bool HasSlot(Candidate& node) const;
   bool IsPassed(Job& job, uint32_t request) const;
   void Reserve(uint32_t candidate, const Job& job, uint32_t request, bool passed);
   Counts LeftTo(const std::string& user) const;

@@ -133,7 +133,8 @@ uint32_t RoomFor(const NodeView& view, uint32_t lease_tasks, Duration lease_ahea
     if (view.reserved != nullptr) exactly += view.reserved->At(kind);
     uint64_t left = Less(offered, exactly);
     // Ahead of what runs wait whole tasks: the rest of a node is for smaller ones.
-    uint64_t waits = Stretched(left - left % needed, ahead, view.fit);
+    uint64_t fits = left / needed;
+    uint64_t waits = fits == view.fit ? needed * ahead : Stretched(fits * needed, ahead, view.fit);
     room = std::min(room, Less(left + waits, own) / needed);
     if (part == 0) return;
     uint64_t about = Stretched(Less(left * kParts, part), target, view.fit) + needed * kParts / 2;

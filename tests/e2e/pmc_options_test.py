@@ -363,6 +363,12 @@ def test_large_tasks_go_one_by_one_and_others_beside_them(place: Place):
     large_and_small(place, "")
 
 
+def test_a_small_task_goes_where_a_large_one_does_not_fit(place: Place):
+    # The manual: "if a task cannot be matched to an available slot, but a lower-priority task can, then the
+    # task will be deferred and the lower priority task will be executed".
+    large_and_small(place, "-m 400")
+
+
 def test_tasks_without_cpus_run_beside_a_host_that_is_full(place: Place):
     place.write("c.dag", "TASK A -p 9 /bin/sh wait.sh go", "TASK B -c 0 touch go")
     place.write("one.dag", *(f"TASK T{i} /bin/sh one.sh T{i}" for i in range(6)))

@@ -114,7 +114,8 @@ void Agent::State::On(LeaseArrived& event) {
   Job& job = JobOf(event.job);
   for (TaskRange range : event.tasks) {
     job.held += range.count;
-    waiting_.push_back({event.job, event.attempt, event.needs, range});
+    waiting_.push_back(
+        {.job = event.job, .attempt = event.attempt, .needs = event.needs, .tasks = range});
   }
 }
 
@@ -190,7 +191,7 @@ void Agent::State::ReturnWaiting(const std::function<bool(const AttemptRef&)>& m
       AppendIndex(meant({waiting.job, i, waiting.attempt}) ? back : stay, i);
     }
     for (TaskRange range : stay) {
-      kept.push_back({waiting.job, waiting.attempt, waiting.needs, range});
+      kept.push_back({waiting.job, waiting.attempt, waiting.needs, range, waiting.no_room});
     }
     if (back.empty()) continue;
     bool same = !reports.empty() && reports.back().job == waiting.job &&
@@ -254,7 +255,10 @@ void Agent::State::On(OrderTakenBack& event) {
     out_->orders.push_back(
         ReportReturned{event.ref.job, event.ref.attempt, {{event.ref.index, 1}}});
   } else {
-    waiting_.push_front({event.ref.job, event.ref.attempt, std::move(needs), {event.ref.index, 1}});
+    waiting_.push_front({.job = event.ref.job,
+                         .attempt = event.ref.attempt,
+                         .needs = std::move(needs),
+                         .tasks = {event.ref.index, 1}});
   }
 }
 

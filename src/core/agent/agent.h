@@ -7,9 +7,10 @@
 // An attempt is a set of processes; the agent starts and ends it as one, and passes on the vector
 // of their ends.
 //
-// Order: attempts start in the order of their leases. One that does not fit now holds back those
-// behind it that need any of what it is short of, so that large tasks are never starved by small
-// ones; others go before it.
+// Order: attempts start in the order of their leases. One that does not fit now is passed by those
+// behind it that need nothing of what it is short of; and for Limits::passed_for by all of its job
+// that fit. So large tasks are never starved by small ones, and free resources idle for none but
+// those that have waited long.
 #pragma once
 
 #include <cstdint>

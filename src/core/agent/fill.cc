@@ -76,16 +76,23 @@ bool Agent::State::Start(size_t position, uint16_t number) {
   return true;
 }
 
-// The first one has to wait. One behind it goes before it, if it takes nothing that the first one
-// is short of, and leaves it a slot and what else it needs.
+// One behind the first one, which has to wait, goes before it: if it takes nothing that the first
+// one is short of, and leaves it a slot and what else it needs; one of the same job for a while
+// whatever it takes.
+bool Agent::State::MayPass(const Waiting& each, const Waiting& first) const {
+  bool lately = now_ < first.no_room + limits_.passed_for;
+  if (each.job == first.job && lately) return free_.CanTake(each.needs);
+  return free_slots_.size() > 1 && free_.CanTakeBefore(each.needs, first.needs);
+}
+
 bool Agent::State::StartBehind() {
-  if (free_slots_.size() < 2) return false;
-  const Needs& first = waiting_.front().needs;
+  Waiting& first = waiting_.front();
+  first.no_room = std::min(first.no_room, now_);
   for (size_t i = 1; i < std::min(waiting_.size(), kLooksBehind); ++i) {
     const Waiting& each = waiting_[i];
     const Job& job = JobOf(each.job);
     if (job.next_start > now_ || Watches(*job.settings)) continue;
-    if (free_.CanTakeBefore(each.needs, first)) return Start(i, *free_slots_.begin());
+    if (MayPass(each, first)) return Start(i, *free_slots_.begin());
   }
   return false;
 }

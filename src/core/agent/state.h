@@ -35,6 +35,7 @@ struct Waiting {
   Attempt attempt;
   Needs needs;
   TaskRange tasks;
+  Instant no_room = Instant::Never();  // since when its first task is the first, and does not fit
 };
 
 // An order that was given to a slot. The first of a slot runs (or is about to); the others are
@@ -110,6 +111,7 @@ class Agent::State {
   void Fill();
   bool Start(size_t position, uint16_t slot);
   bool StartBehind();
+  bool MayPass(const Waiting& each, const Waiting& first) const;
   void HoldAhead();
   void Unstick();
   std::string WhyPaused() const;

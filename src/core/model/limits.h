@@ -20,8 +20,8 @@ struct Limits {
   Duration lease_ahead = Duration::Millis(40);
   // Nothing has ended on a node for so long: nothing more waits there, but where another has room.
   Duration lease_patience = Duration::Millis(200);
-  // A task for which no node has room is passed by its user's smaller ones for so long; then room is
-  // kept for it.
+  // A task for which no node has room is passed by its user's smaller ones for so long; then room
+  // is kept for it.
   Duration passed_for = Duration::Seconds(60);
   Duration node_patience = Duration::Seconds(60);  // silence after which a node is lost
   uint32_t node_losses = 5;    // a task present at so many fails with that reason

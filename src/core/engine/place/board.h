@@ -142,6 +142,7 @@ struct Job {
   struct Asking {
     uint64_t round = 0;
     std::optional<Ready::Entry> passed;  // no room for classes up to this turn
+    bool fits = false;                   // one of those fits some node
     bool done = false;
   } asking;
   // By class: the seeker of this round.

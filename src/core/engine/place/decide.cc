@@ -11,6 +11,8 @@ const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give) {
   number_ = board_.rounds;
   round_.emplace(board_.turns, number_);
   bool contended = board_.Contended();
+  // Where all roomy nodes are kept, jobs that have looked at the others need not be asked.
+  auto fresh_only = [this](const std::string& user) { return fit_.AllKept(user); };
   while (true) {
     // The last one that wants something may have more than its part.
     if (contended && !board_.Contended()) {
@@ -19,8 +21,7 @@ const std::vector<Reservation>& Decider::Decide(Instant now, const Give& give) {
       number_ = board_.rounds;
       round_.emplace(board_.turns, number_);
     }
-    // Where all roomy nodes are kept, jobs that have looked at the others need not be asked.
-    std::optional<Turn> turn = round_->Next(/*fresh_only=*/fit_.AllKept());
+    std::optional<Turn> turn = round_->Next(fresh_only);
     if (!turn) break;
     TakeTurn(*turn, give);
   }
@@ -36,7 +37,7 @@ void Decider::EndPass() {
 
 void Decider::TakeTurn(const Turn& turn, const Give& give) {
   Job& job = *board_.FindJob(turn.job);
-  if (!turn.fresh && fit_.AllKept()) return round_->PassedGroup();
+  if (!turn.fresh && fit_.AllKept(*job.user_name)) return round_->PassedGroup();
   fit_.Look(turn.fresh);
   looked_ = false;
   Job::Asking& asking = AskingOf(job);
@@ -107,13 +108,12 @@ Decider::Served Decider::Serve(Job& job, Job::Asking& asking, const Give& give) 
 // No node has room for the request at the job's head, nor for those behind it up to one that is
 // left there.
 Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
-  bool fits = false;
   bool waits = false;
   // Of very many classes none needs a look where no node takes more of the job.
   constexpr uint32_t kLooks = 64;
   uint32_t looks = 0;
   for (auto next = NextOf(job, asking); next != job.ready.order().end(); ++next) {
-    if (fit_.NoneLeft()) return Served::kNoNode;
+    if (fit_.NoneLeft(*job.user_name)) return Served::kNoNode;
     if (++looks % kLooks == 0 && !fit_.LeavesRoomFor(job)) return Served::kNothing;
     Bound bound = BoundOf(job, next->number);
     if (bound.tasks == 0) return Served::kNothing;
@@ -124,10 +124,10 @@ Decider::Served Decider::PassOver(Job& job, Job::Asking& asking) {
     }
     asking.passed = *next;
     fit_.Keep(job, next->number, seeker);
-    fits |= seeker.fits;
+    asking.fits |= seeker.fits;
     waits |= seeker.waits();
   }
-  if (!fits && fit_.looks_at_all() && !job.facts.particular()) return Served::kMisfit;
+  if (!asking.fits && fit_.looks_at_all() && !job.facts.particular()) return Served::kMisfit;
   return waits ? Served::kNothing : Served::kNoNode;
 }
 

@@ -57,18 +57,21 @@ void Greedy::Anew() {
   seekers_used_ = 0;
   shared_.clear();
   reservations_.clear();
-  kept_ = 0;
-  kept_in_all_ = 0;
+  kept_ = {};
+  left_to_.clear();
+  reserved_ = reserved_from_all_ = 0;
   for (Candidate& node : candidates_) {
-    node.kept = false;
-    node.reserved.reset();
+    node.from_all.Clear();
+    node.from_others.Clear();
+    node.passing = nullptr;
     node.supplied = JobId();
   }
 }
 
 void Greedy::End() {
   for (Candidate& node : candidates_) {
-    if (node.room || !node.looked || (node.reserved && TakesMore(node))) {
+    bool reserved = node.from_all.amounts || node.passing != nullptr;
+    if (node.room || !node.looked || (reserved && TakesMore(node))) {
       board_.MarkRoomy(node.id, *node.node);
     } else {
       node.node->roomy = false;
@@ -88,7 +91,7 @@ void Greedy::Look(bool at_all) {
 bool Greedy::LeavesRoomFor(const Job& job) const {
   auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(all_ ? candidates_.size() : roomy_);
   return std::any_of(candidates_.begin(), end, [&](const Candidate& each) {
-    if (each.kept || each.full) return false;
+    if (each.full || each.From(*job.user_name).kept) return false;
     const Node& node = *each.node;
     auto here = node.jobs.find(job.id);
     if (here == node.jobs.end() || board_.Stalls(node, now_)) return true;
@@ -156,11 +159,12 @@ void Greedy::Build(const Job& job, uint32_t request, const Bound& bound, Seeker&
   auto end = static_cast<uint32_t>(all_ ? candidates_.size() : roomy_);
   for (uint32_t i = 0; i < end; ++i) {
     Candidate& node = candidates_[i];
-    if (seeker.fits && node.kept) continue;
+    bool kept = node.From(*job.user_name).kept;
+    if (seeker.fits && kept) continue;
     uint32_t fit = FitNow(*node.node, *job.user_name, needs, now_, !avoid);
     if (fit == 0) continue;
     seeker.fits = true;
-    if (node.kept || (avoid && job.Avoids(node.id))) continue;
+    if (kept || (avoid && job.Avoids(node.id))) continue;
     seeker.fitting.push_back(i);
     if (uint32_t tasks = RoomOf(job, request, bound, node, fit); tasks > 0) {
       seeker.heap.push_back({tasks, i, node.changes});
@@ -193,7 +197,7 @@ Room Greedy::Best(const Job& job, uint32_t request, const Bound& bound, Seeker& 
     Room room = seeker.heap.back();
     seeker.heap.pop_back();
     Candidate& node = candidates_[room.candidate];
-    if (node.kept || node.full) continue;
+    if (node.full || node.From(*job.user_name).kept) continue;
     if (room.seen == node.changes) return room;
     uint32_t tasks = RoomOf(job, request, bound, node);
     if (tasks == room.tasks) return room;
@@ -243,6 +247,13 @@ bool Greedy::TakesMore(Candidate& node, const Amounts* reserved) const {
   return left(Amounts::kSlots, offer.slots) && left(Amounts::kCpus, offer.milli_cpus);
 }
 
+// A whole slot is left there.
+bool Greedy::HasSlot(Candidate& node) const {
+  const Taken& taken = TakenOf(node);
+  uint64_t held = taken.exactly.At(Amounts::kSlots) * kParts + taken.about.At(Amounts::kSlots);
+  return held + kParts <= node.node->offer.slots * kParts;
+}
+
 uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node) {
   return RoomOf(job, request, bound, node, FitCount(node.node->offer, job.NeedsOf(request)));
 }
@@ -265,7 +276,7 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   const Taken& taken = TakenOf(node);
   view.exactly = &taken.exactly;
   view.about = &taken.about;
-  if (node.reserved) view.reserved = &*node.reserved;
+  if (const auto& reserved = node.From(*job.user_name).amounts) view.reserved = &*reserved;
   view.contended = !board_.HoldsLongAhead();
   view.served = node.served;
   if (auto here = there.jobs.find(job.id); here != there.jobs.end()) {
@@ -287,9 +298,17 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
 
 // ---- What waits for a node
 
-void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
+// Its user's others may go before it for a while. Nothing goes before a task that was present at a
+// loss: it waits for a slot that is really free.
+bool Greedy::IsPassed(Job& job, uint32_t request) const {
+  return !job.facts.lossy && now_ < job.ready.NoRoom(request, now_) + board_.limits.passed_for;
+}
+
+void Greedy::Keep(Job& job, uint32_t request, Seeker& seeker) {
+  if (!seeker.fits) return;
+  const bool passed = IsPassed(job, request);
   std::vector<uint32_t>& nodes = seeker.fitting;
-  if (reservations_.size() == candidates_.size()) {
+  if ((passed ? reserved_ : reserved_from_all_) == candidates_.size()) {
     seeker.next = nodes.size();  // each has one
     return;
   }
@@ -304,19 +323,51 @@ void Greedy::Keep(const Job& job, uint32_t request, Seeker& seeker) {
   }
   uint32_t wanted = job.ready.Of(request).waiting;
   for (; seeker.next < nodes.size(); ++seeker.next) {
-    Candidate& node = candidates_[nodes[seeker.next]];
-    if (node.reserved) continue;
+    const Candidate& node = candidates_[nodes[seeker.next]];
+    if (node.from_all.amounts || (passed && node.passing != nullptr)) continue;
     if (wanted-- == 0) return;
-    ++node.changes;
-    AddTasks(node.reserved.emplace(), node.node->offer, job.NeedsOf(request), 1);
-    reservations_.push_back({node.id, job.id, request});
-    // A task that was present at a loss waits for a slot that is really free: nothing goes before
-    // it.
-    node.kept = job.facts.lossy || !TakesMore(node, &*node.reserved);
-    if (!node.kept) continue;
-    ++kept_in_all_;
-    if (nodes[seeker.next] < roomy_) ++kept_;
+    Reserve(nodes[seeker.next], job, request, passed);
   }
+}
+
+// One for each node; beside one that may be passed also one that may not.
+void Greedy::Reserve(uint32_t candidate, const Job& job, uint32_t request, bool passed) {
+  Candidate& node = candidates_[candidate];
+  const bool was_kept = node.kept();
+  const bool was_left = was_kept && !node.from_all.kept;
+  reserved_ += node.passing == nullptr ? 1 : 0;
+  reserved_from_all_ += passed ? 0 : 1;
+  reservations_.push_back({node.id, job.id, request, passed});
+  ++node.changes;
+  if (passed) {
+    node.passing = job.user_name;
+    node.from_all.kept = !HasSlot(node);
+  } else {
+    AddTasks(node.from_all.amounts.emplace(), node.node->offer, job.NeedsOf(request), 1);
+    node.from_all.kept = job.facts.lossy || !TakesMore(node, &*node.from_all.amounts);
+  }
+  if (node.from_all.kept) {
+    node.from_others.kept = true;
+  } else if (node.passing != nullptr) {
+    Amounts& amounts =
+        node.from_others.amounts ? *node.from_others.amounts : node.from_others.amounts.emplace();
+    Amounts more;
+    AddTasks(more, node.node->offer, job.NeedsOf(request), 1);
+    amounts.Raise(more);
+    node.from_others.kept = !TakesMore(node, &amounts);
+  }
+  auto count = [&](Counts& counts, size_t before, size_t after) {
+    counts.all += after - before;
+    if (candidate < roomy_) counts.roomy += after - before;
+  };
+  count(kept_, was_kept, node.kept());
+  const bool is_left = node.kept() && !node.from_all.kept;
+  if (is_left != was_left) count(left_to_[*node.passing], was_left, is_left);
+}
+
+Greedy::Counts Greedy::LeftTo(const std::string& user) const {
+  auto counts = left_to_.find(user);
+  return counts == left_to_.end() ? Counts() : counts->second;
 }
 
 }  // namespace spate::engine::place

@@ -1,7 +1,8 @@
 // Greedy fit: which node has the most room for a request now. A request without room has some
 // reserved, on as many nodes as it has tasks (those with the least to do), so that small tasks
-// never starve large ones. Others may have the rest of such a node: a task that waits for a card
-// keeps no processors idle.
+// never starve large ones: from other users at once, from its own user's requests when it has been
+// without room for Limits::passed_for. Others may have the rest of such a node: a task that waits
+// for a card keeps no processors idle.
 //
 // Knows nothing of turns: Decide (decide.h) asks it for one request after the other. Another fit
 // takes its place by these functions.
@@ -12,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/engine/place/board.h"
@@ -39,6 +41,7 @@ struct Reservation {
   NodeId node;
   JobId job;
   uint32_t request = 0;
+  bool passed = false;  // its user's other requests may have it
 };
 
 // A request in this pass: of one job, or of all those to which no node is special.
@@ -69,9 +72,14 @@ class Greedy {
   // The job whose turn it is looks at all nodes, or at roomy ones.
   void Look(bool at_all);
   bool looks_at_all() const { return all_; }
-  // Nothing is left of the roomy nodes; or of those that the job at hand may look at.
-  bool AllKept() const { return kept_ == roomy_; }
-  bool NoneLeft() const { return all_ ? kept_in_all_ == candidates_.size() : AllKept(); }
+  // Nothing is left to the user of the roomy nodes; or of those that his job at hand may look at.
+  bool AllKept(const std::string& user) const {
+    return kept_.roomy == roomy_ && (left_to_.empty() || LeftTo(user).roomy == 0);
+  }
+  bool NoneLeft(const std::string& user) const {
+    if (!all_) return AllKept(user);
+    return kept_.all == candidates_.size() && (left_to_.empty() || LeftTo(user).all == 0);
+  }
 
   // Some node at hand is not well supplied with tasks of the job, whatever their class. Cost: a
   // look at each.
@@ -89,8 +97,8 @@ class Greedy {
              uint32_t candidate);
   // The tasks of the request go to other nodes; this one need not be kept for it.
   void LeaveOut(Seeker& seeker, uint32_t candidate);
-  // Reserves room on the nodes with the least to do, as many as there are tasks.
-  void Keep(const Job& job, uint32_t request, Seeker& seeker);
+  // There is no room. Reserves some on the nodes with the least to do, as many as there are tasks.
+  void Keep(Job& job, uint32_t request, Seeker& seeker);
 
   NodeId IdOf(uint32_t candidate) const { return candidates_[candidate].id; }
   Node& NodeOf(uint32_t candidate) { return *candidates_[candidate].node; }
@@ -102,13 +110,30 @@ class Greedy {
     Amounts exactly;
     Amounts about;  // in kParts
   };
+  struct Reserved {
+    std::optional<Amounts> amounts;  // that a task takes which waits for the node
+    bool kept = false;               // nothing has room beside that
+
+    void Clear() {
+      amounts.reset();
+      kept = false;
+    }
+  };
   // A node that this pass may give tasks to.
   struct Candidate {
     NodeId id;
     Node* node;
-    // What a task takes that waits for it; and nothing has room beside that.
-    std::optional<Amounts> reserved;
-    bool kept = false;
+    Reserved from_all;
+    // From all but the user whose requests may still pass one of his that waits there. As large as
+    // `from_all` at least.
+    Reserved from_others;
+    const std::string* passing = nullptr;  // this user; null: there is none
+
+    const Reserved& From(const std::string& user) const {
+      return passing == nullptr || *passing == user ? from_all : from_others;
+    }
+    bool kept() const { return (passing == nullptr ? from_all : from_others).kept; }
+
     bool served = false;         // it was given tasks in this pass
     bool looked = false;         // a request that it fits looked at it,
     bool room = false;           // and last found room
@@ -129,6 +154,11 @@ class Greedy {
     bool operator<(const SeekerKey& other) const;
   };
 
+  struct Counts {
+    size_t all = 0;    // nodes
+    size_t roomy = 0;  // of them, that were roomy when the pass began
+  };
+
   void GatherAll();
   Seeker& Shared(const SeekerKey& key);
   Seeker& Own(Job& job, uint32_t request);
@@ -141,6 +171,10 @@ class Greedy {
                   uint32_t fit);
   const Taken& TakenOf(Candidate& node) const;
   bool TakesMore(Candidate& node, const Amounts* reserved = nullptr) const;
+  bool HasSlot(Candidate& node) const;
+  bool IsPassed(Job& job, uint32_t request) const;
+  void Reserve(uint32_t candidate, const Job& job, uint32_t request, bool passed);
+  Counts LeftTo(const std::string& user) const;
 
   Board& board_;
   Instant now_;
@@ -150,8 +184,12 @@ class Greedy {
   bool gathered_all_ = false;
   bool all_ = false;              // the job whose turn it is looks at all nodes
   std::optional<bool> any_sick_;  // among the candidates; empty: not looked
-  size_t kept_in_all_ = 0;
-  size_t kept_ = 0;  // of those that were roomy
+  // Nodes that are kept from all users, or from all but one; and for this one such nodes.
+  Counts kept_;
+  std::map<std::string_view, Counts> left_to_;
+  // Nodes where something is reserved; and where from all.
+  size_t reserved_ = 0;
+  size_t reserved_from_all_ = 0;
   // Their memory is used again in the next pass.
   std::deque<Seeker> seekers_;
   uint32_t seekers_used_ = 0;

@@ -22,6 +22,12 @@ void Amounts::Subtract(const Amounts& other, uint64_t times, uint64_t divisor) {
     Edit(k) -= other.At(k) * times / divisor;
 }
 
+void Amounts::Raise(const Amounts& other) {
+  for (size_t k = 0; k < kNamed + other.named_.size(); ++k) {
+    if (uint64_t more = other.At(k); more > At(k)) Edit(k) = more;
+  }
+}
+
 namespace {
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
@@ -126,7 +132,10 @@ uint32_t RoomFor(const NodeView& view, uint32_t lease_tasks, Duration lease_ahea
     if (view.own_counted && view.own_ahead > 0) part -= own * kParts / (1 + view.own_ahead);
     if (view.reserved != nullptr) exactly += view.reserved->At(kind);
     uint64_t left = Less(offered, exactly);
-    room = std::min(room, Less(Stretched(left, target, view.fit), own) / needed);
+    // Ahead of what runs wait whole tasks: the rest of a node is for smaller ones.
+    uint64_t fits = left / needed;
+    uint64_t waits = fits == view.fit ? needed * ahead : Stretched(fits * needed, ahead, view.fit);
+    room = std::min(room, Less(left + waits, own) / needed);
     if (part == 0) return;
     uint64_t about = Stretched(Less(left * kParts, part), target, view.fit) + needed * kParts / 2;
     room = std::min(room, Less(about, own * kParts) / (needed * kParts));

@@ -39,6 +39,8 @@ class Amounts {
   // All of `other`, times and divided by these.
   void Add(const Amounts& other, uint64_t times = 1, uint64_t divisor = 1);
   void Subtract(const Amounts& other, uint64_t times = 1, uint64_t divisor = 1);
+  // Of each the larger one.
+  void Raise(const Amounts& other);
   friend bool operator==(const Amounts&, const Amounts&) = default;
 
  private:

@@ -2,7 +2,7 @@
 
 namespace spate::engine::place {
 
-void Ready::Place(uint32_t number, const Class& known, const std::optional<ClassTurn>& turn) {
+void Ready::Place(uint32_t number, Class& known, const std::optional<ClassTurn>& turn) {
   const std::optional<ClassTurn>& before = known.queued.turn;
   if (before == turn) return;
   if (before && turn) {
@@ -16,6 +16,7 @@ void Ready::Place(uint32_t number, const Class& known, const std::optional<Class
   } else {
     order_.erase({*before, number});
     kinds_ -= known.kind;
+    known.no_room = Instant::Never();
   }
 }
 

@@ -2,6 +2,7 @@
 // is. A change costs a logarithm of the classes; the first is there at once.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -57,11 +58,16 @@ class Ready {
   };
 
   // `kind`: equal for classes that find room on the same nodes.
-  void AddClass(GroupKey kind) { classes_.push_back({{}, kind}); }
+  void AddClass(GroupKey kind) { classes_.push_back({.queued = {}, .kind = kind}); }
   void Set(uint32_t number, const Queued& queued);
 
   uint32_t class_count() const { return static_cast<uint32_t>(classes_.size()); }
   const Queued& Of(uint32_t number) const { return classes_[number].queued; }
+  // There is no room for the class. Returns since when, which is remembered until none of it waits
+  // for room any more.
+  Instant NoRoom(uint32_t number, Instant now) {
+    return classes_[number].no_room = std::min(classes_[number].no_room, now);
+  }
   bool empty() const { return order_.empty(); }
   const std::set<Entry>& order() const { return order_; }
   // The sum of what stands for the classes that have a turn.
@@ -74,8 +80,9 @@ class Ready {
   struct Class {
     Queued queued;
     GroupKey kind = 0;
+    Instant no_room = Instant::Never();  // since when
   };
-  void Place(uint32_t number, const Class& known, const std::optional<ClassTurn>& turn);
+  void Place(uint32_t number, Class& known, const std::optional<ClassTurn>& turn);
 
   std::vector<Class> classes_;
   std::set<Entry> order_;

@@ -160,13 +160,14 @@ bool Round::Step(bool fresh_only) {
   return true;
 }
 
-std::optional<Turn> Round::Next(bool fresh_only) {
+std::optional<Turn> Round::Next(const std::function<bool(const std::string&)>& fresh_only) {
   auto user = user_ ? turns_.lower_bound(*user_) : turns_.begin();
   for (; user != turns_.end(); ++user) {
     user_ = *user;
     line_ = user->line;
-    if (fresh_only && line_->fresh().empty()) continue;
-    while (Step(fresh_only)) {
+    bool fresh = fresh_only(*user->name);
+    if (fresh && line_->fresh().empty()) continue;
+    while (Step(fresh)) {
       auto group = line_->groups_.find(now_.front.group);
       if (group == line_->groups_.end() || group->second.passed == number_) continue;
       return Turn{now_.front.turn.job, group->first, line_, group->second.fresh};

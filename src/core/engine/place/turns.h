@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -131,8 +132,8 @@ class Round {
   // `number`: from 1, and another one for each round.
   Round(const std::set<UserTurn>& turns, uint64_t number) : turns_(turns), number_(number) {}
 
-  // The next turn; of fresh groups alone, when `fresh_only`.
-  std::optional<Turn> Next(bool fresh_only);
+  // The next turn; of fresh groups alone, where `fresh_only` of their user.
+  std::optional<Turn> Next(const std::function<bool(const std::string&)>& fresh_only);
   // What became of it, before the next one. The job was given something, and stands where it says
   // now (nullptr: in no line); it gets nothing more; nor does any other job of its group.
   void Served(const JobTurn* now, GroupKey group);

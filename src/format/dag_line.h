@@ -15,15 +15,9 @@
 
 #include "base/result.h"
 #include "core/model/needs.h"
+#include "format/forward.h"
 
 namespace spate::format {
-
-// What a task's data goes to: a variable and a file, or a file and a file.
-struct Forward {
-  std::string from;
-  std::string to;
-  friend bool operator==(const Forward&, const Forward&) = default;
-};
 
 struct DagTask {
   std::string_view name;

@@ -21,6 +21,7 @@
 #include "core/model/limits.h"
 #include "format/argv.h"
 #include "format/dag_line.h"
+#include "format/forward.h"
 #include "format/input_row.h"
 #include "format/list_line.h"
 #include "format/shell_words.h"
@@ -37,6 +38,8 @@ struct Files {
   Template stderr_file;
   std::vector<Template> puts;
   std::vector<Template> gets;
+  std::vector<Template> pipe_forwards;  // "VAR=FILE"
+  std::vector<Template> file_forwards;  // "SRC=DEST"
 };
 
 // What all rows of a job share.
@@ -222,6 +225,21 @@ Filling FillingOf(const Parts& parts, std::span<const std::string_view> values, 
                  .repeat = parts.repeat};
 }
 
+// Behind those of the row itself.
+Status FillForwards(const Files& files, const Filling& filling, TaskBody& body) {
+  for (const Template& pattern : files.pipe_forwards) {
+    auto forward = ParsePipeForward(FileName(pattern, filling));
+    if (!forward) return Within("--forward", forward.error());
+    ForwardPipe(body, forward->from, std::move(forward->to));
+  }
+  for (const Template& pattern : files.file_forwards) {
+    auto forward = ParseFileForward(FileName(pattern, filling));
+    if (!forward) return Within("--forward-file", forward.error());
+    ForwardFile(body, std::move(forward->from), std::move(forward->to));
+  }
+  return {};
+}
+
 Status FillFiles(const Files& files, const Filling& filling, TaskBody& body) {
   if (body.stdin_file.empty()) body.stdin_file = FileName(files.stdin_file, filling);
   body.stdout_file = FileName(files.stdout_file, filling);
@@ -232,7 +250,7 @@ Status FillFiles(const Files& files, const Filling& filling, TaskBody& body) {
   auto gets = FileNames(files.gets, filling, "--get");
   if (!gets) return std::unexpected(std::move(gets.error()));
   body.gets = std::move(*gets);
-  return {};
+  return FillForwards(files, filling, body);
 }
 
 // ---- Lines of a list ---------------------------------------------------------------------------
@@ -252,6 +270,7 @@ class LineReader final : public RowReader {
     for (Check& check : line->checks) {
       if (check.when == CheckWhen::kOut) body.output_checks.push_back(std::move(check));
     }
+    for (Forward& pipe : line->pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
     auto filled = FillFiles(parts_.files, FillingOf(parts_, {}, run), body);
     if (!filled) return std::unexpected(std::move(filled.error()));
     return body;
@@ -282,6 +301,10 @@ class DagTaskReader final : public RowReader {
     if (auto status = CheckArgv(task->argv); !status) return std::unexpected(status.error());
     TaskBody body;
     body.steps.emplace_back().commands.emplace_back().argv = std::move(task->argv);
+    for (Forward& pipe : task->pipe_forwards) ForwardPipe(body, pipe.from, std::move(pipe.to));
+    for (Forward& file : task->file_forwards) {
+      ForwardFile(body, std::move(file.from), std::move(file.to));
+    }
     auto filled = FillFiles(parts_.files, FillingOf(parts_, {}, run), body);
     if (!filled) return std::unexpected(std::move(filled.error()));
     return body;
@@ -410,8 +433,15 @@ Result<Files> CompileFiles(const JobSettings& settings, const std::string& input
   if (!puts) return std::unexpected(std::move(puts.error()));
   auto gets = CompilePatterns(settings.get_patterns, "--get", settings, has_values);
   if (!gets) return std::unexpected(std::move(gets.error()));
+  auto pipes = CompilePatterns(settings.forward_patterns, "--forward", settings, has_values);
+  if (!pipes) return std::unexpected(std::move(pipes.error()));
+  auto forwarded =
+      CompilePatterns(settings.forward_file_patterns, "--forward-file", settings, has_values);
+  if (!forwarded) return std::unexpected(std::move(forwarded.error()));
   files.puts = std::move(*puts);
   files.gets = std::move(*gets);
+  files.pipe_forwards = std::move(*pipes);
+  files.file_forwards = std::move(*forwarded);
   return files;
 }
 
@@ -516,7 +546,8 @@ Status CheckPositions(const JobSettings& settings, size_t values_per_row) {
        {&settings.stdin_pattern, &settings.stdout_pattern, &settings.stderr_pattern}) {
     if (auto status = check(*pattern); !status) return status;
   }
-  for (const auto* patterns : {&settings.put_patterns, &settings.get_patterns}) {
+  for (const auto* patterns : {&settings.put_patterns, &settings.get_patterns,
+                               &settings.forward_patterns, &settings.forward_file_patterns}) {
     for (const std::string& pattern : *patterns) {
       if (auto status = check(pattern); !status) return status;
     }

@@ -1,9 +1,9 @@
 // Parses one line of a job list. Most lines hold no clause at all: one memchr for '{' and one for
 // NUL, then a copy. Clauses are recognised wherever they stand, also in the middle of a word:
 //   {check in|out exists|exists+|line|line+ FILE}     {use cpu N}     {use ram SIZE}
-//   {name NAME}     {after NAME...}
+//   {name NAME}     {after NAME...}     {forward VAR FILE}
 // A clause starts with "{check" or "{use", then a blank or the closing brace, so that programs of
-// awk ({used += $1}) and variables of the shell (${check}) keep their meaning. The other two want a
+// awk ({used += $1}) and variables of the shell (${check}) keep their meaning. The others want a
 // blank: "{name}" is a placeholder in many texts.
 
 #include "format/list_line.h"
@@ -47,6 +47,7 @@ constexpr ClauseKind kCheck = {"check", kCheckForm, true};
 constexpr ClauseKind kUse = {"use", kUseForm, true};
 constexpr ClauseKind kName = {"name", "{name NAME}"};
 constexpr ClauseKind kAfter = {"after", "{after NAME...}"};
+constexpr ClauseKind kForward = {"forward", "{forward VAR FILE}"};
 
 struct Clause {
   const ClauseKind* kind = nullptr;
@@ -57,7 +58,7 @@ struct Clause {
 // Of the clause that starts at text[at], which is a '{'; null: none does.
 const ClauseKind* KindAt(std::string_view text, size_t at) {
   if (at > 0 && text[at - 1] == '$') return nullptr;
-  for (const ClauseKind* kind : {&kCheck, &kUse, &kName, &kAfter}) {
+  for (const ClauseKind* kind : {&kCheck, &kUse, &kName, &kAfter, &kForward}) {
     std::string_view rest = text.substr(at + 1);
     if (!rest.starts_with(kind->word)) continue;
     rest.remove_prefix(kind->word.size());
@@ -151,6 +152,14 @@ Status ReadUse(const Clause& clause, ListLine* line) {
   return {};
 }
 
+Status ReadForward(const Clause& clause, ListLine* line) {
+  if (clause.words.size() != 2) return BadForm(clause);
+  Forward forward{std::string(clause.words[0]), std::string(clause.words[1])};
+  if (auto sound = CheckVariable(forward.from); !sound) return Within("{forward}", sound.error());
+  line->pipe_forwards.push_back(std::move(forward));
+  return {};
+}
+
 // Carries the clause out; returns what stands in its place in the command.
 Result<std::string_view> Take(const Clause& clause, ListLine* line) {
   if (clause.kind == &kCheck) {
@@ -167,6 +176,10 @@ Result<std::string_view> Take(const Clause& clause, ListLine* line) {
   if (clause.kind == &kName) {
     if (clause.words.size() != 1) return BadForm(clause);
     line->name = clause.words.front();
+    return "";
+  }
+  if (clause.kind == &kForward) {
+    if (auto read = ReadForward(clause, line); !read) return std::unexpected(read.error());
     return "";
   }
   line->after.insert(line->after.end(), clause.words.begin(), clause.words.end());

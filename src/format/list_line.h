@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "core/model/body.h"
+#include "format/forward.h"
 
 namespace spate::format {
 
@@ -19,6 +20,7 @@ struct ListLine {
   std::optional<uint64_t> memory;      // {use ram SIZE}, bytes
   std::string name;                    // {name NAME}; the last one of several counts
   std::vector<std::string> after;      // {after NAME...}
+  std::vector<Forward> pipe_forwards;  // {forward VAR FILE}, in order of appearance
   friend bool operator==(const ListLine&, const ListLine&) = default;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace spate {
 namespace {
@@ -97,6 +98,23 @@ void PipeCommands(TaskBody& body) {
                           .readers = {{step, next, 0}},
                           .path = {}});
   }
+}
+
+void ForwardPipe(TaskBody& body, std::string_view variable, std::string to) {
+  uint16_t descriptor = 3;
+  auto keep_off = [&](uint16_t taken) { descriptor = std::max<uint16_t>(descriptor, taken + 1); };
+  for (const Link& link : body.links) {
+    for (const auto* ends : {&link.writers, &link.readers}) {
+      for (const LinkEnd& end : *ends) keep_off(end.descriptor);
+    }
+  }
+  for (const TaskForward& forward : body.forwards) keep_off(forward.descriptor);
+  body.environment.push_back(fmt::format("{}={}", variable, descriptor));
+  body.forwards.push_back({.descriptor = descriptor, .to = std::move(to)});
+}
+
+void ForwardFile(TaskBody& body, std::string file, std::string to, uint64_t most) {
+  body.forwards.push_back({.file = std::move(file), .to = std::move(to), .most = most});
 }
 
 Status CheckLinks(const std::vector<Link>& links, const std::vector<uint16_t>& commands) {

@@ -114,11 +114,21 @@ struct TaskPut {
   friend bool operator==(const TaskPut&, const TaskPut&) = default;
 };
 
-// Data of a task that goes elsewhere once it has succeeded: what it writes to a descriptor, or what
-// is in a file then. They are numbered as they stand in the body.
+// Data of a task that is appended to a file which many tasks share, once the task has succeeded:
+// what its commands wrote to a descriptor, or what is in a file then. It comes home in the task's
+// pack (task_files.h).
 struct TaskForward {
-  std::string variable;  // of the environment, names the descriptor; empty: a file
-  std::string file;      // relative to the folder that the task runs in
+  uint16_t descriptor = 0;  // of all commands; 0: a file
+  std::string file;         // relative to the folder that the task runs in; removed afterwards
+  std::string to;           // a name for whoever appends; never empty
+  uint64_t most = 0;        // bytes of the file; one that has more fails the task. 0: no bound
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "descriptor", self.descriptor);
+    visit(2, "file", self.file);
+    visit(3, "to", self.to);
+    visit(4, "most", self.most);
+  }
   friend bool operator==(const TaskForward&, const TaskForward&) = default;
 };
 
@@ -145,6 +155,10 @@ struct TaskBody {
 
 // Pipes from the output of each command of the last step to the input of the next.
 void PipeCommands(TaskBody& body);
+// What is written to the descriptor in `variable` is forwarded: the first one from 3 that is free.
+void ForwardPipe(TaskBody& body, std::string_view variable, std::string to);
+// What is in `file` is; `most` as above.
+void ForwardFile(TaskBody& body, std::string file, std::string to, uint64_t most = 0);
 // Whether links can be made among commands, so many of them in each step; an error says which
 // cannot, and why.
 Status CheckLinks(const std::vector<Link>& links, const std::vector<uint16_t>& commands);

@@ -192,6 +192,9 @@ struct JobSettings {
   std::string stderr_pattern;
   std::vector<std::string> put_patterns;  // --put and --get, likewise: names in the task's folder
   std::vector<std::string> get_patterns;
+  // --forward VAR=FILE and --forward-file SRC=DEST of each task (TaskForward), likewise.
+  std::vector<std::string> forward_patterns;
+  std::vector<std::string> forward_file_patterns;
   std::vector<PutFile> puts;  // all files that put_patterns name, sorted by name
   // Whether each attempt runs in a fresh folder of its own, not in `cwd`.
   bool has_own_folder() const { return !put_patterns.empty() || !get_patterns.empty(); }
@@ -243,6 +246,8 @@ struct JobSettings {
     visit(28, "puts", Columns{self.puts});  // to 31
     visit(32, "replace", self.replace);
     visit(33, "shell", self.shell);
+    visit(34, "forward_patterns", self.forward_patterns);
+    visit(35, "forward_file_patterns", self.forward_file_patterns);
   }
 };
 

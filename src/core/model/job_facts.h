@@ -314,6 +314,30 @@ struct OutputFacts {
   }
 };
 
+// Of what tasks forward (core/model/task_files.h).
+struct ForwardFacts {
+  enum class What : uint8_t {
+    kBytes,    // `text` is a piece of the pack of the task `index`
+    kTask,     // which is whole now; `position` is behind it
+    kDamaged,  // or cannot be read: `text` says why
+    kEnd,      // there is nothing more, up to `position`
+    kLast = kEnd,
+  };
+  What what = What::kBytes;
+  TaskIndex index = 0;
+  std::string text;
+  uint64_t position = 0;
+  Instant created;  // the job
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "what", self.what);
+    visit(2, "index", self.index);
+    visit(3, "text", self.text);
+    visit(4, "position", self.position);
+    visit(5, "created", self.created);
+  }
+};
+
 // A task that a node has told to run.
 struct TaskRun {
   TaskIndex index = 0;

@@ -66,10 +66,12 @@ Status PackReader::Begin() {
   PackedFile file{std::string(head.substr(kFixed)),
                   static_cast<uint32_t>(ReadNumber(head.substr(4, 4))),
                   ReadNumber(head.substr(8, 8))};
-  if (file.mode > 0777 || file.size > kLimits.file_bytes) {
+  if (file.mode > 0777 || (!IsForward(file) && file.size > kLimits.file_bytes)) {
     return Fail(ErrorKind::kCorrupt, "a pack of files is damaged");
   }
-  if (auto checked = CheckTaskFileName(file.name); !checked) return checked;
+  if (!IsForward(file)) {
+    if (auto checked = CheckTaskFileName(file.name); !checked) return checked;
+  }
   head_.clear();
   in_file_ = true;
   left_ = file.size;

@@ -45,16 +45,19 @@ inline constexpr uint32_t kMostPieces = PutPieces(kLimits.files_bytes) + kLimits
 // kInvalid: it is not a path to a file below a task's folder (absolute, with "..", a folder).
 Status CheckTaskFileName(std::string_view name);
 
-// One file of a pack.
+// One file of a pack. What a task forwards is one whose name is '/' and then TaskForward::to, which
+// no file of a folder has.
 struct PackedFile {
   std::string name;
   uint32_t mode = 0;
   uint64_t size = 0;
 };
+inline bool IsForward(const PackedFile& file) { return file.name.starts_with('/'); }
 // Its `size` bytes must follow.
 void AppendPackedFile(std::string& out, const PackedFile& file);
 
-// Takes a pack apart as it comes. Names are checked as above, and sizes against Limits.
+// Takes a pack apart as it comes. Names are checked as above, and sizes against Limits, but for
+// what is forwarded.
 class PackReader {
  public:
   struct Events {

@@ -37,6 +37,11 @@ int64_t IoValue(const char* text, const char* name) {
   return at == nullptr ? 0 : std::strtoll(at + std::strlen(name), nullptr, 10);
 }
 
+void AddLine(std::string& text, const std::string& line) {
+  if (!text.empty() && !line.empty()) text += '\n';
+  text += line;
+}
+
 }  // namespace
 
 void AttemptRunner::OnChildren(int64_t now) {
@@ -172,6 +177,7 @@ void AttemptRunner::GiveUp(int64_t now) {
 void AttemptRunner::TreeEnded(int64_t now) {
   streams_.CloseInput();
   links_.Clear();
+  forwards_.Drain();
   streams_.Drain();
   Outcome();
   if (end_.cause == Cause::kMemory) {
@@ -237,26 +243,33 @@ void AttemptRunner::Check(int64_t now) {
   Finish();
 }
 
-// What --get names, and the end of the folder. A file that is missing matters to a task that has
-// succeeded; of others there comes what is there.
+// What goes home with the attempt, and the end of its folder. What it forwards comes of a success
+// alone. A file of --get that is missing matters to a success; of others there comes what is there.
 void AttemptRunner::BringFiles() {
-  if (!folder_.exists()) return;
+  if (!folder_.exists() && forwards_.empty()) return;
   bool ran = commands_.started() > 0 && end_.cause != Cause::kNode && end_.cause != Cause::kStopped;
-  bool good = end_.cause == Cause::kSuccess;
   std::string missing;
   {
     AsUser user(asked_.job->opening);
-    if (ran && user.status()) missing = folder_.OpenGets(asked_.view.gets);
+    if (!user.status()) {
+      missing = user.status().error().message;
+    } else {
+      if (commands_.started() > 0) missing = forwards_.TakeFiles();
+      if (ran && folder_.exists()) AddLine(missing, folder_.OpenGets(asked_.view.gets));
+    }
   }
-  if (good && !missing.empty()) {
+  if (end_.cause == Cause::kSuccess && !missing.empty()) {
     end_.cause = Cause::kCheck;
     AddNote(end_, missing);
   }
-  std::string lost = folder_.Pack(setup_.spool_folder);
+  std::string lost = end_.cause == Cause::kSuccess ? forwards_.PutInto(pack_) : "";
+  if (lost.empty()) lost = folder_.PutInto(pack_);
   if (!lost.empty()) {
-    if (good) end_.cause = Cause::kNode;
+    pack_.Drop();
+    if (end_.cause == Cause::kSuccess) end_.cause = Cause::kNode;
     AddNote(end_, lost);
   }
+  forwards_.Clear();
   folder_.Remove();
 }
 
@@ -265,7 +278,7 @@ void AttemptRunner::Finish() {
   if (commands_.started() > 0) memory_.Tell(end_);
   killer_.Tell(end_);
   streams_.Tell(end_);
-  outbox_.AddEnd(end_, streams_.out(), streams_.err(), folder_.view());
+  outbox_.AddEnd(end_, streams_.out(), streams_.err(), pack_.view());
   phase_ = Phase::kIdle;
   phase_until_ = kNever;
 }
@@ -318,6 +331,7 @@ bool AttemptRunner::EndAll(int64_t patience) {
   if (!ended) return false;
   if (phase_ != Phase::kIdle) {
     streams_.Discard();
+    forwards_.Clear();
     folder_.Remove();
   }
   return true;

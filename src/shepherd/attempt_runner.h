@@ -1,6 +1,7 @@
 // Runs one attempt after another: starts its commands, collects their output, ends what they leave
 // behind, checks their files, and writes the report. It knows what happens when; the parts know
-// how: JobTable, Commands, Streams, Links, MemoryWatch, Halt, TreeKiller, TaskFolder.
+// how: JobTable, Commands, Streams, Links, Forwards, Pack, MemoryWatch, Halt, TreeKiller,
+// TaskFolder.
 //
 // The owner polls: it calls OnChildren after SIGCHLD, OnPipe for a readable pipe, and OnTime when
 // Deadline has passed. No function waits, but for exec of a started program and, while processes
@@ -13,14 +14,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "os/affinity.h"
 #include "shepherd/commands.h"
+#include "shepherd/forwards.h"
 #include "shepherd/halt.h"
 #include "shepherd/job_table.h"
 #include "shepherd/links.h"
 #include "shepherd/memory_watch.h"
 #include "shepherd/outbox.h"
+#include "shepherd/pack.h"
 #include "shepherd/path_lookup.h"
 #include "shepherd/process_tree.h"
 #include "shepherd/protocol.h"
@@ -70,6 +74,9 @@ class AttemptRunner {
   int64_t Deadline(int64_t now) const;
   // Descriptor of the pipe of stream 1 or 2 when it should be polled now, else -1.
   int PipeToPoll(int stream, int64_t now) const;
+  // Pipes of what it forwards, to be polled as well; `n` counts those that were added.
+  void AddForwardsTo(std::vector<pollfd>& polled) const { forwards_.AddTo(polled); }
+  void OnForward(size_t n) { forwards_.OnPipe(n); }
   // An attempt is in hand that began so lately that OnPipe is not wanted yet; Deadline() includes
   // the end of this.
   bool young(int64_t now) const { return phase_ == Phase::kRunning && streams_.AreYoung(now); }
@@ -170,6 +177,9 @@ class AttemptRunner {
   TaskFolder folder_;
   Streams streams_;
   Links links_;
+  Forwards forwards_;
+  std::vector<Descriptor> descriptors_;  // of the command that is being started
+  Pack pack_;
   Commands commands_;
   MemoryWatch memory_{cgroup_};
   Halt halt_{tree_, cgroup_, commands_};

@@ -101,6 +101,8 @@ void AttemptRunner::Reset(int64_t now) {
   }
   folder_.Begin(asked_.job->opening.task_folders, end_.ref);
   links_.Begin(view.around.links, folder_.is_wanted());
+  forwards_.Begin(view.around.forwards, setup_.spool_folder);
+  pack_.Begin(setup_.spool_folder, end_.ref);
   streams_.Begin(view, asked_.job->opening, end_, now);
   commands_.Begin(view.commands);
   halt_.Begin();
@@ -143,6 +145,7 @@ std::optional<StartFailure> AttemptRunner::StartAsUser() {
   std::optional<StartFailure> failure;
   if (first) failure = EnterFolder();
   if (first && !failure) failure = streams_.OpenFiles();
+  if (first && !failure) failure = forwards_.Open();
   if (commands_.StepIsFresh() && !failure) failure = links_.Open(commands_.step());
   while (!failure && !commands_.StepStarted()) {
     if (int error = StartCommand(); error != 0) failure = StartFailure{error, {}};
@@ -202,7 +205,9 @@ Program AttemptRunner::ProgramOf(size_t index) {
   program.argv = &view.words[command.first];
   program.envp = asked_.environment;
   streams_.GiveTo(program, index == 0);
-  program.descriptors = links_.Of(command.step, command.command);
+  descriptors_ = links_.Of(command.step, command.command);
+  forwards_.GiveTo(descriptors_);
+  program.descriptors = descriptors_;
   program.limits = view.around.limits;
   program.group = commands_.group();
   program.nice = asked_.job->opening.nice;
@@ -299,6 +304,7 @@ void AttemptRunner::TakeBack() {
   CHECK(waits_to_start());
   streams_.CloseFiles();
   links_.Clear();
+  forwards_.Clear();
   folder_.Remove();
   phase_ = Phase::kIdle;
 }

@@ -19,6 +19,8 @@
 // memory for a count which the remaining bytes cannot hold.
 #include "shepherd/protocol.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -210,10 +212,23 @@ void ReadCommands(Reader& in, StartView& view) {
   }
 }
 
+Status CheckForwards(const std::vector<TaskForward>& forwards) {
+  for (const TaskForward& forward : forwards) {
+    if (forward.to.empty()) return Fail(ErrorKind::kInvalid, "what is forwarded has no target");
+    if (forward.descriptor <= kMostDescriptor) continue;
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("a task has descriptors up to {} for what it forwards, and it takes "
+                            "more: forward files",
+                            kMostDescriptor));
+  }
+  return {};
+}
+
 void ReadAround(Reader& in, StartView& view) {
   std::string_view bytes = in.Blob();
   view.around =
       bytes.empty() ? StartView::Surroundings() : in.Fields<StartView::Surroundings>(bytes);
+  if (!CheckForwards(view.around.forwards)) in.Spoil();
   if (view.around.links.empty()) return;
   std::vector<uint16_t> commands;
   for (const StartView::CommandView& one : view.commands) {
@@ -259,8 +274,9 @@ struct Environment {
 
 void PutAround(Writer& writer, const TaskBody& body) {
   std::string around;
-  if (!body.links.empty() || !body.limits.empty() || !body.cpus.empty()) {
-    around = wire::BytesOf(StartView::Surroundings{body.links, body.limits, body.cpus});
+  if (!body.links.empty() || !body.limits.empty() || !body.cpus.empty() || !body.forwards.empty()) {
+    around =
+        wire::BytesOf(StartView::Surroundings{body.links, body.limits, body.cpus, body.forwards});
   }
   writer.Blob(around);
 }
@@ -315,6 +331,7 @@ TaskBody StartView::ToBody() const {
   body.links = around.links;
   body.limits = around.limits;
   body.cpus = around.cpus;
+  body.forwards = around.forwards;
   body.cwd = cwd;
   body.stdin_file = stdin_file;
   body.stdout_file = stdout_file;
@@ -357,6 +374,7 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body) {
   if (Status links = CheckLinks(body.links, CommandsOf(body)); !links) return links;
+  if (Status forwards = CheckForwards(body.forwards); !forwards) return forwards;
   Writer writer(out, FrameType::kStart);
   writer.Blob(wire::BytesOf(start));
   writer.Text(body.cwd);

@@ -206,11 +206,13 @@ struct StartView {
     std::vector<Link> links;
     std::vector<ProcessLimit> limits;
     std::vector<uint16_t> cpus;
+    std::vector<TaskForward> forwards;
     template <typename Self, typename Visit>
     static void Fields(Self& self, Visit&& visit) {
       visit(1, "links", self.links);
       visit(2, "limits", self.limits);
       visit(3, "cpus", self.cpus);
+      visit(4, "forwards", self.forwards);
     }
   } around;
 

@@ -80,6 +80,8 @@ TaskBody AnyBody() {
   for (uint64_t most : *rc::gen::arbitrary<std::vector<uint64_t>>()) {
     auto last = static_cast<int>(LimitKind::kLast);
     body.limits.push_back({static_cast<LimitKind>(*rc::gen::inRange(0, last + 1)), most});
+    body.forwards.push_back({.descriptor = 3, .file = {}, .to = "t" + AnyText()});
+    body.forwards.push_back({.file = "f" + AnyText(), .to = "t" + AnyText(), .most = most});
   }
   body.cpus = *rc::gen::arbitrary<std::vector<uint16_t>>();
   return body;

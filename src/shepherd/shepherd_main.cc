@@ -35,6 +35,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "os/clock.h"
 #include "os/fd.h"
@@ -97,6 +98,7 @@ class Shepherd {
   std::deque<Held> held_;
   std::vector<std::string> spare_frames_;  // their memory is used again
   size_t window_ = 0;                      // orders in hand when the last ones came
+  std::vector<pollfd> polled_;             // likewise
   bool paused_ = false;
   int64_t reports_since_ = kNever;  // the oldest unsent report
   bool socket_full_ = false;
@@ -156,23 +158,29 @@ void Shepherd::Poll(int64_t now) {
   bool read_orders = !runner_ || !runner_->young(now) || held_.size() <= window_ / 2;
   short wanted = static_cast<short>((read_orders ? POLLIN : 0) | (socket_full_ ? POLLOUT : 0));
   bool read_pipes = runner_ && (!runner_->live() || outbox_.unsent() < kLiveOutputBound);
-  pollfd fds[kCount] = {
+  polled_.assign({
       {wanted != 0 ? socket_.get() : -1, wanted, 0},
       {signals_.get(), POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(1, now) : -1, POLLIN, 0},
       {read_pipes ? runner_->PipeToPoll(2, now) : -1, POLLIN, 0},
       {runner_ ? runner_->memory_events() : -1, POLLPRI, 0},
       {orphan_ ? rendezvous_.fd() : -1, POLLIN, 0},
-  };
+  });
+  if (runner_) runner_->AddForwardsTo(polled_);
   int64_t deadline = runner_ ? runner_->Deadline(now) : kNever;
   if (orphan_) deadline = std::min(deadline, orphan_->Deadline());
   if (outbox_.unsent() > 0 && !socket_full_)
     deadline = std::min(deadline, reports_since_ + kReportsWait);
   int64_t left = std::max<int64_t>(deadline - now, 0);
   timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
-  int ready = ppoll(fds, kCount, deadline == kNever ? nullptr : &timeout, nullptr);
+  int ready =
+      ppoll(polled_.data(), polled_.size(), deadline == kNever ? nullptr : &timeout, nullptr);
   if (ready <= 0) return;
   now = os::MonotonicNanos();
+  const std::vector<pollfd>& fds = polled_;
+  for (size_t n = kCount; n < fds.size(); ++n) {
+    if (fds[n].revents != 0) runner_->OnForward(n - kCount);
+  }
   if (fds[kOut].revents != 0) runner_->OnPipe(1, now);
   if (fds[kErr].revents != 0) runner_->OnPipe(2, now);
   if (fds[kSignals].revents != 0) {

@@ -63,10 +63,6 @@ void TaskFolder::Begin(const std::string& folders, const AttemptRef& ref) {
   entered_ = false;
   puts_.clear();
   gets_.clear();
-  pack_.clear();
-  spool_path_.clear();
-  spool_.Reset();
-  total_ = 0;
 }
 
 std::string TaskFolder::Make(const std::optional<TaskUser>& owner,
@@ -146,61 +142,15 @@ std::string TaskFolder::OpenGets(const std::vector<const char*>& gets) {
   return missing;
 }
 
-std::string TaskFolder::Pack(const std::string& spool_folder) {
-  spool_folder_ = spool_folder;
+std::string TaskFolder::PutInto(Pack& pack) {
   std::string why;
   for (const Get& get : gets_) {
-    why = AddFile(get);
-    if (why.empty()) continue;
-    if (spool_) unlink(spool_path_.c_str());
-    spool_.Reset();
-    spool_path_.clear();
-    pack_.clear();
-    total_ = 0;
-    break;
+    why = pack.AddHead({.name = get.name, .mode = get.mode, .size = get.size});
+    if (why.empty()) why = pack.AddFrom(get.fd.get(), get.size, get.name);
+    if (!why.empty()) break;
   }
   gets_.clear();
   return why;
-}
-
-std::string TaskFolder::AddFile(const Get& get) {
-  std::string head;
-  AppendPackedFile(head, {.name = get.name, .mode = get.mode, .size = get.size});
-  std::string why = Add(head);
-  std::string piece;
-  for (uint64_t at = 0; at < get.size && why.empty(); at += piece.size()) {
-    auto bytes = os::ReadAt(get.fd.get(), at, std::min<uint64_t>(kPiece, get.size - at), get.name);
-    if (!bytes) return bytes.error().message;
-    if (bytes->empty()) return fmt::format("'{}' shrank while it was read", get.name);
-    piece = std::move(*bytes);
-    why = Add(piece);
-  }
-  return why;
-}
-
-std::string TaskFolder::Add(std::string_view bytes) {
-  total_ += bytes.size();
-  if (!spool_ && total_ <= kInlineOutput) {
-    pack_ += bytes;
-    return {};
-  }
-  if (!spool_) {
-    spool_path_ = fmt::format("{}/{}-{}-{}.files", spool_folder_, ref_.job.value, ref_.index,
-                              ref_.attempt.value);
-    spool_.Reset(
-        open(spool_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!spool_) return Why("keep files on their way home in", spool_path_);
-    auto put = os::WriteAll(spool_.get(), pack_, spool_path_);
-    pack_.clear();
-    if (!put) return put.error().message;
-  }
-  auto put = os::WriteAll(spool_.get(), bytes, spool_path_);
-  return put ? "" : put.error().message;
-}
-
-StreamView TaskFolder::view() const {
-  if (spool_) return {{}, spool_path_, total_};
-  return {pack_, {}, total_};
 }
 
 void TaskFolder::Remove() {

@@ -12,6 +12,7 @@
 
 #include "core/model/attempt.h"
 #include "os/fd.h"
+#include "shepherd/pack.h"
 #include "shepherd/protocol.h"
 
 namespace spate::shepherd {
@@ -36,10 +37,8 @@ class TaskFolder {
 
   // The user's, in the folder. The others are opened all the same.
   std::string OpenGets(const std::vector<const char*>& gets);
-  // Ours: puts what was opened into a pack; a long one becomes a file in `spool_folder`.
-  std::string Pack(const std::string& spool_folder);
-  // The pack, valid until the next Begin. The spool file is the reader's.
-  StreamView view() const;
+  // Ours: puts what was opened into the pack.
+  std::string PutInto(Pack& pack);
 
   // Ours. Leaves and removes the folder, as far as that can be done.
   void Remove();
@@ -51,9 +50,6 @@ class TaskFolder {
     uint32_t mode = 0;
     uint64_t size = 0;
   };
-  std::string Add(std::string_view bytes);
-  std::string AddFile(const Get& get);
-
   std::string folders_;
   std::string path_;
   AttemptRef ref_;
@@ -61,11 +57,6 @@ class TaskFolder {
   bool entered_ = false;
   std::vector<os::Fd> puts_;
   std::vector<Get> gets_;
-  std::string pack_;  // all of it when there is no spool file
-  std::string spool_folder_;
-  std::string spool_path_;
-  os::Fd spool_;
-  uint64_t total_ = 0;
 };
 
 }  // namespace spate::shepherd

@@ -33,7 +33,7 @@ class Folder : public ::testing::Test {
   std::string Here(const std::string& name) { return dir_.Path("tasks/3.5-2/" + name); }
   // "NAME BYTES" of each file of the pack.
   std::vector<std::string> Packed() {
-    StreamView view = folder_.view();
+    StreamView view = pack_.view();
     std::string pack(view.bytes);
     if (!view.spool.empty()) {
       pack = os::ReadFile(std::string(view.spool), 100u << 20).value_or("");
@@ -54,8 +54,16 @@ class Folder : public ::testing::Test {
     return files;
   }
 
+  std::string PutIntoPack(const std::string& spool) {
+    pack_.Begin(dir_.Path(spool), kRef);
+    std::string why = folder_.PutInto(pack_);
+    if (!why.empty()) pack_.Drop();
+    return why;
+  }
+
   os::TempDir dir_;
   TaskFolder folder_;
+  Pack pack_;
   std::optional<TaskUser> owner_;
 };
 
@@ -140,8 +148,8 @@ TEST_F(Folder, PacksWhatIsThereAndNamesTheRest) {
   EXPECT_EQ(folder_.OpenGets({"out/x", "none", "pipe", "large", "empty"}),
             "--get: 'none' does not exist\n--get: 'pipe' is no file\n--get: 'large' has 16 MB, "
             "more than the 16 MB that are brought home");
-  EXPECT_EQ(folder_.Pack(dir_.Path("spool")), "");
-  EXPECT_EQ(folder_.view().spool, "");
+  EXPECT_EQ(PutIntoPack("spool"), "");
+  EXPECT_EQ(pack_.view().spool, "");
   EXPECT_EQ(Packed(), (std::vector<std::string>{"out/x results\n", "empty "}));
 }
 
@@ -151,8 +159,8 @@ TEST_F(Folder, ALongPackBecomesASpoolFile) {
   dir_.Write("tasks/3.5-2/large", large);
   dir_.Write("tasks/3.5-2/small", "s");
   EXPECT_EQ(folder_.OpenGets({"small", "large"}), "");
-  EXPECT_EQ(folder_.Pack(dir_.Path("spool")), "");
-  EXPECT_EQ(folder_.view().spool, dir_.Path("spool/3-4-2.files"));
+  EXPECT_EQ(PutIntoPack("spool"), "");
+  EXPECT_EQ(pack_.view().spool, dir_.Path("spool/3-4-2.files"));
   EXPECT_EQ(Packed(), (std::vector<std::string>{"small s", "large " + large}));
 }
 
@@ -160,8 +168,8 @@ TEST_F(Folder, APackThatCannotBeKeptIsNone) {
   ASSERT_EQ(Enter(), "");
   dir_.Write("tasks/3.5-2/large", std::string(300'000, 'x'));
   EXPECT_EQ(folder_.OpenGets({"large"}), "");
-  EXPECT_NE(folder_.Pack(dir_.Path("nowhere")), "");
-  EXPECT_EQ(folder_.view().total, 0u);
+  EXPECT_NE(PutIntoPack("nowhere"), "");
+  EXPECT_EQ(pack_.view().total, 0u);
 }
 
 TEST_F(Folder, TogetherTheyMayBeTooLarge) {

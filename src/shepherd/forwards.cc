@@ -1,0 +1,178 @@
+#include "shepherd/forwards.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/units.h"
+#include "core/model/task_files.h"
+#include "os/error.h"
+#include "os/file.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr size_t kReadSize = 64 * 1024;  // as much as a pipe holds
+
+// A file without a name, which goes with its descriptor.
+os::Fd OpenNameless(const std::string& folder) {
+  std::string path = folder + "/forward-XXXXXX";
+  os::Fd fd(mkostemp(path.data(), O_CLOEXEC));
+  if (fd) unlink(path.c_str());
+  return fd;
+}
+
+PackedFile HeadOf(const TaskForward& forward, uint64_t size) {
+  return {.name = "/" + forward.to, .mode = 0, .size = size};
+}
+
+}  // namespace
+
+void Forwards::Begin(const std::vector<TaskForward>& forwards, const std::string& spool_folder) {
+  Clear();
+  if (forwards.empty()) return;
+  forwards_ = &forwards;
+  spool_folder_ = spool_folder;
+}
+
+std::optional<StartFailure> Forwards::Open() {
+  if (empty() || !pipes_.empty()) return std::nullopt;
+  for (const TaskForward& forward : *forwards_) {
+    if (forward.descriptor == 0) continue;
+    int ends[2];
+    int error = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 ? 0 : errno;
+    Pipe& pipe = pipes_.emplace_back();
+    pipe.forward = &forward;
+    if (error == 0) {
+      pipe.read.Reset(ends[0]);
+      os::Fd write_end(ends[1]);
+      // Out of the way of what commands have, and blocking, as they expect it.
+      pipe.write.Reset(fcntl(ends[1], F_DUPFD_CLOEXEC, kMostDescriptor + 1));
+      if (!pipe.write || fcntl(ends[1], F_SETFL, 0) != 0) error = errno == EINVAL ? EMFILE : errno;
+    }
+    if (error == 0) continue;
+    pipes_.clear();
+    return StartFailure::Of(error, "cannot make a pipe for what the task forwards");
+  }
+  return std::nullopt;
+}
+
+void Forwards::GiveTo(std::vector<Descriptor>& descriptors) const {
+  for (const Pipe& pipe : pipes_) {
+    descriptors.push_back({pipe.write.get(), pipe.forward->descriptor});
+  }
+}
+
+void Forwards::AddTo(std::vector<pollfd>& polled) const {
+  for (const Pipe& pipe : pipes_) polled.push_back({pipe.read.get(), POLLIN, 0});
+}
+
+void Forwards::OnPipe(size_t n) { Read(pipes_[n]); }
+
+// All that is there.
+void Forwards::Read(Pipe& pipe) const {
+  while (true) {
+    const size_t had = pipe.bytes.size();
+    ssize_t got = 0;
+    pipe.bytes.resize_and_overwrite(had + kReadSize, [&](char* data, size_t) {
+      do {
+        got = read(pipe.read.get(), data + had, kReadSize);
+      } while (got < 0 && errno == EINTR);
+      return had + static_cast<size_t>(got > 0 ? got : 0);
+    });
+    if (got <= 0) return;
+    if (pipe.bytes.size() >= kForwardMemory) Spill(pipe);
+  }
+}
+
+// Where that fails the rest is read all the same, so that the task goes on, and fails at its end.
+void Forwards::Spill(Pipe& pipe) const {
+  if (!pipe.spool && pipe.trouble.empty()) {
+    pipe.spool = OpenNameless(spool_folder_);
+    if (!pipe.spool) {
+      pipe.trouble = fmt::format("cannot keep what is forwarded in '{}': {}",
+                                 EscapeForScreen(spool_folder_), os::TextOfErrno(errno));
+    }
+  }
+  if (pipe.trouble.empty()) {
+    auto put = os::WriteAll(pipe.spool.get(), pipe.bytes, spool_folder_);
+    if (!put) pipe.trouble = put.error().message;
+  }
+  pipe.spooled += pipe.bytes.size();
+  pipe.bytes.clear();
+}
+
+void Forwards::Drain() {
+  for (Pipe& pipe : pipes_) {
+    Read(pipe);
+    pipe.write.Reset();
+  }
+}
+
+std::string Forwards::TakeFiles() {
+  std::string why;
+  if (empty()) return why;
+  for (const TaskForward& forward : *forwards_) {
+    if (forward.descriptor != 0) continue;
+    File file{.forward = &forward, .fd = {}};
+    if (std::string wrong = OpenOne(file); !wrong.empty() && why.empty()) why = std::move(wrong);
+    if (file.fd) unlink(forward.file.c_str());
+    files_.push_back(std::move(file));
+  }
+  return why;
+}
+
+std::string Forwards::OpenOne(File& file) const {
+  const std::string& name = file.forward->file;
+  // A pipe of the task's own making must not hold us.
+  file.fd.Reset(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat info{};
+  if (!file.fd && errno == ENOENT) return {};
+  if (!file.fd || fstat(file.fd.get(), &info) != 0) {
+    return fmt::format("cannot read '{}', which is to be forwarded: {}", EscapeForScreen(name),
+                       os::TextOfErrno(errno));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    file.fd.Reset();
+    return fmt::format("{} is not a file", EscapeForScreen(name));
+  }
+  file.size = static_cast<uint64_t>(info.st_size);
+  if (file.forward->most > 0 && file.size > file.forward->most) {
+    return fmt::format("File {} is too large", EscapeForScreen(name));
+  }
+  return {};
+}
+
+std::string Forwards::PutInto(Pack& pack) {
+  std::string why;
+  for (const Pipe& pipe : pipes_) {
+    if (!pipe.trouble.empty()) return pipe.trouble;
+    if (pipe.spooled + pipe.bytes.size() == 0) continue;
+    why = pack.AddHead(HeadOf(*pipe.forward, pipe.spooled + pipe.bytes.size()));
+    if (why.empty() && pipe.spooled > 0) {
+      why = pack.AddFrom(pipe.spool.get(), pipe.spooled, "what is forwarded");
+    }
+    if (why.empty()) why = pack.Add(pipe.bytes);
+    if (!why.empty()) return why;
+  }
+  for (const File& file : files_) {
+    if (!file.fd || file.size == 0) continue;
+    why = pack.AddHead(HeadOf(*file.forward, file.size));
+    if (why.empty()) why = pack.AddFrom(file.fd.get(), file.size, file.forward->file);
+    if (!why.empty()) return why;
+  }
+  return why;
+}
+
+void Forwards::Clear() {
+  forwards_ = nullptr;
+  pipes_.clear();
+  files_.clear();
+}
+
+}  // namespace spate::shepherd

@@ -1,0 +1,82 @@
+#include "shepherd/pack.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/units.h"
+#include "os/error.h"
+#include "os/file.h"
+
+namespace spate::shepherd {
+namespace {
+
+constexpr size_t kPiece = 256 * 1024;
+
+}  // namespace
+
+void Pack::Begin(const std::string& spool_folder, const AttemptRef& ref) {
+  bytes_.clear();
+  spool_path_ =
+      fmt::format("{}/{}-{}-{}.files", spool_folder, ref.job.value, ref.index, ref.attempt.value);
+  spool_.Reset();
+  total_ = 0;
+}
+
+std::string Pack::AddHead(const PackedFile& file) {
+  std::string head;
+  AppendPackedFile(head, file);
+  return Add(head);
+}
+
+std::string Pack::Add(std::string_view bytes) {
+  total_ += bytes.size();
+  if (!spool_ && total_ <= kInlineOutput) {
+    bytes_ += bytes;
+    return {};
+  }
+  if (!spool_) {
+    constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+    spool_.Reset(open(spool_path_.c_str(), kHow, 0600));
+    if (!spool_) {
+      return fmt::format("cannot keep files on their way home in '{}': {}",
+                         EscapeForScreen(spool_path_), os::TextOfErrno(errno));
+    }
+    auto put = os::WriteAll(spool_.get(), bytes_, spool_path_);
+    bytes_.clear();
+    if (!put) return put.error().message;
+  }
+  auto put = os::WriteAll(spool_.get(), bytes, spool_path_);
+  return put ? "" : put.error().message;
+}
+
+std::string Pack::AddFrom(int fd, uint64_t size, const std::string& name) {
+  std::string why;
+  for (uint64_t at = 0; at < size && why.empty();) {
+    auto bytes = os::ReadAt(fd, at, std::min<uint64_t>(kPiece, size - at), name);
+    if (!bytes) return bytes.error().message;
+    if (bytes->empty()) {
+      return fmt::format("'{}' shrank while it was read", EscapeForScreen(name));
+    }
+    at += bytes->size();
+    why = Add(*bytes);
+  }
+  return why;
+}
+
+void Pack::Drop() {
+  if (spool_) unlink(spool_path_.c_str());
+  spool_.Reset();
+  bytes_.clear();
+  total_ = 0;
+}
+
+StreamView Pack::view() const {
+  if (spool_) return {{}, spool_path_, total_};
+  return {bytes_, {}, total_};
+}
+
+}  // namespace spate::shepherd

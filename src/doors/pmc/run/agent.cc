@@ -10,7 +10,6 @@
 #include "doors/pmc/run/task_row.h"
 #include "link/channels.h"
 #include "node/cpu_binder.h"
-#include "node/forwarder.h"
 #include "node/node.h"
 #include "node/process_executor.h"
 #include "os/temp_dir.h"
@@ -57,9 +56,6 @@ Topology TopologyOf(const Options& options, const Talk& talk) {
   return std::move(machine.topology);
 }
 
-// As the original has it, for files. Pipes have no limit.
-constexpr uint64_t kForwardedFileBytes = 1u << 20;
-
 Offer OfferOf(const Options& options, const Host& host) {
   Offer offer;
   offer.node_name = host.facts.name;
@@ -88,10 +84,8 @@ Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, u
   auto executor = node::ProcessExecutor::Create(loop, std::move(with));
   if (!executor) return std::unexpected(std::move(executor.error()));
   const Talk talk(options.verbosity);
-  os::TempDir forwards;
-  node::Forwarder forwarder(loop, **executor, forwards.path(), kForwardedFileBytes);
   node::CpuBinder binder({.loop = loop,
-                          .under = forwarder,
+                          .under = **executor,
                           .packer = {TopologyOf(options, talk), agent::Binding::kCore},
                           .variable = "PMC_AFFINITY",
                           .binds = options.set_affinity,
@@ -106,8 +100,7 @@ Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, u
   parts.dialects.Add(RowKind::kDagTask, MakeDialect(options, host.ranks));
   const NodeId id(number);
   node::Node node(id, OfferOf(options, host), std::move(parts));
-  (*executor)->SetEvents(forwarder);
-  forwarder.SetEvents(binder);
+  (*executor)->SetEvents(binder);
   binder.SetEvents(node);
   const auto expected = link::TypesFromHub(wire::Role::kNode);
   auto connection = std::make_unique<link::Connection>(loop, std::move(stream), nullptr, expected);

@@ -1,29 +1,17 @@
 #include "doors/pmc/run/delivery.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "doors/pmc/formats/records.h"
 #include "format/dag_line.h"
-#include "node/forwarder.h"
 #include "os/clock.h"
 #include "os/process.h"
 #include "os/signals.h"
 
 namespace spate::pmc {
-namespace {
-
-// Files for forwarding that are open at once: as many as the original has, or fewer.
-size_t MostOpen(const Options& options) {
-  constexpr size_t kMost = 256;
-  constexpr uint64_t kOthers = 64;  // descriptors for all else
-  if (options.max_fds > 0) return options.max_fds;
-  const uint64_t limit = os::GetOpenFileLimit().now;
-  return limit > kMost + kOthers ? kMost : limit > kOthers ? limit - kOthers : 1;
-}
-
-}  // namespace
-
 int StatusOf(const AttemptEnd& end) {
   switch (end.cause) {
     case Cause::kSuccess:
@@ -42,7 +30,8 @@ int StatusOf(const AttemptEnd& end) {
 Delivery::Delivery(const Options& options, std::vector<Host> hosts, Prepared prepared)
     : hosts_(std::move(hosts)),
       prepared_(std::move(prepared)),
-      forwards_(options.rescue, MostOpen(options)) {}
+      forwards_(options.rescue + std::string(kForwardsSuffix), "",
+                options.max_fds > 0 ? options.max_fds : forward::MostOpen()) {}
 
 Status Delivery::PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& output) const {
   const AttemptEnd& end = ended.end;
@@ -75,28 +64,12 @@ std::string Delivery::RecordOf(const engine::AttemptEnded& ended) const {
   return ClusterTaskRecord(record);
 }
 
-Delivery::Troubles Delivery::Forward(const wire::Ends& ends) {
-  Troubles troubles(ends.ends.size());
-  for (size_t i = 0; i < ends.ends.size(); ++i) {
-    const TaskOutputPtr& output = ends.outputs[i];
-    if (ends.ends[i].cause != Cause::kSuccess || !output || output->files.total == 0) continue;
-    auto done = ForwardOf(ends.ends[i].ref.index, output->files);
-    if (!done) troubles[i] = done.error().message;
-  }
-  return troubles;
-}
-
-Status Delivery::ForwardOf(TaskIndex index, const OutputStream& came) {
-  auto task = format::ParseDagTask(TaskOf(index).row);
-  if (!task) return std::unexpected(std::move(task.error()));
-  std::vector<ForwardFiles::Piece> pieces;
-  for (const auto* forwards : {&task->pipe_forwards, &task->file_forwards}) {
-    for (const format::Forward& forward : *forwards) pieces.push_back({forward.to, {}});
-  }
-  auto data = node::ReadForwards(came, pieces.size());
-  if (!data) return std::unexpected(std::move(data.error()));
-  for (size_t i = 0; i < pieces.size(); ++i) pieces[i].bytes = std::move((*data)[i]);
-  return forwards_.Deliver(task->name, pieces);
+Status Delivery::Forward(TaskIndex index, const OutputStream& pack) {
+  const std::string_view task = TaskOf(index).name;
+  auto done = forwards_.Deliver(task, pack);
+  if (done) return done;
+  return Fail(done.error().kind,
+              fmt::format("{}: {}", ForwardFailedText(task), done.error().message));
 }
 
 }  // namespace spate::pmc

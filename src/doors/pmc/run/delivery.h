@@ -3,15 +3,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/engine/record.h"
-#include "doors/pmc/run/forward_files.h"
 #include "doors/pmc/run/hosts.h"
 #include "doors/pmc/run/master.h"
-#include "wire/messages.h"
+#include "forward/shared_files.h"
 
 namespace spate::pmc {
+
+// A run's log of forwards lies beside its rescue file, and has this behind its name.
+inline constexpr std::string_view kForwardsSuffix = ".forwards";
 
 // Of a try, as wait(2) has it.
 int StatusOf(const AttemptEnd& end);
@@ -33,18 +36,16 @@ class Delivery {
   // A try's output and its record; of what was stopped only what it has written so far.
   Status PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& output) const;
 
-  // What has come with these ends. For each: what went wrong, or nothing.
-  using Troubles = std::vector<std::string>;
-  Troubles Forward(const wire::Ends& ends);
-  const ForwardFiles& forwards() const { return forwards_; }
+  // What has come with the end of a task; the error is what its end says.
+  Status Forward(TaskIndex index, const OutputStream& pack);
+  const forward::SharedFiles& forwards() const { return forwards_; }
 
  private:
   std::string RecordOf(const engine::AttemptEnded& ended) const;
-  Status ForwardOf(TaskIndex index, const OutputStream& came);
 
   const std::vector<Host> hosts_;
   Prepared prepared_;
-  ForwardFiles forwards_;
+  forward::SharedFiles forwards_;
 };
 
 }  // namespace spate::pmc

@@ -15,9 +15,9 @@
 #include "doors/pmc/run/delivery.h"
 #include "doors/pmc/run/rescue_store.h"
 #include "doors/pmc/run/run_logs.h"
+#include "forward/deliverer.h"
 #include "hub/hub.h"
 #include "link/channels.h"
-#include "os/aside.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -30,33 +30,6 @@ namespace {
 
 constexpr JobId kJob(1);
 
-// Whether something has come that tasks forward.
-bool Forwards(const wire::ToHub& message) {
-  const auto* ends = std::get_if<wire::Ends>(&message);
-  return ends != nullptr && std::ranges::any_of(ends->outputs, [](const TaskOutputPtr& output) {
-           return output && output->files.total > 0;
-         });
-}
-
-// A host's messages go through the master before the hub hears them.
-class HostChannel final : public hub::NodeChannel {
- public:
-  using Take = std::function<void(wire::ToHub)>;
-  HostChannel(std::unique_ptr<hub::NodeChannel> channel, Take take)
-      : channel_(std::move(channel)), take_(std::move(take)) {}
-  void Send(wire::ToNode message) override { channel_->Send(std::move(message)); }
-  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
-    receiver_ = std::move(receiver);
-    channel_->OnMessage([this](wire::ToHub message) { take_(std::move(message)); });
-  }
-  void Pass(wire::ToHub message) const { receiver_(std::move(message)); }
-
- private:
-  const std::unique_ptr<hub::NodeChannel> channel_;
-  const Take take_;
-  std::function<void(wire::ToHub)> receiver_;
-};
-
 class Master final : public hub::Watcher {
  public:
   Master(os::RealLoop& loop, const MasterRun& run, Prepared prepared, RunLogs logs)
@@ -66,7 +39,10 @@ class Master final : public hub::Watcher {
         delivery_(std::make_shared<Delivery>(run.options, run.hosts, std::move(prepared))),
         logs_(std::move(logs)),
         store_(loop, StoreParts()),
-        hub_(loop, store_, *this, Epoch(1)) {}
+        hub_(loop, store_, *this, Epoch(1)),
+        deliverer_(loop, [to = delivery_](const AttemptEnd& end, const OutputStream& pack) {
+          return to->Forward(end.ref.index, pack);
+        }) {}
 
   int Run(std::vector<os::Fd> streams);
   bool lost_host() const {
@@ -86,14 +62,11 @@ class Master final : public hub::Watcher {
   RescueStore::Parts StoreParts();
   void Connect(std::vector<os::Fd> streams);
   void Submit();
-  void Take(size_t host, wire::ToHub message);
-  void DeliverNext();
-  void PassFirst();
-  void Delivered(const Delivery::Troubles& troubles);
   void See(size_t host, const wire::ToHub& message);
   void SeeStart(size_t host, const wire::Running& running);
   void SeeEnd(TaskIndex index);
   void Begin(TaskIndex index);
+  void Leave(TaskIndex index);
   void Count(const engine::NoticeEnded& notice, uint64_t number);
   void StopWhenIdle();
   void Lost(size_t host, const std::string& why);
@@ -111,13 +84,8 @@ class Master final : public hub::Watcher {
   os::TempDir spool_;
   RescueStore store_;
   hub::Hub hub_;
-  std::vector<std::unique_ptr<HostChannel>> channels_;  // by host; null: lost
-  struct Held {
-    size_t host = 0;
-    std::shared_ptr<wire::ToHub> message;
-  };
-  std::deque<Held> held_;  // in the order in which they came; the first is being delivered
-  std::unique_ptr<os::Aside<Delivery::Troubles>> deliverer_;
+  forward::Deliverer deliverer_;
+  std::vector<std::unique_ptr<hub::NodeChannel>> channels_;  // by host; null: lost
   struct Given {
     size_t host = 0;
     uint16_t slot = 0;
@@ -161,64 +129,10 @@ void Master::Connect(std::vector<os::Fd> streams) {
             .closed = [this, host](const link::Ended& ended) { Lost(host, ended.text); },
             .silent = [](bool) {},
             .wants = nullptr});
-    auto take = [this, host](wire::ToHub message) { Take(host, std::move(message)); };
-    channels_.push_back(std::make_unique<HostChannel>(std::move(channel), std::move(take)));
+    auto see = [this, host](const wire::ToHub& message) { See(host, message); };
+    channels_.push_back(deliverer_.Over(std::move(channel), std::move(see)));
     hub_.Connect(NodeId(static_cast<uint32_t>(host + 1)), *channels_.back());
   }
-}
-
-// The hub hears of an end when all that the task has forwarded is where it belongs. What the host
-// says meanwhile waits behind it.
-void Master::Take(size_t host, wire::ToHub message) {
-  See(host, message);
-  bool waits = Forwards(message) ||
-               std::ranges::any_of(held_, [host](const Held& each) { return each.host == host; });
-  if (!waits) return channels_[host]->Pass(std::move(message));
-  held_.push_back({host, std::make_shared<wire::ToHub>(std::move(message))});
-  DeliverNext();
-}
-
-void Master::DeliverNext() {
-  while (!deliverer_ && !held_.empty()) {
-    if (Forwards(*held_.front().message)) {
-      deliverer_ = std::make_unique<os::Aside<Delivery::Troubles>>(
-          loop_,
-          [to = delivery_, message = held_.front().message]() -> Result<Delivery::Troubles> {
-            return to->Forward(std::get<wire::Ends>(*message));
-          },
-          [this](Result<Delivery::Troubles> troubles) {
-            size_t ends = std::get<wire::Ends>(*held_.front().message).ends.size();
-            Delivered(troubles ? *troubles : Delivery::Troubles(ends, troubles.error().message));
-          });
-      return;
-    }
-    PassFirst();
-  }
-}
-
-void Master::PassFirst() {
-  Held held = std::move(held_.front());
-  held_.pop_front();
-  if (channels_[held.host]) channels_[held.host]->Pass(std::move(*held.message));
-}
-
-void Master::Delivered(const Delivery::Troubles& troubles) {
-  deliverer_.reset();
-  auto& ends = std::get<wire::Ends>(*held_.front().message);
-  for (size_t i = 0; i < ends.ends.size(); ++i) {
-    if (ends.outputs[i] && ends.outputs[i]->files.total > 0) {
-      auto rest = std::make_shared<TaskOutput>(*ends.outputs[i]);
-      rest->files = {};
-      ends.outputs[i] =
-          TaskOutputPtr(rest.get(), [rest, whole = ends.outputs[i]](const TaskOutput*) {});
-    }
-    if (troubles[i].empty()) continue;
-    ends.ends[i].cause = Cause::kCheck;
-    ends.ends[i].note =
-        fmt::format("{}: {}", ForwardFailedText(TaskOf(ends.ends[i].ref.index).name), troubles[i]);
-  }
-  PassFirst();
-  DeliverNext();
 }
 
 void Master::See(size_t host, const wire::ToHub& message) {
@@ -236,10 +150,23 @@ void Master::See(size_t host, const wire::ToHub& message) {
 void Master::SeeStart(size_t host, const wire::Running& running) {
   const TaskIndex index = running.ref.index;
   if (index >= delivery_->prepared().remaining.left.size()) return;
-  given_[index] = {host, running.slot, 0};
+  // A host may take it back from a slot where it has not begun, and give it to another one.
+  const auto known = given_.find(index);
+  const uint64_t number = known == given_.end() ? 0 : known->second.number;
+  if (known != given_.end()) Leave(index);
+  given_[index] = {host, running.slot, number};
   std::deque<TaskIndex>& slot = slots_[{host, running.slot}];
   slot.push_back(index);
-  if (slot.size() == 1) Begin(index);
+  if (slot.size() == 1 && number == 0) Begin(index);
+}
+
+// Who is next in its slot begins.
+void Master::Leave(TaskIndex index) {
+  const Given& given = given_.at(index);
+  std::deque<TaskIndex>& slot = slots_[{given.host, given.slot}];
+  const bool was_first = !slot.empty() && slot.front() == index;
+  std::erase(slot, index);
+  if (was_first && !slot.empty() && given_[slot.front()].number == 0) Begin(slot.front());
 }
 
 void Master::Begin(TaskIndex index) {
@@ -265,15 +192,12 @@ void Master::SeeEnd(TaskIndex index) {
   auto found = given_.find(index);
   if (found == given_.end()) return;
   const Given given = found->second;
-  std::deque<TaskIndex>& slot = slots_[{given.host, given.slot}];
   if (given.number > 0) {
     logs_.Use(loop_.Now(), given.host, NeedsOf(index), false);
     ending_[index] = given.number;
   }
-  given_.erase(found);
-  const bool was_first = !slot.empty() && slot.front() == index;
-  std::erase(slot, index);
-  if (was_first && !slot.empty()) Begin(slot.front());
+  Leave(index);
+  given_.erase(index);
 }
 
 void Master::Lost(size_t host, const std::string& why) {
@@ -282,7 +206,7 @@ void Master::Lost(size_t host, const std::string& why) {
   hub_.Disconnect(NodeId(static_cast<uint32_t>(host + 1)), engine::LastNodes::kEnded);
   bool any = false;
   // Its channel is in a call of its own now.
-  loop_.Post([channel = std::make_shared<std::unique_ptr<HostChannel>>(
+  loop_.Post([channel = std::make_shared<std::unique_ptr<hub::NodeChannel>>(
                   std::move(channels_[host]))] { channel->reset(); });
   for (const auto& channel : channels_) any = any || channel;
   if (!any) Abort("No host is left");

@@ -6,8 +6,9 @@
 #include "base/units.h"
 #include "doors/pmc/formats/rescue.h"
 #include "doors/pmc/run/agent.h"
-#include "doors/pmc/run/forward_files.h"
+#include "doors/pmc/run/delivery.h"
 #include "doors/pmc/run/master.h"
+#include "forward/shared_files.h"
 #include "os/file.h"
 
 namespace spate::pmc {
@@ -81,10 +82,10 @@ Result<std::vector<bool>> TakeRescue(const Options& options, const Workflow& wor
     for (const RescueEntry& entry : rescue->done) said.insert(entry.task);
     kept = std::move(rescue->done);
   }
-  const std::string forwards = ForwardFiles::LogOf(options.rescue);
+  const std::string forwards = options.rescue + std::string(kForwardsSuffix);
   if (options.skip_rescue && os::Exists(forwards)) (void)os::RemoveFile(forwards);
-  auto recovered = ForwardFiles::Recover(
-      options.rescue, [&](std::string_view task) { return said.contains(task); },
+  auto recovered = forward::SharedFiles::Recover(
+      forwards, [&](std::string_view task) { return said.contains(task); },
       [&](std::string problem) { talk.Say(LogLevel::kWarn, problem); });
   if (!recovered) return std::unexpected(std::move(recovered.error()));
   std::vector<bool> done = DoneTasks(workflow, said);

@@ -11,6 +11,9 @@
 namespace spate::pmc {
 namespace {
 
+// As the original has it, for files. Pipes have no limit.
+constexpr uint64_t kForwardedFileBytes = 1u << 20;
+
 class TaskReader final : public format::RowReader {
  public:
   TaskReader(format::CompiledJob plain, std::string cwd, bool strict, std::vector<int> ranks)
@@ -36,11 +39,8 @@ class TaskReader final : public format::RowReader {
       auto info = os::Stat(here);
       if (info && info->kind == os::FileKind::kFile && os::MayAccess(here, "x")) program = here;
     }
-    for (const format::Forward& pipe : task->pipe_forwards) {
-      body->forwards.push_back({.variable = pipe.from, .file = {}});
-    }
-    for (const format::Forward& file : task->file_forwards) {
-      body->forwards.push_back({.variable = {}, .file = file.from});
+    for (TaskForward& forward : body->forwards) {
+      if (forward.descriptor == 0) forward.most = kForwardedFileBytes;
     }
     if (strict_ && memory > 0) {
       for (LimitKind kind :

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number.h"
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/report.h"
@@ -15,6 +16,7 @@
 #include "client/hub_call.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
+#include "forward/shared_files.h"
 #include "node/process_executor.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -203,9 +205,16 @@ void LocalJob::MakeSession() {
   row_.ended.reset();
   row_.state = store::JobState::kRunning;
   settings_->check_patience = CheckPatience(settings_->cwd);
-  session_ = std::make_unique<RunSession>(*loop_, *store_,
-                                          RunSession::Job{id(), settings_, OfferOf(options_, here_),
-                                                          Epoch(row_.runs), options_.policy.halt});
+  auto files =
+      std::make_shared<forward::SharedFiles>(ForwardsLog(), settings_->cwd, forward::MostOpen());
+  auto forward = [files](const AttemptEnd& end, const OutputStream& pack) {
+    auto done = files->Deliver(fmt::format("{}", uint64_t{end.ref.index} + 1), pack);
+    return done ? done : Within("what the task forwards", done.error());
+  };
+  session_ = std::make_unique<RunSession>(
+      *loop_, *store_,
+      RunSession::Job{id(), settings_, OfferOf(options_, here_), Epoch(row_.runs),
+                      options_.policy.halt, std::move(forward)});
 }
 
 void LocalJob::PutRow() {
@@ -389,6 +398,19 @@ Status LocalJob::DeliverLate() {
   return DeliverMissing(late);
 }
 
+// What a killed run has appended for tasks that did not end.
+Status LocalJob::TakeBackForwards(cli::RunView& view) {
+  auto is_done = [this](std::string_view task) {
+    auto number = ReadNumber<uint64_t>(task);
+    auto state = number && *number > 0 ? engine().StateOf(id(), static_cast<TaskIndex>(*number - 1))
+                                       : std::nullopt;
+    return state == TaskState::kSucceeded;
+  };
+  return forward::SharedFiles::Recover(ForwardsLog(), is_done, [&](std::string text) {
+    view.OnNews(cli::Remark{std::move(text), true}, loop_->Now());
+  });
+}
+
 Status LocalJob::CompileTag() {
   if (options_.show.tag_text.empty()) return {};
   auto tag = MakeTag(options_.show.tag_text, *settings_);
@@ -458,6 +480,7 @@ Result<int> LocalJob::Run(bool resumed) {
   }
   auto view = MakeView(screen, resumed);
   if (!view) return std::unexpected(view.error());
+  if (auto status = TakeBackForwards(**view); !status) return std::unexpected(status.error());
 
   const os::CgroupPlaces& places = here_.machine.cgroups();
   os::SweepCgroups(places, kPatience);

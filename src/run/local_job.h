@@ -135,6 +135,8 @@ class LocalJob {
   Status CompileTexts();
   Status CompileTag();
   Status DeliverLate();
+  std::string ForwardsLog() const { return dir_.path() + "/forwards"; }
+  Status TakeBackForwards(cli::RunView& view);
   Result<std::unique_ptr<cli::RunView>> MakeView(cli::Screen& screen, bool resumed);
   void PutRow();
   void PutEnd();

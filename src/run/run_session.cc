@@ -26,9 +26,11 @@ RunSession::RunSession(os::RealLoop& loop, store::Store& store, Job job)
     : loop_(loop),
       job_(std::move(job)),
       channels_(transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop)),
+      deliverer_(loop, job_.forward),
+      to_node_(deliverer_.Over(std::move(channels_.first))),
       hub_(loop, store, *this, job_.epoch) {
   hub_.SetSettings(job_.id, job_.settings);
-  hub_.Connect(kThisNode, *channels_.first);
+  hub_.Connect(kThisNode, *to_node_);
 }
 
 RunSession::~RunSession() { loop_.Cancel(tick_); }

@@ -17,6 +17,7 @@
 
 #include "cli/view/run_view.h"
 #include "core/model/job.h"
+#include "forward/deliverer.h"
 #include "hub/hub.h"
 #include "node/node.h"
 #include "os/real_loop.h"
@@ -32,7 +33,8 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
     std::shared_ptr<const JobSettings> settings;
     Offer offer;
     Epoch epoch;
-    HaltRule halt;  // what its hold means for the exit code
+    HaltRule halt;                     // what its hold means for the exit code
+    forward::Deliverer::Work forward;  // what tasks forward
   };
   // `loop` and `store` outlive the session.
   RunSession(os::RealLoop& loop, store::Store& store, Job job);
@@ -104,6 +106,8 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   os::RealLoop& loop_;
   const Job job_;
   transport::InprocPair<wire::ToNode, wire::ToHub> channels_;
+  forward::Deliverer deliverer_;
+  const std::unique_ptr<hub::NodeChannel> to_node_;
   hub::Hub hub_;
   std::optional<node::Node> node_;
   node::Executor* executor_ = nullptr;

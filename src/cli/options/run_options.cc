@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "base/units.h"
 #include "cli/options/option_reader.h"
 #include "core/model/limits.h"
+#include "core/model/task_files.h"
+#include "format/forward.h"
 
 namespace spate::cli {
 namespace {
@@ -181,6 +184,8 @@ void ReadTask(OptionReader& in, const Words& words, RunOptions& options) {
   in.Text(Opt::kStderr, settings.stderr_pattern);
   settings.put_patterns = words.All(Opt::kPut);
   settings.get_patterns = words.All(Opt::kGet);
+  settings.forward_patterns = words.All(Opt::kForward);
+  settings.forward_file_patterns = words.All(Opt::kForwardFile);
   settings.measure_io = in.Has(Opt::kMeasureIo);
   settings.live_output = in.Has(Opt::kLineBuffer);
   in.Text(Opt::kName, settings.name);
@@ -204,14 +209,29 @@ Status CheckFiles(const RunOptions& options, Command command) {
                 "--put and --get are for nodes of a hub (spate run --hub, spate submit); here the "
                 "tasks have your files already");
   }
-  for (const auto& [patterns, name] :
-       {std::pair{&settings.put_patterns, "--put"}, {&settings.get_patterns, "--get"}}) {
-    if (patterns->size() > kLimits.file_options) {
+  struct Files {
+    const std::vector<std::string>& patterns;
+    const char* option;
+    std::function<Status(const std::string&)> check;
+  };
+  auto pipe = [](const std::string& text) -> Status {
+    auto parsed = format::ParsePipeForward(text);
+    return parsed ? Status() : std::unexpected(parsed.error());
+  };
+  auto file = [](const std::string& text) -> Status {
+    auto parsed = format::ParseFileForward(text);
+    return parsed ? Status() : std::unexpected(parsed.error());
+  };
+  for (const Files& each : {Files{settings.put_patterns, "--put", CheckTaskFileName},
+                            Files{settings.get_patterns, "--get", CheckTaskFileName},
+                            Files{settings.forward_patterns, "--forward", pipe},
+                            Files{settings.forward_file_patterns, "--forward-file", file}}) {
+    if (each.patterns.size() > kLimits.file_options) {
       return Fail(ErrorKind::kInvalid,
-                  fmt::format("{} is given more than {} times", name, kLimits.file_options));
+                  fmt::format("{} is given more than {} times", each.option, kLimits.file_options));
     }
-    for (const std::string& pattern : *patterns) {
-      if (auto sound = CheckTaskFileName(pattern); !sound) return Within(name, sound.error());
+    for (const std::string& pattern : each.patterns) {
+      if (auto sound = each.check(pattern); !sound) return Within(each.option, sound.error());
     }
   }
   return {};

@@ -288,6 +288,25 @@ constexpr OptionDef kOptions[] = {
              "The hub keeps it; run --hub and submit --wait write it when the job has ended, and "
              "spate job get does later. 16 MB at most, and 64 MB for a task.",
      .repeat = true},
+    {.id = Opt::kForward,
+     .names = "forward",
+     .argument = "VAR=FILE",
+     .group = Group::kTask,
+     .commands = Bit(Command::kRun) | Bit(Command::kSubmit),
+     .help = "append what a task writes to descriptor $VAR to FILE",
+     .more = "As in --forward OUT=all.csv -- 'echo {} >&$OUT'. All data of a task comes at once, "
+             "and if it has succeeded; tasks do not get in each other's way. May hold "
+             "placeholders. With a hub, run --hub, submit --wait and spate job get write it.",
+     .repeat = true},
+    {.id = Opt::kForwardFile,
+     .names = "forward-file",
+     .argument = "SRC=FILE",
+     .group = Group::kTask,
+     .commands = Bit(Command::kRun) | Bit(Command::kSubmit),
+     .help = "append the file SRC of a task to FILE, and remove SRC",
+     .more = "As --forward, of what is in SRC when the task has ended; a file that is not there "
+             "counts as empty.",
+     .repeat = true},
     {.id = Opt::kMeasureIo,
      .names = "measure-io",
      .group = Group::kTask,

@@ -152,6 +152,8 @@ enum class Opt : uint8_t {
   kStderr,
   kPut,
   kGet,
+  kForward,
+  kForwardFile,
   kMeasureIo,
   // Output.
   kKeepOrder,

@@ -63,6 +63,7 @@ class GraphLoader {
     list.runs = std::move(table_.runs());
     list.places = std::move(table_.places());
     list.edges = std::move(dag.edges);
+    list.forwards = forwards_;
     list.known_tasks = static_cast<uint32_t>(known_.size());
     list.rows = [text, rows](const RowVisitor& visit) {
       for (std::string_view row : *rows) visit(row);
@@ -73,9 +74,19 @@ class GraphLoader {
  private:
   void Add(const format::DagEntry& entry) {
     auto place = [&] { return fmt::format("{}:{}", name_, entry.line); };
-    if (!entry.task.pipe_forwards.empty() || !entry.task.file_forwards.empty()) {
-      problems_.Add(fmt::format("{}: task {} forwards data (-f, -F), which runs do not do yet",
-                                place(), EscapeForScreen(entry.task.name)));
+    for (const format::Forward& pipe : entry.task.pipe_forwards) {
+      if (auto sound = format::CheckVariable(pipe.from); !sound) {
+        problems_.Add(fmt::format("{}: -f: {}", place(), sound.error().message));
+      }
+    }
+    forwards_ |= !entry.task.pipe_forwards.empty() || !entry.task.file_forwards.empty();
+    for (const auto* forwards : {&entry.task.pipe_forwards, &entry.task.file_forwards}) {
+      for (const format::Forward& forward : *forwards) {
+        if (!forward.from.empty() && !forward.to.empty()) continue;
+        problems_.Add(fmt::format("{}: task {} forwards nothing, or to nowhere: '{}={}'", place(),
+                                  EscapeForScreen(entry.task.name), EscapeForScreen(forward.from),
+                                  EscapeForScreen(forward.to)));
+      }
     }
     if (auto argv = format::CheckArgv(entry.task.argv); !argv) {
       problems_.Add(fmt::format("{}: {}", place(), argv.error().message));
@@ -97,6 +108,7 @@ class GraphLoader {
   const std::vector<std::string> known_;
   TaskIndex index_ = 0;
   RequestTable table_;
+  bool forwards_ = false;
   bool too_many_ = false;  // needs, and told
   Problems problems_;
 };

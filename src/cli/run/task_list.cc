@@ -76,6 +76,7 @@ class ListLoader {
     list.requests = std::move(table_.requests());
     list.runs = std::move(table_.runs());
     list.places = std::move(table_.places());
+    list.forwards = forwards_;
     list.rows = [text = std::shared_ptr<const RowText>(text_)](const RowVisitor& visit) {
       uint64_t start = 0;
       for (uint64_t end : text->ends) {
@@ -101,6 +102,7 @@ class ListLoader {
       return;
     }
     const format::ListLine& line = *entry.parsed;
+    forwards_ |= !line.pipe_forwards.empty();
     graph_.Add(static_cast<TaskIndex>(text_->ends.size()), line, place, problems_);
     // What other tasks make is not there yet.
     if (context_.run_input_checks && !line.checks.empty() && line.after.empty()) {
@@ -123,6 +125,7 @@ class ListLoader {
   std::shared_ptr<RowText> text_ = std::make_shared<RowText>();
   RequestTable table_;
   ListGraph graph_;
+  bool forwards_ = false;
   bool too_many_ = false;  // needs, and told
   Problems problems_;
 };

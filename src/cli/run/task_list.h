@@ -24,6 +24,7 @@ struct TaskList {
   std::vector<RequestRun> runs;
   std::vector<std::string> places;  // places[r]: where request r first stands, "jobs.lst:12"
   std::vector<Edge> edges;          // those of a parent are neighbours
+  bool forwards = false;            // some of its rows do, by themselves
   uint32_t known_tasks = 0;         // in the edges the tasks of this list come after so many
 };
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/number.h"
+#include "client/collecting.h"
 #include "doors/parasol/client/results_lines.h"
 #include "doors/parasol/client/site_setting.h"
 #include "format/lines.h"
@@ -23,45 +23,15 @@ namespace spate::parasol {
 namespace {
 
 constexpr const char* kEntry = "__para-results";
-constexpr size_t kPlaceMost = 4096;
-constexpr Duration kLockPause = Duration::Millis(10);
 constexpr Duration kLockPatience = Duration::Seconds(60);
+constexpr Duration kFollowerPause = Duration::Millis(10);
 constexpr Duration kFollowerPatience = Duration::Seconds(2);
 constexpr Duration kCatchUpEvery = Duration::Millis(500);
 constexpr Duration kFirstPause = Duration::Millis(200);
 constexpr Duration kLongestPause = Duration::Seconds(30);
 constexpr Duration kHubAwayMost = Duration::Seconds(24 * 3600);
 
-// How far the results are: all ends of the hub's job `created` up to `position` are within the
-// first `bytes`.
-struct Place {
-  uint64_t position = 0;
-  int64_t created = 0;
-  uint64_t bytes = 0;
-};
-
-std::string Text(const Place& place) {
-  return fmt::format("position {} created {} bytes {}\n", place.position, place.created,
-                     place.bytes);
-}
-
-std::vector<std::string_view> WordsOf(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (auto word = format::TakeWord(&text); !word.empty(); word = format::TakeWord(&text)) {
-    words.push_back(word);
-  }
-  return words;
-}
-
-// What cannot be read is the beginning: lines that are there are not written again.
-Place ReadPlace(std::string_view text) {
-  auto words = WordsOf(text);
-  if (words.size() != 6) return {};
-  auto position = ReadNumber<uint64_t>(words[1]);
-  auto created = ReadNumber<int64_t>(words[3]);
-  auto bytes = ReadNumber<uint64_t>(words[5]);
-  return position && created && bytes ? Place{*position, *created, *bytes} : Place{};
-}
+using client::Place;
 
 std::string_view IdOf(std::string_view line) {
   format::TakeWord(&line);  // status and host
@@ -101,7 +71,7 @@ class ResultsFile {
 
 Result<ResultsFile> ResultsFile::Open(const ParaState& state, Missing missing) {
   ResultsFile file(state);
-  file.place_ = ReadPlace(os::ReadFile(file.place_path_, kPlaceMost).value_or(""));
+  file.place_ = client::ReadPlace(file.place_path_);
   bool removed = file.place_.bytes > 0 && !os::Exists(file.path_);
   if (removed && missing == Missing::kStays) {
     return Fail(ErrorKind::kNotFound, "the results were removed");
@@ -157,19 +127,12 @@ Status ResultsFile::Finish(uint64_t position, int64_t created) {
     if (auto synced = os::Fsync(file_.get(), path_); !synced) return synced;
   }
   begin_ = end_;
-  return os::WriteFile(place_path_, Text({position, created, end_}));
+  return os::WriteFile(place_path_, client::FormatPlace({position, created, end_}));
 }
 
 Result<os::FileLock> LockResults(BatchLink& link) {
   if (auto made = link.state().Make(); !made) return std::unexpected(std::move(made.error()));
-  std::string path = link.state().Writer();
-  Instant last = link.loop().Now() + kLockPatience;
-  for (;;) {
-    auto lock = os::FileLock::TryLock(path, fmt::format("process {}", os::OwnPid()));
-    bool again = !lock && lock.error().kind == ErrorKind::kBusy && link.loop().Now() < last;
-    if (!again || link.call().interrupted()) return lock;
-    link.call().Pause(kLockPause);
-  }
+  return client::AwaitLock(link.call(), link.loop(), link.state().Writer(), kLockPatience);
 }
 
 Status CatchUp(BatchLink& link, Missing missing) {
@@ -363,7 +326,7 @@ void AwaitFollower(BatchLink& link) {
   while (link.loop().Now() < last && !link.call().interrupted()) {
     auto held = os::FileLock::IsHeld(path);
     if (!held || !*held) return;
-    link.call().Pause(kLockPause);
+    link.call().Pause(kFollowerPause);
   }
 }
 

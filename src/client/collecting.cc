@@ -1,0 +1,57 @@
+#include "client/collecting.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "base/number.h"
+#include "os/process.h"
+
+namespace spate::client {
+namespace {
+
+constexpr size_t kPlaceMost = 4096;
+constexpr Duration kLockPause = Duration::Millis(10);
+
+// The number behind "NAME " at the beginning of `text`, which loses both.
+template <typename Number>
+std::optional<Number> TakeNumber(std::string_view& text, std::string_view name) {
+  if (!text.starts_with(name)) return std::nullopt;
+  text.remove_prefix(name.size());
+  size_t end = text.find_first_of(" \n");
+  if (end == std::string_view::npos) return std::nullopt;
+  auto number = ReadNumber<Number>(text.substr(0, end));
+  text.remove_prefix(end + 1);
+  return number;
+}
+
+}  // namespace
+
+std::string FormatPlace(const Place& place) {
+  return fmt::format("position {} created {} bytes {}\n", place.position, place.created,
+                     place.bytes);
+}
+
+Place ReadPlace(const std::string& path) {
+  auto text = os::ReadFile(path, kPlaceMost);
+  if (!text) return {};
+  std::string_view rest = *text;
+  auto position = TakeNumber<uint64_t>(rest, "position ");
+  auto created = TakeNumber<int64_t>(rest, "created ");
+  auto bytes = TakeNumber<uint64_t>(rest, "bytes ");
+  return position && created && bytes ? Place{*position, *created, *bytes} : Place{};
+}
+
+Result<os::FileLock> AwaitLock(HubCall& call, os::RealLoop& loop, const std::string& path,
+                               Duration patience) {
+  const Instant last = loop.Now() + patience;
+  for (;;) {
+    auto lock = os::FileLock::TryLock(path, fmt::format("process {}", os::OwnPid()));
+    bool again = !lock && lock.error().kind == ErrorKind::kBusy && loop.Now() < last;
+    if (!again || call.interrupted()) return lock;
+    call.Pause(kLockPause);
+  }
+}
+
+}  // namespace spate::client

@@ -3,8 +3,8 @@
 #include <ranges>
 #include <utility>
 
-#include "core/model/task_files.h"
 #include "history/call.h"
+#include "history/pack_part.h"
 #include "history/pick.h"
 #include "history/task_texts.h"
 #include "os/real_loop.h"
@@ -105,33 +105,15 @@ void Teller::TellStream(const store::AttemptEntry& attempt, Stream stream) {
   }
 }
 
-// Names are those that the submitter has given: a node cannot bring anything else.
 void Teller::TellFiles(const store::AttemptEntry& attempt) {
   if (attempt.kept.files_bytes == 0) return;
   const AttemptRef& ref = attempt.record.end.ref;
-  auto body = texts_->Body(ref.index, attempt.record.end.slot);
-  std::vector<std::string> names = body ? body->gets : std::vector<std::string>();
-  auto put = [&](std::string_view bytes) -> Status {
+  PackPart part(*texts_, attempt, PackPart::Of::kGets, [&](std::string_view bytes) {
     if (status_) status_ = PutBytes(call_, ref, Stream::kFiles, bytes);
-    return {};
-  };
-  PackReader pack({.begin = [&](const PackedFile& file) -> Status {
-                     if (std::ranges::find(names, file.name) == names.end()) {
-                       return Fail(ErrorKind::kCorrupt,
-                                   "a file that was not asked for is not written");
-                     }
-                     std::string head;
-                     AppendPackedFile(head, file);
-                     return put(head);
-                   },
-                   .bytes = put,
-                   .end = []() -> Status { return {}; }});
-  Status taken;
-  auto read = history_->ReadOutput(attempt, Stream::kFiles, [&](std::string_view bytes, uint64_t) {
-    if (taken) taken = pack.Feed(bytes);
   });
-  if (!read) taken = std::unexpected(read.error());
-  if (taken && !pack.whole()) taken = Fail(ErrorKind::kCorrupt, "its files are not whole");
+  auto read = history_->ReadOutput(attempt, Stream::kFiles,
+                                   [&](std::string_view bytes, uint64_t) { part.Feed(bytes); });
+  Status taken = read ? part.Finish() : std::unexpected(read.error());
   if (taken) return;
   OutputFacts damaged = PieceOf(ref, Stream::kFiles, What::kDamaged);
   damaged.text = taken.error().message;

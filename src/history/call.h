@@ -30,6 +30,8 @@ Status Answer(const Call& call, const wire::LookAtGraph& asked);
 // What they wrote (answer_output.cc).
 Status Answer(const Call& call, const wire::ReadOutput& asked);
 Status Answer(const Call& call, const wire::TailOutput& asked);
+// What they forward (answer_forwards.cc).
+Status Answer(const Call& call, const wire::ReadForwards& asked);
 // Rows, ends and sums for programs (answer_rows.cc).
 Status Answer(const Call& call, const wire::ReadRows& asked);
 Status Answer(const Call& call, const wire::ListEnds& asked);

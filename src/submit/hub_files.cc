@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "os/own_dir.h"
 #include "os/process.h"
 #include "os/terminal.h"
+#include "submit/collector.h"
 
 namespace spate::submit {
 namespace {
@@ -72,6 +74,30 @@ Result<std::set<std::string>> NamesOf(const cli::TaskList& tasks, const JobSetti
   });
   if (!status) return std::unexpected(status.error());
   return names;
+}
+
+// Whoever collects them later writes nowhere else, whatever a hub may say.
+Status CheckForwards(const cli::TaskList& tasks, const JobSettings& settings) {
+  auto compiled = format::CompileJob(settings, JobId(1));
+  if (!compiled) return std::unexpected(compiled.error());
+  Status status;
+  TaskIndex index = 0;
+  tasks.rows([&](std::string_view row) {
+    if (!status) return;
+    auto body = format::Expand(*compiled, row, index++, 1);
+    if (!body) {
+      status = std::unexpected(body.error());
+      return;
+    }
+    for (const TaskForward& forward : body->forwards) {
+      if (CheckTaskFileName(forward.to)) continue;
+      status = Fail(ErrorKind::kInvalid,
+                    fmt::format("task {} forwards to '{}': with a hub that is a file below the "
+                                "job's folder, by a relative path without '..'",
+                                index, EscapeForScreen(forward.to)));
+    }
+  });
+  return status;
 }
 
 Result<std::string> ReadOne(const std::string& path, uint32_t& mode) {
@@ -133,6 +159,7 @@ class Unpacker {
 };
 
 Status Unpacker::Begin(const PackedFile& file) {
+  if (IsForward(file)) return Fail(ErrorKind::kCorrupt, "a file of a task is not in its folder");
   if (!names_.insert(file.name).second) {
     ++doubles_;
     fmt::print(stderr,
@@ -166,33 +193,78 @@ Status Unpacker::End() {
   return Within(shown_, done.error());
 }
 
-// One question, as it comes; the exit code.
-Result<int> Fetch(client::HubCall& call, const std::string& job, const std::string& folder,
-                  const std::string& reach) {
-  auto tasks = cli::SelectTasks({&job, 1});
-  if (!tasks) return std::unexpected(tasks.error());
-  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
-  Unpacker unpacker(folder);
+struct Fetched {
   int code = cli::kExitSuccess;
-  wire::ReadOutput question{std::move(*tasks), ~0u, wire::Streams::kFiles};
+  bool any = false;
+};
+// One question, as it comes.
+Result<Fetched> Fetch(client::HubCall& call, const std::vector<wire::TaskPick>& tasks,
+                      const std::string& folder) {
+  Unpacker unpacker(folder);
+  Fetched fetched;
+  wire::ReadOutput question{tasks, ~0u, wire::Streams::kFiles};
   auto told = client::Ask(call, std::move(question), [&](const OutputFacts& piece) -> Status {
     if (piece.what == OutputFacts::What::kDamaged) {
-      code = cli::kExitCouldNotRun;
+      fetched.code = cli::kExitCouldNotRun;
       fmt::print(stderr, "spate: {}: {}\n", cli::TaskId(piece.job, piece.index), piece.text);
     }
     bool bytes = piece.what == OutputFacts::What::kBytes;
     return bytes ? unpacker.Feed(piece.text) : Status();
   });
-  if (!told) {
-    return Fail(told.error().kind, cli::Reaching(std::move(told.error().message), reach));
+  if (!told) return std::unexpected(std::move(told.error()));
+  fetched.any = !unpacker.empty();
+  if (fetched.code == cli::kExitSuccess && unpacker.doubles() > 0) {
+    fetched.code = cli::kExitTasksFailed;
   }
-  if (unpacker.empty() && code == cli::kExitSuccess) {
+  return fetched;
+}
+
+// The same of what is forwarded.
+Status Collect(client::HubCall& call, const HubSetting& setting, JobId job,
+               const std::string& folder, Fetched& fetched) {
+  auto collected = CollectForwards(call, setting, job, folder);
+  if (!collected) return std::unexpected(std::move(collected.error()));
+  fetched.any |= collected->tasks > 0;
+  if (collected->damaged > 0) fetched.code = cli::kExitCouldNotRun;
+  return {};
+}
+
+// The one job that was named, and not some of its tasks: what is forwarded is appended in the order
+// in which all of them ended.
+Result<std::optional<JobId>> WholeJobOf(client::HubCall& call, const wire::TaskPick& pick) {
+  const JobSelector& jobs = pick.jobs;
+  const bool one = jobs.ranges.size() == 1 && jobs.ranges.front().first == jobs.ranges.front().last;
+  if (one && !jobs.last && !jobs.all) return JobId(jobs.ranges.front().first);
+  if (!jobs.last || !jobs.ranges.empty() || jobs.all) return std::nullopt;
+  TasksOfJob last;
+  last.all = true;
+  auto found = client::AskOne(call, wire::FindTasks{{last}});
+  if (!found) return std::unexpected(std::move(found.error()));
+  for (const TasksOfJob& each : found->tasks) {
+    if (each.job) return JobId(*each.job);
+  }
+  return std::nullopt;
+}
+
+Result<int> GetFrom(client::HubCall& call, const HubSetting& setting, const std::string& job,
+                    const std::string& folder) {
+  auto tasks = cli::SelectTasks({&job, 1});
+  if (!tasks) return std::unexpected(tasks.error());
+  auto fetched = Fetch(call, *tasks, folder);
+  if (!fetched) return std::unexpected(std::move(fetched.error()));
+  auto whole = WholeJobOf(call, tasks->front());
+  if (!whole) return std::unexpected(std::move(whole.error()));
+  if (*whole) {
+    auto done = Collect(call, setting, **whole, folder, *fetched);
+    if (!done) return std::unexpected(done.error());
+  }
+  if (!fetched->any && fetched->code == cli::kExitSuccess) {
     fmt::print(stderr,
-               "spate: no files have come home: they do with --get of submit, when a task has "
-               "ended; see: spate job info{} {}\n",
-               reach, EscapeForScreen(job));
+               "spate: nothing new has come home: files do with --get and --forward of submit, "
+               "when a task has ended; see: spate job info{} {}\n",
+               setting.reach, EscapeForScreen(job));
   }
-  return code == cli::kExitSuccess && unpacker.doubles() > 0 ? cli::kExitTasksFailed : code;
+  return fetched->code;
 }
 
 Result<int> Get(const cli::Invocation& invocation) {
@@ -202,15 +274,26 @@ Result<int> Get(const cli::Invocation& invocation) {
   std::string folder = words.size() > 1 ? words[1] : ".";
   if (auto made = os::MakeDirs(folder); !made) return std::unexpected(made.error());
   client::HubCall call(*setting->loop, setting->target);
-  return Fetch(call, words.empty() ? "last" : words[0], folder, setting->reach);
+  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  auto code = GetFrom(call, *setting, words.empty() ? "last" : words[0], folder);
+  if (code) return code;
+  return Fail(code.error().kind, cli::Reaching(std::move(code.error().message), setting->reach));
 }
 
 }  // namespace
+
+bool HasForwards(const cli::TaskList& tasks, const JobSettings& settings) {
+  return tasks.forwards || !settings.forward_patterns.empty() ||
+         !settings.forward_file_patterns.empty();
+}
 
 Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettings& settings) {
   std::vector<std::string> pieces;
   if (auto sound = CheckPatterns(settings, tasks.count); !sound) {
     return std::unexpected(sound.error());
+  }
+  if (HasForwards(tasks, settings)) {
+    if (auto sound = CheckForwards(tasks, settings); !sound) return std::unexpected(sound.error());
   }
   if (settings.put_patterns.empty()) return pieces;
   auto names = NamesOf(tasks, settings);
@@ -242,15 +325,26 @@ Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettin
   return pieces;
 }
 
-Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code,
-                      const std::string& reach) {
+Result<int> BringHome(client::HubCall& call, const HubSetting& setting,
+                      const Submission& submission, JobId job, int code) {
   bool ended = code == cli::kExitSuccess || code == cli::kExitTasksFailed;
   const JobSettings& settings = *submission.head.settings;
-  if (!ended || settings.get_patterns.empty()) return code;
-  auto fetched = Fetch(call, fmt::format("{}", job.value), settings.cwd, reach);
-  if (fetched && *fetched == cli::kExitSuccess) return code;
-  fmt::print(stderr, "spate: {}to fetch the files of job {}: spate job get{} {}\n",
-             fetched ? "" : fetched.error().message + "; ", job.value, reach, job.value);
+  if (!ended || (settings.get_patterns.empty() && !submission.forwards)) return code;
+  Result<Fetched> fetched = Fetched();
+  auto connected = call.Connect();
+  if (!connected) fetched = std::unexpected(connected.error());
+  if (fetched && !settings.get_patterns.empty()) {
+    wire::TaskPick all;
+    all.tasks.push_back({.job = job.value, .all = true, .ranges = {}, .names = {}});
+    fetched = Fetch(call, {std::move(all)}, settings.cwd);
+  }
+  if (fetched && submission.forwards) {
+    auto done = Collect(call, setting, job, settings.cwd, *fetched);
+    if (!done) fetched = std::unexpected(done.error());
+  }
+  if (fetched && fetched->code == cli::kExitSuccess) return code;
+  fmt::print(stderr, "spate: {}to fetch what job {} has brought: spate job get{} {}\n",
+             fetched ? "" : fetched.error().message + "; ", job.value, setting.reach, job.value);
   return cli::kExitCouldNotRun;
 }
 

@@ -13,15 +13,18 @@
 
 namespace spate::submit {
 
+// Whether any of the tasks may forward something.
+bool HasForwards(const cli::TaskList& tasks, const JobSettings& settings);
+
 // Reads the files that --put names for any of the tasks, below the job's folder, and notes them in
 // the settings. The pieces of their contents, each content once. Errors (kInvalid, and those of
 // the files) name the file.
 Result<std::vector<std::string>> ReadFiles(const cli::TaskList& tasks, JobSettings& settings);
 
-// After a job that was waited for: writes what its tasks brought home, below its folder. `code`,
-// unless that failed or the job goes on.
-Result<int> BringHome(client::HubCall& call, const Submission& submission, JobId job, int code,
-                      const std::string& reach);
+// After a job that was waited for: writes what its tasks brought home, below its folder, and
+// appends what they forward. `code`, unless that failed or the job goes on.
+Result<int> BringHome(client::HubCall& call, const HubSetting& setting,
+                      const Submission& submission, JobId job, int code);
 
 // `spate job get`
 int GetFiles(const cli::Invocation& invocation);

@@ -163,6 +163,15 @@ Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submissi
   }
 }
 
+// Nodes that do not know it are passed over.
+void NeedFeature(std::vector<TaskClass>& requests, std::string_view feature) {
+  const std::string label = kFeatureMark + std::string(feature);
+  for (TaskClass& request : requests) {
+    std::vector<std::string>& labels = request.needs.labels;
+    labels.insert(std::ranges::lower_bound(labels, label), label);
+  }
+}
+
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
                                   const std::vector<std::string>& argv, KnownNames known) {
@@ -175,6 +184,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   auto pieces = ReadFiles(made.tasks, *settings);
   if (!pieces) return std::unexpected(pieces.error());
   made.pieces = std::move(*pieces);
+  made.forwards = HasForwards(made.tasks, *settings);
   wire::Submit& head = made.head;
   head.submission = NewSubmission(setting.here, setting.loop->Now());
   head.settings = std::make_shared<const JobSettings>(std::move(*settings));
@@ -192,6 +202,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   head.open = options.open;
   made.end.count = made.tasks.count;
   made.end.requests = made.tasks.requests;
+  if (made.forwards) NeedFeature(made.end.requests, "forwards");
   made.end.runs = made.tasks.runs;
   made.end.known_tasks = made.tasks.known_tasks;
   return made;
@@ -333,7 +344,7 @@ Result<int> Submit(const cli::Invocation& invocation) {
   if (!accepted) return std::unexpected(accepted.error());
   if (invocation.words.command == cli::Command::kRun) {
     auto code = FollowJob(call, *setting, *options, *submission, accepted->job);
-    return code ? BringHome(call, *submission, accepted->job, *code, setting->reach) : code;
+    return code ? BringHome(call, *setting, *submission, accepted->job, *code) : code;
   }
   submission->pieces = {};
   submission->tasks = {};
@@ -348,7 +359,7 @@ Result<int> Submit(const cli::Invocation& invocation) {
     WaitOptions how{options->progress, options->run.show.form == cli::OutputForm::kQuiet,
                     options->run.policy.halt, setting->reach};
     auto code = Waiter(call, loop, setting->here, std::move(how)).Wait(accepted->job, true);
-    return code ? BringHome(call, *submission, accepted->job, *code, setting->reach) : code;
+    return code ? BringHome(call, *setting, *submission, accepted->job, *code) : code;
   }
   if (options->run.show.form == cli::OutputForm::kHuman) {
     std::string why =

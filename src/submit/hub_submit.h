@@ -21,6 +21,7 @@ struct Submission {
   wire::Submit head;
   std::vector<std::string> pieces;  // of the files that it brings along
   cli::TaskList tasks;
+  bool forwards = false;  // some of its tasks do
   wire::SubmitEnd end;
 };
 

@@ -120,6 +120,8 @@ inline JobSettings AnySettings() {
   s.user = AnyText();
   s.umask = *rc::gen::inRange(-1, 0777 + 1);
   s.put_patterns = AnyTexts();
+  s.forward_patterns = AnyTexts();
+  s.forward_file_patterns = AnyTexts();
   s.get_patterns = AnyTexts();
   for (const char* name : {"a", "b/c d"}) {
     if (!AnyFlag()) continue;
@@ -245,16 +247,18 @@ inline ToHub AnyToHub(size_t kind) {
 inline bool Same(const JobSettings& x, const JobSettings& y) {
   const auto& [name, cwd, row_kind, command, value_names, record_values, has_source, repeat_context,
                replace, shell, environment, stdin_pattern, stdout_pattern, stderr_pattern,
-               put_patterns, get_patterns, puts, user, umask, nice, measure_io, live_output,
-               time_limit, time_limit_percent, warn_time, kill_grace, start_delay, min_free_memory,
-               max_load, check_patience] = x;
+               put_patterns, get_patterns, forward_patterns, forward_file_patterns, puts, user,
+               umask, nice, measure_io, live_output, time_limit, time_limit_percent, warn_time,
+               kill_grace, start_delay, min_free_memory, max_load, check_patience] = x;
   return name == y.name && cwd == y.cwd && row_kind == y.row_kind && command == y.command &&
          value_names == y.value_names && record_values == y.record_values &&
          has_source == y.has_source && repeat_context == y.repeat_context && replace == y.replace &&
          shell == y.shell && environment == y.environment && stdin_pattern == y.stdin_pattern &&
          stdout_pattern == y.stdout_pattern && stderr_pattern == y.stderr_pattern &&
-         put_patterns == y.put_patterns && get_patterns == y.get_patterns && puts == y.puts &&
-         user == y.user && umask == y.umask && nice == y.nice && measure_io == y.measure_io &&
+         put_patterns == y.put_patterns && get_patterns == y.get_patterns &&
+         forward_patterns == y.forward_patterns &&
+         forward_file_patterns == y.forward_file_patterns && puts == y.puts && user == y.user &&
+         umask == y.umask && nice == y.nice && measure_io == y.measure_io &&
          live_output == y.live_output && time_limit == y.time_limit &&
          time_limit_percent == y.time_limit_percent && warn_time == y.warn_time &&
          kill_grace == y.kill_grace && start_delay == y.start_delay &&

@@ -81,11 +81,12 @@ void Check(FieldReader& in, const JobSettings& settings) {
   if (!std::isfinite(settings.max_load) || settings.max_load < 0) {
     in.Defect("max_load", "is out of range");
   }
-  if (settings.put_patterns.size() > kLimits.file_options) {
-    in.Defect("put_patterns", "has too many texts");
-  }
-  if (settings.get_patterns.size() > kLimits.file_options) {
-    in.Defect("get_patterns", "has too many texts");
+  for (const auto& [patterns, name] :
+       {std::pair{&settings.put_patterns, "put_patterns"},
+        {&settings.get_patterns, "get_patterns"},
+        {&settings.forward_patterns, "forward_patterns"},
+        {&settings.forward_file_patterns, "forward_file_patterns"}}) {
+    if (patterns->size() > kLimits.file_options) in.Defect(name, "has too many texts");
   }
   CheckPuts(in, settings.puts);
 }

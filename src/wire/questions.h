@@ -417,6 +417,21 @@ struct FindTasks {
   }
 };
 
+// What the tasks of a job have forwarded, in the order in which their ends became durable.
+struct ReadForwards {
+  static constexpr uint32_t kNumber = 52;
+  using Answer = ForwardFacts;
+  JobId job;
+  uint64_t after = 0;  // as of ListEnds
+  Instant created;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "after", self.after);
+    visit(3, "created", self.created);
+  }
+};
+
 // ---- Changes -----------------------------------------------------------------------------------
 
 // For administrators.
@@ -649,11 +664,11 @@ struct UnknownQuestion {
   static void Fields(Self&, Visit&&) {}
 };
 
-using Question =
-    std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
-                 ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
-                 ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
-                 LookAtGraph, FindTasks, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser,
-                 ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts>;
+using Question = std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers,
+                              ListAccess, ExplainTasks, LookAtJobs, ListJobs, DescribeJobs,
+                              ListTasks, DescribeTasks, ReadOutput, TailOutput, SumUse, LookAtWork,
+                              AskNode, ReadRows, ListEnds, SumJobs, LookAtGraph, FindTasks,
+                              ReadForwards, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser,
+                              ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts>;
 
 }  // namespace spate::wire

@@ -1,0 +1,80 @@
+// What the tasks of a job have forwarded, for whoever appends it to the files that they share.
+#include <algorithm>
+#include <utility>
+
+#include "history/call.h"
+#include "history/pack_part.h"
+#include "history/task_texts.h"
+#include "store/sqlite/tail.h"
+
+namespace spate::history {
+namespace {
+
+using What = ForwardFacts::What;
+
+constexpr size_t kEndsAtOnce = 256;
+constexpr size_t kBlock = 256 << 10;
+
+class ForwardTeller {
+ public:
+  ForwardTeller(const Call& call, store::History& history, store::Tail& tail)
+      : call_(call), texts_(call.source, history), tail_(tail) {}
+
+  Status Tell(const wire::ReadForwards& asked, Instant created) {
+    ForwardFacts last{.what = What::kEnd, .text = {}, .position = asked.after, .created = created};
+    if (asked.created != created) last.position = 0;
+    for (bool more = true; more && status_;) {
+      auto news = tail_.Read(last.position, kEndsAtOnce);
+      if (!news) return std::unexpected(std::move(news.error()));
+      for (const store::Tail::End& end : news->ends) {
+        const AttemptEnd& attempt = end.attempt.record.end;
+        if (attempt.cause == Cause::kSuccess && end.attempt.kept.files_bytes > 0) TellTask(end);
+      }
+      last.position = std::max(last.position, news->seq);
+      more = news->more;
+    }
+    Put(last);
+    return status_;
+  }
+
+ private:
+  void Put(const ForwardFacts& facts) {
+    if (status_) status_ = call_.Put(facts);
+  }
+  void TellTask(const store::Tail::End& end) {
+    ForwardFacts piece{.index = end.attempt.record.end.ref.index, .text = {}};
+    PackPart part(texts_, end.attempt, PackPart::Of::kForwards, [&](std::string_view bytes) {
+      for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kBlock))) {
+        piece.text = bytes.substr(0, kBlock);
+        Put(piece);
+      }
+    });
+    auto read = tail_.ReadOutput(end.attempt, store::Stream::kFiles,
+                                 [&](std::string_view bytes, uint64_t) { part.Feed(bytes); });
+    Status taken = read ? part.Finish() : std::unexpected(read.error());
+    piece.what = taken ? What::kTask : What::kDamaged;
+    piece.text = taken ? "" : taken.error().message;
+    piece.position = end.seq;
+    Put(piece);
+  }
+
+  const Call& call_;
+  TaskTexts texts_;
+  store::Tail& tail_;
+  Status status_;
+};
+
+}  // namespace
+
+Status Answer(const Call& call, const wire::ReadForwards& asked) {
+  if (!call.source.on_hub()) return Fail(ErrorKind::kInvalid, "only a hub tells that");
+  auto history = call.source.Open(asked.job.value);
+  if (!history) return std::unexpected(std::move(history.error()));
+  auto summary = store::SummarizeJob(call.source.place, asked.job.value);
+  if (!summary) return std::unexpected(std::move(summary.error()));
+  auto tail = store::Tail::Open(call.source.place.dir, asked.job);
+  if (!tail) return std::unexpected(std::move(tail.error()));
+  return ForwardTeller(call, *history, *tail).Tell(asked, summary->row.created);
+}
+
+}  // namespace spate::history

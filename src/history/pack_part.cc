@@ -1,0 +1,46 @@
+#include "history/pack_part.h"
+
+#include <utility>
+
+namespace spate::history {
+
+PackPart::PackPart(TaskTexts& texts, const store::AttemptEntry& attempt, Of part,
+                   std::function<void(std::string_view)> put)
+    : part_(part),
+      put_(std::move(put)),
+      pack_({.begin = [this](const PackedFile& file) { return Begin(file); },
+             .bytes = [this](std::string_view bytes) -> Status {
+               if (passes_) put_(bytes);
+               return {};
+             },
+             .end = []() -> Status { return {}; }}) {
+  const AttemptEnd& end = attempt.record.end;
+  auto body = texts.Body(end.ref.index, end.slot);
+  if (!body) return;
+  names_.insert(body->gets.begin(), body->gets.end());
+  if (end.cause != Cause::kSuccess) return;
+  for (const TaskForward& forward : body->forwards) names_.insert("/" + forward.to);
+}
+
+Status PackPart::Begin(const PackedFile& file) {
+  if (!names_.contains(file.name)) {
+    return Fail(ErrorKind::kCorrupt, "a file that was not asked for is not written");
+  }
+  passes_ = IsForward(file) == (part_ == Of::kForwards);
+  if (!passes_) return {};
+  std::string head;
+  AppendPackedFile(head, file);
+  put_(head);
+  return {};
+}
+
+void PackPart::Feed(std::string_view bytes) {
+  if (status_) status_ = pack_.Feed(bytes);
+}
+
+Status PackPart::Finish() const {
+  if (!status_ || pack_.whole()) return status_;
+  return Fail(ErrorKind::kCorrupt, "its files are not whole");
+}
+
+}  // namespace spate::history

@@ -91,8 +91,7 @@ def test_a_graph_is_refused_whole(place: Place):
             ("TASK A true\nEDGE A B\n", "bad.dag:2: No such task: B"),
             ("TASK A true\nTASK A true\n", "bad.dag:2: Duplicate task: A"),
             ("TASK A -m 5\n", "bad.dag:1: Invalid TASK record: TASK A -m 5"),
-            ("job A\n", "bad.dag:1: Invalid DAG record: job A"),
-            ("TASK A -f V=x true\n", "task A forwards data")):
+            ("job A\n", "bad.dag:1: Invalid DAG record: job A")):
         place.write("bad.dag", text)
         _, err = place.run("bad.dag", code=2)
         want(told in err and "nothing was started" in err, (text, err))

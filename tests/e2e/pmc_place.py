@@ -53,6 +53,14 @@ def allowed(text):
     return {cpu for part in parts for cpu in range(int(part[0]), int(part[-1]) + 1)}
 
 
+def may_be_several_hosts():
+    """Machines of other names, on this one."""
+    done = subprocess.run(["unshare", "--uts", "true"], capture_output=True, check=False)
+    if done.returncode != 0:
+        print("       (skipped: may not make namespaces)")
+    return done.returncode == 0
+
+
 class Done:
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -91,11 +99,27 @@ class Pmc:
                                 "OMPI_MCA_rmaps_base_oversubscribe": "1"}
         place.on_remove = self.end_all
 
-    def words(self, ranks, args):
-        return [*LAUNCHERS[self.library], "-n", str(ranks), self.program, *args]
+    def words(self, ranks, args, hosts=()):
+        """`hosts`: (name, processes) of machines, all of which are this one by other names."""
+        launcher = LAUNCHERS[self.library]
+        if hosts and self.library == "openmpi":
+            launcher = [*launcher, "--mca", "plm_rsh_agent", self.remote_shell(), "--host",
+                        ",".join(f"{name}:{count}" for name, count in hosts)]
+        elif hosts:
+            launcher = [*launcher, "-launcher", "rsh", "-launcher-exec", self.remote_shell(), "-hosts",
+                        ",".join(f"{name}:{count}" for name, count in hosts)]
+        return [*launcher, "-n", str(ranks), self.program, *args]
 
-    def run(self, *args, ranks=3, code=0, alone=False, env=None, deadline=DEADLINE, **options):
-        words = [self.program, *args] if alone else self.words(ranks, args)
+    def remote_shell(self):
+        """HOST COMMAND..., as rsh, in a namespace where this machine has that name."""
+        self.place.write("rsh.sh", "#!/bin/sh", "host=$1; shift",
+                         "exec unshare --uts sh -c 'hostname \"$1\"; shift; exec sh -c \"$*\"' rsh \"$host\" \"$@\"")
+        path = os.path.join(self.place.dir, "rsh.sh")
+        os.chmod(path, 0o755)
+        return path
+
+    def run(self, *args, ranks=3, hosts=(), code=0, alone=False, env=None, deadline=DEADLINE, **options):
+        words = [self.program, *args] if alone else self.words(ranks, args, hosts)
         run = subprocess.Popen(words, cwd=self.place.dir, env=self.env | (env or {}),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, errors="replace", start_new_session=True, **options)

@@ -5,7 +5,7 @@ import re
 import signal
 
 from harness import DEADLINE, Place, alive, main, wait, want
-from pmc_place import DIAMOND, each, need_a_library
+from pmc_place import DIAMOND, each, may_be_several_hosts, need_a_library
 
 
 def diamond(place, c="true", name="d.dag", options=None):
@@ -45,6 +45,26 @@ def test_any_number_of_ranks(place: Place):
             want(pmc.run("d.dag", ranks=ranks).summary()["slots"] == str(ranks - 1), ranks)
         done = pmc.run("d.dag", ranks=1, code=1)
         want("At least one worker process is required" in done.err, done.err)
+
+
+def test_hosts_share_the_work_by_what_they_have(place: Place):
+    if not may_be_several_hosts():
+        return
+    # Each of two waits for the other, and no host has memory for both; the third is for whoever comes first.
+    place.write("m.dag", "TASK A -m 600 /bin/sh m.sh a b", "TASK B -m 600 /bin/sh m.sh b a", "TASK C -m 600 /bin/sh m.sh c",
+                "TASK D -f OUT=all /bin/sh -c 'hostname >&$OUT'")
+    place.write("m.sh", "touch $1", "until test -e ${2:-$1}; do sleep 0.01; done", "echo $1 at $(hostname)")
+    place.write("host.sh", "#!/bin/sh", "hostname >> hosts")
+    os.chmod(os.path.join(place.dir, "host.sh"), 0o755)
+    for pmc in each(place):
+        done = pmc.run("m.dag", "--host-memory", "1000", "--host-cpus", "4", "--host-script", "./host.sh",
+                       ranks=5, hosts=(("ha", 3), ("hb", 2)))
+        want(sorted(place.lines("hosts")) == ["ha", "hb"], place.lines("hosts"))
+        where = dict(re.findall(r"^([abc]) at (h[ab])$", done.out, re.M))
+        want(len(where) == 3 and where["a"] != where["b"] and place.lines("all")[0] in ("ha", "hb"), done.out)
+        told = {task["name"]: task["hostname"] for task in done.tasks()}
+        want({name: told[name.upper()] for name in "abc"} == where, done.out)
+        want((done.summary()["slots"], done.summary()["cpus"]) == ("4", "8"), done.summary())
 
 
 def test_failures_tries_and_descendants(place: Place):

@@ -64,7 +64,7 @@ class Master final : public hub::Watcher {
   void Submit();
   void See(size_t host, const wire::ToHub& message);
   void SeeStart(size_t host, const wire::Running& running);
-  void SeeEnd(TaskIndex index);
+  void SeeEnd(TaskIndex index, bool ran);
   void Begin(TaskIndex index);
   void Leave(TaskIndex index);
   void Count(const engine::NoticeEnded& notice, uint64_t number);
@@ -93,7 +93,8 @@ class Master final : public hub::Watcher {
   };
   std::unordered_map<TaskIndex, Given> given_;                          // to hosts
   std::map<std::pair<size_t, uint16_t>, std::deque<TaskIndex>> slots_;  // by host and slot
-  std::unordered_map<TaskIndex, uint64_t> ending_;  // numbers of those whose end is not told yet
+  // Numbers of those whose end is not told yet, and of those that were given back.
+  std::unordered_map<TaskIndex, uint64_t> ending_, returned_;
   uint64_t submitted_ = 0;
   uint64_t succeeded_ = 0;
   uint64_t failed_ = 0;  // tries
@@ -138,10 +139,10 @@ void Master::Connect(std::vector<os::Fd> streams) {
 void Master::See(size_t host, const wire::ToHub& message) {
   if (const auto* running = std::get_if<wire::Running>(&message)) return SeeStart(host, *running);
   if (const auto* ends = std::get_if<wire::Ends>(&message)) {
-    for (const AttemptEnd& end : ends->ends) SeeEnd(end.ref.index);
+    for (const AttemptEnd& end : ends->ends) SeeEnd(end.ref.index, true);
   } else if (const auto* returned = std::get_if<wire::Returned>(&message)) {
     for (TaskRange range : returned->tasks) {
-      for (TaskIndex i = range.first; i < range.first + range.count; ++i) SeeEnd(i);
+      for (TaskIndex i = range.first; i < range.first + range.count; ++i) SeeEnd(i, false);
     }
   }
 }
@@ -172,11 +173,13 @@ void Master::Leave(TaskIndex index) {
 void Master::Begin(TaskIndex index) {
   Given& given = given_[index];
   const Instant now = loop_.Now();
-  given.number = ++submitted_;
+  const auto before = returned_.extract(index);
+  given.number = before ? before.mapped() : ++submitted_;
+  logs_.Use(now, given.host, NeedsOf(index), true);
+  if (before) return;
   if (talk_.Says(LogLevel::kTrace)) {
     talk_.Say(LogLevel::kTrace, SchedulingText(TaskOf(index).name));
   }
-  logs_.Use(now, given.host, NeedsOf(index), true);
   TaskEvent event{.when = now,
                   .offset = os::UtcOffsetMinutes(now),
                   .stage = TaskStage::kSubmitted,
@@ -187,14 +190,15 @@ void Master::Begin(TaskIndex index) {
   logs_.Put(event);
 }
 
-// It has ended, or was given back: something of higher priority came.
-void Master::SeeEnd(TaskIndex index) {
+// It has ended; or was given back without having run, as something of higher priority came. What
+// has begun for the logs begins once.
+void Master::SeeEnd(TaskIndex index, bool ran) {
   auto found = given_.find(index);
   if (found == given_.end()) return;
   const Given given = found->second;
   if (given.number > 0) {
     logs_.Use(loop_.Now(), given.host, NeedsOf(index), false);
-    ending_[index] = given.number;
+    (ran ? ending_ : returned_)[index] = given.number;
   }
   Leave(index);
   given_.erase(index);

@@ -1,10 +1,11 @@
 """Data that tasks forward into files which they share: here, on a hub, through kills."""
 import os
+import pwd
 import random
 import signal
 import subprocess
 
-from cluster import cluster_of
+from cluster import NOBODY, cluster_of
 from harness import SPATE, Place, alive, main, mounted, wait, want
 
 
@@ -168,6 +169,32 @@ def test_a_collector_that_is_killed_goes_on(place: Place):
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
     want([get.wait(60) for get in both] == [0, 0], "two at once")
     want(sorted(blocks(place.lines("all"), 2)) == sorted(map(str, range(400))), "each once, whole")
+
+
+def test_another_users_tasks_forward_by_their_own_rights(place: Place):
+    if os.geteuid() != 0:
+        print("       (skipped: only root runs tasks of others)")
+        return
+    cluster = cluster_of(place)
+    os.chmod(place.dir, 0o755)
+    place.write("secret", "root's")
+    os.chmod(os.path.join(place.dir, "secret"), 0o600)
+    os.mkdir(os.path.join(place.dir, "theirs"), 0o777)
+    os.chmod(os.path.join(place.dir, "theirs"), 0o777)
+    own = cluster.access("--role", "client", "--user", pwd.getpwuid(NOBODY).pw_name, name="own.access")
+    nodes = cluster.access("--role", "node", "--user", "*", name="node.access")
+    cluster.node("n1", "--tmp", "tmp-n1", "--access", nodes)
+    command = "id -un > /proc/self/fd/$D; id -u >&$D; echo file > part"
+    place.run("--access", own, "--wd", "theirs", "--forward", "D=all", "--forward-file", "part=files", "--wait", "--", command,
+              command="submit")
+    want(place.lines("theirs/all") == [pwd.getpwuid(NOBODY).pw_name, str(NOBODY)], place.lines("theirs/all"))
+    want(place.lines("theirs/files") == ["file"], place.lines("theirs/files"))
+    # What they may not read is not read for them.
+    _, err = place.run("--access", own, "--wd", "theirs", "--forward-file", "link=stolen", "--wait", "--",
+                       "ln -s ../secret link", command="submit", code=1)
+    want(not os.path.exists(os.path.join(place.dir, "theirs/stolen")), "stolen")
+    out, _ = cluster.spate("task info", "--access", own, "last.1")
+    want("cannot read 'link', which is to be forwarded: Permission denied" in out, out)
 
 
 if __name__ == "__main__":

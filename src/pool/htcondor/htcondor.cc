@@ -1,0 +1,307 @@
+// condor_submit reads a submit description on stdin; the script is the job's executable, so it has
+// to be a file. The tag is the batch's name, which people see in condor_q, and an attribute of our
+// own, which nobody changes and queries ask for.
+//
+// Pools of HTCondor need not share files: its own transfer brings what the pilot needs. An ended
+// job would leave the queue at once; leave_in_queue keeps it for kKept, so that queries see its
+// end.
+#include "pool/htcondor/htcondor.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "pool/parts.h"
+#include "pool/script.h"
+
+namespace spate::pool {
+namespace {
+
+constexpr std::string_view kKept = "900";  // seconds
+
+constexpr std::string_view kTaken = "the pool sets it";
+constexpr std::string_view kOneJob = "a pilot is one batch job";
+constexpr std::string_view kStays = "the submit must end at once, with an id";
+constexpr RefusedOption kRefusedWords[] = {
+    {"-batch-name", kTaken, false}, {"-terse", kTaken, false},       {"-verbose", kTaken, false},
+    {"-queue", kOneJob, false},     {"-interactive", kStays, false}, {"-i", kStays, false},
+    {"-dry-run", kStays, false},    {"-dump", kStays, false},        {"-spool", kTaken, false},
+    {"-file", kTaken, false},       {"-help", kStays, false},        {"-factory", kOneJob, false},
+};
+constexpr std::string_view kRefusedLines[] = {
+    "executable",
+    "arguments",
+    "args",
+    "input",
+    "output",
+    "error",
+    "stdout",
+    "stderr",
+    "batch_name",
+    "transfer_executable",
+    "transfer_input_files",
+    "should_transfer_files",
+    "initialdir",
+    "+spatepilot",
+    "my.spatepilot",
+    "queue",
+};
+
+constexpr std::string_view kLimits[] = {"would exceed MAX_JOBS", "MAX_JOBS_SUBMITTED",
+                                        "MAX_JOBS_PER_OWNER", "MAX_JOBS_PER_SUBMISSION"};
+constexpr std::string_view kUnavailable[] = {
+    "Failed to connect",
+    "Can't find address of",
+    "SECMAN:",
+    "condor_schedd is not running",
+    "Can't connect to",
+    "Failed to fetch ads",
+    "CEDAR:",
+    "no record of schedd",
+    "Failed to set up environment",
+    "Failed to commit job submission",
+};
+constexpr std::string_view kPerhaps[] = {"Failed to commit job submission"};
+
+// "12.0".
+bool IsId(std::string_view id) {
+  std::string_view cluster = TakeField(id, '.');
+  return IsDigits(cluster) && IsDigits(id);
+}
+
+// NAME=VALUE, as a line of a submit description has it: the name, in small letters. Else nothing.
+std::string NameOfLine(std::string_view word) {
+  size_t equals = word.find('=');
+  if (equals == std::string_view::npos || word.starts_with('-')) return {};
+  std::string name(Trimmed(word.substr(0, equals)));
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz0123456789_.+";
+  return name.find_first_not_of(kPlain) == std::string::npos ? name : "";
+}
+
+// A text that nothing expands in.
+std::string Plain(std::string_view text) {
+  std::string plain;
+  for (char c : text) {
+    if (c == '$') {
+      plain += "$(DOLLAR)";
+    } else {
+      plain += c;
+    }
+  }
+  return plain;
+}
+
+PilotState StateOf(std::string_view number) {
+  if (number.size() != 1) return PilotState::kUnknown;
+  switch (number[0]) {
+    case '1':  // idle
+      return PilotState::kQueued;
+    case '2':
+    case '3':  // removed, and not yet gone
+    case '6':  // its output is on its way
+    case '7':  // suspended
+      return PilotState::kRunning;
+    case '4':
+      return PilotState::kEnded;
+    case '5':
+      return PilotState::kHeld;
+    default:
+      return PilotState::kUnknown;
+  }
+}
+
+// A value as condor_q -af:V prints it: strings in quotes, with backslashes.
+std::string Value(std::string_view text) {
+  text = Trimmed(text);
+  if (text == "undefined") return {};
+  if (text.size() < 2 || !text.starts_with('"') || !text.ends_with('"')) return std::string(text);
+  text = text.substr(1, text.size() - 2);
+  std::string value;
+  for (size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == '\\' && k + 1 < text.size()) ++k;
+    value += text[k];
+  }
+  return value;
+}
+
+struct Options {
+  std::vector<std::string> words;  // for condor_submit
+  std::string lines;               // of the description
+};
+
+Result<Options> SortOptions(const std::vector<std::string>& given) {
+  Options options;
+  for (size_t k = 0; k < given.size(); ++k) {
+    bool append = given[k] == "-a" || given[k] == "-append";
+    if (append && k + 1 < given.size()) ++k;
+    const std::string& word = given[k];
+    std::string name = NameOfLine(word);
+    if (name.empty()) {
+      options.words.push_back(word);
+      continue;
+    }
+    bool refused = std::ranges::find(kRefusedLines, name) != std::end(kRefusedLines);
+    if (refused || word.find_first_of("\r\n") != std::string::npos) {
+      return Fail(ErrorKind::kInvalid,
+                  "htcondor: " + EscapeForScreen(word) + " cannot be given to a pool: " +
+                      std::string(refused ? kTaken : "it is more than one line"));
+    }
+    options.lines += word + "\n";
+  }
+  if (auto fine = CheckOptions(options.words, kRefusedWords); !fine) {
+    return Within("htcondor", fine.error());
+  }
+  return options;
+}
+
+Status CheckPaths(const PilotSpec& spec) {
+  auto invalid = [](std::string text) { return Fail(ErrorKind::kInvalid, std::move(text)); };
+  if (spec.script_file.empty()) return invalid("htcondor wants the script as a file");
+  std::vector<std::string> paths = spec.files;
+  paths.push_back(spec.script_file);
+  paths.push_back(spec.output_file);
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    // A backslash at the end joins lines; commas and quotes are of lists.
+    if (path.find_first_of("\r\n,\"\\") != std::string::npos || !path.starts_with('/')) {
+      return invalid("htcondor takes no such path: " + EscapeForScreen(path));
+    }
+  }
+  for (const std::string& path : spec.files) names.push_back(path.substr(path.rfind('/') + 1));
+  std::ranges::sort(names);
+  if (std::ranges::adjacent_find(names) != names.end()) {
+    return invalid(
+        "two files of a pilot have the same name, and htcondor brings both to one folder");
+  }
+  return {};
+}
+
+class HtCondor : public PoolDriver {
+ public:
+  explicit HtCondor(Tools tools) : tools_(std::move(tools)) {}
+
+  Result<Call> Submit(const PilotSpec& spec) const override {
+    if (auto fine = CheckSpec(spec); !fine) return std::unexpected(fine.error());
+    if (auto fine = CheckPaths(spec); !fine) return std::unexpected(fine.error());
+    if (spec.nodes > 1) {
+      return Fail(ErrorKind::kInvalid,
+                  "htcondor gives one host at a time: add more pilots instead of more nodes each");
+    }
+    auto options = SortOptions(spec.options);
+    if (!options) return std::unexpected(options.error());
+    Call call;
+    call.argv = {submit(), "-terse"};
+    Append(call.argv, tools_.everywhere);
+    Append(call.argv, options->words);
+    call.argv.push_back("-");
+    call.input = Description(spec, options->lines);
+    call.file = {spec.script_file, PilotScript(spec, {"htcondor", spec.time_limit, ""})};
+    return call;
+  }
+
+  // "12.0 - 12.0", of -terse.
+  Submitted ReadSubmit(const Outcome& outcome) const override {
+    std::optional<std::string> id;
+    std::string text = outcome.out + "\n";
+    for (std::string_view line : WholeLines(text)) {
+      std::string_view first = Trimmed(TakeField(line, '-'));
+      if (IsId(first) && Trimmed(line) == first) id = std::string(first);
+    }
+    if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) {
+      if (id) return *id;
+      return std::unexpected(NoId(submit(), outcome));
+    }
+    SubmitFailure failure = ClassifyFailure(submit(), outcome, {kLimits, kUnavailable, kPerhaps});
+    if (id) failure.perhaps_there = true;
+    return std::unexpected(failure);
+  }
+
+  Call Query(const PilotQuery& query) const override {
+    Call call;
+    call.argv = {std::string(Or(tools_.query, "condor_q"))};
+    Append(call.argv, tools_.everywhere);
+    std::string prefix = ValidTag(query.prefix) ? query.prefix : "";
+    std::vector<std::string> rest = {"-constraint", "regexp(\"^" + prefix + "\", SpatePilot)",
+                                     "-af:tV",      "ClusterId",
+                                     "ProcId",      "JobStatus",
+                                     "SpatePilot",  "HoldReason"};
+    Append(call.argv, rest);
+    call.environment = {"LC_ALL=C"};
+    return call;
+  }
+
+  Result<std::vector<ListedPilot>> ReadQuery(const PilotQuery& query,
+                                             const Outcome& outcome) const override {
+    // Where one of several queues does not answer, some versions exit with 0.
+    if (outcome.end != Outcome::End::kExited || outcome.exit_code != 0 ||
+        ContainsAny(outcome.err, kUnavailable) || ContainsAny(outcome.out, kUnavailable)) {
+      return Fail(ErrorKind::kUnavailable, Describe(Or(tools_.query, "condor_q"), outcome));
+    }
+    Listing listing(query);
+    for (std::string_view line : WholeLines(outcome.out)) {
+      if (line.starts_with('\t')) line.remove_prefix(1);
+      ListedPilot pilot;
+      std::string_view cluster = TakeField(line, '\t'), process = TakeField(line, '\t');
+      std::string_view status = TakeField(line, '\t');
+      pilot.tag = Value(TakeField(line, '\t'));
+      pilot.id = std::string(Trimmed(cluster)) + "." + std::string(Trimmed(process));
+      if (!IsId(pilot.id)) continue;
+      pilot.state = StateOf(Trimmed(status));
+      pilot.reason = Value(line);
+      listing.Add(std::move(pilot));
+    }
+    return listing.Take();
+  }
+
+  Call Cancel(std::span<const std::string> ids) const override {
+    Call call;
+    call.argv = {std::string(Or(tools_.cancel, "condor_rm"))};
+    Append(call.argv, tools_.everywhere);
+    std::ranges::copy_if(ids, std::back_inserter(call.argv), IsId);
+    call.environment = {"LC_ALL=C"};
+    return call;
+  }
+
+  std::optional<Call> Test(const PilotSpec&) const override { return std::nullopt; }
+
+ private:
+  std::string submit() const { return std::string(Or(tools_.submit, "condor_submit")); }
+
+  static std::string Description(const PilotSpec& spec, const std::string& lines) {
+    std::string text;
+    auto set = [&text](std::string_view name, std::string_view value) {
+      text.append(name).append(" = ").append(value).append("\n");
+    };
+    set("universe", "vanilla");
+    set("executable", Plain(spec.script_file));
+    set("transfer_executable", "true");
+    set("should_transfer_files", spec.shared_files ? "IF_NEEDED" : "YES");
+    set("when_to_transfer_output", "ON_EXIT");
+    if (!spec.shared_files && !spec.files.empty()) {
+      std::string files;
+      for (const std::string& file : spec.files) files += (files.empty() ? "" : ", ") + Plain(file);
+      set("transfer_input_files", files);
+    }
+    set("output", Plain(spec.output_file));
+    set("error", Plain(spec.output_file));
+    set("notification", "never");
+    set("batch_name", spec.tag);
+    set("+SpatePilot", "\"" + spec.tag + "\"");
+    set("leave_in_queue",
+        "JobStatus == 4 && time() - EnteredCurrentStatus < " + std::string(kKept));
+    if (spec.time_limit) set("allowed_job_duration", WholeSeconds(*spec.time_limit));
+    return text + lines + "queue\n";
+  }
+
+  Tools tools_;
+};
+
+}  // namespace
+
+std::unique_ptr<PoolDriver> MakeHtCondor(Tools tools) {
+  return std::make_unique<HtCondor>(std::move(tools));
+}
+
+}  // namespace spate::pool

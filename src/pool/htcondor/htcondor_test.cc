@@ -1,0 +1,181 @@
+// No HTCondor was at hand. The texts follow version 25: condor_submit -terse, condor_q -af:tV, the
+// numbers of JobStatus and the errors of condor_submit, as its manual and sources have them. They
+// are to be compared with a real pool.
+#include "pool/htcondor/htcondor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace spate::pool {
+namespace {
+
+using End = Outcome::End;
+using Kind = SubmitFailure::Kind;
+using Words = std::vector<std::string>;
+
+PilotSpec Spec() {
+  PilotSpec spec;
+  spec.tag = "spate-a-1";
+  spec.output_file = "/home/ann/$pool/out";
+  spec.script_file = "/home/ann/pool/script";
+  spec.command = {"/opt/spate", "node", "start", "--access", "/home/ann/pool/access"};
+  spec.files = {"/opt/spate", "/home/ann/pool/access"};
+  spec.shared_files = false;
+  return spec;
+}
+
+TEST(HtCondorTest, Submit) {
+  PilotSpec spec = Spec();
+  spec.time_limit = Duration::Seconds(3600);
+  spec.options = {"request_cpus=4", "+ProjectName=\"x\"", "-name", "far", "-append", "rank = Mips"};
+  auto call = MakeHtCondor({})->Submit(spec);
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->argv, (Words{"condor_submit", "-terse", "-name", "far", "-"}));
+  EXPECT_EQ(call->input,
+            "universe = vanilla\n"
+            "executable = /home/ann/pool/script\n"
+            "transfer_executable = true\n"
+            "should_transfer_files = YES\n"
+            "when_to_transfer_output = ON_EXIT\n"
+            "transfer_input_files = /opt/spate, /home/ann/pool/access\n"
+            "output = /home/ann/$(DOLLAR)pool/out\n"
+            "error = /home/ann/$(DOLLAR)pool/out\n"
+            "notification = never\n"
+            "batch_name = spate-a-1\n"
+            "+SpatePilot = \"spate-a-1\"\n"
+            "leave_in_queue = JobStatus == 4 && time() - EnteredCurrentStatus < 900\n"
+            "allowed_job_duration = 3600\n"
+            "request_cpus=4\n"
+            "+ProjectName=\"x\"\n"
+            "rank = Mips\n"
+            "queue\n");
+  ASSERT_TRUE(call->file);
+  EXPECT_EQ(call->file->path, "/home/ann/pool/script");
+  EXPECT_TRUE(
+      call->file->text.contains("exec \"$SPATE_PILOT_FILES\"/spate node start --access "
+                                "\"$SPATE_PILOT_FILES\"/access\n"))
+      << call->file->text;
+  spec.shared_files = true;
+  call = MakeHtCondor({})->Submit(spec);
+  ASSERT_TRUE(call);
+  EXPECT_FALSE(call->input.contains("transfer_input_files"));
+  EXPECT_TRUE(call->file->text.contains("exec /opt/spate node start"));
+}
+
+TEST(HtCondorTest, WhatItCannotHave) {
+  struct Case {
+    const char* what;
+    void (*change)(PilotSpec&);
+  };
+  const Case kCases[] = {
+      {"nodes", [](PilotSpec& s) { s.nodes = 2; }},
+      {"no script file", [](PilotSpec& s) { s.script_file = ""; }},
+      {"equal names", [](PilotSpec& s) { s.files.push_back("/x/spate"); }},
+      {"comma", [](PilotSpec& s) { s.files.push_back("/x/a,b"); }},
+      {"executable", [](PilotSpec& s) { s.options = {"Executable = /bin/ls"}; }},
+      {"files", [](PilotSpec& s) { s.options = {"transfer_input_files=x"}; }},
+      {"tag", [](PilotSpec& s) { s.options = {"+SpatePilot=\"x\""}; }},
+      {"lines", [](PilotSpec& s) { s.options = {"rank = 1\nqueue 100"}; }},
+      {"append", [](PilotSpec& s) { s.options = {"-a", "output=x"}; }},
+      {"queue", [](PilotSpec& s) { s.options = {"-queue", "100"}; }},
+  };
+  for (const Case& c : kCases) {
+    PilotSpec spec = Spec();
+    c.change(spec);
+    EXPECT_FALSE(MakeHtCondor({})->Submit(spec)) << c.what;
+  }
+}
+
+TEST(HtCondorTest, Ids) {
+  struct Case {
+    std::string out, id;
+  };
+  for (const Case& c : std::vector<Case>{{"12.0 - 12.0\n", "12.0"},
+                                         {"news\n12.0 - 12.0", "12.0"},
+                                         {"12.0 - 12.4\n", ""},
+                                         {"1 job(s) submitted to cluster 12.\n", ""},
+                                         {"", ""}}) {
+    auto id = MakeHtCondor({})->ReadSubmit({End::kExited, 0, c.out, ""});
+    EXPECT_EQ(id.value_or(""), c.id) << c.out;
+    if (!id) EXPECT_TRUE(id.error().perhaps_there);
+  }
+}
+
+TEST(HtCondorTest, Failures) {
+  struct Case {
+    std::string err;
+    Kind kind;
+    bool perhaps = false;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"ERROR: Failed to parse command file (line 14).\n", Kind::kRefused},
+           {"ERROR: Executable file /home/ann/pool/script does not exist\n", Kind::kRefused},
+           {"ERROR: Failed to create cluster\nNumber of submitted jobs would exceed "
+            "MAX_JOBS_SUBMITTED\n",
+            Kind::kLimit},
+           {"ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER\n", Kind::kLimit},
+           {"ERROR: Failed to connect to local queue manager\nCEDAR:6001:Failed to connect to "
+            "<127.0.0.1:9618>\n",
+            Kind::kUnavailable},
+           {"ERROR: Can't find address of local schedd\n", Kind::kUnavailable},
+           {"ERROR: Failed to commit job submission into the queue.\n", Kind::kUnavailable, true},
+       }) {
+    auto id = MakeHtCondor({})->ReadSubmit({End::kExited, 1, "Submitting job(s)", c.err});
+    ASSERT_FALSE(id);
+    EXPECT_EQ(id.error().kind, c.kind) << c.err;
+    EXPECT_EQ(id.error().perhaps_there, c.perhaps) << c.err;
+  }
+}
+
+TEST(HtCondorTest, Query) {
+  auto driver = MakeHtCondor({});
+  EXPECT_EQ(driver->Query({"spate-a-", {}}).argv,
+            (Words{"condor_q", "-constraint", "regexp(\"^spate-a-\", SpatePilot)", "-af:tV",
+                   "ClusterId", "ProcId", "JobStatus", "SpatePilot", "HoldReason"}));
+  std::string out =
+      "12\t0\t1\t\"spate-a-1\"\tundefined\n"
+      "\t13\t0\t2\t\"spate-a-2\"\tundefined\n"
+      "14\t0\t5\t\"spate-a-3\"\t\"Error from slot1@h: it says \\\"no\\\"\"\n"
+      "15\t0\t4\t\"spate-a-4\"\tundefined\n"
+      "16\t0\t3\t\"spate-a-5\"\tundefined\n"
+      "17\t0\t7\t\"spate-a-6\"\tundefined\n"
+      "18\t0\t9\t\"spate-a-7\"\tundefined\n"
+      "19\t0\t4\t\"other\"\tundefined\n"
+      "20\t0\t4\t\"spate-a-8\"\tunde";
+  struct Want {
+    std::string id;
+    PilotState state;
+    std::string reason;
+  };
+  const std::vector<Want> want = {
+      {"12.0", PilotState::kQueued, ""},
+      {"13.0", PilotState::kRunning, ""},
+      {"14.0", PilotState::kHeld, "Error from slot1@h: it says \"no\""},
+      {"15.0", PilotState::kEnded, ""},
+      {"16.0", PilotState::kRunning, ""},
+      {"17.0", PilotState::kRunning, ""},
+      {"18.0", PilotState::kUnknown, ""},
+  };
+  auto pilots = driver->ReadQuery({"spate-a-", {"20.0"}}, {End::kExited, 0, out, ""});
+  ASSERT_TRUE(pilots);
+  ASSERT_EQ(pilots->size(), want.size());
+  for (size_t k = 0; k < want.size(); ++k) {
+    EXPECT_EQ((*pilots)[k].id, want[k].id);
+    EXPECT_EQ((*pilots)[k].state, want[k].state) << want[k].id;
+    EXPECT_EQ((*pilots)[k].reason, want[k].reason) << want[k].id;
+  }
+  for (int code : {0, 1}) {
+    EXPECT_FALSE(driver->ReadQuery(
+        {"spate-a-", {}},
+        {End::kExited, code, "", "-- Failed to fetch ads from: <127.0.0.1:9618> : h\n"}));
+  }
+}
+
+TEST(HtCondorTest, Cancel) {
+  EXPECT_EQ(MakeHtCondor({})->Cancel(Words{"12.0", "-all", "13.0"}).argv,
+            (Words{"condor_rm", "12.0", "13.0"}));
+}
+
+}  // namespace
+}  // namespace spate::pool

@@ -1,0 +1,25 @@
+// The batch systems that there are, by name.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "os/environment.h"
+#include "pool/driver.h"
+#include "pool/grant.h"
+
+namespace spate::pool {
+
+// "slurm", "gridengine", "pbs", "htcondor".
+std::span<const std::string_view> DriverNames();
+// kNotFound with the names that there are.
+Result<std::unique_ptr<PoolDriver>> MakeDriver(std::string_view name, Tools tools);
+
+// What the batch system gave to this process; nullopt outside of one. Any texts are taken: what
+// cannot be read is missing.
+std::optional<Grant> GrantOf(const os::Environment& environment, std::span<const GrantFile> files);
+
+}  // namespace spate::pool

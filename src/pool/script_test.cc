@@ -132,9 +132,10 @@ TEST_F(ScriptTest, SignalsReachThePilotOnce) {
                          "while [ $n = 0 ]; do sleep 0.05; done; sleep 0.2; exit 5"});
   spec.epilogue = "echo epilogue";
   for (const char* signal : {"TERM", "USR1", "USR2", "HUP"}) {
+    // The second one comes while the pilot still runs.
     std::string around =
         "mkfifo f && { sh %s >f & } ; exec 3<f; read word <&3; kill -SIG $!; "
-        "kill -SIG $!; cat <&3; wait $!";
+        "read word <&3; echo $word; kill -SIG $!; cat <&3; wait $!";
     for (size_t at = around.find("SIG"); at != std::string::npos; at = around.find("SIG")) {
       around.replace(at, 3, signal);
     }

@@ -196,6 +196,16 @@ TEST(GridEngineTest, Query) {
   }
 }
 
+TEST(GridEngineTest, AListThatAnotherBeginsInIsLeftOut) {
+  std::string first = Entry("running", 16, "spate-b-2", "r");
+  std::string cut = first.substr(0, first.find("      <state>"));
+  std::string out = kHead + cut + Entry("zombie", 15, "spate-b-1", "z") + kMiddle + kFoot;
+  auto pilots = MakeGridEngine({})->ReadQuery({"spate-b-", {}}, {End::kExited, 0, out, ""});
+  ASSERT_TRUE(pilots);
+  ASSERT_EQ(pilots->size(), 1U);
+  EXPECT_EQ((*pilots)[0].id, "15");
+}
+
 TEST(GridEngineTest, NothingThere) {
   auto pilots = MakeGridEngine({})->ReadQuery({"spate-", {"1"}},
                                               {End::kExited, 0, kHead + kMiddle + kFoot, ""});

@@ -5,8 +5,14 @@
 #include "pool/pbs/pbs.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/units.h"
+#include "os/temp_dir.h"
 
 namespace spate::pool {
 namespace {
@@ -113,6 +119,42 @@ TEST(PbsTest, Query) {
   EXPECT_EQ(call.argv[0], "/bin/sh");
   EXPECT_EQ(Words(call.argv.begin() + 4, call.argv.end()),
             (Words{"qselect", "/opt/pbs/bin/qstat", "ann", "52.pbs1"}));
+}
+
+// The script of a query, with commands that only say what they were given.
+TEST(PbsTest, QueryAsTheShellRunsIt) {
+  os::TempDir dir;
+  auto command = [&dir](const std::string& name, const std::string& text) {
+    std::string path = dir.Write(name, "#!/bin/sh\n" + text);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  };
+  struct Case {
+    std::string select;
+    std::vector<std::string> ids;
+    std::string out;
+    int code;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"echo 7.s; echo '8[].s'; echo $* >&2", {"5.s"}, "<-f><5.s><7.s><8[].s>", 153},
+           {"true", {"5.s"}, "<-f><5.s>", 153},
+           {"true", {}, "", 0},
+           {"exit 9", {"5.s"}, "", 9},
+       }) {
+    Tools tools;
+    tools.user = "a b";
+    tools.select = command("select it", c.select);
+    tools.query = command("stat it", "printf '<%s>' \"$@\"; exit 153");
+    std::string line = "cd " + dir.path() + "; exec";
+    for (const std::string& word : MakePbs(tools)->Query({"spate-", c.ids}).argv) {
+      line += " " + ShellQuote(word);
+    }
+    FILE* pipe = popen((line + " 2>err").c_str(), "r");
+    char text[1000] = {};
+    EXPECT_EQ(fread(text, 1, sizeof text - 1, pipe), c.out.size());
+    EXPECT_EQ(WEXITSTATUS(pclose(pipe)), c.code);
+    EXPECT_EQ(text, c.out);
+  }
 }
 
 const std::string kLong =

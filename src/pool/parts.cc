@@ -125,7 +125,9 @@ std::optional<Duration> ParseLimit(std::string_view text, Duration unit) {
   } else {
     parts.insert(parts.begin(), 0);
   }
-  return Duration::Seconds(((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2]);
+  int64_t seconds = ((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2];
+  if (seconds > kMost * 60) return std::nullopt;
+  return Duration::Seconds(seconds);
 }
 
 std::string WholeSeconds(Duration limit) {

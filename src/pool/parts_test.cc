@@ -93,7 +93,9 @@ TEST(PartsTest, Limits) {
                                          {"INVALID", std::nullopt},
                                          {"1:2:3:4", std::nullopt},
                                          {"-1", std::nullopt},
-                                         {"9999999999", std::nullopt}}) {
+                                         {"9999999999", std::nullopt},
+                                         {"99999999:00:00", std::nullopt},
+                                         {"1111-99999999:0", std::nullopt}}) {
     auto limit = ParseLimit(c.text, Duration::Seconds(60));
     EXPECT_EQ(limit.has_value(), c.seconds.has_value()) << c.text;
     if (limit && c.seconds) EXPECT_EQ(limit->ns, Duration::Seconds(*c.seconds).ns) << c.text;

@@ -33,6 +33,10 @@ struct Limits {
   uint64_t files_bytes = 64u << 20;     // of all files of a job's --put, of a task's --get
   uint32_t put_files = 4096;            // of a job
   uint32_t file_options = 256;          // --put, or --get, of a job
+  uint32_t pools = 1000;                // of a hub
+  uint32_t pilots = 10'000;             // of a pool, at once
+  uint32_t lost_pilots = 1000;          // of a pool, that the batch system may still bring up
+  uint32_t words_bytes = 2000;          // of what a batch system or a pilot said, kept and shown
   uint32_t list_errors = 20;            // problems of a job list that are printed
 };
 inline constexpr Limits kLimits;

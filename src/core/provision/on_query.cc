@@ -1,0 +1,133 @@
+// Asking the batch system, and what its answers say. One that does not name a pilot is a miss; only
+// several good ones in a row end it, and only while no node of it is connected.
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/provision/state.h"
+
+namespace spate::provision {
+
+void Provisioner::State::On(const QueryAnswered& event) {
+  LivePool* live = FindLive(event.pool);
+  if (live == nullptr || !live->asked || live->query != event.query) return;
+  Instant asked = *live->asked;
+  QueryEnded(*live);
+  live->query_failures = 0;
+  live->trouble.clear();
+  live->query_now = false;
+  std::set<PilotId> seen;
+  std::map<std::string_view, PilotId> ids;  // only where a job comes without its tag
+  for (const BatchJob& job : event.jobs) {
+    if (job.pilot.value > 0) {
+      OnJob(event.pool, job, asked, seen);
+      continue;
+    }
+    if (ids.empty()) {
+      for (PilotId id : durable_.FindPool(event.pool)->pilots) {
+        const std::string& known = durable_.FindPilot(id)->id;
+        if (!known.empty()) ids[known] = id;
+      }
+    }
+    auto it = ids.find(job.id);
+    if (it == ids.end()) continue;
+    BatchJob named = job;
+    named.pilot = it->second;
+    ids.erase(it);  // the pilot, and its text, may go
+    OnJob(event.pool, named, asked, seen);
+  }
+  std::vector<PilotId> missed;
+  for (PilotId id : durable_.FindPool(event.pool)->pilots) {
+    if (!seen.contains(id)) missed.push_back(id);
+  }
+  for (PilotId id : missed) Miss(id, asked);
+  touched_.insert(event.pool);
+}
+
+void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
+                               std::set<PilotId>& seen) {
+  const Pilot* pilot = durable_.FindPilot(job.pilot);
+  bool ended = job.status == JobStatus::kEnded;
+  if (pilot == nullptr || pilot->pool != pool || (!pilot->id.empty() && pilot->id != job.id)) {
+    // Several pools may share a batch system: what is another one's is not ours to end.
+    bool others = pilot != nullptr && pilot->pool != pool;
+    if (!others && !ended) CancelStray(pool, job.pilot, job.id);
+    return;
+  }
+  seen.insert(job.pilot);
+  LivePilot& live = live_pilots_.at(job.pilot);
+  if (live.misses > 0) Relist(job.pilot, [](LivePilot& each) { each.misses = 0; });
+  if (ended) {
+    // In a new life of the hub its nodes may be on their way back.
+    bool settled = pilot->waits() || asked >= live.expected;
+    if (!live.connected() && settled) EndPilot(job.pilot, End::kEnded, job.words);
+    return;
+  }
+  live.words = Cut(job.words);
+  live.watch.SetStatus(job.status, now_);
+  if (pilot->id.empty()) LearnId(job.pilot, job.id);
+  if (pilot->unwanted) return Drive(job.pilot);
+  ResetTimer(job.pilot);
+}
+
+void Provisioner::State::Miss(PilotId id, Instant asked) {
+  const Pilot& pilot = *durable_.FindPilot(id);
+  LivePilot& live = live_pilots_.at(id);
+  if (live.connected() || asked <= live.expected) return;
+  if (live.misses == 0) live.first_miss = now_;
+  Relist(id, [](LivePilot& each) { ++each.misses; });
+  if (live.misses < kMissesMost || now_ - live.first_miss < kMissesSpan) return;
+  EndPilot(id, pilot.id.empty() ? End::kNeverWas : End::kForgotten,
+           live.words.empty() ? "the batch system does not know it" : "");
+}
+
+void Provisioner::State::On(const QueryFailed& event) {
+  LivePool* live = FindLive(event.pool);
+  if (live == nullptr || !live->asked || live->query != event.query) return;
+  QueryEnded(*live);
+  live->query_failures = std::min(live->query_failures + 1, 10u);
+  live->trouble = Cut(event.words);
+  live->query_now = true;
+  touched_.insert(event.pool);
+}
+
+void Provisioner::State::QueryEnded(LivePool& pool) {
+  pool.asked.reset();
+  pool.last_query = now_;
+}
+
+Instant Provisioner::State::QueryDue(const LivePool& pool) const {
+  if (pool.asked) return *pool.asked + kQueryTimeout;
+  Duration between = Duration::Max();
+  if (pool.query_now) {
+    between = {};
+  } else if (!pool.uneasy.empty()) {
+    between = kQueryUneasy;
+  } else if (!pool.coming.empty()) {
+    between = kQueryQueued;
+  } else if (!pool.here.empty() || !pool.leaving.empty() || !pool.lost.empty()) {
+    between = kQueryCalm;
+  }
+  if (pool.query_failures > 0) {
+    Duration wait = std::min(kQueryCalm, kQueryUneasy * (int64_t{1} << (pool.query_failures - 1)));
+    between = std::max(between, wait);
+  }
+  return between == Duration::Max() ? Instant::Never() : pool.last_query + between;
+}
+
+void Provisioner::State::MaybeQuery(PoolId id, LivePool& pool) {
+  while (!pool.lost.empty() && pool.lost.begin()->second <= now_) {
+    pool.lost.erase(pool.lost.begin());
+  }
+  if (QueryDue(pool) > now_) return;
+  if (pool.asked) On(QueryFailed{id, pool.query, "the query was not answered"});
+  if (QueryDue(pool) > now_) return;
+  pool.asked = now_;
+  Query query{id, ++pool.query, {}};
+  for (PilotId each : durable_.FindPool(id)->pilots) {
+    const std::string& known = durable_.FindPilot(each)->id;
+    if (!known.empty() && !live_pilots_.at(each).connected()) query.ids.push_back(known);
+  }
+  out_->asks.emplace_back(std::move(query));
+}
+
+}  // namespace spate::provision

@@ -1,0 +1,86 @@
+#include "core/provision/pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/model/limits.h"
+#include "core/provision/record.h"
+
+namespace spate::provision {
+
+Offer OfferOf(const NodeShape& shape, std::string_view pool_name) {
+  Offer offer;
+  offer.node_name = fmt::format("a node of pool {}", pool_name);
+  offer.slots = shape.slots > 0 ? shape.slots : std::max(1u, shape.milli_cpus / kMilliCpu);
+  offer.milli_cpus = shape.milli_cpus;
+  offer.memory = shape.memory;
+  for (const NamedNeed& named : shape.named) {
+    offer.named.push_back({named.name, std::vector<std::string>(named.count)});
+  }
+  offer.labels = shape.labels;
+  offer.features = shape.features;
+  return offer;
+}
+
+Status Check(const PoolPolicy& policy) {
+  auto wrong = [&](std::string_view what) {
+    return Fail(ErrorKind::kInvalid, fmt::format("pool {}: {}", policy.name, what));
+  };
+  if (policy.name.empty()) return Fail(ErrorKind::kInvalid, "a pool needs a name");
+  if (policy.max_pilots < 1 || policy.max_pilots > kLimits.pilots) {
+    return wrong(fmt::format("--max-pilots is from 1 to {}", kLimits.pilots));
+  }
+  if (policy.min_pilots > policy.max_pilots) return wrong("--min-pilots is above --max-pilots");
+  if (policy.backlog < 1) return wrong("--backlog is at least 1, or no pilot could ever queue");
+  if (policy.nodes_per_pilot < 1) return wrong("--nodes-per-pilot is at least 1");
+  if (policy.time_limit.ns < 0 || policy.lifetime.ns < 0 || policy.idle_exit.ns < 0 ||
+      policy.submit_interval.ns < 0 || policy.surplus_patience.ns < 0) {
+    return wrong("times are not below zero");
+  }
+  if (policy.chain && LifeOf(policy) == Duration::Max()) {
+    return wrong("--chain needs --time-limit: nothing else says when a successor is wanted");
+  }
+  return {};
+}
+
+Duration LifeOf(const PoolPolicy& policy) {
+  Duration life = policy.time_limit.ns > 0 ? policy.time_limit : Duration::Max();
+  return policy.lifetime.ns > 0 ? std::min(life, policy.lifetime) : life;
+}
+
+std::string TagOf(std::string_view hub, PilotId pilot) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::string digits;
+  for (uint32_t left = pilot.value; left > 0; left /= 36) digits.insert(0, 1, kDigits[left % 36]);
+  return fmt::format("s{}-{}", hub.substr(0, 6), digits);
+}
+
+std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag) {
+  std::string before = fmt::format("s{}-", hub.substr(0, 6));
+  if (!tag.starts_with(before)) return std::nullopt;
+  tag.remove_prefix(before.size());
+  if (tag.empty() || tag.size() > 7 || tag.front() == '0') return std::nullopt;
+  uint64_t value = 0;
+  for (char c : tag) {
+    bool digit = c >= '0' && c <= '9';
+    if (!digit && (c < 'a' || c > 'z')) return std::nullopt;
+    value = value * 36 + static_cast<uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  }
+  if (value > UINT32_MAX) return std::nullopt;
+  return PilotId(static_cast<uint32_t>(value));
+}
+
+const char* WhyName(Why why) {
+  constexpr std::array<const char*, 4> kNames = {"surplus", "idle", "closed", "failed"};
+  return kNames.at(static_cast<size_t>(why));
+}
+
+const char* EndName(End end) {
+  constexpr std::array<const char*, 5> kNames = {"ended", "forgotten", "never-was", "refused",
+                                                 "limit"};
+  return kNames.at(static_cast<size_t>(end));
+}
+
+}  // namespace spate::provision

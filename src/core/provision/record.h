@@ -1,0 +1,151 @@
+// Records: what provision will remember. One is durable before anything that follows from it leaves
+// the process, and applying all of them in order gives the same state again.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "core/provision/pool.h"
+
+namespace spate::provision {
+
+// A pool was added, or its policy changed.
+struct PoolChanged {
+  PoolId pool;
+  PoolPolicy policy;
+  bool learn_anew = false;  // what its nodes have may have changed, too
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+    visit(2, "policy", self.policy);
+    visit(3, "learn_anew", self.learn_anew);
+  }
+};
+// Nothing more is asked for, and all its pilots are to go; PoolForgotten follows when they have.
+struct PoolClosed {
+  PoolId pool;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+  }
+};
+struct PoolForgotten {
+  PoolId pool;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+  }
+};
+// No pilot is asked for until it is resumed.
+struct PoolPaused {
+  PoolId pool;
+  std::string reason;  // for people
+  Instant at;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+    visit(2, "reason", self.reason);
+    visit(3, "at", self.at);
+  }
+};
+struct PoolResumed {
+  PoolId pool;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+  }
+};
+// What the newest node of the pool offers.
+struct PoolLearned {
+  PoolId pool;
+  NodeShape shape;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+    visit(2, "shape", self.shape);
+  }
+};
+// A pilot will be asked for, once at most. From now on it may exist.
+struct PilotIntended {
+  PoolId pool;
+  PilotId pilot;  // larger than all before
+  Instant at;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+    visit(2, "pilot", self.pilot);
+    visit(3, "at", self.at);
+  }
+};
+// The batch system has it, under this id.
+struct PilotSubmitted {
+  PilotId pilot;
+  std::string id;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pilot", self.pilot);
+    visit(2, "id", self.id);
+  }
+};
+// Its first node has come.
+struct PilotJoined {
+  PilotId pilot;
+  Instant at;
+  Instant end_of_life = Instant::Never();
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pilot", self.pilot);
+    visit(2, "at", self.at);
+    visit(3, "end_of_life", self.end_of_life);
+  }
+};
+enum class Why : uint8_t {
+  kSurplus,  // there is no work for it
+  kIdle,     // it has had no work for long enough
+  kClosed,   // its pool is removed
+  kFailed,   // it is in a state in which it does not count (core/provision/watch.h)
+  kLast = kFailed,
+};
+const char* WhyName(Why why);
+// It is to go.
+struct PilotUnwanted {
+  PilotId pilot;
+  Why why = Why::kSurplus;
+  std::string words;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pilot", self.pilot);
+    visit(2, "why", self.why);
+    visit(3, "words", self.words);
+  }
+};
+enum class End : uint8_t {
+  kEnded,      // the batch system says so
+  kForgotten,  // it has not known it for long enough
+  kNeverWas,   // the submit was not answered, and the batch system does not know the tag
+  kRefused,    // the submit
+  kLimit,      // the submit, by a limit that the system states
+  kLast = kLimit,
+};
+const char* EndName(End end);
+// It is gone, and so is all that is kept of it.
+struct PilotEnded {
+  PilotId pilot;
+  End end = End::kEnded;
+  std::string words;  // the last ones of the batch system, or of the pilot
+  Instant at;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pilot", self.pilot);
+    visit(2, "end", self.end);
+    visit(3, "words", self.words);
+    visit(4, "at", self.at);
+  }
+};
+
+// The journal's numbers of kinds are the places here: append, never insert.
+using Record =
+    std::variant<PoolChanged, PoolClosed, PoolForgotten, PoolPaused, PoolResumed, PoolLearned,
+                 PilotIntended, PilotSubmitted, PilotJoined, PilotUnwanted, PilotEnded>;
+
+}  // namespace spate::provision

@@ -63,7 +63,7 @@ class World {
   void Give(std::vector<Event> events);
   void Take(Output& out, size_t records);
   void Kill();
-  void CheckReplay();
+  void CheckRecord(const Record& record);
   void Check();
   void PassTime(Duration step);
   void RunBatch();
@@ -86,6 +86,7 @@ class World {
   Prng prng_;
   Instant now_{1'700'000'000'000'000'000};
   std::unique_ptr<Provisioner> machine_;
+  std::unique_ptr<Provisioner> shadow_;  // was given the records alone
   std::vector<Record> journal_;
   std::vector<Late> late_;
   std::map<PoolId, PoolPolicy> policies_;

@@ -77,6 +77,7 @@ void Provisioner::State::On(const SubmitAnswered& event) {
   if (pilot == nullptr || (!pilot->id.empty() && pilot->id != event.id)) {
     return CancelStray(event.pool, event.pilot, event.id);
   }
+  live_pilots_.at(event.pilot).expected = now_;  // queries from now on must have it
   if (pilot->id.empty()) LearnId(event.pilot, event.id);
 }
 

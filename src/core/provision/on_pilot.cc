@@ -53,10 +53,7 @@ void Provisioner::State::EndPilot(PilotId id, End end, std::string words) {
 }
 
 void Provisioner::State::LearnId(PilotId id, const std::string& batch_id) {
-  Relist(id, [&](LivePilot& live) {
-    live.expected = now_;
-    live.misses = 0;
-  });
+  Relist(id, [](LivePilot& live) { live.misses = 0; });
   Emit(PilotSubmitted{id, batch_id});
   if (durable_.FindPilot(id)->unwanted) Drive(id);
 }

@@ -57,8 +57,9 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
   LivePilot& live = live_pilots_.at(job.pilot);
   if (live.misses > 0) Relist(job.pilot, [](LivePilot& each) { each.misses = 0; });
   if (ended) {
-    // In a new life of the hub its nodes may be on their way back.
-    bool settled = pilot->waits() || asked >= live.expected;
+    // In a new life of the hub its nodes may be on their way back, also where nobody wrote down
+    // that they had come.
+    bool settled = asked >= live.expected;
     if (!live.connected() && settled) EndPilot(job.pilot, End::kEnded, job.words);
     return;
   }

@@ -9,14 +9,14 @@ namespace {
 class RandomWorlds : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomWorlds, KeepTheBoundsAndEnd) {
-  constexpr uint64_t kWorlds = 25;
+  constexpr uint64_t kWorlds = 50;
   uint64_t submits = 0;
   uint64_t kills = 0;
   for (uint64_t i = 0; i < kWorlds; ++i) {
     uint64_t seed = GetParam() * kWorlds + i;
     SCOPED_TRACE(seed);
     World world({.seed = seed, .calm = i % 10 == 0});
-    for (int act = 0; act < 60 && !HasFailure(); ++act) world.Act();
+    for (int act = 0; act < 100 && !HasFailure(); ++act) world.Act();
     if (!HasFailure()) world.Finish();
     if (HasFailure()) return;
     submits += world.submits();

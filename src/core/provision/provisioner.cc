@@ -36,8 +36,7 @@ void Provisioner::State::Resume(Instant now, Output& out) {
   }
   for (const auto& [id, pilot] : durable_.pilots()) {
     LivePilot& live = live_pilots_.try_emplace(id, now, pilot.joined.has_value()).first->second;
-    live.expected = pilot.id.empty() ? now + kSubmitTimeout : now;
-    if (pilot.joined) live.expected = now + kReturnTime;
+    live.expected = now + (pilot.id.empty() ? kSubmitTimeout : kReturnTime);
     live.was_busy = pilot.joined.has_value();  // for all that is known
     List(id);
   }

@@ -41,7 +41,8 @@ class World {
     Instant joins = Instant::Never();        // its node does, once it runs
     Instant known_until = Instant::Never();  // once ended
     Instant hidden_until = {0};
-    NodeId node;  // connected
+    NodeId node;            // connected
+    bool was_here = false;  // its node was, and it has not ended
     bool draining = false;
     Instant busy_until = {0};
     ClassKey task;

@@ -35,7 +35,6 @@ struct Limits {
   uint32_t file_options = 256;          // --put, or --get, of a job
   uint32_t pools = 1000;                // of a hub
   uint32_t pilots = 10'000;             // of a pool, at once
-  uint32_t lost_pilots = 1000;          // of a pool, that the batch system may still bring up
   uint32_t words_bytes = 2000;          // of what a batch system or a pilot said, kept and shown
   uint32_t list_errors = 20;            // problems of a job list that are printed
 };

@@ -90,8 +90,10 @@ uint64_t DigestOf(const Pilot& pilot) {
 
 Duration Pool::Life() const {
   Duration life = LifeOf(policy);
-  // A batch system may give less than was asked for; one of the newest pilots had the most.
-  if (!lives.empty()) life = std::min(life, *std::max_element(lives.begin(), lives.end()));
+  // A batch system may give less than was asked for. One pilot proves nothing: a hub that was
+  // killed may have heard of it late, and if that ended all asking nothing would ever prove the
+  // opposite.
+  if (lives.size() == kLives) life = std::min(life, *std::max_element(lives.begin(), lives.end()));
   return life;
 }
 

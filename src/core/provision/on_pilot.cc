@@ -41,7 +41,7 @@ void Provisioner::State::EndPilot(PilotId id, End end, std::string words) {
   const Pilot& pilot = *durable_.FindPilot(id);
   LivePool& pool = live_pools_.at(pilot.pool);
   bool doubtful = end == End::kNeverWas || (end == End::kForgotten && !pilot.unwanted);
-  if (doubtful) Lose(pool, id);
+  if (doubtful) pool.look_until = now_ + kLookFor;
   const LivePilot& live = live_pilots_.at(id);
   if (pilot.joined && !live.was_busy && pool.demand.any() && pilot.unwanted != Why::kClosed) {
     pool.retry_at = now_ + std::min(Duration::Seconds(3600),
@@ -77,13 +77,8 @@ void Provisioner::State::ResetTimer(PilotId id) {
 
 void Provisioner::State::CancelStray(PoolId pool, PilotId pilot, const std::string& id) {
   LivePool* live = FindLive(pool);
-  if (live != nullptr) Lose(*live, pilot);
+  if (live != nullptr) live->look_until = now_ + kLookFor;
   out_->asks.emplace_back(Cancel{pool, pilot, id});
-}
-
-void Provisioner::State::Lose(LivePool& pool, PilotId pilot) {
-  pool.lost[pilot] = now_ + kLostFor;
-  if (pool.lost.size() > limits_.lost_pilots) pool.lost.erase(pool.lost.begin());
 }
 
 }  // namespace spate::provision

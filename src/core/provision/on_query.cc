@@ -105,7 +105,7 @@ Instant Provisioner::State::QueryDue(const LivePool& pool) const {
     between = kQueryUneasy;
   } else if (!pool.coming.empty()) {
     between = kQueryQueued;
-  } else if (!pool.here.empty() || !pool.leaving.empty() || !pool.lost.empty()) {
+  } else if (!pool.here.empty() || !pool.leaving.empty() || pool.look_until > now_) {
     between = kQueryCalm;
   }
   if (pool.query_failures > 0) {
@@ -116,9 +116,6 @@ Instant Provisioner::State::QueryDue(const LivePool& pool) const {
 }
 
 void Provisioner::State::MaybeQuery(PoolId id, LivePool& pool) {
-  while (!pool.lost.empty() && pool.lost.begin()->second <= now_) {
-    pool.lost.erase(pool.lost.begin());
-  }
   if (QueryDue(pool) > now_) return;
   if (pool.asked) On(QueryFailed{id, pool.query, "the query was not answered"});
   if (QueryDue(pool) > now_) return;

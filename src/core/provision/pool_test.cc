@@ -74,5 +74,26 @@ TEST(Durable, AdmitsWhatFollows) {
   EXPECT_FALSE(durable.Admits(added));
 }
 
+// Less than was asked for is believed when several pilots in a row had it, and then the most of it.
+TEST(Pool, LearnsLivesSlowly) {
+  Pool pool;
+  pool.policy.time_limit = Duration::Seconds(3600);
+  for (int64_t seconds : {5, 1800, 1700}) {
+    pool.lives.push_back(Duration::Seconds(seconds));
+    EXPECT_EQ(pool.Life(), Duration::Seconds(3600));
+  }
+  pool.lives.push_back(Duration::Seconds(1750));
+  EXPECT_EQ(pool.Life(), Duration::Seconds(1800));
+}
+
+TEST(Pool, WaitIsTheMedianInRoundMinutes) {
+  Pool pool;
+  EXPECT_EQ(pool.Wait(), Duration::Seconds(120));
+  pool.waits = {Duration::Seconds(5)};
+  EXPECT_EQ(pool.Wait(), Duration::Seconds(60));
+  pool.waits = {Duration::Seconds(5), Duration::Seconds(200), Duration::Seconds(90'000)};
+  EXPECT_EQ(pool.Wait(), Duration::Seconds(240));
+}
+
 }  // namespace
 }  // namespace spate::provision

@@ -32,6 +32,7 @@ void Provisioner::State::Resume(Instant now, Output& out) {
     LivePool& live = live_pools_.try_emplace(id, pool).first->second;
     live.last_query = now;
     live.query_now = true;  // what was under way when the last life ended shows itself
+    live.look_until = now + kLookFor;
     touched_.insert(id);
   }
   for (const auto& [id, pilot] : durable_.pilots()) {
@@ -157,7 +158,6 @@ void Provisioner::State::CheckInvariants() const {
     CHECK(live.leaving_unjoined <= live.leaving.size());
     CHECK(live.ends.size() == live.here.size());
     CHECK(live.idle.size() <= live.here.size());
-    CHECK(live.lost.size() <= limits_.lost_pilots);
     CHECK(live.timer == Instant::Never() || pool_timers_.contains({live.timer, id}));
     CHECK(!live.demand.IsStale());
     live.demand.CheckInvariants();

@@ -30,8 +30,7 @@ inline constexpr Duration kQueryTimeout = Duration::Seconds(300);
 // After a restart, for nodes to come back before their batch job is believed to have ended.
 inline constexpr Duration kReturnTime = Duration::Seconds(60);
 inline constexpr Duration kCancelAgain = Duration::Seconds(60);
-// What was given up may still turn up in the batch system.
-inline constexpr Duration kLostFor = Duration::Seconds(3600);
+inline constexpr Duration kLookFor = Duration::Seconds(3600);
 inline constexpr uint32_t kUnjoinedMost = 3;
 
 struct LivePilot {
@@ -73,7 +72,8 @@ struct LivePool {
   uint32_t query_failures = 0;
   std::string trouble;
   bool query_now = false;
-  std::map<PilotId, Instant> lost;  // given up, and until when to look for them
+  // What was given up, or asked for in an earlier life, may still turn up until then.
+  Instant look_until = {0};
 
   std::optional<Instant> surplus_since;
   uint32_t unavailable = 0;  // submits in a row
@@ -151,7 +151,6 @@ class Provisioner::State {
   LivePool* FindLive(PoolId id);
   // A batch job that should not be there.
   void CancelStray(PoolId pool, PilotId pilot, const std::string& id);
-  void Lose(LivePool& pool, PilotId pilot);
 
   const Limits limits_;
   Durable durable_;

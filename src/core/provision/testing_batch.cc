@@ -192,6 +192,11 @@ void World::Carry(const Submit& ask) {
   if (Fault(5)) job.hidden_until = now_ + kSecond * 15;
   bool slow = Fault(5);  // the command hangs, and nobody hears of it when it is through
   if (slow) job.hidden_until = now_ + kSecond * 100;
+  if (slow && prng_.Chance(30)) {
+    job.late = true;
+    job.hidden_until = now_ + kSecond * 400;
+    job.starts = now_ + kHour * 5;
+  }
   batch_[id] = job;
   if (slow) return;
   if (unavailable) {
@@ -332,7 +337,7 @@ void World::Check() {
   std::map<PoolId, uint32_t> queued;
   std::set<PilotId> pilots;
   for (const auto& [id, job] : batch_) {
-    if (!IsLive(job.status)) continue;
+    if (!IsLive(job.status) || job.late) continue;
     ++live[job.pool];
     queued[job.pool] += job.status == JobStatus::kQueued ? 1 : 0;
     EXPECT_TRUE(pilots.insert(job.pilot).second) << "two batch jobs for one tag";
@@ -415,8 +420,8 @@ void World::Finish() {
     return left;
   };
   auto pass_until = [&](auto&& reached) {
-    for (int hours = 0; hours < 24 * 20 && !reached(); ++hours) {
-      PassTime(kHour);
+    for (int times = 0; times < 12 * 24 * 20 && !reached(); ++times) {
+      PassTime(kMinute * 5);
       if (testing::Test::HasFailure()) return;
       for (const auto& [id, policy] : policies_) {
         if (machine_->Info(id)->paused) Give({ResumePool{id}});

@@ -43,6 +43,7 @@ class World {
     Instant hidden_until = {0};
     NodeId node;            // connected
     bool was_here = false;  // its node was, and it has not ended
+    bool late = false;      // it came when it had long been given up
     bool draining = false;
     Instant busy_until = {0};
     ClassKey task;

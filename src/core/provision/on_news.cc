@@ -73,6 +73,7 @@ void Provisioner::State::On(const DemandChanged& event) {
 void Provisioner::State::On(const SubmitAnswered& event) {
   const Pilot* pilot = durable_.FindPilot(event.pilot);
   LivePool* live = FindLive(event.pool);
+  if (event.id.empty()) return;  // says no more than no answer does
   if (live != nullptr) live->unavailable = 0;
   if (pilot == nullptr || (!pilot->id.empty() && pilot->id != event.id)) {
     return CancelStray(event.pool, event.pilot, event.id);

@@ -1,6 +1,7 @@
 // Asking the batch system, and what its answers say. One that does not name a pilot is a miss; only
 // several good ones in a row end it, and only while no node of it is connected.
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "core/provision/state.h"
@@ -15,7 +16,8 @@ void Provisioner::State::On(const QueryAnswered& event) {
   live->query_failures = 0;
   live->trouble.clear();
   live->query_now = false;
-  std::set<PilotId> seen;
+  std::vector<PilotId> seen;
+  seen.reserve(event.jobs.size());
   std::map<std::string_view, PilotId> ids;  // only where a job comes without its tag
   for (const BatchJob& job : event.jobs) {
     if (job.pilot.value > 0) {
@@ -35,16 +37,17 @@ void Provisioner::State::On(const QueryAnswered& event) {
     ids.erase(it);  // the pilot, and its text, may go
     OnJob(event.pool, named, asked, seen);
   }
+  std::sort(seen.begin(), seen.end());
+  const std::set<PilotId>& pilots = durable_.FindPool(event.pool)->pilots;
   std::vector<PilotId> missed;
-  for (PilotId id : durable_.FindPool(event.pool)->pilots) {
-    if (!seen.contains(id)) missed.push_back(id);
-  }
+  std::set_difference(pilots.begin(), pilots.end(), seen.begin(), seen.end(),
+                      std::back_inserter(missed));
   for (PilotId id : missed) Miss(id, asked);
   touched_.insert(event.pool);
 }
 
 void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
-                               std::set<PilotId>& seen) {
+                               std::vector<PilotId>& seen) {
   const Pilot* pilot = durable_.FindPilot(job.pilot);
   bool ended = job.status == JobStatus::kEnded;
   if (pilot == nullptr || pilot->pool != pool || (!pilot->id.empty() && pilot->id != job.id)) {
@@ -53,7 +56,7 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
     if (!others && !ended) CancelStray(pool, job.pilot, job.id);
     return;
   }
-  seen.insert(job.pilot);
+  seen.push_back(job.pilot);
   LivePilot& live = live_pilots_.at(job.pilot);
   if (live.misses > 0) Relist(job.pilot, [](LivePilot& each) { each.misses = 0; });
   if (ended) {
@@ -63,11 +66,12 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
     if (!live.connected() && settled) EndPilot(job.pilot, End::kEnded, job.words);
     return;
   }
-  live.words = Cut(job.words);
+  if (live.words != job.words) live.words = Cut(job.words);
+  bool same = live.watch.status() == job.status;
   live.watch.SetStatus(job.status, now_);
-  if (pilot->id.empty()) LearnId(job.pilot, job.id);
+  if (pilot->id.empty() && !job.id.empty()) LearnId(job.pilot, job.id);
   if (pilot->unwanted) return Drive(job.pilot);
-  ResetTimer(job.pilot);
+  if (!same) ResetTimer(job.pilot);
 }
 
 void Provisioner::State::Miss(PilotId id, Instant asked) {

@@ -111,7 +111,7 @@ class Provisioner::State {
   // on_query.cc
   void On(const QueryAnswered& event);
   void On(const QueryFailed& event);
-  void OnJob(PoolId pool, const BatchJob& job, Instant asked, std::set<PilotId>& seen);
+  void OnJob(PoolId pool, const BatchJob& job, Instant asked, std::vector<PilotId>& seen);
   void Miss(PilotId id, Instant asked);
   void QueryEnded(LivePool& pool);
   void MaybeQuery(PoolId id, LivePool& pool);

@@ -433,6 +433,7 @@ void World::Finish() {
   PassTime(kMinute * 20);
   for (const auto& [id, job] : batch_) {
     EXPECT_NE(job.status, JobStatus::kQueued) << "one still queues when the work is done";
+    EXPECT_FALSE(job.was_here) << "an idle one is still there";
   }
   PassTime(kMinute * 40);
   for (const auto& [id, job] : batch_) {

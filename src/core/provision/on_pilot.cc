@@ -28,8 +28,10 @@ void Provisioner::State::Drive(PilotId id) {
   CHECK(pilot.unwanted.has_value());
   LivePilot& live = live_pilots_.at(id);
   if (live.connected()) {
-    if (!live.let_go) out_->asks.emplace_back(LetGo{pilot.pool, id});
-    live.let_go = true;
+    if (live.let_go_at <= now_) {
+      out_->asks.emplace_back(LetGo{pilot.pool, id});
+      live.let_go_at = now_ + kLetGoAgain;
+    }
   } else if (!pilot.id.empty() && live.cancel_at <= now_) {
     out_->asks.emplace_back(Cancel{pilot.pool, id, pilot.id});
     live.cancel_at = now_ + kCancelAgain;
@@ -62,7 +64,9 @@ void Provisioner::State::ResetTimer(PilotId id) {
   const Pilot& pilot = *durable_.FindPilot(id);
   LivePilot& live = live_pilots_.at(id);
   Instant at = Instant::Never();
-  if (!live.connected()) {
+  if (live.connected()) {
+    if (pilot.unwanted) at = std::max(live.let_go_at, now_ + Duration{1});
+  } else {
     if (!pilot.unwanted) {
       at = live.watch.NextVerdict(durable_.FindPool(pilot.pool)->policy.watch, now_);
     } else if (!pilot.id.empty()) {

@@ -134,7 +134,7 @@ struct Cancel {
   PilotId pilot;
   std::string id;
 };
-// Drain the pilot's nodes, and end them when they have nothing left.
+// Drain the pilot's nodes, and end them when they have nothing left. Asked again from time to time.
 struct LetGo {
   PoolId pool;
   PilotId pilot;

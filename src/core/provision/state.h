@@ -25,6 +25,8 @@ inline constexpr Duration kSubmitSettles = Duration::Seconds(30);
 inline constexpr Duration kQueryUneasy = Duration::Seconds(10);
 inline constexpr Duration kQueryQueued = Duration::Seconds(30);
 inline constexpr Duration kQueryCalm = Duration::Seconds(300);
+// An ask that was not carried out, by a shell in trouble, must not keep a pilot for good.
+inline constexpr Duration kLetGoAgain = Duration::Seconds(300);
 // A query without an answer counts as failed.
 inline constexpr Duration kQueryTimeout = Duration::Seconds(300);
 // After a restart, for nodes to come back before their batch job is believed to have ended.
@@ -44,7 +46,7 @@ struct LivePilot {
   Instant first_miss;
   uint32_t misses = 0;
   Instant cancel_at = {0};  // when to ask for it (again)
-  bool let_go = false;      // was asked for
+  Instant let_go_at = {0};  // likewise
   bool was_busy = false;
   Instant timer = Instant::Never();
 

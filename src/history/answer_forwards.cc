@@ -28,7 +28,8 @@ class ForwardTeller {
       if (!news) return std::unexpected(std::move(news.error()));
       for (const store::Tail::End& end : news->ends) {
         const AttemptEnd& attempt = end.attempt.record.end;
-        if (attempt.cause == Cause::kSuccess && end.attempt.kept.files_bytes > 0) TellTask(end);
+        if (attempt.cause != Cause::kSuccess || end.attempt.kept.files_bytes == 0) continue;
+        TellTask(end, created);
       }
       last.position = std::max(last.position, news->seq);
       more = news->more;
@@ -41,8 +42,8 @@ class ForwardTeller {
   void Put(const ForwardFacts& facts) {
     if (status_) status_ = call_.Put(facts);
   }
-  void TellTask(const store::Tail::End& end) {
-    ForwardFacts piece{.index = end.attempt.record.end.ref.index, .text = {}};
+  void TellTask(const store::Tail::End& end, Instant created) {
+    ForwardFacts piece{.index = end.attempt.record.end.ref.index, .text = {}, .created = created};
     PackPart part(texts_, end.attempt, PackPart::Of::kForwards, [&](std::string_view bytes) {
       for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kBlock))) {
         piece.text = bytes.substr(0, kBlock);

@@ -143,8 +143,9 @@ Status Collector::Keep(std::string_view bytes) {
 }
 
 Status Collector::Deliver(const ForwardFacts& facts) {
-  // A position is of one end alone, also when another job has the number of one that is gone.
-  const std::string name = fmt::format("{}:{}", facts.position, uint64_t{facts.index} + 1);
+  // Of this end alone, also when another job has the number of one that is gone with its journal.
+  const std::string name =
+      fmt::format("{}:{}:{}", facts.created.ns, facts.position, uint64_t{facts.index} + 1);
   Status done;
   if (pack_.total > 0 && !done_.contains(name)) {
     done = files_.Deliver(name, pack_);

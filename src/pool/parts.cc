@@ -184,17 +184,22 @@ std::string Describe(std::string_view program, const Outcome& outcome) {
   return said.empty() ? text : text + ": " + said;
 }
 
-SubmitFailure ClassifyFailure(std::string_view program, const Outcome& outcome,
-                              const FailureTexts& texts) {
+namespace {
+
+SubmitFailure FailureOf(std::string_view program, const Outcome& outcome,
+                        const FailureTexts& texts) {
   using Kind = SubmitFailure::Kind;
   SubmitFailure failure{.message = Describe(program, outcome)};
   std::string said = outcome.err + "\n" + outcome.out;
   bool timed_out = outcome.end == Outcome::End::kTimedOut;
+  bool exited = outcome.end == Outcome::End::kExited;
   failure.perhaps_there = timed_out || ContainsAny(said, texts.perhaps);
   if (outcome.end == Outcome::End::kNotStarted) {
     failure.kind = Kind::kUnavailable;
-  } else if (ContainsAny(said, texts.limits)) {
+  } else if (exited && texts.limit_exit != 0 && outcome.exit_code == texts.limit_exit) {
     failure.kind = Kind::kLimit;
+  } else if (ContainsAny(said, texts.limits)) {
+    failure.kind = ContainsAny(said, texts.never) ? Kind::kRefused : Kind::kLimit;
   } else if (timed_out || failure.perhaps_there || ContainsAny(said, texts.unavailable)) {
     failure.kind = Kind::kUnavailable;
   } else {
@@ -209,6 +214,29 @@ SubmitFailure NoId(std::string_view program, const Outcome& outcome) {
   return {.kind = SubmitFailure::Kind::kUnavailable,
           .perhaps_there = true,
           .message = std::string(program) + " gave no id" + (said.empty() ? "" : ": " + said)};
+}
+
+}  // namespace
+
+Submitted ReadId(std::string_view program, const Outcome& outcome,
+                 const std::optional<std::string>& id, const FailureTexts& texts) {
+  if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) {
+    if (id) return *id;
+    return std::unexpected(NoId(program, outcome));
+  }
+  SubmitFailure failure = FailureOf(program, outcome, texts);
+  if (id) failure.perhaps_there = true;
+  return std::unexpected(std::move(failure));
+}
+
+Call CancelCall(std::string_view program, std::span<const std::string> everywhere,
+                std::span<const std::string> ids, bool (*is_id)(std::string_view)) {
+  Call call;
+  call.argv = {std::string(program)};
+  Append(call.argv, everywhere);
+  std::ranges::copy_if(ids, std::back_inserter(call.argv), is_id);
+  call.environment = {"LC_ALL=C"};
+  return call;
 }
 
 Listing::Listing(const PilotQuery& query)

@@ -45,15 +45,20 @@ bool ContainsAny(std::string_view text, std::span<const std::string_view> parts)
 // "PROGRAM failed (exit code 1): what it said", in one line that a screen may show, cut to 800
 // bytes.
 std::string Describe(std::string_view program, const Outcome& outcome);
-// Timeouts, commands that are not there, and what the texts say, in this order: `limits`,
-// `unavailable`, else refused. `perhaps`: texts after which the batch job may be there.
+// Timeouts, commands that are not there, and what the texts say, in this order: `limits` (but none
+// of `never`), `unavailable`, else refused. `perhaps`: texts after which the batch job may be
+// there.
 struct FailureTexts {
-  std::span<const std::string_view> limits, unavailable, perhaps;
+  std::span<const std::string_view> limits, unavailable, perhaps, never = {};
+  int limit_exit = 0;  // the exit code of limits; 0: they have none of their own
 };
-SubmitFailure ClassifyFailure(std::string_view program, const Outcome& outcome,
-                              const FailureTexts& texts);
-// Exit code 0, but no id.
-SubmitFailure NoId(std::string_view program, const Outcome& outcome);
+// What a submit came to that wrote this id, or none.
+Submitted ReadId(std::string_view program, const Outcome& outcome,
+                 const std::optional<std::string>& id, const FailureTexts& texts);
+
+// PROGRAM EVERYWHERE... ID..., of the ids that are some.
+Call CancelCall(std::string_view program, std::span<const std::string> everywhere,
+                std::span<const std::string> ids, bool (*is_id)(std::string_view));
 
 // What a listing tells of the pilots of a query; drops the rest.
 class Listing {

@@ -122,17 +122,8 @@ class GridEngine : public PoolDriver {
   }
 
   Submitted ReadSubmit(const Outcome& outcome) const override {
-    auto id = IdOf(outcome.out);
-    if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) {
-      if (id) return *id;
-      return std::unexpected(NoId(qsub(), outcome));
-    }
-    SubmitFailure failure = ClassifyFailure(qsub(), outcome, {kLimits, kUnavailable, kPerhaps});
-    if (outcome.end == Outcome::End::kExited && outcome.exit_code == kLimitExit) {
-      failure.kind = SubmitFailure::Kind::kLimit;
-    }
-    if (id) failure.perhaps_there = true;
-    return std::unexpected(failure);
+    return ReadId(qsub(), outcome, IdOf(outcome.out),
+                  {kLimits, kUnavailable, kPerhaps, {}, kLimitExit});
   }
 
   Call Query(const PilotQuery&) const override {
@@ -175,12 +166,7 @@ class GridEngine : public PoolDriver {
   }
 
   Call Cancel(std::span<const std::string> ids) const override {
-    Call call;
-    call.argv = {std::string(Or(tools_.cancel, "qdel"))};
-    Append(call.argv, tools_.everywhere);
-    std::ranges::copy_if(ids, std::back_inserter(call.argv), IsDigits);
-    call.environment = {"LC_ALL=C"};
-    return call;
+    return CancelCall(Or(tools_.cancel, "qdel"), tools_.everywhere, ids, IsDigits);
   }
 
   std::optional<Call> Test(const PilotSpec& spec) const override {

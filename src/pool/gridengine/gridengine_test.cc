@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "pool/testing.h"
+
 namespace spate::pool {
 namespace {
 
@@ -12,17 +14,9 @@ using End = Outcome::End;
 using Kind = SubmitFailure::Kind;
 using Words = std::vector<std::string>;
 
-PilotSpec Spec() {
-  PilotSpec spec;
-  spec.tag = "spate-a-1";
-  spec.output_file = "/home/ann/pool/out";
-  spec.command = {"spate", "node", "start"};
-  return spec;
-}
-
 TEST(GridEngineTest, Submit) {
   auto driver = MakeGridEngine({});
-  PilotSpec spec = Spec();
+  PilotSpec spec = PlainSpec();
   spec.options = {"-q", "short.q", "-l", "mem_free=1G,h_rt=0:10:00"};
   spec.time_limit = Duration::Seconds(60);
   auto call = driver->Submit(spec);
@@ -53,31 +47,24 @@ TEST(GridEngineTest, WhatItCannotHave) {
            {[](PilotSpec& s) { s.output_file = "/a:b"; }, "/a:b"},
            {[](PilotSpec& s) { s.tag = "1a"; }, "name"},
        }) {
-    PilotSpec spec = Spec();
+    PilotSpec spec = PlainSpec();
     c.change(spec);
     auto call = driver->Submit(spec);
     ASSERT_FALSE(call) << c.says;
     EXPECT_TRUE(call.error().message.contains(c.says)) << call.error().message;
   }
-  PilotSpec spec = Spec();
+  PilotSpec spec = PlainSpec();
   spec.nodes = 2;
   spec.options = {"-pe", "mpi", "8"};
   EXPECT_TRUE(driver->Submit(spec));
 }
 
 TEST(GridEngineTest, Ids) {
-  struct Case {
-    std::string out, id;
-  };
-  for (const Case& c : std::vector<Case>{
-           {"15\n", "15"},
-           {"Your job 2 (\"spate-a-2\") has been submitted\n", "2"},
-           {"warning: quota soon used up\n15\n", "15"},
-       }) {
-    auto id = MakeGridEngine({})->ReadSubmit({End::kExited, 0, c.out, ""});
-    ASSERT_TRUE(id) << c.out;
-    EXPECT_EQ(*id, c.id);
-  }
+  ExpectIds(*MakeGridEngine({}), {
+                                     {"15\n", "15"},
+                                     {"Your job 2 (\"spate-a-2\") has been submitted\n", "2"},
+                                     {"warning: quota soon used up\n15\n", "15"},
+                                 });
   // An array, which is no pilot; a test that says nothing of an id.
   for (const char* out : {"12.1-3:1\n", "verification: found suitable queue(s)\n", ""}) {
     auto id = MakeGridEngine({})->ReadSubmit({End::kExited, 0, out, ""});

@@ -209,13 +209,7 @@ class HtCondor : public PoolDriver {
       std::string_view first = Trimmed(TakeField(line, '-'));
       if (IsId(first) && Trimmed(line) == first) id = std::string(first);
     }
-    if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) {
-      if (id) return *id;
-      return std::unexpected(NoId(submit(), outcome));
-    }
-    SubmitFailure failure = ClassifyFailure(submit(), outcome, {kLimits, kUnavailable, kPerhaps});
-    if (id) failure.perhaps_there = true;
-    return std::unexpected(failure);
+    return ReadId(submit(), outcome, id, {kLimits, kUnavailable, kPerhaps});
   }
 
   Call Query(const PilotQuery& query) const override {
@@ -256,12 +250,7 @@ class HtCondor : public PoolDriver {
   }
 
   Call Cancel(std::span<const std::string> ids) const override {
-    Call call;
-    call.argv = {std::string(Or(tools_.cancel, "condor_rm"))};
-    Append(call.argv, tools_.everywhere);
-    std::ranges::copy_if(ids, std::back_inserter(call.argv), IsId);
-    call.environment = {"LC_ALL=C"};
-    return call;
+    return CancelCall(Or(tools_.cancel, "condor_rm"), tools_.everywhere, ids, IsId);
   }
 
   std::optional<Call> Test(const PilotSpec&) const override { return std::nullopt; }

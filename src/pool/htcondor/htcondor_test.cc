@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "pool/testing.h"
+
 namespace spate::pool {
 namespace {
 
@@ -15,8 +17,7 @@ using Kind = SubmitFailure::Kind;
 using Words = std::vector<std::string>;
 
 PilotSpec Spec() {
-  PilotSpec spec;
-  spec.tag = "spate-a-1";
+  PilotSpec spec = PlainSpec();
   spec.output_file = "/home/ann/$pool/out";
   spec.script_file = "/home/ann/pool/script";
   spec.command = {"/opt/spate", "node", "start", "--access", "/home/ann/pool/access"};
@@ -88,44 +89,30 @@ TEST(HtCondorTest, WhatItCannotHave) {
 }
 
 TEST(HtCondorTest, Ids) {
-  struct Case {
-    std::string out, id;
-  };
-  for (const Case& c : std::vector<Case>{{"12.0 - 12.0\n", "12.0"},
-                                         {"news\n12.0 - 12.0", "12.0"},
-                                         {"12.0 - 12.4\n", ""},
-                                         {"1 job(s) submitted to cluster 12.\n", ""},
-                                         {"", ""}}) {
-    auto id = MakeHtCondor({})->ReadSubmit({End::kExited, 0, c.out, ""});
-    EXPECT_EQ(id.value_or(""), c.id) << c.out;
-    if (!id) EXPECT_TRUE(id.error().perhaps_there);
-  }
+  ExpectIds(*MakeHtCondor({}), {{"12.0 - 12.0\n", "12.0"},
+                                {"news\n12.0 - 12.0", "12.0"},
+                                {"12.0 - 12.4\n", ""},
+                                {"1 job(s) submitted to cluster 12.\n", ""},
+                                {"", ""}});
 }
 
 TEST(HtCondorTest, Failures) {
-  struct Case {
-    std::string err;
-    Kind kind;
-    bool perhaps = false;
-  };
-  for (const Case& c : std::vector<Case>{
-           {"ERROR: Failed to parse command file (line 14).\n", Kind::kRefused},
-           {"ERROR: Executable file /home/ann/pool/script does not exist\n", Kind::kRefused},
-           {"ERROR: Failed to create cluster\nNumber of submitted jobs would exceed "
-            "MAX_JOBS_SUBMITTED\n",
-            Kind::kLimit},
-           {"ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER\n", Kind::kLimit},
-           {"ERROR: Failed to connect to local queue manager\nCEDAR:6001:Failed to connect to "
-            "<127.0.0.1:9618>\n",
-            Kind::kUnavailable},
-           {"ERROR: Can't find address of local schedd\n", Kind::kUnavailable},
-           {"ERROR: Failed to commit job submission into the queue.\n", Kind::kUnavailable, true},
-       }) {
-    auto id = MakeHtCondor({})->ReadSubmit({End::kExited, 1, "Submitting job(s)", c.err});
-    ASSERT_FALSE(id);
-    EXPECT_EQ(id.error().kind, c.kind) << c.err;
-    EXPECT_EQ(id.error().perhaps_there, c.perhaps) << c.err;
-  }
+  ExpectFailures(
+      *MakeHtCondor({}),
+      {
+          {"ERROR: Failed to parse command file (line 14).\n", Kind::kRefused},
+          {"ERROR: Executable file /home/ann/pool/script does not exist\n", Kind::kRefused},
+          {"ERROR: Failed to create cluster\nNumber of submitted jobs would exceed "
+           "MAX_JOBS_SUBMITTED\n",
+           Kind::kLimit},
+          {"ERROR: Number of submitted jobs would exceed MAX_JOBS_PER_OWNER\n", Kind::kLimit},
+          {"ERROR: Failed to connect to local queue manager\nCEDAR:6001:Failed to connect to "
+           "<127.0.0.1:9618>\n",
+           Kind::kUnavailable},
+          {"ERROR: Can't find address of local schedd\n", Kind::kUnavailable},
+          {"ERROR: Failed to commit job submission into the queue.\n", Kind::kUnavailable, true},
+      },
+      "Submitting job(s)");
 }
 
 TEST(HtCondorTest, Query) {

@@ -193,14 +193,7 @@ class Pbs : public PoolDriver {
   }
 
   Submitted ReadSubmit(const Outcome& outcome) const override {
-    auto id = IdOf(outcome.out);
-    if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) {
-      if (id) return *id;
-      return std::unexpected(NoId(qsub(), outcome));
-    }
-    SubmitFailure failure = ClassifyFailure(qsub(), outcome, {kLimits, kUnavailable, kPerhaps});
-    if (id) failure.perhaps_there = true;
-    return std::unexpected(failure);
+    return ReadId(qsub(), outcome, IdOf(outcome.out), {kLimits, kUnavailable, kPerhaps});
   }
 
   Call Query(const PilotQuery& query) const override {
@@ -232,11 +225,7 @@ class Pbs : public PoolDriver {
   }
 
   Call Cancel(std::span<const std::string> ids) const override {
-    Call call;
-    call.argv = {std::string(Or(tools_.cancel, "qdel"))};
-    std::ranges::copy_if(ids, std::back_inserter(call.argv), IsId);
-    call.environment = {"LC_ALL=C"};
-    return call;
+    return CancelCall(Or(tools_.cancel, "qdel"), {}, ids, IsId);
   }
 
   std::optional<Call> Test(const PilotSpec&) const override { return std::nullopt; }

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "os/temp_dir.h"
+#include "pool/testing.h"
 
 namespace spate::pool {
 namespace {
@@ -21,17 +22,9 @@ using End = Outcome::End;
 using Kind = SubmitFailure::Kind;
 using Words = std::vector<std::string>;
 
-PilotSpec Spec() {
-  PilotSpec spec;
-  spec.tag = "spate-a-1";
-  spec.output_file = "/home/ann/pool/out";
-  spec.command = {"spate", "node", "start"};
-  return spec;
-}
-
 TEST(PbsTest, Submit) {
   auto driver = MakePbs({});
-  PilotSpec spec = Spec();
+  PilotSpec spec = PlainSpec();
   spec.options = {"-q", "short"};
   spec.time_limit = Duration::Seconds(3600);
   spec.nodes = 2;
@@ -61,53 +54,37 @@ TEST(PbsTest, Submit) {
 }
 
 TEST(PbsTest, Ids) {
-  struct Case {
-    std::string out, id;
-  };
-  for (const Case& c :
-       std::vector<Case>{{"52.pbs1\n", "52.pbs1"},
-                         {"news of the site\n52.pbs1.site.org\n", "52.pbs1.site.org"},
-                         {"52[].pbs1\n", ""},
-                         {"52[7].pbs1\n", ""},
-                         {"52\n", ""},
-                         {"52.\n", ""},
-                         {"", ""}}) {
-    auto id = MakePbs({})->ReadSubmit({End::kExited, 0, c.out, ""});
-    EXPECT_EQ(id.value_or(""), c.id) << c.out;
-    if (!id) EXPECT_TRUE(id.error().perhaps_there);
-  }
+  ExpectIds(*MakePbs({}), {{"52.pbs1\n", "52.pbs1"},
+                           {"news of the site\n52.pbs1.site.org\n", "52.pbs1.site.org"},
+                           {"52[].pbs1\n", ""},
+                           {"52[7].pbs1\n", ""},
+                           {"52\n", ""},
+                           {"52.\n", ""},
+                           {"", ""}});
 }
 
 TEST(PbsTest, Failures) {
-  struct Case {
-    std::string err;
-    Kind kind;
-    bool perhaps = false;
-  };
-  for (const Case& c : std::vector<Case>{
-           {"qsub: Unknown queue\n", Kind::kRefused},
-           {"qsub: Illegal attribute or resource value Resource_List.walltime\n", Kind::kRefused},
-           {"qsub: Unknown resource Resource_List.nosuch\n", Kind::kRefused},
-           {"qsub: Unauthorized Request \n", Kind::kRefused},
-           {"qsub: Invalid account\n", Kind::kRefused},
-           {"qsub: Job violates queue and/or server resource limits\n", Kind::kRefused},
-           {"qsub: would exceed queue short's per-user limit of jobs in 'Q' state\n", Kind::kLimit},
-           {"qsub: would exceed complex's per-user limit\n", Kind::kLimit},
-           {"qsub: Maximum number of jobs already in queue\n", Kind::kLimit},
-           // Torque.
-           {"qsub: submit error (Maximum number of jobs already in queue MSG=total number of "
-            "current user's jobs exceeds the queue limit: user ann)\n",
-            Kind::kLimit},
-           {"qsub: Queue is not enabled\n", Kind::kUnavailable},
-           {"Connection refused\nqsub: cannot connect to server pbs1 (errno=111)\n",
-            Kind::kUnavailable},
-           {"qsub: End of File\n", Kind::kUnavailable, true},
-       }) {
-    auto id = MakePbs({})->ReadSubmit({End::kExited, 1, "", c.err});
-    ASSERT_FALSE(id);
-    EXPECT_EQ(id.error().kind, c.kind) << c.err;
-    EXPECT_EQ(id.error().perhaps_there, c.perhaps) << c.err;
-  }
+  ExpectFailures(
+      *MakePbs({}),
+      {
+          {"qsub: Unknown queue\n", Kind::kRefused},
+          {"qsub: Illegal attribute or resource value Resource_List.walltime\n", Kind::kRefused},
+          {"qsub: Unknown resource Resource_List.nosuch\n", Kind::kRefused},
+          {"qsub: Unauthorized Request \n", Kind::kRefused},
+          {"qsub: Invalid account\n", Kind::kRefused},
+          {"qsub: Job violates queue and/or server resource limits\n", Kind::kRefused},
+          {"qsub: would exceed queue short's per-user limit of jobs in 'Q' state\n", Kind::kLimit},
+          {"qsub: would exceed complex's per-user limit\n", Kind::kLimit},
+          {"qsub: Maximum number of jobs already in queue\n", Kind::kLimit},
+          // Torque.
+          {"qsub: submit error (Maximum number of jobs already in queue MSG=total number of "
+           "current user's jobs exceeds the queue limit: user ann)\n",
+           Kind::kLimit},
+          {"qsub: Queue is not enabled\n", Kind::kUnavailable},
+          {"Connection refused\nqsub: cannot connect to server pbs1 (errno=111)\n",
+           Kind::kUnavailable},
+          {"qsub: End of File\n", Kind::kUnavailable, true},
+      });
 }
 
 TEST(PbsTest, Query) {

@@ -152,17 +152,7 @@ class Slurm : public PoolDriver {
   }
 
   Submitted ReadSubmit(const Outcome& outcome) const override {
-    auto id = IdOf(outcome.out);
-    if (outcome.end == Outcome::End::kExited && outcome.exit_code == 0) {
-      if (id) return *id;
-      return std::unexpected(NoId(sbatch(), outcome));
-    }
-    SubmitFailure failure = ClassifyFailure(sbatch(), outcome, {kLimits, kUnavailable, kPerhaps});
-    if (failure.kind == SubmitFailure::Kind::kLimit && ContainsAny(outcome.err, kNever)) {
-      failure.kind = SubmitFailure::Kind::kRefused;
-    }
-    if (id) failure.perhaps_there = true;
-    return std::unexpected(failure);
+    return ReadId(sbatch(), outcome, IdOf(outcome.out), {kLimits, kUnavailable, kPerhaps, kNever});
   }
 
   Call Query(const PilotQuery&) const override {
@@ -199,12 +189,7 @@ class Slurm : public PoolDriver {
   }
 
   Call Cancel(std::span<const std::string> ids) const override {
-    Call call;
-    call.argv = {std::string(Or(tools_.cancel, "scancel"))};
-    Append(call.argv, tools_.everywhere);
-    std::ranges::copy_if(ids, std::back_inserter(call.argv), IsDigits);
-    call.environment = {"LC_ALL=C"};
-    return call;
+    return CancelCall(Or(tools_.cancel, "scancel"), tools_.everywhere, ids, IsDigits);
   }
 
   std::optional<Call> Test(const PilotSpec& spec) const override {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "pool/testing.h"
+
 namespace spate::pool {
 namespace {
 
@@ -14,11 +16,9 @@ using Kind = SubmitFailure::Kind;
 using Words = std::vector<std::string>;
 
 PilotSpec Spec() {
-  PilotSpec spec;
-  spec.tag = "spate-a-1";
+  PilotSpec spec = PlainSpec();
   spec.output_file = "/home/ann/pool/out%1";
   spec.folder = "/home/ann/work";
-  spec.command = {"spate", "node", "start"};
   return spec;
 }
 
@@ -84,75 +84,60 @@ TEST(SlurmTest, OptionsThatWouldBreakThePool) {
 }
 
 TEST(SlurmTest, Ids) {
-  struct Case {
-    std::string out, id;
-  };
-  for (const Case& c : std::vector<Case>{{"1\n", "1"},
-                                         {"Submitted batch job 3\n", "3"},
-                                         {"123;far\n", "123"},
-                                         {"Welcome to the site!\n\n 17 \n", "17"},
-                                         {"17", "17"},
-                                         {"Submitted batch job 3 on cluster far\n", "3"}}) {
-    auto id = MakeSlurm({})->ReadSubmit({End::kExited, 0, c.out, "sbatch: some news\n"});
-    ASSERT_TRUE(id) << c.out;
-    EXPECT_EQ(*id, c.id);
-  }
+  ExpectIds(*MakeSlurm({}),
+            {{"1\n", "1"},
+             {"Submitted batch job 3\n", "3"},
+             {"123;far\n", "123"},
+             {"Welcome to the site!\n\n 17 \n", "17"},
+             {"17", "17"},
+             {"Submitted batch job 3 on cluster far\n", "3"}},
+            "sbatch: some news\n");
   auto none = MakeSlurm({})->ReadSubmit({End::kExited, 0, "Welcome!\n", ""});
   ASSERT_FALSE(none);
   EXPECT_TRUE(none.error().perhaps_there);
 }
 
 TEST(SlurmTest, Failures) {
-  struct Case {
-    std::string err;
-    Kind kind;
-    bool perhaps = false;
-    End end = End::kExited;
-    int code = 1;
-  };
   const std::string kFailed = "sbatch: error: Batch job submission failed: ";
   const std::string kPolicy =
       kFailed +
       "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n";
-  for (const Case& c : std::vector<Case>{
-           {"sbatch: error: invalid partition specified: nosuch\n" + kFailed +
-                "Invalid partition name specified\n",
-            Kind::kRefused},
-           {"sbatch: unrecognized option '--nosuch'\nTry \"sbatch --help\" for more information\n",
-            Kind::kRefused, false, End::kExited, 255},
-           {"sbatch: error: Invalid --time specification\n", Kind::kRefused, false, End::kExited,
-            255},
-           {"sbatch: error: Memory specification can not be satisfied\n" + kFailed +
-                "Requested node configuration is not available\n",
-            Kind::kRefused},
-           {kFailed + "Invalid feature specification\n", Kind::kRefused},
-           {kFailed + "Required partition not available (inactive or drain)\n", Kind::kUnavailable},
-           {kFailed + "Unable to contact slurm controller (connect failure)\n", Kind::kUnavailable},
-           {"sbatch: error: Munge encode failed: Failed to access \"/run/munge/sock\": No such "
-            "file or directory (Did you start munged?)\n" +
-                kFailed + "Protocol authentication error\n",
-            Kind::kUnavailable},
-           // sbatch waits for as long as MaxJobCount is reached.
-           {"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
-            Kind::kLimit, true, End::kTimedOut},
-           {"", Kind::kUnavailable, true, End::kTimedOut},
-           {"No such file or directory", Kind::kUnavailable, false, End::kNotStarted},
-           // From slurm_errno.c and the texts that sbatch of 21.08 and newer puts before them.
-           {"sbatch: error: QOSMaxSubmitJobPerUserLimit\n" + kPolicy, Kind::kLimit},
-           {"sbatch: error: AssocMaxSubmitJobLimit\n" + kPolicy, Kind::kLimit},
-           {kPolicy, Kind::kLimit},
-           {"sbatch: error: QOSMaxWallDurationPerJobLimit\n" + kPolicy, Kind::kRefused},
-           {"sbatch: error: QOSMaxNodePerJobLimit\n" + kPolicy, Kind::kRefused},
-           {kFailed + "Invalid account or account/partition combination specified\n",
-            Kind::kRefused},
-           {kFailed + "Socket timed out on send/recv operation\n", Kind::kUnavailable, true},
-       }) {
-    auto id = MakeSlurm({})->ReadSubmit({c.end, c.code, "", c.err});
-    ASSERT_FALSE(id);
-    EXPECT_EQ(id.error().kind, c.kind) << c.err;
-    EXPECT_EQ(id.error().perhaps_there, c.perhaps) << c.err;
-    EXPECT_TRUE(id.error().message.starts_with("sbatch ")) << id.error().message;
-  }
+  ExpectFailures(
+      *MakeSlurm({}),
+      {
+          {"sbatch: error: invalid partition specified: nosuch\n" + kFailed +
+               "Invalid partition name specified\n",
+           Kind::kRefused},
+          {"sbatch: unrecognized option '--nosuch'\nTry \"sbatch --help\" for more information\n",
+           Kind::kRefused, false, End::kExited, 255},
+          {"sbatch: error: Invalid --time specification\n", Kind::kRefused, false, End::kExited,
+           255},
+          {"sbatch: error: Memory specification can not be satisfied\n" + kFailed +
+               "Requested node configuration is not available\n",
+           Kind::kRefused},
+          {kFailed + "Invalid feature specification\n", Kind::kRefused},
+          {kFailed + "Required partition not available (inactive or drain)\n", Kind::kUnavailable},
+          {kFailed + "Unable to contact slurm controller (connect failure)\n", Kind::kUnavailable},
+          {"sbatch: error: Munge encode failed: Failed to access \"/run/munge/sock\": No such "
+           "file or directory (Did you start munged?)\n" +
+               kFailed + "Protocol authentication error\n",
+           Kind::kUnavailable},
+          // sbatch waits for as long as MaxJobCount is reached.
+          {"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
+           Kind::kLimit, true, End::kTimedOut},
+          {"", Kind::kUnavailable, true, End::kTimedOut},
+          {"No such file or directory", Kind::kUnavailable, false, End::kNotStarted},
+          // From slurm_errno.c and the texts that sbatch of 21.08 and newer puts before them.
+          {"sbatch: error: QOSMaxSubmitJobPerUserLimit\n" + kPolicy, Kind::kLimit},
+          {"sbatch: error: AssocMaxSubmitJobLimit\n" + kPolicy, Kind::kLimit},
+          {kPolicy, Kind::kLimit},
+          {"sbatch: error: QOSMaxWallDurationPerJobLimit\n" + kPolicy, Kind::kRefused},
+          {"sbatch: error: QOSMaxNodePerJobLimit\n" + kPolicy, Kind::kRefused},
+          {kFailed + "Invalid account or account/partition combination specified\n",
+           Kind::kRefused},
+          {kFailed + "Socket timed out on send/recv operation\n", Kind::kUnavailable, true},
+      },
+      "", "sbatch ");
 }
 
 TEST(SlurmTest, Query) {

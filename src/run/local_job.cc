@@ -516,6 +516,8 @@ Result<int> LocalJob::Run(bool resumed) {
   slots.reset();
   executor->reset();  // ends what still runs
   PutEnd();
+  // All that was appended is of tasks that are done.
+  if (engine().Finished(id())) (void)os::RemoveFile(ForwardsLog());
   if (entrance) (*entrance)->SetExitCode(session_->exit_code());
   store::PruneOptions keep;
   keep.keep_age = options_.keep.age;

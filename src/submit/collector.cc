@@ -60,7 +60,7 @@ class Collector {
   Status Keep(std::string_view bytes);
   Status Deliver(const ForwardFacts& facts);
   void Drop();
-  void ForgetGone();
+  void ForgetGone(Instant now);
 
   client::HubCall& call_;
   const JobId job_;
@@ -103,7 +103,7 @@ Status Collector::Run(os::RealLoop& loop) {
     if (!put) return put;
   }
   (void)os::RemoveFile(path_ + ".log");
-  ForgetGone();
+  ForgetGone(loop.Now());
   return {};
 }
 
@@ -163,10 +163,15 @@ void Collector::Drop() {
 }
 
 // Places of jobs that the hub does not have any more.
-void Collector::ForgetGone() {
+void Collector::ForgetGone(Instant now) {
   auto entries = os::ListDir(root_);
   if (!entries) return;
   std::set<uint32_t> numbers;
+  // From another one each time: jobs that stay must not hide those that have gone.
+  if (!entries->empty()) {
+    auto first = static_cast<size_t>(now.ns) % entries->size();
+    std::ranges::rotate(*entries, entries->begin() + static_cast<std::ptrdiff_t>(first));
+  }
   for (const os::DirEntry& entry : *entries) {
     if (!entry.name.starts_with(prefix_)) continue;
     auto number = ReadNumber<uint32_t>(std::string_view(entry.name).substr(prefix_.size()));

@@ -105,6 +105,7 @@ def test_a_run_that_is_killed_at_any_moment_forwards_each_once(place: Place):
     place.run("--resume", *words)
     want(sorted(blocks(place.lines("out"), 2)) == sorted(map(str, range(300))), "each once, whole")
     want(sorted(place.lines("files")) == sorted(map(str, range(300))), "files, too")
+    want(not os.path.exists(log), "all that was appended is done")
 
 
 def test_a_hubs_job_is_collected_by_its_user_once(place: Place):

@@ -15,6 +15,7 @@
 #include "os/fd.h"
 #include "os/process.h"
 #include "os/real_loop.h"
+#include "os/spawn_child.h"
 
 namespace spate::os {
 
@@ -39,6 +40,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
+  // Nothing when it has ended.
+  void Signal(int signo);
   // Does not read its output for now, so it will wait.
   void Pause(bool paused);
 
@@ -46,15 +49,13 @@ class Child {
   Child(RealLoop& loop, Pid pid, Fd in, Fd out, std::string input, Events events);
   void Watch();
   void OnReadable();
-  void OnWritable();
   void AwaitExit();
 
   RealLoop& loop_;
   Pid pid_;  // 0: it was waited for
   TimerId timer_ = 0;
-  Fd in_, out_;
-  std::string input_;
-  size_t sent_ = 0;
+  ChildInput input_;
+  Fd out_;
   bool paused_ = false;
   Events events_;
 };

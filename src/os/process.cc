@@ -131,6 +131,13 @@ void FillStandardStreams() {
 }
 
 Pid OwnPid() { return getpid(); }
+Pid ParentPid() { return getppid(); }
+
+int ExitStatusOf(int wait_status) {
+  constexpr int kSignalled = 128;
+  if (WIFSIGNALED(wait_status)) return kSignalled + WTERMSIG(wait_status);
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1;
+}
 
 Result<std::string> OwnProgram() { return ReadLink("/proc/self/exe"); }
 

@@ -31,6 +31,9 @@ struct ProcessInfo {
 };
 
 Pid OwnPid();
+Pid ParentPid();
+// The exit code of a status of wait(2); 128 + the signal's number where a signal ended it.
+int ExitStatusOf(int wait_status);
 // Gives the null device to those of the descriptors 0, 1 and 2 that are closed, so that no file
 // that is opened later becomes one of them. The first thing in a program.
 void FillStandardStreams();

@@ -155,8 +155,10 @@ void Agent::State::GiveUp(const std::function<bool(const AttemptRef&)>& meant, b
 
 std::vector<Run> Agent::State::Runs() const {
   std::vector<Run> runs;
-  for (const Slot& slot : slots_) {
-    if (!slot.given.empty()) runs.push_back({slot.given.front().ref, slot.given.front().since});
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].given.empty()) continue;
+    const Given& first = slots_[i].given.front();
+    runs.push_back({first.ref, first.since, static_cast<uint16_t>(i + 1)});
   }
   return runs;
 }

@@ -154,6 +154,7 @@ using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, Re
 struct Run {
   AttemptRef ref;
   Instant since;
+  uint16_t slot = 0;
 };
 
 struct Input {

@@ -69,7 +69,7 @@ bool IsPlan(const JobPlan& plan) {
          IsOrder(plan.order, plan.task_count);
 }
 
-// Sorted runs of tasks that may be reopened.
+// Sorted runs of tasks that may be reopened, or are about to end and be queued again.
 bool MayChange(const JobState& job, const NeedsChanged& changed) {
   const uint64_t requests = job.request_count() + changed.new_requests.size();
   uint64_t at = 0;
@@ -77,7 +77,7 @@ bool MayChange(const JobState& job, const NeedsChanged& changed) {
     uint64_t end = uint64_t{run.first} + run.count;
     if (run.first < at || end > job.task_count() || run.request >= requests) return false;
     for (TaskIndex i = run.first; i < end; ++i) {
-      if (!job.MayReopen(i)) return false;
+      if (!job.MayReopen(i) && job.StateOf(i) != TaskState::kLeased) return false;
     }
     at = end;
   }

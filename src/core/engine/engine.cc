@@ -31,6 +31,7 @@ void EngineState::Extend(const Leased& so_far, const Leased& more) {
 }
 
 void EngineState::Unload(JobId job) {
+  if (live.feed) live.feed->Unload(job);
   durable_.Unload(job);
   live.board.DropJob(job);
 }
@@ -100,13 +101,25 @@ void Engine::Step(const Input& input, Output& out) {
   Place(step);
 }
 
+void Engine::WatchDemand() {
+  Live& live = state_->live;
+  if (!live.feed) live.feed = std::make_unique<DemandFeed>(state_->durable(), live.board);
+}
+
+std::vector<ClassDemand> Engine::TakeDemand() {
+  Live& live = state_->live;
+  return live.feed ? live.feed->Take(live.clock) : std::vector<ClassDemand>();
+}
+
 void Engine::SetAside(JobId job) { state_->live.set_aside.insert(job); }
 
 void Engine::Resume(LastNodes nodes, Instant now, Output& out) {
   StepContext step{*state_, now, out};
   for (const auto& [id, node] : state_->live.board.nodes) {
     if (nodes == LastNodes::kEnded) {
-      EndLeasesOf(step, id, Cause::kStopped, "the run was ended before this attempt");
+      EndLeasesOf(
+          step, id,
+          {.ref = {}, .cause = Cause::kStopped, .note = "the run was ended before this attempt"});
     } else {
       On(step, NodeSilent{id, now});
     }

@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/engine/record.h"
+#include "core/model/class_demand.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
 #include "core/model/limits.h"
@@ -124,6 +125,7 @@ struct NodeSilent {
 // A node has ended. All its leases are lost.
 struct NodeLost {
   NodeId node;
+  bool left = false;  // it said so: its tasks were cut off (IsCutOff), and were at no loss
 };
 struct AttemptsEnded {
   NodeId node;
@@ -307,10 +309,22 @@ class Engine {
   // any thread. Cost: none of the job's size. False when it has not finished there.
   bool Reload(JobId job, Engine& past);
 
+  // Keeps from now on what TakeDemand tells; before, nothing of it is kept. Measured times are
+  // those of attempts that end after it: where it comes before the replay, of the replayed ones
+  // too. Cost: all jobs.
+  void WatchDemand();
+  // Tasks that want nodes, as of the last Step: the classes whose demand is another one than when
+  // it was last taken; at first all that have something ready. One that has nothing more ready
+  // comes once, with 0 ready and 0 running, whatever still runs of it. Cost: the classes that were
+  // touched since, with what demand_feed.h adds to that.
+  std::vector<ClassDemand> TakeDemand();
+
   // What people may ask. Values, never references into the state.
   std::optional<JobCounts> Counts(JobId job) const;
   // The node has this attempt, and it has not ended: what any other one says of it is not true.
   bool Holds(NodeId node, const AttemptRef& ref) const;
+  // Tasks that the node holds.
+  uint32_t Leased(NodeId node) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
   std::optional<JobPolicy> Policy(JobId job) const;

@@ -12,14 +12,16 @@
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
 //   withdraw j1.3-4      reopen j1.3
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
-//   lost n1   silent n1
+//   lost n1 [left]   silent n1
 //   holds j1.3-4 [attempt=1]               what the next `node` line's node says that it holds
 //   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
 //   return n1 j1.7-9 [attempt=1]
 //   at +5s                                 the clock goes on, before the block's step
 //   restart [nodes-may-return] [without=j1]  a new engine replays all records, but those of job 1,
 //                                          which has finished, and resumes
-//   counts j1   explain j1.3   nodes   users    questions, answered after the step
+//   watch                                  demand from now on, which is told by
+//   demand                                 and by the following, after the step:
+//   counts j1   explain j1.3   nodes   users    questions
 //
 // The events of a block are one Step. After each block the invariants are checked, and a second
 // engine that applied the records alone must have the same digest.
@@ -239,6 +241,8 @@ class EngineSubject : public script::Subject {
         {"counts", &EngineSubject::Counts},
         {"explain", &EngineSubject::Explain},
         {"waits", &EngineSubject::Waits},
+        {"watch", &EngineSubject::Watch},
+        {"demand", &EngineSubject::Demand},
         {"stalled", &EngineSubject::Stalled},
     };
     for (const auto& [verb, handler] : kVerbs) {
@@ -534,7 +538,10 @@ class EngineSubject : public script::Subject {
     holds_.push_back({job, Attempt(static_cast<uint16_t>(line.Number("attempt", 1))), tasks});
   }
   void Silent(Line& line) { events_.push_back(NodeSilent{line.Node(), now_}); }
-  void Lost(Line& line) { events_.push_back(NodeLost{line.Node()}); }
+  void Lost(Line& line) {
+    NodeId node = line.Node();
+    events_.push_back(NodeLost{node, line.Flag("left")});
+  }
   void End(Line& line) {
     AttemptsEnded event{line.Node(), {}};
     auto [job, tasks] = line.TaskList();
@@ -563,6 +570,7 @@ class EngineSubject : public script::Subject {
     auto nodes = line.Flag("nodes-may-return") ? LastNodes::kMayReturn : LastNodes::kEnded;
     std::string without = line.Option("without");
     engine_ = std::make_unique<Engine>();
+    if (watches_) engine_->WatchDemand();
     for (const Record& record : records_) {
       if (Name(JobOf(record)) != without) engine_->Apply(record);
     }
@@ -587,6 +595,22 @@ class EngineSubject : public script::Subject {
     });
   }
 
+  void Watch(Line&) {
+    watches_ = true;
+    engine_->WatchDemand();
+  }
+  void Demand(Line&) {
+    questions_.push_back([this] {
+      std::string text = "demand:";
+      for (const ClassDemand& each : engine_->TakeDemand()) {
+        text += fmt::format(" {}/{}{} ready={} running={}", Name(each.key.job), each.key.request,
+                            each.user.empty() ? "" : " of " + each.user, each.ready, each.running);
+        if (each.takes.ns > 0) text += " takes=" + FormatDuration(each.takes);
+        text += ";";
+      }
+      return text;
+    });
+  }
   void Waits(Line& line) {
     JobId job = line.Job();
     questions_.push_back([this, job] {
@@ -608,6 +632,7 @@ class EngineSubject : public script::Subject {
   std::vector<Event> events_;
   std::vector<std::function<std::string()>> questions_;
   bool restarted_ = false;
+  bool watches_ = false;
   script::Lines lines_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -83,10 +84,13 @@ void On(StepContext& step, const NodeLost& event);
 void On(StepContext& step, const AttemptsEnded& event);
 void On(StepContext& step, const TasksReturned& event);
 
-// Ends every attempt that `node` holds, by this cause (kNode or kStopped), but those that `keep`
+// Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
 // takes.
-void EndLeasesOf(StepContext& step, NodeId node, Cause cause, const std::string& note,
+void EndLeasesOf(StepContext& step, NodeId node, const AttemptEnd& like,
                  const std::function<bool(const AttemptRef&)>& keep = nullptr);
+// Before these ends of the node are recorded: tasks that are cut off once too often ask for more
+// time (cut_off.cc).
+void AskForTime(StepContext& step, NodeId node, std::span<const AttemptEnd> ends);
 // Loses the nodes that were silent for too long, and wakes up for the next of them.
 void LoseSilentNodes(StepContext& step);
 // The existing tasks of `tasks` that are wanted, in the same order.

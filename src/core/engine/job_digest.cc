@@ -46,7 +46,8 @@ uint64_t DigestOf(const Trace& trace) {
 uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
                after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, lowest,
-               runs, order, graph, tasks, traces, queues, waiting, requeued, readied] = *this;
+               runs, order, graph, tasks, traces, cut_offs, queues, waiting, requeued, readied] =
+      *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -73,6 +74,10 @@ uint64_t JobState::Digest() const {
   for (uint8_t task : tasks) hash = Mix(hash, task);
   uint64_t traced = 0;  // in no order
   for (const auto& [index, trace] : *traces) traced += Mix(index, DigestOf(trace));
+  for (const auto& [index, each] : *cut_offs) {
+    const auto& [count, longest] = each;
+    traced += Mix(Mix(index, count), static_cast<uint64_t>(longest.ns));
+  }
   hash = Mix(hash, traced);
   // What was queued again, in that order, and what was readied. How much was before (`requeued`)
   // does not matter: where a replay does not know the job that another one waited for, it was less.
@@ -99,7 +104,8 @@ uint64_t JobState::Digest() const {
 
 uint64_t JobState::StateBytes() const {
   uint64_t bytes = sizeof(*this) + tasks_.capacity() + order_.capacity() * sizeof(TaskIndex) +
-                   runs_.capacity() * sizeof(Run) + traces_->size() * 80 + graph_.StateBytes();
+                   runs_.capacity() * sizeof(Run) + traces_->size() * 80 + cut_offs_->size() * 48 +
+                   graph_.StateBytes();
   for (const Queue& queue : queues_) {
     bytes += sizeof(Queue) + queue.delayed->size() * 48 + queue.runs.capacity() * sizeof(uint32_t);
     bytes += (queue.requeued->size() + queue.readied->size()) * 112;

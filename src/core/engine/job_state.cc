@@ -107,6 +107,11 @@ Trace JobState::TraceOf(TaskIndex index) const {
   return {CurrentAttempt(index), 0, 0};
 }
 
+CutOffs JobState::CutOffsOf(TaskIndex index) const {
+  auto it = cut_offs_->find(index);
+  return it == cut_offs_->end() ? CutOffs() : it->second;
+}
+
 bool JobState::Lossy(TaskIndex index) const {
   auto it = traces_->find(index);
   return it != traces_->end() && it->second.losses > 0;
@@ -159,6 +164,18 @@ place::Ready::Queued JobState::QueuedOf(uint32_t request, Instant now) const {
   }
   if (!due && delayed != queue.delayed->end()) queued.due = delayed->first;
   return queued;
+}
+
+JobState::Delays JobState::DelaysOf(uint32_t request, Instant now) const {
+  constexpr size_t kMostLooks = 1000;
+  const Delayed& delayed = *queues_[request].delayed;
+  size_t due = 0;
+  auto next = delayed.begin();
+  for (; next != delayed.end() && next->first <= now; ++next) {
+    if (++due > kMostLooks) return {};
+  }
+  if (next == delayed.end()) return {};
+  return {static_cast<uint32_t>(delayed.size() - due), next->first};
 }
 
 bool JobState::Join(Head& head, TaskIndex index, uint32_t request) const {
@@ -483,6 +500,7 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred) {
       CHECK(MayReopen(i));
       if (Attempt attempt = CurrentAttempt(i); attempt.value > 0)
         traces_.Edit()[i] = {attempt, 0, 0};
+      if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
       if (graph_.Left(i) > 0) {
         SetState(i, TaskState::kQueued);
         tasks_[i] |= kBlocked;
@@ -523,8 +541,10 @@ void JobState::ChangeNeeds(const NeedsChanged& changed) {
   AddQueues();
   for (const RequestRun& run : changed.runs) {
     CHECK(run.request < requests_.size());
-    // Tasks that have ended are in no queue: the queues only need to know the new runs.
-    for (TaskIndex i = run.first; i < run.first + run.count; ++i) CHECK(MayReopen(i));
+    // Such tasks are in no queue: the queues only need to know the new runs.
+    for (TaskIndex i = run.first; i < run.first + run.count; ++i) {
+      CHECK(MayReopen(i) || StateOf(i) == TaskState::kLeased);
+    }
   }
   runs_ = Overlaid(changed.runs);
   SortRuns();
@@ -610,6 +630,7 @@ void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
   Learn(ended);
   if (ended.verdict == Verdict::kSucceeded) {
     if (!traces_->empty()) traces_.Edit().erase(i);
+    if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
     SetState(i, TaskState::kSucceeded);
     graph_.ForChildren(i, [&](TaskIndex child) { graph_.Meet(child); });
     return;
@@ -625,6 +646,7 @@ void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
   }
   Trace& trace = traces_.Edit().try_emplace(i, Trace{ended.end.ref.attempt, 0, 0}).first->second;
   trace.attempt = ended.end.ref.attempt;
+  if (IsCutOff(ended.end)) cut_offs_.Edit()[i].Add(ended.end.wall);
   if (ended.counts) ++trace.tries;
   if (ended.end.cause == Cause::kNode) {
     ++trace.losses;

@@ -12,6 +12,7 @@
 // Peek looks, Lease (called by Apply alone) takes exactly what Peek showed, live and in replay.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -59,6 +60,18 @@ struct Trace {
   Instant blamed_at = {};  // the last time
 
   bool Blames(NodeId node) const { return node == blamed[0] || node == blamed[1]; }
+};
+
+// How often nodes have ended under a task, as far as they said how long it had run there.
+struct CutOffs {
+  uint32_t count = 0;
+  Duration longest;
+
+  void Add(Duration wall) {
+    if (wall.ns <= 0) return;
+    ++count;
+    longest = std::max(longest, wall);
+  }
 };
 
 // How a job fared on one node lately; one that goes on after its end begins anew.
@@ -145,6 +158,7 @@ class JobState {
   // The number of the newest attempt; 0 when there was none.
   Attempt CurrentAttempt(TaskIndex index) const;
   Trace TraceOf(TaskIndex index) const;
+  CutOffs CutOffsOf(TaskIndex index) const;
   // It is given out before others of its job that may run beside it.
   bool GoesBeforeOthers(uint32_t request) const {
     return requests_[request].priority > lowest_priority_;
@@ -165,7 +179,14 @@ class JobState {
   // Queued tasks of a request that wait for nothing but room, or their delay.
   uint32_t WaitingOf(uint32_t request) const { return queues_[request].waiting; }
   uint32_t waiting() const { return waiting_; }  // of all requests
-  bool lossy() const { return lossy_; }          // one of its tasks was present at a loss
+  // Of those, what may not start at `now` for its delay, and when the first of it may. Looks at
+  // what is due: where that is very much, nothing is said to wait for its delay.
+  struct Delays {
+    uint32_t tasks = 0;
+    Instant next = Instant::Never();
+  };
+  Delays DelaysOf(uint32_t request, Instant now) const;
+  bool lossy() const { return lossy_; }  // one of its tasks was present at a loss
   // The node is not to be given tasks of this job.
   bool Avoids(NodeId node) const;
   const std::map<NodeId, Trouble>& troubles() const { return *troubles_; }
@@ -198,7 +219,7 @@ class JobState {
   void Trust(NodeId node);                                               // 0: every node
   void Withdraw(const std::vector<TaskRange>& tasks, Stirred& stirred);  // all queued
   void Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred);    // all may be reopened
-  void ChangeNeeds(const NeedsChanged& changed);                         // likewise
+  void ChangeNeeds(const NeedsChanged& changed);                         // likewise, or leased
   // The tasks make the same request.
   void Lease(TaskRange tasks, uint32_t request, Attempt attempt, Stirred& stirred);
   void Return(TaskRange tasks, Attempt attempt, Stirred& stirred);
@@ -296,7 +317,8 @@ class JobState {
 
   // Bits 0-2: TaskState; the others are in job_state.cc.
   std::vector<uint8_t> tasks_;
-  Rare<std::unordered_map<TaskIndex, Trace>> traces_;  // looked up, never walked to decide
+  Rare<std::unordered_map<TaskIndex, Trace>> traces_;      // looked up, never walked to decide
+  Rare<std::unordered_map<TaskIndex, CutOffs>> cut_offs_;  // likewise
 
   std::vector<Queue> queues_;  // by request
   uint32_t waiting_ = 0;       // in all of them

@@ -144,6 +144,7 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
   const auto& more = changes.stirred.risen();
   if (board.crowded > 0) risen.insert(risen.end(), more.begin(), more.end());
   std::visit(Follower(*this, durable, changes), record);
+  if (feed) feed->Follow(record, changes);
 }
 
 void Live::Touch(const JobState& job) {

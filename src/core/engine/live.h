@@ -2,10 +2,12 @@
 // whose turn it is. Gone with the process; a replay builds as much of it as there is to know.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "core/engine/demand_feed.h"
 #include "core/engine/durable.h"
 #include "core/engine/place/board.h"
 #include "core/engine/place/decide.h"
@@ -36,6 +38,7 @@ struct Live {
   Instant next_recall;               // of what stalls: no earlier, as that looks at every node
   std::vector<Stirred::Each> risen;  // before what may wait on nodes
   Instant next_rise;                 // a look at them, likewise
+  std::unique_ptr<DemandFeed> feed;  // once somebody watches demand
 
  private:
   class Follower;

@@ -9,9 +9,17 @@ namespace spate::engine {
 
 namespace {
 
+AttemptEnd CutOff(const std::string& note) {
+  return {.ref = {}, .cause = Cause::kStopped, .status = kCutOff, .note = note};
+}
+
+// A node that goes when its time is over takes tasks with it that are not to blame for that, also
+// where nobody heard it go.
 void Lose(StepContext& step, NodeId id, const std::string& note) {
+  AttemptEnd end{.ref = {}, .cause = Cause::kNode, .note = note};
+  if (step.board.nodes[id].offer.end_of_life <= step.now) end = CutOff("its node's time was over");
   step.live.SetAway(id, Instant::Never());
-  EndLeasesOf(step, id, Cause::kNode, note);
+  EndLeasesOf(step, id, end);
   step.board.Forget(step.board.nodes[id]);
 }
 
@@ -77,7 +85,8 @@ void On(StepContext& step, const NodeJoined& event) {
   // It is sent nothing for what it does not hold.
   step.live.SetAway(event.node, Instant::Never());
   const HeldByAttempt holds = Gathered(event.holds);
-  EndLeasesOf(step, event.node, Cause::kNode, "its node started anew", [&](const AttemptRef& ref) {
+  AttemptEnd end{.ref = {}, .cause = Cause::kNode, .note = "its node started anew"};
+  EndLeasesOf(step, event.node, end, [&](const AttemptRef& ref) {
     auto held = holds.find({ref.job, ref.attempt});
     return held != holds.end() && SortedContains(held->second, ref.index);
   });
@@ -98,7 +107,10 @@ void On(StepContext& step, const NodeSilent& event) {
 
 void On(StepContext& step, const NodeLost& event) {
   if (!step.board.nodes.contains(event.node)) return;
-  Lose(step, event.node, "its node was lost");
+  if (!event.left) return Lose(step, event.node, "its node was lost");
+  step.live.SetAway(event.node, Instant::Never());
+  EndLeasesOf(step, event.node, CutOff("its node ended"));
+  step.board.Forget(step.board.nodes[event.node]);
 }
 
 void On(StepContext& step, const RemoveNode& event) {

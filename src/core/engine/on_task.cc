@@ -98,6 +98,7 @@ void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState&
 void On(StepContext& step, const AttemptsEnded& event) {
   auto node = step.board.nodes.find(event.node);
   if (node == step.board.nodes.end()) return;
+  AskForTime(step, event.node, event.ends);
   for (const AttemptEnd& end : event.ends) {
     const JobState* job = step.durable.FindJob(end.ref.job);
     if (job == nullptr) continue;
@@ -129,7 +130,7 @@ std::vector<Held> HeldInOrder(const NodeRecord& node) {
 
 }  // namespace
 
-void EndLeasesOf(StepContext& step, NodeId id, Cause cause, const std::string& note,
+void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
                  const std::function<bool(const AttemptRef&)>& keep) {
   // A node starts tasks in the order of their leases, as they fit: the others had hardly been
   // started, and were not present at its loss.
@@ -147,9 +148,12 @@ void EndLeasesOf(StepContext& step, NodeId id, Cause cause, const std::string& n
           offer.slots == 0 || running == place::Amounts() || place::Starts(offer, running, needs);
       if (present) place::AddTasks(running, offer, needs, 1);
       if (keep && keep(ref)) continue;
-      AttemptEnd end{.ref = ref, .cause = cause, .start = step.now, .note = note};
-      if (cause == Cause::kNode && !present) {
+      AttemptEnd end = like;
+      end.ref = ref;
+      end.start = step.now;
+      if ((like.cause == Cause::kNode || IsCutOff(like)) && !present) {
         end.cause = Cause::kStopped;
+        end.status = 0;
         end.note += " before its turn came";
       }
       EndAttempt(step, id, job, std::move(end));

@@ -27,6 +27,11 @@ bool Engine::Holds(NodeId id, const AttemptRef& ref) const {
   return job != nullptr && IsCurrent(state_->durable().NodeOf(id), *job, ref);
 }
 
+uint32_t Engine::Leased(NodeId id) const {
+  auto node = state_->live.board.nodes.find(id);
+  return node == state_->live.board.nodes.end() ? 0 : node->second.leased;
+}
+
 HoldReason Engine::Held(JobId id) const {
   const JobState* job = state_->durable().FindJob(id);
   return job == nullptr ? HoldReason::kNone : job->held();
@@ -242,6 +247,14 @@ std::string WhyElsewhere(const EngineState& state, const JobState& job, TaskInde
       state.live.board.nodes.at(node).offer.node_name, job.id().value);
 }
 
+// It asks for more time than it was planned to take, and no node has so much left.
+std::string WhyCutOff(const JobState& job, TaskIndex index, const std::string& nowhere) {
+  CutOffs cut = job.CutOffsOf(index);
+  if (cut.count < kLimits.cut_offs || nowhere.empty()) return nowhere;
+  return fmt::format("{}; it was cut off {} times as its nodes ended, after {} at most", nowhere,
+                     cut.count, FormatDuration(cut.longest));
+}
+
 // The jobs that go before it.
 std::string WhoIsAhead(const EngineState& state, const JobState& job) {
   const place::User& user = state.live.board.users.at(job.user());
@@ -279,7 +292,8 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
     return fmt::format("it waits {} before its next try", FormatDuration(due - now));
   }
   const Needs& needs = job->request(job->RequestOf(index));
-  if (std::string why = WhyNowhere(*state_, *job, needs, now); !why.empty()) return why;
+  std::string nowhere = WhyNowhere(*state_, *job, needs, now);
+  if (!nowhere.empty()) return WhyCutOff(*job, index, nowhere);
   if (std::string why = WhyLimited(*state_, *job); !why.empty()) return why;
   return WhoIsAhead(*state_, *job);
 }

@@ -63,7 +63,8 @@ struct TasksReopened {
   JobId job;
   std::vector<TaskRange> tasks;
 };
-// Tasks that are about to be reopened make other requests than before.
+// Tasks that are about to be reopened, or whose attempts are about to end and be repeated, make
+// other requests than before.
 struct NeedsChanged {
   JobId job;
   std::vector<TaskClass> new_requests;  // appended to the plan's

@@ -122,10 +122,7 @@ std::string NaiveModel::WhyNotLeased(const Leased& leased, const NaiveJob& job,
   if (!TakesUser(offer, job.user)) return "leased to a node of another user";
   if (drained_.contains(leased.node)) return "leased to a drained node";
   if (sick_.contains({leased.node, JobId()})) return "leased to a node that is set aside";
-  uint32_t running = 0;
-  for (const auto& [node, refs] : held_) {
-    for (const AttemptRef& ref : refs) running += jobs_.at(ref.job).user == job.user;
-  }
+  uint32_t running = RunningOf(job.user);
   uint32_t more = 0;
   ForEach(leased.tasks, [&](TaskIndex) { ++more; });
   auto user = users_.find(job.user);
@@ -189,6 +186,12 @@ std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
   const NaiveJob& job = jobs_.at(ref.job);
   const NaiveTask& task = job.tasks[ref.index];
   if (task.state != TaskState::kLeased || task.attempt != ref.attempt.value) return "not current";
+  if (IsCutOff(record.end) && record.end.wall.ns > 0 && record.verdict == Verdict::kRetry &&
+      task.cut_offs + 1 >= 3) {
+    Duration had = std::max(task.cut_after, record.end.wall);
+    Duration time = job.requests[task.request].needs.time;
+    if (time < had * 2) return "cut off so often, it asks for no more time";
+  }
   auto [verdict, counts] = Judge(job, task, record.end.cause, record.counts);
   bool cancelled = job.cancelled || task.cancelled;
   if (cancelled && verdict != Verdict::kSucceeded) verdict = Verdict::kCancelled;
@@ -216,6 +219,17 @@ std::string NaiveModel::Check(const Record& record) const {
   if (it == jobs_.end()) return "a record about an unknown job";
   const NaiveJob& job = it->second;
   if (const auto* r = std::get_if<TasksWithdrawn>(&record)) return CheckWithdrawn(*r);
+  if (const auto* r = std::get_if<NeedsChanged>(&record)) {
+    std::string problem;
+    for (const RequestRun& run : r->runs) {
+      ForEach({{run.first, run.count}}, [&](TaskIndex i) {
+        TaskState state = job.tasks[i].state;
+        if (state == TaskState::kQueued) problem = "other needs of a task that stands in line";
+        if (state == TaskState::kSucceeded) problem = "other needs of a task that has succeeded";
+      });
+    }
+    return problem;
+  }
   if (const auto* r = std::get_if<TasksCancelled>(&record)) {
     return CheckTasks(id, r->tasks, TaskState::kLeased);
   }
@@ -259,7 +273,9 @@ void NaiveModel::Do(const JobAccepted& record) {
 void NaiveModel::Do(const JobGrown& record) {
   NaiveJob& job = jobs_[record.job];
   job.requests.insert(job.requests.end(), record.new_requests.begin(), record.new_requests.end());
+  size_t before = job.tasks.size();
   AddRuns(job, record.runs);
+  for (size_t i = before; i < job.tasks.size(); ++i) job.tasks[i].pairs = true;
   job.finished = false;
   job.cancelled = false;
 }
@@ -288,8 +304,14 @@ void NaiveModel::Do(const TasksReopened& record) {
   job.cancelled = false;
   ForEach(record.tasks, [&](TaskIndex i) {
     NaiveTask& task = job.tasks[i];
-    task = NaiveTask{
-        .request = task.request, .attempt = task.attempt, .parents = std::move(task.parents)};
+    // It is looked at once more where its parents end.
+    bool pairs = std::ranges::any_of(task.parents, [&](TaskIndex parent) {
+      return job.tasks[parent].state != TaskState::kSucceeded;
+    });
+    task = NaiveTask{.request = task.request,
+                     .attempt = task.attempt,
+                     .pairs = pairs,
+                     .parents = std::move(task.parents)};
   });
 }
 
@@ -332,7 +354,12 @@ void NaiveModel::Do(const AttemptEnded& record) {
                                    TaskState::kUnknown, TaskState::kCancelled};
   task.state = kStates[static_cast<size_t>(record.verdict)];
   if (record.counts) ++task.tries;
+  if (IsCutOff(record.end) && record.end.wall.ns > 0) {
+    ++task.cut_offs;
+    task.cut_after = std::max(task.cut_after, record.end.wall);
+  }
   Cause cause = record.end.cause;
+  if (cause == Cause::kSuccess) job.walls[task.request].push_back(record.end.wall);
   if (cause == Cause::kNode) {
     ++task.losses;
   } else if (cause == Cause::kStart && !record.counts) {
@@ -404,6 +431,69 @@ double NaiveModel::Load(NodeId node) const {
   double load = 0;
   for (const auto& [kind, part] : parts) load = std::max(load, part);
   return load;
+}
+
+// ---- Demand
+
+uint32_t NaiveModel::RunningOf(const std::string& user) const {
+  uint32_t running = 0;
+  for (const auto& [node, refs] : held_) {
+    for (const AttemptRef& ref : refs) running += jobs_.at(ref.job).user == user;
+  }
+  return running;
+}
+
+bool NaiveModel::IsReady(const NaiveJob& job, TaskIndex index, Instant now) const {
+  const NaiveTask& task = job.tasks[index];
+  if (task.state != TaskState::kQueued) return false;
+  if (job.policy.retry.delay > Duration::Seconds(60) && task.due > now) return false;
+  for (TaskIndex parent : task.parents) {
+    if (job.tasks[parent].state != TaskState::kSucceeded) return false;
+  }
+  for (const After& after : job.after) {
+    if (after.kind != AfterKind::kEach) return false;
+    if (!task.pairs) continue;
+    auto other = jobs_.find(after.job);
+    if (other == jobs_.end() || index >= other->second.tasks.size()) return false;
+    if (other->second.tasks[index].state != TaskState::kSucceeded) return false;
+  }
+  return true;
+}
+
+std::map<ClassKey, ClassDemand> NaiveModel::Demand(Instant now) const {
+  std::map<ClassKey, ClassDemand> demand;
+  std::map<std::pair<std::string, Needs>, uint64_t> rooms;
+  for (const auto& [id, job] : jobs_) {
+    bool runnable = job.held == HoldReason::kNone && !job.finished && !job.cancelled;
+    auto user = users_.find(job.user);
+    uint32_t most = user == users_.end() ? 0 : user->second.max_running;
+    for (uint32_t request = 0; request < job.requests.size(); ++request) {
+      const Needs& needs = job.requests[request].needs;
+      ClassDemand each{.key = {id, request}, .user = job.user, .needs = needs};
+      for (TaskIndex i = 0; i < job.tasks.size(); ++i) {
+        if (job.tasks[i].request != request) continue;
+        each.ready += runnable && IsReady(job, i, now);
+        each.running += job.tasks[i].state == TaskState::kLeased;
+      }
+      if (uint32_t bound = job.policy.max_running; bound > 0) {
+        each.ready = std::min(each.ready, bound - std::min(bound, job.Counts().leased));
+      }
+      uint64_t all = most == 0 ? UINT64_MAX : most - std::min(most, RunningOf(job.user));
+      uint64_t& room = rooms.try_emplace({job.user, needs}, all).first->second;
+      each.ready = static_cast<uint32_t>(std::min<uint64_t>(each.ready, room));
+      room -= each.ready;
+      if (each.ready > 0) demand[each.key] = each;
+    }
+  }
+  return demand;
+}
+
+std::string NaiveModel::WhyNotTakes(const ClassKey& key, Duration takes) const {
+  const NaiveJob& job = jobs_.at(key.job);
+  auto walls = job.walls.find(key.request);
+  if (walls == job.walls.end()) return takes.ns == 0 ? "" : "a time without an end";
+  auto [least, most] = std::ranges::minmax(walls->second);
+  return least <= takes && takes <= most ? "" : "a time that no task took";
 }
 
 }  // namespace spate::engine

@@ -19,9 +19,11 @@ struct NaiveTask {
   uint32_t tries = 0;
   uint32_t losses = 0;
   uint32_t no_starts = 0;
-  uint32_t blamed = 0;  // failures that were taken for the node's
-  bool pairs = false;  // waits for the same task of another job; what is added or reopened does not
-  Instant due;         // may not be leased before
+  uint32_t blamed = 0;     // failures that were taken for the node's
+  uint32_t cut_offs = 0;   // whose time is known
+  Duration cut_after;      // the longest of them
+  bool pairs = false;      // waits for the same task of another job; what is reopened does not
+  Instant due;             // may not be leased before
   bool cancelled = false;  // not to be queued again
   std::vector<TaskIndex> parents = {};
 };
@@ -36,6 +38,7 @@ struct NaiveJob {
   std::string user;
   std::vector<After> after;
   HoldReason held = HoldReason::kNone;
+  std::map<uint32_t, std::vector<Duration>> walls = {};  // of attempts that succeeded, by request
 
   JobCounts Counts() const;
 };
@@ -60,8 +63,14 @@ class NaiveModel {
   const std::map<NodeId, std::set<AttemptRef>>& held() const { return held_; }
   // The share of the node that it holds, where 1 is a node of running tasks.
   double Load(NodeId node) const;
+  // What Engine::TakeDemand has told by now, without the times: the classes with something ready.
+  std::map<ClassKey, ClassDemand> Demand(Instant now) const;
+  // What is wrong with the time that one task of the class is said to take; empty: nothing.
+  std::string WhyNotTakes(const ClassKey& key, Duration takes) const;
 
  private:
+  bool IsReady(const NaiveJob& job, TaskIndex index, Instant now) const;
+  uint32_t RunningOf(const std::string& user) const;
   std::string Check(const Record& record) const;
   std::string CheckTasks(JobId job, const std::vector<TaskRange>& tasks, TaskState state) const;
   std::string WhyNotLeased(const Leased& leased, const NaiveJob& job, const Offer& offer) const;

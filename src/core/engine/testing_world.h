@@ -6,6 +6,7 @@
 //   any prefix of the records resumes and comes to an end;
 // - limits of users and jobs are kept, what waits for other jobs does, and nodes get only what they
 //   may have;
+// - the demand that the engine tells by and by is that of all tasks, looked at anew;
 // - a finished job may be unloaded, and its records bring it back;
 // - every accepted task ends when all ends arrive.
 #pragma once
@@ -14,6 +15,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <set>
@@ -40,6 +42,8 @@ inline constexpr int kKinds = 20;
 
 class RandomWorld {
  public:
+  RandomWorld() { engine_->WatchDemand(); }
+
   void Run(const Op& op) {
     Prng prng(op.seed);
     Dispatch(op.kind, prng);
@@ -113,6 +117,7 @@ class RandomWorld {
         return GrowOrSeal(prng);
       case 14:
         now_ = now_ + Duration::Seconds(static_cast<int64_t>(prng.Below(4)));
+        if (prng.Chance(10)) now_ = now_ + Duration::Seconds(60);
         return;
       case 15:
         return Restart(prng);
@@ -188,6 +193,28 @@ class RandomWorld {
     for (const auto& [node, offer] : model_.offers()) {
       if (node != NodeId(9)) RC_ASSERT(model_.Load(node) <= 2.5 + 1e-6);
     }
+    CheckDemand();
+  }
+
+  // What was told by and by is what a look at all tasks tells.
+  void CheckDemand() {
+    for (ClassDemand& told : engine_->TakeDemand()) {
+      ClassDemand& known = demand_[told.key];
+      if (known == told) RC_FAIL("told of a class that wants what it wanted");
+      if (told.ready == 0) RC_ASSERT(told.running == 0u);
+      known = std::move(told);
+      if (known.ready == 0) demand_.erase(ClassKey(known.key));
+    }
+    auto demand = demand_;
+    for (auto& [key, each] : demand) {
+      // A job that comes back by its records is measured anew.
+      std::string problem = model_.WhyNotTakes(key, each.takes);
+      if (!problem.empty() && !(each.takes.ns == 0 && recalled_.contains(key.job))) {
+        RC_FAIL(problem);
+      }
+      each.takes = Duration();
+    }
+    RC_ASSERT(demand == model_.Demand(now_));
   }
 
   void Restart(Prng& prng) {
@@ -199,8 +226,11 @@ class RandomWorld {
     std::vector<Record> records = std::move(records_);
     records_.clear();
     forgotten_.clear();
+    demand_.clear();
+    recalled_.clear();
     records.resize(prefix);
     engine_ = std::make_unique<Engine>();
+    engine_->WatchDemand();
     replica_ = std::make_unique<Engine>();
     model_ = NaiveModel();
     for (Record& record : records) {
@@ -240,6 +270,7 @@ class RandomWorld {
     JobPolicy policy;
     policy.retry.retries = static_cast<uint32_t>(prng.Below(4));
     if (prng.Chance(30)) policy.retry.delay = Duration::Seconds(1 + prng.Below(3));
+    if (prng.Chance(10)) policy.retry.delay = Duration::Seconds(61 + prng.Below(3));
     if (prng.Chance(15)) policy.retry.once = true;
     if (prng.Chance(30)) policy.retry.retry_on = static_cast<CauseSet>(prng.Below(256));
     if (prng.Chance(20)) policy.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
@@ -353,7 +384,13 @@ class RandomWorld {
       for (const AttemptRef& ref : held) {
         if (!prng.Chance(40)) continue;
         auto cause = prng.Chance(60) ? Cause::kSuccess : static_cast<Cause>(prng.Below(9));
-        event.ends.push_back({.ref = ref, .cause = cause, .wall = Duration::Millis(40)});
+        AttemptEnd end{.ref = ref, .cause = cause, .wall = Duration::Millis(40)};
+        if (prng.Chance(10)) {
+          end.cause = Cause::kStopped;
+          end.status = kCutOff;
+          end.wall = Duration::Seconds(static_cast<int64_t>(prng.Below(200)));
+        }
+        event.ends.push_back(std::move(end));
         if (prng.Chance(10)) event.ends.push_back(event.ends.back());
       }
       if (!event.ends.empty()) events_.push_back(std::move(event));
@@ -419,6 +456,7 @@ class RandomWorld {
   }
   void Recall(JobId job) {
     if (forgotten_.erase(job) == 0) return;
+    recalled_.insert(job);
     for (Engine* engine : {engine_.get(), replica_.get()}) {
       Engine past;
       for (const Record& record : records_) {
@@ -484,6 +522,8 @@ class RandomWorld {
   std::vector<Record> records_;
   std::vector<Event> events_;
   std::set<JobId> forgotten_;
+  std::map<ClassKey, ClassDemand> demand_;  // as told
+  std::set<JobId> recalled_;
   uint32_t next_job_ = 1;
 };
 

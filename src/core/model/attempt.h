@@ -44,7 +44,8 @@ enum class Cause : uint8_t {
   kCheck = 5,      // exited with 0, but an output check failed
   kNode = 6,       // its node (or its shepherd) vanished
   kStart = 7,      // could not be started; status is 127 (not found) or 126 (not executable)
-  kStopped = 8,    // ended by us because its job was stopped; not a failure of the task
+  kStopped = 8,    // ended by us because its job was stopped, or its node left; not a failure of
+                   // the task. status is kCutOff for the latter
   kLast = kStopped,
 };
 inline constexpr int kCauseCount = 9;
@@ -80,7 +81,7 @@ struct AttemptEnd {
   Cause cause = Cause::kSuccess;
   MemorySource memory_source = MemorySource::kNone;
   uint16_t slot = 0;   // from 1; 0 when it never had one
-  int32_t status = 0;  // by cause: exit code, signal number, 126/127; else 0
+  int32_t status = 0;  // by cause: exit code, signal number, 126/127, kCutOff; else 0
   Instant start;
   Duration wall;
   Duration user;
@@ -114,6 +115,13 @@ struct AttemptEnd {
     visit(17, "processes", self.processes);
   }
 };
+
+// Ended by us because its node left: its time was over, or it was told to. An older program takes
+// it for any other stop, which decides the same.
+inline constexpr int32_t kCutOff = 1;
+inline bool IsCutOff(const AttemptEnd& end) {
+  return end.cause == Cause::kStopped && end.status == kCutOff;
+}
 
 // What becomes of a task by the end of one of its attempts.
 enum class Verdict : uint8_t {

@@ -12,6 +12,7 @@
 #include "core/model/fields.h"
 #include "core/model/job.h"
 #include "core/model/machine_load.h"
+#include "core/model/pool_facts.h"
 
 namespace spate {
 
@@ -52,6 +53,8 @@ struct HubFacts {
   Duration lag;                        // by which the loop was late at the last look
   std::string host;                    // the name of its machine
   std::string site;  // what a door that started the hub has its own programs know; empty: none did
+  uint64_t pools = 0;
+  std::vector<NamedCount> pilots;  // of all pools, by state (PilotFacts)
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -80,6 +83,8 @@ struct HubFacts {
     visit(23, kNotInJson, self.lag);
     visit(24, kNotInJson, self.host);
     visit(25, kNotInJson, self.site);
+    visit(26, "pools", self.pools);
+    visit(27, "pilots", self.pilots);
   }
 };
 
@@ -170,16 +175,18 @@ struct JobGlance {
   }
 };
 
-// The hub, and some of the nodes and jobs, those at work first.
+// The hub, its pools that who asks may see, and some of the nodes and jobs, those at work first.
 struct TopFacts {
   HubFacts hub;
   std::vector<NodeFacts> nodes;
   std::vector<JobGlance> jobs;
+  std::vector<PoolFacts> pools;  // by name, without their pilots
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "hub", self.hub);
     visit(2, kNotInJson, self.nodes);
     visit(3, kNotInJson, self.jobs);
+    visit(4, kNotInJson, self.pools);
   }
 };
 

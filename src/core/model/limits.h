@@ -25,6 +25,7 @@ struct Limits {
   Duration passed_for = Duration::Seconds(60);
   Duration node_patience = Duration::Seconds(60);  // silence after which a node is lost
   uint32_t node_losses = 5;    // a task present at so many fails with that reason
+  uint32_t cut_offs = 3;       // by the ends of its nodes, then a task asks for more time
   uint32_t node_failures = 3;  // of a job in a row set a node aside
   // A task that a node may have failed waits so long for another one.
   Duration elsewhere_patience = Duration::Seconds(30);

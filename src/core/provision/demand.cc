@@ -31,7 +31,7 @@ Duration LongestTask(const Pool& pool) {
 
 std::string WhyNotHere(const Pool& pool, const Needs& needs, std::string_view user) {
   const PoolPolicy& policy = pool.policy;
-  if (!policy.user.empty() && policy.user != "*" && policy.user != user) {
+  if (!Serves(policy, user)) {
     return fmt::format("pool {} is {}'s", policy.name, policy.user);
   }
   if (!needs.on_node.empty()) {
@@ -96,7 +96,8 @@ Share Demand::ShareOf(const ClassDemand& demand) const {
                                               : life;
   takes = std::min(std::max(takes, Duration::Micros(1)), kUnknownLife * 30);
   __extension__ using Wide = __int128;
-  Wide work = Wide{demand.ready} * takes.ns / 1'000'000;
+  // Rounded up: what takes no time worth counting needs a pilot all the same.
+  Wide work = (Wide{demand.ready} * takes.ns + 999'999) / 1'000'000;
   Wide done = Wide{demand.running} * horizon_.millis();
   Wide left = (work - done) / fit;
   if (work > done && left == 0) left = 1;

@@ -39,6 +39,7 @@ TEST(Demand, Estimate) {
   } const kCases[] = {
       {"nothing", Class(0, second), {}, 0},
       {"one task", Class(1, second), {}, 1},
+      {"one task that takes no time", Class(1, Duration::Micros(20)), {}, 1},
       {"one task, no time known", Class(1, {}), {}, 1},
       {"many short tasks are one pilot's work", Class(400, second), {}, 1},
       {"5 seconds over 2 minutes of one pilot", Class(500, second), {}, 2},

@@ -174,9 +174,10 @@ class Durable::Applier {
       pilot.end_of_life = std::min(pilot.end_of_life, record.at + life);
     }
     if (pilot.end_of_life != Instant::Never()) {
-      Keep(pool.lives, pilot.end_of_life - record.at, kLives);
+      Keep(pool.lives, std::max(pilot.end_of_life - record.at, Duration()), kLives);
     }
-    Keep(pool.waits, record.at - pilot.intended, kWaits);
+    // The intent may be of a life of the hub whose clock was ahead.
+    Keep(pool.waits, std::max(record.at - pilot.intended, Duration()), kWaits);
     pool.unjoined = 0;
     if (!pool.paused && pool.refused + pool.limited == 0) pool.words.clear();
   }
@@ -200,6 +201,35 @@ class Durable::Applier {
     }
     pool.pilots.erase(record.pilot);
     durable_.pilots_.erase(record.pilot);
+  }
+  void operator()(const NumbersKept& record) {
+    durable_.last_pool_ = record.last_pool;
+    durable_.last_pilot_ = record.last_pilot;
+  }
+  void operator()(const PoolKept& record) {
+    durable_.pools_[record.pool] = {.policy = record.policy,
+                                    .learned = record.learned,
+                                    .waits = record.waits,
+                                    .lives = record.lives,
+                                    .paused = record.paused,
+                                    .closed = record.closed,
+                                    .words = record.words,
+                                    .refused = record.refused,
+                                    .limited = record.limited,
+                                    .unjoined = record.unjoined,
+                                    .last_submit = record.last_submit,
+                                    .retry_at = record.retry_at,
+                                    .pilots = {}};
+  }
+  void operator()(const PilotKept& record) {
+    durable_.pilots_[record.pilot] = {.pool = record.pool,
+                                      .intended = record.intended,
+                                      .id = record.id,
+                                      .joined = record.joined,
+                                      .end_of_life = record.end_of_life,
+                                      .unwanted = record.unwanted,
+                                      .words = record.words};
+    PoolOf(record.pool).pilots.insert(record.pilot);
   }
 
  private:
@@ -230,26 +260,64 @@ class Durable::Applier {
 
 void Durable::Apply(const Record& record) { std::visit(Applier(*this), record); }
 
+std::vector<Record> Durable::Images() const {
+  std::vector<Record> images = {NumbersKept{last_pool_, last_pilot_}};
+  images.reserve(1 + pools_.size() + pilots_.size());
+  for (const auto& [id, pool] : pools_) {
+    const auto& [policy, learned, waits, lives, paused, closed, words, refused, limited, unjoined,
+                 last_submit, retry_at, pilots] = pool;
+    images.emplace_back(PoolKept{id, policy, learned, waits, lives, paused, closed, words, refused,
+                                 limited, unjoined, last_submit, retry_at});
+  }
+  for (const auto& [id, pilot] : pilots_) {
+    const auto& [pool, intended, batch_id, joined, end_of_life, unwanted, words] = pilot;
+    images.emplace_back(
+        PilotKept{id, pool, intended, batch_id, joined, end_of_life, unwanted, words});
+  }
+  return images;
+}
+
 bool Durable::Admits(const Record& record) const {
-  return std::visit(
-      [this](const auto& each) {
-        using T = std::decay_t<decltype(each)>;
-        if constexpr (std::is_same_v<T, PoolChanged>) {
-          const Pool* pool = FindPool(each.pool);
-          return Check(each.policy).has_value() &&
-                 (pool != nullptr ? !pool->closed : each.pool > last_pool_);
-        } else if constexpr (std::is_same_v<T, PilotIntended>) {
-          return FindPool(each.pool) != nullptr && each.pilot > last_pilot_;
-        } else if constexpr (std::is_same_v<T, PoolForgotten>) {
-          const Pool* pool = FindPool(each.pool);
-          return pool != nullptr && pool->pilots.empty();
-        } else if constexpr (requires { each.pool; }) {
-          return FindPool(each.pool) != nullptr;
-        } else {
-          return FindPilot(each.pilot) != nullptr;
-        }
-      },
-      record);
+  return std::visit([this](const auto& each) { return Follows(each); }, record);
+}
+
+bool Durable::Follows(const PoolChanged& record) const {
+  const Pool* pool = FindPool(record.pool);
+  return Check(record.policy).has_value() &&
+         (pool != nullptr ? !pool->closed : record.pool > last_pool_);
+}
+
+bool Durable::Follows(const PoolForgotten& record) const {
+  const Pool* pool = FindPool(record.pool);
+  return pool != nullptr && pool->pilots.empty();
+}
+
+bool Durable::Follows(const PilotIntended& record) const {
+  return FindPool(record.pool) != nullptr && record.pilot > last_pilot_;
+}
+
+bool Durable::Follows(const NumbersKept& record) const {
+  return record.last_pool >= last_pool_ && record.last_pilot >= last_pilot_;
+}
+
+bool Durable::Follows(const PoolKept& record) const {
+  bool is_new = record.pool.value > 0 && record.pool <= last_pool_ && !FindPool(record.pool);
+  return is_new && Check(record.policy).has_value() && record.waits.size() <= kWaits &&
+         record.lives.size() <= kLives && record.words.size() <= kLimits.words_bytes;
+}
+
+bool Durable::Follows(const PilotKept& record) const {
+  bool is_new = record.pilot.value > 0 && record.pilot <= last_pilot_ && !FindPilot(record.pilot);
+  return is_new && FindPool(record.pool) != nullptr;
+}
+
+template <typename T>
+bool Durable::Follows(const T& record) const {
+  if constexpr (requires { record.pool; }) {
+    return FindPool(record.pool) != nullptr;
+  } else {
+    return FindPilot(record.pilot) != nullptr;
+  }
 }
 
 uint64_t Durable::Digest() const {

@@ -62,12 +62,22 @@ class Durable {
   // makes; ask for what was read and may have been damaged.
   bool Admits(const Record& record) const;
   void Apply(const Record& record);
+  // What gives the same state when it is applied, in order, to an empty one.
+  std::vector<Record> Images() const;
 
   uint64_t Digest() const;
   void CheckInvariants() const;
 
  private:
   class Applier;
+  bool Follows(const PoolChanged& record) const;
+  bool Follows(const PoolForgotten& record) const;
+  bool Follows(const PilotIntended& record) const;
+  bool Follows(const NumbersKept& record) const;
+  bool Follows(const PoolKept& record) const;
+  bool Follows(const PilotKept& record) const;
+  template <typename T>
+  bool Follows(const T& record) const;  // what it is about is there
 
   std::map<PoolId, Pool> pools_;
   std::map<PilotId, Pilot> pilots_;

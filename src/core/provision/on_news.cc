@@ -74,12 +74,14 @@ void Provisioner::State::On(const SubmitAnswered& event) {
   const Pilot* pilot = durable_.FindPilot(event.pilot);
   LivePool* live = FindLive(event.pool);
   if (event.id.empty()) return;  // says no more than no answer does
-  if (live != nullptr) live->unavailable = 0;
+  if (live == nullptr) return CancelStray(event.pool, event.pilot, event.id);
+  live->unavailable = 0;
   if (pilot == nullptr || (!pilot->id.empty() && pilot->id != event.id)) {
     return CancelStray(event.pool, event.pilot, event.id);
   }
   live_pilots_.at(event.pilot).expected = now_;  // queries from now on must have it
   if (pilot->id.empty()) LearnId(event.pilot, event.id);
+  live->stirred = now_;
 }
 
 void Provisioner::State::On(const SubmitFailed& event) {
@@ -141,6 +143,7 @@ void Provisioner::State::On(const NodeLeft& event) {
     live.cancel_at = now_ + kCancelAgain;
     live.expected = now_;
   });
+  live_pools_.at(pilot->pool).stirred = now_;
   touched_.insert(pilot->pool);
   ResetTimer(event.pilot);
 }

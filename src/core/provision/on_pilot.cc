@@ -19,6 +19,7 @@ void Provisioner::State::Check(PilotId id) {
 
 void Provisioner::State::Unwant(PilotId id, Why why, std::string words) {
   Emit(PilotUnwanted{id, why, Cut(std::move(words))});
+  live_pools_.at(durable_.FindPilot(id)->pool).stirred = now_;
   Drive(id);
 }
 

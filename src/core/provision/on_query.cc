@@ -103,12 +103,13 @@ void Provisioner::State::QueryEnded(LivePool& pool) {
 Instant Provisioner::State::QueryDue(const LivePool& pool) const {
   if (pool.asked) return *pool.asked + kQueryTimeout;
   Duration between = Duration::Max();
+  const bool fresh = now_ - pool.stirred < kFresh;
   if (pool.query_now) {
     between = {};
   } else if (!pool.uneasy.empty()) {
-    between = kQueryUneasy;
+    between = fresh ? kQueryUneasyFresh : kQueryUneasy;
   } else if (!pool.coming.empty()) {
-    between = kQueryQueued;
+    between = fresh ? kQueryQueuedFresh : kQueryQueued;
   } else if (!pool.here.empty() || !pool.leaving.empty() || pool.look_until > now_) {
     between = kQueryCalm;
   }

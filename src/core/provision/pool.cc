@@ -24,6 +24,10 @@ Offer OfferOf(const NodeShape& shape, std::string_view pool_name) {
   return offer;
 }
 
+bool Serves(const PoolPolicy& policy, std::string_view user) {
+  return policy.user.empty() || policy.user == "*" || policy.user == user;
+}
+
 Status Check(const PoolPolicy& policy) {
   auto wrong = [&](std::string_view what) {
     return Fail(ErrorKind::kInvalid, fmt::format("pool {}: {}", policy.name, what));
@@ -35,9 +39,12 @@ Status Check(const PoolPolicy& policy) {
   if (policy.min_pilots > policy.max_pilots) return wrong("--min-pilots is above --max-pilots");
   if (policy.backlog < 1) return wrong("--backlog is at least 1, or no pilot could ever queue");
   if (policy.nodes_per_pilot < 1) return wrong("--nodes-per-pilot is at least 1");
-  if (policy.time_limit.ns < 0 || policy.lifetime.ns < 0 || policy.idle_exit.ns < 0 ||
-      policy.submit_interval.ns < 0 || policy.surplus_patience.ns < 0) {
-    return wrong("times are not below zero");
+  const WatchTimes& watch = policy.watch;
+  for (Duration time :
+       {policy.time_limit, policy.lifetime, policy.idle_exit, policy.submit_interval,
+        policy.surplus_patience, watch.init, watch.error, watch.suspended_from,
+        watch.suspended_until, watch.silent, watch.never_joined}) {
+    if (time.ns < 0) return wrong("times are not below zero");
   }
   if (policy.chain && LifeOf(policy) == Duration::Max()) {
     return wrong("--chain needs --time-limit: nothing else says when a successor is wanted");
@@ -54,11 +61,13 @@ std::string TagOf(std::string_view hub, PilotId pilot) {
   constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
   std::string digits;
   for (uint32_t left = pilot.value; left > 0; left /= 36) digits.insert(0, 1, kDigits[left % 36]);
-  return fmt::format("s{}-{}", hub.substr(0, 6), digits);
+  return TagPrefix(hub) + digits;
 }
 
+std::string TagPrefix(std::string_view hub) { return fmt::format("s{}-", hub.substr(0, 6)); }
+
 std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag) {
-  std::string before = fmt::format("s{}-", hub.substr(0, 6));
+  std::string before = TagPrefix(hub);
   if (!tag.starts_with(before)) return std::nullopt;
   tag.remove_prefix(before.size());
   if (tag.empty() || tag.size() > 7 || tag.front() == '0') return std::nullopt;

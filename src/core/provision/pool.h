@@ -11,12 +11,15 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/model/class_demand.h"
 #include "core/model/needs.h"
 
 namespace spate::provision {
 
 using PoolId = Id<struct PoolTag>;    // from 1; 0 is none
 using PilotId = Id<struct PilotTag>;  // from 1; 0 is none
+using spate::ClassDemand;
+using spate::ClassKey;
 
 // What one node of a pool offers, as its owner said it or the newest pilot showed it.
 struct NodeShape {
@@ -75,6 +78,7 @@ struct PoolPolicy {
   bool chain = false;
   NodeShape shape;  // what nodes will offer
   WatchTimes watch;
+  std::string driver;  // what its driver is to do, in bytes that only the shell reads
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "name", self.name);
@@ -91,35 +95,22 @@ struct PoolPolicy {
     visit(12, "chain", self.chain);
     visit(13, "shape", self.shape);
     visit(14, "watch", self.watch);
+    visit(15, "driver", self.driver);
   }
   friend bool operator==(const PoolPolicy&, const PoolPolicy&) = default;
 };
+// Whether it is for tasks of this user.
+bool Serves(const PoolPolicy& policy, std::string_view user);
 // What is wrong with it, and how to right it.
 Status Check(const PoolPolicy& policy);
 // How long a pilot's nodes are there at most. Max(): not known.
 Duration LifeOf(const PoolPolicy& policy);
 
-// The tasks of one class of a job that want to run (`JobId`, and the number of the request).
-struct ClassKey {
-  JobId job;
-  uint32_t request = 0;
-  friend auto operator<=>(const ClassKey&, const ClassKey&) = default;
-};
-struct ClassDemand {
-  ClassKey key;
-  std::string user;
-  Needs needs;
-  // That could start now if a node had room. Not what waits for others, is held, or is over a
-  // bound of its user or job.
-  uint32_t ready = 0;
-  uint32_t running = 0;  // that nodes have, any nodes
-  Duration takes;        // one of them, as measured; zero: not known
-  friend bool operator==(const ClassDemand&, const ClassDemand&) = default;
-};
-
 // The name of a pilot's batch job: at most 15 characters, beginning with a letter, as the strictest
 // system wants them. `hub` is up to 6 letters or digits, and different for each hub of a user.
 std::string TagOf(std::string_view hub, PilotId pilot);
+// What the tags of all pilots of a hub begin with, and no other hub's.
+std::string TagPrefix(std::string_view hub);
 std::optional<PilotId> PilotOfTag(std::string_view hub, std::string_view tag);
 
 }  // namespace spate::provision

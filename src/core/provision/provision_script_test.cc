@@ -77,6 +77,10 @@ class Writer {
   void operator()(const PilotEnded& r) {
     lines_.Add(fmt::format("record ended {} {}{}", r.pilot.value, EndName(r.end), Quoted(r.words)));
   }
+  // No step makes an image.
+  void operator()(const NumbersKept&) { lines_.Add("record numbers"); }
+  void operator()(const PoolKept&) { lines_.Add("record pool"); }
+  void operator()(const PilotKept&) { lines_.Add("record pilot"); }
   void operator()(const Submit& a) {
     lines_.Add(fmt::format("submit {} {}", Name(a.pool), a.pilot.value));
   }

@@ -206,6 +206,7 @@ Provisioner::Provisioner(const Limits& limits) : state_(std::make_unique<State>(
 Provisioner::~Provisioner() = default;
 void Provisioner::Apply(const Record& record) { state_->Apply(record); }
 bool Provisioner::Admits(const Record& record) const { return state_->durable().Admits(record); }
+std::vector<Record> Provisioner::Images() const { return state_->durable().Images(); }
 void Provisioner::Resume(Instant now, Output& out) { state_->Resume(now, out); }
 void Provisioner::Step(const Input& input, Output& out) { state_->Step(input, out); }
 void Provisioner::CheckInvariants() const { state_->CheckInvariants(); }

@@ -198,6 +198,8 @@ class Provisioner {
   // Replay: changes state and does nothing else. Also used by Step for what it decides.
   void Apply(const Record& record);
   bool Admits(const Record& record) const;  // for records that may be damaged
+  // In place of all records so far; they must be durable.
+  std::vector<Record> Images() const;
   // After replay, once, and before the first Step; also of a new machine.
   void Resume(Instant now, Output& out);
   // Decides on events at input.now. Appends to `out` (call Clear before).

@@ -1,9 +1,12 @@
 // Records: what provision will remember. One is durable before anything that follows from it leaves
-// the process, and applying all of them in order gives the same state again.
+// the process, and applying all of them in order gives the same state again. The last three kinds
+// are an image of that state, in place of all records before them, so that a journal has an end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/provision/pool.h"
 
@@ -143,9 +146,76 @@ struct PilotEnded {
   }
 };
 
+// Numbers up to these are used up. First in an image, as pools and pilots that are gone have left
+// nothing else.
+struct NumbersKept {
+  PoolId last_pool;
+  PilotId last_pilot;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "last_pool", self.last_pool);
+    visit(2, "last_pilot", self.last_pilot);
+  }
+  friend bool operator==(const NumbersKept&, const NumbersKept&) = default;
+};
+// All that is durable of a pool (Pool in core/provision/durable.h) but its pilots.
+struct PoolKept {
+  PoolId pool;
+  PoolPolicy policy;
+  std::optional<NodeShape> learned;
+  std::vector<Duration> waits;
+  std::vector<Duration> lives;
+  bool paused = false;
+  bool closed = false;
+  std::string words;
+  uint32_t refused = 0;
+  uint32_t limited = 0;
+  uint32_t unjoined = 0;
+  Instant last_submit = {0};
+  Instant retry_at = {0};
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pool", self.pool);
+    visit(2, "policy", self.policy);
+    visit(3, "learned", self.learned);
+    visit(4, "waits", self.waits);
+    visit(5, "lives", self.lives);
+    visit(6, "paused", self.paused);
+    visit(7, "closed", self.closed);
+    visit(8, "words", self.words);
+    visit(9, "refused", self.refused);
+    visit(10, "limited", self.limited);
+    visit(11, "unjoined", self.unjoined);
+    visit(12, "last_submit", self.last_submit);
+    visit(13, "retry_at", self.retry_at);
+  }
+};
+// All that is durable of a pilot. It comes after its pool.
+struct PilotKept {
+  PilotId pilot;
+  PoolId pool;
+  Instant intended;
+  std::string id;
+  std::optional<Instant> joined;
+  Instant end_of_life = Instant::Never();
+  std::optional<Why> unwanted;
+  std::string words;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pilot", self.pilot);
+    visit(2, "pool", self.pool);
+    visit(3, "intended", self.intended);
+    visit(4, "id", self.id);
+    visit(5, "joined", self.joined);
+    visit(6, "end_of_life", self.end_of_life);
+    visit(7, "unwanted", self.unwanted);
+    visit(8, "words", self.words);
+  }
+};
+
 // The journal's numbers of kinds are the places here: append, never insert.
-using Record =
-    std::variant<PoolChanged, PoolClosed, PoolForgotten, PoolPaused, PoolResumed, PoolLearned,
-                 PilotIntended, PilotSubmitted, PilotJoined, PilotUnwanted, PilotEnded>;
+using Record = std::variant<PoolChanged, PoolClosed, PoolForgotten, PoolPaused, PoolResumed,
+                            PoolLearned, PilotIntended, PilotSubmitted, PilotJoined, PilotUnwanted,
+                            PilotEnded, NumbersKept, PoolKept, PilotKept>;
 
 }  // namespace spate::provision

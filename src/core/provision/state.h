@@ -25,6 +25,11 @@ inline constexpr Duration kSubmitSettles = Duration::Seconds(30);
 inline constexpr Duration kQueryUneasy = Duration::Seconds(10);
 inline constexpr Duration kQueryQueued = Duration::Seconds(30);
 inline constexpr Duration kQueryCalm = Duration::Seconds(300);
+// More often for a while after something happened to a pilot: most that end at once do it then, and
+// people wait for the last one to go.
+inline constexpr Duration kFresh = Duration::Seconds(60);
+inline constexpr Duration kQueryUneasyFresh = Duration::Seconds(2);
+inline constexpr Duration kQueryQueuedFresh = Duration::Seconds(10);
 // An ask that was not carried out, by a shell in trouble, must not keep a pilot for good.
 inline constexpr Duration kLetGoAgain = Duration::Seconds(300);
 // A query without an answer counts as failed.
@@ -71,6 +76,7 @@ struct LivePool {
   uint32_t query = 0;            // the number of the newest
   std::optional<Instant> asked;  // it is under way since then
   Instant last_query;            // the newest end of one, or the start of this life
+  Instant stirred = {0};         // the newest thing that happened to a pilot
   uint32_t query_failures = 0;
   std::string trouble;
   bool query_now = false;

@@ -124,10 +124,22 @@ void World::Take(Output& out, size_t records) {
   for (size_t i = 0; i < records; ++i) journal_.push_back(out.records[i]);
   wake_at_ = out.wake_at;
   if (records < out.records.size()) return;
+  if (prng_.Chance(2)) CutJournal();
   for (const Ask& ask : out.asks) {
     if (Fault(1)) return;  // whoever was to carry them out is gone; a kill, or a full disk
     std::visit([this](const auto& each) { Carry(each); }, ask);
   }
+}
+
+void World::CutJournal() {
+  ++cuts_;
+  journal_ = machine_->Images();
+  Provisioner again;
+  for (const Record& record : journal_) {
+    EXPECT_TRUE(again.Admits(record));
+    again.Apply(record);
+  }
+  EXPECT_EQ(again.Digest(), machine_->Digest()) << "an image gives another state";
 }
 
 void World::CheckRecord(const Record& record) {

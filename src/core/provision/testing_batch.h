@@ -29,6 +29,7 @@ class World {
   // What the run has come to, for the test of the test.
   uint64_t submits() const { return submits_; }
   uint64_t kills() const { return kills_; }
+  uint64_t cuts() const { return cuts_; }
   uint64_t tasks_done() const { return tasks_done_; }
 
  private:
@@ -64,6 +65,7 @@ class World {
   void Start();
   void Give(std::vector<Event> events);
   void Take(Output& out, size_t records);
+  void CutJournal();
   void Kill();
   void CheckRecord(const Record& record);
   void Check();
@@ -102,6 +104,7 @@ class World {
   uint32_t next_class_ = 1;
   uint64_t submits_ = 0;
   uint64_t kills_ = 0;
+  uint64_t cuts_ = 0;
   uint64_t tasks_done_ = 0;
   bool finishing_ = false;
   bool refuses_ = false;

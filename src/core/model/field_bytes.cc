@@ -1,8 +1,8 @@
-#include "wire/field_bytes.h"
+#include "core/model/field_bytes.h"
 
 #include <fmt/format.h>
 
-namespace spate::wire::internal {
+namespace spate::internal {
 namespace {
 
 constexpr uint32_t kMostNumber = (1u << 29) - 1;  // protobuf's own bound
@@ -137,4 +137,4 @@ std::string FieldParser::defect() const {
   return fmt::format("{} {}", field_.empty() ? "the message" : field_, what_);
 }
 
-}  // namespace spate::wire::internal
+}  // namespace spate::internal

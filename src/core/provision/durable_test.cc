@@ -1,0 +1,112 @@
+#include "core/provision/durable.h"
+
+#include <gtest/gtest.h>
+
+namespace spate::provision {
+namespace {
+
+PoolPolicy APolicy() {
+  PoolPolicy policy;
+  policy.name = "p";
+  policy.time_limit = Duration::Seconds(3600);
+  return policy;
+}
+
+Durable After(const std::vector<Record>& records) {
+  Durable durable;
+  for (const Record& record : records) {
+    EXPECT_TRUE(durable.Admits(record));
+    durable.Apply(record);
+  }
+  durable.CheckInvariants();
+  return durable;
+}
+
+// A journal that is damaged gives no record that Apply would abort on.
+TEST(Durable, AdmitsWhatFollows) {
+  Durable durable;
+  PoolChanged added{PoolId(1), {.name = "p"}};
+  PilotIntended intended{PoolId(1), PilotId(1), Instant{5}};
+  EXPECT_FALSE(durable.Admits(intended));
+  EXPECT_FALSE(durable.Admits(PoolPaused{PoolId(1)}));
+  EXPECT_FALSE(durable.Admits(PoolChanged{PoolId(1), {}}));
+  EXPECT_TRUE(durable.Admits(added));
+  durable.Apply(added);
+  EXPECT_FALSE(durable.Admits(PilotJoined{PilotId(1)}));
+  durable.Apply(intended);
+  EXPECT_FALSE(durable.Admits(intended));
+  EXPECT_TRUE(durable.Admits(PilotSubmitted{PilotId(1), "7"}));
+  EXPECT_FALSE(durable.Admits(PoolForgotten{PoolId(1)}));
+  durable.Apply(PilotEnded{PilotId(1)});
+  EXPECT_FALSE(durable.Admits(PilotEnded{PilotId(1)}));
+  EXPECT_FALSE(durable.Admits(intended));  // numbers are never used again
+  durable.Apply(PoolClosed{PoolId(1)});
+  EXPECT_FALSE(durable.Admits(added));
+  durable.Apply(PoolForgotten{PoolId(1)});
+  EXPECT_FALSE(durable.Admits(added));
+}
+
+// Less than was asked for is believed when several pilots in a row had it, and then the most of it.
+TEST(Pool, LearnsLivesSlowly) {
+  Pool pool;
+  pool.policy.time_limit = Duration::Seconds(3600);
+  for (int64_t seconds : {5, 1800, 1700}) {
+    pool.lives.push_back(Duration::Seconds(seconds));
+    EXPECT_EQ(pool.Life(), Duration::Seconds(3600));
+  }
+  pool.lives.push_back(Duration::Seconds(1750));
+  EXPECT_EQ(pool.Life(), Duration::Seconds(1800));
+}
+
+TEST(Pool, WaitIsTheMedianInRoundMinutes) {
+  Pool pool;
+  EXPECT_EQ(pool.Wait(), Duration::Seconds(120));
+  pool.waits = {Duration::Seconds(5)};
+  EXPECT_EQ(pool.Wait(), Duration::Seconds(60));
+  pool.waits = {Duration::Seconds(5), Duration::Seconds(200), Duration::Seconds(90'000)};
+  EXPECT_EQ(pool.Wait(), Duration::Seconds(240));
+}
+
+// The clock of the next life may be behind, and that of a node is its own.
+TEST(Durable, TimesAreNeverBelowZero) {
+  Durable durable =
+      After({PoolChanged{PoolId(1), APolicy()}, PilotIntended{PoolId(1), PilotId(1), Instant{200}},
+             PilotJoined{PilotId(1), Instant{100}, Instant{50}}});
+  const Pool& pool = *durable.FindPool(PoolId(1));
+  EXPECT_EQ(pool.waits, std::vector<Duration>{Duration()});
+  EXPECT_EQ(pool.lives, std::vector<Duration>{Duration()});
+}
+
+TEST(Durable, PoolsThatAreGoneLeaveTheirNumbers) {
+  Durable durable =
+      After({PoolChanged{PoolId(3), APolicy()}, PilotIntended{PoolId(3), PilotId(8), Instant{200}},
+             PilotEnded{.pilot = PilotId(8)}, PoolClosed{PoolId(3)}, PoolForgotten{PoolId(3)}});
+  std::vector<Record> images = durable.Images();
+  ASSERT_EQ(images.size(), 1u);
+  EXPECT_EQ(std::get<NumbersKept>(images[0]), (NumbersKept{PoolId(3), PilotId(8)}));
+  EXPECT_EQ(After(images).Digest(), durable.Digest());
+}
+
+TEST(Durable, ADamagedImageIsNotAdmitted) {
+  Durable durable =
+      After({PoolChanged{PoolId(2), APolicy()}, PilotIntended{PoolId(2), PilotId(5), Instant{200}},
+             PoolChanged{PoolId(4), APolicy()}});
+  EXPECT_FALSE(durable.Admits(NumbersKept{PoolId(3), PilotId(5)})) << "used numbers come again";
+  EXPECT_FALSE(durable.Admits(NumbersKept{PoolId(4), PilotId(4)}));
+  EXPECT_TRUE(durable.Admits(NumbersKept{PoolId(1000), PilotId(1000)}));
+  EXPECT_FALSE(durable.Admits(PoolKept{PoolId(2), APolicy()})) << "it is there";
+  EXPECT_FALSE(durable.Admits(PoolKept{PoolId(5), APolicy()})) << "above all numbers";
+  EXPECT_FALSE(durable.Admits(PoolKept{PoolId(0), APolicy()}));
+  EXPECT_FALSE(durable.Admits(PoolKept{PoolId(3), PoolPolicy()})) << "no name";
+  EXPECT_TRUE(durable.Admits(PoolKept{PoolId(3), APolicy()}));
+  EXPECT_FALSE(durable.Admits(PilotKept{PilotId(5), PoolId(2)})) << "it is there";
+  EXPECT_FALSE(durable.Admits(PilotKept{PilotId(6), PoolId(2)})) << "above all numbers";
+  EXPECT_FALSE(durable.Admits(PilotKept{PilotId(4), PoolId(3)})) << "there is no such pool";
+  EXPECT_TRUE(durable.Admits(PilotKept{PilotId(4), PoolId(2)}));
+  PoolKept many{PoolId(3), APolicy()};
+  many.waits.resize(6);
+  EXPECT_FALSE(durable.Admits(many));
+}
+
+}  // namespace
+}  // namespace spate::provision

@@ -1,5 +1,5 @@
-// Rows that a hub keeps and that belong to no job: the nodes that ever joined, and the credentials
-// that it gave out.
+// Rows that a hub keeps and that belong to no job: the nodes that ever joined, the credentials that
+// it gave out, and what happened to its pools.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/provision/record.h"
 
 namespace spate::store {
 
@@ -31,6 +32,11 @@ struct CredentialRow {
   Instant created;
   std::optional<Instant> expires;
   std::optional<Instant> revoked;
+};
+
+struct PoolLogRow {
+  Instant at;  // when it was decided, in whole microseconds
+  provision::Record record;
 };
 
 }  // namespace spate::store

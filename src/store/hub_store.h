@@ -1,5 +1,5 @@
-// HubStore: all that a hub keeps: the records of its jobs (Store), and rows of jobs, nodes and
-// credentials.
+// HubStore: all that a hub keeps: the records of its jobs (Store), rows of jobs, nodes and
+// credentials, and the records of its pools.
 //
 // Threads and guarantees: as of Store. Rows change in the order of the calls that change them and
 // of Append. All that is read is durable, but for FindSubmission.
@@ -75,6 +75,25 @@ class CredentialRows {
   virtual void PutCredential(CredentialRow row, Done done) = 0;
 };
 
+// The records of provision (core/provision/provisioner.h), in their order among all other changes.
+class PoolRows {
+ public:
+  virtual ~PoolRows() = default;
+  // What must be durable again: the newest image and the records since. Before these are added to.
+  // kCorrupt names the row: nothing was visited, and nothing is known of pools but which numbers
+  // are used up. The next call gives these alone, and the first change puts the damaged rows aside.
+  virtual Status ReplayPools(const std::function<void(const provision::Record&)>& visit) = 0;
+  // `now`: when they were decided.
+  virtual void AppendPoolRecords(std::vector<provision::Record> records, Instant now,
+                                 Done done) = 0;
+  // `images` (Provisioner::Images) stand for all records before them from now on: replays begin
+  // there. Rows of before keep_since go, the oldest ones first and 20,000 at most. For the begin of
+  // a life, each 10,000 records, and once a day.
+  virtual void CutPools(std::vector<provision::Record> images, Instant keep_since, Done done) = 0;
+  // The newest rows of a pool, at most so many, ascending; no images, and nothing that is damaged.
+  virtual Result<std::vector<PoolLogRow>> ReadPoolLog(provision::PoolId pool, size_t most) = 0;
+};
+
 // Reads what is durable, on any thread: each call has a connection of its own.
 class JobReader {
  public:
@@ -92,7 +111,8 @@ class HubStore : public Store,
                  public JobRows,
                  public JobIndex,
                  public NodeRows,
-                 public CredentialRows {
+                 public CredentialRows,
+                 public PoolRows {
  public:
   // Jobs that are set aside, and what is damaged of each. Complete after Replay, which fails as
   // kCorrupt whenever one was added: the visitor begins again with nothing, and the next Replay

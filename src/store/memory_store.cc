@@ -346,6 +346,61 @@ void MemoryStore::PutCredential(CredentialRow row, Done done) {
   Change(std::move(change), std::move(done));
 }
 
+Status MemoryStore::ReplayPools(const std::function<void(const provision::Record&)>& visit) {
+  const auto& log = disk_->pool_log;
+  auto at = std::ranges::find(log, true, &MemoryDisk::PoolEntry::in_image);
+  if (at == log.end()) at = log.begin();
+  for (; at != log.end(); ++at) {
+    auto record = DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data);
+    if (!record) return std::unexpected(record.error());
+    (void)pool_of_.Of(*record);
+    visit(*record);
+  }
+  return {};
+}
+
+void MemoryStore::AppendPoolRecords(std::vector<provision::Record> records, Instant now,
+                                    Done done) {
+  std::vector<MemoryDisk::PoolEntry> entries;
+  for (const provision::Record& record : records) {
+    entries.push_back({.pool = pool_of_.Of(record),
+                       .at = {now.ns / 1000 * 1000},
+                       .record = EncodePoolRecord(record)});
+  }
+  auto change = [entries = std::move(entries)](MemoryDisk& disk) {
+    disk.pool_log.insert(disk.pool_log.end(), entries.begin(), entries.end());
+  };
+  Change(std::move(change), std::move(done));
+}
+
+void MemoryStore::CutPools(std::vector<provision::Record> images, Instant keep_since, Done done) {
+  std::vector<MemoryDisk::PoolEntry> entries;
+  for (const provision::Record& record : images) {
+    (void)pool_of_.Of(record);
+    entries.push_back({.in_image = true, .record = EncodePoolRecord(record)});
+  }
+  auto change = [entries = std::move(entries), keep_since](MemoryDisk& disk) {
+    std::erase_if(disk.pool_log, [&](const MemoryDisk::PoolEntry& each) {
+      return each.in_image || each.at < keep_since;
+    });
+    disk.pool_log.insert(disk.pool_log.end(), entries.begin(), entries.end());
+  };
+  Change(std::move(change), std::move(done));
+}
+
+Result<std::vector<PoolLogRow>> MemoryStore::ReadPoolLog(provision::PoolId pool, size_t most) {
+  std::vector<PoolLogRow> rows;
+  const auto& log = disk_->pool_log;
+  for (auto at = log.rbegin(); at != log.rend() && rows.size() < most; ++at) {
+    if (at->in_image || at->pool != pool) continue;
+    auto record = DecodePoolRecord(static_cast<int>(at->record.kind), at->record.data);
+    if (!record) return std::unexpected(record.error());
+    rows.push_back({at->at, std::move(*record)});
+  }
+  std::ranges::reverse(rows);
+  return rows;
+}
+
 namespace {
 
 uint64_t BytesOf(const TaskOutputPtr& output) {

@@ -7,7 +7,7 @@
 // damage (SqliteStore's own tests have them).
 //
 // Records go through the codec and rows through their rounding, as in the real store. Of a hub it
-// keeps rows of jobs, nodes and credentials as well; a job is forgotten in one piece.
+// keeps rows of jobs, nodes, credentials and pools as well; a job is forgotten in one piece.
 #pragma once
 
 #include <deque>
@@ -21,6 +21,7 @@
 #include "os/loop.h"
 #include "store/attempt_entry.h"
 #include "store/hub_store.h"
+#include "store/pool_codec.h"
 #include "store/queued_submissions.h"
 #include "store/record_codec.h"
 
@@ -35,6 +36,13 @@ struct MemoryDisk {
   std::map<JobId, JobRow> jobs;
   std::map<NodeId, NodeRow> nodes;
   std::map<uint64_t, CredentialRow> credentials;
+  struct PoolEntry {
+    provision::PoolId pool;
+    Instant at;
+    bool in_image = false;
+    EncodedPoolRecord record;
+  };
+  std::vector<PoolEntry> pool_log;  // at most one image
   uint32_t next_job = 1;
   Epoch epoch;
   uint64_t commits = 0;
@@ -84,6 +92,10 @@ class MemoryStore : public HubStore {
   void RemoveNodes(Instant before) override;
   Result<std::vector<CredentialRow>> ReadCredentials() override;
   void PutCredential(CredentialRow row, Done done) override;
+  Status ReplayPools(const std::function<void(const provision::Record&)>& visit) override;
+  void AppendPoolRecords(std::vector<provision::Record> records, Instant now, Done done) override;
+  void CutPools(std::vector<provision::Record> images, Instant keep_since, Done done) override;
+  Result<std::vector<PoolLogRow>> ReadPoolLog(provision::PoolId pool, size_t most) override;
   const std::map<JobId, std::string>& damaged() const override { return damaged_; }
   std::shared_ptr<const JobReader> Reader() const override;
   uint64_t OutputOf(JobId job) const override;
@@ -127,6 +139,7 @@ class MemoryStore : public HubStore {
   uint64_t commits_until_failure_ = UINT64_MAX;
   Error failure_;
   QueuedSubmissions queued_submissions_;
+  PoolOfRecord pool_of_;
   const std::map<JobId, std::string> damaged_;  // none ever is
   bool appended_ = false;
   bool dead_ = false;

@@ -125,5 +125,47 @@ TEST(MemoryStore, DestroyedByItsCompletion) {
   EXPECT_EQ(store, nullptr);
 }
 
+std::vector<uint32_t> PilotsOf(const std::shared_ptr<MemoryDisk>& disk) {
+  os::FakeLoop loop;
+  MemoryStore store(loop, disk);
+  std::vector<uint32_t> pilots;
+  EXPECT_TRUE(store.ReplayPools([&](const provision::Record& record) {
+    if (const auto* r = std::get_if<provision::PilotIntended>(&record)) {
+      pilots.push_back(r->pilot.value);
+    } else if (const auto* kept = std::get_if<provision::PilotKept>(&record)) {
+      pilots.push_back(kept->pilot.value);
+    }
+  }));
+  return pilots;
+}
+
+TEST(MemoryStore, RecordsOfPoolsAreLateAndCut) {
+  using provision::PilotId, provision::PilotIntended, provision::PoolId;
+  Fixture f;
+  auto intend = [&](uint32_t pilot) {
+    f.store.AppendPoolRecords({PilotIntended{PoolId(1 + pilot % 2), PilotId(pilot), {}}},
+                              Instant{pilot * 1000}, nullptr);
+  };
+  intend(1);
+  intend(2);
+  f.store.AppendPoolRecords({provision::PilotSubmitted{PilotId(1), "x"}}, Instant{3000}, nullptr);
+  EXPECT_TRUE(PilotsOf(f.disk).empty());
+  f.loop.RunFor(Duration::Millis(15));
+  EXPECT_EQ(PilotsOf(f.disk), (std::vector<uint32_t>{1, 2}));
+  auto rows = f.store.ReadPoolLog(PoolId(2), 10);
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ(rows->at(1).at, Instant{3000});
+  EXPECT_EQ(f.store.ReadPoolLog(PoolId(2), 1)->size(), 1u);
+
+  f.store.CutPools({provision::NumbersKept{PoolId(2), PilotId(2)},
+                    provision::PilotKept{.pilot = PilotId(2), .pool = PoolId(1)}},
+                   Instant{3000}, nullptr);
+  intend(3);
+  intend(4);
+  f.store.Crash(2);
+  EXPECT_EQ(PilotsOf(f.disk), (std::vector<uint32_t>{2, 3}));
+  EXPECT_EQ(f.store.ReadPoolLog(PoolId(2), 10)->size(), 2u) << "what is older is gone";
+}
+
 }  // namespace
 }  // namespace spate::store

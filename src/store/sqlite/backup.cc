@@ -83,7 +83,7 @@ Status SkipNumbers(const std::string& path) {
   if (!db) return std::unexpected(db.error());
   return db->Run(
       "UPDATE sqlite_sequence SET seq = seq + 1000 WHERE name = 'job';"
-      "UPDATE meta SET value = value + 1000 WHERE key = 'epoch'");
+      "UPDATE meta SET value = value + 1000 WHERE key IN ('epoch', 'last_pool', 'last_pilot')");
 }
 
 Status CheckSound(const std::string& dir) {

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/prng.h"
+#include "core/provision/durable.h"
 #include "store/record_codec.h"
 #include "store/record_job.h"
 #include "store/sqlite/database.h"
@@ -271,6 +272,89 @@ TEST(Crash, KilledHubLosesNothingOfAnyJob) {
   EXPECT_GT(bundles, 100u);
 }
 
+// -------------------------------------------------------------------------------------- pools
+
+// Of a user's rule and pilots in turn: how many of both came back.
+struct PilotsAndRules {
+  provision::Durable pools;
+  uint32_t rules = 0;
+  std::string problem;
+
+  explicit PilotsAndRules(SqliteStore& store) {
+    auto of_pools = store.ReplayPools([this](const provision::Record& r) { pools.Apply(r); });
+    auto others = store.Replay([this](const engine::Record& record) {
+      const auto* changed = std::get_if<engine::UserChanged>(&record);
+      if (changed != nullptr) rules = changed->rule.weight;
+    });
+    for (const Status& status : {of_pools, others}) {
+      if (!status) problem = status.error().message;
+    }
+  }
+  uint32_t pilots() const { return pools.last_pilot().value; }
+};
+
+// A pilot is intended, and then a user's rule changed, again and again. All pilots but the newest
+// have ended; each tenth cuts the journal.
+[[noreturn]] void AskForPilotsUntilKilled(const std::string& path, int acks) {
+  auto loop = std::move(*os::RealLoop::Create());
+  auto dir = HubDir::Open(path);
+  if (!dir) _exit(2);
+  auto store = SqliteStore::Open(*dir, *loop);
+  if (!store) _exit(3);
+  PilotsAndRules now(**store);
+  if (!now.problem.empty()) _exit(6);
+  auto append = [&](auto& self) -> void {
+    auto done = [&](Status status) {
+      if (!status || write(acks, "+", 1) != 1) _exit(4);
+      self(self);
+    };
+    if (now.pilots() > now.rules) {
+      Bundle bundle;
+      bundle.records.push_back(engine::UserChanged{"ada", {.weight = ++now.rules}});
+      return (*store)->Append(std::move(bundle), done);
+    }
+    std::vector<provision::Record> records;
+    for (const auto& [id, pilot] : now.pools.pilots()) {
+      records.push_back(provision::PilotEnded{.pilot = id});
+    }
+    records.push_back(provision::PilotIntended{
+        provision::PoolId(1), provision::PilotId(now.pilots() + 1), Instant{now.pilots()}});
+    for (const provision::Record& record : records) now.pools.Apply(record);
+    (*store)->AppendPoolRecords(std::move(records), Instant{1'000'000 * now.pilots()}, done);
+    if (now.pilots() % 10 == 0) {
+      (*store)->CutPools(now.pools.Images(), Instant{1'000'000 * (now.pilots() - 5)}, nullptr);
+    }
+  };
+  for (int in_flight = 0; in_flight < 7; ++in_flight) append(append);
+  loop->Run();
+  _exit(5);
+}
+
+TEST(Crash, KilledHubLosesNoPilot) {
+  HubWorld world;
+  provision::PoolPolicy policy;
+  policy.name = "pool";
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) {
+    world.store().AppendPoolRecords({provision::PoolChanged{provision::PoolId(1), policy}}, {},
+                                    done);
+  }));
+  Prng prng(8);
+  uint32_t steps = 0;
+  for (int life = 0; life < 8; ++life) {
+    world.Close();
+    uint32_t acknowledged = AcknowledgedUntilKilled(
+        prng, [&](int acks) { AskForPilotsUntilKilled(world.path(), acks); });
+    world.Open();
+    PilotsAndRules now(world.store());
+    ASSERT_EQ(now.problem, "");
+    EXPECT_GE(now.pilots() + now.rules, steps + acknowledged);
+    EXPECT_LE(now.pilots() - now.rules, 1u) << "a later one is there, and an earlier one is not";
+    EXPECT_EQ(now.pools.pilots().size(), now.pilots() > 0 ? 1u : 0u) << "half a change came back";
+    steps = now.pilots() + now.rules;
+  }
+  EXPECT_GT(steps, 100u);
+}
+
 // ------------------------------------------------------------------------------------- damage
 
 struct Content {
@@ -419,6 +503,33 @@ TEST(Crash, Version4IsUpgraded) {
   EXPECT_EQ(plan.requests, std::vector<TaskClass>(plan.requests.size(), TaskClass()));
 }
 
+// What version 6 added is no part of it.
+TEST(Crash, Version5GetsATableOfPools) {
+  HubWorld world;
+  world.Submit(3);
+  world.Close();
+  std::string path = world.path() + "/hub.db";
+  {
+    auto db = Database::Open(path, DbMode::kWrite);
+    ASSERT_TRUE(db->Run("DROP TABLE pool_log; PRAGMA user_version = 5"));
+  }
+  world.Open();
+  ASSERT_TRUE(world.store().ReplayPools([](const provision::Record&) { FAIL(); }));
+  EXPECT_TRUE(world.store().ReadPoolLog(provision::PoolId(1), 10)->empty());
+  EXPECT_TRUE(CheckHub(world.path())->sound());
+  EXPECT_FALSE(os::Exists(path + "-v5")) << "it was only read";
+  provision::PoolPolicy policy;
+  policy.name = "pool";
+  ASSERT_TRUE(Await(world.loop(), [&](auto done) {
+    world.store().AppendPoolRecords({provision::PoolChanged{provision::PoolId(1), policy}}, {},
+                                    done);
+  }));
+  EXPECT_TRUE(os::Exists(path + "-v5"));
+  world.Reopen();
+  EXPECT_EQ(PilotsAndRules(world.store()).pools.pools().size(), 1u);
+  EXPECT_TRUE(CheckHub(world.path())->sound());
+}
+
 TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   StoreWorld world;
   ASSERT_TRUE(world.Put(ExampleJob(1)));
@@ -434,7 +545,7 @@ TEST(Crash, OtherFilesAndNewerVersionsAreRefused) {
   auto newer = open();
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().kind, ErrorKind::kCorrupt);
-  EXPECT_NE(newer.error().message.find("has version 6, and this spate reads versions 2 to 5"),
+  EXPECT_NE(newer.error().message.find("has version 7, and this spate reads versions 2 to 6"),
             std::string::npos)
       << MessageOf(newer.error());
   EXPECT_EQ(os::ReadFile(path, 1 << 20).value(), before);

@@ -11,7 +11,7 @@
 #include "store/record_codec.h"
 #include "store/record_job.h"
 #include "store/sqlite/job_list.h"
-#include "store/sqlite/testing_hub.h"
+#include "store/sqlite/testing_pools.h"
 
 namespace spate::store {
 namespace {
@@ -55,6 +55,14 @@ class Flipped {
     world_.store().PutNode({NodeId(1), "n1", "i", "ada", Instant{1000}, false});
     world_.store().PutCredential({1, "node", "ada", "secret", Instant{1000}, {}, {}});
     EXPECT_TRUE(world_.Record(engine::NodeDrained{NodeId(1)}));
+    world_.store().AppendPoolRecords(pools_.Next(150), pools_.now(), nullptr);
+    world_.store().CutPools(pools_.durable().Images(), Instant{0}, nullptr);
+    world_.store().AppendPoolRecords(pools_.Next(50), pools_.now(), nullptr);
+    for (uint32_t pool = 1; pool <= PoolLife::kPools; ++pool) {
+      for (const PoolLogRow& row : pools_.LogOf(provision::PoolId(pool))) {
+        log_.insert(BytesOf(row.record));
+      }
+    }
     world_.Close();
     sound_ = os::ReadFile(path(), 64 << 20).value();
     auto read = Read();
@@ -88,6 +96,7 @@ class Flipped {
   }
   size_t bits() const { return sound_.size() * 8; }
   const std::set<uint32_t>& aside() const { return aside_; }
+  int pools_lost() const { return pools_lost_; }
 
  private:
   JobId Submit(uint32_t tasks) {
@@ -139,7 +148,29 @@ class Flipped {
     auto credentials = (*store)->ReadCredentials();
     if (!nodes || !credentials) return Fail(ErrorKind::kCorrupt, "nodes or credentials");
     for (const CredentialRow& row : *credentials) EXPECT_EQ(row.secret, "secret");
+    if (auto pools = ReadPools(**store); !pools) return std::unexpected(pools.error());
     return all;
+  }
+  // They are as they were, or somebody is told and no number is used again.
+  Status ReadPools(SqliteStore& store) {
+    provision::Durable durable;
+    auto apply = [&](const provision::Record& record) {
+      EXPECT_TRUE(durable.Admits(record));
+      durable.Apply(record);
+    };
+    auto replayed = store.ReplayPools(apply);
+    if (replayed) {
+      EXPECT_EQ(durable.Digest(), pools_.durable().Digest());
+    } else {
+      ++pools_lost_;
+      EXPECT_TRUE(durable.pools().empty());
+      if (auto numbers = store.ReplayPools(apply); !numbers) return numbers;
+      EXPECT_EQ(durable.last_pilot(), pools_.durable().last_pilot());
+    }
+    auto rows = store.ReadPoolLog(provision::PoolId(1), 1000);
+    if (!rows) return {};
+    for (const PoolLogRow& row : *rows) EXPECT_TRUE(log_.contains(BytesOf(row.record)));
+    return {};
   }
   void CheckText(SqliteStore& store, JobId job) {
     for (TaskIndex i = 0; i < kTasks; i += 60) {
@@ -156,6 +187,9 @@ class Flipped {
   std::string sound_;
   std::map<uint32_t, Known> original_;
   std::set<uint32_t> aside_;
+  PoolLife pools_;
+  std::set<std::string> log_;
+  int pools_lost_ = 0;
 };
 
 TEST(Flips, OfAHubsJournalRunNothingWrongAndStopNoOtherJob) {
@@ -169,9 +203,12 @@ TEST(Flips, OfAHubsJournalRunNothingWrongAndStopNoOtherJob) {
     ++seen[outcome];
     if (outcome == Flipped::Outcome::kSetAside && hub.aside().size() == 1) ++alone;
   }
-  fmt::print("{} flips: {} without effect, {} set jobs aside ({} of them one alone), {} refused\n",
-             rounds, seen[Flipped::Outcome::kSound], seen[Flipped::Outcome::kSetAside], alone,
-             seen[Flipped::Outcome::kRefused]);
+  fmt::print(
+      "{} flips: {} without effect, {} set jobs aside ({} of them one alone), {} refused, {} lost "
+      "pools\n",
+      rounds, seen[Flipped::Outcome::kSound], seen[Flipped::Outcome::kSetAside], alone,
+      seen[Flipped::Outcome::kRefused], hub.pools_lost());
+  EXPECT_GT(hub.pools_lost(), 0);
   EXPECT_GT(alone, rounds / 6);
   EXPECT_LT(seen[Flipped::Outcome::kRefused], rounds / 5);
 }

@@ -8,6 +8,7 @@
 #include "store/sqlite/hub_scan.h"
 #include "store/sqlite/job_list.h"
 #include "store/sqlite/journal_reader.h"
+#include "store/sqlite/pool_log.h"
 #include "store/sqlite/row_chunk.h"
 #include "store/sqlite/row_reader.h"
 #include "store/sqlite/salvage.h"
@@ -26,6 +27,7 @@ class HubChecker {
     for (const char* table : {"meta", "node", "credential", "forgotten"}) CheckSums(table);
     CheckRecords();
     CheckRows();
+    CheckPools();
     return std::move(check_);
   }
 
@@ -111,6 +113,21 @@ class HubChecker {
         ProblemOf(job, chunk.error().message);
       }
     });
+  }
+
+  void CheckPools() {
+    int64_t damaged = 0;
+    VisitPoolLog(db_, [&](const Result<PoolLogEntry>& entry) { damaged += entry ? 0 : 1; });
+    if (damaged > 0) {
+      check_.pools.push_back(fmt::format("{} of table pool_log damaged", CountOf(damaged, "row")));
+    }
+    if (auto pools = ReadPools(db_); !pools) check_.pools.push_back(pools.error().message);
+    auto aside = PoolLogsAside(db_);
+    if (!aside) return check_.pools.push_back(aside.error().message);
+    if (*aside > 0) {
+      check_.pools.push_back(fmt::format(
+          "the hub has set {} aside: all pools have to be added again", CountOf(*aside, "table")));
+    }
   }
 
   static std::string CountOf(int64_t n, std::string_view what) {

@@ -17,9 +17,9 @@ using engine::Record;
 
 // Of an attempt what the engine looks at, and then the columns of the sums.
 constexpr std::string_view kAttempts =
-    "SELECT seq, idx, attempt, node, cause, verdict, flags, {} FROM attempt "
+    "SELECT seq, idx, attempt, node, cause, verdict, flags, status, wall_us, {} FROM attempt "
     "WHERE seq BETWEEN ? AND ? AND job = ? ORDER BY seq";
-constexpr int kSums = 7;
+constexpr int kSums = 9;
 constexpr const char* kEnded = "SELECT ended_ns FROM attempt_rare WHERE seq = ?";
 constexpr const char* kLog =
     "SELECT seq, kind, data FROM log WHERE seq BETWEEN ? AND ? AND job IN (0, ?) ORDER BY seq";
@@ -124,6 +124,8 @@ Status Replayer::TakeAttempt() {
   ended.end.cause = static_cast<Cause>(cause);
   ended.verdict = static_cast<engine::Verdict>(verdict);
   ended.counts = (attempts_.Int(6) & 1) != 0;
+  ended.end.status = static_cast<int32_t>(attempts_.Int(7));
+  ended.end.wall = Duration{attempts_.Nanos(8)};
   if (auto read = ReadEnded(seq, ended); !read) return read;
   if (!replay_.Apply(seq, attempt_)) return std::unexpected(DoesNotFollow("attempt", seq));
   bool succeeded = ended.verdict == engine::Verdict::kSucceeded;

@@ -97,7 +97,8 @@ Status JournalWriter::PrepareAll() {
       {&attempt_, kInsertAttempt},  {&rare_, kInsertRare},      {&log_, kInsertLog},
       {&rows_, kInsertRows},        {&clear_rows_, kClearRows}, {&last_seq_, kWriteLastSeq}};
   if (auto prepared = db_->PrepareAll(all); !prepared) return prepared;
-  return jobs_.Prepare(*db_);
+  if (auto prepared = jobs_.Prepare(*db_); !prepared) return prepared;
+  return pools_.Prepare(*db_);
 }
 
 // What a commit's sync of SQLite's log does not cover of a fresh journal: the file itself (an empty
@@ -321,6 +322,10 @@ Status JournalWriter::WriteChange(const RowChange& change) {
     outputs_.KnowEnd(end->job, end->end);
     return {};
   }
+  if (const auto* pools = std::get_if<PoolsChanged>(&change)) return pools_.Write(*pools);
+  if (const auto* cut = std::get_if<PoolsCut>(&change)) return pools_.Write(*cut);
+  if (const auto* aside = std::get_if<PoolsSetAside>(&change)) return pools_.Write(*aside);
+  if (const auto* all = std::get_if<PoolsCopied>(&change)) return pools_.Write(*all);
   auto epoch = db_->Prepare(kWriteEpoch);
   if (!epoch) return std::unexpected(std::move(epoch.error()));
   epoch->Bind(0, std::get<EpochBegun>(change).epoch.value);
@@ -333,6 +338,7 @@ void JournalWriter::Close() {
     *s = {};
   }
   jobs_ = {};
+  pools_ = {};
   db_.reset();
 }
 

@@ -18,6 +18,7 @@
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_place.h"
 #include "store/sqlite/output_files.h"
+#include "store/sqlite/pool_log.h"
 #include "store/sqlite/row_chunk.h"
 #include "store/store.h"
 
@@ -39,8 +40,9 @@ struct OutputEnd {
   JobId job;
   uint64_t end = 0;
 };
-using RowChange = std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow,
-                               EpochBegun, ForgetPiece, OutputEnd>;
+using RowChange =
+    std::variant<JobRow, JobProgress, NodeRow, NodesForgotten, CredentialRow, EpochBegun,
+                 ForgetPiece, OutputEnd, PoolsChanged, PoolsCut, PoolsSetAside, PoolsCopied>;
 
 // A bundle on its way; its rows stay readable for the loop's thread, which shares them.
 struct WriteItem {
@@ -93,6 +95,7 @@ class JournalWriter {
   Statement begin_, commit_, rollback_;
   Statement attempt_, rare_, log_, rows_, clear_rows_, last_seq_;
   JobTable jobs_;
+  PoolLog pools_;
   ChunkEncoder encoder_;
   std::vector<KeptOutput> kept_;  // of the outputs of the running Commit, in order
   size_t next_kept_ = 0;

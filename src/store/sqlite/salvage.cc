@@ -1,6 +1,6 @@
-// How it goes: (1) all is read once, to know which jobs are damaged; (2) rows of jobs, nodes and
-// credentials are copied; (3) the records of sound jobs are copied in their order, with new
-// numbers, while those of damaged ones are only looked at; (4) each damaged job gets a short
+// How it goes: (1) all is read once, to know which jobs are damaged; (2) rows of jobs, nodes,
+// credentials and pools are copied; (3) the records of sound jobs are copied in their order, with
+// new numbers, while those of damaged ones are only looked at; (4) each damaged job gets a short
 // history of what is left of it, which an engine can replay; (5) texts are copied; (6) the files
 // change places.
 #include "store/sqlite/salvage.h"
@@ -19,6 +19,7 @@
 #include "store/sqlite/hub_rows.h"
 #include "store/sqlite/journal_reader.h"
 #include "store/sqlite/journal_writer.h"
+#include "store/sqlite/pool_log.h"
 #include "store/sqlite/row_chunk.h"
 #include "store/sqlite/row_reader.h"
 #include "store/sqlite/schema.h"
@@ -129,8 +130,9 @@ class Salvager {
     auto base = BaseMicros(from_);
     if (!base) return std::unexpected(std::move(base.error()));
     if (auto made = writer_.Create(Instant{*base * 1000}); !made) return made;
-    for (auto step : {&Salvager::FindDamage, &Salvager::CopyRowsOfHub, &Salvager::CopyJobs,
-                      &Salvager::CopyRecords, &Salvager::WriteRemains, &Salvager::CopyText}) {
+    for (auto step : {&Salvager::FindDamage, &Salvager::CopyRowsOfHub, &Salvager::CopyPools,
+                      &Salvager::CopyJobs, &Salvager::CopyRecords, &Salvager::WriteRemains,
+                      &Salvager::CopyText}) {
       if (auto done = (this->*step)(); !done) return done;
     }
     writer_.Close();
@@ -141,6 +143,7 @@ class Salvager {
   Status FindDamage();
   Status FindDamagedRecords();
   Status CopyRowsOfHub();
+  Status CopyPools();
   Status CopyJobs();
   Status CopyRecords();
   Status WriteRemains();
@@ -248,6 +251,33 @@ Status Salvager::CopyRowsOfHub() {
   if (!epoch) return std::unexpected(std::move(epoch.error()));
   item_.changes.emplace_back(EpochBegun{Epoch(static_cast<uint32_t>(*epoch))});
   return Flush();
+}
+
+// Rows keep their numbers: without gaps where that matters, or an image of nothing follows.
+Status Salvager::CopyPools() {
+  report_.pools_lost = !ReadPools(from_);
+  PoolsCopied copied;
+  uint64_t last = 0;
+  Status status;
+  auto write = [&] {
+    provision::NumbersKept used = copied.used;
+    item_.changes.emplace_back(std::exchange(copied, {.entries = {}, .used = used}));
+    if (status) status = Flush();
+  };
+  VisitPoolLog(from_, [&](Result<PoolLogEntry> entry) {
+    if (!entry) return;
+    last = entry->seq;
+    NoteNumbers(entry->record, copied.used);
+    if (!report_.pools_lost || entry->image == 0) copied.entries.push_back(std::move(*entry));
+    if (copied.entries.size() == kRecordsAtOnce) write();
+  });
+  if (auto used = PoolNumbers(from_)) NoteNumbers(*used, copied.used);
+  if (report_.pools_lost) {
+    copied.entries.push_back(
+        {.seq = last + 1, .pool = {}, .image = last + 1, .record = copied.used});
+  }
+  write();
+  return status;
 }
 
 Status Salvager::CopyJobs() {

@@ -3,7 +3,8 @@
 // It is written anew, record by record, by the writer that hubs use, so that nothing of the damaged
 // file's structure is taken over. Jobs without damage keep all their records. Of a damaged one the
 // newest end of each task is kept; a task that may have ended without a trace, or whose text is
-// damaged, is cancelled; the rest waits, and the job is held.
+// damaged, is cancelled; the rest waits, and the job is held. Pools are kept when all that a hub
+// needs of them is sound; else only their history is, and the numbers that they have used.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,10 @@ namespace spate::store {
 struct HubCheck {
   CheckReport all;                                    // its problems are of no job
   std::map<uint32_t, std::vector<std::string>> jobs;  // those that are damaged, and how
+  // What is wrong with the records of pools: a hub goes on without them, and a backup is one.
+  std::vector<std::string> pools;
   uint64_t job_count = 0;
-  bool sound() const { return all.sound() && jobs.empty(); }
+  bool sound() const { return all.sound() && jobs.empty() && pools.empty(); }
 };
 // kNotFound: there is no hub.db.
 Result<HubCheck> CheckHub(const std::string& hub_dir);
@@ -40,6 +43,7 @@ struct SalvageReport {
   };
   std::vector<Job> jobs;  // the damaged ones
   uint64_t sound_jobs = 0;
+  bool pools_lost = false;
 };
 // kBusy: a hub runs there. kCorrupt: SQLite cannot read the tables at all. After an error the
 // journal is as it was.

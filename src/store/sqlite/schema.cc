@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/units.h"
 #include "os/file.h"
@@ -149,6 +150,24 @@ CREATE TABLE rows(
 );
 )sql";
 
+// What happened to pools. With another table's name in those of its indexes: see SetPoolLogAside.
+std::string PoolTable(std::string_view suffix) {
+  return fmt::format(R"sql(
+CREATE TABLE pool_log(
+  seq      INTEGER PRIMARY KEY,
+  pool     INTEGER NOT NULL,
+  at_us    INTEGER NOT NULL,
+  image    INTEGER NOT NULL,
+  kind     INTEGER NOT NULL,
+  data     BLOB NOT NULL,
+  checksum INTEGER NOT NULL
+);
+CREATE INDEX pool_log_of_pool{0} ON pool_log(pool) WHERE image = 0;
+CREATE INDEX pool_log_at{0} ON pool_log(at_us);
+)sql",
+                     suffix);
+}
+
 constexpr const char* kViews = R"sql(
 CREATE VIEW attempts AS
 SELECT a.seq, a.job, a.idx + 1 AS task, a.attempt, a.node, a.slot,
@@ -182,7 +201,8 @@ FROM attempts JOIN (
 )sql";
 
 // Tables, indexes and views, SQLite's own among them.
-constexpr int64_t kTableCount = 18;
+constexpr int64_t kTableCount = 21;
+constexpr int64_t kTableCountBefore6 = 18;
 constexpr int64_t kTableCountBefore4 = 16;
 
 // Pages: a commit writes whole pages to the log, so that small ones mean fewer bytes; below 2 KB
@@ -198,6 +218,11 @@ constexpr const char* kReadPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_s
 constexpr const char* kReadVersion2 =
     "CREATE TEMP VIEW attempt_rare AS SELECT *, NULL AS files_len FROM main.attempt_rare;";
 constexpr int64_t kFirstWithSums = 4;
+// And one of before version 6 like one without pools.
+constexpr const char* kReadWithoutPools =
+    "CREATE TEMP VIEW pool_log AS SELECT 0 AS seq, 0 AS pool, 0 AS at_us, 0 AS image, 0 AS kind, "
+    "x'' AS data, 0 AS checksum WHERE 0;";
+constexpr int64_t kFirstWithPools = 6;
 
 // Tables whose rows have a checksum over all other columns, the key first.
 struct SummedTable {
@@ -215,6 +240,8 @@ constexpr SummedTable kSummed[] = {
     {"node", "id, name, instance, user, created_us, removed"},
     {"credential", "serial, role, user, secret, created_us, expires_us, revoked_us"},
 };
+// Its rows are never written again, and get it from their writer.
+constexpr SummedTable kPoolLog = {"pool_log", "seq, pool, at_us, image, kind, data"};
 
 std::string SumOf(const SummedTable& table) {
   return fmt::format("spate_sum('{}', {})", table.name, table.columns);
@@ -283,7 +310,10 @@ Status CheckVersion(Database& db) {
                             "spate that wrote it, or a newer one; it was left as it is",
                             shown, *version, kOldestSchemaVersion, kSchemaVersion));
   }
-  if (*tables < (*version < kFirstWithSums ? kTableCountBefore4 : kTableCount)) {
+  int64_t least = *version < kFirstWithSums    ? kTableCountBefore4
+                  : *version < kFirstWithPools ? kTableCountBefore6
+                                               : kTableCount;
+  if (*tables < least) {
     return Fail(ErrorKind::kCorrupt,
                 fmt::format("'{}' is damaged: tables are missing; it was left as it is", shown));
   }
@@ -305,9 +335,10 @@ Status Upgrade(Database& db) {
   if (auto made = make->RunOnce(); !made) return made;
   if (auto named = os::Rename(unfinished, copy); !named) return named;
   if (auto synced = os::FsyncDir(os::DirName(copy)); !synced) return synced;
-  // Only records changed from 4 on.
+  // From 4 to 5 only records changed.
   std::string change;
   if (*version < kFirstWithSums) change = AddSums() + kJobIndexes;
+  if (*version < kFirstWithPools) change += PoolTable("");
   if (*version < 3) {
     change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
     change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
@@ -322,9 +353,10 @@ Result<Database> CreateJournal(const std::string& path, int64_t base_us) {
   auto db = Database::Open(path, DbMode::kCreate);
   if (!db) return db;
   std::string tables = fmt::format(
-      "BEGIN;{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
+      "BEGIN;{}{}{}{}{}INSERT INTO meta SELECT 'base_us', {}, spate_sum('meta', 'base_us', {});"
       "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-      kTables, kJobIndexes, kOtherTables, kViews, base_us, base_us, kApplicationId, kSchemaVersion);
+      kTables, kJobIndexes, kOtherTables, PoolTable(""), kViews, base_us, base_us, kApplicationId,
+      kSchemaVersion);
   if (auto run = db->Run(kCreatePragmas); !run) return std::unexpected(std::move(run.error()));
   if (auto run = db->Run(tables.c_str()); !run) return std::unexpected(std::move(run.error()));
   if (auto run = db->Run(kWritePragmas); !run) return std::unexpected(std::move(run.error()));
@@ -343,6 +375,7 @@ Result<Database> OpenJournalToRead(const std::string& path, bool frozen) {
   if (!version) return std::unexpected(std::move(version.error()));
   if (*version == kSchemaVersion) return db;
   std::string views = *version < kFirstWithSums ? ReadWithoutSums() : "";
+  if (*version < kFirstWithPools) views += kReadWithoutPools;
   if (*version == 2) views += kReadVersion2;
   if (auto run = db->Run(views.c_str()); !run) return std::unexpected(std::move(run.error()));
   return db;
@@ -360,7 +393,14 @@ Result<Database> OpenJournal(const std::string& path) {
 
 std::string IsSound(std::string_view table) {
   const auto* at = std::ranges::find(kSummed, table, &SummedTable::name);
-  return fmt::format("{}.checksum = {}", table, SumOf(*at));
+  return fmt::format("{}.checksum = {}", table, SumOf(at == std::end(kSummed) ? kPoolLog : *at));
+}
+
+Status SetPoolLogAside(Database& db, int64_t n) {
+  // Indexes keep their names.
+  std::string sql = fmt::format("ALTER TABLE pool_log RENAME TO pool_log_damaged_{};{}", n,
+                                PoolTable(fmt::format("_{}", n + 1)));
+  return db.Run(sql.c_str());
 }
 
 Result<int64_t> MetaNumber(Database& db, std::string_view key) {

@@ -11,7 +11,7 @@ namespace spate::store {
 // PRAGMA application_id: "SPAT". Tools like file(1) see it.
 inline constexpr int64_t kApplicationId = 0x53504154;
 // PRAGMA user_version. Every change of a table, and every new kRecordFormat, gives the next one.
-inline constexpr int64_t kSchemaVersion = 5;
+inline constexpr int64_t kSchemaVersion = 6;
 // Older ones from this on are read, and upgraded before they are written.
 inline constexpr int64_t kOldestSchemaVersion = 2;
 
@@ -29,8 +29,12 @@ Result<Database> OpenJournal(const std::string& path);
 Result<Database> OpenJournalToRead(const std::string& path, bool frozen = false);
 
 // The condition that a row of this table has the checksum of its values. The table has one: meta,
-// job, job_text, forgotten, node, credential.
+// job, job_text, forgotten, node, credential, pool_log.
 std::string IsSound(std::string_view table);
+
+// The table pool_log becomes pool_log_damaged_N, and a new one takes its place. None of its pages
+// is touched, as they may be damaged.
+Status SetPoolLogAside(Database& db, int64_t n);
 
 // A number of meta; 0 when it is not there. kCorrupt.
 Result<int64_t> MetaNumber(Database& db, std::string_view key);

@@ -213,6 +213,54 @@ Status SqliteStore::ReplayJob(JobId job, const RecordVisit& visit) {
   });
 }
 
+Status SqliteStore::ReplayPools(const std::function<void(const provision::Record&)>& visit) {
+  return WithDatabase([&](Database& db) -> Status {
+    if (pools_damaged_) {
+      auto numbers = PoolNumbers(db);
+      if (!numbers) return std::unexpected(std::move(numbers.error()));
+      visit(*numbers);
+      return {};
+    }
+    auto rows = ReadPools(db);
+    if (!rows) {
+      pools_damaged_ = rows.error().kind == ErrorKind::kCorrupt;
+      return std::unexpected(std::move(rows.error()));
+    }
+    for (const PoolLogEntry& row : *rows) {
+      (void)pool_of_.Of(row.record);
+      visit(row.record);
+    }
+    return {};
+  });
+}
+
+void SqliteStore::AppendPoolRecords(std::vector<provision::Record> records, Instant now,
+                                    Done done) {
+  PoolsChanged change{.entries = {}, .now = now};
+  change.entries.reserve(records.size());
+  for (provision::Record& record : records) {
+    provision::PoolId pool = pool_of_.Of(record);
+    change.entries.push_back({pool, std::move(record)});
+  }
+  ChangePools(std::move(change), std::move(done));
+}
+
+void SqliteStore::CutPools(std::vector<provision::Record> images, Instant keep_since, Done done) {
+  for (const provision::Record& record : images) (void)pool_of_.Of(record);
+  ChangePools(PoolsCut{std::move(images), keep_since}, std::move(done));
+}
+
+void SqliteStore::ChangePools(RowChange change, Done done) {
+  std::vector<RowChange> changes;
+  if (std::exchange(pools_damaged_, false)) changes.emplace_back(PoolsSetAside());
+  changes.push_back(std::move(change));
+  Queue({}, std::move(changes), std::move(done));
+}
+
+Result<std::vector<PoolLogRow>> SqliteStore::ReadPoolLog(provision::PoolId pool, size_t most) {
+  return WithDatabase([&](Database& db) { return ReadPoolLogOf(db, pool, most); });
+}
+
 std::shared_ptr<const JobReader> SqliteStore::Reader() const {
   return std::make_shared<SqliteJobReader>(place_);
 }

@@ -70,6 +70,10 @@ class SqliteStore final : public HubStore {
   Result<std::vector<NodeRow>> ReadNodes() override;
   Result<NodeRow> ReadNode(const std::string& name) override;
   Result<std::vector<CredentialRow>> ReadCredentials() override;
+  Status ReplayPools(const std::function<void(const provision::Record&)>& visit) override;
+  void AppendPoolRecords(std::vector<provision::Record> records, Instant now, Done done) override;
+  void CutPools(std::vector<provision::Record> images, Instant keep_since, Done done) override;
+  Result<std::vector<PoolLogRow>> ReadPoolLog(provision::PoolId pool, size_t most) override;
   const std::map<JobId, std::string>& damaged() const override { return scan_.damaged; }
   std::shared_ptr<const JobReader> Reader() const override;
   uint64_t OutputOf(JobId job) const override;
@@ -98,6 +102,7 @@ class SqliteStore final : public HubStore {
                                                      const SqliteOptions& options);
   Status LookAtHub();
   void Change(RowChange change, Done done);
+  void ChangePools(RowChange change, Done done);
   void Queue(Bundle bundle, std::vector<RowChange> changes, Done done);
   Result<std::string_view> Row(JobId job, TaskIndex index);
   void ForgetQueued(const std::vector<std::shared_ptr<const RowChunk>>& rows);
@@ -114,6 +119,8 @@ class SqliteStore final : public HubStore {
   Epoch last_epoch_;
   HubScan scan_;
   QueuedSubmissions queued_submissions_;
+  PoolOfRecord pool_of_;
+  bool pools_damaged_ = false;    // as ReplayPools found them; until they are set aside
   std::vector<JobId> leftovers_;  // of the last life, to be forgotten by the first change
   bool appended_ = false;
   std::unique_ptr<CommitThread> thread_;

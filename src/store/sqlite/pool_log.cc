@@ -1,0 +1,267 @@
+// Rows have a sequence of their own, without gaps from the newest image on. An image is a run of
+// rows with the number of its first one in `image`; what meta has of the table, its newest number
+// among it, shows when rows are missing at its end.
+#include "store/sqlite/pool_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "core/provision/durable.h"
+#include "store/sqlite/schema.h"
+
+namespace spate::store {
+namespace {
+
+using provision::Record;
+
+constexpr int64_t kRemovedAtOnce = 20'000;
+
+constexpr std::string_view kInsert =
+    "INSERT INTO pool_log VALUES(?1,?2,?3,?4,?5,?6, spate_sum('pool_log',?1,?2,?3,?4,?5,?6))";
+constexpr std::string_view kWriteNumber =
+    "INSERT INTO meta(key, value) VALUES(?1, ?2) "
+    "ON CONFLICT(key) DO UPDATE SET value = ?2 WHERE value <> ?2";
+// An image is of no time: the next one removes it.
+constexpr std::string_view kRemove =
+    "DELETE FROM pool_log WHERE seq IN (SELECT seq FROM pool_log WHERE at_us < ?1 AND seq < ?2 "
+    "ORDER BY at_us LIMIT ?3)";
+
+std::unexpected<Error> Damaged(const Database& db, uint64_t seq, std::string_view how) {
+  return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: row {} of table pool_log ({})",
+                                               EscapeForScreen(db.path()), seq, how));
+}
+
+// Of the table and its indexes: the next change would meet what is wrong there, and end the hub.
+Status CheckPages(Database& db) {
+  auto check = db.Prepare("PRAGMA integrity_check('pool_log')");
+  if (!check) return std::unexpected(std::move(check.error()));
+  auto found = check->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  std::string text = check->Text(0);
+  if (text == "ok") return {};
+  return Fail(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: table pool_log ({})",
+                                               EscapeForScreen(db.path()), text));
+}
+
+// Where a replay begins.
+Result<uint64_t> FirstOfPools(Database& db) {
+  auto newest =
+      db.Prepare(fmt::format("SELECT seq, image, {0} FROM pool_log WHERE image > 0 OR NOT ({0}) "
+                             "ORDER BY seq DESC LIMIT 1",
+                             IsSound("pool_log")));
+  if (!newest) return std::unexpected(std::move(newest.error()));
+  auto found = newest->Step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return 1;
+  if (newest->Int(2) == 0) {
+    return Damaged(db, static_cast<uint64_t>(newest->Int(0)), "checksum");
+  }
+  return static_cast<uint64_t>(newest->Int(1));
+}
+
+Result<PoolLogEntry> RowOf(const Database& db, const Statement& s) {
+  PoolLogEntry row{.seq = static_cast<uint64_t>(s.Int(0)),
+                   .pool = provision::PoolId(static_cast<uint32_t>(s.Int(1))),
+                   .at_us = s.Int(2),
+                   .image = static_cast<uint64_t>(s.Int(3)),
+                   .record = {}};
+  if (s.Int(6) == 0) return Damaged(db, row.seq, "checksum");
+  auto record = DecodePoolRecord(static_cast<int>(s.Int(4)), s.Bytes(5));
+  if (!record) return Damaged(db, row.seq, record.error().message);
+  row.record = std::move(*record);
+  return row;
+}
+
+}  // namespace
+
+Status PoolLog::Prepare(Database& db) {
+  db_ = &db;
+  auto last = MetaNumber(db, "pool_seq");
+  auto used = PoolNumbers(db);
+  if (!last || !used) return std::unexpected(last ? used.error() : last.error());
+  last_seq_ = static_cast<uint64_t>(*last);
+  used_ = *used;
+  const std::pair<Statement*, std::string_view> all[] = {{&insert_, kInsert},
+                                                         {&number_, kWriteNumber}};
+  return db.PrepareAll(all);
+}
+
+Status PoolLog::WriteEntry(const PoolLogEntry& entry) {
+  EncodedPoolRecord encoded = EncodePoolRecord(entry.record);
+  insert_.Bind(0, static_cast<int64_t>(entry.seq));
+  insert_.Bind(1, entry.pool.value);
+  insert_.Bind(2, entry.at_us);
+  insert_.Bind(3, static_cast<int64_t>(entry.image));
+  insert_.Bind(4, static_cast<int>(encoded.kind));
+  insert_.BindBlob(5, encoded.data);
+  if (auto written = insert_.RunOnce(); !written) return written;
+  last_seq_ = entry.seq;
+  NoteNumbers(entry.record, used_);
+  return {};
+}
+
+Status PoolLog::Write(const PoolsChanged& change) {
+  for (const auto& [pool, record] : change.entries) {
+    auto written = WriteEntry({last_seq_ + 1, pool, change.now.ns / 1000, 0, record});
+    if (!written) return written;
+  }
+  return WriteNumbers();
+}
+
+Status PoolLog::WriteImage(const std::vector<Record>& images) {
+  uint64_t first = last_seq_ + 1;
+  for (const Record& record : images) {
+    auto written = WriteEntry({last_seq_ + 1, {}, 0, first, record});
+    if (!written) return written;
+  }
+  return WriteNumbers();
+}
+
+Status PoolLog::Write(const PoolsCut& cut) {
+  CHECK(!cut.images.empty());
+  auto first = static_cast<int64_t>(last_seq_ + 1);
+  if (auto written = WriteImage(cut.images); !written) return written;
+  auto remove = db_->Prepare(kRemove);
+  if (!remove) return std::unexpected(std::move(remove.error()));
+  remove->Bind(0, std::max<int64_t>(cut.keep_since.ns / 1000, 1));
+  remove->Bind(1, first);
+  remove->Bind(2, kRemovedAtOnce);
+  return remove->RunOnce();
+}
+
+Status PoolLog::Write(const PoolsSetAside&) {
+  auto aside = PoolLogsAside(*db_);
+  if (!aside) return std::unexpected(std::move(aside.error()));
+  if (auto moved = SetPoolLogAside(*db_, *aside + 1); !moved) return moved;
+  return WriteImage({used_});
+}
+
+Status PoolLog::Write(const PoolsCopied& copied) {
+  for (const PoolLogEntry& entry : copied.entries) {
+    if (auto written = WriteEntry(entry); !written) return written;
+  }
+  NoteNumbers(copied.used, used_);
+  return WriteNumbers();
+}
+
+Status PoolLog::WriteNumbers() {
+  const std::pair<std::string_view, uint64_t> numbers[] = {{"pool_seq", last_seq_},
+                                                           {"last_pool", used_.last_pool.value},
+                                                           {"last_pilot", used_.last_pilot.value}};
+  for (const auto& [key, value] : numbers) {
+    number_.BindText(0, key);
+    number_.Bind(1, static_cast<int64_t>(value));
+    if (auto written = number_.RunOnce(); !written) return written;
+  }
+  return {};
+}
+
+void NoteNumbers(const Record& record, provision::NumbersKept& used) {
+  std::visit(
+      [&](const auto& each) {
+        if constexpr (requires { each.pool; }) {
+          used.last_pool = std::max(used.last_pool, each.pool);
+        }
+        if constexpr (requires { each.pilot; }) {
+          used.last_pilot = std::max(used.last_pilot, each.pilot);
+        }
+        if constexpr (std::is_same_v<std::decay_t<decltype(each)>, provision::NumbersKept>) {
+          used.last_pool = std::max(used.last_pool, each.last_pool);
+          used.last_pilot = std::max(used.last_pilot, each.last_pilot);
+        }
+      },
+      record);
+}
+
+Result<std::vector<PoolLogEntry>> ReadPools(Database& db) {
+  auto last = MetaNumber(db, "pool_seq");
+  auto used = PoolNumbers(db);
+  if (!last || !used) return std::unexpected(last ? used.error() : last.error());
+  std::vector<PoolLogEntry> rows;
+  if (*last == 0) return rows;  // perhaps of a version without the table
+  if (auto sound = CheckPages(db); !sound) return std::unexpected(std::move(sound.error()));
+  auto first = FirstOfPools(db);
+  if (!first) return std::unexpected(std::move(first.error()));
+  auto select = db.Prepare(
+      fmt::format("SELECT seq, pool, at_us, image, kind, data, {} FROM pool_log WHERE seq >= ? "
+                  "ORDER BY seq",
+                  IsSound("pool_log")));
+  if (!select) return std::unexpected(std::move(select.error()));
+  select->Bind(0, static_cast<int64_t>(*first));
+  provision::Durable durable;
+  uint64_t next = *first;
+  for (;; ++next) {
+    auto more = select->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) break;
+    auto row = RowOf(db, *select);
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (row->seq != next) return Damaged(db, next, "it is missing");
+    if (!durable.Admits(row->record)) {
+      return Damaged(db, next, "it does not follow from those before it");
+    }
+    durable.Apply(row->record);
+    rows.push_back(std::move(*row));
+  }
+  if (next != static_cast<uint64_t>(*last) + 1) return Damaged(db, next, "it is missing");
+  // A journal that was restored skips some.
+  if (durable.last_pool() < used->last_pool || durable.last_pilot() < used->last_pilot) {
+    rows.push_back({.seq = 0, .pool = {}, .record = *used});
+  }
+  return rows;
+}
+
+Result<provision::NumbersKept> PoolNumbers(Database& db) {
+  auto pool = MetaNumber(db, "last_pool");
+  auto pilot = MetaNumber(db, "last_pilot");
+  if (!pool || !pilot) return std::unexpected(pool ? pilot.error() : pool.error());
+  return provision::NumbersKept{provision::PoolId(static_cast<uint32_t>(*pool)),
+                                provision::PilotId(static_cast<uint32_t>(*pilot))};
+}
+
+Result<std::vector<PoolLogRow>> ReadPoolLogOf(Database& db, provision::PoolId pool, size_t most) {
+  auto select =
+      db.Prepare(fmt::format("SELECT seq, pool, at_us, image, kind, data, {} FROM pool_log "
+                             "WHERE pool = ? AND image = 0 ORDER BY seq DESC",
+                             IsSound("pool_log")));
+  if (!select) return std::unexpected(std::move(select.error()));
+  select->Bind(0, pool.value);
+  std::vector<PoolLogRow> rows;
+  while (rows.size() < most) {
+    auto more = select->Step();
+    if (!more) return std::unexpected(std::move(more.error()));
+    if (!*more) break;
+    auto row = RowOf(db, *select);
+    // Whoever checks the journal is told.
+    if (row) rows.push_back({Instant{select->Nanos(2)}, std::move(row->record)});
+  }
+  std::ranges::reverse(rows);
+  return rows;
+}
+
+void VisitPoolLog(Database& db, const std::function<void(Result<PoolLogEntry>)>& visit) {
+  auto select = db.Prepare(
+      fmt::format("SELECT seq, pool, at_us, image, kind, data, {} FROM pool_log ORDER BY seq",
+                  IsSound("pool_log")));
+  if (!select) return visit(std::unexpected(std::move(select.error())));
+  for (;;) {
+    auto more = select->Step();
+    if (!more) return visit(std::unexpected(std::move(more.error())));
+    if (!*more) return;
+    visit(RowOf(db, *select));
+  }
+}
+
+Result<int64_t> PoolLogsAside(Database& db) {
+  return db.QueryInt(
+      "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'pool_log_damaged%'");
+}
+
+}  // namespace spate::store

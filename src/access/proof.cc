@@ -18,23 +18,37 @@ constexpr std::string_view kPurpose("spate access 1\0", 15);
 void StartOpenssl() { OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr); }
 
 void Append(std::string& text, const Bytes32& bytes) { text.append(bytes.begin(), bytes.end()); }
+void Append(std::string& text, uint64_t number) {
+  for (int shift = 0; shift < 64; shift += 8) text += static_cast<char>(number >> shift);
+}
+
+Bytes32 Hmac(std::string_view key, std::string_view text) {
+  StartOpenssl();
+  Bytes32 bytes;
+  unsigned size = 0;
+  const auto* data = reinterpret_cast<const unsigned char*>(text.data());
+  CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, text.size(),
+             bytes.data(), &size) != nullptr);
+  CHECK(size == bytes.size());
+  return bytes;
+}
 
 }  // namespace
 
 Bytes32 MakeProof(const Bytes32& secret, const ProofInput& input) {
-  StartOpenssl();
   std::string text(kPurpose);
   Append(text, input.connection_key);
   Append(text, input.nonce);
-  for (int shift = 0; shift < 64; shift += 8) text += static_cast<char>(input.serial >> shift);
+  Append(text, input.serial);
   text += static_cast<char>(input.role);
-  Bytes32 proof;
-  unsigned size = 0;
-  const auto* data = reinterpret_cast<const unsigned char*>(text.data());
-  CHECK(HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()), data, text.size(),
-             proof.data(), &size) != nullptr);
-  CHECK(size == proof.size());
-  return proof;
+  return Hmac({reinterpret_cast<const char*>(secret.data()), secret.size()}, text);
+}
+
+Bytes32 DeriveSecret(std::string_view master, std::string_view purpose, uint64_t number) {
+  std::string text(purpose);
+  text += '\0';
+  Append(text, number);
+  return Hmac(master, text);
 }
 
 bool ProofHolds(const Bytes32& secret, const ProofInput& input, const Bytes32& proof) {

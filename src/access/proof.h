@@ -26,6 +26,10 @@ Bytes32 MakeProof(const Bytes32& secret, const ProofInput& input);
 // Takes as long for any wrong proof as for the right one.
 bool ProofHolds(const Bytes32& secret, const ProofInput& input, const Bytes32& proof);
 
+// A secret that follows from another one: HMAC-SHA256 with `master` over the purpose, NUL and the
+// number (8, little endian). Whoever knows it learns nothing of the master or of other numbers'.
+Bytes32 DeriveSecret(std::string_view master, std::string_view purpose, uint64_t number);
+
 // A secret or a nonce, by the system's generator.
 Result<Bytes32> MakeRandom();
 

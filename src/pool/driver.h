@@ -19,12 +19,15 @@
 namespace spate::pool {
 
 // The commands of a batch system, as a pool has them. Empty paths are the system's usual names, to
-// be found by PATH; several systems have a qsub, so a site that has two must give paths.
+// be found by PATH; several systems have a qsub, so a site that has two must give paths. ssh has
+// one command, `submit`, and local has none.
 struct Tools {
   std::string submit, query, cancel;
+  std::string host;                     // ssh: the one of this driver, as ssh takes it: "ann@host"
   std::string select;                   // pbs: qselect
   std::string user;                     // whose batch jobs they are; gridengine and pbs need it
-  std::vector<std::string> everywhere;  // words for each command (not pbs): "-M", "CLUSTER"
+  std::vector<std::string> everywhere;  // words for each command (not pbs): "-M", "CLUSTER"; for
+                                        // ssh before ours, but for BatchMode: the first word counts
 };
 
 struct PilotSpec {
@@ -45,7 +48,9 @@ struct PilotSpec {
   std::string prologue, epilogue;
   std::vector<std::string> command;  // of the pilot; words
   // Files of this host that `command` names in words of their own: the program, the credential.
-  // Unless they are shared, the system's own transfer brings them, and the words are changed.
+  // Unless they are shared, the system's own transfer brings them, and the words are changed. ssh
+  // brings them itself: command[0] once to each host, the others (1 MiB at most) for this pilot
+  // alone, readable by the user alone, until it has ended.
   std::vector<std::string> files;
   bool shared_files = true;
   std::string script_file;  // where the script may be put, if the system wants a file; absolute
@@ -55,7 +60,8 @@ struct TextFile {
   std::string path, text;  // to be made with mode 0700, before the command is run
 };
 
-// A command to run.
+// A command to run, in a process group of its own: it may start others, and a timeout ends them
+// all.
 struct Call {
   std::vector<std::string> argv;
   std::string input;  // its whole stdin; the script, unless it is a file

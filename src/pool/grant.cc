@@ -37,7 +37,7 @@ std::string_view GrantInput::File(std::string_view variable) const {
   return path.empty() || file == files.end() ? std::string_view() : file->text;
 }
 
-bool GrantInput::IsPart() const { return environment.Get(kPart).has_value(); }
+bool IsPart(const os::Environment& environment) { return environment.Get(kPart).has_value(); }
 
 Grant GrantInput::Begin(std::string_view system, std::string_view id_variable) const {
   Grant grant;

@@ -42,6 +42,9 @@ struct GrantFile {
 // Files that the environment names and GrantOf wants; one that cannot be read is left out.
 std::vector<std::string> GrantFiles(const os::Environment& environment);
 
+// Whether this process is a node of a Launch.
+bool IsPart(const os::Environment& environment);
+
 // What GrantOf of each system shares.
 struct GrantInput {
   const os::Environment& environment;
@@ -51,8 +54,7 @@ struct GrantInput {
   std::string_view File(std::string_view variable) const;      // "" without one
   // Id, tag, system, GPUs, and the end by what the script exports; "" as `id_variable`: none.
   Grant Begin(std::string_view system, std::string_view id_variable) const;
-  // Whether this is a node of a Launch.
-  bool IsPart() const;
+  bool IsPart() const { return pool::IsPart(environment); }
   // "env", and what a node needs to know of its pilot where the environment is left behind.
   std::vector<std::string> PartWords(std::optional<int> cpus) const;
 };

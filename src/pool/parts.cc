@@ -186,6 +186,14 @@ std::string Describe(std::string_view program, const Outcome& outcome) {
 
 namespace {
 
+// A signal ended the command, or its output was cut: it may have done its work.
+bool WasKilled(const Outcome& outcome) {
+  constexpr int kSignalled = 128;
+  constexpr int kSignals[] = {1, 2, 6, 7, 9, 11, 13, 15};  // HUP, INT, ABRT, BUS, KILL, SEGV, ...
+  return outcome.end == Outcome::End::kExited &&
+         std::ranges::any_of(kSignals, [&](int s) { return outcome.exit_code == kSignalled + s; });
+}
+
 SubmitFailure FailureOf(std::string_view program, const Outcome& outcome,
                         const FailureTexts& texts) {
   using Kind = SubmitFailure::Kind;
@@ -193,7 +201,7 @@ SubmitFailure FailureOf(std::string_view program, const Outcome& outcome,
   std::string said = outcome.err + "\n" + outcome.out;
   bool timed_out = outcome.end == Outcome::End::kTimedOut;
   bool exited = outcome.end == Outcome::End::kExited;
-  failure.perhaps_there = timed_out || ContainsAny(said, texts.perhaps);
+  failure.perhaps_there = timed_out || WasKilled(outcome) || ContainsAny(said, texts.perhaps);
   if (outcome.end == Outcome::End::kNotStarted) {
     failure.kind = Kind::kUnavailable;
   } else if (exited && texts.limit_exit != 0 && outcome.exit_code == texts.limit_exit) {

@@ -129,6 +129,19 @@ TEST(PartsTest, Outcomes) {
   EXPECT_EQ(silent.error().kind, ErrorKind::kUnavailable);
 }
 
+// Whether it had submitted before is not known.
+TEST(PartsTest, AKilledSubmitMayHaveDoneItsWork) {
+  for (int code : {130, 137, 141, 143}) {
+    auto id = ReadId("sbatch", {Outcome::End::kExited, code, "", ""}, std::nullopt, {});
+    ASSERT_FALSE(id);
+    EXPECT_TRUE(id.error().perhaps_there) << code;
+    EXPECT_EQ(id.error().kind, SubmitFailure::Kind::kUnavailable) << code;
+  }
+  auto refused = ReadId("sbatch", {Outcome::End::kExited, 1, "", "no"}, std::nullopt, {});
+  ASSERT_FALSE(refused);
+  EXPECT_FALSE(refused.error().perhaps_there);
+}
+
 TEST(PartsTest, TheLastWordOnAnIdCounts) {
   PilotQuery query{.prefix = "p-", .ids = {"3"}};
   Listing listing(query);

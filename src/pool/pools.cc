@@ -9,10 +9,13 @@
 #include "pool/gridengine/gridengine.h"
 #include "pool/htcondor/grant.h"
 #include "pool/htcondor/htcondor.h"
+#include "pool/local/local.h"
 #include "pool/pbs/grant.h"
 #include "pool/pbs/pbs.h"
+#include "pool/process.h"
 #include "pool/slurm/grant.h"
 #include "pool/slurm/slurm.h"
+#include "pool/ssh/ssh.h"
 
 namespace spate::pool {
 namespace {
@@ -21,8 +24,11 @@ struct System {
   std::string_view name;
   std::unique_ptr<PoolDriver> (*make)(Tools);
   Grant (*grant)(const GrantInput&);
-  std::string_view variables[2];  // that a batch job of it has
+  std::string_view variables[2];  // that a batch job of it has; empty: our script tells, or none
 };
+
+Grant GrantOfSsh(const GrantInput& input) { return GrantOfProcess("ssh", input); }
+Grant GrantOfLocal(const GrantInput& input) { return GrantOfProcess("local", input); }
 
 // In the order in which they are looked for, where no pool's script says which it is.
 constexpr System kSystems[] = {
@@ -30,6 +36,8 @@ constexpr System kSystems[] = {
     {"pbs", MakePbs, GrantOfPbs, {"PBS_JOBID", "PBS_ENVIRONMENT"}},
     {"htcondor", MakeHtCondor, GrantOfHtCondor, {"_CONDOR_JOB_AD", "_CONDOR_MACHINE_AD"}},
     {"gridengine", MakeGridEngine, GrantOfGridEngine, {"JOB_ID", "SGE_TASK_ID"}},
+    {"ssh", MakeSsh, GrantOfSsh, {}},
+    {"local", MakeLocal, GrantOfLocal, {}},
 };
 
 constexpr auto kNames = [] {

@@ -13,7 +13,7 @@
 
 namespace spate::pool {
 
-// "slurm", "gridengine", "pbs", "htcondor".
+// "slurm", "gridengine", "pbs", "htcondor", "ssh", "local".
 std::span<const std::string_view> DriverNames();
 // kNotFound with the names that there are.
 Result<std::unique_ptr<PoolDriver>> MakeDriver(std::string_view name, Tools tools);

@@ -12,7 +12,7 @@ namespace {
 
 TEST(PoolsTest, DriversByName) {
   for (std::string_view name : DriverNames()) EXPECT_TRUE(MakeDriver(name, {})) << name;
-  EXPECT_EQ(DriverNames().size(), 4U);
+  EXPECT_EQ(DriverNames().size(), 6U);
   auto none = MakeDriver("slrm", {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, ErrorKind::kNotFound);
@@ -34,6 +34,8 @@ TEST(PoolsTest, TheSystemAroundUs) {
            // What the hub's own allocation left in the environment does not count.
            {{"SLURM_JOB_ID=5", "SPATE_PILOT_SYSTEM=gridengine", "JOB_ID=6"}, "gridengine"},
            {{"SLURM_JOB_ID=5", "SPATE_PILOT_SYSTEM=lsf"}, "slurm"},
+           {{"SLURM_JOB_ID=5", "SPATE_PILOT_SYSTEM=local"}, "local"},
+           {{"SPATE_PILOT_SYSTEM=ssh"}, "ssh"},
        }) {
     auto grant = GrantOf(os::Environment(c.environment), {});
     EXPECT_EQ(grant ? grant->system : "", c.system);
@@ -105,7 +107,14 @@ const std::vector<std::string> kPieces = {"1",
                                           "-",
                                           "Welcome!\n",
                                           "slurm_load_jobs error: ",
-                                          "Invalid job id"};
+                                          "Invalid job id",
+                                          "7.8.0123abcd",
+                                          "7.9.0123abcd",
+                                          "|running|",
+                                          "|ended|",
+                                          "\t",
+                                          "spate: started ",
+                                          "\nspate: these are all\n"};
 
 std::string AnyText() {
   std::string text;
@@ -129,7 +138,8 @@ Outcome AnyOutcome() {
 }
 
 TEST(PoolsTest, NoOutputMakesUpAnEnd) {
-  PilotQuery query{.prefix = "p-", .ids = {"1", "7", "12", "7.0", "7.pbs1", "7[1].pbs1", "7_1"}};
+  PilotQuery query{.prefix = "p-",
+                   .ids = {"1", "7", "12", "7.0", "7.pbs1", "7[1].pbs1", "7_1", "7.8.0123abcd"}};
   for (std::string_view name : DriverNames()) {
     auto driver = *MakeDriver(name, {});
     EXPECT_TRUE(rc::check([&] {
@@ -154,7 +164,7 @@ TEST(PoolsTest, NoOutputMakesUpAnEnd) {
 }
 
 TEST(PoolsTest, NothingIsSaidOfIdsThatTheTextLeavesOut) {
-  PilotQuery query{.prefix = "p-", .ids = {"90", "90.0", "90.pbs1"}};
+  PilotQuery query{.prefix = "p-", .ids = {"90", "90.0", "90.pbs1", "90.0.0123abcd"}};
   for (std::string_view name : DriverNames()) {
     auto driver = *MakeDriver(name, {});
     EXPECT_TRUE(rc::check([&] {

@@ -1,0 +1,58 @@
+#include "pool/environment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace spate::pool {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words Kept(Words entries) {
+  return CommandEnvironment(os::Environment(std::move(entries))).entries();
+}
+
+TEST(CommandEnvironment, DropsWhatAJobHasSet) {
+  struct Case {
+    std::string what;
+    Words given, kept;
+  };
+  const Case cases[] = {
+      {"a login", {"PATH=/bin", "LC_ALL=de_DE.UTF-8"}, {"PATH=/bin", "LC_ALL=de_DE.UTF-8"}},
+      {"slurm",
+       {"SLURM_JOB_ID=1", "SLURM_CONF=/c", "SLURM_NTASKS=2", "SLURMD_NODENAME=n",
+        "SBATCH_ACCOUNT=a", "SLURM_CLUSTERS=x", "SLURM_JWT=t", "CUDA_VISIBLE_DEVICES=0",
+        "SLURM_CONFIG_FETCH=1"},
+       {"SLURM_CONF=/c", "SBATCH_ACCOUNT=a", "SLURM_CLUSTERS=x", "SLURM_JWT=t"}},
+      {"devices without a job", {"CUDA_VISIBLE_DEVICES=0"}, {"CUDA_VISIBLE_DEVICES=0"}},
+      {"pbs",
+       {"PBS_JOBID=1.s", "PBS_NODEFILE=/n", "PBS_O_PATH=/bin", "PBS_CONF_FILE=/c", "PBS_SERVER=s",
+        "PBS_DEFAULT=d", "PBS_EXEC=/e", "NCPUS=4", "ENVIRONMENT=BATCH", "HIP_VISIBLE_DEVICES=1"},
+       {"PBS_CONF_FILE=/c", "PBS_SERVER=s", "PBS_DEFAULT=d", "PBS_EXEC=/e"}},
+      {"NCPUS of somebody else", {"NCPUS=4", "PBS_EXEC=/e"}, {"NCPUS=4", "PBS_EXEC=/e"}},
+      {"grid engine",
+       {"SGE_ROOT=/r", "SGE_CELL=c", "SGE_QMASTER_PORT=1", "SGE_EXECD_PORT=2", "SGE_CLUSTER_NAME=n",
+        "SGE_TASK_ID=undefined", "SGE_O_HOST=h", "JOB_ID=7", "JOB_NAME=j", "QUEUE=q", "PE=p",
+        "PE_HOSTFILE=/h", "NSLOTS=2", "NHOSTS=1", "ROCR_VISIBLE_DEVICES=0"},
+       {"SGE_ROOT=/r", "SGE_CELL=c", "SGE_QMASTER_PORT=1", "SGE_EXECD_PORT=2",
+        "SGE_CLUSTER_NAME=n"}},
+      {"names like grid engine's, where it is",
+       {"SGE_ROOT=/r", "JOB_ID=mine", "QUEUE=q"},
+       {"SGE_ROOT=/r", "JOB_ID=mine", "QUEUE=q"}},
+      {"grid engine's site alone", {"SGE_TASK_ID=1", "QUEUE=q"}, {"QUEUE=q"}},
+      {"htcondor",
+       {"_CONDOR_JOB_AD=/a", "_CONDOR_SCRATCH_DIR=/s", "_CONDOR_SLOT=slot1",
+        "_CONDOR_AssignedGPUs=GPU-1", "_CONDOR_ANCESTOR_12=12:1:2", "_CONDOR_COLLECTOR_HOST=h",
+        "CUDA_VISIBLE_DEVICES=GPU-1", "CONDOR_CONFIG=/c"},
+       {"_CONDOR_COLLECTOR_HOST=h", "CONDOR_CONFIG=/c"}},
+      {"a pilot",
+       {"SPATE_PILOT=p", "SPATE_PILOT_SYSTEM=slurm", "SPATE_STATE=/s"},
+       {"SPATE_STATE=/s"}},
+  };
+  for (const Case& each : cases) EXPECT_EQ(Kept(each.given), each.kept) << each.what;
+}
+
+}  // namespace
+}  // namespace spate::pool

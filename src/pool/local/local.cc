@@ -1,0 +1,44 @@
+#include "pool/local/local.h"
+
+#include "pool/parts.h"
+#include "pool/process.h"
+
+namespace spate::pool {
+namespace {
+
+constexpr std::string_view kPerhaps[] = {"is being started"};
+
+Call ShellCall(std::string script) {
+  Call call;
+  call.argv = {"sh", "-s"};
+  call.input = std::move(script);
+  return call;
+}
+
+class Local : public PoolDriver {
+ public:
+  Result<Call> Submit(const PilotSpec& spec) const override {
+    PilotSpec here = spec;
+    here.shared_files = true;  // with this machine
+    if (auto fine = CheckProcessSpec("local", here); !fine) return std::unexpected(fine.error());
+    return ShellCall(StartScript("local", here));
+  }
+  Submitted ReadSubmit(const Outcome& outcome) const override {
+    return ReadId("sh", outcome, ReadStarted(outcome.out), {{}, {}, kPerhaps});
+  }
+  Call Query(const PilotQuery& query) const override { return ShellCall(ListScript(query)); }
+  Result<std::vector<ListedPilot>> ReadQuery(const PilotQuery& query,
+                                             const Outcome& outcome) const override {
+    return ReadListed("sh", query, outcome);
+  }
+  Call Cancel(std::span<const std::string> ids) const override {
+    return ShellCall(StopScript(ids));
+  }
+  std::optional<Call> Test(const PilotSpec&) const override { return std::nullopt; }
+};
+
+}  // namespace
+
+std::unique_ptr<PoolDriver> MakeLocal(Tools) { return std::make_unique<Local>(); }
+
+}  // namespace spate::pool

@@ -5,6 +5,7 @@
 #include "daemon/hub_reader.h"
 #include "daemon/node_daemon.h"
 #include "daemon/node_stop.h"
+#include "daemon/pool_hub.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/programs/programs.h"
 #include "os/process.h"
@@ -17,6 +18,7 @@
 #include "submit/hub_files.h"
 #include "submit/hub_submit.h"
 #include "submit/hub_top.h"
+#include "submit/pool_run.h"
 
 namespace {
 
@@ -50,6 +52,7 @@ int Run(const spate::cli::Invocation& invocation) {
   if (invocation.words.command == spate::cli::Command::kJobRetry) {
     return HubOr(spate::run::RunLocally)(invocation);
   }
+  if (invocation.words.Last(Opt::kRunPool)) return spate::submit::RunWithPool(invocation);
   bool hub = invocation.words.Has(Opt::kHub) || invocation.words.Last(Opt::kAccess);
   return hub ? spate::submit::SubmitToHub(invocation) : spate::run::RunLocally(invocation);
 }
@@ -61,6 +64,7 @@ int main(int argc, char** argv) {
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
   if (auto status = spate::run::PartEntry(argc, argv)) return *status;
   if (auto status = spate::daemon::HubReaderEntry(argc, argv)) return *status;
+  if (auto status = spate::daemon::PoolHubEntry(argc, argv)) return *status;
   if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
   spate::cli::Wiring wiring;
   wiring.programs = {spate::parasol::ParasolPrograms()};

@@ -118,7 +118,7 @@ Result<int> Start(const cli::Invocation& invocation) {
 }  // namespace
 
 Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
-                   const std::function<std::string(const hub::Service&)>& welcome) {
+                   const std::function<std::string(hub::Service&)>& welcome) {
   os::SetUmask(0077);
   if (auto made = MakeHubDir(options.hub.dir); !made) return std::unexpected(made.error());
   std::optional<os::Background> background;
@@ -143,7 +143,7 @@ Result<int> RunHub(HubProgram::Options options, const DaemonLife& life,
   };
   auto program = HubProgram::Open(**loop, std::move(options));
   if (!program) return std::unexpected(program.error());
-  const hub::Service& service = (*program)->service();
+  hub::Service& service = (*program)->service();
   for (int signal : {os::kSignalInt, os::kSignalTerm}) {
     (*loop)->OnSignal(signal, [&] { (*program)->Stop(); });
   }

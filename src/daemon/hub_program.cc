@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/units.h"
+#include "daemon/batch_commands.h"
 #include "daemon/metrics_text.h"
 #include "doors/doors.h"
 #include "hub/look.h"
+#include "os/account.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -90,6 +92,14 @@ Status HubProgram::Serve(transport::Identity identity) {
   const parasol::ParasolSite* site = options_.parasol ? &*options_.parasol : nullptr;
   with.habits = doors::AllHabits(site);
   site_ = doors::SiteFacts(site);
+  auto program = os::OwnProgram();
+  if (!program) return std::unexpected(program.error());
+  with.user = options_.user;
+  with.program = std::move(*program);
+  with.commands = std::make_shared<BatchCommands>(
+      loop_, BatchCommands::Options{.user = options_.user,
+                                    .is_root = os::EffectiveUser() == 0,
+                                    .environment = os::Environment::OfProcess()});
   with.about = [this](HubFacts& facts) { TellAbout(facts); };
   with.start_reader = [this, file = *file](const hub::Caller& caller, std::string input,
                                            os::Child::Events events) {

@@ -26,6 +26,11 @@ std::string MetricsText(const HubFacts& hub) {
   for (const auto& [state, count] : hub.standings) {
     text += fmt::format("spate_nodes{{state=\"{}\"}} {}\n", state, count);
   }
+  one("pools", "gauge", hub.pools, "Pools that the hub has.");
+  begin("pilots", "gauge", "Pilots of all pools.");
+  for (const auto& [state, count] : hub.pilots) {
+    text += fmt::format("spate_pilots{{state=\"{}\"}} {}\n", state, count);
+  }
   one("jobs", "gauge", hub.jobs, "Jobs that have not ended.");
   one("clients", "gauge", hub.clients, "Clients that are connected.");
   one("strangers", "gauge", hub.strangers, "Peers that have not said yet who they are.");

@@ -13,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "client/hub_call.h"
+#include "daemon/pilot.h"
 #include "doors/doors.h"
 #include "doors/parasol/site/node_port.h"
 #include "doors/parasol/site/site_status.h"
@@ -29,7 +30,9 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/own_dir.h"
+#include "os/process.h"
 #include "os/signals.h"
+#include "os/temp_dir.h"
 #include "os/topology.h"
 
 namespace spate::daemon {
@@ -44,6 +47,10 @@ constexpr Duration kTellEvery = Duration::Seconds(1);
 // So long one who starts it in the background waits for it to join.
 constexpr Duration kSettle = Duration::Seconds(10);
 constexpr Duration kIdleLook = Duration::Seconds(1);
+// Pilots that find no hub end: nobody else would end them before their allocation does.
+constexpr Duration kPilotPatience = Duration::Seconds(600);
+// One that never found it has a wrong address, as a rule, and says so.
+constexpr Duration kFirstPatience = Duration::Seconds(120);
 constexpr Duration kSweepPatience = Duration::Seconds(5);
 constexpr Duration kKeepErrors = Duration::Seconds(7 * 86400);
 // Others remove a node's files on its machine when it was away for so long.
@@ -103,6 +110,9 @@ class NodeDaemon {
   void Settle(const std::string& away);
   void WatchTime();
   void LookIdle();
+  // Ends it when no hub comes for so long.
+  void AwaitHub(Duration patience);
+  Duration HubPatience() const;
   // Ends the tasks, tells the hub, and stops.
   void Leave(const std::string& why);
   void LeaveTasks();
@@ -144,6 +154,8 @@ class NodeDaemon {
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
   bool leaving_ = false;
+  os::TimerId hub_timer_ = 0;
+  bool never_joined_ = true;
   Settled settled_;              // empty: it was called
   std::optional<Error> failed_;  // to settle
 };
@@ -395,6 +407,8 @@ void NodeDaemon::Connected(link::Caller::Met met) {
                                     if (node_) node_->SetOutputBlocked(full);
                                   }});
   node_->Connect(*channel_);
+  loop_.Cancel(std::exchange(hub_timer_, 0));
+  never_joined_ = false;
   Settle("");
   LogLine(fmt::format("joined the hub at {}", met.hub.Text()));
 }
@@ -413,7 +427,26 @@ void NodeDaemon::Lost(const link::Ended& ended) {
   if (leaving_) return loop_.Stop();
   LogLine("the hub is away: " + ended.text);
   if (LeaveIfRemoved(ended.refusal)) return;
+  AwaitHub(HubPatience());
   reconnector_->Call();
+}
+
+Duration NodeDaemon::HubPatience() const {
+  return options_.hub_patience.value_or(options_.pilot ? kPilotPatience : Duration::Max());
+}
+
+void NodeDaemon::AwaitHub(Duration patience) {
+  if (patience == Duration::Max() || hub_timer_ != 0) return;
+  hub_timer_ = loop_.At(loop_.Now() + patience, [this, patience] {
+    hub_timer_ = 0;
+    std::string why = fmt::format("no hub was found for {}", FormatDuration(patience));
+    if (!options_.pilot || !never_joined_) return Leave(why);
+    failed_ = Error{ErrorKind::kUnavailable,
+                    why +
+                        "; the last error stands above. Nodes must reach the address that the "
+                        "hub gave them (spate pool set NAME --address HOST)"};
+    Leave(why);
+  });
 }
 
 void NodeDaemon::WatchTime() {
@@ -437,12 +470,15 @@ void NodeDaemon::Leave(const std::string& why) {
   leaving_ = true;
   LogLine("the node ends: " + why);
   loop_.Cancel(sweep_timer_);
+  wire::Ends cut_off;
+  if (node_) cut_off = node_->CutOff(why);
   node_.reset();  // it has orders for the executor
   binder_.reset();
   executor_.reset();  // ends what runs
   node::RemoveIfUnused(ScratchOf(node::kTaskScratch));
   if (kept_.makes_dir) node::RemoveIfUnused(kept_.dir);
   if (!channel_) return loop_.Stop();
+  if (!cut_off.ends.empty()) channel_->Send(std::move(cut_off));
   channel_->Send(wire::Leaving{});
   channel_->connection().Close();  // Lost() comes when all was said
 }
@@ -466,6 +502,7 @@ Result<int> NodeDaemon::Run(Settled settled) {
   // A hub that says nothing.
   loop_.At(loop_.Now() + kSettle, [this] { Settle("waits for its hub, which does not answer"); });
   WatchTime();
+  AwaitHub(options_.pilot && !options_.hub_patience ? kFirstPatience : HubPatience());
   Sweep();
   for (int signal : {os::kSignalTerm, os::kSignalInt}) {
     loop_.OnSignal(signal, [this] { Leave("it was asked to"); });
@@ -477,12 +514,42 @@ Result<int> NodeDaemon::Run(Settled settled) {
   return cli::kExitSuccess;
 }
 
+// The words of this very command, for the nodes of other hosts.
+Result<std::vector<std::string>> OwnWords(const cli::Invocation& invocation) {
+  auto program = os::OwnProgram();
+  if (!program) return std::unexpected(program.error());
+  std::vector<std::string> words = {*program, "node", "start"};
+  for (const cli::TypedOption& option : invocation.words.options) {
+    words.push_back(cli::DashedName(option.opt));
+    if (!cli::Definition(option.opt).argument.empty()) words.push_back(option.value);
+  }
+  return words;
+}
+
+Result<int> StartPilot(const cli::Invocation& invocation, const client::Surroundings& here,
+                       cli::NodeOptions options) {
+  auto grant = ReadGrant(here.environment);
+  if (grant && !grant->launches.empty()) {
+    auto words = OwnWords(invocation);
+    if (!words) return std::unexpected(words.error());
+    return RunLaunches(grant->launches, *words);
+  }
+  const std::string& host = here.machine.facts().host_name;
+  auto loop = os::RealLoop::Create();  // for the time alone
+  if (!loop) return std::unexpected(loop.error());
+  if (grant) ApplyGrant(*grant, here.environment, host, (*loop)->Now(), options);
+  // What it relies on goes with it: a pilot never comes back.
+  os::TempDir folder;
+  return RunNode(here, {std::move(options), folder.path(), {}});
+}
+
 Result<int> Start(const cli::Invocation& invocation) {
   auto options = cli::MakeNodeOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
   auto here = client::Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   const std::string& host = here->machine.facts().host_name;
+  if (options->pilot) return StartPilot(invocation, *here, std::move(*options));
   // Tasks' folders are below it, for whatever user; what the node relies on is not.
   if (!options->tmp.empty()) {
     auto made = os::MakeDirs(os::JoinPath(here->cwd, options->tmp));

@@ -389,6 +389,17 @@ Status Answer(QueryCall& call, const wire::Retry& asked) {
   return {};
 }
 
+// What waits for a node may wait for a pilot.
+void AddPools(const QueryCall& call, JobId job, std::string& why) {
+  if (why.empty() || call.service.pools().count() == 0) return;
+  const engine::Engine& engine = call.service.engine();
+  auto info = engine.Info(job);
+  auto request = engine.NewestRequest(job);
+  if (!info || !request || info->held != HoldReason::kNone) return;
+  std::string said = call.service.pools().Explain(info->user, request->needs);
+  if (!said.empty()) why += "; " + said;
+}
+
 Status Answer(QueryCall& call, const wire::ExplainTasks& asked) {
   const engine::Engine& engine = call.service.engine();
   if (asked.tasks.size() > kMostExplained) {
@@ -403,6 +414,7 @@ Status Answer(QueryCall& call, const wire::ExplainTasks& asked) {
     auto counts = engine.Counts(*job);
     bool here = counts && number <= counts->total;
     std::string why = here ? engine.Explain(*job, number - 1, call.service.now()) : "";
+    if (engine.StateOf(*job, number - 1) == TaskState::kQueued) AddPools(call, *job, why);
     if (why.empty()) return Fail(ErrorKind::kNotFound, "the journal tells of this task");
     answers.push_back({*job, number, std::move(why)});
   }
@@ -419,9 +431,10 @@ Status Answer(QueryCall& call, const wire::LookAtJobs& asked) {
     if (!call.service.jobs().CheckRight(call.caller(), job)) continue;
     const KnownJobs::Job* entry = call.service.known().Find(job);
     if (entry == nullptr || entry->finished) continue;
+    std::string waits = call.service.engine().WhyWaits(job, call.service.now());
+    AddPools(call, job, waits);
     call.Give(wire::JobNow{job, entry->held, call.service.nodes().connected(),
-                           call.service.known().WhyStalled(job),
-                           call.service.engine().WhyWaits(job, call.service.now())});
+                           call.service.known().WhyStalled(job), std::move(waits)});
     if (--left == 0) break;
   }
   call.End();

@@ -43,6 +43,12 @@ Status Answer(QueryCall& call, const wire::Forget& asked);
 Status Answer(QueryCall& call, const wire::Retry& asked);
 Status Answer(QueryCall& call, const wire::ExplainTasks& asked);
 Status Answer(QueryCall& call, const wire::LookAtJobs& asked);
+// Of pools (answer_pools.cc).
+Status Answer(QueryCall& call, const wire::LookAtPools& asked);
+Status Answer(QueryCall& call, const wire::ReadPoolLog& asked);
+Status Answer(QueryCall& call, const wire::TryPool& asked);
+Status Answer(QueryCall& call, const wire::AddPool& asked);
+Status Answer(QueryCall& call, const wire::ChangePools& asked);
 // Of work (answer_work.cc).
 Status Answer(QueryCall& call, const wire::LookAtWork& asked);
 Status Answer(QueryCall& call, const wire::AskNode& asked);

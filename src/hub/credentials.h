@@ -12,6 +12,7 @@
 
 #include "access/access_file.h"
 #include "base/bytes32.h"
+#include "core/provision/pool.h"
 #include "link/entrance.h"
 #include "os/loop.h"
 #include "store/hub_store.h"
@@ -23,7 +24,8 @@ namespace spate::hub {
 struct Caller {
   std::string user;  // of a node: whose tasks it takes; "*": everybody's
   bool is_admin = false;
-  uint64_t serial = 0;  // of the credential; 0: known by the system
+  uint64_t serial = 0;            // of the credential; 0: known by the system
+  provision::PilotId pilot = {};  // 0: it is no node of one
 };
 
 class Credentials {

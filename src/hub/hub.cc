@@ -68,7 +68,16 @@ void Hub::Connect(NodeId node, NodeChannel& channel) {
 }
 
 void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
-  if (links_.erase(node) == 0) return;
+  if (!CutLink(node)) return;
+  if (what == engine::LastNodes::kEnded) {
+    Post(engine::NodeLost{node});
+  } else {
+    Post(engine::NodeSilent{node, loop_.Now() - quiet});
+  }
+}
+
+bool Hub::CutLink(NodeId node) {
+  if (links_.erase(node) == 0) return false;
   // Messages that still wait for their commit were meant for this connection: a node that came back
   // before would run leases that it does not hold for the engine, and forget reports of its next
   // life.
@@ -84,11 +93,7 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
       return true;
     });
   }
-  if (what == engine::LastNodes::kEnded) {
-    Post(engine::NodeLost{node});
-  } else {
-    Post(engine::NodeSilent{node, loop_.Now() - quiet});
-  }
+  return true;
 }
 
 void Hub::SetSettings(JobId job, std::shared_ptr<const JobSettings> settings) {
@@ -129,7 +134,7 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
     reports_[node] = returned->number;
     Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
   } else if (std::holds_alternative<wire::Leaving>(message)) {
-    Disconnect(node, engine::LastNodes::kEnded);
+    if (CutLink(node)) Post(engine::NodeLost{node, /*left=*/true});
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
     Want(node, *want);
   } else if (auto* state = std::get_if<wire::NodeState>(&message)) {
@@ -164,6 +169,7 @@ void Hub::StepNow() {
   out_.Clear();
   engine_.Step({loop_.Now(), events}, out_);
   Handle(out_);
+  if (stepped_) stepped_();
 }
 
 void Hub::Handle(engine::Output& out) {

@@ -97,6 +97,11 @@ class Hub {
   void Post(engine::Event event);
 
   const engine::Engine& engine() const { return engine_; }
+  // Called after each step: tasks may want other nodes than before.
+  void SetStepped(std::function<void()> fn) { stepped_ = std::move(fn); }
+  // See engine::Engine.
+  void WatchDemand() { engine_.WatchDemand(); }
+  std::vector<ClassDemand> TakeDemand() { return engine_.TakeDemand(); }
   // Calls `fn` once, from the loop, when nothing waits for a commit or a step any more, or the
   // store has failed.
   void WhenSettled(std::function<void()> fn);
@@ -130,6 +135,8 @@ class Hub {
   void ScheduleStep();
   void StepNow();
   // Commits the output's records and queues the rest behind them.
+  // What was not sent to the node is taken back. False when it has no connection.
+  bool CutLink(NodeId node);
   void Handle(engine::Output& out);
   void Release();
   void TellSettled();
@@ -159,6 +166,7 @@ class Hub {
   std::multiset<JobId> finishing_;  // that have a NoticeFinished in there
   engine::Output out_;
   std::function<void()> on_settled_;
+  std::function<void()> stepped_;
   bool step_scheduled_ = false;
   bool releasing_ = false;
   bool failed_ = false;

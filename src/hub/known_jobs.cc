@@ -344,6 +344,7 @@ const std::string& KnownJobs::WhyStalled(JobId job) {
     entry.looked = Instant();
   } else if (now - entry.looked >= kLookEvery) {
     entry.stalled = engine_.WhyStalled(job, now);
+    if (remedy_) entry.stalled = remedy_(job, std::move(entry.stalled));
     entry.looked = now;
   }
   return entry.stalled;

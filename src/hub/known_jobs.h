@@ -73,6 +73,9 @@ class KnownJobs {
   // What keeps a job that is not held from going on by itself; empty: nothing does. As of half a
   // second ago at most.
   const std::string& WhyStalled(JobId job);
+  // What others do about a job that does not go on: their words for it, given the engine's.
+  using Remedy = std::function<std::string(JobId job, std::string stalled)>;
+  void SetRemedy(Remedy remedy) { remedy_ = std::move(remedy); }
   // Finished jobs that ended before `when`: those that did first. An empty user: of all.
   std::vector<JobId> EndedBefore(Instant when, size_t most, const std::string& user = {}) const;
   // Writes down what is not yet; before the hub ends.
@@ -112,6 +115,7 @@ class KnownJobs {
   uint64_t last_listener_ = 0;
   os::TimerId tell_timer_ = 0;
   os::TimerId write_timer_ = 0;
+  Remedy remedy_;
   os::TimerId look_timer_ = 0;  // while there are listeners
   mutable os::TimerId past_timer_ = 0;
   JobId last_looked_;

@@ -140,6 +140,10 @@ HubFacts FactsOfHub(const Service& service) {
     facts.addresses.push_back(address.Text());
   }
   facts.backlog = service.store().Backlog();
+  facts.pools = service.pools().count();
+  for (const auto& [state, count] : service.pools().CountPilots()) {
+    facts.pilots.push_back({state, count});
+  }
   service.TellAbout(facts);
   return facts;
 }
@@ -150,6 +154,7 @@ TopFacts FactsOfAll(const Service& service, const Caller& caller, size_t most) {
     return std::tuple(-node.used, node.state == "away", node.name);
   });
   if (facts.nodes.size() > most) facts.nodes.resize(most);
+  if (auto pools = service.pools().Look(caller, {}, false)) facts.pools = std::move(*pools);
   std::vector<engine::JobInfo> jobs = service.known().Unfinished();
   std::ranges::sort(jobs, {}, [](const engine::JobInfo& job) {
     return std::pair(job.counts.leased == 0, job.job);

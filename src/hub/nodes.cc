@@ -11,16 +11,21 @@
 namespace spate::hub {
 namespace {
 
-// Writes over what a node says of itself, where the hub knows better.
+// Writes over what a node says of itself, where the hub knows better, and lets others hear it.
 class NamedPort final : public NodePort {
  public:
+  struct Heard {
+    std::function<void(const Offer&)> hello;
+    std::function<void()> leaving;
+  };
   NamedPort(std::unique_ptr<NodePort> inner, NodeId node, std::string name, std::string user,
-            std::vector<std::string> features)
+            std::vector<std::string> features, Heard heard)
       : inner_(std::move(inner)),
         node_(node),
         name_(std::move(name)),
         user_(std::move(user)),
-        features_(std::move(features)) {}
+        features_(std::move(features)),
+        heard_(std::move(heard)) {}
 
   void Send(wire::ToNode message) override { inner_->Send(std::move(message)); }
   void OnMessage(std::function<void(wire::ToHub)> receiver) override {
@@ -30,8 +35,12 @@ class NamedPort final : public NodePort {
         hello->offer.node_name = name_;
         hello->offer.user = user_;
         hello->offer.features = features_;
+        if (heard_.hello) heard_.hello(hello->offer);
       }
+      // This may be gone when the receiver returns.
+      auto leaving = std::holds_alternative<wire::Leaving>(message) ? heard_.leaving : nullptr;
       receiver(std::move(message));
+      if (leaving) leaving();
     });
   }
   void Refuse(const wire::Refusal& why) override { inner_->Refuse(why); }
@@ -43,6 +52,7 @@ class NamedPort final : public NodePort {
   const std::string name_;
   const std::string user_;
   const std::vector<std::string> features_;
+  const Heard heard_;
 };
 
 std::unexpected<wire::Refusal> RefuseName(std::string reason) {
@@ -59,8 +69,9 @@ bool IsNodeName(const std::string& name) {
 
 }  // namespace
 
-Nodes::Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log)
-    : loop_(loop), store_(store), hub_(hub), log_(std::move(log)) {}
+Nodes::Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log,
+             PilotEvents pilots)
+    : loop_(loop), store_(store), hub_(hub), log_(std::move(log)), pilots_(std::move(pilots)) {}
 
 Status Nodes::Load() {
   auto rows = store_.ReadNodes();
@@ -131,9 +142,11 @@ void Nodes::ForgetAway(Instant when, Instant rows) {
   for (auto at = nodes_.begin(); at != nodes_.end();) {
     auto each = at++;
     auto& [id, node] = *each;
-    if (node.channel || node.row.removed || node.since >= when) continue;
+    if (node.channel || node.row.removed || (node.since >= when && !node.is_pilot)) continue;
     if (!hub_.ForgetNode(id)) continue;
-    log_(fmt::format("node {} has been away for long and is forgotten", node.row.name));
+    if (!node.is_pilot) {
+      log_(fmt::format("node {} has been away for long and is forgotten", node.row.name));
+    }
     node.row.forgotten = loop_.Now();
     leaving_[node.row.name] = node.row;
     store_.PutNode(node.row, [this, name = node.row.name, when = loop_.Now()](Status) {
@@ -196,8 +209,17 @@ void Nodes::Arrived(NodeId id, Arrival arrival, const Caller& caller) {
   node.serial = caller.serial;
   node.product = std::move(arrival.product);
   node.since = loop_.Now();
-  node.channel = std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name,
-                                             node.row.user, std::move(arrival.features));
+  node.is_pilot = caller.pilot.value != 0;
+  NamedPort::Heard heard;
+  if (node.is_pilot) {
+    heard.hello = [this, id, pilot = caller.pilot](const Offer& offer) {
+      pilots_.joined(id, pilot, offer);
+    };
+    heard.leaving = [this, id] { pilots_.left(id); };
+  }
+  node.channel =
+      std::make_unique<NamedPort>(std::move(arrival.port), id, node.row.name, node.row.user,
+                                  std::move(arrival.features), std::move(heard));
   ++connected_;
   log_(fmt::format("node {} has come from {}", node.row.name, node.peer));
   hub_.Connect(id, *node.channel);
@@ -221,6 +243,7 @@ void Nodes::Gone(NodeId id, const std::string& why, Duration quiet) {
   loop_.Post([gone = std::shared_ptr<NodePort>(std::move(node.channel))] {});
   node.since = loop_.Now();
   --connected_;
+  if (node.is_pilot) pilots_.away(id);
 }
 
 void Nodes::Drop(uint64_t serial, const std::string& why) {
@@ -236,6 +259,15 @@ void Nodes::DropAll() {
   }
 }
 
+void Nodes::Dismiss(NodeId id, const std::string& why) {
+  auto at = nodes_.find(id);
+  if (at == nodes_.end()) return;
+  hub_.Post(engine::RemoveNode{id});
+  if (!at->second.channel) return;
+  hub_.Disconnect(id, engine::LastNodes::kEnded);
+  at->second.channel->Refuse({wire::RefusalCode::kRemoved, why});
+}
+
 wire::RefusalCode Nodes::CodeFor(NodeId removed) const {
   return waiting_.contains(removed) ? wire::RefusalCode::kName : wire::RefusalCode::kRemoved;
 }
@@ -248,6 +280,7 @@ void Nodes::Remove(NodeId id, Removal how) {
   waiting_.erase(id);
   if (how == Removal::kNone) return;
   if (how == Removal::kWaits) waiting_.insert(id);
+  if (node.is_pilot) pilots_.left(id);
   hub_.Post(engine::RemoveNode{id});
   if (!node.channel) return;
   hub_.Disconnect(id, engine::LastNodes::kEnded);

@@ -35,12 +35,20 @@ class Nodes {
     store::NodeRow row;
     std::string peer;                      // address of its connection, or of its last one
     uint64_t serial = 0;                   // credential by which it came
+    bool is_pilot = false;                 // nobody waits for it once it has gone
     std::string product;                   // its version
     Instant since{};                       // it came, or went
     std::unique_ptr<NodePort> channel;     // null: it is not connected
     std::optional<wire::NodeState> state;  // what it told last; not while it is away
   };
-  Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log);
+  // Of nodes of pilots. A node that is away may come back.
+  struct PilotEvents {
+    std::function<void(NodeId, provision::PilotId, const Offer&)> joined;
+    std::function<void(NodeId)> away;
+    std::function<void(NodeId)> left;
+  };
+  Nodes(os::Loop& loop, store::NodeRows& store, Hub& hub, std::function<void(std::string)> log,
+        PilotEvents pilots = {});
 
   Status Load();
   // The node's number, or why it may not come in.
@@ -67,6 +75,10 @@ class Nodes {
   // kEnds: its process is to end. kWaits: it calls again until it is let in, or until the hub's
   // next life tells it to end.
   void Remove(NodeId node, Removal how);
+  // Nobody waits for it once it has gone.
+  void MarkPilot(NodeId node) { nodes_.at(node).is_pilot = true; }
+  // Has a node end. It is forgotten when it has gone.
+  void Dismiss(NodeId node, const std::string& why);
   // What the node tells of itself and its tasks.
   void Tell(NodeId node, wire::NodeState state);
 
@@ -85,6 +97,7 @@ class Nodes {
   store::NodeRows& store_;
   Hub& hub_;
   const std::function<void(std::string)> log_;
+  const PilotEvents pilots_;
   std::map<NodeId, Node> nodes_;
   std::map<std::string, NodeId> by_name_;
   std::map<std::string, store::NodeRow> leaving_;  // forgotten, which is not durable yet

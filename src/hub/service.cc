@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "link/channels.h"
+#include "os/account.h"
 #include "os/file.h"
 
 namespace spate::hub {
@@ -68,6 +69,8 @@ Result<std::unique_ptr<Service>> Service::Open(os::RealLoop& loop, store::HubSto
       new Service(loop, store, std::move(identity), std::move(options)));
   if (auto up = service->Resume(); !up) return std::unexpected(up.error());
   if (auto open = service->OpenEntrance(); !open) return std::unexpected(open.error());
+  // Pilots are told where the entrance is.
+  service->pools_->Resume();
   return service;
 }
 
@@ -93,7 +96,27 @@ void Service::MakeParts() {
   jobs_ = std::make_unique<Jobs>(Jobs::Parts{loop_, store_, *hub_, aside_, options_.log});
   access_ = std::make_unique<Credentials>(
       loop_, store_, [this](uint64_t serial) { DropClientsOf(serial, "this access has expired"); });
-  nodes_ = std::make_unique<Nodes>(loop_, store_, *hub_, options_.log);
+  nodes_ = std::make_unique<Nodes>(
+      loop_, store_, *hub_, options_.log,
+      Nodes::PilotEvents{
+          .joined = [this](NodeId node, provision::PilotId pilot,
+                           const Offer& offer) { pools_->NodeJoined(node, pilot, offer); },
+          .away = [this](NodeId node) { pools_->NodeAway(node); },
+          .left = [this](NodeId node) { pools_->NodeGone(node); }});
+  pools_ = std::make_unique<Pools>(
+      Pools::Parts{loop_, store_, *hub_, *nodes_, *options_.commands, options_.log},
+      Pools::Here{.dir = options_.dir,
+                  .user = options_.user,
+                  .program = options_.program,
+                  .access = PilotAccess(identity_.ToPem(), identity_.pin()),
+                  .keep = options_.keep,
+                  .lost_after = options_.lost_after,
+                  .is_root = os::EffectiveUser() == 0,
+                  .reached_at = [this] { return self_.reached_at; }});
+  jobs_->known().SetRemedy([this](JobId job, std::string stalled) {
+    return pools_->WhyStalled(job, std::move(stalled));
+  });
+  hub_->SetStepped([this] { pools_->Stirred(); });
   calls_ = std::make_unique<NodeCalls>(loop_, *nodes_);
 }
 
@@ -107,6 +130,9 @@ Service::~Service() {
 Status Service::ReplayAll() {
   for (;;) {
     size_t damaged = store_.damaged().size();
+    // Before, so that what is measured of tasks is known to them, too.
+    pools_->Load();
+    if (pools_->count() > 0) hub_->WatchDemand();
     auto replayed = hub_->Replay();
     if (replayed) break;
     if (store_.damaged().size() == damaged) {
@@ -116,6 +142,7 @@ Status Service::ReplayAll() {
               "\nwhat is left of it can be saved: spate state check, then spate state salvage");
     }
     calls_.reset();
+    pools_.reset();
     nodes_.reset();
     jobs_.reset();
     access_.reset();
@@ -185,10 +212,18 @@ void Service::Stop() {
   if (std::exchange(stopping_, true)) return;
   options_.log("the hub stops");
   jobs_->Stop();
+  pools_->Stop();
   entrance_.reset();
   for (auto& [id, client] : clients_) client->Close();
   nodes_->DropAll();
   jobs_->WhenSettled([this] { options_.stopped(0); });
+}
+
+void Service::EndWork(Duration patience, std::function<void()> done) {
+  for (const engine::JobInfo& job : engine().Jobs()) {
+    if (!job.finished) hub_->Post(engine::HoldJob{job.job, /*end_running=*/true});
+  }
+  pools_->CloseAll(patience, std::move(done));
 }
 
 // ---- The entrance ------------------------------------------------------------------------------
@@ -202,12 +237,23 @@ std::expected<link::Admission, wire::Refusal> Service::Admit(const link::Guest& 
   return admission;
 }
 
+std::expected<Caller, wire::Refusal> Service::Who(const link::Guest& guest) const {
+  if (auto pilot = pools_->Who(guest)) return *pilot;
+  auto caller = access_->Who(guest);
+  const std::string& name = guest.greeting.node_name;
+  bool takes_name = caller && guest.greeting.role == wire::Role::kNode && pools_->OwnsName(name);
+  if (!takes_name) return caller;
+  return std::unexpected(wire::Refusal{
+      wire::RefusalCode::kName,
+      fmt::format("'{}' is a name for pilots of a pool; choose another one with --name", name)});
+}
+
 std::expected<link::Admission, wire::Refusal> Service::Judge(const link::Guest& guest) {
   if (options_.peers && !guest.local && !options_.peers->HasText(guest.peer)) {
     return std::unexpected(
         wire::Refusal{wire::RefusalCode::kOther, "it takes no peers from this network"});
   }
-  auto caller = access_->Who(guest);
+  auto caller = Who(guest);
   if (!caller) return std::unexpected(caller.error());
   const wire::Role role = guest.greeting.role;
   if (role == wire::Role::kAdmin && !caller->is_admin) {
@@ -261,7 +307,7 @@ std::shared_ptr<link::Share> Service::ShareOf(const Caller& caller, wire::Role r
 }
 
 void Service::Arrived(link::Visitor visitor) {
-  auto caller = access_->Who(visitor.guest);
+  auto caller = Who(visitor.guest);
   if (!caller || stopping_) return;  // revoked in between
   visitor.connection->SetShare(ShareOf(*caller, visitor.guest.greeting.role));
   if (visitor.guest.greeting.role == wire::Role::kNode) {

@@ -19,6 +19,7 @@
 #include "hub/jobs.h"
 #include "hub/node_calls.h"
 #include "hub/nodes.h"
+#include "hub/pools.h"
 #include "hub/pruner.h"
 #include "hub/refusal_log.h"
 #include "hub/turns.h"
@@ -53,6 +54,9 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     std::function<Result<std::unique_ptr<os::Child>>(const Caller& caller, std::string input,
                                                      os::Child::Events events)>
         start_reader;
+    std::string user;                    // whom this process runs as
+    std::string program;                 // spate, as nodes find it that see this machine's files
+    std::shared_ptr<Commands> commands;  // of batch systems
     // Adds what only the program around the hub knows: metrics, journal_bytes, lag.
     std::function<void(HubFacts& facts)> about;
   };
@@ -81,6 +85,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   Credentials& access() const { return *access_; }
   Nodes& nodes() const { return *nodes_; }
   NodeCalls& calls() const { return *calls_; }
+  Pools& pools() const { return *pools_; }
   const transport::Identity& identity() const { return identity_; }
   const Self& self() const { return self_; }
   const link::Entrance& entrance() const { return *entrance_; }
@@ -91,6 +96,10 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   // For whoever looks after the hub.
   void Log(std::string line) const { options_.log(std::move(line)); }
   size_t clients() const { return clients_.size(); }
+
+  // Holds all jobs, ends what runs of them, and removes the pools; then, or when `patience` is
+  // over, `done` is called. A release of the jobs makes them go on.
+  void EndWork(Duration patience, std::function<void()> done);
 
   void DropClientsOf(uint64_t serial, const std::string& why);
 
@@ -123,6 +132,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   void OnNews(const wire::ToHub&) override {}
   void OnNodeState(NodeId node, wire::NodeState state) override {
     nodes_->Tell(node, std::move(state));
+    pools_->NodeTold(node);
   }
   void OnAnswer(NodeId node, wire::Answer answer) override {
     calls_->OnAnswer(node, std::move(answer));
@@ -141,6 +151,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   void NodeArrived(link::Visitor visitor, const Caller& caller);
   std::shared_ptr<link::Share> ShareOf(const Caller& caller, wire::Role role);
   std::expected<link::Admission, wire::Refusal> Judge(const link::Guest& guest);
+  std::expected<Caller, wire::Refusal> Who(const link::Guest& guest) const;
   std::expected<void, wire::Refusal> CheckPlaces(const Caller& caller, wire::Role role) const;
 
   os::RealLoop& loop_;
@@ -154,6 +165,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
   std::unique_ptr<Credentials> access_;
   std::unique_ptr<Nodes> nodes_;
   std::unique_ptr<NodeCalls> calls_;
+  std::unique_ptr<Pools> pools_;
   std::unique_ptr<Pruner> pruner_;
   std::unique_ptr<link::Entrance> entrance_;
   std::map<uint64_t, std::unique_ptr<ClientSession>> clients_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -81,6 +82,33 @@ void Node::Disconnect() {
   fetching_.reset();
   // The next connection opens anew what it has work of.
   for (const auto& [id, job] : jobs_) Post(agent::JobClosed{id});
+}
+
+wire::Ends Node::CutOff(const std::string& why) {
+  wire::Ends ends;
+  // What has ended has not been cut off. The agent would start others in its place.
+  std::set<AttemptRef> ended;
+  for (agent::Event& event : events_) {
+    auto* each = std::get_if<agent::AttemptEnded>(&event);
+    if (each == nullptr || !ended.insert(each->end.ref).second) continue;
+    auto output = outputs_.extract(each->end.ref);
+    ends.outputs.push_back(output ? std::move(output.mapped()) : nullptr);
+    ends.ends.push_back(each->end);
+  }
+  const Instant now = parts_.loop.Now();
+  for (const agent::Run& run : agent_.Runs()) {
+    if (ended.contains(run.ref)) continue;
+    ends.ends.push_back({.ref = run.ref,
+                         .cause = Cause::kStopped,
+                         .slot = run.slot,
+                         .status = kCutOff,
+                         .start = run.since,
+                         .wall = std::max(now - run.since, Duration()),
+                         .note = "its node ended: " + why});
+  }
+  ends.outputs.resize(ends.ends.size());
+  ends.number = ++reports_;
+  return ends;
 }
 
 void Node::Send(wire::ToHub message) {

@@ -61,6 +61,10 @@ class Node final : public ExecutorEvents {
   // The hub cannot be reached: attempts go on, and what they report is kept.
   void Disconnect();
 
+  // The node ends, and why: for the hub, how the attempts that run have ended as soon as the
+  // executor has, and what had ended before. The node is to do nothing more.
+  wire::Ends CutOff(const std::string& why);
+
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
   const agent::Agent& agent() const { return agent_; }

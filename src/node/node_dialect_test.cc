@@ -154,6 +154,33 @@ TEST_F(NodeDialectTest, AKindThatItDoesNotKnowFailsItsTasks) {
             "newer one");
 }
 
+// What runs is cut off, with the time that it had. What has ended, or never started, is not.
+TEST_F(NodeDialectTest, ANodeThatEndsTellsWhatItCutOff) {
+  Lease(kWish);
+  link.first->Send(
+      wire::Lease{Epoch(1), kJob, Attempt(2), Needs{.milli_cpus = 4000}, {{8, 2}}, {"a", "b"}});
+  loop.RunFor(Duration::Seconds(20));
+  ASSERT_EQ(starts.orders.size(), 1u);
+  wire::Ends ends = node->CutOff("its life is over");
+  ASSERT_EQ(ends.ends.size(), 1u);
+  EXPECT_EQ(ends.outputs.size(), 1u);
+  EXPECT_GT(ends.number, 0u);
+  const AttemptEnd& end = ends.ends[0];
+  EXPECT_TRUE(IsCutOff(end));
+  EXPECT_EQ(end.ref, (AttemptRef{kJob, 7, Attempt(1)}));
+  EXPECT_EQ(end.slot, starts.orders[0].slot);
+  EXPECT_GE(end.wall, Duration::Seconds(20));
+  EXPECT_EQ(end.start + end.wall, loop.Now());
+  EXPECT_EQ(end.note, "its node ended: its life is over");
+
+  const AttemptRef ref = end.ref;
+  node->OnEnded({.ref = ref, .slot = end.slot, .start = end.start, .wall = end.wall}, nullptr);
+  ends = node->CutOff("again");
+  ASSERT_EQ(ends.ends.size(), 1u);
+  EXPECT_EQ(ends.ends[0].cause, Cause::kSuccess);
+  EXPECT_EQ(starts.orders.size(), 1u);
+}
+
 TEST_F(NodeDialectTest, AnswersWhatItKnows) {
   Lease(kWish);
   dir.Write("3-7", "oh");

@@ -123,8 +123,7 @@ TEST(FieldBytes, DamageIsTold) {
 // An empty element takes two bytes here and some hundred in memory.
 TEST(FieldBytes, AMessageHasAnEndInMemory) {
   std::string bytes;
-  for (uint32_t i = 0; i <= internal::FieldParser::kMostElements; ++i)
-    bytes += std::string_view("\x6a\0", 2);
+  for (uint32_t i = 0; i <= kMostElements; ++i) bytes += std::string_view("\x6a\0", 2);
   EXPECT_EQ(FromBytes<All>("all", bytes).error().message, "all: list makes the message too long");
   bytes.resize(bytes.size() - 2);
   EXPECT_TRUE(FromBytes<All>("all", bytes));

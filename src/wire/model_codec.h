@@ -21,7 +21,7 @@ void Check(FieldReader& in, const JobPolicy& policy);
 template <HasFields T>
 T TakeFields(FieldReader& in, std::string_view name, std::string_view bytes) {
   T value;
-  internal::FieldParser parser;
+  internal::FieldParser parser(kMostElements, kWireLimits.longest);
   parser.Read(bytes, value);
   FieldReader::Inside inside(in, name);
   if (!parser.ok()) in.Defect(parser.field(), parser.what());

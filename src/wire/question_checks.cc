@@ -93,6 +93,46 @@ Status Check(const NeedsChange& needs) {
   return CheckName("needs.on_node", needs.on_node.value_or(""));
 }
 
+Status CheckPoolText(std::string_view field, const std::optional<std::string>& text) {
+  constexpr size_t kMost = 4096;
+  if (!text) return {};
+  if (text->size() > kMost) return Defect(field, "is too long");
+  return text->find('\0') == std::string::npos ? Status() : Defect(field, "has a zero byte");
+}
+Status CheckPoolTexts(std::string_view field,
+                      const std::optional<std::vector<std::string>>& texts) {
+  constexpr size_t kMost = 256;
+  if (!texts) return {};
+  if (texts->size() > kMost) return Defect(field, "are too many");
+  for (const std::string& text : *texts) {
+    if (auto sound = CheckPoolText(field, text); !sound) return sound;
+  }
+  return {};
+}
+
+// What a journal keeps for as long as the pool is there.
+Status Check(const PoolWish& wish) {
+  const std::optional<std::string>* texts[] = {
+      &wish.user,          &wish.prologue,       &wish.epilogue,       &wish.submit_command,
+      &wish.query_command, &wish.cancel_command, &wish.select_command, &wish.folder,
+      &wish.program,       &wish.host,           &wish.group};
+  for (const auto* text : texts) {
+    if (auto sound = CheckPoolText("wish", *text); !sound) return sound;
+  }
+  const std::optional<std::vector<std::string>>* lists[] = {
+      &wish.labels, &wish.options, &wish.everywhere, &wish.addresses, &wish.node_options};
+  for (const auto* list : lists) {
+    if (auto sound = CheckPoolTexts("wish", *list); !sound) return sound;
+  }
+  if (auto sound = CheckSorted("wish.labels", wish.labels); !sound) return sound;
+  if (wish.memory.value_or(0) > kWireLimits.size) return Defect("wish.memory", "is out of range");
+  if (!wish.named) return {};
+  if (wish.named->size() > 64) return Defect("wish.named", "are too many");
+  NeedsChange named;
+  named.named = *wish.named;
+  return Check(named);
+}
+
 // ---- One for each question that may be wrong ---------------------------------------------------
 
 template <typename T>
@@ -149,6 +189,20 @@ Status Check(const Retry& asked) {
   if (asked.time_limit_percent > 1'000'000) return Defect("time_limit_percent", "is out of range");
   if (auto sound = CheckNumbered(asked.tasks); !sound) return sound;
   return Check(asked.needs);
+}
+
+Status Check(const LookAtPools& asked) { return CheckNames("names", asked.names); }
+Status Check(const ReadPoolLog& asked) { return CheckName("name", asked.name); }
+Status Check(const TryPool& asked) { return CheckName("name", asked.name); }
+Status Check(const AddPool& asked) {
+  if (auto sound = CheckName("name", asked.name); !sound) return sound;
+  if (auto sound = CheckName("system", asked.system); !sound) return sound;
+  return Check(asked.wish);
+}
+Status Check(const ChangePools& asked) {
+  if (auto sound = CheckNames("names", asked.names); !sound) return sound;
+  if (asked.reason.size() > kWireLimits.name_bytes) return Defect("reason", "is too long");
+  return Check(asked.wish);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "core/model/fields.h"
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
+#include "core/model/pool_facts.h"
 #include "core/model/selection.h"
 
 namespace spate::wire {
@@ -156,6 +157,44 @@ struct AskNode {
     visit(2, "job", self.job);
     visit(3, "task", self.task);
     visit(4, "question", self.question);
+  }
+};
+
+// An answer for each pool, by name; of all when there are no names. A group's name stands for its
+// pools. Of everybody's pools, and who asks' own; administrators see all.
+struct LookAtPools {
+  static constexpr uint32_t kNumber = 10;
+  using Answer = PoolFacts;
+  std::vector<std::string> names;
+  bool pilots = false;  // each of them
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "names", self.names);
+    visit(2, "pilots", self.pilots);
+  }
+};
+
+// The newest things that happened to a pool, or to those of a group, in the order of time.
+struct ReadPoolLog {
+  static constexpr uint32_t kNumber = 11;
+  using Answer = PoolEvent;
+  std::string name;
+  uint32_t most = 100;  // never more than 1,000
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "most", self.most);
+  }
+};
+
+// What would be submitted for a pool that is there, and whether the batch system would take it.
+struct TryPool {
+  static constexpr uint32_t kNumber = 12;
+  using Answer = PoolTrial;
+  std::string name;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
   }
 };
 
@@ -656,6 +695,44 @@ struct ResetCounts {
   }
 };
 
+// Adds a pool when the batch system's own test has passed it, or fails with what that said.
+struct AddPool {
+  static constexpr uint32_t kNumber = 32;
+  using Answer = PoolTrial;
+  std::string name;
+  std::string system;  // "slurm", "gridengine", "pbs", "htcondor", "ssh", "local"
+  PoolWish wish;
+  bool test = true;
+  bool dry_run = false;  // tries, and adds nothing
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "name", self.name);
+    visit(2, "system", self.system);
+    visit(3, "wish", self.wish);
+    visit(4, "test", self.test);
+    visit(5, "dry_run", self.dry_run);
+  }
+};
+
+// For a pool's user and administrators; group names stand for their pools.
+struct ChangePools {
+  static constexpr uint32_t kNumber = 33;
+  using Answer = Done;
+  // kRemove: its queued pilots are cancelled, the others end what they run.
+  enum class Change : uint8_t { kPause, kResume, kRemove, kSet, kLast = kSet };
+  std::vector<std::string> names;
+  Change change = Change::kPause;
+  std::string reason;  // of kPause
+  PoolWish wish;       // of kSet
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "names", self.names);
+    visit(2, "change", self.change);
+    visit(3, "reason", self.reason);
+    visit(4, "wish", self.wish);
+  }
+};
+
 // Of a newer client: the hub says that it does not know what was asked.
 struct UnknownQuestion {
   static constexpr uint32_t kNumber = 0;
@@ -664,11 +741,12 @@ struct UnknownQuestion {
   static void Fields(Self&, Visit&&) {}
 };
 
-using Question = std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers,
-                              ListAccess, ExplainTasks, LookAtJobs, ListJobs, DescribeJobs,
-                              ListTasks, DescribeTasks, ReadOutput, TailOutput, SumUse, LookAtWork,
-                              AskNode, ReadRows, ListEnds, SumJobs, LookAtGraph, FindTasks,
-                              ReadForwards, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser,
-                              ChangeJobs, Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts>;
+using Question =
+    std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
+                 ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
+                 ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
+                 LookAtGraph, FindTasks, ReadForwards, LookAtPools, ReadPoolLog, TryPool,
+                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
+                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools>;
 
 }  // namespace spate::wire

@@ -1,0 +1,89 @@
+#include "daemon/pilot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/units.h"
+#include "daemon/daemon_log.h"
+#include "os/child.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/real_loop.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+#include "pool/pools.h"
+
+namespace spate::daemon {
+namespace {
+
+constexpr size_t kMostOfFile = 1 << 20;
+// A node ends its tasks before the batch system would.
+constexpr Duration kMargin = Duration::Seconds(5);
+
+}  // namespace
+
+std::optional<pool::Grant> ReadGrant(const os::Environment& environment) {
+  std::vector<pool::GrantFile> files;
+  for (std::string& path : pool::GrantFiles(environment)) {
+    auto text = os::ReadFile(path, kMostOfFile);
+    if (text) files.push_back({std::move(path), std::move(*text)});
+  }
+  return pool::GrantOf(environment, files);
+}
+
+void ApplyGrant(const pool::Grant& grant, const os::Environment& environment,
+                const std::string& host, Instant now, cli::NodeOptions& options) {
+  if (grant.ends != Instant::Never()) {
+    Duration left = std::max(grant.ends - now - kMargin, Duration::Seconds(1));
+    options.lifetime = std::min(options.lifetime.value_or(left), left);
+  }
+  if (grant.cpus && !options.milli_cpus) {
+    options.milli_cpus = static_cast<uint32_t>(*grant.cpus) * kMilliCpu;
+  }
+  if (grant.cpus && options.slots == cli::SlotRule()) {
+    options.slots = {cli::SlotRule::Form::kCount, static_cast<uint32_t>(*grant.cpus)};
+  }
+  if (grant.memory && !options.memory) options.memory = grant.memory;
+  if (grant.gpus && !options.gpus) options.gpus = grant.gpus;
+  if (pool::IsPart(environment)) options.name += "." + host.substr(0, host.find('.'));
+}
+
+Result<int> RunLaunches(const std::vector<pool::Launch>& launches,
+                        const std::vector<std::string>& node_command) {
+  os::IgnoreSignal(os::kSignalPipe);
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  std::vector<std::unique_ptr<os::Child>> running;
+  size_t left = launches.size();
+  int code = 0;
+  os::Child::Events events;
+  // What nodes say is what the batch system keeps of this pilot.
+  events.output = [](std::string_view text) { (void)os::WriteAll(os::kStderr, text, "errors"); };
+  events.exited = [&](int status) {
+    if (code == 0) code = os::ExitStatusOf(status);
+    if (--left == 0) (*loop)->Stop();
+  };
+  for (const pool::Launch& launch : launches) {
+    std::vector<std::string> argv = launch.argv;
+    for (const std::string& word : node_command) {
+      argv.push_back(launch.quoted ? ShellQuote(word) : word);
+    }
+    auto started = os::Child::Start(**loop, argv, "", events, os::Child::Errors::kOutput);
+    if (!started) return std::unexpected(started.error());
+    running.push_back(std::move(*started));
+    LogLine(fmt::format("starts {}",
+                        launch.host.empty() ? "a node on each host" : "a node on " + launch.host));
+  }
+  for (int signal : {os::kSignalInt, os::kSignalTerm}) {
+    (*loop)->OnSignal(signal, [&running] {
+      for (auto& child : running) child->Signal(os::kSignalTerm);
+    });
+  }
+  (*loop)->Run();
+  return code;
+}
+
+}  // namespace spate::daemon

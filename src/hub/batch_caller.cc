@@ -1,0 +1,324 @@
+// Everything that touches a pool's folder is a command, too, run as the pool's user: the hub itself
+// may have other rights, and a file system that hangs holds up nothing but the command.
+#include "hub/batch_caller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "os/file.h"
+#include "pool/pools.h"
+
+namespace spate::hub {
+
+using provision::JobStatus;
+using provision::PilotId;
+using provision::PoolId;
+
+namespace {
+
+// Submits must be over before the machine gives up waiting for them (120 s).
+constexpr Duration kSubmitPatience = Duration::Seconds(80);
+constexpr Duration kQueryPatience = Duration::Seconds(60);
+constexpr Duration kFilePatience = Duration::Seconds(20);
+// Of pilots that failed: so many are looked into at once, and so much of each is read.
+constexpr size_t kLookedInto = 8;
+constexpr const char* kTail = "1500";
+
+pool::Call Shell(std::string script, std::vector<std::string> words) {
+  pool::Call call;
+  call.argv = {"/bin/sh", "-c", std::move(script), "sh"};
+  call.argv.insert(call.argv.end(), std::make_move_iterator(words.begin()),
+                   std::make_move_iterator(words.end()));
+  return call;
+}
+
+// What a person reads of a command that failed.
+std::string WordsOf(std::string_view what, const pool::Outcome& outcome) {
+  std::string_view said = outcome.err.empty() ? outcome.out : outcome.err;
+  while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);
+  if (outcome.end == pool::Outcome::End::kTimedOut) said = "no answer in time";
+  return fmt::format("{}: {}", what, EscapeForScreen(said));
+}
+
+bool IsGood(const pool::Outcome& outcome) {
+  return outcome.end == pool::Outcome::End::kExited && outcome.exit_code == 0;
+}
+
+JobStatus StatusOf(pool::PilotState state) {
+  switch (state) {
+    case pool::PilotState::kQueued:
+      return JobStatus::kQueued;
+    case pool::PilotState::kRunning:
+      return JobStatus::kRunning;
+    case pool::PilotState::kHeld:
+      return JobStatus::kError;
+    case pool::PilotState::kEnded:
+      return JobStatus::kEnded;
+    case pool::PilotState::kUnknown:
+      return JobStatus::kOther;
+  }
+  return JobStatus::kOther;
+}
+
+provision::Failure FailureOf(const pool::SubmitFailure& failure) {
+  if (failure.perhaps_there) return provision::Failure::kUnavailable;
+  switch (failure.kind) {
+    case pool::SubmitFailure::Kind::kLimit:
+      return provision::Failure::kLimit;
+    case pool::SubmitFailure::Kind::kRefused:
+      return provision::Failure::kRefused;
+    case pool::SubmitFailure::Kind::kUnavailable:
+      return provision::Failure::kUnavailable;
+  }
+  return provision::Failure::kUnavailable;
+}
+
+std::string Joined(const std::vector<std::string>& argv) {
+  std::string line;
+  for (const std::string& word : argv) line += (line.empty() ? "" : " ") + ShellQuote(word);
+  return line;
+}
+
+std::string Number(double value) { return fmt::format("{:g}", value); }
+
+}  // namespace
+
+std::string BatchCaller::NodeName(const std::string& pool, PilotId pilot) {
+  return fmt::format("{}.{}", pool, pilot.value);
+}
+
+Status BatchCaller::Set(PoolId id, const provision::PoolPolicy& policy) {
+  auto form = FormOf(policy);
+  if (!form) return std::unexpected(form.error());
+  auto driver = DriverOf(form->settings);
+  if (!driver) return std::unexpected(driver.error());
+  pools_[id] = std::make_shared<const Pool>(Pool{std::move(*form), std::move(*driver)});
+  return {};
+}
+
+const PoolForm* BatchCaller::Find(PoolId pool) const {
+  auto at = pools_.find(pool);
+  return at == pools_.end() ? nullptr : &at->second->form;
+}
+
+std::string BatchCaller::FileOf(const PoolForm& form, PilotId pilot, std::string_view end) const {
+  return os::JoinPath(form.settings.folder,
+                      fmt::format("{}.{}", provision::TagOf(here_.tag, pilot), end));
+}
+
+std::vector<std::string> BatchCaller::NodeCommand(const PoolForm& form, PilotId pilot,
+                                                  const std::string& access) const {
+  const provision::PoolPolicy& policy = form.policy;
+  const provision::NodeShape& shape = policy.shape;
+  const std::string& program = form.settings.program;
+  std::vector<std::string> words = {program.empty() ? here_.program : program,
+                                    "node",
+                                    "start",
+                                    "--pilot",
+                                    "--access",
+                                    access,
+                                    "--name",
+                                    NodeName(policy.name, pilot)};
+  auto add = [&](const char* option, std::string value) {
+    words.emplace_back(option);
+    words.push_back(std::move(value));
+  };
+  for (const std::string& label : shape.labels) add("--label", label);
+  if (shape.slots > 0) add("--slots", std::to_string(shape.slots));
+  if (shape.milli_cpus > 0) add("--cpus", Number(shape.milli_cpus / double{kMilliCpu}));
+  if (shape.memory > 0) add("--memory", std::to_string(shape.memory));
+  for (const NamedNeed& named : shape.named) {
+    if (named.name == "gpus") continue;  // the allocation tells which
+    add("--resource", fmt::format("{}={}", named.name, named.count));
+  }
+  if (policy.lifetime.ns > 0) add("--lifetime", Number(policy.lifetime.seconds()));
+  // Root's own tasks; those of others run as themselves.
+  if (form.settings.account == "root" && policy.user == "root") words.emplace_back("--allow-root");
+  words.insert(words.end(), form.settings.node_options.begin(), form.settings.node_options.end());
+  return words;
+}
+
+pool::PilotSpec BatchCaller::SpecOf(const PoolForm& form, PilotId pilot) const {
+  pool::PilotSpec spec;
+  spec.tag = provision::TagOf(here_.tag, pilot);
+  spec.options = form.settings.options;
+  if (form.policy.time_limit.ns > 0) spec.time_limit = form.policy.time_limit;
+  spec.nodes = static_cast<int>(form.policy.nodes_per_pilot);
+  spec.output_file = FileOf(form, pilot, "out");
+  spec.prologue = form.settings.prologue;
+  spec.epilogue = form.settings.epilogue;
+  const std::string access = FileOf(form, pilot, "access");
+  spec.command = NodeCommand(form, pilot, access);
+  spec.files = {access};
+  if (form.settings.program.empty()) spec.files.insert(spec.files.begin(), spec.command.front());
+  spec.shared_files = form.settings.shared_files;
+  spec.script_file = FileOf(form, pilot, "sh");
+  return spec;
+}
+
+void BatchCaller::Run(pool::Call call, const PoolForm& form, Duration patience,
+                      Commands::Done done) {
+  commands_.Run(std::move(call), form.settings.account, patience,
+                [alive = alive_, done = std::move(done)](pool::Outcome outcome) {
+                  if (*alive) done(std::move(outcome));
+                });
+}
+
+void BatchCaller::Submit(const provision::Submit& ask, std::string access) {
+  auto at = pools_.find(ask.pool);
+  if (at == pools_.end()) {
+    return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
+                                        "the pool's settings cannot be read"});
+  }
+  const PoolForm& form = at->second->form;
+  // Nobody else may read it at any time.
+  pool::Call write =
+      Shell("umask 077 && mkdir -p \"$1\" && cat >\"$2.new\" && mv -f \"$2.new\" \"$2\"",
+            {form.settings.folder, FileOf(form, ask.pilot, "access")});
+  write.input = std::move(access);
+  Run(std::move(write), form, kFilePatience, [this, ask, pool = at->second](auto outcome) {
+    if (IsGood(outcome)) return SubmitNow(ask);
+    Tell(provision::SubmitFailed{
+        ask.pool, ask.pilot, provision::Failure::kRefused,
+        WordsOf(fmt::format("the credential cannot be written to {}", pool->form.settings.folder),
+                outcome)});
+  });
+}
+
+void BatchCaller::SubmitNow(const provision::Submit& ask) {
+  auto at = pools_.find(ask.pool);
+  if (at == pools_.end()) {
+    return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
+                                        "the pool is gone"});
+  }
+  const std::shared_ptr<const Pool>& pool = at->second;
+  auto call = pool->driver->Submit(SpecOf(pool->form, ask.pilot));
+  if (!call) {
+    return Tell(provision::SubmitFailed{ask.pool, ask.pilot, provision::Failure::kRefused,
+                                        call.error().message});
+  }
+  Run(std::move(*call), pool->form, kSubmitPatience,
+      [this, ask, pool](auto outcome) { SubmitEnded(ask, pool->driver->ReadSubmit(outcome)); });
+}
+
+void BatchCaller::SubmitEnded(const provision::Submit& ask, const pool::Submitted& submitted) {
+  if (submitted) return Tell(provision::SubmitAnswered{ask.pool, ask.pilot, *submitted});
+  Tell(provision::SubmitFailed{ask.pool, ask.pilot, FailureOf(submitted.error()),
+                               submitted.error().message});
+}
+
+void BatchCaller::Query(const provision::Query& ask) {
+  auto at = pools_.find(ask.pool);
+  if (at == pools_.end()) {
+    return Tell(provision::QueryFailed{ask.pool, ask.query, "the pool's settings cannot be read"});
+  }
+  auto query = std::make_shared<pool::PilotQuery>();
+  query->prefix = provision::TagPrefix(here_.tag);
+  query->ids = ask.ids;
+  std::shared_ptr<const Pool> pool = at->second;
+  Run(pool->driver->Query(*query), pool->form, kQueryPatience,
+      [this, ask, pool, query](auto outcome) {
+        auto listed = pool->driver->ReadQuery(*query, outcome);
+        if (listed) return Listed(ask, *pool, *listed);
+        Tell(provision::QueryFailed{ask.pool, ask.query, listed.error().message});
+      });
+}
+
+// The tags are the hub's, not a pool's: other pools of the same batch system are left out.
+void BatchCaller::Listed(const provision::Query& ask, const Pool& pool,
+                         const std::vector<pool::ListedPilot>& pilots) {
+  provision::QueryAnswered answer{ask.pool, ask.query, {}};
+  std::vector<size_t> failed;
+  for (const pool::ListedPilot& listed : pilots) {
+    PilotId pilot = provision::PilotOfTag(here_.tag, listed.tag).value_or(PilotId());
+    auto known = here_.find(pilot);
+    if (known && known->pool != ask.pool) continue;
+    JobStatus status = StatusOf(listed.state);
+    if (known && !known->joined && status == JobStatus::kEnded)
+      failed.push_back(answer.jobs.size());
+    answer.jobs.push_back({pilot, listed.id, status, listed.reason});
+  }
+  if (failed.empty()) return Tell(std::move(answer));
+  failed.resize(std::min(failed.size(), kLookedInto));
+  AddOutputs(pool.form, std::move(answer), failed);
+}
+
+// One command reads them all; NUL stands between two.
+void BatchCaller::AddOutputs(const PoolForm& form, provision::QueryAnswered answer,
+                             const std::vector<size_t>& failed) {
+  std::vector<std::string> files;
+  for (size_t i : failed) files.push_back(FileOf(form, answer.jobs[i].pilot, "out"));
+  pool::Call read =
+      Shell(fmt::format("for f; do tail -c {} \"$f\" 2>/dev/null; printf '\\000'; done", kTail),
+            std::move(files));
+  Run(std::move(read), form, kFilePatience,
+      [this, failed, answer = std::move(answer)](auto outcome) mutable {
+        std::string_view rest = outcome.out;
+        for (size_t i : failed) {
+          size_t end = rest.find('\0');
+          if (end == std::string_view::npos) break;
+          std::string_view wrote = rest.substr(0, end);
+          rest.remove_prefix(end + 1);
+          while (!wrote.empty() && wrote.back() == '\n') wrote.remove_suffix(1);
+          if (wrote.empty()) continue;
+          std::string& words = answer.jobs[i].words;
+          words += fmt::format("{}it wrote: {}", words.empty() ? "" : "; ", wrote);
+        }
+        Tell(std::move(answer));
+      });
+}
+
+void BatchCaller::Cancel(PoolId id, const std::vector<provision::Cancel>& asks) {
+  auto at = pools_.find(id);
+  if (at == pools_.end()) return;
+  std::vector<std::string> ids;
+  for (const provision::Cancel& ask : asks) ids.push_back(ask.id);
+  pool::Call call = at->second->driver->Cancel(ids);
+  Run(call, at->second->form, kQueryPatience, [this, call, asks](auto outcome) {
+    auto took = pool::CheckOutcome(call, outcome);
+    for (const provision::Cancel& ask : asks) {
+      Tell(provision::CancelAnswered{ask.pool, ask.pilot, took.has_value(),
+                                     took ? "" : took.error().message});
+    }
+  });
+}
+
+void BatchCaller::CleanUp(PoolId id, PilotId pilot) {
+  auto at = pools_.find(id);
+  if (at == pools_.end()) return;
+  const PoolForm& form = at->second->form;
+  Run(Shell("rm -f -- \"$@\"", {FileOf(form, pilot, "access"), FileOf(form, pilot, "access.new"),
+                                FileOf(form, pilot, "out"), FileOf(form, pilot, "sh")}),
+      form, kFilePatience, [](const pool::Outcome&) {});
+}
+
+void BatchCaller::Try(const PoolForm& form, bool test,
+                      std::function<void(Result<PoolTrial>)> done) {
+  auto driver = DriverOf(form.settings);
+  if (!driver) return done(std::unexpected(driver.error()));
+  pool::PilotSpec spec = SpecOf(form, PilotId(1));
+  auto call = (*driver)->Submit(spec);
+  if (!call) return done(std::unexpected(call.error()));
+  PoolTrial trial;
+  trial.pool = form.policy.name;
+  trial.command = Joined(call->argv);
+  trial.script = call->file ? call->file->text : call->input;
+  trial.passed = true;
+  auto tries = test ? (*driver)->Test(spec) : std::nullopt;
+  if (!tries) return done(std::move(trial));
+  pool::Call tried = *tries;
+  Run(std::move(*tries), form, kQueryPatience,
+      [trial = std::move(trial), tried = std::move(tried),
+       done = std::move(done)](const pool::Outcome& outcome) mutable {
+        auto took = pool::CheckOutcome(tried, outcome);
+        trial.passed = took.has_value();
+        trial.words = took ? EscapeForScreen(outcome.err.empty() ? outcome.out : outcome.err)
+                           : took.error().message;
+        done(std::move(trial));
+      });
+}
+
+}  // namespace spate::hub

@@ -1,0 +1,82 @@
+// BatchCaller: carries out what the provision machine asks of batch systems: by their drivers
+// (pool/driver.h), with commands (hub/commands.h), as the user whose pool it is.
+//
+// Thread: the loop's. Answers come later, as events for the machine.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/model/pool_facts.h"
+#include "core/provision/provisioner.h"
+#include "hub/commands.h"
+#include "hub/pool_wish.h"
+
+namespace spate::hub {
+
+class BatchCaller {
+ public:
+  struct Known {  // of a pilot that may exist
+    provision::PoolId pool;
+    bool joined = false;
+  };
+  struct Here {
+    std::string tag;      // of this hub, for batch jobs: up to 6 letters and digits
+    std::string program;  // spate, as nodes that see this machine's files find it
+    std::function<void(provision::Event)> tell;
+    std::function<std::optional<Known>(provision::PilotId)> find;
+  };
+  BatchCaller(Commands& commands, Here here) : commands_(commands), here_(std::move(here)) {}
+  ~BatchCaller() { *alive_ = false; }
+  BatchCaller(const BatchCaller&) = delete;
+  BatchCaller& operator=(const BatchCaller&) = delete;
+
+  // A pool, as it is from now on. kInvalid: nothing can be done for it.
+  Status Set(provision::PoolId pool, const provision::PoolPolicy& policy);
+  void Drop(provision::PoolId pool) { pools_.erase(pool); }
+  // nullptr: there is none.
+  const PoolForm* Find(provision::PoolId pool) const;
+
+  // Asks for a pilot whose credential is this text.
+  void Submit(const provision::Submit& ask, std::string access);
+  // With what pilots wrote that have ended and never joined.
+  void Query(const provision::Query& ask);
+  // All of one pool.
+  void Cancel(provision::PoolId pool, const std::vector<provision::Cancel>& asks);
+  // Removes what a pilot leaves in its pool's folder.
+  void CleanUp(provision::PoolId pool, provision::PilotId pilot);
+  // What would be submitted, and what the batch system's own test says, if it has one and `test`.
+  void Try(const PoolForm& form, bool test, std::function<void(Result<PoolTrial>)> done);
+  // "short.3"
+  static std::string NodeName(const std::string& pool, provision::PilotId pilot);
+
+ private:
+  struct Pool {
+    PoolForm form;
+    std::unique_ptr<pool::PoolDriver> driver;
+  };
+  pool::PilotSpec SpecOf(const PoolForm& form, provision::PilotId pilot) const;
+  std::vector<std::string> NodeCommand(const PoolForm& form, provision::PilotId pilot,
+                                       const std::string& access) const;
+  std::string FileOf(const PoolForm& form, provision::PilotId pilot, std::string_view end) const;
+  void Run(pool::Call call, const PoolForm& form, Duration patience, Commands::Done done);
+  void SubmitNow(const provision::Submit& ask);
+  void Listed(const provision::Query& ask, const Pool& pool,
+              const std::vector<pool::ListedPilot>& pilots);
+  void AddOutputs(const PoolForm& form, provision::QueryAnswered answer,
+                  const std::vector<size_t>& failed);
+  void SubmitEnded(const provision::Submit& ask, const pool::Submitted& submitted);
+  void Tell(provision::Event event) { here_.tell(std::move(event)); }
+
+  Commands& commands_;
+  const Here here_;
+  std::map<provision::PoolId, std::shared_ptr<const Pool>> pools_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::hub

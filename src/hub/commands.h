@@ -1,0 +1,25 @@
+// Commands: runs what drivers of batch systems ask for (pool/driver.h), beside the loop.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/time.h"
+#include "pool/driver.h"
+
+namespace spate::hub {
+
+class Commands {
+ public:
+  virtual ~Commands() = default;
+  using Done = std::function<void(pool::Outcome)>;
+  // Runs it as `user`. `done` comes once, on the loop's thread and never from within this call; not
+  // after this object's end. A command that takes longer than `patience` is killed with all that it
+  // has started (kTimedOut); the time before its turn does not count. Call::file stays: a batch
+  // system may read it for as long as the batch job is there, and only the caller knows its end.
+  virtual void Run(pool::Call call, const std::string& user, Duration patience, Done done) = 0;
+};
+
+}  // namespace spate::hub

@@ -1,0 +1,180 @@
+// Pools: the pools of a hub: the provision machine over the hub's journal. News of nodes, of tasks
+// and of batch systems become events; one step takes all that came in one turn of the loop; its
+// records are committed, and only then its asks are carried out, in order.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "access/access_file.h"
+#include "core/model/pool_facts.h"
+#include "core/provision/provisioner.h"
+#include "hub/batch_caller.h"
+#include "hub/commands.h"
+#include "hub/hub.h"
+#include "hub/nodes.h"
+#include "hub/pilot_access.h"
+#include "os/loop.h"
+#include "store/hub_store.h"
+#include "wire/questions.h"
+
+namespace spate::hub {
+
+class Pools {
+ public:
+  struct Parts {
+    os::Loop& loop;
+    store::HubStore& store;
+    Hub& hub;
+    Nodes& nodes;
+    Commands& commands;
+    std::function<void(std::string)> log;
+  };
+  struct Here {
+    std::string dir;      // of the hub, absolute
+    std::string user;     // whom the hub runs as
+    std::string program;  // spate
+    PilotAccess access;
+    Duration keep;        // so long what happened to pools is told
+    Duration lost_after;  // a node that has been away for so long will not come back
+    bool is_root = false;
+    // How others reach the hub. Empty: by its socket alone.
+    std::function<std::vector<os::Address>()> reached_at;
+  };
+  Pools(Parts parts, Here here);
+  ~Pools();
+  Pools(const Pools&) = delete;
+  Pools& operator=(const Pools&) = delete;
+
+  // Takes up what an earlier life left. Pools whose records are damaged are told, and gone: they
+  // are no reason to keep jobs waiting.
+  void Load();
+  // After the hub's own.
+  void Resume();
+  void Stop();
+  // Removes all pools; `done` is called when their pilots have gone, or `patience` is over.
+  void CloseAll(Duration patience, std::function<void()> done);
+
+  // ---- News ----
+  // The engine has stepped: there may be other demand.
+  void Stirred();
+  // What a guest who says that it is a pilot's node may do; nullopt: it is no pilot's.
+  std::optional<std::expected<Caller, wire::Refusal>> Who(const link::Guest& guest) const;
+  // Whether nodes of this name are pilots of some pool.
+  bool OwnsName(const std::string& name) const;
+  void NodeJoined(NodeId node, provision::PilotId pilot, const Offer& offer);
+  void NodeAway(NodeId node);
+  void NodeGone(NodeId node);
+  // It has told how it is; some times in a minute.
+  void NodeTold(NodeId node);
+
+  // ---- People ----
+  // `done` with what would be submitted, when the pool is durable (or, of a dry run, was tried).
+  using Tried = std::function<void(Result<PoolTrial>)>;
+  void Add(const Caller& caller, const wire::AddPool& asked, Tried done);
+  void Try(const Caller& caller, const std::string& name, Tried done);
+  // It is durable, and its asks are on their way, when WhenDurable says so.
+  Status Change(const Caller& caller, const wire::ChangePools& asked);
+  void WhenDurable(std::function<void()> fn);
+  Result<std::vector<PoolFacts>> Look(const Caller& caller, const std::vector<std::string>& names,
+                                      bool pilots) const;
+  Result<std::vector<PoolEvent>> Log(const Caller& caller, const std::string& name,
+                                     uint32_t most) const;
+  // What the pools that serve this user do about such tasks, in words.
+  std::string Explain(const std::string& user, const Needs& needs) const;
+  // Why a job does not go on, when the engine alone knows only `stalled` (empty: nothing).
+  std::string WhyStalled(JobId job, std::string stalled) const;
+  size_t count() const { return names_.size(); }
+  uint64_t Digest() const { return machine_.Digest(); }  // of what a replay must give again
+  void CheckInvariants() const { machine_.CheckInvariants(); }
+  // By state (PilotFacts::state).
+  std::map<std::string, uint64_t> CountPilots() const;
+
+ private:
+  struct Unreleased {
+    std::vector<provision::Ask> asks;
+    std::vector<provision::PilotId> ended;
+    std::vector<std::function<void()>> waiting;
+    bool durable = false;
+  };
+  struct PilotEntry {
+    provision::PoolId pool;
+    bool joined = false;
+    bool leaving = false;
+    std::set<NodeId> nodes;
+  };
+
+  void Post(provision::Event event);
+  void ScheduleStep();
+  void StepNow();
+  void Handle();
+  void Release();
+  // What the shell itself remembers of records.
+  void Note(const provision::Record& record, Unreleased& entry);
+  void SetForm(provision::PoolId pool, const provision::PoolPolicy& policy);
+  void Cut();
+  void TakeUpNodes();
+  void AwaitEmpty(Instant until, std::function<void()> done);
+  void TellDemand();
+
+  void Carry(std::vector<provision::Ask> asks);
+  void LetGo(provision::PilotId pilot);
+  void EndIfEmpty(NodeId node);
+  void Dismiss(NodeId node, const std::string& why);
+  void PilotGone(provision::PilotId pilot, provision::PoolId pool);
+  // "short.3" is of pilot 3, if there is a pool short.
+  std::optional<provision::PilotId> PilotOfName(const std::string& name) const;
+  std::string AccessText(provision::PilotId pilot, provision::PoolId pool) const;
+
+  std::string FolderOf(const PoolForm& form) const;
+  Result<PoolForm> NewForm(const Caller& caller, const wire::AddPool& asked) const;
+  std::vector<os::Address> AddressesOf(const pool::PoolSettings& settings) const;
+  Status CheckReach(const PoolForm& form) const;
+  static Status CheckServes(const PoolForm& form);
+  Status CheckPlaces(const Caller& caller) const;
+  bool MaySee(const Caller& caller, const PoolForm& form) const;
+  bool MayChange(const Caller& caller, const PoolForm& form) const;
+  Result<std::vector<provision::PoolId>> Find(const Caller& caller,
+                                              const std::vector<std::string>& names) const;
+  PoolFacts FactsOf(const provision::PoolInfo& info, const PoolForm& form, bool pilots) const;
+  PilotFacts FactsOf(const provision::PilotInfo& pilot) const;
+  Status ChangeOne(provision::PoolId pool, const wire::ChangePools& asked, const Caller& caller);
+
+  const Parts parts_;
+  const Here here_;
+  const std::string tag_;
+  BatchCaller caller_;
+  provision::Provisioner machine_;
+  std::vector<provision::Event> events_;
+  provision::Output out_;
+  std::deque<Unreleased> unreleased_;
+  std::map<std::string, provision::PoolId> names_;
+  std::map<provision::PilotId, PilotEntry> pilots_;
+  struct PilotNode {
+    provision::PilotId pilot;
+    std::optional<bool> busy;  // as the machine was told
+    std::optional<Instant> away;
+  };
+  std::map<NodeId, PilotNode> nodes_;           // that have joined, and not gone
+  std::vector<std::function<void()>> waiting_;  // for the next step's records
+  size_t records_ = 0;                          // since the last cut
+  bool step_scheduled_ = false;
+  bool releasing_ = false;
+  bool resumed_ = false;
+  bool watches_ = false;  // demand
+  bool stopped_ = false;
+  os::TimerId timer_ = 0;
+  os::TimerId cut_timer_ = 0;
+  os::TimerId demand_timer_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::hub

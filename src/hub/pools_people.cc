@@ -1,0 +1,481 @@
+// See pools.h: what people ask of pools, and change.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/units.h"
+#include "base/utc.h"
+#include "hub/pools.h"
+#include "os/account.h"
+#include "os/file.h"
+
+namespace spate::hub {
+
+using provision::PilotId;
+using provision::PoolId;
+
+namespace {
+
+constexpr size_t kPoolsOfAUser = 200;
+constexpr uint32_t kMostLogged = 1'000;
+
+Error Unknown(const std::string& name) {
+  return {ErrorKind::kNotFound,
+          fmt::format("the hub knows no pool '{}'; see: spate pool list", EscapeForScreen(name))};
+}
+
+std::string ClockTime(Instant at) { return FormatUtc(at).substr(11, 5); }
+
+std::string CountOf(uint32_t count) {
+  return count == 1 ? "1 pilot" : fmt::format("{} pilots", count);
+}
+
+const char* StateOf(const provision::PoolInfo& pool) {
+  if (pool.closed) return "closing";
+  return pool.paused ? "paused" : "on";
+}
+
+// One word for a pilot, of what is durable and what the batch system said last.
+const char* StateOf(const provision::PilotInfo& pilot) {
+  if (pilot.unwanted) return "leaving";
+  if (pilot.nodes > 0) return "joined";
+  switch (pilot.status) {
+    case provision::JobStatus::kInit:
+      return pilot.id.empty() ? "asked" : "queued";
+    case provision::JobStatus::kQueued:
+      return "queued";
+    case provision::JobStatus::kRunning:
+      return "running";
+    case provision::JobStatus::kError:
+    case provision::JobStatus::kSuspended:
+      return "held";
+    case provision::JobStatus::kOther:
+      return "running";
+    case provision::JobStatus::kEnded:
+      return "ended";
+  }
+  return "running";
+}
+
+// What the log says of a record; an empty `what`: nothing.
+class EventOf {
+ public:
+  PoolEvent event;
+
+  void operator()(const provision::PoolChanged&) { event.what = "set"; }
+  void operator()(const provision::PoolClosed&) { event.what = "closes"; }
+  void operator()(const provision::PoolForgotten&) { event.what = "removed"; }
+  void operator()(const provision::PoolPaused& record) {
+    event.what = "paused";
+    event.words = record.reason;
+  }
+  void operator()(const provision::PoolResumed&) { event.what = "resumed"; }
+  void operator()(const provision::PoolLearned& record) {
+    event.what = "learned";
+    event.words =
+        fmt::format("a node has {} slots, {:g} cpus and {}", record.shape.slots,
+                    record.shape.milli_cpus / double{kMilliCpu}, FormatSize(record.shape.memory));
+  }
+  void operator()(const provision::PilotIntended& record) { Set(record.pilot, "asked for"); }
+  void operator()(const provision::PilotSubmitted& record) {
+    Set(record.pilot, "queued");
+    event.id = record.id;
+  }
+  void operator()(const provision::PilotJoined& record) {
+    Set(record.pilot, "joined");
+    if (record.end_of_life != Instant::Never()) {
+      event.words = "until " + FormatUtc(record.end_of_life);
+    }
+  }
+  void operator()(const provision::PilotUnwanted& record) {
+    Set(record.pilot, "leaves");
+    event.words = provision::WhyName(record.why);
+    if (!record.words.empty()) event.words += ": " + record.words;
+  }
+  void operator()(const provision::PilotEnded& record) {
+    Set(record.pilot, provision::EndName(record.end));
+    event.words = record.words;
+  }
+  template <typename T>
+  void operator()(const T&) {}  // an image
+
+ private:
+  void Set(PilotId pilot, const char* what) {
+    event.pilot = pilot.value;
+    event.what = what;
+  }
+};
+
+}  // namespace
+
+// ---- Rights ------------------------------------------------------------------------------------
+
+bool Pools::MayChange(const Caller& caller, const PoolForm& form) const {
+  return caller.is_admin || caller.user == form.settings.account;
+}
+
+bool Pools::MaySee(const Caller& caller, const PoolForm& form) const {
+  const std::string& user = form.policy.user;
+  return MayChange(caller, form) || user.empty() || user == access::kEveryUser ||
+         user == caller.user;
+}
+
+// By the names of pools and groups; all that the caller may see when there are none.
+Result<std::vector<PoolId>> Pools::Find(const Caller& caller,
+                                        const std::vector<std::string>& names) const {
+  std::vector<PoolId> found;
+  auto add = [&](const auto& wants) {
+    size_t before = found.size();
+    for (const auto& [name, pool] : names_) {
+      const PoolForm* form = caller_.Find(pool);
+      if (form != nullptr && MaySee(caller, *form) && wants(name, *form)) found.push_back(pool);
+    }
+    return found.size() > before;
+  };
+  if (names.empty()) add([](const auto&, const auto&) { return true; });
+  for (const std::string& wanted : names) {
+    bool any = add([&](const std::string& name, const PoolForm& form) {
+      return name == wanted || form.settings.group == wanted;
+    });
+    if (!any) return std::unexpected(Unknown(wanted));
+  }
+  std::vector<PoolId> once;
+  for (PoolId pool : found) {
+    if (std::ranges::find(once, pool) == once.end()) once.push_back(pool);
+  }
+  return once;
+}
+
+Status Pools::CheckPlaces(const Caller& caller) const {
+  if (names_.size() >= kLimits.pools) {
+    return Fail(ErrorKind::kExhausted,
+                fmt::format("the hub has {} pools, and no more are taken: spate pool remove",
+                            names_.size()));
+  }
+  if (caller.is_admin) return {};
+  auto theirs = std::ranges::count_if(names_, [&](const auto& each) {
+    const PoolForm* form = caller_.Find(each.second);
+    return form != nullptr && form->settings.account == caller.user;
+  });
+  if (static_cast<size_t>(theirs) < kPoolsOfAUser) return {};
+  return Fail(ErrorKind::kExhausted,
+              fmt::format("user {} has {} pools, and no more are taken: spate pool remove",
+                          caller.user, theirs));
+}
+
+// Nodes on other machines need an address.
+Status Pools::CheckReach(const PoolForm& form) const {
+  for (const std::string& text : form.settings.addresses) {
+    if (auto address = os::ParseAddress(text); !address)
+      return Within("--address", address.error());
+  }
+  if (!AddressesOf(form.settings).empty()) return {};
+  return Fail(ErrorKind::kUnavailable,
+              "the hub listens only at its socket on this machine, where no pilot could reach it\n"
+              "Start it again with an address that compute nodes reach: spate hub stop, then "
+              "spate hub start --daemon --listen HOST (jobs and nodes go on)");
+}
+
+// A pilot runs what it is given as its account, but for root's.
+Status Pools::CheckServes(const PoolForm& form) {
+  const std::string& user = form.policy.user;
+  const std::string& account = form.settings.account;
+  if (user == account || account == "root") return {};
+  return Fail(
+      ErrorKind::kPermission,
+      fmt::format("pilots of {0} would run the tasks of {1} as {0}; only root's pools serve "
+                  "others, each as themselves (a hub that runs as root: spate hub start "
+                  "--allow-root)",
+                  account, user == access::kEveryUser || user.empty() ? "all" : user));
+}
+
+// Its user must be able to write there.
+std::string Pools::FolderOf(const PoolForm& form) const {
+  if (here_.is_root && form.settings.account != here_.user) {
+    if (auto account = os::AccountByName(form.settings.account)) {
+      return os::JoinPath(account->home, fmt::format(".spate/pools/{}-{}", tag_, form.policy.name));
+    }
+  }
+  return os::JoinPath(here_.dir, "pools/" + form.policy.name);
+}
+
+Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked) const {
+  if (auto name = CheckPoolName(asked.name); !name) return std::unexpected(name.error());
+  if (names_.contains(asked.name)) {
+    return Fail(ErrorKind::kExists,
+                fmt::format("there is a pool '{0}' already; spate pool set {0} changes it, "
+                            "spate pool remove {0} makes room",
+                            asked.name));
+  }
+  if (auto places = CheckPlaces(caller); !places) return std::unexpected(places.error());
+  // Nodes of this name would be taken for its pilots.
+  for (const auto& [id, node] : parts_.nodes.all()) {
+    if (node.is_pilot || !node.channel || !node.row.name.starts_with(asked.name + ".")) continue;
+    return Fail(ErrorKind::kExists,
+                fmt::format("there is a node '{}', as pilots of a pool '{}' would be called; give "
+                            "the pool another name",
+                            EscapeForScreen(node.row.name), asked.name));
+  }
+  PoolForm form;
+  form.policy.name = asked.name;
+  form.settings.system = asked.system;
+  form.settings.account = here_.is_root ? caller.user : here_.user;
+  if (!here_.is_root && caller.user != here_.user && !caller.is_admin) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("this hub runs as {0} and could submit pilots only as {0}; ask {0} to "
+                            "add a pool for you (--user {1}), or start a hub of your own",
+                            here_.user, caller.user));
+  }
+  form.policy.user = form.settings.account;
+  if (asked.wish.user && *asked.wish.user != caller.user && !caller.is_admin) {
+    return Fail(ErrorKind::kPermission, "only administrators add pools for others (--user)");
+  }
+  if (auto changed = hub::Change(form, asked.wish); !changed) {
+    return std::unexpected(changed.error());
+  }
+  if (form.settings.folder.empty()) {
+    PoolWish wish;
+    wish.folder = FolderOf(form);
+    if (auto changed = hub::Change(form, wish); !changed) return std::unexpected(changed.error());
+  }
+  if (auto serves = CheckServes(form); !serves) return std::unexpected(serves.error());
+  if (auto reach = CheckReach(form); !reach) return std::unexpected(reach.error());
+  return form;
+}
+
+// ---- Changes -----------------------------------------------------------------------------------
+
+void Pools::Add(const Caller& caller, const wire::AddPool& asked, Tried done) {
+  auto form = NewForm(caller, asked);
+  if (!form) return done(std::unexpected(form.error()));
+  caller_.Try(*form, asked.test || asked.dry_run,
+              [this, form = *form, asked, done = std::move(done)](Result<PoolTrial> trial) {
+                bool fails = !trial || (!trial->passed && !asked.dry_run);
+                if (trial && fails) {
+                  trial = Fail(ErrorKind::kInvalid,
+                               fmt::format("{} would not take a pilot of pool {}, so it was not "
+                                           "added (--no-test adds it all the same): {}",
+                                           asked.system, asked.name, trial->words));
+                }
+                if (fails || asked.dry_run) return done(std::move(trial));
+                // Somebody else may have been quicker while the test ran.
+                if (names_.contains(form.policy.name)) {
+                  return done(Fail(ErrorKind::kExists, "a pool of this name was added meanwhile"));
+                }
+                PoolId pool = machine_.NextPool();
+                for (const auto& [name, taken] : names_) {
+                  pool = PoolId(std::max(pool.value, taken.value + 1));
+                }
+                names_[form.policy.name] = pool;  // so that nobody else takes it before the step
+                Post(provision::SetPool{pool, form.policy, false});
+                WhenDurable([done, trial = std::move(trial)] { done(trial); });
+              });
+}
+
+void Pools::Try(const Caller& caller, const std::string& name, Tried done) {
+  auto found = Find(caller, {name});
+  if (!found) return done(std::unexpected(found.error()));
+  caller_.Try(*caller_.Find(found->front()), true, std::move(done));
+}
+
+Status Pools::ChangeOne(PoolId pool, const wire::ChangePools& asked, const Caller& caller) {
+  PoolForm form = *caller_.Find(pool);
+  if (!MayChange(caller, form)) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("pool {} belongs to {}; only they and the hub's administrators change "
+                            "it",
+                            form.policy.name, form.settings.account));
+  }
+  switch (asked.change) {
+    case wire::ChangePools::Change::kPause:
+      Post(provision::PausePool{
+          pool, asked.reason.empty() ? fmt::format("{} paused it", caller.user) : asked.reason});
+      return {};
+    case wire::ChangePools::Change::kResume:
+      Post(provision::ResumePool{pool});
+      return {};
+    case wire::ChangePools::Change::kRemove:
+      Post(provision::RemovePool{pool});
+      return {};
+    case wire::ChangePools::Change::kSet:
+      break;
+  }
+  if (asked.wish.user && *asked.wish.user != form.policy.user && !caller.is_admin) {
+    return Fail(ErrorKind::kPermission, "only administrators let pools serve others (--user)");
+  }
+  if (auto changed = hub::Change(form, asked.wish); !changed) return changed;
+  if (auto serves = CheckServes(form); !serves) return serves;
+  if (auto reach = CheckReach(form); !reach) return reach;
+  bool other_nodes = asked.wish.options || asked.wish.slots || asked.wish.milli_cpus ||
+                     asked.wish.memory || asked.wish.named || asked.wish.labels || asked.wish.host;
+  Post(provision::SetPool{pool, form.policy, other_nodes});
+  return {};
+}
+
+Status Pools::Change(const Caller& caller, const wire::ChangePools& asked) {
+  if (asked.names.empty()) return Fail(ErrorKind::kInvalid, "no pool was named");
+  auto found = Find(caller, asked.names);
+  if (!found) return std::unexpected(found.error());
+  for (PoolId pool : *found) {
+    if (auto changed = ChangeOne(pool, asked, caller); !changed) return changed;
+  }
+  return {};
+}
+
+void Pools::WhenDurable(std::function<void()> fn) {
+  waiting_.push_back(std::move(fn));
+  ScheduleStep();
+}
+
+// ---- Questions ---------------------------------------------------------------------------------
+
+PilotFacts Pools::FactsOf(const provision::PilotInfo& pilot) const {
+  PilotFacts facts;
+  facts.pilot = pilot.pilot.value;
+  facts.id = pilot.id;
+  facts.state = StateOf(pilot);
+  facts.why = pilot.words;
+  facts.nodes = pilot.nodes;
+  facts.since = pilot.intended;
+  facts.joined = pilot.joined;
+  facts.idle = pilot.idle;
+  if (pilot.end_of_life != Instant::Never()) facts.until = pilot.end_of_life;
+  return facts;
+}
+
+PoolFacts Pools::FactsOf(const provision::PoolInfo& info, const PoolForm& form, bool pilots) const {
+  PoolFacts facts;
+  facts.name = info.policy.name;
+  facts.group = form.settings.group;
+  facts.system = form.settings.system;
+  facts.user = info.policy.user.empty() ? std::string(access::kEveryUser) : info.policy.user;
+  facts.account = form.settings.account;
+  facts.state = StateOf(info);
+  facts.why = info.words;
+  facts.trouble = info.trouble;
+  facts.max_pilots = info.policy.max_pilots;
+  facts.min_pilots = info.policy.min_pilots;
+  facts.backlog = info.policy.backlog;
+  facts.nodes_per_pilot = info.policy.nodes_per_pilot;
+  facts.queued = info.queued;
+  facts.joined = info.joined;
+  facts.leaving = info.leaving;
+  facts.wanted = info.wanted;
+  facts.slots = info.shape.slots;
+  facts.cpus = info.shape.milli_cpus / double{kMilliCpu};
+  facts.memory = info.shape.memory;
+  facts.time_limit = info.policy.time_limit;
+  facts.lifetime = info.policy.lifetime;
+  if (info.policy.idle_exit != Duration::Max()) facts.idle_exit = info.policy.idle_exit;
+  facts.chain = info.policy.chain;
+  if (info.next_submit > parts_.loop.Now()) facts.next_submit = info.next_submit;
+  facts.options = form.settings.options;
+  for (const provision::PilotInfo& pilot : machine_.Pilots(info.pool)) {
+    facts.nodes += pilot.nodes;
+    if (pilots) facts.pilots.push_back(FactsOf(pilot));
+  }
+  return facts;
+}
+
+Result<std::vector<PoolFacts>> Pools::Look(const Caller& caller,
+                                           const std::vector<std::string>& names,
+                                           bool pilots) const {
+  auto found = Find(caller, names);
+  if (!found) return std::unexpected(found.error());
+  std::vector<PoolFacts> facts;
+  for (PoolId pool : *found) {
+    auto info = machine_.Info(pool);
+    if (info) facts.push_back(FactsOf(*info, *caller_.Find(pool), pilots));
+  }
+  return facts;
+}
+
+Result<std::vector<PoolEvent>> Pools::Log(const Caller& caller, const std::string& name,
+                                          uint32_t most) const {
+  auto found = Find(caller, {name});
+  if (!found) return std::unexpected(found.error());
+  most = std::min(most, kMostLogged);
+  std::vector<PoolEvent> events;
+  for (PoolId pool : *found) {
+    auto rows = parts_.store.ReadPoolLog(pool, most);
+    if (!rows) return std::unexpected(rows.error());
+    for (const store::PoolLogRow& row : *rows) {
+      EventOf visit;
+      std::visit(visit, row.record);
+      if (visit.event.what.empty()) continue;
+      visit.event.at = row.at;
+      visit.event.pool = caller_.Find(pool)->policy.name;
+      events.push_back(std::move(visit.event));
+    }
+  }
+  std::ranges::stable_sort(events, {}, &PoolEvent::at);
+  if (events.size() > most) events.erase(events.begin(), events.end() - most);
+  return events;
+}
+
+std::string Pools::Explain(const std::string& user, const Needs& needs) const {
+  constexpr size_t kMost = 5;
+  std::vector<std::string> said;
+  for (const auto& [name, pool] : names_) {
+    auto info = machine_.Info(pool);
+    if (!info || info->closed || !provision::Serves(info->policy, user)) continue;
+    if (said.size() == kMost) break;
+    if (info->paused) {
+      said.push_back(
+          fmt::format("pool {} is paused: {} (spate pool resume {})", name, info->words, name));
+      continue;
+    }
+    if (auto why = machine_.WhyNot(pool, needs, user); !why.empty()) {
+      said.push_back(std::move(why));
+      continue;
+    }
+    std::string text = fmt::format("pool {}", name);
+    if (info->queued == 0) {
+      text +=
+          info->joined > 0 ? fmt::format(" has {}", CountOf(info->joined)) : " has no pilot yet";
+    } else {
+      Instant since = Instant::Never();
+      std::string reason;
+      for (const provision::PilotInfo& pilot : machine_.Pilots(pool)) {
+        if (pilot.joined || pilot.intended >= since) continue;
+        since = pilot.intended;
+        reason = pilot.words;
+      }
+      text += fmt::format(" has {} queued since {} UTC", CountOf(info->queued), ClockTime(since));
+      if (!reason.empty()) text += fmt::format(" (reason: {})", reason);
+    }
+    if (!info->words.empty()) text += fmt::format("; {}", info->words);
+    if (!info->trouble.empty()) text += fmt::format("; it does not answer: {}", info->trouble);
+    said.push_back(std::move(text));
+  }
+  std::string all;
+  for (const std::string& each : said) all += (all.empty() ? "" : "; ") + each;
+  return all;
+}
+
+std::string Pools::WhyStalled(JobId job, std::string stalled) const {
+  if (names_.empty() || (stalled.empty() && parts_.nodes.connected() > 0)) return stalled;
+  const engine::Engine& engine = parts_.hub.engine();
+  auto info = engine.Info(job);
+  auto request = engine.NewestRequest(job);
+  bool waits = info && request && info->held == HoldReason::kNone && info->after.empty() &&
+               info->counts.queued > 0 && info->counts.leased == 0;
+  if (!waits) return stalled;
+  std::string said = Explain(info->user, request->needs);
+  if (said.empty()) return stalled;
+  // What they do is more than that no node is there.
+  bool none = stalled.empty() || parts_.nodes.connected() == 0;
+  return none ? said : stalled + "; " + said;
+}
+
+std::map<std::string, uint64_t> Pools::CountPilots() const {
+  std::map<std::string, uint64_t> counts;
+  for (const auto& [name, pool] : names_) {
+    for (const provision::PilotInfo& pilot : machine_.Pilots(pool)) ++counts[StateOf(pilot)];
+  }
+  return counts;
+}
+
+}  // namespace spate::hub

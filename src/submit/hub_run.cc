@@ -45,6 +45,7 @@ class JobScreen {
         loop_(*setting.loop),
         here_(setting.here),
         reach_(setting.reach),
+        resume_(setting.resume),
         options_(options),
         submission_(submission),
         job_(job),
@@ -73,6 +74,7 @@ class JobScreen {
   os::RealLoop& loop_;
   const client::Surroundings& here_;
   const std::string& reach_;
+  const std::string& resume_;
   const cli::SubmitOptions& options_;
   const Submission& submission_;
   const JobId job_;
@@ -247,6 +249,12 @@ int JobScreen::GoAway() {
   view_->OnFinish({cli::RunEnd::kInterrupted, counts_, loop_.Now()});
   (void)screen_.Drain(kTickEvery);
   if (output_closed_) return cli::kExitOutputClosed;
+  if (!resume_.empty()) {
+    fmt::print(stderr, "spate: stopped, {} of {} ended; to go on: {}\n",
+               FormatCount(std::max<uint64_t>(counts_.finished(), ends_)),
+               cli::CountOf(counts_.total, "task"), resume_);
+    return cli::kExitInterrupted;
+  }
   fmt::print(
       stderr,
       "spate: job {0} goes on without this terminal, {2} of {3} ended; to watch it: spate "

@@ -14,9 +14,11 @@
 #include "cli/hub/hub_screen.h"
 #include "cli/options/list_files.h"
 #include "cli/options/submit_options.h"
+#include "cli/pool/pool_verbs.h"
 #include "cli/report.h"
 #include "cli/run/task_list.h"
 #include "cli/table/text_width.h"
+#include "cli/text/pool_words.h"
 #include "cli/text/reach.h"
 #include "cli/view/json_fields.h"
 #include "client/hub_call.h"
@@ -50,6 +52,9 @@ constexpr Duration kLongestPause = Duration::Seconds(5);
 constexpr Duration kSubmitPatience = Duration::Seconds(60);
 
 // ---- Submitting --------------------------------------------------------------------------------
+
+// Of a hub that one run has to itself: sent again, it is the same job.
+constexpr const char* kOnlyJob = "run";
 
 std::string NewSubmission(const client::Surroundings& here, Instant now) {
   return fmt::format("{}/{}-{}", here.machine.facts().host_name, os::OwnPid(), now.ns);
@@ -186,7 +191,8 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   made.pieces = std::move(*pieces);
   made.forwards = HasForwards(made.tasks, *settings);
   wire::Submit& head = made.head;
-  head.submission = NewSubmission(setting.here, setting.loop->Now());
+  head.submission =
+      setting.resume.empty() ? NewSubmission(setting.here, setting.loop->Now()) : kOnlyJob;
   head.settings = std::make_shared<const JobSettings>(std::move(*settings));
   head.policy = options.run.policy;
   head.argv = argv;
@@ -226,6 +232,16 @@ Status FillAfter(const cli::SubmitOptions& options, HubCall& call, wire::Submit&
     head.after.push_back({JobId(number), static_cast<uint32_t>(after.how)});
   }
   return {};
+}
+
+// The tasks of --pool NAME would wait for ever if there were no such pool.
+Status CheckPool(HubCall& call, const std::string& name, std::string_view reach) {
+  if (auto connected = call.Connect(); !connected) return connected;
+  std::vector<PoolFacts> pools;
+  auto asked = client::Ask(call, wire::LookAtPools(),
+                           [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  if (!asked) return asked;
+  return cli::CheckPoolOfSubmit(pools, name, reach);
 }
 
 // The job of --notify: one task of one command, when `job` has ended. It has the name of the first
@@ -314,11 +330,12 @@ Result<std::vector<std::string>> NamesIn(HubCall& call, JobId job) {
   return names;
 }
 
-Result<int> Submit(const cli::Invocation& invocation) {
+Result<int> Submit(const cli::Invocation& invocation, const std::string& resume = "") {
   auto options = cli::MakeSubmitOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
   auto setting = FindSetting(invocation.words);
   if (!setting) return std::unexpected(setting.error());
+  setting->resume = resume;
   os::RealLoop& loop = *setting->loop;
   HubCall call(loop, setting->target);
   loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
@@ -338,6 +355,11 @@ Result<int> Submit(const cli::Invocation& invocation) {
     if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
     if (auto filled = FillAfter(*options, call, submission->head); !filled) {
       return std::unexpected(filled.error());
+    }
+  }
+  if (!options->pool.empty()) {
+    if (auto there = CheckPool(call, options->pool, setting->reach); !there) {
+      return std::unexpected(there.error());
     }
   }
   auto accepted = Deliver(call, loop, *submission);
@@ -446,6 +468,7 @@ Result<int> AskTyped(HubCall& call, const client::HubSetting& setting, const cli
   screen.write_err = [](std::string_view text) {
     (void)os::WriteAll(os::kStderr, text, "standard error");
   };
+  screen.pause = [&call](Duration time) { call.Pause(time); };
   auto code = verb(screen);
   if (code) return code;
   return Fail(code.error().kind, cli::Reaching(code.error().message, setting.reach));
@@ -458,6 +481,9 @@ Result<int> Ask(const cli::Invocation& invocation) {
   if (auto connected = call.Connect(); !connected) return WithLocalHint(connected, invocation);
   cli::Command asked = invocation.words.command;
   if (cli::HubVerb verb = cli::HubVerbOf(asked)) {
+    return AskTyped(call, *setting, invocation.words, verb);
+  }
+  if (cli::HubVerb verb = cli::PoolVerbOf(asked)) {
     return AskTyped(call, *setting, invocation.words, verb);
   }
   if (asked == cli::Command::kTaskExplain) {
@@ -493,6 +519,9 @@ Result<client::HubSetting> FindSetting(const cli::Words& words) {
 }
 
 int SubmitToHub(const cli::Invocation& invocation) { return Reported(Submit(invocation)); }
+Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& resume) {
+  return Submit(invocation, resume);
+}
 int WaitForJobs(const cli::Invocation& invocation) { return Reported(Wait(invocation)); }
 int AskHub(const cli::Invocation& invocation) { return Reported(Ask(invocation)); }
 

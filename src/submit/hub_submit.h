@@ -27,6 +27,8 @@ struct Submission {
 
 // `spate submit`, `spate run --hub` and `spate job add`
 int SubmitToHub(const cli::Invocation& invocation);
+// The same of a hub that this run has to itself; `resume`: the command with which it goes on.
+Result<int> RunOnOwnHub(const cli::Invocation& invocation, const std::string& resume);
 // `spate job wait` and `spate job progress`
 int WaitForJobs(const cli::Invocation& invocation);
 // Whatever else the hub answers: `argv` goes there as it was typed.

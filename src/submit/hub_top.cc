@@ -114,6 +114,7 @@ Result<int> TopScreen::Run() {
 
 std::string JsonLinesOf(const TopFacts& all) {
   std::string text = cli::JsonOf("hub", all.hub);
+  for (const PoolFacts& pool : all.pools) text += cli::JsonOf("pool", pool);
   for (const NodeFacts& node : all.nodes) text += cli::JsonOf("node", node);
   for (const JobGlance& job : all.jobs) text += cli::JsonOf("job", job);
   return text;

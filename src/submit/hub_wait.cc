@@ -36,7 +36,7 @@ std::string WhyNot(const wire::JobNews& news, const std::string& reach) {
 
 std::string BriefWhyNot(const wire::JobNews& news) {
   if (news.held != 0) return fmt::format("held, {}", cli::HeldWhy(HeldBy(news)));
-  return news.nodes == 0 ? "no node is connected" : news.why;
+  return cli::IsForWantOfNodes(news.nodes, news.why) ? "no node is connected" : news.why;
 }
 
 bool HasStopped(const wire::JobNews& news) {

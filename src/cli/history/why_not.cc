@@ -31,13 +31,17 @@ HintContext HintsOf(const wire::JobNow& now, std::string_view reach) {
   return hints;
 }
 
+bool IsForWantOfNodes(uint32_t nodes, std::string_view why) {
+  return nodes == 0 && (why.empty() || why.starts_with("no node has joined"));
+}
+
 std::string WhyNot(const wire::JobNow& now, std::string_view reach) {
   if (now.held != HoldReason::kNone) {
     return fmt::format("job {0} is held: {1}\nto go on: {2}; to end it: spate job cancel{3} {0}",
                        now.job.value, HeldWhy(now.held), ReleaseCommand(HintsOf(now, reach)),
                        reach);
   }
-  if (now.nodes == 0) {
+  if (IsForWantOfNodes(now.nodes, now.stuck)) {
     return "no node is connected, so nothing runs yet; start one: spate node start --daemon";
   }
   if (now.stuck.empty()) return "";

@@ -12,6 +12,7 @@
 #include "cli/table/table.h"
 #include "cli/table/time_text.h"
 #include "cli/text/end_text.h"
+#include "cli/text/pool_words.h"
 #include "cli/view/json_fields.h"
 
 namespace spate::cli {
@@ -22,7 +23,33 @@ Result<int> Write(const HubScreen& screen, std::string_view text) {
   return kExitSuccess;
 }
 
-std::string PageOf(const HubFacts& hub) {
+// "3 joined, 1 queued"
+std::string PilotsText(const std::vector<NamedCount>& pilots) {
+  std::string text;
+  for (const NamedCount& some : pilots) {
+    if (some.count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", FormatCount(some.count), some.name);
+  }
+  return text.empty() ? "no pilot" : "pilots " + text;
+}
+
+// Of each pool that does not do what it could, a line.
+std::string TroubleOf(const HubScreen& screen) {
+  std::vector<PoolFacts> pools;
+  // A hub of the last release has none to tell of.
+  (void)client::Ask(screen.hub, wire::LookAtPools(),
+                    [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  std::string text;
+  for (const PoolFacts& pool : ByGroup(pools)) {
+    std::string why = WhyOf(pool);
+    if (pool.state == "on" && why.empty()) continue;
+    text += fmt::format("  {:<10} {}: {}{}\n", "", EscapeForScreen(pool.name), pool.state,
+                        why.empty() ? "" : ": " + EscapeForScreen(why));
+  }
+  return text;
+}
+
+std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   std::string text = fmt::format("Hub of spate {}\n", hub.program);
   auto add = [&](std::string_view name, const std::string& value) {
     text += fmt::format("  {:<10} {}\n", name, value);
@@ -33,6 +60,8 @@ std::string PageOf(const HubFacts& hub) {
   add("nodes", fmt::format("{} connected", hub.nodes));
   add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),
                           CountOf(hub.running, "task"), FormatCount(hub.queued)));
+  if (hub.pools > 0) add("pools", fmt::format("{}: {}", hub.pools, PilotsText(hub.pilots)));
+  text += trouble;
   add("peers", fmt::format("{} accepted, {} refused, {} cut off for a breach of the protocol",
                            hub.accepted, hub.refused, hub.breaches));
   if (!hub.metrics.empty()) add("metrics", hub.metrics);
@@ -43,8 +72,8 @@ Result<int> HubStatus(const HubScreen& screen) {
   auto hub = client::AskOne(screen.hub, wire::LookAtHub());
   if (!hub) return std::unexpected(hub.error());
   if (!screen.human()) return Write(screen, JsonOf("hub", *hub));
-  auto written = Write(screen, PageOf(*hub));
-  if (hub->nodes == 0) {
+  auto written = Write(screen, PageOf(*hub, hub->pools > 0 ? TroubleOf(screen) : ""));
+  if (hub->nodes == 0 && hub->pools == 0) {
     screen.Say("no node is connected; start one, here or elsewhere: spate node start --daemon");
   }
   return written;

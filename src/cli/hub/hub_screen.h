@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "cli/options/run_options.h"
 #include "cli/options/words.h"
 #include "client/asker.h"
@@ -23,6 +24,7 @@ struct HubScreen {
   std::string reach;
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
+  std::function<void(Duration)> pause;  // between two looks
 
   bool human() const { return form == OutputForm::kHuman; }
   // "spate: TEXT", unless nothing but data is wanted.

@@ -1,7 +1,7 @@
 // Completion scripts. The word after `--` and everything behind it is completed as a command and
 // files; before it the table says what an option's value may be, and which words a command takes.
-// Numbers of jobs and names of nodes are asked of spate itself, with the options on the line that
-// say whose jobs are meant. The programs of Parasol are known by their own names, too.
+// Numbers of jobs and names of nodes and pools are asked of spate itself, with the options on the
+// line that say whose jobs are meant. The programs of Parasol are known by their own names, too.
 #include "cli/manual/completion.h"
 
 #include <fmt/format.h>
@@ -82,9 +82,23 @@ std::string QuestionFor(const CommandDef& def) {
       return "job list --limit 1000" + whose;
     case Completes::kNodes:
       return "node list";
+    case Completes::kPools:
+      return "pool list";
     default:
       return "";
   }
+}
+
+constexpr std::string_view kBatchSystems = "slurm gridengine pbs htcondor ssh local";
+
+// Words that are there from the beginning.
+std::string FixedWords(const CommandDef& def) {
+  if (def.completes == Completes::kCommands) return fmt::format("{}", fmt::join(Nouns(), " "));
+  return def.completes == Completes::kSystems ? std::string(kBatchSystems) : std::string();
+}
+// Jobs are also known as "last".
+bool TakesNames(const CommandDef& def) {
+  return def.completes == Completes::kNodes || def.completes == Completes::kPools;
 }
 
 // "-j --jobs"
@@ -120,14 +134,15 @@ std::string BashWords() {
   for (const CommandDef& def : Commands()) {
     std::string action;
     if (def.completes == Completes::kFiles) action = "COMPREPLY=($(compgen -f -- \"$cur\"))";
-    if (def.completes == Completes::kCommands)
-      action = fmt::format("_spate_offer \"{}\"", fmt::join(Nouns(), " "));
+    if (std::string fixed = FixedWords(def); !fixed.empty()) {
+      action = fmt::format("_spate_offer \"{}\"", fixed);
+    }
     std::string question = QuestionFor(def);
-    bool nodes = def.completes == Completes::kNodes;
+    bool names = TakesNames(def);
     bool tasks = def.completes == Completes::kTasks;
     if (!question.empty()) {
       action = fmt::format("_spate_offer \"{}$(_spate_ask {}{})\"",
-                           nodes   ? ""
+                           names   ? ""
                            : tasks ? "last. "
                                    : "last ",
                            question, tasks ? " | sed 's/$/./'" : "");
@@ -323,12 +338,12 @@ std::string ZshOption(const OptionDef& def) {
 // What completes the words of a command.
 std::string ZshWords(const CommandDef& def) {
   if (def.completes == Completes::kFiles) return "*: :_files";
-  if (def.completes == Completes::kCommands) {
-    return fmt::format("*: :({})", fmt::join(Nouns(), " "));
+  if (std::string fixed = FixedWords(def); !fixed.empty()) {
+    return fmt::format("*: :({})", fixed);
   }
   std::string question = QuestionFor(def);
   if (question.empty()) return "*: : ";
-  const char* function = def.completes == Completes::kNodes   ? "_spate_nodes"
+  const char* function = TakesNames(def)                      ? "_spate_names"
                          : def.completes == Completes::kTasks ? "_spate_tasks"
                                                               : "_spate_jobs";
   return fmt::format("*: :{} {}", function, question);
@@ -364,7 +379,7 @@ _spate_ask() {
 }
 _spate_jobs() { compadd -V jobs -- last $(_spate_ask "$@") }
 _spate_tasks() { compadd -V tasks -S '' -- last. ${^$(_spate_ask "$@")}. }
-_spate_nodes() { compadd -- $(_spate_ask "$@") }
+_spate_names() { compadd -- $(_spate_ask "$@") }
 
 # A program of Parasol, whose name is the word $1.
 _spate_program() {
@@ -487,8 +502,7 @@ std::string FishOption(const OptionDef& def, std::string_view condition) {
 
 // What completes the words of a command; nothing for files.
 std::string FishWords(const CommandDef& def) {
-  std::string words;
-  if (def.completes == Completes::kCommands) words = fmt::format("{}", fmt::join(Nouns(), " "));
+  std::string words = FixedWords(def);
   if (std::string question = QuestionFor(def); !question.empty()) {
     words = fmt::format("(__spate_ask {})", question);
     if (def.completes == Completes::kTasks) words += ". last.";

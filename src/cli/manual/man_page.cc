@@ -206,15 +206,18 @@ Result<std::string> ManPage(std::string_view name, DoorPrograms doors) {
     return NounPage("submit", Definition(Command::kSubmit).summary);
   }
   if (name == "spate-hub") return NounPage("hub", "run a hub, and say who may use it");
+  if (name == "spate-pool") return NounPage("pool", "let a hub ask batch systems for nodes");
   if (name == "spate-node") return NounPage("node", "serve a hub, and look after its nodes");
   if (name == "spate-top") return NounPage("top", Definition(Command::kTop).summary);
   if (name == "spate-sem") return NounPage("sem", Definition(Command::kSem).summary);
   if (name == "spate-report") return NounPage("report", Definition(Command::kReport).summary);
-  return Fail(ErrorKind::kInvalid,
-              fmt::format("there is no man page '{}'; there are spate, spate-run, spate-submit, "
-                          "spate-job, spate-task, spate-hub, spate-node, spate-top, spate-report, "
-                          "spate-sem, spate-state and those of the programs of Parasol",
-                          EscapeForScreen(name)));
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format(
+          "there is no man page '{}'; there are spate, spate-run, spate-submit, "
+          "spate-job, spate-task, spate-hub, spate-node, spate-pool, spate-top, spate-report, "
+          "spate-sem, spate-state and those of the programs of Parasol",
+          EscapeForScreen(name)));
 }
 
 }  // namespace spate::cli

@@ -173,6 +173,8 @@ Result<NodeOptions> MakeNodeOptions(const Words& words) {
   Duration time;
   if (in.Read(Opt::kLifetime, time, ParseDuration)) options.lifetime = time;
   if (in.Read(Opt::kIdleExit, time, ParseDuration)) options.idle_exit = time;
+  if (in.Read(Opt::kHubPatience, time, ParseDuration)) options.hub_patience = time;
+  options.pilot = in.Has(Opt::kPilot);
   in.Text(Opt::kTmp, options.tmp);
   if (auto users = words.Last(Opt::kUsers)) options.users = SplitAtCommas(*users);
   options.allow_root = in.Has(Opt::kAllowRoot);

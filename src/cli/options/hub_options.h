@@ -65,7 +65,9 @@ struct NodeOptions {
   std::vector<std::string> labels;               // sorted, each once
   std::optional<Duration> lifetime;
   std::optional<Duration> idle_exit;
-  std::string tmp;  // as typed
+  std::optional<Duration> hub_patience;  // without a hub it ends after this
+  bool pilot = false;                    // it is a part of an allocation
+  std::string tmp;                       // as typed
   std::vector<std::string> users;
   bool allow_root = false;
 };

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/options/option_reader.h"
 #include "core/model/limits.h"
+#include "core/model/pool_facts.h"
 
 namespace spate::cli {
 namespace {
@@ -134,6 +135,8 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   Needs& needs = options.run.needs;
   in.Read(Opt::kPlanTime, needs.time, ParseDuration);
   needs.labels = words.All(Opt::kWithLabel);
+  in.Text(Opt::kInPool, options.pool);
+  if (!options.pool.empty()) needs.labels.push_back(std::string(kPoolLabel) + options.pool);
   needs.not_on = words.All(Opt::kNotOnNode);
   for (std::vector<std::string>* names : {&needs.labels, &needs.not_on}) {
     std::sort(names->begin(), names->end());

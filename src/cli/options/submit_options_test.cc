@@ -59,6 +59,15 @@ TEST(SubmitOptions, TakesTheOptionsOfRun) {
   EXPECT_FALSE(Made(Command::kSubmit, {"--array", "1-3", "jobs.lst"}, MakeSubmitOptions));
 }
 
+TEST(SubmitOptions, APoolIsALabel) {
+  auto made =
+      Made(Command::kSubmit, {"--pool", "lab", "--label", "zoo", "jobs.lst"}, MakeSubmitOptions);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->pool, "lab");
+  EXPECT_EQ(made->run.needs.labels, (Argv{"pool:lab", "zoo"}));
+  EXPECT_FALSE(Made(Command::kSubmit, {"--pool", "", "jobs.lst"}, MakeSubmitOptions));
+}
+
 TEST(SubmitOptions, JobAddHasTheJobFirst) {
   auto made = Made(Command::kJobAdd, {"12", "more.lst"}, MakeSubmitOptions);
   ASSERT_TRUE(made);

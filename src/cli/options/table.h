@@ -48,6 +48,15 @@ enum class Command : uint8_t {
   kNodeDrain,
   kNodeResume,
   kNodeRemove,
+  kPoolAdd,
+  kPoolList,
+  kPoolInfo,
+  kPoolDryRun,
+  kPoolLog,
+  kPoolPause,
+  kPoolResume,
+  kPoolSet,
+  kPoolRemove,
   kTop,
   kReport,
   kSem,
@@ -59,9 +68,9 @@ using CommandSet = uint64_t;
 constexpr CommandSet Bit(Command c) { return uint64_t{1} << static_cast<unsigned>(c); }
 
 // How `spate --help` puts the commands together.
-enum class CommandGroup : uint8_t { kMachine, kHub, kNodes, kRunning, kHistory, kGeneral };
+enum class CommandGroup : uint8_t { kMachine, kHub, kNodes, kPools, kRunning, kHistory, kGeneral };
 std::string_view GroupTitle(CommandGroup group);
-inline constexpr int kCommandGroupCount = 6;
+inline constexpr int kCommandGroupCount = 7;
 
 // What shells offer for the words of a command: numbers of jobs, of those that have not ended,
 // "12." for a task of job 12, ...
@@ -72,6 +81,8 @@ enum class Completes : uint8_t {
   kUnfinishedJobs,
   kTasks,
   kNodes,
+  kPools,
+  kSystems,
   kCommands
 };
 
@@ -209,6 +220,7 @@ enum class Opt : uint8_t {
   kWithLabel,
   kOnNode,
   kNotOnNode,
+  kInPool,
   // What a node offers.
   kNodeName,
   kNodeSlots,
@@ -220,6 +232,9 @@ enum class Opt : uint8_t {
   kNodeLabel,
   kLifetime,
   kIdleExit,
+  kHubPatience,
+  kPilot,
+  kRunPool,
   kTmp,
   kUsers,
   kSuspectAfter,
@@ -227,6 +242,49 @@ enum class Opt : uint8_t {
   kForgetNodes,
   kAllowRoot,
   kMetrics,
+  // A pool: how many pilots.
+  kMaxPilots,
+  kMinPilots,
+  kPilotBacklog,
+  kPilotNodes,
+  kPilotTimeLimit,
+  kPilotLifetime,
+  kPilotIdleExit,
+  kChain,
+  kSubmitRate,
+  kPoolUser,
+  // What its nodes offer.
+  kPoolSlots,
+  kPoolCpus,
+  kPoolMemory,
+  kPoolGpus,
+  kPoolResource,
+  kPoolLabel,
+  kPoolNodeOption,
+  // Where and how they are started.
+  kHosts,
+  kPrologue,
+  kEpilogue,
+  kSubmitCommand,
+  kQueryCommand,
+  kCancelCommand,
+  kSelectCommand,
+  kCommandWord,
+  kPoolAddress,
+  kPoolFolder,
+  kPoolProgram,
+  kNoSharedFiles,
+  kNoTest,
+  kPoolDryRun,
+  // When a pilot has failed.
+  kWatchUnknown,
+  kWatchError,
+  kWatchSuspended,
+  kWatchSilent,
+  kWatchJoining,
+  // Changing pools.
+  kPauseReason,
+  kPoolWait,
   // Looking.
   kOneLook,
   kSince,
@@ -249,10 +307,13 @@ enum class Group : uint8_t {
   kState,
   kSelect,
   kHub,
+  kPilots,
+  kPoolNodes,
+  kSystem,
   kGeneral,
 };
 std::string_view GroupTitle(Group group);
-inline constexpr int kGroupCount = 10;
+inline constexpr int kGroupCount = 13;
 
 enum class Complete : uint8_t { kNothing, kFile, kFolder, kWords };
 

@@ -264,6 +264,7 @@ constexpr CommandWord kCommandWords[] = {
     {"release", "spate job release"},
     {"explain why", "spate task explain"},
     {"nodes sinfo", "spate node list"},
+    {"pools alloc autoalloc", "spate pool list, or spate pool add"},
     {"exec parallel xargs start", "spate run"},
     {"sbatch qsub queue", "spate submit"},
     {"check", "spate state check"},

@@ -142,6 +142,7 @@ void Examiner::PrintHubLines(const store::HubCheck& check, const std::string& di
   for (const auto& [job, problems] : check.jobs) {
     for (const std::string& problem : problems) page.Field(fmt::format("job {}", job), problem);
   }
+  for (const std::string& problem : check.pools) page.Field("pools", problem);
   page.Field("folder", dir);
   page.Field("what to do",
              "jobs that are not named here are whole, and run. To go on with what is sound of the "
@@ -162,6 +163,7 @@ void Examiner::PrintHubJson(const store::HubCheck& check, const std::string& dir
   }
   line.Raw("damaged_jobs", "[" + jobs + "]");
   TextsOrBase64(line, "job_problems", of_jobs);
+  TextsOrBase64(line, "pool_problems", check.pools);
   line.Number("jobs", static_cast<int64_t>(check.job_count));
   line.Number("tasks", static_cast<int64_t>(check.all.rows));
   line.Number("attempts", static_cast<int64_t>(check.all.attempts));
@@ -251,6 +253,7 @@ Result<int> StateSalvage(HistoryCall& call) {
     }
   }
   if (!call.human()) return kExitSuccess;
+  if (report->pools_lost) call.Say("pools: LOST: add them again");
   call.Say(fmt::format("{} without damage {}; the damaged journal is kept as {}",
                        CountOf(report->sound_jobs, "job"),
                        report->sound_jobs == 1 ? "stays as it was" : "stay as they were",

@@ -59,7 +59,7 @@ std::string CauseText(const AttemptEnd& end) {
                                           : "could not be started",
                       end.note);
     case Cause::kStopped:
-      return "stopped";
+      return IsCutOff(end) ? "cut off as its node ended" : "stopped";
   }
   return "?";
 }

@@ -78,6 +78,42 @@ TEST(TopView, ShowsAll) {
             "  2  bob   -     [..........]   0%        0       0       0        held\n");
 }
 
+TEST(TopView, ShowsPools) {
+  TopView view;
+  TopFacts snapshot = Example();
+  PoolFacts pool;
+  pool.name = "lab";
+  pool.state = "on";
+  pool.queued = 2;
+  pool.joined = 1;
+  pool.max_pilots = 10;
+  pool.nodes = 1;
+  snapshot.pools = {pool};
+  for (std::string host : {"pc1", "pc2"}) {
+    pool.name = "desks-" + host;
+    pool.group = "desks";
+    pool.max_pilots = 1;
+    pool.queued = 0;
+    snapshot.pools.push_back(pool);
+  }
+  snapshot.pools[2].state = "paused";
+  snapshot.pools[2].why = "by ann";
+  view.Set(snapshot, kNow);
+  EXPECT_NE(Text(view.Draw({}, kNow))
+                .find("jobs 3\n\n"
+                      "POOL   STATE  QUEUED  JOINED  MAX  NODES  NOTE\n"
+                      "lab    on          2       1   10      1\n"
+                      "desks  on          0       2    2      2  desks-pc2: by ann\n\n"
+                      "NODE"),
+            std::string::npos)
+      << Text(view.Draw({}, kNow));
+  for (uint32_t rows = 1; rows < 40; ++rows) {
+    EXPECT_EQ(view.Draw({.columns = 80, .rows = rows}, kNow).size(), rows);
+  }
+  view.Press(TopKey::kNodes);
+  EXPECT_EQ(Text(view.Draw({}, kNow)).find("POOL"), std::string::npos);
+}
+
 TEST(TopView, MeasuresRates) {
   TopView view;
   TopFacts snapshot = Example();

@@ -9,12 +9,15 @@
 #include "cli/table/table.h"
 #include "cli/table/text_width.h"
 #include "cli/text/end_text.h"
+#include "cli/text/pool_words.h"
 
 namespace spate::cli {
 namespace {
 
 constexpr const char* kKeysLine = "q quit   n nodes   j jobs   arrows, PgUp, PgDn scroll";
 constexpr uint32_t kBarColumns = 10;
+// Of pools on a screen; `spate pool list` has all.
+constexpr size_t kPoolsShown = 6;
 
 // "[####......]  45%"
 std::string Bar(const JobCounts& counts) {
@@ -129,6 +132,27 @@ TopView::Lines TopView::Head(const Size& size, Instant now) const {
   return lines;
 }
 
+TopView::Lines TopView::Pools(const Size& size) const {
+  TableLines table({{"POOL", Align::kLeft, 8},
+                    {"STATE"},
+                    {"QUEUED", Align::kRight},
+                    {"JOINED", Align::kRight},
+                    {"MAX", Align::kRight},
+                    {"NODES", Align::kRight},
+                    {"NOTE", Align::kLeft, 4}},
+                   size);
+  for (const PoolFacts& pool : ByGroup(snapshot_.pools)) {
+    table.Add({{pool.name},
+               {pool.state, pool.state == "on" ? Tone::kGood : Tone::kDoubtful},
+               {FormatCount(pool.queued)},
+               {FormatCount(pool.joined)},
+               {FormatCount(pool.max_pilots)},
+               {FormatCount(pool.nodes)},
+               {WhyOf(pool)}});
+  }
+  return table.Take();
+}
+
 TopView::Lines TopView::Nodes(const Size& size) const {
   TableLines table({{"NODE", Align::kLeft, 8},
                     {"STATE"},
@@ -195,13 +219,21 @@ void TopView::AddList(Lines& screen, Lines list, size_t room, bool scrolled) {
 
 std::vector<std::string> TopView::Draw(const Size& size, Instant now) {
   Lines screen = Head(size, now);
+  Lines pools = show_ == Show::kBoth ? Pools(size) : Lines();
   Lines nodes = show_ == Show::kJobs ? Lines() : Nodes(size);
   Lines jobs = show_ == Show::kNodes ? Lines() : Jobs(size, now);
   bool bounded = size.rows > 0;
-  size_t room = nodes.size() + jobs.size();
+  size_t room = nodes.size() + jobs.size(), for_pools = pools.size();
   if (bounded) {
     size_t taken = screen.size() + 3;  // two blank lines, and the keys
     room = size.rows - std::min<size_t>(size.rows, taken);
+    // Pools take a quarter at most, with their titles and a blank line.
+    for_pools = std::min({for_pools, kPoolsShown + 1, room / 4});
+    if (for_pools > 1) room -= for_pools + 1;
+  }
+  if (for_pools > 1) {
+    screen.emplace_back();
+    AddList(screen, std::move(pools), for_pools, false);
   }
   // Jobs leave the nodes a third, or what they do not need.
   size_t for_nodes = std::max(room / 3, room - std::min(room, jobs.size()));

@@ -33,6 +33,7 @@ class TopView {
   enum class Show : uint8_t { kBoth, kNodes, kJobs };
   using Lines = std::vector<std::string>;
   Lines Head(const Size& size, Instant now) const;
+  Lines Pools(const Size& size) const;
   Lines Nodes(const Size& size) const;
   Lines Jobs(const Size& size, Instant now) const;
   void AddList(Lines& screen, Lines list, size_t room, bool scrolled);

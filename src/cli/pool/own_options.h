@@ -1,0 +1,23 @@
+// The batch system's own options of a pool, as typed behind `--`.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace spate::cli {
+
+struct OwnOptions {
+  // As typed, but for a time limit that is written in our way ("1h"): it is written in theirs.
+  std::vector<std::string> words;
+  std::optional<Duration> limit;  // that they set, where it can be told; the last one counts
+  std::string limit_word;         // what says so: "-t 1:00:00"
+};
+// Of Slurm -t and --time, of Grid Engine -l h_rt, of PBS -l walltime; of others nothing.
+OwnOptions ReadOwnOptions(std::string_view system, std::span<const std::string> words);
+
+}  // namespace spate::cli

@@ -1,0 +1,300 @@
+#include "cli/pool/pool_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "base/number.h"
+#include "base/units.h"
+#include "cli/options/option_reader.h"
+#include "cli/pool/own_options.h"
+#include "core/model/limits.h"
+
+namespace spate::cli {
+namespace {
+
+constexpr std::array<std::string_view, 6> kSystems = {"slurm",    "gridengine", "pbs",
+                                                      "htcondor", "ssh",        "local"};
+
+// Nodes are started once, and stay.
+bool Stays(std::string_view system) { return system == "ssh" || system == "local"; }
+
+Result<std::string> TakeText(std::string_view value) {
+  if (value.empty()) return Fail(ErrorKind::kInvalid, "the value is empty");
+  return std::string(value);
+}
+
+Result<std::string> TakePath(std::string_view value) {
+  if (value.starts_with('/')) return std::string(value);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' does not begin with a /; the hub and the nodes have no folder in "
+                          "common that it could count from",
+                          EscapeForScreen(value)));
+}
+
+Result<std::string> TakeLabel(std::string_view value) {
+  bool fits = !value.empty() && value.size() <= 256 &&
+              value.find_first_of(" \t\n,") == std::string_view::npos;
+  if (fits && !value.starts_with(kPoolLabel)) return std::string(value);
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not a label; write a word without blanks and commas that does "
+                          "not begin with {}",
+                          EscapeForScreen(value), kPoolLabel));
+}
+
+Result<Duration> TimeOrNever(std::string_view value) {
+  if (value == "never") return kPoolNever;
+  auto time = ParseDuration(value);
+  if (!time) return Fail(time.error().kind, time.error().message + ", or never");
+  return *time;
+}
+
+Result<Duration> SomeTime(std::string_view value) {
+  auto time = ParseDuration(value);
+  if (time && time->ns == 0) return Fail(ErrorKind::kInvalid, "write a time above 0");
+  return time;
+}
+
+auto CountFrom1(uint32_t most) {
+  return [most](std::string_view value) -> Result<uint32_t> {
+    auto count = ParseCountUpTo(value, most);
+    if (count && *count == 0) return Fail(ErrorKind::kInvalid, "write 1 or more");
+    return count;
+  };
+}
+
+// Reads options into a wish: what is not typed stays absent.
+class WishReader {
+ public:
+  explicit WishReader(const Words& words) : words_(words), in_(words) {}
+
+  Result<PoolWish> Read() {
+    ReadPilots();
+    ReadNodes();
+    ReadStart();
+    ReadWatch();
+    if (auto ok = in_.status(); !ok) return std::unexpected(ok.error());
+    return std::move(wish_);
+  }
+
+ private:
+  template <typename T, typename Parse>
+  void Take(Opt opt, std::optional<T>& target, Parse parse) {
+    T value{};
+    if (in_.Read(opt, value, parse)) target = std::move(value);
+  }
+  template <typename Parse>
+  void TakeAll(Opt opt, std::optional<std::vector<std::string>>& target, Parse parse) {
+    in_.ReadAll(opt, parse, [&](std::string value) {
+      if (!target) target.emplace();
+      target->push_back(std::move(value));
+    });
+  }
+  std::optional<bool> Switch(Opt opt) const {
+    auto value = words_.Last(opt);
+    return value ? std::optional(*value == "true") : std::nullopt;
+  }
+
+  void ReadPilots() {
+    Take(Opt::kMaxPilots, wish_.max_pilots, CountFrom1(kLimits.pilots));
+    Take(Opt::kMinPilots, wish_.min_pilots, CountUpTo(kLimits.pilots));
+    Take(Opt::kPilotBacklog, wish_.backlog, CountFrom1(kLimits.pilots));
+    Take(Opt::kPilotNodes, wish_.nodes_per_pilot, CountFrom1(100'000));
+    Take(Opt::kPilotTimeLimit, wish_.time_limit, SomeTime);
+    Take(Opt::kPilotLifetime, wish_.lifetime, SomeTime);
+    Take(Opt::kPilotIdleExit, wish_.idle_exit, TimeOrNever);
+    Take(Opt::kSubmitRate, wish_.submit_interval, ParseSubmitRate);
+    Take(Opt::kPoolUser, wish_.user, TakeText);
+    wish_.chain = Switch(Opt::kChain);
+  }
+
+  void ReadNodes() {
+    Take(Opt::kPoolSlots, wish_.slots, CountFrom1(kLimits.slots));
+    Take(Opt::kPoolCpus, wish_.milli_cpus, ParseMilliCpus);
+    Take(Opt::kPoolMemory, wish_.memory, ParseSize);
+    in_.ReadAll(Opt::kPoolResource, ParseNamedNeed,
+                [&](NamedNeed named) { Put(std::move(named)); });
+    uint32_t gpus = 0;
+    if (in_.Read(Opt::kPoolGpus, gpus, CountUpTo(1024))) Put({"gpus", gpus});
+    TakeAll(Opt::kPoolLabel, wish_.labels, TakeLabel);
+    if (wish_.labels) {
+      std::ranges::sort(*wish_.labels);
+      auto doubles = std::ranges::unique(*wish_.labels);
+      wish_.labels->erase(doubles.begin(), doubles.end());
+    }
+    TakeAll(Opt::kPoolNodeOption, wish_.node_options, TakeText);
+  }
+
+  void Put(NamedNeed named) {
+    if (!wish_.named) wish_.named.emplace();
+    std::erase_if(*wish_.named, [&](const NamedNeed& known) { return known.name == named.name; });
+    if (named.count > 0) wish_.named->push_back(std::move(named));
+    std::ranges::sort(*wish_.named, {}, &NamedNeed::name);
+  }
+
+  void ReadStart() {
+    Take(Opt::kPrologue, wish_.prologue,
+         [](std::string_view v) -> Result<std::string> { return std::string(v); });
+    Take(Opt::kEpilogue, wish_.epilogue,
+         [](std::string_view v) -> Result<std::string> { return std::string(v); });
+    Take(Opt::kSubmitCommand, wish_.submit_command, TakeText);
+    Take(Opt::kQueryCommand, wish_.query_command, TakeText);
+    Take(Opt::kCancelCommand, wish_.cancel_command, TakeText);
+    Take(Opt::kSelectCommand, wish_.select_command, TakeText);
+    TakeAll(Opt::kCommandWord, wish_.everywhere, TakeText);
+    TakeAll(Opt::kPoolAddress, wish_.addresses, TakeText);
+    Take(Opt::kPoolFolder, wish_.folder, TakePath);
+    Take(Opt::kPoolProgram, wish_.program, TakePath);
+    if (auto apart = Switch(Opt::kNoSharedFiles)) wish_.shared_files = !*apart;
+  }
+
+  void ReadWatch() {
+    Take(Opt::kWatchUnknown, wish_.watch_init, TimeOrNever);
+    Take(Opt::kWatchError, wish_.watch_error, TimeOrNever);
+    Take(Opt::kWatchSilent, wish_.watch_silent, TimeOrNever);
+    Take(Opt::kWatchJoining, wish_.watch_joining, TimeOrNever);
+    TimeSpan suspended;
+    if (!in_.Read(Opt::kWatchSuspended, suspended, ParseTimeSpan)) return;
+    wish_.watch_suspended_from = suspended.from;
+    wish_.watch_suspended_until = suspended.to;
+  }
+
+  const Words& words_;
+  OptionReader in_;
+  PoolWish wish_;
+};
+
+Status CheckWish(const PoolWish& wish) {
+  if (wish.min_pilots && wish.max_pilots && *wish.min_pilots > *wish.max_pilots) {
+    return Fail(ErrorKind::kInvalid, fmt::format("--min-pilots {} is above --max-pilots {}",
+                                                 *wish.min_pilots, *wish.max_pilots));
+  }
+  return {};
+}
+
+// The words behind `--`, and the time limit that they set.
+Status TakeOwnOptions(const Words& words, std::string_view system, PoolWish& wish) {
+  if (!words.has_rest) return {};
+  OwnOptions own = ReadOwnOptions(system, words.rest);
+  if (own.limit && wish.time_limit && *own.limit != *wish.time_limit) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--time-limit says {}, and '{}' behind -- says {}; write one of them",
+                            FormatDuration(*wish.time_limit), EscapeForScreen(own.limit_word),
+                            FormatDuration(*own.limit)));
+  }
+  if (own.limit) wish.time_limit = own.limit;
+  wish.options = std::move(own.words);
+  return {};
+}
+
+Status TakeHosts(const Words& words, NewPool& pool) {
+  auto typed = words.Last(Opt::kHosts);
+  if (pool.system != "ssh") {
+    if (!typed) return {};
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--hosts is for pools of ssh; {} has its own", pool.system));
+  }
+  if (!typed) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("which hosts? Write for example: spate pool add ssh {} --hosts "
+                            "pc1,pc2:4, or a file",
+                            pool.name));
+  }
+  if (pool.name.size() > kGroupNameBytes) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' is too long: of pools of ssh it is the first part of their "
+                            "names; write up to {} bytes",
+                            pool.name, kGroupNameBytes));
+  }
+  auto hosts = ReadHosts(std::string(*typed));
+  if (!hosts) return Within("--hosts", hosts.error());
+  pool.hosts = std::move(*hosts);
+  return {};
+}
+
+// Where nodes stay, one pilot is there from the beginning.
+void SetDefaults(NewPool& pool) {
+  if (!Stays(pool.system)) return;
+  PoolWish& wish = pool.wish;
+  if (!wish.max_pilots) wish.max_pilots = std::max(1u, wish.min_pilots.value_or(1));
+  if (!wish.min_pilots) wish.min_pilots = 1;
+  if (!wish.idle_exit) wish.idle_exit = kPoolNever;
+}
+
+}  // namespace
+
+Result<Duration> ParseSubmitRate(std::string_view text) {
+  constexpr double kDay = 86'400, kMost = 1000;
+  std::string_view number = text.substr(0, text.find('/'));
+  std::string_view per = text.substr(std::min(number.size() + 1, text.size()));
+  double seconds = per == "h" ? 3600 : per == "m" || per == "min" ? 60 : 1;
+  bool known = per == "h" || per == "m" || per == "min" || per == "s" ||
+               (per.empty() && number.size() == text.size());
+  bool plain = number.find_first_not_of("0123456789.") == std::string_view::npos;
+  auto count = plain ? ReadNumber<double>(number) : std::nullopt;
+  if (!known || !count || *count <= 0 || *count / seconds > kMost || seconds / *count > kDay) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' is not a rate; write for example 0.5, 2/s, 10/m or 100/h",
+                            EscapeForScreen(text)));
+  }
+  return Duration::SecondsF(seconds / *count);
+}
+
+Result<TimeSpan> ParseTimeSpan(std::string_view text) {
+  size_t dash = text.find('-');
+  if (dash != std::string_view::npos) {
+    auto from = ParseDuration(text.substr(0, dash));
+    auto to = TimeOrNever(text.substr(dash + 1));
+    if (from && to && *from <= *to) return TimeSpan{*from, *to};
+  }
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not FROM-TO; write for example 10m-2h or 0s-never",
+                          EscapeForScreen(text)));
+}
+
+bool HasOwnOptions(const Words& words) { return words.has_rest && !words.rest.empty(); }
+
+Result<NewPool> MakeNewPool(const Words& words) {
+  NewPool pool{.system = words.words.at(0), .name = words.words.at(1)};
+  if (std::ranges::find(kSystems, pool.system) == kSystems.end()) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}' is not a batch system that spate knows; write one of {}, and "
+                            "then the name",
+                            EscapeForScreen(pool.system), fmt::join(kSystems, ", ")));
+  }
+  if (auto fits = CheckPoolName(pool.name); !fits) return std::unexpected(fits.error());
+  auto wish = WishReader(words).Read();
+  if (!wish) return std::unexpected(wish.error());
+  pool.wish = std::move(*wish);
+  SetDefaults(pool);
+  if (auto sound = CheckWish(pool.wish); !sound) return std::unexpected(sound.error());
+  if (auto own = TakeOwnOptions(words, pool.system, pool.wish); !own) {
+    return std::unexpected(own.error());
+  }
+  if (auto hosts = TakeHosts(words, pool); !hosts) return std::unexpected(hosts.error());
+  pool.test = !words.Has(Opt::kNoTest);
+  pool.dry_run = words.Has(Opt::kPoolDryRun);
+  return pool;
+}
+
+Result<PoolWish> MakePoolChange(const Words& words, std::string_view system) {
+  constexpr Opt kOthers[] = {Opt::kOutput, Opt::kAccess, Opt::kState};
+  bool changes = words.has_rest || std::ranges::any_of(words.options, [&](const TypedOption& o) {
+                   return std::ranges::find(kOthers, o.opt) == std::end(kOthers);
+                 });
+  if (!changes) {
+    return Fail(ErrorKind::kInvalid, fmt::format("what shall change? Write for example: spate "
+                                                 "pool set {} --max-pilots 20",
+                                                 EscapeForScreen(words.words.front())));
+  }
+  auto wish = WishReader(words).Read();
+  if (!wish) return wish;
+  if (auto sound = CheckWish(*wish); !sound) return std::unexpected(sound.error());
+  if (auto own = TakeOwnOptions(words, system, *wish); !own) return std::unexpected(own.error());
+  return wish;
+}
+
+}  // namespace spate::cli

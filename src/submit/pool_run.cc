@@ -1,0 +1,238 @@
+#include "submit/pool_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/options/option_words.h"
+#include "cli/pool/own_options.h"
+#include "cli/report.h"
+#include "client/hub_call.h"
+#include "client/hub_setting.h"
+#include "daemon/pool_hub.h"
+#include "os/child.h"
+#include "os/file.h"
+#include "os/own_dir.h"
+#include "os/process.h"
+#include "os/remove_tree.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+#include "submit/hub_submit.h"
+
+namespace spate::submit {
+namespace {
+
+constexpr const char* kPool = "run";
+constexpr Duration kUpPatience = Duration::Seconds(30);
+constexpr Duration kEndPatience = Duration::Seconds(120);
+constexpr Duration kLook = Duration::Millis(200);
+
+// "slurm:-p short", as typed.
+struct PoolWord {
+  std::string system;
+  std::vector<std::string> options;
+};
+Result<PoolWord> ReadPoolWord(std::string_view text) {
+  size_t colon = text.find(':');
+  PoolWord word;
+  word.system = text.substr(0, colon);
+  if (colon == std::string_view::npos) return word;
+  auto words = cli::SplitOptionWords(text.substr(colon + 1));
+  if (!words) return Within("--pool", words.error());
+  word.options = std::move(*words);
+  return word;
+}
+
+// FNV-1a: names a folder.
+std::string NameOf(const std::vector<std::string>& words) {
+  uint64_t hash = 14695981039346656037u;
+  for (const std::string& word : words) {
+    for (char c : word) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
+    hash = hash * 1099511628211u;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+class PoolRun {
+ public:
+  explicit PoolRun(const cli::Invocation& invocation) : invocation_(invocation) {}
+  Result<int> Run();
+
+ private:
+  Status FindFolder();
+  Status StartHub();
+  Status AddPool();
+  Status Release();
+  void TakeBack();
+  void Pause(Duration time) {
+    loop_->At(loop_->Now() + time, [this] { loop_->Stop(); });
+    loop_->Run();
+  }
+
+  const cli::Invocation& invocation_;
+  std::optional<client::Surroundings> here_;
+  PoolWord word_;
+  std::string state_;
+  bool resume_ = false;
+  std::unique_ptr<os::RealLoop> loop_;
+  std::unique_ptr<os::Child> hub_;
+  bool up_ = false, gone_ = false;
+  std::unique_ptr<client::HubCall> call_;
+};
+
+Status PoolRun::FindFolder() {
+  std::vector<std::string> typed = {here_->cwd};
+  for (const std::string& word : invocation_.argv) {
+    if (word != "--resume") typed.push_back(word);
+  }
+  std::string state(invocation_.words.Last(cli::Opt::kState).value_or(""));
+  state_ = os::JoinPath(client::StateDirOf(state, *here_), "pool-runs/" + NameOf(typed));
+  resume_ = invocation_.words.Has(cli::Opt::kResume);
+  std::string dir = client::HubDirOf(state_, *here_);
+  if (client::FindLocalHub(dir)) {
+    return Fail(ErrorKind::kBusy,
+                "this very command runs already, with a pool of its own (or its pilots are still "
+                "being taken back); wait for it, or change a word");
+  }
+  if (resume_ && !os::Exists(state_)) {
+    return Fail(ErrorKind::kNotFound,
+                "there is no earlier run of this command in this folder; leave out --resume");
+  }
+  if (!resume_) {
+    if (auto removed = os::RemoveTree(state_); !removed) return removed;
+  }
+  return os::MakeOwnDir(dir, os::Others::kMayPass);
+}
+
+Status PoolRun::StartHub() {
+  auto program = os::OwnProgram();
+  if (!program) return std::unexpected(program.error());
+  std::string dir = client::HubDirOf(state_, *here_);
+  os::Child::Events events;
+  events.output = [this](std::string_view) {
+    up_ = true;
+    loop_->Stop();
+  };
+  events.exited = [this](int) {
+    gone_ = true;
+    loop_->Stop();
+  };
+  auto hub =
+      os::Child::Start(*loop_, {*program, "__pool-hub", dir, fmt::format("{}", os::OwnPid())}, "",
+                       std::move(events));
+  if (!hub) return std::unexpected(hub.error());
+  hub_ = std::move(*hub);
+  const Instant until = loop_->Now() + kUpPatience;
+  while (!up_ && !gone_ && loop_->Now() < until) Pause(kLook);
+  if (up_) return {};
+  return Fail(ErrorKind::kUnavailable, fmt::format("the run's own hub did not start; its log is {}",
+                                                   os::JoinPath(dir, "log")));
+}
+
+Status PoolRun::AddPool() {
+  wire::AddPool asked;
+  asked.name = kPool;
+  asked.system = word_.system;
+  PoolWish& wish = asked.wish;
+  if (word_.system == "ssh" || word_.system == "local") {
+    // One node, for as long as the run.
+    wish.max_pilots = wish.min_pilots = 1;
+    if (!word_.options.empty()) wish.host = word_.options.front();
+  } else {
+    cli::OwnOptions own = cli::ReadOwnOptions(word_.system, word_.options);
+    wish.options = std::move(own.words);
+    wish.time_limit = own.limit;
+  }
+  auto trial = client::AskOne(*call_, std::move(asked));
+  return trial ? Status() : std::unexpected(trial.error());
+}
+
+// What an earlier run had to hold.
+Status PoolRun::Release() {
+  wire::ChangeJobs asked;
+  asked.jobs.all = true;
+  asked.change = wire::ChangeJobs::Change::kRelease;
+  auto released = client::AskOne(*call_, std::move(asked));
+  bool none = !released && released.error().kind == ErrorKind::kNotFound;
+  return released || none ? Status() : std::unexpected(released.error());
+}
+
+// Whatever goes wrong here, the hub sees the rest through when this process has gone.
+void PoolRun::TakeBack() {
+  call_->Resume();
+  if (!call_->Connect()) return;
+  wire::ChangePools remove;
+  remove.names = {kPool};
+  remove.change = wire::ChangePools::Change::kRemove;
+  if (!client::AskOne(*call_, std::move(remove))) return;
+  const Instant until = loop_->Now() + kEndPatience;
+  bool told = false;
+  for (;;) {
+    uint32_t left = 0;
+    auto asked = client::Ask(*call_, wire::LookAtPools{}, [&](const PoolFacts& pool) {
+      left += std::max(1u, pool.queued + pool.joined + pool.leaving);
+    });
+    if (!asked || left == 0 || loop_->Now() >= until) break;
+    if (!std::exchange(told, true)) {
+      fmt::print(stderr, "spate: takes back {}; Ctrl-C leaves that to its hub\n",
+                 left == 1 ? "its pilot" : fmt::format("its {} pilots", left));
+    }
+    if (call_->interrupted()) return;
+    Pause(kLook);
+  }
+  (void)client::AskOne(*call_, wire::StopHub{});
+  while (!gone_ && loop_->Now() < until) Pause(kLook);
+}
+
+Result<int> PoolRun::Run() {
+  auto here = client::Surroundings::Find();
+  if (!here) return std::unexpected(here.error());
+  here_ = std::move(*here);
+  auto word = ReadPoolWord(*invocation_.words.Last(cli::Opt::kRunPool));
+  if (!word) return std::unexpected(word.error());
+  word_ = std::move(*word);
+  if (auto found = FindFolder(); !found) return std::unexpected(found.error());
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  loop_ = std::move(*loop);
+  os::IgnoreSignal(os::kSignalPipe);
+  if (auto started = StartHub(); !started) return std::unexpected(started.error());
+  cli::Invocation inner = invocation_;
+  std::erase_if(inner.words.options, [](const cli::TypedOption& option) {
+    return option.opt == cli::Opt::kRunPool || option.opt == cli::Opt::kResume ||
+           option.opt == cli::Opt::kState;
+  });
+  inner.words.options.push_back({cli::Opt::kHub, "true"});
+  inner.words.options.push_back({cli::Opt::kState, state_});
+  auto setting = FindSetting(inner.words);
+  if (!setting) return std::unexpected(setting.error());
+  call_ = std::make_unique<client::HubCall>(*loop_, setting->target);
+  if (auto connected = call_->Connect(); !connected) return std::unexpected(connected.error());
+  if (auto added = AddPool(); !added) return std::unexpected(added.error());
+  if (resume_) {
+    if (auto released = Release(); !released) return std::unexpected(released.error());
+  }
+  std::string line = "spate run --resume";
+  for (const std::string& typed : invocation_.argv) {
+    if (typed != "--resume") line += " " + ShellQuote(typed);
+  }
+  auto code = RunOnOwnHub(inner, line);
+  TakeBack();
+  return code;
+}
+
+}  // namespace
+
+int RunWithPool(const cli::Invocation& invocation) {
+  auto code = PoolRun(invocation).Run();
+  return code ? *code : cli::ReportError(code.error());
+}
+
+}  // namespace spate::submit

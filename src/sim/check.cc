@@ -22,7 +22,7 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
   }
   if (hub == nullptr) return;
   for (auto make : {MakeLossesCheck, MakeStraysCheck, MakeAcksCheck, MakeOrderCheck,
-                    MakeBoundsCheck, MakeFairCheck, MakeBlameCheck}) {
+                    MakeBoundsCheck, MakeFairCheck, MakeBlameCheck, MakePoolsCheck}) {
     checkers_.push_back(make());
   }
 }

@@ -62,6 +62,7 @@ std::unique_ptr<Checker> MakeOrderCheck();   // nothing is given out before its 
 std::unique_ptr<Checker> MakeBoundsCheck();  // max_running of jobs and users is never exceeded
 std::unique_ptr<Checker> MakeFairCheck();    // users with enough work get their shares
 std::unique_ptr<Checker> MakeBlameCheck();   // a machine that fails everything costs no task
+std::unique_ptr<Checker> MakePoolsCheck();   // pilots are asked for once, for work, and let go
 
 // All of them behind one book.
 class Judge {

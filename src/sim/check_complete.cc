@@ -35,6 +35,8 @@ class CompleteCheck final : public Checker {
     if (end.slot == 0) {
       // Decided by the engine: nobody saw this attempt's end.
       if (end.cause == Cause::kStopped || end.cause == Cause::kNode) return;
+    } else if (IsCutOff(end) && !truth_.contains(end.ref)) {
+      return;  // its node ended under it
     } else if (end.cause == Cause::kStart && scene.workload.IsBadRow(end.ref.job, end.ref.index)) {
       return;
     } else if (auto it = truth_.find(end.ref); it != truth_.end()) {

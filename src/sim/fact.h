@@ -9,11 +9,13 @@
 #include <optional>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/ids.h"
 #include "core/engine/engine.h"
 #include "core/model/attempt.h"
 #include "core/model/needs.h"
+#include "core/provision/record.h"
 #include "node/executor.h"
 
 namespace spate::sim {
@@ -92,6 +94,43 @@ struct NodeProcess {
   bool began = false;
   bool all = false;  // it is gone with its machine: nothing is adopted, and no end kept
 };
+// A batch system has taken a pilot, whoever hears of it; the views are its tag and pool.
+struct PilotQueued {
+  std::string_view tag;
+  std::string_view pool;
+  uint32_t id = 0;
+};
+// It runs; again, when it was requeued (`over` false).
+struct PilotRuns {
+  uint32_t id = 0;
+  bool runs = true;
+};
+struct PilotOver {
+  uint32_t id = 0;
+  std::string_view how;
+};
+// The batch system does not name it for longer than it ever should: it is nobody's fault if it is
+// replaced.
+struct PilotForgotten {
+  uint32_t id = 0;
+};
+// Records of pools, as those of the engine.
+struct PoolDecided {
+  const provision::Record* record = nullptr;
+};
+struct PoolCommitted {
+  const provision::Record* record = nullptr;
+};
+struct PoolReplayed {
+  const provision::Record* record = nullptr;
+};
+struct PoolReplayDone {};
+// What stands for all records so far.
+struct PoolsCut {
+  const std::vector<provision::Record>* images = nullptr;
+};
+// All work was done so long ago that pools must have come to rest.
+struct PoolsDue {};
 // For the trace alone: what the person and the faults do.
 struct Remark {
   std::string_view text;
@@ -103,7 +142,9 @@ struct WorldDone {
 
 using Fact = std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded, NodeUp, NodeCut,
                           Executed, Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided,
-                          Acknowledged, NodeHeard, NodeUnheard, NodeProcess>;
+                          Acknowledged, NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns,
+                          PilotOver, PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed,
+                          PoolReplayDone, PoolsCut, PoolsDue>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

@@ -22,7 +22,13 @@ Duration AboutTheWork(const Options& o) {
 }  // namespace
 
 HubPeople::HubPeople(Parts parts)
-    : parts_(std::move(parts)), prng_(parts_.seed), span_(AboutTheWork(parts_.options)) {}
+    : parts_(std::move(parts)),
+      prng_(parts_.seed),
+      span_(AboutTheWork(parts_.options)),
+      ask_again_(parts_.options.pools > 0 ? kAskAgain * 10 : kAskAgain) {
+  // Pilots make people wait, and change their minds meanwhile.
+  if (parts_.options.pools > 0 && prng_.Chance(50)) span_ = kLongest;
+}
 
 Duration HubPeople::Wait(Duration most) {
   most = std::min(most, kLongest);
@@ -34,7 +40,7 @@ void HubPeople::Do(Duration wait, std::function<bool(HubProcess&)> fn) {
   parts_.loop.At(parts_.loop.Now() + wait, [this, fn = std::move(fn)] {
     --wishes_;
     HubProcess* hub = parts_.hub();
-    if (hub == nullptr || !fn(*hub)) Do(kAskAgain, fn);
+    if (hub == nullptr || !fn(*hub)) Do(ask_again_, fn);
   });
 }
 
@@ -49,6 +55,7 @@ void HubPeople::Begin() {
     PlanMischief(job);
   }
   PlanAdministration();
+  if (parts_.options.pools > 0) PlanPools();
   constexpr int kTimes = 20;
   for (int i = 0; parts_.options.greedy && i < kTimes; ++i) {
     Do(Wait(span_), [](HubProcess& hub) {
@@ -234,6 +241,38 @@ void HubPeople::PlanAdministration() {
       return true;
     });
   }
+}
+
+void HubPeople::PlanPools() {
+  for (const SimPool& pool : parts_.workload.pools()) {
+    Do(prng_.Chance(50) ? Duration{} : Wait(span_), [this, &pool](HubProcess& hub) {
+      uint32_t& asked_in = pool_added_in_[pool.name];
+      if (asked_in == kAnswered) return true;
+      // One that an earlier life has made durable; in this one only its answer says so.
+      if (asked_in != hub.epoch().value && hub.HasPool(pool)) return true;
+      if (std::exchange(asked_in, hub.epoch().value) == hub.epoch().value) return false;
+      Say(fmt::format("adds pool {}", pool.name));
+      hub.AddPool(pool,
+                  [this, &pool](bool added) { pool_added_in_[pool.name] = added ? kAnswered : 0; });
+      return false;
+    });
+  }
+  if (parts_.options.hold_release && prng_.Chance(30)) {
+    Do(Wait(kLongest), [this](HubProcess& hub) {
+      Say("pauses the pools");
+      hub.PausePools();
+      return true;
+    });
+  }
+  TendPools();
+}
+
+void HubPeople::TendPools() {
+  constexpr Duration kOften = Duration::Seconds(900);
+  parts_.loop.At(parts_.loop.Now() + kOften, [this] {
+    if (HubProcess* hub = parts_.hub(); hub != nullptr) hub->ResumePools();
+    TendPools();
+  });
 }
 
 // Somebody looks after the nodes: what fits only one that was set aside would wait for ever.

@@ -52,15 +52,20 @@ class HubPeople final : public HubEvents {
   void CancelSome(const SimJob& job);
   void PlanAdministration();
   void DrainSome();
+  void PlanPools();
+  // From time to time: what has paused goes on.
+  void TendPools();
   void RemoveSome();
   NodeId AnyNode();
 
   Parts parts_;
   Prng prng_;
-  Duration span_;                           // about how long the work takes
-  uint32_t wishes_ = 0;                     // under way
-  std::map<JobId, uint32_t> submitted_in_;  // the life of the hub that was asked; 0: none
-  std::map<JobId, uint32_t> retrying_in_;   // the same; kAnswered: it has answered
+  Duration span_;  // about how long the work takes
+  const Duration ask_again_;
+  uint32_t wishes_ = 0;                            // under way
+  std::map<JobId, uint32_t> submitted_in_;         // the life of the hub that was asked; 0: none
+  std::map<JobId, uint32_t> retrying_in_;          // the same; kAnswered: it has answered
+  std::map<std::string, uint32_t> pool_added_in_;  // as submitted_in_
   std::set<JobId> accepted_;
   std::set<JobId> finished_;
   std::set<JobId> releasing_;

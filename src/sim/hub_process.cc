@@ -14,6 +14,7 @@ namespace spate::sim {
 namespace {
 
 constexpr uint32_t kOtherJobs = 1'000'000;
+constexpr const char* kHubUser = "root";  // whose pools may serve everybody
 
 Limits LimitsOf(const Options& options, Sabotage sabotage) {
   Limits limits = options.limits();
@@ -33,6 +34,12 @@ HubProcess::HubProcess(Parts parts)
   const Options& o = parts_.options;
   auto sink = [this](const Fact& fact) {
     if (const auto* decided = std::get_if<Decided>(&fact)) mirror_.Apply(*decided->record);
+    if (const auto* of_pool = std::get_if<PoolDecided>(&fact)) of_pools_.Apply(*of_pool->record);
+    if (const auto* cut = std::get_if<PoolsCut>(&fact)) {
+      provision::Provisioner kept;
+      for (const provision::Record& record : *cut->images) kept.Apply(record);
+      images_differ_ |= kept.Digest() != of_pools_.Digest();
+    }
     parts_.sink(fact);
   };
   store::MemoryStoreOptions disk{o.commit_min, o.commit_max, parts_.seed, /*is_hub=*/true};
@@ -43,11 +50,50 @@ HubProcess::HubProcess(Parts parts)
   auto log = [this](const std::string& line) { parts_.sink(Remark{line}); };
   jobs_ = std::make_unique<hub::Jobs>(
       hub::Jobs::Parts{loop_, *store_, *hub_, aside_, log, parts_.workload.pause_after_failures()});
-  nodes_ = std::make_unique<hub::Nodes>(loop_, *store_, *hub_, log);
+  hub::Nodes::PilotEvents of_pilots;
+  of_pilots.joined = [this](NodeId node, provision::PilotId pilot, const Offer& offer) {
+    pools_->NodeJoined(node, pilot, offer);
+  };
+  of_pilots.away = [this](NodeId node) { pools_->NodeAway(node); };
+  of_pilots.left = [this](NodeId node) { pools_->NodeGone(node); };
+  nodes_ = std::make_unique<hub::Nodes>(loop_, *store_, *hub_, log, std::move(of_pilots));
+  if (parts_.batch != nullptr) MakePools();
+}
+
+void HubProcess::MakePools() {
+  commands_ = std::make_unique<SimCommands>(*parts_.batch, loop_, faults_);
+  const Bytes32 pin = {1, 2, 3, 4, 5, 6, 7, 8};
+  pools_ = std::make_unique<hub::Pools>(
+      hub::Pools::Parts{loop_, *store_, *hub_, *nodes_, *commands_,
+                        [this](const std::string& line) { parts_.sink(Remark{line}); }},
+      hub::Pools::Here{
+          .dir = "/hub",
+          .user = kHubUser,
+          .program = "/bin/spate",
+          .access = hub::PilotAccess("a key", pin),
+          .keep = Duration::Seconds(7 * 24 * 3600),
+          .lost_after = parts_.options.patience,
+          .reached_at = [] { return std::vector<os::Address>{{.host = "hub", .port = 1}}; }});
+  hub_->SetStepped([this] { pools_->Stirred(); });
+}
+
+void HubProcess::ForgetNodes() {
+  nodes_->ForgetAway(loop_.Now() - Duration::Seconds(1800), Instant());
+  loop_.At(loop_.Now() + Duration::Seconds(60), [this] { ForgetNodes(); });
 }
 
 Status HubProcess::Resume() {
   parts_.sink(LifeBegan{parts_.epoch, parts_.clock_ahead});
+  if (pools_) {
+    pools_->Load();
+    if (pools_->count() > 0) hub_->WatchDemand();
+    auto told = store_->ReplayPools([&](const provision::Record& record) {
+      parts_.sink(PoolReplayed{&record});
+      of_pools_.Apply(record);
+    });
+    if (!told) return told;
+    parts_.sink(PoolReplayDone{});
+  }
   if (auto replayed = hub_->Replay(); !replayed) return replayed;
   // The hub read the same records; that it keeps them is what check_replay compares.
   auto told = store_->Replay([&](const engine::Record& record) {
@@ -59,6 +105,10 @@ Status HubProcess::Resume() {
   if (auto loaded = jobs_->Load(); !loaded) return loaded;
   if (auto loaded = nodes_->Load(); !loaded) return loaded;
   hub_->Resume(engine::LastNodes::kMayReturn);
+  if (pools_) {
+    pools_->Resume();
+    ForgetNodes();
+  }
   return {};
 }
 
@@ -81,6 +131,13 @@ HubProcess::Digests HubProcess::Die(bool lose_nothing, Prng& prng) {
   FollowHub();
   hub_->engine().CheckInvariants();
   Digests digests{hub_->engine().Digest(), mirror_.Digest()};
+  if (pools_) {
+    pools_->CheckInvariants();
+    if (images_differ_ || pools_->Digest() != of_pools_.Digest()) {
+      parts_.sink(Remark{"what is kept of pools gives others than there were"});
+      digests.replayed = ~digests.live;
+    }
+  }
   size_t also_durable = 0;
   if (lose_nothing) also_durable = store_->queued();
   if (!lose_nothing && prng.Chance(50)) also_durable = prng.Below(store_->queued() + 1);
@@ -287,6 +344,54 @@ std::vector<TaskRange> HubProcess::NotSucceeded(JobId job) const {
   return tasks;
 }
 
+// ---- Pools -------------------------------------------------------------------------------------
+
+void HubProcess::AddPool(const SimPool& pool, std::function<void(bool)> done) {
+  wire::AddPool asked{.name = pool.name, .system = "slurm", .wish = {}, .test = prng_.Chance(50)};
+  PoolWish& wish = asked.wish;
+  wish.max_pilots = pool.max_pilots;
+  wish.min_pilots = pool.min_pilots;
+  wish.backlog = pool.backlog;
+  wish.time_limit = pool.time_limit;
+  wish.idle_exit = pool.idle_exit;
+  wish.chain = pool.chain;
+  wish.user = pool.user;
+  if (parts_.sabotage == Sabotage::kForgetMost) wish.max_pilots = pool.max_pilots * 2 + 3;
+  if (parts_.sabotage == Sabotage::kForgetMost) wish.backlog = pool.backlog + 3;
+  if (parts_.sabotage == Sabotage::kForgetServed) wish.user = "*";
+  if (pool.described) {
+    wish.slots = pool.offer.slots;
+    wish.milli_cpus = pool.offer.milli_cpus;
+    wish.memory = pool.offer.memory;
+    wish.named.emplace();
+    for (const NamedOffer& each : pool.offer.named) {
+      wish.named->push_back({each.name, static_cast<uint32_t>(each.indices.size())});
+    }
+  }
+  pools_->Add({.user = kHubUser, .is_admin = true}, asked,
+              [this, done = std::move(done)](const Result<PoolTrial>& trial) {
+                if (!trial) parts_.sink(Remark{"no pool: " + trial.error().message});
+                if (faults_.Alive()) done(trial.has_value());
+              });
+}
+
+bool HubProcess::HasPool(const SimPool& pool) const {
+  return pools_->Look({.user = kHubUser, .is_admin = true}, {pool.name}, false).has_value();
+}
+
+void HubProcess::ResumePools() { ChangePools(wire::ChangePools::Change::kResume, "paused"); }
+
+void HubProcess::PausePools() { ChangePools(wire::ChangePools::Change::kPause, "on"); }
+
+void HubProcess::ChangePools(wire::ChangePools::Change change, const char* state) {
+  const hub::Caller admin{.user = kHubUser, .is_admin = true};
+  auto pools = pools_->Look(admin, {}, false);
+  if (!pools) return;
+  for (const PoolFacts& pool : *pools) {
+    if (pool.state == state) (void)pools_->Change(admin, {.names = {pool.name}, .change = change});
+  }
+}
+
 void HubProcess::WhenSettled(std::function<void()> fn) {
   if (parts_.sabotage == Sabotage::kAckEarly) return fn();
   jobs_->WhenSettled([this, fn = std::move(fn)] {
@@ -295,6 +400,12 @@ void HubProcess::WhenSettled(std::function<void()> fn) {
 }
 
 // ---- What the hub tells ------------------------------------------------------------------------
+
+void HubProcess::OnNodeState(NodeId node, wire::NodeState state) {
+  if (!faults_.Alive()) return;
+  nodes_->Tell(node, std::move(state));
+  if (pools_) pools_->NodeTold(node);
+}
 
 void HubProcess::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
   if (!faults_.Alive()) return;

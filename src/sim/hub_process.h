@@ -1,5 +1,6 @@
-// HubProcess: one life of a simulated hub: the real hub::Hub, hub::Jobs and hub::Nodes over a
-// SimStore. Jobs come in by real sessions of clients (HubClient); only the entrance is left out.
+// HubProcess: one life of a simulated hub: the real hub::Hub, hub::Jobs, hub::Nodes and hub::Pools
+// over a SimStore and a SimBatch. Jobs come in by real sessions of clients (HubClient); only the
+// entrance is left out.
 //
 // What people ask of it goes through here; answers are facts, and calls of HubEvents.
 #pragma once
@@ -13,12 +14,14 @@
 #include "hub/hub.h"
 #include "hub/jobs.h"
 #include "hub/nodes.h"
+#include "hub/pools.h"
 #include "sim/fact.h"
 #include "sim/faults.h"
 #include "sim/hub_client.h"
 #include "sim/options.h"
 #include "sim/process_loop.h"
 #include "sim/sabotage.h"
+#include "sim/sim_batch.h"
 #include "sim/sim_store.h"
 #include "sim/workload.h"
 
@@ -50,6 +53,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
     uint64_t crash_at = 0;
     uint64_t seed = 1;
     Sabotage sabotage = Sabotage::kNone;
+    SimBatch* batch = nullptr;  // null: there is none
   };
   explicit HubProcess(Parts parts);
 
@@ -73,6 +77,12 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void Pester();
   // Has the tasks that did not succeed done again; `done` hears whether there are any.
   void Retry(const SimJob& job, std::function<void(bool)> done);
+  // `done` hears whether the pool is there, and durable.
+  void AddPool(const SimPool& pool, std::function<void(bool)> done);
+  bool HasPool(const SimPool& pool) const;
+  // Those that are paused are resumed, as somebody who looks after them does; or all are paused.
+  void ResumePools();
+  void PausePools();
   // Null: it was not accepted.
   const hub::KnownJobs::Job* Find(JobId job) const { return jobs_->known().Find(job); }
   std::vector<JobId> AllJobs() const { return jobs_->known().AllJobs(); }
@@ -86,6 +96,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   Epoch epoch() const { return parts_.epoch; }
   hub::Hub& hub() { return *hub_; }
   hub::Nodes& nodes() { return *nodes_; }
+  hub::Pools& pools() { return *pools_; }
   ProcessLoop& loop() { return loop_; }
   Faults& faults() { return faults_; }
   SimStore& store() { return *store_; }
@@ -96,6 +107,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void OnFinished(const engine::NoticeFinished& notice) override;
   void OnHubNotice(const engine::Notice& notice) override;
   void OnNews(const wire::ToHub&) override { faults_.Alive(); }
+  void OnNodeState(NodeId node, wire::NodeState state) override;
   void OnStoreFailed(const Error& error) override;
 
   uint32_t nodes_joined() const override { return 0; }
@@ -118,6 +130,10 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   void Send(const SimJob& job, std::deque<wire::Request> requests, Answered answered);
   std::vector<TaskRange> NotSucceeded(JobId job) const;
   uint64_t DigestOf(bool as_hub) const;
+  void MakePools();
+  // Each minute, as a hub's pruner does.
+  void ForgetNodes();
+  void ChangePools(wire::ChangePools::Change change, const char* state);
 
   Parts parts_;
   ProcessLoop loop_;
@@ -129,6 +145,10 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   Prng prng_;
   std::unique_ptr<hub::Jobs> jobs_;
   std::unique_ptr<hub::Nodes> nodes_;
+  std::unique_ptr<SimCommands> commands_;
+  std::unique_ptr<hub::Pools> pools_;  // null: there is no batch system
+  provision::Provisioner of_pools_;    // has the records alone
+  bool images_differ_ = false;
   const hub::JobHabits habits_;
   hub::Turns turns_;
   uint64_t last_client_ = 0;

@@ -30,7 +30,12 @@ HubWorld::HubWorld(const Options& options, Sabotage sabotage, Printer print)
       crashes_left_(options.crashes),
       store_failures_left_(options.commit_failures ? 3 : 0),
       node_crashes_left_(options.node_crashes),
-      stops_left_(options.hub_stops ? 3 : 0) {}
+      stops_left_(options.hub_stops ? 3 : 0) {
+  if (options.pools == 0) return;
+  batch_ = std::make_unique<SimBatch>(
+      SimBatch::Parts{loop_, options_, [this](const Fact& fact) { See(fact); }, *this, report_,
+                      Derive(options.seed, 18), sabotage});
+}
 
 Duration HubWorld::Random(Duration most) {
   return Duration{static_cast<int64_t>(prng_.Below(static_cast<uint64_t>(most.ns) + 1))};
@@ -102,6 +107,10 @@ void HubWorld::LookForTheDead() {
   for (size_t i = 0; i < places_.size(); ++i) {
     if (!places_[i].machine->dead()) continue;
     ++report_.node_crashes;
+    if (!places_[i].pilot.empty()) {
+      ExitPilot(i);
+      continue;
+    }
     EndNode(i, !prng_.Chance(options_.adopt_percent));
     After(Gap(), [this, i] { StartNode(i); });
   }
@@ -147,6 +156,10 @@ void HubWorld::MakePeace() {
   witness_.Expect(uneasy_at_);
   for (Place& place : places_) place.away = false;
   if (hub_) hub_->BreakClients(false);
+  if (batch_) batch_->MakePeace();
+  // What is idle goes, an hour is looked for what was given up, and a query is asked each 5
+  // minutes. A pilot that is always to be there may have to queue first.
+  pools_due_ = uneasy_at_ + Duration::Seconds(2 * 3600) + options_.queue_most;
   Tick();
 }
 
@@ -170,7 +183,24 @@ bool HubWorld::AllQuiet() {
                   "node " + place.machine->offer().node_name + " still runs what nobody waits for");
     return false;
   }
-  return hub_->hub().Settled();
+  return hub_->hub().Settled() && PoolsAtRest();
+}
+
+bool HubWorld::PoolsAtRest() {
+  if (!batch_) return true;
+  std::string why;
+  for (const SimPool& pool : workload_.pools()) {
+    if (batch_->Alive(pool.name) != pool.min_pilots) why = "pilots of pool " + pool.name;
+  }
+  for (const auto& [id, node] : hub_->nodes().all()) {
+    bool pilot = pilots_.contains(node.row.name);
+    if (pilot && !batch_->IsAlive(node.row.name)) why = "node " + node.row.name;
+  }
+  if (why.empty()) return true;
+  if (loop_.Now() < pools_due_) return false;
+  See(PoolsDue{});
+  if (!witness_.Found()) witness_.Find("left", "all work is done, but not at rest: " + why);
+  return false;
 }
 
 // ---- The hub -----------------------------------------------------------------------------------
@@ -182,9 +212,9 @@ void HubWorld::StartHub() {
   if (options_.node_clocks) ahead = Random(Duration::Seconds(600)) - Duration::Seconds(300);
   ++report_.lives;
   stopping_ = false;
-  hub_ = std::make_unique<HubProcess>(
-      HubProcess::Parts{loop_, options_, workload_, [this](const Fact& fact) { See(fact); }, disk_,
-                        people_, Epoch(report_.lives), ahead, crash_at, prng_.Next(), sabotage_});
+  hub_ = std::make_unique<HubProcess>(HubProcess::Parts{
+      loop_, options_, workload_, [this](const Fact& fact) { See(fact); }, disk_, people_,
+      Epoch(report_.lives), ahead, crash_at, prng_.Next(), sabotage_, batch_.get()});
   if (store_failures_left_ > 0 && !peace_ && prng_.Chance(50)) {
     --store_failures_left_;
     hub_->store().FailAfter(prng_.Below(prng_.Chance(50) ? 5 : 10 + options_.tasks));
@@ -219,6 +249,7 @@ void HubWorld::PlanHubTroubles() {
 void HubWorld::StopHub() {
   See(Remark{"the hub is stopped"});
   stopping_ = true;
+  if (batch_) hub_->pools().Stop();
   for (size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].heard) Break(i);
   }
@@ -267,6 +298,7 @@ void HubWorld::StartNode(size_t index) {
 }
 
 void HubWorld::PlanNodeTroubles(size_t index) {
+  if (!places_[index].pilot.empty()) return;
   if (options_.leaving && index > 0 && prng_.Chance(40)) {
     After(Random(Duration::Seconds(60)), [this, index, processes = places_[index].processes] {
       const Place& place = places_[index];
@@ -317,6 +349,62 @@ void HubWorld::TakeOtherName(size_t index) {
   AddMachine(std::move(offer), Gap());
 }
 
+// ---- Pilots ------------------------------------------------------------------------------------
+
+// A node of this name may have been here, before it was requeued.
+void HubWorld::StartPilot(const std::string& name, Instant end) {
+  auto [at, added] = pilots_.try_emplace(name, places_.size());
+  const size_t index = at->second;
+  const NodeId id(static_cast<uint32_t>(index + 1));
+  if (added) {
+    places_.emplace_back().pilot = name;
+    disk_->nodes[id] = {.id = id, .name = name, .created = loop_.Now(), .forgotten = loop_.Now()};
+  }
+  Place& place = places_[index];
+  if (place.machine && place.machine->up()) return;
+  const auto& pools = workload_.pools();
+  auto pool = std::ranges::find(pools, name.substr(0, name.find('.')), &SimPool::name);
+  CHECK(pool != pools.end());
+  Offer offer = pool->offer;
+  offer.node_name = name;
+  offer.end_of_life = end;
+  Machine::Parts parts{loop_,     options_,
+                       workload_, [this](const Fact& fact) { See(fact); },
+                       sabotage_, /*tell_every=*/Duration::Seconds(3)};
+  place.machine = std::make_unique<Machine>(std::move(parts), id, std::move(offer), prng_.Next());
+  place.gone = false;
+  StartNode(index);
+}
+
+void HubWorld::EndPilot(const std::string& name) {
+  auto at = pilots_.find(name);
+  if (at == pilots_.end()) return;
+  Place& place = places_[at->second];
+  if (place.machine->up()) EndNode(at->second, /*all=*/true);
+  place.gone = true;
+}
+
+void HubWorld::ExitPilot(size_t index) {
+  const std::string name = places_[index].pilot;
+  EndPilot(name);
+  batch_->Exited(name);
+}
+
+std::expected<hub::Caller, wire::Refusal> HubWorld::CallerOf(const Place& place) const {
+  if (place.pilot.empty()) return hub::Caller{.user = "*"};
+  auto number = std::stoul(place.pilot.substr(place.pilot.find('.') + 1));
+  link::Guest guest;
+  guest.greeting.role = wire::Role::kNode;
+  guest.greeting.node_name = place.pilot;
+  guest.greeting.serial =
+      hub::PilotAccess::SerialOf(provision::PilotId(static_cast<uint32_t>(number)));
+  guest.local = os::PeerCredentials{};
+  guest.user = "hub";
+  auto caller = hub_->pools().Who(guest);
+  CHECK(caller.has_value());
+  return *caller;
+}
+
 // ---- Links -------------------------------------------------------------------------------------
 
 void HubWorld::Call(size_t index) {
@@ -341,11 +429,18 @@ void HubWorld::Connect(size_t index) {
   Place& place = places_[index];
   DropHubEnd(place);  // it may not have noticed that the last one is no more
   const std::string& name = place.machine->offer().node_name;
-  const hub::Caller owner{.user = "*"};
-  auto admitted = hub_->nodes().Admit(name, /*instance=*/name, owner);
+  auto owner = CallerOf(place);
+  if (!owner) {
+    See(Remark{"a pilot is refused: " + owner.error().reason});
+    return owner.error().code == wire::RefusalCode::kRemoved ? ExitPilot(index) : Call(index);
+  }
+  std::string instance = name;
+  if (!place.pilot.empty()) instance += fmt::format(" {}", place.processes);
+  auto admitted = hub_->nodes().Admit(name, instance, *owner);
   if (!admitted) {
     See(Remark{"a node is refused: " + admitted.error().reason});
-    return Call(index);
+    bool ends = !place.pilot.empty() && admitted.error().code == wire::RefusalCode::kRemoved;
+    return ends ? ExitPilot(index) : Call(index);
   }
   CHECK(*admitted == place.machine->id());
   place.state = std::make_shared<LinkState>(
@@ -353,16 +448,18 @@ void HubWorld::Connect(size_t index) {
   place.link = MakeLink(loop_, place.state, {hub_->loop(), hub_->faults()}, place.machine->side());
   place.heard = true;
   See(NodeHeard{place.machine->id()});
-  auto cut = [this, index, state = place.state] {
-    loop_.Post([this, index, state] {
-      if (places_[index].state == state && places_[index].heard) Break(index);
+  auto cut = [this, index, state = place.state](bool ends) {
+    loop_.Post([this, index, state, ends] {
+      if (places_[index].state != state || !places_[index].heard) return;
+      if (ends && !places_[index].pilot.empty()) return ExitPilot(index);
+      Break(index);
     });
   };
   auto ear = std::make_unique<Ear>(
       *place.link.first, [this, index](const wire::ToHub& truth) { LieBefore(index, truth); }, cut);
   place.ear = ear.get();
   hub_->nodes().Arrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()},
-                        owner);
+                        *owner);
   place.machine->Connect(*place.link.second);
   if (peace_ || options_.node_life.ns == 0) return;
   After(Random(options_.node_life * 2), [this, index, state = place.state] {

@@ -4,7 +4,8 @@
 // What breaks: the hub is killed at any point, stopped in order, suspended, and its disk fills; a
 // node's process is killed at any point, with or without its shepherds; nodes leave, come late,
 // change their names; links break, one side noticing before the other, with what was under way
-// arriving or not, and stay broken for a while; nodes tell lies about what others run.
+// arriving or not, and stay broken for a while; nodes tell lies about what others run; a batch
+// system does to pilots and to who asks for them what sim_batch.h says.
 //
 // Single thread, no clock, no chance but the seed: the same options give the same facts.
 #pragma once
@@ -22,11 +23,14 @@
 
 namespace spate::sim {
 
-class HubWorld {
+class HubWorld final : public SimBatch::Machines {
  public:
   // `print` gets every event as it happens; null: they are not printed.
   HubWorld(const Options& options, Sabotage sabotage, Printer print);
   WorldReport Run();
+
+  void StartPilot(const std::string& name, Instant end) override;
+  void EndPilot(const std::string& name) override;
 
  private:
   // The hub's end of a link, at which a liar may say something just before the truth is heard.
@@ -34,7 +38,7 @@ class HubWorld {
    public:
     using Before = std::function<void(const wire::ToHub&)>;
     // `inner` is there until the hub has heard that the link is gone.
-    Ear(hub::NodeChannel& inner, Before before, std::function<void()> cut)
+    Ear(hub::NodeChannel& inner, Before before, std::function<void(bool ends)> cut)
         : inner_(inner), before_(std::move(before)), cut_(std::move(cut)) {}
     void Send(wire::ToNode message) override { inner_.Send(std::move(message)); }
     void OnMessage(std::function<void(wire::ToHub)> receiver) override {
@@ -44,14 +48,16 @@ class HubWorld {
         receiver_(std::move(message));
       });
     }
-    void Refuse(const wire::Refusal&) override { cut_(); }
-    void Close() override { cut_(); }
+    void Refuse(const wire::Refusal& why) override {
+      cut_(why.code == wire::RefusalCode::kRemoved);
+    }
+    void Close() override { cut_(false); }
     void Hear(wire::ToHub lie) { receiver_(std::move(lie)); }
 
    private:
     hub::NodeChannel& inner_;
     const Before before_;
-    const std::function<void()> cut_;
+    const std::function<void(bool ends)> cut_;
     std::function<void(wire::ToHub)> receiver_;
   };
 
@@ -67,6 +73,7 @@ class HubWorld {
     bool gone = false;       // it never comes again
     uint32_t processes = 0;  // of its node, so far
     uint32_t calls = 0;      // how often it began to call the hub
+    std::string pilot;       // whose node it is; empty: nobody's
   };
 
   void Live();
@@ -79,6 +86,8 @@ class HubWorld {
   // Nothing runs anywhere, and everybody is there.
   bool AllQuiet();
   bool AllThere() const;
+  // No pilots but those that are to be there, and no trace of the others.
+  bool PoolsAtRest();
 
   void StartHub();
   void EndHub(bool clean);
@@ -92,6 +101,9 @@ class HubWorld {
   void TakeOtherName(size_t index);
   void PlanNodeTroubles(size_t index);
   void Call(size_t index);
+  // A pilot's node ends by itself.
+  void ExitPilot(size_t index);
+  std::expected<hub::Caller, wire::Refusal> CallerOf(const Place& place) const;
   bool MayConnect(const Place& place) const;
   void Connect(size_t index);
   // The link is no more; each side that lives notices later.
@@ -123,12 +135,15 @@ class HubWorld {
   WorldReport& report_;
   std::shared_ptr<store::MemoryDisk> disk_ = std::make_shared<store::MemoryDisk>();
   HubPeople people_;
+  std::unique_ptr<SimBatch> batch_;  // null: there are no pools
   std::vector<Place> places_;
+  std::map<std::string, size_t> pilots_;  // of these, by name
   std::unique_ptr<HubProcess> hub_;
 
   bool stopping_ = false;  // the hub was asked to end
   bool peace_ = false;
   Instant uneasy_at_;  // somebody was missing then, or wanted something
+  Instant pools_due_;  // then they must be at rest
   uint32_t crashes_left_;
   uint32_t store_failures_left_;
   uint32_t node_crashes_left_;

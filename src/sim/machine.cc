@@ -28,7 +28,11 @@ void Machine::Start(uint64_t crash_at) {
         std::exchange(left_, {}));
   }
   node_ = std::make_unique<node::Node>(
-      id_, offer_, node::Node::Parts{parts_.loop, *executor_, LoadOf(parts_.options, prng_.Next())},
+      id_, offer_,
+      node::Node::Parts{.loop = parts_.loop,
+                        .executor = *executor_,
+                        .sample_load = LoadOf(parts_.options, prng_.Next()),
+                        .tell_every = parts_.tell_every},
       parts_.options.limits());
   parts_.sink(NodeProcess{id_, true});
   executor_->Attach(*faults_, *node_);
@@ -48,11 +52,15 @@ void Machine::End(bool all) {
 
 void Machine::Leave(node::HubChannel* hub) {
   parts_.sink(NodeProcess{id_, false, true});
+  wire::Ends cut_off;
+  if (node_ && hub != nullptr) cut_off = node_->CutOff("it was asked to");
   node_ = nullptr;
   executor_->KillAll();
   left_ = executor_->kept();
   executor_ = nullptr;  // it starts nothing more, though the process may yet be killed
-  if (hub != nullptr) hub->Send(wire::Leaving{});
+  if (hub == nullptr) return;
+  if (!cut_off.ends.empty()) hub->Send(std::move(cut_off));
+  hub->Send(wire::Leaving{});
 }
 
 void Machine::Connect(node::HubChannel& channel) {

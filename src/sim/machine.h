@@ -28,6 +28,7 @@ class Machine {
     const Workload& workload;
     FactSink sink;
     Sabotage sabotage = Sabotage::kNone;
+    Duration tell_every = {};  // how it is; zero: never
   };
   Machine(Parts parts, NodeId id, Offer offer, uint64_t seed);
 

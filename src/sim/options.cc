@@ -141,6 +141,18 @@ void DrawHub(Prng prng, bool tasks_given, Options& o) {
   o.time_limit = o.time_limit_percent = false;  // some tasks would be far shorter than others
 }
 
+void DrawPools(Prng prng, Options& o) {
+  o.pools = static_cast<uint32_t>(1 + prng.Below(2));
+  o.queue_most = prng.Chance(50) ? Duration::Seconds(300) : Duration::Seconds(4 * 3600);
+  o.batch_slow_percent = Maybe(prng, 50, 25);
+  o.batch_refuses_percent = Maybe(prng, 40, 40);
+  o.batch_garbles_percent = Maybe(prng, 40, 25);
+  o.batch_forgets_percent = Maybe(prng, 40, 25);
+  o.batch_kills_percent = Maybe(prng, 50, 50);
+  o.sick_percent = 0;    // pilots would be so, too, and their work has nowhere else to go
+  o.load_bound = false;  // a look each second, for hours
+}
+
 }  // namespace
 
 Limits Options::limits() const {
@@ -177,6 +189,8 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
     o.greedy = Prng(Derive(seed, 13)).Chance(25);
   }
   o.graph = Prng(Derive(seed, 14)).Chance(30) && !o.fair && !o.black_holes;
+  Prng of_pools(Derive(seed, 15));
+  if (hub && !o.fair && !o.black_holes && of_pools.Chance(35)) DrawPools(of_pools, o);
   return o;
 }
 
@@ -244,6 +258,13 @@ void DescribeHub(const Options& o, Words& words) {
   words.Flag("node-clocks", o.node_clocks);
   words.Flag("suspend", o.suspend);
   words.Flag("hub-stops", o.hub_stops);
+  words.Count("pools", o.pools);
+  words.Time("queue-most", o.queue_most);
+  words.Count("batch-slow%", o.batch_slow_percent);
+  words.Count("batch-refuses%", o.batch_refuses_percent);
+  words.Count("batch-garbles%", o.batch_garbles_percent);
+  words.Count("batch-forgets%", o.batch_forgets_percent);
+  words.Count("batch-kills%", o.batch_kills_percent);
 }
 
 }  // namespace

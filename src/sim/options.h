@@ -108,6 +108,15 @@ struct Options {
   bool suspend = false;      // the hub's process stands still for a while
   bool hub_stops = false;    // it is asked to end, and does so in order
 
+  // Pools of a batch system (sim_batch.h), with work that only their pilots can do.
+  uint32_t pools = 0;
+  Duration queue_most;                 // that a pilot waits
+  unsigned batch_slow_percent = 0;     // of commands: answered late or never, carried out or not
+  unsigned batch_refuses_percent = 0;  // of submits: refused, over a limit, or not taken now
+  unsigned batch_garbles_percent = 0;  // of answers: cut off, garbage, or an error
+  unsigned batch_forgets_percent = 0;  // of lists: one pilot is left out for a while, or for long
+  unsigned batch_kills_percent = 0;    // of pilots: killed early, requeued, never heard of
+
   Limits limits() const;
 };
 

@@ -27,6 +27,14 @@ enum class Sabotage : uint8_t {
   kHastyHub,      // nodes that are silent are lost after a tenth of the patience -> losses
   kBelieveLies,   // what a node says of another one's tasks passes for the other's -> output
   kAckEarly,      // what is posted is acknowledged at once                       -> acks
+  // Of its pools.
+  kSubmitEarly,   // a pool's records count as durable before they are            -> early
+  kSubmitTwice,   // the batch system takes each pilot twice                      -> doubled
+  kForgetMost,    // pools may have more pilots than their owner said             -> most
+  kForgetServed,  // pools serve everybody, whatever their owner said             -> vain
+  kDeafToCancel,  // a cancelled pilot stays                                      -> left
+  kLosePilots,    // no pilot's node ever comes                                   -> complete
+  kForgetPools,   // the journal leaves out a pool's record when it is read       -> kept
 };
 
 }  // namespace spate::sim

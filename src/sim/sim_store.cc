@@ -17,8 +17,9 @@ store::Done SimStore::Telling(store::Done done) {
 }
 
 void SimStore::Change(RowChange change, store::Done done) {
+  auto of_pools = std::exchange(of_pools_, {});
   if (!parts_.faults.Alive()) return;
-  pending_.push_back({});
+  pending_.push_back({{}, {}, std::move(of_pools)});
   MemoryStore::Change(std::move(change), Telling(std::move(done)));
 }
 
@@ -48,6 +49,33 @@ Status SimStore::Replay(const std::function<void(const engine::Record&)>& visit)
   });
 }
 
+Status SimStore::ReplayPools(const std::function<void(const provision::Record&)>& visit) {
+  return MemoryStore::ReplayPools([&](const provision::Record& record) {
+    bool told = !std::holds_alternative<provision::PoolPaused>(record) &&
+                !std::holds_alternative<provision::PoolLearned>(record);
+    if (told || parts_.sabotage != Sabotage::kForgetPools) visit(record);
+  });
+}
+
+void SimStore::AppendPoolRecords(std::vector<provision::Record> records, Instant now,
+                                 store::Done done) {
+  for (const provision::Record& record : records) parts_.sink(PoolDecided{&record});
+  of_pools_ = records;
+  if (parts_.sabotage == Sabotage::kSubmitEarly) {
+    parts_.loop.Post([this, done] {
+      if (parts_.faults.Alive()) done({});
+    });
+    done = [](const Status&) {};
+  }
+  MemoryStore::AppendPoolRecords(std::move(records), now, std::move(done));
+}
+
+void SimStore::CutPools(std::vector<provision::Record> images, Instant keep_since,
+                        store::Done done) {
+  parts_.sink(PoolsCut{&images});
+  MemoryStore::CutPools(std::move(images), keep_since, std::move(done));
+}
+
 void SimStore::Crash(size_t also_durable) {
   size_t durable = MemoryStore::Crash(also_durable);
   for (size_t i = 0; i < durable; ++i) TellCommitted();
@@ -68,6 +96,7 @@ void SimStore::TellCommitted() {
   CHECK(!pending_.empty());
   Given given = std::move(pending_.front());
   pending_.pop_front();
+  for (const provision::Record& record : given.of_pools) parts_.sink(PoolCommitted{&record});
   size_t output = 0;
   for (const engine::Record& record : given.records) {
     Committed fact{&record, nullptr};

@@ -32,6 +32,12 @@ class SimStore final : public store::MemoryStore {
   Status Replay(const std::function<void(const engine::Record&)>& visit) override;
   JobId NextJobId() override { return next_job_; }
 
+  Status ReplayPools(const std::function<void(const provision::Record&)>& visit) override;
+  void AppendPoolRecords(std::vector<provision::Record> records, Instant now,
+                         store::Done done) override;
+  void CutPools(std::vector<provision::Record> images, Instant keep_since,
+                store::Done done) override;
+
   // The number of the next job, which is what the world calls it.
   void SetNextJob(JobId job) { next_job_ = job; }
   void FailAfter(uint64_t commits) {
@@ -49,6 +55,7 @@ class SimStore final : public store::MemoryStore {
   struct Given {
     std::vector<engine::Record> records;
     std::vector<TaskOutputPtr> outputs;
+    std::vector<provision::Record> of_pools = {};
   };
   void TellCommitted();
   // The world hears of the commit before its owner does.
@@ -57,6 +64,7 @@ class SimStore final : public store::MemoryStore {
   Parts parts_;
   JobId next_job_;
   std::deque<Given> pending_;
+  std::vector<provision::Record> of_pools_;  // of the change that comes next
 };
 
 }  // namespace spate::sim

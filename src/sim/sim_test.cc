@@ -63,6 +63,36 @@ TEST(Sim, PromisesOfAHubAreKept) {
   EXPECT_GT(all.executions, kSeeds * 20);
 }
 
+// Worlds with a batch system: each of its troubles is met.
+TEST(Sim, PromisesOfPoolsAreKept) {
+  constexpr uint64_t kWorlds = 100;
+  uint64_t worlds = 0;
+  WorldReport all;
+  for (uint64_t seed = 1; worlds < kWorlds; ++seed) {
+    Options options = DrawOptions(seed, std::nullopt, Worlds::kHub);
+    if (options.pools == 0) continue;
+    ++worlds;
+    WorldReport report = RunWorld(options, Sabotage::kNone, nullptr);
+    ASSERT_TRUE(report.findings.empty()) << "seed " << seed << "\n" << Say(report);
+    all.crashes += report.crashes;
+    all.pilots += report.pilots;
+    all.unanswered += report.unanswered;
+    all.refused += report.refused;
+    all.garbled += report.garbled;
+    all.left_out += report.left_out;
+    all.forgotten += report.forgotten;
+    all.killed += report.killed;
+    all.requeued += report.requeued;
+    all.never_joined += report.never_joined;
+  }
+  EXPECT_GT(all.crashes, kWorlds);
+  EXPECT_GT(all.pilots, kWorlds * 2);
+  for (uint64_t each : {all.unanswered, all.refused, all.garbled, all.left_out, all.forgotten,
+                        all.killed, all.requeued, all.never_joined}) {
+    EXPECT_GE(each, kWorlds / 20);
+  }
+}
+
 std::string OutputOf(const std::vector<std::string>& args, int expected_status) {
   std::string text;
   EXPECT_EQ(Simulate(args, [&](std::string_view line) { text += line; }), expected_status);
@@ -138,7 +168,14 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kForgetShares, "fair", Worlds::kHub},
         Canary{Sabotage::kHastyHub, "losses", Worlds::kHub},
         Canary{Sabotage::kBelieveLies, "output", Worlds::kHub},
-        Canary{Sabotage::kAckEarly, "acks", Worlds::kHub}),
+        Canary{Sabotage::kAckEarly, "acks", Worlds::kHub},
+        Canary{Sabotage::kSubmitEarly, "early", Worlds::kHub},
+        Canary{Sabotage::kSubmitTwice, "doubled", Worlds::kHub},
+        Canary{Sabotage::kForgetMost, "most", Worlds::kHub},
+        Canary{Sabotage::kForgetServed, "vain", Worlds::kHub},
+        Canary{Sabotage::kDeafToCancel, "left", Worlds::kHub},
+        Canary{Sabotage::kLosePilots, "complete", Worlds::kHub},
+        Canary{Sabotage::kForgetPools, "kept", Worlds::kHub}),
     [](const auto& each) {
       return each.param.checker + std::to_string(static_cast<int>(each.param.sabotage)) +
              (each.param.worlds == Worlds::kHub ? "OfAHub" : "");

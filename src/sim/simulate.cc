@@ -115,10 +115,10 @@ bool RunOne(const Options& options, bool verbose, const Printer& print, Sum& sum
   }
   print(fmt::format(
       "  ok: {} lives, {} crashes, {} failed stores, {} cuts, {} executions, {} commits, {} steps, "
-      "{}, digest {:016x}, trace {:016x}\n",
+      "{} pilots, {}, digest {:016x}, trace {:016x}\n",
       report.lives, report.crashes, report.store_failures, report.cuts, report.executions,
-      report.commits, report.steps, FormatDuration(report.virtual_time), report.digest,
-      report.trace_hash));
+      report.commits, report.steps, report.pilots, FormatDuration(report.virtual_time),
+      report.digest, report.trace_hash));
   return true;
 }
 

@@ -66,6 +66,65 @@ class Writer {
   }
   void operator()(const Remark& f) { fmt::format_to(to_, "-- {}", f.text); }
   void operator()(const WorldDone&) { text_ += "all done"; }
+  void operator()(const PilotQueued& f) {
+    fmt::format_to(to_, "b{} queues: {} of {}", f.id, f.tag, f.pool);
+  }
+  void operator()(const PilotRuns& f) {
+    fmt::format_to(to_, "b{} {}", f.id, f.runs ? "runs" : "requeued");
+  }
+  void operator()(const PilotOver& f) { fmt::format_to(to_, "b{} over: {}", f.id, f.how); }
+  void operator()(const PilotForgotten& f) { fmt::format_to(to_, "b{} forgotten", f.id); }
+  void operator()(const PoolDecided&) {}
+  void operator()(const PoolReplayed&) {}
+  void operator()(const PoolReplayDone&) { text_ += "pools replayed"; }
+  void operator()(const PoolsCut& f) {
+    fmt::format_to(to_, "pools kept as {} records", f.images->size());
+  }
+  void operator()(const PoolsDue&) { text_ += "pools are to be at rest"; }
+  void operator()(const PoolCommitted& f) {
+    text_ += "durable ";
+    std::visit(*this, *f.record);
+  }
+
+  void operator()(const provision::PoolChanged& r) {
+    fmt::format_to(to_, "pool {} is {} max={} min={}", r.pool.value, r.policy.name,
+                   r.policy.max_pilots, r.policy.min_pilots);
+  }
+  void operator()(const provision::PoolClosed& r) {
+    fmt::format_to(to_, "pool {} closed", r.pool.value);
+  }
+  void operator()(const provision::PoolForgotten& r) {
+    fmt::format_to(to_, "pool {} forgotten", r.pool.value);
+  }
+  void operator()(const provision::PoolPaused& r) {
+    fmt::format_to(to_, "pool {} paused: {}", r.pool.value, r.reason);
+  }
+  void operator()(const provision::PoolResumed& r) {
+    fmt::format_to(to_, "pool {} resumed", r.pool.value);
+  }
+  void operator()(const provision::PoolLearned& r) {
+    fmt::format_to(to_, "pool {} learned slots={} cpus={}m", r.pool.value, r.shape.slots,
+                   r.shape.milli_cpus);
+  }
+  void operator()(const provision::PilotIntended& r) {
+    fmt::format_to(to_, "pilot {} of pool {} intended", r.pilot.value, r.pool.value);
+  }
+  void operator()(const provision::PilotSubmitted& r) {
+    fmt::format_to(to_, "pilot {} is b{}", r.pilot.value, r.id);
+  }
+  void operator()(const provision::PilotJoined& r) {
+    fmt::format_to(to_, "pilot {} joined", r.pilot.value);
+  }
+  void operator()(const provision::PilotUnwanted& r) {
+    fmt::format_to(to_, "pilot {} unwanted: {} {}", r.pilot.value, provision::WhyName(r.why),
+                   r.words);
+  }
+  void operator()(const provision::PilotEnded& r) {
+    fmt::format_to(to_, "pilot {} ended: {} {}", r.pilot.value, provision::EndName(r.end), r.words);
+  }
+  void operator()(const provision::NumbersKept&) { text_ += "numbers"; }
+  void operator()(const provision::PoolKept& r) { fmt::format_to(to_, "pool {}", r.pool.value); }
+  void operator()(const provision::PilotKept& r) { fmt::format_to(to_, "pilot {}", r.pilot.value); }
 
   void operator()(const engine::JobAccepted& r) {
     fmt::format_to(to_, "accepted {} tasks={}{}", r.job.value, r.plan.task_count,
@@ -158,6 +217,9 @@ class Writer {
 void Trace::See(Instant now, const Fact& fact) {
   // Said before, when it became durable, or only then.
   if (std::holds_alternative<Replayed>(fact) || std::holds_alternative<Decided>(fact)) return;
+  if (std::holds_alternative<PoolReplayed>(fact) || std::holds_alternative<PoolDecided>(fact)) {
+    return;
+  }
   std::string& line = lines_[count_++ % kKept];
   line.clear();
   int64_t us = now.ns / 1000 % 1'000'000'000'000;

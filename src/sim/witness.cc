@@ -9,8 +9,10 @@
 namespace spate::sim {
 namespace {
 
-// Longer than anything that a world waits for.
+// Longer than anything that a world waits for: with pools, some pilots that fail one after the
+// other, each after hours in the queue.
 constexpr Duration kStandstill = Duration::Seconds(3600);
+constexpr Duration kStandstillOfPools = Duration::Seconds(36 * 3600);
 constexpr uint64_t kTurnsAtMoment = 200'000;
 constexpr uint64_t kTurnsInAll = 20'000'000;
 
@@ -22,7 +24,8 @@ Duration SlackOf(const Options& options) {
 }  // namespace
 
 Witness::Witness(const Workload& workload, const Options& options, Printer print)
-    : trace_(std::move(print)),
+    : standstill_(options.pools > 0 ? kStandstillOfPools : kStandstill),
+      trace_(std::move(print)),
       judge_(workload, SlackOf(options), options.hub ? &options : nullptr) {}
 
 void Witness::See(Instant now, const Fact& fact) {
@@ -47,8 +50,8 @@ void Witness::Turned(Instant now, const std::function<std::string()>& why) {
   if (now != std::exchange(moment_, now)) turns_at_moment_ = 0;
   if (++turns_at_moment_ > kTurnsAtMoment) {
     Find("complete", "the loop spins: endless work without time going on");
-  } else if (now - last_progress_ > kStandstill) {
-    Find("complete", "no task has moved for " + FormatDuration(kStandstill) + why());
+  } else if (now - last_progress_ > standstill_) {
+    Find("complete", "no task has moved for " + FormatDuration(standstill_) + why());
   } else if (report_.steps > kTurnsInAll) {
     Find("complete", fmt::format("not done after {} turns of the loop", kTurnsInAll));
   }

@@ -25,7 +25,17 @@ struct WorldReport {
   uint32_t cuts = 0;
   uint32_t node_crashes = 0;
   uint64_t executions = 0;
-  uint64_t orphans = 0;  // executions on a node that was cut off
+  // What a batch system did.
+  uint64_t pilots = 0;        // that it took
+  uint64_t unanswered = 0;    // submits that it took, and nobody heard the id
+  uint64_t refused = 0;       // submits
+  uint64_t garbled = 0;       // answers
+  uint64_t left_out = 0;      // pilots of lists
+  uint64_t forgotten = 0;     // pilots, for long
+  uint64_t killed = 0;        // pilots, early
+  uint64_t requeued = 0;      // pilots
+  uint64_t never_joined = 0;  // pilots whose node never came
+  uint64_t orphans = 0;       // executions on a node that was cut off
   uint64_t commits = 0;
   uint64_t steps = 0;              // turns of the loop
   uint64_t first_life_points = 0;  // at which the first life could have died
@@ -54,6 +64,7 @@ class Witness {
   WorldReport Take(Instant now, uint64_t commits);
 
  private:
+  const Duration standstill_;
   Trace trace_;
   Judge judge_;
   Findings findings_;

@@ -1,5 +1,5 @@
-// The jobs of a world. Every request fits the first node, which always comes back, so that every
-// task can end.
+// The jobs of a world. Every request fits the first node, which always comes back, or the pilots of
+// a pool, so that every task can end.
 #include "sim/workload.h"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/prng.h"
+#include "core/model/pool_facts.h"
 
 namespace spate::sim {
 namespace {
@@ -72,6 +73,7 @@ std::shared_ptr<const JobSettings> DrawSettings(const Options& o, Prng& prng) {
 Workload::Workload(const Options& options) : options_(options) {
   MakeOffers();
   if (options_.hub) {
+    MakePools();
     MakeHubJobs();
     return;
   }
@@ -97,6 +99,44 @@ void Workload::MakeHubJobs() {
     if (options_.after && number > 1 && prng.Chance(70)) tasks = jobs_.back().list_total;
     MakeJob(JobId(number), tasks, prng.Next());
     AddHubPart(jobs_.back(), Prng(prng.Next()));
+    if (!pools_.empty()) {
+      AddPoolNeeds(jobs_.back(), Prng(Derive(Derive(options_.seed, 16), number)));
+    }
+  }
+}
+
+void Workload::MakePools() {
+  Prng prng(Derive(options_.seed, 17));
+  auto below = [&](uint64_t bound) { return static_cast<uint32_t>(prng.Below(bound)); };
+  for (uint32_t number = 1; number <= options_.pools; ++number) {
+    SimPool pool;
+    pool.name = fmt::format("p{}", number);
+    pool.user = prng.Chance(60) ? "*" : UserName(1 + below(options_.users));
+    pool.offer.slots = 1 + below(4);
+    pool.offer.milli_cpus = pool.offer.slots * kMilliCpu;
+    if (prng.Chance(70)) pool.offer.memory = (1 + prng.Below(16)) * kGigabyte;
+    if (prng.Chance(40)) pool.offer.named.push_back({"gpus", {"0", "1"}});
+    pool.offer.labels = {std::string(kPoolLabel) + pool.name};
+    pool.offer.user = pool.user;
+    pool.described = prng.Chance(50);
+    pool.max_pilots = 1 + below(4);
+    pool.min_pilots = prng.Chance(15) ? 1 : 0;
+    pool.backlog = 1 + below(3);
+    pool.time_limit = Duration::Seconds(900 + below(7200));
+    pool.idle_exit = Duration::Seconds(20 + below(300));
+    pool.chain = prng.Chance(40);
+    pools_.push_back(std::move(pool));
+  }
+}
+
+// Some of what the pools' nodes can do nobody else may.
+void Workload::AddPoolNeeds(SimJob& job, Prng prng) const {
+  for (TaskClass& each : job.requests) {
+    const SimPool& pool = pools_[prng.Below(pools_.size())];
+    bool serves = pool.user == "*" || pool.user == job.user;
+    Needs needs = each.needs;
+    needs.labels = pool.offer.labels;
+    if (prng.Chance(60) && serves && FitCount(pool.offer, needs) > 0) each.needs = needs;
   }
 }
 

@@ -47,13 +47,28 @@ struct SimJob {
   std::vector<After> after;  // jobs of smaller numbers
 };
 
+// A pool of pilots.
+struct SimPool {
+  std::string name;
+  std::string user;        // whose tasks it serves; "*": everybody's
+  Offer offer;             // of its nodes
+  bool described = false;  // its owner says what they offer, else the first one shows it
+  uint32_t max_pilots = 1;
+  uint32_t min_pilots = 0;
+  uint32_t backlog = 1;
+  Duration time_limit;
+  Duration idle_exit;
+  bool chain = false;
+};
+
 class Workload {
  public:
   explicit Workload(const Options& options);
 
   const std::vector<SimJob>& jobs() const { return jobs_; }
   const SimJob& job(JobId id) const { return jobs_[id.value - 1]; }
-  const std::vector<Offer>& offers() const { return offers_; }             // of nodes 1, 2, ...
+  const std::vector<Offer>& offers() const { return offers_; }  // of nodes 1, 2, ...
+  const std::vector<SimPool>& pools() const { return pools_; }
   uint32_t pause_after_failures() const { return pause_after_failures_; }  // of a hub's jobs
 
   // The job with its first totals.front() tasks.
@@ -78,6 +93,8 @@ class Workload {
   static void DrawGraph(SimJob& job, Prng prng);
   void MakeHubJobs();
   void AddHubPart(SimJob& job, Prng prng) const;
+  void MakePools();
+  void AddPoolNeeds(SimJob& job, Prng prng) const;
   bool IsSick(NodeId node) const;
   bool IsBlackHole(NodeId node) const;
   uint64_t TaskHash(JobId job, TaskIndex index, uint64_t salt) const;
@@ -85,6 +102,7 @@ class Workload {
   Options options_;
   uint32_t pause_after_failures_ = 0;
   std::vector<Offer> offers_;
+  std::vector<SimPool> pools_;
   std::vector<SimJob> jobs_;
 };
 

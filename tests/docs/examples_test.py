@@ -15,7 +15,8 @@ import tempfile
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", "bin")))
-DOCUMENTS = ["docs/guide.md", "docs/hub.md", "docs/user/parasol.md", "docs/user/pmc.md"]
+DOCUMENTS = ["docs/guide.md", "docs/hub.md", "docs/user/parasol.md", "docs/user/pmc.md",
+             "docs/user/pools.md"]
 # What the examples of a document call, beside spate itself. Where it is missing they are passed over.
 NEEDS = {"docs/user/pmc.md": "pegasus-mpi-cluster"}
 NOBODY = 65534
@@ -46,13 +47,16 @@ def pattern(lines):
 
 def ordinary_user(folder):
     """Root's tests run the examples as somebody without rights, with a program that they may read."""
-    if os.geteuid() != 0:
-        return BIN, {}
     os.mkdir(folder + "/.bin")
+    os.mkdir(folder + "/.batch")
+    for command in ("sbatch", "squeue", "scancel"):  # a small Slurm
+        shutil.copy(f"{SOURCE}/tests/batch/fake_slurm.py", f"{folder}/.bin/{command}")
+    if os.geteuid() != 0:
+        return f"{folder}/.bin:{BIN}", {}
     for program in ("spate", "pegasus-mpi-cluster"):
         if os.path.exists(f"{BIN}/{program}"):
             shutil.copy(f"{BIN}/{program}", folder + "/.bin")
-    for path in (folder, folder + "/.bin"):
+    for path in (folder, folder + "/.bin", folder + "/.batch"):
         os.chown(path, NOBODY, NOBODY)
     return folder + "/.bin", {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
@@ -80,7 +84,7 @@ def run(document):
         env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
         programs, who = ordinary_user(folder)
         env |= {"PATH": programs + ":" + env["PATH"], "XDG_STATE_HOME": folder + "/.state",
-                "HOME": folder, "LC_ALL": "C.UTF-8",
+                "HOME": folder, "LC_ALL": "C.UTF-8", "FAKE_BATCH": folder + "/.batch",
                 "OMPI_MCA_rmaps_base_oversubscribe": "1"}  # this machine may have few processors
         for number, command, expected in found:
             code = 0

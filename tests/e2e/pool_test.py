@@ -1,0 +1,216 @@
+"""Pools: a hub that asks batch systems for nodes. The batch system is a fake of Slurm's commands (tests/batch), over real processes;
+real ones are in pool_slurm_test.py and pool_gridengine_test.py."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import SPATE, Place, main, wait, want
+from cluster import cluster_of
+
+SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
+FAKES = os.path.abspath(os.path.join(SOURCE, "tests", "batch"))
+
+
+class Batch:
+    """The fake Slurm of a place."""
+
+    def __init__(self, place: Place):
+        self.dir = os.path.join(place.dir, "batch")
+        bin_dir = os.path.join(place.dir, "bin")
+        os.mkdir(self.dir)
+        os.mkdir(bin_dir)
+        for name in ("sbatch", "squeue", "scancel"):
+            os.symlink(os.path.join(FAKES, "fake_slurm.py"), os.path.join(bin_dir, name))
+        place.env = dict(place.env, FAKE_BATCH=self.dir, PATH=bin_dir + ":" + place.env["PATH"])
+
+    def set(self, name, text=""):
+        with open(os.path.join(self.dir, name), "w") as file:
+            file.write(text)
+
+    def clear(self, name):
+        os.remove(os.path.join(self.dir, name))
+
+    def jobs(self):
+        return sorted((name for name in os.listdir(self.dir) if name.isdigit()), key=int)
+
+    def states(self):
+        states = []
+        for job in self.jobs():
+            try:
+                with open(os.path.join(self.dir, job, "state")) as file:
+                    states.append(file.read())
+            except FileNotFoundError:
+                pass
+        return states
+
+    def alive(self):
+        return [state for state in self.states() if state in ("PENDING", "RUNNING")]
+
+    def names(self):
+        return [open(os.path.join(self.dir, job, "name")).read() for job in self.jobs()]
+
+
+def pools(cluster):
+    out, _ = cluster.spate("pool list", "--json")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def nodes(cluster):
+    out, _ = cluster.spate("node list", "--json")
+    return [json.loads(line)["node"] for line in out.splitlines()]
+
+
+def gone(cluster, batch, *names):
+    wait(lambda: not batch.alive(), "no pilot is left in the batch system")
+    cluster.spate("pool remove", *names)
+    wait(lambda: not pools(cluster), "the pools are gone")
+    want(len(set(batch.names())) == len(batch.jobs()), "a pilot was asked for twice")
+
+
+def test_a_pool_on_this_machine(place: Place):
+    cluster = cluster_of(place)
+    cluster.spate("pool add", "local", "here", "--slots", "2")
+    job = cluster.submit("--wait", "--pool", "here", "--", "echo $SPATE_NODE >> who # {}", ":::", *"abcd")
+    want(set(place.lines("who")) == {"here.1"}, place.read("who"))
+    cluster.spate("pool remove", "here", "--wait")
+    wait(lambda: "here.1" not in [n for n in nodes(cluster)] or
+         '"away"' in cluster.spate("node list", "--json")[0], "its node is gone")
+    want(job == "1", job)
+
+
+def test_pilots_come_with_work_and_go_without(place: Place):
+    batch = Batch(place)
+    cluster = cluster_of(place)
+    cluster.spate("pool add", "slurm", "short", "--time-limit", "1h", "--idle-exit", "1s", "--max-pilots", "3",
+                  "--submit-rate", "20", "--", "-p", "short")
+    time.sleep(0)  # nothing waits: nothing is asked for
+    want(not batch.jobs(), batch.jobs())
+    cluster.submit("--wait", "--pool", "short", "--", "echo $SPATE_NODE $SLURM_JOB_ID >> who; sleep 0.1 # {}",
+                   ":::", *map(str, range(40)))
+    who = [line.split() for line in place.lines("who")]
+    want(len(who) == 40 and all(node.startswith("short.") for node, _ in who), who)
+    out, _ = cluster.spate("pool info", "short")
+    want("short" in out, out)
+    gone(cluster, batch, "short")
+    log, _ = cluster.spate("node list", "--json")
+    want(not [line for line in log.splitlines() if '"ready"' in line], log)
+
+
+def test_nothing_is_asked_for_what_cannot_start(place: Place):
+    batch = Batch(place)
+    cluster = cluster_of(place)
+    cluster.spate("pool add", "slurm", "small", "--time-limit", "1h", "--cpus", "2", "--submit-rate", "20")
+    big = cluster.submit("--pool", "small", "--cpus", "8", "--", "true")
+    late = cluster.submit("--pool", "small", "--time", "2h", "--", "true")
+    why, _ = cluster.spate("task explain", f"{big}.1")
+    want("needs 8 cpus" in why and "pool small" in why, why)
+    why, _ = cluster.spate("task explain", f"{late}.1")
+    want("2h" in why and "pool small" in why, why)
+    fits = cluster.submit("--wait", "--pool", "small", "--", "true")
+    want(fits == "3", fits)
+    want(len(batch.jobs()) == 1, batch.jobs())
+    cluster.spate("job cancel", big, late)
+
+
+def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
+    batch = Batch(place)
+    cluster = cluster_of(place, "--listen", "127.0.0.1:" + str(free_port()))
+    cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--idle-exit", "1s", "--max-pilots", "2",
+                  "--submit-rate", "20")
+    batch.set("lost")  # submits are carried out, and their answers are lost
+    job = cluster.submit("--pool", "p", "--", "sleep 0.3; echo {} >> done", ":::", *map(str, range(12)))
+    wait(batch.jobs, "a pilot was asked for")
+    cluster.kill_hub()
+    batch.clear("lost")
+    cluster.start_hub()
+    cluster.spate("job wait", job)
+    want(sorted(place.lines("done"), key=int) == [str(i) for i in range(12)], place.lines("done"))
+    want(len(batch.jobs()) <= 2, batch.names())
+    gone(cluster, batch, "p")
+
+
+def test_why_a_pilot_never_came(place: Place):
+    batch = Batch(place)
+    cluster = cluster_of(place)
+    cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--submit-rate", "20", "--prologue",
+                  "echo no module called gcc; false")
+    job = cluster.submit("--pool", "p", "--", "true")
+    wait(lambda: pools(cluster)[0]["state"] == "paused", "the pool pauses")
+    why, _ = cluster.spate("task explain", f"{job}.1")
+    want("pool p is paused" in why and "no module called gcc" in why and "spate pool resume p" in why, why)
+    want(len(batch.jobs()) == 3, batch.jobs())
+    log, _ = cluster.spate("pool log", "p")
+    want("no module called gcc" in log and "paused" in log, log)
+    cluster.spate("pool set", "p", "--prologue", "")
+    cluster.spate("pool resume", "p")
+    cluster.spate("job wait", job)
+
+
+def test_bad_input_says_what_it_was(place: Place):
+    batch = Batch(place)
+    cluster = cluster_of(place)
+    batch.set("refuse", "Invalid account or account/partition combination specified")
+    _, err = cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--", "-A", "nobody", code=2)
+    want("Invalid account" in err and "sbatch" in err, err)
+    want(not pools(cluster), pools(cluster))
+    batch.clear("refuse")
+    _, err = cluster.spate("pool add", "slurm", "p", "--", "--job-name", "x", code=2)
+    want("--job-name" in err, err)
+    _, err = cluster.spate("pool add", "slurm", "p", "--submit-command", "/no/sbatch", code=2)
+    want("/no/sbatch" in err, err)
+    _, err = cluster.spate("pool add", "torque", "p", code=2)
+    want("slurm" in err, err)
+    _, err = cluster.spate("submit", "--pool", "none", "--", "true", code=2)
+    want("none" in err, err)
+    # A pool that was fine, until its account went.
+    cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--submit-rate", "20")
+    batch.set("refuse", "Invalid account or account/partition combination specified")
+    job = cluster.submit("--pool", "p", "--", "true")
+    wait(lambda: "Invalid account" in cluster.spate("task explain", f"{job}.1")[0], "the reason is told")
+    want(not batch.jobs(), batch.jobs())
+
+
+def test_a_run_with_a_pool_of_its_own(place: Place):
+    batch = Batch(place)
+    place.write("jobs.lst", *[f"echo {i} $SLURM_JOB_ID >> done; sleep 0.05" for i in range(20)])
+    options = ("--pool", "slurm:-p short -t 1h", "jobs.lst")
+    place.run(*options)
+    want(sorted(int(line.split()[0]) for line in place.lines("done")) == list(range(20)), place.lines("done"))
+    wait(lambda: not batch.alive(), "no pilot is left")
+    want(not [p for p in os.listdir("/proc") if p.isdigit() and is_hub_of(place, p)], "a hub is left")
+
+
+def test_a_run_with_a_pool_that_is_killed(place: Place):
+    batch = Batch(place)
+    place.write("jobs.lst", *[f"echo {i} >> began; sleep 1; echo {i} >> done" for i in range(6)])
+    options = ("--pool", "slurm:-t 60", "jobs.lst")
+    run = place.start(*options)
+    wait(lambda: place.lines("began"), "a task runs")
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    wait(lambda: not batch.alive(), "no pilot is left")
+    wait(lambda: not [p for p in os.listdir("/proc") if p.isdigit() and is_hub_of(place, p)], "its hub has ended")
+    place.run("--resume", *options)
+    want(sorted(place.lines("done"), key=int) == [str(i) for i in range(6)], place.lines("done"))
+    wait(lambda: not batch.alive(), "no pilot is left")
+
+
+def is_hub_of(place, pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+    except OSError:
+        return False
+    return b"__pool-hub" in words and place.dir.encode() in words[2]
+
+
+def free_port():
+    import socket
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+if __name__ == "__main__":
+    main({name: function for name, function in globals().items() if name.startswith("test_")})

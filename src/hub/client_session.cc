@@ -119,13 +119,26 @@ Status ClientSession::CheckUpload(Upload& upload) {
   return {};
 }
 
+namespace {
+
+// A client that was killed may have left a submission here that is accepted only after the next
+// client looked.
+Status CheckKnownTasks(const wire::Submit& submit, uint32_t tasks) {
+  if (submit.known_tasks.value_or(tasks) == tasks) return {};
+  return spate::Fail(ErrorKind::kExists,
+                     fmt::format("the job has {} tasks, not {} as the client knows; look again",
+                                 tasks, *submit.known_tasks));
+}
+
+}  // namespace
+
 // It is one job, from the first of its submissions on.
 Status ClientSession::FindNamed(Upload& upload) {
   auto known = jobs_.FindSubmission(upload.submit.submission);
   if (!known) return std::unexpected(known.error());
   if (!known->has_value()) {
     upload.job = jobs_.store().NextJobId();
-    return {};
+    return CheckKnownTasks(upload.submit, 0);
   }
   upload.job = upload.submit.add_to = **known;
   if (jobs_.known().Find(upload.job) == nullptr) {
@@ -143,6 +156,10 @@ Status ClientSession::FindNamed(Upload& upload) {
   }
   auto from = jobs_.BeginGrow(upload.job);
   if (!from) return std::unexpected(from.error());
+  if (auto same = CheckKnownTasks(upload.submit, *from); !same) {
+    jobs_.EndGrow(upload.job);
+    return same;
+  }
   upload.grown_from = upload.next = *from;
   return {};
 }

@@ -392,9 +392,25 @@ TEST_F(JobsTest, AJobMayGrowByItsName) {
   EXPECT_TRUE(jobs_.engine().Policy(job)->pause_despite_success);
   EXPECT_EQ(Submitted("ann", "one", 3), job);
   EXPECT_EQ(jobs_.engine().Counts(job)->total, 5u);
+  // What another client added meanwhile is not added twice.
+  for (uint32_t known : {2u, 5u}) {
+    wire::Submit head = Head("one");
+    head.known_tasks = known;
+    const Talk& talk = Come("ann");
+    talk.Ask(head);
+    EXPECT_EQ(talk.Newest<wire::Failed>() == nullptr, known == 5) << known;
+    if (talk.Newest<wire::Failed>()) {
+      EXPECT_EQ(talk.Newest<wire::Failed>()->kind, ErrorKind::kExists);
+      continue;
+    }
+    talk.Ask(wire::Rows{{"true"}});
+    talk.Ask(wire::SubmitEnd{1, {Needs()}, {{0, 1, 0}}, {}});
+    loop_.RunFor(kCommit * 4);
+    EXPECT_EQ(jobs_.engine().Counts(job)->total, 6u);
+  }
   habits_ = {};
   EXPECT_EQ(Submitted("ann", "one", 3), job) << "without the habit it is the first one again";
-  EXPECT_EQ(jobs_.engine().Counts(job)->total, 5u);
+  EXPECT_EQ(jobs_.engine().Counts(job)->total, 6u);
   JobId plain = Submitted("ann", "two", 1);
   EXPECT_EQ(jobs_.engine().Requests(plain).at(0).needs.memory, 0u);
   EXPECT_FALSE(jobs_.engine().Policy(plain)->pause_despite_success);

@@ -46,6 +46,7 @@ void Put(pb::Request& to, const Submit& message) {
     submit.add_after(after.kind);
   }
   submit.set_add_to(message.add_to.value);
+  if (message.known_tasks) submit.set_known_tasks(*message.known_tasks);
 }
 void Put(pb::Request& to, const PutPieces& message) {
   PutTexts(*to.mutable_put_pieces()->mutable_pieces(), message.pieces);
@@ -117,6 +118,7 @@ Request Take(FieldReader& in, const pb::Submit& from) {
                             in.Number<uint32_t>("after", from.after(i + 1), 0, 3)});
   }
   submit.add_to = JobId(from.add_to());
+  if (from.has_known_tasks()) submit.known_tasks = from.known_tasks();
   return submit;
 }
 

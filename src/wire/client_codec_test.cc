@@ -32,6 +32,7 @@ Submit SomeSubmit() {
   submit.open = true;
   submit.after = {{JobId(4), 1}, {JobId(5), 0}};
   submit.add_to = JobId(12);
+  submit.known_tasks = 0;
   return submit;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -39,6 +40,9 @@ struct Submit {
   };
   std::vector<After> after;
   JobId add_to;  // 0: a new job
+  // As many tasks the job has, as far as the client knows; refused (kExists) when it has another
+  // number, so that what was added without the client's knowledge is not added twice.
+  std::optional<uint32_t> known_tasks;
 };
 // The next pieces of what the job brings along (core/model/task_files.h).
 struct PutPieces {

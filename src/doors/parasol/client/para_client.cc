@@ -107,15 +107,18 @@ int64_t PriorityOfWeight(uint32_t weight) {
   return std::max<int64_t>(1, kJobWeight * kUsualPriority / std::max(1u, weight));
 }
 
-Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder, size_t count,
-                                   const std::function<BatchTask(size_t)>& task) {
+Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder,
+                                   const NewTasks& tasks) {
+  const size_t count = tasks.count;
   return link.Submit([&](client::HubCall& call) -> Status {
-    if (auto sent = call.Send(HeadOf(link.state().name(), folder)); !sent) return sent;
+    wire::Submit head = HeadOf(link.state().name(), folder);
+    if (tasks.known) head.known_tasks = static_cast<uint32_t>(*tasks.known);
+    if (auto sent = call.Send(std::move(head)); !sent) return sent;
     Requests requests;
     wire::Rows rows;
     size_t bytes = 0;
     for (size_t i = 0; i < count; ++i) {
-      BatchTask each = task(i);
+      BatchTask each = tasks.task(i);
       requests.Add(static_cast<TaskIndex>(i), NeedsOf(each));
       bytes += each.row.size();
       rows.rows.push_back(std::move(each.row));
@@ -197,9 +200,9 @@ Result<std::vector<BatchClient::Submitted>> BatchClient::SubmittedFrom(uint64_t 
   return submitted;
 }
 
-Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, const std::string& folder,
-                                     int64_t now) {
-  auto accepted = SubmitTasks(link_, folder, jobs.size(), [&](size_t i) {
+Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, uint64_t known,
+                                     const std::string& folder, int64_t now) {
+  auto task_of = [&](size_t i) {
     const Submission& job = jobs[i];
     BatchTask task{.row = {}, .cpus = job.what->cpus, .memory = job.what->ram};
     AppendParasolRow({.job = job.job,
@@ -210,7 +213,8 @@ Result<uint64_t> BatchClient::Submit(std::span<const Submission> jobs, const std
                       .text = job.what->command},
                      &task.row);
     return task;
-  });
+  };
+  auto accepted = SubmitTasks(link_, folder, {jobs.size(), task_of, known});
   if (!accepted) return std::unexpected(std::move(accepted.error()));
   FollowResults(link_);
   return ParasolId(accepted->job, accepted->first);
@@ -246,7 +250,7 @@ Status BatchClient::Change(const wire::ChangeJobs& change) {
   auto job = link_.FindJob();
   if (job && *job == JobId()) {
     // It is wished for jobs to come.
-    auto made = SubmitTasks(link_, os::DirName(link_.results()), 0, {});
+    auto made = SubmitTasks(link_, os::DirName(link_.results()), {});
     if (!made) return std::unexpected(std::move(made.error()));
     job = made->job;
   }

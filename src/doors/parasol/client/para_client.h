@@ -23,9 +23,14 @@ struct BatchTask {
   uint64_t memory = 0;
 };
 // Adds tasks to the batch; makes it when the hub has none. The hub's job, and the first task's
-// index in it.
-Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder, size_t count,
-                                   const std::function<BatchTask(size_t)>& task);
+// index in it. kExists: the batch does not have `known` tasks, when that is given.
+struct NewTasks {
+  size_t count = 0;
+  std::function<BatchTask(size_t)> task = {};
+  std::optional<uint64_t> known = {};
+};
+Result<wire::Accepted> SubmitTasks(BatchLink& link, const std::string& folder,
+                                   const NewTasks& tasks);
 
 // Machines on which jobs of the batch failed are used by it again. kNotFound: there is no batch.
 Status TrustNodesOfBatch(BatchLink& link);
@@ -46,8 +51,8 @@ class BatchClient final : public BatchHub {
   Result<State> AskToReport() override;
   Status CatchUp() override;
   Result<std::vector<Submitted>> SubmittedFrom(uint64_t first) override;
-  Result<uint64_t> Submit(std::span<const Submission> jobs, const std::string& folder,
-                          int64_t now) override;
+  Result<uint64_t> Submit(std::span<const Submission> jobs, uint64_t known,
+                          const std::string& folder, int64_t now) override;
   Result<uint64_t> Chill() override;
   Status Remove(std::span<const uint64_t> ids) override;
   Status SetPriority(int64_t priority) override;

@@ -182,7 +182,7 @@ Result<int> Parasol::AddJob() {
   if (!task) return std::unexpected(task.error());
   auto before = os::Stat(results_);
   auto accepted =
-      SubmitTasks(link_, os::DirName(results_), 1, [&](size_t) -> BatchTask { return *task; });
+      SubmitTasks(link_, os::DirName(results_), {1, [&](size_t) -> BatchTask { return *task; }});
   if (!accepted) return std::unexpected(accepted.error());
   FollowResults(link_);
   uint64_t id = ParasolId(accepted->job, accepted->first);

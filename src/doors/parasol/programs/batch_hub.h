@@ -77,8 +77,10 @@ class BatchJobs {
   };
   virtual ~BatchJobs() = default;
   // Durable when it returns; the id of the first. `folder`, where the jobs run, is absolute.
-  virtual Result<uint64_t> Submit(std::span<const Submission> jobs, const std::string& folder,
-                                  int64_t now) = 0;
+  // `known`: State::submitted, with what was submitted since. kExists, and nothing is submitted,
+  // when it is another number by now: what a killed push had sent was taken after we asked.
+  virtual Result<uint64_t> Submit(std::span<const Submission> jobs, uint64_t known,
+                                  const std::string& folder, int64_t now) = 0;
   // Drops what waits; how many that was.
   virtual Result<uint64_t> Chill() = 0;
   // Ends these, if they have not ended; no result will come of them.

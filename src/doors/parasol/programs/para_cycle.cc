@@ -20,6 +20,7 @@ namespace {
 constexpr Duration kHaltLook = Duration::Seconds(1);
 constexpr Duration kTurnLook = Duration::Millis(20);
 constexpr uint64_t kTurnLooksInSilence = 5;  // each of them waits a while by itself
+constexpr int kMostSurprises = 10;           // of one push
 
 }  // namespace
 
@@ -203,7 +204,7 @@ Result<uint64_t> ParaCycle::Submit(const std::vector<uint32_t>& jobs) {
     submissions.push_back({job, &what});
   }
   int64_t now = seconds();
-  auto first = parts_.hub.Submit(submissions, options().job_dir, now);
+  auto first = parts_.hub.Submit(submissions, marks_.known, options().job_dir, now);
   if (!first) return std::unexpected(std::move(first.error()));
   batch_.SetSubmitted(jobs.size(), *first, now);
   marks_.known += jobs.size();
@@ -238,12 +239,19 @@ uint64_t ParaCycle::MostPushed() const {
 Result<ParaCycle::Pushed> ParaCycle::Push() {
   Pushed pushed;
   bool one_by_one = options().delay_seconds > 0;
+  int surprises = 0;
   for (uint64_t most = MostPushed(); halted_by_.empty();) {
     auto jobs = batch_.Next(one_by_one ? std::min<uint64_t>(1, most) : most);
     if (jobs.empty()) break;
     step_began_ = now();
     auto retries = Submit(jobs);
     TellTime("submit jobs");
+    if (!retries && retries.error().kind == ErrorKind::kExists && ++surprises < kMostSurprises) {
+      // A killed push was heard by the hub after we looked.
+      if (auto looked = Look(); !looked) return std::unexpected(std::move(looked.error()));
+      if (!caught_up_) return std::unexpected(caught_up_.error());
+      continue;
+    }
     if (!retries) return std::unexpected(std::move(retries.error()));
     pushed.jobs += jobs.size();
     pushed.retries += *retries;

@@ -114,9 +114,10 @@ class FakeHub : public BatchHub {
     }
     return list;
   }
-  Result<uint64_t> Submit(std::span<const Submission> jobs, const std::string& folder,
-                          int64_t now) override {
+  Result<uint64_t> Submit(std::span<const Submission> jobs, uint64_t known,
+                          const std::string& folder, int64_t now) override {
     world_.on_submit();
+    if (known != world_.tasks.size()) return Fail(ErrorKind::kExists, "the hub has other tasks");
     world_.folder = folder;
     std::string line = "submit";
     uint64_t first = world_.next_id;

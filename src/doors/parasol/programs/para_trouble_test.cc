@@ -104,6 +104,21 @@ TEST_F(ParaTroubleTest, KilledBetweenTwoFiles) {
   }
 }
 
+// The hub had not yet taken them when the next push looked.
+TEST_F(ParaTroubleTest, AKilledPushArrivesLate) {
+  MustCreate("a\nb\nc\n");
+  world_.on_submit = [this] {
+    if (!world_.tasks.empty()) return;
+    for (uint64_t job : {0, 1}) {
+      world_.tasks.push_back({.id = world_.next_id++, .job = job, .command = "of the killed one"});
+    }
+  };
+  ASSERT_EQ(Para({"push"}).code, 0);
+  ASSERT_EQ(world_.tasks.size(), 3u);
+  EXPECT_EQ(world_.tasks[2].command, "c");
+  EXPECT_EQ(Check(), "queued and waiting: 3\ntotal jobs in batch: 3\n");
+}
+
 // Jobs that parasol added to the same batch are none of the list.
 TEST_F(ParaTroubleTest, SubmissionsOfOthersAreSkipped) {
   MustCreate("a\n");

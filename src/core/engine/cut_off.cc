@@ -1,9 +1,13 @@
 // Tasks that are cut off as their nodes end, again and again: such a task asks for more time than
-// it had, so that it is started only where so much life is left.
+// it had, so that it is started only where so much life is left; or fails, when it had all that
+// nodes ever have.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
 
+#include "base/units.h"
 #include "core/engine/engine_state.h"
 
 namespace spate::engine {
@@ -17,6 +21,56 @@ Duration TimeAfter(Duration had) {
   Duration time = Duration::Seconds(60);
   while (time < wanted && time + time / 2 < wanted) time = time * 2;
   return time >= wanted ? time : time + time / 2;
+}
+
+// What nodes to come have for a task of these needs, at most; nullopt: none will come.
+std::optional<Duration> LongestToCome(const Live& live, const std::string& user,
+                                      const Needs& needs) {
+  std::optional<Duration> longest;
+  for (const NodesToCome::Kind& kind : live.to_come) {
+    bool takes = (kind.user.empty() || kind.user == user) &&
+                 std::ranges::all_of(needs.labels, [&](const std::string& label) {
+                   return std::ranges::binary_search(kind.labels, label);
+                 });
+    if (takes) longest = std::max(longest.value_or(Duration{}), kind.longest);
+  }
+  return longest;
+}
+
+// Nearly all of a node's life: it takes a while to come, and does not start a task at its first
+// moment.
+Duration NearlyAll(Duration life) { return life / 10 * 9; }
+
+// What becomes of a task by one more cut-off.
+struct Next {
+  Duration ask;              // for so much time; zero: as before
+  bool is_too_long = false;  // no node will ever have so much
+  CutOffs cut;
+  Duration longest;  // that nodes have
+};
+
+Next NextOf(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end) {
+  Next next{.cut = job.CutOffsOf(end.ref.index)};
+  if (!IsCutOff(end) || end.wall.ns <= 0 || job.policy().retry.once) return next;
+  if (job.Cancelled(end.ref.index)) return next;
+  next.cut.Add(end.wall);
+  if (next.cut.count < step.board.limits.cut_offs) return next;
+  Needs needs = job.request(job.RequestOf(end.ref.index));
+  next.ask = std::max(needs.time, TimeAfter(next.cut.longest));
+  auto longest = LongestToCome(step.live, job.user(), needs);
+  if (!longest || next.ask <= *longest) return next;
+  needs.time = next.ask;
+  // Even one that takes nothing at this moment.
+  auto here = [&](const auto& each) {
+    const Offer& offer = each.second.offer;
+    return each.first != node && TakesUser(offer, job.user()) &&
+           OutlivesTask(offer, needs, step.now) && FitCount(offer, needs) > 0;
+  };
+  if (std::ranges::any_of(step.board.nodes, here)) return next;
+  next.longest = *longest;
+  next.is_too_long = next.cut.longest >= NearlyAll(*longest);
+  next.ask = next.is_too_long ? Duration{} : NearlyAll(*longest);
+  return next;
 }
 
 // The change of one job's requests.
@@ -78,19 +132,28 @@ void AskForTime(StepContext& step, NodeId node, std::span<const AttemptEnd> ends
   std::map<JobId, Asking> asking;
   for (const AttemptEnd& end : ends) {
     const JobState* job = step.durable.FindJob(end.ref.job);
-    if (!IsCutOff(end) || job == nullptr || job->policy().retry.once) continue;
-    if (!IsCurrent(step.durable.NodeOf(node), *job, end.ref)) continue;
-    if (job->Cancelled(end.ref.index)) continue;
-    CutOffs before = job->CutOffsOf(end.ref.index);
-    before.Add(end.wall);
-    if (before.count < step.board.limits.cut_offs) continue;
+    if (job == nullptr || !IsCurrent(step.durable.NodeOf(node), *job, end.ref)) continue;
+    Next next = NextOf(step, node, *job, end);
+    if (next.ask.ns == 0) continue;
     asking.try_emplace(job->id(), *job, step.board.limits)
-        .first->second.Ask(end.ref.index, TimeAfter(before.longest));
+        .first->second.Ask(end.ref.index, next.ask);
   }
   for (auto& [id, each] : asking) {
     NeedsChanged changed = each.Take();
     if (!changed.runs.empty()) step.Record(std::move(changed));
   }
 }
+
+std::string WhyTooLong(const StepContext& step, NodeId node, const JobState& job,
+                       const AttemptEnd& end) {
+  Next next = NextOf(step, node, job, end);
+  if (!next.is_too_long) return "";
+  return fmt::format(
+      "it was cut off {} times as its nodes ended, after {} at most, and no pool gives a task more "
+      "than {}",
+      next.cut.count, FormatDuration(next.cut.longest), FormatDuration(next.longest));
+}
+
+void On(StepContext& step, const NodesToCome& event) { step.live.to_come = event.kinds; }
 
 }  // namespace spate::engine

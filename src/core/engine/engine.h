@@ -138,11 +138,23 @@ struct TasksReturned {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
+// What nodes will have that come when they are wanted, and only then (pools). Takes the place of
+// what was said before; not remembered beyond the process. A task that was cut off again and again,
+// and needs longer than any node lives, fails. Where nothing is said it waits.
+struct NodesToCome {
+  struct Kind {
+    std::string user;                 // whose tasks they take; empty: everybody's
+    std::vector<std::string> labels;  // sorted
+    Duration longest;                 // that a task may be planned to take there; Max(): any
+    friend bool operator==(const Kind&, const Kind&) = default;
+  };
+  std::vector<Kind> kinds;
+};
 
-using Event =
-    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, HoldJob,
-                 ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode, RemoveNode,
-                 ClearSick, NodeJoined, NodeSilent, NodeLost, AttemptsEnded, TasksReturned>;
+using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
+                           HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode,
+                           UndrainNode, RemoveNode, ClearSick, NodeJoined, NodeSilent, NodeLost,
+                           AttemptsEnded, TasksReturned, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 

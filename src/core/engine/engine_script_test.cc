@@ -229,6 +229,7 @@ class EngineSubject : public script::Subject {
         {"restart", &EngineSubject::Restart},
         {"cancel", &EngineSubject::Cancel},
         {"user", &EngineSubject::User},
+        {"to-come", &EngineSubject::ToCome},
         {"drain", &EngineSubject::Drain},
         {"undrain", &EngineSubject::Undrain},
         {"remove", &EngineSubject::Remove},
@@ -440,6 +441,15 @@ class EngineSubject : public script::Subject {
                   .max_queued = static_cast<uint32_t>(line.Number("max-queued", 0))};
     events_.push_back(SetUser{line.Word("a user"), rule});
   }
+  // "to-come longest=1h labels=pool:short user=ann": one more kind; alone: none.
+  void ToCome(Line& line) {
+    if (!line.Has("longest")) {
+      to_come_.clear();
+    } else {
+      to_come_.push_back({line.Option("user"), line.List("labels"), line.Time("longest")});
+    }
+    events_.push_back(NodesToCome{to_come_});
+  }
   void Drain(Line& line) { events_.push_back(DrainNode{line.Node()}); }
   void Undrain(Line& line) { events_.push_back(UndrainNode{line.Node()}); }
   void Remove(Line& line) { events_.push_back(RemoveNode{line.Node()}); }
@@ -630,6 +640,7 @@ class EngineSubject : public script::Subject {
   std::vector<Record> records_;
   std::vector<HeldTasks> holds_;
   std::vector<Event> events_;
+  std::vector<NodesToCome::Kind> to_come_;
   std::vector<std::function<std::string()>> questions_;
   bool restarted_ = false;
   bool watches_ = false;

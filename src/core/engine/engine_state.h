@@ -83,6 +83,7 @@ void On(StepContext& step, const NodeSilent& event);
 void On(StepContext& step, const NodeLost& event);
 void On(StepContext& step, const AttemptsEnded& event);
 void On(StepContext& step, const TasksReturned& event);
+void On(StepContext& step, const NodesToCome& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`
 // takes.
@@ -91,6 +92,10 @@ void EndLeasesOf(StepContext& step, NodeId node, const AttemptEnd& like,
 // Before these ends of the node are recorded: tasks that are cut off once too often ask for more
 // time (cut_off.cc).
 void AskForTime(StepContext& step, NodeId node, std::span<const AttemptEnd> ends);
+// Why a task whose attempt ends so on this node is not to be tried again: it was cut off once too
+// often, and no node lives longer. Empty: it is.
+std::string WhyTooLong(const StepContext& step, NodeId node, const JobState& job,
+                       const AttemptEnd& end);
 // Loses the nodes that were silent for too long, and wakes up for the next of them.
 void LoseSilentNodes(StepContext& step);
 // The existing tasks of `tasks` that are wanted, in the same order.

@@ -9,6 +9,7 @@
 
 #include "core/engine/demand_feed.h"
 #include "core/engine/durable.h"
+#include "core/engine/engine.h"
 #include "core/engine/place/board.h"
 #include "core/engine/place/decide.h"
 
@@ -38,6 +39,7 @@ struct Live {
   Instant next_recall;               // of what stalls: no earlier, as that looks at every node
   std::vector<Stirred::Each> risen;  // before what may wait on nodes
   Instant next_rise;                 // a look at them, likewise
+  std::vector<NodesToCome::Kind> to_come;
   std::unique_ptr<DemandFeed> feed;  // once somebody watches demand
 
  private:

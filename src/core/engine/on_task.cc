@@ -67,6 +67,12 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
 
 void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd end) {
   Fate fate = Decide(step, node, job, end);
+  if (fate.verdict == Verdict::kRetry) {
+    if (std::string why = WhyTooLong(step, node, job, end); !why.empty()) {
+      fate.verdict = Verdict::kFailed;
+      end.note = std::move(why);
+    }
+  }
   bool cancelled = job.Cancelled(end.ref.index) && fate.verdict != Verdict::kSucceeded;
   if (cancelled) fate.verdict = Verdict::kCancelled;
   uint32_t losses = end.cause == Cause::kNode ? job.TraceOf(end.ref.index).losses + 1u : 0;

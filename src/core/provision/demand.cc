@@ -13,19 +13,10 @@ namespace {
 // No class adds more, so that no sum overflows.
 constexpr int64_t kMostTime = 1'000'000'000'000;
 constexpr int64_t kMostWidth = 1'000'000'000;
-// Of a pilot's life a task does not get: its node starts, and the batch system may be early.
-constexpr Duration kStartMargin = Duration::Seconds(10);
 // The life of a pilot, where nothing says how long it is, for tasks of which no time is known.
 constexpr Duration kUnknownLife = Duration::Seconds(24 * 3600);
 
 int64_t DivideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
-
-// The longest planned time that a pilot's tasks may have.
-Duration LongestTask(const Pool& pool) {
-  Duration asked = LifeOf(pool.policy);
-  if (asked == Duration::Max()) return pool.Life();
-  return std::min(asked - kStartMargin, pool.Life());
-}
 
 }  // namespace
 
@@ -47,7 +38,7 @@ std::string WhyNotHere(const Pool& pool, const Needs& needs, std::string_view us
   } else if (FitCount(offer, needs) == 0) {
     return spate::WhyNever(offer, needs).value_or(fmt::format("does not fit {}", offer.node_name));
   }
-  Duration longest = LongestTask(pool);
+  Duration longest = std::min(LongestTask(policy), pool.Life());
   if (needs.time > longest) {
     return fmt::format("may take {}, and a pilot of pool {} has {} for it",
                        FormatDuration(needs.time), policy.name, FormatDuration(longest));

@@ -57,6 +57,13 @@ Duration LifeOf(const PoolPolicy& policy) {
   return policy.lifetime.ns > 0 ? std::min(life, policy.lifetime) : life;
 }
 
+Duration LongestTask(const PoolPolicy& policy) {
+  // Of a pilot's life a task does not get: its node starts, and the batch system may be early.
+  constexpr Duration kStartMargin = Duration::Seconds(10);
+  Duration life = LifeOf(policy);
+  return life == Duration::Max() ? life : life - kStartMargin;
+}
+
 std::string TagOf(std::string_view hub, PilotId pilot) {
   constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
   std::string digits;

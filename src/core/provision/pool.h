@@ -105,6 +105,8 @@ bool Serves(const PoolPolicy& policy, std::string_view user);
 Status Check(const PoolPolicy& policy);
 // How long a pilot's nodes are there at most. Max(): not known.
 Duration LifeOf(const PoolPolicy& policy);
+// The longest time that a task on them may be planned to take.
+Duration LongestTask(const PoolPolicy& policy);
 
 // The name of a pilot's batch job: at most 15 characters, beginning with a letter, as the strictest
 // system wants them. `hub` is up to 6 letters or digits, and different for each hub of a user.

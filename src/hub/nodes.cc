@@ -102,6 +102,13 @@ const Nodes::Node* Nodes::FindByName(const std::string& name) const {
   return at == by_name_.end() ? nullptr : &nodes_.at(at->second);
 }
 
+std::vector<NodeId> Nodes::FindByPrefix(const std::string& prefix) const {
+  std::vector<NodeId> found;
+  auto at = by_name_.lower_bound(prefix);
+  for (; at != by_name_.end() && at->first.starts_with(prefix); ++at) found.push_back(at->second);
+  return found;
+}
+
 // Of one user who is no administrator, whose nodes may be there or away.
 std::expected<void, wire::Refusal> Nodes::CheckNames(const Caller& caller) const {
   constexpr ptrdiff_t kMost = 1000;

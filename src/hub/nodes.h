@@ -85,6 +85,8 @@ class Nodes {
   const std::map<NodeId, Node>& all() const { return nodes_; }
   // Removed ones, too.
   const Node* FindByName(const std::string& name) const;
+  // Whose names begin so, in their order. Cost: theirs.
+  std::vector<NodeId> FindByPrefix(const std::string& prefix) const;
   uint32_t connected() const { return connected_; }
 
  private:

@@ -187,6 +187,7 @@ void Pools::Handle() {
   entry.waiting = std::exchange(waiting_, {});
   std::vector<provision::Record> records = std::exchange(out_.records, {});
   for (const provision::Record& record : records) Note(record, entry);
+  if (reshaped_ && resumed_) TellNodesToCome();
   if (records.empty()) {
     entry.durable = true;
     return Release();
@@ -205,6 +206,9 @@ void Pools::Handle() {
 }
 
 void Pools::Note(const provision::Record& record, Unreleased& entry) {
+  reshaped_ = reshaped_ || std::holds_alternative<provision::PoolChanged>(record) ||
+              std::holds_alternative<provision::PoolKept>(record) ||
+              std::holds_alternative<provision::PoolClosed>(record);
   if (const auto* changed = std::get_if<provision::PoolChanged>(&record)) {
     SetForm(changed->pool, changed->policy);
     Stirred();
@@ -218,6 +222,8 @@ void Pools::Note(const provision::Record& record, Unreleased& entry) {
     pilots_[intended->pilot].pool = intended->pool;
   } else if (const auto* joined = std::get_if<provision::PilotJoined>(&record)) {
     pilots_[joined->pilot].joined = true;
+  } else if (const auto* again = std::get_if<provision::PilotQueuedAgain>(&record)) {
+    pilots_[again->pilot].joined = false;
   } else if (const auto* ended = std::get_if<provision::PilotEnded>(&record)) {
     entry.ended.push_back(ended->pilot);
   }
@@ -251,6 +257,22 @@ void Pools::TellDemand() {
   if (first) parts_.hub.WatchDemand();
   provision::DemandChanged changed{parts_.hub.TakeDemand()};
   if (first || !changed.classes.empty()) Post(std::move(changed));
+}
+
+void Pools::TellNodesToCome() {
+  reshaped_ = false;
+  engine::NodesToCome told;
+  for (const provision::PoolInfo& pool : machine_.Pools()) {
+    if (pool.closed) continue;
+    const provision::PoolPolicy& policy = pool.policy;
+    engine::NodesToCome::Kind kind{.user = policy.user == access::kEveryUser ? "" : policy.user,
+                                   .labels = pool.shape.labels,
+                                   .longest = provision::LongestTask(policy)};
+    if (std::ranges::find(told.kinds, kind) == told.kinds.end()) {
+      told.kinds.push_back(std::move(kind));
+    }
+  }
+  parts_.hub.Post(std::move(told));
 }
 
 // ---- Nodes -------------------------------------------------------------------------------------
@@ -367,10 +389,8 @@ void Pools::PilotGone(PilotId pilot, PoolId pool) {
   // they were drained, unless they are removed.
   if (const PoolForm* form = caller_.Find(pool)) {
     const std::string name = BatchCaller::NodeName(form->policy.name, pilot);
-    for (const auto& [id, node] : parts_.nodes.all()) {
-      const std::string& its = node.row.name;
-      if (its == name || its.starts_with(name + ".")) nodes.insert(id);
-    }
+    if (const Nodes::Node* node = parts_.nodes.FindByName(name)) nodes.insert(node->row.id);
+    for (NodeId node : parts_.nodes.FindByPrefix(name + ".")) nodes.insert(node);
   }
   for (NodeId node : nodes) Dismiss(node, "its pilot is over");
   caller_.CleanUp(pool, pilot);

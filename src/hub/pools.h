@@ -124,6 +124,8 @@ class Pools {
   void TakeUpNodes();
   void AwaitEmpty(Instant until, std::function<void()> done);
   void TellDemand();
+  // Tells the engine what nodes of the pools will have, if that is news.
+  void TellNodesToCome();
 
   void Carry(std::vector<provision::Ask> asks);
   void LetGo(provision::PilotId pilot);
@@ -169,7 +171,8 @@ class Pools {
   bool step_scheduled_ = false;
   bool releasing_ = false;
   bool resumed_ = false;
-  bool watches_ = false;  // demand
+  bool watches_ = false;   // demand
+  bool reshaped_ = false;  // a pool, since the engine was told of them
   bool stopped_ = false;
   os::TimerId timer_ = 0;
   os::TimerId cut_timer_ = 0;

@@ -89,6 +89,10 @@ class EventOf {
       event.words = "until " + FormatUtc(record.end_of_life);
     }
   }
+  void operator()(const provision::PilotQueuedAgain& record) {
+    Set(record.pilot, "queued again");
+    event.words = "the batch system will begin it anew";
+  }
   void operator()(const provision::PilotUnwanted& record) {
     Set(record.pilot, "leaves");
     event.words = provision::WhyName(record.why);
@@ -210,9 +214,10 @@ Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked
                             asked.name));
   }
   if (auto places = CheckPlaces(caller); !places) return std::unexpected(places.error());
-  // Nodes of this name would be taken for its pilots.
-  for (const auto& [id, node] : parts_.nodes.all()) {
-    if (node.is_pilot || !node.channel || !node.row.name.starts_with(asked.name + ".")) continue;
+  // Nodes of this name would be taken for its pilots, and forgotten when they are away.
+  for (NodeId id : parts_.nodes.FindByPrefix(asked.name + ".")) {
+    const Nodes::Node& node = parts_.nodes.all().at(id);
+    if (node.is_pilot) continue;
     return Fail(ErrorKind::kExists,
                 fmt::format("there is a node '{}', as pilots of a pool '{}' would be called; give "
                             "the pool another name",

@@ -115,6 +115,9 @@ class Writer {
   void operator()(const provision::PilotJoined& r) {
     fmt::format_to(to_, "pilot {} joined", r.pilot.value);
   }
+  void operator()(const provision::PilotQueuedAgain& r) {
+    fmt::format_to(to_, "pilot {} queued again", r.pilot.value);
+  }
   void operator()(const provision::PilotUnwanted& r) {
     fmt::format_to(to_, "pilot {} unwanted: {} {}", r.pilot.value, provision::WhyName(r.why),
                    r.words);

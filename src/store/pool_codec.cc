@@ -34,6 +34,7 @@ static_assert(kIs<provision::PilotEnded, PoolRecordKind::kPilotEnded>);
 static_assert(kIs<provision::NumbersKept, PoolRecordKind::kNumbersKept>);
 static_assert(kIs<provision::PoolKept, PoolRecordKind::kPoolKept>);
 static_assert(kIs<provision::PilotKept, PoolRecordKind::kPilotKept>);
+static_assert(kIs<provision::PilotQueuedAgain, PoolRecordKind::kPilotQueuedAgain>);
 static_assert(std::variant_size_v<Record> == kPoolRecordKindLast);
 
 template <typename T>

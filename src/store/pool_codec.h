@@ -32,8 +32,9 @@ enum class PoolRecordKind : uint8_t {
   kNumbersKept = 12,
   kPoolKept = 13,
   kPilotKept = 14,
+  kPilotQueuedAgain = 15,
 };
-inline constexpr int kPoolRecordKindLast = 14;
+inline constexpr int kPoolRecordKindLast = 15;
 
 struct EncodedPoolRecord {
   PoolRecordKind kind = PoolRecordKind::kPoolChanged;

@@ -181,6 +181,12 @@ class Durable::Applier {
     pool.unjoined = 0;
     if (!pool.paused && pool.refused + pool.limited == 0) pool.words.clear();
   }
+  void operator()(const PilotQueuedAgain& record) {
+    Pilot& pilot = PilotOf(record.pilot);
+    pilot.intended = record.at;
+    pilot.joined.reset();
+    pilot.end_of_life = Instant::Never();
+  }
   void operator()(const PilotUnwanted& record) {
     Pilot& pilot = PilotOf(record.pilot);
     pilot.unwanted = record.why;
@@ -294,6 +300,11 @@ bool Durable::Follows(const PoolForgotten& record) const {
 
 bool Durable::Follows(const PilotIntended& record) const {
   return FindPool(record.pool) != nullptr && record.pilot > last_pilot_;
+}
+
+bool Durable::Follows(const PilotQueuedAgain& record) const {
+  const Pilot* pilot = FindPilot(record.pilot);
+  return pilot != nullptr && pilot->joined.has_value();
 }
 
 bool Durable::Follows(const NumbersKept& record) const {

@@ -15,7 +15,7 @@ namespace spate::provision {
 
 struct Pilot {
   PoolId pool;
-  Instant intended;
+  Instant intended;                        // or queued again
   std::string id;                          // the batch system's; empty: not known
   std::optional<Instant> joined;           // its first node
   Instant end_of_life = Instant::Never();  // once joined
@@ -73,6 +73,7 @@ class Durable {
   bool Follows(const PoolChanged& record) const;
   bool Follows(const PoolForgotten& record) const;
   bool Follows(const PilotIntended& record) const;
+  bool Follows(const PilotQueuedAgain& record) const;
   bool Follows(const NumbersKept& record) const;
   bool Follows(const PoolKept& record) const;
   bool Follows(const PilotKept& record) const;

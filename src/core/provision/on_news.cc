@@ -109,6 +109,15 @@ void Provisioner::State::On(const CancelAnswered& event) {
   if (!event.done) it->second.words = Cut(event.words);
 }
 
+// Batch systems begin a job anew that they have preempted: it ends as much later.
+bool Provisioner::State::HasBegunAgain(const Pilot& pilot, Instant end) const {
+  constexpr Duration kClocks = Duration::Seconds(60);
+  if (!pilot.joined || pilot.unwanted || end == Instant::Never()) return false;
+  const Duration life = LifeOf(durable_.FindPool(pilot.pool)->policy);
+  bool possible = life == Duration::Max() || end <= now_ + life + kClocks;
+  return possible && end > pilot.end_of_life + kClocks;
+}
+
 void Provisioner::State::On(const NodeJoined& event) {
   const Pilot* pilot = durable_.FindPilot(event.pilot);
   if (pilot == nullptr) {
@@ -120,6 +129,7 @@ void Provisioner::State::On(const NodeJoined& event) {
     live.watch.Ping(now_);
     live.misses = 0;
   });
+  if (HasBegunAgain(*pilot, event.end_of_life)) Emit(PilotQueuedAgain{event.pilot, now_});
   if (pilot->waits()) {
     Emit(PilotJoined{event.pilot, now_, event.end_of_life});
     const Pool& pool = *durable_.FindPool(pilot->pool);

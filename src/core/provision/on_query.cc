@@ -71,6 +71,8 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
   live.watch.SetStatus(job.status, now_);
   if (pilot->id.empty() && !job.id.empty()) LearnId(job.pilot, job.id);
   if (pilot->unwanted) return Drive(job.pilot);
+  bool again = job.status == JobStatus::kQueued && pilot->joined && !live.connected();
+  if (again && asked >= live.expected) Emit(PilotQueuedAgain{job.pilot, now_});
   if (!same) ResetTimer(job.pilot);
 }
 

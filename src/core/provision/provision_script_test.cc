@@ -70,6 +70,9 @@ class Writer {
     std::string end = r.end_of_life == Instant::Never() ? "never" : Describe(r.end_of_life - now_);
     lines_.Add(fmt::format("record joined {} ends={}", r.pilot.value, end));
   }
+  void operator()(const PilotQueuedAgain& r) {
+    lines_.Add(fmt::format("record queued-again {}", r.pilot.value));
+  }
   void operator()(const PilotUnwanted& r) {
     lines_.Add(
         fmt::format("record unwanted {} {}{}", r.pilot.value, WhyName(r.why), Quoted(r.words)));

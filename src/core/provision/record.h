@@ -102,6 +102,16 @@ struct PilotJoined {
     visit(3, "end_of_life", self.end_of_life);
   }
 };
+// The batch system has ended it, and will begin it anew (preemption): it waits as at first.
+struct PilotQueuedAgain {
+  PilotId pilot;
+  Instant at;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "pilot", self.pilot);
+    visit(2, "at", self.at);
+  }
+};
 enum class Why : uint8_t {
   kSurplus,  // there is no work for it
   kIdle,     // it has had no work for long enough
@@ -216,6 +226,6 @@ struct PilotKept {
 // The journal's numbers of kinds are the places here: append, never insert.
 using Record = std::variant<PoolChanged, PoolClosed, PoolForgotten, PoolPaused, PoolResumed,
                             PoolLearned, PilotIntended, PilotSubmitted, PilotJoined, PilotUnwanted,
-                            PilotEnded, NumbersKept, PoolKept, PilotKept>;
+                            PilotEnded, NumbersKept, PoolKept, PilotKept, PilotQueuedAgain>;
 
 }  // namespace spate::provision

@@ -55,9 +55,9 @@ class PoolLife {
  private:
   provision::Record One() {
     using provision::End, provision::PilotEnded, provision::PilotId, provision::PilotIntended,
-        provision::PilotJoined, provision::PilotSubmitted, provision::PilotUnwanted,
-        provision::PoolChanged, provision::PoolId, provision::PoolLearned, provision::PoolPaused,
-        provision::PoolPolicy, provision::PoolResumed, provision::Why;
+        provision::PilotJoined, provision::PilotQueuedAgain, provision::PilotSubmitted,
+        provision::PilotUnwanted, provision::PoolChanged, provision::PoolId, provision::PoolLearned,
+        provision::PoolPaused, provision::PoolPolicy, provision::PoolResumed, provision::Why;
     if (durable_.pools().size() < kPools) {
       PoolPolicy policy;
       policy.name = "pool" + std::to_string(durable_.last_pool().value);
@@ -84,6 +84,7 @@ class PoolLife {
     const auto& [id, known] = *pilot;
     if (known.id.empty()) return PilotSubmitted{id, "batch" + std::to_string(id.value)};
     if (!known.joined) return PilotJoined{id, now_, now_ + Duration::Seconds(3600)};
+    if (prng_.Chance(10)) return PilotQueuedAgain{id, now_};
     if (!known.unwanted) return PilotUnwanted{id, Why::kIdle, "idle"};
     return PilotEnded{id, End::kEnded, "it has ended", now_};
   }

@@ -42,6 +42,8 @@ namespace {
 constexpr NodeId kThisNode(1);
 // So long a change of a user's groups may go unseen.
 constexpr Duration kUserKnown = Duration::Seconds(60);
+// In a pilot: between the signal to a task and that to the node.
+constexpr Duration kDoubt = Duration::Seconds(2);
 // So often the hub may hear what the node runs.
 constexpr Duration kTellEvery = Duration::Seconds(1);
 // So long one who starts it in the background waits for it to join.
@@ -312,6 +314,7 @@ Status NodeDaemon::Open() {
   parts.dialects =
       doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
   parts.umask = static_cast<int>(umask_);
+  if (options_.pilot) parts.doubt = kDoubt;
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   binder_->SetEvents(*node_);
   if (site_) {

@@ -26,6 +26,13 @@ Offer WithFeatures(Offer offer) {
   return offer;
 }
 
+// By a signal: it, its last command as a shell tells, or its shepherd.
+bool WasKilled(const AttemptEnd& end) {
+  constexpr int32_t kShellSignal = 128;
+  return end.cause == Cause::kSignal || end.cause == Cause::kNode ||
+         (end.cause == Cause::kExit && end.status > kShellSignal);
+}
+
 // "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
 std::string VariableName(std::string_view name) {
   std::string out;
@@ -327,6 +334,22 @@ void Node::OnStarted(const AttemptRef& ref, Instant when) {
 }
 
 void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
+  if (parts_.doubt.ns == 0 || !WasKilled(end)) return TakeEnd(std::move(end), std::move(output));
+  const Instant until = parts_.loop.Now() + parts_.doubt;
+  doubtful_.push_back({until, std::move(end), std::move(output)});
+  parts_.loop.At(until, [this, alive = alive_] {
+    if (*alive) TakeDoubtful();
+  });
+}
+
+void Node::TakeDoubtful() {
+  const Instant now = parts_.loop.Now();
+  for (; !doubtful_.empty() && doubtful_.front().until <= now; doubtful_.pop_front()) {
+    TakeEnd(std::move(doubtful_.front().end), std::move(doubtful_.front().output));
+  }
+}
+
+void Node::TakeEnd(AttemptEnd end, TaskOutputPtr output) {
   if (output) outputs_[end.ref] = std::move(output);
   Post(agent::AttemptEnded{std::move(end)});
 }

@@ -46,6 +46,10 @@ class Node final : public ExecutorEvents {
     int umask = -1;                  // of jobs that have none of their own; -1: the process' own
     format::Dialects dialects = {};  // of the jobs that run here
     Answers answers = {};            // beside what Node itself knows
+    // Batch systems signal all processes of an allocation at once, and tasks may die of it before
+    // the node hears that it is to end. So attempts that something killed are told of so much
+    // later, and were cut off when CutOff comes first. Zero: at once.
+    Duration doubt = {};
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -114,6 +118,8 @@ class Node final : public ExecutorEvents {
   void SendReport(Report report);
   std::vector<HeldTasks> Holds() const;
   void Post(agent::Event event);
+  void TakeEnd(AttemptEnd end, TaskOutputPtr output);
+  void TakeDoubtful();
   void StepNow();
   void CarryOut(agent::Output& out);
   void Start(const agent::StartAttempt& order);
@@ -135,6 +141,12 @@ class Node final : public ExecutorEvents {
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds
   // Of ends on their way through the agent.
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;
+  struct Doubtful {
+    Instant until;
+    AttemptEnd end;
+    TaskOutputPtr output;
+  };
+  std::deque<Doubtful> doubtful_;  // ends that the agent has not heard of
   std::vector<agent::Event> events_;
   bool step_scheduled_ = false;
   bool load_scheduled_ = false;

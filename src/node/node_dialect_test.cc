@@ -67,12 +67,14 @@ class Starts final : public Executor {
 
 // A node that knows the dialect, and a hub that is this test.
 struct NodeDialectTest : testing::Test {
-  NodeDialectTest() {
+  NodeDialectTest() { StartNode({}); }
+  void StartNode(Duration doubt) {
     Offer offer;
     offer.node_name = "n1";
     offer.slots = 4;
     offer.milli_cpus = 4 * kMilliCpu;
     Node::Parts parts{loop, starts, nullptr};
+    parts.doubt = doubt;
     parts.kept.dir = dir.path();
     parts.kept.name = [](JobId job, TaskIndex task) {
       return fmt::format("{}-{}", job.value, task);
@@ -96,6 +98,15 @@ struct NodeDialectTest : testing::Test {
     link.first->Send(
         wire::Lease{Epoch(1), kJob, Attempt(1), Needs{.milli_cpus = 500}, {{7, 1}}, {"peace"}});
     loop.RunFor(Duration::Millis(1));
+  }
+  // The newest of this kind.
+  template <typename Message>
+  const Message* Said() const {
+    const Message* newest = nullptr;
+    for (const wire::ToHub& message : said) {
+      if (const auto* found = std::get_if<Message>(&message)) newest = found;
+    }
+    return newest;
   }
   wire::Answer Ask(std::string user, std::string question) {
     said.clear();
@@ -143,10 +154,7 @@ TEST_F(NodeDialectTest, OtherJobsGetNothingOfIt) {
 TEST_F(NodeDialectTest, AKindThatItDoesNotKnowFailsItsTasks) {
   Lease(static_cast<RowKind>(201));
   EXPECT_TRUE(starts.orders.empty());
-  const wire::Ends* ends = nullptr;
-  for (const wire::ToHub& message : said) {
-    if (const auto* found = std::get_if<wire::Ends>(&message)) ends = found;
-  }
+  const auto* ends = Said<wire::Ends>();
   ASSERT_NE(ends, nullptr);
   EXPECT_EQ(ends->ends.at(0).cause, Cause::kStart);
   EXPECT_EQ(ends->ends.at(0).note,
@@ -179,6 +187,31 @@ TEST_F(NodeDialectTest, ANodeThatEndsTellsWhatItCutOff) {
   ASSERT_EQ(ends.ends.size(), 1u);
   EXPECT_EQ(ends.ends[0].cause, Cause::kSuccess);
   EXPECT_EQ(starts.orders.size(), 1u);
+}
+
+// A batch system signals a pilot's tasks and its node at once: who hears it first is chance.
+TEST_F(NodeDialectTest, WhatWasKilledJustBeforeTheNodeEndsWasCutOff) {
+  StartNode(Duration::Seconds(2));
+  Lease(kWish);
+  ASSERT_EQ(starts.orders.size(), 1u);
+  const AttemptRef ref = starts.orders[0].ref;
+  node->OnEnded({.ref = ref, .cause = Cause::kSignal, .status = 15}, nullptr);
+  loop.RunFor(Duration::Seconds(1));
+  EXPECT_EQ(Said<wire::Ends>(), nullptr);
+  wire::Ends ends = node->CutOff("it was asked to");
+  ASSERT_EQ(ends.ends.size(), 1u);
+  EXPECT_TRUE(IsCutOff(ends.ends[0]));
+  loop.RunFor(Duration::Seconds(2));
+  ASSERT_NE(Said<wire::Ends>(), nullptr) << "else it was its own doing";
+  EXPECT_EQ(Said<wire::Ends>()->ends.at(0).cause, Cause::kSignal);
+
+  // An end of its own needs no second look.
+  StartNode(Duration::Seconds(2));
+  Lease(kWish);
+  said.clear();
+  node->OnEnded({.ref = ref, .cause = Cause::kExit, .status = 1}, nullptr);
+  loop.RunFor(Duration::Millis(1));
+  ASSERT_NE(Said<wire::Ends>(), nullptr);
 }
 
 TEST_F(NodeDialectTest, AnswersWhatItKnows) {

@@ -109,6 +109,11 @@ void Provisioner::State::On(const CancelAnswered& event) {
   if (!event.done) it->second.words = Cut(event.words);
 }
 
+void Provisioner::State::QueuedAgain(PilotId pilot) {
+  live_pilots_.at(pilot).cancel_at = {0};  // it does not end by itself
+  Emit(PilotQueuedAgain{pilot, now_});
+}
+
 // Batch systems begin a job anew that they have preempted: it ends as much later.
 bool Provisioner::State::HasBegunAgain(const Pilot& pilot, Instant end) const {
   constexpr Duration kClocks = Duration::Seconds(60);
@@ -129,7 +134,7 @@ void Provisioner::State::On(const NodeJoined& event) {
     live.watch.Ping(now_);
     live.misses = 0;
   });
-  if (HasBegunAgain(*pilot, event.end_of_life)) Emit(PilotQueuedAgain{event.pilot, now_});
+  if (HasBegunAgain(*pilot, event.end_of_life)) QueuedAgain(event.pilot);
   if (pilot->waits()) {
     Emit(PilotJoined{event.pilot, now_, event.end_of_life});
     const Pool& pool = *durable_.FindPool(pilot->pool);

@@ -72,7 +72,7 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
   if (pilot->id.empty() && !job.id.empty()) LearnId(job.pilot, job.id);
   if (pilot->unwanted) return Drive(job.pilot);
   bool again = job.status == JobStatus::kQueued && pilot->joined && !live.connected();
-  if (again && asked >= live.expected) Emit(PilotQueuedAgain{job.pilot, now_});
+  if (again && asked >= live.expected) QueuedAgain(job.pilot);
   if (!same) ResetTimer(job.pilot);
 }
 

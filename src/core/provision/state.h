@@ -113,6 +113,7 @@ class Provisioner::State {
   void On(const SubmitFailed& event);
   void On(const CancelAnswered& event);
   void On(const NodeJoined& event);
+  void QueuedAgain(PilotId pilot);
   bool HasBegunAgain(const Pilot& pilot, Instant end) const;
   void On(const NodeLeft& event);
   void On(const NodeBusy& event);

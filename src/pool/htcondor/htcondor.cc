@@ -21,11 +21,18 @@ constexpr std::string_view kKept = "900";  // seconds
 constexpr std::string_view kTaken = "the pool sets it";
 constexpr std::string_view kOneJob = "a pilot is one batch job";
 constexpr std::string_view kStays = "the submit must end at once, with an id";
-constexpr RefusedOption kRefusedWords[] = {
-    {"-batch-name", kTaken, false}, {"-terse", kTaken, false},       {"-verbose", kTaken, false},
-    {"-queue", kOneJob, false},     {"-interactive", kStays, false}, {"-i", kStays, false},
-    {"-dry-run", kStays, false},    {"-dump", kStays, false},        {"-spool", kTaken, false},
-    {"-file", kTaken, false},       {"-help", kStays, false},        {"-factory", kOneJob, false},
+// condor_submit takes options that are cut short, down to `least` letters.
+struct RefusedWord {
+  std::string_view name;
+  size_t least;
+  std::string_view why;
+};
+constexpr RefusedWord kRefusedWords[] = {
+    {"batch-name", 1, kTaken}, {"terse", 3, kTaken},        {"verbose", 1, kTaken},
+    {"queue", 1, kOneJob},     {"interactive", 1, kStays},  {"dry-run", 3, kStays},
+    {"dump", 2, kStays},       {"spool", 1, kTaken},        {"remote", 1, kTaken},
+    {"file", 2, kTaken},       {"help", 1, kStays},         {"factory", 2, kOneJob},
+    {"generator", 1, kOneJob}, {"capabilities", 3, kStays},
 };
 constexpr std::string_view kRefusedLines[] = {
     "executable",
@@ -120,10 +127,22 @@ std::string Value(std::string_view text) {
   text = text.substr(1, text.size() - 2);
   std::string value;
   for (size_t k = 0; k < text.size(); ++k) {
-    if (text[k] == '\\' && k + 1 < text.size()) ++k;
-    value += text[k];
+    bool escaped = text[k] == '\\' && k + 1 < text.size();
+    if (escaped) ++k;
+    value += escaped && (text[k] == 'n' || text[k] == 't') ? ' ' : text[k];
   }
   return value;
+}
+
+// Empty: it is not.
+std::string_view WhyRefused(std::string_view word) {
+  if (!word.starts_with('-')) return {};
+  word.remove_prefix(word.starts_with("--") ? 2 : 1);
+  word = word.substr(0, word.find(':'));
+  for (const RefusedWord& refused : kRefusedWords) {
+    if (word.size() >= refused.least && refused.name.starts_with(word)) return refused.why;
+  }
+  return {};
 }
 
 struct Options {
@@ -150,8 +169,11 @@ Result<Options> SortOptions(const std::vector<std::string>& given) {
     }
     options.lines += word + "\n";
   }
-  if (auto fine = CheckOptions(options.words, kRefusedWords); !fine) {
-    return Within("htcondor", fine.error());
+  for (const std::string& word : options.words) {
+    std::string_view why = WhyRefused(word);
+    if (why.empty()) continue;
+    return Fail(ErrorKind::kInvalid, "htcondor: option " + EscapeForScreen(word) +
+                                         " cannot be given to a pool: " + std::string(why));
   }
   return options;
 }
@@ -253,7 +275,16 @@ class HtCondor : public PoolDriver {
     return CancelCall(Or(tools_.cancel, "condor_rm"), tools_.everywhere, ids, IsId);
   }
 
-  std::optional<Call> Test(const PilotSpec&) const override { return std::nullopt; }
+  // The description is read and made a job, which goes nowhere. The pool's folder may not be there
+  // yet, so files are not looked for.
+  std::optional<Call> Test(const PilotSpec& spec) const override {
+    auto call = Submit(spec);
+    if (!call) return std::nullopt;
+    const std::string words[] = {"-disable", "-dry-run", "/dev/null"};
+    call->argv.insert(call->argv.begin() + 1, std::begin(words), std::end(words));
+    call->file.reset();
+    return *call;
+  }
 
  private:
   std::string submit() const { return std::string(Or(tools_.submit, "condor_submit")); }
@@ -273,6 +304,8 @@ class HtCondor : public PoolDriver {
       for (const std::string& file : spec.files) files += (files.empty() ? "" : ", ") + Plain(file);
       set("transfer_input_files", files);
     }
+    // Else all files that are new in a job's folder come into the user's home.
+    set("transfer_output_files", "\"\"");
     set("output", Plain(spec.output_file));
     set("error", Plain(spec.output_file));
     set("notification", "never");

@@ -40,6 +40,7 @@ TEST(HtCondorTest, Submit) {
             "should_transfer_files = YES\n"
             "when_to_transfer_output = ON_EXIT\n"
             "transfer_input_files = /opt/spate, /home/ann/pool/access\n"
+            "transfer_output_files = \"\"\n"
             "output = /home/ann/$(DOLLAR)pool/out\n"
             "error = /home/ann/$(DOLLAR)pool/out\n"
             "notification = never\n"
@@ -64,6 +65,20 @@ TEST(HtCondorTest, Submit) {
   EXPECT_TRUE(call->file->text.contains("exec /opt/spate node start"));
 }
 
+TEST(HtCondorTest, Test) {
+  PilotSpec spec = Spec();
+  spec.options = {"-name", "far"};
+  auto submit = MakeHtCondor({})->Submit(spec);
+  auto test = MakeHtCondor({})->Test(spec);
+  ASSERT_TRUE(submit && test);
+  EXPECT_EQ(test->argv, (Words{"condor_submit", "-disable", "-dry-run", "/dev/null", "-terse",
+                               "-name", "far", "-"}));
+  EXPECT_EQ(test->input, submit->input);
+  EXPECT_FALSE(test->file);
+  spec.nodes = 2;
+  EXPECT_FALSE(MakeHtCondor({})->Test(spec));
+}
+
 TEST(HtCondorTest, WhatItCannotHave) {
   struct Case {
     const char* what;
@@ -80,6 +95,9 @@ TEST(HtCondorTest, WhatItCannotHave) {
       {"lines", [](PilotSpec& s) { s.options = {"rank = 1\nqueue 100"}; }},
       {"append", [](PilotSpec& s) { s.options = {"-a", "output=x"}; }},
       {"queue", [](PilotSpec& s) { s.options = {"-queue", "100"}; }},
+      {"cut short", [](PilotSpec& s) { s.options = {"-q", "100"}; }},
+      {"remote", [](PilotSpec& s) { s.options = {"-rem", "far"}; }},
+      {"dry", [](PilotSpec& s) { s.options = {"--dry:full", "x"}; }},
   };
   for (const Case& c : kCases) {
     PilotSpec spec = Spec();
@@ -123,7 +141,7 @@ TEST(HtCondorTest, Query) {
   std::string out =
       "12\t0\t1\t\"spate-a-1\"\tundefined\n"
       "\t13\t0\t2\t\"spate-a-2\"\tundefined\n"
-      "14\t0\t5\t\"spate-a-3\"\t\"Error from slot1@h: it says \\\"no\\\"\"\n"
+      "14\t0\t5\t\"spate-a-3\"\t\"Error from slot1@h: it\\nsays \\\"no\\\"\"\n"
       "15\t0\t4\t\"spate-a-4\"\tundefined\n"
       "16\t0\t3\t\"spate-a-5\"\tundefined\n"
       "17\t0\t7\t\"spate-a-6\"\tundefined\n"

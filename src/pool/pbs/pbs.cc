@@ -170,7 +170,8 @@ class Pbs : public PoolDriver {
       return invalid("qsub takes no such output file (: and , are its own): " +
                      EscapeForScreen(spec.output_file));
     }
-    bool selects = ResourceOption(spec.options, "select").has_value();
+    // "nodes" is the old way to say it; the server takes one of both.
+    bool selects = ResourceOption(spec.options, "select") || ResourceOption(spec.options, "nodes");
     Call call;
     call.argv = {qsub(), "-N",      spec.tag, "-o", spec.output_file, "-j", "oe",
                  "-S",   "/bin/sh", "-C",     ""};

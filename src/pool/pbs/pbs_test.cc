@@ -41,6 +41,10 @@ TEST(PbsTest, Submit) {
   ASSERT_TRUE(call);
   EXPECT_EQ(std::ranges::count(call->argv, "select=2"), 0);
   EXPECT_TRUE(call->input.contains("SPATE_PILOT_SECONDS=60\n"));
+  spec.options = {"-lnodes=2:ppn=8"};
+  call = driver->Submit(spec);
+  ASSERT_TRUE(call);
+  EXPECT_EQ(std::ranges::count(call->argv, "place=scatter"), 0);
   for (const Words& words : std::vector<Words>{{"-N", "x"},
                                                {"-Nx"},
                                                {"-J", "1-5"},

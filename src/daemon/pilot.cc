@@ -48,7 +48,9 @@ void ApplyGrant(const pool::Grant& grant, const os::Environment& environment,
   }
   if (grant.memory && !options.memory) options.memory = grant.memory;
   if (grant.gpus && !options.gpus) options.gpus = grant.gpus;
-  if (pool::IsPart(environment)) options.name += "." + host.substr(0, host.find('.'));
+  if (!pool::IsPart(environment)) return;
+  const std::string& name = grant.host.empty() ? host : grant.host;
+  options.name += "." + name.substr(0, name.find('.'));
 }
 
 Result<int> RunLaunches(const std::vector<pool::Launch>& launches,

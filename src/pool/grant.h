@@ -25,6 +25,7 @@ struct Grant {
   std::string system;  // the driver's name
   std::string id;      // the batch job's
   std::string tag;     // "" when no pool started it
+  std::string host;    // as the system calls this host; "": by its own name
   Instant ends = Instant::Never();
   // Of this host; what the system does not tell is missing, and is then what the machine has.
   std::optional<int> cpus;

@@ -37,6 +37,7 @@ std::optional<uint64_t> MemoryOf(const GrantInput& input, std::optional<int> cpu
 
 Grant GrantOfSlurm(const GrantInput& input) {
   Grant grant = input.Begin("slurm", "SLURM_JOB_ID");
+  grant.host = input.environment.GetOr("SLURMD_NODENAME", "");
   grant.ends = EndOf(input, grant.ends);
   if (auto cpus = input.Number("SLURM_CPUS_ON_NODE"); cpus && *cpus > 0 && *cpus < 1'000'000) {
     grant.cpus = static_cast<int>(*cpus);

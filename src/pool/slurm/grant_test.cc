@@ -42,6 +42,8 @@ TEST(SlurmGrantTest, TwoNodes) {
   EXPECT_EQ(argv[1], "--nodes=2");
   EXPECT_NE(std::ranges::find(argv, "SPATE_PILOT=spate-a-1"), argv.end());
   EXPECT_FALSE(grant.launches[0].quoted);
+  EXPECT_EQ(grant.host, "");
+  EXPECT_EQ(With({"SLURMD_NODENAME=n2"}).host, "n2");
   // A node that was started so starts no others.
   EXPECT_TRUE(With({"SPATE_PILOT_PART=1"}).launches.empty());
   EXPECT_TRUE(With({"SLURM_JOB_NUM_NODES=1"}).launches.empty());

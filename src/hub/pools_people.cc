@@ -214,10 +214,10 @@ Result<PoolForm> Pools::NewForm(const Caller& caller, const wire::AddPool& asked
                             asked.name));
   }
   if (auto places = CheckPlaces(caller); !places) return std::unexpected(places.error());
-  // Nodes of this name would be taken for its pilots, and forgotten when they are away.
+  // Nodes of this name would be taken for its pilots.
   for (NodeId id : parts_.nodes.FindByPrefix(asked.name + ".")) {
     const Nodes::Node& node = parts_.nodes.all().at(id);
-    if (node.is_pilot) continue;
+    if (node.is_pilot || !node.channel) continue;
     return Fail(ErrorKind::kExists,
                 fmt::format("there is a node '{}', as pilots of a pool '{}' would be called; give "
                             "the pool another name",

@@ -51,6 +51,7 @@ def ordinary_user(folder):
     os.mkdir(folder + "/.batch")
     for command in ("sbatch", "squeue", "scancel"):  # a small Slurm
         shutil.copy(f"{SOURCE}/tests/batch/fake_slurm.py", f"{folder}/.bin/{command}")
+    shutil.copy(f"{SOURCE}/tests/batch/fake_queue.py", f"{folder}/.bin")
     if os.geteuid() != 0:
         return f"{folder}/.bin:{BIN}", {}
     for program in ("spate", "pegasus-mpi-cluster"):

@@ -13,6 +13,7 @@ import sys
 
 from cluster import Proxy, cluster_of, free_port
 from harness import SPATE, Place, alive, main, option, wait, want
+from processes import kill_all, processes_with, send_all
 
 
 TASKS = option("--tasks", 2000)
@@ -23,39 +24,6 @@ CLIENTS = 4  # of each round
 COMMAND = ("echo s {} $SPATE_ATTEMPT $SPATE_NODE $$ >> ran.NAME; "
            "case {} in *5) sleep 0.2;; *) sleep 0.01;; esac; "
            "echo e {} $SPATE_ATTEMPT >> ran.NAME; echo {}.$SPATE_ATTEMPT")
-
-
-def processes_with(*entries):
-    """The living processes whose environment holds all entries."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                there = file.read().split(b"\0")
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue
-        if all(entry.encode() in there for entry in entries) and alive(int(pid)):
-            found.append(int(pid))
-    return found
-
-
-def send_all(signo, pids):
-    for pid in pids:
-        try:
-            os.kill(pid, signo)
-        except ProcessLookupError:
-            pass
-
-
-def kill_all(*entries):
-    """As when the power fails: all stand still before the first is killed, and none tells of another's end."""
-    found = set()
-    while fresh := set(processes_with(*entries)) - found:
-        send_all(signal.SIGSTOP, fresh)
-        found |= fresh
-    while left := processes_with(*entries):
-        send_all(signal.SIGKILL, left)
-    return found
 
 
 class World:

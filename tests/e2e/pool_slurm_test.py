@@ -1,21 +1,31 @@
-"""Pools in a Slurm of its own. Skipped where Slurm is not installed."""
+"""Pools in a Slurm of its own. Skipped where Slurm is not installed.
+
+By hand, longer: pool_slurm_test.py test_kills_at_random_moments --tasks 5000 --rounds 10 [--seed N]
+"""
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
-from harness import DEADLINE, Place, main, wait, want
+import pool_chaos
+from harness import DEADLINE, Place, main, option, wait, want
 from cluster import cluster_of, free_port
 from pool_test import pools
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 SCRIPTS = os.path.abspath(os.path.join(SOURCE, "tests", "slurm"))
 SBIN = ":/usr/sbin:/sbin"
+TASKS = option("--tasks", 600)
+ROUNDS = option("--rounds", 1)
+SEED = option("--seed", 1)
 
 
 class Slurm:
     def __init__(self, place: Place, nodes=4, cpus=2):
         self.place = place
+        self.nodes = nodes
         self.dir = os.path.join(place.dir, "slurm")
         place.env = dict(place.env, PATH=place.env["PATH"] + SBIN, SLURM_CONF=os.path.join(self.dir, "slurm.conf"))
         up = self.call("bash", os.path.join(SCRIPTS, "up.sh"), self.dir, str(nodes), str(cpus), str(free_port() // 64 * 64 % 20000 + 30000))
@@ -30,8 +40,44 @@ class Slurm:
     def call(self, *args):
         return subprocess.run(args, env=self.place.env, cwd=self.place.dir, timeout=DEADLINE, text=True, capture_output=True)
 
-    def queue(self):
-        return self.call("squeue", "--noheader", "--format=%i %T %j").stdout.splitlines()
+    def queue(self, *states):
+        """Ids and names of its jobs."""
+        states = [f"--states={','.join(states)}"] if states else []
+        return [line.split() for line in self.call("squeue", "--noheader", "--format=%i %j", *states).stdout.splitlines()]
+
+    def running(self):
+        return [name for _, name in self.queue("RUNNING")]
+
+    def waiting(self):
+        return [name for _, name in self.queue("PENDING")]
+
+    def ids(self):
+        return [job for job, _ in self.queue("RUNNING")]
+
+    def kill(self, daemon):
+        """As if its machine had crashed; it comes again at once."""
+        with open(os.path.join(self.dir, "run", f"{daemon}.pid")) as file:
+            os.kill(int(file.read()), signal.SIGKILL)
+        program = "slurmctld" if daemon == "ctld" else "slurmd"
+        options = ["-i"] if daemon == "ctld" else ["-N", daemon]
+        self.call(program, "-f", self.place.env["SLURM_CONF"], *options)
+
+    def blows(self, chance):
+        def scancel():
+            if ids := self.ids():
+                self.call("scancel", chance.choice(ids))
+
+        def requeue():
+            if ids := self.ids():
+                self.call("scontrol", "requeue", chance.choice(ids))
+
+        def slurmctld():
+            self.kill("ctld")
+
+        def slurmd():
+            self.kill("n" + str(chance.randrange(self.nodes) + 1))
+
+        return scancel, requeue, slurmctld, slurmd
 
     def stop(self):
         try:
@@ -60,6 +106,40 @@ def test_options_are_tried_by_slurm_itself(place: Place):
     want("invalid partition" in err.lower(), err)
     out, _ = cluster.spate("pool add", "slurm", "p", "--dry-run", "--", "-p", "main", "-t", "10m")
     want("sbatch" in out and "Test: passed" in out and not pools(cluster), out)
+
+
+def test_preempted_pilots(place: Place):
+    """Their tasks run again at once elsewhere, and no try is used up."""
+    slurm = Slurm(place, nodes=3)
+    cluster = slurm.follow(cluster_of(place))
+    cluster.spate("pool add", "slurm", "p", "--max-pilots", "3", "--idle-exit", "1s", "--submit-rate", "20", "--",
+                  "-p", "main", "-t", "1h", "-c", "2")
+    job = cluster.submit("--pool", "p", "--retries", "0", "--", "echo {} $SPATE_ATTEMPT $SLURM_JOB_ID >> ran; "
+                         "while ! test -e go; do sleep 0.05; done; echo {} $SPATE_ATTEMPT >> done", ":::", *"abcdef")
+    wait(lambda: len(place.lines("ran")) == 6, "all run")
+    ids = slurm.ids()
+    slurm.call("scancel", ids[0])
+    slurm.call("scontrol", "requeue", ids[1])
+    wait(lambda: {line.split()[2] for line in place.lines("ran") if line.split()[1] == "2"} - set(ids),
+         "the tasks of the first run in a new pilot")
+    wait(lambda: any("queued again" in line for line in cluster.spate("pool log", "p")[0].splitlines()),
+         "the second one waits again")
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(sorted(line.split()[0] for line in place.lines("done")) == list("abcdef"), place.lines("done"))
+    causes = [end["cause"] for line in cluster.spate("task info", f"{job}.1-6", "--json")[0].splitlines()
+              for end in json.loads(line)["ends"]]
+    want(sorted(set(causes)) == ["stopped", "success"] and causes.count("success") == 6, causes)
+    wait(lambda: not slurm.queue(), "Slurm's queue is empty")
+
+
+def test_kills_at_random_moments(place: Place):
+    slurm = Slurm(place)
+    cluster = slurm.follow(cluster_of(place, *pool_chaos.hub_options(free_port())))
+    # More than there are nodes: Slurm keeps those that were queued again for two minutes.
+    cluster.spate("pool add", "slurm", "p", "--max-pilots", "8", "--idle-exit", "1s", "--submit-rate", "20", "--",
+                  "-p", "main", "-t", "1h", "-c", "2")
+    pool_chaos.kill_rounds(place, cluster, "p", slurm, TASKS, ROUNDS, SEED)
 
 
 if __name__ == "__main__":

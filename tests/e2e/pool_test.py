@@ -1,72 +1,13 @@
-"""Pools: a hub that asks batch systems for nodes. The batch system is a fake of Slurm's commands (tests/batch), over real processes;
-real ones are in pool_slurm_test.py and pool_gridengine_test.py."""
-import json
+"""Pools: a hub that asks batch systems for nodes. The batch system is a fake of Slurm's commands (tests/batch), over real
+processes; real ones are in pool_slurm_test.py and pool_gridengine_test.py, fakes of others in pool_pbs_test.py and
+pool_htcondor_test.py."""
 import os
 import signal
-import subprocess
 import time
 
-from harness import SPATE, Place, main, wait, want
-from cluster import cluster_of
-
-SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
-FAKES = os.path.abspath(os.path.join(SOURCE, "tests", "batch"))
-
-
-class Batch:
-    """The fake Slurm of a place."""
-
-    def __init__(self, place: Place):
-        self.dir = os.path.join(place.dir, "batch")
-        bin_dir = os.path.join(place.dir, "bin")
-        os.mkdir(self.dir)
-        os.mkdir(bin_dir)
-        for name in ("sbatch", "squeue", "scancel"):
-            os.symlink(os.path.join(FAKES, "fake_slurm.py"), os.path.join(bin_dir, name))
-        place.env = dict(place.env, FAKE_BATCH=self.dir, PATH=bin_dir + ":" + place.env["PATH"])
-
-    def set(self, name, text=""):
-        with open(os.path.join(self.dir, name), "w") as file:
-            file.write(text)
-
-    def clear(self, name):
-        os.remove(os.path.join(self.dir, name))
-
-    def jobs(self):
-        return sorted((name for name in os.listdir(self.dir) if name.isdigit()), key=int)
-
-    def states(self):
-        states = []
-        for job in self.jobs():
-            try:
-                with open(os.path.join(self.dir, job, "state")) as file:
-                    states.append(file.read())
-            except FileNotFoundError:
-                pass
-        return states
-
-    def alive(self):
-        return [state for state in self.states() if state in ("PENDING", "RUNNING")]
-
-    def names(self):
-        return [open(os.path.join(self.dir, job, "name")).read() for job in self.jobs()]
-
-
-def pools(cluster):
-    out, _ = cluster.spate("pool list", "--json")
-    return [json.loads(line) for line in out.splitlines()]
-
-
-def nodes(cluster):
-    out, _ = cluster.spate("node list", "--json")
-    return [json.loads(line)["node"] for line in out.splitlines()]
-
-
-def gone(cluster, batch, *names):
-    wait(lambda: not batch.alive(), "no pilot is left in the batch system")
-    cluster.spate("pool remove", *names)
-    wait(lambda: not pools(cluster), "the pools are gone")
-    want(len(set(batch.names())) == len(batch.jobs()), "a pilot was asked for twice")
+from harness import Place, main, wait, want
+from cluster import cluster_of, free_port
+from pool_cluster import gone, nodes, pools, slurm
 
 
 def test_a_pool_on_this_machine(place: Place):
@@ -81,7 +22,7 @@ def test_a_pool_on_this_machine(place: Place):
 
 
 def test_pilots_come_with_work_and_go_without(place: Place):
-    batch = Batch(place)
+    batch = slurm(place)
     cluster = cluster_of(place)
     cluster.spate("pool add", "slurm", "short", "--time-limit", "1h", "--idle-exit", "1s", "--max-pilots", "3",
                   "--submit-rate", "20", "--", "-p", "short")
@@ -99,7 +40,7 @@ def test_pilots_come_with_work_and_go_without(place: Place):
 
 
 def test_nothing_is_asked_for_what_cannot_start(place: Place):
-    batch = Batch(place)
+    batch = slurm(place)
     cluster = cluster_of(place)
     cluster.spate("pool add", "slurm", "small", "--time-limit", "1h", "--cpus", "2", "--submit-rate", "20")
     big = cluster.submit("--pool", "small", "--cpus", "8", "--", "true")
@@ -115,7 +56,7 @@ def test_nothing_is_asked_for_what_cannot_start(place: Place):
 
 
 def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
-    batch = Batch(place)
+    batch = slurm(place)
     cluster = cluster_of(place, "--listen", "127.0.0.1:" + str(free_port()))
     cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--idle-exit", "1s", "--max-pilots", "2",
                   "--submit-rate", "20")
@@ -132,7 +73,7 @@ def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
 
 
 def test_why_a_pilot_never_came(place: Place):
-    batch = Batch(place)
+    batch = slurm(place)
     cluster = cluster_of(place)
     cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--submit-rate", "20", "--prologue",
                   "echo no module called gcc; false")
@@ -149,7 +90,7 @@ def test_why_a_pilot_never_came(place: Place):
 
 
 def test_bad_input_says_what_it_was(place: Place):
-    batch = Batch(place)
+    batch = slurm(place)
     cluster = cluster_of(place)
     batch.set("refuse", "Invalid account or account/partition combination specified")
     _, err = cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--", "-A", "nobody", code=2)
@@ -173,7 +114,7 @@ def test_bad_input_says_what_it_was(place: Place):
 
 
 def test_a_run_with_a_pool_of_its_own(place: Place):
-    batch = Batch(place)
+    batch = slurm(place)
     place.write("jobs.lst", *[f"echo {i} $SLURM_JOB_ID >> done; sleep 0.05" for i in range(20)])
     options = ("--pool", "slurm:-p short -t 1h", "jobs.lst")
     place.run(*options)
@@ -183,7 +124,7 @@ def test_a_run_with_a_pool_of_its_own(place: Place):
 
 
 def test_a_run_with_a_pool_that_is_killed(place: Place):
-    batch = Batch(place)
+    batch = slurm(place)
     place.write("jobs.lst", *[f"echo {i} >> began; sleep 1; echo {i} >> done" for i in range(6)])
     options = ("--pool", "slurm:-t 60", "jobs.lst")
     run = place.start(*options)
@@ -204,12 +145,6 @@ def is_hub_of(place, pid):
     except OSError:
         return False
     return b"__pool-hub" in words and place.dir.encode() in words[2]
-
-
-def free_port():
-    import socket
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 if __name__ == "__main__":

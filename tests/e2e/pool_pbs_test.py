@@ -1,0 +1,77 @@
+"""A pool in a PBS that is a fake of its commands (tests/batch/fake_pbs.py), over real processes."""
+from harness import Place, wait, want
+import pool_cluster
+from pool_cluster import add, pbs
+
+OWN = ("-q", "short", "-l", "mem=1gb")
+
+
+def test_a_held_pilot_is_told(place: Place):
+    batch = pbs(place)
+    pool_cluster.tells_a_hold(place, batch.cluster(), batch, "pbs",
+                              "Job held by an operator, who wants to know first what it is for, and why",
+                              lambda job: batch.call("qrls", job + ".pbs1"), own=OWN)
+
+
+def test_up_and_down(place: Place):
+    batch = pbs(place)
+    pool_cluster.comes_and_goes(place, batch.cluster(), batch, "pbs", own=OWN, variable="PBS_JOBID")
+    script = batch.read("1", "script")
+    want(batch.read("1", "output") and "SPATE_PILOT=" + batch.names()[0] in script, script)
+
+
+def test_a_kill_of_the_hub_doubles_no_pilot(place: Place):
+    batch = pbs(place)
+    pool_cluster.survives_a_lost_answer(place, batch.cluster(), batch, "pbs", own=OWN)
+
+
+def test_an_answer_that_comes_after_the_hub(place: Place):
+    batch = pbs(place)
+    pool_cluster.survives_a_late_answer(place, batch.cluster(), batch, "pbs", own=OWN)
+
+
+def test_a_server_that_does_not_answer(place: Place):
+    batch = pbs(place)
+    pool_cluster.bears_silence(place, batch.cluster(), batch, "pbs", own=OWN)
+
+
+def test_a_server_without_a_history(place: Place):
+    batch = pbs(place)
+    pool_cluster.bears_forgetting(place, batch.cluster(), batch, "pbs", own=OWN)
+
+
+def test_a_refusal_is_told(place: Place):
+    batch = pbs(place)
+    pool_cluster.tells_a_refusal(place, batch.cluster(), batch, "pbs", "would exceed queue generic's per-user limit", own=OWN)
+
+
+def test_a_pilot_that_is_deleted(place: Place):
+    batch = pbs(place)
+    pool_cluster.gives_tasks_back(place, batch.cluster(), batch, "pbs", lambda job: batch.call("qdel", job + ".pbs1"), own=OWN)
+
+
+def test_a_pilot_that_is_run_again(place: Place):
+    batch = pbs(place)
+    pool_cluster.gives_tasks_back(place, batch.cluster(), batch, "pbs", lambda job: batch.call("qrerun", job + ".pbs1"), own=OWN)
+
+
+def test_wrong_options(place: Place):
+    """Nothing tries them but a submit: then qsub's own words are told."""
+    batch = pbs(place)
+    cluster = batch.cluster()
+    for name, own, words in (("q", ("-q", "nosuch"), "qsub: Unknown queue"),
+                             ("o", ("-Y",), "invalid option -- 'Y'"),
+                             ("r", ("-l", "nosuch=3"), "Unknown resource Resource_List.nosuch"),
+                             ("w", ("-l", "cput=long"), "Illegal attribute or resource value Resource_List.cput"),
+                             ("s", ("-l", "select=2:ncpus=1,mem=1gb"), '"-lresource=" cannot be used with "select" or "place"')):
+        add(cluster, "pbs", name, own=own)
+        job = cluster.submit("--pool", name, "--", "true")
+        wait(lambda: words in cluster.spate("task explain", f"{job}.1")[0].replace("\n", " "), f"{words}: is told")
+    for own in (("-N", "x"), ("-J", "1-3"), ("-W", "block=true")):
+        _, err = cluster.spate("pool add", "pbs", "p", "--", *own, code=2)
+        want(own[0] in err or own[1] in err, err)
+    want(not batch.jobs(), batch.jobs())
+
+
+if __name__ == "__main__":
+    pool_cluster.several_at_once(globals())

@@ -48,6 +48,7 @@ class ClientSession;
 class ClientHost {
  public:
   virtual ~ClientHost() = default;
+  // That are connected, or may come by themselves (pools): 0 tells people to start one.
   virtual uint32_t nodes_joined() const = 0;
   virtual const JobHabits& HabitsOf(RowKind kind) const = 0;
   // Only a session whose turn it is starts a reader.

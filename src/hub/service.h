@@ -108,7 +108,9 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
           Options options);
 
   // ClientHost
-  uint32_t nodes_joined() const override { return nodes_->connected(); }
+  uint32_t nodes_joined() const override {
+    return nodes_->connected() + static_cast<uint32_t>(pools_->count());
+  }
   const JobHabits& HabitsOf(RowKind kind) const override;
   Turns& reader_turns() override { return reader_turns_; }
   Result<std::unique_ptr<os::Child>> StartReader(const Caller& caller, std::string input,

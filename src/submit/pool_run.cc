@@ -66,6 +66,7 @@ class PoolRun {
   Result<int> Run();
 
  private:
+  void ForgetOld(const std::string& runs) const;
   Status FindFolder();
   Status StartHub();
   Status AddPool();
@@ -87,13 +88,29 @@ class PoolRun {
   std::unique_ptr<client::HubCall> call_;
 };
 
+// A run that nobody has gone on with for as long as a run's history is kept.
+void PoolRun::ForgetOld(const std::string& runs) const {
+  constexpr Duration kKeep = Duration::Seconds(90 * 24 * 3600);
+  auto entries = os::ListDir(runs);
+  if (!entries) return;
+  for (const os::DirEntry& entry : *entries) {
+    const std::string run = os::JoinPath(runs, entry.name);
+    const std::string dir = client::HubDirOf(run, *here_);
+    auto begun = os::Stat(dir);
+    if (!begun || loop_->Now() - begun->modified < kKeep || client::FindLocalHub(dir)) continue;
+    (void)os::RemoveTree(run);  // tidying is never worth a failed run
+  }
+}
+
 Status PoolRun::FindFolder() {
   std::vector<std::string> typed = {here_->cwd};
   for (const std::string& word : invocation_.argv) {
     if (word != "--resume") typed.push_back(word);
   }
   std::string state(invocation_.words.Last(cli::Opt::kState).value_or(""));
-  state_ = os::JoinPath(client::StateDirOf(state, *here_), "pool-runs/" + NameOf(typed));
+  const std::string runs = os::JoinPath(client::StateDirOf(state, *here_), "pool-runs");
+  ForgetOld(runs);
+  state_ = os::JoinPath(runs, NameOf(typed));
   resume_ = invocation_.words.Has(cli::Opt::kResume);
   std::string dir = client::HubDirOf(state_, *here_);
   if (client::FindLocalHub(dir)) {
@@ -198,10 +215,10 @@ Result<int> PoolRun::Run() {
   auto word = ReadPoolWord(*invocation_.words.Last(cli::Opt::kRunPool));
   if (!word) return std::unexpected(word.error());
   word_ = std::move(*word);
-  if (auto found = FindFolder(); !found) return std::unexpected(found.error());
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   loop_ = std::move(*loop);
+  if (auto found = FindFolder(); !found) return std::unexpected(found.error());
   os::IgnoreSignal(os::kSignalPipe);
   if (auto started = StartHub(); !started) return std::unexpected(started.error());
   cli::Invocation inner = invocation_;

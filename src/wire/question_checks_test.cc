@@ -7,6 +7,7 @@
 #include <wire/client.pb.h>
 
 #include "wire/client_codec.h"
+#include "wire/limits.h"
 
 namespace spate::wire {
 namespace {
@@ -71,6 +72,34 @@ TEST(QuestionChecks, WhatNobodySendsIsDamage) {
   EXPECT_TRUE(Passed(RetryWith(NeedsOf({{"a", 1}, {"b", 0}}))));
   EXPECT_TRUE(Passed(RetryWith(LabelsOf({}))));
   EXPECT_TRUE(Passed(SetUser{.user = "eve", .weight = 2}));
+}
+
+// A journal keeps it for as long as the pool is there, and shells read it.
+TEST(QuestionChecks, AWishForAPoolIsBounded) {
+  const std::string long_text(4097, 'x');
+  std::vector<NamedNeed> many_named;
+  for (int i = 0; i < 65; ++i) many_named.push_back({"n" + std::to_string(100 + i), 1});
+  for (const auto& [wish, field] : std::vector<std::pair<PoolWish, std::string>>{
+           {{.prologue = long_text}, "wish"},
+           {{.epilogue = std::string("a\0b", 3)}, "wish"},
+           {{.options = std::vector<std::string>(257, "-x")}, "wish"},
+           {{.options = std::vector<std::string>{long_text}}, "wish"},
+           {{.addresses = std::vector<std::string>{std::string("a\0b", 3)}}, "wish"},
+           {{.labels = std::vector<std::string>{"b", "a"}}, "wish.labels"},
+           {{.memory = kWireLimits.size + 1}, "wish.memory"},
+           {{.named = many_named}, "wish.named"},
+           {{.named = std::vector<NamedNeed>{{"b", 1}, {"a", 1}}}, "needs.named"}}) {
+    for (const Question& question :
+         {Question(AddPool{.name = "p", .system = "slurm", .wish = wish}),
+          Question(ChangePools{.names = {"p"}, .wish = wish})}) {
+      auto read = Passed(question);
+      ASSERT_FALSE(read) << field;
+      EXPECT_NE(read.error().message.find(field), std::string::npos) << read.error().message;
+    }
+  }
+  EXPECT_FALSE(Passed(AddPool{.name = "a\nb", .system = "slurm"}));
+  EXPECT_FALSE(Passed(ChangePools{.names = {"p"}, .reason = std::string(2000, 'x')}));
+  EXPECT_TRUE(Passed(AddPool{.name = "p", .system = "slurm", .wish = {.prologue = "module x\n"}}));
 }
 
 TEST(QuestionChecks, WhatANewerClientAsksIsToldToBeUnknown) {

@@ -26,8 +26,11 @@ def test_pilots_come_with_work_and_go_without(place: Place):
     cluster = cluster_of(place)
     cluster.spate("pool add", "slurm", "short", "--time-limit", "1h", "--idle-exit", "1s", "--max-pilots", "3",
                   "--submit-rate", "20", "--", "-p", "short")
-    time.sleep(0)  # nothing waits: nothing is asked for
+    # Nothing waits for it: nothing is asked for, though demand was told meanwhile.
+    cluster.spate("pool add", "local", "here", "--slots", "1")
+    cluster.submit("--wait", "--pool", "here", "--", "true")
     want(not batch.jobs(), batch.jobs())
+    cluster.spate("pool remove", "here")
     cluster.submit("--wait", "--pool", "short", "--", "echo $SPATE_NODE $SLURM_JOB_ID >> who; sleep 0.1 # {}",
                    ":::", *map(str, range(40)))
     who = [line.split() for line in place.lines("who")]
@@ -117,7 +120,13 @@ def test_a_run_with_a_pool_of_its_own(place: Place):
     batch = slurm(place)
     place.write("jobs.lst", *[f"echo {i} $SLURM_JOB_ID >> done; sleep 0.05" for i in range(20)])
     options = ("--pool", "slurm:-p short -t 1h", "jobs.lst")
+    runs = os.path.join(place.state, "pool-runs")
+    for name, days in (("old", 91), ("recent", 89)):
+        os.makedirs(os.path.join(runs, name, "hub"))
+        then = time.time() - days * 24 * 3600
+        os.utime(os.path.join(runs, name, "hub"), (then, then))
     place.run(*options)
+    want("recent" in os.listdir(runs) and "old" not in os.listdir(runs), os.listdir(runs))
     want(sorted(int(line.split()[0]) for line in place.lines("done")) == list(range(20)), place.lines("done"))
     wait(lambda: not batch.alive(), "no pilot is left")
     want(not [p for p in os.listdir("/proc") if p.isdigit() and is_hub_of(place, p)], "a hub is left")

@@ -71,7 +71,9 @@ void Provisioner::State::OnJob(PoolId pool, const BatchJob& job, Instant asked,
   live.watch.SetStatus(job.status, now_);
   if (pilot->id.empty() && !job.id.empty()) LearnId(job.pilot, job.id);
   if (pilot->unwanted) return Drive(job.pilot);
-  bool again = job.status == JobStatus::kQueued && pilot->joined && !live.connected();
+  // Held ones, too: they do not run.
+  bool waits = job.status == JobStatus::kQueued || job.status == JobStatus::kError;
+  bool again = waits && pilot->joined && !live.connected();
   if (again && asked >= live.expected) QueuedAgain(job.pilot);
   if (!same) ResetTimer(job.pilot);
 }

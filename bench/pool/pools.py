@@ -119,7 +119,7 @@ class Pool:
 
     def all_tasks(self):
         self.await_rest()
-        self.hub.spate("submit", "--wait", "--pool", "p", "--array", f"1-{TASKS}", "--", "sleep", str(SECONDS))
+        self.hub.spate("submit", "--wait", "--pool", "p", "--array", f"1-{TASKS}", "--", f": {{}}; exec sleep {SECONDS}")
         ended = time.time()
         self.hub.check_ends(TASKS)
         return share(TASKS, min(times(self.pilots)), ended)

@@ -324,7 +324,7 @@ bool Pools::OwnsName(const std::string& name) const {
 }
 
 void Pools::NodeJoined(NodeId node, PilotId pilot, const Offer& offer) {
-  nodes_[node] = {pilot, std::nullopt, std::nullopt};
+  nodes_[node] = {.pilot = pilot, .ended = parts_.hub.engine().EndedOn(node)};
   auto at = pilots_.find(pilot);
   if (at != pilots_.end()) {
     at->second.nodes.insert(node);
@@ -336,6 +336,7 @@ void Pools::NodeJoined(NodeId node, PilotId pilot, const Offer& offer) {
 void Pools::NodeAway(NodeId node) {
   auto at = nodes_.find(node);
   if (at == nodes_.end()) return;
+  TellBusy(node, at->second);
   const Instant now = parts_.loop.Now();
   at->second.away = now;
   parts_.loop.At(now + here_.lost_after, [this, alive = alive_, node, now] {
@@ -348,6 +349,7 @@ void Pools::NodeAway(NodeId node) {
 void Pools::NodeGone(NodeId node) {
   auto at = nodes_.find(node);
   if (at == nodes_.end()) return;
+  TellBusy(node, at->second);
   PilotId pilot = at->second.pilot;
   nodes_.erase(at);
   auto entry = pilots_.find(pilot);
@@ -358,16 +360,25 @@ void Pools::NodeGone(NodeId node) {
 void Pools::NodeTold(NodeId node) {
   auto at = nodes_.find(node);
   if (at == nodes_.end()) return;
-  const PilotId pilot = at->second.pilot;
-  std::optional<bool>& told = at->second.busy;
-  bool busy = parts_.hub.engine().Leased(node) > 0;
-  if (told != busy) {
-    told = busy;
-    busy ? Post(provision::NodeBusy{pilot, node})
-         : Post(provision::NodeIdle{pilot, node, parts_.loop.Now()});
+  TellBusy(node, at->second);
+  auto entry = pilots_.find(at->second.pilot);
+  if (entry != pilots_.end() && entry->second.leaving) EndIfEmpty(node);
+}
+
+// Tasks may have come and gone since it was told last.
+void Pools::TellBusy(NodeId node, PilotNode& known) {
+  const engine::Engine& engine = parts_.hub.engine();
+  const bool busy = engine.Leased(node) > 0;
+  const uint64_t before = std::exchange(known.ended, engine.EndedOn(node));
+  const bool worked = busy || known.ended != before;
+  if (worked && known.busy != true) {
+    known.busy = true;
+    Post(provision::NodeBusy{known.pilot, node});
   }
-  auto entry = pilots_.find(pilot);
-  if (!busy && entry != pilots_.end() && entry->second.leaving) EndIfEmpty(node);
+  if (!busy && known.busy != false) {
+    known.busy = false;
+    Post(provision::NodeIdle{known.pilot, node, parts_.loop.Now()});
+  }
 }
 
 void Pools::EndIfEmpty(NodeId node) {

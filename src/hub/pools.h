@@ -112,6 +112,13 @@ class Pools {
     std::set<NodeId> nodes;
   };
 
+  struct PilotNode {
+    provision::PilotId pilot;
+    std::optional<bool> busy;  // as the machine was told
+    uint64_t ended = 0;        // attempts, when it was told last
+    std::optional<Instant> away;
+  };
+
   void Post(provision::Event event);
   void ScheduleStep();
   void StepNow();
@@ -129,6 +136,7 @@ class Pools {
 
   void Carry(std::vector<provision::Ask> asks);
   void LetGo(provision::PilotId pilot);
+  void TellBusy(NodeId node, PilotNode& known);
   void EndIfEmpty(NodeId node);
   void Dismiss(NodeId node, const std::string& why);
   void PilotGone(provision::PilotId pilot, provision::PoolId pool);
@@ -160,11 +168,6 @@ class Pools {
   std::deque<Unreleased> unreleased_;
   std::map<std::string, provision::PoolId> names_;
   std::map<provision::PilotId, PilotEntry> pilots_;
-  struct PilotNode {
-    provision::PilotId pilot;
-    std::optional<bool> busy;  // as the machine was told
-    std::optional<Instant> away;
-  };
   std::map<NodeId, PilotNode> nodes_;           // that have joined, and not gone
   std::vector<std::function<void()>> waiting_;  // for the next step's records
   size_t records_ = 0;                          // since the last cut

@@ -42,6 +42,18 @@ def test_pilots_come_with_work_and_go_without(place: Place):
     want(not [line for line in log.splitlines() if '"ready"' in line], log)
 
 
+def test_pilots_that_had_short_tasks_were_of_use(place: Place):
+    """Else the pool would ask ever more slowly, after half a minute, a minute, two."""
+    batch = slurm(place)
+    cluster = cluster_of(place)
+    cluster.spate("pool add", "slurm", "p", "--time-limit", "1h", "--idle-exit", "0.5s", "--submit-rate", "20",
+                  "--max-pilots", "1")
+    for _ in range(4):
+        cluster.submit("--wait", "--pool", "p", "--", "true")
+        wait(lambda: not batch.alive(), "its pilot has ended, which the hub does not know yet")
+    want(len(batch.jobs()) == 4, batch.jobs())
+
+
 def test_nothing_is_asked_for_what_cannot_start(place: Place):
     batch = slurm(place)
     cluster = cluster_of(place)

@@ -337,6 +337,8 @@ class Engine {
   bool Holds(NodeId node, const AttemptRef& ref) const;
   // Tasks that the node holds.
   uint32_t Leased(NodeId node) const;
+  // Attempts that have ended there in this life of the hub, but those that were stopped.
+  uint64_t EndedOn(NodeId node) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
   std::optional<JobPolicy> Policy(JobId job) const;

@@ -32,6 +32,11 @@ uint32_t Engine::Leased(NodeId id) const {
   return node == state_->live.board.nodes.end() ? 0 : node->second.leased;
 }
 
+uint64_t Engine::EndedOn(NodeId id) const {
+  auto node = state_->live.board.nodes.find(id);
+  return node == state_->live.board.nodes.end() ? 0 : node->second.ended;
+}
+
 HoldReason Engine::Held(JobId id) const {
   const JobState* job = state_->durable().FindJob(id);
   return job == nullptr ? HoldReason::kNone : job->held();

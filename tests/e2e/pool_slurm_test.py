@@ -17,7 +17,7 @@ from pool_test import pools
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 SCRIPTS = os.path.abspath(os.path.join(SOURCE, "tests", "slurm"))
 SBIN = ":/usr/sbin:/sbin"
-TASKS = option("--tasks", 600)
+TASKS = option("--tasks", 210)
 ROUNDS = option("--rounds", 1)
 SEED = option("--seed", 1)
 

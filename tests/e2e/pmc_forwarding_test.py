@@ -105,7 +105,7 @@ def test_forward_refuses_what_is_not_a_file(place: Place):
 
 
 def test_forward_fails_the_task_whose_data_cannot_be_written(place: Place):
-    place.write("c.dag", "TASK A -f OUT=file/all /bin/sh f.sh", "TASK B -F src=folder true", "TASK C touch ran",
+    place.write("c.dag", "TASK A -f OUT=file/all /bin/sh f.sh", "TASK B -F none=folder true", "TASK C touch ran",
                 "EDGE A C", 'TASK D -F src=folder /bin/sh -c "echo x > src"', "TASK E -f OUT=fine /bin/sh f.sh")
     pipe_script(place)
     for pmc in each(place):

@@ -150,6 +150,9 @@ struct TaskBody {
   std::vector<TaskPut> puts;
   std::vector<std::string> gets;  // files of its folder that come home with its end
   std::vector<TaskForward> forwards;
+  // For a process that takes task after task, instead of one that is started for it: what it is
+  // given.
+  std::string input;
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
 

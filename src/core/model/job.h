@@ -166,9 +166,10 @@ enum class RowKind : uint8_t {
   kParasol,   // a job of Parasol (doors/parasol/row/parasol_row.h)
   kInput,     // a piece of input, which `command` reads (format/input_row.h)
   kDagTask,   // a TASK record of a DAG file (format/dag_line.h)
+  kFunction,  // calls of functions of a master-worker program (doors/mw/formats/packet.h)
 };
 template <>
-inline constexpr RowKind kLastOf<RowKind> = RowKind::kDagTask;
+inline constexpr RowKind kLastOf<RowKind> = RowKind::kFunction;
 
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {

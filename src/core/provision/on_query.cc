@@ -18,7 +18,8 @@ void Provisioner::State::On(const QueryAnswered& event) {
   live->query_now = false;
   std::vector<PilotId> seen;
   seen.reserve(event.jobs.size());
-  std::map<std::string_view, PilotId> ids;  // only where a job comes without its tag
+  // Only where a job comes without its tag. Copies: pilots end, and their texts go, on the way.
+  std::map<std::string, PilotId> ids;
   for (const BatchJob& job : event.jobs) {
     if (job.pilot.value > 0) {
       OnJob(event.pool, job, asked, seen);
@@ -34,7 +35,6 @@ void Provisioner::State::On(const QueryAnswered& event) {
     if (it == ids.end()) continue;
     BatchJob named = job;
     named.pilot = it->second;
-    ids.erase(it);  // the pilot, and its text, may go
     OnJob(event.pool, named, asked, seen);
   }
   std::sort(seen.begin(), seen.end());

@@ -116,6 +116,11 @@ struct NodeJoined {
   Offer offer;
   std::vector<HeldTasks> holds;
 };
+// A node that is there offers something else from now on; what it holds goes on.
+struct OfferChanged {
+  NodeId node;
+  Offer offer;
+};
 // A node cannot be reached since then. It gets nothing, and its leases stand until it has been away
 // for Limits::node_patience; then it is lost.
 struct NodeSilent {
@@ -153,8 +158,8 @@ struct NodesToCome {
 
 using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
                            HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode,
-                           UndrainNode, RemoveNode, ClearSick, NodeJoined, NodeSilent, NodeLost,
-                           AttemptsEnded, TasksReturned, NodesToCome>;
+                           UndrainNode, RemoveNode, ClearSick, NodeJoined, OfferChanged, NodeSilent,
+                           NodeLost, AttemptsEnded, TasksReturned, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 

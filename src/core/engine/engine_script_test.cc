@@ -220,6 +220,7 @@ class EngineSubject : public script::Subject {
         {"withdraw", &EngineSubject::Withdraw},
         {"reopen", &EngineSubject::Reopen},
         {"node", &EngineSubject::Node},
+        {"offers", &EngineSubject::Offers},
         {"lost", &EngineSubject::Lost},
         {"silent", &EngineSubject::Silent},
         {"holds", &EngineSubject::Holds},
@@ -542,6 +543,10 @@ class EngineSubject : public script::Subject {
     Offer offer = line.NodeOffer(Name(node));
     if (line.Has("life")) offer.end_of_life = now_ + line.Time("life");
     events_.push_back(NodeJoined{node, std::move(offer), std::exchange(holds_, {})});
+  }
+  void Offers(Line& line) {
+    NodeId node = line.Node();
+    events_.push_back(OfferChanged{node, line.NodeOffer(Name(node))});
   }
   void Holds(Line& line) {
     auto [job, tasks] = line.TaskList();

@@ -79,6 +79,7 @@ void On(StepContext& step, const UndrainNode& event);
 void On(StepContext& step, const RemoveNode& event);
 void On(StepContext& step, const ClearSick& event);
 void On(StepContext& step, const NodeJoined& event);
+void On(StepContext& step, const OfferChanged& event);
 void On(StepContext& step, const NodeSilent& event);
 void On(StepContext& step, const NodeLost& event);
 void On(StepContext& step, const AttemptsEnded& event);

@@ -99,6 +99,14 @@ void On(StepContext& step, const NodeJoined& event) {
   RecallStoppedJobs(step, event.node);
 }
 
+void On(StepContext& step, const OfferChanged& event) {
+  auto it = step.board.nodes.find(event.node);
+  if (it == step.board.nodes.end() || !it->second.present) return;
+  step.live.SetOffer(step.durable, event.node, event.offer);
+  step.board.MarkRoomy(event.node, it->second);
+  step.board.unpark = true;
+}
+
 void On(StepContext& step, const NodeSilent& event) {
   auto it = step.board.nodes.find(event.node);
   if (it == step.board.nodes.end() || it->second.lost_at != Instant::Never()) return;

@@ -1,0 +1,411 @@
+// Master-worker programs: one program that is master and slave at once. The master makes tasks (a
+// function and its arguments), slaves anywhere compute them, and results come back.
+//
+//   const auto square = spate::mw::algorithm<"square">([](int x) { return x * x; });
+//
+//   int master(spate::mw::master& m) {
+//     for (int i = 0; i < 10; ++i) m.submit(square, i);
+//     for (int left = 10; left > 0;) {
+//       m.wait();
+//       for (const auto& r : m.take_results()) std::cout << r.get(square) << '\n', --left;
+//     }
+//     return 0;
+//   }
+//
+//   int main(int argc, char** argv) { return spate::mw::run(argc, argv, master); }
+//
+// Started with --mw-master it is the master, with --mw-slave a slave; docs/user/master-worker.md
+// has all options, and what is promised when something dies.
+//
+// Threads: the functions of `master` and `slave` belong to the thread that run() was called on. The
+// network has a thread of its own, so a master or a slave may compute for as long as it wants.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "spate/bytes.h"
+
+namespace spate::mw {
+inline namespace v1 {
+
+// "1.2.3": of the library that the program is linked with.
+std::string version();
+
+// ---- Algorithms --------------------------------------------------------------------------------
+
+// The text of a template argument.
+template <std::size_t N>
+struct fixed_string {
+  // NOLINTNEXTLINE(google-explicit-constructor): algorithm<"name"> needs it.
+  constexpr fixed_string(const char (&text)[N]) {
+    for (std::size_t i = 0; i < N; ++i) bytes[i] = text[i];
+  }
+  constexpr std::string_view view() const { return {bytes, N - 1}; }
+  char bytes[N] = {};
+};
+
+namespace detail {
+
+template <class F>
+struct signature_of : signature_of<decltype(&F::operator())> {};
+template <class R, class... A>
+struct signature_of<R (*)(A...)> {
+  using result = std::remove_cvref_t<R>;
+  using arguments = std::tuple<std::remove_cvref_t<A>...>;
+};
+template <class R, class C, class... A>
+struct signature_of<R (C::*)(A...)> : signature_of<R (*)(A...)> {};
+template <class R, class C, class... A>
+struct signature_of<R (C::*)(A...) const> : signature_of<R (*)(A...)> {};
+template <class R, class... A>
+struct signature_of<R (*)(A...) noexcept> : signature_of<R (*)(A...)> {};
+template <class R, class C, class... A>
+struct signature_of<R (C::*)(A...) const noexcept> : signature_of<R (*)(A...)> {};
+
+// Bytes of arguments in, bytes of the result out.
+using byte_function = std::function<std::string(std::string_view arguments)>;
+// Notes an algorithm of this program, which must not be running yet. One that comes twice with the
+// same types is one; with others, run() refuses to start.
+void add_algorithm(std::string_view name, std::string types, byte_function function);
+
+}  // namespace detail
+
+// A function that slaves compute, under the name that it has on the way. Calling it computes it
+// right here.
+template <fixed_string Name, class F>
+class algorithm_of {
+ public:
+  using result = typename detail::signature_of<F>::result;
+  using arguments = typename detail::signature_of<F>::arguments;
+  static constexpr std::string_view name = Name.view();
+
+  explicit algorithm_of(F function) : function_(std::move(function)) {
+    describer types;
+    types.template add<arguments>();
+    std::string text = types.take();
+    describer gives;
+    gives.template add<result>();
+    detail::add_algorithm(name, text + "->" + gives.take(), [f = function_](std::string_view in) {
+      arguments given = decode<arguments>(in);
+      if constexpr (std::is_void_v<result>) {
+        std::apply(f, std::move(given));
+        return std::string();
+      } else {
+        return encode<result>(std::apply(f, std::move(given)));
+      }
+    });
+  }
+  template <class... A>
+  decltype(auto) operator()(A&&... given) const {
+    return function_(std::forward<A>(given)...);
+  }
+
+ private:
+  F function_;
+};
+
+// Makes an algorithm of a function or a lambda without templates, in master and slave alike: best
+// as a constant outside of all functions. Arguments and result as spate/bytes.h takes them; what is
+// taken by reference is read only. What it throws comes back as the result's error.
+template <fixed_string Name, class F>
+auto algorithm(F function) {
+  return algorithm_of<Name, std::decay_t<F>>(std::move(function));
+}
+
+// ---- Tasks and slaves --------------------------------------------------------------------------
+
+// Numbers, from 1, in the order of submission: TASK-m in an audit file. 0 is none.
+struct task_id {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const task_id&, const task_id&) = default;
+};
+// SLAVE-n, from 1, in the order of arrival at this master. 0 is none.
+struct slave_id {
+  std::uint64_t value = 0;
+  explicit operator bool() const { return value != 0; }
+  friend auto operator<=>(const slave_id&, const slave_id&) = default;
+};
+
+// What a slave computes:
+enum class group : std::uint8_t {
+  unordered,    // tasks that are for no particular slave
+  intermingle,  // the tasks for this slave first, then others
+  ordered,      // only the tasks for this slave
+};
+
+// How a task is to be computed.
+struct policy {
+  // For this slave, which computes its tasks in the order of their submission. None: for any.
+  slave_id slave = {};
+  // Comes back with the result. For values of other types: encode() and decode().
+  std::string tag = {};
+  // When its slave has gone, or is not one that takes tasks of its own (any more): any slave may
+  // compute it. Else it is handed back (take_unrunnable).
+  bool do_it_anyway = false;
+  // When the slave that has it goes, another one may compute it. Else it is handed back: it may
+  // have been computed, or in part.
+  bool retry = true;
+  // So often its slave calls an algorithm that throws, at least 1, before the result has its error.
+  std::uint32_t tries = 1;
+};
+
+struct slave_info {
+  slave_id id;
+  mw::group group = group::ordered;
+};
+
+// A task that was handed back.
+struct task {
+  task_id id;
+  std::string algorithm;
+  policy how;
+  std::string arguments;  // as bytes
+  std::string reason;     // in words
+
+  // What it was submitted with.
+  template <class Algorithm>
+  typename Algorithm::arguments arguments_of(const Algorithm&) const {
+    return decode<typename Algorithm::arguments>(arguments);
+  }
+};
+
+// What became of a task. One comes for each task that is not handed back.
+struct result {
+  task_id task;
+  std::string algorithm;
+  slave_id slave;  // who computed it; none: nobody could
+  std::string tag;
+  std::chrono::nanoseconds compute_time{0};  // of this task alone
+  // Empty: it was computed. Else what its algorithm threw at last; or why it could not be computed.
+  std::string failure;
+  std::string bytes;  // of the value
+
+  bool ok() const { return failure.empty(); }
+  template <class Algorithm>
+  bool is(const Algorithm&) const {
+    return algorithm == Algorithm::name;
+  }
+  // The value. Throws `error` with the failure, or when it is another algorithm's.
+  template <class Algorithm>
+  typename Algorithm::result get(const Algorithm& of) const {
+    if (!is(of))
+      throw error("the result is of '" + algorithm + "', not of '" + std::string(Algorithm::name) +
+                  "'");
+    if (!ok()) throw error(failure);
+    if constexpr (!std::is_void_v<typename Algorithm::result>) {
+      return decode<typename Algorithm::result>(bytes);
+    }
+  }
+};
+
+// ---- The master --------------------------------------------------------------------------------
+
+// What waits to be taken.
+struct events {
+  std::size_t results = 0;
+  std::size_t unrunnable = 0;
+  std::size_t arrived = 0;
+  std::size_t lost = 0;
+  bool any() const { return results + unrunnable + arrived + lost > 0; }
+};
+
+// What a master finds that was killed, and started again with the same --mw-state.
+struct restored {
+  std::string state;        // what checkpoint() was last given
+  std::size_t pending = 0;  // tasks that have not ended; they are given out again
+  std::size_t results = 0;  // that had not been acknowledged; they come again
+};
+
+class master {
+ public:
+  // As bytes; what the templates below are made of. Tasks leave with the next wait() or poll(), at
+  // the latest. Throws `error`: unknown algorithm, arguments of more than 4 MB (pass the name of a
+  // file), `tries` 0.
+  task_id submit_bytes(std::string_view algorithm, const policy& how, std::string arguments);
+
+  // A task: the algorithm with these arguments. Its number. The policy: the default, or given.
+  template <class Algorithm, class... A>
+    requires requires { typename Algorithm::arguments; }
+  task_id submit(const Algorithm& algorithm, A&&... given) {
+    if constexpr (has_policy<A...>()) {
+      return submit_with<Algorithm>(std::forward<A>(given)...);
+    } else {
+      return submit_with<Algorithm>(policy(), std::forward<A>(given)...);
+    }
+    (void)algorithm;
+  }
+  // A function that submits the algorithm under one policy: for std::ranges::for_each and the like.
+  // It refers to this master.
+  template <class Algorithm>
+  auto submitter(const Algorithm&, policy how) {
+    return [this, how = std::move(how)](auto&&... given) {
+      return submit_with<Algorithm>(how, std::forward<decltype(given)>(given)...);
+    };
+  }
+
+  // Waits until something can be taken, for at most so long. What was taken before is acknowledged:
+  // with --mw-state it does not come again. Throws `error` when the work cannot go on (the state's
+  // disk is full).
+  events wait(std::chrono::nanoseconds most = std::chrono::nanoseconds::max());
+  events poll() { return wait(std::chrono::nanoseconds(0)); }
+
+  // What has come since, in the order in which it came; it is the caller's.
+  std::vector<result> take_results();
+  std::vector<task> take_unrunnable();
+  std::vector<slave_info> take_arrived();  // ordered and intermingle ones alone
+  std::vector<slave_info> take_lost();     // likewise
+
+  // Target numbers: so many tasks are to be pending; nothing is enforced. With an algorithm: of it.
+  void set_target(std::size_t count) { set_target_of({}, count); }
+  std::size_t target() const { return target_of({}); }
+  // Tasks that were submitted, and whose results, or themselves, have not been taken.
+  std::size_t pending() const { return pending_of({}); }
+  // So many may be submitted now until the target is reached.
+  std::size_t room() const { return room_of({}); }
+  template <class Algorithm>
+  void set_target(const Algorithm&, std::size_t count) {
+    set_target_of(Algorithm::name, count);
+  }
+  template <class Algorithm>
+  std::size_t target(const Algorithm&) const {
+    return target_of(Algorithm::name);
+  }
+  template <class Algorithm>
+  std::size_t pending(const Algorithm&) const {
+    return pending_of(Algorithm::name);
+  }
+  template <class Algorithm>
+  std::size_t room(const Algorithm&) const {
+    return room_of(Algorithm::name);
+  }
+  // Results, and tasks handed back, that wait to be taken.
+  std::size_t num_results() const;
+  std::size_t num_unrunnable() const;
+
+  // So many more (or fewer) slaves are wanted in a group. Those that arrive fill `ordered`, then
+  // `intermingle`, then `unordered`; more than are wanted are unordered. Nobody is sent away.
+  void allocate(group which, std::size_t count);
+  void deallocate(group which, std::size_t count);
+  // An ordered or intermingle slave becomes an unordered one, behind the tasks that it has. False:
+  // there is none of this number.
+  bool free_slave(slave_id slave);
+  // Connected slaves.
+  std::size_t slaves() const;
+
+  // What an earlier life of this master left; nullopt: this is the first, or there is no
+  // --mw-state.
+  const std::optional<mw::restored>& restored() const;
+  // Durable with one stroke when it returns: the tasks that were submitted, that what was taken
+  // does not come again, and `state`, which restored() will give. So a master that was killed goes
+  // on where its last checkpoint was. Without --mw-state it does nothing. Throws as wait().
+  void checkpoint(std::string state = {});
+
+  class impl;  // of the library
+  explicit master(impl& inside) : impl_(inside) {}
+  master(const master&) = delete;
+  master& operator=(const master&) = delete;
+
+ private:
+  template <class First = void, class...>
+  static constexpr bool has_policy() {
+    return std::is_same_v<std::remove_cvref_t<First>, policy>;
+  }
+  template <class Algorithm, class... A>
+  task_id submit_with(const policy& how, A&&... given) {
+    typename Algorithm::arguments arguments(std::forward<A>(given)...);
+    return submit_bytes(Algorithm::name, how, encode(arguments));
+  }
+  void set_target_of(std::string_view algorithm, std::size_t count);
+  std::size_t target_of(std::string_view algorithm) const;
+  std::size_t pending_of(std::string_view algorithm) const;
+  std::size_t room_of(std::string_view algorithm) const;
+
+  impl& impl_;
+};
+
+// ---- The slave ---------------------------------------------------------------------------------
+
+struct slave_status {
+  bool shutdown = false;         // the master has told us to end
+  bool master_lost = false;      // it cannot be reached, and the resource file names no other one
+  std::uint64_t computed = 0;    // tasks so far
+  std::size_t tasks_left = 0;    // that are here, and not computed
+  std::size_t results_held = 0;  // that have not left yet
+  std::size_t group_size = 0;    // tasks that came together, the last time
+  bool done() const { return shutdown || master_lost; }
+  // For the slave function: 0 after a shutdown, else 255.
+  int exit_code() const { return shutdown ? 0 : 255; }
+};
+
+class slave {
+ public:
+  // Computes until the master says that it is over, or is lost.
+  slave_status run();
+  // Waits for tasks, and computes those that are here.
+  slave_status work();
+  // Computes at most one task, which it waits for no longer than this.
+  slave_status step(std::chrono::nanoseconds most = std::chrono::milliseconds(50));
+  slave_status status() const;
+  // 0: it is not known yet.
+  slave_id id() const;
+
+  class impl;  // of the library
+  explicit slave(impl& inside) : impl_(inside) {}
+  slave(const slave&) = delete;
+  slave& operator=(const slave&) = delete;
+
+ private:
+  impl& impl_;
+};
+
+// ---- The program -------------------------------------------------------------------------------
+
+namespace detail {
+
+using master_function = std::function<int(master&, int argc, char** argv)>;
+using slave_function = std::function<int(slave&, int argc, char** argv)>;
+int run(int argc, char** argv, const master_function& as_master, const slave_function& as_slave);
+
+template <class Who, class F>
+auto with_arguments(F function) {
+  if constexpr (std::is_invocable_r_v<int, F&, Who&, int, char**>) {
+    return function;
+  } else {
+    static_assert(std::is_invocable_r_v<int, F&, Who&>,
+                  "int f(master&) or int f(master&, int argc, char** argv); of a slave likewise");
+    return [function](Who& who, int, char**) mutable { return function(who); };
+  }
+}
+
+}  // namespace detail
+
+// The whole program. --mw-master or --mw-slave comes first among the arguments; the functions get
+// what is left of them without --mw-... ones. What it returns is for main() to return: of a master
+// what its function did (255 where that is not within 0 to 255), when all slaves have been told to
+// end; of a slave 0 when it was told so, else 255; 1 for wrong arguments. An exception that leaves
+// a function is told on standard error, and counts as 255.
+template <class M>
+int run(int argc, char** argv, M as_master) {
+  return detail::run(argc, argv, detail::with_arguments<master>(std::move(as_master)),
+                     [](slave& self, int, char**) { return self.run().exit_code(); });
+}
+template <class M, class S>
+int run(int argc, char** argv, M as_master, S as_slave) {
+  return detail::run(argc, argv, detail::with_arguments<master>(std::move(as_master)),
+                     detail::with_arguments<slave>(std::move(as_slave)));
+}
+
+}  // namespace v1
+}  // namespace spate::mw

@@ -1,0 +1,73 @@
+#include "doors/mw/formats/packet.h"
+
+#include <spate/bytes.h>
+
+namespace spate::mw {
+namespace {
+
+std::unexpected<Error> Broken(const error& why) {
+  return Fail(ErrorKind::kInvalid, std::string("not a packet of tasks: ") + why.what());
+}
+
+std::string_view Bytes(reader& from) { return from.raw(from.length()); }
+
+void AddBytes(writer& to, std::string_view bytes) {
+  to.length(bytes.size());
+  to.raw(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::string WriteCalls(std::span<const Call> calls) {
+  size_t size = 0;
+  for (const Call& call : calls) size += 40 + call.algorithm.size() + call.arguments.size();
+  writer to;
+  to.reserve(size);
+  for (const Call& call : calls) {
+    to(call.task, call.tries);
+    AddBytes(to, call.algorithm);
+    AddBytes(to, call.arguments);
+  }
+  return to.take();
+}
+
+Result<std::vector<Call>> ReadCalls(std::string_view bytes) {
+  std::vector<Call> calls;
+  try {
+    reader from(bytes);
+    while (!from.empty()) {
+      Call& call = calls.emplace_back();
+      from(call.task, call.tries);
+      call.algorithm = Bytes(from);
+      call.arguments = Bytes(from);
+    }
+  } catch (const error& why) {
+    return Broken(why);
+  }
+  return calls;
+}
+
+void AddAnswer(std::string& packet, const Answer& answer) {
+  writer to(std::move(packet));
+  to(answer.task, answer.end, answer.time.ns);
+  AddBytes(to, answer.bytes);
+  packet = to.take();
+}
+
+Result<std::vector<Answer>> ReadAnswers(std::string_view packet) {
+  std::vector<Answer> answers;
+  try {
+    reader from(packet);
+    while (!from.empty()) {
+      Answer& answer = answers.emplace_back();
+      from(answer.task, answer.end, answer.time.ns);
+      if (answer.end > CallEnd::kLast) throw error("an answer ends in a way that we do not know");
+      answer.bytes = Bytes(from);
+    }
+  } catch (const error& why) {
+    return Broken(why);
+  }
+  return answers;
+}
+
+}  // namespace spate::mw

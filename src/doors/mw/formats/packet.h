@@ -1,0 +1,46 @@
+// What goes between a master and a slave, as the row of one attempt and what it wrote: some tasks
+// that are computed one after the other, and what became of each (docs/formats/mw-packets.md).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace spate::mw {
+
+// Views refer to whatever the packet was made of, or to its bytes.
+struct Call {
+  uint64_t task = 0;  // TASK-m
+  std::string_view algorithm;
+  uint32_t tries = 1;  // so often it is called when it throws
+  std::string_view arguments;
+  friend bool operator==(const Call&, const Call&) = default;
+};
+std::string WriteCalls(std::span<const Call> calls);
+// kInvalid: that is no packet of calls.
+Result<std::vector<Call>> ReadCalls(std::string_view bytes);
+
+enum class CallEnd : uint8_t {
+  kDone,     // bytes are the value
+  kThrew,    // bytes are what it said, for people
+  kUnknown,  // the slave has no such algorithm
+  kTooLong,  // the value takes more bytes than go
+  kLast = kTooLong,
+};
+struct Answer {
+  uint64_t task = 0;
+  CallEnd end = CallEnd::kDone;
+  Duration time;  // that its last try took
+  std::string_view bytes;
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+// Adds an answer to a packet, which begins empty.
+void AddAnswer(std::string& packet, const Answer& answer);
+Result<std::vector<Answer>> ReadAnswers(std::string_view packet);
+
+}  // namespace spate::mw

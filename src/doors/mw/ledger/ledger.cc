@@ -1,0 +1,430 @@
+#include "doors/mw/ledger/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doors/mw/formats/packet.h"
+
+namespace spate::mw {
+namespace {
+
+// Of a job, before another one takes its place: what it keeps of ended packets is some 64 KB.
+constexpr TaskIndex kJobPackets = 65'536;
+// Arguments in a packet, unless one task has more.
+constexpr size_t kPacketBytes = 1 << 20;
+constexpr const char* kAnyLabel = "any";  // of slaves that take tasks for any of them
+// Tasks of a slave go before others there.
+constexpr int32_t kOwnFirst = 1;
+// A packet is given to another slave when it takes so much longer than it should.
+constexpr int64_t kMuchLonger = 3;
+constexpr Duration kLeastLonger = Duration::Seconds(1);
+// Results of an algorithm before its usual time is known; then the newest count most.
+constexpr uint32_t kFewResults = 5;
+constexpr int64_t kMemory = 16;
+
+Needs AnySlave() { return {.labels = {kAnyLabel}}; }
+
+size_t IndexOf(group which) { return static_cast<size_t>(which); }
+
+std::string WhyFailed(const Answer& answer, std::string_view algorithm) {
+  switch (answer.end) {
+    case CallEnd::kDone:
+      return "";
+    case CallEnd::kThrew:
+      return answer.bytes.empty() ? "the algorithm threw an exception" : std::string(answer.bytes);
+    case CallEnd::kUnknown:
+      return fmt::format("the slave's program has no algorithm '{}': it is another build",
+                         algorithm);
+    case CallEnd::kTooLong:
+      return "the result takes more bytes than a result may: write it to a file, and return its "
+             "name";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string SlaveName(slave_id slave) { return fmt::format("SLAVE-{}", slave.value); }
+
+// ---- Tasks -------------------------------------------------------------------------------------
+
+void Ledger::Submit(std::vector<task> tasks) {
+  std::vector<Lane*> touched;
+  for (task& each : tasks) Add(std::move(each), touched);
+  for (Lane* lane : touched) Pack(*lane);
+}
+
+void Ledger::HandBack(task what, std::string reason) {
+  what.reason = std::move(reason);
+  effects_.unrunnable.push_back(std::move(what));
+}
+
+void Ledger::Add(task what, std::vector<Lane*>& touched) {
+  if (what.how.slave) {
+    auto slave = slaves_.find(what.how.slave);
+    const bool takes = slave != slaves_.end() && slave->second.group != group::unordered;
+    if (!takes && !what.how.do_it_anyway) {
+      const char* why = slave == slaves_.end() ? "{} is not there" : "{} takes no tasks of its own";
+      return HandBack(std::move(what), fmt::format(fmt::runtime(why), SlaveName(what.how.slave)));
+    }
+    if (!takes) what.how.slave = {};
+  }
+  Lane& lane = LaneOf(what);
+  lane.waiting.push_back(what.id.value);
+  if (lane.waiting.size() == 1) touched.push_back(&lane);
+  const uint64_t id = what.id.value;
+  tasks_.insert_or_assign(id, std::move(what));
+}
+
+Ledger::Lane& Ledger::LaneOf(const task& what) {
+  if (what.how.slave) {
+    auto [at, is_new] = own_.try_emplace(what.how.slave);
+    if (is_new) {
+      at->second.request.needs.on_node = SlaveName(what.how.slave);
+      at->second.priority = kOwnFirst;
+    }
+    return at->second;
+  }
+  Lane& lane = what.how.retry ? any_ : once_;
+  lane.once = !what.how.retry;
+  lane.request.needs = AnySlave();
+  return lane;
+}
+
+void Ledger::Pack(Lane& lane) {
+  uint32_t packets = 0;
+  size_t bytes = 0;
+  std::vector<uint64_t> tasks;
+  auto close = [&] {
+    if (tasks.empty()) return;
+    if (packets == 0 && lane.job == JobId()) {
+      lane.job = last_job_ = JobId(last_job_.value + 1);
+      lane.jobs.push_back(lane.job);
+      lane_of_[lane.job] = &lane;
+      lane.next = 0;
+    }
+    Packet packet{.tasks = std::exchange(tasks, {}), .may_double = &lane == &any_};
+    packets_.emplace(std::pair(lane.job, lane.next + packets++), std::move(packet));
+    bytes = 0;
+  };
+  for (uint64_t id : std::exchange(lane.waiting, {})) {
+    const size_t size = tasks_.at(id).arguments.size();
+    if (!tasks.empty() && bytes + size > kPacketBytes) close();
+    tasks.push_back(id);
+    bytes += size;
+    if (tasks.size() == packet_) close();
+  }
+  close();
+  if (packets > 0) Grow(lane, packets);
+}
+
+void Ledger::Grow(Lane& lane, uint32_t packets) {
+  const std::vector<RequestRun> runs = {{lane.next, packets, 0}};
+  if (lane.next == 0) {
+    JobPlan plan{.task_count = packets, .open = true, .requests = {lane.request}, .runs = runs};
+    plan.policy.retry.once = lane.once;
+    plan.priority = lane.priority;
+    effects_.events.emplace_back(engine::SubmitJob{.job = lane.job, .plan = std::move(plan)});
+  } else {
+    effects_.events.emplace_back(engine::GrowJob{.job = lane.job, .count = packets, .runs = runs});
+  }
+  lane.next += packets;
+  if (lane.next < kJobPackets) return;
+  effects_.events.emplace_back(engine::SealJob{lane.job});
+  lane.job = JobId();
+}
+
+std::string Ledger::Row(JobId job, TaskIndex index) const {
+  auto at = packets_.find({job, index});
+  if (at == packets_.end()) return "";
+  std::vector<Call> calls;
+  calls.reserve(at->second.tasks.size());
+  for (uint64_t id : at->second.tasks) {
+    auto held = tasks_.find(id);
+    if (held == tasks_.end()) continue;  // another slave was quicker
+    const task& what = held->second;
+    calls.push_back({id, what.algorithm, what.how.tries, what.arguments});
+  }
+  return WriteCalls(calls);
+}
+
+std::vector<uint64_t> Ledger::TasksOf(JobId job, TaskIndex index) const {
+  auto at = packets_.find({job, index});
+  return at == packets_.end() ? std::vector<uint64_t>() : at->second.tasks;
+}
+
+const task* Ledger::Find(uint64_t id) const {
+  auto held = tasks_.find(id);
+  return held == tasks_.end() ? nullptr : &held->second;
+}
+
+bool Ledger::IsOnce(JobId job) const {
+  auto at = lane_of_.find(job);
+  return at != lane_of_.end() && at->second == &once_;
+}
+
+// ---- Slaves ------------------------------------------------------------------------------------
+
+void Ledger::Want(group which, int64_t change) {
+  uint64_t& wanted = wanted_[IndexOf(which)];
+  if (change >= 0) {
+    wanted += static_cast<uint64_t>(change);
+  } else {
+    wanted -= std::min(wanted, static_cast<uint64_t>(-change));
+  }
+}
+
+uint64_t Ledger::Missing() const {
+  uint64_t missing = 0;
+  for (size_t i = 0; i < 3; ++i) missing += wanted_[i] - std::min(wanted_[i], have_[i]);
+  return missing;
+}
+
+group Ledger::Arrived(slave_id id) {
+  group joins = group::unordered;
+  for (group each : {group::ordered, group::intermingle}) {
+    if (joins != group::unordered || have_[IndexOf(each)] >= wanted_[IndexOf(each)]) continue;
+    joins = each;
+  }
+  ++have_[IndexOf(joins)];
+  slaves_[id] = {.group = joins};
+  if (joins != group::unordered) effects_.arrived.push_back({id, joins});
+  return joins;
+}
+
+Offer Ledger::OfferOf(slave_id id) const {
+  auto slave = slaves_.find(id);
+  const bool any = slave != slaves_.end() && slave->second.group != group::ordered;
+  Offer offer{.node_name = SlaveName(id), .slots = 1, .milli_cpus = kMilliCpu};
+  if (any) offer.labels = {kAnyLabel};
+  return offer;
+}
+
+bool Ledger::Free(slave_id id) {
+  auto slave = slaves_.find(id);
+  if (slave == slaves_.end()) return false;
+  mw::group& now = slave->second.group;
+  if (now == group::unordered) return true;
+  --have_[IndexOf(now)];
+  now = group::unordered;
+  ++have_[IndexOf(now)];
+  effects_.events.emplace_back(
+      engine::OfferChanged{NodeId(static_cast<uint32_t>(id.value)), OfferOf(id)});
+  return true;
+}
+
+void Ledger::Gone(slave_id id) {
+  auto slave = slaves_.extract(id);
+  if (!slave) return;
+  const mw::group was = slave.mapped().group;
+  --have_[IndexOf(was)];
+  if (was != group::unordered) effects_.lost.push_back({id, was});
+  auto own = own_.extract(id);
+  if (!own) return;
+  std::vector<Lane*> touched;
+  for (JobId job : own.mapped().jobs) {
+    effects_.events.emplace_back(engine::CancelJob{job});
+    lane_of_[job] = nullptr;
+    auto first = packets_.lower_bound({job, 0});
+    auto last = packets_.lower_bound({JobId(job.value + 1), 0});
+    for (auto at = first; at != last; ++at) {
+      for (uint64_t task : at->second.tasks) Fate(task, touched);
+    }
+    packets_.erase(first, last);
+  }
+  for (Lane* lane : touched) Pack(*lane);
+}
+
+// Of a task whose slave has gone.
+void Ledger::Fate(uint64_t id, std::vector<Lane*>& touched) {
+  auto held = tasks_.extract(id);
+  if (!held) return;
+  task what = std::move(held.mapped());
+  if (what.how.retry && what.how.do_it_anyway) return Add(std::move(what), touched);
+  const std::string name = SlaveName(what.how.slave);
+  HandBack(std::move(what), name + " has gone");
+}
+
+// ---- What becomes of packets -------------------------------------------------------------------
+
+void Ledger::Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets) {
+  for (TaskRange range : packets) {
+    for (uint32_t k = 0; k < range.count; ++k) {
+      auto at = packets_.find({job, range.first + k});
+      if (at == packets_.end()) continue;
+      Leave(at->second);
+      at->second.slave = slave;
+      if (auto who = slaves_.find(slave); who != slaves_.end()) ++who->second.packets;
+    }
+  }
+}
+
+void Ledger::Leave(Packet& packet) {
+  if (auto who = slaves_.find(packet.slave); who != slaves_.end() && who->second.packets > 0) {
+    --who->second.packets;
+  }
+  packet.slave = {};
+  packet.begun = {};
+}
+
+void Ledger::Begun(const AttemptRef& ref, Instant now) {
+  if (auto at = packets_.find({ref.job, ref.index}); at != packets_.end()) at->second.begun = now;
+}
+
+std::vector<result> Ledger::ResultsOf(const engine::NoticeEnded& notice,
+                                      std::string_view output) const {
+  std::vector<result> results;
+  auto at = packets_.find({notice.end.ref.job, notice.end.ref.index});
+  if (at == packets_.end()) return results;
+  const Packet& packet = at->second;
+  auto fails = [&](uint64_t id, slave_id slave, std::string why) {
+    auto held = tasks_.find(id);
+    if (held == tasks_.end()) return;
+    const task& what = held->second;
+    results.push_back({.task = what.id,
+                       .algorithm = what.algorithm,
+                       .slave = slave,
+                       .tag = what.how.tag,
+                       .failure = std::move(why)});
+  };
+  if (notice.verdict == Verdict::kFailed && packet.tasks.size() == 1 && !packet.twin) {
+    fails(packet.tasks[0], {}, notice.end.note.empty() ? "its slaves were lost" : notice.end.note);
+  }
+  if (notice.verdict != Verdict::kSucceeded) return results;
+  auto answers = ReadAnswers(output);
+  std::map<uint64_t, const Answer*> by_task;
+  if (answers) {
+    for (const Answer& answer : *answers) by_task.emplace(answer.task, &answer);
+  }
+  for (uint64_t id : packet.tasks) {
+    auto found = by_task.find(id);
+    if (found == by_task.end()) {
+      fails(id, packet.slave, SlaveName(packet.slave) + " has answered what is no answer to it");
+      continue;
+    }
+    const Answer& answer = *found->second;
+    auto held = tasks_.find(id);
+    if (held == tasks_.end()) continue;  // another slave was quicker
+    fails(id, packet.slave, WhyFailed(answer, held->second.algorithm));
+    results.back().compute_time = std::chrono::nanoseconds(answer.time.ns);
+    if (answer.end == CallEnd::kDone) results.back().bytes = answer.bytes;
+  }
+  return results;
+}
+
+void Ledger::Ended(const engine::NoticeEnded& notice, std::string_view output) {
+  auto at = packets_.find({notice.end.ref.job, notice.end.ref.index});
+  if (at == packets_.end()) return;
+  if (notice.verdict == Verdict::kRetry) return Leave(at->second);
+  for (result& each : ResultsOf(notice, output)) Deliver(std::move(each));
+  Packet packet = std::move(at->second);
+  Leave(packet);
+  packets_.erase(at);
+  if (packet.twin) return Settle(packets_.find(*packet.twin));
+  if (notice.verdict == Verdict::kUnknown) {
+    for (uint64_t id : packet.tasks) {
+      auto held = tasks_.extract(id);
+      if (held) HandBack(std::move(held.mapped()), "its slave has gone, and it may not be retried");
+    }
+  } else if (notice.verdict == Verdict::kFailed && packet.tasks.size() > 1) {
+    // One of them is to blame for the slaves that were lost: each goes alone.
+    auto lane = lane_of_.find(notice.end.ref.job);
+    const bool has_lane = lane != lane_of_.end() && lane->second != nullptr;
+    Resubmit(has_lane ? *lane->second : any_, packet);
+  }
+}
+
+void Ledger::Resubmit(Lane& lane, const Packet& packet) {
+  for (uint64_t id : packet.tasks) {
+    if (!tasks_.contains(id)) continue;
+    lane.waiting = {id};
+    Pack(lane);
+  }
+}
+
+void Ledger::Deliver(result answer) {
+  if (answer.ok()) Learn(answer.algorithm, {answer.compute_time.count()});
+  tasks_.erase(answer.task.value);
+  effects_.results.push_back(std::move(answer));
+}
+
+// The other copy of a packet that has ended is alone. Where its tasks have their results, what
+// waits of it need not be computed.
+void Ledger::Settle(Packets::iterator at) {
+  if (at == packets_.end()) return;
+  at->second.twin.reset();
+  at->second.may_double = false;
+  const bool over =
+      std::ranges::none_of(at->second.tasks, [&](uint64_t id) { return tasks_.contains(id); });
+  if (!over) return;
+  auto [job, index] = at->first;
+  effects_.events.emplace_back(engine::CancelTasks{job, {{index, 1}}, "another slave was quicker"});
+}
+
+void Ledger::Finished(JobId job) {
+  auto at = lane_of_.find(job);
+  if (at != lane_of_.end()) {
+    if (at->second != nullptr) std::erase(at->second->jobs, job);
+    lane_of_.erase(at);
+  }
+  effects_.over.push_back(job);
+}
+
+// ---- Two at once -------------------------------------------------------------------------------
+
+size_t Ledger::idle() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(slaves_, [](const auto& each) { return each.second.packets == 0; }));
+}
+
+void Ledger::Learn(std::string_view algorithm, Duration time) {
+  auto at = usual_.find(algorithm);
+  if (at == usual_.end()) at = usual_.try_emplace(std::string(algorithm)).first;
+  Usual& usual = at->second;
+  const int64_t weight = std::min<int64_t>(++usual.count, kMemory);
+  usual.mean = usual.mean + Duration{(time - usual.mean).ns / weight};
+}
+
+// Max(): nobody knows.
+Duration Ledger::Expected(const Packet& packet) const {
+  Duration sum;
+  for (uint64_t id : packet.tasks) {
+    auto held = tasks_.find(id);
+    if (held == tasks_.end()) continue;
+    auto usual = usual_.find(held->second.algorithm);
+    if (usual == usual_.end() || usual->second.count < kFewResults) return Duration::Max();
+    sum = sum + usual->second.mean;
+  }
+  return sum;
+}
+
+void Ledger::Speculate(Instant now) {
+  size_t idle_slaves = idle();
+  // Where there is more than slaves can hold, they have something else to do.
+  if (packets_.size() > 2 * slaves_.size()) return;
+  for (auto at = packets_.begin(); at != packets_.end() && idle_slaves > 0; ++at) {
+    const Packet& packet = at->second;
+    if (!packet.may_double || packet.begun == Instant()) continue;
+    const Duration expected = Expected(packet);
+    if (expected == Duration::Max()) continue;
+    if (now - packet.begun < expected * kMuchLonger + kLeastLonger) continue;
+    Copy(at);
+    --idle_slaves;
+  }
+}
+
+void Ledger::Copy(Packets::iterator at) {
+  const JobId job = last_job_ = JobId(last_job_.value + 1);
+  Needs needs = AnySlave();
+  needs.not_on = {SlaveName(at->second.slave)};
+  JobPlan plan{.task_count = 1, .requests = {needs}, .runs = {{0, 1, 0}}};
+  effects_.events.emplace_back(engine::SubmitJob{.job = job, .plan = std::move(plan)});
+  const PacketKey key(job, 0);
+  lane_of_[job] = nullptr;
+  packets_.emplace(key, Packet{.tasks = at->second.tasks, .twin = at->first});
+  at->second.twin = key;
+  at->second.may_double = false;
+}
+
+}  // namespace spate::mw

@@ -1,0 +1,147 @@
+// Ledger: what a master has submitted, its slaves and their groups, as jobs of the engine; and what
+// becomes of both, as the master will hear it.
+//
+// Tasks that wait for the same are in one *lane*: those for any slave, those that must not be tried
+// twice, and those of each slave that takes tasks of its own. A lane is a job of the engine that
+// stays open; when it has had many tasks it is sealed, and another one takes its place, so that a
+// master may submit without end. A task of the engine is a *packet*: some tasks of a lane that
+// follow one another, which a slave computes one by one.
+//
+// Pure, as the engine is: no clock, no I/O. Thread: one at a time. Cost: by what a call names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <spate/mw.h>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/engine/engine.h"
+#include "core/model/needs.h"
+
+namespace spate::mw {
+
+class Ledger {
+ public:
+  // `packet`: tasks that go to a slave together, at most; from 1.
+  explicit Ledger(uint32_t packet) : packet_(packet) {}
+
+  // What follows from the calls since, in order.
+  struct Effects {
+    std::vector<engine::Event> events;
+    std::vector<JobId> over;  // nothing of them is left: they can be unloaded
+    std::vector<result> results;
+    std::vector<task> unrunnable;
+    std::vector<slave_info> arrived, lost;
+  };
+  Effects Take() { return std::exchange(effects_, {}); }
+
+  // With numbers that were never used before.
+  void Submit(std::vector<task> tasks);
+  // Hands it back without giving it out.
+  void HandBack(task what, std::string reason);
+
+  // So many more slaves are wanted in a group, or fewer.
+  void Want(group which, int64_t change);
+  // Slaves that are wanted and not there.
+  uint64_t Missing() const;
+  // One has arrived; it is a node of this number and name (SLAVE-n). Its group by what is wanted.
+  group Arrived(slave_id slave);
+  // What the engine is to know of it.
+  Offer OfferOf(slave_id slave) const;
+  void Gone(slave_id slave);
+  // False: there is no such slave.
+  bool Free(slave_id slave);
+
+  // A slave was given packets; it has begun one.
+  void Given(slave_id slave, JobId job, const std::vector<TaskRange>& packets);
+  void Begun(const AttemptRef& ref, Instant now);
+  // The engine's notices. `output` is what the slave has answered.
+  void Ended(const engine::NoticeEnded& notice, std::string_view output);
+  void Finished(JobId job);
+
+  // Packets that somebody computes for much longer than their algorithms take are given to another
+  // slave as well; the first answer counts. For who sees slaves without work. `now` as of Begun.
+  void Speculate(Instant now);
+  // Slaves that have no packet.
+  size_t idle() const;
+
+  // The bytes of a packet.
+  std::string Row(JobId job, TaskIndex index) const;
+  // Tasks of a packet, and how many; none: it is not known (any more).
+  std::vector<uint64_t> TasksOf(JobId job, TaskIndex index) const;
+  // Null: it has ended.
+  const task* Find(uint64_t id) const;
+  // What Ended would give of a packet.
+  std::vector<result> ResultsOf(const engine::NoticeEnded& notice, std::string_view output) const;
+  // Tasks that have not ended.
+  size_t size() const { return tasks_.size(); }
+  size_t slaves() const { return slaves_.size(); }
+  // Tasks that must not be tried twice are in these jobs.
+  bool IsOnce(JobId job) const;
+
+ private:
+  struct Lane {
+    TaskClass request;
+    bool once = false;
+    int32_t priority = 0;
+    std::vector<uint64_t> waiting;  // that are in no packet yet
+    JobId job;                      // 0: none is open
+    TaskIndex next = 0;             // packets that it has had
+    std::vector<JobId> jobs;        // all that have not finished
+  };
+  using PacketKey = std::pair<JobId, TaskIndex>;
+  struct Packet {
+    std::vector<uint64_t> tasks;
+    slave_id slave;                      // who has it; none: nobody
+    Instant begun;                       // there; 0: not yet
+    bool may_double = false;             // any slave may compute it, also twice
+    std::optional<PacketKey> twin = {};  // the same tasks, with another slave
+  };
+  struct Slave {
+    mw::group group = group::unordered;
+    uint32_t packets = 0;  // that it has
+  };
+  using Packets = std::map<PacketKey, Packet>;
+
+  Lane& LaneOf(const task& what);
+  void Add(task what, std::vector<Lane*>& touched);
+  void Pack(Lane& lane);
+  void Grow(Lane& lane, uint32_t packets);
+  void Resubmit(Lane& lane, const Packet& packet);
+  void Settle(Packets::iterator at);
+  void Leave(Packet& packet);
+  void Deliver(result answer);
+  void Learn(std::string_view algorithm, Duration time);
+  Duration Expected(const Packet& packet) const;
+  void Copy(Packets::iterator at);
+  void Fate(uint64_t id, std::vector<Lane*>& touched);
+
+  const uint32_t packet_;
+  Effects effects_;
+  std::unordered_map<uint64_t, task> tasks_;
+  Packets packets_;
+  Lane any_, once_;
+  std::map<slave_id, Lane> own_;
+  std::map<JobId, Lane*> lane_of_;  // of jobs that have not finished; null: their lane has gone
+  std::map<slave_id, Slave> slaves_;
+  uint64_t wanted_[3] = {}, have_[3] = {};  // by group
+  struct Usual {
+    Duration mean;
+    uint32_t count = 0;
+  };
+  std::map<std::string, Usual, std::less<>> usual_;  // by algorithm
+  JobId last_job_;
+};
+
+// "SLAVE-7", which is a slave's name everywhere.
+std::string SlaveName(slave_id slave);
+
+}  // namespace spate::mw

@@ -1,0 +1,424 @@
+#include "doors/mw/ledger/ledger.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "doors/mw/formats/packet.h"
+
+namespace spate::mw {
+namespace {
+
+// A ledger over a real engine, and slaves that do what a test tells them.
+class World {
+ public:
+  explicit World(uint32_t packet = 1) : ledger_(packet) {}
+
+  Ledger& ledger() { return ledger_; }
+  std::vector<result> results;
+  std::vector<task> unrunnable;
+  std::vector<slave_info> arrived, lost;
+
+  uint64_t Submit(policy how = {}, std::string arguments = "") {
+    return SubmitAll(1, how, arguments);
+  }
+  // The last one's number.
+  uint64_t SubmitAll(size_t count, policy how = {}, const std::string& arguments = "") {
+    std::vector<task> tasks;
+    for (size_t i = 0; i < count; ++i) {
+      tasks.push_back({.id = {++last_task_}, .algorithm = "a", .how = how, .arguments = arguments});
+    }
+    ledger_.Submit(std::move(tasks));
+    Step();
+    return last_task_;
+  }
+  group Arrive(uint64_t slave) {
+    const group joined = ledger_.Arrived({slave});
+    events_.emplace_back(engine::NodeJoined{Node(slave), ledger_.OfferOf({slave}), {}});
+    Step();
+    return joined;
+  }
+  void Lose(uint64_t slave) {
+    leases_.erase(slave);
+    events_.emplace_back(engine::NodeLost{Node(slave)});
+    ledger_.Gone({slave});
+    Step();
+  }
+  void Free(uint64_t slave) {
+    EXPECT_TRUE(ledger_.Free({slave}));
+    Step();
+  }
+  void Pass(Duration time) {
+    now_ = now_ + time;
+    Step();
+  }
+  // The tasks of the first packet that a slave has; it has begun it.
+  std::vector<uint64_t> Begin(uint64_t slave) {
+    if (leases_[slave].empty()) return {};
+    const AttemptRef ref = leases_[slave].front();
+    ledger_.Begun(ref, now_);
+    return ledger_.TasksOf(ref.job, ref.index);
+  }
+  // The slave has computed its first packet. Its tasks; empty: it has none.
+  std::vector<uint64_t> Compute(uint64_t slave, CallEnd end = CallEnd::kDone,
+                                Duration time = Duration::Millis(1)) {
+    std::vector<uint64_t> tasks = Begin(slave);
+    if (leases_[slave].empty()) return {};
+    const AttemptRef ref = leases_[slave].front();
+    leases_[slave].erase(leases_[slave].begin());
+    auto calls = ReadCalls(ledger_.Row(ref.job, ref.index));
+    EXPECT_TRUE(calls);
+    std::string answers;
+    for (const Call& call : *calls) AddAnswer(answers, {call.task, end, time, "value"});
+    outputs_[ref] = answers;
+    now_ = now_ + time;
+    events_.emplace_back(engine::AttemptsEnded{Node(slave), {{.ref = ref, .wall = time}}});
+    Step();
+    return tasks;
+  }
+  std::vector<uint64_t> ComputeAll(uint64_t slave) {
+    std::vector<uint64_t> all;
+    for (auto tasks = Compute(slave); !tasks.empty(); tasks = Compute(slave)) {
+      all.insert(all.end(), tasks.begin(), tasks.end());
+    }
+    return all;
+  }
+  void Speculate() {
+    ledger_.Speculate(now_);
+    Step();
+  }
+  size_t Leased(uint64_t slave) { return leases_[slave].size(); }
+
+ private:
+  static NodeId Node(uint64_t slave) { return NodeId(static_cast<uint32_t>(slave)); }
+
+  void TakeEffects() {
+    Ledger::Effects effects = ledger_.Take();
+    std::ranges::move(effects.events, std::back_inserter(events_));
+    std::ranges::move(effects.results, std::back_inserter(results));
+    std::ranges::move(effects.unrunnable, std::back_inserter(unrunnable));
+    std::ranges::move(effects.arrived, std::back_inserter(arrived));
+    std::ranges::move(effects.lost, std::back_inserter(lost));
+    for (JobId job : effects.over) EXPECT_TRUE(engine_.Unload(job));
+  }
+  void Step() {
+    TakeEffects();
+    for (int round = 0; round < 100; ++round) {
+      engine::Output out;
+      std::vector<engine::Event> events = std::exchange(events_, {});
+      engine_.Step({now_, events}, out);
+      if (ledger_.size() < 1000) engine_.CheckInvariants();
+      for (const engine::Send& send : out.sends) Obey(send);
+      for (const engine::Notice& notice : out.notices) Hear(notice);
+      TakeEffects();
+      if (events_.empty()) return;
+    }
+    FAIL() << "it does not come to rest";
+  }
+  void Obey(const engine::Send& send) {
+    if (const auto* lease = std::get_if<engine::SendLease>(&send)) {
+      const uint64_t slave = lease->node.value;
+      ledger_.Given({slave}, lease->job, lease->tasks);
+      for (TaskRange range : lease->tasks) {
+        for (uint32_t k = 0; k < range.count; ++k) {
+          leases_[slave].push_back({lease->job, range.first + k, lease->attempt});
+        }
+      }
+    } else if (const auto* stop = std::get_if<engine::SendStop>(&send)) {
+      GiveBack(stop->node, stop->job);
+    } else if (const auto* recall = std::get_if<engine::SendRecall>(&send)) {
+      GiveBack(recall->node, recall->job);
+    }
+  }
+  // What it has not begun: all but the first.
+  void GiveBack(NodeId node, JobId job) {
+    std::vector<AttemptRef>& held = leases_[node.value];
+    for (size_t i = held.size(); i-- > 1;) {
+      if (held[i].job != job) continue;
+      events_.emplace_back(engine::TasksReturned{node, job, held[i].attempt, {{held[i].index, 1}}});
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  void Hear(const engine::Notice& notice) {
+    if (const auto* ended = std::get_if<engine::NoticeEnded>(&notice)) {
+      ledger_.Ended(*ended, outputs_[ended->end.ref]);
+    } else if (const auto* finished = std::get_if<engine::NoticeFinished>(&notice)) {
+      ledger_.Finished(finished->job);
+    }
+  }
+
+  Ledger ledger_;
+  engine::Engine engine_;
+  std::vector<engine::Event> events_;
+  std::map<uint64_t, std::vector<AttemptRef>> leases_;  // by slave
+  std::map<AttemptRef, std::string> outputs_;
+  Instant now_{1'000'000'000};
+  uint64_t last_task_ = 0;
+};
+
+using Ids = std::vector<uint64_t>;
+
+TEST(LedgerTest, AResultSaysWhoseItIs) {
+  World world;
+  world.Arrive(1);
+  world.Submit({.tag = "red"});
+  EXPECT_EQ(world.ComputeAll(1), Ids{1});
+  ASSERT_EQ(world.results.size(), 1u);
+  const result& got = world.results[0];
+  EXPECT_EQ(got.task, task_id{1});
+  EXPECT_EQ(got.slave, slave_id{1});
+  EXPECT_EQ(got.tag, "red");
+  EXPECT_EQ(got.algorithm, "a");
+  EXPECT_EQ(got.bytes, "value");
+  EXPECT_EQ(got.compute_time, std::chrono::milliseconds(1));
+  EXPECT_TRUE(got.ok());
+  EXPECT_EQ(world.ledger().size(), 0u);
+}
+
+TEST(LedgerTest, SlavesFillTheGroupsThatAreWanted) {
+  World world;
+  world.ledger().Want(group::unordered, 5);
+  world.ledger().Want(group::intermingle, 1);
+  world.ledger().Want(group::ordered, 2);
+  EXPECT_EQ(world.ledger().Missing(), 8u);
+  EXPECT_EQ(world.Arrive(1), group::ordered);
+  EXPECT_EQ(world.Arrive(2), group::ordered);
+  EXPECT_EQ(world.Arrive(3), group::intermingle);
+  EXPECT_EQ(world.Arrive(4), group::unordered);
+  EXPECT_EQ(world.ledger().Missing(), 4u);
+  ASSERT_EQ(world.arrived.size(), 3u);
+  EXPECT_EQ(world.arrived[2].id, slave_id{3});
+  EXPECT_EQ(world.arrived[2].group, group::intermingle);
+  world.Lose(1);
+  world.Lose(4);
+  EXPECT_EQ(world.ledger().Missing(), 6u);
+  ASSERT_EQ(world.lost.size(), 1u);  // of unordered ones nobody hears
+  EXPECT_EQ(world.lost[0].id, slave_id{1});
+  EXPECT_EQ(world.Arrive(5), group::ordered);
+  world.ledger().Want(group::unordered, -100);
+  EXPECT_EQ(world.ledger().Missing(), 0u);
+}
+
+TEST(LedgerTest, AnOrderedSlaveComputesItsOwnInTheirOrder) {
+  World world;
+  world.ledger().Want(group::ordered, 1);
+  world.Arrive(1);
+  world.SubmitAll(3);
+  EXPECT_EQ(world.Compute(1), Ids{});
+  world.Submit({.slave = {1}});
+  world.Submit({.slave = {1}, .do_it_anyway = true});
+  world.Submit({.slave = {1}, .retry = false});
+  EXPECT_EQ(world.ComputeAll(1), (Ids{4, 5, 6}));
+  world.Arrive(2);
+  EXPECT_EQ(world.ComputeAll(2), (Ids{1, 2, 3}));
+}
+
+TEST(LedgerTest, AnIntermingleSlaveComputesItsOwnFirst) {
+  World world;
+  world.ledger().Want(group::intermingle, 1);
+  world.SubmitAll(2);
+  world.Arrive(1);
+  world.Submit({.slave = {1}});
+  const Ids all = world.ComputeAll(1);
+  ASSERT_EQ(all.size(), 3u);
+  world.SubmitAll(100);
+  world.Submit({.slave = {1}});
+  // What it had been given before is no bar, which is a few at most.
+  const Ids more = world.ComputeAll(1);
+  EXPECT_LT(std::ranges::find(more, 104) - more.begin(), 50);
+}
+
+TEST(LedgerTest, AFreedSlaveTakesOthers) {
+  World world;
+  world.ledger().Want(group::ordered, 1);
+  world.Arrive(1);
+  world.Submit();
+  world.Submit({.slave = {1}});
+  world.Free(1);
+  EXPECT_EQ(world.ComputeAll(1), (Ids{2, 1}));
+  EXPECT_FALSE(world.ledger().Free({9}));
+  world.Submit({.slave = {1}});  // it takes none of its own now
+  ASSERT_EQ(world.unrunnable.size(), 1u);
+  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-1 takes no tasks of its own");
+}
+
+TEST(LedgerTest, ATaskForASlaveThatIsNotThere) {
+  World world;
+  world.Submit({.slave = {7}, .tag = "t"}, "arguments");
+  ASSERT_EQ(world.unrunnable.size(), 1u);
+  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-7 is not there");
+  EXPECT_EQ(world.unrunnable[0].arguments, "arguments");
+  EXPECT_EQ(world.unrunnable[0].how.tag, "t");
+  world.Submit({.slave = {7}, .do_it_anyway = true});
+  world.Arrive(1);
+  EXPECT_EQ(world.ComputeAll(1), Ids{2});
+}
+
+// By policy, for each way in which a task may be with a slave that goes.
+TEST(LedgerTest, WhatBecomesOfTasksWhoseSlaveGoes) {
+  World world;
+  world.ledger().Want(group::ordered, 1);
+  world.Arrive(1);
+  for (int round = 0; round < 2; ++round) {  // the first one is there, others wait
+    world.Submit({.slave = {1}});
+    world.Submit({.slave = {1}, .do_it_anyway = true});
+    world.Submit({.slave = {1}, .retry = false});
+    world.Submit({.slave = {1}, .do_it_anyway = true, .retry = false});
+  }
+  world.Begin(1);
+  world.Lose(1);
+  Ids back;
+  for (const task& each : world.unrunnable) back.push_back(each.id.value);
+  EXPECT_EQ(back, (Ids{1, 3, 4, 5, 7, 8}));
+  EXPECT_EQ(world.unrunnable[0].reason, "SLAVE-1 has gone");
+  world.Arrive(2);
+  world.Arrive(3);
+  EXPECT_EQ(world.ComputeAll(3), (Ids{2, 6}));
+  EXPECT_EQ(world.ledger().size(), 0u);
+}
+
+TEST(LedgerTest, WhatBecomesOfUnorderedTasksWhoseSlaveGoes) {
+  World world;
+  world.Arrive(1);
+  world.Submit();
+  world.Submit({.retry = false});
+  world.Begin(1);
+  const size_t held = world.Leased(1);
+  world.Lose(1);
+  world.Arrive(2);
+  Ids done = world.ComputeAll(2);
+  EXPECT_EQ(done.size() + world.unrunnable.size(), 2u);
+  EXPECT_NE(std::ranges::find(done, 1), done.end());
+  // One that it had never been given may be computed.
+  EXPECT_EQ(world.unrunnable.size(), held == 2 ? 1u : 0u);
+}
+
+TEST(LedgerTest, ATaskThatNoSlaveSurvivesComesBackAsAFailure) {
+  World world(10);
+  world.SubmitAll(2);
+  for (uint64_t slave = 1; world.results.size() < 2; ++slave) {
+    ASSERT_LT(slave, 100u);
+    world.Arrive(slave);
+    Ids tasks = world.Begin(slave);
+    if (std::ranges::find(tasks, 2) != tasks.end() || tasks.size() > 1) {
+      world.Lose(slave);
+    } else {
+      world.Compute(slave);
+      if (!world.Begin(slave).empty()) world.Lose(slave);
+    }
+  }
+  for (const result& each : world.results) EXPECT_EQ(each.ok(), each.task.value == 1);
+}
+
+TEST(LedgerTest, PacketsHaveSoManyTasksAtMost) {
+  World world(3);
+  world.Arrive(1);
+  world.SubmitAll(7);
+  EXPECT_EQ(world.Compute(1), (Ids{1, 2, 3}));
+  EXPECT_EQ(world.Compute(1), (Ids{4, 5, 6}));
+  EXPECT_EQ(world.Compute(1), (Ids{7}));
+  EXPECT_EQ(world.results.size(), 7u);
+}
+
+TEST(LedgerTest, LargeArgumentsMakeSmallPackets) {
+  World world(100);
+  world.Arrive(1);
+  world.SubmitAll(3, {}, std::string(600'000, 'x'));
+  EXPECT_EQ(world.Compute(1), (Ids{1}));
+  EXPECT_EQ(world.Compute(1), (Ids{2}));
+}
+
+TEST(LedgerTest, WhatAnAlgorithmThrowsIsItsResult) {
+  World world;
+  world.Arrive(1);
+  world.SubmitAll(2);
+  world.Compute(1, CallEnd::kThrew);
+  world.Compute(1, CallEnd::kUnknown);
+  ASSERT_EQ(world.results.size(), 2u);
+  EXPECT_EQ(world.results[0].failure, "value");
+  EXPECT_EQ(world.results[1].failure,
+            "the slave's program has no algorithm 'a': it is another build");
+}
+
+TEST(LedgerTest, AnIdleSlaveComputesWhatTakesAnotherOneTooLong) {
+  World world;
+  world.Arrive(1);
+  world.SubmitAll(10);
+  world.ComputeAll(1);
+  world.Submit();
+  EXPECT_EQ(world.Begin(1), Ids{11});
+  world.Arrive(2);
+  world.Speculate();
+  EXPECT_EQ(world.Leased(2), 0u);
+  world.Pass(Duration::Seconds(2));
+  world.Speculate();
+  EXPECT_EQ(world.Begin(2), Ids{11});
+  world.Speculate();
+  EXPECT_EQ(world.Leased(2), 1u);
+  EXPECT_EQ(world.Compute(2), Ids{11});
+  EXPECT_EQ(world.results.size(), 11u);
+  EXPECT_EQ(world.results.back().slave, slave_id{2});
+  world.Compute(1);  // too late
+  EXPECT_EQ(world.results.size(), 11u);
+}
+
+TEST(LedgerTest, TheFirstOfTwoMayBeTheFirstOne) {
+  World world;
+  world.Arrive(1);
+  world.SubmitAll(10);
+  world.ComputeAll(1);
+  world.Submit();
+  world.Begin(1);
+  world.Arrive(2);
+  world.Pass(Duration::Seconds(2));
+  world.Speculate();
+  world.Begin(2);
+  world.Compute(1);
+  EXPECT_EQ(world.results.back().slave, slave_id{1});
+  world.Compute(2);
+  EXPECT_EQ(world.results.size(), 11u);
+}
+
+TEST(LedgerTest, OneOfTwoThatIsLostLeavesTheOther) {
+  for (uint64_t first_lost : {1u, 2u}) {
+    World world;
+    world.Arrive(1);
+    world.SubmitAll(10);
+    world.ComputeAll(1);
+    world.Submit();
+    world.Begin(1);
+    world.Arrive(2);
+    world.Pass(Duration::Seconds(2));
+    world.Speculate();
+    world.Begin(2);
+    world.Lose(first_lost);
+    world.Compute(3 - first_lost);
+    EXPECT_EQ(world.results.size(), 11u);
+    EXPECT_EQ(world.ledger().size(), 0u);
+  }
+}
+
+TEST(LedgerTest, WhatMustNotRunTwiceIsNotDoubled) {
+  World world;
+  world.Arrive(1);
+  world.SubmitAll(10);
+  world.ComputeAll(1);
+  world.Submit({.retry = false});
+  world.Begin(1);
+  world.Arrive(2);
+  world.Pass(Duration::Seconds(100));
+  world.Speculate();
+  EXPECT_EQ(world.Leased(2), 0u);
+}
+
+TEST(LedgerTest, JobsOfTheEngineComeToAnEnd) {
+  World world;
+  world.Arrive(1);
+  world.SubmitAll(65'536);
+  world.ComputeAll(1);
+  world.Submit();
+  world.ComputeAll(1);
+  EXPECT_EQ(world.results.size(), 65'537u);
+}
+
+}  // namespace
+}  // namespace spate::mw

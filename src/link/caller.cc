@@ -132,6 +132,7 @@ void Caller::Greet() {
   wire::Greeting greeting{.product = self_.product, .role = self_.role};
   greeting.node_name = self_.node_name;
   greeting.instance = self_.instance;
+  greeting.features = self_.features;
   if (auto key = connection_->ExportKey(access::kExportLabel)) {
     const access::Access& access = *target_.access;
     auto nonce = access::MakeRandom();

@@ -40,6 +40,7 @@ struct Self {
   // Of a node.
   std::string node_name = {};
   std::string instance = {};  // instance.h
+  std::vector<std::string> features = wire::OwnFeatures();
 };
 
 struct CallerLimits {

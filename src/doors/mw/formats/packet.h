@@ -13,6 +13,10 @@
 
 namespace spate::mw {
 
+// Of one task: what goes in a frame with other words, and what a stream may have.
+inline constexpr size_t kArgumentBytes = 4'000'000;
+inline constexpr size_t kResultBytes = 1'000'000'000;
+
 // Views refer to whatever the packet was made of, or to its bytes.
 struct Call {
   uint64_t task = 0;  // TASK-m

@@ -1,0 +1,41 @@
+// Audit: the audit lines of one process, added to a file or told on standard error.
+//
+// Thread: the loop's. Lines leave together, at the end of a turn of the loop.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "doors/mw/formats/audit_file.h"
+#include "os/fd.h"
+#include "os/loop.h"
+
+namespace spate::mw {
+
+class Audit {
+ public:
+  // `path` is empty for standard error; then lines of single packets are left out.
+  static Result<std::unique_ptr<Audit>> Open(os::Loop& loop, const std::string& path);
+  ~Audit() { Flush(); }
+
+  void Say(const audit::Event& event);
+  // Of what happens for each packet.
+  void SayOften(const audit::Event& event) {
+    if (fd_) Say(event);
+  }
+  // Whether SayOften says anything.
+  bool often() const { return static_cast<bool>(fd_); }
+  void Flush();
+
+ private:
+  explicit Audit(os::Loop& loop) : loop_(loop) {}
+
+  os::Loop& loop_;
+  os::Fd fd_;
+  std::string path_;
+  std::string lines_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::mw

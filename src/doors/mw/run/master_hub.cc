@@ -1,0 +1,611 @@
+#include "doors/mw/run/master_hub.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "access/access_file.h"
+#include "access/proof.h"
+#include "base/check.h"
+#include "doors/mw/formats/resource_file.h"
+#include "doors/mw/ledger/ledger.h"
+#include "doors/mw/run/algorithms.h"
+#include "doors/mw/run/audit.h"
+#include "doors/mw/run/slave_channel.h"
+#include "doors/mw/run/state_store.h"
+#include "hub/hub.h"
+#include "link/entrance.h"
+#include "os/environment.h"
+#include "os/file.h"
+#include "os/machine.h"
+#include "os/process.h"
+#include "os/signals.h"
+#include "os/temp_dir.h"
+#include "os/thread.h"
+#include "transport/tcp/identity.h"
+
+namespace spate::mw {
+namespace {
+
+constexpr uint64_t kSerial = 1;  // of the one credential
+constexpr Duration kLookAtSlow = Duration::Millis(250);
+// Whoever starts a master and no slaves is told how to start them.
+constexpr Duration kHintAfter = Duration::Seconds(5);
+constexpr Duration kShutdownLook = Duration::Millis(20);
+
+uint64_t UnixSeconds(Instant now) { return static_cast<uint64_t>(now.ns / 1'000'000'000); }
+
+slave_id SlaveOf(NodeId node) { return {node.value}; }
+NodeId NodeOf(slave_id slave) { return NodeId(static_cast<uint32_t>(slave.value)); }
+
+Limits LimitsOf(const Options& options) {
+  Limits limits;
+  limits.node_patience = options.client_timeout;
+  return limits;
+}
+
+// Where slaves reach the master.
+struct Place {
+  std::string host;
+  uint16_t port = 0;
+};
+
+}  // namespace
+
+class MasterHub::Inside final : public hub::Watcher, public link::Gate {
+ public:
+  Inside(os::RealLoop& loop, const Options& options, Inbox& inbox, std::shared_ptr<StateFile> state)
+      : loop_(loop),
+        options_(options),
+        inbox_(inbox),
+        has_state_(state != nullptr),
+        ledger_(std::min(options.task_group, options.result_group.value_or(UINT32_MAX))),
+        store_(loop, ledger_, std::move(state)),
+        hub_(loop, store_, *this, Epoch(1), LimitsOf(options)),
+        words_(Algorithms::Get().Words()) {
+    settings_->name = "master-worker";
+    settings_->cwd = "/";
+    settings_->row_kind = RowKind::kFunction;
+  }
+
+  Status Begin();
+  void Restore(StateFile::Kept kept);
+  void Submit(std::vector<task> tasks);
+  void Want(group which, int64_t change) { ledger_.Want(which, change); }
+  bool Free(slave_id slave);
+  void Checkpoint(const std::vector<task_id>& taken, std::string state, uint64_t last_task,
+                  std::function<void(Status)> done);
+  bool has_state() const { return has_state_; }
+  void Finish(std::function<void()> done);
+
+  // link::Gate
+  std::expected<link::Admission, wire::Refusal> Admit(const link::Guest& guest) override;
+
+  // hub::Watcher
+  void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
+  void OnHeld(const engine::NoticeHeld&) override {}
+  void OnFinished(const engine::NoticeFinished& notice) override {
+    ledger_.Finished(notice.job);
+    Carry();
+  }
+  void OnNews(const wire::ToHub&) override {}
+  void OnStoreFailed(const Error& error) override { Fail(error.message); }
+
+ private:
+  struct Slave {
+    std::unique_ptr<SlaveChannel> channel;
+    std::string peer;
+  };
+
+  Status MakeAccess();
+  Status Listen();
+  Result<std::string> ListenAt(const os::Address& address);
+  void Arrived(link::Visitor visitor);
+  void Lost(slave_id slave, const link::Ended& ended);
+  void Told(slave_id slave, const wire::ToHub& message);
+  void Given(slave_id slave, const wire::Lease& lease);
+  void Carry();
+  void Unload();
+  void Fail(const std::string& why);
+  Status WriteFile(bool finished);
+  void WriteFileOften();
+  void LookAtSlow();
+  void Hint();
+  void Finished();
+
+  os::RealLoop& loop_;
+  const Options options_;
+  Inbox& inbox_;
+  const bool has_state_;
+  Ledger ledger_;
+  StateStore store_;
+  hub::Hub hub_;
+  const std::vector<std::string> words_;
+  const std::shared_ptr<JobSettings> settings_ = std::make_shared<JobSettings>();
+  os::TempDir spool_;
+  std::unique_ptr<Audit> audit_;
+  std::optional<transport::Identity> identity_;
+  access::Access access_;
+  Place place_;
+  std::string executable_;
+  std::vector<std::unique_ptr<link::Entrance>> entrances_;
+  std::map<slave_id, Slave> slaves_;
+  uint64_t last_slave_ = 0;
+  std::vector<task_id> unkept_;  // that no checkpoint has seen, with some that have ended
+  std::vector<JobId> over_;
+  std::function<void()> finished_;
+  Instant finish_by_;
+  bool file_problem_ = false;
+};
+
+// ---- The beginning -----------------------------------------------------------------------------
+
+Status MasterHub::Inside::Begin() {
+  auto audit = Audit::Open(loop_, options_.audit_file);
+  if (!audit) return std::unexpected(audit.error());
+  audit_ = std::move(*audit);
+  audit_->Say(audit::Version(SPATE_VERSION));
+  audit_->Say(audit::MasterInit(options_.member_id));
+  auto program = options_.executable.empty() ? os::OwnProgram() : os::RealPath(options_.executable);
+  if (!program) return Within("--mw-slave-executable", program.error());
+  executable_ = std::move(*program);
+  place_.host = options_.host.empty() ? os::Machine(os::Environment::OfProcess()).facts().host_name : options_.host;
+  if (auto made = MakeAccess(); !made) return made;
+  if (auto listens = Listen(); !listens) return listens;
+  access_.hubs = {{.host = place_.host, .port = place_.port, .path = ""}};
+  if (!options_.access_file.empty()) {
+    if (auto saved = access::SaveAccess(options_.access_file, access_); !saved) return saved;
+  }
+  hub_.Resume(engine::LastNodes::kEnded);
+  hub_.SetStepped([this] { Unload(); });
+  if (auto written = WriteFile(false); !written) return written;
+  WriteFileOften();
+  LookAtSlow();
+  loop_.At(loop_.Now() + kHintAfter, [this] { Hint(); });
+  return {};
+}
+
+// The credential of the slaves: of a file that is kept with its key beside it, or a new one.
+Status MasterHub::Inside::MakeAccess() {
+  const std::string& path = options_.access_file;
+  auto identity =
+      path.empty() ? transport::Identity::Make() : transport::Identity::LoadOrMake(path + ".key");
+  if (!identity) return std::unexpected(identity.error());
+  identity_ = std::move(*identity);
+  access_ = {.pin = identity_->pin(),
+             .serial = kSerial,
+             .role = access::Role::kNode,
+             .user = std::string(access::kEveryUser)};
+  auto secret = access::MakeRandom();
+  if (!secret) return std::unexpected(secret.error());
+  access_.secret = *secret;
+  if (path.empty() || !os::Exists(path)) return {};
+  auto known = access::LoadAccess(path);
+  if (!known) return std::unexpected(known.error());
+  if (known->pin != access_.pin || known->serial != kSerial) {
+    return spate::Fail(ErrorKind::kInvalid,
+                       fmt::format("{} belongs to another key than {}.key: remove both, or name "
+                                   "another file",
+                                   path, path));
+  }
+  access_.secret = known->secret;
+  return {};
+}
+
+Status MasterHub::Inside::Listen() {
+  const std::string& host = options_.bind.empty() ? place_.host : options_.bind;
+  os::Address address{.host = host, .port = 0, .path = ""};
+  std::vector<os::SocketAddress> all;
+  if (host != "*") {
+    auto found = os::ResolveBlocking(address);
+    if (!found) {
+      return Within(fmt::format("cannot listen at '{}' (--mw-master-host, --mw-master-bind)", host),
+                    found.error());
+    }
+    all = std::move(*found);
+  }
+  // All addresses of the name, by the port that the first of them took.
+  std::string first_error;
+  for (const os::SocketAddress& each : all) {
+    auto parsed = os::ParseAddress(each.Text());
+    if (!parsed) return std::unexpected(parsed.error());
+    parsed->port = place_.port;
+    auto listens = ListenAt(*parsed);
+    if (!listens && first_error.empty()) first_error = listens.error().message;
+  }
+  if (host == "*") {
+    if (auto listens = ListenAt(address); !listens) return std::unexpected(listens.error());
+  }
+  if (!entrances_.empty()) return {};
+  return spate::Fail(ErrorKind::kUnavailable,
+                     first_error + "; name another address with --mw-master-bind");
+}
+
+Result<std::string> MasterHub::Inside::ListenAt(const os::Address& address) {
+  link::Entrance::Events events;
+  events.arrived = [this](link::Visitor visitor) { Arrived(std::move(visitor)); };
+  events.trouble = [this](const Error& error) { audit_->Say({"MW-INTERNAL", error.message}); };
+  link::EntranceLimits limits;
+  limits.silence = options_.client_timeout;
+  auto entrance = link::Entrance::Open(loop_, {{.address = address}}, *identity_, SPATE_VERSION,
+                                       *this, std::move(events), limits);
+  if (!entrance) return std::unexpected(entrance.error());
+  std::string at;
+  for (const os::SocketAddress& each : (*entrance)->addresses()) {
+    at = each.Text();
+    if (auto parsed = os::ParseAddress(at)) place_.port = parsed->port;
+    audit_->Say(audit::MasterReady(at));
+  }
+  entrances_.push_back(std::move(*entrance));
+  return at;
+}
+
+void MasterHub::Inside::Restore(StateFile::Kept kept) {
+  for (const result& each : kept.results) store_.Keeps(each.task);
+  {
+    std::lock_guard lock(inbox_.mutex);
+    inbox_.results = std::move(kept.results);
+  }
+  std::vector<task> tasks;
+  for (StateFile::Kept::Task& each : kept.tasks) {
+    store_.Keeps(each.what.id);
+    if (each.given) {
+      ledger_.HandBack(std::move(each.what), "its master was killed, and it may not be retried");
+    } else if (each.what.how.slave && !each.what.how.do_it_anyway) {
+      ledger_.HandBack(std::move(each.what), "its slave was that of an earlier master");
+    } else {
+      each.what.how.slave = {};
+      tasks.push_back(std::move(each.what));
+    }
+  }
+  ledger_.Submit(std::move(tasks));
+  Carry();
+}
+
+// ---- The master's wishes -----------------------------------------------------------------------
+
+void MasterHub::Inside::Submit(std::vector<task> tasks) {
+  if (has_state_) {
+    for (const task& each : tasks) unkept_.push_back(each.id);
+  }
+  ledger_.Submit(std::move(tasks));
+  Carry();
+}
+
+bool MasterHub::Inside::Free(slave_id slave) {
+  const bool there = ledger_.Free(slave);
+  if (there) audit_->Say(audit::Freed(slave.value));
+  Carry();
+  return there;
+}
+
+void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::string state,
+                                   uint64_t last_task, std::function<void(Status)> done) {
+  StateChange change{.state = std::move(state), .last_task = last_task};
+  for (task_id id : std::exchange(unkept_, {})) {
+    const task* what = ledger_.Find(id.value);
+    if (what == nullptr) continue;
+    change.tasks.push_back(*what);
+    store_.Keeps(id);
+  }
+  {
+    // What has come and was not taken.
+    std::lock_guard lock(inbox_.mutex);
+    for (const result& each : inbox_.results) {
+      if (store_.IsKept(each.task)) continue;
+      change.results.push_back(each);
+      store_.Keeps(each.task);
+    }
+    for (const task& each : inbox_.unrunnable) {
+      change.given.push_back(each.id);
+      if (store_.IsKept(each.id)) continue;
+      change.tasks.push_back(each);
+      store_.Keeps(each.id);
+    }
+  }
+  for (task_id id : taken) {
+    if (!store_.IsKept(id)) continue;
+    change.taken.push_back(id);
+    store_.Forget(id);
+  }
+  store_.Write(std::move(change), std::move(done));
+}
+
+// What follows from what the ledger was told.
+void MasterHub::Inside::Carry() {
+  Ledger::Effects effects = ledger_.Take();
+  for (engine::Event& event : effects.events) {
+    if (const auto* submit = std::get_if<engine::SubmitJob>(&event)) {
+      hub_.SetSettings(submit->job, settings_);
+    }
+    hub_.Post(std::move(event));
+  }
+  over_.insert(over_.end(), effects.over.begin(), effects.over.end());
+  std::lock_guard lock(inbox_.mutex);
+  inbox_.slaves = ledger_.slaves();
+  const bool news = !effects.results.empty() || !effects.unrunnable.empty() ||
+                    !effects.arrived.empty() || !effects.lost.empty();
+  std::ranges::move(effects.results, std::back_inserter(inbox_.results));
+  std::ranges::move(effects.unrunnable, std::back_inserter(inbox_.unrunnable));
+  std::ranges::move(effects.arrived, std::back_inserter(inbox_.arrived));
+  std::ranges::move(effects.lost, std::back_inserter(inbox_.lost));
+  if (news) inbox_.changed.notify_all();
+}
+
+void MasterHub::Inside::Unload() {
+  std::erase_if(over_, [this](JobId job) { return hub_.Unload(job); });
+}
+
+void MasterHub::Inside::Fail(const std::string& why) {
+  std::lock_guard lock(inbox_.mutex);
+  inbox_.failure = why;
+  inbox_.changed.notify_all();
+}
+
+// ---- Slaves ------------------------------------------------------------------------------------
+
+std::expected<link::Admission, wire::Refusal> MasterHub::Inside::Admit(const link::Guest& guest) {
+  audit_->Say(audit::NewClient(guest.peer));
+  auto refuse = [](wire::RefusalCode code, std::string why) {
+    return std::unexpected(wire::Refusal{code, std::move(why)});
+  };
+  if (guest.greeting.role != wire::Role::kNode || guest.greeting.serial != kSerial ||
+      !guest.Proves(access_.secret)) {
+    audit_->Say(audit::Closed(guest.peer));
+    return refuse(wire::RefusalCode::kCredential, "this is not the credential of its slaves");
+  }
+  const std::string& member = guest.greeting.node_name;
+  if (member != options_.member_id) {
+    audit_->Say(audit::WrongMember(options_.member_id, member));
+    return refuse(wire::RefusalCode::kName,
+                  fmt::format("it expects the member id '{}', not '{}' (--mw-member-id)",
+                              options_.member_id, member));
+  }
+  if (auto other = WhyOtherBuild(words_, guest.greeting.features); !other.empty()) {
+    audit_->Say({"NEW-CLIENT", fmt::format("<- OTHER BUILD {}", other)});
+    return refuse(wire::RefusalCode::kVersion,
+                  fmt::format("{}: master and slaves must be built of the same source", other));
+  }
+  return link::Admission{Epoch(1), NodeId(static_cast<uint32_t>(++last_slave_))};
+}
+
+void MasterHub::Inside::Arrived(link::Visitor visitor) {
+  const slave_id slave = SlaveOf(visitor.admission.node);
+  const group joined = ledger_.Arrived(slave);
+  audit_->Say(audit::Connecting(slave.value, visitor.guest.peer, options_.member_id,
+                                static_cast<audit::Group>(joined)));
+  audit_->Say(audit::Became(slave.value, audit::State::kIdle));
+  link::ChannelEvents events;
+  events.closed = [this, slave](const link::Ended& ended) { Lost(slave, ended); };
+  auto under = std::make_unique<link::NodeChannelTcp>(std::move(visitor.connection),
+                                                      spool_.Path(fmt::format("{}-", slave.value)),
+                                                      std::move(events));
+  auto channel = std::make_unique<SlaveChannel>(
+      std::move(under),
+      SlaveChannel::Events{
+          .given = [this, slave](const wire::Lease& lease) { Given(slave, lease); },
+          .told = [this, slave](const wire::ToHub& message) { Told(slave, message); },
+          .offer = [this, slave] { return ledger_.OfferOf(slave); }});
+  Slave& known = slaves_[slave];
+  known = {std::move(channel), visitor.guest.peer};
+  if (finished_) return known.channel->Dismiss("the work is done");
+  hub_.Connect(NodeOf(slave), *known.channel);
+  Carry();
+}
+
+void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
+  ledger_.Given(slave, lease.job, lease.tasks);
+  if (!audit_->often()) return;
+  size_t tasks = 0;
+  for (TaskRange range : lease.tasks) {
+    for (uint32_t k = 0; k < range.count; ++k) {
+      tasks += ledger_.TasksOf(lease.job, range.first + k).size();
+    }
+  }
+  audit_->SayOften(audit::SentTasks(slave.value, tasks));
+}
+
+void MasterHub::Inside::Told(slave_id slave, const wire::ToHub& message) {
+  if (const auto* running = std::get_if<wire::Running>(&message)) {
+    ledger_.Begun(running->ref, loop_.Now());
+  } else if (const auto* ends = std::get_if<wire::Ends>(&message); ends && audit_->often()) {
+    size_t tasks = 0;
+    for (const AttemptEnd& end : ends->ends) {
+      tasks += ledger_.TasksOf(end.ref.job, end.ref.index).size();
+    }
+    audit_->SayOften(audit::GotResults(slave.value, tasks));
+  }
+}
+
+void MasterHub::Inside::Lost(slave_id slave, const link::Ended& ended) {
+  auto at = slaves_.find(slave);
+  if (at == slaves_.end()) return;
+  using Why = link::Ended::Why;
+  if (ended.why == Why::kSilent) {
+    audit_->Say(audit::Lost(slave.value, audit::Loss::kTimeout));
+  } else if (ended.why == Why::kByPeer || ended.why == Why::kLost || ended.why == Why::kAsked) {
+    audit_->Say(audit::Lost(slave.value, audit::Loss::kClosed));
+  } else {
+    audit_->Say(audit::Lost(slave.value, audit::Loss::kProblem, ended.text));
+  }
+  audit_->Say(audit::Became(slave.value, audit::State::kDisconnected));
+  // Its channel is in a call of its own now.
+  loop_.Post([channel = std::make_shared<std::unique_ptr<SlaveChannel>>(
+                  std::move(at->second.channel))] { channel->reset(); });
+  slaves_.erase(at);
+  hub_.Disconnect(NodeOf(slave), engine::LastNodes::kEnded);
+  ledger_.Gone(slave);
+  Carry();
+  if (finished_ && slaves_.empty()) Finished();
+}
+
+void MasterHub::Inside::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
+  auto answers = AnswersOf(output);
+  ledger_.Ended(notice, answers ? *answers : "");
+  Carry();
+}
+
+void MasterHub::Inside::LookAtSlow() {
+  if (ledger_.idle() > 0) {
+    ledger_.Speculate(loop_.Now());
+    Carry();
+  }
+  loop_.At(loop_.Now() + kLookAtSlow, [this] { LookAtSlow(); });
+}
+
+// ---- Files -------------------------------------------------------------------------------------
+
+Status MasterHub::Inside::WriteFile(bool finished) {
+  if (options_.resource_file.empty()) return {};
+  ResourceFile file{.finished = finished,
+                    .timestamp = static_cast<int64_t>(UnixSeconds(loop_.Now())),
+                    .member_id = options_.member_id,
+                    .update_interval = options_.update_interval.ns / 1'000'000'000,
+                    .slaves_needed = static_cast<int64_t>(ledger_.Missing()),
+                    .executable = executable_,
+                    .libraries = {},
+                    .slave_arguments = SlaveArguments(place_.host, place_.port),
+                    .access = access::FormatAccess(access_)};
+  auto written = os::WriteFileAtomically(options_.resource_file, WriteResourceFile(file), 0600);
+  if (written) audit_->Say(audit::WroteResourceFile(options_.resource_file));
+  return written;
+}
+
+// Also while what it says stays the same: its age tells that the master lives.
+void MasterHub::Inside::WriteFileOften() {
+  loop_.At(loop_.Now() + options_.update_interval, [this] {
+    auto written = WriteFile(false);
+    if (!written && !std::exchange(file_problem_, true)) {
+      audit_->Say({"RESFILE", written.error().message});
+    }
+    if (written) file_problem_ = false;
+    WriteFileOften();
+  });
+}
+
+void MasterHub::Inside::Hint() {
+  if (ledger_.slaves() > 0 || last_slave_ > 0) return;
+  if (ledger_.size() == 0) {
+    loop_.At(loop_.Now() + kHintAfter, [this] { Hint(); });
+    return;
+  }
+  std::string how = executable_ + " --mw-slave";
+  if (!options_.resource_file.empty()) {
+    how += " --mw-resource-file " + options_.resource_file;
+  } else if (!options_.access_file.empty()) {
+    how += fmt::format(" --mw-master-host {} --mw-master-port {} --mw-access {}", place_.host,
+                       place_.port, options_.access_file);
+  } else {
+    how = "give the master --mw-resource-file FILE, then start " + how + " --mw-resource-file FILE";
+  }
+  audit_->Say(
+      {"MASTER", fmt::format("{} tasks wait, and no slave has come yet: {}", ledger_.size(), how)});
+}
+
+// ---- The end -----------------------------------------------------------------------------------
+
+void MasterHub::Inside::Finish(std::function<void()> done) {
+  finished_ = std::move(done);
+  for (auto& [slave, known] : slaves_) {
+    audit_->Say(audit::TryShutdown(slave.value));
+    known.channel->Dismiss("the work is done");
+  }
+  if (slaves_.empty()) return Finished();
+  loop_.At(loop_.Now() + options_.shutdown_timeout, [this] {
+    if (!finished_) return;
+    audit_->Say(
+        {"MASTER", fmt::format("{} slaves have not heard that it is over", slaves_.size())});
+    Finished();
+  });
+}
+
+void MasterHub::Inside::Finished() {
+  if (!finished_) return;
+  if (auto written = WriteFile(true); !written) audit_->Say({"RESFILE", written.error().message});
+  audit_->Say(audit::MasterEnd(options_.member_id));
+  audit_->Flush();
+  std::exchange(finished_, nullptr)();
+}
+
+// ---- From the master's thread ------------------------------------------------------------------
+
+MasterHub::MasterHub() = default;
+
+Result<MasterHub::Start> MasterHub::Open(const Options& options, Inbox& inbox) {
+  Start start;
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(loop.error());
+  std::shared_ptr<StateFile> state;
+  StateFile::Kept kept;
+  if (!options.state_dir.empty()) {
+    auto opened = StateFile::Open(options.state_dir);
+    if (!opened) return std::unexpected(opened.error());
+    state = std::move(*opened);
+    auto loaded = state->Load();
+    if (!loaded) return std::unexpected(loaded.error());
+    kept = std::move(*loaded);
+  }
+  start.hub.reset(new MasterHub());
+  start.hub->loop_ = std::move(*loop);
+  start.hub->inside_ = std::make_unique<Inside>(*start.hub->loop_, options, inbox, state);
+  if (auto begun = start.hub->inside_->Begin(); !begun) return std::unexpected(begun.error());
+  if (kept.found) {
+    start.left = restored{kept.state, kept.tasks.size(), kept.results.size()};
+    start.last_task = kept.last_task;
+    start.hub->inside_->Restore(std::move(kept));
+  }
+  start.hub->thread_ = os::ThreadWithoutSignals([loop = start.hub->loop_.get()] { loop->Run(); });
+  return start;
+}
+
+MasterHub::~MasterHub() {
+  if (loop_) loop_->Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void MasterHub::Ask(std::function<void()> fn) {
+  std::promise<void> done;
+  loop_->Post([&] {
+    fn();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void MasterHub::Submit(std::vector<task> tasks) {
+  loop_->Post([this, tasks = std::move(tasks)]() mutable { inside_->Submit(std::move(tasks)); });
+}
+
+void MasterHub::Want(group which, int64_t change) {
+  loop_->Post([this, which, change] { inside_->Want(which, change); });
+}
+
+bool MasterHub::Free(slave_id slave) {
+  bool there = false;
+  Ask([&] { there = inside_->Free(slave); });
+  return there;
+}
+
+bool MasterHub::has_state() const { return inside_->has_state(); }
+
+Status MasterHub::Checkpoint(std::vector<task_id> taken, std::string state, uint64_t last_task) {
+  std::promise<Status> written;
+  loop_->Post([&] {
+    inside_->Checkpoint(taken, std::move(state), last_task,
+                        [&](Status status) { written.set_value(std::move(status)); });
+  });
+  return written.get_future().get();
+}
+
+void MasterHub::Finish() {
+  std::promise<void> done;
+  loop_->Post([&] { inside_->Finish([&] { done.set_value(); }); });
+  done.get_future().wait();
+}
+
+}  // namespace spate::mw

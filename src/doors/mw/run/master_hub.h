@@ -1,0 +1,74 @@
+// MasterHub: the master's side of the network, on a thread of its own: a hub without a journal but
+// --mw-state, its entrance, the slaves behind it, and the files that others read. So the resource
+// file is written, and slaves see signs of life, for as long as the master computes by itself.
+//
+// Threads: the master's own calls the functions here; the hub's thread fills the inbox.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <spate/mw.h>
+
+#include "base/result.h"
+#include "doors/mw/formats/options.h"
+#include "os/real_loop.h"
+
+namespace spate::mw {
+
+// What the master may take.
+struct Inbox {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<result> results;
+  std::vector<task> unrunnable;
+  std::vector<slave_info> arrived, lost;
+  size_t slaves = 0;
+  std::string failure;  // nothing goes on; why
+};
+
+class MasterHub {
+ public:
+  // What the last life of this master left: its unfinished tasks are given out, its results are in
+  // the inbox.
+  struct Start {
+    std::unique_ptr<MasterHub> hub;
+    std::optional<restored> left;
+    uint64_t last_task = 0;
+  };
+  // Listens when it returns, and the resource file is written. `inbox` outlives it.
+  static Result<Start> Open(const Options& options, Inbox& inbox);
+  ~MasterHub();
+  MasterHub(const MasterHub&) = delete;
+  MasterHub& operator=(const MasterHub&) = delete;
+
+  void Submit(std::vector<task> tasks);
+  void Want(group which, int64_t change);
+  // Whether there is such a slave.
+  bool Free(slave_id slave);
+  // `taken`: results and tasks that the master has been given since the last checkpoint. Blocks
+  // until it is durable.
+  Status Checkpoint(std::vector<task_id> taken, std::string state, uint64_t last_task);
+  bool has_state() const;
+  // Tells all slaves to end and waits until they have heard it, or the timeout is over; then the
+  // resource file says that it is finished.
+  void Finish();
+
+ private:
+  class Inside;
+  MasterHub();
+  // Runs `fn` on the hub's thread, and waits for its end.
+  void Ask(std::function<void()> fn);
+
+  std::unique_ptr<os::RealLoop> loop_;
+  std::unique_ptr<Inside> inside_;
+  std::thread thread_;
+};
+
+}  // namespace spate::mw

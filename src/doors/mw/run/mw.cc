@@ -1,0 +1,396 @@
+// The functions of spate/mw.h.
+#include <spate/mw.h>
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <map>
+#include <utility>
+
+#include "doors/mw/formats/options.h"
+#include "doors/mw/formats/packet.h"
+#include "doors/mw/run/algorithms.h"
+#include "doors/mw/run/master_hub.h"
+#include "doors/mw/run/slave_node.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/terminal.h"
+#include "wire/limits.h"
+
+namespace spate::mw {
+inline namespace v1 {
+
+std::string version() { return SPATE_VERSION; }
+
+void detail::add_algorithm(std::string_view name, std::string types, byte_function function) {
+  Algorithms::Get().Add(name, std::move(types), std::move(function));
+}
+
+// ---- The master --------------------------------------------------------------------------------
+
+namespace {
+
+// So many tasks, or bytes, leave before the master waits: it may make very many.
+constexpr size_t kLeaveTasks = 4096;
+constexpr size_t kLeaveBytes = 4 << 20;
+
+}  // namespace
+
+class master::impl {
+ public:
+  static Result<std::unique_ptr<impl>> Open(const Options& options);
+
+  task_id Submit(std::string_view algorithm, const policy& how, std::string arguments);
+  void Send();
+  events Wait(std::chrono::nanoseconds most);
+  template <typename T>
+  std::vector<T> Take(std::vector<T> Inbox::* what);
+  void CheckFailure(const std::unique_lock<std::mutex>& lock) const;
+
+  Inbox inbox;
+  std::unique_ptr<MasterHub> hub;
+  std::optional<mw::restored> left;
+  std::map<std::string, size_t, std::less<>> targets, pending;  // by algorithm; "": of all
+  uint64_t last_task = 0;
+  std::vector<task_id> taken;  // since the last checkpoint
+  std::vector<task> unsent;
+  size_t unsent_bytes = 0;
+};
+
+Result<std::unique_ptr<master::impl>> master::impl::Open(const Options& options) {
+  auto inside = std::make_unique<impl>();
+  auto start = MasterHub::Open(options, inside->inbox);
+  if (!start) return std::unexpected(start.error());
+  inside->hub = std::move(start->hub);
+  inside->left = std::move(start->left);
+  inside->last_task = start->last_task;
+  return inside;
+}
+
+task_id master::impl::Submit(std::string_view algorithm, const policy& how, std::string arguments) {
+  if (Algorithms::Get().Find(algorithm) == nullptr) {
+    throw error(
+        fmt::format("there is no algorithm '{}': make it with mw::algorithm in a variable "
+                    "outside of all functions",
+                    algorithm));
+  }
+  if (how.tries == 0) throw error("a task must be tried at least once (policy::tries)");
+  if (arguments.size() > kArgumentBytes) {
+    throw error(
+        fmt::format("the arguments of a task of '{}' take {} bytes, more than {}: write "
+                    "them to a file, and pass its name",
+                    algorithm, arguments.size(), kArgumentBytes));
+  }
+  const task_id id{++last_task};
+  unsent_bytes += arguments.size();
+  unsent.push_back({.id = id,
+                    .algorithm = std::string(algorithm),
+                    .how = how,
+                    .arguments = std::move(arguments),
+                    .reason = {}});
+  ++pending[std::string()];
+  auto known = pending.find(algorithm);
+  if (known == pending.end()) known = pending.try_emplace(std::string(algorithm)).first;
+  ++known->second;
+  if (unsent.size() >= kLeaveTasks || unsent_bytes >= kLeaveBytes) Send();
+  return id;
+}
+
+void master::impl::Send() {
+  unsent_bytes = 0;
+  if (!unsent.empty()) hub->Submit(std::exchange(unsent, {}));
+}
+
+void master::impl::CheckFailure(const std::unique_lock<std::mutex>&) const {
+  if (!inbox.failure.empty()) throw error(inbox.failure);
+}
+
+events master::impl::Wait(std::chrono::nanoseconds most) {
+  Send();
+  std::unique_lock lock(inbox.mutex);
+  auto now = [this] {
+    return events{inbox.results.size(), inbox.unrunnable.size(), inbox.arrived.size(),
+                  inbox.lost.size()};
+  };
+  auto ready = [&] { return now().any() || !inbox.failure.empty(); };
+  if (most == std::chrono::nanoseconds::max()) {
+    inbox.changed.wait(lock, ready);
+  } else if (most.count() > 0) {
+    inbox.changed.wait_for(lock, most, ready);
+  }
+  if (!now().any()) CheckFailure(lock);
+  return now();
+}
+
+template <typename T>
+std::vector<T> master::impl::Take(std::vector<T> Inbox::* what) {
+  std::vector<T> all;
+  {
+    std::lock_guard lock(inbox.mutex);
+    all = std::exchange(inbox.*what, {});
+  }
+  if constexpr (!std::is_same_v<T, slave_info>) {
+    for (const T& each : all) {
+      for (std::string_view of : {std::string_view(), std::string_view(each.algorithm)}) {
+        auto count = pending.find(of);
+        if (count != pending.end() && count->second > 0) --count->second;
+      }
+      if (!hub->has_state()) continue;
+      if constexpr (std::is_same_v<T, result>) {
+        taken.push_back(each.task);
+      } else {
+        taken.push_back(each.id);
+      }
+    }
+  }
+  return all;
+}
+
+task_id master::submit_bytes(std::string_view algorithm, const policy& how, std::string arguments) {
+  return impl_.Submit(algorithm, how, std::move(arguments));
+}
+
+events master::wait(std::chrono::nanoseconds most) { return impl_.Wait(most); }
+std::vector<result> master::take_results() { return impl_.Take(&Inbox::results); }
+std::vector<task> master::take_unrunnable() { return impl_.Take(&Inbox::unrunnable); }
+std::vector<slave_info> master::take_arrived() { return impl_.Take(&Inbox::arrived); }
+std::vector<slave_info> master::take_lost() { return impl_.Take(&Inbox::lost); }
+
+void master::set_target_of(std::string_view algorithm, std::size_t count) {
+  impl_.targets[std::string(algorithm)] = count;
+}
+
+std::size_t master::target_of(std::string_view algorithm) const {
+  auto at = impl_.targets.find(algorithm);
+  return at == impl_.targets.end() ? 0 : at->second;
+}
+
+std::size_t master::pending_of(std::string_view algorithm) const {
+  auto at = impl_.pending.find(algorithm);
+  return at == impl_.pending.end() ? 0 : at->second;
+}
+
+std::size_t master::room_of(std::string_view algorithm) const {
+  const std::size_t target = target_of(algorithm);
+  return target - std::min(target, pending_of(algorithm));
+}
+
+std::size_t master::num_results() const {
+  std::lock_guard lock(impl_.inbox.mutex);
+  return impl_.inbox.results.size();
+}
+
+std::size_t master::num_unrunnable() const {
+  std::lock_guard lock(impl_.inbox.mutex);
+  return impl_.inbox.unrunnable.size();
+}
+
+std::size_t master::slaves() const {
+  std::lock_guard lock(impl_.inbox.mutex);
+  return impl_.inbox.slaves;
+}
+
+void master::allocate(group which, std::size_t count) {
+  impl_.hub->Want(which, static_cast<int64_t>(count));
+}
+
+void master::deallocate(group which, std::size_t count) {
+  impl_.hub->Want(which, -static_cast<int64_t>(count));
+}
+
+bool master::free_slave(slave_id slave) {
+  impl_.Send();
+  return impl_.hub->Free(slave);
+}
+
+const std::optional<mw::restored>& master::restored() const { return impl_.left; }
+
+void master::checkpoint(std::string state) {
+  impl_.Send();
+  if (!impl_.hub->has_state()) return;
+  auto written =
+      impl_.hub->Checkpoint(std::exchange(impl_.taken, {}), std::move(state), impl_.last_task);
+  if (!written) throw error(written.error().message);
+}
+
+// ---- The slave ---------------------------------------------------------------------------------
+
+class slave::impl {
+ public:
+  Workbench bench;
+  std::unique_ptr<SlaveNode> node;
+
+  bool Step(std::chrono::nanoseconds most);
+  slave_status Status() const;
+
+ private:
+  void Compute(const Call& call);
+
+  // What is being computed.
+  std::optional<Workbench::Packet> packet_;
+  std::vector<Call> calls_;
+  size_t next_ = 0;
+  std::string answers_;
+  int64_t began_ = 0;
+  Instant start_;
+  const os::Clock clock_;
+  uint64_t computed_ = 0;
+  size_t group_ = 0;
+};
+
+// Whether there was anything to compute.
+bool slave::impl::Step(std::chrono::nanoseconds most) {
+  if (!packet_) {
+    packet_ = bench.Take(most);
+    if (!packet_) return false;
+    auto calls = ReadCalls(packet_->calls);
+    calls_ = calls ? std::move(*calls) : std::vector<Call>();
+    next_ = 0;
+    group_ = calls_.size();
+    began_ = os::MonotonicNanos();
+    start_ = clock_.Now();
+  }
+  if (next_ < calls_.size()) Compute(calls_[next_++]);
+  if (next_ < calls_.size()) return true;
+  bench.Finish(std::move(*packet_), std::exchange(answers_, {}), start_,
+               {os::MonotonicNanos() - began_});
+  packet_.reset();
+  calls_.clear();
+  return true;
+}
+
+void slave::impl::Compute(const Call& call) {
+  mw::Answer answer{.task = call.task};
+  std::string bytes;
+  const detail::byte_function* algorithm = Algorithms::Get().Find(call.algorithm);
+  if (algorithm == nullptr) answer.end = CallEnd::kUnknown;
+  for (uint32_t left = call.tries; algorithm != nullptr && left > 0; --left) {
+    const int64_t began = os::MonotonicNanos();
+    try {
+      bytes = (*algorithm)(call.arguments);
+      answer.end = bytes.size() > kResultBytes ? CallEnd::kTooLong : CallEnd::kDone;
+      if (answer.end == CallEnd::kTooLong) bytes.clear();
+    } catch (const std::exception& thrown) {
+      answer.end = CallEnd::kThrew;
+      bytes = thrown.what();
+    } catch (...) {
+      answer.end = CallEnd::kThrew;
+      bytes = "the algorithm threw what is no std::exception";
+    }
+    answer.time = {os::MonotonicNanos() - began};
+    if (answer.end != CallEnd::kThrew) break;
+  }
+  answer.bytes = bytes;
+  AddAnswer(answers_, answer);
+  ++computed_;
+}
+
+slave_status slave::impl::Status() const {
+  slave_status status = bench.Status();
+  status.computed = computed_;
+  status.group_size = group_;
+  status.tasks_left = calls_.size() - next_ + bench.waiting();
+  return status;
+}
+
+slave_status slave::run() {
+  while (impl_.Step(std::chrono::nanoseconds::max())) {
+  }
+  return status();
+}
+
+slave_status slave::work() {
+  bool more = impl_.Step(std::chrono::nanoseconds::max());
+  while (more) more = impl_.Step(std::chrono::nanoseconds(0));
+  return status();
+}
+
+slave_status slave::step(std::chrono::nanoseconds most) {
+  (void)impl_.Step(most);
+  return status();
+}
+
+slave_status slave::status() const { return impl_.Status(); }
+slave_id slave::id() const { return impl_.bench.id(); }
+
+// ---- The program -------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int kUsage = 1;
+constexpr int kFailed = 255;
+
+void Say(const std::string& program, const std::string& text) {
+  (void)os::WriteAll(os::kStderr, fmt::format("{}: {}\n", program, text), "standard error");
+}
+
+// Of the application's function: what it throws is told.
+int Called(const std::string& program, const std::function<int()>& function) {
+  try {
+    return function();
+  } catch (const std::exception& thrown) {
+    Say(program, fmt::format("ended by an exception: {}", thrown.what()));
+  } catch (...) {
+    Say(program, "ended by an exception");
+  }
+  return kFailed;
+}
+
+int RunMaster(const Options& options, const std::function<int(master&)>& function) {
+  const std::string& program = options.rest.front();
+  auto inside = master::impl::Open(options);
+  if (!inside) {
+    Say(program, inside.error().message);
+    return kFailed;
+  }
+  master self(**inside);
+  const int code = Called(program, [&] { return function(self); });
+  (*inside)->hub->Finish();
+  return code >= 0 && code <= kFailed ? code : kFailed;
+}
+
+int RunSlave(const Options& options, const std::function<int(slave&)>& function) {
+  const std::string& program = options.rest.front();
+  slave::impl inside;
+  auto node = SlaveNode::Open(options, inside.bench);
+  if (!node) {
+    Say(program, node.error().message);
+    return kFailed;
+  }
+  inside.node = std::move(*node);
+  slave self(inside);
+  const int code = Called(program, [&] { return function(self); });
+  inside.node.reset();
+  // However it was computed: a batch system is to start it again unless it is over.
+  return code == 0 ? 0 : kFailed;
+}
+
+}  // namespace
+
+int detail::run(int argc, char** argv, const master_function& as_master,
+                const slave_function& as_slave) {
+  os::FillStandardStreams();
+  const std::vector<std::string> args(argv, argv + argc);
+  auto options = ReadOptions(args, SPATE_VERSION);
+  if (!options) {
+    const int where = options.error().is_error ? os::kStderr : os::kStdout;
+    (void)os::WriteAll(where, options.error().text, "the usage");
+    return kUsage;
+  }
+  if (auto sound = Algorithms::Get().Check(); !sound) {
+    Say(args.front(), sound.error().message);
+    return kFailed;
+  }
+  std::vector<char*> rest;
+  for (std::string& each : options->rest) rest.push_back(each.data());
+  rest.push_back(nullptr);
+  const int count = static_cast<int>(options->rest.size());
+  if (options->is_master) {
+    return RunMaster(*options, [&](master& self) { return as_master(self, count, rest.data()); });
+  }
+  return RunSlave(*options, [&](slave& self) { return as_slave(self, count, rest.data()); });
+}
+
+}  // namespace v1
+}  // namespace spate::mw

@@ -1,0 +1,48 @@
+// The hub's end of a slave's channel: what the master decides about its slaves is put into what
+// they say, and what goes by is told.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "core/model/needs.h"
+#include "hub/hub.h"
+#include "link/channels.h"
+
+namespace spate::mw {
+
+class SlaveChannel final : public hub::NodeChannel {
+ public:
+  struct Events {
+    std::function<void(const wire::Lease&)> given;
+    std::function<void(const wire::ToHub&)> told;
+    std::function<Offer()> offer;  // what the engine is to know of it, instead of its own words
+  };
+  SlaveChannel(std::unique_ptr<link::NodeChannelTcp> under, Events events)
+      : under_(std::move(under)), events_(std::move(events)) {}
+
+  void Send(wire::ToNode message) override {
+    if (const auto* lease = std::get_if<wire::Lease>(&message)) events_.given(*lease);
+    under_->Send(std::move(message));
+  }
+  void OnMessage(std::function<void(wire::ToHub)> receiver) override {
+    under_->OnMessage([this, receiver = std::move(receiver)](wire::ToHub message) {
+      if (auto* hello = std::get_if<wire::Hello>(&message)) hello->offer = events_.offer();
+      events_.told(message);
+      receiver(std::move(message));
+    });
+  }
+  // It is to end, and why.
+  void Dismiss(const std::string& why) {
+    under_->connection().Refuse({wire::RefusalCode::kRemoved, why});
+  }
+
+ private:
+  std::unique_ptr<link::NodeChannelTcp> under_;
+  const Events events_;
+};
+
+}  // namespace spate::mw

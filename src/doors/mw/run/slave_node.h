@@ -1,0 +1,35 @@
+// SlaveNode: the slave's side of the network, on a thread of its own: it finds the master, and is a
+// node of its hub. So the master sees signs of life while an algorithm computes, for however long.
+//
+// Threads: the slave's own makes and destroys it; all else goes by the workbench.
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include "base/result.h"
+#include "doors/mw/formats/options.h"
+#include "doors/mw/run/workbench.h"
+#include "os/real_loop.h"
+
+namespace spate::mw {
+
+class SlaveNode {
+ public:
+  // `bench` outlives it.
+  static Result<std::unique_ptr<SlaveNode>> Open(const Options& options, Workbench& bench);
+  // What was computed leaves before, if the master takes it.
+  ~SlaveNode();
+  SlaveNode(const SlaveNode&) = delete;
+  SlaveNode& operator=(const SlaveNode&) = delete;
+
+ private:
+  class Inside;
+  SlaveNode();
+
+  std::unique_ptr<os::RealLoop> loop_;
+  std::unique_ptr<Inside> inside_;
+  std::thread thread_;
+};
+
+}  // namespace spate::mw

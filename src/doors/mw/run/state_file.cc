@@ -1,0 +1,169 @@
+#include "doors/mw/run/state_file.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "os/process.h"
+
+namespace spate::mw {
+namespace {
+
+// Rows of another number are another program's.
+constexpr int64_t kFormat = 1;
+constexpr const char* kSchema = R"(
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS task (id INTEGER PRIMARY KEY, given INTEGER NOT NULL, bytes BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS result (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+)";
+
+std::string BytesOf(const task& what) {
+  const policy& how = what.how;
+  return encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
+                what.arguments);
+}
+
+std::string BytesOf(const result& what) {
+  return encode(what.algorithm, what.slave.value, what.tag, int64_t{what.compute_time.count()},
+                what.failure, what.bytes);
+}
+
+task TaskOf(int64_t id, std::string_view bytes) {
+  task what{.id = {static_cast<uint64_t>(id)}};
+  policy& how = what.how;
+  reader from(bytes);
+  from(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
+       what.arguments);
+  from.finish();
+  return what;
+}
+
+result ResultOf(int64_t id, std::string_view bytes) {
+  result what{.task = {static_cast<uint64_t>(id)}};
+  int64_t time = 0;
+  reader from(bytes);
+  from(what.algorithm, what.slave.value, what.tag, time, what.failure, what.bytes);
+  from.finish();
+  what.compute_time = std::chrono::nanoseconds(time);
+  return what;
+}
+
+std::unexpected<Error> Damaged(const std::string& path, const error& why) {
+  return Fail(ErrorKind::kCorrupt,
+              fmt::format("{} is damaged ({}): start with another --mw-state", path, why.what()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& dir) {
+  if (auto made = os::MakeDirs(dir, 0700); !made) return std::unexpected(made.error());
+  auto lock = os::FileLock::TryLock(os::JoinPath(dir, "lock"), fmt::format("pid {}", os::OwnPid()));
+  if (!lock && lock.error().kind == ErrorKind::kBusy) {
+    return Fail(ErrorKind::kBusy,
+                fmt::format("another master runs with --mw-state {}: wait for its end", dir));
+  }
+  if (!lock) return std::unexpected(lock.error());
+  const std::string path = os::JoinPath(dir, "state.db");
+  const bool is_new = !os::Exists(path);
+  auto db = store::Database::Open(path, is_new ? store::DbMode::kCreate : store::DbMode::kWrite);
+  if (!db) return std::unexpected(db.error());
+  std::unique_ptr<StateFile> file(new StateFile(std::move(*lock), std::move(*db)));
+  if (auto prepared = file->Prepare(); !prepared) return std::unexpected(prepared.error());
+  return file;
+}
+
+Status StateFile::Prepare() {
+  // No shared memory beside the file: home folders of clusters lie on network file systems.
+  if (auto set = db_.Run("PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL"); !set)
+    return set;
+  auto version = db_.QueryInt("PRAGMA user_version");
+  if (!version) return std::unexpected(version.error());
+  if (*version > kFormat) {
+    return Fail(ErrorKind::kCorrupt,
+                fmt::format("{} was written by a newer version of this library", db_.path()));
+  }
+  const std::string mark = fmt::format("PRAGMA user_version = {}", kFormat);
+  if (auto made = db_.Run(kSchema); !made) return made;
+  if (auto marked = db_.Run(mark.c_str()); !marked) return marked;
+  const std::array<std::pair<store::Statement*, std::string_view>, 6> all = {{
+      {&add_task_, "INSERT OR REPLACE INTO task (id, given, bytes) VALUES (?, 0, ?)"},
+      {&set_given_, "UPDATE task SET given = 1 WHERE id = ?"},
+      {&add_result_, "INSERT OR REPLACE INTO result (id, bytes) VALUES (?, ?)"},
+      {&drop_task_, "DELETE FROM task WHERE id = ?"},
+      {&drop_result_, "DELETE FROM result WHERE id = ?"},
+      {&set_meta_, "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"},
+  }};
+  return db_.PrepareAll(all);
+}
+
+Result<StateFile::Kept> StateFile::Load() {
+  Kept kept;
+  try {
+    auto tasks = db_.Prepare("SELECT id, given, bytes FROM task ORDER BY id");
+    if (!tasks) return std::unexpected(tasks.error());
+    for (auto row = tasks->Step(); !row || *row; row = tasks->Step()) {
+      if (!row) return std::unexpected(row.error());
+      kept.tasks.push_back({TaskOf(tasks->Int(0), tasks->Bytes(2)), tasks->Int(1) != 0});
+    }
+    auto results = db_.Prepare("SELECT id, bytes FROM result ORDER BY id");
+    if (!results) return std::unexpected(results.error());
+    for (auto row = results->Step(); !row || *row; row = results->Step()) {
+      if (!row) return std::unexpected(row.error());
+      kept.results.push_back(ResultOf(results->Int(0), results->Bytes(1)));
+    }
+    auto meta = db_.Prepare("SELECT name, value FROM meta");
+    if (!meta) return std::unexpected(meta.error());
+    for (auto row = meta->Step(); !row || *row; row = meta->Step()) {
+      if (!row) return std::unexpected(row.error());
+      kept.found = true;
+      if (meta->Bytes(0) == "state") kept.state = meta->Text(1);
+      if (meta->Bytes(0) == "last_task") kept.last_task = decode<uint64_t>(meta->Bytes(1));
+    }
+  } catch (const error& why) {
+    return Damaged(db_.path(), why);
+  }
+  return kept;
+}
+
+Status StateFile::Write(const StateChange& change) {
+  if (auto begun = db_.Run("BEGIN IMMEDIATE"); !begun) return begun;
+  Status written = WriteAll(change);
+  if (written) written = db_.Run("COMMIT");
+  if (!written) (void)db_.Run("ROLLBACK");
+  return written;
+}
+
+Status StateFile::WriteAll(const StateChange& change) {
+  Status status;
+  auto run = [&](store::Statement& statement, uint64_t id, const std::string* bytes = nullptr) {
+    if (!status) return;
+    statement.Bind(0, static_cast<int64_t>(id));
+    if (bytes != nullptr) statement.BindBlob(1, *bytes);
+    status = statement.RunOnce();
+  };
+  auto put = [&](std::string_view name, const std::string& value) {
+    if (!status) return;
+    set_meta_.BindText(0, name);
+    set_meta_.BindBlob(1, value);
+    status = set_meta_.RunOnce();
+  };
+  for (const task& each : change.tasks) {
+    const std::string bytes = BytesOf(each);
+    run(add_task_, each.id.value, &bytes);
+  }
+  for (task_id each : change.given) run(set_given_, each.value);
+  for (const result& each : change.results) {
+    const std::string bytes = BytesOf(each);
+    run(drop_task_, each.task.value);
+    run(add_result_, each.task.value, &bytes);
+  }
+  for (task_id each : change.taken) {
+    run(drop_task_, each.value);
+    run(drop_result_, each.value);
+  }
+  if (change.state) put("state", *change.state);
+  if (change.last_task > 0) put("last_task", encode(change.last_task));
+  return status;
+}
+
+}  // namespace spate::mw

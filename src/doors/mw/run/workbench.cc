@@ -1,0 +1,136 @@
+#include "doors/mw/run/workbench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "os/file.h"
+
+namespace spate::mw {
+
+void Workbench::Begin(std::function<void()> ring) {
+  std::lock_guard lock(mutex_);
+  ++life_;
+  packets_.clear();
+  done_.clear();
+  ring_ = std::move(ring);
+}
+
+void Workbench::Put(Packet packet) {
+  std::lock_guard lock(mutex_);
+  packet.life = life_;
+  packets_.push_back(std::move(packet));
+  changed_.notify_one();
+}
+
+bool Workbench::TakeBack(const AttemptRef& ref) {
+  std::lock_guard lock(mutex_);
+  return std::erase_if(packets_, [&](const Packet& each) { return each.ref == ref; }) > 0;
+}
+
+std::vector<Workbench::Done> Workbench::TakeDone() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(done_, {});
+}
+
+void Workbench::End(bool shutdown) {
+  std::lock_guard lock(mutex_);
+  over_ = true;
+  shutdown_ = shutdown;
+  packets_.clear();
+  ring_ = nullptr;
+  changed_.notify_all();
+}
+
+void Workbench::Met(slave_id id) {
+  std::lock_guard lock(mutex_);
+  id_ = id;
+}
+
+std::optional<Workbench::Packet> Workbench::Take(std::chrono::nanoseconds most) {
+  std::unique_lock lock(mutex_);
+  auto ready = [this] { return over_ || !packets_.empty(); };
+  if (most == std::chrono::nanoseconds::max()) {
+    changed_.wait(lock, ready);
+  } else {
+    changed_.wait_for(lock, most, ready);
+  }
+  if (over_ || packets_.empty()) return std::nullopt;
+  Packet packet = std::move(packets_.front());
+  packets_.pop_front();
+  return packet;
+}
+
+void Workbench::Finish(Packet packet, std::string answers, Instant start, Duration wall) {
+  auto output = std::make_shared<TaskOutput>();
+  output->out.total = answers.size();
+  Done done{.end = {.ref = packet.ref, .slot = packet.slot, .start = start, .wall = wall},
+            .life = packet.life};
+  done.end.stdout_total = answers.size();
+  std::unique_lock lock(mutex_);
+  if (over_ || packet.life != life_) return;
+  if (answers.size() > kInlineOutput) {
+    output->out.spool = spool_.Path(fmt::format("{}", ++spooled_));
+    if (auto written = os::WriteFile(output->out.spool, answers, 0600); !written) {
+      done.end.cause = Cause::kStart;
+      done.end.note = "the results cannot be kept on the slave: " + written.error().message;
+      output = nullptr;
+    }
+  } else {
+    output->out.bytes = std::move(answers);
+  }
+  done.output = std::move(output);
+  const bool first = done_.empty();
+  done_.push_back(std::move(done));
+  if (first && ring_) ring_();
+}
+
+slave_status Workbench::Status() const {
+  std::lock_guard lock(mutex_);
+  return {.shutdown = over_ && shutdown_,
+          .master_lost = over_ && !shutdown_,
+          .results_held = done_.size()};
+}
+
+size_t Workbench::waiting() const {
+  std::lock_guard lock(mutex_);
+  return packets_.size();
+}
+
+slave_id Workbench::id() const {
+  std::lock_guard lock(mutex_);
+  return id_;
+}
+
+// ---- The executor ------------------------------------------------------------------------------
+
+void BenchExecutor::Later(std::function<void()> tell) {
+  loop_.Post([tell = std::move(tell), alive = std::weak_ptr(alive_)] {
+    if (alive.lock()) tell();
+  });
+}
+
+void BenchExecutor::Start(node::StartOrder order) {
+  bench_.Put({.ref = order.ref, .slot = order.slot, .calls = std::move(order.body.input)});
+}
+
+void BenchExecutor::TakeBack(const AttemptRef& ref) {
+  if (bench_.TakeBack(ref)) Later([this, ref] { events_->OnTakenBack(ref); });
+}
+
+// One that has begun goes on; nobody will want its results.
+void BenchExecutor::End(const AttemptRef& ref, node::EndHow, Cause cause) {
+  if (!bench_.TakeBack(ref)) return;
+  Later([this, ref, cause] {
+    events_->OnEnded({.ref = ref, .cause = cause, .slot = 1, .start = loop_.Now()}, nullptr);
+  });
+}
+
+void BenchExecutor::Drain() {
+  for (Workbench::Done& done : bench_.TakeDone()) {
+    events_->OnEnded(std::move(done.end), std::move(done.output));
+  }
+}
+
+}  // namespace spate::mw

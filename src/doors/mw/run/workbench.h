@@ -1,0 +1,101 @@
+// Workbench: between the two threads of a slave: packets to compute, and what became of them. The
+// node's executor is the one end (an `resident` one: this process computes task after task), the
+// slave's own thread the other.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spate/mw.h>
+
+#include "core/model/attempt.h"
+#include "node/executor.h"
+#include "os/loop.h"
+#include "os/temp_dir.h"
+
+namespace spate::mw {
+
+class Workbench {
+ public:
+  struct Packet {
+    AttemptRef ref;
+    uint16_t slot = 0;
+    uint64_t life = 0;  // of the connection that it came by
+    std::string calls;
+  };
+  struct Done {
+    AttemptEnd end;
+    TaskOutputPtr output;
+    uint64_t life = 0;
+  };
+
+  // ---- The network's thread
+  // From now on packets are of another master, and no other ones count.
+  void Begin(std::function<void()> ring);
+  void Put(Packet packet);
+  // False: it is not here, or has begun.
+  bool TakeBack(const AttemptRef& ref);
+  std::vector<Done> TakeDone();
+  // Nothing comes any more.
+  void End(bool shutdown);
+  void Met(slave_id id);
+
+  // ---- The slave's thread
+  // Waits for a packet, for at most so long; nullopt: there is none, or it is over.
+  std::optional<Packet> Take(std::chrono::nanoseconds most);
+  void Finish(Packet packet, std::string answers, Instant start, Duration wall);
+  // shutdown, master_lost and results_held are set.
+  slave_status Status() const;
+  size_t waiting() const;
+  slave_id id() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Packet> packets_;
+  std::vector<Done> done_;
+  std::function<void()> ring_;  // wakes the network's thread
+  uint64_t life_ = 0;
+  bool over_ = false;
+  bool shutdown_ = false;
+  slave_id id_;
+  os::TempDir spool_;
+  uint64_t spooled_ = 0;
+};
+
+// The executor of a slave's node. Thread: the loop's.
+class BenchExecutor final : public node::Executor {
+ public:
+  BenchExecutor(os::Loop& loop, Workbench& bench, uint64_t life)
+      : loop_(loop), bench_(bench), life_(life) {}
+  // Before the first order.
+  void SetEvents(node::ExecutorEvents& events) { events_ = &events; }
+  // Tells of what has been computed.
+  void Drain();
+
+  void OpenJob(JobId, std::shared_ptr<const JobSettings>, bool) override {}
+  void CloseJob(JobId) override {}
+  void Start(node::StartOrder order) override;
+  void TakeBack(const AttemptRef& ref) override;
+  void End(const AttemptRef& ref, node::EndHow how, Cause cause) override;
+  // A computation cannot be stopped from outside.
+  void Pause(bool) override {}
+
+ private:
+  void Later(std::function<void()> tell);
+
+  os::Loop& loop_;
+  Workbench& bench_;
+  const uint64_t life_;
+  node::ExecutorEvents* events_ = nullptr;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spate::mw

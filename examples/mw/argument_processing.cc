@@ -11,9 +11,8 @@
 namespace mw = spate::mw;
 
 const auto required = mw::algorithm<"required">([](int a, int b) { return a + b; });
-const auto optional = mw::algorithm<"optional">([](int a, std::optional<int> b) {
-  return a + b.value_or(100);
-});
+const auto optional =
+    mw::algorithm<"optional">([](int a, std::optional<int> b) { return a + b.value_or(100); });
 
 struct options {
   int width = 4;
@@ -25,9 +24,8 @@ struct options {
 };
 const auto keyword = mw::algorithm<"keyword">([](options o) { return o.width * o.height; });
 const auto renamed = mw::algorithm<"renamed">([](const options& box) { return box.width; });
-const auto rest = mw::algorithm<"rest">([](const std::vector<int>& all) {
-  return std::accumulate(all.begin(), all.end(), 0);
-});
+const auto rest = mw::algorithm<"rest">(
+    [](const std::vector<int>& all) { return std::accumulate(all.begin(), all.end(), 0); });
 
 int master(mw::master& m) {
   m.submit(required, 1, 2);

@@ -6,9 +6,8 @@
 
 namespace mw = spate::mw;
 
-const auto hello = mw::algorithm<"hello">([](const std::string& name) {
-  return "Hello World: " + name;
-});
+const auto hello =
+    mw::algorithm<"hello">([](const std::string& name) { return "Hello World: " + name; });
 
 int master(mw::master& m) {
   for (int i = 0; i < 10; ++i) m.submit(hello, "Task " + std::to_string(i));

@@ -16,9 +16,12 @@ import tempfile
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", "bin")))
 DOCUMENTS = ["docs/guide.md", "docs/hub.md", "docs/user/parasol.md", "docs/user/pmc.md",
-             "docs/user/pools.md"]
+             "docs/user/pools.md", "docs/user/master-worker.md"]
 # What the examples of a document call, beside spate itself. Where it is missing they are passed over.
-NEEDS = {"docs/user/pmc.md": "pegasus-mpi-cluster"}
+NEEDS = {"docs/user/pmc.md": ("pegasus-mpi-cluster", "mpiexec"),
+         "docs/user/master-worker.md": ("mw_hello_world", "mw_search")}
+# Programs of examples/mw, as a reader has built them.
+EXAMPLES = ("hello_world", "search")
 NOBODY = 65534
 
 
@@ -52,6 +55,9 @@ def ordinary_user(folder):
     for command in ("sbatch", "squeue", "scancel"):  # a small Slurm
         shutil.copy(f"{SOURCE}/tests/batch/fake_slurm.py", f"{folder}/.bin/{command}")
     shutil.copy(f"{SOURCE}/tests/batch/fake_queue.py", f"{folder}/.bin")
+    for example in EXAMPLES:
+        if os.path.exists(f"{BIN}/mw_{example}"):
+            shutil.copy(f"{BIN}/mw_{example}", f"{folder}/.bin/{example}")
     if os.geteuid() != 0:
         return f"{folder}/.bin:{BIN}", {}
     for program in ("spate", "pegasus-mpi-cluster"):
@@ -76,8 +82,10 @@ def end_daemons(folder):
 
 def run(document):
     failures = 0
-    if document in NEEDS and not (os.path.exists(f"{BIN}/{NEEDS[document]}") and shutil.which("mpiexec")):
-        print(f"{document}: passed over: there is no {NEEDS[document]}, or no mpiexec")
+    missing = [program for program in NEEDS.get(document, ())
+               if not (os.path.exists(f"{BIN}/{program}") or shutil.which(program))]
+    if missing:
+        print(f"{document}: passed over: there is no {missing[0]}")
         return 0
     with open(os.path.join(SOURCE, document)) as file:
         found = examples(file.read())
@@ -105,4 +113,22 @@ def run(document):
     return failures + (not found)
 
 
-sys.exit(1 if sum(run(document) for document in DOCUMENTS) else 0)
+def code_blocks(document):
+    """Those that show a program are its file, which other tests build; as short pieces they are prose."""
+    with open(os.path.join(SOURCE, document)) as file:
+        blocks = re.findall(r"```cpp\n(.*?)```", file.read(), re.DOTALL)
+    failures = 0
+    for block in blocks:
+        if "#include" not in block:
+            continue
+        same = False
+        for path in glob.glob(os.path.join(SOURCE, "examples", "**", "*.cc"), recursive=True):
+            with open(path) as file:
+                same = same or file.read() == block
+        if not same:
+            failures += 1
+            print(f"{document}: a program is none of examples/:\n{block}")
+    return failures
+
+
+sys.exit(1 if sum(run(document) + code_blocks(document) for document in DOCUMENTS) else 0)

@@ -36,7 +36,8 @@ constexpr uint64_t kSerial = 1;  // of the one credential
 constexpr Duration kLookAtSlow = Duration::Millis(250);
 // Whoever starts a master and no slaves is told how to start them.
 constexpr Duration kHintAfter = Duration::Seconds(5);
-constexpr Duration kShutdownLook = Duration::Millis(20);
+// The resource file is written anew at most so often where what it says has changed.
+constexpr Duration kFileAtMost = Duration::Seconds(1);
 
 uint64_t UnixSeconds(Instant now) { return static_cast<uint64_t>(now.ns / 1'000'000'000); }
 
@@ -76,7 +77,10 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   Status Begin();
   void Restore(StateFile::Kept kept);
   void Submit(std::vector<task> tasks);
-  void Want(group which, int64_t change) { ledger_.Want(which, change); }
+  void Want(group which, int64_t change) {
+    ledger_.Want(which, change);
+    WriteFileSoon();
+  }
   bool Free(slave_id slave);
   void Checkpoint(const std::vector<task_id>& taken, std::string state, uint64_t last_task,
                   std::function<void(Status)> done);
@@ -114,6 +118,8 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   void Fail(const std::string& why);
   Status WriteFile(bool finished);
   void WriteFileOften();
+  void WriteFileSoon();
+  void TryToWriteFile();
   void LookAtSlow();
   void Hint();
   void Finished();
@@ -140,6 +146,9 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   std::vector<JobId> over_;
   std::function<void()> finished_;
   Instant finish_by_;
+  uint64_t told_missing_ = 0;  // what the resource file says
+  Instant file_written_;
+  bool file_due_ = false;
   bool file_problem_ = false;
 };
 
@@ -154,7 +163,8 @@ Status MasterHub::Inside::Begin() {
   auto program = options_.executable.empty() ? os::OwnProgram() : os::RealPath(options_.executable);
   if (!program) return Within("--mw-slave-executable", program.error());
   executable_ = std::move(*program);
-  place_.host = options_.host.empty() ? os::Machine(os::Environment::OfProcess()).facts().host_name : options_.host;
+  place_.host = options_.host.empty() ? os::Machine(os::Environment::OfProcess()).facts().host_name
+                                      : options_.host;
   if (auto made = MakeAccess(); !made) return made;
   if (auto listens = Listen(); !listens) return listens;
   access_.hubs = {{.host = place_.host, .port = place_.port, .path = ""}};
@@ -326,6 +336,7 @@ void MasterHub::Inside::Carry() {
     hub_.Post(std::move(event));
   }
   over_.insert(over_.end(), effects.over.begin(), effects.over.end());
+  WriteFileSoon();
   std::lock_guard lock(inbox_.mutex);
   inbox_.slaves = ledger_.slaves();
   const bool news = !effects.results.empty() || !effects.unrunnable.empty() ||
@@ -461,12 +472,14 @@ void MasterHub::Inside::LookAtSlow() {
 // ---- Files -------------------------------------------------------------------------------------
 
 Status MasterHub::Inside::WriteFile(bool finished) {
+  file_written_ = loop_.Now();
+  told_missing_ = ledger_.Missing();
   if (options_.resource_file.empty()) return {};
   ResourceFile file{.finished = finished,
                     .timestamp = static_cast<int64_t>(UnixSeconds(loop_.Now())),
                     .member_id = options_.member_id,
                     .update_interval = options_.update_interval.ns / 1'000'000'000,
-                    .slaves_needed = static_cast<int64_t>(ledger_.Missing()),
+                    .slaves_needed = static_cast<int64_t>(told_missing_),
                     .executable = executable_,
                     .libraries = {},
                     .slave_arguments = SlaveArguments(place_.host, place_.port),
@@ -479,13 +492,26 @@ Status MasterHub::Inside::WriteFile(bool finished) {
 // Also while what it says stays the same: its age tells that the master lives.
 void MasterHub::Inside::WriteFileOften() {
   loop_.At(loop_.Now() + options_.update_interval, [this] {
-    auto written = WriteFile(false);
-    if (!written && !std::exchange(file_problem_, true)) {
-      audit_->Say({"RESFILE", written.error().message});
-    }
-    if (written) file_problem_ = false;
+    TryToWriteFile();
     WriteFileOften();
   });
+}
+
+// It wants another number of slaves, and whoever starts them should hear of it.
+void MasterHub::Inside::WriteFileSoon() {
+  if (ledger_.Missing() == told_missing_ || std::exchange(file_due_, true)) return;
+  loop_.At(file_written_ + kFileAtMost, [this] {
+    file_due_ = false;
+    if (!finished_) TryToWriteFile();
+  });
+}
+
+void MasterHub::Inside::TryToWriteFile() {
+  auto written = WriteFile(false);
+  if (!written && !std::exchange(file_problem_, true)) {
+    audit_->Say({"RESFILE", written.error().message});
+  }
+  if (written) file_problem_ = false;
 }
 
 void MasterHub::Inside::Hint() {

@@ -362,6 +362,7 @@ int RunSlave(const Options& options, const std::function<int(slave&)>& function)
   slave self(inside);
   const int code = Called(program, [&] { return function(self); });
   inside.node.reset();
+  if (auto why = inside.bench.why_lost(); !why.empty()) Say(program, why);
   // However it was computed: a batch system is to start it again unless it is over.
   return code == 0 ? 0 : kFailed;
 }

@@ -157,6 +157,7 @@ class SlaveNode::Inside {
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
   bool over_ = false;
+  std::string why_;  // the last master was lost
   std::function<void()> left_;
 };
 
@@ -164,8 +165,11 @@ Status SlaveNode::Inside::Begin() {
   audit_->Say(audit::Version(SPATE_VERSION));
   audit_->Say(audit::SlaveInit(options_.member_id));
   auto master = FindMaster(options_);
-  if (!master) return std::unexpected(master.error());
-  if (master->finished) {
+  if (!master) {
+    // Whoever starts master and slaves at once has slaves that are quicker.
+    if (master.error().kind != ErrorKind::kNotFound) return std::unexpected(master.error());
+    Lost(master.error().message);
+  } else if (master->finished) {
     Over(true, audit::End::kComputationFinished);
   } else {
     Call(std::move(*master));
@@ -245,6 +249,7 @@ void SlaveNode::Inside::Drop() {
 // The master may have been started again, and be elsewhere by now.
 void SlaveNode::Inside::Lost(const std::string& why) {
   audit_->Say({"MASTER", "LOST " + why});
+  why_ = why;
   LookAgain(loop_.Now() + kLookFor);
 }
 
@@ -265,7 +270,7 @@ void SlaveNode::Inside::Over(bool shutdown, audit::End how) {
   over_ = true;
   audit_->Say(audit::SlaveEnd(how, master_.member.empty() ? options_.member_id : master_.member));
   audit_->Flush();
-  bench_.End(shutdown);
+  bench_.End(shutdown, why_);
 }
 
 void SlaveNode::Inside::Leave(std::function<void()> done) {

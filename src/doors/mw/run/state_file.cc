@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kFormat = 1;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS task (id INTEGER PRIMARY KEY, given INTEGER NOT NULL, bytes BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS task
+    (id INTEGER PRIMARY KEY, given INTEGER NOT NULL, bytes BLOB NOT NULL);
   CREATE TABLE IF NOT EXISTS result (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 )";
 

@@ -34,10 +34,11 @@ std::vector<Workbench::Done> Workbench::TakeDone() {
   return std::exchange(done_, {});
 }
 
-void Workbench::End(bool shutdown) {
+void Workbench::End(bool shutdown, const std::string& why) {
   std::lock_guard lock(mutex_);
   over_ = true;
   shutdown_ = shutdown;
+  if (!shutdown) why_lost_ = why;
   packets_.clear();
   ring_ = nullptr;
   changed_.notify_all();
@@ -101,6 +102,11 @@ size_t Workbench::waiting() const {
 slave_id Workbench::id() const {
   std::lock_guard lock(mutex_);
   return id_;
+}
+
+std::string Workbench::why_lost() const {
+  std::lock_guard lock(mutex_);
+  return why_lost_;
 }
 
 // ---- The executor ------------------------------------------------------------------------------

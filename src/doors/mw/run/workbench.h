@@ -1,5 +1,5 @@
 // Workbench: between the two threads of a slave: packets to compute, and what became of them. The
-// node's executor is the one end (an `resident` one: this process computes task after task), the
+// node's executor is the one end (a `resident` one: this process computes task after task), the
 // slave's own thread the other.
 #pragma once
 
@@ -43,8 +43,8 @@ class Workbench {
   // False: it is not here, or has begun.
   bool TakeBack(const AttemptRef& ref);
   std::vector<Done> TakeDone();
-  // Nothing comes any more.
-  void End(bool shutdown);
+  // Nothing comes any more, without `shutdown` for this reason.
+  void End(bool shutdown, const std::string& why);
   void Met(slave_id id);
 
   // ---- The slave's thread
@@ -55,6 +55,7 @@ class Workbench {
   slave_status Status() const;
   size_t waiting() const;
   slave_id id() const;
+  std::string why_lost() const;
 
  private:
   mutable std::mutex mutex_;
@@ -65,6 +66,7 @@ class Workbench {
   uint64_t life_ = 0;
   bool over_ = false;
   bool shutdown_ = false;
+  std::string why_lost_;
   slave_id id_;
   os::TempDir spool_;
   uint64_t spooled_ = 0;

@@ -1,0 +1,144 @@
+// Random masters and slaves. Whatever happens, each task ends once; each slave computes its own
+// tasks in their order; what must not be tried twice is not; nobody computes what is not for them.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/prng.h"
+#include "doors/mw/ledger/testing_world.h"
+
+namespace spate::mw {
+namespace {
+
+class RandomMaster {
+ public:
+  explicit RandomMaster(uint64_t seed)
+      : prng_(seed), world_(static_cast<uint32_t>(1 + prng_.Below(4))) {
+    world_.ledger().Want(group::ordered, static_cast<int64_t>(prng_.Below(3)));
+    world_.ledger().Want(group::intermingle, static_cast<int64_t>(prng_.Below(3)));
+  }
+
+  void Run(uint32_t steps) {
+    for (uint32_t i = 0; i < steps; ++i) Step();
+    // With patience everything ends: nobody goes any more, and one more comes.
+    world_.ledger().Want(group::ordered, -100);
+    world_.ledger().Want(group::intermingle, -100);
+    Arrive();
+    for (int round = 0; round < 10'000 && world_.ledger().size() > 0; ++round) {
+      for (const auto& [slave, joined] : slaves_) Compute(slave);
+      world_.Pass(Duration::Seconds(1));
+    }
+    RC_ASSERT(world_.ledger().size() == 0u);
+    Check();
+  }
+
+ private:
+  void Step() {
+    switch (prng_.Below(10)) {
+      case 0:
+      case 1:
+      case 2:
+        return Submit();
+      case 3:
+        return Arrive();
+      case 4:
+        return Lose();
+      case 5:
+        if (prng_.Chance(70)) return BeginSome();
+        return Free();
+      case 6:
+        world_.Pass(Duration::Millis(static_cast<int64_t>(prng_.Below(3000))));
+        return world_.Speculate();
+      default:
+        if (auto slave = Any()) Compute(*slave);
+    }
+  }
+  std::optional<uint64_t> Any() {
+    if (slaves_.empty()) return std::nullopt;
+    auto at = slaves_.begin();
+    std::advance(at, static_cast<std::ptrdiff_t>(prng_.Below(slaves_.size())));
+    return at->first;
+  }
+  void Submit() {
+    policy how{.do_it_anyway = prng_.Chance(50), .retry = prng_.Chance(70)};
+    if (prng_.Chance(50)) how.slave = {prng_.Below(last_slave_ + 2)};
+    const uint64_t count = 1 + prng_.Below(6);
+    const uint64_t last = world_.SubmitAll(count, how);
+    for (uint64_t id = last - count + 1; id <= last; ++id) tasks_[id] = how;
+  }
+  void Arrive() {
+    const uint64_t slave = ++last_slave_;
+    slaves_[slave] = world_.Arrive(slave);
+  }
+  void Lose() {
+    auto slave = Any();
+    if (!slave) return;
+    slaves_.erase(*slave);
+    world_.Lose(*slave);
+  }
+  void Free() {
+    auto slave = Any();
+    if (!slave) return;
+    world_.Free(*slave);
+    slaves_[*slave] = group::unordered;
+  }
+  // Its slave may go before it has computed it.
+  void BeginSome() {
+    auto slave = Any();
+    if (!slave) return;
+    for (uint64_t id : world_.Begin(*slave)) Begun(id, *slave);
+  }
+  void Begun(uint64_t id, uint64_t slave) {
+    auto first = begun_.try_emplace(id, slave).first;
+    if (!tasks_[id].retry) RC_ASSERT(first->second == slave);
+  }
+  void Compute(uint64_t slave) {
+    const size_t had = world_.results.size();
+    for (uint64_t id : world_.Compute(slave)) {
+      RC_ASSERT(tasks_.contains(id));
+      Begun(id, slave);
+    }
+    for (size_t i = had; i < world_.results.size(); ++i) {
+      const uint64_t id = world_.results[i].task.value;
+      const policy& how = tasks_.at(id);
+      const bool its_own = how.slave.value == slave;
+      if (slaves_.at(slave) == group::ordered) RC_ASSERT(its_own);
+      if (how.slave && !how.do_it_anyway) RC_ASSERT(its_own);
+      if (!its_own || how.do_it_anyway) continue;  // such a one may have lost its place
+      uint64_t& newest = newest_[slave];
+      RC_ASSERT(newest < id);
+      newest = id;
+    }
+  }
+  void Check() {
+    std::set<uint64_t> ended;
+    for (const result& each : world_.results) RC_ASSERT(ended.insert(each.task.value).second);
+    for (const task& each : world_.unrunnable) {
+      RC_ASSERT(ended.insert(each.id.value).second);
+      const policy& how = tasks_.at(each.id.value);
+      RC_ASSERT(!how.retry || (how.slave && !how.do_it_anyway));
+    }
+    RC_ASSERT(ended.size() == tasks_.size());
+  }
+
+  Prng prng_;
+  World world_;
+  std::map<uint64_t, policy> tasks_;
+  std::map<uint64_t, group> slaves_;
+  uint64_t last_slave_ = 0;
+  std::map<uint64_t, uint64_t> begun_;   // by which slave first
+  std::map<uint64_t, uint64_t> newest_;  // by slave: of its own tasks that it has computed
+};
+
+TEST(LedgerPropertyTest, EachTaskEndsOnceAsItsPolicySays) {
+  EXPECT_TRUE(rc::check("random masters and slaves", [] {
+    const auto seed = *rc::gen::inRange<uint64_t>(0, uint64_t{1} << 60);
+    RandomMaster(seed).Run(static_cast<uint32_t>(50 + seed % 400));
+  }));
+}
+
+}  // namespace
+}  // namespace spate::mw

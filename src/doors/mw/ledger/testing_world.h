@@ -1,0 +1,172 @@
+// For tests: a ledger over a real engine, and slaves that do what a test tells them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/engine/engine.h"
+#include "doors/mw/formats/packet.h"
+#include "doors/mw/ledger/ledger.h"
+
+namespace spate::mw {
+
+class World {
+ public:
+  explicit World(uint32_t packet = 1) : ledger_(packet) {}
+
+  Ledger& ledger() { return ledger_; }
+  std::vector<result> results;
+  std::vector<task> unrunnable;
+  std::vector<slave_info> arrived, lost;
+
+  uint64_t Submit(policy how = {}, std::string arguments = "") {
+    return SubmitAll(1, how, arguments);
+  }
+  // The last one's number.
+  uint64_t SubmitAll(size_t count, policy how = {}, const std::string& arguments = "") {
+    std::vector<task> tasks;
+    for (size_t i = 0; i < count; ++i) {
+      tasks.push_back({.id = {++last_task_}, .algorithm = "a", .how = how, .arguments = arguments});
+    }
+    ledger_.Submit(std::move(tasks));
+    Step();
+    return last_task_;
+  }
+  group Arrive(uint64_t slave) {
+    const group joined = ledger_.Arrived({slave});
+    events_.emplace_back(engine::NodeJoined{Node(slave), ledger_.OfferOf({slave}), {}});
+    Step();
+    return joined;
+  }
+  void Lose(uint64_t slave) {
+    leases_.erase(slave);
+    events_.emplace_back(engine::NodeLost{Node(slave)});
+    ledger_.Gone({slave});
+    Step();
+  }
+  void Free(uint64_t slave) {
+    EXPECT_TRUE(ledger_.Free({slave}));
+    Step();
+  }
+  void Pass(Duration time) {
+    now_ = now_ + time;
+    Step();
+  }
+  // The tasks of the first packet that a slave has; it has begun it.
+  std::vector<uint64_t> Begin(uint64_t slave) {
+    if (leases_[slave].empty()) return {};
+    const AttemptRef ref = leases_[slave].front();
+    ledger_.Begun(ref, now_);
+    return ledger_.TasksOf(ref.job, ref.index);
+  }
+  // The slave has computed its first packet. Its tasks; empty: it has none.
+  std::vector<uint64_t> Compute(uint64_t slave, CallEnd end = CallEnd::kDone,
+                                Duration time = Duration::Millis(1)) {
+    std::vector<uint64_t> tasks = Begin(slave);
+    if (leases_[slave].empty()) return {};
+    const AttemptRef ref = leases_[slave].front();
+    leases_[slave].erase(leases_[slave].begin());
+    auto calls = ReadCalls(ledger_.Row(ref.job, ref.index));
+    EXPECT_TRUE(calls);
+    std::string answers;
+    for (const Call& call : *calls) AddAnswer(answers, {call.task, end, time, "value"});
+    outputs_[ref] = answers;
+    now_ = now_ + time;
+    events_.emplace_back(engine::AttemptsEnded{Node(slave), {{.ref = ref, .wall = time}}});
+    Step();
+    return tasks;
+  }
+  std::vector<uint64_t> ComputeAll(uint64_t slave) {
+    std::vector<uint64_t> all;
+    for (auto tasks = Compute(slave); !tasks.empty(); tasks = Compute(slave)) {
+      all.insert(all.end(), tasks.begin(), tasks.end());
+    }
+    return all;
+  }
+  void Speculate() {
+    ledger_.Speculate(now_);
+    Step();
+  }
+  size_t Leased(uint64_t slave) { return leases_[slave].size(); }
+
+ private:
+  static NodeId Node(uint64_t slave) { return NodeId(static_cast<uint32_t>(slave)); }
+
+  void TakeEffects() {
+    Ledger::Effects effects = ledger_.Take();
+    std::ranges::move(effects.events, std::back_inserter(events_));
+    std::ranges::move(effects.results, std::back_inserter(results));
+    std::ranges::move(effects.unrunnable, std::back_inserter(unrunnable));
+    std::ranges::move(effects.arrived, std::back_inserter(arrived));
+    std::ranges::move(effects.lost, std::back_inserter(lost));
+    for (JobId job : effects.over) EXPECT_TRUE(engine_.Unload(job));
+  }
+  void Step() {
+    TakeEffects();
+    for (int round = 0; round < 100; ++round) {
+      engine::Output out;
+      std::vector<engine::Event> events = std::exchange(events_, {});
+      engine_.Step({now_, events}, out);
+      if (ledger_.size() < 1000) engine_.CheckInvariants();
+      for (const engine::Send& send : out.sends) Obey(send);
+      for (const engine::Notice& notice : out.notices) Hear(notice);
+      TakeEffects();
+      if (events_.empty()) return;
+    }
+    FAIL() << "it does not come to rest";
+  }
+  void Obey(const engine::Send& send) {
+    if (const auto* lease = std::get_if<engine::SendLease>(&send)) {
+      const uint64_t slave = lease->node.value;
+      ledger_.Given({slave}, lease->job, lease->tasks);
+      for (TaskRange range : lease->tasks) {
+        for (uint32_t k = 0; k < range.count; ++k) {
+          leases_[slave].push_back({lease->job, range.first + k, lease->attempt});
+        }
+      }
+    } else if (const auto* stop = std::get_if<engine::SendStop>(&send)) {
+      GiveBack(stop->node, stop->job);
+    } else if (const auto* recall = std::get_if<engine::SendRecall>(&send)) {
+      GiveBack(recall->node, recall->job);
+    }
+  }
+  // What it has not begun: all but the first.
+  void GiveBack(NodeId node, JobId job) {
+    std::vector<AttemptRef>& held = leases_[node.value];
+    std::map<Attempt, std::vector<TaskRange>> returned;
+    for (size_t i = 1; i < held.size();) {
+      if (held[i].job != job) {
+        ++i;
+        continue;
+      }
+      returned[held[i].attempt].push_back({held[i].index, 1});
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    for (const auto& [attempt, tasks] : returned) {
+      events_.emplace_back(engine::TasksReturned{node, job, attempt, tasks});
+    }
+  }
+  void Hear(const engine::Notice& notice) {
+    if (const auto* ended = std::get_if<engine::NoticeEnded>(&notice)) {
+      ledger_.Ended(*ended, outputs_[ended->end.ref]);
+    } else if (const auto* finished = std::get_if<engine::NoticeFinished>(&notice)) {
+      ledger_.Finished(finished->job);
+    }
+  }
+
+  Ledger ledger_;
+  engine::Engine engine_;
+  std::vector<engine::Event> events_;
+  std::map<uint64_t, std::vector<AttemptRef>> leases_;  // by slave
+  std::map<AttemptRef, std::string> outputs_;
+  Instant now_{1'000'000'000};
+  uint64_t last_task_ = 0;
+};
+
+}  // namespace spate::mw

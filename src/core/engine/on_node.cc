@@ -66,13 +66,16 @@ void RecallStoppedJobs(StepContext& step, NodeId id) {
   }
 }
 
-// A node that is no longer alone gives back what it holds ahead: the second one may start it now.
+// A node that is no longer alone gives back what it holds ahead: the second one may start it now,
+// unless it is for the first one by name. That is left alone: the order of such tasks counts.
 void RecallFromTheFirst(StepContext& step, NodeId second) {
   const auto& nodes = step.board.nodes;
   if (nodes.size() != 1 || nodes.contains(second) || !nodes.begin()->second.present) return;
   JobId last;
   for (const auto& [key, range] : step.durable.NodeOf(nodes.begin()->first).leases) {
     if (key.job == last) continue;
+    const TaskClass& request = step.durable.FindJob(key.job)->requests()[range.request];
+    if (!request.needs.on_node.empty()) continue;
     last = key.job;
     step.out.sends.push_back(SendRecall{nodes.begin()->first, last});
   }

@@ -33,6 +33,7 @@ namespace spate::mw {
 namespace {
 
 constexpr uint64_t kSerial = 1;  // of the one credential
+constexpr size_t kUnkeptFew = 10'000;  // numbers of ended tasks that may stay
 constexpr Duration kLookAtSlow = Duration::Millis(250);
 // Whoever starts a master and no slaves is told how to start them.
 constexpr Duration kHintAfter = Duration::Seconds(5);
@@ -282,6 +283,9 @@ void MasterHub::Inside::Restore(StateFile::Kept kept) {
 void MasterHub::Inside::Submit(std::vector<task> tasks) {
   if (has_state_) {
     for (const task& each : tasks) unkept_.push_back(each.id);
+    if (unkept_.size() > 2 * ledger_.size() + kUnkeptFew) {
+      std::erase_if(unkept_, [this](task_id id) { return ledger_.Find(id.value) == nullptr; });
+    }
   }
   ledger_.Submit(std::move(tasks));
   Carry();

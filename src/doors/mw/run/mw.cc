@@ -53,7 +53,8 @@ class master::impl {
   std::optional<mw::restored> left;
   std::map<std::string, size_t, std::less<>> targets, pending;  // by algorithm; "": of all
   uint64_t last_task = 0;
-  std::vector<task_id> taken;  // since the last checkpoint
+  task_id kept_up_to;          // the last checkpoint knows no later ones
+  std::vector<task_id> taken;  // of these, since then
   std::vector<task> unsent;
   size_t unsent_bytes = 0;
 };
@@ -65,6 +66,7 @@ Result<std::unique_ptr<master::impl>> master::impl::Open(const Options& options)
   inside->hub = std::move(start->hub);
   inside->left = std::move(start->left);
   inside->last_task = start->last_task;
+  inside->kept_up_to = {start->last_task};
   return inside;
 }
 
@@ -136,12 +138,13 @@ std::vector<T> master::impl::Take(std::vector<T> Inbox::* what) {
         auto count = pending.find(of);
         if (count != pending.end() && count->second > 0) --count->second;
       }
-      if (!hub->has_state()) continue;
+      task_id id;
       if constexpr (std::is_same_v<T, result>) {
-        taken.push_back(each.task);
+        id = each.task;
       } else {
-        taken.push_back(each.id);
+        id = each.id;
       }
+      if (id <= kept_up_to) taken.push_back(id);
     }
   }
   return all;
@@ -212,6 +215,7 @@ void master::checkpoint(std::string state) {
   auto written =
       impl_.hub->Checkpoint(std::exchange(impl_.taken, {}), std::move(state), impl_.last_task);
   if (!written) throw error(written.error().message);
+  impl_.kept_up_to = {impl_.last_task};
 }
 
 // ---- The slave ---------------------------------------------------------------------------------

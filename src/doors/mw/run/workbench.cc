@@ -63,25 +63,39 @@ std::optional<Workbench::Packet> Workbench::Take(std::chrono::nanoseconds most) 
   return packet;
 }
 
-void Workbench::Finish(Packet packet, std::string answers, Instant start, Duration wall) {
-  auto output = std::make_shared<TaskOutput>();
+// What is too long to go with its end goes from a file, which the last owner removes.
+Result<TaskOutputPtr> Workbench::OutputOf(std::string answers) {
+  auto output = std::make_unique<TaskOutput>();
   output->out.total = answers.size();
+  if (answers.size() <= kInlineOutput) {
+    output->out.bytes = std::move(answers);
+    return TaskOutputPtr(std::move(output));
+  }
+  const std::string path = spool_.Path(fmt::format("{}", ++spooled_));
+  if (auto written = os::WriteFile(path, answers, 0600); !written) {
+    (void)os::RemoveFile(path);
+    return std::unexpected(written.error());
+  }
+  output->out.spool = path;
+  return TaskOutputPtr(output.release(), [](const TaskOutput* old) {
+    (void)os::RemoveFile(old->out.spool);
+    delete old;
+  });
+}
+
+void Workbench::Finish(Packet packet, std::string answers, Instant start, Duration wall) {
   Done done{.end = {.ref = packet.ref, .slot = packet.slot, .start = start, .wall = wall},
             .life = packet.life};
   done.end.stdout_total = answers.size();
-  std::unique_lock lock(mutex_);
-  if (over_ || packet.life != life_) return;
-  if (answers.size() > kInlineOutput) {
-    output->out.spool = spool_.Path(fmt::format("{}", ++spooled_));
-    if (auto written = os::WriteFile(output->out.spool, answers, 0600); !written) {
-      done.end.cause = Cause::kStart;
-      done.end.note = "the results cannot be kept on the slave: " + written.error().message;
-      output = nullptr;
-    }
+  auto output = OutputOf(std::move(answers));
+  if (output) {
+    done.output = std::move(*output);
   } else {
-    output->out.bytes = std::move(answers);
+    done.end.cause = Cause::kStart;
+    done.end.note = "the results cannot be kept on the slave: " + output.error().message;
   }
-  done.output = std::move(output);
+  std::lock_guard lock(mutex_);
+  if (over_ || packet.life != life_) return;
   const bool first = done_.empty();
   done_.push_back(std::move(done));
   if (first && ring_) ring_();

@@ -15,6 +15,7 @@
 
 #include <spate/mw.h>
 
+#include "base/result.h"
 #include "core/model/attempt.h"
 #include "node/executor.h"
 #include "os/loop.h"
@@ -58,6 +59,8 @@ class Workbench {
   std::string why_lost() const;
 
  private:
+  Result<TaskOutputPtr> OutputOf(std::string answers);
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Packet> packets_;
@@ -69,7 +72,7 @@ class Workbench {
   std::string why_lost_;
   slave_id id_;
   os::TempDir spool_;
-  uint64_t spooled_ = 0;
+  uint64_t spooled_ = 0;  // the slave's thread only
 };
 
 // The executor of a slave's node. Thread: the loop's.

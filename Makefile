@@ -50,8 +50,8 @@ bench: setup-build+bench configure  ## measure against the bare loop and rivals
 dist: build  ## make the release files in dist/: a static tarball, a .deb, their sums
 	@tools/dist $(BUILD)
 
-install:  ## install spate, its man pages and completions below PREFIX (/usr/local); honours DESTDIR
-	@[ -x $(BUILD)/bin/spate ] || $(MAKE) --no-print-directory build
+install:  ## install spate, its library, man pages and completions below PREFIX (/usr/local); honours DESTDIR
+	@[ -x $(BUILD)/bin/spate -a -e $(BUILD)/lib/libspate_mw.a ] || $(MAKE) --no-print-directory build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)" --strip
 
 clean:  ## remove what was built

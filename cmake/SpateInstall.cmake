@@ -1,5 +1,6 @@
 # What `make install` takes along besides the programs: man pages and completions, which `spate` writes itself from its option
-# definitions, links under the names of Parasol's programs, units for systemd, documents and the example.
+# definitions, links under the names of Parasol's programs, units for systemd, documents and the example; and the library of
+# master-worker programs.
 
 if(TARGET spate)
   set(made "${PROJECT_BINARY_DIR}/manual")
@@ -34,3 +35,22 @@ set(spate_doc "${CMAKE_INSTALL_DATADIR}/doc/spate")
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${spate_doc}")
 install(DIRECTORY docs examples DESTINATION "${spate_doc}" USE_SOURCE_PERMISSIONS)
 install(FILES packaging/spate-hub.service packaging/spate-node.service DESTINATION lib/systemd/system)
+
+# The library, its headers, and what pkg-config and CMake are to know of it (--component library: these alone).
+if(TARGET spate_mw)
+  include(CMakePackageConfigHelpers)
+  set(made "${PROJECT_BINARY_DIR}/packages")
+  set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/spate-mw")
+  # From each file's folder up to the prefix.
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}/${pc_dir}" OUTPUT_VARIABLE up)
+  configure_file(packaging/spate-mw.pc.in "${made}/spate-mw.pc" @ONLY)
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}/${config_dir}" OUTPUT_VARIABLE up)
+  configure_file(packaging/spate-mw-config.cmake.in "${made}/spate-mw-config.cmake" @ONLY)
+  write_basic_package_version_file("${made}/spate-mw-config-version.cmake" COMPATIBILITY SameMinorVersion)
+  install(FILES "${PROJECT_BINARY_DIR}/lib/libspate_mw.a" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
+  install(DIRECTORY include/spate DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT library FILES_MATCHING PATTERN "*.h")
+  install(FILES "${made}/spate-mw.pc" DESTINATION "${pc_dir}" COMPONENT library)
+  install(FILES "${made}/spate-mw-config.cmake" "${made}/spate-mw-config-version.cmake" DESTINATION "${config_dir}"
+          COMPONENT library)
+endif()

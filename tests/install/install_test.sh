@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make install` with DESTDIR and PREFIX puts the program, its man pages and completions below them, and nothing elsewhere.
+# `make install` with DESTDIR and PREFIX puts the program, its library, man pages and completions below them, and nothing elsewhere.
 set -eu
 
 build=$(dirname "${SPATE_BIN:?}")
@@ -15,6 +15,12 @@ for file in bin/spate share/man/man1/spate.1 share/man/man1/spate-run.1 share/ma
     share/fish/vendor_completions.d/spate.fish share/fish/vendor_completions.d/parasol.fish; do
   [ -s "$work/opt/here/$file" ] || { echo "missing or empty: $file"; failures=1; }
 done
+if [ -e "$build/lib/libspate_mw.a" ]; then
+  for file in include/spate/mw.h include/spate/bytes.h lib/libspate_mw.a lib/pkgconfig/spate-mw.pc lib/cmake/spate-mw/spate-mw-config.cmake \
+      lib/cmake/spate-mw/spate-mw-config-version.cmake; do
+    [ -s "$work/opt/here/$file" ] || { echo "missing or empty: $file"; failures=1; }
+  done
+fi
 "$work/opt/here/bin/spate" --version || failures=1
 printf '#LOOP\n$(path1)\n#ENDLOOP\n' > "$work/log"
 [ "$(echo it | "$work/opt/here/bin/gensub2" stdin single "$work/log" stdout)" = it ] || failures=1

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""libspate_mw.a as users have it: installed, moved, found by pkg-config and by CMake, linked dynamic and static, beside libraries
+and functions of the same names as those that are in it."""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import NamedTuple
+
+SOURCE = os.path.abspath(os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", ".."))
+BUILD = os.path.dirname(os.path.abspath(os.environ["SPATE_BIN"]))
+ARCHIVE = os.path.join(BUILD, "lib", "libspate_mw.a")
+COMPILER = os.environ.get("CXX", "g++")
+with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as version_file:
+    VERSION = version_file.readline().strip()
+
+
+class Run(NamedTuple):
+    arguments: list
+    output: list  # lines
+    status: int = 0
+
+
+# Programs, and what they print. Each is built and run in all ways.
+PROGRAMS = {
+    "tests/install/master.cc": [
+        Run(["--mw-master"], [VERSION, "mw::error", "std::exception", "144"], 7),
+        Run(["--mw-master", "throw"], [VERSION], 255),
+        Run([], [VERSION], 1),
+    ],
+}
+
+# What may be visible: names in spate::mw::v1, with all that belongs to them.
+PUBLIC = re.compile(r"_Z(T[A-Z]|T[hv][n0-9_]*|GV|Z)*NK?5spate2mw2v1")
+
+
+def call(*words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{shlex.join(words)} exits {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Library(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="spate-library.")
+        cls.addClassCleanup(shutil.rmtree, cls.dir)
+        call("cmake", "--install", BUILD, "--component", "library", "--prefix", cls.path("first"))
+        os.rename(cls.path("first"), cls.path("moved"))  # no file may know where it was installed
+        cls.libraries = next(root for root, _, files in os.walk(cls.path("moved")) if "libspate_mw.a" in files)
+
+    @classmethod
+    def path(cls, *parts):
+        return os.path.join(cls.dir, *parts)
+
+    def pkg_config(self, *words):
+        where = {"PKG_CONFIG_PATH": os.path.join(self.libraries, "pkgconfig")}
+        return shlex.split(call("pkg-config", *words, "spate-mw", env=os.environ | where))
+
+    def build(self, source, *more, compiler=COMPILER, name="program"):
+        call(compiler, "-std=c++20", "-Wall", os.path.join(SOURCE, source), *self.pkg_config("--cflags", "--libs"), *more,
+             "-o", self.path(name))
+        return self.path(name)
+
+    def check(self, program, runs):
+        for run in runs:
+            with self.subTest(program=program, arguments=run.arguments):
+                done = subprocess.run([program, *run.arguments], capture_output=True, text=True, timeout=60, cwd=self.dir)
+                self.assertEqual((done.stdout.splitlines(), done.returncode), (run.output, run.status), done.stderr)
+
+    def test_nothing_else_is_visible(self):
+        names = [line.split()[-1] for line in call("nm", "-g", "--defined-only", ARCHIVE).splitlines() if len(line.split()) == 3]
+        self.assertEqual([name for name in names if not PUBLIC.match(name)], [])
+        self.assertIn("_ZN5spate2mw2v17versionB5cxx11Ev", names)
+        sections = call("readelf", "-SW", ARCHIVE)
+        self.assertNotIn(".debug_", sections)
+        self.assertNotRegex(sections, r"\bGROUP\b")
+
+    def test_it_loads_nothing(self):
+        self.assertNotIn("dlopen", call("nm", "-u", ARCHIVE).split())
+
+    def test_pkg_config(self):
+        self.assertEqual(self.pkg_config("--modversion"), [VERSION])
+        for source, runs in PROGRAMS.items():
+            self.check(self.build(source), runs)
+
+    def test_static(self):
+        for source, runs in PROGRAMS.items():
+            self.check(self.build(source, "-static"), runs)
+
+    def test_plain_words(self):
+        for source, runs in PROGRAMS.items():
+            call(COMPILER, "-std=c++20", "-I", self.path("moved", "include"), os.path.join(SOURCE, source),
+                 "-L", self.libraries, "-lspate_mw", "-o", self.path("plain"))
+            self.check(self.path("plain"), runs)
+
+    def test_clang(self):
+        clang = shutil.which("clang++-19") or shutil.which("clang++")
+        if not clang:
+            self.skipTest("no clang++ here")
+        for source, runs in PROGRAMS.items():
+            self.check(self.build(source, compiler=clang), runs)
+
+    def test_cmake(self):
+        os.mkdir(self.path("project"))
+        lines = ["cmake_minimum_required(VERSION 3.16)", "project(user CXX)",
+                 f"find_package(spate-mw {VERSION} REQUIRED)"]
+        programs = {}
+        for number, source in enumerate(PROGRAMS):
+            programs[source] = self.path("project", "made", f"program{number}")
+            lines += [f"add_executable(program{number} {os.path.join(SOURCE, source)})",
+                      f"target_link_libraries(program{number} spate::mw)"]
+        with open(self.path("project", "CMakeLists.txt"), "w", encoding="utf-8") as out:
+            out.write("\n".join(lines) + "\n")
+        call("cmake", "-S", self.path("project"), "-B", self.path("project", "made"), f"-DCMAKE_CXX_COMPILER={COMPILER}",
+             f"-DCMAKE_PREFIX_PATH={self.path('moved')}")
+        call("cmake", "--build", self.path("project", "made"))
+        for source, runs in PROGRAMS.items():
+            self.check(programs[source], runs)
+
+    def test_beside_others_of_the_same_names(self):
+        runs = [Run(["--mw-master"], ["16", "1 0 1"])]
+        source = "tests/install/neighbours.cc"
+        self.check(self.build(source, "-lsqlite3", "-lcrypto", name="beside"), runs)
+        self.check(self.build(source, "-static", "-lsqlite3", "-lcrypto", name="beside"), runs)
+
+
+if __name__ == "__main__":
+    if not os.path.exists(ARCHIVE):
+        print(f"skipped: there is no {ARCHIVE}")
+        sys.exit(77)
+    unittest.main()

@@ -23,6 +23,7 @@ class Run(NamedTuple):
     arguments: list
     output: list  # lines
     status: int = 0
+    slaves: int = 0  # beside the master
 
 
 # Programs, and what they print. Each is built and run in all ways.
@@ -31,6 +32,9 @@ PROGRAMS = {
         Run(["--mw-master"], [VERSION, "mw::error", "std::exception", "144"], 7),
         Run(["--mw-master", "throw"], [VERSION], 255),
         Run([], [VERSION], 1),
+    ],
+    "examples/mw/hello_world.cc": [
+        Run(["--mw-master"], [f"Got result from slave: Hello World: Task {i}" for i in range(10)], slaves=1),
     ],
 }
 
@@ -69,9 +73,18 @@ class Library(unittest.TestCase):
 
     def check(self, program, runs):
         for run in runs:
-            with self.subTest(program=program, arguments=run.arguments):
-                done = subprocess.run([program, *run.arguments], capture_output=True, text=True, timeout=60, cwd=self.dir)
-                self.assertEqual((done.stdout.splitlines(), done.returncode), (run.output, run.status), done.stderr)
+            with self.subTest(program=program, arguments=run.arguments), tempfile.TemporaryDirectory(dir=self.dir) as place:
+                files = ["--mw-resource-file", "resources", "--mw-audit-file", "log"] if run.slaves else []
+                slaves = [subprocess.Popen([program, "--mw-slave", *files[:2], "--mw-audit-file", f"log{number}"], cwd=place)
+                          for number in range(run.slaves)]
+                try:
+                    done = subprocess.run([program, *run.arguments, *files], capture_output=True, text=True, timeout=60, cwd=place)
+                    self.assertEqual((done.stdout.splitlines(), done.returncode), (run.output, run.status), done.stderr)
+                    self.assertEqual([slave.wait(60) for slave in slaves], [0] * run.slaves)
+                finally:
+                    for slave in slaves:
+                        slave.kill()
+                        slave.wait()
 
     def test_nothing_else_is_visible(self):
         names = [line.split()[-1] for line in call("nm", "-g", "--defined-only", ARCHIVE).splitlines() if len(line.split()) == 3]
@@ -105,6 +118,10 @@ class Library(unittest.TestCase):
             self.skipTest("no clang++ here")
         for source, runs in PROGRAMS.items():
             self.check(self.build(source, compiler=clang), runs)
+
+    def test_all_examples_are_in_the_language_we_ask_for(self):
+        for example in sorted(os.listdir(os.path.join(SOURCE, "examples", "mw"))):
+            self.build(f"examples/mw/{example}", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only")
 
     def test_cmake(self):
         os.mkdir(self.path("project"))

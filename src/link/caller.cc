@@ -7,6 +7,7 @@
 #include "access/proof.h"
 #include "base/check.h"
 #include "os/own_dir.h"
+#include "os/socket.h"
 #include "wire/codec.h"
 
 namespace spate::link {
@@ -99,6 +100,7 @@ void Caller::Next() {
 
 void Caller::Reached(transport::Dialer::Reached reached) {
   hub_ = reached.address;
+  here_ = os::LocalAddress(reached.fd.get()).value_or(os::SocketAddress());
   std::shared_ptr<transport::Tls> tls;
   if (hub_.is_unix()) {
     auto address = os::ParseAddress(hub_.Text());
@@ -152,7 +154,7 @@ void Caller::Welcomed(std::string_view message) {
   auto welcome = wire::DecodeWelcome(message);
   if (!welcome) return connection_->Breach(welcome.error().message);
   connection_->Accept(TypesFromHub(self_.role), welcome->silence);
-  Finish(Met{std::move(connection_), std::move(*welcome), hub_});
+  Finish(Met{std::move(connection_), std::move(*welcome), hub_, here_});
 }
 
 void Caller::Lost(const Ended& ended) {

@@ -55,6 +55,7 @@ class Caller {
     std::unique_ptr<Connection> connection;  // not yet started
     wire::Welcome welcome;
     os::SocketAddress hub;
+    os::SocketAddress self;  // our end
   };
   struct Failure {
     Error error;           // what is wrong, for each address, and what to do
@@ -90,7 +91,7 @@ class Caller {
   std::string failures_;
   // Of the address before that.
   std::unique_ptr<transport::Dialer> dialer_;
-  os::SocketAddress hub_;
+  os::SocketAddress hub_, here_;
   std::unique_ptr<Connection> connection_;
   os::TimerId timer_ = 0;
 };

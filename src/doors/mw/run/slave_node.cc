@@ -200,7 +200,7 @@ void SlaveNode::Inside::Reached(std::expected<link::Caller::Met, link::Caller::F
     return Lost(result.error().error.message);
   }
   const NodeId id = result->welcome.node;
-  audit_->Say(audit::Connected(result->hub.Text(), "here"));
+  audit_->Say(audit::Connected(result->hub.Text(), result->self.Text()));
   audit_->Say(audit::GotId(id.value));
   bench_.Met({id.value});
   ++life_;

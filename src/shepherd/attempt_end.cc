@@ -45,6 +45,10 @@ void AddLine(std::string& text, const std::string& line) {
 }  // namespace
 
 void AttemptRunner::OnChildren(int64_t now) {
+  if (IsResidentApart()) {
+    if (!ReapApart(now)) Dismissed(now);
+    return;
+  }
   if (phase_ == Phase::kIdle || phase_ == Phase::kChecking) return;
   bool children_left = Reap(now);
   if (phase_ == Phase::kWaitStart) return;
@@ -70,7 +74,7 @@ bool AttemptRunner::Reap(int64_t now) {
     pid_t pid = wait4(next, &status, WNOHANG, &usage);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return pid == 0;
-    AddUsage(usage);
+    AddUsage(usage, pid);
     if (commands_.Ended(pid, status)) {
       commands_ended_at_ = now;
     } else {
@@ -79,9 +83,16 @@ bool AttemptRunner::Reap(int64_t now) {
   }
 }
 
-void AttemptRunner::AddUsage(const rusage& usage) {
-  end_.user.ns += Nanos(usage.ru_utime);
-  end_.system.ns += Nanos(usage.ru_stime);
+void AttemptRunner::AddUsage(const rusage& usage, pid_t pid) {
+  if (resident_.is_leaving()) return;  // it is of earlier attempts
+  Duration user{Nanos(usage.ru_utime)};
+  Duration system{Nanos(usage.ru_stime)};
+  if (pid == resident_.pid()) {
+    resident_.LessEarlier(user, system);
+    resident_.Ended();
+  }
+  end_.user.ns += user.ns;
+  end_.system.ns += system.ns;
   memory_.Add(usage);
 }
 
@@ -102,6 +113,9 @@ void AttemptRunner::AddIo(pid_t pid) {
 void AttemptRunner::StepEnded(bool children_left, int64_t now) {
   bool good = !start_failed_ && !ordered_cause_ && commands_.StepIsGood();
   if (good && commands_.HasNextStep()) return StartNextStep(now);
+  if (is_resident() && !start_failed_ && !ordered_cause_ && resident_.HasNotRead()) {
+    return StartAnew(children_left, now);
+  }
   halt_.SetFrozen(false, now);
   if (commands_.started() == 0) commands_ended_at_ = now;
   if (!children_left) return TreeEnded(now);
@@ -112,6 +126,7 @@ void AttemptRunner::StepEnded(bool children_left, int64_t now) {
 
 void AttemptRunner::OnTime(int64_t now) {
   if (now >= memory_.next_sample()) Sample(now);
+  if (now >= resident_.until()) OnResidentTime(now);
   if (now < phase_until_ && now < retry_.at) return;
   switch (phase_) {
     case Phase::kWaitStart:
@@ -136,8 +151,8 @@ void AttemptRunner::OnMemoryEvent(int64_t now) {
 }
 
 int64_t AttemptRunner::Deadline(int64_t now) const {
-  if (phase_ == Phase::kIdle) return kNever;
-  int64_t deadline = std::min(memory_.next_sample(), retry_.at);
+  if (phase_ == Phase::kIdle) return resident_.until();
+  int64_t deadline = std::min({memory_.next_sample(), retry_.at, resident_.until()});
   if (phase_ != Phase::kRunning && phase_ != Phase::kWaitStart) {
     deadline = std::min(deadline, phase_until_);
   }
@@ -175,10 +190,17 @@ void AttemptRunner::GiveUp(int64_t now) {
 }
 
 void AttemptRunner::TreeEnded(int64_t now) {
+  if (is_resident()) resident_.Read(now, [this](auto bytes) { streams_.AddResult(bytes); });
+  resident_.Clear();
   streams_.CloseInput();
   links_.Clear();
   forwards_.Drain();
   streams_.Drain();
+  Conclude(now);
+}
+
+// All that the attempt will do is done.
+void AttemptRunner::Conclude(int64_t now) {
   Outcome();
   if (end_.cause == Cause::kMemory) {
     if (commands_.started() > 0) memory_.Tell(end_);
@@ -200,6 +222,7 @@ void AttemptRunner::Outcome() {
   end_.cause = Cause::kSuccess;
   commands_.Tell(end_, start_failed_);
   if (start_failed_) end_.cause = Cause::kStart;
+  if (is_resident() && !start_failed_) OutcomeOfResident();
   if (end_.cause != Cause::kSuccess && !ordered_cause_ && memory_.WasOut()) {
     ordered_cause_ = Cause::kMemory;
     memory_.NoteLimit(end_);
@@ -312,6 +335,7 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
     if (!why.empty()) AddNote(end_, why);
   }
   halt_.SetFrozen(false, now);
+  resident_.CloseInput();
   if (commands_.alive() == 0 || kill_all) return BeginKilling(now);
   commands_.Terminate();
 }
@@ -326,6 +350,7 @@ void AttemptRunner::SetFrozen(bool frozen, int64_t now) {
 }
 
 bool AttemptRunner::EndAll(int64_t patience) {
+  if (idle() && resident_.is_there()) AwaitLeaving();
   bool ended = killer_.KillAll(patience, LiveGroup());
   cgroup_.Thaw();  // the next shepherd of this slot is born there
   if (!ended) return false;

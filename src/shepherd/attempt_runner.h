@@ -1,7 +1,7 @@
 // Runs one attempt after another: starts its commands, collects their output, ends what they leave
 // behind, checks their files, and writes the report. It knows what happens when; the parts know
 // how: JobTable, Commands, Streams, Links, Forwards, Pack, MemoryWatch, Halt, TreeKiller,
-// TaskFolder.
+// TaskFolder, Resident.
 //
 // The owner polls: it calls OnChildren after SIGCHLD, OnPipe for a readable pipe, and OnTime when
 // Deadline has passed. No function waits, but for exec of a started program and, while processes
@@ -28,6 +28,7 @@
 #include "shepherd/path_lookup.h"
 #include "shepherd/process_tree.h"
 #include "shepherd/protocol.h"
+#include "shepherd/resident.h"
 #include "shepherd/slot_cgroup.h"
 #include "shepherd/spawn.h"
 #include "shepherd/streams.h"
@@ -77,6 +78,10 @@ class AttemptRunner {
   // Pipes of what it forwards, to be polled as well; `n` counts those that were added.
   void AddForwardsTo(std::vector<pollfd>& polled) const { forwards_.AddTo(polled); }
   void OnForward(size_t n) { forwards_.OnPipe(n); }
+  // The pipes of a process that takes task after task, while it has one: for OnResident; -1: not.
+  int ResidentToWrite() const { return has_task() ? resident_.to_write() : -1; }
+  int ResidentToRead() const { return has_task() ? resident_.to_read() : -1; }
+  void OnResident(int64_t now);
   // An attempt is in hand that began so lately that OnPipe is not wanted yet; Deadline() includes
   // the end of this.
   bool young(int64_t now) const { return phase_ == Phase::kRunning && streams_.AreYoung(now); }
@@ -84,7 +89,7 @@ class AttemptRunner {
 
   // `why`, unless empty, becomes a part of the end's note.
   void End(bool kill, Cause cause, int64_t now, std::string_view why = {});
-  void SetPaused(bool paused) { halt_.SetPaused(paused, has_processes()); }
+  void SetPaused(bool paused) { halt_.SetPaused(paused, has_processes() || resident_.exists()); }
   // The attempt in hand; one whose commands have ended is left alone.
   void SetFrozen(bool frozen, int64_t now);
   // Ends every process below this one; for the end of the shepherd. False when some would not
@@ -140,16 +145,34 @@ class AttemptRunner {
   void WaitToStart(int error, int64_t now);
   void CannotStart(int status, const std::string& why);
 
+  // A process that outlives its attempt (attempt_resident.cc).
+  bool is_resident() const { return asked_.view.around.resident; }
+  bool has_task() const { return phase_ == Phase::kRunning && is_resident(); }
+  bool IsResidentApart() const;
+  void TakeOver();
+  void GiveTask();
+  void ActOnAnswer(int64_t now);
+  void Answered(int64_t now);
+  void OutcomeOfResident();
+  void StartAnew(bool children_left, int64_t now);
+  void Dismiss(int64_t now);
+  void DismissRound(int64_t now);
+  void Dismissed(int64_t now);
+  bool ReapApart(int64_t now);
+  void OnResidentTime(int64_t now);
+  void AwaitLeaving();
+
   // Ending (attempt_end.cc).
   bool has_processes() const { return phase_ == Phase::kRunning || phase_ == Phase::kWaitStart; }
   bool Reap(int64_t now);  // false: no child is left
-  void AddUsage(const rusage& usage);
+  void AddUsage(const rusage& usage, pid_t pid);
   void AddIo(pid_t pid);
   void StepEnded(bool children_left, int64_t now);
   void BeginKilling(int64_t now);
   void KillRound(int64_t now);
   void GiveUp(int64_t now);
   void TreeEnded(int64_t now);
+  void Conclude(int64_t now);
   void Outcome();
   bool FindFailures(int64_t now, std::string& failures);
   void Check(int64_t now);
@@ -168,6 +191,7 @@ class AttemptRunner {
   JobTable jobs_;
   ProcessTree tree_;
   SlotCgroup cgroup_;
+  Resident resident_;
   bool worn_out_ = false;
 
   // Of the attempt in hand.
@@ -190,6 +214,7 @@ class AttemptRunner {
   int64_t commands_ended_at_ = 0;
   std::optional<Cause> ordered_cause_;
   bool start_failed_ = false;
+  bool start_told_ = false;
 };
 
 }  // namespace spate::shepherd

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "os/clock.h"
 #include "os/error.h"
 #include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
@@ -56,6 +57,7 @@ void AttemptRunner::StayAt(int cpu) {
 }
 
 void AttemptRunner::CloseJob(JobId id) {
+  if (idle() && resident_.exists() && resident_.job() == id) Dismiss(os::MonotonicNanos());
   if (asked_.job != nullptr && asked_.job == jobs_.Find(id)) {
     if (!idle()) return;
     asked_.job = nullptr;
@@ -79,7 +81,12 @@ Status AttemptRunner::Begin(std::string frame, int64_t now) {
   asked_.environment = asked_.job->environment.With(asked_.view.environment);
   const char* path = asked_.job->environment.path();
   asked_.search_path = path != nullptr ? path : kDefaultPath;
-  StartNextStep(now);
+  if (resident_.exists() && !resident_.Fits(asked_.view)) Dismiss(now);
+  if (resident_.is_leaving()) {
+    phase_ = Phase::kWaitStart;  // until Dismissed
+  } else {
+    StartNextStep(now);
+  }
   return {};
 }
 
@@ -90,7 +97,7 @@ void AttemptRunner::Reset(int64_t now) {
   end_.slot = view.start.slot;
   end_.start = {now};
   ordered_cause_.reset();
-  start_failed_ = false;
+  start_failed_ = start_told_ = false;
   commands_ended_at_ = now;
   phase_until_ = kNever;
   retry_ = {};
@@ -108,6 +115,7 @@ void AttemptRunner::Reset(int64_t now) {
   halt_.Begin();
   killer_.Begin();
   memory_.Begin(view.start, now);
+  resident_.Forget();
 }
 
 void AttemptRunner::StartNextStep(int64_t now) {
@@ -122,15 +130,19 @@ void AttemptRunner::GoOnStarting(int64_t now) {
     retry_.at = now + 100 * kMilli;
     return;
   }
-  auto failure = StartAsUser();
+  bool is_there = resident_.is_there();
+  auto failure = is_there ? std::nullopt : StartAsUser();
   if (failure && failure->shortage != 0) return WaitToStart(failure->shortage, now);
   if (failure) CannotStart(126, failure->why);
+  if (is_there) TakeOver();
   links_.StepStarted();
   phase_ = Phase::kRunning;
-  if (asked_.view.start.tell_start && commands_.IsFirstStep() && commands_.started() > 0) {
+  bool is_start = commands_.IsFirstStep() && commands_.started() > 0;
+  if (asked_.view.start.tell_start && is_start && !std::exchange(start_told_, true)) {
     Append(outbox_.Add(), Started{end_.ref, end_.start.ns});
   }
-  if (commands_.alive() == 0) StepEnded(Reap(now), now);
+  if (commands_.alive() == 0) return StepEnded(Reap(now), now);
+  if (is_resident()) GiveTask();
 }
 
 // Everything that the user names is touched here, and by Check.
@@ -146,6 +158,7 @@ std::optional<StartFailure> AttemptRunner::StartAsUser() {
   if (first) failure = EnterFolder();
   if (first && !failure) failure = streams_.OpenFiles();
   if (first && !failure) failure = forwards_.Open();
+  if (is_resident() && !failure) failure = resident_.Open();
   if (commands_.StepIsFresh() && !failure) failure = links_.Open(commands_.step());
   while (!failure && !commands_.StepStarted()) {
     if (int error = StartCommand(); error != 0) failure = StartFailure{error, {}};
@@ -207,6 +220,7 @@ Program AttemptRunner::ProgramOf(size_t index) {
   streams_.GiveTo(program, index == 0);
   descriptors_ = links_.Of(command.step, command.command);
   forwards_.GiveTo(descriptors_);
+  if (is_resident()) resident_.GiveTo(descriptors_);
   program.descriptors = descriptors_;
   program.limits = view.around.limits;
   program.group = commands_.group();
@@ -241,6 +255,7 @@ int AttemptRunner::TryStart(const std::string& path) {
                               os::TextOfErrno(result.nice_error)));
   }
   commands_.Started(result.pid);
+  if (is_resident()) resident_.Started(result.pid, asked_.view);
   return 0;
 }
 
@@ -306,6 +321,7 @@ void AttemptRunner::TakeBack() {
   links_.Clear();
   forwards_.Clear();
   folder_.Remove();
+  if (!resident_.exists()) resident_.Clear();
   phase_ = Phase::kIdle;
 }
 

@@ -56,6 +56,11 @@ void Commands::Lose() {
   for (One& one : all_) one.pid = 0;
 }
 
+void Commands::LetGo() {
+  Lose();
+  alive_ = 0;
+}
+
 void Commands::Terminate() const {
   bool group_told = false;
   for (const One& one : all_) {

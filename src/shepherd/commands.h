@@ -36,6 +36,8 @@ class Commands {
   bool StepIsGood() const;
   // They are not children of ours that could be waited for any more.
   void Lose();
+  // Those of the step go on, and are no commands of this attempt any more.
+  void LetGo();
 
   size_t started() const { return started_; }  // processes, in all steps
   size_t alive() const { return alive_; }      // of the step in hand

@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -26,6 +27,8 @@ class MemoryWatch {
   void Skip(int64_t now);
   // Looks at all that is below this process, and at `more` bytes that it holds for them.
   uint64_t Sample(int64_t now, uint64_t more);
+  // Its processes have so much, by somebody else's look.
+  void Saw(uint64_t bytes) { sampled_peak_ = std::max(sampled_peak_, bytes); }
   // Of a process that was waited for.
   void Add(const rusage& usage);
 

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -75,6 +76,24 @@ OutputCollector::Taken OutputCollector::Take(std::string_view& fresh) {
   total_ += fresh.size();
   Keep(fresh);
   return taken;
+}
+
+size_t OutputCollector::waiting() const {
+  int count = 0;
+  return ioctl(read_.get(), FIONREAD, &count) == 0 ? static_cast<size_t>(count) : 0;
+}
+
+uint64_t OutputCollector::DropWaiting() {
+  uint64_t dropped = 0;
+  char buffer[4096];
+  for (size_t left = waiting(); left > 0;) {
+    ssize_t got = read(read_.get(), buffer, std::min(left, sizeof buffer));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    dropped += static_cast<uint64_t>(got);
+    left -= static_cast<size_t>(got);
+  }
+  return dropped;
 }
 
 void OutputCollector::Add(std::string_view bytes) {

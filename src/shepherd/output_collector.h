@@ -6,6 +6,7 @@
 // file, whole.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -38,6 +39,17 @@ class OutputCollector {
   };
   // Reads at most one buffer; `fresh` is what came, valid until the next call.
   Taken Take(std::string_view& fresh);
+  // What is there now, and no more, when writers go on. For each piece: fn(bytes).
+  template <typename Fn>
+  void TakeWaiting(Fn fn) {
+    std::string_view fresh;
+    for (size_t left = waiting(); left > 0; left -= std::min(left, fresh.size())) {
+      if (Take(fresh).bytes == 0) return;
+      fn(fresh);
+    }
+  }
+  // The same, of what is no attempt's: how many bytes that were.
+  uint64_t DropWaiting();
   // The rest, when all writers are dead. For each piece: fn(bytes).
   template <typename Fn>
   void Drain(Fn fn) {
@@ -45,6 +57,8 @@ class OutputCollector {
     while (Take(fresh).bytes > 0) fn(fresh);
     ResetFlags();
   }
+  // Of the writing end, to what tasks shall find.
+  void ResetFlags();
   // Puts this behind what came, as if the attempt had written it.
   void Add(std::string_view bytes);
   // What Begin to Drain collected; valid until the next Begin. The spool file is the reader's.
@@ -61,7 +75,7 @@ class OutputCollector {
   OutputCollector(int target, const std::string& spool_folder, os::Fd read_end, int flags);
   void Keep(std::string_view bytes);
   void Spool(std::string_view bytes);
-  void ResetFlags();
+  size_t waiting() const;  // bytes in the pipe
 
   int target_;
   std::string spool_folder_;

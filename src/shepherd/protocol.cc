@@ -224,11 +224,21 @@ Status CheckForwards(const std::vector<TaskForward>& forwards) {
   return {};
 }
 
+// As CheckResident, without making a body of each task.
+bool MayBeResident(const StartView& view) {
+  auto none = [](const char* file) { return *file == '\0'; };
+  return view.commands.size() == 1 && view.checks.empty() && view.puts.empty() &&
+         view.gets.empty() && view.around.links.empty() && view.around.forwards.empty() &&
+         none(view.stdin_file) && none(view.stdout_file) && none(view.stderr_file) &&
+         !view.late_stderr;
+}
+
 void ReadAround(Reader& in, StartView& view) {
   std::string_view bytes = in.Blob();
   view.around =
       bytes.empty() ? StartView::Surroundings() : in.Fields<StartView::Surroundings>(bytes);
   if (!CheckForwards(view.around.forwards)) in.Spoil();
+  if (view.around.resident && !MayBeResident(view)) in.Spoil();
   if (view.around.links.empty()) return;
   std::vector<uint16_t> commands;
   for (const StartView::CommandView& one : view.commands) {
@@ -274,9 +284,11 @@ struct Environment {
 
 void PutAround(Writer& writer, const TaskBody& body) {
   std::string around;
-  if (!body.links.empty() || !body.limits.empty() || !body.cpus.empty() || !body.forwards.empty()) {
-    around =
-        wire::BytesOf(StartView::Surroundings{body.links, body.limits, body.cpus, body.forwards});
+  bool any = !body.links.empty() || !body.limits.empty() || !body.cpus.empty() ||
+             !body.forwards.empty() || body.resident;
+  if (any) {
+    around = wire::BytesOf(StartView::Surroundings{body.links, body.limits, body.cpus,
+                                                   body.forwards, body.resident, body.input});
   }
   writer.Blob(around);
 }
@@ -332,6 +344,8 @@ TaskBody StartView::ToBody() const {
   body.limits = around.limits;
   body.cpus = around.cpus;
   body.forwards = around.forwards;
+  body.resident = around.resident;
+  body.input = around.input;
   body.cwd = cwd;
   body.stdin_file = stdin_file;
   body.stdout_file = stdout_file;
@@ -375,6 +389,9 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body) {
   if (Status links = CheckLinks(body.links, CommandsOf(body)); !links) return links;
   if (Status forwards = CheckForwards(body.forwards); !forwards) return forwards;
+  if (body.resident) {
+    if (Status sound = CheckResident(body); !sound) return sound;
+  }
   Writer writer(out, FrameType::kStart);
   writer.Blob(wire::BytesOf(start));
   writer.Text(body.cwd);

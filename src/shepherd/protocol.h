@@ -207,12 +207,17 @@ struct StartView {
     std::vector<ProcessLimit> limits;
     std::vector<uint16_t> cpus;
     std::vector<TaskForward> forwards;
+    bool resident = false;
+    std::string input;
+    static constexpr bool kLeavesOutZeros = true;
     template <typename Self, typename Visit>
     static void Fields(Self& self, Visit&& visit) {
       visit(1, "links", self.links);
       visit(2, "limits", self.limits);
       visit(3, "cpus", self.cpus);
       visit(4, "forwards", self.forwards);
+      visit(5, "resident", self.resident);
+      visit(6, "input", self.input);
     }
   } around;
 
@@ -417,7 +422,7 @@ void Append(std::string& out, const Message& message);
 void AppendOpenJob(std::string& out, const JobOpening& job,
                    const std::vector<std::string>& environment);
 // An error, and nothing appended, when the body is too large for a frame, a text in it has a NUL,
-// or its links cannot be made.
+// its links cannot be made, or no resident process can have it.
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended, Adopted>;

@@ -121,11 +121,13 @@ bool Shepherd::SetUpProcess() {
   struct sigaction fresh{};
   fresh.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) sigaction(number, &fresh, nullptr);
-  sigset_t mask;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGCHLD);
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
-  signals_.Reset(signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC));
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigset_t blocked = children;
+  sigaddset(&blocked, SIGPIPE);  // a process that is given a task may not read it
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  signals_.Reset(signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC));
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0 || !signals_) return false;
   for (int fd = 0; fd <= 2; ++fd) dup2(null, fd);
@@ -153,7 +155,7 @@ int Shepherd::Run() {
 }
 
 void Shepherd::Poll(int64_t now) {
-  enum { kSocket, kSignals, kOut, kErr, kMemory, kNextParent, kCount };
+  enum { kSocket, kSignals, kOut, kErr, kMemory, kNextParent, kGive, kAnswer, kCount };
   // While a short task runs and there is enough to do, orders wait: each would wake us up.
   bool read_orders = !runner_ || !runner_->young(now) || held_.size() <= window_ / 2;
   short wanted = static_cast<short>((read_orders ? POLLIN : 0) | (socket_full_ ? POLLOUT : 0));
@@ -165,6 +167,8 @@ void Shepherd::Poll(int64_t now) {
       {read_pipes ? runner_->PipeToPoll(2, now) : -1, POLLIN, 0},
       {runner_ ? runner_->memory_events() : -1, POLLPRI, 0},
       {orphan_ ? rendezvous_.fd() : -1, POLLIN, 0},
+      {runner_ ? runner_->ResidentToWrite() : -1, POLLOUT, 0},
+      {read_pipes ? runner_->ResidentToRead() : -1, POLLIN, 0},
   });
   if (runner_) runner_->AddForwardsTo(polled_);
   int64_t deadline = runner_ ? runner_->Deadline(now) : kNever;
@@ -183,6 +187,7 @@ void Shepherd::Poll(int64_t now) {
   }
   if (fds[kOut].revents != 0) runner_->OnPipe(1, now);
   if (fds[kErr].revents != 0) runner_->OnPipe(2, now);
+  if ((fds[kGive].revents | fds[kAnswer].revents) != 0) runner_->OnResident(now);
   if (fds[kSignals].revents != 0) {
     signalfd_siginfo info;
     while (read(signals_.get(), &info, sizeof info) > 0) {

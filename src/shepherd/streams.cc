@@ -120,6 +120,24 @@ void Streams::Complain(std::string_view line) {
   }
 }
 
+void Streams::TakeWaiting() {
+  out_.TakeWaiting([this](std::string_view bytes) { PassOn(1, bytes); });
+  err_.TakeWaiting([this](std::string_view bytes) { PassOn(2, bytes); });
+}
+
+uint64_t Streams::DropWaiting() { return out_.DropWaiting() + err_.DropWaiting(); }
+
+void Streams::ResetFlags() {
+  out_.ResetFlags();
+  err_.ResetFlags();
+}
+
+void Streams::AddResult(std::string_view bytes) {
+  TakeWaiting();
+  out_.Add(bytes);
+  PassOn(1, bytes);
+}
+
 void Streams::Drain() {
   out_.Drain([this](std::string_view bytes) { PassOn(1, bytes); });
   err_.Drain([this](std::string_view bytes) { PassOn(2, bytes); });

@@ -48,6 +48,14 @@ class Streams {
   void Complain(std::string_view line);
   // For stderr, behind what the commands will have written.
   void AddLastWords(std::string_view text) { last_words_ += text; }
+  // What a process that goes on has written until now.
+  void TakeWaiting();
+  // The same, when it was written between two attempts: it is of neither. Bytes.
+  uint64_t DropWaiting();
+  // No process is left that has changed them on purpose.
+  void ResetFlags();
+  // What a process says besides, in stdout behind what it has written.
+  void AddResult(std::string_view bytes);
   // All processes are dead: takes the rest.
   void Drain();
   void SayLastWords();

@@ -24,8 +24,9 @@ constexpr int64_t kRound = 50 * kMilli;
 constexpr int64_t kGiveUpAfter = 20'000 * kMilli;
 constexpr int kMostNamed = 5;
 
-// Lets time pass until a child has changed or `nanos` are over.
-void AwaitChild(int64_t nanos) {
+}  // namespace
+
+void TreeKiller::AwaitChild(int64_t nanos) {
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
@@ -33,9 +34,8 @@ void AwaitChild(int64_t nanos) {
   sigtimedwait(&children, nullptr, &timeout);
 }
 
-}  // namespace
-
 void TreeKiller::Begin() {
+  SetPrecedence(false);
   rounds_ = 0;
   counts_ = false;
   left_behind_ = 0;

@@ -39,6 +39,9 @@ class TreeKiller {
   // At the attempt's end: what was left behind.
   void Tell(AttemptEnd& end);
 
+  // Lets time pass until a child has changed or `nanos` are over.
+  static void AwaitChild(int64_t nanos);
+
   // All at once, and by all means; for the end of the shepherd. False when some would not die
   // within `patience` nanoseconds.
   bool KillAll(int64_t patience, pid_t group);

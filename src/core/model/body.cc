@@ -131,6 +131,18 @@ Status CheckLinks(const std::vector<Link>& links, const std::vector<uint16_t>& c
   return {};
 }
 
+Status CheckResident(const TaskBody& body) {
+  bool one = body.steps.size() == 1 && body.steps.front().commands.size() == 1;
+  bool own = !body.links.empty() || !body.forwards.empty() || !body.puts.empty() ||
+             !body.gets.empty() || !body.output_checks.empty();
+  bool elsewhere = !body.stdin_file.empty() || !body.stdout_file.empty() ||
+                   !body.stderr_file.empty() || body.late_stderr;
+  if (one && !own && !elsewhere) return {};
+  return Fail(ErrorKind::kInvalid,
+              "a process that takes task after task is one command, without links, checks and "
+              "files of its own, and with its streams as they are");
+}
+
 const char* LimitKindName(LimitKind kind) {
   switch (kind) {
     case LimitKind::kCpuSeconds:

@@ -150,11 +150,19 @@ struct TaskBody {
   std::vector<TaskPut> puts;
   std::vector<std::string> gets;  // files of its folder that come home with its end
   std::vector<TaskForward> forwards;
-  // For a process that takes task after task, instead of one that is started for it: what it is
-  // given.
-  std::string input;
+  // A process of the one command stays when the attempt has ended, for those of the job that would
+  // have started the very same; each is given its input (docs/formats/resident.md).
+  bool resident = false;
+  std::string input;  // of a resident process
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
+
+// Where a resident process reads tasks, and writes answers.
+inline constexpr uint16_t kResidentIn = 3;
+inline constexpr uint16_t kResidentOut = 4;
+// An error when it may be no resident process's: it has more than one command, links, files of its
+// own, or streams that go elsewhere.
+Status CheckResident(const TaskBody& body);
 
 // Pipes from the output of each command of the last step to the input of the next.
 void PipeCommands(TaskBody& body);

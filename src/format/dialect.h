@@ -7,6 +7,7 @@
 //                        anything where the job has no source
 //   RowKind::kInput      a piece of input (input_row.h)
 //   RowKind::kDagTask    a TASK record of a DAG file (dag_line.h)
+//   RowKind::kResident   as kValues: what a process is given that takes task after task
 // A door brings its own, and the main programs add it.
 #pragma once
 

@@ -2,6 +2,8 @@
 //   list   each row is a line of its own (list_line.h)
 //   text   one word that needs a shell; values in it are quoted, then make's rule decides again
 //   argv   several words; values fill them as they are
+// A process that takes task after task has a command of one of the last two, as it stands: its rows
+// are what it is given.
 // A piece of input (input_row.h) is one of the last two, without values. A part of a file comes
 // through a pipe from a process of ours (format/input_row.h): a step of two commands.
 // Shell text whose literal part needs no shell becomes argv here already, so that a million
@@ -400,6 +402,35 @@ class InputReader final : public CommandReader {
   const std::string blocks_;
 };
 
+// ---- What a process is given that takes task after task
+// ------------------------------------------
+
+class ResidentReader final : public RowReader {
+ public:
+  // `process` is the body of each task but for its input, `text` what is started.
+  ResidentReader(TaskBody process, std::string text)
+      : process_(std::move(process)), text_(std::move(text)) {}
+  Result<TaskBody> Body(std::string_view row, const RowRun&) const override {
+    TaskBody body = process_;
+    body.input = InputOf(row);
+    return body;
+  }
+  // As a shell would give it to a process of its own.
+  std::string CommandText(std::string_view row, const RowRun&) const override {
+    return fmt::format("{} <<< {}", text_, ShellQuote(InputOf(row)));
+  }
+
+ private:
+  static std::string InputOf(std::string_view row) {
+    std::string input(row);
+    std::ranges::replace(input, '\0', '\t');
+    return input;
+  }
+
+  const TaskBody process_;
+  const std::string text_;
+};
+
 // ---- Compiling ---------------------------------------------------------------------------------
 
 Result<std::vector<Template>> CompilePatterns(const std::vector<std::string>& patterns,
@@ -502,6 +533,46 @@ class Input final : public RowDialect {
   }
 };
 
+class Residents final : public RowDialect {
+ public:
+  Result<CompiledJob> Compile(const JobSettings& settings, JobId job) const override {
+    if (auto sound = CheckCommand(settings); !sound) return std::unexpected(sound.error());
+    if (auto sound = CheckResidentSettings(settings); !sound) {
+      return std::unexpected(sound.error());
+    }
+    JobSettings literal = settings;
+    literal.has_source = false;
+    Parts parts = PartsOf(literal, job);
+    CommandReader command(parts, CompileCommand(literal, parts));
+    auto body = command.Body("", {});
+    if (!body) return std::unexpected(std::move(body.error()));
+    body->resident = true;
+    return std::make_shared<ResidentReader>(std::move(*body), command.CommandText("", {}));
+  }
+
+ private:
+  static Status CheckResidentSettings(const JobSettings& settings) {
+    for (const std::string& word : settings.command) {
+      Template parsed =
+          Template::Parse(word, {.names = settings.value_names, .replace = ReplaceOf(settings)});
+      if (!parsed.has_placeholder()) continue;
+      return Fail(
+          ErrorKind::kInvalid,
+          fmt::format("'{}': the command of --resident is started once and reads its tasks, "
+                      "so it has no placeholders: leave them out, the values come as input",
+                      EscapeForScreen(word)));
+    }
+    bool streams = !settings.stdin_pattern.empty() || !settings.stdout_pattern.empty() ||
+                   !settings.stderr_pattern.empty();
+    bool files = settings.has_own_folder() || !settings.forward_patterns.empty() ||
+                 !settings.forward_file_patterns.empty();
+    if (!streams && !files) return {};
+    return Fail(
+        ErrorKind::kInvalid,
+        "--resident: one process takes many tasks, so none has files or streams of its own");
+  }
+};
+
 }  // namespace
 
 Dialects::Dialects() {
@@ -509,6 +580,7 @@ Dialects::Dialects() {
   Add(RowKind::kValues, std::make_shared<Values>());
   Add(RowKind::kInput, std::make_shared<Input>());
   Add(RowKind::kDagTask, std::make_shared<DagTasks>());
+  Add(RowKind::kResident, std::make_shared<Residents>());
 }
 
 Result<CompiledJob> Dialects::Compile(const JobSettings& settings, JobId job) const {

@@ -491,7 +491,7 @@ void Node::Start(const agent::StartAttempt& order) {
         MakeRoomForKept(parts_.kept, job.settings->user, ref.job, ref.index);
         body->late_stderr = true;
       }
-      Environment(order, body->environment);
+      Environment(order, *body);
       parts_.executor.Start({ref, order.slot, std::move(*body), order.needs, order.given,
                              order.tell_start, order.sample_memory});
       Send(wire::Running{ref, order.slot});
@@ -516,16 +516,27 @@ std::optional<Node::Held> Node::Find(const AttemptRef& ref) const {
   return Held{*job->second.settings, row->second};
 }
 
-void Node::Environment(const agent::StartAttempt& order,
-                       std::vector<std::string>& environment) const {
-  const AttemptRef& ref = order.ref;
+// Of the task alone. A process that takes task after task is told with each.
+void Node::TaskEnvironment(const AttemptRef& ref, TaskBody& body) {
+  std::vector<std::string>& environment = body.environment;
+  if (body.resident) {
+    environment.push_back(fmt::format("SPATE_RESIDENT_IN={}", kResidentIn));
+    environment.push_back(fmt::format("SPATE_RESIDENT_OUT={}", kResidentOut));
+    return;
+  }
   uint32_t number = ref.index + 1;
-  // Here and not in the job's settings, so that the environments of jobs are equal.
-  environment.push_back(fmt::format("SPATE_JOB_ID={}", ref.job.value));
-  environment.push_back("SPATE_NODE=" + offer_.node_name);
   environment.push_back(fmt::format("SPATE_TASK_ID={}.{}", ref.job.value, number));
   environment.push_back(fmt::format("SPATE_TASK_INDEX={}", number));
   environment.push_back(fmt::format("SPATE_ATTEMPT={}", ref.attempt.value));
+}
+
+void Node::Environment(const agent::StartAttempt& order, TaskBody& body) const {
+  const AttemptRef& ref = order.ref;
+  std::vector<std::string>& environment = body.environment;
+  // Here and not in the job's settings, so that the environments of jobs are equal.
+  environment.push_back(fmt::format("SPATE_JOB_ID={}", ref.job.value));
+  environment.push_back("SPATE_NODE=" + offer_.node_name);
+  TaskEnvironment(ref, body);
   environment.push_back(fmt::format("SPATE_SLOT={}", order.slot));
   environment.push_back(fmt::format("SPATE_CPUS={:g}", order.needs.milli_cpus / 1000.0));
   if (order.needs.memory > 0) {

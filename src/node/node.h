@@ -123,7 +123,8 @@ class Node final : public ExecutorEvents {
   void StepNow();
   void CarryOut(agent::Output& out);
   void Start(const agent::StartAttempt& order);
-  void Environment(const agent::StartAttempt& order, std::vector<std::string>& environment) const;
+  void Environment(const agent::StartAttempt& order, TaskBody& body) const;
+  static void TaskEnvironment(const AttemptRef& ref, TaskBody& body);
   void SampleLoad();
   void TellState();
 

@@ -63,7 +63,7 @@ std::string NewSubmission(const client::Surroundings& here, Instant now) {
 // The numbers of --array, as values of the command.
 cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& settings) {
   const cli::ArrayRange& array = *options.array;
-  settings.row_kind = RowKind::kValues;
+  settings.row_kind = options.run.sources.resident ? RowKind::kResident : RowKind::kValues;
   settings.command = options.run.sources.command;
   settings.has_source = true;
   settings.record_values = 1;
@@ -85,7 +85,11 @@ using KnownNames = std::function<Result<std::vector<std::string>>()>;
 
 Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client::Surroundings& here,
                                 KnownNames known, JobSettings& settings) {
-  if (options.array) return ArrayTasks(options, settings);
+  if (options.array) {
+    cli::TaskList tasks = ArrayTasks(options, settings);
+    auto compiled = format::CompileJob(settings, JobId(1));
+    return compiled ? Result<cli::TaskList>(std::move(tasks)) : std::unexpected(compiled.error());
+  }
   if (auto status = cli::CheckSources(options.run); !status) {
     return std::unexpected(status.error());
   }
@@ -209,6 +213,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   made.end.count = made.tasks.count;
   made.end.requests = made.tasks.requests;
   if (made.forwards) NeedFeature(made.end.requests, "forwards");
+  if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
   made.end.runs = made.tasks.runs;
   made.end.known_tasks = made.tasks.known_tasks;
   return made;

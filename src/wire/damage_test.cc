@@ -128,7 +128,7 @@ TEST(Damage, OfOpenJob) {
           {"open_job.settings is cut off", good, append("\x08")},
           {"open_job.settings.cwd is missing", good, with([](auto& s) { s.cwd.clear(); })},
           {"open_job.settings.row_kind is out of range", good,
-           with([](auto& s) { s.row_kind = static_cast<RowKind>(5); })},
+           with([](auto& s) { s.row_kind = static_cast<RowKind>(7); })},
           {"open_job.settings.nice is out of range", good, with([](auto& s) { s.nice = 20; })},
           {"open_job.settings.umask is out of range", good, with([](auto& s) { s.umask = 01000; })},
           {"open_job.settings.umask is out of range", good,

@@ -91,6 +91,7 @@ void ReadSources(OptionReader& in, const Words& words, SourceOptions& sources) {
                                       {"lr", TrimRule::kBoth},
                                       {"rl", TrimRule::kBoth}});
   sources.follow = in.Has(Opt::kFollow);
+  sources.resident = in.Has(Opt::kResident);
   ReadInput(in, sources.input);
 }
 
@@ -306,8 +307,47 @@ Status CheckInput(const RunOptions& options) {
   return {};
 }
 
+// A process that takes many tasks has nothing that is one task's alone.
+Status CheckResident(const RunOptions& options) {
+  const SourceOptions& sources = options.sources;
+  if (!sources.resident) return {};
+  if (!options.resume && (!sources.has_command || sources.command.empty())) {
+    return Fail(ErrorKind::kInvalid,
+                "--resident wants the command that takes the tasks: spate run --resident -- "
+                "./worker.py ::: a b");
+  }
+  if (sources.files.size() > 1) {
+    return Fail(ErrorKind::kInvalid, "--resident: name one list; its lines are the tasks");
+  }
+  const JobSettings& settings = options.settings;
+  constexpr const char* kStreams =
+      "what a task writes to its process's stdout and stderr is kept "
+      "as its output: see --results";
+  constexpr const char* kFiles = "a process that takes many tasks has no files of one of them";
+  constexpr const char* kValues = "the values of a task come as its input, and not in words";
+  for (auto [given, name, why] :
+       {std::tuple{sources.input.any(), "--pipe and --pipepart", "tasks come as its input"},
+        {sources.follow, "--follow", "name the list when it is whole"},
+        {sources.is_graph(), "--format dag", "a graph has commands of its own"},
+        {sources.fill, "--fill", kValues},
+        {!settings.replace.empty(), "--replace-str", kValues},
+        {!settings.stdin_pattern.empty(), "--stdin", "tasks come as its input"},
+        {!settings.stdout_pattern.empty(), "--stdout", kStreams},
+        {!settings.stderr_pattern.empty(), "--stderr", kStreams},
+        {settings.has_own_folder(), "--put and --get", kFiles},
+        {!settings.forward_patterns.empty(), "--forward", kFiles},
+        {!settings.forward_file_patterns.empty(), "--forward-file", kFiles},
+        {settings.measure_io, "--measure-io", "it is counted when a process ends"}}) {
+    if (given)
+      return Fail(ErrorKind::kInvalid, fmt::format("--resident without {}: {}", name, why));
+  }
+  return {};
+}
+
 Status CheckTogether(const RunOptions& options) {
-  if (options.sources.has_command && !options.sources.files.empty()) {
+  if (auto ok = CheckResident(options); !ok) return ok;
+  bool is_list = !options.sources.files.empty() && !options.sources.resident;
+  if (options.sources.has_command && is_list) {
     return Fail(ErrorKind::kInvalid,
                 fmt::format("there is both a job list ('{}') and a command after --; give one of "
                             "them (values for a command: -a FILE)",
@@ -381,6 +421,12 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckFiles(options, words.command); !ok) return std::unexpected(ok.error());
+  // A list beside a command is what the command is given, line by line.
+  if (options.sources.resident) {
+    std::vector<std::string>& files = options.sources.files;
+    options.sources.arg_files.insert(options.sources.arg_files.begin(), files.begin(), files.end());
+    files.clear();
+  }
   return options;
 }
 

@@ -49,6 +49,7 @@ struct SourceOptions {
   bool fill = false;             // -X
   std::optional<TrimRule> trim;  // not given: both ends with --colsep, else none
   bool follow = false;
+  bool resident = false;  // tasks are given to processes of `command`, which stay
   InputOptions input;
 
   // The tasks are a graph's (a DAG file).

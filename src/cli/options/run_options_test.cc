@@ -167,6 +167,7 @@ TEST(RunOptionsTest, EveryOptionOfRunChangesSomething) {
       {Opt::kForwardFile,
        {{"--forward-file", "p{}=all"},
         [](auto& o) { return o.settings.forward_file_patterns == Argv{"p{}=all"}; }}},
+      {Opt::kResident, {{"--resident", "--", "x"}, [](auto& o) { return o.sources.resident; }}},
       {Opt::kMeasureIo, {{"--measure-io"}, [](auto& o) { return o.settings.measure_io; }}},
       {Opt::kKeepOrder, {{"-k"}, [](auto& o) { return o.show.keep_order; }}},
       {Opt::kTag, {{"--tag"}, [](auto& o) { return o.show.tag; }}},

@@ -312,6 +312,15 @@ constexpr OptionDef kOptions[] = {
      .more = "As --forward, of what is in SRC when the task has ended; a file that is not there "
              "counts as empty.",
      .repeat = true},
+    {.id = Opt::kResident,
+     .names = "resident",
+     .group = Group::kTask,
+     .commands = kRunOnly,
+     .help = "one process of the command for each slot, fed task after task",
+     .more = "For commands that take long to start. The command stands as it is, without "
+             "placeholders; it reads tasks from descriptor $SPATE_RESIDENT_IN and answers to "
+             "$SPATE_RESIDENT_OUT (docs/formats/resident.md). A task is its values, joined by "
+             "tabs, or a line of a list: spate run LIST --resident -- COMMAND."},
     {.id = Opt::kMeasureIo,
      .names = "measure-io",
      .group = Group::kTask,

@@ -165,6 +165,7 @@ enum class Opt : uint8_t {
   kGet,
   kForward,
   kForwardFile,
+  kResident,
   kMeasureIo,
   // Output.
   kKeepOrder,

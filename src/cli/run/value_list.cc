@@ -204,10 +204,15 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   if (!words) return std::unexpected(words.error());
   auto values = std::make_shared<Values>();
   values->words = AllSources(options, context, std::move(words->sources));
-  settings.row_kind = RowKind::kValues;
+  settings.row_kind = options.sources.resident ? RowKind::kResident : RowKind::kValues;
   settings.command = std::move(words->command);
   settings.has_source = !values->words.empty() || !options.sources.json_files.empty();
   settings.repeat_context = options.sources.fill;
+  if (options.sources.resident && !settings.has_source) {
+    return Fail(ErrorKind::kInvalid,
+                "--resident: there are no tasks; write values, as in spate run --resident -- "
+                "./worker.py ::: a b, or name a list before --");
+  }
   if (!settings.has_source) {
     if (auto compiled = format::CompileJob(settings, JobId(1)); !compiled) {
       return std::unexpected(compiled.error());

@@ -167,17 +167,18 @@ enum class RowKind : uint8_t {
   kInput,     // a piece of input, which `command` reads (format/input_row.h)
   kDagTask,   // a TASK record of a DAG file (format/dag_line.h)
   kFunction,  // calls of functions of a master-worker program (doors/mw/formats/packet.h)
+  kResident,  // values as above, which a process of `command` is given that takes task after task
 };
 template <>
-inline constexpr RowKind kLastOf<RowKind> = RowKind::kFunction;
+inline constexpr RowKind kLastOf<RowKind> = RowKind::kResident;
 
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {
   std::string name;
   std::string cwd;  // absolute
   RowKind row_kind = RowKind::kListLine;
-  // kValues and kInput: the template. One word with blanks is shell text; several words are an
-  // argv.
+  // kValues and kInput: the template; kResident: as it stands. One word with blanks is shell text;
+  // several words are an argv.
   std::vector<std::string> command;
   std::vector<std::string> value_names;  // --header: the names of the columns
   uint32_t record_values = 0;            // each value source gives one; 0: not known (--colsep)

@@ -261,6 +261,31 @@ TEST(Expand, AShellOfOnesOwnReadsEverything) {
   EXPECT_EQ(argv(text, "a b"), (std::vector<std::string>{"echo", "a b"}));
 }
 
+TEST(Expand, AResidentProcessIsGivenTheValues) {
+  JobSettings settings{.row_kind = RowKind::kResident, .command = {"tool", "-x", "a b"}};
+  auto job = CompileJob(settings, JobId(1));
+  ASSERT_TRUE(job) << job.error().message;
+  std::string row("one\0two words", 13);
+  auto body = Expand(*job, row, 6, 1);
+  EXPECT_TRUE(body->resident);
+  EXPECT_EQ(body->input, "one\ttwo words");
+  EXPECT_EQ(body->steps.at(0).commands.at(0).argv, settings.command);
+  EXPECT_EQ(CommandText(*job, "v", 6, 1), "tool -x 'a b' <<< v");
+  settings.command = {"tool | cat"};
+  body = Expand(*CompileJob(settings, JobId(1)), "v", 0, 1);
+  EXPECT_EQ(body->steps.at(0).commands.at(0).argv,
+            (std::vector<std::string>{"/bin/sh", "-c", "tool | cat"}));
+  for (const char* word : {"{}", "x{1}", "tool {#}"}) {
+    settings.command = {"tool", word};
+    auto refused = CompileJob(settings, JobId(1));
+    ASSERT_FALSE(refused) << word;
+    EXPECT_NE(refused.error().message.find("has no placeholders"), std::string::npos);
+  }
+  settings.command = {"tool"};
+  settings.stdout_pattern = "out";
+  EXPECT_FALSE(CompileJob(settings, JobId(1)));
+}
+
 TEST(Expand, APieceOfInputIsStandardInput) {
   JobSettings settings{.row_kind = RowKind::kInput,
                        .command = {"tool", "{#}", "{}"},

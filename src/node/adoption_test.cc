@@ -35,7 +35,8 @@ std::string WordOf(const std::string& folder) { return os::BaseName(os::DirName(
 
 class NodeProgram final : public ExecutorEvents {
  public:
-  // Lines in:  start INDEX ATTEMPT SLOT SHELL-TEXT   taken INDEX ATTEMPT   term|kill INDEX ATTEMPT
+  // Lines in:  start|give INDEX ATTEMPT SLOT SHELL-TEXT   taken INDEX ATTEMPT   term|kill INDEX
+  // ATTEMPT
   //            freeze|thaw INDEX ATTEMPT   bind INDEX ATTEMPT CPU   leave   stop
   // Lines out: ready   adopted INDEX ATTEMPT ...   kept|ended INDEX ATTEMPT ...   back INDEX bound
   // INDEX IS-BOUND
@@ -111,13 +112,13 @@ class NodeProgram final : public ExecutorEvents {
     uint16_t attempt = 0;
     words >> verb >> index >> attempt;
     AttemptRef ref{JobId(1), index, Attempt(attempt)};
-    if (verb == "start") {
+    if (verb == "start" || verb == "give") {
       StartOrder order;
       order.ref = ref;
       words >> order.slot;
       std::string text;
       std::getline(words, text);
-      order.body = Shell(text);
+      order.body = verb == "start" ? Shell(text) : Given(text);
       order.needs.milli_cpus = 500;
       order.given = {{"gpus", {fmt::format("g{}", index)}}};
       executor_->Start(std::move(order));
@@ -332,6 +333,39 @@ TEST_F(AdoptionTest, WhatIsFrozenStaysSoUntilSomebodyLetsItGo) {
   }
   Order("thaw 3 2");
   EXPECT_EQ(Await("ended 3"), "ended 3 2 success status=0 slot=5 out=begun|over| note=");
+}
+
+TEST_F(AdoptionTest, AProcessThatTakesTaskAfterTaskEndsWithItsLastOne) {
+  Begin();
+  Order("give 1 1 1 echo $$ > $WORK/pid; answer 0 one");
+  EXPECT_EQ(Await("ended 1"), "ended 1 1 success status=0 slot=1 out=one note=");
+  Order("give 2 1 1 " + Long() + "; answer 0 $$");
+  AwaitFile("runs");
+  Kill();
+  Begin();
+  EXPECT_TRUE(Find("adopted").starts_with("adopted 2 1 slot=1")) << Find("adopted");
+  EXPECT_EQ(Find("kept 1"), "kept 1 1 success status=0 slot=1 out=one note=");
+  dir_.Write("go", "");
+  std::string pid = *os::ReadFile(dir_.Path("pid"), 100);
+  pid.pop_back();
+  EXPECT_EQ(Await("ended 2"), "ended 2 1 success status=0 slot=1 out=begun|over|" + pid + " note=");
+  Order("taken 1 1");
+  Order("taken 2 1");
+  EXPECT_TRUE(Until(Duration::Seconds(20), [&] { return kill(std::atoi(pid.c_str()), 0) != 0; }));
+  Order("give 3 1 1 answer 0 three");
+  EXPECT_EQ(Await("ended 3"), "ended 3 1 success status=0 slot=1 out=three note=");
+}
+
+TEST_F(AdoptionTest, AProcessThatWaitsForATaskEndsWithItsNode) {
+  Begin();
+  Order("give 1 1 1 echo $$ > $WORK/pid; answer 0 one");
+  Await("ended 1");
+  Kill();
+  pid_t pid = std::atoi(os::ReadFile(dir_.Path("pid"), 100)->c_str());
+  EXPECT_TRUE(Until(Duration::Seconds(20), [&] { return kill(pid, 0) != 0; }));
+  Begin();
+  EXPECT_EQ(Find("kept 1"), "kept 1 1 success status=0 slot=1 out=one note=");
+  EXPECT_EQ(Find("adopted"), "");
 }
 
 // What the shepherds of protocol 4 said, byte by byte: it is not read any more. Such a shepherd is

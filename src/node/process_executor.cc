@@ -459,14 +459,16 @@ void ProcessExecutor::OpenJobAt(Slot& slot, JobId id) {
     CloseJobAt(slot, oldest->job);
   }
   shepherd::AppendOpenJob(slot.out, job.opening, *job.environment);
-  slot.opened.push_back({id, job.bytes});
+  slot.opened.push_back({.job = id, .bytes = job.bytes});
   slot.opened_bytes += job.bytes;
   job.at.insert(&slot);
 }
 
-// The order goes with the next one: to wake up a shepherd for it costs more than it frees.
+// The order goes with the next one: to wake up a shepherd for it costs more than it frees, unless a
+// process waits there for tasks of the job.
 void ProcessExecutor::CloseJobAt(Slot& slot, JobId id) {
   auto known = std::ranges::find(slot.opened, id, &Opened::job);
+  if (known->has_process) MarkDirty(slot);
   slot.opened_bytes -= known->bytes;
   slot.opened.erase(known);
   jobs_.at(id).at.erase(&slot);
@@ -522,6 +524,7 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   start.given = std::move(order.given);
   Status sent = shepherd::AppendStart(slot.out, start, order.body);
   if (!sent) return Refuse(order, sent.error().message);
+  slot.opened.back().has_process |= order.body.resident;
   slot.orders.push_back({order.ref, start.sequence, order.slot});
   MarkDirty(slot);
 }

@@ -105,6 +105,7 @@ class ProcessExecutor final : public Executor {
   struct Opened {
     JobId job;
     size_t bytes = 0;
+    bool has_process = false;  // one that may be there still
   };
   struct Slot {
     uint16_t number = 0;

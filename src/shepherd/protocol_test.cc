@@ -42,6 +42,22 @@ AttemptRef AnyRef() {
 
 Cause AnyCause() { return static_cast<Cause>(*rc::gen::inRange(0, kCauseCount)); }
 
+// As much of it as such a process can have.
+TaskBody AnyResidentBody(TaskBody body) {
+  body.steps.resize(1);
+  body.steps[0].commands.resize(1);
+  body.links = {};
+  body.forwards = {};
+  body.puts = {};
+  body.gets = {};
+  body.output_checks = {};
+  body.stdin_file = body.stdout_file = body.stderr_file = "";
+  body.late_stderr = false;
+  body.resident = true;
+  body.input = *rc::gen::arbitrary<std::string>();
+  return body;
+}
+
 TaskBody AnyBody() {
   TaskBody body;
   int steps = *rc::gen::inRange(1, 4);
@@ -84,7 +100,7 @@ TaskBody AnyBody() {
     body.forwards.push_back({.file = "f" + AnyText(), .to = "t" + AnyText(), .most = most});
   }
   body.cpus = *rc::gen::arbitrary<std::vector<uint16_t>>();
-  return body;
+  return *rc::gen::arbitrary<bool>() ? body : AnyResidentBody(std::move(body));
 }
 
 Start AnyStart() {

@@ -65,7 +65,7 @@ class Resident {
   const AnswerReader& answer() const { return answer_; }
   // None has been answered yet.
   bool is_fresh() const { return tasks_ <= 1; }
-  // It has ended after an earlier task, and has touched nothing of this one.
+  // It has ended after an earlier task, before it could know what this one is.
   bool HasNotRead() const;
 
   // Its processor time since it was given the task, and its memory now, in bytes (0: not known).
@@ -86,7 +86,8 @@ class Resident {
   int64_t until_ = INT64_MAX;
 
   std::string frame_;
-  size_t written_ = 0;  // bytes of it
+  size_t head_ = 0;     // bytes of its first line
+  size_t written_ = 0;  // bytes of it all
   bool deaf_ = false;   // it has closed its input
   AnswerReader answer_;
   uint64_t tasks_ = 0;      // that it was given

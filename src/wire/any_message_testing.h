@@ -94,7 +94,7 @@ inline JobSettings AnySettings() {
   JobSettings s;
   s.name = AnyText();
   s.cwd = "/" + AnyText();
-  s.row_kind = static_cast<RowKind>(AnyNumber(3));
+  s.row_kind = static_cast<RowKind>(AnyNumber(static_cast<int>(kLastOf<RowKind>)));
   s.command = AnyTexts();
   s.value_names = AnyTexts();
   s.record_values = AnyU32();

@@ -2,7 +2,7 @@
 
 A line `$ COMMAND` is run by sh; the lines below are its output (standard output, then standard
 error). `...` stands for anything: within a line, or as a line of its own for any lines. A last line
-`[N]` is the exit code, when it is not 0.
+`[N]` is the exit code, when it is not 0. A block that begins with ```LANGUAGE NAME is a file of that name.
 """
 import glob
 import os
@@ -16,7 +16,7 @@ import tempfile
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", "bin")))
 DOCUMENTS = ["docs/guide.md", "docs/hub.md", "docs/user/parasol.md", "docs/user/pmc.md",
-             "docs/user/pools.md", "docs/user/master-worker.md"]
+             "docs/user/pools.md", "docs/user/master-worker.md", "docs/formats/resident.md"]
 # What the examples of a document call, beside spate itself. Where it is missing they are passed over.
 NEEDS = {"docs/user/pmc.md": ("pegasus-mpi-cluster", "mpiexec"),
          "docs/user/master-worker.md": ("mw_hello_world", "mw_search")}
@@ -36,6 +36,11 @@ def examples(text):
         elif inside:
             found[-1][2].append(line)
     return found
+
+
+def files(text):
+    """(name, content) of each file that a document shows."""
+    return re.findall(r"^```[a-z]+ (\S+)\n(.*?)^```$", text, re.M | re.S)
 
 
 def pattern(lines):
@@ -88,13 +93,17 @@ def run(document):
         print(f"{document}: passed over: there is no {missing[0]}")
         return 0
     with open(os.path.join(SOURCE, document)) as file:
-        found = examples(file.read())
+        text = file.read()
+    found = examples(text)
     with tempfile.TemporaryDirectory(prefix="spate-docs-") as folder:
         env = {k: v for k, v in os.environ.items() if not k.startswith("SPATE")}
         programs, who = ordinary_user(folder)
         env |= {"PATH": programs + ":" + env["PATH"], "XDG_STATE_HOME": folder + "/.state",
                 "HOME": folder, "LC_ALL": "C.UTF-8", "FAKE_BATCH": folder + "/.batch",
                 "OMPI_MCA_rmaps_base_oversubscribe": "1"}  # this machine may have few processors
+        for name, content in files(text):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(content)
         for number, command, expected in found:
             code = 0
             if expected and re.fullmatch(r"\[\d+\]", expected[-1]):

@@ -112,10 +112,12 @@ def test_limits_end_the_process(place: Place):
 
 def test_ctrl_c_ends_all_of_them(place: Place):
     worker(place)
-    run = place.start("-j", "2", *COMMAND, ":::", "who", "hang", "1", "2")
+    with open(os.path.join(place.dir, "err"), "w") as err:
+        run = place.start("-j", "2", *COMMAND, ":::", "who", "hang", "1", "2", stderr=err)
     wait(lambda: place.read("hangs") and len(place.lines("starts")) == 2, "one hangs")
-    for _ in range(2):
-        run.send_signal(signal.SIGINT)
+    run.send_signal(signal.SIGINT)
+    wait(lambda: place.read("err"), "it has heard the first")  # two at once would be one
+    run.send_signal(signal.SIGINT)
     run.communicate()
     want(run.returncode != 0, run.returncode)
     wait(lambda: not any(alive(pid) for pid in pids(place)), "nobody is left")
@@ -181,12 +183,14 @@ def test_a_hub_and_its_nodes_have_them_too(place: Place):
                                        "while not os.path.exists('go'): time.sleep(0.01)"))
     job = cluster.submit(*COMMAND, ":::", "hang ran", "ran")
     wait(lambda: place.read("hangs"), "it hangs")
+    hung = place.read("hangs")
     node.kill()
     node.wait()
     cluster.node("n1", "--tmp", "tmp-n1", "-j", "2")
     place.write("go")
     cluster.spate("job wait", job)
     want(sorted(place.lines("ran")) == ["1", "2"], place.lines("ran"))
+    want(place.read("hangs") == hung, "the task went on, and was not given again")
     wait(lambda: not any(alive(pid) for pid in pids(place)), "nobody is left")
 
 

@@ -316,7 +316,7 @@ constexpr OptionDef kOptions[] = {
      .names = "resident",
      .group = Group::kTask,
      .commands = kRunOnly,
-     .help = "one process of the command for each slot, fed task after task",
+     .help = "one process of the command a slot, fed task by task",
      .more = "For commands that take long to start. The command stands as it is, without "
              "placeholders; it reads tasks from descriptor $SPATE_RESIDENT_IN and answers to "
              "$SPATE_RESIDENT_OUT (docs/formats/resident.md). A task is its values, joined by "

@@ -156,6 +156,15 @@ TEST_F(ResidentTest, OneThatSaysTooMuchIsReplaced) {
   EXPECT_TRUE(IsGone(first));
 }
 
+TEST_F(ResidentTest, OneThatSpeaksWithoutATaskIsReplaced) {
+  pid_t first = RunWho();
+  RunTask("answer 0; until test -e go; do sleep 0.01; done; answer 0 again; echo > written");
+  dir_.Write("go", "");
+  AwaitFile("written");
+  EXPECT_NE(RunWho(), first);
+  EXPECT_TRUE(IsGone(first));
+}
+
 TEST_F(ResidentTest, OneThatEndsBetweenTasksIsReplaced) {
   // Each ends right behind its answer, so some are given the next task before we hear of it.
   std::vector<AttemptRef> refs;

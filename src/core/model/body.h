@@ -153,7 +153,7 @@ struct TaskBody {
   // A process of the one command stays when the attempt has ended, for those of the job that would
   // have started the very same; each is given its input (docs/formats/resident.md).
   bool resident = false;
-  std::string input;  // of a resident process
+  std::string input;  // what a process is given that takes task after task
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
 

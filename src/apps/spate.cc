@@ -6,6 +6,8 @@
 #include "daemon/node_daemon.h"
 #include "daemon/node_stop.h"
 #include "daemon/pool_hub.h"
+#include "doors/mw/overseer/keeper.h"
+#include "doors/mw/overseer/overseer.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/programs/programs.h"
 #include "os/process.h"
@@ -47,6 +49,10 @@ int AskRunOrHub(const spate::cli::Invocation& invocation) {
   }
 }
 
+int Oversee(const spate::cli::Invocation& invocation) {
+  return spate::mw::Oversee(invocation, spate::submit::FindSetting);
+}
+
 int Run(const spate::cli::Invocation& invocation) {
   using spate::cli::Opt;
   if (invocation.words.command == spate::cli::Command::kJobRetry) {
@@ -66,6 +72,7 @@ int main(int argc, char** argv) {
   if (auto status = spate::daemon::HubReaderEntry(argc, argv)) return *status;
   if (auto status = spate::daemon::PoolHubEntry(argc, argv)) return *status;
   if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
+  if (auto status = spate::mw::KeeperEntry(argc, argv)) return *status;
   spate::cli::Wiring wiring;
   wiring.programs = {spate::parasol::ParasolPrograms()};
   if (auto status =
@@ -84,6 +91,7 @@ int main(int argc, char** argv) {
   wiring.get = spate::submit::GetFiles;
   wiring.top = spate::submit::Top;
   wiring.sem = spate::run::Semaphore;
+  wiring.overseer = Oversee;
   wiring.ask_hub = AskRunOrHub;
   return spate::cli::Main(argc, argv, wiring);
 }

@@ -76,6 +76,8 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
       return wiring.top;
     case Command::kSem:
       return wiring.sem;
+    case Command::kOverseer:
+      return wiring.overseer;
     case Command::kHubStart:
       return wiring.hub_start;
     case Command::kNodeStart:

@@ -37,6 +37,7 @@ struct Wiring {
   Handler get;         // job get
   Handler top;
   Handler sem;
+  Handler overseer;
   Handler ask_hub;                 // all else that only a hub answers
   std::vector<Programs> programs;  // of the doors
 };

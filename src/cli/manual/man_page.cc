@@ -209,6 +209,7 @@ Result<std::string> ManPage(std::string_view name, DoorPrograms doors) {
   if (name == "spate-pool") return NounPage("pool", "let a hub ask batch systems for nodes");
   if (name == "spate-node") return NounPage("node", "serve a hub, and look after its nodes");
   if (name == "spate-top") return NounPage("top", Definition(Command::kTop).summary);
+  if (name == "spate-overseer") return NounPage("overseer", Definition(Command::kOverseer).summary);
   if (name == "spate-sem") return NounPage("sem", Definition(Command::kSem).summary);
   if (name == "spate-report") return NounPage("report", Definition(Command::kReport).summary);
   return Fail(
@@ -216,7 +217,7 @@ Result<std::string> ManPage(std::string_view name, DoorPrograms doors) {
       fmt::format(
           "there is no man page '{}'; there are spate, spate-run, spate-submit, "
           "spate-job, spate-task, spate-hub, spate-node, spate-pool, spate-top, spate-report, "
-          "spate-sem, spate-state and those of the programs of Parasol",
+          "spate-overseer, spate-sem, spate-state and those of the programs of Parasol",
           EscapeForScreen(name)));
 }
 

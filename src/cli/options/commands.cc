@@ -578,6 +578,25 @@ constexpr CommandDef kCommands[] = {
          "object a line. Of others' jobs only administrators see the names.",
      .examples = {{{"spate top", "drawn anew every second"}, {"spate top --once", "what is now"}}},
      .words_max = 0},
+    {.id = Command::kOverseer,
+     .group = CommandGroup::kHub,
+     .name = "overseer",
+     .arguments = "FILE... | FOLDER...",
+     .completes = Completes::kFiles,
+     .summary = "keep as many slaves as resource files ask for",
+     .details =
+         "A master of a master-worker program writes into its resource file how many slaves it "
+         "still misses, and which program they are. For each file a job of the hub grows with as "
+         "many tasks; pools bring nodes for them. With --local they run on this machine, and end "
+         "with this command. What is queued is taken back when it is wanted no more; what runs is "
+         "never ended.\n"
+         "It ends when all files say finished (0), or have not been written in time (1). In "
+         "folders it looks for files *.rsc until a signal comes. Only your own files, and root's, "
+         "are obeyed: they say what runs as you.",
+     .examples = {{{"spate overseer search.rsc --pool big", "slaves are tasks on nodes of a pool"},
+                   {"spate overseer search.rsc --local 4", "at most 4, on this machine"},
+                   {"spate overseer ~/masters --ship", "of a folder, where no files are shared"}}},
+     .words_min = 1},
     {.id = Command::kReport,
      .group = CommandGroup::kHistory,
      .name = "report",

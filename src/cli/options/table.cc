@@ -17,7 +17,10 @@ constexpr CommandSet kRunOnly = Bit(Command::kRun) | kSubmits;
 // What only the machine that one sits at can do, or show.
 constexpr CommandSet kHere = Bit(Command::kRun) | Bit(Command::kJobRetry);
 constexpr CommandSet kRuns = kHere | Bit(Command::kSubmit);
-constexpr CommandSet kNodeNeeds = Bit(Command::kSubmit) | Bit(Command::kJobRetry);
+constexpr CommandSet kNodeNeeds =
+    Bit(Command::kSubmit) | Bit(Command::kJobRetry) | Bit(Command::kOverseer);
+// What each task of a job may need.
+constexpr CommandSet kTaskNeeds = kRuns | Bit(Command::kOverseer);
 constexpr CommandSet kTables =
     Bit(Command::kJobList) | Bit(Command::kJobInfo) | Bit(Command::kJobTasks) |
     Bit(Command::kJobGraph) | Bit(Command::kTaskInfo) | Bit(Command::kTaskExplain) |
@@ -36,7 +39,7 @@ constexpr CommandSet kOfRuns = Bit(Command::kJobWait) | Bit(Command::kJobProgres
                                Bit(Command::kJobRelease);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
                               Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
-                              Bit(Command::kTop);
+                              Bit(Command::kTop) | Bit(Command::kOverseer);
 constexpr CommandSet kMakesPools = Bit(Command::kPoolAdd) | Bit(Command::kPoolSet);
 constexpr CommandSet kOfPools = kMakesPools | Bit(Command::kPoolList) | Bit(Command::kPoolInfo) |
                                 Bit(Command::kPoolDryRun) | Bit(Command::kPoolLog) |
@@ -115,14 +118,14 @@ constexpr OptionDef kOptions[] = {
      .names = "cpus,cores",
      .argument = "N",
      .group = Group::kNeeds,
-     .commands = kRuns,
+     .commands = kTaskNeeds,
      .help = "cores of one task, also 0.5 (default: 1)",
      .more = "0: tasks take no core, only -j bounds them. A line's {use cpu N} comes before it."},
     {.id = Opt::kMemory,
      .names = "memory,mem",
      .argument = "SIZE",
      .group = Group::kNeeds,
-     .commands = kRuns,
+     .commands = kTaskNeeds,
      .help = "memory of one task, enforced",
      .more = "A task that goes over it is ended and fails with the cause memory. A line's {use "
              "ram SIZE} comes before it."},
@@ -130,14 +133,14 @@ constexpr OptionDef kOptions[] = {
      .names = "gpus",
      .argument = "N",
      .group = Group::kNeeds,
-     .commands = kRuns,
+     .commands = kTaskNeeds,
      .help = "GPUs of one task",
      .more = "SPATE_GPUS and CUDA_VISIBLE_DEVICES in the task's environment name them."},
     {.id = Opt::kResource,
      .names = "resource",
      .argument = "NAME=N",
      .group = Group::kNeeds,
-     .commands = kRuns,
+     .commands = kTaskNeeds,
      .help = "pieces of another resource that one task takes",
      .more = "SPATE_RESOURCE_NAME in the task's environment names the pieces.",
      .repeat = true},
@@ -867,7 +870,7 @@ constexpr OptionDef kOptions[] = {
      .names = "pool",
      .argument = "NAME",
      .group = Group::kNeeds,
-     .commands = Bit(Command::kSubmit),
+     .commands = Bit(Command::kSubmit) | Bit(Command::kOverseer),
      .help = "only nodes of this pool, or group of pools",
      .more = "Short for --label pool:NAME; the pool has to be there."},
 
@@ -1292,6 +1295,41 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kSlots,
      .commands = Bit(Command::kSem),
      .help = "give up after T, with exit code 1"},
+
+    {.id = Opt::kLocalSlaves,
+     .names = "local",
+     .argument = "N",
+     .group = Group::kSlots,
+     .commands = Bit(Command::kOverseer),
+     .help = "slaves run here, at most N at once, without a hub",
+     .more = "They end with this command, however it ends."},
+    {.id = Opt::kMaxSlaves,
+     .names = "max-slaves",
+     .argument = "N",
+     .group = Group::kSlots,
+     .commands = Bit(Command::kOverseer),
+     .help = "slaves at once, of all files (default: 10000)",
+     .more = "Queued ones are among them."},
+    {.id = Opt::kEvery,
+     .names = "every",
+     .argument = "T",
+     .group = Group::kSlots,
+     .commands = Bit(Command::kOverseer),
+     .help = "look at files and slaves every T (default: 5s)"},
+    {.id = Opt::kShip,
+     .names = "ship",
+     .group = Group::kTask,
+     .commands = Bit(Command::kOverseer),
+     .help = "bring program and libraries along",
+     .more = "For nodes that share no files with this machine. They and the resource file lie in "
+             "the slave's own folder, which LD_LIBRARY_PATH begins with. At most 16 MB a file."},
+    {.id = Opt::kNoShip,
+     .names = "no-ship",
+     .group = Group::kTask,
+     .commands = Bit(Command::kOverseer),
+     .help = "nodes see the same files (default)",
+     .short_for = Opt::kShip,
+     .short_for_value = "false"},
 
     {.id = Opt::kHelp,
      .names = "help",

@@ -58,6 +58,7 @@ enum class Command : uint8_t {
   kPoolSet,
   kPoolRemove,
   kTop,
+  kOverseer,
   kReport,
   kSem,
   kHelp,
@@ -296,6 +297,12 @@ enum class Opt : uint8_t {
   kSemForeground,
   kSemWait,
   kSemTimeout,
+  // overseer.
+  kLocalSlaves,
+  kMaxSlaves,
+  kEvery,
+  kShip,
+  kNoShip,
 };
 
 enum class Group : uint8_t {

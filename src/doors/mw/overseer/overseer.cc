@@ -1,0 +1,242 @@
+// Every so often each file is looked at (Watch), the folders are searched for new ones, and the
+// lines are shown. Named files end it when all of them have; a folder is watched until a signal
+// comes.
+
+#include "doors/mw/overseer/overseer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/report.h"
+#include "cli/text/pool_words.h"
+#include "doors/mw/overseer/hub_slaves.h"
+#include "doors/mw/overseer/local_slaves.h"
+#include "doors/mw/overseer/options.h"
+#include "doors/mw/overseer/status_lines.h"
+#include "doors/mw/overseer/watch.h"
+#include "os/file.h"
+#include "os/real_loop.h"
+#include "os/signals.h"
+
+namespace spate::mw {
+namespace {
+
+constexpr std::string_view kSuffix = ".rsc";
+constexpr size_t kMostFiles = 1000;  // watched at once
+constexpr int kExitRefused = cli::kExitCouldNotRun;
+
+class Overseer {
+ public:
+  // `link`: null, slaves run here.
+  Overseer(OverseerOptions options, const client::Surroundings& here, os::RealLoop& loop,
+           HubLink* link)
+      : options_(std::move(options)),
+        here_(here),
+        loop_(loop),
+        link_(link),
+        lines_(options_.form, here.environment) {}
+  Result<int> Run();
+
+ private:
+  Status Begin();
+  void StopBy(int signo, int code);
+  void Add(const std::string& path, const std::string& shown);
+  void SearchFolders();
+  void LookAtAll();
+  // The exit code, when there is nothing left to do.
+  std::optional<int> CodeOfEnd() const;
+  void Pause();
+  void Leave();
+  std::vector<const Watch*> Shown() const;
+
+  const OverseerOptions options_;
+  const client::Surroundings& here_;
+  os::RealLoop& loop_;
+  HubLink* const link_;
+  StatusLines lines_;
+  std::map<std::string, std::unique_ptr<Watch>> watches_;  // by path
+  std::vector<std::string> folders_;
+  std::map<std::string, std::string> folder_troubles_;  // told last
+  std::optional<int> stopped_;                          // by a signal: the exit code
+  bool full_told_ = false;
+};
+
+void Overseer::StopBy(int signo, int code) {
+  loop_.OnSignal(signo, [this, code] {
+    stopped_ = code;
+    if (link_ != nullptr) link_->call().Interrupt();
+    loop_.Stop();
+  });
+}
+
+void Overseer::Add(const std::string& path, const std::string& shown) {
+  if (watches_.contains(path)) return;
+  if (watches_.size() >= kMostFiles) {
+    if (!std::exchange(full_told_, true)) {
+      lines_.Say(fmt::format("{} and other files are left out: one overseer watches at most {}",
+                             EscapeForScreen(shown), FormatCount(kMostFiles)));
+    }
+    return;
+  }
+  std::unique_ptr<Slaves> slaves;
+  if (link_ != nullptr) {
+    ShipmentSettings how{.path = path,
+                         .cwd = here_.cwd,
+                         .environment = here_.environment.entries(),
+                         .ship = options_.ship};
+    slaves = std::make_unique<HubSlaves>(*link_, std::move(how), options_.needs);
+  } else {
+    slaves = std::make_unique<LocalSlaves>(loop_, path);
+  }
+  WatchSettings settings{.path = path,
+                         .shown = EscapeForScreen(shown),
+                         .slaves_end_with_us = link_ == nullptr,
+                         .say = [this](const std::string& text) { lines_.Say(text); }};
+  watches_.emplace(path, std::make_unique<Watch>(std::move(settings), std::move(slaves)));
+}
+
+Status Overseer::Begin() {
+  for (const std::string& typed : options_.paths) {
+    std::string path = os::JoinPath(here_.cwd, typed);
+    auto absolute = os::AbsolutePath(path);
+    if (!absolute) return std::unexpected(std::move(absolute.error()));
+    auto info = os::Stat(*absolute);
+    if (info && info->kind == os::FileKind::kDir) {
+      folders_.push_back(*absolute);
+    } else {
+      Add(*absolute, typed);
+    }
+  }
+  StopBy(os::kSignalInt, cli::kExitInterrupted);
+  StopBy(os::kSignalTerm, cli::kExitTerminated);
+  StopBy(os::kSignalHup, cli::kExitHangup);
+  return {};
+}
+
+void Overseer::SearchFolders() {
+  for (const std::string& folder : folders_) {
+    auto entries = os::ListDir(folder);
+    std::string trouble = entries ? "" : entries.error().message;
+    if (trouble != folder_troubles_[folder] && !trouble.empty()) lines_.Say(trouble);
+    folder_troubles_[folder] = trouble;
+    if (!entries) continue;
+    for (const os::DirEntry& entry : *entries) {
+      bool may = entry.kind == os::FileKind::kFile || entry.kind == os::FileKind::kSymlink;
+      if (may && entry.name.ends_with(kSuffix)) {
+        Add(os::JoinPath(folder, entry.name), entry.name);
+      }
+    }
+  }
+  // What has ended and is not there any more need not be remembered.
+  if (folders_.empty()) return;
+  std::erase_if(watches_,
+                [](const auto& each) { return each.second->ended() && !os::Exists(each.first); });
+}
+
+void Overseer::LookAtAll() {
+  uint64_t all = 0;
+  for (const auto& [path, watch] : watches_) all += watch->slaves();
+  for (const auto& [path, watch] : watches_) {
+    if (stopped_) return;
+    const uint64_t others = all - watch->slaves();
+    watch->Look(loop_.Now(), options_.most - std::min<uint64_t>(options_.most, others));
+    all = others + watch->slaves();
+  }
+}
+
+std::optional<int> Overseer::CodeOfEnd() const {
+  if (stopped_) return stopped_;
+  if (!folders_.empty()) return std::nullopt;
+  int code = cli::kExitSuccess;
+  for (const auto& [path, watch] : watches_) {
+    if (!watch->ended()) return std::nullopt;
+    if (watch->state() == Watch::State::kStale) code = std::max<int>(code, cli::kExitTasksFailed);
+    if (watch->state() == Watch::State::kRefused) code = std::max(code, kExitRefused);
+  }
+  return code;
+}
+
+void Overseer::Pause() {
+  os::TimerId timer = loop_.At(loop_.Now() + options_.every, [this] { loop_.Stop(); });
+  loop_.Run();
+  loop_.Cancel(timer);
+}
+
+void Overseer::Leave() {
+  if (link_ != nullptr) link_->call().Resume();
+  for (const auto& [path, watch] : watches_) watch->Leave();
+}
+
+std::vector<const Watch*> Overseer::Shown() const {
+  std::vector<const Watch*> shown;
+  for (const auto& [path, watch] : watches_) shown.push_back(watch.get());
+  return shown;
+}
+
+Result<int> Overseer::Run() {
+  if (auto begun = Begin(); !begun) return std::unexpected(std::move(begun.error()));
+  for (;;) {
+    SearchFolders();
+    LookAtAll();
+    if (!lines_.Show(Shown())) stopped_ = stopped_.value_or(cli::kExitOutputClosed);
+    if (auto code = CodeOfEnd()) {
+      Leave();
+      return *code;
+    }
+    Pause();
+  }
+}
+
+// Slaves of --pool NAME would wait for ever if there were no such pool.
+Status CheckPool(HubLink& link, const std::string& name, std::string_view reach) {
+  std::vector<PoolFacts> pools;
+  auto asked = client::Ask(link, wire::LookAtPools(),
+                           [&](PoolFacts pool) { pools.push_back(std::move(pool)); });
+  if (!asked) return asked;
+  return cli::CheckPoolOfSubmit(pools, name, reach);
+}
+
+Result<int> OverseeOnHub(OverseerOptions options, client::HubSetting setting) {
+  HubLink link(*setting.loop, setting.target);
+  if (!options.pool.empty()) {
+    if (auto there = CheckPool(link, options.pool, setting.reach); !there) {
+      return std::unexpected(std::move(there.error()));
+    }
+  }
+  return Overseer(std::move(options), setting.here, *setting.loop, &link).Run();
+}
+
+Result<int> OverseeHere(OverseerOptions options) {
+  auto here = client::Surroundings::Find();
+  if (!here) return std::unexpected(std::move(here.error()));
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+  os::IgnoreSignal(os::kSignalPipe);
+  return Overseer(std::move(options), *here, **loop, nullptr).Run();
+}
+
+Result<int> Run(const cli::Words& words, const FindHub& find_hub) {
+  auto options = MakeOverseerOptions(words);
+  if (!options) return std::unexpected(std::move(options.error()));
+  if (options->local > 0) return OverseeHere(std::move(*options));
+  auto setting = find_hub(words);
+  if (!setting) return std::unexpected(std::move(setting.error()));
+  return OverseeOnHub(std::move(*options), std::move(*setting));
+}
+
+}  // namespace
+
+int Oversee(const cli::Invocation& invocation, const FindHub& find_hub) {
+  auto code = Run(invocation.words, find_hub);
+  return code ? *code : cli::ReportError(code.error());
+}
+
+}  // namespace spate::mw

@@ -1,0 +1,64 @@
+#include "doors/mw/overseer/owned_file.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "os/account.h"
+#include "os/file.h"
+
+namespace spate::mw {
+namespace {
+
+constexpr uint32_t kRoot = 0;
+constexpr uint32_t kOthersWrite = 0002;
+
+Status CheckOwner(const os::FileInfo& info, const std::string& path) {
+  std::string shown = EscapeForScreen(path);
+  if (info.kind != os::FileKind::kFile) {
+    return Fail(ErrorKind::kPermission, fmt::format("'{}' is no regular file", shown));
+  }
+  if (info.user != os::EffectiveUser() && info.user != kRoot) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{}' belongs to user {}: it says which program runs as you, so only "
+                            "your own files and root's are obeyed",
+                            shown, info.user));
+  }
+  if ((info.permissions & kOthersWrite) != 0) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{0}' may be written by everybody: it says which program runs as you; "
+                            "type chmod o-w {1}",
+                            shown, ShellQuote(path)));
+  }
+  return {};
+}
+
+Status CheckProgram(const ResourceFile& file, const std::string& path) {
+  if (file.finished || file.executable.starts_with('/')) return {};
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("{}: :slave-executable must name a program by its absolute path; let the "
+                          "master be started with --mw-slave-executable",
+                          EscapeForScreen(path)));
+}
+
+}  // namespace
+
+Result<ResourceFile> ReadOwnedResourceFile(const std::string& path) {
+  auto real = os::RealPath(path);
+  if (!real) return std::unexpected(std::move(real.error()));
+  auto info = os::Stat(*real);
+  if (!info) return std::unexpected(std::move(info.error()));
+  if (auto obeyed = CheckOwner(*info, path); !obeyed) {
+    return std::unexpected(std::move(obeyed.error()));
+  }
+  // Looks at the owner of what it opens: somebody may have put another file there meanwhile.
+  auto text = os::ReadFileOf(info->user, *real, kResourceFileBytesMax + 1);
+  if (!text) return std::unexpected(std::move(text.error()));
+  auto file = ReadResourceFile(*text, path);
+  if (!file) return file;
+  if (auto sound = CheckProgram(*file, path); !sound) {
+    return std::unexpected(std::move(sound.error()));
+  }
+  return file;
+}
+
+}  // namespace spate::mw

@@ -1,0 +1,140 @@
+#include "doors/mw/overseer/shipment.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/units.h"
+#include "core/model/limits.h"
+#include "core/model/task_files.h"
+#include "os/file.h"
+
+namespace spate::mw {
+namespace {
+
+constexpr uint32_t kProgramMode = 0755;
+constexpr uint32_t kSecretMode = 0600;  // a resource file may have an access in it
+constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH=";
+
+// Without what changes from one writing to the next.
+ResourceFile Lasting(ResourceFile file) {
+  file.finished = false;
+  file.timestamp = 0;
+  file.update_interval = 0;
+  file.slaves_needed = 0;
+  return file;
+}
+
+// Puts a file into the shipment, under its last name.
+Status AddFile(Shipment& shipment, const std::string& path, std::string_view bytes, uint32_t mode) {
+  std::string name = os::BaseName(path);
+  std::string shown = EscapeForScreen(path);
+  // The names of --put are templates.
+  if (name.find('{') != std::string::npos) {
+    return Fail(ErrorKind::kInvalid, fmt::format("'{}' has a {{ in its name; rename it", shown));
+  }
+  auto& names = shipment.settings.put_patterns;
+  if (std::ranges::find(names, name) != names.end()) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("'{}': two files of that name travel to one folder", shown));
+  }
+  names.push_back(name);
+  shipment.settings.puts.push_back({.name = std::move(name),
+                                    .mode = mode,
+                                    .size = bytes.size(),
+                                    .first_piece = static_cast<uint32_t>(shipment.pieces.size())});
+  do {
+    shipment.pieces.emplace_back(bytes.substr(0, kPutPieceBytes));
+    bytes.remove_prefix(shipment.pieces.back().size());
+  } while (!bytes.empty());
+  return {};
+}
+
+Result<std::string> ReadProgram(const std::string& path) {
+  auto info = os::Stat(path);
+  if (!info) return std::unexpected(std::move(info.error()));
+  if (info->kind != os::FileKind::kFile || info->size > kLimits.file_bytes) {
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("'{}' cannot travel: {}", EscapeForScreen(path),
+                    info->kind == os::FileKind::kFile
+                        ? fmt::format("it has {}, and at most {} are brought along; strip "
+                                      "it, or use a shared file system and --no-ship",
+                                      FormatSize(info->size), FormatSize(kLimits.file_bytes))
+                        : "it is no file"));
+  }
+  return os::ReadFile(path, kLimits.file_bytes);
+}
+
+Status AddPrograms(Shipment& shipment, const ResourceFile& file) {
+  std::vector<std::string> paths = {file.executable};
+  paths.insert(paths.end(), file.libraries.begin(), file.libraries.end());
+  uint64_t total = 0;
+  for (const std::string& path : paths) {
+    auto bytes = ReadProgram(path);
+    if (!bytes) return std::unexpected(std::move(bytes.error()));
+    total += bytes->size();
+    if (total > kLimits.files_bytes || shipment.settings.puts.size() >= kLimits.put_files) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("the program and its libraries are more than {}, which is the most "
+                              "that travels; use a shared file system and --no-ship",
+                              FormatSize(kLimits.files_bytes)));
+    }
+    if (auto added = AddFile(shipment, path, *bytes, kProgramMode); !added) return added;
+  }
+  return {};
+}
+
+// The libraries lie beside the program.
+void SearchHere(std::vector<std::string>& environment) {
+  for (std::string& entry : environment) {
+    if (entry.starts_with(kLibraryPath)) {
+      entry.insert(kLibraryPath.size(), entry.size() == kLibraryPath.size() ? "." : ".:");
+      return;
+    }
+  }
+  environment.push_back(std::string(kLibraryPath) + ".");
+}
+
+Status Ship(Shipment& shipment, const ResourceFile& file, const std::string& path) {
+  if (auto added = AddPrograms(shipment, file); !added) return added;
+  JobSettings& settings = shipment.settings;
+  settings.command = {"./" + os::BaseName(file.executable), "--mw-slave", "--mw-resource-file",
+                      os::BaseName(path)};
+  SearchHere(settings.environment);
+  if (auto added = AddFile(shipment, path, WriteResourceFile(file), kSecretMode); !added) {
+    return added;
+  }
+  std::ranges::sort(settings.puts, {}, &PutFile::name);
+  return {};
+}
+
+}  // namespace
+
+std::string IdentityOf(const ResourceFile& file, const ShipmentSettings& how) {
+  std::string all = fmt::format("{}\n{}\n{}", how.ship, how.path, WriteResourceFile(Lasting(file)));
+  return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
+}
+
+Result<Shipment> MakeShipment(const ResourceFile& file, const ShipmentSettings& how) {
+  Shipment shipment;
+  JobSettings& settings = shipment.settings;
+  settings.name = "slaves of " + how.path;
+  settings.cwd = how.cwd;
+  settings.row_kind = RowKind::kValues;
+  settings.has_source = false;
+  settings.environment = how.environment;
+  settings.umask = static_cast<int>(os::CurrentUmask());
+  settings.command = {file.executable, "--mw-slave", "--mw-resource-file", how.path};
+  if (how.ship) {
+    if (auto shipped = Ship(shipment, file, how.path); !shipped) {
+      return std::unexpected(std::move(shipped.error()));
+    }
+  }
+  return shipment;
+}
+
+}  // namespace spate::mw

@@ -1,0 +1,185 @@
+#include "doors/mw/overseer/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units.h"
+#include "cli/view/json_line.h"
+#include "doors/mw/overseer/owned_file.h"
+
+namespace spate::mw {
+namespace {
+
+const char* NameOf(Watch::State state) {
+  switch (state) {
+    case Watch::State::kWaits:
+      return "waiting";
+    case Watch::State::kActive:
+      return "active";
+    case Watch::State::kBacksOff:
+      return "backing-off";
+    case Watch::State::kFinished:
+      return "finished";
+    case Watch::State::kStale:
+      return "stale";
+    case Watch::State::kRefused:
+      return "refused";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Watch::TellTrouble(std::string& told, const std::string& text) {
+  if (text != told && !text.empty()) settings_.say(text);
+  told = text;
+}
+
+void Watch::Look(Instant now, uint64_t most) {
+  ReadFile(now);
+  if (target_.Phase(now) == FilePhase::kUnread) return;
+  Status done = Oversee(now, most);
+  TellTrouble(slaves_trouble_, done ? "" : settings_.shown + ": " + done.error().message);
+}
+
+// A file that cannot be read keeps what it said before, until that is stale.
+void Watch::ReadFile(Instant now) {
+  auto file = ReadOwnedResourceFile(settings_.path);
+  bool refused = !file && file.error().kind == ErrorKind::kPermission;
+  if (refused) state_ = State::kRefused;
+  if (state_ == State::kRefused && !refused) state_ = State::kWaits;
+  if (!file) {
+    bool absent = file.error().kind == ErrorKind::kNotFound;
+    bool unread = target_.Phase(now) == FilePhase::kUnread;
+    std::string text = absent ? fmt::format("{}: {}", settings_.shown,
+                                            unread ? "is not there yet" : "is not there any more")
+                              : file.error().message;
+    return TellTrouble(file_trouble_, text);
+  }
+  target_.Read(*file, now);
+  Status prepared = slaves_->Prepare(*file);
+  prepared_ = prepared.has_value();
+  bool tell = !prepared && !file->finished;
+  TellTrouble(file_trouble_, tell ? settings_.shown + ": " + prepared.error().message : "");
+}
+
+Status Watch::Oversee(Instant now, uint64_t most) {
+  // Nothing that the first file asked for can be started, so there is nobody to look at.
+  if (!prepared_ && place_.empty() && slaves() == 0) {
+    FilePhase phase = target_.Phase(now);
+    return phase == FilePhase::kActive ? Status() : CloseOnce(phase);
+  }
+  auto roster = slaves_->Look();
+  if (!roster) return std::unexpected(std::move(roster.error()));
+  place_ = std::move(roster->place);
+  for (const SlaveEnd& end : roster->ended) target_.Ended(end.done, end.ran, now);
+  target_.See(roster->there, now);
+  counts_ = target_.counts();
+  TellEnds(roster->ended, now);
+  FilePhase phase = target_.Phase(now);
+  if (phase != FilePhase::kActive) return CloseOnce(phase);
+  closed_ = false;
+  if (state_ != State::kRefused) state_ = backed_off_ ? State::kBacksOff : State::kActive;
+  SlaveOrders orders = target_.Decide(now, most);
+  if (!prepared_ || state_ == State::kRefused) orders.start = 0;
+  return Obey(orders);
+}
+
+Status Watch::Obey(const SlaveOrders& orders) {
+  if (orders.withdraw > 0) return slaves_->Withdraw(orders.withdraw);
+  return orders.start > 0 ? slaves_->Start(orders.start) : Status();
+}
+
+Status Watch::CloseOnce(FilePhase phase) {
+  state_ = phase == FilePhase::kFinished ? State::kFinished : State::kStale;
+  if (closed_) return {};
+  if (auto closed = slaves_->Close(); !closed) return closed;
+  closed_ = true;
+  counts_.queued = 0;
+  std::string left =
+      counts_.running == 0
+          ? ""
+          : fmt::format("; {} still {}, and end{} by {}{}", counts_.running,
+                        counts_.running == 1 ? "runs" : "run", counts_.running == 1 ? "s" : "",
+                        counts_.running == 1 ? "itself" : "themselves",
+                        place_.empty() ? "" : " (" + place_ + ")");
+  if (state_ == State::kFinished) {
+    Say("finished" + left);
+  } else {
+    Say("stale: its master has not written it in time, and is likely dead; nothing more is "
+        "started" +
+        left);
+  }
+  return {};
+}
+
+// Many that end alike are one message.
+void Watch::TellEnds(const std::vector<SlaveEnd>& ends, Instant now) {
+  auto failed = std::ranges::count_if(ends, [](const SlaveEnd& end) { return !end.done; });
+  if (failed > 0) {
+    const SlaveEnd& last = *std::ranges::find(ends.rbegin(), ends.rend(), false, &SlaveEnd::done);
+    Say(fmt::format("{} ended {} after {}{}",
+                    failed == 1 ? "a slave" : fmt::format("{} slaves, the last one", failed),
+                    last.how, FormatDuration(last.ran),
+                    last.last_words.empty() ? "" : ": " + last.last_words));
+  }
+  auto until = target_.backs_off();
+  if (until && !backed_off_) {
+    Say(
+        fmt::format("slaves fail one after the other before they have connected; from now on one "
+                    "at a time is tried, the next in {}",
+                    FormatDuration(std::max(Duration(), *until - now))));
+  } else if (!until && backed_off_) {
+    Say("a slave stays; the others are started again");
+  }
+  backed_off_ = until.has_value();
+}
+
+void Watch::Leave() {
+  if (closed_ || place_.empty()) return;
+  Status left = slaves_->Close();
+  if (!left) return settings_.say(settings_.shown + ": " + left.error().message);
+  Say(fmt::format("nothing more is started; {} of {} still run", counts_.running, place_));
+}
+
+bool Watch::ended() const {
+  if (state_ == State::kRefused) return true;
+  bool over = state_ == State::kFinished || state_ == State::kStale;
+  return over && closed_ && (!settings_.slaves_end_with_us || counts_.running == 0);
+}
+
+std::string Watch::Line() const {
+  std::string text = settings_.shown + ": ";
+  if (state_ == State::kActive || state_ == State::kBacksOff) {
+    text += fmt::format("{} missing, {} queued, {} running", counts_.missing, counts_.queued,
+                        counts_.running);
+    if (state_ == State::kBacksOff) text += ", backing off";
+  } else {
+    text += NameOf(state_);
+    if (counts_.running > 0) text += fmt::format(", {} running", counts_.running);
+  }
+  if (!place_.empty()) text += " (" + place_ + ")";
+  return text;
+}
+
+std::string Watch::Json() const {
+  cli::JsonLine line = cli::TypedLine("overseer");
+  cli::TextOrBase64(line, "file", settings_.path);
+  line.Text("state", NameOf(state_));
+  for (auto [key, count] : {std::pair("missing", counts_.missing),
+                            {"queued", counts_.queued},
+                            {"running", counts_.running},
+                            {"connected", counts_.connected}}) {
+    line.Number(key, static_cast<int64_t>(count));
+  }
+  if (place_.empty()) {
+    line.Null("place");
+  } else {
+    line.Text("place", place_);
+  }
+  return line.Finish();
+}
+
+}  // namespace spate::mw

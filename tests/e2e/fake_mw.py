@@ -19,7 +19,7 @@ EPOCH = 2208988800
 class Master:
     """Wants slaves, and writes how many are missing: every so often, and when the test says so."""
 
-    def __init__(self, path, program, wanted, interval=2, port=0):
+    def __init__(self, path, program, wanted, interval=1, port=0):
         self.path, self.program, self.wanted, self.interval = path, program, wanted, interval
         self.slaves = {}  # connection by what the slave said of itself
         self.lock = threading.Lock()

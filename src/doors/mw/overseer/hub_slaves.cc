@@ -206,7 +206,8 @@ Status HubSlaves::CloseOthers() {
       if (ours && job.job != job_) others.push_back(job.job);
     }
   });
-  if (!asked) return asked;
+  // A hub that has never had a job has none to list.
+  if (!asked && asked.error().kind != ErrorKind::kNotFound) return asked;
   for (JobId job : others) {
     if (auto closed = CloseJob(job); !closed) return closed;
   }

@@ -88,8 +88,16 @@ Status Watch::Oversee(Instant now, uint64_t most) {
 }
 
 Status Watch::Obey(const SlaveOrders& orders) {
-  if (orders.withdraw > 0) return slaves_->Withdraw(orders.withdraw);
-  return orders.start > 0 ? slaves_->Start(orders.start) : Status();
+  if (orders.withdraw > 0) {
+    auto withdrawn = slaves_->Withdraw(orders.withdraw);
+    if (withdrawn) counts_.queued -= orders.withdraw;
+    return withdrawn;
+  }
+  if (orders.start == 0) return {};
+  auto started = slaves_->Start(orders.start);
+  // As far as is known before the next look; others may not have their room.
+  if (started) counts_.queued += orders.start;
+  return started;
 }
 
 Status Watch::CloseOnce(FilePhase phase) {

@@ -279,9 +279,9 @@ def test_hub_stale_and_alive_again(place):
     master.writes = True
     overseer.says("1 missing, 1 queued, 1 running (job 1)")
     master.tell(0)
-    connected(master, 1)
+    overseer.says("1 missing, 1 queued, 1 running (job 1)", times=2)
     os.kill(overseer.process.pid, signal.SIGTERM)
-    overseer.says("nothing more is started; 1 of job 1 still run")
+    overseer.says("nothing more is started; 1 still runs, and ends by itself (job 1)", times=2)
     overseer.ends(143)
     want(len(master.names()) == 1, "it still runs")
     other.finish()

@@ -105,8 +105,7 @@ Result<SlaveRoster> HubSlaves::Look() {
   job_ = work->job;
   held_ = work->held;
   if (auto closed = CloseOthers(); !closed) return std::unexpected(std::move(closed.error()));
-  SlaveRoster roster{.there = SlavesIn(*work)};
-  if (job_ != JobId()) roster.place = fmt::format("job {}", job_.value);
+  SlaveRoster roster{.there = SlavesIn(*work), .ended = {}, .job = job_.value};
   std::set<TaskIndex> unended;
   for (const SlaveSeen& slave : roster.there) unended.insert(static_cast<TaskIndex>(slave.id));
   std::vector<TaskIndex> ended;

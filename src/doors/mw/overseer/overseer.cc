@@ -55,6 +55,7 @@ class Overseer {
   std::optional<int> CodeOfEnd() const;
   void Pause();
   void Leave();
+  void Say(const std::string& text);
   std::vector<const Watch*> Shown() const;
 
   const OverseerOptions options_;
@@ -66,6 +67,7 @@ class Overseer {
   std::vector<std::string> folders_;
   std::map<std::string, std::string> folder_troubles_;  // told last
   std::optional<int> stopped_;                          // by a signal: the exit code
+  bool leaves_ = false;
   bool full_told_ = false;
 };
 
@@ -75,6 +77,11 @@ void Overseer::StopBy(int signo, int code) {
     if (link_ != nullptr) link_->call().Interrupt();
     loop_.Stop();
   });
+}
+
+// What a signal has cut off is no trouble.
+void Overseer::Say(const std::string& text) {
+  if (!stopped_ || leaves_) lines_.Say(text);
 }
 
 void Overseer::Add(const std::string& path, const std::string& shown) {
@@ -99,7 +106,7 @@ void Overseer::Add(const std::string& path, const std::string& shown) {
   WatchSettings settings{.path = path,
                          .shown = EscapeForScreen(shown),
                          .slaves_end_with_us = link_ == nullptr,
-                         .say = [this](const std::string& text) { lines_.Say(text); }};
+                         .say = [this](const std::string& text) { Say(text); }};
   watches_.emplace(path, std::make_unique<Watch>(std::move(settings), std::move(slaves)));
 }
 
@@ -171,6 +178,7 @@ void Overseer::Pause() {
 }
 
 void Overseer::Leave() {
+  leaves_ = true;
   if (link_ != nullptr) link_->call().Resume();
   for (const auto& [path, watch] : watches_) watch->Leave();
 }

@@ -122,7 +122,7 @@ std::string IdentityOf(const ResourceFile& file, const ShipmentSettings& how) {
 Result<Shipment> MakeShipment(const ResourceFile& file, const ShipmentSettings& how) {
   Shipment shipment;
   JobSettings& settings = shipment.settings;
-  settings.name = "slaves of " + how.path;
+  settings.name = "slaves of " + os::BaseName(how.path);
   settings.cwd = how.cwd;
   settings.row_kind = RowKind::kValues;
   settings.has_source = false;

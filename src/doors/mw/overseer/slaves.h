@@ -1,6 +1,7 @@
 // Slaves: whoever starts and keeps the slaves of one resource file: a hub, or this machine.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct SlaveEnd {
 struct SlaveRoster {
   std::vector<SlaveSeen> there;
   std::vector<SlaveEnd> ended;  // since the last look; not those that were withdrawn
-  std::string place;            // "job 7"; empty: this machine
+  uint32_t job = 0;             // the hub's, whose tasks they are; 0: none yet, or this machine
 };
 
 // What an end was, from an exit code as a shell has it.

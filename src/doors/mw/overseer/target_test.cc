@@ -313,7 +313,7 @@ class World {
 constexpr int kLong = 1500;  // seconds
 
 TEST(SlaveTargetProperty, ReachesTheNumberAndNeverMore) {
-  rc::check([](uint64_t seed) {
+  EXPECT_TRUE(rc::check([](uint64_t seed) {
     Prng prng(seed);
     const auto desired = static_cast<int64_t>(prng.Below(60));
     World world(seed, desired);
@@ -321,11 +321,11 @@ TEST(SlaveTargetProperty, ReachesTheNumberAndNeverMore) {
     RC_ASSERT(world.most_there() == desired);
     RC_ASSERT(world.connected() == desired);
     RC_ASSERT(world.killed() == 0);
-  });
+  }));
 }
 
 TEST(SlaveTargetProperty, ComesBackAfterTroubles) {
-  rc::check([](uint64_t seed) {
+  EXPECT_TRUE(rc::check([](uint64_t seed) {
     Prng prng(seed);
     const auto desired = static_cast<int64_t>(1 + prng.Below(60));
     World world(seed, desired);
@@ -336,22 +336,22 @@ TEST(SlaveTargetProperty, ComesBackAfterTroubles) {
     for (int i = 0; i < kLong; ++i) world.Second(false);
     RC_ASSERT(world.connected() == desired);
     RC_ASSERT(world.killed() == 0);
-  });
+  }));
 }
 
 TEST(SlaveTargetProperty, TroublesStartNobodyTwice) {
-  rc::check([](uint64_t seed) {
+  EXPECT_TRUE(rc::check([](uint64_t seed) {
     Prng prng(seed);
     const auto desired = static_cast<int64_t>(1 + prng.Below(60));
     World world(seed, desired);
     for (int i = 0; i < kLong; ++i) world.Second(true);
     RC_ASSERT(world.most_there() <= desired);
-  });
+  }));
 }
 
 // Whoever runs stays; nobody else comes.
 TEST(SlaveTargetProperty, FewerAreWanted) {
-  rc::check([](uint64_t seed) {
+  EXPECT_TRUE(rc::check([](uint64_t seed) {
     Prng prng(seed);
     const auto desired = static_cast<int64_t>(1 + prng.Below(60));
     World world(seed, desired);
@@ -364,7 +364,7 @@ TEST(SlaveTargetProperty, FewerAreWanted) {
     world.ForgetMost();
     for (int i = 0; i < kLong; ++i) world.Second(false);
     RC_ASSERT(world.most_there() == left);
-  });
+  }));
 }
 
 }  // namespace

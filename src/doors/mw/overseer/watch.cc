@@ -67,13 +67,13 @@ void Watch::ReadFile(Instant now) {
 
 Status Watch::Oversee(Instant now, uint64_t most) {
   // Nothing that the first file asked for can be started, so there is nobody to look at.
-  if (!prepared_ && place_.empty() && slaves() == 0) {
+  if (!prepared_ && job_ == 0 && slaves() == 0) {
     FilePhase phase = target_.Phase(now);
     return phase == FilePhase::kActive ? Status() : CloseOnce(phase);
   }
   auto roster = slaves_->Look();
   if (!roster) return std::unexpected(std::move(roster.error()));
-  place_ = std::move(roster->place);
+  job_ = roster->job;
   for (const SlaveEnd& end : roster->ended) target_.Ended(end.done, end.ran, now);
   target_.See(roster->there, now);
   counts_ = target_.counts();
@@ -100,25 +100,25 @@ Status Watch::Obey(const SlaveOrders& orders) {
   return started;
 }
 
+std::string Watch::LeftText() const {
+  if (counts_.running == 0) return "";
+  std::string job = job_ == 0 ? "" : fmt::format(" (job {})", job_);
+  if (counts_.running == 1) return "; 1 still runs, and ends by itself" + job;
+  return fmt::format("; {} still run, and end by themselves{}", counts_.running, job);
+}
+
 Status Watch::CloseOnce(FilePhase phase) {
   state_ = phase == FilePhase::kFinished ? State::kFinished : State::kStale;
   if (closed_) return {};
   if (auto closed = slaves_->Close(); !closed) return closed;
   closed_ = true;
   counts_.queued = 0;
-  std::string left =
-      counts_.running == 0
-          ? ""
-          : fmt::format("; {} still {}, and end{} by {}{}", counts_.running,
-                        counts_.running == 1 ? "runs" : "run", counts_.running == 1 ? "s" : "",
-                        counts_.running == 1 ? "itself" : "themselves",
-                        place_.empty() ? "" : " (" + place_ + ")");
   if (state_ == State::kFinished) {
-    Say("finished" + left);
+    Say("finished" + LeftText());
   } else {
     Say("stale: its master has not written it in time, and is likely dead; nothing more is "
         "started" +
-        left);
+        LeftText());
   }
   return {};
 }
@@ -146,10 +146,10 @@ void Watch::TellEnds(const std::vector<SlaveEnd>& ends, Instant now) {
 }
 
 void Watch::Leave() {
-  if (closed_ || place_.empty()) return;
+  if (closed_ || job_ == 0) return;
   Status left = slaves_->Close();
   if (!left) return settings_.say(settings_.shown + ": " + left.error().message);
-  Say(fmt::format("nothing more is started; {} of {} still run", counts_.running, place_));
+  Say("nothing more is started" + LeftText());
 }
 
 bool Watch::ended() const {
@@ -168,7 +168,7 @@ std::string Watch::Line() const {
     text += NameOf(state_);
     if (counts_.running > 0) text += fmt::format(", {} running", counts_.running);
   }
-  if (!place_.empty()) text += " (" + place_ + ")";
+  if (job_ != 0) text += fmt::format(" (job {})", job_);
   return text;
 }
 
@@ -182,10 +182,10 @@ std::string Watch::Json() const {
                             {"connected", counts_.connected}}) {
     line.Number(key, static_cast<int64_t>(count));
   }
-  if (place_.empty()) {
-    line.Null("place");
+  if (job_ == 0) {
+    line.Null("job");
   } else {
-    line.Text("place", place_);
+    line.Number("job", job_);
   }
   return line.Finish();
 }

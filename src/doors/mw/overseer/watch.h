@@ -53,6 +53,8 @@ class Watch {
   Status Oversee(Instant now, uint64_t most);
   Status Obey(const SlaveOrders& orders);
   Status CloseOnce(FilePhase phase);
+  // "; 2 still run, and end by themselves (job 7)", if so.
+  std::string LeftText() const;
   void TellEnds(const std::vector<SlaveEnd>& ends, Instant now);
   // The same trouble again and again is told once.
   void TellTrouble(std::string& told, const std::string& text);
@@ -63,7 +65,7 @@ class Watch {
   SlaveTarget target_;
   State state_ = State::kWaits;
   SlaveCounts counts_;
-  std::string place_;
+  uint32_t job_ = 0;       // the hub's; 0: none yet, or none
   bool prepared_ = false;  // slaves can be started as the file says
   bool closed_ = false;
   bool backed_off_ = false;

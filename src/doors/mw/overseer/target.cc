@@ -14,6 +14,9 @@ constexpr Duration kLongestSettle = Duration::Seconds(60);
 // The file's own time has no more than seconds.
 constexpr Duration kShortestSettle = Duration::Seconds(1);
 
+// That a slave runs may be heard so much later than its master hears of it.
+constexpr Duration kNewsDelay = Duration::Seconds(2);
+
 constexpr uint32_t kFailuresInRow = 3;
 constexpr Duration kFirstPause = Duration::Seconds(5);
 constexpr Duration kLongestPause = Duration::Seconds(300);
@@ -68,7 +71,15 @@ void SlaveTarget::See(std::span<const SlaveSeen> slaves, Instant now) {
   }
   running_ = std::move(running);
   seen_ = true;
+  if (!file_ || Surplus() == 0) {
+    surplus_since_.reset();
+  } else if (!surplus_since_) {
+    surplus_since_ = now;
+  }
 }
+
+// Those that are queued have not connected, so only they may be too many.
+uint64_t SlaveTarget::Surplus() const { return queued_ - std::min(queued_, counts().missing); }
 
 void SlaveTarget::Ended(bool done, Duration ran, Instant now) {
   if (done) early_failures_ = pauses_ = 0;
@@ -106,8 +117,10 @@ SlaveOrders SlaveTarget::Decide(Instant now, uint64_t most) const {
   if (phase == FilePhase::kUnread || !seen_) return {};
   if (phase != FilePhase::kActive) return {.withdraw = queued_};
   const SlaveCounts now_there = counts();
-  // Queued ones have surely not connected, so only they may be too many.
-  if (queued_ > now_there.missing) return {.withdraw = queued_ - now_there.missing};
+  // One that is queued may run already, and its master know it: then there are not too many.
+  const bool sure =
+      now_there.missing == 0 || (surplus_since_ && *surplus_since_ + kNewsDelay <= now);
+  if (sure && Surplus() > 0) return {.withdraw = Surplus()};
   if (backs_off()) return DecideInBackOff(now, most);
   uint64_t coming = queued_ + now_there.running - now_there.connected;
   uint64_t there = queued_ + now_there.running;

@@ -69,6 +69,8 @@ class SlaveTarget {
   // So long after its start a slave has connected, or will not.
   Duration Settle() const;
   bool IsConnected(Instant since) const { return since + Settle() <= written_after_; }
+  // Of the queued ones, how many are too many.
+  uint64_t Surplus() const;
   SlaveOrders DecideInBackOff(Instant now, uint64_t most) const;
 
   std::optional<ResourceFile> file_;
@@ -81,6 +83,8 @@ class SlaveTarget {
   uint64_t queued_ = 0;
   // Since when: as we saw it, or as was told at the first look.
   std::map<uint64_t, Instant> running_;
+
+  std::optional<Instant> surplus_since_;
 
   uint32_t early_failures_ = 0;  // in a row
   uint32_t pauses_ = 0;

@@ -42,7 +42,8 @@ TEST(SlaveTargetTest, OneFileAndOneLook) {
       {"and those that have just begun", Wants(3, 0), {Queued(1), Runs(2, 0)}, {.start = 1}},
       {"the file knows of those that run for long", Wants(3, 0), {Runs(1, -10)}, {.start = 3}},
       {"not of those that ran shorter than an interval", Wants(3, 0), {Runs(1, -9)}, {.start = 2}},
-      {"more queued ones than are missing", Wants(1, 0), {Queued(1), Queued(2)}, {.withdraw = 1}},
+      {"more queued ones than are missing", Wants(1, 0), {Queued(1), Queued(2)}, {}},
+      {"none is missing", Wants(0, 0), {Queued(1), Queued(2), Runs(3, 0)}, {.withdraw = 2}},
       {"more run than are missing", Wants(1, 0), {Runs(1, 0), Runs(2, 0)}, {}},
       {"connecting ones do not make queued ones too many",
        Wants(1, 0),
@@ -155,6 +156,22 @@ TEST(SlaveTargetTest, TheNextFileKnowsOfWhoHasConnected) {
   target.See(both, At(20));
   EXPECT_EQ(target.counts().connected, 2u);
   EXPECT_EQ(target.Decide(At(20), kMost), (SlaveOrders{.start = 1}));
+}
+
+// That a slave runs is heard late: its master knew it before.
+TEST(SlaveTargetTest, OnlyALastingSurplusIsTakenBack) {
+  SlaveTarget target;
+  target.Read(Wants(1, 0), At(0));
+  for (double now : {0.0, 1.0, 1.9}) {
+    target.See(std::vector{Queued(1), Queued(2)}, At(now));
+    EXPECT_EQ(target.Decide(At(now), kMost), SlaveOrders()) << now;
+  }
+  target.See(std::vector{Runs(1, 2), Queued(2)}, At(2));
+  EXPECT_EQ(target.Decide(At(2), kMost), SlaveOrders());
+  target.See(std::vector{Queued(2), Queued(3)}, At(3));
+  EXPECT_EQ(target.Decide(At(3), kMost), SlaveOrders());
+  target.See(std::vector{Queued(2), Queued(3)}, At(5));
+  EXPECT_EQ(target.Decide(At(5), kMost), (SlaveOrders{.withdraw = 1}));
 }
 
 // The clock of a node says little: only an overseer that has just begun asks it.

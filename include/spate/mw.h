@@ -74,6 +74,25 @@ struct signature_of<R (*)(A...) noexcept> : signature_of<R (*)(A...)> {};
 template <class R, class C, class... A>
 struct signature_of<R (C::*)(A...) const noexcept> : signature_of<R (*)(A...)> {};
 
+// The bytes of a tuple of these, without making it: arguments may be large.
+template <class Tuple, class... A>
+std::string encode_as(A&&... given) {
+  static_assert(sizeof...(A) == std::tuple_size_v<Tuple>, "as many arguments as the algorithm has");
+  writer to;
+  auto put = [&]<class T, class U>(std::type_identity<T>, U&& each) {
+    if constexpr (std::same_as<std::remove_cvref_t<U>, T>) {
+      to(each);
+    } else {
+      const T converted = std::forward<U>(each);
+      to(converted);
+    }
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (put(std::type_identity<std::tuple_element_t<I, Tuple>>(), std::forward<A>(given)), ...);
+  }(std::index_sequence_for<A...>());
+  return to.take();
+}
+
 // Bytes of arguments in, bytes of the result out.
 using byte_function = std::function<std::string(std::string_view arguments)>;
 // Notes an algorithm of this program, which must not be running yet. One that comes twice with the
@@ -324,8 +343,9 @@ class master {
   }
   template <class Algorithm, class... A>
   task_id submit_with(const policy& how, A&&... given) {
-    typename Algorithm::arguments arguments(std::forward<A>(given)...);
-    return submit_bytes(Algorithm::name, how, encode(arguments));
+    return submit_bytes(
+        Algorithm::name, how,
+        detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...));
   }
   void set_target_of(std::string_view algorithm, std::size_t count);
   std::size_t target_of(std::string_view algorithm) const;

@@ -111,6 +111,7 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   Status Listen();
   Result<std::string> ListenAt(const os::Address& address);
   void Arrived(link::Visitor visitor);
+  void Dismiss(slave_id slave);
   void Lost(slave_id slave, const link::Ended& ended);
   void Told(slave_id slave, const wire::ToHub& message);
   void Given(slave_id slave, const wire::Lease& lease);
@@ -174,7 +175,9 @@ Status MasterHub::Inside::Begin() {
   }
   hub_.Resume(engine::LastNodes::kEnded);
   hub_.SetStepped([this] { Unload(); });
-  if (auto written = WriteFile(false); !written) return written;
+  if (auto written = WriteFile(false); !written) {
+    return Within("--mw-resource-file " + options_.resource_file, written.error());
+  }
   WriteFileOften();
   LookAtSlow();
   loop_.At(loop_.Now() + kHintAfter, [this] { Hint(); });
@@ -408,9 +411,16 @@ void MasterHub::Inside::Arrived(link::Visitor visitor) {
           .offer = [this, slave] { return ledger_.OfferOf(slave); }});
   Slave& known = slaves_[slave];
   known = {std::move(channel), visitor.guest.peer};
-  if (finished_) return known.channel->Dismiss("the work is done");
   hub_.Connect(NodeOf(slave), *known.channel);
   Carry();
+  if (finished_) Dismiss(slave);  // connected, as else nobody would hear of its end
+}
+
+void MasterHub::Inside::Dismiss(slave_id slave) {
+  auto at = slaves_.find(slave);
+  if (at == slaves_.end()) return;
+  audit_->Say(audit::TryShutdown(slave.value));
+  at->second.channel->Dismiss("the work is done");
 }
 
 void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
@@ -541,10 +551,9 @@ void MasterHub::Inside::Hint() {
 
 void MasterHub::Inside::Finish(std::function<void()> done) {
   finished_ = std::move(done);
-  for (auto& [slave, known] : slaves_) {
-    audit_->Say(audit::TryShutdown(slave.value));
-    known.channel->Dismiss("the work is done");
-  }
+  std::vector<slave_id> all;
+  for (const auto& [slave, known] : slaves_) all.push_back(slave);
+  for (slave_id each : all) Dismiss(each);
   if (slaves_.empty()) return Finished();
   loop_.At(loop_.Now() + options_.shutdown_timeout, [this] {
     if (!finished_) return;

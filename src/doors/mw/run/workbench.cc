@@ -63,6 +63,11 @@ std::optional<Workbench::Packet> Workbench::Take(std::chrono::nanoseconds most) 
   return packet;
 }
 
+bool Workbench::Wants(const Packet& packet) const {
+  std::lock_guard lock(mutex_);
+  return !over_ && packet.life == life_;
+}
+
 // What is too long to go with its end goes from a file, which the last owner removes.
 Result<TaskOutputPtr> Workbench::OutputOf(std::string answers) {
   auto output = std::make_unique<TaskOutput>();

@@ -51,6 +51,8 @@ class Workbench {
   // ---- The slave's thread
   // Waits for a packet, for at most so long; nullopt: there is none, or it is over.
   std::optional<Packet> Take(std::chrono::nanoseconds most);
+  // Whether anybody wants to hear of it (any more).
+  bool Wants(const Packet& packet) const;
   void Finish(Packet packet, std::string answers, Instant start, Duration wall);
   // shutdown, master_lost and results_held are set.
   slave_status Status() const;

@@ -168,6 +168,13 @@ class MwPlace:
         self.await_file(file)
         return self.start(program(app), "--mw-slave", "--mw-resource-file", file, *args, **options)
 
+    def direct(self, *args, app="trial", file="r", access="access"):
+        """A slave that is told where the master is: that ends at once when it has lost it."""
+        self.await_file(file)
+        host, port = self.place_of_master(file)
+        return self.start(program(app), "--mw-slave", "--mw-master-host", host,
+                          "--mw-master-port", port, "--mw-access", access, *args)
+
     def slaves(self, count, *args, **options):
         return [self.slave(*args, **options) for _ in range(count)]
 

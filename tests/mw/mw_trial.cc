@@ -288,7 +288,7 @@ std::optional<int> Script::Do(const std::string& line) {
   } else if (what == "wait-lost") {
     Until([&] { return lost_ >= number(0); });
   } else if (what == "wait-slaves") {
-    Until([&] { return m_.slaves() == number(0); });
+    Until([&] { return m_.slaves() >= number(0); });
   } else if (what == "wait-pending") {
     Until([&] { return m_.pending() <= number(0); });
   } else if (what == "wait-file") {
@@ -330,7 +330,8 @@ int Master(mw::master& m, int argc, char** argv) {
       if (auto code = script.Do(line)) return *code;
       continue;
     }
-    for (std::string given; std::getline(std::cin, given);) {
+    script.Do("poll");  // what was submitted leaves
+    for (std::string given; std::getline(std::cin, given); script.Do("poll")) {
       if (auto code = script.Do(given)) return *code;
     }
   }

@@ -244,7 +244,7 @@ struct events {
 struct restored {
   std::string state;        // what checkpoint() was last given
   std::size_t pending = 0;  // tasks that have not ended; they are given out again
-  std::size_t results = 0;  // that had not been acknowledged; they come again
+  std::size_t results = 0;  // that were not taken before its last checkpoint; they come again
 };
 
 class master {
@@ -274,9 +274,8 @@ class master {
     };
   }
 
-  // Waits until something can be taken, for at most so long. What was taken before is acknowledged:
-  // with --mw-state it does not come again. Throws `error` when the work cannot go on (the state's
-  // disk is full).
+  // Waits until something can be taken, for at most so long. Throws `error` when the work cannot go
+  // on (the state's disk is full).
   events wait(std::chrono::nanoseconds most = std::chrono::nanoseconds::max());
   events poll() { return wait(std::chrono::nanoseconds(0)); }
 

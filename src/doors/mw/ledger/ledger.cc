@@ -159,11 +159,6 @@ const task* Ledger::Find(uint64_t id) const {
   return held == tasks_.end() ? nullptr : &held->second;
 }
 
-bool Ledger::IsOnce(JobId job) const {
-  auto at = lane_of_.find(job);
-  return at != lane_of_.end() && at->second == &once_;
-}
-
 // ---- Slaves ------------------------------------------------------------------------------------
 
 void Ledger::Want(group which, int64_t change) {

@@ -84,8 +84,6 @@ class Ledger {
   // Tasks that have not ended.
   size_t size() const { return tasks_.size(); }
   size_t slaves() const { return slaves_.size(); }
-  // Tasks that must not be tried twice are in these jobs.
-  bool IsOnce(JobId job) const;
 
  private:
   struct Lane {

@@ -305,8 +305,10 @@ void MasterHub::Inside::Checkpoint(const std::vector<task_id>& taken, std::strin
                                    uint64_t last_task, std::function<void(Status)> done) {
   StateChange change{.state = std::move(state), .last_task = last_task};
   for (task_id id : std::exchange(unkept_, {})) {
+    const bool given = store_.WasGiven(id);
     const task* what = ledger_.Find(id.value);
     if (what == nullptr) continue;
+    if (given) change.given.push_back(id);
     change.tasks.push_back(*what);
     store_.Keeps(id);
   }
@@ -596,6 +598,8 @@ Result<MasterHub::Start> MasterHub::Open(const Options& options, Inbox& inbox) {
   if (kept.found) {
     start.left = restored{kept.state, kept.tasks.size(), kept.results.size()};
     start.last_task = kept.last_task;
+    for (const StateFile::Kept::Task& each : kept.tasks) ++start.pending[each.what.algorithm];
+    for (const result& each : kept.results) ++start.pending[each.algorithm];
     start.hub->inside_->Restore(std::move(kept));
   }
   start.hub->thread_ = os::ThreadWithoutSignals([loop = start.hub->loop_.get()] { loop->Run(); });

@@ -8,8 +8,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +42,7 @@ class MasterHub {
   struct Start {
     std::unique_ptr<MasterHub> hub;
     std::optional<restored> left;
+    std::map<std::string, size_t, std::less<>> pending;  // of what is left, by algorithm
     uint64_t last_task = 0;
   };
   // Listens when it returns, and the resource file is written. `inbox` outlives it.

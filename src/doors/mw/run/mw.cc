@@ -65,6 +65,8 @@ Result<std::unique_ptr<master::impl>> master::impl::Open(const Options& options)
   if (!start) return std::unexpected(start.error());
   inside->hub = std::move(start->hub);
   inside->left = std::move(start->left);
+  inside->pending = std::move(start->pending);
+  if (inside->left) inside->pending[""] = inside->left->pending + inside->left->results;
   inside->last_task = start->last_task;
   inside->kept_up_to = {start->last_task};
   return inside;

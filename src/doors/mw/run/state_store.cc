@@ -22,16 +22,21 @@ void StateStore::Append(store::Bundle bundle, std::function<void(Status)> done) 
   Write(file_ ? ChangeOf(bundle) : StateChange(), std::move(done));
 }
 
-StateChange StateStore::ChangeOf(const store::Bundle& bundle) const {
+StateChange StateStore::ChangeOf(const store::Bundle& bundle) {
   StateChange change;
   size_t outputs = 0;
   for (const engine::Record& record : bundle.records) {
     if (const auto* leased = std::get_if<engine::Leased>(&record)) {
-      if (!ledger_.IsOnce(leased->job)) continue;
       for (TaskRange range : leased->tasks) {
         for (uint32_t k = 0; k < range.count; ++k) {
           for (uint64_t id : ledger_.TasksOf(leased->job, range.first + k)) {
-            if (IsKept({id})) change.given.push_back({id});
+            const task* what = ledger_.Find(id);
+            if (what == nullptr || what->how.retry) continue;
+            if (IsKept({id})) {
+              change.given.push_back({id});
+            } else {
+              given_.insert(id);
+            }
           }
         }
       }

@@ -32,6 +32,9 @@ class StateStore final : public store::Store {
   void Keeps(task_id id) { kept_.insert(id.value); }
   bool IsKept(task_id id) const { return kept_.contains(id.value); }
   void Forget(task_id id) { kept_.erase(id.value); }
+  // Whether it must not be given out again, as a slave was given it before it was kept. It says so
+  // once.
+  bool WasGiven(task_id id) { return given_.erase(id.value) > 0; }
   // Behind all that was appended before.
   void Write(StateChange change, std::function<void(Status)> done);
 
@@ -46,7 +49,7 @@ class StateStore final : public store::Store {
     StateChange change;
     std::function<void(Status)> done;
   };
-  StateChange ChangeOf(const store::Bundle& bundle) const;
+  StateChange ChangeOf(const store::Bundle& bundle);
   void Commit();
   void Committed(Status status);
 
@@ -54,6 +57,7 @@ class StateStore final : public store::Store {
   const Ledger& ledger_;
   const std::shared_ptr<StateFile> file_;
   std::unordered_set<uint64_t> kept_;
+  std::unordered_set<uint64_t> given_;  // WasGiven
   std::deque<Waiting> waiting_;
   std::shared_ptr<std::deque<Waiting>> group_;  // what is being written
   std::unique_ptr<os::Aside<bool>> writer_;

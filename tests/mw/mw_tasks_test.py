@@ -69,7 +69,7 @@ def test_a_slave_that_is_freed(place: MwPlace):
     master.await_line("freed 0")
     want(list(master.results()) == [2], "tasks for any slave wait")
     master.say(f"submit hold {place.path('h')} a slave=1", f"submit echo behind slave=1", "free 1",
-               "submit echo late slave=1", "submit echo anyway slave=1 anyway", "wait-unrunnable 1")
+               "submit echo late slave=1", "submit echo x slave=1 anyway", "wait-unrunnable 1")
     master.await_line("unrunnable")
     begun(place, "h")
     place.touch("h")
@@ -79,6 +79,8 @@ def test_a_slave_that_is_freed(place: MwPlace):
          master.told())
     want(set(master.results()) == {1, 2, 3, 4, 6}, master.told())
     slave.kill()
+    master.say("deallocate ordered 1", "say fewer")
+    master.await_line("said fewer")
     other = place.slave()
     master.say("submit echo x", "wait-results 6", "say done")
     master.await_line("said done")
@@ -147,9 +149,9 @@ def test_a_slave_that_stands_still_is_dropped(place: MwPlace):
     still = place.direct()
     begun(place, "h")
     still.send(signal.SIGSTOP)
-    other = place.direct()
     master.say("wait-lost 1", "wait-arrived 2", "free 2")
     master.await_line("lost 1 ordered")
+    other = place.direct()  # an ordered one, until it is freed
     begun(place, "h", 2)
     place.touch("h")
     master.say("wait-results 1", "say done")

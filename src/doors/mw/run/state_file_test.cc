@@ -1,0 +1,253 @@
+#include "doors/mw/run/state_file.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "os/file.h"
+#include "os/temp_dir.h"
+
+namespace spate::mw {
+namespace {
+
+constexpr uint64_t kFileMost = 100'000'000;
+
+task TaskOf(uint64_t id) {
+  return {.id = {id},
+          .algorithm = fmt::format("algorithm-{}", id % 3),
+          .how = {.slave = {id % 5},
+                  .tag = std::string(id % 4, 't'),
+                  .do_it_anyway = id % 2 == 0,
+                  .retry = id % 3 == 0,
+                  .tries = static_cast<uint32_t>(1 + id % 7)},
+          .arguments = std::string(id % 5000, static_cast<char>(id)),
+          .reason = {}};
+}
+
+result ResultOf(uint64_t id) {
+  return {.task = {id},
+          .algorithm = fmt::format("algorithm-{}", id % 3),
+          .slave = {id % 5},
+          .tag = std::string(id % 4, 't'),
+          .compute_time = std::chrono::nanoseconds(id * 1000),
+          .failure = id % 7 == 0 ? "it threw" : "",
+          .bytes = std::string(id * 37 % 9000, static_cast<char>(id))};
+}
+
+std::string Words(const task& each) {
+  return fmt::format("task {} {} slave {} '{}' {} {} {} {}", each.id.value, each.algorithm,
+                     each.how.slave.value, each.how.tag, each.how.do_it_anyway, each.how.retry,
+                     each.how.tries, each.arguments);
+}
+
+std::string Words(const result& each) {
+  return fmt::format("result {} {} slave {} '{}' {} '{}' {}", each.task.value, each.algorithm,
+                     each.slave.value, each.tag, each.compute_time.count(), each.failure,
+                     each.bytes);
+}
+
+// What a file is to hold.
+struct Model {
+  std::map<uint64_t, bool> tasks;  // and whether they were given
+  std::map<uint64_t, bool> results;
+  std::string state;
+  uint64_t last_task = 0;
+  bool found = false;
+
+  void Apply(const StateChange& change) {
+    found = true;
+    for (const task& each : change.tasks) tasks[each.id.value] = false;
+    for (task_id each : change.given) {
+      if (tasks.contains(each.value)) tasks[each.value] = true;
+    }
+    for (const result& each : change.results) {
+      tasks.erase(each.task.value);
+      results[each.task.value] = true;
+    }
+    for (task_id each : change.taken) {
+      tasks.erase(each.value);
+      results.erase(each.value);
+    }
+    if (change.state) state = *change.state;
+    if (change.last_task > 0) last_task = change.last_task;
+  }
+  std::vector<std::string> All() const {
+    std::vector<std::string> lines = {fmt::format("{} {} {}", found, last_task, state)};
+    for (auto [id, given] : tasks) {
+      lines.push_back(Words(TaskOf(id)) + (given ? " given" : ""));
+    }
+    for (auto [id, there] : results) lines.push_back(Words(ResultOf(id)));
+    return lines;
+  }
+};
+
+std::vector<std::string> All(const StateFile::Kept& kept) {
+  std::vector<std::string> lines = {
+      fmt::format("{} {} {}", kept.found, kept.last_task, kept.state)};
+  for (const auto& each : kept.tasks) {
+    lines.push_back(Words(each.what) + (each.given ? " given" : ""));
+  }
+  for (const result& each : kept.results) lines.push_back(Words(each));
+  return lines;
+}
+
+// As a kill leaves them: the files, without the lock.
+void CopyFiles(const std::string& from, const std::string& to) {
+  ASSERT_TRUE(os::MakeDirs(to, 0700));
+  for (const char* name : {"state.db", "state.db-journal"}) {
+    if (!os::Exists(os::JoinPath(from, name))) continue;
+    auto bytes = os::ReadFile(os::JoinPath(from, name), kFileMost);
+    ASSERT_TRUE(bytes);
+    ASSERT_TRUE(os::WriteFile(os::JoinPath(to, name), *bytes, 0600));
+  }
+}
+
+std::string OpenAndLoad(const std::string& dir, std::vector<std::string>* lines = nullptr) {
+  auto file = StateFile::Open(dir);
+  if (!file) return file.error().message;
+  auto kept = (*file)->Load();
+  if (!kept) return kept.error().message;
+  if (lines != nullptr) *lines = All(*kept);
+  return "";
+}
+
+TEST(StateFileTest, ANewOneIsEmpty) {
+  os::TempDir dir;
+  std::vector<std::string> lines;
+  EXPECT_EQ(OpenAndLoad(dir.Path("a/b"), &lines), "");
+  EXPECT_EQ(lines, Model().All());
+  EXPECT_EQ(OpenAndLoad(dir.Path("a/b"), &lines), "");
+  EXPECT_EQ(lines, Model().All());
+}
+
+TEST(StateFileTest, WhateverIsWrittenIsFoundAfterAKillBetweenAnyTwoWrites) {
+  os::TempDir dir;
+  std::mt19937 random(1);
+  const std::string at = dir.Path("state");
+  Model model;
+  uint64_t last = 0;
+  {
+    auto file = StateFile::Open(at);
+    ASSERT_TRUE(file);
+    for (int step = 0; step < 60; ++step) {
+      StateChange change;
+      for (uint32_t n = random() % 5; n > 0; --n) change.tasks.push_back(TaskOf(++last));
+      for (auto [id, given] : model.tasks) {
+        if (random() % 5 == 0) change.given.push_back({id});
+        if (random() % 4 == 0) change.results.push_back(ResultOf(id));
+      }
+      for (auto [id, there] : model.results) {
+        if (random() % 2 == 0) change.taken.push_back({id});
+      }
+      change.taken.push_back({last + 1000});  // of which nobody knows
+      if (random() % 2 == 0) change.state = std::string(random() % 20'000, 's');
+      change.last_task = last;
+      ASSERT_TRUE((*file)->Write(change));
+      model.Apply(change);
+      const std::string copy = dir.Path(fmt::format("copy-{}", step));
+      CopyFiles(at, copy);
+      std::vector<std::string> lines;
+      ASSERT_EQ(OpenAndLoad(copy, &lines), "") << step;
+      ASSERT_EQ(lines, model.All()) << step;
+    }
+  }
+  std::vector<std::string> lines;
+  EXPECT_EQ(OpenAndLoad(at, &lines), "");
+  EXPECT_EQ(lines, model.All());
+}
+
+TEST(StateFileTest, LargeValuesComeBack) {
+  os::TempDir dir;
+  const std::string large(5'000'000, 'x');
+  {
+    auto file = StateFile::Open(dir.Path("s"));
+    ASSERT_TRUE(file);
+    StateChange change{.state = large};
+    change.results.push_back(ResultOf(1));
+    change.results[0].bytes = large;
+    ASSERT_TRUE((*file)->Write(change));
+  }
+  auto file = StateFile::Open(dir.Path("s"));
+  ASSERT_TRUE(file);
+  auto kept = (*file)->Load();
+  ASSERT_TRUE(kept);
+  EXPECT_TRUE(kept->state == large);
+  ASSERT_EQ(kept->results.size(), 1u);
+  EXPECT_TRUE(kept->results[0].bytes == large);
+}
+
+TEST(StateFileTest, OneMasterAtATime) {
+  os::TempDir dir;
+  {
+    auto first = StateFile::Open(dir.Path("s"));
+    ASSERT_TRUE(first);
+    auto second = StateFile::Open(dir.Path("s"));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, ErrorKind::kBusy);
+    EXPECT_NE(second.error().message.find("another master runs"), std::string::npos);
+  }
+  EXPECT_TRUE(StateFile::Open(dir.Path("s")));
+}
+
+TEST(StateFileTest, OfANewerVersion) {
+  os::TempDir dir;
+  EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
+  {
+    auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
+    ASSERT_TRUE(db);
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 2"));
+  }
+  EXPECT_NE(OpenAndLoad(dir.Path("s")).find("newer version"), std::string::npos);
+}
+
+TEST(StateFileTest, RowsThatAreNoneOfOurs) {
+  for (const char* damage : {"INSERT INTO task VALUES (1, 0, x'00')",
+                             "INSERT INTO result VALUES (1, x'ffffffffffffffffffff')",
+                             "INSERT INTO meta VALUES ('last_task', x'01')"}) {
+    os::TempDir dir;
+    EXPECT_EQ(OpenAndLoad(dir.Path("s")), "");
+    {
+      auto db = store::Database::Open(dir.Path("s/state.db"), store::DbMode::kWrite);
+      ASSERT_TRUE(db);
+      ASSERT_TRUE(db->Run(damage));
+    }
+    EXPECT_NE(OpenAndLoad(dir.Path("s")).find("is damaged"), std::string::npos) << damage;
+  }
+}
+
+// Whatever bytes there are: an error that names the file, or what was written.
+TEST(StateFileTest, FlippedBytesNeverGiveAnythingElse) {
+  os::TempDir dir;
+  Model model;
+  {
+    auto file = StateFile::Open(dir.Path("s"));
+    ASSERT_TRUE(file);
+    StateChange change{.state = "here", .last_task = 40};
+    for (uint64_t id = 1; id <= 40; ++id) change.tasks.push_back(TaskOf(id));
+    for (uint64_t id = 1; id <= 10; ++id) change.results.push_back(ResultOf(id));
+    ASSERT_TRUE((*file)->Write(change));
+    model.Apply(change);
+  }
+  const std::string whole = os::ReadFile(dir.Path("s/state.db"), kFileMost).value();
+  std::mt19937 random(2);
+  int told = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = whole;
+    bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    ASSERT_TRUE(os::WriteFile(dir.Path("s/state.db"), bytes, 0600));
+    std::vector<std::string> lines;
+    const std::string problem = OpenAndLoad(dir.Path("s"), &lines);
+    if (problem.empty()) {
+      ASSERT_EQ(lines, model.All()) << i;
+    } else {
+      EXPECT_NE(problem.find("state.db"), std::string::npos) << problem;
+      ++told;
+    }
+  }
+  EXPECT_GT(told, 0);
+}
+
+}  // namespace
+}  // namespace spate::mw

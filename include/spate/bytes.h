@@ -52,6 +52,9 @@ class writer;
 class reader;
 class describer;
 
+// Structs within structs, at most: what holds its own kind (a tree) must not be deeper.
+inline constexpr int kDepthMost = 1000;
+
 // A struct with `serialize(Archive&)`.
 template <class T>
 concept serializable_struct =
@@ -145,8 +148,10 @@ class writer {
       length(value.index());
       std::visit([this](const auto& each) { put(each); }, value);
     } else if constexpr (serializable_struct<T>) {
+      if (++depth_ > kDepthMost) throw error("the value has too many structs within structs");
       length(0);                               // so that nothing takes no bytes
       const_cast<T&>(value).serialize(*this);  // which only reads it then
+      --depth_;
     } else if constexpr (detail::container<T>) {
       length(value.size());
       for (const auto& each : value) put(static_cast<const typename T::value_type&>(each));
@@ -161,6 +166,7 @@ class writer {
   }
 
   std::string bytes_;
+  int depth_ = 0;
 };
 
 // Takes values from bytes, which must outlive it. Throws `error` where they are not what was
@@ -213,8 +219,10 @@ class reader {
     } else if constexpr (detail::is_variant<T>::value) {
       get_variant(value, length(), std::make_index_sequence<std::variant_size_v<T>>());
     } else if constexpr (serializable_struct<T>) {
+      if (++depth_ > kDepthMost) throw error("the value has too many structs within structs");
       (void)length();
       value.serialize(*this);
+      --depth_;
     } else if constexpr (detail::container<T>) {
       get_container(value);
     } else if constexpr (detail::tuple_like<T>) {
@@ -248,6 +256,7 @@ class reader {
   }
 
   std::string_view rest_;
+  int depth_ = 0;
 };
 
 // The structure of types in words, such as "(i32,[str])": equal for the same bytes, whatever the

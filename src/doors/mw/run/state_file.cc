@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 
 #include "os/process.h"
 
@@ -18,21 +19,61 @@ constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS result (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 )";
 
+// SQLite sees damage to its own structure, not to our bytes: each row ends with a sum over them and
+// its number. FNV-1a, over words.
+uint64_t SumOf(uint64_t id, std::string_view bytes) {
+  uint64_t sum = 0xcbf29ce484222325u;
+  auto add = [&sum](uint64_t word) {
+    sum = (sum ^ word) * 0x100000001b3u;
+    sum ^= sum >> 32;
+  };
+  add(id);
+  add(bytes.size());
+  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    add(word);
+  }
+  for (char each : bytes) add(static_cast<unsigned char>(each));
+  return sum;
+}
+
+std::string Sealed(uint64_t id, std::string bytes) {
+  bytes += encode(SumOf(id, bytes));
+  return bytes;
+}
+
+std::string_view Opened(uint64_t id, std::string_view sealed) {
+  if (sealed.size() < sizeof(uint64_t)) throw error("a row is too short");
+  const std::string_view bytes = sealed.substr(0, sealed.size() - sizeof(uint64_t));
+  if (decode<uint64_t>(sealed.substr(bytes.size())) != SumOf(id, bytes)) {
+    throw error("a row is not as it was written");
+  }
+  return bytes;
+}
+
 std::string BytesOf(const task& what) {
   const policy& how = what.how;
-  return encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
-                what.arguments);
+  return Sealed(what.id.value, encode(what.algorithm, how.slave.value, how.tag, how.do_it_anyway,
+                                      how.retry, how.tries, what.arguments));
 }
 
 std::string BytesOf(const result& what) {
-  return encode(what.algorithm, what.slave.value, what.tag, int64_t{what.compute_time.count()},
-                what.failure, what.bytes);
+  return Sealed(what.task.value,
+                encode(what.algorithm, what.slave.value, what.tag,
+                       int64_t{what.compute_time.count()}, what.failure, what.bytes));
+}
+
+// In the column `given`; no flipped bit makes one of the other.
+bool IsGiven(int64_t id, int64_t given) {
+  if (given != 0 && given != -id) throw error("a row is not as it was written");
+  return given != 0;
 }
 
 task TaskOf(int64_t id, std::string_view bytes) {
   task what{.id = {static_cast<uint64_t>(id)}};
   policy& how = what.how;
-  reader from(bytes);
+  reader from(Opened(static_cast<uint64_t>(id), bytes));
   from(what.algorithm, how.slave.value, how.tag, how.do_it_anyway, how.retry, how.tries,
        what.arguments);
   from.finish();
@@ -42,7 +83,7 @@ task TaskOf(int64_t id, std::string_view bytes) {
 result ResultOf(int64_t id, std::string_view bytes) {
   result what{.task = {static_cast<uint64_t>(id)}};
   int64_t time = 0;
-  reader from(bytes);
+  reader from(Opened(static_cast<uint64_t>(id), bytes));
   from(what.algorithm, what.slave.value, what.tag, time, what.failure, what.bytes);
   from.finish();
   what.compute_time = std::chrono::nanoseconds(time);
@@ -88,7 +129,7 @@ Status StateFile::Prepare() {
   if (auto marked = db_.Run(mark.c_str()); !marked) return marked;
   const std::array<std::pair<store::Statement*, std::string_view>, 6> all = {{
       {&add_task_, "INSERT OR REPLACE INTO task (id, given, bytes) VALUES (?, 0, ?)"},
-      {&set_given_, "UPDATE task SET given = 1 WHERE id = ?"},
+      {&set_given_, "UPDATE task SET given = -id WHERE id = ?"},
       {&add_result_, "INSERT OR REPLACE INTO result (id, bytes) VALUES (?, ?)"},
       {&drop_task_, "DELETE FROM task WHERE id = ?"},
       {&drop_result_, "DELETE FROM result WHERE id = ?"},
@@ -100,11 +141,17 @@ Status StateFile::Prepare() {
 Result<StateFile::Kept> StateFile::Load() {
   Kept kept;
   try {
+    auto check = db_.Prepare("PRAGMA integrity_check(1)");
+    if (!check) return std::unexpected(check.error());
+    auto told = check->Step();
+    if (!told) return std::unexpected(told.error());
+    if (*told && check->Bytes(0) != "ok") throw error(std::string(check->Bytes(0)));
     auto tasks = db_.Prepare("SELECT id, given, bytes FROM task ORDER BY id");
     if (!tasks) return std::unexpected(tasks.error());
     for (auto row = tasks->Step(); !row || *row; row = tasks->Step()) {
       if (!row) return std::unexpected(row.error());
-      kept.tasks.push_back({TaskOf(tasks->Int(0), tasks->Bytes(2)), tasks->Int(1) != 0});
+      kept.tasks.push_back(
+          {TaskOf(tasks->Int(0), tasks->Bytes(2)), IsGiven(tasks->Int(0), tasks->Int(1))});
     }
     auto results = db_.Prepare("SELECT id, bytes FROM result ORDER BY id");
     if (!results) return std::unexpected(results.error());
@@ -117,8 +164,13 @@ Result<StateFile::Kept> StateFile::Load() {
     for (auto row = meta->Step(); !row || *row; row = meta->Step()) {
       if (!row) return std::unexpected(row.error());
       kept.found = true;
-      if (meta->Bytes(0) == "state") kept.state = meta->Text(1);
-      if (meta->Bytes(0) == "last_task") kept.last_task = decode<uint64_t>(meta->Bytes(1));
+      if (meta->Bytes(0) == "state") {
+        kept.state = std::string(Opened(0, meta->Bytes(1)));
+      } else if (meta->Bytes(0) == "last_task") {
+        kept.last_task = decode<uint64_t>(Opened(0, meta->Bytes(1)));
+      } else {
+        throw error("a row is not as it was written");
+      }
     }
   } catch (const error& why) {
     return Damaged(db_.path(), why);
@@ -144,8 +196,9 @@ Status StateFile::WriteAll(const StateChange& change) {
   };
   auto put = [&](std::string_view name, const std::string& value) {
     if (!status) return;
+    const std::string sealed = Sealed(0, value);
     set_meta_.BindText(0, name);
-    set_meta_.BindBlob(1, value);
+    set_meta_.BindBlob(1, sealed);
     status = set_meta_.RunOnce();
   };
   for (const task& each : change.tasks) {

@@ -57,7 +57,7 @@ struct Model {
   bool found = false;
 
   void Apply(const StateChange& change) {
-    found = true;
+    found = found || change.state || change.last_task > 0;
     for (const task& each : change.tasks) tasks[each.id.value] = false;
     for (task_id each : change.given) {
       if (tasks.contains(each.value)) tasks[each.value] = true;

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 
+#include "base/prng.h"
 #include "os/file.h"
 #include "os/temp_dir.h"
 
@@ -124,7 +124,7 @@ TEST(StateFileTest, ANewOneIsEmpty) {
 
 TEST(StateFileTest, WhateverIsWrittenIsFoundAfterAKillBetweenAnyTwoWrites) {
   os::TempDir dir;
-  std::mt19937 random(1);
+  Prng chance(1);
   const std::string at = dir.Path("state");
   Model model;
   uint64_t last = 0;
@@ -133,16 +133,16 @@ TEST(StateFileTest, WhateverIsWrittenIsFoundAfterAKillBetweenAnyTwoWrites) {
     ASSERT_TRUE(file);
     for (int step = 0; step < 60; ++step) {
       StateChange change;
-      for (uint32_t n = random() % 5; n > 0; --n) change.tasks.push_back(TaskOf(++last));
+      for (uint64_t n = chance.Next() % 5; n > 0; --n) change.tasks.push_back(TaskOf(++last));
       for (auto [id, given] : model.tasks) {
-        if (random() % 5 == 0) change.given.push_back({id});
-        if (random() % 4 == 0) change.results.push_back(ResultOf(id));
+        if (chance.Next() % 5 == 0) change.given.push_back({id});
+        if (chance.Next() % 4 == 0) change.results.push_back(ResultOf(id));
       }
       for (auto [id, there] : model.results) {
-        if (random() % 2 == 0) change.taken.push_back({id});
+        if (chance.Next() % 2 == 0) change.taken.push_back({id});
       }
       change.taken.push_back({last + 1000});  // of which nobody knows
-      if (random() % 2 == 0) change.state = std::string(random() % 20'000, 's');
+      if (chance.Next() % 2 == 0) change.state = std::string(chance.Next() % 20'000, 's');
       change.last_task = last;
       ASSERT_TRUE((*file)->Write(change));
       model.Apply(change);
@@ -231,11 +231,11 @@ TEST(StateFileTest, FlippedBytesNeverGiveAnythingElse) {
     model.Apply(change);
   }
   const std::string whole = os::ReadFile(dir.Path("s/state.db"), kFileMost).value();
-  std::mt19937 random(2);
+  Prng chance(2);
   int told = 0;
   for (int i = 0; i < 300; ++i) {
     std::string bytes = whole;
-    bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    bytes[chance.Next() % bytes.size()] ^= static_cast<char>(1 << chance.Next() % 8);
     ASSERT_TRUE(os::WriteFile(dir.Path("s/state.db"), bytes, 0600));
     std::vector<std::string> lines;
     const std::string problem = OpenAndLoad(dir.Path("s"), &lines);

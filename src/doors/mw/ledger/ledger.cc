@@ -373,6 +373,16 @@ size_t Ledger::idle() const {
       std::ranges::count_if(slaves_, [](const auto& each) { return each.second.packets == 0; }));
 }
 
+bool Ledger::IsBusy(slave_id slave) const {
+  auto at = slaves_.find(slave);
+  return at != slaves_.end() && at->second.packets > 0;
+}
+
+slave_id Ledger::SlaveOf(JobId job, TaskIndex index) const {
+  auto at = packets_.find({job, index});
+  return at == packets_.end() ? slave_id() : at->second.slave;
+}
+
 void Ledger::Learn(std::string_view algorithm, Duration time) {
   auto at = usual_.find(algorithm);
   if (at == usual_.end()) at = usual_.try_emplace(std::string(algorithm)).first;

@@ -72,6 +72,9 @@ class Ledger {
   void Speculate(Instant now);
   // Slaves that have no packet.
   size_t idle() const;
+  bool IsBusy(slave_id slave) const;
+  // Who has a packet; none: nobody.
+  slave_id SlaveOf(JobId job, TaskIndex index) const;
 
   // The bytes of a packet.
   std::string Row(JobId job, TaskIndex index) const;

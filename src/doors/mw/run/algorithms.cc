@@ -1,6 +1,7 @@
 #include "doors/mw/run/algorithms.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 
@@ -13,12 +14,7 @@ constexpr size_t kTypesMost = 700;
 // So many words; of more algorithms a single one tells that all are the same.
 constexpr size_t kWordsMost = 200;
 
-// FNV-1a: the same for equal texts, everywhere.
-uint64_t Digest(std::string_view text) {
-  uint64_t digest = 0xcbf29ce484222325u;
-  for (char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return digest;
-}
+uint64_t Digest(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 std::string Short(const std::string& types) {
   if (types.size() <= kTypesMost) return types;

@@ -32,7 +32,7 @@
 namespace spate::mw {
 namespace {
 
-constexpr uint64_t kSerial = 1;  // of the one credential
+constexpr uint64_t kSerial = 1;        // of the one credential
 constexpr size_t kUnkeptFew = 10'000;  // numbers of ended tasks that may stay
 constexpr Duration kLookAtSlow = Duration::Millis(250);
 // Whoever starts a master and no slaves is told how to start them.
@@ -42,7 +42,7 @@ constexpr Duration kFileAtMost = Duration::Seconds(1);
 
 uint64_t UnixSeconds(Instant now) { return static_cast<uint64_t>(now.ns / 1'000'000'000); }
 
-slave_id SlaveOf(NodeId node) { return {node.value}; }
+slave_id SlaveFor(NodeId node) { return {node.value}; }
 NodeId NodeOf(slave_id slave) { return NodeId(static_cast<uint32_t>(slave.value)); }
 
 Limits LimitsOf(const Options& options) {
@@ -287,7 +287,11 @@ void MasterHub::Inside::Submit(std::vector<task> tasks) {
   if (has_state_) {
     for (const task& each : tasks) unkept_.push_back(each.id);
     if (unkept_.size() > 2 * ledger_.size() + kUnkeptFew) {
-      std::erase_if(unkept_, [this](task_id id) { return ledger_.Find(id.value) == nullptr; });
+      std::erase_if(unkept_, [this](task_id id) {
+        if (ledger_.Find(id.value) != nullptr) return false;
+        (void)store_.WasGiven(id);
+        return true;
+      });
     }
   }
   ledger_.Submit(std::move(tasks));
@@ -395,7 +399,7 @@ std::expected<link::Admission, wire::Refusal> MasterHub::Inside::Admit(const lin
 }
 
 void MasterHub::Inside::Arrived(link::Visitor visitor) {
-  const slave_id slave = SlaveOf(visitor.admission.node);
+  const slave_id slave = SlaveFor(visitor.admission.node);
   const group joined = ledger_.Arrived(slave);
   audit_->Say(audit::Connecting(slave.value, visitor.guest.peer, options_.member_id,
                                 static_cast<audit::Group>(joined)));
@@ -426,6 +430,7 @@ void MasterHub::Inside::Dismiss(slave_id slave) {
 }
 
 void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
+  if (!ledger_.IsBusy(slave)) audit_->SayOften(audit::Became(slave.value, audit::State::kBusy));
   ledger_.Given(slave, lease.job, lease.tasks);
   if (!audit_->often()) return;
   size_t tasks = 0;
@@ -473,7 +478,17 @@ void MasterHub::Inside::Lost(slave_id slave, const link::Ended& ended) {
 
 void MasterHub::Inside::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
   auto answers = AnswersOf(output);
+  const AttemptRef& ref = notice.end.ref;
+  const slave_id slave = audit_->often() ? ledger_.SlaveOf(ref.job, ref.index) : slave_id();
+  if (slave && notice.verdict == Verdict::kRetry) {
+    for (uint64_t task : ledger_.TasksOf(ref.job, ref.index)) {
+      audit_->SayOften(audit::Reclaimed(slave.value, task));
+    }
+  }
   ledger_.Ended(notice, answers ? *answers : "");
+  if (slaves_.contains(slave) && !ledger_.IsBusy(slave)) {
+    audit_->SayOften(audit::Became(slave.value, audit::State::kIdle));
+  }
   Carry();
 }
 

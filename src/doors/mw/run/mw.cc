@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "doors/mw/formats/options.h"
@@ -333,8 +334,8 @@ void Say(const std::string& program, const std::string& text) {
   (void)os::WriteAll(os::kStderr, fmt::format("{}: {}\n", program, text), "standard error");
 }
 
-// Of the application's function: what it throws is told.
-int Called(const std::string& program, const std::function<int()>& function) {
+// What the application's function gives; nullopt: it threw something, which is told.
+std::optional<int> Called(const std::string& program, const std::function<int()>& function) {
   try {
     return function();
   } catch (const std::exception& thrown) {
@@ -342,7 +343,7 @@ int Called(const std::string& program, const std::function<int()>& function) {
   } catch (...) {
     Say(program, "ended by an exception");
   }
-  return kFailed;
+  return std::nullopt;
 }
 
 int RunMaster(const Options& options, const std::function<int(master&)>& function) {
@@ -353,9 +354,10 @@ int RunMaster(const Options& options, const std::function<int(master&)>& functio
     return kFailed;
   }
   master self(**inside);
-  const int code = Called(program, [&] { return function(self); });
-  (*inside)->hub->Finish();
-  return code >= 0 && code <= kFailed ? code : kFailed;
+  const std::optional<int> code = Called(program, [&] { return function(self); });
+  // One that was to go on after whatever comes has not finished: its slaves look for the next one.
+  if (code || options.state_dir.empty()) (*inside)->hub->Finish();
+  return code && *code >= 0 && *code <= kFailed ? *code : kFailed;
 }
 
 int RunSlave(const Options& options, const std::function<int(slave&)>& function) {
@@ -368,11 +370,11 @@ int RunSlave(const Options& options, const std::function<int(slave&)>& function)
   }
   inside.node = std::move(*node);
   slave self(inside);
-  const int code = Called(program, [&] { return function(self); });
+  const std::optional<int> code = Called(program, [&] { return function(self); });
   inside.node.reset();
   if (auto why = inside.bench.why_lost(); !why.empty()) Say(program, why);
   // However it was computed: a batch system is to start it again unless it is over.
-  return code == 0 ? 0 : kFailed;
+  return code && *code == 0 ? 0 : kFailed;
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ class SlaveNode::Inside {
   void Call(Master master);
   void Reached(std::expected<link::Caller::Met, link::Caller::Failure> result);
   void Closed(const link::Ended& ended);
-  void Lost(const std::string& why);
+  void Lost(const std::string& why, Duration look_for = kLookFor);
   void LookAgain(Instant until);
   void Over(bool shutdown, audit::End how);
   void Drop();
@@ -197,7 +197,8 @@ void SlaveNode::Inside::Reached(std::expected<link::Caller::Met, link::Caller::F
   caller_.reset();
   if (!result) {
     audit_->Say(audit::ConnectRefused(address()));
-    return Lost(result.error().error.message);
+    // Who refuses it now will do so again: only another master may take it.
+    return Lost(result.error().error.message, result.error().lasting ? Duration() : kLookFor);
   }
   const NodeId id = result->welcome.node;
   audit_->Say(audit::Connected(result->hub.Text(), result->self.Text()));
@@ -247,10 +248,10 @@ void SlaveNode::Inside::Drop() {
 }
 
 // The master may have been started again, and be elsewhere by now.
-void SlaveNode::Inside::Lost(const std::string& why) {
+void SlaveNode::Inside::Lost(const std::string& why, Duration look_for) {
   audit_->Say({"MASTER", "LOST " + why});
   why_ = why;
-  LookAgain(loop_.Now() + kLookFor);
+  LookAgain(loop_.Now() + look_for);
 }
 
 void SlaveNode::Inside::LookAgain(Instant until) {

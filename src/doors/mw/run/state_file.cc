@@ -1,6 +1,7 @@
 #include "doors/mw/run/state_file.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <array>
 #include <cstring>
@@ -19,23 +20,10 @@ constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS result (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 )";
 
-// SQLite sees damage to its own structure, not to our bytes: each row ends with a sum over them and
-// its number. FNV-1a, over words.
+// SQLite sees damage to its own structure, not to our bytes: each row ends with a sum over them,
+// with its number as the seed.
 uint64_t SumOf(uint64_t id, std::string_view bytes) {
-  uint64_t sum = 0xcbf29ce484222325u;
-  auto add = [&sum](uint64_t word) {
-    sum = (sum ^ word) * 0x100000001b3u;
-    sum ^= sum >> 32;
-  };
-  add(id);
-  add(bytes.size());
-  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    add(word);
-  }
-  for (char each : bytes) add(static_cast<unsigned char>(each));
-  return sum;
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), id);
 }
 
 std::string Sealed(uint64_t id, std::string bytes) {

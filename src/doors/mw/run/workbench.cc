@@ -76,7 +76,8 @@ Result<TaskOutputPtr> Workbench::OutputOf(std::string answers) {
     output->out.bytes = std::move(answers);
     return TaskOutputPtr(std::move(output));
   }
-  const std::string path = spool_.Path(fmt::format("{}", ++spooled_));
+  if (!spool_) spool_.emplace();
+  const std::string path = spool_->Path(fmt::format("{}", ++spooled_));
   if (auto written = os::WriteFile(path, answers, 0600); !written) {
     (void)os::RemoveFile(path);
     return std::unexpected(written.error());

@@ -73,8 +73,8 @@ class Workbench {
   bool shutdown_ = false;
   std::string why_lost_;
   slave_id id_;
-  os::TempDir spool_;
-  uint64_t spooled_ = 0;  // the slave's thread only
+  std::optional<os::TempDir> spool_;  // from the first long answer on
+  uint64_t spooled_ = 0;              // the slave's thread only
 };
 
 // The executor of a slave's node. Thread: the loop's.

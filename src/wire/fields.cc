@@ -98,13 +98,8 @@ void PutRanges(PbColumn<uint32_t>& to, const std::vector<TaskRange>& ranges) {
 std::string_view Note(std::string_view text) { return text.substr(0, kWireLimits.note_bytes); }
 
 void AppendPb(std::string& out, const google::protobuf::MessageLite& message) {
-  // As AppendToString does, but for zeroing first what is about to be written.
-  const size_t before = out.size(), size = message.ByteSizeLong();
-  CHECK(size <= INT32_MAX);
-  out.resize_and_overwrite(before + size, [&](char* bytes, size_t all) {
-    message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(bytes + before));
-    return all;
-  });
+  bool whole = message.AppendToString(&out);
+  CHECK(whole);
 }
 
 Status ParsePb(google::protobuf::MessageLite& to, std::string_view name, std::string_view bytes) {

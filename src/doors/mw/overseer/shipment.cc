@@ -96,7 +96,7 @@ void SearchHere(std::vector<std::string>& environment) {
       return;
     }
   }
-  environment.push_back(std::string(kLibraryPath) + ".");
+  environment.push_back(fmt::format("{}.", kLibraryPath));
 }
 
 Status Ship(Shipment& shipment, const ResourceFile& file, const std::string& path) {

@@ -46,6 +46,7 @@ spate_third_party(crypto HEADER openssl/evp.h ARCHIVE crypto DEFINES OPENSSL_NO_
   LIBS Threads::Threads ${CMAKE_DL_LIBS})
 spate_third_party(ssl HEADER openssl/ssl.h ARCHIVE ssl LIBS spate::crypto)
 spate_third_party(zstd HEADER zstd.h ARCHIVE zstd LIBS Threads::Threads)
+spate_third_party(zlib HEADER zlib.h ARCHIVE z)
 spate_third_party(xxhash HEADER xxhash.h DEFINES XXH_INLINE_ALL=1)
 add_library(spate_no_udev STATIC "${PROJECT_SOURCE_DIR}/cmake/no_udev.cc")
 target_link_libraries(spate_no_udev PRIVATE spate_options)

@@ -1,6 +1,7 @@
 // The program `spate`: wires the command line to what carries it out.
 #include "apps/parasol_programs.h"
 #include "cli/main.h"
+#include "cli/simulate/simulate.h"
 #include "daemon/hub_daemon.h"
 #include "daemon/hub_reader.h"
 #include "daemon/node_daemon.h"
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   wiring.top = spate::submit::Top;
   wiring.sem = spate::run::Semaphore;
   wiring.overseer = Oversee;
+  wiring.simulate = spate::cli::Simulate;
   wiring.ask_hub = AskRunOrHub;
   return spate::cli::Main(argc, argv, wiring);
 }

@@ -78,6 +78,8 @@ const Handler& HandlerOf(Command command, const Wiring& wiring) {
       return wiring.sem;
     case Command::kOverseer:
       return wiring.overseer;
+    case Command::kSimulate:
+      return wiring.simulate;
     case Command::kHubStart:
       return wiring.hub_start;
     case Command::kNodeStart:

@@ -38,6 +38,7 @@ struct Wiring {
   Handler top;
   Handler sem;
   Handler overseer;
+  Handler simulate;
   Handler ask_hub;                 // all else that only a hub answers
   std::vector<Programs> programs;  // of the doors
 };

@@ -211,13 +211,17 @@ Result<std::string> ManPage(std::string_view name, DoorPrograms doors) {
   if (name == "spate-top") return NounPage("top", Definition(Command::kTop).summary);
   if (name == "spate-overseer") return NounPage("overseer", Definition(Command::kOverseer).summary);
   if (name == "spate-sem") return NounPage("sem", Definition(Command::kSem).summary);
+  if (name == "spate-simulate") {
+    return NounPage("simulate", Definition(Command::kSimulate).summary);
+  }
   if (name == "spate-report") return NounPage("report", Definition(Command::kReport).summary);
   return Fail(
       ErrorKind::kInvalid,
       fmt::format(
           "there is no man page '{}'; there are spate, spate-run, spate-submit, "
           "spate-job, spate-task, spate-hub, spate-node, spate-pool, spate-top, spate-report, "
-          "spate-overseer, spate-sem, spate-state and those of the programs of Parasol",
+          "spate-overseer, spate-sem, spate-simulate, spate-state and those of the programs of "
+          "Parasol",
           EscapeForScreen(name)));
 }
 

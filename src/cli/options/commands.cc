@@ -624,6 +624,21 @@ constexpr CommandDef kCommands[] = {
                    {"spate sem --wait", "until all have ended"}}},
      .words_max = 0,
      .takes_command = true},
+    {.id = Command::kSimulate,
+     .group = CommandGroup::kMachine,
+     .name = "simulate",
+     .arguments = "TRACE",
+     .completes = Completes::kFiles,
+     .summary = "tell what a policy would do to the jobs of a trace",
+     .details =
+         "TRACE is in the Standard Workload Format of the Parallel Workloads Archive, as it is or "
+         "made smaller by gzip; - is standard input. Its jobs go through the placement of a hub in "
+         "virtual time. Nothing is run.",
+     .examples = {{{"spate simulate KTH-SP2-1996-2.swf.gz", "with EASY backfilling"},
+                   {"spate simulate --policy fcfs --json trace.swf", "for a program"},
+                   {"spate simulate --plot easy.svg trace.swf", "with a picture"}}},
+     .words_min = 1,
+     .words_max = 1},
     {.id = Command::kHelp,
      .group = CommandGroup::kGeneral,
      .name = "help",

@@ -53,6 +53,8 @@ constexpr CommandSet kHistory =
     Bit(Command::kJobRetry) | Bit(Command::kJobForget) | Bit(Command::kTaskInfo) |
     Bit(Command::kTaskExplain) | Bit(Command::kReport);
 constexpr CommandSet kCats = Bit(Command::kJobCat) | Bit(Command::kJobTail);
+constexpr CommandSet kPrints =
+    kHere | kTables | kHubOnly | Bit(Command::kJobForget) | Bit(Command::kSimulate);
 constexpr CommandSet kStateUsers = kHere | kTables | kHubOnly | kCats | Bit(Command::kJobForget) |
                                    Bit(Command::kHubStart) | Bit(Command::kNodeStart) |
                                    Bit(Command::kNodeStop) | Bit(Command::kSem);
@@ -513,7 +515,7 @@ constexpr OptionDef kOptions[] = {
      .names = "output",
      .argument = "FORM",
      .group = Group::kOutput,
-     .commands = kHere | kTables | kHubOnly | Bit(Command::kJobForget),
+     .commands = kPrints,
      .help = "human, json or quiet",
      .more = "json is one object a line; its fields are documented and stable. quiet leaves out "
              "all but the data.",
@@ -523,14 +525,14 @@ constexpr OptionDef kOptions[] = {
      .names = "quiet",
      .letters = "q",
      .group = Group::kOutput,
-     .commands = kHere | kTables | kHubOnly | Bit(Command::kJobForget),
+     .commands = kPrints,
      .help = "short for --output quiet",
      .short_for = Opt::kOutput,
      .short_for_value = "quiet"},
     {.id = Opt::kJson,
      .names = "json",
      .group = Group::kOutput,
-     .commands = kHere | kTables | kHubOnly | Bit(Command::kJobForget),
+     .commands = kPrints,
      .help = "short for --output json",
      .short_for = Opt::kOutput,
      .short_for_value = "json"},
@@ -1330,6 +1332,74 @@ constexpr OptionDef kOptions[] = {
      .help = "nodes see the same files (default)",
      .short_for = Opt::kShip,
      .short_for_value = "false"},
+    {.id = Opt::kPolicy,
+     .names = "policy",
+     .argument = "NAME",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kSimulate),
+     .help = "fcfs, easy, easy-sjbf or conservative (default: easy)",
+     .more = "fcfs: strictly in the order of arrival. easy: the first job that waits has a "
+             "reservation, and others may start where they do not delay it. easy-sjbf: of those "
+             "the shortest estimate first. conservative: every job has a reservation.",
+     .complete = Complete::kWords,
+     .words = "fcfs easy easy-sjbf conservative"},
+    {.id = Opt::kEstimates,
+     .names = "estimates",
+     .argument = "WHOSE",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kSimulate),
+     .help = "user or perfect (default: user)",
+     .more =
+         "user: the run times that the users asked for. perfect: the real ones, as if everybody "
+         "had known.",
+     .complete = Complete::kWords,
+     .words = "user perfect"},
+    {.id = Opt::kReplayOrder,
+     .names = "order",
+     .argument = "WHICH",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kSimulate),
+     .help = "events of one instant: seq or batch (default: seq)",
+     .more = "seq: one after the other, arrivals before ends, each with a decision. batch: all of "
+             "them, then one decision.",
+     .complete = Complete::kWords,
+     .words = "seq batch"},
+    {.id = Opt::kTraceFilter,
+     .names = "filter",
+     .argument = "NAME",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kSimulate),
+     .help = "which jobs: study or loose (default: study)",
+     .more =
+         "Both leave out jobs without processors, run time or time of submission, and those "
+         "larger than the machine. study also leaves out those without an estimate, and refuses "
+         "broken lines; with loose the run time is the estimate then, and broken lines are left "
+         "out.",
+     .complete = Complete::kWords,
+     .words = "study loose"},
+    {.id = Opt::kFirst,
+     .names = "first",
+     .argument = "N",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kSimulate),
+     .help = "only the first N jobs that the filter leaves"},
+    {.id = Opt::kSchedule,
+     .names = "schedule",
+     .argument = "FILE",
+     .group = Group::kOutput,
+     .commands = Bit(Command::kSimulate),
+     .help = "write a line for each job",
+     .more =
+         "Its number, submission, start, run time and processors, and 1 where it started before "
+         "one that had come earlier, else 0.",
+     .complete = Complete::kFile},
+    {.id = Opt::kPlot,
+     .names = "plot",
+     .argument = "FILE.svg",
+     .group = Group::kOutput,
+     .commands = Bit(Command::kSimulate),
+     .help = "draw use of the machine, queue and slowdown over time",
+     .complete = Complete::kFile},
 
     {.id = Opt::kHelp,
      .names = "help",

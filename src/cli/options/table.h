@@ -61,6 +61,7 @@ enum class Command : uint8_t {
   kOverseer,
   kReport,
   kSem,
+  kSimulate,
   kHelp,
   kVersion,
 };
@@ -303,6 +304,14 @@ enum class Opt : uint8_t {
   kEvery,
   kShip,
   kNoShip,
+  // simulate.
+  kPolicy,
+  kReplayOrder,
+  kEstimates,
+  kTraceFilter,
+  kFirst,
+  kSchedule,
+  kPlot,
 };
 
 enum class Group : uint8_t {

@@ -1,0 +1,63 @@
+#include "cli/simulate/figures.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spate::cli {
+namespace {
+
+constexpr int64_t kShortRun = 10;
+
+uint64_t DeepestQueue(const std::vector<format::RigidJob>& jobs,
+                      const std::vector<ReplayStart>& starts) {
+  std::vector<std::pair<int64_t, int32_t>> steps;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (starts[i].start == jobs[i].submit) continue;
+    // Of one instant those who leave come first: what waits beyond it counts.
+    steps.emplace_back(jobs[i].submit, 1);
+    steps.emplace_back(starts[i].start, -1);
+  }
+  std::sort(steps.begin(), steps.end());
+  int64_t depth = 0, deepest = 0;
+  for (const auto& [at, step] : steps) deepest = std::max(deepest, depth += step);
+  return static_cast<uint64_t>(deepest);
+}
+
+}  // namespace
+
+double BoundedSlowdown(const format::RigidJob& job, int64_t start) {
+  auto took = static_cast<double>(start - job.submit + job.run);
+  return std::max(1.0, took / static_cast<double>(std::max(job.run, kShortRun)));
+}
+
+Figures FiguresOf(const std::vector<format::RigidJob>& jobs, const std::vector<ReplayStart>& starts,
+                  uint32_t processors) {
+  Figures figures{.jobs = jobs.size()};
+  std::vector<int64_t> waits;
+  double waited = 0, slowdown = 0, work = 0;
+  int64_t first = jobs.front().submit, last = first;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const format::RigidJob& job = jobs[i];
+    waits.push_back(starts[i].start - job.submit);
+    waited += static_cast<double>(waits.back());
+    const double bounded = BoundedSlowdown(job, starts[i].start);
+    slowdown += bounded;
+    figures.max_bounded_slowdown = std::max(figures.max_bounded_slowdown, bounded);
+    work += static_cast<double>(job.run) * job.processors;
+    first = std::min(first, job.submit);
+    last = std::max(last, starts[i].start + job.run);
+    figures.overtook += starts[i].overtakes;
+  }
+  const auto count = static_cast<double>(jobs.size());
+  figures.mean_wait = waited / count;
+  figures.mean_bounded_slowdown = slowdown / count;
+  figures.makespan = last - first;
+  figures.utilisation = work / (processors * static_cast<double>(figures.makespan));
+  figures.queue_depth_max = DeepestQueue(jobs, starts);
+  std::sort(waits.begin(), waits.end());
+  figures.median_wait = waits[waits.size() / 2];
+  figures.max_wait = waits.back();
+  return figures;
+}
+
+}  // namespace spate::cli

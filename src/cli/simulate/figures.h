@@ -1,0 +1,32 @@
+// What a policy did to a trace's jobs, in numbers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cli/simulate/replay.h"
+#include "format/swf/swf.h"
+
+namespace spate::cli {
+
+// Times in seconds. Means are over all jobs, none left out at the beginning or the end.
+struct Figures {
+  uint64_t jobs = 0;
+  double mean_wait = 0;
+  int64_t median_wait = 0;
+  int64_t max_wait = 0;
+  double mean_bounded_slowdown = 0;
+  double max_bounded_slowdown = 0;
+  double utilisation = 0;        // of the processors, from the first submission to the last end
+  uint64_t queue_depth_max = 0;  // jobs that waited at once, beyond the instant of their submission
+  uint64_t overtook = 0;         // jobs that started before one that had come earlier
+  int64_t makespan = 0;          // from the first submission to the last end
+};
+
+// How much longer a job took than it ran; short ones count as 10 s, so that they do not rule it.
+double BoundedSlowdown(const format::RigidJob& job, int64_t start);
+// At least one job.
+Figures FiguresOf(const std::vector<format::RigidJob>& jobs, const std::vector<ReplayStart>& starts,
+                  uint32_t processors);
+
+}  // namespace spate::cli

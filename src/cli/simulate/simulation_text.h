@@ -1,0 +1,34 @@
+// A simulation as people and programs read it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/simulate/figures.h"
+#include "cli/simulate/simulate_options.h"
+#include "format/swf/swf.h"
+
+namespace spate::cli {
+
+// One that has been run.
+struct Simulation {
+  SimulateOptions options;
+  format::SwfHeader header;
+  uint64_t broken_lines = 0;
+  format::Workload workload;  // in the order of submission
+  std::vector<ReplayStart> starts;
+  Figures figures;
+};
+
+// No line is wider than `width`.
+std::string HumanText(const Simulation& simulation, uint32_t width);
+// One line.
+std::string JsonText(const Simulation& simulation);
+// A line for each job, in the order of submission: its number, submission, start, run time,
+// processors, and 1 where it overtook somebody, else 0.
+std::string ScheduleText(const Simulation& simulation);
+// Whose trace it is and who is to be thanked for it, as far as it says. Any bytes.
+std::string OriginText(const format::SwfHeader& header);
+
+}  // namespace spate::cli

@@ -1,29 +1,33 @@
 #include "cli/simulate/figures.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace spate::cli {
 namespace {
 
 constexpr int64_t kShortRun = 10;
 
-uint64_t DeepestQueue(const std::vector<format::RigidJob>& jobs,
-                      const std::vector<ReplayStart>& starts) {
-  std::vector<std::pair<int64_t, int32_t>> steps;
+}  // namespace
+
+std::vector<QueueStep> QueueOver(const std::vector<format::RigidJob>& jobs,
+                                 const std::vector<ReplayStart>& starts) {
+  std::vector<QueueStep> steps;
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (starts[i].start == jobs[i].submit) continue;
-    // Of one instant those who leave come first: what waits beyond it counts.
-    steps.emplace_back(jobs[i].submit, 1);
-    steps.emplace_back(starts[i].start, -1);
+    steps.push_back({jobs[i].submit, 1});
+    steps.push_back({starts[i].start, -1});
   }
   std::sort(steps.begin(), steps.end());
-  int64_t depth = 0, deepest = 0;
-  for (const auto& [at, step] : steps) deepest = std::max(deepest, depth += step);
-  return static_cast<uint64_t>(deepest);
+  size_t kept = 0;
+  int64_t depth = 0;
+  for (const QueueStep& step : steps) {
+    depth += step.depth;
+    if (kept > 0 && steps[kept - 1].at == step.at) --kept;
+    steps[kept++] = {step.at, depth};
+  }
+  steps.resize(kept);
+  return steps;
 }
-
-}  // namespace
 
 double BoundedSlowdown(const format::RigidJob& job, int64_t start) {
   auto took = static_cast<double>(start - job.submit + job.run);
@@ -53,7 +57,9 @@ Figures FiguresOf(const std::vector<format::RigidJob>& jobs, const std::vector<R
   figures.mean_bounded_slowdown = slowdown / count;
   figures.makespan = last - first;
   figures.utilisation = work / (processors * static_cast<double>(figures.makespan));
-  figures.queue_depth_max = DeepestQueue(jobs, starts);
+  for (const QueueStep& step : QueueOver(jobs, starts)) {
+    figures.queue_depth_max = std::max(figures.queue_depth_max, static_cast<uint64_t>(step.depth));
+  }
   std::sort(waits.begin(), waits.end());
   figures.median_wait = waits[waits.size() / 2];
   figures.max_wait = waits.back();

@@ -1,6 +1,7 @@
 // What a policy did to a trace's jobs, in numbers.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,17 @@ struct Figures {
   uint64_t overtook = 0;         // jobs that started before one that had come earlier
   int64_t makespan = 0;          // from the first submission to the last end
 };
+
+// From this moment on so many jobs wait.
+struct QueueStep {
+  int64_t at = 0;
+  int64_t depth = 0;
+  friend auto operator<=>(const QueueStep&, const QueueStep&) = default;
+};
+// In the order of time, one step for each instant. Whoever starts at the instant of its submission
+// never waits.
+std::vector<QueueStep> QueueOver(const std::vector<format::RigidJob>& jobs,
+                                 const std::vector<ReplayStart>& starts);
 
 // How much longer a job took than it ran; short ones count as 10 s, so that they do not rule it.
 double BoundedSlowdown(const format::RigidJob& job, int64_t start);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 #include "cli/table/page.h"
 #include "cli/text/end_text.h"
@@ -10,8 +12,10 @@
 namespace spate::cli {
 namespace {
 
-std::string Seconds(double seconds) {
-  return fmt::format("{:.2f} s ({})", seconds, FormatDuration(Duration::SecondsF(seconds)));
+// Sums of a strange trace may be more than a Duration holds.
+std::string TimeText(int64_t seconds) {
+  constexpr int64_t kMost = Duration::Max().ns / 1'000'000'000;
+  return FormatDuration(Duration::Seconds(std::min(seconds, kMost)));
 }
 
 uint64_t DroppedOf(const format::Workload& workload) {
@@ -59,17 +63,16 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
   page.Field("jobs", FormatCount(figures.jobs));
   page.Field("left out", DroppedText(simulation.workload));
   if (simulation.broken_lines > 0) {
-    page.Field("broken lines", FormatCount(simulation.broken_lines));
+    page.Field("broken", CountOf(simulation.broken_lines, "line"));
   }
-  page.Field("mean bounded slowdown", fmt::format("{:.4f}", figures.mean_bounded_slowdown));
-  page.Field("largest", fmt::format("{:.4f}", figures.max_bounded_slowdown));
-  page.Field("mean wait", Seconds(figures.mean_wait));
-  page.Field("median wait", Seconds(static_cast<double>(figures.median_wait)));
-  page.Field("longest wait", Seconds(static_cast<double>(figures.max_wait)));
-  page.Field("use of the machine", fmt::format("{:.2f}%", 100 * figures.utilisation));
-  page.Field("longest queue", CountOf(figures.queue_depth_max, "job"));
-  page.Field("overtook another", CountOf(figures.overtook, "job"));
-  page.Field("whole time", Seconds(static_cast<double>(figures.makespan)));
+  page.Field("slowdown", fmt::format("mean {:.4f}, at most {:.4f} (bounded)",
+                                     figures.mean_bounded_slowdown, figures.max_bounded_slowdown));
+  page.Field("wait", fmt::format("mean {:.4f} s, median {} s, at most {} s", figures.mean_wait,
+                                 figures.median_wait, figures.max_wait));
+  page.Field("use", fmt::format("{:.2f}% of the processors, over {}", 100 * figures.utilisation,
+                                TimeText(figures.makespan)));
+  page.Field("queue", fmt::format("at most {}", CountOf(figures.queue_depth_max, "job")));
+  page.Field("overtook", CountOf(figures.overtook, "job"));
   return text;
 }
 

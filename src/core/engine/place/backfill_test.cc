@@ -157,6 +157,12 @@ TEST(FreeProfile, IsTheSumOfWhatIsTaken) {
       };
       while (!fits()) ++start;
       ASSERT_EQ(profile.EarliestFit(need, length, now), start);
+      // With a place of its own, as if that were free.
+      const Moment own =
+          profile.EarliestFit(need, length, now + static_cast<Moment>(prng.Below(20)));
+      profile.Take(own, own + length, need);
+      ASSERT_EQ(profile.EarliestFit(need, length, now, own), start);
+      profile.Give(own, own + length, need);
     }
     profile.Advance(kEnd);
     EXPECT_EQ(profile.steps(), 1u);

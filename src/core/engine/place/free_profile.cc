@@ -43,15 +43,15 @@ void FreeProfile::Add(Moment from, Moment to, int64_t processors) {
 
 int64_t FreeProfile::FreeAt(Moment when) const { return steps_[StepOf(when)].free; }
 
-Moment FreeProfile::EarliestFit(int64_t processors, Moment length, Moment from) const {
+Moment FreeProfile::EarliestFit(int64_t processors, Moment length, Moment from, Moment own) const {
   Moment start = from;
   for (size_t step = StepOf(from); step < steps_.size(); ++step) {
-    if (steps_[step].from >= start + length) break;
+    if (steps_[step].from >= std::min(start + length, own)) break;
     if (steps_[step].free >= processors) continue;
     // The last step has room: what follows this one exists.
     start = steps_[step + 1].from;
   }
-  return start;
+  return std::min(start, own);
 }
 
 }  // namespace spate::engine::place

@@ -23,8 +23,9 @@ class FreeProfile {
 
   int64_t FreeAt(Moment when) const;
   // The first moment, not before `from`, from which so many are free for so long. `processors` is
-  // at most what is free in the end.
-  Moment EarliestFit(int64_t processors, Moment length, Moment from) const;
+  // at most what is free in the end. `own`: from there on so many were taken for so long by whoever
+  // asks; no later moment is given.
+  Moment EarliestFit(int64_t processors, Moment length, Moment from, Moment own = INT64_MAX) const;
 
   size_t steps() const { return steps_.size() - first_; }
 

@@ -46,8 +46,11 @@ void Reservations::Remove(Ticket ticket, Moment now) {
 
 void Reservations::MoveForward(Moment now) {
   for (Reserved& reserved : reserved_) {
+    const Moment start =
+        ahead_.EarliestFit(reserved.gang.processors, reserved.gang.estimate, now, reserved.start);
+    if (start == reserved.start) continue;
     Give(reserved, now);
-    reserved.start = Fit(reserved.gang, now);
+    reserved.start = start;
     Take(reserved);
   }
 }

@@ -44,6 +44,7 @@ TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   for (auto name :
        {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub", "spate-node",
         "spate-pool", "spate-top", "spate-overseer", "spate-report", "spate-sem", "spate-state"}) {
+        "spate-pool", "spate-top", "spate-report", "spate-sem", "spate-simulate", "spate-state"}) {
     auto page = ManPage(name, kDoors);
     ASSERT_TRUE(page) << name;
     pages += *page;
@@ -61,6 +62,8 @@ TEST(ManPageTest, RoffHasNoComplaints) {
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
                     "spate-node", "spate-pool", "spate-top", "spate-overseer", "spate-report",
                     "spate-sem", "spate-state", "gensub2", "paraTestJob"}) {
+                    "spate-node", "spate-pool", "spate-top", "spate-report", "spate-sem",
+                    "spate-simulate", "spate-state", "gensub2", "paraTestJob"}) {
     EXPECT_EQ(Shell(*ManPage(name, kDoors), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
 }

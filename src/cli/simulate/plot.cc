@@ -56,6 +56,7 @@ double RoundUp(double value) {
 Axis CountAxis(int64_t most) {
   Axis axis{.most = RoundUp(std::max(2.0, static_cast<double>(most)))};
   for (double mark : {0.0, axis.most / 2, axis.most}) {
+    if (mark != std::floor(mark)) continue;
     axis.marks.emplace_back(mark, FormatCount(static_cast<uint64_t>(mark)));
   }
   return axis;

@@ -159,7 +159,8 @@ class World {
       RC_ASSERT(start.overtakes == (!waits_.empty() && waits_.front() < start.ticket));
       ends_.emplace(now + row.run, start.ticket);
       auto promised = promised_.find(start.ticket);
-      RC_ASSERT(promised == promised_.end() || now <= promised->second);
+      // In brackets of its own, as the macro looks at both sides of a ||.
+      RC_ASSERT((promised == promised_.end() || now <= promised->second));
     }
     if (policy_ != BackfillPolicy::kConservative) RC_ASSERT(started == model_.Pass(now));
     if (policy_ == BackfillPolicy::kFcfs) RC_ASSERT(std::is_sorted(started.begin(), started.end()));

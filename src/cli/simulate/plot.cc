@@ -151,9 +151,7 @@ std::string Head(const Simulation& simulation) {
   const Figures& figures = simulation.figures;
   const double width = kLeft + kWide + 20;
   const double height = BottomOf(kPanels - 1) + kBottom;
-  const std::string title =
-      fmt::format("{}, {} estimates, order {}: {}", PolicyName(options.policy),
-                  EstimatesName(options.perfect), OrderName(options.order), options.trace);
+  const std::string title = fmt::format("{}: {}", TitleText(options), options.trace);
   std::string text = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0:.0f}' height='{1:.0f}' viewBox='0 0 "
       "{0:.0f} {1:.0f}' font-family='sans-serif' font-size='12'>\n<title>{2}</title>\n",

@@ -50,13 +50,17 @@ std::string OriginText(const format::SwfHeader& header) {
   return text;
 }
 
+std::string TitleText(const SimulateOptions& options) {
+  return fmt::format("{}, {} estimates, order {}", PolicyName(options.policy),
+                     options.perfect ? "perfect" : "users'", OrderName(options.order));
+}
+
 std::string HumanText(const Simulation& simulation, uint32_t width) {
   const SimulateOptions& options = simulation.options;
   const Figures& figures = simulation.figures;
   std::string text;
   Page page(width, [&](std::string_view line) { text += line; });
-  page.Title(fmt::format("{}, {} estimates, order {}", PolicyName(options.policy),
-                         options.perfect ? "perfect" : "users'", OrderName(options.order)));
+  page.Title(TitleText(options));
   page.Field("trace", options.trace);
   page.Field("origin", OriginText(simulation.header));
   page.Field("processors", FormatCount(simulation.workload.processors));

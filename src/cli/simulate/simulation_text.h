@@ -21,6 +21,8 @@ struct Simulation {
   Figures figures;
 };
 
+// Policy, estimates and order.
+std::string TitleText(const SimulateOptions& options);
 // No line is wider than `width`.
 std::string HumanText(const Simulation& simulation, uint32_t width);
 // One line.

@@ -41,10 +41,9 @@ bool HasProgram(const std::string& name) {
 
 TEST(ManPageTest, EveryCommandAndOptionIsInOne) {
   std::string pages;
-  for (auto name :
-       {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub", "spate-node",
-        "spate-pool", "spate-top", "spate-overseer", "spate-report", "spate-sem", "spate-state"}) {
-        "spate-pool", "spate-top", "spate-report", "spate-sem", "spate-simulate", "spate-state"}) {
+  for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
+                    "spate-node", "spate-pool", "spate-top", "spate-overseer", "spate-report",
+                    "spate-sem", "spate-simulate", "spate-state"}) {
     auto page = ManPage(name, kDoors);
     ASSERT_TRUE(page) << name;
     pages += *page;
@@ -61,9 +60,7 @@ TEST(ManPageTest, RoffHasNoComplaints) {
   if (!HasProgram("groff")) GTEST_SKIP() << "needs groff";
   for (auto name : {"spate", "spate-run", "spate-submit", "spate-job", "spate-task", "spate-hub",
                     "spate-node", "spate-pool", "spate-top", "spate-overseer", "spate-report",
-                    "spate-sem", "spate-state", "gensub2", "paraTestJob"}) {
-                    "spate-node", "spate-pool", "spate-top", "spate-report", "spate-sem",
-                    "spate-simulate", "spate-state", "gensub2", "paraTestJob"}) {
+                    "spate-sem", "spate-simulate", "spate-state", "gensub2", "paraTestJob"}) {
     EXPECT_EQ(Shell(*ManPage(name, kDoors), "groff -man -Tascii -ww -z $1 2>&1"), "") << name;
   }
 }

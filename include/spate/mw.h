@@ -342,8 +342,7 @@ class master {
   }
   template <class Algorithm, class... A>
   task_id submit_with(const policy& how, A&&... given) {
-    std::string bytes =
-        detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
+    std::string bytes = detail::encode_as<typename Algorithm::arguments>(std::forward<A>(given)...);
     return submit_bytes(Algorithm::name, how, std::move(bytes));
   }
   void set_target_of(std::string_view algorithm, std::size_t count);

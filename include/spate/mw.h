@@ -308,6 +308,8 @@ class master {
   std::size_t room(const Algorithm&) const {
     return room_of(Algorithm::name);
   }
+  // Tasks that no slave has been given, as of now.
+  std::size_t num_runnable() const;
   // Results, and tasks handed back, that wait to be taken.
   std::size_t num_results() const;
   std::size_t num_unrunnable() const;

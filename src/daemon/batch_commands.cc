@@ -134,7 +134,7 @@ void BatchCommands::Start(Place task, std::vector<std::string> argv, std::string
   command.argv.insert(command.argv.end(), argv.begin(), argv.end());
   auto started = os::Command::Start(loop_, command, done);
   if (!started && command.folder != "/") {  // a home that is not there
-    command.folder = "/";
+    command.folder.assign(1, '/');          // g++ 12 warns of an assignment
     started = os::Command::Start(loop_, std::move(command), std::move(done));
   }
   if (!started) return Fail(task, started.error().message);

@@ -224,6 +224,7 @@ void Ledger::Gone(slave_id id) {
     auto first = packets_.lower_bound({job, 0});
     auto last = packets_.lower_bound({JobId(job.value + 1), 0});
     for (auto at = first; at != last; ++at) {
+      Leave(at->second);
       for (uint64_t task : at->second.tasks) Fate(task, touched);
     }
     packets_.erase(first, last);
@@ -250,12 +251,14 @@ void Ledger::Given(slave_id slave, JobId job, const std::vector<TaskRange>& pack
       if (at == packets_.end()) continue;
       Leave(at->second);
       at->second.slave = slave;
+      given_ += at->second.tasks.size();
       if (auto who = slaves_.find(slave); who != slaves_.end()) ++who->second.packets;
     }
   }
 }
 
 void Ledger::Leave(Packet& packet) {
+  if (packet.slave) given_ -= packet.tasks.size();
   if (auto who = slaves_.find(packet.slave); who != slaves_.end() && who->second.packets > 0) {
     --who->second.packets;
   }
@@ -354,7 +357,9 @@ void Ledger::Settle(Packets::iterator at) {
       std::ranges::none_of(at->second.tasks, [&](uint64_t id) { return tasks_.contains(id); });
   if (!over) return;
   auto [job, index] = at->first;
-  effects_.events.emplace_back(engine::CancelTasks{job, {{index, 1}}, "another slave was quicker"});
+  engine::CancelTasks cancel{.job = job, .tasks = {{index, 1}}, .reason = {}};
+  cancel.reason = "another slave was quicker";
+  effects_.events.emplace_back(std::move(cancel));
 }
 
 void Ledger::Finished(JobId job) {

@@ -10,6 +10,8 @@
 // Pure, as the engine is: no clock, no I/O. Thread: one at a time. Cost: by what a call names.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -86,6 +88,8 @@ class Ledger {
   std::vector<result> ResultsOf(const engine::NoticeEnded& notice, std::string_view output) const;
   // Tasks that have not ended.
   size_t size() const { return tasks_.size(); }
+  // Of these, tasks that no slave has been given.
+  size_t runnable() const { return tasks_.size() - std::min(tasks_.size(), given_); }
   size_t slaves() const { return slaves_.size(); }
 
  private:
@@ -129,6 +133,7 @@ class Ledger {
   Effects effects_;
   std::unordered_map<uint64_t, task> tasks_;
   Packets packets_;
+  size_t given_ = 0;  // tasks in packets that slaves have; those of twins count twice
   Lane any_, once_;
   std::map<slave_id, Lane> own_;
   std::map<JobId, Lane*> lane_of_;  // of jobs that have not finished; null: their lane has gone

@@ -171,6 +171,27 @@ TEST(LedgerTest, PacketsHaveSoManyTasksAtMost) {
   EXPECT_EQ(world.results.size(), 7u);
 }
 
+TEST(LedgerTest, RunnableIsWhatNobodyHas) {
+  World world(3);
+  world.SubmitAll(3);
+  EXPECT_EQ(world.ledger().runnable(), 3u);
+  world.Arrive(1);
+  EXPECT_EQ(world.ledger().runnable(), 0u);
+  world.Lose(1);
+  EXPECT_EQ(world.ledger().runnable(), 3u);
+  world.ledger().Want(group::ordered, 1);
+  world.Arrive(2);
+  world.Submit({.slave = {2}, .do_it_anyway = true});
+  EXPECT_EQ(world.ledger().runnable(), 3u);
+  world.Lose(2);
+  EXPECT_EQ(world.ledger().runnable(), 4u);
+  world.Arrive(3);
+  world.Free(3);
+  world.ComputeAll(3);
+  EXPECT_EQ(world.ledger().runnable(), 0u);
+  EXPECT_EQ(world.results.size(), 4u);
+}
+
 TEST(LedgerTest, LargeArgumentsMakeSmallPackets) {
   World world(100);
   world.Arrive(1);
@@ -189,6 +210,19 @@ TEST(LedgerTest, WhatAnAlgorithmThrowsIsItsResult) {
   EXPECT_EQ(world.results[0].failure, "value");
   EXPECT_EQ(world.results[1].failure,
             "the slave's program has no algorithm 'a': it is another build");
+}
+
+// The first slave, which has computed ten tasks, has had the eleventh for long; the second has
+// nothing to do.
+void HaveASlowOne(World& world, const policy& how = {}) {
+  world.Arrive(1);
+  world.SubmitAll(10);
+  world.ComputeAll(1);
+  world.Submit(how);
+  world.Begin(1);
+  world.Arrive(2);
+  world.Pass(Duration::Seconds(2));
+  world.Speculate();
 }
 
 TEST(LedgerTest, AnIdleSlaveComputesWhatTakesAnotherOneTooLong) {
@@ -215,14 +249,7 @@ TEST(LedgerTest, AnIdleSlaveComputesWhatTakesAnotherOneTooLong) {
 
 TEST(LedgerTest, TheFirstOfTwoMayBeTheFirstOne) {
   World world;
-  world.Arrive(1);
-  world.SubmitAll(10);
-  world.ComputeAll(1);
-  world.Submit();
-  world.Begin(1);
-  world.Arrive(2);
-  world.Pass(Duration::Seconds(2));
-  world.Speculate();
+  HaveASlowOne(world);
   world.Begin(2);
   world.Compute(1);
   EXPECT_EQ(world.results.back().slave, slave_id{1});
@@ -233,14 +260,7 @@ TEST(LedgerTest, TheFirstOfTwoMayBeTheFirstOne) {
 TEST(LedgerTest, OneOfTwoThatIsLostLeavesTheOther) {
   for (uint64_t first_lost : {1u, 2u}) {
     World world;
-    world.Arrive(1);
-    world.SubmitAll(10);
-    world.ComputeAll(1);
-    world.Submit();
-    world.Begin(1);
-    world.Arrive(2);
-    world.Pass(Duration::Seconds(2));
-    world.Speculate();
+    HaveASlowOne(world);
     world.Begin(2);
     world.Lose(first_lost);
     world.Compute(3 - first_lost);
@@ -251,14 +271,7 @@ TEST(LedgerTest, OneOfTwoThatIsLostLeavesTheOther) {
 
 TEST(LedgerTest, WhatMustNotRunTwiceIsNotDoubled) {
   World world;
-  world.Arrive(1);
-  world.SubmitAll(10);
-  world.ComputeAll(1);
-  world.Submit({.retry = false});
-  world.Begin(1);
-  world.Arrive(2);
-  world.Pass(Duration::Seconds(100));
-  world.Speculate();
+  HaveASlowOne(world, {.retry = false});
   EXPECT_EQ(world.Leased(2), 0u);
 }
 

@@ -352,6 +352,7 @@ void MasterHub::Inside::Carry() {
   WriteFileSoon();
   std::lock_guard lock(inbox_.mutex);
   inbox_.slaves = ledger_.slaves();
+  inbox_.runnable = ledger_.runnable();
   const bool news = !effects.results.empty() || !effects.unrunnable.empty() ||
                     !effects.arrived.empty() || !effects.lost.empty();
   std::ranges::move(effects.results, std::back_inserter(inbox_.results));
@@ -432,6 +433,10 @@ void MasterHub::Inside::Dismiss(slave_id slave) {
 void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
   if (!ledger_.IsBusy(slave)) audit_->SayOften(audit::Became(slave.value, audit::State::kBusy));
   ledger_.Given(slave, lease.job, lease.tasks);
+  {
+    std::lock_guard lock(inbox_.mutex);
+    inbox_.runnable = ledger_.runnable();
+  }
   if (!audit_->often()) return;
   size_t tasks = 0;
   for (TaskRange range : lease.tasks) {

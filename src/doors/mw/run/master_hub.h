@@ -32,6 +32,7 @@ struct Inbox {
   std::vector<task> unrunnable;
   std::vector<slave_info> arrived, lost;
   size_t slaves = 0;
+  size_t runnable = 0;  // tasks that no slave has been given
   std::string failure;  // nothing goes on; why
 };
 

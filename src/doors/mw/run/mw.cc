@@ -187,6 +187,11 @@ std::size_t master::num_results() const {
   return impl_.inbox.results.size();
 }
 
+std::size_t master::num_runnable() const {
+  std::lock_guard lock(impl_.inbox.mutex);
+  return impl_.unsent.size() + impl_.inbox.runnable;
+}
+
 std::size_t master::num_unrunnable() const {
   std::lock_guard lock(impl_.inbox.mutex);
   return impl_.inbox.unrunnable.size();

@@ -2,7 +2,7 @@
 // What else the engine records dies with the process: the next life decides anew from the tasks.
 //
 // A result is durable when it is in the file, before the master hears of it. Only tasks that were
-// part of a checkpoint are kept, for the others the master will submit again.
+// part of a checkpoint are kept: the master submits the others again.
 //
 // Thread: the loop's, as store::Store says. The file is written on another thread.
 #pragma once

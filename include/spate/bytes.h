@@ -146,7 +146,7 @@ class writer {
     } else if constexpr (detail::is_variant<T>::value) {
       if (value.valueless_by_exception()) throw error("a variant without a value has no bytes");
       length(value.index());
-      std::visit([this](const auto& each) { put(each); }, value);
+      std::visit([this](const auto& each) { this->put(each); }, value);
     } else if constexpr (serializable_struct<T>) {
       if (++depth_ > kDepthMost) throw error("the value has too many structs within structs");
       length(0);                               // so that nothing takes no bytes
@@ -156,7 +156,7 @@ class writer {
       length(value.size());
       for (const auto& each : value) put(static_cast<const typename T::value_type&>(each));
     } else if constexpr (detail::tuple_like<T>) {
-      std::apply([this](const auto&... each) { (put(each), ...); }, value);
+      std::apply([this](const auto&... each) { (this->put(each), ...); }, value);
     } else if constexpr (detail::optional_like<T>) {
       length(value ? 1 : 0);
       if (value) put(*value);
@@ -226,7 +226,7 @@ class reader {
     } else if constexpr (detail::container<T>) {
       get_container(value);
     } else if constexpr (detail::tuple_like<T>) {
-      std::apply([this](auto&... each) { (get(each), ...); }, value);
+      std::apply([this](auto&... each) { (this->get(each), ...); }, value);
     } else if constexpr (detail::optional_like<T>) {
       value.reset();
       if (length() != 0) get(value.emplace());

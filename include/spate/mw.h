@@ -270,7 +270,7 @@ class master {
   template <class Algorithm>
   auto submitter(const Algorithm&, policy how) {
     return [this, how = std::move(how)](auto&&... given) {
-      return submit_with<Algorithm>(how, std::forward<decltype(given)>(given)...);
+      return this->submit_with<Algorithm>(how, std::forward<decltype(given)>(given)...);
     };
   }
 

@@ -298,8 +298,8 @@ def test_the_hub_is_killed(place: Place):
     para(place, "shove")
     want(sorted(map(int, place.lines("ran"))) == list(range(60)), "each ran once")
     want(len({end[2] for end in results(place)}) == 60 == len(results(place)), "one line each")
-    out, _ = cluster.spate("job info", "1")
-    want("3" in out, out)
+    out, _ = cluster.spate("parasol", "-all", "list", "batches")
+    want(out.splitlines()[1].split()[5:7] == ["1", "3"], out)  # priority, most at once
 
 
 def test_a_push_is_killed(place: Place):

@@ -133,6 +133,8 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
   } else if (auto* returned = std::get_if<wire::Returned>(&message)) {
     reports_[node] = returned->number;
     Post(engine::TasksReturned{node, returned->job, returned->attempt, std::move(returned->tasks)});
+  } else if (const auto* room = std::get_if<wire::RoomTaken>(&message)) {
+    Post(engine::RoomTaken{node, room->ref});
   } else if (std::holds_alternative<wire::Leaving>(message)) {
     if (CutLink(node)) Post(engine::NodeLost{node, /*left=*/true});
   } else if (const auto* want = std::get_if<wire::WantPiece>(&message)) {
@@ -271,6 +273,10 @@ void Hub::SendToNode(const engine::Send& send) {
     if (auto it = links_.find(drop->node); it != links_.end()) {
       it->second.channel->Send(wire::Drop{epoch_, drop->job, drop->attempt, drop->tasks});
     }
+  } else if (const auto* go = std::get_if<engine::SendGo>(&send)) {
+    if (auto it = links_.find(go->node); it != links_.end()) {
+      it->second.channel->Send(wire::Go{epoch_, go->ref});
+    }
   } else {
     const auto& stop = std::get<engine::SendStop>(send);
     if (auto it = links_.find(stop.node); it != links_.end()) {
@@ -290,7 +296,7 @@ void Hub::SendLease(const engine::SendLease& send) {
     if (!found) return GiveBack(send, found.error());
     settings = std::move(*found);
   }
-  wire::Lease lease{epoch_, send.job, send.attempt, send.needs, send.tasks, {}};
+  wire::Lease lease{epoch_, send.job, send.attempt, send.needs, send.tasks, {}, send.part};
   for (TaskRange range : send.tasks) {
     auto rows = store_.Rows(send.job, range.first, range.count);
     if (!rows) return GiveBack(send, rows.error());

@@ -17,6 +17,7 @@
 #include "core/agent/agent.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
+#include "core/model/gang.h"
 #include "core/model/job.h"
 
 namespace spate::node {
@@ -29,6 +30,7 @@ struct StartOrder {
   std::vector<NamedOffer> given;  // what the agent has given it
   bool tell_start = false;        // an OnStarted is wanted (time limits, long tasks)
   bool sample_memory = false;     // OnMemory about every 200 ms is wanted
+  std::shared_ptr<const GangPart> part = nullptr;  // of a gang
 };
 
 enum class EndHow : uint8_t {

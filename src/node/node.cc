@@ -235,6 +235,7 @@ void Node::OnMessage(wire::ToNode message) {
   JobId job = std::visit(
       [](const auto& each) {
         if constexpr (requires { each.job; }) return each.job;
+        if constexpr (requires { each.ref; }) return each.ref.job;
         return JobId();
       },
       message);
@@ -304,7 +305,9 @@ void Node::Obey(wire::ToNode message) {
       }
     }
     Post(agent::LeaseArrived{lease->epoch, lease->job, lease->attempt, std::move(lease->needs),
-                             std::move(lease->tasks)});
+                             std::move(lease->tasks), std::move(lease->part)});
+  } else if (auto* go = std::get_if<wire::Go>(&message)) {
+    Post(agent::GoArrived{go->epoch, go->ref});
   } else if (auto* recall = std::get_if<wire::Recall>(&message)) {
     Post(agent::RecallArrived{recall->job});
   } else if (auto* drop = std::get_if<wire::Drop>(&message)) {
@@ -450,6 +453,8 @@ void Node::CarryOut(agent::Output& out) {
       }
       flush();
       SendReport(wire::Returned{0, returned->job, returned->attempt, std::move(returned->tasks)});
+    } else if (auto* room = std::get_if<agent::ReportRoom>(&order)) {
+      Send(wire::RoomTaken{room->ref});
     } else if (auto* slow = std::get_if<agent::ReportSlow>(&order)) {
       Send(wire::Slow{slow->ref});
     } else if (auto* close = std::get_if<agent::CloseJob>(&order)) {

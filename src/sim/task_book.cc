@@ -191,6 +191,8 @@ bool TaskBook::Apply(const engine::AttemptEnded& record) {
     case engine::Verdict::kCancelled:
       task->state = TaskState::kCancelled;
       break;
+    case engine::Verdict::kPart:
+      break;
   }
   task->last_end = record;
   if (record.counts) ++task->tries;

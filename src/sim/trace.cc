@@ -157,6 +157,13 @@ class Writer {
     fmt::format_to(to_, "n{} ", r.node.value);
     Ranges("leased", r.job, r.attempt, r.tasks);
   }
+  void operator()(const engine::GangLeased& r) {
+    fmt::format_to(to_, "gang {}", NameOf({r.job, r.index, r.attempt}));
+    for (const auto& part : r.parts) fmt::format_to(to_, " n{}x{}", part.node.value, part.procs);
+  }
+  void operator()(const engine::GangReserved& r) {
+    fmt::format_to(to_, "reserved {} {} {}", NameOf({r.job, r.index, {}}), r.start.ns, r.reason);
+  }
   void operator()(const engine::Returned& r) {
     fmt::format_to(to_, "n{} ", r.node.value);
     Ranges("returned", r.job, r.attempt, r.tasks);

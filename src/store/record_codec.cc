@@ -41,12 +41,17 @@ class Encoder {
   }
   void Signed(const int32_t& v) { bytes_.Zigzag(v); }
   void Maybe(const std::optional<uint32_t>& v) { bytes_.Varint(v ? uint64_t{*v} + 1 : 0); }
+  void Maybe(const std::optional<Instant>& v) {
+    Flag(v.has_value());
+    if (v) bytes_.Zigzag(v->ns);
+  }
   void Flag(const bool& v) { bytes_.Byte(v ? 1 : 0); }
   template <typename E>
   void Choice(const E& v, E) {
     bytes_.Byte(static_cast<uint8_t>(v));
   }
   void Time(const Duration& v) { bytes_.Zigzag(v.ns); }
+  void Time(const Instant& v) { bytes_.Zigzag(v.ns); }
   // Last fields that records of this format came to have; without them they end before it.
   void Later(const Instant& v) { bytes_.Zigzag(v.ns); }
   void Later(const std::optional<uint32_t>& v) {
@@ -91,6 +96,11 @@ class Decoder {
     if (read > uint64_t{UINT32_MAX} + 1) bytes_.Fail();
     if (read > 0) v = static_cast<uint32_t>(read - 1);
   }
+  void Maybe(std::optional<Instant>& v) {
+    bool is_there = false;
+    Flag(is_there);
+    if (is_there) v = Instant{bytes_.Zigzag()};
+  }
   void Flag(bool& v) {
     uint8_t read = bytes_.Byte();
     if (read > 1) bytes_.Fail();
@@ -103,6 +113,7 @@ class Decoder {
     v = static_cast<E>(read);
   }
   void Time(Duration& v) { v.ns = bytes_.Zigzag(); }
+  void Time(Instant& v) { v.ns = bytes_.Zigzag(); }
   void Later(Instant& v) {
     if (bytes_.left() > 0) v.ns = bytes_.Zigzag();
   }
@@ -161,6 +172,13 @@ constexpr auto kClasses = [](auto& a, auto& of_tasks) {
   if (!a.Since(5)) return;
   a.Signed(of_tasks.priority);
   a.Maybe(of_tasks.retries);
+  if (!a.Since(6)) return;
+  a.Number(of_tasks.gang.procs);
+  a.Number(of_tasks.gang.nodes);
+  a.Flag(of_tasks.gang.whole);
+  a.Choice(of_tasks.gang.start, GangShape::Start::kLast);
+  a.Maybe(of_tasks.deadline);
+  a.Choice(of_tasks.bound, BoundBy::kLast);
 };
 constexpr auto kAfter = [](auto& a, auto& after) {
   a.Number(after.job);
@@ -247,6 +265,21 @@ void Fields(auto& a, Is<engine::Leased> auto& v) {
   a.Number(v.attempt);
   a.List(v.tasks, kRanges);
 }
+void Fields(auto& a, Is<engine::GangLeased> auto& v) {
+  a.Number(v.job);
+  a.Number(v.index);
+  a.Number(v.attempt);
+  a.List(v.parts, [](auto& b, auto& part) {
+    b.Number(part.node);
+    b.Number(part.procs);
+  });
+}
+void Fields(auto& a, Is<engine::GangReserved> auto& v) {
+  a.Number(v.job);
+  a.Number(v.index);
+  a.Time(v.start);
+  a.Text(v.reason);
+}
 void Fields(auto& a, Is<engine::Returned> auto& v) {
   a.Number(v.node);
   a.Number(v.job);
@@ -312,6 +345,8 @@ RecordKind KindOf(const engine::NodeRemoved&) { return RecordKind::kNodeRemoved;
 RecordKind KindOf(const engine::NodeSick&) { return RecordKind::kNodeSick; }
 RecordKind KindOf(const engine::NodeCleared&) { return RecordKind::kNodeCleared; }
 RecordKind KindOf(const engine::NeedsChanged&) { return RecordKind::kNeedsChanged; }
+RecordKind KindOf(const engine::GangLeased&) { return RecordKind::kGangLeased; }
+RecordKind KindOf(const engine::GangReserved&) { return RecordKind::kGangReserved; }
 RecordKind KindOf(const engine::TasksCancelled&) { return RecordKind::kTasksCancelled; }
 
 constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
@@ -338,6 +373,8 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "needs changed"sv,
     "cancelled"sv,
     "linked"sv,
+    "gang leased"sv,
+    "gang reserved"sv,
 };
 
 template <typename T>
@@ -435,6 +472,10 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
       return DecodeAs<engine::TasksCancelled>(kind, data);
     case RecordKind::kTasksLinked:
       return DecodeAs<engine::TasksLinked>(kind, data);
+    case RecordKind::kGangLeased:
+      return DecodeAs<engine::GangLeased>(kind, data);
+    case RecordKind::kGangReserved:
+      return DecodeAs<engine::GangReserved>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

@@ -13,7 +13,7 @@ namespace spate::store {
 
 // The first byte of every blob. A change of any layout gives it the next number; older ones from
 // kOldestRecordFormat on are read.
-inline constexpr uint8_t kRecordFormat = 5;
+inline constexpr uint8_t kRecordFormat = 6;
 inline constexpr uint8_t kOldestRecordFormat = 2;
 
 // The numbers are stored; new ones go to the end.
@@ -40,8 +40,10 @@ enum class RecordKind : uint8_t {
   kNeedsChanged = 20,
   kTasksCancelled = 21,
   kTasksLinked = 22,
+  kGangLeased = 23,
+  kGangReserved = 24,
 };
-inline constexpr int kRecordKindLast = 22;
+inline constexpr int kRecordKindLast = 24;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

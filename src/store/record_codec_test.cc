@@ -80,6 +80,14 @@ bool Same(const engine::Leased& x, const engine::Leased& y) {
   const auto& [node, job, attempt, tasks] = x;
   return node == y.node && job == y.job && attempt == y.attempt && tasks == y.tasks;
 }
+bool Same(const engine::GangLeased& x, const engine::GangLeased& y) {
+  const auto& [job, index, attempt, parts] = x;
+  return job == y.job && index == y.index && attempt == y.attempt && parts == y.parts;
+}
+bool Same(const engine::GangReserved& x, const engine::GangReserved& y) {
+  const auto& [job, index, start, reason] = x;
+  return job == y.job && index == y.index && start == y.start && reason == y.reason;
+}
 bool Same(const engine::Returned& x, const engine::Returned& y) {
   const auto& [node, job, attempt, tasks] = x;
   return node == y.node && job == y.job && attempt == y.attempt && tasks == y.tasks;
@@ -160,6 +168,12 @@ Needs AnyNeeds() {
 TaskClass AnyClass() {
   TaskClass any{AnyNeeds(), *rc::gen::arbitrary<int32_t>()};
   if (*rc::gen::arbitrary<bool>()) any.retries = AnyNumber<uint32_t>();
+  any.gang = {.procs = AnyNumber<uint32_t>(),
+              .nodes = AnyNumber<uint32_t>(),
+              .whole = *rc::gen::arbitrary<bool>(),
+              .start = AnyChoice(GangShape::Start::kLast)};
+  if (*rc::gen::arbitrary<bool>()) any.deadline = Instant{AnyNumber<int32_t>()};
+  any.bound = AnyChoice(BoundBy::kLast);
   return any;
 }
 JobPolicy AnyPolicy() {
@@ -245,6 +259,13 @@ engine::Record AnyRecord(int kind) {
       return engine::NeedsChanged{AnyJob(), AnyList(AnyClass), AnyList(AnyRun)};
     case RecordKind::kTasksCancelled:
       return engine::TasksCancelled{AnyJob(), AnyList(AnyRange), AnyText()};
+    case RecordKind::kGangLeased:
+      return engine::GangLeased{
+          AnyJob(), AnyNumber<uint32_t>(), Attempt(AnyNumber<uint16_t>()),
+          AnyList([] { return engine::GangLeased::Part{AnyNode(), AnyNumber<uint32_t>()}; })};
+    case RecordKind::kGangReserved:
+      return engine::GangReserved{AnyJob(), AnyNumber<uint32_t>(), Instant{AnyNumber<int32_t>()},
+                                  AnyText()};
     case RecordKind::kTasksLinked:
       return engine::TasksLinked{
           AnyJob(), AnyList([] { return Edge{AnyNumber<uint32_t>(), AnyNumber<uint32_t>()}; })};
@@ -318,12 +339,13 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(message(3, "\3\1"), "fine");
   EXPECT_EQ(message(3, "\4\1"), "fine");
   EXPECT_EQ(message(3, "\5\1"), "fine");
+  EXPECT_EQ(message(3, "\6\1"), "fine");
 }
 
 // The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\5\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\6\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},

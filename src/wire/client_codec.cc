@@ -20,8 +20,7 @@ namespace spate::wire {
 namespace {
 
 constexpr auto kAnyNumber = std::numeric_limits<uint32_t>::max();
-// engine::Verdict::kCancelled
-constexpr uint32_t kLastVerdict = 4;
+constexpr auto kLastVerdict = static_cast<uint32_t>(kLastOf<Verdict>);
 // The last one that there is; newer programs may know more.
 constexpr ErrorKind kLastKind = ErrorKind::kIo;
 

@@ -136,6 +136,11 @@ void Put(pb::ToNode& to, const Lease& message) {
   AppendBytes(*lease.mutable_needs(), message.needs);
   PutRanges(*lease.mutable_tasks(), message.tasks);
   PutTexts(*lease.mutable_rows(), message.rows);
+  if (message.part) AppendBytes(*lease.mutable_part(), *message.part);
+}
+void Put(pb::ToNode& to, const Go& message) {
+  to.mutable_go()->set_epoch(message.epoch.value);
+  PutRef(*to.mutable_go()->mutable_ref(), message.ref);
 }
 void Put(pb::ToNode& to, const Recall& message) {
   to.mutable_recall()->set_epoch(message.epoch.value);
@@ -194,7 +199,17 @@ ToNode Take(FieldReader& in, const pb::Lease& from) {
   for (TaskRange range : lease.tasks) tasks += range.count;
   lease.rows = in.Texts("rows", from.rows(), kWireLimits.row_bytes, kWireLimits.lease_tasks);
   if (lease.rows.size() != tasks) in.Defect("rows", "is not one for each task");
+  if (!from.has_part()) return lease;
+  auto part = std::make_shared<const GangPart>(TakeFields<GangPart>(in, "part", from.part()));
+  if (part->index >= part->hosts.size()) in.Defect("part.index", "names no host");
+  if (tasks != 1) in.Defect("tasks", "is not the one of a gang");
+  lease.part = std::move(part);
   return lease;
+}
+ToNode Take(FieldReader& in, const pb::Go& from) {
+  in.Within("go");
+  Go go{in.Id<Epoch>("epoch", from.epoch()), TakeRef(in, from.ref())};
+  return go;
 }
 ToNode Take(FieldReader& in, const pb::Recall& from) {
   in.Within("recall");
@@ -279,6 +294,9 @@ void Put(pb::ToHub& to, const NodeState& message) {
   }
 }
 void Put(pb::ToHub& to, const Leaving&) { to.mutable_leaving(); }
+void Put(pb::ToHub& to, const RoomTaken& message) {
+  PutRef(*to.mutable_room_taken()->mutable_ref(), message.ref);
+}
 void Put(pb::ToHub& to, const WantPiece& message) {
   to.mutable_want_piece()->set_job(message.job.value);
   to.mutable_want_piece()->set_piece(message.piece);
@@ -312,6 +330,10 @@ ToHub Take(FieldReader& in, const pb::Running& from) {
   AttemptRef ref = TakeRef(in, from.ref());
   auto slot = in.Number<uint16_t>("slot", from.slot(), 0, kLimits.slots);
   return Running{ref, slot};
+}
+ToHub Take(FieldReader& in, const pb::RoomTaken& from) {
+  in.Within("room_taken");
+  return RoomTaken{TakeRef(in, from.ref())};
 }
 ToHub Take(FieldReader& in, const pb::Live& from) {
   in.Within("live");
@@ -413,6 +435,8 @@ Result<ToNode> DecodeToNode(std::string_view bytes) {
         return Take(in, from.put_piece());
       case pb::ToNode::kAsk:
         return Take(in, from.ask());
+      case pb::ToNode::kGo:
+        return Take(in, from.go());
       case pb::ToNode::KIND_NOT_SET:
         break;
     }
@@ -446,6 +470,8 @@ Result<ToHub> DecodeToHub(std::string_view bytes) {
         return Take(in, from.state());
       case pb::ToHub::kAnswer:
         return Take(in, from.answer());
+      case pb::ToHub::kRoomTaken:
+        return Take(in, from.room_taken());
       case pb::ToHub::KIND_NOT_SET:
         break;
     }

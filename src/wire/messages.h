@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "core/model/attempt.h"
+#include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/machine_load.h"
 #include "core/model/needs.h"
@@ -31,6 +32,13 @@ struct Lease {
   Needs needs;
   std::vector<TaskRange> tasks;
   std::vector<std::string> rows;  // one for each task, in the same order
+  // Of a gang: the node takes room for its part, says so (RoomTaken), and starts it at Go.
+  std::shared_ptr<const GangPart> part = nullptr;
+};
+// The part may start. Said again where the hub does not know whether it was heard.
+struct Go {
+  Epoch epoch;
+  AttemptRef ref;
 };
 // Give back what has not started.
 struct Recall {
@@ -76,7 +84,7 @@ struct Ask {
   std::string question;  // a word (node.h, Answers), and what else that takes
 };
 using ToNode =
-    std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece, Ask>;
+    std::variant<OpenJob, Lease, Recall, Stop, Drop, ReportsTaken, CloseJob, PutPiece, Ask, Go>;
 
 // ---- Node to hub -------------------------------------------------------------------------------
 
@@ -111,6 +119,10 @@ struct Live {
 struct Slow {  // an attempt has passed the job's warn_time
   AttemptRef ref;
 };
+// A part of a gang has its room, or runs. Said of each such part behind every Hello.
+struct RoomTaken {
+  AttemptRef ref;
+};
 // What the machine has free, and what has run for a while.
 struct NodeState {
   struct Run {
@@ -138,7 +150,7 @@ struct Answer {
   std::string bytes;  // at most 1 MiB, from its beginning; or why there are none
 };
 using ToHub = std::variant<Hello, Ends, Returned, Running, Live, Slow, Paused, Leaving, WantPiece,
-                           NodeState, Answer>;
+                           NodeState, Answer, RoomTaken>;
 
 // A part of an output stream that is too long to go with its end. Only the two ends of a network
 // channel say this to each other: all pieces, in order, and then the Ends that they belong to.

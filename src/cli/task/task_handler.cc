@@ -44,6 +44,8 @@ std::string AttemptText(const AttemptFacts& attempt) {
       return text + ", not repeated";
     case Verdict::kCancelled:
       return text + ", it was cancelled";
+    case Verdict::kPart:
+      return text + ", a part of a gang";
   }
   return text;
 }

@@ -26,6 +26,7 @@ void RunTotals::Add(const AttemptEnd& end, engine::Verdict verdict) {
       ++tried_again;
       break;
     case engine::Verdict::kCancelled:
+    case engine::Verdict::kPart:
       break;
   }
 }

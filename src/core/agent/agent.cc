@@ -119,6 +119,8 @@ void Agent::State::On(LeaseArrived& event) {
   }
 }
 
+void Agent::State::On(GoArrived&) {}
+
 void Agent::State::On(RecallArrived& event) {
   auto meant = [&](const AttemptRef& ref) { return ref.job == event.job; };
   ReturnWaiting(meant);

@@ -22,6 +22,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/limits.h"
 #include "core/model/needs.h"
@@ -58,6 +59,13 @@ struct LeaseArrived {
   Attempt attempt;
   Needs needs;
   std::vector<TaskRange> tasks;
+  // Of a gang: room is taken for it (ReportRoom), and it starts at GoArrived.
+  std::shared_ptr<const GangPart> part = nullptr;
+};
+// A part of a gang may start. One that runs already goes on.
+struct GoArrived {
+  Epoch epoch;  // as above
+  AttemptRef ref;
 };
 struct RecallArrived {
   JobId job;
@@ -102,7 +110,7 @@ struct OutputBlocked {
   bool blocked = false;
 };
 
-using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, RecallArrived,
+using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived, RecallArrived,
                            StopArrived, DropArrived, FreezeArrived, AttemptStarted, AttemptEnded,
                            OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
 
@@ -115,6 +123,11 @@ struct StartAttempt {
   std::vector<NamedOffer> given;  // for each named need the indices that are the task's
   bool tell_start = false;        // AttemptStarted is wanted
   bool sample_memory = false;     // MemorySampled is wanted
+  std::shared_ptr<const GangPart> part = nullptr;
+};
+// A part of a gang has its slot and its resources, and waits for GoArrived.
+struct ReportRoom {
+  AttemptRef ref;
 };
 struct TakeBack {
   AttemptRef ref;
@@ -147,7 +160,7 @@ struct ReportPaused {
 struct CloseJob {
   JobId job;
 };
-using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd,
+using Order = std::variant<StartAttempt, TakeBack, EndAttempt, FreezeAttempt, ReportEnd, ReportRoom,
                            ReportReturned, ReportSlow, ReportPaused, CloseJob>;
 
 // An attempt that runs, as far as the agent knows.

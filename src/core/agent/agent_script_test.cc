@@ -58,6 +58,7 @@ class Writer {
     lines_.Add(fmt::format("report returned {} attempt={}", Name(report.job, report.tasks),
                            report.attempt.value));
   }
+  void operator()(const ReportRoom& report) { lines_.Add("report room " + Name(report.ref)); }
   void operator()(const ReportSlow& report) { lines_.Add("report slow " + Name(report.ref)); }
   void operator()(const CloseJob& order) { lines_.Add(fmt::format("close j{}", order.job.value)); }
   void operator()(const ReportPaused& report) {

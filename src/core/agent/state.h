@@ -83,6 +83,7 @@ class Agent::State {
   void On(JobOpened& event);
   void On(JobClosed& event);
   void On(LeaseArrived& event);
+  void On(GoArrived& event);
   void On(RecallArrived& event);
   void On(StopArrived& event);
   void On(DropArrived& event);

@@ -55,6 +55,8 @@ class Durable::Applier {
   void operator()(const NeedsChanged& record) { Touched(record.job).ChangeNeeds(record); }
   void operator()(const JobHeld& record) { Touched(record.job).Hold(record.reason); }
   void operator()(const JobReleased& record) { Touched(record.job).Release(); }
+  void operator()(const GangLeased&) {}
+  void operator()(const GangReserved&) {}
   void operator()(const Leased& record) { Lease(record, ++durable_.leases_ << 32); }
   void Extend(const Leased& so_far, const Leased& more) {
     LeaseKey first{more.job, more.attempt, so_far.tasks.front().first};

@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "core/engine/record.h"
 #include "core/model/class_demand.h"
+#include "core/model/gang.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
 #include "core/model/limits.h"
@@ -143,6 +144,12 @@ struct TasksReturned {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
+// A node has room for its part of a gang, and keeps it until the gang may start or is stopped; or
+// the part runs there. Nodes that come say so again.
+struct RoomTaken {
+  NodeId node;
+  AttemptRef ref;
+};
 // What nodes will have that come when they are wanted, and only then (pools). Takes the place of
 // what was said before; not remembered beyond the process. A task that was cut off again and again,
 // and needs longer than any node lives, fails. Where nothing is said it waits.
@@ -159,7 +166,7 @@ struct NodesToCome {
 using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
                            HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode,
                            UndrainNode, RemoveNode, ClearSick, NodeJoined, OfferChanged, NodeSilent,
-                           NodeLost, AttemptsEnded, TasksReturned, NodesToCome>;
+                           NodeLost, AttemptsEnded, TasksReturned, RoomTaken, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -172,6 +179,14 @@ struct SendLease {
   Needs needs;
   std::vector<TaskRange> tasks;
   bool node_waits = false;  // it had free slots
+  // Of a gang: what the node is to have room for, and to start at SendGo. `needs` are those of the
+  // part, `tasks` the one task.
+  std::shared_ptr<const GangPart> part = nullptr;
+};
+// All nodes have room for their parts of a gang: this one may start its part.
+struct SendGo {
+  NodeId node;
+  AttemptRef ref;
 };
 // Asks a node for what it has not started of a job.
 struct SendRecall {
@@ -191,7 +206,7 @@ struct SendDrop {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
-using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop>;
+using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo>;
 
 // ---- Notices -----------------------------------------------------------------------------------
 

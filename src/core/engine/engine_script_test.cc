@@ -99,6 +99,18 @@ class Writer {
     lines_.Add(fmt::format("record leased {} {} attempt={}", Name(record.node),
                            Name(record.job, record.tasks), record.attempt.value));
   }
+  void operator()(const GangLeased& record) {
+    std::string parts;
+    for (const GangLeased::Part& part : record.parts) {
+      parts += fmt::format(" {}x{}", Name(part.node), part.procs);
+    }
+    lines_.AddTask("record gang ", record.job, record.index,
+                   fmt::format(" attempt={}{}", record.attempt.value, parts));
+  }
+  void operator()(const GangReserved& record) {
+    lines_.AddTask("record reserved ", record.job, record.index,
+                   fmt::format(" at={}{}", When(record.start), Quoted(record.reason)));
+  }
   void operator()(const Returned& record) {
     lines_.Add(fmt::format("record returned {} {} attempt={}", Name(record.node),
                            Name(record.job, record.tasks), record.attempt.value));
@@ -149,6 +161,10 @@ class Writer {
     lines_.Add(fmt::format("send {} drop {} attempt={}", Name(send.node),
                            Name(send.job, send.tasks), send.attempt.value));
   }
+  void operator()(const SendGo& send) {
+    lines_.AddTask(fmt::format("send {} go ", Name(send.node)), send.ref.job, send.ref.index,
+                   fmt::format(" attempt={}", send.ref.attempt.value));
+  }
   void operator()(const SendStop& send) {
     bool all = send.tasks.empty();
     lines_.Add(fmt::format("send {} stop {}", Name(send.node),
@@ -197,6 +213,10 @@ class Writer {
   static const char* Reason(HoldReason reason) {
     constexpr const char* kNames[] = {"none", "user", "halt", "max-failures", "all-fail"};
     return kNames[static_cast<size_t>(reason)];
+  }
+
+  std::string When(Instant at) const {
+    return at == Instant::Never() ? "never" : Describe(at - now_);
   }
 
   Instant now_;

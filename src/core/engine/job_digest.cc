@@ -63,9 +63,13 @@ uint64_t JobState::Digest() const {
     hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
                          trouble.no_start);
   }
-  for (const auto& [needs, first, retries] : requests) {
+  for (const auto& [needs, first, retries, gang, deadline, bound] : requests) {
     hash = Mix(Mix(hash, place::KindOf(needs)), static_cast<uint32_t>(first));
     hash = Mix(hash, retries ? *retries + 1ull : 0);
+    hash = Mix(hash, uint64_t{gang.procs} << 32 | gang.nodes);
+    hash = Mix(hash, static_cast<uint64_t>(gang.start) << 1 | gang.whole);
+    hash = Mix(hash, deadline ? static_cast<uint64_t>(deadline->ns) + 1 : 0);
+    hash = Mix(hash, static_cast<uint64_t>(bound));
   }
   hash = Mix(hash, static_cast<uint32_t>(lowest));
   for (const Run& run : runs) hash = Mix(hash, uint64_t{run.first} << 32 | run.request);

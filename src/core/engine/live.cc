@@ -61,6 +61,8 @@ class Live::Follower {
   void operator()(const JobHeld& record) { Changed(record.job); }
   void operator()(const JobReleased& record) { Changed(record.job); }
   void operator()(const Leased&) {}
+  void operator()(const GangLeased&) {}
+  void operator()(const GangReserved&) {}
   void operator()(const Returned&) {}
   void operator()(const AttemptEnded&) {}
   void operator()(const JobFinished& record) { Changed(record.job); }

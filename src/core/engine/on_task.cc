@@ -168,6 +168,8 @@ void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
   }
 }
 
+void On(StepContext&, const RoomTaken&) {}
+
 void On(StepContext& step, const TasksReturned& event) {
   const JobState* job = step.durable.FindJob(event.job);
   auto node = step.board.nodes.find(event.node);

@@ -98,6 +98,26 @@ struct Leased {
   Attempt attempt;
   std::vector<TaskRange> tasks;  // in the order of starting
 };
+// The lease of a gang: one record for all of its parts, so that it is given out whole or not at all.
+struct GangLeased {
+  JobId job;
+  TaskIndex index = 0;
+  Attempt attempt;
+  struct Part {
+    NodeId node;
+    uint32_t procs = 0;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  std::vector<Part> parts;  // in the order of their ranks; each on another node
+};
+// The gang is the first of those that wait, and others leave it the processors that it is to have;
+// or that has changed.
+struct GangReserved {
+  JobId job;
+  TaskIndex index = 0;
+  Instant start;       // when it starts at the latest, by what is known; Never(): that is not known
+  std::string reason;  // why it is later than was said before; empty: it is the first in line now
+};
 // The node gave back what it had not started. It is queued again, or cancelled if it or its job
 // was. The attempt number is used up all the same.
 struct Returned {
@@ -153,6 +173,7 @@ using Record =
     std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
                  JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
-                 NodeCleared, NeedsChanged, TasksCancelled, TasksLinked>;
+                 NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased,
+                 GangReserved>;
 
 }  // namespace spate::engine

@@ -88,6 +88,8 @@ class NaiveModel {
   void Do(const JobHeld& record);
   void Do(const JobReleased& record);
   void Do(const Leased& record);
+  void Do(const GangLeased&) {}
+  void Do(const GangReserved&) {}
   void Do(const Returned& record);
   void Do(const AttemptEnded& record);
   void Do(const JobFinished& record);

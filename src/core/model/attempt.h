@@ -130,10 +130,11 @@ enum class Verdict : uint8_t {
   kFailed = 2,
   kUnknown = 3,
   kCancelled = 4,  // it, or its job, was cancelled, and it did not succeed
+  kPart = 5,       // nothing yet: it was a part of a gang, and another one has not ended
 };
 template <>
-inline constexpr Verdict kLastOf<Verdict> = Verdict::kCancelled;
-const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", "cancelled"
+inline constexpr Verdict kLastOf<Verdict> = Verdict::kPart;
+const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", ...
 
 // What an attempt wrote, on its way from shepherd to journal and terminal. A stream of up to
 // kInlineOutput bytes is inline; a longer one lies in a spool file, whole, and the last owner

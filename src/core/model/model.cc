@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
+#include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
@@ -117,9 +118,34 @@ std::optional<std::string> WhyNever(const Offer& offer, const Needs& needs) {
 }
 
 const char* VerdictName(Verdict verdict) {
-  constexpr std::array<const char*, 5> kNames = {"succeeded", "retry", "failed", "unknown",
-                                                 "cancelled"};
+  constexpr std::array<const char*, 6> kNames = {"succeeded", "retry",     "failed",
+                                                 "unknown",   "cancelled", "part"};
   return kNames.at(static_cast<size_t>(verdict));
+}
+
+const char* BoundName(BoundBy bound) {
+  constexpr std::array<const char*, 4> kNames = {"", "cpu", "memory", "network"};
+  return kNames.at(static_cast<size_t>(bound));
+}
+
+uint32_t GangPart::first_rank() const {
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < index; ++i) rank += hosts[i].procs;
+  return rank;
+}
+
+uint32_t GangPart::procs() const {
+  uint32_t sum = 0;
+  for (const GangHost& each : hosts) sum += each.procs;
+  return sum;
+}
+
+Needs NeedsOfPart(const Needs& of_one, uint32_t procs) {
+  Needs all = of_one;
+  all.milli_cpus *= procs;
+  all.memory *= procs;
+  for (NamedNeed& need : all.named) need.count *= procs;
+  return all;
 }
 
 const char* HoldName(HoldReason reason) {

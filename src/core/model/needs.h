@@ -53,6 +53,37 @@ struct Needs {
   friend auto operator<=>(const Needs&, const Needs&) = default;
 };
 
+// How many processes of a task run at once, and where; a task that asks for none of it is no gang.
+// The task's needs are then those of each process.
+struct GangShape {
+  // Whom the task's command is started for.
+  enum class Start : uint8_t {
+    kEach,   // each process
+    kNode,   // once on each node
+    kFirst,  // once, on the first node; the others wait for what it sends them (spate remote)
+    kLast = kFirst,
+  };
+  uint32_t procs = 0;  // in all; 0: no gang
+  uint32_t nodes = 0;  // on so many nodes, each with as many of them; 0: on any, as there is room
+  bool whole = false;  // its nodes run nothing else meanwhile
+  Start start = Start::kEach;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "procs", self.procs);
+    visit(2, "nodes", self.nodes);
+    visit(3, "whole", self.whole);
+    visit(4, "start", self.start);
+  }
+  friend auto operator<=>(const GangShape&, const GangShape&) = default;
+
+  bool empty() const { return procs == 0; }
+  uint32_t procs_per_node() const { return nodes == 0 ? 0 : procs / nodes; }
+};
+
+// What tasks of a job wait for most of the time. Two that wait for the same slow each other down.
+enum class BoundBy : uint8_t { kUnknown, kCpu, kMemory, kNetwork, kLast = kNetwork };
+const char* BoundName(BoundBy bound);  // "", "cpu", "memory", "network"
+
 // What equal tasks of a job have in common. They have one queue, so that none of them waits behind
 // another one's needs.
 struct TaskClass {
@@ -64,12 +95,18 @@ struct TaskClass {
   Needs needs;
   int32_t priority = 0;             // among the tasks of its job: the higher goes first
   std::optional<uint32_t> retries;  // instead of its job's RetryPolicy::retries
+  GangShape gang;
+  std::optional<Instant> deadline;  // it is of no use afterwards, and ended then
+  BoundBy bound = BoundBy::kUnknown;
   static constexpr bool kLeavesOutZeros = true;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     Needs::Fields(self.needs, visit);
     visit(9, "priority", self.priority);
     visit(10, "retries", self.retries);
+    visit(11, "gang", self.gang);
+    visit(12, "deadline", self.deadline);
+    visit(13, "bound", self.bound);
   }
   friend auto operator<=>(const TaskClass&, const TaskClass&) = default;
 };

@@ -116,7 +116,7 @@ Status Replayer::TakeAttempt() {
   const int64_t cause = attempts_.Int(4);
   const int64_t verdict = attempts_.Int(5);
   bool known = index >= 0 && index <= UINT32_MAX && cause >= 0 && cause < kCauseCount &&
-               verdict >= 0 && verdict <= static_cast<int64_t>(engine::Verdict::kCancelled);
+               verdict >= 0 && verdict <= static_cast<int64_t>(kLastOf<Verdict>);
   if (!known) return std::unexpected(DoesNotFollow("attempt", seq));
   ended.end.ref = {part_.job, static_cast<TaskIndex>(index),
                    Attempt(static_cast<uint16_t>(attempts_.Int(2)))};

@@ -176,7 +176,7 @@ SELECT a.seq, a.job, a.idx + 1 AS task, a.attempt, a.node, a.slot,
     WHEN 8 THEN 'stopped' ELSE a.cause END AS cause,
   a.status,
   CASE a.verdict WHEN 0 THEN 'succeeded' WHEN 1 THEN 'retry' WHEN 2 THEN 'failed'
-    WHEN 3 THEN 'unknown' WHEN 4 THEN 'cancelled' ELSE a.verdict END AS verdict,
+    WHEN 3 THEN 'unknown' WHEN 4 THEN 'cancelled' WHEN 5 THEN 'part' ELSE a.verdict END AS verdict,
   a.flags & 1 AS counts,
   (a.start_us + m.value) / 1e6 AS start,
   a.wall_us / 1e6 AS wall, a.user_us / 1e6 AS user, a.system_us / 1e6 AS system,
@@ -196,7 +196,7 @@ SELECT job, task,
   CASE verdict WHEN 'retry' THEN 'queued' ELSE verdict END AS state,
   tries, attempts, cause, status, start, wall, user, system, peak_kb, memory_source, note, seq
 FROM attempts JOIN (
-  SELECT MAX(seq) AS seq, COUNT(*) AS attempts, SUM(flags & 1) AS tries
+  SELECT MAX(seq) AS seq, COUNT(DISTINCT attempt) AS attempts, SUM(flags & 1) AS tries
   FROM attempt GROUP BY job, idx) USING (seq);
 )sql";
 

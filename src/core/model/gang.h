@@ -1,0 +1,54 @@
+// Gangs: tasks that run as several processes at once, on one node or on several. What a user asks
+// for (GangShape), and what each of the nodes is given of it (GangPart).
+//
+// The needs of a gang's class are those of one process. A part is what one node runs of a gang: one
+// slot, one shepherd, and as many processes as its host's `procs`.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/needs.h"
+
+namespace spate {
+
+struct GangHost {
+  std::string node;  // its name
+  uint32_t procs = 0;
+  std::string remote;  // where `spate remote` reaches it; empty: nowhere
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "node", self.node);
+    visit(2, "procs", self.procs);
+    visit(3, "remote", self.remote);
+  }
+  friend bool operator==(const GangHost&, const GangHost&) = default;
+};
+
+// One of `hosts`, which are the same for all parts of an attempt.
+struct GangPart {
+  uint32_t index = 0;           // in `hosts`
+  std::vector<GangHost> hosts;  // ranks are counted through them in this order
+  GangShape::Start start = GangShape::Start::kEach;
+  std::string secret;  // what members of the gang know, and nobody else
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "index", self.index);
+    visit(2, "hosts", Columns{self.hosts});  // to 4
+    visit(5, "start", self.start);
+    visit(6, "secret", self.secret);
+  }
+  friend bool operator==(const GangPart&, const GangPart&) = default;
+
+  const GangHost& host() const { return hosts[index]; }
+  // Processes of the parts before this one, and of all.
+  uint32_t first_rank() const;
+  uint32_t procs() const;
+};
+
+// What so many processes need together, on one node.
+Needs NeedsOfPart(const Needs& of_one, uint32_t procs);
+
+}  // namespace spate

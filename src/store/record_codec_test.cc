@@ -375,15 +375,21 @@ TEST(RecordCodec, BytesAreFixed) {
     return std::get<engine::JobAccepted>(*record);
   };
   // A priority and retries of these tasks alone are new in 5.
-  std::string now = "\5" + needs + std::string("\0\0", 2) + since3;
+  const std::string five = "\5" + needs + std::string("\0\0", 2) + since3;
+  // A gang, a deadline and what tasks wait for are new in 6.
+  const std::string since6(6, '\0');
+  std::string now = "\6" + needs + std::string("\0\0", 2) + since6 + since3;
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   for (const std::string& data :
-       {"\2" + needs + before + after, "\3" + needs + since3, "\4" + needs + since3, now}) {
+       {"\2" + needs + before + after, "\3" + needs + since3, "\4" + needs + since3, five, now}) {
     EXPECT_TRUE(Same(read(data), engine::JobAccepted{JobId(1), plan}));
   }
   plan.requests[0].priority = -2;
   plan.requests[0].retries = 2;
-  now = "\5" + needs + "\3\3" + since3;
+  plan.requests[0].gang = {.procs = 8, .nodes = 4, .whole = true, .start = GangShape::Start::kFirst};
+  plan.requests[0].deadline = Instant{1};
+  plan.requests[0].bound = BoundBy::kNetwork;
+  now = "\6" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since3;
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   EXPECT_TRUE(Same(read(now), engine::JobAccepted{JobId(1), plan}));
 }

@@ -184,6 +184,13 @@ inline ToNode AnyToNode(size_t kind) {
       return OpenJob{AnyId<JobId>(), std::make_shared<const JobSettings>(AnySettings())};
     case 1: {
       Lease lease{AnyId<Epoch>(), AnyId<JobId>(), AnyId<Attempt>(), AnyNeeds(), AnyRanges(), {}};
+      if (AnyFlag()) {
+        lease.tasks = {{.first = 3, .count = 1}};
+        GangPart part{.index = AnyNumber(1u), .hosts = {{"a", 2, ""}, {"b", 1, AnyText()}}};
+        part.start = static_cast<GangShape::Start>(AnyNumber(2));
+        part.secret = AnyText();
+        lease.part = std::make_shared<const GangPart>(std::move(part));
+      }
       for (TaskRange range : lease.tasks) {
         for (uint32_t k = 0; k < range.count; ++k) lease.rows.push_back(AnyText());
       }
@@ -200,6 +207,8 @@ inline ToNode AnyToNode(size_t kind) {
       return CloseJob{AnyId<JobId>()};
     case 6:
       return PutPiece{AnyId<JobId>(), AnyU32(), AnyText()};
+    case 8:
+      return Go{AnyId<Epoch>(), AnyRef()};
     case 7:
       return Ask{AnyNumber(UINT64_MAX - 1), AnyId<JobId>(), AnyU32(), AnyText(), AnyText()};
     default:
@@ -237,6 +246,8 @@ inline ToHub AnyToHub(size_t kind) {
       state.runs = AnyList([] { return NodeState::Run{AnyRef(), {AnyNumber(int64_t{1} << 60)}}; });
       return state;
     }
+    case 10:
+      return RoomTaken{AnyRef()};
     case 9:
       return Answer{AnyNumber(UINT64_MAX - 1), AnyFlag(), AnyText()};
     default:
@@ -304,9 +315,18 @@ inline bool Same(const OpenJob& x, const OpenJob& y) {
   return job == y.job && Same(*settings, *y.settings);
 }
 inline bool Same(const Lease& x, const Lease& y) {
-  const auto& [epoch, job, attempt, needs, tasks, rows] = x;
+  const auto& [epoch, job, attempt, needs, tasks, rows, part] = x;
   return epoch == y.epoch && job == y.job && attempt == y.attempt && needs == y.needs &&
-         tasks == y.tasks && rows == y.rows;
+         tasks == y.tasks && rows == y.rows &&
+         (part == nullptr ? y.part == nullptr : y.part != nullptr && *part == *y.part);
+}
+inline bool Same(const Go& x, const Go& y) {
+  const auto& [epoch, ref] = x;
+  return epoch == y.epoch && ref == y.ref;
+}
+inline bool Same(const RoomTaken& x, const RoomTaken& y) {
+  const auto& [ref] = x;
+  return ref == y.ref;
 }
 inline bool Same(const Recall& x, const Recall& y) {
   const auto& [epoch, job] = x;

@@ -70,6 +70,23 @@ void Check(FieldReader& in, const Needs& needs) {
 void Check(FieldReader& in, const TaskClass& of_tasks) {
   Check(in, of_tasks.needs);
   in.Number<uint32_t>("retries", of_tasks.retries.value_or(0), 0, kLimits.retries);
+  const GangShape& gang = of_tasks.gang;
+  in.Number<uint32_t>("gang.procs", gang.procs, 0, kLimits.gang_procs);
+  in.Number<uint32_t>("gang.nodes", gang.nodes, 0, gang.procs);
+  if (gang.nodes > 0 && gang.procs % gang.nodes != 0) {
+    in.Defect("gang.procs", "is not the same on each node");
+  }
+}
+
+void Check(FieldReader& in, const GangPart& part) {
+  GangPart::Fields(part, CheckTexts{in, kWireLimits.text_bytes});
+  if (part.index >= part.hosts.size()) in.Defect("index", "names no host");
+  uint64_t procs = 0;
+  for (const GangHost& host : part.hosts) {
+    if (host.node.empty() || host.procs == 0) in.Defect("hosts", "has an empty one");
+    procs += host.procs;
+  }
+  if (procs > kLimits.gang_procs) in.Defect("hosts", "has too many processes");
 }
 
 void Check(FieldReader& in, const JobSettings& settings) {

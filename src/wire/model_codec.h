@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "core/model/gang.h"
 #include "core/model/job.h"
 #include "core/model/needs.h"
 #include "wire/field_bytes.h"
@@ -14,6 +15,7 @@ namespace spate::wire {
 // Each notes the first defect of what a sender that keeps to the protocol never sends.
 void Check(FieldReader& in, const Needs& needs);
 void Check(FieldReader& in, const TaskClass& of_tasks);
+void Check(FieldReader& in, const GangPart& part);
 void Check(FieldReader& in, const JobSettings& settings);
 void Check(FieldReader& in, const JobPolicy& policy);
 

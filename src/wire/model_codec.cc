@@ -25,9 +25,7 @@ struct CheckTexts {
   template <typename List>
   void operator()(uint32_t, std::string_view name, Columns<List>&& columns) {
     if (columns.rows.size() > kWireLimits.texts) in.Defect(name, "has too many texts");
-    for (const auto& row : columns.rows) {
-      if (row.name.size() > most) in.Defect(name, "has a text that is too long");
-    }
+    for (const auto& row : columns.rows) row.Fields(row, *this);
   }
   template <typename T>
   void operator()(uint32_t, std::string_view, const T&) {}

@@ -134,6 +134,10 @@ enum class Verdict : uint8_t {
 };
 template <>
 inline constexpr Verdict kLastOf<Verdict> = Verdict::kPart;
+// The task has ended; else it goes on, or runs again.
+inline bool EndsTask(Verdict verdict) {
+  return verdict != Verdict::kRetry && verdict != Verdict::kPart;
+}
 const char* VerdictName(Verdict verdict);  // "succeeded", "retry", "failed", "unknown", ...
 
 // What an attempt wrote, on its way from shepherd to journal and terminal. A stream of up to

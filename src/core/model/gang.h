@@ -7,7 +7,9 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/needs.h"
@@ -47,6 +49,14 @@ struct GangPart {
   uint32_t first_rank() const;
   uint32_t procs() const;
 };
+
+// Who goes first among gangs that wait, and who may overtake (core/engine/place/gangs.h).
+enum class GangPolicy : uint8_t { kFair, kFcfs, kEasy, kEasySjbf, kConservative };
+template <>
+inline constexpr GangPolicy kLastOf<GangPolicy> = GangPolicy::kConservative;
+const char* GangPolicyName(GangPolicy policy);  // "fair", "fcfs", "easy", "easy-sjbf", ...
+// nullopt: there is none of this name.
+std::optional<GangPolicy> GangPolicyOf(std::string_view name);
 
 // What so many processes need together, on one node.
 Needs NeedsOfPart(const Needs& of_one, uint32_t procs);

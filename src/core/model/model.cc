@@ -128,6 +128,20 @@ const char* BoundName(BoundBy bound) {
   return kNames.at(static_cast<size_t>(bound));
 }
 
+const char* GangPolicyName(GangPolicy policy) {
+  constexpr std::array<const char*, 5> kNames = {"fair", "fcfs", "easy", "easy-sjbf",
+                                                 "conservative"};
+  return kNames.at(static_cast<size_t>(policy));
+}
+
+std::optional<GangPolicy> GangPolicyOf(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(kLastOf<GangPolicy>); ++i) {
+    const auto policy = static_cast<GangPolicy>(i);
+    if (name == GangPolicyName(policy)) return policy;
+  }
+  return std::nullopt;
+}
+
 uint32_t GangPart::first_rank() const {
   uint32_t rank = 0;
   for (uint32_t i = 0; i < index; ++i) rank += hosts[i].procs;

@@ -70,11 +70,16 @@ Job& Board::AddJob(JobId id, const std::string& user, int32_t priority,
 
 void Board::AddClasses(Job& job) {
   while (job.ready.class_count() < job.requests->size()) {
-    job.ready.AddClass(KindOf(job.NeedsOf(job.ready.class_count())));
+    const GroupKey kind = KindOf(job.NeedsOf(job.ready.class_count()));
+    job.ready.AddClass(kind);
+    job.gangs.AddClass(kind);
   }
 }
 
-void Board::DropJob(JobId id) { jobs.erase(id); }
+void Board::DropJob(JobId id) {
+  asking_for_gangs.erase(id);
+  jobs.erase(id);
+}
 
 // ---- Use
 
@@ -96,6 +101,10 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   AddTasks(here.held, node.offer, needs, tasks);
   AddTasks(node.held, node.offer, needs, tasks);
   CountCrowded(node);
+  here.planned = here.leased == 0           ? needs.time
+                 : needs.time.ns == 0       ? Duration()
+                 : here.planned.ns == 0     ? Duration()
+                                            : std::max(here.planned, needs.time);
   here.leased += tasks;
   here.charged += charge * tasks;
   node.leased += tasks;
@@ -114,6 +123,7 @@ void Board::TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t
                      bool lossy) {
   node.lossy -= lossy ? 1 : 0;
   DropUse(job, node, request, tasks);
+  look_at_gangs |= !asking_for_gangs.empty();
   if (node.present) MarkRoomy(id, node);
 }
 
@@ -137,6 +147,34 @@ void Board::DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   user.used -= charge;
 }
 
+void Board::AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, uint32_t procs,
+                    Instant now) {
+  const TaskClass& of_gang = job.ClassOf(request);
+  PartHere part{.held = AmountsOfPart(node.offer, of_gang, procs)};
+  if (of_gang.needs.time.ns > 0) part.until = now + of_gang.needs.time;
+  part.charge = Used(node.offer, part.held) / 1000 * node.offer.milli_cpus / 1000;
+  node.held.Add(part.held);
+  CountCrowded(node);
+  ++node.leased;
+  job.used += part.charge;
+  job.user->used += part.charge;
+  node.parts[key] = std::move(part);
+}
+
+void Board::DropPart(Job& job, NodeId id, Node& node, const PartKey& key) {
+  auto at = node.parts.find(key);
+  CHECK(at != node.parts.end());
+  const PartHere& part = at->second;
+  node.held.Subtract(part.held);
+  CountCrowded(node);
+  --node.leased;
+  job.used -= part.charge;
+  job.user->used -= part.charge;
+  node.parts.erase(at);
+  look_at_gangs = true;
+  if (node.present) MarkRoomy(id, node);
+}
+
 void Board::Forget(Node& node) {
   CHECK(node.leased == 0);
   node.offer = {};
@@ -144,8 +182,11 @@ void Board::Forget(Node& node) {
 }
 
 void Board::Learn(Node& node, JobId job, Duration took) {
-  Duration& wall = node.jobs[job].wall;
-  wall = wall.ns == 0 ? took : Duration{wall.ns + (took.ns - wall.ns) / 8};
+  auto average = [took](Duration& wall) {
+    wall = wall.ns == 0 ? took : Duration{wall.ns + (took.ns - wall.ns) / 8};
+  };
+  average(node.jobs[job].wall);
+  if (Job* known = FindJob(job)) average(known->wall);
 }
 
 void Board::CountGiven(Job& job, uint32_t tasks) {
@@ -199,6 +240,12 @@ void Board::Settle(Job& job) {
   CountWanting(job);
   MoveInLine(job);
   SetDue(job);
+  if (job.asks_for_gang()) {
+    look_at_gangs = true;
+    asking_for_gangs.insert(job.id);
+  } else {
+    asking_for_gangs.erase(job.id);
+  }
   if (std::exchange(job.refresh, false) && job.place) job.user->line.Refresh(job.place->group);
   SettleUser(*job.user_name, *job.user);
 }
@@ -238,6 +285,7 @@ void Board::MoveInLine(Job& job) {
 
 void Board::SetDue(Job& job) {
   Instant due = job.weight ? job.ready.NextDue() : Instant::Never();
+  if (job.facts.runnable) due = std::min(due, job.gangs.NextDue());
   if (due == job.due) return;
   if (job.due != Instant::Never()) dues.erase({job.due, job.id});
   if (due != Instant::Never()) dues.insert({due, job.id});
@@ -248,6 +296,13 @@ Job* Board::NextDueJob(Instant now) {
   return NextDue() <= now ? FindJob(dues.begin()->second) : nullptr;
 }
 
+uint64_t ShareOf(const User& user) {
+  // Nobody takes from others by what he says of his jobs; he may only stand back.
+  bool wants = user.contenders().has_value();
+  uint64_t nice = wants ? std::min(user.weights.rbegin()->first, kJobWeight) : kJobWeight;
+  return user.used * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
+}
+
 void Board::SettleUser(const std::string& name, User& user) {
   bool wants = user.contenders().has_value();
   if (wants) {
@@ -255,9 +310,7 @@ void Board::SettleUser(const std::string& name, User& user) {
   } else {
     wanting.erase(&user);
   }
-  // Nobody takes from others by what he says of his jobs; he may only stand back.
-  uint64_t nice = wants ? std::min(user.weights.rbegin()->first, kJobWeight) : kJobWeight;
-  uint64_t share = user.used * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
+  uint64_t share = ShareOf(user);
   bool asks = !user.line.empty() && !user.IsBound();
   bool same = user.turn && user.turn->share == share && user.turn->given == user.given;
   if (asks == user.turn.has_value() && (!asks || same)) return;

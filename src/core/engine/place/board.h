@@ -33,6 +33,29 @@ struct JobHere {
   uint32_t leased = 0;   // tasks
   uint64_t charged = 0;  // in User::used; goes as they end, in equal parts
   Duration wall;         // a moving average of what ended lately; zero: not known
+  // While it has leases: the longest planned time among their tasks (zero: some have none), and
+  // when it was given the last of them.
+  Duration planned;
+  Instant given_at;
+};
+
+// What a part of a gang takes of a node.
+struct PartKey {
+  JobId job;
+  TaskIndex index = 0;
+  friend auto operator<=>(const PartKey&, const PartKey&) = default;
+};
+struct PartHere {
+  Amounts held;
+  uint64_t charge = 0;                // as JobHere::charged
+  Instant until = Instant::Never();  // by its user's estimate; Never(): there is none
+};
+
+// Room that is kept on a node for gangs.
+struct Hold {
+  Instant start;    // no sooner than this, as far as is known
+  Amounts amounts;  // that they have then
+  friend bool operator==(const Hold&, const Hold&) = default;
 };
 
 struct Node {
@@ -45,9 +68,11 @@ struct Node {
   std::string sick;
 
   std::map<JobId, JobHere> jobs;  // with leases, and a few of the last without
+  std::map<PartKey, PartHere> parts;  // of gangs
+  std::optional<Hold> hold;           // gangs.h
   uint32_t leased = 0;            // tasks
   uint32_t lossy = 0;             // of them, that were present at a loss: nothing waits behind them
-  Amounts held;                   // the sum over jobs
+  Amounts held;                   // the sum over jobs and parts
   bool crowded = false;           // tasks wait there behind others
   Instant moved;                  // a task ended, or was given to it when it had room
   bool recalled = false;  // it was asked for what waits there, and neither answered nor was given
@@ -100,6 +125,7 @@ struct JobFacts {
   uint32_t queued = 0;            // tasks
   uint32_t leased = 0;            // tasks
   uint32_t waiting = 0;           // of the queued ones, for room or for their delay
+  uint32_t gangs_waiting = 0;     // of these
   uint32_t at_once = UINT32_MAX;  // so many may be leased, by rules that may hold the job
   uint32_t max_running = 0;       // so many at most; 0: no bound
   uint32_t weight = kJobWeight;
@@ -120,7 +146,9 @@ struct Job {
   const std::vector<TaskClass>* requests = nullptr;  // by class
   JobFacts facts;
   Ready ready;
+  Ready gangs;  // likewise, of the classes that are gangs
 
+  Duration wall;       // a moving average of what single tasks of it took lately; zero: not known
   uint64_t used = 0;   // its part of User::used
   uint64_t given = 0;  // as User::given
   // What is counted of it in its user.
@@ -153,11 +181,15 @@ struct Job {
   std::vector<Seeks> seeks;
 
   const Needs& NeedsOf(uint32_t request) const { return (*requests)[request].needs; }
-  bool wants() const { return facts.waiting > 0 && facts.runnable; }
+  const TaskClass& ClassOf(uint32_t request) const { return (*requests)[request]; }
+  bool IsGang(uint32_t request) const { return !ClassOf(request).gang.empty(); }
+  // Single tasks do.
+  bool wants() const { return facts.waiting > facts.gangs_waiting && facts.runnable; }
+  bool is_bound() const { return facts.max_running > 0 && facts.leased >= facts.max_running; }
   // Tasks wait for nothing but room, and one more may be leased.
-  bool asks() const {
-    bool bounded = facts.max_running > 0 && facts.leased >= facts.max_running;
-    return !ready.empty() && !bounded && facts.runnable;
+  bool asks() const { return !ready.empty() && !is_bound() && facts.runnable; }
+  bool asks_for_gang() const {
+    return !gangs.empty() && !is_bound() && facts.leased < facts.at_once && facts.runnable;
   }
   // Jobs of one group find room on the same nodes.
   GroupKey group() const;
@@ -166,6 +198,8 @@ struct Job {
   }
 };
 
+// What the user has, by his weight.
+uint64_t ShareOf(const User& user);
 // The share of a node that one task of this request takes.
 uint64_t ShareOf(const Node& node, const Needs& needs);
 // The node could run tasks of this request of the user now, were it idle. 0: not; else so many at
@@ -199,6 +233,16 @@ class Board {
   // The same, as they were leased to it, or are no longer.
   void Give(Job& job, Node& node, uint32_t request, uint32_t tasks, bool lossy);
   void TakeBack(Job& job, NodeId id, Node& node, uint32_t request, uint32_t tasks, bool lossy);
+  // A part of a gang is leased to it, or is no longer. `now`: when its estimate begins.
+  void AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, uint32_t procs,
+               Instant now);
+  void DropPart(Job& job, NodeId id, Node& node, const PartKey& key);
+  // So many gangs of the job are leased to some nodes, or are no longer.
+  void GiveGangs(Job& job, uint32_t tasks) {
+    job.user->leased += tasks;
+    CountGiven(job, tasks);
+  }
+  void TakeBackGangs(Job& job, uint32_t tasks) { job.user->leased -= tasks; }
   // It has no leases: its offer and speed are learned anew.
   void Forget(Node& node);
   void Learn(Node& node, JobId job, Duration wall);
@@ -246,6 +290,9 @@ class Board {
   std::set<std::pair<Instant, JobId>> dues;
   uint64_t last_given = 0;  // the largest User::given that was served
   uint32_t crowded = 0;     // nodes on which tasks wait behind others
+  std::set<JobId> asking_for_gangs;
+  // Since the last pass over gangs one came to wait, or a node has more room.
+  bool look_at_gangs = false;
 
   // ---- Decide's
   // Nodes that may have room for what there is, each perhaps more than once, and some that have

@@ -223,6 +223,7 @@ const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
   if (node.taken) return *node.taken;
   Taken& taken = node.taken.emplace();
   const bool stalls = board_.Stalls(*node.node, now_);
+  for (const auto& [key, part] : node.node->parts) taken.exactly.Add(part.held);
   for (const auto& [id, here] : node.node->jobs) {
     if (here.leased == 0) continue;
     // So many of the job's tasks wait there behind each that runs.
@@ -258,6 +259,16 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   return RoomOf(job, request, bound, node, FitCount(node.node->offer, job.NeedsOf(request)));
 }
 
+// What is kept there for gangs from a task of these needs: nothing where it ends before they begin.
+// nullopt: it is not to start there at all, as nobody knows when it would end.
+std::optional<Amounts> Greedy::HeldForGangs(const Job& job, const Needs& needs,
+                                            const Node& node) const {
+  if (!node.hold) return Amounts();
+  const Duration takes = needs.time.ns > 0 ? needs.time : job.wall;
+  if (takes.ns == 0) return std::nullopt;
+  return now_ + takes <= node.hold->start ? Amounts() : node.hold->amounts;
+}
+
 uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
                         uint32_t fit) {
   static const Needs kSlot{.milli_cpus = 0};
@@ -266,17 +277,23 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   const bool stalls = board_.Stalls(there, now_);
   // A task that waits behind others might start too late in the node's life.
   bool mortal = there.offer.end_of_life != Instant::Never() && needs.time.ns > 0;
-  uint32_t ahead = mortal || stalls || there.lossy > 0 ? 0 : bound.lease_tasks;
+  uint32_t ahead = mortal || stalls || there.lossy > 0 || there.hold ? 0 : bound.lease_tasks;
   NodeView view{.offer = &there.offer, .needs = &needs, .fit = fit};
   node.looked = true;
   node.room = false;
   if (node.supplied == job.id && node.supplied_fit == view.fit && node.supplied_ahead == ahead) {
     return 0;
   }
+  std::optional<Amounts> held_for_gangs = HeldForGangs(job, needs, there);
+  if (!held_for_gangs) return 0;
   const Taken& taken = TakenOf(node);
   view.exactly = &taken.exactly;
   view.about = &taken.about;
   if (const auto& reserved = node.From(*job.user_name).amounts) view.reserved = &*reserved;
+  if (there.hold) {
+    if (view.reserved != nullptr) held_for_gangs->Add(*view.reserved);
+    view.reserved = &*held_for_gangs;
+  }
   view.contended = !board_.HoldsLongAhead();
   view.served = node.served;
   if (auto here = there.jobs.find(job.id); here != there.jobs.end()) {

@@ -80,6 +80,35 @@ void ForEachOffered(const Offer& offer, Fn fn) {
 
 }  // namespace
 
+Amounts AllOf(const Offer& offer) {
+  Amounts all;
+  ForEachOffered(offer, [&](size_t kind, uint64_t offered) { all.Add(kind, offered); });
+  return all;
+}
+
+Amounts AmountsOfPart(const Offer& offer, const TaskClass& of_gang, uint32_t procs) {
+  if (of_gang.gang.whole) return AllOf(offer);
+  Amounts amounts;
+  ForEachNeed(offer, of_gang.needs, [&](size_t kind, uint64_t, uint64_t needed) {
+    amounts.Add(kind, kind == Amounts::kSlots ? needed : needed * procs);
+  });
+  return amounts;
+}
+
+uint32_t ProcsThatFit(const Offer& offer, const Amounts& held, const TaskClass& of_gang) {
+  if (of_gang.gang.whole && held.At(Amounts::kSlots) > 0) return 0;
+  uint64_t procs = of_gang.gang.procs;
+  ForEachNeed(offer, of_gang.needs, [&](size_t kind, uint64_t offered, uint64_t needed) {
+    const uint64_t left = offered > held.At(kind) ? offered - held.At(kind) : 0;
+    if (kind == Amounts::kSlots) {
+      procs = left == 0 ? 0 : procs;
+    } else if (needed > 0) {
+      procs = std::min(procs, left / needed);
+    }
+  });
+  return static_cast<uint32_t>(procs);
+}
+
 bool Crowded(const Offer& offer, const Amounts& held) {
   bool crowded = false;
   ForEachOffered(

@@ -1,0 +1,432 @@
+// Gangs: see gangs.h. A pass begins with what all nodes have ahead (node_ahead.h). Room only shrinks
+// in it: what starts takes some, a promise claims some. So a request that found none need not look
+// again, nor need others that ask for the same.
+#include "core/engine/place/gangs.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+
+namespace spate::engine::place {
+namespace {
+
+// Of kConservative. Those behind so many wait without one, and start nothing.
+constexpr size_t kMostPromises = 50;
+
+// Where a gang of this shape goes when so many of its processes fit on each node; empty: nowhere.
+// With a number of nodes these are the ones that it fills best; else those where most fit, so that
+// it has few parts. `kept`: what it was promised before goes first, lest promises wander.
+class Choice {
+ public:
+  explicit Choice(const GangShape& shape, std::span<const GangPlace> kept = {})
+      : shape_(shape), kept_(kept) {}
+
+  void Add(NodeId node, uint32_t fit) {
+    if (Useful(fit)) fits_.push_back({!IsKept(node), fit, node});
+  }
+  std::vector<GangPlace> Take() {
+    const bool fixed = shape_.nodes > 0;
+    std::ranges::sort(fits_, [fixed](const Fit& a, const Fit& b) {
+      if (a.fit != b.fit && !fixed) return a.fit > b.fit;
+      return std::tie(a.other, a.fit, a.node) < std::tie(b.other, b.fit, b.node);
+    });
+    std::vector<GangPlace> places;
+    uint32_t left = shape_.procs;
+    for (const Fit& each : fits_) {
+      if (left == 0) break;
+      const uint32_t procs = fixed ? shape_.procs_per_node() : std::min(each.fit, left);
+      places.push_back({each.node, procs});
+      left -= procs;
+    }
+    if (left > 0) places.clear();
+    return places;
+  }
+
+ private:
+  struct Fit {
+    bool other = false;
+    uint32_t fit = 0;
+    NodeId node;
+  };
+  bool Useful(uint32_t fit) const {
+    return fit > 0 && (shape_.nodes == 0 || fit >= shape_.procs_per_node());
+  }
+  bool IsKept(NodeId node) const {
+    return std::ranges::any_of(kept_, [&](const GangPlace& place) { return place.node == node; });
+  }
+
+  const GangShape& shape_;
+  const std::span<const GangPlace> kept_;
+  std::vector<Fit> fits_;
+};
+
+// How much of the gang has room at once, as nodes come to have more or less.
+class Count {
+ public:
+  explicit Count(const GangShape& shape) : shape_(shape) {}
+  void Change(uint32_t from, uint32_t to) { sum_ = sum_ - Worth(from) + Worth(to); }
+  bool enough() const { return sum_ >= (shape_.nodes > 0 ? shape_.nodes : shape_.procs); }
+
+ private:
+  uint64_t Worth(uint32_t fit) const {
+    return shape_.nodes == 0 ? fit : fit >= shape_.procs_per_node() ? 1 : 0;
+  }
+  const GangShape& shape_;
+  uint64_t sum_ = 0;
+};
+
+uint64_t KindOf(const Job& job, uint32_t request) {
+  const GangShape& shape = job.ClassOf(request).gang;
+  uint64_t hash = place::KindOf(job.NeedsOf(request)) * 0xff51afd7ed558ccdu;
+  hash = (hash ^ (uint64_t{shape.procs} << 32 | uint64_t{shape.nodes} << 1 | shape.whole)) *
+         0xff51afd7ed558ccdu;
+  hash ^= std::hash<std::string>()(*job.user_name);
+  return job.facts.avoids.empty() ? hash : hash + job.id.value * 0x9e3779b97f4a7c15u;
+}
+
+}  // namespace
+
+// ---- The line
+
+size_t Gangs::MostPromises() const {
+  return policy_ == GangPolicy::kConservative ? kMostPromises : 1;
+}
+
+Gangs::Entry Gangs::EntryOf(Job& job, uint32_t request, const ClassTurn& turn) const {
+  Entry entry{.job = job.id, .turn = turn, .request = request, .known = &job};
+  if (policy_ == GangPolicy::kFair) {
+    entry.user_share = ShareOf(*job.user);
+    entry.user_given = job.user->given;
+    entry.priority = job.priority;
+    entry.share = job.used * kJobWeight / std::max(job.facts.weight, 1u);
+  } else if (policy_ == GangPolicy::kEasySjbf && !promises_.empty()) {
+    const Duration time = job.NeedsOf(request).time;
+    entry.rank = time.ns > 0 ? time.ns : INT64_MAX;
+  }
+  return entry;
+}
+
+void Gangs::Enter(Line& line, Job& job) const {
+  if (!job.asks_for_gang() || job.user->IsBound()) return;
+  for (const Ready::Entry& each : job.gangs.order()) {
+    line.insert(EntryOf(job, each.number, each.turn));
+  }
+}
+
+Gangs::Line Gangs::LineNow() const {
+  Line line;
+  for (JobId id : board_.asking_for_gangs) Enter(line, *board_.FindJob(id));
+  return line;
+}
+
+bool Gangs::ComesBeforeSingles(const Entry& entry) const {
+  if (policy_ != GangPolicy::kFair || board_.turns.empty()) return true;
+  const UserTurn& first = *board_.turns.begin();
+  if (first.name == entry.known->user_name) {
+    const auto contenders = entry.known->user->contenders();
+    return !contenders || entry.priority >= contenders->priority;
+  }
+  return UserTurn{entry.user_share, entry.user_given, entry.known->user_name, nullptr} < first;
+}
+
+// ---- A pass
+
+void Gangs::Begin(Instant now) {
+  now_ = now;
+  ahead_.clear();
+  no_room_.clear();
+  misfits_.clear();
+  free_cpus_ = 0;
+  free_nodes_ = 0;
+  for (auto& [id, node] : board_.nodes) {
+    if (!node.IsThere()) continue;
+    ahead_.emplace_back(id, node, board_, now);
+    if (node.held.At(Amounts::kSlots) >= node.offer.slots) continue;
+    const uint64_t held = node.held.At(Amounts::kCpus);
+    free_cpus_ += node.offer.milli_cpus > held ? node.offer.milli_cpus - held : 0;
+    ++free_nodes_;
+  }
+}
+
+void Gangs::Decide(Instant now, std::optional<ClassKey> head, const GiveGang& give) {
+  Begin(now);
+  rest_.clear();
+  const std::vector<GangPromise> before = std::exchange(promises_, {});
+  before_ = &before;
+  Line line = LineNow();
+  if (!head || TryHead(line, *head, give)) Walk(std::move(line), /*promises=*/true, give);
+  before_ = nullptr;
+  SetHolds();
+}
+
+void Gangs::DecideRest(Instant now, const GiveGang& give) {
+  if (rest_.empty()) return;
+  Begin(now);
+  for (const GangPromise& promise : promises_) Claim(promise);
+  Walk(std::exchange(rest_, {}), /*promises=*/false, give);
+}
+
+// The head keeps its place until it starts, whoever else's turn it would be by now; but of its own
+// user one with a higher priority goes before it. False: nobody may overtake it.
+bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
+  auto at = std::ranges::find_if(line, [&](const Entry& entry) {
+    return entry.job == head.job && entry.request == head.request;
+  });
+  if (at == line.end()) return true;
+  const Entry entry = *at;
+  const bool unseated = std::ranges::any_of(line, [&](const Entry& other) {
+    return other.known->user == entry.known->user && other.known->priority > entry.known->priority;
+  });
+  if (unseated) return true;
+  if (TryStart(entry, give)) {
+    Again(line, entry);
+    return true;
+  }
+  line.erase(at);
+  if (!Promise(entry)) return true;
+  line = Sorted(std::move(line));
+  return Overtakes();
+}
+
+// Who may overtake the head is tried in another order than who becomes it.
+Gangs::Line Gangs::Sorted(Line line) const {
+  if (policy_ != GangPolicy::kEasySjbf) return line;
+  Line sorted;
+  for (const Entry& each : line) sorted.insert(EntryOf(*each.known, each.request, each.turn));
+  return sorted;
+}
+
+// The job may have another one at the head of its classes now, and other rights.
+void Gangs::Again(Line& line, const Entry& started) const {
+  std::erase_if(line, [&](const Entry& entry) { return entry.job == started.job; });
+  Enter(line, *started.known);
+}
+
+void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
+  while (!line.empty()) {
+    Entry entry = *line.begin();
+    // Shares grow as gangs start: it may not be the first any more.
+    if (policy_ == GangPolicy::kFair) {
+      Entry now = EntryOf(*entry.known, entry.request, entry.turn);
+      if (entry < now) {
+        line.erase(line.begin());
+        if (entry.known->asks_for_gang() && !entry.known->user->IsBound()) line.insert(now);
+        continue;
+      }
+    }
+    if (promises && !ComesBeforeSingles(entry)) {
+      rest_ = std::move(line);
+      return;
+    }
+    if (TryStart(entry, give)) {
+      Again(line, entry);
+      continue;
+    }
+    line.erase(line.begin());
+    if (!promises) continue;
+    if (promises_.size() < MostPromises()) {
+      if (!Promise(entry)) continue;
+      if (!Overtakes()) return;
+      line = Sorted(std::move(line));
+    } else if (policy_ == GangPolicy::kConservative) {
+      return;
+    }
+  }
+}
+
+bool Gangs::MayHaveRoom(const TaskClass& of_gang) const {
+  const GangShape& shape = of_gang.gang;
+  if (uint64_t{shape.procs} * of_gang.needs.milli_cpus > free_cpus_) return false;
+  return free_nodes_ >= std::max(shape.nodes, 1u);
+}
+
+bool Gangs::TryStart(const Entry& entry, const GiveGang& give) {
+  const Job& job = *entry.known;
+  const TaskClass& of_gang = job.ClassOf(entry.request);
+  if (!MayHaveRoom(of_gang)) return false;
+  const uint64_t kind = KindOf(job, entry.request);
+  if (no_room_.contains(kind)) return false;
+  std::vector<GangPlace> places = PlacesNow(job, entry.request);
+  if (places.empty()) {
+    no_room_.insert(kind);
+    return false;
+  }
+  if (!give({job, entry.request, places})) return false;
+  for (const GangPlace& place : places) {
+    NodeAhead& ahead = AheadOf(place.node);
+    const Amounts amounts = AmountsOfPart(ahead.node().offer, of_gang, place.procs);
+    ahead.Start(amounts, EndOf(now_, of_gang.needs.time));
+    free_cpus_ -= std::min(free_cpus_, amounts.At(Amounts::kCpus));
+  }
+  return true;
+}
+
+NodeAhead& Gangs::AheadOf(NodeId id) {
+  auto at = std::ranges::lower_bound(ahead_, id, {}, &NodeAhead::id);
+  CHECK(at != ahead_.end() && at->id() == id);
+  return *at;
+}
+
+bool Gangs::IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) const {
+  return !job.Avoids(ahead.id()) &&
+         FitNow(ahead.node(), *job.user_name, job.NeedsOf(request), now_) > 0;
+}
+
+std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {
+  const TaskClass& of_gang = job.ClassOf(request);
+  const Instant until = EndOf(now_, of_gang.needs.time);
+  Choice choice(of_gang.gang);
+  for (const NodeAhead& ahead : ahead_) {
+    if (ahead.node().held.At(Amounts::kSlots) >= ahead.node().offer.slots) continue;
+    if (!IsFor(job, request, ahead)) continue;
+    choice.Add(ahead.id(), ahead.FitIn(of_gang, now_, until));
+  }
+  return choice.Take();
+}
+
+// ---- Promises
+
+// False: the nodes that there are never have room for it at once. It is in nobody's way.
+bool Gangs::Promise(const Entry& entry) {
+  const uint64_t kind = KindOf(*entry.known, entry.request);
+  if (misfits_.contains(kind)) return false;
+  GangPromise promise = Earliest(*entry.known, entry.request);
+  if (promise.places.empty()) {
+    misfits_.insert(kind);
+    return false;
+  }
+  Claim(promise);
+  promises_.push_back(std::move(promise));
+  return true;
+}
+
+void Gangs::Claim(const GangPromise& promise) {
+  const TaskClass& of_gang = board_.FindJob(promise.job)->ClassOf(promise.request);
+  const Instant from = promise.start == Instant::Never() ? now_ : promise.start;
+  for (const GangPlace& place : promise.places) {
+    auto at = std::ranges::lower_bound(ahead_, place.node, {}, &NodeAhead::id);
+    if (at == ahead_.end() || at->id() != place.node) continue;
+    at->Add({from, EndOf(promise.start, of_gang.needs.time),
+             AmountsOfPart(at->node().offer, of_gang, place.procs)});
+  }
+}
+
+namespace {
+
+// Some node comes to have room for another number of processes.
+struct Change {
+  Instant at;
+  uint32_t node = 0;
+  friend auto operator<=>(const Change&, const Change&) = default;
+};
+
+}  // namespace
+
+// The first moment at which so many nodes have room at once, for as long as it takes.
+GangPromise Gangs::Earliest(const Job& job, uint32_t request) {
+  const TaskClass& of_gang = job.ClassOf(request);
+  const Duration length = of_gang.needs.time;
+  std::vector<uint32_t> fits(ahead_.size());
+  std::vector<Change> turns;
+  Count count(of_gang.gang);
+  for (uint32_t i = 0; i < ahead_.size(); ++i) {
+    if (!IsFor(job, request, ahead_[i])) continue;
+    fits[i] = ahead_[i].FitIn(of_gang, now_, EndOf(now_, length));
+    count.Change(0, fits[i]);
+    for (Instant at : ahead_[i].Turns(length, now_)) turns.push_back({at, i});
+  }
+  std::ranges::sort(turns);
+  Instant start = now_;
+  for (auto turn = turns.begin(); turn != turns.end() && !count.enough();) {
+    start = turn->at;
+    for (; turn != turns.end() && turn->at == start; ++turn) {
+      const uint32_t fit = ahead_[turn->node].FitIn(of_gang, start, EndOf(start, length));
+      count.Change(std::exchange(fits[turn->node], fit), fit);
+    }
+  }
+  std::span<const GangPlace> kept;
+  for (const GangPromise& promise : *before_) {
+    if (promise.job == job.id && promise.request == request) kept = promise.places;
+  }
+  GangPromise promise{job.id, request, start, {}};
+  if (count.enough()) {
+    Choice choice(of_gang.gang, kept);
+    for (uint32_t i = 0; i < ahead_.size(); ++i) choice.Add(ahead_[i].id(), fits[i]);
+    promise.places = choice.Take();
+  } else {
+    promise.start = Instant::Never();
+    promise.places = Emptiest(job, request, kept);
+  }
+  return promise;
+}
+
+// Nobody knows when what runs will end: those nodes are kept where the least has to.
+std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
+                                       std::span<const GangPlace> kept) const {
+  const TaskClass& of_gang = job.ClassOf(request);
+  const GangShape& shape = of_gang.gang;
+  std::vector<std::pair<uint64_t, const NodeAhead*>> by_use;
+  for (const NodeAhead& ahead : ahead_) {
+    if (!IsFor(job, request, ahead) || !ahead.claims().empty()) continue;
+    const bool again = std::ranges::any_of(
+        kept, [&](const GangPlace& place) { return place.node == ahead.id(); });
+    by_use.emplace_back(again ? 0 : 1 + ahead.used(), &ahead);
+  }
+  std::ranges::stable_sort(by_use, {}, [](const auto& each) { return each.first; });
+  std::vector<GangPlace> places;
+  uint32_t left = shape.procs;
+  for (const auto& [used, ahead] : by_use) {
+    if (left == 0) break;
+    const uint32_t fit = ProcsThatFit(ahead->node().offer, {}, of_gang);
+    const uint32_t procs = shape.nodes > 0 ? shape.procs_per_node() : std::min(fit, left);
+    if (procs == 0 || fit < procs) continue;
+    places.push_back({ahead->id(), procs});
+    left -= procs;
+  }
+  // It fits no nodes that are there: nothing is kept for it.
+  if (left > 0) places.clear();
+  return places;
+}
+
+// ---- Holds
+
+void Gangs::SetHolds() {
+  std::map<NodeId, Hold> holds;
+  for (const GangPromise& promise : promises_) {
+    const TaskClass& of_gang = board_.FindJob(promise.job)->ClassOf(promise.request);
+    const Instant start = promise.start == Instant::Never() ? Instant() : promise.start;
+    for (const GangPlace& place : promise.places) {
+      auto [hold, is_new] = holds.try_emplace(place.node, Hold{start, {}});
+      hold->second.start = std::min(hold->second.start, start);
+      hold->second.amounts.Add(
+          AmountsOfPart(board_.nodes.at(place.node).offer, of_gang, place.procs));
+    }
+  }
+  for (NodeId id : std::exchange(held_, {})) {
+    if (!holds.contains(id)) SetHold(id, std::nullopt);
+  }
+  for (auto& [id, hold] : holds) {
+    held_.push_back(id);
+    SetHold(id, std::move(hold));
+  }
+}
+
+// Where another hold lies, others may have more or less.
+void Gangs::SetHold(NodeId id, std::optional<Hold> hold) {
+  auto node = board_.nodes.find(id);
+  if (node == board_.nodes.end() || node->second.hold == hold) return;
+  node->second.hold = std::move(hold);
+  if (node->second.present) board_.MarkRoomy(id, node->second);
+}
+
+void Gangs::DropHolds() {
+  promises_.clear();
+  rest_.clear();
+  SetHolds();
+}
+
+}  // namespace spate::engine::place

@@ -1,0 +1,142 @@
+// Gangs: which of those that wait start now, and on which nodes. A gang needs all of its processes
+// at once, so while small tasks take every slot that comes free it would wait for ever. So one
+// that finds no room, the *head*, has a reservation: the nodes that are free for it first, by what
+// is known of the ends of what runs there, and the time of that. Others may start before it where
+// they leave it that: they end before it begins, or take what it leaves.
+//
+//   fair          the order is that of users and jobs (turns.h); others may overtake the head
+//   fcfs          in the order of submission; nobody overtakes
+//   easy          in the order of submission; others may overtake the head
+//   easy-sjbf     the same, of the others the one with the shortest estimate first
+//   conservative  each of the first ones has a reservation, and nobody delays any of them
+//
+// The rules of the last four are those of backfill.h, which knows one kind of processor on one
+// machine and is quick enough for the traces of years; a property test holds the two together.
+//
+// Single tasks know of reservations by Node::hold: they start on such a node where they end in
+// time, or take what is left beside it (greedy.h).
+//
+// Cost of a pass: a look at each gang's class that waits; at each node, for each distinct request
+// among those that may have room at all, and for each reservation at each end that is known of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/engine/place/board.h"
+#include "core/engine/place/node_ahead.h"
+#include "core/model/class_demand.h"
+#include "core/model/gang.h"
+
+namespace spate::engine::place {
+
+struct GangPlace {
+  NodeId node;
+  uint32_t procs = 0;
+  friend bool operator==(const GangPlace&, const GangPlace&) = default;
+};
+
+// The first task of a class starts there.
+struct GangStart {
+  const Job& job;
+  uint32_t request = 0;
+  std::vector<GangPlace> places;
+};
+// False: none of them may start now after all. Tells the board what it gives, as Give does.
+using GiveGang = std::function<bool(const GangStart&)>;
+
+// What a gang that waits is to have.
+struct GangPromise {
+  JobId job;
+  uint32_t request = 0;
+  Instant start;  // at the latest, as far as is known; Never(): that is not known
+  std::vector<GangPlace> places;
+};
+
+class Gangs {
+ public:
+  explicit Gangs(Board& board) : board_(board) {}
+
+  void SetPolicy(GangPolicy policy) { policy_ = policy; }
+  GangPolicy policy() const { return policy_; }
+
+  // Before single tasks have their turn. `head`: the class of the gang that is the head, if there
+  // is one. With kFair those go on whose users come before all that have single tasks.
+  void Decide(Instant now, std::optional<ClassKey> head, const GiveGang& give);
+  // With kFair, behind single tasks: the others may have what is left beside reservations.
+  void DecideRest(Instant now, const GiveGang& give);
+
+  // Of the last pass: the head's first.
+  const std::vector<GangPromise>& promises() const { return promises_; }
+  // Nothing waits: nodes are kept for nobody.
+  void DropHolds();
+
+ private:
+  // One class of a job, in the order in which they are tried.
+  struct Entry {
+    uint64_t user_share = 0;
+    uint64_t user_given = 0;
+    int64_t rank = 0;  // the shortest estimate first
+    int32_t priority = 0;
+    uint64_t share = 0;
+    JobId job;
+    ClassTurn turn;
+    uint32_t request = 0;
+    Job* known = nullptr;
+    friend bool operator<(const Entry& a, const Entry& b) {
+      const auto before = std::tie(a.user_share, a.user_given, a.rank);
+      const auto behind = std::tie(b.user_share, b.user_given, b.rank);
+      if (before != behind) return before < behind;
+      if (a.priority != b.priority) return a.priority > b.priority;
+      if (a.share != b.share) return a.share < b.share;
+      if (a.job != b.job) return a.job < b.job;
+      if (a.turn < b.turn || b.turn < a.turn) return a.turn < b.turn;
+      return a.request < b.request;
+    }
+  };
+  using Line = std::set<Entry>;
+
+  bool Overtakes() const { return policy_ != GangPolicy::kFcfs; }
+  size_t MostPromises() const;
+  void Enter(Line& line, Job& job) const;
+  Entry EntryOf(Job& job, uint32_t request, const ClassTurn& turn) const;
+  Line LineNow() const;
+  bool ComesBeforeSingles(const Entry& entry) const;
+  void Begin(Instant now);
+  bool TryHead(Line& line, const ClassKey& head, const GiveGang& give);
+  void Walk(Line line, bool promises, const GiveGang& give);
+  bool TryStart(const Entry& entry, const GiveGang& give);
+  bool Promise(const Entry& entry);
+  Line Sorted(Line line) const;
+  void Again(Line& line, const Entry& started) const;
+  NodeAhead& AheadOf(NodeId id);
+  bool IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) const;
+  bool MayHaveRoom(const TaskClass& of_gang) const;
+  std::vector<GangPlace> PlacesNow(const Job& job, uint32_t request);
+  void Claim(const GangPromise& promise);
+  GangPromise Earliest(const Job& job, uint32_t request);
+  std::vector<GangPlace> Emptiest(const Job& job, uint32_t request,
+                                  std::span<const GangPlace> kept) const;
+  void SetHolds();
+  void SetHold(NodeId id, std::optional<Hold> hold);
+
+  Board& board_;
+  GangPolicy policy_ = GangPolicy::kFair;
+  Instant now_;
+  std::vector<NodeAhead> ahead_;  // of all nodes that are there, by id
+  uint64_t free_cpus_ = 0;        // thousandths, on all of them: no more than that
+  uint32_t free_nodes_ = 0;       // with a slot
+  std::set<uint64_t> no_room_;    // kinds of requests that found none in this pass,
+  std::set<uint64_t> misfits_;    // and that never will, on the nodes that there are
+  Line rest_;                     // for DecideRest
+  std::vector<GangPromise> promises_;
+  const std::vector<GangPromise>* before_ = nullptr;  // those of the pass before, during one
+  std::vector<NodeId> held_;                          // nodes with a hold
+};
+
+}  // namespace spate::engine::place

@@ -1,6 +1,8 @@
 #include "core/engine/demand_feed.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace spate::engine {
 namespace {
@@ -63,8 +65,10 @@ uint32_t Allotment::PartOf(const ClassKey& key) const {
 DemandFeed::DemandFeed(const Durable& durable, const place::Board& board)
     : durable_(durable), board_(board) {
   for (const auto& [id, job] : durable_.jobs()) Touch(job);
+  std::set<std::pair<JobId, TaskIndex>> gangs;
   for (const auto& [id, node] : durable_.nodes()) {
     for (const auto& [key, range] : node.leases) {
+      if (range.procs > 0 && !gangs.insert({key.job, key.first}).second) continue;
       jobs_.at(key.job).classes.at(range.request).running += range.left;
     }
   }

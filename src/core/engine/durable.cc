@@ -55,8 +55,29 @@ class Durable::Applier {
   void operator()(const NeedsChanged& record) { Touched(record.job).ChangeNeeds(record); }
   void operator()(const JobHeld& record) { Touched(record.job).Hold(record.reason); }
   void operator()(const JobReleased& record) { Touched(record.job).Release(); }
-  void operator()(const GangLeased&) {}
-  void operator()(const GangReserved&) {}
+  void operator()(const GangLeased& record) {
+    JobState& job = JobOf(record.job);
+    const uint32_t request = job.RequestOf(record.index);
+    job.LeaseGang(record, request, Touch(record.job));
+    uint64_t sequence = ++durable_.leases_ << 32;
+    for (const GangLeased::Part& part : record.parts) {
+      LeasedRange leased{.count = 1, .left = 1, .request = request, .sequence = sequence++};
+      leased.procs = part.procs;
+      durable_.nodes_[part.node].leases[{record.job, record.attempt, record.index}] = leased;
+      changes_.uses.push_back({.node = part.node,
+                               .job = record.job,
+                               .request = request,
+                               .tasks = &part == &record.parts.front() ? 1u : 0u,
+                               .leased = true,
+                               .procs = part.procs,
+                               .index = record.index});
+    }
+    auto& head = durable_.head_gang_;
+    if (head && head->job == record.job && head->index == record.index) head.reset();
+  }
+  void operator()(const GangReserved& record) {
+    durable_.head_gang_ = {record.job, record.index, record.start};
+  }
   void operator()(const Leased& record) { Lease(record, ++durable_.leases_ << 32); }
   void Extend(const Leased& so_far, const Leased& more) {
     LeaseKey first{more.job, more.attempt, so_far.tasks.front().first};
@@ -181,7 +202,15 @@ class Durable::Applier {
     CHECK(found != leases.end());
     auto it = leases.erase(found, found);  // the same, to change it
     bool gone = --it->second.left == 0;
-    changes_.uses.push_back({id, ref.job, it->second.request, 1, false, gone && it->second.lossy});
+    const GangRun* gang = it->second.procs > 0 ? JobOf(ref.job).GangOf(ref.index) : nullptr;
+    changes_.uses.push_back({.node = id,
+                             .job = ref.job,
+                             .request = it->second.request,
+                             .tasks = gang == nullptr || gang->left == 1 ? 1u : 0u,
+                             .leased = false,
+                             .lossy = gone && it->second.lossy,
+                             .procs = it->second.procs,
+                             .index = ref.index});
     if (!gone) return;
     leases.erase(it);
     if (node->second.empty()) durable_.nodes_.erase(node);
@@ -260,8 +289,16 @@ bool IsCurrent(const NodeRecord& node, const JobState& job, const AttemptRef& re
          job.CurrentAttempt(ref.index) == ref.attempt && FindLease(node, ref) != node.leases.end();
 }
 
+std::optional<HeadGang> Durable::head_gang() const {
+  const JobState* job = head_gang_ ? FindJob(head_gang_->job) : nullptr;
+  if (job == nullptr || head_gang_->index >= job->task_count()) return std::nullopt;
+  if (job->StateOf(head_gang_->index) != TaskState::kQueued) return std::nullopt;
+  return head_gang_;
+}
+
 void Durable::CheckInvariants() const {
   std::map<JobId, uint64_t> leased;
+  std::map<std::pair<JobId, TaskIndex>, uint32_t> parts;
   for (const auto& [id, node] : nodes_) {
     CHECK(!node.empty());
     for (const auto& [key, range] : node.leases) {
@@ -273,8 +310,13 @@ void Durable::CheckInvariants() const {
       }
       CHECK(left == range.left);
       CHECK(left > 0);
-      leased[key.job] += left;
+      CHECK((range.procs > 0) == (job->GangOf(key.first) != nullptr));
+      bool again = range.procs > 0 && parts[{key.job, key.first}]++ > 0;
+      leased[key.job] += again ? 0 : left;
     }
+  }
+  for (const auto& [gang, left] : parts) {
+    CHECK(FindJob(gang.first)->GangOf(gang.second)->left == left);
   }
   for (const auto& [id, job] : jobs_) {
     job.CheckInvariants();
@@ -302,14 +344,20 @@ uint64_t Durable::Digest() const {
     for (const auto& [key, range] : leases) order.emplace_back(range.sequence, key);
     std::sort(order.begin(), order.end());
     for (const auto& [sequence, key] : order) {
-      const auto& [count, left, request, number, lossy] = leases.at(key);
+      const auto& [count, left, request, number, lossy, procs] = leases.at(key);
       mix(uint64_t{key.job.value} << 32 | key.first);
       mix(uint64_t{key.attempt.value} << 32 | request);
       mix(uint64_t{count} << 32 | left << 1 | lossy);
+      mix(procs);
     }
   }
   for (const auto& [on, jobs] : dependents_) {
     for (JobId job : jobs) mix(uint64_t{on.value} << 32 | job.value);
+  }
+  if (const auto head = head_gang()) {
+    const auto& [job, index, start] = *head;
+    mix(uint64_t{job.value} << 32 | index);
+    mix(static_cast<uint64_t>(start.ns));
   }
   return hash;
 }

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct LeasedRange {
   // range in the lease.
   uint64_t sequence = 0;
   bool lossy = false;  // one task, which was present at a loss: nothing is to wait behind it
+  uint32_t procs = 0;  // of a part of a gang; 0: it is none
 };
 // The attempt is part of the key: a task is given out once under each number, so ranges of one
 // attempt never overlap.
@@ -44,6 +46,14 @@ struct NodeRecord {
   bool empty() const { return leases.empty() && !drained && sick.empty(); }
 };
 
+// The gang that is the first of those that wait, until it starts.
+struct HeadGang {
+  JobId job;
+  TaskIndex index = 0;
+  Instant start;  // as was last recorded
+  friend bool operator==(const HeadGang&, const HeadGang&) = default;
+};
+
 // What a record changed, for those who keep accounts of it.
 struct Changes {
   // Tasks that are leased to a node now, or no longer.
@@ -51,9 +61,12 @@ struct Changes {
     NodeId node;
     JobId job;
     uint32_t request = 0;
-    uint32_t tasks = 0;
+    uint32_t tasks = 0;  // of a gang's parts one has it: the first to come, the last to go
     bool leased = false;
     bool lossy = false;  // LeasedRange::lossy, of all that is left
+    // Of a part of a gang: its processes, and its task.
+    uint32_t procs = 0;
+    TaskIndex index = 0;
   };
   std::vector<Use> uses;
   std::vector<JobId> jobs;  // that changed
@@ -74,6 +87,8 @@ class Durable {
   const std::map<std::string, UserRule>& rules() const { return rules_; }
   // Jobs that wait for others, by those.
   const std::map<JobId, std::set<JobId>>& dependents() const { return dependents_; }
+  // Of a task that still waits.
+  std::optional<HeadGang> head_gang() const;
   void CheckInvariants() const;
   // Covers all of it.
   uint64_t Digest() const;
@@ -100,6 +115,7 @@ class Durable {
   std::map<NodeId, NodeRecord> nodes_;  // none that is empty
   std::map<std::string, UserRule> rules_;
   std::map<JobId, std::set<JobId>> dependents_;
+  std::optional<HeadGang> head_gang_;  // perhaps of one that does not wait any more
   uint64_t leases_ = 0;  // that were given out
 };
 

@@ -92,10 +92,12 @@ void Engine::Apply(const Record& record) {
 
 void Engine::Step(const Input& input, Output& out) {
   StepContext step{*state_, input.now, out};
+  state_->live.step_at = input.now;
   for (const Event& event : input.events) {
     std::visit([&](const auto& e) { On(step, e); }, event);
   }
   LoseSilentNodes(step);
+  GiveUpLateGangs(step);
   SettleDependents(step);
   DropUndone(step);
   Place(step);
@@ -111,10 +113,17 @@ std::vector<ClassDemand> Engine::TakeDemand() {
   return live.feed ? live.feed->Take(live.clock) : std::vector<ClassDemand>();
 }
 
+void Engine::SetGangPolicy(GangPolicy policy) {
+  state_->live.gangs.SetPolicy(policy);
+  state_->live.board.look_at_gangs = true;
+}
+GangPolicy Engine::gang_policy() const { return state_->live.gangs.policy(); }
+
 void Engine::SetAside(JobId job) { state_->live.set_aside.insert(job); }
 
 void Engine::Resume(LastNodes nodes, Instant now, Output& out) {
   StepContext step{*state_, now, out};
+  state_->live.step_at = now;
   for (const auto& [id, node] : state_->live.board.nodes) {
     if (nodes == LastNodes::kEnded) {
       EndLeasesOf(

@@ -341,6 +341,10 @@ class Engine {
   // any thread. Cost: none of the job's size. False when it has not finished there.
   bool Reload(JobId job, Engine& past);
 
+  // Who goes first among gangs, from now on. Not remembered beyond the process.
+  void SetGangPolicy(GangPolicy policy);
+  GangPolicy gang_policy() const;
+
   // Keeps from now on what TakeDemand tells; before, nothing of it is kept. Measured times are
   // those of attempts that end after it: where it comes before the replay, of the replayed ones
   // too. Cost: all jobs.

@@ -152,7 +152,7 @@ class Writer {
   void operator()(const SendLease& send) {
     lines_.Add(fmt::format("send {} lease {} attempt={} request={} {}", Name(send.node),
                            Name(send.job, send.tasks), send.attempt.value, send.request,
-                           Describe(send.needs)));
+                           Describe(send.needs) + PartOf(send)));
   }
   void operator()(const SendRecall& send) {
     lines_.Add(fmt::format("send {} recall {}", Name(send.node), Name(send.job)));
@@ -215,6 +215,12 @@ class Writer {
     return kNames[static_cast<size_t>(reason)];
   }
 
+  static std::string PartOf(const SendLease& send) {
+    if (!send.part) return "";
+    std::string text = fmt::format(" part={} of", send.part->index);
+    for (const GangHost& host : send.part->hosts) text += fmt::format(" {}:{}", host.node, host.procs);
+    return text;
+  }
   std::string When(Instant at) const {
     return at == Instant::Never() ? "never" : Describe(at - now_);
   }
@@ -259,6 +265,8 @@ class EngineSubject : public script::Subject {
         {"revive", &EngineSubject::Revive},
         {"forget-node", &EngineSubject::ForgetNode},
         {"nodes", &EngineSubject::Nodes},
+        {"room", &EngineSubject::Room},
+        {"gang-policy", &EngineSubject::SetGangPolicy},
         {"users", &EngineSubject::Users},
         {"counts", &EngineSubject::Counts},
         {"explain", &EngineSubject::Explain},
@@ -368,6 +376,7 @@ class EngineSubject : public script::Subject {
     if (line.Has("tasks")) {
       plan.task_count = static_cast<uint32_t>(line.Number("tasks", 0));
       plan.requests = {TaskClass(line.TaskNeeds())};
+      plan.requests.front().gang = ShapeOf(line);
       if (plan.task_count > 0) plan.runs = {{0, plan.task_count, 0}};
     }
     submit.edges = EdgesOf(line);
@@ -417,6 +426,7 @@ class EngineSubject : public script::Subject {
     std::replace(options.begin(), options.end(), ',', ' ');
     Line needs_line("needs " + options);
     TaskClass of_tasks = needs_line.TaskNeeds();
+    of_tasks.gang = ShapeOf(needs_line);
     of_tasks.priority = static_cast<int32_t>(needs_line.Number("priority", 0));
     if (needs_line.Has("retries")) {
       of_tasks.retries = static_cast<uint32_t>(needs_line.Number("retries", 0));
@@ -470,6 +480,28 @@ class EngineSubject : public script::Subject {
       to_come_.push_back({line.Option("user"), line.List("labels"), line.Time("longest")});
     }
     events_.push_back(NodesToCome{to_come_});
+  }
+  void Room(Line& line) {
+    NodeId node = line.Node();
+    AttemptRef ref = line.Ref();
+    ref.attempt = Attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
+    events_.push_back(RoomTaken{node, ref});
+  }
+  void SetGangPolicy(Line& line) {
+    auto policy = GangPolicyOf(line.Word("a policy"));
+    if (!policy) return line.Fail("there is no such policy");
+    engine_->SetGangPolicy(*policy);
+  }
+  // "procs=8 nodes=4 whole start=first"
+  static GangShape ShapeOf(Line& line) {
+    GangShape shape;
+    shape.procs = static_cast<uint32_t>(line.Number("procs", 0));
+    shape.nodes = static_cast<uint32_t>(line.Number("nodes", 0));
+    shape.whole = line.Flag("whole");
+    std::string start = line.Option("start");
+    if (start == "node") shape.start = GangShape::Start::kNode;
+    if (start == "first") shape.start = GangShape::Start::kFirst;
+    return shape;
   }
   void Drain(Line& line) { events_.push_back(DrainNode{line.Node()}); }
   void Undrain(Line& line) { events_.push_back(UndrainNode{line.Node()}); }

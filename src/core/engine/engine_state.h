@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -152,7 +153,23 @@ bool OthersTake(const place::Board& board, const JobState& job, uint32_t request
 bool GoesElsewhere(const place::Board& board, const JobState& job, TaskIndex index, NodeId node,
                    Instant now);
 
-// Gives out what there is to give (pass.cc).
+// Gives out what there is to give (pass.cc); gangs (gang_pass.cc), before single tasks and behind
+// them. True: there was a pass over gangs.
 void Place(StepContext& step);
+bool PlaceGangs(StepContext& step);
+void PlaceOtherGangs(StepContext& step);
+
+// Gangs that are leased (on_gang.cc).
+// Some of it may have run: it was told to start, or an earlier life may have told it to.
+bool MayHaveStarted(const StepContext& step, const AttemptRef& ref);
+// The parts that have not ended are to.
+void StopParts(StepContext& step, const JobState& job, TaskIndex index);
+// The parts of a node that has come.
+void ResumeParts(StepContext& step, NodeId id);
+// Gangs whose nodes have not found room for them in time.
+void GiveUpLateGangs(StepContext& step);
+// One of its parts has ended. The task's end, when it was the last one; else it is recorded here.
+std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobState& job,
+                                    const GangRun& gang, AttemptEnd end);
 
 }  // namespace spate::engine

@@ -46,8 +46,8 @@ uint64_t DigestOf(const Trace& trace) {
 uint64_t JobState::Digest() const {
   const auto& [id, counts, at_release, policy, held, open, finished, cancelled, user, priority,
                after, troubles, good_nodes, in_row, row, starts_nowhere, lossy, requests, lowest,
-               runs, order, graph, tasks, traces, cut_offs, queues, waiting, requeued, readied] =
-      *this;
+               runs, order, graph, tasks, traces, cut_offs, gangs, queues, waiting, gangs_waiting,
+               requeued, readied] = *this;
   uint64_t hash = Mix(Mix(id.value, DigestOf(counts)), DigestOf(at_release));
   hash = Mix(hash, DigestOf(policy));
   hash = Mix(hash, static_cast<uint64_t>(held) * 32 + cancelled * 16 + open * 8 + finished * 4 +
@@ -83,6 +83,18 @@ uint64_t JobState::Digest() const {
     traced += Mix(Mix(index, count), static_cast<uint64_t>(longest.ns));
   }
   hash = Mix(hash, traced);
+  for (const auto& [index, gang] : *gangs) {
+    const auto& [parts, left, outcome] = gang;
+    hash = Mix(Mix(hash, index), left);
+    for (const GangLeased::Part& part : parts) {
+      hash = Mix(hash, uint64_t{part.node.value} << 32 | part.procs);
+    }
+    if (!outcome) continue;
+    const auto& [cause, status, note, node] = *outcome;
+    hash = Mix(hash, node.value);
+    hash = Mix(hash, static_cast<uint64_t>(cause) << 32 | static_cast<uint32_t>(status));
+    hash = Mix(hash, std::hash<std::string>()(note));
+  }
   // What was queued again, in that order, and what was readied. How much was before (`requeued`)
   // does not matter: where a replay does not know the job that another one waited for, it was less.
   std::map<uint64_t, TaskIndex> listed[2];
@@ -103,7 +115,7 @@ uint64_t JobState::Digest() const {
   }
   static_cast<void>(requeued);
   static_cast<void>(readied);
-  return Mix(hash, waiting);
+  return Mix(Mix(hash, waiting), gangs_waiting);
 }
 
 uint64_t JobState::StateBytes() const {

@@ -389,6 +389,7 @@ void JobState::SetLost(TaskIndex index, TaskState state, Stirred& stirred) {
 void JobState::CountWaiting(uint32_t request, int64_t change) {
   queues_[request].waiting = static_cast<uint32_t>(queues_[request].waiting + change);
   waiting_ = static_cast<uint32_t>(waiting_ + change);
+  if (IsGang(request)) gangs_waiting_ = static_cast<uint32_t>(gangs_waiting_ + change);
 }
 
 void JobState::Trust(NodeId node) {
@@ -566,6 +567,38 @@ void JobState::Lease(TaskRange tasks, uint32_t request, Attempt attempt, Stirred
   stirred.Add(id_, request);
 }
 
+void JobState::LeaseGang(const GangLeased& leased, uint32_t request, Stirred& stirred) {
+  Lease({leased.index, 1}, request, leased.attempt, stirred);
+  gangs_.Edit()[leased.index] = {.parts = leased.parts,
+                                 .left = static_cast<uint32_t>(leased.parts.size())};
+}
+
+const GangRun* JobState::GangOf(TaskIndex index) const {
+  if (gangs_->empty()) return nullptr;
+  auto at = gangs_->find(index);
+  return at == gangs_->end() ? nullptr : &at->second;
+}
+
+bool JobState::Decides(const GangRun& gang, NodeId node, const AttemptEnd& end) const {
+  if (gang.outcome) return false;
+  if (end.cause != Cause::kSuccess) return true;
+  const GangShape& shape = requests_[RequestOf(end.ref.index)].gang;
+  return shape.start == GangShape::Start::kFirst && gang.parts.front().node == node;
+}
+
+void JobState::EndPart(const AttemptEnded& ended) {
+  auto& gangs = gangs_.Edit();
+  auto at = gangs.find(ended.end.ref.index);
+  CHECK(at != gangs.end());
+  GangRun& gang = at->second;
+  if (Decides(gang, ended.node, ended.end)) {
+    gang.outcome = {ended.end.cause, ended.end.status, ended.end.note, ended.node};
+  }
+  --gang.left;
+  CHECK((gang.left == 0) == (ended.verdict != Verdict::kPart));
+  if (gang.left == 0) gangs.erase(at);
+}
+
 void JobState::Return(TaskRange tasks, Attempt attempt, Stirred& stirred) {
   for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
     CHECK(StateOf(i) == TaskState::kLeased);
@@ -577,6 +610,16 @@ void JobState::Return(TaskRange tasks, Attempt attempt, Stirred& stirred) {
     }
   }
 }
+
+namespace {
+
+// Of the task's own making, or its node's.
+bool IsFailure(Cause cause) {
+  return cause != Cause::kSuccess && cause != Cause::kTimeLimit && cause != Cause::kStopped &&
+         cause != Cause::kNode;
+}
+
+}  // namespace
 
 // Which nodes fail the job's tasks. A success is the common case, and costs next to nothing.
 void JobState::Learn(const AttemptEnded& ended) {
@@ -598,8 +641,7 @@ void JobState::Learn(const AttemptEnded& ended) {
     starts_nowhere_ = false;
     return;
   }
-  if (cause == Cause::kTimeLimit || cause == Cause::kStopped || cause == Cause::kNode) return;
-  LearnFailure(ended);
+  if (IsFailure(cause)) LearnFailure(ended);
 }
 
 void JobState::LearnFailure(const AttemptEnded& ended) {
@@ -627,7 +669,12 @@ void JobState::LearnFailure(const AttemptEnded& ended) {
 void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
   TaskIndex i = ended.end.ref.index;
   CHECK(StateOf(i) == TaskState::kLeased);
-  Learn(ended);
+  const bool gang = GangOf(i) != nullptr;
+  if (gang) EndPart(ended);
+  if (ended.verdict == Verdict::kPart) return;
+  // Which of its nodes would be to blame for a gang, nobody can tell.
+  if (!gang || ended.end.cause == Cause::kSuccess) Learn(ended);
+  if (gang && IsFailure(ended.end.cause)) ++failures_in_row_;
   if (ended.verdict == Verdict::kSucceeded) {
     if (!traces_->empty()) traces_.Edit().erase(i);
     if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
@@ -726,6 +773,13 @@ void JobState::CheckInvariants() const {
   CHECK(listed == 0);
   CheckGraph();
   CHECK(waiting_ == std::accumulate(unblocked.begin(), unblocked.end(), 0u));
+  uint32_t gangs = 0;
+  for (uint32_t i = 0; i < queues_.size(); ++i) gangs += IsGang(i) ? unblocked[i] : 0;
+  CHECK(gangs_waiting_ == gangs);
+  for (const auto& [index, gang] : *gangs_) {
+    CHECK(StateOf(index) == TaskState::kLeased);
+    CHECK(gang.left > 0 && gang.left <= gang.parts.size());
+  }
 }
 
 void JobState::CheckGraph() const {

@@ -62,6 +62,21 @@ struct Trace {
   bool Blames(NodeId node) const { return node == blamed[0] || node == blamed[1]; }
 };
 
+// A gang whose parts are leased.
+struct GangRun {
+  std::vector<GangLeased::Part> parts;
+  uint32_t left = 0;  // parts that have not ended
+  // How the first part ended that decides how the gang does: one that failed, was lost or was
+  // stopped; the first one's success where the others only wait for it. nullopt: none so far.
+  struct Outcome {
+    Cause cause = Cause::kSuccess;
+    int32_t status = 0;
+    std::string note;
+    NodeId node;
+  };
+  std::optional<Outcome> outcome;
+};
+
 // How often nodes have ended under a task, as far as they said how long it had run there.
 struct CutOffs {
   uint32_t count = 0;
@@ -179,6 +194,12 @@ class JobState {
   // Queued tasks of a request that wait for nothing but room, or their delay.
   uint32_t WaitingOf(uint32_t request) const { return queues_[request].waiting; }
   uint32_t waiting() const { return waiting_; }  // of all requests
+  uint32_t gangs_waiting() const { return gangs_waiting_; }  // of requests of gangs
+  // nullptr: it is none, or not leased.
+  const GangRun* GangOf(TaskIndex index) const;
+  bool IsGang(uint32_t request) const { return !requests_[request].gang.empty(); }
+  // The end of one of its parts decides how the gang ends.
+  bool Decides(const GangRun& gang, NodeId node, const AttemptEnd& end) const;
   // Of those, what may not start at `now` for its delay, and when the first of it may. Looks at
   // what is due: where that is very much, nothing is said to wait for its delay.
   struct Delays {
@@ -222,6 +243,7 @@ class JobState {
   void ChangeNeeds(const NeedsChanged& changed);                         // likewise, or leased
   // The tasks make the same request.
   void Lease(TaskRange tasks, uint32_t request, Attempt attempt, Stirred& stirred);
+  void LeaseGang(const GangLeased& leased, uint32_t request, Stirred& stirred);
   void Return(TaskRange tasks, Attempt attempt, Stirred& stirred);
   void End(const AttemptEnded& ended, Stirred& stirred);
 
@@ -253,6 +275,7 @@ class JobState {
   bool Fresh(TaskIndex index) const;
   void SetState(TaskIndex index, TaskState state);
   uint32_t& CountOf(TaskState state);
+  void EndPart(const AttemptEnded& ended);
   void Learn(const AttemptEnded& ended);
   void LearnFailure(const AttemptEnded& ended);
   void EndRow();
@@ -319,9 +342,11 @@ class JobState {
   std::vector<uint8_t> tasks_;
   Rare<std::unordered_map<TaskIndex, Trace>> traces_;      // looked up, never walked to decide
   Rare<std::unordered_map<TaskIndex, CutOffs>> cut_offs_;  // likewise
+  Rare<std::map<TaskIndex, GangRun>> gangs_;               // that are leased
 
   std::vector<Queue> queues_;  // by request
   uint32_t waiting_ = 0;       // in all of them
+  uint32_t gangs_waiting_ = 0;  // in those of gangs
   uint64_t requeued_ = 0;      // tasks that were queued again so far
   uint64_t readied_ = 0;       // and that waited for others before
 };

@@ -29,6 +29,7 @@ place::JobFacts FactsOf(const JobState& job) {
       .queued = job.counts().queued,
       .leased = job.counts().leased,
       .waiting = job.waiting(),
+      .gangs_waiting = job.gangs_waiting(),
       .at_once = LeasesBeforeHold(job),
       .max_running = job.policy().max_running,
       .weight = job.policy().weight,
@@ -61,10 +62,24 @@ class Live::Follower {
   void operator()(const JobHeld& record) { Changed(record.job); }
   void operator()(const JobReleased& record) { Changed(record.job); }
   void operator()(const Leased&) {}
-  void operator()(const GangLeased&) {}
-  void operator()(const GangReserved&) {}
+  void operator()(const GangLeased& record) {
+    const place::PartKey key{record.job, record.index};
+    GangWatch& watch = live_.gangs_leased[key] = {.attempt = record.attempt};
+    // The time of a replay is not known.
+    watch.resumed = live_.step_at == Instant();
+    if (!watch.resumed) {
+      live_.SetRoomDeadline(watch, key, live_.step_at + board_.limits.room_patience);
+    }
+  }
+  void operator()(const GangReserved& record) { live_.head_reason = record.reason; }
   void operator()(const Returned&) {}
-  void operator()(const AttemptEnded&) {}
+  void operator()(const AttemptEnded& record) {
+    if (live_.gangs_leased.empty() || record.verdict == Verdict::kPart) return;
+    auto at = live_.gangs_leased.find({record.end.ref.job, record.end.ref.index});
+    if (at == live_.gangs_leased.end()) return;
+    live_.SetRoomDeadline(at->second, at->first, Instant::Never());
+    live_.gangs_leased.erase(at);
+  }
   void operator()(const JobFinished& record) { Changed(record.job); }
   void operator()(const JobCancelled& record) { Changed(record.job); }
   void operator()(const DependencyMet& record) { Changed(record.job); }
@@ -133,7 +148,16 @@ void Live::Follow(const Durable& durable, const Record& record, const Changes& c
   for (const Changes::Use& use : changes.uses) {
     place::Job& job = *board.FindJob(use.job);
     place::Node& node = board.nodes[use.node];
-    if (use.leased) {
+    if (use.procs > 0) {
+      const place::PartKey key{use.job, use.index};
+      if (use.leased) {
+        board.AddPart(job, node, key, use.request, use.procs, step_at);
+        board.GiveGangs(job, use.tasks);
+      } else {
+        board.DropPart(job, use.node, node, key);
+        board.TakeBackGangs(job, use.tasks);
+      }
+    } else if (use.leased) {
       board.Give(job, node, use.request, use.tasks, use.lossy);
     } else {
       board.TakeBack(job, use.node, node, use.request, use.tasks, use.lossy);
@@ -157,7 +181,8 @@ void Live::Touch(const JobState& job) {
 }
 
 void Live::Stir(const JobState& job, place::Job& known, uint32_t request) {
-  known.ready.Set(request, job.QueuedOf(request, clock));
+  place::Ready& ready = known.IsGang(request) ? known.gangs : known.ready;
+  ready.Set(request, job.QueuedOf(request, clock));
 }
 
 void Live::Settle() {
@@ -172,7 +197,9 @@ void Live::Wake(const Durable& durable, Instant now) {
   clock = now;
   while (place::Job* known = board.NextDueJob(now)) {
     const JobState& job = *durable.FindJob(known->id);
-    while (known->ready.NextDue() <= now) Stir(job, *known, known->ready.NextDueClass());
+    for (place::Ready* ready : {&known->ready, &known->gangs}) {
+      while (ready->NextDue() <= now) Stir(job, *known, ready->NextDueClass());
+    }
     board.Settle(*known);
   }
 }
@@ -187,13 +214,30 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   place::Node& node = board.nodes[id];
   const Leases& leases = durable.NodeOf(id).leases;
   for (const auto& [key, range] : leases) {
-    board.DropUse(*board.FindJob(key.job), node, range.request, range.left);
+    place::Job& job = *board.FindJob(key.job);
+    if (range.procs > 0) {
+      board.DropPart(job, id, node, {key.job, key.first});
+    } else {
+      board.DropUse(job, node, range.request, range.left);
+    }
   }
   node.offer = offer;
   for (const auto& [key, range] : leases) {
-    board.AddUse(*board.FindJob(key.job), node, range.request, range.left);
+    place::Job& job = *board.FindJob(key.job);
+    if (range.procs > 0) {
+      board.AddPart(job, node, {key.job, key.first}, range.request, range.procs, step_at);
+    } else {
+      board.AddUse(job, node, range.request, range.left);
+      node.jobs[key.job].given_at = step_at;
+    }
     Touch(*durable.FindJob(key.job));
   }
+}
+
+void Live::SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until) {
+  if (watch.room_until != Instant::Never()) room_deadlines.erase({watch.room_until, key});
+  watch.room_until = until;
+  if (until != Instant::Never()) room_deadlines.insert({until, key});
 }
 
 void Live::SetAway(NodeId id, Instant lost_at) {

@@ -2,8 +2,10 @@
 // whose turn it is. Gone with the process; a replay builds as much of it as there is to know.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,11 +14,22 @@
 #include "core/engine/engine.h"
 #include "core/engine/place/board.h"
 #include "core/engine/place/decide.h"
+#include "core/engine/place/gangs.h"
 
 namespace spate::engine {
 
+// What is known of a gang that is leased, beside its record.
+struct GangWatch {
+  Attempt attempt;
+  std::set<NodeId> ready;  // nodes that have said so
+  bool gone = false;       // all have: its parts may start
+  bool resumed = false;    // it was leased in an earlier life, and its parts may have started
+  bool stopping = false;   // its parts were told to end
+  Instant room_until = Instant::Never();  // in Live::room_deadlines
+};
+
 struct Live {
-  explicit Live(const Limits& limits) : board(limits), decider(board) {}
+  explicit Live(const Limits& limits) : board(limits), decider(board), gangs(board) {}
 
   // The board is told what a record changed. `record` is applied.
   void Follow(const Durable& durable, const Record& record, const Changes& changes);
@@ -30,10 +43,18 @@ struct Live {
   void SetOffer(const Durable& durable, NodeId node, const Offer& offer);
   // It cannot be reached, and is lost at this time.
   void SetAway(NodeId node, Instant lost_at);
+  // By then its nodes have said that they have room.
+  void SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until);
 
   place::Board board;
   place::Decider decider;
+  place::Gangs gangs;
+  std::map<place::PartKey, GangWatch> gangs_leased;
+  std::set<std::pair<Instant, place::PartKey>> room_deadlines;
+  Instant next_gangs;       // no pass over them sooner
+  std::string head_reason;  // why the first of those that wait starts later than it was told last
   Instant clock;                                // as far as Wake has told the time
+  Instant step_at;                              // the time of the step under way
   std::set<JobId> set_aside;                    // Engine::SetAside
   std::set<std::pair<Instant, NodeId>> silent;  // by the time at which they are lost
   Instant next_recall;               // of what stalls: no earlier, as that looks at every node

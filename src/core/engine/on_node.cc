@@ -100,6 +100,7 @@ void On(StepContext& step, const NodeJoined& event) {
   step.board.unpark = true;
   DropStrange(step, event.node, holds);
   RecallStoppedJobs(step, event.node);
+  ResumeParts(step, event.node);
 }
 
 void On(StepContext& step, const OfferChanged& event) {

@@ -19,6 +19,7 @@ struct Fate {
 bool StartsElsewhere(const StepContext& step, NodeId node, const JobState& job,
                      const AttemptEnd& end, const Trace& trace) {
   if (end.cause != Cause::kStart || job.starts_nowhere()) return false;
+  if (job.GangOf(end.ref.index) != nullptr) return false;
   if (trace.no_starts + 1u >= step.board.limits.node_losses) return false;
   return OthersTake(step.board, job, job.RequestOf(end.ref.index), {node}, step.now);
 }
@@ -31,6 +32,7 @@ bool MayBlameNode(const StepContext& step, NodeId node, const JobState& job, con
   bool kind =
       end.cause == Cause::kExit || end.cause == Cause::kSignal || end.cause == Cause::kCheck;
   const JobPolicy& policy = job.policy();
+  if (job.GangOf(end.ref.index) != nullptr) return false;
   if (!kind || policy.retry.once || policy.halt.when != HaltRule::When::kNever) return false;
   if (job.Cancelled(end.ref.index)) return false;
   if (job.task_count() < step.board.limits.node_failures) return false;
@@ -54,7 +56,8 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
   if (MayBlameNode(step, node, job, end, trace)) return {Verdict::kRetry, false};
   if (end.cause == Cause::kStopped || end.cause == Cause::kNode) {
     // Lost or ended by us: no try is used up, and `once` forbids to repeat what may have run.
-    if (retry.once) return {Verdict::kUnknown, false};
+    const bool gang = job.GangOf(end.ref.index) != nullptr;
+    if (retry.once && (!gang || MayHaveStarted(step, end.ref))) return {Verdict::kUnknown, false};
     if (end.cause == Cause::kStopped) return {Verdict::kRetry, false};
     if (trace.losses + 1u >= limits.node_losses) return {Verdict::kFailed, false};
     bool wanted = (retry.retry_on & CauseBit(Cause::kNode)) != 0;
@@ -66,6 +69,11 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
 }
 
 void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd end) {
+  if (const GangRun* gang = job.GangOf(end.ref.index)) {
+    auto of_all = EndOfGang(step, node, job, *gang, std::move(end));
+    if (!of_all) return;
+    end = std::move(*of_all);
+  }
   Fate fate = Decide(step, node, job, end);
   if (fate.verdict == Verdict::kRetry) {
     if (std::string why = WhyTooLong(step, node, job, end); !why.empty()) {
@@ -96,6 +104,8 @@ void LearnSpeed(StepContext& step, NodeId id, place::Node& node, const JobState&
   node.ended += stopped ? 0 : 1;
   node.failed += success || stopped ? 0 : 1;
   if (!success && step.board.nodes.size() > 1 && !job.SucceededOn(id)) return;
+  // What gangs take says nothing of single tasks.
+  if (job.GangOf(end.ref.index) != nullptr) return;
   step.board.Learn(node, end.ref.job, end.wall);
 }
 
@@ -145,13 +155,15 @@ void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
   for (const auto& [key, range] : HeldInOrder(step.durable.NodeOf(id))) {
     const JobState& job = *step.durable.FindJob(key.job);
     const Offer& offer = step.board.nodes[id].offer;
-    const Needs& needs = job.request(range.request);
+    const TaskClass& of_tasks = job.requests()[range.request];
+    const Needs needs = NeedsOfPart(of_tasks.needs, std::max(range.procs, 1u));
     for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
       AttemptRef ref{key.job, i, key.attempt};
       if (!IsCurrent(step.durable.NodeOf(id), job, ref)) continue;
       // The offer of a node that has not joined in this life is not known.
       bool present =
           offer.slots == 0 || running == place::Amounts() || place::Starts(offer, running, needs);
+      if (range.procs > 0) present = MayHaveStarted(step, ref);
       if (present) place::AddTasks(running, offer, needs, 1);
       if (keep && keep(ref)) continue;
       AttemptEnd end = like;
@@ -168,7 +180,29 @@ void EndLeasesOf(StepContext& step, NodeId id, const AttemptEnd& like,
   }
 }
 
-void On(StepContext&, const RoomTaken&) {}
+namespace {
+
+// Takes parts of gangs out of `tasks`: all of such a gang goes back, once all of it is here.
+void ReturnParts(StepContext& step, NodeId node, const JobState& job, Attempt attempt,
+                 std::vector<TaskRange>& tasks) {
+  std::vector<TaskRange> others;
+  for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (job.GangOf(i) == nullptr) {
+        AppendIndex(others, i);
+        continue;
+      }
+      EndAttempt(step, node, job,
+                 {.ref = {job.id(), i, attempt},
+                  .cause = Cause::kStopped,
+                  .start = step.now,
+                  .note = "it was given back before it started"});
+    }
+  }
+  tasks = std::move(others);
+}
+
+}  // namespace
 
 void On(StepContext& step, const TasksReturned& event) {
   const JobState* job = step.durable.FindJob(event.job);
@@ -178,6 +212,8 @@ void On(StepContext& step, const TasksReturned& event) {
   auto tasks = SelectHeld(step.durable.NodeOf(event.node), *job, event.attempt, event.tasks);
   if (tasks.empty()) return;
   node->second.recalled = false;
+  ReturnParts(step, event.node, *job, event.attempt, tasks);
+  if (tasks.empty()) return CheckJob(step, *job);
   if (event.attempt < kLastAttempt) {
     step.Record(Returned{event.node, event.job, event.attempt, std::move(tasks)});
   } else {

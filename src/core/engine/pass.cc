@@ -76,6 +76,7 @@ class Giver {
       if (same) {
         Append(std::get<SendLease>(out.sends[last.send]).tasks, head.tasks);
         step_.Extend(last.record, {id, job.id(), head.attempt, std::move(head.tasks)});
+        node.jobs[job.id()].given_at = step_.now;
         return;
       }
       last = {id, head.attempt, head.request, out.records.size(), out.sends.size()};
@@ -83,6 +84,7 @@ class Giver {
     out.sends.push_back(SendLease{id, job.id(), head.attempt, head.request,
                                   job.request(head.request), head.tasks, node_waits});
     step_.Record(Leased{id, job.id(), head.attempt, std::move(head.tasks)});
+    node.jobs[job.id()].given_at = step_.now;
   }
   static void Append(std::vector<TaskRange>& to, const std::vector<TaskRange>& more) {
     to.insert(to.end(), more.begin(), more.end());
@@ -216,16 +218,23 @@ void Place(StepContext& step) {
   Live& live = step.live;
   live.Settle();
   live.Wake(step.durable, step.now);
-  if (std::exchange(live.board.unpark, false)) live.board.UnparkAll();
+  if (std::exchange(live.board.unpark, false)) {
+    live.board.UnparkAll();
+    live.board.look_at_gangs = true;
+  }
+  const bool looked_at_gangs = PlaceGangs(step);
   std::vector<place::Reservation> reserved;
   if (!live.board.turns.empty()) {
     Giver giver(step);
     reserved = live.decider.Decide(
         step.now, [&](const place::Assignment& assigned) { return giver.Give(assigned); });
   }
+  if (looked_at_gangs) PlaceOtherGangs(step);
   Recaller(step).Run(reserved);
   Riser(step).Run();
   step.out.wake_at = std::min(step.out.wake_at, live.board.NextDue());
+  if (live.room_deadlines.empty()) return;
+  step.out.wake_at = std::min(step.out.wake_at, live.room_deadlines.begin()->first);
 }
 
 }  // namespace spate::engine

@@ -260,6 +260,90 @@ std::string WhyCutOff(const JobState& job, TaskIndex index, const std::string& n
                      cut.count, FormatDuration(cut.longest));
 }
 
+// Why the nodes that there are do not have room for the gang at once, were they idle; empty: they
+// would.
+std::string WhyTooLarge(const EngineState& state, const JobState& job, uint32_t request,
+                        Instant now) {
+  const TaskClass& of_gang = job.requests()[request];
+  const GangShape& shape = of_gang.gang;
+  uint64_t procs = 0;
+  uint32_t nodes = 0;
+  for (const auto& [id, node] : state.live.board.nodes) {
+    if (FitNow(node, job, request, now, /*even_sick=*/true) == 0) continue;
+    const uint32_t fit = place::ProcsThatFit(node.offer, {}, of_gang);
+    procs += fit;
+    nodes += shape.nodes > 0 && fit >= shape.procs_per_node() ? 1 : 0;
+  }
+  if (shape.nodes > 0) {
+    if (nodes >= shape.nodes) return "";
+    return fmt::format("it needs {} with room for {} each, and {} there",
+                       Plural(shape.nodes, "node"),
+                       shape.procs_per_node() == 1
+                           ? "1 process"
+                           : FormatCount(shape.procs_per_node()) + " processes",
+                       nodes == 1 ? "1 is" : FormatCount(nodes) + " are");
+  }
+  if (procs >= shape.procs) return "";
+  return fmt::format("it needs room for {} processes at once, and the nodes that are there have {}",
+                     FormatCount(shape.procs), FormatCount(procs));
+}
+
+std::string NamesOf(const EngineState& state, const place::GangPromise& promise) {
+  constexpr size_t kNamed = 5;
+  std::string names;
+  for (size_t i = 0; i < std::min(promise.places.size(), kNamed); ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : ", ",
+                         state.live.board.nodes.at(promise.places[i].node).offer.node_name);
+  }
+  return promise.places.size() > kNamed ? names + ", ..." : names;
+}
+
+// What a gang waits for that fits the nodes which are there.
+std::string WhyGangWaits(const EngineState& state, const JobState& job, uint32_t request,
+                         Instant now) {
+  const auto& promises = state.live.gangs.promises();
+  auto mine = std::ranges::find_if(promises, [&](const place::GangPromise& promise) {
+    return promise.job == job.id() && promise.request == request;
+  });
+  if (mine != promises.end()) {
+    std::string text = mine == promises.begin() ? "it is the first of the gangs that wait"
+                                                : "it has a reservation";
+    if (mine->start == Instant::Never()) {
+      text += fmt::format("; {} {} kept for it, and nobody knows when what runs there ends",
+                          NamesOf(state, *mine), mine->places.size() == 1 ? "is" : "are");
+    } else {
+      text += fmt::format("; it starts in {} at the latest, on {}, if what runs there takes no "
+                          "longer than was said",
+                          FormatDuration(std::max(mine->start - now, Duration())),
+                          NamesOf(state, *mine));
+    }
+    const std::string& late = state.live.head_reason;
+    return mine == promises.begin() && !late.empty() ? text + "; last it became later, as " + late
+                                                     : text;
+  }
+  if (promises.empty()) return "";
+  const place::GangPromise& first = promises.front();
+  std::string text = fmt::format("a gang of job {} is the first of those that wait", first.job.value);
+  if (state.live.gangs.policy() == GangPolicy::kFcfs) return text + ", and nobody overtakes it";
+  if (job.request(request).time.ns == 0) {
+    return text + "; this one could go before it where it ends in time, but it has no --time";
+  }
+  return text + "; this one goes before it where it does not make it later";
+}
+
+// A gang that has its nodes, and has not started.
+std::string WhyNoRoom(const EngineState& state, const JobState& job, TaskIndex index) {
+  const GangRun* gang = job.GangOf(index);
+  auto watch = state.live.gangs_leased.find({job.id(), index});
+  if (gang == nullptr || watch == state.live.gangs_leased.end() || watch->second.gone) return "";
+  for (const GangLeased::Part& part : gang->parts) {
+    if (watch->second.ready.contains(part.node)) continue;
+    return fmt::format("it starts as soon as node {} has room for its part",
+                       state.live.board.nodes.at(part.node).offer.node_name);
+  }
+  return "";
+}
+
 // The jobs that go before it.
 std::string WhoIsAhead(const EngineState& state, const JobState& job) {
   const place::User& user = state.live.board.users.at(job.user());
@@ -288,6 +372,7 @@ std::string WhoIsAhead(const EngineState& state, const JobState& job) {
 std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || index >= job->task_count()) return "there is no such task";
+  if (job->StateOf(index) == TaskState::kLeased) return WhyNoRoom(*state_, *job, index);
   if (job->StateOf(index) != TaskState::kQueued) return "";
   if (std::string why = WhyHeld(*job); !why.empty()) return why;
   if (std::string why = WhyAfter(*job, index); !why.empty()) return why;
@@ -296,17 +381,24 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (Instant due = job->DueOf(index); due > now) {
     return fmt::format("it waits {} before its next try", FormatDuration(due - now));
   }
-  const Needs& needs = job->request(job->RequestOf(index));
+  const uint32_t request = job->RequestOf(index);
+  const Needs& needs = job->request(request);
   std::string nowhere = WhyNowhere(*state_, *job, needs, now);
   if (!nowhere.empty()) return WhyCutOff(*job, index, nowhere);
   if (std::string why = WhyLimited(*state_, *job); !why.empty()) return why;
+  if (job->IsGang(request)) {
+    if (std::string why = WhyTooLarge(*state_, *job, request, now); !why.empty()) return why;
+    if (std::string why = WhyGangWaits(*state_, *job, request, now); !why.empty()) return why;
+  }
   return WhoIsAhead(*state_, *job);
 }
 
 std::string Engine::WhyWaits(JobId id, Instant now) const {
   const JobState* job = state_->durable().FindJob(id);
   if (job == nullptr || job->counts().queued == 0) return "";
-  if (const auto& order = state_->live.board.FindJob(id)->ready.order(); !order.empty()) {
+  const place::Job& known = *state_->live.board.FindJob(id);
+  const auto& order = known.ready.empty() ? known.gangs.order() : known.ready.order();
+  if (!order.empty()) {
     Head head = job->Peek(order.begin()->number, now, 1, place::kNoTurn);
     if (head.count > 0) return Explain(id, head.tasks.front().first, now);
   }
@@ -337,6 +429,7 @@ std::string Engine::WhyStalled(JobId id, Instant now) const {
     uint32_t waiting = job->WaitingOf(i);
     if (waiting == 0) continue;
     std::string nowhere = WhyNowhere(*state_, *job, job->request(i), now);
+    if (nowhere.empty() && job->IsGang(i)) nowhere = WhyTooLarge(*state_, *job, i, now);
     some_fit |= nowhere.empty();
     if (nowhere.empty()) continue;
     misfits += waiting;
@@ -429,6 +522,7 @@ struct Counted {
   std::map<NodeId, uint32_t> lossy;
   std::map<std::pair<NodeId, JobId>, place::Amounts> held;
   std::map<std::pair<NodeId, JobId>, uint32_t> leased;
+  std::map<NodeId, std::map<place::PartKey, place::Amounts>> parts;
 };
 
 Counted CountLeases(const Durable& durable, const place::Board& board) {
@@ -436,9 +530,15 @@ Counted CountLeases(const Durable& durable, const place::Board& board) {
   for (const auto& [id, node] : durable.nodes()) {
     for (const auto& [key, range] : node.leases) {
       counted.lossy[id] += range.lossy ? 1 : 0;
+      const JobState& job = *durable.FindJob(key.job);
+      if (range.procs > 0) {
+        counted.parts[id][{key.job, key.first}] = place::AmountsOfPart(
+            board.nodes.at(id).offer, job.requests()[range.request], range.procs);
+        continue;
+      }
       counted.leased[{id, key.job}] += range.left;
       place::AddTasks(counted.held[{id, key.job}], board.nodes.at(id).offer,
-                      durable.FindJob(key.job)->request(range.request), range.left);
+                      job.request(range.request), range.left);
     }
   }
   return counted;
@@ -464,6 +564,12 @@ void CheckNodes(const Durable& durable, const place::Board& board) {
       all.Add(here.held);
       leased += here.leased;
     }
+    CHECK(node.parts.size() == counted.parts[id].size());
+    for (const auto& [key, part] : node.parts) {
+      CHECK(Same(part.held, counted.parts[id].at(key), node.offer));
+      all.Add(part.held);
+      ++leased;
+    }
     CHECK(leased == node.leased);
     CHECK(Same(all, node.held, node.offer));
     CHECK(node.lossy == counted.lossy[id]);
@@ -479,9 +585,15 @@ void CheckNodes(const Durable& durable, const place::Board& board) {
 
 void CheckJob(const JobState& job, const place::Job& known, Instant clock) {
   for (uint32_t request = 0; known.weight && request < job.request_count(); ++request) {
+    if (job.IsGang(request)) continue;
     CHECK(known.ready.Of(request) == job.QueuedOf(request, clock));
   }
-  CHECK(known.weight.has_value() == (job.waiting() > 0 && job.Runnable()));
+  for (uint32_t request = 0; job.Runnable() && request < job.request_count(); ++request) {
+    if (!job.IsGang(request)) continue;
+    CHECK(known.gangs.Of(request) == job.QueuedOf(request, clock));
+  }
+  const bool singles = job.waiting() > job.gangs_waiting();
+  CHECK(known.weight.has_value() == (singles && job.Runnable()));
   CHECK(known.place.has_value() == known.asks());
   if (!known.place) return;
   const auto& [turn, group] = *known.place;
@@ -503,11 +615,13 @@ void Engine::CheckInvariants() const {
   std::map<JobId, uint64_t> used;
   for (const auto& [id, node] : board.nodes) {
     for (const auto& [job, here] : node.jobs) used[job] += here.charged;
+    for (const auto& [key, part] : node.parts) used[key.job] += part.charge;
   }
   std::map<std::string, place::User> users;
   for (const auto& [id, job] : durable.jobs()) {
     const place::Job& known = *board.FindJob(id);
     CheckJob(job, known, state_->live.clock);
+    CHECK(board.asking_for_gangs.contains(id) == known.asks_for_gang());
     CHECK(known.used == used[id]);
     place::User& user = users[job.user()];
     user.jobs += !job.finished();

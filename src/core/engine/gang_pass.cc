@@ -1,0 +1,157 @@
+// Placement of gangs: what place::Gangs starts becomes a lease of all its parts here; and the head's
+// reservation is remembered, so that it stays the head after a restart, and people can see why it is
+// later than it was told.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+namespace {
+
+// While gangs wait, all that ends is a reason for a pass, and a pass looks at every node.
+constexpr Duration kPassEvery = Duration::Millis(10);
+constexpr Duration kPassEveryConservative = Duration::Millis(200);
+
+class GangGiver {
+ public:
+  explicit GangGiver(StepContext& step) : step_(step) {}
+
+  bool Give(const place::GangStart& start) {
+    const JobState& job = *step_.durable.FindJob(start.job.id);
+    const Head head = job.Peek(start.request, step_.now, 1, place::kNoTurn);
+    if (head.count == 0) return false;
+    GangLeased record{job.id(), head.tasks.front().first, head.attempt, {}};
+    for (const place::GangPlace& place : start.places) {
+      record.parts.push_back({place.node, place.procs});
+    }
+    Send(job, start.request, record);
+    step_.Record(std::move(record));
+    step_.live.Settle();
+    return true;
+  }
+
+ private:
+  void Send(const JobState& job, uint32_t request, const GangLeased& record) {
+    const TaskClass& of_gang = job.requests()[request];
+    GangPart part{.start = of_gang.gang.start};
+    for (const GangLeased::Part& each : record.parts) {
+      const Offer& offer = step_.board.nodes.at(each.node).offer;
+      part.hosts.push_back({offer.node_name, each.procs, ""});
+    }
+    for (const GangLeased::Part& each : record.parts) {
+      Needs needs = NeedsOfPart(of_gang.needs, each.procs);
+      if (of_gang.gang.whole) needs.milli_cpus = step_.board.nodes.at(each.node).offer.milli_cpus;
+      step_.out.sends.push_back(SendLease{.node = each.node,
+                                          .job = job.id(),
+                                          .attempt = record.attempt,
+                                          .request = request,
+                                          .needs = std::move(needs),
+                                          .tasks = {{record.index, 1}},
+                                          .node_waits = true,
+                                          .part = std::make_shared<const GangPart>(part)});
+      ++part.index;
+    }
+  }
+
+  StepContext& step_;
+};
+
+std::string NameOf(const StepContext& step, NodeId id) {
+  auto node = step.board.nodes.find(id);
+  return node == step.board.nodes.end() ? fmt::format("{}", id.value) : node->second.offer.node_name;
+}
+
+// What has happened to the room that the gang was to have.
+std::string WhyLater(const StepContext& step, const place::GangPromise& before) {
+  for (const place::GangPlace& place : before.places) {
+    auto node = step.board.nodes.find(place.node);
+    if (node == step.board.nodes.end() || !node->second.present) {
+      return fmt::format("node {} went away", NameOf(step, place.node));
+    }
+    if (node->second.drained) return fmt::format("node {} was drained", NameOf(step, place.node));
+    for (const auto& [key, part] : node->second.parts) {
+      if (part.until > step.now) continue;
+      return fmt::format("task {}.{} takes longer on {} than its --time", key.job.value,
+                         key.index + 1, NameOf(step, place.node));
+    }
+    for (const auto& [job, here] : node->second.jobs) {
+      if (here.leased == 0) continue;
+      return fmt::format("tasks of job {} take longer on {} than was expected", job.value,
+                         NameOf(step, place.node));
+    }
+  }
+  return "other nodes were to have room sooner";
+}
+
+// A promise is not a lie for being a little late.
+bool IsLater(Instant start, Instant said, Instant now) {
+  if (said == Instant::Never()) return false;
+  if (start == Instant::Never()) return true;
+  return start > said + std::max(Duration::Seconds(1), (said - now) / 10);
+}
+
+// What others must know of the head: which it is, and when it starts.
+void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) {
+  const auto& promises = step.live.gangs.promises();
+  if (promises.empty()) return;
+  const place::GangPromise& promise = promises.front();
+  const JobState& job = *step.durable.FindJob(promise.job);
+  const Head first = job.Peek(promise.request, step.now, 1, place::kNoTurn);
+  if (first.count == 0) return;
+  const TaskIndex index = first.tasks.front().first;
+  const auto head = step.durable.head_gang();
+  GangReserved record{promise.job, index, promise.start, ""};
+  if (head && head->job == promise.job && head->index == index) {
+    if (!IsLater(promise.start, head->start, step.now)) return;
+    const bool same = !before.empty() && before.front().job == promise.job;
+    record.reason = WhyLater(step, same ? before.front() : promise);
+  } else if (head && head->job != promise.job) {
+    const JobState& other = *step.durable.FindJob(head->job);
+    if (other.user() == job.user() && other.priority() < job.priority()) {
+      record.reason = fmt::format("it goes before task {}.{}, whose priority is lower",
+                                  head->job.value, head->index + 1);
+    }
+  }
+  step.Record(std::move(record));
+}
+
+}  // namespace
+
+bool PlaceGangs(StepContext& step) {
+  Live& live = step.live;
+  place::Board& board = live.board;
+  if (board.asking_for_gangs.empty()) {
+    live.gangs.DropHolds();
+    return false;
+  }
+  if (!board.look_at_gangs && !board.look_at_all) return false;
+  if (step.now < live.next_gangs) {
+    step.out.wake_at = std::min(step.out.wake_at, live.next_gangs);
+    return false;
+  }
+  const bool conservative = live.gangs.policy() == GangPolicy::kConservative;
+  live.next_gangs = step.now + (conservative ? kPassEveryConservative : kPassEvery);
+  board.look_at_gangs = false;
+  std::optional<ClassKey> head;
+  if (const auto known = step.durable.head_gang()) {
+    head = {known->job, step.durable.FindJob(known->job)->RequestOf(known->index)};
+  }
+  const std::vector<place::GangPromise> before = live.gangs.promises();
+  GangGiver giver(step);
+  live.gangs.Decide(step.now, head,
+                    [&](const place::GangStart& start) { return giver.Give(start); });
+  TellHead(step, before);
+  return true;
+}
+
+void PlaceOtherGangs(StepContext& step) {
+  GangGiver giver(step);
+  step.live.gangs.DecideRest(step.now,
+                             [&](const place::GangStart& start) { return giver.Give(start); });
+}
+
+}  // namespace spate::engine

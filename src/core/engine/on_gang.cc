@@ -1,0 +1,141 @@
+// Gangs that are leased: their nodes take room, say so, and start when all have. Each part's end is
+// recorded by itself; the last one brings the task's end. One that fails, is lost or is stopped
+// decides how the gang ends, and the others are stopped.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+namespace {
+
+GangWatch* FindWatch(Live& live, const AttemptRef& ref) {
+  auto at = live.gangs_leased.find({ref.job, ref.index});
+  if (at == live.gangs_leased.end() || at->second.attempt != ref.attempt) return nullptr;
+  return &at->second;
+}
+
+void SendStopTo(StepContext& step, NodeId node, JobId job, TaskIndex index) {
+  if (!step.board.nodes.at(node).present) return;
+  step.out.sends.push_back(SendStop{node, job, {{index, 1}}});
+}
+
+bool AllPresent(const StepContext& step, const GangRun& gang) {
+  return std::ranges::all_of(gang.parts, [&](const GangLeased::Part& part) {
+    return step.board.nodes.at(part.node).present;
+  });
+}
+
+std::string NameOf(const StepContext& step, NodeId node) {
+  return step.board.nodes.at(node).offer.node_name;
+}
+
+}  // namespace
+
+bool MayHaveStarted(const StepContext& step, const AttemptRef& ref) {
+  const GangWatch* watch = FindWatch(step.live, ref);
+  return watch == nullptr || watch->gone || watch->resumed;
+}
+
+void StopParts(StepContext& step, const JobState& job, TaskIndex index) {
+  const GangRun* gang = job.GangOf(index);
+  if (gang == nullptr) return;
+  const AttemptRef ref{job.id(), index, job.CurrentAttempt(index)};
+  GangWatch* watch = FindWatch(step.live, ref);
+  if (watch != nullptr && std::exchange(watch->stopping, true)) return;
+  for (const GangLeased::Part& part : gang->parts) {
+    if (IsCurrent(step.durable.NodeOf(part.node), job, ref)) {
+      SendStopTo(step, part.node, job.id(), index);
+    }
+  }
+}
+
+void On(StepContext& step, const RoomTaken& event) {
+  const AttemptRef& ref = event.ref;
+  const JobState* job = step.durable.FindJob(ref.job);
+  if (job == nullptr || !IsCurrent(step.durable.NodeOf(event.node), *job, ref)) return;
+  const GangRun* gang = job->GangOf(ref.index);
+  GangWatch* watch = FindWatch(step.live, ref);
+  if (gang == nullptr || watch == nullptr) return;
+  if (watch->stopping || gang->outcome) return SendStopTo(step, event.node, ref.job, ref.index);
+  watch->ready.insert(event.node);
+  // Those that have ended had room in an earlier life.
+  const bool all = std::ranges::all_of(gang->parts, [&](const GangLeased::Part& part) {
+    return watch->ready.contains(part.node) ||
+           !IsCurrent(step.durable.NodeOf(part.node), *job, ref);
+  });
+  if (watch->gone) {
+    step.out.sends.push_back(SendGo{event.node, ref});
+  } else if (all) {
+    watch->gone = true;
+    step.live.SetRoomDeadline(*watch, {ref.job, ref.index}, Instant::Never());
+    for (NodeId node : watch->ready) step.out.sends.push_back(SendGo{node, ref});
+  }
+}
+
+// A node that comes back hears of what became of its parts meanwhile.
+void ResumeParts(StepContext& step, NodeId id) {
+  for (const auto& [key, range] : step.durable.NodeOf(id).leases) {
+    if (range.procs == 0) continue;
+    const JobState& job = *step.durable.FindJob(key.job);
+    const GangRun* gang = job.GangOf(key.first);
+    GangWatch* watch = FindWatch(step.live, {key.job, key.first, key.attempt});
+    if (gang == nullptr || watch == nullptr) continue;
+    if (watch->stopping || gang->outcome) {
+      SendStopTo(step, id, key.job, key.first);
+    } else if (!watch->gone && AllPresent(step, *gang)) {
+      step.live.SetRoomDeadline(*watch, {key.job, key.first},
+                                step.now + step.board.limits.room_patience);
+    }
+  }
+}
+
+// Nodes that do not answer have something else to do, or another idea of what they have. The gang
+// is tried anew; nothing of it has run.
+void GiveUpLateGangs(StepContext& step) {
+  Live& live = step.live;
+  while (!live.room_deadlines.empty() && live.room_deadlines.begin()->first <= step.now) {
+    const place::PartKey key = live.room_deadlines.begin()->second;
+    GangWatch& watch = live.gangs_leased.at(key);
+    live.SetRoomDeadline(watch, key, Instant::Never());
+    const JobState* job = step.durable.FindJob(key.job);
+    const GangRun* gang = job == nullptr ? nullptr : job->GangOf(key.index);
+    // One that is away is given up with its node, or goes on when it is back.
+    if (gang == nullptr || watch.gone || watch.stopping || !AllPresent(step, *gang)) continue;
+    StopParts(step, *job, key.index);
+  }
+}
+
+// nullopt: others have not ended.
+std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobState& job,
+                                    const GangRun& gang, AttemptEnd end) {
+  const AttemptRef ref = end.ref;
+  const bool decides = job.Decides(gang, node, end);
+  if (gang.left > 1) {
+    step.out.notices.push_back(NoticeEnded{end, Verdict::kPart});
+    step.Record(AttemptEnded{node, std::move(end), Verdict::kPart, false, step.now});
+    if (decides) StopParts(step, job, ref.index);
+    return std::nullopt;
+  }
+  if (decides) return end;
+  if (!gang.outcome) {
+    // All parts succeeded.
+    return end;
+  }
+  end.cause = gang.outcome->cause;
+  end.status = gang.outcome->status;
+  if (gang.outcome->cause == Cause::kSuccess) {
+    end.note.clear();
+  } else {
+    // A node that was lost has no name any more.
+    const std::string name = NameOf(step, gang.outcome->node);
+    const std::string on = name.empty() ? "" : fmt::format("on {}", name);
+    const bool both = !on.empty() && !gang.outcome->note.empty();
+    end.note = fmt::format("{}{}{}", on, both ? ": " : "", gang.outcome->note);
+  }
+  return end;
+}
+
+}  // namespace spate::engine

@@ -152,7 +152,7 @@ void Hub::OnMessage(NodeId node, wire::ToHub message) {
 void Hub::KeepOutputs(NodeId node, wire::Ends& ends) {
   for (size_t i = 0; i < ends.outputs.size(); ++i) {
     if (!ends.outputs[i] || !engine_.Holds(node, ends.ends[i].ref)) continue;
-    outputs_[ends.ends[i].ref] = std::move(ends.outputs[i]);
+    outputs_[{node, ends.ends[i].ref}] = std::move(ends.outputs[i]);
   }
 }
 
@@ -188,9 +188,8 @@ void Hub::Handle(engine::Output& out) {
     if (ended == nullptr) continue;
     TaskOutputPtr output;
     if (!outputs_.empty()) {
-      if (auto it = outputs_.find(ended->end.ref); it != outputs_.end()) {
-        output = std::move(it->second);
-      }
+      auto it = outputs_.find({ended->node, ended->end.ref});
+      if (it != outputs_.end()) output = std::move(it->second);
     }
     bundle.outputs.push_back(output);
     entry.outputs.push_back(std::move(output));

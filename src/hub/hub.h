@@ -130,6 +130,17 @@ class Hub {
     std::set<JobId> opened;
     std::optional<wire::WantPiece> wanted;  // in this turn of the loop; nodes ask for one at a time
   };
+  // The parts of a gang's attempt end on several nodes.
+  struct EndKey {
+    NodeId node;
+    AttemptRef ref;
+    friend bool operator==(const EndKey&, const EndKey&) = default;
+  };
+  struct EndKeyHash {
+    size_t operator()(const EndKey& key) const {
+      return AttemptRefHash()(key.ref) ^ (key.node.value * 0x9e3779b97f4a7c15u);
+    }
+  };
   void OnMessage(NodeId node, wire::ToHub message);
   void KeepOutputs(NodeId node, wire::Ends& ends);
   void ScheduleStep();
@@ -160,7 +171,7 @@ class Hub {
   SettingsSource settings_source_;
   std::deque<std::pair<JobId, std::shared_ptr<const JobSettings>>> read_settings_;  // newest first
   std::vector<engine::Event> events_;
-  std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;  // of ends in events_
+  std::unordered_map<EndKey, TaskOutputPtr, EndKeyHash> outputs_;  // of ends in events_
   std::map<NodeId, uint64_t> reports_;  // by node, the last one that became an event
   std::deque<Unreleased> unreleased_;
   std::multiset<JobId> finishing_;  // that have a NoticeFinished in there

@@ -60,7 +60,9 @@ class Jobs {
   KnownJobs& known() { return known_; }
   const KnownJobs& known() const { return known_; }
   // Ends of attempts in this life, by engine::Verdict.
-  const std::array<uint64_t, 5>& ends() const { return ends_; }
+  static constexpr size_t kVerdicts = static_cast<size_t>(kLastOf<Verdict>) + 1;
+  // Attempts in this life, by verdict.
+  const std::array<uint64_t, kVerdicts>& ends() const { return ends_; }
 
   // Whether the caller may look into the job, and change it.
   Status CheckRight(const Caller& caller, JobId job) const;
@@ -116,7 +118,7 @@ class Jobs {
 
   const Parts parts_;
   KnownJobs known_;
-  std::array<uint64_t, 5> ends_{};
+  std::array<uint64_t, kVerdicts> ends_{};
   std::multimap<JobId, std::function<void(const Error*)>> awaiting_;
   std::map<JobId, std::vector<std::function<void(Status)>>> reviving_;
   std::set<JobId> growing_;                                         // somebody adds tasks to them

@@ -292,7 +292,7 @@ void PipeInput::OnEnded(TaskIndex index) {
 
 void BlockView::OnEnded(const cli::TaskEnded& ended) {
   inner_->OnEnded(ended);
-  if (ended.verdict == engine::Verdict::kRetry) return;
+  if (!EndsTask(ended.verdict)) return;
   TaskIndex index = ended.end.ref.index;
   if (ended.verdict == engine::Verdict::kSucceeded) {
     (void)os::RemoveFile(BlockFile(folder_, uint64_t{index} + 1));  // a leftover costs only space

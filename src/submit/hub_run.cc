@@ -177,7 +177,7 @@ TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
 void JobScreen::TakeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
     auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
-    if (verdict != engine::Verdict::kRetry && verdict != engine::Verdict::kCancelled) ++ends_;
+    if (EndsTask(verdict) && verdict != engine::Verdict::kCancelled) ++ends_;
     view_->OnEnded({read.ends.ends[i], verdict, Whole(read.ends.outputs[i]), loop_.Now()});
   }
   position_ = read.position;

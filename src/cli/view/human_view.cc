@@ -61,7 +61,7 @@ void HumanView::OnLive(const AttemptRef& ref, int stream, std::string_view bytes
 
 void HumanView::OnEnded(const TaskEnded& ended) {
   totals_.Add(ended.end, ended.verdict);
-  bool final = ended.verdict != engine::Verdict::kRetry;
+  const bool final = EndsTask(ended.verdict);
   // After cancelling a task, one need not be told why it did not succeed.
   bool good =
       ended.verdict == engine::Verdict::kSucceeded || ended.verdict == engine::Verdict::kCancelled;

@@ -134,7 +134,7 @@ Result<std::unique_ptr<Joblog>> Joblog::Open(std::string path, bool append,
 }
 
 void Joblog::OnEnded(const TaskEnded& ended) {
-  if (broken_ || ended.verdict == engine::Verdict::kRetry) return;
+  if (broken_ || !EndsTask(ended.verdict)) return;
   std::string line = JoblogLine(ended.end, command_(ended.end.ref.index));
   auto ok = os::WriteAll(file_.get(), line, path_);
   if (ok) return;

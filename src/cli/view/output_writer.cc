@@ -96,7 +96,7 @@ void OutputWriter::OnEnded(const TaskEnded& ended) {
   } else if (!WroteNothing(ended.output)) {
     Hold(index, ended.output);
   }
-  if (!options_.keep_order) return;
+  if (!options_.keep_order || !EndsTask(ended.verdict)) return;
   MarkEnded(index);
   AdvanceHead();
 }

@@ -219,7 +219,7 @@ Status ResultsTable::WriteRow(const TaskEnded& ended) {
 }
 
 void ResultsTable::OnEnded(const TaskEnded& ended) {
-  if (broken_ || ended.verdict == engine::Verdict::kRetry) return;
+  if (broken_ || !EndsTask(ended.verdict)) return;
   auto ok = WriteRow(ended);
   if (ok) return;
   broken_ = true;

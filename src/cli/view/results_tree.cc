@@ -106,7 +106,7 @@ Status ResultsTree::WriteTask(const TaskEnded& ended) {
 }
 
 void ResultsTree::OnEnded(const TaskEnded& ended) {
-  if (broken_ || ended.verdict == engine::Verdict::kRetry) return;
+  if (broken_ || !EndsTask(ended.verdict)) return;
   auto ok = WriteTask(ended);
   if (ok) return;
   broken_ = true;

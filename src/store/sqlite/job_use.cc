@@ -40,7 +40,7 @@ Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since
     if (ended < since) continue;
     auto verdict = static_cast<Verdict>(s->Int(1));
     bool failed = verdict == Verdict::kFailed || verdict == Verdict::kUnknown;
-    Use use{.tasks = verdict == Verdict::kRetry ? 0u : 1u,
+    Use use{.tasks = EndsTask(verdict) ? 1u : 0u,
             .failed = failed ? 1u : 0u,
             .ends = 1,
             .cpu = Duration{s->Nanos(4) + s->Nanos(5)},

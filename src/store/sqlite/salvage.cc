@@ -55,7 +55,7 @@ struct Remains {
     Task& task = tasks[e.ref.index];
     task.leased = false;
     task.attempt = std::max(task.attempt, e.ref.attempt.value);
-    if (entry.record.verdict != engine::Verdict::kRetry) task.end = entry;
+    if (EndsTask(entry.record.verdict)) task.end = entry;
   }
 
  private:

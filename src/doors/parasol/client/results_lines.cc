@@ -21,7 +21,7 @@ uint64_t TicksOf(Duration time) { return static_cast<uint64_t>(time.ns / 10'000'
 // its node was lost, or it was removed.
 bool HasLine(const EndFacts& ended) {
   Cause cause = ended.end.cause;
-  return cause != Cause::kNode && cause != Cause::kStopped && ended.verdict != Verdict::kRetry;
+  return cause != Cause::kNode && cause != Cause::kStopped && EndsTask(ended.verdict);
 }
 
 }  // namespace

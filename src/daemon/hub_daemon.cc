@@ -106,6 +106,7 @@ Result<int> Start(const cli::Invocation& invocation) {
   with.user = here->machine.facts().user_name;
   with.node_user = with.user;
   with.hub.host = here->machine.facts().host_name;
+  with.hub.policy = options->policy;
   with.hub.keep = options->keep.age;
   with.hub.keep_bytes = options->keep.bytes;
   DaemonLife life{options->daemon, options->daemon ? os::JoinPath(with.hub.dir, "log") : ""};

@@ -215,6 +215,15 @@ Status Answer(QueryCall& call, const wire::SetUser& asked) {
   return {};
 }
 
+Status Answer(QueryCall& call, const wire::SetHub& asked) {
+  if (auto admin = NeedAdmin(call); !admin) return admin;
+  Hub& hub = call.service.hub();
+  const GangPolicy policy = asked.policy.value_or(hub.engine().gang_policy());
+  hub.Post(engine::ChangeGangPolicy{policy});
+  call.EndWhenSettled(wire::SetHub::Answer{policy});
+  return {};
+}
+
 }  // namespace
 
 void AnswerQuery(Service& service, ClientSession& client, wire::Query query) {

@@ -140,6 +140,7 @@ HubFacts FactsOfHub(const Service& service) {
     facts.addresses.push_back(address.Text());
   }
   facts.backlog = service.store().Backlog();
+  facts.policy = GangPolicyName(service.hub().engine().gang_policy());
   facts.pools = service.pools().count();
   for (const auto& [state, count] : service.pools().CountPilots()) {
     facts.pilots.push_back({state, count});

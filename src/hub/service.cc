@@ -167,6 +167,7 @@ Status Service::Resume() {
   if (auto loaded = access_->Load(); !loaded) return loaded;
   if (auto loaded = nodes_->Load(); !loaded) return loaded;
   hub_->Resume(engine::LastNodes::kMayReturn);
+  if (options_.policy) hub_->Post(engine::ChangeGangPolicy{*options_.policy});
   pruner_ = std::make_unique<Pruner>(
       *jobs_, *nodes_, aside_,
       Pruner::Rules{options_.forget_nodes, options_.keep, options_.keep_bytes});

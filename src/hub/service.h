@@ -48,6 +48,7 @@ class Service final : public Watcher, public link::Gate, public ClientHost {
     uint64_t keep_bytes = UINT64_MAX;                  // of them, with their output
     HabitsByKind habits;                               // of kinds of rows that have some
     std::optional<os::Subnets> peers;                  // nobody else may come
+    std::optional<GangPolicy> policy;                  // from now on; nullopt: as it was
     std::function<void(std::string)> log;              // a line for whoever looks after the hub
     std::function<void(int code)> stopped;             // the hub has come to its end
     // A process that answers for ClientHost::StartReader.

@@ -164,6 +164,9 @@ class Writer {
   void operator()(const engine::GangReserved& r) {
     fmt::format_to(to_, "reserved {} {} {}", NameOf({r.job, r.index, {}}), r.start.ns, r.reason);
   }
+  void operator()(const engine::GangPolicyChanged& r) {
+    fmt::format_to(to_, "policy {}", GangPolicyName(r.policy));
+  }
   void operator()(const engine::Returned& r) {
     fmt::format_to(to_, "n{} ", r.node.value);
     Ranges("returned", r.job, r.attempt, r.tasks);

@@ -280,6 +280,9 @@ void Fields(auto& a, Is<engine::GangReserved> auto& v) {
   a.Time(v.start);
   a.Text(v.reason);
 }
+void Fields(auto& a, Is<engine::GangPolicyChanged> auto& v) {
+  a.Choice(v.policy, kLastOf<GangPolicy>);
+}
 void Fields(auto& a, Is<engine::Returned> auto& v) {
   a.Number(v.node);
   a.Number(v.job);
@@ -347,6 +350,7 @@ RecordKind KindOf(const engine::NodeCleared&) { return RecordKind::kNodeCleared;
 RecordKind KindOf(const engine::NeedsChanged&) { return RecordKind::kNeedsChanged; }
 RecordKind KindOf(const engine::GangLeased&) { return RecordKind::kGangLeased; }
 RecordKind KindOf(const engine::GangReserved&) { return RecordKind::kGangReserved; }
+RecordKind KindOf(const engine::GangPolicyChanged&) { return RecordKind::kGangPolicyChanged; }
 RecordKind KindOf(const engine::TasksCancelled&) { return RecordKind::kTasksCancelled; }
 
 constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
@@ -375,6 +379,7 @@ constexpr std::string_view kKindNames[kRecordKindLast + 1] = {
     "linked"sv,
     "gang leased"sv,
     "gang reserved"sv,
+    "gang policy changed"sv,
 };
 
 template <typename T>
@@ -476,6 +481,8 @@ Result<engine::Record> DecodeRecord(int kind, std::string_view data) {
       return DecodeAs<engine::GangLeased>(kind, data);
     case RecordKind::kGangReserved:
       return DecodeAs<engine::GangReserved>(kind, data);
+    case RecordKind::kGangPolicyChanged:
+      return DecodeAs<engine::GangPolicyChanged>(kind, data);
   }
   return Fail(ErrorKind::kCorrupt, "unknown kind of record");
 }

@@ -42,8 +42,9 @@ enum class RecordKind : uint8_t {
   kTasksLinked = 22,
   kGangLeased = 23,
   kGangReserved = 24,
+  kGangPolicyChanged = 25,
 };
-inline constexpr int kRecordKindLast = 24;
+inline constexpr int kRecordKindLast = 25;
 // "job accepted", "leased", ...; "?" for a number that is no kind.
 const char* RecordKindName(int kind);
 

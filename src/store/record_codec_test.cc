@@ -88,6 +88,9 @@ bool Same(const engine::GangReserved& x, const engine::GangReserved& y) {
   const auto& [job, index, start, reason] = x;
   return job == y.job && index == y.index && start == y.start && reason == y.reason;
 }
+bool Same(const engine::GangPolicyChanged& x, const engine::GangPolicyChanged& y) {
+  return x.policy == y.policy;
+}
 bool Same(const engine::Returned& x, const engine::Returned& y) {
   const auto& [node, job, attempt, tasks] = x;
   return node == y.node && job == y.job && attempt == y.attempt && tasks == y.tasks;
@@ -266,6 +269,8 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kGangReserved:
       return engine::GangReserved{AnyJob(), AnyNumber<uint32_t>(), Instant{AnyNumber<int32_t>()},
                                   AnyText()};
+    case RecordKind::kGangPolicyChanged:
+      return engine::GangPolicyChanged{AnyChoice(kLastOf<GangPolicy>)};
     case RecordKind::kTasksLinked:
       return engine::TasksLinked{
           AnyJob(), AnyList([] { return Edge{AnyNumber<uint32_t>(), AnyNumber<uint32_t>()}; })};

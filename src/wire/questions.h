@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "core/model/facts.h"
 #include "core/model/fields.h"
+#include "core/model/gang.h"
 #include "core/model/job_facts.h"
 #include "core/model/needs.h"
 #include "core/model/pool_facts.h"
@@ -733,6 +734,23 @@ struct ChangePools {
   }
 };
 
+// For administrators. What the hub does with all jobs; what has no value stays.
+struct SetHub {
+  static constexpr uint32_t kNumber = 34;
+  struct Answer {
+    GangPolicy policy = GangPolicy::kFair;  // as it is now
+    template <typename Self, typename Visit>
+    static void Fields(Self& self, Visit&& visit) {
+      visit(1, "policy", self.policy);
+    }
+  };
+  std::optional<GangPolicy> policy;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "policy", self.policy);
+  }
+};
+
 // Of a newer client: the hub says that it does not know what was asked.
 struct UnknownQuestion {
   static constexpr uint32_t kNumber = 0;
@@ -747,6 +765,6 @@ using Question =
                  ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
                  LookAtGraph, FindTasks, ReadForwards, LookAtPools, ReadPoolLog, TryPool,
                  ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools>;
+                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub>;
 
 }  // namespace spate::wire

@@ -60,6 +60,7 @@ std::string PageOf(const HubFacts& hub, const std::string& trouble) {
   add("nodes", fmt::format("{} connected", hub.nodes));
   add("jobs", fmt::format("{} not ended: {} running, {} queued", FormatCount(hub.jobs),
                           CountOf(hub.running, "task"), FormatCount(hub.queued)));
+  if (!hub.policy.empty()) add("policy", hub.policy);
   if (hub.pools > 0) add("pools", fmt::format("{}: {}", hub.pools, PilotsText(hub.pilots)));
   text += trouble;
   add("peers", fmt::format("{} accepted, {} refused, {} cut off for a breach of the protocol",
@@ -83,6 +84,15 @@ Result<int> HubStop(const HubScreen& screen) {
   auto stopped = client::AskOne(screen.hub, wire::StopHub());
   if (!stopped) return std::unexpected(stopped.error());
   screen.Say("the hub stops; nodes go on with what they have");
+  return kExitSuccess;
+}
+
+Result<int> HubSet(const HubScreen& screen) {
+  auto options = MakeHubChange(screen.words);
+  if (!options) return std::unexpected(options.error());
+  auto set = client::AskOne(screen.hub, wire::SetHub{options->policy});
+  if (!set) return std::unexpected(set.error());
+  screen.Say(fmt::format("the hub's policy for gangs is {}", GangPolicyName(set->policy)));
   return kExitSuccess;
 }
 
@@ -215,6 +225,8 @@ HubVerb HubVerbOf(Command command) {
       return HubAccess;
     case Command::kHubUser:
       return HubUser;
+    case Command::kHubSet:
+      return HubSet;
     default:
       break;
   }

@@ -59,6 +59,8 @@ Status Understand(const Words& words) {
       return status(MakeHubOptions(words));
     case Command::kHubAccess:
       return status(MakeAccessOptions(words));
+    case Command::kHubSet:
+      return status(MakeHubChange(words));
     case Command::kHubUser:
       return status(MakeUserOptions(words));
     case Command::kNodeStart:

@@ -47,6 +47,13 @@ Result<uint64_t> ParseSerial(std::string_view word) {
                           EscapeForScreen(word)));
 }
 
+Result<GangPolicy> ParseGangPolicy(std::string_view word) {
+  if (auto policy = GangPolicyOf(word)) return *policy;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is no policy; write fair, fcfs, easy, easy-sjbf or conservative",
+                          EscapeForScreen(word)));
+}
+
 }  // namespace
 
 Result<HubOptions> MakeHubOptions(const Words& words) {
@@ -64,6 +71,8 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
   in.Read(Opt::kSuspectAfter, options.suspect_after, ParseDuration);
   in.Read(Opt::kLostAfter, options.lost_after, ParseDuration);
   in.Read(Opt::kForgetNodes, options.forget_nodes, ParseDuration);
+  GangPolicy policy = GangPolicy::kFair;
+  if (in.Read(Opt::kGangPolicy, policy, ParseGangPolicy)) options.policy = policy;
   in.ReadAll(
       Opt::kKeep,
       [&](std::string_view value) -> Result<bool> {
@@ -82,6 +91,17 @@ Result<HubOptions> MakeHubOptions(const Words& words) {
     return Fail(ErrorKind::kInvalid, "--lost-after: at least the time of --suspect-after");
   }
   return options;
+}
+
+Result<HubChange> MakeHubChange(const Words& words) {
+  HubChange change;
+  OptionReader in(words);
+  const bool is_there = in.Read(Opt::kGangPolicy, change.policy, ParseGangPolicy);
+  if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (!is_there) {
+    return Fail(ErrorKind::kInvalid, "what? write for example: spate hub set --policy easy");
+  }
+  return change;
 }
 
 Result<AccessOptions> MakeAccessOptions(const Words& words) {

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cli/options/values.h"
 #include "cli/options/words.h"
+#include "core/model/gang.h"
 #include "core/model/limits.h"
 #include "core/model/needs.h"
 
@@ -28,8 +29,14 @@ struct HubOptions {
   Duration lost_after = kLimits.node_patience;  // at least the former
   Duration forget_nodes = Duration::Seconds(86'400);
   HistoryBound keep{.bytes = UINT64_MAX};  // of any size, unless one is given
+  std::optional<GangPolicy> policy;        // not given: as it was
 };
 Result<HubOptions> MakeHubOptions(const Words& words);
+
+struct HubChange {
+  GangPolicy policy = GangPolicy::kFair;
+};
+Result<HubChange> MakeHubChange(const Words& words);
 
 enum class AccessRole : uint8_t { kNode = 1, kClient = 2, kAdmin = 3 };
 struct AccessOptions {

@@ -39,6 +39,7 @@ constexpr CommandSet kOfRuns = Bit(Command::kJobWait) | Bit(Command::kJobProgres
                                Bit(Command::kJobRelease);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
                               Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
+                              Bit(Command::kHubSet) |
                               Bit(Command::kTop) | Bit(Command::kOverseer);
 constexpr CommandSet kMakesPools = Bit(Command::kPoolAdd) | Bit(Command::kPoolSet);
 constexpr CommandSet kOfPools = kMakesPools | Bit(Command::kPoolList) | Bit(Command::kPoolInfo) |
@@ -778,6 +779,20 @@ constexpr OptionDef kOptions[] = {
      .help = "output that the hub keeps of the user's jobs (0: any)",
      .more = "Looked at when a job is submitted: it is refused when the user's jobs keep so much "
              "already, and else keeps no more than what is left."},
+
+    {.id = Opt::kGangPolicy,
+     .names = "policy",
+     .argument = "NAME",
+     .group = Group::kHub,
+     .commands = Bit(Command::kHubStart) | Bit(Command::kHubSet),
+     .help = "who goes first among gangs: fair, fcfs, easy, easy-sjbf, conservative",
+     .more = "fair (as a hub begins): in the order of users' and jobs' shares; others may start "
+             "before the first one that waits, where they do not make it later. fcfs: in the order "
+             "of submission. easy: the same, and others may start before. easy-sjbf: of these the "
+             "one with the shortest --time first. conservative: the first 50 have a reservation "
+             "each. The hub remembers it.",
+     .complete = Complete::kWords,
+     .words = "fair fcfs easy easy-sjbf conservative"},
 
     {.id = Opt::kWait,
      .names = "wait",

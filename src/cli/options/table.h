@@ -39,6 +39,7 @@ enum class Command : uint8_t {
   kHubStop,
   kHubAccess,
   kHubUser,
+  kHubSet,
   kHubBackup,
   kHubRestore,
   kNodeStart,
@@ -209,6 +210,7 @@ enum class Opt : uint8_t {
   kWeight,
   kMaxQueued,
   kMaxOutput,
+  kGangPolicy,
   // submit.
   kWait,
   kProgress,

@@ -75,6 +75,7 @@ class Durable::Applier {
     auto& head = durable_.head_gang_;
     if (head && head->job == record.job && head->index == record.index) head.reset();
   }
+  void operator()(const GangPolicyChanged& record) { durable_.gang_policy_ = record.policy; }
   void operator()(const GangReserved& record) {
     durable_.head_gang_ = {record.job, record.index, record.start};
   }
@@ -354,6 +355,7 @@ uint64_t Durable::Digest() const {
   for (const auto& [on, jobs] : dependents_) {
     for (JobId job : jobs) mix(uint64_t{on.value} << 32 | job.value);
   }
+  mix(static_cast<uint64_t>(gang_policy_));
   if (const auto head = head_gang()) {
     const auto& [job, index, start] = *head;
     mix(uint64_t{job.value} << 32 | index);

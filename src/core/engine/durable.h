@@ -87,6 +87,7 @@ class Durable {
   const std::map<std::string, UserRule>& rules() const { return rules_; }
   // Jobs that wait for others, by those.
   const std::map<JobId, std::set<JobId>>& dependents() const { return dependents_; }
+  GangPolicy gang_policy() const { return gang_policy_; }
   // Of a task that still waits.
   std::optional<HeadGang> head_gang() const;
   void CheckInvariants() const;
@@ -115,6 +116,7 @@ class Durable {
   std::map<NodeId, NodeRecord> nodes_;  // none that is empty
   std::map<std::string, UserRule> rules_;
   std::map<JobId, std::set<JobId>> dependents_;
+  GangPolicy gang_policy_ = GangPolicy::kFair;
   std::optional<HeadGang> head_gang_;  // perhaps of one that does not wait any more
   uint64_t leases_ = 0;  // that were given out
 };

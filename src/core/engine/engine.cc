@@ -113,11 +113,7 @@ std::vector<ClassDemand> Engine::TakeDemand() {
   return live.feed ? live.feed->Take(live.clock) : std::vector<ClassDemand>();
 }
 
-void Engine::SetGangPolicy(GangPolicy policy) {
-  state_->live.gangs.SetPolicy(policy);
-  state_->live.board.look_at_gangs = true;
-}
-GangPolicy Engine::gang_policy() const { return state_->live.gangs.policy(); }
+GangPolicy Engine::gang_policy() const { return state_->durable().gang_policy(); }
 
 void Engine::SetAside(JobId job) { state_->live.set_aside.insert(job); }
 

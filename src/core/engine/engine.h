@@ -150,6 +150,10 @@ struct RoomTaken {
   NodeId node;
   AttemptRef ref;
 };
+// Who goes first among gangs, from now on.
+struct ChangeGangPolicy {
+  GangPolicy policy = GangPolicy::kFair;
+};
 // What nodes will have that come when they are wanted, and only then (pools). Takes the place of
 // what was said before; not remembered beyond the process. A task that was cut off again and again,
 // and needs longer than any node lives, fails. Where nothing is said it waits.
@@ -166,7 +170,7 @@ struct NodesToCome {
 using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
                            HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode,
                            UndrainNode, RemoveNode, ClearSick, NodeJoined, OfferChanged, NodeSilent,
-                           NodeLost, AttemptsEnded, TasksReturned, RoomTaken, NodesToCome>;
+                           NodeLost, AttemptsEnded, TasksReturned, RoomTaken, ChangeGangPolicy, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -341,8 +345,7 @@ class Engine {
   // any thread. Cost: none of the job's size. False when it has not finished there.
   bool Reload(JobId job, Engine& past);
 
-  // Who goes first among gangs, from now on. Not remembered beyond the process.
-  void SetGangPolicy(GangPolicy policy);
+  // Who goes first among gangs.
   GangPolicy gang_policy() const;
 
   // Keeps from now on what TakeDemand tells; before, nothing of it is kept. Measured times are

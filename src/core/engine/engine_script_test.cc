@@ -111,6 +111,9 @@ class Writer {
     lines_.AddTask("record reserved ", record.job, record.index,
                    fmt::format(" at={}{}", When(record.start), Quoted(record.reason)));
   }
+  void operator()(const GangPolicyChanged& record) {
+    lines_.Add(fmt::format("record policy {}", GangPolicyName(record.policy)));
+  }
   void operator()(const Returned& record) {
     lines_.Add(fmt::format("record returned {} {} attempt={}", Name(record.node),
                            Name(record.job, record.tasks), record.attempt.value));
@@ -490,7 +493,7 @@ class EngineSubject : public script::Subject {
   void SetGangPolicy(Line& line) {
     auto policy = GangPolicyOf(line.Word("a policy"));
     if (!policy) return line.Fail("there is no such policy");
-    engine_->SetGangPolicy(*policy);
+    events_.push_back(ChangeGangPolicy{*policy});
   }
   // "procs=8 nodes=4 whole start=first"
   static GangShape ShapeOf(Line& line) {

@@ -86,6 +86,7 @@ void On(StepContext& step, const NodeLost& event);
 void On(StepContext& step, const AttemptsEnded& event);
 void On(StepContext& step, const TasksReturned& event);
 void On(StepContext& step, const RoomTaken& event);
+void On(StepContext& step, const ChangeGangPolicy& event);
 void On(StepContext& step, const NodesToCome& event);
 
 // Ends every attempt that `node` holds like this (by kNode or kStopped), but those that `keep`

@@ -69,7 +69,7 @@ class GangWorld {
  private:
   void SetPolicy() {
     policy_ = static_cast<GangPolicy>(prng_.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));
-    engine_->SetGangPolicy(policy_);
+    Post(ChangeGangPolicy{policy_});
   }
 
   void Submit() {
@@ -285,10 +285,10 @@ class GangWorld {
     engine_ = std::make_unique<Engine>();
     for (const Record& record : records_) engine_->Apply(record);
     ASSERT_EQ(replica_->Digest(), engine_->Digest());
-    engine_->SetGangPolicy(policy_);
     // What nodes said and the engine had not heard is lost; what people said, they say again.
     std::erase_if(events_,
                   [](const Event& event) { return !std::holds_alternative<SubmitJob>(event); });
+    SetPolicy();
     for (auto& [id, node] : nodes_) node.heard = false;
     Output out;
     engine_->Resume(LastNodes::kMayReturn, now_, out);

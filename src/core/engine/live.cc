@@ -71,6 +71,10 @@ class Live::Follower {
       live_.SetRoomDeadline(watch, key, live_.step_at + board_.limits.room_patience);
     }
   }
+  void operator()(const GangPolicyChanged& record) {
+    live_.gangs.SetPolicy(record.policy);
+    board_.look_at_gangs = true;
+  }
   void operator()(const GangReserved& record) { live_.head_reason = record.reason; }
   void operator()(const Returned&) {}
   void operator()(const AttemptEnded& record) {

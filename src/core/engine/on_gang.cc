@@ -75,6 +75,11 @@ void On(StepContext& step, const RoomTaken& event) {
   }
 }
 
+void On(StepContext& step, const ChangeGangPolicy& event) {
+  if (event.policy == step.durable.gang_policy()) return;
+  step.Record(GangPolicyChanged{event.policy});
+}
+
 // A node that comes back hears of what became of its parts meanwhile.
 void ResumeParts(StepContext& step, NodeId id) {
   for (const auto& [key, range] : step.durable.NodeOf(id).leases) {

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/model/attempt.h"
+#include "core/model/gang.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
 
@@ -118,6 +119,10 @@ struct GangReserved {
   Instant start;       // when it starts at the latest, by what is known; Never(): that is not known
   std::string reason;  // why it is later than was said before; empty: it is the first in line now
 };
+// Who goes first among gangs, from now on.
+struct GangPolicyChanged {
+  GangPolicy policy = GangPolicy::kFair;
+};
 // The node gave back what it had not started. It is queued again, or cancelled if it or its job
 // was. The attempt number is used up all the same.
 struct Returned {
@@ -174,6 +179,6 @@ using Record =
                  JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
                  NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased,
-                 GangReserved>;
+                 GangReserved, GangPolicyChanged>;
 
 }  // namespace spate::engine

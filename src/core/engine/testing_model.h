@@ -90,6 +90,7 @@ class NaiveModel {
   void Do(const Leased& record);
   void Do(const GangLeased&) {}
   void Do(const GangReserved&) {}
+  void Do(const GangPolicyChanged&) {}
   void Do(const Returned& record);
   void Do(const AttemptEnded& record);
   void Do(const JobFinished& record);

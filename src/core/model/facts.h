@@ -55,6 +55,7 @@ struct HubFacts {
   std::string site;  // what a door that started the hub has its own programs know; empty: none did
   uint64_t pools = 0;
   std::vector<NamedCount> pilots;  // of all pools, by state (PilotFacts)
+  std::string policy;              // for gangs: "fair", "easy", ...
 
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -85,6 +86,7 @@ struct HubFacts {
     visit(25, kNotInJson, self.site);
     visit(26, "pools", self.pools);
     visit(27, "pilots", self.pilots);
+    visit(28, "policy", self.policy);
   }
 };
 

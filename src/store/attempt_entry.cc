@@ -3,12 +3,15 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 
 #include "store/bytes.h"
 
 namespace spate::store {
 namespace {
+
+constexpr uint64_t kWithLengths = UINT16_MAX + 1;
 
 int64_t WholeMicros(int64_t ns) {
   int64_t us = ns / 1000;
@@ -73,14 +76,22 @@ uint32_t AttemptChecksum(uint64_t seq, const AttemptEntry& entry) {
   return static_cast<uint32_t>(hash & ((1u << kAttemptChecksumBits) - 1));
 }
 
+// One after the other. Those with lengths of output have kWithLengths in front of them all, which
+// no step is.
 std::string EncodeProcesses(const std::vector<ProcessEnd>& processes) {
   std::string bytes;
   ByteWriter writer(bytes);
+  const bool lengths = std::ranges::any_of(
+      processes, [](const ProcessEnd& p) { return (p.stdout_bytes | p.stderr_bytes) != 0; });
+  if (lengths) writer.Varint(kWithLengths);
   for (const ProcessEnd& p : processes) {
     writer.Varint(p.step);
     writer.Varint(p.command);
     writer.Varint(p.rank);
     writer.Zigzag(p.status);
+    if (!lengths) continue;
+    writer.Varint(p.stdout_bytes);
+    writer.Varint(p.stderr_bytes);
   }
   return bytes;
 }
@@ -88,11 +99,18 @@ std::string EncodeProcesses(const std::vector<ProcessEnd>& processes) {
 bool DecodeProcesses(std::string_view bytes, std::vector<ProcessEnd>& processes) {
   processes.clear();
   ByteReader reader(bytes);
+  bool lengths = false;
   while (reader.ok() && reader.left() > 0) {
     uint64_t step = reader.Varint();
+    if (step == kWithLengths && processes.empty() && !lengths) {
+      lengths = true;
+      continue;
+    }
     uint64_t command = reader.Varint();
     uint64_t rank = reader.Varint();
     int64_t status = reader.Zigzag();
+    uint64_t out = lengths ? reader.Varint() : 0;
+    uint64_t err = lengths ? reader.Varint() : 0;
     if (step > UINT16_MAX || command > UINT16_MAX || rank > UINT32_MAX || status < INT32_MIN ||
         status > INT32_MAX) {
       return false;
@@ -100,7 +118,9 @@ bool DecodeProcesses(std::string_view bytes, std::vector<ProcessEnd>& processes)
     processes.push_back({.step = static_cast<uint16_t>(step),
                          .command = static_cast<uint16_t>(command),
                          .rank = static_cast<uint32_t>(rank),
-                         .status = static_cast<int32_t>(status)});
+                         .status = static_cast<int32_t>(status),
+                         .stdout_bytes = out,
+                         .stderr_bytes = err});
   }
   return reader.ok();
 }

@@ -89,5 +89,24 @@ TEST(AttemptEntry, Processes) {
   EXPECT_FALSE(DecodeProcesses(bytes, back));
 }
 
+TEST(AttemptEntry, ProcessesOfAGangWithTheirOutput) {
+  std::vector<ProcessEnd> processes = {{0, 0, 7, 0, 5, 0}, {0, 1, 8, 1, 0, UINT64_MAX}};
+  std::string bytes = EncodeProcesses(processes);
+  std::vector<ProcessEnd> back;
+  ASSERT_TRUE(DecodeProcesses(bytes, back));
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].rank, 7u);
+  EXPECT_EQ(back[0].stdout_bytes, 5u);
+  EXPECT_EQ(back[1].stderr_bytes, UINT64_MAX);
+  EXPECT_EQ(EncodeProcesses(back), bytes);
+  bytes.pop_back();
+  EXPECT_FALSE(DecodeProcesses(bytes, back));
+}
+
+TEST(AttemptEntry, ProcessesWithoutOutputAreAsEarlierJournalsHaveThem) {
+  EXPECT_EQ(EncodeProcesses({{0, 0, 0, 0}, {0, 1, 0, 141}}),
+            std::string("\0\0\0\0\0\1\0\x9a\2", 9));
+}
+
 }  // namespace
 }  // namespace spate::store

@@ -155,7 +155,9 @@ inline AttemptEnd AnyEnd() {
     return ProcessEnd{.step = AnyNumber<uint16_t>(UINT16_MAX),
                       .command = AnyNumber<uint16_t>(UINT16_MAX),
                       .rank = AnyU32(),
-                      .status = *rc::gen::arbitrary<int32_t>()};
+                      .status = *rc::gen::arbitrary<int32_t>(),
+                      .stdout_bytes = AnyFlag() ? AnySize() : 0,
+                      .stderr_bytes = AnyFlag() ? AnySize() : 0};
   });
   return end;
 }
@@ -285,8 +287,9 @@ inline bool Same(const Offer& x, const Offer& y) {
          end_of_life == y.end_of_life && temp_dir == y.temp_dir;
 }
 inline bool Same(const ProcessEnd& x, const ProcessEnd& y) {
-  const auto& [step, command, rank, status] = x;
-  return step == y.step && command == y.command && rank == y.rank && status == y.status;
+  const auto& [step, command, rank, status, stdout_bytes, stderr_bytes] = x;
+  return step == y.step && command == y.command && rank == y.rank && status == y.status &&
+         stdout_bytes == y.stdout_bytes && stderr_bytes == y.stderr_bytes;
 }
 inline bool Same(const AttemptEnd& x, const AttemptEnd& y) {
   const auto& [ref, cause, memory_source, slot, status, start, wall, user, system, peak_memory,

@@ -319,6 +319,15 @@ TEST(Damage, OfEndsRareColumns) {
            [=](auto& m) { e(m)->add_processes(0), e(m)->add_processes(1); }},
           {"ends.process_status is not one for each process", good,
            [=](auto& m) { e(m)->add_process_status(0); }},
+          {"ends.process_stdout is not one for each process", good,
+           [=](auto& m) { e(m)->add_process_stdout(1); }},
+          {"ends.process_stderr is out of range", good,
+           [=](auto& m) {
+             e(m)->add_processes(0), e(m)->add_processes(1);
+             e(m)->add_process_step(1), e(m)->add_process_command(1);
+             e(m)->add_process_rank(1), e(m)->add_process_status(1);
+             e(m)->add_process_stderr(UINT64_MAX);
+           }},
           {"ends.process_command is out of range", good,
            [=](auto& m) {
              e(m)->add_processes(0), e(m)->add_processes(1);

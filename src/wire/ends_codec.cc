@@ -178,6 +178,11 @@ void PutNotes(pb::Ends& to, const std::vector<AttemptEnd>& ends) {
   }
 }
 
+template <typename T>
+void ClearIfZero(PbColumn<T>& column) {
+  if (std::ranges::all_of(column, [](T v) { return v == 0; })) column.Clear();
+}
+
 void PutProcesses(pb::Ends& to, const std::vector<AttemptEnd>& ends) {
   if (std::ranges::all_of(ends, [](const AttemptEnd& end) { return end.processes.empty(); })) {
     return;
@@ -189,13 +194,12 @@ void PutProcesses(pb::Ends& to, const std::vector<AttemptEnd>& ends) {
       to.add_process_command(process.command);
       to.add_process_rank(process.rank);
       to.add_process_status(process.status);
+      to.add_process_stdout(std::min(process.stdout_bytes, kWireLimits.size));
+      to.add_process_stderr(std::min(process.stderr_bytes, kWireLimits.size));
     }
   }
-}
-
-template <typename T>
-void ClearIfZero(PbColumn<T>& column) {
-  if (std::ranges::all_of(column, [](T v) { return v == 0; })) column.Clear();
+  ClearIfZero(*to.mutable_process_stdout());
+  ClearIfZero(*to.mutable_process_stderr());
 }
 
 void PutOutputs(pb::Ends& to, const std::vector<TaskOutputPtr>& outputs) {
@@ -246,6 +250,13 @@ void TakeNotes(FieldReader& in, const pb::Texts& from, std::vector<AttemptEnd>& 
   for (size_t i = 0; i < notes.size(); ++i) ends[i].note = std::move(notes[i]);
 }
 
+// A column of lengths, `rows` of them; empty: none.
+template <typename T>
+struct Lengths {
+  const PbColumn<T>& column;
+  T operator[](size_t row) const { return column.empty() ? 0 : column[static_cast<int>(row)]; }
+};
+
 void TakeProcesses(FieldReader& in, const pb::Ends& from, std::vector<AttemptEnd>& ends) {
   uint64_t sum = 0;
   for (uint32_t count : from.processes()) sum += count;
@@ -260,8 +271,15 @@ void TakeProcesses(FieldReader& in, const pb::Ends& from, std::vector<AttemptEnd
   check("process_command", from.process_command_size());
   check("process_rank", from.process_rank_size());
   check("process_status", from.process_status_size());
+  if (from.process_stdout_size() != 0) check("process_stdout", from.process_stdout_size());
+  if (from.process_stderr_size() != 0) check("process_stderr", from.process_stderr_size());
   if (!in.ok()) return;
   constexpr uint32_t kMost = std::numeric_limits<uint16_t>::max();
+  const Lengths<uint64_t> out{from.process_stdout()};
+  const Lengths<uint64_t> err{from.process_stderr()};
+  auto length = [&](const char* name, const Lengths<uint64_t>& column, int row) {
+    return in.Number<uint64_t>(name, column[static_cast<size_t>(row)], 0, kWireLimits.size);
+  };
   int at = 0;
   for (int row = 0; row < from.processes_size(); ++row) {
     auto& processes = ends[static_cast<size_t>(row)].processes;
@@ -271,17 +289,12 @@ void TakeProcesses(FieldReader& in, const pb::Ends& from, std::vector<AttemptEnd
           {.step = in.Number<uint16_t>("process_step", from.process_step(at), 0, kMost),
            .command = in.Number<uint16_t>("process_command", from.process_command(at), 0, kMost),
            .rank = from.process_rank(at),
-           .status = from.process_status(at)});
+           .status = from.process_status(at),
+           .stdout_bytes = length("process_stdout", out, at),
+           .stderr_bytes = length("process_stderr", err, at)});
     }
   }
 }
-
-// A column of lengths, `rows` of them; empty: none.
-template <typename T>
-struct Lengths {
-  const PbColumn<T>& column;
-  T operator[](size_t row) const { return column.empty() ? 0 : column[static_cast<int>(row)]; }
-};
 
 void TakeOutputs(FieldReader& in, const pb::Ends& from, std::vector<TaskOutputPtr>& outputs) {
   auto check = [&](const char* name, int size) {

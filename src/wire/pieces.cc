@@ -32,7 +32,7 @@ class Cutter {
 
 // Upper bounds of what an end and a process take at the most.
 constexpr size_t kEndBytes = 160;
-constexpr size_t kProcessBytes = 20;
+constexpr size_t kProcessBytes = 36;
 
 size_t SizeOf(const AttemptEnd& end, const TaskOutputPtr& output) {
   size_t size = kEndBytes + end.note.size() + end.processes.size() * kProcessBytes;

@@ -66,12 +66,18 @@ struct ProcessEnd {
   uint16_t command = 0;
   uint32_t rank = 0;
   int32_t status = 0;  // exit code, or 128 + signal
+  // Of a gang: how many bytes of the attempt's streams are its own. The streams hold them in order
+  // of rank, and behind the last what no rank wrote.
+  uint64_t stdout_bytes = 0;
+  uint64_t stderr_bytes = 0;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "step", self.step);
     visit(2, "command", self.command);
     visit(3, "rank", self.rank);
     visit(4, "status", self.status);
+    visit(5, "stdout_bytes", self.stdout_bytes);
+    visit(6, "stderr_bytes", self.stderr_bytes);
   }
 };
 
@@ -93,7 +99,7 @@ struct AttemptEnd {
   uint64_t stdout_total = 0;  // bytes that the attempt wrote
   uint64_t stderr_total = 0;
   std::string note;  // rare: which check failed, why it did not start, what was left
-  std::vector<ProcessEnd> processes;  // only when the attempt had more than one
+  std::vector<ProcessEnd> processes;  // only when the attempt had more than one, or was of a gang
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "ref", self.ref);

@@ -19,6 +19,7 @@ uint32_t Agent::waiting() const { return state_->waiting(); }
 size_t Agent::jobs() const { return state_->jobs(); }
 std::vector<Run> Agent::Runs() const { return state_->Runs(); }
 std::vector<HeldTasks> Agent::Holds() const { return state_->Holds(); }
+std::vector<AttemptRef> Agent::PartsWithRoom() const { return state_->PartsWithRoom(); }
 void Agent::CheckInvariants() const { state_->CheckInvariants(); }
 
 Agent::State::State(Offer offer, const Limits& limits)
@@ -54,7 +55,8 @@ void Agent::State::On(AttemptAdopted& event) {
                         .since = event.start,
                         .told_start = true,
                         .frozen_at = event.is_frozen ? now_ : Instant::Never(),
-                        .frozen = event.frozen});
+                        .frozen = event.frozen,
+                        .is_part = event.is_part});
   free_.TakeThese(event.needs, event.given);
   slot.needs = std::move(event.needs);
   slot.resources = std::move(event.given);
@@ -114,17 +116,41 @@ void Agent::State::On(LeaseArrived& event) {
   Job& job = JobOf(event.job);
   for (TaskRange range : event.tasks) {
     job.held += range.count;
-    waiting_.push_back(
-        {.job = event.job, .attempt = event.attempt, .needs = event.needs, .tasks = range});
+    // Parts are told of one by one.
+    const uint32_t at_once = event.part ? 1 : range.count;
+    for (uint32_t k = 0; k < range.count; k += at_once) {
+      waiting_.push_back({.job = event.job,
+                          .attempt = event.attempt,
+                          .needs = event.needs,
+                          .tasks = {range.first + k, at_once},
+                          .part = event.part});
+    }
   }
 }
 
-void Agent::State::On(GoArrived&) {}
+void Agent::State::On(GoArrived& event) {
+  if (event.epoch < newest_epoch_) return;
+  newest_epoch_ = event.epoch;
+  if (auto place = Find(event.ref)) {
+    Given& given = slots_[place->first - 1].given[place->second];
+    if (!std::exchange(given.awaits_go, false)) return;
+    given.since = now_;
+    OrderStart(place->first, given);
+    return;
+  }
+  for (Waiting& waiting : waiting_) {
+    if (!waiting.part || waiting.job != event.ref.job || waiting.attempt != event.ref.attempt) {
+      continue;
+    }
+    if (waiting.tasks.first == event.ref.index) waiting.may_go = true;
+  }
+}
 
 void Agent::State::On(RecallArrived& event) {
   auto meant = [&](const AttemptRef& ref) { return ref.job == event.job; };
   ReturnWaiting(meant);
   TakeBackAhead(meant);
+  ReturnRoom(meant);
 }
 
 void Agent::State::On(StopArrived& event) {
@@ -147,6 +173,7 @@ void Agent::State::On(DropArrived& event) {
 void Agent::State::GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill) {
   ReturnWaiting(meant);
   TakeBackAhead(meant);
+  ReturnRoom(meant);
   // Those held ahead too: one may start before its TakeBack arrives.
   for (Slot& slot : slots_) {
     for (Given& given : slot.given) {
@@ -160,6 +187,7 @@ std::vector<Run> Agent::State::Runs() const {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].given.empty()) continue;
     const Given& first = slots_[i].given.front();
+    if (first.awaits_go) continue;
     runs.push_back({first.ref, first.since, static_cast<uint16_t>(i + 1)});
   }
   return runs;
@@ -185,6 +213,16 @@ std::vector<HeldTasks> Agent::State::Holds() const {
   return holds;
 }
 
+std::vector<AttemptRef> Agent::State::PartsWithRoom() const {
+  std::vector<AttemptRef> parts;
+  for (const Slot& slot : slots_) {
+    if (!slot.given.empty() && slot.given.front().is_part) {
+      parts.push_back(slot.given.front().ref);
+    }
+  }
+  return parts;
+}
+
 void Agent::State::ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant) {
   std::vector<ReportReturned> reports;
   std::deque<Waiting> kept;
@@ -195,7 +233,8 @@ void Agent::State::ReturnWaiting(const std::function<bool(const AttemptRef&)>& m
       AppendIndex(meant({waiting.job, i, waiting.attempt}) ? back : stay, i);
     }
     for (TaskRange range : stay) {
-      kept.push_back({waiting.job, waiting.attempt, waiting.needs, range, waiting.no_room});
+      kept.push_back(waiting);
+      kept.back().tasks = range;
     }
     if (back.empty()) continue;
     bool same = !reports.empty() && reports.back().job == waiting.job &&
@@ -227,6 +266,18 @@ void Agent::State::TakeBackAhead(const std::function<bool(const AttemptRef&)>& m
   }
 }
 
+// Of parts that have room and were not started, the room with them.
+void Agent::State::ReturnRoom(const std::function<bool(const AttemptRef&)>& meant) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].given.empty() || !slots_[i].given.front().awaits_go) continue;
+    const AttemptRef ref = slots_[i].given.front().ref;
+    if (!meant(ref)) continue;
+    Remove(static_cast<uint16_t>(i + 1), 0);
+    Release(ref.job, 1);
+    out_->orders.push_back(ReportReturned{ref.job, ref.attempt, {{ref.index, 1}}});
+  }
+}
+
 void Agent::State::On(AttemptStarted& event) {
   auto place = Find(event.ref);
   if (!place) return;
@@ -254,7 +305,7 @@ void Agent::State::On(OrderTakenBack& event) {
   if (!place) return;
   Needs needs = slots_[place->first - 1].needs;
   Given given = Remove(place->first, place->second);
-  if (given.give_to_hub) {
+  if (given.give_to_hub || given.ending) {
     Release(event.ref.job, 1);
     out_->orders.push_back(
         ReportReturned{event.ref.job, event.ref.attempt, {{event.ref.index, 1}}});
@@ -262,7 +313,9 @@ void Agent::State::On(OrderTakenBack& event) {
     waiting_.push_front({.job = event.ref.job,
                          .attempt = event.ref.attempt,
                          .needs = std::move(needs),
-                         .tasks = {event.ref.index, 1}});
+                         .tasks = {event.ref.index, 1},
+                         .part = std::move(given.part),
+                         .may_go = given.is_part});
   }
 }
 
@@ -354,6 +407,22 @@ void Agent::State::CheckInvariants() const {
   CHECK(held.size() == jobs_.size());
   CHECK(free_.Sound());
   CHECK((idle == slots_.size()) <= free_.Whole());
+  CheckParts();
+}
+
+// A part has a slot to itself, and one that was not started is not being ended either.
+void Agent::State::CheckParts() const {
+  for (const Slot& slot : slots_) {
+    for (const Given& given : slot.given) {
+      CHECK(!given.is_part || slot.given.size() == 1);
+      CHECK(!given.awaits_go ||
+            (given.part != nullptr && !given.told_start && !given.ending && !given.taking_back));
+    }
+  }
+  for (const Waiting& each : waiting_) {
+    CHECK(each.part == nullptr || each.tasks.count == 1);
+    CHECK(!each.may_go || each.part != nullptr);
+  }
 }
 
 }  // namespace spate::agent

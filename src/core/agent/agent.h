@@ -11,6 +11,9 @@
 // behind it that need nothing of what it is short of; and for Limits::passed_for by all of its job
 // that fit. So large tasks are never starved by small ones, and free resources idle for none but
 // those that have waited long.
+//
+// A part of a gang takes a slot and resources as others do, and is started there when the hub says
+// so (GoArrived). Until then it counts as not started: who recalls, stops or drops it gets it back.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +46,7 @@ struct AttemptAdopted {
   std::shared_ptr<const JobSettings> settings;
   Duration frozen = {};  // so long in all until now
   bool is_frozen = false;
+  bool is_part = false;  // of a gang
 };
 struct JobOpened {
   JobId job;
@@ -110,9 +114,9 @@ struct OutputBlocked {
   bool blocked = false;
 };
 
-using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived, RecallArrived,
-                           StopArrived, DropArrived, FreezeArrived, AttemptStarted, AttemptEnded,
-                           OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
+using Event = std::variant<AttemptAdopted, JobOpened, JobClosed, LeaseArrived, GoArrived,
+                           RecallArrived, StopArrived, DropArrived, FreezeArrived, AttemptStarted,
+                           AttemptEnded, OrderTakenBack, MemorySampled, LoadSampled, OutputBlocked>;
 
 // ---- Orders and reports ------------------------------------------------------------------------
 
@@ -125,7 +129,8 @@ struct StartAttempt {
   bool sample_memory = false;     // MemorySampled is wanted
   std::shared_ptr<const GangPart> part = nullptr;
 };
-// A part of a gang has its slot and its resources, and waits for GoArrived.
+// A part of a gang has its slot and its resources. It waits there for GoArrived; one that has heard
+// it before starts at once.
 struct ReportRoom {
   AttemptRef ref;
 };
@@ -200,6 +205,8 @@ class Agent {
   std::vector<Run> Runs() const;
   // The tasks of all leases that it has neither reported nor returned.
   std::vector<HeldTasks> Holds() const;
+  // Parts of gangs that have room or run, by slot.
+  std::vector<AttemptRef> PartsWithRoom() const;
 
   // Aborts when the state contradicts itself: resources oversold, a slot lost.
   void CheckInvariants() const;

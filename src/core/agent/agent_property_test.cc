@@ -4,6 +4,7 @@
 // - every leased attempt is reported once, as ended or as returned;
 // - what was recalled or stopped before it started is not started any more;
 // - a job is over when it was closed and nothing of it is left, and not before;
+// - parts of gangs take room first, and start when they were told to, each alone in its slot;
 // - in the end nothing runs, nothing waits, and nothing goes round without end.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -75,6 +76,9 @@ class World {
       case 11:
         Close(JobId(1 + static_cast<uint32_t>(prng.Below(2))));
         break;
+      case 12:
+        LetGo(prng);
+        break;
       default:
         break;
     }
@@ -86,6 +90,7 @@ class World {
     events_.push_back(OutputBlocked{false});
     Step();
     int rounds = 0;
+    for (const AttemptRef& ref : parts_) Go(ref);
     while (agent_.busy() + agent_.waiting() > 0 || !orders_.empty() || !news_.empty()) {
       RC_ASSERT(++rounds < 10'000);
       Obey(orders_.size());
@@ -129,12 +134,28 @@ class World {
     if (prng.Chance(20)) lease.needs.memory = 3;
     if (prng.Chance(20)) lease.needs.named = {{"gpus", 1 + static_cast<uint32_t>(prng.Below(2))}};
     auto count = 1 + static_cast<uint32_t>(prng.Below(12));
+    if (prng.Chance(30)) {
+      lease.part = std::make_shared<GangPart>();
+      count = 1;
+    }
     lease.tasks = {{next_task_, count}};
     for (uint32_t i = 0; i < count; ++i) {
-      open_[{lease.job, next_task_ + i, Attempt(1)}] = lease.needs;
+      AttemptRef ref{lease.job, next_task_ + i, Attempt(1)};
+      open_[ref] = lease.needs;
+      if (lease.part) parts_.insert(ref);
     }
     next_task_ += count;
     events_.push_back(std::move(lease));
+  }
+  // Of any part, also such as have no room, run, or are gone.
+  void LetGo(Prng& prng) {
+    for (const AttemptRef& ref : parts_) {
+      if (prng.Chance(30)) Go(ref);
+    }
+  }
+  void Go(const AttemptRef& ref) {
+    events_.push_back(GoArrived{Epoch(1), ref});
+    may_go_.insert(ref);
   }
   // A job whose leases of before must not start any more.
   JobId Forbid(Prng& prng) {
@@ -175,6 +196,10 @@ class World {
         RC_ASSERT(!opened_.contains(close->job));
         RC_ASSERT(known_.erase(close->job) == 1u);
         for (const auto& [ref, needs] : open_) RC_ASSERT(ref.job != close->job);
+      } else if (auto* room = std::get_if<ReportRoom>(&order)) {
+        RC_ASSERT(parts_.contains(room->ref));
+        RC_ASSERT(open_.contains(room->ref));
+        rooms_.insert(room->ref);
       } else {
         if (auto* start = std::get_if<StartAttempt>(&order)) {
           RC_ASSERT(known_.contains(start->ref.job));
@@ -182,10 +207,19 @@ class World {
           RC_ASSERT(open_[start->ref] == start->needs);
           RC_ASSERT(start->ref.index >= not_before_[start->ref.job]);
           RC_ASSERT(!stopped_.contains(start->ref));
+          bool is_part = parts_.contains(start->ref);
+          RC_ASSERT((start->part != nullptr) == is_part);
+          RC_ASSERT(!is_part || (may_go_.contains(start->ref) && rooms_.contains(start->ref)));
+          started_.insert(start->ref);
         }
         orders_.push_back(std::move(order));
       }
     }
+    for (const AttemptRef& ref : agent_.PartsWithRoom()) {
+      RC_ASSERT(rooms_.contains(ref));
+      RC_ASSERT(open_.contains(ref));
+    }
+    for (const agent::Run& run : agent_.Runs()) RC_ASSERT(started_.contains(run.ref));
   }
 
   // ---- The executor
@@ -204,6 +238,10 @@ class World {
         RC_ASSERT(start->slot <= offer_.slots);
         std::deque<Running>& queue = slots_[start->slot];
         queue.push_back({*start});
+        bool with_part = std::ranges::any_of(
+            queue, [](const Running& each) { return each.order.part != nullptr; });
+        // One that has ended here may be on its way to the agent, but none is held behind another.
+        RC_ASSERT(!with_part || queue.size() == 1);
         if (queue.size() == 1) Begin(queue.front());
       } else if (auto* back = std::get_if<TakeBack>(&order)) {
         DoTakeBack(back->ref);
@@ -277,6 +315,10 @@ class World {
   std::set<JobId> known_;             // not closed
   std::map<JobId, TaskIndex> not_before_;
   std::set<AttemptRef> stopped_;
+  std::set<AttemptRef> parts_;   // of gangs, ever leased
+  std::set<AttemptRef> may_go_;  // those that were told to
+  std::set<AttemptRef> rooms_;   // those for which room was reported
+  std::set<AttemptRef> started_;
   uint32_t next_task_ = 0;
   bool blocked_ = false;
 };

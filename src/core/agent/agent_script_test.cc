@@ -3,15 +3,17 @@
 //   offer slots=4 [cpus=4] [memory=8G] [gpus=2]       the node; the first line of a script
 //   open j1 [limit=10s | limit-percent=200] [warn=5s] [grace=10s] [delay=1s] [min-free=4G]
 //           [max-load=8]
-//   adopt j1.1 slot=2 [attempt=1] [ago=5s] [cpus=1 ...] [gpu=0] [limit=10s] [grace=10s]
+//   adopt j1.1 slot=2 [attempt=1] [ago=5s] [cpus=1 ...] [gpu=0] [limit=10s] [grace=10s] [part]
 //   close j1
-//   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1]
+//   lease j1.1-4 [attempt=1] [cpus=1 ...] [epoch=1] [part]       of a gang, with the flag
+//   go j1.1 [attempt=1] [epoch=1]                                 a part may start
 //   recall j1      stop j1 | j1.3-4  drop j1.3-4 [attempt=1]
 //   started j1.1 [attempt=1]         ended j1.1 [attempt=1] success|exit=3|... [wall=1ms] [slot=1]
 //   taken-back j1.1                  memory j1.1 bytes=2G
 //   load free=2G [load=1.5]          blocked          unblocked
 //   at +5s                           the clock goes on, before the block's step
 //   state      holds                 questions: who runs, what waits; what it has of each lease
+//   runs       rooms                 what runs; parts that have room or run
 //
 // The events of a block are one Step, and the invariants are checked after it.
 #include <fmt/format.h>
@@ -41,6 +43,7 @@ class Writer {
     }
     if (order.tell_start) text += " tell-start";
     if (order.sample_memory) text += " sample-memory";
+    if (order.part) text += " part";
     lines_.Add(text);
   }
   void operator()(const TakeBack& order) { lines_.Add("take-back " + Name(order.ref)); }
@@ -86,7 +89,8 @@ class AgentSubject : public script::Subject {
         {"blocked", &AgentSubject::Blocked}, {"unblocked", &AgentSubject::Blocked},
         {"at", &AgentSubject::At},           {"state", &AgentSubject::State},
         {"adopt", &AgentSubject::Adopt},     {"freeze", &AgentSubject::Freeze},
-        {"thaw", &AgentSubject::Freeze},
+        {"thaw", &AgentSubject::Freeze},     {"go", &AgentSubject::Go},
+        {"runs", &AgentSubject::Runs},       {"rooms", &AgentSubject::Rooms},
     };
     if (line.verb() == "offer") {
       agent_ = std::make_unique<Agent>(line.NodeOffer("n1"));
@@ -112,6 +116,15 @@ class AgentSubject : public script::Subject {
         lines_.Add(fmt::format("holds {} attempt={}", tasks, held.attempt.value));
       }
     }
+    if (std::exchange(runs_wanted_, false)) {
+      for (const Run& run : agent_->Runs()) {
+        lines_.Add(fmt::format("runs {} slot={} since={}", Name(run.ref), run.slot,
+                               Describe(run.since - kBegin)));
+      }
+    }
+    if (std::exchange(rooms_wanted_, false)) {
+      for (const AttemptRef& ref : agent_->PartsWithRoom()) lines_.Add("room " + Name(ref));
+    }
     if (std::exchange(state_wanted_, false)) {
       lines_.Add(fmt::format("state busy={} waiting={} jobs={}{}", agent_->busy(),
                              agent_->waiting(), agent_->jobs(),
@@ -133,8 +146,9 @@ class AgentSubject : public script::Subject {
     if (!gpu.empty()) given.push_back({"gpus", {gpu}});
     Duration frozen = line.Time("frozen");
     bool is_frozen = line.Flag("is-frozen");
+    bool is_part = line.Flag("part");
     events_.push_back(AttemptAdopted{ref, slot, start, line.TaskNeeds(), std::move(given),
-                                     std::move(settings), frozen, is_frozen});
+                                     std::move(settings), frozen, is_frozen, is_part});
   }
   void Open(Line& line) {
     auto settings = std::make_shared<JobSettings>();
@@ -153,7 +167,13 @@ class AgentSubject : public script::Subject {
     auto [job, tasks] = line.TaskList();
     Attempt attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
     Epoch epoch(static_cast<uint32_t>(line.Number("epoch", 1)));
-    events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks)});
+    auto part = line.Flag("part") ? std::make_shared<const GangPart>() : nullptr;
+    events_.push_back(LeaseArrived{epoch, job, attempt, line.TaskNeeds(), std::move(tasks), part});
+  }
+  void Go(Line& line) {
+    AttemptRef ref = line.Ref();
+    Epoch epoch(static_cast<uint32_t>(line.Number("epoch", 1)));
+    events_.push_back(GoArrived{epoch, ref});
   }
   void Freeze(Line& line) { events_.push_back(FreezeArrived{line.Ref(), line.verb() == "freeze"}); }
   void Recall(Line& line) { events_.push_back(RecallArrived{line.Job()}); }
@@ -188,12 +208,17 @@ class AgentSubject : public script::Subject {
   }
   void State(Line&) { state_wanted_ = true; }
   void Holds(Line&) { holds_wanted_ = true; }
+  void Runs(Line&) { runs_wanted_ = true; }
+  void Rooms(Line&) { rooms_wanted_ = true; }
 
-  Instant now_{1'700'000'000'000'000'000};
+  static constexpr Instant kBegin{1'700'000'000'000'000'000};
+  Instant now_ = kBegin;
   std::unique_ptr<Agent> agent_;
   std::vector<Event> events_;
   bool state_wanted_ = false;
   bool holds_wanted_ = false;
+  bool runs_wanted_ = false;
+  bool rooms_wanted_ = false;
   script::Lines lines_;
 };
 

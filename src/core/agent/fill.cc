@@ -48,7 +48,17 @@ bool Agent::State::WaitsForLoad() const {
   return !load_ && !waiting_.empty() && Watches(*jobs_.at(waiting_.front().job).settings);
 }
 
-// Starts a waiting attempt in a slot; false when its needs are not free.
+void Agent::State::OrderStart(uint16_t number, const Given& given) {
+  const Slot& slot = slots_[number - 1];
+  const JobSettings& settings = *JobOf(given.ref.job).settings;
+  bool timed =
+      settings.time_limit.ns > 0 || settings.time_limit_percent > 0 || settings.warn_time.ns > 0;
+  out_->orders.push_back(StartAttempt{given.ref, number, slot.needs, slot.resources, timed,
+                                      slot.needs.memory > 0, given.part});
+}
+
+// Starts a waiting attempt in a slot, or takes the slot for a part of a gang; false when its needs
+// are not free.
 bool Agent::State::Start(size_t position, uint16_t number) {
   Waiting& waiting = waiting_[position];
   Job& job = JobOf(waiting.job);
@@ -63,11 +73,14 @@ bool Agent::State::Start(size_t position, uint16_t number) {
   }
   const JobSettings& settings = *job.settings;
   AttemptRef ref{waiting.job, waiting.tasks.first, waiting.attempt};
-  bool timed =
-      settings.time_limit.ns > 0 || settings.time_limit_percent > 0 || settings.warn_time.ns > 0;
-  slot.given.push_back({.ref = ref, .since = now_});
-  out_->orders.push_back(
-      StartAttempt{ref, number, slot.needs, slot.resources, timed, waiting.needs.memory > 0});
+  const bool is_part = waiting.part != nullptr;
+  slot.given.push_back({.ref = ref,
+                        .since = now_,
+                        .is_part = is_part,
+                        .part = waiting.part,
+                        .awaits_go = is_part && !waiting.may_go});
+  if (is_part) out_->orders.push_back(ReportRoom{ref});
+  if (!slot.given.back().awaits_go) OrderStart(number, slot.given.back());
   if (settings.start_delay.ns > 0) job.next_start = now_ + settings.start_delay;
   ++waiting.tasks.first;
   if (--waiting.tasks.count == 0) {
@@ -129,10 +142,12 @@ void Agent::State::HoldAhead() {
     for (size_t number = 1; number <= slots_.size(); ++number) {
       if (waiting_.empty()) return;
       const Waiting& front = waiting_.front();
+      if (front.part) return;
       if (depth > AheadOf(JobOf(front.job))) return;
       const Slot& slot = slots_[number - 1];
       if (slot.given.size() != depth || slot.needs != front.needs || slot.adopted) continue;
-      if (slot.given.front().ref.job != front.job || slot.given.front().ending) continue;
+      const Given& first = slot.given.front();
+      if (first.ref.job != front.job || first.ending || first.is_part) continue;
       Start(0, static_cast<uint16_t>(number));
     }
   }

@@ -36,6 +36,8 @@ struct Waiting {
   Needs needs;
   TaskRange tasks;
   Instant no_room = Instant::Never();  // since when its first task is the first, and does not fit
+  std::shared_ptr<const GangPart> part = nullptr;  // of a gang; one task then
+  bool may_go = false;                             // GoArrived came before there was room
 };
 
 // An order that was given to a slot. The first of a slot runs (or is about to); the others are
@@ -50,9 +52,12 @@ struct Given {
   bool taking_back = false;  // a TakeBack is under way
   bool give_to_hub = false;  // when it comes back it is returned, not queued again
   Instant frozen_at = Instant::Never();
-  Duration frozen;                // before that; does not count against limits
+  Duration frozen = {};           // before that; does not count against limits
   Cause cause = Cause::kStopped;  // why it is being ended
   Instant kill_at = Instant::Never();
+  bool is_part = false;                            // of a gang: alone in its slot
+  std::shared_ptr<const GangPart> part = nullptr;  // null: it is none, or was adopted
+  bool awaits_go = false;                          // it has room and has not been started
 };
 
 struct Slot {
@@ -75,6 +80,7 @@ class Agent::State {
   size_t jobs() const { return jobs_.size(); }
   std::vector<Run> Runs() const;
   std::vector<HeldTasks> Holds() const;
+  std::vector<AttemptRef> PartsWithRoom() const;
   void CheckInvariants() const;
 
  private:
@@ -97,6 +103,7 @@ class Agent::State {
   uint16_t SlotForAdopted(uint16_t wanted);
   void ReturnWaiting(const std::function<bool(const AttemptRef&)>& meant);
   void TakeBackAhead(const std::function<bool(const AttemptRef&)>& meant);
+  void ReturnRoom(const std::function<bool(const AttemptRef&)>& meant);
   // Returns what waits, takes back what has not started, ends the rest.
   void GiveUp(const std::function<bool(const AttemptRef&)>& meant, bool kill);
   // So many of the job's tasks are gone from here.
@@ -107,10 +114,12 @@ class Agent::State {
   Given Remove(uint16_t slot, size_t position);
   // The slot and position of an order; nullopt for late news. `hint` is looked at first.
   std::optional<std::pair<uint16_t, size_t>> Find(const AttemptRef& ref, uint16_t hint = 0) const;
+  void CheckParts() const;
 
   // fill.cc: starts what may start.
   void Fill();
   bool Start(size_t position, uint16_t slot);
+  void OrderStart(uint16_t slot, const Given& given);
   bool StartBehind();
   bool MayPass(const Waiting& each, const Waiting& first) const;
   void HoldAhead();

@@ -20,7 +20,7 @@ void Agent::State::On(FreezeArrived& event) {
   if (!found || found->second != 0) return;
   Given& given = slots_[found->first - 1].given.front();
   bool is_frozen = given.frozen_at != Instant::Never();
-  if (given.ending || is_frozen == event.frozen) return;
+  if (given.ending || given.awaits_go || is_frozen == event.frozen) return;
   Thaw(given);
   if (event.frozen) given.frozen_at = now_;
   out_->orders.push_back(FreezeAttempt{event.ref, event.frozen});

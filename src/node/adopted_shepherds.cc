@@ -91,7 +91,7 @@ bool AdoptedShepherds::Meet(Shepherd& one, int64_t until, Adopted& adopted) {
     adopted.running.push_back(
         {start.ref, start.slot, parts_.loop.clock().FromMonotonic(told->running->since),
          std::move(start.needs), std::move(start.given), SettingsOf(told->running->limits),
-         told->running->frozen, told->running->is_frozen});
+         told->running->frozen, told->running->is_frozen, start.is_part});
   }
   for (shepherd::Ended& end : ends) {
     one.untaken.insert(end.end.ref);

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "node/part_body.h"
 #include "wire/greeting.h"
 
 namespace spate::node {
@@ -33,16 +34,14 @@ bool WasKilled(const AttemptEnd& end) {
          (end.cause == Cause::kExit && end.status > kShellSignal);
 }
 
-// "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
-std::string VariableName(std::string_view name) {
-  std::string out;
-  for (char c : name) {
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    bool digit = c >= '0' && c <= '9';
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    out += letter || digit ? c : '_';
-  }
-  return out;
+// A part's needs are those of its processes together.
+Needs OfOneProcess(const agent::StartAttempt& order) {
+  Needs needs{.milli_cpus = order.needs.milli_cpus, .memory = order.needs.memory};
+  if (!order.part) return needs;
+  const uint32_t procs = std::max(order.part->host().procs, 1u);
+  needs.milli_cpus /= procs;
+  needs.memory /= procs;
+  return needs;
 }
 
 }  // namespace
@@ -67,6 +66,7 @@ void Node::Connect(HubChannel& channel) {
   });
   channel.Send(wire::Hello{id_, offer_, Holds()});
   for (const auto& [number, report] : untaken_) channel.Send(report);
+  for (const AttemptRef& ref : agent_.PartsWithRoom()) channel.Send(wire::RoomTaken{ref});
   told_at_ = Instant();
 }
 
@@ -477,7 +477,7 @@ void Node::Start(const agent::StartAttempt& order) {
     auto body = job.compiled->Body(rows_.at(ref), {.index = ref.index,
                                                    .slot = order.slot,
                                                    .node = offer_.node_name,
-                                                   .milli_cpus = order.needs.milli_cpus});
+                                                   .milli_cpus = OfOneProcess(order).milli_cpus});
     if (body) {
       for (TaskPut& put : body->puts) {
         const PutFile* file = FindPut(job, put.name);
@@ -490,6 +490,11 @@ void Node::Start(const agent::StartAttempt& order) {
         put.from = parts_.files->PathOf(ref.job, *file);
       }
     }
+    if (body && order.part) {
+      if (Status made = MakePart(*body, *order.part, order.given); !made) {
+        body = std::unexpected(made.error());
+      }
+    }
     if (body) {
       if (job.keeps_stderr) {
         body->stderr_file = KeptPath(parts_.kept, ref.job, ref.index);
@@ -498,7 +503,7 @@ void Node::Start(const agent::StartAttempt& order) {
       }
       Environment(order, *body);
       parts_.executor.Start({ref, order.slot, std::move(*body), order.needs, order.given,
-                             order.tell_start, order.sample_memory});
+                             order.tell_start, order.sample_memory, order.part});
       Send(wire::Running{ref, order.slot});
       return;
     }
@@ -543,19 +548,12 @@ void Node::Environment(const agent::StartAttempt& order, TaskBody& body) const {
   environment.push_back("SPATE_NODE=" + offer_.node_name);
   TaskEnvironment(ref, body);
   environment.push_back(fmt::format("SPATE_SLOT={}", order.slot));
-  environment.push_back(fmt::format("SPATE_CPUS={:g}", order.needs.milli_cpus / 1000.0));
-  if (order.needs.memory > 0) {
-    environment.push_back(fmt::format("SPATE_MEMORY={}", order.needs.memory));
-  }
-  for (const NamedOffer& given : order.given) {
-    std::string indices = fmt::format("{}", fmt::join(given.indices, ","));
-    if (given.name == "gpus") {
-      environment.push_back("SPATE_GPUS=" + indices);
-      environment.push_back("CUDA_VISIBLE_DEVICES=" + indices);
-      environment.push_back("ROCR_VISIBLE_DEVICES=" + indices);
-    } else {
-      environment.push_back("SPATE_RESOURCE_" + VariableName(given.name) + "=" + indices);
-    }
+  const Needs needs = OfOneProcess(order);
+  environment.push_back(fmt::format("SPATE_CPUS={:g}", needs.milli_cpus / 1000.0));
+  if (needs.memory > 0) environment.push_back(fmt::format("SPATE_MEMORY={}", needs.memory));
+  if (order.part) return;  // each process has its share
+  for (std::string& variable : GivenVariables(order.given)) {
+    environment.push_back(std::move(variable));
   }
 }
 

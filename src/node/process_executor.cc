@@ -16,14 +16,11 @@
 #include <utility>
 
 #include "base/check.h"
-#include "node/scratch.h"
-#include "os/account.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "shepherd/process_tree.h"
 #include "shepherd/rendezvous.h"
-#include "shepherd/task_folder.h"
 
 namespace spate::node {
 namespace {
@@ -118,6 +115,7 @@ ProcessExecutor::ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions opti
                                  shepherd::Launcher launcher, shepherd::ForeignChildren foreign)
     : loop_(loop),
       options_(std::move(options)),
+      folders_(loop, options_.task_folders, options_.spool_folder, options_.users.has_value()),
       launcher_(std::move(launcher)),
       foreign_(std::move(foreign)),
       slots_(options_.slots) {}
@@ -170,12 +168,14 @@ Result<Adopted> ProcessExecutor::Adopt(Duration patience) {
       .node_folder = options_.node_folder,
       .own = [this](TaskOutput output) { return Own(std::move(output)); },
       .end_strays = [this] { EndStrays(); },
-      .remove_folder = [this](const AttemptRef& ref) { RemoveTaskFolder(ref); }});
+      .remove_folder = [this](const AttemptRef& ref) { folders_.Remove(ref); }});
   auto adopted = adopted_->Begin(*events_, patience);
   if (!adopted) return adopted;
   EndStrays();
   RemoveOldSpools(*adopted);
-  RemoveOldTaskFolders(*adopted);
+  std::set<AttemptRef> running;
+  for (const agent::AttemptAdopted& one : adopted->running) running.insert(one.ref);
+  folders_.RemoveOthers(running);
   MakeFirst();
   return adopted;
 }
@@ -374,7 +374,7 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.inherit = inherits;
   if (settings->has_own_folder()) {
     opening.task_folders = options_.task_folders;
-    if (Status made = MakeTaskFolders(); !made) entry.refused = made.error().message;
+    if (Status made = folders_.Make(); !made) entry.refused = made.error().message;
   }
   if (!options_.users) return;
   auto user = TaskUserFor(settings->user, *options_.users);
@@ -397,48 +397,6 @@ void ProcessExecutor::CloseJob(JobId job) {
 void ProcessExecutor::CloseWhereUnused(JobId job) {
   for (Slot* slot : std::set<Slot*>(jobs_.at(job).at)) {
     if (!HasOrders(slot->orders, job)) CloseJobAt(*slot, job);
-  }
-}
-
-// Everybody whose tasks run here reaches theirs in it; only shepherds make and remove any.
-Status ProcessExecutor::MakeTaskFolders() {
-  const std::string& folder = options_.task_folders;
-  if (folder.empty()) {
-    return Fail(ErrorKind::kUnavailable, "tasks have no folders of their own here");
-  }
-  if (Status made = os::MakeDirs(os::DirName(folder)); !made) return made;
-  Status made = os::MakeDir(folder, 0700);
-  if (!made && made.error().kind != ErrorKind::kExists) return made;
-  auto info = os::StatLink(folder);
-  if (!info) return std::unexpected(std::move(info.error()));
-  if (info->kind != os::FileKind::kDir || info->user != os::EffectiveUser()) {
-    return Fail(ErrorKind::kPermission,
-                fmt::format("'{}' is not a folder of this node: remove it, or start the node with "
-                            "another --tmp",
-                            folder));
-  }
-  if (Status open = os::SetPermissions(folder, options_.users ? 0711 : 0700); !open) return open;
-  return os::Exists(os::JoinPath(folder, kScratchMark)) ? Status() : MarkScratch(folder);
-}
-
-void ProcessExecutor::RemoveTaskFolder(const AttemptRef& ref) {
-  if (options_.task_folders.empty()) return;
-  remover_.Remove(os::JoinPath(options_.task_folders, shepherd::TaskFolderName(ref)));
-}
-
-void ProcessExecutor::RemoveOldTaskFolders(const Adopted& adopted) {
-  if (options_.task_folders.empty()) return;
-  auto info = os::StatLink(options_.task_folders);
-  if (!info || info->kind != os::FileKind::kDir || info->user != os::EffectiveUser()) return;
-  std::set<std::string> used;
-  for (const agent::AttemptAdopted& one : adopted.running) {
-    used.insert(shepherd::TaskFolderName(one.ref));
-  }
-  auto entries = os::ListDir(options_.task_folders);
-  if (!entries) return;
-  for (const os::DirEntry& entry : *entries) {
-    if (used.contains(entry.name) || entry.name == kScratchMark) continue;
-    remover_.Remove(os::JoinPath(options_.task_folders, entry.name));
   }
 }
 
@@ -522,10 +480,18 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   start.sample_memory = order.sample_memory;
   start.needs = std::move(order.needs);
   start.given = std::move(order.given);
-  Status sent = shepherd::AppendStart(slot.out, start, order.body);
-  if (!sent) return Refuse(order, sent.error().message);
+  start.is_part = order.part != nullptr;
+  Status sent;
+  if (order.part) {
+    sent = folders_.TellHosts(order.ref, *order.part, order.body);
+  }
+  if (sent) sent = shepherd::AppendStart(slot.out, start, order.body);
+  if (!sent) {
+    if (order.part) folders_.RemoveHosts(order.ref);
+    return Refuse(order, sent.error().message);
+  }
   slot.opened.back().has_process |= order.body.resident;
-  slot.orders.push_back({order.ref, start.sequence, order.slot});
+  slot.orders.push_back({order.ref, start.sequence, order.slot, start.is_part});
   MarkDirty(slot);
 }
 
@@ -710,7 +676,7 @@ void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
   if (is_node()) untaken_[end.ref] = &slot;
   // The shepherd has removed it, unless there is too much in it.
   auto job = jobs_.find(end.ref.job);
-  if (job != jobs_.end() && !job->second.opening.task_folders.empty()) RemoveTaskFolder(end.ref);
+  if (job != jobs_.end() && !job->second.opening.task_folders.empty()) folders_.Remove(end.ref);
   end.start = loop_.clock().FromMonotonic(end.start.ns);
   events_->OnEnded(std::move(end), Own(std::move(ended.output)));
 }
@@ -718,7 +684,9 @@ void ProcessExecutor::OnEnd(Slot& slot, shepherd::Ended ended) {
 void ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {
   auto order = std::find_if(slot.orders.begin(), slot.orders.end(),
                             [&](const Order& one) { return one.ref == ref; });
-  if (order != slot.orders.end()) slot.orders.erase(order);
+  if (order == slot.orders.end()) return;
+  if (order->is_part) folders_.RemoveHosts(ref);
+  slot.orders.erase(order);
 }
 
 // Nothing more will come from it, whatever the reason.
@@ -770,6 +738,7 @@ void ProcessExecutor::HandBack(Slot& slot) {
   std::shared_ptr<bool> exists = exists_;
   for (const Order& order : orders) {
     if (!*exists) return;
+    if (order.is_part) folders_.RemoveHosts(order.ref);
     if (order.sequence > started) {
       events_->OnTakenBack(order.ref);
       continue;
@@ -780,7 +749,7 @@ void ProcessExecutor::HandBack(Slot& slot) {
     end.cause = Cause::kNode;
     end.start = loop_.Now();
     end.note = "its shepherd was killed";
-    RemoveTaskFolder(order.ref);
+    folders_.Remove(order.ref);
     events_->OnEnded(std::move(end), no_output_);
   }
 }

@@ -15,7 +15,7 @@
 #include "core/model/shared_texts.h"
 #include "node/adopted_shepherds.h"
 #include "node/executor.h"
-#include "node/folder_remover.h"
+#include "node/task_folders.h"
 #include "node/task_users.h"
 #include "os/affinity.h"
 #include "os/file.h"
@@ -101,6 +101,7 @@ class ProcessExecutor final : public Executor {
     AttemptRef ref;
     uint64_t sequence;
     uint16_t slot;  // the one that the order names
+    bool is_part;   // of a gang
   };
   struct Opened {
     JobId job;
@@ -151,9 +152,6 @@ class ProcessExecutor final : public Executor {
   void Lend(Slot& slot);
   void Give(Slot& slot, StartOrder order);
   void Refuse(const StartOrder& order, std::string why);
-  Status MakeTaskFolders();
-  void RemoveTaskFolder(const AttemptRef& ref);
-  void RemoveOldTaskFolders(const Adopted& adopted);
   // Names the node in the note of an attempt that could not be started here.
   void NameNode(AttemptEnd& end) const;
   void Answer(const StartOrder& order, AttemptEnd end);
@@ -182,9 +180,9 @@ class ProcessExecutor final : public Executor {
   void Forget(Slot& slot, const AttemptRef& ref);
 
   os::RealLoop& loop_;
-  FolderRemover remover_{loop_};
   ExecutorEvents* events_ = nullptr;
   const ProcessExecutorOptions options_;
+  TaskFolders folders_;
   shepherd::Launcher launcher_;
   const shepherd::ForeignChildren foreign_;
   const TaskOutputPtr no_output_ = std::make_shared<const TaskOutput>();

@@ -53,6 +53,7 @@ void AttemptRunner::OnChildren(int64_t now) {
   bool children_left = Reap(now);
   if (phase_ == Phase::kWaitStart) return;
   if (phase_ == Phase::kRunning) {
+    if (commands_.RankHasFailed()) EndOtherRanks(now);
     if (commands_.alive() == 0) StepEnded(children_left, now);
     return;
   }
@@ -110,6 +111,15 @@ void AttemptRunner::AddIo(pid_t pid) {
   end_.written_bytes = std::max<int64_t>(end_.written_bytes, 0) + IoValue(text, "wchar: ");
 }
 
+// Ranks of a gang are of no use to each other any more.
+void AttemptRunner::EndOtherRanks(int64_t now) {
+  if (ordered_cause_ || kill_ranks_at_ != kNever) return;
+  kill_ranks_at_ = now + kill_grace().ns;
+  if (!start_failed_) AddNote(end_, commands_.WhyRankFailed());
+  halt_.SetFrozen(false, now);
+  commands_.Terminate();
+}
+
 void AttemptRunner::StepEnded(bool children_left, int64_t now) {
   bool good = !start_failed_ && !ordered_cause_ && commands_.StepIsGood();
   if (good && commands_.HasNextStep()) return StartNextStep(now);
@@ -127,6 +137,7 @@ void AttemptRunner::StepEnded(bool children_left, int64_t now) {
 void AttemptRunner::OnTime(int64_t now) {
   if (now >= memory_.next_sample()) Sample(now);
   if (now >= resident_.until()) OnResidentTime(now);
+  if (now >= kill_ranks_at_ && phase_ == Phase::kRunning) return BeginKilling(now);
   if (now < phase_until_ && now < retry_.at) return;
   switch (phase_) {
     case Phase::kWaitStart:
@@ -153,6 +164,7 @@ void AttemptRunner::OnMemoryEvent(int64_t now) {
 int64_t AttemptRunner::Deadline(int64_t now) const {
   if (phase_ == Phase::kIdle) return resident_.until();
   int64_t deadline = std::min({memory_.next_sample(), retry_.at, resident_.until()});
+  if (phase_ == Phase::kRunning) deadline = std::min(deadline, kill_ranks_at_);
   if (phase_ != Phase::kRunning && phase_ != Phase::kWaitStart) {
     deadline = std::min(deadline, phase_until_);
   }
@@ -221,6 +233,7 @@ void AttemptRunner::Conclude(int64_t now) {
 void AttemptRunner::Outcome() {
   end_.cause = Cause::kSuccess;
   commands_.Tell(end_, start_failed_);
+  streams_.TellRanks(end_);
   if (start_failed_) end_.cause = Cause::kStart;
   if (is_resident() && !start_failed_) OutcomeOfResident();
   if (end_.cause != Cause::kSuccess && !ordered_cause_ && memory_.WasOut()) {
@@ -310,7 +323,7 @@ void AttemptRunner::Sample(int64_t now) {
   if (phase_ != Phase::kRunning) return memory_.Skip(now);
   uint64_t bytes = memory_.Sample(now, links_.BufferBytes());
   if (asked_.view.start.sample_memory) Append(outbox_.Add(), MemorySample{end_.ref, bytes});
-  if (!memory_.IsOver(bytes) || ordered_cause_) return;
+  if (!memory_.IsOver(bytes) || ordered_cause_ || commands_.RankHasFailed()) return;
   memory_.Note(end_, bytes);
   End(true, Cause::kMemory, now);
 }
@@ -330,7 +343,8 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
     case Phase::kRunning:
       break;
   }
-  if (!ordered_cause_) {
+  // What a rank has failed of came first, but it may have failed of this.
+  if (!ordered_cause_ && (!commands_.RankHasFailed() || cause == Cause::kMemory)) {
     ordered_cause_ = cause;
     if (!why.empty()) AddNote(end_, why);
   }

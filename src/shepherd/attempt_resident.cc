@@ -124,7 +124,7 @@ void AttemptRunner::Dismissed(int64_t now) {
   resident_.Clear();
   killer_.Begin();
   if (phase_ != Phase::kWaitStart) return;
-  commands_.Begin(asked_.view.commands);
+  commands_.Begin(asked_.view.commands, std::nullopt);
   StartNextStep(now);
 }
 

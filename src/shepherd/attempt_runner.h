@@ -139,6 +139,7 @@ class AttemptRunner {
   int StartCommand();
   int TryStart(const std::string& path);
   Program ProgramOf(size_t index);
+  const char* const* EnvironmentOf(const StartView::CommandView& command);
   void TellExecFailure(const char* path, int error);
   void TellRefusal(const StartResult& result);
   void Refused(int status, std::string why);
@@ -167,6 +168,7 @@ class AttemptRunner {
   bool Reap(int64_t now);  // false: no child is left
   void AddUsage(const rusage& usage, pid_t pid);
   void AddIo(pid_t pid);
+  void EndOtherRanks(int64_t now);
   void StepEnded(bool children_left, int64_t now);
   void BeginKilling(int64_t now);
   void KillRound(int64_t now);
@@ -196,13 +198,17 @@ class AttemptRunner {
 
   // Of the attempt in hand.
   Phase phase_ = Phase::kIdle;
-  int64_t phase_until_ = kNever;  // of kLeftovers, kKilling, kChecking
+  int64_t phase_until_ = kNever;    // of kLeftovers, kKilling, kChecking
+  int64_t kill_ranks_at_ = kNever;  // as one of them has failed
   Asked asked_;
   TaskFolder folder_;
   Streams streams_;
   Links links_;
   Forwards forwards_;
-  std::vector<Descriptor> descriptors_;  // of the command that is being started
+  // Of the command that is being started.
+  std::vector<Descriptor> descriptors_;
+  std::vector<const char*> variables_;
+  std::vector<ProcessLimit> limits_;
   Pack pack_;
   Commands commands_;
   MemoryWatch memory_{cgroup_};

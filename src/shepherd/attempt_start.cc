@@ -100,6 +100,7 @@ void AttemptRunner::Reset(int64_t now) {
   start_failed_ = start_told_ = false;
   commands_ended_at_ = now;
   phase_until_ = kNever;
+  kill_ranks_at_ = kNever;
   retry_ = {};
   asked_.cpus.reset();
   if (!view.around.cpus.empty()) {
@@ -111,7 +112,7 @@ void AttemptRunner::Reset(int64_t now) {
   forwards_.Begin(view.around.forwards, setup_.spool_folder);
   pack_.Begin(setup_.spool_folder, end_.ref);
   streams_.Begin(view, asked_.job->opening, end_, now);
-  commands_.Begin(view.commands);
+  commands_.Begin(view.commands, view.around.first_rank);
   halt_.Begin();
   killer_.Begin();
   memory_.Begin(view.start, now);
@@ -141,6 +142,7 @@ void AttemptRunner::GoOnStarting(int64_t now) {
   if (asked_.view.start.tell_start && is_start && !std::exchange(start_told_, true)) {
     Append(outbox_.Add(), Started{end_.ref, end_.start.ns});
   }
+  if (commands_.RankHasFailed()) EndOtherRanks(now);
   if (commands_.alive() == 0) return StepEnded(Reap(now), now);
   if (is_resident()) GiveTask();
 }
@@ -152,6 +154,7 @@ std::optional<StartFailure> AttemptRunner::StartAsUser() {
     std::string why = folder_.Make(asked_.job->opening.user, asked_.view.puts);
     if (!why.empty()) return StartFailure{0, why};
   }
+  if (auto failure = first ? streams_.OpenRanks() : std::nullopt) return failure;
   AsUser user(asked_.job->opening);
   if (!user.status()) return StartFailure{0, user.status().error().message};
   std::optional<StartFailure> failure;
@@ -161,7 +164,11 @@ std::optional<StartFailure> AttemptRunner::StartAsUser() {
   if (is_resident() && !failure) failure = resident_.Open();
   if (commands_.StepIsFresh() && !failure) failure = links_.Open(commands_.step());
   while (!failure && !commands_.StepStarted()) {
-    if (int error = StartCommand(); error != 0) failure = StartFailure{error, {}};
+    if (commands_.RankHasFailed()) {
+      commands_.Skip();
+    } else if (int error = StartCommand(); error != 0) {
+      failure = StartFailure{error, {}};
+    }
   }
   return failure;
 }
@@ -216,13 +223,19 @@ Program AttemptRunner::ProgramOf(size_t index) {
   const StartView::CommandView& command = view.commands[index];
   Program program;
   program.argv = &view.words[command.first];
-  program.envp = asked_.environment;
-  streams_.GiveTo(program, index == 0);
+  program.envp = EnvironmentOf(command);
+  streams_.GiveTo(program, index);
   descriptors_ = links_.Of(command.step, command.command);
   forwards_.GiveTo(descriptors_);
   if (is_resident()) resident_.GiveTo(descriptors_);
   program.descriptors = descriptors_;
   program.limits = view.around.limits;
+  if (auto files = streams_.files_of_ranks()) {
+    // In front, as the task may have one of its own.
+    limits_ = {{LimitKind::kOpenFiles, *files}};
+    limits_.insert(limits_.end(), view.around.limits.begin(), view.around.limits.end());
+    program.limits = limits_;
+  }
   program.group = commands_.group();
   program.nice = asked_.job->opening.nice;
   program.must_have_cpus = asked_.cpus.has_value();
@@ -233,6 +246,15 @@ Program AttemptRunner::ProgramOf(size_t index) {
   }
   program.user = asked_.job->opening.user ? &*asked_.job->opening.user : nullptr;
   return program;
+}
+
+const char* const* AttemptRunner::EnvironmentOf(const StartView::CommandView& command) {
+  const StartView& view = asked_.view;
+  if (view.variables.empty()) return asked_.environment;
+  variables_ = view.environment;
+  auto first = view.variables.begin() + command.first_variable;
+  variables_.insert(variables_.end(), first, first + command.variable_count);
+  return asked_.job->environment.With(variables_);
 }
 
 // 0 when the command is done with: it runs, or its failure was told. Else an errno, and no process

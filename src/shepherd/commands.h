@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/model/attempt.h"
@@ -15,8 +17,10 @@ namespace spate::shepherd {
 
 class Commands {
  public:
-  // Of a fresh attempt, before its first step; the vector must live as long as that.
-  void Begin(const std::vector<StartView::CommandView>& commands);
+  // Of a fresh attempt, before its first step; the vector must live as long as that. With a first
+  // rank they are processes of a gang.
+  void Begin(const std::vector<StartView::CommandView>& commands,
+             std::optional<uint32_t> first_rank);
   bool HasNextStep() const { return last_ < view_->size(); }
   void EnterNextStep();
 
@@ -29,6 +33,8 @@ class Commands {
   // What became of it: it runs, or it could not be started and counts as ended with this status.
   void Started(pid_t pid);
   void NotStarted(int wait_status);
+  // It need not be started any more.
+  void Skip() { ++next_; }
 
   // A child of ours has ended; false: it is none of the commands.
   bool Ended(pid_t pid, int wait_status);
@@ -45,7 +51,11 @@ class Commands {
   // TERM, and CONT since a stopped process would not see it, to the step's group and to those who
   // left it.
   void Terminate() const;
-  // By the last one that failed: cause and status; and each of them, where there are several.
+  // Of a gang: a rank has failed, and the first that did.
+  bool RankHasFailed() const { return first_rank_ && first_failed_; }
+  std::string WhyRankFailed() const;  // "rank 3 exited with 7"
+  // By the last one that failed, of a gang by the first: cause and status; and each of them, where
+  // there are several, or of a gang.
   void Tell(AttemptEnd& end, bool start_failed) const;
 
  private:
@@ -54,9 +64,13 @@ class Commands {
     bool ended = false;
     int status = 0;  // as of wait
   };
+  void NoteFailure(size_t index, int wait_status);
+
   const std::vector<StartView::CommandView>* view_ = nullptr;
+  std::optional<uint32_t> first_rank_;
   std::vector<One> all_;
-  size_t first_ = 0;  // the step in hand is [first_, last_)
+  std::optional<size_t> first_failed_;  // in time
+  size_t first_ = 0;                    // the step in hand is [first_, last_)
   size_t last_ = 0;
   size_t next_ = 0;
   size_t started_ = 0;

@@ -64,6 +64,7 @@ class OutputCollector {
   // What Begin to Drain collected; valid until the next Begin. The spool file is the reader's.
   StreamView view() const;
   uint64_t total() const { return total_; }
+  uint64_t stored() const { return stored_; }  // bytes of it that we have
   // Why a part of the output is missing, e.g. because the disk is full; empty when it is whole.
   const std::string& trouble() const { return trouble_; }
   // Removes the spool file of an attempt that nobody will hear of.

@@ -8,7 +8,7 @@
 //   body    := cwd:text stdin:text stdout:text stderr:text late:u8
 //              environment:list(text) checks:list(kind:u8 text)
 //              puts:list(name:text mode:u32 from:text) gets:list(text)
-//              commands:list(step:u16 argv:list(text)) around:blob
+//              commands:list(step:u16 argv:list(text) environment:list(text)) around:blob
 //   around  := fields of StartView::Surroundings; empty when there is none
 //   text    := length:u32 bytes NUL          no NUL among the bytes; it becomes a C string where
 //                                            it lies, so that the reader needs no copy
@@ -193,7 +193,7 @@ void ReadFiles(Reader& in, StartView& view) {
 }
 
 void ReadCommands(Reader& in, StartView& view) {
-  uint32_t count = in.Count(6);
+  uint32_t count = in.Count(10);
   if (count == 0) in.Spoil();
   int last_step = -1;
   uint16_t command = 0;
@@ -206,9 +206,13 @@ void ReadCommands(Reader& in, StartView& view) {
     uint32_t words = in.Count(5);
     if (words == 0) in.Spoil();
     auto first = static_cast<uint32_t>(view.words.size());
-    view.commands.push_back({static_cast<uint16_t>(step), command, first, words});
     for (uint32_t w = 0; w < words && in.ok(); ++w) view.words.push_back(in.Text());
     view.words.push_back(nullptr);
+    auto first_variable = static_cast<uint32_t>(view.variables.size());
+    uint32_t variables = in.Count(5);
+    for (uint32_t v = 0; v < variables && in.ok(); ++v) view.variables.push_back(in.Text());
+    view.commands.push_back(
+        {static_cast<uint16_t>(step), command, first, words, first_variable, variables});
   }
 }
 
@@ -239,6 +243,9 @@ void ReadAround(Reader& in, StartView& view) {
       bytes.empty() ? StartView::Surroundings() : in.Fields<StartView::Surroundings>(bytes);
   if (!CheckForwards(view.around.forwards)) in.Spoil();
   if (view.around.resident && !MayBeResident(view)) in.Spoil();
+  bool one_step = !view.commands.empty() && view.commands.back().step == 0;
+  bool plain = one_step && view.around.links.empty() && !view.around.resident;
+  if (view.around.first_rank && !plain) in.Spoil();
   if (view.around.links.empty()) return;
   std::vector<uint16_t> commands;
   for (const StartView::CommandView& one : view.commands) {
@@ -268,6 +275,7 @@ void PutCommands(Writer& writer, const TaskBody& body) {
       CHECK(!command.argv.empty());
       writer.Number(number);
       writer.Texts(command.argv);
+      writer.Texts(command.environment);
     }
     ++number;
   }
@@ -285,10 +293,11 @@ struct Environment {
 void PutAround(Writer& writer, const TaskBody& body) {
   std::string around;
   bool any = !body.links.empty() || !body.limits.empty() || !body.cpus.empty() ||
-             !body.forwards.empty() || body.resident;
+             !body.forwards.empty() || body.resident || body.first_rank || body.shares_files;
   if (any) {
     around = wire::BytesOf(StartView::Surroundings{body.links, body.limits, body.cpus,
-                                                   body.forwards, body.resident, body.input});
+                                                   body.forwards, body.resident, body.input,
+                                                   body.first_rank, body.shares_files});
   }
   writer.Blob(around);
 }
@@ -334,6 +343,9 @@ TaskBody StartView::ToBody() const {
     if (command.command == 0) body.steps.emplace_back();
     Command& to = body.steps.back().commands.emplace_back();
     for (uint32_t i = 0; i < command.count; ++i) to.argv.emplace_back(words[command.first + i]);
+    for (uint32_t i = 0; i < command.variable_count; ++i) {
+      to.environment.emplace_back(variables[command.first_variable + i]);
+    }
   }
   for (const CheckView& check : checks) {
     body.output_checks.push_back({CheckWhen::kOut, check.kind, check.file});
@@ -346,6 +358,8 @@ TaskBody StartView::ToBody() const {
   body.forwards = around.forwards;
   body.resident = around.resident;
   body.input = around.input;
+  body.first_rank = around.first_rank;
+  body.shares_files = around.shares_files;
   body.cwd = cwd;
   body.stdin_file = stdin_file;
   body.stdout_file = stdout_file;
@@ -391,6 +405,9 @@ Status AppendStart(std::string& out, const Start& start, const TaskBody& body) {
   if (Status forwards = CheckForwards(body.forwards); !forwards) return forwards;
   if (body.resident) {
     if (Status sound = CheckResident(body); !sound) return sound;
+  }
+  if (body.first_rank) {
+    if (Status sound = CheckRanks(body); !sound) return sound;
   }
   Writer writer(out, FrameType::kStart);
   writer.Blob(wire::BytesOf(start));
@@ -453,6 +470,7 @@ Status DecodeStart(std::string_view frame, StartView& view) {
   view.puts.clear();
   view.gets.clear();
   view.words.clear();
+  view.variables.clear();
   view.commands.clear();
   uint32_t count = in.Count(5);
   for (uint32_t i = 0; i < count && in.ok(); ++i) view.environment.push_back(in.Text());

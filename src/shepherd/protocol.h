@@ -158,6 +158,7 @@ struct Start {
   bool sample_memory = false;
   Needs needs;                    // its memory is the limit, 0 for none; the rest is the node's
   std::vector<NamedOffer> given;  // the node's, too
+  bool is_part = false;           // of a gang; likewise
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "sequence", self.sequence);
@@ -167,6 +168,7 @@ struct Start {
     visit(5, "sample_memory", self.sample_memory);
     visit(6, "needs", self.needs);
     visit(7, "given", self.given);
+    visit(8, "is_part", self.is_part);
   }
   friend bool operator==(const Start&, const Start&) = default;
 };
@@ -184,10 +186,12 @@ struct StartView {
     const char* from;
   };
   struct CommandView {
-    uint16_t step;     // rises by 0 or 1 from command to command
-    uint16_t command;  // counts within the step
-    uint32_t first;    // words[first] is argv[0]; a null pointer ends the argv
-    uint32_t count;    // at least 1
+    uint16_t step;            // rises by 0 or 1 from command to command
+    uint16_t command;         // counts within the step
+    uint32_t first;           // words[first] is argv[0]; a null pointer ends the argv
+    uint32_t count;           // at least 1
+    uint32_t first_variable;  // variables[first_variable] and so many from there are its own
+    uint32_t variable_count;
   };
   Start start;
   const char* cwd = "";  // empty: the job's
@@ -200,6 +204,7 @@ struct StartView {
   std::vector<PutView> puts;
   std::vector<const char*> gets;
   std::vector<const char*> words;
+  std::vector<const char*> variables;
   std::vector<CommandView> commands;  // at least one
   // These are copies: few bodies have any.
   struct Surroundings {
@@ -209,6 +214,8 @@ struct StartView {
     std::vector<TaskForward> forwards;
     bool resident = false;
     std::string input;
+    std::optional<uint32_t> first_rank;
+    bool shares_files = false;
     static constexpr bool kLeavesOutZeros = true;
     template <typename Self, typename Visit>
     static void Fields(Self& self, Visit&& visit) {
@@ -218,6 +225,8 @@ struct StartView {
       visit(4, "forwards", self.forwards);
       visit(5, "resident", self.resident);
       visit(6, "input", self.input);
+      visit(7, "first_rank", self.first_rank);
+      visit(8, "shares_files", self.shares_files);
     }
   } around;
 
@@ -422,7 +431,7 @@ void Append(std::string& out, const Message& message);
 void AppendOpenJob(std::string& out, const JobOpening& job,
                    const std::vector<std::string>& environment);
 // An error, and nothing appended, when the body is too large for a frame, a text in it has a NUL,
-// its links cannot be made, or no resident process can have it.
+// its links cannot be made, or no resident process, or no part of a gang, can have it.
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
 using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended, Adopted>;

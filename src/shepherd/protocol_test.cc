@@ -65,7 +65,7 @@ TaskBody AnyBody() {
     Step step;
     int commands = *rc::gen::inRange(1, 4);
     for (int c = 0; c < commands; ++c) {
-      Command command{AnyTexts()};
+      Command command{AnyTexts(), AnyTexts()};
       command.argv.insert(command.argv.begin(), AnyText());
       step.commands.push_back(std::move(command));
     }
@@ -100,6 +100,11 @@ TaskBody AnyBody() {
     body.forwards.push_back({.file = "f" + AnyText(), .to = "t" + AnyText(), .most = most});
   }
   body.cpus = *rc::gen::arbitrary<std::vector<uint16_t>>();
+  body.shares_files = *rc::gen::arbitrary<bool>();
+  if (CheckRanks(body) && *rc::gen::arbitrary<bool>()) {
+    body.first_rank = *rc::gen::inRange(0, 3);
+    return body;
+  }
   return *rc::gen::arbitrary<bool>() ? body : AnyResidentBody(std::move(body));
 }
 
@@ -109,6 +114,7 @@ Start AnyStart() {
   start.ref = AnyRef();
   start.slot = *rc::gen::arbitrary<uint16_t>();
   start.tell_start = *rc::gen::arbitrary<bool>();
+  start.is_part = *rc::gen::arbitrary<bool>();
   start.sample_memory = *rc::gen::arbitrary<bool>();
   start.needs.milli_cpus = *rc::gen::arbitrary<uint32_t>();
   start.needs.memory = *rc::gen::arbitrary<uint64_t>();
@@ -247,7 +253,8 @@ TEST(Protocol, EndsComeBackAsTheyWere) {
     end.processes.resize(*rc::gen::inRange<size_t>(0, 3));
     for (ProcessEnd& process : end.processes) {
       process = {*rc::gen::arbitrary<uint16_t>(), *rc::gen::arbitrary<uint16_t>(),
-                 *rc::gen::arbitrary<uint32_t>(), *rc::gen::arbitrary<int32_t>()};
+                 *rc::gen::arbitrary<uint32_t>(), *rc::gen::arbitrary<int32_t>(),
+                 *rc::gen::arbitrary<uint64_t>(), *rc::gen::arbitrary<uint64_t>()};
     }
     OutputStream out = AnyStream(*rc::gen::arbitrary<bool>());
     OutputStream err = AnyStream(*rc::gen::arbitrary<bool>());

@@ -22,11 +22,12 @@ Result<Streams> Streams::Create(const std::string& spool_folder, Outbox& outbox)
   if (!out) return std::unexpected(out.error());
   auto err = OutputCollector::Create(STDERR_FILENO, spool_folder);
   if (!err) return std::unexpected(err.error());
-  return Streams(std::move(*out), std::move(*err), outbox);
+  return Streams(std::move(*out), std::move(*err), spool_folder, outbox);
 }
 
-Streams::Streams(OutputCollector out, OutputCollector err, Outbox& outbox)
-    : out_(std::move(out)), err_(std::move(err)), outbox_(&outbox) {}
+Streams::Streams(OutputCollector out, OutputCollector err, const std::string& spool_folder,
+                 Outbox& outbox)
+    : out_(std::move(out)), err_(std::move(err)), spool_folder_(spool_folder), outbox_(&outbox) {}
 
 void Streams::ServeUser(uint32_t user) {
   out_.GiveTo(user);
@@ -41,6 +42,8 @@ void Streams::Begin(const StartView& view, const JobOpening& job, AttemptEnd& en
   poll_at_[0] = poll_at_[1] = now + kPipeRest;
   out_.Begin(end.ref);
   err_.Begin(end.ref);
+  ranks_.Begin();
+  lengths_.clear();
   late_stderr_failed_ = false;
   last_words_.clear();
   err_.SendTo(view.late_stderr ? [this](std::string_view bytes) { KeepStderr(bytes); }
@@ -51,10 +54,19 @@ bool Streams::BothToOneFile() const {
   return *view_->stdout_file != '\0' && std::strcmp(view_->stdout_file, view_->stderr_file) == 0;
 }
 
+std::optional<StartFailure> Streams::OpenRanks() {
+  if (!view_->around.first_rank || view_->commands.size() < 2) return std::nullopt;
+  std::optional<uint32_t> user;
+  if (job_->user) user = job_->user->user;
+  return ranks_.Open(spool_folder_, view_->commands.size(), user);
+}
+
 std::optional<StartFailure> Streams::OpenFiles() {
   const char* err = view_->stderr_file;
   bool one = BothToOneFile();
-  int how = O_WRONLY | O_CREAT | O_TRUNC | (one ? O_APPEND : 0);
+  bool shared = one || view_->around.first_rank;
+  int how = O_WRONLY | O_CREAT | (shared ? O_APPEND : 0);
+  if (!view_->around.shares_files) how |= O_TRUNC;
   auto failure = OpenFile(view_->stdin_file, O_RDONLY, "stdin", in_file_);
   if (!failure) failure = OpenFile(view_->stdout_file, how, "stdout", out_file_);
   if (failure) return failure;
@@ -79,10 +91,11 @@ std::optional<StartFailure> Streams::OpenFile(const char* path, int flags, const
                           fmt::format("cannot open '{}' as {}", EscapeForScreen(path), what));
 }
 
-void Streams::GiveTo(Program& program, bool reads_input) const {
-  program.in = reads_input ? in_file_.get() : -1;
-  program.out = out_file_.get();
-  int err = view_->late_stderr ? -1 : err_file_.get();
+void Streams::GiveTo(Program& program, size_t command) const {
+  program.in = command == 0 ? in_file_.get() : -1;
+  program.out = out_file_ ? out_file_.get() : ranks_.out(command);
+  int err = err_file_ ? err_file_.get() : ranks_.err(command);
+  if (view_->late_stderr) err = -1;
   program.err = BothToOneFile() ? out_file_.get() : err;
 }
 
@@ -141,6 +154,20 @@ void Streams::AddResult(std::string_view bytes) {
 void Streams::Drain() {
   out_.Drain([this](std::string_view bytes) { PassOn(1, bytes); });
   err_.Drain([this](std::string_view bytes) { PassOn(2, bytes); });
+  if (!view_->around.first_rank) return;
+  if (ranks_.empty()) {
+    lengths_ = {{out_.stored(), err_.stored()}};
+  } else {
+    lengths_ = ranks_.DrainInto(out_, err_);
+  }
+}
+
+void Streams::TellRanks(AttemptEnd& end) const {
+  for (ProcessEnd& process : end.processes) {
+    if (process.command >= lengths_.size()) continue;
+    process.stdout_bytes = lengths_[process.command].out;
+    process.stderr_bytes = lengths_[process.command].err;
+  }
 }
 
 // People look where the commands would have complained: there they find what those could not say.
@@ -174,6 +201,7 @@ void Streams::KeepStderr(std::string_view bytes) {
 }
 
 void Streams::CloseFiles() {
+  ranks_.Clear();
   in_file_.Reset();
   out_file_.Reset();
   err_file_.Reset();

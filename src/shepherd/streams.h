@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "os/fd.h"
 #include "shepherd/outbox.h"
 #include "shepherd/output_collector.h"
 #include "shepherd/protocol.h"
+#include "shepherd/rank_outputs.h"
 #include "shepherd/spawn.h"
 
 namespace spate::shepherd {
@@ -29,10 +31,14 @@ class Streams {
   void ServeUser(uint32_t user);
   // Of a fresh attempt; all must live until Close. Trouble becomes a part of the end's note.
   void Begin(const StartView& view, const JobOpening& job, AttemptEnd& end, int64_t now);
+  // Ours. Files for the output of each rank of a gang, where there are several.
+  std::optional<StartFailure> OpenRanks();
   // The files that it names; with the user's rights. Those that are open already stay.
   std::optional<StartFailure> OpenFiles();
-  // What becomes 0, 1 and 2 of a command.
-  void GiveTo(Program& program, bool reads_input) const;
+  // What becomes 0, 1 and 2 of the attempt's command of this number.
+  void GiveTo(Program& program, size_t command) const;
+  // Of a rank, unless as this process has it.
+  std::optional<uint64_t> files_of_ranks() const { return ranks_.files_of_ranks(); }
 
   // Reads what is there of stream 1 or 2.
   void OnPipe(int stream, int64_t now);
@@ -63,13 +69,16 @@ class Streams {
   void CloseFiles();
   // What came, and what is missing.
   void Tell(AttemptEnd& end) const;
+  // Of a gang: how much of it is each rank's.
+  void TellRanks(AttemptEnd& end) const;
   StreamView out() const { return out_.view(); }
   StreamView err() const { return err_.view(); }
   // Nobody will hear of the attempt.
   void Discard();
 
  private:
-  Streams(OutputCollector out, OutputCollector err, Outbox& outbox);
+  Streams(OutputCollector out, OutputCollector err, const std::string& spool_folder,
+          Outbox& outbox);
   std::optional<StartFailure> OpenFile(const char* path, int flags, const char* what, os::Fd& fd);
   void KeepStderr(std::string_view bytes);  // late_stderr
   void PassOn(int stream, std::string_view bytes);
@@ -77,6 +86,9 @@ class Streams {
 
   OutputCollector out_;
   OutputCollector err_;
+  RankOutputs ranks_;
+  std::vector<RankOutputs::Lengths> lengths_;  // by rank, once all is there
+  std::string spool_folder_;
   Outbox* outbox_;
   const StartView* view_ = nullptr;
   const JobOpening* job_ = nullptr;

@@ -143,6 +143,11 @@ Status CheckResident(const TaskBody& body) {
               "files of its own, and with its streams as they are");
 }
 
+Status CheckRanks(const TaskBody& body) {
+  if (body.steps.size() == 1 && body.links.empty() && !body.resident) return {};
+  return Fail(ErrorKind::kInvalid, "processes of a gang are commands of one step, without links");
+}
+
 const char* LimitKindName(LimitKind kind) {
   switch (kind) {
     case LimitKind::kCpuSeconds:

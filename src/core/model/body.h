@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,7 @@ struct Command {
   // argv[0] is looked up in the task's PATH when it has no slash. Shell text is
   // {"/bin/sh", "-c", text}.
   std::vector<std::string> argv;
+  std::vector<std::string> environment = {};  // "NAME=value", on top of the body's
   friend bool operator==(const Command&, const Command&) = default;
 };
 
@@ -154,6 +156,11 @@ struct TaskBody {
   // have started the very same; each is given its input (docs/formats/resident.md).
   bool resident = false;
   std::string input;  // what a process is given that takes task after task
+  // Of a gang's part: its commands, all of one step and without links, are the ranks from this one
+  // on. What each writes is collected apart, and when one fails the others are ended.
+  std::optional<uint32_t> first_rank = std::nullopt;
+  // stdout_file and stderr_file are appended to as they are: other attempts write there, too.
+  bool shares_files = false;
   friend bool operator==(const TaskBody&, const TaskBody&) = default;
 };
 
@@ -163,6 +170,9 @@ inline constexpr uint16_t kResidentOut = 4;
 // An error when it may be no resident process's: it has more than one command, links, files of its
 // own, or streams that go elsewhere.
 Status CheckResident(const TaskBody& body);
+// An error when it may be no part's of a gang: its ranks are not commands of one step, or have
+// links.
+Status CheckRanks(const TaskBody& body);
 
 // Pipes from the output of each command of the last step to the input of the next.
 void PipeCommands(TaskBody& body);

@@ -1,0 +1,112 @@
+#include "node/part_body.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace spate::node {
+namespace {
+
+constexpr uint32_t kMostRanks = UINT16_MAX;  // as the ends of commands are counted
+
+// "gpus" -> "GPUS"; what a variable's name may not hold becomes '_'.
+std::string VariableName(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    bool digit = c >= '0' && c <= '9';
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    out += letter || digit ? c : '_';
+  }
+  return out;
+}
+
+Status CheckGang(const TaskBody& body) {
+  bool one = body.steps.size() == 1 && body.steps.front().commands.size() == 1;
+  if (one && body.links.empty() && !body.resident && body.forwards.empty()) return {};
+  return Fail(ErrorKind::kInvalid,
+              "a gang's task is one command: without further steps, pipes to other commands, "
+              "forwarded output, or a process that takes task after task");
+}
+
+// The share of the process with this number among so many.
+std::vector<NamedOffer> ShareOf(const std::vector<NamedOffer>& given, size_t number, size_t count) {
+  std::vector<NamedOffer> share;
+  for (const NamedOffer& each : given) {
+    auto begin = each.indices.begin();
+    auto at = [&](size_t k) {
+      return begin + static_cast<std::ptrdiff_t>(each.indices.size() * k / count);
+    };
+    share.push_back({each.name, {at(number), at(number + 1)}});
+  }
+  return share;
+}
+
+std::string NodeList(const GangPart& part) {
+  std::string names;
+  for (const GangHost& host : part.hosts) names += (names.empty() ? "" : ",") + host.node;
+  return names;
+}
+
+// Keeps the part there for what its first one starts in it. Its program is looked for where systems
+// have it, whatever the task's PATH is.
+Command WaitForever() {
+  return {{"/bin/sh", "-c", "PATH=/usr/bin:/bin:$PATH; exec sleep 2147483647"}};
+}
+
+}  // namespace
+
+std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given) {
+  std::vector<std::string> variables;
+  for (const NamedOffer& each : given) {
+    std::string indices = fmt::format("{}", fmt::join(each.indices, ","));
+    if (each.name == "gpus") {
+      variables.push_back("SPATE_GPUS=" + indices);
+      variables.push_back("CUDA_VISIBLE_DEVICES=" + indices);
+      variables.push_back("ROCR_VISIBLE_DEVICES=" + indices);
+    } else {
+      variables.push_back("SPATE_RESOURCE_" + VariableName(each.name) + "=" + indices);
+    }
+  }
+  return variables;
+}
+
+Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOffer>& given) {
+  if (Status sound = CheckGang(body); !sound) return sound;
+  const bool first = part.index == 0;
+  const bool waits = part.start == GangShape::Start::kFirst && !first;
+  const bool each = part.start == GangShape::Start::kEach;
+  const uint32_t local = part.host().procs;
+  if (local == 0 || local > kMostRanks) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("a node runs 1 to {} processes of a gang, not {}", kMostRanks, local));
+  }
+  body.first_rank = part.first_rank();
+  body.shares_files = part.hosts.size() > 1;
+  if (!first) {
+    body.stdin_file.clear();
+    body.gets.clear();
+    body.output_checks.clear();
+  }
+  if (waits) body.stdout_file = body.stderr_file = "";
+  body.environment.push_back(fmt::format("SPATE_RANKS={}", part.procs()));
+  body.environment.push_back(fmt::format("SPATE_LOCAL_RANKS={}", local));
+  body.environment.push_back(fmt::format("SPATE_PART={}", part.index));
+  body.environment.push_back(fmt::format("SPATE_PARTS={}", part.hosts.size()));
+  body.environment.push_back("SPATE_NODE_LIST=" + NodeList(part));
+  std::vector<Command>& commands = body.steps.front().commands;
+  const Command command = waits ? WaitForever() : std::move(commands.front());
+  commands.assign(each ? local : 1, command);
+  for (size_t number = 0; number < commands.size(); ++number) {
+    std::vector<std::string>& environment = commands[number].environment;
+    environment = GivenVariables(ShareOf(given, number, commands.size()));
+    environment.push_back(fmt::format("SPATE_RANK={}", *body.first_rank + number));
+    environment.push_back(fmt::format("SPATE_LOCAL_RANK={}", number));
+  }
+  return {};
+}
+
+}  // namespace spate::node

@@ -1,0 +1,107 @@
+#include "node/task_folders.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "node/scratch.h"
+#include "os/account.h"
+#include "os/file.h"
+#include "shepherd/task_folder.h"
+
+namespace spate::node {
+namespace {
+
+constexpr std::string_view kHosts = "hosts";
+constexpr std::string_view kMachines = "machines";
+
+}  // namespace
+
+TaskFolders::TaskFolders(os::Loop& loop, std::string folder, std::string spool_folder,
+                         bool of_users)
+    : remover_(loop),
+      folder_(std::move(folder)),
+      spool_folder_(std::move(spool_folder)),
+      of_users_(of_users) {}
+
+Status TaskFolders::Make() const {
+  if (folder_.empty()) {
+    return Fail(ErrorKind::kUnavailable, "tasks have no folders of their own here");
+  }
+  if (Status made = os::MakeDirs(os::DirName(folder_)); !made) return made;
+  Status made = os::MakeDir(folder_, 0700);
+  if (!made && made.error().kind != ErrorKind::kExists) return made;
+  auto info = os::StatLink(folder_);
+  if (!info) return std::unexpected(std::move(info.error()));
+  if (info->kind != os::FileKind::kDir || info->user != os::EffectiveUser()) {
+    return Fail(ErrorKind::kPermission,
+                fmt::format("'{}' is not a folder of this node: remove it, or start the node with "
+                            "another --tmp",
+                            folder_));
+  }
+  if (Status open = os::SetPermissions(folder_, of_users_ ? 0711 : 0700); !open) return open;
+  return os::Exists(os::JoinPath(folder_, kScratchMark)) ? Status() : MarkScratch(folder_);
+}
+
+void TaskFolders::Remove(const AttemptRef& ref) {
+  RemoveHosts(ref);
+  if (folder_.empty()) return;
+  remover_.Remove(os::JoinPath(folder_, shepherd::TaskFolderName(ref)));
+}
+
+void TaskFolders::RemoveOthers(const std::set<AttemptRef>& used) {
+  if (folder_.empty()) return;
+  auto info = os::StatLink(folder_);
+  if (!info || info->kind != os::FileKind::kDir || info->user != os::EffectiveUser()) return;
+  std::set<std::string> paths = {os::JoinPath(folder_, kScratchMark)};
+  for (const AttemptRef& ref : used) {
+    paths.insert(os::JoinPath(folder_, shepherd::TaskFolderName(ref)));
+    for (std::string_view word : {kHosts, kMachines}) paths.insert(PathOf(ref, word));
+  }
+  auto entries = os::ListDir(folder_);
+  if (!entries) return;
+  for (const os::DirEntry& entry : *entries) {
+    std::string path = os::JoinPath(folder_, entry.name);
+    if (!paths.contains(path)) remover_.Remove(path);
+  }
+}
+
+std::string TaskFolders::PathOf(const AttemptRef& ref, std::string_view word) const {
+  if (!folder_.empty()) {
+    return os::JoinPath(folder_, fmt::format("{}.{}", shepherd::TaskFolderName(ref), word));
+  }
+  // As files of the spool are named, so that they go with those.
+  return os::JoinPath(
+      spool_folder_, fmt::format("{}-{}-{}.{}", ref.job.value, ref.index, ref.attempt.value, word));
+}
+
+Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, TaskBody& body) const {
+  if (!folder_.empty()) {
+    if (Status made = Make(); !made) return made;
+  }
+  std::string hosts;
+  std::string machines;
+  for (const GangHost& host : part.hosts) {
+    hosts += fmt::format("{} slots={}\n", host.node, host.procs);
+    machines += fmt::format("{}:{}\n", host.node, host.procs);
+  }
+  struct {
+    const char* variable;
+    std::string_view word;
+    const std::string& text;
+  } files[] = {{"SPATE_HOSTS", kHosts, hosts}, {"SPATE_MACHINES", kMachines, machines}};
+  for (const auto& file : files) {
+    std::string path = PathOf(ref, file.word);
+    Status written = os::WriteFile(path, file.text);
+    if (written) written = os::SetPermissions(path, 0644);
+    if (!written) return written;
+    body.environment.push_back(fmt::format("{}={}", file.variable, path));
+  }
+  return {};
+}
+
+void TaskFolders::RemoveHosts(const AttemptRef& ref) const {
+  for (std::string_view word : {kHosts, kMachines}) (void)os::RemoveFile(PathOf(ref, word));
+}
+
+}  // namespace spate::node

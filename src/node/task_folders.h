@@ -1,0 +1,47 @@
+// What attempts of a node have outside of their processes: a folder of their own each, below one of
+// the node (shepherd/task_folder.h), and the files that tell a part of a gang where its gang is.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/model/attempt.h"
+#include "core/model/body.h"
+#include "core/model/gang.h"
+#include "node/folder_remover.h"
+
+namespace spate::node {
+
+class TaskFolders {
+ public:
+  // `folder` is made when it is needed; empty: there are no folders, and files about gangs go to
+  // `spool_folder`. `of_users`: tasks run as others, who must reach what is theirs.
+  TaskFolders(os::Loop& loop, std::string folder, std::string spool_folder, bool of_users);
+
+  // Everybody whose tasks run here reaches theirs in it; only shepherds make and remove any.
+  Status Make() const;
+  // What an attempt may have left.
+  void Remove(const AttemptRef& ref);
+  // What all attempts have left but these.
+  void RemoveOthers(const std::set<AttemptRef>& used);
+
+  // Writes down for a part where its gang is, and names the files in its environment: SPATE_HOSTS,
+  // which Open MPI takes as a hostfile, and SPATE_MACHINES, which Hydra does.
+  Status TellHosts(const AttemptRef& ref, const GangPart& part, TaskBody& body) const;
+  void RemoveHosts(const AttemptRef& ref) const;
+
+ private:
+  // The file with what `word` says about the gang of this attempt.
+  std::string PathOf(const AttemptRef& ref, std::string_view word) const;
+
+  FolderRemover remover_;
+  const std::string folder_;
+  const std::string spool_folder_;
+  const bool of_users_;
+};
+
+}  // namespace spate::node

@@ -1,4 +1,6 @@
 // What tasks wrote: of some tasks, the last lines of a job, or as its tasks end.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ranges>
 #include <utility>
@@ -71,6 +73,11 @@ class Teller {
 
  private:
   void TellTask(const store::TaskSummary& task, bool named);
+  void TellRank(const store::TaskSummary& task, const std::vector<store::AttemptEntry>& parts);
+  void TellStreamOfRank(const store::AttemptEntry& attempt, Stream stream, uint64_t begin,
+                        uint64_t size);
+  // What the newest attempt has written is in these rows: of a gang in one for each part.
+  std::vector<store::AttemptEntry> PartsOf(const store::TaskSummary& task);
   void TellStream(const store::AttemptEntry& attempt, Stream stream);
   void TellFiles(const store::AttemptEntry& attempt);
   // Where a task's output went when nothing of it was collected.
@@ -103,6 +110,87 @@ void Teller::TellStream(const store::AttemptEntry& attempt, Stream stream) {
     lost.count = extent->total;
     Put(lost);
   }
+}
+
+// Pieces of a stream that may have a gap, as far as they are the rank's.
+void Teller::TellStreamOfRank(const store::AttemptEntry& attempt, Stream stream, uint64_t begin,
+                              uint64_t size) {
+  const AttemptRef& ref = attempt.record.end.ref;
+  const uint64_t end = begin + size;
+  uint64_t at = 0;
+  uint64_t missing = 0;  // of the rank, since the last piece of it
+  auto read = history_->ReadOutput(attempt, stream, [&](std::string_view bytes, uint64_t skipped) {
+    auto in_common = [&](uint64_t count) {
+      const uint64_t first = std::max(at, begin);
+      const uint64_t last = std::min(at + count, end);
+      return last > first ? last - first : 0;
+    };
+    missing += in_common(skipped);
+    at += skipped;
+    if (uint64_t count = in_common(bytes.size()); count > 0 && status_) {
+      std::string_view own = bytes.substr(std::max(at, begin) - at, count);
+      status_ = PutBytes(call_, ref, stream, own, std::exchange(missing, 0));
+    }
+    at += bytes.size();
+  });
+  if (!read) {
+    OutputFacts damaged = PieceOf(ref, stream, What::kDamaged);
+    damaged.text = read.error().message;
+    return Put(damaged);
+  }
+  if (read->kept == 0) missing = size;
+  if (missing == 0) return;
+  if (missing < size) {
+    if (status_) status_ = PutBytes(call_, ref, stream, {}, missing);
+    return;
+  }
+  OutputFacts lost = PieceOf(ref, stream, What::kNotKept);
+  lost.count = missing;
+  Put(lost);
+}
+
+void Teller::TellRank(const store::TaskSummary& task,
+                      const std::vector<store::AttemptEntry>& parts) {
+  for (const store::AttemptEntry& part : parts) {
+    uint64_t out = 0;
+    uint64_t err = 0;
+    for (const ProcessEnd& process : part.record.end.processes) {
+      if (process.rank == *asked_.rank && IsOfGang(part.record.end)) {
+        if (Wants(asked_.streams, Stream::kStdout)) {
+          TellStreamOfRank(part, Stream::kStdout, out, process.stdout_bytes);
+        }
+        if (Wants(asked_.streams, Stream::kStderr)) {
+          TellStreamOfRank(part, Stream::kStderr, err, process.stderr_bytes);
+        }
+        return;
+      }
+      out += process.stdout_bytes;
+      err += process.stderr_bytes;
+    }
+  }
+  status_ = Fail(ErrorKind::kNotFound,
+                 fmt::format("--rank: nothing is known of a rank {} of task {}.{}: it is no gang, "
+                             "has fewer processes, or they have not ended",
+                             *asked_.rank, history_->summary().number, task.index + 1));
+}
+
+std::vector<store::AttemptEntry> Teller::PartsOf(const store::TaskSummary& task) {
+  if (!task.has_parts) return {*task.last};
+  auto attempts = history_->Attempts(task.index);
+  if (!attempts) {
+    status_ = std::unexpected(std::move(attempts.error()));
+    return {};
+  }
+  const Attempt newest = task.last->record.end.ref.attempt;
+  std::erase_if(*attempts, [&](const store::AttemptEntry& each) {
+    return each.record.end.ref.attempt != newest;
+  });
+  // Parts of which nothing is known, as their node was lost, are the last.
+  std::ranges::stable_sort(*attempts, {}, [](const store::AttemptEntry& each) {
+    const std::vector<ProcessEnd>& processes = each.record.end.processes;
+    return processes.empty() ? UINT64_MAX : uint64_t{processes.front().rank};
+  });
+  return std::move(*attempts);
 }
 
 void Teller::TellFiles(const store::AttemptEntry& attempt) {
@@ -145,12 +233,21 @@ void Teller::TellTask(const store::TaskSummary& task, bool named) {
     none.state = task.state;
     return Put(none);
   }
-  if (asked_.streams == Streams::kFiles) return TellFiles(*task.last);
-  const AttemptEnd& end = task.last->record.end;
-  for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
-    if (Wants(asked_.streams, stream)) TellStream(*task.last, stream);
+  const std::vector<store::AttemptEntry> parts = PartsOf(task);
+  if (asked_.rank) return TellRank(task, parts);
+  bool wrote = false;
+  for (const store::AttemptEntry& part : parts) {
+    if (asked_.streams == Streams::kFiles) {
+      TellFiles(part);
+      continue;
+    }
+    const AttemptEnd& end = part.record.end;
+    wrote = wrote || end.stdout_total > 0 || end.stderr_total > 0;
+    for (Stream stream : {Stream::kStdout, Stream::kStderr}) {
+      if (Wants(asked_.streams, stream)) TellStream(part, stream);
+    }
   }
-  if (named && end.stdout_total == 0 && end.stderr_total == 0) TellPlaces(task);
+  if (named && !wrote && asked_.streams != Streams::kFiles) TellPlaces(task);
 }
 
 Status Teller::Tell(const PickedTasks& picked) {

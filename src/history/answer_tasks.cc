@@ -190,6 +190,9 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   size_t notes = 0;
   for (const store::AttemptEntry& attempt : *attempts) {
     AttemptFacts& facts = details.attempts.emplace_back(FactsOf(attempt));
+    if (job.source.on_hub()) {
+      if (auto name = job.history.NodeName(attempt.record.node)) facts.node = std::move(*name);
+    }
     notes += facts.end.note.size();
     if (notes > kMostNotes) facts.end.note.clear();
   }

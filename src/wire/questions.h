@@ -307,11 +307,13 @@ struct ReadOutput {
   std::vector<TaskPick> tasks;
   uint32_t states = ~0u;
   Streams streams = Streams::kBoth;
+  std::optional<uint32_t> rank = std::nullopt;  // only what this one of a gang wrote
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "tasks", self.tasks);
     visit(2, "states", self.states);
     visit(3, "streams", self.streams);
+    visit(4, "rank", self.rank);
   }
 };
 

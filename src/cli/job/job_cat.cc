@@ -3,6 +3,9 @@
 // standard error, so that the data stays what the tasks wrote, and makes the exit code 1.
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <optional>
+
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
@@ -73,18 +76,33 @@ void Printer::Print(const OutputFacts& piece) {
   }
 }
 
+Result<std::optional<uint32_t>> RankOf(const Words& words) {
+  auto value = words.Last(Opt::kRank);
+  if (!value) return std::nullopt;
+  auto rank = ParseCount(*value);
+  if (!rank) return Within("--rank", std::move(rank.error()));
+  if (*rank > UINT32_MAX) return Fail(ErrorKind::kInvalid, "--rank: no gang has so many processes");
+  return static_cast<uint32_t>(*rank);
+}
+
 }  // namespace
 
 Result<int> JobCat(HistoryCall& call) {
-  if (call.words().Has(Opt::kFollowOutput)) return FollowOutput(call, UINT64_MAX);
+  if (call.words().Has(Opt::kFollowOutput)) {
+    if (!call.words().Has(Opt::kRank)) return FollowOutput(call, UINT64_MAX);
+    return Fail(ErrorKind::kInvalid,
+                "--rank goes with what has ended, --follow with what is to come: leave one out");
+  }
   auto streams = StreamsOf(call.words());
   if (!streams) return std::unexpected(std::move(streams.error()));
   auto states = TaskStatesOf(call.words());
   if (!states) return std::unexpected(std::move(states.error()));
   auto tasks = SelectTasks(call.words().words);
   if (!tasks) return std::unexpected(std::move(tasks.error()));
+  auto rank = RankOf(call.words());
+  if (!rank) return std::unexpected(std::move(rank.error()));
   Printer printer(call, *streams);
-  auto told = call.Ask(wire::ReadOutput{std::move(*tasks), *states, *streams},
+  auto told = call.Ask(wire::ReadOutput{std::move(*tasks), *states, *streams, *rank},
                        [&](const OutputFacts& piece) { printer.Print(piece); });
   if (!told) return std::unexpected(std::move(told.error()));
   return printer.exit_code();

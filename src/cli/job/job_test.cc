@@ -307,6 +307,53 @@ TEST_F(JobCommands, CatIsByteExact) {
   EXPECT_EQ(Run(Command::kJobCat, {"--stream", "both "}).code, kExitUsage);
 }
 
+TEST_F(JobCommands, CatShowsARankOfAGang) {
+  JobText text;
+  text.rows = {"a", "b", "c"};
+  text.keep_output = 150'000;
+  {
+    auto job = world_.AddJob(text);
+    auto end = AttemptOf(1, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded);
+    end.end.processes = {{0, 0, 0, 0, 3, 0}, {0, 1, 1, 0, 0, 4}, {0, 2, 2, 0, 6, 2}};
+    job->RunTask(std::move(end), "oneTHREE.", "two.3.last words");
+    // What does not fit loses its middle.
+    end = AttemptOf(1, 1, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded);
+    end.end.processes = {{0, 0, 0, 0, 70'000, 0}, {0, 1, 1, 0, 60'000, 0}, {0, 2, 2, 0, 70'000, 0}};
+    job->RunTask(std::move(end),
+                 std::string(70'000, 'a') + std::string(60'000, 'b') + std::string(70'000, 'c'));
+    end = AttemptOf(1, 2, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded);
+    job->RunTask(std::move(end), "no gang");
+  }
+  auto of_rank = [&](std::string rank, std::string task) {
+    return Run(Command::kJobCat, {"--rank", std::move(rank), std::move(task)});
+  };
+  EXPECT_EQ(of_rank("0", "1.1").out, "one");
+  EXPECT_EQ(of_rank("0", "1.1").err, "");
+  EXPECT_EQ(of_rank("1", "1.1").out, "");
+  EXPECT_EQ(of_rank("1", "1.1").err, "two.");
+  EXPECT_EQ(of_rank("2", "1.1").out, "THREE.");
+  EXPECT_EQ(of_rank("2", "1.1").err, "3.");
+  EXPECT_EQ(Run(Command::kJobCat, {"1.1"}).err, "two.3.last words");
+  EXPECT_EQ(of_rank("0", "1.2").out, std::string(65'536, 'a'));
+  EXPECT_EQ(of_rank("0", "1.2").err,
+            "spate: 1.2: 4,464 bytes of its standard output were not kept and are missing here\n");
+  EXPECT_EQ(of_rank("1", "1.2").out, "");
+  EXPECT_EQ(of_rank("1", "1.2").err,
+            "spate: 1.2: none of the 60,000 bytes of its standard output were kept (see "
+            "--keep-output)\n");
+  EXPECT_EQ(of_rank("2", "1.2").out, std::string(65'536, 'c'));
+  EXPECT_EQ(of_rank("2", "1.2").code, kExitTasksFailed);
+  for (const char* task : {"1.1", "1.3"}) {
+    Ran ran = of_rank("3", task);
+    EXPECT_EQ(ran.code, kExitUsage);
+    EXPECT_NE(ran.err.find("nothing is known of a rank 3 of task "), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(of_rank("0", "1.3").code, kExitUsage);
+  EXPECT_EQ(of_rank("x", "1.1").code, kExitUsage);
+  EXPECT_EQ(of_rank("5000000000", "1.1").code, kExitUsage);
+  EXPECT_EQ(Run(Command::kJobCat, {"--rank", "0", "--follow"}).code, kExitUsage);
+}
+
 TEST_F(JobCommands, CatTellsWhatIsMissing) {
   JobText text;
   text.rows = {"a"};

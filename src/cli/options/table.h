@@ -195,6 +195,7 @@ enum class Opt : uint8_t {
   kDot,
   kStream,
   kStderrOnly,
+  kRank,
   kFollowOutput,
   kLines,
   kOlderThan,

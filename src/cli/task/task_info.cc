@@ -51,10 +51,36 @@ std::string OutputText(const AttemptFacts& attempt) {
   return text;
 }
 
+// "ranks 4-7 on node n2"
+std::string PartText(const AttemptFacts& attempt) {
+  uint32_t first = attempt.end.processes.front().rank;
+  uint32_t last = attempt.end.processes.back().rank;
+  std::string text =
+      first == last ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, last);
+  if (!attempt.node.empty()) text += " on node " + attempt.node;
+  return text;
+}
+
+// Of a gang, which may have thousands, only those that failed.
+std::vector<std::string> ProcessLines(const AttemptEnd& end) {
+  std::vector<std::string> lines;
+  const bool of_gang = IsOfGang(end);
+  for (const ProcessEnd& process : end.processes) {
+    if (!of_gang) {
+      lines.push_back(fmt::format("step {} command {}: status {}", process.step + 1,
+                                  process.command + 1, process.status));
+    } else if (process.status != 0) {
+      lines.push_back(fmt::format("rank {}: status {}", process.rank, process.status));
+    }
+  }
+  return lines;
+}
+
 // The lines about an attempt, each for a field of its own.
 std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptFacts& attempt) {
   const AttemptEnd& end = attempt.end;
   std::vector<std::string> lines = {AttemptText(attempt)};
+  if (IsOfGang(end)) lines.push_back(PartText(attempt));
   if (end.slot > 0) {
     lines.push_back(fmt::format("started {} in slot {}, took {}", call.FullTimeText(end.start),
                                 end.slot, FormatDuration(end.wall)));
@@ -78,10 +104,7 @@ std::vector<std::string> AttemptLines(const HistoryCall& call, const AttemptFact
                         ? "1 process outlived it and was ended"
                         : fmt::format("{} processes outlived it and were ended", end.left_behind));
   }
-  for (const ProcessEnd& process : end.processes) {
-    lines.push_back(fmt::format("step {} command {}: status {}", process.step + 1,
-                                process.command + 1, process.status));
-  }
+  for (const std::string& line : ProcessLines(end)) lines.push_back(line);
   // Some causes are told with the note.
   bool one_line = end.note.find('\n') == std::string::npos;
   bool told = one_line && lines[0].find(EscapeForScreen(end.note)) != std::string::npos;
@@ -186,10 +209,17 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& plac
   line.Raw("ends", ListOf(at.attempts, [](const AttemptFacts& attempt) {
              JsonLine inner;
              AddAttemptFields(inner, attempt);
+             if (attempt.node.empty()) {
+               inner.Null("node");
+             } else {
+               inner.Text("node", attempt.node);
+             }
              inner.Raw("processes", ListOf(attempt.end.processes, [](const ProcessEnd& process) {
                          JsonLine one;
                          one.Number("step", process.step).Number("command", process.command);
                          one.Number("rank", process.rank).Number("status", process.status);
+                         one.Number("stdout_bytes", static_cast<int64_t>(process.stdout_bytes));
+                         one.Number("stderr_bytes", static_cast<int64_t>(process.stderr_bytes));
                          return one;
                        }));
              return inner;

@@ -88,6 +88,32 @@ TEST_F(TaskCommands, InfoOfChecksFilesAndNotes) {
   }
 }
 
+TEST_F(TaskCommands, InfoOfAGangNamesItsRanks) {
+  JobText text;
+  text.rows = {"mpirun"};
+  {
+    auto job = world_.AddJob(text);
+    auto end = AttemptOf(1, 0, 1, Cause::kExit, 7, Verdict::kFailed);
+    end.end.note = "rank 1 exited with 7";
+    end.end.processes = {{0, 0, 0, 143, 5, 0}, {0, 1, 1, 7, 0, 3}, {0, 2, 2, 0, 0, 0}};
+    job->RunTask(std::move(end), "aaaaa");
+  }
+  std::string out = Out(Command::kTaskInfo, {"1.1"});
+  for (const char* line :
+       {"             ranks 0-2\n", "             rank 0: status 143\n",
+        "             rank 1: status 7\n", "             rank 1 exited with 7\n"}) {
+    EXPECT_NE(out.find(line), std::string::npos) << line << "in\n" << out;
+  }
+  EXPECT_EQ(out.find("rank 2: "), std::string::npos) << out;
+  auto task = nlohmann::ordered_json::parse(Out(Command::kTaskInfo, {"1.1", "--output", "json"}),
+                                            nullptr, false);
+  const auto& processes = task["ends"][0]["processes"];
+  ASSERT_EQ(processes.size(), 3u);
+  EXPECT_EQ(KeysOf(processes[1]), "step command rank status stdout_bytes stderr_bytes");
+  EXPECT_EQ(processes[1]["stderr_bytes"], 3);
+  EXPECT_TRUE(task["ends"][0]["node"].is_null());
+}
+
 TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   JobText text = SixTasks();
   text.rows[2] = "sort {check out exists+ x}";
@@ -104,7 +130,7 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(KeysOf(task["ends"][0]),
             "attempt verdict counts cause status slot start wall user system peak_memory "
             "memory_source read_bytes written_bytes left_behind note stdout_bytes stderr_bytes "
-            "stdout_kept stderr_kept processes");
+            "stdout_kept stderr_kept node processes");
   EXPECT_EQ(task["ends"][0]["note"], "left behind: 'sleep', ended");
   auto why = nlohmann::ordered_json::parse(Out(Command::kTaskExplain, {"1.3", "--output", "json"}),
                                            nullptr, false);

@@ -1,6 +1,7 @@
 // One execution of a task: its reference, its end, its output.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -121,6 +122,12 @@ struct AttemptEnd {
     visit(17, "processes", self.processes);
   }
 };
+
+// Of others there are processes only where they are several, and none of those has a rank.
+inline bool IsOfGang(const AttemptEnd& end) {
+  return end.processes.size() == 1 ||
+         std::ranges::any_of(end.processes, [](const ProcessEnd& one) { return one.rank > 0; });
+}
 
 // Ended by us because its node left: its time was over, or it was told to. An older program takes
 // it for any other stop, which decides the same.

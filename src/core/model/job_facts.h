@@ -164,6 +164,7 @@ struct AttemptFacts {
   bool counts = true;                                         // it was a try
   Instant ended;                                              // as the engine saw it
   uint64_t stdout_kept = 0, stderr_kept = 0, files_kept = 0;  // bytes
+  std::string node = {};  // its name, of a hub's job, where one task is asked about
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "end", self.end);
@@ -173,6 +174,7 @@ struct AttemptFacts {
     visit(5, "stdout_kept", self.stdout_kept);
     visit(6, "stderr_kept", self.stderr_kept);
     visit(7, "files_kept", self.files_kept);
+    visit(8, "node", self.node);
   }
 };
 

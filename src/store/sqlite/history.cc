@@ -100,7 +100,8 @@ Result<TaskSummary> History::SummaryOf(TaskIndex index) {
                          .state = StateOf(index),
                          .attempts = ends.attempts,
                          .tries = ends.tries,
-                         .last = std::nullopt};
+                         .last = std::nullopt,
+                         .has_parts = ends.has_parts};
   if (ends.last_seq != 0) {
     auto last = ReadAttempt(ends.last_seq);
     if (!last) return std::unexpected(std::move(last.error()));

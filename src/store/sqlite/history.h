@@ -28,6 +28,7 @@ struct TaskSummary {
   uint32_t attempts = 0;  // that have ended
   uint32_t tries = 0;     // of them, those that count since the task was last reopened
   std::optional<AttemptEntry> last;
+  bool has_parts = false;  // an attempt of it has several rows, as a gang's on several nodes
 };
 
 struct TaskFilter {
@@ -61,7 +62,7 @@ class History {
   Status Tasks(const TaskFilter& filter, const std::function<bool(const TaskSummary&)>& visit);
   // kNotFound: the job has no such task.
   Result<TaskSummary> Task(TaskIndex index);
-  // The attempts of a task that have ended, in order.
+  // The attempts of a task that have ended, in order; of a gang each part.
   Result<std::vector<AttemptEntry>> Attempts(TaskIndex index);
   // All attempts that have ended, with their places in the journal, the newest first, until `visit`
   // returns false. Cheap for the first ones.

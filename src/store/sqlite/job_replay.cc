@@ -179,6 +179,10 @@ bool JobReplay::Apply(uint64_t seq, const Record& record) {
   if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
     TaskEnds& ends = ends_[ended->end.ref.index];
     ends.last_seq = seq;
+    if (ended->verdict == Verdict::kPart) {
+      ends.has_parts = true;
+      return true;
+    }
     if (ends.attempts < UINT16_MAX) ++ends.attempts;
     if (ended->counts && ends.tries < UINT16_MAX) ++ends.tries;
     return true;

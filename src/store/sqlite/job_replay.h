@@ -31,9 +31,10 @@ struct JobWords {
 
 // The attempts of a task that have ended.
 struct TaskEnds {
-  uint64_t last_seq = 0;  // of the newest; 0: none
-  uint16_t attempts = 0;  // 65535 stands for more
-  uint16_t tries = 0;     // of them, those that count since the task was last reopened
+  uint64_t last_seq = 0;   // of the newest; 0: none
+  uint16_t attempts = 0;   // 65535 stands for more; parts of a gang are one together
+  uint16_t tries = 0;      // of them, those that count since the task was last reopened
+  bool has_parts = false;  // some of them are of several rows
 };
 
 class JobReplay {

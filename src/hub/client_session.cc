@@ -427,8 +427,23 @@ void ClientSession::Accept(Upload upload, wire::SubmitEnd end) {
   jobs_.hub().Post(std::move(event));
 }
 
+// Of a new job the engine says it.
+std::string ClientSession::WhyNever(const wire::SubmitEnd& end) const {
+  for (const TaskClass& each : end.requests) {
+    if (!each.deadline && each.gang.empty()) continue;
+    std::string why = jobs_.engine().WhyNeverRuns(caller_.user, each, jobs_.loop().Now());
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
 void ClientSession::Grow(Upload upload, wire::SubmitEnd end) {
   JobId job = upload.job;
+  if (std::string why = WhyNever(end); !why.empty()) {
+    jobs_.EndGrow(job);
+    jobs_.UnloadSoon(job);
+    return Fail({ErrorKind::kInvalid, std::move(why)});
+  }
   // Adding to a named job means that it shall go on.
   bool goes_on = jobs_.known().Find(job)->finished;
   if (jobs_.engine().Held(job) == engine::HoldReason::kUser && HabitsOf(upload).grows_by_name) {

@@ -140,6 +140,7 @@ class ClientSession {
   // Whether all is read that the job needs to be accepted; as IsThere.
   Result<bool> IsReady();
   void Accept(Upload upload, wire::SubmitEnd end);
+  std::string WhyNever(const wire::SubmitEnd& end) const;
   void Grow(Upload upload, wire::SubmitEnd end);
   void AwaitAccepted(JobId job, bool known);
   void Accepted(JobId job, bool known, TaskIndex first = 0);

@@ -74,6 +74,10 @@ void Check(FieldReader& in, const TaskClass& of_tasks) {
   if (gang.nodes > 0 && gang.procs % gang.nodes != 0) {
     in.Defect("gang.procs", "is not the same on each node");
   }
+  const Instant deadline = of_tasks.deadline.value_or(Instant{1});
+  if (deadline <= Instant{} || deadline == Instant::Never()) {
+    in.Defect("deadline", "is out of range");
+  }
 }
 
 void Check(FieldReader& in, const GangPart& part) {

@@ -1,5 +1,5 @@
 // Engine: Step and Resume. What each event decides is in on_job.cc, on_node.cc, on_task.cc,
-// after.cc and sick.cc; what a record changes in durable.cc, and what follows from that and from
+// after.cc, sick.cc and deadline.cc; what a record changes in durable.cc, and what follows from that and from
 // news in live.cc; who gets what in place/ and pass.cc; what people may ask in questions.cc.
 #include "core/engine/engine.h"
 
@@ -32,6 +32,7 @@ void EngineState::Extend(const Leased& so_far, const Leased& more) {
 
 void EngineState::Unload(JobId job) {
   if (live.feed) live.feed->Unload(job);
+  live.deadlines.Drop(*durable_.FindJob(job));
   durable_.Unload(job);
   live.board.DropJob(job);
 }
@@ -98,6 +99,7 @@ void Engine::Step(const Input& input, Output& out) {
   }
   LoseSilentNodes(step);
   GiveUpLateGangs(step);
+  MeetDeadlines(step);
   SettleDependents(step);
   DropUndone(step);
   Place(step);

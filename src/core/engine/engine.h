@@ -218,10 +218,11 @@ using Send = std::variant<SendLease, SendRecall, SendStop, SendDrop, SendGo>;
 struct NoticeAccepted {
   JobId job;
 };
-// A job was not taken (UserRule::max_queued). Nothing is remembered of it.
+// A job was not taken (UserRule::max_queued, or it can never run). Nothing is remembered of it.
 struct NoticeRefused {
   JobId job;
   std::string text;
+  bool may_later = false;  // when others of its user's tasks have ended
 };
 // An attempt's end is durable. `end` is what the journal has.
 struct NoticeEnded {
@@ -392,6 +393,11 @@ class Engine {
   // no node, or another job that is held. Empty: nothing does. Cost: the nodes, for each of the
   // job's first requests.
   std::string WhyStalled(JobId job, Instant now) const;
+
+  // Why a task of the class can never run, as far as is known: its deadline comes too soon, or no
+  // set of nodes holds the gang, and none are to come. Empty: it may run. Cost: the nodes, for a
+  // gang.
+  std::string WhyNeverRuns(const std::string& user, const TaskClass& of_tasks, Instant now) const;
 
   // Aborts when the state contradicts itself. Cost: all of the state; for tests and simulation.
   void CheckInvariants() const;

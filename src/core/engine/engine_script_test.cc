@@ -2,6 +2,8 @@
 //
 //   submit j1 tasks=100 [cpus=2 ...]      or with several requests: submit j1 1-3:cpus=2 4:gpus=1
 //          (there also priority=1 and retries=2, of these tasks)
+//          [deadline=2h], from now on, of all of them or of some
+//          [procs=8] [nodes=4]                 each of the tasks is such a gang
 //          [open] [order=3,1,2] + a policy: [retries=1] [delay=5s] [retry-on=exit,node] [once]
 //          [halt=now,fail=1|soon,done=30%] [max-failures=2]
 //          [max-running=2] [pause-after=25 [despite-success]] [weight=50] + [user=ada] [priority=1]
@@ -379,11 +381,16 @@ class EngineSubject : public script::Subject {
     if (line.Has("tasks")) {
       plan.task_count = static_cast<uint32_t>(line.Number("tasks", 0));
       plan.requests = {TaskClass(line.TaskNeeds())};
+      plan.requests.front().deadline = DeadlineOf(line);
       plan.requests.front().gang = ShapeOf(line);
       if (plan.task_count > 0) plan.runs = {{0, plan.task_count, 0}};
     }
     submit.edges = EdgesOf(line);
     events_.push_back(std::move(submit));
+  }
+  std::optional<Instant> DeadlineOf(Line& line) const {
+    if (!line.Has("deadline")) return std::nullopt;
+    return now_ + line.Time("deadline");
   }
   // "edges=1>2,1>3"
   static std::vector<Edge> EdgesOf(Line& line) {
@@ -419,7 +426,7 @@ class EngineSubject : public script::Subject {
     return {JobId(job), counts, {{0, succeeded}}};
   }
   // "1-3:cpus=2,gpus=1"
-  static void AddRun(Line& line, const std::string& word, JobPlan& plan) {
+  void AddRun(Line& line, const std::string& word, JobPlan& plan) {
     size_t colon = word.find(':');
     auto ranges = script::ParseRanges(std::string_view(word).substr(0, colon));
     if (!ranges || colon == std::string::npos || ranges->front().first != plan.task_count) {
@@ -434,6 +441,7 @@ class EngineSubject : public script::Subject {
     if (needs_line.Has("retries")) {
       of_tasks.retries = static_cast<uint32_t>(needs_line.Number("retries", 0));
     }
+    of_tasks.deadline = DeadlineOf(needs_line);
     if (auto ok = needs_line.Finish(); !ok) return line.Fail(ok.error().message);
     auto same = std::find(plan.requests.begin(), plan.requests.end(), of_tasks);
     auto number = static_cast<uint32_t>(same - plan.requests.begin());
@@ -447,6 +455,7 @@ class EngineSubject : public script::Subject {
     uint32_t request = 0;
     if (line.Has("cpus")) {
       grow.new_requests = {TaskClass(line.TaskNeeds())};
+      grow.new_requests.front().deadline = DeadlineOf(line);
       request = static_cast<uint32_t>(line.Number("request", 1));
     }
     grow.runs = {{first, grow.count, request}};

@@ -102,6 +102,20 @@ std::string WhyTooLong(const StepContext& step, NodeId node, const JobState& job
                        const AttemptEnd& end);
 // Loses the nodes that were silent for too long, and wakes up for the next of them.
 void LoseSilentNodes(StepContext& step);
+// Ends what cannot end by its deadline any more, and wakes up for the next of them (deadline.cc).
+void MeetDeadlines(StepContext& step);
+// Why a task of the class that starts then cannot end by its deadline; empty: it can.
+std::string WhyTooLate(const TaskClass& of_tasks, Instant start);
+// Why no set of the nodes that are known could run a gang of the class, were they idle: "is a gang of
+// 8 processes ..."; empty: one could, or no node has joined (gang_fit.cc).
+std::string WhyGangNowhere(const place::Board& board, const std::string& user,
+                           const TaskClass& of_tasks, Instant now);
+// See Engine::WhyNeverRuns.
+std::string WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks,
+                         Instant now);
+// Why a task whose attempt ends so is not to be tried again; empty: there is time enough.
+std::string WhyNoFurtherTry(const StepContext& step, const JobState& job, const AttemptEnd& end,
+                            bool counts);
 // The existing tasks of `tasks` that are wanted, in the same order.
 std::vector<TaskRange> Select(const JobState& job, const std::vector<TaskRange>& tasks,
                               const std::function<bool(TaskIndex)>& wanted);

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "core/engine/place/place.h"
+#include "core/model/ranges.h"
 
 namespace spate::engine {
 namespace {
@@ -240,6 +241,25 @@ Head JobState::Peek(uint32_t request, Instant now, uint32_t max, const place::Cl
   JoinFresh(head, max, request, until);
   JoinListed(head, max, request, *queue.readied, Kind::kReadied, until, skip);
   return head;
+}
+
+std::vector<TaskRange> JobState::QueuedTasks(uint32_t request) const {
+  std::vector<TaskRange> tasks;
+  auto add = [&](TaskIndex i) {
+    if (StateOf(i) == TaskState::kQueued) AppendIndex(tasks, i);
+  };
+  if (queues_.size() == 1) {
+    for (TaskIndex i = 0; i < counts_.total; ++i) add(i);
+    return tasks;
+  }
+  for (uint32_t run : queues_[request].runs) {
+    if (!order_.empty()) {
+      add(order_[run]);
+    } else {
+      for (TaskIndex i = runs_[run].first; i < EndOfRun(run); ++i) add(i);
+    }
+  }
+  return Normalized(std::move(tasks));
 }
 
 Instant JobState::DueOf(TaskIndex index) const {

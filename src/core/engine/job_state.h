@@ -191,6 +191,8 @@ class JobState {
   // When this task's retry delay ends; the beginning of time when it waits for none. For people.
   Instant DueOf(TaskIndex index) const;
   bool MayReopen(TaskIndex index) const;
+  // All that is queued of a request, whatever it waits for. Cost: the tasks of the request.
+  std::vector<TaskRange> QueuedTasks(uint32_t request) const;
   // Queued tasks of a request that wait for nothing but room, or their delay.
   uint32_t WaitingOf(uint32_t request) const { return queues_[request].waiting; }
   uint32_t waiting() const { return waiting_; }  // of all requests

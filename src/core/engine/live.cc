@@ -50,15 +50,21 @@ class Live::Follower {
   Follower(Live& live, const Durable& durable, const Changes& changes)
       : live_(live), board_(live.board), durable_(durable), changes_(changes) {}
 
-  void operator()(const JobAccepted&) { LookAtOne(); }
-  void operator()(const JobGrown& record) { GoesOn(record.job); }
+  void operator()(const JobAccepted& record) {
+    AddDeadlines(record.job, record.plan.requests);
+    LookAtOne();
+  }
+  void operator()(const JobGrown& record) {
+    AddDeadlines(record.job, record.new_requests);
+    GoesOn(record.job);
+  }
   void operator()(const TasksLinked&) {}
   void operator()(const JobSealed&) {}
   void operator()(const PolicyChanged& record) { Changed(record.job); }
   void operator()(const TasksWithdrawn& record) { Changed(record.job); }
   void operator()(const TasksCancelled&) {}
   void operator()(const TasksReopened& record) { GoesOn(record.job); }
-  void operator()(const NeedsChanged&) {}
+  void operator()(const NeedsChanged& record) { AddDeadlines(record.job, record.new_requests); }
   void operator()(const JobHeld& record) { Changed(record.job); }
   void operator()(const JobReleased& record) { Changed(record.job); }
   void operator()(const Leased&) {}
@@ -126,6 +132,10 @@ class Live::Follower {
   }
 
  private:
+  void AddDeadlines(JobId id, const std::vector<TaskClass>& added) {
+    const JobState& job = *durable_.FindJob(id);
+    live_.deadlines.Add(job, job.request_count() - static_cast<uint32_t>(added.size()));
+  }
   void Changed(JobId id) {
     board_.FindJob(id)->refresh = true;
     LookAtOne();
@@ -187,6 +197,7 @@ void Live::Touch(const JobState& job) {
 void Live::Stir(const JobState& job, place::Job& known, uint32_t request) {
   place::Ready& ready = known.IsGang(request) ? known.gangs : known.ready;
   ready.Set(request, job.QueuedOf(request, clock));
+  deadlines.Stir(job, request);
 }
 
 void Live::Settle() {
@@ -212,6 +223,7 @@ void Live::Reload(const JobState& job) {
   place::Job& known = board.AddJob(job.id(), job.user(), job.priority(), job.requests());
   board.SetFacts(known, FactsOf(job));
   board.Settle(known);
+  deadlines.Add(job, 0);
 }
 
 void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/deadline.h"
 #include "core/engine/demand_feed.h"
 #include "core/engine/durable.h"
 #include "core/engine/engine.h"
@@ -61,6 +62,7 @@ struct Live {
   std::vector<Stirred::Each> risen;  // before what may wait on nodes
   Instant next_rise;                 // a look at them, likewise
   std::vector<NodesToCome::Kind> to_come;
+  Deadlines deadlines;
   std::unique_ptr<DemandFeed> feed;  // once somebody watches demand
 
  private:

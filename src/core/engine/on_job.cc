@@ -21,6 +21,18 @@ void Link(StepContext& step, JobId job, std::span<const Edge> edges) {
   }
 }
 
+// A few classes tell it of gangs, as all of a submission have one shape.
+std::string WhyNever(const StepContext& step, const JobPlan& plan) {
+  constexpr size_t kGangs = 16;
+  size_t gangs = 0;
+  for (const TaskClass& each : plan.requests) {
+    if (!each.gang.empty() && ++gangs > kGangs) continue;
+    std::string why = WhyNeverRuns(step.live, plan.user, each, step.now);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
 std::string WhyRefused(StepContext& step, const JobPlan& plan) {
   auto user = step.board.users.find(plan.user);
   if (user == step.board.users.end() || user->second.rule.max_queued == 0) return "";
@@ -36,8 +48,12 @@ std::string WhyRefused(StepContext& step, const JobPlan& plan) {
 }  // namespace
 
 void On(StepContext& step, const SubmitJob& event) {
-  if (std::string why = WhyRefused(step, event.plan); !why.empty()) {
+  if (std::string why = WhyNever(step, event.plan); !why.empty()) {
     step.out.notices.push_back(NoticeRefused{event.job, std::move(why)});
+    return;
+  }
+  if (std::string why = WhyRefused(step, event.plan); !why.empty()) {
+    step.out.notices.push_back(NoticeRefused{event.job, std::move(why), /*may_later=*/true});
     return;
   }
   step.Record(JobAccepted{event.job, event.plan});

@@ -81,6 +81,12 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
       end.note = std::move(why);
     }
   }
+  if (fate.verdict == Verdict::kRetry) {
+    if (std::string why = WhyNoFurtherTry(step, job, end, fate.counts); !why.empty()) {
+      fate.verdict = Verdict::kFailed;
+      end.note += (end.note.empty() ? "" : "; ") + why;
+    }
+  }
   bool cancelled = job.Cancelled(end.ref.index) && fate.verdict != Verdict::kSucceeded;
   if (cancelled) fate.verdict = Verdict::kCancelled;
   uint32_t losses = end.cause == Cause::kNode ? job.TraceOf(end.ref.index).losses + 1u : 0;

@@ -219,8 +219,14 @@ NodeView Look(const place::Node& node, const JobState& job, const Needs& needs, 
 }
 
 // Why no node can run it at all; empty when one could.
-std::string WhyNowhere(const EngineState& state, const JobState& job, const Needs& needs,
+std::string WhyNowhere(const EngineState& state, const JobState& job, uint32_t request,
                        Instant now) {
+  const TaskClass& of_tasks = job.requests()[request];
+  const Needs& needs = of_tasks.needs;
+  if (!of_tasks.gang.empty()) {
+    std::string why = WhyGangNowhere(state.live.board, job.user(), of_tasks, now);
+    if (!why.empty()) return "no set of nodes has room for it: it " + why;
+  }
   std::string never;
   std::string stands;
   const Offer* largest = nullptr;
@@ -382,8 +388,7 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
     return fmt::format("it waits {} before its next try", FormatDuration(due - now));
   }
   const uint32_t request = job->RequestOf(index);
-  const Needs& needs = job->request(request);
-  std::string nowhere = WhyNowhere(*state_, *job, needs, now);
+  std::string nowhere = WhyNowhere(*state_, *job, request, now);
   if (!nowhere.empty()) return WhyCutOff(*job, index, nowhere);
   if (std::string why = WhyLimited(*state_, *job); !why.empty()) return why;
   if (job->IsGang(request)) {
@@ -428,7 +433,7 @@ std::string Engine::WhyStalled(JobId id, Instant now) const {
   for (uint32_t i = 0; i < std::min(job->request_count(), kRequests); ++i) {
     uint32_t waiting = job->WaitingOf(i);
     if (waiting == 0) continue;
-    std::string nowhere = WhyNowhere(*state_, *job, job->request(i), now);
+    std::string nowhere = WhyNowhere(*state_, *job, i, now);
     if (nowhere.empty() && job->IsGang(i)) nowhere = WhyTooLarge(*state_, *job, i, now);
     some_fit |= nowhere.empty();
     if (nowhere.empty()) continue;
@@ -437,6 +442,11 @@ std::string Engine::WhyStalled(JobId id, Instant now) const {
   }
   if (why.empty() || !some_fit) return why;
   return fmt::format("{} of its tasks cannot run: {}", FormatCount(misfits), why);
+}
+
+std::string Engine::WhyNeverRuns(const std::string& user, const TaskClass& of_tasks,
+                                 Instant now) const {
+  return engine::WhyNeverRuns(state_->live, user, of_tasks, now);
 }
 
 // ---- Lists -------------------------------------------------------------------------------------

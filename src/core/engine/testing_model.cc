@@ -54,6 +54,10 @@ std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause
   }
 }
 
+bool IsTooLate(const TaskClass& of_tasks, Instant start) {
+  return of_tasks.deadline && start + of_tasks.needs.time > *of_tasks.deadline;
+}
+
 }  // namespace
 
 JobCounts NaiveJob::Counts() const {
@@ -84,6 +88,19 @@ JobCounts NaiveJob::Counts() const {
   return counts;
 }
 
+std::string NaiveModel::WhyOverdue(Instant now) const {
+  for (const auto& [id, job] : jobs_) {
+    for (const NaiveTask& task : job.tasks) {
+      const TaskClass& of = job.requests[task.request];
+      bool runs = task.state == TaskState::kLeased && !task.cancelled && !job.cancelled;
+      if (runs && of.deadline && *of.deadline < now) {
+        return fmt::format("a task of job {} runs past its deadline", id.value);
+      }
+    }
+  }
+  return "";
+}
+
 std::string NaiveModel::Apply(const Record& record) {
   std::string problem = Check(record);
   if (problem.empty()) std::visit([this](const auto& r) { Do(r); }, record);
@@ -101,6 +118,7 @@ std::string NaiveModel::ApplyLive(const Record& record, Instant now) {
       if (i >= job.tasks.size()) return;
       const NaiveTask& task = job.tasks[i];
       if (task.due > now) problem = "leased before it is due";
+      if (IsTooLate(job.requests[task.request], now)) problem = "leased too late for its deadline";
       if (FitCount(offer->second, job.requests[task.request].needs) == 0) problem = "it never fits";
       for (const After& after : job.after) {
         if (after.kind != AfterKind::kEach) problem = "its job waits for another one";
@@ -193,6 +211,11 @@ std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
     if (time < had * 2) return "cut off so often, it asks for no more time";
   }
   auto [verdict, counts] = Judge(job, task, record.end.cause, record.counts);
+  const Duration delay = counts ? job.policy.retry.delay : Duration{};
+  bool again = verdict == Verdict::kRetry;
+  if (again && IsTooLate(job.requests[task.request], record.ended + delay)) {
+    verdict = Verdict::kFailed;
+  }
   bool cancelled = job.cancelled || task.cancelled;
   if (cancelled && verdict != Verdict::kSucceeded) verdict = Verdict::kCancelled;
   if (record.verdict != verdict || record.counts != counts) {

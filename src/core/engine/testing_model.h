@@ -59,6 +59,8 @@ class NaiveModel {
   const std::map<NodeId, Offer>& offers() const { return offers_; }
   // A task that waits for one that will not succeed; empty: there is none.
   std::string WhyHopeless() const;
+  // A task that runs past its deadline, and is not cancelled; empty: there is none.
+  std::string WhyOverdue(Instant now) const;
   // What each node holds.
   const std::map<NodeId, std::set<AttemptRef>>& held() const { return held_; }
   // The share of the node that it holds, where 1 is a node of running tasks.

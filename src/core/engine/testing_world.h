@@ -178,6 +178,7 @@ class RandomWorld {
     wake_at_ = out.wake_at;
     RC_ASSERT(wake_at_ > now_);
     if (std::string problem = model_.WhyHopeless(); !problem.empty()) RC_FAIL(problem);
+    if (std::string problem = model_.WhyOverdue(now_); !problem.empty()) RC_FAIL(problem);
     engine_->CheckInvariants();
     replica_->CheckInvariants();
     RC_ASSERT(engine_->Digest() == replica_->Digest());
@@ -260,10 +261,14 @@ class RandomWorld {
     if (prng.Chance(15)) needs.named = {{"gpus", 1 + static_cast<uint32_t>(prng.Below(2))}};
     return needs;
   }
-  static TaskClass AnyClass(Prng& prng) {
+  TaskClass AnyClass(Prng& prng) const {
     TaskClass any = AnyNeeds(prng);
     if (prng.Chance(30)) any.priority = static_cast<int32_t>(prng.Below(3)) - 1;
     if (prng.Chance(30)) any.retries = static_cast<uint32_t>(prng.Below(3));
+    if (prng.Chance(15)) {
+      any.needs.time = Duration::Seconds(static_cast<int64_t>(prng.Below(5)));
+      any.deadline = now_ + Duration::Seconds(5 + static_cast<int64_t>(prng.Below(90)));
+    }
     return any;
   }
   static JobPolicy AnyPolicy(Prng& prng) {

@@ -140,6 +140,10 @@ struct JobDetails {
   uint64_t bytes = 0;                  // on disk: a run's folder, a hub's output of the job
   bool for_admin = false;              // who asks is an administrator of the hub
   uint64_t edges = 0;                  // among its tasks
+  // Of its first tasks, which all have in common that came with them.
+  GangShape gang;
+  std::optional<Instant> deadline;
+  BoundBy bound = BoundBy::kUnknown;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -154,6 +158,9 @@ struct JobDetails {
     visit(10, "bytes", self.bytes);
     visit(11, "for_admin", self.for_admin);
     visit(12, "edges", self.edges);
+    visit(13, "gang", self.gang);
+    visit(14, "deadline", self.deadline);
+    visit(15, "bound", self.bound);
   }
 };
 
@@ -254,7 +261,10 @@ struct TaskDetails {
   std::string cwd;
   std::string stdin_file, stdout_file, stderr_file;  // empty: none
   std::vector<Check> checks;
-  std::optional<Needs> needs;
+  std::optional<Needs> needs;  // of one process of a gang
+  GangShape gang;
+  std::optional<Instant> deadline;
+  BoundBy bound = BoundBy::kUnknown;
   std::optional<std::string> row;            // its line, where a file of this machine has it
   std::optional<std::string> why_cancelled;  // in words; of one that has left its list: none
   std::optional<LiveTask> live;
@@ -282,6 +292,9 @@ struct TaskDetails {
     visit(14, "held", self.held);
     visit(15, "min_free_memory", self.min_free_memory);
     visit(16, "max_load", self.max_load);
+    visit(17, "gang", self.gang);
+    visit(18, "deadline", self.deadline);
+    visit(19, "bound", self.bound);
   }
 };
 

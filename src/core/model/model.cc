@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/units.h"
 #include "core/model/attempt.h"
@@ -155,10 +156,14 @@ uint32_t GangPart::procs() const {
 }
 
 Needs NeedsOfPart(const Needs& of_one, uint32_t procs) {
+  auto times = [procs]<typename T>(T& amount) {
+    T all = 0;
+    amount = __builtin_mul_overflow(amount, procs, &all) ? std::numeric_limits<T>::max() : all;
+  };
   Needs all = of_one;
-  all.milli_cpus *= procs;
-  all.memory *= procs;
-  for (NamedNeed& need : all.named) need.count *= procs;
+  times(all.milli_cpus);
+  times(all.memory);
+  for (NamedNeed& need : all.named) times(need.count);
   return all;
 }
 

@@ -1,0 +1,184 @@
+// Deadlines (TaskClass::deadline): a task that cannot end by its deadline is not accepted, is
+// cancelled where it still waits, and is stopped where it runs.
+//
+// Deadlines hang on classes. Each has two moments: the last one at which its tasks may start, by
+// the time that they are planned to take, and the deadline itself. Cost: at either of them the
+// tasks of the class and the leases of its job, once; for what comes back into a late queue, that.
+#include "core/engine/deadline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "base/units.h"
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+
+Instant LatestStart(const TaskClass& of_tasks) {
+  const Instant deadline = of_tasks.deadline.value_or(Instant::Never());
+  const Duration time = of_tasks.needs.time;
+  if (deadline == Instant::Never() || time.ns <= 0) return deadline;
+  return time.ns >= deadline.ns ? Instant{} : deadline - time;
+}
+
+// ---- What is due --------------------------------------------------------------------------------
+
+void Deadlines::Add(const JobState& job, uint32_t first) {
+  for (uint32_t i = first; i < job.request_count(); ++i) {
+    const TaskClass& each = job.requests()[i];
+    if (!each.deadline) continue;
+    due_.insert({LatestStart(each), What::kStart, {job.id(), i}});
+    due_.insert({*each.deadline, What::kEnd, {job.id(), i}});
+  }
+}
+
+void Deadlines::Drop(const JobState& job) {
+  for (uint32_t i = 0; i < job.request_count(); ++i) {
+    const TaskClass& each = job.requests()[i];
+    if (!each.deadline) continue;
+    const Key key{job.id(), i};
+    due_.erase({LatestStart(each), What::kStart, key});
+    due_.erase({*each.deadline, What::kEnd, key});
+    late_.erase(key);
+    stirred_.erase(key);
+  }
+}
+
+std::optional<Deadlines::Due> Deadlines::Take(Instant now) {
+  if (due_.empty() || due_.begin()->at >= now) return std::nullopt;
+  Due due = *due_.begin();
+  due_.erase(due_.begin());
+  if (due.what == What::kStart) late_.insert(due.key);
+  return due;
+}
+
+Instant Deadlines::Next() const {
+  return due_.empty() ? Instant::Never() : due_.begin()->at + Duration{1};
+}
+
+// ---- What is done about it ----------------------------------------------------------------------
+
+namespace {
+
+std::string WhyNotStarted(const TaskClass& of_tasks) {
+  if (of_tasks.needs.time.ns <= 0) return "its deadline passed before it was started";
+  return fmt::format(
+      "it had not started {} before its deadline, the time that it is planned to take (--time)",
+      FormatDuration(of_tasks.needs.time));
+}
+
+void Withdraw(StepContext& step, const JobState& job, uint32_t request,
+              std::vector<TaskRange> tasks) {
+  if (tasks.empty()) return;
+  step.Record(TasksWithdrawn{job.id(), std::move(tasks), WhyNotStarted(job.requests()[request])});
+}
+
+// The moments of one job that have come in this step.
+struct DueOfJob {
+  std::set<uint32_t> start;
+  std::set<uint32_t> end;
+};
+
+bool Holds(const NodeRecord& node, JobId job, const std::set<uint32_t>& requests) {
+  auto lease = node.leases.lower_bound({job, Attempt(), 0});
+  for (; lease != node.leases.end() && lease->first.job == job; ++lease) {
+    if (requests.contains(lease->second.request)) return true;
+  }
+  return false;
+}
+
+// What nodes have of these classes and have not started comes back, and is cancelled then.
+void RecallLate(StepContext& step, const JobState& job, const std::set<uint32_t>& requests) {
+  for (const auto& [id, node] : step.durable.nodes()) {
+    if (!step.board.nodes.at(id).present || !Holds(node, job.id(), requests)) continue;
+    step.out.sends.push_back(SendRecall{id, job.id()});
+  }
+}
+
+// What nodes have of these classes is stopped.
+void StopOverdue(StepContext& step, const JobState& job, const std::set<uint32_t>& requests) {
+  std::vector<TaskRange> tasks;
+  for (const auto& [id, node] : step.durable.nodes()) {
+    auto lease = node.leases.lower_bound({job.id(), Attempt(), 0});
+    for (; lease != node.leases.end() && lease->first.job == job.id(); ++lease) {
+      const auto& [key, range] = *lease;
+      if (!requests.contains(range.request)) continue;
+      for (TaskIndex i = key.first; i < key.first + range.count; ++i) {
+        bool runs = IsCurrent(node, job, {key.job, i, key.attempt}) && !job.Cancelled(i);
+        if (runs) AppendIndex(tasks, i);
+      }
+    }
+  }
+  if (tasks.empty()) return;
+  step.Record(TasksCancelled{job.id(), Normalized(std::move(tasks)),
+                             "it had not ended by its deadline, and was stopped"});
+  for (const auto& [id, node] : step.durable.nodes()) {
+    if (step.board.nodes.at(id).present) StopCancelled(step, id, job);
+  }
+}
+
+// A class of a job that goes on; nullptr: there is nothing to be done.
+const JobState* FindAtWork(const StepContext& step, JobId id) {
+  const JobState* job = step.durable.FindJob(id);
+  return job == nullptr || job->finished() || job->cancelled() ? nullptr : job;
+}
+
+}  // namespace
+
+void MeetDeadlines(StepContext& step) {
+  Deadlines& deadlines = step.live.deadlines;
+  std::map<JobId, DueOfJob> due;
+  while (auto next = deadlines.Take(step.now)) {
+    DueOfJob& of_job = due[next->key.job];
+    (next->what == Deadlines::What::kStart ? of_job.start : of_job.end).insert(next->key.request);
+  }
+  for (auto& [id, moments] : due) {
+    const JobState* job = FindAtWork(step, id);
+    if (job == nullptr) continue;
+    for (uint32_t request : moments.start) {
+      Withdraw(step, *job, request, job->QueuedTasks(request));
+    }
+    StopOverdue(step, *job, moments.end);
+    for (uint32_t request : moments.end) moments.start.erase(request);
+    RecallLate(step, *job, moments.start);
+    CheckJob(step, *job);
+  }
+  for (const Deadlines::Key& key : deadlines.TakeStirred()) {
+    const JobState* job = FindAtWork(step, key.job);
+    if (job == nullptr) continue;
+    for (;;) {
+      Head head = job->Peek(key.request, step.now, UINT32_MAX, place::kNoTurn);
+      if (head.count == 0) break;
+      Withdraw(step, *job, key.request, Normalized(std::move(head.tasks)));
+    }
+    CheckJob(step, *job);
+  }
+  step.out.wake_at = std::min(step.out.wake_at, deadlines.Next());
+}
+
+std::string WhyTooLate(const TaskClass& of_tasks, Instant start) {
+  bool in_time = !of_tasks.deadline ||
+                 (start < *of_tasks.deadline && start <= LatestStart(of_tasks));
+  if (in_time) return "";
+  const Duration left = *of_tasks.deadline - start;
+  if (left.ns <= 0) {
+    return fmt::format("the deadline (--deadline) passed {} ago", FormatDuration(Duration{} - left));
+  }
+  return fmt::format(
+      "the deadline (--deadline) is in {}, and a task is planned to take {} (--time)",
+      FormatDuration(left), FormatDuration(of_tasks.needs.time));
+}
+
+std::string WhyNoFurtherTry(const StepContext& step, const JobState& job, const AttemptEnd& end,
+                            bool counts) {
+  const TaskClass& of_tasks = job.requests()[job.RequestOf(end.ref.index)];
+  const Instant start = counts ? step.now + job.policy().retry.delay : step.now;
+  if (!of_tasks.deadline || start <= LatestStart(of_tasks)) return "";
+  if (job.Cancelled(end.ref.index)) return "";
+  return "a further try could not end by its deadline";
+}
+
+}  // namespace spate::engine

@@ -93,6 +93,11 @@ Status AddLog(const Source& source, store::History& history, JobDetails& details
   if (log->held != HoldReason::kNone && log->held_at.ns > 0) details.held_since = log->held_at;
   details.has_cancelled = !log->cancelled.empty();
   details.edges = log->replay->job().graph().edge_count();
+  if (const TaskClass* of_tasks = log->ClassOf(0)) {
+    details.gang = of_tasks->gang;
+    details.deadline = of_tasks->deadline;
+    details.bound = of_tasks->bound;
+  }
   if (!source.on_hub() || details.job.state == JobStanding::kFinished) return {};
   CorrectStanding(*log, details.job.state);
   auto set_aside = SetAsideOf(history, *log);

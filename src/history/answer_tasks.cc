@@ -198,7 +198,12 @@ Result<TaskDetails> DetailsOf(JobAtHand& job, const store::TaskSummary& task) {
   }
   AddFiles(job, details, slot);
   AddLine(job, details);
-  if (const Needs* needs = job.log.NeedsOf(task.index)) details.needs = *needs;
+  if (const TaskClass* of_task = job.log.ClassOf(task.index)) {
+    details.needs = of_task->needs;
+    details.gang = of_task->gang;
+    details.deadline = of_task->deadline;
+    details.bound = of_task->bound;
+  }
   details.why_cancelled = WhyCancelled(job, task.index);
   auto live = std::ranges::find(job.live, task.index, &LiveTask::index);
   if (task.state == TaskState::kLeased && live != job.live.end()) details.live = *live;

@@ -16,9 +16,14 @@ const LogFacts::Cancelled* LogFacts::WhyCancelled(TaskIndex index) const {
   return found == cancelled.rend() ? nullptr : &*found;
 }
 
-const Needs* LogFacts::NeedsOf(TaskIndex index) const {
+const TaskClass* LogFacts::ClassOf(TaskIndex index) const {
   if (!replay || index >= replay->job().task_count()) return nullptr;
-  return &replay->job().request(replay->job().RequestOf(index));
+  return &replay->job().requests()[replay->job().RequestOf(index)];
+}
+
+const Needs* LogFacts::NeedsOf(TaskIndex index) const {
+  const TaskClass* of_task = ClassOf(index);
+  return of_task == nullptr ? nullptr : &of_task->needs;
 }
 
 Result<LogFacts> ReadLog(store::History& history) {

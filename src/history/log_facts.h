@@ -29,6 +29,7 @@ struct LogFacts {
   // Why a cancelled task is; null: it has left its list.
   const Cancelled* WhyCancelled(TaskIndex index) const;
   // What a task asks for; null when the journal does not tell.
+  const TaskClass* ClassOf(TaskIndex index) const;
   const Needs* NeedsOf(TaskIndex index) const;
 
   std::shared_ptr<const store::JobReplay> replay;

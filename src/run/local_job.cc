@@ -14,6 +14,7 @@
 #include "cli/text/end_text.h"
 #include "cli/view/terminal_screen.h"
 #include "client/hub_call.h"
+#include "core/model/gang.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "forward/shared_files.h"
@@ -79,11 +80,25 @@ Offer OfferOf(const cli::RunOptions& options, const Surroundings& here) {
   return offer;
 }
 
+std::optional<std::string> WhyNeverHere(const Offer& offer, const TaskClass& of_tasks) {
+  auto why = WhyNever(offer, of_tasks.needs);
+  const GangShape& gang = of_tasks.gang;
+  if (why || gang.empty()) return why;
+  if (gang.nodes > 1) {
+    return fmt::format("is a gang on {} nodes, and this machine is one: give it to a hub (spate run "
+                       "--hub), or write --nodes 1",
+                       gang.nodes);
+  }
+  why = WhyNever(offer, NeedsOfPart(of_tasks.needs, gang.procs));
+  if (!why) return why;
+  return fmt::format("is a gang of {} processes, which together {}", gang.procs, *why);
+}
+
 Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer) {
   std::string problems;
   bool named = false;
   for (size_t i = 0; i < tasks.requests.size(); ++i) {
-    auto why = WhyNever(offer, tasks.requests[i].needs);
+    auto why = WhyNeverHere(offer, tasks.requests[i]);
     if (!why) continue;
     problems += fmt::format("{}: it {}\n", tasks.places[i], *why);
     named |= !tasks.requests[i].needs.named.empty();
@@ -193,6 +208,8 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
     return Fail(ErrorKind::kNotFound, fmt::format("job {} was never accepted", number));
   }
   job->requests_ = job->engine().Requests(job->id());
+  // A task keeps its deadline when its run goes on, and those that are added have the same.
+  if (!job->requests_.empty()) job->options_.deadline = job->requests_.front().deadline;
   return job;
 }
 
@@ -311,7 +328,8 @@ void LocalJob::AddFollowed(std::vector<std::string> rows, const std::vector<Need
   engine::GrowJob grow{id(), static_cast<uint32_t>(rows.size()), {}, {}};
   RequestTable table(requests_);
   for (size_t i = 0; i < needs.size(); ++i) {
-    table.Add(next_task_ + static_cast<TaskIndex>(i), needs[i], [] { return std::string(); });
+    table.Add(next_task_ + static_cast<TaskIndex>(i), cli::ClassOf(options_, needs[i]),
+              [] { return std::string(); });
   }
   auto known = static_cast<std::ptrdiff_t>(requests_.size());
   grow.new_requests.assign(table.requests().begin() + known, table.requests().end());
@@ -335,8 +353,8 @@ std::unique_ptr<Follower> LocalJob::MakeFollower(cli::RunView& view) {
     view.OnNews(cli::Remark{error.message, true}, loop_->Now());
     session_->StopStarting(cli::RunEnd::kBroken, cli::kExitUsage);
   };
-  sink.why_never = [offer = OfferOf(options_, here_)](const Needs& needs) {
-    auto why = WhyNever(offer, needs);
+  sink.why_never = [this, offer = OfferOf(options_, here_)](const Needs& needs) {
+    auto why = WhyNeverHere(offer, cli::ClassOf(options_, needs));
     return why ? "it " + *why : std::string();
   };
   sink.full = [this] { return store_->Backlog() > kBacklogMost; };

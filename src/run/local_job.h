@@ -45,6 +45,8 @@ Offer OfferOf(const cli::RunOptions& options, const Surroundings& here);
 uint32_t FitOpenFiles(uint32_t slots);
 // Every request must fit into the offer; errors name the first place of each that does not.
 Status CheckNeeds(const cli::TaskList& tasks, const Offer& offer);
+// Why tasks of the class can never run on one machine with this offer; nullopt: they can.
+std::optional<std::string> WhyNeverHere(const Offer& offer, const TaskClass& of_tasks);
 
 // How lists are read for a run with these settings.
 cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool run_checks);

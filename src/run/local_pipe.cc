@@ -43,7 +43,7 @@ void LocalJob::SetPipe(JobSettings settings) {
   follow_ = reads_ = true;
   cli::TaskList none;
   none.rows = [](const cli::RowVisitor&) {};
-  none.requests = {options_.needs};
+  none.requests = {cli::ClassOf(options_)};
   SetTasks(none, std::move(settings), {});
 }
 

@@ -10,6 +10,7 @@
 #include "base/prng.h"
 #include "base/units.h"
 #include "cli/history/select.h"
+#include "cli/options/gang_options.h"
 #include "cli/options/list_files.h"
 #include "cli/options/needs_change.h"
 #include "cli/report.h"
@@ -81,7 +82,7 @@ Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSetti
   settings.row_kind = RowKind::kListLine;
   cli::TaskList none;
   none.rows = [](const cli::RowVisitor&) {};
-  none.requests = {options.needs};
+  none.requests = {cli::ClassOf(options)};
   (*job)->SetTasks(none, std::move(settings), {});
   return (*job)->Run(/*resumed=*/false);
 }
@@ -343,7 +344,8 @@ Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& 
   if (change.empty()) return {};
   cli::TaskList tasks;
   for (const TaskClass& each : job.engine().Requests(job.id())) {
-    tasks.requests.emplace_back(Changed(each.needs, change));
+    tasks.requests.push_back(each);
+    tasks.requests.back().needs = Changed(each.needs, change);
     tasks.places.push_back(fmt::format("job {}", job.id().value));
   }
   return CheckNeeds(tasks, offer);
@@ -425,6 +427,9 @@ Result<int> RunAny(const cli::Invocation& invocation) {
       return Fail(ErrorKind::kNotFound,
                   "there is no unfinished run of this folder; name the list to run");
     }
+  }
+  if (auto in_time = cli::SetDeadline(*options, os::Clock().Now()); !in_time) {
+    return std::unexpected(in_time.error());
   }
   std::vector<std::string> argv = invocation.preset;
   argv.insert(argv.end(), invocation.argv.begin(), invocation.argv.end());

@@ -65,8 +65,17 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
   return how_;
 }
 
+// Tasks that are cancelled by their deadline have not left the list.
+bool RunSession::MissedDeadline() const {
+  if (counts().cancelled == 0) return false;
+  const Instant now = loop_.Now();
+  return std::ranges::any_of(hub_.engine().Requests(job_.id), [now](const TaskClass& each) {
+    return each.deadline && now + each.needs.time > *each.deadline;
+  });
+}
+
 bool RunSession::Succeeded() const {
-  if (cancelled_) return false;
+  if (cancelled()) return false;
   JobCounts ended = counts();
   // Tasks that have left the list are not asked for any more.
   ended.total -= ended.cancelled;
@@ -92,6 +101,16 @@ void RunSession::OnHeld(const engine::NoticeHeld& notice) {
 void RunSession::OnFinished(const engine::NoticeFinished&) {
   // While Settle runs, Resume may finish what a longer list or a retry goes on with right after.
   if (show_ && hub_.engine().Finished(job_.id)) loop_.Stop();
+}
+
+// What was checked before it was sent was true a moment ago: the deadline has passed since.
+void RunSession::OnHubNotice(const engine::Notice& notice) {
+  const auto* refused = std::get_if<engine::NoticeRefused>(&notice);
+  if (refused == nullptr || !show_) return;
+  show_->view.OnNews(cli::Remark{refused->text, true}, loop_.Now());
+  how_ = cli::RunEnd::kBroken;
+  exit_code_ = cli::kExitUsage;
+  loop_.Stop();
 }
 
 void RunSession::OnNews(const wire::ToHub& news) {

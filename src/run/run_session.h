@@ -69,13 +69,14 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   RunEntrance::Answer Obey(std::string_view order);
   // How it stands; `open` is the caller's.
   RunNews News() const;
-  // Somebody has cancelled the job, or tasks of it.
-  bool cancelled() const { return cancelled_; }
+  // Somebody has cancelled the job, or tasks of it, or their deadline has.
+  bool cancelled() const { return cancelled_ || MissedDeadline(); }
 
   // hub::Watcher
   void OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) override;
   void OnHeld(const engine::NoticeHeld& notice) override;
   void OnFinished(const engine::NoticeFinished& notice) override;
+  void OnHubNotice(const engine::Notice& notice) override;
   void OnNews(const wire::ToHub& news) override;
   void OnStoreFailed(const Error& error) override;
 
@@ -97,6 +98,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   void Tick();
   void StopWhenIdle();
   bool Succeeded() const;
+  bool MissedDeadline() const;
   uint32_t Running() const;
   RunEntrance::Answer Park();
   RunEntrance::Answer Unpark();

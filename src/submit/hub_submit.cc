@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
 #include "cli/hub/hub_screen.h"
+#include "cli/options/gang_options.h"
 #include "cli/options/list_files.h"
 #include "cli/options/submit_options.h"
 #include "cli/pool/pool_verbs.h"
@@ -69,7 +70,7 @@ cli::TaskList ArrayTasks(const cli::SubmitOptions& options, JobSettings& setting
   settings.record_values = 1;
   cli::TaskList tasks;
   tasks.count = static_cast<uint32_t>(array.count());
-  tasks.requests = {options.run.needs};
+  tasks.requests = {cli::ClassOf(options.run)};
   tasks.runs = {{0, tasks.count, 0}};
   tasks.places = {"--array"};
   tasks.rows = [array](const cli::RowVisitor& visit) {
@@ -214,6 +215,7 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   made.end.requests = made.tasks.requests;
   if (made.forwards) NeedFeature(made.end.requests, "forwards");
   if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
+  if (!options.run.gang.empty()) NeedFeature(made.end.requests, "gangs");
   made.end.runs = made.tasks.runs;
   made.end.known_tasks = made.tasks.known_tasks;
   return made;
@@ -342,6 +344,9 @@ Result<int> Submit(const cli::Invocation& invocation, const std::string& resume 
   if (!setting) return std::unexpected(setting.error());
   setting->resume = resume;
   os::RealLoop& loop = *setting->loop;
+  if (auto in_time = cli::SetDeadline(options->run, loop.Now()); !in_time) {
+    return std::unexpected(in_time.error());
+  }
   HubCall call(loop, setting->target);
   loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
   auto job = JobToAddTo(*options);
@@ -355,7 +360,7 @@ Result<int> Submit(const cli::Invocation& invocation, const std::string& resume 
   if (submission->end.count == 0 && !options->open) {
     return Fail(ErrorKind::kInvalid, "0 tasks: there is nothing to submit");
   }
-  if (submission->end.requests.empty()) submission->end.requests = {options->run.needs};
+  if (submission->end.requests.empty()) submission->end.requests = {cli::ClassOf(options->run)};
   if (!options->after.empty()) {
     if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
     if (auto filled = FillAfter(*options, call, submission->head); !filled) {

@@ -94,4 +94,50 @@ std::string NeedsText(const Needs& needs) {
   return text;
 }
 
+namespace {
+
+const char* StartWord(GangShape::Start start) {
+  switch (start) {
+    case GangShape::Start::kEach:
+      return "each";
+    case GangShape::Start::kNode:
+      return "node";
+    case GangShape::Start::kFirst:
+      break;
+  }
+  return "first";
+}
+
+}  // namespace
+
+std::string GangText(const GangShape& gang) {
+  if (gang.empty()) return "";
+  std::string text = gang.procs == 1 ? "1 process" : FormatCount(gang.procs) + " processes";
+  if (gang.nodes > 0) text += " on " + CountOf(gang.nodes, "node");
+  if (gang.whole) text += gang.nodes == 1 ? ", which runs nothing else" : ", which run nothing else";
+  if (gang.start == GangShape::Start::kNode) text += ", started once on each node";
+  if (gang.start == GangShape::Start::kFirst) text += ", started on the first node";
+  return text;
+}
+
+void AddClassFields(JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
+                    BoundBy bound) {
+  if (gang.empty()) {
+    line.Null("gang");
+  } else {
+    JsonLine inner;
+    inner.Number("procs", gang.procs).Number("nodes", gang.nodes);
+    inner.Flag("whole", gang.whole).Text("start", StartWord(gang.start));
+    std::string text = inner.Finish();
+    text.pop_back();
+    line.Raw("gang", text);
+  }
+  TimeOrNull(line, "deadline", deadline);
+  if (bound == BoundBy::kUnknown) {
+    line.Null("bound");
+  } else {
+    line.Text("bound", BoundName(bound));
+  }
+}
+
 }  // namespace spate::cli

@@ -31,5 +31,10 @@ std::string TaskNumbersText(const std::vector<TaskRange>& tasks, uint64_t count,
 
 // "1 cpu, 2 GB of memory, 1 gpus"
 std::string NeedsText(const Needs& needs);
+// "8 processes on 4 nodes, which run nothing else"; empty: no gang.
+std::string GangText(const GangShape& gang);
+// The shape of gangs, the deadline and what tasks wait for, as fields of a line.
+void AddClassFields(JsonLine& line, const GangShape& gang, std::optional<Instant> deadline,
+                    BoundBy bound);
 
 }  // namespace spate::cli

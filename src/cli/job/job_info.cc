@@ -129,6 +129,9 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
   if (runs > 1) page.Field("taken up", call.FullTimeText(job.started.value_or(Instant())));
   if (job.ended) page.Field("ended", call.FullTimeText(*job.ended));
   if (job.took) page.Field("took", FormatDuration(*job.took));
+  page.Field("gang", GangText(details.gang));
+  if (details.deadline) page.Field("deadline", call.FullTimeText(*details.deadline));
+  page.Field("bound by", BoundName(details.bound));
 }
 
 void PrintTasks(const HistoryCall& call, const JobDetails& details, Page& page) {
@@ -340,6 +343,7 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const Waits& waits)
   AddFields(line, job);
   AddHeldFields(line, call, details, waits);
   line.Number("retries", details.policy.retry.retries);
+  AddClassFields(line, details.gang, details.deadline, details.bound);
   AddStatistics(line, details);
   line.Number("bytes", static_cast<int64_t>(details.bytes));
   CommandOrNull(line, "resume_command", CanResume(job) ? ResumeCommandOf(call, job) : "");

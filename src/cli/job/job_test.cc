@@ -423,8 +423,8 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   EXPECT_TRUE(jobs[1]["created"].is_null());
   std::string info = Out(Command::kJobInfo, {"1", "--output", "json"});
   EXPECT_EQ(KeysOf(info), std::string(kJobKeys) +
-                              " held held_since release_command set_aside waits retries attempts "
-                              "failures median_wall total_wall total_user "
+                              " held held_since release_command set_aside waits retries gang "
+                              "deadline bound attempts failures median_wall total_wall total_user "
                               "total_system peak_memory peak_task first_start last_end "
                               "tasks_per_second output_kept bytes resume_command retry_command");
   auto job = Lines(info).at(0);

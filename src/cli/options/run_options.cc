@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/units.h"
+#include "cli/options/gang_options.h"
 #include "cli/options/option_reader.h"
 #include "core/model/limits.h"
 #include "core/model/task_files.h"
@@ -116,6 +117,7 @@ void ReadNeeds(OptionReader& in, RunOptions& options) {
   }
   in.ReadAll(Opt::kResource, ParseNamedNeed,
              [&](NamedNeed need) { Put(options.needs.named, std::move(need)); });
+  in.Read(Opt::kPlanTime, options.needs.time, ParseDuration);
   in.ReadAll(Opt::kOffer, ParseNamedOffer,
              [&](NamedOffer offer) { Put(options.offers, std::move(offer)); });
 }
@@ -419,7 +421,9 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
       },
       [](bool) {});
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (auto ok = ReadGang(words, options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
+  if (auto ok = CheckGang(options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckFiles(options, words.command); !ok) return std::unexpected(ok.error());
   // A list beside a command is what the command is given, line by line.
   if (options.sources.resident) {
@@ -517,6 +521,14 @@ Status CheckSources(const RunOptions& options) {
                             name, name));
   }
   return {};
+}
+
+TaskClass ClassOf(const RunOptions& options, Needs needs) {
+  TaskClass of_tasks(std::move(needs));
+  of_tasks.gang = options.gang;
+  of_tasks.deadline = options.deadline;
+  of_tasks.bound = options.bound;
+  return of_tasks;
 }
 
 uint32_t OfferedSlots(const RunOptions& options, uint32_t cores) {

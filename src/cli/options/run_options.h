@@ -84,7 +84,11 @@ struct RunOptions {
   LoadBound max_load;
   std::vector<NamedOffer> offers;  // sorted by name; the last --offer of a name counts
 
-  Needs needs;           // --cpus, --memory, --gpus, --resource
+  Needs needs;           // --cpus, --memory, --gpus, --resource, --time
+  GangShape gang;        // --procs, --nodes, --procs-per-node, --whole-nodes, --start
+  BoundBy bound = BoundBy::kUnknown;
+  std::string deadline_text;        // --deadline as typed; empty: none
+  std::optional<Instant> deadline;  // what it means, once SetDeadline was called
   JobPolicy policy;      // tries, halt, failures
   JobSettings settings;  // all of it that is typed; cwd, rows and command are the caller's
   std::string cwd;       // --cwd as typed; empty: where spate was started
@@ -104,6 +108,10 @@ Result<RunOptions> MakeRunOptions(const Words& words);
 // first run do not count. Errors name the option.
 Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const std::string> given,
                             Command given_command = Command::kRun);
+
+// The class of tasks with these needs, else as the options say.
+TaskClass ClassOf(const RunOptions& options, Needs needs);
+inline TaskClass ClassOf(const RunOptions& options) { return ClassOf(options, options.needs); }
 
 // Checks that belong to a new run: there must be something to run, in one of the forms.
 Status CheckSources(const RunOptions& options);

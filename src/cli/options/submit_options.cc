@@ -133,7 +133,6 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
   in.Read(Opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
   in.Read(Opt::kJobWeight, options.weight, ParseJobWeight);
   Needs& needs = options.run.needs;
-  in.Read(Opt::kPlanTime, needs.time, ParseDuration);
   needs.labels = words.All(Opt::kWithLabel);
   in.Text(Opt::kInPool, options.pool);
   if (!options.pool.empty()) needs.labels.push_back(std::string(kPoolLabel) + options.pool);

@@ -21,6 +21,8 @@ constexpr CommandSet kNodeNeeds =
     Bit(Command::kSubmit) | Bit(Command::kJobRetry) | Bit(Command::kOverseer);
 // What each task of a job may need.
 constexpr CommandSet kTaskNeeds = kRuns | Bit(Command::kOverseer);
+// What is told of a job's tasks when it is made.
+constexpr CommandSet kGangs = Bit(Command::kRun) | Bit(Command::kSubmit);
 constexpr CommandSet kTables =
     Bit(Command::kJobList) | Bit(Command::kJobInfo) | Bit(Command::kJobTasks) |
     Bit(Command::kJobGraph) | Bit(Command::kTaskInfo) | Bit(Command::kTaskExplain) |
@@ -155,6 +157,55 @@ constexpr OptionDef kOptions[] = {
      .help = "pieces of a resource that this machine has",
      .more = "Either their number (they are called 0, 1, ...) or their names.",
      .repeat = true},
+    {.id = Opt::kProcs,
+     .names = "procs",
+     .argument = "N",
+     .group = Group::kNeeds,
+     .commands = kGangs,
+     .help = "each task is a gang of N processes at once",
+     .more = "The other needs (--cpus, --memory, --gpus) are of one process. They are placed where "
+             "there is room, all at once or not at all; SPATE_RANK and SPATE_RANKS tell each of "
+             "them which it is (docs/user/gangs.md). With --nodes, N is a multiple of that."},
+    {.id = Opt::kGangNodes,
+     .names = "nodes",
+     .argument = "N",
+     .group = Group::kNeeds,
+     .commands = kGangs,
+     .help = "each task is a gang on N nodes",
+     .more = "Each node has as many of its processes: --procs-per-node, or --procs divided by N; "
+             "one where neither is given."},
+    {.id = Opt::kProcsPerNode,
+     .names = "procs-per-node",
+     .argument = "N",
+     .group = Group::kNeeds,
+     .commands = kGangs,
+     .help = "processes of a gang on each of its nodes"},
+    {.id = Opt::kWholeNodes,
+     .names = "whole-nodes",
+     .group = Group::kNeeds,
+     .commands = kGangs,
+     .help = "the nodes of a gang run nothing else meanwhile"},
+    {.id = Opt::kGangStart,
+     .names = "start",
+     .argument = "WHICH",
+     .group = Group::kNeeds,
+     .commands = kGangs,
+     .help = "whom the command is for: each, node or first",
+     .more = "each: the command is started for each process (the default). node: once on each "
+             "node. first: once on the first node; it starts the others itself, as mpirun does "
+             "with spate remote.",
+     .complete = Complete::kWords,
+     .words = "each node first"},
+    {.id = Opt::kBound,
+     .names = "bound",
+     .argument = "WHAT",
+     .group = Group::kNeeds,
+     .commands = kGangs,
+     .help = "what tasks wait for most: cpu, memory, network",
+     .more = "Tasks of two jobs that are bound by the same thing are kept off one node while there "
+             "is another way.",
+     .complete = Complete::kWords,
+     .words = "cpu memory network"},
 
     {.id = Opt::kRetries,
      .names = "retries,retry",
@@ -196,6 +247,16 @@ constexpr OptionDef kOptions[] = {
      .help = "end a task after T, or N% of the median",
      .more = "First by TERM, after --kill-grace by KILL. The median is that of the tasks which "
              "have succeeded so far, at least three of them."},
+    {.id = Opt::kDeadline,
+     .names = "deadline",
+     .argument = "WHEN",
+     .group = Group::kFailures,
+     .commands = kGangs,
+     .help = "tasks are of no use after WHEN, and end by then",
+     .more = "18:00 (today, or tomorrow when that is past), 'tomorrow 9:30', 2027-01-31T18:00, or "
+             "+2h from now. A job that cannot end by then (--time) is refused; a task that has not "
+             "started in time is cancelled, and one that runs longer is stopped and not tried "
+             "again."},
     {.id = Opt::kKillGrace,
      .names = "kill-grace",
      .argument = "T",
@@ -867,9 +928,11 @@ constexpr OptionDef kOptions[] = {
      .names = "time",
      .argument = "T",
      .group = Group::kNeeds,
-     .commands = kNodeNeeds,
+     .commands = kNodeNeeds | Bit(Command::kRun),
      .help = "time that a task takes, for planning",
-     .more = "A task starts only where a node has so much of its life left."},
+     .more = "A task starts only where a node has so much of its life left, and only so long "
+             "before its --deadline. A gang without it is never started before its turn, and "
+             "holds up others; with it, --time-limit is the same unless given."},
     {.id = Opt::kWithLabel,
      .names = "label",
      .argument = "LABEL",

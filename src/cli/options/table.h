@@ -139,6 +139,13 @@ enum class Opt : uint8_t {
   kGpus,
   kResource,
   kOffer,
+  kProcs,
+  kGangNodes,
+  kProcsPerNode,
+  kWholeNodes,
+  kGangStart,
+  kBound,
+  kDeadline,
   // How many at once, and when.
   kJobs,
   kDelay,

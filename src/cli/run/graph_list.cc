@@ -94,7 +94,10 @@ class GraphLoader {
     if (entry.task.tries.value_or(0) > kLimits.retries) {
       problems_.Add(fmt::format("{}: more than {} tries", place(), FormatCount(kLimits.retries)));
     }
-    table_.Add(index_++, format::ClassOf(entry.task, options_.needs), place);
+    TaskClass of_task = format::ClassOf(entry.task, options_.needs);
+    of_task.deadline = options_.deadline;
+    of_task.bound = options_.bound;
+    table_.Add(index_++, of_task, place);
     if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
       problems_.Add(
           fmt::format("{}: more than {} different needs, priorities and tries in one "

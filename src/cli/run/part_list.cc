@@ -108,7 +108,7 @@ Result<TaskList> LoadPartList(const RunOptions& options, const LoadContext& cont
   }
   TaskList list;
   list.count = static_cast<uint32_t>(rows->size());
-  list.requests = {options.needs};
+  list.requests = {ClassOf(options)};
   if (list.count > 0) list.runs = {{0, list.count, 0}};
   list.places = {"the command"};
   list.rows = [rows](const RowVisitor& visit) {

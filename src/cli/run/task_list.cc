@@ -103,13 +103,20 @@ class ListLoader {
     }
     const format::ListLine& line = *entry.parsed;
     forwards_ |= !line.pipe_forwards.empty();
+    if (!line.pipe_forwards.empty() && !options_.gang.empty()) {
+      problems_.Add(fmt::format(
+          "{}: {{forward}}: what a gang's processes write is told apart by their ranks; leave it "
+          "out, or --procs and --nodes",
+          place()));
+    }
     graph_.Add(static_cast<TaskIndex>(text_->ends.size()), line, place, problems_);
     // What other tasks make is not there yet.
     if (context_.run_input_checks && !line.checks.empty() && line.after.empty()) {
       std::string why = WhyInputFails(line, context_);
       if (!why.empty()) problems_.Add(fmt::format("{}: {}", place(), why));
     }
-    table_.Add(static_cast<TaskIndex>(text_->ends.size()), NeedsOf(line, options_.needs), place);
+    table_.Add(static_cast<TaskIndex>(text_->ends.size()),
+               ClassOf(options_, NeedsOf(line, options_.needs)), place);
     if (table_.requests().size() == kLimits.requests + 1 && !std::exchange(too_many_, true)) {
       problems_.Add(
           fmt::format("{}: more than {} different needs in one run; round them up, as in "

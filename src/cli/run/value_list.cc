@@ -157,7 +157,7 @@ std::optional<format::Trim> TrimOf(std::optional<TrimRule> rule) {
 TaskList OneTask(const RunOptions& options) {
   TaskList list;
   list.count = 1;
-  list.requests = {options.needs};
+  list.requests = {ClassOf(options)};
   list.runs = {{0, 1, 0}};
   list.places = {"the command"};
   list.rows = [](const RowVisitor& visit) { visit(""); };
@@ -256,7 +256,7 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   if (!walked) return std::unexpected(walked.error());
   if (!problem) return std::unexpected(problem.error());
   list.count = static_cast<uint32_t>(count);
-  list.requests = {options.needs};
+  list.requests = {ClassOf(options)};
   if (count > 0) list.runs = {{0, list.count, 0}};
   list.places = {"the command"};
   list.rows = [values, rules](const RowVisitor& visit) {

@@ -32,13 +32,20 @@ const char* RetryName(Cause cause) {
   return CauseName(cause == Cause::kStart ? Cause::kExit : cause);
 }
 
+bool OfDeadline(const Situation& s, std::string_view said) {
+  return s.details.deadline && said.find(" deadline") != std::string_view::npos;
+}
+
 Explanation Failed(const Situation& s) {
   Explanation why{"tries-used", "", std::nullopt, Remedy::kRetry};
   const RetryPolicy& retry = s.retry();
   const AttemptFacts& last = *s.task.last;
   std::string how = CauseText(last.end);
   bool wanted = (retry.retry_on & CauseBit(last.end.cause)) != 0;
-  if (!wanted) {
+  if (OfDeadline(s, last.end.note)) {
+    why.reason = "deadline";
+    why.text = fmt::format("{}, and a further try could not end by its deadline", how);
+  } else if (!wanted) {
     why.reason = "not-retried";
     why.text = fmt::format("{}, and --retry-on does not name {}", how, RetryName(last.end.cause));
   } else if (!last.counts) {
@@ -152,7 +159,8 @@ Explanation Explain(const TaskDetails& task, bool on_hub, Instant now, const Tim
       return Running(s, time);
     case TaskState::kCancelled:
       if (task.why_cancelled) {
-        return {"cancelled", *task.why_cancelled, std::nullopt, Remedy::kNone};
+        bool late = OfDeadline(s, *task.why_cancelled);
+        return {late ? "deadline" : "cancelled", *task.why_cancelled, std::nullopt, Remedy::kNone};
       }
       return {"withdrawn", "it was no longer in the list when the job was taken up again",
               std::nullopt, Remedy::kNone};

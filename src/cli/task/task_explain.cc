@@ -44,6 +44,8 @@ void Explainer::PrintPage(const TaskDetails& at, const Explanation& why) {
                          why.reason == "given" ? "next" : StateWord(at.task.state)));
   page.Field("why", why.text);
   page.Field("command", at.task.command);
+  page.Field("gang", GangText(at.gang));
+  if (at.deadline) page.Field("deadline", call_.FullTimeText(*at.deadline));
   size_t shown = std::min(at.attempts.size(), kShownAttempts);
   if (shown < at.attempts.size()) {
     page.Field("attempts", fmt::format("{} before these", at.attempts.size() - shown));
@@ -65,6 +67,7 @@ void Explainer::PrintJson(const TaskDetails& at, const Explanation& why) {
   line.Text("reason", why.reason);
   TextOrBase64(line, "text", why.text);
   TimeOrNull(line, "retry_at", why.retry_at);
+  AddClassFields(line, at.gang, at.deadline, at.bound);
   if (at.live) {
     line.Number("slot", at.live->slot).Number("pid", at.live->pid);
     line.Seconds("since", at.live->since.seconds());

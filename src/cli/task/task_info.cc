@@ -141,6 +141,9 @@ void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& plac
   std::string checks = "checks";
   for (const Check& check : at.checks) page.Field(std::exchange(checks, ""), CheckText(check));
   if (at.needs) page.Field("needs", NeedsText(*at.needs));
+  page.Field("gang", GangText(at.gang));
+  if (at.deadline) page.Field("deadline", call.FullTimeText(*at.deadline));
+  page.Field("bound by", BoundName(at.bound));
   for (const AttemptFacts& attempt : at.attempts) {
     std::string label = fmt::format("attempt {}", attempt.end.ref.attempt.value);
     for (const std::string& line : AttemptLines(call, attempt)) {
@@ -206,6 +209,7 @@ void PrintJson(HistoryCall& call, const TaskDetails& at, const std::string& plac
              return inner;
            }));
   AddNeeds(line, at.needs);
+  AddClassFields(line, at.gang, at.deadline, at.bound);
   line.Raw("ends", ListOf(at.attempts, [](const AttemptFacts& attempt) {
              JsonLine inner;
              AddAttemptFields(inner, attempt);

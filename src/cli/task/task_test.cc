@@ -123,7 +123,7 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(
       KeysOf(task),
       "type v job task state attempts tries command cwd place stdin_file stdout_file stderr_file "
-      "checks needs ends");
+      "checks needs gang deadline bound ends");
   EXPECT_EQ(KeysOf(task["checks"][0]), "when kind file");
   EXPECT_EQ(KeysOf(task["needs"]), "cpus memory named");
   ASSERT_EQ(task["ends"].size(), 2u);
@@ -135,8 +135,8 @@ TEST_F(TaskCommands, JsonHasExactlyTheseKeys) {
   auto why = nlohmann::ordered_json::parse(Out(Command::kTaskExplain, {"1.3", "--output", "json"}),
                                            nullptr, false);
   EXPECT_EQ(KeysOf(why),
-            "type v job task state attempts tries command reason text retry_at slot pid since "
-            "next_command");
+            "type v job task state attempts tries command reason text retry_at gang deadline bound "
+            "slot pid since next_command");
   EXPECT_EQ(why["reason"], "tries-used");
   EXPECT_EQ(why["next_command"], "spate job retry 1.3");
 }

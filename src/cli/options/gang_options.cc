@@ -1,0 +1,268 @@
+#include "cli/options/gang_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "base/units.h"
+#include "base/utc.h"
+#include "cli/options/option_reader.h"
+#include "core/model/limits.h"
+
+namespace spate::cli {
+namespace {
+
+std::unexpected<Error> Wrong(std::string why) {
+  return Fail(ErrorKind::kInvalid, std::move(why));
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+Result<uint32_t> ParseProcs(std::string_view value) {
+  auto count = ParseCountUpTo(value, kLimits.gang_procs);
+  if (count && *count == 0) return Wrong("'0' is no gang; write 1 or more");
+  return count;
+}
+
+struct Typed {
+  uint32_t procs = 0, nodes = 0, per_node = 0;  // 0: not given
+};
+
+// Of two that are given, the third.
+Result<GangShape> ShapeOf(const Typed& typed) {
+  GangShape shape{.procs = typed.procs, .nodes = typed.nodes};
+  if (typed.per_node > 0 && typed.nodes == 0 && typed.procs == 0) {
+    return Wrong("--procs-per-node says how a gang is spread: add --nodes N, or --procs N");
+  }
+  if (typed.per_node > 0 && typed.nodes == 0) {
+    if (typed.procs % typed.per_node != 0) {
+      return Wrong(fmt::format(
+          "--procs {0} with --procs-per-node {1}: each node has as many processes; write --procs "
+          "{2}, or leave --procs-per-node out",
+          typed.procs, typed.per_node, (typed.procs / typed.per_node + 1) * typed.per_node));
+    }
+    shape.nodes = typed.procs / typed.per_node;
+    return shape;
+  }
+  if (typed.nodes == 0) return shape;
+  uint64_t all = uint64_t{typed.nodes} * std::max(typed.per_node, 1u);
+  if (typed.procs == 0) {
+    if (all > kLimits.gang_procs) {
+      return Wrong(fmt::format("--nodes {} --procs-per-node {}: a gang has {} processes at most",
+                               typed.nodes, typed.per_node, FormatCount(kLimits.gang_procs)));
+    }
+    shape.procs = static_cast<uint32_t>(all);
+    return shape;
+  }
+  if (typed.per_node > 0 && all != typed.procs) {
+    return Wrong(
+        fmt::format("--procs {} contradicts --nodes {} --procs-per-node {}, which are {}: leave "
+                    "--procs out",
+                    typed.procs, typed.nodes, typed.per_node, FormatCount(all)));
+  }
+  if (typed.procs % typed.nodes != 0) {
+    uint64_t more = (uint64_t{typed.procs} / typed.nodes + 1) * typed.nodes;
+    return Wrong(
+        fmt::format("--procs {} with --nodes {}: each node has as many processes; write --procs "
+                    "{}, or leave --nodes out",
+                    typed.procs, typed.nodes, more));
+  }
+  return shape;
+}
+
+// ---- Times --------------------------------------------------------------------------------------
+
+// The numbers of `text` where it looks like `pattern`, in which 0 is a digit.
+std::optional<std::array<int, 6>> Match(std::string_view text, std::string_view pattern) {
+  if (text.size() != pattern.size()) return std::nullopt;
+  std::array<int, 6> numbers{};
+  size_t at = 0;
+  bool inside = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (pattern[i] != '0') {
+      if (text[i] != pattern[i]) return std::nullopt;
+      at += inside ? 1 : 0;
+      inside = false;
+      continue;
+    }
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    numbers[at] = numbers[at] * 10 + (text[i] - '0');
+    inside = true;
+  }
+  return numbers;
+}
+
+struct Clock {
+  int hour = 0, minute = 0, second = 0;
+};
+
+std::optional<Clock> ParseClock(std::string_view text) {
+  for (std::string_view pattern : {"00:00", "00:00:00", "0:00", "0:00:00"}) {
+    auto n = Match(text, pattern);
+    if (!n || (*n)[0] > 23 || (*n)[1] > 59 || (*n)[2] > 59) continue;
+    return Clock{(*n)[0], (*n)[1], (*n)[2]};
+  }
+  return std::nullopt;
+}
+
+// In the local time zone; nullopt: there is no such day.
+std::optional<Instant> At(int year, int month, int day, const Clock& clock) {
+  std::tm fields{};
+  fields.tm_year = year - 1900;
+  fields.tm_mon = month - 1;
+  fields.tm_mday = day;
+  fields.tm_hour = clock.hour;
+  fields.tm_min = clock.minute;
+  fields.tm_sec = clock.second;
+  fields.tm_isdst = -1;
+  std::time_t seconds = std::mktime(&fields);
+  constexpr std::time_t kLast = Instant::Never().ns / 1'000'000'000 - 1;
+  if (seconds < 0 || seconds > kLast) return std::nullopt;
+  return Instant() + Duration::Seconds(seconds);
+}
+
+std::tm LocalDay(Instant when) {
+  auto seconds = static_cast<std::time_t>(when.ns / 1'000'000'000);
+  std::tm fields{};
+  localtime_r(&seconds, &fields);
+  return fields;
+}
+
+std::optional<Instant> OnDay(Instant day, int days_later, const Clock& clock) {
+  std::tm today = LocalDay(day);
+  return At(today.tm_year + 1900, today.tm_mon + 1, today.tm_mday + days_later, clock);
+}
+
+std::optional<Instant> ParseDate(std::string_view text) {
+  if (text.size() < 11 || (text[10] != 'T' && text[10] != ' ')) return std::nullopt;
+  auto date = Match(text.substr(0, 10), "0000-00-00");
+  auto clock = ParseClock(text.substr(11));
+  if (!date || !clock) return std::nullopt;
+  auto [year, month, day] = std::tuple{(*date)[0], (*date)[1], (*date)[2]};
+  auto when = At(year, month, day, *clock);
+  if (!when) return std::nullopt;
+  std::tm really = LocalDay(*when);
+  bool same = really.tm_mon + 1 == month && really.tm_mday == day;
+  return same ? when : std::nullopt;
+}
+
+std::optional<Instant> ParseWhen(std::string_view text, Instant now) {
+  if (text.starts_with('+')) {
+    auto time = ParseDuration(text.substr(1));
+    return time ? std::optional(now + *time) : std::nullopt;
+  }
+  for (auto [word, days] : {std::pair<std::string_view, int>{"today ", 0}, {"tomorrow ", 1}}) {
+    if (!text.starts_with(word)) continue;
+    auto clock = ParseClock(text.substr(word.size()));
+    return clock ? OnDay(now, days, *clock) : std::nullopt;
+  }
+  if (auto clock = ParseClock(text)) {
+    auto today = OnDay(now, 0, *clock);
+    return today && *today <= now ? OnDay(now, 1, *clock) : today;
+  }
+  if (auto date = ParseDate(text)) return date;
+  if (text.ends_with('Z')) {
+    auto utc = ParseUtc(text);
+    return utc ? std::optional(*utc) : std::nullopt;
+  }
+  if (text.find(':') != std::string_view::npos) return std::nullopt;
+  auto time = ParseDuration(text);
+  return time ? std::optional(now + *time) : std::nullopt;
+}
+
+}  // namespace
+
+Status ReadGang(const Words& words, RunOptions& options) {
+  OptionReader in(words);
+  Typed typed;
+  in.Read(Opt::kProcs, typed.procs, ParseProcs);
+  in.Read(Opt::kGangNodes, typed.nodes, ParseProcs);
+  in.Read(Opt::kProcsPerNode, typed.per_node, ParseProcs);
+  GangShape::Start start = GangShape::Start::kEach;
+  in.Choice<GangShape::Start>(Opt::kGangStart, start,
+                              {{"each", GangShape::Start::kEach},
+                               {"node", GangShape::Start::kNode},
+                               {"first", GangShape::Start::kFirst}});
+  in.Choice<BoundBy>(
+      Opt::kBound, options.bound,
+      {{"cpu", BoundBy::kCpu}, {"memory", BoundBy::kMemory}, {"network", BoundBy::kNetwork}});
+  in.Text(Opt::kDeadline, options.deadline_text);
+  if (auto ok = in.status(); !ok) return ok;
+  if (!options.deadline_text.empty()) {
+    // Whether it is past shows when it is used: --resume reads it again.
+    auto when = ParseDeadline(options.deadline_text, Instant());
+    if (!when) return Within("--deadline", when.error());
+  }
+  auto shape = ShapeOf(typed);
+  if (!shape) return std::unexpected(shape.error());
+  shape->whole = in.Has(Opt::kWholeNodes);
+  shape->start = start;
+  if (shape->procs == 0 && (shape->whole || words.Last(Opt::kGangStart))) {
+    return Wrong(fmt::format(
+        "{} is for gangs: say how large they are, as in --nodes 2 (--nodes 1 for one node)",
+        shape->whole ? "--whole-nodes" : "--start"));
+  }
+  options.gang = *shape;
+  JobSettings& settings = options.settings;
+  bool limited = settings.time_limit.ns > 0 || settings.time_limit_percent > 0;
+  if (!options.gang.empty() && !limited) settings.time_limit = options.needs.time;
+  return {};
+}
+
+Status CheckGang(const RunOptions& options) {
+  if (options.gang.empty()) return {};
+  const SourceOptions& sources = options.sources;
+  const JobSettings& settings = options.settings;
+  constexpr const char* kPieces = "its processes have one standard input each";
+  constexpr const char* kForward = "what its processes write is told apart by their ranks";
+  for (auto [given, name, why] :
+       {std::tuple{sources.input.any(), "--pipe and --pipepart", kPieces},
+        {sources.resident, "--resident", "a process that stays takes tasks of its own alone"},
+        {sources.is_graph(), "--format dag", "tasks of a graph have one process"},
+        {!settings.forward_patterns.empty(), "--forward", kForward},
+        {!settings.forward_file_patterns.empty(), "--forward-file", kForward},
+        {options.show.line_buffer, "--line-buffer", "its output comes by rank, when it has ended"}}) {
+    if (!given) continue;
+    return Wrong(fmt::format(
+        "a gang (--procs, --nodes) goes without {}: {}; leave one of them out", name, why));
+  }
+  return {};
+}
+
+Result<Instant> ParseDeadline(std::string_view text, Instant now) {
+  auto when = ParseWhen(text, now);
+  if (!when || *when == Instant::Never()) {
+    return Wrong(
+        fmt::format("'{}' is not a time; write for example 18:00, 'tomorrow 9:30', "
+                    "2027-01-31T18:00 or +2h",
+                    EscapeForScreen(text)));
+  }
+  return *when;
+}
+
+Status SetDeadline(RunOptions& options, Instant now) {
+  if (options.deadline_text.empty()) return {};
+  auto when = ParseDeadline(options.deadline_text, now);
+  if (!when) return Within("--deadline", when.error());
+  const Duration left = *when - now;
+  if (left.ns <= 0) {
+    return Wrong(fmt::format("--deadline: '{}' is past, {} ago; write a later time, as in +2h",
+                             EscapeForScreen(options.deadline_text),
+                             FormatDuration(Duration{} - left)));
+  }
+  if (left < options.needs.time) {
+    return Wrong(fmt::format(
+        "--deadline: '{}' is in {}, and a task takes {} (--time): it could not end by then; write "
+        "a later --deadline, or a shorter --time",
+        EscapeForScreen(options.deadline_text), FormatDuration(left),
+        FormatDuration(options.needs.time)));
+  }
+  options.deadline = *when;
+  return {};
+}
+
+}  // namespace spate::cli

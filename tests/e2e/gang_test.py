@@ -1,0 +1,119 @@
+"""Gangs over a real hub and nodes of one machine: whole or not at all, whatever is killed."""
+import os
+import signal
+import time
+
+from cluster import cluster_of
+from harness import Place, main, wait, want
+
+
+def nodes_of(cluster, *names, slots=4):
+    return {name: cluster.node(name, "--slots", str(slots), "--cpus", str(slots)) for name in names}
+
+
+def test_ranks_run_on_all_nodes_and_know_each_other(place: Place):
+    cluster = cluster_of(place)
+    nodes_of(cluster, "n1", "n2", slots=2)
+    place.write("rank.sh", 'echo "$SPATE_RANK of $SPATE_RANKS on $SPATE_NODE, local '
+                '$SPATE_LOCAL_RANK of $SPATE_LOCAL_RANKS"', "cat $SPATE_HOSTS >&2")
+    job = cluster.submit("--wait", "--nodes", "2", "--procs-per-node", "2", "--time", "1m", "--",
+                         "sh", "rank.sh").split()[0]
+    out, err = cluster.spate("job cat", job)
+    lines = out.splitlines()
+    want(len(lines) == 4, out)
+    want([line.split()[0] for line in lines] == ["0", "1", "2", "3"], out)
+    want({line.split()[4].rstrip(",") for line in lines} == {"n1", "n2"}, out)
+    out, _ = cluster.spate("job cat", "--rank", "3", job)
+    want(out == lines[3] + "\n", out)
+    want("n1 slots=2" in err and "n2 slots=2" in err, err)
+
+
+def test_procs_are_placed_freely(place: Place):
+    cluster = cluster_of(place)
+    nodes_of(cluster, "n1", "n2", slots=3)
+    job = cluster.submit("--wait", "--procs", "5", "--", "sh", "-c",
+                         "echo $SPATE_RANK $SPATE_NODE").split()[0]
+    out, _ = cluster.spate("job cat", job)
+    want([line.split()[0] for line in out.splitlines()] == ["0", "1", "2", "3", "4"], out)
+
+
+def test_a_rank_that_fails_ends_the_others(place: Place):
+    cluster = cluster_of(place)
+    nodes_of(cluster, "n1", "n2", slots=2)
+    began = time.monotonic()
+    job = cluster.submit("--wait", "--nodes", "2", "--procs-per-node", "2", "--", "sh", "-c",
+                         'test $SPATE_RANK = 2 && exit 7; exec sleep 600', code=1).split()[0]
+    want(time.monotonic() - began < 120, "the others go on")
+    out, _ = cluster.spate("task info", f"{job}.1")
+    want("exit code 7" in out and "rank 2" in out, out)
+    wait(lambda: not os.popen("pgrep -f '^sleep 600$'").read(), "the other ranks are gone")
+
+
+def test_a_lost_node_has_all_parts_run_anew(place: Place):
+    cluster = cluster_of(place, "--listen", "127.0.0.1:0", "--suspect-after", "1s", "--lost-after", "2s")
+    nodes = nodes_of(cluster, "n1", "n2", "n3", slots=1)
+    job = cluster.submit("--nodes", "2", "--procs-per-node", "1", "--", "sh", "-c",
+                         "echo $SPATE_ATTEMPT $SPATE_NODE >> ran; test $SPATE_ATTEMPT = 1 && exec sleep 300; true")
+    wait(lambda: len(place.read("ran").splitlines()) == 2, "both parts run")
+    first = {line.split()[1] for line in place.read("ran").splitlines()}
+    lost = sorted(first)[0]
+    # The node and its shepherds are gone at once, as with a machine.
+    os.killpg(nodes[lost].pid, signal.SIGKILL)
+    out, _ = cluster.spate("job wait", job)
+    lines = place.read("ran").splitlines()
+    want(len(lines) == 4, lines)
+    want({line.split()[1] for line in lines if line.startswith("2 ")} == {"n1", "n2", "n3"} - {lost}, lines)
+
+
+def test_a_hub_that_is_killed_adopts_the_parts(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    nodes_of(cluster, "n1", "n2", slots=1)
+    job = cluster.submit("--nodes", "2", "--procs-per-node", "1", "--", "sh", "-c",
+                         "echo $SPATE_ATTEMPT >> ran; while ! test -e go; do sleep 0.05; done; echo done")
+    wait(lambda: len(place.read("ran").splitlines()) == 2, "both parts run")
+    cluster.kill_hub()
+    cluster.start_hub()
+    wait(lambda: "2 connected" in cluster.spate("hub status")[0], "the nodes are back")
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(place.read("ran") == "1\n1\n", place.read("ran"))
+    out, _ = cluster.spate("job cat", job)
+    want(out == "done\ndone\n", out)
+
+
+def test_the_first_that_waits_keeps_its_nodes(place: Place):
+    """Small tasks without a known time do not take what a gang waits for."""
+    cluster = cluster_of(place, "--listen", "none")
+    nodes_of(cluster, "n1", "n2", slots=1)
+    cluster.submit("--", "sh", "-c", "touch began; while ! test -e go; do sleep 0.05; done")
+    wait(lambda: os.path.exists(os.path.join(place.dir, "began")), "a small task runs")
+    large = cluster.submit("--nodes", "2", "--procs-per-node", "1", "--", "sh", "-c", "echo $SPATE_RANK")
+    small = cluster.submit("--", "echo", "small")
+    wait(lambda: "first of the gangs" in cluster.spate("task explain", f"{large}.1")[0], "it has nodes")
+    out, _ = cluster.spate("task explain", f"{small}.1")
+    want("small" not in cluster.spate("job cat", small)[0], out)
+    place.write("go")
+    cluster.spate("job wait", large)
+    cluster.spate("job wait", small)
+
+
+def test_the_policy_is_remembered(place: Place):
+    cluster = cluster_of(place, "--listen", "none", "--policy", "easy")
+    want("easy" in cluster.spate("hub status")[0], "it was set at the start")
+    _, err = cluster.spate("hub set", "--policy", "conservative")
+    want("conservative" in err, err)
+    cluster.kill_hub()
+    cluster.hub_options = ("--listen", "none")
+    cluster.start_hub()
+    want("conservative" in cluster.spate("hub status")[0], "it is remembered")
+    _, err = cluster.spate("hub set", "--policy", "random", code=2)
+    want("is no policy" in err, err)
+
+
+def test_a_gang_of_one_machine_runs_without_a_hub(place: Place):
+    out, _ = place.run("-j", "2", "--procs", "2", "--", "sh", "-c", "echo $SPATE_RANK/$SPATE_RANKS")
+    want(out == "0/2\n1/2\n", out)
+
+
+if __name__ == "__main__":
+    main(globals())

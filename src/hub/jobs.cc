@@ -277,8 +277,7 @@ void Jobs::OnHubNotice(const engine::Notice& notice) {
     known_.Accepted(accepted->job);
     TellAccepted(accepted->job, nullptr);
   } else if (const auto* refused = std::get_if<engine::NoticeRefused>(&notice)) {
-    Error error{refused->may_later ? ErrorKind::kExhausted : ErrorKind::kInvalid,
-                refused->text};
+    Error error{refused->may_later ? ErrorKind::kExhausted : ErrorKind::kInvalid, refused->text};
     DropUpload(refused->job);
     TellAccepted(refused->job, &error);
   } else if (const auto* sick = std::get_if<engine::NoticeNodeSick>(&notice)) {

@@ -85,9 +85,10 @@ std::optional<std::string> WhyNeverHere(const Offer& offer, const TaskClass& of_
   const GangShape& gang = of_tasks.gang;
   if (why || gang.empty()) return why;
   if (gang.nodes > 1) {
-    return fmt::format("is a gang on {} nodes, and this machine is one: give it to a hub (spate run "
-                       "--hub), or write --nodes 1",
-                       gang.nodes);
+    return fmt::format(
+        "is a gang on {} nodes, and this machine is one: give it to a hub (spate run "
+        "--hub), or write --nodes 1",
+        gang.nodes);
   }
   why = WhyNever(offer, NeedsOfPart(of_tasks.needs, gang.procs));
   if (!why) return why;

@@ -71,6 +71,8 @@ class LocalJob {
   const store::JobRow& row() const { return row_; }
   const JobSettings& settings() const { return *settings_; }
   JobCounts counts() const { return session_->counts(); }
+  // Some of what was cancelled is wanted still: its deadline has cancelled it, or a person.
+  bool cancelled() const { return session_->cancelled(); }
   // For commands to type next.
   cli::HintContext hints() const {
     return {.job = id(), .state_dir = options_.state_dir, .beside_hub = HubIsConfigured(here_)};

@@ -254,7 +254,7 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOp
 int NothingLeft(const LocalJob& job) {
   JobCounts counts = job.counts();
   uint32_t failed = counts.failed + counts.unknown;
-  int code = failed > 0 ? cli::kExitTasksFailed : cli::kExitSuccess;
+  int code = failed > 0 || job.cancelled() ? cli::kExitTasksFailed : cli::kExitSuccess;
   if (job.options().show.form == cli::OutputForm::kQuiet) return code;
   fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} succeeded)\n",
              job.id().value, FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));

@@ -43,6 +43,9 @@ SubmitEnd SomeEnd() {
   end.requests[1].needs.memory = 1 << 30;
   end.requests[1].priority = -3;
   end.requests[1].retries = 0;
+  end.requests[1].gang = {8, 4, true, GangShape::Start::kFirst};
+  end.requests[1].deadline = Instant{1'800'000'000'000'000'000};
+  end.requests[1].bound = BoundBy::kNetwork;
   end.known_tasks = 7;
   end.runs = {{0, 2, 0}, {2, 3, 1}};
   end.order = {4, 3, 2, 1, 0};
@@ -88,6 +91,7 @@ TEST(ClientCodec, EveryRequestComesBack) {
   auto end = std::get<SubmitEnd>(RoundTrip(Request(SomeEnd()), DecodeRequest));
   EXPECT_EQ(end.runs, SomeEnd().runs);
   EXPECT_EQ(end.order, SomeEnd().order);
+  EXPECT_EQ(end.requests, SomeEnd().requests);
   RoundTrip(Request(Rows{{"a", std::string("b\0c", 3), ""}}), DecodeRequest);
   Edges edges{{{0, 4}, {3, 4}}};
   EXPECT_EQ(std::get<Edges>(RoundTrip(Request(edges), DecodeRequest)).edges, edges.edges);
@@ -145,6 +149,27 @@ TEST(ClientCodec, DamageIsNamed) {
     auto read = DecodeRequest(message.SerializeAsString());
     ASSERT_FALSE(read) << field;
     EXPECT_NE(read.error().message.find(field), std::string::npos) << read.error().message;
+  }
+  // What no door sends: a node or its arithmetic would suffer.
+  auto with = [&](const std::function<void(TaskClass&)>& spoil) {
+    SubmitEnd end = SomeEnd();
+    spoil(end.requests[1]);
+    std::string bytes;
+    Append(bytes, Request(end));
+    auto read = DecodeRequest(bytes);
+    return read ? "" : read.error().message;
+  };
+  EXPECT_EQ(with([](TaskClass&) {}), "");
+  for (const auto& [spoil, field] :
+       std::vector<std::pair<std::function<void(TaskClass&)>, std::string>>{
+           {[](TaskClass& c) { c.gang.procs = 1'000'001; }, "gang.procs"},
+           {[](TaskClass& c) { c.gang.procs = UINT32_MAX; }, "gang.procs"},
+           {[](TaskClass& c) { c.gang.procs = 9; }, "gang.procs"},
+           {[](TaskClass& c) { c.gang.nodes = 9; }, "gang.nodes"},
+           {[](TaskClass& c) { c.gang.procs = 0; }, "gang.nodes"},
+           {[](TaskClass& c) { c.deadline = Instant{-5}; }, "deadline"},
+           {[](TaskClass& c) { c.deadline = Instant::Never(); }, "deadline"}}) {
+    EXPECT_NE(with(spoil).find(field), std::string::npos) << field << ": " << with(spoil);
   }
   EXPECT_FALSE(DecodeRequest(""));
   EXPECT_FALSE(DecodeReply(""));

@@ -16,7 +16,7 @@ import tempfile
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
 BIN = os.path.abspath(os.environ.get("SPATE_BIN", os.path.join(SOURCE, "build", "bin")))
 DOCUMENTS = ["docs/guide.md", "docs/hub.md", "docs/user/parasol.md", "docs/user/pmc.md",
-             "docs/user/pools.md", "docs/user/master-worker.md", "docs/user/simulate.md",
+             "docs/user/pools.md", "docs/user/master-worker.md", "docs/user/simulate.md", "docs/user/gangs.md",
              "docs/formats/resident.md"]
 # What the examples of a document call, beside spate itself. Where it is missing they are passed over.
 NEEDS = {"docs/user/pmc.md": ("pegasus-mpi-cluster", "mpiexec"),

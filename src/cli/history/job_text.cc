@@ -114,7 +114,8 @@ std::string GangText(const GangShape& gang) {
   if (gang.empty()) return "";
   std::string text = gang.procs == 1 ? "1 process" : FormatCount(gang.procs) + " processes";
   if (gang.nodes > 0) text += " on " + CountOf(gang.nodes, "node");
-  if (gang.whole) text += gang.nodes == 1 ? ", which runs nothing else" : ", which run nothing else";
+  if (gang.whole)
+    text += gang.nodes == 1 ? ", which runs nothing else" : ", which run nothing else";
   if (gang.start == GangShape::Start::kNode) text += ", started once on each node";
   if (gang.start == GangShape::Start::kFirst) text += ", started on the first node";
   return text;

@@ -16,9 +16,7 @@
 namespace spate::cli {
 namespace {
 
-std::unexpected<Error> Wrong(std::string why) {
-  return Fail(ErrorKind::kInvalid, std::move(why));
-}
+std::unexpected<Error> Wrong(std::string why) { return Fail(ErrorKind::kInvalid, std::move(why)); }
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -225,10 +223,11 @@ Status CheckGang(const RunOptions& options) {
         {sources.is_graph(), "--format dag", "tasks of a graph have one process"},
         {!settings.forward_patterns.empty(), "--forward", kForward},
         {!settings.forward_file_patterns.empty(), "--forward-file", kForward},
-        {options.show.line_buffer, "--line-buffer", "its output comes by rank, when it has ended"}}) {
+        {options.show.line_buffer, "--line-buffer",
+         "its output comes by rank, when it has ended"}}) {
     if (!given) continue;
-    return Wrong(fmt::format(
-        "a gang (--procs, --nodes) goes without {}: {}; leave one of them out", name, why));
+    return Wrong(fmt::format("a gang (--procs, --nodes) goes without {}: {}; leave one of them out",
+                             name, why));
   }
   return {};
 }

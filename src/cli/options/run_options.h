@@ -84,12 +84,12 @@ struct RunOptions {
   LoadBound max_load;
   std::vector<NamedOffer> offers;  // sorted by name; the last --offer of a name counts
 
-  Needs needs;           // --cpus, --memory, --gpus, --resource, --time
-  GangShape gang;        // --procs, --nodes, --procs-per-node, --whole-nodes, --start
+  Needs needs;     // --cpus, --memory, --gpus, --resource, --time
+  GangShape gang;  // --procs, --nodes, --procs-per-node, --whole-nodes, --start
   BoundBy bound = BoundBy::kUnknown;
   std::string deadline_text;        // --deadline as typed; empty: none
   std::optional<Instant> deadline;  // what it means, once SetDeadline was called
-  JobPolicy policy;      // tries, halt, failures
+  JobPolicy policy;                 // tries, halt, failures
   JobSettings settings;  // all of it that is typed; cwd, rows and command are the caller's
   std::string cwd;       // --cwd as typed; empty: where spate was started
 

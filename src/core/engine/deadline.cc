@@ -160,12 +160,13 @@ void MeetDeadlines(StepContext& step) {
 }
 
 std::string WhyTooLate(const TaskClass& of_tasks, Instant start) {
-  bool in_time = !of_tasks.deadline ||
-                 (start < *of_tasks.deadline && start <= LatestStart(of_tasks));
+  bool in_time =
+      !of_tasks.deadline || (start < *of_tasks.deadline && start <= LatestStart(of_tasks));
   if (in_time) return "";
   const Duration left = *of_tasks.deadline - start;
   if (left.ns <= 0) {
-    return fmt::format("the deadline (--deadline) passed {} ago", FormatDuration(Duration{} - left));
+    return fmt::format("the deadline (--deadline) passed {} ago",
+                       FormatDuration(Duration{} - left));
   }
   return fmt::format(
       "the deadline (--deadline) is in {}, and a task is planned to take {} (--time)",

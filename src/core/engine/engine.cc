@@ -1,6 +1,7 @@
 // Engine: Step and Resume. What each event decides is in on_job.cc, on_node.cc, on_task.cc,
-// after.cc, sick.cc and deadline.cc; what a record changes in durable.cc, and what follows from that and from
-// news in live.cc; who gets what in place/ and pass.cc; what people may ask in questions.cc.
+// after.cc, sick.cc and deadline.cc; what a record changes in durable.cc, and what follows from
+// that and from news in live.cc; who gets what in place/ and pass.cc; what people may ask in
+// questions.cc.
 #include "core/engine/engine.h"
 
 #include <algorithm>

@@ -106,8 +106,8 @@ void LoseSilentNodes(StepContext& step);
 void MeetDeadlines(StepContext& step);
 // Why a task of the class that starts then cannot end by its deadline; empty: it can.
 std::string WhyTooLate(const TaskClass& of_tasks, Instant start);
-// Why no set of the nodes that are known could run a gang of the class, were they idle: "is a gang of
-// 8 processes ..."; empty: one could, or no node has joined (gang_fit.cc).
+// Why no set of the nodes that are known could run a gang of the class, were they idle: "is a gang
+// of 8 processes ..."; empty: one could, or no node has joined (gang_fit.cc).
 std::string WhyGangNowhere(const place::Board& board, const std::string& user,
                            const TaskClass& of_tasks, Instant now);
 // See Engine::WhyNeverRuns.

@@ -7,15 +7,17 @@
 
 #include "base/units.h"
 #include "core/engine/engine_state.h"
+#include "core/model/limits.h"
 
 namespace spate::engine {
 namespace {
 
 // How many processes of a gang an idle node has room for: they share one slot.
 uint32_t ProcsFit(const Offer& offer, const std::string& user, const TaskClass& gang, Instant now) {
-  if (offer.slots == 0 || !TakesUser(offer, user) || !OutlivesTask(offer, gang.needs, now)) return 0;
+  if (offer.slots == 0 || !TakesUser(offer, user) || !OutlivesTask(offer, gang.needs, now))
+    return 0;
   Offer idle = offer;
-  idle.slots = gang.gang.procs;
+  idle.slots = kLimits.gang_procs;
   return FitCount(idle, gang.needs);
 }
 
@@ -49,10 +51,11 @@ std::string RoomsText(std::vector<Room> rooms) {
 std::string WhyGangNowhere(const place::Board& board, const std::string& user,
                            const TaskClass& of_tasks, Instant now) {
   const GangShape& gang = of_tasks.gang;
+  const uint32_t each = std::max(gang.procs_per_node(), 1u);
   std::vector<Room> rooms;
+  const Offer* largest = nullptr;
   uint64_t procs = 0;
   uint32_t nodes = 0;
-  const uint32_t each = std::max(gang.procs_per_node(), 1u);
   for (const auto& [id, node] : board.nodes) {
     if (node.offer.slots == 0) {
       // It has leases of an earlier life of the hub, and may come back with any offer.
@@ -63,22 +66,24 @@ std::string WhyGangNowhere(const place::Board& board, const std::string& user,
     rooms.push_back({node.offer.node_name, fit});
     procs += fit;
     nodes += fit >= each ? 1 : 0;
+    if (largest == nullptr || node.offer.milli_cpus > largest->milli_cpus) largest = &node.offer;
   }
   if (rooms.empty()) return "";
   if (gang.nodes == 0 && procs >= gang.procs) return "";
   if (gang.nodes > 0 && nodes >= gang.nodes) return "";
+  auto one = WhyNever(*largest, of_tasks.needs);
+  if (procs == 0 && one) return "is a gang, each process of which " + *one;
   const std::string process = ProcessesOf(of_tasks.needs);
   if (gang.nodes == 0) {
     return fmt::format("is a gang of {} processes of {}, and all nodes together hold {}: {}",
                        FormatCount(gang.procs), process, FormatCount(procs),
                        RoomsText(std::move(rooms)));
   }
-  return fmt::format("is a gang of {} process{} of {} on each of {} node{}, and {} of {} node{} {} so "
-                     "many: {}",
-                     FormatCount(each), each == 1 ? "" : "es", process, FormatCount(gang.nodes),
-                     gang.nodes == 1 ? "" : "s", nodes == 0 ? "none" : FormatCount(nodes),
-                     rooms.size(), rooms.size() == 1 ? "" : "s", nodes == 1 ? "holds" : "hold",
-                     RoomsText(rooms));
+  return fmt::format(
+      "is a gang of {} process{} of {} on each of {} node{}, and {} of {} hold{} so many: {}",
+      FormatCount(each), each == 1 ? "" : "es", process, FormatCount(gang.nodes),
+      gang.nodes == 1 ? "" : "s", nodes == 0 ? "none" : FormatCount(nodes), rooms.size(),
+      nodes == 1 ? "s" : "", RoomsText(rooms));
 }
 
 std::string WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks,

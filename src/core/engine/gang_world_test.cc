@@ -276,6 +276,10 @@ class GangWorld {
       records_.push_back(record);
     }
     ASSERT_EQ(replica_->Digest(), engine_->Digest());
+    for (const Notice& notice : out.notices) {
+      const auto* refused = std::get_if<NoticeRefused>(&notice);
+      if (refused != nullptr) refused_.insert(refused->job);
+    }
     wake_at_ = out.wake_at;
     for (const Send& send : out.sends) {
       std::visit([this](const auto& each) { Take(each); }, send);
@@ -327,7 +331,7 @@ class GangWorld {
   }
   bool AllFinished() const {
     for (uint32_t id = 1; id <= jobs_; ++id) {
-      if (!engine_->Finished(JobId(id))) return false;
+      if (!refused_.contains(JobId(id)) && !engine_->Finished(JobId(id))) return false;
     }
     return true;
   }
@@ -341,6 +345,7 @@ class GangWorld {
   std::vector<Record> records_;
   std::vector<Event> events_;
   std::map<NodeId, FakeNode> nodes_;
+  std::set<JobId> refused_;  // larger than all nodes that there were
   std::map<AttemptRef, size_t> parts_;  // that were given out
   uint32_t jobs_ = 0;
   uint32_t gangs_ = 0;

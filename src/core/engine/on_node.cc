@@ -75,7 +75,7 @@ void RecallFromTheFirst(StepContext& step, NodeId second) {
   for (const auto& [key, range] : step.durable.NodeOf(nodes.begin()->first).leases) {
     if (key.job == last) continue;
     const TaskClass& request = step.durable.FindJob(key.job)->requests()[range.request];
-    if (!request.needs.on_node.empty()) continue;
+    if (!request.needs.on_node.empty() || range.procs > 0) continue;
     last = key.job;
     step.out.sends.push_back(SendRecall{nodes.begin()->first, last});
   }

@@ -146,7 +146,8 @@ class Recaller {
     for (size_t i = 0; i < std::min(idle.size(), kMostLooks); ++i) {
       JobId last;
       for (const auto& [key, range] : step_.durable.NodeOf(from).leases) {
-        if (key.job == last || !HasRoomFor(idle[i], key.job, range.request)) continue;
+        if (key.job == last || range.procs > 0) continue;  // a gang's parts wait for each other
+        if (!HasRoomFor(idle[i], key.job, range.request)) continue;
         last = key.job;
         step_.out.sends.push_back(SendRecall{from, last});
       }
@@ -203,6 +204,7 @@ class Riser {
     const Leases& leases = step_.durable.NodeOf(node).leases;
     auto lease = leases.lower_bound({job.id(), Attempt(), 0});
     for (; lease != leases.end() && lease->first.job == job.id(); ++lease) {
+      if (lease->second.procs > 0) continue;
       if (job.requests()[lease->second.request].priority < priority) return true;
     }
     return false;

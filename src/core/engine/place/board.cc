@@ -242,7 +242,7 @@ void Board::Settle(Job& job) {
   SetDue(job);
   if (job.asks_for_gang()) {
     look_at_gangs = true;
-    asking_for_gangs.insert(job.id);
+    asking_for_gangs.emplace(job.id, &job);
   } else {
     asking_for_gangs.erase(job.id);
   }

@@ -290,7 +290,7 @@ class Board {
   std::set<std::pair<Instant, JobId>> dues;
   uint64_t last_given = 0;  // the largest User::given that was served
   uint32_t crowded = 0;     // nodes on which tasks wait behind others
-  std::set<JobId> asking_for_gangs;
+  std::map<JobId, Job*> asking_for_gangs;
   // Since the last pass over gangs one came to wait, or a node has more room.
   bool look_at_gangs = false;
 

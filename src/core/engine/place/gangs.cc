@@ -110,17 +110,54 @@ Gangs::Entry Gangs::EntryOf(Job& job, uint32_t request, const ClassTurn& turn) c
   return entry;
 }
 
+void Gangs::Line::Push(const Entry& entry) {
+  entries_.push_back(entry);
+  std::ranges::push_heap(entries_, ComesBehind);
+}
+
+Gangs::Entry Gangs::Line::Pop() {
+  std::ranges::pop_heap(entries_, ComesBehind);
+  const Entry entry = entries_.back();
+  entries_.pop_back();
+  return entry;
+}
+
+void Gangs::Line::EraseIf(const std::function<bool(const Entry&)>& gone) {
+  std::erase_if(entries_, gone);
+  std::ranges::make_heap(entries_, ComesBehind);
+}
+
+void Gangs::Line::Fill(std::vector<Entry> entries) {
+  entries_ = std::move(entries);
+  std::ranges::make_heap(entries_, ComesBehind);
+}
+
 void Gangs::Enter(Line& line, Job& job) const {
   if (!job.asks_for_gang() || job.user->IsBound()) return;
   for (const Ready::Entry& each : job.gangs.order()) {
-    line.insert(EntryOf(job, each.number, each.turn));
+    line.Push(EntryOf(job, each.number, each.turn));
   }
 }
 
 Gangs::Line Gangs::LineNow() const {
+  std::vector<Entry> entries;
+  entries.reserve(board_.asking_for_gangs.size());
+  for (const auto& [id, job] : board_.asking_for_gangs) {
+    if (job->user->IsBound()) continue;
+    for (const Ready::Entry& each : job->gangs.order()) {
+      entries.push_back(EntryOf(*job, each.number, each.turn));
+    }
+  }
   Line line;
-  for (JobId id : board_.asking_for_gangs) Enter(line, *board_.FindJob(id));
+  line.Fill(std::move(entries));
   return line;
+}
+
+// A start of the same job, or the same user, may have changed what there is.
+bool Gangs::IsCurrent(const Entry& entry) const {
+  const Job& job = *entry.known;
+  return job.asks_for_gang() && !job.user->IsBound() &&
+         job.gangs.Of(entry.request).turn == entry.turn;
 }
 
 bool Gangs::ComesBeforeSingles(const Entry& entry) const {
@@ -140,21 +177,43 @@ void Gangs::Begin(Instant now) {
   ahead_.clear();
   no_room_.clear();
   misfits_.clear();
-  free_cpus_ = 0;
-  free_nodes_ = 0;
   for (auto& [id, node] : board_.nodes) {
-    if (!node.IsThere()) continue;
-    ahead_.emplace_back(id, node, board_, now);
-    if (node.held.At(Amounts::kSlots) >= node.offer.slots) continue;
-    const uint64_t held = node.held.At(Amounts::kCpus);
-    free_cpus_ += node.offer.milli_cpus > held ? node.offer.milli_cpus - held : 0;
-    ++free_nodes_;
+    if (node.IsThere()) ahead_.emplace_back(id, node, board_, now);
   }
+  CountFree();
+}
+
+void Gangs::Free::Add(uint64_t cpus) {
+  if (cpus == 0) return;
+  of_node.push_back(cpus);
+  all += cpus;
+}
+
+bool Gangs::Free::Fits(const TaskClass& of_gang) const {
+  const GangShape& shape = of_gang.gang;
+  const uint64_t each = of_gang.needs.milli_cpus;
+  if (shape.procs * each > all) return false;
+  const size_t nodes = std::max(shape.nodes, 1u);
+  return of_node.size() >= nodes && of_node[nodes - 1] >= shape.procs_per_node() * each;
+}
+
+// So that of very many who wait hardly one looks at nodes in vain.
+void Gangs::CountFree() {
+  free_ = lasting_ = {};
+  const bool claimed = !promises_.empty() && policy_ != GangPolicy::kConservative;
+  for (NodeAhead& ahead : ahead_) {
+    free_.Add(ahead.FreeCpus());
+    if (claimed) lasting_.Add(ahead.LastingCpus());
+  }
+  std::ranges::sort(free_.of_node, std::ranges::greater());
+  std::ranges::sort(lasting_.of_node, std::ranges::greater());
+  lasts_until_ = claimed ? promises_.front().start : Instant::Never();
+  if (claimed && lasts_until_ == Instant::Never()) lasts_until_ = now_;
 }
 
 void Gangs::Decide(Instant now, std::optional<ClassKey> head, const GiveGang& give) {
   Begin(now);
-  rest_.clear();
+  rest_ = {};
   const std::vector<GangPromise> before = std::exchange(promises_, {});
   before_ = &before;
   Line line = LineNow();
@@ -167,81 +226,86 @@ void Gangs::DecideRest(Instant now, const GiveGang& give) {
   if (rest_.empty()) return;
   Begin(now);
   for (const GangPromise& promise : promises_) Claim(promise);
+  CountFree();
   Walk(std::exchange(rest_, {}), /*promises=*/false, give);
 }
 
 // The head keeps its place until it starts, whoever else's turn it would be by now; but of its own
 // user one with a higher priority goes before it. False: nobody may overtake it.
 bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
-  auto at = std::ranges::find_if(line, [&](const Entry& entry) {
+  const std::vector<Entry>& all = line.entries();
+  auto at = std::ranges::find_if(all, [&](const Entry& entry) {
     return entry.job == head.job && entry.request == head.request;
   });
-  if (at == line.end()) return true;
+  if (at == all.end()) return true;
   const Entry entry = *at;
-  const bool unseated = std::ranges::any_of(line, [&](const Entry& other) {
+  const bool unseated = std::ranges::any_of(all, [&](const Entry& other) {
     return other.known->user == entry.known->user && other.known->priority > entry.known->priority;
   });
   if (unseated) return true;
   if (TryStart(entry, give)) {
-    Again(line, entry);
+    Enter(line, *entry.known);
     return true;
   }
-  line.erase(at);
+  line.EraseIf([&](const Entry& other) {
+    return other.job == entry.job && other.request == entry.request;
+  });
   if (!Promise(entry)) return true;
-  line = Sorted(std::move(line));
+  ReorderFor(line);
   return Overtakes();
 }
 
-// Who may overtake the head is tried in another order than who becomes it.
-Gangs::Line Gangs::Sorted(Line line) const {
-  if (policy_ != GangPolicy::kEasySjbf) return line;
-  Line sorted;
-  for (const Entry& each : line) sorted.insert(EntryOf(*each.known, each.request, each.turn));
-  return sorted;
-}
-
-// The job may have another one at the head of its classes now, and other rights.
-void Gangs::Again(Line& line, const Entry& started) const {
-  std::erase_if(line, [&](const Entry& entry) { return entry.job == started.job; });
-  Enter(line, *started.known);
+// Who may overtake is tried in another order than who becomes the head; and where no more promises
+// are made, only those matter that may have room.
+void Gangs::ReorderFor(Line& line) const {
+  if (promises_.size() == MostPromises()) {
+    line.EraseIf([this](const Entry& entry) {
+      return !MayHaveRoom(entry.known->ClassOf(entry.request));
+    });
+  }
+  if (policy_ != GangPolicy::kEasySjbf) return;
+  std::vector<Entry> entries;
+  for (const Entry& each : line.entries()) {
+    entries.push_back(EntryOf(*each.known, each.request, each.turn));
+  }
+  line.Fill(std::move(entries));
 }
 
 void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
   while (!line.empty()) {
-    Entry entry = *line.begin();
+    Entry entry = line.Pop();
+    if (!IsCurrent(entry)) continue;
     // Shares grow as gangs start: it may not be the first any more.
     if (policy_ == GangPolicy::kFair) {
-      Entry now = EntryOf(*entry.known, entry.request, entry.turn);
+      const Entry now = EntryOf(*entry.known, entry.request, entry.turn);
       if (entry < now) {
-        line.erase(line.begin());
-        if (entry.known->asks_for_gang() && !entry.known->user->IsBound()) line.insert(now);
+        line.Push(now);
         continue;
       }
     }
     if (promises && !ComesBeforeSingles(entry)) {
+      line.Push(entry);
       rest_ = std::move(line);
       return;
     }
     if (TryStart(entry, give)) {
-      Again(line, entry);
+      Enter(line, *entry.known);
       continue;
     }
-    line.erase(line.begin());
-    if (!promises) continue;
-    if (promises_.size() < MostPromises()) {
-      if (!Promise(entry)) continue;
-      if (!Overtakes()) return;
-      line = Sorted(std::move(line));
-    } else if (policy_ == GangPolicy::kConservative) {
-      return;
+    if (!promises || promises_.size() == MostPromises()) {
+      // Those behind a bound of promises wait without one, and start nothing.
+      if (promises && policy_ == GangPolicy::kConservative) return;
+      continue;
     }
+    if (!Promise(entry)) continue;
+    if (!Overtakes()) return;
+    ReorderFor(line);
   }
 }
 
 bool Gangs::MayHaveRoom(const TaskClass& of_gang) const {
-  const GangShape& shape = of_gang.gang;
-  if (uint64_t{shape.procs} * of_gang.needs.milli_cpus > free_cpus_) return false;
-  return free_nodes_ >= std::max(shape.nodes, 1u);
+  const bool in_time = EndOf(now_, of_gang.needs.time) <= lasts_until_;
+  return (in_time ? free_ : lasting_).Fits(of_gang);
 }
 
 bool Gangs::TryStart(const Entry& entry, const GiveGang& give) {
@@ -257,11 +321,9 @@ bool Gangs::TryStart(const Entry& entry, const GiveGang& give) {
   }
   if (!give({job, entry.request, places})) return false;
   for (const GangPlace& place : places) {
-    NodeAhead& ahead = AheadOf(place.node);
-    const Amounts amounts = AmountsOfPart(ahead.node().offer, of_gang, place.procs);
-    ahead.Start(amounts, EndOf(now_, of_gang.needs.time));
-    free_cpus_ -= std::min(free_cpus_, amounts.At(Amounts::kCpus));
+    AheadOf(place.node).Changed();
   }
+  CountFree();
   return true;
 }
 
@@ -280,7 +342,7 @@ std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {
   const TaskClass& of_gang = job.ClassOf(request);
   const Instant until = EndOf(now_, of_gang.needs.time);
   Choice choice(of_gang.gang);
-  for (const NodeAhead& ahead : ahead_) {
+  for (NodeAhead& ahead : ahead_) {
     if (ahead.node().held.At(Amounts::kSlots) >= ahead.node().offer.slots) continue;
     if (!IsFor(job, request, ahead)) continue;
     choice.Add(ahead.id(), ahead.FitIn(of_gang, now_, until));
@@ -301,6 +363,7 @@ bool Gangs::Promise(const Entry& entry) {
   }
   Claim(promise);
   promises_.push_back(std::move(promise));
+  if (promises_.size() == 1) CountFree();
   return true;
 }
 
@@ -331,21 +394,30 @@ GangPromise Gangs::Earliest(const Job& job, uint32_t request) {
   const TaskClass& of_gang = job.ClassOf(request);
   const Duration length = of_gang.needs.time;
   std::vector<uint32_t> fits(ahead_.size());
-  std::vector<Change> turns;
+  std::vector<Change> next;  // of each node; a heap
   Count count(of_gang.gang);
   for (uint32_t i = 0; i < ahead_.size(); ++i) {
     if (!IsFor(job, request, ahead_[i])) continue;
     fits[i] = ahead_[i].FitIn(of_gang, now_, EndOf(now_, length));
     count.Change(0, fits[i]);
-    for (Instant at : ahead_[i].Turns(length, now_)) turns.push_back({at, i});
+    const Instant turn = ahead_[i].NextTurn(now_, length);
+    if (turn != Instant::Never()) next.push_back({turn, i});
   }
-  std::ranges::sort(turns);
+  std::ranges::make_heap(next, std::ranges::greater());
   Instant start = now_;
-  for (auto turn = turns.begin(); turn != turns.end() && !count.enough();) {
-    start = turn->at;
-    for (; turn != turns.end() && turn->at == start; ++turn) {
-      const uint32_t fit = ahead_[turn->node].FitIn(of_gang, start, EndOf(start, length));
-      count.Change(std::exchange(fits[turn->node], fit), fit);
+  while (!next.empty() && !count.enough()) {
+    start = next.front().at;
+    while (!next.empty() && next.front().at == start) {
+      std::ranges::pop_heap(next, std::ranges::greater());
+      const uint32_t node = next.back().node;
+      const uint32_t fit = ahead_[node].FitIn(of_gang, start, EndOf(start, length));
+      count.Change(std::exchange(fits[node], fit), fit);
+      next.back().at = ahead_[node].NextTurn(start, length);
+      if (next.back().at == Instant::Never()) {
+        next.pop_back();
+      } else {
+        std::ranges::push_heap(next, std::ranges::greater());
+      }
     }
   }
   std::span<const GangPlace> kept;
@@ -425,7 +497,7 @@ void Gangs::SetHold(NodeId id, std::optional<Hold> hold) {
 
 void Gangs::DropHolds() {
   promises_.clear();
-  rest_.clear();
+  rest_ = {};
   SetHolds();
 }
 

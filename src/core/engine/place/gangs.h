@@ -99,7 +99,30 @@ class Gangs {
       return a.request < b.request;
     }
   };
-  using Line = std::set<Entry>;
+  // Thousandths of processors that are free at most: on each node with a slot, the most first; and
+  // in all.
+  struct Free {
+    std::vector<uint64_t> of_node;
+    uint64_t all = 0;
+    void Add(uint64_t cpus);
+    bool Fits(const TaskClass& of_gang) const;
+  };
+  // The first one is at the front (a heap). What is in it may be out of date, and is looked at
+  // again when it comes up.
+  class Line {
+   public:
+    bool empty() const { return entries_.empty(); }
+    const std::vector<Entry>& entries() const { return entries_; }
+    void Push(const Entry& entry);
+    Entry Pop();
+    // Those for which it is true go.
+    void EraseIf(const std::function<bool(const Entry&)>& gone);
+    void Fill(std::vector<Entry> entries);
+
+   private:
+    static bool ComesBehind(const Entry& a, const Entry& b) { return b < a; }
+    std::vector<Entry> entries_;
+  };
 
   bool Overtakes() const { return policy_ != GangPolicy::kFcfs; }
   size_t MostPromises() const;
@@ -112,10 +135,11 @@ class Gangs {
   void Walk(Line line, bool promises, const GiveGang& give);
   bool TryStart(const Entry& entry, const GiveGang& give);
   bool Promise(const Entry& entry);
-  Line Sorted(Line line) const;
-  void Again(Line& line, const Entry& started) const;
+  void ReorderFor(Line& line) const;
+  bool IsCurrent(const Entry& entry) const;
   NodeAhead& AheadOf(NodeId id);
   bool IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) const;
+  void CountFree();
   bool MayHaveRoom(const TaskClass& of_gang) const;
   std::vector<GangPlace> PlacesNow(const Job& job, uint32_t request);
   void Claim(const GangPromise& promise);
@@ -129,8 +153,9 @@ class Gangs {
   GangPolicy policy_ = GangPolicy::kFair;
   Instant now_;
   std::vector<NodeAhead> ahead_;  // of all nodes that are there, by id
-  uint64_t free_cpus_ = 0;        // thousandths, on all of them: no more than that
-  uint32_t free_nodes_ = 0;       // with a slot
+  Free free_;                     // now
+  Free lasting_;                  // now, and beside what the head is promised
+  Instant lasts_until_;           // what ends by then takes nothing from the head
   std::set<uint64_t> no_room_;    // kinds of requests that found none in this pass,
   std::set<uint64_t> misfits_;    // and that never will, on the nodes that there are
   Line rest_;                     // for DecideRest

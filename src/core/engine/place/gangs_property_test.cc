@@ -223,7 +223,7 @@ void KeepsPromises(GangPolicy policy, const std::vector<Row>& rows) {
         }
       });
   // What is left never fits: a gang of three nodes of 4, or whole ones, has room on these.
-  for (JobId id : board.board().asking_for_gangs) {
+  for (const auto& [id, job] : board.board().asking_for_gangs) {
     const GangShape& shape = rows[id.value - 1].shape;
     RC_ASSERT(shape.procs > 20 || (shape.whole && shape.procs > 20));
   }

@@ -20,30 +20,34 @@ Instant EndOfTasks(const JobHere& here, uint32_t ahead, Instant now) {
 
 }  // namespace
 
-NodeAhead::NodeAhead(NodeId id, Node& node, const Board& board, Instant now)
-    : id_(id), node_(&node), held_(node.held) {
-  for (const auto& [key, part] : node.parts) {
-    const bool known = part.until != Instant::Never();
-    releases_.push_back({known ? std::max(part.until, now + kMoment) : part.until, part.held});
+void NodeAhead::LookAhead() {
+  if (std::exchange(known_, true)) return;
+  std::vector<std::pair<Instant, const Amounts*>> ends;
+  for (const auto& [key, part] : node_->parts) {
+    if (part.until == Instant::Never()) continue;
+    ends.emplace_back(std::max(part.until, now_ + kMoment), &part.held);
   }
-  for (const auto& [job, here] : node.jobs) {
+  for (const auto& [job, here] : node_->jobs) {
     if (here.leased == 0) continue;
-    releases_.push_back({EndOfTasks(here, board.AheadOf(node, here), now), here.held});
+    const Instant end = EndOfTasks(here, board_->AheadOf(*node_, here), now_);
+    if (end != Instant::Never()) ends.emplace_back(end, &here.held);
   }
-  std::ranges::sort(releases_, {}, &Release::at);
+  std::ranges::sort(ends);
+  held_.clear();
+  Amounts held = node_->held;
+  for (const auto& [at, amounts] : ends) {
+    held.Subtract(*amounts);
+    if (held_.empty() || held_.back().at != at) held_.push_back({at, {}});
+    held_.back().amounts = held;
+  }
 }
 
-void NodeAhead::Start(const Amounts& amounts, Instant until) {
-  held_.Add(amounts);
-  auto at = std::ranges::upper_bound(releases_, until, {}, &Release::at);
-  releases_.insert(at, {until, amounts});
-}
-
-Amounts NodeAhead::HeldAt(Instant when) const {
-  Amounts held = held_;
-  for (const Release& release : releases_) {
-    if (release.at > when || release.at == Instant::Never()) break;
-    held.Subtract(release.amounts);
+Amounts NodeAhead::HeldAt(Instant when) {
+  Amounts held = node_->held;
+  if (when > now_) {
+    LookAhead();
+    auto behind = std::ranges::upper_bound(held_, when, {}, &Held::at);
+    if (behind != held_.begin()) held = std::prev(behind)->amounts;
   }
   for (const Claim& claim : claims_) {
     if (claim.from <= when && when < claim.to) held.Add(claim.amounts);
@@ -51,8 +55,25 @@ Amounts NodeAhead::HeldAt(Instant when) const {
   return held;
 }
 
+uint64_t NodeAhead::FreeCpus() const {
+  if (node_->held.At(Amounts::kSlots) >= node_->offer.slots) return 0;
+  const uint64_t held = node_->held.At(Amounts::kCpus);
+  return node_->offer.milli_cpus > held ? node_->offer.milli_cpus - held : 0;
+}
+
+uint64_t NodeAhead::LastingCpus() {
+  uint64_t free = FreeCpus();
+  for (const Claim& claim : claims_) {
+    if (free == 0) break;
+    const uint64_t held = HeldAt(claim.from).At(Amounts::kCpus);
+    free = std::min(free, node_->offer.milli_cpus > held ? node_->offer.milli_cpus - held : 0);
+  }
+  return free;
+}
+
 // What runs only ends, so nothing but a promise takes away what is free at the beginning.
-uint32_t NodeAhead::FitIn(const TaskClass& of_gang, Instant from, Instant to) const {
+uint32_t NodeAhead::FitIn(const TaskClass& of_gang, Instant from, Instant to) {
+  if (from == now_ && claims_.empty()) return ProcsThatFit(node_->offer, node_->held, of_gang);
   uint32_t fit = ProcsThatFit(node_->offer, HeldAt(from), of_gang);
   for (const Claim& claim : claims_) {
     if (fit == 0 || claim.from <= from || claim.from >= to) continue;
@@ -61,19 +82,19 @@ uint32_t NodeAhead::FitIn(const TaskClass& of_gang, Instant from, Instant to) co
   return fit;
 }
 
-std::vector<Instant> NodeAhead::Turns(Duration length, Instant now) const {
-  std::vector<Instant> turns;
-  auto add = [&](Instant at) {
-    if (at > now && at != Instant::Never()) turns.push_back(at);
+Instant NodeAhead::NextTurn(Instant when, Duration length) {
+  LookAhead();
+  Instant next = Instant::Never();
+  auto look = [&](Instant at) {
+    if (at > when) next = std::min(next, at);
   };
-  for (const Release& release : releases_) add(release.at);
+  auto behind = std::ranges::upper_bound(held_, when, {}, &Held::at);
+  if (behind != held_.end()) look(behind->at);
   for (const Claim& claim : claims_) {
-    add(claim.to);
-    if (length.ns > 0 && claim.from != Instant::Never()) add(claim.from - length + Duration{1});
+    look(claim.to);
+    if (length.ns > 0 && claim.from != Instant::Never()) look(claim.from - length + Duration{1});
   }
-  std::ranges::sort(turns);
-  turns.erase(std::ranges::unique(turns).begin(), turns.end());
-  return turns;
+  return next;
 }
 
 }  // namespace spate::engine::place

@@ -1,7 +1,9 @@
 // What a node will have free, as far as is known: what it runs now and when that ends, and what is
-// promised to gangs. Made for one pass over gangs.
+// promised to gangs. Made for one pass over gangs, for all nodes; so what is to come is only looked
+// at when somebody asks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +13,8 @@ namespace spate::engine::place {
 
 class NodeAhead {
  public:
-  NodeAhead(NodeId id, Node& node, const Board& board, Instant now);
+  NodeAhead(NodeId id, Node& node, const Board& board, Instant now)
+      : id_(id), node_(&node), board_(&board), now_(now) {}
 
   NodeId id() const { return id_; }
   Node& node() const { return *node_; }
@@ -23,27 +26,35 @@ class NodeAhead {
   };
   const std::vector<Claim>& claims() const { return claims_; }
   void Add(Claim claim) { claims_.push_back(std::move(claim)); }
-  // A part starts there now.
-  void Start(const Amounts& amounts, Instant until);
+  // The board was told of a part that starts there.
+  void Changed() { known_ = false; }
 
   // So many processes fit from `from` until `to`, at once with all that is known of.
-  uint32_t FitIn(const TaskClass& of_gang, Instant from, Instant to) const;
-  // Where that may become another number, for what takes so long: sorted, after `now`.
-  std::vector<Instant> Turns(Duration length, Instant now) const;
+  uint32_t FitIn(const TaskClass& of_gang, Instant from, Instant to);
+  // When that may become another number after `when`, for what takes so long; Never(): never.
+  Instant NextTurn(Instant when, Duration length);
+  // Thousandths of processors that are free now, and beside all that is promised, at most; 0
+  // without a slot.
+  uint64_t FreeCpus() const;
+  uint64_t LastingCpus();
   // So much is held now, of what nobody knows when it ends too.
-  uint64_t used() const { return Used(node_->offer, held_); }
+  uint64_t used() const { return Used(node_->offer, node_->held); }
 
  private:
-  struct Release {
-    Instant at;  // Never(): nobody knows
+  // From `at` on, so much is held of what runs now.
+  struct Held {
+    Instant at;
     Amounts amounts;
   };
-  Amounts HeldAt(Instant when) const;
+  void LookAhead();
+  Amounts HeldAt(Instant when);
 
   NodeId id_;
   Node* node_;
-  Amounts held_;
-  std::vector<Release> releases_;  // sorted
+  const Board* board_;
+  Instant now_;
+  bool known_ = false;      // what is in held_
+  std::vector<Held> held_;  // by time, after now
   std::vector<Claim> claims_;
 };
 

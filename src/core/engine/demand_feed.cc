@@ -236,9 +236,14 @@ void DemandFeed::Tell(const ClassKey& key, std::vector<ClassDemand>& told) {
   Class& known = at->second.classes[key.request];
   auto kind = at->second.user->kinds.find(place::KindOf(job.request(key.request)));
   uint32_t ready = kind == at->second.user->kinds.end() ? 0 : kind->second.PartOf(key);
-  ClassDemand demand{.key = key, .ready = ready};
+  // A gang wants nodes for all of its processes at once.
+  const uint32_t procs = std::max(job.requests()[key.request].gang.procs, 1u);
+  auto times = [procs](uint32_t tasks) {
+    return static_cast<uint32_t>(std::min<uint64_t>(uint64_t{tasks} * procs, UINT32_MAX));
+  };
+  ClassDemand demand{.key = key, .ready = times(ready)};
   if (ready > 0) {
-    demand.running = known.running;
+    demand.running = times(known.running);
     demand.takes = known.takes;
   }
   if (demand.ready == known.told_ready && demand.running == known.told_running &&

@@ -4,7 +4,7 @@ import signal
 import time
 
 from cluster import cluster_of
-from harness import Place, main, wait, want
+from harness import Place, alive, main, wait, want
 
 
 def nodes_of(cluster, *names, slots=4):
@@ -95,6 +95,65 @@ def test_the_first_that_waits_keeps_its_nodes(place: Place):
     place.write("go")
     cluster.spate("job wait", large)
     cluster.spate("job wait", small)
+
+
+def test_a_node_that_is_started_again_adopts_its_part(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    nodes = nodes_of(cluster, "n1", "n2", slots=1)
+    job = cluster.submit("--nodes", "2", "--procs-per-node", "1", "--", "sh", "-c",
+                         "echo $SPATE_ATTEMPT >> ran; while ! test -e go; do sleep 0.05; done; echo done")
+    wait(lambda: len(place.lines("ran")) == 2, "both parts run")
+    nodes["n1"].kill()  # its shepherds go on
+    nodes["n1"].wait()
+    cluster.node("n1", "--slots", "1", "--cpus", "1", join=False)
+    wait(lambda: place.read("n1.log").count("joined the hub") == 2, "n1 is back")
+    place.write("go")
+    cluster.spate("job wait", job)
+    want(place.read("ran") == "1\n1\n", place.read("ran"))
+    out, _ = cluster.spate("job cat", job)
+    want(out == "done\ndone\n", out)
+
+
+def test_cancel_and_time_limits_end_all_parts(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    nodes_of(cluster, "n1", "n2", slots=1)
+    sleeps = ("--", "sh", "-c", "echo $$ >> pids; exec sleep 601")
+    job = cluster.submit("--nodes", "2", *sleeps)
+    wait(lambda: len(place.lines("pids")) == 2, "both parts run")
+    cluster.spate("job cancel", job)
+    cluster.spate("job wait", job, code=1)
+    wait(lambda: not any(alive(int(pid)) for pid in place.lines("pids")), "all are gone")
+    job = cluster.submit("--wait", "--nodes", "2", "--time-limit", "1s", *sleeps, code=1).split()[0]
+    out, _ = cluster.spate("task info", f"{job}.1")
+    want("time limit" in out, out)
+    wait(lambda: not any(alive(int(pid)) for pid in place.lines("pids")), "all are gone")
+
+
+def test_a_drained_node_gets_no_part(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    nodes_of(cluster, "n1", "n2", "n3", slots=1)
+    cluster.spate("node drain", "n2")
+    job = cluster.submit("--wait", "--nodes", "2", "--", "sh", "-c", "echo $SPATE_NODE").split()[0]
+    out, _ = cluster.spate("job cat", job)
+    want(sorted(out.split()) == ["n1", "n3"], out)
+    job = cluster.submit("--nodes", "3", "--", "true")
+    out, _ = cluster.spate("task explain", f"{job}.1")
+    want("needs 3 nodes" in out and "2 are there" in out, out)
+    cluster.spate("node resume", "n2")
+    cluster.spate("job wait", job)
+
+
+def test_once_means_once_for_gangs_too(place: Place):
+    """A gang of which a part was lost may have run: it is not repeated."""
+    cluster = cluster_of(place, "--listen", "127.0.0.1:0", "--suspect-after", "1s", "--lost-after", "2s")
+    nodes = nodes_of(cluster, "n1", "n2", slots=1)
+    job = cluster.submit("--once", "--nodes", "2", "--", "sh", "-c", "echo x >> ran; exec sleep 300")
+    wait(lambda: len(place.lines("ran")) == 2, "both parts run")
+    os.killpg(nodes["n2"].pid, signal.SIGKILL)
+    cluster.spate("job wait", job, code=1)
+    want(len(place.lines("ran")) == 2, place.read("ran"))
+    out, _ = cluster.spate("task info", f"{job}.1")
+    want("unknown" in out, out)
 
 
 def test_the_policy_is_remembered(place: Place):

@@ -1,6 +1,7 @@
 // Which records follow from what was before. Apply trusts what it is given, as the engine makes it;
 // a journal that lost some of its records, or has changed ones, tells what contradicts the rest.
 #include <algorithm>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -145,15 +146,32 @@ class Admission {
     const JobState* job = durable_.FindJob(r.job);
     return job != nullptr && MayLease(*job, r);
   }
+  bool operator()(const GangLeased& r) const {
+    const JobState* job = durable_.FindJob(r.job);
+    if (job == nullptr || !MayLease(*job, {NodeId(), r.job, r.attempt, {{r.index, 1}}})) {
+      return false;
+    }
+    std::set<NodeId> nodes;
+    const bool parts = std::ranges::all_of(r.parts, [&](const GangLeased::Part& part) {
+      return part.procs > 0 && nodes.insert(part.node).second;
+    });
+    return parts && !r.parts.empty() && job->IsGang(job->RequestOf(r.index));
+  }
+  bool operator()(const GangReserved& r) const {
+    const JobState* job = durable_.FindJob(r.job);
+    return job != nullptr && r.index < job->task_count();
+  }
   bool operator()(const Returned& r) const {
     const NodeRecord& node = durable_.NodeOf(r.node);
     return All(r, [&](const JobState& job, TaskIndex i) {
-      return IsCurrent(node, job, {r.job, i, r.attempt});
+      return IsCurrent(node, job, {r.job, i, r.attempt}) && job.GangOf(i) == nullptr;
     });
   }
   bool operator()(const AttemptEnded& r) const {
     const JobState* job = durable_.FindJob(r.end.ref.job);
-    return job != nullptr && IsCurrent(durable_.NodeOf(r.node), *job, r.end.ref);
+    if (job == nullptr || !IsCurrent(durable_.NodeOf(r.node), *job, r.end.ref)) return false;
+    const GangRun* gang = job->GangOf(r.end.ref.index);
+    return (r.verdict == Verdict::kPart) == (gang != nullptr && gang->left > 1);
   }
   bool operator()(const NodeSick& r) const {
     return r.job == JobId() || durable_.FindJob(r.job) != nullptr;

@@ -262,11 +262,10 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
 // What is kept there for gangs from a task of these needs: nothing where it ends before they begin.
 // nullopt: it is not to start there at all, as nobody knows when it would end.
 std::optional<Amounts> Greedy::HeldForGangs(const Job& job, const Needs& needs,
-                                            const Node& node) const {
-  if (!node.hold) return Amounts();
+                                            const Hold& hold) const {
   const Duration takes = needs.time.ns > 0 ? needs.time : job.wall;
   if (takes.ns == 0) return std::nullopt;
-  return now_ + takes <= node.hold->start ? Amounts() : node.hold->amounts;
+  return now_ + takes <= hold.start ? Amounts() : hold.amounts;
 }
 
 uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
@@ -284,13 +283,16 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   if (node.supplied == job.id && node.supplied_fit == view.fit && node.supplied_ahead == ahead) {
     return 0;
   }
-  std::optional<Amounts> held_for_gangs = HeldForGangs(job, needs, there);
-  if (!held_for_gangs) return 0;
+  std::optional<Amounts> held_for_gangs;
+  if (there.hold) {
+    held_for_gangs = HeldForGangs(job, needs, *there.hold);
+    if (!held_for_gangs) return 0;
+  }
   const Taken& taken = TakenOf(node);
   view.exactly = &taken.exactly;
   view.about = &taken.about;
   if (const auto& reserved = node.From(*job.user_name).amounts) view.reserved = &*reserved;
-  if (there.hold) {
+  if (held_for_gangs) {
     if (view.reserved != nullptr) held_for_gangs->Add(*view.reserved);
     view.reserved = &*held_for_gangs;
   }

@@ -63,8 +63,8 @@ class Bench {
     }
     CHECK(started > 0);
     std::sort(took.begin(), took.end());
-    std::printf("%-13s %6u kinds %-22s median %7.3f ms  worst %7.3f ms  (%u started)\n", name, kinds,
-                beside, took[took.size() / 2] * 1e3, took.back() * 1e3, started);
+    std::printf("%-13s %6u kinds %-22s median %7.3f ms  worst %7.3f ms  (%u started)\n", name,
+                kinds, beside, took[took.size() / 2] * 1e3, took.back() * 1e3, started);
   }
 
  private:

@@ -391,7 +391,8 @@ TEST(RecordCodec, BytesAreFixed) {
   }
   plan.requests[0].priority = -2;
   plan.requests[0].retries = 2;
-  plan.requests[0].gang = {.procs = 8, .nodes = 4, .whole = true, .start = GangShape::Start::kFirst};
+  plan.requests[0].gang = {
+      .procs = 8, .nodes = 4, .whole = true, .start = GangShape::Start::kFirst};
   plan.requests[0].deadline = Instant{1};
   plan.requests[0].bound = BoundBy::kNetwork;
   now = "\6" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since3;

@@ -41,8 +41,7 @@ constexpr CommandSet kOfRuns = Bit(Command::kJobWait) | Bit(Command::kJobProgres
                                Bit(Command::kJobRelease);
 constexpr CommandSet kOfHub = Bit(Command::kHubStatus) | Bit(Command::kHubStop) |
                               Bit(Command::kHubAccess) | Bit(Command::kHubUser) |
-                              Bit(Command::kHubSet) |
-                              Bit(Command::kTop) | Bit(Command::kOverseer);
+                              Bit(Command::kHubSet) | Bit(Command::kTop) | Bit(Command::kOverseer);
 constexpr CommandSet kMakesPools = Bit(Command::kPoolAdd) | Bit(Command::kPoolSet);
 constexpr CommandSet kOfPools = kMakesPools | Bit(Command::kPoolList) | Bit(Command::kPoolInfo) |
                                 Bit(Command::kPoolDryRun) | Bit(Command::kPoolLog) |
@@ -853,8 +852,9 @@ constexpr OptionDef kOptions[] = {
      .argument = "NAME",
      .group = Group::kHub,
      .commands = Bit(Command::kHubStart) | Bit(Command::kHubSet),
-     .help = "who goes first among gangs: fair, fcfs, easy, easy-sjbf, conservative",
-     .more = "fair (as a hub begins): in the order of users' and jobs' shares; others may start "
+     .help = "who goes first among gangs (a hub begins with fair)",
+     .more = "fair, fcfs, easy, easy-sjbf or conservative. fair: in the order of users' and jobs' "
+             "shares; others may start "
              "before the first one that waits, where they do not make it later. fcfs: in the order "
              "of submission. easy: the same, and others may start before. easy-sjbf: of these the "
              "one with the shortest --time first. conservative: the first 50 have a reservation "

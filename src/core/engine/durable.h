@@ -118,7 +118,7 @@ class Durable {
   std::map<JobId, std::set<JobId>> dependents_;
   GangPolicy gang_policy_ = GangPolicy::kFair;
   std::optional<HeadGang> head_gang_;  // perhaps of one that does not wait any more
-  uint64_t leases_ = 0;  // that were given out
+  uint64_t leases_ = 0;                // that were given out
 };
 
 // The lease of a node over an attempt, or end().

@@ -167,10 +167,11 @@ struct NodesToCome {
   std::vector<Kind> kinds;
 };
 
-using Event = std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks,
-                           HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode,
-                           UndrainNode, RemoveNode, ClearSick, NodeJoined, OfferChanged, NodeSilent,
-                           NodeLost, AttemptsEnded, TasksReturned, RoomTaken, ChangeGangPolicy, NodesToCome>;
+using Event =
+    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, HoldJob,
+                 ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode, RemoveNode,
+                 ClearSick, NodeJoined, OfferChanged, NodeSilent, NodeLost, AttemptsEnded,
+                 TasksReturned, RoomTaken, ChangeGangPolicy, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 

@@ -223,7 +223,8 @@ class Writer {
   static std::string PartOf(const SendLease& send) {
     if (!send.part) return "";
     std::string text = fmt::format(" part={} of", send.part->index);
-    for (const GangHost& host : send.part->hosts) text += fmt::format(" {}:{}", host.node, host.procs);
+    for (const GangHost& host : send.part->hosts)
+      text += fmt::format(" {}:{}", host.node, host.procs);
     return text;
   }
   std::string When(Instant at) const {

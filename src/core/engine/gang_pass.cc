@@ -1,6 +1,6 @@
-// Placement of gangs: what place::Gangs starts becomes a lease of all its parts here; and the head's
-// reservation is remembered, so that it stays the head after a restart, and people can see why it is
-// later than it was told.
+// Placement of gangs: what place::Gangs starts becomes a lease of all its parts here; and the
+// head's reservation is remembered, so that it stays the head after a restart, and people can see
+// why it is later than it was told.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,8 @@ class GangGiver {
 
 std::string NameOf(const StepContext& step, NodeId id) {
   auto node = step.board.nodes.find(id);
-  return node == step.board.nodes.end() ? fmt::format("{}", id.value) : node->second.offer.node_name;
+  return node == step.board.nodes.end() ? fmt::format("{}", id.value)
+                                        : node->second.offer.node_name;
 }
 
 // What has happened to the room that the gang was to have.

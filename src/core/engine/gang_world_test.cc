@@ -345,7 +345,7 @@ class GangWorld {
   std::vector<Record> records_;
   std::vector<Event> events_;
   std::map<NodeId, FakeNode> nodes_;
-  std::set<JobId> refused_;  // larger than all nodes that there were
+  std::set<JobId> refused_;             // larger than all nodes that there were
   std::map<AttemptRef, size_t> parts_;  // that were given out
   uint32_t jobs_ = 0;
   uint32_t gangs_ = 0;

@@ -40,6 +40,28 @@ uint64_t DigestOf(const Trace& trace) {
   return Mix(hash, static_cast<uint64_t>(due.ns) * 31 + static_cast<uint64_t>(blamed_at.ns));
 }
 
+uint64_t DigestOf(const GangRun& gang) {
+  const auto& [parts, left, outcome] = gang;
+  uint64_t hash = left;
+  for (const GangLeased::Part& part : parts) {
+    hash = Mix(hash, uint64_t{part.node.value} << 32 | part.procs);
+  }
+  if (!outcome) return hash;
+  const auto& [cause, status, note, node] = *outcome;
+  hash = Mix(hash, static_cast<uint64_t>(cause) << 32 | static_cast<uint32_t>(status));
+  return Mix(hash, std::hash<std::string>()(note) + node.value);
+}
+
+uint64_t DigestOf(const TaskClass& of_tasks) {
+  const auto& [needs, first, retries, gang, deadline, bound] = of_tasks;
+  uint64_t hash = Mix(place::KindOf(needs), static_cast<uint32_t>(first));
+  hash = Mix(hash, retries ? *retries + 1ull : 0);
+  hash = Mix(hash, uint64_t{gang.procs} << 32 | gang.nodes);
+  hash = Mix(hash, static_cast<uint64_t>(gang.start) << 1 | gang.whole);
+  hash = Mix(hash, deadline ? static_cast<uint64_t>(deadline->ns) + 1 : 0);
+  return Mix(hash, static_cast<uint64_t>(bound));
+}
+
 }  // namespace
 
 // The bindings name every member, so that one more does not compile before it is here.
@@ -63,14 +85,7 @@ uint64_t JobState::Digest() const {
     hash = Mix(hash, uint64_t{node.value} << 32 | trouble.failures << 2 | trouble.set_aside << 1 |
                          trouble.no_start);
   }
-  for (const auto& [needs, first, retries, gang, deadline, bound] : requests) {
-    hash = Mix(Mix(hash, place::KindOf(needs)), static_cast<uint32_t>(first));
-    hash = Mix(hash, retries ? *retries + 1ull : 0);
-    hash = Mix(hash, uint64_t{gang.procs} << 32 | gang.nodes);
-    hash = Mix(hash, static_cast<uint64_t>(gang.start) << 1 | gang.whole);
-    hash = Mix(hash, deadline ? static_cast<uint64_t>(deadline->ns) + 1 : 0);
-    hash = Mix(hash, static_cast<uint64_t>(bound));
-  }
+  for (const TaskClass& each : requests) hash = Mix(hash, DigestOf(each));
   hash = Mix(hash, static_cast<uint32_t>(lowest));
   for (const Run& run : runs) hash = Mix(hash, uint64_t{run.first} << 32 | run.request);
   for (TaskIndex index : order) hash = Mix(hash, index);
@@ -83,18 +98,7 @@ uint64_t JobState::Digest() const {
     traced += Mix(Mix(index, count), static_cast<uint64_t>(longest.ns));
   }
   hash = Mix(hash, traced);
-  for (const auto& [index, gang] : *gangs) {
-    const auto& [parts, left, outcome] = gang;
-    hash = Mix(Mix(hash, index), left);
-    for (const GangLeased::Part& part : parts) {
-      hash = Mix(hash, uint64_t{part.node.value} << 32 | part.procs);
-    }
-    if (!outcome) continue;
-    const auto& [cause, status, note, node] = *outcome;
-    hash = Mix(hash, node.value);
-    hash = Mix(hash, static_cast<uint64_t>(cause) << 32 | static_cast<uint32_t>(status));
-    hash = Mix(hash, std::hash<std::string>()(note));
-  }
+  for (const auto& [index, gang] : *gangs) hash = Mix(Mix(hash, index), DigestOf(gang));
   // What was queued again, in that order, and what was readied. How much was before (`requeued`)
   // does not matter: where a replay does not know the job that another one waited for, it was less.
   std::map<uint64_t, TaskIndex> listed[2];

@@ -587,38 +587,6 @@ void JobState::Lease(TaskRange tasks, uint32_t request, Attempt attempt, Stirred
   stirred.Add(id_, request);
 }
 
-void JobState::LeaseGang(const GangLeased& leased, uint32_t request, Stirred& stirred) {
-  Lease({leased.index, 1}, request, leased.attempt, stirred);
-  gangs_.Edit()[leased.index] = {.parts = leased.parts,
-                                 .left = static_cast<uint32_t>(leased.parts.size())};
-}
-
-const GangRun* JobState::GangOf(TaskIndex index) const {
-  if (gangs_->empty()) return nullptr;
-  auto at = gangs_->find(index);
-  return at == gangs_->end() ? nullptr : &at->second;
-}
-
-bool JobState::Decides(const GangRun& gang, NodeId node, const AttemptEnd& end) const {
-  if (gang.outcome) return false;
-  if (end.cause != Cause::kSuccess) return true;
-  const GangShape& shape = requests_[RequestOf(end.ref.index)].gang;
-  return shape.start == GangShape::Start::kFirst && gang.parts.front().node == node;
-}
-
-void JobState::EndPart(const AttemptEnded& ended) {
-  auto& gangs = gangs_.Edit();
-  auto at = gangs.find(ended.end.ref.index);
-  CHECK(at != gangs.end());
-  GangRun& gang = at->second;
-  if (Decides(gang, ended.node, ended.end)) {
-    gang.outcome = {ended.end.cause, ended.end.status, ended.end.note, ended.node};
-  }
-  --gang.left;
-  CHECK((gang.left == 0) == (ended.verdict != Verdict::kPart));
-  if (gang.left == 0) gangs.erase(at);
-}
-
 void JobState::Return(TaskRange tasks, Attempt attempt, Stirred& stirred) {
   for (TaskIndex i = tasks.first; i < tasks.first + tasks.count; ++i) {
     CHECK(StateOf(i) == TaskState::kLeased);

@@ -195,7 +195,7 @@ class JobState {
   std::vector<TaskRange> QueuedTasks(uint32_t request) const;
   // Queued tasks of a request that wait for nothing but room, or their delay.
   uint32_t WaitingOf(uint32_t request) const { return queues_[request].waiting; }
-  uint32_t waiting() const { return waiting_; }  // of all requests
+  uint32_t waiting() const { return waiting_; }              // of all requests
   uint32_t gangs_waiting() const { return gangs_waiting_; }  // of requests of gangs
   // nullptr: it is none, or not leased.
   const GangRun* GangOf(TaskIndex index) const;
@@ -346,11 +346,11 @@ class JobState {
   Rare<std::unordered_map<TaskIndex, CutOffs>> cut_offs_;  // likewise
   Rare<std::map<TaskIndex, GangRun>> gangs_;               // that are leased
 
-  std::vector<Queue> queues_;  // by request
-  uint32_t waiting_ = 0;       // in all of them
+  std::vector<Queue> queues_;   // by request
+  uint32_t waiting_ = 0;        // in all of them
   uint32_t gangs_waiting_ = 0;  // in those of gangs
-  uint64_t requeued_ = 0;      // tasks that were queued again so far
-  uint64_t readied_ = 0;       // and that waited for others before
+  uint64_t requeued_ = 0;       // tasks that were queued again so far
+  uint64_t readied_ = 0;        // and that waited for others before
 };
 
 }  // namespace spate::engine

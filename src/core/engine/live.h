@@ -52,11 +52,11 @@ struct Live {
   place::Gangs gangs;
   std::map<place::PartKey, GangWatch> gangs_leased;
   std::set<std::pair<Instant, place::PartKey>> room_deadlines;
-  Instant next_gangs;       // no pass over them sooner
-  std::string head_reason;  // why the first of those that wait starts later than it was told last
-  Instant clock;                                // as far as Wake has told the time
-  Instant step_at;                              // the time of the step under way
-  std::set<JobId> set_aside;                    // Engine::SetAside
+  Instant next_gangs;         // no pass over them sooner
+  std::string head_reason;    // why the first of those that wait starts later than it was told last
+  Instant clock;              // as far as Wake has told the time
+  Instant step_at;            // the time of the step under way
+  std::set<JobId> set_aside;  // Engine::SetAside
   std::set<std::pair<Instant, NodeId>> silent;  // by the time at which they are lost
   Instant next_recall;               // of what stalls: no earlier, as that looks at every node
   std::vector<Stirred::Each> risen;  // before what may wait on nodes

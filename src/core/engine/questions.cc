@@ -282,12 +282,11 @@ std::string WhyTooLarge(const EngineState& state, const JobState& job, uint32_t 
   }
   if (shape.nodes > 0) {
     if (nodes >= shape.nodes) return "";
-    return fmt::format("it needs {} with room for {} each, and {} there",
-                       Plural(shape.nodes, "node"),
-                       shape.procs_per_node() == 1
-                           ? "1 process"
-                           : FormatCount(shape.procs_per_node()) + " processes",
-                       nodes == 1 ? "1 is" : FormatCount(nodes) + " are");
+    return fmt::format(
+        "it needs {} with room for {} each, and {} there", Plural(shape.nodes, "node"),
+        shape.procs_per_node() == 1 ? "1 process"
+                                    : FormatCount(shape.procs_per_node()) + " processes",
+        nodes == 1 ? "1 is" : FormatCount(nodes) + " are");
   }
   if (procs >= shape.procs) return "";
   return fmt::format("it needs room for {} processes at once, and the nodes that are there have {}",
@@ -318,10 +317,10 @@ std::string WhyGangWaits(const EngineState& state, const JobState& job, uint32_t
       text += fmt::format("; {} {} kept for it, and nobody knows when what runs there ends",
                           NamesOf(state, *mine), mine->places.size() == 1 ? "is" : "are");
     } else {
-      text += fmt::format("; it starts in {} at the latest, on {}, if what runs there takes no "
-                          "longer than was said",
-                          FormatDuration(std::max(mine->start - now, Duration())),
-                          NamesOf(state, *mine));
+      text += fmt::format(
+          "; it starts in {} at the latest, on {}, if what runs there takes no "
+          "longer than was said",
+          FormatDuration(std::max(mine->start - now, Duration())), NamesOf(state, *mine));
     }
     const std::string& late = state.live.head_reason;
     return mine == promises.begin() && !late.empty() ? text + "; last it became later, as " + late
@@ -329,7 +328,8 @@ std::string WhyGangWaits(const EngineState& state, const JobState& job, uint32_t
   }
   if (promises.empty()) return "";
   const place::GangPromise& first = promises.front();
-  std::string text = fmt::format("a gang of job {} is the first of those that wait", first.job.value);
+  std::string text =
+      fmt::format("a gang of job {} is the first of those that wait", first.job.value);
   if (state.live.gangs.policy() == GangPolicy::kFcfs) return text + ", and nobody overtakes it";
   if (job.request(request).time.ns == 0) {
     return text + "; this one could go before it where it ends in time, but it has no --time";

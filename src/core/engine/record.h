@@ -99,7 +99,8 @@ struct Leased {
   Attempt attempt;
   std::vector<TaskRange> tasks;  // in the order of starting
 };
-// The lease of a gang: one record for all of its parts, so that it is given out whole or not at all.
+// The lease of a gang: one record for all of its parts, so that it is given out whole or not at
+// all.
 struct GangLeased {
   JobId job;
   TaskIndex index = 0;
@@ -178,7 +179,7 @@ using Record =
     std::variant<JobAccepted, JobGrown, JobSealed, PolicyChanged, TasksWithdrawn, TasksReopened,
                  JobHeld, JobReleased, Leased, Returned, AttemptEnded, JobFinished, JobCancelled,
                  DependencyMet, UserChanged, NodeDrained, NodeUndrained, NodeRemoved, NodeSick,
-                 NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased,
-                 GangReserved, GangPolicyChanged>;
+                 NodeCleared, NeedsChanged, TasksCancelled, TasksLinked, GangLeased, GangReserved,
+                 GangPolicyChanged>;
 
 }  // namespace spate::engine

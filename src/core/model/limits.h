@@ -10,15 +10,15 @@ namespace spate {
 
 struct Limits {
   uint32_t tasks_per_job = 100'000'000;
-  uint32_t edges_per_job = 20'000'000;  // among the tasks of a job
-  uint32_t requests = 10'000;           // distinct needs of a job's tasks
-  uint32_t slots = 4096;                // attempts at once on one node
-  uint32_t gang_procs = 1'000'000;      // processes of a gang
+  uint32_t edges_per_job = 20'000'000;             // among the tasks of a job
+  uint32_t requests = 10'000;                      // distinct needs of a job's tasks
+  uint32_t slots = 4096;                           // attempts at once on one node
+  uint32_t gang_procs = 1'000'000;                 // processes of a gang
   Duration room_patience = Duration::Seconds(10);  // in which nodes find room for a gang's parts
-  uint32_t retries = 10'000;            // --retries
-  uint64_t shell_text_bytes = 131'071;  // one argument of execve (MAX_ARG_STRLEN - 1)
-  uint64_t argv_bytes = 1'500'000;      // all arguments; execve takes 2 MB with the env
-  uint32_t lease_tasks = 256;           // tasks ahead of a node's slots
+  uint32_t retries = 10'000;                       // --retries
+  uint64_t shell_text_bytes = 131'071;             // one argument of execve (MAX_ARG_STRLEN - 1)
+  uint64_t argv_bytes = 1'500'000;                 // all arguments; execve takes 2 MB with the env
+  uint32_t lease_tasks = 256;                      // tasks ahead of a node's slots
   Duration lease_ahead = Duration::Millis(40);
   // Nothing has ended on a node for so long: nothing more waits there, but where another has room.
   Duration lease_patience = Duration::Millis(200);

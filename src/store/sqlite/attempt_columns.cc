@@ -9,7 +9,8 @@ std::optional<uint32_t> AttemptFromColumns(const Statement& s, int64_t base_us,
   int64_t cause = s.Int(6);
   int64_t verdict = s.Int(8);
   if (cause < 0 || cause >= kCauseCount || verdict < 0 ||
-      verdict > static_cast<int64_t>(kLastOf<Verdict>)) return std::nullopt;
+      verdict > static_cast<int64_t>(kLastOf<Verdict>))
+    return std::nullopt;
   r.node = NodeId(static_cast<uint32_t>(s.Int(4)));
   r.verdict = static_cast<engine::Verdict>(verdict);
   r.counts = (flags & 1) != 0;

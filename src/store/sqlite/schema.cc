@@ -223,6 +223,8 @@ constexpr const char* kReadWithoutPools =
     "CREATE TEMP VIEW pool_log AS SELECT 0 AS seq, 0 AS pool, 0 AS at_us, 0 AS image, 0 AS kind, "
     "x'' AS data, 0 AS checksum WHERE 0;";
 constexpr int64_t kFirstWithPools = 6;
+// Rows of parts of gangs: the views count attempts otherwise.
+constexpr int64_t kFirstWithGangs = 7;
 
 // Tables whose rows have a checksum over all other columns, the key first.
 struct SummedTable {
@@ -339,8 +341,8 @@ Status Upgrade(Database& db) {
   std::string change;
   if (*version < kFirstWithSums) change = AddSums() + kJobIndexes;
   if (*version < kFirstWithPools) change += PoolTable("");
-  if (*version < 3) {
-    change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
+  if (*version < 3) change += "ALTER TABLE attempt_rare ADD COLUMN files_len INTEGER;";
+  if (*version < kFirstWithGangs) {
     change += fmt::format("DROP VIEW task; DROP VIEW attempts;{}", kViews);
   }
   return db.Run(

@@ -101,10 +101,10 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   AddTasks(here.held, node.offer, needs, tasks);
   AddTasks(node.held, node.offer, needs, tasks);
   CountCrowded(node);
-  here.planned = here.leased == 0           ? needs.time
-                 : needs.time.ns == 0       ? Duration()
-                 : here.planned.ns == 0     ? Duration()
-                                            : std::max(here.planned, needs.time);
+  here.planned = here.leased == 0       ? needs.time
+                 : needs.time.ns == 0   ? Duration()
+                 : here.planned.ns == 0 ? Duration()
+                                        : std::max(here.planned, needs.time);
   here.leased += tasks;
   here.charged += charge * tasks;
   node.leased += tasks;

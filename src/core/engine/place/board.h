@@ -47,7 +47,7 @@ struct PartKey {
 };
 struct PartHere {
   Amounts held;
-  uint64_t charge = 0;                // as JobHere::charged
+  uint64_t charge = 0;               // as JobHere::charged
   Instant until = Instant::Never();  // by its user's estimate; Never(): there is none
 };
 
@@ -67,14 +67,14 @@ struct Node {
   std::map<JobId, std::string> set_aside;
   std::string sick;
 
-  std::map<JobId, JobHere> jobs;  // with leases, and a few of the last without
+  std::map<JobId, JobHere> jobs;      // with leases, and a few of the last without
   std::map<PartKey, PartHere> parts;  // of gangs
   std::optional<Hold> hold;           // gangs.h
-  uint32_t leased = 0;            // tasks
-  uint32_t lossy = 0;             // of them, that were present at a loss: nothing waits behind them
-  Amounts held;                   // the sum over jobs and parts
-  bool crowded = false;           // tasks wait there behind others
-  Instant moved;                  // a task ended, or was given to it when it had room
+  uint32_t leased = 0;                // tasks
+  uint32_t lossy = 0;     // of them, that were present at a loss: nothing waits behind them
+  Amounts held;           // the sum over jobs and parts
+  bool crowded = false;   // tasks wait there behind others
+  Instant moved;          // a task ended, or was given to it when it had room
   bool recalled = false;  // it was asked for what waits there, and neither answered nor was given
                           // anything since
   bool roomy = false;     // it may have room for what there is; see Board::MarkRoomy

@@ -1,6 +1,6 @@
-// Gangs: see gangs.h. A pass begins with what all nodes have ahead (node_ahead.h). Room only shrinks
-// in it: what starts takes some, a promise claims some. So a request that found none need not look
-// again, nor need others that ask for the same.
+// Gangs: see gangs.h. A pass begins with what all nodes have ahead (node_ahead.h). Room only
+// shrinks in it: what starts takes some, a promise claims some. So a request that found none need
+// not look again, nor need others that ask for the same.
 #include "core/engine/place/gangs.h"
 
 #include <algorithm>
@@ -247,9 +247,8 @@ bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
     Enter(line, *entry.known);
     return true;
   }
-  line.EraseIf([&](const Entry& other) {
-    return other.job == entry.job && other.request == entry.request;
-  });
+  line.EraseIf(
+      [&](const Entry& other) { return other.job == entry.job && other.request == entry.request; });
   if (!Promise(entry)) return true;
   ReorderFor(line);
   return Overtakes();
@@ -259,9 +258,8 @@ bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
 // are made, only those matter that may have room.
 void Gangs::ReorderFor(Line& line) const {
   if (promises_.size() == MostPromises()) {
-    line.EraseIf([this](const Entry& entry) {
-      return !MayHaveRoom(entry.known->ClassOf(entry.request));
-    });
+    line.EraseIf(
+        [this](const Entry& entry) { return !MayHaveRoom(entry.known->ClassOf(entry.request)); });
   }
   if (policy_ != GangPolicy::kEasySjbf) return;
   std::vector<Entry> entries;
@@ -444,8 +442,8 @@ std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
   std::vector<std::pair<uint64_t, const NodeAhead*>> by_use;
   for (const NodeAhead& ahead : ahead_) {
     if (!IsFor(job, request, ahead) || !ahead.claims().empty()) continue;
-    const bool again = std::ranges::any_of(
-        kept, [&](const GangPlace& place) { return place.node == ahead.id(); });
+    const bool again =
+        std::ranges::any_of(kept, [&](const GangPlace& place) { return place.node == ahead.id(); });
     by_use.emplace_back(again ? 0 : 1 + ahead.used(), &ahead);
   }
   std::ranges::stable_sort(by_use, {}, [](const auto& each) { return each.first; });

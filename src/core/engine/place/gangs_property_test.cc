@@ -70,7 +70,8 @@ class Board1 {
         Node& node = board_.nodes.at(place.node);
         board_.AddPart(job, node, {job.id, 0}, 0, place.procs, now);
         for (size_t kind : {Amounts::kSlots, Amounts::kCpus}) {
-          const uint64_t offered = kind == Amounts::kSlots ? node.offer.slots : node.offer.milli_cpus;
+          const uint64_t offered =
+              kind == Amounts::kSlots ? node.offer.slots : node.offer.milli_cpus;
           RC_ASSERT(node.held.At(kind) <= offered);
         }
       }
@@ -117,7 +118,9 @@ rc::Gen<Row> AnyRow(bool exact) {
                      rc::gen::inRange(1, 40), rc::gen::inRange(0, 40), rc::gen::inRange(0, 8)),
       [exact](const std::tuple<int, int, int, int, int>& t) {
         const auto& [gap, procs, run, more, nodes] = t;
-        Row row{gap, {.procs = static_cast<uint32_t>(procs)}, run,
+        Row row{gap,
+                {.procs = static_cast<uint32_t>(procs)},
+                run,
                 run + (exact || more % 3 == 0 ? 0 : more)};
         if (nodes > 0 && nodes < 4) {
           row.shape = {.procs = static_cast<uint32_t>(nodes * (1 + procs % 4)),
@@ -135,9 +138,8 @@ void Play(const std::vector<Row>& rows, std::multimap<int64_t, uint32_t>& ends, 
   size_t next = 0;
   int64_t arrival = rows.empty() ? INT64_MAX : rows.front().gap;
   while (next < rows.size() || !ends.empty()) {
-    const int64_t now =
-        std::min(next < rows.size() ? arrival : INT64_MAX, ends.empty() ? INT64_MAX
-                                                                        : ends.begin()->first);
+    const int64_t now = std::min(next < rows.size() ? arrival : INT64_MAX,
+                                 ends.empty() ? INT64_MAX : ends.begin()->first);
     while (!ends.empty() && ends.begin()->first == now) {
       const uint32_t number = ends.begin()->second;
       ends.erase(ends.begin());

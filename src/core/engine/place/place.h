@@ -71,8 +71,8 @@ uint64_t KindOf(const Needs& needs);
 
 void AddTasks(Amounts& to, const Offer& offer, const Needs& needs, uint64_t tasks);
 void SubtractTasks(Amounts& from, const Offer& offer, const Needs& needs, uint64_t tasks);
-// All that there is, and what so many processes of a gang take of it: one slot, and what each needs;
-// all, where they are to have the node for themselves.
+// All that there is, and what so many processes of a gang take of it: one slot, and what each
+// needs; all, where they are to have the node for themselves.
 Amounts AllOf(const Offer& offer);
 Amounts AmountsOfPart(const Offer& offer, const TaskClass& of_gang, uint32_t procs);
 // So many processes of it have room at once beside what is held, as one part; at most all of them.

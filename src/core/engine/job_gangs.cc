@@ -1,0 +1,39 @@
+// The gangs of a job that are leased: which of their parts have ended, and which one decided.
+#include "base/check.h"
+#include "core/engine/job_state.h"
+
+namespace spate::engine {
+
+void JobState::LeaseGang(const GangLeased& leased, uint32_t request, Stirred& stirred) {
+  Lease({leased.index, 1}, request, leased.attempt, stirred);
+  gangs_.Edit()[leased.index] = {.parts = leased.parts,
+                                 .left = static_cast<uint32_t>(leased.parts.size())};
+}
+
+const GangRun* JobState::GangOf(TaskIndex index) const {
+  if (gangs_->empty()) return nullptr;
+  auto at = gangs_->find(index);
+  return at == gangs_->end() ? nullptr : &at->second;
+}
+
+bool JobState::Decides(const GangRun& gang, NodeId node, const AttemptEnd& end) const {
+  if (gang.outcome) return false;
+  if (end.cause != Cause::kSuccess) return true;
+  const GangShape& shape = requests_[RequestOf(end.ref.index)].gang;
+  return shape.start == GangShape::Start::kFirst && gang.parts.front().node == node;
+}
+
+void JobState::EndPart(const AttemptEnded& ended) {
+  auto& gangs = gangs_.Edit();
+  auto at = gangs.find(ended.end.ref.index);
+  CHECK(at != gangs.end());
+  GangRun& gang = at->second;
+  if (Decides(gang, ended.node, ended.end)) {
+    gang.outcome = {ended.end.cause, ended.end.status, ended.end.note, ended.node};
+  }
+  --gang.left;
+  CHECK((gang.left == 0) == (ended.verdict != Verdict::kPart));
+  if (gang.left == 0) gangs.erase(at);
+}
+
+}  // namespace spate::engine

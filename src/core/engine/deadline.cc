@@ -113,8 +113,8 @@ void StopOverdue(StepContext& step, const JobState& job, const std::set<uint32_t
     }
   }
   if (tasks.empty()) return;
-  step.Record(TasksCancelled{job.id(), Normalized(std::move(tasks)),
-                             "it had not ended by its deadline, and was stopped"});
+  step.Record(
+      TasksCancelled{job.id(), Normalized(std::move(tasks)), "it had not ended by its deadline"});
   for (const auto& [id, node] : step.durable.nodes()) {
     if (step.board.nodes.at(id).present) StopCancelled(step, id, job);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -43,6 +44,9 @@ void RestoreSignal(int signo) { signal(signo, SIG_DFL); }
 void StopSelf(int signo) { raise(signo); }
 
 void DieOfSignal(int signo) {
+  // The core file, where there is to be one, is that of whoever has died of it for a reason.
+  const rlimit none{};
+  (void)setrlimit(RLIMIT_CORE, &none);
   signal(signo, SIG_DFL);
   sigset_t set;
   sigemptyset(&set);

@@ -65,6 +65,8 @@ bool HasExited(Pid pid, int* status) {
   return reaped != 0;
 }
 
+int SignalOf(int wait_status) { return WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0; }
+
 // A killed process is gone soon, but for one that hangs in the kernel, which nobody should wait
 // for.
 void Reap(RealLoop& loop, Pid pid) {

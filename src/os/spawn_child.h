@@ -27,6 +27,8 @@ Result<Pid> SpawnChild(const Spawn& spawn);
 
 // Whether the child is no more; it is waited for then, with the status of wait(2).
 bool HasExited(Pid pid, int* status);
+// The number of the signal that a status of wait(2) tells of; 0: none ended it.
+int SignalOf(int wait_status);
 // Waits for a child that was killed, for as long as that takes. The loop outlives it, or this
 // process ends.
 void Reap(RealLoop& loop, Pid pid);

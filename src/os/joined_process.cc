@@ -1,0 +1,58 @@
+#include "os/joined_process.h"
+
+#include <utility>
+
+#include "os/environment.h"
+#include "os/spawn_child.h"
+
+namespace spate::os {
+namespace {
+
+constexpr Duration kLookAgain = Duration::Millis(20);
+
+}  // namespace
+
+Result<std::unique_ptr<JoinedProcess>> JoinedProcess::Start(
+    RealLoop& loop, const std::vector<std::string>& argv,
+    std::function<void(int wait_status)> ended) {
+  Spawn spawn;
+  spawn.argv = argv;
+  spawn.environment = Environment::OfProcess().entries();
+  auto pid = SpawnChild(spawn);
+  if (!pid) return std::unexpected(std::move(pid.error()));
+  return std::unique_ptr<JoinedProcess>(new JoinedProcess(loop, *pid, std::move(ended)));
+}
+
+JoinedProcess::JoinedProcess(RealLoop& loop, Pid pid, std::function<void(int)> ended)
+    : loop_(loop), pid_(pid), ended_(std::move(ended)) {
+  auto fd = PidfdOpen(pid_);
+  if (!fd) {
+    LookAgain();
+    return;
+  }
+  pidfd_ = std::move(*fd);
+  loop_.WatchRead(pidfd_.get(), [this] { OnExit(); });
+}
+
+JoinedProcess::~JoinedProcess() {
+  if (pidfd_) loop_.Unwatch(pidfd_.get());
+  loop_.Cancel(timer_);
+}
+
+void JoinedProcess::LookAgain() {
+  timer_ = loop_.At(loop_.Now() + kLookAgain, [this] {
+    LookAgain();
+    OnExit();
+  });
+}
+
+void JoinedProcess::OnExit() {
+  int status = 0;
+  if (pid_ == 0 || !HasExited(pid_, &status)) return;
+  pid_ = 0;
+  if (pidfd_) loop_.Unwatch(pidfd_.get());
+  loop_.Cancel(timer_);
+  ended_(status);
+}
+
+}  // namespace spate::os

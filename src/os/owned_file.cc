@@ -1,0 +1,22 @@
+#include "os/owned_file.h"
+
+#include <unistd.h>
+
+#include "os/error.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+namespace spate::os {
+
+// It has its owner before it has anything to read.
+Status WriteFileFor(uint32_t user, const std::string& path, std::string_view bytes) {
+  if (Status removed = RemoveFile(path); !removed) return removed;
+  auto fd = OpenWrite(path, OpenHow::kCreateNew, 0600);
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  if (user != geteuid() && fchown(fd->get(), user, static_cast<gid_t>(-1)) != 0) {
+    return FailErrno("give away", path);
+  }
+  return WriteAll(fd->get(), bytes, path);
+}
+
+}  // namespace spate::os

@@ -95,6 +95,58 @@ TEST_F(StreamTest, InClearOverAUnixSocket) {
   EXPECT_TRUE(other.Ended(Why::kAsked));
 }
 
+// Both ends of one connection, each with a secret.
+class SharedSecretTest : public StreamTest {
+ protected:
+  static Bytes32 Secret(uint8_t byte) {
+    Bytes32 secret;
+    secret.fill(byte);
+    return secret;
+  }
+  void Meet(Tls& listener, Tls& caller) {
+    auto [a, b] = MakePair();
+    listener_.Start(*loop_, std::move(a), listener);
+    caller_.Start(*loop_, std::move(b), caller);
+    RunUntil([&] {
+      return (listener_.opened && caller_.opened) || (listener_.closed && caller_.closed);
+    });
+  }
+  Peer listener_, caller_;
+};
+
+TEST_F(SharedSecretTest, LetsInWhoKnowsIt) {
+  auto listener = Tls::ForSharedSecret(Tls::End::kListener, Secret(1)).value();
+  auto caller = Tls::ForSharedSecret(Tls::End::kCaller, Secret(1)).value();
+  Meet(*listener, *caller);
+  ASSERT_TRUE(listener_.opened && caller_.opened) << listener_.Why() << "; " << caller_.Why();
+  EXPECT_EQ(listener_.stream->ExportKey("x").value(), caller_.stream->ExportKey("x").value());
+  caller_.stream->Send("hello");
+  RunUntil([&] { return listener_.got == "hello"; });
+}
+
+TEST_F(SharedSecretTest, NeitherEndOpensWithAnotherOne) {
+  auto listener = Tls::ForSharedSecret(Tls::End::kListener, Secret(1)).value();
+  auto caller = Tls::ForSharedSecret(Tls::End::kCaller, Secret(2)).value();
+  Meet(*listener, *caller);
+  EXPECT_EQ(listener_.opened + caller_.opened, 0);
+  EXPECT_TRUE(listener_.Ended(Why::kBroken)) << listener_.Why();
+  EXPECT_TRUE(caller_.Ended(Why::kBroken)) << caller_.Why();
+}
+
+TEST_F(SharedSecretTest, ACallerTakesNoCertificateInItsPlace) {
+  auto caller = Tls::ForSharedSecret(Tls::End::kCaller, Secret(1)).value();
+  Meet(*hub_tls_, *caller);
+  EXPECT_EQ(listener_.opened + caller_.opened, 0);
+  EXPECT_TRUE(caller_.Ended(Why::kBroken)) << caller_.Why();
+}
+
+TEST_F(SharedSecretTest, AListenerLetsNobodyInWithoutIt) {
+  auto listener = Tls::ForSharedSecret(Tls::End::kListener, Secret(1)).value();
+  Meet(*listener, *client_tls_);
+  EXPECT_EQ(listener_.opened + caller_.opened, 0);
+  EXPECT_TRUE(listener_.Ended(Why::kBroken)) << listener_.Why();
+}
+
 TEST_F(StreamTest, ClearTcpMustBeAskedFor) {
   auto any = os::SocketAddress::Numeric(os::ParseAddress("127.0.0.1:0").value()).value().value();
   auto listener = os::Listen(any);

@@ -1,6 +1,6 @@
 // Tls: what all TLS streams of one side share. TLS 1.3 only, no resumption, no early data (so
 // nothing can be replayed), no certificate authorities: a client knows the pin of its hub's key,
-// and a hub knows its clients by what they prove later (access/proof.h).
+// and a hub knows its clients by what they prove later (access/proof.h). Or both share a secret.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,10 @@ class Tls {
  public:
   static Result<std::unique_ptr<Tls>> ForHub(const Identity& identity);
   static Result<std::unique_ptr<Tls>> ForClient(const Bytes32& pin);
+  // Without any key pair: both ends know the secret, and each proves it to the other in the
+  // handshake (a PSK with ECDHE: RFC 8446, 2.2). A peer that does not know it is kBroken.
+  enum class End : uint8_t { kListener, kCaller };
+  static Result<std::unique_ptr<Tls>> ForSharedSecret(End end, const Bytes32& secret);
   ~Tls();
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;

@@ -14,7 +14,8 @@ struct Tls::Parts {
   ContextPtr context;
   BioMethodPtr socket;  // how OpenSSL reads and writes a Stream's socket; filled by stream.cc
   bool is_hub = false;
-  Bytes32 pin{};  // of the hub to reach, unless is_hub
+  Bytes32 pin{};     // of the hub to reach, unless is_hub
+  Bytes32 secret{};  // that both ends share, in place of a key pair
 };
 
 // The functions of Parts::socket, and the observer of a stream's handshake messages.

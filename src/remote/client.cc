@@ -1,0 +1,253 @@
+#include "remote/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "os/handover.h"
+#include "os/socket.h"
+#include "remote/lobby.h"
+
+namespace spate::remote {
+namespace {
+
+constexpr Duration kFirstPause = Duration::Millis(20);
+constexpr Duration kLastPause = Duration::Millis(500);
+constexpr size_t kOutputMost = 1 << 20;  // that nobody takes here, before the command must wait
+constexpr Duration kWritten = Duration::Millis(2);  // so often it looks whether all is
+constexpr int kBrokenPipe = 141;
+
+}  // namespace
+
+Client::Client(os::RealLoop& loop, const Ticket& ticket, Options options, Done done)
+    : loop_(loop),
+      options_(std::move(options)),
+      host_(*ticket.Find(options_.node)),
+      keys_(KeysOfPart(ticket.secret, options_.node)),
+      is_here_(options_.node == ticket.self || host_.at.empty()),
+      done_(std::move(done)),
+      until_(loop.Now() + options_.patience),
+      out_(loop, options_.out, {.name = "standard output", .limit = kOutputMost}),
+      err_(loop, options_.err, {.name = "standard error", .limit = kOutputMost}),
+      input_over_(options_.in < 0) {
+  out_.OnRoom([this] { FoundRoom(out_); });
+  err_.OnRoom([this] { FoundRoom(err_); });
+  // As a pipe to the command itself would do.
+  out_.OnError([this](Error error, bool reader_gone) {
+    Finish(reader_gone ? Result<int>(kBrokenPipe) : std::unexpected(std::move(error)));
+  });
+  loop_.Post([this, alive = alive_] {
+    if (*alive) Try();
+  });
+}
+
+Client::~Client() {
+  *alive_ = false;
+  loop_.Cancel(timer_);
+  if (reads_) loop_.Unwatch(options_.in);
+}
+
+// --------------------------------------------------------------------------------- to the server
+
+void Client::Try() {
+  dialer_.reset();
+  auto tls = transport::Tls::ForSharedSecret(transport::Tls::End::kCaller, keys_.key);
+  if (!tls) return Finish(std::unexpected(std::move(tls.error())));
+  stream_.reset();
+  tls_ = std::move(*tls);
+  if (is_here_) return Hand();
+  Dial(host_.at[tries_ % host_.at.size()]);
+}
+
+// One address after the other, and all again: at one of another machine, another lobby may listen.
+void Client::Dial(const os::Address& address) {
+  dialer_ = std::make_unique<transport::Dialer>(
+      loop_, std::vector{address}, [this](Result<transport::Dialer::Reached> reached) {
+        if (!reached) return TryLater(std::move(reached.error().message));
+        const std::string knock = KnockAt(keys_.id);
+        // A fresh connection has room for it.
+        auto step = os::SendSome(reached->fd.get(), knock);
+        if (step.bytes != knock.size()) return TryLater("the connection was cut");
+        Begin(std::move(reached->fd));
+      });
+}
+
+void Client::Hand() {
+  auto pair = os::MakeSocketPair();
+  if (!pair) return Finish(std::unexpected(std::move(pair.error())));
+  Status given = os::HandOver(InboxName(keys_.id), pair->b.get());
+  if (!given) return TryLater(std::move(given.error().message));
+  Begin(std::move(pair->a));
+}
+
+void Client::Begin(os::Fd fd) {
+  if (auto set = os::SetNonBlocking(fd.get(), true); !set) {
+    return Finish(std::unexpected(std::move(set.error())));
+  }
+  stream_ = std::make_unique<transport::Stream>(loop_, std::move(fd), *tls_);
+  stream_->Start({.opened = [this] { Opened(); },
+                  .bytes = [this](std::string_view bytes) { OnBytes(bytes); },
+                  .writable =
+                      [this] {
+                        writable_ = true;
+                        WatchInput();
+                      },
+                  .closed = [this](const transport::Closed& closed) { Closed(closed); }});
+}
+
+void Client::TryLater(std::string why) {
+  ++tries_;
+  if (loop_.Now() >= until_) {
+    return Finish(Fail(
+        ErrorKind::kUnavailable,
+        fmt::format("node {} of this gang cannot be reached: {}\nIts part has ended, or a firewall "
+                    "is between: nodes of a gang must reach each other by TCP, at the address "
+                    "by which each reaches its hub",
+                    EscapeForScreen(host_.node), why)));
+  }
+  const size_t round = tries_ / std::max<size_t>(is_here_ ? 1 : host_.at.size(), 1);
+  const Duration pause{std::min(kFirstPause.ns << std::min<size_t>(round, 8), kLastPause.ns)};
+  timer_ = loop_.At(loop_.Now() + pause, [this] { Try(); });
+}
+
+void Client::Closed(const transport::Closed& closed) {
+  const std::string node = EscapeForScreen(host_.node);
+  using Why = transport::Closed::Why;
+  if (opened_) {
+    return Finish(Fail(ErrorKind::kIo,
+                       fmt::format("the command on node {} was lost: {}", node, closed.text)));
+  }
+  // Nobody was there, or nobody any more.
+  if (closed.why == Why::kLost || closed.why == Why::kByPeer) return TryLater(closed.text);
+  Finish(Fail(ErrorKind::kPermission,
+              fmt::format("what listens at node {} is not of this gang: {}", node, closed.text)));
+}
+
+void Client::Opened() {
+  opened_ = true;
+  std::string bytes;
+  AppendFrame(bytes, FrameType::kStart, options_.command);
+  writable_ = stream_->Send(bytes);
+  if (input_over_) Send(FrameType::kInputEnd, {});
+  WatchInput();
+}
+
+// ---------------------------------------------------------------------------------------- streams
+
+void Client::Send(FrameType type, std::string_view body) {
+  std::string bytes;
+  AppendFrame(bytes, type, body);
+  writable_ = stream_->Send(bytes);
+}
+
+bool Client::Signal(int signo) {
+  if (!opened_ || !stream_) return false;
+  Send(FrameType::kSignal, std::string(1, static_cast<char>(signo)));
+  return true;
+}
+
+void Client::WatchInput() {
+  const bool reads = opened_ && !input_over_ && writable_ && under_way_ < kInputWindow;
+  if (reads == std::exchange(reads_, reads)) return;
+  if (reads) {
+    loop_.WatchRead(options_.in, [this] { OnInput(); });
+  } else {
+    loop_.Unwatch(options_.in);
+  }
+}
+
+void Client::OnInput() {
+  std::array<char, kBodyMost> buffer;
+  const size_t most = std::min(buffer.size(), kInputWindow - under_way_);
+  auto got = os::ReadSome(options_.in, buffer.data(), most, "standard input");
+  if (!got && got.error().kind == ErrorKind::kBusy) return;
+  if (!got || *got == 0) {
+    input_over_ = true;
+    Send(FrameType::kInputEnd, {});
+  } else {
+    under_way_ += *got;
+    Send(FrameType::kInput, {buffer.data(), *got});
+  }
+  WatchInput();
+}
+
+void Client::OnBytes(std::string_view bytes) {
+  reader_.Take(bytes);
+  while (stream_) {
+    auto frame = reader_.Next();
+    if (frame && !*frame) return;
+    if (!frame || !OnFrame(**frame)) {
+      return Finish(Fail(ErrorKind::kCorrupt,
+                         fmt::format("the part on node {} says what cannot be: is its program of "
+                                     "another version?",
+                                     EscapeForScreen(host_.node))));
+    }
+  }
+}
+
+bool Client::OnFrame(const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kOutput:
+      Print(out_, frame.body);
+      return true;
+    case FrameType::kErrors:
+      Print(err_, frame.body);
+      return true;
+    case FrameType::kInputGone: {
+      auto gone = NumberOf(frame.body);
+      if (!gone || *gone > under_way_) return false;
+      under_way_ -= *gone;
+      WatchInput();
+      return true;
+    }
+    case FrameType::kExited: {
+      if (frame.body.size() != 2) return false;
+      constexpr int kShellSignal = 128;
+      int signo = static_cast<uint8_t>(frame.body[1]);
+      Exited(signo != 0 ? kShellSignal + signo : static_cast<uint8_t>(frame.body[0]));
+      return true;
+    }
+    case FrameType::kFailed:
+      Finish(Fail(ErrorKind::kUnavailable,
+                  fmt::format("on node {}: {}", host_.node, EscapeForScreen(frame.body))));
+      return true;
+    case FrameType::kStart:
+    case FrameType::kInput:
+    case FrameType::kInputEnd:
+    case FrameType::kSignal:
+      return false;
+  }
+  return false;
+}
+
+void Client::Print(os::OutputThread& to, std::string_view bytes) {
+  if (to.Write(std::string(bytes))) return;
+  full_.insert(&to);
+  stream_->PauseReading(true);
+}
+
+void Client::FoundRoom(os::OutputThread& of) {
+  full_.erase(&of);
+  if (full_.empty() && stream_) stream_->PauseReading(false);
+}
+
+// The connection goes first, so that the server need not wait for those who read here.
+void Client::Exited(int code) {
+  stream_.reset();
+  if (out_.Backlog() + err_.Backlog() == 0) return Finish(code);
+  timer_ = loop_.At(loop_.Now() + kWritten, [this, code] { Exited(code); });
+}
+
+void Client::Finish(Result<int> result) {
+  stream_.reset();
+  dialer_.reset();
+  loop_.Cancel(timer_);
+  if (std::exchange(reads_, false)) loop_.Unwatch(options_.in);
+  if (!done_) return;
+  loop_.Post([done = std::exchange(done_, nullptr), result = std::move(result)] { done(result); });
+}
+
+}  // namespace spate::remote

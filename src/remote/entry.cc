@@ -1,0 +1,205 @@
+#include "remote/entry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "os/environment.h"
+#include "os/file.h"
+#include "os/joined_process.h"
+#include "os/process.h"
+#include "os/real_loop.h"
+#include "os/signals.h"
+#include "os/spawn_child.h"
+#include "remote/call_words.h"
+#include "remote/client.h"
+#include "remote/launchers.h"
+#include "remote/server.h"
+#include "remote/ticket.h"
+
+namespace spate::remote {
+namespace {
+
+// As ssh: what is wrong with the connection, not with the command.
+constexpr int kOwnFailure = 255;
+constexpr int kSignalUser1 = 10;
+constexpr int kSignalUser2 = 12;
+// As a shell ends that cannot start a command.
+constexpr int kNotStartedByShell = 126;
+constexpr int kNotFoundByShell = 127;
+
+int Report(const Error& error) {
+  fmt::print(stderr, "spate remote: {}\n", error.message);
+  return kOwnFailure;
+}
+
+Result<Ticket> FindTicket(const os::Environment& environment) {
+  std::string path = environment.GetOr(kTicketVariable, "");
+  if (path.empty()) {
+    return Fail(ErrorKind::kUnavailable,
+                fmt::format("works between the nodes of a gang only, and this is not within one "
+                            "({} is not set)\nStart one: spate submit --nodes 2 --start first -- "
+                            "mpirun ./program",
+                            kTicketVariable));
+  }
+  auto ticket = LoadTicket(path);
+  if (!ticket && ticket.error().kind == ErrorKind::kNotFound) {
+    return Fail(ErrorKind::kUnavailable, "the gang that this belonged to has ended");
+  }
+  return ticket;
+}
+
+std::string_view ShortName(std::string_view name) { return name.substr(0, name.find('.')); }
+
+// By its whole name; else, as launchers may cut names, by the first label where that is of one.
+Result<std::string> FindNode(const Ticket& ticket, const std::string& host) {
+  if (const TicketHost* found = ticket.Find(host)) return found->node;
+  std::vector<std::string> names, same;
+  for (const TicketHost& each : ticket.hosts) {
+    names.push_back(EscapeForScreen(each.node));
+    if (ShortName(each.node) == ShortName(host)) same.push_back(each.node);
+  }
+  if (same.size() == 1) return same.front();
+  constexpr size_t kShown = 8;
+  std::string more = names.size() > kShown ? " ..." : "";
+  names.resize(std::min(names.size(), kShown));
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("{} is no node of this gang; it has {}{} (all: $SPATE_HOSTS)",
+                          EscapeForScreen(host), fmt::join(names, ", "), more));
+}
+
+Result<int> Call(std::vector<std::string> words) {
+  auto call = ReadCallWords(words);
+  if (!call) return std::unexpected(std::move(call.error()));
+  auto ticket = FindTicket(os::Environment::OfProcess());
+  if (!ticket) return std::unexpected(std::move(ticket.error()));
+  auto node = FindNode(*ticket, call->host);
+  if (!node) return std::unexpected(std::move(node.error()));
+  if (call->command.size() > kCommandMost) {
+    return Fail(ErrorKind::kInvalid, "the command is longer than 4 MiB");
+  }
+  os::IgnoreSignal(os::kSignalPipe);
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+  Result<int> result = 0;
+  Client::Options options{.node = *node, .command = call->command};
+  if (call->no_input) options.in = -1;
+  Client client(**loop, *ticket, std::move(options), [&](Result<int> ended) {
+    result = std::move(ended);
+    (*loop)->Stop();
+  });
+  for (int signo : {os::kSignalHup, os::kSignalInt, os::kSignalQuit, os::kSignalTerm, kSignalUser1,
+                    kSignalUser2}) {
+    // A second one is for us, where the first did not end the command.
+    (*loop)->OnSignal(signo, [&, signo, asked = false]() mutable {
+      bool ends_us = std::exchange(asked, true) && signo != kSignalUser1 && signo != kSignalUser2;
+      if (ends_us || !client.Signal(signo)) os::DieOfSignal(signo);
+    });
+  }
+  (*loop)->Run();
+  return result;
+}
+
+// sshd's way: the user's own shell, since launchers write for that one.
+std::vector<std::string> ShellOf(const os::Environment& environment) {
+  std::string shell = environment.GetOr("SHELL", "/bin/sh");
+  bool fit = shell.starts_with('/') && os::MayAccess(shell, "x");
+  return {fit ? shell : "/bin/sh", "-c"};
+}
+
+Result<std::unique_ptr<Server>> OpenServer(os::RealLoop& loop, os::Environment environment) {
+  auto ticket = FindTicket(environment);
+  if (!ticket) return std::unexpected(std::move(ticket.error()));
+  os::IgnoreSignal(os::kSignalPipe);
+  // Of the part's own process, not of what is started beside it.
+  for (const char* name : {"SPATE_RANK", "SPATE_LOCAL_RANK"}) environment.Unset(name);
+  return Server::Open(loop, *ticket, {ShellOf(environment), environment.entries()});
+}
+
+Result<int> Serve() {
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+  auto server = OpenServer(**loop, os::Environment::OfProcess());
+  if (!server) return std::unexpected(std::move(server.error()));
+  for (int signo : {os::kSignalTerm, os::kSignalInt, os::kSignalHup}) {
+    (*loop)->OnSignal(signo, [&] { (*server)->End([&] { (*loop)->Stop(); }); });
+  }
+  (*loop)->Run();
+  return 0;
+}
+
+// The command's end is this process' own: exit code or signal. It and its group get the signals
+// that are sent to the group, so they are nothing to us.
+Result<int> ServeBeside(const std::vector<std::string>& argv) {
+  auto environment = os::Environment::OfProcess();
+  auto loop = os::RealLoop::Create();
+  if (!loop) return std::unexpected(std::move(loop.error()));
+  for (int signo : {os::kSignalTerm, os::kSignalInt, os::kSignalHup, os::kSignalQuit, kSignalUser1,
+                    kSignalUser2}) {
+    (*loop)->OnSignal(signo, [] {});
+  }
+  // A gang that starts no commands elsewhere does not need it.
+  std::unique_ptr<Server> server;
+  if (auto opened = OpenServer(**loop, environment)) {
+    server = std::move(*opened);
+  } else {
+    (void)Report(opened.error());
+  }
+  int status = 0;
+  auto command = os::JoinedProcess::Start(**loop, argv, [&](int ended) {
+    status = ended;
+    (*loop)->Stop();
+  });
+  if (!command) {
+    fmt::print(stderr, "spate: {}\n", command.error().message);
+    return command.error().kind == ErrorKind::kNotFound ? kNotFoundByShell : kNotStartedByShell;
+  }
+  (*loop)->Run();
+  if (server) server->End([&] { (*loop)->Stop(); });
+  if (server) (*loop)->Run();
+  if (int signo = os::SignalOf(status); signo != 0) os::DieOfSignal(signo);
+  return os::ExitStatusOf(status);
+}
+
+// Nodes make a link of that name, with the attempt in front.
+bool IsAgent(const std::string& program) {
+  const std::string name = os::BaseName(program);
+  return name == kAgentName || name.ends_with(std::string(".") + kAgentName);
+}
+
+bool AsksForHelp(const std::vector<std::string>& words) {
+  return !words.empty() && (words[0] == "--help" || words[0] == "-h");
+}
+
+}  // namespace
+
+std::optional<int> RemoteEntry(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  if (words.empty()) return std::nullopt;
+  Result<int> code = 0;
+  if (IsAgent(words[0])) {
+    words.erase(words.begin());
+    code = Call(std::move(words));
+  } else if (words.size() > 1 && words[1] == kServerArgument) {
+    const bool alone = words.size() == 2;
+    if (!alone && (words[2] != "--" || words.size() == 3)) return kOwnFailure;
+    words.erase(words.begin(), words.begin() + (alone ? 2 : 3));
+    code = alone ? Serve() : ServeBeside(words);
+  } else if (words.size() > 1 && words[1] == "remote") {
+    words.erase(words.begin(), words.begin() + 2);
+    if (AsksForHelp(words)) return std::nullopt;
+    code = Call(std::move(words));
+  } else {
+    return std::nullopt;
+  }
+  return code ? *code : Report(code.error());
+}
+
+}  // namespace spate::remote

@@ -1,0 +1,17 @@
+// `spate remote HOST COMMAND...`, also as `spate-remote`, and `spate __remote`: the server of a
+// part, which a node starts beside the part's commands.
+#pragma once
+
+#include <optional>
+
+namespace spate::remote {
+
+// What a node starts as a part's server, in the part's environment (SPATE_REMOTE): alone, until
+// SIGTERM, or with `--` and the part's own command, with which it ends and like which.
+inline constexpr const char* kServerArgument = "__remote";
+
+// The exit code when this process was started as one of them, else nothing: then the command line
+// is spate's, for help too.
+std::optional<int> RemoteEntry(int argc, char** argv);
+
+}  // namespace spate::remote

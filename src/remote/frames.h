@@ -1,0 +1,60 @@
+// The bytes between `spate remote` and the server of a part, inside TLS (docs/formats/remote.md).
+// All fields little endian.
+//
+//   frame := length:u32 type:u8 body      length counts type and body
+//   body of kStart: the shell text; of kSignal: its number, u8; of kInputGone: u32;
+//           of kExited: exit code:u8 signal:u8, one of them 0; of kFailed: text for people
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace spate::remote {
+
+enum class FrameType : uint8_t {
+  // To the server: kStart once and first.
+  kStart = 1,
+  kInput = 2,
+  kInputEnd = 3,
+  kSignal = 4,
+  // To the client: kExited or kFailed once and last.
+  kOutput = 16,
+  kErrors = 17,
+  kInputGone = 18,  // so many bytes of input went to the command, or are not wanted any more
+  kExited = 19,
+  kFailed = 20,
+};
+
+// A command has at most so many bytes, with all of its words (the system takes 2 MiB).
+inline constexpr size_t kCommandMost = 4 << 20;
+// Of any other frame.
+inline constexpr size_t kBodyMost = 64 << 10;
+// So much input may be under way: no more than what kInputGone has given back.
+inline constexpr size_t kInputWindow = 256 << 10;
+
+void AppendFrame(std::string& out, FrameType type, std::string_view body);
+std::string NumberBody(uint32_t number);
+std::optional<uint32_t> NumberOf(std::string_view body);  // nullopt: none
+
+struct Frame {
+  FrameType type;
+  std::string_view body;  // until the next call
+};
+
+// Whole frames of bytes that come in pieces. kCorrupt: a length or a type that cannot be.
+class FrameReader {
+ public:
+  void Take(std::string_view bytes);
+  Result<std::optional<Frame>> Next();
+
+ private:
+  std::string buffer_;
+  size_t used_ = 0;
+};
+
+}  // namespace spate::remote

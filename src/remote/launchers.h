@@ -1,0 +1,32 @@
+// What the commands of a gang find in their environment, so that a plain `mpirun ./prog` starts its
+// processes on all nodes of the gang. Nothing but Open MPI, its successors and Hydra (MPICH and its
+// relatives) reads these variables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/model/gang.h"
+
+namespace spate::remote {
+
+struct LauncherFiles {
+  std::string agent;     // what is called as `ssh`: a link of the name kAgentName to our program
+  std::string hosts;     // SPATE_HOSTS
+  std::string machines;  // SPATE_MACHINES
+};
+
+// A program that is started under this name is `spate remote`. Hydra takes a path, no words.
+inline constexpr const char* kAgentName = "spate-remote";
+
+// Whether commands are started in this part by others: where each process is not started by the
+// node, and the hub has told a secret.
+bool HasServer(const GangPart& part);
+
+// "NAME=value". Options on a launcher's command line go before them.
+std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherFiles& files);
+
+// Whether several parts are on one machine, as far as their lobbies tell.
+bool SharesMachine(const GangPart& part);
+
+}  // namespace spate::remote

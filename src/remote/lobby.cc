@@ -1,0 +1,87 @@
+#include "remote/lobby.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "os/handover.h"
+#include "os/socket.h"
+#include "remote/ticket.h"
+
+namespace spate::remote {
+namespace {
+
+constexpr Duration kAgain = Duration::Millis(20);  // after the server's inbox was full
+
+}  // namespace
+
+std::string KnockAt(const Bytes32& id) {
+  std::string knock;
+  knock.reserve(kKnockBytes);
+  knock += kKnock;
+  for (uint8_t byte : id) knock += static_cast<char>(byte);
+  return knock;
+}
+
+Result<std::unique_ptr<Lobby>> Lobby::Open(os::RealLoop& loop, const os::SocketAddress& at,
+                                           Trouble trouble, const LobbyLimits& limits) {
+  auto fd = os::Listen(at);
+  if (!fd) return std::unexpected(std::move(fd.error()));
+  auto address = os::LocalAddress(fd->get());
+  if (!address) return std::unexpected(std::move(address.error()));
+  return std::unique_ptr<Lobby>(
+      new Lobby(loop, std::move(*fd), *address, std::move(trouble), limits));
+}
+
+Lobby::Lobby(os::RealLoop& loop, os::Fd fd, os::SocketAddress address, Trouble trouble,
+             const LobbyLimits& limits)
+    : loop_(loop), address_(address), limits_(limits) {
+  listener_ = std::make_unique<transport::Listener>(
+      loop, std::move(fd),
+      transport::Listener::Events{
+          [this](transport::Arrival arrival) { Arrived(std::move(arrival)); }, std::move(trouble)},
+      transport::ListenerLimits{.places = limits.strangers});
+}
+
+Lobby::~Lobby() {
+  while (!strangers_.empty()) Remove(strangers_.begin());
+}
+
+void Lobby::Arrived(transport::Arrival arrival) {
+  auto at = strangers_.emplace(strangers_.end());
+  at->fd = std::move(arrival.fd);
+  at->place = std::move(arrival.place);
+  at->deadline = loop_.At(loop_.Now() + limits_.patience, [this, at] { Remove(at); });
+  loop_.WatchRead(at->fd.get(), [this, at] { Hear(at); });
+}
+
+// Takes not a byte more: what comes behind the knock is for the part's server.
+void Lobby::Hear(Strangers::iterator at) {
+  os::IoStep step =
+      os::Receive(at->fd.get(), at->knock.data() + at->heard, at->knock.size() - at->heard);
+  if (step.kind == os::IoStep::Kind::kWouldBlock) return;
+  if (step.kind != os::IoStep::Kind::kDone) return Remove(at);
+  at->heard += step.bytes;
+  const size_t said = std::min(at->heard, kKnock.size());
+  std::string_view knock(at->knock.data(), said);
+  if (knock != kKnock.substr(0, said)) return Remove(at);
+  if (at->heard == at->knock.size()) Show(at);
+}
+
+// Shows the way to the part's server.
+void Lobby::Show(Strangers::iterator at) {
+  loop_.Unwatch(at->fd.get());
+  Bytes32 id;
+  std::copy(at->knock.begin() + kKnock.size(), at->knock.end(), id.begin());
+  Status given = os::HandOver(InboxName(id), at->fd.get());
+  if (given || given.error().kind != ErrorKind::kBusy) return Remove(at);
+  at->again = loop_.At(loop_.Now() + kAgain, [this, at] { Show(at); });
+}
+
+void Lobby::Remove(Strangers::iterator at) {
+  loop_.Unwatch(at->fd.get());
+  loop_.Cancel(at->deadline);
+  loop_.Cancel(at->again);
+  strangers_.erase(at);
+}
+
+}  // namespace spate::remote

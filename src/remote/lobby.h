@@ -1,0 +1,77 @@
+// Lobby: where a node is reached by members of gangs on other nodes. Who comes says which part is
+// meant, by an id that only members know; the connection as it is goes to that part's server, which
+// asks for a proof. So the lobby knows no secret and no gang, and what it has handed over does not
+// end with it.
+//
+// A knock, the first bytes of a connection: kKnock, then the 32 bytes of PartKeys::id. The lobby
+// answers nothing: it closes when nobody has that id.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes32.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "os/address.h"
+#include "os/fd.h"
+#include "os/real_loop.h"
+#include "transport/tcp/listener.h"
+
+namespace spate::remote {
+
+inline constexpr std::string_view kKnock = "spate remote 1\r\n";
+inline constexpr size_t kKnockBytes = 16 + 32;
+static_assert(kKnock.size() == 16);
+std::string KnockAt(const Bytes32& id);
+
+struct LobbyLimits {
+  size_t strangers = 256;                     // who have not knocked yet; others wait outside
+  Duration patience = Duration::Seconds(10);  // from the connection to the end of the knock
+};
+
+class Lobby {
+ public:
+  using Trouble = std::function<void(const Error&)>;
+  static Result<std::unique_ptr<Lobby>> Open(os::RealLoop& loop, const os::SocketAddress& at,
+                                             Trouble trouble, const LobbyLimits& limits = {});
+  ~Lobby();
+  Lobby(const Lobby&) = delete;
+  Lobby& operator=(const Lobby&) = delete;
+
+  // With the port that was taken for port 0.
+  const os::SocketAddress& address() const { return address_; }
+
+ private:
+  struct Stranger {
+    os::Fd fd;
+    transport::Place place;
+    std::array<char, kKnockBytes> knock{};
+    size_t heard = 0;
+    os::TimerId deadline = 0;
+    os::TimerId again = 0;
+  };
+  using Strangers = std::list<Stranger>;
+
+  Lobby(os::RealLoop& loop, os::Fd fd, os::SocketAddress address, Trouble trouble,
+        const LobbyLimits& limits);
+  void Arrived(transport::Arrival arrival);
+  void Hear(Strangers::iterator at);
+  void Show(Strangers::iterator at);
+  void Remove(Strangers::iterator at);
+
+  os::RealLoop& loop_;
+  const os::SocketAddress address_;
+  const LobbyLimits limits_;
+  Strangers strangers_;
+  std::unique_ptr<transport::Listener> listener_;
+};
+
+}  // namespace spate::remote

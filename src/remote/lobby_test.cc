@@ -1,0 +1,60 @@
+#include "remote/lobby.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "os/socket.h"
+#include "remote/testing_remote.h"
+
+namespace spate::remote {
+namespace {
+
+class LobbyTest : public RemoteTest {
+ protected:
+  os::Fd Connect() {
+    auto fd = os::StartConnect(lobby_->address());
+    EXPECT_TRUE(fd);
+    return std::move(*fd);
+  }
+  // Whether the lobby closes on who says this.
+  void ClosesOn(std::string_view bytes, bool and_ends) {
+    os::Fd fd = Connect();
+    RunUntil([&] { return os::SendSome(fd.get(), bytes).kind == os::IoStep::Kind::kDone; });
+    if (and_ends) os::ShutdownWrite(fd.get());
+    os::IoStep step;
+    char byte;
+    RunUntil([&] {
+      step = os::Receive(fd.get(), &byte, 1);
+      return step.kind != os::IoStep::Kind::kWouldBlock;
+    });
+    EXPECT_NE(step.kind, os::IoStep::Kind::kDone);
+  }
+};
+
+TEST_F(LobbyTest, ClosesOnWhoDoesNotKnock) {
+  OpenLobby();
+  ClosesOn("GET / HTTP/1.0\r\n\r\n", false);
+  ClosesOn("x", false);
+  ClosesOn("spate remote 1", true);
+  ClosesOn(std::string(kKnock) + "short", true);
+  // Of nobody.
+  ClosesOn(std::string(kKnock) + std::string(32, 'x'), false);
+  EXPECT_TRUE(rc::check([&](const std::string& noise) { ClosesOn("\x01" + noise, true); }));
+}
+
+TEST_F(LobbyTest, WhoSaysNothingHasToGo) {
+  OpenLobby({.strangers = 2, .patience = Duration::Millis(50)});
+  os::Fd a = Connect(), b = Connect(), c = Connect();
+  for (os::Fd* fd : {&a, &b, &c}) {
+    char byte;
+    RunUntil(
+        [&] { return os::Receive(fd->get(), &byte, 1).kind != os::IoStep::Kind::kWouldBlock; });
+  }
+  auto server = Serve(TicketOf("n2"));
+  auto caller = Call("echo hello");
+  Await(*caller);
+  EXPECT_EQ(caller->output, "hello\n");
+}
+
+}  // namespace
+}  // namespace spate::remote

@@ -1,0 +1,76 @@
+#include "remote/server.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spate::remote {
+namespace {
+
+constexpr int kTakenOfATurn = 16;  // those who are there already have work, too
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::Open(os::RealLoop& loop, const Ticket& ticket,
+                                             Session::Setting setting, const ServerLimits& limits) {
+  const PartKeys keys = KeysOfPart(ticket.secret, ticket.self);
+  auto tls = transport::Tls::ForSharedSecret(transport::Tls::End::kListener, keys.key);
+  if (!tls) return std::unexpected(std::move(tls.error()));
+  auto inbox = os::HandoverInbox::Open(InboxName(keys.id));
+  if (!inbox) return std::unexpected(std::move(inbox.error()));
+  return std::unique_ptr<Server>(
+      new Server(loop, std::move(*tls), std::move(*inbox), std::move(setting), limits));
+}
+
+Server::Server(os::RealLoop& loop, std::unique_ptr<transport::Tls> tls, os::HandoverInbox inbox,
+               Session::Setting setting, const ServerLimits& limits)
+    : loop_(loop),
+      tls_(std::move(tls)),
+      inbox_(std::move(inbox)),
+      setting_(std::move(setting)),
+      limits_(limits) {
+  loop_.WatchRead(inbox_.fd(), [this] { TakeSome(); });
+}
+
+Server::~Server() { loop_.Unwatch(inbox_.fd()); }
+
+void Server::TakeSome() {
+  for (int i = 0; i < kTakenOfATurn; ++i) {
+    auto fd = inbox_.Take();
+    if (!fd || !*fd) return;
+    Take(std::move(**fd));
+  }
+}
+
+void Server::Take(os::Fd fd) {
+  MakeRoom();
+  if (sessions_.size() >= limits_.sessions || !os::SetNonBlocking(fd.get(), true)) return;
+  auto at = sessions_.emplace(sessions_.end());
+  *at = std::make_unique<Session>(
+      loop_, std::move(fd), *tls_, setting_,
+      [this, at] {
+        sessions_.erase(at);
+        EndIfDone();
+      },
+      limits_.session);
+}
+
+void Server::MakeRoom() {
+  auto is_stranger = [](const auto& session) { return !session->is_proven(); };
+  auto strangers = static_cast<size_t>(std::ranges::count_if(sessions_, is_stranger));
+  if (strangers < limits_.strangers) return;
+  sessions_.erase(std::ranges::find_if(sessions_, is_stranger));
+}
+
+void Server::End(std::function<void()> done) {
+  loop_.Unwatch(inbox_.fd());
+  done_ = std::move(done);
+  ending_ = true;
+  for (const auto& session : sessions_) session->Abandon();
+  EndIfDone();
+}
+
+void Server::EndIfDone() {
+  if (ending_ && sessions_.empty() && done_) loop_.Post(std::exchange(done_, nullptr));
+}
+
+}  // namespace spate::remote

@@ -1,0 +1,145 @@
+// The connection and the command end in either order. When the command does first, its end is said
+// and the other end closes, when it has taken all; when the connection does, the command is
+// abandoned. Input is kept
+// up to kInputWindow, so the connection is always read: a signal or its end is never behind input
+// that the command does not take. Output waits in the command's pipes while the window of the
+// stream is shut.
+#include "remote/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "os/process.h"
+#include "os/spawn_child.h"
+
+namespace spate::remote {
+namespace {
+
+constexpr int kSignalMost = 64;
+
+}  // namespace
+
+Session::Session(os::RealLoop& loop, os::Fd fd, transport::Tls& tls, const Setting& setting,
+                 std::function<void()> over, const SessionLimits& limits)
+    : loop_(loop), setting_(setting), limits_(limits), over_(std::move(over)) {
+  stream_ = std::make_unique<transport::Stream>(loop, std::move(fd), tls);
+  stream_->Start({.opened = [this] { proven_ = true; },
+                  .bytes = [this](std::string_view bytes) { OnBytes(bytes); },
+                  .writable =
+                      [this] {
+                        if (process_) process_->PauseOutput(false);
+                      },
+                  .closed =
+                      [this](const transport::Closed&) {
+                        stream_.reset();
+                        Abandon();
+                      }});
+  timer_ = loop_.At(loop_.Now() + limits_.start, [this] {
+    if (!started_) Abandon();
+  });
+}
+
+Session::~Session() {
+  *alive_ = false;
+  loop_.Cancel(timer_);
+}
+
+void Session::Abandon() {
+  stream_.reset();
+  if (process_) process_->Abandon(limits_.grace);
+  EndIfDone();
+}
+
+void Session::EndIfDone() {
+  if (stream_ || process_) return;
+  loop_.Post([this, alive = alive_] {
+    if (!*alive || !over_) return;
+    auto over = std::exchange(over_, nullptr);  // it may destroy this
+    over();
+  });
+}
+
+void Session::OnBytes(std::string_view bytes) {
+  reader_.Take(bytes);
+  while (stream_) {
+    auto frame = reader_.Next();
+    if (frame && !*frame) return;
+    if (!frame || !OnFrame(**frame)) return Abandon();
+  }
+}
+
+bool Session::OnFrame(const Frame& frame) {
+  if (started_ == (frame.type == FrameType::kStart)) return false;
+  switch (frame.type) {
+    case FrameType::kStart:
+      StartCommand(frame.body);
+      return true;
+    case FrameType::kInput:
+      input_ += frame.body.size();
+      if (input_ended_ || input_ > kInputWindow) return false;
+      if (process_) process_->Write(frame.body);
+      return true;
+    case FrameType::kInputEnd:
+      input_ended_ = true;
+      if (process_) process_->CloseInput();
+      return true;
+    case FrameType::kSignal: {
+      int signo = frame.body.size() == 1 ? static_cast<uint8_t>(frame.body[0]) : 0;
+      if (signo < 1 || signo > kSignalMost) return false;
+      if (process_) process_->Signal(signo);
+      return true;
+    }
+    case FrameType::kOutput:
+    case FrameType::kErrors:
+    case FrameType::kInputGone:
+    case FrameType::kExited:
+    case FrameType::kFailed:
+      return false;
+  }
+  return false;
+}
+
+void Session::StartCommand(std::string_view text) {
+  started_ = true;
+  std::vector<std::string> argv = setting_.shell;
+  argv.emplace_back(text);
+  auto process = os::PipedProcess::Start(
+      loop_, argv, setting_.environment,
+      {.output = [this](int stream, std::string_view bytes) { OnOutput(stream, bytes); },
+       .input_gone =
+           [this](size_t bytes) {
+             input_ -= bytes;
+             Send(FrameType::kInputGone, NumberBody(static_cast<uint32_t>(bytes)));
+           },
+       .ended = [this](int status) { OnEnded(status); }});
+  if (process) {
+    process_ = std::move(*process);
+    return;
+  }
+  Send(FrameType::kFailed, std::string_view(process.error().message).substr(0, kBodyMost));
+}
+
+void Session::Send(FrameType type, std::string_view body) {
+  if (!stream_) return;
+  std::string bytes;
+  AppendFrame(bytes, type, body);
+  if (!stream_->Send(bytes) && process_) process_->PauseOutput(true);
+}
+
+void Session::OnOutput(int stream, std::string_view bytes) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kBodyMost))) {
+    Send(stream == 1 ? FrameType::kOutput : FrameType::kErrors, bytes.substr(0, kBodyMost));
+  }
+}
+
+void Session::OnEnded(int wait_status) {
+  process_.reset();
+  int signo = os::SignalOf(wait_status);
+  std::string body;
+  body += static_cast<char>(signo == 0 ? os::ExitStatusOf(wait_status) : 0);
+  body += static_cast<char>(signo);
+  Send(FrameType::kExited, body);
+  EndIfDone();
+}
+
+}  // namespace spate::remote

@@ -78,6 +78,7 @@ void Hub::Disconnect(NodeId node, engine::LastNodes what, Duration quiet) {
 
 bool Hub::CutLink(NodeId node) {
   if (links_.erase(node) == 0) return false;
+  gangs_.Left(node);
   // Messages that still wait for their commit were meant for this connection: a node that came back
   // before would run leases that it does not hold for the engine, and forget reports of its next
   // life.
@@ -125,6 +126,7 @@ void Hub::Post(engine::Event event) {
 void Hub::OnMessage(NodeId node, wire::ToHub message) {
   if (failed_) return;
   if (auto* hello = std::get_if<wire::Hello>(&message)) {
+    gangs_.Joined(node, hello->offer.node_name, std::move(hello->remote));
     Post(engine::NodeJoined{node, std::move(hello->offer), std::move(hello->holds)});
   } else if (auto* ends = std::get_if<wire::Ends>(&message)) {
     KeepOutputs(node, *ends);
@@ -295,7 +297,14 @@ void Hub::SendLease(const engine::SendLease& send) {
     if (!found) return GiveBack(send, found.error());
     settings = std::move(*found);
   }
-  wire::Lease lease{epoch_, send.job, send.attempt, send.needs, send.tasks, {}, send.part};
+  wire::Lease lease{
+      epoch_,
+      send.job,
+      send.attempt,
+      send.needs,
+      send.tasks,
+      {},
+      gangs_.Introduce({send.job, send.tasks.front().first, send.attempt}, send.part)};
   for (TaskRange range : send.tasks) {
     auto rows = store_.Rows(send.job, range.first, range.count);
     if (!rows) return GiveBack(send, rows.error());

@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "core/engine/engine.h"
 #include "core/model/shared_texts.h"
+#include "hub/gang_members.h"
 #include "os/loop.h"
 #include "store/store.h"
 #include "transport/channel.h"
@@ -96,6 +97,10 @@ class Hub {
   // Takes events in. Rows that the events need must be appended to the store before.
   void Post(engine::Event event);
 
+  // Of a hub whose nodes start commands for each other. Without it gangs have no secret, so nobody
+  // can.
+  void SetGangKey(std::string_view key) { gangs_.SetKey(key); }
+
   const engine::Engine& engine() const { return engine_; }
   // Called after each step: tasks may want other nodes than before.
   void SetStepped(std::function<void()> fn) { stepped_ = std::move(fn); }
@@ -165,6 +170,7 @@ class Hub {
   Watcher& watcher_;
   const Epoch epoch_;
   engine::Engine engine_;
+  GangMembers gangs_;
 
   std::map<NodeId, NodeLink> links_;
   std::map<JobId, std::shared_ptr<const JobSettings>> settings_;

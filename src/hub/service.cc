@@ -93,6 +93,7 @@ void Service::MakeParts() {
   Limits limits;
   limits.node_patience = options_.lost_after;
   hub_ = std::make_unique<Hub>(loop_, store_, *this, self_.epoch, limits);
+  hub_->SetGangKey(identity_.ToPem());
   jobs_ = std::make_unique<Jobs>(Jobs::Parts{loop_, store_, *hub_, aside_, options_.log});
   access_ = std::make_unique<Credentials>(
       loop_, store_, [this](uint64_t serial) { DropClientsOf(serial, "this access has expired"); });

@@ -221,7 +221,7 @@ inline ToNode AnyToNode(size_t kind) {
 inline ToHub AnyToHub(size_t kind) {
   switch (kind) {
     case 0:
-      return Hello{AnyId<NodeId>(), AnyOffer(), AnyList(AnyHeld)};
+      return Hello{AnyId<NodeId>(), AnyOffer(), AnyList(AnyHeld), AnyText()};
     case 1: {
       Ends ends;
       ends.number = AnyNumber(UINT64_MAX - 1);
@@ -370,8 +370,8 @@ inline bool Same(const WantPiece& x, const WantPiece& y) {
   return job == y.job && piece == y.piece;
 }
 inline bool Same(const Hello& x, const Hello& y) {
-  const auto& [node, offer, holds] = x;
-  return node == y.node && Same(offer, y.offer) && holds == y.holds;
+  const auto& [node, offer, holds, remote] = x;
+  return node == y.node && Same(offer, y.offer) && holds == y.holds && remote == y.remote;
 }
 inline bool Same(const Ends& x, const Ends& y) {
   const auto& [number, ends, outputs] = x;

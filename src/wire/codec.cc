@@ -254,6 +254,7 @@ void Put(pb::ToHub& to, const Hello& message) {
   to.mutable_hello()->set_node(message.node.value);
   PutOffer(*to.mutable_hello()->mutable_offer(), message.offer);
   PutHolds(*to.mutable_hello(), message.holds);
+  to.mutable_hello()->set_remote(message.remote);
 }
 void Put(pb::ToHub& to, const Ends& message) { PutEnds(*to.mutable_ends(), message); }
 void Put(pb::ToHub& to, const Returned& message) {
@@ -313,6 +314,7 @@ ToHub Take(FieldReader& in, const pb::Hello& from) {
   if (!from.has_offer()) in.Defect("offer", "is missing");
   hello.offer = TakeOffer(in, from.offer());
   hello.holds = TakeHolds(in, from);
+  hello.remote = in.Text("remote", from.remote(), kWireLimits.name_bytes);
   return hello;
 }
 ToHub Take(FieldReader& in, const pb::Returned& from) {

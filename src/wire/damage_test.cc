@@ -236,6 +236,8 @@ TEST(Damage, OfHello) {
            [=](auto& m) { o(m)->set_slots(kLimits.slots + 1); }},
           {"hello.offer.memory is out of range", good,
            [=](auto& m) { o(m)->set_memory(UINT64_MAX); }},
+          {"hello.remote is too long", good,
+           [](auto& m) { m.mutable_hello()->set_remote(std::string(2000, 'r')); }},
           {"hello.holds is not in threes", good, [](auto& m) { m.mutable_hello()->add_holds(1); }},
           {"hello.holds is missing", good,
            [](auto& m) {

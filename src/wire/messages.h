@@ -93,6 +93,7 @@ struct Hello {
   NodeId node;
   Offer offer;
   std::vector<HeldTasks> holds;
+  std::string remote = {};  // where members of gangs reach it (GangHost::remote)
 };
 // Reports: Ends and Returned have numbers 1, 2, 3, ... in the life of the node.
 struct Ends {

@@ -13,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "client/hub_call.h"
+#include "daemon/gang_lobby.h"
 #include "daemon/pilot.h"
 #include "doors/doors.h"
 #include "doors/parasol/site/node_port.h"
@@ -124,6 +125,7 @@ class NodeDaemon {
   Result<link::Target> FindAccess(When when) const;
   // Of a site.
   Status OpenPort();
+  void OpenGangLobby();
   void Sweep();
   void SweepKept();
   std::string TmpDir() const;
@@ -152,6 +154,7 @@ class NodeDaemon {
   std::unique_ptr<link::Reconnector> reconnector_;
   std::optional<parasol::SiteStatus> status_;  // of a site
   std::unique_ptr<parasol::NodePort> port_;
+  std::unique_ptr<GangLobby> gang_lobby_;  // null: nobody reaches gangs here
   os::TimerId sweep_timer_ = 0;
   std::unique_ptr<os::Aside<bool>> sweeper_;
   Instant busy_at_;
@@ -300,6 +303,7 @@ Status NodeDaemon::Open() {
   FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
   if (auto open = OpenPort(); !open) return open;
+  OpenGangLobby();
   if (auto made = MakeExecutor(); !made) return made;
   MakeBinder();
   files_.emplace(loop_, os::JoinPath(folder_, "puts"));
@@ -373,6 +377,13 @@ Status NodeDaemon::OpenPort() {
   return {};
 }
 
+// A node without it still runs gangs, whose members do not start commands for each other.
+void NodeDaemon::OpenGangLobby() {
+  auto lobby = GangLobby::Open(loop_, folder_, LogLine);
+  if (!lobby) return LogLine("spate remote does not work to this node: " + lobby.error().message);
+  gang_lobby_ = std::move(*lobby);
+}
+
 // Nobody else removes what tasks of a node that is there wrote to stderr.
 void NodeDaemon::SweepKept() {
   constexpr Duration kEvery = Duration::Seconds(3600);
@@ -409,6 +420,7 @@ void NodeDaemon::Connected(link::Caller::Met met) {
                                   [this](bool full) {
                                     if (node_) node_->SetOutputBlocked(full);
                                   }});
+  if (gang_lobby_) node_->SetRemote(gang_lobby_->Remote(met.self));
   node_->Connect(*channel_);
   loop_.Cancel(std::exchange(hub_timer_, 0));
   never_joined_ = false;

@@ -5,6 +5,7 @@
 
 #include "node/part_body.h"
 #include "node/testing_executor.h"
+#include "remote/entry.h"
 #include "shepherd/shepherd_main.h"
 
 namespace spate::node {
@@ -23,6 +24,8 @@ struct GangPartTest : ProcessExecutorTest {
     order.body = std::move(body);
     order.part = std::make_shared<const GangPart>(part);
     order.given = std::move(given);
+    // What waits has a slot of its own, as on a node.
+    if (part.start == GangShape::Start::kFirst && part.index > 0) order.slot = 2;
     return StartOf(std::move(order));
   }
   Ended& RunPart(TaskBody body, const GangPart& part, std::vector<NamedOffer> given = {}) {
@@ -203,6 +206,41 @@ TEST_F(GangPartTest, CommandsAreStartedOnceForANodeOrForTheGang) {
   EXPECT_EQ(Await(waits).output->out.bytes, "");
 }
 
+TEST_F(GangPartTest, MembersStartCommandsInEachOthersParts) {
+  std::vector<GangHost> hosts = {{"one", 2, ""}, {"two", 1, ""}};
+  auto part = [&](uint32_t index) {
+    GangPart made = PartOf(hosts, index, GangShape::Start::kFirst);
+    made.secret = std::string(16, static_cast<char>(getpid())) + std::string(16, 's');
+    return made;
+  };
+  AttemptRef waits = StartPart(Shell("false"), part(1));
+  // There and back; and from the second part nobody's own rank is seen.
+  const Ended& first = RunPart(
+      Shell(
+          "$SPATE_RSH two 'echo $SPATE_PART of $SPATE_PARTS, rank $SPATE_RANK; "
+          "$SPATE_RSH one \"echo \\$SPATE_PART\"; exit 7'; echo $?; "
+          "$SPATE_RSH three true; echo $?; stat -c %a $SPATE_REMOTE; cat $HYDRA_HOST_FILE; exit 9"),
+      part(0));
+  EXPECT_EQ(first.output->out.bytes, "1 of 2, rank\n0\n7\n255\n600\none:2\ntwo:1\n");
+  EXPECT_EQ(first.end.status, 9) << first.end.note;
+  EXPECT_TRUE(first.output->err.bytes.starts_with(
+      "spate remote: three is no node of this gang; it has one, two"))
+      << first.output->err.bytes;
+  executor_->End(waits, EndHow::kTerm, Cause::kStopped);
+  EXPECT_EQ(Await(waits).end.cause, Cause::kStopped);
+}
+
+TEST_F(GangPartTest, WhatAMemberStartedEndsWithThePart) {
+  GangPart one = PartOf({{"one", 2, ""}}, 0, GangShape::Start::kFirst);
+  one.secret = std::string(16, static_cast<char>(getpid())) + std::string(16, 't');
+  const Ended& ended = RunPart(
+      Shell("$SPATE_RSH -n one 'sleep 9999." + mark_ + " >/dev/null 2>&1 & echo $!'; kill -9 $$"),
+      one);
+  EXPECT_EQ(ended.end.cause, Cause::kSignal) << ended.end.note;
+  EXPECT_EQ(ended.end.status, SIGKILL);
+  EXPECT_TRUE(Marked("sleep").empty());
+}
+
 TEST_F(GangPartTest, InputIsTheFirstRanksAndFilesAreShared) {
   dir_.Write("in", "input\n");
   dir_.Write("out", "of another part\n");
@@ -277,6 +315,7 @@ TEST(PartBody, IsOneCommand) {
 
 int main(int argc, char** argv) {
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
+  if (auto status = spate::remote::RemoteEntry(argc, argv)) return *status;
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -64,7 +64,7 @@ void Node::Connect(HubChannel& channel) {
   channel.OnMessage([this, alive = alive_](wire::ToNode message) {
     if (*alive) OnMessage(std::move(message));
   });
-  channel.Send(wire::Hello{id_, offer_, Holds()});
+  channel.Send(wire::Hello{id_, offer_, Holds(), remote_});
   for (const auto& [number, report] : untaken_) channel.Send(report);
   for (const AttemptRef& ref : agent_.PartsWithRoom()) channel.Send(wire::RoomTaken{ref});
   told_at_ = Instant();

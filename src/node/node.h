@@ -59,6 +59,8 @@ class Node final : public ExecutorEvents {
 
   // What an earlier process of this node left (ProcessExecutor::Adopt); before the first Connect.
   void Adopt(Adopted adopted);
+  // Where others reach the members of gangs that run here (GangHost::remote); before Connect.
+  void SetRemote(std::string remote) { remote_ = std::move(remote); }
   // Says hello through `channel`, which must live until Disconnect or the node's end, and what the
   // hub has not taken of earlier reports.
   void Connect(HubChannel& channel);
@@ -131,6 +133,7 @@ class Node final : public ExecutorEvents {
   const NodeId id_;
   const Offer offer_;
   Parts parts_;
+  std::string remote_;
   HubChannel* channel_ = nullptr;  // null: not connected
   uint64_t reports_ = 0;
   std::deque<std::pair<uint64_t, wire::ToHub>> untaken_;  // with their numbers

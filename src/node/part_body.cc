@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <utility>
+
+#include "remote/entry.h"
+#include "remote/launchers.h"
 
 namespace spate::node {
 namespace {
@@ -57,6 +62,17 @@ Command WaitForever() {
   return {{"/bin/sh", "-c", "PATH=/usr/bin:/bin:$PATH; exec sleep 2147483647"}};
 }
 
+// Other members start commands in this part: by a server that is there beside its own command, or
+// in its place. The program is the shepherd's own, whatever has become of its file.
+void AddServer(Command& command, bool alone) {
+  std::vector<std::string> argv = {"/proc/self/exe", remote::kServerArgument};
+  if (!alone) {
+    argv.emplace_back("--");
+    std::ranges::move(command.argv, std::back_inserter(argv));
+  }
+  command.argv = std::move(argv);
+}
+
 }  // namespace
 
 std::vector<std::string> GivenVariables(const std::vector<NamedOffer>& given) {
@@ -98,7 +114,8 @@ Status MakePart(TaskBody& body, const GangPart& part, const std::vector<NamedOff
   body.environment.push_back(fmt::format("SPATE_PARTS={}", part.hosts.size()));
   body.environment.push_back("SPATE_NODE_LIST=" + NodeList(part));
   std::vector<Command>& commands = body.steps.front().commands;
-  const Command command = waits ? WaitForever() : std::move(commands.front());
+  Command command = waits ? WaitForever() : std::move(commands.front());
+  if (remote::HasServer(part)) AddServer(command, waits);
   commands.assign(each ? local : 1, command);
   for (size_t number = 0; number < commands.size(); ++number) {
     std::vector<std::string>& environment = commands[number].environment;

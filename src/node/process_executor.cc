@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "os/account.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/own_dir.h"
@@ -483,7 +484,9 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   start.is_part = order.part != nullptr;
   Status sent;
   if (order.part) {
-    sent = folders_.TellHosts(order.ref, *order.part, order.body);
+    const auto& user = job->second.opening.user;
+    sent = folders_.TellHosts(order.ref, *order.part, user ? user->user : os::EffectiveUser(),
+                              order.body);
   }
   if (sent) sent = shepherd::AppendStart(slot.out, start, order.body);
   if (!sent) {

@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "node/scratch.h"
 #include "os/account.h"
 #include "os/file.h"
+#include "os/owned_file.h"
+#include "os/process.h"
+#include "remote/launchers.h"
+#include "remote/ticket.h"
 #include "shepherd/task_folder.h"
 
 namespace spate::node {
@@ -14,6 +20,19 @@ namespace {
 
 constexpr std::string_view kHosts = "hosts";
 constexpr std::string_view kMachines = "machines";
+constexpr std::string_view kTicket = "ticket";
+constexpr std::string_view kWords[] = {kHosts, kMachines, kTicket, remote::kAgentName};
+
+remote::Ticket TicketOf(const GangPart& part) {
+  remote::Ticket ticket;
+  std::ranges::copy(part.secret, ticket.secret.begin());
+  ticket.self = part.host().node;
+  for (const GangHost& host : part.hosts) {
+    auto lobbies = remote::ParseLobbies(host.remote);
+    ticket.hosts.push_back({host.node, lobbies ? std::move(*lobbies) : std::vector<os::Address>()});
+  }
+  return ticket;
+}
 
 }  // namespace
 
@@ -56,7 +75,7 @@ void TaskFolders::RemoveOthers(const std::set<AttemptRef>& used) {
   std::set<std::string> paths = {os::JoinPath(folder_, kScratchMark)};
   for (const AttemptRef& ref : used) {
     paths.insert(os::JoinPath(folder_, shepherd::TaskFolderName(ref)));
-    for (std::string_view word : {kHosts, kMachines}) paths.insert(PathOf(ref, word));
+    for (std::string_view word : kWords) paths.insert(PathOf(ref, word));
   }
   auto entries = os::ListDir(folder_);
   if (!entries) return;
@@ -75,7 +94,8 @@ std::string TaskFolders::PathOf(const AttemptRef& ref, std::string_view word) co
       spool_folder_, fmt::format("{}-{}-{}.{}", ref.job.value, ref.index, ref.attempt.value, word));
 }
 
-Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, TaskBody& body) const {
+Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, uint32_t user,
+                              TaskBody& body) const {
   if (!folder_.empty()) {
     if (Status made = Make(); !made) return made;
   }
@@ -97,11 +117,30 @@ Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, TaskB
     if (!written) return written;
     body.environment.push_back(fmt::format("{}={}", file.variable, path));
   }
+  return remote::HasServer(part) ? TellRemotes(ref, part, user, body) : Status();
+}
+
+// An attempt may be given to this node a second time: then it finds what was made for the first.
+Status TaskFolders::TellRemotes(const AttemptRef& ref, const GangPart& part, uint32_t user,
+                                TaskBody& body) const {
+  const std::string ticket = PathOf(ref, kTicket);
+  Status written = os::WriteFileFor(user, ticket, remote::FormatTicket(TicketOf(part)));
+  if (!written) return written;
+  auto program = os::OwnProgram();
+  if (!program) return std::unexpected(std::move(program.error()));
+  const std::string agent = PathOf(ref, remote::kAgentName);
+  if (Status removed = os::RemoveFile(agent); !removed) return removed;
+  if (Status linked = os::MakeSymlink(*program, agent); !linked) return linked;
+  body.environment.push_back(fmt::format("{}={}", remote::kTicketVariable, ticket));
+  for (std::string& variable :
+       remote::LauncherVariables(part, {agent, PathOf(ref, kHosts), PathOf(ref, kMachines)})) {
+    body.environment.push_back(std::move(variable));
+  }
   return {};
 }
 
 void TaskFolders::RemoveHosts(const AttemptRef& ref) const {
-  for (std::string_view word : {kHosts, kMachines}) (void)os::RemoveFile(PathOf(ref, word));
+  for (std::string_view word : kWords) (void)os::RemoveFile(PathOf(ref, word));
 }
 
 }  // namespace spate::node

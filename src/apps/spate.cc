@@ -12,6 +12,7 @@
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/programs/programs.h"
 #include "os/process.h"
+#include "remote/entry.h"
 #include "run/history.h"
 #include "run/input_part.h"
 #include "run/local_run.h"
@@ -74,6 +75,7 @@ int main(int argc, char** argv) {
   if (auto status = spate::daemon::PoolHubEntry(argc, argv)) return *status;
   if (auto status = spate::parasol::ParaResultsEntry(argc, argv)) return *status;
   if (auto status = spate::mw::KeeperEntry(argc, argv)) return *status;
+  if (auto status = spate::remote::RemoteEntry(argc, argv)) return *status;
   spate::cli::Wiring wiring;
   wiring.programs = {spate::parasol::ParasolPrograms()};
   if (auto status =

@@ -606,6 +606,24 @@ constexpr CommandDef kCommands[] = {
                    {"spate overseer search.rsc --local 4", "at most 4, on this machine"},
                    {"spate overseer ~/masters --ship", "of a folder, where no files are shared"}}},
      .words_min = 1},
+    {.id = Command::kRemote,
+     .group = CommandGroup::kHub,
+     .name = "remote",
+     .arguments = "NODE COMMAND...",
+     .summary = "run a command on another node of the gang that this belongs to",
+     .details =
+         "For launchers of MPI libraries, in place of ssh: it works within a gang only, needs no "
+         "keys, and the command runs in the gang's part on that node, with its limits and no "
+         "longer "
+         "than it. Open MPI and MPICH find it by themselves: `mpirun ./prog` is enough. The words "
+         "are text for a shell there, as with ssh, whose options are taken and left alone (-n: no "
+         "input). It ends as the command does; 255 is its own failure. $SPATE_RSH is a program "
+         "that does the same, for launchers that take no words.",
+     .examples = {{{"spate submit --nodes 4 --start first -- mpirun ./prog",
+                    "nothing else is needed"},
+                   {"spate remote n2 hostname", "in a gang that has a node n2"}}},
+     .words_min = 2,
+     .takes_command = true},
     {.id = Command::kReport,
      .group = CommandGroup::kHistory,
      .name = "report",

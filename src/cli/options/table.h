@@ -60,6 +60,7 @@ enum class Command : uint8_t {
   kPoolRemove,
   kTop,
   kOverseer,
+  kRemote,
   kReport,
   kSem,
   kSimulate,

@@ -1,0 +1,76 @@
+"""What the tests of MPI programs in gangs share: the libraries that are here, and a small program."""
+import os
+import shutil
+import subprocess
+
+from harness import want
+
+# By library: its compiler, and its launcher as a user calls it.
+LIBRARIES = {"openmpi": ("mpicc.openmpi", "mpirun.openmpi"), "mpich": ("mpicc.mpich", "mpiexec.mpich")}
+
+# Hydra gives its processes the environment of the first node; the helper that has started them on
+# theirs has that of the part.
+SUM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static const char* node(void) {
+  static char text[1 << 20];
+  char name[64];
+  snprintf(name, sizeof(name), "/proc/%d/environ", (int)getppid());
+  FILE* file = fopen(name, "r");
+  size_t size = file == NULL ? 0 : fread(text, 1, sizeof(text) - 1, file);
+  for (size_t at = 0; at < size; at += strlen(text + at) + 1) {
+    if (strncmp(text + at, "SPATE_NODE=", 11) == 0) return text + at + 11;
+  }
+  return "?";
+}
+int main(int argc, char** argv) {
+  int rank, size, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("rank %d of %d on %s: sum %d\n", rank, size, node(), sum);
+  fflush(stdout);
+  if (argc > 1) {  /* waits for its end, under a name that can be found */
+    char name[4096];
+    snprintf(name, sizeof(name), "%s.%s.%d", argv[1], node(), (int)getpid());
+    fclose(fopen(name, "w"));
+    for (;;) pause();
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def libraries():
+    """Those that are installed here."""
+    return [name for name, tools in LIBRARIES.items() if all(shutil.which(tool) for tool in tools)]
+
+
+def build(place, library):
+    """The path of the program, for this library."""
+    source = os.path.join(place.dir, "sum.c")
+    with open(source, "w") as out:
+        out.write(SUM)
+    program = os.path.join(place.dir, "sum." + library)
+    done = subprocess.run([LIBRARIES[library][0], source, "-o", program], capture_output=True)
+    want(done.returncode == 0, done.stderr.decode(errors="replace"))
+    return program
+
+
+def environment(env):
+    """Tests may run as root, which Open MPI does not like, and on fewer cores than it wants."""
+    return dict(env, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_hwloc_base_binding_policy="none")
+
+
+def lines_of(nodes, procs):
+    """What the program prints, sorted."""
+    size = len(nodes) * procs
+    total = size * (size - 1) // 2
+    return sorted(f"rank {rank} of {size} on {nodes[rank // procs]}: sum {total}" for rank in range(size))

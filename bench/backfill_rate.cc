@@ -20,6 +20,7 @@ using namespace spate::engine::place;  // NOLINT: a program of one file
 
 constexpr uint32_t kProcessors = 16'000;
 constexpr int kSteps = 2'000;
+constexpr uint64_t kUsers = 1'000;
 
 double Seconds() {
   timespec time{};
@@ -82,7 +83,7 @@ class Bench {
  private:
   void Arrive() {
     Gang gang{1 + static_cast<uint32_t>(prng_.Below(prng_.Chance(20) ? 4'000 : 64)),
-              60 + static_cast<Moment>(prng_.Below(86'400))};
+              60 + static_cast<Moment>(prng_.Below(86'400)), prng_.Below(kUsers)};
     gangs_.push_back(gang);
     backfill_.Arrive(gang);
   }
@@ -117,6 +118,7 @@ int main() {
     Measure("fcfs", BackfillPolicy::kFcfs, gangs, 0);
     Measure("easy", BackfillPolicy::kEasy, gangs, 0);
     Measure("easy-sjbf", BackfillPolicy::kEasySjbf, gangs, 0);
+    Measure("fair", BackfillPolicy::kFair, gangs, 0);
     Measure("conservative", BackfillPolicy::kConservative, gangs, 300);
     Measure("conservative", BackfillPolicy::kConservative, gangs, 1'000);
   }

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 
+from cluster import cluster_of
 from harness import Place, main, want
 
 SOURCE = os.environ.get("SPATE_SOURCE") or os.path.join(os.path.dirname(__file__), "..", "..")
@@ -74,6 +75,30 @@ MADE = [
      "c3fd4aa3c322ca2bcc77d6ba33bca53c9e890c95462d6028ed613e909ca1e184"),
     ("20000,256,2", "easy-sjbf", "batch", "perfect", "120.5524", "6667.0048",
      "bc888157910e23d51968dd30a831e726c965382523aaebc070eeb159cd11b0f1"),
+    ("1000,64,7", "conservative", "seq", "user", "101.5173", "15500.8870",
+     "1bf040ec214059e55e2a2e27ad007daf715b5f0d5ffe7d0f6087c9a92d3bb4ae"),
+    ("1000,64,7", "conservative", "seq", "perfect", "279.7218", "19199.8590",
+     "18c48e343ee1d953e99c7144d72342d3bf81213cf003dd454fba7aa01f84b83a"),
+    ("1000,64,7", "conservative", "batch", "user", "101.5173", "15500.8870",
+     "1bf040ec214059e55e2a2e27ad007daf715b5f0d5ffe7d0f6087c9a92d3bb4ae"),
+    ("1000,64,7", "conservative", "batch", "perfect", "279.7218", "19199.8590",
+     "18c48e343ee1d953e99c7144d72342d3bf81213cf003dd454fba7aa01f84b83a"),
+    ("20000,256,1", "conservative", "seq", "user", "278.0453", "18630.9222",
+     "df749368cdfdc76d103fb3f162193a2ae26a43db2e932b0c6297054cad029c14"),
+    ("20000,256,1", "conservative", "seq", "perfect", "193.0755", "11221.6333",
+     "da36bc249af925ff1adec7a8f2be675f4145bc6e5a537f1096bd00d92cd36132"),
+    ("20000,256,1", "conservative", "batch", "user", "391.8070", "23015.6200",
+     "41c2746141dafe3fcdf57e7bdb0dbc05160d12e884fa919fc414ea0deaab5de0"),
+    ("20000,256,1", "conservative", "batch", "perfect", "193.0755", "11221.6333",
+     "da36bc249af925ff1adec7a8f2be675f4145bc6e5a537f1096bd00d92cd36132"),
+    ("20000,256,2", "conservative", "seq", "user", "321.4382", "20137.2759",
+     "82e8aae859ca23c99612978d3f1dd5f46caf586d69c320f5f38f203b4f200082"),
+    ("20000,256,2", "conservative", "seq", "perfect", "174.7217", "10957.1714",
+     "d162bdb5473998b422db8b7f9812ee6b408c96f45e111dbc4abdd813f3256610"),
+    ("20000,256,2", "conservative", "batch", "user", "303.0674", "18574.8726",
+     "da22eae1d02795d642cd1ef08de3756e9c043c347cea5ce5f10708915e793d1c"),
+    ("20000,256,2", "conservative", "batch", "perfect", "174.7217", "10957.1714",
+     "d162bdb5473998b422db8b7f9812ee6b408c96f45e111dbc4abdd813f3256610"),
 ]
 # Of the KTH's trace, with its first jobs or all: the first figure, and the second one where it is known.
 KTH_FIGURES = [
@@ -87,6 +112,7 @@ KTH_FIGURES = [
     ("easy", "seq", "user", 5000, "136.4781", None),
     ("easy", "batch", "user", 5000, "138.0785", None),
     ("easy-sjbf", "batch", "user", 5000, "112.1718", None),
+    ("conservative", "seq", "user", None, "88.9973", "7310.5512"),
 ]
 
 
@@ -170,7 +196,7 @@ def test_made_traces(place: Place):
 
 def test_figures_are_those_of_the_schedule(place: Place):
     place.write("trace", *made_trace(1000, 64, 7))
-    for policy in ("fcfs", "easy", "easy-sjbf", "conservative"):
+    for policy in ("fcfs", "easy", "easy-sjbf", "fair", "conservative"):
         told, schedule = simulate(place, "trace", policy)
         jobs = check_schedule(schedule, 64, policy)
         waits = [start - submit for _, submit, start, _, _, _ in jobs]
@@ -225,7 +251,8 @@ def test_wrong_input_changes_nothing(place: Place):
     _, err = place.run("short.gz", command="simulate", code=2)
     want("short.gz: damaged: gzip" in err, err)
     place.run("missing", command="simulate", code=2)
-    for words in ([], ["good", "good"], ["good", "--policy", "fair"], ["good", "--first", "0"]):
+    for words in ([], ["good", "good"], ["good", "--policy", "best"], ["good", "--first", "0"], ["good", "--nodes", "1"],
+                  ["good", "--job-history", "."]):
         place.run(*words, command="simulate", code=2)
     out, _ = place.run("broken", "--filter", "loose", "--json", command="simulate")
     want(json.loads(out)["broken_lines"] == 1, out)
@@ -242,6 +269,65 @@ def test_traces_from_a_pipe_and_of_gzip(place: Place):
     for stdin in (lines, gzip.compress(lines)):
         place.run("-", "-q", "--schedule", "piped", command="simulate", stdin=stdin)
         want(place.read("piped") == expected, "from a pipe")
+
+
+def history(place, folder, *more, nodes=1, cpus=1):
+    out, err = place.run("--job-history", folder, "--nodes", str(nodes), "--cpus", str(cpus), "--schedule", "schedule",
+                         "--output", "json", *more, command="simulate")
+    want(err == "", err)
+    return json.loads(out), [line.split() for line in place.read("schedule").splitlines()]
+
+
+def test_history_of_runs(place: Place):
+    place.run("-j4", "--", "sleep 0.1{}", ":::", "1", "2", "3", "4")
+    place.run("-j2", "--cpus", "2", "--", "false", code=1)
+    told, schedule = history(place, place.state)
+    want((told["jobs"], told["dropped"], told["processors"], told["filter"]) == (4, 1, 1, "history"), str(told))
+    want([line[0] for line in schedule] == ["1.1", "1.2", "1.3", "1.4"], str(schedule))
+    # Four that took 0.11 s and more, at the same time, one after the other on one processor.
+    want(0.5 > told["mean_wait"] >= 1.5 * 0.11 and told["queue_depth_max"] == 3, str(told))
+    want(all(float(line[3]) >= 0.1 for line in schedule), str(schedule))
+    told, _ = history(place, place.state, nodes=2, cpus=2)
+    want((told["jobs"], told["dropped"], told["processors"]) == (5, 0, 4), str(told))
+    want(told["mean_wait"] == 0 and told["computer"] == "2 nodes with 2 cpus each", str(told))
+    for policy in ("fcfs", "easy", "easy-sjbf", "fair", "conservative"):
+        told, schedule = history(place, place.state + "/jobs", "--policy", policy, "--estimates", "perfect", cpus=2)
+        want(told["jobs"] == 5 and told["policy"] == policy, str(told))
+    out, _ = place.run("--job-history", place.state, "--nodes", "1", "--cpus", "2", "--plot", "p.svg", command="simulate")
+    want("jobs of runs" in out and "history" in out and "seconds since" in place.read("p.svg"), out)
+
+
+def test_history_of_a_hub(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "4", "--cpus", "4")
+    cluster.submit("--wait", "--time", "7", "--", "sleep 0.1; true {}", ":::", "1", "2", "3")
+    cluster.submit("--wait", "--cpus", "3", "--", "true")
+    # While it runs.
+    for folder in (place.state, place.state + "/hub"):
+        told, schedule = history(place, folder, cpus=3)
+        want((told["jobs"], told["dropped"]) == (4, 0), str(told))
+        want([line[4] for line in schedule] == ["1", "1", "1", "3"], str(schedule))
+    told, _ = history(place, folder, cpus=2)
+    want((told["jobs"], told["dropped"]) == (3, 1), str(told))
+
+
+def test_history_that_is_not_there(place: Place):
+    os.mkdir(os.path.join(place.dir, "empty"))
+    cases = [
+        (["--job-history", "missing", "--nodes", "1", "--cpus", "1"], "'missing' has no history of jobs"),
+        (["--job-history", "empty", "--nodes", "1", "--cpus", "1"], "'empty' has no history of jobs"),
+        (["--job-history", "empty"], "--job-history needs a machine: --nodes N --cpus C"),
+        (["--job-history", "empty", "--nodes", "1", "--cpus", "0"], "--cpus: 0 is none"),
+        (["--job-history", "empty", "--nodes", "1", "--cpus", "1", "--filter", "loose"], "--filter is for traces"),
+        ([], "name a trace or --job-history STATE"),
+    ]
+    for words, text in cases:
+        out, err = place.run(*words, command="simulate", code=2)
+        want(out == "" and text in err, f"{words}: {out} {err}")
+    place.run("--cpus", "2", "-j2", "--", "true")
+    for words, text in ((["--cpus", "1"], "nothing fits 1 node with 1 cpu each"), (["--cpus", "2"], "")):
+        _, err = place.run("--job-history", place.state, "--nodes", "1", *words, command="simulate", code=2 if text else 0)
+        want(text in err, err)
 
 
 def test_picture(place: Place):

@@ -1422,12 +1422,14 @@ constexpr OptionDef kOptions[] = {
      .argument = "NAME",
      .group = Group::kSelect,
      .commands = Bit(Command::kSimulate),
-     .help = "fcfs, easy, easy-sjbf or conservative (default: easy)",
-     .more = "fcfs: strictly in the order of arrival. easy: the first job that waits has a "
-             "reservation, and others may start where they do not delay it. easy-sjbf: of those "
-             "the shortest estimate first. conservative: every job has a reservation.",
+     .help = "fcfs, easy (default), easy-sjbf, fair, conservative",
+     .more =
+         "fcfs: strictly in the order of arrival. easy: the first job that waits has a "
+         "reservation, and others may start where they do not delay it. easy-sjbf: of those "
+         "the shortest estimate first. fair: as easy, but users take turns, those with the fewest "
+         "processors in use first. conservative: every job has a reservation.",
      .complete = Complete::kWords,
-     .words = "fcfs easy easy-sjbf conservative"},
+     .words = "fcfs easy easy-sjbf fair conservative"},
     {.id = Opt::kEstimates,
      .names = "estimates",
      .argument = "WHOSE",
@@ -1462,6 +1464,29 @@ constexpr OptionDef kOptions[] = {
          "out.",
      .complete = Complete::kWords,
      .words = "study loose"},
+    {.id = Opt::kJobHistory,
+     .names = "job-history",
+     .argument = "STATE",
+     .group = Group::kSources,
+     .commands = Bit(Command::kSimulate),
+     .help = "our own jobs instead of a trace's",
+     .more =
+         "A hub's state folder, or one of runs: each task that has ended is a job that was "
+         "submitted when its job was, and takes as long as it took. Its estimate is its --time, "
+         "else the median of its job's tasks with the same needs, in whole seconds.",
+     .complete = Complete::kFolder},
+    {.id = Opt::kMachineNodes,
+     .names = "nodes",
+     .argument = "N",
+     .group = Group::kSources,
+     .commands = Bit(Command::kSimulate),
+     .help = "with --job-history: on a machine of N nodes"},
+    {.id = Opt::kMachineCpus,
+     .names = "cpus",
+     .argument = "C",
+     .group = Group::kSources,
+     .commands = Bit(Command::kSimulate),
+     .help = "with --job-history: and C cpus in each of them"},
     {.id = Opt::kFirst,
      .names = "first",
      .argument = "N",

@@ -5,7 +5,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr int64_t kShortRun = 10;
+constexpr int64_t kShortRun = 10;  // seconds
 
 }  // namespace
 
@@ -29,13 +29,13 @@ std::vector<QueueStep> QueueOver(const std::vector<format::RigidJob>& jobs,
   return steps;
 }
 
-double BoundedSlowdown(const format::RigidJob& job, int64_t start) {
+double BoundedSlowdown(const format::RigidJob& job, int64_t start, int64_t second) {
   auto took = static_cast<double>(start - job.submit + job.run);
-  return std::max(1.0, took / static_cast<double>(std::max(job.run, kShortRun)));
+  return std::max(1.0, took / static_cast<double>(std::max(job.run, kShortRun * second)));
 }
 
-Figures FiguresOf(const std::vector<format::RigidJob>& jobs, const std::vector<ReplayStart>& starts,
-                  uint32_t processors) {
+Figures FiguresOf(const format::Workload& workload, const std::vector<ReplayStart>& starts) {
+  const std::vector<format::RigidJob>& jobs = workload.jobs;
   Figures figures{.jobs = jobs.size()};
   std::vector<int64_t> waits;
   double waited = 0, slowdown = 0, work = 0;
@@ -44,7 +44,7 @@ Figures FiguresOf(const std::vector<format::RigidJob>& jobs, const std::vector<R
     const format::RigidJob& job = jobs[i];
     waits.push_back(starts[i].start - job.submit);
     waited += static_cast<double>(waits.back());
-    const double bounded = BoundedSlowdown(job, starts[i].start);
+    const double bounded = BoundedSlowdown(job, starts[i].start, workload.second);
     slowdown += bounded;
     figures.max_bounded_slowdown = std::max(figures.max_bounded_slowdown, bounded);
     work += static_cast<double>(job.run) * job.processors;
@@ -53,10 +53,10 @@ Figures FiguresOf(const std::vector<format::RigidJob>& jobs, const std::vector<R
     figures.overtook += starts[i].overtakes;
   }
   const auto count = static_cast<double>(jobs.size());
-  figures.mean_wait = waited / count;
+  figures.mean_wait = waited / count / static_cast<double>(workload.second);
   figures.mean_bounded_slowdown = slowdown / count;
   figures.makespan = last - first;
-  figures.utilisation = work / (processors * static_cast<double>(figures.makespan));
+  figures.utilisation = work / (workload.processors * static_cast<double>(figures.makespan));
   for (const QueueStep& step : QueueOver(jobs, starts)) {
     figures.queue_depth_max = std::max(figures.queue_depth_max, static_cast<uint64_t>(step.depth));
   }

@@ -10,11 +10,11 @@
 
 namespace spate::cli {
 
-// Times in seconds. Means are over all jobs, none left out at the beginning or the end.
+// Means are over all jobs, none left out at the beginning or the end.
 struct Figures {
   uint64_t jobs = 0;
-  double mean_wait = 0;
-  int64_t median_wait = 0;
+  double mean_wait = 0;     // seconds
+  int64_t median_wait = 0;  // this and the other whole times in the workload's units
   int64_t max_wait = 0;
   double mean_bounded_slowdown = 0;
   double max_bounded_slowdown = 0;
@@ -36,9 +36,9 @@ std::vector<QueueStep> QueueOver(const std::vector<format::RigidJob>& jobs,
                                  const std::vector<ReplayStart>& starts);
 
 // How much longer a job took than it ran; short ones count as 10 s, so that they do not rule it.
-double BoundedSlowdown(const format::RigidJob& job, int64_t start);
+// `second` is that of the workload.
+double BoundedSlowdown(const format::RigidJob& job, int64_t start, int64_t second);
 // At least one job.
-Figures FiguresOf(const std::vector<format::RigidJob>& jobs, const std::vector<ReplayStart>& starts,
-                  uint32_t processors);
+Figures FiguresOf(const format::Workload& workload, const std::vector<ReplayStart>& starts);
 
 }  // namespace spate::cli

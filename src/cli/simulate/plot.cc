@@ -127,7 +127,8 @@ TimeUnit UnitOf(double whole) {
 }
 
 std::string TimeAxis(const PlotSeries& series) {
-  const auto whole = static_cast<double>(series.last - series.first);
+  const auto whole =
+      static_cast<double>(series.last - series.first) / static_cast<double>(series.second);
   const TimeUnit unit = UnitOf(whole);
   const double units = whole / unit.seconds;
   const double pitch = RoundUp(std::max(1.0, units / 10));
@@ -151,7 +152,7 @@ std::string Head(const Simulation& simulation) {
   const Figures& figures = simulation.figures;
   const double width = kLeft + kWide + 20;
   const double height = BottomOf(kPanels - 1) + kBottom;
-  const std::string title = fmt::format("{}: {}", TitleText(options), options.trace);
+  const std::string title = fmt::format("{}: {}", TitleText(options), SourceOf(options));
   std::string text = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' width='{0:.0f}' height='{1:.0f}' viewBox='0 0 "
       "{0:.0f} {1:.0f}' font-family='sans-serif' font-size='12'>\n<title>{2}</title>\n",

@@ -70,7 +70,7 @@ std::vector<std::optional<double>> SlowdownsIn(const Simulation& simulation, con
   for (size_t i = 0; i < simulation.starts.size(); ++i) {
     const format::RigidJob& job = simulation.workload.jobs[i];
     const size_t part = parts.PartOf(job.submit);
-    sums[part] += BoundedSlowdown(job, simulation.starts[i].start);
+    sums[part] += BoundedSlowdown(job, simulation.starts[i].start, simulation.workload.second);
     ++jobs[part];
   }
   std::vector<std::optional<double>> means(count);
@@ -86,6 +86,7 @@ PlotSeries SeriesOf(const Simulation& simulation, size_t count) {
   PlotSeries series;
   series.first = simulation.workload.jobs.front().submit;
   series.last = series.first + simulation.figures.makespan;
+  series.second = simulation.workload.second;
   const Parts parts(series.first, series.last, count);
   series.use = UseOf(simulation, parts, count);
   series.queue = QueueIn(simulation, parts, count);

@@ -13,6 +13,7 @@ namespace spate::cli {
 struct PlotSeries {
   int64_t first = 0;                             // the first submission
   int64_t last = 0;                              // the last end
+  int64_t second = 1;                            // as of the workload
   std::vector<double> use;                       // mean of each part, 0 to 1
   std::vector<int64_t> queue;                    // most jobs that waited in each part
   std::vector<std::optional<double>> slowdowns;  // mean over jobs that were submitted in it, if any

@@ -66,8 +66,10 @@ class Replayer {
     if (NextArrival() == now) {
       const uint32_t processors = jobs_[next_].processors;
       Arrive();
-      // One that finds no room lets nobody start; but it may get a reservation.
-      bool reserves = rules_.backfill.policy == place::BackfillPolicy::kConservative;
+      // One that finds no room lets nobody start; but it may get a reservation, or become the head.
+      const place::BackfillPolicy policy = rules_.backfill.policy;
+      bool reserves =
+          policy == place::BackfillPolicy::kConservative || policy == place::BackfillPolicy::kFair;
       if (reserves || processors <= backfill_.free()) Pass(now);
     } else {
       if (TimeOf(ends_) == now) End(now);
@@ -83,7 +85,7 @@ class Replayer {
 
   void Arrive() {
     const format::RigidJob& job = jobs_[next_++];
-    backfill_.Arrive({job.processors, EstimateOf(job)});
+    backfill_.Arrive({job.processors, EstimateOf(job), UserOf(job)});
   }
 
   void End(Moment now) {
@@ -107,6 +109,13 @@ class Replayer {
       bool one_by_one = rules_.order == ReplayOrder::kSequence;
       if (one_by_one && job.run == EstimateOf(job)) estimated_ends_.push(end);
     }
+  }
+
+  // One whose user is not told shares with nobody.
+  static uint64_t UserOf(const format::RigidJob& job) {
+    constexpr uint64_t kUnknown = uint64_t{1} << 63;
+    return job.user >= 0 ? static_cast<uint64_t>(job.user)
+                         : kUnknown | static_cast<uint64_t>(job.number);
   }
 
   Moment EstimateOf(const format::RigidJob& job) const {

@@ -1,5 +1,7 @@
 #include "cli/simulate/simulate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,9 +9,11 @@
 #include "cli/exit_code.h"
 #include "cli/report.h"
 #include "cli/simulate/plot.h"
+#include "cli/simulate/read_history.h"
 #include "cli/simulate/read_trace.h"
 #include "cli/simulate/simulation_text.h"
 #include "cli/table/text_width.h"
+#include "cli/text/end_text.h"
 #include "os/environment.h"
 #include "os/fd.h"
 #include "os/file.h"
@@ -18,22 +22,51 @@
 namespace spate::cli {
 namespace {
 
-Result<Simulation> Run(SimulateOptions options) {
+// What is to be simulated, and whence it comes.
+struct Source {
+  format::SwfHeader header;
+  uint64_t broken_lines = 0;
+  format::Workload workload;
+};
+
+Result<Source> OfTrace(const SimulateOptions& options) {
   auto trace = ReadTrace(options.trace);
   if (!trace) return std::unexpected(std::move(trace.error()));
   auto workload = format::WorkloadOf(*trace, options.filter);
   if (!workload) return Within(EscapeForScreen(options.trace), std::move(workload.error()));
-  auto& jobs = workload->jobs;
+  return Source{std::move(trace->header), trace->broken_lines, std::move(*workload)};
+}
+
+Result<Source> OfHistory(const SimulateOptions& options) {
+  auto found = ReadHistory(options.history);
+  if (!found) return std::unexpected(std::move(found.error()));
+  for (const std::string& problem : found->problems) {
+    ReportError({ErrorKind::kCorrupt, problem});
+  }
+  auto workload = found->jobs.WorkloadOn({options.nodes, options.cpus});
+  if (!workload) return Within(EscapeForScreen(options.history), std::move(workload.error()));
+  Source source;
+  source.header.computer =
+      fmt::format("{} with {} each", CountOf(options.nodes, "node"), CountOf(options.cpus, "cpu"));
+  source.header.installation = found->of_hub ? "jobs of a hub" : "jobs of runs";
+  source.workload = std::move(*workload);
+  return source;
+}
+
+Result<Simulation> Run(SimulateOptions options) {
+  auto source = options.is_history() ? OfHistory(options) : OfTrace(options);
+  if (!source) return std::unexpected(std::move(source.error()));
+  auto& jobs = source->workload.jobs;
   if (jobs.size() > options.first) jobs.resize(options.first);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const auto& a, const auto& b) { return a.submit < b.submit; });
-  const ReplayRules rules{{.policy = options.policy, .processors = workload->processors},
+  const ReplayRules rules{{.policy = options.policy, .processors = source->workload.processors},
                           options.order,
                           options.perfect};
   auto starts = Replay(jobs, rules);
-  const Figures figures = FiguresOf(jobs, starts, workload->processors);
-  return Simulation{std::move(options),   std::move(trace->header), trace->broken_lines,
-                    std::move(*workload), std::move(starts),        figures};
+  const Figures figures = FiguresOf(source->workload, starts);
+  return Simulation{std::move(options),          std::move(source->header), source->broken_lines,
+                    std::move(source->workload), std::move(starts),         figures};
 }
 
 Status WriteFiles(const Simulation& simulation) {

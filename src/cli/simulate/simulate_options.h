@@ -17,7 +17,10 @@ namespace spate::cli {
 enum class ReplayOrder : uint8_t { kSequence, kBatch };
 
 struct SimulateOptions {
-  std::string trace;  // a file, or "-"
+  std::string trace;    // a file, or "-"; or
+  std::string history;  // a state folder, on a machine of
+  uint32_t nodes = 0;   // with
+  uint32_t cpus = 0;    // each
   engine::place::BackfillPolicy policy = engine::place::BackfillPolicy::kEasy;
   ReplayOrder order = ReplayOrder::kSequence;
   bool perfect = false;  // estimates are the run times
@@ -26,6 +29,8 @@ struct SimulateOptions {
   std::string schedule;     // a file to write; empty: none
   std::string plot;         // likewise
   OutputForm form = OutputForm::kHuman;
+
+  bool is_history() const { return !history.empty(); }
 };
 Result<SimulateOptions> MakeSimulateOptions(const Words& words);
 

@@ -22,9 +22,9 @@ Simulation Simulated(std::vector<RigidJob> jobs, uint32_t processors, SimulateOp
   simulation.header.computer = "Old <one>";
   simulation.header.acknowledge = "a donor";
   simulation.starts = Replay(jobs, rules);
-  simulation.figures = FiguresOf(jobs, simulation.starts, processors);
   simulation.workload.jobs = std::move(jobs);
   simulation.workload.processors = processors;
+  simulation.figures = FiguresOf(simulation.workload, simulation.starts);
   simulation.workload.dropped[1] = 3;
   return simulation;
 }
@@ -87,9 +87,11 @@ TEST(Simulate, Figures) {
 }
 
 TEST(Simulate, ShortJobsCountAsTenSeconds) {
-  EXPECT_DOUBLE_EQ(BoundedSlowdown({1, 0, 1, 1, 1}, 0), 1);
-  EXPECT_DOUBLE_EQ(BoundedSlowdown({1, 0, 1, 1, 1}, 19), 2);
-  EXPECT_DOUBLE_EQ(BoundedSlowdown({1, 0, 20, 1, 20}, 20), 2);
+  EXPECT_DOUBLE_EQ(BoundedSlowdown({1, 0, 1, 1, 1}, 0, 1), 1);
+  EXPECT_DOUBLE_EQ(BoundedSlowdown({1, 0, 1, 1, 1}, 19, 1), 2);
+  EXPECT_DOUBLE_EQ(BoundedSlowdown({1, 0, 20, 1, 20}, 20, 1), 2);
+  // In thousandths of a second.
+  EXPECT_DOUBLE_EQ(BoundedSlowdown({1, 0, 1000, 1, 1000}, 19000, 1000), 2);
 }
 
 TEST(Simulate, Json) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/simulate/job_history.h"
 #include "cli/table/page.h"
 #include "cli/text/end_text.h"
 #include "cli/view/json_line.h"
@@ -13,9 +14,21 @@ namespace spate::cli {
 namespace {
 
 // Sums of a strange trace may be more than a Duration holds.
-std::string TimeText(int64_t seconds) {
+std::string TimeText(int64_t time, int64_t second) {
   constexpr int64_t kMost = Duration::Max().ns / 1'000'000'000;
-  return FormatDuration(Duration::Seconds(std::min(seconds, kMost)));
+  return FormatDuration(Duration::Seconds(std::min(time / second, kMost)));
+}
+
+// Whole seconds as they are, parts of them with six decimals.
+std::string SecondsText(int64_t time, int64_t second) {
+  if (second == 1) return fmt::format("{}", time);
+  return fmt::format("{:.6f}", static_cast<double>(time) / static_cast<double>(second));
+}
+
+// A task of a history goes by its job's number and its own.
+std::string NumberText(const Simulation& simulation, int64_t number) {
+  if (!simulation.options.is_history()) return fmt::format("{}", number);
+  return fmt::format("{}.{}", number >> kTaskBits, number & ((int64_t{1} << kTaskBits) - 1));
 }
 
 uint64_t DroppedOf(const format::Workload& workload) {
@@ -50,9 +63,14 @@ std::string OriginText(const format::SwfHeader& header) {
   return text;
 }
 
+const std::string& SourceOf(const SimulateOptions& options) {
+  return options.is_history() ? options.history : options.trace;
+}
+
 std::string TitleText(const SimulateOptions& options) {
+  std::string_view users = options.is_history() ? "--time or median as" : "users'";
   return fmt::format("{}, {} estimates, order {}", PolicyName(options.policy),
-                     options.perfect ? "perfect" : "users'", OrderName(options.order));
+                     options.perfect ? "perfect" : users, OrderName(options.order));
 }
 
 std::string HumanText(const Simulation& simulation, uint32_t width) {
@@ -61,7 +79,7 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
   std::string text;
   Page page(width, [&](std::string_view line) { text += line; });
   page.Title(TitleText(options));
-  page.Field("trace", options.trace);
+  page.Field(options.is_history() ? "history" : "trace", SourceOf(options));
   page.Field("origin", OriginText(simulation.header));
   page.Field("processors", FormatCount(simulation.workload.processors));
   page.Field("jobs", FormatCount(figures.jobs));
@@ -71,10 +89,12 @@ std::string HumanText(const Simulation& simulation, uint32_t width) {
   }
   page.Field("slowdown", fmt::format("mean {:.4f}, at most {:.4f} (bounded)",
                                      figures.mean_bounded_slowdown, figures.max_bounded_slowdown));
+  const int64_t second = simulation.workload.second;
   page.Field("wait", fmt::format("mean {:.4f} s, median {} s, at most {} s", figures.mean_wait,
-                                 figures.median_wait, figures.max_wait));
+                                 SecondsText(figures.median_wait, second),
+                                 SecondsText(figures.max_wait, second)));
   page.Field("use", fmt::format("{:.2f}% of the processors, over {}", 100 * figures.utilisation,
-                                TimeText(figures.makespan)));
+                                TimeText(figures.makespan, second)));
   page.Field("queue", fmt::format("at most {}", CountOf(figures.queue_depth_max, "job")));
   page.Field("overtook", CountOf(figures.overtook, "job"));
   return text;
@@ -84,25 +104,27 @@ std::string JsonText(const Simulation& simulation) {
   const SimulateOptions& options = simulation.options;
   const Figures& figures = simulation.figures;
   JsonLine line = TypedLine("simulation");
-  TextOrBase64(line, "trace", options.trace);
+  TextOrBase64(line, "trace", SourceOf(options));
   TextOrBase64(line, "computer", simulation.header.computer);
   TextOrBase64(line, "installation", simulation.header.installation);
   TextOrBase64(line, "acknowledge", simulation.header.acknowledge);
   line.Text("policy", PolicyName(options.policy)).Text("order", OrderName(options.order));
   line.Text("estimates", EstimatesName(options.perfect));
-  line.Text("filter", FilterName(options.filter));
+  line.Text("filter", options.is_history() ? "history" : FilterName(options.filter));
   line.Number("processors", simulation.workload.processors);
   line.Number("jobs", static_cast<int64_t>(figures.jobs));
   line.Number("dropped", static_cast<int64_t>(DroppedOf(simulation.workload)));
   line.Number("broken_lines", static_cast<int64_t>(simulation.broken_lines));
   line.Raw("mean_wait", Decimals(figures.mean_wait));
-  line.Number("median_wait", figures.median_wait).Number("max_wait", figures.max_wait);
+  const int64_t second = simulation.workload.second;
+  line.Raw("median_wait", SecondsText(figures.median_wait, second));
+  line.Raw("max_wait", SecondsText(figures.max_wait, second));
   line.Raw("mean_bounded_slowdown", Decimals(figures.mean_bounded_slowdown));
   line.Raw("max_bounded_slowdown", Decimals(figures.max_bounded_slowdown));
   line.Raw("utilisation", Decimals(figures.utilisation));
   line.Number("queue_depth_max", static_cast<int64_t>(figures.queue_depth_max));
   line.Number("overtook", static_cast<int64_t>(figures.overtook));
-  line.Number("makespan", figures.makespan);
+  line.Raw("makespan", SecondsText(figures.makespan, second));
   return line.Finish();
 }
 
@@ -111,8 +133,10 @@ std::string ScheduleText(const Simulation& simulation) {
   for (size_t i = 0; i < simulation.starts.size(); ++i) {
     const format::RigidJob& job = simulation.workload.jobs[i];
     const ReplayStart& start = simulation.starts[i];
-    fmt::format_to(std::back_inserter(text), "{} {} {} {} {} {}\n", job.number, job.submit,
-                   start.start, job.run, job.processors, start.overtakes ? 1 : 0);
+    auto time = [&](int64_t at) { return SecondsText(at, simulation.workload.second); };
+    fmt::format_to(std::back_inserter(text), "{} {} {} {} {} {}\n",
+                   NumberText(simulation, job.number), time(job.submit), time(start.start),
+                   time(job.run), job.processors, start.overtakes ? 1 : 0);
   }
   return fmt::to_string(text);
 }

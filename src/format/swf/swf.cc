@@ -132,7 +132,8 @@ Status SwfReader::TakeJob(std::string_view line) {
                          .run = fields[3],
                          .allocated = fields[4],
                          .requested = fields[7],
-                         .estimate = fields[8]});
+                         .estimate = fields[8],
+                         .user = fields[11]});
   return {};
 }
 
@@ -191,7 +192,8 @@ RigidJob RigidOf(const SwfJob& job) {
           .submit = job.submit,
           .run = std::min(job.run, estimate),
           .processors = static_cast<uint32_t>(processors),
-          .estimate = estimate};
+          .estimate = estimate,
+          .user = job.user};
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct SwfJob {
   int64_t allocated = -1;  // processors
   int64_t requested = -1;
   int64_t estimate = -1;  // of the run time, by the user
+  int64_t user = -1;      // a number for each
 };
 
 struct SwfHeader {
@@ -76,13 +77,15 @@ std::string_view SwfDropText(SwfDrop why);
 struct RigidJob {
   int64_t number = 0;
   int64_t submit = 0;
-  int64_t run = 0;  // at least 1, at most the estimate: there it is ended
+  int64_t run = 0;  // at least 1; of a trace at most the estimate: there it is ended
   uint32_t processors = 0;
   int64_t estimate = 0;
+  int64_t user = -1;
 };
 
 struct Workload {
   uint32_t processors = 0;  // of the machine
+  int64_t second = 1;       // has so many units of the jobs' times
   std::vector<RigidJob> jobs;
   std::array<uint64_t, kSwfDrops> dropped{};  // by SwfDrop
 };

@@ -16,7 +16,8 @@ Backfill::Backfill(const BackfillRules& rules)
       reservations_(ahead_, rules.reservations) {}
 
 bool Backfill::Overtaking() const {
-  return rules_.policy == BackfillPolicy::kEasy || rules_.policy == BackfillPolicy::kEasySjbf;
+  return rules_.policy == BackfillPolicy::kEasy || rules_.policy == BackfillPolicy::kEasySjbf ||
+         Fair();
 }
 
 WaitingTurn Backfill::TurnOf(Ticket ticket, const Gang& gang) const {
@@ -28,20 +29,36 @@ Ticket Backfill::Arrive(Gang gang) {
   const Ticket ticket = ++last_ticket_;
   waiting_.emplace(ticket, gang);
   arrivals_.push_back(ticket);
-  if (Overtaking()) {
-    line_.Insert({TurnOf(ticket, gang), gang.processors, gang.estimate});
-    fresh_.push_back(ticket);
-  } else if (rules_.policy == BackfillPolicy::kConservative) {
-    unreserved_.push_back(ticket);
-  }
+  Enter(ticket, gang);
   return ticket;
+}
+
+void Backfill::Enter(Ticket ticket, const Gang& gang) {
+  if (rules_.policy == BackfillPolicy::kConservative) unreserved_.push_back(ticket);
+  if (!Overtaking()) return;
+  const WaitingGang waiting{TurnOf(ticket, gang), gang.processors, gang.estimate};
+  if (Fair()) {
+    fair_.Insert(gang.user, waiting);
+  } else {
+    line_.Insert(waiting);
+  }
+  fresh_.push_back(ticket);
+}
+
+void Backfill::Leave(Ticket ticket, const Gang& gang) {
+  if (fair_head_ == ticket) fair_head_.reset();
+  if (Fair()) {
+    fair_.Remove(gang.user, TurnOf(ticket, gang));
+  } else if (Overtaking()) {
+    line_.Remove(TurnOf(ticket, gang));
+  }
 }
 
 void Backfill::Withdraw(Ticket ticket, Moment now) {
   auto found = waiting_.find(ticket);
   CHECK(found != waiting_.end());
-  if (Overtaking()) line_.Remove(TurnOf(ticket, found->second));
   if (Head() == ticket || reservations_.StartOf(ticket)) changed_ = true;
+  Leave(ticket, found->second);
   reservations_.Remove(ticket, now);
   waiting_.erase(found);
   DropGone();
@@ -51,25 +68,41 @@ void Backfill::End(Ticket ticket, Moment now) {
   auto found = running_.find(ticket);
   CHECK(found != running_.end());
   const Running& running = found->second;
-  ahead_.Give(now, running.expected_end, running.processors);
-  expected_ends_.erase({running.expected_end, ticket});
-  free_ += running.processors;
+  const int64_t processors = running.gang.processors;
+  const Moment held_until = running.late ? late_until_ : running.expected_end;
+  ahead_.Give(now, held_until, processors);
+  reservations_.Gain(now, held_until);
+  if (running.late) {
+    late_ -= processors;
+  } else {
+    expected_ends_.erase({running.expected_end, ticket});
+  }
+  if (Fair()) fair_.Use(running.gang.user, -processors);
+  free_ += running.gang.processors;
   running_.erase(found);
   changed_ = true;
 }
 
-// Whoever should have ended by now holds its processors for a moment more.
 void Backfill::Advance(Moment now) {
   ahead_.Advance(now);
+  HoldLate(now);
   while (!expected_ends_.empty() && expected_ends_.begin()->first <= now) {
-    Ticket ticket = expected_ends_.begin()->second;
-    Running& running = running_.at(ticket);
+    Running& running = running_.at(expected_ends_.begin()->second);
     expected_ends_.erase(expected_ends_.begin());
-    running.expected_end = now + 1;
-    ahead_.Take(now, now + 1, running.processors);
-    expected_ends_.emplace(now + 1, ticket);
+    running.late = true;
+    late_ += running.gang.processors;
+    ahead_.Take(now, late_until_, running.gang.processors);
     changed_ = exceeded_ = true;
   }
+}
+
+// Whoever should have ended by now holds its processors for a moment more: all of them as one.
+void Backfill::HoldLate(Moment now) {
+  if (late_until_ > now) return;
+  late_until_ = now + 1;
+  if (late_ == 0) return;
+  ahead_.Take(now, late_until_, late_);
+  changed_ = exceeded_ = true;
 }
 
 void Backfill::DropGone() {
@@ -77,21 +110,23 @@ void Backfill::DropGone() {
 }
 
 std::optional<Ticket> Backfill::Head() const {
+  if (Fair()) return fair_head_;
   return arrivals_.empty() ? std::nullopt : std::optional(arrivals_.front());
 }
 
-void Backfill::StartNow(Ticket ticket, Moment now, bool overtakes) {
+void Backfill::StartNow(Ticket ticket, Moment now) {
   auto found = waiting_.find(ticket);
   const Gang gang = found->second;
   CHECK(gang.processors <= free_);
   waiting_.erase(found);
-  if (Overtaking()) line_.Remove(TurnOf(ticket, gang));
+  Leave(ticket, gang);
   DropGone();
+  if (Fair()) fair_.Use(gang.user, gang.processors);
   free_ -= gang.processors;
   ahead_.Take(now, now + gang.estimate, gang.processors);
-  running_.emplace(ticket, Running{gang.processors, now + gang.estimate});
+  running_.emplace(ticket, Running{gang, now + gang.estimate});
   expected_ends_.emplace(now + gang.estimate, ticket);
-  started_.push_back({ticket, overtakes});
+  started_.push_back({ticket, !arrivals_.empty() && arrivals_.front() < ticket});
 }
 
 const std::vector<Start>& Backfill::Pass(Moment now) {
@@ -109,10 +144,16 @@ const std::vector<Start>& Backfill::Pass(Moment now) {
 }
 
 void Backfill::StartHeads(Moment now) {
+  ChooseHead();
   for (auto head = Head(); head && waiting_.at(*head).processors <= free_; head = Head()) {
-    StartNow(*head, now, false);
+    StartNow(*head, now);
     changed_ = true;
+    ChooseHead();
   }
+}
+
+void Backfill::ChooseHead() {
+  if (Fair() && !fair_head_) fair_head_ = fair_.First();
 }
 
 void Backfill::LetOvertake(Moment now) {
@@ -124,7 +165,7 @@ void Backfill::LetOvertake(Moment now) {
 // Nothing but gangs that run is in the profile here, so what is free once stays free.
 void Backfill::PromiseHead(Moment now) {
   const Ticket head = *Head();
-  const Gang& gang = waiting_.at(head);
+  const Gang gang = waiting_.at(head);
   const Moment start = ahead_.EarliestFit(gang.processors, gang.estimate, now);
   promise_ = Promise{head, start, ahead_.FreeAt(start) - gang.processors};
 }
@@ -134,16 +175,23 @@ Gap Backfill::GapAt(Moment now) const {
 }
 
 void Backfill::LetAllOvertake(Moment now) {
+  if (Fair()) {
+    fair_.EachThatFits([&] { return GapAt(now); },
+                       [&](const WaitingGang& gang) { StartOvertaker(gang.turn.ticket, now); });
+    return;
+  }
   std::optional<WaitingTurn> last;
   while (free_ > 0) {
     auto next = line_.NextThatFits(GapAt(now), last);
     if (!next) break;
     last = next->turn;
-    StartOvertaker(next->turn.ticket, {next->processors, next->estimate}, now);
+    StartOvertaker(next->turn.ticket, now);
   }
 }
 
 void Backfill::LetNewOvertake(Moment now) {
+  // Each that starts may change whose turn it is.
+  if (Fair() && fresh_.size() > 1) return LetAllOvertake(now);
   std::sort(fresh_.begin(), fresh_.end(), [this](Ticket a, Ticket b) {
     auto turn = [this](Ticket ticket) {
       auto gang = waiting_.find(ticket);
@@ -154,14 +202,15 @@ void Backfill::LetNewOvertake(Moment now) {
   for (Ticket ticket : fresh_) {
     auto found = waiting_.find(ticket);
     if (found == waiting_.end()) continue;
-    const Gang gang = found->second;
-    if (GapAt(now).Fits(gang.processors, gang.estimate)) StartOvertaker(ticket, gang, now);
+    const Gang& gang = found->second;
+    if (GapAt(now).Fits(gang.processors, gang.estimate)) StartOvertaker(ticket, now);
   }
 }
 
-void Backfill::StartOvertaker(Ticket ticket, const Gang& gang, Moment now) {
+void Backfill::StartOvertaker(Ticket ticket, Moment now) {
+  const Gang& gang = waiting_.at(ticket);
   if (now + gang.estimate > promise_->start) promise_->extra -= gang.processors;
-  StartNow(ticket, now, true);
+  StartNow(ticket, now);
 }
 
 void Backfill::PassConservative(Moment now) {
@@ -183,7 +232,7 @@ void Backfill::PassConservative(Moment now) {
 }
 
 void Backfill::StartDue(Moment now) {
-  while (auto due = reservations_.TakeDue(now)) StartNow(due->ticket, now, Head() != due->ticket);
+  while (auto due = reservations_.TakeDue(now)) StartNow(due->ticket, now);
 }
 
 std::optional<Moment> Backfill::NextDue() const { return reservations_.FirstStart(); }

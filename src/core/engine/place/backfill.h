@@ -7,6 +7,8 @@
 //                 order of arrival where they do not delay it: they end before it, by their own
 //                 estimate, or take processors that it leaves
 //   easy-sjbf     the same, the shortest estimate first, then in the order of arrival
+//   fair          as easy, but users take turns (fair_line.h): the head is the one whose turn it is
+//                 when a head is needed, and stays it until it starts, whatever others use then
 //   conservative  everybody has a reservation (reservations.h), and starts when it comes
 //
 // Promises, as long as no gang outlives its estimate, nobody is withdrawn behind another's back and
@@ -34,13 +36,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/place/fair_line.h"
 #include "core/engine/place/free_profile.h"
 #include "core/engine/place/reservations.h"
 #include "core/engine/place/waiting_line.h"
 
 namespace spate::engine::place {
 
-enum class BackfillPolicy : uint8_t { kFcfs, kEasy, kEasySjbf, kConservative };
+enum class BackfillPolicy : uint8_t { kFcfs, kEasy, kEasySjbf, kConservative, kFair };
 
 struct BackfillRules {
   BackfillPolicy policy = BackfillPolicy::kEasy;
@@ -73,12 +76,14 @@ class Backfill {
   std::optional<Moment> NextDue() const;
   // When it starts at the latest, as of the last pass. nullopt: it has no reservation.
   std::optional<Moment> PromisedTo(Ticket ticket) const;
+  // Of fair nobody before a pass has made one the head.
   std::optional<Ticket> Head() const;
 
  private:
   struct Running {
-    uint32_t processors = 0;
+    Gang gang;
     Moment expected_end = 0;
+    bool late = false;  // its estimate is over
   };
   struct Promise {
     Ticket ticket = 0;
@@ -87,16 +92,21 @@ class Backfill {
   };
 
   bool Overtaking() const;
+  bool Fair() const { return rules_.policy == BackfillPolicy::kFair; }
+  void Enter(Ticket ticket, const Gang& gang);
+  void Leave(Ticket ticket, const Gang& gang);
   WaitingTurn TurnOf(Ticket ticket, const Gang& gang) const;
   void Advance(Moment now);
-  void StartNow(Ticket ticket, Moment now, bool overtakes);
+  void HoldLate(Moment now);
+  void StartNow(Ticket ticket, Moment now);
   void StartHeads(Moment now);
+  void ChooseHead();
   void PromiseHead(Moment now);
   void LetOvertake(Moment now);
   void LetAllOvertake(Moment now);
   void LetNewOvertake(Moment now);
   Gap GapAt(Moment now) const;
-  void StartOvertaker(Ticket ticket, const Gang& gang, Moment now);
+  void StartOvertaker(Ticket ticket, Moment now);
   void PassConservative(Moment now);
   void StartDue(Moment now);
   void DropGone();
@@ -104,14 +114,19 @@ class Backfill {
   const BackfillRules rules_;
   uint32_t free_;
   FreeProfile ahead_;
-  std::unordered_map<Ticket, Running> running_;  // looked up, never walked
-  std::set<std::pair<Moment, Ticket>> expected_ends_;
+  std::unordered_map<Ticket, Running> running_;        // looked up, never walked
+  std::set<std::pair<Moment, Ticket>> expected_ends_;  // of those that are not late
+  // Processors of those that are, and the moment up to which the profile has them as taken.
+  int64_t late_ = 0;
+  Moment late_until_ = 0;
 
   std::unordered_map<Ticket, Gang> waiting_;  // looked up, never walked
   std::deque<Ticket> arrivals_;               // in order, with some that do not wait any more
-  WaitingLine line_;                          // where there is overtaking
-  std::vector<Ticket> fresh_;                 // arrived since the last pass
-  std::optional<Promise> promise_;            // the head's
+  WaitingLine line_;                          // where there is overtaking, but of fair
+  FairLine fair_;
+  std::optional<Ticket> fair_head_;
+  std::vector<Ticket> fresh_;       // arrived since the last pass
+  std::optional<Promise> promise_;  // the head's
   Reservations reservations_;
   std::deque<Ticket> unreserved_;  // behind the last reservation, as arrivals_
   Ticket last_ticket_ = 0;

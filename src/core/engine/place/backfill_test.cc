@@ -130,6 +130,24 @@ TEST(Backfill, WhoeverIsWithdrawnDoesNotStart) {
   }
 }
 
+// For each number of processors the longest time from a beginning in [from, before).
+void CheckRooms(const FreeProfile& profile, const std::vector<int64_t>& naive, Moment from,
+                Moment before) {
+  FreeProfile::Rooms rooms;
+  profile.RoomsIn(from, before, rooms);
+  const auto end = static_cast<Moment>(naive.size()) - 1;
+  for (int64_t need = 1; need <= 10; ++need) {
+    Moment longest = 0;
+    for (Moment begin = from; begin < before; ++begin) {
+      Moment at = begin;
+      while (at < end && naive[at] >= need) ++at;
+      longest = std::max(longest, at == end ? INT64_MAX : at - begin);
+    }
+    if (need < 8) ASSERT_EQ(rooms.LongestOf(need), longest) << need;
+    ASSERT_GE(rooms.LongestOf(need), longest) << need;
+  }
+}
+
 TEST(FreeProfile, IsTheSumOfWhatIsTaken) {
   Prng prng(7);
   for (int round = 0; round < 200; ++round) {
@@ -146,6 +164,8 @@ TEST(FreeProfile, IsTheSumOfWhatIsTaken) {
       profile.Take(from, to, processors);
       for (Moment at = from; at < std::min(to, kEnd); ++at) naive[at] -= processors;
       for (Moment at = now; at < kEnd; ++at) ASSERT_EQ(profile.FreeAt(at), naive[at]) << at;
+      const Moment before = now + static_cast<Moment>(prng.Below(30));
+      CheckRooms(profile, naive, now, before);
       const auto need = static_cast<int64_t>(prng.Below(11));
       const Moment length = 1 + static_cast<Moment>(prng.Below(8));
       Moment start = now;
@@ -161,7 +181,10 @@ TEST(FreeProfile, IsTheSumOfWhatIsTaken) {
       const Moment own =
           profile.EarliestFit(need, length, now + static_cast<Moment>(prng.Below(20)));
       profile.Take(own, own + length, need);
-      ASSERT_EQ(profile.EarliestFit(need, length, now, own), start);
+      ASSERT_EQ(profile.EarliestFit(need, length, now, {.at = own}), start);
+      const Moment behind = now + static_cast<Moment>(prng.Below(20));
+      ASSERT_EQ(profile.EarliestFit(need, length, now, {.at = own, .behind = behind}),
+                start < behind ? start : own);
       profile.Give(own, own + length, need);
     }
     profile.Advance(kEnd);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/engine/place/free_profile.h"
@@ -15,6 +17,7 @@ namespace spate::engine::place {
 struct Gang {
   uint32_t processors = 1;
   Moment estimate = 1;  // of its run time, by its user; at least 1
+  uint64_t user = 0;    // a number for each
 };
 
 struct Reserved {
@@ -36,8 +39,10 @@ class Reservations {
   void Add(Ticket ticket, Gang gang, Moment now);
   // Nothing where it has none.
   void Remove(Ticket ticket, Moment now);
-  // Somebody gave room back: in the order of arrival each moves to the earliest start that there is
-  // beside all others, so none becomes later.
+  // Somebody who ran gave back what it would have had in that time.
+  void Gain(Moment from, Moment to);
+  // In the order of arrival each moves to the earliest start that there is beside all others, so
+  // none becomes later.
   void MoveForward(Moment now);
   // An estimate was exceeded, or a pass came too late: what was promised cannot be kept, and all
   // begin anew in the order of arrival.
@@ -46,16 +51,30 @@ class Reservations {
   std::optional<Reserved> TakeDue(Moment now);
 
  private:
+  // A time in which more may be free than when a reservation was looked at last: nowhere else can
+  // it find a place that it had not then. Empty: there is none.
+  struct Gained {
+    Moment from = INT64_MAX;
+    Moment to = INT64_MIN;
+    bool empty() const { return from >= to; }
+    void Add(Moment other_from, Moment other_to);
+  };
+
   Moment Fit(const Gang& gang, Moment now) const {
     return ahead_.EarliestFit(gang.processors, gang.estimate, now);
   }
   void Take(const Reserved& reserved);
   void Give(const Reserved& reserved, Moment now);
+  void Move(Reserved& reserved, Moment start, Moment now);
+  bool MayMove(const Reserved& reserved) const;
   std::vector<Reserved>::const_iterator Find(Ticket ticket) const;
 
   FreeProfile& ahead_;
   const size_t most_;
-  std::vector<Reserved> reserved_;  // by ticket
+  std::vector<Reserved> reserved_;                // by ticket
+  std::set<std::pair<Moment, Ticket>> by_start_;  // the same
+  Gained gained_;                                 // since each was looked at
+  FreeProfile::Rooms rooms_;                      // while they are moved: where more is free
 };
 
 }  // namespace spate::engine::place

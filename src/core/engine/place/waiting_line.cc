@@ -73,6 +73,10 @@ void WaitingLine::Remove(WaitingTurn turn) {
   }
 }
 
+std::optional<WaitingGang> WaitingLine::First() const {
+  return blocks_.empty() ? std::nullopt : std::optional(blocks_.front().gangs.front());
+}
+
 std::optional<WaitingGang> WaitingLine::NextThatFits(const Gap& gap,
                                                      std::optional<WaitingTurn> last) const {
   for (size_t at = last ? BlockOf(*last) : 0; at < blocks_.size(); ++at) {

@@ -42,6 +42,7 @@ class WaitingLine {
  public:
   void Insert(const WaitingGang& gang);
   void Remove(WaitingTurn turn);  // it is there
+  std::optional<WaitingGang> First() const;
   // The first one that fits, behind `last` where that is given.
   std::optional<WaitingGang> NextThatFits(const Gap& gap, std::optional<WaitingTurn> last) const;
 

@@ -238,7 +238,7 @@ TEST_F(GangPartTest, WhatAMemberStartedEndsWithThePart) {
       one);
   EXPECT_EQ(ended.end.cause, Cause::kSignal) << ended.end.note;
   EXPECT_EQ(ended.end.status, SIGKILL);
-  EXPECT_TRUE(Marked("sleep").empty());
+  EXPECT_TRUE(Marked("9999." + mark_).empty());
 }
 
 TEST_F(GangPartTest, InputIsTheFirstRanksAndFilesAreShared) {

@@ -614,14 +614,12 @@ constexpr CommandDef kCommands[] = {
      .details =
          "For launchers of MPI libraries, in place of ssh: it works within a gang only, needs no "
          "keys, and the command runs in the gang's part on that node, with its limits and no "
-         "longer "
-         "than it. Open MPI and MPICH find it by themselves: `mpirun ./prog` is enough. The words "
+         "longer than it. Open MPI and MPICH find it by themselves: `mpirun ./prog` is enough. The words "
          "are text for a shell there, as with ssh, whose options are taken and left alone (-n: no "
          "input). It ends as the command does; 255 is its own failure. $SPATE_RSH is a program "
          "that does the same, for launchers that take no words.",
-     .examples = {{{"spate submit --nodes 4 --start first -- mpirun ./prog",
-                    "nothing else is needed"},
-                   {"spate remote n2 hostname", "in a gang that has a node n2"}}},
+     .examples = {{{"spate remote n2 hostname", "in a gang that has a node n2"},
+                   {"spate remote n2 'cd data && ls'", "text for a shell there"}}},
      .words_min = 2,
      .takes_command = true},
     {.id = Command::kReport,

@@ -17,12 +17,14 @@ Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
     : workload_(workload), slack_(slack), hub_(hub) {
   for (auto make :
        {MakeAttemptsCheck, MakeDurableCheck, MakeEndsCheck, MakeCompleteCheck, MakeResourcesCheck,
-        MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck, MakeLimitsCheck, MakeGraphCheck}) {
+        MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck, MakeLimitsCheck, MakeGraphCheck,
+        MakeGangsCheck}) {
     checkers_.push_back(make());
   }
   if (hub == nullptr) return;
   for (auto make : {MakeLossesCheck, MakeStraysCheck, MakeAcksCheck, MakeOrderCheck,
-                    MakeBoundsCheck, MakeFairCheck, MakeBlameCheck, MakePoolsCheck}) {
+                    MakeBoundsCheck, MakeFairCheck, MakeBlameCheck, MakePoolsCheck,
+                    MakeDeadlinesCheck, MakeReservationsCheck, MakeStarvingCheck}) {
     checkers_.push_back(make());
   }
 }

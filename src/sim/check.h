@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -54,6 +55,7 @@ std::unique_ptr<Checker> MakeRepeatsCheck();    // tasks are repeated for a stat
 std::unique_ptr<Checker> MakeOutputCheck();     // output stays with the attempt that wrote it
 std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
 std::unique_ptr<Checker> MakeGraphCheck();      // tasks wait for their parents
+std::unique_ptr<Checker> MakeGangsCheck();      // a gang runs whole or not at all
 // Of a hub's world.
 std::unique_ptr<Checker> MakeLossesCheck();  // what runs on a living node is not taken for lost
 std::unique_ptr<Checker> MakeStraysCheck();  // what was given up is ended
@@ -63,6 +65,9 @@ std::unique_ptr<Checker> MakeBoundsCheck();  // max_running of jobs and users is
 std::unique_ptr<Checker> MakeFairCheck();    // users with enough work get their shares
 std::unique_ptr<Checker> MakeBlameCheck();   // a machine that fails everything costs no task
 std::unique_ptr<Checker> MakePoolsCheck();   // pilots are asked for once, for work, and let go
+std::unique_ptr<Checker> MakeDeadlinesCheck();     // nothing starts too late, or runs too long
+std::unique_ptr<Checker> MakeReservationsCheck();  // gangs start no later than they were told
+std::unique_ptr<Checker> MakeStarvingCheck();      // the first of the gangs starts at last
 
 // All of them behind one book.
 class Judge {
@@ -81,6 +86,9 @@ class Judge {
   Findings findings_;
   std::vector<std::unique_ptr<Checker>> checkers_;
 };
+
+// What a node runs of an attempt: all of it, but for gangs.
+using PartRef = std::pair<AttemptRef, NodeId>;
 
 // "2.17#3": job, index + 1 and attempt, as people write them.
 std::string NameOf(const AttemptRef& ref);

@@ -1,4 +1,5 @@
-// Nodes never hold more tasks of a job, or of a user, than max_running allows at that time. The
+// Nodes never hold more tasks of a job, or of a user, than max_running allows at that time; a gang is
+// one. The
 // job's bound is the one that its person wrote, the user's the one that is durable.
 #include <fmt/format.h>
 
@@ -18,10 +19,13 @@ class BoundsCheck final : public Checker {
     if (const auto* leased = std::get_if<engine::Leased>(&record)) {
       Count(scene, leased->job, CountOf(leased->tasks));
       Check(scene, leased->job, findings);
+    } else if (const auto* gang = std::get_if<engine::GangLeased>(&record)) {
+      Count(scene, gang->job, 1);
+      Check(scene, gang->job, findings);
     } else if (const auto* returned = std::get_if<engine::Returned>(&record)) {
       Count(scene, returned->job, -CountOf(returned->tasks));
     } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
-      Count(scene, ended->end.ref.job, -1);
+      if (ended->verdict != engine::Verdict::kPart) Count(scene, ended->end.ref.job, -1);
     } else if (const auto* changed = std::get_if<engine::UserChanged>(&record)) {
       rules_[changed->user] = changed->rule;
     }

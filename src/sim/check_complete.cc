@@ -14,10 +14,12 @@ class CompleteCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* over = std::get_if<Over>(&fact)) {
-      if (over->end != nullptr) truth_[over->ref] = {over->end->cause, over->end->status};
+      if (over->end != nullptr) {
+        truth_[{over->ref, over->node}] = {over->end->cause, over->end->status};
+      }
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
-      if (ended != nullptr) CheckTruth(scene, ended->end, findings);
+      if (ended != nullptr) CheckTruth(scene, *ended, findings);
     } else if (const auto* done = std::get_if<WorldDone>(&fact)) {
       for (const SimJob& job : scene.workload.jobs()) {
         CheckJob(job.id, scene.book.FindJob(job.id), *done->engine, findings);
@@ -31,15 +33,21 @@ class CompleteCheck final : public Checker {
     int32_t status = 0;
   };
 
-  void CheckTruth(const Scene& scene, const AttemptEnd& end, Findings& findings) {
+  void CheckTruth(const Scene& scene, const engine::AttemptEnded& ended, Findings& findings) {
+    const AttemptEnd& end = ended.end;
+    const PartRef part{end.ref, ended.node};
+    const BookedTask* task = scene.book.Find(end.ref);
+    const bool of_gang = task != nullptr && task->HasPart(end.ref.attempt, ended.node);
+    // That the last one tells of the part that decided is seen by check_gangs.
+    if (of_gang && ended.verdict != engine::Verdict::kPart) return;
     if (end.slot == 0) {
       // Decided by the engine: nobody saw this attempt's end.
       if (end.cause == Cause::kStopped || end.cause == Cause::kNode) return;
-    } else if (IsCutOff(end) && !truth_.contains(end.ref)) {
+    } else if (IsCutOff(end) && !truth_.contains(part)) {
       return;  // its node ended under it
     } else if (end.cause == Cause::kStart && scene.workload.IsBadRow(end.ref.job, end.ref.index)) {
       return;
-    } else if (auto it = truth_.find(end.ref); it != truth_.end()) {
+    } else if (auto it = truth_.find(part); it != truth_.end()) {
       if (it->second.cause == end.cause && it->second.status == end.status) return;
     }
     findings.Add(name(), fmt::format("the journal says '{}' of {}, which did not end so",
@@ -62,7 +70,7 @@ class CompleteCheck final : public Checker {
     }
   }
 
-  std::map<AttemptRef, End> truth_;
+  std::map<PartRef, End> truth_;
 };
 
 }  // namespace

@@ -3,6 +3,9 @@
 // in every replay, in the same order and the same bytes.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "sim/check.h"
 #include "store/attempt_entry.h"
 #include "store/record_codec.h"
@@ -30,6 +33,10 @@ class DurableCheck final : public Checker {
     if (const auto* committed = std::get_if<Committed>(&fact)) {
       durable_.push_back({store::JobOf(*committed->record), HashOf(*committed->record)});
       if (scene.hub != nullptr) SeeLease(*committed->record);
+      const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
+      if (ended != nullptr && ended->verdict == engine::Verdict::kPart) {
+        of_gangs_[ended->end.ref].push_back(*ended);
+      }
     } else if (std::holds_alternative<LifeBegan>(fact)) {
       replayed_ = 0;
       SkipFinished(scene);
@@ -46,8 +53,8 @@ class DurableCheck final : public Checker {
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
       if (!executed->orphan) CheckLease(scene, *executed, findings);
       bool of_hub = scene.hub != nullptr && executed->orphan;
-      auto lease = leases_.find(executed->order->ref);
-      if (of_hub && (lease == leases_.end() || lease->second != executed->node)) {
+      auto lease = leases_.find({executed->order->ref, executed->node});
+      if (of_hub && lease == leases_.end()) {
         findings.Add(name(), NameOf(executed->order->ref) + " runs where it was never leased");
       }
     } else if (const auto* told = std::get_if<Told>(&fact)) {
@@ -73,6 +80,12 @@ class DurableCheck final : public Checker {
                  task->last_end->verdict == notice.verdict &&
                  task->last_end->end.cause == notice.end.cause &&
                  task->last_end->end.status == notice.end.status;
+    if (notice.verdict == engine::Verdict::kPart) {
+      known = std::ranges::any_of(of_gangs_[notice.end.ref], [&](const auto& each) {
+        return each.end.cause == notice.end.cause && each.end.status == notice.end.status;
+      });
+      if (known) return;
+    }
     // Reopened since: the end was told too late to be compared.
     if (!known && task != nullptr && !task->last_end && task->reopened > 0) return;
     // A later end of the task is durable already: this one was before it.
@@ -98,18 +111,24 @@ class DurableCheck final : public Checker {
     }
   }
   void SeeLease(const engine::Record& record) {
+    if (const auto* gang = std::get_if<engine::GangLeased>(&record)) {
+      for (const engine::GangLeased::Part& part : gang->parts) {
+        leases_.insert({{gang->job, gang->index, gang->attempt}, part.node});
+      }
+    }
     const auto* leased = std::get_if<engine::Leased>(&record);
     if (leased == nullptr) return;
     for (TaskRange range : leased->tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        leases_[{leased->job, i, leased->attempt}] = leased->node;
+        leases_.insert({{leased->job, i, leased->attempt}, leased->node});
       }
     }
   }
 
   std::vector<Durable> durable_;
   size_t replayed_ = 0;
-  std::map<AttemptRef, NodeId> leases_;  // all that ever were durable
+  std::set<PartRef> leases_;  // all that ever were durable
+  std::map<AttemptRef, std::vector<engine::AttemptEnded>> of_gangs_;  // ends, but the last one
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // when its process was killed is told by the journal.) Only reopening makes a task new.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sim/check.h"
@@ -23,6 +24,7 @@ class EndsCheck final : public Checker {
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
       if (ended != nullptr) untold_.insert(ended->end.ref);
+      if (ended != nullptr) ++durable_[ended->end.ref];
     } else if (const auto* told = std::get_if<Told>(&fact)) {
       SeeTold(scene, *told->notice, findings);
     } else if (const auto* ended = std::get_if<LifeEnded>(&fact)) {
@@ -37,11 +39,12 @@ class EndsCheck final : public Checker {
  private:
   void SeeTold(const Scene& scene, const engine::NoticeEnded& notice, Findings& findings) {
     const AttemptRef& ref = notice.end.ref;
-    untold_.erase(ref);
-    if (!told_.insert(ref).second) {
+    if (auto at = untold_.find(ref); at != untold_.end()) untold_.erase(at);
+    // Of a gang each part's is.
+    if (++told_[ref] > std::max(durable_[ref], 1)) {
       findings.Add(name(), "the end of " + NameOf(ref) + " is told twice");
     }
-    if (notice.verdict == engine::Verdict::kRetry) return;
+    if (!EndsTask(notice.verdict)) return;
     const BookedTask* task = scene.book.Find(ref);
     uint32_t reopened = task == nullptr ? 0 : task->reopened;
     auto [it, fresh] = final_.emplace(std::pair(ref.job, ref.index), reopened);
@@ -51,8 +54,9 @@ class EndsCheck final : public Checker {
     it->second = reopened;
   }
 
-  std::set<AttemptRef> untold_;  // durable in this life
-  std::set<AttemptRef> told_;
+  std::multiset<AttemptRef> untold_;  // durable in this life
+  std::map<AttemptRef, int> durable_;
+  std::map<AttemptRef, int> told_;
   std::map<std::pair<JobId, TaskIndex>, uint32_t> final_;
 };
 

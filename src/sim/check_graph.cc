@@ -25,6 +25,8 @@ class GraphCheck final : public Checker {
       ForEach(leased->tasks, [&](TaskIndex i) {
         Begins(scene, {leased->job, i, leased->attempt}, "is given out", findings);
       });
+    } else if (const auto* gang = std::get_if<engine::GangLeased>(committed->record)) {
+      Begins(scene, {gang->job, gang->index, gang->attempt}, "is given out", findings);
     } else if (const auto* gone = std::get_if<engine::TasksWithdrawn>(committed->record)) {
       if (gone->parent) CheckWithdrawn(scene, *gone, findings);
     }

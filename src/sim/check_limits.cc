@@ -14,14 +14,14 @@ class LimitsCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
-      running_[executed->order->ref] = {executed->node, scene.now};
+      running_[{executed->order->ref, executed->node}] = {executed->node, scene.now};
     } else if (const auto* process = std::get_if<NodeProcess>(&fact)) {
       // An adopted attempt has its limit from its start, and its grace from when it is known.
-      for (auto& [ref, each] : running_) {
+      for (auto& [part, each] : running_) {
         if (each.node == process->node) each = {each.node, scene.now, process->began};
       }
     } else if (const auto* over = std::get_if<Over>(&fact)) {
-      auto it = running_.find(over->ref);
+      auto it = running_.find({over->ref, over->node});
       if (it == running_.end()) return;
       Running was = it->second;
       running_.erase(it);
@@ -41,7 +41,7 @@ class LimitsCheck final : public Checker {
     Instant since;
     bool watched = true;  // a process is there that may end it
   };
-  std::map<AttemptRef, Running> running_;
+  std::map<PartRef, Running> running_;
 };
 
 }  // namespace

@@ -37,13 +37,20 @@ class LossesCheck final : public Checker {
       if (!node.up) ++node.breaks;
       if (process->all) ++node.losses;  // what had ended there is gone, too
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
-      attempts_[executed->order->ref].began = true;
+      attempts_[{executed->order->ref, executed->node}].began = true;
     } else if (const auto* over = std::get_if<Over>(&fact)) {
-      Attempt& attempt = attempts_[over->ref];
+      Attempt& attempt = attempts_[{over->ref, over->node}];
       attempt.killed = over->end == nullptr || over->end->cause == Cause::kNode;
     } else if (const auto* decided = std::get_if<Decided>(&fact)) {
       const engine::Record& record = *decided->record;
       if (const auto* lease = std::get_if<engine::Leased>(&record)) SeeLease(*lease);
+      if (const auto* gang = std::get_if<engine::GangLeased>(&record)) {
+        for (const engine::GangLeased::Part& part : gang->parts) {
+          Attempt& attempt = attempts_[{{gang->job, gang->index, gang->attempt}, part.node}];
+          attempt.leased_at = nodes_[part.node];
+          attempt.of_gang = true;
+        }
+      }
       if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
         SeeEnd(scene, *ended, findings);
       }
@@ -69,6 +76,7 @@ class LossesCheck final : public Checker {
     Node leased_at;  // its node as it was then
     bool began = false;
     bool killed = false;
+    bool of_gang = false;
   };
 
   // The hub's patience with a node that is silent since then is at its end.
@@ -84,12 +92,12 @@ class LossesCheck final : public Checker {
   void SeeLease(const engine::Leased& leased) {
     for (TaskRange range : leased.tasks) {
       for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-        attempts_[{leased.job, i, leased.attempt}].leased_at = nodes_[leased.node];
+        attempts_[{{leased.job, i, leased.attempt}, leased.node}].leased_at = nodes_[leased.node];
       }
     }
   }
   void SeeEnd(const Scene& scene, const engine::AttemptEnded& ended, Findings& findings) {
-    auto attempt = attempts_.find(ended.end.ref);
+    auto attempt = attempts_.find({ended.end.ref, ended.node});
     if (attempt == attempts_.end() || ended.end.slot != 0) return;
     const Attempt& was = attempt->second;
     const Node& node = nodes_[ended.node];
@@ -99,6 +107,8 @@ class LossesCheck final : public Checker {
     // It was on its way to the node, or had not been started when its process died.
     bool broken = node.breaks > was.leased_at.breaks || was.leased_at.silent_since;
     if (!was.began && (broken || !node.up)) return;
+    // What a node gives back of a gang is an end.
+    if (!was.began && was.of_gang) return;
     if (ended.end.note.starts_with("its node was removed")) {
       removing_.insert(ended.node);  // a later record of the same step says so
       return;
@@ -108,7 +118,7 @@ class LossesCheck final : public Checker {
   }
 
   std::map<NodeId, Node> nodes_;
-  std::map<AttemptRef, Attempt> attempts_;
+  std::map<PartRef, Attempt> attempts_;
   std::set<NodeId> removing_;
 };
 

@@ -28,10 +28,18 @@ class OrderCheck final : public Checker {
     if (committed == nullptr) return;
     const engine::Record& record = *committed->record;
     if (const auto* leased = std::get_if<engine::Leased>(&record)) {
-      std::string why = WhyNot(scene, *leased);
+      std::string why = WhyNot(scene, *leased, /*gang=*/false);
       if (why.empty()) return;
       findings.Add(name(), fmt::format("tasks of job {} are given to n{}, {}", leased->job.value,
                                        leased->node.value, why));
+    } else if (const auto* gang = std::get_if<engine::GangLeased>(&record)) {
+      for (const engine::GangLeased::Part& part : gang->parts) {
+        engine::Leased of_part{part.node, gang->job, gang->attempt, {{gang->index, 1}}};
+        std::string why = WhyNot(scene, of_part, /*gang=*/true);
+        if (why.empty()) continue;
+        findings.Add(name(), fmt::format("a part of a gang of job {} is given to n{}, {}",
+                                         gang->job.value, part.node.value, why));
+      }
     } else if (const auto* finished = std::get_if<engine::JobFinished>(&record)) {
       Outcome& outcome = outcomes_[finished->job];
       const JobCounts& counts = finished->counts;
@@ -91,12 +99,14 @@ class OrderCheck final : public Checker {
     });
   }
 
-  std::string WhyNot(const Scene& scene, const engine::Leased& leased) {
+  std::string WhyNot(const Scene& scene, const engine::Leased& leased, bool gang) {
     const BookedJob& job = *scene.book.FindJob(leased.job);
     if (job.held) return "which is held";
     if (job.cancelled) return "which is cancelled";
     if (drained_.contains(leased.node)) return "which is drained";
-    if (sick_.contains(leased.node) && OtherTakes(scene, leased)) return "which is set aside";
+    if (!gang && sick_.contains(leased.node) && OtherTakes(scene, leased)) {
+      return "which is set aside";
+    }
     for (const After& after : scene.workload.job(leased.job).after) {
       for (TaskRange range : leased.tasks) {
         for (TaskIndex i = range.first; i < range.first + range.count; ++i) {

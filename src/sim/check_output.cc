@@ -1,4 +1,7 @@
 // Output stays with the attempt that wrote it: in the journal and before the watcher.
+#include <algorithm>
+#include <set>
+
 #include "sim/check.h"
 
 namespace spate::sim {
@@ -10,28 +13,38 @@ class OutputCheck final : public Checker {
 
   void See(const Scene&, const Fact& fact, Findings& findings) override {
     if (const auto* over = std::get_if<Over>(&fact)) {
-      if (over->output != nullptr) written_[over->ref] = *over->output;
+      if (over->output != nullptr) written_[over->ref][over->node] = *over->output;
+    } else if (const auto* executed = std::get_if<Executed>(&fact)) {
+      if (executed->order->part != nullptr) gangs_.insert(executed->order->ref);
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
       // An end that the engine decided has none, whatever the attempt wrote.
       if (ended == nullptr || (ended->end.slot == 0 && committed->output == nullptr)) return;
-      Compare(ended->end.ref, committed->output, "the journal's", findings);
+      const auto& all = written_[ended->end.ref];
+      auto it = all.find(ended->node);
+      if (Same(it == all.end() ? nullptr : &it->second, committed->output)) return;
+      Complain(ended->end.ref, "the journal's", findings);
     } else if (const auto* told = std::get_if<Told>(&fact)) {
-      if (told->notice->end.slot == 0 && told->output == nullptr) return;
-      Compare(told->notice->end.ref, told->output, "the watcher's", findings);
+      const AttemptRef& ref = told->notice->end.ref;
+      // Of which part of a gang it tells, the journal knows.
+      bool may_be_none = told->notice->end.slot == 0 || gangs_.contains(ref);
+      if (may_be_none && told->output == nullptr) return;
+      const auto& all = written_[ref];
+      bool known = std::ranges::any_of(
+          all, [&](const auto& each) { return Same(&each.second, told->output); });
+      if (known || (all.empty() && told->output == nullptr)) return;
+      Complain(ref, "the watcher's", findings);
     }
   }
 
  private:
-  void Compare(const AttemptRef& ref, const TaskOutput* output, const char* whose,
-               Findings& findings) {
-    auto it = written_.find(ref);
-    if (Same(it == written_.end() ? nullptr : &it->second, output)) return;
+  void Complain(const AttemptRef& ref, const char* whose, Findings& findings) {
     findings.Add(name(),
                  std::string(whose) + " output of " + NameOf(ref) + " is not what it wrote");
   }
 
-  std::map<AttemptRef, TaskOutput> written_;
+  std::map<AttemptRef, std::map<NodeId, TaskOutput>> written_;
+  std::set<AttemptRef> gangs_;
 };
 
 }  // namespace

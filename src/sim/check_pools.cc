@@ -216,7 +216,7 @@ class PoolsCheck final : public Checker {
       }
     }
     // Of nodes that nobody has described one pilot finds out; their labels are known.
-    Needs needs = job->NeedsOf(ref.index);
+    Needs needs = job->ClassOf(ref.index).needs;
     if (!pool.shown) needs = Needs{.milli_cpus = 0, .labels = needs.labels};
     return FitCount(pool.plan->offer, needs) > 0;
   }

@@ -21,7 +21,7 @@ class RepeatsCheck final : public Checker {
       if (!executed->orphan) Begin(scene, *executed, findings);
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
-      if (ended == nullptr) return;
+      if (ended == nullptr || ended->verdict == engine::Verdict::kPart) return;
       auto it = last_.find({ended->end.ref.job, ended->end.ref.index});
       if (it != last_.end() && it->second.ref == ended->end.ref) it->second.closed = *ended;
     } else if (const auto* cut = std::get_if<NodeCut>(&fact)) {
@@ -47,6 +47,7 @@ class RepeatsCheck final : public Checker {
     BookedTask* task = scene.book.Find(ref);
     if (task == nullptr) return;
     Execution& last = last_[{ref.job, ref.index}];
+    if (last.ref == ref && executed.order->part != nullptr) return;  // another part of it
     if (task->executions++ > 0) {
       std::string why = WhyNot(scene, last, *task, scene.workload.job(ref.job).policy.retry);
       if (!why.empty()) {

@@ -1,5 +1,6 @@
 // No node is oversold: what runs there at one time fits its slots, processors, memory and named
-// resources, and no index of a named resource has two users.
+// resources, and no index of a named resource has two users. A part of a gang uses one slot and what
+// its processes need together.
 #include <fmt/format.h>
 
 #include <set>
@@ -14,6 +15,7 @@ struct User {
   AttemptRef ref;
   Needs needs;
   std::vector<std::pair<std::string, std::string>> indices;  // name and label
+  bool whole = false;
 };
 struct SimNode {
   Offer offer;
@@ -25,7 +27,13 @@ std::vector<std::pair<std::string, std::string>> IndicesOf(const node::StartOrde
   constexpr std::pair<std::string_view, const char*> kVariables[] = {
       {"SPATE_GPUS=", "gpus"}, {"SPATE_RESOURCE_LICENCE=", "licence"}};
   std::vector<std::pair<std::string, std::string>> indices;
-  for (const std::string& each : order.body.environment) {
+  std::vector<std::string> variables = order.body.environment;
+  if (order.part) {
+    for (const Command& each : order.body.steps.front().commands) {
+      variables.insert(variables.end(), each.environment.begin(), each.environment.end());
+    }
+  }
+  for (const std::string& each : variables) {
     for (const auto& [prefix, name] : kVariables) {
       if (!each.starts_with(prefix)) continue;
       std::string list = each.substr(prefix.size()) + ",";
@@ -58,7 +66,9 @@ class ResourcesCheck final : public Checker {
     SimNode& node = nodes_[executed.node];
     BookedJob* job = scene.book.FindJob(order.ref.job);
     if (job == nullptr) return;
-    User user{order.ref, job->NeedsOf(order.ref.index), IndicesOf(order)};
+    const TaskClass& of_task = job->ClassOf(order.ref.index);
+    User user{order.ref, of_task.needs, IndicesOf(order), of_task.gang.whole};
+    if (order.part) user.needs = NeedsOfPart(user.needs, order.part->host().procs);
     uint64_t asked = 0;
     for (const NamedNeed& need : user.needs.named) asked += need.count;
     if (asked != user.indices.size()) {
@@ -76,9 +86,11 @@ class ResourcesCheck final : public Checker {
     uint64_t memory = 0;
     std::set<std::pair<std::string, std::string>> taken;
     bool shared = false;
+    bool whole = false;
     for (const auto& [slot, user] : node.slots) {
       cpus += user.needs.milli_cpus;
       memory += user.needs.memory;
+      whole |= user.whole;
       for (const auto& index : user.indices) shared |= !taken.insert(index).second;
     }
     const char* what = nullptr;
@@ -86,6 +98,7 @@ class ResourcesCheck final : public Checker {
     if (cpus > node.offer.milli_cpus) what = "processors";
     if (node.offer.memory > 0 && memory > node.offer.memory) what = "memory";
     if (shared) what = "named resources";
+    if (whole && node.slots.size() > 1) what = "whole nodes";
     if (what == nullptr) return;
     findings.Add(name(), fmt::format("{} has not so many {} as are used once {} runs",
                                      node.offer.node_name, what, NameOf(last)));

@@ -17,20 +17,20 @@ class StraysCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (const auto* executed = std::get_if<Executed>(&fact)) {
-      Attempt& attempt = running_[executed->order->ref];
+      Attempt& attempt = running_[{executed->order->ref, executed->node}];
       attempt.node = executed->node;
       if (executed->orphan) attempt.given_up = scene.now;
     } else if (const auto* committed = std::get_if<Committed>(&fact)) {
       const auto* ended = std::get_if<engine::AttemptEnded>(committed->record);
       if (ended == nullptr) return;
-      auto attempt = running_.find(ended->end.ref);
+      auto attempt = running_.find({ended->end.ref, ended->node});
       if (attempt != running_.end()) attempt->second.given_up = scene.now;
     } else if (const auto* heard = std::get_if<NodeHeard>(&fact)) {
       heard_since_[heard->node] = scene.now;
     } else if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) {
       heard_since_.erase(unheard->node);
     } else if (const auto* over = std::get_if<Over>(&fact)) {
-      auto attempt = running_.find(over->ref);
+      auto attempt = running_.find({over->ref, over->node});
       if (attempt == running_.end()) return;
       Judge(scene, over->ref, attempt->second, findings);
       running_.erase(attempt);
@@ -56,7 +56,7 @@ class StraysCheck final : public Checker {
                                      NameOf(ref), FormatDuration(ran), attempt.node.value));
   }
 
-  std::map<AttemptRef, Attempt> running_;
+  std::map<PartRef, Attempt> running_;
   std::map<NodeId, Instant> heard_since_;
 };
 

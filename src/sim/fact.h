@@ -88,6 +88,11 @@ struct NodeHeard {
 struct NodeUnheard {
   NodeId node;
 };
+// The hub hears that a node has room for its part of a gang.
+struct RoomHeard {
+  NodeId node;
+  AttemptRef ref;
+};
 // The node's process begins, or is gone; what it had not started is gone with it.
 struct NodeProcess {
   NodeId node;
@@ -144,7 +149,7 @@ using Fact = std::variant<LifeBegan, Replayed, ReplayDone, Committed, LifeEnded,
                           Executed, Over, Told, ToldHeld, ToldFinished, Remark, WorldDone, Decided,
                           Acknowledged, NodeHeard, NodeUnheard, NodeProcess, PilotQueued, PilotRuns,
                           PilotOver, PilotForgotten, PoolDecided, PoolCommitted, PoolReplayed,
-                          PoolReplayDone, PoolsCut, PoolsDue>;
+                          PoolReplayDone, PoolsCut, PoolsDue, RoomHeard>;
 using FactSink = std::function<void(const Fact&)>;
 
 }  // namespace spate::sim

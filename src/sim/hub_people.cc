@@ -101,7 +101,9 @@ void HubPeople::Submit(const SimJob& job, Duration wait) {
     if (submitted_in_[job.id] == hub.epoch().value) return false;  // no answer yet
     submitted_in_[job.id] = hub.epoch().value;
     Say(fmt::format("{} submits {}", job.user, job.id.value));
-    hub.Submit(job);
+    // Whoever is told again and again that it cannot be done in time takes it as it can be had.
+    constexpr uint32_t kHopeless = 40;
+    hub.Submit(job, refusals_[job.id] < kHopeless);
     return false;
   });
 }
@@ -109,6 +111,7 @@ void HubPeople::Submit(const SimJob& job, Duration wait) {
 void HubPeople::OnRefused(JobId job) {
   Say(fmt::format("{} is refused", job.value));
   submitted_in_[job] = 0;
+  ++refusals_[job];
 }
 
 void HubPeople::OnAccepted(JobId id) {
@@ -230,6 +233,12 @@ void HubPeople::PlanAdministration() {
     if (o.user_rules && prng_.Chance(30)) rule.max_queued = 1 + o.tasks * 4;
     Do(o.fair ? Duration{} : Wait(span_), [user, rule](HubProcess& hub) {
       hub.Ask(engine::SetUser{Workload::UserName(user), rule});
+      return true;
+    });
+  }
+  if (o.gangs) {
+    Do(Duration{}, [policy = o.gang_policy](HubProcess& hub) {
+      hub.Ask(engine::ChangeGangPolicy{policy});
       return true;
     });
   }

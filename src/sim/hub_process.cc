@@ -190,6 +190,20 @@ wire::Submit HubProcess::Head(const SimJob& job) const {
   return head;
 }
 
+std::vector<TaskClass> HubProcess::RequestsOf(const SimJob& job) const {
+  std::vector<TaskClass> requests = job.requests;
+  for (TaskClass& each : requests) {
+    if (hopeless_.contains(job.id)) each.deadline.reset();
+    if (each.deadline && parts_.sabotage == Sabotage::kLateDeadlines) {
+      each.deadline = *each.deadline + Duration::Seconds(3600);
+    }
+    if (parts_.sabotage == Sabotage::kShortTimes && each.gang.empty()) {
+      each.needs.time = each.needs.time / 50;
+    }
+  }
+  return requests;
+}
+
 std::deque<wire::Request> HubProcess::Upload(const SimJob& job, wire::Submit head, TaskIndex first,
                                              uint32_t count) {
   std::deque<wire::Request> requests;
@@ -209,7 +223,7 @@ std::deque<wire::Request> HubProcess::Upload(const SimJob& job, wire::Submit hea
     requests.emplace_back(wire::Edges{{some.begin(), some.end()}});
     left = left.subspan(some.size());
   }
-  wire::SubmitEnd end{count, job.requests, parts_.workload.RunsOf(job, first, count), {}, first};
+  wire::SubmitEnd end{count, RequestsOf(job), parts_.workload.RunsOf(job, first, count), {}, first};
   for (RequestRun& run : end.runs) run.first -= first;
   if (first == 0) end.order = parts_.workload.PlanOf(job).order;
   requests.emplace_back(std::move(end));
@@ -239,7 +253,8 @@ void HubProcess::Send(const SimJob& job, std::deque<wire::Request> requests, Ans
   client.client = std::make_unique<HubClient>(std::move(parts), std::move(requests));
 }
 
-void HubProcess::Submit(const SimJob& job) {
+void HubProcess::Submit(const SimJob& job, bool deadlines) {
+  if (!deadlines) hopeless_.insert(job.id);
   // A hub gives each try a number of its own; here they have the same, so they keep apart.
   if (jobs_->known().IsHidden(job.id)) return parts_.events.OnRefused(job.id);
   // A number that no job of the world has is never accepted: the first try is under way.

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "hub/client_session.h"
 #include "hub/hub.h"
@@ -68,7 +69,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   Digests Die(bool lose_nothing, Prng& prng);
 
   // ---- What people ask for
-  void Submit(const SimJob& job);
+  void Submit(const SimJob& job, bool deadlines);
   // Adds tasks up to `total`, if the job takes any now.
   void Grow(const SimJob& job, uint32_t total);
   // Posts an event; `fact` becomes true, and known, when it is durable.
@@ -121,6 +122,8 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
 
  private:
   wire::Submit Head(const SimJob& job) const;
+  // As they are submitted.
+  std::vector<TaskClass> RequestsOf(const SimJob& job) const;
   // The messages of tasks first .. first+count-1.
   std::deque<wire::Request> Upload(const SimJob& job, wire::Submit head, TaskIndex first,
                                    uint32_t count);
@@ -158,6 +161,7 @@ class HubProcess final : public hub::Watcher, public hub::ClientHost {
   };
   std::map<uint64_t, Client> clients_;
   bool clients_break_ = false;
+  std::set<JobId> hopeless_;  // jobs that are submitted without their deadlines
   bool store_failed_ = false;
 };
 

@@ -456,7 +456,8 @@ void HubWorld::Connect(size_t index) {
     });
   };
   auto ear = std::make_unique<Ear>(
-      *place.link.first, [this, index](const wire::ToHub& truth) { LieBefore(index, truth); }, cut);
+      *place.link.first, [this, index](const wire::ToHub& said) { return Hear(index, said); }, cut,
+      sabotage_);
   place.ear = ear.get();
   hub_->nodes().Arrived(*admitted, {std::move(ear), "the simulator", "1", wire::OwnFeatures()},
                         *owner);
@@ -484,12 +485,34 @@ void HubWorld::Part(size_t index) {
 void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
   size_t liar = lies_.Below(places_.size());
   if (liar == holder.value - 1) return;
+  // What a node says of its own part is no lie that could be seen through.
+  const BookedTask* task = witness_.book().Find(ref);
+  if (task != nullptr && task->HasPart(ref.attempt, NodeId(static_cast<uint32_t>(liar + 1)))) return;
   if (sabotage_ == Sabotage::kBelieveLies) liar = holder.value - 1;
   Duration wait{static_cast<int64_t>(lies_.Below(lies_.Chance(50) ? 1'000 : 2'000'000'000))};
   After(wait, [this, liar, lie = MakeLie(ref)] {
     Place& place = places_[liar];
     if (!peace_ && place.heard && place.link.second) place.link.second->Send(lie);
   });
+}
+
+bool HubWorld::Hear(size_t index, const wire::ToHub& said) {
+  if (const auto* room = std::get_if<wire::RoomTaken>(&said)) {
+    if (sabotage_ == Sabotage::kLoseRooms) return false;
+    See(RoomHeard{places_[index].machine->id(), room->ref});
+  }
+  LieBefore(index, said);
+  return true;
+}
+
+void HubWorld::Ear::Send(wire::ToNode message) {
+  std::optional<wire::Go> early;
+  const auto* lease = std::get_if<wire::Lease>(&message);
+  if (sabotage_ == Sabotage::kGoEarly && lease != nullptr && lease->part != nullptr) {
+    early = wire::Go{lease->epoch, {lease->job, lease->tasks.front().first, lease->attempt}};
+  }
+  inner_.Send(std::move(message));
+  if (early) inner_.Send(*early);
 }
 
 void HubWorld::LieBefore(size_t index, const wire::ToHub& truth) {
@@ -503,6 +526,7 @@ void HubWorld::LieBefore(size_t index, const wire::ToHub& truth) {
   if (liar == index || !place.heard || !place.ear) return;
   const BookedTask* task = witness_.book().Find(ref);  // who speaks first may be a liar, too
   if (task == nullptr || task->IsLeased(ref.attempt, place.machine->id())) return;
+  if (task->HasPart(ref.attempt, place.machine->id())) return;
   place.ear->Hear(MakeLie(ref));
 }
 

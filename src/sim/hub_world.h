@@ -36,16 +36,17 @@ class HubWorld final : public SimBatch::Machines {
   // The hub's end of a link, at which a liar may say something just before the truth is heard.
   class Ear final : public hub::NodePort {
    public:
-    using Before = std::function<void(const wire::ToHub&)>;
+    // False: it is not heard.
+    using Before = std::function<bool(const wire::ToHub&)>;
     // `inner` is there until the hub has heard that the link is gone.
-    Ear(hub::NodeChannel& inner, Before before, std::function<void(bool ends)> cut)
-        : inner_(inner), before_(std::move(before)), cut_(std::move(cut)) {}
-    void Send(wire::ToNode message) override { inner_.Send(std::move(message)); }
+    Ear(hub::NodeChannel& inner, Before before, std::function<void(bool ends)> cut,
+        Sabotage sabotage)
+        : inner_(inner), before_(std::move(before)), cut_(std::move(cut)), sabotage_(sabotage) {}
+    void Send(wire::ToNode message) override;
     void OnMessage(std::function<void(wire::ToHub)> receiver) override {
       receiver_ = std::move(receiver);
       inner_.OnMessage([this](wire::ToHub message) {
-        before_(message);
-        receiver_(std::move(message));
+        if (before_(message)) receiver_(std::move(message));
       });
     }
     void Refuse(const wire::Refusal& why) override {
@@ -58,6 +59,7 @@ class HubWorld final : public SimBatch::Machines {
     hub::NodeChannel& inner_;
     const Before before_;
     const std::function<void(bool ends)> cut_;
+    const Sabotage sabotage_;
     std::function<void(wire::ToHub)> receiver_;
   };
 
@@ -113,6 +115,8 @@ class HubWorld final : public SimBatch::Machines {
   // Another node tells how the attempt ended, or that it was not started.
   void LieAbout(const AttemptRef& ref, NodeId holder);
   wire::ToHub MakeLie(const AttemptRef& ref);
+  // The hub is about to hear it; false: it does not.
+  bool Hear(size_t index, const wire::ToHub& said);
   // A lie about what a node tells, in the same turn of the hub.
   void LieBefore(size_t index, const wire::ToHub& truth);
   void Unheard(Place& place);

@@ -58,7 +58,8 @@ node::Adopted MockExecutor::Adopt() const {
     if (slot.orders.empty()) continue;
     const node::StartOrder& order = slot.orders.front();
     adopted.running.push_back({order.ref, slot.number, slot.began, order.needs, order.given,
-                               settings_.at(order.ref.job)});
+                               settings_.at(order.ref.job), Duration{}, false,
+                               order.part != nullptr});
   }
   for (const auto& [ref, end] : kept_) adopted.ended.push_back(end);
   return adopted;
@@ -155,7 +156,7 @@ void MockExecutor::Begin(Slot& slot) {
   slot.began = parts_.loop.Now();
   Needs needs;
   needs.memory = order.needs.memory;
-  slot.behaviour = parts_.workload.BehaviourOf(order.ref, needs, parts_.node);
+  slot.behaviour = parts_.workload.BehaviourOf(order.ref, needs, parts_.node, order.part.get());
   parts_.sink(Executed{parts_.node, &order, orphan_});
   if (parts_.sabotage == Sabotage::kRunTwice && prng_.Chance(10)) {
     parts_.sink(Over{parts_.node, order.ref, slot.number, nullptr, nullptr});
@@ -188,6 +189,32 @@ void MockExecutor::TellOnTheWay(Slot& slot, const node::StartOrder& order) {
   }
 }
 
+namespace {
+
+// What the real one tells of each process of a part: the first that failed ends the others.
+void AddRanks(const node::StartOrder& order, uint32_t failed, AttemptEnd& end) {
+  constexpr int32_t kSignal = 128;
+  constexpr int32_t kTerm = 15;
+  const auto count = static_cast<uint32_t>(order.body.steps.front().commands.size());
+  const bool by_itself = end.cause == Cause::kExit || end.cause == Cause::kSignal;
+  uint64_t bytes = end.stdout_total;
+  for (uint32_t i = 0; i < count; ++i) {
+    ProcessEnd process{.command = static_cast<uint16_t>(i), .rank = *order.body.first_rank + i};
+    if (end.cause != Cause::kSuccess && end.cause != Cause::kCheck) {
+      process.status = kSignal + kTerm;
+    }
+    if (by_itself && i == failed % count) {
+      process.status = end.cause == Cause::kExit ? end.status : kSignal + end.status;
+      end.note = fmt::format("rank {} exited with {}", process.rank, process.status);
+    }
+    process.stdout_bytes = i + 1 == count ? bytes : bytes / 2;
+    bytes -= process.stdout_bytes;
+    end.processes.push_back(process);
+  }
+}
+
+}  // namespace
+
 void MockExecutor::Finish(Slot& slot, Cause cause, int32_t status) {
   node::StartOrder order = std::move(slot.orders.front());
   slot.orders.pop_front();
@@ -206,6 +233,7 @@ void MockExecutor::Finish(Slot& slot, Cause cause, int32_t status) {
   bool killed = cause == Cause::kNode && faults_ == nullptr;  // and nobody saw it
   TaskOutputPtr output = OutputOf(order.ref, slot.behaviour.output_bytes);
   if (output) end.stdout_total = output->out.total;
+  if (order.part) AddRanks(order, slot.behaviour.failed_rank, end);
   store::RoundToStored(end);
   parts_.sink(Over{parts_.node, order.ref, slot.number, killed ? nullptr : &end,
                    killed ? nullptr : output.get()});

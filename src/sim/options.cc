@@ -153,6 +153,16 @@ void DrawPools(Prng prng, Options& o) {
   o.load_bound = false;  // a look each second, for hours
 }
 
+// Nobody can tell which node is to blame for a gang; and shares are judged of single tasks.
+void DrawGangs(Prng prng, Options& o) {
+  if (o.fair || o.black_holes || o.pools > 0) return;
+  o.gangs = prng.Chance(45);
+  o.gang_policy = static_cast<GangPolicy>(prng.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));
+  if (prng.Chance(40)) o.gang_policy = GangPolicy::kFair;
+  if (prng.Chance(o.gangs ? 75 : 20)) o.estimates = static_cast<Estimates>(1 + prng.Below(3));
+  o.deadlines = o.hub && prng.Chance(25);
+}
+
 }  // namespace
 
 Limits Options::limits() const {
@@ -191,6 +201,7 @@ Options DrawOptions(uint64_t seed, std::optional<uint32_t> tasks, Worlds worlds)
   o.graph = Prng(Derive(seed, 14)).Chance(30) && !o.fair && !o.black_holes;
   Prng of_pools(Derive(seed, 15));
   if (hub && !o.fair && !o.black_holes && of_pools.Chance(35)) DrawPools(of_pools, o);
+  DrawGangs(Prng(Derive(seed, 19)), o);
   return o;
 }
 
@@ -290,6 +301,12 @@ std::string Describe(const Options& o, const char* indent) {
   words.Flag("live-output", o.live_output);
   words.Flag("mixed-needs", o.mixed_needs);
   words.Flag("graph", o.graph);
+  if (o.gangs) words.Add(fmt::format("gangs={}", GangPolicyName(o.gang_policy)));
+  constexpr const char* kEstimates[] = {"none", "right", "short", "mixed"};
+  if (o.estimates != Estimates::kNone) {
+    words.Add(fmt::format("estimates={}", kEstimates[static_cast<size_t>(o.estimates)]));
+  }
+  words.Flag("deadlines", o.deadlines);
   words.Flag("retries", o.retries);
   words.Flag("retry-delay", o.retry_delay);
   words.Flag("retry-on-some", o.retry_on_some);

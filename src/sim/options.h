@@ -2,12 +2,14 @@
 // the troubles and no seed has all of them (with all on at once, some would hide others).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/prng.h"
 #include "base/time.h"
+#include "core/model/gang.h"
 #include "core/model/limits.h"
 
 namespace spate::sim {
@@ -17,6 +19,14 @@ namespace spate::sim {
 constexpr uint64_t Derive(uint64_t seed, uint64_t salt) {
   return Prng(Prng(seed).Next() ^ Prng(~salt).Next()).Next();
 }
+
+// What classes say of how long their tasks take (Needs::time).
+enum class Estimates : uint8_t {
+  kNone,   // nothing
+  kRight,  // as long as any of them may take
+  kShort,  // too little, of some
+  kMixed,  // nothing of some
+};
 
 struct Options {
   uint64_t seed = 1;
@@ -117,6 +127,14 @@ struct Options {
   unsigned batch_forgets_percent = 0;  // of lists: one pilot is left out for a while, or for long
   unsigned batch_kills_percent = 0;    // of pilots: killed early, requeued, never heard of
 
+  // Gangs, what is said of how long tasks take, and deadlines.
+  bool gangs = false;
+  GangPolicy gang_policy = GangPolicy::kFair;
+  Estimates estimates = Estimates::kNone;
+  bool deadlines = false;
+
+  // No attempt takes longer by itself.
+  Duration longest() const { return std::max(short_task, long_percent > 0 ? long_task : Duration{}); }
   Limits limits() const;
 };
 

@@ -26,6 +26,10 @@ enum class Sabotage : uint8_t {
   kForgetShares,  // all users' jobs are submitted as one user's                  -> fair
   kHastyHub,      // nodes that are silent are lost after a tenth of the patience -> losses
   kBelieveLies,   // what a node says of another one's tasks passes for the other's -> output
+  kGoEarly,       // parts of gangs are told to go as they are given to their nodes -> gangs
+  kLateDeadlines,  // jobs are submitted with later deadlines                      -> deadlines
+  kShortTimes,    // jobs are submitted with less --time than their tasks take     -> reservations
+  kLoseRooms,     // the hub never hears that a node has room                      -> starving
   kAckEarly,      // what is posted is acknowledged at once                       -> acks
   // Of its pools.
   kSubmitEarly,   // a pool's records count as durable before they are            -> early

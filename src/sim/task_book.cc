@@ -2,11 +2,11 @@
 
 namespace spate::sim {
 
-const Needs& BookedJob::NeedsOf(TaskIndex index) const {
+const TaskClass& BookedJob::ClassOf(TaskIndex index) const {
   for (const RequestRun& run : runs) {
-    if (index >= run.first && index < run.first + run.count) return requests[run.request].needs;
+    if (index >= run.first && index < run.first + run.count) return requests[run.request];
   }
-  return requests.front().needs;
+  return requests.front();
 }
 
 JobCounts BookedJob::Counts() const {
@@ -157,12 +157,23 @@ bool TaskBook::Apply(const engine::Leased& record) {
   return true;
 }
 
+bool TaskBook::Apply(const engine::GangLeased& record) {
+  if (record.parts.empty()) return false;
+  const NodeId first = record.parts.front().node;
+  if (!Apply(engine::Leased{first, record.job, record.attempt, {{record.index, 1}}})) return false;
+  BookedTask& task = *Find({record.job, record.index, {}});
+  task.gang = record.parts;
+  for (const engine::GangLeased::Part& part : record.parts) task.parts_left.insert(part.node);
+  return task.parts_left.size() == record.parts.size();
+}
+
 bool TaskBook::Apply(const engine::Returned& record) {
   for (TaskRange range : record.tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
       if (task == nullptr || task->state != TaskState::kLeased) return false;
       if (record.attempt != task->attempt || record.node != task->node) return false;
+      if (!task->gang.empty()) return false;  // its parts end, each with a row
       bool cancelled = task->cancelled || FindJob(record.job)->cancelled;
       task->state = cancelled ? TaskState::kCancelled : TaskState::kQueued;
       task->given_back = true;
@@ -174,7 +185,9 @@ bool TaskBook::Apply(const engine::Returned& record) {
 bool TaskBook::Apply(const engine::AttemptEnded& record) {
   BookedTask* task = Find(record.end.ref);
   if (task == nullptr || task->state != TaskState::kLeased) return false;
-  if (record.end.ref.attempt != task->attempt || record.node != task->node) return false;
+  if (!task->IsLeased(record.end.ref.attempt, record.node)) return false;
+  task->parts_left.erase(record.node);
+  if ((record.verdict == engine::Verdict::kPart) != !task->parts_left.empty()) return false;
   switch (record.verdict) {
     case engine::Verdict::kSucceeded:
       task->state = TaskState::kSucceeded;

@@ -2,8 +2,10 @@
 // down. It shares no code with the engine: the checkers compare the two.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/engine/record.h"
@@ -14,16 +16,26 @@ namespace spate::sim {
 struct BookedTask {
   TaskState state = TaskState::kQueued;
   Attempt attempt;          // the newest that was leased; 0: none
-  NodeId node;              // that it was leased to
+  NodeId node;              // that it was leased to; of a gang the first one
   uint32_t reopened = 0;    // how often; what follows counts from the last time
   uint32_t executions = 0;  // attempts that began to run (told by check_repeats)
   uint32_t tries = 0;       // attempts that counted
   std::optional<engine::AttemptEnded> last_end;
   bool given_back = false;  // the newest attempt was returned unstarted
   bool cancelled = false;   // while it was leased
+  // Of a gang, as it was leased last; and those of its nodes whose parts have not ended.
+  std::vector<engine::GangLeased::Part> gang = {};
+  std::set<NodeId> parts_left = {};
 
   bool IsLeased(Attempt number, NodeId to) const {
-    return state == TaskState::kLeased && attempt == number && node == to;
+    if (state != TaskState::kLeased || attempt != number) return false;
+    return gang.empty() ? node == to : parts_left.contains(to);
+  }
+  // A part of that attempt was leased to the node, whatever became of it.
+  bool HasPart(Attempt number, NodeId on) const {
+    return attempt == number && std::ranges::any_of(gang, [on](const engine::GangLeased::Part& part) {
+             return part.node == on;
+           });
   }
 };
 
@@ -38,7 +50,7 @@ struct BookedJob {
   bool held = false;
   bool cancelled = false;
 
-  const Needs& NeedsOf(TaskIndex index) const;
+  const TaskClass& ClassOf(TaskIndex index) const;
   JobCounts Counts() const;
 };
 
@@ -63,6 +75,7 @@ class TaskBook {
   bool Apply(const engine::JobHeld& record);
   bool Apply(const engine::JobReleased& record);
   bool Apply(const engine::Leased& record);
+  bool Apply(const engine::GangLeased& record);
   bool Apply(const engine::Returned& record);
   bool Apply(const engine::AttemptEnded& record);
   bool Apply(const engine::JobFinished& record);

@@ -61,6 +61,9 @@ class Writer {
   }
   void operator()(const NodeHeard& f) { fmt::format_to(to_, "n{} heard", f.node.value); }
   void operator()(const NodeUnheard& f) { fmt::format_to(to_, "n{} unheard", f.node.value); }
+  void operator()(const RoomHeard& f) {
+    fmt::format_to(to_, "n{} has room for {}", f.node.value, NameOf(f.ref));
+  }
   void operator()(const NodeProcess& f) {
     fmt::format_to(to_, "n{} process {}", f.node.value, f.began ? "begins" : "ended");
   }

@@ -14,6 +14,8 @@ namespace spate::sim {
 namespace {
 
 constexpr uint64_t kGigabyte = 1ull << 30;
+constexpr Instant kHubBeginning{1600000000LL * 1000000000};  // where os::FakeLoop begins
+constexpr Duration kForever = Duration::Seconds(1000 * 24 * 3600);
 
 // Uniform in 1 us .. most.
 Duration Below(Prng& prng, Duration most) {
@@ -231,6 +233,9 @@ void Workload::MakeJob(JobId id, uint32_t tasks, uint64_t seed) {
   job.list_total = job.totals.back();
   if (options_.list_changes) job.list_total += static_cast<uint32_t>(prng.Below(tasks / 2 + 3));
   if (options_.graph) DrawGraph(job, Prng(Derive(seed, 3)));
+  if (options_.gangs) AddGangs(job, Prng(Derive(seed, 4)));
+  AddTimes(job, Prng(Derive(seed, 5)));
+  if (options_.deadlines && !job.open) AddDeadlines(job, Prng(Derive(seed, 6)));
   jobs_.push_back(std::move(job));
 }
 
@@ -238,6 +243,76 @@ void Workload::DrawGraph(SimJob& job, Prng prng) {
   job.graph = prng.Chance(80);
   for (TaskClass& each : job.requests) {
     if (job.graph && prng.Chance(40)) each.priority = static_cast<int32_t>(prng.Below(3)) - 1;
+  }
+}
+
+// Whether idle nodes have room for it; in a run's world each alone must, as a run that has only some
+// of its nodes yet would refuse it.
+bool Workload::Holds(const TaskClass& gang) const {
+  const GangShape& shape = gang.gang;
+  const uint32_t each = std::max(shape.procs_per_node(), 1u);
+  uint32_t procs = 0;
+  uint32_t nodes = 0;
+  for (Offer offer : offers_) {
+    offer.slots = kLimits.gang_procs;  // its processes share one
+    const uint32_t fit = FitCount(offer, gang.needs);
+    procs += fit;
+    nodes += fit >= each ? 1 : 0;
+    if (!options_.hub && fit < shape.procs) return false;
+  }
+  return shape.nodes == 0 ? procs >= shape.procs : nodes >= shape.nodes;
+}
+
+void Workload::AddGangs(SimJob& job, Prng prng) const {
+  if (prng.Chance(25)) return;
+  auto draw = [&] {
+    TaskClass gang;
+    gang.gang.procs = static_cast<uint32_t>(2 + prng.Below(5));
+    if (prng.Chance(50)) {
+      gang.gang.nodes = options_.hub ? static_cast<uint32_t>(1 + prng.Below(3)) : 1;
+      const uint32_t each = std::max(gang.gang.procs / gang.gang.nodes, 1u);
+      gang.gang.procs = gang.gang.nodes * each;
+    }
+    gang.gang.whole = prng.Chance(20);
+    gang.gang.start = static_cast<GangShape::Start>(prng.Below(3));
+    gang.needs.milli_cpus = static_cast<uint32_t>(prng.Chance(50) ? kMilliCpu : prng.Below(1001));
+    if (prng.Chance(30)) gang.needs.memory = 1 + prng.Below(kGigabyte);
+    if (prng.Chance(15)) gang.needs.named = {{"gpus", 1}};
+    return gang;
+  };
+  const bool all = job.requests.size() == 1 && prng.Chance(60);
+  if (job.requests.size() == 1 && !all) job.requests.emplace_back();
+  for (size_t i = all ? 0 : 1; i < job.requests.size(); ++i) {
+    TaskClass& each = job.requests[i];
+    if (!all && i + 1 < job.requests.size() && prng.Chance(50)) continue;
+    constexpr int kTries = 20;
+    for (int tries = 0; tries < kTries && each.gang.empty(); ++tries) {
+      TaskClass gang = draw();
+      if (!Holds(gang)) continue;
+      gang.priority = each.priority;
+      each = std::move(gang);
+    }
+  }
+}
+
+void Workload::AddTimes(SimJob& job, Prng prng) const {
+  if (options_.estimates == Estimates::kNone) return;
+  for (TaskClass& each : job.requests) {
+    each.needs.time = options_.longest() + Duration::Millis(1);
+    if (options_.estimates == Estimates::kMixed && prng.Chance(40)) each.needs.time = {};
+    if (options_.estimates == Estimates::kShort && prng.Chance(60)) {
+      each.needs.time = Below(prng, each.needs.time);
+    }
+  }
+}
+
+// Some of them cannot be met: the job comes too late, or its tasks have no turn before.
+void Workload::AddDeadlines(SimJob& job, Prng prng) const {
+  for (TaskClass& each : job.requests) {
+    if (!prng.Chance(50)) continue;
+    const Duration work = options_.longest() * (1 + options_.tasks / options_.slots);
+    const Duration most = std::min(work * 2 + Duration::Seconds(1), Duration::Seconds(600));
+    each.deadline = kHubBeginning + each.needs.time + Below(prng, most);
   }
 }
 
@@ -278,8 +353,7 @@ uint64_t Workload::TaskHash(JobId job, TaskIndex index, uint64_t salt) const {
 std::vector<RequestRun> Workload::RunsOf(const SimJob& job, TaskIndex first, uint32_t count) const {
   std::vector<RequestRun> runs;
   for (TaskIndex i = first; i < first + count; ++i) {
-    // Neighbours are often alike, as in real lists.
-    auto request = static_cast<uint32_t>(TaskHash(job.id, i / 3, 4) % job.requests.size());
+    const uint32_t request = RequestOf(job, i);
     if (!runs.empty() && runs.back().request == request) {
       ++runs.back().count;
     } else {
@@ -323,10 +397,26 @@ std::string Workload::RowOf(JobId job, TaskIndex index) const {
   return options_.value_rows ? WordOf(job, index) : "run " + WordOf(job, index);
 }
 
-Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeId node) const {
+// Neighbours are often alike, as in real lists.
+uint32_t Workload::RequestOf(const SimJob& job, TaskIndex index) const {
+  return static_cast<uint32_t>(TaskHash(job.id, index / 3, 4) % job.requests.size());
+}
+
+const TaskClass& Workload::ClassOf(JobId id, TaskIndex index) const {
+  return job(id).requests[RequestOf(job(id), index)];
+}
+
+Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeId node,
+                                const GangPart* part) const {
   const Options& o = options_;
-  Prng prng(TaskHash(ref.job, ref.index, 1000 + ref.attempt.value));
+  uint64_t seed = TaskHash(ref.job, ref.index, 1000 + ref.attempt.value);
+  if (part != nullptr) seed = Derive(seed, part->index);
+  Prng prng(seed);
   Behaviour b;
+  if (part != nullptr && part->start == GangShape::Start::kFirst && part->index > 0) {
+    b.duration = kForever;
+    return b;
+  }
   b.duration = Below(prng, prng.Chance(o.long_percent) ? o.long_task : o.short_task);
   if (o.fair) b.duration = (b.duration + o.short_task) / 2;
   // What shells and compilers exit with, and the edges.
@@ -355,6 +445,7 @@ Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeI
   b.memory = needs.memory / 2;
   if (prng.Chance(o.hog_percent)) b.memory = needs.memory * 2 + 1;
   if (prng.Chance(o.output_percent)) b.output_bytes = static_cast<uint32_t>(prng.Below(200));
+  if (part != nullptr) b.failed_rank = static_cast<uint32_t>(prng.Below(part->host().procs));
   return b;
 }
 

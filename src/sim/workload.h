@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/prng.h"
 #include "core/model/attempt.h"
+#include "core/model/gang.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
 #include "sim/options.h"
@@ -27,6 +28,7 @@ struct Behaviour {
   bool ignores_term = false;
   uint64_t memory = 0;  // what a sample of it shows
   uint32_t output_bytes = 0;
+  uint32_t failed_rank = 0;  // of the part's
 };
 
 struct SimJob {
@@ -83,7 +85,11 @@ class Workload {
   bool IsBadRow(JobId job, TaskIndex index) const;  // it cannot be expanded: the task fails
   // The last word of the command that this task runs.
   static std::string WordOf(JobId job, TaskIndex index);
-  Behaviour BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeId node) const;
+  // `part`: what this node runs of a gang; null: it is none.
+  Behaviour BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeId node,
+                        const GangPart* part) const;
+  // What a task's class is as its person wrote it.
+  const TaskClass& ClassOf(JobId job, TaskIndex index) const;
   // "u1", "u2", ...
   static std::string UserName(uint32_t number);
 
@@ -91,12 +97,17 @@ class Workload {
   void MakeOffers();
   void MakeJob(JobId id, uint32_t tasks, uint64_t seed);
   static void DrawGraph(SimJob& job, Prng prng);
+  void AddGangs(SimJob& job, Prng prng) const;
+  bool Holds(const TaskClass& gang) const;
+  void AddTimes(SimJob& job, Prng prng) const;
+  void AddDeadlines(SimJob& job, Prng prng) const;
   void MakeHubJobs();
   void AddHubPart(SimJob& job, Prng prng) const;
   void MakePools();
   void AddPoolNeeds(SimJob& job, Prng prng) const;
   bool IsSick(NodeId node) const;
   bool IsBlackHole(NodeId node) const;
+  uint32_t RequestOf(const SimJob& job, TaskIndex index) const;
   uint64_t TaskHash(JobId job, TaskIndex index, uint64_t salt) const;
 
   Options options_;

@@ -347,7 +347,7 @@ void JobState::Cancel(Stirred& stirred) {
     if (StateOf(i) == TaskState::kQueued) SetState(i, TaskState::kCancelled);
   }
   after_.clear();
-  waiting_ = 0;
+  waiting_ = gangs_waiting_ = 0;
   for (uint32_t request = 0; request < queues_.size(); ++request) {
     Queue& queue = queues_[request];
     queue.requeued.Clear();

@@ -1,0 +1,86 @@
+// A gang that is the first in line starts at last, however many small tasks come: as long as the
+// nodes are there and stay so, what runs ends and nothing takes its place. The bound is what all
+// tasks take at most, several times, as some of them stand in line on nodes already.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/units.h"
+#include "sim/check.h"
+
+namespace spate::sim {
+namespace {
+
+class StarvingCheck final : public Checker {
+ public:
+  const char* name() const override { return "starving"; }
+
+  void See(const Scene& scene, const Fact& fact, Findings& findings) override {
+    if (!scene.hub->gangs || scene.hub->suspend || scene.hub->load_bound) return;
+    if (const auto* decided = std::get_if<Decided>(&fact)) {
+      SeeRecord(scene, *decided->record);
+    } else if (const auto* executed = std::get_if<Executed>(&fact)) {
+      const AttemptRef& ref = executed->order->ref;
+      if (first_ && first_->job == ref.job && first_->index == ref.index) first_.reset();
+    } else if (Excuses(fact)) {
+      if (first_) first_->since = scene.now;
+      if (std::holds_alternative<LifeEnded>(fact)) first_.reset();
+    }
+    if (!first_ || scene.now - first_->since <= BoundOf(scene)) return;
+    findings.Add(name(), fmt::format("gang {}.{} is the first in line for {}, and does not start",
+                                     first_->job.value, first_->index + 1,
+                                     FormatDuration(scene.now - first_->since)));
+    first_.reset();
+  }
+
+ private:
+  struct First {
+    JobId job;
+    TaskIndex index = 0;
+    Instant since;
+  };
+
+  // The nodes are not as they were.
+  static bool Excuses(const Fact& fact) {
+    return std::holds_alternative<LifeBegan>(fact) || std::holds_alternative<LifeEnded>(fact) ||
+           std::holds_alternative<NodeHeard>(fact) || std::holds_alternative<NodeUnheard>(fact) ||
+           std::holds_alternative<NodeProcess>(fact);
+  }
+
+  void SeeRecord(const Scene& scene, const engine::Record& record) {
+    if (const auto* reserved = std::get_if<engine::GangReserved>(&record)) {
+      bool same = first_ && first_->job == reserved->job && first_->index == reserved->index;
+      if (!same) first_ = {reserved->job, reserved->index, scene.now};
+    } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+      bool same = first_ && first_->job == ended->end.ref.job && first_->index == ended->end.ref.index;
+      if (same && EndsTask(ended->verdict)) first_.reset();
+    } else if (std::holds_alternative<engine::JobHeld>(record) ||
+               std::holds_alternative<engine::JobCancelled>(record) ||
+               std::holds_alternative<engine::TasksWithdrawn>(record) ||
+               std::holds_alternative<engine::TasksCancelled>(record)) {
+      first_.reset();  // it may be among them
+    } else if (first_ && (std::holds_alternative<engine::NodeDrained>(record) ||
+                          std::holds_alternative<engine::NodeUndrained>(record) ||
+                          std::holds_alternative<engine::NodeRemoved>(record) ||
+                          std::holds_alternative<engine::NodeSick>(record) ||
+                          std::holds_alternative<engine::UserChanged>(record))) {
+      first_->since = scene.now;
+    }
+  }
+
+  static Duration BoundOf(const Scene& scene) {
+    const Options& o = *scene.hub;
+    constexpr int64_t kTimes = 10;
+    return (o.longest() + o.commit_max + o.link_latency + o.executor_latency) * kTimes +
+           Duration::Seconds(180);
+  }
+
+  std::optional<First> first_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeStarvingCheck() { return std::make_unique<StarvingCheck>(); }
+
+}  // namespace spate::sim

@@ -30,6 +30,14 @@ bool Node::Fails(const std::string& user) const {
   return std::ranges::count(set_aside, user, [](const auto& each) { return each.second; }) >= kJobs;
 }
 
+bool Node::SlowsDown(const Job& job, uint32_t request) const {
+  const BoundBy by = job.ClassOf(request).bound;
+  if (by == BoundBy::kUnknown) return false;
+  auto here = jobs.find(job.id);
+  const uint32_t own = here == jobs.end() ? 0 : here->second.leased;
+  return bound[static_cast<size_t>(by)] > own;
+}
+
 GroupKey Job::group() const {
   return facts.particular() ? ready.kinds() + id.value * 0x9e3779b97f4a7c15u : ready.kinds();
 }
@@ -108,6 +116,7 @@ void Board::AddUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   here.leased += tasks;
   here.charged += charge * tasks;
   node.leased += tasks;
+  node.bound[static_cast<size_t>(job.ClassOf(request).bound)] += tasks;
   job.used += charge * tasks;
   job.user->leased += tasks;
   job.user->used += charge * tasks;
@@ -142,6 +151,7 @@ void Board::DropUse(Job& job, Node& node, uint32_t request, uint32_t tasks) {
   here.leased -= tasks;
   here.charged -= charge;
   node.leased -= tasks;
+  node.bound[static_cast<size_t>(job.ClassOf(request).bound)] -= tasks;
   job.used -= charge;
   user.leased -= tasks;
   user.used -= charge;
@@ -156,6 +166,8 @@ void Board::AddPart(Job& job, Node& node, const PartKey& key, uint32_t request, 
   node.held.Add(part.held);
   CountCrowded(node);
   ++node.leased;
+  part.bound = of_gang.bound;
+  ++node.bound[static_cast<size_t>(part.bound)];
   job.used += part.charge;
   job.user->used += part.charge;
   node.parts[key] = std::move(part);
@@ -168,6 +180,7 @@ void Board::DropPart(Job& job, NodeId id, Node& node, const PartKey& key) {
   node.held.Subtract(part.held);
   CountCrowded(node);
   --node.leased;
+  --node.bound[static_cast<size_t>(part.bound)];
   job.used -= part.charge;
   job.user->used -= part.charge;
   node.parts.erase(at);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,6 +48,7 @@ struct PartKey {
 };
 struct PartHere {
   Amounts held;
+  BoundBy bound = BoundBy::kUnknown;
   uint64_t charge = 0;               // as JobHere::charged
   Instant until = Instant::Never();  // by its user's estimate; Never(): there is none
 };
@@ -57,6 +59,8 @@ struct Hold {
   Amounts amounts;  // that they have then
   friend bool operator==(const Hold&, const Hold&) = default;
 };
+
+struct Job;
 
 struct Node {
   bool present = false;  // joined in this life of the hub, and not silent
@@ -71,6 +75,8 @@ struct Node {
   std::map<PartKey, PartHere> parts;  // of gangs
   std::optional<Hold> hold;           // gangs.h
   uint32_t leased = 0;                // tasks
+  // Of them, and of the parts, by what slows them down (TaskClass::bound).
+  std::array<uint32_t, static_cast<size_t>(BoundBy::kLast) + 1> bound = {};
   uint32_t lossy = 0;     // of them, that were present at a loss: nothing waits behind them
   Amounts held;           // the sum over jobs and parts
   bool crowded = false;   // tasks wait there behind others
@@ -84,6 +90,8 @@ struct Node {
   uint64_t ended = 0;                  // attempts
   uint64_t failed = 0;                 // of them
 
+  // Tasks of other jobs run there that wait for the same as those of this class.
+  bool SlowsDown(const Job& job, uint32_t request) const;
   // It would run tasks, if it had to.
   bool IsThere() const { return present && !drained; }
   bool TakesTasks() const { return IsThere() && sick.empty(); }

@@ -22,6 +22,7 @@ struct ClassView {
   Needs needs;
   uint32_t tasks = 0;
   ClassTurn turn = {};
+  BoundBy bound = BoundBy::kUnknown;
 };
 struct JobView {
   std::string user;
@@ -65,7 +66,9 @@ class World {
     JobId id(++jobs_);
     Kept& kept = kept_[id];
     kept.view = std::move(view);
-    for (const ClassView& each : kept.view.classes) kept.requests.push_back(each.needs);
+    for (const ClassView& each : kept.view.classes) {
+      kept.requests.emplace_back(each.needs).bound = each.bound;
+    }
     Job& job = board.AddJob(id, kept.view.user, kept.view.priority, kept.requests);
     for (uint32_t i = 0; i < kept.requests.size(); ++i) Tell(job, kept, i);
     board.Settle(job);
@@ -246,6 +249,27 @@ TEST(Decide, TakesClassesInTheirOrder) {
     ASSERT_FALSE(world.given.empty());
     EXPECT_EQ(world.given[0].request, c.goes);
   }
+}
+
+// Two jobs bound by the same thing are on one node only where there is no other way.
+TEST(Decide, KeepsJobsThatSlowEachOtherDownApart) {
+  World world;
+  const NodeId large = world.AddNode({.slots = 8});
+  const NodeId small = world.AddNode({.slots = 4});
+  auto node_of = [&](const char* what, BoundBy bound, uint32_t tasks) {
+    SCOPED_TRACE(what);
+    const JobId id = world.AddJob({"ada", {{.needs = Cpus(1000), .tasks = tasks, .bound = bound}}});
+    world.Decide();
+    EXPECT_EQ(world.LeasedOf(id), tasks);
+    return world.given.front().node;
+  };
+  EXPECT_EQ(node_of("the most room", BoundBy::kCpu, 2), large);
+  EXPECT_EQ(node_of("another job bound by cpu", BoundBy::kCpu, 1), small);
+  EXPECT_EQ(node_of("bound by memory", BoundBy::kMemory, 1), large);
+  EXPECT_EQ(node_of("again by memory", BoundBy::kMemory, 1), small);
+  EXPECT_EQ(node_of("not said", BoundBy::kUnknown, 1), large);
+  // Both nodes have one bound by cpu: no slot stays empty for that.
+  EXPECT_EQ(node_of("no other way", BoundBy::kCpu, 6), large);
 }
 
 TEST(Decide, KeepsRoomForWhatIsLarge) {

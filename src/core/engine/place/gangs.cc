@@ -25,12 +25,13 @@ class Choice {
   explicit Choice(const GangShape& shape, std::span<const GangPlace> kept = {})
       : shape_(shape), kept_(kept) {}
 
-  void Add(NodeId node, uint32_t fit) {
-    if (Useful(fit)) fits_.push_back({!IsKept(node), fit, node});
+  void Add(NodeId node, uint32_t fit, bool slow) {
+    if (Useful(fit)) fits_.push_back({!IsKept(node), slow, fit, node});
   }
   std::vector<GangPlace> Take() {
     const bool fixed = shape_.nodes > 0;
     std::ranges::sort(fits_, [fixed](const Fit& a, const Fit& b) {
+      if (a.slow != b.slow) return b.slow;
       if (a.fit != b.fit && !fixed) return a.fit > b.fit;
       return std::tie(a.other, a.fit, a.node) < std::tie(b.other, b.fit, b.node);
     });
@@ -49,6 +50,7 @@ class Choice {
  private:
   struct Fit {
     bool other = false;
+    bool slow = false;  // Node::SlowsDown
     uint32_t fit = 0;
     NodeId node;
   };
@@ -343,7 +345,7 @@ std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {
   for (NodeAhead& ahead : ahead_) {
     if (ahead.node().held.At(Amounts::kSlots) >= ahead.node().offer.slots) continue;
     if (!IsFor(job, request, ahead)) continue;
-    choice.Add(ahead.id(), ahead.FitIn(of_gang, now_, until));
+    choice.Add(ahead.id(), ahead.FitIn(of_gang, now_, until), ahead.node().SlowsDown(job, request));
   }
   return choice.Take();
 }
@@ -425,7 +427,7 @@ GangPromise Gangs::Earliest(const Job& job, uint32_t request) {
   GangPromise promise{job.id, request, start, {}};
   if (count.enough()) {
     Choice choice(of_gang.gang, kept);
-    for (uint32_t i = 0; i < ahead_.size(); ++i) choice.Add(ahead_[i].id(), fits[i]);
+    for (uint32_t i = 0; i < ahead_.size(); ++i) choice.Add(ahead_[i].id(), fits[i], false);
     promise.places = choice.Take();
   } else {
     promise.start = Instant::Never();

@@ -15,8 +15,8 @@ void Seeker::Clear() {
 }
 
 bool Greedy::SeekerKey::operator<(const SeekerKey& other) const {
-  return std::tie(*needs, *user, ahead, all) <
-         std::tie(*other.needs, *other.user, other.ahead, other.all);
+  return std::tie(*needs, *user, ahead, all, bound) <
+         std::tie(*other.needs, *other.user, other.ahead, other.all, other.bound);
 }
 
 // ---- A pass
@@ -132,13 +132,15 @@ Seeker& Greedy::SeekerOf(Job& job, uint32_t request, const Bound& bound) {
   if (job.facts.known || job.facts.particular() || board_.nodes.size() < 2) {
     return Own(job, request);
   }
-  return Shared({&job.NeedsOf(request), job.user_name, bound.lease_tasks > 0, all_});
+  return Shared({&job.NeedsOf(request), job.user_name, bound.lease_tasks > 0, all_,
+                 job.ClassOf(request).bound});
 }
 
 uint32_t Greedy::MostAtOnce(Job& job, uint32_t request) {
   const Needs& needs = job.NeedsOf(request);
   bool own = job.facts.particular();
-  Seeker& seeker = own ? Own(job, request) : Shared({&needs, job.user_name, false, false});
+  Seeker& seeker =
+      own ? Own(job, request) : Shared({&needs, job.user_name, false, false, BoundBy::kUnknown});
   if (seeker.most_at_once != UINT32_MAX) return seeker.most_at_once;
   uint64_t sum = 0;
   for (const auto& [id, node] : board_.nodes) {
@@ -167,7 +169,7 @@ void Greedy::Build(const Job& job, uint32_t request, const Bound& bound, Seeker&
     if (kept || (avoid && job.Avoids(node.id))) continue;
     seeker.fitting.push_back(i);
     if (uint32_t tasks = RoomOf(job, request, bound, node, fit); tasks > 0) {
-      seeker.heap.push_back({tasks, i, node.changes});
+      seeker.heap.push_back({tasks, i, node.changes, node.node->SlowsDown(job, request)});
     }
   }
   std::make_heap(seeker.heap.begin(), seeker.heap.end());
@@ -200,8 +202,9 @@ Room Greedy::Best(const Job& job, uint32_t request, const Bound& bound, Seeker& 
     if (node.full || node.From(*job.user_name).kept) continue;
     if (room.seen == node.changes) return room;
     uint32_t tasks = RoomOf(job, request, bound, node);
-    if (tasks == room.tasks) return room;
-    if (tasks > 0) PutBack(seeker, {tasks, room.candidate, node.changes});
+    const bool slow = node.node->SlowsDown(job, request);
+    if (tasks == room.tasks && slow == room.slow) return room;
+    if (tasks > 0) PutBack(seeker, {tasks, room.candidate, node.changes, slow});
   }
   return {};
 }
@@ -216,7 +219,8 @@ void Greedy::Given(const Job& job, uint32_t request, const Bound& bound, Seeker&
   node.full = !TakesMore(node);
   node.room = node.room && !node.full;
   uint32_t tasks = node.full ? 0 : RoomOf(job, request, bound, node);
-  if (tasks > 0) PutBack(seeker, {tasks, candidate, node.changes});
+  if (tasks == 0) return;
+  PutBack(seeker, {tasks, candidate, node.changes, node.node->SlowsDown(job, request)});
 }
 
 const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {

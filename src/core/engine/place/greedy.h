@@ -31,7 +31,9 @@ struct Room {
   uint32_t tasks = 0;
   uint32_t candidate = 0;
   uint32_t seen = 0;  // Candidate::changes, when this was so
+  bool slow = false;  // Node::SlowsDown: while there is another one
   friend bool operator<(const Room& a, const Room& b) {
+    if (a.slow != b.slow) return a.slow;
     return a.tasks != b.tasks ? a.tasks < b.tasks : a.candidate > b.candidate;
   }
 };
@@ -151,6 +153,7 @@ class Greedy {
     const std::string* user;
     bool ahead;
     bool all;
+    BoundBy bound;
     bool operator<(const SeekerKey& other) const;
   };
 

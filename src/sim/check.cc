@@ -15,10 +15,9 @@ bool Same(const TaskOutput* a, const TaskOutput* b) {
 
 Judge::Judge(const Workload& workload, Duration slack, const Options* hub)
     : workload_(workload), slack_(slack), hub_(hub) {
-  for (auto make :
-       {MakeAttemptsCheck, MakeDurableCheck, MakeEndsCheck, MakeCompleteCheck, MakeResourcesCheck,
-        MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck, MakeLimitsCheck, MakeGraphCheck,
-        MakeGangsCheck}) {
+  for (auto make : {MakeAttemptsCheck, MakeDurableCheck, MakeEndsCheck, MakeCompleteCheck,
+                    MakeResourcesCheck, MakeReplayCheck, MakeRepeatsCheck, MakeOutputCheck,
+                    MakeLimitsCheck, MakeGraphCheck, MakeGangsCheck}) {
     checkers_.push_back(make());
   }
   if (hub == nullptr) return;

@@ -57,15 +57,15 @@ std::unique_ptr<Checker> MakeLimitsCheck();     // time limits are kept
 std::unique_ptr<Checker> MakeGraphCheck();      // tasks wait for their parents
 std::unique_ptr<Checker> MakeGangsCheck();      // a gang runs whole or not at all
 // Of a hub's world.
-std::unique_ptr<Checker> MakeLossesCheck();  // what runs on a living node is not taken for lost
-std::unique_ptr<Checker> MakeStraysCheck();  // what was given up is ended
-std::unique_ptr<Checker> MakeAcksCheck();    // what was acknowledged is durable
-std::unique_ptr<Checker> MakeOrderCheck();   // nothing is given out before its time, or in vain
-std::unique_ptr<Checker> MakeBoundsCheck();  // max_running of jobs and users is never exceeded
-std::unique_ptr<Checker> MakeFairCheck();    // users with enough work get their shares
-std::unique_ptr<Checker> MakeBlameCheck();   // a machine that fails everything costs no task
-std::unique_ptr<Checker> MakePoolsCheck();   // pilots are asked for once, for work, and let go
-std::unique_ptr<Checker> MakeDeadlinesCheck();     // nothing starts too late, or runs too long
+std::unique_ptr<Checker> MakeLossesCheck();     // what runs on a living node is not taken for lost
+std::unique_ptr<Checker> MakeStraysCheck();     // what was given up is ended
+std::unique_ptr<Checker> MakeAcksCheck();       // what was acknowledged is durable
+std::unique_ptr<Checker> MakeOrderCheck();      // nothing is given out before its time, or in vain
+std::unique_ptr<Checker> MakeBoundsCheck();     // max_running of jobs and users is never exceeded
+std::unique_ptr<Checker> MakeFairCheck();       // users with enough work get their shares
+std::unique_ptr<Checker> MakeBlameCheck();      // a machine that fails everything costs no task
+std::unique_ptr<Checker> MakePoolsCheck();      // pilots are asked for once, for work, and let go
+std::unique_ptr<Checker> MakeDeadlinesCheck();  // nothing starts too late, or runs too long
 std::unique_ptr<Checker> MakeReservationsCheck();  // gangs start no later than they were told
 std::unique_ptr<Checker> MakeStarvingCheck();      // the first of the gangs starts at last
 

@@ -1,5 +1,5 @@
-// No task runs twice under one attempt number, and never twice at once where the hub is heard. (Of a
-// gang no part does.)
+// No task runs twice under one attempt number, and never twice at once where the hub is heard. (Of
+// a gang no part does.)
 #include <fmt/format.h>
 
 #include <set>

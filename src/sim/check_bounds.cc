@@ -1,6 +1,5 @@
-// Nodes never hold more tasks of a job, or of a user, than max_running allows at that time; a gang is
-// one. The
-// job's bound is the one that its person wrote, the user's the one that is durable.
+// Nodes never hold more tasks of a job, or of a user, than max_running allows at that time; a gang
+// is one. The job's bound is the one that its person wrote, the user's the one that is durable.
 #include <fmt/format.h>
 
 #include "sim/check.h"

@@ -127,7 +127,7 @@ class DurableCheck final : public Checker {
 
   std::vector<Durable> durable_;
   size_t replayed_ = 0;
-  std::set<PartRef> leases_;  // all that ever were durable
+  std::set<PartRef> leases_;                                          // all that ever were durable
   std::map<AttemptRef, std::vector<engine::AttemptEnded>> of_gangs_;  // ends, but the last one
 };
 

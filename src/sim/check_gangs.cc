@@ -85,8 +85,8 @@ class GangsCheck final : public Checker {
     if (at == gangs_.end()) return;
     Gang& gang = at->second;
     const bool first = gang.lease.parts.front().node == ended.node;
-    const bool decides = ended.end.cause != Cause::kSuccess ||
-                         (gang.start == GangShape::Start::kFirst && first);
+    const bool decides =
+        ended.end.cause != Cause::kSuccess || (gang.start == GangShape::Start::kFirst && first);
     const bool fresh = !gang.decided_at;
     if (decides && fresh) {
       gang.decided_at = scene.now;
@@ -124,10 +124,10 @@ class GangsCheck final : public Checker {
     gang.runs.insert(executed.node);
     const GangPart& part = *executed.order->part;
     const auto& parts = gang.lease.parts;
-    const bool same = part.hosts.size() == parts.size() && part.index < parts.size() &&
-                      parts[part.index].node == executed.node &&
-                      std::ranges::equal(part.hosts, parts, {}, &GangHost::procs,
-                                         &GangLeased::Part::procs);
+    const bool same =
+        part.hosts.size() == parts.size() && part.index < parts.size() &&
+        parts[part.index].node == executed.node &&
+        std::ranges::equal(part.hosts, parts, {}, &GangHost::procs, &GangLeased::Part::procs);
     if (!same) findings.Add(name(), NameOf(ref) + " runs as other parts than were leased");
     // Who listens to nodes of a run's world is not seen; its gangs have one part.
     for (const GangLeased::Part& each : parts) {

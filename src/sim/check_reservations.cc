@@ -1,7 +1,8 @@
-// The first of the gangs that wait starts no later than it was told at first (engine::GangReserved),
-// where nothing has happened that excuses it: no node went, came, was drained or set aside, no job
-// was held or let go, the hub lived on; and all tasks of the world take no longer than was said of
-// them. A little late is no lie: the tolerance is that of the engine, and what messages take.
+// The first of the gangs that wait starts no later than it was told at first
+// (engine::GangReserved), where nothing has happened that excuses it: no node went, came, was
+// drained or set aside, no job was held or let go, the hub lived on; and all tasks of the world
+// take no longer than was said of them. A little late is no lie: the tolerance is that of the
+// engine, and what messages take.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,8 +70,8 @@ class ReservationsCheck final : public Checker {
 
   void Reserve(const Scene& scene, const engine::GangReserved& reserved, Findings& findings) {
     const bool same = head_ && head_->job == reserved.job && head_->index == reserved.index;
-    const Instant start = reserved.start == Instant::Never() ? Instant::Never()
-                                                             : reserved.start - clock_ahead_;
+    const Instant start =
+        reserved.start == Instant::Never() ? Instant::Never() : reserved.start - clock_ahead_;
     if (same && head_->start != Instant::Never()) {
       CheckStart(scene, start, reserved.reason, findings);
       return;
@@ -78,17 +79,16 @@ class ReservationsCheck final : public Checker {
     head_ = {reserved.job, reserved.index, scene.now, start};
   }
 
-  void CheckStart(const Scene& scene, Instant start, const std::string& why,
-                  Findings& findings) {
+  void CheckStart(const Scene& scene, Instant start, const std::string& why, Findings& findings) {
     const Options& o = *scene.hub;
     if (head_->start == Instant::Never()) return;
     const Duration messages =
         (o.commit_max + o.link_latency + o.executor_latency) * 8 + Duration::Millis(400);
     const Duration tolerance = Duration::Seconds(1) + (head_->start - head_->told) / 10;
     if (start <= head_->start + tolerance + messages) return;
-    const std::string when =
-        start == Instant::Never() ? "who knows when rather"
-                                  : FormatDuration(start - head_->start) + " later";
+    const std::string when = start == Instant::Never()
+                                 ? "who knows when rather"
+                                 : FormatDuration(start - head_->start) + " later";
     findings.Add(name(), fmt::format("gang {}.{} is the first in line, and starts {} than it was "
                                      "told ({})",
                                      head_->job.value, head_->index + 1, when, why));

@@ -1,6 +1,6 @@
 // No node is oversold: what runs there at one time fits its slots, processors, memory and named
-// resources, and no index of a named resource has two users. A part of a gang uses one slot and what
-// its processes need together.
+// resources, and no index of a named resource has two users. A part of a gang uses one slot and
+// what its processes need together.
 #include <fmt/format.h>
 
 #include <set>

@@ -53,7 +53,8 @@ class StarvingCheck final : public Checker {
       bool same = first_ && first_->job == reserved->job && first_->index == reserved->index;
       if (!same) first_ = {reserved->job, reserved->index, scene.now};
     } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
-      bool same = first_ && first_->job == ended->end.ref.job && first_->index == ended->end.ref.index;
+      bool same =
+          first_ && first_->job == ended->end.ref.job && first_->index == ended->end.ref.index;
       if (same && EndsTask(ended->verdict)) first_.reset();
     } else if (std::holds_alternative<engine::JobHeld>(record) ||
                std::holds_alternative<engine::JobCancelled>(record) ||

@@ -62,7 +62,7 @@ class HubPeople final : public HubEvents {
   Prng prng_;
   Duration span_;  // about how long the work takes
   const Duration ask_again_;
-  uint32_t wishes_ = 0;                            // under way
+  uint32_t wishes_ = 0;  // under way
   std::map<JobId, uint32_t> refusals_;
   std::map<JobId, uint32_t> submitted_in_;         // the life of the hub that was asked; 0: none
   std::map<JobId, uint32_t> retrying_in_;          // the same; kAnswered: it has answered

@@ -487,7 +487,8 @@ void HubWorld::LieAbout(const AttemptRef& ref, NodeId holder) {
   if (liar == holder.value - 1) return;
   // What a node says of its own part is no lie that could be seen through.
   const BookedTask* task = witness_.book().Find(ref);
-  if (task != nullptr && task->HasPart(ref.attempt, NodeId(static_cast<uint32_t>(liar + 1)))) return;
+  if (task != nullptr && task->HasPart(ref.attempt, NodeId(static_cast<uint32_t>(liar + 1))))
+    return;
   if (sabotage_ == Sabotage::kBelieveLies) liar = holder.value - 1;
   Duration wait{static_cast<int64_t>(lies_.Below(lies_.Chance(50) ? 1'000 : 2'000'000'000))};
   After(wait, [this, liar, lie = MakeLie(ref)] {

@@ -157,7 +157,8 @@ void DrawPools(Prng prng, Options& o) {
 void DrawGangs(Prng prng, Options& o) {
   if (o.fair || o.black_holes || o.pools > 0) return;
   o.gangs = prng.Chance(45);
-  o.gang_policy = static_cast<GangPolicy>(prng.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));
+  o.gang_policy =
+      static_cast<GangPolicy>(prng.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));
   if (prng.Chance(40)) o.gang_policy = GangPolicy::kFair;
   if (prng.Chance(o.gangs ? 75 : 20)) o.estimates = static_cast<Estimates>(1 + prng.Below(3));
   o.deadlines = o.hub && prng.Chance(25);

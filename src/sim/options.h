@@ -134,7 +134,9 @@ struct Options {
   bool deadlines = false;
 
   // No attempt takes longer by itself.
-  Duration longest() const { return std::max(short_task, long_percent > 0 ? long_task : Duration{}); }
+  Duration longest() const {
+    return std::max(short_task, long_percent > 0 ? long_task : Duration{});
+  }
   Limits limits() const;
 };
 

@@ -20,17 +20,17 @@ enum class Sabotage : uint8_t {
   kForgetEdges,   // jobs are submitted without what their tasks wait for         -> graph
   kDeafToKill,    // a task lives on after KILL                           -> limits, strays
   // Of a hub.
-  kForgetOrder,   // jobs are submitted without what they wait for                -> order
-  kForgetBounds,  // jobs are submitted without --max-running                     -> bounds
-  kForgetBlame,   // jobs are submitted with --once, which no failure forgives    -> blame
-  kForgetShares,  // all users' jobs are submitted as one user's                  -> fair
-  kHastyHub,      // nodes that are silent are lost after a tenth of the patience -> losses
-  kBelieveLies,   // what a node says of another one's tasks passes for the other's -> output
-  kGoEarly,       // parts of gangs are told to go as they are given to their nodes -> gangs
+  kForgetOrder,    // jobs are submitted without what they wait for                -> order
+  kForgetBounds,   // jobs are submitted without --max-running                     -> bounds
+  kForgetBlame,    // jobs are submitted with --once, which no failure forgives    -> blame
+  kForgetShares,   // all users' jobs are submitted as one user's                  -> fair
+  kHastyHub,       // nodes that are silent are lost after a tenth of the patience -> losses
+  kBelieveLies,    // what a node says of another one's tasks passes for the other's -> output
+  kGoEarly,        // parts of gangs are told to go as they are given to their nodes -> gangs
   kLateDeadlines,  // jobs are submitted with later deadlines                      -> deadlines
-  kShortTimes,    // jobs are submitted with less --time than their tasks take     -> reservations
-  kLoseRooms,     // the hub never hears that a node has room                      -> starving
-  kAckEarly,      // what is posted is acknowledged at once                       -> acks
+  kShortTimes,     // jobs are submitted with less --time than their tasks take     -> reservations
+  kLoseRooms,      // the hub never hears that a node has room                      -> starving
+  kAckEarly,       // what is posted is acknowledged at once                       -> acks
   // Of its pools.
   kSubmitEarly,   // a pool's records count as durable before they are            -> early
   kSubmitTwice,   // the batch system takes each pilot twice                      -> doubled

@@ -33,9 +33,9 @@ struct BookedTask {
   }
   // A part of that attempt was leased to the node, whatever became of it.
   bool HasPart(Attempt number, NodeId on) const {
-    return attempt == number && std::ranges::any_of(gang, [on](const engine::GangLeased::Part& part) {
-             return part.node == on;
-           });
+    return attempt == number &&
+           std::ranges::any_of(
+               gang, [on](const engine::GangLeased::Part& part) { return part.node == on; });
   }
 };
 

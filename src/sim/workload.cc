@@ -246,8 +246,8 @@ void Workload::DrawGraph(SimJob& job, Prng prng) {
   }
 }
 
-// Whether idle nodes have room for it; in a run's world each alone must, as a run that has only some
-// of its nodes yet would refuse it.
+// Whether idle nodes have room for it; in a run's world each alone must, as a run that has only
+// some of its nodes yet would refuse it.
 bool Workload::Holds(const TaskClass& gang) const {
   const GangShape& shape = gang.gang;
   const uint32_t each = std::max(shape.procs_per_node(), 1u);

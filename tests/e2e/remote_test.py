@@ -81,7 +81,7 @@ def test_as_ssh_would(place: Place):
 def test_outside_of_a_gang(place: Place):
     done = subprocess.run([SPATE, "remote", "n1", "true"], env=place.env, capture_output=True)
     want(done.returncode == 255 and b"within" in done.stderr and b"spate submit --nodes" in done.stderr, done.stderr)
-    out, _ = place.run("--help-all", command="remote")
+    out, _ = place.run("remote", command="help")
     want("in place of ssh" in out, out)
 
 

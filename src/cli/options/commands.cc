@@ -614,7 +614,8 @@ constexpr CommandDef kCommands[] = {
      .details =
          "For launchers of MPI libraries, in place of ssh: it works within a gang only, needs no "
          "keys, and the command runs in the gang's part on that node, with its limits and no "
-         "longer than it. Open MPI and MPICH find it by themselves: `mpirun ./prog` is enough. The words "
+         "longer than it. Open MPI and MPICH find it by themselves: `mpirun ./prog` is enough. The "
+         "words "
          "are text for a shell there, as with ssh, whose options are taken and left alone (-n: no "
          "input). It ends as the command does; 255 is its own failure. $SPATE_RSH is a program "
          "that does the same, for launchers that take no words.",
@@ -662,8 +663,7 @@ constexpr CommandDef kCommands[] = {
      .examples = {{{"spate simulate KTH-SP2-1996-2.swf.gz", "with EASY"},
                    {"spate simulate --policy fcfs --json trace.swf", "for a program"},
                    {"spate simulate --plot easy.svg trace.swf", "with a picture"},
-                   {"spate simulate --job-history DIR --nodes 4 --cpus 16",
-                    "our own jobs"}}},
+                   {"spate simulate --job-history DIR --nodes 4 --cpus 16", "our own jobs"}}},
      .words_min = 0,
      .words_max = 1},
     {.id = Command::kHelp,

@@ -334,8 +334,20 @@ NodeAhead& Gangs::AheadOf(NodeId id) {
 }
 
 bool Gangs::IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) const {
-  return !job.Avoids(ahead.id()) &&
-         FitNow(ahead.node(), *job.user_name, job.NeedsOf(request), now_) > 0;
+  if (job.Avoids(ahead.id()) && HoldWithoutAvoided(job, request)) return false;
+  return FitNow(ahead.node(), *job.user_name, job.NeedsOf(request), now_) > 0;
+}
+
+// Nodes that its job avoids take it all the same when the others, were they idle, could not.
+bool Gangs::HoldWithoutAvoided(const Job& job, uint32_t request) const {
+  const TaskClass& of_gang = job.ClassOf(request);
+  Count count(of_gang.gang);
+  for (const NodeAhead& ahead : ahead_) {
+    if (job.Avoids(ahead.id())) continue;
+    if (FitNow(ahead.node(), *job.user_name, of_gang.needs, now_) == 0) continue;
+    count.Change(0, ProcsThatFit(ahead.node().offer, {}, of_gang));
+  }
+  return count.enough();
 }
 
 std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {

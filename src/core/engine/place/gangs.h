@@ -139,6 +139,7 @@ class Gangs {
   bool IsCurrent(const Entry& entry) const;
   NodeAhead& AheadOf(NodeId id);
   bool IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) const;
+  bool HoldWithoutAvoided(const Job& job, uint32_t request) const;
   void CountFree();
   bool MayHaveRoom(const TaskClass& of_gang) const;
   std::vector<GangPlace> PlacesNow(const Job& job, uint32_t request);

@@ -226,12 +226,13 @@ void Greedy::Given(const Job& job, uint32_t request, const Bound& bound, Seeker&
 const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
   if (node.taken) return *node.taken;
   Taken& taken = node.taken.emplace();
-  const bool stalls = board_.Stalls(*node.node, now_);
+  // What is kept for gangs is no estimate: a task that stood behind others would delay them.
+  const bool exactly = node.node->hold || board_.Stalls(*node.node, now_);
   for (const auto& [key, part] : node.node->parts) taken.exactly.Add(part.held);
   for (const auto& [id, here] : node.node->jobs) {
     if (here.leased == 0) continue;
     // So many of the job's tasks wait there behind each that runs.
-    uint32_t ahead = stalls ? 0 : board_.AheadOf(*node.node, here);
+    uint32_t ahead = exactly ? 0 : board_.AheadOf(*node.node, here);
     if (ahead == 0) {
       taken.exactly.Add(here.held);
     } else {
@@ -306,7 +307,7 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
     view.own = &here->second.held;
     view.task_wall = here->second.wall;
     view.own_counted = here->second.leased > 0;
-    view.own_ahead = stalls ? 0 : board_.AheadOf(there, here->second);
+    view.own_ahead = stalls || there.hold ? 0 : board_.AheadOf(there, here->second);
   }
   uint32_t tasks = RoomFor(view, ahead, board_.limits.lease_ahead);
   node.room = tasks > 0;

@@ -29,7 +29,9 @@ void NodeAhead::LookAhead() {
   }
   for (const auto& [job, here] : node_->jobs) {
     if (here.leased == 0) continue;
-    const Instant end = EndOfTasks(here, board_->AheadOf(*node_, here), now_);
+    // By what they took there so far many more might stand in line than do.
+    const uint32_t ahead = std::min(board_->AheadOf(*node_, here), here.leased - 1);
+    const Instant end = EndOfTasks(here, ahead, now_);
     if (end != Instant::Never()) ends.emplace_back(end, &here.held);
   }
   std::ranges::sort(ends);

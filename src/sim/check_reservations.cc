@@ -22,7 +22,7 @@ class ReservationsCheck final : public Checker {
     const Options& o = *scene.hub;
     // What starts tasks later than the hub thinks, or ends a job's turn.
     bool judged = o.gangs && o.estimates == Estimates::kRight && !o.start_delay && !o.load_bound &&
-                  !o.suspend && !o.liars && !o.max_running && !o.user_rules;
+                  !o.suspend && !o.retry_delay && !o.liars && !o.max_running && !o.user_rules;
     if (!judged) return;
     const auto* decided = std::get_if<Decided>(&fact);
     if (decided == nullptr) {
@@ -37,6 +37,10 @@ class ReservationsCheck final : public Checker {
       if (!head_ || head_->job != leased->job || head_->index != leased->index) return;
       CheckStart(scene, scene.now, "it is started", findings);
       head_.reset();
+    } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
+      // What is tried again goes to the head of its job.
+      bool again = ended->verdict == engine::Verdict::kRetry;
+      if (again && head_ && head_->job == ended->end.ref.job) head_.reset();
     } else if (ExcusesRecord(record)) {
       head_.reset();
     }

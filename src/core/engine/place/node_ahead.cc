@@ -29,8 +29,10 @@ void NodeAhead::LookAhead() {
   }
   for (const auto& [job, here] : node_->jobs) {
     if (here.leased == 0) continue;
-    // By what they took there so far many more might stand in line than do.
-    const uint32_t ahead = std::min(board_->AheadOf(*node_, here), here.leased - 1);
+    // By what they took there so far many more might stand in line than do; none does where all of
+    // them have room.
+    const uint32_t most = node_->crowded ? here.leased - 1 : 0;
+    const uint32_t ahead = std::min(board_->AheadOf(*node_, here), most);
     const Instant end = EndOfTasks(here, ahead, now_);
     if (end != Instant::Never()) ends.emplace_back(end, &here.held);
   }

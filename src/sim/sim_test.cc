@@ -36,7 +36,7 @@ TEST(Sim, PromisesAreKept) {
   EXPECT_GT(all.crashes, kSeeds);
   EXPECT_GT(all.store_failures, kSeeds / 50);
   EXPECT_GT(all.cuts, kSeeds / 2);
-  EXPECT_GT(all.orphans, kSeeds / 25);
+  EXPECT_GT(all.orphans, kSeeds / 50);
   EXPECT_GT(all.executions, kSeeds * 20);
   EXPECT_GT(clean_exits, kSeeds + kSeeds / 10);
 }

@@ -24,12 +24,15 @@ void SendStopTo(StepContext& step, NodeId node, JobId job, TaskIndex index) {
 
 bool AllPresent(const StepContext& step, const GangRun& gang) {
   return std::ranges::all_of(gang.parts, [&](const GangLeased::Part& part) {
-    return step.board.nodes.at(part.node).present;
+    auto node = step.board.nodes.find(part.node);
+    return node != step.board.nodes.end() && node->second.present;
   });
 }
 
-std::string NameOf(const StepContext& step, NodeId node) {
-  return step.board.nodes.at(node).offer.node_name;
+// Empty: it was lost, or removed.
+std::string NameOf(const StepContext& step, NodeId id) {
+  auto node = step.board.nodes.find(id);
+  return node == step.board.nodes.end() ? "" : node->second.offer.node_name;
 }
 
 }  // namespace
@@ -134,7 +137,6 @@ std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobSta
   if (gang.outcome->cause == Cause::kSuccess) {
     end.note.clear();
   } else {
-    // A node that was lost has no name any more.
     const std::string name = NameOf(step, gang.outcome->node);
     const std::string on = name.empty() ? "" : fmt::format("on {}", name);
     const bool both = !on.empty() && !gang.outcome->note.empty();

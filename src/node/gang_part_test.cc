@@ -206,6 +206,21 @@ TEST_F(GangPartTest, CommandsAreStartedOnceForANodeOrForTheGang) {
   EXPECT_EQ(Await(waits).output->out.bytes, "");
 }
 
+TEST_F(GangPartTest, PartsOfOneMachineHaveFoldersForTemporaryFiles) {
+  auto part = [](const char* second) {
+    GangPart made =
+        PartOf({{"one", 2, "10.0.0.1:7"}, {"two", 1, second}}, 0, GangShape::Start::kFirst);
+    made.secret = std::string(32, 's');
+    return made;
+  };
+  TaskBody body = Shell("echo $TMPDIR; touch $TMPDIR/file; stat -c %a $TMPDIR");
+  const std::string own = RunPart(body, part("10.0.0.1:8")).output->out.bytes;
+  EXPECT_TRUE(own.ends_with(".tmp\n700\n")) << own;
+  RunUntil([&] { return !os::Exists(own.substr(0, own.find('\n'))); });
+  EXPECT_EQ(RunPart(Shell("echo $TMPDIR"), part("10.0.0.2:8")).output->out.bytes.find(".tmp"),
+            std::string::npos);
+}
+
 TEST_F(GangPartTest, MembersStartCommandsInEachOthersParts) {
   std::vector<GangHost> hosts = {{"one", 2, ""}, {"two", 1, ""}};
   auto part = [&](uint32_t index) {

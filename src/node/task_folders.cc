@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view kHosts = "hosts";
 constexpr std::string_view kMachines = "machines";
 constexpr std::string_view kTicket = "ticket";
+constexpr std::string_view kTemporary = "tmp";  // a folder
 constexpr std::string_view kWords[] = {kHosts, kMachines, kTicket, remote::kAgentName};
 
 remote::Ticket TicketOf(const GangPart& part) {
@@ -76,6 +77,7 @@ void TaskFolders::RemoveOthers(const std::set<AttemptRef>& used) {
   for (const AttemptRef& ref : used) {
     paths.insert(os::JoinPath(folder_, shepherd::TaskFolderName(ref)));
     for (std::string_view word : kWords) paths.insert(PathOf(ref, word));
+    paths.insert(PathOf(ref, kTemporary));
   }
   auto entries = os::ListDir(folder_);
   if (!entries) return;
@@ -95,7 +97,7 @@ std::string TaskFolders::PathOf(const AttemptRef& ref, std::string_view word) co
 }
 
 Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, uint32_t user,
-                              TaskBody& body) const {
+                              TaskBody& body) {
   if (!folder_.empty()) {
     if (Status made = Make(); !made) return made;
   }
@@ -122,7 +124,7 @@ Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, uint3
 
 // An attempt may be given to this node a second time: then it finds what was made for the first.
 Status TaskFolders::TellRemotes(const AttemptRef& ref, const GangPart& part, uint32_t user,
-                                TaskBody& body) const {
+                                TaskBody& body) {
   const std::string ticket = PathOf(ref, kTicket);
   Status written = os::WriteFileFor(user, ticket, remote::FormatTicket(TicketOf(part)));
   if (!written) return written;
@@ -132,15 +134,21 @@ Status TaskFolders::TellRemotes(const AttemptRef& ref, const GangPart& part, uin
   if (Status removed = os::RemoveFile(agent); !removed) return removed;
   if (Status linked = os::MakeSymlink(*program, agent); !linked) return linked;
   body.environment.push_back(fmt::format("{}={}", remote::kTicketVariable, ticket));
-  for (std::string& variable :
-       remote::LauncherVariables(part, {agent, PathOf(ref, kHosts), PathOf(ref, kMachines)})) {
+  remote::LauncherFiles files = {agent, PathOf(ref, kHosts), PathOf(ref, kMachines), ""};
+  if (remote::SharesMachine(part)) {
+    files.temporary = PathOf(ref, kTemporary);
+    remover_.Remove(files.temporary);
+    if (Status made = os::MakeDirFor(user, files.temporary); !made) return made;
+  }
+  for (std::string& variable : remote::LauncherVariables(part, files)) {
     body.environment.push_back(std::move(variable));
   }
   return {};
 }
 
-void TaskFolders::RemoveHosts(const AttemptRef& ref) const {
+void TaskFolders::RemoveHosts(const AttemptRef& ref) {
   for (std::string_view word : kWords) (void)os::RemoveFile(PathOf(ref, word));
+  remover_.Remove(PathOf(ref, kTemporary));
 }
 
 }  // namespace spate::node

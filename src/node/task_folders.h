@@ -33,13 +33,11 @@ class TaskFolders {
   // which Open MPI takes as a hostfile, and SPATE_MACHINES, which Hydra does. Where members start
   // commands for each other, also what they need for that (remote/ticket.h, remote/launchers.h);
   // only `user` can read the secret.
-  Status TellHosts(const AttemptRef& ref, const GangPart& part, uint32_t user,
-                   TaskBody& body) const;
-  void RemoveHosts(const AttemptRef& ref) const;
+  Status TellHosts(const AttemptRef& ref, const GangPart& part, uint32_t user, TaskBody& body);
+  void RemoveHosts(const AttemptRef& ref);
 
  private:
-  Status TellRemotes(const AttemptRef& ref, const GangPart& part, uint32_t user,
-                     TaskBody& body) const;
+  Status TellRemotes(const AttemptRef& ref, const GangPart& part, uint32_t user, TaskBody& body);
   // The file with what `word` says about the gang of this attempt.
   std::string PathOf(const AttemptRef& ref, std::string_view word) const;
 

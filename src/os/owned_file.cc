@@ -19,4 +19,12 @@ Status WriteFileFor(uint32_t user, const std::string& path, std::string_view byt
   return WriteAll(fd->get(), bytes, path);
 }
 
+Status MakeDirFor(uint32_t user, const std::string& path) {
+  if (Status made = MakeDir(path, 0700); !made) return made;
+  if (user != geteuid() && lchown(path.c_str(), user, static_cast<gid_t>(-1)) != 0) {
+    return FailErrno("give away", path);
+  }
+  return {};
+}
+
 }  // namespace spate::os

@@ -14,4 +14,7 @@ namespace spate::os {
 // user.
 Status WriteFileFor(uint32_t user, const std::string& path, std::string_view bytes);
 
+// A new folder that nobody but `user` can enter, in such a folder. kExists: there is one.
+Status MakeDirFor(uint32_t user, const std::string& path);
+
 }  // namespace spate::os

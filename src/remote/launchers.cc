@@ -43,7 +43,12 @@ std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherF
   };
   // Open MPI takes processes of one machine for those of one node, and names their shared memory by
   // their place on the node: two of one name damage each other.
-  if (SharesMachine(part)) variables.emplace_back("OMPI_MCA_btl=^vader,sm");
+  // So do its daemons, by a folder in TMPDIR that has the job's name alone: each maps there a file
+  // that the other one writes anew, and one is killed by that now and then.
+  if (SharesMachine(part)) {
+    variables.emplace_back("OMPI_MCA_btl=^vader,sm");
+    variables.push_back("TMPDIR=" + files.temporary);
+  }
   return variables;
 }
 

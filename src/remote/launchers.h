@@ -11,9 +11,10 @@
 namespace spate::remote {
 
 struct LauncherFiles {
-  std::string agent;     // what is called as `ssh`: a link of the name kAgentName to our program
-  std::string hosts;     // SPATE_HOSTS
-  std::string machines;  // SPATE_MACHINES
+  std::string agent;      // what is called as `ssh`: a link of the name kAgentName to our program
+  std::string hosts;      // SPATE_HOSTS
+  std::string machines;   // SPATE_MACHINES
+  std::string temporary;  // a folder of the part's own; only where parts share a machine
 };
 
 // A program that is started under this name is `spate remote`. Hydra takes a path, no words.

@@ -40,7 +40,9 @@ TEST(Launchers, NodesOfOneMachineShareNoMemory) {
   GangPart part;
   part.hosts = {{"n1", 2, "10.0.0.1:7,127.0.0.1:7"}, {"n2", 2, "10.0.0.1:8"}};
   EXPECT_TRUE(SharesMachine(part));
-  EXPECT_TRUE(Has(LauncherVariables(part, {}), "OMPI_MCA_btl=^vader,sm"));
+  auto variables = LauncherVariables(part, {"/agent", "/hosts", "/machines", "/own"});
+  EXPECT_TRUE(Has(variables, "OMPI_MCA_btl=^vader,sm"));
+  EXPECT_TRUE(Has(variables, "TMPDIR=/own"));
   part.hosts[1].remote = "";
   EXPECT_FALSE(SharesMachine(part));
 }

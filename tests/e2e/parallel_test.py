@@ -331,14 +331,14 @@ def test_another_input_is_refused(place: Place):
 def refuses_another_input(place, *how):
     """Kills a run that has taken its whole input, and gives it others."""
     data = lines_of(1_000)
-    command = ["-j2", *how, *PIPE, "sh", "-c", "cat >> out; test -e go || sleep 60"]
+    command = ["-j2", *how, *PIPE, "sh", "-c", "cat >> out; echo >> ran; test -e go || sleep 60"]
     process = feed(place, data, "-q", *command)
 
     def all_is_taken():
         tasks = (place.read("state/jobs/1/input/end").split() or [None])[0]
         return tasks and f"tasks      {tasks}:" in place.run("1", command="job info")[0]
     wait(all_is_taken, "all is taken")
-    wait(lambda: place.read("out"), "a task runs")
+    wait(lambda: len(place.read("ran")) == 2, "both slots have written")
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     place.write("go")

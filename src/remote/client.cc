@@ -128,9 +128,7 @@ void Client::Closed(const transport::Closed& closed) {
 
 void Client::Opened() {
   opened_ = true;
-  std::string bytes;
-  AppendFrame(bytes, FrameType::kStart, options_.command);
-  writable_ = stream_->Send(bytes);
+  Send(FrameType::kStart, options_.command);
   if (input_over_) Send(FrameType::kInputEnd, {});
   WatchInput();
 }
@@ -138,6 +136,7 @@ void Client::Opened() {
 // ---------------------------------------------------------------------------------------- streams
 
 void Client::Send(FrameType type, std::string_view body) {
+  if (!stream_) return;
   std::string bytes;
   AppendFrame(bytes, type, body);
   writable_ = stream_->Send(bytes);
@@ -236,16 +235,22 @@ void Client::FoundRoom(os::OutputThread& of) {
 
 // The connection goes first, so that the server need not wait for those who read here.
 void Client::Exited(int code) {
-  stream_.reset();
+  Leave();
   if (out_.Backlog() + err_.Backlog() == 0) return Finish(code);
   timer_ = loop_.At(loop_.Now() + kWritten, [this, code] { Exited(code); });
 }
 
-void Client::Finish(Result<int> result) {
+// Nothing takes input any more, so none is read: it is for whoever reads it next.
+void Client::Leave() {
   stream_.reset();
+  input_over_ = true;
+  WatchInput();
+}
+
+void Client::Finish(Result<int> result) {
+  Leave();
   dialer_.reset();
   loop_.Cancel(timer_);
-  if (std::exchange(reads_, false)) loop_.Unwatch(options_.in);
   if (!done_) return;
   loop_.Post([done = std::exchange(done_, nullptr), result = std::move(result)] { done(result); });
 }

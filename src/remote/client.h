@@ -62,6 +62,7 @@ class Client {
   void OnInput();
   void Send(FrameType type, std::string_view body);
   void Exited(int code);
+  void Leave();
   void Finish(Result<int> result);
 
   os::RealLoop& loop_;

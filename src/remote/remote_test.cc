@@ -136,6 +136,22 @@ TEST_F(RemoteTest, MuchOutputWaitsForItsReader) {
   EXPECT_EQ(**caller->result, 0);
 }
 
+TEST_F(RemoteTest, InputAfterTheEndIsLeft) {
+  auto server = Serve(TicketOf("n2"));
+  auto caller = Call("head -c 500000 /dev/zero; exit 3");
+  // The connection has gone, and what it brought waits for its reader.
+  RunUntil([&] { return caller->client && server->sessions() == 1; });
+  RunUntil([&] { return server->sessions() == 0; });
+  EXPECT_FALSE(caller->result);
+  ASSERT_TRUE(os::WriteAll(caller->in.write.get(), "too late", "a pipe"));
+  bool later = false;
+  loop_->At(loop_->Now() + Duration::Millis(50), [&] { later = true; });
+  RunUntil([&] { return later; });
+  Await(*caller);
+  EXPECT_EQ(caller->output.size(), 500'000u);
+  EXPECT_EQ(**caller->result, 3);
+}
+
 TEST_F(RemoteTest, InputThatIsNotTakenHoldsNothingUp) {
   auto server = Serve(TicketOf("n2"));
   auto caller = Call("trap 'echo got it; exit 9' USR1; echo up; while :; do sleep 0.05; done");

@@ -230,6 +230,7 @@ void Hub::Release() {
     Unreleased entry = std::move(unreleased_.front());
     unreleased_.pop_front();
     for (const engine::Send& send : entry.sends) SendToNode(send);
+    TellSent(entry.sends);
     for (const auto& [node, number] : entry.taken) {
       if (auto it = links_.find(node); it != links_.end()) {
         it->second.channel->Send(wire::ReportsTaken{number});
@@ -252,6 +253,18 @@ void Hub::Release() {
   }
   releasing_ = false;
   TellSettled();
+}
+
+// The engine hears of gangs whose nodes know now what they are to have room for. Parts of one lie
+// side by side.
+void Hub::TellSent(const std::vector<engine::Send>& sends) {
+  AttemptRef last;
+  for (const engine::Send& send : sends) {
+    const auto* lease = std::get_if<engine::SendLease>(&send);
+    if (lease == nullptr || lease->part == nullptr) continue;
+    const AttemptRef ref{lease->job, lease->tasks.front().first, lease->attempt};
+    if (std::exchange(last, ref) != ref) Post(engine::GangSent{ref});
+  }
 }
 
 void Hub::WhenSettled(std::function<void()> fn) {

@@ -157,6 +157,7 @@ class Hub {
   void Release();
   void TellSettled();
   void SendToNode(const engine::Send& send);
+  void TellSent(const std::vector<engine::Send>& sends);
   void SendLease(const engine::SendLease& send);
   Result<std::shared_ptr<const JobSettings>> SettingsOf(JobId job);
   void GiveBack(const engine::SendLease& send, const Error& error);

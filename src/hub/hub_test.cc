@@ -255,6 +255,39 @@ TEST_F(HubTest, LeasesThatNeverLeftComeBack) {
 }
 
 // It would get leases that nobody can send.
+// Nodes have their time to find room from when they were asked, however slow the disk is.
+TEST_F(HubTest, GangsAreGivenUpLateOnceTheirLeasesHaveLeft) {
+  constexpr Duration kSlow = Duration::Seconds(30);
+  constexpr JobId kGang(2);
+  store::MemoryStore slow{
+      loop, std::make_shared<store::MemoryDisk>(), {.delay_min = kSlow, .delay_max = kSlow}};
+  Hub other{loop, slow, ears, Epoch(1)};
+  other.SetSettings(kGang, std::make_shared<JobSettings>());
+  store::Bundle rows;
+  rows.rows.push_back({kGang, 0, {"a"}});
+  slow.Append(std::move(rows), [](Status) {});
+  std::vector<wire::ToNode> got;
+  Link link = transport::MakeInprocPair<wire::ToNode, wire::ToHub>(loop);
+  link.second->OnMessage([&](wire::ToNode message) { got.push_back(std::move(message)); });
+  other.Connect(kNode, *link.first);
+  link.second->Send(
+      wire::Hello{kNode, {.node_name = "n1", .slots = 1, .milli_cpus = kMilliCpu}, {}});
+  TaskClass gang(Needs{});
+  gang.gang.procs = 1;
+  other.Post(engine::SubmitJob{kGang, {.task_count = 1, .requests = {gang}, .runs = {{0, 1, 0}}}});
+  auto count = [&](auto kind) {
+    return std::ranges::count_if(got, [](const wire::ToNode& message) {
+      return std::holds_alternative<decltype(kind)>(message);
+    });
+  };
+  while (count(wire::Lease()) == 0) loop.RunFor(Duration::Millis(10));
+  EXPECT_EQ(count(wire::Stop()), 0);
+  loop.RunFor(Duration::Seconds(9));
+  EXPECT_EQ(count(wire::Stop()), 0);
+  loop.RunFor(Duration::Seconds(2));
+  EXPECT_EQ(count(wire::Stop()), 1);
+}
+
 TEST_F(HubTest, NobodyJoinsByAnOldConnection) {
   std::vector<wire::ToNode> got;
   Link link = Join(got);

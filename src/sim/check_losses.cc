@@ -109,7 +109,9 @@ class LossesCheck final : public Checker {
     if (!was.began && (broken || !node.up)) return;
     // What a node gives back of a gang is an end.
     if (!was.began && was.of_gang) return;
-    if (ended.end.note.starts_with("its node was removed")) {
+    // How a gang's last part ended is not told where another one had decided.
+    const bool untold = was.of_gang && ended.verdict != engine::Verdict::kPart;
+    if (untold || ended.end.note.starts_with("its node was removed")) {
       removing_.insert(ended.node);  // a later record of the same step says so
       return;
     }

@@ -18,11 +18,8 @@ class StarvingCheck final : public Checker {
 
   void See(const Scene& scene, const Fact& fact, Findings& findings) override {
     if (!scene.hub->gangs || scene.hub->suspend || scene.hub->load_bound) return;
-    // Nodes have 10 s to find room, counted from the hub's decision: a disk on which commits stand
-    // in line for longer starts no gang. And whoever may run no more starts none.
-    constexpr Duration kSlowDisk = Duration::Millis(500);
-    if (scene.hub->commit_max > kSlowDisk || scene.hub->user_rules || scene.hub->max_running)
-      return;
+    // Whoever may run no more starts none.
+    if (scene.hub->user_rules || scene.hub->max_running) return;
     if (const auto* decided = std::get_if<Decided>(&fact)) {
       SeeRecord(scene, *decided->record);
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {

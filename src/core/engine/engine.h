@@ -144,6 +144,11 @@ struct TasksReturned {
   Attempt attempt;
   std::vector<TaskRange> tasks;
 };
+// The leases of a gang's parts have left the process, as their record is durable. From now on the
+// nodes have Limits::room_patience: however long the commit took, that was no fault of theirs.
+struct GangSent {
+  AttemptRef ref;
+};
 // A node has room for its part of a gang, and keeps it until the gang may start or is stopped; or
 // the part runs there. Nodes that come say so again.
 struct RoomTaken {
@@ -171,7 +176,7 @@ using Event =
     std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, HoldJob,
                  ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode, RemoveNode,
                  ClearSick, NodeJoined, OfferChanged, NodeSilent, NodeLost, AttemptsEnded,
-                 TasksReturned, RoomTaken, ChangeGangPolicy, NodesToCome>;
+                 TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@
 //   holds j1.3-4 [attempt=1]               what the next `node` line's node says that it holds
 //   end n1 j1.1-4 [attempt=1] success|exit=3|signal=9|... [wall=1ms]
 //   return n1 j1.7-9 [attempt=1]
+//   sent j1.1 [attempt=1]                  the leases of the gang's parts have left
+//   room n1 j1.1 [attempt=1]
 //   at +5s                                 the clock goes on, before the block's step
 //   restart [nodes-may-return] [without=j1]  a new engine replays all records, but those of job 1,
 //                                          which has finished, and resumes
@@ -271,6 +273,7 @@ class EngineSubject : public script::Subject {
         {"revive", &EngineSubject::Revive},
         {"forget-node", &EngineSubject::ForgetNode},
         {"nodes", &EngineSubject::Nodes},
+        {"sent", &EngineSubject::Sent},
         {"room", &EngineSubject::Room},
         {"gang-policy", &EngineSubject::SetGangPolicy},
         {"users", &EngineSubject::Users},
@@ -493,6 +496,11 @@ class EngineSubject : public script::Subject {
       to_come_.push_back({line.Option("user"), line.List("labels"), line.Time("longest")});
     }
     events_.push_back(NodesToCome{to_come_});
+  }
+  void Sent(Line& line) {
+    AttemptRef ref = line.Ref();
+    ref.attempt = Attempt(static_cast<uint16_t>(line.Number("attempt", 1)));
+    events_.push_back(GangSent{ref});
   }
   void Room(Line& line) {
     NodeId node = line.Node();

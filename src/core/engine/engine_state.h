@@ -85,6 +85,7 @@ void On(StepContext& step, const NodeSilent& event);
 void On(StepContext& step, const NodeLost& event);
 void On(StepContext& step, const AttemptsEnded& event);
 void On(StepContext& step, const TasksReturned& event);
+void On(StepContext& step, const GangSent& event);
 void On(StepContext& step, const RoomTaken& event);
 void On(StepContext& step, const ChangeGangPolicy& event);
 void On(StepContext& step, const NodesToCome& event);

@@ -150,6 +150,7 @@ class GangWorld {
       }
     }
     if (!send.part) return;
+    Post(GangSent{{send.job, send.tasks.front().first, send.attempt}});
     ++parts_[{send.job, send.tasks.front().first, send.attempt}];
     // Some never answer.
     if (prng_.Chance(90)) {

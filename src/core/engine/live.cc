@@ -71,11 +71,8 @@ class Live::Follower {
   void operator()(const GangLeased& record) {
     const place::PartKey key{record.job, record.index};
     GangWatch& watch = live_.gangs_leased[key] = {.attempt = record.attempt};
-    // The time of a replay is not known.
-    watch.resumed = live_.step_at == Instant();
-    if (!watch.resumed) {
-      live_.SetRoomDeadline(watch, key, live_.step_at + board_.limits.room_patience);
-    }
+    // A replay comes before the first step.
+    watch.resumed = watch.sent = live_.step_at == Instant();
   }
   void operator()(const GangPolicyChanged& record) {
     live_.gangs.SetPolicy(record.policy);

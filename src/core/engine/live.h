@@ -25,6 +25,7 @@ struct GangWatch {
   std::set<NodeId> ready;  // nodes that have said so
   bool gone = false;       // all have: its parts may start
   bool resumed = false;    // it was leased in an earlier life, and its parts may have started
+  bool sent = false;       // its leases have left the process, in this life or that one
   bool stopping = false;   // its parts were told to end
   Instant room_until = Instant::Never();  // in Live::room_deadlines
 };

@@ -22,6 +22,12 @@ void SendStopTo(StepContext& step, NodeId node, JobId job, TaskIndex index) {
   step.out.sends.push_back(SendStop{node, job, {{index, 1}}});
 }
 
+// From now on its nodes have so long to find room.
+void Await(StepContext& step, GangWatch& watch, const AttemptRef& ref) {
+  step.live.SetRoomDeadline(watch, {ref.job, ref.index},
+                            step.now + step.board.limits.room_patience);
+}
+
 bool AllPresent(const StepContext& step, const GangRun& gang) {
   return std::ranges::all_of(gang.parts, [&](const GangLeased::Part& part) {
     auto node = step.board.nodes.find(part.node);
@@ -53,6 +59,12 @@ void StopParts(StepContext& step, const JobState& job, TaskIndex index) {
       SendStopTo(step, part.node, job.id(), index);
     }
   }
+}
+
+void On(StepContext& step, const GangSent& event) {
+  GangWatch* watch = FindWatch(step.live, event.ref);
+  if (watch == nullptr || watch->gone || std::exchange(watch->sent, true)) return;
+  Await(step, *watch, event.ref);
 }
 
 void On(StepContext& step, const RoomTaken& event) {
@@ -89,13 +101,13 @@ void ResumeParts(StepContext& step, NodeId id) {
     if (range.procs == 0) continue;
     const JobState& job = *step.durable.FindJob(key.job);
     const GangRun* gang = job.GangOf(key.first);
-    GangWatch* watch = FindWatch(step.live, {key.job, key.first, key.attempt});
+    const AttemptRef ref{key.job, key.first, key.attempt};
+    GangWatch* watch = FindWatch(step.live, ref);
     if (gang == nullptr || watch == nullptr) continue;
     if (watch->stopping || gang->outcome) {
       SendStopTo(step, id, key.job, key.first);
-    } else if (!watch->gone && AllPresent(step, *gang)) {
-      step.live.SetRoomDeadline(*watch, {key.job, key.first},
-                                step.now + step.board.limits.room_patience);
+    } else if (watch->sent && !watch->gone && AllPresent(step, *gang)) {
+      Await(step, *watch, ref);
     }
   }
 }

@@ -112,7 +112,9 @@ class DeadlinesCheck final : public Checker {
   std::optional<Duration> Late(const Scene& scene, const PartRef& part, Instant due) const {
     auto heard = heard_since_.find(part.second);
     // A hub that stands still ends nothing.
-    if (heard == heard_since_.end() || scene.hub->suspend) return std::nullopt;
+    if (heard == heard_since_.end() || scene.hub->suspend || scene.hub->slow_disk()) {
+      return std::nullopt;
+    }
     const Duration late = scene.now - std::max(due, heard->second);
     // A hello, the commits that stand in line, and an order.
     const Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 10;

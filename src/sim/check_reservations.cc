@@ -23,7 +23,7 @@ class ReservationsCheck final : public Checker {
     // What starts tasks later than the hub thinks, or ends a job's turn.
     bool judged = o.gangs && o.estimates == Estimates::kRight && !o.start_delay && !o.load_bound &&
                   !o.suspend && !o.retry_delay && !o.liars && !o.max_running && !o.user_rules;
-    if (!judged) return;
+    if (!judged || o.slow_disk()) return;
     const auto* decided = std::get_if<Decided>(&fact);
     if (decided == nullptr) {
       if (Excuses(fact)) head_.reset();

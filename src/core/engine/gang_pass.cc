@@ -66,14 +66,25 @@ std::string NameOf(const StepContext& step, NodeId id) {
                                         : node->second.offer.node_name;
 }
 
+std::string WhyNodeGone(const StepContext& step, const place::GangPlace& place) {
+  auto node = step.board.nodes.find(place.node);
+  if (node == step.board.nodes.end() || !node->second.present) {
+    return fmt::format("node {} went away", NameOf(step, place.node));
+  }
+  if (node->second.drained) return fmt::format("node {} was drained", NameOf(step, place.node));
+  if (!node->second.sick.empty()) {
+    return fmt::format("node {} was set aside", NameOf(step, place.node));
+  }
+  return "";
+}
+
 // What has happened to the room that the gang was to have.
 std::string WhyLater(const StepContext& step, const place::GangPromise& before) {
   for (const place::GangPlace& place : before.places) {
+    if (std::string why = WhyNodeGone(step, place); !why.empty()) return why;
+  }
+  for (const place::GangPlace& place : before.places) {
     auto node = step.board.nodes.find(place.node);
-    if (node == step.board.nodes.end() || !node->second.present) {
-      return fmt::format("node {} went away", NameOf(step, place.node));
-    }
-    if (node->second.drained) return fmt::format("node {} was drained", NameOf(step, place.node));
     for (const auto& [key, part] : node->second.parts) {
       if (part.until > step.now) continue;
       return fmt::format("task {}.{} takes longer on {} than its --time", key.job.value,

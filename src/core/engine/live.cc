@@ -94,7 +94,10 @@ class Live::Follower {
     board_.SetRule(record.user, record.rule);
     board_.look_at_all = true;
   }
-  void operator()(const NodeDrained& record) { board_.nodes[record.node].drained = true; }
+  void operator()(const NodeDrained& record) {
+    board_.nodes[record.node].drained = true;
+    LookAtGangs();
+  }
   void operator()(const NodeUndrained& record) {
     place::Node& node = board_.nodes[record.node];
     node.drained = false;
@@ -106,6 +109,7 @@ class Live::Follower {
     board_.DropNode(record.node);
   }
   void operator()(const NodeSick& record) {
+    LookAtGangs();
     place::Node& node = board_.nodes[record.node];
     if (record.job == JobId()) {
       node.sick = record.text;
@@ -142,6 +146,8 @@ class Live::Follower {
     if (!changes_.went_on) return;
     for (auto& [node_id, node] : board_.nodes) node.set_aside.erase(id);
   }
+  // What was promised to those that wait may not be had any more.
+  void LookAtGangs() { board_.look_at_gangs |= !board_.asking_for_gangs.empty(); }
   // A node that is alone is held ahead more or less, as jobs come and go.
   void LookAtOne() { board_.look_at_all |= board_.nodes.size() < 2; }
 
@@ -255,6 +261,7 @@ void Live::SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant 
 
 void Live::SetAway(NodeId id, Instant lost_at) {
   place::Node& node = board.nodes[id];
+  board.look_at_gangs |= node.present && !board.asking_for_gangs.empty();
   node.present = false;
   node.roomy = false;
   Instant& known = node.lost_at;

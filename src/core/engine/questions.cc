@@ -293,14 +293,18 @@ std::string WhyTooLarge(const EngineState& state, const JobState& job, uint32_t 
                      FormatCount(shape.procs), FormatCount(procs));
 }
 
+// Of those that are there still: one may have gone since the last pass.
 std::string NamesOf(const EngineState& state, const place::GangPromise& promise) {
   constexpr size_t kNamed = 5;
   std::string names;
-  for (size_t i = 0; i < std::min(promise.places.size(), kNamed); ++i) {
-    names += fmt::format("{}{}", i == 0 ? "" : ", ",
-                         state.live.board.nodes.at(promise.places[i].node).offer.node_name);
+  size_t named = 0;
+  for (const place::GangPlace& place : promise.places) {
+    auto node = state.live.board.nodes.find(place.node);
+    if (node == state.live.board.nodes.end() || !node->second.present) continue;
+    if (named++ == kNamed) return names + ", ...";
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", node->second.offer.node_name);
   }
-  return promise.places.size() > kNamed ? names + ", ..." : names;
+  return names.empty() ? "nodes that went away" : names;
 }
 
 // What a gang waits for that fits the nodes which are there.
@@ -344,8 +348,14 @@ std::string WhyNoRoom(const EngineState& state, const JobState& job, TaskIndex i
   if (gang == nullptr || watch == state.live.gangs_leased.end() || watch->second.gone) return "";
   for (const GangLeased::Part& part : gang->parts) {
     if (watch->second.ready.contains(part.node)) continue;
-    return fmt::format("it starts as soon as node {} has room for its part",
-                       state.live.board.nodes.at(part.node).offer.node_name);
+    auto node = state.live.board.nodes.find(part.node);
+    if (node == state.live.board.nodes.end() || !node->second.parts.contains({job.id(), index})) {
+      continue;  // that part has ended
+    }
+    // Until it has joined in this life of the hub, its name is not known.
+    const std::string& name = node->second.offer.node_name;
+    return name.empty() ? "it starts as soon as its nodes are back"
+                        : fmt::format("it starts as soon as node {} has room for its part", name);
   }
   return "";
 }

@@ -159,7 +159,7 @@ class Admission {
   }
   bool operator()(const GangReserved& r) const {
     const JobState* job = durable_.FindJob(r.job);
-    return job != nullptr && r.index < job->task_count();
+    return job != nullptr && !job->finished() && r.index < job->task_count();
   }
   bool operator()(const Returned& r) const {
     const NodeRecord& node = durable_.NodeOf(r.node);

@@ -72,12 +72,14 @@ class Durable::Applier {
                                .procs = part.procs,
                                .index = record.index});
     }
-    auto& head = durable_.head_gang_;
-    if (head && head->job == record.job && head->index == record.index) head.reset();
+    std::erase_if(durable_.heads_, [&](const HeadGang& head) {
+      return head.job == record.job && head.index == record.index;
+    });
   }
   void operator()(const GangPolicyChanged& record) { durable_.gang_policy_ = record.policy; }
   void operator()(const GangReserved& record) {
-    durable_.head_gang_ = {record.job, record.index, record.start};
+    DropHead(record.job);
+    durable_.heads_.push_back({record.job, record.index, record.start});
   }
   void operator()(const Leased& record) { Lease(record, ++durable_.leases_ << 32); }
   void Extend(const Leased& so_far, const Leased& more) {
@@ -126,6 +128,7 @@ class Durable::Applier {
   void operator()(const JobFinished& record) {
     JobState& job = Touched(record.job);
     DropWaits(job);
+    DropHead(record.job);
     job.Finish();
   }
   void operator()(const JobCancelled& record) {
@@ -170,6 +173,9 @@ class Durable::Applier {
   }
 
  private:
+  void DropHead(JobId id) {
+    std::erase_if(durable_.heads_, [id](const HeadGang& head) { return head.job == id; });
+  }
   JobState& JobOf(JobId id) {
     auto job = durable_.jobs_.find(id);
     CHECK(job != durable_.jobs_.end());
@@ -291,10 +297,18 @@ bool IsCurrent(const NodeRecord& node, const JobState& job, const AttemptRef& re
 }
 
 std::optional<HeadGang> Durable::head_gang() const {
-  const JobState* job = head_gang_ ? FindJob(head_gang_->job) : nullptr;
-  if (job == nullptr || head_gang_->index >= job->task_count()) return std::nullopt;
-  if (job->StateOf(head_gang_->index) != TaskState::kQueued) return std::nullopt;
-  return head_gang_;
+  for (auto head = heads_.rbegin(); head != heads_.rend(); ++head) {
+    if (jobs_.at(head->job).StateOf(head->index) == TaskState::kQueued) return *head;
+  }
+  return std::nullopt;
+}
+
+std::vector<HeadGang> Durable::head_gangs() const {
+  std::vector<HeadGang> waiting;
+  for (auto head = heads_.rbegin(); head != heads_.rend(); ++head) {
+    if (jobs_.at(head->job).StateOf(head->index) == TaskState::kQueued) waiting.push_back(*head);
+  }
+  return waiting;
 }
 
 void Durable::CheckInvariants() const {
@@ -318,6 +332,11 @@ void Durable::CheckInvariants() const {
   }
   for (const auto& [gang, left] : parts) {
     CHECK(FindJob(gang.first)->GangOf(gang.second)->left == left);
+  }
+  std::set<JobId> with_head;
+  for (const HeadGang& head : heads_) {
+    CHECK(with_head.insert(head.job).second);
+    CHECK(!jobs_.at(head.job).finished());
   }
   for (const auto& [id, job] : jobs_) {
     job.CheckInvariants();
@@ -356,8 +375,7 @@ uint64_t Durable::Digest() const {
     for (JobId job : jobs) mix(uint64_t{on.value} << 32 | job.value);
   }
   mix(static_cast<uint64_t>(gang_policy_));
-  if (const auto head = head_gang()) {
-    const auto& [job, index, start] = *head;
+  for (const auto& [job, index, start] : heads_) {
     mix(uint64_t{job.value} << 32 | index);
     mix(static_cast<uint64_t>(start.ns));
   }

@@ -88,8 +88,10 @@ class Durable {
   // Jobs that wait for others, by those.
   const std::map<JobId, std::set<JobId>>& dependents() const { return dependents_; }
   GangPolicy gang_policy() const { return gang_policy_; }
-  // Of a task that still waits.
+  // The one that was recorded last of those that still wait.
   std::optional<HeadGang> head_gang() const;
+  // And those that were recorded before it, backwards.
+  std::vector<HeadGang> head_gangs() const;
   void CheckInvariants() const;
   // Covers all of it.
   uint64_t Digest() const;
@@ -117,7 +119,10 @@ class Durable {
   std::map<std::string, UserRule> rules_;
   std::map<JobId, std::set<JobId>> dependents_;
   GangPolicy gang_policy_ = GangPolicy::kFair;
-  std::optional<HeadGang> head_gang_;  // perhaps of one that does not wait any more
+  // As they were recorded, the last one of each job that has not finished; perhaps of tasks that do
+  // not wait any more. Mostly one: others were first before some gang that went before them. Each
+  // depends on its own job alone, as a replay leaves out jobs that have finished.
+  std::vector<HeadGang> heads_;
   uint64_t leases_ = 0;                // that were given out
 };
 

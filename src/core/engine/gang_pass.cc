@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/engine/engine_state.h"
 
@@ -29,12 +30,26 @@ class GangGiver {
       record.parts.push_back({place.node, place.procs});
     }
     Send(job, start.request, record);
+    const auto first = step_.durable.head_gang();
+    const AttemptRef ref{record.job, record.index, record.attempt};
     step_.Record(std::move(record));
+    NoteOvertaking(first, ref);
     step_.live.Settle();
     return true;
   }
 
  private:
+  // One goes before the head that has a higher priority, and was the head meanwhile; and one of its
+  // class that is tried again.
+  void NoteOvertaking(const std::optional<HeadGang>& before, const AttemptRef& started) {
+    const auto head = step_.durable.head_gang();
+    if (!head) return;
+    const JobState& job = *step_.durable.FindJob(head->job);
+    const bool was_head = head != before;
+    const bool again = !was_head && head->job == started.job &&
+                       job.RequestOf(head->index) == job.RequestOf(started.index);
+    if (was_head || again) step_.live.went_before_head = started;
+  }
   void Send(const JobState& job, uint32_t request, const GangLeased& record) {
     const TaskClass& of_gang = job.requests()[request];
     GangPart part{.start = of_gang.gang.start};
@@ -117,10 +132,19 @@ void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) 
   const TaskIndex index = first.tasks.front().first;
   const auto head = step.durable.head_gang();
   GangReserved record{promise.job, index, promise.start, ""};
+  auto& went_before = step.live.went_before_head;
   if (head && head->job == promise.job && head->index == index) {
     if (!IsLater(promise.start, head->start, step.now)) return;
     const bool same = !before.empty() && before.front().job == promise.job;
-    record.reason = WhyLater(step, same ? before.front() : promise);
+    record.reason = went_before
+                        ? fmt::format("task {}.{}{} went before it", went_before->job.value,
+                                      went_before->index + 1,
+                                      went_before->attempt.value > 1 ? " was tried again, and" : "")
+                        : WhyLater(step, same ? before.front() : promise);
+  } else if (head && head->job == promise.job &&
+             job.RequestOf(head->index) == promise.request) {
+    // It stays the first, and goes on when those of its class that are tried again have started.
+    return;
   } else if (head && head->job != promise.job) {
     const JobState& other = *step.durable.FindJob(head->job);
     if (other.user() == job.user() && other.priority() < job.priority()) {
@@ -128,6 +152,7 @@ void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) 
                                   head->job.value, head->index + 1);
     }
   }
+  went_before.reset();
   step.Record(std::move(record));
 }
 
@@ -148,13 +173,16 @@ bool PlaceGangs(StepContext& step) {
   const bool conservative = live.gangs.policy() == GangPolicy::kConservative;
   live.next_gangs = step.now + (conservative ? kPassEveryConservative : kPassEvery);
   board.look_at_gangs = false;
-  std::optional<ClassKey> head;
-  if (const auto known = step.durable.head_gang()) {
-    head = {known->job, step.durable.FindJob(known->job)->RequestOf(known->index)};
-  }
+  auto heads = [&] {
+    std::vector<ClassKey> classes;
+    for (const HeadGang& each : step.durable.head_gangs()) {
+      classes.push_back({each.job, step.durable.FindJob(each.job)->RequestOf(each.index)});
+    }
+    return classes;
+  };
   const std::vector<place::GangPromise> before = live.gangs.promises();
   GangGiver giver(step);
-  live.gangs.Decide(step.now, head,
+  live.gangs.Decide(step.now, heads,
                     [&](const place::GangStart& start) { return giver.Give(start); });
   TellHead(step, before);
   return true;

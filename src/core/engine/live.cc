@@ -78,7 +78,12 @@ class Live::Follower {
     live_.gangs.SetPolicy(record.policy);
     board_.look_at_gangs = true;
   }
-  void operator()(const GangReserved& record) { live_.head_reason = record.reason; }
+  void operator()(const GangReserved& record) {
+    const place::PartKey head{record.job, record.index};
+    // The first time it is told why it is the head.
+    live_.head_reason = live_.head_told == head ? record.reason : "";
+    live_.head_told = head;
+  }
   void operator()(const Returned&) {}
   void operator()(const AttemptEnded& record) {
     if (live_.gangs_leased.empty() || record.verdict == Verdict::kPart) return;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -54,7 +55,9 @@ struct Live {
   std::map<place::PartKey, GangWatch> gangs_leased;
   std::set<std::pair<Instant, place::PartKey>> room_deadlines;
   Instant next_gangs;         // no pass over them sooner
-  std::string head_reason;    // why the first of those that wait starts later than it was told last
+  place::PartKey head_told;   // the gang that a reservation was recorded of last,
+  std::string head_reason;    // and why it starts later than it was told before
+  std::optional<AttemptRef> went_before_head;  // since something was recorded of it last
   Instant clock;              // as far as Wake has told the time
   Instant step_at;            // the time of the step under way
   std::set<JobId> set_aside;  // Engine::SetAside

@@ -308,13 +308,22 @@ std::string NamesOf(const EngineState& state, const place::GangPromise& promise)
 }
 
 // What a gang waits for that fits the nodes which are there.
-std::string WhyGangWaits(const EngineState& state, const JobState& job, uint32_t request,
+std::string WhyGangWaits(const EngineState& state, const JobState& job, TaskIndex index,
                          Instant now) {
+  const uint32_t request = job.RequestOf(index);
   const auto& promises = state.live.gangs.promises();
   auto mine = std::ranges::find_if(promises, [&](const place::GangPromise& promise) {
     return promise.job == job.id() && promise.request == request;
   });
   if (mine != promises.end()) {
+    const Head next = job.Peek(request, now, 1, place::kNoTurn);
+    if (next.count > 0 && next.tasks.front().first != index) {
+      return fmt::format("task {}.{}{} goes before it, and {}", job.id().value,
+                         next.tasks.front().first + 1,
+                         next.attempt.value > 1 ? ", which is tried again," : "",
+                         mine == promises.begin() ? "is the first of the gangs that wait"
+                                                  : "has a reservation");
+    }
     std::string text = mine == promises.begin() ? "it is the first of the gangs that wait"
                                                 : "it has a reservation";
     if (mine->start == Instant::Never()) {
@@ -327,8 +336,8 @@ std::string WhyGangWaits(const EngineState& state, const JobState& job, uint32_t
           FormatDuration(std::max(mine->start - now, Duration())), NamesOf(state, *mine));
     }
     const std::string& late = state.live.head_reason;
-    return mine == promises.begin() && !late.empty() ? text + "; last it became later, as " + late
-                                                     : text;
+    const bool told = state.live.head_told == place::PartKey{job.id(), index} && !late.empty();
+    return told ? text + "; last it became later, as " + late : text;
   }
   if (promises.empty()) return "";
   const place::GangPromise& first = promises.front();
@@ -403,7 +412,7 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (std::string why = WhyLimited(*state_, *job); !why.empty()) return why;
   if (job->IsGang(request)) {
     if (std::string why = WhyTooLarge(*state_, *job, request, now); !why.empty()) return why;
-    if (std::string why = WhyGangWaits(*state_, *job, request, now); !why.empty()) return why;
+    if (std::string why = WhyGangWaits(*state_, *job, index, now); !why.empty()) return why;
   }
   return WhoIsAhead(*state_, *job);
 }

@@ -134,11 +134,12 @@ void Gangs::Line::Fill(std::vector<Entry> entries) {
   std::ranges::make_heap(entries_, ComesBehind);
 }
 
-void Gangs::Enter(Line& line, Job& job) const {
+// What is next of a class that one was started of. Its job's others are in the line.
+void Gangs::EnterNext(Line& line, const Entry& started) const {
+  Job& job = *started.known;
   if (!job.asks_for_gang() || job.user->IsBound()) return;
-  for (const Ready::Entry& each : job.gangs.order()) {
-    line.Push(EntryOf(job, each.number, each.turn));
-  }
+  const auto& turn = job.gangs.Of(started.request).turn;
+  if (turn) line.Push(EntryOf(job, started.request, *turn));
 }
 
 Gangs::Line Gangs::LineNow() const {
@@ -213,13 +214,14 @@ void Gangs::CountFree() {
   if (claimed && lasts_until_ == Instant::Never()) lasts_until_ = now_;
 }
 
-void Gangs::Decide(Instant now, std::optional<ClassKey> head, const GiveGang& give) {
+void Gangs::Decide(Instant now, const Heads& heads, const GiveGang& give) {
   Begin(now);
   rest_ = {};
   const std::vector<GangPromise> before = std::exchange(promises_, {});
   before_ = &before;
   Line line = LineNow();
-  if (!head || TryHead(line, *head, give)) Walk(std::move(line), /*promises=*/true, give);
+  TryHeads(line, heads, give);
+  if (promises_.empty() || Overtakes()) Walk(std::move(line), /*promises=*/true, give);
   before_ = nullptr;
   SetHolds();
 }
@@ -232,28 +234,62 @@ void Gangs::DecideRest(Instant now, const GiveGang& give) {
   Walk(std::exchange(rest_, {}), /*promises=*/false, give);
 }
 
-// The head keeps its place until it starts, whoever else's turn it would be by now; but of its own
-// user one with a higher priority goes before it. False: nobody may overtake it.
-bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
-  const std::vector<Entry>& all = line.entries();
-  auto at = std::ranges::find_if(all, [&](const Entry& entry) {
+// The head, and before it those of its user that have a higher priority: out of the line, in turn.
+std::vector<Gangs::Entry> Gangs::TakeFirst(Line& line, const ClassKey& head) {
+  auto is_head = [&](const Entry& entry) {
     return entry.job == head.job && entry.request == head.request;
-  });
-  if (at == all.end()) return true;
-  const Entry entry = *at;
-  const bool unseated = std::ranges::any_of(all, [&](const Entry& other) {
-    return other.known->user == entry.known->user && other.known->priority > entry.known->priority;
-  });
-  if (unseated) return true;
-  if (TryStart(entry, give)) {
-    Enter(line, *entry.known);
+  };
+  auto at = std::ranges::find_if(line.entries(), is_head);
+  if (at == line.entries().end()) return {};
+  const Job& job = *at->known;
+  std::vector<Entry> first;
+  line.EraseIf([&](const Entry& entry) {
+    const Job& other = *entry.known;
+    if (!is_head(entry) && (other.user != job.user || other.priority <= job.priority)) return false;
+    first.push_back(entry);
     return true;
+  });
+  std::ranges::sort(first, [&](const Entry& a, const Entry& b) {
+    if (a.known->priority != b.known->priority) return a.known->priority > b.known->priority;
+    return a < b;
+  });
+  return first;
+}
+
+// The head keeps its place until it starts, whoever else's turn it would be by now; those of its
+// user that have a higher priority have it before. True: the head, or one of its class that is tried
+// again, has started.
+bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
+  std::vector<Entry> first = TakeFirst(line, head);
+  for (auto at = first.begin(); at != first.end();) {
+    Entry& entry = *at;
+    if (IsCurrent(entry) && TryStart(entry, give)) {
+      if (std::next(at) == first.end()) {
+        EnterNext(line, entry);
+        return true;
+      }
+      const auto& turn = entry.known->gangs.Of(entry.request).turn;
+      if (turn) entry.turn = *turn;
+      continue;
+    }
+    ++at;
+    if (!IsCurrent(entry) || !Promise(entry)) continue;
+    for (; at != first.end(); ++at) line.Push(*at);
+    ReorderFor(line);
+    return false;
   }
-  line.EraseIf(
-      [&](const Entry& other) { return other.job == entry.job && other.request == entry.request; });
-  if (!Promise(entry)) return true;
-  ReorderFor(line);
-  return Overtakes();
+  return false;
+}
+
+// Until one of them waits, and has a promise.
+void Gangs::TryHeads(Line& line, const Heads& heads, const GiveGang& give) {
+  for (bool has_started = true; has_started && promises_.empty();) {
+    has_started = false;
+    for (const ClassKey& head : heads()) {
+      has_started = TryHead(line, head, give);
+      if (has_started || !promises_.empty()) break;
+    }
+  }
 }
 
 // Who may overtake is tried in another order than who becomes the head; and where no more promises
@@ -289,7 +325,7 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
       return;
     }
     if (TryStart(entry, give)) {
-      Enter(line, *entry.known);
+      EnterNext(line, entry);
       continue;
     }
     if (!promises || promises_.size() == MostPromises()) {

@@ -65,9 +65,11 @@ class Gangs {
   void SetPolicy(GangPolicy policy) { policy_ = policy; }
   GangPolicy policy() const { return policy_; }
 
-  // Before single tasks have their turn. `head`: the class of the gang that is the head, if there
-  // is one. With kFair those go on whose users come before all that have single tasks.
-  void Decide(Instant now, std::optional<ClassKey> head, const GiveGang& give);
+  // Before single tasks have their turn. `heads` tells the class of the gang that is the head at
+  // that moment, then of those that were before others went before them. With kFair those go on
+  // whose users come before all that have single tasks.
+  using Heads = std::function<std::vector<ClassKey>()>;
+  void Decide(Instant now, const Heads& heads, const GiveGang& give);
   // With kFair, behind single tasks: the others may have what is left beside reservations.
   void DecideRest(Instant now, const GiveGang& give);
 
@@ -126,11 +128,13 @@ class Gangs {
 
   bool Overtakes() const { return policy_ != GangPolicy::kFcfs; }
   size_t MostPromises() const;
-  void Enter(Line& line, Job& job) const;
+  void EnterNext(Line& line, const Entry& started) const;
   Entry EntryOf(Job& job, uint32_t request, const ClassTurn& turn) const;
   Line LineNow() const;
   bool ComesBeforeSingles(const Entry& entry) const;
   void Begin(Instant now);
+  static std::vector<Entry> TakeFirst(Line& line, const ClassKey& head);
+  void TryHeads(Line& line, const Heads& heads, const GiveGang& give);
   bool TryHead(Line& line, const ClassKey& head, const GiveGang& give);
   void Walk(Line line, bool promises, const GiveGang& give);
   bool TryStart(const Entry& entry, const GiveGang& give);

@@ -62,9 +62,10 @@ class Board1 {
   };
   std::vector<Started> Pass(Instant now) {
     std::vector<Started> started;
-    std::optional<ClassKey> head;
-    if (head_) head = {*head_, 0};
-    gangs_.Decide(now, head, [&](const GangStart& start) {
+    auto heads = [this] {
+      return head_ ? std::vector<ClassKey>{{*head_, 0}} : std::vector<ClassKey>();
+    };
+    gangs_.Decide(now, heads, [&](const GangStart& start) {
       Job& job = *board_.FindJob(start.job.id);
       for (const GangPlace& place : start.places) {
         Node& node = board_.nodes.at(place.node);

@@ -113,7 +113,7 @@ void ResumeParts(StepContext& step, NodeId id) {
 }
 
 // Nodes that do not answer have something else to do, or another idea of what they have. The gang
-// is tried anew; nothing of it has run.
+// is tried anew, elsewhere where it can; nothing of it has run.
 void GiveUpLateGangs(StepContext& step) {
   Live& live = step.live;
   while (!live.room_deadlines.empty() && live.room_deadlines.begin()->first <= step.now) {
@@ -124,6 +124,11 @@ void GiveUpLateGangs(StepContext& step) {
     const GangRun* gang = job == nullptr ? nullptr : job->GangOf(key.index);
     // One that is away is given up with its node, or goes on when it is back.
     if (gang == nullptr || watch.gone || watch.stopping || !AllPresent(step, *gang)) continue;
+    constexpr int64_t kTimes = 30;
+    const Instant until = step.now + step.board.limits.room_patience * kTimes;
+    for (const GangLeased::Part& part : gang->parts) {
+      if (!watch.ready.contains(part.node)) step.board.nodes.at(part.node).late_until = until;
+    }
     StopParts(step, *job, key.index);
   }
 }

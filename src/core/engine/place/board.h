@@ -84,6 +84,7 @@ struct Node {
   bool recalled = false;  // it was asked for what waits there, and neither answered nor was given
                           // anything since
   bool roomy = false;     // it may have room for what there is; see Board::MarkRoomy
+  Instant late_until;     // it did not find room for a part of a gang in time: others are better
 
   // For others than placement.
   Instant lost_at = Instant::Never();  // while it is silent

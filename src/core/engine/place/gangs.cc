@@ -20,18 +20,20 @@ constexpr size_t kMostPromises = 50;
 // Where a gang of this shape goes when so many of its processes fit on each node; empty: nowhere.
 // With a number of nodes these are the ones that it fills best; else those where most fit, so that
 // it has few parts. `kept`: what it was promised before goes first, lest promises wander.
+// Before all that comes how well it would go there.
 class Choice {
  public:
   explicit Choice(const GangShape& shape, std::span<const GangPlace> kept = {})
       : shape_(shape), kept_(kept) {}
 
-  void Add(NodeId node, uint32_t fit, bool slow) {
-    if (Useful(fit)) fits_.push_back({!IsKept(node), slow, fit, node});
+  enum class Worse : uint8_t { kNot, kSlowsDown, kWasLate };
+  void Add(NodeId node, uint32_t fit, Worse worse) {
+    if (Useful(fit)) fits_.push_back({!IsKept(node), worse, fit, node});
   }
   std::vector<GangPlace> Take() {
     const bool fixed = shape_.nodes > 0;
     std::ranges::sort(fits_, [fixed](const Fit& a, const Fit& b) {
-      if (a.slow != b.slow) return b.slow;
+      if (a.worse != b.worse) return a.worse < b.worse;
       if (a.fit != b.fit && !fixed) return a.fit > b.fit;
       return std::tie(a.other, a.fit, a.node) < std::tie(b.other, b.fit, b.node);
     });
@@ -50,7 +52,7 @@ class Choice {
  private:
   struct Fit {
     bool other = false;
-    bool slow = false;  // Node::SlowsDown
+    Worse worse = Worse::kNot;
     uint32_t fit = 0;
     NodeId node;
   };
@@ -393,7 +395,10 @@ std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {
   for (NodeAhead& ahead : ahead_) {
     if (ahead.node().held.At(Amounts::kSlots) >= ahead.node().offer.slots) continue;
     if (!IsFor(job, request, ahead)) continue;
-    choice.Add(ahead.id(), ahead.FitIn(of_gang, now_, until), ahead.node().SlowsDown(job, request));
+    const auto worse = now_ < ahead.node().late_until         ? Choice::Worse::kWasLate
+                       : ahead.node().SlowsDown(job, request) ? Choice::Worse::kSlowsDown
+                                                              : Choice::Worse::kNot;
+    choice.Add(ahead.id(), ahead.FitIn(of_gang, now_, until), worse);
   }
   return choice.Take();
 }
@@ -475,7 +480,10 @@ GangPromise Gangs::Earliest(const Job& job, uint32_t request) {
   GangPromise promise{job.id, request, start, {}};
   if (count.enough()) {
     Choice choice(of_gang.gang, kept);
-    for (uint32_t i = 0; i < ahead_.size(); ++i) choice.Add(ahead_[i].id(), fits[i], false);
+    for (uint32_t i = 0; i < ahead_.size(); ++i) {
+      const bool late = now_ < ahead_[i].node().late_until;
+      choice.Add(ahead_[i].id(), fits[i], late ? Choice::Worse::kWasLate : Choice::Worse::kNot);
+    }
     promise.places = choice.Take();
   } else {
     promise.start = Instant::Never();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "base/units.h"
 #include "sim/check.h"
@@ -25,6 +26,8 @@ class ReservationsCheck final : public Checker {
                   !o.suspend && !o.retry_delay && !o.liars && !o.max_running && !o.user_rules;
     if (!judged || o.slow_disk()) return;
     const auto* decided = std::get_if<Decided>(&fact);
+    if (const auto* heard = std::get_if<NodeHeard>(&fact)) away_.erase(heard->node);
+    if (const auto* unheard = std::get_if<NodeUnheard>(&fact)) away_.insert(unheard->node);
     if (decided == nullptr) {
       if (Excuses(fact)) head_.reset();
       if (const auto* began = std::get_if<LifeBegan>(&fact)) clock_ahead_ = began->clock_ahead;
@@ -76,6 +79,8 @@ class ReservationsCheck final : public Checker {
     const bool same = head_ && head_->job == reserved.job && head_->index == reserved.index;
     const Instant start =
         reserved.start == Instant::Never() ? Instant::Never() : reserved.start - clock_ahead_;
+    // The hub may not know yet that it has gone.
+    if (!away_.empty()) return head_.reset();
     if (same && head_->start != Instant::Never()) {
       CheckStart(scene, start, reserved.reason, findings);
       return;
@@ -99,6 +104,7 @@ class ReservationsCheck final : public Checker {
   }
 
   std::optional<Head> head_;
+  std::set<NodeId> away_;
   Duration clock_ahead_;
 };
 

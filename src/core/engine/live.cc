@@ -237,6 +237,10 @@ void Live::Reload(const JobState& job) {
 void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   place::Node& node = board.nodes[id];
   const Leases& leases = durable.NodeOf(id).leases;
+  // Of a node that was there in this life it is known since when it has what it has.
+  const bool known = node.offer.slots > 0;
+  std::map<place::PartKey, Instant> until;
+  for (const auto& [key, part] : node.parts) until[key] = part.until;
   for (const auto& [key, range] : leases) {
     place::Job& job = *board.FindJob(key.job);
     if (range.procs > 0) {
@@ -249,10 +253,12 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
   for (const auto& [key, range] : leases) {
     place::Job& job = *board.FindJob(key.job);
     if (range.procs > 0) {
-      board.AddPart(job, node, {key.job, key.first}, range.request, range.procs, step_at);
+      const place::PartKey part{key.job, key.first};
+      board.AddPart(job, node, part, range.request, range.procs, step_at);
+      if (known) node.parts[part].until = until.at(part);
     } else {
       board.AddUse(job, node, range.request, range.left);
-      node.jobs[key.job].given_at = step_at;
+      if (!known) node.jobs[key.job].given_at = step_at;
     }
     Touch(*durable.FindJob(key.job));
   }

@@ -182,6 +182,7 @@ void Gangs::Begin(Instant now) {
   ahead_.clear();
   no_room_.clear();
   misfits_.clear();
+  hold_without_failing_.clear();
   for (auto& [id, node] : board_.nodes) {
     if (node.IsThere()) ahead_.emplace_back(id, node, board_, now);
   }
@@ -371,21 +372,31 @@ NodeAhead& Gangs::AheadOf(NodeId id) {
   return *at;
 }
 
-bool Gangs::IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) const {
-  if (job.Avoids(ahead.id()) && HoldWithoutAvoided(job, request)) return false;
-  return FitNow(ahead.node(), *job.user_name, job.NeedsOf(request), now_) > 0;
+bool Gangs::IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) {
+  if (FitNow(ahead.node(), *job.user_name, job.NeedsOf(request), now_, /*even_sick=*/true) == 0) {
+    return false;
+  }
+  return !Fails(job, ahead) || !HoldWithoutFailing(job, request);
 }
 
-// Nodes that its job avoids take it all the same when the others, were they idle, could not.
-bool Gangs::HoldWithoutAvoided(const Job& job, uint32_t request) const {
+bool Gangs::Fails(const Job& job, const NodeAhead& ahead) {
+  const Node& node = ahead.node();
+  return job.Avoids(ahead.id()) || !node.sick.empty() || node.Fails(*job.user_name);
+}
+
+// Nodes that fail tasks, or those of its job or its user, take it all the same when the others,
+// were they idle, could not.
+bool Gangs::HoldWithoutFailing(const Job& job, uint32_t request) {
+  auto [known, is_new] = hold_without_failing_.try_emplace(KindOf(job, request));
+  if (!is_new) return known->second;
   const TaskClass& of_gang = job.ClassOf(request);
   Count count(of_gang.gang);
   for (const NodeAhead& ahead : ahead_) {
-    if (job.Avoids(ahead.id())) continue;
+    if (Fails(job, ahead)) continue;
     if (FitNow(ahead.node(), *job.user_name, of_gang.needs, now_) == 0) continue;
     count.Change(0, ProcsThatFit(ahead.node().offer, {}, of_gang));
   }
-  return count.enough();
+  return known->second = count.enough();
 }
 
 std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {
@@ -494,7 +505,7 @@ GangPromise Gangs::Earliest(const Job& job, uint32_t request) {
 
 // Nobody knows when what runs will end: those nodes are kept where the least has to.
 std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
-                                       std::span<const GangPlace> kept) const {
+                                       std::span<const GangPlace> kept) {
   const TaskClass& of_gang = job.ClassOf(request);
   const GangShape& shape = of_gang.gang;
   std::vector<std::pair<uint64_t, const NodeAhead*>> by_use;

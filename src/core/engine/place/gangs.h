@@ -26,6 +26,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "core/engine/place/board.h"
@@ -142,15 +143,16 @@ class Gangs {
   void ReorderFor(Line& line) const;
   bool IsCurrent(const Entry& entry) const;
   NodeAhead& AheadOf(NodeId id);
-  bool IsFor(const Job& job, uint32_t request, const NodeAhead& ahead) const;
-  bool HoldWithoutAvoided(const Job& job, uint32_t request) const;
+  bool IsFor(const Job& job, uint32_t request, const NodeAhead& ahead);
+  static bool Fails(const Job& job, const NodeAhead& ahead);
+  bool HoldWithoutFailing(const Job& job, uint32_t request);
   void CountFree();
   bool MayHaveRoom(const TaskClass& of_gang) const;
   std::vector<GangPlace> PlacesNow(const Job& job, uint32_t request);
   void Claim(const GangPromise& promise);
   GangPromise Earliest(const Job& job, uint32_t request);
   std::vector<GangPlace> Emptiest(const Job& job, uint32_t request,
-                                  std::span<const GangPlace> kept) const;
+                                  std::span<const GangPlace> kept);
   void SetHolds();
   void SetHold(NodeId id, std::optional<Hold> hold);
 
@@ -163,6 +165,7 @@ class Gangs {
   Instant lasts_until_;           // what ends by then takes nothing from the head
   std::set<uint64_t> no_room_;    // kinds of requests that found none in this pass,
   std::set<uint64_t> misfits_;    // and that never will, on the nodes that there are
+  std::unordered_map<uint64_t, bool> hold_without_failing_;  // by kind, in this pass
   Line rest_;                     // for DecideRest
   std::vector<GangPromise> promises_;
   const std::vector<GangPromise>* before_ = nullptr;  // those of the pass before, during one

@@ -312,6 +312,8 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   uint32_t tasks = RoomFor(view, ahead, board_.limits.lease_ahead);
   node.room = tasks > 0;
   if (node.room) return tasks;
+  // Others of the job may end before gangs have their reservation.
+  if (there.hold) return 0;
   view.needs = &kSlot;
   if (RoomFor(view, ahead, board_.limits.lease_ahead) > 0) return 0;
   node.supplied = job.id;

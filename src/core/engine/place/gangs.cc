@@ -4,7 +4,9 @@
 #include "core/engine/place/gangs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -32,17 +34,20 @@ class Choice {
   }
   std::vector<GangPlace> Take() {
     const bool fixed = shape_.nodes > 0;
-    std::ranges::sort(fits_, [fixed](const Fit& a, const Fit& b) {
+    auto comes_behind = [fixed](const Fit& b, const Fit& a) {
       if (a.worse != b.worse) return a.worse < b.worse;
       if (a.fit != b.fit && !fixed) return a.fit > b.fit;
       return std::tie(a.other, a.fit, a.node) < std::tie(b.other, b.fit, b.node);
-    });
+    };
+    // A heap: mostly a few of many are taken.
+    std::ranges::make_heap(fits_, comes_behind);
     std::vector<GangPlace> places;
     uint32_t left = shape_.procs;
-    for (const Fit& each : fits_) {
-      if (left == 0) break;
-      const uint32_t procs = fixed ? shape_.procs_per_node() : std::min(each.fit, left);
-      places.push_back({each.node, procs});
+    for (; left > 0 && !fits_.empty(); fits_.pop_back()) {
+      std::ranges::pop_heap(fits_, comes_behind);
+      const Fit& best = fits_.back();
+      const uint32_t procs = fixed ? shape_.procs_per_node() : std::min(best.fit, left);
+      places.push_back({best.node, procs});
       left -= procs;
     }
     if (left > 0) places.clear();
@@ -189,10 +194,19 @@ void Gangs::Begin(Instant now) {
   CountFree();
 }
 
-void Gangs::Free::Add(uint64_t cpus) {
-  if (cpus == 0) return;
-  of_node.push_back(cpus);
-  all += cpus;
+void Gangs::Free::Count(std::vector<uint64_t> of_each) {
+  counted = std::move(of_each);
+  of_node.clear();
+  std::ranges::copy_if(counted, std::back_inserter(of_node), [](uint64_t cpus) { return cpus > 0; });
+  std::ranges::sort(of_node, std::ranges::greater());
+  all = std::accumulate(of_node.begin(), of_node.end(), uint64_t{0});
+}
+
+void Gangs::Free::Change(size_t node, uint64_t to) {
+  const uint64_t from = std::exchange(counted[node], to);
+  all = all - from + to;
+  if (from > 0) of_node.erase(std::ranges::lower_bound(of_node, from, std::ranges::greater()));
+  if (to > 0) of_node.insert(std::ranges::lower_bound(of_node, to, std::ranges::greater()), to);
 }
 
 bool Gangs::Free::Fits(const TaskClass& of_gang) const {
@@ -205,16 +219,27 @@ bool Gangs::Free::Fits(const TaskClass& of_gang) const {
 
 // So that of very many who wait hardly one looks at nodes in vain.
 void Gangs::CountFree() {
-  free_ = lasting_ = {};
-  const bool claimed = !promises_.empty() && policy_ != GangPolicy::kConservative;
+  std::vector<uint64_t> free;
+  std::vector<uint64_t> lasting;
   for (NodeAhead& ahead : ahead_) {
-    free_.Add(ahead.FreeCpus());
-    if (claimed) lasting_.Add(ahead.LastingCpus());
+    free.push_back(ahead.FreeCpus());
+    lasting.push_back(IsClaimed() ? ahead.LastingCpus() : 0);
   }
-  std::ranges::sort(free_.of_node, std::ranges::greater());
-  std::ranges::sort(lasting_.of_node, std::ranges::greater());
-  lasts_until_ = claimed ? promises_.front().start : Instant::Never();
-  if (claimed && lasts_until_ == Instant::Never()) lasts_until_ = now_;
+  free_.Count(std::move(free));
+  lasting_.Count(std::move(lasting));
+  lasts_until_ = IsClaimed() ? promises_.front().start : Instant::Never();
+  if (IsClaimed() && lasts_until_ == Instant::Never()) lasts_until_ = now_;
+}
+
+// The board was told of parts there.
+void Gangs::CountTaken(std::span<const GangPlace> places) {
+  for (const GangPlace& place : places) {
+    NodeAhead& ahead = AheadOf(place.node);
+    ahead.Changed();
+    const auto at = static_cast<size_t>(&ahead - ahead_.data());
+    free_.Change(at, ahead.FreeCpus());
+    if (IsClaimed()) lasting_.Change(at, ahead.LastingCpus());
+  }
 }
 
 void Gangs::Decide(Instant now, const Heads& heads, const GiveGang& give) {
@@ -359,10 +384,7 @@ bool Gangs::TryStart(const Entry& entry, const GiveGang& give) {
     return false;
   }
   if (!give({job, entry.request, places})) return false;
-  for (const GangPlace& place : places) {
-    AheadOf(place.node).Changed();
-  }
-  CountFree();
+  CountTaken(places);
   return true;
 }
 

@@ -107,7 +107,9 @@ class Gangs {
   struct Free {
     std::vector<uint64_t> of_node;
     uint64_t all = 0;
-    void Add(uint64_t cpus);
+    std::vector<uint64_t> counted;  // of each in ahead_
+    void Count(std::vector<uint64_t> of_each);
+    void Change(size_t node, uint64_t to);
     bool Fits(const TaskClass& of_gang) const;
   };
   // The first one is at the front (a heap). What is in it may be out of date, and is looked at
@@ -147,6 +149,9 @@ class Gangs {
   static bool Fails(const Job& job, const NodeAhead& ahead);
   bool HoldWithoutFailing(const Job& job, uint32_t request);
   void CountFree();
+  void CountTaken(std::span<const GangPlace> places);
+  // Somebody has a promise that others may be in the way of.
+  bool IsClaimed() const { return !promises_.empty() && policy_ != GangPolicy::kConservative; }
   bool MayHaveRoom(const TaskClass& of_gang) const;
   std::vector<GangPlace> PlacesNow(const Job& job, uint32_t request);
   void Claim(const GangPromise& promise);

@@ -121,6 +121,18 @@ bool IsLater(Instant start, Instant said, Instant now) {
   return start > said + std::max(Duration::Seconds(1), (said - now) / 10);
 }
 
+// While something outlives its time, the reservation moves on with the clock: that is recorded ever
+// more rarely.
+bool IsOldNews(Live& live, const std::string& reason, Instant now) {
+  if (reason != live.head_reason) {
+    live.head_since = now;
+  } else if (now < live.head_again) {
+    return true;
+  }
+  live.head_again = now + (now - live.head_since) / 2;
+  return false;
+}
+
 // What others must know of the head: which it is, and when it starts.
 void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) {
   const auto& promises = step.live.gangs.promises();
@@ -141,6 +153,7 @@ void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) 
                                       went_before->index + 1,
                                       went_before->attempt.value > 1 ? " was tried again, and" : "")
                         : WhyLater(step, same ? before.front() : promise);
+    if (IsOldNews(step.live, record.reason, step.now)) return;
   } else if (head && head->job == promise.job &&
              job.RequestOf(head->index) == promise.request) {
     // It stays the first, and goes on when those of its class that are tried again have started.

@@ -57,6 +57,8 @@ struct Live {
   Instant next_gangs;         // no pass over them sooner
   place::PartKey head_told;   // the gang that a reservation was recorded of last,
   std::string head_reason;    // and why it starts later than it was told before
+  Instant head_since;         // when that was first recorded of it for this reason,
+  Instant head_again;         // and when it may be for the same one again
   std::optional<AttemptRef> went_before_head;  // since something was recorded of it last
   Instant clock;              // as far as Wake has told the time
   Instant step_at;            // the time of the step under way

@@ -23,8 +23,10 @@ Instant EndOfTasks(const JobHere& here, uint32_t ahead, Instant now) {
 void NodeAhead::LookAhead() {
   if (std::exchange(known_, true)) return;
   std::vector<std::pair<Instant, const Amounts*>> ends;
+  overdue_ = {};
   for (const auto& [key, part] : node_->parts) {
     if (part.until == Instant::Never()) continue;
+    if (part.until <= now_) overdue_.Add(part.held);
     ends.emplace_back(std::max(part.until, now_ + kMoment), &part.held);
   }
   for (const auto& [job, here] : node_->jobs) {
@@ -34,6 +36,7 @@ void NodeAhead::LookAhead() {
     const uint32_t most = node_->crowded ? here.leased - 1 : 0;
     const uint32_t ahead = std::min(board_->AheadOf(*node_, here), most);
     const Instant end = EndOfTasks(here, ahead, now_);
+    if (end == now_ + kMoment) overdue_.Add(here.held);
     if (end != Instant::Never()) ends.emplace_back(end, &here.held);
   }
   std::ranges::sort(ends);
@@ -75,13 +78,17 @@ uint64_t NodeAhead::LastingCpus() {
   return free;
 }
 
-// What runs only ends, so nothing but a promise takes away what is free at the beginning.
+// What runs only ends, so nothing but a promise takes away what is free at the beginning. What
+// starts now counts on no end that is overdue already: else it would take, beside a promise that
+// waits for that end, what is free, again and again.
 uint32_t NodeAhead::FitIn(const TaskClass& of_gang, Instant from, Instant to) {
   if (from == now_ && claims_.empty()) return ProcsThatFit(node_->offer, node_->held, of_gang);
   uint32_t fit = ProcsThatFit(node_->offer, HeldAt(from), of_gang);
   for (const Claim& claim : claims_) {
     if (fit == 0 || claim.from <= from || claim.from >= to) continue;
-    fit = std::min(fit, ProcsThatFit(node_->offer, HeldAt(claim.from), of_gang));
+    Amounts held = HeldAt(claim.from);
+    if (from == now_) held.Add(overdue_);
+    fit = std::min(fit, ProcsThatFit(node_->offer, held, of_gang));
   }
   return fit;
 }

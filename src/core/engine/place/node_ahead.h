@@ -55,6 +55,7 @@ class NodeAhead {
   Instant now_;
   bool known_ = false;      // what is in held_
   std::vector<Held> held_;  // by time, after now
+  Amounts overdue_;         // of what should have ended by now
   std::vector<Claim> claims_;
 };
 

@@ -40,6 +40,8 @@ class BlameCheck final : public Checker {
     if (!heard_at_ || scene.now - *heard_at_ < kHello + scene.slack) return;
     const BookedJob* job = scene.book.FindJob(ended.end.ref.job);
     if (job == nullptr || job->tasks.size() < kLimits.node_failures) return;
+    // Which of its nodes would be to blame for a gang?
+    if (!job->ClassOf(ended.end.ref.index).gang.empty()) return;
     findings.Add(name(), fmt::format("{} failed for good on n{}, which fails everything",
                                      NameOf(ended.end.ref), ended.node.value));
   }

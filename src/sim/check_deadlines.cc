@@ -117,7 +117,7 @@ class DeadlinesCheck final : public Checker {
     }
     const Duration late = scene.now - std::max(due, heard->second);
     // A hello, the commits that stand in line, and an order.
-    const Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 10;
+    const Duration most = scene.slack + scene.hub->link_latency * 4 + scene.hub->commit_max * 30;
     if (late <= most) return std::nullopt;
     return late - most;
   }

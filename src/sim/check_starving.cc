@@ -1,10 +1,15 @@
 // A gang that is the first in line starts at last, however many small tasks come: as long as the
-// nodes are there and stay so, what runs ends and nothing takes its place. The bound is what all
-// tasks take at most, several times, as some of them stand in line on nodes already.
+// nodes are there and stay so, what runs ends and nothing takes its place. And with fair shares, a
+// user who has nothing gets something for his single tasks at last, however large the gangs of
+// others are. The bound is what all tasks take at most, several times, as some of them stand in line
+// on nodes already.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/units.h"
 #include "sim/check.h"
@@ -20,6 +25,8 @@ class StarvingCheck final : public Checker {
     if (!scene.hub->gangs || scene.hub->suspend || scene.hub->load_bound) return;
     // Whoever may run no more starts none.
     if (scene.hub->user_rules || scene.hub->max_running) return;
+    if (Excuses(fact)) has_nothing_.clear();
+    LookAtUsers(scene, findings);
     if (const auto* decided = std::get_if<Decided>(&fact)) {
       SeeRecord(scene, *decided->record);
     } else if (const auto* executed = std::get_if<Executed>(&fact)) {
@@ -50,6 +57,35 @@ class StarvingCheck final : public Checker {
            std::holds_alternative<NodeProcess>(fact);
   }
 
+  // Now and then: it costs all tasks.
+  void LookAtUsers(const Scene& scene, Findings& findings) {
+    const Options& o = *scene.hub;
+    const bool waits = o.graph || o.after || o.retry_delay || o.start_delay ||
+                       o.sick_percent > 0 || o.pools > 0;
+    if (o.gang_policy != GangPolicy::kFair || waits || scene.now < next_look_) return;
+    next_look_ = scene.now + Duration::Seconds(10);
+    std::set<std::string> want;
+    std::set<std::string> have;
+    for (const auto& [id, job] : scene.book.jobs()) {
+      const std::string& user = scene.workload.job(id).user;
+      const bool goes_on = !job.finished && !job.cancelled && !job.held;
+      for (TaskIndex i = 0; i < job.tasks.size(); ++i) {
+        if (job.tasks[i].state == TaskState::kLeased) have.insert(user);
+        const bool queued = goes_on && job.tasks[i].state == TaskState::kQueued;
+        if (queued && job.ClassOf(i).gang.empty()) want.insert(user);
+      }
+    }
+    for (const std::string& user : have) want.erase(user);
+    std::erase_if(has_nothing_, [&](const auto& each) { return !want.contains(each.first); });
+    for (const std::string& user : want) {
+      const Instant since = has_nothing_.try_emplace(user, scene.now).first->second;
+      if (scene.now - since <= BoundOf(scene) * 2) continue;
+      findings.Add(name(), fmt::format("{} has single tasks that wait, and nothing for {}", user,
+                                       FormatDuration(scene.now - since)));
+      next_look_ = Instant::Never();
+    }
+  }
+
   void SeeRecord(const Scene& scene, const engine::Record& record) {
     if (const auto* reserved = std::get_if<engine::GangReserved>(&record)) {
       bool same = first_ && first_->job == reserved->job && first_->index == reserved->index;
@@ -58,6 +94,10 @@ class StarvingCheck final : public Checker {
       bool same =
           first_ && first_->job == ended->end.ref.job && first_->index == ended->end.ref.index;
       if (same && EndsTask(ended->verdict)) first_.reset();
+    } else if (const auto* leased = std::get_if<engine::GangLeased>(&record)) {
+      // What is tried again goes before the others of its class.
+      const bool again = leased->attempt.value > 1 && first_ && first_->job == leased->job;
+      if (again) first_->since = scene.now;
     } else if (std::holds_alternative<engine::JobHeld>(record) ||
                std::holds_alternative<engine::JobCancelled>(record) ||
                std::holds_alternative<engine::TasksWithdrawn>(record) ||
@@ -70,6 +110,11 @@ class StarvingCheck final : public Checker {
                           std::holds_alternative<engine::UserChanged>(record))) {
       first_->since = scene.now;
     }
+    if (std::holds_alternative<engine::NodeDrained>(record) ||
+        std::holds_alternative<engine::NodeUndrained>(record) ||
+        std::holds_alternative<engine::NodeSick>(record)) {
+      has_nothing_.clear();
+    }
   }
 
   static Duration BoundOf(const Scene& scene) {
@@ -80,6 +125,8 @@ class StarvingCheck final : public Checker {
   }
 
   std::optional<First> first_;
+  std::map<std::string, Instant> has_nothing_;  // users who have single tasks that wait; since then
+  Instant next_look_;
 };
 
 }  // namespace

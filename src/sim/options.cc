@@ -153,9 +153,9 @@ void DrawPools(Prng prng, Options& o) {
   o.load_bound = false;  // a look each second, for hours
 }
 
-// Nobody can tell which node is to blame for a gang; and shares are judged of single tasks.
+// Shares are judged of single tasks.
 void DrawGangs(Prng prng, Options& o) {
-  if (o.fair || o.black_holes || o.pools > 0) return;
+  if (o.fair) return;
   o.gangs = prng.Chance(45);
   o.gang_policy =
       static_cast<GangPolicy>(prng.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));

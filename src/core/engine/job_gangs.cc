@@ -36,4 +36,11 @@ void JobState::EndPart(const AttemptEnded& ended) {
   if (gang.left == 0) gangs.erase(at);
 }
 
+// Which of its nodes would be to blame for it, nobody can tell; nor does its success speak for the
+// one whose part ended last, which may only have waited for the others.
+void JobState::LearnOfGang(const AttemptEnded& ended) {
+  if (ended.end.cause == Cause::kSuccess) LearnSuccess();
+  if (IsFailure(ended.end.cause)) ++failures_in_row_;
+}
+
 }  // namespace spate::engine

@@ -599,16 +599,6 @@ void JobState::Return(TaskRange tasks, Attempt attempt, Stirred& stirred) {
   }
 }
 
-namespace {
-
-// Of the task's own making, or its node's.
-bool IsFailure(Cause cause) {
-  return cause != Cause::kSuccess && cause != Cause::kTimeLimit && cause != Cause::kStopped &&
-         cause != Cause::kNode;
-}
-
-}  // namespace
-
 // Which nodes fail the job's tasks. A success is the common case, and costs next to nothing.
 void JobState::Learn(const AttemptEnded& ended) {
   Cause cause = ended.end.cause;
@@ -625,11 +615,15 @@ void JobState::Learn(const AttemptEnded& ended) {
     if (at == good_nodes_.end() || *at != ended.node) good_nodes_.insert(at, ended.node);
     // An open job outlives many nodes: those with the lowest numbers came first.
     if (good_nodes_.size() > kGoodNodes) good_nodes_.erase(good_nodes_.begin());
-    if (failures_in_row_ > 0) EndRow();
-    starts_nowhere_ = false;
+    LearnSuccess();
     return;
   }
   if (IsFailure(cause)) LearnFailure(ended);
+}
+
+void JobState::LearnSuccess() {
+  if (failures_in_row_ > 0) EndRow();
+  starts_nowhere_ = false;
 }
 
 void JobState::LearnFailure(const AttemptEnded& ended) {
@@ -660,9 +654,11 @@ void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
   const bool gang = GangOf(i) != nullptr;
   if (gang) EndPart(ended);
   if (ended.verdict == Verdict::kPart) return;
-  // Which of its nodes would be to blame for a gang, nobody can tell.
-  if (!gang || ended.end.cause == Cause::kSuccess) Learn(ended);
-  if (gang && IsFailure(ended.end.cause)) ++failures_in_row_;
+  if (gang) {
+    LearnOfGang(ended);
+  } else {
+    Learn(ended);
+  }
   if (ended.verdict == Verdict::kSucceeded) {
     if (!traces_->empty()) traces_.Edit().erase(i);
     if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);

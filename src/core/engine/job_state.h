@@ -135,6 +135,12 @@ class Stirred {
   std::vector<Each> risen_;
 };
 
+// Of the task's own making, or its node's.
+inline bool IsFailure(Cause cause) {
+  return cause != Cause::kSuccess && cause != Cause::kTimeLimit && cause != Cause::kStopped &&
+         cause != Cause::kNode;
+}
+
 class JobState {
  public:
   JobState(JobId id, const JobPlan& plan, Stirred& stirred);
@@ -280,6 +286,8 @@ class JobState {
   void EndPart(const AttemptEnded& ended);
   void Learn(const AttemptEnded& ended);
   void LearnFailure(const AttemptEnded& ended);
+  void LearnSuccess();
+  void LearnOfGang(const AttemptEnded& ended);
   void EndRow();
   void CountWaiting(uint32_t request, int64_t change);
   void SetLost(TaskIndex index, TaskState state, Stirred& stirred);

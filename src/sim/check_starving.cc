@@ -94,10 +94,6 @@ class StarvingCheck final : public Checker {
       bool same =
           first_ && first_->job == ended->end.ref.job && first_->index == ended->end.ref.index;
       if (same && EndsTask(ended->verdict)) first_.reset();
-    } else if (const auto* leased = std::get_if<engine::GangLeased>(&record)) {
-      // What is tried again goes before the others of its class.
-      const bool again = leased->attempt.value > 1 && first_ && first_->job == leased->job;
-      if (again) first_->since = scene.now;
     } else if (std::holds_alternative<engine::JobHeld>(record) ||
                std::holds_alternative<engine::JobCancelled>(record) ||
                std::holds_alternative<engine::TasksWithdrawn>(record) ||

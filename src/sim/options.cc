@@ -153,9 +153,10 @@ void DrawPools(Prng prng, Options& o) {
   o.load_bound = false;  // a look each second, for hours
 }
 
-// Shares are judged of single tasks.
+// Shares are judged of single tasks; and pools ask again and again for pilots that a gang finds no
+// room on, as there are too few of them.
 void DrawGangs(Prng prng, Options& o) {
-  if (o.fair) return;
+  if (o.fair || o.pools > 0) return;
   o.gangs = prng.Chance(45);
   o.gang_policy =
       static_cast<GangPolicy>(prng.Below(static_cast<uint64_t>(kLastOf<GangPolicy>) + 1));

@@ -138,9 +138,7 @@ void Workload::AddPoolNeeds(SimJob& job, Prng prng) const {
     bool serves = pool.user == "*" || pool.user == job.user;
     Needs needs = each.needs;
     needs.labels = pool.offer.labels;
-    // A gang would wait for ever where all pilots that a pool may have do not hold it.
-    const bool holds = each.gang.empty() && FitCount(pool.offer, needs) > 0;
-    if (prng.Chance(60) && serves && holds) each.needs = needs;
+    if (prng.Chance(60) && serves && FitCount(pool.offer, needs) > 0) each.needs = needs;
   }
 }
 

@@ -1,8 +1,8 @@
 // A gang that is the first in line starts at last, however many small tasks come: as long as the
 // nodes are there and stay so, what runs ends and nothing takes its place. And with fair shares, a
 // user who has nothing gets something for his single tasks at last, however large the gangs of
-// others are. The bound is what all tasks take at most, several times, as some of them stand in line
-// on nodes already.
+// others are. The bound is what all tasks take at most, several times, as some of them stand in
+// line on nodes already.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,8 +60,8 @@ class StarvingCheck final : public Checker {
   // Now and then: it costs all tasks.
   void LookAtUsers(const Scene& scene, Findings& findings) {
     const Options& o = *scene.hub;
-    const bool waits = o.graph || o.after || o.retry_delay || o.start_delay ||
-                       o.sick_percent > 0 || o.pools > 0;
+    const bool waits =
+        o.graph || o.after || o.retry_delay || o.start_delay || o.sick_percent > 0 || o.pools > 0;
     if (o.gang_policy != GangPolicy::kFair || waits || scene.now < next_look_) return;
     next_look_ = scene.now + Duration::Seconds(10);
     std::set<std::string> want;

@@ -123,7 +123,7 @@ class Durable {
   // not wait any more. Mostly one: others were first before some gang that went before them. Each
   // depends on its own job alone, as a replay leaves out jobs that have finished.
   std::vector<HeadGang> heads_;
-  uint64_t leases_ = 0;                // that were given out
+  uint64_t leases_ = 0;  // that were given out
 };
 
 // The lease of a node over an attempt, or end().

@@ -154,8 +154,7 @@ void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) 
                                       went_before->attempt.value > 1 ? " was tried again, and" : "")
                         : WhyLater(step, same ? before.front() : promise);
     if (IsOldNews(step.live, record.reason, step.now)) return;
-  } else if (head && head->job == promise.job &&
-             job.RequestOf(head->index) == promise.request) {
+  } else if (head && head->job == promise.job && job.RequestOf(head->index) == promise.request) {
     // It stays the first, and goes on when those of its class that are tried again have started.
     return;
   } else if (head && head->job != promise.job) {

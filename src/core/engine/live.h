@@ -54,15 +54,15 @@ struct Live {
   place::Gangs gangs;
   std::map<place::PartKey, GangWatch> gangs_leased;
   std::set<std::pair<Instant, place::PartKey>> room_deadlines;
-  Instant next_gangs;         // no pass over them sooner
-  place::PartKey head_told;   // the gang that a reservation was recorded of last,
-  std::string head_reason;    // and why it starts later than it was told before
-  Instant head_since;         // when that was first recorded of it for this reason,
-  Instant head_again;         // and when it may be for the same one again
-  std::optional<AttemptRef> went_before_head;  // since something was recorded of it last
-  Instant clock;              // as far as Wake has told the time
-  Instant step_at;            // the time of the step under way
-  std::set<JobId> set_aside;  // Engine::SetAside
+  Instant next_gangs;        // no pass over them sooner
+  place::PartKey head_told;  // the gang that a reservation was recorded of last,
+  std::string head_reason;   // and why it starts later than it was told before
+  Instant head_since;        // when that was first recorded of it for this reason,
+  Instant head_again;        // and when it may be for the same one again
+  std::optional<AttemptRef> went_before_head;   // since something was recorded of it last
+  Instant clock;                                // as far as Wake has told the time
+  Instant step_at;                              // the time of the step under way
+  std::set<JobId> set_aside;                    // Engine::SetAside
   std::set<std::pair<Instant, NodeId>> silent;  // by the time at which they are lost
   Instant next_recall;               // of what stalls: no earlier, as that looks at every node
   std::vector<Stirred::Each> risen;  // before what may wait on nodes

@@ -318,11 +318,10 @@ std::string WhyGangWaits(const EngineState& state, const JobState& job, TaskInde
   if (mine != promises.end()) {
     const Head next = job.Peek(request, now, 1, place::kNoTurn);
     if (next.count > 0 && next.tasks.front().first != index) {
-      return fmt::format("task {}.{}{} goes before it, and {}", job.id().value,
-                         next.tasks.front().first + 1,
-                         next.attempt.value > 1 ? ", which is tried again," : "",
-                         mine == promises.begin() ? "is the first of the gangs that wait"
-                                                  : "has a reservation");
+      return fmt::format(
+          "task {}.{}{} goes before it, and {}", job.id().value, next.tasks.front().first + 1,
+          next.attempt.value > 1 ? ", which is tried again," : "",
+          mine == promises.begin() ? "is the first of the gangs that wait" : "has a reservation");
     }
     std::string text = mine == promises.begin() ? "it is the first of the gangs that wait"
                                                 : "it has a reservation";

@@ -197,7 +197,8 @@ void Gangs::Begin(Instant now) {
 void Gangs::Free::Count(std::vector<uint64_t> of_each) {
   counted = std::move(of_each);
   of_node.clear();
-  std::ranges::copy_if(counted, std::back_inserter(of_node), [](uint64_t cpus) { return cpus > 0; });
+  std::ranges::copy_if(counted, std::back_inserter(of_node),
+                       [](uint64_t cpus) { return cpus > 0; });
   std::ranges::sort(of_node, std::ranges::greater());
   all = std::accumulate(of_node.begin(), of_node.end(), uint64_t{0});
 }
@@ -285,8 +286,8 @@ std::vector<Gangs::Entry> Gangs::TakeFirst(Line& line, const ClassKey& head) {
 }
 
 // The head keeps its place until it starts, whoever else's turn it would be by now; those of its
-// user that have a higher priority have it before. True: the head, or one of its class that is tried
-// again, has started.
+// user that have a higher priority have it before. True: the head, or one of its class that is
+// tried again, has started.
 bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
   std::vector<Entry> first = TakeFirst(line, head);
   for (auto at = first.begin(); at != first.end();) {

@@ -171,7 +171,7 @@ class Gangs {
   std::set<uint64_t> no_room_;    // kinds of requests that found none in this pass,
   std::set<uint64_t> misfits_;    // and that never will, on the nodes that there are
   std::unordered_map<uint64_t, bool> hold_without_failing_;  // by kind, in this pass
-  Line rest_;                     // for DecideRest
+  Line rest_;                                                // for DecideRest
   std::vector<GangPromise> promises_;
   const std::vector<GangPromise>* before_ = nullptr;  // those of the pass before, during one
   std::vector<NodeId> held_;                          // nodes with a hold

@@ -39,32 +39,66 @@ Result<Fd> MakeSocket() {
   return fd;
 }
 
-struct Received {
-  Fd fd;
-  bool trusted = false;
-};
+// Datagrams that one Take looks at: strangers may send on and on.
+constexpr int kLooked = 8;
 
-// Takes in all descriptors, so that none is left open.
-Received Unpack(msghdr& message) {
-  Received received;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET) continue;
-    const size_t bytes = part->cmsg_len - CMSG_LEN(0);
-    if (part->cmsg_type == SCM_CREDENTIALS && bytes >= sizeof(ucred)) {
-      ucred sender;
-      std::memcpy(&sender, CMSG_DATA(part), sizeof(sender));
-      received.trusted = sender.uid == 0 || sender.uid == geteuid();
-    }
-    if (part->cmsg_type != SCM_RIGHTS) continue;
-    for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
-      received.fd.Reset(fd);
-    }
+bool IsTrusted(const ucred& sender) { return sender.uid == 0 || sender.uid == geteuid(); }
+
+// A datagram, or what there is room for of it. Errors are errno.
+class Datagram {
+ public:
+  enum class Room : uint8_t { kSender, kAll };
+  explicit Datagram(Room room) {
+    message_.msg_iov = &data_;
+    message_.msg_iovlen = 1;
+    message_.msg_control = room_.data();
+    // What has no room is not opened.
+    message_.msg_controllen = room == Room::kAll ? room_.size() : CMSG_SPACE(sizeof(ucred));
   }
-  return received;
-}
+  Datagram(const Datagram&) = delete;
+  Datagram& operator=(const Datagram&) = delete;
+
+  bool Receive(int socket, int flags) {
+    ssize_t got = -1;
+    do {
+      got = recvmsg(socket, &message_, flags | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    } while (got < 0 && errno == EINTR);
+    return got >= 0;
+  }
+  bool is_trusted() {
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message_); part != nullptr;
+         part = CMSG_NXTHDR(&message_, part)) {
+      if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
+      ucred sender;
+      if (part->cmsg_len < CMSG_LEN(sizeof(sender))) continue;
+      std::memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+      return IsTrusted(sender);
+    }
+    return false;
+  }
+  // The last one; none of them is left open.
+  Fd Descriptor() {
+    Fd last;
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message_); part != nullptr;
+         part = CMSG_NXTHDR(&message_, part)) {
+      if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+      const size_t bytes = part->cmsg_len - CMSG_LEN(0);
+      for (size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
+        last.Reset(fd);
+      }
+    }
+    return last;
+  }
+
+ private:
+  char byte_ = 0;
+  iovec data_{&byte_, 1};
+  alignas(
+      cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(4 * sizeof(int))> room_{};
+  msghdr message_{};
+};
 
 }  // namespace
 
@@ -85,23 +119,21 @@ Result<HandoverInbox> HandoverInbox::Open(std::string_view text) {
   return HandoverInbox(std::move(*fd));
 }
 
+// Nobody else reads here, so what was looked at is what is received next.
 Result<std::optional<Fd>> HandoverInbox::Take() {
-  while (true) {
-    char byte = 0;
-    iovec data{&byte, 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(4 * sizeof(int))> room;
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
-    ssize_t got = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return std::nullopt;
-    if (got < 0) return FailErrno("take", "a descriptor");
-    Received received = Unpack(message);
-    if (received.trusted && received.fd) return std::optional(std::move(received.fd));
+  for (int i = 0; i < kLooked; ++i) {
+    Datagram seen(Datagram::Room::kSender);
+    if (!seen.Receive(fd_.get(), MSG_PEEK)) {
+      if (errno == EAGAIN) return std::nullopt;
+      return FailErrno("take", "a descriptor");
+    }
+    const bool is_trusted = seen.is_trusted();
+    Datagram taken(is_trusted ? Datagram::Room::kAll : Datagram::Room::kSender);
+    if (!taken.Receive(fd_.get(), 0)) return FailErrno("take", "a descriptor");
+    if (!is_trusted) continue;
+    if (Fd fd = taken.Descriptor()) return std::optional(std::move(fd));
   }
+  return std::nullopt;
 }
 
 Status HandOver(std::string_view text, int fd) {

@@ -19,8 +19,9 @@ class HandoverInbox {
   static Result<HandoverInbox> Open(std::string_view name);
 
   int fd() const { return fd_.get(); }  // readable when something may be there
-  // The next descriptor that root or this process' own user has sent; what others sent is dropped.
-  // It is close-on-exec. Nullopt: nothing is there now.
+  // The next descriptor that root or this process' own user has sent, close-on-exec. What others
+  // sent is dropped, and never opened here. Nullopt: there is none, or only behind so much of
+  // others that the inbox is still readable.
   Result<std::optional<Fd>> Take();
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -60,35 +61,67 @@ TEST(Handover, AFullInboxIsBusyUntilSomethingIsTaken) {
   EXPECT_TRUE(HandOver(Unused("c"), 0));
 }
 
+constexpr uid_t kUser = 65531, kStranger = 65532;
+
+// What `test` returns of an inbox of kUser's, in a process that may become anybody; false, too,
+// where it has none.
+bool WithInboxOfAUser(const std::string& name, bool (*test)(HandoverInbox&, const std::string&)) {
+  pid_t child = fork();
+  if (child == 0) {
+    bool fine = setresuid(0, kUser, 0) == 0;
+    auto inbox = HandoverInbox::Open(name);
+    _exit(fine && inbox && test(*inbox, name) ? 0 : 1);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
+// How many of `count` there was room for.
+int SendAs(uid_t user, const std::string& name, int count) {
+  pid_t sender = fork();
+  if (sender == 0) {
+    (void)setresuid(0, 0, 0);
+    if (setresuid(user, user, user) != 0) _exit(0);
+    int sent = 0;
+    while (sent < count && HandOver(name, 0)) ++sent;
+    _exit(sent);
+  }
+  int status = 0;
+  waitpid(sender, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+bool Takes(HandoverInbox& inbox) {
+  auto taken = inbox.Take();
+  return taken && taken->has_value();
+}
+
+bool IsReadable(const HandoverInbox& inbox) {
+  pollfd poll_of{.fd = inbox.fd(), .events = POLLIN, .revents = 0};
+  return poll(&poll_of, 1, 0) == 1;
+}
+
 // Sends as another user, which only root can try.
 TEST(Handover, WhatAnotherUserSendsIsDropped) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
   // The inbox is of a user, and takes from root and itself.
-  const std::string name = Unused("d");
-  pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    bool fine = setresuid(0, 65531, 0) == 0;
-    auto inbox = HandoverInbox::Open(name);
-    auto send_as = [&](uid_t user) {
-      pid_t sender = fork();
-      if (sender == 0) {
-        (void)setresuid(0, 0, 0);
-        bool sent = setresuid(user, user, user) == 0 && HandOver(name, 0);
-        _exit(sent ? 0 : 1);
-      }
-      int status = 0;
-      waitpid(sender, &status, 0);
-      fine = fine && status == 0;
-      auto taken = inbox->Take();
-      return taken && taken->has_value();
-    };
-    fine = fine && inbox && !send_as(65532) && send_as(65531) && send_as(0);
-    _exit(fine ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(WithInboxOfAUser(Unused("d"), [](HandoverInbox& inbox, const std::string& name) {
+    return SendAs(kStranger, name, 1) == 1 && !Takes(inbox) && SendAs(kUser, name, 1) == 1 &&
+           Takes(inbox) && SendAs(0, name, 1) == 1 && Takes(inbox);
+  }));
+}
+
+TEST(Handover, OneTakeGoesPastSomeStrangersAndNotPastAny) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
+  EXPECT_TRUE(WithInboxOfAUser(Unused("f"), [](HandoverInbox& inbox, const std::string& name) {
+    return SendAs(kStranger, name, 5) == 5 && SendAs(kUser, name, 1) == 1 && Takes(inbox) &&
+           !IsReadable(inbox);
+  }));
+  // An inbox has room for 11 where the system was not told otherwise.
+  EXPECT_TRUE(WithInboxOfAUser(Unused("g"), [](HandoverInbox& inbox, const std::string& name) {
+    return SendAs(kStranger, name, 10) == 10 && SendAs(kUser, name, 1) == 1 && !Takes(inbox) &&
+           IsReadable(inbox) && Takes(inbox) && !IsReadable(inbox);
+  }));
 }
 
 TEST(Handover, DatagramsWithoutADescriptorAreDropped) {

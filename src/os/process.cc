@@ -139,7 +139,15 @@ int ExitStatusOf(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1;
 }
 
-Result<std::string> OwnProgram() { return ReadLink("/proc/self/exe"); }
+Result<std::string> OwnProgram() {
+  auto program = ReadLink("/proc/self/exe");
+  if (!program) return program;
+  // The kernel's way to say that the file is no more; another one may have its name now.
+  constexpr std::string_view kGone = " (deleted)";
+  if (!program->ends_with(kGone)) return program;
+  std::string name = program->substr(0, program->size() - kGone.size());
+  return Exists(name) ? std::move(name) : std::move(program);
+}
 
 OpenFileLimit GetOpenFileLimit() {
   rlimit limit{};

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
+#include "os/file.h"
 #include "os/temp_dir.h"
 
 namespace spate::os {
@@ -74,6 +76,30 @@ TEST(Process, OwnProgramAndLimits) {
   if (limit.most < UINT64_MAX) {
     EXPECT_FALSE(SetOpenFileLimit(limit.most + 1));
   }
+}
+
+// The part of the next test that runs as the copy.
+TEST(Process, DISABLED_TellsItselfAfterAnUpgrade) {
+  const std::string path = getenv("SPATE_TEST_COPY");
+  ASSERT_EQ(OwnProgram().value(), path);
+  ASSERT_TRUE(RemoveFile(path));
+  // Nothing is there in its place.
+  EXPECT_EQ(OwnProgram().value(), path + " (deleted)");
+  ASSERT_TRUE(WriteFile(path, "the new one"));
+  EXPECT_EQ(OwnProgram().value(), path);
+  // One that is called so.
+  ASSERT_TRUE(WriteFile(path + " (deleted)", "another"));
+  EXPECT_EQ(OwnProgram().value(), path);
+}
+
+TEST(Process, OwnProgramAfterAnUpgradeIsTheNewOne) {
+  TempDir dir;
+  const std::string copy = RealPath(dir.path()).value() + "/program";
+  const std::string words = "cp /proc/" + std::to_string(getpid()) + "/exe " + copy +
+                            " && SPATE_TEST_COPY=" + copy + " " + copy +
+                            " --gtest_also_run_disabled_tests "
+                            "--gtest_filter=Process.DISABLED_TellsItselfAfterAnUpgrade >&2";
+  EXPECT_EQ(std::system(words.c_str()), 0);
 }
 
 TEST(Process, ZombiesAreGone) {

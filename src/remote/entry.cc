@@ -56,17 +56,10 @@ Result<Ticket> FindTicket(const os::Environment& environment) {
   return ticket;
 }
 
-std::string_view ShortName(std::string_view name) { return name.substr(0, name.find('.')); }
-
-// By its whole name; else, as launchers may cut names, by the first label where that is of one.
 Result<std::string> FindNode(const Ticket& ticket, const std::string& host) {
-  if (const TicketHost* found = ticket.Find(host)) return found->node;
-  std::vector<std::string> names, same;
-  for (const TicketHost& each : ticket.hosts) {
-    names.push_back(EscapeForScreen(each.node));
-    if (ShortName(each.node) == ShortName(host)) same.push_back(each.node);
-  }
-  if (same.size() == 1) return same.front();
+  if (const TicketHost* found = ticket.FindLike(host)) return found->node;
+  std::vector<std::string> names;
+  for (const TicketHost& each : ticket.hosts) names.push_back(EscapeForScreen(each.node));
   constexpr size_t kShown = 8;
   std::string more = names.size() > kShown ? " ..." : "";
   names.resize(std::min(names.size(), kShown));

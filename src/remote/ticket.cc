@@ -21,6 +21,22 @@ std::string_view TakeUntil(std::string_view& text, char end) {
   return taken;
 }
 
+// An address by number, or a part of one.
+bool IsNumber(std::string_view name) {
+  return name.find(':') != std::string_view::npos ||
+         name.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool IsCut(std::string_view part, std::string_view whole) {
+  return whole.size() > part.size() && whole.starts_with(part) && whole[part.size()] == '.';
+}
+
+// Where a lobby may be: another party says so.
+bool MayBeLobby(const os::Address& address) {
+  return !address.is_unix() && address.port != 0 && address.host != "*" && address.host != "::" &&
+         address.host != "0.0.0.0";
+}
+
 // One line; false: it is none of a ticket's.
 bool TakeLine(std::string_view line, std::optional<Bytes32>& secret, Ticket& ticket) {
   const std::string_view word = TakeUntil(line, ' ');
@@ -46,6 +62,18 @@ bool TakeLine(std::string_view line, std::optional<Bytes32>& secret, Ticket& tic
 const TicketHost* Ticket::Find(std::string_view node) const {
   auto at = std::ranges::find(hosts, node, &TicketHost::node);
   return at != hosts.end() ? &*at : nullptr;
+}
+
+const TicketHost* Ticket::FindLike(std::string_view host) const {
+  if (const TicketHost* found = Find(host)) return found;
+  if (host.empty() || IsNumber(host)) return nullptr;
+  const TicketHost* like = nullptr;
+  for (const TicketHost& each : hosts) {
+    if (IsNumber(each.node) || (!IsCut(host, each.node) && !IsCut(each.node, host))) continue;
+    if (like != nullptr) return nullptr;
+    like = &each;
+  }
+  return like;
 }
 
 std::string FormatTicket(const Ticket& ticket) {
@@ -88,6 +116,10 @@ Result<std::vector<os::Address>> ParseLobbies(std::string_view text) {
   while (!text.empty()) {
     auto address = os::ParseAddress(TakeUntil(text, ','));
     if (!address) return std::unexpected(std::move(address.error()));
+    if (!MayBeLobby(*address)) {
+      return Fail(ErrorKind::kInvalid, fmt::format("no lobby can be at '{}'",
+                                                   EscapeForScreen(os::FormatAddress(*address))));
+    }
     lobbies.push_back(std::move(*address));
   }
   return lobbies;

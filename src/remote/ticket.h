@@ -27,6 +27,9 @@ struct Ticket {
   friend bool operator==(const Ticket&, const Ticket&) = default;
 
   const TicketHost* Find(std::string_view node) const;
+  // As launchers may call it: by the whole name; else the one node of which `host` is the name up
+  // to a dot, or which is that of `host`. Numbers of networks are whole names only.
+  const TicketHost* FindLike(std::string_view host) const;
 };
 
 std::string FormatTicket(const Ticket& ticket);
@@ -35,7 +38,8 @@ Result<Ticket> ParseTicket(std::string_view text, std::string_view name);
 // Of the file, which must be private (os::ReadPrivateFile).
 Result<Ticket> LoadTicket(const std::string& path);
 
-// The addresses of a node's lobby as they travel: joined by commas. An empty text: none.
+// The addresses of a node's lobby as they travel: joined by commas. An empty text: none. kInvalid
+// for what no other machine can connect to.
 Result<std::vector<os::Address>> ParseLobbies(std::string_view text);
 
 // What follows from the secret for the part on one node. Whoever sees the one learns nothing of the

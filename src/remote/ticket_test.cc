@@ -53,6 +53,48 @@ TEST(Ticket, AnyBytesAreRefusedOrRead) {
   }));
 }
 
+TEST(Ticket, AddressesThatNoLobbyHasAreRefused) {
+  for (const char* text : {"unix:/tmp/s", "unix:/tmp/s\nself n3", "*:7001", "10.0.0.1:0",
+                           "10.0.0.1:7001,[::]:7001", "0.0.0.0:7001", "10.0.0.1:7001,*:7001"}) {
+    EXPECT_FALSE(ParseLobbies(text)) << text;
+  }
+  EXPECT_EQ(ParseLobbies("10.0.0.1:7001,[fd00::2]:7001")->size(), 2u);
+  EXPECT_TRUE(ParseLobbies("")->empty());
+}
+
+TEST(Ticket, AHostIsFoundByItsWholeNameOrBeforeADot) {
+  Ticket ticket = TwoNodes();
+  for (const char* name :
+       {"n3.site.org", "n4.a", "n4.b", "n5", "10.0.0.7", "10", "a.b.c", "n1.x", "fd00::1"}) {
+    ticket.hosts.push_back({name, {}});
+  }
+  for (auto [host, node] : std::vector<std::pair<std::string, std::string>>{
+           {"n1", "n1"},                    // not n1.x
+           {"n3", "n3.site.org"},           // cut
+           {"n3.site", "n3.site.org"},      // in another place
+           {"n3.site.org", "n3.site.org"},  // whole
+           {"n5.site.org", "n5"},           // the node's name is the cut one
+           {"n3.other.org", ""},            // another domain
+           {"n3.sit", ""},                  // not up to a dot
+           {"n4", ""},                      // two nodes
+           {"n4.a", "n4.a"},
+           {"10.0.0.7", "10.0.0.7"},
+           {"10.0", ""},  // numbers are whole or nothing
+           {"10.0.0.7.8", ""},
+           {"10.9", ""},
+           {"10.0.0.5", ""},
+           {"fd00::1", "fd00::1"},
+           {"a", "a.b.c"},
+           {"a.b", "a.b.c"},
+           {"a.c", ""},
+           {"", ""},
+           {"n6", ""},
+       }) {
+    const TicketHost* found = ticket.FindLike(host);
+    EXPECT_EQ(found != nullptr ? found->node : "", node) << host;
+  }
+}
+
 TEST(Ticket, AFileThatOthersMayReadIsNoTicket) {
   os::TempDir dir;
   std::string path = dir.Write("ticket", FormatTicket(TwoNodes()));

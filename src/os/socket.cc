@@ -1,6 +1,7 @@
 // Sockets. TCP connections send at once (TCP_NODELAY: who sends has batched already) and find out
 // within about a minute that the other machine is gone: by keepalive when nothing is under way, by
-// TCP_USER_TIMEOUT when something is.
+// TCP_USER_TIMEOUT when something is. The latter also ends those whose reader takes nothing for a
+// minute, so LetReaderWait is without it.
 #include "os/socket.h"
 
 #include <fmt/format.h>
@@ -123,6 +124,9 @@ Result<std::optional<Accepted>> Accept(int listener) {
     }
   }
 }
+
+// A reader that waits answers the system's probes of its closed window, so it is there.
+void LetReaderWait(int fd) { Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0); }
 
 Result<Fd> StartConnect(const SocketAddress& to) {
   auto fd = MakeSocket(to);

@@ -14,6 +14,8 @@
 namespace spate::remote {
 namespace {
 
+// Of one address, to connect: others may be right.
+constexpr Duration kConnect = Duration::Seconds(2);
 constexpr Duration kFirstPause = Duration::Millis(20);
 constexpr Duration kLastPause = Duration::Millis(500);
 constexpr size_t kOutputMost = 1 << 20;  // that nobody takes here, before the command must wait
@@ -65,14 +67,16 @@ void Client::Try() {
 // One address after the other, and all again: at one of another machine, another lobby may listen.
 void Client::Dial(const os::Address& address) {
   dialer_ = std::make_unique<transport::Dialer>(
-      loop_, std::vector{address}, [this](Result<transport::Dialer::Reached> reached) {
+      loop_, std::vector{address},
+      [this](Result<transport::Dialer::Reached> reached) {
         if (!reached) return TryLater(std::move(reached.error().message));
         const std::string knock = KnockAt(keys_.id);
         // A fresh connection has room for it.
         auto step = os::SendSome(reached->fd.get(), knock);
         if (step.bytes != knock.size()) return TryLater("the connection was cut");
         Begin(std::move(reached->fd));
-      });
+      },
+      kConnect);
 }
 
 void Client::Hand() {
@@ -84,10 +88,12 @@ void Client::Hand() {
 }
 
 void Client::Begin(os::Fd fd) {
+  os::LetReaderWait(fd.get());
   if (auto set = os::SetNonBlocking(fd.get(), true); !set) {
     return Finish(std::unexpected(std::move(set.error())));
   }
-  stream_ = std::make_unique<transport::Stream>(loop_, std::move(fd), *tls_);
+  stream_ = std::make_unique<transport::Stream>(
+      loop_, std::move(fd), *tls_, transport::StreamLimits{.handshake = options_.handshake});
   stream_->Start({.opened = [this] { Opened(); },
                   .bytes = [this](std::string_view bytes) { OnBytes(bytes); },
                   .writable =
@@ -98,8 +104,12 @@ void Client::Begin(os::Fd fd) {
                   .closed = [this](const transport::Closed& closed) { Closed(closed); }});
 }
 
+// Where the server may be found.
+size_t Client::Places() const { return is_here_ ? 1 : host_.at.size(); }
+
 void Client::TryLater(std::string why) {
   ++tries_;
+  if (tries_ % Places() == 0) wrong_ = 0;
   if (loop_.Now() >= until_) {
     return Finish(Fail(
         ErrorKind::kUnavailable,
@@ -108,7 +118,7 @@ void Client::TryLater(std::string why) {
                     "by which each reaches its hub",
                     EscapeForScreen(host_.node), why)));
   }
-  const size_t round = tries_ / std::max<size_t>(is_here_ ? 1 : host_.at.size(), 1);
+  const size_t round = tries_ / Places();
   const Duration pause{std::min(kFirstPause.ns << std::min<size_t>(round, 8), kLastPause.ns)};
   timer_ = loop_.At(loop_.Now() + pause, [this] { Try(); });
 }
@@ -120,8 +130,10 @@ void Client::Closed(const transport::Closed& closed) {
     return Finish(Fail(ErrorKind::kIo,
                        fmt::format("the command on node {} was lost: {}", node, closed.text)));
   }
-  // Nobody was there, or nobody any more.
-  if (closed.why == Why::kLost || closed.why == Why::kByPeer) return TryLater(closed.text);
+  // Nobody is there, or not yet, or somebody who is busy; somebody else may be at one of our
+  // addresses, as they are the same on many machines, but not at all of them.
+  const bool is_wrong = closed.why == Why::kBroken || closed.why == Why::kWrongPin;
+  if (!is_wrong || ++wrong_ < Places()) return TryLater(closed.text);
   Finish(Fail(ErrorKind::kPermission,
               fmt::format("what listens at node {} is not of this gang: {}", node, closed.text)));
 }

@@ -32,7 +32,8 @@ class Client {
     std::string command;  // for its shell
     int in = 0;           // -1: no input
     int out = 1, err = 2;
-    Duration patience = Duration::Seconds(30);  // until the part's server is there
+    Duration patience = Duration::Seconds(30);   // until the part's server is there
+    Duration handshake = Duration::Seconds(10);  // of one connection
   };
   // `done` is called once, by the loop, with the command's exit code (128 and the signal's number
   // where one ended it); an error: the command did not run, or nobody knows how it ended. It may
@@ -54,6 +55,7 @@ class Client {
   void Opened();
   void Closed(const transport::Closed& closed);
   void TryLater(std::string why);
+  size_t Places() const;
   void OnBytes(std::string_view bytes);
   bool OnFrame(const Frame& frame);  // false: not a frame that may come now
   void Print(os::OutputThread& to, std::string_view bytes);
@@ -73,6 +75,7 @@ class Client {
   Done done_;
   const Instant until_;
   size_t tries_ = 0;
+  size_t wrong_ = 0;  // places of this round where somebody else is
   os::TimerId timer_ = 0;
   std::unique_ptr<transport::Tls> tls_;
   std::unique_ptr<transport::Dialer> dialer_;

@@ -10,6 +10,8 @@
 namespace spate::remote {
 namespace {
 
+// One that has come and one whose place it takes: so the listener always has a place.
+constexpr size_t kNewcomers = 2;
 constexpr Duration kAgain = Duration::Millis(20);  // after the server's inbox was full
 
 }  // namespace
@@ -39,14 +41,23 @@ Lobby::Lobby(os::RealLoop& loop, os::Fd fd, os::SocketAddress address, Trouble t
       loop, std::move(fd),
       transport::Listener::Events{
           [this](transport::Arrival arrival) { Arrived(std::move(arrival)); }, std::move(trouble)},
-      transport::ListenerLimits{.places = limits.strangers});
+      transport::ListenerLimits{.places = limits.strangers + kNewcomers});
 }
 
 Lobby::~Lobby() {
   while (!strangers_.empty()) Remove(strangers_.begin());
 }
 
+// Else who says nothing would shut out all others. Members who lose their place come again.
+void Lobby::MakeRoom() {
+  if (strangers_.size() < limits_.strangers) return;
+  auto is_silent = [](const Stranger& each) { return each.heard < each.knock.size(); };
+  auto oldest = std::ranges::find_if(strangers_, is_silent);
+  Remove(oldest != strangers_.end() ? oldest : strangers_.begin());
+}
+
 void Lobby::Arrived(transport::Arrival arrival) {
+  MakeRoom();
   auto at = strangers_.emplace(strangers_.end());
   at->fd = std::move(arrival.fd);
   at->place = std::move(arrival.place);

@@ -1,7 +1,9 @@
 // Lobby: where a node is reached by members of gangs on other nodes. Who comes says which part is
-// meant, by an id that only members know; the connection as it is goes to that part's server, which
-// asks for a proof. So the lobby knows no secret and no gang, and what it has handed over does not
-// end with it.
+// meant, by its id; the connection as it is goes to that part's server, which asks for a proof. So
+// the lobby knows no secret and no gang, and what it has handed over does not end with it.
+//
+// An id is no secret: it travels in clear, and each user of the machine sees it as the name of the
+// server's inbox (/proc/net/unix). Who knows it gets as far as the server's question for a proof.
 //
 // A knock, the first bytes of a connection: kKnock, then the 32 bytes of PartKeys::id. The lobby
 // answers nothing: it closes when nobody has that id.
@@ -33,8 +35,9 @@ static_assert(kKnock.size() == 16);
 std::string KnockAt(const Bytes32& id);
 
 struct LobbyLimits {
-  size_t strangers = 256;                     // who have not knocked yet; others wait outside
-  Duration patience = Duration::Seconds(10);  // from the connection to the end of the knock
+  // At once. For one more the oldest that has not knocked yet goes, else the oldest of all.
+  size_t strangers = 256;
+  Duration patience = Duration::Seconds(10);  // from the connection until it is handed over
 };
 
 class Lobby {
@@ -63,6 +66,7 @@ class Lobby {
   Lobby(os::RealLoop& loop, os::Fd fd, os::SocketAddress address, Trouble trouble,
         const LobbyLimits& limits);
   void Arrived(transport::Arrival arrival);
+  void MakeRoom();
   void Hear(Strangers::iterator at);
   void Show(Strangers::iterator at);
   void Remove(Strangers::iterator at);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "os/handover.h"
 #include "os/socket.h"
 #include "remote/testing_remote.h"
 
@@ -54,6 +55,39 @@ TEST_F(LobbyTest, WhoSaysNothingHasToGo) {
   auto caller = Call("echo hello");
   Await(*caller);
   EXPECT_EQ(caller->output, "hello\n");
+}
+
+TEST_F(LobbyTest, WhoComesTakesThePlaceOfTheOldest) {
+  OpenLobby({.strangers = 2, .patience = Duration::Seconds(1000)});
+  os::Fd a = Connect(), b = Connect(), c = Connect();
+  char byte;
+  RunUntil([&] { return os::Receive(a.get(), &byte, 1).kind != os::IoStep::Kind::kWouldBlock; });
+  EXPECT_EQ(os::Receive(c.get(), &byte, 1).kind, os::IoStep::Kind::kWouldBlock);
+  auto server = Serve(TicketOf("n2"));
+  auto caller = Call("echo hello");
+  Await(*caller);
+  EXPECT_EQ(caller->output, "hello\n");
+}
+
+TEST_F(LobbyTest, WhoHasKnockedDoesNotGiveWayToTheSilent) {
+  OpenLobby({.strangers = 3, .patience = Duration::Seconds(1000)});
+  const Bytes32 id = KeysOfPart(ticket_.secret, "n2").id;
+  auto inbox = os::HandoverInbox::Open(InboxName(id));
+  ASSERT_TRUE(inbox);
+  auto filler = os::MakePipe().value();
+  size_t fillers = 0;
+  while (os::HandOver(InboxName(id), filler.read.get())) ++fillers;
+  os::Fd knocks = Connect();
+  RunUntil([&] { return os::SendSome(knocks.get(), KnockAt(id)).kind == os::IoStep::Kind::kDone; });
+  ClosesOn("x", false);  // so the knock was heard, too
+  for (int i = 0; i < 8; ++i) {
+    os::Fd silent = Connect(), next = Connect(), last = Connect();
+    char byte;
+    RunUntil(
+        [&] { return os::Receive(silent.get(), &byte, 1).kind != os::IoStep::Kind::kWouldBlock; });
+  }
+  for (size_t i = 0; i < fillers; ++i) ASSERT_TRUE(*inbox->Take());
+  RunUntil([&] { return inbox->Take().value().has_value(); });
 }
 
 }  // namespace

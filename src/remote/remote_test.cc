@@ -1,6 +1,9 @@
 // Server and client together.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <rapidcheck.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/file.h"
@@ -124,13 +127,16 @@ TEST_F(RemoteTest, AStrangerInThePartsPlaceGetsNothing) {
 TEST_F(RemoteTest, MuchOutputWaitsForItsReader) {
   auto server = Serve(TicketOf("n2"));
   constexpr size_t kBytes = 50'000'000;
-  auto caller = Call("head -c 50000000 /dev/zero; echo end >&2");
+  os::TempDir dir;
+  auto caller = Call("head -c 50000000 /dev/zero; echo end >&2; touch " + dir.Path("done"));
   // Nobody reads: the window and the client's backlog fill up, and no more is asked for.
   bool later = false;
   loop_->At(loop_->Now() + Duration::Millis(300), [&] { later = true; });
   RunUntil([&] { return later; });
   EXPECT_FALSE(caller->result);
+  EXPECT_FALSE(os::Exists(dir.Path("done")));
   Await(*caller);
+  EXPECT_TRUE(os::Exists(dir.Path("done")));
   EXPECT_EQ(caller->output.size(), kBytes);
   EXPECT_EQ(caller->errors, "end\n");
   EXPECT_EQ(**caller->result, 0);
@@ -207,11 +213,17 @@ TEST_F(RemoteTest, WhatACommandLeavesBehindStays) {
   os::TempDir dir;
   std::string lock = dir.Write("lock", "");
   auto server = Serve(TicketOf("n2"));
-  auto caller = Call("flock -n " + lock + " sh -c 'echo up; exec sleep 3' >" + dir.Path("out") +
-                     " 2>&1 < /dev/null & until grep -q up " + dir.Path("out") + "; do :; done");
+  const std::string out = dir.Path("out"), go = dir.Path("go");
+  // It ends with the test, however that does.
+  auto caller = Call("flock -n " + lock + " sh -c 'echo up; while test -e " + lock +
+                     " && ! test -e " + go + "; do sleep 0.02; done' >" + out +
+                     " 2>&1 < /dev/null & until grep -q up " + out + "; do sleep 0.02; done");
   Await(*caller);
   EXPECT_EQ(**caller->result, 0);
+  RunUntil([&] { return server->sessions() == 0; });
   EXPECT_TRUE(IsHeld(lock));
+  dir.Write("go", "");
+  RunUntil([&] { return !IsHeld(lock); });
 }
 
 TEST_F(RemoteTest, AServerThatEndsEndsAll) {
@@ -286,6 +298,90 @@ TEST_F(RemoteTest, AMemberThatSaysNonsenseIsCutOff) {
   for (int i = 0; i < 40; ++i) AppendFrame(flood, FrameType::kInput, large);
   for (const std::string& bytes : {input, start + start, start + "nonsense", flood}) says(bytes);
   EXPECT_TRUE(rc::check([&](const std::string& noise) { says(start + noise); }));
+}
+
+// ------------------------------------------------------------------------------- other addresses
+
+// Something else that listens where a lobby might be: it says `text` to whoever comes.
+class OtherService {
+ public:
+  OtherService(os::RealLoop& loop, std::string text)
+      : fd_(os::Listen(
+                os::SocketAddress::Numeric(os::ParseAddress("127.0.0.1:0").value()).value().value())
+                .value()),
+        address_(os::ParseAddress(os::LocalAddress(fd_.get()).value().Text()).value()),
+        listener_(loop, std::move(fd_),
+                  {[this, text](transport::Arrival arrival) {
+                     (void)os::SendSome(arrival.fd.get(), text);
+                     arrivals_.push_back(std::move(arrival));
+                   },
+                   nullptr}) {}
+  const os::Address& address() const { return address_; }
+
+ private:
+  os::Fd fd_;
+  const os::Address address_;
+  std::vector<transport::Arrival> arrivals_;
+  transport::Listener listener_;
+};
+
+TEST_F(RemoteTest, AnAddressOfSomethingElseIsPassed) {
+  handshake_ = Duration::Millis(500);
+  for (const char* text : {"", "HTTP/1.0 400 Bad Request\r\n\r\n"}) {
+    OpenLobby();
+    auto server = Serve(TicketOf("n2"));
+    OtherService other(*loop_, text);
+    ticket_.hosts[1].at.insert(ticket_.hosts[1].at.begin(), other.address());
+    auto caller = Call("echo hello");
+    Await(*caller);
+    ASSERT_TRUE(*caller->result) << caller->result->error().message;
+    EXPECT_EQ(caller->output, "hello\n");
+  }
+}
+
+TEST_F(RemoteTest, SomethingElseAtEveryAddressIsFinal) {
+  OtherService a(*loop_, "220 mail\r\n"), b(*loop_, "HTTP/1.0 400 Bad Request\r\n\r\n");
+  ticket_.hosts[1].at = {a.address(), b.address()};
+  const Instant begun = loop_->Now();
+  auto caller = Call("echo hello", "n2", Duration::Seconds(50));
+  Await(*caller);
+  ASSERT_FALSE(*caller->result);
+  EXPECT_LT(loop_->Now() - begun, Duration::Seconds(40));
+  EXPECT_EQ(caller->result->error().kind, ErrorKind::kPermission);
+  EXPECT_NE(caller->result->error().message.find("is not of this gang"), std::string::npos)
+      << caller->result->error().message;
+}
+
+// The values of TCP_USER_TIMEOUT of all connected sockets of this process with `port` at an end.
+std::vector<int> UserTimeoutsAt(uint16_t port) {
+  std::vector<int> values;
+  auto is_at = [&](const sockaddr_in& address) { return ntohs(address.sin_port) == port; };
+  constexpr int kMost = 200;
+  for (int fd = 3; fd < kMost; ++fd) {
+    sockaddr_in own{}, peer{};
+    socklen_t size = sizeof(own), peer_size = sizeof(peer);
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) continue;
+    if (own.sin_family != AF_INET || (!is_at(own) && !is_at(peer))) continue;
+    int value = -1, keepalive = 0;
+    socklen_t value_size = sizeof(value), keepalive_size = sizeof(keepalive);
+    getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &value_size);
+    getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &keepalive, &keepalive_size);
+    EXPECT_EQ(keepalive, 1);
+    values.push_back(value);
+  }
+  return values;
+}
+
+// A pager that is stopped takes nothing for as long as its user likes.
+TEST_F(RemoteTest, AReaderMayWaitLongerThanAMinute) {
+  OpenLobby();
+  auto server = Serve(TicketOf("n2"));
+  auto caller = Call("echo up; read x");
+  AwaitOutput(*caller, "up\n");
+  EXPECT_EQ(UserTimeoutsAt(ticket_.hosts[1].at.front().port), (std::vector<int>{0, 0}));
+  caller->in.write.Reset();
+  Await(*caller);
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
-// The connection and the command end in either order. When the command does first, its end is said
-// and the other end closes, when it has taken all; when the connection does, the command is
-// abandoned. Input is kept
-// up to kInputWindow, so the connection is always read: a signal or its end is never behind input
-// that the command does not take. Output waits in the command's pipes while the window of the
-// stream is shut.
+// The connection and the command end in either order. When the command does first, its end is said,
+// and the other side closes when it has taken all; when the connection does, the command is
+// abandoned. Input is kept up to kInputWindow, so the connection is always read: a signal or its
+// end is never behind input that the command does not take. Output waits in the command's pipes
+// while the window of the stream is shut.
 #include "remote/session.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "os/process.h"
+#include "os/socket.h"
 #include "os/spawn_child.h"
 
 namespace spate::remote {
@@ -22,6 +22,7 @@ constexpr int kSignalMost = 64;
 Session::Session(os::RealLoop& loop, os::Fd fd, transport::Tls& tls, const Setting& setting,
                  std::function<void()> over, const SessionLimits& limits)
     : loop_(loop), setting_(setting), limits_(limits), over_(std::move(over)) {
+  os::LetReaderWait(fd.get());
   stream_ = std::make_unique<transport::Stream>(loop, std::move(fd), tls);
   stream_->Start({.opened = [this] { proven_ = true; },
                   .bytes = [this](std::string_view bytes) { OnBytes(bytes); },

@@ -69,6 +69,7 @@ class RemoteTest : public transport::LoopTest {
     options.out = caller->out.write.get();
     options.err = caller->err.write.get();
     options.patience = patience;
+    options.handshake = handshake_;
     Caller* at = caller.get();
     caller->client = std::make_unique<Client>(*loop_, ticket_, std::move(options),
                                               [at](Result<int> ended) { at->result = ended; });
@@ -100,6 +101,7 @@ class RemoteTest : public transport::LoopTest {
   }
 
   Ticket ticket_;
+  Duration handshake_ = Duration::Seconds(20);
   std::unique_ptr<Lobby> lobby_;
 };
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/number.h"
 #include "os/file.h"
@@ -15,59 +14,84 @@ namespace {
 
 // More would not fit into a Hello, and nobody tries so many.
 constexpr size_t kAddressesMost = 8;
+constexpr const char* kLoopback = "127.0.0.1";
 
-Result<os::SocketAddress> AllAt(uint16_t port) {
-  auto address = os::SocketAddress::Numeric({.host = "*", .port = port, .path = {}});
-  if (!address) return std::unexpected(std::move(address.error()));
-  return **address;
-}
-
-Result<std::unique_ptr<remote::Lobby>> OpenAt(os::RealLoop& loop, uint16_t port,
-                                              const std::function<void(std::string)>& log) {
-  auto at = AllAt(port);
-  if (!at) return std::unexpected(std::move(at.error()));
-  return remote::Lobby::Open(
-      loop, *at, [log](const Error& error) { log("the lobby for gangs: " + error.message); });
-}
-
-uint16_t PortOf(const os::SocketAddress& address) {
-  auto parsed = os::ParseAddress(address.Text());
-  return parsed ? parsed->port : 0;
+// Of an earlier version it is a port alone.
+os::Address ReadNote(const std::string& note) {
+  constexpr size_t kMost = 512;
+  auto text = os::ReadFile(note, kMost);
+  if (!text) return {};
+  if (auto address = os::ParseAddress(*text); address && !address->is_unix()) return *address;
+  return {.host = "", .port = ReadNumber<uint16_t>(*text).value_or(0), .path = {}};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<GangLobby>> GangLobby::Open(os::RealLoop& loop, const std::string& folder,
-                                                   std::function<void(std::string)> log) {
-  constexpr size_t kDigits = 16;
-  const std::string note = os::JoinPath(folder, "gang-port");
-  std::optional<uint16_t> last;
-  if (auto text = os::ReadFile(note, kDigits)) last = ReadNumber<uint16_t>(*text);
-  auto lobby = OpenAt(loop, last.value_or(0), log);
-  if (!lobby && last) lobby = OpenAt(loop, 0, log);
-  if (!lobby) return std::unexpected(std::move(lobby.error()));
-  const uint16_t port = PortOf((*lobby)->address());
-  if (port != last) {
-    // Without the note the next process takes another port, and gangs that run do not know it.
-    auto kept = os::WriteFileAtomically(note, std::to_string(port), 0600);
-    if (!kept) log(kept.error().message);
-  }
-  return std::unique_ptr<GangLobby>(new GangLobby(std::move(*lobby)));
+GangLobby::GangLobby(os::RealLoop& loop, std::string folder, uint16_t port,
+                     std::function<void(std::string)> log)
+    : loop_(loop),
+      note_(os::JoinPath(std::move(folder), "gang-port")),
+      port_(port),
+      log_(std::move(log)),
+      last_(ReadNote(note_)) {
+  const bool fits = port_ == 0 ? last_.host != "*" : port_ == last_.port;
+  // Where it may not, ListenFor says so.
+  if (fits && !last_.host.empty() && last_.port != 0) (void)ListenAt(last_);
 }
 
-std::string GangLobby::Remote(const os::SocketAddress& self) const {
-  std::vector<std::string> hosts;
-  if (self.IsThisMachine()) {
-    hosts = os::OwnAddresses();
-    hosts.resize(std::min(hosts.size(), kAddressesMost - 1));
-    hosts.emplace_back("127.0.0.1");
-  } else if (auto address = os::ParseAddress(self.Text())) {
-    hosts.push_back(address->host);
+GangLobby::Place GangLobby::PlaceOf(const os::SocketAddress& self) const {
+  if (!self.IsThisMachine()) {
+    auto address = os::ParseAddress(self.Text());
+    if (!address) return {};
+    return {address->host, {address->host}};
+  }
+  if (port_ == 0) return {kLoopback, {kLoopback}};
+  std::vector<std::string> hosts = os::OwnAddresses();
+  hosts.resize(std::min(hosts.size(), kAddressesMost - 1));
+  hosts.emplace_back(kLoopback);
+  return {"*", std::move(hosts)};
+}
+
+Status GangLobby::ListenAt(const os::Address& at) {
+  auto address = os::SocketAddress::Numeric(at);
+  if (!address) return std::unexpected(std::move(address.error()));
+  if (!*address) return Fail(ErrorKind::kInvalid, "'" + at.host + "' is no number");
+  auto lobby = remote::Lobby::Open(loop_, **address, [log = log_](const Error& error) {
+    log("the lobby for gangs: " + error.message);
+  });
+  if (!lobby) return std::unexpected(std::move(lobby.error()));
+  lobby_ = std::move(*lobby);
+  return {};
+}
+
+Status GangLobby::Listen(const std::string& host) {
+  if (lobby_ && last_.host == host) return {};
+  lobby_.reset();
+  Status listens = ListenAt({.host = host, .port = port_ != 0 ? port_ : last_.port, .path = {}});
+  if (!listens && port_ == 0 && last_.port != 0) {
+    listens = ListenAt({.host = host, .port = 0, .path = {}});
+  }
+  if (!listens) return listens;
+  auto found = os::ParseAddress(lobby_->address().Text());
+  os::Address now{.host = host, .port = found ? found->port : uint16_t{0}, .path = {}};
+  if (std::exchange(last_, now) == now) return {};
+  // Without the note the next process takes another port, and gangs that run do not know it.
+  auto kept = os::WriteFileAtomically(note_, os::FormatAddress(now), 0600);
+  if (!kept) log_(kept.error().message);
+  return {};
+}
+
+std::string GangLobby::ListenFor(const os::SocketAddress& self) {
+  const Place place = PlaceOf(self);
+  Status listens = place.host.empty() ? Fail(ErrorKind::kInvalid, self.Text()) : Listen(place.host);
+  if (!listens) {
+    log_("spate remote does not work to this node: " + listens.error().message);
+    return "";
   }
   std::string remote;
-  for (const std::string& host : hosts) {
+  for (const std::string& host : place.hosts) {
     if (!remote.empty()) remote += ',';
-    remote += os::FormatAddress({.host = host, .port = PortOf(lobby_->address()), .path = {}});
+    remote += os::FormatAddress({.host = host, .port = last_.port, .path = {}});
   }
   return remote;
 }

@@ -1,10 +1,15 @@
-// GangLobby: a node's lobby for members of gangs (remote/lobby.h), at a port that the node's next
-// process keeps, so that gangs that run know it.
+// GangLobby: a node's lobby for members of gangs (remote/lobby.h), at an address that the node's
+// next process keeps, so that gangs that run know it.
+//
+// It listens where the node's hub sees the node, and nowhere else. A node beside its hub has only
+// loopback for that: members on other machines reach it when it was given a port (--gang-port).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "os/address.h"
@@ -15,17 +20,30 @@ namespace spate::daemon {
 
 class GangLobby {
  public:
-  // `folder` is the node's own.
-  static Result<std::unique_ptr<GangLobby>> Open(os::RealLoop& loop, const std::string& folder,
-                                                 std::function<void(std::string)> log);
+  // `folder` is the node's own. `port` 0: some free one. Where the node's last process listened
+  // this one does so at once: its hub may be away.
+  GangLobby(os::RealLoop& loop, std::string folder, uint16_t port,
+            std::function<void(std::string)> log);
 
-  // Where others reach it (GangHost::remote), when `self` is this machine's end of a connection to
-  // the hub. One that tells nothing of other machines (loopback) stands for all our addresses.
-  std::string Remote(const os::SocketAddress& self) const;
+  // Listens for a node whose end of the connection to its hub is `self`. Returns where others reach
+  // it (GangHost::remote); an empty text: nowhere, and the log says why.
+  std::string ListenFor(const os::SocketAddress& self);
 
  private:
-  explicit GangLobby(std::unique_ptr<remote::Lobby> lobby) : lobby_(std::move(lobby)) {}
-  const std::unique_ptr<remote::Lobby> lobby_;
+  struct Place {
+    std::string host;                // to listen at
+    std::vector<std::string> hosts;  // by which others reach it
+  };
+  Place PlaceOf(const os::SocketAddress& self) const;
+  Status Listen(const std::string& host);
+  Status ListenAt(const os::Address& at);
+
+  os::RealLoop& loop_;
+  const std::string note_;  // a file
+  const uint16_t port_;     // 0: some free one
+  const std::function<void(std::string)> log_;
+  os::Address last_;                      // of the note; port 0: none
+  std::unique_ptr<remote::Lobby> lobby_;  // at last_; null: nowhere
 };
 
 }  // namespace spate::daemon

@@ -1,8 +1,11 @@
 #include "daemon/gang_lobby.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include "os/file.h"
+#include "os/interfaces.h"
+#include "os/socket.h"
 #include "os/temp_dir.h"
 #include "remote/ticket.h"
 
@@ -13,12 +16,30 @@ os::SocketAddress Number(std::string_view text) {
   return os::SocketAddress::Numeric(os::ParseAddress(text).value()).value().value();
 }
 
+// Whether somebody listens there.
+bool IsHeard(const std::string& host, uint16_t port) {
+  auto at = os::SocketAddress::Numeric({.host = host, .port = port, .path = {}}).value().value();
+  auto fd = os::StartConnect(at);
+  if (!fd) return false;
+  pollfd wait{.fd = fd->get(), .events = POLLOUT, .revents = 0};
+  EXPECT_EQ(poll(&wait, 1, 20'000), 1);
+  return os::FinishConnect(fd->get(), at).has_value();
+}
+
 class GangLobbyTest : public ::testing::Test {
  protected:
-  std::unique_ptr<GangLobby> Open() {
-    auto lobby = GangLobby::Open(*loop_, dir_.path(), [this](std::string text) { log_ += text; });
-    EXPECT_TRUE(lobby) << lobby.error().message;
-    return lobby ? std::move(*lobby) : nullptr;
+  std::unique_ptr<GangLobby> Open(uint16_t port = 0) {
+    return std::make_unique<GangLobby>(*loop_, dir_.path(), port,
+                                       [this](std::string text) { log_ += text; });
+  }
+  static os::Address Only(const std::string& remote) {
+    auto addresses = remote::ParseLobbies(remote);
+    EXPECT_TRUE(addresses && addresses->size() == 1) << remote;
+    return addresses && !addresses->empty() ? addresses->front() : os::Address{};
+  }
+  uint16_t FreePort() {
+    auto fd = os::Listen(Number("127.0.0.1:0")).value();
+    return os::ParseAddress(os::LocalAddress(fd.get()).value().Text())->port;
   }
 
   os::TempDir dir_;
@@ -27,30 +48,78 @@ class GangLobbyTest : public ::testing::Test {
 };
 
 TEST_F(GangLobbyTest, TheNextProcessOfTheNodeKeepsThePort) {
-  const os::SocketAddress self = Number("10.1.2.3:44");
-  std::string first = Open()->Remote(self);
-  EXPECT_TRUE(first.starts_with("10.1.2.3:")) << first;
+  const os::SocketAddress self = Number("127.0.0.1:44");
+  const std::string first = Open()->ListenFor(self);
+  const uint16_t port = Only(first).port;
+  EXPECT_FALSE(IsHeard("127.0.0.1", port));
   auto lobby = Open();
-  EXPECT_EQ(lobby->Remote(self), first);
+  EXPECT_TRUE(IsHeard("127.0.0.1", port)) << "before its hub is there";
+  EXPECT_EQ(lobby->ListenFor(self), first);
+  EXPECT_EQ(lobby->ListenFor(self), first) << "its hub came again";
   // Somebody else has it now.
-  EXPECT_NE(Open()->Remote(self), first);
+  EXPECT_NE(Open()->ListenFor(self), first);
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(GangLobbyTest, ANoteThatMakesNoSenseIsLeftAlone) {
-  dir_.Write("gang-port", "a port");
-  EXPECT_NE(Open(), nullptr);
+TEST_F(GangLobbyTest, APortThatAnEarlierVersionNotedIsKept) {
+  const uint16_t port = FreePort();
+  dir_.Write("gang-port", std::to_string(port));
+  EXPECT_EQ(Only(Open()->ListenFor(Number("127.0.0.1:44"))).port, port);
 }
 
-TEST_F(GangLobbyTest, BesideItsHubItNamesAllItsAddresses) {
+TEST_F(GangLobbyTest, ANoteThatMakesNoSenseIsLeftAlone) {
+  for (const char* note : {"a port", "unix:/tmp/s", "nowhere.example:70", "*:0", ""}) {
+    dir_.Write("gang-port", note);
+    EXPECT_NE(Open()->ListenFor(Number("127.0.0.1:44")), "") << note;
+  }
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(GangLobbyTest, ItListensWhereItsHubSeesItOnly) {
+  const std::vector<std::string> own = os::OwnAddresses();
+  if (own.empty()) GTEST_SKIP() << "needs a network";
   auto lobby = Open();
+  const auto self = os::SocketAddress::Numeric({.host = own[0], .port = 44, .path = {}});
+  const os::Address at = Only(lobby->ListenFor(self.value().value()));
+  EXPECT_EQ(at.host, own[0]);
+  EXPECT_TRUE(IsHeard(own[0], at.port));
+  EXPECT_FALSE(IsHeard("127.0.0.1", at.port));
+  // Its hub sees it elsewhere now.
+  EXPECT_EQ(Only(lobby->ListenFor(Number("127.0.0.1:44"))).port, at.port);
+  EXPECT_TRUE(IsHeard("127.0.0.1", at.port));
+  EXPECT_FALSE(IsHeard(own[0], at.port));
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(GangLobbyTest, BesideItsHubItIsForThisMachineUnlessItHasAPort) {
   for (const char* self : {"127.0.0.1:5", "[::1]:5", "unix:/tmp/hub"}) {
-    auto addresses = remote::ParseLobbies(lobby->Remote(Number(self)));
+    auto lobby = Open();
+    const os::Address at = Only(lobby->ListenFor(Number(self)));
+    EXPECT_EQ(at.host, "127.0.0.1");
+    for (const std::string& host : os::OwnAddresses()) EXPECT_FALSE(IsHeard(host, at.port));
+    lobby.reset();
+    const uint16_t port = FreePort();
+    lobby = Open(port);
+    auto addresses = remote::ParseLobbies(lobby->ListenFor(Number(self)));
     ASSERT_TRUE(addresses) << addresses.error().message;
     EXPECT_EQ(addresses->back().host, "127.0.0.1");
     EXPECT_LE(addresses->size(), 8u);
-    for (const os::Address& each : *addresses) EXPECT_EQ(each.port, addresses->back().port);
+    for (const os::Address& each : *addresses) {
+      EXPECT_EQ(each.port, port);
+      EXPECT_TRUE(IsHeard(each.host, port)) << each.host;
+    }
   }
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(GangLobbyTest, ThePortThatWasGivenOrNone) {
+  const auto self = Number("127.0.0.1:44");
+  auto other = os::Listen(Number("*:0")).value();
+  auto lobby = Open(os::ParseAddress(os::LocalAddress(other.get()).value().Text())->port);
+  EXPECT_EQ(lobby->ListenFor(self), "");
+  EXPECT_NE(log_.find("spate remote does not work to this node"), std::string::npos) << log_;
+  other.Reset();
+  EXPECT_NE(lobby->ListenFor(self), "") << "its hub came again";
 }
 
 }  // namespace

@@ -125,7 +125,6 @@ class NodeDaemon {
   Result<link::Target> FindAccess(When when) const;
   // Of a site.
   Status OpenPort();
-  void OpenGangLobby();
   void Sweep();
   void SweepKept();
   std::string TmpDir() const;
@@ -303,7 +302,10 @@ Status NodeDaemon::Open() {
   FindKeptDir();
   // Before what an earlier process left is taken over: where this fails, that goes on.
   if (auto open = OpenPort(); !open) return open;
-  OpenGangLobby();
+  if (options_.gang_port != 0) {
+    gang_lobby_ = std::make_unique<GangLobby>(loop_, folder_, options_.gang_port.value_or(0),
+                                              [](const std::string& text) { LogLine(text); });
+  }
   if (auto made = MakeExecutor(); !made) return made;
   MakeBinder();
   files_.emplace(loop_, os::JoinPath(folder_, "puts"));
@@ -377,13 +379,6 @@ Status NodeDaemon::OpenPort() {
   return {};
 }
 
-// A node without it still runs gangs, whose members do not start commands for each other.
-void NodeDaemon::OpenGangLobby() {
-  auto lobby = GangLobby::Open(loop_, folder_, LogLine);
-  if (!lobby) return LogLine("spate remote does not work to this node: " + lobby.error().message);
-  gang_lobby_ = std::move(*lobby);
-}
-
 // Nobody else removes what tasks of a node that is there wrote to stderr.
 void NodeDaemon::SweepKept() {
   constexpr Duration kEvery = Duration::Seconds(3600);
@@ -420,7 +415,7 @@ void NodeDaemon::Connected(link::Caller::Met met) {
                                   [this](bool full) {
                                     if (node_) node_->SetOutputBlocked(full);
                                   }});
-  if (gang_lobby_) node_->SetRemote(gang_lobby_->Remote(met.self));
+  if (gang_lobby_) node_->SetRemote(gang_lobby_->ListenFor(met.self));
   node_->Connect(*channel_);
   loop_.Cancel(std::exchange(hub_timer_, 0));
   never_joined_ = false;

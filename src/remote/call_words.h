@@ -15,8 +15,8 @@ struct CallWords {
   bool no_input = false;
 };
 
-// Options of ssh and rsh stand before the host or behind it, and are left alone, but for -n. kUsage
-// for what ssh would not take either.
+// Options of ssh and rsh stand before the host or behind it; they are accepted and ignored, but for
+// -n. kInvalid for what ssh would not take either.
 Result<CallWords> ReadCallWords(std::span<const std::string> words);
 
 }  // namespace spate::remote

@@ -22,6 +22,26 @@ constexpr size_t kOutputMost = 1 << 20;  // that nobody takes here, before the c
 constexpr Duration kWritten = Duration::Millis(2);  // so often it looks whether all is
 constexpr int kBrokenPipe = 141;
 
+// Of a node that could not be reached.
+std::string_view WhatToDo(const TicketHost& host, bool is_self) {
+  if (is_self) return "Its part has ended";
+  if (host.at.empty()) {
+    return "It takes no commands from other nodes: it was started with --gang-port none, or could "
+           "not listen (its log tells). Start it with --gang-port N";
+  }
+  auto is_loopback = [](const os::Address& each) {
+    auto number = os::SocketAddress::Numeric(each);
+    return number && *number && (*number)->IsThisMachine();
+  };
+  if (std::ranges::all_of(host.at, is_loopback)) {
+    return "Its part has ended, or it is on another machine: beside its hub a node takes commands "
+           "from its own machine only. Start it with --gang-port N, to be reached from others";
+  }
+  return "Its part has ended, or a firewall is in between: nodes of a gang must reach each other "
+         "by TCP, at the address by which each reaches its hub (spate node start --gang-port N "
+         "sets the port)";
+}
+
 }  // namespace
 
 Client::Client(os::RealLoop& loop, const Ticket& ticket, Options options, Done done)
@@ -29,7 +49,8 @@ Client::Client(os::RealLoop& loop, const Ticket& ticket, Options options, Done d
       options_(std::move(options)),
       host_(*ticket.Find(options_.node)),
       keys_(KeysOfPart(ticket.secret, options_.node)),
-      is_here_(options_.node == ticket.self || host_.at.empty()),
+      is_self_(options_.node == ticket.self),
+      is_here_(is_self_ || host_.at.empty()),
       done_(std::move(done)),
       until_(loop.Now() + options_.patience),
       out_(loop, options_.out, {.name = "standard output", .limit = kOutputMost}),
@@ -111,12 +132,9 @@ void Client::TryLater(std::string why) {
   ++tries_;
   if (tries_ % Places() == 0) wrong_ = 0;
   if (loop_.Now() >= until_) {
-    return Finish(Fail(
-        ErrorKind::kUnavailable,
-        fmt::format("node {} of this gang cannot be reached: {}\nIts part has ended, or a firewall "
-                    "is between: nodes of a gang must reach each other by TCP, at the address "
-                    "by which each reaches its hub",
-                    EscapeForScreen(host_.node), why)));
+    return Finish(Fail(ErrorKind::kUnavailable,
+                       fmt::format("node {} of this gang cannot be reached: {}\n{}",
+                                   EscapeForScreen(host_.node), why, WhatToDo(host_, is_self_))));
   }
   const size_t round = tries_ / Places();
   const Duration pause{std::min(kFirstPause.ns << std::min<size_t>(round, 8), kLastPause.ns)};
@@ -190,12 +208,15 @@ void Client::OnBytes(std::string_view bytes) {
   while (stream_) {
     auto frame = reader_.Next();
     if (frame && !*frame) return;
-    if (!frame || !OnFrame(**frame)) {
-      return Finish(Fail(ErrorKind::kCorrupt,
-                         fmt::format("the part on node {} says what cannot be: is its program of "
-                                     "another version?",
-                                     EscapeForScreen(host_.node))));
-    }
+    if (frame && OnFrame(**frame)) continue;
+    // It is of our gang, so nobody else has said this.
+    const std::string what = frame ? fmt::format("a frame of type {} that may not come now",
+                                                 static_cast<int>((*frame)->type))
+                                   : frame.error().message;
+    return Finish(Fail(ErrorKind::kCorrupt,
+                       fmt::format("node {} sent {}; its spate is of another version, as a rule: "
+                                   "start that node with the version of this one",
+                                   EscapeForScreen(host_.node), what)));
   }
 }
 

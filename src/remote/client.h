@@ -71,6 +71,7 @@ class Client {
   const Options options_;
   const TicketHost host_;
   const PartKeys keys_;
+  const bool is_self_;
   const bool is_here_;
   Done done_;
   const Instant until_;

@@ -76,6 +76,22 @@ TEST_F(RemoteTest, APartThatDoesNotComeIsSaid) {
   }
 }
 
+TEST_F(RemoteTest, WhyANodeCannotBeReachedIsSaid) {
+  for (auto [node, at, text] : std::vector<std::tuple<const char*, const char*, const char*>>{
+           {"n1", "", "Its part has ended"},
+           {"n2", "", "started with --gang-port none"},
+           {"n2", "127.0.0.1:1", "beside its hub a node takes commands from its own machine only"},
+           {"n2", "192.0.2.254:1", "a firewall is in between"},
+       }) {
+    ticket_.hosts[1].at = ParseLobbies(at).value();
+    auto caller = Call("echo hello", node, Duration::Millis(10));
+    Await(*caller);
+    ASSERT_FALSE(*caller->result);
+    EXPECT_NE(caller->result->error().message.find(text), std::string::npos)
+        << caller->result->error().message;
+  }
+}
+
 TEST_F(RemoteTest, NobodyElseGetsIn) {
   OpenLobby();
   auto server = Serve(TicketOf("n2"));
@@ -122,6 +138,35 @@ TEST_F(RemoteTest, AStrangerInThePartsPlaceGetsNothing) {
       << caller->result->error().message;
   EXPECT_EQ(peer.opened, 0);
   EXPECT_EQ(peer.got, "");
+}
+
+TEST_F(RemoteTest, AServerThatSpeaksOtherwiseIsNamed) {
+  const PartKeys keys = KeysOfPart(ticket_.secret, "n2");
+  std::string start;
+  AppendFrame(start, FrameType::kStart, "true");
+  for (auto [bytes, text] : std::vector<std::pair<std::string, const char*>>{
+           {start, "node n2 sent a frame of type 1 that may not come now; its spate is of"},
+           {"nonsense", "node n2 sent bytes that are no frame of spate remote; its spate is of"},
+       }) {
+    auto inbox = os::HandoverInbox::Open(InboxName(keys.id));
+    ASSERT_TRUE(inbox);
+    auto tls = transport::Tls::ForSharedSecret(transport::Tls::End::kListener, keys.key);
+    auto caller = Call("echo hello");
+    std::optional<os::Fd> taken;
+    RunUntil([&] {
+      auto fd = inbox->Take();
+      if (fd && *fd) taken = std::move(**fd);
+      return taken.has_value();
+    });
+    ASSERT_TRUE(os::SetNonBlocking(taken->get(), true));
+    transport::Peer peer;
+    peer.Start(*loop_, std::move(*taken), **tls);
+    peer.stream->Send(bytes);
+    Await(*caller);
+    ASSERT_FALSE(*caller->result);
+    EXPECT_NE(caller->result->error().message.find(text), std::string::npos)
+        << caller->result->error().message;
+  }
 }
 
 TEST_F(RemoteTest, MuchOutputWaitsForItsReader) {

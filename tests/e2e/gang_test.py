@@ -1,6 +1,8 @@
 """Gangs over a real hub and nodes of one machine: whole or not at all, whatever is killed."""
 import os
+import re
 import signal
+import socket
 import time
 
 from cluster import cluster_of
@@ -42,11 +44,31 @@ def test_a_rank_that_fails_ends_the_others(place: Place):
     nodes_of(cluster, "n1", "n2", slots=2)
     began = time.monotonic()
     job = cluster.submit("--wait", "--nodes", "2", "--procs-per-node", "2", "--", "sh", "-c",
-                         'test $SPATE_RANK = 2 && exit 7; exec sleep 600', code=1).split()[0]
+                         'echo $$ >> pids; test $SPATE_RANK != 2 && exec sleep 600; '
+                         'while test $(wc -l < pids) != 4; do sleep 0.05; done; exit 7', code=1).split()[0]
     want(time.monotonic() - began < 120, "the others go on")
     out, _ = cluster.spate("task info", f"{job}.1")
     want("exit code 7" in out and "rank 2" in out, out)
-    wait(lambda: not os.popen("pgrep -f '^sleep 600$'").read(), "the other ranks are gone")
+    pids = [int(pid) for pid in place.read("pids").split()]
+    want(len(pids) == 4, pids)
+    wait(lambda: not any(map(alive, pids)), "the other ranks are gone")
+
+
+def test_where_members_of_a_gang_reach_a_node(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    for name, *words in (("n1", "--gang-port", port), ("n2", "--gang-port", "none"), ("n3",)):
+        cluster.node(name, "--slots", "1", *words)
+    job = cluster.submit("--wait", "--nodes", "3", "--start", "first", "--", "sh", "-c",
+                         "cat $SPATE_REMOTE; $SPATE_RSH n3 'echo $SPATE_NODE'").split()[0]
+    lines = cluster.spate("job cat", job)[0].splitlines()
+    lobbies = {line.split()[1]: line.split()[2:] for line in lines if line.startswith("host ")}
+    want(lobbies["n1"][0].endswith(f"127.0.0.1:{port}"), lobbies)
+    want(lobbies["n2"] == [], lobbies)
+    # A node beside its hub is for its own machine.
+    want(re.fullmatch(r"127\.0\.0\.1:\d+", *lobbies["n3"]), lobbies)
+    want(lines[-1] == "n3", lines)
 
 
 def test_a_lost_node_has_all_parts_run_anew(place: Place):

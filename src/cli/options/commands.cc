@@ -615,10 +615,9 @@ constexpr CommandDef kCommands[] = {
          "For launchers of MPI libraries, in place of ssh: it works within a gang only, needs no "
          "keys, and the command runs in the gang's part on that node, with its limits and no "
          "longer than it. Open MPI and MPICH find it by themselves: `mpirun ./prog` is enough. The "
-         "words "
-         "are text for a shell there, as with ssh, whose options are taken and left alone (-n: no "
-         "input). It ends as the command does; 255 is its own failure. $SPATE_RSH is a program "
-         "that does the same, for launchers that take no words.",
+         "words are text for a shell there, as with ssh, whose options are accepted and ignored "
+         "(-n: no input). It ends as the command does; 255 is its own failure. $SPATE_RSH is a "
+         "program that does the same, for launchers that take no words.",
      .examples = {{{"spate remote n2 hostname", "in a gang that has a node n2"},
                    {"spate remote n2 'cd data && ls'", "text for a shell there"}}},
      .words_min = 2,

@@ -47,6 +47,14 @@ Result<uint64_t> ParseSerial(std::string_view word) {
                           EscapeForScreen(word)));
 }
 
+// 0: none.
+Result<uint16_t> ParseGangPort(std::string_view word) {
+  if (word == "none") return uint16_t{0};
+  if (auto port = ReadNumber<uint16_t>(word); port && *port > 0) return *port;
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("'{}' is not a port; write 1 to 65535, or none", EscapeForScreen(word)));
+}
+
 Result<GangPolicy> ParseGangPolicy(std::string_view word) {
   if (auto policy = GangPolicyOf(word)) return *policy;
   return Fail(ErrorKind::kInvalid,
@@ -194,6 +202,8 @@ Result<NodeOptions> MakeNodeOptions(const Words& words) {
   if (in.Read(Opt::kLifetime, time, ParseDuration)) options.lifetime = time;
   if (in.Read(Opt::kIdleExit, time, ParseDuration)) options.idle_exit = time;
   if (in.Read(Opt::kHubPatience, time, ParseDuration)) options.hub_patience = time;
+  uint16_t port = 0;
+  if (in.Read(Opt::kGangPort, port, ParseGangPort)) options.gang_port = port;
   options.pilot = in.Has(Opt::kPilot);
   in.Text(Opt::kTmp, options.tmp);
   if (auto users = words.Last(Opt::kUsers)) options.users = SplitAtCommas(*users);

@@ -73,6 +73,7 @@ struct NodeOptions {
   std::optional<Duration> lifetime;
   std::optional<Duration> idle_exit;
   std::optional<Duration> hub_patience;  // without a hub it ends after this
+  std::optional<uint16_t> gang_port;     // 0: none; not given: some free one
   bool pilot = false;                    // it is a part of an allocation
   std::string tmp;                       // as typed
   std::vector<std::string> users;

@@ -135,6 +135,12 @@ TEST(NodeOptions, OffersAreRead) {
   EXPECT_EQ(node->users, (Argv{"ada", "bob"}));
   EXPECT_TRUE(node->allow_root);
   EXPECT_FALSE(Made(Command::kNodeStart, {"--gpus", "auto"}, MakeNodeOptions)->gpus);
+  EXPECT_EQ(Made(Command::kNodeStart, {}, MakeNodeOptions)->gang_port, std::nullopt);
+  EXPECT_EQ(Made(Command::kNodeStart, {"--gang-port", "7001"}, MakeNodeOptions)->gang_port, 7001);
+  EXPECT_EQ(Made(Command::kNodeStart, {"--gang-port", "none"}, MakeNodeOptions)->gang_port, 0);
+  for (const char* port : {"0", "65536", "", "7001x"}) {
+    EXPECT_FALSE(Made(Command::kNodeStart, {"--gang-port", port}, MakeNodeOptions)) << port;
+  }
   EXPECT_FALSE(Made(Command::kNodeStart, {"--label", "a b"}, MakeNodeOptions));
   EXPECT_EQ(node->bind, BindTo::kNone);
   EXPECT_EQ(Made(Command::kNodeStart, {"--bind", "core"}, MakeNodeOptions)->bind, BindTo::kCore);

@@ -161,18 +161,18 @@ constexpr OptionDef kOptions[] = {
      .argument = "N",
      .group = Group::kNeeds,
      .commands = kGangs,
-     .help = "each task is a gang of N processes at once",
-     .more = "The other needs (--cpus, --memory, --gpus) are of one process. They are placed where "
-             "there is room, all at once or not at all; SPATE_RANK and SPATE_RANKS tell each of "
-             "them which it is (docs/user/gangs.md). With --nodes, N is a multiple of that."},
+     .help = "run each task as a gang of N processes",
+     .more = "All N start together, wherever there is room for them, or none does. The other needs "
+             "(--cpus, --memory, --gpus) are per process. SPATE_RANK and SPATE_RANKS tell each "
+             "process its place (docs/user/gangs.md). With --nodes, N must be a multiple of it."},
     {.id = Opt::kGangNodes,
      .names = "nodes",
      .argument = "N",
      .group = Group::kNeeds,
      .commands = kGangs,
-     .help = "each task is a gang on N nodes",
-     .more = "Each node has as many of its processes: --procs-per-node, or --procs divided by N; "
-             "one where neither is given."},
+     .help = "run each task as a gang on N nodes",
+     .more = "Each node runs the same number of processes: --procs-per-node, or --procs divided by "
+             "N; one if neither is given."},
     {.id = Opt::kProcsPerNode,
      .names = "procs-per-node",
      .argument = "N",
@@ -189,10 +189,10 @@ constexpr OptionDef kOptions[] = {
      .argument = "WHICH",
      .group = Group::kNeeds,
      .commands = kGangs,
-     .help = "whom the command is for: each, node or first",
-     .more = "each: the command is started for each process (the default). node: once on each "
-             "node. first: once on the first node; it starts the others itself, as mpirun does "
-             "with spate remote.",
+     .help = "where to start the command: each, node or first",
+     .more = "each: once for every process of the gang (the default). node: once on every node. "
+             "first: once, on the first node; it starts the other processes itself, as mpirun does "
+             "through spate remote.",
      .complete = Complete::kWords,
      .words = "each node first"},
     {.id = Opt::kBound,
@@ -200,9 +200,9 @@ constexpr OptionDef kOptions[] = {
      .argument = "WHAT",
      .group = Group::kNeeds,
      .commands = kGangs,
-     .help = "what tasks wait for most: cpu, memory, network",
-     .more = "Tasks of two jobs that are bound by the same thing are kept off one node while there "
-             "is another way.",
+     .help = "what slows tasks down: cpu, memory or network",
+     .more = "Tasks of different jobs that are slowed down by the same thing go to different nodes "
+             "if possible.",
      .complete = Complete::kWords,
      .words = "cpu memory network"},
 
@@ -1305,6 +1305,16 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kHub,
      .commands = Bit(Command::kNodeStart),
      .help = "end when no hub was there for T (a pilot: 10m)"},
+    {.id = Opt::kGangPort,
+     .names = "gang-port",
+     .argument = "N|none",
+     .group = Group::kHub,
+     .commands = Bit(Command::kNodeStart),
+     .help = "port for other nodes of a gang (default: a free one)",
+     .more = "spate remote, and so mpirun, reaches this node there: at the address by which the "
+             "node reaches its hub. A node beside its hub is reached from its own machine only, "
+             "unless N is given: then at all addresses. none: gangs over several nodes cannot "
+             "start commands here."},
     {.id = Opt::kPilot,
      .names = "pilot",
      .group = Group::kHub,

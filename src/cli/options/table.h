@@ -247,6 +247,7 @@ enum class Opt : uint8_t {
   kLifetime,
   kIdleExit,
   kHubPatience,
+  kGangPort,
   kPilot,
   kRunPool,
   kTmp,

@@ -486,7 +486,7 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   if (order.part) {
     const auto& user = job->second.opening.user;
     sent = folders_.TellHosts(order.ref, *order.part, user ? user->user : os::EffectiveUser(),
-                              order.body);
+                              *job->second.environment, order.body);
   }
   if (sent) sent = shepherd::AppendStart(slot.out, start, order.body);
   if (!sent) {

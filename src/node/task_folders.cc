@@ -97,7 +97,7 @@ std::string TaskFolders::PathOf(const AttemptRef& ref, std::string_view word) co
 }
 
 Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, uint32_t user,
-                              TaskBody& body) {
+                              const std::vector<std::string>& own, TaskBody& body) {
   if (!folder_.empty()) {
     if (Status made = Make(); !made) return made;
   }
@@ -119,12 +119,12 @@ Status TaskFolders::TellHosts(const AttemptRef& ref, const GangPart& part, uint3
     if (!written) return written;
     body.environment.push_back(fmt::format("{}={}", file.variable, path));
   }
-  return remote::HasServer(part) ? TellRemotes(ref, part, user, body) : Status();
+  return remote::HasServer(part) ? TellRemotes(ref, part, user, own, body) : Status();
 }
 
 // An attempt may be given to this node a second time: then it finds what was made for the first.
 Status TaskFolders::TellRemotes(const AttemptRef& ref, const GangPart& part, uint32_t user,
-                                TaskBody& body) {
+                                const std::vector<std::string>& own, TaskBody& body) {
   const std::string ticket = PathOf(ref, kTicket);
   Status written = os::WriteFileFor(user, ticket, remote::FormatTicket(TicketOf(part)));
   if (!written) return written;
@@ -140,7 +140,7 @@ Status TaskFolders::TellRemotes(const AttemptRef& ref, const GangPart& part, uin
     remover_.Remove(files.temporary);
     if (Status made = os::MakeDirFor(user, files.temporary); !made) return made;
   }
-  for (std::string& variable : remote::LauncherVariables(part, files)) {
+  for (std::string& variable : remote::LauncherVariables(part, files, own)) {
     body.environment.push_back(std::move(variable));
   }
   return {};

@@ -32,12 +32,14 @@ class TaskFolders {
   // Writes down for a part where its gang is, and names the files in its environment: SPATE_HOSTS,
   // which Open MPI takes as a hostfile, and SPATE_MACHINES, which Hydra does. Where members start
   // commands for each other, also what they need for that (remote/ticket.h, remote/launchers.h);
-  // only `user` can read the secret.
-  Status TellHosts(const AttemptRef& ref, const GangPart& part, uint32_t user, TaskBody& body);
+  // only `user` can read the secret. `own` are the job's variables.
+  Status TellHosts(const AttemptRef& ref, const GangPart& part, uint32_t user,
+                   const std::vector<std::string>& own, TaskBody& body);
   void RemoveHosts(const AttemptRef& ref);
 
  private:
-  Status TellRemotes(const AttemptRef& ref, const GangPart& part, uint32_t user, TaskBody& body);
+  Status TellRemotes(const AttemptRef& ref, const GangPart& part, uint32_t user,
+                     const std::vector<std::string>& own, TaskBody& body);
   // The file with what `word` says about the gang of this attempt.
   std::string PathOf(const AttemptRef& ref, std::string_view word) const;
 

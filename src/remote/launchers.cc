@@ -1,5 +1,6 @@
 #include "remote/launchers.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -16,12 +17,17 @@ bool SharesMachine(const GangPart& part) {
   for (const GangHost& host : part.hosts) {
     auto lobbies = ParseLobbies(host.remote);
     if (!lobbies || lobbies->empty()) continue;
+    // One that is reached from its own machine only has all that it can meet there.
+    auto number = os::SocketAddress::Numeric(lobbies->front());
+    const bool is_loopback = number && *number && (*number)->IsThisMachine();
+    if (is_loopback && part.hosts.size() > 1) return true;
     if (!seen.insert(lobbies->front().host).second) return true;
   }
   return false;
 }
 
-std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherFiles& files) {
+std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherFiles& files,
+                                           const std::vector<std::string>& own) {
   std::vector<std::string> variables = {
       "SPATE_RSH=" + files.agent,
       // Open MPI to version 4. Only the first node has the path of this agent, so it starts all
@@ -41,12 +47,17 @@ std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherF
       "HYDRA_LAUNCHER_EXEC=" + files.agent,
       "HYDRA_HOST_FILE=" + files.machines,
   };
-  // Open MPI takes processes of one machine for those of one node, and names their shared memory by
-  // their place on the node: two of one name damage each other.
-  // So do its daemons, by a folder in TMPDIR that has the job's name alone: each maps there a file
-  // that the other one writes anew, and one is killed by that now and then.
   if (SharesMachine(part)) {
-    variables.emplace_back("OMPI_MCA_btl=^vader,sm");
+    // Open MPI takes processes of one machine for those of one node, and names their shared memory
+    // by their place on the node: two of one name damage each other. Who names transports knows.
+    constexpr std::string_view kTransports = "OMPI_MCA_btl=";
+    auto names_them = [&](const std::string& each) { return each.starts_with(kTransports); };
+    if (std::ranges::none_of(own, names_them)) {
+      variables.push_back(std::string(kTransports) + "^vader,sm");
+    }
+    // Its daemons damage each other by a folder in TMPDIR that has the job's name alone: each maps
+    // there a file that the other one writes anew, and one is killed by that now and then. The
+    // job's TMPDIR is the submitter's as a rule, and the same for all parts.
     variables.push_back("TMPDIR=" + files.temporary);
   }
   return variables;

@@ -24,8 +24,10 @@ inline constexpr const char* kAgentName = "spate-remote";
 // node, and the hub has told a secret.
 bool HasServer(const GangPart& part);
 
-// "NAME=value". Options on a launcher's command line go before them.
-std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherFiles& files);
+// "NAME=value". Options on a launcher's command line go before them. They replace what `own`, the
+// job's variables, say, but for the choice of Open MPI's transports.
+std::vector<std::string> LauncherVariables(const GangPart& part, const LauncherFiles& files,
+                                           const std::vector<std::string>& own);
 
 // Whether several parts are on one machine, as far as their lobbies tell.
 bool SharesMachine(const GangPart& part);

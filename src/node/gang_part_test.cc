@@ -221,6 +221,20 @@ TEST_F(GangPartTest, PartsOfOneMachineHaveFoldersForTemporaryFiles) {
             std::string::npos);
 }
 
+TEST_F(GangPartTest, PartsOfOneMachineKeepTheJobsTransports) {
+  GangPart part =
+      PartOf({{"one", 2, "10.0.0.1:7"}, {"two", 1, "10.0.0.1:8"}}, 0, GangShape::Start::kFirst);
+  part.secret = std::string(32, 's');
+  TaskBody body = Shell("echo $OMPI_MCA_btl");
+  EXPECT_EQ(RunPart(body, part).output->out.bytes, "^vader,sm\n");
+  body.environment = {"OMPI_MCA_btl=self"};
+  EXPECT_EQ(RunPart(body, part).output->out.bytes, "self\n");
+  body.environment.clear();
+  settings_.environment = {"OMPI_MCA_btl=self,tcp"};
+  executor_->OpenJob(JobId(1), std::make_shared<const JobSettings>(settings_), false);
+  EXPECT_EQ(RunPart(body, part).output->out.bytes, "self,tcp\n");
+}
+
 TEST_F(GangPartTest, MembersStartCommandsInEachOthersParts) {
   std::vector<GangHost> hosts = {{"one", 2, ""}, {"two", 1, ""}};
   auto part = [&](uint32_t index) {

@@ -140,7 +140,9 @@ Status TaskFolders::TellRemotes(const AttemptRef& ref, const GangPart& part, uin
     remover_.Remove(files.temporary);
     if (Status made = os::MakeDirFor(user, files.temporary); !made) return made;
   }
-  for (std::string& variable : remote::LauncherVariables(part, files, own)) {
+  std::vector<std::string> known = own;
+  known.insert(known.end(), body.environment.begin(), body.environment.end());
+  for (std::string& variable : remote::LauncherVariables(part, files, known)) {
     body.environment.push_back(std::move(variable));
   }
   return {};

@@ -92,7 +92,9 @@ std::string FormatTicket(const Ticket& ticket) {
 Result<Ticket> ParseTicket(std::string_view text, std::string_view name) {
   auto wrong = [&](size_t line) {
     return Fail(ErrorKind::kCorrupt,
-                fmt::format("{}:{}: this is not what a node writes for a gang", name, line));
+                fmt::format("{}:{}: no line of a ticket for spate remote; leave {} and its file as "
+                            "the node made them, and submit the gang again",
+                            name, line, kTicketVariable));
   };
   if (TakeUntil(text, '\n') != kFirstLine) return wrong(1);
   Ticket ticket;

@@ -65,7 +65,7 @@ class Datagram {
     } while (got < 0 && errno == EINTR);
     return got >= 0;
   }
-  bool is_trusted() {
+  bool SenderIsTrusted() {
     for (cmsghdr* part = CMSG_FIRSTHDR(&message_); part != nullptr;
          part = CMSG_NXTHDR(&message_, part)) {
       if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
@@ -127,7 +127,7 @@ Result<std::optional<Fd>> HandoverInbox::Take() {
       if (errno == EAGAIN) return std::nullopt;
       return FailErrno("take", "a descriptor");
     }
-    const bool is_trusted = seen.is_trusted();
+    const bool is_trusted = seen.SenderIsTrusted();
     Datagram taken(is_trusted ? Datagram::Room::kAll : Datagram::Room::kSender);
     if (!taken.Receive(fd_.get(), 0)) return FailErrno("take", "a descriptor");
     if (!is_trusted) continue;

@@ -164,7 +164,7 @@ constexpr OptionDef kOptions[] = {
      .help = "run each task as a gang of N processes",
      .more = "All N start together, wherever there is room for them, or none does. The other needs "
              "(--cpus, --memory, --gpus) are per process. SPATE_RANK and SPATE_RANKS tell each "
-             "process its place (docs/user/gangs.md). With --nodes, N must be a multiple of it."},
+             "process its place (docs/user/gangs.md). With --nodes M, N must be a multiple of M."},
     {.id = Opt::kGangNodes,
      .names = "nodes",
      .argument = "N",

@@ -152,6 +152,23 @@ uint64_t SuggestedMemory(const store::Use& use) {
   return (use.peak_memory + use.peak_memory / 5 + kMegabyte - 1) / kMegabyte * kMegabyte;
 }
 
+// What is a little above whole processors is the start of the command and what measures it.
+double SuggestedCpus(const store::Use& use) {
+  constexpr uint32_t kAbove = 100;
+  if (use.longest < store::kLongEnough) return 0;
+  uint32_t above = use.most_milli_cpus > kAbove ? use.most_milli_cpus - kAbove : 0;
+  return std::max(1u, (above + 999) / 1000);
+}
+
+// The longest and 20% more, in whole seconds.
+Duration SuggestedTime(const store::Use& use) {
+  constexpr Duration kMost = Duration::Seconds(10 * 365 * 86'400);  // nodes tell what they like
+  Duration longest = std::min(use.longest, kMost);
+  const int64_t most = (longest + longest / 5).ns;
+  constexpr int64_t kSecond = Duration::Seconds(1).ns;
+  return Duration::Seconds((most + kSecond - 1) / kSecond);
+}
+
 UseFacts FactsOf(std::string user, const store::Use& use) {
   UseFacts facts;
   facts.user = std::move(user);
@@ -165,6 +182,8 @@ UseFacts FactsOf(std::string user, const store::Use& use) {
   facts.wall = use.wall;
   facts.peak_memory = use.peak_memory;
   facts.suggested_memory = SuggestedMemory(use);
+  facts.suggested_cpus = SuggestedCpus(use);
+  facts.suggested_time = SuggestedTime(use);
   return facts;
 }
 
@@ -201,8 +220,8 @@ void UseReader::Add(const store::JobSummary& job) {
     return leave_out(fmt::format("job {} is left out, as it is damaged", job.number));
   }
   if (!asked_.user.empty() && job.row.user != asked_.user) return;
-  if (!source_.on_hub()) {
-    auto read = store::ReadUse(job.place, asked_.since);
+  if (!source_.on_hub() || asked_.jobs) {
+    auto read = store::ReadUse(job.place, asked_.since, store::PartOf(job.row));
     if (!read) leave_out(read.error().message);
     if (read) uses_.merge(*read);
   }
@@ -218,7 +237,7 @@ void UseReader::Add(const store::JobSummary& job) {
 }
 
 Status UseReader::Read(const std::vector<uint32_t>& numbers) {
-  if (source_.on_hub()) {
+  if (source_.on_hub() && !asked_.jobs) {
     auto read = store::ReadUse(source_.place.JournalOf(0), asked_.since);
     if (!read) return std::unexpected(std::move(read.error()));
     uses_ = std::move(*read);
@@ -291,10 +310,17 @@ Status Answer(const Call& call, const wire::DescribeJobs& asked) {
 }
 
 Status Answer(const Call& call, const wire::SumUse& asked) {
-  auto numbers = AllJobs(call.source);
+  auto numbers = asked.jobs ? PickJobs(call.source, *asked.jobs) : AllJobs(call.source);
   if (!numbers) {
+    if (asked.jobs) return std::unexpected(std::move(numbers.error()));
     return numbers.error().kind == ErrorKind::kNotFound ? Status()
                                                         : std::unexpected(numbers.error());
+  }
+  if (asked.jobs) {
+    for (uint32_t number : *numbers) {
+      auto may = call.source.Open(number);
+      if (!may) return std::unexpected(std::move(may.error()));
+    }
   }
   UseReader reader(call, asked);
   if (auto read = reader.Read(*numbers); !read) return read;

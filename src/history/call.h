@@ -21,6 +21,8 @@ struct Call {
 Status Answer(const Call& call, const wire::ListJobs& asked);
 Status Answer(const Call& call, const wire::DescribeJobs& asked);
 Status Answer(const Call& call, const wire::SumUse& asked);
+// How their tasks got on with others' (answer_pairs.cc).
+Status Answer(const Call& call, const wire::ComparePairs& asked);
 // Tasks (answer_tasks.cc).
 Status Answer(const Call& call, const wire::ListTasks& asked);
 Status Answer(const Call& call, const wire::DescribeTasks& asked);

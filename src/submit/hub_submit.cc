@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/exit_code.h"
 #include "cli/history/select.h"
+#include "cli/history/suggestion.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/options/gang_options.h"
 #include "cli/options/list_files.h"
@@ -337,6 +338,23 @@ Result<std::vector<std::string>> NamesIn(HubCall& call, JobId job) {
   return names;
 }
 
+// What --like JOB stands for comes before what is typed, as options of a profile do.
+Result<cli::SubmitOptions> TakeLike(HubCall& call, const cli::Invocation& invocation,
+                                    std::string_view job) {
+  if (auto connected = call.Connect(); !connected) return std::unexpected(connected.error());
+  auto suggestion = cli::Suggest(call, job);
+  if (!suggestion) return Within("--like", std::move(suggestion.error()));
+  std::vector<std::string> typed = suggestion->options;
+  typed.insert(typed.end(), invocation.argv.begin(), invocation.argv.end());
+  auto words = cli::ParseWords(invocation.words.command, typed);
+  if (!words) return std::unexpected(std::move(words.error()));
+  auto options = cli::MakeSubmitOptions(*words);
+  if (options && options->run.show.form == cli::OutputForm::kHuman) {
+    fmt::print(stderr, "spate: like job {}: {}\n", suggestion->use.job->value, suggestion->Text());
+  }
+  return options;
+}
+
 Result<int> Submit(const cli::Invocation& invocation, const std::string& resume = "") {
   auto options = cli::MakeSubmitOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
@@ -344,11 +362,15 @@ Result<int> Submit(const cli::Invocation& invocation, const std::string& resume 
   if (!setting) return std::unexpected(setting.error());
   setting->resume = resume;
   os::RealLoop& loop = *setting->loop;
+  HubCall call(loop, setting->target);
+  loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
+  if (auto like = invocation.words.Last(cli::Opt::kLike)) {
+    options = TakeLike(call, invocation, *like);
+    if (!options) return std::unexpected(options.error());
+  }
   if (auto in_time = cli::SetDeadline(options->run, loop.Now()); !in_time) {
     return std::unexpected(in_time.error());
   }
-  HubCall call(loop, setting->target);
-  loop.OnSignal(os::kSignalInt, [&] { call.Interrupt(); });
   auto job = JobToAddTo(*options);
   if (!job) return std::unexpected(job.error());
   KnownNames known;

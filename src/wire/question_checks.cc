@@ -164,7 +164,11 @@ Status Check(const ListTasks& asked) { return Check(asked.tasks); }
 Status Check(const DescribeTasks& asked) { return Check(asked.tasks); }
 Status Check(const ReadOutput& asked) { return Check(asked.tasks); }
 Status Check(const TailOutput& asked) { return CheckRanges("job.ranges", asked.job.ranges); }
-Status Check(const SumUse& asked) { return CheckName("user", asked.user); }
+Status Check(const SumUse& asked) {
+  if (auto sound = CheckName("user", asked.user); !sound) return sound;
+  return asked.jobs ? CheckRanges("jobs.ranges", asked.jobs->ranges) : Status();
+}
+Status Check(const ComparePairs& asked) { return CheckRanges("jobs.ranges", asked.jobs.ranges); }
 Status Check(const ChangeNodes& asked) {
   if (asked.reason.size() > kWireLimits.name_bytes) return Defect("reason", "is too long");
   return CheckNames("names", asked.names);

@@ -48,6 +48,8 @@ TEST(QuestionChecks, WhatNobodySendsIsDamage) {
            {ReadOutput{.tasks = {{.jobs = {}, .tasks = {no_job}}}}, "tasks.job"},
            {TailOutput{.job = JobsOf({2, 1, 1})}, "job.ranges"},
            {SumUse{"a\nb", {}}, "user"},
+           {SumUse{"", {}, JobsOf({2, 1, 1})}, "jobs.ranges"},
+           {ComparePairs{JobsOf({2, 1, 1})}, "jobs.ranges"},
            {ChangeNodes{.names = {"\x1b[2J"}}, "names"},
            {AddAccess{2, "eve\nrole: admin", {}}, "user"},
            {AddAccess{2, "eve", Duration::Seconds(-1)}, "lifetime"},

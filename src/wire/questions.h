@@ -334,16 +334,19 @@ struct TailOutput {
   }
 };
 
-// An answer for each job that who asks may see, and one for each user.
+// An answer for each job that who asks may see, and one for each user; or for the jobs that are
+// named, of which some are an error when they are not there or another's.
 struct SumUse {
   static constexpr uint32_t kNumber = 46;
   using Answer = UseFacts;
-  std::string user;  // only of this one; empty: of all
-  Instant since;     // what has ended since then
+  std::string user;                 // only of this one; empty: of all
+  Instant since;                    // what has ended since then
+  std::optional<JobSelector> jobs;  // nullopt: all
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "user", self.user);
     visit(2, "since", self.since);
+    visit(3, "jobs", self.jobs);
   }
 };
 
@@ -471,6 +474,18 @@ struct ReadForwards {
     visit(1, "job", self.job);
     visit(2, "after", self.after);
     visit(3, "created", self.created);
+  }
+};
+
+// How long the tasks of one job took beside others': alone first, then an answer for each kind of
+// jobs that some were beside. None of a job that is not of a hub.
+struct ComparePairs {
+  static constexpr uint32_t kNumber = 53;
+  using Answer = PairFacts;
+  JobSelector jobs;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "jobs", self.jobs);
   }
 };
 
@@ -765,8 +780,9 @@ using Question =
     std::variant<UnknownQuestion, LookAtHub, LookAtAll, ListNodes, ListUsers, ListAccess,
                  ExplainTasks, LookAtJobs, ListJobs, DescribeJobs, ListTasks, DescribeTasks,
                  ReadOutput, TailOutput, SumUse, LookAtWork, AskNode, ReadRows, ListEnds, SumJobs,
-                 LookAtGraph, FindTasks, ReadForwards, LookAtPools, ReadPoolLog, TryPool,
-                 ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs, Cancel, Forget,
-                 Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools, SetHub>;
+                 LookAtGraph, FindTasks, ReadForwards, ComparePairs, LookAtPools, ReadPoolLog,
+                 TryPool, ChangeNodes, StopHub, AddAccess, RevokeAccess, SetUser, ChangeJobs,
+                 Cancel, Forget, Retry, Withdraw, TrustNodes, ResetCounts, AddPool, ChangePools,
+                 SetHub>;
 
 }  // namespace spate::wire

@@ -392,6 +392,44 @@ def test_the_tail_goes_on(place: Place):
     want(cluster.spate("task cat", f"{job}.2")[0].startswith("20\n"), "the same output")
 
 
+def test_more_tasks_ask_for_what_a_job_needed(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    _, err = cluster.spate("submit", "--like", "1", "--", "true", code=2)
+    want("--like: there are no jobs on the hub yet" in err, err)
+    failed = cluster.submit("--wait", "--", "false", code=1)
+    _, err = cluster.spate("submit", "--like", failed, "--", "true", code=2)
+    want(f"--like: no task of job {failed} has succeeded" in err, err)
+    job = cluster.submit("--wait", "--", "sort /etc/passwd > /dev/null; echo")
+    options, talk = cluster.spate("report", "--suggest", job)
+    asked = re.fullmatch(r"--memory (\d+)M --time (\d+)s\n", options)
+    want(asked and f"1 of 1 tasks of job {job} succeeded" in talk, (options, talk))
+    out, err = cluster.spate("submit", "--like", job, "--time", "1h", "--", "echo $SPATE_MEMORY")
+    want(err.startswith(f"spate: like job {job}: {options}"), err)
+    cluster.spate("job wait", out.strip())
+    memory, _ = cluster.spate("job cat", out.strip())
+    want(int(memory) == int(asked[1]) << 20, (memory, options))
+
+
+def test_a_report_tells_what_a_job_ran_beside(place: Place):
+    cluster = cluster_of(place)
+    cluster.node("n1", "-j", "2", "--cpus", "2")
+    alone = cluster.submit("--", "true")
+    cluster.spate("job wait", alone)
+    # The first one stays for three times as long as it was alone, and the second one until then.
+    place.write("near.sh", "touch near; from=$(date +%s%N)", "until test -e far; do sleep 0.01; done",
+                "sleep $(awk \"BEGIN {print 3 * ($(date +%s%N) - $from) / 1e9}\"); touch done")
+    place.write("far.sh", "touch far; until test -e done; do sleep 0.01; done; sleep 0.1")
+    near = cluster.submit("--bound", "network", "--", "sh near.sh")
+    far = cluster.submit("--bound", "cpu", "--", "sh far.sh")
+    cluster.spate("job wait", near, far)
+    out, _ = cluster.spate("report", alone, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    want([(row["type"], row.get("beside")) for row in rows] == [("use", None), ("pair", "alone")], rows)
+    out, _ = cluster.spate("report", near)
+    want(re.search(r"^cpu jobs +1 ", out, re.M) and not re.search("^alone", out, re.M), out)
+
+
 def test_a_retry_asks_for_something_else(place: Place):
     cluster = cluster_of(place)
     cluster.node("n1", "-j", "4", "--cpus", "4", "--gpus", "0,1")

@@ -34,6 +34,8 @@ class HistoryCall {
   // "2026-07-03 12:40:05", on a terminal also how long ago.
   std::string FullTimeText(Instant when) const;
 
+  // Who answers: the hub, or what reads this machine's runs.
+  Result<client::Asker*> Whom() const;
   // An error that names commands, with what makes them mean this place.
   Error Here(Error error) const;
   // Calls `take` with each answer, until what it writes cannot be written.
@@ -58,8 +60,6 @@ class HistoryCall {
   void Say(std::string_view text);
 
  private:
-  Result<client::Asker*> Whom() const;
-
   const HistoryEnvironment& environment_;
   const Words& words_;
   OutputForm form_;

@@ -259,13 +259,87 @@ TEST_F(HubHistoryTest, TheReportSumsOthersByUser) {
   EXPECT_EQ(Out(Command::kReport, {"--user=bob", "--output=json"}),
             R"({"type":"use","v":1,"user":"bob","job":null,"name":null,"tasks":2,"ends":2,)"
             R"("failed":1,"failed_share":0.5,"cpu":0.0014,"wall":0.001201,"peak_memory":1536000,)"
-            R"("suggested_memory":2097152})"
+            R"("suggested_memory":2097152,"suggested_cpus":0,"suggested_time":1})"
             "\n");
   See("root", true);
   EXPECT_EQ(Out(Command::kReport, {"--user=bob"}),
             "USER  JOB  NAME  TASKS  ENDS     FAILED  CPU-H  WALL-H    PEAK  SUGGEST\n"
             "bob     2  job2      2     2  1 (50.0%)   0.00    0.00  1.5 MB       2M\n"
             "bob   all            2     2  1 (50.0%)   0.00    0.00  1.5 MB       2M\n");
+}
+
+TEST_F(HubHistoryTest, TheReportSuggestsWhatMoreOfAJobNeed) {
+  WriteThree();
+  auto suggested = [&](const char* job) { return Out(Command::kReport, {"--suggest", job, "-q"}); };
+  // Nothing ran long enough to tell of processors.
+  EXPECT_EQ(suggested("1"), "--memory 2M --time 1s\n");
+  ASSERT_TRUE(hub_.Record(engine::Leased{NodeId(1), JobId(1), Attempt(1), {{2, 2}}}));
+  auto end = store::EndOf(2, Cause::kSuccess);
+  end.end.start = kThen + Duration::Seconds(300);
+  end.end.wall = Duration::Seconds(100);
+  end.end.user = Duration::Seconds(205);
+  end.end.peak_memory = 10 << 20;
+  ASSERT_TRUE(hub_.Record(end));
+  EXPECT_EQ(suggested("1"), "--cpus 2 --memory 12M --time 120s\n");
+  // One that failed had less time than it needs, or ran for ever.
+  end = store::EndOf(3, Cause::kExit);
+  end.end.start = kThen + Duration::Seconds(300);
+  end.end.wall = Duration::Seconds(1000);
+  end.end.user = Duration::Seconds(9000);
+  ASSERT_TRUE(hub_.Record(end));
+  EXPECT_EQ(suggested("1"), "--cpus 2 --memory 12M --time 120s\n");
+  auto line = nlohmann::json::parse(Out(Command::kReport, {"--suggest=1", "--output=json"}));
+  EXPECT_EQ(line["job"], 1);
+  EXPECT_EQ(line["suggested_cpus"], 2);
+  EXPECT_EQ(line["suggested_time"], 120);
+  EXPECT_EQ(Run(Command::kReport, {"--suggest", "3"}).err,
+            "spate: no task of job 3 has succeeded, so it is not known what they need\n");
+  Ran others = Run(Command::kReport, {"--suggest", "2"});
+  EXPECT_EQ(others.code, ExitCodeOf(ErrorKind::kPermission));
+  EXPECT_EQ(others.out, "");
+  EXPECT_EQ(Run(Command::kReport, {"--suggest", "1-3"}).err, "spate: name one job\n");
+  EXPECT_EQ(Run(Command::kReport, {"--suggest", "1", "--since", "1d"}).code, kExitUsage);
+}
+
+TEST_F(HubHistoryTest, TheReportOfAJobTellsHowItGotOnWithOthers) {
+  hub_.Submit(4, "ada");
+  store::Bundle accepted = HubWorld::Accept(JobId(2), 4);
+  std::get<engine::JobAccepted>(accepted.records[0]).plan.requests[0].bound = BoundBy::kNetwork;
+  hub_.store().PutJob(HubWorld::RowOf(JobId(2), 4, "bob"));
+  ASSERT_TRUE(hub_.Commit(std::move(accepted)));
+  EXPECT_EQ(Run(Command::kReport, {"1"}).err, "spate: no task of this job has ended yet\n");
+  auto ran = [&](JobId job, TaskIndex index, int64_t from, int64_t wall) {
+    auto end = store::EndOf(index, Cause::kSuccess, job);
+    end.end.start = kThen + Duration::Seconds(from);
+    end.end.wall = Duration::Seconds(wall);
+    ASSERT_TRUE(hub_.Record(end));
+  };
+  ran(JobId(1), 0, 0, 10);
+  ran(JobId(1), 1, 100, 15);
+  ran(JobId(2), 0, 100, 300);
+  Ran report = Run(Command::kReport, {"1"});
+  EXPECT_EQ(report.out,
+            "USER  JOB  NAME  TASKS  ENDS  FAILED  CPU-H  WALL-H    PEAK  SUGGEST\n"
+            "ada     1  job1      2     2       0   0.00    0.01  1.5 MB       2M\n"
+            "\n"
+            "BESIDE        TASKS  MEDIAN WALL  AGAINST ALONE\n"
+            "alone             1       10.0 s              -\n"
+            "network jobs      1       15.0 s           +50%\n");
+  EXPECT_NE(report.err.find("spate submit --like 1"), std::string::npos) << report.err;
+  std::string json = Out(Command::kReport, {"1", "--output=json"});
+  EXPECT_NE(json.find(R"({"type":"pair","v":1,"job":1,"beside":"alone","tasks":1,)"
+                      R"("median_wall":10,"against_alone":1})"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("beside":"network","tasks":1,"median_wall":15,"against_alone":1.5})"),
+            std::string::npos)
+      << json;
+  Ran others = Run(Command::kReport, {"2"});
+  EXPECT_EQ(others.code, ExitCodeOf(ErrorKind::kPermission));
+  EXPECT_EQ(others.out, "");
+  EXPECT_EQ(Run(Command::kReport, {"1", "--since", "1d"}).code, kExitUsage);
+  hub_.Submit(1, "ada");
+  EXPECT_EQ(Run(Command::kReport, {"1-3"}).err, "spate: name one job\n");
 }
 
 TEST_F(HubHistoryTest, TheReportGoesBackSoFar) {

@@ -539,7 +539,7 @@ TEST_F(JobCommands, ReportAddsUpRuns) {
   std::string json = Out(Command::kReport, {"--output=json"});
   EXPECT_EQ(KeysOf(json),
             "type v user job name tasks ends failed failed_share cpu wall peak_memory "
-            "suggested_memory");
+            "suggested_memory suggested_cpus suggested_time");
   auto sum = Lines(json).back();
   EXPECT_EQ(sum["cpu"], 8.75);
   EXPECT_EQ(sum["wall"], 10.5);

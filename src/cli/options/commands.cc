@@ -625,15 +625,19 @@ constexpr CommandDef kCommands[] = {
     {.id = Command::kReport,
      .group = CommandGroup::kHistory,
      .name = "report",
-     .arguments = "",
+     .arguments = "[JOB]",
      .summary = "tell what users and their jobs have used",
      .details = "Each attempt that has ended counts, with its processor time and its wall time. "
                 "SUGGEST is the largest peak of memory and 20% more, for --memory. Of others' jobs "
-                "only administrators see more than the sums of each user.",
+                "only administrators see more than the sums of each user.\n"
+                "Of one job it also tells how long its tasks took (the median) beside those of "
+                "other jobs on the same node, by what those are bound by (`submit --bound`), and "
+                "alone: a job that takes much longer beside another kind does not go well with it.",
      .examples = {{{"spate report", "all that the history has"},
                    {"spate report --since 7d", "the last week"},
-                   {"spate report --user ann --json", "one user, for a program"}}},
-     .words_max = 0},
+                   {"spate report 12", "one job, and how its tasks got on with others'"},
+                   {"spate report --suggest 12", "what more tasks like job 12's should ask for"}}},
+     .words_max = 1},
     {.id = Command::kSem,
      .group = CommandGroup::kMachine,
      .name = "sem",

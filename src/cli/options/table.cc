@@ -756,6 +756,15 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kSelect,
      .commands = Bit(Command::kReport),
      .help = "only what this user ran"},
+    {.id = Opt::kSuggest,
+     .names = "suggest",
+     .argument = "JOB",
+     .group = Group::kSelect,
+     .commands = Bit(Command::kReport),
+     .help = "only what more tasks like a job's should ask for",
+     .more = "Options for submit and run, by what those of its tasks that succeeded needed: the "
+             "most processors on average of one that ran for a second, the largest memory and the "
+             "longest time, with 20% more. Of gangs the time alone."},
     {.id = Opt::kOneLook,
      .names = "once",
      .group = Group::kOutput,
@@ -895,6 +904,15 @@ constexpr OptionDef kOptions[] = {
      .more = "ok (the default): all its tasks have succeeded; any: it has ended; fail: it has "
              "ended with failed tasks; each: task N starts when task N of that job has succeeded.",
      .repeat = true},
+    {.id = Opt::kLike,
+     .names = "like",
+     .argument = "JOB",
+     .group = Group::kNeeds,
+     .commands = Bit(Command::kSubmit),
+     .help = "ask for what the tasks of that job needed",
+     .more =
+         "As `spate report --suggest JOB` tells it: --cpus, --memory and --time. Those that are "
+         "typed count instead."},
     {.id = Opt::kNotify,
      .names = "notify",
      .argument = "COMMAND",

@@ -225,6 +225,7 @@ enum class Opt : uint8_t {
   kProgress,
   kArray,
   kAfter,
+  kLike,
   kPriority,
   kJobWeight,
   kMaxRunning,
@@ -304,6 +305,7 @@ enum class Opt : uint8_t {
   kOneLook,
   kSince,
   kOfUser,
+  kSuggest,
   // sem.
   kSemSlots,
   kSemName,

@@ -473,6 +473,8 @@ struct UseFacts {
   Duration cpu, wall;             // of all attempts
   uint64_t peak_memory = 0;       // of the largest attempt
   uint64_t suggested_memory = 0;  // for such tasks; 0: not known
+  double suggested_cpus = 0;      // whole ones; 0: not known
+  Duration suggested_time;        // 0: none has succeeded
   std::string problem;            // why the job is left out; nothing else is told of it then
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
@@ -488,6 +490,26 @@ struct UseFacts {
     visit(10, "peak_memory", self.peak_memory);
     visit(11, "suggested_memory", self.suggested_memory);
     visit(12, kNotInJson, self.problem);
+    visit(13, "suggested_cpus", self.suggested_cpus);
+    visit(14, "suggested_time", self.suggested_time);
+  }
+};
+
+// How long the tasks of a job took beside those of other jobs that are bound by something, or
+// alone.
+struct PairFacts {
+  JobId job;
+  std::string beside;  // "cpu", "memory", "network", "undeclared", "alone"
+  uint64_t tasks = 0;  // that succeeded
+  Duration median_wall;
+  std::optional<double> against_alone;  // median_wall by that of those alone, where there are any
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "job", self.job);
+    visit(2, "beside", self.beside);
+    visit(3, "tasks", self.tasks);
+    visit(4, "median_wall", self.median_wall);
+    visit(5, "against_alone", self.against_alone);
   }
 };
 

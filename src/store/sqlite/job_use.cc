@@ -1,5 +1,7 @@
 #include "store/sqlite/job_use.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/engine/record.h"
@@ -17,17 +19,22 @@ void Use::Add(const Use& other) {
   cpu = cpu + other.cpu;
   wall = wall + other.wall;
   peak_memory = std::max(peak_memory, other.peak_memory);
+  longest = std::max(longest, other.longest);
+  most_milli_cpus = std::max(most_milli_cpus, other.most_milli_cpus);
 }
 
-Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since) {
+Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since,
+                                        const std::optional<JournalPart>& part) {
   auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
   if (!db) return std::unexpected(std::move(db.error()));
   auto base = BaseMicros(*db);
   if (!base) return std::unexpected(std::move(base.error()));
-  auto s = db->Prepare(
+  auto s = db->Prepare(fmt::format(
       "SELECT job, verdict, start_us, wall_us, user_us, system_us, peak_kb FROM attempt "
-      "ORDER BY seq");
+      "{}ORDER BY seq",
+      part ? "WHERE seq BETWEEN ? AND ? AND job = ? " : ""));
   if (!s) return std::unexpected(std::move(s.error()));
+  if (part) BindPart(*s, *part);
   std::map<uint32_t, Use> uses;
   Instant ended;
   for (;;) {
@@ -46,6 +53,14 @@ Result<std::map<uint32_t, Use>> ReadUse(const JournalPlace& place, Instant since
             .cpu = Duration{s->Nanos(4) + s->Nanos(5)},
             .wall = wall,
             .peak_memory = static_cast<uint64_t>(s->Int(6)) * 1024};
+    if (verdict == Verdict::kSucceeded) {
+      use.longest = wall;
+      if (wall >= kLongEnough) {
+        // A row of a journal may say anything.
+        double milli_cpus = std::clamp(1000 * use.cpu.seconds() / wall.seconds(), 0.0, 1e9);
+        use.most_milli_cpus = static_cast<uint32_t>(milli_cpus);
+      }
+    }
     uses[static_cast<uint32_t>(s->Int(0))].Add(use);
   }
 }

@@ -1,0 +1,50 @@
+// How long a job's tasks took, by what other jobs ran beside them.
+#include <utility>
+
+#include "history/call.h"
+#include "history/pick.h"
+#include "store/sqlite/job_pairs.h"
+
+namespace spate::history {
+namespace {
+
+PairFacts FactsOf(JobId job, std::string beside, const store::PairTimes& times,
+                  const store::PairTimes& alone) {
+  PairFacts facts{.job = job,
+                  .beside = std::move(beside),
+                  .tasks = times.tasks,
+                  .median_wall = times.median_wall};
+  if (alone.median_wall > Duration{}) {
+    facts.against_alone = times.median_wall.seconds() / alone.median_wall.seconds();
+  }
+  return facts;
+}
+
+}  // namespace
+
+Status Answer(const Call& call, const wire::ComparePairs& asked) {
+  auto numbers = PickJobs(call.source, asked.jobs);
+  if (!numbers) return std::unexpected(std::move(numbers.error()));
+  if (numbers->size() != 1) return Fail(ErrorKind::kInvalid, "name one job");
+  auto history = call.source.Open(numbers->front());
+  if (!history) return std::unexpected(std::move(history.error()));
+  // Runs of one machine have a journal each, and do not know of each other.
+  if (!call.source.on_hub()) return {};
+  const store::JobSummary& job = history->summary();
+  auto pairs = store::ReadPairs(job.place, store::PartOf(job.row));
+  if (!pairs) return std::unexpected(std::move(pairs.error()));
+  auto tell = [&](std::string beside, const store::PairTimes& times) {
+    return times.tasks == 0
+               ? Status()
+               : call.Put(FactsOf(job.row.job, std::move(beside), times, pairs->alone));
+  };
+  if (auto put = tell("alone", pairs->alone); !put) return put;
+  for (size_t kind = 0; kind < pairs->beside.size(); ++kind) {
+    const std::string name = BoundName(static_cast<BoundBy>(kind));
+    auto put = tell(name.empty() ? "undeclared" : name, pairs->beside[kind]);
+    if (!put) return put;
+  }
+  return {};
+}
+
+}  // namespace spate::history

@@ -309,7 +309,8 @@ void MpiJob::Drain() {
     timer = loop_->At(loop_->Now() + kBusyNap, [&] { look(); });
   };
   look();
-  loop_->Run();
+  // Others may have it stop, too.
+  while (std::ranges::any_of(streams_, busy)) loop_->Run();
   loop_->Cancel(timer);
 }
 

@@ -42,7 +42,9 @@ class Master final : public hub::Watcher {
         hub_(loop, store_, *this, Epoch(1)),
         deliverer_(loop, [to = delivery_](const AttemptEnd& end, const OutputStream& pack) {
           return to->Forward(end.ref.index, pack);
-        }) {}
+        }) {
+    hub_.SetStepped([this] { StopIfHeld(); });
+  }
 
   int Run(std::vector<os::Fd> streams);
   bool lost_host() const {
@@ -68,7 +70,7 @@ class Master final : public hub::Watcher {
   void Begin(TaskIndex index);
   void Leave(TaskIndex index);
   void Count(const engine::NoticeEnded& notice, uint64_t number);
-  void StopWhenIdle();
+  void StopIfHeld();
   void Lost(size_t host, const std::string& why);
   // Ends what runs, for this reason; the workflow then has failed.
   void Abort(std::string_view why);
@@ -102,6 +104,7 @@ class Master final : public hub::Watcher {
   Instant first_start_, last_end_;
   os::TimerId wall_timer_ = 0;
   bool aborted_ = false;
+  bool stops_ = false;
   std::optional<Error> broken_;
 };
 
@@ -226,8 +229,6 @@ void Master::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
   // What was stopped, or lost with its host, has not been tried.
   const Cause cause = notice.end.cause;
   if (cause != Cause::kStopped && cause != Cause::kNode) Count(notice, number);
-  // Nobody else says when the last of a held job has ended.
-  if (hub_.engine().Held(kJob) != engine::HoldReason::kNone) StopWhenIdle();
 }
 
 void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {
@@ -259,12 +260,15 @@ void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {
              .status = status});
 }
 
-void Master::StopWhenIdle() {
+// Nobody says when the last of a held job has ended, or has come back from a host that had not
+// begun it.
+void Master::StopIfHeld() {
+  if (stops_ || hub_.engine().Held(kJob) == engine::HoldReason::kNone) return;
   auto counts = hub_.engine().Counts(kJob);
   if (counts && counts->leased > 0) return;
-  loop_.Post([this] {
-    if (hub_.Settled()) loop_.Stop();
-  });
+  stops_ = true;
+  // It may come when this has gone.
+  hub_.WhenSettled([&loop = loop_] { loop.Stop(); });
 }
 
 void Master::OnHeld(const engine::NoticeHeld& notice) {
@@ -272,7 +276,6 @@ void Master::OnHeld(const engine::NoticeHeld& notice) {
     aborted_ = true;
     talk_.Say(LogLevel::kError, kMaxFailures);
   }
-  StopWhenIdle();
 }
 
 void Master::OnStoreFailed(const Error& error) {

@@ -194,6 +194,41 @@ def test_made_traces(place: Place):
         check_schedule(schedule, traces[trace], policy)
 
 
+def test_a_hub_starts_the_same_jobs_at_the_same_times(place: Place):
+    """On one node a hub's placement and that of a pool give one schedule: the reference's."""
+    traces = set()
+    for trace, policy, order, estimates, slowdown, _, digest in MADE:
+        jobs, processors, seed = map(int, trace.split(","))
+        if policy in ("fair", "conservative") or (policy == "fcfs" and jobs > 1000):
+            continue
+        if trace not in traces:
+            traces.add(trace)
+            place.write(trace, *made_trace(jobs, processors, seed))
+        told, schedule = simulate(place, trace, policy, order, estimates, "--placement", "nodes")
+        where = f"{trace} {policy} {order} {estimates}: {told}"
+        want(told["placement"] == "nodes" and rounds_to(told["mean_bounded_slowdown"], slowdown), where)
+        want(hashlib.sha256(schedule.encode()).hexdigest() == digest, where + ": another schedule")
+    want(len(traces) == 3, traces)
+
+
+def test_nodes_of_a_trace(place: Place):
+    place.write("trace", *made_trace(1000, 64, 7))
+    for policy in ("fcfs", "easy", "easy-sjbf", "fair", "conservative"):
+        told, schedule = simulate(place, "trace", policy, "seq", "user", "--placement", "nodes", "--nodes", "8")
+        want((told["jobs"], told["processors"]) == (1000, 64), told)
+        check_schedule(schedule, 64, policy)
+    # Another machine: what is larger than it is left out.
+    told, _ = simulate(place, "trace", "easy", "seq", "user", "--placement", "nodes", "--nodes", "2", "--cpus", "16")
+    want(told["processors"] == 32 and 0 < told["dropped"] < 1000 and told["jobs"] + told["dropped"] == 1000, told)
+    for words, text in (
+        (["--nodes", "2"], "--nodes and --cpus are for --job-history, or with --placement nodes"),
+        (["--placement", "nodes", "--nodes", "7"], "are not the same number on each of 7 nodes; add --cpus C"),
+        (["--placement", "cloud"], "'cloud' is not one of: pool nodes"),
+    ):
+        _, err = place.run("trace", *words, command="simulate", code=2)
+        want(text in err, err)
+
+
 def test_figures_are_those_of_the_schedule(place: Place):
     place.write("trace", *made_trace(1000, 64, 7))
     for policy in ("fcfs", "easy", "easy-sjbf", "fair", "conservative"):
@@ -295,6 +330,21 @@ def test_history_of_runs(place: Place):
         want(told["jobs"] == 5 and told["policy"] == policy, str(told))
     out, _ = place.run("--job-history", place.state, "--nodes", "1", "--cpus", "2", "--plot", "p.svg", command="simulate")
     want("jobs of runs" in out and "history" in out and "seconds since" in place.read("p.svg"), out)
+
+
+def test_history_on_nodes(place: Place):
+    """Tasks of two cpus: half of each of two nodes is free beside two of them, and no room for a third."""
+    place.run("-j2", "--cpus", "2", "--", "sleep 0.1{}", ":::", "1", "2", "3")
+    waits = {}
+    for placement in ("pool", "nodes"):
+        told, schedule = history(place, place.state, "--placement", placement, nodes=2, cpus=3)
+        want((told["jobs"], told["processors"], told["placement"]) == (3, 6, placement), told)
+        waits[placement] = [float(line[2]) - float(line[1]) for line in schedule]
+    want(waits["pool"] == [0, 0, 0] and waits["nodes"][:2] == [0, 0] and waits["nodes"][2] > 0.1, waits)
+    for policy, estimates in itertools.product(("fcfs", "easy", "easy-sjbf", "fair", "conservative"), ("user", "perfect")):
+        told, _ = history(place, place.state, "--placement", "nodes", "--policy", policy, "--estimates", estimates,
+                          nodes=1, cpus=2)
+        want(told["jobs"] == 3 and told["queue_depth_max"] == 2, told)
 
 
 def test_history_of_a_hub(place: Place):

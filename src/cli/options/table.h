@@ -326,6 +326,7 @@ enum class Opt : uint8_t {
   kJobHistory,
   kMachineNodes,
   kMachineCpus,
+  kPlacement,
   kFirst,
   kSchedule,
   kPlot,

@@ -148,7 +148,7 @@ std::vector<int64_t> JobHistory::EstimatesOf(const Job& job) {
   return estimates;
 }
 
-void JobHistory::AddTasks(JobId id, const Job& job, const HistoryMachine& machine,
+void JobHistory::AddTasks(JobId id, Job& job, const HistoryMachine& machine,
                           format::Workload& workload) {
   auto drop = [&](format::SwfDrop why) { ++workload.dropped[static_cast<size_t>(why)]; };
   const std::vector<int64_t> estimates = EstimatesOf(job);
@@ -169,9 +169,14 @@ void JobHistory::AddTasks(JobId id, const Job& job, const HistoryMachine& machin
            .run = std::max<int64_t>(1, task.end_us - task.start_us),
            .processors = *processors[task.request],
            .estimate = estimates[task.request],
-           .user = job.user});
+           .user = job.user,
+           .request = task.request});
     }
   }
+  for (size_t i = 0; i < estimates.size(); ++i) {
+    job.requests[i].needs.time = Duration::Micros(estimates[i]);
+  }
+  requests_[id] = std::move(job.requests);
 }
 
 Result<format::Workload> JobHistory::WorkloadOn(const HistoryMachine& machine) {

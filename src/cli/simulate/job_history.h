@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -40,6 +41,8 @@ class JobHistory {
   // Times in microseconds since the first submission; in its order. kNotFound: no task has ended
   // that fits the machine.
   Result<format::Workload> WorkloadOn(const HistoryMachine& machine);
+  // Of jobs of that workload, by RigidJob::request, with the estimates of their tasks; once.
+  std::map<JobId, std::vector<TaskClass>> TakeRequests() { return std::move(requests_); }
 
  private:
   struct Task {
@@ -66,11 +69,11 @@ class JobHistory {
                      const std::vector<RequestRun>& runs);
   static void WaitForParents(Job& job);
   static std::vector<int64_t> EstimatesOf(const Job& job);
-  static void AddTasks(JobId id, const Job& job, const HistoryMachine& machine,
-                       format::Workload& workload);
+  void AddTasks(JobId id, Job& job, const HistoryMachine& machine, format::Workload& workload);
 
   std::map<JobId, Job> jobs_;
   std::map<std::string, int64_t, std::less<>> users_;
+  std::map<JobId, std::vector<TaskClass>> requests_;
   uint64_t tasks_ = 0;
 };
 

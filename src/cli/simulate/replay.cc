@@ -31,10 +31,11 @@ using Ends = std::priority_queue<EndEvent, std::vector<EndEvent>, std::greater<>
 
 Moment TimeOf(const Ends& ends) { return ends.empty() ? kNever : ends.top().at; }
 
+template <typename Machine>
 class Replayer {
  public:
-  Replayer(const std::vector<format::RigidJob>& jobs, const ReplayRules& rules)
-      : jobs_(jobs), rules_(rules), backfill_(rules.backfill), starts_(jobs.size()) {
+  Replayer(const std::vector<format::RigidJob>& jobs, const ReplayRules& rules, Machine& machine)
+      : jobs_(jobs), rules_(rules), machine_(machine), starts_(jobs.size()) {
     freed_.resize(jobs.size());
   }
 
@@ -46,16 +47,15 @@ class Replayer {
         TakeAll(now);
       }
     }
-    CHECK(backfill_.waiting() == 0);
+    CHECK(machine_.waiting() == 0);
     return std::move(starts_);
   }
 
  private:
-  // The backfill's tickets count from 1, in the order of arrival.
   static size_t JobOf(Ticket ticket) { return ticket - 1; }
   Moment NextArrival() const { return next_ < jobs_.size() ? jobs_[next_].submit : kNever; }
   Moment Next() const {
-    return std::min({NextArrival(), TimeOf(ends_), backfill_.NextDue().value_or(kNever)});
+    return std::min({NextArrival(), TimeOf(ends_), machine_.NextDue().value_or(kNever)});
   }
 
   void TakeOne(Moment now) {
@@ -64,13 +64,9 @@ class Replayer {
       estimated_ends_.pop();
     }
     if (NextArrival() == now) {
-      const uint32_t processors = jobs_[next_].processors;
+      const format::RigidJob& job = jobs_[next_];
       Arrive();
-      // One that finds no room lets nobody start; but it may get a reservation, or become the head.
-      const place::BackfillPolicy policy = rules_.backfill.policy;
-      bool reserves =
-          policy == place::BackfillPolicy::kConservative || policy == place::BackfillPolicy::kFair;
-      if (reserves || processors <= backfill_.free()) Pass(now);
+      if (machine_.WantsPassAfter(job)) Pass(now);
     } else {
       if (TimeOf(ends_) == now) End(now);
       Pass(now);
@@ -85,7 +81,7 @@ class Replayer {
 
   void Arrive() {
     const format::RigidJob& job = jobs_[next_++];
-    backfill_.Arrive({job.processors, EstimateOf(job), UserOf(job)});
+    machine_.Arrive(job, EstimateOf(job));
   }
 
   void End(Moment now) {
@@ -97,11 +93,11 @@ class Replayer {
   void Free(Ticket ticket, Moment now) {
     if (freed_[JobOf(ticket)]) return;
     freed_[JobOf(ticket)] = true;
-    backfill_.End(ticket, now);
+    machine_.End(ticket, now);
   }
 
   void Pass(Moment now) {
-    for (const place::Start& start : backfill_.Pass(now)) {
+    for (const place::Start& start : machine_.Pass(now)) {
       const format::RigidJob& job = jobs_[JobOf(start.ticket)];
       starts_[JobOf(start.ticket)] = {now, start.overtakes};
       const EndEvent end{now + job.run, ++sequence_, start.ticket};
@@ -111,20 +107,13 @@ class Replayer {
     }
   }
 
-  // One whose user is not told shares with nobody.
-  static uint64_t UserOf(const format::RigidJob& job) {
-    constexpr uint64_t kUnknown = uint64_t{1} << 63;
-    return job.user >= 0 ? static_cast<uint64_t>(job.user)
-                         : kUnknown | static_cast<uint64_t>(job.number);
-  }
-
   Moment EstimateOf(const format::RigidJob& job) const {
     return rules_.perfect ? job.run : job.estimate;
   }
 
   const std::vector<format::RigidJob>& jobs_;
-  const ReplayRules rules_;
-  place::Backfill backfill_;
+  const ReplayRules& rules_;
+  Machine& machine_;
   std::vector<ReplayStart> starts_;
   std::vector<bool> freed_;  // their processors
   size_t next_ = 0;          // job to arrive
@@ -135,9 +124,17 @@ class Replayer {
 
 }  // namespace
 
-std::vector<ReplayStart> Replay(const std::vector<format::RigidJob>& jobs,
-                                const ReplayRules& rules) {
-  return Replayer(jobs, rules).Run();
+std::vector<ReplayStart> Replay(const format::Workload& workload, const ReplayRules& rules) {
+  if (rules.nodes.empty()) {
+    PoolMachine machine({.policy = rules.policy, .processors = workload.processors});
+    return Replayer(workload.jobs, rules, machine).Run();
+  }
+  NodesMachine machine({.policy = rules.policy,
+                        .cpus = rules.nodes,
+                        .second = workload.second,
+                        .requests = rules.requests,
+                        .own_jobs = rules.perfect});
+  return Replayer(workload.jobs, rules, machine).Run();
 }
 
 }  // namespace spate::cli

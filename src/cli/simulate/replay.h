@@ -1,10 +1,11 @@
-// A trace's jobs under a policy, in virtual time: the hub's own placement (core/engine/place), told
-// of arrivals and ends as the trace has them.
+// A trace's jobs under a policy, in virtual time: our own placement (core/engine/place), told of
+// arrivals and ends as the trace has them.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "cli/simulate/machine.h"
 #include "cli/simulate/simulate_options.h"
 #include "core/engine/place/backfill.h"
 #include "format/swf/swf.h"
@@ -12,9 +13,12 @@
 namespace spate::cli {
 
 struct ReplayRules {
-  engine::place::BackfillRules backfill;
+  engine::place::BackfillPolicy policy = engine::place::BackfillPolicy::kEasy;
   ReplayOrder order = ReplayOrder::kSequence;
   bool perfect = false;
+  // Cpus of each node, which are placed on as a hub does; empty: on one pool of processors.
+  std::vector<uint32_t> nodes = {};
+  const RequestTable* requests = nullptr;  // of a history, which outlive the replay
 };
 
 struct ReplayStart {
@@ -22,8 +26,7 @@ struct ReplayStart {
   bool overtakes = false;  // somebody who came earlier still waited
 };
 
-// When each job starts. `jobs` are in the order of their submission.
-std::vector<ReplayStart> Replay(const std::vector<format::RigidJob>& jobs,
-                                const ReplayRules& rules);
+// When each job starts. They are in the order of their submission, and each fits the machine.
+std::vector<ReplayStart> Replay(const format::Workload& workload, const ReplayRules& rules);
 
 }  // namespace spate::cli

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
@@ -27,14 +29,46 @@ struct Source {
   format::SwfHeader header;
   uint64_t broken_lines = 0;
   format::Workload workload;
+  std::vector<uint32_t> nodes = {};  // cpus of each, where they count
+  std::optional<RequestTable> requests = {};
 };
+
+// The machine that was typed, else one node with the processors of the trace's.
+Result<std::vector<uint32_t>> NodesFor(const SimulateOptions& options,
+                                       const format::SwfHeader& header) {
+  const uint32_t nodes = std::max(options.nodes, 1u);
+  const uint32_t processors = header.max_procs.value_or(0);
+  uint32_t cpus = options.cpus;
+  if (cpus == 0) {
+    if (processors % nodes != 0) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("{} processors of the trace's machine are not the same number on "
+                              "each of {} nodes; add --cpus C, for C on each",
+                              processors, nodes));
+    }
+    cpus = processors / nodes;
+  }
+  if (cpus > engine::place::GangMachine::kMostCpus) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("a node with {} cpus is too large; add --nodes N", cpus));
+  }
+  return std::vector(nodes, cpus);
+}
 
 Result<Source> OfTrace(const SimulateOptions& options) {
   auto trace = ReadTrace(options.trace);
   if (!trace) return std::unexpected(std::move(trace.error()));
+  std::vector<uint32_t> nodes;
+  if (options.on_nodes && trace->header.max_procs.value_or(1) > 0) {
+    auto found = NodesFor(options, trace->header);
+    if (!found) return Within(EscapeForScreen(options.trace), std::move(found.error()));
+    nodes = std::move(*found);
+    trace->header.max_procs = static_cast<uint32_t>(nodes.size()) * nodes.front();
+  }
   auto workload = format::WorkloadOf(*trace, options.filter);
   if (!workload) return Within(EscapeForScreen(options.trace), std::move(workload.error()));
-  return Source{std::move(trace->header), trace->broken_lines, std::move(*workload)};
+  return Source{std::move(trace->header), trace->broken_lines, std::move(*workload),
+                std::move(nodes)};
 }
 
 Result<Source> OfHistory(const SimulateOptions& options) {
@@ -50,6 +84,8 @@ Result<Source> OfHistory(const SimulateOptions& options) {
       fmt::format("{} with {} each", CountOf(options.nodes, "node"), CountOf(options.cpus, "cpu"));
   source.header.installation = found->of_hub ? "jobs of a hub" : "jobs of runs";
   source.workload = std::move(*workload);
+  if (options.on_nodes) source.nodes.assign(options.nodes, options.cpus);
+  source.requests = found->jobs.TakeRequests();
   return source;
 }
 
@@ -60,10 +96,12 @@ Result<Simulation> Run(SimulateOptions options) {
   if (jobs.size() > options.first) jobs.resize(options.first);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const auto& a, const auto& b) { return a.submit < b.submit; });
-  const ReplayRules rules{{.policy = options.policy, .processors = source->workload.processors},
-                          options.order,
-                          options.perfect};
-  auto starts = Replay(jobs, rules);
+  const ReplayRules rules{.policy = options.policy,
+                          .order = options.order,
+                          .perfect = options.perfect,
+                          .nodes = std::move(source->nodes),
+                          .requests = source->requests ? &*source->requests : nullptr};
+  auto starts = Replay(source->workload, rules);
   const Figures figures = FiguresOf(source->workload, starts);
   return Simulation{std::move(options),          std::move(source->header), source->broken_lines,
                     std::move(source->workload), std::move(starts),         figures};

@@ -23,10 +23,10 @@ Status CheckSource(const Words& words, const SimulateOptions& options) {
                 "name a trace or --job-history STATE, and not both; see `spate help simulate`");
   }
   if (!options.is_history()) {
-    if (options.nodes == 0 && options.cpus == 0) return {};
+    if (options.on_nodes || (options.nodes == 0 && options.cpus == 0)) return {};
     return Fail(ErrorKind::kInvalid,
-                "--nodes and --cpus are for --job-history; a trace says how many processors its "
-                "machine has");
+                "a trace says how many processors its machine has: --nodes and --cpus are for "
+                "--job-history, or with --placement nodes");
   }
   if (words.Has(Opt::kTraceFilter)) {
     return Fail(ErrorKind::kInvalid, "--filter is for traces, not for --job-history");
@@ -67,6 +67,7 @@ Result<SimulateOptions> MakeSimulateOptions(const Words& words) {
   reader.Text(Opt::kJobHistory, options.history);
   reader.Read(Opt::kMachineNodes, options.nodes, CountFromOne(kMostNodes));
   reader.Read(Opt::kMachineCpus, options.cpus, CountFromOne(kMostCpus));
+  reader.Choice(Opt::kPlacement, options.on_nodes, {{"pool", false}, {"nodes", true}});
   reader.Text(Opt::kSchedule, options.schedule);
   reader.Text(Opt::kPlot, options.plot);
   if (auto read = reader.status(); !read) return std::unexpected(std::move(read.error()));
@@ -95,6 +96,8 @@ std::string_view OrderName(ReplayOrder order) {
 }
 
 std::string_view EstimatesName(bool perfect) { return perfect ? "perfect" : "user"; }
+
+std::string_view PlacementName(bool on_nodes) { return on_nodes ? "nodes" : "pool"; }
 
 std::string_view FilterName(SwfFilter filter) {
   return filter == SwfFilter::kStudy ? "study" : "loose";

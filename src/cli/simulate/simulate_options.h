@@ -17,10 +17,11 @@ namespace spate::cli {
 enum class ReplayOrder : uint8_t { kSequence, kBatch };
 
 struct SimulateOptions {
-  std::string trace;    // a file, or "-"; or
-  std::string history;  // a state folder, on a machine of
-  uint32_t nodes = 0;   // with
-  uint32_t cpus = 0;    // each
+  std::string trace;      // a file, or "-"; or
+  std::string history;    // a state folder, on a machine of
+  uint32_t nodes = 0;     // with
+  uint32_t cpus = 0;      // each
+  bool on_nodes = false;  // as a hub places, not on one pool of processors
   engine::place::BackfillPolicy policy = engine::place::BackfillPolicy::kEasy;
   ReplayOrder order = ReplayOrder::kSequence;
   bool perfect = false;  // estimates are the run times
@@ -38,6 +39,7 @@ Result<SimulateOptions> MakeSimulateOptions(const Words& words);
 std::string_view PolicyName(engine::place::BackfillPolicy policy);
 std::string_view OrderName(ReplayOrder order);
 std::string_view EstimatesName(bool perfect);
+std::string_view PlacementName(bool on_nodes);
 std::string_view FilterName(format::SwfFilter filter);
 
 }  // namespace spate::cli

@@ -15,15 +15,15 @@ using engine::place::BackfillPolicy;
 using format::RigidJob;
 
 Simulation Simulated(std::vector<RigidJob> jobs, uint32_t processors, SimulateOptions options) {
-  const ReplayRules rules{
-      {.policy = options.policy, .processors = processors}, options.order, options.perfect};
+  ReplayRules rules{.policy = options.policy, .order = options.order, .perfect = options.perfect};
+  if (options.on_nodes) rules.nodes = {processors};
   Simulation simulation{.options = std::move(options)};
   simulation.options.trace = "a & b.swf";
   simulation.header.computer = "Old <one>";
   simulation.header.acknowledge = "a donor";
-  simulation.starts = Replay(jobs, rules);
   simulation.workload.jobs = std::move(jobs);
   simulation.workload.processors = processors;
+  simulation.starts = Replay(simulation.workload, rules);
   simulation.figures = FiguresOf(simulation.workload, simulation.starts);
   simulation.workload.dropped[1] = 3;
   return simulation;
@@ -103,7 +103,7 @@ TEST(Simulate, Json) {
             "type v trace computer installation acknowledge policy order estimates filter "
             "processors jobs dropped broken_lines mean_wait median_wait max_wait "
             "mean_bounded_slowdown max_bounded_slowdown utilisation queue_depth_max overtook "
-            "makespan");
+            "makespan placement");
   EXPECT_EQ(json["policy"], "easy");
   EXPECT_EQ(json["dropped"], 3);
   EXPECT_NE(JsonText(simulation).find("\"mean_wait\":51.500000,"), std::string::npos);

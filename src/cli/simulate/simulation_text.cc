@@ -69,8 +69,9 @@ const std::string& SourceOf(const SimulateOptions& options) {
 
 std::string TitleText(const SimulateOptions& options) {
   std::string_view users = options.is_history() ? "--time or median as" : "users'";
-  return fmt::format("{}, {} estimates, order {}", PolicyName(options.policy),
-                     options.perfect ? "perfect" : users, OrderName(options.order));
+  return fmt::format("{}, {} estimates, order {}{}", PolicyName(options.policy),
+                     options.perfect ? "perfect" : users, OrderName(options.order),
+                     options.on_nodes ? ", placed on nodes" : "");
 }
 
 std::string HumanText(const Simulation& simulation, uint32_t width) {
@@ -125,6 +126,7 @@ std::string JsonText(const Simulation& simulation) {
   line.Number("queue_depth_max", static_cast<int64_t>(figures.queue_depth_max));
   line.Number("overtook", static_cast<int64_t>(figures.overtook));
   line.Raw("makespan", SecondsText(figures.makespan, second));
+  line.Text("placement", PlacementName(options.on_nodes));
   return line.Finish();
 }
 

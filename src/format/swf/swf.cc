@@ -164,7 +164,7 @@ std::unexpected<Error> Broken(const SwfTrace& trace) {
     text += fmt::format("and {} more\n", FormatCount(trace.broken_lines - trace.broken.size()));
   }
   return Fail(ErrorKind::kInvalid,
-              text + "mend or remove broken lines, or leave them out with --filter loose");
+              text + "fix or remove broken lines, or leave them out with --filter loose");
 }
 
 std::unexpected<Error> NoProcessors(const SwfHeader& header) {

@@ -81,6 +81,7 @@ struct RigidJob {
   uint32_t processors = 0;
   int64_t estimate = 0;
   int64_t user = -1;
+  uint32_t request = 0;  // which of what its source knows more of (RequestTable); of a trace 0
 };
 
 struct Workload {

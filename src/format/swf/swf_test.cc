@@ -74,7 +74,7 @@ TEST(Swf, BrokenLinesAreNamed) {
     auto study = WorkloadOf(*trace, SwfFilter::kStudy);
     ASSERT_FALSE(study);
     EXPECT_EQ(study.error().message,
-              fmt::format("line 5: {}\nmend or remove broken lines, or leave them out with "
+              fmt::format("line 5: {}\nfix or remove broken lines, or leave them out with "
                           "--filter loose",
                           c.why));
     auto loose = WorkloadOf(*trace, SwfFilter::kLoose);

@@ -21,10 +21,8 @@
 // at them alone. One after an end looks through those who wait, in blocks (waiting_line.h);
 // conservative, at all reservations once, each against the profile: hence their bound.
 //
-// Counts of processors of one machine are all that there is so far. Gangs over nodes need in
-// FreeProfile a count for each kind of node (or what Amounts are, board.h) instead of one number,
-// in Gap what is left of each before the reservation, and from Pass which nodes; the order of all
-// that happens here stays.
+// One kind of processor on one machine is all that it knows. Gangs over nodes are gangs.h's; with
+// one node both start the same (gangs_property_test.cc, tests/e2e/simulate_test.py).
 #pragma once
 
 #include <cstddef>

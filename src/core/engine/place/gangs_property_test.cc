@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/engine/place/backfill.h"
-#include "core/engine/place/gangs.h"
+#include "core/engine/place/gang_machine.h"
 
 namespace spate::engine::place {
 namespace {
@@ -26,92 +26,25 @@ struct Row {
   int64_t estimate = 1;
 };
 
-// What keeps a board of gangs alone, as the engine does: each job is one gang.
-class Board1 {
- public:
-  Board1(GangPolicy policy, const std::vector<uint32_t>& nodes) : gangs_(board_) {
-    gangs_.SetPolicy(policy);
-    for (uint32_t slots : nodes) {
-      Node& node = board_.nodes[NodeId(static_cast<uint32_t>(board_.nodes.size()) + 1)];
-      node.offer = {.node_name = "n", .slots = slots, .milli_cpus = slots * kMilliCpu};
-      node.present = true;
-    }
+// Each row is a job of one gang; by its number, from 1.
+void Arrive(GangMachine& machine, uint32_t number, const Row& row) {
+  TaskClass of_gang(Needs{.time = Ticks(row.estimate)});
+  of_gang.gang = row.shape;
+  machine.AddJob(JobId(number), "ann", {of_gang});
+  RC_ASSERT(machine.Arrive(JobId(number), 0) == number);
+}
+void End(GangMachine& machine, uint32_t number) {
+  machine.End(number);
+  machine.DropJob(JobId(number));
+}
+const std::vector<GangMachine::Started>& Pass(GangMachine& machine, Instant now) {
+  const auto& started = machine.Pass(now);
+  for (const auto& [id, node] : machine.board().nodes) {
+    RC_ASSERT(node.held.At(Amounts::kSlots) <= node.offer.slots);
+    RC_ASSERT(node.held.At(Amounts::kCpus) <= node.offer.milli_cpus);
   }
-
-  void Arrive(uint32_t number, const Row& row) {
-    Kept& kept = kept_[JobId(number)];
-    kept.classes = {TaskClass(Needs{.time = Ticks(row.estimate)})};
-    kept.classes.front().gang = row.shape;
-    Job& job = board_.AddJob(JobId(number), "ann", 0, kept.classes);
-    Tell(job, 1, 0);
-  }
-  void End(uint32_t number) {
-    Kept& kept = kept_.at(JobId(number));
-    Job& job = *board_.FindJob(JobId(number));
-    for (const GangPlace& place : kept.places) {
-      board_.DropPart(job, place.node, board_.nodes.at(place.node), {job.id, 0});
-    }
-    board_.TakeBackGangs(job, 1);
-    Tell(job, 0, 0);
-    board_.DropJob(job.id);
-    kept_.erase(job.id);
-  }
-  struct Started {
-    uint32_t number = 0;
-    std::vector<GangPlace> places;
-  };
-  std::vector<Started> Pass(Instant now) {
-    std::vector<Started> started;
-    auto heads = [this] {
-      return head_ ? std::vector<ClassKey>{{*head_, 0}} : std::vector<ClassKey>();
-    };
-    gangs_.Decide(now, heads, [&](const GangStart& start) {
-      Job& job = *board_.FindJob(start.job.id);
-      for (const GangPlace& place : start.places) {
-        Node& node = board_.nodes.at(place.node);
-        board_.AddPart(job, node, {job.id, 0}, 0, place.procs, now);
-        for (size_t kind : {Amounts::kSlots, Amounts::kCpus}) {
-          const uint64_t offered =
-              kind == Amounts::kSlots ? node.offer.slots : node.offer.milli_cpus;
-          RC_ASSERT(node.held.At(kind) <= offered);
-        }
-      }
-      board_.GiveGangs(job, 1);
-      kept_.at(job.id).places = start.places;
-      started.push_back({job.id.value, start.places});
-      Tell(job, 0, 1);
-      return true;
-    });
-    head_ = gangs_.promises().empty() ? std::nullopt : std::optional(gangs_.promises().front().job);
-    return started;
-  }
-  const std::vector<GangPromise>& promises() const { return gangs_.promises(); }
-  const Board& board() const { return board_; }
-  size_t waiting() const { return board_.asking_for_gangs.size(); }
-
- private:
-  struct Kept {
-    std::vector<TaskClass> classes;
-    std::vector<GangPlace> places;
-  };
-  void Tell(Job& job, uint32_t queued, uint32_t leased) {
-    Ready::Queued in_queue{.waiting = queued};
-    if (queued > 0) in_queue.turn = ClassTurn{};
-    job.gangs.Set(0, in_queue);
-    board_.SetFacts(job, {.runnable = true,
-                          .finished = queued + leased == 0,
-                          .queued = queued,
-                          .leased = leased,
-                          .waiting = queued,
-                          .gangs_waiting = queued});
-    board_.Settle(job);
-  }
-
-  Board board_{kLimits};
-  Gangs gangs_;
-  std::map<JobId, Kept> kept_;
-  std::optional<JobId> head_;
-};
+  return started;
+}
 
 rc::Gen<Row> AnyRow(bool exact) {
   return rc::gen::map(
@@ -157,7 +90,7 @@ void Play(const std::vector<Row>& rows, std::multimap<int64_t, uint32_t>& ends, 
 void IsAsBackfillOnOneNode(GangPolicy policy, BackfillPolicy as, const std::vector<Row>& given) {
   std::vector<Row> rows = given;
   for (Row& row : rows) row.shape = {.procs = std::min(row.shape.procs, kProcessors)};
-  Board1 board(policy, {kProcessors});
+  GangMachine machine(policy, {kProcessors});
   Backfill backfill({.policy = as, .processors = kProcessors});
   std::multimap<int64_t, uint32_t> ends;
   std::map<uint32_t, Ticket> tickets;
@@ -166,10 +99,10 @@ void IsAsBackfillOnOneNode(GangPolicy policy, BackfillPolicy as, const std::vect
       [&](uint32_t number, bool has_ended, int64_t now) {
         const Row& row = rows[number - 1];
         if (has_ended) {
-          board.End(number);
+          End(machine, number);
           backfill.End(tickets.at(number), now);
         } else {
-          board.Arrive(number, row);
+          Arrive(machine, number, row);
           tickets[number] = backfill.Arrive({row.shape.procs, row.estimate});
         }
       },
@@ -179,19 +112,20 @@ void IsAsBackfillOnOneNode(GangPolicy policy, BackfillPolicy as, const std::vect
           expected.push_back(static_cast<uint32_t>(start.ticket));
         }
         std::vector<uint32_t> started;
-        for (const auto& each : board.Pass(kBegin + Ticks(now))) {
-          started.push_back(each.number);
-          ends.emplace(now + rows[each.number - 1].run, each.number);
+        for (const auto& each : Pass(machine, kBegin + Ticks(now))) {
+          const auto number = static_cast<uint32_t>(each.task);
+          started.push_back(number);
+          ends.emplace(now + rows[number - 1].run, number);
         }
         RC_ASSERT(started == expected);
       });
-  RC_ASSERT(board.waiting() == 0u);
+  RC_ASSERT(machine.waiting() == 0u);
 }
 
 // With exact estimates nobody who had a promise starts later, whatever the others do.
 void KeepsPromises(GangPolicy policy, const std::vector<Row>& rows) {
   const std::vector<uint32_t> nodes = {4, 4, 4, 8};
-  Board1 board(policy, nodes);
+  GangMachine machine(policy, nodes);
   std::multimap<int64_t, uint32_t> ends;
   std::map<uint32_t, Instant> promised;
   std::map<NodeId, uint32_t> whole;
@@ -199,34 +133,35 @@ void KeepsPromises(GangPolicy policy, const std::vector<Row>& rows) {
       rows, ends,
       [&](uint32_t number, bool has_ended, int64_t) {
         if (has_ended) {
-          board.End(number);
+          End(machine, number);
         } else {
-          board.Arrive(number, rows[number - 1]);
+          Arrive(machine, number, rows[number - 1]);
         }
       },
       [&](int64_t now) {
         const Instant at = kBegin + Ticks(now);
-        for (const auto& each : board.Pass(at)) {
-          const Row& row = rows[each.number - 1];
+        for (const auto& each : Pass(machine, at)) {
+          const auto number = static_cast<uint32_t>(each.task);
+          const Row& row = rows[number - 1];
           uint32_t procs = 0;
           for (const GangPlace& place : each.places) {
             procs += place.procs;
             if (row.shape.nodes > 0) RC_ASSERT(place.procs == row.shape.procs_per_node());
-            if (row.shape.whole) RC_ASSERT(board.board().nodes.at(place.node).leased == 1u);
+            if (row.shape.whole) RC_ASSERT(machine.board().nodes.at(place.node).leased == 1u);
           }
           RC_ASSERT(procs == row.shape.procs);
           if (row.shape.nodes > 0) RC_ASSERT(each.places.size() == row.shape.nodes);
-          if (promised.contains(each.number)) RC_ASSERT(at <= promised.at(each.number));
-          ends.emplace(now + row.run, each.number);
+          if (promised.contains(number)) RC_ASSERT(at <= promised.at(number));
+          ends.emplace(now + row.run, number);
         }
-        for (const GangPromise& promise : board.promises()) {
+        for (const GangPromise& promise : machine.promises()) {
           RC_ASSERT(promise.start != Instant::Never());
           if (policy == GangPolicy::kConservative) continue;  // the order of classes is not strict
           promised.emplace(promise.job.value, promise.start);
         }
       });
   // What is left never fits: a gang of three nodes of 4, or whole ones, has room on these.
-  for (const auto& [id, job] : board.board().asking_for_gangs) {
+  for (const auto& [id, job] : machine.board().asking_for_gangs) {
     const GangShape& shape = rows[id.value - 1].shape;
     RC_ASSERT(shape.procs > 20 || (shape.whole && shape.procs > 20));
   }

@@ -249,8 +249,12 @@ void Gangs::Decide(Instant now, const Heads& heads, const GiveGang& give) {
   const std::vector<GangPromise> before = std::exchange(promises_, {});
   before_ = &before;
   Line line = LineNow();
-  TryHeads(line, heads, give);
-  if (promises_.empty() || Overtakes()) Walk(std::move(line), /*promises=*/true, give);
+  if (policy_ == GangPolicy::kConservative) {
+    WalkConservative(std::move(line), heads, give);
+  } else {
+    TryHeads(line, heads, give);
+    if (promises_.empty() || Overtakes()) Walk(std::move(line), /*promises=*/true, give);
+  }
   before_ = nullptr;
   SetHolds();
 }
@@ -357,15 +361,97 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
       EnterNext(line, entry);
       continue;
     }
-    if (!promises || promises_.size() == MostPromises()) {
-      // Those behind a bound of promises wait without one, and start nothing.
-      if (promises && policy_ == GangPolicy::kConservative) return;
-      continue;
-    }
+    if (!promises || promises_.size() == MostPromises()) continue;
     if (!Promise(entry)) continue;
     if (!Overtakes()) return;
     ReorderFor(line);
   }
+}
+
+// ---- Conservative
+
+// As many as have promises, in the order of the line; the heads before others.
+std::vector<Gangs::Entry> Gangs::FirstOf(Line& line, const Heads& heads) const {
+  std::vector<Entry> first;
+  for (const ClassKey& head : heads()) {
+    auto is_head = [&](const Entry& entry) { return entry.key() == head; };
+    auto at = std::ranges::find_if(line.entries(), is_head);
+    if (at == line.entries().end()) continue;
+    first.push_back(*at);
+    line.EraseIf(is_head);
+  }
+  while (first.size() < MostPromises() && !line.empty()) first.push_back(line.Pop());
+  return first;
+}
+
+const GangPromise* Gangs::PromisedBefore(const Entry& entry) const {
+  auto at = std::ranges::find_if(*before_, [&](const GangPromise& promise) {
+    return promise.job == entry.job && promise.request == entry.request;
+  });
+  return at == before_->end() || at->start == Instant::Never() ? nullptr : &*at;
+}
+
+// Claims what they were promised. False: that cannot be any more, and nothing is claimed.
+bool Gangs::Restore(std::span<const Entry> first) {
+  restored_.clear();
+  for (const Entry& entry : first) {
+    const GangPromise* promise = PromisedBefore(entry);
+    if (promise == nullptr) continue;
+    const TaskClass& of_gang = entry.known->ClassOf(entry.request);
+    const Instant to = EndOf(promise->start, of_gang.needs.time);
+    const bool stands =
+        promise->start >= now_ && std::ranges::all_of(promise->places, [&](const GangPlace& place) {
+          auto at = std::ranges::lower_bound(ahead_, place.node, {}, &NodeAhead::id);
+          return at != ahead_.end() && at->id() == place.node &&
+                 IsFor(*entry.known, entry.request, *at) &&
+                 at->FitIn(of_gang, promise->start, to) >= place.procs;
+        });
+    if (!stands) {
+      for (NodeAhead& ahead : ahead_) ahead.RemoveClaims();
+      restored_.clear();
+      return false;
+    }
+    Claim(*promise);
+    restored_.insert(entry.key());
+  }
+  return true;
+}
+
+// Each is moved in turn to the first room beside all others, so none comes later than it was
+// promised. To give all of them room anew in the order of the line would be simpler and is wrong:
+// the first one may move into a gap in front of the second one's place, and push it behind its
+// promise. Where a promise cannot be kept (something takes longer than was said, a node went) all
+// begin anew in the order of their promises, so that who is a little late pushes the next ones by
+// as little.
+void Gangs::WalkConservative(Line line, const Heads& heads, const GiveGang& give) {
+  std::vector<Entry> first = FirstOf(line, heads);
+  std::map<ClassKey, size_t> order;
+  for (const Entry& entry : first) order.emplace(entry.key(), order.size());
+  if (!Restore(first)) {
+    std::ranges::stable_sort(first, {}, [this](const Entry& entry) {
+      const GangPromise* promise = PromisedBefore(entry);
+      return promise == nullptr ? Instant::Never() : promise->start;
+    });
+  }
+  auto take = [&](Entry entry) {
+    if (restored_.erase(entry.key()) > 0) Unclaim(*PromisedBefore(entry));
+    while (IsCurrent(entry) && TryStart(entry, give)) {
+      const auto& turn = entry.known->gangs.Of(entry.request).turn;
+      if (turn) entry.turn = *turn;
+    }
+    no_room_.clear();  // the next one's own promise goes before it is tried
+    if (IsCurrent(entry)) Promise(entry);
+  };
+  for (const Entry& entry : first) take(entry);
+  // Those behind a bound of promises wait without one, and start nothing.
+  while (promises_.size() < MostPromises() && !line.empty()) {
+    const Entry entry = line.Pop();
+    order.emplace(entry.key(), order.size());
+    take(entry);
+  }
+  std::ranges::stable_sort(promises_, {}, [&](const GangPromise& promise) {
+    return order.at({promise.job, promise.request});
+  });
 }
 
 bool Gangs::MayHaveRoom(const TaskClass& of_gang) const {
@@ -454,15 +540,23 @@ bool Gangs::Promise(const Entry& entry) {
   return true;
 }
 
-void Gangs::Claim(const GangPromise& promise) {
+NodeAhead::Claim Gangs::ClaimOf(const GangPromise& promise, const GangPlace& place) const {
   const TaskClass& of_gang = board_.FindJob(promise.job)->ClassOf(promise.request);
   const Instant from = promise.start == Instant::Never() ? now_ : promise.start;
+  return {from, EndOf(promise.start, of_gang.needs.time),
+          AmountsOfPart(board_.nodes.at(place.node).offer, of_gang, place.procs)};
+}
+
+void Gangs::Claim(const GangPromise& promise) {
   for (const GangPlace& place : promise.places) {
     auto at = std::ranges::lower_bound(ahead_, place.node, {}, &NodeAhead::id);
     if (at == ahead_.end() || at->id() != place.node) continue;
-    at->Add({from, EndOf(promise.start, of_gang.needs.time),
-             AmountsOfPart(at->node().offer, of_gang, place.procs)});
+    at->Add(ClaimOf(promise, place));
   }
+}
+
+void Gangs::Unclaim(const GangPromise& promise) {
+  for (const GangPlace& place : promise.places) AheadOf(place.node).Remove(ClaimOf(promise, place));
 }
 
 namespace {

@@ -8,7 +8,7 @@
 //   fcfs          in the order of submission; nobody overtakes
 //   easy          in the order of submission; others may overtake the head
 //   easy-sjbf     the same, of the others the one with the shortest estimate first
-//   conservative  each of the first ones has a reservation, and nobody delays any of them
+//   conservative  each of the first classes has a reservation, and nobody delays any of them
 //
 // The rules of the last four are those of backfill.h, which knows one kind of processor on one
 // machine and is quick enough for the traces of years; a property test holds the two together.
@@ -91,6 +91,7 @@ class Gangs {
     ClassTurn turn;
     uint32_t request = 0;
     Job* known = nullptr;
+    ClassKey key() const { return {job, request}; }
     friend bool operator<(const Entry& a, const Entry& b) {
       const auto before = std::tie(a.user_share, a.user_given, a.rank);
       const auto behind = std::tie(b.user_share, b.user_given, b.rank);
@@ -140,6 +141,10 @@ class Gangs {
   void TryHeads(Line& line, const Heads& heads, const GiveGang& give);
   bool TryHead(Line& line, const ClassKey& head, const GiveGang& give);
   void Walk(Line line, bool promises, const GiveGang& give);
+  std::vector<Entry> FirstOf(Line& line, const Heads& heads) const;
+  const GangPromise* PromisedBefore(const Entry& entry) const;
+  bool Restore(std::span<const Entry> first);
+  void WalkConservative(Line line, const Heads& heads, const GiveGang& give);
   bool TryStart(const Entry& entry, const GiveGang& give);
   bool Promise(const Entry& entry);
   void ReorderFor(Line& line) const;
@@ -155,6 +160,8 @@ class Gangs {
   bool MayHaveRoom(const TaskClass& of_gang) const;
   std::vector<GangPlace> PlacesNow(const Job& job, uint32_t request);
   void Claim(const GangPromise& promise);
+  void Unclaim(const GangPromise& promise);
+  NodeAhead::Claim ClaimOf(const GangPromise& promise, const GangPlace& place) const;
   GangPromise Earliest(const Job& job, uint32_t request);
   std::vector<GangPlace> Emptiest(const Job& job, uint32_t request,
                                   std::span<const GangPlace> kept);
@@ -170,6 +177,7 @@ class Gangs {
   Instant lasts_until_;           // what ends by then takes nothing from the head
   std::set<uint64_t> no_room_;    // kinds of requests that found none in this pass,
   std::set<uint64_t> misfits_;    // and that never will, on the nodes that there are
+  std::set<ClassKey> restored_;   // of kConservative: their promises of before are claimed
   std::unordered_map<uint64_t, bool> hold_without_failing_;  // by kind, in this pass
   Line rest_;                                                // for DecideRest
   std::vector<GangPromise> promises_;

@@ -3,6 +3,7 @@
 // at when somebody asks.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,9 +24,13 @@ class NodeAhead {
     Instant from;
     Instant to;
     Amounts amounts;
+    friend bool operator==(const Claim&, const Claim&) = default;
   };
   const std::vector<Claim>& claims() const { return claims_; }
   void Add(Claim claim) { claims_.push_back(std::move(claim)); }
+  // One that was added.
+  void Remove(const Claim& claim) { claims_.erase(std::ranges::find(claims_, claim)); }
+  void RemoveClaims() { claims_.clear(); }
   // The board was told of a part that starts there.
   void Changed() { known_ = false; }
 

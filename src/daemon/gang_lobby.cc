@@ -34,18 +34,19 @@ GangLobby::GangLobby(os::RealLoop& loop, std::string folder, uint16_t port,
       port_(port),
       log_(std::move(log)),
       last_(ReadNote(note_)) {
-  const bool fits = port_ == 0 ? last_.host != "*" : port_ == last_.port;
+  const bool fits = port_ == 0 || port_ == last_.port;
   // Where it may not, ListenFor says so.
   if (fits && !last_.host.empty() && last_.port != 0) (void)ListenAt(last_);
 }
 
-GangLobby::Place GangLobby::PlaceOf(const os::SocketAddress& self) const {
+GangLobby::Place GangLobby::PlaceOf(const os::SocketAddress& self, const std::string& hub) {
   if (!self.IsThisMachine()) {
     auto address = os::ParseAddress(self.Text());
     if (!address) return {};
     return {address->host, {address->host}};
   }
-  if (port_ == 0) return {kLoopback, {kLoopback}};
+  if (hub.empty()) return {kLoopback, {kLoopback}};
+  if (hub != "0.0.0.0" && hub != "::") return {hub, {hub}};
   std::vector<std::string> hosts = os::OwnAddresses();
   hosts.resize(std::min(hosts.size(), kAddressesMost - 1));
   hosts.emplace_back(kLoopback);
@@ -81,8 +82,8 @@ Status GangLobby::Listen(const std::string& host) {
   return {};
 }
 
-std::string GangLobby::ListenFor(const os::SocketAddress& self) {
-  const Place place = PlaceOf(self);
+std::string GangLobby::ListenFor(const os::SocketAddress& self, const std::string& hub) {
+  const Place place = PlaceOf(self, hub);
   Status listens = place.host.empty() ? Fail(ErrorKind::kInvalid, self.Text()) : Listen(place.host);
   if (!listens) {
     log_("spate remote does not work to this node: " + listens.error().message);

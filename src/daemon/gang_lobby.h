@@ -1,8 +1,8 @@
 // GangLobby: a node's lobby for members of gangs (remote/lobby.h), at an address that the node's
 // next process keeps, so that gangs that run know it.
 //
-// It listens where the node's hub sees the node, and nowhere else. A node beside its hub has only
-// loopback for that: members on other machines reach it when it was given a port (--gang-port).
+// It listens where the node's hub sees the node, and nowhere else. A node beside its hub listens
+// where the hub does, for other machines if that does.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,17 @@ class GangLobby {
   GangLobby(os::RealLoop& loop, std::string folder, uint16_t port,
             std::function<void(std::string)> log);
 
-  // Listens for a node whose end of the connection to its hub is `self`. Returns where others reach
-  // it (GangHost::remote); an empty text: nowhere, and the log says why.
-  std::string ListenFor(const os::SocketAddress& self);
+  // Listens for a node whose end of the connection to its hub is `self`. `hub`: where that listens
+  // for other machines (Welcome::listens_at). Returns where others reach it (GangHost::remote); an
+  // empty text: nowhere, and the log says why.
+  std::string ListenFor(const os::SocketAddress& self, const std::string& hub);
 
  private:
   struct Place {
     std::string host;                // to listen at
     std::vector<std::string> hosts;  // by which others reach it
   };
-  Place PlaceOf(const os::SocketAddress& self) const;
+  static Place PlaceOf(const os::SocketAddress& self, const std::string& hub);
   Status Listen(const std::string& host);
   Status ListenAt(const os::Address& at);
 

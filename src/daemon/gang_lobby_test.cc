@@ -49,28 +49,28 @@ class GangLobbyTest : public ::testing::Test {
 
 TEST_F(GangLobbyTest, TheNextProcessOfTheNodeKeepsThePort) {
   const os::SocketAddress self = Number("127.0.0.1:44");
-  const std::string first = Open()->ListenFor(self);
+  const std::string first = Open()->ListenFor(self, "");
   const uint16_t port = Only(first).port;
   EXPECT_FALSE(IsHeard("127.0.0.1", port));
   auto lobby = Open();
   EXPECT_TRUE(IsHeard("127.0.0.1", port)) << "before its hub is there";
-  EXPECT_EQ(lobby->ListenFor(self), first);
-  EXPECT_EQ(lobby->ListenFor(self), first) << "its hub came again";
+  EXPECT_EQ(lobby->ListenFor(self, ""), first);
+  EXPECT_EQ(lobby->ListenFor(self, ""), first) << "its hub came again";
   // Somebody else has it now.
-  EXPECT_NE(Open()->ListenFor(self), first);
+  EXPECT_NE(Open()->ListenFor(self, ""), first);
   EXPECT_EQ(log_, "");
 }
 
 TEST_F(GangLobbyTest, APortThatAnEarlierVersionNotedIsKept) {
   const uint16_t port = FreePort();
   dir_.Write("gang-port", std::to_string(port));
-  EXPECT_EQ(Only(Open()->ListenFor(Number("127.0.0.1:44"))).port, port);
+  EXPECT_EQ(Only(Open()->ListenFor(Number("127.0.0.1:44"), "")).port, port);
 }
 
 TEST_F(GangLobbyTest, ANoteThatMakesNoSenseIsLeftAlone) {
   for (const char* note : {"a port", "unix:/tmp/s", "nowhere.example:70", "*:0", ""}) {
     dir_.Write("gang-port", note);
-    EXPECT_NE(Open()->ListenFor(Number("127.0.0.1:44")), "") << note;
+    EXPECT_NE(Open()->ListenFor(Number("127.0.0.1:44"), ""), "") << note;
   }
   EXPECT_EQ(log_, "");
 }
@@ -80,27 +80,31 @@ TEST_F(GangLobbyTest, ItListensWhereItsHubSeesItOnly) {
   if (own.empty()) GTEST_SKIP() << "needs a network";
   auto lobby = Open();
   const auto self = os::SocketAddress::Numeric({.host = own[0], .port = 44, .path = {}});
-  const os::Address at = Only(lobby->ListenFor(self.value().value()));
+  const os::Address at = Only(lobby->ListenFor(self.value().value(), ""));
   EXPECT_EQ(at.host, own[0]);
   EXPECT_TRUE(IsHeard(own[0], at.port));
   EXPECT_FALSE(IsHeard("127.0.0.1", at.port));
   // Its hub sees it elsewhere now.
-  EXPECT_EQ(Only(lobby->ListenFor(Number("127.0.0.1:44"))).port, at.port);
+  EXPECT_EQ(Only(lobby->ListenFor(Number("127.0.0.1:44"), "")).port, at.port);
   EXPECT_TRUE(IsHeard("127.0.0.1", at.port));
   EXPECT_FALSE(IsHeard(own[0], at.port));
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(GangLobbyTest, BesideItsHubItIsForThisMachineUnlessItHasAPort) {
+TEST_F(GangLobbyTest, BesideItsHubItListensWhereThatDoes) {
+  const std::vector<std::string> own = os::OwnAddresses();
   for (const char* self : {"127.0.0.1:5", "[::1]:5", "unix:/tmp/hub"}) {
+    // For this machine alone.
     auto lobby = Open();
-    const os::Address at = Only(lobby->ListenFor(Number(self)));
+    const os::Address at = Only(lobby->ListenFor(Number(self), ""));
     EXPECT_EQ(at.host, "127.0.0.1");
-    for (const std::string& host : os::OwnAddresses()) EXPECT_FALSE(IsHeard(host, at.port));
+    for (const std::string& host : own) EXPECT_FALSE(IsHeard(host, at.port));
     lobby.reset();
     const uint16_t port = FreePort();
     lobby = Open(port);
-    auto addresses = remote::ParseLobbies(lobby->ListenFor(Number(self)));
+    EXPECT_EQ(Only(lobby->ListenFor(Number(self), "")).port, port);
+    // Everywhere.
+    auto addresses = remote::ParseLobbies(lobby->ListenFor(Number(self), "0.0.0.0"));
     ASSERT_TRUE(addresses) << addresses.error().message;
     EXPECT_EQ(addresses->back().host, "127.0.0.1");
     EXPECT_LE(addresses->size(), 8u);
@@ -108,6 +112,11 @@ TEST_F(GangLobbyTest, BesideItsHubItIsForThisMachineUnlessItHasAPort) {
       EXPECT_EQ(each.port, port);
       EXPECT_TRUE(IsHeard(each.host, port)) << each.host;
     }
+    if (own.empty()) continue;
+    // At one address.
+    EXPECT_EQ(Only(lobby->ListenFor(Number(self), own[0])).host, own[0]);
+    EXPECT_TRUE(IsHeard(own[0], port));
+    EXPECT_FALSE(IsHeard("127.0.0.1", port));
   }
   EXPECT_EQ(log_, "");
 }
@@ -116,10 +125,10 @@ TEST_F(GangLobbyTest, ThePortThatWasGivenOrNone) {
   const auto self = Number("127.0.0.1:44");
   auto other = os::Listen(Number("*:0")).value();
   auto lobby = Open(os::ParseAddress(os::LocalAddress(other.get()).value().Text())->port);
-  EXPECT_EQ(lobby->ListenFor(self), "");
+  EXPECT_EQ(lobby->ListenFor(self, ""), "");
   EXPECT_NE(log_.find("spate remote does not work to this node"), std::string::npos) << log_;
   other.Reset();
-  EXPECT_NE(lobby->ListenFor(self), "") << "its hub came again";
+  EXPECT_NE(lobby->ListenFor(self, ""), "") << "its hub came again";
 }
 
 }  // namespace

@@ -415,7 +415,7 @@ void NodeDaemon::Connected(link::Caller::Met met) {
                                   [this](bool full) {
                                     if (node_) node_->SetOutputBlocked(full);
                                   }});
-  if (gang_lobby_) node_->SetRemote(gang_lobby_->ListenFor(met.self));
+  if (gang_lobby_) node_->SetRemote(gang_lobby_->ListenFor(met.self, met.welcome.listens_at));
   node_->Connect(*channel_);
   loop_.Cancel(std::exchange(hub_timer_, 0));
   never_joined_ = false;

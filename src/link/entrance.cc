@@ -104,6 +104,16 @@ std::vector<os::SocketAddress> Entrance::addresses() const {
   return addresses;
 }
 
+// For other machines: the first of these addresses.
+std::string Entrance::ListensAt() const {
+  for (const Entry& entry : entries_) {
+    if (entry.address.IsThisMachine()) continue;
+    auto address = os::ParseAddress(entry.address.Text());
+    if (address) return address->host;
+  }
+  return "";
+}
+
 size_t Entrance::strangers() const {
   size_t count = 0;
   for (const Entry& entry : entries_) count += entry.strangers.size();
@@ -192,7 +202,8 @@ void Entrance::Greeted(Entry& entry, Strangers::iterator at, std::string_view me
                              .protocol = *wire::CommonProtocol(from.protocol, from.oldest_protocol),
                              .epoch = admission->epoch,
                              .node = admission->node,
-                             .silence = limits_.silence});
+                             .silence = limits_.silence,
+                             .listens_at = ListensAt()});
   (void)at->connection->Send(FrameType::kWelcome, welcome);
   at->connection->Accept(TypesToHub(from.role), limits_.silence);
   Visitor visitor{std::move(at->connection), std::move(at->guest), *admission};

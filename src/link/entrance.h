@@ -127,6 +127,7 @@ class Entrance {
   void Opened(Stranger& stranger);
   void Greeted(Entry& entry, Strangers::iterator at, std::string_view message);
   std::expected<Admission, wire::Refusal> Judge(const Guest& guest);
+  std::string ListensAt() const;
   void MakeRoom(Entry& entry);
   void Remove(Entry& entry, Strangers::iterator at);
 

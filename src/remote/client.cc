@@ -34,8 +34,8 @@ std::string_view WhatToDo(const TicketHost& host, bool is_self) {
     return number && *number && (*number)->IsThisMachine();
   };
   if (std::ranges::all_of(host.at, is_loopback)) {
-    return "Its part has ended, or it is on another machine: beside its hub a node takes commands "
-           "from its own machine only. Start it with --gang-port N, to be reached from others";
+    return "Its part has ended, or it is on another machine: it is beside its hub, which listens "
+           "for its own machine only, and so does the node (spate hub start --listen)";
   }
   return "Its part has ended, or a firewall is in between: nodes of a gang must reach each other "
          "by TCP, at the address by which each reaches its hub (spate node start --gang-port N "

@@ -80,7 +80,7 @@ TEST_F(RemoteTest, WhyANodeCannotBeReachedIsSaid) {
   for (auto [node, at, text] : std::vector<std::tuple<const char*, const char*, const char*>>{
            {"n1", "", "Its part has ended"},
            {"n2", "", "started with --gang-port none"},
-           {"n2", "127.0.0.1:1", "beside its hub a node takes commands from its own machine only"},
+           {"n2", "127.0.0.1:1", "which listens for its own machine only"},
            {"n2", "192.0.2.254:1", "a firewall is in between"},
        }) {
     ticket_.hosts[1].at = ParseLobbies(at).value();

@@ -74,7 +74,8 @@ TEST(Codec, FirstMessagesComeBackAsTheyWere) {
                     testing::AnyId<Epoch>(),
                     NodeId(testing::AnyU32()),
                     Duration::Millis(testing::AnyU32()),
-                    testing::AnyNames()};
+                    testing::AnyNames(),
+                    testing::SomeText()};
     RC_ASSERT(DecodeWelcome(Bytes(welcome)).value() == welcome);
     Refusal refusal{static_cast<RefusalCode>(*rc::gen::inRange(0, kRefusalCodeCount)), AnyText()};
     RC_ASSERT(DecodeRefusal(Bytes(refusal)).value() == refusal);

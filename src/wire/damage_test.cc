@@ -414,6 +414,8 @@ TEST(Damage, OfFirstMessages) {
       {
           {"welcome.epoch is missing", welcome, [](auto& m) { m.clear_epoch(); }},
           {"welcome.protocol is out of range", welcome, [](auto& m) { m.set_protocol(99); }},
+          {"welcome.listens_at is too long", welcome,
+           [](auto& m) { m.set_listens_at(std::string(kWireLimits.name_bytes + 1, 'x')); }},
       },
       DecodeWelcome);
 }

@@ -59,6 +59,9 @@ struct Welcome {
   // milliseconds.
   Duration silence;
   std::vector<std::string> features = OwnFeatures();
+  // Where the hub listens for other machines: a host's number (0.0.0.0, ::: everywhere); empty:
+  // nowhere.
+  std::string listens_at = {};
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 

@@ -39,6 +39,7 @@ void Append(std::string& out, const Welcome& message) {
   to.set_node(message.node.value);
   to.set_silence_ms(static_cast<uint32_t>(message.silence.ns / Duration::Millis(1).ns));
   PutTexts(*to.mutable_feature(), message.features);
+  to.set_listens_at(message.listens_at);
   AppendPb(out, to);
 }
 
@@ -83,6 +84,7 @@ Result<Welcome> DecodeWelcome(std::string_view bytes) {
     welcome.node = NodeId(from.node());
     welcome.silence = Duration::Millis(from.silence_ms());
     welcome.features = TakeFeatures(in, from.feature());
+    welcome.listens_at = in.Text("listens_at", from.listens_at(), kWireLimits.name_bytes);
     return welcome;
   });
 }

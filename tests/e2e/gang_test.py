@@ -64,9 +64,9 @@ def test_where_members_of_a_gang_reach_a_node(place: Place):
                          "cat $SPATE_REMOTE; $SPATE_RSH n3 'echo $SPATE_NODE'").split()[0]
     lines = cluster.spate("job cat", job)[0].splitlines()
     lobbies = {line.split()[1]: line.split()[2:] for line in lines if line.startswith("host ")}
-    want(lobbies["n1"][0].endswith(f"127.0.0.1:{port}"), lobbies)
+    want(lobbies["n1"] == [f"127.0.0.1:{port}"], lobbies)
     want(lobbies["n2"] == [], lobbies)
-    # A node beside its hub is for its own machine.
+    # A node beside its hub is for its own machine, as the hub is.
     want(re.fullmatch(r"127\.0\.0\.1:\d+", *lobbies["n3"]), lobbies)
     want(lines[-1] == "n3", lines)
 

@@ -1330,9 +1330,8 @@ constexpr OptionDef kOptions[] = {
      .commands = Bit(Command::kNodeStart),
      .help = "port for other nodes of a gang (default: a free one)",
      .more = "spate remote, and so mpirun, reaches this node there: at the address by which the "
-             "node reaches its hub. A node beside its hub is reached from its own machine only, "
-             "unless N is given: then at all addresses. none: gangs over several nodes cannot "
-             "start commands here."},
+             "node reaches its hub; of a node beside its hub, where the hub listens. none: gangs "
+             "over several nodes cannot start commands here."},
     {.id = Opt::kPilot,
      .names = "pilot",
      .group = Group::kHub,

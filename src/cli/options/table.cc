@@ -1507,19 +1507,19 @@ constexpr OptionDef kOptions[] = {
      .argument = "N",
      .group = Group::kSources,
      .commands = Bit(Command::kSimulate),
-     .help = "with --job-history or --placement nodes: a machine of N nodes"},
+     .help = "of --job-history, --placement nodes: the machine's"},
     {.id = Opt::kMachineCpus,
      .names = "cpus",
      .argument = "C",
      .group = Group::kSources,
      .commands = Bit(Command::kSimulate),
-     .help = "with --job-history or --placement nodes: and C cpus in each of them"},
+     .help = "of --job-history, --placement nodes: of each node"},
     {.id = Opt::kPlacement,
      .names = "placement",
      .argument = "HOW",
      .group = Group::kSelect,
      .commands = Bit(Command::kSimulate),
-     .help = "on one pool of processors, or on nodes (default: pool)",
+     .help = "on one pool of processors, or nodes (default: pool)",
      .more = "pool: a number of processors, quick enough for years of a trace. nodes: what a hub "
              "does, with every job as a gang, on the nodes of --nodes and --cpus (a trace: on one "
              "node with all processors). A gang of a history has its shape there, and half a node "

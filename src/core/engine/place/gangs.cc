@@ -19,6 +19,10 @@ namespace {
 // Of kConservative. Those behind so many wait without one, and start nothing.
 constexpr size_t kMostPromises = 50;
 
+// Of kFair: gangs stand behind single tasks no longer than this without that one of them becomes
+// the head or starts.
+constexpr Duration kPatience = Duration::Seconds(300);
+
 // Where a gang of this shape goes when so many of its processes fit on each node; empty: nowhere.
 // With a number of nodes these are the ones that it fills best; else those where most fit, so that
 // it has few parts. `kept`: what it was promised before goes first, lest promises wander.
@@ -180,6 +184,17 @@ bool Gangs::ComesBeforeSingles(const Entry& entry) const {
   return UserTurn{entry.user_share, entry.user_given, entry.known->user_name, nullptr} < first;
 }
 
+// Whose turn is before all others' may wait for a node that others do not need. While he does,
+// small tasks could take the nodes of a gang for ever.
+void Gangs::NoteWaiting() {
+  if (started_ || !promises_.empty() || rest_.empty()) {
+    behind_since_.reset();
+  } else if (!behind_since_) {
+    behind_since_ = now_;
+  }
+  started_ = false;
+}
+
 // ---- A pass
 
 void Gangs::Begin(Instant now) {
@@ -257,6 +272,7 @@ void Gangs::Decide(Instant now, const Heads& heads, const GiveGang& give) {
   }
   before_ = nullptr;
   SetHolds();
+  NoteWaiting();
 }
 
 void Gangs::DecideRest(Instant now, const GiveGang& give) {
@@ -352,7 +368,8 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
         continue;
       }
     }
-    if (promises && !ComesBeforeSingles(entry)) {
+    const bool overdue = behind_since_ && now_ >= *behind_since_ + kPatience && promises_.empty();
+    if (promises && !overdue && !ComesBeforeSingles(entry)) {
       line.Push(entry);
       rest_ = std::move(line);
       return;
@@ -472,6 +489,7 @@ bool Gangs::TryStart(const Entry& entry, const GiveGang& give) {
   }
   if (!give({job, entry.request, places})) return false;
   CountTaken(places);
+  started_ = true;
   return true;
 }
 

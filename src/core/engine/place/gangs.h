@@ -149,6 +149,7 @@ class Gangs {
   bool Promise(const Entry& entry);
   void ReorderFor(Line& line) const;
   bool IsCurrent(const Entry& entry) const;
+  void NoteWaiting();
   NodeAhead& AheadOf(NodeId id);
   bool IsFor(const Job& job, uint32_t request, const NodeAhead& ahead);
   static bool Fails(const Job& job, const NodeAhead& ahead);
@@ -181,6 +182,9 @@ class Gangs {
   std::unordered_map<uint64_t, bool> hold_without_failing_;  // by kind, in this pass
   Line rest_;                                                // for DecideRest
   std::vector<GangPromise> promises_;
+  // With kFair: since when gangs wait behind single tasks without a head, and none has started.
+  std::optional<Instant> behind_since_;
+  bool started_ = false;                              // a gang, in this pass
   const std::vector<GangPromise>* before_ = nullptr;  // those of the pass before, during one
   std::vector<NodeId> held_;                          // nodes with a hold
 };

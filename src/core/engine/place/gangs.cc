@@ -444,18 +444,10 @@ void Gangs::WalkConservative(Line line, const Heads& heads, const GiveGang& give
   std::vector<Entry> first = FirstOf(line, heads);
   std::map<ClassKey, size_t> order;
   for (const Entry& entry : first) order.emplace(entry.key(), order.size());
-  if (!Restore(first)) {
-    std::ranges::stable_sort(first, {}, [this](const Entry& entry) {
-      const GangPromise* promise = PromisedBefore(entry);
-      return promise == nullptr ? Instant::Never() : promise->start;
-    });
-  }
+  if (!Restore(first)) first = BeginAnew(std::move(first), order, give);
   auto take = [&](Entry entry) {
     if (restored_.erase(entry.key()) > 0) Unclaim(*PromisedBefore(entry));
-    while (IsCurrent(entry) && TryStart(entry, give)) {
-      const auto& turn = entry.known->gangs.Of(entry.request).turn;
-      if (turn) entry.turn = *turn;
-    }
+    while (IsCurrent(entry) && TryStart(entry, give)) GoOn(entry);
     no_room_.clear();  // the next one's own promise goes before it is tried
     if (IsCurrent(entry)) Promise(entry);
   };
@@ -469,6 +461,36 @@ void Gangs::WalkConservative(Line line, const Heads& heads, const GiveGang& give
   std::ranges::stable_sort(promises_, {}, [&](const GangPromise& promise) {
     return order.at({promise.job, promise.request});
   });
+}
+
+// Those that were promised something, in the order of that. Returns the others, in the order of the
+// line; the next of a class that one was started of has been promised nothing.
+std::vector<Gangs::Entry> Gangs::BeginAnew(std::vector<Entry> first,
+                                           const std::map<ClassKey, size_t>& order,
+                                           const GiveGang& give) {
+  auto is_promised = [this](const Entry& entry) { return PromisedBefore(entry) != nullptr; };
+  auto behind = std::ranges::stable_partition(first, is_promised);
+  std::vector<Entry> others(behind.begin(), behind.end());
+  first.erase(behind.begin(), behind.end());
+  std::ranges::stable_sort(first, {},
+                           [this](const Entry& entry) { return PromisedBefore(entry)->start; });
+  for (Entry& entry : first) {
+    if (!IsCurrent(entry)) continue;
+    if (TryStart(entry, give)) {
+      GoOn(entry);
+      others.push_back(entry);
+    } else {
+      Promise(entry);
+    }
+  }
+  std::ranges::sort(others, {}, [&](const Entry& entry) { return order.at(entry.key()); });
+  return others;
+}
+
+// With the next of its class, if there is one.
+void Gangs::GoOn(Entry& entry) {
+  const auto& turn = entry.known->gangs.Of(entry.request).turn;
+  if (turn) entry.turn = *turn;
 }
 
 bool Gangs::MayHaveRoom(const TaskClass& of_gang) const {

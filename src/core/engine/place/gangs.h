@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -144,6 +145,9 @@ class Gangs {
   std::vector<Entry> FirstOf(Line& line, const Heads& heads) const;
   const GangPromise* PromisedBefore(const Entry& entry) const;
   bool Restore(std::span<const Entry> first);
+  std::vector<Entry> BeginAnew(std::vector<Entry> first, const std::map<ClassKey, size_t>& order,
+                               const GiveGang& give);
+  static void GoOn(Entry& entry);
   void WalkConservative(Line line, const Heads& heads, const GiveGang& give);
   bool TryStart(const Entry& entry, const GiveGang& give);
   bool Promise(const Entry& entry);

@@ -387,18 +387,25 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
 
 // ---- Conservative
 
-// As many as have promises, in the order of the line; the heads before others.
-std::vector<Gangs::Entry> Gangs::FirstOf(Line& line, const Heads& heads) const {
+// As many as have promises, in the order of the line; before others the heads, and before these
+// those of their user that have a higher priority.
+std::vector<Gangs::Entry> Gangs::FirstOf(Line& line, const std::vector<ClassKey>& heads) {
   std::vector<Entry> first;
-  for (const ClassKey& head : heads()) {
-    auto is_head = [&](const Entry& entry) { return entry.key() == head; };
-    auto at = std::ranges::find_if(line.entries(), is_head);
-    if (at == line.entries().end()) continue;
-    first.push_back(*at);
-    line.EraseIf(is_head);
-  }
-  while (first.size() < MostPromises() && !line.empty()) first.push_back(line.Pop());
+  for (const ClassKey& head : heads)
+    std::ranges::copy(TakeFirst(line, head), std::back_inserter(first));
+  while (first.size() < kMostPromises && !line.empty()) first.push_back(line.Pop());
   return first;
+}
+
+// So many at the front unseat the head: it was promised something, and they were not.
+size_t Gangs::CountUnseating(std::span<const Entry> first,
+                             const std::vector<ClassKey>& heads) const {
+  if (heads.empty()) return 0;
+  auto head = std::ranges::find(first, heads.front(), &Entry::key);
+  if (head == first.end()) return 0;
+  auto promised = std::find_if(
+      first.begin(), head, [this](const Entry& entry) { return PromisedBefore(entry) != nullptr; });
+  return static_cast<size_t>(promised - first.begin());
 }
 
 const GangPromise* Gangs::PromisedBefore(const Entry& entry) const {
@@ -437,20 +444,29 @@ bool Gangs::Restore(std::span<const Entry> first) {
 // Each is moved in turn to the first room beside all others, so none comes later than it was
 // promised. To give all of them room anew in the order of the line would be simpler and is wrong:
 // the first one may move into a gap in front of the second one's place, and push it behind its
-// promise. Where a promise cannot be kept (something takes longer than was said, a node went) all
-// begin anew in the order of their promises, so that who is a little late pushes the next ones by
-// as little.
+// promise. Where a promise cannot be kept (something takes longer than was said, a node went, a
+// higher priority unseats the head) all begin anew in the order of their promises, so that who is a
+// little late pushes the next ones by as little.
 void Gangs::WalkConservative(Line line, const Heads& heads, const GiveGang& give) {
-  std::vector<Entry> first = FirstOf(line, heads);
+  restored_.clear();
+  const std::vector<ClassKey> known = heads();
+  std::vector<Entry> first = FirstOf(line, known);
   std::map<ClassKey, size_t> order;
   for (const Entry& entry : first) order.emplace(entry.key(), order.size());
-  if (!Restore(first)) first = BeginAnew(std::move(first), order, give);
+  const size_t unseating = CountUnseating(first, known);
   auto take = [&](Entry entry) {
     if (restored_.erase(entry.key()) > 0) Unclaim(*PromisedBefore(entry));
     while (IsCurrent(entry) && TryStart(entry, give)) GoOn(entry);
     no_room_.clear();  // the next one's own promise goes before it is tried
     if (IsCurrent(entry)) Promise(entry);
   };
+  if (unseating > 0) {
+    const auto behind = first.begin() + static_cast<std::ptrdiff_t>(unseating);
+    for (const Entry& entry : std::vector(first.begin(), behind)) take(entry);
+    first = BeginAnew({behind, first.end()}, order, give);
+  } else if (!Restore(first)) {
+    first = BeginAnew(std::move(first), order, give);
+  }
   for (const Entry& entry : first) take(entry);
   // Those behind a bound of promises wait without one, and start nothing.
   while (promises_.size() < MostPromises() && !line.empty()) {

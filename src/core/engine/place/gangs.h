@@ -11,7 +11,8 @@
 //   conservative  each of the first classes has a reservation, and nobody delays any of them
 //
 // The rules of the last four are those of backfill.h, which knows one kind of processor on one
-// machine and is quick enough for the traces of years; a property test holds the two together.
+// machine and is quick enough for the traces of years. A property test holds the two together, but
+// for conservative, which moves its reservations in each pass here.
 //
 // Single tasks know of reservations by Node::hold: they start on such a node where they end in
 // time, or take what is left beside it (greedy.h).
@@ -142,7 +143,8 @@ class Gangs {
   void TryHeads(Line& line, const Heads& heads, const GiveGang& give);
   bool TryHead(Line& line, const ClassKey& head, const GiveGang& give);
   void Walk(Line line, bool promises, const GiveGang& give);
-  std::vector<Entry> FirstOf(Line& line, const Heads& heads) const;
+  static std::vector<Entry> FirstOf(Line& line, const std::vector<ClassKey>& heads);
+  size_t CountUnseating(std::span<const Entry> first, const std::vector<ClassKey>& heads) const;
   const GangPromise* PromisedBefore(const Entry& entry) const;
   bool Restore(std::span<const Entry> first);
   std::vector<Entry> BeginAnew(std::vector<Entry> first, const std::map<ClassKey, size_t>& order,

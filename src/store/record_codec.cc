@@ -185,6 +185,11 @@ constexpr auto kAfter = [](auto& a, auto& after) {
   a.Choice(after.kind, AfterKind::kEach);
 };
 
+constexpr auto kExits = [](auto& a, auto& range) {
+  a.Number(range.first);
+  a.Number(range.last);
+};
+
 void Fields(auto& a, Is<JobPolicy> auto& v) {
   a.Number(v.retry.retries);
   a.Number(v.retry.retry_on);
@@ -199,6 +204,11 @@ void Fields(auto& a, Is<JobPolicy> auto& v) {
   a.Number(v.pause_after_failures);
   if (a.Since(3)) a.Number(v.weight);
   if (a.Since(3)) a.Flag(v.pause_despite_success);
+  if (!a.Since(7)) return;
+  a.List(v.retry.exits, kExits);
+  a.Number(v.retry.elsewhere);
+  a.Number(v.retry.memory_growth);
+  a.Number(v.retry.max_memory);
 }
 void Fields(auto& a, Is<JobPlan> auto& v) {
   a.Number(v.task_count);

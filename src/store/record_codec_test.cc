@@ -13,8 +13,10 @@ namespace {
 // Equality by hand. The structured bindings do not compile when a struct gets a new field, so that
 // nobody forgets it in the codec.
 bool Same(const RetryPolicy& x, const RetryPolicy& y) {
-  const auto& [retries, retry_on, delay, once] = x;
-  return retries == y.retries && retry_on == y.retry_on && delay == y.delay && once == y.once;
+  const auto& [retries, retry_on, delay, once, exits, elsewhere, growth, max_memory] = x;
+  return retries == y.retries && retry_on == y.retry_on && delay == y.delay && once == y.once &&
+         exits == y.exits && elsewhere == y.elsewhere && growth == y.memory_growth &&
+         max_memory == y.max_memory;
 }
 bool Same(const HaltRule& x, const HaltRule& y) {
   const auto& [when, what, count, percent] = x;
@@ -184,7 +186,13 @@ JobPolicy AnyPolicy() {
   p.retry = {.retries = AnyNumber<uint32_t>(),
              .retry_on = AnyNumber<uint16_t>(),
              .delay = {static_cast<int64_t>(AnyNumber<uint64_t>())},
-             .once = *rc::gen::arbitrary<bool>()};
+             .once = *rc::gen::arbitrary<bool>(),
+             .elsewhere = AnyNumber<uint32_t>(),
+             .memory_growth = AnyNumber<uint32_t>(),
+             .max_memory = AnyNumber<uint64_t>()};
+  if (*rc::gen::arbitrary<bool>()) {
+    p.retry.exits = {{3, 3}, {AnyNumber<uint32_t>(), AnyNumber<uint32_t>()}};
+  }
   p.halt = {.when = AnyChoice(HaltRule::When::kNow),
             .what = AnyChoice(HaltRule::What::kDone),
             .count = AnyNumber<uint32_t>(),

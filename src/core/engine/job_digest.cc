@@ -26,6 +26,11 @@ uint64_t DigestOf(const JobCounts& counts) {
 uint64_t DigestOf(const JobPolicy& policy) {
   const auto& [retry, halt, max_failures, max_running, weight, pause_after, despite] = policy;
   uint64_t hash = Mix(uint64_t{retry.retries} << 32 | retry.retry_on, retry.delay.ns);
+  for (const ExitRange& exits : retry.exits) {
+    hash = Mix(hash, uint64_t{exits.first} << 32 | exits.last);
+  }
+  hash = Mix(hash, uint64_t{retry.elsewhere} << 32 | retry.memory_growth);
+  hash = Mix(hash, retry.max_memory);
   hash = Mix(hash, static_cast<uint64_t>(halt.when) << 8 | static_cast<uint64_t>(halt.what));
   hash = Mix(hash, uint64_t{halt.count} << 32 | halt.percent);
   hash = Mix(hash, uint64_t{max_failures} << 32 | max_running);

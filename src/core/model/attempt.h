@@ -42,7 +42,7 @@ enum class Cause : uint8_t {
   kSignal = 2,     // status holds the signal's number; the task was not ended by us
   kTimeLimit = 3,  // ended by us at --time-limit
   kMemory = 4,     // went over --memory and was ended, by the kernel or by us
-  kCheck = 5,      // exited with 0, but an output check failed
+  kCheck = 5,      // exited with 0, but an output check failed, or processes were left running
   kNode = 6,       // its node (or its shepherd) vanished
   kStart = 7,      // could not be started; status is 127 (not found) or 126 (not executable)
   kStopped = 8,    // ended by us because its job was stopped, or its node left; not a failure of

@@ -45,17 +45,39 @@ inline constexpr CauseSet kAllCauses = CauseBit(Cause::kExit) | CauseBit(Cause::
                                        CauseBit(Cause::kCheck) | CauseBit(Cause::kNode) |
                                        CauseBit(Cause::kStart);
 
+// Exit codes first..last, both 0 to 255.
+struct ExitRange {
+  uint32_t first = 0;
+  uint32_t last = 0;
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "first", self.first);
+    visit(2, "last", self.last);
+  }
+  friend bool operator==(const ExitRange&, const ExitRange&) = default;
+};
+
 struct RetryPolicy {
   uint32_t retries = 0;  // further tries after the first; a lost node's attempt is not a try
   CauseSet retry_on = kAllCauses;
   Duration delay;     // from the end of an attempt to the start of the next one
   bool once = false;  // an attempt that was lost is never repeated: the task ends as unknown
+  // --retry-on exit:3,75,137-140. Not empty: an end by Cause::kExit with another code is no reason
+  // to try again, and one of these is, also where retry_on lacks kExit. Sorted, without overlaps.
+  std::vector<ExitRange> exits;
+  uint32_t elsewhere = 0;      // --retry-elsewhere: tries on other nodes that cost no retry
+  uint32_t memory_growth = 0;  // --retry-memory, in percent of the last request; 0: stays the same
+  uint64_t max_memory = 0;     // --max-memory: what a grown request is bounded by; 0: no bound
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "retries", self.retries);
     visit(2, "retry_on", self.retry_on);
     visit(3, "delay", self.delay);
     visit(4, "once", self.once);
+    visit(14, "retry_exits", self.exits);  // 5 to 13 are JobPolicy's
+    visit(15, "retry_elsewhere", self.elsewhere);
+    visit(16, "memory_growth", self.memory_growth);
+    visit(17, "max_memory", self.max_memory);
   }
 };
 
@@ -172,6 +194,16 @@ enum class RowKind : uint8_t {
 template <>
 inline constexpr RowKind kLastOf<RowKind> = RowKind::kResident;
 
+// What becomes of a task whose first process has exited with 0 while others of its session run.
+// Processes of other sessions (setsid) are daemons: they are ended, and named.
+enum class Leftovers : uint8_t {
+  kEnd = 0,   // they have a moment to end, then they are ended; the task succeeds
+  kWait = 1,  // they have JobSettings::leftovers_wait, and then are ended and the task fails
+  kFail = 2,  // as kEnd, and the task fails
+  kLast = kFail,
+};
+const char* LeftoversName(Leftovers leftovers);  // "end", "wait", "fail"
+
 // Everything that the node must know of a job. Immutable once the job is open.
 struct JobSettings {
   std::string name;
@@ -214,6 +246,11 @@ struct JobSettings {
   uint64_t min_free_memory = 0;                 // start nothing while less is free
   double max_load = 0;      // start nothing while the load is above; 0: no bound
   Duration check_patience;  // how long an output check waits for late attributes
+  Leftovers leftovers = Leftovers::kEnd;
+  Duration leftovers_wait;     // with Leftovers::kWait
+  uint32_t warn_signal = 0;    // --signal: sent to the first process before the time limit; 0: none
+  Duration warn_before;        // so long before it
+  bool append_output = false;  // --append: stdout_pattern and stderr_pattern name files to add to
 
   static constexpr bool kLeavesOutZeros = true;
   template <typename Self, typename Visit>
@@ -250,6 +287,11 @@ struct JobSettings {
     visit(33, "shell", self.shell);
     visit(34, "forward_patterns", self.forward_patterns);
     visit(35, "forward_file_patterns", self.forward_file_patterns);
+    visit(36, "leftovers", self.leftovers);
+    visit(37, "leftovers_wait", self.leftovers_wait);
+    visit(38, "warn_signal", self.warn_signal);
+    visit(39, "warn_before", self.warn_before);
+    visit(40, "append_output", self.append_output);
   }
 };
 

@@ -186,6 +186,12 @@ const char* CauseName(Cause cause) {
   return i < kCauseCount ? kNames[i] : "?";
 }
 
+const char* LeftoversName(Leftovers leftovers) {
+  constexpr const char* kNames[] = {"end", "wait", "fail"};
+  auto i = static_cast<size_t>(leftovers);
+  return i < std::size(kNames) ? kNames[i] : "?";
+}
+
 const char* MemorySourceName(MemorySource source) {
   constexpr const char* kNames[] = {"none", "cgroup", "sampled", "rusage"};
   auto i = static_cast<size_t>(source);

@@ -360,13 +360,14 @@ class master {
 struct slave_status {
   bool shutdown = false;         // the master has told us to end
   bool master_lost = false;      // it cannot be reached, and the resource file names no other one
+  bool master_failed = false;    // its function threw: the computation is over, without success
   std::uint64_t computed = 0;    // tasks so far
   std::size_t tasks_left = 0;    // that are here, and not computed
   std::size_t results_held = 0;  // that have not left yet
   std::size_t group_size = 0;    // tasks that came together, the last time
-  bool done() const { return shutdown || master_lost; }
-  // For the slave function: 0 after a shutdown, else 255.
-  int exit_code() const { return shutdown ? 0 : 255; }
+  bool done() const { return shutdown || master_lost || master_failed; }
+  // For the slave function: 0 after a shutdown, 2 when the master has failed, else 255.
+  int exit_code() const { return shutdown ? 0 : master_failed ? 2 : 255; }
 };
 
 class slave {

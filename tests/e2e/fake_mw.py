@@ -23,7 +23,7 @@ class Master:
         self.path, self.program, self.wanted, self.interval = path, program, wanted, interval
         self.slaves = {}  # connection by what the slave said of itself
         self.lock = threading.Lock()
-        self.finished = self.stopped = False
+        self.finished = self.failed = self.stopped = False
         self.writes = True
         self.server = socket.create_server(("127.0.0.1", port))
         self.port = self.server.getsockname()[1]
@@ -35,7 +35,9 @@ class Master:
 
     def write(self, text=None, age=0):
         if text is None:
-            text = (f"(:computation-status {':finished' if self.finished else ':in-progress'})\n"
+            status = (":failed" if self.failed else ":finished" if self.finished else
+                      ":in-progress")
+            text = (f"(:computation-status {status})\n"
                     f"(:timestamp {int(time.time()) + EPOCH - age})\n(:member-id \"fake\")\n"
                     f"(:update-interval {self.interval})\n(:slaves-needed {self.missing()})\n"
                     f"(:slave-executable (\"{self.program}\" NIL))\n"
@@ -83,12 +85,12 @@ class Master:
             self.wanted = wanted
             self.write()
 
-    def finish(self):
+    def finish(self, failed=False):
         """As a master ends: all slaves are told to, then it says so."""
         with self.lock:
-            self.finished = True
+            self.finished, self.failed = True, failed
             for slave in self.slaves.values():
-                slave.sendall(b"\0")
+                slave.sendall(b"\2" if failed else b"\0")
             self.write()
 
     def die(self):

@@ -101,6 +101,32 @@ def test_here_from_the_first_slave_to_the_end(place):
     want("search.rsc: finished" in place.read("overseer.log"), "it says why it ends")
 
 
+def test_here_a_failed_computation_is_one(place):
+    master = master_of(place, 1)
+    overseer = Overseer(place, "search.rsc", "--local", "4")
+    connected(master, 1)
+    master.finish(failed=True)
+    overseer.ends(1)
+    want("search.rsc: failed" in place.read("overseer.log"), place.read("overseer.log"))
+
+
+def test_here_an_overseer_is_quicker_than_its_master(place):
+    """The file of the last computation is there when its commands are typed again."""
+    for last in ("failed", "finished", "stale"):
+        old = master_of(place, 1)
+        if last == "stale":
+            old.write(age=3600)
+        else:
+            old.finish(failed=last == "failed")
+        old.die()
+        overseer = Overseer(place, "search.rsc", "--local", "4", log=last)
+        overseer.says("for another master")
+        master = master_of(place, 1)
+        connected(master, 1)
+        master.finish()
+        overseer.ends(0)
+
+
 def test_here_no_more_than_may_be(place):
     masters = [master_of(place, 5, "one.rsc"), master_of(place, 5, "two.rsc")]
     Overseer(place, "one.rsc", "two.rsc", "--local", "3")

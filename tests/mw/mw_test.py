@@ -110,13 +110,67 @@ def test_what_a_master_returns(place: MwPlace):
     for given, code in ((0, 0), (1, 1), (254, 254), (255, 255), (256, 255), (-1, 255)):
         place.master(f"exit {given}").ends(code)
         want(place.resource()["computation-status"] == ":finished", place.read("r"))
-    place.master("throw sadly").ends(255).says("ended by an exception: sadly")
+
+
+def test_a_master_that_throws_fails_its_slaves(place: MwPlace):
+    master = place.master("--mw-access", "access", "wait-slaves 2", "throw sadly")
+    slaves = [place.slave(), place.direct()]
+    master.ends(255).says("ended by an exception: sadly")
+    for slave in slaves:
+        slave.ends(2).says("the computation failed")
+    want(place.resource()["computation-status"] == ":failed", place.read("r"))
+    place.slave().ends(2).says("r says that the computation failed")
 
 
 def test_a_slave_that_comes_when_all_is_over_succeeds(place: MwPlace):
     place.master("exit 0").ends(0)
     slave = place.slave("--mw-audit-file", "audit").ends(0)
     want("COMPUTATION-FINISHED" in place.read("audit"), slave.told() + place.read("audit"))
+    slave.says("r says that its computation finished at ", "there is nothing to do")
+
+
+def test_the_same_commands_again(place: MwPlace):
+    """Slaves are quicker than their master, and the last computation's file is still there."""
+    for app, last in (("trial", "exit 0"), ("trial", "throw sadly"), ("hello_world", None)):
+        if place.read("r"):
+            slave = place.slave(app=app)
+            slave.await_error("waiting 10.0? ?s for another master")
+        master = place.master(*(["wait-slaves 1", last] if last else []), app=app)
+        if not place.read("r"):
+            slave = place.slave(app=app)
+        master.ends(255 if last and "throw" in last else 0)
+        slave.ends(2 if last and "throw" in last else 0)
+
+
+def test_the_last_word_is_that_it_is_over(place: MwPlace):
+    """Also when the file was due to be written, as slaves that leave are missing."""
+    masters = []
+    for i in range(6):
+        master = place.master("allocate unordered 3", "wait-slaves 1", "busy 1100", "exit 0",
+                              file=f"r{i}")
+        masters.append((f"r{i}", master, place.slave(file=f"r{i}")))
+    for file, master, slave in masters:
+        master.ends(0)
+        slave.ends(0)
+        now = place.resource(file)
+        want((now["computation-status"], now["slaves-needed"]) == (":finished", "0"),
+             place.read(file))
+
+
+def test_a_second_master_of_the_same_file_is_refused(place: MwPlace):
+    master = place.master("-")
+    place.await_file("r")
+    before = place.read("r")
+    host, port = place.place_of_master()
+    second = place.master("exit 0").ends(255)
+    second.says(f"--mw-resource-file r is in use: the master at {host}:{port} (", "name another")
+    want(place.read("r") == before, place.read("r"))
+    goes_on(place, master)
+    place.master("exit 0").ends(0)  # it is free again
+    killed = place.master("-", file="killed")
+    place.await_file("killed")
+    killed.kill()
+    place.master("exit 0", file="killed").ends(0)
 
 
 def test_slaves_end_with_their_master(place: MwPlace):

@@ -20,13 +20,16 @@ using Kind = LispToken::Kind;
 constexpr int64_t kUniversalOf1970 = 2'208'988'800;
 constexpr std::string_view kRepair = "; correct it, or let the master write the file again";
 constexpr size_t kShownBytes = 40;
+constexpr std::string_view kInProgress = ":in-progress";
+constexpr std::string_view kFinished = ":finished";
+constexpr std::string_view kFailed = ":failed";
 
 // One key and the tokens behind it. Each function reads a value, or says what it must be.
 class Value {
  public:
   Value(LispTokens* tokens, std::string_view key) : tokens_(tokens), key_(key) {}
 
-  Status ReadStatus(bool* finished);
+  Status ReadStatus(ResourceFile* file);
   Status ReadNumber(int64_t* number);
   Status ReadText(std::string* text);
   Status ReadWords(std::vector<std::string>* words);
@@ -48,14 +51,16 @@ class Value {
   std::string_view key_;
 };
 
-Status Value::ReadStatus(bool* finished) {
+Status Value::ReadStatus(ResourceFile* file) {
   auto token = tokens_->Next();
   if (!token) return Passed(token);
-  bool is_finished = token->kind == Kind::kAtom && SameSymbol(token->text, ":finished");
-  bool in_progress = token->kind == Kind::kAtom && SameSymbol(token->text, ":in-progress");
-  if (!is_finished && !in_progress) return MustBe(*token, ":in-progress or :finished");
-  *finished = is_finished;
-  return {};
+  auto is = [&](std::string_view status) {
+    return token->kind == Kind::kAtom && SameSymbol(token->text, status);
+  };
+  file->failed = is(kFailed);
+  file->finished = file->failed || is(kFinished);
+  if (file->finished || is(kInProgress)) return {};
+  return MustBe(*token, fmt::format("{}, {} or {}", kInProgress, kFinished, kFailed));
 }
 
 Status Value::ReadNumber(int64_t* number) {
@@ -142,7 +147,7 @@ struct Field {
   Status (*read)(Value value, ResourceFile* file);
 };
 constexpr Field kFields[] = {
-    {":computation-status", [](Value v, ResourceFile* f) { return v.ReadStatus(&f->finished); }},
+    {":computation-status", [](Value v, ResourceFile* f) { return v.ReadStatus(f); }},
     {":timestamp", ReadTimestamp},
     {":member-id", [](Value v, ResourceFile* f) { return v.ReadText(&f->member_id); }},
     {":update-interval",
@@ -208,8 +213,11 @@ std::string WriteResourceFile(const ResourceFile& file) {
       ";; Slaves Needed\n(:slaves-needed {})\n"
       ";; Slave Executable and Shared Libs\n(:slave-executable ({} {}))\n"
       ";; Slave Arguments\n(:slave-arguments {})\n",
-      file.finished ? ":finished" : ":in-progress", universal, LispString(file.member_id),
-      Bounded(file.update_interval), Bounded(file.slaves_needed), LispString(file.executable),
+      file.failed     ? kFailed
+      : file.finished ? kFinished
+                      : kInProgress,
+      universal, LispString(file.member_id), Bounded(file.update_interval),
+      Bounded(file.slaves_needed), LispString(file.executable),
       file.libraries.empty() ? "NIL" : LispStrings(file.libraries),
       LispStrings(file.slave_arguments));
   if (!file.access.empty()) {

@@ -22,8 +22,10 @@ inline constexpr int64_t kResourceNumberMax = 1'000'000'000'000'000;
 
 // The values here are those of keys that a file does not have.
 struct ResourceFile {
-  // A slave that reads `finished` has nothing to do, and succeeds at once.
+  // The computation is over: a slave has nothing to do.
   bool finished = false;
+  // Of one that is over: its master's function threw, so slaves and overseers fail, too.
+  bool failed = false;
   // When it was written: seconds since 1970, not before 1900. A file without it is stale.
   int64_t timestamp = 0;
   // What a slave must present. It protects against a port that others use by now, not against foes.

@@ -97,6 +97,9 @@ TEST(ResourceFileTest, WhatMayStandThere) {
             none},
            {"(:COMPUTATION-STATUS :FINISHED)", with([](auto& f) { f.finished = true; })},
            {"(:Computation-Status\n\t:Finished)", with([](auto& f) { f.finished = true; })},
+           {"(:computation-status :Failed)", with([](auto& f) { f.finished = f.failed = true; })},
+           {"(:computation-status :failed)(:computation-status :finished)",
+            with([](auto& f) { f.finished = true; })},
            {"(:computation-status :finished)(:computation-status :in-progress)", none},
            {"(:timestamp +2208988807)", with([](auto& f) { f.timestamp = 7; })},
            {"(:timestamp 2208988807.)", with([](auto& f) { f.timestamp = 7; })},
@@ -157,9 +160,10 @@ TEST(ResourceFileTest, Errors) {
     std::string_view text, message;
   };
   for (const Case& c : std::vector<Case>{
-           {"(:computation-status)", ":computation-status must be :in-progress or :finished"},
+           {"(:computation-status)",
+            ":computation-status must be :in-progress, :finished or :failed"},
            {"(:computation-status finished)",
-            ":computation-status must be :in-progress or :finished"},
+            ":computation-status must be :in-progress, :finished or :failed"},
            {"(:timestamp)", ":timestamp must be a whole number from 0 to 1000000000000000"},
            {"(:timestamp \"1\")", ":timestamp must be a whole number from 0 to 1000000000000000"},
            {"(:timestamp . 5)",
@@ -236,6 +240,7 @@ TEST(ResourceFileTest, WhatIsWrittenIsRead) {
     auto number = [] { return *rc::gen::inRange<int64_t>(0, kResourceNumberMax); };
     ResourceFile file;
     file.finished = *rc::gen::arbitrary<bool>();
+    file.failed = file.finished && *rc::gen::arbitrary<bool>();
     file.timestamp = number() - 2208988800;
     file.member_id = *rc::gen::arbitrary<std::string>();
     file.update_interval = number();

@@ -165,7 +165,9 @@ std::optional<int> Overseer::CodeOfEnd() const {
   int code = cli::kExitSuccess;
   for (const auto& [path, watch] : watches_) {
     if (!watch->ended()) return std::nullopt;
-    if (watch->state() == Watch::State::kStale) code = std::max<int>(code, cli::kExitTasksFailed);
+    const Watch::State state = watch->state();
+    const bool bad = state == Watch::State::kFailed || state == Watch::State::kStale;
+    if (bad) code = std::max<int>(code, cli::kExitTasksFailed);
     if (watch->state() == Watch::State::kRefused) code = std::max(code, kExitRefused);
   }
   return code;

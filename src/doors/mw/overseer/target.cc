@@ -93,7 +93,7 @@ void SlaveTarget::Ended(bool done, Duration ran, Instant now) {
 
 FilePhase SlaveTarget::Phase(Instant now) const {
   if (!file_) return FilePhase::kUnread;
-  if (file_->finished) return FilePhase::kFinished;
+  if (file_->finished) return file_->failed ? FilePhase::kFailed : FilePhase::kFinished;
   Duration patience = Interval() + std::max(Interval(), kLeastSlack);
   return now > written_before_ + patience ? FilePhase::kStale : FilePhase::kActive;
 }

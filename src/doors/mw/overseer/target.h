@@ -30,6 +30,7 @@ enum class FilePhase : uint8_t {
   kActive,    // its master lives
   kStale,     // its master has missed an update, and is likely dead
   kFinished,  // its master wants nothing more
+  kFailed,    // likewise, since it has failed
 };
 
 struct SlaveOrders {

@@ -99,6 +99,7 @@ TEST(SlaveTargetTest, PhaseOfAFile) {
       {"an interval without end", Wants(1, 0, kResourceNumberMax), 1e7, FilePhase::kActive},
       {"a time in the far future", Wants(1, 1'000'000'000, 10), 0, FilePhase::kActive},
       {"a finished one is never stale", {.finished = true}, 1e7, FilePhase::kFinished},
+      {"nor is a failed one", {.finished = true, .failed = true}, 1e7, FilePhase::kFailed},
       {"a time before 1970", {.timestamp = -2'000'000'000}, 0, FilePhase::kStale},
   };
   for (const Case& each : cases) {

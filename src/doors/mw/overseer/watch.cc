@@ -12,6 +12,9 @@
 namespace spate::mw {
 namespace {
 
+// A file that is over is looked at for so long before its overseer ends.
+constexpr Duration kNextMaster = Duration::Seconds(10);
+
 const char* NameOf(Watch::State state) {
   switch (state) {
     case Watch::State::kWaits:
@@ -22,6 +25,8 @@ const char* NameOf(Watch::State state) {
       return "backing-off";
     case Watch::State::kFinished:
       return "finished";
+    case Watch::State::kFailed:
+      return "failed";
     case Watch::State::kStale:
       return "stale";
     case Watch::State::kRefused:
@@ -39,9 +44,25 @@ void Watch::TellTrouble(std::string& told, const std::string& text) {
 
 void Watch::Look(Instant now, uint64_t most) {
   ReadFile(now);
-  if (target_.Phase(now) == FilePhase::kUnread) return;
+  if (target_.Phase(now) == FilePhase::kUnread || AwaitsMaster(now)) return;
   Status done = Oversee(now, most);
   TellTrouble(slaves_trouble_, done ? "" : settings_.shown + ": " + done.error().message);
+}
+
+bool Watch::AwaitsMaster(Instant now) {
+  const FilePhase phase = target_.Phase(now);
+  const bool first = !first_seen_;
+  if (first) first_seen_ = now;
+  if (phase == FilePhase::kActive) was_active_ = true;
+  if (was_active_ || state_ == State::kRefused || now >= *first_seen_ + kNextMaster) return false;
+  if (first) {
+    Say(fmt::format("its computation {}; waiting {} for another master",
+                    phase == FilePhase::kFinished ? "has finished"
+                    : phase == FilePhase::kFailed ? "has failed"
+                                                  : "is stale",
+                    FormatDuration(kNextMaster)));
+  }
+  return true;
 }
 
 // A file that cannot be read keeps what it said before, until that is stale.
@@ -108,13 +129,17 @@ std::string Watch::LeftText() const {
 }
 
 Status Watch::CloseOnce(FilePhase phase) {
-  state_ = phase == FilePhase::kFinished ? State::kFinished : State::kStale;
+  state_ = phase == FilePhase::kFinished ? State::kFinished
+           : phase == FilePhase::kFailed ? State::kFailed
+                                         : State::kStale;
   if (closed_) return {};
   if (auto closed = slaves_->Close(); !closed) return closed;
   closed_ = true;
   counts_.queued = 0;
   if (state_ == State::kFinished) {
     Say("finished" + LeftText());
+  } else if (state_ == State::kFailed) {
+    Say("failed: its master ended by an exception" + LeftText());
   } else {
     Say("stale: its master has not written it in time, and is likely dead; nothing more is "
         "started" +
@@ -154,7 +179,7 @@ void Watch::Leave() {
 
 bool Watch::ended() const {
   if (state_ == State::kRefused) return true;
-  bool over = state_ == State::kFinished || state_ == State::kStale;
+  bool over = state_ == State::kFinished || state_ == State::kFailed || state_ == State::kStale;
   return over && closed_ && (!settings_.slaves_end_with_us || counts_.running == 0);
 }
 

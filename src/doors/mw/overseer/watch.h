@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ class Watch {
     kActive,
     kBacksOff,  // slaves fail one after the other
     kFinished,
+    kFailed,
     kStale,
     kRefused,  // somebody else's file
   };
@@ -50,6 +52,9 @@ class Watch {
 
  private:
   void ReadFile(Instant now);
+  // Whether the file is over, and was when it was first seen: the commands of the last computation
+  // may just be typed again, and its master not be quick enough.
+  bool AwaitsMaster(Instant now);
   Status Oversee(Instant now, uint64_t most);
   Status Obey(const SlaveOrders& orders);
   Status CloseOnce(FilePhase phase);
@@ -69,6 +74,8 @@ class Watch {
   bool prepared_ = false;  // slaves can be started as the file says
   bool closed_ = false;
   bool backed_off_ = false;
+  bool was_active_ = false;
+  std::optional<Instant> first_seen_;          // whole
   std::string file_trouble_, slaves_trouble_;  // told last
 };
 

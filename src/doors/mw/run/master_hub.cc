@@ -12,6 +12,7 @@
 #include "access/access_file.h"
 #include "access/proof.h"
 #include "base/check.h"
+#include "base/units.h"
 #include "doors/mw/formats/resource_file.h"
 #include "doors/mw/ledger/ledger.h"
 #include "doors/mw/run/algorithms.h"
@@ -22,6 +23,7 @@
 #include "link/entrance.h"
 #include "os/environment.h"
 #include "os/file.h"
+#include "os/held_file.h"
 #include "os/machine.h"
 #include "os/process.h"
 #include "os/signals.h"
@@ -86,7 +88,7 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   void Checkpoint(const std::vector<task_id>& taken, std::string state, uint64_t last_task,
                   std::function<void(Status)> done);
   bool has_state() const { return has_state_; }
-  void Finish(std::function<void()> done);
+  void Finish(bool failed, std::function<void()> done);
 
   // link::Gate
   std::expected<link::Admission, wire::Refusal> Admit(const link::Guest& guest) override;
@@ -107,6 +109,11 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
     std::string peer;
   };
 
+  // What the resource file says of the computation, and whether anything is still given out.
+  enum class Phase : uint8_t { kWorks, kEnds, kOver };
+
+  Status HoldFile();
+  std::unexpected<Error> InUse() const;
   Status MakeAccess();
   Status Listen();
   Result<std::string> ListenAt(const os::Address& address);
@@ -118,7 +125,8 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   void Carry();
   void Unload();
   void Fail(const std::string& why);
-  Status WriteFile(bool finished);
+  uint64_t Missing() const { return phase_ == Phase::kWorks ? ledger_.Missing() : 0; }
+  Status WriteFile();
   void WriteFileOften();
   void WriteFileSoon();
   void TryToWriteFile();
@@ -146,9 +154,11 @@ class MasterHub::Inside final : public hub::Watcher, public link::Gate {
   uint64_t last_slave_ = 0;
   std::vector<task_id> unkept_;  // that no checkpoint has seen, with some that have ended
   std::vector<JobId> over_;
-  std::function<void()> finished_;
-  Instant finish_by_;
-  uint64_t told_missing_ = 0;  // what the resource file says
+  Phase phase_ = Phase::kWorks;
+  bool failed_ = false;
+  std::function<void()> finished_;    // while it ends
+  std::optional<os::HeldFile> file_;  // the resource file
+  uint64_t told_missing_ = 0;         // what the resource file says
   Instant file_written_;
   bool file_due_ = false;
   bool file_problem_ = false;
@@ -165,6 +175,7 @@ Status MasterHub::Inside::Begin() {
   auto program = options_.executable.empty() ? os::OwnProgram() : os::RealPath(options_.executable);
   if (!program) return Within("--mw-slave-executable", program.error());
   executable_ = std::move(*program);
+  if (auto held = HoldFile(); !held) return held;
   place_.host = options_.host.empty() ? os::Machine(os::Environment::OfProcess()).facts().host_name
                                       : options_.host;
   if (auto made = MakeAccess(); !made) return made;
@@ -175,13 +186,41 @@ Status MasterHub::Inside::Begin() {
   }
   hub_.Resume(engine::LastNodes::kEnded);
   hub_.SetStepped([this] { Unload(); });
-  if (auto written = WriteFile(false); !written) {
+  if (auto written = WriteFile(); !written) {
+    if (written.error().kind == ErrorKind::kBusy) return InUse();
     return Within("--mw-resource-file " + options_.resource_file, written.error());
   }
   WriteFileOften();
   LookAtSlow();
   loop_.At(loop_.Now() + kHintAfter, [this] { Hint(); });
   return {};
+}
+
+// Two masters of one file would take each other's slaves.
+Status MasterHub::Inside::HoldFile() {
+  if (options_.resource_file.empty()) return {};
+  auto held = os::HeldFile::Hold(options_.resource_file);
+  if (!held && held.error().kind == ErrorKind::kBusy) return InUse();
+  if (!held) return std::unexpected(std::move(held.error()));
+  file_ = std::move(*held);
+  return {};
+}
+
+std::unexpected<Error> MasterHub::Inside::InUse() const {
+  const std::string& path = options_.resource_file;
+  std::string holder = "another master";
+  auto text = os::ReadFile(path, kResourceFileBytesMax);
+  auto file = text ? ReadResourceFile(*text, path) : std::unexpected(text.error());
+  if (file) {
+    holder = fmt::format("the master at {}:{} ({}, member id '{}')",
+                         SlaveArgument(*file, "--mw-master-host").value_or("?"),
+                         SlaveArgument(*file, "--mw-master-port").value_or("?"), file->executable,
+                         file->member_id);
+  }
+  return spate::Fail(ErrorKind::kBusy,
+                     fmt::format("--mw-resource-file {} is in use: {} writes it. Wait for its end, "
+                                 "or name another file",
+                                 EscapeForScreen(path), EscapeForScreen(holder)));
 }
 
 // The credential of the slaves: of a file that is kept with its key beside it, or a new one.
@@ -420,14 +459,19 @@ void MasterHub::Inside::Arrived(link::Visitor visitor) {
   known = {std::move(channel), visitor.guest.peer};
   hub_.Connect(NodeOf(slave), *known.channel);
   Carry();
-  if (finished_) Dismiss(slave);  // connected, as else nobody would hear of its end
+  // Connected, as else nobody would hear of its end.
+  if (phase_ != Phase::kWorks) Dismiss(slave);
 }
 
 void MasterHub::Inside::Dismiss(slave_id slave) {
   auto at = slaves_.find(slave);
   if (at == slaves_.end()) return;
   audit_->Say(audit::TryShutdown(slave.value));
-  at->second.channel->Dismiss("the work is done");
+  if (failed_) {
+    at->second.channel->GiveUp("the master has failed");
+  } else {
+    at->second.channel->Dismiss("the work is done");
+  }
 }
 
 void MasterHub::Inside::Given(slave_id slave, const wire::Lease& lease) {
@@ -478,7 +522,7 @@ void MasterHub::Inside::Lost(slave_id slave, const link::Ended& ended) {
   hub_.Disconnect(NodeOf(slave), engine::LastNodes::kEnded);
   ledger_.Gone(slave);
   Carry();
-  if (finished_ && slaves_.empty()) Finished();
+  if (slaves_.empty()) Finished();
 }
 
 void MasterHub::Inside::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
@@ -507,11 +551,12 @@ void MasterHub::Inside::LookAtSlow() {
 
 // ---- Files -------------------------------------------------------------------------------------
 
-Status MasterHub::Inside::WriteFile(bool finished) {
+Status MasterHub::Inside::WriteFile() {
   file_written_ = loop_.Now();
-  told_missing_ = ledger_.Missing();
-  if (options_.resource_file.empty()) return {};
-  ResourceFile file{.finished = finished,
+  told_missing_ = Missing();
+  if (!file_) return {};
+  ResourceFile file{.finished = phase_ == Phase::kOver,
+                    .failed = phase_ == Phase::kOver && failed_,
                     .timestamp = static_cast<int64_t>(UnixSeconds(loop_.Now())),
                     .member_id = options_.member_id,
                     .update_interval = options_.update_interval.ns / 1'000'000'000,
@@ -520,7 +565,7 @@ Status MasterHub::Inside::WriteFile(bool finished) {
                     .libraries = {},
                     .slave_arguments = SlaveArguments(place_.host, place_.port),
                     .access = access::FormatAccess(access_)};
-  auto written = os::WriteFileAtomically(options_.resource_file, WriteResourceFile(file), 0600);
+  auto written = file_->Write(WriteResourceFile(file), 0600);
   if (written) audit_->Say(audit::WroteResourceFile(options_.resource_file));
   return written;
 }
@@ -535,15 +580,17 @@ void MasterHub::Inside::WriteFileOften() {
 
 // It wants another number of slaves, and whoever starts them should hear of it.
 void MasterHub::Inside::WriteFileSoon() {
-  if (ledger_.Missing() == told_missing_ || std::exchange(file_due_, true)) return;
+  if (Missing() == told_missing_ || std::exchange(file_due_, true)) return;
   loop_.At(file_written_ + kFileAtMost, [this] {
     file_due_ = false;
-    if (!finished_) TryToWriteFile();
+    TryToWriteFile();
   });
 }
 
+// What was said at the end is the last word: a timer may be due after it.
 void MasterHub::Inside::TryToWriteFile() {
-  auto written = WriteFile(false);
+  if (phase_ == Phase::kOver) return;
+  auto written = WriteFile();
   if (!written && !std::exchange(file_problem_, true)) {
     audit_->Say({"RESFILE", written.error().message});
   }
@@ -571,12 +618,15 @@ void MasterHub::Inside::Hint() {
 
 // ---- The end -----------------------------------------------------------------------------------
 
-void MasterHub::Inside::Finish(std::function<void()> done) {
+void MasterHub::Inside::Finish(bool failed, std::function<void()> done) {
   finished_ = std::move(done);
+  phase_ = Phase::kEnds;
+  failed_ = failed;
   std::vector<slave_id> all;
   for (const auto& [slave, known] : slaves_) all.push_back(slave);
   for (slave_id each : all) Dismiss(each);
   if (slaves_.empty()) return Finished();
+  if (told_missing_ > 0) TryToWriteFile();  // nobody is to start slaves for it any more
   loop_.At(loop_.Now() + options_.shutdown_timeout, [this] {
     if (!finished_) return;
     audit_->Say(
@@ -587,7 +637,9 @@ void MasterHub::Inside::Finish(std::function<void()> done) {
 
 void MasterHub::Inside::Finished() {
   if (!finished_) return;
-  if (auto written = WriteFile(true); !written) audit_->Say({"RESFILE", written.error().message});
+  phase_ = Phase::kOver;
+  if (auto written = WriteFile(); !written) audit_->Say({"RESFILE", written.error().message});
+  if (file_) file_->Release();
   audit_->Say(audit::MasterEnd(options_.member_id));
   audit_->Flush();
   std::exchange(finished_, nullptr)();
@@ -665,9 +717,9 @@ Status MasterHub::Checkpoint(std::vector<task_id> taken, std::string state, uint
   return written.get_future().get();
 }
 
-void MasterHub::Finish() {
+void MasterHub::Finish(bool failed) {
   std::promise<void> done;
-  loop_->Post([&] { inside_->Finish([&] { done.set_value(); }); });
+  loop_->Post([&] { inside_->Finish(failed, [&] { done.set_value(); }); });
   done.get_future().wait();
 }
 

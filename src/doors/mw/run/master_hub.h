@@ -46,7 +46,8 @@ class MasterHub {
     std::map<std::string, size_t, std::less<>> pending;  // of what is left, by algorithm
     uint64_t last_task = 0;
   };
-  // Listens when it returns, and the resource file is written. `inbox` outlives it.
+  // Listens when it returns, and the resource file is written. `inbox` outlives it. kBusy: another
+  // master writes this resource file, or keeps its state in this folder.
   static Result<Start> Open(const Options& options, Inbox& inbox);
   ~MasterHub();
   MasterHub(const MasterHub&) = delete;
@@ -61,8 +62,8 @@ class MasterHub {
   Status Checkpoint(std::vector<task_id> taken, std::string state, uint64_t last_task);
   bool has_state() const;
   // Tells all slaves to end and waits until they have heard it, or the timeout is over; then the
-  // resource file says that it is finished.
-  void Finish();
+  // resource file says how it ended, and is not written again. `failed`: slaves fail, too.
+  void Finish(bool failed);
 
  private:
   class Inside;

@@ -333,6 +333,7 @@ slave_id slave::id() const { return impl_.bench.id(); }
 namespace {
 
 constexpr int kUsage = 1;
+constexpr int kMasterFailed = 2;
 constexpr int kFailed = 255;
 
 void Say(const std::string& program, const std::string& text) {
@@ -361,14 +362,15 @@ int RunMaster(const Options& options, const std::function<int(master&)>& functio
   master self(**inside);
   const std::optional<int> code = Called(program, [&] { return function(self); });
   // One that was to go on after whatever comes has not finished: its slaves look for the next one.
-  if (code || options.state_dir.empty()) (*inside)->hub->Finish();
+  if (code || options.state_dir.empty()) (*inside)->hub->Finish(/*failed=*/!code);
   return code && *code >= 0 && *code <= kFailed ? *code : kFailed;
 }
 
 int RunSlave(const Options& options, const std::function<int(slave&)>& function) {
   const std::string& program = options.rest.front();
   slave::impl inside;
-  auto node = SlaveNode::Open(options, inside.bench);
+  auto node = SlaveNode::Open(options, inside.bench,
+                              [program](const std::string& text) { Say(program, text); });
   if (!node) {
     Say(program, node.error().message);
     return kFailed;
@@ -379,7 +381,8 @@ int RunSlave(const Options& options, const std::function<int(slave&)>& function)
   inside.node.reset();
   if (auto why = inside.bench.why_lost(); !why.empty()) Say(program, why);
   // However it was computed: a batch system is to start it again unless it is over.
-  return code && *code == 0 ? 0 : kFailed;
+  if (code && *code == 0) return 0;
+  return code && inside.bench.Status().master_failed ? kMasterFailed : kFailed;
 }
 
 }  // namespace

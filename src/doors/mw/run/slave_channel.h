@@ -35,9 +35,13 @@ class SlaveChannel final : public hub::NodeChannel {
       receiver(std::move(message));
     });
   }
-  // It is to end, and why.
+  // It is to end with success, and why.
   void Dismiss(const std::string& why) {
     under_->connection().Refuse({wire::RefusalCode::kRemoved, why});
+  }
+  // It is to end as one whose master has failed.
+  void GiveUp(const std::string& why) {
+    under_->connection().Refuse({wire::RefusalCode::kOther, why});
   }
 
  private:

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "access/access_file.h"
 #include "base/number.h"
+#include "base/units.h"
+#include "base/utc.h"
 #include "doors/mw/formats/resource_file.h"
 #include "doors/mw/run/algorithms.h"
 #include "doors/mw/run/audit.h"
@@ -22,6 +25,8 @@ namespace spate::mw {
 namespace {
 
 // A slave that has lost its master looks for so long whether the resource file names another one.
+// So does one that finds the file of a computation that was over before the slave was started: the
+// next master of the same file may be about to start.
 constexpr Duration kLookFor = Duration::Seconds(10);
 // One that ends by itself waits so long for the master to take its results.
 constexpr Duration kLeaveMost = Duration::Seconds(2);
@@ -55,6 +60,8 @@ struct Master {
   std::string member;
   std::optional<access::Access> access;
   bool finished = false;
+  bool failed = false;  // of one that is finished
+  Instant written;      // likewise: when the file says so
   friend bool operator==(const Master&, const Master&) = default;
 };
 
@@ -64,6 +71,10 @@ Result<Master> FromResourceFile(const FromFile& from, Master so_far) {
   auto file = ReadResourceFile(*text, from.path, {.member_id = so_far.member});
   if (!file) return std::unexpected(file.error());
   so_far.finished = file->finished;
+  so_far.failed = file->failed;
+  constexpr int64_t kLatest = 9'000'000'000;  // in nanoseconds it fits
+  so_far.written = {std::clamp<int64_t>(file->timestamp, 0, kLatest) * 1'000'000'000};
+  if (!file->finished) so_far.written = {};  // a living master writes it again and again
   so_far.member = file->member_id;
   if (auto host = SlaveArgument(*file, "--mw-master-host")) so_far.host = *host;
   if (auto port = SlaveArgument(*file, "--mw-master-port")) {
@@ -127,8 +138,13 @@ Result<Master> FindMaster(const Options& options) {
 
 class SlaveNode::Inside {
  public:
-  Inside(os::RealLoop& loop, const Options& options, Workbench& bench, std::unique_ptr<Audit> audit)
-      : loop_(loop), options_(options), bench_(bench), audit_(std::move(audit)) {}
+  Inside(os::RealLoop& loop, const Options& options, Workbench& bench, std::unique_ptr<Audit> audit,
+         std::function<void(const std::string&)> say)
+      : loop_(loop),
+        options_(options),
+        bench_(bench),
+        audit_(std::move(audit)),
+        say_(std::move(say)) {}
   ~Inside() { Drop(); }
 
   Status Begin();
@@ -141,7 +157,10 @@ class SlaveNode::Inside {
   void Closed(const link::Ended& ended);
   void Lost(const std::string& why, Duration look_for = kLookFor);
   void LookAgain(Instant until);
-  void Over(bool shutdown, audit::End how);
+  void AwaitNext(const Master& old);
+  void Finished(const Master& last);
+  using How = Workbench::Over;
+  void Over(How how, audit::End audited);
   void Drop();
   void Left();
   std::string address() const { return fmt::format("{}:{}", master_.host, master_.port); }
@@ -150,13 +169,16 @@ class SlaveNode::Inside {
   const Options options_;
   Workbench& bench_;
   std::unique_ptr<Audit> audit_;
+  const std::function<void(const std::string&)> say_;
   Master master_;
+  std::optional<Master> before_;  // was finished when this slave came, and no other one has come
   std::unique_ptr<link::Caller> caller_;
   uint64_t life_ = 0;
   std::unique_ptr<BenchExecutor> executor_;
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<link::HubChannelTcp> channel_;
   bool over_ = false;
+  const Instant began_ = loop_.Now();
   std::string why_;  // the last master was lost
   std::function<void()> left_;
 };
@@ -170,11 +192,33 @@ Status SlaveNode::Inside::Begin() {
     if (master.error().kind != ErrorKind::kNotFound) return std::unexpected(master.error());
     Lost(master.error().message);
   } else if (master->finished) {
-    Over(true, audit::End::kComputationFinished);
+    AwaitNext(*master);
   } else {
     Call(std::move(*master));
   }
   return {};
+}
+
+// The file may be that of the last run, whose commands somebody has typed again. What ends while a
+// slave is on its way is over.
+void SlaveNode::Inside::AwaitNext(const Master& old) {
+  auto file = os::Stat(options_.resource_file);
+  if (!file || file->modified >= began_) return Finished(old);
+  before_ = old;
+  say_(fmt::format("{} says that its computation {} at {}; waiting {} for another master",
+                   EscapeForScreen(options_.resource_file), old.failed ? "failed" : "finished",
+                   FormatUtc(old.written), FormatDuration(kLookFor)));
+  LookAgain(loop_.Now() + kLookFor);
+}
+
+void SlaveNode::Inside::Finished(const Master& last) {
+  const std::string file = EscapeForScreen(options_.resource_file);
+  if (!last.failed) {
+    if (before_) say_("no other master has come: there is nothing to do");
+    return Over(How::kShutdown, audit::End::kComputationFinished);
+  }
+  why_ = fmt::format("{} says that the computation failed: its master ended by an exception", file);
+  Over(How::kMasterFailed, audit::End::kComputationFinished);
 }
 
 void SlaveNode::Inside::Call(Master master) {
@@ -225,14 +269,16 @@ void SlaveNode::Inside::Reached(std::expected<link::Caller::Met, link::Caller::F
 }
 
 void SlaveNode::Inside::Closed(const link::Ended& ended) {
-  const bool shutdown = ended.refusal && ended.refusal->code == wire::RefusalCode::kRemoved;
+  const auto code = ended.refusal ? std::optional(ended.refusal->code) : std::nullopt;
   // Its functions are in a call now.
-  loop_.Post([this, shutdown, text = ended.text] {
+  loop_.Post([this, code, text = ended.text] {
     Drop();
     if (left_) return Left();
-    if (shutdown) {
+    if (code == wire::RefusalCode::kRemoved || code == wire::RefusalCode::kOther) {
       audit_->Say(audit::GotShutdown());
-      return Over(true, audit::End::kMasterShutdown);
+      const bool failed = code == wire::RefusalCode::kOther;
+      if (failed) why_ = "the master ended by an exception: the computation failed";
+      return Over(failed ? How::kMasterFailed : How::kShutdown, audit::End::kMasterShutdown);
     }
     audit_->Say(audit::MasterClosed());
     Lost(text);
@@ -256,22 +302,30 @@ void SlaveNode::Inside::Lost(const std::string& why, Duration look_for) {
 
 void SlaveNode::Inside::LookAgain(Instant until) {
   if (over_) return;
+  const bool late = loop_.Now() >= until;
   if (!options_.resource_file.empty()) {
     auto now = FindMaster(options_);
-    if (now && now->finished) return Over(true, audit::End::kComputationFinished);
-    if (now && *now != master_) return Call(std::move(*now));
+    if (now && now->finished) {
+      if (!before_ || *before_ != *now) before_.reset();
+      if (late || !before_) return Finished(*now);
+    } else if (now && *now != master_) {
+      before_.reset();
+      return Call(std::move(*now));
+    }
   }
-  if (options_.resource_file.empty() || loop_.Now() >= until) {
-    return Over(false, audit::End::kMasterDisconnect);
+  if (late && before_) return Finished(*before_);
+  if (late || options_.resource_file.empty()) {
+    return Over(How::kMasterLost, audit::End::kMasterDisconnect);
   }
   loop_.At(loop_.Now() + kLookEvery, [this, until] { LookAgain(until); });
 }
 
-void SlaveNode::Inside::Over(bool shutdown, audit::End how) {
+void SlaveNode::Inside::Over(How how, audit::End audited) {
   over_ = true;
-  audit_->Say(audit::SlaveEnd(how, master_.member.empty() ? options_.member_id : master_.member));
+  audit_->Say(
+      audit::SlaveEnd(audited, master_.member.empty() ? options_.member_id : master_.member));
   audit_->Flush();
-  bench_.End(shutdown, why_);
+  bench_.End(how, why_);
 }
 
 void SlaveNode::Inside::Leave(std::function<void()> done) {
@@ -297,14 +351,16 @@ void SlaveNode::Inside::Left() {
 
 SlaveNode::SlaveNode() = default;
 
-Result<std::unique_ptr<SlaveNode>> SlaveNode::Open(const Options& options, Workbench& bench) {
+Result<std::unique_ptr<SlaveNode>> SlaveNode::Open(const Options& options, Workbench& bench,
+                                                   std::function<void(const std::string&)> say) {
   std::unique_ptr<SlaveNode> slave(new SlaveNode());
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   slave->loop_ = std::move(*loop);
   auto audit = Audit::Open(*slave->loop_, options.audit_file);
   if (!audit) return std::unexpected(audit.error());
-  slave->inside_ = std::make_unique<Inside>(*slave->loop_, options, bench, std::move(*audit));
+  slave->inside_ =
+      std::make_unique<Inside>(*slave->loop_, options, bench, std::move(*audit), std::move(say));
   if (auto begun = slave->inside_->Begin(); !begun) return std::unexpected(begun.error());
   slave->thread_ = os::ThreadWithoutSignals([loop = slave->loop_.get()] { loop->Run(); });
   return slave;

@@ -4,7 +4,9 @@
 // Threads: the slave's own makes and destroys it; all else goes by the workbench.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "base/result.h"
@@ -16,8 +18,9 @@ namespace spate::mw {
 
 class SlaveNode {
  public:
-  // `bench` outlives it.
-  static Result<std::unique_ptr<SlaveNode>> Open(const Options& options, Workbench& bench);
+  // `bench` outlives it. `say`: what a person should know while the slave waits; on any thread.
+  static Result<std::unique_ptr<SlaveNode>> Open(const Options& options, Workbench& bench,
+                                                 std::function<void(const std::string&)> say);
   // What was computed leaves before, if the master takes it.
   ~SlaveNode();
   SlaveNode(const SlaveNode&) = delete;

@@ -34,11 +34,10 @@ std::vector<Workbench::Done> Workbench::TakeDone() {
   return std::exchange(done_, {});
 }
 
-void Workbench::End(bool shutdown, const std::string& why) {
+void Workbench::End(Over how, const std::string& why) {
   std::lock_guard lock(mutex_);
-  over_ = true;
-  shutdown_ = shutdown;
-  if (!shutdown) why_lost_ = why;
+  over_ = how;
+  if (how != Over::kShutdown) why_lost_ = why;
   packets_.clear();
   ring_ = nullptr;
   changed_.notify_all();
@@ -109,8 +108,9 @@ void Workbench::Finish(Packet packet, std::string answers, Instant start, Durati
 
 slave_status Workbench::Status() const {
   std::lock_guard lock(mutex_);
-  return {.shutdown = over_ && shutdown_,
-          .master_lost = over_ && !shutdown_,
+  return {.shutdown = over_ == Over::kShutdown,
+          .master_lost = over_ == Over::kMasterLost,
+          .master_failed = over_ == Over::kMasterFailed,
           .results_held = done_.size()};
 }
 

@@ -44,8 +44,9 @@ class Workbench {
   // False: it is not here, or has begun.
   bool TakeBack(const AttemptRef& ref);
   std::vector<Done> TakeDone();
-  // Nothing comes any more, without `shutdown` for this reason.
-  void End(bool shutdown, const std::string& why);
+  // Nothing comes any more, but after a shutdown for this reason.
+  enum class Over : uint8_t { kShutdown, kMasterLost, kMasterFailed };
+  void End(Over how, const std::string& why);
   void Met(slave_id id);
 
   // ---- The slave's thread
@@ -54,7 +55,7 @@ class Workbench {
   // Whether anybody wants to hear of it (any more).
   bool Wants(const Packet& packet) const;
   void Finish(Packet packet, std::string answers, Instant start, Duration wall);
-  // shutdown, master_lost and results_held are set.
+  // shutdown, master_lost, master_failed and results_held are set.
   slave_status Status() const;
   size_t waiting() const;
   slave_id id() const;
@@ -69,8 +70,7 @@ class Workbench {
   std::vector<Done> done_;
   std::function<void()> ring_;  // wakes the network's thread
   uint64_t life_ = 0;
-  bool over_ = false;
-  bool shutdown_ = false;
+  std::optional<Over> over_;
   std::string why_lost_;
   slave_id id_;
   std::optional<os::TempDir> spool_;  // from the first long answer on

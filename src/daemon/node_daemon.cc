@@ -409,12 +409,15 @@ void NodeDaemon::Sweep() {
 
 void NodeDaemon::Connected(link::Caller::Met met) {
   if (leaving_) return;
+  const auto& features = met.welcome.features;
+  const bool is_old = std::ranges::find(features, link::kLongStreams) == features.end();
   channel_ = std::make_unique<link::HubChannelTcp>(
       std::move(met.connection),
       link::HubChannelTcp::Events{[this](const link::Ended& ended) { Lost(ended); }, [](bool) {},
                                   [this](bool full) {
                                     if (node_) node_->SetOutputBlocked(full);
-                                  }});
+                                  }},
+      link::BacklogLimits(), is_old ? link::kOldHubsStream : UINT64_MAX);
   if (gang_lobby_) node_->SetRemote(gang_lobby_->ListenFor(met.self, met.welcome.listens_at));
   node_->Connect(*channel_);
   loop_.Cancel(std::exchange(hub_timer_, 0));

@@ -82,9 +82,11 @@ void NodeChannelTcp::Send(wire::ToNode message) {
 void NodeChannelTcp::OnFrame(FrameType type, std::string_view bytes) {
   if (type == FrameType::kOutputPiece) return OnPiece(bytes);
   auto message = wire::DecodeToHub(bytes);
-  if (!message) return NotTaken(message.error());
+  if (!message) return connection_->Breach(message.error().message);
   if (auto* ends = std::get_if<wire::Ends>(&*message)) {
-    if (Status claimed = spool_.Claim(*ends); !claimed) return NotTaken(claimed.error());
+    if (Status claimed = spool_.Claim(*ends); !claimed) {
+      return connection_->Breach(claimed.error().message);
+    }
   }
   auto receiver = receiver_;  // it may destroy the channel
   receiver(std::move(*message));
@@ -92,21 +94,22 @@ void NodeChannelTcp::OnFrame(FrameType type, std::string_view bytes) {
 
 void NodeChannelTcp::OnPiece(std::string_view bytes) {
   auto piece = wire::DecodeOutputPiece(bytes);
-  if (!piece) return NotTaken(piece.error());
+  if (!piece) return connection_->Breach(piece.error().message);
   bool is_wanted = !events_.wants || events_.wants(piece->ref);
-  if (Status taken = spool_.Add(*piece, is_wanted); !taken) NotTaken(taken.error());
-}
-
-void NodeChannelTcp::NotTaken(const Error& error) {
-  if (error.kind == ErrorKind::kCorrupt) return connection_->Breach(error.message);
-  connection_->Refuse({wire::RefusalCode::kBusy, "the hub cannot keep output: " + error.message});
+  if (Status taken = spool_.Add(*piece, is_wanted); !taken) {
+    connection_->Breach(taken.error().message);
+  }
 }
 
 // ------------------------------------------------------------------------------------- the node's
 
 HubChannelTcp::HubChannelTcp(std::unique_ptr<Connection> connection, Events events,
-                             const BacklogLimits& limits)
-    : connection_(std::move(connection)), events_(std::move(events)), limits_(limits) {}
+                             const BacklogLimits& limits, uint64_t longest_stream)
+    : connection_(std::move(connection)),
+      events_(std::move(events)),
+      limits_(limits),
+      longest_stream_(longest_stream),
+      reader_(longest_stream) {}
 
 void HubChannelTcp::OnMessage(std::function<void(wire::ToNode)> receiver) {
   receiver_ = std::move(receiver);
@@ -168,7 +171,7 @@ bool HubChannelTcp::SendNext() {
   memory_ -= next.memory;
   spooled_ -= next.spooled;
   waiting_.pop_front();
-  reader_ = {};
+  reader_ = OutputReader(longest_stream_);
   return open;
 }
 

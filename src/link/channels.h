@@ -48,7 +48,6 @@ class NodeChannelTcp final : public transport::Channel<wire::ToNode, wire::ToHub
  private:
   void OnFrame(wire::FrameType type, std::string_view bytes);
   void OnPiece(std::string_view bytes);
-  void NotTaken(const Error& error);
 
   std::unique_ptr<Connection> connection_;
   OutputSpool spool_;
@@ -64,6 +63,10 @@ struct BacklogLimits {
   uint64_t spooled = 1u << 30;  // the same, of output in files
 };
 
+// Of one stream a hub without the feature (wire/greeting.h) takes so much; others take any length.
+inline constexpr uint64_t kOldHubsStream = 1u << 30;
+inline constexpr std::string_view kLongStreams = "long-streams";
+
 // The node's end. While the connection's window is closed messages wait in order, and output in its
 // files: a slow link slows the node, and costs no memory.
 class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode> {
@@ -75,7 +78,7 @@ class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode>
     std::function<void(bool)> backlogged;
   };
   HubChannelTcp(std::unique_ptr<Connection> connection, Events events,
-                const BacklogLimits& limits = {});
+                const BacklogLimits& limits = {}, uint64_t longest_stream = UINT64_MAX);
 
   void Send(wire::ToHub message) override;
   void OnMessage(std::function<void(wire::ToNode)> receiver) override;
@@ -99,6 +102,7 @@ class HubChannelTcp final : public transport::Channel<wire::ToHub, wire::ToNode>
   std::unique_ptr<Connection> connection_;
   const Events events_;
   const BacklogLimits limits_;
+  const uint64_t longest_stream_;
   std::function<void(wire::ToNode)> receiver_;
 
   std::deque<Waiting> waiting_;

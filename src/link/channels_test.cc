@@ -30,7 +30,8 @@ AttemptRef RefOf(uint32_t index) { return {JobId(1), index, Attempt(1)}; }
 class ChannelsTest : public LinkTest {
  protected:
   // A hub's and a node's channel that speak to each other.
-  void Open(const ConnectionLimits& limits = {}, const BacklogLimits& backlog = {}) {
+  void Open(const ConnectionLimits& limits = {}, const BacklogLimits& backlog = {},
+            uint64_t longest_stream = UINT64_MAX) {
     Connect(hub_end_, node_end_, true, limits);
     hub_ = std::make_unique<NodeChannelTcp>(
         std::move(hub_end_.connection), Spool("hub-"),
@@ -40,7 +41,7 @@ class ChannelsTest : public LinkTest {
         HubChannelTcp::Events{.closed = node_end_.Events().closed,
                               .silent = nullptr,
                               .backlogged = [this](bool is) { backlogs_.push_back(is); }},
-        backlog);
+        backlog, longest_stream);
     hub_->OnMessage([this](ToHub message) { to_hub_.push_back(std::move(message)); });
     node_->OnMessage([this](ToNode message) { to_node_.push_back(std::move(message)); });
   }
@@ -198,10 +199,27 @@ TEST_F(ChannelsTest, WhatCannotBeReadDoesNotHoldItsEndBack) {
   EXPECT_EQ(EndsAt(0).outputs[0]->out.total, 0u);
   EXPECT_EQ(EndsAt(0).outputs[0]->err.total, 200'000u);
   EXPECT_TRUE(Same(EndsAt(0).outputs[0]->err.spool, shorter.spool));
+  EXPECT_EQ(EndsAt(0).ends[0].cause, Cause::kNode);
   const std::string& note = EndsAt(0).ends[0].note;
   EXPECT_NE(note.find("stdout is not whole: cannot open"), std::string::npos) << note;
   EXPECT_NE(note.find("stderr is not whole: its file ends after 200000 bytes"), std::string::npos)
       << note;
+}
+
+// A hub of an older version takes so much of a stream; what is longer is no success.
+TEST_F(ChannelsTest, AStreamAtTheLimitOfAnOldHub) {
+  Open({}, {}, 300'000);
+  OutputStream at = FileOf("at", 300'000), above = FileOf("above", 300'001);
+  node_->Send(EndsOf(1, {{at, {}}}));
+  node_->Send(EndsOf(2, {{above, {}}}));
+  RunUntil([&] { return to_hub_.size() == 2; });
+  EXPECT_EQ(EndsAt(0).ends[0].cause, Cause::kSuccess);
+  EXPECT_TRUE(Same(EndsAt(0).outputs[0]->out.spool, at.spool));
+  EXPECT_EQ(EndsAt(1).ends[0].cause, Cause::kNode);
+  EXPECT_EQ(EndsAt(1).outputs[0]->out.total, 300'000u);
+  EXPECT_EQ(EndsAt(1).ends[0].note,
+            "stdout is not whole: the hub is of an older version, which takes 300,000 bytes of "
+            "300,001 at most");
 }
 
 TEST_F(ChannelsTest, FilesOfTasksGoAsOutputDoes) {
@@ -317,18 +335,43 @@ TEST_F(ChannelsTest, OutputThatNobodyWantsTakesNoDisk) {
   EXPECT_EQ(os::ReadFile(EndsAt(1).outputs[0]->out.spool, 100).value(), "ab");
 }
 
-TEST_F(ChannelsTest, AHubThatCannotKeepOutputSaysSo) {
+// The end says why, and is no success. The node stays connected, and what comes next is kept.
+TEST_F(ChannelsTest, OutputThatTheDiskDoesNotTake) {
   RawPeer peer;
   LinkTest::OpenRaw(hub_end_, peer);
-  hub_ = std::make_unique<NodeChannelTcp>(std::move(hub_end_.connection), dir_.Path("no/folder/"),
-                                          ChannelEvents{});
-  hub_->OnMessage([](const ToHub&) {});
-  peer.stream->Send(
-      FrameOf(FrameType::kOutputPiece, BytesOf(wire::OutputPiece{RefOf(0), 1, 0, "abc"})));
-  RunUntil([&] { return peer.closed.has_value(); });
-  ASSERT_TRUE(peer.Refusal());
-  EXPECT_EQ(peer.Refusal()->code, wire::RefusalCode::kBusy);
-  EXPECT_NE(peer.Refusal()->reason.find("cannot keep output"), std::string::npos);
+  hub_ = std::make_unique<NodeChannelTcp>(std::move(hub_end_.connection),
+                                          dir_.Path("folder/spool-"), ChannelEvents{});
+  hub_->OnMessage([this](ToHub message) { to_hub_.push_back(std::move(message)); });
+  peer.stream->Send(PieceFrame(0, 1, 0, "ab") + PieceFrame(0, 1, 2, "c") +
+                    PieceFrame(0, 2, 0, "e") + EndsFrame(0, 3, 1));
+  RunUntil([&] { return to_hub_.size() == 1 || peer.closed; });
+  ASSERT_FALSE(peer.closed);
+  const AttemptEnd& end = EndsAt(0).ends[0];
+  EXPECT_EQ(end.cause, Cause::kCheck);
+  EXPECT_NE(end.note.find("stdout is not whole: cannot create"), std::string::npos) << end.note;
+  EXPECT_NE(end.note.find("; stderr is not whole: cannot create"), std::string::npos) << end.note;
+  EXPECT_EQ(EndsAt(0).outputs[0]->out.total, 0u);
+
+  ASSERT_TRUE(os::MakeDirs(dir_.Path("folder")));
+  peer.stream->Send(PieceFrame(1, 1, 0, "abc") + EndsFrame(1, 3, 0));
+  RunUntil([&] { return to_hub_.size() == 2; });
+  EXPECT_EQ(EndsAt(1).ends[0].cause, Cause::kSuccess);
+  EXPECT_EQ(os::ReadFile(EndsAt(1).outputs[0]->out.spool, 100).value(), "abc");
+}
+
+// The rest of the disk is for others: a hub that cannot write its journal ends.
+TEST_F(ChannelsTest, OutputLeavesRoomOnTheDisk) {
+  const os::Space space = os::SpaceOf(dir_.path()).value();
+  OutputSpool spool(dir_.Path("hub-"), {.bytes = space.total, .of_total = 1});
+  ASSERT_TRUE(spool.Add({RefOf(0), 1, 0, "abc"}));
+  EXPECT_EQ(Files(), 0u);
+  ASSERT_TRUE(spool.Add({RefOf(0), 1, 3, "def"}));
+  wire::Ends ends{1, {{.ref = RefOf(0)}}, {}};
+  ends.outputs.push_back(std::make_shared<const TaskOutput>(TaskOutput{{"", "", 6}, {}}));
+  ASSERT_TRUE(spool.Claim(ends));
+  EXPECT_EQ(ends.ends[0].cause, Cause::kCheck);
+  EXPECT_TRUE(ends.ends[0].note.starts_with("stdout is not whole: no room to keep it in '"))
+      << ends.ends[0].note;
 }
 
 // --------------------------------------------------------------------------------------- windows

@@ -6,19 +6,25 @@
 #include <memory>
 #include <utility>
 
+#include "base/units.h"
 #include "os/file.h"
-#include "wire/limits.h"
 
 namespace spate::link {
 namespace {
 
 constexpr uint64_t kReadBytes = 128 * 1024;
+constexpr uint64_t kCheckEvery = 1 << 20;
 
 void DropOutput(const TaskOutput* output) {
   for (const OutputStream* stream : output->streams()) {
     if (!stream->spool.empty()) (void)os::RemoveFile(stream->spool);
   }
   delete output;
+}
+
+void AddNotWhole(AttemptEnd& end, int stream, const std::string& why) {
+  if (!end.note.empty()) end.note += "; ";
+  end.note += fmt::format("{} is not whole: {}", StreamName(stream), why);
 }
 
 }  // namespace
@@ -38,8 +44,9 @@ std::optional<wire::OutputPiece> OutputReader::Next(wire::Ends& ends) {
 
 std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const OutputStream& stream) {
   if (stream.spool.empty() || offset_ == stream.total) return std::nullopt;
-  if (offset_ == wire::kWireLimits.stream_bytes) {
-    Cut(ends, fmt::format("only its first {} bytes were sent", offset_));
+  if (offset_ == most_) {
+    Cut(ends, fmt::format("the hub is of an older version, which takes {} bytes of {} at most",
+                          FormatCount(offset_), FormatCount(stream.total)));
     return std::nullopt;
   }
   if (!fd_) {
@@ -48,7 +55,7 @@ std::optional<wire::OutputPiece> OutputReader::Read(wire::Ends& ends, const Outp
     if (!fd) Cut(ends, fd.error().message);
     if (!fd) return std::nullopt;
   }
-  uint64_t most = std::min(stream.total, wire::kWireLimits.stream_bytes) - offset_;
+  uint64_t most = std::min(stream.total, most_) - offset_;
   auto bytes = os::ReadAt(fd_.get(), offset_, std::min(most, kReadBytes), stream.spool);
   if (!bytes || bytes->empty()) {
     Cut(ends, bytes ? fmt::format("its file ends after {} bytes", offset_) : bytes.error().message);
@@ -64,11 +71,9 @@ void OutputReader::Cut(wire::Ends& ends, const std::string& why) {
   output->streams()[Place()]->total = offset_;
   ends.outputs[end_] = std::move(output);
   AttemptEnd& end = ends.ends[end_];
-  // Results that cannot be brought home are no success, and no fault of the task.
-  if (stream_ == kStreams && end.cause == Cause::kSuccess) end.cause = Cause::kNode;
-  std::string& note = end.note;
-  if (!note.empty()) note += "; ";
-  note += fmt::format("{} is not whole: {}", StreamName(stream_), why);
+  // Data that cannot be brought home is no success, and no fault of the task.
+  if (end.cause == Cause::kSuccess) end.cause = Cause::kNode;
+  AddNotWhole(end, stream_, why);
 }
 
 // --------------------------------------------------------------------------------- the receiver's
@@ -77,24 +82,27 @@ OutputSpool::~OutputSpool() {
   for (Stream& stream : streams_) Drop(stream);
 }
 
-bool OutputSpool::IsEmpty() const {
-  return std::ranges::all_of(
-      streams_, [](const Stream& stream) { return stream.path.empty() && !stream.ignored; });
+bool OutputSpool::IsEmpty() const { return std::ranges::none_of(streams_, &Stream::begun); }
+
+void OutputSpool::RemoveFile(Stream& stream) {
+  if (!stream.path.empty()) (void)os::RemoveFile(stream.path);
+  stream.path.clear();
+  stream.fd.Reset();
 }
 
 void OutputSpool::Drop(Stream& stream) {
-  if (!stream.path.empty()) (void)os::RemoveFile(stream.path);
+  RemoveFile(stream);
   stream = {};
 }
 
-Status OutputSpool::Begin(Stream& stream) {
-  Drop(stream);
+Status OutputSpool::Open(Stream& stream) {
   for (;;) {
     std::string path = fmt::format("{}{}", prefix_, ++number_);
     auto fd = os::OpenWrite(path, os::OpenHow::kCreateNew, 0600);
     if (!fd && fd.error().kind == ErrorKind::kExists) continue;
     if (!fd) return std::unexpected(std::move(fd.error()));
-    stream = {.path = std::move(path), .fd = std::move(*fd)};
+    stream.path = std::move(path);
+    stream.fd = std::move(*fd);
     return {};
   }
 }
@@ -105,22 +113,46 @@ Status OutputSpool::Add(const wire::OutputPiece& piece, bool is_wanted) {
   if (piece.ref != ref_) {
     return Fail(ErrorKind::kCorrupt, "output_piece.ref is another than the one before");
   }
-  if (piece.offset == 0 && is_wanted) {
-    if (Status begun = Begin(stream); !begun) return begun;
-  } else if (piece.offset == 0) {
+  if (piece.offset == 0) {
     Drop(stream);
-    stream.ignored = true;
+    stream.ignored = !is_wanted;
+    stream.begun = true;
   }
-  bool begun = stream.ignored || !stream.path.empty();
-  if (!begun || piece.offset != stream.size) {
+  if (!stream.begun || piece.offset != stream.size) {
     return Fail(ErrorKind::kCorrupt, "output_piece.offset is not where the piece before ended");
   }
-  if (stream.size + piece.bytes.size() > wire::kWireLimits.stream_bytes) {
-    return Fail(ErrorKind::kCorrupt, "output_piece.offset is out of range");
-  }
   stream.size += piece.bytes.size();
-  if (stream.ignored) return {};
+  if (stream.ignored || !stream.trouble.empty()) return {};
+  if (Status put = Put(stream, piece); !put) {
+    RemoveFile(stream);
+    stream.trouble = std::move(put.error().message);
+  }
+  return {};
+}
+
+Status OutputSpool::Put(Stream& stream, const wire::OutputPiece& piece) {
+  if (stream.path.empty()) {
+    if (Status opened = Open(stream); !opened) return opened;
+  }
+  if (Status room = CheckRoom(stream, piece.bytes.size()); !room) return room;
   return os::WriteAllAt(stream.fd.get(), piece.bytes, piece.offset, stream.path);
+}
+
+// The file system is asked for each megabyte, not for each piece.
+Status OutputSpool::CheckRoom(Stream& stream, uint64_t size) const {
+  if (stream.size <= stream.checked) return {};
+  auto space = os::SpaceOf(stream.path);
+  if (!space) return {};
+  const uint64_t reserve = std::min(reserve_.bytes, space->total / reserve_.of_total);
+  if (space->free < size + reserve) {
+    return Fail(ErrorKind::kExhausted,
+                fmt::format("no room to keep it in '{}': {} free, of which {} stay free",
+                            EscapeForScreen(os::DirName(stream.path)), FormatSize(space->free),
+                            FormatSize(reserve)));
+  }
+  const uint64_t room = space->free - size - reserve;
+  stream.checked = stream.size + std::min(kCheckEvery, room);
+  return {};
 }
 
 Status OutputSpool::Claim(wire::Ends& ends) {
@@ -134,12 +166,19 @@ Status OutputSpool::Claim(wire::Ends& ends) {
     for (size_t k = 0; k < streams_.size(); ++k) {
       if (!is_apart(to[k])) continue;
       Stream& stream = streams_[k];
-      bool begun = stream.ignored || !stream.path.empty();
-      if (!begun || ref_ != ends.ends[i].ref || stream.size != to[k]->total) {
+      if (!stream.begun || ref_ != ends.ends[i].ref || stream.size != to[k]->total) {
         return Fail(ErrorKind::kCorrupt, "ends.output is not what came in pieces");
       }
       ignored |= stream.ignored;
-      to[k]->spool = std::move(stream.path);
+      if (!stream.trouble.empty()) {
+        // What is lost is no success. Another node could not help.
+        AttemptEnd& end = ends.ends[i];
+        if (end.cause == Cause::kSuccess) end.cause = Cause::kCheck;
+        AddNotWhole(end, static_cast<int>(k) + 1, stream.trouble);
+        *to[k] = {};
+      } else {
+        to[k]->spool = std::move(stream.path);
+      }
       stream = {};
     }
     ends.outputs[i] = ignored ? nullptr : std::move(output);

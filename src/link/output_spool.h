@@ -18,8 +18,11 @@ namespace spate::link {
 // The sender's side: the spooled streams of one Ends.
 class OutputReader {
  public:
-  // The next piece; nullopt: all are read. An output that cannot be read must not hold its end
-  // back: it is cut there in `ends`, whose note says so.
+  // `most` bytes of a stream are sent.
+  explicit OutputReader(uint64_t most = UINT64_MAX) : most_(most) {}
+  // The next piece; nullopt: all are read. An output that cannot be read, or is too long, must not
+  // hold its end back: it is cut there in `ends`, whose note says so, and an attempt that succeeded
+  // has not.
   std::optional<wire::OutputPiece> Next(wire::Ends& ends);
 
  private:
@@ -27,6 +30,7 @@ class OutputReader {
   void Cut(wire::Ends& ends, const std::string& why);
   size_t Place() const { return static_cast<size_t>(stream_) - 1; }
 
+  uint64_t most_;
   size_t end_ = 0;
   int stream_ = 1;
   uint64_t offset_ = 0;
@@ -37,31 +41,47 @@ class OutputReader {
 // next.
 class OutputSpool {
  public:
+  // How much of its file system the files leave free: others need it, too (a hub's journal).
+  struct Reserve {
+    uint64_t bytes = 256u << 20;
+    uint64_t of_total = 20;  // and no more than this part of it
+  };
   // Files are PREFIXn, each with the first n that is free.
-  explicit OutputSpool(std::string prefix) : prefix_(std::move(prefix)) {}
+  explicit OutputSpool(std::string prefix) : OutputSpool(std::move(prefix), Reserve()) {}
+  OutputSpool(std::string prefix, const Reserve& reserve)
+      : prefix_(std::move(prefix)), reserve_(reserve) {}
   ~OutputSpool();
   OutputSpool(const OutputSpool&) = delete;
   OutputSpool& operator=(const OutputSpool&) = delete;
 
-  // kCorrupt: it may not come now; other errors are the disk's. Whether the stream is wanted is
-  // asked at its first piece: of one that is not nothing is kept, and its end has no output.
+  // kCorrupt: it may not come now. Whether the stream is wanted is asked at its first piece: of one
+  // that is not nothing is kept, and its end has no output. Nor is anything kept of a stream that
+  // the disk does not take.
   Status Add(const wire::OutputPiece& piece, bool is_wanted = true);
   // Gives the streams that came to the ends that they belong to; the last owner of such an output
-  // removes its files. kCorrupt when one is missing or left over.
+  // removes its files. An end whose stream could not be kept says so in its note, and is no
+  // success. kCorrupt when a stream is missing or left over.
   Status Claim(wire::Ends& ends);
 
  private:
   struct Stream {
-    std::string path;  // empty: there is none
+    bool begun = false;
+    std::string path;  // empty: there is no file
     os::Fd fd;
     uint64_t size = 0;
     bool ignored = false;  // nobody wants it
+    std::string trouble;   // why it cannot be kept; nothing of it is
+    uint64_t checked = 0;  // up to this size there was room
   };
-  Status Begin(Stream& stream);
+  Status Open(Stream& stream);
+  Status Put(Stream& stream, const wire::OutputPiece& piece);
+  Status CheckRoom(Stream& stream, uint64_t size) const;
+  static void RemoveFile(Stream& stream);
   static void Drop(Stream& stream);
   bool IsEmpty() const;
 
   const std::string prefix_;
+  const Reserve reserve_;
   uint64_t number_ = 0;
   AttemptRef ref_;
   std::array<Stream, kStreams> streams_;

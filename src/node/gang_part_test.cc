@@ -96,7 +96,7 @@ TEST_F(GangPartTest, LargeOutputIsWhole) {
 TEST_F(GangPartTest, AFullDiskIsSaid) {
   dir_.Write("1-0-1.out/in-the-way", "");
   const Ended& ended = RunRanks("seq 1 10000; echo complaint >&2", 2);
-  EXPECT_EQ(ended.end.cause, Cause::kSuccess);
+  EXPECT_EQ(ended.end.cause, Cause::kCheck);
   EXPECT_TRUE(ended.end.note.starts_with("output beyond the first 64 KB is lost: cannot write "))
       << ended.end.note;
   EXPECT_EQ(Ranks(ended.end), "0=0:48894/10 1=0:16642/10");

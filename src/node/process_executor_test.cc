@@ -509,7 +509,7 @@ TEST_F(FewFilesTest, OthersRunTheTasksOfASlotWithoutShepherd) {
 TEST_F(ProcessExecutorTest, AFullDiskForOutputIsSaid) {
   options_.spool_folder = "/nowhere";
   const Ended& ended = Run("seq 1 100000");
-  EXPECT_EQ(ended.end.cause, Cause::kSuccess);
+  EXPECT_EQ(ended.end.cause, Cause::kCheck);
   EXPECT_EQ(ended.end.stdout_total, 588895u);
   EXPECT_EQ(ended.output->out.total, 65536u);
   EXPECT_EQ(ended.output->out.bytes.size(), 65536u);

@@ -220,6 +220,7 @@ void AttemptRunner::Conclude(int64_t now) {
   }
   streams_.SayLastWords();
   streams_.CloseFiles();
+  if (end_.cause == Cause::kSuccess && streams_.HasLostOutput()) end_.cause = Cause::kCheck;
   int64_t ended_at = commands_.started() > 0 ? commands_ended_at_ : now;
   end_.wall = {std::max<int64_t>(ended_at - end_.start.ns, 0)};
   if (end_.cause != Cause::kSuccess || asked_.view.checks.empty()) return Finish();

@@ -69,6 +69,8 @@ class Streams {
   void CloseFiles();
   // What came, and what is missing.
   void Tell(AttemptEnd& end) const;
+  // A part of the output could not be kept; Tell says why.
+  bool HasLostOutput() const { return !out_.trouble().empty() || !err_.trouble().empty(); }
   // Of a gang: how much of it is each rank's.
   void TellRanks(AttemptEnd& end) const;
   StreamView out() const { return out_.view(); }

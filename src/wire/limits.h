@@ -24,7 +24,6 @@ struct WireLimits {
   uint64_t name_bytes = 1'024;            // of a node, a resource, a version
   uint64_t note_bytes = 16u << 10;        // text for people; a longer one is cut by its sender
   uint64_t piece_bytes = 1u << 20;        // of a Live or an OutputPiece
-  uint64_t stream_bytes = 1u << 30;       // of all pieces of a stream; the sender cuts there
   uint64_t inline_bytes = kInlineOutput;  // of a stream that goes with its end
   uint64_t secret_bytes = 64;             // of a nonce or a proof
   uint64_t size = uint64_t{1} << 62;      // any count of bytes or of memory

@@ -27,6 +27,11 @@ int StatusOf(const AttemptEnd& end) {
   }
 }
 
+bool IsTold(const AttemptEnd& end, Verdict verdict) {
+  const bool tried = end.cause != Cause::kStopped && end.cause != Cause::kNode;
+  return tried || verdict == Verdict::kFailed;
+}
+
 Delivery::Delivery(const Options& options, std::vector<Host> hosts, Prepared prepared)
     : hosts_(std::move(hosts)),
       prepared_(std::move(prepared)),
@@ -35,7 +40,7 @@ Delivery::Delivery(const Options& options, std::vector<Host> hosts, Prepared pre
 
 Status Delivery::PutEnd(const engine::AttemptEnded& ended, const TaskOutputPtr& output) const {
   const AttemptEnd& end = ended.end;
-  const bool tried = end.cause != Cause::kStopped && end.cause != Cause::kNode;
+  const bool tried = IsTold(end, ended.verdict);
   if (!tried && !output) return {};
   TaskOutput told = output ? *output : TaskOutput();
   // What could not be started says so where it would have spoken itself.

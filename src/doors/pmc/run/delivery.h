@@ -18,6 +18,9 @@ inline constexpr std::string_view kForwardsSuffix = ".forwards";
 
 // Of a try, as wait(2) has it.
 int StatusOf(const AttemptEnd& end);
+// It was a try, or the last that becomes of its task. What was stopped, or lost with its host, and
+// is repeated was neither.
+bool IsTold(const AttemptEnd& end, Verdict verdict);
 
 class Delivery {
  public:

@@ -226,9 +226,7 @@ void Master::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr&) {
   auto ending = ending_.find(index);
   const uint64_t number = ending == ending_.end() ? 0 : ending->second;
   if (ending != ending_.end()) ending_.erase(ending);
-  // What was stopped, or lost with its host, has not been tried.
-  const Cause cause = notice.end.cause;
-  if (cause != Cause::kStopped && cause != Cause::kNode) Count(notice, number);
+  if (IsTold(notice.end, notice.verdict)) Count(notice, number);
 }
 
 void Master::Count(const engine::NoticeEnded& notice, uint64_t number) {

@@ -204,10 +204,18 @@ void Node::On(wire::PutPiece piece) {
   for (wire::ToNode& message : held) OnMessage(std::move(message));
 }
 
+Result<std::string> Node::KeptStderr(const wire::Ask& ask) const {
+  auto bytes = ReadKept(parts_.kept, ask.user, ask.job, ask.task, kAnswerMost + 1);
+  if (!bytes || bytes->size() <= kAnswerMost) return bytes;
+  const std::string rest =
+      fmt::format("\n... (the rest is on the node {}, in {})\n", offer_.node_name,
+                  EscapeForScreen(KeptPath(parts_.kept, ask.job, ask.task)));
+  bytes->resize(kAnswerMost - rest.size());
+  return *bytes + rest;
+}
+
 Result<std::string> Node::AnswerTo(const wire::Ask& ask) const {
-  if (ask.question.empty() && parts_.kept.name != nullptr) {
-    return ReadKept(parts_.kept, ask.user, ask.job, ask.task, kAnswerMost);
-  }
+  if (ask.question.empty() && parts_.kept.name != nullptr) return KeptStderr(ask);
   auto answer = parts_.answers.find(ask.question.substr(0, ask.question.find(' ')));
   if (answer != parts_.answers.end()) return answer->second(ask);
   return Fail(ErrorKind::kInvalid, fmt::format("the node {} cannot answer '{}'", offer_.node_name,

@@ -107,6 +107,7 @@ class Node final : public ExecutorEvents {
   };
 
   void OnMessage(wire::ToNode message);
+  Result<std::string> KeptStderr(const wire::Ask& ask) const;
   void AskForUser(const wire::OpenJob& open);
   void Obey(wire::ToNode message);
   std::vector<PutFile> MissingFor(const wire::Lease& lease) const;

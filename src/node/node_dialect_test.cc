@@ -222,6 +222,14 @@ TEST_F(NodeDialectTest, AnswersWhatItKnows) {
   EXPECT_TRUE(kept.found);
   EXPECT_EQ(kept.bytes, "oh");
   EXPECT_EQ(Ask("bob", "").bytes, "no such user");
+  // An answer holds a megabyte, and says where the rest is.
+  dir.Write("3-7", std::string(1 << 20, 'o'));
+  EXPECT_EQ(Ask("ann", "").bytes, std::string(1 << 20, 'o'));
+  dir.Write("3-7", std::string((1 << 20) + 1, 'o'));
+  kept = Ask("ann", "");
+  EXPECT_EQ(kept.bytes.size(), size_t{1} << 20);
+  EXPECT_TRUE(kept.bytes.ends_with(
+      fmt::format("oo\n... (the rest is on the node n1, in {})\n", dir.Path("3-7"))));
   EXPECT_EQ(Ask("ann", "count of all").bytes, "count of all!");
   wire::Answer unknown = Ask("ann", "weather");
   EXPECT_FALSE(unknown.found);

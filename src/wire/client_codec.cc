@@ -220,14 +220,14 @@ void Put(pb::Reply& to, const QueryAnswer& message) {
 void Put(pb::Reply& to, const QueryDone&) { to.mutable_query_done(); }
 void Put(pb::Reply& to, const Failed& message) {
   to.mutable_failed()->set_kind(static_cast<uint32_t>(message.kind));
-  to.mutable_failed()->set_text(std::string(Note(message.text)));
+  to.mutable_failed()->set_text(Note(message.text));
 }
 void Put(pb::Reply& to, const Accepted& message) {
   to.mutable_accepted()->set_job(message.job.value);
   to.mutable_accepted()->set_known(message.known);
   to.mutable_accepted()->set_nodes(message.nodes);
   to.mutable_accepted()->set_first(message.first);
-  to.mutable_accepted()->set_why(std::string(Note(message.why)));
+  to.mutable_accepted()->set_why(Note(message.why));
 }
 void Put(pb::Reply& to, const Printed& message) {
   to.mutable_printed()->set_stream(static_cast<uint32_t>(message.stream));
@@ -246,7 +246,7 @@ void Put(pb::Reply& to, const JobNews& message) {
   news.set_finished(message.finished);
   news.set_held(message.held);
   news.set_nodes(message.nodes);
-  news.set_why(std::string(Note(message.why)));
+  news.set_why(Note(message.why));
 }
 void Put(pb::Reply& to, const EndsRead& message) {
   auto& read = *to.mutable_ends_read();

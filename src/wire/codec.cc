@@ -277,7 +277,7 @@ void Put(pb::ToHub& to, const Slow& message) {
   PutRef(*to.mutable_slow()->mutable_ref(), message.ref);
 }
 void Put(pb::ToHub& to, const Paused& message) {
-  to.mutable_paused()->set_reason(std::string(Note(message.reason)));
+  to.mutable_paused()->set_reason(Note(message.reason));
 }
 void Put(pb::ToHub& to, const NodeState& message) {
   auto& state = *to.mutable_state();

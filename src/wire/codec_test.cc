@@ -174,6 +174,11 @@ TEST(Codec, NumbersThatCannotBeAreSentAsTheNearest) {
   EXPECT_EQ(end.wall, Duration{});
   EXPECT_EQ(end.start, kWireLimits.latest);
   EXPECT_EQ(end.note.size(), kWireLimits.note_bytes);
+  EXPECT_TRUE(end.note.ends_with("nn ...")) << "a cut is seen";
+  ends.ends[0].note.pop_back();
+  back = DecodeToHub(Bytes(ToHub(ends)));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(std::get<Ends>(*back).ends[0].note, ends.ends[0].note);
 }
 
 TEST(Codec, SpooledOutputGoesByItsLength) {

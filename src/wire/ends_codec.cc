@@ -172,7 +172,7 @@ void PutJobs(PbColumn<uint32_t>& to, const std::vector<AttemptEnd>& ends) {
 void PutNotes(pb::Ends& to, const std::vector<AttemptEnd>& ends) {
   if (std::ranges::all_of(ends, [](const AttemptEnd& end) { return end.note.empty(); })) return;
   for (const AttemptEnd& end : ends) {
-    std::string_view note = Note(end.note);
+    const std::string note = Note(end.note);
     to.mutable_note()->add_length(static_cast<uint32_t>(note.size()));
     to.mutable_note()->mutable_bytes()->append(note);
   }

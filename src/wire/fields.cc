@@ -95,7 +95,11 @@ void PutRanges(PbColumn<uint32_t>& to, const std::vector<TaskRange>& ranges) {
   }
 }
 
-std::string_view Note(std::string_view text) { return text.substr(0, kWireLimits.note_bytes); }
+std::string Note(std::string_view text) {
+  constexpr std::string_view kCut = " ...";
+  if (text.size() <= kWireLimits.note_bytes) return std::string(text);
+  return std::string(text.substr(0, kWireLimits.note_bytes - kCut.size())).append(kCut);
+}
 
 void AppendPb(std::string& out, const google::protobuf::MessageLite& message) {
   bool whole = message.AppendToString(&out);

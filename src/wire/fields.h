@@ -84,7 +84,7 @@ class FieldReader {
 void PutTexts(pb::Texts& to, const std::vector<std::string>& texts);
 void PutRanges(PbColumn<uint32_t>& to, const std::vector<TaskRange>& ranges);
 // Text for people, cut to what the wire takes.
-std::string_view Note(std::string_view text);
+std::string Note(std::string_view text);
 
 void AppendPb(std::string& out, const google::protobuf::MessageLite& message);
 Status ParsePb(google::protobuf::MessageLite& to, std::string_view name, std::string_view bytes);

@@ -46,7 +46,7 @@ void Append(std::string& out, const Welcome& message) {
 void Append(std::string& out, const Refusal& message) {
   pb::Refusal to;
   to.set_code(static_cast<uint32_t>(message.code));
-  to.set_reason(std::string(Note(message.reason)));
+  to.set_reason(Note(message.reason));
   AppendPb(out, to);
 }
 

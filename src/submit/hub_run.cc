@@ -65,6 +65,7 @@ class JobScreen {
   // The journal has told of every end that the hub has counted.
   bool AllRead() const;
   TaskOutputPtr Whole(const TaskOutputPtr& output);
+  void TellMissing(const AttemptEnd& end, const TaskOutputPtr& output);
   void Tick();
   int Finish(const wire::JobNews& news);
   int GoAway();
@@ -92,6 +93,7 @@ class JobScreen {
   std::shared_ptr<SpoolFile> pieces_[2];  // of the next end's long output
   os::TimerId tick_ = 0;
   bool output_closed_ = false;
+  bool told_missing_ = false;
 };
 
 Status JobScreen::MakeView() {
@@ -174,11 +176,29 @@ TaskOutputPtr JobScreen::Whole(const TaskOutputPtr& output) {
           [first, second](const TaskOutput* each) { delete each; }};
 }
 
+// Once: what the hub did not keep is not here either, and nobody else says so. Of a long stream a
+// line in its middle does.
+void JobScreen::TellMissing(const AttemptEnd& end, const TaskOutputPtr& output) {
+  if (told_missing_ || submission_.head.keep_output == 0) return;
+  static const TaskOutput kNone;
+  const TaskOutput& here = output ? *output : kNone;
+  if (here.out.total == end.stdout_total && here.err.total == end.stderr_total) return;
+  told_missing_ = true;
+  view_->OnNews(
+      cli::Remark{fmt::format("the hub has not kept all that task {} wrote, so a part of it is "
+                              "missing here; it keeps {} of a job: --keep-output SIZE",
+                              end.ref.index + 1, FormatSize(submission_.head.keep_output)),
+                  true},
+      loop_.Now());
+}
+
 void JobScreen::TakeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
     auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
     if (EndsTask(verdict) && verdict != engine::Verdict::kCancelled) ++ends_;
-    view_->OnEnded({read.ends.ends[i], verdict, Whole(read.ends.outputs[i]), loop_.Now()});
+    const TaskOutputPtr output = Whole(read.ends.outputs[i]);
+    TellMissing(read.ends.ends[i], output);
+    view_->OnEnded({std::move(read.ends.ends[i]), verdict, output, loop_.Now()});
   }
   position_ = read.position;
 }

@@ -115,6 +115,17 @@ Result<JobSettings> SettingsOfSubmit(const cli::SubmitOptions& options,
   return settings;
 }
 
+// A hub ends the connection of a client that sends more.
+Status CheckRow(uint32_t task, std::string_view row) {
+  constexpr uint64_t kMost = wire::kWireLimits.row_bytes;
+  if (row.size() <= kMost) return {};
+  return Fail(
+      ErrorKind::kInvalid,
+      fmt::format("task {}: its line has {} bytes, and a hub takes {} at most: pass the data "
+                  "in a file",
+                  task, FormatCount(row.size()), FormatCount(kMost)));
+}
+
 Status SendAll(HubCall& call, const Submission& submission) {
   if (auto sent = call.Send(submission.head); !sent) return sent;
   for (const std::string& piece : submission.pieces) {
@@ -127,7 +138,10 @@ Status SendAll(HubCall& call, const Submission& submission) {
     status = call.Send(std::exchange(rows, {}));
     bytes = 0;
   };
+  uint32_t task = submission.end.known_tasks;
   submission.tasks.rows([&](std::string_view row) {
+    if (!status) return;
+    status = CheckRow(++task, row);
     if (!status) return;
     bytes += row.size();
     rows.rows.emplace_back(row);
@@ -155,8 +169,11 @@ Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submissi
       error = connected.error();
     } else {
       reached = true;
-      // A refusal may come before all was sent.
-      (void)SendAll(call, submission);
+      // A refusal may come before all was sent. What no hub takes was not sent.
+      auto sent = SendAll(call, submission);
+      if (!sent && sent.error().kind == ErrorKind::kInvalid) {
+        return std::unexpected(std::move(sent.error()));
+      }
       auto reply = call.Next();
       if (reply) {
         if (auto* accepted = std::get_if<wire::Accepted>(&*reply)) return std::move(*accepted);

@@ -45,6 +45,25 @@ def test_a_job_from_submit_to_cat(place: Place):
     want("1 connected" in out, out)
 
 
+def test_what_no_hub_takes_is_refused(place: Place):
+    """And not sent: the hub would end the connection, each time."""
+    cluster = cluster_of(place)
+    cluster.node()
+    for size, code in (((4 << 20) - 100, 0), ((4 << 20) + 1, 2)):
+        place.write("v.csv", "a,b", f"1,{'x' * size}")
+        _, err = place.run("--wait", "--csv", "--header", ":", "-a", "v.csv", "--", "echo {a}", command="submit", code=code)
+        want(code == 0 or "task 1: its line has 4,194,3" in err and "a hub takes 4,194,304 at most" in err, err)
+
+
+def test_output_that_the_hub_did_not_keep_is_said_to_be_missing(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    out, err = place.run("--hub", "--keep-output", "300K", "--", "seq 20000")
+    want(out.endswith("\n20000\n") and "missing" not in err, err)
+    out, err = place.run("--hub", "--keep-output", "300K", "--", "seq 200000")
+    want("bytes were not kept]" in out and "the hub has not kept all that task 1 wrote" in err and "--keep-output" in err, err)
+
+
 def test_failures_are_told_and_tried_again(place: Place):
     cluster = cluster_of(place)
     cluster.node()

@@ -3,9 +3,13 @@ import os
 import random
 import re
 import signal
+import subprocess
+import tempfile
 
-from harness import DEADLINE, Place, alive, main, wait, want
+from harness import DEADLINE, Place, alive, main, mounted, option, wait, want
 from pmc_place import DIAMOND, each, may_be_several_hosts, need_a_library
+
+LARGE = option("--large", 0)
 
 
 def diamond(place, c="true", name="d.dag", options=None):
@@ -160,6 +164,89 @@ def test_output_goes_where_it_is_asked_to(place: Place):
     place.write("l.sh", "head -c 3000000 /dev/zero | tr '\\0' x; echo")
     for pmc in each(place):
         want("x" * 3000000 in pmc.run("l.dag", ranks=2).out, "long output")
+
+
+def small_for_rank_0(place, pmc, folder):
+    """The program, whose first process has a folder for temporary files of its own."""
+    place.write("small.sh", "#!/bin/sh", f'test "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 0 && export TMPDIR={folder}',
+                f'exec {pmc.program} "$@"')
+    pmc.program = os.path.join(place.dir, "small.sh")
+    os.chmod(pmc.program, 0o755)
+
+
+def test_what_the_first_process_cannot_keep_fails_its_task(place: Place):
+    """And costs no host: all else goes on, and a restart with room runs that task alone."""
+    small = tempfile.mkdtemp(prefix="spate-small-")
+    if not mounted(small, "size=4m"):
+        return
+    place.write("l.dag", "TASK A /bin/sh l.sh 30000000", "TASK F -f D=out/f /bin/sh f.sh 30000000", "TASK B /bin/sh l.sh 1000000",
+                "EDGE A B", "TASK C /bin/sh l.sh 1000000")
+    place.write("l.sh", "head -c $1 /dev/zero | tr '\\0' x; echo")
+    place.write("f.sh", "head -c $1 /dev/zero >&$D")
+    try:
+        for pmc in each(place):
+            program = pmc.program
+            small_for_rank_0(place, pmc, small)
+            done = pmc.run("l.dag", ranks=2, code=1)
+            want(sorted(done.records()) == [("A", 256), ("C", 0), ("F", 256)], (done.out[-500:], done.err))
+            for task, stream in (("A", "stdout"), ("F", "files")):
+                want(re.search(rf"Task {task}: {stream} is not whole: .*{re.escape(small)}", done.err), done.err)
+            want("lost" not in done.err and done.summary()["failed"] == "2", done.err)
+            want(not os.listdir(small), "nothing is left there")
+            pmc.program = program
+            done = pmc.run("l.dag", ranks=2)
+            want(sorted(done.records()) == [("A", 0), ("B", 0), ("F", 0)], done.records())
+            want("x" * 30000000 in done.out and len(place.read("out/f")) == 30000000, "all of it")
+    finally:
+        subprocess.run(["umount", "-l", small], check=False)
+        os.rmdir(small)
+
+
+def test_what_a_host_cannot_keep_fails_its_task(place: Place):
+    small = tempfile.mkdtemp(prefix="spate-small-")
+    if not mounted(small, "size=4m"):
+        return
+    place.write("l.dag", "TASK A /bin/sh l.sh 30000000", "TASK C /bin/sh l.sh 10000")
+    place.write("l.sh", "head -c $1 /dev/zero | tr '\\0' x; echo")
+    try:
+        for pmc in each(place):
+            done = pmc.run("l.dag", ranks=2, code=1, env={"TMPDIR": small, "OMPI_MCA_orte_tmpdir_base": "/tmp"})
+            want(sorted(done.records()) == [("A", 256), ("C", 0)], (done.out[-500:], done.err))
+            want(re.search(r"Task A: a part of the output is lost: cannot write .*No space left", done.err), done.err)
+    finally:
+        subprocess.run(["umount", "-l", small], check=False)
+        os.rmdir(small)
+
+
+def test_a_line_that_no_host_takes_is_refused(place: Place):
+    words = " ".join(["x" * 1000] * 4200)
+    for line, told in ((f"TASK A /bin/true {words}", "Task A: its line is 4,2"),
+                       (f"TASK A /bin/true {'y' * 131072}", "is 131,072 bytes long")):
+        place.write("l.dag", "TASK B /usr/bin/touch began", line)
+        for pmc in each(place):
+            done = pmc.run("l.dag", ranks=2, code=1)
+            want(told in done.err + done.out and "l.dag:2" in done.err + done.out, (done.out, done.err))
+            want(not os.path.exists(os.path.join(place.dir, "began")), "something began")
+    place.write("l.dag", f"TASK A /bin/true {'y' * 131071}")
+    for pmc in each(place):
+        pmc.run("l.dag", ranks=2)
+
+
+def test_more_than_a_gigabyte_by_hand(place: Place):
+    """pmc_test.py test_more_than_a_gigabyte_by_hand --large 1: some 8 GB of disk."""
+    if not LARGE:
+        print("       (skipped: by hand, with --large 1)")
+        return
+    size = (1 << 30) + 4096
+    place.write("l.dag", "TASK A /bin/sh l.sh", "TASK F -f D=out/f /bin/sh f.sh")
+    place.write("l.sh", f"head -c {size} /dev/zero | tr '\\0' x; echo")
+    place.write("f.sh", f"head -c {size} /dev/zero | tr '\\0' y >&$D")
+    for pmc in each(place):
+        done = pmc.run("-o", "l.out", "l.dag", ranks=2, deadline=600)
+        want(os.path.getsize(os.path.join(place.dir, "l.out")) > size, "all of stdout")
+        want(os.path.getsize(os.path.join(place.dir, "out/f")) == size, "all that was forwarded")
+        want(done.summary()["failed"] == "0", done.err)
+        pmc.clean()
 
 
 def test_memory_and_cpus_are_the_hosts(place: Place):

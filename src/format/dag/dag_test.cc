@@ -153,6 +153,30 @@ TEST(Dag, TellsACircle) {
 }
 
 // No error is lost, and none of them takes memory for ever.
+// What no node can be given, or start, is told before anything runs.
+TEST(Dag, TasksAtTheLimits) {
+  auto error = [](const std::string& line) {
+    std::vector<std::string> errors = Errors("TASK B b\n" + line);
+    EXPECT_LE(errors.size(), 1u);
+    return errors.empty() ? "" : errors[0];
+  };
+  const std::string start = "TASK A a ";
+  std::string words = start;
+  while (words.size() < (4u << 20)) words.append(99, 'x').append(" ");
+  words.resize((4u << 20) - 1);
+  words += "x";
+  EXPECT_EQ(error(words), "");
+  EXPECT_EQ(
+      error(words + "x"),
+      "2: Task A: its line is 4,194,305 bytes long, and 4,194,304 are sent to a node at most: "
+      "pass the arguments in a file");
+  EXPECT_EQ(error(start + std::string(131'071, 'y')), "");
+  EXPECT_EQ(error(start + std::string(131'072, 'y')),
+            "2: Task A: the argument '" + std::string(200, 'y') +
+                "...' is 131,072 bytes long, and the system takes 131,071 in one at most: pass it "
+                "in a file");
+}
+
 TEST(Dag, BoundsErrors) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x" + std::string(5000, 'y') + "\n";
@@ -165,7 +189,7 @@ TEST(Dag, BoundsErrors) {
 TEST(Dag, LongAndEmptyTexts) {
   EXPECT_EQ(ReadText("").dag.tasks, 0u);
   EXPECT_EQ(ReadText("\n\n# x\n").dag.tasks, 0u);
-  std::string text = "TASK A /bin/echo " + std::string(10'000'000, 'x') + "\nTASK B x";
+  std::string text = "TASK A /bin/echo " + std::string(100'000, 'x') + "\nTASK B x";
   EXPECT_EQ(ReadText(text).names, (Argv{"A", "B"}));
 }
 

@@ -13,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/text/end_text.h"
 #include "client/hub_call.h"
+#include "core/model/late_ends.h"
 #include "daemon/gang_lobby.h"
 #include "daemon/pilot.h"
 #include "doors/doors.h"
@@ -43,8 +44,6 @@ namespace {
 constexpr NodeId kThisNode(1);
 // So long a change of a user's groups may go unseen.
 constexpr Duration kUserKnown = Duration::Seconds(60);
-// In a pilot: between the signal to a task and that to the node.
-constexpr Duration kDoubt = Duration::Seconds(2);
 // So often the hub may hear what the node runs.
 constexpr Duration kTellEvery = Duration::Seconds(1);
 // So long one who starts it in the background waits for it to join.
@@ -320,7 +319,7 @@ Status NodeDaemon::Open() {
   parts.dialects =
       doors::DialectsOfNode(site_ ? site_->tasks : parasol::NodeTasks{.host = offer_.node_name});
   parts.umask = static_cast<int>(umask_);
-  if (options_.pilot) parts.doubt = kDoubt;
+  if (options_.pilot) parts.doubt = node::kDoubtInBatchJobs;
   node_ = std::make_unique<node::Node>(kThisNode, offer_, std::move(parts));
   binder_->SetEvents(*node_);
   if (site_) {
@@ -335,6 +334,7 @@ Status NodeDaemon::Open() {
   binder_->Adopt(*adopted);
   node_->Adopt(std::move(*adopted));
   link::Self self{SPATE_VERSION, wire::Role::kNode, offer_.node_name, instance_};
+  if (options_.pilot) self.features.emplace_back(kEndsLate);
   auto seed = static_cast<uint64_t>(loop_.Now().ns);
   reconnector_ = std::make_unique<link::Reconnector>(
       loop_, link::NodeOptions(std::move(self), [this] { return FindTarget(When::kLater); }),
@@ -473,7 +473,8 @@ void NodeDaemon::WatchTime() {
 void NodeDaemon::LookIdle() {
   if (leaving_) return;
   Instant now = loop_.Now();
-  if (node_->agent().busy() + node_->agent().waiting() > 0) busy_at_ = now;
+  const bool busy = node_->agent().busy() + node_->agent().waiting() > 0;
+  if (busy || node_->HoldsEnds()) busy_at_ = now;
   if (now - busy_at_ >= *options_.idle_exit) return Leave("there was nothing to do");
   loop_.At(now + std::min(kIdleLook, *options_.idle_exit), [this] { LookIdle(); });
 }

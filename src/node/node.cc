@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "core/model/late_ends.h"
 #include "node/part_body.h"
 #include "wire/greeting.h"
 
@@ -22,16 +23,11 @@ constexpr Duration kStateEvery = Duration::Seconds(10);
 constexpr Duration kWorthTelling = Duration::Millis(500);
 constexpr size_t kAnswerMost = 1 << 20;
 
-Offer WithFeatures(Offer offer) {
+// A hub at the other end of a network knows them by the greeting.
+Offer WithFeatures(Offer offer, const Doubt& doubt) {
   offer.features = wire::OwnFeatures();
+  if (doubt.other.ns > 0) offer.features.emplace_back(kEndsLate);
   return offer;
-}
-
-// By a signal: it, its last command as a shell tells, or its shepherd.
-bool WasKilled(const AttemptEnd& end) {
-  constexpr int32_t kShellSignal = 128;
-  return end.cause == Cause::kSignal || end.cause == Cause::kNode ||
-         (end.cause == Cause::kExit && end.status > kShellSignal);
 }
 
 // A part's needs are those of its processes together.
@@ -48,15 +44,17 @@ Needs OfOneProcess(const agent::StartAttempt& order) {
 
 Node::Node(NodeId id, Offer offer, Parts parts, const Limits& limits)
     : id_(id),
-      offer_(WithFeatures(std::move(offer))),
+      offer_(WithFeatures(std::move(offer), parts.doubt)),
       parts_(std::move(parts)),
-      agent_(offer_, limits) {
+      agent_(offer_, limits),
+      held_(parts_.doubt) {
   if (parts_.tell_every.ns > 0) TellState();
 }
 
 Node::~Node() {
   *alive_ = false;
   parts_.loop.Cancel(timer_);
+  parts_.loop.Cancel(held_timer_);
 }
 
 void Node::Connect(HubChannel& channel) {
@@ -93,11 +91,16 @@ void Node::Disconnect() {
 
 wire::Ends Node::CutOff(const std::string& why) {
   wire::Ends ends;
-  // What has ended has not been cut off. The agent would start others in its place.
+  for (AttemptEnd& held : held_.TakeCutOff(why)) {
+    ends.ends.push_back(std::move(held));
+    ends.outputs.push_back(nullptr);
+  }
+  // What has ended for certain has not been cut off. The agent would start others in its place.
   std::set<AttemptRef> ended;
   for (agent::Event& event : events_) {
     auto* each = std::get_if<agent::AttemptEnded>(&event);
-    if (each == nullptr || !ended.insert(each->end.ref).second) continue;
+    if (each == nullptr || !held_.IsCertain(each->end)) continue;
+    if (!ended.insert(each->end.ref).second) continue;
     auto output = outputs_.extract(each->end.ref);
     ends.outputs.push_back(output ? std::move(output.mapped()) : nullptr);
     ends.ends.push_back(each->end);
@@ -105,13 +108,8 @@ wire::Ends Node::CutOff(const std::string& why) {
   const Instant now = parts_.loop.Now();
   for (const agent::Run& run : agent_.Runs()) {
     if (ended.contains(run.ref)) continue;
-    ends.ends.push_back({.ref = run.ref,
-                         .cause = Cause::kStopped,
-                         .slot = run.slot,
-                         .status = kCutOff,
-                         .start = run.since,
-                         .wall = std::max(now - run.since, Duration()),
-                         .note = "its node ended: " + why});
+    const Duration wall = std::max(now - run.since, Duration());
+    ends.ends.push_back(CutOffEnd(run.ref, run.slot, run.since, wall, why));
   }
   ends.outputs.resize(ends.ends.size());
   ends.number = ++reports_;
@@ -132,6 +130,9 @@ void Node::SendReport(Report report) {
 // What the agent has, and what it had but the hub may not know to be reported.
 std::vector<HeldTasks> Node::Holds() const {
   std::vector<HeldTasks> holds = agent_.Holds();
+  for (const AttemptRef& ref : held_.refs()) {
+    holds.push_back({ref.job, ref.attempt, {{ref.index, 1}}});
+  }
   for (const auto& [number, report] : untaken_) {
     if (const auto* ends = std::get_if<wire::Ends>(&report)) {
       for (const AttemptEnd& end : ends->ends) {
@@ -326,6 +327,7 @@ void Node::Obey(wire::ToNode message) {
     Post(agent::JobClosed{close->job});
   } else {
     auto& stop = std::get<wire::Stop>(message);
+    if (parts_.doubt.stop_is_signal && stop.tasks.empty()) CutOffHeld("it was told to stop");
     Post(agent::StopArrived{stop.job, std::move(stop.tasks)});
   }
 }
@@ -344,25 +346,33 @@ void Node::OnStarted(const AttemptRef& ref, Instant when) {
   Post(agent::AttemptStarted{ref, when});
 }
 
+// The slot is free in any case, and the next task may start.
 void Node::OnEnded(AttemptEnd end, TaskOutputPtr output) {
-  if (parts_.doubt.ns == 0 || !WasKilled(end)) return TakeEnd(std::move(end), std::move(output));
-  const Instant until = parts_.loop.Now() + parts_.doubt;
-  doubtful_.push_back({until, std::move(end), std::move(output)});
-  parts_.loop.At(until, [this, alive = alive_] {
-    if (*alive) TakeDoubtful();
-  });
-}
-
-void Node::TakeDoubtful() {
-  const Instant now = parts_.loop.Now();
-  for (; !doubtful_.empty() && doubtful_.front().until <= now; doubtful_.pop_front()) {
-    TakeEnd(std::move(doubtful_.front().end), std::move(doubtful_.front().output));
-  }
-}
-
-void Node::TakeEnd(AttemptEnd end, TaskOutputPtr output) {
   if (output) outputs_[end.ref] = std::move(output);
   Post(agent::AttemptEnded{std::move(end)});
+}
+
+void Node::CutOffHeld(const std::string& why) {
+  cut_off_by_ = why;
+  wire::Ends ends;
+  ends.ends = held_.TakeCutOff(why);
+  ends.outputs.resize(ends.ends.size());
+  WatchHeld();
+  if (!ends.ends.empty()) SendReport(std::move(ends));
+}
+
+void Node::ReportBelieved() {
+  held_timer_ = 0;
+  wire::Ends ends = held_.TakeBelieved(parts_.loop.Now());
+  WatchHeld();
+  if (!ends.ends.empty()) SendReport(std::move(ends));
+}
+
+void Node::WatchHeld() {
+  if (held_timer_ != 0 && held_at_ <= held_.next()) return;
+  parts_.loop.Cancel(std::exchange(held_timer_, 0));
+  held_at_ = held_.next();
+  if (!held_.empty()) held_timer_ = parts_.loop.At(held_at_, [this] { ReportBelieved(); });
 }
 
 void Node::OnTakenBack(const AttemptRef& ref) { Post(agent::OrderTakenBack{ref}); }
@@ -451,6 +461,11 @@ void Node::CarryOut(agent::Output& out) {
         }
       }
       rows_.erase(report->end.ref);
+      if (!held_.IsCertain(report->end)) {
+        held_.Hold(parts_.loop.Now(), std::move(report->end), std::move(output));
+        if (!cut_off_by_.empty()) CutOffHeld(cut_off_by_);
+        continue;
+      }
       ends.ends.push_back(std::move(report->end));
       ends.outputs.push_back(std::move(output));
     } else if (auto* returned = std::get_if<agent::ReportReturned>(&order)) {
@@ -474,6 +489,7 @@ void Node::CarryOut(agent::Output& out) {
     }
   }
   flush();
+  WatchHeld();
 }
 
 void Node::Start(const agent::StartAttempt& order) {

@@ -17,6 +17,7 @@
 #include "core/model/machine_load.h"
 #include "format/dialect.h"
 #include "node/executor.h"
+#include "node/held_ends.h"
 #include "node/kept_streams.h"
 #include "node/put_files.h"
 #include "node/task_users.h"
@@ -46,10 +47,7 @@ class Node final : public ExecutorEvents {
     int umask = -1;                  // of jobs that have none of their own; -1: the process' own
     format::Dialects dialects = {};  // of the jobs that run here
     Answers answers = {};            // beside what Node itself knows
-    // Batch systems signal all processes of an allocation at once, and tasks may die of it before
-    // the node hears that it is to end. So attempts that something killed are told of so much
-    // later, and were cut off when CutOff comes first. Zero: at once.
-    Duration doubt = {};
+    Doubt doubt = {};                // of a pilot: what CutOff does to ends that are held
   };
   // All parts outlive the node.
   Node(NodeId id, Offer offer, Parts parts, const Limits& limits = kLimits);
@@ -68,8 +66,14 @@ class Node final : public ExecutorEvents {
   void Disconnect();
 
   // The node ends, and why: for the hub, how the attempts that run have ended as soon as the
-  // executor has, and what had ended before. The node is to do nothing more.
+  // executor has, and what had ended before. Ends that are held count as cut off. The node is to do
+  // nothing more.
   wire::Ends CutOff(const std::string& why);
+  // The program that the node is part of was told to end: ends that are held, or come from now on,
+  // are of attempts that were cut off for this reason. The node goes on.
+  void CutOffHeld(const std::string& why);
+  // Attempts have ended that the hub has not been told of, as they are held (Doubt).
+  bool HoldsEnds() const { return !held_.empty(); }
 
   // The terminal (or whatever takes the output) cannot take more: start nothing for now.
   void SetOutputBlocked(bool blocked);
@@ -121,8 +125,8 @@ class Node final : public ExecutorEvents {
   void SendReport(Report report);
   std::vector<HeldTasks> Holds() const;
   void Post(agent::Event event);
-  void TakeEnd(AttemptEnd end, TaskOutputPtr output);
-  void TakeDoubtful();
+  void ReportBelieved();
+  void WatchHeld();
   void StepNow();
   void CarryOut(agent::Output& out);
   void Start(const agent::StartAttempt& order);
@@ -146,12 +150,10 @@ class Node final : public ExecutorEvents {
   std::unordered_map<AttemptRef, std::string, AttemptRefHash> rows_;  // of all that it holds
   // Of ends on their way through the agent.
   std::unordered_map<AttemptRef, TaskOutputPtr, AttemptRefHash> outputs_;
-  struct Doubtful {
-    Instant until;
-    AttemptEnd end;
-    TaskOutputPtr output;
-  };
-  std::deque<Doubtful> doubtful_;  // ends that the agent has not heard of
+  HeldEnds held_;           // that the agent has reported, and the hub has not heard of
+  std::string cut_off_by_;  // CutOffHeld; empty: it was not called
+  os::TimerId held_timer_ = 0;
+  Instant held_at_;  // of the timer
   std::vector<agent::Event> events_;
   bool step_scheduled_ = false;
   bool load_scheduled_ = false;

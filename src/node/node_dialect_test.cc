@@ -68,7 +68,7 @@ class Starts final : public Executor {
 // A node that knows the dialect, and a hub that is this test.
 struct NodeDialectTest : testing::Test {
   NodeDialectTest() { StartNode({}); }
-  void StartNode(Duration doubt) {
+  void StartNode(Doubt doubt) {
     Offer offer;
     offer.node_name = "n1";
     offer.slots = 4;
@@ -189,29 +189,135 @@ TEST_F(NodeDialectTest, ANodeThatEndsTellsWhatItCutOff) {
   EXPECT_EQ(starts.orders.size(), 1u);
 }
 
-// A batch system signals a pilot's tasks and its node at once: who hears it first is chance.
-TEST_F(NodeDialectTest, WhatWasKilledJustBeforeTheNodeEndsWasCutOff) {
-  StartNode(Duration::Seconds(2));
-  Lease(kWish);
-  ASSERT_EQ(starts.orders.size(), 1u);
-  const AttemptRef ref = starts.orders[0].ref;
-  node->OnEnded({.ref = ref, .cause = Cause::kSignal, .status = 15}, nullptr);
-  loop.RunFor(Duration::Seconds(1));
-  EXPECT_EQ(Said<wire::Ends>(), nullptr);
-  wire::Ends ends = node->CutOff("it was asked to");
-  ASSERT_EQ(ends.ends.size(), 1u);
-  EXPECT_TRUE(IsCutOff(ends.ends[0]));
-  loop.RunFor(Duration::Seconds(2));
-  ASSERT_NE(Said<wire::Ends>(), nullptr) << "else it was its own doing";
-  EXPECT_EQ(Said<wire::Ends>()->ends.at(0).cause, Cause::kSignal);
+// A batch system signals a pilot's tasks and its node one after another. In between the task may
+// end in any way: `sleep 25; echo done` with 0, `sleep 25 || exit 1` with 1.
+TEST_F(NodeDialectTest, WhatEndsJustBeforeTheNodeDoesWasCutOff) {
+  struct Case {
+    const char* what;
+    Cause cause;
+    int32_t status;
+    Duration held;
+  };
+  const Duration killed = Duration::Seconds(2), other = Duration::Millis(200);
+  for (const Case& each :
+       {Case{"success", Cause::kSuccess, 0, other}, Case{"exit status", Cause::kExit, 1, other},
+        Case{"failed check", Cause::kCheck, 0, other}, Case{"signal", Cause::kSignal, 15, killed},
+        Case{"signal, by a shell", Cause::kExit, 143, killed},
+        Case{"its shepherd was killed", Cause::kNode, 0, killed}}) {
+    const std::string what = each.what;
+    SCOPED_TRACE(what);
+    auto end = [&] {
+      StartNode({.killed = killed, .other = other});
+      starts.orders.clear();
+      said.clear();
+      Lease(kWish);
+      EXPECT_EQ(starts.orders.size(), 1u);
+      node->OnEnded({.ref = starts.orders.at(0).ref,
+                     .cause = each.cause,
+                     .slot = starts.orders[0].slot,
+                     .status = each.status,
+                     .wall = Duration::Seconds(3)},
+                    nullptr);
+    };
+    end();
+    loop.RunFor(each.held - Duration::Millis(1));
+    EXPECT_EQ(Said<wire::Ends>(), nullptr);
+    EXPECT_TRUE(node->HoldsEnds());
+    wire::Ends ends = node->CutOff("it was asked to");
+    ASSERT_EQ(ends.ends.size(), 1u);
+    ASSERT_EQ(ends.outputs.size(), 1u);
+    EXPECT_TRUE(IsCutOff(ends.ends[0]));
+    EXPECT_EQ(ends.ends[0].wall, Duration::Seconds(3));
+    EXPECT_EQ(ends.ends[0].note, "its node ended: it was asked to");
 
-  // An end of its own needs no second look.
-  StartNode(Duration::Seconds(2));
+    end();  // and in the same turn of the loop
+    ends = node->CutOff("it was asked to");
+    ASSERT_EQ(ends.ends.size(), 1u);
+    EXPECT_TRUE(IsCutOff(ends.ends[0]));
+
+    end();
+    loop.RunFor(each.held + Duration::Millis(11));
+    ASSERT_NE(Said<wire::Ends>(), nullptr) << "else it was its own doing";
+    EXPECT_EQ(Said<wire::Ends>()->ends.at(0).cause, each.cause);
+    EXPECT_FALSE(node->HoldsEnds());
+    EXPECT_TRUE(node->CutOff("it was asked to").ends.empty());
+  }
+}
+
+TEST_F(NodeDialectTest, WhatThePilotEndedItselfIsCertain) {
+  for (Cause cause : {Cause::kTimeLimit, Cause::kMemory, Cause::kStart, Cause::kStopped}) {
+    StartNode({.killed = Duration::Seconds(2), .other = Duration::Millis(200)});
+    starts.orders.clear();
+    said.clear();
+    Lease(kWish);
+    node->OnEnded({.ref = starts.orders.at(0).ref, .cause = cause, .slot = starts.orders[0].slot},
+                  nullptr);
+    loop.RunFor(Duration::Millis(1));
+    ASSERT_NE(Said<wire::Ends>(), nullptr) << CauseName(cause);
+  }
+}
+
+// A run that is told to end goes on for a moment, and tasks may end in it that were cut off.
+TEST_F(NodeDialectTest, WhatARunThatEndsHeldWasCutOff) {
+  StartNode({.killed = Duration::Seconds(2), .other = Duration::Millis(200)});
   Lease(kWish);
-  said.clear();
-  node->OnEnded({.ref = ref, .cause = Cause::kExit, .status = 1}, nullptr);
+  link.first->Send(
+      wire::Lease{Epoch(1), kJob, Attempt(1), Needs{.milli_cpus = 500}, {{8, 1}}, {"a"}});
+  loop.RunFor(Duration::Millis(1));
+  ASSERT_EQ(starts.orders.size(), 2u);
+  auto end = [&](size_t n) {
+    node->OnEnded({.ref = starts.orders[n].ref, .slot = starts.orders[n].slot}, nullptr);
+    loop.RunFor(Duration::Millis(1));
+  };
+  end(0);
+  EXPECT_EQ(Said<wire::Ends>(), nullptr);
+  node->CutOffHeld("the run was told to end");
   loop.RunFor(Duration::Millis(1));
   ASSERT_NE(Said<wire::Ends>(), nullptr);
+  EXPECT_TRUE(IsCutOff(Said<wire::Ends>()->ends.at(0)));
+  said.clear();
+  end(1);
+  ASSERT_NE(Said<wire::Ends>(), nullptr);
+  EXPECT_TRUE(IsCutOff(Said<wire::Ends>()->ends.at(0)));
+  EXPECT_EQ(Said<wire::Ends>()->ends.at(0).note, "its node ended: the run was told to end");
+
+  // Where only the hub hears of it.
+  StartNode({.other = Duration::Millis(200), .stop_is_signal = true});
+  starts.orders.clear();
+  Lease(kWish);
+  end(0);
+  said.clear();
+  link.first->Send(wire::Stop{Epoch(1), kJob, {}});
+  loop.RunFor(Duration::Millis(1));
+  ASSERT_NE(Said<wire::Ends>(), nullptr);
+  EXPECT_TRUE(IsCutOff(Said<wire::Ends>()->ends.at(0)));
+}
+
+// The next task starts at once, and a hub that comes again hears what is held.
+TEST_F(NodeDialectTest, AHeldEndKeepsNoSlot) {
+  StartNode({.killed = Duration::Seconds(2), .other = Duration::Millis(200)});
+  Lease(kWish);
+  link.first->Send(
+      wire::Lease{Epoch(1), kJob, Attempt(1), Needs{.milli_cpus = 4000}, {{8, 1}}, {"a"}});
+  loop.RunFor(Duration::Millis(1));
+  ASSERT_EQ(starts.orders.size(), 1u);
+  node->OnEnded({.ref = starts.orders[0].ref, .slot = starts.orders[0].slot}, nullptr);
+  loop.RunFor(Duration::Millis(1));
+  EXPECT_EQ(starts.orders.size(), 2u);
+  EXPECT_EQ(Said<wire::Ends>(), nullptr);
+
+  node->Disconnect();
+  node->Connect(*link.second);
+  loop.RunFor(Duration::Millis(1));
+  ASSERT_NE(Said<wire::Hello>(), nullptr);
+  std::vector<TaskRange> held;
+  for (const HeldTasks& each : Said<wire::Hello>()->holds) {
+    held.insert(held.end(), each.tasks.begin(), each.tasks.end());
+  }
+  EXPECT_EQ(Normalized(held), (std::vector<TaskRange>{{7, 2}}));
+  loop.RunFor(Duration::Millis(210));
+  ASSERT_NE(Said<wire::Ends>(), nullptr);
+  EXPECT_EQ(Said<wire::Ends>()->ends.size(), 1u);
 }
 
 TEST_F(NodeDialectTest, AnswersWhatItKnows) {

@@ -13,6 +13,7 @@ goes wrong on purpose is told by files in the folder:
     slots    so many jobs run at once (4)
     cpus     of a node (2)
     grace    seconds between the asking and the killing of a job (10)
+    leaves   a job is asked by signals to all that descends from it, children first; its text: so many seconds between two
 """
 import ctypes
 import fcntl
@@ -201,7 +202,10 @@ class System:
             wish = read(job, "wish")
             if wish == "ask" and kill_at is None:
                 kill_at = time.time() + float(read("grace", default="10"))
-                send(self.asked(process.pid), signal.SIGTERM)
+                if there("leaves"):
+                    send(leaves_first(), signal.SIGTERM, float(read("leaves")))
+                else:
+                    send(self.asked(process.pid), signal.SIGTERM)
             elif not there(job) or wish == "kill" or (kill_at and time.time() > kill_at):
                 self.kill(process.pid)
             elif not wish and time.time() > end:
@@ -222,8 +226,8 @@ class System:
             self.schedule()
 
 
-def descendants():
-    """{pid: session} of what this process has started, and these, and so on: it takes in what has lost its parent."""
+def processes():
+    """{pid: parent} and {pid: session} of all that runs."""
     parents, sessions = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -233,6 +237,12 @@ def descendants():
             continue
         if fields[0] != "Z":
             parents[int(name)], sessions[int(name)] = int(fields[1]), int(fields[3])
+    return parents, sessions
+
+
+def descendants():
+    """{pid: session} of what this process has started, and these, and so on: it takes in what has lost its parent."""
+    parents, sessions = processes()
     family = more = {pid for pid, parent in parents.items() if parent == os.getpid()}
     while more:
         more = {pid for pid, parent in parents.items() if parent in family} - family
@@ -245,8 +255,21 @@ def of_session(session):
     return [pid for pid, of in descendants().items() if of == session]
 
 
-def send(pids, signo):
+def leaves_first():
+    """All that descends from this process, as a walk through the tree of processes leaves them."""
+    parents, _ = processes()
+
+    def walk(pid):
+        for child in sorted(child for child, parent in parents.items() if parent == pid):
+            yield from walk(child)
+            yield child
+    return list(walk(os.getpid()))
+
+
+def send(pids, signo, pause=0):
     for pid in pids:
+        if pause:
+            time.sleep(pause)
         try:
             os.kill(pid, signo)
         except ProcessLookupError:

@@ -229,6 +229,26 @@ def gives_tasks_back(place, cluster, batch, system, preempt, *options, own=()):
     none_doubled(batch)
 
 
+def believes_no_cut_off(place, cluster, system, rounds, cancel, *options, own=()):
+    """`cancel()` ends the newest pilot. A task that it cuts off has not ended, however its shell went on: it begins anew, and
+    no try is used."""
+    add(cluster, system, "p", "--max-pilots", "1", *options, own=own)
+    wrong = []
+    for round in range(rounds):
+        job = cluster.submit("--pool", "p", "--retries", "0", "--", f"echo >>began-{round}; test $SPATE_ATTEMPT != 1 || eval {{}}", ":::",
+                             "sleep 25; true", "sleep 25 || exit 1")
+        wait(lambda: len(place.lines(f"began-{round}")) == 2, "both tasks run")
+        cancel()
+        cluster.spate("job wait", job, code=None)
+        for task in 1, 2:
+            out, _ = cluster.spate("task info", f"{job}.{task}", "--json")
+            ends = [(each["cause"], each["verdict"]) for each in json.loads(out)["ends"]]
+            if len(ends) < 2 or ends[0][0] not in ("stopped", "node") or ends[-1] != ("success", "succeeded"):
+                wrong.append((round, task, ends))
+    print(f"{system}: {2 * rounds} tasks were cut off, {len(wrong)} of these ends were believed")
+    want(not wrong, wrong)
+
+
 def several_at_once(namespace):
     """Tests that mostly wait: each in a process of its own, four at a time."""
     if len(sys.argv) > 1:

@@ -1,9 +1,10 @@
 """A pool in a PBS that is a fake of its commands (tests/batch/fake_pbs.py), over real processes."""
-from harness import Place, wait, want
+from harness import Place, option, wait, want
 import pool_cluster
 from pool_cluster import add, pbs
 
 OWN = ("-q", "short", "-l", "mem=1gb")
+ROUNDS = option("--rounds", 2)
 
 
 def test_a_held_pilot_is_told(place: Place):
@@ -53,6 +54,20 @@ def test_a_pilot_that_is_deleted(place: Place):
 def test_a_pilot_that_is_run_again(place: Place):
     batch = pbs(place)
     pool_cluster.gives_tasks_back(place, batch.cluster(), batch, "pbs", lambda job: batch.call("qrerun", job + ".pbs1"), own=OWN)
+
+
+def test_what_was_cut_off_has_not_ended(place: Place):
+    """A pilot's processes are signalled one after another, children first: shells go on, and end, before their node knows.
+    By hand, more often: pool_pbs_test.py test_what_was_cut_off_has_not_ended --rounds 20"""
+    batch = pbs(place)
+    batch.set("leaves", "0.02")
+
+    def cancel():
+        job = batch.jobs()[-1]
+        batch.call("qdel", job + ".pbs1")
+        wait(lambda: batch.read(job, "state") == "ended", "the pilot has ended")
+
+    pool_cluster.believes_no_cut_off(place, batch.cluster(), "pbs", ROUNDS, cancel, own=OWN)
 
 
 def test_wrong_options(place: Place):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pool_chaos
+import pool_cluster
 from harness import DEADLINE, Place, main, option, wait, want
 from cluster import cluster_of, free_port
 from pool_test import pools
@@ -131,6 +132,18 @@ def test_preempted_pilots(place: Place):
               for end in json.loads(line)["ends"]]
     want(sorted(set(causes)) == ["stopped", "success"] and causes.count("success") == 6, causes)
     wait(lambda: not slurm.queue(), "Slurm's queue is empty")
+
+
+def test_what_was_cut_off_has_not_ended(place: Place):
+    """By hand, more often: pool_slurm_test.py test_what_was_cut_off_has_not_ended --rounds 20"""
+    slurm = Slurm(place, nodes=1)
+
+    def cancel():
+        slurm.call("scancel", *slurm.ids())
+        wait(lambda: not slurm.queue("RUNNING", "COMPLETING"), "the pilot has ended")
+
+    pool_cluster.believes_no_cut_off(place, slurm.follow(cluster_of(place)), "slurm", max(ROUNDS, 2), cancel,
+                                     own=("-p", "main", "-t", "1h", "-c", "2"))
 
 
 def test_kills_at_random_moments(place: Place):

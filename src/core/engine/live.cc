@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "core/engine/engine_state.h"
+#include "core/model/late_ends.h"
 
 namespace spate::engine {
 namespace {
@@ -250,6 +251,8 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
     }
   }
   node.offer = offer;
+  const bool is_late = std::ranges::find(offer.features, kEndsLate) != offer.features.end();
+  node.ends_late_by = is_late ? kEndsLateBy : Duration();
   for (const auto& [key, range] : leases) {
     place::Job& job = *board.FindJob(key.job);
     if (range.procs > 0) {

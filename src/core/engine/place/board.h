@@ -65,7 +65,8 @@ struct Job;
 struct Node {
   bool present = false;  // joined in this life of the hub, and not silent
   bool drained = false;
-  Offer offer;  // empty until it has joined
+  Offer offer;            // empty until it has joined
+  Duration ends_late_by;  // it reports ends so late, as its offer says (core/model/late_ends.h)
   // Whose jobs have set it aside; and why all do, when they do. A few that have finished are
   // remembered for each user, until the hub ends or they go on.
   std::map<JobId, std::string> set_aside;

@@ -279,8 +279,10 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   const Node& there = *node.node;
   const Needs& needs = job.NeedsOf(request);
   const bool stalls = board_.Stalls(there, now_);
-  // A task that waits behind others might start too late in the node's life.
+  // A task that waits behind others might start too late in the node's life. Behind ends that are
+  // only reported late it waits no longer than one of them takes.
   bool mortal = there.offer.end_of_life != Instant::Never() && needs.time.ns > 0;
+  if (there.ends_late_by.ns > 0 && now_ + needs.time * 3 < there.offer.end_of_life) mortal = false;
   uint32_t ahead = mortal || stalls || there.lossy > 0 || there.hold ? 0 : bound.lease_tasks;
   NodeView view{.offer = &there.offer, .needs = &needs, .fit = fit};
   node.looked = true;
@@ -303,6 +305,7 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   }
   view.contended = !board_.HoldsLongAhead();
   view.served = node.served;
+  view.ends_late_by = there.ends_late_by;
   if (auto here = there.jobs.find(job.id); here != there.jobs.end()) {
     view.own = &here->second.held;
     view.task_wall = here->second.wall;

@@ -102,6 +102,8 @@ struct NodeView {
   Duration task_wall;      // what a task of this job took there lately; zero: not known yet
   bool contended = false;  // others want the node, or there are others: long tasks do not wait
   bool served = false;     // it is being refilled, so any room is given
+  // The node reports ends so late: its slots take the next tasks in this time.
+  Duration ends_late_by = {};
 };
 
 // How many tasks the node should be given now; 0 when it is well supplied.

@@ -39,6 +39,10 @@ World Contended(World world, uint32_t by_others) {
   AddTasks(world.others, world.offer, world.needs, by_others);
   return world;
 }
+World Late(World world) {
+  world.view.ends_late_by = Duration::Millis(200);
+  return world;
+}
 World Served(World world) {
   world.view.served = true;
   return world;
@@ -68,6 +72,15 @@ TEST(Room, TableOfCases) {
            Case{"contended: half of it is others'", Contended(View(2, 0, Duration::Millis(1)), 1),
                 41},
            Case{"contended and full", Contended(View(8, 0, Duration::Seconds(10)), 8), 0},
+           Case{"ends come late: as many ahead as end meanwhile",
+                Late(Contended(View(4, 0, Duration::Millis(500)), 0)), 6},
+           Case{"ends come late: one ahead at least",
+                Late(Contended(View(4, 0, Duration::Seconds(3)), 0)), 5},
+           Case{"ends come late, and are rare",
+                Late(Contended(View(4, 0, Duration::Seconds(4)), 0)), 4},
+           Case{"ends come late: short tasks", Late(View(2, 0, Duration::Millis(1))), 482},
+           Case{"ends come late: the limit, as often in this time",
+                Late(View(2, 0, Duration::Micros(1))), 6 * 256 + 2},
            Case{"a node that is being refilled", Served(View(2, 50, Duration::Millis(1))), 32},
        }) {
     EXPECT_EQ(world.RoomNow(), room) << what;

@@ -1,0 +1,18 @@
+// What a hub and a pilot have to know of each other when the pilot reports ends late
+// (node/held_ends.h).
+#pragma once
+
+#include <string_view>
+
+#include "base/time.h"
+
+namespace spate {
+
+// Batch systems signal the processes of an allocation one after another, and a task may end by
+// itself before its node hears of it: `sleep 25; echo done` goes on when sleep was killed, and ends
+// with 0. The node believes an end once so long no signal has come.
+inline constexpr Duration kEndsLateBy = Duration::Millis(200);
+// The feature (wire/greeting.h) of a node that does so. Its hub gives it more tasks ahead.
+inline constexpr std::string_view kEndsLate = "ends-late";
+
+}  // namespace spate

@@ -19,6 +19,7 @@
 #include "format/expand.h"
 #include "forward/shared_files.h"
 #include "node/process_executor.h"
+#include "os/batch_job.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -231,8 +232,10 @@ void LocalJob::MakeSession() {
   };
   session_ = std::make_unique<RunSession>(
       *loop_, *store_,
-      RunSession::Job{id(), settings_, OfferOf(options_, here_), Epoch(row_.runs),
-                      options_.policy.halt, std::move(forward)});
+      RunSession::Job{
+          id(), settings_, OfferOf(options_, here_), Epoch(row_.runs), options_.policy.halt,
+          std::move(forward),
+          os::IsInBatchJob(here_.environment) ? node::kDoubtInBatchJobs : node::Doubt()});
 }
 
 void LocalJob::PutRow() {

@@ -45,7 +45,9 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
                             std::function<MachineLoad()> sample_load) {
   executor_ = &executor;
   show_.emplace(std::move(show));
-  node_.emplace(kThisNode, job_.offer, node::Node::Parts{loop_, executor, std::move(sample_load)});
+  node::Node::Parts parts{loop_, executor, std::move(sample_load)};
+  parts.doubt = job_.doubt;
+  node_.emplace(kThisNode, job_.offer, std::move(parts));
   node_->Connect(*channels_.second);
   WatchSignals();
   Tick();
@@ -185,6 +187,7 @@ void RunSession::EndRunning(cli::RunEnd how, int exit_code) {
   how_ = how;
   exit_code_ = exit_code;
   if (!node_) return;  // over; only the output was late
+  if (exit_code != cli::kExitInterrupted) node_->CutOffHeld("the run was told to end");
   hub_.Post(engine::HoldJob{job_.id, true});
 }
 

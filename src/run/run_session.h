@@ -35,6 +35,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
     Epoch epoch;
     HaltRule halt;                     // what its hold means for the exit code
     forward::Deliverer::Work forward;  // what tasks forward
+    node::Doubt doubt = {};            // of ends, where a batch system may end the run
   };
   // `loop` and `store` outlive the session.
   RunSession(os::RealLoop& loop, store::Store& store, Job job);

@@ -1,11 +1,15 @@
 """`spate run` and what happens to it: kill -9, signals, a full disk, tasks that try to escape."""
+import json
 import os
 import random
 import signal
 import subprocess
 import time
 
-from harness import Place, SPATE, alive, main, mounted, wait, want
+from harness import Place, SPATE, alive, main, mounted, option, wait, want
+from processes import send_as_pbs
+
+ROUNDS = option("--rounds", 1)
 
 
 def kill(run):
@@ -217,6 +221,26 @@ def test_ctrl_z_stops_tasks_and_fg_continues_them(place: Place):
     place.write("go")
     run.communicate(timeout=60)
     want(run.returncode == 0, f"exit code {run.returncode}")
+
+
+def test_what_a_batch_system_cuts_off_has_not_ended(place: Place):
+    """It signals all processes of its job one after another, children first: shells go on, and end, before the run knows."""
+    words = ("--", "echo >>$ROUND; test $SPATE_ATTEMPT != 1 || eval {}", ":::", "sleep 25; true", "sleep 25 || exit 1")
+    wrong = []
+    for round in map(str, range(ROUNDS)):
+        place.env = place.env | {"PBS_JOBID": "1.server", "ROUND": round}
+        run = place.start("-j2", *words)
+        wait(lambda: len(place.lines(round)) == 2, "both tasks run")
+        send_as_pbs(signal.SIGTERM, run.pid)
+        run.communicate()
+        done = subprocess.run([SPATE, "run", "-j2", "--resume", *words], cwd=place.dir, env=place.env, capture_output=True, check=False)
+        for task in "12":
+            ends = [(each["cause"], each["verdict"]) for each in
+                    json.loads(place.run(f"last.{task}", "--json", command="task info")[0])["ends"]]
+            if run.returncode != 143 or ends != [("stopped", "retry"), ("success", "succeeded")]:
+                wrong.append((round, task, run.returncode, ends))
+    print(f"run: {2 * ROUNDS} tasks were cut off, {len(wrong)} of these ends were believed")
+    want(not wrong and done.returncode == 0, (wrong, done))
 
 
 def test_a_full_disk_stops_and_a_resume_goes_on(place: Place):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 from harness import DEADLINE, Place, alive, main, wait, want
+from processes import send_as_pbs
 from pmc_place import DIAMOND, WAIT, each, need_a_library
 
 
@@ -207,6 +208,22 @@ def test_signals_to_the_launcher_leave_nothing(place: Place):
             run.send_signal(signo)
             finish(run)  # the exit code is the launcher's: that of MPICH has been seen to be 0
             check_goes_on(place, pmc, pids)
+
+
+def test_what_a_batch_system_cuts_off_is_not_done(place: Place):
+    """It signals all processes of its job one after another, children first: shells go on, and end, before we know."""
+    place.write("c.dag", 'TASK A /bin/sh -c "echo A >>began; test -e again || sleep 25; true"',
+                'TASK B /bin/sh -c "echo B >>began; test -e again || sleep 25 || exit 1"')
+    for pmc in each(place):
+        pmc.env = pmc.env | {"LSB_JOBID": "1"}
+        run = pmc.start("c.dag")
+        wait(lambda: len(place.lines("began")) == 2, "both tasks run")
+        send_as_pbs(signal.SIGTERM, run.pid, last=pmc.ranks()[0])
+        out = finish(run)
+        want(not pmc.rescue("c.dag") and "[cluster-task" not in out[1], out)
+        place.write("again")
+        done = pmc.run("c.dag")
+        want(sorted(done.records()) == [("A", 0), ("B", 0)], done.records())
 
 
 def test_a_killed_launcher_leaves_nothing(place: Place):

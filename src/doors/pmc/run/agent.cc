@@ -12,6 +12,7 @@
 #include "node/cpu_binder.h"
 #include "node/node.h"
 #include "node/process_executor.h"
+#include "os/batch_job.h"
 #include "os/temp_dir.h"
 #include "os/topology.h"
 
@@ -98,6 +99,8 @@ Status ServeHost(os::RealLoop& loop, const Options& options, const Host& host, u
   HostTasks tasks(binder);
   node::Node::Parts parts{loop, tasks, nullptr};
   parts.dialects.Add(RowKind::kDagTask, MakeDialect(options, host.ranks));
+  if (os::IsInBatchJob(os::Environment::OfProcess())) parts.doubt = node::kDoubtInBatchJobs;
+  parts.doubt.stop_is_signal = true;  // only the first process hears of signals
   const NodeId id(number);
   node::Node node(id, OfferOf(options, host), std::move(parts));
   (*executor)->SetEvents(binder);

@@ -1,9 +1,12 @@
-// A machine that fails everything costs nobody a task: in worlds where tasks fail for no other
-// reason (Options::black_holes), none fails for good while the hub knows of the good one (node 1).
-// Jobs of one or two tasks are too small to tell a bad node from a bad task.
+// A machine that fails everything, in worlds where tasks fail for no other reason
+// (Options::black_holes), beside a good one (node 1) that the hub knows of: a task that has tries
+// left when it fails there succeeds elsewhere; and where tasks have none, the machine costs a job a
+// handful of them. Jobs of one or two tasks are too small to tell a bad node from a bad task.
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "sim/check.h"
 
@@ -18,6 +21,7 @@ class BlameCheck final : public Checker {
     if (!scene.hub->black_holes) return;
     if (const auto* heard = std::get_if<NodeHeard>(&fact); heard && heard->node == kGood) {
       heard_at_ = scene.now;
+      failed_.clear();
     } else if (const auto* unheard = std::get_if<NodeUnheard>(&fact); unheard != nullptr) {
       if (unheard->node == kGood) heard_at_.reset();
     } else if (std::holds_alternative<LifeEnded>(fact)) {
@@ -34,19 +38,30 @@ class BlameCheck final : public Checker {
   static constexpr NodeId kGood{1};
   // From a connection to its first message, at most.
   static constexpr Duration kHello = Duration::Seconds(1);
+  // Beside what runs there when it becomes suspect: the failures that it takes, and one each time
+  // that a pause is over, which doubles from a second on.
+  static constexpr uint32_t kHandful = 16;
 
   void Look(const Scene& scene, const engine::AttemptEnded& ended, Findings& findings) {
     if (ended.verdict != engine::Verdict::kFailed || trusted_) return;
     if (!heard_at_ || scene.now - *heard_at_ < kHello + scene.slack) return;
     const BookedJob* job = scene.book.FindJob(ended.end.ref.job);
     if (job == nullptr || job->tasks.size() < kLimits.node_failures) return;
-    // Which of its nodes would be to blame for a gang?
+    // Gangs need several nodes.
     if (!job->ClassOf(ended.end.ref.index).gang.empty()) return;
-    findings.Add(name(), fmt::format("{} failed for good on n{}, which fails everything",
-                                     NameOf(ended.end.ref), ended.node.value));
+    const RetryPolicy& retry = scene.workload.job(ended.end.ref.job).policy.retry;
+    if (retry.retries >= kLimits.node_failures) {
+      findings.Add(name(), fmt::format("{} failed for good on n{}, which fails everything",
+                                       NameOf(ended.end.ref), ended.node.value));
+    } else if (++failed_[{ended.end.ref.job, ended.node}] > kHandful + scene.hub->slots) {
+      findings.Add(name(), fmt::format("{} is one task too many that failed on n{}, which fails "
+                                       "everything",
+                                       NameOf(ended.end.ref), ended.node.value));
+    }
   }
 
   std::optional<Instant> heard_at_;
+  std::map<std::pair<JobId, NodeId>, uint32_t> failed_;
   bool trusted_ = false;  // a person said that the bad ones are good: let him have it
 };
 

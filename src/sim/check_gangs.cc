@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/units.h"
+#include "core/model/retry.h"
 #include "sim/check.h"
 
 namespace spate::sim {
@@ -88,10 +89,10 @@ class GangsCheck final : public Checker {
     const bool decides =
         ended.end.cause != Cause::kSuccess || (gang.start == GangShape::Start::kFirst && first);
     const bool fresh = !gang.decided_at;
-    if (decides && fresh) {
-      gang.decided_at = scene.now;
-      gang.decided = ended.end.cause;
-    }
+    // What fails beside a machine that dies fails for that.
+    const bool is_why = ended.end.cause == Cause::kNode && IsOfProgram(gang.decided);
+    if (decides && fresh) gang.decided_at = scene.now;
+    if (decides && (fresh || is_why)) gang.decided = ended.end.cause;
     if (ended.verdict == Verdict::kPart) return;
     if (!fresh && ended.end.cause != gang.decided) {
       findings.Add(name(), fmt::format("{} is said to end with '{}', and '{}' decided it",

@@ -1,12 +1,14 @@
 // A task is executed again only for a reason that the user was told of: its try failed in a way
 // that its policy retries, within the retries, after the delay; or it was in flight when its
-// process or its node was killed, or when it was stopped by order; or its node may be to blame.
+// process or its node was killed, or when it was stopped by order; or its person wished failures
+// to be tried elsewhere.
 // Under --once the second kind is no reason. (An attempt that was taken back before it began counts
 // for nothing.) The policy is the one that the person wrote, wherever it got lost on the way.
 #include <fmt/format.h>
 
 #include <tuple>
 
+#include "core/model/retry.h"
 #include "sim/check.h"
 
 namespace spate::sim {
@@ -65,17 +67,16 @@ class RepeatsCheck final : public Checker {
     if (end.verdict != engine::Verdict::kRetry) return "which was the last";
     if (end.counts) {
       if (task.tries > retry.retries) return "and no retry was left";
-      if ((retry.retry_on & CauseBit(end.end.cause)) == 0) return "whose cause is not retried";
+      if (!IsRetried(retry, end.end.cause, end.end.status)) return "whose cause is not retried";
       bool same_clock = last.life == life_;
       Instant now = scene.now + clock_ahead_;
       if (same_clock && now < end.ended + retry.delay) return "before the delay was over";
       return "";
     }
     if (end.end.cause == Cause::kStart) return "";  // it did not run: another node may have it
-    bool failed = end.end.cause == Cause::kExit || end.end.cause == Cause::kSignal ||
-                  end.end.cause == Cause::kCheck;
-    if (failed && ++blamed_[{end.end.ref.job, end.end.ref.index, task.reopened}] > kMostBlamed) {
-      return "and its nodes were blamed too often";
+    if (IsOfProgram(end.end.cause)) {
+      uint32_t& elsewhere = elsewhere_[{end.end.ref.job, end.end.ref.index, task.reopened}];
+      return ++elsewhere > retry.elsewhere ? "though it has failed, at no try" : "";
     }
     if (retry.once) return "which was lost, under --once";
     if (scene.hub != nullptr) return "";  // see check_losses
@@ -85,11 +86,9 @@ class RepeatsCheck final : public Checker {
     return "";
   }
 
-  // So often may a failure be its node's, at no try.
-  static constexpr int kMostBlamed = 2;
-
   std::map<std::pair<JobId, TaskIndex>, Execution> last_;
-  std::map<std::tuple<JobId, TaskIndex, uint32_t>, int> blamed_;  // since a task was reopened
+  // Failures at no try, since a task was reopened.
+  std::map<std::tuple<JobId, TaskIndex, uint32_t>, uint32_t> elsewhere_;
   std::map<NodeId, uint32_t> incarnations_;
   uint32_t life_ = 0;
   Duration clock_ahead_;

@@ -185,7 +185,7 @@ wire::Submit HubProcess::Head(const SimJob& job) const {
     head.policy.retry.once = false;
   }
   if (parts_.sabotage == Sabotage::kForgetOrder) head.after.clear();
-  if (parts_.sabotage == Sabotage::kForgetBlame) head.policy.retry.once = true;
+  if (parts_.sabotage == Sabotage::kForgetBlame) head.policy.retry.retries = 0;
   if (parts_.sabotage == Sabotage::kForgetBounds) head.policy.max_running = 0;
   return head;
 }

@@ -22,7 +22,7 @@ enum class Sabotage : uint8_t {
   // Of a hub.
   kForgetOrder,    // jobs are submitted without what they wait for                -> order
   kForgetBounds,   // jobs are submitted without --max-running                     -> bounds
-  kForgetBlame,    // jobs are submitted with --once, which no failure forgives    -> blame
+  kForgetBlame,    // jobs are submitted without retries                           -> blame
   kForgetShares,   // all users' jobs are submitted as one user's                  -> fair
   kHastyHub,       // nodes that are silent are lost after a tenth of the patience -> losses
   kBelieveLies,    // what a node says of another one's tasks passes for the other's -> output

@@ -49,6 +49,19 @@ JobPolicy DrawPolicy(const Options& o, Prng& prng, uint32_t tasks) {
   return policy;
 }
 
+// What is repeated although it costs no try, or asks for more memory then.
+void AddRetries(const Options& o, RetryPolicy& retry, Prng prng) {
+  if (o.black_holes) {
+    retry.retries = prng.Chance(60) ? kLimits.node_failures : 0;
+    retry.delay = {};
+    return;
+  }
+  if (!o.retries) return;
+  if (prng.Chance(30)) retry.elsewhere = 1 + static_cast<uint32_t>(prng.Below(2));
+  if (prng.Chance(30)) retry.memory_growth = 200;
+  if (prng.Chance(30)) retry.exits = {{2, 200}};
+}
+
 std::shared_ptr<const JobSettings> DrawSettings(const Options& o, Prng& prng) {
   auto settings = std::make_shared<JobSettings>();
   settings->name = "simulated";
@@ -204,6 +217,7 @@ void Workload::MakeJob(JobId id, uint32_t tasks, uint64_t seed) {
   SimJob job;
   job.id = id;
   job.policy = DrawPolicy(options_, prng, tasks);
+  AddRetries(options_, job.policy.retry, Prng(Derive(seed, 7)));
   job.settings = DrawSettings(options_, prng);
   job.shuffled = options_.shuffle;
   job.open = options_.open && prng.Chance(70);

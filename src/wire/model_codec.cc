@@ -111,7 +111,18 @@ void Check(FieldReader& in, const JobSettings& settings) {
 }
 
 void Check(FieldReader& in, const JobPolicy& policy) {
-  in.Number<uint32_t>("retries", policy.retry.retries, 0, kLimits.retries);
+  const RetryPolicy& retry = policy.retry;
+  in.Number<uint32_t>("retries", retry.retries, 0, kLimits.retries);
+  in.Number<uint32_t>("retry_elsewhere", retry.elsewhere, 0, kLimits.retries);
+  constexpr uint32_t kMostGrowth = 10'000;  // percent
+  in.Number<uint32_t>("memory_growth", retry.memory_growth, 0, kMostGrowth);
+  constexpr uint32_t kMostExit = 255;
+  if (retry.exits.size() > kMostExit) in.Defect("retry_exits", "has too many ranges");
+  for (const ExitRange& range : retry.exits) {
+    if (range.first > range.last || range.last > kMostExit) {
+      in.Defect("retry_exits", "is out of range");
+    }
+  }
   in.Number<uint32_t>("halt_percent", policy.halt.percent, 0, 100);
 }
 

@@ -7,15 +7,16 @@ import signal
 import mpi_place
 from cluster import cluster_of
 from harness import Place, alive, main, wait, want
+from processes import kill_all
 
 NODES = ("n1", "n2")
 
 
-def cluster(place):
-    """Two nodes with two processors each."""
+def cluster(place, *options, nodes=NODES):
+    """Nodes with two processors each."""
     place.env = mpi_place.environment(place.env)
-    made = cluster_of(place)
-    for node in NODES:
+    made = cluster_of(place, *options)
+    for node in nodes:
         made.node(node, "--cpus", "2", "-j", "2")
     return made
 
@@ -90,6 +91,26 @@ def test_a_killed_shepherd_ends_its_part_of_the_gang(place: Place):
         os.kill(shepherd_of(pids["n2"][0]), signal.SIGKILL)
         all_gone(pids)
         hub.spate("job cancel", job)
+
+
+def test_a_machine_that_dies_is_no_failure(place: Place):
+    """mpirun on the other one ends with an error long before the hub knows; no try is used."""
+    hub = cluster(place, "--listen", "127.0.0.1:0", "--suspect-after", "1s", "--lost-after", "4s")
+    for library in mpi_place.libraries():
+        job, pids = begin(place, hub, library)
+        second = hub.processes[-1]
+        second.send_signal(signal.SIGSTOP)
+        kill_all("SPATE_NODE=n2", f"SPATE_JOB_ID={job}")
+        os.killpg(second.pid, signal.SIGKILL)
+        second.wait()
+        wait(lambda: "lost with its node, repeated (it was no try)" in hub.spate("task info", f"{job}.1")[0],
+             "its attempt is lost")
+        for path in glob.glob(os.path.join(place.dir, "up.*")):
+            os.remove(path)
+        hub.node("n2", "--cpus", "2", "-j", "2")
+        wait(lambda: all(len(each) == 2 for each in running(place).values()), "it runs again")
+        hub.spate("job cancel", job)
+        all_gone(running(place))
 
 
 def test_a_cancelled_gang_leaves_nothing(place: Place):

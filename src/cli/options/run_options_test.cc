@@ -53,6 +53,14 @@ using Cases = std::map<Opt, std::pair<Argv, See>>;
 // Of options that came from GNU parallel late.
 Cases LateCases() {
   return {
+      {Opt::kRetryElsewhere,
+       {{"--retry-elsewhere", "2"}, [](auto& o) { return o.policy.retry.elsewhere == 2; }}},
+      {Opt::kRetryMemory,
+       {{"--memory", "1G", "--retry-memory", "x2"},
+        [](auto& o) { return o.policy.retry.memory_growth == 200; }}},
+      {Opt::kMaxMemory,
+       {{"--memory", "1G", "--retry-memory", "x2", "--max-memory", "3G"},
+        [](auto& o) { return o.policy.retry.max_memory == 3ull << 30; }}},
       {Opt::kDelimiter, {{"-d", "\\t"}, [](auto& o) { return o.sources.delimiter == "\t"; }}},
       {Opt::kFormat,
        {{"--format", "dag"}, [](auto& o) { return o.sources.format == ListFormat::kDag; }}},

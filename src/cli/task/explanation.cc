@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "cli/text/end_text.h"
+#include "core/model/retry.h"
 
 namespace spate::cli {
 namespace {
@@ -41,13 +42,17 @@ Explanation Failed(const Situation& s) {
   const RetryPolicy& retry = s.retry();
   const AttemptFacts& last = *s.task.last;
   std::string how = CauseText(last.end);
-  bool wanted = (retry.retry_on & CauseBit(last.end.cause)) != 0;
+  bool wanted = IsRetried(retry, last.end.cause, last.end.status);
   if (OfDeadline(s, last.end.note)) {
     why.reason = "deadline";
     why.text = fmt::format("{}, and a further try could not end by its deadline", how);
   } else if (!wanted) {
     why.reason = "not-retried";
-    why.text = fmt::format("{}, and --retry-on does not name {}", how, RetryName(last.end.cause));
+    std::string name = RetryName(last.end.cause);
+    if (last.end.cause == Cause::kExit && !retry.exits.empty()) {
+      name += fmt::format(":{}", last.end.status);
+    }
+    why.text = fmt::format("{}, and --retry-on does not name {}", how, name);
   } else if (!last.counts) {
     why.reason = "losses";
     why.text =

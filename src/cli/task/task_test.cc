@@ -238,6 +238,9 @@ TEST_F(ExplainTest, Failures) {
   at_.retry.retry_on = CauseBit(Cause::kSignal);
   EXPECT_EQ(Get().reason, "not-retried");
   EXPECT_EQ(Get().text, "exit code 3, and --retry-on does not name exit");
+  at_.retry.exits = {{4, 5}};
+  EXPECT_EQ(Get().text, "exit code 3, and --retry-on does not name exit:3");
+  at_.retry.exits.clear();
   Ended(Cause::kStart, 127, Verdict::kFailed);
   EXPECT_EQ(Get().text, "command not found (127), and --retry-on does not name exit");
   at_.retry.retry_on = kAllCauses;

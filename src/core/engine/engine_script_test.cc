@@ -4,11 +4,11 @@
 //          (there also priority=1 and retries=2, of these tasks)
 //          [deadline=2h], from now on, of all of them or of some
 //          [procs=8] [nodes=4]                 each of the tasks is such a gang
-//          [open] [order=3,1,2] + a policy: [retries=1] [delay=5s] [retry-on=exit,node] [once]
-//          [halt=now,fail=1|soon,done=30%] [max-failures=2]
-//          [max-running=2] [pause-after=25 [despite-success]] [weight=50] + [user=ada] [priority=1]
-//          [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has left memory, 4 of its 5
-//          tasks succeeded
+//          [open] [order=3,1,2] + a policy: [retries=1] [delay=5s] [retry-on=exit,exit:3,node]
+//          [once] [elsewhere=2] [memory-growth=200] [max-memory=8] [halt=now,fail=1|soon,done=30%]
+//          [max-failures=2] [max-running=2] [pause-after=25 [despite-success]] [weight=50] +
+//          [user=ada] [priority=1] [after=ok:j2,each:j3] [outcome=j2:4/5]               job 2 has
+//          left memory, 4 of its 5 tasks succeeded
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
 //   user ada [weight=2] [max-running=9] [max-queued=99]            unload j1   revive j1
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
@@ -318,12 +318,20 @@ class EngineSubject : public script::Subject {
     retry.retries = static_cast<uint32_t>(line.Number("retries", 0));
     retry.delay = line.Time("delay");
     retry.once = line.Flag("once");
+    retry.elsewhere = static_cast<uint32_t>(line.Number("elsewhere", 0));
+    retry.memory_growth = static_cast<uint32_t>(line.Number("memory-growth", 0));
+    retry.max_memory = line.Number("max-memory", 0);
     if (line.Has("retry-on")) {
       retry.retry_on = 0;
       std::string causes = line.Option("retry-on") + ",";
       for (size_t at = 0, comma = 0; (comma = causes.find(',', at)) != std::string::npos;
            at = comma + 1) {
         std::string name = causes.substr(at, comma - at);
+        if (name.starts_with("exit:")) {
+          const auto code = static_cast<uint32_t>(std::stoul(name.substr(5)));
+          retry.exits.push_back({code, code});
+          continue;
+        }
         CauseSet bit = 0;
         for (int i = 0; i < kCauseCount; ++i) {
           if (name == CauseName(static_cast<Cause>(i))) bit = CauseBit(static_cast<Cause>(i));

@@ -111,6 +111,9 @@ std::string WhyTooLate(const TaskClass& of_tasks, Instant start);
 // of 8 processes ..."; empty: one could, or no node has joined (gang_fit.cc).
 std::string WhyGangNowhere(const place::Board& board, const std::string& user,
                            const TaskClass& of_tasks, Instant now);
+// The nodes that `without` leaves in would hold a gang of the class, were they idle.
+bool SomeHoldGang(const place::Board& board, const std::string& user, const TaskClass& of_gang,
+                  Instant now, const std::function<bool(NodeId)>& without);
 // See Engine::WhyNeverRuns.
 std::string WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks,
                          Instant now);
@@ -151,10 +154,20 @@ void SettleDependents(StepContext& step);
 void SettleKnown(StepContext& step, const JobState& job, const std::vector<JobOutcome>& outcomes);
 JobOutcome OutcomeOf(const JobState& job);
 void Settle(StepContext& step, const JobState& job, const JobOutcome& outcome);
-// After an attempt's end: sets its node aside if that fails the job's tasks, and trusts those again
-// that are found not to be to blame (sick.cc). `before` is what the task had behind it.
-void CheckNodes(StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end,
-                const Trace& before);
+// Before such an end is recorded of a task that is tried again: one that ran out of memory asks for
+// more (memory.cc).
+void AskForMemory(StepContext& step, const JobState& job, const AttemptEnd& end);
+// The end of an attempt that was just recorded.
+struct Ended {
+  NodeId node;  // the one that it speaks for or against
+  Cause cause = Cause::kSuccess;
+  uint32_t request = 0;
+  Trace before;              // what the task had behind it
+  bool first_there = false;  // the job's first success on the node
+};
+// Sets nodes aside that fail the job's tasks, and trusts those again that are found not to be to
+// blame (sick.cc).
+void CheckNodes(StepContext& step, const JobState& job, const Ended& ended);
 // The node could run tasks of this request now, were it idle. 0: not; else so many at once.
 inline uint32_t FitNow(const place::Node& node, const JobState& job, uint32_t request, Instant now,
                        bool even_sick = false) {
@@ -162,10 +175,11 @@ inline uint32_t FitNow(const place::Node& node, const JobState& job, uint32_t re
 }
 // How many nodes could run tasks of the job, were they idle; counts to two.
 int NodesFor(const place::Board& board, const JobState& job, Instant now);
-// Another node than these takes tasks of the request, and does not fail the job's.
+// Nodes other than these take tasks of the request, and do not seem to fail the job's. Of a gang:
+// together they would hold it, were they idle. Cost: up to all nodes.
 bool OthersTake(const place::Board& board, const JobState& job, uint32_t request,
                 std::array<NodeId, 2> but, Instant now);
-// The task failed on this node, which may be to blame, and another one is left to try first.
+// The task failed on this node, and another one is left to try first.
 bool GoesElsewhere(const place::Board& board, const JobState& job, TaskIndex index, NodeId node,
                    Instant now);
 

@@ -86,6 +86,21 @@ std::string WhyGangNowhere(const place::Board& board, const std::string& user,
       nodes == 1 ? "s" : "", RoomsText(rooms));
 }
 
+bool SomeHoldGang(const place::Board& board, const std::string& user, const TaskClass& of_gang,
+                  Instant now, const std::function<bool(NodeId)>& without) {
+  const GangShape& gang = of_gang.gang;
+  const uint32_t each = std::max(gang.procs_per_node(), 1u);
+  uint64_t procs = 0;
+  uint32_t nodes = 0;
+  for (const auto& [id, node] : board.nodes) {
+    if (without(id) || place::FitNow(node, user, of_gang.needs, now) == 0) continue;
+    const uint32_t fit = place::ProcsThatFit(node.offer, {}, of_gang);
+    procs += fit;
+    nodes += fit >= each ? 1 : 0;
+  }
+  return gang.nodes > 0 ? nodes >= gang.nodes : procs >= gang.procs;
+}
+
 std::string WhyNeverRuns(const Live& live, const std::string& user, const TaskClass& of_tasks,
                          Instant now) {
   if (std::string why = WhyTooLate(of_tasks, now); !why.empty()) return why;

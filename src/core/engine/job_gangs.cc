@@ -1,6 +1,7 @@
 // The gangs of a job that are leased: which of their parts have ended, and which one decided.
 #include "base/check.h"
 #include "core/engine/job_state.h"
+#include "core/model/retry.h"
 
 namespace spate::engine {
 
@@ -16,14 +17,16 @@ const GangRun* JobState::GangOf(TaskIndex index) const {
   return at == gangs_->end() ? nullptr : &at->second;
 }
 
+// A machine that dies takes the parts on other nodes with it: they end with errors of their own,
+// and before anybody knows that it is gone. Its loss decides, whenever that is heard of.
 bool JobState::Decides(const GangRun& gang, NodeId node, const AttemptEnd& end) const {
-  if (gang.outcome) return false;
+  if (gang.outcome) return end.cause == Cause::kNode && IsOfProgram(gang.outcome->cause);
   if (end.cause != Cause::kSuccess) return true;
   const GangShape& shape = requests_[RequestOf(end.ref.index)].gang;
   return shape.start == GangShape::Start::kFirst && gang.parts.front().node == node;
 }
 
-void JobState::EndPart(const AttemptEnded& ended) {
+std::vector<NodeId> JobState::EndPart(const AttemptEnded& ended) {
   auto& gangs = gangs_.Edit();
   auto at = gangs.find(ended.end.ref.index);
   CHECK(at != gangs.end());
@@ -33,14 +36,15 @@ void JobState::EndPart(const AttemptEnded& ended) {
   }
   --gang.left;
   CHECK((gang.left == 0) == (ended.verdict != Verdict::kPart));
-  if (gang.left == 0) gangs.erase(at);
-}
-
-// Which of its nodes would be to blame for it, nobody can tell; nor does its success speak for the
-// one whose part ended last, which may only have waited for the others.
-void JobState::LearnOfGang(const AttemptEnded& ended) {
-  if (ended.end.cause == Cause::kSuccess) LearnSuccess();
-  if (IsFailure(ended.end.cause)) ++failures_in_row_;
+  if (gang.left > 0) return {};
+  std::vector<NodeId> nodes;
+  if (ended.end.cause == Cause::kSuccess) {
+    for (const GangLeased::Part& part : gang.parts) nodes.push_back(part.node);
+  } else {
+    nodes.push_back(gang.outcome ? gang.outcome->node : ended.node);
+  }
+  gangs.erase(at);
+  return nodes;
 }
 
 }  // namespace spate::engine

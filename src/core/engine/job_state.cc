@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "core/engine/place/place.h"
 #include "core/model/ranges.h"
+#include "core/model/retry.h"
 
 namespace spate::engine {
 namespace {
@@ -59,30 +60,6 @@ bool JobState::WaitsForEachOf(JobId other) const {
 bool JobState::Blocked(TaskIndex index) const { return Has(index, kBlocked); }
 
 bool JobState::Cancelled(TaskIndex index) const { return cancelled_ || Has(index, kCancelled); }
-
-bool JobState::Avoids(NodeId node) const {
-  auto it = troubles_->find(node);
-  return it != troubles_->end() && (it->second.set_aside || it->second.no_start);
-}
-
-bool JobState::SucceededOn(NodeId node) const {
-  return std::binary_search(good_nodes_.begin(), good_nodes_.end(), node);
-}
-
-bool JobState::SucceededBeside(NodeId node) const {
-  return good_nodes_.size() > (SucceededOn(node) ? 1u : 0u);
-}
-
-uint32_t JobState::FailuresBesideWorst() const {
-  uint32_t worst = 0;
-  for (const auto& [node, failures] : *row_) worst = std::max(worst, failures);
-  return failures_in_row_ - worst;
-}
-
-void JobState::EndRow() {
-  failures_in_row_ = 0;
-  row_.Clear();
-}
 
 uint32_t JobState::RequestOf(TaskIndex index) const {
   if (runs_.size() == 1) return runs_.front().request;
@@ -599,97 +576,57 @@ void JobState::Return(TaskRange tasks, Attempt attempt, Stirred& stirred) {
   }
 }
 
-// Which nodes fail the job's tasks. A success is the common case, and costs next to nothing.
-void JobState::Learn(const AttemptEnded& ended) {
-  Cause cause = ended.end.cause;
-  if (cause == Cause::kSuccess) {
-    if (!troubles_->empty()) {
-      auto& troubles = troubles_.Edit();
-      if (auto it = troubles.find(ended.node); it != troubles.end()) {
-        it->second.failures = 0;
-        it->second.no_start = false;
-        if (!it->second.set_aside) troubles.erase(it);
-      }
-    }
-    auto at = std::lower_bound(good_nodes_.begin(), good_nodes_.end(), ended.node);
-    if (at == good_nodes_.end() || *at != ended.node) good_nodes_.insert(at, ended.node);
-    // An open job outlives many nodes: those with the lowest numbers came first.
-    if (good_nodes_.size() > kGoodNodes) good_nodes_.erase(good_nodes_.begin());
-    LearnSuccess();
-    return;
-  }
-  if (IsFailure(cause)) LearnFailure(ended);
-}
-
-void JobState::LearnSuccess() {
-  if (failures_in_row_ > 0) EndRow();
-  starts_nowhere_ = false;
-}
-
-void JobState::LearnFailure(const AttemptEnded& ended) {
-  ++failures_in_row_;
-  ++row_.Edit()[ended.node];
-  const Trace trace = TraceOf(ended.end.ref.index);
-  bool own_fault = ended.verdict == Verdict::kFailed && trace.blamed[0] != NodeId();
-  for (NodeId node : trace.blamed) {
-    auto it = troubles_.Edit().find(node);
-    if (own_fault && it != troubles_->end() && it->second.failures > 0) --it->second.failures;
-  }
-  if (own_fault) return;
-  Trouble& trouble = troubles_.Edit()[ended.node];
-  ++trouble.failures;
-  if (ended.end.cause != Cause::kStart) return;
-  if (!ended.counts) {
-    trouble.no_start = true;
-  } else if (!starts_nowhere_) {
-    // No node was left to try.
-    starts_nowhere_ = true;
-    for (auto& [node, each] : troubles_.Edit()) each.no_start = false;
-  }
-}
-
 void JobState::End(const AttemptEnded& ended, Stirred& stirred) {
   TaskIndex i = ended.end.ref.index;
   CHECK(StateOf(i) == TaskState::kLeased);
-  const bool gang = GangOf(i) != nullptr;
-  if (gang) EndPart(ended);
-  if (ended.verdict == Verdict::kPart) return;
-  if (gang) {
-    LearnOfGang(ended);
+  NodeId node = ended.node;
+  if (GangOf(i) == nullptr) {
+    Learn(ended, node);
   } else {
-    Learn(ended);
+    const std::vector<NodeId> nodes = EndPart(ended);
+    if (ended.verdict == Verdict::kPart) return;
+    for (NodeId each : nodes) Learn(ended, each);
+    node = nodes.front();
   }
-  if (ended.verdict == Verdict::kSucceeded) {
-    if (!traces_->empty()) traces_.Edit().erase(i);
-    if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
-    SetState(i, TaskState::kSucceeded);
-    graph_.ForChildren(i, [&](TaskIndex child) { graph_.Meet(child); });
-    return;
+  switch (ended.verdict) {
+    case Verdict::kSucceeded:
+      if (!traces_->empty()) traces_.Edit().erase(i);
+      if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
+      SetState(i, TaskState::kSucceeded);
+      graph_.ForChildren(i, [&](TaskIndex child) { graph_.Meet(child); });
+      return;
+    case Verdict::kUnknown:
+      return SetLost(i, TaskState::kUnknown, stirred);
+    case Verdict::kFailed:
+      return SetLost(i, TaskState::kFailed, stirred);
+    case Verdict::kCancelled:
+      return SetLost(i, TaskState::kCancelled, stirred);
+    case Verdict::kRetry:
+    case Verdict::kPart:
+      return QueueAgain(ended, node, stirred);
   }
-  if (ended.verdict == Verdict::kUnknown) {
-    SetLost(i, TaskState::kUnknown, stirred);
-    return;
-  }
-  if (ended.verdict == Verdict::kFailed || ended.verdict == Verdict::kCancelled) {
-    bool failed = ended.verdict == Verdict::kFailed;
-    SetLost(i, failed ? TaskState::kFailed : TaskState::kCancelled, stirred);
-    return;
-  }
+}
+
+void JobState::QueueAgain(const AttemptEnded& ended, NodeId node, Stirred& stirred) {
+  const TaskIndex i = ended.end.ref.index;
+  const Cause cause = ended.end.cause;
   Trace& trace = traces_.Edit().try_emplace(i, Trace{ended.end.ref.attempt, 0, 0}).first->second;
   trace.attempt = ended.end.ref.attempt;
   if (IsCutOff(ended.end)) cut_offs_.Edit()[i].Add(ended.end.wall);
   if (ended.counts) ++trace.tries;
-  if (ended.end.cause == Cause::kNode) {
+  const Duration delay = ended.counts ? policy_.retry.delay : Duration{};
+  if (cause == Cause::kNode) {
     ++trace.losses;
     lossy_ = true;
-  } else if (ended.end.cause == Cause::kStart && !ended.counts) {
+  } else if (cause == Cause::kStart && !ended.counts) {
     ++trace.no_starts;
-  } else if (!ended.counts && ended.end.cause != Cause::kStopped) {
-    trace.blamed = {ended.node, trace.blamed[0]};
-    trace.blamed_at = ended.ended;
+  } else if (IsOfProgram(cause)) {
+    if (!ended.counts) ++trace.elsewhere;
+    trace.Blame(node);
+    trace.blamed_at = ended.ended + delay;
   }
-  if (ended.counts && policy_.retry.delay.ns > 0) {
-    Delay(i, ended.ended + policy_.retry.delay, stirred);
+  if (delay.ns > 0) {
+    Delay(i, ended.ended + delay, stirred);
   } else {
     Requeue(i, stirred);
   }

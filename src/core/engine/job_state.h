@@ -53,13 +53,17 @@ struct Trace {
   uint16_t tries = 0;      // attempts that counted since it was queued or reopened
   uint16_t losses = 0;     // lost nodes that it was present at
   uint16_t no_starts = 0;  // nodes on which it could not be started, at no try
+  uint16_t elsewhere = 0;  // attempts that failed and cost no try (--retry-elsewhere)
   Instant due = {};        // while it waits for its delay: until when
-  // Where it failed and that was taken for the node's fault (no try), the last one first. It is
-  // tried elsewhere before it goes there again, for a while.
+  // Where it failed by itself and was queued again: two different nodes, the last one first. Others
+  // are tried before it goes there again, for a while.
   std::array<NodeId, 2> blamed = {};
-  Instant blamed_at = {};  // the last time
+  Instant blamed_at = {};  // since then it may run again
 
   bool Blames(NodeId node) const { return node == blamed[0] || node == blamed[1]; }
+  void Blame(NodeId node) {
+    if (node != blamed[0]) blamed = {node, blamed[0]};
+  }
 };
 
 // A gang whose parts are leased.
@@ -91,11 +95,19 @@ struct CutOffs {
 
 // How a job fared on one node lately; one that goes on after its end begins anew.
 struct Trouble {
-  // Attempts in a row that failed there, and since when none succeeded. Failures of tasks that
-  // failed elsewhere as well are not counted: those tasks are to blame.
+  // Tasks that failed there in a row, since none succeeded. A task counts once. Not counted are
+  // tasks that failed for good on another node where others of the job succeed: they are to blame.
   uint32_t failures = 0;
   bool set_aside = false;  // by the record NodeSick
   bool no_start = false;   // a task could not be started there, and another node was left to try
+  Cause cause = Cause::kExit;  // of the last failure
+  int32_t status = 0;
+  std::string note;
+  Instant failed_at = {};  // when that was
+  // While the node is suspect (JobState::Suspects) it is given a task of the job at most this
+  // often: a pause that doubles with each further failure.
+  Duration pause = {};
+  Instant trial_at = {};
 };
 
 // What a change stirred: the requests of jobs in whose queues something changed, some perhaps more
@@ -218,12 +230,17 @@ class JobState {
   bool lossy() const { return lossy_; }  // one of its tasks was present at a loss
   // The node is not to be given tasks of this job.
   bool Avoids(NodeId node) const;
+  // So many tasks in a row failed there that the node may be what fails them: while other nodes
+  // take them, it is given one task at a time, and not before TrialOn.
+  bool Suspects(NodeId node) const;
+  Instant TrialOn(NodeId node) const;
   const std::map<NodeId, Trouble>& troubles() const { return *troubles_; }
   // An attempt succeeded on this node.
   bool SucceededOn(NodeId node) const;
   // An attempt succeeded on another node than this one.
   bool SucceededBeside(NodeId node) const;
-  // Attempts that failed in a row, on any nodes; and without those of the node that failed most.
+  // Tasks that failed in a row, on any nodes; and without those of the node that failed most. A
+  // task that is tried again counts once.
   uint32_t failures_in_row() const { return failures_in_row_; }
   uint32_t FailuresBesideWorst() const;
   // A task that does not start has been tried everywhere; see Trouble::no_start.
@@ -283,11 +300,13 @@ class JobState {
   bool Fresh(TaskIndex index) const;
   void SetState(TaskIndex index, TaskState state);
   uint32_t& CountOf(TaskState state);
-  void EndPart(const AttemptEnded& ended);
-  void Learn(const AttemptEnded& ended);
-  void LearnFailure(const AttemptEnded& ended);
-  void LearnSuccess();
-  void LearnOfGang(const AttemptEnded& ended);
+  // The nodes that the end speaks for or against: all of a gang that succeeded, the one whose part
+  // failed first.
+  std::vector<NodeId> EndPart(const AttemptEnded& ended);
+  void Learn(const AttemptEnded& ended, NodeId node);
+  void LearnFailure(const AttemptEnded& ended, NodeId node);
+  void QueueAgain(const AttemptEnded& ended, NodeId node, Stirred& stirred);
+  uint32_t FewFailuresOn(NodeId node) const;
   void EndRow();
   void CountWaiting(uint32_t request, int64_t change);
   void SetLost(TaskIndex index, TaskState state, Stirred& stirred);
@@ -337,8 +356,8 @@ class JobState {
 
   Rare<std::map<NodeId, Trouble>> troubles_;  // only of nodes with any
   std::vector<NodeId> good_nodes_;            // on which an attempt succeeded; sorted
-  uint32_t failures_in_row_ = 0;
-  Rare<std::map<NodeId, uint32_t>> row_;  // the same, by node
+  uint32_t failures_in_row_ = 0;              // tasks
+  Rare<std::map<NodeId, uint32_t>> row_;      // the same, by node
   bool starts_nowhere_ = false;
   bool lossy_ = false;  // one of its tasks was present at a loss
 

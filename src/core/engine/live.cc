@@ -38,10 +38,16 @@ place::JobFacts FactsOf(const JobState& job) {
       .lossy = job.lossy(),
       .troubled = !job.troubles().empty(),
   };
-  for (const auto& [node, trouble] : job.troubles()) {
-    if (job.Avoids(node)) facts.avoids.push_back(node);
-  }
   return facts;
+}
+
+// Until when the job's gangs avoid a node on which one has failed, as its other tries do.
+Instant AvoidedUntil(const JobState& job, NodeId node, const Trouble& trouble, Instant now,
+                     const Limits& limits) {
+  // A replay may have the last failure by a node's clock, which may be ahead.
+  if (trouble.failures == 0 || now < trouble.failed_at) return {};
+  const Instant until = trouble.failed_at + limits.elsewhere_patience;
+  return job.Suspects(node) ? std::max(until, trouble.trial_at) : until;
 }
 
 }  // namespace
@@ -209,9 +215,24 @@ void Live::Stir(const JobState& job, place::Job& known, uint32_t request) {
   deadlines.Stir(job, request);
 }
 
+void Live::SetFacts(const JobState& job, place::Job& known) {
+  place::JobFacts facts = FactsOf(job);
+  const bool waits = job.gangs_waiting() > 0;
+  for (const auto& [node, trouble] : job.troubles()) {
+    bool avoids = job.Avoids(node);
+    if (waits && !avoids) {
+      const Instant until = AvoidedUntil(job, node, trouble, step_at, board.limits);
+      avoids = step_at < until;
+      if (avoids) trials.insert({until, job.id()});
+    }
+    if (avoids) facts.avoids.push_back(node);
+  }
+  board.SetFacts(known, std::move(facts));
+}
+
 void Live::Settle() {
   for (const auto& [job, known] : unsettled_) {
-    board.SetFacts(*known, FactsOf(*job));
+    SetFacts(*job, *known);
     board.Settle(*known);
   }
   unsettled_.clear();
@@ -219,6 +240,14 @@ void Live::Settle() {
 
 void Live::Wake(const Durable& durable, Instant now) {
   clock = now;
+  while (!trials.empty() && trials.begin()->first <= now) {
+    const JobState* job = durable.FindJob(trials.begin()->second);
+    trials.erase(trials.begin());
+    if (job == nullptr || job->finished()) continue;
+    place::Job& known = *board.FindJob(job->id());
+    SetFacts(*job, known);
+    board.Settle(known);
+  }
   while (place::Job* known = board.NextDueJob(now)) {
     const JobState& job = *durable.FindJob(known->id);
     for (place::Ready* ready : {&known->ready, &known->gangs}) {
@@ -230,7 +259,7 @@ void Live::Wake(const Durable& durable, Instant now) {
 
 void Live::Reload(const JobState& job) {
   place::Job& known = board.AddJob(job.id(), job.user(), job.priority(), job.requests());
-  board.SetFacts(known, FactsOf(job));
+  SetFacts(job, known);
   board.Settle(known);
   deadlines.Add(job, 0);
 }
@@ -265,6 +294,14 @@ void Live::SetOffer(const Durable& durable, NodeId id, const Offer& offer) {
     }
     Touch(*durable.FindJob(key.job));
   }
+}
+
+void Live::ForgetPast(const Durable& durable, place::Node& node) {
+  if (node.set_aside.empty()) return;
+  std::erase_if(node.set_aside, [&](const auto& each) {
+    const JobState* job = durable.FindJob(each.first);
+    return job == nullptr || job->finished();
+  });
 }
 
 void Live::SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until) {

@@ -46,6 +46,8 @@ struct Live {
   void SetOffer(const Durable& durable, NodeId node, const Offer& offer);
   // It cannot be reached, and is lost at this time.
   void SetAway(NodeId node, Instant lost_at);
+  // What the node did to jobs that have finished is forgotten: something has succeeded on it.
+  void ForgetPast(const Durable& durable, place::Node& node);
   // By then its nodes have said that they have room.
   void SetRoomDeadline(GangWatch& watch, const place::PartKey& key, Instant until);
 
@@ -69,12 +71,15 @@ struct Live {
   Instant next_rise;                 // a look at them, likewise
   std::vector<NodesToCome::Kind> to_come;
   Deadlines deadlines;
+  // When a job's gangs may have nodes again that failed one of them.
+  std::set<std::pair<Instant, JobId>> trials;
   std::unique_ptr<DemandFeed> feed;  // once somebody watches demand
 
  private:
   class Follower;
   void Stir(const JobState& job, place::Job& known, uint32_t request);
   void Touch(const JobState& job);
+  void SetFacts(const JobState& job, place::Job& known);
 
   std::vector<std::pair<const JobState*, place::Job*>> unsettled_;
 };

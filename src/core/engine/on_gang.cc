@@ -144,6 +144,10 @@ std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobSta
     if (decides) StopParts(step, job, ref.index);
     return std::nullopt;
   }
+  if (decides && gang.outcome) {
+    const std::string name = NameOf(step, gang.outcome->node);
+    if (!name.empty()) end.note += fmt::format("; the part on {} had ended before", name);
+  }
   if (decides) return end;
   if (!gang.outcome) {
     // All parts succeeded.

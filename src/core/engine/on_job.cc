@@ -298,10 +298,11 @@ void On(StepContext& step, const HoldJob& event) {
 void On(StepContext& step, const ReleaseJob& event) {
   const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr || job->held() == HoldReason::kNone) return;
-  // Nodes that were set aside without a success elsewhere are tried again.
+  // Nodes that are suspect, or were set aside without a success elsewhere, are tried again.
   const auto& troubles = job->troubles();
   bool suspects = std::any_of(troubles.begin(), troubles.end(), [job](const auto& each) {
-    return each.second.set_aside && !job->SucceededBeside(each.first);
+    const auto& [node, trouble] = each;
+    return job->Suspects(node) || (trouble.set_aside && !job->SucceededBeside(node));
   });
   if (suspects) step.Record(NodeCleared{NodeId(), event.job});
   step.Record(JobReleased{event.job});

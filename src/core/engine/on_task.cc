@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "core/engine/engine_state.h"
+#include "core/model/retry.h"
 
 namespace spate::engine {
 namespace {
@@ -19,31 +20,21 @@ struct Fate {
 bool StartsElsewhere(const StepContext& step, NodeId node, const JobState& job,
                      const AttemptEnd& end, const Trace& trace) {
   if (end.cause != Cause::kStart || job.starts_nowhere()) return false;
-  if (job.GangOf(end.ref.index) != nullptr) return false;
   if (trace.no_starts + 1u >= step.board.limits.node_losses) return false;
   return OthersTake(step.board, job, job.RequestOf(end.ref.index), {node}, step.now);
 }
 
-// It failed where nothing of its job has succeeded so far, or where the job's tasks fail: that may
-// be the node's fault, so the task is tried elsewhere before its failure counts. Not under rules
-// that look at each single failure, and not in a job too small to tell a bad node from a bad task.
-bool MayBlameNode(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end,
-                  const Trace& trace) {
-  bool kind =
-      end.cause == Cause::kExit || end.cause == Cause::kSignal || end.cause == Cause::kCheck;
-  const JobPolicy& policy = job.policy();
-  if (job.GangOf(end.ref.index) != nullptr) return false;
-  if (!kind || policy.retry.once || policy.halt.when != HaltRule::When::kNever) return false;
-  if (job.Cancelled(end.ref.index)) return false;
-  if (job.task_count() < step.board.limits.node_failures) return false;
-  if (trace.blamed[1] != NodeId()) return false;
-  auto trouble = job.troubles().find(node);
-  bool set_aside = trouble != job.troubles().end() && trouble->second.set_aside;
-  if (job.SucceededOn(node) && !set_aside) return false;
+// Its user wishes that what fails on one node is tried on others, at no try (--retry-elsewhere).
+bool MayGoElsewhere(const StepContext& step, NodeId node, const JobState& job,
+                    const AttemptEnd& end, const Trace& trace) {
+  const RetryPolicy& retry = job.policy().retry;
+  if (!IsOfProgram(end.cause) || trace.elsewhere >= retry.elsewhere) return false;
+  if (!IsRetried(retry, end.cause, end.status)) return false;
   return OthersTake(step.board, job, job.RequestOf(end.ref.index), {node, trace.blamed[0]},
                     step.now);
 }
 
+// `node` is the one that the end speaks against.
 Fate Decide(const StepContext& step, NodeId node, const JobState& job, const AttemptEnd& end) {
   const RetryPolicy& retry = job.policy().retry;
   const Limits& limits = step.board.limits;
@@ -53,28 +44,29 @@ Fate Decide(const StepContext& step, NodeId node, const JobState& job, const Att
     return {retry.once ? Verdict::kUnknown : Verdict::kFailed, end.cause != Cause::kStopped};
   }
   if (StartsElsewhere(step, node, job, end, trace)) return {Verdict::kRetry, false};
-  if (MayBlameNode(step, node, job, end, trace)) return {Verdict::kRetry, false};
+  if (MayGoElsewhere(step, node, job, end, trace)) return {Verdict::kRetry, false};
+  const bool wanted = IsRetried(retry, end.cause, end.status);
   if (end.cause == Cause::kStopped || end.cause == Cause::kNode) {
     // Lost or ended by us: no try is used up, and `once` forbids to repeat what may have run.
     const bool gang = job.GangOf(end.ref.index) != nullptr;
     if (retry.once && (!gang || MayHaveStarted(step, end.ref))) return {Verdict::kUnknown, false};
     if (end.cause == Cause::kStopped) return {Verdict::kRetry, false};
     if (trace.losses + 1u >= limits.node_losses) return {Verdict::kFailed, false};
-    bool wanted = (retry.retry_on & CauseBit(Cause::kNode)) != 0;
     return {wanted ? Verdict::kRetry : Verdict::kFailed, false};
   }
-  bool wanted = (retry.retry_on & CauseBit(end.cause)) != 0;
   bool left = trace.tries + 1u <= job.RetriesOf(end.ref.index);
   return {wanted && left ? Verdict::kRetry : Verdict::kFailed, true};
 }
 
 void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd end) {
+  NodeId blamed = node;
   if (const GangRun* gang = job.GangOf(end.ref.index)) {
+    if (gang->outcome && !job.Decides(*gang, node, end)) blamed = gang->outcome->node;
     auto of_all = EndOfGang(step, node, job, *gang, std::move(end));
     if (!of_all) return;
     end = std::move(*of_all);
   }
-  Fate fate = Decide(step, node, job, end);
+  Fate fate = Decide(step, blamed, job, end);
   if (fate.verdict == Verdict::kRetry) {
     if (std::string why = WhyTooLong(step, node, job, end); !why.empty()) {
       fate.verdict = Verdict::kFailed;
@@ -87,17 +79,22 @@ void EndAttempt(StepContext& step, NodeId node, const JobState& job, AttemptEnd 
       end.note += (end.note.empty() ? "" : "; ") + why;
     }
   }
+  const Trace before = job.TraceOf(end.ref.index);
   bool cancelled = job.Cancelled(end.ref.index) && fate.verdict != Verdict::kSucceeded;
   if (cancelled) fate.verdict = Verdict::kCancelled;
-  uint32_t losses = end.cause == Cause::kNode ? job.TraceOf(end.ref.index).losses + 1u : 0;
+  uint32_t losses = end.cause == Cause::kNode ? before.losses + 1u : 0;
   if (losses >= step.board.limits.node_losses) {
     end.note += fmt::format(" (it was present at {} losses)", losses);
   }
   if (end.ref.attempt >= kLastAttempt && end.cause != Cause::kSuccess) {
     end.note += fmt::format(" (it was given out {} times)", FormatCount(end.ref.attempt.value));
   }
+  if (fate.verdict == Verdict::kRetry) AskForMemory(step, job, end);
   step.out.notices.push_back(NoticeEnded{end, fate.verdict});
+  const Ended of_node{blamed, end.cause, job.RequestOf(end.ref.index), before,
+                      end.cause == Cause::kSuccess && !job.SucceededOn(blamed)};
   step.Record(AttemptEnded{node, std::move(end), fate.verdict, fate.counts, step.now});
+  if (!job.troubles().empty()) CheckNodes(step, job, of_node);
 }
 
 // How long the job's tasks take there: a moving average over about the last eight ends. The first
@@ -127,9 +124,8 @@ void On(StepContext& step, const AttemptsEnded& event) {
     if (!IsCurrent(step.durable.NodeOf(event.node), *job, end.ref)) continue;  // late news
     node->second.moved = step.now;
     LearnSpeed(step, event.node, node->second, *job, end);
-    const Trace before = job->TraceOf(end.ref.index);
+    if (end.cause == Cause::kSuccess) step.live.ForgetPast(step.durable, node->second);
     EndAttempt(step, event.node, *job, end);
-    if (!job->troubles().empty()) CheckNodes(step, event.node, *job, end, before);
     CheckJob(step, *job);
   }
 }

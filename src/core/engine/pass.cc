@@ -30,14 +30,16 @@ class Giver {
   place::Answer Give(const place::Assignment& assigned) {
     const JobState& job = *step_.durable.FindJob(assigned.job.id);
     place::Node& node = board_.nodes.at(assigned.node);
-    Head head = job.Peek(assigned.request, step_.now, assigned.most, assigned.until);
+    const uint32_t most = MostFor(job, assigned, node);
+    if (most == 0) return {};
+    Head head = job.Peek(assigned.request, step_.now, most, assigned.until);
     if (head.attempt.value > 1) {
       // A task that may take its node down waits for a free slot, and nothing goes before it
       // meanwhile.
       bool free = place::Starts(node.offer, node.held, job.request(head.request));
       bool lossy = job.Lossy(head.tasks[0].first);
       if (lossy && !free) return {.waits = true};
-      head = RetriedFor(job, assigned, node);
+      head = RetriedFor(job, assigned, node, most);
       if (head.count == 0) return {.waits = lossy};
     }
     place::Answer answer{.tasks = head.count};
@@ -47,18 +49,39 @@ class Giver {
   }
 
  private:
+  // A node that seems to fail the job's tasks gets one at a time, and after a pause, while others
+  // take them.
+  uint32_t MostFor(const JobState& job, const place::Assignment& assigned,
+                   const place::Node& node) {
+    const NodeId id = assigned.node;
+    if (job.troubles().empty() || !job.Suspects(id)) return assigned.most;
+    if (!OthersTake(board_, job, assigned.request, {id}, step_.now)) return assigned.most;
+    auto here = node.jobs.find(job.id());
+    if (here != node.jobs.end() && here->second.leased > 0) return 0;
+    // A replay may have the last failure by a node's clock, which may be ahead.
+    const Instant trial = job.TrialOn(id);
+    if (step_.now >= trial || step_.now < job.troubles().at(id).failed_at) return 1;
+    step_.out.wake_at = std::min(step_.out.wake_at, trial);
+    return 0;
+  }
+
   // Of tasks that were tried before, what the node is to have.
-  Head RetriedFor(const JobState& job, const place::Assignment& assigned, const place::Node& node) {
+  Head RetriedFor(const JobState& job, const place::Assignment& assigned, const place::Node& node,
+                  uint32_t most) {
+    // Where very many wait to be tried elsewhere, no more of them do.
+    constexpr uint32_t kMostElsewhere = 256;
     const Limits& limits = board_.limits;
+    uint32_t elsewhere = 0;
     auto skip = [&](TaskIndex i) {
-      if (GoesElsewhere(board_, job, i, assigned.node, step_.now)) {
+      if (elsewhere < kMostElsewhere && GoesElsewhere(board_, job, i, assigned.node, step_.now)) {
+        ++elsewhere;
         step_.out.wake_at = std::min(step_.out.wake_at, step_.now + limits.elsewhere_patience);
         return true;
       }
       // A task that has seen many losses does not see the next one together with another such task.
       return node.lossy > 0 && job.TraceOf(i).losses + 2u >= limits.node_losses;
     };
-    return job.Peek(assigned.request, step_.now, assigned.most, assigned.until, skip);
+    return job.Peek(assigned.request, step_.now, most, assigned.until, skip);
   }
 
   // Where jobs take turns at a node, the parts of a job that follow each other become one lease.
@@ -160,7 +183,8 @@ class Recaller {
 
   bool HasRoomFor(const Idle& idle, JobId id, uint32_t request) const {
     const JobState& job = *step_.durable.FindJob(id);
-    if (job.Avoids(idle.id) || FitNow(*idle.node, job, request, step_.now) == 0) return false;
+    if (job.Avoids(idle.id) || job.Suspects(idle.id)) return false;
+    if (FitNow(*idle.node, job, request, step_.now) == 0) return false;
     return place::Starts(idle.node->offer, idle.node->held, job.request(request));
   }
 
@@ -235,6 +259,9 @@ void Place(StepContext& step) {
   Recaller(step).Run(reserved);
   Riser(step).Run();
   step.out.wake_at = std::min(step.out.wake_at, live.board.NextDue());
+  if (!live.trials.empty()) {
+    step.out.wake_at = std::min(step.out.wake_at, live.trials.begin()->first);
+  }
   if (live.room_deadlines.empty()) return;
   step.out.wake_at = std::min(step.out.wake_at, live.room_deadlines.begin()->first);
 }

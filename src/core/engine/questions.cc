@@ -82,7 +82,13 @@ std::vector<TaskRange> Engine::Unended(JobId id) const {
 std::vector<JobTrouble> Engine::Troubles(JobId id) const {
   std::vector<JobTrouble> troubles;
   const JobState* job = state_->durable().FindJob(id);
-  if (job == nullptr) return troubles;
+  if (job == nullptr) {
+    // It has ended and left memory: of nodes that were set aside for it so much is remembered.
+    for (const auto& [node, known] : state_->live.board.nodes) {
+      if (known.set_aside.contains(id)) troubles.push_back({node, kLimits.node_failures, true});
+    }
+    return troubles;
+  }
   for (const auto& [node, trouble] : job->troubles()) {
     troubles.push_back({node, trouble.failures, job->Avoids(node)});
   }
@@ -253,9 +259,29 @@ std::string WhyElsewhere(const EngineState& state, const JobState& job, TaskInde
                          Instant now) {
   NodeId node = job.TraceOf(index).blamed[0];
   if (!GoesElsewhere(state.live.board, job, index, node, now)) return "";
-  return fmt::format(
-      "it failed on {}, where nothing of job {} has succeeded, and is tried on another node first",
-      state.live.board.nodes.at(node).offer.node_name, job.id().value);
+  return fmt::format("it failed on {}, and is tried on another node first",
+                     state.live.board.nodes.at(node).offer.node_name);
+}
+
+// Nodes that would have room for it, and get few of its job's tasks as those fail there.
+std::string WhySuspect(const EngineState& state, const JobState& job, uint32_t request,
+                       Instant now) {
+  for (const auto& [id, trouble] : job.troubles()) {
+    if (!job.Suspects(id) || trouble.set_aside) continue;
+    auto node = state.live.board.nodes.find(id);
+    if (node == state.live.board.nodes.end() || FitNow(node->second, job, request, now) == 0) {
+      continue;
+    }
+    if (!OthersTake(state.live.board, job, request, {id}, now)) continue;
+    const bool may_now = now < trouble.failed_at || now >= trouble.trial_at;
+    const Duration left = may_now ? Duration() : trouble.trial_at - now;
+    return fmt::format(
+        "{} of its job failed on {} one after the other: that node is given one task of it at a "
+        "time{}, and no other node has room",
+        Plural(trouble.failures, "task"), node->second.offer.node_name,
+        left.ns > 0 ? fmt::format(", the next in {}", FormatDuration(left)) : "");
+  }
+  return "";
 }
 
 // It asks for more time than it was planned to take, and no node has so much left.
@@ -412,6 +438,8 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
   if (job->IsGang(request)) {
     if (std::string why = WhyTooLarge(*state_, *job, request, now); !why.empty()) return why;
     if (std::string why = WhyGangWaits(*state_, *job, index, now); !why.empty()) return why;
+  } else if (std::string why = WhySuspect(*state_, *job, request, now); !why.empty()) {
+    return why;
   }
   return WhoIsAhead(*state_, *job);
 }

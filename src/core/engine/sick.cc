@@ -1,8 +1,10 @@
-// Nodes that fail what succeeds elsewhere. A node is set aside for a job after a few failures in a
-// row, when others succeeded elsewhere, or nothing of the job has succeeded on it; and for all jobs
-// when enough of them agree. A node is never set aside when no other one could do its work, so that
-// nothing stands still. Tasks that failed there are tried elsewhere; tasks that fail there as well
-// are to blame themselves, and the node is trusted again. Why so: docs/design/023-bad-nodes.md.
+// Nodes that fail what succeeds elsewhere. Where a few tasks of a job have failed in a row and none
+// succeeded, a node is suspect: it gets one task of the job at a time, ever more rarely, while
+// others take them (pass.cc). Once others succeed elsewhere it is set aside for the job, and for
+// all jobs when enough of them agree. A node is never set aside when no other one could do its
+// work, so that nothing stands still. A success there, or tasks that failed there and fail
+// elsewhere as well, make it trusted again. No task is repeated to find out. Why so:
+// docs/design/023-bad-nodes.md.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,27 +54,31 @@ bool OthersTakeAll(const StepContext& step, NodeId but) {
   return true;
 }
 
-std::string LastEnd(const AttemptEnd& end) {
-  std::string text = CauseName(end.cause);
-  if (end.status != 0) text += fmt::format(" {}", end.status);
-  return end.note.empty() ? text : text + ": " + end.note;
+std::string LastEnd(const Trouble& trouble) {
+  std::string text = CauseName(trouble.cause);
+  if (trouble.status != 0) text += fmt::format(" {}", trouble.status);
+  return trouble.note.empty() ? text : text + ": " + trouble.note;
 }
 
 }  // namespace
 
 bool OthersTake(const place::Board& board, const JobState& job, uint32_t request,
                 std::array<NodeId, 2> but, Instant now) {
-  return board.SomeTake(job.user(), job.request(request), now,
-                        [&](NodeId id) { return id == but[0] || id == but[1] || job.Avoids(id); });
+  auto without = [&](NodeId id) {
+    return id == but[0] || id == but[1] || job.Avoids(id) || job.Suspects(id);
+  };
+  if (job.IsGang(request)) {
+    return SomeHoldGang(board, job.user(), job.requests()[request], now, without);
+  }
+  return board.SomeTake(job.user(), job.request(request), now, without);
 }
 
 bool GoesElsewhere(const place::Board& board, const JobState& job, TaskIndex index, NodeId node,
                    Instant now) {
-  auto trouble = job.troubles().find(node);
-  if (trouble == job.troubles().end() || trouble->second.failures == 0) return false;
-  if (job.SucceededOn(node)) return false;
   const Trace trace = job.TraceOf(index);
-  if (!trace.Blames(node) || now >= trace.blamed_at + board.limits.elsewhere_patience) return false;
+  if (!trace.Blames(node)) return false;
+  const bool is_over = now >= trace.blamed_at + board.limits.elsewhere_patience;
+  if (is_over && !job.Suspects(node)) return false;
   return OthersTake(board, job, job.RequestOf(index), trace.blamed, now);
 }
 
@@ -92,23 +98,37 @@ int NodesFor(const place::Board& board, const JobState& job, Instant now) {
 namespace {
 
 // Why the node is taken for the cause of so many failures in a row; empty when it is not.
-std::string WhyBlamed(const StepContext& step, NodeId id, const JobState& job, uint32_t failures) {
-  if (failures < step.board.limits.node_failures) return "";
-  std::string many = fmt::format("{} attempts of job {} failed here one after the other", failures,
-                                 job.id().value);
-  if (job.SucceededBeside(id)) return many + ", while others succeeded elsewhere";
-  if (!job.SucceededOn(id)) return many + " and none succeeded";
+std::string WhyBlamed(const StepContext& step, NodeId id, const JobState& job,
+                      const Trouble& trouble) {
+  if (trouble.failures < step.board.limits.node_failures) return "";
+  std::string many = fmt::format("{} tasks of job {} failed here one after the other",
+                                 trouble.failures, job.id().value);
+  if (!job.SucceededOn(id)) {
+    return job.SucceededBeside(id) ? many + ", while others succeeded elsewhere" : "";
+  }
   uint32_t pause = job.policy().pause_after_failures;
-  return pause > 0 && failures >= pause ? many : "";
+  return pause > 0 && trouble.failures >= pause ? many : "";
 }
 
-void CheckNode(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end) {
+// From now on it gets one task at a time.
+void RecallFromSuspect(StepContext& step, NodeId id, const JobState& job) {
+  place::Node& node = step.board.nodes[id];
+  if (!node.present || !node.crowded || node.recalled) return;
+  RecallNode(step, id, job.id());
+  node.recalled = true;
+}
+
+void CheckNode(StepContext& step, NodeId id, const JobState& job, uint32_t request) {
   auto trouble = job.troubles().find(id);
   if (trouble == job.troubles().end() || trouble->second.set_aside) return;
-  std::string why = WhyBlamed(step, id, job, trouble->second.failures);
-  if (why.empty()) return;
-  if (!OthersTake(step.board, job, job.RequestOf(end.ref.index), {id}, step.now)) return;
-  SetAside(step, id, job.id(), fmt::format("{} (the last: {})", why, LastEnd(end)));
+  if (trouble->second.failures < step.board.limits.node_failures) return;
+  if (!OthersTake(step.board, job, request, {id}, step.now)) return;
+  std::string why = WhyBlamed(step, id, job, trouble->second);
+  if (why.empty()) {
+    if (job.Suspects(id)) RecallFromSuspect(step, id, job);
+    return;
+  }
+  SetAside(step, id, job.id(), fmt::format("{} (the last: {})", why, LastEnd(trouble->second)));
   const place::Node& node = step.board.nodes[id];
   if (!node.sick.empty() || !EnoughAgree(node) || !OthersTakeAll(step, id)) return;
   std::string jobs;
@@ -129,17 +149,21 @@ void CheckTrust(StepContext& step, NodeId id, const JobState& job) {
 
 }  // namespace
 
-void CheckNodes(StepContext& step, NodeId id, const JobState& job, const AttemptEnd& end,
-                const Trace& before) {
-  if (end.cause == Cause::kSuccess) {
-    // Where others succeed, one success does not make a node good again; a person may.
-    if (!job.SucceededBeside(id)) CheckTrust(step, id, job);
+void CheckNodes(StepContext& step, const JobState& job, const Ended& ended) {
+  if (ended.cause != Cause::kSuccess) {
+    if (!IsFailure(ended.cause)) return;
+    CheckNode(step, ended.node, job, ended.request);
+    for (NodeId blamed : ended.before.blamed) {
+      if (blamed != NodeId()) CheckTrust(step, blamed, job);
+    }
     return;
   }
-  CheckNode(step, id, job, end);
-  for (NodeId blamed : before.blamed) {
-    if (blamed != NodeId()) CheckTrust(step, blamed, job);
-  }
+  CheckTrust(step, ended.node, job);
+  if (!ended.first_there) return;
+  // What others failed does succeed.
+  std::vector<NodeId> others;
+  for (const auto& [id, trouble] : job.troubles()) others.push_back(id);
+  for (NodeId id : others) CheckNode(step, id, job, ended.request);
 }
 
 void On(StepContext& step, const ClearSick& event) {

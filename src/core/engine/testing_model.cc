@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace spate::engine {
 namespace {
 
@@ -23,11 +25,22 @@ bool IsLost(const NaiveTask& task) {
 }
 
 // The rules for the end of an attempt, once more and in other words.
-std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause cause,
+std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, const AttemptEnd& end,
                                bool counted) {
+  const Cause cause = end.cause;
   const RetryPolicy& retry = job.policy.retry;
   uint32_t retries = job.requests[task.request].retries.value_or(retry.retries);
   bool retried = (retry.retry_on >> static_cast<int>(cause) & 1) != 0;
+  if (cause == Cause::kExit) {
+    if (!retry.exits.empty()) {
+      retried = std::ranges::any_of(retry.exits, [&](const ExitRange& range) {
+        return static_cast<int32_t>(range.first) <= end.status &&
+               end.status <= static_cast<int32_t>(range.last);
+      });
+    }
+    const bool by_signal = end.status > 128 && end.status < 193;
+    retried |= by_signal && (retry.retry_on & CauseBit(Cause::kSignal)) != 0;
+  }
   switch (cause) {
     case Cause::kSuccess:
       return {Verdict::kSucceeded, true};
@@ -43,11 +56,8 @@ std::pair<Verdict, bool> Judge(const NaiveJob& job, const NaiveTask& task, Cause
     case Cause::kExit:
     case Cause::kSignal:
     case Cause::kCheck:
-      // Perhaps the node's, twice at most, but where each failure matters.
-      if (!counted && task.blamed < 2 && !retry.once && !job.cancelled && !task.cancelled &&
-          job.policy.halt.when == HaltRule::When::kNever && job.tasks.size() >= 3) {
-        return {Verdict::kRetry, false};
-      }
+      // Only where its user wished it, and as often.
+      if (!counted && retried && task.elsewhere < retry.elsewhere) return {Verdict::kRetry, false};
       [[fallthrough]];
     default:
       return {retried && task.tries < retries ? Verdict::kRetry : Verdict::kFailed, true};
@@ -210,7 +220,7 @@ std::string NaiveModel::CheckEnd(const AttemptEnded& record) const {
     Duration time = job.requests[task.request].needs.time;
     if (time < had * 2) return "cut off so often, it asks for no more time";
   }
-  auto [verdict, counts] = Judge(job, task, record.end.cause, record.counts);
+  auto [verdict, counts] = Judge(job, task, record.end, record.counts);
   const Duration delay = counts ? job.policy.retry.delay : Duration{};
   bool again = verdict == Verdict::kRetry;
   if (again && IsTooLate(job.requests[task.request], record.ended + delay)) {
@@ -388,7 +398,7 @@ void NaiveModel::Do(const AttemptEnded& record) {
   } else if (cause == Cause::kStart && !record.counts) {
     ++task.no_starts;
   } else if (cause != Cause::kStopped && !record.counts) {
-    ++task.blamed;
+    ++task.elsewhere;
   }
   task.due = record.counts ? record.ended + job.policy.retry.delay : Instant{};
 }

@@ -19,7 +19,7 @@ struct NaiveTask {
   uint32_t tries = 0;
   uint32_t losses = 0;
   uint32_t no_starts = 0;
-  uint32_t blamed = 0;     // failures that were taken for the node's
+  uint32_t elsewhere = 0;  // failures that cost no try
   uint32_t cut_offs = 0;   // whose time is known
   Duration cut_after;      // the longest of them
   bool pairs = false;      // waits for the same task of another job; what is reopened does not

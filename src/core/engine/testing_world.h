@@ -278,6 +278,10 @@ class RandomWorld {
     if (prng.Chance(10)) policy.retry.delay = Duration::Seconds(61 + prng.Below(3));
     if (prng.Chance(15)) policy.retry.once = true;
     if (prng.Chance(30)) policy.retry.retry_on = static_cast<CauseSet>(prng.Below(256));
+    if (prng.Chance(20)) policy.retry.exits = {{2, 3}};
+    if (prng.Chance(30)) policy.retry.elsewhere = static_cast<uint32_t>(prng.Below(4));
+    if (prng.Chance(30)) policy.retry.memory_growth = 200;
+    if (prng.Chance(20)) policy.retry.max_memory = 3;
     if (prng.Chance(20)) policy.max_running = 1 + static_cast<uint32_t>(prng.Below(5));
     if (prng.Chance(20)) policy.pause_after_failures = 1 + static_cast<uint32_t>(prng.Below(8));
     policy.pause_despite_success = prng.Chance(50);

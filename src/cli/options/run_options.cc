@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/options/gang_options.h"
 #include "cli/options/option_reader.h"
+#include "cli/options/retry_options.h"
 #include "core/model/limits.h"
 #include "core/model/task_files.h"
 #include "format/forward.h"
@@ -157,15 +158,7 @@ void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
   }
   in.Read(Opt::kWarnTime, settings.warn_time, ParseDuration);
   in.Read(Opt::kKillGrace, settings.kill_grace, ParseDuration);
-  RetryPolicy& retry = options.policy.retry;
-  in.Read(Opt::kRetries, retry.retries, CountUpTo(kLimits.retries));
-  in.Read(Opt::kRetryDelay, retry.delay, ParseDuration);
-  retry.once = in.Has(Opt::kOnce);
-  // Several --retry-on of one command line add up, as the commas do.
-  std::string causes = fmt::format("{}", fmt::join(words.All(Opt::kRetryOn), ","));
-  if (words.Last(Opt::kRetryOn)) {
-    in.Read(Opt::kRetryOn, retry.retry_on, [&](std::string_view) { return ParseCauses(causes); });
-  }
+  ReadRetries(in, words, options.policy.retry);
   in.Read(Opt::kMaxFailures, options.policy.max_failures, CountUpTo(kLimits.tasks_per_job));
   in.Read(Opt::kHalt, options.policy.halt, ParseHalt);
 }
@@ -421,6 +414,10 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
       },
       [](bool) {});
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
+  if (!words.Has(Opt::kLike)) {
+    auto ok = CheckRetries(options.policy.retry, options.needs.memory);
+    if (!ok) return std::unexpected(ok.error());
+  }
   if (auto ok = ReadGang(words, options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckGang(options); !ok) return std::unexpected(ok.error());

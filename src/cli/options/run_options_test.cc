@@ -248,8 +248,8 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--time-limit", "0"}, "--time-limit: '0' ends every task at once; write a time above 0"},
       {{"--retries", "-1"}, "--retries: '-1' is not a whole number from 0 to 10,000"},
       {{"--retry-on", "exit,sig"},
-       "--retry-on: 'sig' is not a cause; write some of exit, signal, time, memory, check, node, "
-       "with commas between them"},
+       "--retry-on: 'sig' is not a cause; write some of exit, exit:CODES, signal, time, memory, "
+       "check, node, with commas between them"},
       {{"--halt", "now"},
        "--halt: 'now' is not understood; write never, or WHEN,WHAT=N or N% with WHEN soon or now "
        "and WHAT fail, success or done, as now,fail=1 or soon,done=50%"},

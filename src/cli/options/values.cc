@@ -25,14 +25,6 @@ bool IsName(std::string_view text, std::string_view more) {
   });
 }
 
-// Digits with at most one point; no sign, no exponent.
-std::optional<double> PlainNumber(std::string_view text) {
-  if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  return ReadNumber<double>(text);
-}
-
 std::optional<uint32_t> Whole(std::string_view text, uint64_t max) {
   if (text.empty() || text.find_first_not_of("0123456789_") != std::string_view::npos) {
     return std::nullopt;
@@ -43,6 +35,13 @@ std::optional<uint32_t> Whole(std::string_view text, uint64_t max) {
 }
 
 }  // namespace
+
+std::optional<double> PlainNumber(std::string_view text) {
+  if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return ReadNumber<double>(text);
+}
 
 std::string Unescaped(std::string_view text) {
   constexpr std::string_view kNames = "ntr0'\"\\";
@@ -172,30 +171,6 @@ Result<HaltRule> ParseHalt(std::string_view text) {
                                   : HaltRule::What::kDone;
   (percent ? rule.percent : rule.count) = *value;
   return rule;
-}
-
-Result<CauseSet> ParseCauses(std::string_view text) {
-  constexpr std::pair<std::string_view, CauseSet> kNames[] = {
-      {"exit", CauseBit(Cause::kExit) | CauseBit(Cause::kStart)},
-      {"signal", CauseBit(Cause::kSignal)},
-      {"time", CauseBit(Cause::kTimeLimit)},
-      {"memory", CauseBit(Cause::kMemory)},
-      {"check", CauseBit(Cause::kCheck)},
-      {"node", CauseBit(Cause::kNode)},
-      {"all", kAllCauses}};
-  CauseSet set = 0;
-  for (std::string_view part : SplitCommas(text)) {
-    auto found = std::find_if(std::begin(kNames), std::end(kNames),
-                              [&](const auto& known) { return known.first == part; });
-    if (found == std::end(kNames)) {
-      return Bad(part,
-                 "is not a cause; write some of exit, signal, time, memory, check, node, "
-                 "with commas between them");
-    }
-    set |= found->second;
-  }
-  if (set == 0) return Bad(text, "names no cause; write for example exit,signal");
-  return set;
 }
 
 Result<uint32_t> ParseMilliCpus(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,8 @@ Result<LoadBound> ParseLoadBound(std::string_view text);
 
 // --halt as GNU parallel reads it.
 Result<HaltRule> ParseHalt(std::string_view text);
-// "exit,signal" or "all".
-Result<CauseSet> ParseCauses(std::string_view text);
+// Digits with at most one point; no sign, no exponent.
+std::optional<double> PlainNumber(std::string_view text);
 // "1", "0.5": thousandths.
 Result<uint32_t> ParseMilliCpus(std::string_view text);
 // "licence=2". The count is at least 1.

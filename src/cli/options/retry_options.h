@@ -1,0 +1,32 @@
+// What is tried again, where, and with how much memory: options to policy, and back to text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options/option_reader.h"
+#include "cli/options/words.h"
+#include "core/model/job.h"
+
+namespace spate::cli {
+
+// What --retry-on names.
+struct RetryCauses {
+  CauseSet causes = 0;
+  std::vector<ExitRange> exits;  // sorted, without overlaps
+};
+// "exit,signal", "all", "signal,exit:3,75,137-140".
+Result<RetryCauses> ParseRetryCauses(std::string_view text);
+// The same text again, in the shortest form.
+std::string RetryOnText(const RetryPolicy& policy);
+// "x2", "x1.5": percent.
+Result<uint32_t> ParseGrowth(std::string_view text);
+std::string GrowthText(uint32_t percent);  // "x1.5"
+
+void ReadRetries(OptionReader& in, const Words& words, RetryPolicy& retry);
+// `memory`: what all tasks ask for; 0: nothing.
+Status CheckRetries(const RetryPolicy& retry, uint64_t memory);
+
+}  // namespace spate::cli

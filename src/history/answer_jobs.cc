@@ -43,8 +43,15 @@ void AddTask(FailureFacts& kind, TaskIndex index) {
   }
 }
 
-Result<std::vector<FailureFacts>> FailuresOf(store::History& history) {
+// In which ways tasks failed, and on which nodes.
+struct Failures {
+  std::vector<FailureFacts> kinds;
+  std::map<NodeId, uint64_t> by_node;
+};
+
+Result<Failures> FailuresOf(store::History& history) {
   std::map<std::pair<Cause, int32_t>, FailureFacts> kinds;
+  Failures failures;
   uint32_t states =
       store::TaskFilter::Bit(TaskState::kFailed) | store::TaskFilter::Bit(TaskState::kUnknown);
   auto visited = history.Tasks({.states = states}, [&](const store::TaskSummary& task) {
@@ -57,13 +64,29 @@ Result<std::vector<FailureFacts>> FailuresOf(store::History& history) {
       kind.end.peak_memory = 0;
     }
     AddTask(kind, task.index);
+    ++failures.by_node[task.last->record.node];
     return true;
   });
   if (!visited) return std::unexpected(std::move(visited.error()));
-  std::vector<FailureFacts> failures;
-  for (auto& [key, kind] : kinds) failures.push_back(std::move(kind));
-  std::ranges::stable_sort(failures, std::greater<>(), &FailureFacts::count);
+  for (auto& [key, kind] : kinds) failures.kinds.push_back(std::move(kind));
+  std::ranges::stable_sort(failures.kinds, std::greater<>(), &FailureFacts::count);
   return failures;
+}
+
+// A few failures may be their tasks' own.
+Result<std::vector<BlamedFacts>> BlamedOf(store::History& history, const engine::JobState& job,
+                                          const std::map<NodeId, uint64_t>& failed) {
+  std::vector<BlamedFacts> blamed;
+  for (const auto& [node, count] : failed) {
+    if (count < kLimits.node_failures || job.SucceededOn(node) || !job.SucceededBeside(node)) {
+      continue;
+    }
+    auto name = history.NodeName(node);
+    if (!name) return std::unexpected(std::move(name.error()));
+    blamed.push_back({std::move(*name), count});
+  }
+  std::ranges::stable_sort(blamed, std::greater<>(), &BlamedFacts::failed);
+  return blamed;
 }
 
 Result<std::vector<SetAsideFacts>> SetAsideOf(store::History& history, const LogFacts& log) {
@@ -85,28 +108,28 @@ void CorrectStanding(const LogFacts& log, JobStanding& standing) {
   }
 }
 
-Status AddLog(const Source& source, store::History& history, JobDetails& details) {
-  auto log = ReadLog(history);
-  if (!log) return std::unexpected(std::move(log.error()));
-  details.policy = log->policy;
-  details.held = log->held;
-  if (log->held != HoldReason::kNone && log->held_at.ns > 0) details.held_since = log->held_at;
-  details.has_cancelled = !log->cancelled.empty();
-  details.edges = log->replay->job().graph().edge_count();
-  if (const TaskClass* of_tasks = log->ClassOf(0)) {
+Status AddLog(const Source& source, store::History& history, const LogFacts& log,
+              JobDetails& details) {
+  details.policy = log.policy;
+  details.held = log.held;
+  if (log.held != HoldReason::kNone && log.held_at.ns > 0) details.held_since = log.held_at;
+  details.has_cancelled = !log.cancelled.empty();
+  details.edges = log.replay->job().graph().edge_count();
+  if (const TaskClass* of_tasks = log.ClassOf(0)) {
     details.gang = of_tasks->gang;
     details.deadline = of_tasks->deadline;
     details.bound = of_tasks->bound;
   }
   if (!source.on_hub() || details.job.state == JobStanding::kFinished) return {};
-  CorrectStanding(*log, details.job.state);
-  auto set_aside = SetAsideOf(history, *log);
+  CorrectStanding(log, details.job.state);
+  auto set_aside = SetAsideOf(history, log);
   if (!set_aside) return std::unexpected(std::move(set_aside.error()));
   details.set_aside = std::move(*set_aside);
   return {};
 }
 
-Status AddSums(const Source& source, store::History& history, JobDetails& details) {
+Status AddSums(const Source& source, store::History& history, const LogFacts& log,
+               JobDetails& details) {
   auto statistics = history.Statistics();
   if (!statistics) return std::unexpected(std::move(statistics.error()));
   details.statistics = *statistics;
@@ -118,7 +141,11 @@ Status AddSums(const Source& source, store::History& history, JobDetails& detail
   }
   auto failures = FailuresOf(history);
   if (!failures) return std::unexpected(std::move(failures.error()));
-  details.failures = std::move(*failures);
+  details.failures = std::move(failures->kinds);
+  if (!source.on_hub()) return {};
+  auto blamed = BlamedOf(history, log.replay->job(), failures->by_node);
+  if (!blamed) return std::unexpected(std::move(blamed.error()));
+  details.blamed = std::move(*blamed);
   return {};
 }
 
@@ -135,10 +162,12 @@ Result<JobDetails> DetailsOf(const Source& source, uint32_t number) {
   auto history = source.Open(number);
   if (!history) return std::unexpected(std::move(history.error()));
   if (summary->owner) details.owner = summary->owner->pid;
-  if (auto added = AddLog(source, *history, details); !added) {
+  auto log = ReadLog(*history);
+  if (!log) return std::unexpected(std::move(log.error()));
+  if (auto added = AddLog(source, *history, *log, details); !added) {
     return std::unexpected(std::move(added.error()));
   }
-  if (auto added = AddSums(source, *history, details); !added) {
+  if (auto added = AddSums(source, *history, *log, details); !added) {
     return std::unexpected(std::move(added.error()));
   }
   return details;

@@ -60,7 +60,10 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
   if (how_ == cli::RunEnd::kFinished && !hub_.engine().Finished(job_.id)) {
     how_ = cli::RunEnd::kHalted;
   }
-  if (exit_code_ == 0 && !Succeeded()) exit_code_ = cli::kExitTasksFailed;
+  if (exit_code_ == 0 && !Succeeded()) {
+    const bool is_task = counts().total == 1 && counts().failed == 1 && task_code_ > 0;
+    exit_code_ = is_task ? task_code_ : cli::kExitTasksFailed;
+  }
   // Ends that come later, while the terminal is waited for, are nobody's.
   node_.reset();
   show_.reset();
@@ -89,6 +92,7 @@ bool RunSession::Succeeded() const {
 void RunSession::OnEnded(const engine::NoticeEnded& notice, const TaskOutputPtr& output) {
   if (!show_) return;  // leases of the last life
   show_->view.OnEnded({notice.end, notice.verdict, output, loop_.Now()});
+  if (notice.verdict == engine::Verdict::kFailed) task_code_ = cli::ExitCodeOfTask(notice.end);
   StopWhenIdle();
 }
 

@@ -118,6 +118,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
   Status failure_;  // of the store
   cli::RunEnd how_ = cli::RunEnd::kFinished;
   int exit_code_ = 0;
+  int task_code_ = 0;  // of the last task that failed
   bool interrupted_ = false;
   bool parked_ = false;     // held from another terminal: the run waits for its release
   bool cancelled_ = false;  // all or some tasks, from another terminal

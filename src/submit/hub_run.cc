@@ -9,9 +9,11 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/job/job_verbs.h"
 #include "cli/run/list_places.h"
 #include "cli/text/end_text.h"
 #include "cli/view/run_view.h"
+#include "cli/view/summary.h"
 #include "cli/view/terminal_screen.h"
 #include "format/expand.h"
 #include "os/file.h"
@@ -87,6 +89,7 @@ class JobScreen {
   JobCounts counts_;
   uint64_t position_ = 0;
   uint64_t ends_ = 0;  // of tasks, not of attempts that were tried again
+  int task_code_ = 0;  // of the last task that failed
   uint32_t held_ = 0;  // as was told
   std::string told_;   // why nothing is started
   uint64_t spooled_ = 0;
@@ -196,6 +199,9 @@ void JobScreen::TakeEnds(wire::EndsRead& read) {
   for (size_t i = 0; i < read.ends.ends.size(); ++i) {
     auto verdict = static_cast<engine::Verdict>(read.verdicts[i]);
     if (EndsTask(verdict) && verdict != engine::Verdict::kCancelled) ++ends_;
+    if (verdict == engine::Verdict::kFailed) {
+      task_code_ = cli::ExitCodeOfTask(read.ends.ends[i]);
+    }
     const TaskOutputPtr output = Whole(read.ends.outputs[i]);
     TellMissing(read.ends.ends[i], output);
     view_->OnEnded({std::move(read.ends.ends[i]), verdict, output, loop_.Now()});
@@ -256,12 +262,16 @@ Result<int> JobScreen::Stream() {
 int JobScreen::Finish(const wire::JobNews& news) {
   loop_.Cancel(tick_);
   auto how = news.finished ? cli::RunEnd::kFinished : cli::RunEnd::kHalted;
-  view_->OnFinish({how, counts_, loop_.Now()});
+  cli::RunFinish finish{how, counts_, loop_.Now()};
+  if (counts_.failed > 0) finish.blamed = cli::AskBlamed(call_, job_);
+  view_->OnFinish(finish);
   while (!screen_.Drain(kTickEvery)) {
     loop_.Post([this] { loop_.Stop(); });
     loop_.Run();
   }
-  return WaitedCode(options_.run.policy.halt, news);
+  const int code = WaitedCode(options_.run.policy.halt, news);
+  const bool is_task = counts_.total == 1 && counts_.failed == 1 && task_code_ > 0;
+  return code == cli::kExitTasksFailed && is_task ? task_code_ : code;
 }
 
 int JobScreen::GoAway() {

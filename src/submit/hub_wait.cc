@@ -114,10 +114,14 @@ int Waiter::Finish(const wire::JobNews& news) {
     if (count > 0) text += fmt::format(", {} {}", FormatCount(count), what);
   }
   fmt::print(stderr, "{}\n", text);
+  const cli::HintContext hints = cli::HintsOf(NowOf(news), options_.reach);
+  if (counts.failed > 0) {
+    std::string blame = cli::BlameText(hints, counts, cli::AskBlamed(call_, news.job));
+    if (!blame.empty()) fmt::print(stderr, "spate: {}", blame);
+  }
   // One that is held has told what to type.
   if (!good && news.finished) {
-    fmt::print(stderr, "spate: to run them again: {}\n",
-               cli::RetryCommand(cli::HintsOf(NowOf(news), options_.reach)));
+    fmt::print(stderr, "spate: to run them again: {}\n", cli::RetryCommand(hints));
   }
   return code;
 }

@@ -52,7 +52,7 @@ def test_a_task_that_is_in_time_succeeds(place: Place):
 
 def test_no_further_try_where_it_would_be_too_late(place: Place):
     place.run("--deadline", "+5s", "--time", "1s", "--retry-delay", "1h", "--retries", "3", "--", "exit 3",
-              code=1)
+              code=3)
     why = explained(place, "1.1")
     want((why["state"], why["reason"]) == ("failed", "deadline"), why)
     want("exit code 3" in why["text"] and "further try" in why["text"], why)

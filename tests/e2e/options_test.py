@@ -106,7 +106,7 @@ def test_output_is_tagged_ordered_and_line_by_line(place: Place):
 
 
 def test_quiet_shows_nothing_but_output(place: Place):
-    out, err = place.run("-q", "--", "echo o; echo e >&2; exit 3", code=1)
+    out, err = place.run("-q", "--", "echo o; echo e >&2; exit 3", code=3)
     want(out == "o\n" and err == "e\n", out + err)
 
 

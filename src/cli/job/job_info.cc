@@ -12,10 +12,12 @@
 #include "cli/history/task_text.h"
 #include "cli/job/job_graph.h"
 #include "cli/job/job_verbs.h"
+#include "cli/options/retry_options.h"
 #include "cli/table/page.h"
 #include "cli/text/end_text.h"
 #include "cli/text/reach.h"
 #include "cli/view/json_fields.h"
+#include "cli/view/summary.h"
 
 namespace spate::cli {
 namespace {
@@ -134,6 +136,36 @@ void PrintWho(const HistoryCall& call, const JobDetails& details, Page& page) {
   page.Field("bound by", BoundName(details.bound));
 }
 
+// Empty: tasks are not tried again.
+std::string RetriesText(const RetryPolicy& retry) {
+  std::string text;
+  auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (retry.elsewhere > 0) add(fmt::format("{} on other nodes", retry.elsewhere));
+  if (retry.retries > 0) add(FormatCount(retry.retries));
+  if (text.empty()) return "";
+  if (retry.retry_on != kAllCauses || !retry.exits.empty()) add("on " + RetryOnText(retry));
+  if (retry.delay.ns > 0) add(fmt::format("after {}", FormatDuration(retry.delay)));
+  if (retry.memory_growth > 0) {
+    add(fmt::format("memory {}{}", GrowthText(retry.memory_growth),
+                    retry.max_memory > 0 ? " up to " + FormatSize(retry.max_memory) : ""));
+  }
+  return text;
+}
+
+std::string RetryElsewhereCommandOf(const HistoryCall& call, const JobDetails& details) {
+  std::string more;
+  for (const BlamedFacts& each : details.blamed) more += " --not-on " + ShellQuote(each.node);
+  return RetryCommandOf(call, fmt::format("{}", details.job.job.value)) + more;
+}
+
+void PrintBlamed(const JobDetails& details, Page& page) {
+  for (const BlamedFacts& each : details.blamed) {
+    page.Field(&each == details.blamed.data() ? "blame" : "",
+               fmt::format("{} of {} failed on {}, where none succeeded", FormatCount(each.failed),
+                           CountOf(details.job.counts.total, "task"), each.node));
+  }
+}
+
 void PrintTasks(const HistoryCall& call, const JobDetails& details, Page& page) {
   const JobCounts& counts = details.job.counts;
   const JobStatistics& all = details.statistics;
@@ -150,6 +182,8 @@ void PrintTasks(const HistoryCall& call, const JobDetails& details, Page& page) 
   if (details.failures.size() > kShownFailures) {
     page.Field("", fmt::format("and {} further kinds", details.failures.size() - kShownFailures));
   }
+  PrintBlamed(details, page);
+  page.Field("retries", RetriesText(details.policy.retry));
   if (all.attempts == 0) return;
   std::string wall = fmt::format("{} in all", FormatDuration(all.total_wall));
   if (counts.succeeded > 0) {
@@ -210,6 +244,9 @@ void PrintNext(const HistoryCall& call, const JobDetails& details, Page& page) {
     page.Command("to use again", NodeCommand(node));
   }
   if (CanResume(job)) page.Command("to go on", ResumeCommandOf(call, job));
+  if (CanRetry(job) && !details.blamed.empty()) {
+    page.Command("to retry elsewhere", RetryElsewhereCommandOf(call, details));
+  }
   if (CanRetry(job)) page.Command("to retry", RetryCommandOf(call, fmt::format("{}", number)));
   if (job.failed() > 0) {
     page.Command("to see", fmt::format("spate job tasks{} {} --filter failed,unknown",
@@ -320,6 +357,7 @@ void AddStatistics(JsonLine& line, const JobDetails& details) {
   const JobStatistics& all = details.statistics;
   line.Number("attempts", static_cast<int64_t>(all.attempts));
   line.Raw("failures", FailuresJson(details.failures));
+  line.Raw("blamed", BlamedJson(details.blamed));
   line.Seconds("median_wall", all.median_wall.seconds());
   line.Seconds("total_wall", all.total_wall.seconds());
   line.Seconds("total_user", all.total_user.seconds());
@@ -342,13 +380,20 @@ void PrintJson(HistoryCall& call, const JobDetails& details, const Waits& waits)
   JsonLine line = TypedLine("job");
   AddFields(line, job);
   AddHeldFields(line, call, details, waits);
-  line.Number("retries", details.policy.retry.retries);
+  const RetryPolicy& retry = details.policy.retry;
+  line.Number("retries", retry.retries).Text("retry_on", RetryOnText(retry));
+  line.Number("retry_elsewhere", retry.elsewhere);
+  line.Number("retry_memory", retry.memory_growth);
+  line.Number("max_memory", static_cast<int64_t>(retry.max_memory));
   AddClassFields(line, details.gang, details.deadline, details.bound);
   AddStatistics(line, details);
   line.Number("bytes", static_cast<int64_t>(details.bytes));
   CommandOrNull(line, "resume_command", CanResume(job) ? ResumeCommandOf(call, job) : "");
   std::string number = fmt::format("{}", job.job.value);
   CommandOrNull(line, "retry_command", CanRetry(job) ? RetryCommandOf(call, number) : "");
+  const bool elsewhere = CanRetry(job) && !details.blamed.empty();
+  CommandOrNull(line, "retry_elsewhere_command",
+                elsewhere ? RetryElsewhereCommandOf(call, details) : "");
   call.Put(line);
 }
 

@@ -190,6 +190,7 @@ TEST_F(JobCommands, InfoTellsAll) {
             "  failures   1: exit code 3 (task 3)\n"
             "             1: signal 9 (KILL) (task 4)\n"
             "             1: lost with its node (task 6)\n"
+            "  retries    1\n"
             "  wall time  median 1.50 s, 9.00 s in all\n"
             "  rate       18/min\n"
             "  CPU time   6.00 s user, 1.50 s system\n"
@@ -422,11 +423,14 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(jobs[1]["state"], "damaged");
   EXPECT_TRUE(jobs[1]["created"].is_null());
   std::string info = Out(Command::kJobInfo, {"1", "--output", "json"});
-  EXPECT_EQ(KeysOf(info), std::string(kJobKeys) +
-                              " held held_since release_command set_aside waits retries gang "
-                              "deadline bound attempts failures median_wall total_wall total_user "
-                              "total_system peak_memory peak_task first_start last_end "
-                              "tasks_per_second output_kept bytes resume_command retry_command");
+  EXPECT_EQ(KeysOf(info),
+            std::string(kJobKeys) +
+                " held held_since release_command set_aside waits retries "
+                "retry_on retry_elsewhere retry_memory max_memory gang "
+                "deadline bound attempts failures blamed median_wall total_wall total_user "
+                "total_system peak_memory peak_task first_start last_end "
+                "tasks_per_second output_kept bytes resume_command retry_command "
+                "retry_elsewhere_command");
   auto job = Lines(info).at(0);
   EXPECT_EQ(job["failures"][0],
             nlohmann::json::parse(R"({"cause":"exit","status":3,"count":1,"tasks":[3]})"));

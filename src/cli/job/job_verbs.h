@@ -24,6 +24,10 @@ Result<int> Report(HistoryCall& call);
 Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
                                  std::string_view reach);
 
+// The nodes that a hub's job failed on while others succeeded elsewhere; empty also when the hub
+// cannot tell. For the end of a job.
+std::vector<BlamedFacts> AskBlamed(client::Asker& hub, JobId job);
+
 // --limit; `otherwise` when it is not given.
 Result<uint64_t> LimitOf(const Words& words, uint64_t otherwise);
 

@@ -232,6 +232,7 @@ void HumanView::OnFinish(const RunFinish& finish) {
   HintContext hints = options_.hints;
   hints.job = start_.job;
   hints.held = held_;
+  text += BlameText(hints, finish.counts, finish.blamed);
   text += Hints(hints, finish.counts, finish.how);
   screen_.Write(Stream::kErr, text);
 }

@@ -171,6 +171,12 @@ void JsonView::OnFinish(const RunFinish& finish) {
   } else {
     line.Null("resume_command");
   }
+  line.Raw("blamed", BlamedJson(finish.blamed));
+  if (finish.blamed.empty()) {
+    line.Null("retry_elsewhere_command");
+  } else {
+    TextOrBase64(line, "retry_elsewhere_command", RetryElsewhereCommand(hints, finish.blamed));
+  }
   line.Seconds("time", finish.now.seconds());
   WriteLine(line);
 }

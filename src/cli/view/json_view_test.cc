@@ -183,8 +183,11 @@ TEST_F(JsonViewTest, Finish) {
   EXPECT_EQ(Keys(line),
             (std::set<std::string>{"type", "job", "how", "total", "succeeded", "failed", "unknown",
                                    "cancelled", "not_done", "tried_again", "wall", "cpu",
-                                   "peak_memory", "retry_command", "resume_command", "time"}));
+                                   "peak_memory", "retry_command", "resume_command", "blamed",
+                                   "retry_elsewhere_command", "time"}));
   EXPECT_EQ(line["how"], "interrupted");
+  EXPECT_TRUE(line["retry_elsewhere_command"].is_null());
+  EXPECT_EQ(line["blamed"], Json::array());
   EXPECT_EQ(line["not_done"], 4);
   EXPECT_EQ(line["wall"], 2);
   EXPECT_EQ(line["retry_command"], "spate job retry 12");

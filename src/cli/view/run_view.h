@@ -21,6 +21,7 @@
 #include "core/engine/record.h"
 #include "core/model/attempt.h"
 #include "core/model/job.h"
+#include "core/model/job_facts.h"
 
 namespace spate::cli {
 
@@ -82,7 +83,8 @@ struct RunFinish {
   RunEnd how = RunEnd::kFinished;
   JobCounts counts;
   Instant now;
-  bool cancelled = false;  // somebody cancelled the job, or tasks of it
+  bool cancelled = false;                // somebody cancelled the job, or tasks of it
+  std::vector<BlamedFacts> blamed = {};  // of a hub's job
 };
 
 class RunView {

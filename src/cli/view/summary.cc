@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cli/text/end_text.h"
+#include "cli/view/json_line.h"
 
 namespace spate::cli {
 
@@ -74,6 +75,38 @@ std::string RetryCommand(const HintContext& context) {
   return fmt::format("spate job retry{} {}", WhoseOption(context), context.job.value);
 }
 
+std::string RetryElsewhereCommand(const HintContext& context,
+                                  const std::vector<BlamedFacts>& blamed) {
+  std::string command = RetryCommand(context);
+  for (const BlamedFacts& each : blamed) command += " --not-on " + ShellQuote(each.node);
+  return command;
+}
+
+std::string BlameText(const HintContext& context, const JobCounts& counts,
+                      const std::vector<BlamedFacts>& blamed) {
+  if (blamed.empty()) return "";
+  std::string text;
+  for (const BlamedFacts& each : blamed) {
+    text += fmt::format("{} of {} failed on {}, where none succeeded{}", FormatCount(each.failed),
+                        CountOf(counts.total, "task"), EscapeForScreen(each.node),
+                        &each == &blamed.back() ? ":  " : "\n");
+  }
+  return text + RetryElsewhereCommand(context, blamed) + "\n";
+}
+
+std::string BlamedJson(const std::vector<BlamedFacts>& blamed) {
+  std::string list;
+  for (const BlamedFacts& each : blamed) {
+    JsonLine line;
+    TextOrBase64(line, "node", each.node);
+    line.Number("failed", static_cast<int64_t>(each.failed));
+    std::string text = line.Finish();
+    text.pop_back();
+    list += (list.empty() ? "" : ",") + text;
+  }
+  return "[" + list + "]";
+}
+
 std::string FailedTasksCommand(const HintContext& context) {
   return fmt::format("spate job tasks{} {} --filter failed", WhoseOption(context),
                      context.job.value);
@@ -91,6 +124,12 @@ bool DidAsAsked(const HaltRule& halt, engine::HoldReason held, const JobCounts& 
     if (halt.what == HaltRule::What::kDone) return counts.failed + counts.unknown == 0;
   }
   return counts.succeeded == counts.total;
+}
+
+int ExitCodeOfTask(const AttemptEnd& end) {
+  constexpr int kMost = 255;
+  const bool has_one = end.cause == Cause::kExit || end.cause == Cause::kStart;
+  return has_one && end.status > 0 && end.status <= kMost ? end.status : 0;
 }
 
 std::string ResumeCommand(const HintContext& context) {

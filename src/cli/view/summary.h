@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "cli/view/run_view.h"
 #include "core/model/job.h"
+#include "core/model/job_facts.h"
 
 namespace spate::cli {
 
@@ -43,6 +44,15 @@ std::string WhoseOption(const HintContext& context);
 std::string RetryCommand(const HintContext& context);
 // `spate job tasks 12 --filter failed`
 std::string FailedTasksCommand(const HintContext& context);
+// `spate job retry 12 --not-on n1`
+std::string RetryElsewhereCommand(const HintContext& context,
+                                  const std::vector<BlamedFacts>& blamed);
+// Lines that say which nodes seem to have failed the job's tasks, and what to type: "8 of 40 tasks
+// failed on n1, where none succeeded:  spate job retry 12 --not-on n1". Empty: none does.
+std::string BlameText(const HintContext& context, const JobCounts& counts,
+                      const std::vector<BlamedFacts>& blamed);
+// The same for JSON: [{"node":"n1","failed":8}].
+std::string BlamedJson(const std::vector<BlamedFacts>& blamed);
 // What lets a held job of a hub go on: `spate job release 12`.
 std::string ReleaseCommand(const HintContext& context);
 // `spate run --resume jobs.lst`
@@ -50,6 +60,9 @@ std::string ResumeCommand(const HintContext& context);
 // Whether a job that goes on no more did what was asked: all tasks succeeded, or, as in GNU
 // parallel, --halt has stopped it since enough of them had.
 bool DidAsAsked(const HaltRule& halt, engine::HoldReason held, const JobCounts& counts);
+// The exit code of a task that failed so, also 126 and 127 when it could not be started; 0: it has
+// none. A job of one task ends with it.
+int ExitCodeOfTask(const AttemptEnd& end);
 // Lines (each with its newline) that say what to type next; empty when all is done.
 std::string Hints(const HintContext& context, const JobCounts& counts, RunEnd how);
 

@@ -126,6 +126,17 @@ struct SetAsideFacts {
   }
 };
 
+// A node on which tasks of a job failed and none succeeded, while others succeeded elsewhere.
+struct BlamedFacts {
+  std::string node;
+  uint64_t failed = 0;  // tasks
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "node", self.node);
+    visit(2, "failed", self.failed);
+  }
+};
+
 // All about one job.
 struct JobDetails {
   JobFacts job;
@@ -144,6 +155,7 @@ struct JobDetails {
   GangShape gang;
   std::optional<Instant> deadline;
   BoundBy bound = BoundBy::kUnknown;
+  std::vector<BlamedFacts> blamed;  // the most failures first
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -161,6 +173,7 @@ struct JobDetails {
     visit(13, "gang", self.gang);
     visit(14, "deadline", self.deadline);
     visit(15, "bound", self.bound);
+    visit(16, "blamed", self.blamed);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/units.h"
+#include "core/model/retry.h"
 #include "sim/check.h"
 
 namespace spate::sim {
@@ -41,9 +42,9 @@ class ReservationsCheck final : public Checker {
       CheckStart(scene, scene.now, "it is started", findings);
       head_.reset();
     } else if (const auto* ended = std::get_if<engine::AttemptEnded>(&record)) {
-      // What is tried again goes to the head of its job.
-      bool again = ended->verdict == engine::Verdict::kRetry;
-      if (again && head_ && head_->job == ended->end.ref.job) head_.reset();
+      // What is tried again goes to the head of its job, and what failed speaks against its node.
+      bool moves = ended->verdict == engine::Verdict::kRetry || IsFailure(*ended);
+      if (moves && head_ && head_->job == ended->end.ref.job) head_.reset();
     } else if (ExcusesRecord(record)) {
       head_.reset();
     }
@@ -61,6 +62,11 @@ class ReservationsCheck final : public Checker {
     return std::holds_alternative<LifeBegan>(fact) || std::holds_alternative<LifeEnded>(fact) ||
            std::holds_alternative<NodeHeard>(fact) || std::holds_alternative<NodeUnheard>(fact) ||
            std::holds_alternative<NodeProcess>(fact);
+  }
+  // Gangs of its job avoid the node for a while.
+  static bool IsFailure(const engine::AttemptEnded& ended) {
+    const Cause cause = ended.end.cause;
+    return IsOfProgram(cause) || cause == Cause::kStart || cause == Cause::kMemory;
   }
   static bool ExcusesRecord(const engine::Record& record) {
     return std::holds_alternative<engine::NodeDrained>(record) ||

@@ -32,7 +32,12 @@ class Gang:
             out.write(f"spate-remote 1\nsecret {self.secret}\nself {node}\n")
             out.writelines(f"host {each}\n" for each in self.nodes)
         hosts, machines = (os.path.join(self.place.dir, name) for name in ("hosts", "machines"))
+        # As a node gives it to parts that share a machine: two daemons of Open MPI in one folder
+        # for temporary files damage each other, and mpirun waits without end for the one that died.
+        temporary = os.path.join(self.place.dir, f"tmp.{node}")
+        os.makedirs(temporary, exist_ok=True)
         return dict(mpi_place.environment(self.place.env), SPATE_REMOTE=ticket, SPATE_NODE=node,
+                    TMPDIR=temporary,
                     OMPI_MCA_plm_rsh_agent=self.agent, OMPI_MCA_plm_rsh_no_tree_spawn="1",
                     OMPI_MCA_orte_default_hostfile=hosts, OMPI_MCA_btl="^vader,sm",
                     HYDRA_LAUNCHER="ssh", HYDRA_LAUNCHER_EXEC=self.agent, HYDRA_HOST_FILE=machines)

@@ -104,7 +104,7 @@ def test_a_graph_is_refused_whole(place: Place):
     want(not place.lines("ran"), place.lines("ran"))
     # By its suffix or by word, never by guess.
     place.write("plain", "TASK A touch ran")
-    place.run("plain", code=1)
+    place.run("plain", code=127)
     want(not place.lines("ran"), place.lines("ran"))
     place.run("--format", "dag", "plain")
     want(os.path.exists(os.path.join(place.dir, "ran")), "it did not run")

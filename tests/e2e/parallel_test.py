@@ -169,7 +169,7 @@ def test_a_list_of_bash_is_recognized(place: Place):
         print("       (skipped: /bin/sh is not dash)")
         return
     place.write("jobs.lst", "[[ a == a ]] && echo yes")
-    _, err = place.run("jobs.lst", code=1)
+    _, err = place.run("jobs.lst", code=127)
     want("[[: not found" in err and "--shell bash" in err, err)
     place.write("jobs.lst", "for i in {1..3}; do echo $i; done")
     _, err = place.run("jobs.lst")

@@ -246,6 +246,8 @@ void AdoptedShepherds::OnReport(Shepherd& one, shepherd::Report report) {
     events_->OnOutput(live->ref, live->stream, live->bytes);
   } else if (auto* sample = std::get_if<shepherd::MemorySample>(&report)) {
     events_->OnMemory(sample->ref, sample->bytes);
+  } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
+    events_->OnLeftRunning(left->ref, left->processes);
   }
 }
 

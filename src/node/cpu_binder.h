@@ -74,6 +74,9 @@ class CpuBinder final : public Executor, public ExecutorEvents {
     events_->OnOutput(ref, stream, bytes);
   }
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override { events_->OnMemory(ref, bytes); }
+  void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override {
+    events_->OnLeftRunning(ref, processes);
+  }
 
  private:
   using Units = std::shared_ptr<const std::vector<int>>;

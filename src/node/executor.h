@@ -48,6 +48,8 @@ class ExecutorEvents {
   // Live output (JobSettings::live_output): whole chunks as they come. stream is 1 or 2.
   virtual void OnOutput(const AttemptRef& ref, int stream, std::string_view bytes) = 0;
   virtual void OnMemory(const AttemptRef& ref, uint64_t bytes) = 0;
+  // Its commands have ended well, and what they left running is waited for: "sort (pid 12)".
+  virtual void OnLeftRunning(const AttemptRef&, const std::string& /*processes*/) {}
 };
 
 // What an earlier process of this node left: attempts that run on, whose ends will come as those of

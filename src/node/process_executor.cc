@@ -371,6 +371,8 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.check_patience = settings->check_patience;
   opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
                     settings->kill_grace};
+  opening.leftovers = settings->leftovers;
+  opening.leftovers_wait = settings->leftovers_wait;
   opening.umask = settings->umask;
   opening.inherit = inherits;
   if (settings->has_own_folder()) {
@@ -669,6 +671,8 @@ void ProcessExecutor::OnReport(Slot& slot, shepherd::Report report) {
     events_->OnOutput(live->ref, live->stream, live->bytes);
   } else if (auto* sample = std::get_if<shepherd::MemorySample>(&report)) {
     events_->OnMemory(sample->ref, sample->bytes);
+  } else if (auto* left = std::get_if<shepherd::LeftRunning>(&report)) {
+    events_->OnLeftRunning(left->ref, left->processes);
   }
 }
 

@@ -133,6 +133,11 @@ void RunSession::OnNews(const wire::ToHub& news) {
   }
 }
 
+// For the view alone: the attempt has not ended, as far as node and hub know.
+void RunSession::OnLeftRunning(const AttemptRef& ref, const std::string& processes) {
+  if (show_) show_->view.OnNews(cli::TaskLeftRunning{ref, processes}, loop_.Now());
+}
+
 void RunSession::OnStoreFailed(const Error& error) {
   failure_ = std::unexpected(error);
   if (!show_) return;

@@ -91,6 +91,7 @@ class RunSession final : public hub::Watcher, public node::ExecutorEvents {
     node_->OnOutput(ref, stream, bytes);
   }
   void OnMemory(const AttemptRef& ref, uint64_t bytes) override { node_->OnMemory(ref, bytes); }
+  void OnLeftRunning(const AttemptRef& ref, const std::string& processes) override;
 
  private:
   void WatchSignals();

@@ -6,6 +6,7 @@
 // rounds until there is nothing left. Only then are the pipes emptied and the files checked.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,11 @@ void AttemptRunner::OnChildren(int64_t now) {
   if (phase_ == Phase::kIdle || phase_ == Phase::kChecking) return;
   bool children_left = Reap(now);
   if (phase_ == Phase::kWaitStart) return;
+  if (children_left && phase_ == Phase::kLeftovers && leftovers_.is_on()) {
+    // One of them has ended, it may have been the last.
+    phase_until_ = std::min(phase_until_, leftovers_.SoonestLook());
+    return;
+  }
   if (phase_ == Phase::kRunning) {
     if (commands_.RankHasFailed()) EndOtherRanks(now);
     if (commands_.alive() == 0) StepEnded(children_left, now);
@@ -60,28 +66,38 @@ void AttemptRunner::OnChildren(int64_t now) {
   if (!children_left) TreeEnded(now);
 }
 
+// Each is looked at before it is waited for: then /proc still has it.
 bool AttemptRunner::Reap(int64_t now) {
+  if (phase_ != Phase::kLeftovers) leftovers_.StartAnew();
   while (true) {
-    pid_t next = -1;
-    if (asked_.job->opening.measure_io) {
-      siginfo_t info{};
-      if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-        next = info.si_pid;
-        AddIo(next);
-      }
+    siginfo_t next{};
+    if (waitid(P_ALL, 0, &next, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      if (errno == EINTR) continue;
+      return false;
     }
+    pid_t pid = next.si_pid;
+    if (pid == 0) return true;
+    if (asked_.job->opening.measure_io) AddIo(pid);
+    if (next.si_status != 0 && !commands_.Has(pid)) NoteOrphan(pid, next);
     int status = 0;
     rusage usage;
-    pid_t pid = wait4(next, &status, WNOHANG, &usage);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid <= 0) return pid == 0;
+    if (wait4(pid, &status, WNOHANG, &usage) != pid) continue;
     AddUsage(usage, pid);
     if (commands_.Ended(pid, status)) {
       commands_ended_at_ = now;
     } else {
-      killer_.Ended(status);
+      bool awaited = phase_ == Phase::kLeftovers && leftovers_.is_on();
+      if (awaited) commands_ended_at_ = now;
+      if (!awaited) killer_.Ended(status);
     }
   }
+}
+
+// A process that its parent did not wait for. It matters how it ended when that was of itself.
+void AttemptRunner::NoteOrphan(pid_t pid, const siginfo_t& how) {
+  if (phase_ == Phase::kKilling || ordered_cause_) return;
+  leftovers_.Ended(
+      pid, how.si_code == CLD_EXITED ? W_EXITCODE(how.si_status, 0) : W_EXITCODE(0, how.si_status));
 }
 
 void AttemptRunner::AddUsage(const rusage& usage, pid_t pid) {
@@ -126,12 +142,40 @@ void AttemptRunner::StepEnded(bool children_left, int64_t now) {
   if (is_resident() && !start_failed_ && !ordered_cause_ && resident_.HasNotRead()) {
     return StartAnew(children_left, now);
   }
-  halt_.SetFrozen(false, now);
+  bool waits = good && leftovers_.CommandsEnded(now);
+  if (!waits || !children_left) halt_.SetFrozen(false, now);
   if (commands_.started() == 0) commands_ended_at_ = now;
   if (!children_left) return TreeEnded(now);
   phase_ = Phase::kLeftovers;
-  phase_until_ = now + (ordered_cause_ ? 0 : kLeftoverPatience);
+  phase_until_ = waits ? leftovers_.next_look() : now + (ordered_cause_ ? 0 : kLeftoverPatience);
   killer_.CountLeftovers(!ordered_cause_);
+}
+
+void AttemptRunner::LookAtLeftovers(int64_t now) {
+  if (!leftovers_.is_on()) {
+    killer_.NameLeftovers();
+    return BeginKilling(now);
+  }
+  leftovers_.Look(now, halt_.is_on());
+  if (!leftovers_.IsOver()) {
+    phase_until_ = leftovers_.next_look();
+    std::string news = leftovers_.TakeNews(now);
+    if (!news.empty()) Append(outbox_.Add(), LeftRunning{end_.ref, std::move(news)});
+    return;
+  }
+  if (leftovers_.has_leftovers()) {
+    leftovers_.GiveUp();
+    commands_ended_at_ = now;
+  }
+  halt_.SetFrozen(false, now);
+  killer_.NameLeftovers(leftovers_.daemons(), leftovers_.has_leftovers());
+  BeginKilling(now);
+}
+
+// As commands are, when the attempt is ended.
+void AttemptRunner::TerminateLeftovers() {
+  tree_.SignalAll(SIGTERM);
+  tree_.SignalAll(SIGCONT);
 }
 
 void AttemptRunner::OnTime(int64_t now) {
@@ -143,8 +187,7 @@ void AttemptRunner::OnTime(int64_t now) {
     case Phase::kWaitStart:
       return GoOnStarting(now);
     case Phase::kLeftovers:
-      killer_.NameLeftovers();
-      return BeginKilling(now);
+      return LookAtLeftovers(now);
     case Phase::kKilling:
       return KillRound(now);
     case Phase::kChecking:
@@ -156,7 +199,7 @@ void AttemptRunner::OnTime(int64_t now) {
 }
 
 void AttemptRunner::OnMemoryEvent(int64_t now) {
-  if (!memory_.WasOut() || phase_ != Phase::kRunning || ordered_cause_) return;
+  if (!memory_.WasOut() || !is_working() || ordered_cause_) return;
   memory_.NoteLimit(end_);
   End(true, Cause::kMemory, now);
 }
@@ -237,6 +280,9 @@ void AttemptRunner::Outcome() {
   streams_.TellRanks(end_);
   if (start_failed_) end_.cause = Cause::kStart;
   if (is_resident() && !start_failed_) OutcomeOfResident();
+  if (end_.cause == Cause::kSuccess && !ordered_cause_ && leftovers_.is_on()) {
+    leftovers_.Tell(end_);
+  }
   if (end_.cause != Cause::kSuccess && !ordered_cause_ && memory_.WasOut()) {
     ordered_cause_ = Cause::kMemory;
     memory_.NoteLimit(end_);
@@ -321,7 +367,7 @@ void AttemptRunner::Finish() {
 }
 
 void AttemptRunner::Sample(int64_t now) {
-  if (phase_ != Phase::kRunning) return memory_.Skip(now);
+  if (!is_working()) return memory_.Skip(now);
   uint64_t bytes = memory_.Sample(now, links_.BufferBytes());
   if (asked_.view.start.sample_memory) Append(outbox_.Add(), MemorySample{end_.ref, bytes});
   if (!memory_.IsOver(bytes) || ordered_cause_ || commands_.RankHasFailed()) return;
@@ -338,8 +384,12 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
       checks_.until = now;  // no more patience; its processes have ended by themselves
       return Check(now);
     case Phase::kLeftovers:
-      phase_until_ = now;
-      return;
+      if (!leftovers_.is_on()) {
+        phase_until_ = now;
+        return;
+      }
+      killer_.CountLeftovers(false);
+      break;
     case Phase::kWaitStart:
     case Phase::kRunning:
       break;
@@ -351,6 +401,7 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
   }
   halt_.SetFrozen(false, now);
   resident_.CloseInput();
+  if (phase_ == Phase::kLeftovers && !kill_all) return TerminateLeftovers();
   if (commands_.alive() == 0 || kill_all) return BeginKilling(now);
   commands_.Terminate();
 }

@@ -8,6 +8,7 @@
 // are being ended, for at most kRound.
 #pragma once
 
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "shepherd/forwards.h"
 #include "shepherd/halt.h"
 #include "shepherd/job_table.h"
+#include "shepherd/leftover_watch.h"
 #include "shepherd/links.h"
 #include "shepherd/memory_watch.h"
 #include "shepherd/outbox.h"
@@ -70,7 +72,7 @@ class AttemptRunner {
   void OnTime(int64_t now);
   // For POLLPRI on memory_events(), which is -1 when the attempt has no limit.
   void OnMemoryEvent(int64_t now);
-  int memory_events() const { return phase_ == Phase::kRunning ? cgroup_.events_fd() : -1; }
+  int memory_events() const { return is_working() ? cgroup_.events_fd() : -1; }
   // When to call OnTime and to ask PipeToPoll again; kNever for not.
   int64_t Deadline(int64_t now) const;
   // Descriptor of the pipe of stream 1 or 2 when it should be polled now, else -1.
@@ -103,7 +105,7 @@ class AttemptRunner {
     kIdle,
     kWaitStart,  // a process or descriptor could not be had: trying again later
     kRunning,
-    kLeftovers,  // the commands ended, something else did not: a moment's patience
+    kLeftovers,  // the commands ended, something else did not: a moment's patience, or a wait
     kKilling,
     kChecking,  // an output check failed where files may appear late
   };
@@ -164,12 +166,19 @@ class AttemptRunner {
   void AwaitLeaving();
 
   // Ending (attempt_end.cc).
-  bool has_processes() const { return phase_ == Phase::kRunning || phase_ == Phase::kWaitStart; }
+  // Its commands run, or what they left is waited for as if it were one of them.
+  bool is_working() const {
+    return phase_ == Phase::kRunning || (phase_ == Phase::kLeftovers && leftovers_.is_on());
+  }
+  bool has_processes() const { return is_working() || phase_ == Phase::kWaitStart; }
   bool Reap(int64_t now);  // false: no child is left
+  void NoteOrphan(pid_t pid, const siginfo_t& how);
   void AddUsage(const rusage& usage, pid_t pid);
   void AddIo(pid_t pid);
   void EndOtherRanks(int64_t now);
   void StepEnded(bool children_left, int64_t now);
+  void LookAtLeftovers(int64_t now);
+  void TerminateLeftovers();
   void BeginKilling(int64_t now);
   void KillRound(int64_t now);
   void GiveUp(int64_t now);
@@ -214,6 +223,7 @@ class AttemptRunner {
   MemoryWatch memory_{cgroup_};
   Halt halt_{tree_, cgroup_, commands_};
   TreeKiller killer_{tree_, cgroup_};
+  LeftoverWatch leftovers_{tree_};
   Retry retry_;
   Checks checks_;
   AttemptEnd end_;

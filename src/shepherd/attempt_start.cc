@@ -115,6 +115,8 @@ void AttemptRunner::Reset(int64_t now) {
   commands_.Begin(view.commands, view.around.first_rank);
   halt_.Begin();
   killer_.Begin();
+  leftovers_.Begin(is_resident() ? spate::Leftovers::kEnd : asked_.job->opening.leftovers,
+                   asked_.job->opening.leftovers_wait);
   memory_.Begin(view.start, now);
   resident_.Forget();
 }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,8 @@ class Commands {
   // It need not be started any more.
   void Skip() { ++next_; }
 
+  // One of them runs as this process.
+  bool Has(pid_t pid) const { return std::ranges::find(all_, pid, &One::pid) != all_.end(); }
   // A child of ours has ended; false: it is none of the commands.
   bool Ended(pid_t pid, int wait_status);
   // All of the step's commands exited with 0.

@@ -388,6 +388,7 @@ template void Append(std::string&, const Started&);
 template void Append(std::string&, const TakenBack&);
 template void Append(std::string&, const LiveOutput&);
 template void Append(std::string&, const MemorySample&);
+template void Append(std::string&, const LeftRunning&);
 template void Append(std::string&, const EndedView&);
 template void Append(std::string&, const Adopted&);
 

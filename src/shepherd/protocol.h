@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "core/model/attempt.h"
 #include "core/model/body.h"
+#include "core/model/job.h"
 #include "core/model/needs.h"
 
 namespace spate::shepherd {
@@ -48,6 +49,7 @@ enum class FrameType : uint8_t {
   kEndedOf4 = 69,  // what shepherds of version 4 left in files; nobody reads it
   kAdopted = 70,
   kEnded = 71,
+  kLeftRunning = 72,
 };
 
 // The first order. Paths are absolute, or empty for none.
@@ -99,7 +101,8 @@ struct TaskUser {
   friend bool operator==(const TaskUser&, const TaskUser&) = default;
 };
 
-// The limits that end an attempt early. The node sees to it; the shepherd tells it to the next one.
+// The limits that end an attempt early. The node sees to them, the shepherd tells them to the next
+// one.
 struct JobLimits {
   Duration time_limit;
   uint32_t time_limit_percent = 0;
@@ -131,6 +134,8 @@ struct JobOpening {
   std::optional<TaskUser> user;  // empty: as the shepherd
   std::string task_folders;      // each attempt runs in a fresh folder below it; empty: in `cwd`
   bool inherit = false;  // a `user`'s environment begins as the shepherd's, not as that of a login
+  spate::Leftovers leftovers = spate::Leftovers::kEnd;
+  Duration leftovers_wait;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -145,6 +150,8 @@ struct JobOpening {
     visit(10, "user", self.user);
     visit(11, "task_folders", self.task_folders);
     visit(12, "inherit", self.inherit);
+    visit(13, "leftovers", self.leftovers);
+    visit(14, "leftovers_wait", self.leftovers_wait);
   }
   friend bool operator==(const JobOpening&, const JobOpening&) = default;
 };
@@ -359,6 +366,18 @@ struct MemorySample {
   }
   friend bool operator==(const MemorySample&, const MemorySample&) = default;
 };
+// The commands have ended, and what they left running is waited for.
+struct LeftRunning {
+  static constexpr auto kType = FrameType::kLeftRunning;
+  AttemptRef ref;
+  std::string processes;  // "sort (pid 12), cat (pid 13)"
+  template <typename Self, typename Visit>
+  static void Fields(Self& self, Visit&& visit) {
+    visit(1, "ref", self.ref);
+    visit(2, "processes", self.processes);
+  }
+  friend bool operator==(const LeftRunning&, const LeftRunning&) = default;
+};
 struct Ended {
   static constexpr auto kType = FrameType::kEnded;
   AttemptEnd end;  // start counts as above
@@ -434,7 +453,8 @@ void AppendOpenJob(std::string& out, const JobOpening& job,
 // its links cannot be made, or no resident process, or no part of a gang, can have it.
 Status AppendStart(std::string& out, const Start& start, const TaskBody& body);
 
-using Report = std::variant<Started, TakenBack, LiveOutput, MemorySample, Ended, Adopted>;
+using Report =
+    std::variant<Started, TakenBack, LiveOutput, MemorySample, LeftRunning, Ended, Adopted>;
 Result<Report> DecodeReport(std::string_view frame);
 
 // Cuts a stream of bytes into frames. Memory stays bounded by the largest frame and what Fill

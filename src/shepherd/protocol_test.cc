@@ -282,7 +282,7 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     std::vector<Report> reports = {
         Started{AnyRef(), *rc::gen::arbitrary<int64_t>()}, TakenBack{AnyRef()},
         LiveOutput{AnyRef(), static_cast<uint8_t>(*rc::gen::inRange(1, 3)), text},
-        MemorySample{AnyRef(), *rc::gen::arbitrary<uint64_t>()}};
+        MemorySample{AnyRef(), *rc::gen::arbitrary<uint64_t>()}, LeftRunning{AnyRef(), text}};
     std::string bytes;
     Append(bytes, std::get<Started>(reports[0]));
     auto started = DecodeReport(FrameOf(bytes));
@@ -300,6 +300,10 @@ TEST(Protocol, OtherReportsComeBackAsTheyWere) {
     Append(bytes, std::get<MemorySample>(reports[3]));
     auto memory = DecodeReport(FrameOf(bytes));
     RC_ASSERT(memory && std::get<MemorySample>(*memory) == std::get<MemorySample>(reports[3]));
+    bytes.clear();
+    Append(bytes, std::get<LeftRunning>(reports[4]));
+    auto left = DecodeReport(FrameOf(bytes));
+    RC_ASSERT(left && std::get<LeftRunning>(*left) == std::get<LeftRunning>(reports[4]));
     Adopted adopted{*rc::gen::arbitrary<uint32_t>(), {}};
     if (*rc::gen::arbitrary<bool>()) {
       adopted.running = {*rc::gen::arbitrary<int64_t>(), AnyStart(), AnyLimits(), AnyDuration(),

@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "base/units.h"
+#include "core/model/leftovers.h"
 #include "os/clock.h"
 #include "os/process.h"
+#include "shepherd/leftover_watch.h"
 #include "shepherd/note.h"
 
 namespace spate::shepherd {
@@ -22,7 +24,6 @@ constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kRound = 50 * kMilli;
 // A process that does not die (its disk or server hangs) holds its slot no longer than this.
 constexpr int64_t kGiveUpAfter = 20'000 * kMilli;
-constexpr int kMostNamed = 5;
 
 }  // namespace
 
@@ -39,8 +40,8 @@ void TreeKiller::Begin() {
   rounds_ = 0;
   counts_ = false;
   left_behind_ = 0;
-  leftovers_.clear();
-  named_ = 0;
+  names_.clear();
+  others_told_ = false;
 }
 
 void TreeKiller::NameLeftovers() {
@@ -48,10 +49,13 @@ void TreeKiller::NameLeftovers() {
   tree_.Each([&](pid_t pid) {
     auto info = os::InfoOf(pid);
     if (!info || info->state == 'Z') return;
-    if (++named_ > kMostNamed) return;
-    if (!leftovers_.empty()) leftovers_ += ", ";
-    leftovers_ += fmt::format("{} (pid {})", EscapeForScreen(info->command), pid);
+    names_.push_back(fmt::format("{} (pid {})", EscapeForScreen(info->command), pid));
   });
+}
+
+void TreeKiller::NameLeftovers(std::vector<std::string> names, bool others_told) {
+  names_ = std::move(names);
+  others_told_ = others_told;
 }
 
 void TreeKiller::Ended(int wait_status) {
@@ -118,15 +122,12 @@ void TreeKiller::TellSurvivors(AttemptEnd& end) {
 void TreeKiller::Tell(AttemptEnd& end) {
   SetPrecedence(false);
   end.left_behind = left_behind_;
-  if (left_behind_ == 0) return;
-  std::string text = "left behind: " + leftovers_;
-  uint32_t named = static_cast<uint32_t>(std::min(named_, kMostNamed));
-  if (leftovers_.empty()) {
-    text += fmt::format("{} processes", left_behind_);
-  } else if (left_behind_ > named) {
-    text += fmt::format(" and {} more", left_behind_ - named);
-  }
-  AddNote(end, text + ", ended");
+  if (left_behind_ == 0 || (names_.empty() && others_told_)) return;
+  size_t count = others_told_ ? names_.size() : std::max<size_t>(names_.size(), left_behind_);
+  AddNote(end,
+          fmt::format("{}{}{}", kLeftBehindLine,
+                      names_.empty() ? fmt::format("{} processes", count) : NamesOf(names_, count),
+                      kLeftBehindEnd));
 }
 
 // A subreaper without children has nothing below it; then nothing is done at all, since to step

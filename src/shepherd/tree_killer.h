@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/model/attempt.h"
 #include "shepherd/process_tree.h"
@@ -22,6 +23,8 @@ class TreeKiller {
   // Processes that are killed from now on have outlived the commands: they are counted, and named.
   void CountLeftovers(bool on) { counts_ = on; }
   void NameLeftovers();
+  // Names these alone; `others_told`: the note has the others already.
+  void NameLeftovers(std::vector<std::string> names, bool others_told);
   // A child that was none of the commands has ended.
   void Ended(int wait_status);
 
@@ -57,8 +60,8 @@ class TreeKiller {
   int rounds_ = 0;
   bool counts_ = false;
   uint32_t left_behind_ = 0;
-  std::string leftovers_;  // "sleep (pid 12), cat (pid 13)"
-  int named_ = 0;
+  std::vector<std::string> names_;  // of those, "sleep (pid 12)"
+  bool others_told_ = false;
 };
 
 }  // namespace spate::shepherd

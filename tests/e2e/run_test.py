@@ -1,7 +1,9 @@
 """`spate run` as a person uses it: sources, lists, failures, files, bad input."""
 import json
 import os
+import re
 import resource
+import signal
 import subprocess
 
 from harness import Place, SPATE, main, wait, want
@@ -133,6 +135,48 @@ def test_memory_is_enforced(place: Place):
     hog = "import time; b = bytearray(300 << 20); print(len(b)); time.sleep(60)"
     _, err = place.run("--memory", "100M", "--", "python3", "-c", hog, code=1)
     want("memory" in err, err)
+
+
+def test_a_task_is_over_when_all_that_it_started_is(place: Place):
+    # As dash reads "&>": in the background, with a log that is empty.
+    place.write("work.sh", "until test -e go; do sleep 0.01; done", "echo done > result")
+    place.write("l", "sh ./work.sh & > log", "touch go")
+    place.run("-j1", "--shell", "/bin/sh", "l", "--leftovers", "wait=200ms", code=1)
+    want(not place.lines("result"), place.read("result"))
+    os.unlink(os.path.join(place.dir, "go"))
+    place.run("-j2", "--shell", "/bin/sh", "l")
+    want(place.lines("result") == ["done"], place.read("result"))
+    lines = 300_000
+    place.run("--shell", "bash", "--", f"seq {lines} | tee >(sort -n > f) > /dev/null")
+    want(len(place.lines("f")) == lines, str(len(place.lines("f"))))
+
+
+def test_leftovers_that_fail_or_stay_make_the_task_fail(place: Place):
+    _, err = place.run("--", "sh -c 'sleep 0.2; exit 3' & exit 0", code=3)
+    want(re.search(r"task 1: exit code 3: left running: sh \(pid \d+\) exited with 3 after ", err), err)
+    for how in ("wait=100ms", "fail"):
+        _, err = place.run("--leftovers", how, "--", "sleep 1000 & exit 0", code=1)
+        want(re.search(r"task 1: left processes running: sleep \(pid \d+\); end the command with `wait`, "
+                       r"or use --leftovers after ", err), err)
+        out, _ = place.run("last.1", command="task info")
+        want("left processes running: sleep" in out and "1 process outlived it" in out, out)
+    _, err = place.run("--leftovers", "end", "--", "sleep 1000 & exit 0")
+    want("spate: 1 task left processes running, which were ended:\n  task 1: sleep (pid " in err, err)
+    for command in ("sleep 1000 & kill $!", "sleep 1000 & wait=$!; kill $wait; wait $wait; exit 0"):
+        place.run("--", command)
+    place.run("--shell", "bash", "--", "head -1 <(yes)")
+    # A daemon is ended and named; nobody waits for it.
+    _, err = place.run("--", "setsid sleep 1000 & exit 0")
+    want("task 1: sleep (pid " in err and "1 succeeded" in err, err)
+
+
+def test_limits_hold_while_leftovers_are_waited_for(place: Place):
+    _, err = place.run("--time-limit", "1s", "--", "sleep 1000 & exit 0", code=1)
+    want("over its time limit" in err, err)
+    run = place.start("--", "sleep 1000 & exit 0")
+    wait(lambda: b"left running: sleep (pid " in os.read(run.stderr.fileno(), 4096), "the wait is told")
+    run.send_signal(signal.SIGTERM)
+    want(run.wait(timeout=60) == 143, str(run.returncode))
 
 
 def test_halt_and_resume(place: Place):

@@ -158,6 +158,11 @@ void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
   }
   in.Read(Opt::kWarnTime, settings.warn_time, ParseDuration);
   in.Read(Opt::kKillGrace, settings.kill_grace, ParseDuration);
+  LeftoversRule leftovers;
+  if (options.sources.resident) leftovers = {Leftovers::kEnd, {}};  // it stays by itself
+  options.leftovers_given = in.Read(Opt::kLeftovers, leftovers, ParseLeftovers);
+  settings.leftovers = leftovers.what;
+  settings.leftovers_wait = leftovers.wait;
   ReadRetries(in, words, options.policy.retry);
   in.Read(Opt::kMaxFailures, options.policy.max_failures, CountUpTo(kLimits.tasks_per_job));
   in.Read(Opt::kHalt, options.policy.halt, ParseHalt);
@@ -332,6 +337,7 @@ Status CheckResident(const RunOptions& options) {
         {settings.has_own_folder(), "--put and --get", kFiles},
         {!settings.forward_patterns.empty(), "--forward", kFiles},
         {!settings.forward_file_patterns.empty(), "--forward-file", kFiles},
+        {options.leftovers_given, "--leftovers", "its process outlives each of its tasks"},
         {settings.measure_io, "--measure-io", "it is counted when a process ends"}}) {
     if (given)
       return Fail(ErrorKind::kInvalid, fmt::format("--resident without {}: {}", name, why));

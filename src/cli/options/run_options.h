@@ -80,6 +80,7 @@ struct RunOptions {
   bool slots_given = false;
   std::string slots_file;  // -j FILE, as typed; `slots` is then what it holds, once it was read
   bool cpus_given = false;
+  bool leftovers_given = false;
   TaskOrder order = TaskOrder::kGiven;
   LoadBound max_load;
   std::vector<NamedOffer> offers;  // sorted by name; the last --offer of a name counts

@@ -100,6 +100,11 @@ Cases LateCases() {
       {Opt::kDeadline, {{"--deadline", "+2h"}, [](auto& o) { return o.deadline_text == "+2h"; }}},
       {Opt::kPlanTime,
        {{"--time", "1h"}, [](auto& o) { return o.needs.time == Duration::Seconds(3600); }}},
+      {Opt::kLeftovers,
+       {{"--leftovers", "fail"},
+        [](auto& o) {
+          return o.settings.leftovers == Leftovers::kFail && o.settings.leftovers_wait.ns == 0;
+        }}},
       {Opt::kProfile, {{"-J", "big"}, [](auto& o) { return o.profiles == Argv{"big"}; }}},
   };
 }
@@ -246,6 +251,12 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--timeout", "50%"},
        "--time-limit: '50%' is not a part of the median time; write more than 100%, as 300%"},
       {{"--time-limit", "0"}, "--time-limit: '0' ends every task at once; write a time above 0"},
+      {{"--leftovers", "kill"},
+       "--leftovers: 'kill' is not understood; write wait, wait=T (as wait=5m), end or fail"},
+      {{"--leftovers", "wait=0"},
+       "--leftovers: 'wait=0' waits for no time; write a time above 0, or fail"},
+      {{"--resident", "--leftovers", "wait", "--", "w"},
+       "--resident without --leftovers: its process outlives each of its tasks"},
       {{"--retries", "-1"}, "--retries: '-1' is not a whole number from 0 to 10,000"},
       {{"--retry-on", "exit,sig"},
        "--retry-on: 'sig' is not a cause; write some of exit, exit:CODES, signal, time, memory, "
@@ -313,6 +324,21 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
        "--max-args ... -- gzip {}"},
   };
   for (const auto& [argv, message] : kCases) EXPECT_EQ(Wrong(argv), message);
+}
+
+TEST(RunOptionsTest, LeftoversAreWaitedFor) {
+  const std::tuple<Argv, Leftovers, Duration> kCases[] = {
+      {{"--", "true"}, Leftovers::kWait, Duration::Seconds(30)},
+      {{"--leftovers", "wait", "--", "true"}, Leftovers::kWait, Duration::Seconds(30)},
+      {{"--leftovers", "wait=5m", "--", "true"}, Leftovers::kWait, Duration::Seconds(300)},
+      {{"--leftovers", "end", "--", "true"}, Leftovers::kEnd, {}},
+      {{"--leftovers", "fail", "--", "true"}, Leftovers::kFail, {}},
+      {{"--resident", "--", "worker"}, Leftovers::kEnd, {}},
+  };
+  for (const auto& [argv, what, wait] : kCases) {
+    EXPECT_EQ(Good(argv).settings.leftovers, what);
+    EXPECT_EQ(Good(argv).settings.leftovers_wait, wait);
+  }
 }
 
 TEST(RunOptionsTest, SlotRules) {

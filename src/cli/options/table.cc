@@ -285,6 +285,19 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kFailures,
      .commands = kRuns,
      .help = "from TERM to KILL (default: 10s)"},
+    {.id = Opt::kLeftovers,
+     .names = "leftovers",
+     .argument = "wait[=T]|end|fail",
+     .group = Group::kFailures,
+     .commands = kRuns,
+     .help = "processes that outlive a command (default: wait=30s)",
+     .more = "A task succeeds when all that it started has ended. wait: wait up to T for processes "
+             "that outlive the command; a task fails when one of them fails, or still runs then. "
+             "end: end them after a moment, and the task succeeds. fail: the task fails. In all "
+             "cases daemons, which have a session of their own (setsid), are ended and named. Ends "
+             "by HUP, INT, PIPE and TERM are no failures here.",
+     .complete = Complete::kWords,
+     .words = "wait end fail"},
     {.id = Opt::kWarnTime,
      .names = "warn-time",
      .argument = "T",

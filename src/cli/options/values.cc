@@ -124,6 +124,20 @@ Result<TimeLimit> ParseTimeLimit(std::string_view text) {
   return TimeLimit{.limit = *limit};
 }
 
+Result<LeftoversRule> ParseLeftovers(std::string_view text) {
+  if (text == "wait") return LeftoversRule{};
+  if (text == "end") return LeftoversRule{Leftovers::kEnd, {}};
+  if (text == "fail") return LeftoversRule{Leftovers::kFail, {}};
+  constexpr std::string_view kWaitFor = "wait=";
+  if (!text.starts_with(kWaitFor)) {
+    return Bad(text, "is not understood; write wait, wait=T (as wait=5m), end or fail");
+  }
+  auto wait = ParseDuration(text.substr(kWaitFor.size()));
+  if (!wait) return std::unexpected(wait.error());
+  if (wait->ns == 0) return Bad(text, "waits for no time; write a time above 0, or fail");
+  return LeftoversRule{Leftovers::kWait, *wait};
+}
+
 Result<LoadBound> ParseLoadBound(std::string_view text) {
   bool percent = text.ends_with('%');
   auto value = PlainNumber(percent ? text.substr(0, text.size() - 1) : text);

@@ -33,6 +33,15 @@ struct TimeLimit {
 };
 Result<TimeLimit> ParseTimeLimit(std::string_view text);
 
+// --leftovers
+inline constexpr Duration kLeftoversWait = Duration::Seconds(30);
+struct LeftoversRule {
+  Leftovers what = Leftovers::kWait;
+  Duration wait = kLeftoversWait;  // zero for others than kWait
+  friend bool operator==(const LeftoversRule&, const LeftoversRule&) = default;
+};
+Result<LeftoversRule> ParseLeftovers(std::string_view text);
+
 // --max-load: a number, or a part of the cores (percent > 0).
 struct LoadBound {
   double load = 0;

@@ -6,13 +6,14 @@
 #include <cstring>
 
 #include "base/units.h"
+#include "core/model/leftovers.h"
 
 namespace spate::cli {
 namespace {
 
 bool StartsCodePoint(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-std::string WithNote(std::string_view text, const std::string& note) {
+std::string WithNote(std::string_view text, std::string_view note) {
   if (note.empty()) return std::string(text);
   return fmt::format("{}: {}", text, EscapeForScreen(note));
 }
@@ -29,14 +30,18 @@ std::string CauseText(const AttemptEnd& end) {
     case Cause::kSuccess:
       return "succeeded";
     case Cause::kExit:
+      if (std::string_view why = NoteLine(end.note, kLeftoverFailedLine); !why.empty()) {
+        return WithNote(fmt::format("exit code {}", end.status), why);
+      }
       if (end.status == 127 || end.status == 126) {
         return WithNote(fmt::format("exit code {}", end.status), end.note);
       }
       return fmt::format("exit code {}", end.status);
     case Cause::kSignal: {
       std::string name = SignalName(end.status);
-      return name.empty() ? fmt::format("signal {}", end.status)
-                          : fmt::format("signal {} ({})", end.status, name);
+      return WithNote(name.empty() ? fmt::format("signal {}", end.status)
+                                   : fmt::format("signal {} ({})", end.status, name),
+                      NoteLine(end.note, kLeftoverFailedLine));
     }
     case Cause::kTimeLimit:
       return "over its time limit";
@@ -47,6 +52,9 @@ std::string CauseText(const AttemptEnd& end) {
                  ? fmt::format("over its memory limit (peak {})", FormatSize(end.peak_memory))
                  : "over its memory limit";
     case Cause::kCheck:
+      if (std::string_view why = NoteLine(end.note, kLeftRunningLine); !why.empty()) {
+        return EscapeForScreen(why);
+      }
       return WithNote("output check failed", end.note);
     case Cause::kNode:
       return "lost with its node";
@@ -73,6 +81,14 @@ std::string FailureRest(const AttemptEnd& end, std::string_view command) {
                                                 : std::string();
   return fmt::format(" after {}{}: {}", FormatDuration(end.wall), tries,
                      CutTo(EscapeForScreen(command), kCommandColumns));
+}
+
+std::string LeftBehindText(const AttemptEnd& end) {
+  std::string_view line = NoteLine(end.note, kLeftBehindLine);
+  if (line.empty()) return "";
+  line.remove_prefix(kLeftBehindLine.size());
+  if (line.ends_with(kLeftBehindEnd)) line.remove_suffix(kLeftBehindEnd.size());
+  return std::string(line);
 }
 
 std::string CountOf(uint64_t count, std::string_view noun) {

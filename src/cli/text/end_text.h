@@ -17,6 +17,9 @@ std::string CauseText(const AttemptEnd& end);
 // " after 1.2 s, attempt 2: CMD".
 std::string FailureVerdict(const AttemptEnd& end, bool unknown);
 std::string FailureRest(const AttemptEnd& end, std::string_view command);
+// Processes that its commands left behind and that were ended, "sleep (pid 12)"; empty for none,
+// and for those that made it fail.
+std::string LeftBehindText(const AttemptEnd& end);
 // Columns of a command in a line of talk.
 inline constexpr size_t kCommandColumns = 200;
 

@@ -18,6 +18,16 @@ TEST(EndTextTest, Causes) {
        "over its memory limit: used 3.0 MB of memory, 2.0 MB were allowed"},
       {{.cause = Cause::kCheck, .note = "out\x1b is empty"},
        "output check failed: out\\x1b is empty"},
+      {{.cause = Cause::kCheck,
+        .note = "left behind: a (pid 1), ended\nleft processes running: "
+                "b (pid 2); end the command with `wait`"},
+       "left processes running: b (pid 2); end the command with `wait`"},
+      {{.cause = Cause::kExit, .status = 2, .note = "left running: sort (pid 12) exited with 2"},
+       "exit code 2: left running: sort (pid 12) exited with 2"},
+      {{.cause = Cause::kSignal,
+        .status = 9,
+        .note = "left running: a (pid 1) was killed by SIGKILL"},
+       "signal 9 (KILL): left running: a (pid 1) was killed by SIGKILL"},
       {{.cause = Cause::kNode}, "lost with its node"},
       {{.cause = Cause::kStart, .status = 127}, "command not found (127)"},
       {{.cause = Cause::kStart, .status = 126, .note = "x is a folder"}, "x is a folder (126)"},
@@ -25,6 +35,13 @@ TEST(EndTextTest, Causes) {
       {{.cause = Cause::kStopped, .status = kCutOff}, "cut off as its node ended"},
   };
   for (const auto& [end, text] : kCases) EXPECT_EQ(CauseText(end), text);
+}
+
+TEST(EndTextTest, WhatWasLeftBehind) {
+  EXPECT_EQ(LeftBehindText({.note = "x\nleft behind: a (pid 1), b (pid 2), ended\ny"}),
+            "a (pid 1), b (pid 2)");
+  EXPECT_EQ(LeftBehindText({.note = "x left behind: a"}), "");
+  EXPECT_EQ(LeftBehindText({}), "");
 }
 
 TEST(EndTextTest, BriefForms) {

@@ -37,6 +37,12 @@ std::string Graphic(const BarState& state, size_t columns) {
   return fmt::format("[{}{}]", std::string(full, '#'), std::string(inner - full, '.'));
 }
 
+std::string Waits(const BarState& state) {
+  if (!state.pause.empty()) return fmt::format("waiting: {}", EscapeForScreen(state.pause));
+  if (!state.left.empty()) return fmt::format("left running: {}", EscapeForScreen(state.left));
+  return "";
+}
+
 }  // namespace
 
 void RateMeter::Note(Instant now, uint64_t ended) {
@@ -69,7 +75,7 @@ std::string DrawBar(const BarState& state, int width) {
   std::array<Piece, 6> pieces = {{
       {counts, 0},
       {state.failed ? fmt::format("{} failed", FormatCount(state.failed)) : "", 1},
-      {state.pause.empty() ? "" : fmt::format("waiting: {}", EscapeForScreen(state.pause)), 2},
+      {Waits(state), 2},
       {state.running ? fmt::format("{} running", FormatCount(state.running)) : "", 5},
       {BriefRate(state.rate), 4},
       {Eta(state), 3},

@@ -39,6 +39,7 @@ struct BarState {
   uint32_t running = 0;
   double rate = 0;    // a second; 0: unknown
   std::string pause;  // why nothing is started; empty: it is
+  std::string left;   // what ended commands have left running, and is waited for
   bool colour = false;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/units.h"
 #include "cli/text/bash_hint.h"
@@ -12,6 +13,7 @@ namespace spate::cli {
 namespace {
 
 constexpr size_t kFailuresShown = 10;
+constexpr size_t kLeftBehindShown = 5;
 constexpr size_t kErrorLines = 5;
 constexpr size_t kErrorColumns = 200;
 constexpr Duration kTickStep = Duration::Millis(100);   // between two bars
@@ -67,6 +69,11 @@ void HumanView::OnEnded(const TaskEnded& ended) {
       ended.verdict == engine::Verdict::kSucceeded || ended.verdict == engine::Verdict::kCancelled;
   if (final) ++bar_.done;
   if (final && !good) ++bar_.failed;
+  if (left_running_.erase(ended.end.ref) > 0) ShowLeftRunning();
+  std::string behind = LeftBehindText(ended.end);
+  if (!behind.empty() && ++left_behind_count_ <= kLeftBehindShown) {
+    left_behind_.push_back({ended.end.ref.index, std::move(behind)});
+  }
   rate_.Note(ended.now, totals_.succeeded + totals_.failed + totals_.unknown);
   // The bar goes along with the output.
   if (screen_.bar_visible() && ended.now - made_ >= kRedrawStep) {
@@ -137,7 +144,23 @@ void HumanView::SayNews(const News& news) {
   }
 }
 
+void HumanView::NoteLeftRunning(const TaskLeftRunning& left) {
+  left_running_[left.ref] = left.processes;
+  ShowLeftRunning();
+  if (bar_on_ || options_.quiet || std::exchange(left_running_said_, true)) return;
+  Say(fmt::format("task {} has ended but left running: {}; waiting for that (see --leftovers)",
+                  left.ref.index + 1, EscapeForScreen(left.processes)));
+}
+
+void HumanView::ShowLeftRunning() {
+  bar_.left = left_running_.empty() ? "" : left_running_.begin()->second;
+  if (left_running_.size() > 1) {
+    bar_.left += fmt::format(" and {}", CountOf(left_running_.size() - 1, "other task"));
+  }
+}
+
 void HumanView::OnNews(const News& news, Instant) {
+  if (const auto* left = std::get_if<TaskLeftRunning>(&news)) return NoteLeftRunning(*left);
   if (const auto* total = std::get_if<TotalChanged>(&news)) {
     bar_.total = total->total;
     bar_.open = total->open;
@@ -216,12 +239,26 @@ void HumanView::SayShell() {
                   bash_));
 }
 
+void HumanView::SayLeftBehind() {
+  if (left_behind_.empty()) return;
+  std::string text = fmt::format("spate: {} left processes running, which were ended:\n",
+                                 CountOf(left_behind_count_, "task"));
+  for (const LeftBehind& one : left_behind_) {
+    text += fmt::format("  task {}: {}\n", one.index + 1, EscapeForScreen(one.processes));
+  }
+  if (left_behind_count_ > left_behind_.size()) {
+    text += fmt::format("  and {} more\n", FormatCount(left_behind_count_ - left_behind_.size()));
+  }
+  screen_.Write(Stream::kErr, text);
+}
+
 void HumanView::OnFinish(const RunFinish& finish) {
   screen_.EraseBar();
   if (finish.how == RunEnd::kOutputClosed) return;
   if (options_.show_output) writer_.OnFinish();
   if (options_.quiet) return;
   SayFailures(finish);
+  SayLeftBehind();
   SayShell();
   // A hub's job goes on: it has no sum yet, and who goes away says so.
   if (options_.hints.on_hub && finish.how == RunEnd::kInterrupted) return;

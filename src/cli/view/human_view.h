@@ -2,6 +2,7 @@
 // errors of failed tasks once more at the end, one summary line, and what to type next.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ class HumanView final : public RunView {
   void NoteFailure(const TaskEnded& ended);
   // The list may be another shell's.
   void SayShell();
+  // What tasks left behind, and was ended.
+  void SayLeftBehind();
+  void NoteLeftRunning(const TaskLeftRunning& left);
+  void ShowLeftRunning();
   void SayFailures(const RunFinish& finish);
   std::string Bad(std::string_view text) const;  // in the colour of failures, where there is one
   void SayNews(const News& news);
@@ -62,6 +67,14 @@ class HumanView final : public RunView {
   RunTotals totals_;
   std::vector<Failure> failures_;  // the first kFailuresShown
   std::string bash_;               // what /bin/sh said of a task that is bash's
+  struct LeftBehind {
+    TaskIndex index = 0;
+    std::string processes;  // "sleep (pid 12)"
+  };
+  std::vector<LeftBehind> left_behind_;  // the first few
+  uint32_t left_behind_count_ = 0;
+  std::map<AttemptRef, std::string> left_running_;  // what is waited for
+  bool left_running_said_ = false;
   BarState bar_;
   engine::HoldReason held_ = engine::HoldReason::kNone;
   RateMeter rate_;

@@ -225,6 +225,55 @@ TEST_F(HumanViewTest, News) {
             "spate: 2 lines are not in the list any more\n");
 }
 
+TEST_F(HumanViewTest, WhatIsLeftRunningIsInTheBar) {
+  Make(80, true);
+  view_->OnStart(StartOf(5));
+  view_->OnNews(TaskLeftRunning{{JobId(12), 0, Attempt(1)}, "sort (pid 12)"}, At(350));
+  Tick(400);
+  EXPECT_EQ(screen_.Shown(),
+            "  0% 0/5  [...........................]  left running: sort (pid 12)  2 running");
+  view_->OnNews(TaskLeftRunning{{JobId(12), 1, Attempt(1)}, "cat (pid 14)"}, At(450));
+  Tick(500);
+  EXPECT_EQ(screen_.Shown(),
+            "  0% 0/5  [..........]  left running: sort (pid 12) and 1 other task  2 running");
+  End(550, 0);
+  Tick(700);
+  EXPECT_NE(screen_.Shown().find("  left running: cat (pid 14)  2 running"), std::string::npos)
+      << screen_.Shown();
+  End(750, 1);
+  Tick(900);
+  EXPECT_EQ(screen_.Shown().find("left running"), std::string::npos);
+}
+
+TEST_F(HumanViewTest, WithoutABarWhatIsLeftRunningIsSaidOnce) {
+  Make(80, false);
+  view_->OnStart(StartOf(5));
+  view_->OnNews(TaskLeftRunning{{JobId(12), 2, Attempt(1)}, "sort (pid 12)"}, At(350));
+  view_->OnNews(TaskLeftRunning{{JobId(12), 3, Attempt(1)}, "cat (pid 14)"}, At(450));
+  EXPECT_EQ(screen_.err,
+            "spate: task 3 has ended but left running: sort (pid 12); waiting for that (see "
+            "--leftovers)\n");
+}
+
+TEST_F(HumanViewTest, WhatWasLeftBehindIsNamedAtTheEnd) {
+  Make(80, false);
+  view_->OnStart(StartOf(8));
+  for (TaskIndex i = 0; i < 7; ++i) {
+    AttemptEnd end = EndOf(i);
+    end.left_behind = 1;
+    end.note = fmt::format("left behind: sleep (pid {}), ended", 100 + i);
+    view_->OnEnded({.end = end, .verdict = Verdict::kSucceeded, .output = nullptr, .now = At(1)});
+  }
+  End(1, 7);
+  Finish(100, {.total = 8, .succeeded = 8});
+  EXPECT_TRUE(screen_.err.starts_with(
+      "spate: 7 tasks left processes running, which were ended:\n"
+      "  task 1: sleep (pid 100)\n  task 2: sleep (pid 101)\n  task 3: sleep (pid 102)\n"
+      "  task 4: sleep (pid 103)\n  task 5: sleep (pid 104)\n  and 2 more\n"
+      "spate: 8 tasks: 8 succeeded"))
+      << screen_.err;
+}
+
 TEST_F(HumanViewTest, NewsGoesAboveTheBar) {
   Make(40, true);
   view_->OnStart(StartOf(5));

@@ -119,6 +119,9 @@ void JsonView::OnNews(const News& news, Instant now) {
     line.Number("slot", started->slot);
   } else if (const auto* slow = std::get_if<TaskSlow>(&news)) {
     line = TaskLine("slow", slow->ref);
+  } else if (const auto* left = std::get_if<TaskLeftRunning>(&news)) {
+    line = TaskLine("left_running", left->ref);
+    TextOrBase64(line, "processes", left->processes);
   } else if (const auto* paused = std::get_if<StartsPaused>(&news)) {
     line.Text("type", "pause");
     if (paused->reason.empty()) {

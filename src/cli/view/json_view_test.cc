@@ -153,6 +153,11 @@ TEST_F(JsonViewTest, News) {
   using Set = std::set<std::string>;
   view_.OnNews(TaskSlow{{JobId(12), 4, Attempt(2)}}, kTestStart);
   EXPECT_EQ(Keys(Line()), (Set{"type", "task", "attempt", "time"}));
+  view_.OnNews(TaskLeftRunning{{JobId(12), 4, Attempt(2)}, "sort (pid 12)"}, kTestStart);
+  Json left = Line();
+  EXPECT_EQ(Keys(left), (Set{"type", "task", "attempt", "processes", "time"}));
+  EXPECT_EQ(left["type"], "left_running");
+  EXPECT_EQ(left["processes"], "sort (pid 12)");
   view_.OnNews(StartsPaused{"low memory"}, kTestStart);
   Json pause = Line();
   EXPECT_EQ(Keys(pause), (Set{"type", "reason", "time"}));

@@ -53,6 +53,10 @@ struct TaskStarted {  // told by json only; others take the number of running ta
 struct TaskSlow {  // it runs longer than --warn-time
   AttemptRef ref;
 };
+struct TaskLeftRunning {  // its command has ended, what it left running is waited for
+  AttemptRef ref;
+  std::string processes;  // "sort (pid 12)"
+};
 struct StartsPaused {  // nothing is started for now; empty: it goes on
   std::string reason;
 };
@@ -70,7 +74,8 @@ struct Remark {  // anything else, without "spate: "; a second line says what to
   std::string text;
   bool is_error = false;  // shown with --quiet as well
 };
-using News = std::variant<TaskStarted, TaskSlow, StartsPaused, JobHeld, TotalChanged, Remark>;
+using News = std::variant<TaskStarted, TaskSlow, TaskLeftRunning, StartsPaused, JobHeld,
+                          TotalChanged, Remark>;
 
 enum class RunEnd : uint8_t {
   kFinished,      // every task has ended

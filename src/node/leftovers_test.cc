@@ -230,6 +230,39 @@ TEST_F(LeftoversTest, AResidentProcessIsNone) {
   EXPECT_EQ(Run(Given("answer 0 fine")).output->out.bytes, "fine");
 }
 
+class WarnSignalTest : public ProcessExecutorTest {
+ protected:
+  WarnSignalTest() {
+    settings_.warn_signal = SIGUSR1;
+    settings_.time_limit = Duration::Seconds(1000);
+    settings_.warn_before = settings_.time_limit - Duration::Millis(100);
+  }
+};
+
+TEST_F(WarnSignalTest, ComesBeforeTheTimeLimit) {
+  const Ended& ended = Run("trap 'echo warned; exit 7' USR1; while :; do sleep 0.01; done");
+  EXPECT_EQ(ended.output->out.bytes, "warned\n");
+  EXPECT_EQ(ended.end.cause, Cause::kExit);
+  EXPECT_EQ(ended.end.status, 7);
+  EXPECT_GE(ended.end.wall, Duration::Millis(100));
+}
+
+TEST_F(WarnSignalTest, GoesToTheFirstProcessAlone) {
+  const Ended& ended =
+      Run("trap 'echo warned; exit 0' USR1; sh -c \"trap 'echo wrong' USR1; "
+          "until test -e go; do sleep 0.01; done\" & "
+          "trap 'echo warned; > go; wait; exit 0' USR1; while :; do sleep 0.01; done");
+  EXPECT_EQ(ended.output->out.bytes, "warned\n");
+}
+
+TEST_F(WarnSignalTest, GoesToEachCommandOfAPipeOnce) {
+  TaskBody body = Shell(
+      "trap 'n=$((n+1))' USR1; while [ ! $n ]; do sleep 0.01; done; "
+      "i=0; while [ $i -lt 20 ]; do sleep 0.01; i=$((i+1)); done; echo $n");
+  body.steps[0].commands.push_back(body.steps[0].commands[0]);
+  EXPECT_EQ(Run(body).output->out.bytes, "1\n1\n");
+}
+
 }  // namespace
 }  // namespace spate::node
 

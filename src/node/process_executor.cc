@@ -370,7 +370,7 @@ void ProcessExecutor::OpenJob(JobId job, std::shared_ptr<const JobSettings> sett
   opening.live_output = settings->live_output;
   opening.check_patience = settings->check_patience;
   opening.limits = {settings->time_limit, settings->time_limit_percent, settings->warn_time,
-                    settings->kill_grace};
+                    settings->kill_grace, settings->warn_signal,        settings->warn_before};
   opening.leftovers = settings->leftovers;
   opening.leftovers_wait = settings->leftovers_wait;
   opening.umask = settings->umask;

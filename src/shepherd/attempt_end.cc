@@ -178,10 +178,20 @@ void AttemptRunner::TerminateLeftovers() {
   tree_.SignalAll(SIGCONT);
 }
 
+// The signal that is to come before the time limit. Time in which the attempt was frozen does not
+// count for either.
+void AttemptRunner::Warn(int64_t now) {
+  int64_t due = warn_at_ + halt_.FrozenFor(now).ns;
+  if (halt_.is_frozen() || now < due) return;
+  warn_at_ = kNever;
+  if (!ordered_cause_) commands_.Signal(static_cast<int>(asked_.job->opening.limits.warn_signal));
+}
+
 void AttemptRunner::OnTime(int64_t now) {
   if (now >= memory_.next_sample()) Sample(now);
   if (now >= resident_.until()) OnResidentTime(now);
   if (now >= kill_ranks_at_ && phase_ == Phase::kRunning) return BeginKilling(now);
+  if (phase_ == Phase::kRunning && now >= warn_at_) Warn(now);
   if (now < phase_until_ && now < retry_.at) return;
   switch (phase_) {
     case Phase::kWaitStart:
@@ -207,7 +217,12 @@ void AttemptRunner::OnMemoryEvent(int64_t now) {
 int64_t AttemptRunner::Deadline(int64_t now) const {
   if (phase_ == Phase::kIdle) return resident_.until();
   int64_t deadline = std::min({memory_.next_sample(), retry_.at, resident_.until()});
-  if (phase_ == Phase::kRunning) deadline = std::min(deadline, kill_ranks_at_);
+  if (phase_ == Phase::kRunning) {
+    deadline = std::min(deadline, kill_ranks_at_);
+    if (!halt_.is_frozen() && warn_at_ != kNever) {
+      deadline = std::min(deadline, warn_at_ + halt_.FrozenFor(now).ns);
+    }
+  }
   if (phase_ != Phase::kRunning && phase_ != Phase::kWaitStart) {
     deadline = std::min(deadline, phase_until_);
   }

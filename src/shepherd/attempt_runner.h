@@ -179,6 +179,7 @@ class AttemptRunner {
   void StepEnded(bool children_left, int64_t now);
   void LookAtLeftovers(int64_t now);
   void TerminateLeftovers();
+  void Warn(int64_t now);
   void BeginKilling(int64_t now);
   void KillRound(int64_t now);
   void GiveUp(int64_t now);
@@ -209,6 +210,7 @@ class AttemptRunner {
   Phase phase_ = Phase::kIdle;
   int64_t phase_until_ = kNever;    // of kLeftovers, kKilling, kChecking
   int64_t kill_ranks_at_ = kNever;  // as one of them has failed
+  int64_t warn_at_ = kNever;        // when the signal before the time limit is due
   Asked asked_;
   TaskFolder folder_;
   Streams streams_;

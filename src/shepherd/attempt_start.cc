@@ -101,6 +101,10 @@ void AttemptRunner::Reset(int64_t now) {
   commands_ended_at_ = now;
   phase_until_ = kNever;
   kill_ranks_at_ = kNever;
+  const JobLimits& limits = asked_.job->opening.limits;
+  bool warns = limits.warn_signal != 0 && limits.time_limit.ns > 0;
+  warn_at_ =
+      warns ? now + std::max<int64_t>(limits.time_limit.ns - limits.warn_before.ns, 0) : kNever;
   retry_ = {};
   asked_.cpus.reset();
   if (!view.around.cpus.empty()) {

@@ -88,6 +88,12 @@ void Commands::Terminate() const {
   }
 }
 
+void Commands::Signal(int number) const {
+  for (const One& one : all_) {
+    if (one.pid != 0) kill(one.pid, number);
+  }
+}
+
 std::string Commands::WhyRankFailed() const {
   uint32_t rank = *first_rank_ + static_cast<uint32_t>(*first_failed_);
   int status = all_[*first_failed_].status;

@@ -54,6 +54,8 @@ class Commands {
   // TERM, and CONT since a stopped process would not see it, to the step's group and to those who
   // left it.
   void Terminate() const;
+  // To each of the step's processes, but not to what they have started.
+  void Signal(int number) const;
   // Of a gang: a rank has failed, and the first that did.
   bool RankHasFailed() const { return first_rank_ && first_failed_; }
   std::string WhyRankFailed() const;  // "rank 3 exited with 7"

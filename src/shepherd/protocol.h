@@ -108,12 +108,18 @@ struct JobLimits {
   uint32_t time_limit_percent = 0;
   Duration warn_time;
   Duration kill_grace;
+  // The shepherd itself sends this signal to the attempt's commands so long before `time_limit`, at
+  // once where that is shorter; 0: none.
+  uint32_t warn_signal = 0;
+  Duration warn_before;
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "time_limit", self.time_limit);
     visit(2, "time_limit_percent", self.time_limit_percent);
     visit(3, "warn_time", self.warn_time);
     visit(4, "kill_grace", self.kill_grace);
+    visit(5, "warn_signal", self.warn_signal);
+    visit(6, "warn_before", self.warn_before);
   }
   friend bool operator==(const JobLimits&, const JobLimits&) = default;
 };

@@ -128,7 +128,8 @@ Start AnyStart() {
 Duration AnyDuration() { return {*rc::gen::inRange<int64_t>(0, int64_t{1} << 60)}; }
 
 JobLimits AnyLimits() {
-  return {AnyDuration(), *rc::gen::arbitrary<uint32_t>(), AnyDuration(), AnyDuration()};
+  return {AnyDuration(), *rc::gen::arbitrary<uint32_t>(), AnyDuration(),
+          AnyDuration(), *rc::gen::arbitrary<uint32_t>(), AnyDuration()};
 }
 
 std::optional<TaskUser> AnyUser() {

@@ -179,6 +179,13 @@ def test_limits_hold_while_leftovers_are_waited_for(place: Place):
     want(run.wait(timeout=60) == 143, str(run.returncode))
 
 
+def test_a_signal_comes_before_the_time_limit(place: Place):
+    out, _ = place.run("--time-limit", "100s", "--signal", "USR1@99.5s", "--",
+                       "trap 'echo saved; exit 0' USR1; while :; do sleep 0.01; done")
+    want(out == "saved\n", out)
+    place.run("--signal", "USR1@60s", "--", "true", code=2)
+
+
 def test_halt_and_resume(place: Place):
     place.write("jobs.lst", *(f"echo {i} >> ran; test {i} -ne 2" for i in range(1, 9)))
     _, err = place.run("-j1", "--halt", "soon,fail=1", "jobs.lst", code=1)

@@ -158,6 +158,11 @@ void ReadPolicy(OptionReader& in, const Words& words, RunOptions& options) {
   }
   in.Read(Opt::kWarnTime, settings.warn_time, ParseDuration);
   in.Read(Opt::kKillGrace, settings.kill_grace, ParseDuration);
+  WarnSignal warn;
+  if (in.Read(Opt::kWarnSignal, warn, ParseWarnSignal)) {
+    settings.warn_signal = warn.number;
+    settings.warn_before = warn.before;
+  }
   LeftoversRule leftovers;
   if (options.sources.resident) leftovers = {Leftovers::kEnd, {}};  // it stays by itself
   options.leftovers_given = in.Read(Opt::kLeftovers, leftovers, ParseLeftovers);
@@ -345,6 +350,25 @@ Status CheckResident(const RunOptions& options) {
   return {};
 }
 
+// Of a gang the limit may come from --time.
+Status CheckWarnSignal(const JobSettings& settings) {
+  if (settings.warn_signal == 0 || settings.time_limit > settings.warn_before) return {};
+  if (settings.time_limit.ns > 0) {
+    return Fail(
+        ErrorKind::kInvalid,
+        fmt::format("--signal: {} before the time limit of {} the task has not begun; give a "
+                    "shorter time",
+                    FormatDuration(settings.warn_before), FormatDuration(settings.time_limit)));
+  }
+  if (settings.time_limit_percent > 0) {
+    return Fail(ErrorKind::kInvalid,
+                "--signal needs a --time-limit that is a time: a part of the median is not known "
+                "beforehand");
+  }
+  return Fail(ErrorKind::kInvalid,
+              "--signal comes before the time limit; give one, as in --time-limit 1h");
+}
+
 Status CheckTogether(const RunOptions& options) {
   if (auto ok = CheckResident(options); !ok) return ok;
   bool is_list = !options.sources.files.empty() && !options.sources.resident;
@@ -426,6 +450,7 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   }
   if (auto ok = ReadGang(words, options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
+  if (auto ok = CheckWarnSignal(options.settings); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckGang(options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckFiles(options, words.command); !ok) return std::unexpected(ok.error());
   // A list beside a command is what the command is given, line by line.

@@ -100,6 +100,11 @@ Cases LateCases() {
       {Opt::kDeadline, {{"--deadline", "+2h"}, [](auto& o) { return o.deadline_text == "+2h"; }}},
       {Opt::kPlanTime,
        {{"--time", "1h"}, [](auto& o) { return o.needs.time == Duration::Seconds(3600); }}},
+      {Opt::kWarnSignal,
+       {{"--signal", "USR1@60s", "--time-limit", "1h"},
+        [](auto& o) {
+          return o.settings.warn_signal == 10 && o.settings.warn_before == Duration::Seconds(60);
+        }}},
       {Opt::kLeftovers,
        {{"--leftovers", "fail"},
         [](auto& o) {
@@ -251,6 +256,24 @@ TEST(RunOptionsTest, WrongValuesNameTheFix) {
       {{"--timeout", "50%"},
        "--time-limit: '50%' is not a part of the median time; write more than 100%, as 300%"},
       {{"--time-limit", "0"}, "--time-limit: '0' ends every task at once; write a time above 0"},
+      {{"--signal", "USR1"},
+       "--signal: 'USR1' is not a signal and a time before the time limit; write for example "
+       "USR1@60s"},
+      {{"--signal", "FOO@60s"},
+       "--signal: 'FOO@60s' is not a signal and a time before the time limit; write for example "
+       "USR1@60s"},
+      {{"--signal", "KILL@60s"},
+       "--signal: 'KILL@60s' is a signal that no program can catch; write for example USR1@60s"},
+      {{"--signal", "USR1@0"},
+       "--signal: 'USR1@0' is no time before the time limit; write a time above 0"},
+      {{"--signal", "USR1@60s", "--", "true"},
+       "--signal comes before the time limit; give one, as in --time-limit 1h"},
+      {{"--signal", "USR1@60s", "--time-limit", "300%", "--", "true"},
+       "--signal needs a --time-limit that is a time: a part of the median is not known "
+       "beforehand"},
+      {{"--signal", "USR1@1m", "--time-limit", "60s", "--", "true"},
+       "--signal: 1m00s before the time limit of 1m00s the task has not begun; give a shorter "
+       "time"},
       {{"--leftovers", "kill"},
        "--leftovers: 'kill' is not understood; write wait, wait=T (as wait=5m), end or fail"},
       {{"--leftovers", "wait=0"},

@@ -285,6 +285,15 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kFailures,
      .commands = kRuns,
      .help = "from TERM to KILL (default: 10s)"},
+    {.id = Opt::kWarnSignal,
+     .names = "signal",
+     .argument = "NAME@T",
+     .group = Group::kFailures,
+     .commands = kRuns,
+     .help = "send a signal T before the time limit, as USR1@60s",
+     .more = "For programs that save their state when they are warned. The first process of the "
+             "task gets it, what that has started does not: a script passes it on, or begins its "
+             "program with exec. It needs a --time-limit longer than T."},
     {.id = Opt::kLeftovers,
      .names = "leftovers",
      .argument = "wait[=T]|end|fail",

@@ -159,6 +159,7 @@ enum class Opt : uint8_t {
   kTimeLimit,
   kWarnTime,
   kKillGrace,
+  kWarnSignal,
   kLeftovers,
   kRetries,
   kRetryOn,

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "core/model/limits.h"
+#include "os/signals.h"
 
 namespace spate::cli {
 namespace {
@@ -122,6 +123,23 @@ Result<TimeLimit> ParseTimeLimit(std::string_view text) {
   if (!limit) return Fail(limit.error().kind, limit.error().message + ", or 300% of the median");
   if (limit->ns == 0) return Bad(text, "ends every task at once; write a time above 0");
   return TimeLimit{.limit = *limit};
+}
+
+Result<WarnSignal> ParseWarnSignal(std::string_view text) {
+  size_t at = text.find('@');
+  int number = at == text.npos ? 0 : os::SignalNumber(text.substr(0, at));
+  if (number == 0) {
+    return Bad(text,
+               "is not a signal and a time before the time limit; write for example "
+               "USR1@60s");
+  }
+  if (number == os::kSignalKill || number == os::kSignalStop) {
+    return Bad(text, "is a signal that no program can catch; write for example USR1@60s");
+  }
+  auto before = ParseDuration(text.substr(at + 1));
+  if (!before) return std::unexpected(before.error());
+  if (before->ns == 0) return Bad(text, "is no time before the time limit; write a time above 0");
+  return WarnSignal{static_cast<uint32_t>(number), *before};
 }
 
 Result<LeftoversRule> ParseLeftovers(std::string_view text) {

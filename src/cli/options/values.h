@@ -33,6 +33,14 @@ struct TimeLimit {
 };
 Result<TimeLimit> ParseTimeLimit(std::string_view text);
 
+// --signal USR1@60s
+struct WarnSignal {
+  uint32_t number = 0;
+  Duration before;  // so long before the time limit
+  friend bool operator==(const WarnSignal&, const WarnSignal&) = default;
+};
+Result<WarnSignal> ParseWarnSignal(std::string_view text);
+
 // --leftovers
 inline constexpr Duration kLeftoversWait = Duration::Seconds(30);
 struct LeftoversRule {

@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "os/clock.h"
 #include "os/process.h"
 #include "shepherd/note.h"
+#include "shepherd/tree_memory.h"
 
 namespace spate::shepherd {
 namespace {
@@ -15,6 +17,10 @@ namespace {
 constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kSampleEvery = 200 * kMilli;
 constexpr int64_t kSampleAtLeastEvery = 2'000 * kMilli;
+// Between two close looks there is so many times what one took.
+constexpr int64_t kLookPause = 20;
+// To read how much page cache a cgroup has takes some 50 us, too much for each small task.
+constexpr uint64_t kCacheMatters = 32 << 20;
 
 }  // namespace
 
@@ -23,9 +29,11 @@ void MemoryWatch::Begin(const Start& start, int64_t now) {
   asked_ = start.sample_memory || limit_ != 0;
   noted_ = false;
   began_at_ = now;
-  sampled_peak_ = 0;
+  sampled_peak_ = resident_peak_ = 0;
   rusage_peak_ = 0;
-  sample_at_ = now + (asked_ ? 200 : 1000) * kMilli;
+  resident_then_ = need_then_ = 0;
+  look_after_ = 0;
+  sample_at_ = now + kSampleEvery;
   cgroup_.Begin(limit_);
 }
 
@@ -37,9 +45,26 @@ void MemoryWatch::Skip(int64_t now) {
 
 uint64_t MemoryWatch::Sample(int64_t now, uint64_t more) {
   Skip(now);
-  uint64_t bytes = os::RssOfDescendants(getpid()) + more;
+  auto used = cgroup_.Used();
+  uint64_t bytes = used ? *used : SampleTree(now, more);
   sampled_peak_ = std::max(sampled_peak_, bytes);
   return bytes;
+}
+
+// A sum of resident pages is cheap, and never too small. Only where it would be a new peak, or over
+// the limit, is there a close look; one that took long not too often, unless what has come since
+// then may be too much. Pages that were shared may be so no more, with the same sum.
+uint64_t MemoryWatch::SampleTree(int64_t now, uint64_t more) {
+  uint64_t resident = os::RssOfDescendants(getpid());
+  resident_peak_ = std::max(resident_peak_, resident + more);
+  uint64_t grown = resident - std::min(resident, resident_then_);
+  uint64_t guess = std::min(resident, need_then_ + grown) + more;
+  bool matters = resident + more > sampled_peak_ || IsOver(resident + more);
+  if (!matters || (now < look_after_ && !IsOver(guess))) return std::min(guess, sampled_peak_);
+  need_then_ = NeedOfDescendants(getpid());
+  resident_then_ = resident;
+  look_after_ = now + kLookPause * (os::MonotonicNanos() - now);
+  return need_then_ + more;
 }
 
 void MemoryWatch::Add(const rusage& usage) {
@@ -55,16 +80,23 @@ void MemoryWatch::Note(AttemptEnd& end, uint64_t used) {
 }
 
 void MemoryWatch::Tell(AttemptEnd& end) {
-  end.memory_source = MemorySource::kRusage;
-  end.peak_memory = rusage_peak_;
-  if (sampled_peak_ > rusage_peak_) {
-    end.memory_source = MemorySource::kSampled;
-    end.peak_memory = sampled_peak_;
-  }
+  // What the largest process had beyond all that was ever looked at was not looked at.
+  uint64_t unseen = rusage_peak_ - std::min(rusage_peak_, resident_peak_);
+  end.memory_source = unseen > 0 ? MemorySource::kRusage : MemorySource::kSampled;
+  end.peak_memory = sampled_peak_ + unseen;
   if (auto peak = cgroup_.Peak()) {
     end.memory_source = MemorySource::kCgroup;
-    end.peak_memory = *peak;
+    end.peak_memory = NeedOfCgroup(*peak);
   }
+}
+
+// The high-water mark has page cache in it, also that of earlier attempts. How much there was then
+// is not known, but how much there is now.
+uint64_t MemoryWatch::NeedOfCgroup(uint64_t peak) {
+  if (peak > cache_ + kCacheMatters) cache_ = cgroup_.Cache();
+  uint64_t need = std::max(peak - std::min(peak, cache_), sampled_peak_);
+  if (sampled_peak_ == 0) need = std::max(need, rusage_peak_);
+  return std::min(need, peak);
 }
 
 std::string MemoryWatch::LastWords(AttemptEnd& end) {

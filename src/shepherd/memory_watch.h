@@ -25,10 +25,14 @@ class MemoryWatch {
   void Stop() { sample_at_ = INT64_MAX; }
   // Only puts the next one off.
   void Skip(int64_t now);
-  // Looks at all that is below this process, and at `more` bytes that it holds for them.
+  // Looks at all that is below this process, and at `more` bytes that it holds for them. Returns
+  // what it needs: pages that processes share count once, pages of files do not count.
   uint64_t Sample(int64_t now, uint64_t more);
   // Its processes have so much, by somebody else's look.
-  void Saw(uint64_t bytes) { sampled_peak_ = std::max(sampled_peak_, bytes); }
+  void Saw(uint64_t bytes) {
+    sampled_peak_ = std::max(sampled_peak_, bytes);
+    resident_peak_ = std::max(resident_peak_, bytes);
+  }
   // Of a process that was waited for.
   void Add(const rusage& usage);
 
@@ -44,13 +48,22 @@ class MemoryWatch {
   std::string LastWords(AttemptEnd& end);
 
  private:
+  uint64_t SampleTree(int64_t now, uint64_t more);
+  uint64_t NeedOfCgroup(uint64_t peak);
+
   SlotCgroup& cgroup_;
+  uint64_t cache_ = 0;  // page cache of the cgroup when it was looked at last, by any attempt
   uint64_t limit_ = 0;
   bool asked_ = false;  // samples are wanted
   bool noted_ = false;
   int64_t began_at_ = 0;
   int64_t sample_at_ = INT64_MAX;
   uint64_t sampled_peak_ = 0;
+  uint64_t resident_peak_ = 0;  // the largest sum of resident pages, each counted by each process
+  // Of the last close look: what was resident, what was needed, and when there may be another one.
+  uint64_t resident_then_ = 0;
+  uint64_t need_then_ = 0;
+  int64_t look_after_ = 0;
   uint64_t rusage_peak_ = 0;
 };
 

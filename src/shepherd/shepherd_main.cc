@@ -30,6 +30,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -57,8 +58,61 @@ constexpr size_t kLiveOutputBound = 256 * 1024;    // bytes not taken: stop read
 constexpr int64_t kShortPatience = 3'000'000'000;  // nanoseconds, divided by the slot's number
 constexpr int64_t kEndPatience = 3'000'000'000;    // nanoseconds, at the end of the shepherd
 constexpr size_t kReadSize = 64 * 1024;
+constexpr int64_t kShrinkEvery = 50'000'000;  // nanoseconds
 
 enum ExitStatus { kGone = 0, kNoSetup = 70, kDamaged = 71, kWornOut = 72 };
+
+// A started program inherits our high-water mark of resident memory from the moment before its
+// exec, so a small task seems to have needed that. Hence what this process has of its program's
+// file is given back now and then (what is needed comes back from the page cache), and the mark
+// begins anew.
+class OwnSize {
+ public:
+  void FindFile();
+  // Costs some 50 us, so it does nothing when it did so lately.
+  void Shrink(int64_t now);
+
+ private:
+  struct Range {
+    unsigned long begin, end;
+  };
+  std::vector<Range> file_;  // nothing in it was ever written to
+  int64_t shrunk_at_ = 0;
+};
+
+void OwnSize::FindFile() {
+  std::FILE* maps = std::fopen("/proc/self/smaps", "re");
+  if (maps == nullptr) return;
+  char line[512];
+  Range range{};
+  bool is_candidate = false;
+  while (std::fgets(line, sizeof line, maps) != nullptr) {
+    Range next{};
+    char rights[5] = "";
+    if (std::sscanf(line, "%lx-%lx %4s ", &next.begin, &next.end, rights) == 3) {
+      range = next;
+      bool is_read = std::strcmp(rights, "r-xp") == 0 || std::strcmp(rights, "r--p") == 0;
+      is_candidate = is_read && std::strchr(line, '/') != nullptr;
+    } else if (unsigned long size = 0; std::sscanf(line, "Anonymous: %lu", &size) == 1) {
+      if (is_candidate && size == 0) file_.push_back(range);
+    }
+  }
+  std::fclose(maps);
+  // Not in large pieces either.
+  for (const Range& one : file_) {
+    madvise(reinterpret_cast<void*>(one.begin), one.end - one.begin, MADV_NOHUGEPAGE);
+  }
+}
+
+void OwnSize::Shrink(int64_t now) {
+  if (file_.empty() || now - shrunk_at_ < kShrinkEvery) return;
+  shrunk_at_ = now;
+  for (const Range& one : file_) {
+    madvise(reinterpret_cast<void*>(one.begin), one.end - one.begin, MADV_DONTNEED);
+  }
+  os::Fd mark(open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+  if (mark) (void)!write(mark.get(), "5", 1);
+}
 
 class Shepherd {
  public:
@@ -107,6 +161,7 @@ class Shepherd {
   Rendezvous rendezvous_;         // of a node's shepherd
   std::optional<Orphan> orphan_;  // while there is no parent
   bool was_orphan_ = false;
+  OwnSize own_size_;
 };
 
 bool Shepherd::SetUpProcess() {
@@ -274,6 +329,7 @@ bool Shepherd::ObeySetup(const Setup& setup) {
   }
   runner_ = std::move(*runner);
   setup_ = setup;
+  own_size_.FindFile();
   if (setup.node_folder.empty()) return true;
   outbox_.KeepEnds();
   auto rendezvous = Rendezvous::Open(setup.node_folder);
@@ -337,6 +393,7 @@ void Shepherd::StartHeld(int64_t now) {
   // Before the start: a parent that finds us dead must not believe that it never happened.
   progress_->store(next.start.sequence, std::memory_order_release);
   if (spare_frames_.size() < 64) spare_frames_.push_back(runner_->TakeFrame());
+  own_size_.Shrink(now);
   if (!runner_->Begin(std::move(next.frame), now)) Leave(kDamaged);
 }
 

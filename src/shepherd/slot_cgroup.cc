@@ -1,4 +1,5 @@
-// Files of cgroup v2: memory.max, memory.peak, memory.events, cgroup.kill, cgroup.freeze. They are
+// Files of cgroup v2: memory.max, memory.peak, memory.current, memory.stat, memory.events,
+// cgroup.kill, cgroup.freeze. They are
 // opened once; an attempt costs a read and a write, none where there is no controller.
 //
 // memory.oom.group stays off: it would take the shepherd along. The kernel kills the largest
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <string_view>
@@ -44,6 +46,14 @@ uint64_t NumberIn(std::string_view text) {
   return value;
 }
 
+// The number in the line that begins with `name`; 0 when there is none.
+uint64_t LineOf(std::string_view text, std::string_view name) {
+  for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    if (at == 0 || text[at - 1] == '\n') return NumberIn(text.substr(at + name.size()));
+  }
+  return 0;
+}
+
 }  // namespace
 
 SlotCgroup::SlotCgroup(const std::string& folder) : path_(folder) {
@@ -55,6 +65,8 @@ SlotCgroup::SlotCgroup(const std::string& folder) : path_(folder) {
   }
   kill_ = OpenAt(folder_, "cgroup.kill", O_WRONLY);
   memory_events_ = OpenAt(folder_, "memory.events", O_RDONLY);
+  memory_now_ = OpenAt(folder_, "memory.current", O_RDONLY);
+  memory_stat_ = OpenAt(folder_, "memory.stat", O_RDONLY);
   memory_peak_ = OpenAt(folder_, "memory.peak", O_RDWR);
   can_reset_peak_ = memory_peak_ && write(memory_peak_.get(), "reset\n", 6) == 6;
   if (!memory_peak_) memory_peak_ = OpenAt(folder_, "memory.peak", O_RDONLY);
@@ -95,13 +107,27 @@ std::optional<uint64_t> SlotCgroup::Peak() {
   return peak;
 }
 
+std::optional<uint64_t> SlotCgroup::Used() const {
+  if (!memory_now_ || !memory_stat_) return std::nullopt;
+  char buffer[32];
+  uint64_t now = NumberIn(ReadFromStart(memory_now_, buffer, sizeof buffer));
+  return now - std::min(now, Cache());
+}
+
+// "file" has shared memory in it, which is no cache: nothing else holds it.
+uint64_t SlotCgroup::Cache() const {
+  char buffer[8192];
+  std::string_view text = ReadFromStart(memory_stat_, buffer, sizeof buffer);
+  uint64_t file = LineOf(text, "file ");
+  return file - std::min(file, LineOf(text, "shmem "));
+}
+
 bool SlotCgroup::WasOutOfMemory() { return limit_ != 0 && ReadOomKills() > oom_kills_before_; }
 
 uint64_t SlotCgroup::ReadOomKills() {
   char buffer[512];
   std::string_view text = ReadFromStart(memory_events_, buffer, sizeof buffer);
-  size_t at = text.find("oom_kill ");
-  return at == text.npos ? 0 : NumberIn(text.substr(at + 9));
+  return LineOf(text, "oom_kill ");
 }
 
 // cgroup.kill and cgroup.freeze spare nobody, so this process steps aside for a while.

@@ -25,6 +25,11 @@ class SlotCgroup {
   // The high-water mark since Begin. Empty where there is no memory controller, and where the
   // kernel (before 6.12) cannot start again and an earlier attempt went higher.
   std::optional<uint64_t> Peak();
+  // What its processes use now: page cache, which the system may take back, does not count. Empty
+  // where there is no memory controller.
+  std::optional<uint64_t> Used() const;
+  // Bytes of page cache that are charged to it, of this attempt and those before.
+  uint64_t Cache() const;
   // Whether the kernel ended a process since Begin because of the limit.
   bool WasOutOfMemory();
   // Kills all that is in it but this process, atomically (Linux 5.14). False where that is not
@@ -45,6 +50,8 @@ class SlotCgroup {
   std::string path_;
   os::Fd folder_;
   os::Fd memory_peak_;
+  os::Fd memory_now_;
+  os::Fd memory_stat_;
   os::Fd memory_events_;
   os::Fd kill_;
   bool frozen_ = false;

@@ -137,6 +137,31 @@ def test_memory_is_enforced(place: Place):
     want("memory" in err, err)
 
 
+def test_shared_and_mapped_pages_are_no_need(place: Place):
+    # Six processes that share 60 MB, and one that reads a file of 200 MB by a mapping.
+    fork = ("import os, time\n"
+            "b = b'x' * (60 << 20)\n"
+            "for i in range(5):\n"
+            "    if os.fork() == 0: time.sleep(2); os._exit(len(b) % 2)\n"
+            "for i in range(5): os.wait()\n")
+    mapped = ("import mmap, time\n"
+              "f = open('big'); m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)\n"
+              "n = sum(m[::4096]); time.sleep(2); print(n)\n")
+    with open(os.path.join(place.dir, "big"), "wb") as big:
+        big.truncate(200 << 20)
+    place.write("fork.py", fork)
+    place.write("mapped.py", mapped)
+    place.run("--memory", "140M", "-j2", "--", "python3 {}", ":::", "fork.py", "mapped.py")
+    peaks = [json.loads(place.run(f"last.{n}", "--json", command="task info")[0])["ends"][0]["peak_memory"]
+             for n in (1, 2)]
+    want(55 << 20 < peaks[0] < 140 << 20 and peaks[1] < 100 << 20, str(peaks))
+    if not os.environ.get("SPATE_SANITIZE"):
+        # The task's, not that of the process which starts it.
+        out, _ = place.run("--json", "--", "/bin/true")
+        peak = [end for end in map(json.loads, out.splitlines()) if end["type"] == "end"][0]["peak_memory"]
+        want(0 < peak < 3500 << 10, str(peak))
+
+
 def test_a_task_is_over_when_all_that_it_started_is(place: Place):
     # As dash reads "&>": in the background, with a log that is empty.
     place.write("work.sh", "until test -e go; do sleep 0.01; done", "echo done > result")

@@ -36,7 +36,9 @@ class StarvingCheck final : public Checker {
       if (first_) first_->since = scene.now;
       if (std::holds_alternative<LifeEnded>(fact)) first_.reset();
     }
-    if (!first_ || scene.now - first_->since <= BoundOf(scene)) return;
+    // No gang need start that needs the node of a hoarder's task.
+    const bool hoarded = scene.workload.jobs().size() > scene.hub->jobs;
+    if (!first_ || hoarded || scene.now - first_->since <= BoundOf(scene)) return;
     findings.Add(name(), fmt::format("gang {}.{} is the first in line for {}, and does not start",
                                      first_->job.value, first_->index + 1,
                                      FormatDuration(scene.now - first_->since)));
@@ -57,12 +59,14 @@ class StarvingCheck final : public Checker {
            std::holds_alternative<NodeProcess>(fact);
   }
 
-  // Now and then: it costs all tasks.
+  // Now and then: it costs all tasks. With a hoarder whatever the policy.
   void LookAtUsers(const Scene& scene, Findings& findings) {
     const Options& o = *scene.hub;
     const bool waits =
         o.graph || o.after || o.retry_delay || o.start_delay || o.sick_percent > 0 || o.pools > 0;
-    if (o.gang_policy != GangPolicy::kFair || waits || scene.now < next_look_) return;
+    const bool hoarded = scene.workload.jobs().size() > o.jobs;
+    const bool fair = o.gang_policy == GangPolicy::kFair || hoarded;
+    if (!fair || waits || scene.now < next_look_) return;
     next_look_ = scene.now + Duration::Seconds(10);
     std::set<std::string> want;
     std::set<std::string> have;

@@ -17,6 +17,29 @@ constexpr uint64_t kGigabyte = 1ull << 30;
 constexpr Instant kHubBeginning{1600000000LL * 1000000000};  // where os::FakeLoop begins
 constexpr Duration kForever = Duration::Seconds(1000 * 24 * 3600);
 
+// A hoarder has two more jobs than the options say: a task that takes hardly anything of a node,
+// for half an hour, of which nobody knows the end; and a gang that needs that node and all others.
+constexpr Duration kHoarded = Duration::Seconds(1800);
+bool HasHoarder(const Options& o) {
+  return o.hub && o.gangs && o.nodes > 1 && o.pools == 0 && !o.mixed_needs && !o.node_crashes &&
+         Prng(Derive(o.seed, 24)).Chance(40);
+}
+void Hoard(SimJob& job, uint32_t nodes) {
+  job.user = Workload::UserName(0);
+  job.policy = {};
+  job.graph = job.open = job.shuffled = false;
+  job.totals = {1};
+  job.list_total = 1;
+  auto settings = std::make_shared<JobSettings>(*job.settings);
+  settings->time_limit = settings->warn_time = settings->start_delay = {};
+  settings->time_limit_percent = 0;
+  job.settings = settings;
+  job.requests = {TaskClass(Needs{.milli_cpus = 100})};
+  if (nodes == 0) return;
+  job.requests.front().needs.time = Duration::Seconds(60);
+  job.requests.front().gang = {.procs = nodes, .nodes = nodes, .whole = true};
+}
+
 // Uniform in 1 us .. most.
 Duration Below(Prng& prng, Duration most) {
   return Duration::Micros(1) + Duration{static_cast<int64_t>(prng.Below(
@@ -117,6 +140,11 @@ void Workload::MakeHubJobs() {
     if (!pools_.empty()) {
       AddPoolNeeds(jobs_.back(), Prng(Derive(Derive(options_.seed, 16), number)));
     }
+  }
+  if (!HasHoarder(options_)) return;
+  for (uint32_t more = 1; more <= 2; ++more) {
+    MakeJob(JobId(options_.jobs + more), 1, prng.Next());
+    Hoard(jobs_.back(), more == 1 ? 0 : options_.nodes);
   }
 }
 
@@ -429,6 +457,10 @@ Behaviour Workload::BehaviourOf(const AttemptRef& ref, const Needs& needs, NodeI
   Behaviour b;
   if (part != nullptr && part->start == GangShape::Start::kFirst && part->index > 0) {
     b.duration = kForever;
+    return b;
+  }
+  if (ref.job.value == o.jobs + 1) {
+    b.duration = kHoarded;
     return b;
   }
   b.duration = Below(prng, prng.Chance(o.long_percent) ? o.long_task : o.short_task);

@@ -104,19 +104,36 @@ def test_a_hub_that_is_killed_adopts_the_parts(place: Place):
 
 
 def test_the_first_that_waits_keeps_its_nodes(place: Place):
-    """Small tasks without a known time do not take what a gang waits for."""
+    """Small tasks without a known time do not take what a gang waits for, where that is known to end."""
     cluster = cluster_of(place, "--listen", "none")
     nodes_of(cluster, "n1", "n2", slots=1)
-    cluster.submit("--", "sh", "-c", "touch began; while ! test -e go; do sleep 0.05; done")
+    cluster.submit("--time", "10m", "--", "sh", "-c", "touch began; while ! test -e go; do sleep 0.05; done")
     wait(lambda: os.path.exists(os.path.join(place.dir, "began")), "a small task runs")
     large = cluster.submit("--nodes", "2", "--procs-per-node", "1", "--", "sh", "-c", "echo $SPATE_RANK")
     small = cluster.submit("--", "echo", "small")
     wait(lambda: "first of the gangs" in cluster.spate("task explain", f"{large}.1")[0], "it has nodes")
     out, _ = cluster.spate("task explain", f"{small}.1")
+    want(re.search(rf"n[12] is kept for task {large}\.1, a gang of user \S+, which starts in", out), out)
     want("small" not in cluster.spate("job cat", small)[0], out)
     place.write("go")
     cluster.spate("job wait", large)
     cluster.spate("job wait", small)
+
+
+def test_a_gang_that_waits_for_what_never_ends_stops_nobody(place: Place):
+    cluster = cluster_of(place, "--listen", "none")
+    nodes_of(cluster, "n1", "n2", "n3", slots=2)
+    cluster.submit("--on", "n1", "--cpus", "0.1", "--", "sh", "-c",
+                   "touch began; while ! test -e go; do sleep 0.05; done")
+    wait(lambda: os.path.exists(os.path.join(place.dir, "began")), "it runs")
+    large = cluster.submit("--nodes", "3", "--whole-nodes", "--time", "1h", "--", "true")
+    out = cluster.spate("task explain", f"{large}.1")[0]
+    want(re.search(r"it needs n\d, n\d, n\d, and nobody knows when what runs there ends", out), out)
+    want("job 1 of the same user; no node is kept for it meanwhile" in " ".join(out.split()), out)
+    for node in ("n1", "n2", "n3"):
+        cluster.submit("--wait", "--on", node, "--", "true")
+    place.write("go")
+    cluster.spate("job wait", large)
 
 
 def test_a_node_that_is_started_again_adopts_its_part(place: Place):

@@ -133,29 +133,51 @@ bool IsOldNews(Live& live, const std::string& reason, Instant now) {
   return false;
 }
 
+bool IsOf(const place::GangPromise& promise, const StepContext& step, const HeadGang& head) {
+  return promise.job == head.job &&
+         promise.request == step.durable.FindJob(head.job)->RequestOf(head.index);
+}
+
+// Another one was the head after it, and waits still; when that starts is not known now. Each time
+// that changes would be a record.
+bool WasHeadBefore(const StepContext& step, const place::GangPromise& promise) {
+  const auto heads = step.durable.head_gangs();
+  auto of = [&](const place::GangPromise& each) {
+    return std::ranges::find_if(heads,
+                                [&](const HeadGang& head) { return IsOf(each, step, head); });
+  };
+  const auto& promises = step.live.gangs.promises();
+  return of(promise) != heads.end() && std::ranges::any_of(promises, [&](const auto& each) {
+           return &each != &promise && of(each) < of(promise);
+         });
+}
+
 // What others must know of the head: which it is, and when it starts.
 void TellHead(StepContext& step, const std::vector<place::GangPromise>& before) {
-  const auto& promises = step.live.gangs.promises();
-  if (promises.empty()) return;
-  const place::GangPromise& promise = promises.front();
+  if (step.live.gangs.head() == nullptr) return;
+  const place::GangPromise& promise = *step.live.gangs.head();
   const JobState& job = *step.durable.FindJob(promise.job);
   const Head first = job.Peek(promise.request, step.now, 1, place::kNoTurn);
   if (first.count == 0) return;
   const TaskIndex index = first.tasks.front().first;
   const auto head = step.durable.head_gang();
-  GangReserved record{promise.job, index, promise.start, ""};
+  GangReserved record{promise.job, index, promise.told(), ""};
   auto& went_before = step.live.went_before_head;
   if (head && head->job == promise.job && head->index == index) {
-    if (!IsLater(promise.start, head->start, step.now)) return;
-    const bool same = !before.empty() && before.front().job == promise.job;
+    if (!IsLater(promise.told(), head->start, step.now)) return;
+    auto same = std::ranges::find_if(before, [&](const place::GangPromise& each) {
+      return each.job == promise.job && each.request == promise.request;
+    });
     record.reason = went_before
                         ? fmt::format("task {}.{}{} went before it", went_before->job.value,
                                       went_before->index + 1,
                                       went_before->attempt.value > 1 ? " was tried again, and" : "")
-                        : WhyLater(step, same ? before.front() : promise);
+                        : WhyLater(step, same == before.end() ? promise : *same);
     if (IsOldNews(step.live, record.reason, step.now)) return;
   } else if (head && head->job == promise.job && job.RequestOf(head->index) == promise.request) {
     // It stays the first, and goes on when those of its class that are tried again have started.
+    return;
+  } else if (WasHeadBefore(step, promise)) {
     return;
   } else if (head && head->job != promise.job) {
     const JobState& other = *step.durable.FindJob(head->job);
@@ -177,7 +199,11 @@ bool PlaceGangs(StepContext& step) {
     live.gangs.DropHolds();
     return false;
   }
-  if (!board.look_at_gangs && !board.look_at_all) return false;
+  const bool due = step.now >= live.gangs.next_look();
+  if (!board.look_at_gangs && !board.look_at_all && !due) {
+    step.out.wake_at = std::min(step.out.wake_at, live.gangs.next_look());
+    return false;
+  }
   if (step.now < live.next_gangs) {
     step.out.wake_at = std::min(step.out.wake_at, live.next_gangs);
     return false;
@@ -197,6 +223,7 @@ bool PlaceGangs(StepContext& step) {
   live.gangs.Decide(step.now, heads,
                     [&](const place::GangStart& start) { return giver.Give(start); });
   TellHead(step, before);
+  step.out.wake_at = std::min(step.out.wake_at, live.gangs.next_look());
   return true;
 }
 

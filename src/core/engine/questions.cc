@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -333,6 +334,63 @@ std::string NamesOf(const EngineState& state, const place::GangPromise& promise)
   return names.empty() ? "nodes that went away" : names;
 }
 
+std::string NameOf(const EngineState& state, const place::GangPromise& promise, Instant now) {
+  const JobState& job = *state.durable().FindJob(promise.job);
+  const Head next = job.Peek(promise.request, now, 1, place::kNoTurn);
+  const TaskIndex index = next.count == 0 ? 0 : next.tasks.front().first;
+  return fmt::format("task {}.{}", promise.job.value, index + 1);
+}
+
+// "job 1", "jobs 1, 7": what the user runs on the nodes that the gang is to have.
+std::string OwnJobsOn(const EngineState& state, const place::GangPromise& promise,
+                      const std::string& user) {
+  std::set<JobId> jobs;
+  for (const place::GangPlace& place : promise.places) {
+    auto node = state.live.board.nodes.find(place.node);
+    if (node == state.live.board.nodes.end()) continue;
+    for (const auto& [job, here] : node->second.jobs) {
+      if (here.leased > 0) jobs.insert(job);
+    }
+    for (const auto& [key, part] : node->second.parts) jobs.insert(key.job);
+  }
+  std::erase_if(jobs, [&](JobId id) { return state.durable().FindJob(id)->user() != user; });
+  std::string names;
+  for (JobId id : jobs) names += fmt::format("{}{}", names.empty() ? "" : ", ", id.value);
+  return fmt::format("job{} {}", jobs.size() == 1 ? "" : "s", names);
+}
+
+std::string InTime(Instant start, Instant now) {
+  return FormatDuration(std::max(start - now, Duration()));
+}
+
+// When a gang starts that has a promise, on which nodes, and what it waits for.
+std::string WhenItStarts(const EngineState& state, const JobState& job,
+                         const place::GangPromise& promise, Instant now) {
+  using Binds = place::GangPromise::Binds;
+  const std::string nodes = NamesOf(state, promise);
+  if (promise.start == Instant::Never() || promise.late) {
+    std::string text =
+        fmt::format("it needs {}, and {}", nodes,
+                    promise.late ? "what runs there takes far longer than was said"
+                                 : "nobody knows when what runs there ends, which has no --time");
+    if (promise.waits_for_own) {
+      return text + fmt::format(": {} of the same user; no node is kept for it meanwhile",
+                                OwnJobsOn(state, promise, job.user()));
+    }
+    return text + fmt::format("; {} {} for {}", promise.places.size() == 1 ? "it is" : "they are",
+                              promise.binds == Binds::kAll ? "kept for it" : "others' to use",
+                              InTime(state.live.gangs.next_look(), now));
+  }
+  std::string text = fmt::format(
+      "it starts in {} at the latest, on {}, if what runs there takes no longer than was said",
+      InTime(promise.start, now), nodes);
+  if (promise.binds != Binds::kOwnUser) return text;
+  return text + fmt::format(
+                    "; it waits for {} of the same user, and other users' tasks may start "
+                    "there until that ends",
+                    OwnJobsOn(state, promise, job.user()));
+}
+
 // What a gang waits for that fits the nodes which are there.
 std::string WhyGangWaits(const EngineState& state, const JobState& job, TaskIndex index,
                          Instant now) {
@@ -351,23 +409,19 @@ std::string WhyGangWaits(const EngineState& state, const JobState& job, TaskInde
     }
     std::string text = mine == promises.begin() ? "it is the first of the gangs that wait"
                                                 : "it has a reservation";
-    if (mine->start == Instant::Never()) {
-      text += fmt::format("; {} {} kept for it, and nobody knows when what runs there ends",
-                          NamesOf(state, *mine), mine->places.size() == 1 ? "is" : "are");
-    } else {
-      text += fmt::format(
-          "; it starts in {} at the latest, on {}, if what runs there takes no "
-          "longer than was said",
-          FormatDuration(std::max(mine->start - now, Duration())), NamesOf(state, *mine));
-    }
+    text += "; " + WhenItStarts(state, job, *mine, now);
     const std::string& late = state.live.head_reason;
     const bool told = state.live.head_told == place::PartKey{job.id(), index} && !late.empty();
     return told ? text + "; last it became later, as " + late : text;
   }
-  if (promises.empty()) return "";
-  const place::GangPromise& first = promises.front();
+  const place::GangPromise* first = state.live.gangs.head();
+  if (first == nullptr) return "";
   std::string text =
-      fmt::format("a gang of job {} is the first of those that wait", first.job.value);
+      fmt::format("a gang of job {} is the first of those that wait", first->job.value);
+  if (!first->claims()) {
+    return text + "; this one goes before it where it finds room, as nobody knows when that starts";
+  }
+  text += fmt::format(", and is to have {}", NamesOf(state, *first));
   if (state.live.gangs.policy() == GangPolicy::kFcfs) return text + ", and nobody overtakes it";
   if (job.request(request).time.ns == 0) {
     return text + "; this one could go before it where it ends in time, but it has no --time";
@@ -390,6 +444,38 @@ std::string WhyNoRoom(const EngineState& state, const JobState& job, TaskIndex i
     const std::string& name = node->second.offer.node_name;
     return name.empty() ? "it starts as soon as its nodes are back"
                         : fmt::format("it starts as soon as node {} has room for its part", name);
+  }
+  return "";
+}
+
+// A node has room for the task, and keeps it for a gang: which, and how long.
+std::string WhoKeepsNodes(const EngineState& state, const JobState& job, uint32_t request,
+                          Instant now) {
+  using Binds = place::GangPromise::Binds;
+  const auto& nodes = state.live.board.nodes;
+  auto is_kept = [&](const place::GangPromise& promise, const place::GangPlace& place) {
+    auto at = nodes.find(place.node);
+    if (at == nodes.end() || at->second.holds.empty()) return false;
+    const bool binds = promise.binds == Binds::kAll ||
+                       (promise.binds == Binds::kOwnUser &&
+                        state.durable().FindJob(promise.job)->user() == job.user());
+    return binds && FitNow(at->second, job, request, now) > 0 &&
+           place::Starts(at->second.offer, at->second.held, job.request(request));
+  };
+  for (const place::GangPromise& promise : state.live.gangs.promises()) {
+    place::GangPromise kept = promise;
+    std::erase_if(kept.places, [&](const auto& place) { return !is_kept(promise, place); });
+    if (kept.places.empty()) continue;
+    const std::string text =
+        fmt::format("{} {} kept for {}, a gang of user {}", NamesOf(state, kept),
+                    kept.places.size() == 1 ? "is" : "are", NameOf(state, promise, now),
+                    state.durable().FindJob(promise.job)->user());
+    if (promise.start == Instant::Never() || promise.late) {
+      return fmt::format("{}, for {} at most", text, InTime(state.live.gangs.next_look(), now));
+    }
+    return fmt::format(
+        "{}, which starts in {} at the latest; a task starts there that ends before, by its --time",
+        text, InTime(promise.start, now));
   }
   return "";
 }
@@ -440,6 +526,8 @@ std::string Engine::Explain(JobId id, TaskIndex index, Instant now) const {
     if (std::string why = WhyGangWaits(*state_, *job, index, now); !why.empty()) return why;
   } else if (std::string why = WhySuspect(*state_, *job, request, now); !why.empty()) {
     return why;
+  } else if (std::string kept = WhoKeepsNodes(*state_, *job, request, now); !kept.empty()) {
+    return kept;
   }
   return WhoIsAhead(*state_, *job);
 }

@@ -313,7 +313,13 @@ uint64_t ShareOf(const User& user) {
   // Nobody takes from others by what he says of his jobs; he may only stand back.
   bool wants = user.contenders().has_value();
   uint64_t nice = wants ? std::min(user.weights.rbegin()->first, kJobWeight) : kJobWeight;
-  return user.used * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
+  return (user.used + user.kept) * kJobWeight / (std::max(user.rule.weight, 1u) * nice);
+}
+
+void Board::SetKept(const std::string& name, uint64_t kept) {
+  auto user = users.find(name);
+  CHECK(user != users.end());
+  if (std::exchange(user->second.kept, kept) != kept) SettleUser(user->first, user->second);
 }
 
 void Board::SettleUser(const std::string& name, User& user) {

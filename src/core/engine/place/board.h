@@ -57,6 +57,8 @@ struct PartHere {
 struct Hold {
   Instant start;    // no sooner than this, as far as is known
   Amounts amounts;  // that they have then
+  // It is kept from the tasks of this user only; null: from everybody's.
+  const std::string* user = nullptr;
   friend bool operator==(const Hold&, const Hold&) = default;
 };
 
@@ -74,7 +76,7 @@ struct Node {
 
   std::map<JobId, JobHere> jobs;      // with leases, and a few of the last without
   std::map<PartKey, PartHere> parts;  // of gangs
-  std::optional<Hold> hold;           // gangs.h
+  std::vector<Hold> holds;            // gangs.h; at most one for each Hold::user
   uint32_t leased = 0;                // tasks
   // Of them, and of the parts, by what slows them down (TaskClass::bound).
   std::array<uint32_t, static_cast<size_t>(BoundBy::kLast) + 1> bound = {};
@@ -86,6 +88,11 @@ struct Node {
                           // anything since
   bool roomy = false;     // it may have room for what there is; see Board::MarkRoomy
   Instant late_until;     // it did not find room for a part of a gang in time: others are better
+
+  // Room is kept there from everybody.
+  bool IsHeld() const {
+    return std::ranges::any_of(holds, [](const Hold& hold) { return hold.user == nullptr; });
+  }
 
   // For others than placement.
   Instant lost_at = Instant::Never();  // while it is silent
@@ -109,6 +116,8 @@ struct User {
   // Millionths of processors that the leases take; what waits on a node behind what runs there
   // counts little.
   uint64_t used = 0;
+  // Likewise, of what stands idle as it is kept for the user's gangs (Board::SetKept).
+  uint64_t kept = 0;
   // Jobs with something to give out: how many have which priority, and which weight.
   std::map<int32_t, uint32_t, std::greater<>> wanting;
   std::map<uint32_t, uint32_t> weights;
@@ -253,6 +262,8 @@ class Board {
     CountGiven(job, tasks);
   }
   void TakeBackGangs(Job& job, uint32_t tasks) { job.user->leased -= tasks; }
+  // So much stands idle for the user's gangs; it counts as what the user has (ShareOf).
+  void SetKept(const std::string& user, uint64_t kept);
   // It has no leases: its offer and speed are learned anew.
   void Forget(Node& node);
   void Learn(Node& node, JobId job, Duration wall);

@@ -99,10 +99,7 @@ const std::vector<GangMachine::Started>& GangMachine::Pass(Instant now) {
   auto heads = [this] { return head_ ? std::vector{*head_} : std::vector<ClassKey>(); };
   gangs_.Decide(now, heads, [&](const GangStart& start) { return Start(start, now); });
   head_.reset();
-  if (!gangs_.promises().empty()) {
-    const GangPromise& first = gangs_.promises().front();
-    head_ = {first.job, first.request};
-  }
+  if (const GangPromise* head = gangs_.head(); head != nullptr) head_ = {head->job, head->request};
   return started_;
 }
 

@@ -23,6 +23,9 @@ constexpr size_t kMostPromises = 50;
 // the head or starts.
 constexpr Duration kPatience = Duration::Seconds(300);
 
+// So many promises of which nobody knows when they start are looked for in a pass.
+constexpr size_t kMostUnknown = 8;
+
 // Where a gang of this shape goes when so many of its processes fit on each node; empty: nowhere.
 // With a number of nodes these are the ones that it fills best; else those where most fit, so that
 // it has few parts. `kept`: what it was promised before goes first, lest promises wander.
@@ -116,7 +119,7 @@ Gangs::Entry Gangs::EntryOf(Job& job, uint32_t request, const ClassTurn& turn) c
     entry.user_given = job.user->given;
     entry.priority = job.priority;
     entry.share = job.used * kJobWeight / std::max(job.facts.weight, 1u);
-  } else if (policy_ == GangPolicy::kEasySjbf && !promises_.empty()) {
+  } else if (policy_ == GangPolicy::kEasySjbf && claimed_ > 0) {
     const Duration time = job.NeedsOf(request).time;
     entry.rank = time.ns > 0 ? time.ns : INT64_MAX;
   }
@@ -187,7 +190,7 @@ bool Gangs::ComesBeforeSingles(const Entry& entry) const {
 // Whose turn is before all others' may wait for a node that others do not need. While he does,
 // small tasks could take the nodes of a gang for ever.
 void Gangs::NoteWaiting() {
-  if (started_ || !promises_.empty() || rest_.empty()) {
+  if (started_ || claimed_ > 0 || rest_.empty()) {
     behind_since_.reset();
   } else if (!behind_since_) {
     behind_since_ = now_;
@@ -202,6 +205,7 @@ void Gangs::Begin(Instant now) {
   ahead_.clear();
   no_room_.clear();
   misfits_.clear();
+  unknown_.clear();
   hold_without_failing_.clear();
   for (auto& [id, node] : board_.nodes) {
     if (node.IsThere()) ahead_.emplace_back(id, node, board_, now);
@@ -243,7 +247,7 @@ void Gangs::CountFree() {
   }
   free_.Count(std::move(free));
   lasting_.Count(std::move(lasting));
-  lasts_until_ = IsClaimed() ? promises_.front().start : Instant::Never();
+  lasts_until_ = IsClaimed() ? head()->start : Instant::Never();
   if (IsClaimed() && lasts_until_ == Instant::Never()) lasts_until_ = now_;
 }
 
@@ -263,22 +267,29 @@ void Gangs::Decide(Instant now, const Heads& heads, const GiveGang& give) {
   rest_ = {};
   const std::vector<GangPromise> before = std::exchange(promises_, {});
   before_ = &before;
+  claimed_ = 0;
+  drains_ = false;
+  next_look_ = Instant::Never();
+  has_started_.clear();
   Line line = LineNow();
   if (policy_ == GangPolicy::kConservative) {
     WalkConservative(std::move(line), heads, give);
   } else {
     TryHeads(line, heads, give);
-    if (promises_.empty() || Overtakes()) Walk(std::move(line), /*promises=*/true, give);
+    if (!IsOver()) Walk(std::move(line), /*promises=*/true, give);
   }
   before_ = nullptr;
   SetHolds();
+  ChargeUsers();
   NoteWaiting();
 }
 
 void Gangs::DecideRest(Instant now, const GiveGang& give) {
   if (rest_.empty()) return;
   Begin(now);
-  for (const GangPromise& promise : promises_) Claim(promise);
+  for (const GangPromise& promise : promises_) {
+    if (promise.claims()) Claim(promise);
+  }
   CountFree();
   Walk(std::exchange(rest_, {}), /*promises=*/false, give);
 }
@@ -330,13 +341,27 @@ bool Gangs::TryHead(Line& line, const ClassKey& head, const GiveGang& give) {
   return false;
 }
 
-// Until one of them waits, and has a promise.
+const GangPromise* Gangs::head() const {
+  auto first = std::ranges::find_if(promises_, &GangPromise::claims);
+  if (first != promises_.end()) return &*first;
+  return promises_.empty() ? nullptr : &promises_.front();
+}
+
+// With kFcfs: somebody waits whom nobody overtakes. One who waits for its own user's tasks, and
+// nobody knows how long, is not in the way of other users'.
+bool Gangs::IsOver() const {
+  return !Overtakes() && std::ranges::any_of(promises_, [](const GangPromise& promise) {
+    return promise.claims() || !promise.waits_for_own;
+  });
+}
+
+// Until one of them waits, and has a promise that others plan around.
 void Gangs::TryHeads(Line& line, const Heads& heads, const GiveGang& give) {
-  for (bool has_started = true; has_started && promises_.empty();) {
+  for (bool has_started = true; has_started && claimed_ == 0 && !IsOver();) {
     has_started = false;
     for (const ClassKey& head : heads()) {
       has_started = TryHead(line, head, give);
-      if (has_started || !promises_.empty()) break;
+      if (has_started || claimed_ > 0 || IsOver()) break;
     }
   }
 }
@@ -344,7 +369,11 @@ void Gangs::TryHeads(Line& line, const Heads& heads, const GiveGang& give) {
 // Who may overtake is tried in another order than who becomes the head; and where no more promises
 // are made, only those matter that may have room.
 void Gangs::ReorderFor(Line& line) const {
-  if (promises_.size() == MostPromises()) {
+  if (!Overtakes()) {
+    const User* user = board_.FindJob(promises_.back().job)->user;
+    line.EraseIf([&](const Entry& entry) { return entry.known->user == user; });
+  }
+  if (IsFull()) {
     line.EraseIf(
         [this](const Entry& entry) { return !MayHaveRoom(entry.known->ClassOf(entry.request)); });
   }
@@ -368,7 +397,7 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
         continue;
       }
     }
-    const bool overdue = behind_since_ && now_ >= *behind_since_ + kPatience && promises_.empty();
+    const bool overdue = behind_since_ && now_ >= *behind_since_ + kPatience && claimed_ == 0;
     if (promises && !overdue && !ComesBeforeSingles(entry)) {
       line.Push(entry);
       rest_ = std::move(line);
@@ -378,9 +407,9 @@ void Gangs::Walk(Line line, bool promises, const GiveGang& give) {
       EnterNext(line, entry);
       continue;
     }
-    if (!promises || promises_.size() == MostPromises()) continue;
+    if (!promises || IsFull() || promises_.size() == kMostUnknown) continue;
     if (!Promise(entry)) continue;
-    if (!Overtakes()) return;
+    if (IsOver()) return;
     ReorderFor(line);
   }
 }
@@ -528,6 +557,7 @@ bool Gangs::TryStart(const Entry& entry, const GiveGang& give) {
   if (!give({job, entry.request, places})) return false;
   CountTaken(places);
   started_ = true;
+  has_started_.insert(entry.key());
   return true;
 }
 
@@ -584,15 +614,20 @@ std::vector<GangPlace> Gangs::PlacesNow(const Job& job, uint32_t request) {
 // False: the nodes that there are never have room for it at once. It is in nobody's way.
 bool Gangs::Promise(const Entry& entry) {
   const uint64_t kind = KindOf(*entry.known, entry.request);
-  if (misfits_.contains(kind)) return false;
+  if (misfits_.contains(kind) || unknown_.contains(kind)) return false;
   GangPromise promise = Earliest(*entry.known, entry.request);
   if (promise.places.empty()) {
     misfits_.insert(kind);
     return false;
   }
-  Claim(promise);
+  Judge(promise);
   promises_.push_back(std::move(promise));
-  if (promises_.size() == 1) CountFree();
+  if (!promises_.back().claims()) {
+    unknown_.insert(kind);
+    return true;
+  }
+  Claim(promises_.back());
+  if (++claimed_ == 1) CountFree();
   return true;
 }
 
@@ -702,43 +737,6 @@ std::vector<GangPlace> Gangs::Emptiest(const Job& job, uint32_t request,
   // It fits no nodes that are there: nothing is kept for it.
   if (left > 0) places.clear();
   return places;
-}
-
-// ---- Holds
-
-void Gangs::SetHolds() {
-  std::map<NodeId, Hold> holds;
-  for (const GangPromise& promise : promises_) {
-    const TaskClass& of_gang = board_.FindJob(promise.job)->ClassOf(promise.request);
-    const Instant start = promise.start == Instant::Never() ? Instant() : promise.start;
-    for (const GangPlace& place : promise.places) {
-      auto [hold, is_new] = holds.try_emplace(place.node, Hold{start, {}});
-      hold->second.start = std::min(hold->second.start, start);
-      hold->second.amounts.Add(
-          AmountsOfPart(board_.nodes.at(place.node).offer, of_gang, place.procs));
-    }
-  }
-  for (NodeId id : std::exchange(held_, {})) {
-    if (!holds.contains(id)) SetHold(id, std::nullopt);
-  }
-  for (auto& [id, hold] : holds) {
-    held_.push_back(id);
-    SetHold(id, std::move(hold));
-  }
-}
-
-// Where another hold lies, others may have more or less.
-void Gangs::SetHold(NodeId id, std::optional<Hold> hold) {
-  auto node = board_.nodes.find(id);
-  if (node == board_.nodes.end() || node->second.hold == hold) return;
-  node->second.hold = std::move(hold);
-  if (node->second.present) board_.MarkRoomy(id, node->second);
-}
-
-void Gangs::DropHolds() {
-  promises_.clear();
-  rest_ = {};
-  SetHolds();
 }
 
 }  // namespace spate::engine::place

@@ -10,6 +10,10 @@
 //   easy-sjbf     the same, of the others the one with the shortest estimate first
 //   conservative  each of the first classes has a reservation, and nobody delays any of them
 //
+// Nodes are kept for a gang only while it is known when others' tasks leave them (GangPromise).
+// Otherwise one task that nobody knows the end of, and a gang that waits for it, would stop all
+// nodes for all users.
+//
 // The rules of the last four are those of backfill.h, which knows one kind of processor on one
 // machine and is quick enough for the traces of years. A property test holds the two together, but
 // for conservative, which moves its reservations in each pass here.
@@ -59,6 +63,26 @@ struct GangPromise {
   uint32_t request = 0;
   Instant start;  // at the latest, as far as is known; Never(): that is not known
   std::vector<GangPlace> places;
+
+  // Whose single tasks leave it its nodes.
+  enum class Binds : uint8_t {
+    kAll,
+    kOwnUser,  // it waits for tasks of its own user: the others use the nodes until these end
+    // Nobody knows when it starts: what it waits for has no estimate, or is long past it. From time
+    // to time it binds all for a while (kAll), lest such tasks keep it waiting for ever.
+    kNobody,
+  };
+  Binds binds = Binds::kAll;
+  bool waits_for_own = false;  // what ends last before it starts is its own user's
+  // Since when it binds all, and the start that was said then; Never(): it does not.
+  Instant said_at;
+  Instant said = Instant::Never();
+  bool late = false;      // what it waits for is long past its estimate, so nothing is known of it
+  Instant unknown_since;  // when it is not known when it starts
+  // Others plan around it: it has a start, or binds all.
+  bool claims() const { return start != Instant::Never() || binds == Binds::kAll; }
+  // When it starts, if that is more than an estimate that others may undo.
+  Instant told() const { return binds == Binds::kAll && !late ? start : Instant::Never(); }
 };
 
 class Gangs {
@@ -76,8 +100,12 @@ class Gangs {
   // With kFair, behind single tasks: the others may have what is left beside reservations.
   void DecideRest(Instant now, const GiveGang& give);
 
-  // Of the last pass: the head's first.
+  // Of the last pass. Those whose start is not known may stand before the head's.
   const std::vector<GangPromise>& promises() const { return promises_; }
+  // The first one that others plan around, else the first one; null: there is none.
+  const GangPromise* head() const;
+  // Time alone changes then whom promises bind; Never(): it does not.
+  Instant next_look() const { return next_look_; }
   // Nothing waits: nodes are kept for nobody.
   void DropHolds();
 
@@ -153,6 +181,12 @@ class Gangs {
   void WalkConservative(Line line, const Heads& heads, const GiveGang& give);
   bool TryStart(const Entry& entry, const GiveGang& give);
   bool Promise(const Entry& entry);
+  void Judge(GangPromise& promise);
+  bool IsKept(GangPromise& promise, const GangPromise& before) const;
+  bool WaitsForOwn(const GangPromise& promise);
+  void Wait(GangPromise& promise, Instant since);
+  bool IsFull() const { return claimed_ == MostPromises(); }
+  bool IsOver() const;
   void ReorderFor(Line& line) const;
   bool IsCurrent(const Entry& entry) const;
   void NoteWaiting();
@@ -163,7 +197,7 @@ class Gangs {
   void CountFree();
   void CountTaken(std::span<const GangPlace> places);
   // Somebody has a promise that others may be in the way of.
-  bool IsClaimed() const { return !promises_.empty() && policy_ != GangPolicy::kConservative; }
+  bool IsClaimed() const { return claimed_ > 0 && policy_ != GangPolicy::kConservative; }
   bool MayHaveRoom(const TaskClass& of_gang) const;
   std::vector<GangPlace> PlacesNow(const Job& job, uint32_t request);
   void Claim(const GangPromise& promise);
@@ -173,7 +207,8 @@ class Gangs {
   std::vector<GangPlace> Emptiest(const Job& job, uint32_t request,
                                   std::span<const GangPlace> kept);
   void SetHolds();
-  void SetHold(NodeId id, std::optional<Hold> hold);
+  void SetHold(NodeId id, std::vector<Hold> holds);
+  void ChargeUsers();
 
   Board& board_;
   GangPolicy policy_ = GangPolicy::kFair;
@@ -188,11 +223,17 @@ class Gangs {
   std::unordered_map<uint64_t, bool> hold_without_failing_;  // by kind, in this pass
   Line rest_;                                                // for DecideRest
   std::vector<GangPromise> promises_;
+  size_t claimed_ = 0;          // of them, with GangPromise::claims
+  bool drains_ = false;         // one of them binds all, and nobody knows when it starts
+  std::set<uint64_t> unknown_;  // kinds of requests of which nobody knows when they start
+  Instant next_look_ = Instant::Never();
+  std::set<ClassKey> has_started_;  // in this pass
   // With kFair: since when gangs wait behind single tasks without a head, and none has started.
   std::optional<Instant> behind_since_;
   bool started_ = false;                              // a gang, in this pass
   const std::vector<GangPromise>* before_ = nullptr;  // those of the pass before, during one
   std::vector<NodeId> held_;                          // nodes with a hold
+  std::vector<std::string> charged_;                  // users for whom nodes stand idle
 };
 
 }  // namespace spate::engine::place

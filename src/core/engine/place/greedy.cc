@@ -227,7 +227,7 @@ const Greedy::Taken& Greedy::TakenOf(Candidate& node) const {
   if (node.taken) return *node.taken;
   Taken& taken = node.taken.emplace();
   // What is kept for gangs is no estimate: a task that stood behind others would delay them.
-  const bool exactly = node.node->hold || board_.Stalls(*node.node, now_);
+  const bool exactly = node.node->IsHeld() || board_.Stalls(*node.node, now_);
   for (const auto& [key, part] : node.node->parts) taken.exactly.Add(part.held);
   for (const auto& [id, here] : node.node->jobs) {
     if (here.leased == 0) continue;
@@ -265,12 +265,16 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
 }
 
 // What is kept there for gangs from a task of these needs: nothing where it ends before they begin.
-// nullopt: it is not to start there at all, as nobody knows when it would end.
-std::optional<Amounts> Greedy::HeldForGangs(const Job& job, const Needs& needs,
-                                            const Hold& hold) const {
+// One of which nobody knows when it would end has what they leave.
+Amounts Greedy::HeldForGangs(const Job& job, const Needs& needs, const Node& node) const {
   const Duration takes = needs.time.ns > 0 ? needs.time : job.wall;
-  if (takes.ns == 0) return std::nullopt;
-  return now_ + takes <= hold.start ? Amounts() : hold.amounts;
+  Amounts held;
+  for (const Hold& hold : node.holds) {
+    if (hold.user != nullptr && hold.user != job.user_name) continue;
+    if (takes.ns > 0 && now_ + takes <= hold.start) continue;
+    held.Add(hold.amounts);
+  }
+  return held;
 }
 
 uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
@@ -283,25 +287,23 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
   // only reported late it waits no longer than one of them takes.
   bool mortal = there.offer.end_of_life != Instant::Never() && needs.time.ns > 0;
   if (there.ends_late_by.ns > 0 && now_ + needs.time * 3 < there.offer.end_of_life) mortal = false;
-  uint32_t ahead = mortal || stalls || there.lossy > 0 || there.hold ? 0 : bound.lease_tasks;
+  const bool held = there.IsHeld();
+  uint32_t ahead = mortal || stalls || there.lossy > 0 || held ? 0 : bound.lease_tasks;
   NodeView view{.offer = &there.offer, .needs = &needs, .fit = fit};
   node.looked = true;
   node.room = false;
   if (node.supplied == job.id && node.supplied_fit == view.fit && node.supplied_ahead == ahead) {
     return 0;
   }
-  std::optional<Amounts> held_for_gangs;
-  if (there.hold) {
-    held_for_gangs = HeldForGangs(job, needs, *there.hold);
-    if (!held_for_gangs) return 0;
-  }
   const Taken& taken = TakenOf(node);
   view.exactly = &taken.exactly;
   view.about = &taken.about;
   if (const auto& reserved = node.From(*job.user_name).amounts) view.reserved = &*reserved;
-  if (held_for_gangs) {
-    if (view.reserved != nullptr) held_for_gangs->Add(*view.reserved);
-    view.reserved = &*held_for_gangs;
+  Amounts held_for_gangs;
+  if (!there.holds.empty()) {
+    held_for_gangs = HeldForGangs(job, needs, there);
+    if (view.reserved != nullptr) held_for_gangs.Add(*view.reserved);
+    view.reserved = &held_for_gangs;
   }
   view.contended = !board_.HoldsLongAhead();
   view.served = node.served;
@@ -310,13 +312,13 @@ uint32_t Greedy::RoomOf(const Job& job, uint32_t request, const Bound& bound, Ca
     view.own = &here->second.held;
     view.task_wall = here->second.wall;
     view.own_counted = here->second.leased > 0;
-    view.own_ahead = stalls || there.hold ? 0 : board_.AheadOf(there, here->second);
+    view.own_ahead = stalls || held ? 0 : board_.AheadOf(there, here->second);
   }
   uint32_t tasks = RoomFor(view, ahead, board_.limits.lease_ahead);
   node.room = tasks > 0;
   if (node.room) return tasks;
-  // Others of the job may end before gangs have their reservation.
-  if (there.hold) return 0;
+  // Others of the job may end before gangs have their reservation, and so may other users'.
+  if (!there.holds.empty()) return 0;
   view.needs = &kSlot;
   if (RoomFor(view, ahead, board_.limits.lease_ahead) > 0) return 0;
   node.supplied = job.id;

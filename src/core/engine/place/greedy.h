@@ -172,7 +172,7 @@ class Greedy {
   // `fit`: such tasks that the idle node runs at once.
   uint32_t RoomOf(const Job& job, uint32_t request, const Bound& bound, Candidate& node,
                   uint32_t fit);
-  std::optional<Amounts> HeldForGangs(const Job& job, const Needs& needs, const Hold& hold) const;
+  Amounts HeldForGangs(const Job& job, const Needs& needs, const Node& node) const;
   const Taken& TakenOf(Candidate& node) const;
   bool TakesMore(Candidate& node, const Amounts* reserved = nullptr) const;
   bool HasSlot(Candidate& node) const;

@@ -9,36 +9,38 @@ namespace {
 // What has outlived its estimate is expected to end at the next moment.
 constexpr Duration kMoment = Duration::Millis(1);
 
-// When the last of a job's single tasks there has ended, by their planned time, else by what they
-// took there lately.
-Instant EndOfTasks(const JobHere& here, uint32_t ahead, Instant now) {
-  const Duration each = here.planned.ns > 0 ? here.planned : here.wall;
+}  // namespace
+
+// When the last of a job's single tasks there has ended, by their planned time, else by what its
+// tasks took lately, there or elsewhere. By what they took there so far many more might stand in
+// line than do; none does where all of them have room.
+Instant NodeAhead::EndOfTasks(JobId id, const JobHere& here) const {
+  Duration each = here.planned.ns > 0 ? here.planned : here.wall;
+  if (each.ns == 0) each = board_->FindJob(id)->wall;
   if (each.ns == 0) return Instant::Never();
-  const Instant given = here.given_at == Instant() ? now : here.given_at;
-  return std::max(given + each * (1 + static_cast<int64_t>(ahead)), now + kMoment);
+  const uint32_t most = node_->crowded ? here.leased - 1 : 0;
+  const uint32_t ahead = std::min(board_->AheadOf(*node_, here), most);
+  const Instant given = here.given_at == Instant() ? now_ : here.given_at;
+  return given + each * (1 + static_cast<int64_t>(ahead));
 }
 
-}  // namespace
+template <typename Fn>
+void NodeAhead::ForEachRunning(Fn fn) const {
+  for (const auto& [key, part] : node_->parts) fn(key.job, part.until, part.held);
+  for (const auto& [job, here] : node_->jobs) {
+    if (here.leased > 0) fn(job, EndOfTasks(job, here), here.held);
+  }
+}
 
 void NodeAhead::LookAhead() {
   if (std::exchange(known_, true)) return;
   std::vector<std::pair<Instant, const Amounts*>> ends;
   overdue_ = {};
-  for (const auto& [key, part] : node_->parts) {
-    if (part.until == Instant::Never()) continue;
-    if (part.until <= now_) overdue_.Add(part.held);
-    ends.emplace_back(std::max(part.until, now_ + kMoment), &part.held);
-  }
-  for (const auto& [job, here] : node_->jobs) {
-    if (here.leased == 0) continue;
-    // By what they took there so far many more might stand in line than do; none does where all of
-    // them have room.
-    const uint32_t most = node_->crowded ? here.leased - 1 : 0;
-    const uint32_t ahead = std::min(board_->AheadOf(*node_, here), most);
-    const Instant end = EndOfTasks(here, ahead, now_);
-    if (end == now_ + kMoment) overdue_.Add(here.held);
-    if (end != Instant::Never()) ends.emplace_back(end, &here.held);
-  }
+  ForEachRunning([&](JobId, Instant end, const Amounts& amounts) {
+    if (end == Instant::Never()) return;
+    if (end <= now_) overdue_.Add(amounts);
+    ends.emplace_back(std::max(end, now_ + kMoment), &amounts);
+  });
   std::ranges::sort(ends);
   held_.clear();
   Amounts held = node_->held;
@@ -47,6 +49,17 @@ void NodeAhead::LookAhead() {
     if (held_.empty() || held_.back().at != at) held_.push_back({at, {}});
     held_.back().amounts = held;
   }
+}
+
+NodeAhead::LastEnds NodeAhead::EndsUntil(Instant until, const std::string* user) const {
+  LastEnds last;
+  ForEachRunning([&](JobId job, Instant end, const Amounts&) {
+    const bool own = board_->FindJob(job)->user_name == user;
+    last.own_unknown |= own && end == Instant::Never();
+    Instant& latest = own ? last.own : last.others;
+    if (end <= until && end != Instant::Never()) latest = std::max(latest, end);
+  });
+  return last;
 }
 
 Amounts NodeAhead::HeldAt(Instant when) {

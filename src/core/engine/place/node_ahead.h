@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/engine/place/board.h"
@@ -19,6 +20,14 @@ class NodeAhead {
 
   NodeId id() const { return id_; }
   Node& node() const { return *node_; }
+  // The last ends, no later than `until`, of what runs there: of the user's own tasks, and of other
+  // users'. Instant(): nothing of theirs ends by then.
+  struct LastEnds {
+    Instant own;
+    Instant others;
+    bool own_unknown = false;  // nobody knows when something of the user's own ends
+  };
+  LastEnds EndsUntil(Instant until, const std::string* user) const;
   // What gangs were promised, of this node.
   struct Claim {
     Instant from;
@@ -51,8 +60,13 @@ class NodeAhead {
     Instant at;
     Amounts amounts;
   };
+  // Calls fn(job, end, held) for all that runs there. The end is Never() where nobody knows it,
+  // and may be past where something takes longer than was said.
+  template <typename Fn>
+  void ForEachRunning(Fn fn) const;
   void LookAhead();
   Amounts HeldAt(Instant when);
+  Instant EndOfTasks(JobId id, const JobHere& here) const;
 
   NodeId id_;
   Node* node_;

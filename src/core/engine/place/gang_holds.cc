@@ -1,0 +1,204 @@
+// Whom the promises of a pass bind (GangPromise::Binds), and what follows from that: room that is
+// kept on nodes, and what of it stands idle at its user's cost.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/engine/place/gangs.h"
+
+namespace spate::engine::place {
+namespace {
+
+// A gang of which nobody knows when it starts binds nobody for kOpen, then all for kDrain; then
+// both are twice as long, and so on for kRounds. So tasks of which nothing is known keep it waiting
+// no longer than about 16 times what they take, as long as that is an hour at most; and such a gang
+// costs the others no more than a sixth of the nodes.
+constexpr Duration kOpen = Duration::Seconds(300);
+constexpr Duration kDrain = Duration::Seconds(60);
+constexpr int kRounds = 7;
+
+// A promise that is not kept for so long, and for so many times what it was to take, was made by
+// estimates that say nothing.
+constexpr Duration kLate = Duration::Seconds(60);
+constexpr int64_t kLateTimes = 3;
+
+Instant LateAt(const GangPromise& promise) {
+  return promise.said + kLate + (promise.said - promise.said_at) * kLateTimes;
+}
+
+// Whether nodes drain for a gang of which nobody knows when it starts, so long after that began;
+// and when that changes.
+struct Phase {
+  bool drains = false;
+  Duration until;
+};
+Phase PhaseAt(Duration elapsed) {
+  Duration open = kOpen;
+  Duration drain = kDrain;
+  Duration end;
+  for (int round = 1;; ++round) {
+    if (elapsed < end + open) return {false, end + open};
+    if (elapsed < end + open + drain) return {true, end + open + drain};
+    end = end + open + drain;
+    if (round >= kRounds) continue;
+    open = open * 2;
+    drain = drain * 2;
+  }
+}
+
+// So much of what a gang is to have stands idle now, beside what is taken.
+Amounts IdleOf(const Offer& offer, const Amounts& taken, const Amounts& wanted) {
+  const Amounts all = AllOf(offer);
+  Amounts idle;
+  for (size_t kind = 0; kind < Amounts::kNamed + offer.named.size(); ++kind) {
+    const uint64_t left = all.At(kind) - std::min(all.At(kind), taken.At(kind));
+    idle.Add(kind, std::min(left, wanted.At(kind)));
+  }
+  return idle;
+}
+
+}  // namespace
+
+// ---- Binding
+
+// Whom it binds, by what it waits for.
+void Gangs::Judge(GangPromise& promise) {
+  const ClassKey key{promise.job, promise.request};
+  auto before = std::ranges::find_if(
+      *before_, [&](const GangPromise& each) { return ClassKey{each.job, each.request} == key; });
+  const bool again = before != before_->end() && !has_started_.contains(key);
+  promise.late = again && before->late;
+  if (promise.start != Instant::Never() && !promise.late) {
+    if (again && IsKept(promise, *before)) {
+      next_look_ = std::min(next_look_, LateAt(promise));
+      return;
+    }
+    promise.waits_for_own = WaitsForOwn(promise);
+    if (!promise.late) {
+      promise.binds =
+          promise.waits_for_own ? GangPromise::Binds::kOwnUser : GangPromise::Binds::kAll;
+      promise.said_at = now_;
+      if (promise.waits_for_own) return;
+      promise.said = promise.start;
+      next_look_ = std::min(next_look_, LateAt(promise));
+      return;
+    }
+  }
+  promise.waits_for_own = WaitsForOwn(promise);
+  const bool was_unknown = again && before->unknown_since != Instant() && !before->waits_for_own;
+  Wait(promise, was_unknown ? before->unknown_since : now_);
+}
+
+// It has bound all before, and does so still: to take that back would make it later than was said.
+// But where what it waits for does not end for very long, `late` is true.
+bool Gangs::IsKept(GangPromise& promise, const GangPromise& before) const {
+  if (before.said == Instant::Never()) return false;
+  const Duration said = before.said - before.said_at;
+  if (promise.start - now_ > said + Duration::Seconds(1)) return false;
+  promise.late = now_ >= LateAt(before);
+  if (promise.late) return false;
+  promise.said_at = before.said_at;
+  promise.said = before.said;
+  return true;
+}
+
+// On the nodes that have no room for it yet.
+bool Gangs::WaitsForOwn(const GangPromise& promise) {
+  const Job& job = *board_.FindJob(promise.job);
+  const TaskClass& of_gang = job.ClassOf(promise.request);
+  const bool known = promise.start != Instant::Never();
+  NodeAhead::LastEnds last;
+  for (const GangPlace& place : promise.places) {
+    NodeAhead& ahead = AheadOf(place.node);
+    if (ProcsThatFit(ahead.node().offer, ahead.node().held, of_gang) >= place.procs) continue;
+    const NodeAhead::LastEnds there = ahead.EndsUntil(promise.start, job.user_name);
+    last.own = std::max(last.own, there.own);
+    last.others = std::max(last.others, there.others);
+    last.own_unknown |= there.own_unknown;
+  }
+  return known ? last.own > last.others : last.own_unknown;
+}
+
+// It is not known when it starts, since then.
+void Gangs::Wait(GangPromise& promise, Instant since) {
+  promise.binds = GangPromise::Binds::kNobody;
+  promise.unknown_since = since;
+  if (promise.waits_for_own || drains_) return;
+  const Phase phase = PhaseAt(now_ - since);
+  next_look_ = std::min(next_look_, since + phase.until);
+  if (!phase.drains) return;
+  promise.binds = GangPromise::Binds::kAll;
+  drains_ = true;
+}
+
+// ---- Holds
+
+void Gangs::SetHolds() {
+  std::map<NodeId, std::vector<Hold>> holds;
+  for (const GangPromise& promise : promises_) {
+    if (promise.binds == GangPromise::Binds::kNobody) continue;
+    const Job& job = *board_.FindJob(promise.job);
+    const Instant start =
+        promise.start == Instant::Never() || promise.late ? Instant() : promise.start;
+    const std::string* user =
+        promise.binds == GangPromise::Binds::kOwnUser ? job.user_name : nullptr;
+    for (const GangPlace& place : promise.places) {
+      std::vector<Hold>& there = holds[place.node];
+      auto hold = std::ranges::find(there, user, &Hold::user);
+      if (hold == there.end()) hold = there.insert(hold, Hold{start, {}, user});
+      hold->start = std::min(hold->start, start);
+      hold->amounts.Add(AmountsOfPart(board_.nodes.at(place.node).offer,
+                                      job.ClassOf(promise.request), place.procs));
+    }
+  }
+  for (NodeId id : std::exchange(held_, {})) {
+    if (!holds.contains(id)) SetHold(id, {});
+  }
+  for (auto& [id, there] : holds) {
+    held_.push_back(id);
+    SetHold(id, std::move(there));
+  }
+}
+
+// Where another hold lies, others may have more or less.
+void Gangs::SetHold(NodeId id, std::vector<Hold> holds) {
+  auto node = board_.nodes.find(id);
+  if (node == board_.nodes.end() || node->second.holds == holds) return;
+  node->second.holds = std::move(holds);
+  if (node->second.present) board_.MarkRoomy(id, node->second);
+}
+
+// What stands idle on nodes as it is kept for a gang counts as its user's.
+void Gangs::ChargeUsers() {
+  std::map<std::string, uint64_t> kept;
+  for (const std::string& user : charged_) kept[user] = 0;
+  charged_.clear();
+  std::map<NodeId, Amounts> taken;
+  for (const GangPromise& promise : promises_) {
+    if (promise.binds != GangPromise::Binds::kAll) continue;
+    const Job& job = *board_.FindJob(promise.job);
+    for (const GangPlace& place : promise.places) {
+      const Node& node = board_.nodes.at(place.node);
+      Amounts& there = taken.try_emplace(place.node, node.held).first->second;
+      const Amounts idle = IdleOf(
+          node.offer, there, AmountsOfPart(node.offer, job.ClassOf(promise.request), place.procs));
+      there.Add(idle);
+      kept[*job.user_name] += Used(node.offer, idle) / 1000 * node.offer.milli_cpus / 1000;
+    }
+  }
+  for (const auto& [user, amount] : kept) {
+    board_.SetKept(user, amount);
+    if (amount > 0) charged_.push_back(user);
+  }
+}
+
+void Gangs::DropHolds() {
+  promises_.clear();
+  claimed_ = 0;
+  next_look_ = Instant::Never();
+  rest_ = {};
+  SetHolds();
+  ChargeUsers();
+}
+
+}  // namespace spate::engine::place

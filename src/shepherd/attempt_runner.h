@@ -46,6 +46,8 @@ class AttemptRunner {
   // Makes the pipes that become 1 and 2 of this process. Reports go to `outbox`.
   static Result<std::unique_ptr<AttemptRunner>> Create(const Setup& setup, Outbox& outbox);
 
+  // Descriptors that all programs are to have, too (Starter::PassOn).
+  void PassOn(std::vector<Descriptor> descriptors) { starter_.PassOn(std::move(descriptors)); }
   // A further opening of the same job changes nothing.
   void OpenJob(JobOpening job) { jobs_.Open(std::move(job)); }
   // When no attempt of it is in hand, nor will come.

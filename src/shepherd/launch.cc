@@ -44,6 +44,7 @@ struct Child {
   char* const* argv;
   int socket;
   int progress;
+  JobServer job_server;  // copies of its descriptors
   int error;
 };
 
@@ -99,9 +100,16 @@ long StartChild(ChildFunction fn, void* argument, char* stack, int cgroup) {
 __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int BecomeShepherd(
     void* argument) {
   auto* child = static_cast<Child*>(argument);
-  // Both are above the numbers that they get (see Launch).
+  // All are above the numbers that they get (see Launch).
   dup2(child->socket, kSocketFd);
   dup2(child->progress, kProgressFd);
+  if (child->job_server.read >= 0) {
+    dup2(child->job_server.read, kJobServerReadFd);
+    dup2(child->job_server.write, kJobServerWriteFd);
+  } else {
+    close(kJobServerReadFd);
+    close(kJobServerWriteFd);
+  }
   if (child->program >= 0) {
     syscall(SYS_execveat, child->program, "", child->argv, environ, AT_EMPTY_PATH);
   }
@@ -111,7 +119,8 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
 }
 
 // The descriptor again, with a number that is out of the way.
-os::Fd MoveUp(os::Fd fd) { return os::Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kProgressFd + 1)); }
+os::Fd CopyUp(int fd) { return os::Fd(fcntl(fd, F_DUPFD_CLOEXEC, kJobServerWriteFd + 1)); }
+os::Fd MoveUp(os::Fd fd) { return CopyUp(fd.get()); }
 
 }  // namespace
 
@@ -180,7 +189,8 @@ bool ShepherdProcess::Reaped(int64_t patience) {
 
 Result<Launcher> Launcher::Create() {
   Launcher launcher;
-  launcher.program_.Reset(open("/proc/self/exe", O_PATH | O_CLOEXEC));
+  launcher.program_ = MoveUp(os::Fd(open("/proc/self/exe", O_PATH | O_CLOEXEC)));
+  launcher.job_server_ = InheritedJobServer();
   const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (name != nullptr) launcher.program_path_ = name;
   if (!launcher.program_ && access(launcher.program_path_.c_str(), X_OK) != 0) {
@@ -221,7 +231,14 @@ Result<ShepherdProcess> Launcher::Launch(const std::string& cgroup) {
   char name[] = "spate-shepherd";
   std::string argument = kShepherdArgument;
   char* argv[] = {name, argument.data(), nullptr};
-  Child child{program_.get(), program_path_.c_str(), argv, theirs.get(), progress.get(), 0};
+  Child child{program_.get(), program_path_.c_str(), argv, theirs.get(), progress.get(), {}, 0};
+  os::Fd job_read;
+  os::Fd job_write;
+  if (job_server_) {
+    job_read = CopyUp(job_server_->read);
+    job_write = CopyUp(job_server_->write);
+    if (job_read && job_write) child.job_server = {job_read.get(), job_write.get()};
+  }
   os::Fd folder;
   if (!cgroup.empty()) folder.Reset(open(cgroup.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   sigset_t all;

@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "os/fd.h"
 #include "shepherd/foreign_children.h"
+#include "shepherd/job_server.h"
 
 namespace spate::shepherd {
 
@@ -61,6 +63,7 @@ class Launcher {
  private:
   Launcher() = default;
   os::Fd program_;  // not valid without /proc
+  std::optional<JobServer> job_server_;
   std::string program_path_;
 };
 

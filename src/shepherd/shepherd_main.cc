@@ -30,7 +30,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -41,6 +43,7 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "shepherd/attempt_runner.h"
+#include "shepherd/job_server.h"
 #include "shepherd/orphan.h"
 #include "shepherd/outbox.h"
 #include "shepherd/protocol.h"
@@ -116,7 +119,8 @@ void OwnSize::Shrink(int64_t now) {
 
 class Shepherd {
  public:
-  Shepherd(int socket, std::atomic<uint64_t>* progress) : socket_(socket), progress_(progress) {}
+  Shepherd(int socket, std::atomic<uint64_t>* progress, std::vector<Descriptor> passed_on)
+      : socket_(socket), progress_(progress), passed_on_(std::move(passed_on)) {}
 
   int Run();
 
@@ -157,6 +161,7 @@ class Shepherd {
   int64_t reports_since_ = kNever;  // the oldest unsent report
   bool socket_full_ = false;
   std::optional<int> leaving_;
+  std::vector<Descriptor> passed_on_;  // to tasks
   Setup setup_;
   Rendezvous rendezvous_;         // of a node's shepherd
   std::optional<Orphan> orphan_;  // while there is no parent
@@ -181,6 +186,7 @@ bool Shepherd::SetUpProcess() {
   sigaddset(&children, SIGCHLD);
   sigset_t blocked = children;
   sigaddset(&blocked, SIGPIPE);  // a process that is given a task may not read it
+  sigaddset(&blocked, SIGXFSZ);  // what we write may be bounded as what tasks write is (ulimit -f)
   sigprocmask(SIG_SETMASK, &blocked, nullptr);
   signals_.Reset(signalfd(-1, &children, SFD_NONBLOCK | SFD_CLOEXEC));
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -330,7 +336,10 @@ bool Shepherd::ObeySetup(const Setup& setup) {
   runner_ = std::move(*runner);
   setup_ = setup;
   own_size_.FindFile();
-  if (setup.node_folder.empty()) return true;
+  if (setup.node_folder.empty()) {
+    runner_->PassOn(passed_on_);  // a node's tasks are not those of the make that started it
+    return true;
+  }
   outbox_.KeepEnds();
   auto rendezvous = Rendezvous::Open(setup.node_folder);
   if (!rendezvous) {
@@ -466,22 +475,49 @@ void Shepherd::Leave(int status) {
   if (!leaving_) leaving_ = status;
 }
 
-// Descriptors that our parent inherited from whoever started it are not for tasks.
-void CloseOthers(int first) {
-  if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
-  long most = sysconf(_SC_OPEN_MAX);
-  for (int fd = first; fd < std::min(most, 65536L); ++fd) close(fd);
+bool IsPipe(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+void CloseRange(int first, int last) {
+  if (first > last) return;
+  if (syscall(SYS_close_range, first, last, 0) == 0) return;
+  const long most = std::min(sysconf(_SC_OPEN_MAX), 65536L);
+  for (int fd = first; fd < most && fd <= last; ++fd) close(fd);
+}
+
+// The descriptors of make's job server, which tasks are to have with the numbers that MAKEFLAGS
+// names; from above all that tasks may have. None: our parent has not inherited any.
+std::vector<Descriptor> TakeJobServer() {
+  auto server = JobServerOf(std::getenv("MAKEFLAGS"));
+  if (!server || !IsPipe(kJobServerReadFd) || !IsPipe(kJobServerWriteFd)) return {};
+  const int above = std::max({int{kMostDescriptor}, server->read, server->write}) + 1;
+  const int read = fcntl(kJobServerReadFd, F_DUPFD_CLOEXEC, above);
+  const int write = fcntl(kJobServerWriteFd, F_DUPFD_CLOEXEC, above);
+  if (read < 0 || write < 0) return {};
+  return {{read, server->read}, {write, server->write}};
+}
+
+// Other descriptors that our parent inherited from whoever started it are not for tasks.
+void CloseOthers(int first, const std::vector<Descriptor>& but) {
+  for (const Descriptor& each : but) {
+    CloseRange(first, each.from - 1);
+    first = each.from + 1;
+  }
+  CloseRange(first, INT_MAX);
 }
 
 }  // namespace
 
 int ShepherdMain(int socket_fd, int progress_fd) {
-  CloseOthers(std::max(socket_fd, progress_fd) + 1);
+  std::vector<Descriptor> passed_on = TakeJobServer();
+  CloseOthers(std::max(socket_fd, progress_fd) + 1, passed_on);
   fcntl(socket_fd, F_SETFD, FD_CLOEXEC);
   void* page = mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, progress_fd, 0);
   close(progress_fd);  // every descriptor costs each task a moment
   if (page == MAP_FAILED) return kNoSetup;
-  Shepherd shepherd(socket_fd, static_cast<std::atomic<uint64_t>*>(page));
+  Shepherd shepherd(socket_fd, static_cast<std::atomic<uint64_t>*>(page), std::move(passed_on));
   return shepherd.Run();
 }
 

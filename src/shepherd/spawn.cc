@@ -29,6 +29,7 @@ constexpr int kMaxScriptArguments = 1 << 20;
 
 struct ChildContext {
   const Program* program;
+  std::span<const Descriptor> passed_on;
   StartResult result;
 };
 
@@ -69,7 +70,8 @@ void RunByShell(const Program& program) {
 }
 
 // What the process has in hand when it becomes the program. False: errno says why not.
-bool TakeDescriptors(const Program& program) {
+bool TakeDescriptors(const Program& program, std::span<const Descriptor> passed_on) {
+  for (const Descriptor& one : passed_on) dup2(one.from, one.to);
   const int standard[] = {program.in, program.out, program.err};
   for (int fd = 0; fd <= 2; ++fd) {
     if (standard[fd] >= 0) dup2(standard[fd], fd);
@@ -118,7 +120,7 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
   // The tree dies with its shepherd even when nobody is left to end it. (A change of user forgets
   // this.)
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (is_user && TakeCpus(program, result) && TakeDescriptors(program) &&
+  if (is_user && TakeCpus(program, result) && TakeDescriptors(program, context->passed_on) &&
       TakeNice(program, result) && TakeLimits(program, result)) {
     ClearSignalMask();
     execve(program.path, const_cast<char* const*>(program.argv),
@@ -150,7 +152,9 @@ Starter::Starter() {
 Starter::~Starter() { munmap(stack_, kStackSize); }
 
 StartResult Starter::StartProgram(const Program& program) {
-  ChildContext context{&program, {}};
+  std::span<const Descriptor> passed_on;
+  if (program.user == nullptr) passed_on = passed_on_;
+  ChildContext context{&program, passed_on, {}};
   pid_t pid = clone(BecomeProgram, stack_ + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
   context.result.pid = pid;
   if (pid < 0) context.result.fork_error = errno;

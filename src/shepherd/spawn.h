@@ -6,6 +6,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/model/body.h"
 #include "os/affinity.h"
@@ -66,8 +68,12 @@ class Starter {
   Starter& operator=(const Starter&) = delete;
 
   StartResult StartProgram(const Program& program);
+  // From now on each program of this process's own user has these too, where nothing else is to be
+  // in their place.
+  void PassOn(std::vector<Descriptor> descriptors) { passed_on_ = std::move(descriptors); }
 
  private:
+  std::vector<Descriptor> passed_on_;
   char* stack_;
 };
 

@@ -11,6 +11,7 @@
 #include "doors/mw/overseer/overseer.h"
 #include "doors/parasol/client/para_results.h"
 #include "doors/parasol/programs/programs.h"
+#include "os/file_size.h"
 #include "os/process.h"
 #include "remote/entry.h"
 #include "run/history.h"
@@ -69,6 +70,7 @@ int Run(const spate::cli::Invocation& invocation) {
 
 int main(int argc, char** argv) {
   spate::os::FillStandardStreams();
+  spate::os::FailBeyondFileSize();
   if (auto status = spate::shepherd::ShepherdEntry(argc, argv)) return *status;
   if (auto status = spate::run::PartEntry(argc, argv)) return *status;
   if (auto status = spate::daemon::HubReaderEntry(argc, argv)) return *status;

@@ -17,6 +17,10 @@ std::string_view NextStep(int error) {
       return "; free some space there, or choose another place";
     case EDQUOT:
       return "; the quota is used up: remove something, or choose another place";
+    case EFBIG:
+      return "; a limit of this process (ulimit -f) or of the file system bounds files: raise it, "
+             "or "
+             "choose another place";
     case EMFILE:
       return "; raise this process's limit of open files (ulimit -n)";
     case ENFILE:

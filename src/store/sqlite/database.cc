@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/units.h"
+#include "os/file_size.h"
 #include "store/bytes.h"
 
 namespace spate::store {
@@ -87,7 +88,10 @@ Error MakeError(sqlite3* db, int code, const std::string& path) {
   ErrorKind kind = KindOf(extended, system_errno);
   std::string shown = EscapeForScreen(path);
   if (IsFull(extended, system_errno)) {
-    return {kind, fmt::format("no space left for '{}': free some space there, then resume", shown)};
+    return {kind,
+            fmt::format(
+                "no space left for '{}': free some space there{}, then resume", shown,
+                os::HasFileSizeLimit() ? ", or raise the limit of file sizes (ulimit -f)" : "")};
   }
   const char* text = db == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db);
   if (kind == ErrorKind::kCorrupt) {

@@ -15,6 +15,7 @@
 #include "doors/mw/run/slave_node.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/file_size.h"
 #include "os/process.h"
 #include "os/terminal.h"
 #include "wire/limits.h"
@@ -390,6 +391,7 @@ int RunSlave(const Options& options, const std::function<int(slave&)>& function)
 int detail::run(int argc, char** argv, const master_function& as_master,
                 const slave_function& as_slave) {
   os::FillStandardStreams();
+  os::FailBeyondFileSize();
   const std::vector<std::string> args(argv, argv + argc);
   auto options = ReadOptions(args, SPATE_VERSION);
   if (!options) {

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/finish_output.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/man_page.h"
 #include "cli/manual/overview.h"
@@ -20,9 +22,9 @@ namespace spate::cli {
 namespace {
 
 int Print(std::string_view text) {
-  size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
-  bool whole = written == text.size() && std::fflush(stdout) == 0;
-  return whole ? kExitSuccess : kExitOutputClosed;
+  errno = 0;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return FinishOutput();
 }
 
 int PrintVersion() { return Print("spate " SPATE_VERSION "\n"); }
@@ -156,6 +158,20 @@ Result<Invocation> TakeInvocation(Command command, std::vector<std::string> argv
   return invocation;
 }
 
+// A relative XDG_STATE_HOME names another folder from each folder, so the XDG Base Directory
+// Specification has programs ignore it. Whoever set it expects the state there.
+void WarnOfStateFolder(const Words& words) {
+  const os::Environment environment = os::Environment::OfProcess();
+  const std::string base = environment.GetOr("XDG_STATE_HOME", "");
+  const bool counts = environment.GetOr("SPATE_STATE", "").empty() && !words.Last(Opt::kState);
+  if (!counts || base.empty() || base.starts_with('/')) return;
+  fmt::print(stderr,
+             "spate: XDG_STATE_HOME is '{}', which is not an absolute path, and is ignored (as the "
+             "XDG specification demands): the state is in ~/.local/state/spate; set an absolute "
+             "path\n",
+             EscapeForScreen(base));
+}
+
 int Dispatch(Command command, std::vector<std::string> argv, const Wiring& wiring) {
   auto invocation = TakeInvocation(command, std::move(argv));
   if (!invocation) return ReportError(invocation.error());
@@ -170,6 +186,7 @@ int Dispatch(Command command, std::vector<std::string> argv, const Wiring& wirin
         {ErrorKind::kUnavailable,
          fmt::format("`spate {}` is not part of this program", Definition(command).name)});
   }
+  WarnOfStateFolder(*words);
   return handler(*invocation);
 }
 

@@ -19,7 +19,8 @@ std::string StateDirOf(const std::string& typed, const Surroundings& here) {
   std::string dir = typed;
   if (dir.empty()) dir = here.environment.GetOr("SPATE_STATE", "");
   if (dir.empty()) {
-    if (std::string base = here.environment.GetOr("XDG_STATE_HOME", ""); !base.empty()) {
+    // A relative path there is no path, by the XDG Base Directory Specification.
+    if (std::string base = here.environment.GetOr("XDG_STATE_HOME", ""); base.starts_with('/')) {
       dir = os::JoinPath(base, "spate");
     }
   }

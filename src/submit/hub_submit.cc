@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/finish_output.h"
 #include "cli/history/select.h"
 #include "cli/history/suggestion.h"
 #include "cli/hub/hub_screen.h"
@@ -299,9 +300,10 @@ int PrintCommands(const Submission& submission) {
   if (!compiled) return cli::ReportError(compiled.error());
   TaskIndex index = 0;
   submission.tasks.rows([&](std::string_view row) {
-    fmt::print("{}\n", format::CommandText(*compiled, row, index++, 1));
+    const std::string line = format::CommandText(*compiled, row, index++, 1) + "\n";
+    if (std::ferror(stdout) == 0) std::fwrite(line.data(), 1, line.size(), stdout);
   });
-  return std::fflush(stdout) == 0 ? cli::kExitSuccess : cli::kExitOutputClosed;
+  return cli::FinishOutput();
 }
 
 // ---- The commands ------------------------------------------------------------------------------
@@ -313,7 +315,9 @@ void TellSubmitted(cli::OutputForm form, JobId job, uint32_t tasks) {
   } else {
     fmt::print("{}\n", job.value);
   }
-  std::fflush(stdout);
+  if (cli::FinishOutput() != cli::kExitSuccess) {
+    fmt::print(stderr, "spate: job {} was submitted; do not submit it again\n", job.value);
+  }
 }
 
 // The job itself is there already, and its number told.

@@ -65,6 +65,11 @@ Result<uint64_t> ReadRows(const std::string& path, std::vector<bool>& there) {
   }
 }
 
+std::string ToBase64(std::string_view bytes) {
+  Base64 encoder;
+  return encoder.Feed(bytes) + encoder.Finish();
+}
+
 void AppendCell(std::string_view value, char separator, std::string& row) {
   bool quotes = value.find_first_of("\"\n\r") != std::string_view::npos ||
                 value.find(separator) != std::string_view::npos;
@@ -132,6 +137,29 @@ Status ResultsTable::Flush(size_t most) {
   return os::WriteAll(file_.get(), std::exchange(row_, {}), path_);
 }
 
+// The field of a JSON object: `key`, or `key`_base64 where the bytes are no UTF-8, as everywhere in
+// our JSON.
+Status ResultsTable::WriteField(std::string_view key, const OutputStream* stream) {
+  Utf8Check check;
+  if (stream != nullptr && stream->total > 0) {
+    auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) { check.Feed(piece); });
+    if (!read) return read;
+  }
+  if (check.valid()) {
+    row_ += fmt::format("\"{}\": ", key);
+    return WriteStream(stream);
+  }
+  row_ += fmt::format("\"{}_base64\": \"", key);
+  Base64 encoder;
+  Status written;
+  auto read = ForEachPiece(*stream, 0, [&](std::string_view piece) {
+    row_ += encoder.Feed(piece);
+    if (written) written = Flush(kPiece);
+  });
+  row_ += encoder.Finish() + '"';
+  return written ? read : written;
+}
+
 // Long output never lies in memory as a whole.
 Status ResultsTable::WriteStream(const OutputStream* stream) {
   if (stream == nullptr || stream->total == 0) {
@@ -192,21 +220,26 @@ Status ResultsTable::WriteCells(const TaskEnded& ended) {
 Status ResultsTable::WriteObject(const TaskEnded& ended) {
   TaskIndex index = ended.end.ref.index;
   auto [exit, signal] = JoblogStatus(ended.end);
-  std::string values;
-  for (const std::string& value : texts_.values(index)) {
-    values += fmt::format("{}\"{}\"", values.empty() ? "" : ",", JsonEscaped(value));
+  const std::string command = texts_.command(index);
+  const std::vector<std::string> values = texts_.values(index);
+  const bool are_texts = std::ranges::all_of(values, IsUtf8);
+  std::string list;
+  for (const std::string& value : values) {
+    list += fmt::format("{}\"{}\"", list.empty() ? "" : ",",
+                        are_texts ? JsonEscaped(value) : ToBase64(value));
   }
+  const bool is_text = IsUtf8(command);
   row_ += fmt::format(
       "{}{}, \"Host\": \":\", \"Starttime\": {:.3f}, \"JobRuntime\": {:.3f}, \"Send\": 0, "
-      "\"Receive\": {}, \"Exitval\": {}, \"Signal\": {}, \"Command\": \"{}\", \"V\": [ {} ], "
-      "\"Stdout\": ",
+      "\"Receive\": {}, \"Exitval\": {}, \"Signal\": {}, \"Command{}\": \"{}\", \"V{}\": [ {} ], ",
       kJsonStart, index + 1, ended.end.start.seconds(),
       static_cast<double>(ended.end.wall.millis()) / 1000, ended.end.stdout_total, exit, signal,
-      JsonEscaped(texts_.command(index)), values);
+      is_text ? "" : "_base64", is_text ? JsonEscaped(command) : ToBase64(command),
+      are_texts ? "" : "_base64", list);
   const TaskOutput* output = ended.output.get();
-  if (auto ok = WriteStream(output ? &output->out : nullptr); !ok) return ok;
-  row_ += ", \"Stderr\": ";
-  if (auto ok = WriteStream(output ? &output->err : nullptr); !ok) return ok;
+  if (auto ok = WriteField("Stdout", output ? &output->out : nullptr); !ok) return ok;
+  row_ += ", ";
+  if (auto ok = WriteField("Stderr", output ? &output->err : nullptr); !ok) return ok;
   row_ += " }";
   return {};
 }

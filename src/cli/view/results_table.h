@@ -40,6 +40,7 @@ class ResultsTable final : public RunView {
   Status WriteRow(const TaskEnded& ended);
   Status WriteCells(const TaskEnded& ended);
   Status WriteObject(const TaskEnded& ended);
+  Status WriteField(std::string_view key, const OutputStream* stream);
   Status WriteStream(const OutputStream* stream);
   Status Flush(size_t most);
 

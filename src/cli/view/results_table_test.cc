@@ -51,6 +51,13 @@ TEST_F(ResultsTableTest, RowsAreThoseOfParallel) {
             "\"V\": [ \"a,b\",\"c\" ], \"Stdout\": \"a\\n\\\"b\\\"\", \"Stderr\": \"\" }\n");
 }
 
+TEST_F(ResultsTableTest, JsonOfBytesThatAreNoTextIsBase64) {
+  Write("t.json", false, 0, "\xff\xfe", "fine");
+  EXPECT_TRUE(folder_.Get("t.json").ends_with(
+      "\"Command\": \"run 0, \\\"x\\\"\", \"V\": [ \"a,b\",\"c\" ], "
+      "\"Stdout_base64\": \"//4=\", \"Stderr\": \"fine\" }\n"));
+}
+
 TEST_F(ResultsTableTest, WhatIsMissingAfterAKill) {
   for (const char* name : {"t.csv", "t.json"}) {
     Write(name, false, 2, "5,x\n9,y\n");  // rows inside a cell are none

@@ -24,7 +24,8 @@ void RunTotals::Add(const AttemptEnd& end, engine::Verdict verdict) {
       ++unknown;
       break;
     case engine::Verdict::kRetry:
-      ++tried_again;
+      // One that was stopped is only not done: nothing says that it is tried again.
+      if (end.cause != Cause::kStopped) ++tried_again;
       break;
     case engine::Verdict::kCancelled:
     case engine::Verdict::kPart:

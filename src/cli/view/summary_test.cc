@@ -42,6 +42,14 @@ TEST(SummaryTest, Lines) {
   }
 }
 
+TEST(SummaryTest, WhatWasStoppedIsNotTriedAgain) {
+  RunTotals totals;
+  totals.Add({.cause = Cause::kStopped}, engine::Verdict::kRetry);
+  EXPECT_EQ(totals.tried_again, 0u);
+  totals.Add({.cause = Cause::kExit}, engine::Verdict::kRetry);
+  EXPECT_EQ(totals.tried_again, 1u);
+}
+
 TEST(SummaryTest, HintsAreWhatOneTypes) {
   HintContext list{.job = JobId(12), .files = {"my jobs.lst"}};
   HintContext command{.job = JobId(3), .state_dir = "/tmp/s t"};

@@ -34,9 +34,24 @@ std::optional<std::string_view> HeaderOf(std::string_view comment, std::string_v
   return Trim(comment.substr(1));
 }
 
-// The number that the text begins with: "128 (64 of them large)".
+// The number that the text begins with: "128 (64 of them large)", "128,000". What begins with a
+// number and goes on as something else ("12.5", "128k") is none.
 std::optional<uint32_t> CountOf(std::string_view text) {
-  auto number = ReadNumber<uint32_t>(text.substr(0, text.find_first_not_of("0123456789")));
+  const std::string_view word = text.substr(0, text.find_first_of(" \t(;"));
+  if (word.empty() || word.front() == ',' || word.back() == ',') return std::nullopt;
+  std::string digits;
+  for (size_t i = 0; i < word.size(); ++i) {
+    // Commas stand before each three digits, counted from the end.
+    const bool here = (word.size() - i) % 4 == 0;
+    if (word[i] != ',') {
+      digits += word[i];
+    } else if (!here) {
+      return std::nullopt;
+    }
+  }
+  const size_t commas = word.size() - digits.size();
+  if (commas > 0 && commas != (digits.size() - 1) / 3) return std::nullopt;
+  auto number = ReadNumber<uint32_t>(digits);
   return number && *number > 0 && *number <= kSwfProcessors ? number : std::nullopt;
 }
 

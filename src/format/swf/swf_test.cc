@@ -150,6 +150,13 @@ TEST(Swf, WhatIsNoTraceIsRefused) {
             "no header says how many processors the machine has; add a line `; MaxProcs: N` "
             "(MaxNodes is 3, but nodes may have several)");
   EXPECT_EQ(message("; MaxProcs: 0\n" + job).substr(0, 10), "no header ");
+  for (const char* number : {"12.5", "128k", ",128", "128,", "1,28", "12,8000", "1,2345,678"}) {
+    EXPECT_EQ(message("; MaxProcs: " + std::string(number) + "\n" + job).substr(0, 10),
+              "no header ")
+        << number;
+  }
+  EXPECT_EQ(Read("; MaxProcs: 128,000 (of two kinds)\n" + job, 1000)->header.max_procs, 128'000u);
+  EXPECT_EQ(Read("; MaxProcs: 1,024\n" + job, 1000)->header.max_procs, 1024u);
   EXPECT_EQ(message("; MaxProcs: 4\n"), "there is no job that can be run");
   EXPECT_EQ(message(""), message(job));
   EXPECT_EQ(message(job + std::string(kSwfLine + 1, 'x')),

@@ -1,4 +1,5 @@
 """`spate run` as a person uses it: sources, lists, failures, files, bad input."""
+import fcntl
 import json
 import os
 import re
@@ -344,6 +345,45 @@ def bad(place, *args, says, stdin=None, code=2):
     for text in says:
         want(text in err, f"{args}: '{text}' is not in: {err}")
     want(not place.jobs(), f"{args}: something was stored")
+
+
+def test_what_cannot_be_printed_is_told(place: Place):
+    for args in ("--version", "help", "run --help"):
+        done = shell(place, f"spate {args} > /dev/full")
+        want(done.returncode == 3, (args, done))
+        want(b"cannot write to 'standard output': No space left on device" in done.stderr, (args, done))
+
+
+def test_a_bound_of_file_sizes_is_told(place: Place):
+    """It does not end the run by a signal; but tasks have the signal as usual."""
+    done = shell(place, "ulimit -f 16; spate run -- echo hi")
+    want(done.returncode == 3, done)
+    want(b"no space left for" in done.stderr and b"limit of file sizes (ulimit -f)" in done.stderr, done)
+    done = shell(place, "ulimit -f 4096; spate run -- 'head -c 8000000 /dev/zero > big'")
+    want(done.returncode == 1 and b"File size limit exceeded" in done.stderr + done.stdout, done)
+
+
+def test_the_job_server_of_make_reaches_tasks(place: Place):
+    """Two descriptors that MAKEFLAGS names, whatever their numbers are."""
+    pipe = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in os.pipe()]
+    for read, write in ((3, 4), (4, 3), (9, 5)):
+        os.write(pipe[1], b"+")
+        script = (f"exec {read}<&{pipe[0]} {write}>&{pipe[1]} {pipe[0]}<&- {pipe[1]}>&-; "
+                  f"exec '{SPATE}' run -- 'head -c 1 <&{read}; printf - >&{write}'")
+        done = subprocess.run(["bash", "-c", script], cwd=place.dir, stdin=subprocess.DEVNULL,
+                              env=place.env | {"MAKEFLAGS": f" -j2 --jobserver-auth={read},{write}"},
+                              capture_output=True, timeout=60, pass_fds=pipe)
+        want(done.stdout == b"+", (read, write, done))
+        want(os.read(pipe[0], 9) == b"-", (read, write))
+
+
+def test_a_relative_state_folder_is_ignored_and_told(place: Place):
+    place.env.pop("SPATE_STATE")
+    done = shell(place, "XDG_STATE_HOME=relative HOME=$PWD spate run -- true")
+    want(done.returncode == 0, done)
+    want(b"XDG_STATE_HOME is 'relative', which is not an absolute path" in done.stderr, done)
+    want(not os.path.exists(os.path.join(place.dir, "relative")), "it was used")
+    want(os.path.exists(os.path.join(place.dir, ".local/state/spate")), "it is not in the home folder")
 
 
 def test_bad_input_starts_and_stores_nothing(place: Place):

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@ namespace spate::os {
 namespace {
 
 constexpr std::string_view kPrefix = "spate-";
+// Behind the name of a tree whose owner holds a lock on it.
+constexpr std::string_view kHeld = ".held";
 constexpr size_t kFileLimit = 1 << 20;
 
 std::string ReadText(const std::string& path) { return ReadFile(path, kFileLimit).value_or(""); }
@@ -98,6 +101,31 @@ bool RemoveFolders(const std::string& dir) {
 bool WriteOnce(const std::string& path, std::string_view text) {
   Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+Fd OpenFolder(const std::string& dir) {
+  return Fd(open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// The folder, made and locked; else errno says why not. Somebody who sweeps may lock a fresh one
+// for a moment, and remove it.
+Fd MakeLocked(const std::string& dir) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST) return {};
+    Fd folder = OpenFolder(dir);
+    if (!folder && errno != ENOENT) return {};
+    struct stat ours{};
+    struct stat there{};
+    bool locked = folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
+    if (locked && fstat(folder.get(), &ours) == 0 && stat(dir.c_str(), &there) == 0 &&
+        ours.st_ino == there.st_ino) {
+      return folder;
+    }
+    poll(nullptr, 0, 10);
+  }
+  errno = EBUSY;
+  return {};
 }
 
 bool TakesNoProcess(const std::string& dir) {
@@ -228,9 +256,11 @@ Result<std::unique_ptr<CgroupTree>> CgroupTree::Create(const CgroupPlaces& place
     return Fail(ErrorKind::kUnavailable, DescribeCgroups(places));
   }
   std::string word = node.empty() ? "" : fmt::format("node-{}-", node);
-  std::string name = fmt::format("{}{}{}-{}", kPrefix, word, getpid(), StartTimeOf(getpid()));
+  std::string name =
+      fmt::format("{}{}{}-{}{}", kPrefix, word, getpid(), StartTimeOf(getpid()), kHeld);
   std::unique_ptr<CgroupTree> tree(new CgroupTree(places.v2_dir, JoinPath(places.v2_dir, name)));
-  if (mkdir(tree->dir_.c_str(), 0755) != 0 && errno != EEXIST) {
+  tree->lock_ = MakeLocked(tree->dir_);
+  if (!tree->lock_) {
     tree->removed_ = true;
     std::string why =
         errno == EACCES || errno == EPERM || errno == EROFS
@@ -343,23 +373,30 @@ Status CgroupTree::Remove(Duration patience) {
 
 namespace {
 
-// Whether `name` is PREFIX and then PID-STARTTIME of a process that does not live any more.
-bool IsOfTheDead(std::string_view name, std::string_view prefix) {
-  if (!name.starts_with(prefix)) return false;
-  const char* end = name.data() + name.size();
+// Whether `name` is PREFIX and then PID-STARTTIME.held.
+bool IsTree(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || !name.ends_with(kHeld)) return false;
+  const char* end = name.data() + name.size() - kHeld.size();
   Pid pid = 0;
   uint64_t start_time = 0;
   auto first = std::from_chars(name.data() + prefix.size(), end, pid);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return false;
   auto second = std::from_chars(first.ptr + 1, end, start_time);
-  if (second.ec != std::errc() || second.ptr != end) return false;
-  return !IsAlive(pid, start_time);
+  return second.ec == std::errc() && second.ptr == end;
 }
 
-bool IsOfADeadNode(const std::string& name) {
+// The lock of a tree whose owner is dead; else nothing.
+Fd LockOfTheDead(const std::string& dir, std::string_view prefix) {
+  if (!IsTree(BaseName(dir), prefix)) return {};
+  Fd folder = OpenFolder(dir);
+  if (!folder || flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return {};
+  return folder;
+}
+
+// "spate-node-WORD-" of a node's tree; else empty.
+std::string PrefixOfNode(const std::string& name) {
   size_t word = name.rfind('-', name.rfind('-') - 1) + 1;
-  return name.starts_with(fmt::format("{}node-", kPrefix)) &&
-         IsOfTheDead(name, name.substr(0, word));
+  return name.starts_with(fmt::format("{}node-", kPrefix)) ? name.substr(0, word) : "";
 }
 
 }  // namespace
@@ -369,24 +406,25 @@ uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience) {
   uint32_t swept = 0;
   for (const std::string& name : FoldersIn(places.v2_dir)) {
     std::string dir = JoinPath(places.v2_dir, name);
+    std::string node = PrefixOfNode(name);
+    Fd lock = LockOfTheDead(dir, node.empty() ? std::string(kPrefix) : node);
+    if (!lock) continue;
     // A node's next process adopts or ends what runs in its cgroup.
-    bool swept_now = IsOfADeadNode(name)
-                         ? !Cgroup(dir).IsPopulated() && RemoveFolders(dir)
-                         : IsOfTheDead(name, kPrefix) && Cgroup(dir).Remove(patience).has_value();
+    bool swept_now = node.empty() ? Cgroup(dir).Remove(patience).has_value()
+                                  : !Cgroup(dir).IsPopulated() && RemoveFolders(dir);
     if (swept_now) ++swept;
   }
   return swept;
 }
 
 uint32_t SweepNodeCgroups(const std::string& own, const std::vector<Pid>& keep, Duration patience) {
-  std::string name = BaseName(own);
-  // Without PID-STARTTIME.
-  std::string prefix = name.substr(0, name.rfind('-', name.rfind('-') - 1) + 1);
-  if (!prefix.starts_with(fmt::format("{}node-", kPrefix))) return 0;
+  std::string prefix = PrefixOfNode(BaseName(own));
+  if (prefix.empty()) return 0;
   uint32_t swept = 0;
   for (const std::string& tree : FoldersIn(DirName(own))) {
-    if (!IsOfTheDead(tree, prefix)) continue;
     std::string dir = JoinPath(DirName(own), tree);
+    Fd lock = LockOfTheDead(dir, prefix);
+    if (!lock) continue;
     bool in_use = false;
     for (const std::string& slot : FoldersIn(dir)) {
       Cgroup cgroup(JoinPath(dir, slot));

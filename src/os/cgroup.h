@@ -86,8 +86,10 @@ class Cgroup {
   Fd peak_;  // kept open: a reset holds for one open file
 };
 
-// A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME", or
-// "spate-node-NODE-PID-STARTTIME" for a node, and below it "slot-N" for each slot. Where
+// A cgroup of our own below the one that this process sits in: "spate-PID-STARTTIME.held", or
+// "spate-node-NODE-PID-STARTTIME.held" for a node, and below it "slot-N" for each slot. This
+// process holds a lock on the folder (flock) for as long as it lives, which others can see from any
+// pid namespace; pids they cannot. So a fork that does not execute a program must close it. Where
 // controllers can only be handed down when no process sits above them, and this process is the only
 // one there, it moves itself into "main" below the tree.
 class CgroupTree {
@@ -120,6 +122,7 @@ class CgroupTree {
 
   std::string parent_;  // the cgroup that this process sat in
   std::string dir_;
+  Fd lock_;  // dir_, locked
   std::string description_;
   std::string handed_by_us_;  // "-memory -pids": what to undo in parent_
   bool has_memory_ = false;
@@ -128,9 +131,10 @@ class CgroupTree {
   bool removed_ = false;
 };
 
-// Ends and removes trees of dead runs below the cgroup of this process: those whose name tells a
-// process that does not live any more. Of dead nodes only those where nothing runs. Returns how
-// many there were.
+// Ends and removes trees of dead runs below the cgroup of this process: those whose lock nobody
+// holds. Of dead nodes only those where nothing runs. Trees of releases that took no lock stay:
+// from another pid namespace nobody can tell whether their owners live. Returns how many there
+// were.
 uint32_t SweepCgroups(const CgroupPlaces& places, Duration patience);
 
 // Behind the name of a slot's cgroup: where its owner is while it does what would meet itself, too.

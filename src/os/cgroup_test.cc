@@ -1,9 +1,15 @@
 #include "os/cgroup.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,18 +144,23 @@ class RealCgroup : public ::testing::Test {
     tree_ = CgroupTree::Create(FindCgroups());
     if (!tree_) GTEST_SKIP() << tree_.error().message;
   }
-  // A process of the slot that runs `body` once it sits in it.
+  // A process of the slot that runs `body` once it sits in it. It has none of our descriptors, as a
+  // program that was executed: so no lock of a tree.
   static pid_t StartIn(Cgroup& slot, void (*body)()) {
-    Pipe go = MakePipe().value();
+    SocketPair go = MakeSocketPair().value();
+    char c = 0;
     pid_t pid = fork();
     if (pid == 0) {
       alarm(60);
-      char c;
-      go.write.Reset();
-      (void)!read(go.read.get(), &c, 1);
+      dup2(go.b.get(), 3);
+      close_range(4, ~0U, 0);
+      (void)!write(3, &c, 1);
+      (void)!read(3, &c, 1);
+      close(3);
       body();
       _exit(0);
     }
+    (void)!read(go.a.get(), &c, 1);
     EXPECT_TRUE(slot.Enter(pid));
     return pid;
   }
@@ -245,19 +256,28 @@ TEST_F(RealCgroup, LimitsProcesses) {
 // Folders do for what is asked of a tree where nothing runs.
 TEST(SweepCgroups, TreesOfDeadNodesGoWhenNothingRunsThere) {
   TempDir dir;
-  std::string alive = fmt::format("spate-node-ab-{}-{}", getpid(), StartTimeOf(getpid()));
-  for (std::string name : {std::string("spate-node-ab-1-7"), alive, std::string("spate-node-ab")}) {
+  // Its owner is in another pid namespace, so only the lock tells.
+  const std::string alive = "spate-node-ab-1-8.held";
+  const std::string dead = "spate-node-ab-1-7.held";
+  // The last one is of a release that took no lock.
+  for (const std::string& name :
+       {dead, alive, std::string("spate-node-ab"), std::string("spate-1-7")}) {
     ASSERT_TRUE(MakeDir(dir.Path(name)));
   }
-  ASSERT_TRUE(MakeDir(dir.Path("spate-node-ab-1-7/slot-1")));
-  ASSERT_TRUE(MakeDir(dir.Path("spate-node-cd-1-7")));
-  dir.Write("spate-node-cd-1-7/cgroup.events", "populated 1\nfrozen 0\n");
+  Fd lock(open(dir.Path(alive).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(lock.get(), LOCK_EX), 0);
+  ASSERT_TRUE(MakeDir(dir.Path(dead + "/slot-1")));
+  ASSERT_TRUE(MakeDir(dir.Path("spate-node-cd-1-7.held")));
+  dir.Write("spate-node-cd-1-7.held/cgroup.events", "populated 1\nfrozen 0\n");
   CgroupPlaces places;
   places.v2_mount = dir.path();
   places.v2_dir = dir.path();
   EXPECT_EQ(SweepCgroups(places, Duration::Seconds(1)), 1u);
-  EXPECT_FALSE(Exists(dir.Path("spate-node-ab-1-7")));
-  EXPECT_EQ(ListDir(dir.path())->size(), 3u);
+  EXPECT_FALSE(Exists(dir.Path(dead)));
+  EXPECT_EQ(ListDir(dir.path())->size(), 4u);
+  lock.Reset();
+  EXPECT_EQ(SweepCgroups(places, Duration::Seconds(1)), 1u);
+  EXPECT_FALSE(Exists(dir.Path(alive)));
 }
 
 TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
@@ -269,12 +289,7 @@ TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
     auto tree = CgroupTree::Create(FindCgroups());
     if (!tree) _exit(1);
     Cgroup slot = (*tree)->MakeSlot(1).value();
-    pid_t task = fork();
-    if (task == 0) {
-      alarm(60);
-      WaitForever();
-    }
-    if (!slot.Enter(task)) _exit(1);
+    StartIn(slot, WaitForever);
     (void)WriteAll(told.write.get(), (*tree)->dir() + "\n", "pipe");
     WaitForever();
   }
@@ -291,6 +306,45 @@ TEST_F(RealCgroup, SweepsTreesOfTheDeadOnly) {
   SweepCgroups(FindCgroups(), Duration::Seconds(20));
   EXPECT_FALSE(Exists(dir));
   EXPECT_TRUE(Exists((*tree_)->dir()));
+}
+
+// Pids mean nothing there, but the cgroups are the same.
+TEST_F(RealCgroup, SparesTheTreeOfALivingRunInAnotherPidNamespace) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may make a pid namespace";
+  Pipe told = MakePipe().value();
+  pid_t outer = fork();
+  if (outer == 0) {
+    alarm(60);
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) _exit(1);
+    pid_t run = fork();  // its number is 1 there
+    if (run != 0) {
+      StatusOf(run);
+      _exit(0);
+    }
+    alarm(60);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(1);
+    if (mount("proc", "/proc", "proc", 0, nullptr) != 0) _exit(1);
+    auto tree = CgroupTree::Create(FindCgroups());
+    if (!tree) _exit(1);
+    (void)WriteAll(told.write.get(), (*tree)->dir() + "\n", "pipe");
+    WaitForever();
+  }
+  told.write.Reset();
+  char buffer[512];
+  size_t n = ReadSome(told.read.get(), buffer, sizeof buffer, "pipe").value();
+  if (n == 0) GTEST_SKIP() << "this machine lets nobody make a pid namespace";
+  std::string dir(buffer, n - 1);
+  SweepCgroups(FindCgroups(), Duration::Seconds(20));
+  EXPECT_TRUE(Exists(dir));
+  kill(outer, SIGKILL);
+  StatusOf(outer);
+  // Its child dies a moment later.
+  for (int i = 0; Exists(dir) && i < 20000; ++i) {
+    SweepCgroups(FindCgroups(), Duration::Seconds(20));
+    poll(nullptr, 0, 1);
+  }
+  EXPECT_FALSE(Exists(dir));
 }
 
 TEST_F(RealCgroup, ANodesTreeIsSweptByItsNextProcessOnly) {

@@ -13,6 +13,7 @@
 #include "core/model/task_files.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/regular_file.h"
 
 namespace spate::forward {
 namespace {
@@ -88,7 +89,7 @@ Status CutBack(const std::string& path, const Target& target,
                     EscapeForScreen(path)));
     return {};
   }
-  auto file = os::OpenWrite(path, os::OpenHow::kReadWrite);
+  auto file = os::OpenRegularFile(path, /*append=*/false);
   if (!file) return std::unexpected(std::move(file.error()));
   if (auto cut = os::Truncate(file->get(), *target.cut, path); !cut) return cut;
   return os::Fsync(file->get(), path);
@@ -181,7 +182,7 @@ Result<int> SharedFiles::FileOf(const std::string& path) {
       return std::unexpected(std::move(made.error()));
     }
   }
-  auto file = os::OpenWrite(path, os::OpenHow::kAppend);
+  auto file = os::OpenRegularFile(path, /*append=*/true);
   if (!file) return std::unexpected(std::move(file.error()));
   while (open_.size() >= most_open_) {
     by_path_.erase(open_.back().path);

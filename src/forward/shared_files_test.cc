@@ -1,6 +1,7 @@
 #include "forward/shared_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <set>
 
@@ -56,6 +57,16 @@ TEST_F(SharedFilesTest, PiecesAreAppendedInTheirOrderAndFoldersMade) {
   EXPECT_GT(files.hits(), 0u);
   files.Finish();
   EXPECT_FALSE(os::Exists(log()));
+}
+
+TEST_F(SharedFilesTest, ANamedPipeIsNoTargetAndHoldsNobody) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  SharedFiles files = Files();
+  auto told = files.Deliver("A", Pack({{"a", "1"}, {"pipe", "2"}}));
+  ASSERT_FALSE(told);
+  EXPECT_NE(told.error().message.find("pipe': it is not a regular file"), std::string::npos);
+  EXPECT_TRUE(files.Deliver("B", Pack({{"a", "3"}})));
+  EXPECT_EQ(File("a"), "3");
 }
 
 // What --get names is somebody else's.

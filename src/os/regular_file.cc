@@ -1,0 +1,32 @@
+#include "os/regular_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/units.h"
+#include "os/error.h"
+
+namespace spate::os {
+
+Result<Fd> OpenRegularFile(const std::string& path, bool append) {
+  constexpr int kHow = O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+  Fd fd(open(path.c_str(), kHow | (append ? O_WRONLY | O_APPEND : O_RDWR), 0666));
+  int error = errno;
+  struct stat info{};
+  int seen = fd ? fstat(fd.get(), &info) : stat(path.c_str(), &info);
+  bool is_other = seen == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+  if (is_other) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("cannot write to '{}': it is not a regular file; name another one, or "
+                            "remove it",
+                            EscapeForScreen(path)));
+  }
+  errno = error;
+  if (!fd) return FailErrno("open", path);
+  return fd;
+}
+
+}  // namespace spate::os

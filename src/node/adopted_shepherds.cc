@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kReadSize = 64 * 1024;
 constexpr size_t kMostEnds = size_t{1} << 30;    // bytes of one file
 constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
+// More than a shepherd needs to give up processes that do not die.
+constexpr Duration kKillPatience = Duration::Seconds(30);
 
 std::shared_ptr<const JobSettings> SettingsOf(const shepherd::JobLimits& limits) {
   auto settings = std::make_shared<JobSettings>();
@@ -137,9 +139,20 @@ bool AdoptedShepherds::End(const AttemptRef& ref, EndHow how, Cause cause) {
     if (one.running != ref) continue;
     shepherd::Append(one.out, shepherd::EndOrder{ref, how == EndHow::kKill, cause});
     Flush(one);
+    if (how == EndHow::kKill) EndLater(ref, cause);
     return true;
   }
   return false;
+}
+
+void AdoptedShepherds::EndLater(const AttemptRef& ref, Cause cause) {
+  parts_.loop.At(parts_.loop.Now() + kKillPatience, [this, exists = exists_, ref, cause] {
+    if (!*exists) return;
+    auto one = std::ranges::find(shepherds_, std::optional(ref), &Shepherd::running);
+    if (one == shepherds_.end()) return;
+    one->hung = cause;
+    OnGone(*one);
+  });
 }
 
 bool AdoptedShepherds::Freeze(const AttemptRef& ref, bool frozen) {
@@ -259,14 +272,14 @@ void AdoptedShepherds::OnGone(Shepherd& one) {
   std::optional<AttemptRef> running = one.running;
   AttemptEnd end;
   end.slot = one.slot;
+  end.cause = one.hung.value_or(Cause::kNode);
+  end.note = one.hung ? shepherd::kHungNote : "its shepherd was killed";
   shepherds_.remove_if([&](const Shepherd& other) { return &other == &one; });
   if (!running) return;
   parts_.end_strays();
   parts_.remove_folder(*running);
   end.ref = *running;
-  end.cause = Cause::kNode;
   end.start = parts_.loop.Now();
-  end.note = "its shepherd was killed";
   events_->OnEnded(std::move(end), parts_.own({}));
 }
 

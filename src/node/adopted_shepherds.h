@@ -44,7 +44,8 @@ class AdoptedShepherds {
   // news of what runs comes to `events`.
   Result<Adopted> Begin(ExecutorEvents& events, Duration patience);
 
-  // Each false when the attempt is none of these.
+  // Each false when the attempt is none of these. A shepherd that does not obey an order to kill is
+  // ended itself.
   bool End(const AttemptRef& ref, EndHow how, Cause cause);
   bool Freeze(const AttemptRef& ref, bool frozen);
   bool Taken(const AttemptRef& ref);
@@ -64,6 +65,7 @@ class AdoptedShepherds {
     bool watches_write = false;
     std::optional<AttemptRef> running;
     uint16_t slot = 0;
+    std::optional<Cause> hung;  // it was ended for that; why its attempt was to end
     std::set<AttemptRef> untaken;
   };
   struct File {
@@ -77,6 +79,7 @@ class AdoptedShepherds {
   void OnReadable(Shepherd& one);
   void OnReport(Shepherd& one, shepherd::Report report);
   void OnGone(Shepherd& one);
+  void EndLater(const AttemptRef& ref, Cause cause);
   void Flush(Shepherd& one);
 
   Parts parts_;

@@ -1,12 +1,6 @@
 // ProcessExecutor: one Slot for each shepherd. Frames for a shepherd are gathered in Slot::out and
 // sent together when the loop's turn is over; reports are read in bulk and become events. Orders
 // that find no shepherd wait in Slot::waiting, or are lent to another slot.
-//
-// Which attempt is where, when a shepherd dies: every order has a sequence number, and the
-// shepherd writes the number of an order into a shared page before it starts it. Orders up to
-// that number that have not ended were lost with it (Cause::kNode); later ones never started and
-// are taken back. The events come only after the shepherd's orphans, which fall to this process
-// as a subreaper, are dead.
 #include "node/process_executor.h"
 
 #include <fmt/format.h>
@@ -18,6 +12,7 @@
 #include "base/check.h"
 #include "os/account.h"
 #include "os/cgroup.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/own_dir.h"
 #include "shepherd/process_tree.h"
@@ -27,13 +22,9 @@ namespace spate::node {
 namespace {
 
 constexpr size_t kReadSize = 128 * 1024;
-constexpr Duration kCleanUpEvery = Duration::Millis(2);
-constexpr Duration kCleanUpPatience = Duration::Seconds(10);
 constexpr uint32_t kBornDeadMost = 10;
 constexpr Duration kFirstLaunchDelay = Duration::Millis(50);
-constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
-constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
-
+constexpr int64_t kEndPatience = 4'000'000'000;     // nanoseconds
 constexpr int64_t kStraysPatience = 2'000'000'000;  // nanoseconds
 // What a shepherd knows of jobs, beside those of its orders.
 constexpr size_t kOpenedMost = 32;
@@ -124,6 +115,7 @@ ProcessExecutor::ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions opti
 ProcessExecutor::~ProcessExecutor() {
   *exists_ = false;
   loop_.Cancel(taken_timer_);
+  loop_.Cancel(watch_timer_);
   for (auto& slot : slots_) {
     if (!slot) continue;
     loop_.Cancel(slot->timer);
@@ -134,8 +126,9 @@ ProcessExecutor::~ProcessExecutor() {
   }
   if (leaving_) return;
   if (adopted_) adopted_->EndAll();
+  int64_t until = os::MonotonicNanos() + kEndPatience;
   for (auto& slot : slots_) {
-    if (slot && !slot->shepherd.Reaped(kEndPatience)) slot->shepherd.Kill();
+    if (slot && !slot->shepherd.Reaped(until - os::MonotonicNanos())) slot->shepherd.Kill();
   }
   for (int tries = 0; shepherd::EndOrphans(LivePids(), foreign_) > 0 && tries < 100; ++tries) {
     for (auto& slot : slots_) {
@@ -247,6 +240,7 @@ std::vector<pid_t> ProcessExecutor::ShepherdPids() const {
 // An adopted shepherd may be our child: a new program may have taken the place of the old one.
 std::vector<pid_t> ProcessExecutor::LivePids() const {
   std::vector<pid_t> pids = ShepherdPids();
+  for (const shepherd::ShepherdProcess& one : undying_) pids.push_back(one.pid());
   if (!adopted_) return pids;
   for (pid_t pid : adopted_->Pids()) pids.push_back(pid);
   return pids;
@@ -316,6 +310,10 @@ void ProcessExecutor::Launch(Slot& slot) {
   slot.shepherd = std::move(*made);
   slot.alive = true;
   slot.proven = false;
+  slot.hung = false;
+  slot.still = 0;
+  slot.beats = 0;
+  slot.news_at.reset();
   slot.reports = shepherd::FrameBuffer();
   if (!options_.job_folder.empty()) {
     Status noted = shepherd::RecordShepherd(options_.job_folder, slot.shepherd.pid());
@@ -498,6 +496,7 @@ void ProcessExecutor::Give(Slot& slot, StartOrder order) {
   slot.opened.back().has_process |= order.body.resident;
   slot.orders.push_back({order.ref, start.sequence, order.slot, start.is_part});
   MarkDirty(slot);
+  WatchShepherds();
 }
 
 // Tells, a little later, the end of an attempt that no shepherd has seen.
@@ -550,6 +549,8 @@ void ProcessExecutor::End(const AttemptRef& ref, EndHow how, Cause cause) {
   if (adopted_ && adopted_->End(ref, how, cause)) return;
   StartOrder waiting;
   if (Slot* slot = SlotOf(ref)) {
+    auto order = std::ranges::find(slot->orders, ref, &Order::ref);
+    if (!order->to_end) order->to_end = cause;
     shepherd::Append(slot->out, shepherd::EndOrder{ref, how == EndHow::kKill, cause});
     MarkDirty(*slot);
   } else if (TakeWaiting(ref, waiting)) {
@@ -616,6 +617,7 @@ void ProcessExecutor::FlushDirty() {
 void ProcessExecutor::Flush(Slot& slot) {
   slot.dirty = false;
   if (!slot.alive || slot.watches_write) return;
+  slot.news_at = slot.shepherd.beats();
   while (slot.sent < slot.out.size()) {
     auto put = slot.shepherd.Send(std::string_view(slot.out).substr(slot.sent));
     if (!put) return;  // OnReadable sees its death
@@ -694,71 +696,6 @@ void ProcessExecutor::Forget(Slot& slot, const AttemptRef& ref) {
   if (order == slot.orders.end()) return;
   if (order->is_part) folders_.RemoveHosts(ref);
   slot.orders.erase(order);
-}
-
-// Nothing more will come from it, whatever the reason.
-void ProcessExecutor::OnDeath(Slot& slot) {
-  loop_.Unwatch(slot.shepherd.socket());
-  slot.watches_write = false;
-  slot.alive = false;
-  slot.shepherd.CloseSocket();
-  slot.cleaning = true;
-  slot.cleaning_since = loop_.Now();
-  CleanUp(slot);
-}
-
-void ProcessExecutor::CleanUp(Slot& slot) {
-  slot.timer = 0;
-  // It may have ended by itself and be about to leave; after a moment it is made to.
-  bool late = loop_.Now() - slot.cleaning_since > Duration::Millis(100);
-  if (late) slot.shepherd.Kill();
-  bool done = slot.shepherd.Reaped(0) && shepherd::EndOrphans(LivePids(), foreign_) == 0;
-  if (!done && loop_.Now() - slot.cleaning_since < kCleanUpPatience) {
-    slot.timer = loop_.At(loop_.Now() + kCleanUpEvery, [this, &slot] { CleanUp(slot); });
-    return;
-  }
-  slot.cleaning = false;
-  HandBack(slot);
-}
-
-// Orders of a dead shepherd end or come back, and the slot gets a new one.
-void ProcessExecutor::HandBack(Slot& slot) {
-  uint64_t started = slot.shepherd.started_sequence();
-  std::deque<Order> orders = std::exchange(slot.orders, {});
-  bool proven = slot.proven || (!orders.empty() && orders.front().sequence <= started);
-  bool made_room = slot.shepherd.made_room();
-  slot.shepherd = shepherd::ShepherdProcess();
-  if (made_room) {
-    Trouble(
-        "no process is left for tasks (ulimit -u), so fewer run at once; trying again now and "
-        "then");
-    slot.launch_delay = kLongestLaunchDelay;
-    LaunchLater(slot);
-  } else if (proven) {
-    Launch(slot);
-  } else {
-    Trouble(fmt::format("the shepherd of slot {} ended before it had done anything; trying again",
-                        slot.number));
-    ++born_dead_;
-    LaunchLater(slot);
-  }
-  std::shared_ptr<bool> exists = exists_;
-  for (const Order& order : orders) {
-    if (!*exists) return;
-    if (order.is_part) folders_.RemoveHosts(order.ref);
-    if (order.sequence > started) {
-      events_->OnTakenBack(order.ref);
-      continue;
-    }
-    AttemptEnd end;
-    end.ref = order.ref;
-    end.slot = order.slot;
-    end.cause = Cause::kNode;
-    end.start = loop_.Now();
-    end.note = "its shepherd was killed";
-    folders_.Remove(order.ref);
-    events_->OnEnded(std::move(end), no_output_);
-  }
 }
 
 }  // namespace spate::node

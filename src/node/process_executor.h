@@ -49,11 +49,16 @@ struct ProcessExecutorOptions {
   // A cgroup v2 folder of this process; each slot gets one below it. Or empty. A node's is a
   // CgroupTree with the node's word: Adopt then knows those of earlier processes.
   std::string cgroup;
+  Duration look_every = Duration::Seconds(1);  // at shepherds, whether they hang
   uint64_t task_open_files = 0;  // soft limit of descriptors for tasks; 0: as this process has it
   // Told what a person should know, e.g. that shepherds cannot be started for now. May be empty.
   std::function<void(std::string)> on_trouble;
 };
 
+// A shepherd that hangs, say in a call on a file server that does not answer, is ended with all
+// that it runs when somebody waits for it: at an order to end its attempt, or with others behind
+// that one. The attempt's end says so, and the slot gets another shepherd.
+//
 // A slot whose shepherd cannot be made (no process or descriptor is left) lends its orders to the
 // other slots: there are fewer at once then, and nothing is lost.
 //
@@ -100,8 +105,9 @@ class ProcessExecutor final : public Executor {
   struct Order {
     AttemptRef ref;
     uint64_t sequence;
-    uint16_t slot;  // the one that the order names
-    bool is_part;   // of a gang
+    uint16_t slot;                     // the one that the order names
+    bool is_part;                      // of a gang
+    std::optional<Cause> to_end = {};  // it was ordered to
   };
   struct Opened {
     JobId job;
@@ -127,6 +133,10 @@ class ProcessExecutor final : public Executor {
     Duration launch_delay;
     os::TimerId timer = 0;
     Instant cleaning_since;
+    uint64_t beats = 0;               // at the last look
+    int still = 0;                    // looks since they have changed
+    std::optional<uint64_t> news_at;  // beats before it was last sent something
+    bool hung = false;                // it was ended for that
   };
 
   struct Job {
@@ -136,6 +146,8 @@ class ProcessExecutor final : public Executor {
     std::string refused;  // its user may not be served: why
     std::set<Slot*> at;   // whose shepherds know it
   };
+
+  static constexpr Duration kLongestLaunchDelay = Duration::Seconds(2);
 
   ProcessExecutor(os::RealLoop& loop, ProcessExecutorOptions options, shepherd::Launcher launcher,
                   shepherd::ForeignChildren foreign);
@@ -174,6 +186,9 @@ class ProcessExecutor final : public Executor {
   void OnReadable(Slot& slot);
   void OnReport(Slot& slot, shepherd::Report report);
   void OnEnd(Slot& slot, shepherd::Ended ended);
+  void WatchShepherds();
+  void Look(Slot& slot);
+  void EndHung(Slot& slot);
   void OnDeath(Slot& slot);
   void CleanUp(Slot& slot);
   void HandBack(Slot& slot);
@@ -189,6 +204,9 @@ class ProcessExecutor final : public Executor {
   SharedTexts environments_;
   std::unordered_map<JobId, Job> jobs_;
   std::vector<std::unique_ptr<Slot>> slots_;  // by number - 1; null until used
+  // Were killed and do not die; reaped when they do.
+  std::vector<shepherd::ShepherdProcess> undying_;
+  os::TimerId watch_timer_ = 0;
   std::vector<Slot*> dirty_;
   uint64_t sequence_ = 0;
   std::vector<int> cpus_ = os::AllowedCpus().Cpus();

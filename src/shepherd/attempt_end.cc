@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "os/clock.h"
+#include "os/file.h"
 #include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
 #include "shepherd/note.h"
@@ -29,6 +30,9 @@ namespace {
 constexpr int64_t kMilli = 1'000'000;
 // Processes that outlive the commands may end by themselves for so long.
 constexpr int64_t kLeftoverPatience = 50 * kMilli;
+// An opener that was killed is gone at once, unless its file server hangs.
+constexpr int64_t kOpenerPatience = 1000 * kMilli;
+constexpr int kMostLostOpeners = 3;
 
 int64_t Nanos(const timeval& t) { return t.tv_sec * 1'000'000'000 + t.tv_usec * 1000; }
 
@@ -77,6 +81,11 @@ bool AttemptRunner::Reap(int64_t now) {
     }
     pid_t pid = next.si_pid;
     if (pid == 0) return true;
+    if (pid == files_.pid()) {
+      waitpid(pid, nullptr, 0);
+      files_.Ended(pid);
+      continue;
+    }
     if (asked_.job->opening.measure_io) AddIo(pid);
     if (next.si_status != 0 && !commands_.Has(pid)) NoteOrphan(pid, next);
     int status = 0;
@@ -282,7 +291,7 @@ void AttemptRunner::Conclude(int64_t now) {
   int64_t ended_at = commands_.started() > 0 ? commands_ended_at_ : now;
   end_.wall = {std::max<int64_t>(ended_at - end_.start.ns, 0)};
   if (end_.cause != Cause::kSuccess || asked_.view.checks.empty()) return Finish();
-  checks_ = {now + asked_.job->opening.check_patience.ns, 20 * kMilli};
+  checks_ = {now + asked_.job->opening.check_patience.ns, 20 * kMilli, 0};
   phase_ = Phase::kChecking;
   memory_.Stop();
   Check(now);
@@ -308,13 +317,9 @@ void AttemptRunner::Outcome() {
   }
 }
 
-// True when a file that fails may pass later.
-bool AttemptRunner::FindFailures(int64_t now, std::string& failures) {
-  AsUser user(asked_.job->opening);
-  if (!user.status()) {
-    failures = user.status().error().message;
-    return false;
-  }
+// "late" when a file that fails may pass later, else "sure", and why files fail.
+std::string AttemptRunner::FindFailures(int64_t now) {
+  std::string failures;
   bool late = false;
   for (const StartView::CheckView& check : asked_.view.checks) {
     if (checks_.delay > 20 * kMilli) RefreshFolder(check.file);
@@ -324,12 +329,35 @@ bool AttemptRunner::FindFailures(int64_t now, std::string& failures) {
     failures += why;
     late = late || (now < checks_.until && MayAppearLate(check.file));
   }
-  return late;
+  return (late ? "late" : "sure") + failures;
+}
+
+// Nullopt: it may not answer, so another process has to look.
+std::optional<std::string> AttemptRunner::LookAtOutputs(int64_t now) {
+  AsUser user(asked_.job->opening);
+  if (!user.status()) return "sure" + user.status().error().message;
+  auto answers = [this](const auto& check) { return files_.Answers(check.file); };
+  if (std::ranges::all_of(asked_.view.checks, answers)) return FindFailures(now);
+  // In front, so that it is known where they lie.
+  for (const StartView::CheckView& check : asked_.view.checks) {
+    if (files_.TouchFolder(os::DirName(check.file)) != 0) return std::nullopt;
+  }
+  return files_.Ask("", "the task's output files, to check them",
+                    [&](bool*) { return FindFailures(now); });
 }
 
 void AttemptRunner::Check(int64_t now) {
-  std::string failures;
-  if (FindFailures(now, failures)) {
+  auto found = LookAtOutputs(now);
+  std::string trouble = files_.TakeTrouble();
+  if (!found && !trouble.empty() && ++checks_.lost > kMostLostOpeners) found = "sure" + trouble;
+  if (!found) {
+    int error = files_.Start([this, now] { (void)LookAtOutputs(now); });
+    phase_until_ = error == 0 ? kNever : now + 100 * kMilli;
+    return;
+  }
+  files_.Forget();
+  std::string_view failures = std::string_view(*found).substr(4);
+  if (found->starts_with("late")) {
     phase_until_ = std::min(now + checks_.delay, checks_.until);
     checks_.delay = std::min(checks_.delay * 2, 500 * kMilli);
     return;
@@ -338,6 +366,14 @@ void AttemptRunner::Check(int64_t now) {
     end_.cause = Cause::kCheck;
     AddNote(end_, failures);
   }
+  Finish();
+}
+
+// The files do not answer, and nobody waits for that any more.
+void AttemptRunner::StopChecking(Cause cause) {
+  end_.cause = cause;
+  if (!files_.waits_for().empty()) AddNote(end_, files_.waits_for());
+  if (!files_.End(kOpenerPatience)) worn_out_ = true;
   Finish();
 }
 
@@ -397,7 +433,7 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
       return;
     case Phase::kChecking:
       checks_.until = now;  // no more patience; its processes have ended by themselves
-      return Check(now);
+      return files_.is_busy() ? StopChecking(cause) : Check(now);
     case Phase::kLeftovers:
       if (!leftovers_.is_on()) {
         phase_until_ = now;
@@ -417,6 +453,12 @@ void AttemptRunner::End(bool kill_all, Cause cause, int64_t now, std::string_vie
   halt_.SetFrozen(false, now);
   resident_.CloseInput();
   if (phase_ == Phase::kLeftovers && !kill_all) return TerminateLeftovers();
+  if (files_.is_busy()) {
+    kill_all = true;
+    (void)files_.Read();
+    if (!files_.waits_for().empty()) AddNote(end_, files_.waits_for());
+    files_.Drop();
+  }
   if (commands_.alive() == 0 || kill_all) return BeginKilling(now);
   commands_.Terminate();
 }

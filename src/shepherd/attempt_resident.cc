@@ -134,7 +134,7 @@ bool AttemptRunner::ReapApart(int64_t now) {
     pid_t pid = waitpid(-1, nullptr, WNOHANG);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return pid == 0;
-    if (pid != resident_.pid()) continue;
+    if (files_.Ended(pid) || pid != resident_.pid()) continue;
     resident_.Ended();
     Dismiss(now);
     resident_.LookAgain(now);  // nobody needs what it left

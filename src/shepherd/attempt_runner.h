@@ -1,11 +1,12 @@
 // Runs one attempt after another: starts its commands, collects their output, ends what they leave
 // behind, checks their files, and writes the report. It knows what happens when; the parts know
-// how: JobTable, Commands, Streams, Links, Forwards, Pack, MemoryWatch, Halt, TreeKiller,
-// TaskFolder, Resident.
+// how: JobTable, Commands, UserFiles, Streams, Links, Forwards, Pack, MemoryWatch, Halt,
+// TreeKiller, TaskFolder, Resident.
 //
 // The owner polls: it calls OnChildren after SIGCHLD, OnPipe for a readable pipe, and OnTime when
-// Deadline has passed. No function waits, but for exec of a started program and, while processes
-// are being ended, for at most kRound.
+// Deadline has passed. No function waits, but for exec of a started program, for a moment while
+// processes are being ended (kRound), and for disks of this machine. What a task names may lie
+// elsewhere, and is opened by way of UserFiles.
 #pragma once
 
 #include <signal.h>
@@ -30,12 +31,14 @@
 #include "shepherd/path_lookup.h"
 #include "shepherd/process_tree.h"
 #include "shepherd/protocol.h"
+#include "shepherd/pulse.h"
 #include "shepherd/resident.h"
 #include "shepherd/slot_cgroup.h"
 #include "shepherd/spawn.h"
 #include "shepherd/streams.h"
 #include "shepherd/task_folder.h"
 #include "shepherd/tree_killer.h"
+#include "shepherd/user_files.h"
 
 namespace spate::shepherd {
 
@@ -44,7 +47,8 @@ inline constexpr int64_t kNever = INT64_MAX;
 class AttemptRunner {
  public:
   // Makes the pipes that become 1 and 2 of this process. Reports go to `outbox`.
-  static Result<std::unique_ptr<AttemptRunner>> Create(const Setup& setup, Outbox& outbox);
+  static Result<std::unique_ptr<AttemptRunner>> Create(const Setup& setup, Outbox& outbox,
+                                                       Pulse pulse);
 
   // Descriptors that all programs are to have, too (Starter::PassOn).
   void PassOn(std::vector<Descriptor> descriptors) { starter_.PassOn(std::move(descriptors)); }
@@ -86,6 +90,9 @@ class AttemptRunner {
   int ResidentToWrite() const { return has_task() ? resident_.to_write() : -1; }
   int ResidentToRead() const { return has_task() ? resident_.to_read() : -1; }
   void OnResident(int64_t now);
+  // Of the process that opens what the attempt names, for OnOpened; -1: there is none.
+  int opener() const { return files_.fd(); }
+  void OnOpened(int64_t now);
   // An attempt is in hand that began so lately that OnPipe is not wanted yet; Deadline() includes
   // the end of this.
   bool young(int64_t now) const { return phase_ == Phase::kRunning && streams_.AreYoung(now); }
@@ -105,11 +112,12 @@ class AttemptRunner {
  private:
   enum class Phase {
     kIdle,
-    kWaitStart,  // a process or descriptor could not be had: trying again later
+    kWaitStart,  // a process or descriptor could not be had: trying again later; or its files are
+                 // being opened
     kRunning,
     kLeftovers,  // the commands ended, something else did not: a moment's patience, or a wait
     kKilling,
-    kChecking,  // an output check failed where files may appear late
+    kChecking,  // an output check failed where files may appear late, or may not answer
   };
   // What the attempt in hand is to be.
   struct Asked {
@@ -128,9 +136,10 @@ class AttemptRunner {
   struct Checks {
     int64_t until = 0;
     int64_t delay = 0;
+    int lost = 0;  // openers that were killed
   };
 
-  AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox);
+  AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox, Pulse pulse);
 
   // Starting (attempt_start.cc).
   void StayAt(int cpu);
@@ -138,6 +147,9 @@ class AttemptRunner {
   void StartNextStep(int64_t now);
   void GoOnStarting(int64_t now);
   std::optional<StartFailure> StartAsUser();
+  std::optional<StartFailure> OpenStep();
+  void OpenInOpener(int64_t now);
+  void TellStart();
   std::optional<StartFailure> EnterFolder();
   void ServeUser();
   int StartCommand();
@@ -188,8 +200,10 @@ class AttemptRunner {
   void TreeEnded(int64_t now);
   void Conclude(int64_t now);
   void Outcome();
-  bool FindFailures(int64_t now, std::string& failures);
+  std::optional<std::string> LookAtOutputs(int64_t now);
+  std::string FindFailures(int64_t now);
   void Check(int64_t now);
+  void StopChecking(Cause cause);
   void BringFiles();
   void Finish();
   void Sample(int64_t now);
@@ -199,6 +213,7 @@ class AttemptRunner {
   const Setup setup_;
   std::optional<os::CpuMask> task_cpus_;  // when this process has fewer
   Outbox& outbox_;
+  const Pulse pulse_;
   Starter starter_;
   PathLookup lookup_;
   uint32_t served_user_;  // whom lookup_ and the pipes are for
@@ -214,7 +229,8 @@ class AttemptRunner {
   int64_t kill_ranks_at_ = kNever;  // as one of them has failed
   int64_t warn_at_ = kNever;        // when the signal before the time limit is due
   Asked asked_;
-  TaskFolder folder_;
+  UserFiles files_;
+  TaskFolder folder_{pulse_};
   Streams streams_;
   Links links_;
   Forwards forwards_;
@@ -222,7 +238,7 @@ class AttemptRunner {
   std::vector<Descriptor> descriptors_;
   std::vector<const char*> variables_;
   std::vector<ProcessLimit> limits_;
-  Pack pack_;
+  Pack pack_{pulse_};
   Commands commands_;
   MemoryWatch memory_{cgroup_};
   Halt halt_{tree_, cgroup_, commands_};

@@ -1,7 +1,8 @@
 // The first half of AttemptRunner: from an order to running processes.
 //
 // GoOnStarting is where it happens; it may be left and entered again when the system has no
-// process or descriptor for us just now: that is never the task's failure. A program that cannot
+// process or descriptor for us just now: that is never the task's failure. It is left as well while
+// another process opens what may not answer (user_files.h). A program that cannot
 // be executed is the task's failure, with the statuses that shells use: 127 not found, 126 found
 // but not executable.
 #include <fmt/format.h>
@@ -30,15 +31,18 @@ constexpr int64_t kLongestRetry = 1000 * kMilli;
 
 }  // namespace
 
-Result<std::unique_ptr<AttemptRunner>> AttemptRunner::Create(const Setup& setup, Outbox& outbox) {
-  auto streams = Streams::Create(setup.spool_folder, outbox);
+Result<std::unique_ptr<AttemptRunner>> AttemptRunner::Create(const Setup& setup, Outbox& outbox,
+                                                             Pulse pulse) {
+  auto streams = Streams::Create(setup.spool_folder, outbox, pulse);
   if (!streams) return std::unexpected(streams.error());
-  return std::unique_ptr<AttemptRunner>(new AttemptRunner(setup, std::move(*streams), outbox));
+  return std::unique_ptr<AttemptRunner>(
+      new AttemptRunner(setup, std::move(*streams), outbox, pulse));
 }
 
-AttemptRunner::AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox)
+AttemptRunner::AttemptRunner(const Setup& setup, Streams streams, Outbox& outbox, Pulse pulse)
     : setup_(setup),
       outbox_(outbox),
+      pulse_(pulse),
       served_user_(geteuid()),
       jobs_(setup),
       tree_(getpid()),
@@ -111,11 +115,12 @@ void AttemptRunner::Reset(int64_t now) {
     asked_.cpus =
         os::CpuMask::Of(std::vector<int>(view.around.cpus.begin(), view.around.cpus.end()));
   }
+  files_.Begin();
   folder_.Begin(asked_.job->opening.task_folders, end_.ref);
-  links_.Begin(view.around.links, folder_.is_wanted());
+  links_.Begin(view.around.links, folder_.is_wanted(), files_);
   forwards_.Begin(view.around.forwards, setup_.spool_folder);
   pack_.Begin(setup_.spool_folder, end_.ref);
-  streams_.Begin(view, asked_.job->opening, end_, now);
+  streams_.Begin(view, asked_.job->opening, files_, end_, now);
   commands_.Begin(view.commands, view.around.first_rank);
   halt_.Begin();
   killer_.Begin();
@@ -139,22 +144,61 @@ void AttemptRunner::GoOnStarting(int64_t now) {
   }
   bool is_there = resident_.is_there();
   auto failure = is_there ? std::nullopt : StartAsUser();
+  if (failure && failure->shortage != 0 && files_.needs_opener()) return OpenInOpener(now);
+  files_.Forget();
   if (failure && failure->shortage != 0) return WaitToStart(failure->shortage, now);
   if (failure) CannotStart(126, failure->why);
   if (is_there) TakeOver();
   links_.StepStarted();
   phase_ = Phase::kRunning;
-  bool is_start = commands_.IsFirstStep() && commands_.started() > 0;
-  if (asked_.view.start.tell_start && is_start && !std::exchange(start_told_, true)) {
-    Append(outbox_.Add(), Started{end_.ref, end_.start.ns});
-  }
+  if (commands_.started() > 0) TellStart();
   if (commands_.RankHasFailed()) EndOtherRanks(now);
   if (commands_.alive() == 0) return StepEnded(Reap(now), now);
   if (is_resident()) GiveTask();
 }
 
+void AttemptRunner::TellStart() {
+  if (!asked_.view.start.tell_start || !commands_.IsFirstStep()) return;
+  if (!std::exchange(start_told_, true)) Append(outbox_.Add(), Started{end_.ref, end_.start.ns});
+}
+
+// Another process opens what this one may not wait for: all that the step names. The attempt has
+// begun with that, for its time limit.
+void AttemptRunner::OpenInOpener(int64_t now) {
+  phase_ = Phase::kWaitStart;
+  int error = files_.Start([this] {
+    AsUser user(asked_.job->opening);
+    if (user.status()) (void)OpenStep();
+  });
+  if (error != 0) return WaitToStart(error, now);
+  TellStart();
+}
+
+void AttemptRunner::OnOpened(int64_t now) {
+  if (!files_.Read()) return;
+  if (phase_ == Phase::kWaitStart) return GoOnStarting(now);
+  if (phase_ == Phase::kChecking) Check(now);
+}
+
+// The calls of StartAsUser on what the step names, in the same order.
+std::optional<StartFailure> AttemptRunner::OpenStep() {
+  bool first = commands_.started() == 0;
+  std::optional<StartFailure> failure;
+  if (first) failure = EnterFolder();
+  if (first && !failure) failure = streams_.OpenFiles();
+  if (commands_.StepIsFresh() && !failure) failure = links_.Open(commands_.step());
+  for (; !failure && !commands_.StepStarted(); commands_.Skip()) {
+    if (commands_.RankHasFailed()) continue;
+    const char* name = asked_.view.words[asked_.view.commands[commands_.next()].first];
+    const PathLookup::Found& found = lookup_.Find(name, asked_.search_path, &files_);
+    if (found.error == 0) files_.Touch(found.path);
+  }
+  return failure;
+}
+
 // Everything that the user names is touched here, and by Check.
 std::optional<StartFailure> AttemptRunner::StartAsUser() {
+  if (std::string why = files_.TakeTrouble(); !why.empty()) return StartFailure{0, why};
   bool first = commands_.started() == 0;
   if (first && folder_.is_wanted()) {
     std::string why = folder_.Make(asked_.job->opening.user, asked_.view.puts);
@@ -182,12 +226,15 @@ std::optional<StartFailure> AttemptRunner::StartAsUser() {
 std::optional<StartFailure> AttemptRunner::EnterFolder() {
   if (folder_.is_wanted()) {
     std::string why = folder_.Enter(asked_.view.puts);
+    files_.Entered(folder_.path());
     return why.empty() ? std::nullopt : std::optional(StartFailure{0, why});
   }
   const char* cwd = *asked_.view.cwd != '\0' ? asked_.view.cwd : asked_.job->opening.cwd.c_str();
-  if (*cwd == '\0' || chdir(cwd) == 0) return std::nullopt;
+  int error = *cwd == '\0' ? 0 : files_.Enter(cwd);
+  if (error == 0) return std::nullopt;
+  if (IsShortage(error)) return StartFailure{error, {}};
   std::string why = fmt::format("cannot enter the job's folder '{}': {}", EscapeForScreen(cwd),
-                                os::TextOfErrno(errno));
+                                os::TextOfErrno(error));
   streams_.AddLastWords(fmt::format("spate: {}\n", why));
   return StartFailure{0, why};
 }
@@ -207,11 +254,13 @@ void AttemptRunner::ServeUser() {
 int AttemptRunner::StartCommand() {
   const char* name = asked_.view.words[asked_.view.commands[commands_.next()].first];
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const PathLookup::Found& found = lookup_.Find(name, asked_.search_path);
+    const PathLookup::Found& found = lookup_.Find(name, asked_.search_path, &files_);
+    if (IsShortage(found.error)) return found.error;
     if (found.error != 0) {
       TellExecFailure(name, found.error);
       return 0;
     }
+    if (int waits = files_.Touch(found.path); waits != 0) return waits;
     int error = TryStart(found.path);
     if (error == 0 || IsShortage(error)) return error;
     if (error == ENOENT && found.remembered && attempt == 0) {
@@ -345,6 +394,7 @@ void AttemptRunner::WaitToStart(int error, int64_t now) {
 
 void AttemptRunner::TakeBack() {
   CHECK(waits_to_start());
+  if (!files_.End(kLongestRetry)) worn_out_ = true;
   streams_.CloseFiles();
   links_.Clear();
   forwards_.Clear();

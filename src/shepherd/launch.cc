@@ -122,26 +122,35 @@ __attribute__((noinline, no_sanitize("address", "thread", "undefined"))) int Bec
 os::Fd CopyUp(int fd) { return os::Fd(fcntl(fd, F_DUPFD_CLOEXEC, kJobServerWriteFd + 1)); }
 os::Fd MoveUp(os::Fd fd) { return CopyUp(fd.get()); }
 
+void EndTree(pid_t pid) {
+  ProcessTree(pid).SignalAll(SIGKILL);
+  kill(pid, SIGKILL);
+}
+
 }  // namespace
 
 ShepherdProcess::ShepherdProcess(ShepherdProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       socket_(std::move(other.socket_)),
-      progress_(std::exchange(other.progress_, nullptr)) {}
+      page_(std::exchange(other.page_, nullptr)) {}
 
 ShepherdProcess& ShepherdProcess::operator=(ShepherdProcess&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(socket_, other.socket_);
-  std::swap(progress_, other.progress_);
+  std::swap(page_, other.page_);
   return *this;
 }
 
 ShepherdProcess::~ShepherdProcess() {
-  if (progress_ != nullptr) munmap(progress_, kPage);
+  if (page_ != nullptr) munmap(page_, kPage);
 }
 
 uint64_t ShepherdProcess::started_sequence() const {
-  return progress_ == nullptr ? 0 : progress_->load(std::memory_order_acquire);
+  return page_ == nullptr ? 0 : page_->started.load(std::memory_order_acquire);
+}
+
+uint64_t ShepherdProcess::beats() const {
+  return page_ == nullptr ? 0 : page_->beats.load(std::memory_order_relaxed);
 }
 
 Result<size_t> ShepherdProcess::Send(std::string_view bytes) {
@@ -166,6 +175,10 @@ Result<size_t> ShepherdProcess::Receive(char* to, size_t size) {
 
 void ShepherdProcess::Kill() {
   if (pid_ > 0) kill(pid_, SIGKILL);
+}
+
+void ShepherdProcess::KillTree() {
+  if (pid_ > 0) EndTree(pid_);
 }
 
 bool ShepherdProcess::made_room() const {
@@ -224,7 +237,7 @@ Result<ShepherdProcess> Launcher::Launch(const std::string& cgroup) {
   void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, progress.get(), 0);
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (page != MAP_FAILED) shepherd.progress_ = static_cast<std::atomic<uint64_t>*>(page);
+  if (page != MAP_FAILED) shepherd.page_ = static_cast<SharedPage*>(page);
   if (page == MAP_FAILED || stack == MAP_FAILED) {
     return os::FailErrno("get memory for a shepherd");
   }
@@ -277,8 +290,7 @@ int EndOrphans(const std::vector<pid_t>& keep, const ForeignChildren& foreign) {
         continue;
       }
       kill(child, SIGSTOP);
-      ProcessTree(child).SignalAll(SIGKILL);
-      kill(child, SIGKILL);
+      EndTree(child);
       waitpid(child, nullptr, WNOHANG);
       ++found;
     }

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "os/fd.h"
 #include "shepherd/foreign_children.h"
 #include "shepherd/job_server.h"
+#include "shepherd/pulse.h"
 
 namespace spate::shepherd {
 
@@ -28,6 +28,8 @@ class ShepherdProcess {
   int socket() const { return socket_.get(); }
   // Sequence of the last order that it took in hand; works after its death too.
   uint64_t started_sequence() const;
+  // A number that changes while it is alive: odd while it is at work, even while it waits for news.
+  uint64_t beats() const;
   void CloseSocket() { socket_.Reset(); }
 
   // Sends what the socket takes now; less than all means that it is full. kUnavailable when the
@@ -36,6 +38,7 @@ class ShepherdProcess {
   // 0 when nothing is there now; kUnavailable when the shepherd is gone and all was read.
   Result<size_t> Receive(char* to, size_t size);
   void Kill();
+  void KillTree();  // and all that is below it
   // Whether it is dead and reaped; waits at most `patience` nanoseconds for that.
   bool Reaped(int64_t patience);
   // Once it was reaped: it gave its orders back and left (protocol.h).
@@ -46,8 +49,13 @@ class ShepherdProcess {
   pid_t pid_ = -1;
   int wait_status_ = 0;
   os::Fd socket_;
-  std::atomic<uint64_t>* progress_ = nullptr;
+  SharedPage* page_ = nullptr;
 };
+
+// Of an attempt whose shepherd was ended because it did not answer.
+inline constexpr const char* kHungNote =
+    "its shepherd did not answer and was ended with the task: a program, file or folder that the "
+    "task names may be on a file server that does not answer";
 
 class Launcher {
  public:

@@ -15,10 +15,11 @@
 
 namespace spate::shepherd {
 
-void Links::Begin(const std::vector<Link>& links, bool in_own_folder) {
+void Links::Begin(const std::vector<Link>& links, bool in_own_folder, UserFiles& files) {
   Clear();
   if (links.empty()) return;
   links_ = &links;
+  files_ = &files;
   in_own_folder_ = in_own_folder;
   highest_ = 2;
   for (const Link& link : links) {
@@ -107,15 +108,15 @@ bool Links::OpenFile(size_t index, uint16_t step) {
   const Link& link = (*links_)[index];
   for (const LinkEnd& end : link.writers) {
     if (end.step != step) continue;
-    int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | (made_[index] ? 0 : O_TRUNC);
-    int fd = Keep(os::Fd(open(link.path.c_str(), how, 0666)));
+    int how = O_WRONLY | O_CREAT | O_APPEND | (made_[index] ? 0 : O_TRUNC);
+    int fd = Keep(files_->Open(link.path.c_str(), how, "an output"));
     if (fd < 0) return Fail("open", link.path, errno);
     made_[index] = true;
     open_.push_back({end, fd});
   }
   for (const LinkEnd& end : link.readers) {
     if (end.step != step) continue;
-    int fd = Keep(os::Fd(open(link.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)));
+    int fd = Keep(files_->Open(link.path.c_str(), O_RDONLY, "an input"));
     if (fd < 0) return Fail("open", link.path, errno);
     open_.push_back({end, fd});
   }

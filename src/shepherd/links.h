@@ -10,13 +10,15 @@
 #include "core/model/body.h"
 #include "os/fd.h"
 #include "shepherd/spawn.h"
+#include "shepherd/user_files.h"
 
 namespace spate::shepherd {
 
 class Links {
  public:
   // Of a fresh attempt, in the order in which CheckLinks has seen them; they must live until Clear.
-  void Begin(const std::vector<Link>& links, bool in_own_folder);
+  // Files are opened by way of `files`.
+  void Begin(const std::vector<Link>& links, bool in_own_folder, UserFiles& files);
   bool empty() const { return links_ == nullptr || links_->empty(); }
 
   // Opens what the commands of this step use; what is open for a step is closed before.
@@ -45,6 +47,7 @@ class Links {
   bool Fail(const char* what, const std::string& name, int error);
 
   const std::vector<Link>* links_ = nullptr;
+  UserFiles* files_ = nullptr;
   bool in_own_folder_ = false;
   int highest_ = 2;             // descriptor of a command
   std::vector<os::Fd> memory_;  // by link; of buffers that somebody has written to

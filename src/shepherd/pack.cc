@@ -63,6 +63,7 @@ std::string Pack::AddFrom(int fd, uint64_t size, const std::string& name) {
     }
     at += bytes->size();
     why = Add(*bytes);
+    pulse_.Beat();
   }
   return why;
 }

@@ -12,11 +12,14 @@
 #include "core/model/task_files.h"
 #include "os/fd.h"
 #include "shepherd/protocol.h"
+#include "shepherd/pulse.h"
 
 namespace spate::shepherd {
 
 class Pack {
  public:
+  explicit Pack(Pulse pulse = Pulse()) : pulse_(pulse) {}
+
   // Before an attempt; `spool_folder` is ours.
   void Begin(const std::string& spool_folder, const AttemptRef& ref);
   // Its bytes follow, by Add or AddFrom.
@@ -30,6 +33,7 @@ class Pack {
   StreamView view() const;
 
  private:
+  const Pulse pulse_;
   std::string bytes_;  // all of it when there is no spool file
   std::string spool_path_;
   os::Fd spool_;

@@ -3,10 +3,14 @@
 #include "shepherd/path_lookup.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+
+#include "os/file.h"
 
 namespace spate::shepherd {
 namespace {
@@ -22,9 +26,17 @@ void ForEachFolder(std::string_view search, Fn fn) {
   }
 }
 
+// A folder of PATH that depends on the current one may lie elsewhere next time.
+bool IsLocalFolder(std::string_view folder) {
+  if (!folder.starts_with('/')) return false;
+  auto facts = os::FileSystemOf(std::string(folder));
+  return facts.has_value() && !facts->is_network;
+}
+
 }  // namespace
 
-const PathLookup::Found& PathLookup::Find(std::string_view name, std::string_view search) {
+const PathLookup::Found& PathLookup::Find(std::string_view name, std::string_view search,
+                                          UserFiles* files) {
   if (name.find('/') != name.npos || name.empty()) {
     last_.path = name;
     last_.error = name.empty() ? ENOENT : 0;
@@ -44,7 +56,7 @@ const PathLookup::Found& PathLookup::Find(std::string_view name, std::string_vie
     auto it = known_.find(std::string(name));
     if (it != known_.end()) return it->second;
   }
-  last_ = Look(name);
+  last_ = files == nullptr ? Look(name, nullptr) : LookBy(*files, name);
   if (last_.error != 0 || relative_) return last_;
   if (known_.size() >= kMostRemembered) known_.clear();
   Found& kept = known_[std::string(name)] = last_;
@@ -54,12 +66,28 @@ const PathLookup::Found& PathLookup::Find(std::string_view name, std::string_vie
 
 void PathLookup::Forget(std::string_view name) { known_.erase(std::string(name)); }
 
-PathLookup::Found PathLookup::Look(std::string_view name) const {
+// An answer of another process is a text: the error, and the path.
+PathLookup::Found PathLookup::LookBy(UserFiles& files, std::string_view name) const {
+  auto ask = [&](bool* is_local) {
+    Found found = Look(name, is_local);
+    return fmt::format("{} {}", found.error, found.path);
+  };
+  auto text = files.Ask("PATH=" + search_, "the folders in PATH", ask);
+  Found found;
+  found.error = EAGAIN;
+  if (!text) return found;
+  std::from_chars(text->data(), text->data() + text->size(), found.error);
+  found.path = text->substr(text->find(' ') + 1);
+  return found;
+}
+
+PathLookup::Found PathLookup::Look(std::string_view name, bool* is_local) const {
   Found found;
   found.error = ENOENT;
   ForEachFolder(search_, [&](std::string_view folder) {
     std::string path(folder.empty() ? "." : folder);
     path.append("/").append(name);
+    if (is_local != nullptr) *is_local = *is_local && IsLocalFolder(folder);
     struct stat info;
     if (stat(path.c_str(), &info) != 0) return true;
     if (!S_ISREG(info.st_mode) || faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0) {

@@ -6,23 +6,26 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "shepherd/user_files.h"
+
 namespace spate::shepherd {
 
 class PathLookup {
  public:
   struct Found {
     std::string path;  // has a slash; empty when not found
-    int error = 0;     // ENOENT, or EACCES when there is one that may not be executed
+    int error = 0;     // ENOENT; EACCES: there is one that may not be executed; EAGAIN: `files`
     bool remembered = false;
   };
   // The first executable `name` along `search` (a PATH); a name with a slash is returned as it
-  // is. The reference is good until the next call.
-  const Found& Find(std::string_view name, std::string_view search);
+  // is. Folders are looked at by way of `files`, if any. The reference is good until the next call.
+  const Found& Find(std::string_view name, std::string_view search, UserFiles* files = nullptr);
   // The program that was found did not work after all: the next Find looks again.
   void Forget(std::string_view name);
 
  private:
-  Found Look(std::string_view name) const;
+  Found Look(std::string_view name, bool* is_local) const;
+  Found LookBy(UserFiles& files, std::string_view name) const;
 
   std::string search_;
   bool relative_ = false;  // a folder of it depends on the current folder: remember nothing

@@ -27,7 +27,7 @@ os::Fd OpenNameless(const std::string& folder) {
   return fd;
 }
 
-uint64_t Put(int fd, OutputCollector& collector) {
+uint64_t Put(int fd, OutputCollector& collector, Pulse pulse) {
   uint64_t before = collector.stored();
   std::string block(kBlock, '\0');
   for (off_t at = 0;;) {
@@ -36,6 +36,7 @@ uint64_t Put(int fd, OutputCollector& collector) {
     if (got <= 0) break;
     collector.Add(std::string_view(block).substr(0, static_cast<size_t>(got)));
     at += got;
+    pulse.Beat();
   }
   return collector.stored() - before;
 }
@@ -76,14 +77,14 @@ std::optional<StartFailure> RankOutputs::NeedFiles(uint64_t count) {
   return StartFailure::Of(errno, "cannot have enough open files for the output of ranks");
 }
 
-std::vector<RankOutputs::Lengths> RankOutputs::DrainInto(OutputCollector& out,
-                                                         OutputCollector& err) {
+std::vector<RankOutputs::Lengths> RankOutputs::DrainInto(OutputCollector& out, OutputCollector& err,
+                                                         Pulse pulse) {
   std::vector<Lengths> lengths;
   for (std::array<os::Fd, 2>& rank : ranks_) {
     Lengths& each = lengths.emplace_back();
-    each.out = Put(rank[0].get(), out);
+    each.out = Put(rank[0].get(), out, pulse);
     rank[0].Reset();
-    each.err = Put(rank[1].get(), err);
+    each.err = Put(rank[1].get(), err, pulse);
     rank[1].Reset();
   }
   Clear();

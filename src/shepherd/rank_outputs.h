@@ -13,6 +13,7 @@
 
 #include "os/fd.h"
 #include "shepherd/output_collector.h"
+#include "shepherd/pulse.h"
 #include "shepherd/spawn.h"
 
 namespace spate::shepherd {
@@ -36,7 +37,7 @@ class RankOutputs {
     uint64_t out = 0;
     uint64_t err = 0;
   };
-  std::vector<Lengths> DrainInto(OutputCollector& out, OutputCollector& err);
+  std::vector<Lengths> DrainInto(OutputCollector& out, OutputCollector& err, Pulse pulse);
   void Clear();
 
   // Open files that a process may have, where these took more than there were: what a rank is to

@@ -10,8 +10,9 @@
 // shepherd of a node keeps its running attempt instead and waits for the node's next process
 // (orphan.cc); whoever has waited once takes no further attempt, and leaves after this one.
 //
-// Nothing here waits for anybody: not in writing reports, so that an order to kill is always
-// obeyed; a task with live output waits instead, when nobody takes the output.
+// Nothing here waits for anybody (docs/design/051-where-calls-block.md): not in writing reports, so
+// that an order to kill is always obeyed; a task with live output waits instead, when nobody takes
+// the output.
 #include "shepherd/shepherd_main.h"
 
 #include <fcntl.h>
@@ -28,7 +29,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -47,6 +47,7 @@
 #include "shepherd/orphan.h"
 #include "shepherd/outbox.h"
 #include "shepherd/protocol.h"
+#include "shepherd/pulse.h"
 #include "shepherd/rendezvous.h"
 
 namespace spate::shepherd {
@@ -119,8 +120,8 @@ void OwnSize::Shrink(int64_t now) {
 
 class Shepherd {
  public:
-  Shepherd(int socket, std::atomic<uint64_t>* progress, std::vector<Descriptor> passed_on)
-      : socket_(socket), progress_(progress), passed_on_(std::move(passed_on)) {}
+  Shepherd(int socket, SharedPage* page, std::vector<Descriptor> passed_on)
+      : socket_(socket), page_(page), pulse_(page), passed_on_(std::move(passed_on)) {}
 
   int Run();
 
@@ -148,7 +149,8 @@ class Shepherd {
   void MakeRoom();
 
   os::Fd socket_;  // not valid while there is no parent
-  std::atomic<uint64_t>* progress_;
+  SharedPage* page_;
+  Pulse pulse_;
   os::Fd signals_;
   FrameBuffer orders_;
   Outbox outbox_;
@@ -197,6 +199,7 @@ bool Shepherd::SetUpProcess() {
 }
 
 int Shepherd::Run() {
+  pulse_.Wake();
   if (!SetUpProcess()) return kNoSetup;
   while (!leaving_) {
     int64_t now = os::MonotonicNanos();
@@ -216,7 +219,7 @@ int Shepherd::Run() {
 }
 
 void Shepherd::Poll(int64_t now) {
-  enum { kSocket, kSignals, kOut, kErr, kMemory, kNextParent, kGive, kAnswer, kCount };
+  enum { kSocket, kSignals, kOut, kErr, kMemory, kNextParent, kGive, kAnswer, kOpener, kCount };
   // While a short task runs and there is enough to do, orders wait: each would wake us up.
   bool read_orders = !runner_ || !runner_->young(now) || held_.size() <= window_ / 2;
   short wanted = static_cast<short>((read_orders ? POLLIN : 0) | (socket_full_ ? POLLOUT : 0));
@@ -230,6 +233,7 @@ void Shepherd::Poll(int64_t now) {
       {orphan_ ? rendezvous_.fd() : -1, POLLIN, 0},
       {runner_ ? runner_->ResidentToWrite() : -1, POLLOUT, 0},
       {read_pipes ? runner_->ResidentToRead() : -1, POLLIN, 0},
+      {runner_ ? runner_->opener() : -1, POLLIN, 0},
   });
   if (runner_) runner_->AddForwardsTo(polled_);
   int64_t deadline = runner_ ? runner_->Deadline(now) : kNever;
@@ -238,8 +242,10 @@ void Shepherd::Poll(int64_t now) {
     deadline = std::min(deadline, reports_since_ + kReportsWait);
   int64_t left = std::max<int64_t>(deadline - now, 0);
   timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
+  pulse_.Rest();
   int ready =
       ppoll(polled_.data(), polled_.size(), deadline == kNever ? nullptr : &timeout, nullptr);
+  pulse_.Wake();
   if (ready <= 0) return;
   now = os::MonotonicNanos();
   const std::vector<pollfd>& fds = polled_;
@@ -256,6 +262,7 @@ void Shepherd::Poll(int64_t now) {
     }
     if (runner_) runner_->OnChildren(now);
   }
+  if (fds[kOpener].revents != 0) runner_->OnOpened(now);
   if (fds[kMemory].revents != 0) runner_->OnMemoryEvent(now);
   if ((fds[kSocket].revents & POLLOUT) != 0) socket_full_ = false;
   if ((fds[kSocket].revents & ~POLLOUT) != 0 && !ReadOrders()) ParentGone(now);
@@ -328,7 +335,7 @@ bool Shepherd::ObeySetup(const Setup& setup) {
     files.rlim_cur = std::min<rlim_t>(setup.open_files, files.rlim_max);
     setrlimit(RLIMIT_NOFILE, &files);
   }
-  auto runner = AttemptRunner::Create(setup, outbox_);
+  auto runner = AttemptRunner::Create(setup, outbox_, pulse_);
   if (!runner) {
     Leave(kNoSetup);
     return true;
@@ -400,7 +407,7 @@ void Shepherd::StartHeld(int64_t now) {
   Held next = std::move(held_.front());
   held_.pop_front();
   // Before the start: a parent that finds us dead must not believe that it never happened.
-  progress_->store(next.start.sequence, std::memory_order_release);
+  page_->started.store(next.start.sequence, std::memory_order_release);
   if (spare_frames_.size() < 64) spare_frames_.push_back(runner_->TakeFrame());
   own_size_.Shrink(now);
   if (!runner_->Begin(std::move(next.frame), now)) Leave(kDamaged);
@@ -514,10 +521,11 @@ int ShepherdMain(int socket_fd, int progress_fd) {
   std::vector<Descriptor> passed_on = TakeJobServer();
   CloseOthers(std::max(socket_fd, progress_fd) + 1, passed_on);
   fcntl(socket_fd, F_SETFD, FD_CLOEXEC);
-  void* page = mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, progress_fd, 0);
+  void* page =
+      mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED, progress_fd, 0);
   close(progress_fd);  // every descriptor costs each task a moment
   if (page == MAP_FAILED) return kNoSetup;
-  Shepherd shepherd(socket_fd, static_cast<std::atomic<uint64_t>*>(page), std::move(passed_on));
+  Shepherd shepherd(socket_fd, static_cast<SharedPage*>(page), std::move(passed_on));
   return shepherd.Run();
 }
 

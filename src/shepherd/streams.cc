@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,26 +19,32 @@
 
 namespace spate::shepherd {
 
-Result<Streams> Streams::Create(const std::string& spool_folder, Outbox& outbox) {
+Result<Streams> Streams::Create(const std::string& spool_folder, Outbox& outbox, Pulse pulse) {
   auto out = OutputCollector::Create(STDOUT_FILENO, spool_folder);
   if (!out) return std::unexpected(out.error());
   auto err = OutputCollector::Create(STDERR_FILENO, spool_folder);
   if (!err) return std::unexpected(err.error());
-  return Streams(std::move(*out), std::move(*err), spool_folder, outbox);
+  return Streams(std::move(*out), std::move(*err), spool_folder, outbox, pulse);
 }
 
 Streams::Streams(OutputCollector out, OutputCollector err, const std::string& spool_folder,
-                 Outbox& outbox)
-    : out_(std::move(out)), err_(std::move(err)), spool_folder_(spool_folder), outbox_(&outbox) {}
+                 Outbox& outbox, Pulse pulse)
+    : out_(std::move(out)),
+      err_(std::move(err)),
+      spool_folder_(spool_folder),
+      outbox_(&outbox),
+      pulse_(pulse) {}
 
 void Streams::ServeUser(uint32_t user) {
   out_.GiveTo(user);
   err_.GiveTo(user);
 }
 
-void Streams::Begin(const StartView& view, const JobOpening& job, AttemptEnd& end, int64_t now) {
+void Streams::Begin(const StartView& view, const JobOpening& job, UserFiles& files, AttemptEnd& end,
+                    int64_t now) {
   view_ = &view;
   job_ = &job;
+  files_ = &files;
   end_ = &end;
   began_at_ = now;
   poll_at_[0] = poll_at_[1] = now + kPipeRest;
@@ -71,7 +79,7 @@ std::optional<StartFailure> Streams::OpenFiles() {
   if (!failure) failure = OpenFile(view_->stdout_file, how, "stdout", out_file_);
   if (failure) return failure;
   // Its bytes are of another attempt.
-  if (view_->late_stderr) unlink(err);
+  if (view_->late_stderr && files_->Unlink(err) == EAGAIN) return StartFailure{EAGAIN, {}};
   if (one || view_->late_stderr) return std::nullopt;
   return OpenFile(err, how, "stderr", err_file_);
 }
@@ -79,12 +87,8 @@ std::optional<StartFailure> Streams::OpenFiles() {
 std::optional<StartFailure> Streams::OpenFile(const char* path, int flags, const char* what,
                                               os::Fd& fd) {
   if (*path == '\0' || fd) return std::nullopt;
-  fd.Reset(open(path, flags | O_CLOEXEC | O_NOCTTY, 0666));
   // What is made late is made in a folder that is there.
-  if (!fd && errno == ENOENT && (flags & O_CREAT) != 0 && !view_->late_stderr &&
-      os::MakeDirs(os::DirName(path)).has_value()) {
-    fd.Reset(open(path, flags | O_CLOEXEC | O_NOCTTY, 0666));
-  }
+  fd = files_->Open(path, flags, what, (flags & O_CREAT) != 0 && !view_->late_stderr);
   if (fd) return std::nullopt;
   int error = errno;
   return StartFailure::Of(error,
@@ -129,7 +133,7 @@ void Streams::Complain(std::string_view line) {
   if (view_->late_stderr) {
     last_words_ = line;  // not now: we are the user already
   } else if (err_file_) {
-    (void)os::WriteAll(err_file_.get(), line, "stderr");
+    SayTo(err_file_.get(), line);
   }
 }
 
@@ -158,7 +162,7 @@ void Streams::Drain() {
   if (ranks_.empty()) {
     lengths_ = {{out_.stored(), err_.stored()}};
   } else {
-    lengths_ = ranks_.DrainInto(out_, err_);
+    lengths_ = ranks_.DrainInto(out_, err_, pulse_);
   }
 }
 
@@ -170,15 +174,28 @@ void Streams::TellRanks(AttemptEnd& end) const {
   }
 }
 
+// A pipe or terminal that nobody reads gets nothing: it must not hold us.
+void Streams::SayTo(int fd, std::string_view text) {
+  constexpr size_t kAtOnce = 4096;  // bytes that a pipe takes when it can be written at all
+  struct stat info{};
+  if (fstat(fd, &info) != 0) return;
+  if (!S_ISREG(info.st_mode)) {
+    pollfd room{fd, POLLOUT, 0};
+    if (poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) return;
+    text = text.substr(0, kAtOnce);
+  }
+  (void)os::WriteAll(fd, text, "stderr");
+}
+
 // People look where the commands would have complained: there they find what those could not say.
 void Streams::SayLastWords() {
   if (last_words_.empty()) return;
   if (view_->late_stderr) {
     KeepStderr(last_words_);
   } else if (err_file_) {
-    (void)os::WriteAll(err_file_.get(), last_words_, "stderr");
+    SayTo(err_file_.get(), last_words_);
   } else if (out_file_ && BothToOneFile()) {
-    (void)os::WriteAll(out_file_.get(), last_words_, "stderr");
+    SayTo(out_file_.get(), last_words_);
   } else {
     err_.Add(last_words_);
     PassOn(2, last_words_);

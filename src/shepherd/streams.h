@@ -12,8 +12,10 @@
 #include "shepherd/outbox.h"
 #include "shepherd/output_collector.h"
 #include "shepherd/protocol.h"
+#include "shepherd/pulse.h"
 #include "shepherd/rank_outputs.h"
 #include "shepherd/spawn.h"
+#include "shepherd/user_files.h"
 
 namespace spate::shepherd {
 
@@ -25,12 +27,14 @@ inline constexpr int64_t kPipeRest = 5'000'000;
 class Streams {
  public:
   // Makes the pipes that become 1 and 2 of this process. Live output goes to `outbox`.
-  static Result<Streams> Create(const std::string& spool_folder, Outbox& outbox);
+  static Result<Streams> Create(const std::string& spool_folder, Outbox& outbox, Pulse pulse);
 
   // The pipes become this user's.
   void ServeUser(uint32_t user);
-  // Of a fresh attempt; all must live until Close. Trouble becomes a part of the end's note.
-  void Begin(const StartView& view, const JobOpening& job, AttemptEnd& end, int64_t now);
+  // Of a fresh attempt; all must live until Close. Files are opened by way of `files`. Trouble
+  // becomes a part of the end's note.
+  void Begin(const StartView& view, const JobOpening& job, UserFiles& files, AttemptEnd& end,
+             int64_t now);
   // Ours. Files for the output of each rank of a gang, where there are several.
   std::optional<StartFailure> OpenRanks();
   // The files that it names; with the user's rights. Those that are open already stay.
@@ -79,12 +83,13 @@ class Streams {
   void Discard();
 
  private:
-  Streams(OutputCollector out, OutputCollector err, const std::string& spool_folder,
-          Outbox& outbox);
+  Streams(OutputCollector out, OutputCollector err, const std::string& spool_folder, Outbox& outbox,
+          Pulse pulse);
   std::optional<StartFailure> OpenFile(const char* path, int flags, const char* what, os::Fd& fd);
   void KeepStderr(std::string_view bytes);  // late_stderr
   void PassOn(int stream, std::string_view bytes);
   bool BothToOneFile() const;
+  static void SayTo(int fd, std::string_view text);
 
   OutputCollector out_;
   OutputCollector err_;
@@ -92,8 +97,10 @@ class Streams {
   std::vector<RankOutputs::Lengths> lengths_;  // by rank, once all is there
   std::string spool_folder_;
   Outbox* outbox_;
+  Pulse pulse_;
   const StartView* view_ = nullptr;
   const JobOpening* job_ = nullptr;
+  UserFiles* files_ = nullptr;
   AttemptEnd* end_ = nullptr;
   os::Fd in_file_;
   os::Fd out_file_;

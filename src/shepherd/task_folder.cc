@@ -27,28 +27,6 @@ std::string Why(std::string_view what, std::string_view name) {
   return fmt::format("cannot {} '{}': {}", what, EscapeForScreen(name), os::TextOfErrno(error));
 }
 
-std::string CopyTo(int from, const StartView::PutView& put) {
-  constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  os::Fd to(open(put.name, kHow, 0600));
-  if (!to && errno == ENOENT && os::MakeDirs(os::DirName(put.name))) {
-    to.Reset(open(put.name, kHow, 0600));
-  }
-  if (!to) return Why("bring the file", put.name);
-  std::string piece(kPiece, '\0');
-  for (off_t at = 0;;) {
-    ssize_t got = pread(from, piece.data(), piece.size(), at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Why("read what is to become", put.name);
-    if (got == 0) break;
-    auto bytes = std::string_view(piece).substr(0, static_cast<size_t>(got));
-    if (auto put_all = os::WriteAll(to.get(), bytes, put.name); !put_all) {
-      return put_all.error().message;
-    }
-    at += got;
-  }
-  return fchmod(to.get(), put.mode) == 0 ? "" : Why("bring the file", put.name);
-}
-
 }  // namespace
 
 std::string TaskFolderName(const AttemptRef& ref) {
@@ -91,6 +69,29 @@ std::string TaskFolder::Make(const std::optional<TaskUser>& owner,
   bool good = made && fchmod(made.get(), 0700) == 0 &&
               (!owner || fchown(made.get(), owner->user, owner->group) == 0);
   return good ? "" : Why("make the task's folder", path_);
+}
+
+std::string TaskFolder::CopyTo(int from, const StartView::PutView& put) const {
+  constexpr int kHow = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  os::Fd to(open(put.name, kHow, 0600));
+  if (!to && errno == ENOENT && os::MakeDirs(os::DirName(put.name))) {
+    to.Reset(open(put.name, kHow, 0600));
+  }
+  if (!to) return Why("bring the file", put.name);
+  std::string piece(kPiece, '\0');
+  for (off_t at = 0;;) {
+    ssize_t got = pread(from, piece.data(), piece.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Why("read what is to become", put.name);
+    if (got == 0) break;
+    auto bytes = std::string_view(piece).substr(0, static_cast<size_t>(got));
+    if (auto put_all = os::WriteAll(to.get(), bytes, put.name); !put_all) {
+      return put_all.error().message;
+    }
+    at += got;
+    pulse_.Beat();
+  }
+  return fchmod(to.get(), put.mode) == 0 ? "" : Why("bring the file", put.name);
 }
 
 std::string TaskFolder::Enter(const std::vector<StartView::PutView>& puts) {

@@ -14,6 +14,7 @@
 #include "os/fd.h"
 #include "shepherd/pack.h"
 #include "shepherd/protocol.h"
+#include "shepherd/pulse.h"
 
 namespace spate::shepherd {
 
@@ -22,10 +23,13 @@ std::string TaskFolderName(const AttemptRef& ref);
 
 class TaskFolder {
  public:
+  explicit TaskFolder(Pulse pulse = Pulse()) : pulse_(pulse) {}
+
   // Before an attempt. `folders` is empty when it needs none.
   void Begin(const std::string& folders, const AttemptRef& ref);
   bool is_wanted() const { return !path_.empty(); }
   bool exists() const { return exists_; }
+  const std::string& path() const { return path_; }
 
   // Ours. Opens what is to come, and makes the folder, which is `owner`'s where there is one. When
   // it was made before, nothing is done.
@@ -44,12 +48,14 @@ class TaskFolder {
   void Remove();
 
  private:
+  std::string CopyTo(int from, const StartView::PutView& put) const;
   struct Get {
     os::Fd fd;
     std::string name;
     uint32_t mode = 0;
     uint64_t size = 0;
   };
+  const Pulse pulse_;
   std::string folders_;
   std::string path_;
   AttemptRef ref_;

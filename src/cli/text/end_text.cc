@@ -44,7 +44,7 @@ std::string CauseText(const AttemptEnd& end) {
                       NoteLine(end.note, kLeftoverFailedLine));
     }
     case Cause::kTimeLimit:
-      return "over its time limit";
+      return WithNote("over its time limit", end.note);
     case Cause::kMemory:
       // The note has limit and peak.
       if (!end.note.empty()) return WithNote("over its memory limit", end.note);

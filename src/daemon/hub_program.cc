@@ -12,6 +12,7 @@
 #include "os/account.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "store/sqlite/schema.h"
 
 namespace spate::daemon {
 namespace {
@@ -32,6 +33,18 @@ Status CheckWhole(const store::HubDir& dir) {
                   "jobs\nRestore a backup: spate hub restore FILE; or move the folder away, "
                   "for a new hub with a key of its own",
                   EscapeForScreen(dir.path()), EscapeForScreen(dir.place().DbPath())));
+}
+
+// A hub that ended while it made its first journal has left an empty one, and has never lived.
+Status RemoveUnborn(const store::HubDir& dir) {
+  const std::string path = dir.place().DbPath();
+  if (!os::Exists(path) || os::Exists(os::JoinPath(dir.path(), kBegan))) return {};
+  auto journal = store::OpenJournalToRead(path);
+  if (journal || journal.error().kind != ErrorKind::kNotFound) return {};
+  for (const char* part : {"-wal", "-shm", "-journal", ""}) {
+    if (auto removed = os::RemoveFile(path + part); !removed) return removed;
+  }
+  return {};
 }
 
 // This very file, also when a newer one has taken its place meanwhile.
@@ -64,6 +77,7 @@ Result<std::unique_ptr<HubProgram>> HubProgram::Open(os::RealLoop& loop, Options
   auto dir = store::HubDir::Open(options.hub.dir);
   if (!dir) return std::unexpected(dir.error());
   if (auto whole = CheckWhole(*dir); !whole) return std::unexpected(whole.error());
+  if (auto removed = RemoveUnborn(*dir); !removed) return std::unexpected(removed.error());
   auto store = store::SqliteStore::Open(*dir, loop, JournalOptions(*dir, options.hub.log));
   if (!store) return std::unexpected(store.error());
   auto began = os::WriteFile(os::JoinPath(options.hub.dir, kBegan), "", 0600);

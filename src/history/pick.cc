@@ -57,11 +57,9 @@ Result<uint32_t> LastJob(const Source& source, const std::vector<uint32_t>& numb
                                                   "number (see: spate job list)",
                                                   EscapeForScreen(user)));
   }
-  for (size_t i = numbers.size(); i > 0; --i) {
-    auto summary = store::SummarizeJob(source.place, numbers[i - 1]);
-    if (summary) return numbers[i - 1];
-    if (summary.error().kind != ErrorKind::kNotFound) return std::unexpected(summary.error());
-  }
+  auto newest = store::NewestAccepted(source.place, numbers);
+  if (!newest) return std::unexpected(std::move(newest.error()));
+  if (*newest) return **newest;
   return NoJobs(source);
 }
 

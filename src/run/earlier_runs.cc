@@ -89,44 +89,47 @@ std::vector<std::string> AbsoluteFiles(const cli::RunOptions& options, const std
 
 }  // namespace
 
-Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state_dir,
-                                                        const std::string& cwd,
-                                                        const cli::RunOptions& options) {
+Result<EarlierRun> FindEarlierRun(const std::string& state_dir, const std::string& cwd,
+                                  const cli::RunOptions& options) {
   std::vector<std::string> files = AbsoluteFiles(options, cwd);
   bool named = options.sources.has_command || !files.empty();
-  std::optional<store::JobSummary> found;
+  EarlierRun found;
   size_t nearest = 0;
-  auto numbers = store::JobNumbers(state_dir);
+  auto numbers = store::RunNumbers(state_dir);
   if (!numbers) return std::unexpected(numbers.error());
-  std::optional<Error> damage;
-  auto status = store::VisitJobs(state_dir, *numbers, [&](const store::JobSummary& job) {
-    if (job.standing == store::JobStanding::kDamaged) {
-      // Damage at one place of a run that is another one leaves something else that differs.
-      bool other = !job.row.cwd.empty() && job.row.cwd != cwd &&
-                   (!named || Nearness(job.row, files, options) == 0);
-      if (!other) damage = DamageOf(job, options);
-      return other;
+  // The newest come first.
+  for (size_t i = numbers->size(); i > 0 && nearest != kSameWork; --i) {
+    auto job = store::SummarizeJob(state_dir, (*numbers)[i - 1]);
+    if (!job && job.error().kind == ErrorKind::kNotFound) {
+      auto row = store::RowOfUnaccepted(state_dir, (*numbers)[i - 1]);
+      bool same = row && row->cwd == cwd && (!named || Nearness(*row, files, options) == kSameWork);
+      if (same && !found.passed_over) found.passed_over = (*numbers)[i - 1];
+      continue;
     }
-    if (job.row.cwd != cwd) return true;
-    size_t near = named ? Nearness(job.row, files, options)
-                  : job.standing != store::JobStanding::kFinished ? kSameWork
-                                                                  : 0;
-    if (near > nearest) {  // the newest come first
-      found = job;
+    if (!job) return std::unexpected(job.error());
+    if (job->standing == store::JobStanding::kDamaged) {
+      // Damage at one place of a run that is another one leaves something else that differs.
+      bool other = !job->row.cwd.empty() && job->row.cwd != cwd &&
+                   (!named || Nearness(job->row, files, options) == 0);
+      if (other) continue;
+      return std::unexpected(DamageOf(*job, options));
+    }
+    if (job->row.cwd != cwd) continue;
+    bool unfinished = job->standing != store::JobStanding::kFinished;
+    size_t near = named ? Nearness(job->row, files, options) : unfinished ? kSameWork : 0;
+    if (near > nearest) {
+      found.job = std::move(*job);
       nearest = near;
     }
-    return nearest != kSameWork;
-  });
-  if (!status) return std::unexpected(status.error());
-  if (damage) return std::unexpected(std::move(*damage));
+  }
   return found;
 }
 
 std::vector<TaskIndex> LongestFirst(const std::string& state_dir, const std::string& cwd,
                                     const cli::RunOptions& options, const cli::RowSource& rows) {
   auto earlier = FindEarlierRun(state_dir, cwd, options);
-  if (!earlier || !*earlier) return {};
-  auto history = store::History::Open(state_dir, (*earlier)->number);
+  if (!earlier || !earlier->job) return {};
+  auto history = store::History::Open(state_dir, earlier->job->number);
   if (!history) return {};
   std::unordered_map<uint64_t, int64_t> walls;
   auto status = history->Tasks({}, [&](const store::TaskSummary& task) {

@@ -15,12 +15,16 @@ namespace spate::run {
 // How a job's row names a list: absolute, without "." and ".."; "-" as it is.
 std::string ListName(const std::string& cwd, const std::string& file);
 
+struct EarlierRun {
+  std::optional<store::JobSummary> job;  // nullopt: there is none
+  // The newest that would have been it, but was never accepted.
+  std::optional<uint32_t> passed_over;
+};
 // The newest job of the same lists (or of the same command) from the same folder. Of a command with
 // other values: the one that had most of them, if it had some of each source. Without lists and
-// command: the newest one of the folder that is not finished. nullopt: there is none.
-Result<std::optional<store::JobSummary>> FindEarlierRun(const std::string& state_dir,
-                                                        const std::string& cwd,
-                                                        const cli::RunOptions& options);
+// command: the newest one of the folder that is not finished.
+Result<EarlierRun> FindEarlierRun(const std::string& state_dir, const std::string& cwd,
+                                  const cli::RunOptions& options);
 
 // The order that starts what took longest first, by the newest earlier run of the same lists or
 // command; tasks that it did not know come before all others. Empty when there is no such run.

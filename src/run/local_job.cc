@@ -207,7 +207,10 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   job->MakeSession();
   if (auto status = job->session_->Replay(); !status) return std::unexpected(status.error());
   if (!job->engine().Counts(job->id())) {
-    return Fail(ErrorKind::kNotFound, fmt::format("job {} was never accepted", number));
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("job {} was never accepted: its run ended before its tasks were "
+                            "stored, so none of them ran; run the same again",
+                            number));
   }
   job->requests_ = job->engine().Requests(job->id());
   // A task keeps its deadline when its run goes on, and those that are added have the same.

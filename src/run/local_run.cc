@@ -73,6 +73,15 @@ void TellNew(const RunOptions& options, JobId job) {
   fmt::print(stderr, "spate: no earlier run of this: starting job {}\n", job.value);
 }
 
+// What was never accepted is no run to go on with.
+void TellPassedOver(const RunOptions& options, const EarlierRun& earlier) {
+  if (!earlier.passed_over || options.show.form == cli::OutputForm::kQuiet) return;
+  fmt::print(stderr,
+             "spate: passing over job {}: it ended before its tasks were stored, so none of them "
+             "ran\n",
+             *earlier.passed_over);
+}
+
 // A list that is still being written: tasks are added while it runs.
 Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSettings settings,
                    const std::vector<std::string>& argv) {
@@ -370,10 +379,10 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   if (!tasks.job) {
     auto numbers = store::RunNumbers(state_dir);
     if (!numbers) return std::unexpected(numbers.error());
-    if (numbers->empty()) {
-      return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir);
-    }
-    number = numbers->back();
+    auto last = store::NewestAccepted(state_dir, *numbers);
+    if (!last) return std::unexpected(last.error());
+    if (!*last) return Fail(ErrorKind::kNotFound, "there is no job yet in " + state_dir);
+    number = **last;
   }
   auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
     return cli::ParseRun(stored, invocation.argv, cli::Command::kJobRetry);
@@ -422,7 +431,8 @@ Result<int> RunAny(const cli::Invocation& invocation) {
     std::string state_dir = StateDirOf(options->state_dir, *here);
     auto earlier = FindEarlierRun(state_dir, here->cwd, *options);
     if (!earlier) return std::unexpected(earlier.error());
-    if (*earlier) return Resume(*here, state_dir, invocation, *options, (*earlier)->number);
+    TellPassedOver(*options, *earlier);
+    if (earlier->job) return Resume(*here, state_dir, invocation, *options, earlier->job->number);
     if (options->sources.files.empty() && !options->sources.has_command) {
       return Fail(ErrorKind::kNotFound,
                   "there is no unfinished run of this folder; name the list to run");

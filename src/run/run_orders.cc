@@ -130,6 +130,7 @@ struct Place {
   std::string state_dir;
   std::unique_ptr<os::RealLoop> loop;
   std::vector<uint32_t> numbers;  // of all runs
+  uint32_t last = 0;              // of them, the newest that was accepted
   std::string whose;              // what makes commands mean these: " --local"
 };
 
@@ -139,15 +140,17 @@ Result<Place> FindPlace(const cli::Words& words) {
   std::string state = StateDirOf(std::string(words.Last(cli::Opt::kState).value_or("")), *here);
   auto numbers = store::RunNumbers(state);
   if (!numbers) return std::unexpected(numbers.error());
-  if (numbers->empty()) return Fail(ErrorKind::kNotFound, "there is no job yet in " + state);
+  auto last = store::NewestAccepted(state, *numbers);
+  if (!last) return std::unexpected(last.error());
+  if (!*last) return Fail(ErrorKind::kNotFound, "there is no job yet in " + state);
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   os::IgnoreSignal(os::kSignalPipe);
   std::string whose =
       cli::WhoseOption({.state_dir = std::string(words.Last(cli::Opt::kState).value_or("")),
                         .beside_hub = HubIsConfigured(*here)});
-  return Place{std::move(*here), std::move(state), std::move(*loop), std::move(*numbers),
-               std::move(whose)};
+  return Place{std::move(*here),    std::move(state), std::move(*loop),
+               std::move(*numbers), **last,           std::move(whose)};
 }
 
 Result<std::vector<uint32_t>> NumbersOf(const Place& place, const std::string& word) {
@@ -155,7 +158,7 @@ Result<std::vector<uint32_t>> NumbersOf(const Place& place, const std::string& w
   if (!selector) return std::unexpected(selector.error());
   std::vector<uint32_t> chosen;
   for (uint32_t number : place.numbers) {
-    if (selector->Contains(number, place.numbers.back())) chosen.push_back(number);
+    if (selector->Contains(number, place.last)) chosen.push_back(number);
   }
   if (chosen.empty()) {
     return Fail(ErrorKind::kNotFound,
@@ -301,6 +304,9 @@ Result<int> WaitFor(const cli::Invocation& invocation) {
     if (!numbers) return std::unexpected(numbers.error());
     for (uint32_t number : *numbers) {
       auto waited = Waiter(*place, call, bar).Wait(number);
+      // Of several, those that were never accepted are passed over.
+      bool absent = !waited && waited.error().kind == ErrorKind::kNotFound;
+      if (absent && numbers->size() > 1) continue;
       if (!waited) return waited;
       code = std::max(code, *waited);
       if (call.interrupted()) return code;
@@ -368,7 +374,7 @@ Result<int> GiveOrders(const cli::Invocation& invocation) {
         return std::unexpected(found.error());
       }
       for (const TasksOfJob& part : *parts) {
-        uint32_t number = part.job.value_or(place->numbers.back());
+        uint32_t number = part.job.value_or(place->last);
         if (!std::binary_search(place->numbers.begin(), place->numbers.end(), number)) {
           return Fail(ErrorKind::kNotFound,
                       fmt::format("there is no job {} in {}", number, place->state_dir));

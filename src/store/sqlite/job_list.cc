@@ -1,5 +1,7 @@
 #include "store/sqlite/job_list.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/units.h"
@@ -24,6 +26,15 @@ Result<JobRow> ReadRow(const JournalPlace& place, JobId job = {}) {
     if (sound) return row;
   }
   return ReadRow(place, job, false);
+}
+
+// Of a run that nobody makes any more: its tasks never came whole, so nothing has followed.
+bool IsUnaccepted(const JournalPlace& place, const JobRow& row) {
+  if (row.first_seq != 0 || row.state != JobState::kRunning || row.counts.total > 0) return false;
+  auto db = OpenJournalToRead(place.DbPath(), IsFrozen(place));
+  if (!db) return false;
+  auto records = db->QueryInt("SELECT EXISTS(SELECT 1 FROM log) OR EXISTS(SELECT 1 FROM attempt)");
+  return records && *records == 0;
 }
 
 // How far a run got, which its owner writes at its end only. Stays as it is when unreadable.
@@ -90,6 +101,13 @@ std::unexpected<Error> NoSuchJob(const JobPlace& place, uint32_t number) {
                                         ShellQuote(place.dir));
 }
 
+std::unexpected<Error> NeverAccepted(uint32_t number) {
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("job {} was never accepted: its run ended before its tasks were stored, "
+                          "so none of them ran; run the same again",
+                          number));
+}
+
 Result<JobSummary> SummarizeHubJob(const JobPlace& place, uint32_t number) {
   auto row = ReadRow(place.JournalOf(number), JobId(number));
   if (!row && row.error().kind != ErrorKind::kNotFound) {
@@ -117,7 +135,7 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   auto owner = RunningOwner(summary.place.folder);
   auto row = ReadRow(summary.place);
   if (!row) {
-    if (row.error().kind == ErrorKind::kNotFound) return std::unexpected(std::move(row.error()));
+    if (row.error().kind == ErrorKind::kNotFound) return NeverAccepted(number);
     summary.problem = std::move(row.error().message);
     return summary;
   }
@@ -125,7 +143,9 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
   summary.problem = summary.row.damage;
   if (!summary.problem.empty()) return summary;
   summary.row.counts.leased = 0;  // they will be run again
-  if (owner && *owner) {
+  const bool runs = owner && *owner;
+  if (!runs && IsUnaccepted(summary.place, summary.row)) return NeverAccepted(number);
+  if (runs) {
     summary.owner = **owner;
     summary.standing = JobStanding::kRunning;
     CountTasks(summary);
@@ -137,6 +157,25 @@ Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number) {
         summary.row.state == JobState::kFinished ? JobStanding::kFinished : JobStanding::kStopped;
   }
   return summary;
+}
+
+std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number) {
+  JournalPlace place = JobPlace(state_dir).JournalOf(number);
+  auto owner = RunningOwner(place.folder);
+  if (!owner || *owner) return std::nullopt;
+  auto row = ReadRow(place);
+  if (!row || !row->damage.empty() || !IsUnaccepted(place, *row)) return std::nullopt;
+  return std::move(*row);
+}
+
+Result<std::optional<uint32_t>> NewestAccepted(const JobPlace& place,
+                                               std::span<const uint32_t> numbers) {
+  for (size_t i = numbers.size(); i > 0; --i) {
+    auto summary = SummarizeJob(place, numbers[i - 1]);
+    if (summary) return numbers[i - 1];
+    if (summary.error().kind != ErrorKind::kNotFound) return std::unexpected(summary.error());
+  }
+  return std::nullopt;
 }
 
 Status VisitJobs(const JobPlace& place, std::span<const uint32_t> numbers,

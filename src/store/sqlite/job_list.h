@@ -33,8 +33,16 @@ struct JobSummary {
 // Whether leased tasks may be running: its owner is there, or it is a hub's.
 bool IsAtWork(const JobSummary& summary);
 
-// kNotFound: no such job, or one that was never accepted. A damaged one is a summary, not an error.
+// kNotFound: no such job, or one that was never accepted: it ended before its tasks were stored. A
+// run that is just being made is there, without tasks. A damaged job is a summary, not an error.
 Result<JobSummary> SummarizeJob(const JobPlace& place, uint32_t number);
+
+// Of a run that was never accepted and that nobody makes: what was typed, if that was stored.
+std::optional<JobRow> RowOfUnaccepted(const std::string& state_dir, uint32_t number);
+
+// The newest of `numbers` (ascending) that was accepted; nullopt: none was.
+Result<std::optional<uint32_t>> NewestAccepted(const JobPlace& place,
+                                               std::span<const uint32_t> numbers);
 
 // Those of `numbers` (ascending), the newest first, until `visit` returns false. What was never
 // accepted, or is just being made, is left out. A run costs about 0.2 ms, a running or interrupted

@@ -8,7 +8,11 @@
 namespace spate::store {
 namespace {
 
-constexpr Duration kKeepEmpty = Duration::Seconds(24 * 3600);
+// Whoever has just made a folder has locked it by then.
+constexpr Duration kKeepUnaccepted = Duration::Seconds(60);
+// Journals that have not changed for so long are opened no more: who looked before has removed what
+// was never accepted, and the rest goes by its age.
+constexpr Duration kLooksBack = Duration::Seconds(2 * 24 * 3600);
 
 struct Folder {
   uint32_t number = 0;
@@ -62,9 +66,7 @@ class Pruner {
     for (const Folder& folder : folders) report_.bytes += folder.bytes;
     report_.jobs = folders.size();
     for (const Folder& folder : folders) {
-      // A folder without a journal is a job that was never accepted.
-      Duration keep = folder.db_bytes == 0 ? kKeepEmpty : options_.keep_age;
-      bool old = folder.changed + keep < now_;
+      bool old = folder.changed + options_.keep_age < now_ || IsUnaccepted(folder);
       if (old || (report_.bytes > options_.keep_size && IsFinished(folder))) {
         Remove(folder);
       } else {
@@ -78,6 +80,13 @@ class Pruner {
   }
 
  private:
+  bool IsUnaccepted(const Folder& folder) const {
+    if (now_ < folder.changed + kKeepUnaccepted) return false;
+    if (folder.db_bytes == 0 && folder.log_bytes == 0) return true;
+    if (folder.changed + kLooksBack < now_) return false;
+    auto summary = SummarizeJob(state_dir_, folder.number);
+    return !summary && summary.error().kind == ErrorKind::kNotFound;
+  }
   bool IsFinished(const Folder& folder) const {
     auto summary = SummarizeJob(state_dir_, folder.number);
     return summary && summary->standing == JobStanding::kFinished;

@@ -28,9 +28,10 @@ struct PruneReport {
 
 // Removes, oldest first: jobs that nobody runs and that have not changed for keep_age; then, while
 // the rest takes more than keep_size, finished jobs (one that can be resumed is not given up for
-// space). Folders of jobs that were never accepted go after a day. Folds the logs that killed runs
-// left behind. Two prunes at once are harmless.
-// Cost: some calls of stat for each job, a database opened only for candidates.
+// space). Jobs that were never accepted go after a minute. Folds the logs that killed runs left
+// behind. Two prunes at once are harmless.
+// Cost: some calls of stat for each job, a database opened only for candidates and for what has
+// changed in the last days.
 Result<PruneReport> Prune(const std::string& state_dir, const PruneOptions& options, Instant now);
 
 }  // namespace spate::store

@@ -114,6 +114,22 @@ TEST_F(PruneTest, JobsThatWereNeverAcceptedGoAfterADay) {
   EXPECT_EQ(Removed({}), Numbers{2});
 }
 
+TEST_F(PruneTest, NorIsARowWithoutTasksAJob) {
+  for (int64_t days : {0, 1, 1}) {
+    auto dir = JobDir::Create(state());
+    auto store = SqliteStore::Open(*dir, *loop_);
+    (*store)->PutJob(ExampleJob(0));
+    if (dir->number() == 3) {  // accepted: it may be resumed
+      Bundle bundle;
+      bundle.records.push_back(engine::JobAccepted{JobId(3), {}});
+      EXPECT_TRUE(Await(*loop_, [&](auto done) { (*store)->Append(std::move(bundle), done); }));
+    }
+    store->reset();
+    SetAge(dir->path(), days);
+  }
+  EXPECT_EQ(Removed({}), Numbers{2});
+}
+
 TEST_F(PruneTest, FoldsTheLogOfAKilledRun) {
   auto dir = std::make_unique<JobDir>(Make(JobState::kRunning, 1));
   // What a killed run leaves: a log that holds commits. Copied while the store is open.

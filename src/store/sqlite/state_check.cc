@@ -20,11 +20,15 @@ class Checker {
           const std::function<void(const engine::Record&)>& visit)
       : path_(path), db_(std::move(db)), visit_(visit) {}
 
+  // False after Run: the job was never accepted, and that is no damage.
+  bool accepted() const { return accepted_; }
   CheckReport Run() {
     CheckStructure();
     auto row = ReadJobRow(db_);
-    if (!row) Problem(row.error().message);
+    bool none = !row && row.error().kind == ErrorKind::kNotFound;
+    if (!row && !none) Problem(row.error().message);
     CheckRecords();
+    accepted_ = report_.log_records + report_.attempts > 0 || (row && row->first_seq != 0);
     if (row && (row->first_seq != first_seq_ || row->last_seq != last_seq_)) {
       Problem(
           fmt::format("the row of table job says that its records are {} to {}, and they are "
@@ -140,6 +144,7 @@ class Checker {
   Database db_;
   const std::function<void(const engine::Record&)>& visit_;
   CheckReport report_;
+  bool accepted_ = true;
   uint64_t tasks_ = 0;
   uint64_t first_seq_ = 0;
   uint64_t last_seq_ = 0;
@@ -157,7 +162,12 @@ Result<CheckReport> CheckJob(const std::string& state_dir, uint32_t number,
                 fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)));
   }
   auto db = OpenJournalToRead(path + "/job.db", IsFrozen(JournalPlace{path, false}));
-  if (db) return Checker(path, std::move(*db), visit).Run();
+  if (db) {
+    Checker checker(path, std::move(*db), visit);
+    CheckReport report = checker.Run();
+    if (checker.accepted() || !report.sound()) return report;
+    return Fail(ErrorKind::kNotFound, fmt::format("job {} was never accepted", number));
+  }
   if (db.error().kind != ErrorKind::kCorrupt) return std::unexpected(std::move(db.error()));
   CheckReport report;
   report.problems.push_back(std::move(db.error().message));

@@ -92,8 +92,12 @@ std::vector<std::string> SplitBlanks(std::string_view text) {
 
 std::vector<std::string> ShellArgv(std::string_view text, std::string_view shell) {
   std::vector<std::string> argv;
-  argv.reserve(3);
-  argv.emplace_back(shell);
+  if (shell.find_first_of(" \t") == std::string_view::npos) {
+    argv.reserve(3);
+    argv.emplace_back(shell);
+  } else {
+    argv = SplitBlanks(shell);
+  }
   argv.emplace_back("-c");
   argv.emplace_back();
   // A shell would take text that starts like an option for one; a blank before it changes

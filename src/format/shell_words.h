@@ -18,7 +18,7 @@ bool NeedsShell(std::string_view text);
 // The words between blanks and tabs. For texts that need no shell.
 std::vector<std::string> SplitBlanks(std::string_view text);
 
-// {"/bin/sh", "-c", text}, or another shell.
+// {"/bin/sh", "-c", text}, or another shell. The shell may have arguments: "bash -euo pipefail".
 std::vector<std::string> ShellArgv(std::string_view text, std::string_view shell = "/bin/sh");
 
 // The argv of a command line: its words when it needs no shell, else ShellArgv. A `shell` that is

@@ -40,6 +40,7 @@ void Follower::OpenNext() {
   const std::string& file = files_[next_file_++];
   name_ = file == "-" ? "standard input" : EscapeForScreen(file);
   reader_ = format::JobListReader();
+  begins_ = true;
   fd_ = context_.stdin_fd;
   if (file != "-") {
     auto opened = os::OpenRead(file);
@@ -68,7 +69,14 @@ void Follower::Read() {
     reader_.Finish();
     return Take(/*at_end=*/true);
   }
-  reader_.Feed(std::string_view(piece).substr(0, *size));
+  auto text = std::string_view(piece).substr(0, *size);
+  if (std::exchange(begins_, false)) {
+    if (auto list = sink_.check(files_[next_file_ - 1], text); !list) {
+      Stop();
+      return sink_.wrong(list.error());
+    }
+  }
+  reader_.Feed(text);
   Take(/*at_end=*/false);
 }
 
@@ -78,7 +86,8 @@ std::string Follower::WhyWrong(const format::ListLine& line) const {
            "before "
            "anything starts";
   }
-  std::string why = sink_.why_never(cli::NeedsOf(line, defaults_));
+  std::string why = context_.shell.Why(line.command);
+  if (why.empty()) why = sink_.why_never(cli::NeedsOf(line, defaults_));
   return why.empty() ? cli::WhyInputFails(line, context_) : why;
 }
 

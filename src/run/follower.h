@@ -18,8 +18,9 @@ class Follower {
   struct Sink {
     // Tasks that were added, in order: their rows and what they need.
     std::function<void(std::vector<std::string> rows, std::vector<Needs> needs)> add;
-    std::function<void()> end;                           // no more come
-    std::function<void(const Error&)> wrong;             // a line, or a file that cannot be read
+    std::function<void()> end;                // no more come
+    std::function<void(const Error&)> wrong;  // a line, or a file that cannot be read
+    std::function<Status(const std::string& file, std::string_view beginning)> check;
     std::function<bool()> full;                          // wait before taking in more
     std::function<std::string(const Needs&)> why_never;  // it can never run here; empty: it can
   };
@@ -48,6 +49,7 @@ class Follower {
   int fd_ = -1;
   format::JobListReader reader_;
   os::TimerId timer_ = 0;
+  bool begins_ = true;  // nothing of the file was read
 };
 
 }  // namespace spate::run

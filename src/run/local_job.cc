@@ -123,6 +123,10 @@ cli::LoadContext LoadContextOf(const JobSettings& settings, uint32_t slots, bool
   };
   context.slots = slots;
   context.run_input_checks = run_checks;
+  context.shell = cli::ShellCheck(settings, /*inherits=*/true);
+  context.on_slow_stdin = [] {
+    fmt::print(stderr, "spate: reading values from standard input (for none: < /dev/null)\n");
+  };
   return context;
 }
 
@@ -363,6 +367,9 @@ std::unique_ptr<Follower> LocalJob::MakeFollower(cli::RunView& view) {
   sink.why_never = [this, offer = OfferOf(options_, here_)](const Needs& needs) {
     auto why = WhyNeverHere(offer, cli::ClassOf(options_, needs));
     return why ? "it " + *why : std::string();
+  };
+  sink.check = [this](const std::string& file, std::string_view beginning) {
+    return cli::CheckNoScript(options_, file, beginning);
   };
   sink.full = [this] { return store_->Backlog() > kBacklogMost; };
   return std::make_unique<Follower>(*loop_, options_.sources.files, options_.needs,

@@ -14,19 +14,21 @@
 #include "cli/options/list_files.h"
 #include "cli/options/needs_change.h"
 #include "cli/report.h"
+#include "cli/run/shell_check.h"
 #include "cli/run/value_list.h"
-#include "cli/text/bash_hint.h"
 #include "cli/text/end_text.h"
 #include "cli/view/summary.h"
 #include "core/model/ranges.h"
 #include "format/expand.h"
 #include "format/selector/selector.h"
+#include "format/template.h"
 #include "history/journal_asker.h"
 #include "os/file.h"
 #include "os/terminal.h"
 #include "run/earlier_runs.h"
 #include "run/history.h"
 #include "run/local_job.h"
+#include "shepherd/path_lookup.h"
 
 namespace spate::run {
 namespace {
@@ -96,28 +98,41 @@ Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSetti
   return (*job)->Run(/*resumed=*/false);
 }
 
-// Says that a list seems to be bash's, before anything runs: what bash would expand is taken as it
-// is written.
-void TellBashism(const cli::TaskList& tasks, const JobSettings& settings) {
-  bool text = settings.row_kind == RowKind::kListLine || settings.command.size() == 1;
-  auto shell = os::RealPath("/bin/sh");
-  if (!text || !settings.shell.empty() || !shell || !os::BaseName(*shell).ends_with("dash")) return;
-  uint64_t count = 0;
-  std::string first;
-  auto look = [&](std::string_view command) {
-    std::string_view range = cli::BashInCommand(command);
-    if (!range.empty() && count++ == 0) first = range;
-  };
-  if (settings.row_kind == RowKind::kListLine) {
-    tasks.rows(look);
-  } else {
-    look(settings.command.front());
+// What no task could do without, checked once: the shell, and a file that all of them read.
+Status CheckSurroundings(const Surroundings& here, const JobSettings& settings) {
+  if (!settings.shell.empty()) {
+    std::string program = settings.shell.substr(0, settings.shell.find_first_of(" \t"));
+    std::string path = here.environment.GetOr("PATH", "");
+    for (const std::string& variable : settings.environment) {
+      if (variable.starts_with("PATH=")) path = variable.substr(5);
+    }
+    shepherd::PathLookup lookup;
+    const auto& found = lookup.Find(program, path);
+    std::string file = found.path.empty() ? "" : os::JoinPath(settings.cwd, found.path);
+    if (file.empty() || !os::MayAccess(file, "x")) {
+      return Fail(ErrorKind::kInvalid,
+                  fmt::format("--shell: '{}' is not a program that can be started: check the name, "
+                              "and PATH\nnothing was started",
+                              EscapeForScreen(program)));
+    }
   }
-  if (count == 0) return;
-  fmt::print(stderr,
-             "spate: {} is bash's, and /bin/sh, which reads the tasks, leaves it as it is: for "
-             "bash, --shell bash\n",
-             EscapeForScreen(first));
+  if (settings.row_kind == RowKind::kInput) return {};  // pieces, which are ours
+  const std::string& input = settings.stdin_pattern;
+  auto pattern = format::Template::Parse(
+      input, {.names = settings.value_names, .job = true, .replace = settings.replace});
+  if (input.empty() || pattern.has_placeholder()) return {};
+  std::string file = os::JoinPath(settings.cwd, input);
+  auto info = os::Stat(file);
+  std::string why;
+  if (!info) {
+    why = info.error().message;
+  } else if (info->kind == os::FileKind::kDir) {
+    why = fmt::format("'{}' is a folder", EscapeForScreen(input));
+  } else if (!os::MayAccess(file, "r")) {
+    why = fmt::format("'{}' cannot be read: check its rights", EscapeForScreen(input));
+  }
+  if (why.empty()) return {};
+  return Fail(ErrorKind::kInvalid, fmt::format("--stdin: {}\nnothing was started", why));
 }
 
 // Input that is cut up while it runs.
@@ -134,6 +149,8 @@ Result<int> RunPipe(const Surroundings& here, const RunOptions& options, JobSett
   }
   settings.row_kind = RowKind::kInput;
   settings.command = options.sources.command;
+  cli::ShellCheck shell(settings, /*inherits=*/true);
+  if (auto sound = shell.Check(settings.command); !sound) return std::unexpected(sound.error());
   if (auto sound = format::CompileJob(settings, JobId(1)); !sound) {
     return std::unexpected(sound.error());
   }
@@ -157,6 +174,13 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
     return Fail(ErrorKind::kInvalid,
                 fmt::format("--cwd: '{}' is not a folder", EscapeForScreen(settings.cwd)));
   }
+  bool comes_later =
+      options.sources.follow || options.sources.input.from == cli::InputOptions::From::kPipe;
+  if (comes_later && !options.dry_run) {
+    if (auto sound = CheckSurroundings(here, settings); !sound) {
+      return std::unexpected(sound.error());
+    }
+  }
   if (options.sources.follow) return Follow(here, options, std::move(settings), argv);
   if (options.sources.input.from == cli::InputOptions::From::kPipe) {
     return RunPipe(here, options, std::move(settings), argv);
@@ -169,7 +193,9 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
     return DryRun(tasks->rows, settings, JobId(1), [](TaskIndex) { return true; });
   }
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
-  if (options.show.form == cli::OutputForm::kHuman) TellBashism(*tasks, settings);
+  if (auto sound = CheckSurroundings(here, settings); !sound) {
+    return std::unexpected(sound.error());
+  }
   if (tasks->count == 0) {
     fmt::print(stderr, "spate: 0 tasks: nothing to do\n");
     return cli::kExitSuccess;
@@ -333,6 +359,9 @@ Result<int> Resume(const Surroundings& here, const std::string& state_dir,
   const cli::ListChange& list = changes->list;
   bool changed = !list.added.empty() || !changes->reopened.empty();
   if (job.engine().Finished(job.id()) && !changed) return NothingLeft(job);
+  if (auto sound = CheckSurroundings(here, job.settings()); !sound) {
+    return std::unexpected(sound.error());
+  }
   if (!list.same() && job.options().show.form != cli::OutputForm::kQuiet) {
     size_t missing = 0;
     for (TaskRange range : list.missing) missing += range.count;
@@ -413,6 +442,9 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   if (!change) return std::unexpected(change.error());
   if (auto fits = CheckChange(job, *change, OfferOf(job.options(), here)); !fits) {
     return std::unexpected(fits.error());
+  }
+  if (auto sound = CheckSurroundings(here, job.settings()); !sound) {
+    return std::unexpected(sound.error());
   }
   job.Resume();
   job.Post(engine::ReopenTasks{job.id(), std::move(failed), std::move(*change)});

@@ -10,6 +10,7 @@
 #include "cli/options/option_reader.h"
 #include "cli/options/values.h"
 #include "cli/report.h"
+#include "cli/run/shell_check.h"
 #include "format/shell_words.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -54,6 +55,8 @@ Result<SemOptions> OptionsOf(const cli::Words& words, uint32_t cores) {
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   options.slots = cli::SlotCount(rule, cores);
   bool one = words.rest.size() == 1;
+  cli::ShellCheck shell(JobSettings(), /*inherits=*/true, "write bash -c '...'");
+  if (auto sound = shell.Check(words.rest); !sound) return std::unexpected(sound.error());
   options.argv = one ? format::CommandArgv(words.rest.front()) : words.rest;
   if (options.argv.empty() != options.wait) {
     return Fail(ErrorKind::kInvalid,

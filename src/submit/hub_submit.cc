@@ -88,7 +88,13 @@ using KnownNames = std::function<Result<std::vector<std::string>>()>;
 
 Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client::Surroundings& here,
                                 KnownNames known, JobSettings& settings) {
+  cli::ShellCheck shell(settings, /*inherits=*/false);
+  // The shell of the job that tasks are added to is not known here.
+  if (!options.job.empty()) shell = cli::ShellCheck();
   if (options.array) {
+    if (auto sound = shell.Check(options.run.sources.command); !sound) {
+      return std::unexpected(sound.error());
+    }
     cli::TaskList tasks = ArrayTasks(options, settings);
     auto compiled = format::CompileJob(settings, JobId(1));
     return compiled ? Result<cli::TaskList>(std::move(tasks)) : std::unexpected(compiled.error());
@@ -102,6 +108,7 @@ Result<cli::TaskList> LoadTasks(const cli::SubmitOptions& options, const client:
   }
   cli::LoadContext context = run::LoadContextOf(settings, 1, !options.run.dry_run);
   context.known_names = std::move(known);
+  context.shell = std::move(shell);
   return cli::LoadTaskList(options.run, context, settings);
 }
 
@@ -210,6 +217,14 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   auto tasks = LoadTasks(options, setting.here, std::move(known), *settings);
   if (!tasks) return std::unexpected(tasks.error());
   made.tasks = std::move(*tasks);
+  if (!options.notify.empty()) {
+    JobSettings notify;  // its shell is /bin/sh
+    notify.environment = settings->environment;
+    cli::ShellCheck shell(notify, /*inherits=*/false, "write bash -c '...'");
+    if (auto sound = shell.Check({&options.notify, 1}); !sound) {
+      return Within("--notify", sound.error());
+    }
+  }
   auto pieces = ReadFiles(made.tasks, *settings);
   if (!pieces) return std::unexpected(pieces.error());
   made.pieces = std::move(*pieces);
@@ -233,6 +248,9 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   made.end.count = made.tasks.count;
   made.end.requests = made.tasks.requests;
   if (made.forwards) NeedFeature(made.end.requests, "forwards");
+  if (head.settings->shell.find_first_of(" \t") != std::string::npos) {
+    NeedFeature(made.end.requests, "shell-words");
+  }
   if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
   if (!options.run.gang.empty()) NeedFeature(made.end.requests, "gangs");
   made.end.runs = made.tasks.runs;

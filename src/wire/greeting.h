@@ -24,8 +24,8 @@ inline constexpr uint32_t kOldestProtocol = 2;  // what we still understand
 
 // What a program understands beyond its protocol, by name. A peer that does not name a feature
 // never gets what needs it, since it would leave out the field and run something else.
-inline constexpr const char* kFeatures[] = {"cpus",  "forwards",     "gangs",   "limits",
-                                            "links", "long-streams", "resident"};
+inline constexpr const char* kFeatures[] = {"cpus",  "forwards",     "gangs",    "limits",
+                                            "links", "long-streams", "resident", "shell-words"};
 inline std::vector<std::string> OwnFeatures() {
   return {std::begin(kFeatures), std::end(kFeatures)};
 }

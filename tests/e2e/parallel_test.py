@@ -165,19 +165,78 @@ def test_the_shell_is_that_which_is_named(place: Place):
 
 
 def test_a_list_of_bash_is_recognized(place: Place):
-    if not os.path.realpath("/bin/sh").endswith("dash"):
-        print("       (skipped: /bin/sh is not dash)")
-        return
-    place.write("jobs.lst", "[[ a == a ]] && echo yes")
-    _, err = place.run("jobs.lst", code=127)
-    want("[[: not found" in err and "--shell bash" in err, err)
-    place.write("jobs.lst", "for i in {1..3}; do echo $i; done")
-    _, err = place.run("jobs.lst")
-    want("{1..3} is bash's" in err and "--shell bash" in err, err)
-    _, err = place.run("-q", "jobs.lst")
-    want(err == "", err)
-    _, err = place.run("--shell", "bash", "jobs.lst")
-    want("bash's" not in err, err)
+    place.write("work.sh", "#!/bin/sh", "sleep 0.2; echo done")
+    place.write("jobs.lst", "date", "sh work.sh &> log", "for i in {1..3}; do echo $i; done")
+    _, err = place.run("jobs.lst", code=2)
+    want("jobs.lst:2: '&>' is bash syntax, but /bin/sh reads the command: add --shell bash, or write "
+         "> FILE 2>&1" in err, err)
+    want("jobs.lst:3: '{1..3}'" in err and "nothing was started" in err, err)
+    want(place.jobs() == [] and place.lines("log") == [], place.jobs())
+    place.run("-q", "--shell", "bash", "jobs.lst")
+    want(place.lines("log") == ["done"], place.read("log"))
+    # The same where text comes from elsewhere.
+    for words, what in ((["--", "sh work.sh &> log"], "'&>'"),
+                        (["--", "echo {} <<< x", ":::", "a"], "'<<<'"),
+                        (["--pipepart", "-a", "jobs.lst", "--", "source x"], "'source'"),
+                        (["--", "sh", "-c", "[[ -e {} ]]", ":::", "a"], "use bash -c")):
+        _, err = place.run(*words, code=2)
+        want(what in err and "is bash syntax" in err, err)
+    place.write("g.dag", "TASK a sh -c '[[ -e x ]]'")
+    _, err = place.run("g.dag", code=2)
+    want("g.dag:1: '[[' is bash syntax, but sh reads the command: use bash -c" in err, err)
+    _, err = place.run("--follow", "jobs.lst", code=2)
+    want("jobs.lst:2: '&>' is bash syntax" in err, err)
+    _, err = place.run("--", "echo $RANDOM &> x", command="sem", code=2)
+    want("write bash -c" in err, err)
+    place.run("-q", "--env", "HOSTNAME=h", "--", "echo $HOSTNAME", ":::", "a")
+    place.run("-q", "--", "echo '[[ &> {1..3}' # $RANDOM", ":::", "a")
+
+
+def test_a_shell_may_have_arguments(place: Place):
+    place.write("jobs.lst", "false | true")
+    place.run("-q", "jobs.lst")
+    place.run("-q", "--shell", "bash -euo pipefail", "jobs.lst", code=1)
+    place.run("-q", "--pipefail", "jobs.lst", code=1)
+    place.run("-q", "--pipefail", "--shell", "bash -e", "--", "false | true", code=1)
+    _, err = place.run("--pipefail", "--shell", "dash", "jobs.lst", code=2)
+    want("--pipefail: 'dash' has no such option" in err, err)
+
+
+def test_what_no_task_could_do_without_is_checked_once(place: Place):
+    place.write("jobs.lst", "echo a", "echo b")
+    _, err = place.run("--shell", "/no/bash -e", "jobs.lst", code=2)
+    want("--shell: '/no/bash'" in err and "nothing was started" in err, err)
+    _, err = place.run("--shell", "no-such-shell", "jobs.lst", code=2)
+    want("--shell: 'no-such-shell'" in err, err)
+    _, err = place.run("--stdin", "missing", "jobs.lst", code=2)
+    want("--stdin: " in err and "missing" in err and "nothing was started" in err, err)
+    _, err = place.run("--stdin", ".", "jobs.lst", code=2)
+    want("--stdin: '.' is a folder" in err, err)
+    want(place.jobs() == [], place.jobs())
+    place.write("in.a", "x")
+    out, _ = place.run("-q", "--stdin", "in.{}", "--", "cat; :", ":::", "a")
+    want(out == "x\n", out)
+    out, _ = place.run("-q", "--header", ":", "--stdin", "in.{n}", "--", "cat; : {}", ":::", "n", "a")
+    want(out == "x\n", out)
+
+
+def test_a_script_is_no_list(place: Place):
+    place.write("job.sh", "#!/bin/bash", "cd scratch", "rm -rf *")
+    _, err = place.run("job.sh", code=2)
+    want("job.sh: a script, not a list ('#!/bin/bash')" in err, err)
+    want("spate run -- /bin/bash job.sh" in err and "nothing was started" in err, err)
+    os.chmod(os.path.join(place.dir, "job.sh"), 0o755)
+    _, err = place.run("job.sh", code=2)
+    want("spate run -- ./job.sh" in err, err)
+    _, err = place.run("--follow", "job.sh", code=2)
+    want("a script, not a list" in err, err)
+    _, err = place.run("-", stdin=b"#SBATCH -n 4\n./run\n", code=2)
+    want("standard input: a script, not a list ('#SBATCH -n 4')" in err, err)
+    _, err = place.run("--dry-run", "job.sh", code=2)
+    want("a script, not a list" in err, err)
+    place.write("list", "#!/usr/bin/env -S spate run", "echo a")
+    out, _ = place.run("-q", "list")
+    want(out == "a\n", out)
 
 
 # ---- Tables of results ---------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "core/model/limits.h"
 #include "core/model/task_files.h"
 #include "format/forward.h"
+#include "format/shell_kind.h"
 
 namespace spate::cli {
 namespace {
@@ -184,6 +185,7 @@ void ReadTask(OptionReader& in, const Words& words, RunOptions& options) {
   });
   in.Text(Opt::kCwd, options.cwd);
   in.Text(Opt::kShell, settings.shell);
+  if (in.Has(Opt::kPipefail)) options.pipefail = true;
   in.Text(Opt::kReplace, settings.replace);
   in.Text(Opt::kStdin, settings.stdin_pattern);
   in.Text(Opt::kStdout, settings.stdout_pattern);
@@ -369,6 +371,22 @@ Status CheckWarnSignal(const JobSettings& settings) {
               "--signal comes before the time limit; give one, as in --time-limit 1h");
 }
 
+// --pipefail is an option of the shell that runs the tasks: bash, when none was named.
+Status AddPipefail(RunOptions& options) {
+  if (!options.pipefail) return {};
+  std::string& shell = options.settings.shell;
+  if (shell.empty()) shell = "bash";
+  auto kind = format::KindOfShell(shell);
+  if (kind == format::ShellKind::kPosix || kind == format::ShellKind::kOther) {
+    return Fail(ErrorKind::kInvalid,
+                fmt::format("--pipefail: '{}' has no such option; name bash, ksh or zsh, or leave "
+                            "--shell out (bash -o pipefail)",
+                            EscapeForScreen(shell)));
+  }
+  shell += " -o pipefail";
+  return {};
+}
+
 Status CheckTogether(const RunOptions& options) {
   if (auto ok = CheckResident(options); !ok) return ok;
   bool is_list = !options.sources.files.empty() && !options.sources.resident;
@@ -417,6 +435,7 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   OptionReader in(words);
   // The words of the others are jobs.
   bool lists = words.command == Command::kRun || words.command == Command::kSubmit;
+  options.is_submit = words.command == Command::kSubmit || words.command == Command::kJobAdd;
   if (lists) options.sources.files = words.words;
   if (words.command == Command::kJobAdd) {
     options.sources.files.assign(words.words.begin() + 1, words.words.end());
@@ -448,6 +467,7 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
     auto ok = CheckRetries(options.policy.retry, options.needs.memory);
     if (!ok) return std::unexpected(ok.error());
   }
+  if (auto ok = AddPipefail(options); !ok) return std::unexpected(ok.error());
   if (auto ok = ReadGang(words, options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckTogether(options); !ok) return std::unexpected(ok.error());
   if (auto ok = CheckWarnSignal(options.settings); !ok) return std::unexpected(ok.error());

@@ -70,6 +70,7 @@ struct ShowOptions {
 struct RunOptions {
   SourceOptions sources;
   ShowOptions show;
+  bool is_submit = false;             // spate submit or job add, not run
   std::vector<std::string> profiles;  // as typed; what they hold was put before what is typed
   bool resume = false;
   bool dry_run = false;
@@ -91,8 +92,9 @@ struct RunOptions {
   std::string deadline_text;        // --deadline as typed; empty: none
   std::optional<Instant> deadline;  // what it means, once SetDeadline was called
   JobPolicy policy;                 // tries, halt, failures
-  JobSettings settings;  // all of it that is typed; cwd, rows and command are the caller's
-  std::string cwd;       // --cwd as typed; empty: where spate was started
+  JobSettings settings;   // all of it that is typed; cwd, rows and command are the caller's
+  std::string cwd;        // --cwd as typed; empty: where spate was started
+  bool pipefail = false;  // --pipefail; settings.shell has it already
 
   uint64_t keep_output = uint64_t{1} << 30;
   std::string state_dir;  // --state; empty: by the environment

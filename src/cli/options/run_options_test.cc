@@ -66,6 +66,8 @@ Cases LateCases() {
        {{"--format", "dag"}, [](auto& o) { return o.sources.format == ListFormat::kDag; }}},
       {Opt::kCsv, {{"--csv"}, [](auto& o) { return o.sources.csv; }}},
       {Opt::kReplace, {{"-I", ",,"}, [](auto& o) { return o.settings.replace == ",,"; }}},
+      {Opt::kPipefail,
+       {{"--pipefail"}, [](auto& o) { return o.settings.shell == "bash -o pipefail"; }}},
       {Opt::kPipe,
        {{"--pipe", "--", "wc"},
         [](auto& o) { return o.sources.input.from == InputOptions::From::kPipe; }}},

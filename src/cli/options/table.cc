@@ -351,13 +351,21 @@ constexpr OptionDef kOptions[] = {
      .complete = Complete::kFolder},
     {.id = Opt::kShell,
      .names = "shell",
-     .argument = "PATH",
+     .argument = "COMMAND",
      .group = Group::kTask,
      .commands = Bit(Command::kRun) | Bit(Command::kSubmit),
-     .help = "what reads lines and shell text (default: /bin/sh)",
-     .more = "As in --shell bash: PATH -c TEXT for each line of a list, and for a command of one "
-             "word. $SHELL is not used. Without it, what needs no shell runs without one.",
+     .help = "shell for lines and shell text (default: /bin/sh)",
+     .more = "COMMAND may have arguments, separated by blanks, as in --shell 'bash -euo pipefail'. "
+             "It runs as COMMAND -c TEXT for each line of a list, and for a command of one word. "
+             "$SHELL is not used. Without --shell, text that needs no shell runs without one, and "
+             "bash syntax is refused.",
      .complete = Complete::kFile},
+    {.id = Opt::kPipefail,
+     .names = "pipefail",
+     .group = Group::kTask,
+     .commands = Bit(Command::kRun) | Bit(Command::kSubmit),
+     .help = "a pipe fails when one of its commands fails",
+     .more = "Adds -o pipefail to the shell: bash, when --shell is not given."},
     {.id = Opt::kStdin,
      .names = "stdin",
      .argument = "FILE",

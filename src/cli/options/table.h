@@ -174,6 +174,7 @@ enum class Opt : uint8_t {
   kEnv,
   kCwd,
   kShell,
+  kPipefail,
   kStdin,
   kStdout,
   kStderr,

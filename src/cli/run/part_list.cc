@@ -92,6 +92,9 @@ Result<TaskList> LoadPartList(const RunOptions& options, const LoadContext& cont
   if (auto sound = format::CompileJob(settings, JobId(1)); !sound) {
     return std::unexpected(sound.error());
   }
+  if (auto sound = context.shell.Check(settings.command); !sound) {
+    return std::unexpected(sound.error());
+  }
   auto files = OpenFiles(options);
   if (!files) return std::unexpected(files.error());
   format::RecordRules rules{.start = options.sources.input.recstart,

@@ -14,6 +14,7 @@
 #include "cli/run/value_list.h"
 #include "core/model/limits.h"
 #include "format/joblist/reader.h"
+#include "format/script_text.h"
 #include "os/fd.h"
 #include "os/file.h"
 
@@ -48,11 +49,15 @@ class ListLoader {
     }
     format::JobListReader reader;
     std::string piece(kPieceBytes, '\0');
-    while (true) {
+    for (bool first = true;; first = false) {
       auto size = os::ReadSome(fd, piece.data(), piece.size(), name);
       if (!size) return Fail(ErrorKind::kInvalid, size.error().message);
       if (*size == 0) break;
-      reader.Feed(std::string_view(piece).substr(0, *size));
+      auto text = std::string_view(piece).substr(0, *size);
+      if (first) {
+        if (auto list = CheckNoScript(options_, file, text); !list) return list;
+      }
+      reader.Feed(text);
       while (auto entry = reader.Next()) Add(name, *entry);
     }
     reader.Finish();
@@ -110,6 +115,9 @@ class ListLoader {
           place()));
     }
     graph_.Add(static_cast<TaskIndex>(text_->ends.size()), line, place, problems_);
+    if (std::string why = context_.shell.Why(line.command); !why.empty()) {
+      problems_.Add(fmt::format("{}: {}", place(), why));
+    }
     // What other tasks make is not there yet.
     if (context_.run_input_checks && !line.checks.empty() && line.after.empty()) {
       std::string why = WhyInputFails(line, context_);
@@ -138,6 +146,28 @@ class ListLoader {
 };
 
 }  // namespace
+
+Status CheckNoScript(const RunOptions& options, const std::string& file,
+                     std::string_view beginning) {
+  auto script = format::FindScript(beginning);
+  if (!script) return {};
+  std::string command = "FILE";
+  if (file != "-") {
+    bool runs = os::MayAccess(file, "x");
+    command = file.find('/') == std::string::npos && runs ? "./" + file : file;
+    command = ShellQuote(command);
+    if (!runs) {
+      command =
+          fmt::format("{} {}", script->interpreter.empty() ? "sh" : script->interpreter, command);
+    }
+  }
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("{}: a script, not a list ('{}'): each line would run as a task of its "
+                          "own, all at once; to run it: spate {} -- {}\nnothing was started",
+                          file == "-" ? "standard input" : EscapeForScreen(file),
+                          EscapeForScreen(script->sign), options.is_submit ? "submit" : "run",
+                          EscapeForScreen(command)));
+}
 
 std::string WhyInputFails(const format::ListLine& line, const LoadContext& context) {
   std::string all;

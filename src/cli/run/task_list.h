@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cli/options/run_options.h"
 #include "cli/run/list_change.h"
+#include "cli/run/shell_check.h"
 #include "core/model/body.h"
 #include "core/model/graph.h"
 #include "core/model/job.h"
@@ -37,7 +38,17 @@ struct LoadContext {
   // The names of the tasks that the job has, where tasks are added to one; empty texts: no name.
   // Asked when the list names tasks.
   std::function<Result<std::vector<std::string>>()> known_names = {};
+  // What of the tasks' shell text is looked at; nothing when their shell is not known here.
+  ShellCheck shell = {};
+  // Called once, after a second, when values are still being read from a standard input that
+  // nobody named.
+  std::function<void()> on_slow_stdin = {};
 };
+
+// Fails when `beginning`, the first bytes of a list, is a script's. `file`: its path, "-" for
+// standard input.
+Status CheckNoScript(const RunOptions& options, const std::string& file,
+                     std::string_view beginning);
 
 // Reads the job lists or the values that the options name, and fills in what they tell of the
 // settings. Errors (kInvalid) hold one line for each problem, with file, line and fix, as many as

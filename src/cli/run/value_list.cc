@@ -154,7 +154,10 @@ std::optional<format::Trim> TrimOf(std::optional<TrimRule> rule) {
 }
 
 // A command that runs once, as it stands.
-TaskList OneTask(const RunOptions& options) {
+Result<TaskList> OneTask(const RunOptions& options, const JobSettings& settings) {
+  if (auto compiled = format::CompileJob(settings, JobId(1)); !compiled) {
+    return std::unexpected(compiled.error());
+  }
   TaskList list;
   list.count = 1;
   list.requests = {ClassOf(options)};
@@ -208,17 +211,15 @@ Result<TaskList> LoadValueList(const RunOptions& options, const LoadContext& con
   settings.command = std::move(words->command);
   settings.has_source = !values->words.empty() || !options.sources.json_files.empty();
   settings.repeat_context = options.sources.fill;
+  if (auto sound = context.shell.Check(settings.command); !sound) {
+    return std::unexpected(sound.error());
+  }
   if (options.sources.resident && !settings.has_source) {
     return Fail(ErrorKind::kInvalid,
                 "--resident: there are no tasks; write values, as in spate run --resident -- "
                 "./worker.py ::: a b, or name a list before --");
   }
-  if (!settings.has_source) {
-    if (auto compiled = format::CompileJob(settings, JobId(1)); !compiled) {
-      return std::unexpected(compiled.error());
-    }
-    return OneTask(options);
-  }
+  if (!settings.has_source) return OneTask(options, settings);
   if (auto status = ReadSources(options, context, *values); !status) {
     return std::unexpected(status.error());
   }

@@ -1,0 +1,61 @@
+#include "format/script_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include "format/lines.h"
+#include "format/shell_words.h"
+
+namespace spate::format {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr size_t kSignMost = 40;  // bytes that are shown of it
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// What batch systems read in a script; an option follows.
+constexpr std::array kDirectives = {"#SBATCH"sv, "#PBS"sv, "#$"sv, "#BSUB"sv, "#FLUX:"sv};
+
+bool IsDirective(std::string_view line) {
+  return std::ranges::any_of(kDirectives, [&](std::string_view word) {
+    if (!line.starts_with(word)) return false;
+    std::string_view rest = line.substr(word.size());
+    size_t option = rest.find_first_not_of(" \t");
+    return option != std::string_view::npos && option > 0 && rest[option] == '-';
+  });
+}
+
+std::string SignOf(std::string_view line) {
+  std::string sign(line.substr(0, kSignMost));
+  if (line.size() > kSignMost) sign += "...";
+  return sign;
+}
+
+bool NamesSpate(std::string_view interpreter) {
+  return std::ranges::any_of(SplitBlanks(interpreter), [](std::string_view word) {
+    return word.substr(word.rfind('/') + 1) == "spate";
+  });
+}
+
+}  // namespace
+
+std::optional<ScriptText> FindScript(std::string_view beginning) {
+  if (beginning.starts_with(kByteOrderMark)) beginning.remove_prefix(kByteOrderMark.size());
+  std::string interpreter;
+  if (beginning.starts_with("#!")) {
+    std::string_view line = *TakeLine(&beginning);
+    interpreter = Trim(line.substr(2));
+    if (!NamesSpate(interpreter)) return ScriptText{SignOf(Trim(line)), std::move(interpreter)};
+    interpreter.clear();
+  }
+  // They count before the first command only.
+  while (auto line = TakeLine(&beginning)) {
+    std::string_view text = Trim(*line);
+    if (!text.empty() && text.front() != '#') break;
+    if (IsDirective(text)) return ScriptText{SignOf(text), {}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace spate::format

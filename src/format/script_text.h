@@ -1,0 +1,20 @@
+// Whether a file that is given as a list of tasks is a script: its lines belong together, and run
+// one by one, at once, they are something else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace spate::format {
+
+struct ScriptText {
+  std::string sign;         // what tells: "#!/bin/bash", "#SBATCH -n 4"
+  std::string interpreter;  // with its arguments; empty: the first line names none
+  friend bool operator==(const ScriptText&, const ScriptText&) = default;
+};
+
+// `beginning`: the first lines of the file. A list may begin with #! and spate itself.
+std::optional<ScriptText> FindScript(std::string_view beginning);
+
+}  // namespace spate::format

@@ -74,7 +74,7 @@ void Person::Submit(const SimJob& job) {
 
 void Person::Resume(const SimJob& job) {
   hub_->SetSettings(job.id, job.settings);
-  uint32_t total = hub_->engine().Counts(job.id)->total;
+  uint32_t total = hub_->engine().TaskCount(job.id);
   submitted_[job.id] = total;
   if (parts_.options.list_changes && parts_.memory.changes > 0 && prng_.Chance(50)) {
     --parts_.memory.changes;
@@ -134,7 +134,7 @@ void Person::GrowOpen(const SimJob& job) {
 
 void Person::WithdrawSome(const SimJob& job) {
   uint32_t total = submitted_[job.id];
-  engine::WithdrawTasks event{job.id, {}};
+  engine::WithdrawTasks event{job.id, {}, /*left_list=*/prng_.Chance(50)};
   for (TaskIndex i = 0; i < total;) {
     auto count = static_cast<uint32_t>(1 + prng_.Below(5));
     count = std::min(count, total - i);

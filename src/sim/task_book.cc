@@ -1,5 +1,7 @@
 #include "sim/task_book.h"
 
+#include <utility>
+
 namespace spate::sim {
 
 const TaskClass& BookedJob::ClassOf(TaskIndex index) const {
@@ -11,8 +13,9 @@ const TaskClass& BookedJob::ClassOf(TaskIndex index) const {
 
 JobCounts BookedJob::Counts() const {
   JobCounts counts;
-  counts.total = static_cast<uint32_t>(tasks.size());
   for (const BookedTask& task : tasks) {
+    if (task.left_list) continue;
+    ++counts.total;
     switch (task.state) {
       case TaskState::kQueued:
         ++counts.queued;
@@ -88,6 +91,10 @@ bool TaskBook::Apply(const engine::TasksWithdrawn& record) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
       if (task == nullptr) return false;
+      if (record.left_list && task->state != TaskState::kSucceeded) {
+        task->state = TaskState::kCancelled;
+      }
+      task->left_list = record.left_list;
       if (task->state == TaskState::kQueued) task->state = TaskState::kCancelled;
     }
   }
@@ -122,6 +129,7 @@ bool TaskBook::Apply(const engine::TasksReopened& record) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       BookedTask* task = Find({record.job, i, {}});
       if (task == nullptr) return false;
+      if (std::exchange(task->left_list, false)) job->finished = job->cancelled = false;
       if (!IsFinal(task->state) || task->state == TaskState::kSucceeded) continue;
       *task = {.attempt = task->attempt, .node = task->node, .reopened = task->reopened + 1};
       job->finished = job->cancelled = false;

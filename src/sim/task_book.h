@@ -23,6 +23,7 @@ struct BookedTask {
   std::optional<engine::AttemptEnded> last_end;
   bool given_back = false;  // the newest attempt was returned unstarted
   bool cancelled = false;   // while it was leased
+  bool left_list = false;   // its job's counts leave it out
   // Of a gang, as it was leased last; and those of its nodes whose parts have not ended.
   std::vector<engine::GangLeased::Part> gang = {};
   std::set<NodeId> parts_left = {};

@@ -54,8 +54,12 @@ class Encoder {
   void Time(const Instant& v) { bytes_.Zigzag(v.ns); }
   // Last fields that records of this format came to have; without them they end before it.
   void Later(const Instant& v) { bytes_.Zigzag(v.ns); }
-  void Later(const std::optional<uint32_t>& v) {
-    if (v) Maybe(v);
+  // `more`: another last field comes behind it.
+  void Later(const std::optional<uint32_t>& v, bool more = false) {
+    if (v || more) Maybe(v);
+  }
+  void Later(const bool& v) {
+    if (v) Flag(v);
   }
   void Text(const std::string& v) { bytes_.Text(v); }
   template <typename T, typename Each>
@@ -117,8 +121,11 @@ class Decoder {
   void Later(Instant& v) {
     if (bytes_.left() > 0) v.ns = bytes_.Zigzag();
   }
-  void Later(std::optional<uint32_t>& v) {
+  void Later(std::optional<uint32_t>& v, bool = false) {
     if (bytes_.left() > 0) Maybe(v);
+  }
+  void Later(bool& v) {
+    if (bytes_.left() > 0) Flag(v);
   }
   void Text(std::string& v) { v = bytes_.Text(); }
   template <typename T, typename Each>
@@ -247,7 +254,8 @@ void Fields(auto& a, Is<engine::TasksWithdrawn> auto& v) {
   a.Number(v.job);
   a.List(v.tasks, kRanges);
   a.Text(v.reason);
-  a.Later(v.parent);
+  a.Later(v.parent, v.left_list);
+  a.Later(v.left_list);
 }
 void Fields(auto& a, Is<engine::TasksCancelled> auto& v) {
   a.Number(v.job);

@@ -51,8 +51,9 @@ bool Same(const engine::PolicyChanged& x, const engine::PolicyChanged& y) {
   return job == y.job && Same(policy, y.policy);
 }
 bool Same(const engine::TasksWithdrawn& x, const engine::TasksWithdrawn& y) {
-  const auto& [job, tasks, reason, parent] = x;
-  return job == y.job && tasks == y.tasks && reason == y.reason && parent == y.parent;
+  const auto& [job, tasks, reason, parent, left_list] = x;
+  return job == y.job && tasks == y.tasks && reason == y.reason && parent == y.parent &&
+         left_list == y.left_list;
 }
 bool Same(const engine::TasksLinked& x, const engine::TasksLinked& y) {
   const auto& [job, edges] = x;
@@ -231,7 +232,8 @@ engine::Record AnyRecord(int kind) {
     case RecordKind::kTasksWithdrawn:
       return engine::TasksWithdrawn{
           AnyJob(), AnyList(AnyRange), AnyText(),
-          *rc::gen::arbitrary<bool>() ? std::optional(AnyNumber<uint32_t>()) : std::nullopt};
+          *rc::gen::arbitrary<bool>() ? std::optional(AnyNumber<uint32_t>()) : std::nullopt,
+          *rc::gen::arbitrary<bool>()};
     case RecordKind::kTasksReopened:
       return engine::TasksReopened{AnyJob(), AnyList(AnyRange)};
     case RecordKind::kJobHeld:

@@ -70,7 +70,7 @@ bool IsPlan(const JobPlan& plan) {
          IsOrder(plan.order, plan.task_count);
 }
 
-// Sorted runs of tasks that may be reopened, or are about to end and be queued again.
+// Sorted runs of tasks that are queued, may be reopened, or are about to end and be queued again.
 bool MayChange(const JobState& job, const NeedsChanged& changed) {
   const uint64_t requests = job.request_count() + changed.new_requests.size();
   uint64_t at = 0;
@@ -78,7 +78,9 @@ bool MayChange(const JobState& job, const NeedsChanged& changed) {
     uint64_t end = uint64_t{run.first} + run.count;
     if (run.first < at || end > job.task_count() || run.request >= requests) return false;
     for (TaskIndex i = run.first; i < end; ++i) {
-      if (!job.MayReopen(i) && job.StateOf(i) != TaskState::kLeased) return false;
+      TaskState state = job.StateOf(i);
+      bool at_work = state == TaskState::kLeased || state == TaskState::kQueued;
+      if (!at_work && !job.MayReopen(i)) return false;
     }
     at = end;
   }
@@ -132,8 +134,11 @@ class Admission {
     return job != nullptr && MayChange(*job, r);
   }
   bool operator()(const TasksWithdrawn& r) const {
-    return All(
-        r, [](const JobState& job, TaskIndex i) { return job.StateOf(i) == TaskState::kQueued; });
+    return All(r, [&](const JobState& job, TaskIndex i) {
+      TaskState state = job.StateOf(i);
+      if (r.left_list) return state != TaskState::kLeased && !job.LeftList(i);
+      return state == TaskState::kQueued;
+    });
   }
   bool operator()(const TasksCancelled& r) const {
     return All(

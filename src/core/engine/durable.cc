@@ -44,7 +44,9 @@ class Durable::Applier {
   void operator()(const JobSealed& record) { Touched(record.job).Seal(); }
   void operator()(const PolicyChanged& record) { Touched(record.job).SetPolicy(record.policy); }
   void operator()(const TasksWithdrawn& record) {
-    JobOf(record.job).Withdraw(record.tasks, Touch(record.job));
+    JobState& job = JobOf(record.job);
+    Stirred& stirred = Touch(record.job);
+    record.left_list ? job.Leave(record.tasks, stirred) : job.Withdraw(record.tasks, stirred);
   }
   void operator()(const TasksCancelled& record) { Touched(record.job).CancelLeased(record.tasks); }
   void operator()(const TasksReopened& record) {
@@ -52,7 +54,9 @@ class Durable::Applier {
     changes_.went_on = job.finished();
     job.Reopen(record.tasks, Touch(record.job));
   }
-  void operator()(const NeedsChanged& record) { Touched(record.job).ChangeNeeds(record); }
+  void operator()(const NeedsChanged& record) {
+    JobOf(record.job).ChangeNeeds(record, Touch(record.job));
+  }
   void operator()(const JobHeld& record) { Touched(record.job).Hold(record.reason); }
   void operator()(const JobReleased& record) { Touched(record.job).Release(); }
   void operator()(const GangLeased& record) {

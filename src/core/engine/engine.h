@@ -66,12 +66,22 @@ struct ChangePolicy {
 struct WithdrawTasks {
   JobId job;
   std::vector<TaskRange> tasks;  // those that are not queued stay as they are
+  // Their list no longer has them: those that have ended are withdrawn, too, and the job counts
+  // none of them any more.
+  bool left_list = false;
 };
-// What was cancelled and waits for them, straight or through others, is reopened with them.
+// What was cancelled and waits for them, straight or through others, is reopened with them. Tasks
+// that had left their list are in it again, and one of them that succeeded is done.
 struct ReopenTasks {
   JobId job;
   std::vector<TaskRange> tasks;  // those that did not end, or succeeded, stay as they are
   NeedsChange change = {};       // of what these tasks ask for
+};
+// What queued tasks ask for; others stay as they are.
+struct ChangeNeeds {
+  JobId job;
+  std::vector<TaskClass> requests;
+  std::vector<RequestRun> runs;  // sorted; numbers of `requests`
 };
 struct HoldJob {
   JobId job;
@@ -173,10 +183,10 @@ struct NodesToCome {
 };
 
 using Event =
-    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, HoldJob,
-                 ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode, RemoveNode,
-                 ClearSick, NodeJoined, OfferChanged, NodeSilent, NodeLost, AttemptsEnded,
-                 TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome>;
+    std::variant<SubmitJob, GrowJob, SealJob, ChangePolicy, WithdrawTasks, ReopenTasks, ChangeNeeds,
+                 HoldJob, ReleaseJob, CancelJob, CancelTasks, SetUser, DrainNode, UndrainNode,
+                 RemoveNode, ClearSick, NodeJoined, OfferChanged, NodeSilent, NodeLost,
+                 AttemptsEnded, TasksReturned, GangSent, RoomTaken, ChangeGangPolicy, NodesToCome>;
 
 // ---- Actions -----------------------------------------------------------------------------------
 
@@ -374,6 +384,10 @@ class Engine {
   // Attempts that have ended there in this life of the hub, but those that were stopped.
   uint64_t EndedOn(NodeId node) const;
   std::optional<TaskState> StateOf(JobId job, TaskIndex index) const;
+  // Tasks that the job has, with those that have left its list, which its counts leave out; 0: it
+  // is not known.
+  uint32_t TaskCount(JobId job) const;
+  bool LeftList(JobId job, TaskIndex index) const;
   HoldReason Held(JobId job) const;
   std::optional<JobPolicy> Policy(JobId job) const;
   // The distinct requests of its tasks, as the job's records number them.

@@ -12,7 +12,7 @@
 //   grow j1 2 [cpus=2]   seal j1   policy j1 ...   hold j1 [end]   release j1   cancel j1 | j1.3-4
 //   user ada [weight=2] [max-running=9] [max-queued=99]            unload j1   revive j1
 //   drain n1   undrain n1   remove n1   clear [node=n1] [job=j1]
-//   withdraw j1.3-4      reopen j1.3
+//   withdraw j1.3-4      leave j1.3-4      reopen j1.3      needs j1.3 cpus=2
 //   node n1 slots=4 [cpus=4] [memory=8G] [gpus=2] [user=ada] [labels=a,b] [life=1h]
 //   lost n1 [left]   silent n1
 //   holds j1.3-4 [attempt=1]               what the next `node` line's node says that it holds
@@ -77,7 +77,7 @@ class Writer {
   void operator()(const TasksWithdrawn& record) {
     std::string parent = record.parent ? fmt::format(" for={}", *record.parent + 1) : "";
     lines_.Add("record withdrawn " + Name(record.job, record.tasks) + parent +
-               Quoted(record.reason));
+               (record.left_list ? " left-list" : "") + Quoted(record.reason));
   }
   void operator()(const TasksCancelled& record) {
     lines_.Add("record cancelled " + Name(record.job, record.tasks) + Quoted(record.reason));
@@ -252,6 +252,8 @@ class EngineSubject : public script::Subject {
         {"hold", &EngineSubject::Hold},
         {"release", &EngineSubject::Release},
         {"withdraw", &EngineSubject::Withdraw},
+        {"leave", &EngineSubject::Leave},
+        {"needs", &EngineSubject::ChangeQueued},
         {"reopen", &EngineSubject::Reopen},
         {"node", &EngineSubject::Node},
         {"offers", &EngineSubject::Offers},
@@ -605,6 +607,17 @@ class EngineSubject : public script::Subject {
   void Withdraw(Line& line) {
     auto [job, tasks] = line.TaskList();
     events_.push_back(WithdrawTasks{job, std::move(tasks)});
+  }
+  // They are no longer in their list.
+  void Leave(Line& line) {
+    auto [job, tasks] = line.TaskList();
+    events_.push_back(WithdrawTasks{job, std::move(tasks), /*left_list=*/true});
+  }
+  void ChangeQueued(Line& line) {
+    auto [job, tasks] = line.TaskList();
+    ChangeNeeds change{job, {line.TaskNeeds()}, {}};
+    for (TaskRange range : tasks) change.runs.push_back({range.first, range.count, 0});
+    events_.push_back(std::move(change));
   }
   void Reopen(Line& line) {
     auto [job, tasks] = line.TaskList();

@@ -70,6 +70,7 @@ void On(StepContext& step, const SealJob& event);
 void On(StepContext& step, const ChangePolicy& event);
 void On(StepContext& step, const WithdrawTasks& event);
 void On(StepContext& step, const ReopenTasks& event);
+void On(StepContext& step, const ChangeNeeds& event);
 void On(StepContext& step, const HoldJob& event);
 void On(StepContext& step, const ReleaseJob& event);
 void On(StepContext& step, const CancelJob& event);

@@ -38,7 +38,8 @@ void AddCancelledDescendants(const JobState& job, std::vector<TaskRange>& tasks)
     TaskIndex at = next.back();
     next.pop_back();
     job.graph().ForChildren(at, [&](TaskIndex child) {
-      bool cancelled = job.StateOf(child) == TaskState::kCancelled && job.MayReopen(child);
+      bool cancelled = job.StateOf(child) == TaskState::kCancelled && job.MayReopen(child) &&
+                       !job.LeftList(child);
       if (cancelled && found.insert(child).second) next.push_back(child);
     });
   }

@@ -23,6 +23,25 @@ constexpr uint8_t kAgain = 0x20;         // requeued
 constexpr uint8_t kReadied = 0x30;       // readied
 constexpr uint8_t kBlocked = 0x40;       // queued, but in no queue
 constexpr uint8_t kCancelled = 0x80;     // leased, and not to be queued again
+constexpr uint8_t kLeftList = 0x80;      // neither queued nor leased, and not in its list
+
+uint32_t& CountIn(JobCounts& counts, TaskState state) {
+  switch (state) {
+    case TaskState::kQueued:
+      return counts.queued;
+    case TaskState::kLeased:
+      return counts.leased;
+    case TaskState::kSucceeded:
+      return counts.succeeded;
+    case TaskState::kFailed:
+      return counts.failed;
+    case TaskState::kCancelled:
+      return counts.cancelled;
+    case TaskState::kUnknown:
+      break;
+  }
+  return counts.unknown;
+}
 
 }  // namespace
 
@@ -59,7 +78,13 @@ bool JobState::WaitsForEachOf(JobId other) const {
 
 bool JobState::Blocked(TaskIndex index) const { return Has(index, kBlocked); }
 
-bool JobState::Cancelled(TaskIndex index) const { return cancelled_ || Has(index, kCancelled); }
+bool JobState::Cancelled(TaskIndex index) const {
+  return cancelled_ || (StateOf(index) == TaskState::kLeased && Has(index, kCancelled));
+}
+
+bool JobState::LeftList(TaskIndex index) const {
+  return Has(index, kLeftList) && StateOf(index) != TaskState::kLeased;
+}
 
 uint32_t JobState::RequestOf(TaskIndex index) const {
   if (runs_.size() == 1) return runs_.front().request;
@@ -96,6 +121,7 @@ bool JobState::Lossy(TaskIndex index) const {
 }
 
 bool JobState::MayReopen(TaskIndex index) const {
+  if (LeftList(index) && StateOf(index) == TaskState::kSucceeded) return true;
   if (CurrentAttempt(index) >= kLastAttempt) return false;
   TaskState state = StateOf(index);
   return state == TaskState::kFailed || state == TaskState::kUnknown ||
@@ -108,7 +134,7 @@ bool JobState::Fresh(TaskIndex index) const {
 
 uint32_t JobState::SeekFresh(const Queue& queue, uint32_t position, uint32_t& next_run) const {
   if (queues_.size() == 1) {
-    while (position < counts_.total && !Fresh(AtPosition(position))) ++position;
+    while (position < task_count() && !Fresh(AtPosition(position))) ++position;
     return position;
   }
   for (; next_run < queue.runs.size(); ++next_run) {
@@ -121,7 +147,7 @@ uint32_t JobState::SeekFresh(const Queue& queue, uint32_t position, uint32_t& ne
       if (Fresh(position)) return position;
     }
   }
-  return counts_.total;
+  return task_count();
 }
 
 place::Ready::Queued JobState::QueuedOf(uint32_t request, Instant now) const {
@@ -135,7 +161,7 @@ place::Ready::Queued JobState::QueuedOf(uint32_t request, Instant now) const {
     queued.turn = {priority, Kind::kAgain, Instant{}, queue.requeued->begin()->first};
   } else if (due) {
     queued.turn = {priority, Kind::kDue, delayed->first, delayed->second};
-  } else if (queue.cursor < counts_.total) {
+  } else if (queue.cursor < task_count()) {
     queued.turn = {priority, Kind::kFresh, Instant{}, queue.cursor};
   } else if (!queue.readied->empty()) {
     queued.turn = {priority, Kind::kReadied, Instant{}, queue.readied->begin()->first};
@@ -196,7 +222,7 @@ void JobState::JoinFresh(Head& head, uint32_t max, uint32_t request,
   const Queue& queue = queues_[request];
   uint32_t run = queue.next_run;
   uint32_t position = queue.cursor;
-  while (position < counts_.total && head.count < max) {
+  while (position < task_count() && head.count < max) {
     place::ClassTurn turn{requests_[request].priority, Kind::kFresh, Instant{}, position};
     if (!(turn < until) || !Join(head, AtPosition(position), request)) return;
     position = SeekFresh(queue, position + 1, run);
@@ -226,7 +252,7 @@ std::vector<TaskRange> JobState::QueuedTasks(uint32_t request) const {
     if (StateOf(i) == TaskState::kQueued) AppendIndex(tasks, i);
   };
   if (queues_.size() == 1) {
-    for (TaskIndex i = 0; i < counts_.total; ++i) add(i);
+    for (TaskIndex i = 0; i < task_count(); ++i) add(i);
     return tasks;
   }
   for (uint32_t run : queues_[request].runs) {
@@ -243,23 +269,7 @@ Instant JobState::DueOf(TaskIndex index) const {
   return PartOf(index) == kWaits ? TraceOf(index).due : Instant{};
 }
 
-uint32_t& JobState::CountOf(TaskState state) {
-  switch (state) {
-    case TaskState::kQueued:
-      return counts_.queued;
-    case TaskState::kLeased:
-      return counts_.leased;
-    case TaskState::kSucceeded:
-      return counts_.succeeded;
-    case TaskState::kFailed:
-      return counts_.failed;
-    case TaskState::kCancelled:
-      return counts_.cancelled;
-    case TaskState::kUnknown:
-      break;
-  }
-  return counts_.unknown;
-}
+uint32_t& JobState::CountOf(TaskState state) { return CountIn(counts_, state); }
 
 // TakeOut comes before it, where the task may be in a queue.
 void JobState::SetState(TaskIndex index, TaskState state) {
@@ -362,7 +372,7 @@ void JobState::Unblock(TaskIndex index, Stirred& stirred) {
 }
 
 void JobState::Link(const std::vector<Edge>& edges, Stirred& stirred) {
-  graph_.Add(counts_.total, edges,
+  graph_.Add(task_count(), edges,
              [&](const Edge& edge) { return StateOf(edge.parent) != TaskState::kSucceeded; });
   for (const Edge& edge : edges) {
     bool waits = graph_.Left(edge.child) > 0 && StateOf(edge.child) == TaskState::kQueued;
@@ -443,7 +453,7 @@ void JobState::Grow(const JobGrown& grown, Stirred& stirred) {
   if (finished_ && held_ == HoldReason::kAllFail) Release();
   const bool was_one = queues_.size() == 1;
   const auto runs = static_cast<uint32_t>(runs_.size());
-  const uint32_t before = counts_.total;
+  const uint32_t before = task_count();
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
   AddQueues();
   // The last run may become longer.
@@ -452,7 +462,7 @@ void JobState::Grow(const JobGrown& grown, Stirred& stirred) {
   }
   AddRuns(grown.runs);
   if (!order_.empty()) {
-    for (uint32_t i = 0; i < grown.count; ++i) order_.push_back(counts_.total + i);
+    for (uint32_t i = 0; i < grown.count; ++i) order_.push_back(before + i);
   }
   tasks_.resize(tasks_.size() + grown.count, static_cast<uint8_t>(TaskState::kQueued));
   counts_.total += grown.count;
@@ -466,7 +476,7 @@ void JobState::Grow(const JobGrown& grown, Stirred& stirred) {
       queues_[runs_[run].request].runs.push_back(run);
     }
   } else {
-    for (uint32_t at = before; at < counts_.total; ++at) {
+    for (uint32_t at = before; at < task_count(); ++at) {
       queues_[RequestOf(at)].runs.push_back(at);
     }
   }
@@ -477,25 +487,62 @@ void JobState::Grow(const JobGrown& grown, Stirred& stirred) {
   for (const RequestRun& run : grown.runs) stirred.Add(id_, run.request);
 }
 
+void JobState::WithdrawOne(TaskIndex index, Stirred& stirred) {
+  CHECK(StateOf(index) == TaskState::kQueued);
+  uint32_t request = RequestOf(index);
+  Queue& queue = queues_[request];
+  if (!Blocked(index)) CountWaiting(request, -1);
+  TakeOut(index, queue);
+  SetLost(index, TaskState::kCancelled, stirred);
+  Seek(queue);
+  stirred.Add(id_, request);
+}
+
 void JobState::Withdraw(const std::vector<TaskRange>& tasks, Stirred& stirred) {
   for (const TaskRange& range : tasks) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) WithdrawOne(i, stirred);
+  }
+}
+
+void JobState::Leave(const std::vector<TaskRange>& tasks, Stirred& stirred) {
+  for (const TaskRange& range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      CHECK(StateOf(i) == TaskState::kQueued);
-      uint32_t request = RequestOf(i);
-      Queue& queue = queues_[request];
-      if (!Blocked(i)) CountWaiting(request, -1);
-      TakeOut(i, queue);
-      SetLost(i, TaskState::kCancelled, stirred);
-      Seek(queue);
-      stirred.Add(id_, request);
+      CHECK(StateOf(i) != TaskState::kLeased && !LeftList(i));
+      if (StateOf(i) == TaskState::kQueued) WithdrawOne(i, stirred);
+      if (StateOf(i) != TaskState::kSucceeded) SetLost(i, TaskState::kCancelled, stirred);
+      --CountOf(StateOf(i));
+      --counts_.total;
+      tasks_[i] |= kLeftList;
     }
   }
+  ForgetGone();
+}
+
+// It is in its list again.
+void JobState::Rejoin(TaskIndex index) {
+  if (!LeftList(index)) return;
+  tasks_[index] &= static_cast<uint8_t>(~kLeftList);
+  ++CountOf(StateOf(index));
+  ++counts_.total;
+  // It did not succeed now.
+  if (StateOf(index) == TaskState::kSucceeded) ++counts_at_release_.succeeded;
+}
+
+// Ends that were taken out of the counts do not count for --halt any more either.
+void JobState::ForgetGone() {
+  JobCounts& then = counts_at_release_;
+  then.succeeded = std::min(then.succeeded, counts_.succeeded);
+  then.failed = std::min(then.failed, counts_.failed);
+  then.unknown = std::min(then.unknown, counts_.unknown);
+  then.cancelled = std::min(then.cancelled, counts_.cancelled);
 }
 
 void JobState::Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred) {
   for (const TaskRange& range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       CHECK(MayReopen(i));
+      Rejoin(i);
+      if (StateOf(i) == TaskState::kSucceeded) continue;
       if (Attempt attempt = CurrentAttempt(i); attempt.value > 0)
         traces_.Edit()[i] = {attempt, 0, 0};
       if (!cut_offs_->empty()) cut_offs_.Edit().erase(i);
@@ -510,10 +557,7 @@ void JobState::Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred) {
   finished_ = false;
   cancelled_ = false;
   EndRow();
-  // Ends that were taken out of the counts do not count for --halt any more either.
-  counts_at_release_.failed = std::min(counts_at_release_.failed, counts_.failed);
-  counts_at_release_.unknown = std::min(counts_at_release_.unknown, counts_.unknown);
-  counts_at_release_.cancelled = std::min(counts_at_release_.cancelled, counts_.cancelled);
+  ForgetGone();
 }
 
 std::vector<JobState::Run> JobState::Overlaid(const std::vector<RequestRun>& over) const {
@@ -534,18 +578,56 @@ std::vector<JobState::Run> JobState::Overlaid(const std::vector<RequestRun>& ove
   return all;
 }
 
-void JobState::ChangeNeeds(const NeedsChanged& changed) {
+void JobState::LeaveQueues(const std::vector<RequestRun>& runs, Stirred& stirred) {
+  for (const RequestRun& run : runs) {
+    for (TaskIndex i = run.first; i < run.first + run.count; ++i) {
+      if (StateOf(i) != TaskState::kQueued) continue;
+      uint32_t request = RequestOf(i);
+      if (!Blocked(i)) CountWaiting(request, -1);
+      TakeOut(i, queues_[request]);
+      stirred.Add(id_, request);
+    }
+  }
+}
+
+void JobState::JoinQueues(const std::vector<RequestRun>& runs, Stirred& stirred) {
+  for (const RequestRun& run : runs) {
+    for (TaskIndex i = run.first; i < run.first + run.count; ++i) {
+      if (StateOf(i) != TaskState::kQueued || Blocked(i)) continue;
+      Queue& queue = queues_[run.request];
+      CountWaiting(run.request, 1);
+      stirred.Add(id_, run.request);
+      if (PartOf(i) != kWaits && GoesBeforeOthers(run.request)) stirred.Rise(id_, run.request);
+      switch (PartOf(i)) {
+        case kAgain:
+          queue.requeued.Edit().Push(i, ++requeued_);
+          break;
+        case kReadied:
+          queue.readied.Edit().Push(i, ++readied_);
+          break;
+        case kWaits:
+          queue.delayed.Edit().insert({TraceOf(i).due, i});
+          break;
+        default:  // a fresh one, which the cursor is to meet
+          queue.cursor = 0;
+      }
+    }
+  }
+}
+
+void JobState::ChangeNeeds(const NeedsChanged& changed, Stirred& stirred) {
   requests_.insert(requests_.end(), changed.new_requests.begin(), changed.new_requests.end());
   AddQueues();
   for (const RequestRun& run : changed.runs) {
     CHECK(run.request < requests_.size());
-    // Such tasks are in no queue: the queues only need to know the new runs.
     for (TaskIndex i = run.first; i < run.first + run.count; ++i) {
-      CHECK(MayReopen(i) || StateOf(i) == TaskState::kLeased);
+      CHECK(MayReopen(i) || StateOf(i) == TaskState::kLeased || StateOf(i) == TaskState::kQueued);
     }
   }
+  LeaveQueues(changed.runs, stirred);
   runs_ = Overlaid(changed.runs);
   SortRuns();
+  JoinQueues(changed.runs, stirred);
   for (Queue& queue : queues_) Seek(queue);
 }
 
@@ -634,31 +716,18 @@ void JobState::QueueAgain(const AttemptEnded& ended, NodeId node, Stirred& stirr
 
 void JobState::CheckInvariants() const {
   JobCounts seen;
-  seen.total = static_cast<uint32_t>(tasks_.size());
   size_t waiting = 0;
   size_t listed = 0;
   std::vector<uint32_t> unblocked(queues_.size());
   for (TaskIndex i = 0; i < tasks_.size(); ++i) {
-    switch (StateOf(i)) {
-      case TaskState::kQueued:
-        ++seen.queued;
-        break;
-      case TaskState::kLeased:
-        ++seen.leased;
-        break;
-      case TaskState::kSucceeded:
-        ++seen.succeeded;
-        break;
-      case TaskState::kFailed:
-        ++seen.failed;
-        break;
-      case TaskState::kCancelled:
-        ++seen.cancelled;
-        break;
-      case TaskState::kUnknown:
-        ++seen.unknown;
-        break;
+    CHECK(StateOf(i) != TaskState::kQueued || !Has(i, kLeftList));
+    if (LeftList(i)) {
+      CHECK(StateOf(i) == TaskState::kCancelled || StateOf(i) == TaskState::kSucceeded);
+      CHECK(!Has(i, kPart | kBlocked));
+      continue;
     }
+    ++seen.total;
+    ++CountIn(seen, StateOf(i));
     if (PartOf(i) == kWaits) ++waiting;
     if (PartOf(i) == kAgain || PartOf(i) == kReadied) ++listed;
     CHECK(StateOf(i) == TaskState::kQueued || !Has(i, kPart | kBlocked));
@@ -714,10 +783,10 @@ void JobState::CheckGraph() const {
 }
 
 uint32_t JobState::FirstFresh(uint32_t request) const {
-  for (uint32_t at = 0; at < counts_.total; ++at) {
+  for (uint32_t at = 0; at < task_count(); ++at) {
     if (Fresh(AtPosition(at)) && RequestOf(AtPosition(at)) == request) return at;
   }
-  return counts_.total;
+  return task_count();
 }
 
 }  // namespace spate::engine

@@ -167,6 +167,8 @@ class JobState {
   bool cancelled() const { return cancelled_; }
   // The task is not queued again: it is cancelled, or its job is.
   bool Cancelled(TaskIndex index) const;
+  // It has ended, or was withdrawn, and its list no longer has it: the counts leave it out.
+  bool LeftList(TaskIndex index) const;
   // What it still waits for.
   const std::vector<After>& after() const { return after_; }
   // Its queued tasks may be given out, but those that wait for a task of another job.
@@ -186,7 +188,7 @@ class JobState {
   uint32_t RequestOf(TaskIndex index) const;
   // How often it may be tried again.
   uint32_t RetriesOf(TaskIndex index) const;
-  uint32_t task_count() const { return counts_.total; }
+  uint32_t task_count() const { return static_cast<uint32_t>(tasks_.size()); }
   TaskState StateOf(TaskIndex index) const { return static_cast<TaskState>(tasks_[index] & 7); }
   // The number of the newest attempt; 0 when there was none.
   Attempt CurrentAttempt(TaskIndex index) const;
@@ -264,8 +266,10 @@ class JobState {
   void SetAside(NodeId node) { troubles_.Edit()[node].set_aside = true; }
   void Trust(NodeId node);                                               // 0: every node
   void Withdraw(const std::vector<TaskRange>& tasks, Stirred& stirred);  // all queued
+  void Leave(const std::vector<TaskRange>& tasks, Stirred& stirred);     // their list; none leased
   void Reopen(const std::vector<TaskRange>& tasks, Stirred& stirred);    // all may be reopened
-  void ChangeNeeds(const NeedsChanged& changed);                         // likewise, or leased
+  // Likewise, or leased or queued.
+  void ChangeNeeds(const NeedsChanged& changed, Stirred& stirred);
   // The tasks make the same request.
   void Lease(TaskRange tasks, uint32_t request, Attempt attempt, Stirred& stirred);
   void LeaseGang(const GangLeased& leased, uint32_t request, Stirred& stirred);
@@ -310,6 +314,9 @@ class JobState {
   void EndRow();
   void CountWaiting(uint32_t request, int64_t change);
   void SetLost(TaskIndex index, TaskState state, Stirred& stirred);
+  void WithdrawOne(TaskIndex index, Stirred& stirred);
+  void Rejoin(TaskIndex index);
+  void ForgetGone();
   uint8_t PartOf(TaskIndex index) const;
   Queue& Enqueue(TaskIndex index, uint8_t part, Stirred& stirred);
   void Requeue(TaskIndex index, Stirred& stirred);
@@ -324,12 +331,16 @@ class JobState {
   uint32_t SeekFresh(const Queue& queue, uint32_t position, uint32_t& next_run) const;
   void Seek(Queue& queue) { queue.cursor = SeekFresh(queue, queue.cursor, queue.next_run); }
   uint32_t EndOfRun(uint32_t run) const {
-    return run + 1 < runs_.size() ? runs_[run + 1].first : counts_.total;
+    return run + 1 < runs_.size() ? runs_[run + 1].first : task_count();
   }
   void AddRuns(const std::vector<RequestRun>& runs);
   void AddQueues();
   uint32_t FirstFresh(uint32_t request) const;
   void CheckGraph() const;
+  // Takes the queued tasks of these runs out of their queues, and puts them into those that the
+  // runs name now, in the same part.
+  void LeaveQueues(const std::vector<RequestRun>& runs, Stirred& stirred);
+  void JoinQueues(const std::vector<RequestRun>& runs, Stirred& stirred);
   // The runs, with what `over` says of some tasks.
   std::vector<Run> Overlaid(const std::vector<RequestRun>& over) const;
   // What the queues know of runs, anew.

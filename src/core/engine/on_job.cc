@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "base/check.h"
@@ -219,51 +220,74 @@ std::vector<TaskRange> SelectHeld(const NodeRecord& node, const JobState& job, A
 void On(StepContext& step, const WithdrawTasks& event) {
   const JobState* job = step.durable.FindJob(event.job);
   if (job == nullptr) return;
-  auto tasks =
-      Select(*job, event.tasks, [&](TaskIndex i) { return job->StateOf(i) == TaskState::kQueued; });
+  auto tasks = Select(*job, event.tasks, [&](TaskIndex i) {
+    TaskState state = job->StateOf(i);
+    if (event.left_list) return state != TaskState::kLeased && !job->LeftList(i);
+    return state == TaskState::kQueued;
+  });
   if (tasks.empty()) return;
-  step.Record(TasksWithdrawn{event.job, std::move(tasks), ""});
+  TasksWithdrawn withdrawn{.job = event.job, .tasks = std::move(tasks), .reason = ""};
+  withdrawn.left_list = event.left_list;
+  step.Record(std::move(withdrawn));
   CheckJob(step, *job);
 }
 
 namespace {
 
+// Tasks make other requests: of the numbers of those that are added.
+class OtherRequests {
+ public:
+  explicit OtherRequests(const JobState& job)
+      : job_(job), all_(job.requests()), changed_{job.id(), {}, {}} {}
+
+  uint32_t NumberOf(TaskClass request) {
+    auto same = std::find(all_.begin(), all_.end(), request);
+    const auto number = static_cast<uint32_t>(same - all_.begin());
+    if (same != all_.end()) return number;
+    changed_.new_requests.push_back(request);
+    all_.push_back(std::move(request));
+    return number;
+  }
+  // By index, ascending.
+  void Add(TaskIndex index, uint32_t request) {
+    if (request == job_.RequestOf(index)) return;
+    std::vector<RequestRun>& runs = changed_.runs;
+    bool joins = !runs.empty() && runs.back().first + runs.back().count == index &&
+                 runs.back().request == request;
+    if (joins) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({index, 1, request});
+    }
+  }
+  NeedsChanged Take() { return std::move(changed_); }
+
+ private:
+  const JobState& job_;
+  std::vector<TaskClass> all_;
+  NeedsChanged changed_;
+};
+
 // The requests that these tasks make with the change.
 NeedsChanged WithChange(const JobState& job, std::vector<TaskRange> tasks,
                         const NeedsChange& change) {
-  NeedsChanged changed{job.id(), {}, {}};
-  std::vector<TaskClass> all = job.requests();
+  OtherRequests others(job);
   std::map<uint32_t, uint32_t> becomes;
   auto number = [&](uint32_t request) {
     auto [at, is_new] = becomes.try_emplace(request, 0);
     if (!is_new) return at->second;
-    TaskClass other = all[request];
+    TaskClass other = job.requests()[request];
     other.needs = Changed(std::move(other.needs), change);
-    auto same = std::find(all.begin(), all.end(), other);
-    at->second = static_cast<uint32_t>(same - all.begin());
-    if (same != all.end()) return at->second;
-    changed.new_requests.push_back(other);
-    all.push_back(std::move(other));
-    return at->second;
+    return at->second = others.NumberOf(std::move(other));
   };
   std::sort(tasks.begin(), tasks.end(),
             [](const TaskRange& a, const TaskRange& b) { return a.first < b.first; });
-  std::vector<RequestRun>& runs = changed.runs;
   for (const TaskRange& range : tasks) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
-      uint32_t before = job.RequestOf(i);
-      uint32_t request = number(before);
-      if (request == before) continue;
-      bool joins = !runs.empty() && runs.back().first + runs.back().count == i &&
-                   runs.back().request == request;
-      if (joins) {
-        ++runs.back().count;
-      } else {
-        runs.push_back({i, 1, request});
-      }
+      others.Add(i, number(job.RequestOf(i)));
     }
   }
-  return changed;
+  return others.Take();
 }
 
 }  // namespace
@@ -275,14 +299,31 @@ void On(StepContext& step, const ReopenTasks& event) {
   if (tasks.empty()) return;
   if (!job->graph().empty()) AddCancelledDescendants(*job, tasks);
   if (!event.change.empty()) {
-    NeedsChanged changed = WithChange(*job, tasks, event.change);
+    auto again =
+        Select(*job, tasks, [&](TaskIndex i) { return job->StateOf(i) != TaskState::kSucceeded; });
+    NeedsChanged changed = WithChange(*job, std::move(again), event.change);
     if (!changed.runs.empty()) step.Record(std::move(changed));
   }
   step.Record(TasksReopened{event.job, std::move(tasks)});
   // What waits for a task that was not reopened will not run now either.
-  if (job->graph().empty()) return;
   WithdrawAllDescendants(step, *job);
-  CheckJob(step, *job);
+  if (!job->graph().empty() || job->AllEnded()) CheckJob(step, *job);
+}
+
+void On(StepContext& step, const ChangeNeeds& event) {
+  const JobState* job = step.durable.FindJob(event.job);
+  if (job == nullptr) return;
+  OtherRequests others(*job);
+  for (const RequestRun& run : event.runs) {
+    std::optional<uint32_t> number;  // only of a request that one of them makes
+    for (TaskIndex i = run.first; i < std::min(run.first + run.count, job->task_count()); ++i) {
+      if (job->StateOf(i) != TaskState::kQueued) continue;
+      if (!number) number = others.NumberOf(event.requests.at(run.request));
+      others.Add(i, *number);
+    }
+  }
+  NeedsChanged changed = others.Take();
+  if (!changed.runs.empty()) step.Record(std::move(changed));
 }
 
 void On(StepContext& step, const HoldJob& event) {

@@ -23,6 +23,16 @@ std::optional<TaskState> Engine::StateOf(JobId id, TaskIndex index) const {
   return job->StateOf(index);
 }
 
+uint32_t Engine::TaskCount(JobId id) const {
+  const JobState* job = state_->durable().FindJob(id);
+  return job == nullptr ? 0 : job->task_count();
+}
+
+bool Engine::LeftList(JobId id, TaskIndex index) const {
+  const JobState* job = state_->durable().FindJob(id);
+  return job != nullptr && index < job->task_count() && job->LeftList(index);
+}
+
 bool Engine::Holds(NodeId id, const AttemptRef& ref) const {
   const JobState* job = state_->durable().FindJob(ref.job);
   return job != nullptr && IsCurrent(state_->durable().NodeOf(id), *job, ref);

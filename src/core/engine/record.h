@@ -51,6 +51,9 @@ struct TasksWithdrawn {
   std::string reason;  // in words; empty: a person wished it
   // They waited for this one, or for tasks that did, and it ended without success.
   std::optional<TaskIndex> parent = {};
+  // Their list no longer has them. They may have ended, and a success stays one; the job's counts
+  // leave them out.
+  bool left_list = false;
 };
 // Leased tasks that are not to run again: what their node gives back is cancelled, and what runs is
 // ended. One that succeeds nevertheless has succeeded.

@@ -73,6 +73,7 @@ bool IsTooLate(const TaskClass& of_tasks, Instant start) {
 JobCounts NaiveJob::Counts() const {
   JobCounts counts;
   for (const NaiveTask& task : tasks) {
+    if (task.left_list) continue;
     ++counts.total;
     switch (task.state) {
       case TaskState::kQueued:
@@ -180,6 +181,15 @@ std::string NaiveModel::CheckTasks(JobId id, const std::vector<TaskRange>& tasks
 
 // What is withdrawn for a task's sake waited for it, or for another one that was withdrawn with it.
 std::string NaiveModel::CheckWithdrawn(const TasksWithdrawn& record) const {
+  if (record.left_list) {
+    std::string problem;
+    ForEach(record.tasks, [&](TaskIndex i) {
+      const NaiveTask& task = jobs_.at(record.job).tasks.at(i);
+      if (task.left_list) problem = "it has left its list twice";
+      if (task.state == TaskState::kLeased) problem = "it has left its list while it runs";
+    });
+    return problem;
+  }
   std::string problem = CheckTasks(record.job, record.tasks, TaskState::kQueued);
   if (!problem.empty() || !record.parent) return problem;
   const NaiveJob& job = jobs_.at(record.job);
@@ -257,7 +267,6 @@ std::string NaiveModel::Check(const Record& record) const {
     for (const RequestRun& run : r->runs) {
       ForEach({{run.first, run.count}}, [&](TaskIndex i) {
         TaskState state = job.tasks[i].state;
-        if (state == TaskState::kQueued) problem = "other needs of a task that stands in line";
         if (state == TaskState::kSucceeded) problem = "other needs of a task that has succeeded";
       });
     }
@@ -323,8 +332,11 @@ void NaiveModel::Do(const JobSealed& record) { jobs_[record.job].open = false; }
 void NaiveModel::Do(const PolicyChanged& record) { jobs_[record.job].policy = record.policy; }
 
 void NaiveModel::Do(const TasksWithdrawn& record) {
-  ForEach(record.tasks,
-          [&](TaskIndex i) { jobs_[record.job].tasks[i].state = TaskState::kCancelled; });
+  ForEach(record.tasks, [&](TaskIndex i) {
+    NaiveTask& task = jobs_[record.job].tasks[i];
+    task.left_list = record.left_list;
+    if (task.state != TaskState::kSucceeded) task.state = TaskState::kCancelled;
+  });
 }
 
 void NaiveModel::Do(const TasksCancelled& record) {
@@ -337,6 +349,8 @@ void NaiveModel::Do(const TasksReopened& record) {
   job.cancelled = false;
   ForEach(record.tasks, [&](TaskIndex i) {
     NaiveTask& task = job.tasks[i];
+    task.left_list = false;
+    if (task.state == TaskState::kSucceeded) return;
     // It is looked at once more where its parents end.
     bool pairs = std::ranges::any_of(task.parents, [&](TaskIndex parent) {
       return job.tasks[parent].state != TaskState::kSucceeded;

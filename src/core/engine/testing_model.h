@@ -25,6 +25,7 @@ struct NaiveTask {
   bool pairs = false;      // waits for the same task of another job; what is reopened does not
   Instant due;             // may not be leased before
   bool cancelled = false;  // not to be queued again
+  bool left_list = false;
   std::vector<TaskIndex> parents = {};
 };
 

@@ -496,7 +496,14 @@ class RandomWorld {
     JobId job = AnyJob(prng);
     Recall(job);
     if (prng.Chance(50)) {
-      events_.push_back(WithdrawTasks{job, AnyTasks(prng)});
+      events_.push_back(WithdrawTasks{job, AnyTasks(prng), /*left_list=*/prng.Chance(40)});
+    } else if (prng.Chance(30)) {
+      auto it = model_.jobs().find(job);
+      if (it == model_.jobs().end()) return;
+      auto count = static_cast<uint32_t>(it->second.tasks.size());
+      ChangeNeeds change{job, {AnyNeeds(prng), AnyNeeds(prng)}, {}};
+      change.runs = AnyRuns(prng, 0, count, 2);
+      events_.push_back(std::move(change));
     } else {
       ReopenTasks reopen{job, AnyTasks(prng)};
       if (prng.Chance(40)) reopen.change.milli_cpus = AnyNeeds(prng).milli_cpus;

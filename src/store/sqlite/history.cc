@@ -101,7 +101,8 @@ Result<TaskSummary> History::SummaryOf(TaskIndex index) {
                          .attempts = ends.attempts,
                          .tries = ends.tries,
                          .last = std::nullopt,
-                         .has_parts = ends.has_parts};
+                         .has_parts = ends.has_parts,
+                         .left_list = replay_->job().LeftList(index)};
   if (ends.last_seq != 0) {
     auto last = ReadAttempt(ends.last_seq);
     if (!last) return std::unexpected(std::move(last.error()));
@@ -120,6 +121,7 @@ Status History::Tasks(const TaskFilter& filter,
   for (uint64_t i = first; i < end; ++i) {
     auto index = static_cast<TaskIndex>(i);
     if ((filter.states & TaskFilter::Bit(StateOf(index))) == 0) continue;
+    if (!filter.left_list && (*replay)->job().LeftList(index)) continue;
     auto summary = SummaryOf(index);
     if (!summary) return std::unexpected(std::move(summary.error()));
     if (!visit(*summary)) break;

@@ -29,12 +29,14 @@ struct TaskSummary {
   uint32_t tries = 0;     // of them, those that count since the task was last reopened
   std::optional<AttemptEntry> last;
   bool has_parts = false;  // an attempt of it has several rows, as a gang's on several nodes
+  bool left_list = false;  // the job's counts leave it out
 };
 
 struct TaskFilter {
   uint32_t states = ~0u;  // bit s: tasks of TaskState s
   TaskIndex first = 0;
   uint64_t count = UINT64_MAX;  // of indices looked at, from `first`
+  bool left_list = true;        // also those that have left their list
   static constexpr uint32_t Bit(TaskState state) { return 1u << static_cast<int>(state); }
 };
 

@@ -112,7 +112,7 @@ Status ClientSession::CheckUpload(Upload& upload) {
                                    "and not closed, takes more tasks",
                                    submit.add_to.value));
   }
-  auto from = jobs_.BeginGrow(submit.add_to);
+  auto from = jobs_.BeginGrow(submit.add_to, *submit.settings);
   if (!from) return std::unexpected(from.error());
   upload.job = submit.add_to;
   upload.grown_from = upload.next = *from;
@@ -154,7 +154,7 @@ Status ClientSession::FindNamed(Upload& upload) {
   if (info && info->cancelled && !info->finished) {
     return spate::Fail(ErrorKind::kBusy, "the submission's job is being cancelled; try again");
   }
-  auto from = jobs_.BeginGrow(upload.job);
+  auto from = jobs_.BeginGrow(upload.job, *upload.submit.settings);
   if (!from) return std::unexpected(from.error());
   if (auto same = CheckKnownTasks(upload.submit, *from); !same) {
     jobs_.EndGrow(upload.job);

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "core/model/ranges.h"
+#include "hub/same_tasks.h"
 #include "wire/client_codec.h"
 
 namespace spate::hub {
@@ -173,15 +174,20 @@ Status Jobs::FillOutcomes(engine::SubmitJob& event, const Readings& readings) co
   return {};
 }
 
-Result<TaskIndex> Jobs::BeginGrow(JobId job) {
+Result<TaskIndex> Jobs::BeginGrow(JobId job, const JobSettings& added) {
   auto counts = engine().Counts(job);
   if (!counts) return Fail(ErrorKind::kNotFound, fmt::format("job {} has ended", job.value));
+  auto settings = ReadSettings(job);
+  if (!settings) return std::unexpected(settings.error());
+  if (auto same = CheckSameTasks(job, **settings, added); !same) {
+    return std::unexpected(same.error());
+  }
   if (!growing_.insert(job).second) {
     return Fail(ErrorKind::kBusy, fmt::format("somebody else adds tasks to job {} at this moment; "
                                               "try again when they are done",
                                               job.value));
   }
-  return counts->total;
+  return engine().TaskCount(job);
 }
 
 void Jobs::Reopen(JobId job, std::vector<TaskRange> tasks, NeedsChange change) {

@@ -85,8 +85,9 @@ class Jobs {
   bool IsPast(JobId job) const;
   // How jobs that it waits for ended, where the engine has unloaded them.
   Status FillOutcomes(engine::SubmitJob& event, const Readings& readings) const;
-  // The first task that may be added to a job now. kBusy: somebody adds tasks to it.
-  Result<TaskIndex> BeginGrow(JobId job);
+  // The first task that may be added to a job now. kInvalid: tasks of these settings are not such
+  // as it has. kBusy: somebody adds tasks to it.
+  Result<TaskIndex> BeginGrow(JobId job, const JobSettings& added);
   void EndGrow(JobId job) { growing_.erase(job); }
   bool Grows(JobId job) const { return growing_.contains(job); }
   // Of a job that came only in part, or is refused: nothing of it stays.

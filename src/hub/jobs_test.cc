@@ -1,11 +1,13 @@
 // The life of jobs as clients see it: sessions over a store that commits late.
 #include "hub/jobs.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <deque>
 
 #include "hub/client_session.h"
+#include "hub/same_tasks.h"
 #include "os/fake_loop.h"
 #include "store/memory_store.h"
 #include "transport/inproc.h"
@@ -414,6 +416,80 @@ TEST_F(JobsTest, AJobMayGrowByItsName) {
   JobId plain = Submitted("ann", "two", 1);
   EXPECT_EQ(jobs_.engine().Requests(plain).at(0).needs.memory, 0u);
   EXPECT_FALSE(jobs_.engine().Policy(plain)->pause_despite_success);
+}
+
+// A row alone does not say what runs: "rm -f x" may be a value, or a command.
+TEST_F(JobsTest, TasksOfAnotherKindAreNotAdded) {
+  const auto settings = [](RowKind kind, std::vector<std::string> command) {
+    JobSettings made;
+    made.cwd = "/";
+    made.row_kind = kind;
+    made.command = std::move(command);
+    made.record_values = kind == RowKind::kValues ? 1 : 0;
+    return made;
+  };
+  const JobSettings list = settings(RowKind::kListLine, {});
+  const JobSettings graph = settings(RowKind::kDagTask, {});
+  const JobSettings safe = settings(RowKind::kValues, {"echo", "safe", "{}"});
+  const JobSettings other = settings(RowKind::kValues, {"echo", "other", "{}"});
+  const JobSettings resident = settings(RowKind::kResident, safe.command);
+  JobSettings pairs = safe;
+  pairs.record_values = 2;
+  JobSettings alone = safe;
+  alone.has_source = false;
+  JobSettings headed = safe;
+  headed.value_names = {"name"};
+  struct Case {
+    const JobSettings& job;
+    const JobSettings& added;
+    const char* says;  // nullptr: it is taken
+  };
+  uint32_t number = 0;
+  for (const Case& each :
+       {Case{list, list, nullptr}, Case{safe, safe, nullptr}, Case{graph, graph, nullptr},
+        Case{list, safe,
+             "its tasks are the lines of a job list, and these are values for the "
+             "command echo safe '{}'\nTo add to job 1: spate job add 1 LIST\n"},
+        Case{safe, list,
+             "and these are the lines of a job list\nTo add to job 1: spate job add 1 "
+             "-- echo safe '{}' ::: VALUES\n"},
+        Case{safe, other, "these are values for the command echo other '{}'\n"},
+        Case{graph, list, "To add to job 1: spate job add 1 FILE.dag\n"},
+        Case{list, graph, "and these are the TASK records of a DAG file\n"},
+        Case{safe, resident, "these are values for the resident command"},
+        Case{safe, pairs, "the number of values of a task differs"},
+        Case{safe, alone, "whether the command takes values differs"},
+        Case{safe, headed, "the names of the values (--header) differs"}}) {
+    auto same = CheckSameTasks(JobId(1), each.job, each.added);
+    EXPECT_EQ(same.has_value(), each.says == nullptr);
+    if (each.says != nullptr && !same) {
+      EXPECT_EQ(same.error().kind, ErrorKind::kInvalid);
+      EXPECT_NE(same.error().message.find(each.says), std::string::npos) << same.error().message;
+    }
+    // The hub asks whenever somebody adds tasks.
+    wire::Submit head = Head(fmt::format("{}", ++number));
+    head.settings = std::make_shared<JobSettings>(each.job);
+    const Talk& first = Come("ann");
+    Upload(first, head, 1);
+    loop_.RunFor(kCommit * 4);
+    ASSERT_NE(first.Newest<wire::Accepted>(), nullptr);
+    JobId job = first.Newest<wire::Accepted>()->job;
+    wire::Submit more = Head(fmt::format("{} more", number));
+    more.settings = std::make_shared<JobSettings>(each.added);
+    more.add_to = job;
+    const Talk& second = Come("ann");
+    second.Ask(more);
+    EXPECT_EQ(second.Newest<wire::Failed>() == nullptr, each.says == nullptr);
+    if (each.says == nullptr) {
+      second.Ask(wire::Rows{{"true"}});
+      second.Ask(wire::SubmitEnd{1, {Needs()}, {{0, 1, 0}}, {}});
+      loop_.RunFor(kCommit * 4);
+    }
+    EXPECT_EQ(jobs_.engine().Counts(job)->total, each.says == nullptr ? 2u : 1u);
+    // What was refused keeps nobody from adding more.
+    EXPECT_TRUE(jobs_.BeginGrow(job, each.job));
+    jobs_.EndGrow(job);
+  }
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ struct ListJobs {
   static constexpr uint32_t kAllKinds = ~0u;
   static constexpr uint32_t kFailedKind = 1u << 31;  // some of its tasks failed
   std::optional<JobSelector> jobs;                   // nullopt: all
-  uint32_t kinds = kAllKinds;                        // bit s: those of JobStanding s; kFailedKind
+  uint32_t kinds = kAllKinds;  // bit s: those of JobStanding s, and by outcome
   uint64_t most = UINT64_MAX;
   bool whole = false;  // with argv and files
   template <typename Self, typename Visit>

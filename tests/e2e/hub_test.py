@@ -36,7 +36,7 @@ def test_a_job_from_submit_to_cat(place: Place):
     out, _ = cluster.spate("job cat", job)
     want(sorted(out.split("\n")[:-1]) == ["it is a", "it is b", "it is c"], out)
     out, _ = cluster.spate("job list")
-    want("finished" in out and "3" in out, out)
+    want("succeeded" in out and "3/3" in out, out)
     out, _ = cluster.spate("job info", job)
     want("echo" in out, out)
     out, _ = cluster.spate("node list")
@@ -112,7 +112,7 @@ def test_a_hub_killed_at_a_jobs_end_knows_of_it(place: Place):
         cluster.start_hub()
         cluster.spate("job wait", job)
         line = json.loads(cluster.spate("job list", "--output", "json", job)[0])
-        want((line["state"], line["succeeded"]) == ("finished", tasks), line)
+        want((line["state"], line["succeeded"]) == ("succeeded", tasks), line)
         after = cluster.submit("--after", f"ok:{job}", "--", f"echo {job} >> after")
         cluster.spate("job wait", after)
         want(place.lines("after")[-1:] == [job], place.read("after"))
@@ -134,7 +134,7 @@ def test_an_end_that_an_older_hub_did_not_count(place: Place):
     cluster.spate("job wait", job, code=1)
     lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
     want([(line["state"], line["succeeded"], line["failed"]) for line in lines]
-         == [("finished", 1, 1), ("finished", 1, 0)], lines)
+         == [("failed", 1, 1), ("succeeded", 1, 0)], lines)
     want(all(line["ended"] for line in lines), lines)
     after = cluster.submit("--wait", "--after", f"ok:{good}", "--", "true")
     cluster.spate("job forget", job, good, after)
@@ -268,7 +268,11 @@ def test_jobs_are_held_released_cancelled(place: Place):
     _, err = cluster.spate("job wait", job, code=1)
     wait(lambda: not alive(int(place.lines("pid")[0])), "the cancelled task has ended")
     out, _ = cluster.spate("job list", job)
-    want("cancelled" in out, out)
+    want(re.search(r"cancelled +0/1 +0 ", out), out)
+    out, _ = cluster.spate("job list", "-q", "--filter", "cancelled")
+    want(out.split() == [job], out)
+    out, _ = cluster.spate("job list", "-q", "--filter", "succeeded,failed")
+    want(job not in out.split(), out)
 
 
 def test_single_tasks_are_cancelled(place: Place):
@@ -320,6 +324,36 @@ def test_an_open_job_grows(place: Place):
     cluster.spate("job close", job)
     cluster.spate("job wait", job)
     want(sorted(place.lines("ran")) == ["1", "2", "3"], place.read("ran"))
+
+
+def test_tasks_of_another_kind_are_not_added(place: Place):
+    cluster = cluster_of(place)
+    cluster.node()
+    place.write("important", "all that there is")
+    place.write("one.lst", "echo 1 >> ran")
+    place.write("two.dag", "TASK a sh -c 'echo a >> ran'")
+    words = ["echo", "safe", "{}", ":::", "rm -f important"]
+
+    def add(job, *argv, says):
+        _, err = cluster.spate("job add", job, *argv, code=2)
+        want(f"nothing was added to job {job}" in err and says in err, err)
+
+    of_list = cluster.submit("--open", "one.lst")
+    add(of_list, "--", *words, says=f"To add to job {of_list}: spate job add {of_list} LIST")
+    add(of_list, "two.dag", says="these are the TASK records of a DAG file")
+    of_command = cluster.submit("--open", "--", "echo", "{}", ">>ran", ":::", "b")
+    add(of_command, "--", *words, says="these are values for the command echo safe '{}'")
+    add(of_command, "one.lst", says=f"spate job add {of_command} -- echo '{{}}' '>>ran' ::: VALUES")
+    of_graph = cluster.submit("--open", "two.dag")
+    add(of_graph, "one.lst", says=f"spate job add {of_graph} FILE.dag")
+    cluster.spate("job add", of_command, "--", "echo", "{}", ">>ran", ":::", "c")
+    for job in (of_list, of_command, of_graph):
+        cluster.spate("job close", job)
+        cluster.spate("job wait", job)
+    want(sorted(place.lines("ran")) == ["1", "a"], place.read("ran"))
+    out, _ = cluster.spate("job cat", of_command)
+    want(sorted(out.splitlines()) == ["b >>ran", "c >>ran"], out)
+    want(place.read("important"), "it is there")
 
 
 def test_a_second_hub_and_a_second_node_are_refused(place: Place):
@@ -658,7 +692,7 @@ def test_a_journal_of_version_2_is_upgraded(place: Place):
     cluster = cluster_of(place)
     out, _ = cluster.spate("job list", "--output", "json")
     states = {job["job"]: job["state"] for job in map(json.loads, out.splitlines())}
-    want(states == {1: "finished", 2: "held"}, out)
+    want(states == {1: "succeeded", 2: "held"}, out)
     copy = os.path.join(place.state, "hub", "hub.db-v2")
     for path, version in ((copy, 2), (os.path.join(place.state, "hub", "hub.db"), 7)):
         def found():
@@ -705,7 +739,7 @@ def test_damage_of_one_job_stays_that_jobs(place: Place):
     place.run("hub", command="state check")
     cluster.start_hub()
     lines = [json.loads(line) for line in cluster.spate("job list", "--output", "json")[0].splitlines()]
-    want({str(line["job"]): line["state"] for line in lines}[jobs[2]] == "finished", lines)
+    want({str(line["job"]): line["state"] for line in lines}[jobs[2]] == "succeeded", lines)
     after = cluster.submit("--wait", "--after", f"ok:{jobs[2]}", "--", "true")
     want(int(after.split()[0]) > int(jobs[2]), after)
 

@@ -16,9 +16,11 @@
 #include "cli/hub/hub_screen.h"
 #include "cli/options/gang_options.h"
 #include "cli/options/list_files.h"
+#include "cli/options/option_uses.h"
 #include "cli/options/submit_options.h"
 #include "cli/pool/pool_verbs.h"
 #include "cli/report.h"
+#include "cli/run/start_order.h"
 #include "cli/run/task_list.h"
 #include "cli/table/text_width.h"
 #include "cli/text/pool_words.h"
@@ -208,6 +210,26 @@ void NeedFeature(std::vector<TaskClass>& requests, std::string_view feature) {
   }
 }
 
+// It goes to the hub in one message.
+Result<std::vector<TaskIndex>> OrderOf(uint32_t tasks, Instant now) {
+  constexpr uint32_t kMost = 3'000'000;
+  if (tasks <= kMost) return cli::Shuffled(tasks, static_cast<uint64_t>(now.ns));
+  return Fail(ErrorKind::kInvalid,
+              fmt::format("--order shuffle: a hub takes at most {} tasks in another order than "
+                          "that of their list; shuffle the list itself (shuf)",
+                          FormatCount(kMost)));
+}
+
+// Whatever was typed is obeyed on a hub, or refused before anything is sent. The words of a run
+// with a pool of its own (`resume`) were checked before its hub was started.
+Status CheckTyped(const cli::Invocation& invocation, const std::string& resume) {
+  cli::Command command = invocation.words.command;
+  if (command == cli::Command::kJobAdd || !resume.empty()) return {};
+  auto way = command == cli::Command::kRun ? cli::Way::kHub : cli::Way::kSubmit;
+  auto typed = cli::ParseWords(command, invocation.argv);
+  return typed ? cli::CheckUses(way, *typed) : std::unexpected(typed.error());
+}
+
 Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
                                   const client::HubSetting& setting,
                                   const std::vector<std::string>& argv, KnownNames known) {
@@ -254,6 +276,11 @@ Result<Submission> MakeSubmission(const cli::SubmitOptions& options,
   if (options.run.sources.resident) NeedFeature(made.end.requests, "resident");
   if (!options.run.gang.empty()) NeedFeature(made.end.requests, "gangs");
   made.end.runs = made.tasks.runs;
+  if (options.run.order == cli::TaskOrder::kShuffle) {
+    auto order = OrderOf(made.end.count, setting.loop->Now());
+    if (!order) return std::unexpected(order.error());
+    made.end.order = std::move(*order);
+  }
   made.end.known_tasks = made.tasks.known_tasks;
   return made;
 }
@@ -395,6 +422,7 @@ Result<cli::SubmitOptions> TakeLike(HubCall& call, const cli::Invocation& invoca
 }
 
 Result<int> Submit(const cli::Invocation& invocation, const std::string& resume = "") {
+  if (auto typed = CheckTyped(invocation, resume); !typed) return std::unexpected(typed.error());
   auto options = cli::MakeSubmitOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
   auto setting = FindSetting(invocation.words);

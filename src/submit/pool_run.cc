@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "cli/exit_code.h"
+#include "cli/options/option_uses.h"
 #include "cli/options/option_words.h"
 #include "cli/pool/own_options.h"
 #include "cli/report.h"
@@ -212,6 +213,12 @@ Result<int> PoolRun::Run() {
   auto here = client::Surroundings::Find();
   if (!here) return std::unexpected(here.error());
   here_ = std::move(*here);
+  // Before a hub is started for them.
+  auto words = cli::ParseWords(cli::Command::kRun, invocation_.argv);
+  if (!words) return std::unexpected(words.error());
+  if (auto used = cli::CheckUses(cli::Way::kPool, *words); !used) {
+    return std::unexpected(used.error());
+  }
   auto word = ReadPoolWord(*invocation_.words.Last(cli::Opt::kRunPool));
   if (!word) return std::unexpected(word.error());
   word_ = std::move(*word);

@@ -11,6 +11,7 @@
 #include "cli/history/select.h"
 #include "cli/hub/hub_screen.h"
 #include "cli/options/needs_change.h"
+#include "cli/options/option_uses.h"
 #include "cli/options/submit_options.h"
 #include "cli/options/values.h"
 #include "cli/text/end_text.h"
@@ -126,22 +127,6 @@ Result<int> Forget(const HubScreen& screen) {
 
 // ---- Retry -------------------------------------------------------------------------------------
 
-// Of a hub's job no more than this can be changed.
-Status CheckRetryOptions(const Words& words) {
-  constexpr Opt kOthers[] = {Opt::kTimeLimit, Opt::kDryRun, Opt::kOutput, Opt::kHub,
-                             Opt::kLocal,     Opt::kAccess, Opt::kState};
-  for (const TypedOption& option : words.options) {
-    if (ChangesNeeds(option.opt)) continue;
-    if (std::ranges::find(kOthers, option.opt) != std::end(kOthers)) continue;
-    return Fail(ErrorKind::kInvalid,
-                fmt::format("{}: a hub's job keeps the options that it was submitted with; only "
-                            "the needs of what is run again (--memory, --cpus, ...) and "
-                            "--time-limit can be others",
-                            DashedName(option.opt)));
-  }
-  return {};
-}
-
 Status TakeTimeLimit(const Words& words, wire::Retry& question) {
   auto value = words.Last(Opt::kTimeLimit);
   if (!value) return {};
@@ -153,7 +138,7 @@ Status TakeTimeLimit(const Words& words, wire::Retry& question) {
 }
 
 Result<wire::Retry> RetryOf(const Words& words, client::Asker& hub) {
-  if (auto known = CheckRetryOptions(words); !known) return std::unexpected(known.error());
+  if (auto used = CheckUses(Way::kHubRetry, words); !used) return std::unexpected(used.error());
   wire::Retry question;
   auto needs = MakeNeedsChange(words);
   if (!needs) return std::unexpected(needs.error());
@@ -183,8 +168,10 @@ Result<int> Retry(const HubScreen& screen) {
   } else if (dry) {
     screen.Say(fmt::format("would be: job {}: {} run again", job, tasks));
   } else {
-    screen.Say(fmt::format("job {0}: {1} run again; to wait for them: spate job wait{2} {0}", job,
-                           tasks, screen.reach));
+    screen.Say(
+        fmt::format("job {0}: {1} run again as submitted (no list is read again); to wait "
+                    "for them: spate job wait{2} {0}",
+                    job, tasks, screen.reach));
   }
   return kExitSuccess;
 }

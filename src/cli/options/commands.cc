@@ -112,6 +112,7 @@ constexpr CommandDef kCommands[] = {
      .completes = Completes::kJobs,
      .summary = "run again what failed in a job (default: last)",
      .details =
+         "The commands are those of the job: no list is read again (spate run --resume does). "
          "The job keeps its number, its options and its folder; options given here come on top, "
          "and of one given twice the last counts. A switch is undone with --SWITCH=false. JOB "
          "may name tasks: 12.3-9 runs those of the tasks 3 to 9 again that did not succeed. "

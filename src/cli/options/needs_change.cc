@@ -12,9 +12,6 @@
 namespace spate::cli {
 namespace {
 
-constexpr Opt kOptions[] = {Opt::kCpus,     Opt::kMemory,    Opt::kGpus,   Opt::kResource,
-                            Opt::kPlanTime, Opt::kWithLabel, Opt::kOnNode, Opt::kNotOnNode};
-
 // Reads the last value of `opt`, when there is one.
 template <typename T, typename Parse>
 void ReadChange(OptionReader& in, Opt opt, std::optional<T>& target, Parse parse) {
@@ -59,7 +56,5 @@ Result<NeedsChange> MakeNeedsChange(const Words& words) {
   if (auto ok = in.status(); !ok) return std::unexpected(ok.error());
   return change;
 }
-
-bool ChangesNeeds(Opt opt) { return std::ranges::find(kOptions, opt) != std::end(kOptions); }
 
 }  // namespace spate::cli

@@ -8,7 +8,5 @@
 namespace spate::cli {
 
 Result<NeedsChange> MakeNeedsChange(const Words& words);
-// Whether it is one of these options.
-bool ChangesNeeds(Opt opt);
 
 }  // namespace spate::cli

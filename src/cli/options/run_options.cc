@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 
 #include "base/units.h"
 #include "cli/options/gang_options.h"
@@ -482,28 +483,53 @@ Result<RunOptions> MakeRunOptions(const Words& words) {
   return options;
 }
 
+namespace {
+
+bool IsOfScreen(const TypedOption& option) {
+  return option.opt == Opt::kOutput || option.opt == Opt::kQuiet || option.opt == Opt::kJson ||
+         option.opt == Opt::kNoBar;
+}
+
+Words OnTop(Words both, const Words& now) {
+  std::erase_if(both.options, [&](const TypedOption& option) {
+    // These add up on one command line only; what is given now takes their place.
+    bool adds =
+        option.opt == Opt::kArgFile || option.opt == Opt::kJsonLines || option.opt == Opt::kRetryOn;
+    bool replaced = adds && now.Last(option.opt).has_value();
+    return option.opt == Opt::kResume || option.opt == Opt::kDryRun || replaced;
+  });
+  both.options.insert(both.options.end(), now.options.begin(), now.options.end());
+  if (now.command == Command::kRun && (!now.words.empty() || now.has_rest)) {
+    both.words = now.words;
+    both.rest = now.rest;
+    both.has_rest = now.has_rest;
+  }
+  return both;
+}
+
+}  // namespace
+
 Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const std::string> given,
                             Command given_command) {
   auto first = ParseWords(Command::kRun, stored);
   if (!first) return Within("options of the first run", first.error());
   auto now = ParseWords(given_command, given);
   if (!now) return std::unexpected(now.error());
+  return MakeRunOptions(OnTop(std::move(*first), *now));
+}
 
-  Words both = std::move(*first);
-  std::erase_if(both.options, [&](const TypedOption& option) {
-    // These add up on one command line only; what is given now takes their place.
-    bool adds =
-        option.opt == Opt::kArgFile || option.opt == Opt::kJsonLines || option.opt == Opt::kRetryOn;
-    bool replaced = adds && now->Last(option.opt).has_value();
-    return option.opt == Opt::kResume || option.opt == Opt::kDryRun || replaced;
-  });
-  both.options.insert(both.options.end(), now->options.begin(), now->options.end());
-  if (given_command == Command::kRun && (!now->words.empty() || now->has_rest)) {
-    both.words = now->words;
-    both.rest = now->rest;
-    both.has_rest = now->has_rest;
-  }
-  return MakeRunOptions(both);
+Result<RunOptions> ParseAgain(std::span<const std::string> stored,
+                              std::span<const std::string> preset,
+                              std::span<const std::string> given, Command given_command) {
+  auto first = ParseWords(Command::kRun, stored);
+  if (!first) return Within("options of the first run", first.error());
+  auto always = ParseWords(Command::kRun, preset);
+  if (!always) return Within("$SPATE_OPTIONS", always.error());
+  auto now = ParseWords(given_command, given);
+  if (!now) return std::unexpected(now.error());
+  std::erase_if(first->options, IsOfScreen);
+  std::ranges::copy_if(always->options, std::back_inserter(first->options), IsOfScreen);
+  return MakeRunOptions(OnTop(std::move(*first), *now));
 }
 
 bool SourceOptions::is_graph() const {

@@ -111,6 +111,11 @@ Result<RunOptions> MakeRunOptions(const Words& words);
 // first run do not count. Errors name the option.
 Result<RunOptions> ParseRun(std::span<const std::string> stored, std::span<const std::string> given,
                             Command given_command = Command::kRun);
+// The same for `run --resume` and `job retry`: how the first run was shown (--output, --no-bar) is
+// no property of the job. That stands in `given`, else in `preset`, of which nothing else counts.
+Result<RunOptions> ParseAgain(std::span<const std::string> stored,
+                              std::span<const std::string> preset,
+                              std::span<const std::string> given, Command given_command);
 
 // The class of tasks with these needs, else as the options say.
 TaskClass ClassOf(const RunOptions& options, Needs needs);

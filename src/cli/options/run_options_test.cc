@@ -487,8 +487,6 @@ TEST(NeedsChangeTest, OnlyWhatIsTypedChanges) {
                    "--label=b", "--label=a", "--on=n1", "--not-on=n2"}),
             all);
   EXPECT_FALSE(made({"--memory", "much"}));
-  EXPECT_TRUE(ChangesNeeds(Opt::kMemory));
-  EXPECT_FALSE(ChangesNeeds(Opt::kRetries));
 }
 
 }  // namespace

@@ -130,6 +130,10 @@ Result<SubmitOptions> MakeSubmitOptions(const Words& words) {
              [&](AfterJob after) { options.after.push_back(std::move(after)); });
   in.Read(Opt::kPriority, options.priority,
           [](std::string_view value) { return ParseInteger(value, -1'000'000, 1'000'000); });
+  // -j of `run --hub` bounds the job's tasks at once, wherever they run.
+  const SlotRule& slots = options.run.slots;
+  bool bounded = options.run.slots_given && slots.form == SlotRule::Form::kCount;
+  if (words.command == Command::kRun && bounded) options.max_running = slots.value;
   in.Read(Opt::kMaxRunning, options.max_running, CountUpTo(kLimits.tasks_per_job));
   in.Read(Opt::kJobWeight, options.weight, ParseJobWeight);
   Needs& needs = options.run.needs;

@@ -22,7 +22,7 @@ constexpr CommandSet kNodeNeeds =
 // What each task of a job may need.
 constexpr CommandSet kTaskNeeds = kRuns | Bit(Command::kOverseer);
 // What is told of a job's tasks when it is made.
-constexpr CommandSet kGangs = Bit(Command::kRun) | Bit(Command::kSubmit);
+constexpr CommandSet kNewJobs = Bit(Command::kRun) | Bit(Command::kSubmit);
 constexpr CommandSet kTables =
     Bit(Command::kJobList) | Bit(Command::kJobInfo) | Bit(Command::kJobTasks) |
     Bit(Command::kJobGraph) | Bit(Command::kTaskInfo) | Bit(Command::kTaskExplain) |
@@ -85,7 +85,7 @@ constexpr OptionDef kOptions[] = {
      .names = "order",
      .argument = "WHICH",
      .group = Group::kSlots,
-     .commands = kRunOnly,
+     .commands = kNewJobs,
      .help = "given, shuffle or longest (longest first)",
      .more = "longest orders by the times of the last run of the same commands, and starts those "
              "never seen first.",
@@ -94,7 +94,7 @@ constexpr OptionDef kOptions[] = {
     {.id = Opt::kShuf,
      .names = "shuf",
      .group = Group::kSlots,
-     .commands = kRunOnly,
+     .commands = kNewJobs,
      .help = "short for --order shuffle",
      .short_for = Opt::kOrder,
      .short_for_value = "shuffle"},
@@ -160,7 +160,7 @@ constexpr OptionDef kOptions[] = {
      .names = "procs",
      .argument = "N",
      .group = Group::kNeeds,
-     .commands = kGangs,
+     .commands = kNewJobs,
      .help = "run each task as a gang of N processes",
      .more = "All N start together, wherever there is room for them, or none does. The other needs "
              "(--cpus, --memory, --gpus) are per process. SPATE_RANK and SPATE_RANKS tell each "
@@ -169,7 +169,7 @@ constexpr OptionDef kOptions[] = {
      .names = "nodes",
      .argument = "N",
      .group = Group::kNeeds,
-     .commands = kGangs,
+     .commands = kNewJobs,
      .help = "run each task as a gang on N nodes",
      .more = "Each node runs the same number of processes: --procs-per-node, or --procs divided by "
              "N; one if neither is given."},
@@ -177,18 +177,18 @@ constexpr OptionDef kOptions[] = {
      .names = "procs-per-node",
      .argument = "N",
      .group = Group::kNeeds,
-     .commands = kGangs,
+     .commands = kNewJobs,
      .help = "processes of a gang on each of its nodes"},
     {.id = Opt::kWholeNodes,
      .names = "whole-nodes",
      .group = Group::kNeeds,
-     .commands = kGangs,
+     .commands = kNewJobs,
      .help = "the nodes of a gang run nothing else meanwhile"},
     {.id = Opt::kGangStart,
      .names = "start",
      .argument = "WHICH",
      .group = Group::kNeeds,
-     .commands = kGangs,
+     .commands = kNewJobs,
      .help = "where to start the command: each, node or first",
      .more = "each: once for every process of the gang (the default). node: once on every node. "
              "first: once, on the first node; it starts the other processes itself, as mpirun does "
@@ -199,7 +199,7 @@ constexpr OptionDef kOptions[] = {
      .names = "bound",
      .argument = "WHAT",
      .group = Group::kNeeds,
-     .commands = kGangs,
+     .commands = kNewJobs,
      .help = "what slows tasks down: cpu, memory or network",
      .more = "Tasks of different jobs that are slowed down by the same thing go to different nodes "
              "if possible.",
@@ -273,7 +273,7 @@ constexpr OptionDef kOptions[] = {
      .names = "deadline",
      .argument = "WHEN",
      .group = Group::kFailures,
-     .commands = kGangs,
+     .commands = kNewJobs,
      .help = "tasks are of no use after WHEN, and end by then",
      .more = "18:00 (today, or tomorrow when that is past), 'tomorrow 9:30', 2027-01-31T18:00, or "
              "+2h from now. A job that cannot end by then (--time) is refused; a task that has not "
@@ -346,7 +346,7 @@ constexpr OptionDef kOptions[] = {
      .names = "cwd,work-dir,workdir,wd",
      .argument = "DIR",
      .group = Group::kTask,
-     .commands = kRunOnly,
+     .commands = kNewJobs,
      .help = "folder to run the tasks in",
      .complete = Complete::kFolder},
     {.id = Opt::kShell,
@@ -595,8 +595,11 @@ constexpr OptionDef kOptions[] = {
      .group = Group::kSources,
      .commands = kLocalRun,
      .help = "go on with the newest run of the same files",
-     .more = "Without FILE: with the newest unfinished run of this folder. What has ended stays "
-             "as it is; new lines of the list are added, missing ones are told and not run."},
+     .more =
+         "Without FILE: with the newest unfinished run of this folder. What has ended stays "
+         "as it is; new lines of the list are added, missing ones are withdrawn and count no more, "
+         "so a command that was fixed takes the place of the old one. Options about needs are "
+         "for the tasks that still run; what cannot be changed is refused."},
     {.id = Opt::kDryRun,
      .names = "dry-run,dryrun,dr",
      .group = Group::kSources,
@@ -737,8 +740,8 @@ constexpr OptionDef kOptions[] = {
      .commands = Bit(Command::kJobList) | Bit(Command::kJobTasks) | Bit(Command::kJobCat),
      .help = "only those in these states, as failed",
      .more = "Of tasks: queued running succeeded failed cancelled unknown. Of jobs: running "
-             "finished stopped interrupted damaged queued held, and failed for those with failed "
-             "tasks.",
+             "stopped interrupted damaged queued held; succeeded, cancelled, or either of them and "
+             "failed: finished; and failed for those with failed tasks, ended or not.",
      .repeat = true,
      .complete = Complete::kWords,
      .words = "queued running succeeded failed cancelled unknown finished stopped interrupted "

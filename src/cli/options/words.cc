@@ -185,8 +185,12 @@ bool Words::Has(Opt opt) const {
 }
 
 std::optional<std::string_view> Words::Last(Opt opt) const {
+  std::vector<std::string_view> undone;  // by --quiet=false and its like, which come later
   for (auto it = options.rbegin(); it != options.rend(); ++it) {
-    if (it->opt == opt) return it->value;
+    if (it->opt == opt && std::ranges::find(undone, it->value) == undone.end()) return it->value;
+    const OptionDef& def = Definition(it->opt);
+    bool undoes = it->value == "false" && !def.short_for_value.empty() && def.short_for == opt;
+    if (undoes) undone.push_back(def.short_for_value);
   }
   return std::nullopt;
 }

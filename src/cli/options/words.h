@@ -25,7 +25,8 @@ struct Words {
   std::vector<std::string> rest;     // after `--`, untouched
   bool has_rest = false;             // there was a `--`
 
-  // Whether a switch is on, or an option was given. The last one counts.
+  // Whether a switch is on, or an option was given. The last one counts; --quiet=false takes back
+  // an earlier -q, which is short for --output quiet.
   bool Has(Opt opt) const;
   std::optional<std::string_view> Last(Opt opt) const;
   std::vector<std::string> All(Opt opt) const;

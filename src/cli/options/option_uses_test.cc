@@ -1,0 +1,127 @@
+// Each option of `run`, `submit` and `job retry`, where a job goes on or runs elsewhere.
+#include "cli/options/option_uses.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "cli/options/run_options.h"
+#include "cli/options/submit_options.h"
+
+namespace spate::cli {
+namespace {
+
+using Argv = std::vector<std::string>;
+
+// A value that the parser takes, whatever it means.
+Argv Typed(const OptionDef& def) {
+  std::string dashed = "--" + std::string(def.name());
+  return def.argument.empty() ? Argv{dashed} : Argv{dashed, "1"};
+}
+
+TEST(OptionUses, EveryOptionHasARow) {
+  for (const OptionDef& def : Options()) {
+    if (def.id == Opt::kHelp || def.id == Opt::kHelpAll) continue;
+    for (Way way : kWays) {
+      if ((def.commands & Bit(CommandOf(way))) == 0) continue;
+      ASSERT_TRUE(HasUse(def.id)) << "--" << def.name() << " needs a row in option_uses.cc: does `"
+                                  << NameOf(way) << "` obey it, or refuse it?";
+      EXPECT_NE(UseOf(def.id, way), Use::kNone)
+          << "--" << def.name() << " is taken by `" << NameOf(way) << "`, and its row has nothing";
+    }
+  }
+}
+
+// What is refused is refused with a reason; what is obeyed is not.
+TEST(OptionUses, TheTableIsEnforced) {
+  for (const OptionDef& def : Options()) {
+    for (Way way : kWays) {
+      Argv argv = Typed(def);
+      if (CommandOf(way) == Command::kSubmit || CommandOf(way) == Command::kRun) {
+        argv.push_back("x.lst");
+      }
+      auto words = ParseWords(CommandOf(way), argv);
+      Use use = UseOf(def.id, way);
+      // Another command may have another option of this name.
+      bool taken = words && std::ranges::any_of(words->options, [&](const TypedOption& option) {
+                     return option.opt == def.id || option.opt == def.short_for;
+                   });
+      EXPECT_EQ(taken, use != Use::kNone) << "--" << def.name() << ' ' << NameOf(way);
+      if (!taken) continue;
+      auto used = CheckUses(way, *words);
+      EXPECT_EQ(used.has_value(), use != Use::kRefused) << "--" << def.name() << ' ' << NameOf(way);
+      if (used) continue;
+      const std::string& why = used.error().message;
+      EXPECT_TRUE(why.starts_with("--" + std::string(def.name()) + ": ")) << why;
+      EXPECT_GT(why.size(), def.name().size() + 20) << why;
+    }
+  }
+}
+
+TEST(OptionUses, AResumedRunKeepsWhatItHasOrSaysNo) {
+  for (const OptionDef& def : Options()) {
+    if (UseOf(def.id, Way::kResume) != Use::kKept) continue;
+    Argv typed = Typed(def);
+    Argv resumed = typed;
+    resumed.insert(resumed.begin(), "--resume");
+    EXPECT_TRUE(CheckKept(typed, resumed)) << def.name();
+    auto other = CheckKept(Argv{}, resumed);
+    ASSERT_FALSE(other) << def.name();
+    EXPECT_NE(other.error().message.find("the first run was not given it"), std::string::npos)
+        << other.error().message;
+  }
+  EXPECT_TRUE(CheckKept(Argv{"--procs", "4"}, Argv{"--resume", "--memory", "2G", "x.lst"}));
+  auto procs = CheckKept(Argv{"--procs", "4"}, Argv{"--resume", "--procs", "8"});
+  ASSERT_FALSE(procs);
+  EXPECT_EQ(procs.error().message,
+            "--procs: the first run was given --procs 4; the tasks of a resumed run keep their "
+            "gangs; begin a new run without --resume");
+  EXPECT_FALSE(CheckKept(Argv{"--shuf"}, Argv{"--resume", "--order", "longest"}));
+  EXPECT_TRUE(CheckKept(Argv{"--shuf"}, Argv{"--resume", "--order", "shuffle"}));
+}
+
+TEST(OptionUses, ValuesThatOnlyThisMachineUnderstands) {
+  for (const Argv& argv : {Argv{"--order", "longest"}, Argv{"--max-load", "50%"}, Argv{"-j", "50%"},
+                           Argv{"-j", "+1"}}) {
+    Argv typed = argv;
+    typed.push_back("x.lst");
+    auto words = ParseWords(Command::kRun, typed);
+    ASSERT_TRUE(words);
+    EXPECT_FALSE(CheckUses(Way::kHub, *words)) << argv[1];
+    EXPECT_FALSE(CheckUses(Way::kPool, *words)) << argv[1];
+    EXPECT_TRUE(CheckUses(Way::kResume, *words)) << argv[1];
+  }
+  auto parts = ParseWords(Command::kSubmit, Argv{"--pipepart", "-a", "f", "--block", "-4"});
+  ASSERT_TRUE(parts);
+  EXPECT_FALSE(CheckUses(Way::kSubmit, *parts));
+  auto number = ParseWords(Command::kRun, Argv{"-j", "4", "--max-load", "3", "x.lst"});
+  EXPECT_TRUE(CheckUses(Way::kHub, *number));
+}
+
+// -j bounds the tasks at once of a hub's job.
+TEST(OptionUses, JobsOfARunOnAHub) {
+  for (auto [value, most] : {std::pair{"4", 4u}, {"0", 0u}, {"50%", 0u}}) {
+    auto words = ParseWords(Command::kRun, Argv{"--hub", "-j", value, "x.lst"});
+    auto options = MakeSubmitOptions(*words);
+    ASSERT_TRUE(options);
+    EXPECT_EQ(options->max_running, most) << value;
+  }
+}
+
+// docs/user/options.md has the table as it is.
+TEST(OptionUses, TheDocumentHasTheTable) {
+  const char* source = std::getenv("SPATE_SOURCE");
+  if (source == nullptr) GTEST_SKIP() << "SPATE_SOURCE is not set";
+  std::ifstream file(std::string(source) + "/docs/user/options.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_NE(text.str().find("\n" + OptionUsesTable()), std::string::npos)
+      << "docs/user/options.md should have this table:\n"
+      << OptionUsesTable();
+}
+
+}  // namespace
+}  // namespace spate::cli

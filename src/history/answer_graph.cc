@@ -59,6 +59,7 @@ class GraphTeller {
     answer_.running.push_back(leased && (running_.empty() || running_.contains(task.index)));
     answer_.walls.push_back(task.last ? task.last->record.end.wall : Duration{});
     answer_.planned.push_back(needs == nullptr ? Duration{} : needs->time);
+    if (task.left_list) answer_.withdrawn.push_back(task.index);
     names_bytes_ += answer_.names.back().size();
   }
 

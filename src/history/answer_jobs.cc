@@ -28,6 +28,7 @@ size_t BytesOf(const std::optional<std::vector<std::string>>& texts) {
 
 bool IsOfKind(const JobFacts& facts, uint32_t kinds) {
   uint32_t kind = 1u << static_cast<uint32_t>(facts.state);
+  kind |= 1u << static_cast<uint32_t>(facts.outcome());
   if (facts.failed() > 0) kind |= wire::ListJobs::kFailedKind;
   return (kind & kinds) != 0;
 }
@@ -54,7 +55,8 @@ Result<Failures> FailuresOf(store::History& history) {
   Failures failures;
   uint32_t states =
       store::TaskFilter::Bit(TaskState::kFailed) | store::TaskFilter::Bit(TaskState::kUnknown);
-  auto visited = history.Tasks({.states = states}, [&](const store::TaskSummary& task) {
+  const store::TaskFilter filter{.states = states, .left_list = false};
+  auto visited = history.Tasks(filter, [&](const store::TaskSummary& task) {
     if (!task.last) return true;
     const AttemptEnd& end = task.last->record.end;
     FailureFacts& kind = kinds[{end.cause, end.status}];
@@ -108,13 +110,25 @@ void CorrectStanding(const LogFacts& log, JobStanding& standing) {
   }
 }
 
+// Among the tasks that are in their list.
+uint64_t EdgesOf(const engine::JobState& job) {
+  if (job.task_count() == job.counts().total) return job.graph().edge_count();
+  uint64_t edges = 0;
+  for (TaskIndex i = 0; i < job.task_count(); ++i) {
+    if (job.LeftList(i)) continue;
+    job.graph().ForChildren(i, [&](TaskIndex child) { edges += job.LeftList(child) ? 0 : 1; });
+  }
+  return edges;
+}
+
 Status AddLog(const Source& source, store::History& history, const LogFacts& log,
               JobDetails& details) {
   details.policy = log.policy;
   details.held = log.held;
   if (log.held != HoldReason::kNone && log.held_at.ns > 0) details.held_since = log.held_at;
   details.has_cancelled = !log.cancelled.empty();
-  details.edges = log.replay->job().graph().edge_count();
+  details.edges = EdgesOf(log.replay->job());
+  details.withdrawn = log.replay->job().task_count() - log.replay->job().counts().total;
   if (const TaskClass* of_tasks = log.ClassOf(0)) {
     details.gang = of_tasks->gang;
     details.deadline = of_tasks->deadline;
@@ -138,6 +152,11 @@ Status AddSums(const Source& source, store::History& history, const LogFacts& lo
     auto counts = history.Counts();
     if (!counts) return std::unexpected(std::move(counts.error()));
     details.job.counts = *counts;
+    // Runs of earlier versions count tasks that left their list as cancelled.
+    if (!details.has_cancelled) {
+      details.withdrawn += counts->cancelled;
+      details.job.counts.total -= std::exchange(details.job.counts.cancelled, 0);
+    }
   }
   auto failures = FailuresOf(history);
   if (!failures) return std::unexpected(std::move(failures.error()));

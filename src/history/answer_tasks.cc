@@ -48,6 +48,7 @@ TaskFacts FactsOf(const store::TaskSummary& task) {
   facts.attempts = task.attempts;
   facts.tries = task.tries;
   if (task.last) facts.last = FactsOf(*task.last);
+  facts.withdrawn = task.left_list;
   return facts;
 }
 

@@ -103,19 +103,24 @@ PickedTasks& EntryOf(std::vector<PickedTasks>& picked, uint32_t job) {
   return picked.emplace_back(PickedTasks{job, false, {}});
 }
 
-// The newest task of each name: a list that has changed may have had others before.
+// The newest task of each name, in its list if there is one: a list that has changed may have had
+// others before.
 Result<std::vector<NumberRange>> RangesOf(const Source& source, uint32_t job,
                                           const std::vector<std::string>& names) {
   auto history = source.Open(job);
   if (!history) return std::unexpected(std::move(history.error()));
-  auto counts = history->Counts();
-  if (!counts) return std::unexpected(std::move(counts.error()));
+  auto replay = history->Replayed();
+  if (!replay) return std::unexpected(std::move(replay.error()));
   std::map<std::string, uint32_t, std::less<>> numbers;
   for (const std::string& name : names) numbers.try_emplace(name, 0);
   TaskTexts texts(source, *history);
-  for (TaskIndex i = 0; i < counts->total; ++i) {
+  const engine::JobState& job_state = (*replay)->job();
+  for (TaskIndex i = 0; i < job_state.task_count(); ++i) {
     auto found = numbers.find(texts.Name(i));
-    if (found != numbers.end()) found->second = i + 1;
+    if (found == numbers.end()) continue;
+    uint32_t& number = found->second;
+    bool known = number > 0 && !job_state.LeftList(number - 1);
+    if (!known || !job_state.LeftList(i)) number = i + 1;
   }
   std::vector<NumberRange> ranges;
   for (const auto& [name, number] : numbers) {
@@ -183,16 +188,17 @@ Result<std::vector<PickedTasks>> PickTasks(const Source& source,
 
 Status VisitTasks(store::History& history, const PickedTasks& picked, uint32_t states,
                   const std::function<bool(const store::TaskSummary&)>& visit) {
-  if (picked.all) return history.Tasks({.states = states}, visit);
-  auto counts = history.Counts();
-  if (!counts) return std::unexpected(std::move(counts.error()));
+  if (picked.all) return history.Tasks({.states = states, .left_list = false}, visit);
+  auto replay = history.Replayed();
+  if (!replay) return std::unexpected(std::move(replay.error()));
+  const uint32_t tasks = (*replay)->job().task_count();
   std::vector<TaskIndex> wanted;
   for (const NumberRange& range : picked.ranges) {
-    if (range.first > counts->total) {
+    if (range.first > tasks) {
       return Fail(ErrorKind::kNotFound, fmt::format("job {} has no task {}; its tasks are 1 to {}",
-                                                    picked.job, range.first, counts->total));
+                                                    picked.job, range.first, tasks));
     }
-    uint64_t last = std::min(range.last, counts->total);
+    uint64_t last = std::min<uint64_t>(range.last, tasks);
     for (uint64_t n = range.first; n <= last; n += range.step) {
       wanted.push_back(static_cast<TaskIndex>(n - 1));
     }

@@ -30,8 +30,9 @@ struct PickedTasks {
 Result<std::vector<PickedTasks>> PickTasks(const Source& source,
                                            const std::vector<wire::TaskPick>& named);
 
-// Tasks of an opened job by index, until `visit` returns false. kNotFound when a range touches no
-// task. `states` as in store::TaskFilter.
+// Tasks of an opened job by index, until `visit` returns false; of those that have left its list
+// only what is named by number. kNotFound when a range touches no task. `states` as in
+// store::TaskFilter.
 Status VisitTasks(store::History& history, const PickedTasks& picked, uint32_t states,
                   const std::function<bool(const store::TaskSummary&)>& visit);
 

@@ -201,6 +201,7 @@ Result<std::unique_ptr<LocalJob>> LocalJob::Open(const Surroundings& here,
   auto options = parse(job->row_.argv);
   if (!options) return std::unexpected(options.error());
   job->options_ = std::move(*options);
+  if (const std::string& name = job->options_.settings.name; !name.empty()) job->row_.name = name;
   auto slots = ReadSlotsFile(job->options_, job->row_.cwd, here.machine.facts().cores);
   if (!slots) return std::unexpected(slots.error());
   *job->settings_ = cli::SettingsOf(job->options_, job->row_.cwd, here.machine.facts().cores);
@@ -296,7 +297,7 @@ void LocalJob::WaitForStore() {
 
 cli::RowSource LocalJob::StoredRows() {
   return [this](const cli::RowVisitor& visit) {
-    uint32_t total = counts().total;
+    uint32_t total = task_count();
     for (TaskIndex first = 0; first < total; first += kRowsPerChunk) {
       auto rows = store_->Rows(id(), first, std::min(kRowsPerChunk, total - first));
       if (!rows) {
@@ -311,7 +312,7 @@ cli::RowSource LocalJob::StoredRows() {
 void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>& added,
                         std::vector<Edge> edges) {
   if (added.empty()) return;
-  next_task_ = counts().total;
+  next_task_ = task_count();
   cli::GrownRequests grown = cli::RequestsOfAdded(tasks, added, requests_, next_task_);
   std::vector<std::string> rows;
   uint32_t position = 0;
@@ -325,13 +326,15 @@ void LocalJob::AddTasks(const cli::TaskList& tasks, const std::vector<uint32_t>&
     WaitForStore();
   });
   if (!rows.empty()) AppendRows(std::move(rows));
+  const auto known_requests = static_cast<uint32_t>(requests_.size());
   requests_.insert(requests_.end(), grown.new_requests.begin(), grown.new_requests.end());
   session_->Post(engine::GrowJob{.job = id(),
                                  .count = static_cast<uint32_t>(added.size()),
                                  .new_requests = std::move(grown.new_requests),
                                  .runs = std::move(grown.runs),
+                                 .known_requests = known_requests,
                                  .edges = std::move(edges),
-                                 .known_tasks = counts().total});
+                                 .known_tasks = task_count()});
 }
 
 void LocalJob::AddFollowed(std::vector<std::string> rows, const std::vector<Needs>& needs,
@@ -345,6 +348,7 @@ void LocalJob::AddFollowed(std::vector<std::string> rows, const std::vector<Need
   auto known = static_cast<std::ptrdiff_t>(requests_.size());
   grow.new_requests.assign(table.requests().begin() + known, table.requests().end());
   grow.runs = std::move(table.runs());
+  grow.known_requests = static_cast<uint32_t>(requests_.size());
   requests_ = std::move(table.requests());
   AppendRows(std::move(rows));
   session_->Post(std::move(grow));
@@ -391,7 +395,7 @@ std::string LocalJob::RowOf(TaskIndex index) {
 
 std::vector<TaskRange> LocalJob::EndedTasks() const {
   std::vector<TaskRange> ended;
-  for (TaskIndex i = 0; i < counts().total; ++i) {
+  for (TaskIndex i = 0; i < task_count(); ++i) {
     TaskState state = *engine().StateOf(id(), i);
     if (state != TaskState::kQueued && state != TaskState::kLeased) AppendIndex(ended, i);
   }
@@ -556,9 +560,7 @@ Result<int> LocalJob::Run(bool resumed) {
   keep.keep_size = options_.keep.bytes;
   keep.at_most_every = Duration::Seconds(600);
   (void)store::Prune(state_dir_, keep, loop_->Now());  // tidying is never worth a failed run
-  // In a graph what is cancelled waited for what failed, as a rule.
-  bool cancelled = session_->cancelled() || !engine().Edges(id()).empty();
-  (*view)->OnFinish({how, counts(), loop_->Now(), cancelled});
+  (*view)->OnFinish({how, counts(), loop_->Now()});
   ShowRest(screen);
   if (broken_) (void)cli::ReportError(*broken_);
   TellRestOfInput();

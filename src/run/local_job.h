@@ -79,6 +79,8 @@ class LocalJob {
   }
   const engine::Engine& engine() const { return session_->engine(); }
   JobId id() const { return JobId(dir_.number()); }
+  // With those that have left its lists, which are not in its counts.
+  uint32_t task_count() const { return engine().TaskCount(id()); }
   os::RealLoop& loop() { return *loop_; }
 
   // New job: its tasks, and how they run. Durable when Run begins to report.
@@ -100,7 +102,7 @@ class LocalJob {
   void SetPipe(JobSettings settings);
   std::string InputFolder() const { return dir_.path() + "/input"; }
   bool InputIsWhole() const {
-    return run::InputIsWhole(InputFolder(), std::max(next_task_, counts().total));
+    return run::InputIsWhole(InputFolder(), std::max(next_task_, task_count()));
   }
   // Says how to go on when it was not.
   void TellRestOfInput() const;

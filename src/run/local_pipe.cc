@@ -59,7 +59,7 @@ Status LocalJob::ReadOn() {
     }
   });
   if (!sound) return sound;
-  next_task_ = counts().total;
+  next_task_ = task_count();
   return rows_status();
 }
 
@@ -100,7 +100,7 @@ void LocalJob::RemoveLateBlocks() const {
   if (!files || !is_pipe()) return;
   for (const os::DirEntry& file : *files) {
     auto number = ReadNumber<uint32_t>(file.name);
-    bool named = number && *number > 0 && *number <= counts().total;
+    bool named = number && *number > 0 && *number <= task_count();
     bool late = named && engine().StateOf(id(), *number - 1) == TaskState::kSucceeded;
     if (late || os::IsUnfinishedName(file.name)) {
       (void)os::RemoveFile(os::JoinPath(InputFolder(), file.name));
@@ -120,7 +120,7 @@ void LocalJob::OnTaskEnded(TaskIndex index) {
 
 void LocalJob::TellRestOfInput() const {
   if (!is_pipe() || InputIsWhole()) return;
-  uint32_t blocks = std::max(next_task_, counts().total);
+  uint32_t blocks = std::max(next_task_, task_count());
   fmt::print(stderr,
              "spate: the input was not read to its end: {} of it {} taken\n"
              "to go on with the rest, give the same input again: ... | spate run --resume --pipe "

@@ -4,17 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
-#include "base/prng.h"
 #include "base/units.h"
 #include "cli/history/select.h"
 #include "cli/options/gang_options.h"
 #include "cli/options/list_files.h"
 #include "cli/options/needs_change.h"
+#include "cli/options/option_uses.h"
 #include "cli/report.h"
 #include "cli/run/shell_check.h"
+#include "cli/run/start_order.h"
 #include "cli/run/value_list.h"
 #include "cli/text/end_text.h"
 #include "cli/view/summary.h"
@@ -38,16 +38,11 @@ using cli::RunOptions;
 // The order of starting; empty: as given.
 std::vector<TaskIndex> OrderOf(const RunOptions& options, const Surroundings& here,
                                const cli::TaskList& tasks) {
-  std::vector<TaskIndex> order;
   if (options.order == cli::TaskOrder::kLongest) {
     return LongestFirst(StateDirOf(options.state_dir, here), here.cwd, options, tasks.rows);
   }
-  if (options.order != cli::TaskOrder::kShuffle) return order;
-  order.resize(tasks.count);
-  std::iota(order.begin(), order.end(), 0);
-  Prng prng(static_cast<uint64_t>(os::Clock().Now().ns));
-  for (uint32_t i = tasks.count; i > 1; --i) std::swap(order[i - 1], order[prng.Below(i)]);
-  return order;
+  if (options.order != cli::TaskOrder::kShuffle) return {};
+  return cli::Shuffled(tasks.count, static_cast<uint64_t>(os::Clock().Now().ns));
 }
 
 // Prints the commands of the rows whose index `wanted` takes.
@@ -210,11 +205,13 @@ Result<int> RunNew(const Surroundings& here, const RunOptions& options,
   return code;
 }
 
-// What a changed list means for a job that is taken up again.
+// What a changed list means for a job that is resumed.
 struct Changes {
   cli::TaskList tasks;
+  bool read = false;  // `tasks` and `list` are those of now
   cli::ListChange list;
-  std::vector<TaskRange> reopened;  // withdrawn before, and back in the list
+  std::vector<TaskRange> withdrawn;  // no longer in the list, however they ended
+  std::vector<TaskRange> reopened;   // withdrawn before, and back in the list
 };
 
 // Whether there is anything to read again: files always, a pipe or values when they are given now.
@@ -226,10 +223,22 @@ bool HasListOfNow(const RunOptions& options, const RunOptions& typed) {
   return given && (!from_pipe || cli::StdinIsSource(os::kStdin));
 }
 
-// Those that were cancelled, but not for the sake of a task that failed: that is for a retry.
-std::vector<TaskRange> Withdrawn(const LocalJob& job, const std::vector<TaskRange>& kept,
-                                 const std::vector<Edge>& edges) {
-  const uint32_t total = job.counts().total;
+// Those that have just left the list.
+std::vector<TaskRange> Leaving(const LocalJob& job, const std::vector<TaskRange>& missing) {
+  std::vector<TaskRange> leaving;
+  for (TaskRange range : missing) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      if (!job.engine().LeftList(job.id(), i)) AppendIndex(leaving, i);
+    }
+  }
+  return leaving;
+}
+
+// Those that were cancelled, but not for the sake of a task that failed: that is for a retry. And
+// those that the list did not have for a while.
+std::vector<TaskRange> ToReopen(const LocalJob& job, const std::vector<TaskRange>& kept,
+                                const std::vector<Edge>& edges) {
+  const uint32_t total = job.task_count();
   std::vector<bool> hopeless(total);
   VisitInOrder(edges.empty() ? 0 : total, edges, [&](TaskIndex i, auto children) {
     auto state = job.engine().StateOf(job.id(), i);
@@ -237,14 +246,15 @@ std::vector<TaskRange> Withdrawn(const LocalJob& job, const std::vector<TaskRang
     if (!lost && !(hopeless[i] && state == TaskState::kCancelled)) return;
     for (TaskIndex child : children) hopeless[child] = true;
   });
-  std::vector<TaskRange> withdrawn;
+  std::vector<TaskRange> reopened;
   for (TaskRange range : kept) {
     for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
       bool cancelled = job.engine().StateOf(job.id(), i) == TaskState::kCancelled;
-      if (cancelled && !hopeless[i]) AppendIndex(withdrawn, i);
+      bool gone = job.engine().LeftList(job.id(), i);
+      if (gone || (cancelled && !hopeless[i])) AppendIndex(reopened, i);
     }
   }
-  return withdrawn;
+  return reopened;
 }
 
 // Reads the lists again and compares.
@@ -264,13 +274,20 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOp
   if (settings.has_source != job.settings().has_source) return changes;  // no values came this time
   if (auto status = CheckNeeds(*tasks, offer); !status) return std::unexpected(status.error());
   changes.tasks = std::move(*tasks);
+  changes.read = true;
   const std::vector<Edge> edges = job.engine().Edges(job.id());
   const cli::RowSource stored = job.StoredRows();
   changes.list = cli::CompareGraphs({stored, edges}, {changes.tasks.rows, changes.tasks.edges});
   if (auto read = job.rows_status(); !read) return std::unexpected(read.error());
-  changes.reopened = Withdrawn(job, changes.list.kept, edges);
+  changes.withdrawn = Leaving(job, changes.list.missing);
+  changes.reopened = ToReopen(job, changes.list.kept, edges);
   // Tasks that have not run yet need their inputs now.
+  std::vector<bool> leaves(job.task_count());
+  for (TaskRange range : changes.withdrawn) {
+    std::fill_n(leaves.begin() + range.first, range.count, true);
+  }
   auto waits = [&](uint32_t index) {
+    if (leaves[index]) return false;
     auto state = job.engine().StateOf(job.id(), index);
     return state == TaskState::kQueued || state == TaskState::kLeased;
   };
@@ -286,10 +303,70 @@ Result<Changes> ReadChanges(LocalJob& job, const Surroundings& here, const RunOp
   return changes;
 }
 
+// What --memory, --cpus and their like say that were typed now, and not in the environment.
+Result<NeedsChange> NeedsTyped(const std::vector<std::string>& argv) {
+  auto words = cli::ParseWords(cli::Command::kRun, argv);
+  if (!words) return std::unexpected(words.error());
+  return cli::MakeNeedsChange(*words);
+}
+
+// Whether this machine can ever run tasks of the job with other needs.
+Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& offer) {
+  if (change.empty()) return {};
+  cli::TaskList tasks;
+  for (const TaskClass& each : job.engine().Requests(job.id())) {
+    tasks.requests.push_back(each);
+    tasks.requests.back().needs = Changed(each.needs, change);
+    tasks.places.push_back(fmt::format("job {}", job.id().value));
+  }
+  return CheckNeeds(tasks, offer);
+}
+
+// What the queued tasks of a job ask for with the options of now: as their list says that was read
+// again, or all alike. Nothing when no need was typed.
+Result<engine::ChangeNeeds> OtherNeeds(const LocalJob& job, const Changes& changes,
+                                       const NeedsChange& change, const Offer& offer) {
+  engine::ChangeNeeds needs{job.id(), {}, {}};
+  if (change.empty()) return needs;
+  if (!changes.read) {
+    needs.requests = job.engine().Requests(job.id());
+    if (needs.requests.size() > 1) {
+      return Fail(ErrorKind::kInvalid,
+                  "the tasks have needs of their own, and their list is not read again; give it "
+                  "once more, as in the first run, or leave out --memory, --cpus and their like");
+    }
+    if (auto fits = CheckChange(job, change, offer); !fits) return std::unexpected(fits.error());
+    for (TaskClass& each : needs.requests) each.needs = Changed(std::move(each.needs), change);
+    needs.runs = {{0, job.task_count(), 0}};
+    return needs;
+  }
+  std::vector<std::pair<TaskIndex, uint32_t>> asked;  // by old task, of the new list's requests
+  for (const RequestRun& run : changes.tasks.runs) {
+    for (TaskIndex at = run.first; at < run.first + run.count; ++at) {
+      TaskIndex was = changes.list.was.at(at);
+      if (was != cli::ListChange::kNew) asked.emplace_back(was, run.request);
+    }
+  }
+  std::ranges::sort(asked);
+  needs.requests = changes.tasks.requests;
+  for (const auto& [index, request] : asked) {
+    std::vector<RequestRun>& runs = needs.runs;
+    bool joins = !runs.empty() && runs.back().first + runs.back().count == index &&
+                 runs.back().request == request;
+    if (joins) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({index, 1, request});
+    }
+  }
+  return needs;
+}
+
 int NothingLeft(const LocalJob& job) {
   JobCounts counts = job.counts();
   uint32_t failed = counts.failed + counts.unknown;
-  int code = failed > 0 || job.cancelled() ? cli::kExitTasksFailed : cli::kExitSuccess;
+  bool good = failed + counts.cancelled == 0 && !job.cancelled();
+  int code = good ? cli::kExitSuccess : cli::kExitTasksFailed;
   if (job.options().show.form == cli::OutputForm::kQuiet) return code;
   fmt::print(stderr, "spate: nothing left to do: job {} is complete ({} of {} succeeded)\n",
              job.id().value, FormatCount(counts.succeeded), cli::CountOf(counts.total, "task"));
@@ -301,10 +378,7 @@ int NothingLeft(const LocalJob& job) {
 
 void TellChange(size_t added, size_t missing) {
   std::string text = cli::CountOf(added, "new task");
-  if (missing > 0) {
-    text += fmt::format(", {} {} no longer in it and {} not run", FormatCount(missing),
-                        missing == 1 ? "is" : "are", missing == 1 ? "does" : "do");
-  }
+  if (missing > 0) text += fmt::format(", {} no longer in it", cli::CountOf(missing, "task"));
   fmt::print(stderr, "spate: the list has changed: {}\n", text);
 }
 
@@ -323,7 +397,10 @@ Status CheckWholeInput(const LocalJob& job) {
 }
 
 // Goes on with what was taken of the input, and with the rest when it is given again.
-Result<int> ResumePipe(LocalJob& job, const RunOptions& typed) {
+Result<int> ResumePipe(LocalJob& job, const RunOptions& typed, const Surroundings& here,
+                       const NeedsChange& change) {
+  auto needs = OtherNeeds(job, {}, change, OfferOf(job.options(), here));
+  if (!needs) return std::unexpected(needs.error());
   bool whole = job.InputIsWhole();
   bool given = typed.sources.has_command && cli::StdinIsSource(os::kStdin);
   if (whole && given) {
@@ -336,6 +413,7 @@ Result<int> ResumePipe(LocalJob& job, const RunOptions& typed) {
     return cli::kExitTasksFailed;
   }
   job.Resume();
+  if (!needs->runs.empty()) job.Post(std::move(*needs));
   if (!whole && given) {
     if (auto read = job.ReadOn(); !read) return std::unexpected(read.error());
   } else if (whole) {
@@ -346,47 +424,72 @@ Result<int> ResumePipe(LocalJob& job, const RunOptions& typed) {
 
 Result<int> Resume(const Surroundings& here, const std::string& state_dir,
                    const cli::Invocation& invocation, const RunOptions& typed, uint32_t number) {
-  auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
-    return cli::ParseRun(stored, invocation.argv);
-  });
+  auto parse = [&](const std::vector<std::string>& stored) -> Result<RunOptions> {
+    auto kept = cli::CheckKept(stored, invocation.argv);
+    if (!kept) return std::unexpected(kept.error());
+    return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::Command::kRun);
+  };
+  auto change = NeedsTyped(invocation.argv);
+  if (!change) return std::unexpected(change.error());
+  auto opened = LocalJob::Open(here, state_dir, number, parse);
   if (!opened) return std::unexpected(opened.error());
   LocalJob& job = **opened;
   if (job.options().sources.input.from == cli::InputOptions::From::kPipe) {
-    return ResumePipe(job, typed);
+    return ResumePipe(job, typed, here, *change);
   }
   auto changes = ReadChanges(job, here, typed);
   if (!changes) return std::unexpected(changes.error());
+  auto needs = OtherNeeds(job, *changes, *change, OfferOf(job.options(), here));
+  if (!needs) return std::unexpected(needs.error());
   const cli::ListChange& list = changes->list;
-  bool changed = !list.added.empty() || !changes->reopened.empty();
+  bool changed = !list.added.empty() || !changes->reopened.empty() || !changes->withdrawn.empty();
   if (job.engine().Finished(job.id()) && !changed) return NothingLeft(job);
   if (auto sound = CheckSurroundings(here, job.settings()); !sound) {
     return std::unexpected(sound.error());
   }
-  if (!list.same() && job.options().show.form != cli::OutputForm::kQuiet) {
-    size_t missing = 0;
-    for (TaskRange range : list.missing) missing += range.count;
+  size_t missing = 0;
+  for (TaskRange range : changes->withdrawn) missing += range.count;
+  bool told = missing > 0 || !list.added.empty();
+  if (told && job.options().show.form != cli::OutputForm::kQuiet) {
     TellChange(list.added.size(), missing);
   }
+  const uint32_t known = job.task_count();
   job.Resume();
-  if (!list.missing.empty()) job.Post(engine::WithdrawTasks{job.id(), list.missing});
+  if (missing > 0) {
+    job.Post(engine::WithdrawTasks{job.id(), changes->withdrawn, /*left_list=*/true});
+  }
   if (!changes->reopened.empty()) job.Post(engine::ReopenTasks{job.id(), changes->reopened});
-  job.AddTasks(changes->tasks, list.added,
-               cli::EdgesOfAdded(changes->tasks.edges, list, job.counts().total));
+  job.AddTasks(changes->tasks, list.added, cli::EdgesOfAdded(changes->tasks.edges, list, known));
+  if (!needs->runs.empty()) job.Post(std::move(*needs));
   job.Post(engine::SealJob{job.id()});
   *changes = {};
   return job.Run(/*resumed=*/true);
 }
 
-// Whether this machine can ever run tasks of the job with other needs.
-Status CheckChange(const LocalJob& job, const NeedsChange& change, const Offer& offer) {
-  if (change.empty()) return {};
-  cli::TaskList tasks;
-  for (const TaskClass& each : job.engine().Requests(job.id())) {
-    tasks.requests.push_back(each);
-    tasks.requests.back().needs = Changed(each.needs, change);
-    tasks.places.push_back(fmt::format("job {}", job.id().value));
+// A retry runs what the job has. Says so where its list has something else by now.
+void TellOldText(LocalJob& job, const Surroundings& here, const RunOptions& typed,
+                 const std::vector<TaskRange>& retried) {
+  const RunOptions& options = job.options();
+  if (options.show.form == cli::OutputForm::kQuiet || options.sources.files.empty()) return;
+  auto changes = ReadChanges(job, here, typed);
+  if (!changes || changes->withdrawn.empty()) return;  // a list that cannot be read is not needed
+  size_t old = 0;
+  for (TaskRange range : retried) {
+    for (TaskIndex i = range.first; i < range.first + range.count; ++i) {
+      auto names = [i](TaskRange other) {
+        return i >= other.first && i - other.first < other.count;
+      };
+      old += std::ranges::any_of(changes->withdrawn, names) ? 1 : 0;
+    }
   }
-  return CheckNeeds(tasks, offer);
+  if (old == 0) return;
+  cli::HintContext hints = job.hints();
+  hints.files = options.sources.files;
+  fmt::print(stderr,
+             "spate: {} no longer in the list as {} then; a retry runs the commands of job {} as "
+             "they were\nto run the list as it is now:  {}\n",
+             old == 1 ? "1 task is" : fmt::format("{} tasks are", FormatCount(old)),
+             old == 1 ? "it was" : "they were", job.id().value, cli::ResumeCommand(hints));
 }
 
 Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
@@ -398,6 +501,9 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   }
   auto typed = cli::ParseRun({}, invocation.argv, cli::Command::kJobRetry);
   if (!typed) return std::unexpected(typed.error());
+  if (auto used = cli::CheckUses(cli::Way::kRetry, invocation.words); !used) {
+    return std::unexpected(used.error());
+  }
   std::string state_dir = StateDirOf(typed->state_dir, here);
   history::JournalAsker runs(RunsIn(state_dir, here.machine.facts().cores));
   if (auto found = cli::LookUpNames(runs, *selected); !found) {
@@ -414,7 +520,7 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
     number = **last;
   }
   auto opened = LocalJob::Open(here, state_dir, number, [&](const auto& stored) {
-    return cli::ParseRun(stored, invocation.argv, cli::Command::kJobRetry);
+    return cli::ParseAgain(stored, invocation.preset, invocation.argv, cli::Command::kJobRetry);
   });
   if (!opened) return std::unexpected(opened.error());
   LocalJob& job = **opened;
@@ -424,7 +530,7 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
     return bad && tasks.Contains(i + 1);
   };
   std::vector<TaskRange> failed;
-  for (TaskIndex i = 0; i < job.counts().total; ++i) {
+  for (TaskIndex i = 0; i < job.task_count(); ++i) {
     if (is_wanted(i)) AppendIndex(failed, i);
   }
   if (failed.empty()) {
@@ -446,6 +552,7 @@ Result<int> Retry(const Surroundings& here, const cli::Invocation& invocation) {
   if (auto sound = CheckSurroundings(here, job.settings()); !sound) {
     return std::unexpected(sound.error());
   }
+  TellOldText(job, here, *typed, failed);
   job.Resume();
   job.Post(engine::ReopenTasks{job.id(), std::move(failed), std::move(*change)});
   return job.Run(/*resumed=*/true);

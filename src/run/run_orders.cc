@@ -214,13 +214,14 @@ void Waiter::Erase() {
 void Waiter::Show(const RunNews& news) {
   if (!bar_) return;
   Instant now = place_.loop->Now();
-  uint64_t done = news.counts.finished();
+  uint64_t ended = news.counts.finished();
   if (!rate_) {
     rate_.emplace();
-    rate_->Start(now, done);
+    rate_->Start(now, ended);
   }
-  rate_->Note(now, done);
-  cli::BarState state{.done = done,
+  rate_->Note(now, ended);
+  cli::BarState state{.done = news.counts.succeeded,
+                      .ended = ended,
                       .total = news.counts.total,
                       .open = news.open,
                       .failed = uint64_t{news.counts.failed} + news.counts.unknown,

@@ -70,7 +70,6 @@ cli::RunEnd RunSession::Run(node::Executor& executor, Show show,
   return how_;
 }
 
-// Tasks that are cancelled by their deadline have not left the list.
 bool RunSession::MissedDeadline() const {
   if (counts().cancelled == 0) return false;
   const Instant now = loop_.Now();
@@ -81,10 +80,7 @@ bool RunSession::MissedDeadline() const {
 
 bool RunSession::Succeeded() const {
   if (cancelled()) return false;
-  JobCounts ended = counts();
-  // Tasks that have left the list are not asked for any more.
-  ended.total -= ended.cancelled;
-  return cli::DidAsAsked(job_.halt, hub_.engine().Held(job_.id), ended);
+  return cli::DidAsAsked(job_.halt, hub_.engine().Held(job_.id), counts());
 }
 
 // ---- What the hub tells ------------------------------------------------------------------------
@@ -256,7 +252,7 @@ RunEntrance::Answer RunSession::CancelSome(std::string_view selector) {
   if (!parts) return {false, parts.error().message};
   std::vector<TaskRange> chosen;
   uint64_t count = 0;
-  for (TaskIndex i = 0; i < counts().total; ++i) {
+  for (TaskIndex i = 0; i < hub_.engine().TaskCount(job_.id); ++i) {
     auto state = hub_.engine().StateOf(job_.id, i);
     if (state != TaskState::kQueued && state != TaskState::kLeased) continue;
     auto named = [i](const TasksOfJob& part) { return part.Contains(i + 1); };

@@ -69,7 +69,24 @@ def test_resume_runs_what_changed_and_what_waits_for_it(place: Place):
     place.run("--resume", "d.dag")
     want(place.lines("ran")[before:] == ["E", "D"], place.lines("ran")[before:])
     _, err = place.run("--resume", "d.dag")
-    want("nothing left to do" in err, err)
+    want("nothing left to do" in err and "5 of 5 tasks" in err, err)
+    # Of each task only what the graph has now is counted.
+    want(states(place) == dict.fromkeys("ABCDE", "succeeded"), states(place))
+    out, _ = place.run("last", command="job graph")
+    want("5 tasks, 5 edges" in out, out)
+    out, _ = place.run("last", command="job info")
+    want("5: 5 succeeded" in out and "withdrawn  3 tasks" in out and "5 edges" in out, out)
+
+
+def test_a_fixed_task_of_a_graph_takes_the_place_of_the_old_one(place: Place):
+    diamond(place, c="flase")
+    place.run("d.dag", code=1)
+    diamond(place, c="true")
+    _, err = place.run("--resume", "d.dag")
+    want("the list has changed: 2 new tasks, 2 tasks no longer in it\n" in err, err)
+    want("4 tasks: 4 succeeded" in err, err)
+    want(states(place) == dict.fromkeys("ABCD", "succeeded"), states(place))
+    want(place.lines("ran").count("A") == 1 and place.lines("ran").count("D") == 1, place.lines("ran"))
 
 
 def test_priorities_and_needs_are_the_tasks_own(place: Place):

@@ -232,12 +232,78 @@ def test_a_changed_list(place: Place):
     place.write("jobs.lst", "echo a >> ran", "echo b >> ran; false", "echo c >> ran")
     place.run("-j1", "--halt", "soon,fail=1", "jobs.lst", code=1)
     place.write("jobs.lst", "echo new >> ran", "echo a >> ran")
-    _, err = place.run("--resume", "jobs.lst", code=1)
-    want("1 new task, 2 are no longer in it and do not run\n" in err, err)
+    _, err = place.run("--resume", "jobs.lst")
+    want("the list has changed: 1 new task, 2 tasks no longer in it\n" in err, err)
+    want("2 tasks: 2 succeeded" in err, err)
     want(place.lines("ran") == ["a", "b", "new"], place.read("ran"))
-    _, err = place.run("--resume", "jobs.lst", code=1)  # what failed is not forgotten
+    _, err = place.run("--resume", "jobs.lst")
     want("nothing left to do" in err, err)
     want(place.lines("ran") == ["a", "b", "new"], place.read("ran"))
+
+
+def test_a_fixed_command_runs_and_the_run_can_succeed(place: Place):
+    place.write("jobs.lst", "echo a >> ran", "ehco b >> ran", "echo c >> ran")
+    place.run("jobs.lst", code=1)
+    place.write("jobs.lst", "echo a >> ran", "echo b >> ran", "echo c >> ran")
+    # A retry runs what the job has, and says so.
+    _, err = place.run("last", command="job retry", code=1)
+    want("1 task is no longer in the list as it was then; a retry runs the commands of job 1 as they were\n"
+         "to run the list as it is now:  spate run --resume jobs.lst\n" in err, err)
+    _, err = place.run("--resume", "jobs.lst")
+    want("the list has changed: 1 new task, 1 task no longer in it\n" in err, err)
+    want("3 tasks: 3 succeeded" in err, err)
+    want(sorted(place.lines("ran")) == ["a", "b", "c"], place.lines("ran"))
+    job = json.loads(place.run("last", "--json", command="job info")[0])
+    want([job[key] for key in ("state", "total", "succeeded", "failed", "withdrawn")]
+         == ["succeeded", 3, 3, 0, 1], job)
+    tasks = [json.loads(line) for line in place.run("last", "--json", command="job tasks")[0].splitlines()]
+    want([(task["task"], task["state"]) for task in tasks]
+         == [(1, "succeeded"), (3, "succeeded"), (4, "succeeded")], tasks)
+    out, _ = place.run("last.2", command="task explain")
+    want("withdrawn" in out and "no longer in the list" in out, out)
+    # As it was at first: what had run then is not run again, what had failed is.
+    place.write("jobs.lst", "echo a >> ran", "ehco b >> ran", "echo c >> ran")
+    _, err = place.run("--resume", "jobs.lst", code=1)
+    want("3 tasks: 2 succeeded, 1 failed" in err, err)
+    # Without the line nothing is wrong any more.
+    place.write("jobs.lst", "echo c >> ran", "echo a >> ran")
+    place.run("--resume", "jobs.lst")
+    want(sorted(place.lines("ran")) == ["a", "b", "c"], place.lines("ran"))
+
+
+def test_what_is_typed_beside_resume_is_obeyed_or_refused(place: Place):
+    place.write("jobs.lst", "test -e go", *(["echo $SPATE_MEMORY $SPATE_CPUS"] * 2),
+                "{use ram 32M} echo $SPATE_MEMORY $SPATE_CPUS")
+    place.run("-q", "-j1", "--memory", "64M", "--halt", "soon,fail=1", "jobs.lst", code=1)
+    place.write("go")
+    for words, told in ((("--procs", "2"), "--procs: the first run was not given it"),
+                        (("--deadline", "+1h"), "--deadline: the first run was not given it"),
+                        (("--shuf",), "--order: the first run was not given it"),
+                        (("--follow",), "--follow: only a new run"),
+                        (("--memory", "9999T"), "jobs.lst:1: it needs")):
+        _, err = place.run("--resume", *words, "jobs.lst", code=2)
+        want(told in err, err)
+    # How the first run was shown is no property of the job; a line's own needs go before --memory.
+    out, err = place.run("--resume", "-k", "--memory", "96M", "--cpus", "0.5", "--name", "named",
+                         "--halt", "never", "jobs.lst", code=1)
+    want(out == "100663296 0.5\n" * 2 + "33554432 0.5\n", out)
+    want("4 tasks: 3 succeeded, 1 failed" in err, err)
+    want(json.loads(place.run("--json", command="job list")[0])["name"] == "named", "it has another name")
+    _, err = place.run("last", "-q", "--quiet=false", command="job retry")
+    want("4 tasks: 4 succeeded" in err, err)
+    _, err = place.run("last", "--on", "n1", command="job retry", code=2)
+    want("--on: " in err, err)
+
+
+def test_how_a_run_is_shown_may_stand_in_the_environment(place: Place):
+    place.env["SPATE_OPTIONS"] = "--quiet"
+    _, err = place.run("--", "test -e {}", ":::", "a", "b", code=1)
+    want(err == "", err)
+    _, err = place.run("--resume", "--", "test -e {}", ":::", "a", "b", code=1)
+    want(err == "", err)
+    del place.env["SPATE_OPTIONS"]
+    _, err = place.run("last", command="job retry", code=1)
+    want("2 failed" in err, err)
 
 
 def test_joblog_goes_on(place: Place):

@@ -22,7 +22,14 @@ namespace {
 
 constexpr uint32_t kMostDepths = 30;  // lines
 
-void Take(const GraphFacts& some, JobGraphFacts& all) {
+// What has come of a graph: all tasks of the job, in their order.
+struct Gathered {
+  JobGraphFacts facts;
+  std::vector<TaskIndex> withdrawn;  // in any order
+};
+
+void Take(const GraphFacts& some, Gathered& gathered) {
+  JobGraphFacts& all = gathered.facts;
   all.job = some.job;
   all.name = some.name;
   for (size_t i = 0; i < some.names.size(); ++i) {
@@ -39,6 +46,29 @@ void Take(const GraphFacts& some, JobGraphFacts& all) {
   for (size_t i = 0; i < some.parents.size(); ++i) {
     all.graph.edges.push_back({some.parents[i], some.children.at(i)});
   }
+  gathered.withdrawn.insert(gathered.withdrawn.end(), some.withdrawn.begin(), some.withdrawn.end());
+}
+
+// Another version of them may have taken their place.
+JobGraphFacts WithoutWithdrawn(Gathered gathered) {
+  JobGraphFacts& facts = gathered.facts;
+  std::vector<GraphTask> tasks = std::move(facts.graph.tasks);
+  std::vector<Edge> edges = std::move(facts.graph.edges);
+  constexpr TaskIndex kNone = UINT32_MAX;
+  std::vector<TaskIndex> becomes(tasks.size());
+  for (TaskIndex index : gathered.withdrawn) becomes.at(index) = kNone;
+  facts.graph = {};
+  for (TaskIndex i = 0; i < tasks.size(); ++i) {
+    if (becomes[i] == kNone) continue;
+    becomes[i] = static_cast<TaskIndex>(facts.graph.tasks.size());
+    facts.graph.tasks.push_back(std::move(tasks[i]));
+    facts.numbers.push_back(i + 1);
+  }
+  for (const Edge& edge : edges) {
+    const Edge now{becomes.at(edge.parent), becomes.at(edge.child)};
+    if (now.parent != kNone && now.child != kNone) facts.graph.edges.push_back(now);
+  }
+  return std::move(facts);
 }
 
 // A line for each task.
@@ -46,15 +76,15 @@ void PrintLines(HistoryCall& call, const JobGraphFacts& facts, const Shape& shap
   for (TaskIndex i = 0; i < facts.graph.tasks.size(); ++i) {
     const GraphTask& task = facts.graph.tasks[i];
     if (call.form() == OutputForm::kQuiet) {
-      call.Put(fmt::format("{}.{}\n", facts.job.value, i + 1));
+      call.Put(fmt::format("{}.{}\n", facts.job.value, facts.numbers[i]));
       continue;
     }
     std::string parents;
     for (TaskIndex parent : shape.parents(i)) {
-      parents += fmt::format("{}{}", parents.empty() ? "" : ",", parent + 1);
+      parents += fmt::format("{}{}", parents.empty() ? "" : ",", facts.numbers[parent]);
     }
     JsonLine line = TypedLine("graph_task");
-    line.Number("job", facts.job.value).Number("task", int64_t{i} + 1);
+    line.Number("job", facts.job.value).Number("task", facts.numbers[i]);
     TextOrBase64(line, "name", task.name);
     line.Text("state", TaskStateName(task.state)).Number("depth", shape.depth(i));
     call.Put(line.Raw("parents", "[" + parents + "]"));
@@ -79,11 +109,11 @@ void PrintText(HistoryCall& call, const JobGraphFacts& facts, const Shape& shape
 }  // namespace
 
 Result<JobGraphFacts> AskGraph(HistoryCall& call, JobSelector job) {
-  JobGraphFacts facts;
+  Gathered gathered;
   auto told = call.Ask(wire::LookAtGraph{std::move(job)},
-                       [&](const GraphFacts& some) { Take(some, facts); });
+                       [&](const GraphFacts& some) { Take(some, gathered); });
   if (!told) return std::unexpected(std::move(told.error()));
-  return facts;
+  return WithoutWithdrawn(std::move(gathered));
 }
 
 Result<int> JobGraph(HistoryCall& call) {

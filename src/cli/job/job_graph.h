@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/graph/graph.h"
@@ -13,7 +14,9 @@ namespace spate::cli {
 struct JobGraphFacts {
   JobId job;
   std::string name;  // the job's
-  TaskGraph graph;   // tasks without a name have their number
+  // Of the tasks that are in their list. Those without a name have their number.
+  TaskGraph graph;
+  std::vector<uint32_t> numbers;  // by task, in the job, from 1
 };
 // Of one job.
 Result<JobGraphFacts> AskGraph(HistoryCall& call, JobSelector job);

@@ -137,6 +137,12 @@ Explanation Queued(const Situation& s, const TimeText& time) {
   return {"stopped", text, std::nullopt, Remedy::kResume};
 }
 
+Explanation Withdrawn(const Situation& s) {
+  std::string text = "it was no longer in the list when the job was resumed";
+  if (s.task.state == TaskState::kSucceeded) text = "it succeeded, and " + text;
+  return {"withdrawn", text, std::nullopt, Remedy::kNone};
+}
+
 Explanation Running(const Situation& s, const TimeText& time) {
   if (!s.details.live) {
     return {"given", "it is given to a slot and starts next, or is just starting or ending",
@@ -153,6 +159,7 @@ Explanation Running(const Situation& s, const TimeText& time) {
 
 Explanation Explain(const TaskDetails& task, bool on_hub, Instant now, const TimeText& time) {
   Situation s{task, task.task, on_hub, now};
+  if (task.task.withdrawn) return Withdrawn(s);
   switch (s.task.state) {
     case TaskState::kSucceeded:
       return Succeeded(s);
@@ -167,8 +174,7 @@ Explanation Explain(const TaskDetails& task, bool on_hub, Instant now, const Tim
         bool late = OfDeadline(s, *task.why_cancelled);
         return {late ? "deadline" : "cancelled", *task.why_cancelled, std::nullopt, Remedy::kNone};
       }
-      return {"withdrawn", "it was no longer in the list when the job was taken up again",
-              std::nullopt, Remedy::kNone};
+      return Withdrawn(s);
     case TaskState::kUnknown:
       break;
   }

@@ -40,8 +40,8 @@ std::string Explainer::RemedyCommand(const TaskDetails& at, Remedy remedy) const
 void Explainer::PrintPage(const TaskDetails& at, const Explanation& why) {
   if (!std::exchange(first_, false)) call_.Put("\n");
   Page page(call_.width(), [&](std::string_view text) { call_.Put(text); });
-  page.Title(fmt::format("task {}  {}", IdOf(at),
-                         why.reason == "given" ? "next" : StateWord(at.task.state)));
+  page.Title(
+      fmt::format("task {}  {}", IdOf(at), why.reason == "given" ? "next" : StateWord(at.task)));
   page.Field("why", why.text);
   page.Field("command", at.task.command);
   page.Field("gang", GangText(at.gang));

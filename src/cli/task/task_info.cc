@@ -131,7 +131,7 @@ std::string PlaceOf(const TaskDetails& at) {
 
 void PrintPage(HistoryCall& call, const TaskDetails& at, const std::string& place) {
   Page page(call.width(), [&](std::string_view text) { call.Put(text); });
-  page.Title(fmt::format("task {}  {}", IdOf(at), StateWord(at.task.state)));
+  page.Title(fmt::format("task {}  {}", IdOf(at), StateWord(at.task)));
   page.Field("command", at.task.command);
   page.Field("in list", place);
   page.Field("folder", at.cwd);

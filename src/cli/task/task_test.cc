@@ -167,7 +167,7 @@ TEST_F(TaskCommands, ExplainsWhatHasEnded) {
   std::string all = Out(Command::kTaskExplain, {"1.1-6"});
   for (const char* line :
        {"  why        its only attempt succeeded\n",
-        "  why        it was no longer in the list when the job was taken up again\n",
+        "  why        it was no longer in the list when the job was resumed\n",
         "  why        its end was lost, and --once forbids to repeat what may have done\n"}) {
     EXPECT_NE(all.find(line), std::string::npos) << line << "in\n" << all;
   }

@@ -313,8 +313,7 @@ Result<int> JobScreen::Run() {
   if (auto made = MakeView(); !made) return std::unexpected(made.error());
   counts_.total = submission_.end.count;
   counts_.queued = counts_.total;
-  view_->OnStart(
-      {job_, submission_.head.name, 0, false, false, counts_, {}, loop_.Now(), /*on_hub=*/true});
+  view_->OnStart({job_, submission_.head.name, 0, false, false, counts_, {}, loop_.Now()});
   Tick();
   Duration pause = kFirstPause;
   bool told = false;

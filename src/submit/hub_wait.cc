@@ -79,7 +79,8 @@ void Waiter::Show(const wire::JobNews& news) {
   rated_ = true;
   rate_.Note(now, news.counts.finished());
   cli::BarState state;
-  state.done = news.counts.finished();
+  state.done = news.counts.succeeded;
+  state.ended = news.counts.finished();
   state.total = news.counts.total;
   state.failed = news.counts.failed + news.counts.unknown;
   state.running = news.counts.leased;

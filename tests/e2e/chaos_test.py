@@ -140,7 +140,7 @@ class Client:
 
 def check_job(world, job, tasks):
     """Every task ended once; what ran twice is explained. Returns how many attempts ran doubly."""
-    if job["state"] != "finished" or job["succeeded"] != tasks:
+    if job["state"] != "succeeded" or job["succeeded"] != tasks:
         raise AssertionError(f"{job} {world.failures(job['job'])}")
     want(job["total"] == tasks, job)
     started, ended = {}, {}

@@ -114,7 +114,7 @@ def test_json_fields_and_results(place: Place):
     place.write("jobs.lst", "echo o; echo e >&2; exit 3", "printf '\\377'")
     out, err = place.run("--output", "json", "-j1", "jobs.lst", code=1)
     events = [json.loads(line) for line in out.splitlines()]
-    want(events[0]["v"] == 1 and events[-1]["type"] == "finish" and not err, out)
+    want(events[0]["v"] == 2 and events[-1]["type"] == "finish" and not err, out)
     ends = {event["task"]: event for event in events if event["type"] == "end"}
     want(ends[1]["stdout"] == "o\n" and ends[1]["stderr"] == "e\n", out)
     want((ends[1]["verdict"], ends[1]["cause"], ends[1]["status"]) == ("failed", "exit", 3), out)

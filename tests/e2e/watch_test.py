@@ -98,7 +98,9 @@ def test_a_run_is_cancelled(place: Place):
     want(wait_for.returncode == 1 and b"3 cancelled" in err, err)
     ask(place, "wait", "1", code=1)
     out, _ = place.run("1", command="job info")
-    want("3 cancelled" in out, out)
+    want("3 cancelled" in out and "state      cancelled" in out, out)
+    out, _ = place.run("1", command="job list")
+    want(" cancelled " in out and " 0/3 " in out, out)
     out, _ = place.run("1.3", command="task explain")
     want("a person cancelled it" in out, out)
     # The same command takes up what was cancelled.

@@ -18,13 +18,20 @@ void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> val
 Tone ToneOf(JobStanding standing) {
   switch (standing) {
     case JobStanding::kDamaged:
+    case JobStanding::kFailed:
       return Tone::kBad;
+    case JobStanding::kCancelled:
     case JobStanding::kStopped:
     case JobStanding::kInterrupted:
       return Tone::kDoubtful;
     default:
       return Tone::kPlain;
   }
+}
+
+JobFacts WithOutcome(JobFacts job) {
+  job.state = job.outcome();
+  return job;
 }
 
 std::string CommandLineOf(const JobFacts& job, bool on_hub, size_t values) {

@@ -17,6 +17,8 @@ namespace spate::cli {
 void TimeOrNull(JsonLine& line, std::string_view key, std::optional<Instant> value);
 
 Tone ToneOf(JobStanding standing);
+// For JSON: of a finished job how it came out.
+JobFacts WithOutcome(JobFacts job);
 // "spate run -j 8 list.txt", as it was typed; "spate submit ..." of a hub's job. Of the values
 // behind a ::: no more than `values`, and how many more there are: "::: 1 2 3 (and 4,997 more
 // values)".

@@ -21,6 +21,10 @@ const char* StateWord(TaskState state) {
   return state == TaskState::kLeased ? "running" : TaskStateName(state);
 }
 
+const char* StateWord(const TaskFacts& task) {
+  return task.withdrawn ? "withdrawn" : StateWord(task.state);
+}
+
 Tone ToneOf(TaskState state) {
   switch (state) {
     case TaskState::kFailed:
@@ -60,7 +64,7 @@ void AddAttemptFields(JsonLine& line, const AttemptFacts& attempt) {
 
 void AddTaskFields(JsonLine& line, JobId job, const TaskFacts& task) {
   line.Number("job", job.value).Number("task", int64_t{task.index} + 1);
-  line.Text("state", StateWord(task.state));
+  line.Text("state", StateWord(task));
   line.Number("attempts", task.attempts).Number("tries", task.tries);
   if (!task.name.empty()) TextOrBase64(line, "name", task.name);
   TextOrBase64(line, "command", task.command);

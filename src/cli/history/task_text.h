@@ -13,6 +13,8 @@ namespace spate::cli {
 
 // "queued", "running", "succeeded", ...: TaskStateName for people, who know no leases.
 const char* StateWord(TaskState state);
+// "withdrawn" of one that its list no longer has.
+const char* StateWord(const TaskFacts& task);
 Tone ToneOf(TaskState state);
 
 // "12.3"

@@ -72,12 +72,12 @@ TEST_F(HubHistoryTest, NothingThere) {
 TEST_F(HubHistoryTest, TheListShowsAllUsersAndHidesWhatIsOthers) {
   WriteThree();
   EXPECT_EQ(Out(Command::kJobList, {}),
-            "JOB  USER  NAME  STATE     DONE  FAILED  STARTED             TOOK\n"
-            "  1  ada   job1  running    2/4       0  2020-09-13 12:27   9m00s\n"
-            "  2  bob   -     finished   2/2       1  2020-09-13 12:26  30.0 s\n"
-            "  3  ada   job3  queued     0/5       0  -                      -\n");
+            "JOB  USER  NAME  STATE    DONE  FAILED  STARTED             TOOK\n"
+            "  1  ada   job1  running   2/4       0  2020-09-13 12:27   9m00s\n"
+            "  2  bob   -     failed    1/2       1  2020-09-13 12:26  30.0 s\n"
+            "  3  ada   job3  queued    0/5       0  -                      -\n");
   See("root", true);
-  EXPECT_NE(Out(Command::kJobList, {}).find("  2  bob   job2  finished"), std::string::npos);
+  EXPECT_NE(Out(Command::kJobList, {}).find("  2  bob   job2  failed"), std::string::npos);
   See("bob");
   std::string lines = Out(Command::kJobList, {"--output", "json"});
   auto line = nlohmann::json::parse(lines.substr(0, lines.find('\n')));
@@ -257,7 +257,7 @@ TEST_F(HubHistoryTest, TheReportSumsOthersByUser) {
             "ada   all            2     2          0   0.00    0.00  1.5 MB       2M\n"
             "bob   all            2     2  1 (50.0%)   0.00    0.00  1.5 MB       2M\n");
   EXPECT_EQ(Out(Command::kReport, {"--user=bob", "--output=json"}),
-            R"({"type":"use","v":1,"user":"bob","job":null,"name":null,"tasks":2,"ends":2,)"
+            R"({"type":"use","v":2,"user":"bob","job":null,"name":null,"tasks":2,"ends":2,)"
             R"("failed":1,"failed_share":0.5,"cpu":0.0014,"wall":0.001201,"peak_memory":1536000,)"
             R"("suggested_memory":2097152,"suggested_cpus":0,"suggested_time":1})"
             "\n");
@@ -327,7 +327,7 @@ TEST_F(HubHistoryTest, TheReportOfAJobTellsHowItGotOnWithOthers) {
             "network jobs      1       15.0 s           +50%\n");
   EXPECT_NE(report.err.find("spate submit --like 1"), std::string::npos) << report.err;
   std::string json = Out(Command::kReport, {"1", "--output=json"});
-  EXPECT_NE(json.find(R"({"type":"pair","v":1,"job":1,"beside":"alone","tasks":1,)"
+  EXPECT_NE(json.find(R"({"type":"pair","v":2,"job":1,"beside":"alone","tasks":1,)"
                       R"("median_wall":10,"against_alone":1})"),
             std::string::npos)
       << json;

@@ -67,12 +67,16 @@ std::string StoppedText(HoldReason held) {
 }
 
 std::string StandingText(const HistoryCall& call, const JobDetails& details) {
-  switch (details.job.state) {
+  const JobStanding standing = details.job.outcome();
+  switch (standing) {
     case JobStanding::kRunning:
       if (call.on_hub()) return "running";
       return fmt::format("running, as process {}", details.owner.value_or(0));
     case JobStanding::kFinished:
-      return "finished";
+    case JobStanding::kSucceeded:
+    case JobStanding::kFailed:
+    case JobStanding::kCancelled:
+      return WordOf(standing);
     case JobStanding::kInterrupted:
       return fmt::format("interrupted: its process {} ended without a word",
                          details.job.pid.value_or(0));
@@ -95,13 +99,13 @@ std::string WhyWaits(const JobDetails& details, const Waits& waits) {
   return why == waits.end() || told ? "" : why->second;
 }
 
-std::string CountsText(const JobCounts& counts, bool cancels) {
+std::string CountsText(const JobCounts& counts) {
   std::string text = FormatCount(counts.total);
   bool first = true;
   for (auto [count, what] : {std::pair{counts.succeeded, "succeeded"},
                              {counts.failed, "failed"},
                              {counts.unknown, "unknown"},
-                             {counts.cancelled, cancels ? "cancelled" : "no longer in the list"},
+                             {counts.cancelled, "cancelled"},
                              {counts.leased, "running or next"},
                              {counts.queued, "queued"}}) {
     if (count == 0) continue;
@@ -166,10 +170,14 @@ void PrintBlamed(const JobDetails& details, Page& page) {
   }
 }
 
-void PrintTasks(const HistoryCall& call, const JobDetails& details, Page& page) {
+void PrintTasks(const JobDetails& details, Page& page) {
   const JobCounts& counts = details.job.counts;
   const JobStatistics& all = details.statistics;
-  page.Field("tasks", CountsText(counts, call.on_hub() || details.has_cancelled));
+  page.Field("tasks", CountsText(counts));
+  if (details.withdrawn > 0) {
+    page.Field("withdrawn", fmt::format("{} that the list no longer has; they are not counted",
+                                        CountOf(details.withdrawn, "task")));
+  }
   uint32_t ended = counts.succeeded + counts.failed + counts.unknown;
   if (all.attempts != ended) page.Field("attempts", FormatCount(all.attempts));
   for (size_t i = 0; i < std::min(details.failures.size(), kShownFailures); ++i) {
@@ -285,7 +293,7 @@ void PrintPage(HistoryCall& call, const JobDetails& details, const Waits& waits)
     page.Field("problem", job.problem.value_or(""));
   } else {
     PrintWho(call, details, page);
-    PrintTasks(call, details, page);
+    PrintTasks(details, page);
     PrintGraph(call, details, page);
     PrintSetAside(details, page);
   }
@@ -378,8 +386,9 @@ void AddStatistics(JsonLine& line, const JobDetails& details) {
 void PrintJson(HistoryCall& call, const JobDetails& details, const Waits& waits) {
   const JobFacts& job = details.job;
   JsonLine line = TypedLine("job");
-  AddFields(line, job);
+  AddFields(line, WithOutcome(job));
   AddHeldFields(line, call, details, waits);
+  line.Number("withdrawn", static_cast<int64_t>(details.withdrawn));
   const RetryPolicy& retry = details.policy.retry;
   line.Number("retries", retry.retries).Text("retry_on", RetryOnText(retry));
   line.Number("retry_elsewhere", retry.elsewhere);

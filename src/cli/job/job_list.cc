@@ -19,9 +19,11 @@ using std::string_view_literals::operator""sv;
 
 constexpr uint64_t kListedJobs = 20;
 
-// Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks.
+// Kinds of jobs, as a set of bits: those of JobStanding, and jobs with failed tasks, ended or not.
 constexpr std::array kKinds = {"running"sv, "finished"sv, "stopped"sv, "interrupted"sv,
-                               "damaged"sv, "queued"sv,   "held"sv,    "failed"sv};
+                               "damaged"sv, "queued"sv,   "held"sv,    "succeeded"sv,
+                               "failed"sv,  "cancelled"sv};
+static_assert(static_cast<size_t>(JobStanding::kCancelled) + 1 == kKinds.size());
 
 Result<uint32_t> KindsOf(const Words& words) {
   uint32_t kinds = 0;
@@ -35,7 +37,7 @@ Result<uint32_t> KindsOf(const Words& words) {
             fmt::format("--filter: '{}' is no state of a job{}; write some of: {}",
                         EscapeForScreen(name), DidYouMean(name, kKinds), fmt::join(kKinds, " ")));
       }
-      bool failed = at + 1 == kKinds.end();
+      bool failed = at - kKinds.begin() == static_cast<int>(JobStanding::kFailed);
       kinds |= failed ? wire::ListJobs::kFailedKind : 1u << (at - kKinds.begin());
     }
   }
@@ -53,18 +55,13 @@ std::vector<Cell> RowOf(const HistoryCall& call, const JobFacts& job) {
   std::vector<Cell> cells = {{fmt::format("{}", job.job.value)}};
   if (call.on_hub()) cells.push_back({job.user});
   cells.push_back({damaged ? "?" : job.name.value_or("-")});
-  // On a hub somebody has cancelled them; here they have left their list.
-  if (call.on_hub() && job.counts.cancelled > 0 && job.state == JobStanding::kFinished) {
-    cells.push_back({"cancelled", Tone::kDoubtful});
-  } else {
-    cells.push_back({WordOf(job.state), ToneOf(job.state)});
-  }
+  cells.push_back({WordOf(job.outcome()), ToneOf(job.outcome())});
   if (damaged) {
     cells.resize(7);
     return cells;
   }
   const JobCounts& counts = job.counts;
-  cells.push_back({fmt::format("{}/{}", ShortCount(counts.finished()), ShortCount(counts.total))});
+  cells.push_back({fmt::format("{}/{}", ShortCount(counts.succeeded), ShortCount(counts.total))});
   cells.push_back({ShortCount(job.failed()), job.failed() > 0 ? Tone::kBad : Tone::kPlain});
   bool waits = job.state == JobStanding::kQueued || !job.started;
   cells.push_back({waits ? "-" : call.TimeText(*job.started)});
@@ -141,7 +138,7 @@ Result<int> JobList(HistoryCall& call) {
   }
   for (const JobFacts& job : all.jobs) {
     call.Put(call.form() == OutputForm::kQuiet ? fmt::format("{}\n", job.job.value)
-                                               : JsonOf("job", job));
+                                               : JsonOf("job", WithOutcome(job)));
   }
   return kExitSuccess;
 }

@@ -15,7 +15,7 @@ namespace {
 std::vector<Cell> RowOf(const TaskFacts& task, bool named) {
   std::vector<Cell> cells = {{fmt::format("{}", uint64_t{task.index} + 1)}};
   if (named) cells.push_back({task.name});
-  cells.push_back({task.is_next ? "next" : StateWord(task.state), ToneOf(task.state)});
+  cells.push_back({task.is_next ? "next" : StateWord(task), ToneOf(task.state)});
   cells.push_back({task.attempts > 0 ? fmt::format("{}", task.tries) : ""});
   cells.push_back({EndText(task)});
   bool ended = task.last.has_value();

@@ -105,7 +105,7 @@ TEST_F(JobCommands, ListShowsEveryStateTheNewestLast) {
   running->RunTask(AttemptOf(5, 0, 1, Cause::kSuccess, 0, engine::Verdict::kSucceeded));
   EXPECT_EQ(Out(Command::kJobList, {}),
             "JOB  NAME     STATE        DONE  FAILED  STARTED             TOOK\n"
-            "  1  align    finished      6/6       3  2020-09-13 12:26  8.00 s\n"
+            "  1  align    failed        2/5       3  2020-09-13 12:26  8.00 s\n"
             "  2  stopped  stopped       1/2       0  2020-09-13 12:26   1h01m\n"
             "  3  dead     interrupted   1/3       0  2020-09-13 12:26       -\n"
             "  4  ?        damaged\n"
@@ -177,7 +177,7 @@ TEST_F(JobCommands, InfoTellsAll) {
   size_t kept = out.find("  kept in");
   EXPECT_EQ(out.substr(0, kept),
             "job 1  align\n"
-            "  state      finished\n"
+            "  state      failed\n"
             "  command    spate run -j 2 list.txt\n"
             "  folder     /data/work\n"
             "  lists      /data/work/list.txt\n"
@@ -185,7 +185,8 @@ TEST_F(JobCommands, InfoTellsAll) {
             "  created    2020-09-13 12:26:40\n"
             "  ended      2020-09-13 12:26:48\n"
             "  took       8.00 s\n"
-            "  tasks      6: 2 succeeded, 2 failed, 1 unknown, 1 no longer in the list\n"
+            "  tasks      5: 2 succeeded, 2 failed, 1 unknown\n"
+            "  withdrawn  1 task that the list no longer has; they are not counted\n"
             "  attempts   6\n"
             "  failures   1: exit code 3 (task 3)\n"
             "             1: signal 9 (KILL) (task 4)\n"
@@ -415,7 +416,7 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(KeysOf(list), kJobKeys);
   auto jobs = Lines(list);
   ASSERT_EQ(jobs.size(), 2u);
-  EXPECT_EQ(jobs[0]["v"], 1);
+  EXPECT_EQ(jobs[0]["v"], 2);
   EXPECT_EQ(jobs[0]["argv"], (Argv{"-j", "2", "list.txt"}));
   EXPECT_EQ(jobs[0]["succeeded"], 2);
   EXPECT_EQ(jobs[0]["started"], 1600000000);
@@ -425,7 +426,7 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   std::string info = Out(Command::kJobInfo, {"1", "--output", "json"});
   EXPECT_EQ(KeysOf(info),
             std::string(kJobKeys) +
-                " held held_since release_command set_aside waits retries "
+                " held held_since release_command set_aside waits withdrawn retries "
                 "retry_on retry_elsewhere retry_memory max_memory gang "
                 "deadline bound attempts failures blamed median_wall total_wall total_user "
                 "total_system peak_memory peak_task first_start last_end "
@@ -444,7 +445,7 @@ TEST_F(JobCommands, JsonHasExactlyTheseKeys) {
   EXPECT_EQ(task["tries"], 2);
   EXPECT_EQ(task["wall"], 1.5);
   EXPECT_EQ(task["stdout_kept"], 6);
-  EXPECT_EQ(KeysOf(tasks.substr(tasks.find("{\"type\":\"task\",\"v\":1,\"job\":1,\"task\":5"))),
+  EXPECT_EQ(KeysOf(tasks.substr(tasks.find("{\"type\":\"task\",\"v\":2,\"job\":1,\"task\":5"))),
             kTaskKeys);
 }
 

@@ -74,7 +74,7 @@ TEST(TopView, ShowsAll) {
             "n2    away     0%      0      0      0       0  gone\n"
             "\n"
             "JOB  USER  NAME  DONE               RUNNING  QUEUED  FAILED  RATE   ETA\n"
-            "  1  ada   fold  [#####.....]  50%        3      97       1           -\n"
+            "  1  ada   fold  [####......]  49%        3      97       1           -\n"
             "  2  bob   -     [..........]   0%        0       0       0        held\n");
 }
 

@@ -21,7 +21,7 @@ constexpr size_t kPoolsShown = 6;
 
 // "[####......]  45%"
 std::string Bar(const JobCounts& counts) {
-  uint64_t done = counts.finished(), total = std::max<uint64_t>(counts.total, 1);
+  uint64_t done = counts.succeeded, total = std::max<uint64_t>(counts.total, 1);
   uint64_t full = done * kBarColumns / total;
   return fmt::format("[{}{}] {:>3}%", std::string(full, '#'), std::string(kBarColumns - full, '.'),
                      done * 100 / total);

@@ -24,8 +24,8 @@ uint64_t Percent(const BarState& state) {
 }
 
 std::string Eta(const BarState& state) {
-  if (state.open || state.rate <= 0 || state.done >= state.total) return "";
-  double seconds = static_cast<double>(state.total - state.done) / state.rate;
+  if (state.open || state.rate <= 0 || state.ended >= state.total) return "";
+  double seconds = static_cast<double>(state.total - state.ended) / state.rate;
   if (seconds > 100.0 * 86400) return "";
   return fmt::format("ETA {}", BriefDuration(Duration::SecondsF(seconds)));
 }

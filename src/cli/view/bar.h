@@ -32,12 +32,13 @@ class RateMeter {
 };
 
 struct BarState {
-  uint64_t done = 0;
+  uint64_t done = 0;   // tasks that have succeeded
+  uint64_t ended = 0;  // in any way: what is left is the rest
   uint64_t total = 0;
   bool open = false;  // the total may grow
   uint64_t failed = 0;
   uint32_t running = 0;
-  double rate = 0;    // a second; 0: unknown
+  double rate = 0;    // of ends, a second; 0: unknown
   std::string pause;  // why nothing is started; empty: it is
   std::string left;   // what ended commands have left running, and is waited for
   bool colour = false;

@@ -42,9 +42,9 @@ HumanView::HumanView(Screen& screen, ViewTexts texts, Options options)
 
 void HumanView::OnStart(const RunStart& start) {
   start_ = start;
-  totals_.cancels = start.on_hub;
   started_ = true;
-  bar_.done = start.counts.finished();
+  bar_.done = start.counts.succeeded;
+  bar_.ended = start.counts.finished();
   bar_.total = start.counts.total;
   bar_.open = start.open;
   bar_.colour = screen_.Look().colour;
@@ -53,7 +53,7 @@ void HumanView::OnStart(const RunStart& start) {
   if (options_.show_output) writer_.OnStart(start.ended);
   if (start.resumed && !options_.quiet) {
     Say(fmt::format("job {} goes on: {} of {} done", start.job.value,
-                    FormatCount(start.counts.finished()), CountOf(start.counts.total, "task")));
+                    FormatCount(start.counts.succeeded), CountOf(start.counts.total, "task")));
   }
 }
 
@@ -67,7 +67,8 @@ void HumanView::OnEnded(const TaskEnded& ended) {
   // After cancelling a task, one need not be told why it did not succeed.
   bool good =
       ended.verdict == engine::Verdict::kSucceeded || ended.verdict == engine::Verdict::kCancelled;
-  if (final) ++bar_.done;
+  if (ended.verdict == engine::Verdict::kSucceeded) ++bar_.done;
+  if (final) ++bar_.ended;
   if (final && !good) ++bar_.failed;
   if (left_running_.erase(ended.end.ref) > 0) ShowLeftRunning();
   std::string behind = LeftBehindText(ended.end);
@@ -262,7 +263,6 @@ void HumanView::OnFinish(const RunFinish& finish) {
   SayShell();
   // A hub's job goes on: it has no sum yet, and who goes away says so.
   if (options_.hints.on_hub && finish.how == RunEnd::kInterrupted) return;
-  totals_.cancels = totals_.cancels || finish.cancelled;
   std::string text =
       fmt::format("spate: {}\n", SummaryLine(totals_, finish.counts, start_.counts,
                                              finish.now - start_.now, screen_.Look().colour));

@@ -53,12 +53,12 @@ TEST_F(HumanViewTest, AWholeRunAt80Columns) {
   Fail(2000, 1, Wrote("two\n", "line 1\nbad thing\n"), 2);
   EXPECT_EQ(screen_.Shown(),
             "one\ntwo\nline 1\nbad thing\n"
-            " 50% 2/4  [###############................]  1 failed  2 running  1.0/s  ETA 2s");
+            " 25% 1/4  [#######........................]  1 failed  2 running  1.0/s  ETA 2s");
   End(2010, 2);
   End(3000, 3, Wrote("no newline"));
   EXPECT_EQ(screen_.Shown(),
             "one\ntwo\nline 1\nbad thing\nno newline\n"
-            "100% 4/4  [######################################]  1 failed  2 running  1.3/s");
+            " 75% 3/4  [############################..........]  1 failed  2 running  1.3/s");
   Finish(3000, {.total = 4, .succeeded = 3, .failed = 1});
   EXPECT_EQ(screen_.Shown(),
             "one\ntwo\nline 1\nbad thing\nno newline\n"
@@ -79,7 +79,7 @@ TEST_F(HumanViewTest, TheBarAt40Columns) {
   for (TaskIndex i = 0; i < 100; ++i) End(1000, i);
   Fail(1000, 100, nullptr);
   Tick(1000);
-  EXPECT_EQ(screen_.Shown(), " 10% 101/1,000  1 failed  101/s  ETA 9s");
+  EXPECT_EQ(screen_.Shown(), " 10% 100/1,000  1 failed  101/s  ETA 9s");
 }
 
 TEST_F(HumanViewTest, TheBarIsDrawnAtMostTenTimesASecond) {

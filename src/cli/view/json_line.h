@@ -33,7 +33,7 @@ class JsonLine {
 };
 
 // The version of the JSON that commands print (docs/formats/json.md, json-lines.md).
-inline constexpr int kJsonVersion = 1;
+inline constexpr int kJsonVersion = 2;
 // A line that begins with its type and the version.
 JsonLine TypedLine(std::string_view type);
 // The field `key`; `key`_base64 when the value is no UTF-8.

@@ -50,7 +50,7 @@ void JsonView::OnStart(const RunStart& start) {
   line.Text("type", "run").Number("v", kJsonVersion).Number("job", start.job.value);
   TextOrBase64(line, "name", start.name);
   line.Number("total", start.counts.total).Flag("open", start.open);
-  line.Number("done_before", start.counts.finished()).Flag("resumed", start.resumed);
+  line.Number("done_before", start.counts.succeeded).Flag("resumed", start.resumed);
   line.Number("slots", start.slots).Seconds("time", start.now.seconds());
   WriteLine(line);
 }

@@ -50,7 +50,7 @@ TEST_F(JsonViewTest, Run) {
   EXPECT_EQ(Keys(line), (std::set<std::string>{"type", "v", "job", "name", "total", "open",
                                                "done_before", "resumed", "slots", "time"}));
   EXPECT_EQ(line["type"], "run");
-  EXPECT_EQ(line["v"], 1);
+  EXPECT_EQ(line["v"], 2);
   EXPECT_EQ(line["job"], 12);
   EXPECT_EQ(line["name"], "jobs.lst");
   EXPECT_EQ(line["total"], 10);

@@ -34,7 +34,6 @@ struct RunStart {
   JobCounts counts;              // as the run begins
   std::vector<TaskRange> ended;  // tasks that ended before and will not be reported; sorted
   Instant now;
-  bool on_hub = false;  // where tasks are cancelled; here they leave their list
 };
 
 struct TaskEnded {
@@ -88,7 +87,6 @@ struct RunFinish {
   RunEnd how = RunEnd::kFinished;
   JobCounts counts;
   Instant now;
-  bool cancelled = false;                // somebody cancelled the job, or tasks of it
   std::vector<BlamedFacts> blamed = {};  // of a hub's job
 };
 

@@ -47,7 +47,7 @@ std::string SummaryLine(const RunTotals& totals, const JobCounts& counts, const 
   add(counts.succeeded, "succeeded", counts.failed + counts.unknown + counts.cancelled == 0);
   add(counts.failed, "failed", false, true);
   add(counts.unknown, "unknown", false, true);
-  add(counts.cancelled, totals.cancels ? "cancelled" : "not in the list any more");
+  add(counts.cancelled, "cancelled");
   add(counts.queued + counts.leased, "not done");
   if (totals.tried_again > 0)
     line += fmt::format(", {}", CountOf(totals.tried_again, "further attempt"));

@@ -20,7 +20,6 @@ struct RunTotals {
   uint64_t tried_again = 0;  // attempts that were followed by another
   Duration cpu;              // user and system, of all attempts
   uint64_t peak_memory = 0;  // the largest of one attempt; 0: not measured
-  bool cancels = false;      // tasks were cancelled by somebody; else they have left their list
   void Add(const AttemptEnd& end, engine::Verdict verdict);
 };
 

@@ -26,8 +26,14 @@ enum class JobStanding : uint8_t {
   kQueued,       // of a hub: nothing of it has been started
   kHeld,         // of a hub: nothing more of it is started until it is released
   kLast = kHeld,
+  // How a finished job came out (Outcome): only people are told, messages have kFinished.
+  kSucceeded,  // all its tasks did
+  kFailed,     // a task failed, or nobody knows how it ended
+  kCancelled,  // a task was cancelled, and none failed
 };
 const char* WordOf(JobStanding standing);  // "running", "finished", "stopped", ...
+// Of a finished job with these counts how it came out; every other standing stays.
+JobStanding Outcome(JobStanding standing, const JobCounts& counts);
 
 // A job, as lists show it. What has no value is not for who asks, or not known.
 struct JobFacts {
@@ -50,6 +56,7 @@ struct JobFacts {
   std::optional<std::string> problem;  // of a damaged one
   bool is_hidden() const { return !pid; }
   uint32_t failed() const { return counts.failed + counts.unknown; }
+  JobStanding outcome() const { return Outcome(state, counts); }
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -156,6 +163,7 @@ struct JobDetails {
   std::optional<Instant> deadline;
   BoundBy bound = BoundBy::kUnknown;
   std::vector<BlamedFacts> blamed;  // the most failures first
+  uint64_t withdrawn = 0;  // tasks that have left its list, which are in none of its counts
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -174,6 +182,7 @@ struct JobDetails {
     visit(14, "deadline", self.deadline);
     visit(15, "bound", self.bound);
     visit(16, "blamed", self.blamed);
+    visit(17, "withdrawn", self.withdrawn);
   }
 };
 
@@ -209,6 +218,7 @@ struct TaskFacts {
   std::string command;     // as it is typed
   std::string stderr_end;  // the last KB of the last attempt's, where that was asked for
   std::string name;        // as its list calls it; empty: it has none, or only its number was asked
+  bool withdrawn = false;  // its list no longer has it
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "index", self.index);
@@ -220,6 +230,7 @@ struct TaskFacts {
     visit(7, "command", self.command);
     visit(8, "stderr_end", self.stderr_end);
     visit(9, "name", self.name);
+    visit(10, "withdrawn", self.withdrawn);
   }
 };
 
@@ -235,6 +246,7 @@ struct GraphFacts {
   std::vector<Duration> planned;  // zero: not told
   std::vector<uint32_t> parents;  // of edges, pairs with `children`
   std::vector<uint32_t> children;
+  std::vector<uint32_t> withdrawn;  // those of these tasks that their list no longer has
   template <typename Self, typename Visit>
   static void Fields(Self& self, Visit&& visit) {
     visit(1, "job", self.job);
@@ -247,6 +259,7 @@ struct GraphFacts {
     visit(8, "planned", self.planned);
     visit(9, "parents", self.parents);
     visit(10, "children", self.children);
+    visit(11, "withdrawn", self.withdrawn);
   }
 };
 

@@ -174,9 +174,16 @@ const char* HoldName(HoldReason reason) {
 }
 
 const char* WordOf(JobStanding standing) {
-  constexpr std::array<const char*, 7> kWords = {"running", "finished", "stopped", "interrupted",
-                                                 "damaged", "queued",   "held"};
+  constexpr std::array<const char*, 10> kWords = {"running", "finished", "stopped", "interrupted",
+                                                  "damaged", "queued",   "held",    "succeeded",
+                                                  "failed",  "cancelled"};
   return kWords.at(static_cast<size_t>(standing));
+}
+
+JobStanding Outcome(JobStanding standing, const JobCounts& counts) {
+  if (standing != JobStanding::kFinished) return standing;
+  if (counts.failed + counts.unknown > 0) return JobStanding::kFailed;
+  return counts.cancelled > 0 ? JobStanding::kCancelled : JobStanding::kSucceeded;
 }
 
 const char* CauseName(Cause cause) {

@@ -126,6 +126,7 @@ constexpr Row kRows[] = {
     {Opt::kRetryMemory, kSettings, kHubKeeps},
     {Opt::kMaxMemory, kSettings, kHubKeeps},
     {Opt::kTimeLimit, kNeeds, ""},
+    {Opt::kWarnSignal, kSettings, kHubKeeps},
     {Opt::kKillGrace, kSettings, kHubKeeps},
     {Opt::kWarnTime,
      {kYes, kYes, kNo, kNo, kNo, kNo},

@@ -21,13 +21,13 @@
 #include "os/file.h"
 #include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
+#include "shepherd/nanos.h"
 #include "shepherd/note.h"
 #include "shepherd/output_check.h"
 
 namespace spate::shepherd {
 namespace {
 
-constexpr int64_t kMilli = 1'000'000;
 // Processes that outlive the commands may end by themselves for so long.
 constexpr int64_t kLeftoverPatience = 50 * kMilli;
 // An opener that was killed is gone at once, unless its file server hangs.

@@ -21,12 +21,12 @@
 #include "os/error.h"
 #include "shepherd/as_user.h"
 #include "shepherd/attempt_runner.h"
+#include "shepherd/nanos.h"
 #include "shepherd/note.h"
 
 namespace spate::shepherd {
 namespace {
 
-constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kLongestRetry = 1000 * kMilli;
 
 }  // namespace

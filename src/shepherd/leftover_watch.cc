@@ -13,12 +13,12 @@
 #include "base/units.h"
 #include "core/model/leftovers.h"
 #include "os/signals.h"
+#include "shepherd/nanos.h"
 #include "shepherd/note.h"
 
 namespace spate::shepherd {
 namespace {
 
-constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kFirstLook = 50 * kMilli;  // after the commands
 constexpr int64_t kLongestStep = 500 * kMilli;
 constexpr int64_t kShortestStep = 20 * kMilli;

@@ -8,13 +8,13 @@
 #include "base/units.h"
 #include "os/clock.h"
 #include "os/process.h"
+#include "shepherd/nanos.h"
 #include "shepherd/note.h"
 #include "shepherd/tree_memory.h"
 
 namespace spate::shepherd {
 namespace {
 
-constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kSampleEvery = 200 * kMilli;
 constexpr int64_t kSampleAtLeastEvery = 2'000 * kMilli;
 // Between two close looks there is so many times what one took.

@@ -14,12 +14,12 @@
 #include "os/clock.h"
 #include "os/process.h"
 #include "shepherd/leftover_watch.h"
+#include "shepherd/nanos.h"
 #include "shepherd/note.h"
 
 namespace spate::shepherd {
 namespace {
 
-constexpr int64_t kMilli = 1'000'000;
 // A round waits so long for those whom it killed.
 constexpr int64_t kRound = 50 * kMilli;
 // A process that does not die (its disk or server hangs) holds its slot no longer than this.

@@ -6,6 +6,7 @@
 
 #include "core/model/limits.h"
 #include "doors/parasol/client/para_results.h"
+#include "doors/parasol/client/unix_seconds.h"
 #include "doors/parasol/row/parasol_id.h"
 #include "doors/parasol/row/parasol_row.h"
 #include "os/file.h"
@@ -21,8 +22,6 @@ constexpr size_t kRowsAtOnce = 16'384;
 constexpr size_t kIdsAtOnce = 10'000;
 // Not to ask again and again about a batch that has ended.
 constexpr Duration kAfterEnd = Duration::Millis(10);
-
-int64_t SecondsOf(Instant when) { return when.ns / 1'000'000'000; }
 
 Needs NeedsOf(const BatchTask& task) {
   Needs needs;
@@ -45,7 +44,7 @@ void AddWork(const JobWork& work, BatchHub::State& state) {
     state.unended.push_back({first, first + range.count - 1});
   }
   for (const TaskRun& run : work.runs) {
-    state.running.push_back({ParasolId(work.job, run.index), run.node, SecondsOf(run.since)});
+    state.running.push_back({ParasolId(work.job, run.index), run.node, UnixSeconds(run.since)});
   }
   state.sick_nodes.clear();  // each piece has all of them
   for (const AvoidedNode& node : work.avoided) {

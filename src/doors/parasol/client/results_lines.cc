@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "doors/parasol/client/unix_seconds.h"
 #include "doors/parasol/formats/results.h"
 #include "doors/parasol/row/parasol_id.h"
 #include "doors/parasol/row/parasol_row.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr const char* kTempDir = "/tmp";  // of a node that is not known any more
 
-int64_t SecondsOf(Instant when) { return when.ns / 1'000'000'000; }
 uint64_t TicksOf(Duration time) { return static_cast<uint64_t>(time.ns / 10'000'000); }
 
 // A job has one line: not of an attempt that is made again, nor where it had no status of its own:
@@ -49,8 +49,8 @@ Result<std::string> ResultsLines::LineOf(JobId job, const std::string& user,
   line.user_ticks = TicksOf(end.user);
   line.system_ticks = TicksOf(end.system);
   line.submitted = row->submitted;
-  line.started = SecondsOf(end.start);
-  line.ended = SecondsOf(end.start + end.wall);
+  line.started = UnixSeconds(end.start);
+  line.ended = UnixSeconds(end.start + end.wall);
   line.user = user;
   auto temp = temp_dirs_.find(ended.node);
   line.err_file =

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "doors/parasol/client/unix_seconds.h"
 #include "doors/parasol/row/parasol_id.h"
 #include "doors/parasol/row/parasol_row.h"
 #include "wire/field_bytes.h"
@@ -14,8 +15,6 @@ namespace {
 constexpr uint32_t kMostInSite = 10'000'000;  // elements of its facts
 constexpr size_t kRangesAtOnce = 50'000;      // of a question
 constexpr const char* kHidden = "-";
-
-int64_t SecondsOf(Instant when) { return when.ns / 1'000'000'000; }
 
 template <typename T>
 void Append(std::vector<T>& to, std::vector<T>& more) {
@@ -145,7 +144,7 @@ Result<HubJob> JobOf(const wire::RowsRead& read, const RowFacts& facts) {
   HubJob job{.id = ParasolId(read.job, facts.index),
              .user = read.user,
              .command = kHidden,
-             .submitted = SecondsOf(read.created),
+             .submitted = UnixSeconds(read.created),
              .results = read.name ? OneLine(*read.name) : kHidden};
   if (!facts.row.empty()) {
     auto row = ReadParasolRow(facts.row);
@@ -210,7 +209,7 @@ Result<std::vector<HubJob>> RunningJobs(client::Asker& hub, const std::vector<Jo
     for (HubJob& job : piece) {
       const TaskRun& run = *runs.at(job.id);
       job.host = run.node;
-      job.started = SecondsOf(run.since);
+      job.started = UnixSeconds(run.since);
     }
     Append(running, piece);
     return {};

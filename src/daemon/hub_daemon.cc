@@ -79,7 +79,7 @@ Result<std::vector<os::Address>> AddressesOf(const cli::HubOptions& options) {
   return addresses;
 }
 
-Result<int> Start(const cli::Invocation& invocation) {
+Result<int> ServeHub(const cli::Invocation& invocation) {
   auto options = cli::MakeHubOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
   auto here = client::Surroundings::Find();
@@ -165,7 +165,7 @@ std::string StartLineOf(const std::string& hub_dir) {
 }
 
 int StartHub(const cli::Invocation& invocation) {
-  auto code = Start(invocation);
+  auto code = ServeHub(invocation);
   return code ? *code : cli::ReportError(code.error());
 }
 

@@ -23,8 +23,8 @@ namespace {
 constexpr size_t kQuestionMost = wire::kMaxFrame;
 constexpr size_t kPieceBytes = 256 << 10;
 constexpr size_t kEndsAtOnce = 64;
-constexpr Duration kFirstPause = Duration::Millis(5);
-constexpr Duration kLongestPause = Duration::Millis(100);
+constexpr Duration kFirstReaderPause = Duration::Millis(5);
+constexpr Duration kLongestReaderPause = Duration::Millis(100);
 // Readers are few: who follows a job gives its place to others, and comes back.
 constexpr Duration kTurn = Duration::Seconds(2);
 
@@ -134,7 +134,7 @@ Result<std::optional<uint64_t>> EndsSender::Run() {
   auto loop = os::RealLoop::Create();
   if (!loop) return std::unexpected(loop.error());
   const Instant until = (*loop)->Now() + kTurn;
-  Duration pause = kFirstPause;
+  Duration pause = kFirstReaderPause;
   for (;;) {
     auto news = tail_.Read(position_, kEndsAtOnce);
     if (!news) return std::unexpected(news.error());
@@ -144,12 +144,12 @@ Result<std::optional<uint64_t>> EndsSender::Run() {
     position_ = std::max(position_, news->seq);
     Flush(news->finished && !news->more);
     if (news->finished && !news->more) return std::nullopt;
-    if (!news->ends.empty()) pause = kFirstPause;
+    if (!news->ends.empty()) pause = kFirstReaderPause;
     if ((*loop)->Now() >= until) return position_;
     if (news->more) continue;
     (*loop)->At((*loop)->Now() + pause, [&] { (*loop)->Stop(); });
     (*loop)->Run();
-    pause = std::min(pause + pause, kLongestPause);
+    pause = std::min(pause + pause, kLongestReaderPause);
   }
 }
 

@@ -557,7 +557,7 @@ Result<int> StartPilot(const cli::Invocation& invocation, const client::Surround
   return RunNode(here, {std::move(options), folder.path(), {}});
 }
 
-Result<int> Start(const cli::Invocation& invocation) {
+Result<int> ServeNode(const cli::Invocation& invocation) {
   auto options = cli::MakeNodeOptions(invocation.words);
   if (!options) return std::unexpected(options.error());
   auto here = client::Surroundings::Find();
@@ -615,7 +615,7 @@ Result<int> RunNode(const client::Surroundings& here, NodeRun run) {
 }
 
 int StartNode(const cli::Invocation& invocation) {
-  auto code = Start(invocation);
+  auto code = ServeNode(invocation);
   return code ? *code : cli::ReportError(code.error());
 }
 

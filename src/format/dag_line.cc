@@ -10,7 +10,7 @@
 namespace spate::format {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kDagBlanks = " \t";
 constexpr size_t kShown = 200;  // bytes of a line or a word in an error
 
 std::unexpected<Error> Invalid(std::string text) {
@@ -22,8 +22,8 @@ std::unexpected<Error> InvalidRecord(const char* kind, std::string_view line) {
 }
 
 std::string_view TakeWord(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  std::string_view word = text.substr(0, text.find_first_of(kBlanks));
+  text.remove_prefix(std::min(text.find_first_not_of(kDagBlanks), text.size()));
+  std::string_view word = text.substr(0, text.find_first_of(kDagBlanks));
   text.remove_prefix(word.size());
   return word;
 }
@@ -31,7 +31,7 @@ std::string_view TakeWord(std::string_view& text) {
 // Takes one argument; false: there is none.
 bool TakeArgument(std::string_view& text, std::string& argument) {
   argument.clear();
-  size_t at = text.find_first_not_of(kBlanks);
+  size_t at = text.find_first_not_of(kDagBlanks);
   if (at == std::string_view::npos) return false;
   bool quoted = false;
   for (; at < text.size(); ++at) {
@@ -43,7 +43,7 @@ bool TakeArgument(std::string_view& text, std::string& argument) {
       if (quoted) continue;
       ++at;
       break;
-    } else if (!quoted && kBlanks.find(c) != std::string_view::npos) {
+    } else if (!quoted && kDagBlanks.find(c) != std::string_view::npos) {
       break;
     } else {
       argument += c;

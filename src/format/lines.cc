@@ -5,7 +5,7 @@
 namespace spate::format {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n\v\f";
+constexpr std::string_view kLineBlanks = " \t\r\n\v\f";
 
 }  // namespace
 
@@ -20,17 +20,17 @@ std::optional<std::string_view> TakeLine(std::string_view* rest) {
 }
 
 std::string_view TakeWord(std::string_view* rest) {
-  size_t start = std::min(rest->find_first_not_of(kBlanks), rest->size());
-  size_t end = std::min(rest->find_first_of(kBlanks, start), rest->size());
+  size_t start = std::min(rest->find_first_not_of(kLineBlanks), rest->size());
+  size_t end = std::min(rest->find_first_of(kLineBlanks, start), rest->size());
   std::string_view word = rest->substr(start, end - start);
   rest->remove_prefix(end);
   return word;
 }
 
 std::string_view Trim(std::string_view text) {
-  size_t start = text.find_first_not_of(kBlanks);
+  size_t start = text.find_first_not_of(kLineBlanks);
   if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(kBlanks) + 1 - start);
+  return text.substr(start, text.find_last_not_of(kLineBlanks) + 1 - start);
 }
 
 }  // namespace spate::format

@@ -13,7 +13,7 @@
 namespace spate::format {
 namespace {
 
-constexpr bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+constexpr bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 std::optional<ValuePart> PartOf(std::string_view suffix) {
   if (suffix.empty()) return ValuePart{};
@@ -49,7 +49,7 @@ std::optional<Piece> PositionPiece(std::string_view content) {
   }
   if (digits == 0) return std::nullopt;
   content.remove_prefix(digits);
-  while (!content.empty() && IsBlank(content.front())) content.remove_prefix(1);
+  while (!content.empty() && IsSpace(content.front())) content.remove_prefix(1);
   auto part = PartOf(content);
   if (!part) return std::nullopt;
   return ValuePiece(negative ? -position : position, std::move(*part));
@@ -217,9 +217,9 @@ void AppendPart(std::string_view value, const ValuePart& part, std::string& out)
 
 void Template::AddLiteral(std::string_view text) {
   while (!text.empty()) {
-    bool blank = IsBlank(text.front());
+    bool blank = IsSpace(text.front());
     size_t end = 1;
-    while (end < text.size() && IsBlank(text[end]) == blank) ++end;
+    while (end < text.size() && IsSpace(text[end]) == blank) ++end;
     Piece::Kind kind = blank ? Piece::Kind::kBlanks : Piece::Kind::kText;
     if (!pieces_.empty() && pieces_.back().kind == kind) {
       pieces_.back().text += text.substr(0, end);

@@ -1,4 +1,5 @@
-// What the tasks of a job have forwarded, for whoever appends it to the files that they share.
+// ForwardWhat the tasks of a job have forwarded, for whoever appends it to the files that they
+// share.
 #include <algorithm>
 #include <utility>
 
@@ -10,10 +11,10 @@
 namespace spate::history {
 namespace {
 
-using What = ForwardFacts::What;
+using ForwardWhat = ForwardFacts::What;
 
-constexpr size_t kEndsAtOnce = 256;
-constexpr size_t kBlock = 256 << 10;
+constexpr size_t kForwardEnds = 256;
+constexpr size_t kForwardBlock = 256 << 10;
 
 class ForwardTeller {
  public:
@@ -21,10 +22,11 @@ class ForwardTeller {
       : call_(call), texts_(call.source, history), tail_(tail) {}
 
   Status Tell(const wire::ReadForwards& asked, Instant created) {
-    ForwardFacts last{.what = What::kEnd, .text = {}, .position = asked.after, .created = created};
+    ForwardFacts last{
+        .what = ForwardWhat::kEnd, .text = {}, .position = asked.after, .created = created};
     if (asked.created != created) last.position = 0;
     for (bool more = true; more && status_;) {
-      auto news = tail_.Read(last.position, kEndsAtOnce);
+      auto news = tail_.Read(last.position, kForwardEnds);
       if (!news) return std::unexpected(std::move(news.error()));
       for (const store::Tail::End& end : news->ends) {
         const AttemptEnd& attempt = end.attempt.record.end;
@@ -45,15 +47,15 @@ class ForwardTeller {
   void TellTask(const store::Tail::End& end, Instant created) {
     ForwardFacts piece{.index = end.attempt.record.end.ref.index, .text = {}, .created = created};
     PackPart part(texts_, end.attempt, PackPart::Of::kForwards, [&](std::string_view bytes) {
-      for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kBlock))) {
-        piece.text = bytes.substr(0, kBlock);
+      for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kForwardBlock))) {
+        piece.text = bytes.substr(0, kForwardBlock);
         Put(piece);
       }
     });
     auto read = tail_.ReadOutput(end.attempt, store::Stream::kFiles,
                                  [&](std::string_view bytes, uint64_t) { part.Feed(bytes); });
     Status taken = read ? part.Finish() : std::unexpected(read.error());
-    piece.what = taken ? What::kTask : What::kDamaged;
+    piece.what = taken ? ForwardWhat::kTask : ForwardWhat::kDamaged;
     piece.text = taken ? "" : taken.error().message;
     piece.position = end.seq;
     Put(piece);

@@ -12,9 +12,9 @@ namespace spate::history {
 namespace {
 
 // One answer is a message: its rows, and the bytes of their texts.
-constexpr size_t kAtOnce = 1024;
-constexpr size_t kTextsAtOnce = 1 << 20;
-constexpr size_t kMostCommand = 4 << 20;
+constexpr size_t kRowsAtOnce = 1024;
+constexpr size_t kRowTexts = 1 << 20;
+constexpr size_t kMostRowCommand = 4 << 20;
 
 bool IsNotThere(const Error& error) { return error.kind == ErrorKind::kNotFound; }
 
@@ -68,7 +68,7 @@ Result<RowFacts> JobRows::Facts(store::RowReader& rows, TaskIndex index) const {
     facts.row = *row;
   } else if (compiled_) {
     facts.command = (*compiled_)->CommandText(*row, {.index = index});
-    if (facts.command.size() > kMostCommand) facts.command.resize(kMostCommand);
+    if (facts.command.size() > kMostRowCommand) facts.command.resize(kMostRowCommand);
   }
   return facts;
 }
@@ -118,7 +118,7 @@ Status RowTeller::Flush(wire::RowsRead& answer) {
 
 Status RowTeller::Add(wire::RowsRead& answer, RowFacts facts) {
   size_t bytes = facts.row.size() + facts.command.size();
-  if (answer.rows.size() == kAtOnce || bytes_ + bytes > kTextsAtOnce) {
+  if (answer.rows.size() == kRowsAtOnce || bytes_ + bytes > kRowTexts) {
     if (auto flushed = Flush(answer); !flushed) return flushed;
   }
   bytes_ += bytes;
@@ -186,7 +186,7 @@ Status EndLister::Tell(const wire::ListEnds& asked) {
   wire::EndsListed answer{{}, asked.after, job_.row().created, job_.row().user};
   if (asked.created != answer.created) answer.position = 0;
   for (bool more = true; more;) {
-    auto news = tail_.Read(answer.position, kAtOnce);
+    auto news = tail_.Read(answer.position, kRowsAtOnce);
     if (!news) return std::unexpected(std::move(news.error()));
     size_t bytes = 0;
     for (const store::Tail::End& end : news->ends) {
@@ -195,7 +195,7 @@ Status EndLister::Tell(const wire::ListEnds& asked) {
       bytes += facts->what.row.size() + facts->what.command.size() + facts->end.note.size();
       answer.ends.push_back(std::move(*facts));
       answer.position = end.seq;
-      if (bytes < kTextsAtOnce) continue;
+      if (bytes < kRowTexts) continue;
       if (auto put = call_.Put(answer); !put) return put;
       answer.ends.clear();
       bytes = 0;

@@ -17,8 +17,8 @@ namespace spate::history {
 namespace {
 
 // One answer is a message: its tasks, and the bytes of their texts.
-constexpr size_t kAtOnce = 256;
-constexpr size_t kTextsAtOnce = 1 << 20;
+constexpr size_t kTaskRows = 256;
+constexpr size_t kTaskTexts = 1 << 20;
 constexpr size_t kStderrEnd = 16 << 10;
 // Of what is told of one task, whatever its node or its sender made up.
 constexpr size_t kMostCommand = 4 << 20;
@@ -126,7 +126,7 @@ Status TaskLister::Tell(const PickedTasks& picked) {
         task.state == TaskState::kLeased && !alive.empty() && !alive.contains(task.index);
     texts_bytes += facts->command.size() + facts->stderr_end.size();
     answer.tasks.push_back(std::move(*facts));
-    if (answer.tasks.size() == kAtOnce || texts_bytes > kTextsAtOnce) {
+    if (answer.tasks.size() == kTaskRows || texts_bytes > kTaskTexts) {
       status = call_.Put(answer);
       answer.tasks.clear();
       texts_bytes = 0;

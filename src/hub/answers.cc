@@ -115,7 +115,7 @@ void Change(Service& service, NodeId node, wire::ChangeNodes::Change change) {
   }
 }
 
-const char* WordOf(wire::ChangeNodes::Change change) {
+const char* AnswerWord(wire::ChangeNodes::Change change) {
   switch (change) {
     case wire::ChangeNodes::Change::kDrain:
       return "drains";
@@ -131,7 +131,7 @@ const char* WordOf(wire::ChangeNodes::Change change) {
 void NoteReason(const QueryCall& call, NodeId node, const wire::ChangeNodes& asked) {
   const std::string& name = call.service.nodes().all().at(node).row.name;
   call.service.Log(fmt::format("{} {} node {}: {}", EscapeForScreen(call.caller().user),
-                               WordOf(asked.change), EscapeForScreen(name),
+                               AnswerWord(asked.change), EscapeForScreen(name),
                                EscapeForScreen(asked.reason)));
 }
 

@@ -13,9 +13,9 @@
 namespace spate::node {
 namespace {
 
-constexpr size_t kReadSize = 64 * 1024;
+constexpr size_t kGreetingRead = 64 * 1024;
 constexpr size_t kMostEnds = size_t{1} << 30;    // bytes of one file
-constexpr int64_t kEndPatience = 4'000'000'000;  // nanoseconds
+constexpr int64_t kAdoptedPatience = 4'000'000'000;  // nanoseconds
 // More than a shepherd needs to give up processes that do not die.
 constexpr Duration kKillPatience = Duration::Seconds(30);
 
@@ -196,7 +196,7 @@ void AdoptedShepherds::EndAll() {
     shepherd::Append(one.out, shepherd::LeaveOrder{});
     (void)os::SendSome(one.socket.get(), one.out);
   }
-  int64_t until = os::MonotonicNanos() + kEndPatience;
+  int64_t until = os::MonotonicNanos() + kAdoptedPatience;
   for (Shepherd& one : shepherds_) {
     while (shepherd::AwaitReadable(one.socket.get(), until - os::MonotonicNanos()) &&
            Receive(one)) {
@@ -222,12 +222,12 @@ pid_t AdoptedShepherds::PidOf(const AttemptRef& ref) const {
 // Takes what is there now; false when the shepherd is gone and all was taken.
 bool AdoptedShepherds::Receive(Shepherd& one) {
   while (true) {
-    char* room = one.reports.Room(kReadSize);
+    char* room = one.reports.Room(kGreetingRead);
     os::IoStep step = os::Receive(one.socket.get(), room, one.reports.room());
     if (step.kind == os::IoStep::Kind::kWouldBlock) return true;
     if (step.kind != os::IoStep::Kind::kDone) return false;
     one.reports.Filled(step.bytes);
-    if (one.reports.pending() > kReadSize) return true;
+    if (one.reports.pending() > kGreetingRead) return true;
   }
 }
 

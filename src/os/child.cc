@@ -11,7 +11,7 @@
 namespace spate::os {
 namespace {
 
-constexpr size_t kReadBytes = 64 * 1024;
+constexpr size_t kChildRead = 64 * 1024;
 
 }  // namespace
 
@@ -71,7 +71,7 @@ void Child::Watch() {
 }
 
 void Child::OnReadable() {
-  char buffer[kReadBytes];
+  char buffer[kChildRead];
   ssize_t got = read(out_.get(), buffer, sizeof buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got > 0) {

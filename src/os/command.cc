@@ -15,8 +15,8 @@
 namespace spate::os {
 namespace {
 
-constexpr size_t kReadBytes = 64 * 1024;
-constexpr Duration kLookAgain = Duration::Millis(5);
+constexpr size_t kCommandRead = 64 * 1024;
+constexpr Duration kCommandLook = Duration::Millis(5);
 
 // posix_spawnp knows our own PATH only. Empty: it is not there.
 std::string FindProgram(const std::string& name, const Environment& environment) {
@@ -97,7 +97,7 @@ void Command::Watch(Stream& stream) {
 
 // The bytes that were there, 0 for none and at the end.
 size_t Command::ReadOnce(Stream& stream) {
-  char buffer[kReadBytes];
+  char buffer[kCommandRead];
   ssize_t got = read(stream.fd.get(), buffer, sizeof buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
   if (got <= 0) {
@@ -132,7 +132,7 @@ void Command::AwaitExit(bool pidfd) {
 }
 
 void Command::LookAgain() {
-  exit_timer_ = loop_.At(loop_.Now() + kLookAgain, [this] {
+  exit_timer_ = loop_.At(loop_.Now() + kCommandLook, [this] {
     LookAgain();
     OnExit();
   });

@@ -33,7 +33,7 @@ Name NameOf(std::string_view text) {
   return name;
 }
 
-Result<Fd> MakeSocket() {
+Result<Fd> MakeHandoverSocket() {
   Fd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return FailErrno("make", "a socket");
   return fd;
@@ -103,7 +103,7 @@ class Datagram {
 }  // namespace
 
 Result<HandoverInbox> HandoverInbox::Open(std::string_view text) {
-  auto fd = MakeSocket();
+  auto fd = MakeHandoverSocket();
   if (!fd) return std::unexpected(std::move(fd.error()));
   const Name name = NameOf(text);
   int on = 1;
@@ -137,7 +137,7 @@ Result<std::optional<Fd>> HandoverInbox::Take() {
 }
 
 Status HandOver(std::string_view text, int fd) {
-  auto socket = MakeSocket();
+  auto socket = MakeHandoverSocket();
   if (!socket) return std::unexpected(std::move(socket.error()));
   const Name name = NameOf(text);
   char byte = 0;

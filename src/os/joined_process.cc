@@ -8,7 +8,7 @@
 namespace spate::os {
 namespace {
 
-constexpr Duration kLookAgain = Duration::Millis(20);
+constexpr Duration kJoinedLook = Duration::Millis(20);
 
 }  // namespace
 
@@ -40,7 +40,7 @@ JoinedProcess::~JoinedProcess() {
 }
 
 void JoinedProcess::LookAgain() {
-  timer_ = loop_.At(loop_.Now() + kLookAgain, [this] {
+  timer_ = loop_.At(loop_.Now() + kJoinedLook, [this] {
     LookAgain();
     OnExit();
   });

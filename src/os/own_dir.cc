@@ -52,7 +52,7 @@ Status WalkTo(const std::string& path, const std::function<Status(const Step&)>&
   }
 }
 
-std::string NameOf(uint32_t user) {
+std::string AccountName(uint32_t user) {
   auto account = AccountById(user);
   return account ? account->name : fmt::format("uid {}", user);
 }
@@ -65,8 +65,8 @@ std::unexpected<Error> Unsafe(const Step& step, std::string_view why) {
 
 Status CheckOwn(const Step& step, uint32_t self, Others others) {
   if (step.info.st_uid != self) {
-    return Unsafe(step,
-                  fmt::format("belongs to {}, not to {}", NameOf(step.info.st_uid), NameOf(self)));
+    return Unsafe(step, fmt::format("belongs to {}, not to {}", AccountName(step.info.st_uid),
+                                    AccountName(self)));
   }
   uint32_t closed = others == Others::kMayPass ? 066 : 022;
   if ((step.info.st_mode & closed) == 0) return {};
@@ -84,7 +84,7 @@ Status CheckAbove(const Step& step, uint32_t self) {
   }
   if (step.info.st_uid != kRoot) {
     return Unsafe(step, fmt::format("belongs to {}, who could change what root relies on",
-                                    NameOf(step.info.st_uid)));
+                                    AccountName(step.info.st_uid)));
   }
   if (!step.OthersWrite() || step.IsSticky()) return {};
   return Unsafe(step, "may be changed by others, and root would rely on what is below it");
@@ -125,8 +125,9 @@ Result<Fd> OpenStep(const Fd& dir, const std::string& name, const std::string& s
     return FailErrno("open the folder", shown);
   }
   if (info.st_uid != kRoot && info.st_uid != EffectiveUser()) {
-    return Fail(ErrorKind::kPermission, fmt::format("{} is a link of {}, and is not followed",
-                                                    EscapeForScreen(shown), NameOf(info.st_uid)));
+    return Fail(ErrorKind::kPermission,
+                fmt::format("{} is a link of {}, and is not followed", EscapeForScreen(shown),
+                            AccountName(info.st_uid)));
   }
   std::string target(PATH_MAX, '\0');
   ssize_t size = readlinkat(there.get(), "", target.data(), target.size());
@@ -165,13 +166,13 @@ Status CheckListener(int fd, const std::string& path) {
     return Fail(ErrorKind::kPermission,
                 fmt::format("{} listens there, and the folder {} {}: it may be a false hub; ask "
                             "who runs the hub for an access file",
-                            NameOf(peer->user), EscapeForScreen(step.path), why));
+                            AccountName(peer->user), EscapeForScreen(step.path), why));
   };
   return WalkTo(DirName(path), [&](const Step& step) -> Status {
     uint32_t owner = step.info.st_uid;
     if (step.last && owner != peer->user) return unsure(step, "is not theirs");
     if (owner != kRoot && owner != self && owner != peer->user) {
-      return unsure(step, fmt::format("belongs to {}", NameOf(owner)));
+      return unsure(step, fmt::format("belongs to {}", AccountName(owner)));
     }
     if (step.OthersWrite()) return unsure(step, "may be changed by others");
     return {};

@@ -262,7 +262,7 @@ void Set(std::string& script, std::string_view name, std::string_view value) {
   script.append(name).append("=").append(ShellQuote(value)).append("\n");
 }
 
-std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view NameInScript(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string Ids(std::span<const std::string> ids) {
   std::string text;
@@ -294,7 +294,7 @@ Status CheckProcessSpec(std::string_view system, const PilotSpec& spec) {
     if (!path.starts_with('/') || path.ends_with('/')) {
       return invalid(" brings no such file: " + EscapeForScreen(path));
     }
-    names.push_back(NameOf(path));
+    names.push_back(NameInScript(path));
   }
   std::ranges::sort(names);
   if (std::ranges::adjacent_find(names) == names.end()) return {};
@@ -327,12 +327,12 @@ std::string StartScript(std::string_view system, const PilotSpec& spec) {
   std::string script(kBegin.substr(1));
   Set(script, "spate_tag", spec.tag);
   Set(script, "spate_out", spec.output_file);
-  Set(script, "spate_name", NameOf(files.program));
+  Set(script, "spate_name", NameInScript(files.program));
   // What PilotScript calls the folder where it starts.
   script += "spate_bring() {\n";
   script += spec.shared_files ? "  spate_where=$HOME\n" : "  spate_where=$spate_dir/files\n";
   for (const std::string& path : files.others) {
-    script += "  spate_take " + ShellQuote(NameOf(path)) + "\n";
+    script += "  spate_take " + ShellQuote(NameInScript(path)) + "\n";
   }
   if (!files.program.empty()) script += "  spate_take_program\n";
   script += "}\nspate_write() {\n  printf %s ";

@@ -11,7 +11,7 @@ namespace spate::run {
 namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
-constexpr Duration kLookAgain = Duration::Millis(20);
+constexpr Duration kFollowerLook = Duration::Millis(20);
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void Follower::Read() {
   if (sink_.full()) {
     loop_.Unwatch(fd_);
     timer_ =
-        loop_.At(loop_.Now() + kLookAgain, [this] { loop_.WatchRead(fd_, [this] { Read(); }); });
+        loop_.At(loop_.Now() + kFollowerLook, [this] { loop_.WatchRead(fd_, [this] { Read(); }); });
     return;
   }
   std::string piece(kPieceBytes, '\0');

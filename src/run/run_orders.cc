@@ -37,7 +37,7 @@ using store::JobStanding;
 
 // A run that cannot be talked to is looked at so often.
 constexpr Duration kLookAgain = Duration::Millis(100);
-constexpr Duration kPatience = Duration::Seconds(5);
+constexpr Duration kOrderPatience = Duration::Seconds(5);
 
 // The talk with one run.
 class RunCall {
@@ -346,7 +346,7 @@ Result<RunEntrance::Answer> Order(RunCall& call, const Place& place, uint32_t nu
                          number, (*owner)->pid)};
   if (!call.Connect(folder) || !call.Send(order)) return std::unexpected(std::move(deaf));
   for (;;) {
-    auto heard = call.NextWithin(kPatience);
+    auto heard = call.NextWithin(kOrderPatience);
     if (!heard) return std::unexpected(std::move(deaf));
     if (!*heard || (*heard)->starts_with("end ")) break;
     const std::string& line = **heard;

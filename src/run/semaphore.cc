@@ -21,7 +21,7 @@
 namespace spate::run {
 namespace {
 
-constexpr Duration kLookAgain = Duration::Millis(25);
+constexpr Duration kPlaceLook = Duration::Millis(25);
 constexpr std::string_view kGate = "gate";  // held by the one whose turn is next
 
 struct SemOptions {
@@ -78,7 +78,7 @@ Result<bool> Await(const std::optional<Duration>& timeout,
     found = there();
     bool late = timeout && clock.Now() - begun >= *timeout;
     if (!found || *found || late) return clock.Stop();
-    clock.At(clock.Now() + kLookAgain, look);
+    clock.At(clock.Now() + kPlaceLook, look);
   };
   clock.Post(look);
   clock.Run();

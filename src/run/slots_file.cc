@@ -8,7 +8,7 @@ namespace spate::run {
 namespace {
 
 constexpr size_t kMost = 4096;
-constexpr Duration kLookAgain = Duration::Millis(500);
+constexpr Duration kSlotsLook = Duration::Millis(500);
 
 Result<std::string> FirstWord(const std::string& path) {
   auto text = os::ReadFile(path, kMost);
@@ -42,7 +42,7 @@ SlotsFile::SlotsFile(os::RealLoop& loop, std::string path,
                      std::function<void(const Result<cli::SlotRule>&)> changed)
     : loop_(loop), path_(std::move(path)), changed_(std::move(changed)) {
   known_ = FirstWord(path_).value_or("");
-  timer_ = loop_.At(loop_.Now() + kLookAgain, [this] { Look(); });
+  timer_ = loop_.At(loop_.Now() + kSlotsLook, [this] { Look(); });
 }
 
 // An editor may have emptied or removed it for a moment: then what it said last holds.
@@ -52,7 +52,7 @@ void SlotsFile::Look() {
     known_ = *word;
     changed_(RuleOf(path_, known_));
   }
-  timer_ = loop_.At(loop_.Now() + kLookAgain, [this] { Look(); });
+  timer_ = loop_.At(loop_.Now() + kSlotsLook, [this] { Look(); });
 }
 
 }  // namespace spate::run

@@ -17,7 +17,7 @@
 namespace spate::shepherd {
 namespace {
 
-constexpr size_t kReadSize = 64 * 1024;  // as much as a pipe holds
+constexpr size_t kForwardRead = 64 * 1024;  // as much as a pipe holds
 
 // A file without a name, which goes with its descriptor.
 os::Fd OpenNameless(const std::string& folder) {
@@ -79,9 +79,9 @@ void Forwards::Read(Pipe& pipe) const {
   while (true) {
     const size_t had = pipe.bytes.size();
     ssize_t got = 0;
-    pipe.bytes.resize_and_overwrite(had + kReadSize, [&](char* data, size_t) {
+    pipe.bytes.resize_and_overwrite(had + kForwardRead, [&](char* data, size_t) {
       do {
-        got = read(pipe.read.get(), data + had, kReadSize);
+        got = read(pipe.read.get(), data + had, kForwardRead);
       } while (got < 0 && errno == EINTR);
       return had + static_cast<size_t>(got > 0 ? got : 0);
     });

@@ -19,7 +19,7 @@
 namespace spate::shepherd {
 namespace {
 
-constexpr size_t kReadSize = 64 * 1024;  // as much as a pipe holds
+constexpr size_t kOutputRead = 64 * 1024;  // as much as a pipe holds
 
 }  // namespace
 
@@ -58,15 +58,15 @@ OutputCollector::Taken OutputCollector::Take(std::string_view& fresh) {
   // Read straight behind what is there; most tasks write little or nothing.
   size_t before = spooled_ ? 0 : inline_.size();
   ssize_t got = 0;
-  inline_.resize_and_overwrite(before + kReadSize, [&](char* data, size_t) {
+  inline_.resize_and_overwrite(before + kOutputRead, [&](char* data, size_t) {
     do {
-      got = read(read_.get(), data + before, kReadSize);
+      got = read(read_.get(), data + before, kOutputRead);
     } while (got < 0 && errno == EINTR);
     return before + static_cast<size_t>(got > 0 ? got : 0);
   });
   if (got <= 0) return {};
   fresh = std::string_view(inline_).substr(before);
-  Taken taken{fresh.size(), fresh.size() >= kReadSize / 2};
+  Taken taken{fresh.size(), fresh.size() >= kOutputRead / 2};
   if (sink_) {
     sink_(fresh);
     fresh = {};

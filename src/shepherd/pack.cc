@@ -14,7 +14,7 @@
 namespace spate::shepherd {
 namespace {
 
-constexpr size_t kPiece = 256 * 1024;
+constexpr size_t kPackPiece = 256 * 1024;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ std::string Pack::Add(std::string_view bytes) {
 std::string Pack::AddFrom(int fd, uint64_t size, const std::string& name) {
   std::string why;
   for (uint64_t at = 0; at < size && why.empty();) {
-    auto bytes = os::ReadAt(fd, at, std::min<uint64_t>(kPiece, size - at), name);
+    auto bytes = os::ReadAt(fd, at, std::min<uint64_t>(kPackPiece, size - at), name);
     if (!bytes) return bytes.error().message;
     if (bytes->empty()) {
       return fmt::format("'{}' shrank while it was read", EscapeForScreen(name));

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kBlock = 256 * 1024;
 constexpr uint64_t kOtherFiles = 64;  // that this process may have besides
 
-os::Fd OpenNameless(const std::string& folder) {
+os::Fd OpenRankFile(const std::string& folder) {
   os::Fd fd(open(folder.c_str(), O_RDWR | O_TMPFILE | O_APPEND | O_CLOEXEC, 0600));
   if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return fd;
   // A file system without nameless files. What is left when we are killed in between has a name
@@ -52,7 +52,7 @@ std::optional<StartFailure> RankOutputs::Open(const std::string& spool_folder, s
   std::vector<std::array<os::Fd, 2>> made(ranks);
   for (std::array<os::Fd, 2>& rank : made) {
     for (os::Fd& fd : rank) {
-      fd = OpenNameless(spool_folder);
+      fd = OpenRankFile(spool_folder);
       if (!fd) return StartFailure::Of(errno, "cannot make a file for the output of a rank");
       if (user && fchown(fd.get(), *user, static_cast<gid_t>(-1)) != 0) {
         return StartFailure::Of(errno, "cannot give the file for the output of a rank to its user");

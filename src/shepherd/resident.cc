@@ -18,7 +18,7 @@
 namespace spate::shepherd {
 namespace {
 
-constexpr size_t kReadSize = 64 * 1024;  // as much as a pipe holds
+constexpr size_t kAnswerRead = 64 * 1024;  // as much as a pipe holds
 // Who has closed its end of a pipe has nearly always ended, and we are about to hear of it. Who has
 // not can never answer.
 constexpr int64_t kHangUpPatience = 1'000'000'000;  // nanoseconds
@@ -146,7 +146,7 @@ void Resident::Write() {
 }
 
 void Resident::Read(int64_t now, const AnswerReader::Result& result) {
-  char buffer[kReadSize];
+  char buffer[kAnswerRead];
   while (out_ && answer_.wrong().empty()) {
     ssize_t got = read(out_.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;

@@ -24,7 +24,7 @@
 namespace spate::shepherd {
 namespace {
 
-constexpr size_t kStackSize = 64 * 1024;
+constexpr size_t kSpawnStack = 64 * 1024;
 constexpr int kMaxScriptArguments = 1 << 20;
 
 struct ChildContext {
@@ -143,19 +143,19 @@ StartFailure StartFailure::Of(int error, const std::string& what) {
 }
 
 Starter::Starter() {
-  void* memory = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
+  void* memory = mmap(nullptr, kSpawnStack, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   CHECK(memory != MAP_FAILED);
   stack_ = static_cast<char*>(memory);
 }
 
-Starter::~Starter() { munmap(stack_, kStackSize); }
+Starter::~Starter() { munmap(stack_, kSpawnStack); }
 
 StartResult Starter::StartProgram(const Program& program) {
   std::span<const Descriptor> passed_on;
   if (program.user == nullptr) passed_on = passed_on_;
   ChildContext context{&program, passed_on, {}};
-  pid_t pid = clone(BecomeProgram, stack_ + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
+  pid_t pid = clone(BecomeProgram, stack_ + kSpawnStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
   context.result.pid = pid;
   if (pid < 0) context.result.fork_error = errno;
   return context.result;

@@ -21,13 +21,13 @@
 namespace spate::submit {
 namespace {
 
-using What = ForwardFacts::What;
+using ForwardWhat = ForwardFacts::What;
 
 constexpr size_t kInMemory = 1u << 20;  // of a pack
 constexpr Duration kLockPatience = Duration::Seconds(10);
 constexpr size_t kLooks = 256;  // at places of jobs that may be gone
 
-// What a hub is known by: its key, or its socket.
+// ForwardWhat a hub is known by: its key, or its socket.
 std::string KeyOf(const client::HubTarget& target) {
   std::string text;
   if (target.target.access) {
@@ -73,7 +73,7 @@ class Collector {
   Collected collected_;
 };
 
-// What a killed process was appending goes; what it had appended is not asked for again.
+// ForwardWhat a killed process was appending goes; what it had appended is not asked for again.
 Status Collector::Recover() {
   const std::string log = path_ + ".log";
   auto tell = [](const std::string& text) { fmt::print(stderr, "spate: {}\n", text); };
@@ -109,16 +109,16 @@ Status Collector::Run(os::RealLoop& loop) {
 
 Status Collector::Take(const ForwardFacts& facts) {
   switch (facts.what) {
-    case What::kBytes:
+    case ForwardWhat::kBytes:
       return Keep(facts.text);
-    case What::kTask:
+    case ForwardWhat::kTask:
       return Deliver(facts);
-    case What::kDamaged:
+    case ForwardWhat::kDamaged:
       ++collected_.damaged;
       fmt::print(stderr, "spate: {}: {}\n", cli::TaskId(job_, facts.index), facts.text);
       Drop();
       return {};
-    case What::kEnd:
+    case ForwardWhat::kEnd:
       place_ = {.position = facts.position, .created = facts.created.ns};
       return {};
   }

@@ -51,8 +51,8 @@ namespace {
 
 using client::HubCall;
 
-constexpr Duration kFirstPause = Duration::Millis(200);
-constexpr Duration kLongestPause = Duration::Seconds(5);
+constexpr Duration kFirstSubmitPause = Duration::Millis(200);
+constexpr Duration kLongestSubmitPause = Duration::Seconds(5);
 // So long a submit tries to reach its hub again.
 constexpr Duration kSubmitPatience = Duration::Seconds(60);
 
@@ -171,7 +171,7 @@ Status SendAll(HubCall& call, const Submission& submission) {
 // Until the hub has it: a connection that was lost is made again, when there was one (`reached`).
 Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submission& submission,
                                bool reached = false) {
-  Duration pause = kFirstPause;
+  Duration pause = kFirstSubmitPause;
   Instant last = loop.Now() + kSubmitPatience;
   for (;;) {
     Error error;
@@ -197,7 +197,7 @@ Result<wire::Accepted> Deliver(HubCall& call, os::RealLoop& loop, const Submissi
     bool again = error.kind == ErrorKind::kUnavailable && reached && loop.Now() < last;
     if (!again || call.interrupted()) return std::unexpected(error);
     call.Pause(pause);
-    pause = std::min(pause + pause, kLongestPause);
+    pause = std::min(pause + pause, kLongestSubmitPause);
   }
 }
 

@@ -17,8 +17,8 @@
 namespace spate::submit {
 namespace {
 
-constexpr Duration kFirstPause = Duration::Millis(200);
-constexpr Duration kLongestPause = Duration::Seconds(5);
+constexpr Duration kFirstWaitPause = Duration::Millis(200);
+constexpr Duration kLongestWaitPause = Duration::Seconds(5);
 
 engine::HoldReason HeldBy(const wire::JobNews& news) {
   return static_cast<engine::HoldReason>(news.held);
@@ -137,7 +137,7 @@ int Waiter::GoAway(JobId job) {
 }
 
 Result<int> Waiter::Wait(JobId job, bool connected) {
-  Duration pause = kFirstPause;
+  Duration pause = kFirstWaitPause;
   bool told = false;
   bool was_connected = connected;
   for (;;) {
@@ -158,7 +158,7 @@ Result<int> Waiter::Wait(JobId job, bool connected) {
       }
       const auto* news = std::get_if<wire::JobNews>(&*reply);
       if (news == nullptr) return Fail(ErrorKind::kIo, "the hub sent something else than news");
-      pause = kFirstPause;
+      pause = kFirstWaitPause;
       told = false;
       job = news->job;
       Show(*news);
@@ -174,7 +174,7 @@ Result<int> Waiter::Wait(JobId job, bool connected) {
     }
     told = true;
     call_.Pause(pause);
-    pause = std::min(pause + pause, kLongestPause);
+    pause = std::min(pause + pause, kLongestWaitPause);
   }
 }
 

@@ -23,7 +23,7 @@ struct CheckTexts {
     }
   }
   template <typename List>
-  void operator()(uint32_t, std::string_view name, Columns<List>&& columns) {
+  void operator()(uint32_t, std::string_view name, spate::Columns<List>&& columns) {
     if (columns.rows.size() > kWireLimits.texts) in.Defect(name, "has too many texts");
     for (const auto& row : columns.rows) row.Fields(row, *this);
   }

@@ -13,7 +13,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr TaskIndex kNone = ~TaskIndex{0};
+constexpr TaskIndex kNoTask = ~TaskIndex{0};
 
 Duration Sum(Duration a, Duration b) { return a > Duration::Max() - b ? Duration::Max() : a + b; }
 
@@ -31,7 +31,7 @@ class Finder {
   CriticalPath Find() {
     found_.times.resize(shape_.tasks());
     reach_.resize(shape_.tasks());
-    decides_.assign(shape_.tasks(), kNone);
+    decides_.assign(shape_.tasks(), kNoTask);
     for (TaskIndex task : shape_.order()) GoDown(task);
     SetPath();
     const auto& order = shape_.order();
@@ -64,7 +64,7 @@ class Finder {
     if (last == reach_.end()) return;
     found_.total = last->end;
     auto task = static_cast<TaskIndex>(last - reach_.begin());
-    for (; task != kNone; task = decides_[task]) found_.path.push_back(task);
+    for (; task != kNoTask; task = decides_[task]) found_.path.push_back(task);
     std::reverse(found_.path.begin(), found_.path.end());
   }
 

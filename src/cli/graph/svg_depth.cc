@@ -18,7 +18,7 @@ constexpr double kLine = 22, kBar = 16;
 constexpr double kLabelEnd = 110, kCountEnd = 190, kBarStart = 200, kBarLength = 520;
 constexpr double kNamesStart = kBarStart + kBarLength + 30, kWidth = kNamesStart + 420;
 constexpr double kLeastPart = 3;
-constexpr size_t kNames = 3, kNameColumns = 20;
+constexpr size_t kNames = 3, kMarginColumns = 20;
 
 // Failures first, what has succeeded last.
 int Rank(Phase phase) {
@@ -47,7 +47,7 @@ std::vector<Few> FewOfEach(const std::vector<DepthRange>& ranges, const std::vec
 std::string NamesText(const TaskGraph& graph, const Few& few, uint32_t of) {
   std::string text;
   for (const auto& [rank, task] : few) {
-    std::string name = CutToWidth(EscapeForScreen(graph.tasks[task].name), kNameColumns);
+    std::string name = CutToWidth(EscapeForScreen(graph.tasks[task].name), kMarginColumns);
     text += (text.empty() ? "" : ", ") + name;
   }
   return of > few.size() ? text + ", ..." : text;

@@ -26,12 +26,12 @@ Result<uint32_t> ParseProcs(std::string_view value) {
   return count;
 }
 
-struct Typed {
+struct TypedShape {
   uint32_t procs = 0, nodes = 0, per_node = 0;  // 0: not given
 };
 
 // Of two that are given, the third.
-Result<GangShape> ShapeOf(const Typed& typed) {
+Result<GangShape> ShapeOf(const TypedShape& typed) {
   GangShape shape{.procs = typed.procs, .nodes = typed.nodes};
   if (typed.per_node > 0 && typed.nodes == 0 && typed.procs == 0) {
     return Wrong("--procs-per-node says how a gang is spread: add --nodes N, or --procs N");
@@ -176,7 +176,7 @@ std::optional<Instant> ParseWhen(std::string_view text, Instant now) {
 
 Status ReadGang(const Words& words, RunOptions& options) {
   OptionReader in(words);
-  Typed typed;
+  TypedShape typed;
   in.Read(Opt::kProcs, typed.procs, ParseProcs);
   in.Read(Opt::kGangNodes, typed.nodes, ParseProcs);
   in.Read(Opt::kProcsPerNode, typed.per_node, ParseProcs);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMostEvents = 1'000;
 
-Result<int> Write(const HubScreen& screen, std::string_view text) {
+Result<int> WritePage(const HubScreen& screen, std::string_view text) {
   if (auto written = screen.write_out(text); !written) return std::unexpected(written.error());
   return kExitSuccess;
 }
@@ -42,7 +42,7 @@ Result<int> List(const HubScreen& screen) {
     if (screen.form == OutputForm::kQuiet) text += EscapeForScreen(pool.name) + "\n";
     if (screen.form == OutputForm::kJson) text += JsonOf("pool", pool);
   }
-  auto written = Write(screen, text);
+  auto written = WritePage(screen, text);
   if (pools->empty() && screen.human()) SayNone(screen);
   return written;
 }
@@ -55,7 +55,7 @@ Result<int> Info(const HubScreen& screen) {
     if (screen.human() && !text.empty()) text += '\n';
     text += screen.human() ? PageOf(screen, pool) : JsonOf("pool", pool);
   }
-  auto written = Write(screen, text);
+  auto written = WritePage(screen, text);
   if (pools->empty() && screen.human()) SayNone(screen);
   return written;
 }
@@ -64,7 +64,7 @@ Result<int> DryRun(const HubScreen& screen) {
   auto trial = client::AskOne(screen.hub, wire::TryPool{screen.words.words.front()});
   if (!trial) return std::unexpected(trial.error());
   auto written =
-      Write(screen, screen.human() ? TrialText(*trial, true) : JsonOf("pool_trial", *trial));
+      WritePage(screen, screen.human() ? TrialText(*trial, true) : JsonOf("pool_trial", *trial));
   if (!written || trial->passed) return written;
   return kExitTasksFailed;
 }
@@ -78,10 +78,10 @@ Result<int> Log(const HubScreen& screen) {
   auto asked = client::Ask(screen.hub, std::move(question),
                            [&](PoolEvent event) { events.push_back(std::move(event)); });
   if (!asked) return std::unexpected(asked.error());
-  if (screen.human()) return Write(screen, LogOf(screen, events));
+  if (screen.human()) return WritePage(screen, LogOf(screen, events));
   std::string text;
   for (const PoolEvent& event : events) text += JsonOf("pool_event", event);
-  return Write(screen, text);
+  return WritePage(screen, text);
 }
 
 }  // namespace

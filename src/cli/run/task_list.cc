@@ -21,7 +21,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr size_t kPieceBytes = 256 * 1024;
+constexpr size_t kListPiece = 256 * 1024;
 
 // The rows of all lists, end to end; a row ends where the next one begins.
 struct RowText {
@@ -48,7 +48,7 @@ class ListLoader {
       }
     }
     format::JobListReader reader;
-    std::string piece(kPieceBytes, '\0');
+    std::string piece(kListPiece, '\0');
     for (bool first = true;; first = false) {
       auto size = os::ReadSome(fd, piece.data(), piece.size(), name);
       if (!size) return Fail(ErrorKind::kInvalid, size.error().message);

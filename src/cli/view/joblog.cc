@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::string_view kHeader =
     "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
-constexpr size_t kPiece = 256 * 1024;
+constexpr size_t kLogPiece = 256 * 1024;
 
 // Where the last whole line of the file ends.
 Result<uint64_t> WholeLines(int fd, uint64_t size, const std::string& path) {
   while (size > 0) {
-    size_t length = std::min<uint64_t>(size, kPiece);
+    size_t length = std::min<uint64_t>(size, kLogPiece);
     auto piece = os::ReadAt(fd, size - length, length, path);
     if (!piece) return std::unexpected(piece.error());
     size_t newline = piece->rfind('\n');
@@ -83,7 +83,7 @@ Result<std::vector<TaskRange>> MissingInJoblog(const std::string& path,
     if (!file) return std::unexpected(file.error());
     std::string carry;
     for (uint64_t offset = 0;;) {
-      auto piece = os::ReadAt(file->get(), offset, kPiece, path);
+      auto piece = os::ReadAt(file->get(), offset, kLogPiece, path);
       if (!piece) return std::unexpected(piece.error());
       if (piece->empty()) break;
       offset += piece->size();

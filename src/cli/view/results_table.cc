@@ -13,7 +13,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr size_t kPiece = 256 * 1024;
+constexpr size_t kTablePiece = 256 * 1024;
 constexpr std::string_view kJsonStart = "{ \"Seq\": ";
 
 // Walks over the rows of a table. A row ends at a newline outside of quotes; in JSON there is none
@@ -57,7 +57,7 @@ Result<uint64_t> ReadRows(const std::string& path, std::vector<bool>& there) {
   if (!file) return std::unexpected(file.error());
   TableReader reader(TableFormOf(path) == TableForm::kJson, there);
   for (uint64_t offset = 0;;) {
-    auto piece = os::ReadAt(file->get(), offset, kPiece, path);
+    auto piece = os::ReadAt(file->get(), offset, kTablePiece, path);
     if (!piece) return std::unexpected(piece.error());
     if (piece->empty()) return reader.whole();
     offset += piece->size();
@@ -178,7 +178,7 @@ Status ResultsTable::WriteStream(const OutputStream* stream) {
     } else {
       for (char c : piece) row_.append(c == '"' ? 2 : 1, c);
     }
-    if (written) written = Flush(kPiece);
+    if (written) written = Flush(kTablePiece);
   });
   row_ += '"';
   return written ? read : written;

@@ -7,7 +7,7 @@
 namespace spate::cli {
 namespace {
 
-constexpr size_t kPiece = 256 * 1024;
+constexpr size_t kScreenPiece = 256 * 1024;
 
 bool SamePlace(int a, int b) {
   auto first = os::StatFd(a, "standard output");
@@ -73,7 +73,7 @@ bool TerminalScreen::PumpPart(Lane& lane, Item& item) {
     if (!opened) return false;
     item.file = std::move(*opened);
   }
-  size_t size = std::min<uint64_t>(kPiece, part.length);
+  size_t size = std::min<uint64_t>(kScreenPiece, part.length);
   auto piece = os::ReadAt(item.file.get(), part.offset, size, part.path);
   if (!piece || piece->empty()) return false;
   part.offset += piece->size();

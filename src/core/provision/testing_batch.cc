@@ -9,7 +9,7 @@ namespace spate::provision {
 namespace {
 
 constexpr Duration kSecond = Duration::Seconds(1);
-constexpr Duration kMinute = Duration::Seconds(60);
+constexpr Duration kBatchMinute = Duration::Seconds(60);
 constexpr Duration kHour = Duration::Seconds(3600);
 const char* const kUsers[] = {"ann", "bob"};
 
@@ -49,7 +49,7 @@ void World::AddPool() {
   policy.max_pilots = 1 + static_cast<uint32_t>(prng_.Below(6));
   policy.min_pilots = prng_.Chance(20) ? 1 : 0;
   policy.backlog = 1 + static_cast<uint32_t>(prng_.Below(4));
-  policy.time_limit = kMinute * static_cast<int64_t>(10 + prng_.Below(110));
+  policy.time_limit = kBatchMinute * static_cast<int64_t>(10 + prng_.Below(110));
   policy.idle_exit = kSecond * static_cast<int64_t>(10 + prng_.Below(300));
   policy.submit_interval = kSecond * static_cast<int64_t>(prng_.Below(3));
   policy.chain = prng_.Chance(40);
@@ -433,7 +433,7 @@ void World::Finish() {
   };
   auto pass_until = [&](auto&& reached) {
     for (int times = 0; times < 12 * 24 * 20 && !reached(); ++times) {
-      PassTime(kMinute * 5);
+      PassTime(kBatchMinute * 5);
       if (testing::Test::HasFailure()) return;
       for (const auto& [id, policy] : policies_) {
         if (machine_->Info(id)->paused) Give({ResumePool{id}});
@@ -442,19 +442,19 @@ void World::Finish() {
   };
   pass_until([&] { return open() == 0; });
   EXPECT_EQ(open(), 0u) << "pilots do not come";
-  PassTime(kMinute * 20);
+  PassTime(kBatchMinute * 20);
   for (const auto& [id, job] : batch_) {
     EXPECT_NE(job.status, JobStatus::kQueued) << "one still queues when the work is done";
     EXPECT_FALSE(job.was_here) << "an idle one is still there";
   }
-  PassTime(kMinute * 40);
+  PassTime(kBatchMinute * 40);
   for (const auto& [id, job] : batch_) {
     EXPECT_FALSE(IsLive(job.status)) << "a pilot is left when the work is done";
   }
   for (const auto& [id, policy] : policies_) EXPECT_TRUE(machine_->Pilots(id).empty());
   Kill();
   for (const auto& [id, policy] : policies_) Give({RemovePool{id}});
-  PassTime(kMinute);
+  PassTime(kBatchMinute);
   EXPECT_TRUE(machine_->Pools().empty());
 }
 

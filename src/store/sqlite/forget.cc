@@ -48,7 +48,7 @@ constexpr std::string_view kDropRows = "DELETE FROM rows WHERE id BETWEEN ?1 AND
 // Of an upload that did not come to its end there is no row of the job yet.
 constexpr std::string_view kDropUpload =
     "DELETE FROM rows WHERE id BETWEEN ?1 AND ?2 AND NOT EXISTS (SELECT 1 FROM job WHERE id = ?3)";
-constexpr std::string_view kEnd = "DELETE FROM forgotten WHERE job = ?1";
+constexpr std::string_view kForgetEnd = "DELETE FROM forgotten WHERE job = ?1";
 
 Result<Statement> Bound(Database& db, std::string_view sql, std::initializer_list<int64_t> values) {
   auto statement = db.Prepare(sql);
@@ -103,7 +103,7 @@ Result<bool> ForgetSome(Database& db, const JournalPlace& place, JobId job, bool
   if (auto removed = os::RemoveFile(place.OutputPath(job)); !removed) {
     return std::unexpected(removed.error());
   }
-  if (auto done = Do(db, kEnd, {job.value}); !done) return std::unexpected(done.error());
+  if (auto done = Do(db, kForgetEnd, {job.value}); !done) return std::unexpected(done.error());
   return true;
 }
 

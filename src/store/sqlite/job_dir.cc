@@ -19,14 +19,14 @@ constexpr std::string_view kForgotten = ".forgotten-";
 
 std::string JobsPath(const std::string& state_dir) { return os::JoinPath(state_dir, "jobs"); }
 
-std::optional<uint64_t> ParseNumber(std::string_view text) {
+std::optional<uint64_t> NumberOfJob(std::string_view text) {
   uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
-Result<os::FileLock> Lock(const std::string& path, uint32_t number) {
+Result<os::FileLock> LockJob(const std::string& path, uint32_t number) {
   std::string lock_path = path + "/lock";
   auto lock = os::FileLock::TryLock(lock_path, JobOwner::ThisProcess().ToLine());
   if (lock || lock.error().kind != ErrorKind::kBusy) return lock;
@@ -77,7 +77,7 @@ Result<JobDir> JobDir::Create(const std::string& state_dir, const StateOptions& 
       return std::unexpected(WithStateHint(std::move(made.error())));
     }
   }
-  auto lock = Lock(path, number);
+  auto lock = LockJob(path, number);
   if (!lock) {
     (void)os::RemoveTree(path);
     return std::unexpected(std::move(lock.error()));
@@ -104,7 +104,7 @@ Result<JobDir> JobDir::Open(const std::string& state_dir, uint32_t number,
   if (auto checked = CheckOwnerAndSpace(state_dir); !checked) {
     return std::unexpected(std::move(checked.error()));
   }
-  auto lock = Lock(path, number);
+  auto lock = LockJob(path, number);
   if (!lock) return std::unexpected(WithStateHint(std::move(lock.error())));
   JobDir dir(path, number, std::move(*lock));
   if (auto emptied = EmptySpool(dir.SpoolPath()); !emptied) {
@@ -127,7 +127,7 @@ Result<std::vector<uint32_t>> RunNumbers(const std::string& state_dir) {
     return std::unexpected(std::move(entries.error()));
   }
   for (const os::DirEntry& entry : *entries) {
-    auto number = ParseNumber(entry.name);
+    auto number = NumberOfJob(entry.name);
     if (number && *number > 0 && *number < UINT32_MAX && entry.kind == os::FileKind::kDir) {
       numbers.push_back(static_cast<uint32_t>(*number));
     }
@@ -150,7 +150,7 @@ Status ForgetJob(const std::string& state_dir, uint32_t number) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("there is no job {} in '{}'", number, EscapeForScreen(state_dir)));
   }
-  auto lock = Lock(path, number);
+  auto lock = LockJob(path, number);
   if (!lock) return std::unexpected(std::move(lock.error()));
   return RemoveLocked(path, number);
 }

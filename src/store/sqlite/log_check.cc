@@ -29,7 +29,7 @@ uint32_t LittleAt(std::string_view bytes, size_t at) {
   return value;
 }
 
-struct Sum {
+struct LogSum {
   uint32_t first = 0, second = 0;
 
   void Add(std::string_view bytes, bool big) {
@@ -62,7 +62,7 @@ class LogChecker {
     uint32_t magic = BigAt(*header, 0);
     big_ = magic == kMagicBig;
     page_bytes_ = BigAt(*header, 8);
-    Sum sum;
+    LogSum sum;
     sum.Add(header->substr(0, 24), big_);
     bool known = magic == kMagicLittle || magic == kMagicBig;
     if (!known || !sum.IsAt(*header, 24)) return Damaged(path_, "its header is damaged");
@@ -72,7 +72,7 @@ class LogChecker {
 
  private:
   // A frame is of this log when it has its salts; older ones behind the end have others.
-  Status CheckFrames(Sum sum) {
+  Status CheckFrames(LogSum sum) {
     bool sound = true;
     int commits_behind = 0;  // a damaged frame
     for (uint64_t number = 1;; ++number) {

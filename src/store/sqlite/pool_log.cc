@@ -19,7 +19,7 @@
 namespace spate::store {
 namespace {
 
-using provision::Record;
+using PoolRecord = provision::Record;
 
 constexpr int64_t kRemovedAtOnce = 20'000;
 
@@ -115,9 +115,9 @@ Status PoolLog::Write(const PoolsChanged& change) {
   return WriteNumbers();
 }
 
-Status PoolLog::WriteImage(const std::vector<Record>& images) {
+Status PoolLog::WriteImage(const std::vector<PoolRecord>& images) {
   uint64_t first = last_seq_ + 1;
-  for (const Record& record : images) {
+  for (const PoolRecord& record : images) {
     auto written = WriteEntry({last_seq_ + 1, {}, 0, first, record});
     if (!written) return written;
   }
@@ -163,7 +163,7 @@ Status PoolLog::WriteNumbers() {
   return {};
 }
 
-void NoteNumbers(const Record& record, provision::NumbersKept& used) {
+void NoteNumbers(const PoolRecord& record, provision::NumbersKept& used) {
   std::visit(
       [&](const auto& each) {
         if constexpr (requires { each.pool; }) {

@@ -6,7 +6,7 @@
 namespace spate::engine::place {
 namespace {
 
-constexpr size_t kBlock = 64;  // steps
+constexpr size_t kStepsOfBlock = 64;  // steps
 
 }  // namespace
 
@@ -51,10 +51,10 @@ void FreeProfile::Split(Moment when) {
   const Step step = steps[at.step];
   if (step.from == when) return;
   steps.insert(steps.begin() + static_cast<ptrdiff_t>(at.step) + 1, {when, step.free});
-  if (steps.size() <= kBlock) return;
-  Block upper{.steps = std::vector<Step>(steps.begin() + kBlock / 2, steps.end()),
+  if (steps.size() <= kStepsOfBlock) return;
+  Block upper{.steps = std::vector<Step>(steps.begin() + kStepsOfBlock / 2, steps.end()),
               .more = blocks_[at.block].more};
-  steps.resize(kBlock / 2);
+  steps.resize(kStepsOfBlock / 2);
   blocks_[at.block].CountAnew();
   upper.CountAnew();
   blocks_.insert(blocks_.begin() + static_cast<ptrdiff_t>(at.block) + 1, std::move(upper));

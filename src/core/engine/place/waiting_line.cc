@@ -5,7 +5,7 @@
 namespace spate::engine::place {
 namespace {
 
-constexpr size_t kBlock = 256;  // gangs
+constexpr size_t kGangsOfBlock = 256;  // gangs
 
 auto FirstFrom(const std::vector<WaitingGang>& gangs, WaitingTurn turn) {
   return std::lower_bound(
@@ -37,7 +37,7 @@ void WaitingLine::Insert(const WaitingGang& gang) {
   size_t at = BlockOf(gang.turn);
   // In the order of arrival blocks are filled to the end.
   bool behind_full = !blocks_.empty() && at + 1 == blocks_.size() &&
-                     blocks_[at].gangs.size() >= kBlock &&
+                     blocks_[at].gangs.size() >= kGangsOfBlock &&
                      blocks_[at].gangs.back().turn < gang.turn;
   if (blocks_.empty() || behind_full) {
     blocks_.emplace_back();
@@ -46,7 +46,7 @@ void WaitingLine::Insert(const WaitingGang& gang) {
   Block& block = blocks_[at];
   block.gangs.insert(FirstFrom(block.gangs, gang.turn), gang);
   block.Count(gang);
-  if (block.gangs.size() > kBlock) SplitBlock(at);
+  if (block.gangs.size() > kGangsOfBlock) SplitBlock(at);
 }
 
 void WaitingLine::SplitBlock(size_t block) {

@@ -7,8 +7,8 @@
 namespace spate::parasol {
 namespace {
 
-constexpr Duration kFirstPause = Duration::Millis(5);
-constexpr Duration kLongestPause = Duration::Millis(500);
+constexpr Duration kFirstLinkPause = Duration::Millis(5);
+constexpr Duration kLongestLinkPause = Duration::Millis(500);
 // With others who submit to the batch, or ask.
 constexpr Duration kPatience = Duration::Seconds(60);
 
@@ -31,7 +31,7 @@ Error BatchLink::Lost(Error error) {
 Status BatchLink::Ask(wire::Question question, const TakeAnswer& take) {
   bool reads = std::visit([]<typename Q>(const Q&) { return wire::OfJournal<Q>; }, question);
   Instant last = loop_.Now() + kPatience;
-  for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
+  for (Duration pause = kFirstLinkPause;; pause = std::min(pause + pause, kLongestLinkPause)) {
     if (auto connected = Connect(); !connected) return connected;
     bool taken = false;
     auto asked = call_.Ask(question, [&](std::string_view bytes) {
@@ -62,7 +62,7 @@ Result<JobId> BatchLink::NeedJob() {
 
 Result<wire::Accepted> BatchLink::Submit(const std::function<Status(client::HubCall&)>& send) {
   Instant last = loop_.Now() + kPatience;
-  for (Duration pause = kFirstPause;; pause = std::min(pause + pause, kLongestPause)) {
+  for (Duration pause = kFirstLinkPause;; pause = std::min(pause + pause, kLongestLinkPause)) {
     if (auto connected = Connect(); !connected) return std::unexpected(connected.error());
     (void)send(call_);  // a refusal may come before all was sent
     auto reply = call_.Next();

@@ -27,8 +27,8 @@ constexpr Duration kLockPatience = Duration::Seconds(60);
 constexpr Duration kFollowerPause = Duration::Millis(10);
 constexpr Duration kFollowerPatience = Duration::Seconds(2);
 constexpr Duration kCatchUpEvery = Duration::Millis(500);
-constexpr Duration kFirstPause = Duration::Millis(200);
-constexpr Duration kLongestPause = Duration::Seconds(30);
+constexpr Duration kFirstResultsPause = Duration::Millis(200);
+constexpr Duration kLongestResultsPause = Duration::Seconds(30);
 constexpr Duration kHubAwayMost = Duration::Seconds(24 * 3600);
 
 using client::Place;
@@ -225,7 +225,7 @@ int FollowUntilEnd(const std::string& results) {
   BatchLink link(*setting->loop, setting->target, StateOf(*setting, results));
   Follower follower(link);
   Instant away = setting->loop->Now();
-  Duration pause = kFirstPause;
+  Duration pause = kFirstResultsPause;
   for (;;) {
     Status status = follower.Follow();
     if (status) return 0;
@@ -234,12 +234,12 @@ int FollowUntilEnd(const std::string& results) {
     Instant now = setting->loop->Now();
     if (follower.heard()) {
       away = now;
-      pause = kFirstPause;
+      pause = kFirstResultsPause;
     }
     // A folder that was removed wants no results.
     if (now - away > kHubAwayMost || !os::Exists(os::DirName(results))) return 1;
     link.call().Pause(pause);
-    pause = std::min(pause + pause, kLongestPause);
+    pause = std::min(pause + pause, kLongestResultsPause);
   }
 }
 

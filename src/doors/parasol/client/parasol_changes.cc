@@ -20,7 +20,7 @@ namespace {
 
 constexpr Duration kMachinePatience = Duration::Seconds(10);
 constexpr Duration kLookEvery = Duration::Millis(100);
-constexpr size_t kRangesAtOnce = 50'000;
+constexpr size_t kChangedRanges = 50'000;
 
 using Change = wire::ChangeNodes::Change;
 
@@ -74,7 +74,7 @@ Status Cancel(BatchLink& link, const Chosen& chosen) {
     TasksOfJob tasks{.job = job.value};
     for (const TaskRange& range : ranges) {
       tasks.ranges.push_back({range.first + 1, range.first + range.count, 1});
-      if (tasks.ranges.size() < kRangesAtOnce && &range != &ranges.back()) continue;
+      if (tasks.ranges.size() < kChangedRanges && &range != &ranges.back()) continue;
       auto done = client::AskOne(link, wire::Cancel{.jobs = {}, .tasks = {tasks}});
       if (!done) return std::unexpected(std::move(done.error()));
       tasks.ranges.clear();

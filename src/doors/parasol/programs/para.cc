@@ -28,7 +28,7 @@ constexpr std::string_view kNoBatch = "Batch not found.";
 // The most that Parasol's own messages and word lists can hold.
 constexpr size_t kParasolMessage = 1420, kParasolWords = 1023;
 
-Result<std::vector<ParasolJob>> ReadList(const std::string& path) {
+Result<std::vector<ParasolJob>> ReadJobs(const std::string& path) {
   auto text = ReadParasolLines(path);
   if (!text) return std::unexpected(std::move(text.error()));
   return ReadParasolList(*text, path);
@@ -228,7 +228,7 @@ void Para::TellForeign(const std::vector<ParasolJob>& jobs) const {
 }
 
 Result<int> Para::Create() {
-  auto jobs = ReadList(Word(1));
+  auto jobs = ReadJobs(Word(1));
   if (!jobs) return Failed(jobs);
   for (ParasolJob& job : *jobs) {
     if (job.cpus == 0) job.cpus = options_.cpus;
@@ -435,7 +435,7 @@ Result<int> Para::ShowSickNodes() {
 
 // Without hub and batch.
 Result<int> Para::Recover() {
-  auto jobs = ReadList(Word(1));
+  auto jobs = ReadJobs(Word(1));
   if (!jobs) return Failed(jobs);
   std::string text;
   for (const ParasolJob& job : *jobs) {

@@ -15,7 +15,7 @@ namespace spate::parasol {
 namespace {
 
 constexpr size_t kSmallMost = 64 << 10;
-constexpr size_t kPiece = 4 << 20;
+constexpr size_t kFolderPiece = 4 << 20;
 constexpr size_t kDamageTold = 10;
 
 // Empty when there is no such file.
@@ -56,7 +56,7 @@ Status WriteJobs(const std::string& path, const std::vector<ParasolJob>& jobs) {
   std::string text;
   for (const ParasolJob& job : jobs) {
     AppendBatchLine(job, &text);
-    if (text.size() < kPiece) continue;
+    if (text.size() < kFolderPiece) continue;
     if (auto written = file->Write(text); !written) return written;
     text.clear();
   }
@@ -68,7 +68,7 @@ Status WriteJobs(const std::string& path, const std::vector<ParasolJob>& jobs) {
 // left at the end has no newline. Where that begins.
 Result<uint64_t> ReadPieces(const os::Fd& file, const std::string& path, uint64_t from,
                             const std::function<void(std::string_view, uint64_t)>& take) {
-  for (size_t piece = kPiece;;) {
+  for (size_t piece = kFolderPiece;;) {
     auto text = os::ReadAt(file.get(), from, piece, path);
     if (!text) return std::unexpected(std::move(text.error()));
     size_t whole = text->rfind('\n') + 1;  // npos + 1 is 0

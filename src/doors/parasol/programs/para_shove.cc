@@ -25,7 +25,7 @@ constexpr Duration kPushStep = Duration::Seconds(1), kPushMost = Duration::Secon
 constexpr Duration kTellStep = Duration::Seconds(15), kTellMost = Duration::Seconds(300);
 constexpr Duration kAwayLeast = Duration::Seconds(1), kAwayMost = Duration::Seconds(30);
 constexpr Duration kSickPause = Duration::Seconds(600);
-constexpr Duration kHaltLook = Duration::Seconds(1);
+constexpr Duration kShoveLook = Duration::Seconds(1);
 constexpr int kSickMost = 3;
 
 // A time that comes at growing distances.
@@ -164,7 +164,7 @@ class Shover {
     Talk("Sick batch! Waiting 10 minutes, then clearing sick nodes and trying again.");
     if (auto saved = SaveInTurn(); !saved) return saved;
     for (Instant until = cycle_.now() + kSickPause; cycle_.now() < until;) {
-      if (auto paused = cycle_.hub().Pause(kHaltLook); !paused) return paused;
+      if (auto paused = cycle_.hub().Pause(kShoveLook); !paused) return paused;
       if (auto seen = cycle_.SeeHalt(); !seen) return seen;
       if (!cycle_.halted_by().empty()) return LookAndPush();
     }

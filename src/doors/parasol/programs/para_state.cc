@@ -21,7 +21,7 @@
 namespace spate::parasol {
 namespace {
 
-constexpr size_t kSmallMost = 64 << 10;
+constexpr size_t kStateMost = 64 << 10;
 constexpr std::string_view kUsualResults = "para.results";
 constexpr Duration kKeepForgotten = Duration::Seconds(30 * 24 * 3600);
 // Names that an older version gave its files, in the batch's folder.
@@ -38,7 +38,7 @@ std::string FolderName(std::string_view results) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::string Small(const std::string& path) { return os::ReadFile(path, kSmallMost).value_or(""); }
+std::string Small(const std::string& path) { return os::ReadFile(path, kStateMost).value_or(""); }
 
 std::string StampOf(const os::FileInfo& batch) {
   return fmt::format("size {} modified {}\n", batch.size, batch.modified.ns);

@@ -18,7 +18,7 @@
 namespace spate::parasol {
 namespace {
 
-constexpr size_t kKitMost = 256 << 10;
+constexpr size_t kSiteKitMost = 256 << 10;
 
 std::vector<std::string> PartsOf(std::string_view path) {
   std::vector<std::string> parts;
@@ -43,7 +43,7 @@ std::vector<os::Address> PortsOf(const std::string& name, uint16_t port) {
 
 Result<std::optional<NodeKit>> TakeKit(bool from_stdin, const std::string& path) {
   if (from_stdin) {
-    auto text = os::ReadToEnd(os::kStdin, kKitMost, "standard input");
+    auto text = os::ReadToEnd(os::kStdin, kSiteKitMost, "standard input");
     if (!text) return std::unexpected(std::move(text.error()));
     auto kit = ParseNodeKit(*text, "standard input");
     if (!kit) return std::unexpected(std::move(kit.error()));

@@ -172,6 +172,19 @@ function(spate_proto name proto)
   _spate_note(${name} spate::protobuf)
 endfunction()
 
+# Debug information goes into a file of its own, .debug/NAME.debug beside the program, where gdb and perf look for it: it is four
+# fifths of what would be copied otherwise.
+function(_spate_debug_file name)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" OR SPATE_SANITIZE OR SPATE_FUZZ)
+    return()
+  endif()
+  set(file "$<TARGET_FILE_DIR:${name}>/.debug/${name}.debug")
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_COMMAND} -E make_directory "$<TARGET_FILE_DIR:${name}>/.debug"
+    COMMAND ${CMAKE_OBJCOPY} --only-keep-debug "$<TARGET_FILE:${name}>" "${file}"
+    COMMAND ${CMAKE_OBJCOPY} --strip-debug "--add-gnu-debuglink=${file}" "$<TARGET_FILE:${name}>")
+endfunction()
+
 function(spate_app name)
   cmake_parse_arguments(arg "INSTALL;DYNAMIC" "" "SOURCES;DEPS" ${ARGN})
   _spate_program(${name} bin "${arg_SOURCES}" "${arg_DEPS}")
@@ -181,6 +194,7 @@ function(spate_app name)
   if(SPATE_STATIC AND NOT arg_DYNAMIC)
     _spate_link_static(${name})
   endif()
+  _spate_debug_file(${name})
   add_dependencies(spate_apps ${name})
   set_property(GLOBAL APPEND PROPERTY SPATE_APPS "${name}")
   if(arg_INSTALL)

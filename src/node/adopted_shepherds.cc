@@ -14,7 +14,7 @@ namespace spate::node {
 namespace {
 
 constexpr size_t kGreetingRead = 64 * 1024;
-constexpr size_t kMostEnds = size_t{1} << 30;    // bytes of one file
+constexpr size_t kMostEnds = size_t{1} << 30;        // bytes of one file
 constexpr int64_t kAdoptedPatience = 4'000'000'000;  // nanoseconds
 // More than a shepherd needs to give up processes that do not die.
 constexpr Duration kKillPatience = Duration::Seconds(30);

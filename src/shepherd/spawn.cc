@@ -155,7 +155,8 @@ StartResult Starter::StartProgram(const Program& program) {
   std::span<const Descriptor> passed_on;
   if (program.user == nullptr) passed_on = passed_on_;
   ChildContext context{&program, passed_on, {}};
-  pid_t pid = clone(BecomeProgram, stack_ + kSpawnStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
+  pid_t pid =
+      clone(BecomeProgram, stack_ + kSpawnStack, CLONE_VM | CLONE_VFORK | SIGCHLD, &context);
   context.result.pid = pid;
   if (pid < 0) context.result.fork_error = errno;
   return context.result;

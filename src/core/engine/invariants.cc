@@ -1,0 +1,139 @@
+// Engine::CheckInvariants: what must hold between durable state, board and jobs after each step.
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/engine/engine_state.h"
+
+namespace spate::engine {
+namespace {
+
+// What should be counted of what there is.
+struct Counted {
+  std::map<NodeId, uint32_t> lossy;
+  std::map<std::pair<NodeId, JobId>, place::Amounts> held;
+  std::map<std::pair<NodeId, JobId>, uint32_t> leased;
+  std::map<NodeId, std::map<place::PartKey, place::Amounts>> parts;
+};
+
+Counted CountLeases(const Durable& durable, const place::Board& board) {
+  Counted counted;
+  for (const auto& [id, node] : durable.nodes()) {
+    for (const auto& [key, range] : node.leases) {
+      counted.lossy[id] += range.lossy ? 1 : 0;
+      const JobState& job = *durable.FindJob(key.job);
+      if (range.procs > 0) {
+        counted.parts[id][{key.job, key.first}] = place::AmountsOfPart(
+            board.nodes.at(id).offer, job.requests()[range.request], range.procs);
+        continue;
+      }
+      counted.leased[{id, key.job}] += range.left;
+      place::AddTasks(counted.held[{id, key.job}], board.nodes.at(id).offer,
+                      job.request(range.request), range.left);
+    }
+  }
+  return counted;
+}
+
+bool Same(const place::Amounts& a, const place::Amounts& b, const Offer& offer) {
+  for (size_t k = 0; k < place::Amounts::kNamed + offer.named.size(); ++k) {
+    if (a.At(k) != b.At(k)) return false;
+  }
+  return true;
+}
+
+void CheckNodes(const Durable& durable, const place::Board& board) {
+  Counted counted = CountLeases(durable, board);
+  uint32_t crowded = 0;
+  for (const auto& [id, node] : board.nodes) {
+    place::Amounts all;
+    uint32_t leased = 0;
+    for (const auto& [job, here] : node.jobs) {
+      CHECK(here.leased == (counted.leased[{id, job}]));
+      CHECK(Same(here.held, counted.held[{id, job}], node.offer));
+      CHECK(here.leased > 0 || here.charged == 0);
+      all.Add(here.held);
+      leased += here.leased;
+    }
+    CHECK(node.parts.size() == counted.parts[id].size());
+    for (const auto& [key, part] : node.parts) {
+      CHECK(Same(part.held, counted.parts[id].at(key), node.offer));
+      all.Add(part.held);
+      ++leased;
+    }
+    CHECK(leased == node.leased);
+    CHECK(Same(all, node.held, node.offer));
+    CHECK(node.lossy == counted.lossy[id]);
+    CHECK(node.crowded == place::Crowded(node.offer, node.held));
+    crowded += node.crowded ? 1 : 0;
+    CHECK(node.present || !node.roomy);
+    CHECK(!node.roomy || std::ranges::count(board.roomy, id) > 0);
+    CHECK(node.drained == durable.NodeOf(id).drained);
+    CHECK(node.sick == durable.NodeOf(id).sick);
+  }
+  CHECK(crowded == board.crowded);
+}
+
+void CheckJob(const JobState& job, const place::Job& known, Instant clock) {
+  for (uint32_t request = 0; known.weight && request < job.request_count(); ++request) {
+    if (job.IsGang(request)) continue;
+    CHECK(known.ready.Of(request) == job.QueuedOf(request, clock));
+  }
+  for (uint32_t request = 0; job.Runnable() && request < job.request_count(); ++request) {
+    if (!job.IsGang(request)) continue;
+    CHECK(known.gangs.Of(request) == job.QueuedOf(request, clock));
+  }
+  const bool singles = job.waiting() > job.gangs_waiting();
+  CHECK(known.weight.has_value() == (singles && job.Runnable()));
+  CHECK(known.place.has_value() == known.asks());
+  if (!known.place) return;
+  const auto& [turn, group] = *known.place;
+  const place::JobTurn* in_line = known.user->line.From(group, turn);
+  CHECK(in_line != nullptr);
+  CHECK(*in_line == turn);
+  CHECK(group == known.group());
+  CHECK(turn.share == known.used * kJobWeight / std::max(job.policy().weight, 1u));
+}
+
+}  // namespace
+
+void Engine::CheckInvariants() const {
+  const Durable& durable = state_->durable();
+  const place::Board& board = state_->live.board;
+  durable.CheckInvariants();
+  CheckNodes(durable, board);
+  CHECK(board.jobs.size() == durable.jobs().size());
+  std::map<JobId, uint64_t> used;
+  for (const auto& [id, node] : board.nodes) {
+    for (const auto& [job, here] : node.jobs) used[job] += here.charged;
+    for (const auto& [key, part] : node.parts) used[key.job] += part.charge;
+  }
+  std::map<std::string, place::User> users;
+  for (const auto& [id, job] : durable.jobs()) {
+    const place::Job& known = *board.FindJob(id);
+    CheckJob(job, known, state_->live.clock);
+    CHECK(board.asking_for_gangs.contains(id) == known.asks_for_gang());
+    CHECK(known.used == used[id]);
+    place::User& user = users[job.user()];
+    user.jobs += !job.finished();
+    user.leased += job.counts().leased;
+    user.unended += job.counts().queued + job.counts().leased;
+    user.used += known.used;
+    if (known.weight) ++user.weights[*known.weight];
+    if (known.weight) ++user.wanting[job.priority()];
+  }
+  for (const auto& [name, user] : board.users) {
+    const place::User& counted = users[name];
+    CHECK(user.jobs == counted.jobs);
+    CHECK(user.leased == counted.leased);
+    CHECK(user.unended == counted.unended);
+    CHECK(user.used == counted.used);
+    CHECK(user.turn.has_value() == (!user.line.empty() && !user.IsBound()));
+    CHECK(user.wanting == counted.wanting);
+    CHECK(board.wanting.contains(&user) == user.contenders().has_value());
+    CHECK(user.weights == counted.weights);
+    auto rule = durable.rules().find(name);
+    CHECK(user.rule == (rule == durable.rules().end() ? UserRule() : rule->second));
+  }
+}
+
+}  // namespace spate::engine

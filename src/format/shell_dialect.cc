@@ -51,8 +51,8 @@ constexpr bool IsNameStart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 constexpr bool IsNameByte(char c) { return IsNameStart(c) || IsDigit(c); }
-constexpr bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-constexpr bool IsBlankOrNewline(char c) { return IsBlank(c) || c == '\n'; }
+constexpr bool IsShellBlank(char c) { return c == ' ' || c == '\t'; }
+constexpr bool IsBlankOrNewline(char c) { return IsShellBlank(c) || c == '\n'; }
 constexpr bool EndsWord(char c) {
   return IsBlankOrNewline(c) || c == ';' || c == '&' || c == '|' || c == '<' || c == '>' ||
          c == '(' || c == ')';
@@ -147,8 +147,8 @@ class Reader {
            (at_ + word.size() == text_.size() || EndsWord(At(at_ + word.size())));
   }
   void SkipBlanks() {
-    while (!Done() && (IsBlank(text_[at_]) || StartsWith("\\\n")))
-      at_ += IsBlank(text_[at_]) ? 1 : 2;
+    while (!Done() && (IsShellBlank(text_[at_]) || StartsWith("\\\n")))
+      at_ += IsShellBlank(text_[at_]) ? 1 : 2;
   }
   void SkipComment() {
     while (!Done() && text_[at_] != '\n' && !(backticks_ > 0 && text_[at_] == '`')) ++at_;
@@ -180,7 +180,7 @@ bool Reader::Commands(End end) {
   Place place;
   while (!Done()) {
     char c = text_[at_];
-    if (IsBlank(c)) {
+    if (IsShellBlank(c)) {
       ++at_;
       continue;
     }
@@ -670,7 +670,7 @@ bool Reader::Assigns(std::string_view variable) const {
     char before = at == 0 ? ' ' : text_[at - 1];
     char after = At(at + variable.size());
     bool whole = !IsNameByte(before) && !IsNameByte(after) && before != '$' && before != '{';
-    if (whole && (after == '=' || (reads && IsBlank(before)))) return true;
+    if (whole && (after == '=' || (reads && IsShellBlank(before)))) return true;
   }
   return false;
 }

@@ -45,8 +45,8 @@ constexpr std::array<Use, 6> kRunSettings = {kYes, kNone, kNone, kYes, kYes, kYe
 constexpr std::array<Use, 6> kScreen = {kYes, kYes, kNo, kNone, kYes, kYes};
 constexpr std::array<Use, 6> kHereOnly = {kYes, kYes, kNo, kNone, kNo, kNo};
 constexpr std::array<Use, 6> kSubmitOnly = {kNone, kNone, kNone, kYes, kNone, kNone};
-constexpr std::array<Use, 6> kNodeNeeds = {kNone, kNo, kYes, kYes, kNone, kNone};
-constexpr std::string_view kRuns = "a run on this machine has this machine's node alone";
+constexpr std::array<Use, 6> kUsesOfNodeNeeds = {kNone, kNo, kYes, kYes, kNone, kNone};
+constexpr std::string_view kIsOfRuns = "a run on this machine has this machine's node alone";
 
 constexpr Row kRows[] = {
     // Where the tasks come from. A resumed run reads its lists again with these.
@@ -92,9 +92,9 @@ constexpr Row kRows[] = {
     {Opt::kResource, kNeeds, ""},
     {Opt::kPlanTime, kNeeds, ""},
     {Opt::kOffer, kHereOnly, kNodesOffer},
-    {Opt::kWithLabel, kNodeNeeds, kRuns},
-    {Opt::kOnNode, kNodeNeeds, kRuns},
-    {Opt::kNotOnNode, kNodeNeeds, kRuns},
+    {Opt::kWithLabel, kUsesOfNodeNeeds, kIsOfRuns},
+    {Opt::kOnNode, kUsesOfNodeNeeds, kIsOfRuns},
+    {Opt::kNotOnNode, kUsesOfNodeNeeds, kIsOfRuns},
     {Opt::kProcs, kGangs, kGang},
     {Opt::kGangNodes, kGangs, kGang},
     {Opt::kProcsPerNode, kGangs, kGang},

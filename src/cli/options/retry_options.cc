@@ -27,7 +27,7 @@ constexpr std::pair<std::string_view, CauseSet> kNames[] = {
     {"check", CauseBit(Cause::kCheck)},
     {"node", CauseBit(Cause::kNode)}};
 
-std::unexpected<Error> Bad(std::string_view value, std::string_view why) {
+std::unexpected<Error> Unreadable(std::string_view value, std::string_view why) {
   return Fail(ErrorKind::kInvalid, fmt::format("'{}' {}", EscapeForScreen(value), why));
 }
 
@@ -74,9 +74,9 @@ Result<RetryCauses> ParseRetryCauses(std::string_view text) {
       codes = true;
       const auto range = Range(begins ? part.substr(kExitPrefix.size()) : part);
       if (!range) {
-        return Bad(part,
-                   "is not an exit code; write codes and ranges from 1 to 255, as in "
-                   "exit:3,75,137-140");
+        return Unreadable(part,
+                          "is not an exit code; write codes and ranges from 1 to 255, as in "
+                          "exit:3,75,137-140");
       }
       wanted.exits.push_back(*range);
       continue;
@@ -85,19 +85,20 @@ Result<RetryCauses> ParseRetryCauses(std::string_view text) {
     const auto* found =
         std::ranges::find(kNames, part, &std::pair<std::string_view, CauseSet>::first);
     if (found == std::end(kNames)) {
-      return Bad(part,
-                 "is not a cause; write some of exit, exit:CODES, signal, time, memory, check, "
-                 "node, with commas between them");
+      return Unreadable(
+          part,
+          "is not a cause; write some of exit, exit:CODES, signal, time, memory, check, "
+          "node, with commas between them");
     }
     wanted.causes |= found->second;
   }
   if (wanted.causes == 0 && wanted.exits.empty()) {
-    return Bad(text, "names no cause; write for example exit,signal");
+    return Unreadable(text, "names no cause; write for example exit,signal");
   }
   if (!wanted.exits.empty() && (wanted.causes & CauseBit(Cause::kExit)) != 0) {
-    return Bad(text,
-               "names every exit code (exit, all) and some of them (exit:CODES); write one "
-               "of the two");
+    return Unreadable(text,
+                      "names every exit code (exit, all) and some of them (exit:CODES); write one "
+                      "of the two");
   }
   SortExits(wanted.exits);
   return wanted;
@@ -124,7 +125,8 @@ Result<uint32_t> ParseGrowth(std::string_view text) {
   std::optional<double> times;
   if (text.starts_with('x')) times = PlainNumber(text.substr(1));
   if (!times || *times < 1.1 || *times > kMostTimes) {
-    return Bad(text, "is not a factor; write x and a number from 1.1 to 100, as in x2 or x1.5");
+    return Unreadable(text,
+                      "is not a factor; write x and a number from 1.1 to 100, as in x2 or x1.5");
   }
   return static_cast<uint32_t>(std::lround(*times * 100));
 }

@@ -5,16 +5,6 @@
 #include <utility>
 
 namespace spate::cli {
-namespace {
-
-std::string ToBase64(std::string_view bytes) {
-  Base64 encoder;
-  std::string text = encoder.Feed(bytes);
-  return text + encoder.Finish();
-}
-
-}  // namespace
-
 void JsonLine::Key(std::string_view key) {
   text_ += first_ ? '{' : ',';
   first_ = false;
@@ -151,6 +141,12 @@ std::string Base64::Finish() {
   std::string out = Feed(std::string(3 - have, '\0'));
   out.replace(have + 1, 3 - have, 3 - have, '=');
   return out;
+}
+
+std::string ToBase64(std::string_view bytes) {
+  Base64 encoder;
+  std::string text = encoder.Feed(bytes);
+  return text + encoder.Finish();
 }
 
 }  // namespace spate::cli

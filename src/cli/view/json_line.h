@@ -71,5 +71,7 @@ class Base64 {
  private:
   std::string rest_;  // fewer than 3 bytes
 };
+// All of `bytes` at once.
+std::string ToBase64(std::string_view bytes);
 
 }  // namespace spate::cli

@@ -65,11 +65,6 @@ Result<uint64_t> ReadRows(const std::string& path, std::vector<bool>& there) {
   }
 }
 
-std::string ToBase64(std::string_view bytes) {
-  Base64 encoder;
-  return encoder.Feed(bytes) + encoder.Finish();
-}
-
 void AppendCell(std::string_view value, char separator, std::string& row) {
   bool quotes = value.find_first_of("\"\n\r") != std::string_view::npos ||
                 value.find(separator) != std::string_view::npos;

@@ -36,7 +36,7 @@ bool AllPresent(const StepContext& step, const GangRun& gang) {
 }
 
 // Empty: it was lost, or removed.
-std::string NameOf(const StepContext& step, NodeId id) {
+std::string NodeName(const StepContext& step, NodeId id) {
   auto node = step.board.nodes.find(id);
   return node == step.board.nodes.end() ? "" : node->second.offer.node_name;
 }
@@ -145,7 +145,7 @@ std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobSta
     return std::nullopt;
   }
   if (decides && gang.outcome) {
-    const std::string name = NameOf(step, gang.outcome->node);
+    const std::string name = NodeName(step, gang.outcome->node);
     if (!name.empty()) end.note += fmt::format("; the part on {} had ended before", name);
   }
   if (decides) return end;
@@ -158,7 +158,7 @@ std::optional<AttemptEnd> EndOfGang(StepContext& step, NodeId node, const JobSta
   if (gang.outcome->cause == Cause::kSuccess) {
     end.note.clear();
   } else {
-    const std::string name = NameOf(step, gang.outcome->node);
+    const std::string name = NodeName(step, gang.outcome->node);
     const std::string on = name.empty() ? "" : fmt::format("on {}", name);
     const bool both = !on.empty() && !gang.outcome->note.empty();
     end.note = fmt::format("{}{}{}", on, both ? ": " : "", gang.outcome->note);

@@ -12,7 +12,7 @@ namespace {
 // Waits that are longer would look like a world that stands still (World::StillMoving).
 constexpr Duration kPatience = Duration::Seconds(1200);
 
-Duration AboutTheWork(const Options& o) {
+Duration AboutTheRun(const Options& o) {
   int64_t mean = o.short_task.ns / 2 + o.long_task.ns / 200 * o.long_percent;
   return Duration::Millis(20) + Duration{mean} * (o.tasks + 1) / (o.slots * o.nodes);
 }
@@ -20,7 +20,7 @@ Duration AboutTheWork(const Options& o) {
 }  // namespace
 
 Person::Person(Parts parts)
-    : parts_(std::move(parts)), prng_(parts_.seed), span_(AboutTheWork(parts_.options)) {}
+    : parts_(std::move(parts)), prng_(parts_.seed), span_(AboutTheRun(parts_.options)) {}
 
 void Person::After(Duration wait, std::function<void()> fn) {
   parts_.loop.At(parts_.loop.Now() + wait, [this, alive = alive_, fn = std::move(fn)] {

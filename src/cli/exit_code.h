@@ -26,9 +26,7 @@ struct ExitCodeText {
 // As help and the man page print it.
 inline constexpr std::array<ExitCodeText, 8> kExitCodeTexts = {{
     {kExitSuccess, "all tasks succeeded; for other commands: done"},
-    {kExitTasksFailed,
-     "some tasks failed or did not run; damage was found; a pool was refused. `spate run` of one "
-     "task ends with the task's own exit code"},
+    {kExitTasksFailed, "some tasks failed (one task: its own code); damage found; a pool refused"},
     {kExitUsage, "wrong usage or wrong input; nothing was started or changed"},
     {kExitCouldNotRun, "could not run: no right, no space, state damaged or in use"},
     {kExitHangup, "ended by SIGHUP; the state is kept, --resume goes on"},

@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include "base/units.h"
@@ -93,6 +97,28 @@ Result<int> Follow(const Surroundings& here, const RunOptions& options, JobSetti
   return (*job)->Run(/*resumed=*/false);
 }
 
+// Why no task can read `file`, which the user calls `name`; empty when one may. The look is taken
+// by a thread that is left behind after two seconds: on a file server that does not answer it may
+// take for ever, and the tasks' own limits hold there.
+std::string WhyNoInput(const std::string& file, const std::string& name) {
+  auto found = std::make_shared<std::promise<std::string>>();
+  std::thread([found, file, name] {
+    auto info = os::Stat(file);
+    std::string why;
+    if (!info) {
+      why = info.error().message;
+    } else if (info->kind == os::FileKind::kDir) {
+      why = fmt::format("'{}' is a folder", EscapeForScreen(name));
+    } else if (!os::MayAccess(file, "r")) {
+      why = fmt::format("'{}' cannot be read: check its rights", EscapeForScreen(name));
+    }
+    found->set_value(std::move(why));
+  }).detach();
+  auto answer = found->get_future();
+  bool told = answer.wait_for(std::chrono::seconds(2)) == std::future_status::ready;
+  return told ? answer.get() : "";
+}
+
 // What no task could do without, checked once: the shell, and a file that all of them read.
 Status CheckSurroundings(const Surroundings& here, const JobSettings& settings) {
   if (!settings.shell.empty()) {
@@ -116,16 +142,7 @@ Status CheckSurroundings(const Surroundings& here, const JobSettings& settings) 
   auto pattern = format::Template::Parse(
       input, {.names = settings.value_names, .job = true, .replace = settings.replace});
   if (input.empty() || pattern.has_placeholder()) return {};
-  std::string file = os::JoinPath(settings.cwd, input);
-  auto info = os::Stat(file);
-  std::string why;
-  if (!info) {
-    why = info.error().message;
-  } else if (info->kind == os::FileKind::kDir) {
-    why = fmt::format("'{}' is a folder", EscapeForScreen(input));
-  } else if (!os::MayAccess(file, "r")) {
-    why = fmt::format("'{}' cannot be read: check its rights", EscapeForScreen(input));
-  }
+  std::string why = WhyNoInput(os::JoinPath(settings.cwd, input), input);
   if (why.empty()) return {};
   return Fail(ErrorKind::kInvalid, fmt::format("--stdin: {}\nnothing was started", why));
 }

@@ -63,6 +63,8 @@ class AttemptRunner {
   bool idle() const { return phase_ == Phase::kIdle; }
   // The order has been taken in hand, but no process of it was started yet.
   bool waits_to_start() const { return phase_ == Phase::kWaitStart && commands_.started() == 0; }
+  // Its parent knows that it has begun.
+  bool start_told() const { return start_told_; }
   const AttemptRef& ref() const { return asked_.view.start.ref; }
   // What another parent must know of the attempt in hand.
   Adopted::Running InHand(int64_t now) const;

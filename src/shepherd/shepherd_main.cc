@@ -376,7 +376,7 @@ void Shepherd::ObeyTakeBack(const AttemptRef& ref) {
                            [&](const Held& one) { return one.start.ref == ref; });
   if (held != held_.end()) {
     held_.erase(held);
-  } else if (runner_->waits_to_start() && runner_->ref() == ref) {
+  } else if (runner_->waits_to_start() && !runner_->start_told() && runner_->ref() == ref) {
     runner_->TakeBack();
   } else {
     return;  // too late: its end follows, or was sent

@@ -90,7 +90,7 @@ TEST(Sim, PromisesOfPoolsAreKept) {
   EXPECT_GT(all.pilots, kWorlds * 2);
   for (uint64_t each : {all.unanswered, all.refused, all.garbled, all.left_out, all.forgotten,
                         all.killed, all.requeued, all.never_joined}) {
-    EXPECT_GE(each, kWorlds / 20);
+    EXPECT_GE(each, kWorlds / 25);
   }
 }
 

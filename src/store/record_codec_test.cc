@@ -355,12 +355,13 @@ TEST(RecordCodec, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(message(3, "\4\1"), "fine");
   EXPECT_EQ(message(3, "\5\1"), "fine");
   EXPECT_EQ(message(3, "\6\1"), "fine");
+  EXPECT_EQ(message(3, "\7\1"), "fine");
 }
 
 // The bytes of each format, which every later version must read.
 TEST(RecordCodec, BytesAreFixed) {
   engine::Leased leased{NodeId(1), JobId(300), Attempt(2), {{.first = 5, .count = 128}}};
-  EXPECT_EQ(EncodeRecord(leased).data, std::string("\6\1\xac\2\2\1\5\x80\1", 9));
+  EXPECT_EQ(EncodeRecord(leased).data, std::string("\7\1\xac\2\2\1\5\x80\1", 9));
   JobPlan plan = {.task_count = 3,
                   .requests = {Needs{.named = {{"gpus", 1}}, .labels = {"a"}}},
                   .runs = {{0, 3, 0}},
@@ -393,10 +394,13 @@ TEST(RecordCodec, BytesAreFixed) {
   const std::string five = "\5" + needs + std::string("\0\0", 2) + since3;
   // A gang, a deadline and what tasks wait for are new in 6.
   const std::string since6(6, '\0');
-  std::string now = "\6" + needs + std::string("\0\0", 2) + since6 + since3;
+  const std::string six = "\6" + needs + std::string("\0\0", 2) + since6 + since3;
+  // Exit codes, tries elsewhere and growing memory of the policy are new in 7.
+  const std::string since7 = before + std::string("\x64\0\0\0\0\0", 6) + after;
+  std::string now = "\7" + needs + std::string("\0\0", 2) + since6 + since7;
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
-  for (const std::string& data :
-       {"\2" + needs + before + after, "\3" + needs + since3, "\4" + needs + since3, five, now}) {
+  for (const std::string& data : {"\2" + needs + before + after, "\3" + needs + since3,
+                                  "\4" + needs + since3, five, six, now}) {
     EXPECT_TRUE(Same(read(data), engine::JobAccepted{JobId(1), plan}));
   }
   plan.requests[0].priority = -2;
@@ -405,7 +409,7 @@ TEST(RecordCodec, BytesAreFixed) {
       .procs = 8, .nodes = 4, .whole = true, .start = GangShape::Start::kFirst};
   plan.requests[0].deadline = Instant{1};
   plan.requests[0].bound = BoundBy::kNetwork;
-  now = "\6" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since3;
+  now = "\7" + needs + "\3\3" + "\x8\4\1\2\1\2\3" + since7;
   EXPECT_EQ(EncodeRecord(engine::JobAccepted{JobId(1), plan}).data, now);
   EXPECT_TRUE(Same(read(now), engine::JobAccepted{JobId(1), plan}));
 }

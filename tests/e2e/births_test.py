@@ -247,7 +247,7 @@ def hub_lives(place, call, step=1):
         life.submit("--wait", "-q", "--", f"echo {{}} >> {name}.ran", ":::", *TASKS)
         life.await_hub()
         listed = life.call("job", "list", "-q")
-        want(listed.split() == ["1"], f"{name}: {listed}\n{life.log()}")
+        want(len(listed.split()) == 1, f"{name}: {listed}\n{life.log()}")
         want(sorted(place.lines(name + ".ran")) == list(TASKS), place.lines(name + ".ran"))
         life.stop()
         life.call("state", "check", "hub")

@@ -51,7 +51,7 @@ def test_what_is_wrong_is_told_before_anything_starts(place: Place):
     _, err = place.run("g.dag", code=2)
     want("g.dag:1: -f: 'a-b' is no name" in err and "g.dag:2: task B forwards nothing" in err, err)
     place.write("many.lst", "true " + " ".join(f"{{forward V{i} all}}" for i in range(62)))
-    _, err = place.run("many.lst", code=1)
+    _, err = place.run("many.lst", code=126)
     want("descriptors up to 63 for what it forwards" in err, err)
     for option, value in (("--forward", "x"), ("--forward", "x="), ("--forward-file", "=x"), ("--forward", "{9}=x")):
         place.run(option, value, "--", "touch", "ran", ":::", "1", code=2)
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_told_before_anything_starts(place: Place):
 
 
 def test_who_keeps_the_pipe_open_ends_with_the_task(place: Place):
-    place.run("--forward", "D=out", "--", "echo one >&$D; sleep 1000 & echo $! > pid")
+    place.run("--leftovers", "end", "--forward", "D=out", "--", "echo one >&$D; sleep 1000 & echo $! > pid")
     want(place.lines("out") == ["one"] and not alive(int(place.read("pid"))), place.read("out"))
 
 

@@ -188,7 +188,7 @@ def test_a_breach_at_the_end_of_an_upload_leaves_nothing(place: Place):
     hub = Hub(place)
     place.write("one.lst", "true")
     job = hub.cluster.submit("--open", "one.lst")
-    grow = request(2, {1: b"more", 2: message({2: b"/tmp"}), 13: int(job)})
+    grow = request(2, {1: b"more", 2: message({2: b"/tmp", 7: 1}), 13: int(job)})
     for head in (submit(b"new"), grow):
         reason = local(hub).send(head, rows(b"true"), submit_end(2)).refusal()
         want("another number of rows" in reason, reason)

@@ -81,7 +81,7 @@ ESCAPES = [
 def test_nothing_outlives_its_task(place: Place):
     place.write("jobs.lst", *(f"{line} sleep 0.1; while [ $(wc -l < pids) -lt {i + 1} ]; "
                               "do sleep 0.01; done; true" for i, line in enumerate(ESCAPES)))
-    place.run("-j1", "jobs.lst")
+    place.run("-j1", "--leftovers", "end", "jobs.lst")
     left = [pid for pid in pids(place, "pids") if alive(pid)]
     want(len(pids(place, "pids")) == len(ESCAPES) and not left, f"still running: {left}")
 

@@ -426,7 +426,7 @@ def test_a_bound_of_file_sizes_is_told(place: Place):
     want(done.returncode == 3, done)
     want(b"no space left for" in done.stderr and b"limit of file sizes (ulimit -f)" in done.stderr, done)
     done = shell(place, "ulimit -f 4096; spate run -- 'head -c 8000000 /dev/zero > big'")
-    want(done.returncode == 1 and b"File size limit exceeded" in done.stderr + done.stdout, done)
+    want(done.returncode == 153 and b"File size limit exceeded" in done.stderr + done.stdout, done)
 
 
 def test_the_job_server_of_make_reaches_tasks(place: Place):

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from cluster import Cluster, cluster_of, free_port
-from harness import DEADLINE, Place, main, mounted, wait, want
+from harness import Place, main, mounted, wait, want
 
 
 def small_disk(place, name, size):
@@ -30,7 +30,8 @@ def counted(place, name):
     return counts
 
 
-def test_a_full_disk_of_the_hub_stops_it_and_loses_nothing(place: Place):
+def test_a_full_disk_of_the_hub_fails_tasks_and_loses_nothing(place: Place):
+    """Its journal has room while output is refused; a task whose output is lost says so, and a retry repeats it."""
     small = small_disk(place, "small", "4m")
     if small is None:
         return
@@ -44,14 +45,20 @@ def test_a_full_disk_of_the_hub_stops_it_and_loses_nothing(place: Place):
     tasks = 300
     job = cluster.submit("--keep-output", "1G", "--array", f"1-{tasks}", "--",
                          "echo {} >> ran; head -c 20000 /dev/urandom | od")
-    cluster.hub.wait(DEADLINE)
-    want(cluster.hub.returncode == 3, cluster.hub.returncode)
-    log = place.read("hub.log")
-    want("no space left" in log.lower() and "nothing that was acknowledged is lost" in log, log)
+    wait(lambda: cluster.hub.poll() is not None or "running" not in cluster.spate("job list", code=None)[0], "the job ends")
+    if cluster.hub.poll() is not None:  # its journal had no room either
+        want(cluster.hub.returncode == 3 and "nothing that was acknowledged is lost" in place.read("hub.log"), place.read("hub.log"))
     subprocess.run(["mount", "-o", "remount,size=256m", small], check=True)
-    cluster.start_hub()
+    if cluster.hub.poll() is not None:
+        cluster.start_hub()
+    _, err = cluster.spate("job wait", job, code=1)
+    want("stdout is not whole: no room to keep it" in err, err)
+    failed = [line.split(":")[0] for line in err.splitlines() if "not whole" in line]
+    want(failed, err)
+    cluster.spate("job retry", job)
     cluster.spate("job wait", job)
-    want(counted(place, "ran") == {str(i): 1 for i in range(1, tasks + 1)}, counted(place, "ran"))
+    ran = counted(place, "ran")
+    want(set(ran) == {str(i) for i in range(1, tasks + 1)} and set(ran.values()) <= {1, 2}, ran)
 
 
 def test_a_full_disk_of_a_node_costs_output_and_is_told(place: Place):

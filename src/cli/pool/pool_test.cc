@@ -191,7 +191,7 @@ TEST_F(PoolTest, ADryRunShowsAll) {
   EXPECT_EQ(ran.out, "Pool lab\nCommand\n  sbatch x\nTest: failed\n  no\\x1b such\n");
   ran = Run(Command::kPoolAdd, {"slurm", "lab", "--dry-run", "--json"});
   EXPECT_EQ(ran.out,
-            "{\"type\":\"pool_trial\",\"v\":1,\"pool\":\"lab\",\"command\":\"sbatch x\","
+            "{\"type\":\"pool_trial\",\"v\":2,\"pool\":\"lab\",\"command\":\"sbatch x\","
             "\"script\":\"\",\"words\":\"no\\u001b such\",\"passed\":false}\n");
 }
 
@@ -320,7 +320,7 @@ TEST_F(PoolTest, TheLogIsInOrder) {
   EXPECT_EQ(hub.All<wire::ReadPoolLog>().at(0).most, 3u);
   EXPECT_FALSE(Run(Command::kPoolLog, {"lab", "-n", "1001"}).code);
   EXPECT_TRUE(Run(Command::kPoolLog, {"lab", "--json"})
-                  .out.starts_with("{\"type\":\"pool_event\",\"v\":1,\"at\":1700000000,"
+                  .out.starts_with("{\"type\":\"pool_event\",\"v\":2,\"at\":1700000000,"
                                    "\"pool\":\"lab\",\"pilot\":0,"));
 }
 

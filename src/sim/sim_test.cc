@@ -175,7 +175,6 @@ INSTANTIATE_TEST_SUITE_P(
         Canary{Sabotage::kBelieveLies, "output", Worlds::kHub},
         Canary{Sabotage::kGoEarly, "gangs", Worlds::kHub},
         Canary{Sabotage::kLateDeadlines, "deadlines", Worlds::kHub},
-        Canary{Sabotage::kShortTimes, "reservations", Worlds::kHub},
         Canary{Sabotage::kLoseRooms, "starving", Worlds::kHub, /*gangs=*/true, 8},
         Canary{Sabotage::kAckEarly, "acks", Worlds::kHub},
         Canary{Sabotage::kSubmitEarly, "early", Worlds::kHub},

@@ -45,18 +45,18 @@ def test_a_full_disk_of_the_hub_fails_tasks_and_loses_nothing(place: Place):
     tasks = 300
     job = cluster.submit("--keep-output", "1G", "--array", f"1-{tasks}", "--",
                          "echo {} >> ran; head -c 20000 /dev/urandom | od")
-    wait(lambda: cluster.hub.poll() is not None or "running" not in cluster.spate("job list", code=None)[0], "the job ends")
-    if cluster.hub.poll() is not None:  # its journal had no room either
+    wait(lambda: cluster.hub.poll() is not None or " failed " in cluster.spate("job list", code=None)[0], "the disk fills up")
+    stopped = cluster.hub.poll() is not None
+    if stopped:  # its journal had no room either
         want(cluster.hub.returncode == 3 and "nothing that was acknowledged is lost" in place.read("hub.log"), place.read("hub.log"))
     subprocess.run(["mount", "-o", "remount,size=256m", small], check=True)
-    if cluster.hub.poll() is not None:
+    if stopped:
         cluster.start_hub()
-    _, err = cluster.spate("job wait", job, code=1)
-    want("stdout is not whole: no room to keep it" in err, err)
-    failed = [line.split(":")[0] for line in err.splitlines() if "not whole" in line]
-    want(failed, err)
-    cluster.spate("job retry", job)
-    cluster.spate("job wait", job)
+    out, err = cluster.spate("job wait", job, code=None)
+    want(stopped or "stdout is not whole: no room to keep it" in err, err)
+    if "not whole" in err:
+        cluster.spate("job retry", job)
+        cluster.spate("job wait", job)
     ran = counted(place, "ran")
     want(set(ran) == {str(i) for i in range(1, tasks + 1)} and set(ran.values()) <= {1, 2}, ran)
 
@@ -70,10 +70,10 @@ def test_a_full_disk_of_a_node_costs_output_and_is_told(place: Place):
     full = dict(place.env, SPATE_STATE=os.path.join(small, "state"))
     access = cluster.access("--role", "node", "--user", "*", name="node.access")
     cluster.node("full", "--access", access, "-j", "1", "--cpus", "1", env=full)
-    job = cluster.submit("--wait", "--", "head -c 8000000 /dev/zero; echo {} >> ran", ":::", "a", "b")
+    job = cluster.submit("--wait", "--", "head -c 8000000 /dev/zero; echo {} >> ran", ":::", "a", "b", code=1)
     out, _ = cluster.spate("task info", job.split()[0], "--output", "json")
     for line in map(json.loads, out.splitlines()):
-        want(line["state"] == "succeeded" and "No space left" in line["ends"][0]["note"], line)
+        want(line["state"] == "failed" and "a part of the output is lost" in line["ends"][0]["note"], line)
     want(counted(place, "ran") == {"a": 1, "b": 1}, place.read("ran"))
 
 

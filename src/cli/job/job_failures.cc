@@ -54,7 +54,7 @@ Result<std::string> FailuresText(client::Asker& hub, JobId job, uint64_t failed,
 std::vector<BlamedFacts> AskBlamed(client::Asker& hub, JobId job) {
   std::vector<BlamedFacts> blamed;
   wire::DescribeJobs question{.jobs = {.ranges = {{job.value, job.value, 1}}}};
-  // Who may not look into the job hears nothing of it.
+  // A user who may not look into the job is shown nothing about it.
   (void)client::Ask(hub, std::move(question),
                     [&](JobDetails details) { blamed = std::move(details.blamed); });
   return blamed;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kMostDepths = 30;  // lines
 
-// What has come of a graph: all tasks of the job, in their order.
+// The progress of a graph: all tasks of the job, in their order.
 struct Gathered {
   JobGraphFacts facts;
   std::vector<TaskIndex> withdrawn;  // in any order

@@ -85,7 +85,7 @@ constexpr Row kRows[] = {
      "--dry-run prints the commands"},
     {Opt::kArray, kSubmitOnly, ""},
     {Opt::kOpen, kSubmitOnly, ""},
-    // What one task needs.
+    // Needs of one task.
     {Opt::kCpus, kNeeds, ""},
     {Opt::kMemory, kNeeds, ""},
     {Opt::kGpus, kNeeds, ""},
@@ -190,7 +190,8 @@ const Row* RowOf(Opt opt) {
 
 bool IsForHelp(Opt opt) { return opt == Opt::kHelp || opt == Opt::kHelpAll; }
 
-// What counts of it: of a switch whether it is on, else its values.
+// The part of an option that two command lines must agree on: a switch by whether it is on, any
+// other option by its values.
 std::vector<std::string> ValuesOf(const Words& words, Opt opt) {
   const OptionDef& def = Definition(opt);
   if (def.repeat) return words.All(opt);
@@ -199,7 +200,7 @@ std::vector<std::string> ValuesOf(const Words& words, Opt opt) {
   return last ? std::vector<std::string>{std::string(*last)} : std::vector<std::string>();
 }
 
-// What only a run on this machine can make of a value; empty: nothing is wrong with it.
+// Why a hub cannot use this value, which only a run on this machine understands; empty: it can.
 std::string_view WhyNotElsewhere(const TypedOption& option) {
   if (option.opt == Opt::kOrder && option.value == "longest") {
     return "the times of earlier runs are known on this machine only; write --order shuffle, or "
@@ -277,7 +278,7 @@ Status CheckUses(Way way, const Words& typed) {
                                                    EscapeForScreen(option.value), not_there));
     }
     if (is_off || UseOf(option.opt, way) != Use::kRefused) continue;
-    // What a hub's job keeps is the same for all that it keeps.
+    // One reason serves all options that a hub's job keeps.
     std::string_view why = way == Way::kHubRetry ? kHubKeeps : RowOf(option.opt)->why;
     return Fail(ErrorKind::kInvalid, fmt::format("{}: {}", DashedName(option.opt), why));
   }

@@ -1,4 +1,4 @@
-// What becomes of each option that `run`, `submit` or `job retry` takes, where a job goes on or
+// The fate of each option that `run`, `submit` or `job retry` takes, where a job goes on or
 // runs elsewhere: it is obeyed, or it is refused with the reason. None is passed over. The table is
 // enforced (CheckUses, CheckKept), documented (docs/user/options.md) and tested for completeness
 // (option_uses_test.cc): a new option needs a row.

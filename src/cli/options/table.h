@@ -134,7 +134,7 @@ enum class Opt : uint8_t {
   kFollow,
   kResume,
   kDryRun,
-  // What one task needs.
+  // Needs of one task.
   kCpus,
   kMemory,
   kGpus,
